@@ -1,0 +1,125 @@
+//===- Graph.h - a graph as plain data ------------------------*- C++ -*-===//
+//
+// What the JSON reader, the C API, the rewriting knobs, shape inference and
+// the reference evaluator share: operations, edges (logical tensors), ports.
+// No MLIR.  dialects/graph/Convert.h turns it into the graph dialect and back.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/support/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace tenon::graph {
+
+enum class DType : uint8_t {
+  undef,
+  f16,
+  bf16,
+  f32,
+  s32,
+  s8,
+  u8,
+  boolean,
+  f8_e5m2,
+  f8_e4m3,
+  s4,
+  u4,
+  s64
+};
+enum class LayoutType : uint8_t { undef, any, strided, opaque };
+enum class PropertyType : uint8_t { undef, variable, constant, host_scalar };
+
+/// The names of spec and files: "f32", "strided", "constant", ...
+std::string_view name(DType);
+std::string_view name(LayoutType);
+std::string_view name(PropertyType);
+std::optional<DType> parseDType(std::string_view);
+std::optional<LayoutType> parseLayoutType(std::string_view);
+std::optional<PropertyType> parsePropertyType(std::string_view);
+bool isFloat(DType);
+/// Bytes of one element in memory; s4 and u4 are packed two to a byte: 0.5.
+double byteSize(DType);
+
+/// A dim whose size is not known (yet).  Also MLIR's ShapedType::kDynamic.
+inline constexpr int64_t kUnknownDim = INT64_MIN;
+inline constexpr int kMaxRank = 12;
+using Dims = std::vector<int64_t>;
+
+/// An edge.  `shape == nullopt`: rank unknown.  `strides` are in elements and
+/// empty when unknown or when the tensor is dense row-major by default.
+struct LogicalTensor {
+  uint64_t id = 0;
+  DType dtype = DType::undef;
+  std::optional<Dims> shape;
+  Dims strides;
+  LayoutType layout = LayoutType::strided;
+  PropertyType property = PropertyType::undef;
+
+  bool hasStaticShape() const;
+  /// Number of elements; requires hasStaticShape().
+  int64_t numElements() const;
+  /// Strides to address memory with: `strides`, or dense row-major ones.
+  Dims effectiveStrides() const;
+};
+
+/// Row-major strides of `shape`; a dim of 0 counts as 1.
+Dims denseStrides(const Dims &shape);
+
+using AttrValue = std::variant<bool, int64_t, float, std::string, Dims,
+                               std::vector<float>>;
+using AttrMap = std::map<std::string, AttrValue, std::less<>>;
+
+struct Op {
+  uint64_t id = 0;
+  std::string name;
+  std::string kind; // as in the operation table: "MatMul"
+  AttrMap attrs;
+  std::vector<uint64_t> inputs;  // tensor ids, positional
+  std::vector<uint64_t> outputs; // tensor ids, positional
+
+  /// The attribute, or null when absent.
+  const AttrValue *attr(std::string_view name) const;
+  /// The attribute as T, or `fallback` when absent or of another type.
+  template <typename T> T attrOr(std::string_view name, T fallback) const {
+    const AttrValue *v = attr(name);
+    const T *t = v ? std::get_if<T>(v) : nullptr;
+    return t ? *t : fallback;
+  }
+};
+
+/// A graph: `ops` in file order until topologicalSort().  Every tensor id that
+/// an op names is a key of `tensors`.
+struct Graph {
+  std::string version = "3.14.0";
+  std::string engineKind = "cpu";
+  std::string fpmathMode = "strict";
+  bool fpmathApplyToInt = false;
+  std::vector<uint64_t> inputPorts;
+  std::vector<uint64_t> outputPorts;
+  std::vector<Op> ops;
+  std::unordered_map<uint64_t, LogicalTensor> tensors;
+
+  LogicalTensor &tensor(uint64_t id) { return tensors.at(id); }
+  const LogicalTensor &tensor(uint64_t id) const { return tensors.at(id); }
+  /// Index into `ops` of the producer of each tensor that has one.
+  std::unordered_map<uint64_t, size_t> producers() const;
+};
+
+/// Orders `ops` so that producers come first, stable otherwise; linear time.
+/// Errors: TwoProducers, DuplicateOpId, Cycle (each names the ops involved).
+std::vector<Error> topologicalSort(Graph &graph);
+
+/// Completes the ports: tensors without a producer join `inputPorts`, results
+/// nobody reads join `outputPorts`.  Errors: BadPort.
+std::vector<Error> completePorts(Graph &graph);
+
+} // namespace tenon::graph
