@@ -1,0 +1,216 @@
+//===- Compile.cpp - LLVM dialect to machine code -------------------------===//
+//
+// The optimisation pipeline is short on purpose.  Our code arrives with loops
+// already vectorised, unrolled and blocked: LLVM has to clean up addresses and
+// hoist invariants, and must not unroll or vectorise anything again.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/jit/Compile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <chrono>
+
+namespace tenon::codegen {
+namespace {
+
+Error fail(ErrorCode code, const llvm::Twine &message) {
+  Error error;
+  error.code = code;
+  error.message = message.str();
+  return error;
+}
+
+void initialiseTargets() {
+  static const bool once = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+    return true;
+  }();
+  (void)once;
+}
+
+/// Adds the time since construction to a counter when it leaves scope.
+class Stopwatch {
+public:
+  explicit Stopwatch(double *seconds) : seconds(seconds) {}
+  ~Stopwatch() {
+    if (seconds)
+      *seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  double *seconds;
+  Clock::time_point start = Clock::now();
+};
+
+Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(const TargetSpec &spec) {
+  initialiseTargets();
+  llvm::Triple triple(spec.triple);
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return fail(ErrorCode::UnsupportedTarget, message);
+  llvm::TargetOptions options;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, spec.cpu, spec.features, options, llvm::Reloc::PIC_,
+      /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return fail(ErrorCode::UnsupportedTarget,
+                "no code generator for " + spec.triple);
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(spec.cpu))
+    return fail(ErrorCode::UnsupportedTarget,
+                "unknown CPU '" + spec.cpu + "' for " + spec.triple);
+  return machine;
+}
+
+void setFunctionAttributes(llvm::Module &module, llvm::TargetMachine &machine,
+                           const CompileOptions &options) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    // Vector widths are ours to choose: never split a 512-bit operation.
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr("min-legal-vector-width", "512");
+    if (options.framePointers)
+      function.addFnAttr("frame-pointer", "all");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass());
+  llvm::LoopPassManager loopPasses;
+  // One branch per iteration, and a place for LICM to hoist loads to.
+  loopPasses.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
+  loopPasses.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses),
+                                                       /*UseMemorySSA=*/true));
+  passes.addPass(llvm::GVNPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, modules);
+}
+
+bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,
+              llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out) {
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    return false;
+  passes.run(module);
+  return true;
+}
+
+} // namespace
+
+TargetSpec TargetSpec::host() {
+  llvm::SubtargetFeatures features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.first(), feature.second);
+  return {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(),
+          features.getString()};
+}
+
+TargetSpec TargetSpec::forCpu(const std::string &cpu) {
+  if (cpu == "host")
+    return host();
+  return {llvm::sys::getProcessTriple(), cpu, ""};
+}
+
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+compileToObject(mlir::ModuleOp module, const TargetSpec &target,
+                const CompileOptions &options, CompileTimes *times) {
+  auto machine = createTargetMachine(target);
+  if (!machine)
+    return machine.errors();
+
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> ir;
+  {
+    Stopwatch watch(times ? &times->translate : nullptr);
+    ir = mlir::translateModuleToLLVMIR(module, context, "tenon",
+                                       /*disableVerification=*/true);
+    if (!ir)
+      return fail(ErrorCode::Internal, "translation to LLVM IR failed");
+    ir->setDataLayout((*machine)->createDataLayout());
+    ir->setTargetTriple((*machine)->getTargetTriple());
+    setFunctionAttributes(*ir, **machine, options);
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    if (llvm::verifyModule(*ir, &stream))
+      return fail(ErrorCode::Internal, "LLVM IR is not valid: " + message);
+  }
+  {
+    Stopwatch watch(times ? &times->optimize : nullptr);
+    optimise(*ir, **machine);
+  }
+  if (options.llvmIR) {
+    llvm::raw_string_ostream stream(*options.llvmIR);
+    ir->print(stream, nullptr);
+  }
+  llvm::SmallVector<char, 0> object;
+  if (options.assembly) {
+    // Code generation changes the module: print from a copy.
+    llvm::SmallVector<char, 0> text;
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*ir);
+    if (emitFile(*copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
+      options.assembly->assign(text.begin(), text.end());
+  }
+  Stopwatch watch(times ? &times->emit : nullptr);
+  if (!emitFile(*ir, **machine, llvm::CodeGenFileType::ObjectFile, object))
+    return fail(ErrorCode::UnsupportedTarget,
+                "target " + target.triple + " cannot emit object files");
+  return std::unique_ptr<llvm::MemoryBuffer>(
+      std::make_unique<llvm::SmallVectorMemoryBuffer>(
+          std::move(object), "tenon.o", /*RequiresNullTerminator=*/false));
+}
+
+} // namespace tenon::codegen

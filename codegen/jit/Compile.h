@@ -1,0 +1,63 @@
+//===- Compile.h - LLVM dialect to machine code ----------------*- C++ -*-===//
+//
+// The one way from an LLVM-dialect module to an object file.  The JIT, the
+// cache and ahead-of-time compilation all load, keep or write these bytes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class MemoryBuffer;
+} // namespace llvm
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace tenon::codegen {
+
+/// What code is generated for.  A value; cheap to copy.
+struct TargetSpec {
+  /// LLVM triple, e.g. "x86_64-pc-linux-gnu".
+  std::string triple;
+  /// LLVM CPU name, e.g. "znver5", "x86-64-v3".
+  std::string cpu;
+  /// Additional features, "+avx2,-avx512f"; often empty.
+  std::string features;
+
+  /// The machine this process runs on, with its exact feature list.
+  static TargetSpec host();
+  /// `cpu` for the triple of this process; "host" means host().
+  static TargetSpec forCpu(const std::string &cpu);
+};
+
+struct CompileOptions {
+  /// Code model for position-independent shared objects is always on; this adds
+  /// frame pointers, so that perf and gdb can walk the stack.
+  bool framePointers = true;
+  /// When set, receives the optimised LLVM IR / the assembly.
+  std::string *llvmIR = nullptr;
+  std::string *assembly = nullptr;
+};
+
+/// Seconds spent in the three steps of one compilation.
+struct CompileTimes {
+  double translate = 0;
+  double optimize = 0;
+  double emit = 0;
+};
+
+/// Compiles `module`, which must hold only LLVM-dialect operations and belong
+/// to a context with registerLLVMTranslations() done, to a relocatable object
+/// file.  Fails on an unknown target (UnsupportedTarget) and on IR that does
+/// not translate or verify (Internal).  Thread-safe for distinct contexts.
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+compileToObject(mlir::ModuleOp module, const TargetSpec &target,
+                const CompileOptions &options = {},
+                CompileTimes *times = nullptr);
+
+} // namespace tenon::codegen

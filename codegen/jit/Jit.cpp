@@ -1,0 +1,94 @@
+//===- Jit.cpp - object code in this process ------------------------------===//
+//
+// RuntimeDyld and not JITLink: it takes the plain JITEventListeners for perf
+// and gdb, and links our small objects faster.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/jit/Jit.h"
+
+#include "llvm/ExecutionEngine/JITEventListener.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/SectionMemoryManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace llvm::orc;
+
+namespace tenon::codegen {
+namespace {
+
+Error toError(llvm::Error error, std::string_view what) {
+  Error result;
+  result.code = ErrorCode::Internal;
+  result.message = std::string(what) + ": " + llvm::toString(std::move(error));
+  return result;
+}
+
+std::unique_ptr<ObjectLayer> createLinkingLayer(ExecutionSession &session,
+                                                const JitOptions &options) {
+  auto layer = std::make_unique<RTDyldObjectLinkingLayer>(
+      session, [](const llvm::MemoryBuffer &) {
+        // Code and constants in one block: they refer to each other with
+        // 32-bit displacements.
+        return std::make_unique<llvm::SectionMemoryManager>(
+            nullptr, /*ReserveAlloc=*/true);
+      });
+  // The listeners are singletons that LLVM owns.
+  if (options.gdb)
+    if (auto *gdb = llvm::JITEventListener::createGDBRegistrationListener())
+      layer->registerJITEventListener(*gdb);
+  if (options.perf)
+    if (auto *perf = llvm::JITEventListener::createPerfJITEventListener())
+      layer->registerJITEventListener(*perf);
+  return layer;
+}
+
+} // namespace
+
+struct Jit::State {
+  std::unique_ptr<LLJIT> jit;
+};
+
+Jit::Jit(std::unique_ptr<State> state) : state(std::move(state)) {}
+Jit::~Jit() = default;
+
+Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto jit = LLJITBuilder()
+                 .setObjectLinkingLayerCreator([&](ExecutionSession &session) {
+                   return createLinkingLayer(session, options);
+                 })
+                 .create();
+  if (!jit)
+    return toError(jit.takeError(), "cannot start the JIT");
+  auto state = std::make_unique<State>();
+  state->jit = std::move(*jit);
+  return std::unique_ptr<Jit>(new Jit(std::move(state)));
+}
+
+Expected<bool> Jit::addObject(std::unique_ptr<llvm::MemoryBuffer> object) {
+  if (llvm::Error error = state->jit->addObjectFile(std::move(object)))
+    return toError(std::move(error), "cannot add object code");
+  return true;
+}
+
+Expected<bool> Jit::defineSymbol(std::string_view name, void *address) {
+  SymbolMap symbols;
+  symbols[state->jit->mangleAndIntern(llvm::StringRef(name))] = {
+      ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+  if (llvm::Error error = state->jit->getMainJITDylib().define(
+          absoluteSymbols(std::move(symbols))))
+    return toError(std::move(error), "cannot define symbol");
+  return true;
+}
+
+Expected<void *> Jit::lookup(std::string_view name) {
+  auto address = state->jit->lookup(llvm::StringRef(name));
+  if (!address)
+    return toError(address.takeError(), "symbol not found");
+  return address->toPtr<void *>();
+}
+
+} // namespace tenon::codegen

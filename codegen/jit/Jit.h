@@ -1,0 +1,45 @@
+//===- Jit.h - object code in this process ---------------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/jit/Compile.h"
+
+#include <memory>
+#include <string_view>
+
+namespace tenon::codegen {
+
+struct JitOptions {
+  /// Write a jitdump file for `perf inject --jit` (~/.debug/jit/...).
+  bool perf = false;
+  /// Tell an attached gdb about the code.
+  bool gdb = true;
+};
+
+/// Owns code linked into this process.  Symbols stay valid until destruction.
+/// Undefined symbols of the objects resolve against the process and what
+/// defineSymbol() added.
+/// lookup() may be called from several threads; addObject() may not.
+class Jit {
+public:
+  static Expected<std::unique_ptr<Jit>> create(const JitOptions &options = {});
+  ~Jit();
+  Jit(const Jit &) = delete;
+  Jit &operator=(const Jit &) = delete;
+
+  /// Links an object made by compileToObject() for this machine.  Objects of
+  /// one Jit share one name space; a symbol defined twice is an error.
+  Expected<bool> addObject(std::unique_ptr<llvm::MemoryBuffer> object);
+
+  /// Makes `name` resolve to `address` in objects not yet looked up.
+  Expected<bool> defineSymbol(std::string_view name, void *address);
+
+  /// Address of a global symbol; error when absent or when linking fails.
+  Expected<void *> lookup(std::string_view name);
+
+private:
+  struct State;
+  explicit Jit(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+} // namespace tenon::codegen
