@@ -1,0 +1,258 @@
+//===- TileDialect.cpp - the tile dialect
+//-----------------------------------===//
+#include "dialects/tile/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tenon::tile;
+
+#include "dialects/tile/TileDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/tile/TileOps.cpp.inc"
+
+void TileDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/tile/TileOps.cpp.inc"
+      >();
+}
+
+std::optional<SideKind> tenon::tile::getSideKind(AffineMap map) {
+  for (SideKind kind : {SideKind::Scalar, SideKind::PerRow, SideKind::PerColumn,
+                        SideKind::PerElement})
+    if (map == getSideMapOf(kind, map.getContext()))
+      return kind;
+  return std::nullopt;
+}
+
+AffineMap tenon::tile::getSideMapOf(SideKind kind, MLIRContext *context) {
+  AffineExpr m = getAffineDimExpr(0, context), n = getAffineDimExpr(1, context);
+  switch (kind) {
+  case SideKind::Scalar:
+    return AffineMap::get(2, 0, {}, context);
+  case SideKind::PerRow:
+    return AffineMap::get(2, 0, {m}, context);
+  case SideKind::PerColumn:
+    return AffineMap::get(2, 0, {n}, context);
+  case SideKind::PerElement:
+    return AffineMap::get(2, 0, {m, n}, context);
+  }
+  llvm_unreachable("covered switch");
+}
+
+//===----------------------------------------------------------------------===//
+// BrgemmOp: construction and queries
+//===----------------------------------------------------------------------===//
+
+void BrgemmOp::build(OpBuilder &builder, OperationState &state, Value a,
+                     Value b, Value c, bool accumulate, bool packed) {
+  build(builder, state, a, b, c, ValueRange{}, ArrayRef<AffineMap>{},
+        accumulate, packed, nullptr);
+}
+
+void BrgemmOp::build(
+    OpBuilder &builder, OperationState &state, Value a, Value b, Value c,
+    ValueRange sides, ArrayRef<AffineMap> sideMaps, bool accumulate,
+    bool packed,
+    llvm::function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
+  state.addOperands({a, b});
+  state.addOperands(sides);
+  state.addOperands(c);
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.side_maps = builder.getAffineMapArrayAttr(sideMaps);
+  properties.packed = builder.getBoolAttr(packed);
+  if (accumulate)
+    properties.accumulate = builder.getUnitAttr();
+  Region *region = state.addRegion();
+  if (!body)
+    return;
+
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types{
+      cast<MemRefType>(c.getType()).getElementType()}; // The accumulator's.
+  for (Value side : sides)
+    types.push_back(cast<MemRefType>(side.getType()).getElementType());
+  SmallVector<Location> locs(types.size(), state.location);
+  Block *block = builder.createBlock(region, region->end(), types, locs);
+  Value result = body(builder, state.location, block->getArguments());
+  YieldOp::create(builder, state.location, result);
+}
+
+MemRefType BrgemmOp::getAType() { return cast<MemRefType>(getA().getType()); }
+MemRefType BrgemmOp::getBType() { return cast<MemRefType>(getB().getType()); }
+MemRefType BrgemmOp::getCType() { return cast<MemRefType>(getC().getType()); }
+
+int64_t BrgemmOp::getNumBatchDims() { return getAType().getRank() - 2; }
+
+// One type for all operands today; bf16 and int8 operands will sum in f32, i32.
+Type BrgemmOp::getAccumulatorType() { return getCType().getElementType(); }
+
+AffineMap BrgemmOp::getSideMap(unsigned i) {
+  return cast<AffineMapAttr>(getSideMaps()[i]).getValue();
+}
+
+void BrgemmOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), &getAMutable(),
+                       SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Read::get(), &getBMutable(),
+                       SideEffects::DefaultResource::get());
+  for (OpOperand &side : getSidesMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &side,
+                         SideEffects::DefaultResource::get());
+  if (getAccumulate())
+    effects.emplace_back(MemoryEffects::Read::get(), &getCMutable(),
+                         SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getCMutable(),
+                       SideEffects::DefaultResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// BrgemmOp: verification. Every problem found is reported, not the first only.
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reports problems of one op and remembers that there were some.
+struct Problems {
+  BrgemmOp op;
+  bool any = false;
+
+  InFlightDiagnostic report() {
+    any = true;
+    return op.emitOpError();
+  }
+  /// Two sizes that must be equal where both are known.
+  void checkSame(int64_t x, int64_t y, const Twine &what) {
+    if (!ShapedType::isDynamic(x) && !ShapedType::isDynamic(y) && x != y)
+      report() << what << " differ: " << x << " and " << y;
+  }
+  void checkUnitStride(MemRefType type, StringRef what) {
+    auto [strides, offset] = type.getStridesAndOffset();
+    if (!strides.empty() && strides.back() != 1)
+      report() << what << " must have unit stride along n, has type " << type
+               << "; hint: pack or transpose it first";
+  }
+};
+} // namespace
+
+static void verifyShapes(Problems &problems, BrgemmOp op) {
+  MemRefType a = op.getAType(), b = op.getBType(), c = op.getCType();
+  if (a.getRank() < 2) {
+    problems.report() << "a must have rank 2 or more, [batch.., M, K], has "
+                      << a;
+    return;
+  }
+  if (b.getRank() != a.getRank() || c.getRank() != 2) {
+    problems.report() << "needs a [batch.., M, K], b [batch.., K, NB], c [M, n]"
+                         " with equally many batch dimensions, has ranks "
+                      << a.getRank() << ", " << b.getRank() << ", "
+                      << c.getRank();
+    return;
+  }
+  int64_t j = op.getNumBatchDims();
+  for (int64_t i = 0; i < j; ++i)
+    problems.checkSame(a.getDimSize(i), b.getDimSize(i),
+                       "batch dimension " + Twine(i) + " of a and b");
+  problems.checkSame(a.getDimSize(j), c.getDimSize(0), "rows of a and c");
+  problems.checkSame(a.getDimSize(j + 1), b.getDimSize(j), "K of a and b");
+
+  problems.checkUnitStride(b, "b");
+  problems.checkUnitStride(c, "c");
+  int64_t nb = b.getDimSize(j + 1), n = c.getDimSize(1);
+  if (op.getPacked() && ShapedType::isDynamic(nb))
+    problems.report() << "packed b needs a static last dimension, has " << b
+                      << "; hint: packed = false reads b in place";
+  if (!ShapedType::isDynamic(nb) && !ShapedType::isDynamic(n) && n > nb)
+    problems.report() << "c has " << n << " columns, b only " << nb;
+}
+
+static void verifySide(Problems &problems, BrgemmOp op, unsigned i) {
+  auto type = cast<MemRefType>(op.getSides()[i].getType());
+  std::string what = "side " + std::to_string(i);
+  std::optional<SideKind> kind = getSideKind(op.getSideMap(i));
+  if (!kind) {
+    problems.report() << what << " has map " << op.getSideMaps()[i]
+                      << "; must be (d0, d1) -> (), (d0), (d1) or (d0, d1)";
+    return;
+  }
+  Type element = type.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
+    problems.report() << what << " has elements of type " << element
+                      << "; must be floats or integers of whole bytes";
+  unsigned rank = op.getSideMap(i).getNumResults();
+  if (type.getRank() != rank) {
+    problems.report() << what << " has rank " << type.getRank()
+                      << ", its map has " << rank << " results";
+    return;
+  }
+  if (op.getCType().getRank() != 2)
+    return;
+  if (*kind == SideKind::PerRow || *kind == SideKind::PerElement)
+    problems.checkSame(type.getDimSize(0), op.getCType().getDimSize(0),
+                       "rows of " + Twine(what) + " and c");
+  if (*kind == SideKind::PerColumn || *kind == SideKind::PerElement) {
+    problems.checkUnitStride(type, what);
+    int64_t n = op.getCType().getDimSize(1);
+    int64_t columns = type.getDimSize(rank - 1);
+    if (!ShapedType::isDynamic(n) && !ShapedType::isDynamic(columns) &&
+        columns < n)
+      problems.report() << what << " has " << columns << " columns, c " << n;
+  }
+}
+
+LogicalResult BrgemmOp::verify() {
+  Problems problems{*this};
+  for (Value operand : {getA(), getB(), getC()}) {
+    Type element = cast<MemRefType>(operand.getType()).getElementType();
+    if (!element.isF32())
+      problems.report() << "supports f32 elements, has " << element;
+  }
+  verifyShapes(problems, *this);
+  if (getSideMaps().size() != getSides().size())
+    problems.report() << "has " << getSides().size() << " sides but "
+                      << getSideMaps().size() << " side maps";
+  else
+    for (unsigned i = 0, e = getSides().size(); i < e; ++i)
+      verifySide(problems, *this, i);
+  if (!getSides().empty() && !hasEpilogue())
+    problems.report() << "has sides but no epilogue to use them";
+  if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile())
+    if (tile->size() != 2 || (*tile)[0] < 1 || (*tile)[1] < 1)
+      problems.report() << "register_tile must be [MR, NV], both positive";
+  return failure(problems.any);
+}
+
+LogicalResult BrgemmOp::verifyRegions() {
+  if (!hasEpilogue())
+    return success();
+  if (!getEpilogue().hasOneBlock())
+    return emitOpError("epilogue must have one block");
+  Problems problems{*this};
+  Block &block = getEpilogue().front();
+  SmallVector<Type> expected{getAccumulatorType()};
+  for (Value side : getSides())
+    expected.push_back(cast<MemRefType>(side.getType()).getElementType());
+  if (block.getArgumentTypes() != TypeRange(expected))
+    problems.report() << "epilogue arguments must be (acc, sides..) of types "
+                      << expected << ", are " << block.getArgumentTypes();
+  for (Operation &op : block.without_terminator()) {
+    if (!matchPattern(&op, m_Constant()) &&
+        !OpTrait::hasElementwiseMappableTraits(&op))
+      problems.report() << "epilogue may hold elementwise operations only, not "
+                        << op.getName();
+    else if (!isPure(&op))
+      problems.report() << "epilogue operation " << op.getName()
+                        << " has effects or may fail";
+  }
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield)
+    problems.report() << "epilogue must end in tile.yield";
+  else if (yield.getValue().getType() != getCType().getElementType())
+    problems.report() << "epilogue yields " << yield.getValue().getType()
+                      << ", c has elements of type "
+                      << getCType().getElementType();
+  return failure(problems.any);
+}

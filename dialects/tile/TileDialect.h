@@ -1,0 +1,32 @@
+//===- TileDialect.h - the tile dialect ------------------------*- C++ -*-===//
+//
+// `tile`: operations inside one cache tile. See TileOps.td for the operations
+// and Rationale.md for why they are what they are.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/tile/TileDialect.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/tile/TileOps.h.inc"
+
+namespace tenon::tile {
+
+/// Over which of (m, n) an epilogue's side operand runs.
+enum class SideKind { Scalar, PerRow, PerColumn, PerElement };
+
+/// The kind of a side map; nothing when `map` is not one of `(d0, d1) -> ()`,
+/// `(d0)`, `(d1)`, `(d0, d1)`.
+std::optional<SideKind> getSideKind(mlir::AffineMap map);
+/// The map of a kind.
+mlir::AffineMap getSideMapOf(SideKind kind, mlir::MLIRContext *context);
+
+} // namespace tenon::tile

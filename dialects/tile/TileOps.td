@@ -1,0 +1,106 @@
+//===- TileOps.td - operations of the tile dialect ---------*- tablegen -*-===//
+#ifndef TENON_DIALECTS_TILE_TILEOPS_TD
+#define TENON_DIALECTS_TILE_TILEOPS_TD
+
+include "dialects/tile/TileBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_BrgemmOp : Tile_Op<"brgemm", [
+    IsolatedFromAbove,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "batch-reduce matrix product with an epilogue";
+  let description = [{
+    ```
+    C[m,n] = epilogue((accumulate ? C[m,n] : 0)
+                      + sum over b1..bj, k of A[b1..bj,m,k] * B[b1..bj,k,n])
+    ```
+
+    * `a`: `[b1..bj, M, K]`, j >= 0, any strides; views may overlap (a
+      convolution's taps) and the stride of k may be dynamic.
+    * `b`: `[b1..bj, K, NB]`, unit stride along its last dimension. When `packed`
+      (the default), NB is static and a whole row of NB elements may be read,
+      also beyond the columns of C: a panel padded to a multiple of the vector
+      width. Otherwise no column beyond those of C is read.
+    * `c`: `[M, n]`, unit stride along n, n <= NB. Not a byte beyond its columns
+      is written or read. It must not overlap A or B.
+    * `sides`: tensors of the epilogue, one map each in `side_maps`:
+      `(d0, d1) -> ()`, `(d1)` along a row, `(d0)` one per row, or `(d0, d1)`.
+      Rank = results of the map. Those with d1 have unit stride along it. A
+      `(d0, d1)` side may be C itself.
+    * `epilogue`: empty, or one block of elementwise operations without effects
+      on scalars `(acc, side0, side1, ...)`, ended by `tile.yield`. It is
+      isolated, so that equal epilogues share one kernel: constants live inside,
+      run-time scalars are sides with the map `()`.
+
+    The order of summation is b1, .., bj, k from zero (or C) upwards for each
+    element, whatever the schedule. Where K or a batch count is 0 the sum is 0.
+    `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
+
+    ```mlir
+    tile.brgemm ins(%a, %b : memref<?x768xf32>, memref<768x24xf32>)
+        sides(%bias : memref<24xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+        outs(%c : memref<?x24xf32, strided<[768, 1]>>) epilogue {
+    ^bb0(%acc: f32, %x: f32):
+      %0 = arith.addf %acc, %x : f32
+      tile.yield %0 : f32
+    }
+    ```
+  }];
+
+  let arguments = (ins
+    AnyStridedMemRef:$a,
+    AnyStridedMemRef:$b,
+    Variadic<AnyStridedMemRef>:$sides,
+    AnyStridedMemRef:$c,
+    DefaultValuedAttr<AffineMapArrayAttr, "{}">:$side_maps,
+    UnitAttr:$accumulate,
+    DefaultValuedAttr<BoolAttr, "true">:$packed,
+    OptionalAttr<DenseI64ArrayAttr>:$register_tile);
+  let regions = (region AnyRegion:$epilogue);
+
+  let builders = [
+    // No sides, no epilogue.
+    OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
+                   CArg<"bool", "false">:$accumulate,
+                   CArg<"bool", "true">:$packed)>,
+    // `body` builds the epilogue from (acc, side0, ...) and returns the value
+    // to store; the terminator is added here.
+    OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
+                   "::mlir::ValueRange":$sides,
+                   "::llvm::ArrayRef<::mlir::AffineMap>":$sideMaps,
+                   "bool":$accumulate, "bool":$packed,
+                   "::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, "
+                   "::mlir::Location, ::mlir::ValueRange)>":$body)>];
+
+  let assemblyFormat = [{
+    `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
+    (`sides` `(` $sides^ `:` type($sides) `)` `maps` $side_maps)?
+    `outs` `(` $c `:` type($c) `)`
+    (`accumulate` $accumulate^)?
+    (`register_tile` $register_tile^)?
+    attr-dict-with-keyword
+    (`epilogue` $epilogue^)?
+  }];
+
+  let extraClassDeclaration = [{
+    /// Number of batch dimensions j.
+    int64_t getNumBatchDims();
+    /// The type products are summed in, that of the epilogue's first argument.
+    ::mlir::Type getAccumulatorType();
+    ::mlir::MemRefType getAType();
+    ::mlir::MemRefType getBType();
+    ::mlir::MemRefType getCType();
+    bool hasEpilogue() { return !getEpilogue().empty(); }
+    ::mlir::AffineMap getSideMap(unsigned i);
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"BrgemmOp">]> {
+  let summary = "the value to store";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // TENON_DIALECTS_TILE_TILEOPS_TD
