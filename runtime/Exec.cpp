@@ -1,0 +1,306 @@
+//===-- Exec.cpp - executors and sections ---------------------------------===//
+#include "runtime/Memory.h"
+#include "runtime/Profile.h"
+#include "runtime/Team.h"
+#include "runtime/tenon_rt.h"
+
+#include <new>
+
+using namespace tenon::rt;
+
+struct tenon_exec {
+  Allocator allocator;
+  tenon_threading threading;
+  int32_t concurrency;
+  tenon_parallel_for_fn parallelFor;
+  void *pool;
+  std::atomic<bool> profiling{false};
+  std::atomic<int> status{TENON_RT_OK};
+  /// Who holds it may use the team or the pool.
+  GenLock workersLock;
+  BlockCache scratch;
+  BlockCache arenas;
+  Profile profile;
+  Team team;
+  /// What tenon_exec_create allocated; may begin before the object.
+  void *memory = nullptr;
+};
+
+//===----------------------------------------------------------------------===//
+// Life cycle
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kDefaultSpinNs = 50000;
+
+const char *tenon_rt_status_string(tenon_rt_status status) {
+  switch (status) {
+  case TENON_RT_OK:
+    return "ok";
+  case TENON_RT_OUT_OF_MEMORY:
+    return "memory is exhausted";
+  case TENON_RT_INVALID_ARGUMENT:
+    return "argument out of range";
+  case TENON_RT_OVER_CAPACITY:
+    return "constant store is full of buffers in use";
+  case TENON_RT_POOL_MISBEHAVED:
+    return "parallel_for did not run every index exactly once";
+  case TENON_RT_FORKED_IN_SECTION:
+    return "process forked inside a section";
+  }
+  return "unknown status";
+}
+
+void tenon_exec_options_init(tenon_exec_options *options) {
+  *options = tenon_exec_options{};
+  options->struct_size = sizeof(tenon_exec_options);
+  options->spin_ns = -1;
+  options->huge_pages = 1;
+}
+
+/// Sets the number of ranges; false if the options make no sense.
+static bool chooseConcurrency(tenon_exec &exec,
+                              const tenon_exec_options &options) {
+  int32_t count = 1;
+  switch (options.threading) {
+  case TENON_THREADS_SINGLE:
+    break;
+  case TENON_THREADS_TEAM:
+    count = options.threads;
+    if (count == 0) {
+      count = allowedCpus();
+      count = count < TENON_RT_MAX_THREADS ? count : TENON_RT_MAX_THREADS;
+    }
+    break;
+  case TENON_THREADS_POOL:
+    count = options.concurrency;
+    if (!options.parallel_for)
+      return false;
+    break;
+  default:
+    return false;
+  }
+  exec.concurrency = count;
+  return count >= 1 && count <= TENON_RT_MAX_THREADS;
+}
+
+tenon_rt_status tenon_exec_create(const tenon_exec_options *given,
+                                  tenon_exec **out) {
+  if (!out)
+    return TENON_RT_INVALID_ARGUMENT;
+  *out = nullptr;
+  tenon_exec_options options;
+  tenon_exec_options_init(&options);
+  if (given) {
+    if (given->struct_size != sizeof(options))
+      return TENON_RT_INVALID_ARGUMENT;
+    options = *given;
+  }
+  Allocator allocator;
+  if (!allocator.init(options.allocator, options.huge_pages != 0))
+    return TENON_RT_INVALID_ARGUMENT;
+
+  watchForks();
+  constexpr size_t align = alignof(tenon_exec);
+  void *memory = allocator.allocate(int64_t(sizeof(tenon_exec) + align));
+  if (!memory)
+    return TENON_RT_OUT_OF_MEMORY;
+  size_t misfit = uintptr_t(memory) % align;
+  auto *exec = new (static_cast<char *>(memory) + (misfit ? align - misfit : 0))
+      tenon_exec;
+  exec->memory = memory;
+  exec->allocator = allocator;
+  exec->threading = options.threading;
+  exec->parallelFor = options.parallel_for;
+  exec->pool = options.pool;
+  exec->scratch.init(&exec->allocator);
+  exec->arenas.init(&exec->allocator);
+  exec->profile.init(&exec->allocator);
+  exec->profiling.store(options.profile != 0, std::memory_order_relaxed);
+  int64_t spin = options.spin_ns < 0 ? kDefaultSpinNs : options.spin_ns;
+
+  tenon_rt_status status = TENON_RT_OK;
+  if (!chooseConcurrency(*exec, options))
+    status = TENON_RT_INVALID_ARGUMENT;
+  else if (exec->threading == TENON_THREADS_TEAM && exec->concurrency > 1 &&
+           !exec->team.init(exec->allocator, exec->concurrency, spin))
+    status = TENON_RT_OUT_OF_MEMORY;
+  if (status != TENON_RT_OK) {
+    allocator.release(memory);
+    return status;
+  }
+  *out = exec;
+  return TENON_RT_OK;
+}
+
+void tenon_exec_destroy(tenon_exec *exec) {
+  if (!exec)
+    return;
+  exec->team.destroy(exec->allocator);
+  exec->scratch.trim();
+  exec->arenas.trim();
+  exec->profile.reset();
+  Allocator allocator = exec->allocator;
+  void *memory = exec->memory;
+  exec->~tenon_exec();
+  allocator.release(memory);
+}
+
+int32_t tenon_exec_concurrency(const tenon_exec *exec) {
+  return exec->concurrency;
+}
+
+tenon_rt_status tenon_exec_status(const tenon_exec *exec) {
+  return tenon_rt_status(exec->status.load(std::memory_order_acquire));
+}
+
+void tenon_exec_clear_status(tenon_exec *exec) {
+  exec->status.store(TENON_RT_OK, std::memory_order_release);
+}
+
+void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status) {
+  int none = TENON_RT_OK;
+  exec->status.compare_exchange_strong(none, status, std::memory_order_acq_rel);
+}
+
+//===----------------------------------------------------------------------===//
+// Sections
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a caller's pool gets as `arg`.
+struct PoolCall {
+  const Job *job;
+  std::atomic<int64_t> finished{0};
+  std::atomic<bool> strayIndex{false};
+};
+} // namespace
+
+static void runPoolRange(void *argument, int64_t index) {
+  auto &call = *static_cast<PoolCall *>(argument);
+  if (index < 0 || index >= call.job->ranges) {
+    call.strayIndex.store(true, std::memory_order_relaxed);
+    return;
+  }
+  FloatControlScope scope(call.job->floatControl);
+  call.job->runRange(index);
+  call.finished.fetch_add(1, std::memory_order_acq_rel);
+}
+
+static tenon_rt_status runOnPool(tenon_exec &exec, const Job &job) {
+  PoolCall call;
+  call.job = &job;
+  exec.parallelFor(exec.pool, job.ranges, runPoolRange, &call);
+  bool complete = call.finished.load(std::memory_order_acquire) == job.ranges &&
+                  !call.strayIndex.load(std::memory_order_relaxed);
+  return complete ? TENON_RT_OK : TENON_RT_POOL_MISBEHAVED;
+}
+
+/// Finds scratch for the job, with fewer ranges if memory is short.
+static bool provideScratch(tenon_exec &exec, Job &job, int64_t bytes) {
+  if (bytes == 0)
+    return true;
+  constexpr int64_t kLargest = INT64_MAX / (2 * TENON_RT_MAX_THREADS);
+  if (bytes > kLargest)
+    return false;
+  job.scratchStride = (bytes + kCacheLine - 1) & -kCacheLine;
+  void *block = exec.scratch.acquire(job.scratchStride * job.ranges);
+  if (!block && job.ranges > 1) {
+    job.ranges = 1;
+    block = exec.scratch.acquire(job.scratchStride);
+  }
+  job.scratch = static_cast<char *>(block);
+  return block != nullptr;
+}
+
+static void runSection(tenon_exec &exec, tenon_section_fn fn, void *const *args,
+                       int64_t items, int64_t scratch) {
+  if (exec.status.load(std::memory_order_relaxed) != TENON_RT_OK)
+    return;
+  if (items < 0 || scratch < 0)
+    return tenon_rt_fail(&exec, TENON_RT_INVALID_ARGUMENT);
+  if (items == 0)
+    return;
+  int64_t ranges = items < exec.concurrency ? items : exec.concurrency;
+  // Somebody else has the workers, perhaps the section we are called from.
+  bool ownsWorkers = ranges > 1 && exec.workersLock.tryLock();
+  if (!ownsWorkers)
+    ranges = 1;
+  Job job{fn, args, items, ranges, nullptr, 0, readFloatControl()};
+  tenon_rt_status status = TENON_RT_OK;
+  if (!provideScratch(exec, job, scratch))
+    status = TENON_RT_OUT_OF_MEMORY;
+  else if (job.ranges == 1)
+    job.runRange(0);
+  else if (exec.threading == TENON_THREADS_TEAM)
+    status = exec.team.run(job);
+  else
+    status = runOnPool(exec, job);
+  if (job.scratch)
+    exec.scratch.release(job.scratch);
+  if (ownsWorkers)
+    exec.workersLock.unlock();
+  if (status != TENON_RT_OK)
+    tenon_rt_fail(&exec, status);
+}
+
+void tenon_rt_run_section(tenon_exec *exec, tenon_section_fn fn,
+                          void *const *args, int64_t items, int64_t scratch) {
+  tenon_rt_run_named_section(exec, fn, args, items, scratch, nullptr);
+}
+
+void tenon_rt_run_named_section(tenon_exec *exec, tenon_section_fn fn,
+                                void *const *args, int64_t items,
+                                int64_t scratch, const char *name) {
+  if (!exec->profiling.load(std::memory_order_relaxed)) [[likely]]
+    return runSection(*exec, fn, args, items, scratch);
+  int64_t begin = nowNs();
+  runSection(*exec, fn, args, items, scratch);
+  exec->profile.record(name, items, nowNs() - begin);
+}
+
+//===----------------------------------------------------------------------===//
+// Profile and memory
+//===----------------------------------------------------------------------===//
+
+void tenon_exec_profile_enable(tenon_exec *exec, int32_t enable) {
+  exec->profiling.store(enable != 0, std::memory_order_relaxed);
+}
+
+size_t tenon_exec_profile_read(tenon_exec *exec, tenon_profile_entry *entries,
+                               size_t capacity) {
+  return exec->profile.read(entries, entries ? capacity : 0);
+}
+
+void tenon_exec_profile_reset(tenon_exec *exec) { exec->profile.reset(); }
+
+/// The C library's memory, for calls without an executor.
+static Allocator defaultAllocator() {
+  Allocator allocator;
+  (void)allocator.init(tenon_allocator{}, /*huge=*/true);
+  return allocator;
+}
+
+void *tenon_rt_alloc(tenon_exec *exec, int64_t size) {
+  return exec ? exec->allocator.allocate(size)
+              : defaultAllocator().allocate(size);
+}
+
+void tenon_rt_free(tenon_exec *exec, void *block) {
+  exec ? exec->allocator.release(block) : defaultAllocator().release(block);
+}
+
+void *tenon_rt_arena_acquire(tenon_exec *exec, int64_t size) {
+  void *arena = size < 0 ? nullptr : exec->arenas.acquire(size);
+  if (!arena)
+    tenon_rt_fail(exec, TENON_RT_OUT_OF_MEMORY);
+  return arena;
+}
+
+void tenon_rt_arena_release(tenon_exec *exec, void *arena) {
+  exec->arenas.release(arena);
+}
+
+void tenon_exec_trim(tenon_exec *exec) {
+  exec->scratch.trim();
+  exec->arenas.trim();
+}

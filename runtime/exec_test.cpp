@@ -1,0 +1,375 @@
+//===-- exec_test.cpp - sections in every mode ----------------------------===//
+#include "runtime/TestSupport.h"
+#include "runtime/tenon_rt.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tenon::rt::test;
+
+namespace {
+
+/// out[i] = a rounding-sensitive function of i; counts visits.
+struct Work {
+  std::vector<float> out;
+  std::vector<int> visits;
+  explicit Work(int64_t items) : out(items), visits(items) {}
+};
+
+void workBody(void *const *args, int64_t begin, int64_t end, void *) {
+  auto &work = *static_cast<Work *>(args[0]);
+  for (int64_t i = begin; i < end; ++i) {
+    float sum = 0;
+    for (int k = 1; k < 20; ++k)
+      sum += std::sin(float(i * k)) / float(k);
+    work.out[i] = sum;
+    ++work.visits[i];
+  }
+}
+
+void addBody(void *const *args, int64_t begin, int64_t end, void *) {
+  static_cast<std::atomic<int64_t> *>(args[0])->fetch_add(
+      end - begin, std::memory_order_relaxed);
+}
+
+TEST(Exec, everyModeComputesTheSame) {
+  for (int64_t items : {0, 1, 2, 3, 7, 8, 64, 1001}) {
+    Work expected(items);
+    void *expectedArgs[] = {&expected};
+    workBody(expectedArgs, 0, items, nullptr);
+    for (const Mode &mode : allModes()) {
+      SCOPED_TRACE(mode.name + ", " + std::to_string(items) + " items");
+      ExecPtr exec = makeExec(mode.options);
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        Work work(items);
+        void *args[] = {&work};
+        tenon_rt_run_section(exec.get(), workBody, args, items, 0);
+        EXPECT_EQ(work.visits, std::vector<int>(items, 1));
+        EXPECT_EQ(work.out, expected.out);
+      }
+      EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_OK);
+    }
+  }
+}
+
+struct Range {
+  int64_t begin, end;
+  char *scratch;
+};
+struct Ranges {
+  std::mutex mutex;
+  std::vector<Range> seen;
+  size_t bytes;
+};
+
+void recordRange(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  auto &ranges = *static_cast<Ranges *>(args[0]);
+  if (scratch) {
+    // Nobody else may write here while we do.
+    char mark = char(begin + 1);
+    memset(scratch, mark, ranges.bytes);
+    std::this_thread::yield();
+    for (size_t i = 0; i < ranges.bytes; ++i)
+      ASSERT_EQ(static_cast<char *>(scratch)[i], mark);
+  }
+  std::lock_guard<std::mutex> lock(ranges.mutex);
+  ranges.seen.push_back({begin, end, static_cast<char *>(scratch)});
+}
+
+TEST(Exec, rangesAreContiguousBalancedWithOwnScratch) {
+  for (const Mode &mode : allModes()) {
+    ExecPtr exec = makeExec(mode.options);
+    for (size_t bytes : {1, 64, 100, 5000}) {
+      for (int64_t items : {1, 2, 5, 23}) {
+        SCOPED_TRACE(mode.name + ", " + std::to_string(items) + " items");
+        Ranges ranges;
+        ranges.bytes = bytes;
+        void *args[] = {&ranges};
+        tenon_rt_run_section(exec.get(), recordRange, args, items,
+                             int64_t(bytes));
+        auto &seen = ranges.seen;
+        int64_t expected =
+            std::min<int64_t>(items, tenon_exec_concurrency(exec.get()));
+        ASSERT_EQ(int64_t(seen.size()), expected);
+        std::sort(seen.begin(), seen.end(),
+                  [](auto &a, auto &b) { return a.begin < b.begin; });
+        int64_t at = 0;
+        for (const Range &range : seen) {
+          EXPECT_EQ(range.begin, at);
+          int64_t size = range.end - range.begin;
+          EXPECT_TRUE(size == items / expected || size == items / expected + 1);
+          at = range.end;
+          EXPECT_EQ(uintptr_t(range.scratch) % 64, 0u);
+        }
+        EXPECT_EQ(at, items);
+        std::sort(seen.begin(), seen.end(),
+                  [](auto &a, auto &b) { return a.scratch < b.scratch; });
+        for (size_t i = 1; i < seen.size(); ++i)
+          EXPECT_GE(seen[i].scratch - seen[i - 1].scratch, ptrdiff_t(bytes));
+      }
+    }
+  }
+}
+
+TEST(Exec, scratchIsNullUnlessAskedFor) {
+  ExecPtr exec = makeExec(teamOptions(2));
+  Ranges ranges;
+  void *args[] = {&ranges};
+  tenon_rt_run_section(exec.get(), recordRange, args, 2, 0);
+  ASSERT_EQ(ranges.seen.size(), 2u);
+  EXPECT_EQ(ranges.seen[0].scratch, nullptr);
+}
+
+TEST(Exec, concurrentCallersShareOneExecutor) {
+  for (const Mode &mode : allModes()) {
+    SCOPED_TRACE(mode.name);
+    ExecPtr exec = makeExec(mode.options);
+    constexpr int kCallers = 8, kSections = 1000, kItems = 9;
+    std::vector<std::thread> callers;
+    std::vector<std::atomic<int64_t>> sums(kCallers);
+    for (int caller = 0; caller < kCallers; ++caller) {
+      callers.emplace_back([&, caller] {
+        void *args[] = {&sums[caller]};
+        for (int i = 0; i < kSections; ++i)
+          tenon_rt_run_section(exec.get(), addBody, args, kItems, 128);
+      });
+    }
+    for (std::thread &thread : callers)
+      thread.join();
+    for (auto &sum : sums)
+      EXPECT_EQ(sum.load(), kSections * kItems);
+    EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_OK);
+  }
+}
+
+struct Nest {
+  tenon_exec *exec;
+  std::atomic<int64_t> sum{0};
+};
+
+void nestBody(void *const *args, int64_t begin, int64_t end, void *scratch) {
+  auto &nest = *static_cast<Nest *>(args[0]);
+  memset(scratch, int(begin), 256);
+  for (int64_t i = begin; i < end; ++i) {
+    void *inner[] = {&nest.sum};
+    tenon_rt_run_section(nest.exec, addBody, inner, 10, 256);
+  }
+  // The inner section had scratch of its own.
+  for (int i = 0; i < 256; ++i)
+    ASSERT_EQ(static_cast<char *>(scratch)[i], char(begin));
+}
+
+TEST(Exec, nestedSectionsRunInline) {
+  for (const Mode &mode : allModes()) {
+    SCOPED_TRACE(mode.name);
+    ExecPtr exec = makeExec(mode.options);
+    Nest nest;
+    nest.exec = exec.get();
+    void *args[] = {&nest};
+    for (int repeat = 0; repeat < 20; ++repeat)
+      tenon_rt_run_section(exec.get(), nestBody, args, 17, 256);
+    EXPECT_EQ(nest.sum.load(), 20 * 17 * 10);
+  }
+}
+
+TEST(Exec, moreThreadsThanCpus) {
+  auto begin = std::chrono::steady_clock::now();
+  ExecPtr exec = makeExec(teamOptions(8));
+  std::atomic<int64_t> sum{0};
+  void *args[] = {&sum};
+  constexpr int kSections = 10000;
+  for (int i = 0; i < kSections; ++i)
+    tenon_rt_run_section(exec.get(), addBody, args, 8, 0);
+  EXPECT_EQ(sum.load(), kSections * 8);
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  // Normally well under a second; a lost wake-up would take forever.
+  EXPECT_LT(seconds, 30.0);
+}
+
+TEST(Exec, sleepsAndWakesWithoutSpinning) {
+  tenon_exec_options options = teamOptions(4);
+  options.spin_ns = 0;
+  ExecPtr exec = makeExec(options);
+  std::atomic<int64_t> sum{0};
+  void *args[] = {&sum};
+  for (int i = 0; i < 2000; ++i) {
+    tenon_rt_run_section(exec.get(), addBody, args, 4, 0);
+    if (i % 100 == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(sum.load(), 2000 * 4);
+}
+
+void recordThread(void *const *args, int64_t, int64_t, void *) {
+  auto &pair =
+      *static_cast<std::pair<std::mutex, std::set<std::thread::id>> *>(args[0]);
+  // Long enough for the other members to get a range.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::lock_guard<std::mutex> lock(pair.first);
+  pair.second.insert(std::this_thread::get_id());
+}
+
+TEST(Exec, teamReallyUsesItsThreads) {
+  ExecPtr exec = makeExec(teamOptions(3));
+  std::pair<std::mutex, std::set<std::thread::id>> seen;
+  void *args[] = {&seen};
+  tenon_rt_run_section(exec.get(), recordThread, args, 3, 0);
+  EXPECT_EQ(seen.second.size(), 3u);
+  EXPECT_EQ(seen.second.count(std::this_thread::get_id()), 1u);
+}
+
+TEST(Exec, singleUsesTheCallingThreadOnly) {
+  ExecPtr exec = makeExec(singleOptions());
+  std::pair<std::mutex, std::set<std::thread::id>> seen;
+  void *args[] = {&seen};
+  tenon_rt_run_section(exec.get(), recordThread, args, 3, 0);
+  EXPECT_EQ(seen.second, std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
+/// Records whether additions are rounded up.
+void recordRounding(void *const *args, int64_t begin, int64_t end, void *) {
+  // Keep others from taking this range over too early.
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  volatile float one = 1, tiny = 1e-10f;
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<int *>(args[0])[i] = one + tiny > 1;
+}
+
+TEST(Exec, workersUseTheCallersRounding) {
+#if !defined(__SSE2__)
+  GTEST_SKIP() << "not implemented for this CPU";
+#endif
+  ExecPtr exec = makeExec(teamOptions(2));
+  // The worker starts while rounding is up, and must follow the change.
+  for (int upward : {1, 0, 1}) {
+    int roundsUp[2] = {-1, -1};
+    void *args[] = {roundsUp};
+    fesetround(upward ? FE_UPWARD : FE_TONEAREST);
+    tenon_rt_run_section(exec.get(), recordRounding, args, 2, 0);
+    fesetround(FE_TONEAREST);
+    EXPECT_EQ(roundsUp[0], upward);
+    EXPECT_EQ(roundsUp[1], upward);
+  }
+}
+
+TEST(Exec, createAndDestroyWithoutUse) {
+  for (int i = 0; i < 20; ++i)
+    for (const Mode &mode : allModes())
+      makeExec(mode.options);
+  tenon_exec_destroy(nullptr);
+}
+
+TEST(Exec, destroyWhileWorkersAreAwakeOrAsleep) {
+  for (int i = 0; i < 50; ++i) {
+    ExecPtr exec = makeExec(teamOptions(4));
+    std::atomic<int64_t> sum{0};
+    void *args[] = {&sum};
+    tenon_rt_run_section(exec.get(), addBody, args, 4, 0);
+    if (i % 5 == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(sum.load(), 4);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST(ExecErrors, badOptionsAreRefused) {
+  tenon_exec *exec = nullptr;
+  EXPECT_EQ(tenon_exec_create(nullptr, nullptr), TENON_RT_INVALID_ARGUMENT);
+  auto refuse = [&](auto change) {
+    tenon_exec_options options = singleOptions();
+    change(options);
+    EXPECT_EQ(tenon_exec_create(&options, &exec), TENON_RT_INVALID_ARGUMENT);
+    EXPECT_EQ(exec, nullptr);
+  };
+  using Options = tenon_exec_options;
+  refuse([](Options &o) { o.struct_size = 3; });
+  refuse([](Options &o) { o.threading = tenon_threading(3); });
+  for (int threads : {-1, TENON_RT_MAX_THREADS + 1})
+    refuse([=](Options &o) {
+      o.threading = TENON_THREADS_TEAM;
+      o.threads = threads;
+    });
+  refuse([](Options &o) {
+    o.threading = TENON_THREADS_POOL;
+    o.concurrency = 2;
+  });
+  refuse([](Options &o) {
+    o.threading = TENON_THREADS_POOL;
+    o.parallel_for = [](void *, int64_t, void (*)(void *, int64_t), void *) {};
+  });
+  refuse([](Options &o) {
+    o.allocator.allocate = [](void *, size_t, size_t) -> void * {
+      return nullptr;
+    };
+  });
+}
+
+TEST(ExecErrors, negativeSizesAreRecordedAndStopSections) {
+  for (const Mode &mode : allModes()) {
+    ExecPtr exec = makeExec(mode.options);
+    std::atomic<int64_t> sum{0};
+    void *args[] = {&sum};
+    tenon_rt_run_section(exec.get(), addBody, args, -1, 0);
+    EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_INVALID_ARGUMENT);
+    tenon_rt_run_section(exec.get(), addBody, args, 5, 0);
+    EXPECT_EQ(sum.load(), 0);
+    tenon_exec_clear_status(exec.get());
+    tenon_rt_run_section(exec.get(), addBody, args, 5, -1);
+    EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_INVALID_ARGUMENT);
+    tenon_exec_clear_status(exec.get());
+    tenon_rt_run_section(exec.get(), addBody, args, 5, INT64_MAX);
+    EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_OUT_OF_MEMORY);
+    tenon_exec_clear_status(exec.get());
+    tenon_rt_run_section(exec.get(), addBody, args, 5, 0);
+    EXPECT_EQ(sum.load(), 5);
+  }
+}
+
+TEST(ExecErrors, firstFailureIsKept) {
+  ExecPtr exec = makeExec(singleOptions());
+  tenon_rt_fail(exec.get(), TENON_RT_POOL_MISBEHAVED);
+  tenon_rt_fail(exec.get(), TENON_RT_OUT_OF_MEMORY);
+  EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_POOL_MISBEHAVED);
+  EXPECT_STRNE(tenon_rt_status_string(TENON_RT_POOL_MISBEHAVED),
+               tenon_rt_status_string(TENON_RT_OUT_OF_MEMORY));
+}
+
+TEST(ExecErrors, poolThatSkipsOrInventsIndices) {
+  using Body = void (*)(void *, int64_t);
+  tenon_parallel_for_fn skips = [](void *, int64_t n, Body body, void *arg) {
+    for (int64_t i = 1; i < n; ++i)
+      body(arg, i);
+  };
+  tenon_parallel_for_fn invents = [](void *, int64_t n, Body body, void *arg) {
+    for (int64_t i = -1; i <= n; ++i)
+      body(arg, i);
+  };
+  for (tenon_parallel_for_fn bad : {skips, invents}) {
+    tenon_exec_options options = singleOptions();
+    options.threading = TENON_THREADS_POOL;
+    options.concurrency = 4;
+    options.parallel_for = bad;
+    ExecPtr exec = makeExec(options);
+    std::atomic<int64_t> sum{0};
+    void *args[] = {&sum};
+    tenon_rt_run_section(exec.get(), addBody, args, 4, 0);
+    EXPECT_EQ(tenon_exec_status(exec.get()), TENON_RT_POOL_MISBEHAVED);
+  }
+}
+
+} // namespace
