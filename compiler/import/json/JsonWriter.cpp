@@ -1,0 +1,185 @@
+//===- JsonWriter.cpp - graphs to JSON
+//-------------------------------------===//
+//
+// The layout of the text is ours: one line for each attribute and tensor, so
+// that differences between two files read well.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/json/Json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tenon::json {
+
+using graph::Dims;
+using graph::Graph;
+using graph::kUnknownDim;
+using graph::LogicalTensor;
+
+namespace {
+
+class Writer {
+public:
+  std::string run(const Graph &graph);
+
+private:
+  void text(std::string_view s);
+  void number(int64_t v) { out += std::to_string(v); }
+  void number(uint64_t v) { out += std::to_string(v); }
+  void number(float v);
+  template <typename T> void list(const std::vector<T> &values);
+  void attr(const std::string &name, const graph::AttrValue &value);
+  void tensor(const LogicalTensor &t);
+  void tensors(const Graph &graph, const std::vector<uint64_t> &ids);
+  void op(const Graph &graph, const graph::Op &op);
+
+  std::string out;
+};
+
+void Writer::text(std::string_view s) {
+  bool isPlain = std::all_of(s.begin(), s.end(), [](char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+  });
+  if (isPlain) {
+    out += '"';
+    out += s;
+    out += '"';
+    return;
+  }
+  // A name from the API may be any bytes; a file must be UTF-8.
+  out += nlohmann::json(std::string(s))
+             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void Writer::number(float v) {
+  if (std::isnan(v)) {
+    out += "\"nan\"";
+  } else if (std::isinf(v)) {
+    out += v < 0 ? "\"-inf\"" : "\"inf\"";
+  } else if (v == 0 && std::signbit(v)) {
+    out += "-0.0"; // "-0" reads as the integer 0
+  } else {
+    char buffer[32];
+    auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
+    out.append(buffer, end);
+  }
+}
+
+template <typename T> void Writer::list(const std::vector<T> &values) {
+  out += '[';
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i)
+      out += ", ";
+    number(values[i]);
+  }
+  out += ']';
+}
+
+void Writer::attr(const std::string &name, const graph::AttrValue &value) {
+  text(name);
+  constexpr const char *kTypes[] = {"bool",   "s64",   "f32",
+                                    "string", "s64[]", "f32[]"};
+  out += ": {\"type\": \"";
+  out += kTypes[value.index()];
+  out += "\", \"value\": ";
+  if (auto *b = std::get_if<bool>(&value))
+    out += *b ? '1' : '0';
+  else if (auto *i = std::get_if<int64_t>(&value))
+    number(*i);
+  else if (auto *f = std::get_if<float>(&value))
+    number(*f);
+  else if (auto *s = std::get_if<std::string>(&value))
+    text(*s);
+  else if (auto *ints = std::get_if<Dims>(&value))
+    list(*ints);
+  else if (auto *floats = std::get_if<std::vector<float>>(&value))
+    list(*floats);
+  out += '}';
+}
+
+void Writer::tensor(const LogicalTensor &t) {
+  const Dims unknown{kUnknownDim};
+  out += "{\"id\": ";
+  number(t.id);
+  out += ", \"dtype\": ";
+  text(name(t.dtype));
+  out += ", \"shape\": ";
+  list(t.shape.value_or(unknown));
+  out += ", \"stride\": ";
+  bool isStrided =
+      t.layout == graph::LayoutType::strided || (t.shape && t.shape->empty());
+  if (!t.shape || (!isStrided && t.strides.empty()))
+    list(unknown);
+  else
+    list(t.effectiveStrides());
+  out += ", \"layout_type\": ";
+  text(name(t.layout));
+  out += ", \"property_type\": ";
+  text(name(t.property));
+  out += '}';
+}
+
+void Writer::tensors(const Graph &graph, const std::vector<uint64_t> &ids) {
+  out += '[';
+  for (size_t i = 0; i < ids.size(); ++i) {
+    out += i ? ",\n        " : "\n        ";
+    auto it = graph.tensors.find(ids[i]);
+    LogicalTensor missing;
+    missing.id = ids[i];
+    tensor(it == graph.tensors.end() ? missing : it->second);
+  }
+  out += ']';
+}
+
+void Writer::op(const Graph &graph, const graph::Op &op) {
+  out += "    {\n      \"id\": ";
+  number(op.id);
+  out += ",\n      \"name\": ";
+  text(op.name);
+  out += ",\n      \"kind\": ";
+  text(op.kind);
+  out += ",\n      \"attrs\": {";
+  bool isFirst = true;
+  for (const auto &[name, value] : op.attrs) {
+    out += isFirst ? "\n        " : ",\n        ";
+    isFirst = false;
+    attr(name, value);
+  }
+  out += "},\n      \"inputs\": ";
+  tensors(graph, op.inputs);
+  out += ",\n      \"outputs\": ";
+  tensors(graph, op.outputs);
+  out += "\n    }";
+}
+
+std::string Writer::run(const Graph &graph) {
+  out = "{\n  \"version\": ";
+  text(graph.version);
+  out += ",\n  \"engine_kind\": ";
+  text(graph.engineKind);
+  out += ",\n  \"fpmath_mode\": ";
+  text(graph.fpmathMode);
+  out += ",\n  \"fpmath_mode_apply_to_int\": ";
+  text(graph.fpmathApplyToInt ? "true" : "false");
+  out += ",\n  \"input_ports\": ";
+  list(graph.inputPorts);
+  out += ",\n  \"output_ports\": ";
+  list(graph.outputPorts);
+  out += ",\n  \"graph\": [";
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    out += i ? ",\n" : "\n";
+    op(graph, graph.ops[i]);
+  }
+  out += "\n  ]\n}\n";
+  return std::move(out);
+}
+
+} // namespace
+
+std::string writeJson(const Graph &graph) { return Writer().run(graph); }
+
+} // namespace tenon::json
