@@ -1,0 +1,424 @@
+//===- GraphBackward.td - gradients of the other operations --------------===//
+#ifndef TENON_GRAPH_BACKWARD_TD
+#define TENON_GRAPH_BACKWARD_TD
+
+include "dialects/graph/GraphBase.td"
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+/// Reads the operand of the forward operation.
+class Graph_UnaryBackward<string forward, int number, string cSuffix>
+    : Graph_BackwardOp<forward, forward # "Backward", number, cSuffix> {
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst);
+  let results = (outs Graph_Value<"T">:$diff_src);
+  let operandCounts = [2];
+}
+
+/// Reads the operand or the result of the forward operation: use_dst.
+class Graph_UnaryBackwardDst<string forward, int number, string cSuffix>
+    : Graph_UnaryBackward<forward, number, cSuffix> {
+  let arguments = (ins Graph_Value<"T">:$src_or_dst, Graph_Value<"T">:$diff_dst,
+                       Graph_UseDst:$use_dst);
+}
+
+def Graph_AbsBackwardOp
+    : Graph_UnaryBackward<"Abs", 1, "abs_backward"> {
+  let summary = "diff_src = diff_dst * sign(src)";
+  let description = [{
+    The sign of 0 is 0.
+  }];
+}
+
+def Graph_ClampBackwardOp
+    : Graph_UnaryBackwardDst<"Clamp", 11, "clamp_backward"> {
+  let summary = "diff_src = min < src < max ? diff_dst : 0";
+  let description = [{
+    With use_dst the test is on dst.  The gradient is 0 at both bounds.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src_or_dst, Graph_Value<"T">:$diff_dst,
+                       Arg<F32Attr, "lower bound">:$min,
+                       Arg<F32Attr, "upper bound">:$max,
+                       Graph_UseDst:$use_dst);
+}
+
+def Graph_EluBackwardOp
+    : Graph_UnaryBackwardDst<"Elu", 24, "elu_backward"> {
+  let summary = "diff_src = src > 0 ? diff_dst : diff_dst * alpha * exp(src)";
+  let description = [{
+    With use_dst: dst > 0 ? diff_dst : diff_dst * (dst + alpha), which needs an
+    alpha of at least 0.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src_or_dst, Graph_Value<"T">:$diff_dst,
+                       Arg<F32Attr, "as for Elu">:$alpha,
+                       Graph_UseDst:$use_dst);
+}
+
+def Graph_GELUBackwardOp
+    : Graph_UnaryBackward<"GELU", 28, "gelu_backward"> {
+  let summary = "diff_src = diff_dst * (derivative of GELU at src)";
+  let description = [{
+    gelu_erf: Phi(src) + src * phi(src) with phi the normal density.  gelu_tanh:
+    0.5 * (1 + v) * (1 + src * (1 - v) * c * (1 + 3 * 0.044715 * src^2)) with
+    c = sqrt(2 / pi) and v = tanh(c * (src + 0.044715 * src^3)).
+  }];
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
+                       Graph_GeluMode:$mode);
+}
+
+def Graph_HardSigmoidBackwardOp
+    : Graph_UnaryBackward<"HardSigmoid", 80, "hard_sigmoid_backward"> {
+  let summary = "diff_src = 0 < alpha * src + beta < 1 ? alpha * diff_dst : 0";
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
+                       Arg<F32Attr, "slope">:$alpha,
+                       Arg<F32Attr, "offset">:$beta);
+}
+
+def Graph_HardSwishBackwardOp
+    : Graph_UnaryBackward<"HardSwish", 30, "hard_swish_backward"> {
+  let summary = "diff_src = diff_dst * (derivative of HardSwish at src)";
+  let description = [{
+    The derivative is 0 up to -3, 1 from 3 on, (2 * src + 3) / 6 between.
+  }];
+}
+
+def Graph_MishBackwardOp
+    : Graph_UnaryBackward<"Mish", 45, "mish_backward"> {
+  let summary = "diff_src = diff_dst * (derivative of Mish at src)";
+  let description = [{
+    With t = tanh(ln(1 + exp(src))) the derivative is
+    t + src * sigmoid(src) * (1 - t^2), computed without overflow.
+  }];
+}
+
+def Graph_ReLUBackwardOp
+    : Graph_UnaryBackwardDst<"ReLU", 59, "relu_backward"> {
+  let summary = "diff_src = src > 0 ? diff_dst : 0";
+  let description = [{
+    The test is the same on dst.
+  }];
+}
+
+def Graph_SigmoidBackwardOp
+    : Graph_UnaryBackwardDst<"Sigmoid", 63, "sigmoid_backward"> {
+  let summary = "diff_src = diff_dst * dst * (1 - dst)";
+}
+
+def Graph_SoftPlusBackwardOp
+    : Graph_UnaryBackward<"SoftPlus", 67, "softplus_backward"> {
+  let summary = "diff_src = diff_dst * sigmoid(beta * src)";
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
+                       Arg<DefaultValuedAttr<F32Attr, "1.0">, "as for SoftPlus">:$beta);
+}
+
+def Graph_SqrtBackwardOp
+    : Graph_UnaryBackwardDst<"Sqrt", 69, "sqrt_backward"> {
+  let summary = "diff_src = diff_dst / (2 * dst)";
+}
+
+def Graph_TanhBackwardOp
+    : Graph_UnaryBackwardDst<"Tanh", 76, "tanh_backward"> {
+  let summary = "diff_src = diff_dst * (1 - dst^2)";
+}
+
+def Graph_PReLUBackwardOp
+    : Graph_BackwardOp<"PReLU", "PReLUBackward", 48, "prelu_backward"> {
+  let summary = "diff_src = src > 0 ? diff_dst : slope * diff_dst";
+  let description = [{
+    diff_slope is the sum of diff_dst * src over all broadcast dims where src is
+    not positive.  A slope of rank 1 has one element for all, or one per
+    channel; there is no per_channel_broadcast.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$slope,
+                       Graph_Value<"T">:$diff_dst,
+                       Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T">:$diff_src, Graph_Value<"T">:$diff_slope);
+  let operandCounts = [3];
+  let resultCounts = [2];
+  let constraints = ["slope broadcasts one-way to src"];
+  let shapeRule = "prelu_backward";
+}
+
+def Graph_BiasAddBackwardOp
+    : Graph_BackwardOp<"BiasAdd", "BiasAddBackward", 9, "bias_add_backward"> {
+  let summary = "diff_bias = sum of diff_dst over all dims but the channels";
+  let description = [{
+    Any rank from 2 on, like BiasAdd.
+  }];
+  let arguments = (ins Graph_Value<"T">:$diff_dst,
+                       Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T">:$diff_bias);
+  let constraints = ["diff_dst has rank 2 or more"];
+  let shapeRule = "bias_add_backward";
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+def Graph_ConvolutionBackwardDataOp
+    : Graph_BackwardOp<"Convolution", "ConvolutionBackwardData", 14,
+                       "convolution_backward_data"> {
+  let summary = "diff_src = gradient of Convolution with respect to src";
+  let description = [{
+    Every element of diff_dst, times the filter, is added to the positions of
+    src it was computed from; positions never read get 0.  The shape of diff_src
+    is that of its type when known, else dst_shape (named after the result of
+    this operation).  output_padding is accepted and has no effect.  auto_pad is
+    resolved as in the forward operation, from the spatial dims of diff_src.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$diff_dst, Graph_Value<"T1">:$weights,
+      Optional<Graph_Value<"T2">>:$dst_shape_tensor,
+      Graph_OutputPadding:$output_padding,
+      Arg<OptionalAttr<DenseI64ArrayAttr>,
+          "all dims of diff_src, in the order of data_format; absent: the type "
+          "of the result says it">:$dst_shape,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
+      Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
+      Graph_DataFormat:$data_format, Graph_ConvWeights:$weights_format);
+  let results = (outs Graph_Value<"T1">:$diff_src);
+  let operandCounts = [2, 3];
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let constraints = ["pads are at least 0",
+                     "a forward Convolution of diff_src gives the shape of "
+                     "diff_dst"];
+  let shapeRule = "conv_backward_data";
+}
+
+class Graph_WeightsGradient<string forward, string kind, int number,
+                            string cSuffix>
+    : Graph_BackwardOp<forward, kind, number, cSuffix> {
+  let results = (outs Graph_Value<"T1">:$diff_weights);
+  let operandCounts = [2, 3];
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let constraints = ["pads are at least 0",
+                     "a forward " # forward # " with diff_weights gives the "
+                     "shape of diff_dst"];
+}
+
+def Graph_ConvolutionBackwardWeightsOp
+    : Graph_WeightsGradient<"Convolution", "ConvolutionBackwardWeights", 15,
+                            "convolution_backward_weights"> {
+  let summary = "diff_weights = gradient of Convolution with respect to weights";
+  let description = [{
+    The shape of diff_weights is that of its type when known, else
+    weights_shape.  auto_pad is resolved from the spatial dims of src.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Optional<Graph_Value<"T2">>:$weights_shape_tensor,
+      Graph_WeightsShape:$weights_shape,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
+      Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
+      Graph_DataFormat:$data_format, Graph_ConvWeights:$weights_format);
+  let shapeRule = "conv_backward_weights";
+}
+
+def Graph_ConvTransposeBackwardDataOp
+    : Graph_BackwardOp<"ConvTranspose", "ConvTransposeBackwardData", 17,
+                       "conv_transpose_backward_data"> {
+  let summary = "diff_src = gradient of ConvTranspose with respect to src";
+  let description = [{
+    A forward convolution of diff_dst; auto_pad too is resolved by the rule of
+    Convolution, from the spatial dims of diff_dst.  There is no output_padding:
+    the size of diff_dst contains it.
+  }];
+  let arguments = (ins Graph_Value<"T">:$diff_dst, Graph_Value<"T">:$weights,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
+      Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
+      Graph_DataFormat:$data_format, Graph_DeconvWeights:$weights_format);
+  let results = (outs Graph_Value<"T">:$diff_src);
+  let operandCounts = [2];
+  let constraints = ["pads are at least 0",
+                     "channels of diff_dst are groups * O of weights"];
+  let shapeRule = "conv_transpose_backward_data";
+}
+
+def Graph_ConvTransposeBackwardWeightsOp
+    : Graph_WeightsGradient<"ConvTranspose", "ConvTransposeBackwardWeights", 18,
+                            "conv_transpose_backward_weights"> {
+  let summary =
+      "diff_weights = gradient of ConvTranspose with respect to weights";
+  let description = [{
+    The shape of diff_weights is that of its type when known, else
+    weights_shape.  auto_pad is resolved by the rule of Convolution, from the
+    spatial dims of diff_dst.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Optional<Graph_Value<"T2">>:$weights_shape_tensor,
+      Graph_WeightsShape:$weights_shape,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
+      Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
+      Graph_DataFormat:$data_format, Graph_DeconvWeights:$weights_format);
+  let shapeRule = "conv_transpose_backward_weights";
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+def Graph_AvgPoolBackwardOp
+    : Graph_BackwardOp<"AvgPool", "AvgPoolBackward", 4, "avg_pool_backward"> {
+  let summary = "diff_src = each diff_dst, divided as in AvgPool, spread out";
+  let description = [{
+    exclude_pad and auto_pad repeat those of the forward operation.  The shape
+    of diff_src is that of its type when known, else src_shape; with neither it
+    is an error.
+  }];
+  let arguments = (ins Graph_Value<"T">:$diff_dst,
+      Optional<Graph_Value<"T1">>:$src_shape_tensor,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
+      Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
+      Graph_DataFormat:$data_format,
+      Arg<OptionalAttr<DenseI64ArrayAttr>,
+          "all dims of diff_src, in the order of data_format; absent: the type "
+          "of the result says it">:$src_shape);
+  let results = (outs Graph_Value<"T">:$diff_src);
+  let operandCounts = [1, 2];
+  let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"T1", ["s32"]>];
+  let constraints = ["pads are at least 0"];
+  let shapeRule = "avg_pool_backward";
+}
+
+def Graph_MaxPoolBackwardOp
+    : Graph_BackwardOp<"MaxPool", "MaxPoolBackward", 42, "max_pool_backward"> {
+  let summary = "diff_src = each diff_dst at the maximum of its window";
+  let description = [{
+    The position of the maximum is found again from src; of equal elements the
+    first of the window wins.  Without dilations they are all 1.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
+      Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T">:$diff_src);
+  let operandCounts = [2];
+  let constraints = ["pads are at least 0"];
+  let shapeRule = "max_pool_backward";
+}
+
+def Graph_InterpolateBackwardOp
+    : Graph_BackwardOp<"Interpolate", "InterpolateBackward", 32,
+                       "interpolate_backward"> {
+  let summary = "diff_src = adjoint of Interpolate applied to diff_dst";
+  let description = [{
+    Every element of diff_dst is added to the positions of src it was read from,
+    with the same weights.  The values of src are not read, only its shape.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Optional<Graph_Value<"T2">>:$sizes_tensor,
+      Graph_InterpolateMode:$mode,
+      Graph_Coordinates:$coordinate_transformation_mode,
+      Graph_Sizes:$sizes, Graph_InterpolateScales:$scales,
+      Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T1">:$diff_src);
+  let operandCounts = [2, 3];
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let constraints = ["exactly one of sizes, scales and sizes_tensor is given",
+                     "sizes and scales have one entry per spatial dim"];
+  let shapeRule = "interpolate_backward";
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisation and softmax
+//===----------------------------------------------------------------------===//
+
+class Graph_NormBackward<string forward, string kind, int number,
+                         string cSuffix, list<Trait> traits>
+    : Graph_BackwardOp<forward, kind, number, cSuffix, traits> {
+  let results = (outs Graph_Value<"T1">:$diff_src,
+                      Optional<Graph_Value<"T2">>:$diff_gamma,
+                      Optional<Graph_Value<"T2">>:$diff_beta);
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", StatTypes>];
+}
+
+def Graph_BatchNormTrainingBackwardOp
+    : Graph_NormBackward<"BatchNormForwardTraining",
+                         "BatchNormTrainingBackward", 5, "batch_norm_backward",
+                         [Pure, AttrSizedResultSegments]> {
+  let summary = "gradients of BatchNormForwardTraining";
+  let description = [{
+    mean and variance are the statistics of the batch from the forward
+    operation.  With x = (src - mean) / sqrt(variance + epsilon) and M elements
+    per channel, the form with three results computes
+    diff_gamma = sum(diff_dst * x), diff_beta = sum(diff_dst) and
+    diff_src = gamma / sqrt(variance + epsilon) *
+    (diff_dst - diff_beta / M - x * diff_gamma / M).
+
+    The form with one result is another function: the statistics count as
+    constants and gamma, if given, is ignored, so that
+    diff_src = diff_dst / sqrt(variance + epsilon).  It is kept because graphs
+    use it; for the gradient ask for three results.  Two results are accepted
+    only as part of an unfinished graph.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Graph_Value<"T2">:$mean, Graph_Value<"T2">:$variance,
+      Optional<Graph_Value<"T2">>:$gamma,
+      Graph_RequiredEpsilon:$epsilon, Graph_DataFormat:$data_format);
+  let operandCounts = [4, 5];
+  let resultCounts = [1, 2, 3];
+  let constraints = ["the other tensors are bf16 only when src is bf16",
+                     "3 results need gamma"];
+  let shapeRule = "batch_norm_backward";
+}
+
+def Graph_LayerNormBackwardOp
+    : Graph_NormBackward<"LayerNorm", "LayerNormBackward", 34,
+                         "layer_norm_backward",
+                         [Pure, AttrSizedOperandSegments,
+                          AttrSizedResultSegments]> {
+  let summary = "gradients of LayerNorm";
+  let description = [{
+    With r = 1 / sqrt(variance + epsilon), x = (src - mean) * r and
+    g = diff_dst * gamma (gamma is 1 without use_affine):
+    diff_src = r * (g - mean(g) - x * mean(g * x)), the means over the
+    normalised dims; diff_gamma = sum(diff_dst * x) and
+    diff_beta = sum(diff_dst) over the leading dims.  beta is not read.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Graph_Value<"T2">:$mean, Graph_Value<"T2">:$variance,
+      Optional<Graph_Value<"T2">>:$gamma, Optional<Graph_Value<"T2">>:$beta,
+      Graph_BeginNormAxis:$begin_norm_axis, Graph_UseAffine:$use_affine,
+      Graph_Epsilon:$epsilon);
+  let operandCounts = [4, 5, 6];
+  let resultCounts = [1, 3];
+  let constraints = ["the other tensors are bf16 only when src is bf16",
+                     "use_affine needs gamma and 3 results"];
+  let shapeRule = "layer_norm_backward";
+}
+
+def Graph_SoftMaxBackwardOp
+    : Graph_BackwardOp<"SoftMax", "SoftMaxBackward", 65, "softmax_backward"> {
+  let summary = "diff_src = dst * (diff_dst - sum of diff_dst * dst along axis)";
+  let description = [{
+    diff_dst comes first.  axis is 1 when absent, as in SoftMax.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$diff_dst, Graph_Value<"T1">:$dst,
+      Arg<DefaultValuedAttr<SI64Attr, "1">, "as for SoftMax">:$axis);
+  let results = (outs Graph_Value<"T2">:$diff_src);
+  let operandCounts = [2];
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
+  let constraints = ["diff_src is f32 or has the element type of diff_dst"];
+  let shapeRule = "softmax_backward";
+}
+
+def Graph_LogSoftmaxBackwardOp
+    : Graph_BackwardOp<"LogSoftmax", "LogSoftmaxBackward", 38,
+                       "log_softmax_backward"> {
+  let summary = "diff_src = diff_dst - exp(dst) * sum of diff_dst along axis";
+  let description = [{
+    diff_dst comes first.  axis is -1 when absent.
+  }];
+  let arguments = (ins Graph_Value<"T">:$diff_dst, Graph_Value<"T">:$dst,
+      Arg<DefaultValuedAttr<SI64Attr, "-1">, "as for LogSoftmax">:$axis);
+  let results = (outs Graph_Value<"T">:$diff_src);
+  let operandCounts = [2];
+  let shapeRule = "log_softmax_backward";
+}
+
+#endif // TENON_GRAPH_BACKWARD_TD

@@ -1,0 +1,96 @@
+//===- GraphDataMovement.td - moving and converting elements -------------===//
+#ifndef TENON_GRAPH_DATAMOVEMENT_TD
+#define TENON_GRAPH_DATAMOVEMENT_TD
+
+include "dialects/graph/GraphBase.td"
+
+class Graph_Movement<string kind, int number, string cSuffix>
+    : Graph_Op<kind, "data_movement", number, cSuffix> {
+  let results = (outs Graph_Value<"T">:$dst);
+  let compiles = ["f32"];
+}
+
+def Graph_ConcatOp : Graph_Movement<"Concat", 12, "concat"> {
+  let summary = "dst = operands one after the other along axis";
+  let description = [{
+    Takes 1 to 64 operands of one rank; all dims but axis agree.
+  }];
+  let arguments = (ins Variadic<Graph_Value<"T">>:$src_i,
+      Arg<SI64Attr, "dim to join; negative counts from the end">:$axis);
+  let operandCounts = !range(1, 65);
+  let constraints = ["axis is within the rank of the operands",
+                     "all dims but axis are equal"];
+  let shapeRule = "concat";
+  let vectorException = "copies blocks; left to the memory copy of the target";
+}
+
+def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
+  let summary = "dst = src in the layout of dst";
+  let description = [{
+    Same shape, same element type, same values; the type of dst says how they
+    are stored.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src);
+  let vectorException = "copies elements; left to the memory copy of the target";
+}
+
+def Graph_StaticReshapeOp
+    : Graph_Movement<"StaticReshape", 72, "static_reshape"> {
+  let summary = "dst = elements of src, in row-major order, in another shape";
+  let description = [{
+    At most one entry of shape is -1 and then follows from the others, which
+    must not multiply to 0.  With special_zero an entry of 0 repeats the dim of
+    src with the same index; without it the dim is empty.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src,
+      Arg<DenseI64ArrayAttr, "dims of dst; see above for -1 and 0">:$shape,
+      Arg<BoolAttr, "whether an entry of 0 repeats the dim of src">
+          :$special_zero);
+  let constraints = ["at most one entry of shape is -1, none is below",
+                     "src and dst have equally many elements"];
+  let shapeRule = "static_reshape";
+  let vectorException = "same elements in the same order: nothing to compute";
+}
+
+def Graph_StaticTransposeOp
+    : Graph_Movement<"StaticTranspose", 73, "static_transpose"> {
+  let summary = "dst = src with its dims reordered";
+  let description = [{
+    Dim i of dst is dim order[i] of src.  An empty order reverses all dims.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src,
+      Arg<DenseI64ArrayAttr,
+          "permutation of the dims of src; negative counts from the end">
+          :$order);
+  let constraints = ["order is a permutation of the dims of src, or empty"];
+  let shapeRule = "static_transpose";
+}
+
+def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
+  let summary = "dst = src in the element type of dst";
+  let description = [{
+    Rounds to nearest even and does not saturate: an f32 of 65520 or more gives
+    infinity in f16.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src);
+  let results = (outs Graph_Value<"T2">:$dst);
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
+  let constraints = ["element types differ, and one of them is f32"];
+}
+
+def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
+  let summary = "dst = index along axis";
+  let description = [{
+    Every element of dst is its own index along axis; the values of src are not
+    read.  Causal masks are built from it.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src,
+      Arg<SI64Attr, "dim whose index is taken; negative counts from the end">
+          :$axis);
+  let results = (outs Graph_Value<"T2">:$dst);
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let constraints = ["axis is within the rank of src"];
+  let compiles = [];
+}
+
+#endif // TENON_GRAPH_DATAMOVEMENT_TD

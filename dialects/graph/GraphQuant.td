@@ -1,0 +1,92 @@
+//===- GraphQuant.td - quantisation --------------------------------------===//
+#ifndef TENON_GRAPH_QUANT_TD
+#define TENON_GRAPH_QUANT_TD
+
+include "dialects/graph/GraphBase.td"
+
+class Graph_Quantization<string kind, int number, string cSuffix>
+    : Graph_Op<kind, "quantization", number, cSuffix>;
+
+defvar QuantizeConstraints = [
+  "per_tensor has exactly one scale",
+  "zps, when given, has as many entries as scales",
+  "zps is not given when src or dst is f8"
+];
+
+def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
+  let summary = "dst = saturate(round(src / scale + zp))";
+  let description = [{
+    u8 and s8 round to nearest even after zp was added and saturate.  f8 takes
+    no zero points and does not saturate: an f8_e4m3 beyond 464 becomes NaN, an
+    f8_e5m2 from 61440 on infinity.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_QuantType:$qtype,
+      Graph_QuantAxis:$axis, Graph_QuantScales:$scales, Graph_QuantZps:$zps);
+  let results = (outs Graph_Value<"T2">:$dst);
+  let typeVars = [Graph_Var<"T1", ["f32"]>,
+                  Graph_Var<"T2", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>];
+  let constraints = !listconcat(QuantizeConstraints, ["no scale is 0"]);
+}
+
+def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
+  let summary = "dst = (src - zp) * scale";
+  let description = [{
+    Nothing is rounded but the product, to f32.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_QuantType:$qtype,
+      Graph_QuantAxis:$axis, Graph_QuantScales:$scales, Graph_QuantZps:$zps);
+  let results = (outs Graph_Value<"T2">:$dst);
+  let typeVars = [Graph_Var<"T1", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>,
+                  Graph_Var<"T2", ["f32"]>];
+  let constraints = QuantizeConstraints;
+}
+
+def Graph_DynamicQuantizeOp
+    : Graph_Quantization<"DynamicQuantize", 22, "dynamic_quantize"> {
+  let summary = "dst = saturate(round(src / scale + zp))";
+  let description = [{
+    Quantize with scales and zero points computed at run time, both of rank 1
+    (or scalars).  Rounds to nearest even after zp was added.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$scales,
+      Optional<Graph_Value<"T2">>:$zps, Graph_QuantType:$qtype,
+      Graph_QuantAxis:$axis);
+  let results = (outs Graph_Value<"T3">:$dst);
+  let operandCounts = [2, 3];
+  let typeVars = [Graph_Var<"T1", ["f32"]>,
+                  Graph_Var<"T2", ["u8", "s8", "s32"]>,
+                  Graph_Var<"T3", ["u8", "s8"]>];
+  let constraints = ["per_tensor has exactly one scale",
+                     "zps has one element or as many as scales"];
+}
+
+def Graph_DynamicDequantizeOp
+    : Graph_Quantization<"DynamicDequantize", 21, "dynamic_dequantize"> {
+  let summary = "dst = (src - zp) * scale";
+  let description = [{
+    Dequantize with scales and zero points computed at run time.  per_group
+    shares a scale between group_shape[i] neighbouring indices of each dim i of
+    src; scales and zps then have dim i of src / group_shape[i].
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T2">:$scales,
+      Optional<Graph_Value<"T3">>:$zps,
+      Arg<DefaultValuedStrAttr<
+              Graph_OneOf<["per_tensor", "per_channel", "per_group"]>,
+              "per_tensor">,
+          "what one scale is shared by">:$qtype,
+      Graph_QuantAxis:$axis,
+      Arg<OptionalAttr<DenseI64ArrayAttr>,
+          "neighbouring indices per dim of src that share a scale; needed by "
+          "per_group, absent otherwise">:$group_shape);
+  let results = (outs Graph_Value<"T2">:$dst);
+  let operandCounts = [2, 3];
+  let typeVars = [Graph_Var<"T1", ["u8", "s8", "s4", "u4"]>,
+                  Graph_Var<"T2", Floats>,
+                  Graph_Var<"T3", ["u4", "s4", "u8", "s8", "s32"]>];
+  let constraints = ["per_tensor has exactly one scale",
+                     "zps has one element or as many as scales",
+                     "per_group: zps and scales have the same shape, and "
+                     "group_shape one entry per dim of src"];
+}
+
+#endif // TENON_GRAPH_QUANT_TD

@@ -1,0 +1,70 @@
+//===- GraphWindow.td - pooling and resampling ---------------------------===//
+#ifndef TENON_GRAPH_WINDOW_TD
+#define TENON_GRAPH_WINDOW_TD
+
+include "dialects/graph/GraphBase.td"
+
+class Graph_Pool<string kind, int number, string cSuffix>
+    : Graph_Op<kind, "window_spatial", number, cSuffix> {
+  let results = (outs Graph_Value<"T">:$dst);
+  let constraints = ["pads are at least 0"];
+  let shapeRule = "pool";
+  let compiles = ["f32"];
+}
+
+def Graph_AvgPoolOp : Graph_Pool<"AvgPool", 3, "avg_pool"> {
+  let summary = "dst = sum of the window / number of its elements";
+  let description = [{
+    With rounding_type ceil a window may reach beyond the end padding, or even
+    start there.  With exclude_pad only elements of src count; without it the
+    divisor is always the full window.  A window with no element of src gives
+    0.  There is no dilation.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
+      Graph_Kernel:$kernel, Graph_DataFormat:$data_format,
+      Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
+}
+
+def Graph_MaxPoolOp : Graph_Pool<"MaxPool", 41, "max_pool"> {
+  let summary = "dst = maximum of the window";
+  let description = [{
+    Padding never wins.  The search starts from the lowest finite number and
+    replaces it only by a greater element: NaN elements are skipped, and a
+    window of nothing but -inf (or NaN, or padding) gives the lowest finite
+    number.  Neighbouring taps are `dilation` elements apart.  With
+    rounding_type ceil a window may start in the end padding.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src,
+      Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
+      Graph_PadsEnd:$pads_end, Graph_Kernel:$kernel,
+      Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format,
+      Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
+}
+
+def Graph_InterpolateOp
+    : Graph_Op<"Interpolate", "window_spatial", 31, "interpolate"> {
+  let summary = "dst = src resampled to other spatial sizes";
+  let description = [{
+    nearest takes the element at round(x_src), halves away from zero.  The
+    linear modes blend floor(x_src) and the next element in each spatial dim,
+    both clamped to src.  The ratio is always that of the actual sizes, never
+    the scales attribute.  Exactly one of the attributes sizes and scales and
+    the operand sizes_tensor is given.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src,
+      Optional<Graph_Value<"T2">>:$sizes_tensor,
+      Graph_InterpolateMode:$mode, Graph_Sizes:$sizes,
+      Graph_InterpolateScales:$scales,
+      Graph_Coordinates:$coordinate_transformation_mode,
+      Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T1">:$dst);
+  let operandCounts = [1, 2];
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let constraints = ["exactly one of sizes, scales and sizes_tensor is given",
+                     "sizes and scales have one entry per spatial dim"];
+  let shapeRule = "interpolate";
+}
+
+#endif // TENON_GRAPH_WINDOW_TD

@@ -1,0 +1,73 @@
+//===- OpRecords.h - the operation table as TableGen sees it ---*- C++ -*-===//
+//
+// Reads the Graph_Op records of dialects/graph/*.td into plain structs, so
+// that no emitter has to know how ODS nests its constraints.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/TableGen/Record.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon::tblgen {
+
+struct AttrRecord {
+  llvm::StringRef name;
+  llvm::StringRef type; // enumerator of graph::AttrType: "f32", "s64s", ...
+  bool required = false;
+  std::optional<std::string> defaultText;
+  std::vector<llvm::StringRef> allowed;
+  llvm::StringRef doc;
+};
+
+struct ValueRecord {
+  llvm::StringRef name;
+  llvm::StringRef typeVar; // empty: any element type
+  bool optional = false;
+  bool variadic = false;
+};
+
+struct TypeVarRecord {
+  llvm::StringRef name;
+  std::vector<llvm::StringRef> allowed;
+};
+
+struct OpRecord {
+  const llvm::Record *record = nullptr;
+  llvm::StringRef kind;
+  llvm::StringRef category;
+  llvm::StringRef backwardOf;
+  llvm::StringRef summary;
+  std::string description;
+  std::string cEnum;
+  int64_t cEnumValue = 0;
+  std::vector<ValueRecord> operands;
+  std::vector<int64_t> operandCounts;
+  std::vector<ValueRecord> results;
+  std::vector<int64_t> resultCounts;
+  std::vector<AttrRecord> attrs;
+  std::vector<TypeVarRecord> typeVars;
+  std::vector<llvm::StringRef> constraints;
+  llvm::StringRef shapeRule;
+  bool commutative = false;
+  std::vector<llvm::StringRef> compiles;
+  llvm::StringRef vectorException;
+};
+
+/// All operations, sorted by kind.  A malformed record ends the program with a
+/// message that names its line, as TableGen backends do.
+std::vector<OpRecord> readOps(const llvm::RecordKeeper &records);
+
+/// How files and documents write an attribute type: "s64s" is "s64[]".
+llvm::StringRef attrTypeText(llvm::StringRef type);
+
+void emitTable(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
+void emitDocs(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
+/// One `name = value,` line per operation, for the enum of the C interface.
+void emitCEnum(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
+
+} // namespace tenon::tblgen
