@@ -1,0 +1,159 @@
+//===- Infer.cpp - verification and shape inference -----------------------===//
+//
+// See Infer.h.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/infer/Infer.h"
+#include "dialects/graph/infer/Rules.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tenon::graph {
+
+using infer::RuleContext;
+
+namespace {
+
+Error aboutOp(const Op &op, ErrorCode code, std::string message) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.opKind = op.kind;
+  error.opName = op.name;
+  error.opId = op.id;
+  return error;
+}
+
+/// The known kind that is spelt like `kind` up to case; empty when none is.
+std::string similarKind(std::string_view kind) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
+  for (const OpInfo &info : allOps())
+    if (std::equal(kind.begin(), kind.end(), info.kind.begin(), info.kind.end(),
+                   [&](char a, char b) { return lower(a) == lower(b); }))
+      return std::string(info.kind);
+  return {};
+}
+
+const OpInfo *lookupOrReport(const Op &op, std::vector<Error> &errors) {
+  if (const OpInfo *info = lookupOp(op.kind))
+    return info;
+  errors.push_back(aboutOp(op, ErrorCode::UnknownOp,
+                           "\"" + op.kind + "\" is no operation kind"));
+  std::string similar = similarKind(op.kind);
+  errors.back().hint =
+      similar.empty() ? "`tenon ops` lists them" : "did you mean " + similar;
+  return nullptr;
+}
+
+/// Generic checks, then the rule.
+void runRule(RuleContext &ctx) {
+  if (!infer::verifyAgainstTable(ctx))
+    return;
+  if (infer::Rule rule = infer::lookupRule(ctx.info.kind))
+    return rule(ctx);
+  ctx.error(ErrorCode::Internal, "the operation has no shape rule");
+}
+
+/// The tensors with these ids, in order; reports ids that do not exist.
+std::optional<std::vector<LogicalTensor>>
+gather(const Graph &graph, const Op &op, const std::vector<uint64_t> &ids,
+       std::vector<Error> &errors) {
+  std::vector<LogicalTensor> tensors;
+  for (uint64_t id : ids) {
+    auto it = graph.tensors.find(id);
+    if (it != graph.tensors.end()) {
+      tensors.push_back(it->second);
+      continue;
+    }
+    errors.push_back(
+        aboutOp(op, ErrorCode::UnknownTensor,
+                "tensor " + std::to_string(id) + " is not in the graph"));
+  }
+  if (tensors.size() != ids.size())
+    return std::nullopt;
+  return tensors;
+}
+
+void moveTo(std::vector<Error> &to, std::vector<Error> from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+} // namespace
+
+std::vector<Error> verifyOp(const Op &op, std::span<const LogicalTensor> inputs,
+                            std::span<const LogicalTensor> outputs) {
+  std::vector<Error> errors;
+  if (const OpInfo *info = lookupOrReport(op, errors)) {
+    RuleContext ctx(op, *info, inputs, outputs, /*inferring=*/false, errors);
+    runRule(ctx);
+  }
+  return errors;
+}
+
+std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
+                           std::span<LogicalTensor> outputs) {
+  std::vector<Error> errors;
+  const OpInfo *info = lookupOrReport(op, errors);
+  if (!info)
+    return errors;
+  RuleContext ctx(op, *info, inputs, outputs, /*inferring=*/true, errors);
+  runRule(ctx);
+  if (!errors.empty())
+    return errors;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i].shape = std::move(ctx.results[i]);
+  for (auto &[name, value] : ctx.changedAttrs)
+    op.attrs.insert_or_assign(name, std::move(value));
+  return errors;
+}
+
+std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before) {
+  std::vector<Error> errors = topologicalSort(graph);
+  if (!errors.empty())
+    return errors;
+  for (Op &op : graph.ops) {
+    auto inputs = gather(graph, op, op.inputs, errors);
+    auto outputs = gather(graph, op, op.outputs, errors);
+    if (!inputs || !outputs)
+      continue;
+    if (before)
+      before(op, *inputs);
+    std::vector<Error> found = inferOp(op, *inputs, *outputs);
+    if (found.empty())
+      for (size_t i = 0; i < outputs->size(); ++i)
+        graph.tensor(op.outputs[i]).shape = std::move((*outputs)[i].shape);
+    moveTo(errors, std::move(found));
+  }
+  return errors;
+}
+
+std::vector<Error> verifyGraph(const Graph &graph) {
+  Graph sorted;
+  sorted.ops = graph.ops;
+  std::vector<Error> errors = topologicalSort(sorted);
+  for (const Op &op : graph.ops) {
+    auto inputs = gather(graph, op, op.inputs, errors);
+    auto outputs = gather(graph, op, op.outputs, errors);
+    if (inputs && outputs)
+      moveTo(errors, verifyOp(op, *inputs, *outputs));
+  }
+  return errors;
+}
+
+void fillDefaults(Op &op) {
+  const OpInfo *info = lookupOp(op.kind);
+  if (!info)
+    return;
+  for (const AttrInfo &attr : info->attrs) {
+    if (!attr.defaultText || op.attr(attr.name))
+      continue;
+    AttrValue value = attr.defaultValue();
+    // A list whose length depends on the rank stays absent: absent means it.
+    const Dims *list = std::get_if<Dims>(&value);
+    if (!list || !infer::isPlaceholder(attr.name, *list))
+      op.attrs.emplace(attr.name, std::move(value));
+  }
+}
+
+} // namespace tenon::graph

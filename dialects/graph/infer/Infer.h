@@ -1,0 +1,63 @@
+//===- Infer.h - verification and shape inference -------------*- C++ -*-===//
+//
+// Checks operations of the plain graph model against the operation table and
+// computes the shapes of their results.  One rule per operation serves both:
+// verification runs it and compares, inference runs it and stores.
+//
+// Sizes may be unknown: `LogicalTensor::shape` is absent (rank unknown) or
+// holds kUnknownDim.  What is unknown stays unknown in the results and is
+// never an error by itself; what is known must agree.  Numbers come from
+// outside, so no arithmetic here may overflow.
+//
+// Every function returns all problems found, empty when there are none, and
+// only touches its arguments: calls on different graphs may run in parallel.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace tenon::graph {
+
+/// Checks one operation: kind, numbers of operands and results, attributes,
+/// data types, strides, and all ranks and dims that are known.  Absent
+/// optional attributes count as their defaults.
+std::vector<Error> verifyOp(const Op &op, std::span<const LogicalTensor> inputs,
+                            std::span<const LogicalTensor> outputs);
+
+/// verifyOp, then stores what the rule of `op` says about its results: an
+/// absent shape, and single unknown dims.  Known dims stay; strides stay.
+///
+/// An `auto_pad` other than "None" is replaced by explicit `pads_begin` and
+/// `pads_end` and becomes "None" when the sizes it depends on are known.
+///
+/// Errors beyond verifyOp's: UnknownShape, when neither operands nor
+/// attributes nor `outputs` hold the shape of a result (ConvolutionBackwardData
+/// without `dst_shape`, Wildcard, ...).  On errors nothing is changed.
+std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
+                           std::span<LogicalTensor> outputs);
+
+/// Called by inferGraph for each operation before it is checked, with the
+/// operands already inferred; may change attributes of the operation (the
+/// rewriting knobs fit the lists of quantisation parameters here).
+using BeforeInfer =
+    std::function<void(Op &op, std::span<const LogicalTensor> inputs)>;
+
+/// Sorts `graph.ops` topologically, then inferOp on each.  Shapes that earlier
+/// inference wrote are knowledge like any other: erase those of intermediate
+/// tensors first when inputs were resized.
+std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before = {});
+
+/// Structure (ids, producers, cycles, tensors that exist) and verifyOp on each
+/// operation.
+std::vector<Error> verifyGraph(const Graph &graph);
+
+/// Adds the defaults of the operation table for absent attributes.  Unknown
+/// kinds are left alone.
+void fillDefaults(Op &op);
+
+} // namespace tenon::graph

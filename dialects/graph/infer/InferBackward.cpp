@@ -1,0 +1,112 @@
+//===- InferBackward.cpp - rules of convolution gradients -----------------===//
+//
+// Convolution, ConvTranspose and BiasAdd.  Other backward operations are with
+// their forward ones.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/infer/Convolution.h"
+
+namespace tenon::graph::infer {
+namespace {
+
+/// States the shape that attribute `name` gives for result 0, and checks the
+/// optional operand 2 that may hold it at run time instead.
+bool readShapeAttr(RuleContext &ctx, std::string_view name, size_t rank) {
+  if (ctx.hasInput(2))
+    ctx.requireShape(2, Dims{static_cast<int64_t>(rank)},
+                     "one entry per dim of the result");
+  std::optional<Dims> shape = ctx.listAttr(name);
+  if (!shape)
+    return !ctx.failed();
+  if (shape->size() != rank)
+    ctx.error(ErrorCode::AttrValue,
+              cat("attribute ", name, " is ", listToString(*shape),
+                  ", needed are ", rank, " entries, one per dim"));
+  else
+    ctx.setOut(0, *shape);
+  return !ctx.failed();
+}
+
+/// A shape operand is known at run time only: nothing is required then.
+void requireKnown(RuleContext &ctx, std::string_view attr) {
+  if (!ctx.hasInput(2))
+    ctx.requireKnownOut(0, cat("set attribute ", attr));
+}
+
+void convolutionBackwardData(RuleContext &ctx) {
+  std::optional<size_t> rank =
+      convRank(ctx, {ctx.in(0), ctx.in(1), ctx.out(0)});
+  if (!rank || !readShapeAttr(ctx, "dst_shape", *rank))
+    return;
+  Conv conv{{dimsOrUnknown(ctx.out(0), *rank), "diff_src"},
+            {dimsOrUnknown(ctx.in(0), *rank), "diff_dst"},
+            {dimsOrUnknown(ctx.in(1), *rank), "weights"}};
+  if (!relateConv(ctx, conv, ConvForm::slide))
+    return;
+  // Accepted without effect; its form is checked all the same.
+  ctx.listAttr("output_padding", *rank - 2, 0);
+  ctx.setOut(0, conv.wide.dims);
+  requireKnown(ctx, "dst_shape");
+}
+
+void convolutionBackwardWeights(RuleContext &ctx) {
+  std::optional<size_t> rank =
+      convRank(ctx, {ctx.in(0), ctx.in(1), ctx.out(0)});
+  if (!rank || !readShapeAttr(ctx, "weights_shape", *rank))
+    return;
+  Conv conv{{dimsOrUnknown(ctx.in(0), *rank), "src"},
+            {dimsOrUnknown(ctx.in(1), *rank), "diff_dst"},
+            {dimsOrUnknown(ctx.out(0), *rank), "diff_weights"}};
+  if (!relateConv(ctx, conv, ConvForm::slide))
+    return;
+  ctx.setOut(0, conv.weights.dims);
+  requireKnown(ctx, "weights_shape");
+}
+
+void convTransposeBackwardData(RuleContext &ctx) {
+  std::optional<size_t> rank =
+      convRank(ctx, {ctx.in(0), ctx.in(1), ctx.out(0)});
+  if (!rank)
+    return;
+  Conv conv{{dimsOrUnknown(ctx.in(0), *rank), "diff_dst"},
+            {dimsOrUnknown(ctx.out(0), *rank), "diff_src"},
+            {dimsOrUnknown(ctx.in(1), *rank), "weights"}};
+  if (relateConv(ctx, conv, ConvForm::slide))
+    ctx.setOut(0, conv.narrow.dims);
+}
+
+void convTransposeBackwardWeights(RuleContext &ctx) {
+  std::optional<size_t> rank =
+      convRank(ctx, {ctx.in(0), ctx.in(1), ctx.out(0)});
+  if (!rank || !readShapeAttr(ctx, "weights_shape", *rank))
+    return;
+  Conv conv{{dimsOrUnknown(ctx.in(1), *rank), "diff_dst"},
+            {dimsOrUnknown(ctx.in(0), *rank), "src"},
+            {dimsOrUnknown(ctx.out(0), *rank), "diff_weights"}};
+  if (!relateConv(ctx, conv, ConvForm::slide))
+    return;
+  ctx.setOut(0, conv.weights.dims);
+  requireKnown(ctx, "weights_shape");
+}
+
+void biasAddBackward(RuleContext &ctx) {
+  if (!ctx.requireRankAtLeast(0, 2))
+    return;
+  const Shape &dst = ctx.in(0);
+  ctx.setOut(0, Dims{dst ? (*dst)[DataLayout(ctx, dst->size()).channel]
+                         : kUnknownDim});
+}
+
+constexpr RuleEntry rules[] = {
+    {"BiasAddBackward", biasAddBackward},
+    {"ConvTransposeBackwardData", convTransposeBackwardData},
+    {"ConvTransposeBackwardWeights", convTransposeBackwardWeights},
+    {"ConvolutionBackwardData", convolutionBackwardData},
+    {"ConvolutionBackwardWeights", convolutionBackwardWeights},
+};
+
+} // namespace
+
+std::span<const RuleEntry> backwardRules() { return rules; }
+
+} // namespace tenon::graph::infer

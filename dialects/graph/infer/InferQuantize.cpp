@@ -1,0 +1,130 @@
+//===- InferQuantize.cpp - rules of the quantization operations -----------===//
+//
+// The result has the shape of src; the rest is about how many scales and zero
+// points there must be.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/infer/Rules.h"
+
+namespace tenon::graph::infer {
+namespace {
+
+/// Whether `qtype` is one that the operation has; reports otherwise.
+bool checkQtype(RuleContext &ctx, const std::string &qtype, bool hasGroups) {
+  if (qtype == "per_tensor" || qtype == "per_channel" ||
+      (hasGroups && qtype == "per_group"))
+    return true;
+  ctx.error(ErrorCode::AttrValue, cat("attribute qtype is \"", qtype,
+                                      "\", allowed is per_tensor, per_channel",
+                                      hasGroups ? ", per_group" : ""));
+  return false;
+}
+
+/// Size of the channel dim; unknown when the rank is.  Absent after an error.
+std::optional<int64_t> channelCount(RuleContext &ctx) {
+  if (!ctx.in(0))
+    return kUnknownDim;
+  std::optional<size_t> axis = ctx.axisAttr("axis", ctx.in(0)->size());
+  return axis ? std::optional<int64_t>((*ctx.in(0))[*axis]) : std::nullopt;
+}
+
+/// Scales and zero points are attributes.
+void staticQuantize(RuleContext &ctx) {
+  ctx.setOut(0, ctx.in(0));
+  std::string qtype = ctx.stringAttr("qtype");
+  if (!checkQtype(ctx, qtype, /*hasGroups=*/false))
+    return;
+  size_t scales = ctx.floatsAttr("scales").size();
+  if (std::optional<Dims> zps = ctx.listAttr("zps");
+      zps && zps->size() != scales)
+    ctx.error(ErrorCode::AttrValue, cat("attribute zps has ", zps->size(),
+                                        " entries, scales has ", scales));
+  int64_t needed = 1;
+  if (qtype == "per_channel") {
+    std::optional<int64_t> channels = channelCount(ctx);
+    if (!channels || !isKnown(*channels))
+      return;
+    needed = *channels;
+  }
+  if (scales != static_cast<size_t>(needed))
+    ctx.error(ErrorCode::AttrValue,
+              cat("attribute scales has ", scales, " entries, needed is ",
+                  needed, " for qtype ", qtype, " and src of ", ctx.in(0)));
+}
+
+/// Operand `i` must have `count` elements in at most one dim, or one element
+/// when `orOne`.
+void requireCount(RuleContext &ctx, size_t i, int64_t count, bool orOne,
+                  std::string_view qtype) {
+  if (!ctx.hasInput(i) || !ctx.in(i))
+    return;
+  std::optional<int64_t> given = product(*ctx.in(i));
+  bool fits = ctx.in(i)->size() <= 1 && given &&
+              (mergeDim(*given, count) || (orOne && *given == 1));
+  if (!fits)
+    ctx.error(ErrorCode::ShapeMismatch,
+              cat(ctx.inText(i), ", needed is ", count,
+                  count == 1 ? " element" : " elements in one dim", " for ",
+                  qtype, " with src of ", ctx.in(0)));
+}
+
+/// src dim == scales dim * group, for each dim; zps like scales.
+void checkGroups(RuleContext &ctx) {
+  std::optional<Dims> groups = ctx.listAttr("group_shape");
+  if (!groups)
+    return ctx.error(ErrorCode::MissingAttr, "attribute group_shape is missing",
+                     "qtype per_group needs one entry per dim of src");
+  if (ctx.hasInput(2))
+    ctx.requireSame(1, 2);
+  const Shape &src = ctx.in(0), &scales = ctx.in(1);
+  if (src && groups->size() != src->size())
+    return ctx.error(ErrorCode::AttrValue,
+                     cat("attribute group_shape is ", listToString(*groups),
+                         ", needed is one entry per dim of src, ", src));
+  if (scales && scales->size() != groups->size())
+    return ctx.error(ErrorCode::BadRank, cat(ctx.inText(1), ", needed is rank ",
+                                             groups->size(), " as of src"));
+  if (!src || !scales)
+    return;
+  for (size_t i = 0; i < groups->size(); ++i) {
+    int64_t size = (*src)[i], count = (*scales)[i];
+    if (isKnown(size) && isKnown(count) &&
+        __int128(count) * (*groups)[i] != size)
+      ctx.error(ErrorCode::ShapeMismatch,
+                cat("dim ", i, " of src is ", size, ", but scales of ", scales,
+                    " with groups of ", (*groups)[i], " cover ",
+                    std::to_string(count), " x ", (*groups)[i]));
+  }
+}
+
+/// Scales and zero points are operands.
+void dynamicQuantize(RuleContext &ctx) {
+  ctx.setOut(0, ctx.in(0));
+  std::string qtype = ctx.stringAttr("qtype");
+  if (!checkQtype(ctx, qtype, ctx.info.attr("group_shape") != nullptr))
+    return;
+  if (qtype == "per_group")
+    return checkGroups(ctx);
+  int64_t needed = 1;
+  if (qtype == "per_channel") {
+    std::optional<int64_t> channels = channelCount(ctx);
+    if (!channels)
+      return;
+    needed = *channels;
+  }
+  requireCount(ctx, 1, needed, /*orOne=*/false, qtype);
+  requireCount(ctx, 2, needed, /*orOne=*/true, qtype);
+}
+
+constexpr RuleEntry rules[] = {
+    {"Dequantize", staticQuantize},
+    {"DynamicDequantize", dynamicQuantize},
+    {"DynamicQuantize", dynamicQuantize},
+    {"Quantize", staticQuantize},
+};
+
+} // namespace
+
+std::span<const RuleEntry> quantizeRules() { return rules; }
+
+} // namespace tenon::graph::infer

@@ -1,0 +1,419 @@
+//===- Verify.cpp - checks that follow from the operation table -----------===//
+//
+// Counts, tensors, data types and attributes of any operation.  What relates
+// shapes to each other is in the rules.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/infer/Rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon::graph::infer {
+namespace {
+
+std::string joinNames(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::string_view name : names)
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Counts.
+//===----------------------------------------------------------------------===//
+
+/// "2 or 3"; for variadic values the counts are a range, or absent.
+std::string countsText(std::span<const int> counts) {
+  std::string text;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (i)
+      text += i + 1 == counts.size() ? " or " : ", ";
+    text += std::to_string(counts[i]);
+  }
+  return text;
+}
+
+bool checkCount(RuleContext &ctx, const char *what, size_t given,
+                std::span<const ValueInfo> values,
+                std::span<const int> counts) {
+  bool variadic = std::any_of(values.begin(), values.end(),
+                              [](const ValueInfo &v) { return v.variadic; });
+  if (variadic) {
+    // Any number, unless the table gives a range.
+    if (counts.size() != 2 || (given >= size_t(counts[0]) &&
+                               (counts[1] < 0 || given <= size_t(counts[1]))))
+      return true;
+    ctx.error(ErrorCode::OperandCount,
+              cat("has ", given, " ", what, ", allowed are ", counts[0], " to ",
+                  counts[1]));
+    return false;
+  }
+  // No counts in the table: exactly the listed values.
+  bool fits = counts.empty()
+                  ? given == values.size()
+                  : std::any_of(counts.begin(), counts.end(),
+                                [&](int n) { return size_t(n) == given; });
+  if (fits && given <= values.size())
+    return true;
+  std::string names;
+  for (const ValueInfo &value : values)
+    names += (names.empty() ? "" : ", ") + std::string(value.name) +
+             (value.optional ? "?" : "");
+  int listed = static_cast<int>(values.size());
+  ctx.error(ErrorCode::OperandCount,
+            cat("has ", given, " ", what, ", needed are ",
+                countsText(counts.empty() ? std::span<const int>(&listed, 1)
+                                          : counts),
+                " (", names, ")"));
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors.
+//===----------------------------------------------------------------------===//
+
+/// Dims and strides of one tensor on its own.
+bool checkTensor(RuleContext &ctx, const std::string &name,
+                 const LogicalTensor &tensor, bool isResult) {
+  if (!tensor.shape) {
+    if (tensor.strides.empty() ||
+        std::none_of(tensor.strides.begin(), tensor.strides.end(), isKnown))
+      return true;
+    ctx.error(ErrorCode::BadStride,
+              cat(name, " has strides but no shape (tensor ",
+                  std::to_string(tensor.id), ")"));
+    return false;
+  }
+  const Dims &shape = *tensor.shape;
+  bool ok = true;
+  if (shape.size() > size_t(kMaxRank)) {
+    ctx.error(ErrorCode::BadRank, cat(name, " has rank ", shape.size(),
+                                      "; the limit is ", kMaxRank));
+    return false;
+  }
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (isKnown(shape[i]) && shape[i] < 0) {
+      ctx.error(ErrorCode::BadDim,
+                cat(name, " has dim ", i, " of size ", shape[i]),
+                "sizes are 0 or more");
+      ok = false;
+    }
+  if (ok && !product(shape)) {
+    ctx.error(ErrorCode::BadDim,
+              cat(name, " is ", tensor.shape,
+                  ": the number of elements does not fit 64 bits"));
+    ok = false;
+  }
+  if (!ok || tensor.strides.empty())
+    return ok;
+
+  const Dims &strides = tensor.strides;
+  // Files write strides that they cannot tell as one unknown entry.
+  if (std::none_of(strides.begin(), strides.end(), isKnown))
+    return true;
+  if (strides.size() != shape.size()) {
+    ctx.error(ErrorCode::BadStride,
+              cat(name, " is ", tensor.shape, " with ", strides.size(),
+                  " strides ", listToString(strides)),
+              "one stride per dim");
+    return false;
+  }
+  __int128 extent = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!isKnown(strides[i]) || !isKnown(shape[i]))
+      continue;
+    if (strides[i] < 0 || (isResult && strides[i] == 0 && shape[i] > 1)) {
+      ctx.error(ErrorCode::BadStride,
+                cat(name, " is ", tensor.shape, " with stride ", strides[i],
+                    " in dim ", i),
+                isResult && strides[i] == 0
+                    ? "elements of a result must not share memory"
+                    : "strides are 0 or more");
+      return false;
+    }
+    if (shape[i] > 1)
+      extent += __int128(shape[i] - 1) * strides[i];
+  }
+  if (fitsDim(extent) || product(shape) == 0)
+    return true;
+  ctx.error(ErrorCode::BadStride,
+            cat(name, " is ", tensor.shape, " with strides ",
+                listToString(strides), ": the extent does not fit 64 bits"));
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Data types.
+//===----------------------------------------------------------------------===//
+
+class DTypeChecker {
+public:
+  explicit DTypeChecker(RuleContext &ctx) : ctx(ctx) {}
+
+  /// Checks a value against the allowed types of its variable and against
+  /// the values of the same variable before it.
+  void check(const std::string &name, std::string_view typeVar, DType dtype) {
+    if (typeVar.empty() || typeVar == "any")
+      return;
+    const TypeVarInfo *var = ctx.info.typeVar(typeVar);
+    if (var && std::find(var->allowed.begin(), var->allowed.end(), dtype) ==
+                   var->allowed.end()) {
+      std::string allowed;
+      for (DType type : var->allowed)
+        allowed += (allowed.empty() ? "" : ", ") +
+                   std::string(tenon::graph::name(type));
+      ctx.error(ErrorCode::BadDType,
+                cat(name, " is ", tenon::graph::name(dtype), ", allowed is ",
+                    allowed));
+      return;
+    }
+    auto [it, isFirst] = bound.try_emplace(typeVar, name, dtype);
+    if (!isFirst && it->second.second != dtype)
+      ctx.error(ErrorCode::BadDType,
+                cat(it->second.first, " is ",
+                    tenon::graph::name(it->second.second), " but ", name,
+                    " is ", tenon::graph::name(dtype)),
+                cat("both are ", typeVar, " and must have the same type"));
+  }
+
+  void checkAll(bool results) {
+    std::span<const ValueInfo> values =
+        results ? ctx.info.results : ctx.info.operands;
+    std::span<const LogicalTensor> tensors = results ? ctx.outputs : ctx.inputs;
+    if (values.empty())
+      return;
+    for (size_t i = 0; i < tensors.size(); ++i)
+      check(results ? ctx.outName(i) : ctx.inName(i),
+            values[std::min(i, values.size() - 1)].typeVar, tensors[i].dtype);
+  }
+
+private:
+  RuleContext &ctx;
+  std::map<std::string_view, std::pair<std::string, DType>> bound;
+};
+
+void checkTypesDifferOnlyVia32(RuleContext &ctx, DType from, DType to) {
+  if (from == to || from == DType::f32 || to == DType::f32)
+    return;
+  ctx.error(ErrorCode::BadDType,
+            cat("src is ", name(from), " and dst is ", name(to),
+                "; when they differ one must be f32"));
+}
+
+/// Affine parameters and statistics are f32 or of the type of src.
+void checkAuxiliaryTypes(RuleContext &ctx) {
+  DType src = ctx.inputs[0].dtype;
+  auto check = [&](const std::string &valueName, DType dtype) {
+    if (dtype == DType::f32 || dtype == src)
+      return true;
+    ctx.error(ErrorCode::BadDType,
+              cat(valueName, " is ", name(dtype), " but src is ", name(src),
+                  "; it must be f32 or the type of src"));
+    return false;
+  };
+  // All auxiliary values share a type variable: one report is enough.
+  for (size_t i = 1; i < ctx.inputs.size(); ++i)
+    if (ctx.info.operands[i].typeVar == "T2")
+      if (!check(ctx.inName(i), ctx.inputs[i].dtype))
+        return;
+  for (size_t i = 1; i < ctx.outputs.size(); ++i)
+    if (!check(ctx.outName(i), ctx.outputs[i].dtype))
+      return;
+}
+
+bool isOneOf(std::string_view kind,
+             std::initializer_list<std::string_view> kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+/// Constraints between type variables.
+void checkCrossTypes(RuleContext &ctx) {
+  std::string_view kind = ctx.op.kind;
+  if (kind == "TypeCast") {
+    DType src = ctx.inputs[0].dtype, dst = ctx.outputs[0].dtype;
+    if (src == dst)
+      ctx.error(ErrorCode::BadDType, cat("src and dst are both ", name(src)),
+                "a cast between equal types is not an operation; leave it out");
+    checkTypesDifferOnlyVia32(ctx, src, dst);
+  } else if (kind == "SoftMax") {
+    checkTypesDifferOnlyVia32(ctx, ctx.inputs[0].dtype, ctx.outputs[0].dtype);
+  } else if (kind == "MatMul" || kind == "SoftMaxBackward") {
+    DType in = ctx.inputs[0].dtype, out = ctx.outputs[0].dtype;
+    if (out != in && out != DType::f32)
+      ctx.error(ErrorCode::BadDType,
+                cat(ctx.inName(0), " is ", name(in), " and ", ctx.outName(0),
+                    " is ", name(out), "; the result must be of the type of ",
+                    ctx.inName(0), " or f32"));
+  } else if (kind == "Quantize" || kind == "Dequantize") {
+    DType quantized =
+        kind == "Quantize" ? ctx.outputs[0].dtype : ctx.inputs[0].dtype;
+    if (isFloat(quantized) && ctx.op.attr("zps"))
+      ctx.error(ErrorCode::AttrValue,
+                cat("attribute zps is given but the quantized type is ",
+                    name(quantized)),
+                "zero points exist for integer types only");
+  } else if (isOneOf(kind, {"BatchNormInference", "BatchNormForwardTraining",
+                            "BatchNormTrainingBackward", "GroupNorm",
+                            "LayerNorm", "LayerNormBackward", "RMSNorm"})) {
+    checkAuxiliaryTypes(ctx);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes.
+//===----------------------------------------------------------------------===//
+
+std::string_view typeName(const AttrValue &value) {
+  constexpr AttrType types[] = {AttrType::boolean, AttrType::s64,
+                                AttrType::f32,     AttrType::string,
+                                AttrType::s64s,    AttrType::f32s};
+  return name(types[value.index()]);
+}
+
+/// Bounds that hold for an attribute of this name wherever it occurs.
+struct IntBound {
+  std::string_view name;
+  int64_t least;
+};
+constexpr IntBound intBounds[] = {
+    {"strides", 1},    {"dilations", 1},     {"kernel", 1},
+    {"groups", 1},     {"group_shape", 1},   {"sizes", 1},
+    {"pads_begin", 0}, {"pads_end", 0},      {"output_padding", 0},
+    {"dst_shape", 0},  {"weights_shape", 0}, {"src_shape", 0},
+};
+
+bool checkIntRange(RuleContext &ctx, std::string_view name,
+                   const AttrValue &value) {
+  const IntBound *bound =
+      std::find_if(std::begin(intBounds), std::end(intBounds),
+                   [&](const IntBound &b) { return b.name == name; });
+  if (bound == std::end(intBounds))
+    return true;
+  Dims single;
+  const Dims *list = std::get_if<Dims>(&value);
+  if (const int64_t *number = std::get_if<int64_t>(&value)) {
+    single.push_back(*number);
+    list = &single;
+  }
+  if (!list || std::all_of(list->begin(), list->end(),
+                           [&](int64_t v) { return v >= bound->least; }))
+    return true;
+  ctx.error(
+      ErrorCode::AttrValue,
+      cat("attribute ", name, " is ",
+          list == &single ? std::to_string(single[0]) : listToString(*list),
+          "; the least value is ", bound->least));
+  return false;
+}
+
+bool checkFloatRange(RuleContext &ctx, std::string_view name,
+                     const AttrValue &value) {
+  std::span<const float> numbers;
+  if (const float *number = std::get_if<float>(&value))
+    numbers = {number, 1};
+  else if (const auto *list = std::get_if<std::vector<float>>(&value))
+    numbers = *list;
+  bool isBound = name == "min" || name == "max"; // Infinity is a bound, too.
+  bool resizes = ctx.op.kind.starts_with("Interpolate");
+  for (float number : numbers) {
+    std::string_view problem;
+    if (std::isnan(number))
+      problem = "is not a number";
+    else if (std::isinf(number) && !isBound)
+      problem = "is infinite";
+    else if (name == "epsilon" && number < 0)
+      problem = "is negative";
+    else if (name == "scales" && (number == 0 || (resizes && number < 0)))
+      problem = "must be positive";
+    if (problem.empty())
+      continue;
+    ctx.error(ErrorCode::AttrValue,
+              cat("attribute ", name, ": ", number, " ", problem));
+    return false;
+  }
+  return true;
+}
+
+bool checkAttr(RuleContext &ctx, std::string_view name,
+               const AttrValue &value) {
+  const AttrInfo *attr = ctx.info.attr(name);
+  if (!attr) {
+    std::string known;
+    for (const AttrInfo &a : ctx.info.attrs)
+      known += (known.empty() ? "" : ", ") + std::string(a.name);
+    ctx.error(ErrorCode::UnknownAttr, cat("has no attribute ", name),
+              known.empty() ? "it takes no attributes" : "it has " + known);
+    return false;
+  }
+  if (typeName(value) != tenon::graph::name(attr->type)) {
+    ctx.error(ErrorCode::AttrType,
+              cat("attribute ", name, " is of type ", typeName(value),
+                  ", needed is ", tenon::graph::name(attr->type)));
+    return false;
+  }
+  if (const auto *text = std::get_if<std::string>(&value);
+      text && !attr->allowed.empty() &&
+      std::find(attr->allowed.begin(), attr->allowed.end(), *text) ==
+          attr->allowed.end()) {
+    ctx.error(ErrorCode::AttrValue,
+              cat("attribute ", name, " is \"", *text, "\", allowed is ",
+                  joinNames(attr->allowed)),
+              "the spelling counts, upper and lower case differ");
+    return false;
+  }
+  return checkIntRange(ctx, name, value) && checkFloatRange(ctx, name, value);
+}
+
+bool checkAttrs(RuleContext &ctx) {
+  bool ok = true;
+  for (const auto &[name, value] : ctx.op.attrs)
+    ok &= checkAttr(ctx, name, value);
+  for (const AttrInfo &attr : ctx.info.attrs)
+    if (attr.required && !ctx.op.attr(attr.name)) {
+      ctx.error(
+          ErrorCode::MissingAttr, cat("attribute ", attr.name, " is missing"),
+          cat(attr.name, " (", tenon::graph::name(attr.type), "): ", attr.doc));
+      ok = false;
+    }
+  if (ok && ctx.op.kind.starts_with("Clamp") &&
+      ctx.floatAttr("min") > ctx.floatAttr("max")) {
+    ctx.error(ErrorCode::AttrValue,
+              cat("min ", ctx.floatAttr("min"), " is above max ",
+                  ctx.floatAttr("max")));
+    ok = false;
+  }
+  if (ok && ctx.op.kind == "EluBackward" && ctx.boolAttr("use_dst") &&
+      ctx.floatAttr("alpha") < 0) {
+    ctx.error(ErrorCode::AttrValue,
+              cat("attribute alpha is ", ctx.floatAttr("alpha"),
+                  "; the gradient from dst needs alpha >= 0"),
+              "use_dst=false with src has no such limit");
+    ok = false;
+  }
+  return ok;
+}
+
+} // namespace
+
+bool verifyAgainstTable(RuleContext &ctx) {
+  bool ok = checkCount(ctx, "operands", ctx.inputs.size(), ctx.info.operands,
+                       ctx.info.operandCounts);
+  ok &= checkCount(ctx, "results", ctx.outputs.size(), ctx.info.results,
+                   ctx.info.resultCounts);
+  if (ok) {
+    DTypeChecker types(ctx);
+    types.checkAll(/*results=*/false);
+    types.checkAll(/*results=*/true);
+    if (!ctx.failed())
+      checkCrossTypes(ctx);
+  }
+  for (size_t i = 0; i < ctx.inputs.size(); ++i)
+    ok &= checkTensor(ctx, ctx.inName(i), ctx.inputs[i], false);
+  for (size_t i = 0; i < ctx.outputs.size(); ++i)
+    ok &= checkTensor(ctx, ctx.outName(i), ctx.outputs[i], true);
+  ok &= checkAttrs(ctx);
+  return ok;
+}
+
+} // namespace tenon::graph::infer
