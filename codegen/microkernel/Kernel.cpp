@@ -1,0 +1,449 @@
+//===- Kernel.cpp - one brgemm microkernel --------------------------------===//
+//
+//   for b1, .., bj:                  accumulators are loop-carried vectors
+//     for k:
+//       B row: NV vector loads
+//       for each row: scalar load of A, broadcast, NV fma
+//   epilogue on each accumulator, store
+//
+// The body is straight code on native vectors: nothing after this point has to
+// vectorise, unroll or canonicalise it, and nothing should.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/microkernel/Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tenon::microkernel;
+using tenon::tile::SideKind;
+
+//===----------------------------------------------------------------------===//
+// Names and signatures
+//===----------------------------------------------------------------------===//
+
+std::string KernelSpec::name() const {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << "tenon_brgemm_" << element << "_" << tile.rows << "x" << tile.vectors
+     << "x" << lanes << "_b" << numBatchDims;
+  if (!unitStrideK)
+    os << "_sk";
+  if (accumulate)
+    os << "_acc";
+  if (maskedC)
+    os << (maskedB ? "_maskb" : "_mask");
+  if (epilogueId)
+    os << "_e" << epilogueId;
+  // Scalar, per row (m), per column (n), per element of C.
+  for (SideKind side : sides)
+    os << "smnc"[static_cast<int>(side)];
+  return result;
+}
+
+namespace {
+/// Calls `visit(value, isPointer)` for each operand in the order of the
+/// signature: the one place that knows it.
+template <typename Operands, typename Visitor>
+void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
+  visit(operands.a, true);
+  visit(operands.b, true);
+  visit(operands.c, true);
+  visit(operands.k, false);
+  visit(operands.aRow, false);
+  visit(operands.bRow, false);
+  visit(operands.cRow, false);
+  for (auto &side : operands.sides)
+    visit(side, true);
+  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+    if (spec.hasRowStride(i))
+      visit(operands.sideRow[i], false);
+  if (!spec.unitStrideK)
+    visit(operands.aK, false);
+  for (unsigned i = 0; i < spec.numBatchDims; ++i) {
+    visit(operands.batch[i], false);
+    visit(operands.aBatch[i], false);
+    visit(operands.bBatch[i], false);
+  }
+  if (spec.maskedC)
+    visit(operands.tail, false);
+}
+
+KernelOperands makeEmptyOperands(const KernelSpec &spec) {
+  KernelOperands operands;
+  operands.sides.resize(spec.sides.size());
+  operands.sideRow.resize(spec.sides.size());
+  operands.batch.resize(spec.numBatchDims);
+  operands.aBatch.resize(spec.numBatchDims);
+  operands.bBatch.resize(spec.numBatchDims);
+  return operands;
+}
+} // namespace
+
+SmallVector<Value> KernelOperands::flatten(const KernelSpec &spec) const {
+  SmallVector<Value> values;
+  visitOperands(spec, *this,
+                [&](Value value, bool) { values.push_back(value); });
+  return values;
+}
+
+KernelOperands KernelOperands::unflatten(const KernelSpec &spec,
+                                         ValueRange values) {
+  KernelOperands operands = makeEmptyOperands(spec);
+  unsigned next = 0;
+  visitOperands(spec, operands,
+                [&](Value &value, bool) { value = values[next++]; });
+  return operands;
+}
+
+FunctionType tenon::microkernel::getKernelType(const KernelSpec &spec) {
+  MLIRContext *context = spec.element.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Type integer = IntegerType::get(context, 64);
+  SmallVector<Type> types;
+  KernelOperands operands = makeEmptyOperands(spec);
+  visitOperands(spec, operands, [&](Value &, bool isPointer) {
+    types.push_back(isPointer ? pointer : integer);
+  });
+  return FunctionType::get(context, types, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Body
+//===----------------------------------------------------------------------===//
+
+namespace {
+class KernelBuilder {
+public:
+  KernelBuilder(OpBuilder &builder, Location loc, const KernelSpec &spec,
+                ValueRange arguments)
+      : builder(builder), loc(loc), spec(spec),
+        args(KernelOperands::unflatten(spec, arguments)), rows(spec.tile.rows),
+        vectors(spec.tile.vectors) {}
+
+  void build() {
+    buildRowOffsets();
+    if (spec.maskedC)
+      buildMask();
+    SmallVector<Value> accs = buildReduction(0, args.a, args.b, initialise());
+    finish(accs);
+  }
+
+private:
+  //===--- small things ---------------------------------------------------===//
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  }
+  Value mul(Value x, Value y) {
+    return arith::MulIOp::create(builder, loc, x, y);
+  }
+  Value add(Value x, Value y) {
+    return arith::AddIOp::create(builder, loc, x, y);
+  }
+  VectorType vectorOf(Type element) {
+    return VectorType::get({spec.lanes}, element);
+  }
+  /// `pointer` + `offset` elements.
+  Value advance(Value pointer, Value offset, Type element) {
+    return LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
+                               pointer, ValueRange{offset});
+  }
+  Value advance(Value pointer, int64_t offset, Type element) {
+    if (offset == 0)
+      return pointer;
+    return LLVM::GEPOp::create(
+        builder, loc, pointer.getType(), element, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  }
+  static unsigned alignment(Type element) {
+    return element.getIntOrFloatBitWidth() / 8;
+  }
+  Value broadcast(Value scalar) {
+    return vector::BroadcastOp::create(builder, loc, vectorOf(scalar.getType()),
+                                       scalar);
+  }
+  Value loadScalar(Value pointer, Type element) {
+    return LLVM::LoadOp::create(builder, loc, element, pointer,
+                                alignment(element));
+  }
+  bool isPartial(int64_t v) const { return spec.maskedC && v == vectors - 1; }
+
+  /// Vector `v` of a row; lanes beyond the row's end are 0 and not read.
+  Value loadVector(Value pointer, int64_t v, Type element, bool masked) {
+    VectorType type = vectorOf(element);
+    pointer = advance(pointer, v * spec.lanes, element);
+    if (!masked || !isPartial(v))
+      return LLVM::LoadOp::create(builder, loc, type, pointer,
+                                  alignment(element));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    return LLVM::MaskedLoadOp::create(
+        builder, loc, type, pointer, mask, zero,
+        builder.getI32IntegerAttr(alignment(element)), nullptr);
+  }
+
+  //===--- before the loops -----------------------------------------------===//
+  void buildRowOffsets() {
+    for (int64_t r = 0; r < rows; ++r) {
+      aRowOffset.push_back(mul(args.aRow, constant(r)));
+      cRowOffset.push_back(mul(args.cRow, constant(r)));
+    }
+  }
+
+  void buildMask() {
+    SmallVector<int32_t> lanes(spec.lanes);
+    for (int64_t i = 0; i < spec.lanes; ++i)
+      lanes[i] = i;
+    auto type = vectorOf(builder.getI32Type());
+    Value index = arith::ConstantOp::create(
+        builder, loc, DenseIntElementsAttr::get(type, lanes));
+    Value tail =
+        arith::TruncIOp::create(builder, loc, builder.getI32Type(), args.tail);
+    mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
+                                 broadcast(tail));
+  }
+
+  /// Accumulators in the order row-major (row, vector).
+  SmallVector<Value> initialise() {
+    SmallVector<Value> accs;
+    if (!spec.accumulate) {
+      VectorType type = vectorOf(spec.element);
+      Value zero =
+          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      accs.assign(rows * vectors, zero);
+      return accs;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      Value row = advance(args.c, cRowOffset[r], spec.element);
+      for (int64_t v = 0; v < vectors; ++v)
+        accs.push_back(loadVector(row, v, spec.element, /*masked=*/true));
+    }
+    return accs;
+  }
+
+  //===--- the sum --------------------------------------------------------===//
+  /// Loops over batch dimensions `level`.. and k.
+  SmallVector<Value> buildReduction(unsigned level, Value a, Value b,
+                                    SmallVector<Value> accs) {
+    if (level == spec.numBatchDims)
+      return buildInnerProduct(a, b, accs);
+    auto loop = scf::ForOp::create(
+        builder, loc, constant(0), args.batch[level], constant(1), accs,
+        [&](OpBuilder &, Location, Value i, ValueRange carried) {
+          Value aOfBatch = advance(a, mul(i, args.aBatch[level]), spec.element);
+          Value bOfBatch = advance(b, mul(i, args.bBatch[level]), spec.element);
+          SmallVector<Value> sums = buildReduction(
+              level + 1, aOfBatch, bOfBatch, SmallVector<Value>(carried));
+          scf::YieldOp::create(builder, loc, sums);
+        });
+    keepLoopAsIs(loop);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  SmallVector<Value> buildInnerProduct(Value a, Value b,
+                                       SmallVector<Value> accs) {
+    SmallVector<Value> carried(accs);
+    carried.push_back(a);
+    carried.push_back(b);
+    if (spec.unroll > 1) {
+      Value steps =
+          arith::DivUIOp::create(builder, loc, args.k, constant(spec.unroll));
+      Value unrolled = mul(steps, constant(spec.unroll));
+      carried = buildKLoop(constant(0), unrolled, spec.unroll, carried);
+      carried = buildKLoop(unrolled, args.k, 1, carried);
+    } else {
+      carried = buildKLoop(constant(0), args.k, 1, carried);
+    }
+    carried.truncate(accs.size());
+    return carried;
+  }
+
+  SmallVector<Value> buildKLoop(Value from, Value to, int64_t step,
+                                ValueRange initial) {
+    auto loop = scf::ForOp::create(
+        builder, loc, from, to, constant(step), initial,
+        [&](OpBuilder &, Location, Value, ValueRange carried) {
+          SmallVector<Value> accs(carried.drop_back(2));
+          Value a = carried[carried.size() - 2], b = carried.back();
+          for (int64_t i = 0; i < step; ++i) {
+            buildStep(a, b, accs);
+            a = spec.unitStrideK ? advance(a, 1, spec.element)
+                                 : advance(a, args.aK, spec.element);
+            b = advance(b, args.bRow, spec.element);
+          }
+          accs.append({a, b});
+          scf::YieldOp::create(builder, loc, accs);
+        });
+    keepLoopAsIs(loop);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// One step of k: a rank-1 update of the accumulators.
+  void buildStep(Value a, Value b, SmallVectorImpl<Value> &accs) {
+    SmallVector<Value> bRow;
+    for (int64_t v = 0; v < vectors; ++v)
+      bRow.push_back(loadVector(b, v, spec.element, spec.maskedB));
+    for (int64_t r = 0; r < rows; ++r) {
+      Value x = broadcast(
+          loadScalar(advance(a, aRowOffset[r], spec.element), spec.element));
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &acc = accs[r * vectors + v];
+        acc = multiplyAdd(x, bRow[v], acc);
+      }
+    }
+  }
+
+  Value multiplyAdd(Value x, Value y, Value acc) {
+    if (spec.fusedMultiplyAdd)
+      return vector::FMAOp::create(builder, loc, x, y, acc);
+    auto contract = arith::FastMathFlagsAttr::get(
+        builder.getContext(), arith::FastMathFlags::contract);
+    Value product = arith::MulFOp::create(builder, loc, x, y, contract);
+    return arith::AddFOp::create(builder, loc, acc, product, contract);
+  }
+
+  /// LLVM shall not unroll the loop again: it is as long as it should be.
+  void keepLoopAsIs(scf::ForOp loop) {
+    MLIRContext *context = builder.getContext();
+    auto unroll =
+        LLVM::LoopUnrollAttr::get(context, builder.getBoolAttr(true), nullptr,
+                                  nullptr, nullptr, nullptr, nullptr, nullptr);
+    auto vectorize = LLVM::LoopVectorizeAttr::get(
+        context, builder.getBoolAttr(true), nullptr, nullptr, nullptr, nullptr,
+        nullptr, nullptr);
+    loop->setAttr("llvm.loop_annotation",
+                  LLVM::LoopAnnotationAttr::get(
+                      context, /*disableNonforced=*/nullptr, vectorize,
+                      /*interleave=*/nullptr, unroll, nullptr, nullptr, nullptr,
+                      nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                      nullptr, {}));
+  }
+
+  //===--- after the loops ------------------------------------------------===//
+  /// Epilogue and store. By columns, so that a per-column side is loaded once.
+  void finish(ArrayRef<Value> accs) {
+    SmallVector<Value> perRow = loadRowSides();
+    for (int64_t v = 0; v < vectors; ++v) {
+      SmallVector<Value> perColumn = loadColumnSides(v);
+      for (int64_t r = 0; r < rows; ++r) {
+        Value value = accs[r * vectors + v];
+        if (spec.epilogue)
+          value = applyEpilogue(value, r, v, perRow, perColumn);
+        store(value, r, v);
+      }
+    }
+  }
+
+  Type sideElement(unsigned i) {
+    return spec.epilogue->getArgument(i + 1).getType();
+  }
+
+  /// Sides that do not depend on n, broadcast: [side * rows + row].
+  SmallVector<Value> loadRowSides() {
+    SmallVector<Value> values(spec.sides.size() * rows);
+    for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+      for (int64_t r = 0; r < rows; ++r) {
+        Value &value = values[i * rows + r];
+        Value pointer = args.sides[i];
+        if (spec.sides[i] == SideKind::Scalar && r > 0)
+          value = values[i * rows];
+        else if (spec.sides[i] == SideKind::Scalar)
+          value = broadcast(loadScalar(pointer, sideElement(i)));
+        else if (spec.sides[i] == SideKind::PerRow)
+          value = broadcast(
+              loadScalar(advance(pointer, mul(args.sideRow[i], constant(r)),
+                                 sideElement(i)),
+                         sideElement(i)));
+      }
+    return values;
+  }
+
+  SmallVector<Value> loadColumnSides(int64_t v) {
+    SmallVector<Value> values(spec.sides.size());
+    for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+      if (spec.sides[i] == SideKind::PerColumn)
+        values[i] = loadVector(args.sides[i], v, sideElement(i), true);
+    return values;
+  }
+
+  Value applyEpilogue(Value acc, int64_t r, int64_t v, ArrayRef<Value> perRow,
+                      ArrayRef<Value> perColumn) {
+    Block &block = spec.epilogue->front();
+    IRMapping mapping;
+    mapping.map(block.getArgument(0), acc);
+    for (unsigned i = 0, e = spec.sides.size(); i < e; ++i) {
+      Value value = perColumn[i] ? perColumn[i] : perRow[i * rows + r];
+      if (spec.sides[i] == SideKind::PerElement) {
+        Value offset = mul(args.sideRow[i], constant(r));
+        value = loadVector(advance(args.sides[i], offset, sideElement(i)), v,
+                           sideElement(i), true);
+      }
+      mapping.map(block.getArgument(i + 1), value);
+    }
+    for (Operation &op : block.without_terminator())
+      vectorise(op, mapping);
+    return mapping.lookup(block.getTerminator()->getOperand(0));
+  }
+
+  /// Clones an elementwise scalar operation onto vectors.
+  void vectorise(Operation &op, IRMapping &mapping) {
+    Attribute value;
+    if (matchPattern(&op, m_Constant(&value))) {
+      auto type = vectorOf(op.getResult(0).getType());
+      Value splat = arith::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(type, value));
+      mapping.map(op.getResult(0), splat);
+      return;
+    }
+    Operation *clone = builder.clone(op, mapping);
+    for (OpResult result : clone->getResults())
+      result.setType(vectorOf(result.getType()));
+  }
+
+  void store(Value value, int64_t r, int64_t v) {
+    Value pointer = advance(args.c, cRowOffset[r], spec.element);
+    pointer = advance(pointer, v * spec.lanes, spec.element);
+    unsigned align = alignment(spec.element);
+    if (isPartial(v))
+      LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask,
+                                  builder.getI32IntegerAttr(align));
+    else
+      LLVM::StoreOp::create(builder, loc, value, pointer, align);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  const KernelSpec &spec;
+  KernelOperands args;
+  int64_t rows, vectors;
+  SmallVector<Value> aRowOffset, cRowOffset;
+  Value mask;
+};
+} // namespace
+
+func::FuncOp tenon::microkernel::buildKernel(OpBuilder &builder, Location loc,
+                                             const KernelSpec &spec) {
+  auto func =
+      func::FuncOp::create(builder, loc, spec.name(), getKernelType(spec));
+  func.setPrivate();
+  func.setNoInline(true);
+  func->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  // C is written only where neither A nor B is read.
+  func.setArgAttr(0, "llvm.noalias", builder.getUnitAttr());
+  func.setArgAttr(1, "llvm.noalias", builder.getUnitAttr());
+
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = func.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  KernelBuilder(builder, loc, spec, entry->getArguments()).build();
+  func::ReturnOp::create(builder, loc);
+  return func;
+}

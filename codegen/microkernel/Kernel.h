@@ -1,0 +1,74 @@
+//===- Kernel.h - one brgemm microkernel -----------------------*- C++ -*-===//
+//
+// A microkernel computes MR rows x NV vectors of C with the accumulators in
+// registers. It is a private function of bare pointers and run-time sizes and
+// strides: its identity is a KernelSpec, never a shape, so all uses share it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/microkernel/RegisterTile.h"
+#include "dialects/tile/TileDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tenon::microkernel {
+
+/// Everything that makes two kernels different.
+struct KernelSpec {
+  RegisterTile tile;
+  int64_t lanes = 8;
+  mlir::Type element;
+  unsigned numBatchDims = 0;
+  /// A's elements of a row are adjacent.
+  bool unitStrideK = true;
+  bool accumulate = false;
+  /// The last vector of a row is partial; C and sides are masked there.
+  bool maskedC = false;
+  /// ... and so is B, which has nothing readable beyond it.
+  bool maskedB = false;
+  /// vector.fma; otherwise multiply and add, which the target may contract.
+  bool fusedMultiplyAdd = true;
+  /// Steps of k per iteration of the inner loop.
+  int64_t unroll = 1;
+  llvm::SmallVector<tile::SideKind, 2> sides;
+  /// The epilogue's region, null for none. Alive while kernels are built.
+  mlir::Region *epilogue = nullptr;
+  /// Number of that region among the distinct ones; 0 for none.
+  unsigned epilogueId = 0;
+
+  /// A symbol name, different for different kernels.
+  std::string name() const;
+  bool hasRowStride(unsigned side) const {
+    return sides[side] == tile::SideKind::PerRow ||
+           sides[side] == tile::SideKind::PerElement;
+  }
+};
+
+/// The arguments of a kernel. Pointers are !llvm.ptr, the rest i64; strides
+/// count elements. The same order serves signature and call.
+struct KernelOperands {
+  mlir::Value a, b, c;
+  llvm::SmallVector<mlir::Value, 2> sides;
+  mlir::Value k;                        // Steps of the inner product.
+  llvm::SmallVector<mlir::Value> batch; // Count of each batch dimension.
+  mlir::Value aRow, aK;                 // aK: only without unitStrideK.
+  mlir::Value bRow, cRow;
+  llvm::SmallVector<mlir::Value> aBatch, bBatch;
+  llvm::SmallVector<mlir::Value, 2> sideRow; // Null without row stride.
+  mlir::Value tail; // Lanes of the last vector, 1..lanes; only with maskedC.
+
+  /// As one list, in the order of the signature.
+  llvm::SmallVector<mlir::Value> flatten(const KernelSpec &spec) const;
+  static KernelOperands unflatten(const KernelSpec &spec,
+                                  mlir::ValueRange values);
+};
+
+/// The signature of kernels of `spec`.
+mlir::FunctionType getKernelType(const KernelSpec &spec);
+
+/// Builds the function at the builder's insertion point (a module's body).
+mlir::func::FuncOp buildKernel(mlir::OpBuilder &builder, mlir::Location loc,
+                               const KernelSpec &spec);
+
+} // namespace tenon::microkernel

@@ -1,0 +1,104 @@
+//===- KernelCache.cpp - the kernels of a module --------------------------===//
+#include "codegen/microkernel/KernelCache.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tenon::microkernel;
+
+void KernelCache::setEpilogue(KernelSpec &spec, Region &region) {
+  spec.epilogue = nullptr;
+  spec.epilogueId = 0;
+  if (region.empty())
+    return;
+  // Which way each side runs is not in the region: name() adds it.
+  for (auto [i, known] : llvm::enumerate(epilogues))
+    if (OperationEquivalence::isRegionEquivalentTo(
+            known, &region, OperationEquivalence::IgnoreLocations)) {
+      spec.epilogue = known;
+      spec.epilogueId = i + 1;
+      return;
+    }
+  epilogues.push_back(&region);
+  spec.epilogue = &region;
+  spec.epilogueId = epilogues.size();
+}
+
+func::FuncOp KernelCache::getKernel(const KernelSpec &spec) {
+  func::FuncOp &func = kernels[spec.name()];
+  if (!func) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    func = buildKernel(builder, module.getLoc(), spec);
+    table.insert(func); // Renames it if the module has that name already.
+  }
+  return func;
+}
+
+/// if rows, vectors is one of the known pairs: call its kernel.
+static void buildDispatch(OpBuilder &builder, Location loc, KernelCache &cache,
+                          KernelSpec spec, SizeRange rows, SizeRange vectors,
+                          ValueRange arguments) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  // Cases count rows outermost.
+  int64_t width = vectors.high - vectors.low + 1;
+  Value row =
+      arith::SubIOp::create(builder, loc, arguments[0], constant(rows.low));
+  Value column =
+      arith::SubIOp::create(builder, loc, arguments[1], constant(vectors.low));
+  Value number = arith::AddIOp::create(
+      builder, loc, arith::MulIOp::create(builder, loc, row, constant(width)),
+      column);
+  SmallVector<int64_t> cases;
+  for (int64_t i = 0; i < (rows.high - rows.low + 1) * width; ++i)
+    cases.push_back(i);
+  auto select = scf::IndexSwitchOp::create(builder, loc, TypeRange{}, number,
+                                           cases, cases.size());
+  for (int64_t i : cases) {
+    spec.tile = {rows.low + i / width, vectors.low + i % width};
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&select.getCaseRegions()[i]);
+    func::CallOp::create(builder, loc, cache.getKernel(spec),
+                         arguments.drop_front(2));
+    scf::YieldOp::create(builder, loc);
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&select.getDefaultRegion());
+  scf::YieldOp::create(builder, loc);
+}
+
+func::FuncOp KernelCache::getDispatcher(const KernelSpec &spec, SizeRange rows,
+                                        SizeRange vectors) {
+  KernelSpec family = spec;
+  family.tile = {0, 0};
+  std::string name =
+      (family.name() + "_any_" + Twine(rows.low) + "to" + Twine(rows.high) +
+       "x" + Twine(vectors.low) + "to" + Twine(vectors.high))
+          .str();
+  if (func::FuncOp known = dispatchers.lookup(name))
+    return known;
+
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = module.getLoc();
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{index, index};
+  llvm::append_range(types, getKernelType(spec).getInputs());
+  auto func = func::FuncOp::create(builder, loc, name,
+                                   builder.getFunctionType(types, {}));
+  func.setPrivate();
+  func.setNoInline(true);
+  func->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  dispatchers[name] = func;
+  table.insert(func);
+  Block *entry = func.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  buildDispatch(builder, loc, *this, spec, rows, vectors,
+                entry->getArguments());
+  func::ReturnOp::create(builder, loc);
+  return func;
+}

@@ -1,0 +1,47 @@
+//===- KernelCache.h - the kernels of a module -----------------*- C++ -*-===//
+//
+// Hands out kernels and dispatch functions, each built once per module.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/microkernel/Kernel.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tenon::microkernel {
+
+/// Sizes a call site may ask a kernel for: low..high rows or vectors.
+struct SizeRange {
+  int64_t low = 1, high = 1;
+  bool isFixed() const { return low == high; }
+};
+
+class KernelCache {
+public:
+  explicit KernelCache(mlir::ModuleOp module) : module(module), table(module) {}
+
+  /// Sets `spec.epilogue` and its id to those of an equal earlier region, or of
+  /// `region`, which must outlive this object. Empty regions are no epilogue.
+  void setEpilogue(KernelSpec &spec, mlir::Region &region);
+
+  mlir::func::FuncOp getKernel(const KernelSpec &spec);
+
+  /// A function (rows, vectors : index, operands of a kernel..) that calls the
+  /// kernel of that size. Sizes out of range do nothing. `spec.tile` is unused.
+  mlir::func::FuncOp getDispatcher(const KernelSpec &spec, SizeRange rows,
+                                   SizeRange vectors);
+
+  int64_t getNumKernels() const { return kernels.size(); }
+  int64_t getNumDispatchers() const { return dispatchers.size(); }
+
+private:
+  mlir::ModuleOp module;
+  mlir::SymbolTable table;
+  llvm::StringMap<mlir::func::FuncOp> kernels, dispatchers;
+  llvm::SmallVector<mlir::Region *> epilogues;
+};
+
+} // namespace tenon::microkernel

@@ -1,0 +1,345 @@
+//===- LowerBrgemm.cpp - tile.brgemm to microkernels ----------------------===//
+//
+// Cuts C into blocks the registers hold and calls a kernel for each:
+//
+//   tile.brgemm ins(%a, %b : memref<10x64xf32>, memref<64x24xf32>)
+//               outs(%c : memref<10x24xf32>)
+// becomes, with 4 x 3 vectors of 8 lanes,
+//   scf.for %i = 0 to 1 { call @tenon_brgemm_f32_4x3x8_b0(%a', %b', %c', ..) }
+//   scf.for %i = 0 to 2 { call @tenon_brgemm_f32_3x3x8_b0(..) }
+//
+// Strips of columns run outermost: a strip of B stays in cache for all rows.
+// Rows are cut evenly (4+3+3, not 4+4+2), as a low block leaves FMAs idle.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/microkernel/LowerBrgemm.h"
+#include "codegen/microkernel/KernelCache.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace tenon::microkernel {
+#define GEN_PASS_DEF_LOWERBRGEMM
+#include "codegen/microkernel/Passes.h.inc"
+} // namespace tenon::microkernel
+
+using namespace mlir;
+using namespace tenon::microkernel;
+using tenon::tile::BrgemmOp;
+using tenon::tile::SideKind;
+
+namespace {
+
+/// A memref taken apart: pointer to its first element, sizes and strides (i64).
+struct View {
+  Value pointer;
+  SmallVector<Value> sizes, strides;
+};
+
+/// A size that is a number where it is known at compile time.
+struct Size {
+  Value dynamic; // index; null when fixed.
+  int64_t fixed = 0;
+};
+
+class SiteBuilder {
+public:
+  SiteBuilder(OpBuilder &builder, BrgemmOp op, KernelCache &cache,
+              VectorIsa isa, int64_t unroll)
+      : builder(builder), loc(op.getLoc()), op(op), cache(cache) {
+    spec.element = op.getAccumulatorType();
+    int64_t bits = spec.element.getIntOrFloatBitWidth();
+    spec.lanes = isa.lanes(bits);
+    spec.numBatchDims = op.getNumBatchDims();
+    spec.accumulate = op.getAccumulate();
+    spec.unroll = unroll;
+    // 128 bits and less stand for any machine; there llvm.fma may be a call.
+    spec.fusedMultiplyAdd = isa.vectorBits > 128;
+    auto [strides, offset] = op.getAType().getStridesAndOffset();
+    spec.unitStrideK = strides.back() == 1;
+    for (unsigned i = 0, e = op.getSides().size(); i < e; ++i)
+      spec.sides.push_back(*tenon::tile::getSideKind(op.getSideMap(i)));
+    cache.setEpilogue(spec, op.getEpilogue());
+    chooseTile(isa, bits);
+  }
+
+  void build() {
+    a = takeApart(op.getA());
+    b = takeApart(op.getB());
+    c = takeApart(op.getC());
+    for (Value side : op.getSides())
+      sides.push_back(takeApart(side));
+    buildStrips();
+  }
+
+private:
+  static std::optional<int64_t> known(int64_t size) {
+    return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+  }
+
+  void chooseTile(VectorIsa isa, int64_t bits) {
+    staticM = known(op.getCType().getDimSize(0));
+    staticN = known(op.getCType().getDimSize(1));
+    // B has at least the columns of C.
+    std::optional<int64_t> widest =
+        staticN ? staticN : known(op.getBType().getShape().back());
+    if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
+      full = {(*given)[0], (*given)[1]};
+    else
+      full = chooseRegisterTile(isa, bits, staticM, widest);
+    if (widest)
+      full.vectors = std::max<int64_t>(
+          1, std::min<int64_t>(full.vectors,
+                               llvm::divideCeil(*widest, spec.lanes)));
+  }
+
+  //===--- arithmetic -----------------------------------------------------===//
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  }
+  Value toInteger(Value value) {
+    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                      value);
+  }
+  template <typename Op> Value make(Value x, Value y) {
+    return Op::create(builder, loc, x, y);
+  }
+  /// `pointer` + `index` * `stride` elements.
+  Value advance(Value pointer, Value position, Value stride, Type element) {
+    Value offset = make<arith::MulIOp>(toInteger(position), stride);
+    return LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
+                               pointer, ValueRange{offset});
+  }
+
+  View takeApart(Value memref) {
+    auto type = cast<MemRefType>(memref.getType());
+    auto metadata =
+        memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+    auto [strides, offset] = type.getStridesAndOffset();
+    auto number = [&](int64_t fixed, Value dynamic) {
+      return ShapedType::isDynamic(fixed) ? toInteger(dynamic) : integer(fixed);
+    };
+    View view;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      view.sizes.push_back(number(type.getDimSize(i), metadata.getSizes()[i]));
+      view.strides.push_back(number(strides[i], metadata.getStrides()[i]));
+    }
+    Value address =
+        memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+    Value base = LLVM::IntToPtrOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+        toInteger(address));
+    view.pointer = LLVM::GEPOp::create(
+        builder, loc, base.getType(), type.getElementType(), base,
+        ValueRange{number(offset, metadata.getOffset())});
+    return view;
+  }
+
+  //===--- strips of columns ----------------------------------------------===//
+  /// Whether whole vectors of B may be loaded in a strip at a multiple of a
+  /// vector: only then is every vector that begins in C within a row of B.
+  bool hasPaddedB() {
+    int64_t width = op.getBType().getShape().back();
+    return op.getPacked() && !ShapedType::isDynamic(width) &&
+           width % spec.lanes == 0;
+  }
+
+  void buildStrips() {
+    int64_t width = full.vectors * spec.lanes;
+    if (!staticN)
+      return buildDynamicStrips(width);
+    int64_t numFull = *staticN / width, rest = *staticN % width;
+    if (numFull > 0)
+      buildLoop(index(0), index(numFull * width), width, [&](Value column) {
+        buildRows(column, Size{nullptr, full.vectors}, Value());
+      });
+    if (rest == 0)
+      return;
+    int64_t vectors = llvm::divideCeil(rest, spec.lanes);
+    int64_t tail = rest - (vectors - 1) * spec.lanes;
+    buildRows(index(numFull * width), Size{nullptr, vectors},
+              tail == spec.lanes ? Value() : integer(tail));
+  }
+
+  /// The last strip, and so every strip, may have any width: masked kernels.
+  void buildDynamicStrips(int64_t width) {
+    Value n = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                         c.sizes[1]);
+    buildLoop(index(0), n, width, [&](Value column) {
+      Value left =
+          make<arith::MinSIOp>(make<arith::SubIOp>(n, column), index(width));
+      Value vectors = make<arith::CeilDivUIOp>(left, index(spec.lanes));
+      Value whole = make<arith::MulIOp>(make<arith::SubIOp>(vectors, index(1)),
+                                        index(spec.lanes));
+      Value tail = toInteger(make<arith::SubIOp>(left, whole));
+      Size size = full.vectors == 1 ? Size{nullptr, 1} : Size{vectors, 0};
+      buildRows(column, size, tail);
+    });
+  }
+
+  /// for i = from to `to` step `step`, or the body alone if it runs once.
+  void buildLoop(Value from, Value to, int64_t step,
+                 llvm::function_ref<void(Value)> body) {
+    APInt first, end;
+    if (matchPattern(from, m_ConstantInt(&first)) &&
+        matchPattern(to, m_ConstantInt(&end)) &&
+        end.getSExtValue() - first.getSExtValue() == step)
+      return body(from);
+    scf::ForOp::create(builder, loc, from, to, index(step), ValueRange{},
+                       [&](OpBuilder &, Location, Value i, ValueRange) {
+                         body(i);
+                         scf::YieldOp::create(builder, loc);
+                       });
+  }
+
+  //===--- blocks of rows -------------------------------------------------===//
+  void buildRows(Value column, Size vectors, Value tail) {
+    if (!staticM)
+      return buildDynamicRows(column, vectors, tail);
+    BalancedSplit split = splitBalanced(*staticM, full.rows);
+    int64_t tall = split.height + 1, low = split.numTall * tall;
+    if (split.numTall)
+      buildLoop(index(0), index(low), tall, [&](Value row) {
+        buildCall(row, column, Size{nullptr, tall}, vectors, tail);
+      });
+    if (split.numShort)
+      buildLoop(index(low), index(*staticM), split.height, [&](Value row) {
+        buildCall(row, column, Size{nullptr, split.height}, vectors, tail);
+      });
+  }
+
+  void buildDynamicRows(Value column, Size vectors, Value tail) {
+    Value m = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                         c.sizes[0]);
+    if (full.rows == 1)
+      return buildLoop(index(0), m, 1, [&](Value row) {
+        buildCall(row, column, Size{nullptr, 1}, vectors, tail);
+      });
+    // No rows: no blocks; the 1 only keeps the division defined.
+    Value blocks = make<arith::CeilDivUIOp>(m, index(full.rows));
+    Value divisor = make<arith::MaxSIOp>(blocks, index(1));
+    Value height = make<arith::DivUIOp>(m, divisor);
+    Value numTall = make<arith::RemUIOp>(m, divisor);
+    buildLoop(index(0), blocks, 1, [&](Value i) {
+      Value isTall = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::ult, i, numTall);
+      Value extra =
+          arith::SelectOp::create(builder, loc, isTall, index(1), index(0));
+      Value row = make<arith::AddIOp>(make<arith::MulIOp>(i, height),
+                                      make<arith::MinSIOp>(i, numTall));
+      buildCall(row, column, Size{make<arith::AddIOp>(height, extra), 0},
+                vectors, tail);
+    });
+  }
+
+  //===--- one block ------------------------------------------------------===//
+  void buildCall(Value row, Value column, Size rows, Size vectors, Value tail) {
+    spec.maskedC = static_cast<bool>(tail);
+    spec.maskedB = tail && !hasPaddedB();
+    KernelOperands operands = getOperands(row, column, tail);
+    if (!rows.dynamic && !vectors.dynamic) {
+      spec.tile = {rows.fixed, vectors.fixed};
+      func::CallOp::create(builder, loc, cache.getKernel(spec),
+                           operands.flatten(spec));
+      return;
+    }
+    auto range = [](Size size, int64_t limit) {
+      return size.dynamic ? SizeRange{1, limit}
+                          : SizeRange{size.fixed, size.fixed};
+    };
+    auto value = [&](Size size) {
+      return size.dynamic ? size.dynamic : index(size.fixed);
+    };
+    func::FuncOp dispatcher = cache.getDispatcher(spec, range(rows, full.rows),
+                                                  range(vectors, full.vectors));
+    SmallVector<Value> arguments{value(rows), value(vectors)};
+    llvm::append_range(arguments, operands.flatten(spec));
+    func::CallOp::create(builder, loc, dispatcher, arguments);
+  }
+
+  KernelOperands getOperands(Value row, Value column, Value tail) {
+    unsigned j = spec.numBatchDims;
+    Value one = integer(1);
+    KernelOperands operands;
+    operands.k = b.sizes[j];
+    operands.aRow = a.strides[j];
+    operands.aK = a.strides[j + 1];
+    operands.bRow = b.strides[j];
+    operands.cRow = c.strides[0];
+    for (unsigned i = 0; i < j; ++i) {
+      operands.batch.push_back(b.sizes[i]);
+      operands.aBatch.push_back(a.strides[i]);
+      operands.bBatch.push_back(b.strides[i]);
+    }
+    operands.a = advance(a.pointer, row, a.strides[j], spec.element);
+    operands.b = advance(b.pointer, column, one, spec.element);
+    operands.c = advance(c.pointer, row, c.strides[0], spec.element);
+    operands.c = advance(operands.c, column, one, spec.element);
+    for (auto [i, view] : llvm::enumerate(sides)) {
+      Type element =
+          cast<MemRefType>(op.getSides()[i].getType()).getElementType();
+      Value pointer = view.pointer;
+      bool hasRow = spec.hasRowStride(i);
+      if (hasRow)
+        pointer = advance(pointer, row, view.strides[0], element);
+      if (spec.sides[i] == SideKind::PerColumn ||
+          spec.sides[i] == SideKind::PerElement)
+        pointer = advance(pointer, column, one, element);
+      operands.sides.push_back(pointer);
+      operands.sideRow.push_back(hasRow ? view.strides[0] : Value());
+    }
+    operands.tail = tail;
+    return operands;
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  BrgemmOp op;
+  KernelCache &cache;
+  KernelSpec spec;
+  RegisterTile full; // Of the blocks away from the edges.
+  std::optional<int64_t> staticM, staticN;
+  View a, b, c;
+  SmallVector<View, 2> sides;
+};
+
+struct LowerBrgemmPass
+    : tenon::microkernel::impl::LowerBrgemmBase<LowerBrgemmPass> {
+  using LowerBrgemmBase::LowerBrgemmBase;
+
+  void runOnOperation() override {
+    if (vectorBits < 32 || vectorBits % 32 != 0 || numVectorRegisters < 4 ||
+        unrollK < 0) {
+      getOperation().emitError("tenon-lower-brgemm: vector-bits must be a "
+                               "multiple of 32, num-vector-registers at least "
+                               "4, unroll-k at least 0; have ")
+          << vectorBits << ", " << numVectorRegisters << ", " << unrollK;
+      return signalPassFailure();
+    }
+    VectorIsa isa{vectorBits, numVectorRegisters};
+    SmallVector<BrgemmOp> ops;
+    getOperation().walk([&](BrgemmOp op) { ops.push_back(op); });
+    KernelCache cache(getOperation());
+    for (BrgemmOp op : ops) {
+      OpBuilder builder(op);
+      SiteBuilder(builder, op, cache, isa, unrollK ? unrollK : defaultUnroll)
+          .build();
+    }
+    // Last: kernels were cloned from the epilogues of earlier operations.
+    for (BrgemmOp op : ops)
+      op.erase();
+    numLowered += ops.size();
+    numKernels += cache.getNumKernels();
+    numDispatchers += cache.getNumDispatchers();
+  }
+
+  static constexpr int64_t defaultUnroll = 1;
+};
+} // namespace

@@ -1,0 +1,50 @@
+//===- RegisterTile.h - rows x vectors of a microkernel --------*- C++ -*-===//
+//
+// Which MR x NV block of accumulators a matrix product keeps in registers, and
+// how its rows and columns are cut into such blocks. No MLIR; thread-safe.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace tenon::microkernel {
+
+/// What a microkernel needs to know of the vector unit.
+struct VectorIsa {
+  int64_t vectorBits = 256;
+  int64_t numRegisters = 16;
+
+  /// Lanes of a vector of elements of `elementBits`; at least 1.
+  int64_t lanes(int64_t elementBits) const;
+};
+
+/// MR rows times NV vectors of accumulators.
+struct RegisterTile {
+  int64_t rows = 1;
+  int64_t vectors = 1;
+  bool operator==(const RegisterTile &) const = default;
+};
+
+/// Registers of a kernel's inner loop: the accumulators, one row of B, and one
+/// broadcast element of A.
+int64_t registersNeeded(RegisterTile tile);
+
+/// The tile whose kernels are expected to compute M x N soonest, of those that
+/// fit the registers. Sizes that are unknown count as large. `elementBits` is
+/// that of the accumulators.
+RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
+                                std::optional<int64_t> m,
+                                std::optional<int64_t> n);
+
+/// `total` rows in the fewest blocks of at most `limit`, as equal as possible:
+/// `numTall` blocks of `height + 1` rows, then `numShort` of `height`.
+struct BalancedSplit {
+  int64_t height = 0;
+  int64_t numTall = 0;
+  int64_t numShort = 0;
+};
+BalancedSplit splitBalanced(int64_t total, int64_t limit);
+
+} // namespace tenon::microkernel
