@@ -109,7 +109,8 @@ def Graph_SoftPlusBackwardOp
     : Graph_UnaryBackward<"SoftPlus", 67, "softplus_backward"> {
   let summary = "diff_src = diff_dst * sigmoid(beta * src)";
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
-                       Arg<DefaultValuedAttr<F32Attr, "1.0">, "as for SoftPlus">:$beta);
+                       Arg<DefaultValuedAttr<F32Attr, "1.0">,
+                           "as for SoftPlus">:$beta);
 }
 
 def Graph_SqrtBackwardOp
@@ -201,7 +202,8 @@ class Graph_WeightsGradient<string forward, string kind, int number,
 def Graph_ConvolutionBackwardWeightsOp
     : Graph_WeightsGradient<"Convolution", "ConvolutionBackwardWeights", 15,
                             "convolution_backward_weights"> {
-  let summary = "diff_weights = gradient of Convolution with respect to weights";
+  let summary =
+      "diff_weights = gradient of Convolution with respect to weights";
   let description = [{
     The shape of diff_weights is that of its type when known, else
     weights_shape.  auto_pad is resolved from the spatial dims of src.
@@ -394,7 +396,8 @@ def Graph_LayerNormBackwardOp
 
 def Graph_SoftMaxBackwardOp
     : Graph_BackwardOp<"SoftMax", "SoftMaxBackward", 65, "softmax_backward"> {
-  let summary = "diff_src = dst * (diff_dst - sum of diff_dst * dst along axis)";
+  let summary =
+      "diff_src = dst * (diff_dst - sum of diff_dst * dst along axis)";
   let description = [{
     diff_dst comes first.  axis is 1 when absent, as in SoftMax.
   }];

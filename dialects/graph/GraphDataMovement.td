@@ -31,7 +31,8 @@ def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
     are stored.
   }];
   let arguments = (ins Graph_Value<"T">:$src);
-  let vectorException = "copies elements; left to the memory copy of the target";
+  let vectorException =
+      "copies elements; left to the memory copy of the target";
 }
 
 def Graph_StaticReshapeOp

@@ -86,7 +86,8 @@ def Graph_MishOp : Graph_Unary<"Mish", 44, "mish"> {
 def Graph_PowOp : Graph_Unary<"Pow", 82, "pow"> {
   let summary = "dst = src ^ beta";
   let arguments = (ins Graph_Value<"T">:$src,
-                       Arg<F32Attr, "exponent, the same for all elements">:$beta);
+                       Arg<F32Attr,
+                           "exponent, the same for all elements">:$beta);
 }
 
 def Graph_ReLUOp : Graph_Unary<"ReLU", 58, "relu"> {
@@ -118,7 +119,8 @@ def Graph_SoftPlusOp : Graph_Unary<"SoftPlus", 66, "softplus"> {
     negative beta is allowed: -1 gives ln(sigmoid(src)).
   }];
   let arguments = (ins Graph_Value<"T">:$src,
-                       Arg<DefaultValuedAttr<F32Attr, "1.0">, "sharpness, not 0">:$beta);
+                       Arg<DefaultValuedAttr<F32Attr, "1.0">,
+                           "sharpness, not 0">:$beta);
   let constraints = ["beta is not 0"];
 }
 

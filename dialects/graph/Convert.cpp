@@ -1,0 +1,403 @@
+//===- Convert.cpp - plain graphs and MLIR modules ------------------------===//
+#include "dialects/graph/Convert.h"
+
+#include "dialects/graph/PlainOp.h"
+#include "dialects/graph/infer/Infer.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <unordered_set>
+
+using namespace mlir;
+
+namespace tenon::graph {
+
+static constexpr StringLiteral kMain = "main";
+static constexpr StringLiteral kVersionAttr = "graph.version";
+static constexpr StringLiteral kEngineAttr = "graph.engine_kind";
+static constexpr StringLiteral kFpmathAttr = "graph.fpmath_mode";
+static constexpr StringLiteral kFpmathIntAttr = "graph.fpmath_apply_to_int";
+
+static void moveTo(std::vector<Error> &all, std::vector<Error> errors) {
+  std::move(errors.begin(), errors.end(), std::back_inserter(all));
+}
+
+static Error makeError(ErrorCode code, std::string message,
+                       std::string hint = {}) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.hint = std::move(hint);
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Graph to MLIR
+//===----------------------------------------------------------------------===//
+
+/// What verifyGraph does not look at: ports, and tensors that only ports name.
+static std::vector<Error> checkPorts(const Graph &graph) {
+  std::vector<Error> errors;
+  std::unordered_set<uint64_t> seen;
+  for (uint64_t id : graph.inputPorts)
+    if (!seen.insert(id).second)
+      errors.push_back(
+          makeError(ErrorCode::BadPort,
+                    "input_ports names tensor " + std::to_string(id) + " twice",
+                    "list each input once"));
+  seen.insert(graph.outputPorts.begin(), graph.outputPorts.end());
+  for (uint64_t id : seen) {
+    auto it = graph.tensors.find(id);
+    if (it == graph.tensors.end()) {
+      errors.push_back(makeError(ErrorCode::UnknownTensor,
+                                 "port names tensor " + std::to_string(id) +
+                                     ", which has no description"));
+      continue;
+    }
+    for (int64_t dim : it->second.shape.value_or(Dims()))
+      if (dim < 0 && dim != kUnknownDim)
+        errors.push_back(makeError(ErrorCode::BadDim,
+                                   "tensor " + std::to_string(id) +
+                                       " has a dim of size " +
+                                       std::to_string(dim),
+                                   "sizes are 0 or more"));
+  }
+  return errors;
+}
+
+namespace {
+class Exporter {
+public:
+  Exporter(const Graph &graph, MLIRContext &context)
+      : graph(graph), builder(&context) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  TensorType type(uint64_t id) {
+    return typeOf(graph.tensor(id), builder.getContext());
+  }
+  Attribute idAttr(uint64_t id) {
+    return builder.getIntegerAttr(builder.getIntegerType(64, false),
+                                  APInt(64, id));
+  }
+  Attribute propertyAttr(uint64_t id) {
+    return builder.getStringAttr(name(graph.tensor(id).property));
+  }
+  DictionaryAttr portAttrs(uint64_t id, bool isInput);
+  void addSideAttrs(OperationState &state, const Op &op);
+  void exportOp(const Op &op);
+
+  const Graph &graph;
+  OpBuilder builder;
+  llvm::DenseMap<uint64_t, Value> values;
+};
+} // namespace
+
+DictionaryAttr Exporter::portAttrs(uint64_t id, bool isInput) {
+  const LogicalTensor &tensor = graph.tensor(id);
+  NamedAttrList attrs;
+  attrs.append(kIdAttr, idAttr(id));
+  if (isInput && tensor.property != PropertyType::undef)
+    attrs.append(kPropertyAttr, propertyAttr(id));
+  if (isInput && !tensor.shape)
+    if (LayoutAttr layout = layoutAttrOf(tensor, builder.getContext()))
+      attrs.append(kLayoutAttr, layout);
+  return attrs.getDictionary(builder.getContext());
+}
+
+/// Ids, and the properties and layouts of results that are not the usual ones.
+void Exporter::addSideAttrs(OperationState &state, const Op &op) {
+  state.addAttribute(kIdAttr, idAttr(op.id));
+  SmallVector<int64_t> ids(op.outputs.begin(), op.outputs.end());
+  if (!ids.empty())
+    state.addAttribute(kResultIdsAttr, builder.getDenseI64ArrayAttr(ids));
+  MLIRContext *context = builder.getContext();
+  SmallVector<Attribute> properties, layouts;
+  bool anyProperty = false, anyLayout = false;
+  for (uint64_t id : op.outputs) {
+    const LogicalTensor &tensor = graph.tensor(id);
+    anyProperty |= tensor.property != PropertyType::undef;
+    properties.push_back(propertyAttr(id));
+    LayoutAttr layout =
+        tensor.shape ? LayoutAttr() : layoutAttrOf(tensor, context);
+    anyLayout |= bool(layout);
+    layouts.push_back(
+        layout ? layout : LayoutAttr::get(context, LayoutKind::strided, {}));
+  }
+  if (anyProperty)
+    state.addAttribute(kResultPropertiesAttr, builder.getArrayAttr(properties));
+  if (anyLayout)
+    state.addAttribute(kResultLayoutsAttr, builder.getArrayAttr(layouts));
+}
+
+void Exporter::exportOp(const Op &op) {
+  OperationState state(
+      NameLoc::get(builder.getStringAttr(op.name)),
+      (GraphDialect::getDialectNamespace() + "." + op.kind).str());
+  for (uint64_t id : op.inputs)
+    state.operands.push_back(values.lookup(id));
+  for (uint64_t id : op.outputs)
+    state.types.push_back(type(id));
+  for (auto &[name, value] : op.attrs)
+    state.addAttribute(name, attributeOf(value, builder.getContext()));
+  addSideAttrs(state, op);
+  addSegmentSizes(state, *lookupOp(op.kind));
+  Operation *created = builder.create(state);
+  for (auto [id, result] : llvm::zip(op.outputs, created->getResults()))
+    values[id] = result;
+}
+
+OwningOpRef<ModuleOp> Exporter::run() {
+  Location unknown = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(unknown);
+  (*module)->setAttr(kVersionAttr, builder.getStringAttr(graph.version));
+  (*module)->setAttr(kEngineAttr, builder.getStringAttr(graph.engineKind));
+  (*module)->setAttr(kFpmathAttr, builder.getStringAttr(graph.fpmathMode));
+  if (graph.fpmathApplyToInt)
+    (*module)->setAttr(kFpmathIntAttr, builder.getBoolAttr(true));
+
+  SmallVector<Type> inputTypes, outputTypes;
+  SmallVector<DictionaryAttr> inputAttrs;
+  SmallVector<Attribute> outputAttrs;
+  for (uint64_t id : graph.inputPorts) {
+    inputTypes.push_back(type(id));
+    inputAttrs.push_back(portAttrs(id, /*isInput=*/true));
+  }
+  for (uint64_t id : graph.outputPorts) {
+    outputTypes.push_back(type(id));
+    outputAttrs.push_back(portAttrs(id, /*isInput=*/false));
+  }
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(
+      builder, unknown, kMain, builder.getFunctionType(inputTypes, outputTypes),
+      {}, inputAttrs);
+  function.setResAttrsAttr(builder.getArrayAttr(outputAttrs));
+  Block *body = function.addEntryBlock();
+  for (auto [id, arg] : llvm::zip(graph.inputPorts, body->getArguments()))
+    values[id] = arg;
+  builder.setInsertionPointToEnd(body);
+  for (const Op &op : graph.ops)
+    exportOp(op);
+  SmallVector<Value> returned;
+  for (uint64_t id : graph.outputPorts)
+    returned.push_back(values.lookup(id));
+  func::ReturnOp::create(builder, unknown, returned);
+  return module;
+}
+
+Expected<OwningOpRef<ModuleOp>> toMLIR(const Graph &graph,
+                                       MLIRContext &context) {
+  // verifyGraph looks at the structure too: what it passes can be sorted.
+  std::vector<Error> errors = verifyGraph(graph);
+  if (!errors.empty())
+    return errors;
+  Graph sorted = graph;
+  moveTo(errors, topologicalSort(sorted));
+  moveTo(errors, completePorts(sorted));
+  if (errors.empty())
+    errors = checkPorts(sorted);
+  if (errors.empty()) {
+    std::unordered_map<uint64_t, size_t> producers = sorted.producers();
+    std::unordered_set<uint64_t> inputs(sorted.inputPorts.begin(),
+                                        sorted.inputPorts.end());
+    for (uint64_t id : sorted.outputPorts)
+      if (!producers.count(id) && !inputs.count(id))
+        errors.push_back(makeError(ErrorCode::BadPort,
+                                   "output_ports names tensor " +
+                                       std::to_string(id) +
+                                       ", which nothing produces",
+                                   "list it in input_ports too"));
+  }
+  if (!errors.empty())
+    return errors;
+  context.loadDialect<GraphDialect, func::FuncDialect>();
+  return Exporter(sorted, context).run();
+}
+
+//===----------------------------------------------------------------------===//
+// MLIR to graph
+//===----------------------------------------------------------------------===//
+
+/// The function of a graph: `main`, with a body of one block.
+static Expected<func::FuncOp> mainOf(ModuleOp module) {
+  auto function = module.lookupSymbol<func::FuncOp>(kMain);
+  if (!function || function.isDeclaration())
+    return makeError(ErrorCode::UnsupportedForm,
+                     "the module has no function main with a body",
+                     "a graph is one function called main");
+  if (!function.getBody().hasOneBlock() ||
+      !llvm::isa<func::ReturnOp>(function.getBody().front().back()))
+    return makeError(ErrorCode::UnsupportedForm,
+                     "main is not one block that ends in a return",
+                     "a graph has no control flow");
+  return function;
+}
+
+namespace {
+/// Gives out ids: those that were asked for, once each, and fresh ones.
+class Ids {
+public:
+  /// Notes what is taken.  False when someone else has it already.
+  bool reserve(uint64_t id) { return used.insert(id).second; }
+  uint64_t fresh() {
+    while (!used.insert(next).second)
+      ++next;
+    return next;
+  }
+
+private:
+  std::unordered_set<uint64_t> used;
+  uint64_t next = 0;
+};
+
+class Importer {
+public:
+  Importer(ModuleOp module, func::FuncOp function)
+      : module(module), function(function) {}
+
+  Expected<Graph> run();
+
+private:
+  void readModule();
+  void reserveIds();
+  void addTensor(Value value);
+  void importOp(Operation *op);
+  bool isGraphOp(Operation *op);
+
+  ModuleOp module;
+  func::FuncOp function;
+  Graph graph;
+  Ids opIds, tensorIds;
+  llvm::DenseMap<Value, uint64_t> ids;
+  llvm::DenseMap<Operation *, uint64_t> reservedOps;
+  std::vector<Error> errors;
+  bool typesFit = true; // all values so far are graph tensors
+};
+} // namespace
+
+void Importer::readModule() {
+  auto read = [&](StringRef name, std::string &to) {
+    if (auto text = module->getAttrOfType<StringAttr>(name))
+      to = text.getValue().str();
+  };
+  read(kVersionAttr, graph.version);
+  read(kEngineAttr, graph.engineKind);
+  read(kFpmathAttr, graph.fpmathMode);
+  if (auto flag = module->getAttrOfType<BoolAttr>(kFpmathIntAttr))
+    graph.fpmathApplyToInt = flag.getValue();
+}
+
+/// Ids that are written down go to the first who has them; a pass that clones
+/// an operation clones its ids too.
+void Importer::reserveIds() {
+  auto reserve = [&](Value value) {
+    std::optional<uint64_t> id = idOf(value);
+    if (id && tensorIds.reserve(*id))
+      ids[value] = *id;
+  };
+  for (Value arg : function.getArguments())
+    reserve(arg);
+  for (Operation &op : function.getBody().front()) {
+    for (Value result : op.getResults())
+      reserve(result);
+    auto id = op.getAttrOfType<IntegerAttr>(kIdAttr);
+    if (id && id.getValue().getActiveBits() <= 64 &&
+        opIds.reserve(id.getValue().getZExtValue()))
+      reservedOps[&op] = id.getValue().getZExtValue();
+  }
+}
+
+void Importer::addTensor(Value value) {
+  if (!isGraphTensor(value.getType())) {
+    typesFit = false;
+    std::string text;
+    llvm::raw_string_ostream(text) << value.getType();
+    errors.push_back(
+        makeError(ErrorCode::WrongType, "a value of main has type " + text,
+                  "graphs work on tensors of f32, bf16, si8, ..."));
+    return;
+  }
+  auto [it, isNew] = ids.try_emplace(value, 0);
+  if (isNew)
+    it->second = tensorIds.fresh();
+  LogicalTensor tensor = describe(value);
+  tensor.id = it->second;
+  graph.tensors[tensor.id] = std::move(tensor);
+}
+
+bool Importer::isGraphOp(Operation *op) {
+  if (llvm::isa<GraphOpInterface>(op))
+    return true;
+  errors.push_back(
+      makeError(ErrorCode::UnknownOp,
+                "main contains '" + op->getName().getStringRef().str() + "'",
+                "only operations of the graph dialect are part "
+                "of a graph"));
+  return false;
+}
+
+void Importer::importOp(Operation *op) {
+  for (Value result : op->getResults())
+    addTensor(result);
+  if (!isGraphOp(op) || !typesFit)
+    return;
+  PlainOp plain = plainOf(op);
+  auto reserved = reservedOps.find(op);
+  plain.op.id =
+      reserved == reservedOps.end() ? opIds.fresh() : reserved->second;
+  if (plain.op.name.empty() && !llvm::isa<NameLoc>(op->getLoc()))
+    plain.op.name = plain.op.kind + "_" + std::to_string(plain.op.id);
+  for (auto [id, operand] : llvm::zip(plain.op.inputs, op->getOperands()))
+    id = ids.lookup(operand);
+  for (auto [id, result] : llvm::zip(plain.op.outputs, op->getResults()))
+    id = ids.lookup(result);
+  moveTo(errors, verifyOp(plain.op, plain.inputs, plain.outputs));
+  graph.ops.push_back(std::move(plain.op));
+}
+
+Expected<Graph> Importer::run() {
+  readModule();
+  reserveIds();
+  for (Value arg : function.getArguments()) {
+    addTensor(arg);
+    graph.inputPorts.push_back(ids.lookup(arg));
+  }
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator())
+    importOp(&op);
+  for (Value value : body.getTerminator()->getOperands())
+    graph.outputPorts.push_back(ids.lookup(value));
+  if (!errors.empty())
+    return errors;
+  return std::move(graph);
+}
+
+Expected<Graph> fromMLIR(ModuleOp module) {
+  Expected<func::FuncOp> function = mainOf(module);
+  if (!function)
+    return function.errors();
+  return Importer(module, *function).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+std::vector<Error> inferShapes(ModuleOp module) {
+  Expected<func::FuncOp> function = mainOf(module);
+  if (!function)
+    return function.errors();
+  std::vector<Error> errors;
+  Block &body = function->getBody().front();
+  for (Operation &op : body)
+    if (auto graphOp = llvm::dyn_cast<GraphOpInterface>(op))
+      moveTo(errors, graphOp.inferShapes());
+  function->setType(FunctionType::get(module.getContext(),
+                                      body.getArgumentTypes(),
+                                      body.getTerminator()->getOperandTypes()));
+  return errors;
+}
+
+} // namespace tenon::graph

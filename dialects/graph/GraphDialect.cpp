@@ -1,0 +1,79 @@
+//===- GraphDialect.cpp - the graph dialect -------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+
+#include "dialects/graph/PlainOp.h"
+#include "dialects/graph/infer/Infer.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "dialects/graph/GraphDialect.cpp.inc"
+#include "dialects/graph/GraphEnums.cpp.inc"
+#include "dialects/graph/GraphInterfaces.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/graph/GraphTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/GraphAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/graph/GraphOps.cpp.inc"
+
+namespace tenon::graph {
+
+void GraphDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/graph/GraphTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/graph/GraphAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/GraphOps.cpp.inc"
+      >();
+}
+
+LogicalResult LayoutAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    llvm::function_ref<InFlightDiagnostic()> emitError) const {
+  if (!getStrides().empty() && getStrides().size() != shape.size())
+    return emitError() << "layout has " << getStrides().size()
+                       << " strides for a tensor of rank " << shape.size();
+  return success();
+}
+
+const OpInfo &infoOf(Operation *op) {
+  // Every operation of the dialect is generated from a row of the table.
+  return *lookupOp(op->getName().stripDialect());
+}
+
+LogicalResult verifyGraphOp(Operation *op) {
+  PlainOp plain = plainOf(op);
+  std::vector<Error> errors = verifyOp(plain.op, plain.inputs, plain.outputs);
+  for (const Error &error : errors)
+    op->emitError() << error.str();
+  return success(errors.empty());
+}
+
+std::vector<Error> inferShapesOf(Operation *op) {
+  PlainOp plain = plainOf(op);
+  AttrMap before = plain.op.attrs;
+  std::vector<Error> errors = inferOp(plain.op, plain.inputs, plain.outputs);
+  if (!errors.empty())
+    return errors;
+  for (auto [result, tensor] : llvm::zip(op->getResults(), plain.outputs))
+    result.setType(typeOf(tensor, op->getContext()));
+  for (auto &[name, value] : plain.op.attrs)
+    if (auto it = before.find(name); it == before.end() || it->second != value)
+      op->setAttr(name, attributeOf(value, op->getContext()));
+  return {};
+}
+
+} // namespace tenon::graph

@@ -1,0 +1,69 @@
+//===- PlainOp.h - between MLIR entities and plain data -------*- C++ -*-===//
+//
+// Types, attributes and single operations.  Convert.h does whole graphs.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/GraphDialect.h"
+
+namespace tenon::graph {
+
+// Discardable attributes that carry what MLIR has no place for.
+
+/// On operations and arguments and results of the function: its id, ui64.
+inline constexpr llvm::StringLiteral kIdAttr = "graph.id";
+/// On operations: one id per result; the bits of uint64_t.
+inline constexpr llvm::StringLiteral kResultIdsAttr = "graph.result_ids";
+/// On arguments: "variable", "constant" or "host_scalar"; absent: undef.
+inline constexpr llvm::StringLiteral kPropertyAttr = "graph.property";
+/// On operations: one string per result; absent: all undef.
+inline constexpr llvm::StringLiteral kResultPropertiesAttr =
+    "graph.result_properties";
+/// On arguments of unknown rank, whose type has no room for a layout.
+inline constexpr llvm::StringLiteral kLayoutAttr = "graph.layout";
+/// On operations: one layout per result; read for results of unknown rank.
+inline constexpr llvm::StringLiteral kResultLayoutsAttr =
+    "graph.result_layouts";
+
+/// The element type that stands for `dtype`.
+mlir::Type elementTypeOf(DType dtype, mlir::MLIRContext *context);
+/// Absent when no DType stands behind the type.
+std::optional<DType> dtypeOf(mlir::Type elementType);
+
+/// The layout of `tensor`; null for dense row-major, also when spelled out.
+LayoutAttr layoutAttrOf(const LogicalTensor &tensor,
+                        mlir::MLIRContext *context);
+/// Tensor of the shape, dtype and, if the rank is known, layout of `tensor`.
+mlir::TensorType typeOf(const LogicalTensor &tensor,
+                        mlir::MLIRContext *context);
+/// Everything that is known about `value` but its id, which is 0.  Requires
+/// isGraphTensor(value.getType()).
+LogicalTensor describe(mlir::Value value);
+/// The id that `value` carries, if any.
+std::optional<uint64_t> idOf(mlir::Value value);
+
+/// si64, f32, bool, string, array<i64>, array<f32>.
+mlir::Attribute attributeOf(const AttrValue &value, mlir::MLIRContext *context);
+/// Absent when the attribute is of no kind that operations have.
+std::optional<AttrValue> valueOf(mlir::Attribute attribute);
+
+/// The name in `location`, for example of a NameLoc; empty when there is none.
+llvm::StringRef nameOf(mlir::Location location);
+
+/// An operation with its operands and results; the tensor ids are positions.
+struct PlainOp {
+  Op op;
+  std::vector<LogicalTensor> inputs;
+  std::vector<LogicalTensor> outputs;
+};
+
+/// `op` must be of the graph dialect, on graph tensors.  An attribute that no
+/// operation could have becomes an empty string, for the checker to refuse.
+PlainOp plainOf(mlir::Operation *op);
+
+/// Adds the segment sizes that operations with several optional operands or
+/// results need, as if the missing ones were the last; keeps present ones.
+void addSegmentSizes(mlir::OperationState &state, const OpInfo &info);
+
+} // namespace tenon::graph
