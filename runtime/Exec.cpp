@@ -67,7 +67,7 @@ static bool chooseConcurrency(tenon_exec &exec,
   case TENON_THREADS_TEAM:
     count = options.threads;
     if (count == 0) {
-      count = allowedCpus();
+      count = tenon_rt_allowed_cpus();
       count = count < TENON_RT_MAX_THREADS ? count : TENON_RT_MAX_THREADS;
     }
     break;

@@ -36,7 +36,9 @@ bool Allocator::init(const tenon_allocator &from, bool huge) {
 }
 
 void *Allocator::allocate(int64_t size) const {
-  if (size < 0 || size > INT64_MAX - kHugePage)
+  // No address space is larger: do not bother the callbacks with such sizes.
+  constexpr int64_t kLargest = int64_t(1) << 56;
+  if (size < 0 || size > kLargest)
     return nullptr;
   bool large = size >= kHugePage;
   int64_t align = large ? kHugePage : kCacheLine;

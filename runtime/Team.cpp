@@ -13,7 +13,7 @@ using namespace tenon::rt;
 // All four accesses are seq_cst, so at least one of the two sees the other.
 static constexpr auto seqCst = std::memory_order_seq_cst;
 
-int32_t tenon::rt::allowedCpus() {
+int32_t tenon_rt_allowed_cpus(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
     return CPU_COUNT(&set);
@@ -24,7 +24,7 @@ int32_t tenon::rt::allowedCpus() {
 bool Team::init(const Allocator &from, int32_t threadCount, int64_t spin) {
   threads = threadCount;
   spinNs = spin;
-  crowded = threads > allowedCpus();
+  crowded = threads > tenon_rt_allowed_cpus();
   generation = forkGeneration();
   // Slots are aligned to two cache lines, the allocator promises one.
   int64_t bytes = int64_t(sizeof(Slot)) * threads + int64_t(alignof(Slot));

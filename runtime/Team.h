@@ -115,9 +115,6 @@ private:
   bool crowded = false;
 };
 
-/// CPUs this process may run on, at least 1.
-int32_t allowedCpus();
-
 } // namespace tenon::rt
 
 #endif // TENON_RUNTIME_TEAM_H

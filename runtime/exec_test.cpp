@@ -212,30 +212,44 @@ TEST(Exec, sleepsAndWakesWithoutSpinning) {
   EXPECT_EQ(sum.load(), 2000 * 4);
 }
 
-void recordThread(void *const *args, int64_t, int64_t, void *) {
-  auto &pair =
-      *static_cast<std::pair<std::mutex, std::set<std::thread::id>> *>(args[0]);
-  // Long enough for the other members to get a range.
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  std::lock_guard<std::mutex> lock(pair.first);
-  pair.second.insert(std::this_thread::get_id());
+/// The threads that were inside a section at the same time.
+struct Meeting {
+  std::mutex mutex;
+  std::set<std::thread::id> present;
+  size_t expected;
+};
+
+/// Stays until everybody expected is there, so that no one can do the work of
+/// two.  (Real bodies never wait for each other.)
+void meetBody(void *const *args, int64_t, int64_t, void *) {
+  auto &meeting = *static_cast<Meeting *>(args[0]);
+  for (int tries = 0; tries < 10000; ++tries) {
+    {
+      std::lock_guard<std::mutex> lock(meeting.mutex);
+      meeting.present.insert(std::this_thread::get_id());
+      if (meeting.present.size() >= meeting.expected)
+        return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST(Exec, teamReallyUsesItsThreads) {
   ExecPtr exec = makeExec(teamOptions(3));
-  std::pair<std::mutex, std::set<std::thread::id>> seen;
-  void *args[] = {&seen};
-  tenon_rt_run_section(exec.get(), recordThread, args, 3, 0);
-  EXPECT_EQ(seen.second.size(), 3u);
-  EXPECT_EQ(seen.second.count(std::this_thread::get_id()), 1u);
+  Meeting meeting{.expected = 3};
+  void *args[] = {&meeting};
+  tenon_rt_run_section(exec.get(), meetBody, args, 3, 0);
+  EXPECT_EQ(meeting.present.size(), 3u);
+  EXPECT_EQ(meeting.present.count(std::this_thread::get_id()), 1u);
 }
 
 TEST(Exec, singleUsesTheCallingThreadOnly) {
   ExecPtr exec = makeExec(singleOptions());
-  std::pair<std::mutex, std::set<std::thread::id>> seen;
-  void *args[] = {&seen};
-  tenon_rt_run_section(exec.get(), recordThread, args, 3, 0);
-  EXPECT_EQ(seen.second, std::set<std::thread::id>{std::this_thread::get_id()});
+  Meeting meeting{.expected = 1};
+  void *args[] = {&meeting};
+  tenon_rt_run_section(exec.get(), meetBody, args, 3, 0);
+  EXPECT_EQ(meeting.present,
+            std::set<std::thread::id>{std::this_thread::get_id()});
 }
 
 /// Records whether additions are rounded up.

@@ -3,6 +3,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <atomic>
+
 namespace {
 
 void emptyBody(void *const *, int64_t, int64_t, void *) {}
@@ -14,6 +16,15 @@ void microsecondBody(void *const *, int64_t begin, int64_t end, void *) {
       benchmark::DoNotOptimize(k);
 }
 
+/// Two ranges that meet: the worker really takes part, so this measures the way
+/// to it and back.  (Real bodies never wait for each other.)
+void meetBody(void *const *args, int64_t, int64_t, void *) {
+  auto &arrived = *static_cast<std::atomic<int64_t> *>(args[0]);
+  int64_t both = (arrived.fetch_add(1) & ~int64_t(1)) + 2;
+  while (arrived.load(std::memory_order_acquire) < both)
+    ;
+}
+
 void runSections(benchmark::State &state, tenon_section_fn fn, int64_t items,
                  int64_t scratch) {
   tenon_exec_options options;
@@ -23,8 +34,10 @@ void runSections(benchmark::State &state, tenon_section_fn fn, int64_t items,
   tenon_exec *exec = nullptr;
   if (tenon_exec_create(&options, &exec) != TENON_RT_OK)
     return state.SkipWithError("no executor");
+  std::atomic<int64_t> arrived{0};
+  void *args[] = {&arrived};
   for (auto _ : state)
-    tenon_rt_run_section(exec, fn, nullptr, items, scratch);
+    tenon_rt_run_section(exec, fn, args, items, scratch);
   tenon_exec_destroy(exec);
 }
 
@@ -34,12 +47,16 @@ void emptySection(benchmark::State &state) {
 void emptySectionWithScratch(benchmark::State &state) {
   runSections(state, emptyBody, 64, 4096);
 }
+void sectionThatMeets(benchmark::State &state) {
+  runSections(state, meetBody, 2, 0);
+}
 void sectionOf20us(benchmark::State &state) {
   runSections(state, microsecondBody, 20, 0);
 }
 
 BENCHMARK(emptySection)->Arg(1)->Arg(2)->Arg(8)->UseRealTime();
 BENCHMARK(emptySectionWithScratch)->Arg(1)->Arg(2)->UseRealTime();
+BENCHMARK(sectionThatMeets)->Arg(2)->UseRealTime();
 BENCHMARK(sectionOf20us)->Arg(1)->Arg(2)->Arg(8)->UseRealTime();
 
 } // namespace

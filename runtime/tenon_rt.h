@@ -147,6 +147,9 @@ tenon_exec_create(const tenon_exec_options *options, tenon_exec **exec);
  */
 TENON_RT_API void tenon_exec_destroy(tenon_exec *exec);
 
+/** CPUs the process may run on (its affinity mask), at least 1. */
+TENON_RT_API int32_t tenon_rt_allowed_cpus(void);
+
 /** Largest number of ranges a section is cut into; constant per executor. */
 TENON_RT_API int32_t tenon_exec_concurrency(const tenon_exec *exec);
 
