@@ -1,0 +1,56 @@
+//===- Passes.td - code generation passes ------------------*- tablegen -*-===//
+//
+// Alphabetical order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TENON_CODEGEN_PASSES_TD
+#define TENON_CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMath : Pass<"tenon-expand-math"> {
+  let summary = "Replace transcendental functions by arithmetic";
+  let description = [{
+    Rewrites `math.exp`, `exp2`, `expm1`, `log`, `log1p`, `tanh`, `erf`, `powf`
+    and `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
+    `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
+    arithmetic.  Scalars and vectors give the same bits.  Error bounds are
+    stated beside each function and tested in ExpandMath_test.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numExpanded", "num-expanded", "operations replaced">
+  ];
+}
+
+def VectorizeGeneric : Pass<"tenon-vectorize-generic"> {
+  let summary = "Turn linalg operations on memrefs into loops over vectors";
+  let description = [{
+    Rewrites every linalg operation with buffer semantics, whose indexing maps
+    are linear, to `scf.for` loops over 1-D vectors of native width.  Trip
+    counts, strides and offsets may be dynamic.  Nothing outside the operands is
+    read or written.  Operations with a body that has no vector form become
+    scalar loops; operations with non-linear maps are left alone.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"256",
+           "Width of a vector register in bits: 128, 256 or 512">,
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Emit a remark for every operation that gets no vector code">
+  ];
+  let statistics = [
+    Statistic<"numVectorized", "num-vectorized", "operations vectorised">,
+    Statistic<"numTransposed", "num-transposed",
+              "operations done by register transposes">,
+    Statistic<"numScalar", "num-scalar", "operations lowered to scalar loops">,
+    Statistic<"numDeclined", "num-declined", "operations left alone">
+  ];
+}
+
+#endif

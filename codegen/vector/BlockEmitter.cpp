@@ -1,0 +1,274 @@
+//===- BlockEmitter.cpp - the body on one block of elements ---------------===//
+#include "codegen/vector/BlockEmitter.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+
+BlockEmitter::BlockEmitter(OpBuilder &builder, linalg::LinalgOp op,
+                           const LoopAccess &access, const VectorPlan &plan)
+    : b(builder), op(op), access(access), plan(plan) {
+  for (const OperandAccess &operand : access.operands)
+    buffers.push_back(operand.isMemref ? makeBuffer(operand) : Buffer());
+}
+
+Value BlockEmitter::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc(), value);
+}
+
+Value BlockEmitter::add(Value x, Value y) {
+  return b.createOrFold<arith::AddIOp>(loc(), x, y);
+}
+
+Value BlockEmitter::mul(Value x, Value y) {
+  return b.createOrFold<arith::MulIOp>(loc(), x, y);
+}
+
+BlockEmitter::Buffer BlockEmitter::makeBuffer(const OperandAccess &operand) {
+  auto type = cast<MemRefType>(operand.value.getType());
+  auto meta = memref::ExtractStridedMetadataOp::create(b, loc(), operand.value);
+  Buffer buffer;
+  buffer.base = operand.memrefOffset == kDynamic ? Value(meta.getOffset())
+                                                 : index(operand.memrefOffset);
+  SmallVector<Value> strides;
+  for (auto [i, stride] : llvm::enumerate(operand.memrefStrides))
+    strides.push_back(stride == kDynamic ? Value(meta.getStrides()[i])
+                                         : index(stride));
+  for (unsigned d = 0; d < access.rank(); ++d) {
+    Value total = index(operand.stride[d] == kDynamic ? 0 : operand.stride[d]);
+    if (operand.stride[d] == kDynamic)
+      for (auto [row, stride] : llvm::zip(operand.coefficients, strides))
+        total = add(total, mul(index(row[d]), stride));
+    buffer.stride.push_back(total);
+  }
+  for (auto [constant, stride] : llvm::zip(operand.constants, strides))
+    buffer.base = add(buffer.base, mul(index(constant), stride));
+
+  // The extent of the view is never used: every access is inside the operand.
+  auto viewType =
+      MemRefType::get({kDynamic}, type.getElementType(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  OpFoldResult extent = index(std::numeric_limits<int64_t>::max());
+  buffer.view = memref::ReinterpretCastOp::create(
+      b, loc(), viewType, meta.getBaseBuffer(), b.getIndexAttr(0), {extent},
+      {b.getIndexAttr(1)});
+  return buffer;
+}
+
+Value BlockEmitter::size(unsigned dim) {
+  if (access.sizes[dim] != kDynamic)
+    return index(access.sizes[dim]);
+  auto [operand, memrefDim] = access.sizeSource[dim];
+  return memref::DimOp::create(b, loc(), access.operands[operand].value,
+                               index(memrefDim));
+}
+
+Point BlockEmitter::origin() {
+  Point point;
+  // A loop of one iteration is never entered: its variable is zero.
+  for (int64_t size : access.sizes)
+    point.ivs.push_back(size == 1 ? index(0) : Value());
+  for (const Buffer &buffer : buffers)
+    point.address.push_back(buffer.base);
+  point.known.assign(buffers.size(), Value());
+  return point;
+}
+
+Point BlockEmitter::enter(const Point &point, unsigned dim, Value iv) {
+  Point result = point;
+  result.ivs[dim] = iv;
+  for (auto [o, buffer] : llvm::enumerate(buffers))
+    if (buffer.view && access.operands[o].dependsOn(dim))
+      result.address[o] = add(point.address[o], mul(iv, buffer.stride[dim]));
+  return result;
+}
+
+Point BlockEmitter::shift(const Point &point, unsigned dim, int64_t count) {
+  if (count == 0)
+    return point;
+  Point result = point;
+  result.ivs[dim] = add(point.ivs[dim], index(count));
+  for (auto [o, buffer] : llvm::enumerate(buffers))
+    if (buffer.view && access.operands[o].dependsOn(dim))
+      result.address[o] =
+          add(point.address[o], mul(index(count), buffer.stride[dim]));
+  return result;
+}
+
+Value BlockEmitter::splat(Value value, int64_t lanes) {
+  if (lanes == 0 || isa<VectorType>(value.getType()))
+    return value;
+  auto type = VectorType::get({lanes}, value.getType());
+  return vector::BroadcastOp::create(b, loc(), type, value);
+}
+
+Value BlockEmitter::loadAlong(unsigned number, const Point &point,
+                              int64_t lanes) {
+  auto type = VectorType::get({lanes}, access.operands[number].element);
+  return vector::LoadOp::create(b, loc(), type, buffers[number].view,
+                                ValueRange{point.address[number]});
+}
+
+Value BlockEmitter::load(unsigned number, const Point &point, int64_t lanes,
+                         Value mask) {
+  const OperandAccess &operand = access.operands[number];
+  if (point.known[number])
+    return splat(point.known[number], lanes);
+  if (!operand.isMemref)
+    return splat(operand.value, lanes);
+  Value view = buffers[number].view, address = point.address[number];
+  if (lanes == 0 || !operand.dependsOn(plan.vectorDim))
+    return splat(memref::LoadOp::create(b, loc(), view, ValueRange{address}),
+                 lanes);
+  auto type = VectorType::get({lanes}, operand.element);
+  if (operand.stride[plan.vectorDim] == 1 && !operand.element.isInteger(1)) {
+    if (!mask)
+      return loadAlong(number, point, lanes);
+    Value zero = arith::ConstantOp::create(b, loc(), b.getZeroAttr(type));
+    return vector::MaskedLoadOp::create(b, loc(), type, view,
+                                        ValueRange{address}, mask, zero);
+  }
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value at = shift(point, plan.vectorDim, lane).address[number];
+    elements.push_back(memref::LoadOp::create(b, loc(), view, ValueRange{at}));
+  }
+  return vector::FromElementsOp::create(b, loc(), type, elements);
+}
+
+void BlockEmitter::store(Value value, unsigned number, const Point &point,
+                         int64_t lanes, Value mask) {
+  const OperandAccess &operand = access.operands[number];
+  Value view = buffers[number].view, address = point.address[number];
+  if (lanes == 0) {
+    memref::StoreOp::create(b, loc(), value, view, ValueRange{address});
+    return;
+  }
+  if (operand.stride[plan.vectorDim] == 1 && !operand.element.isInteger(1)) {
+    if (mask)
+      vector::MaskedStoreOp::create(b, loc(), view, ValueRange{address}, mask,
+                                    value);
+    else
+      vector::StoreOp::create(b, loc(), value, view, ValueRange{address});
+    return;
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value at = shift(point, plan.vectorDim, lane).address[number];
+    Value element = vector::ExtractOp::create(b, loc(), value, lane);
+    memref::StoreOp::create(b, loc(), element, view, ValueRange{at});
+  }
+}
+
+void BlockEmitter::hoistLoads(Point &point, ArrayRef<unsigned> inner) {
+  for (unsigned o = 0; o < access.operands.size(); ++o) {
+    const OperandAccess &operand = access.operands[o];
+    bool moves = operand.dependsOn(plan.vectorDim) ||
+                 llvm::any_of(inner, [&](unsigned dim) {
+                   return operand.dependsOn(dim);
+                 });
+    if (operand.isOutput || !operand.isRead || !operand.isMemref || moves ||
+        point.known[o])
+      continue;
+    point.known[o] = memref::LoadOp::create(b, loc(), buffers[o].view,
+                                            ValueRange{point.address[o]});
+  }
+}
+
+Value BlockEmitter::indexValue(unsigned dim, const Point &point,
+                               int64_t lanes) {
+  Value iv = splat(point.ivs[dim], lanes);
+  if (lanes == 0 || dim != plan.vectorDim)
+    return iv;
+  Value step = vector::StepOp::create(
+      b, loc(), VectorType::get({lanes}, b.getIndexType()));
+  return arith::AddIOp::create(b, loc(), iv, step);
+}
+
+void BlockEmitter::mapArguments(ArrayRef<Point> points, int64_t lanes,
+                                Value mask, ValueRange accumulators,
+                                MutableArrayRef<IRMapping> maps) {
+  unsigned next = 0;
+  for (auto [o, operand] : llvm::enumerate(access.operands)) {
+    Value argument = op.getBlock()->getArgument(o);
+    bool kept = llvm::is_contained(plan.accumulators, o);
+    bool shared = !operand.dependsOn(plan.vectorDim) && !kept;
+    for (auto [p, point] : llvm::enumerate(points)) {
+      if (kept)
+        maps[p].map(argument,
+                    accumulators[p * plan.accumulators.size() + next]);
+      else if (shared && p > 0)
+        maps[p].map(argument, maps[0].lookupOrNull(argument));
+      else if (operand.isRead)
+        maps[p].map(argument, load(o, point, lanes, mask));
+    }
+    next += kept;
+  }
+}
+
+void BlockEmitter::cloneOp(Operation &bodyOp, const Point &point, int64_t lanes,
+                           IRMapping &map) {
+  if (auto index = dyn_cast<linalg::IndexOp>(bodyOp)) {
+    map.map(index.getResult(), indexValue(index.getDim(), point, lanes));
+    return;
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(bodyOp); constant && lanes) {
+    auto type = VectorType::get({lanes}, constant.getType());
+    map.map(constant.getResult(),
+            arith::ConstantOp::create(
+                b, loc(), DenseElementsAttr::get(type, constant.getValue())));
+    return;
+  }
+  // Values from outside the body are the same in every lane.
+  if (lanes)
+    for (Value operand : bodyOp.getOperands())
+      if (!map.contains(operand))
+        map.map(operand, splat(operand, lanes));
+  Operation *clone = b.clone(bodyOp, map);
+  if (lanes)
+    for (OpResult result : clone->getResults())
+      result.setType(VectorType::get({lanes}, result.getType()));
+  if (auto nested = bodyOp.getNumRegions(); nested)
+    clone->walk([&](linalg::IndexOp index) {
+      index.replaceAllUsesWith(point.ivs[index.getDim()]);
+      index.erase();
+    });
+}
+
+SmallVector<Value> BlockEmitter::emit(ArrayRef<Point> points, int64_t lanes,
+                                      Value mask, ValueRange accumulators) {
+  Block *body = op.getBlock();
+  SmallVector<IRMapping> maps(points.size());
+  mapArguments(points, lanes, mask, accumulators, maps);
+  // Operation by operation: neighbouring instructions are independent.
+  for (Operation &bodyOp : body->without_terminator())
+    for (auto [point, map] : llvm::zip(points, maps))
+      cloneOp(bodyOp, point, lanes, map);
+
+  SmallVector<Value> kept;
+  Operation *yield = body->getTerminator();
+  for (auto [p, point] : llvm::enumerate(points)) {
+    unsigned next = 0;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      unsigned o = init.getOperandNumber();
+      Value yielded = yield->getOperand(o - op.getNumDpsInputs());
+      Value value = maps[p].lookupOrNull(yielded);
+      value = value ? value : splat(yielded, lanes);
+      if (!llvm::is_contained(plan.accumulators, o)) {
+        store(value, o, point, lanes, mask);
+        continue;
+      }
+      if (mask)
+        value = arith::SelectOp::create(
+            b, loc(), mask, value,
+            accumulators[p * plan.accumulators.size() + next]);
+      kept.push_back(value);
+      ++next;
+    }
+  }
+  return kept;
+}
+
+} // namespace tenon::codegen

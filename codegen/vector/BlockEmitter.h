@@ -1,0 +1,89 @@
+//===- BlockEmitter.h - the body on one block of elements ------*- C++ -*-===//
+#pragma once
+
+#include "codegen/vector/VectorPlan.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tenon::codegen {
+
+/// A position in the iteration space: where the first element of a vector is.
+struct Point {
+  /// Per loop dim; null while the loop is not entered.
+  llvm::SmallVector<mlir::Value> ivs;
+  /// Per operand: element number in the operand's buffer.
+  llvm::SmallVector<mlir::Value> address;
+  /// Per operand: a value that need not be loaded (a scalar, or a whole
+  /// vector), or null.
+  llvm::SmallVector<mlir::Value> known;
+};
+
+/// Emits loads, body and stores at given points.  Every operand is addressed
+/// through a one-dimensional view of its buffer, whatever its strides: the
+/// address is the number of an element.
+class BlockEmitter {
+public:
+  /// Emits the views and the dynamic strides and sizes at `builder`'s position.
+  BlockEmitter(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
+               const LoopAccess &access, const VectorPlan &plan);
+
+  /// The first element of everything.
+  Point origin();
+  /// `point` with the loop over `dim` at `iv`; it must not have been set.
+  Point enter(const Point &point, unsigned dim, mlir::Value iv);
+  /// `point` moved by `count` elements along `dim`.
+  Point shift(const Point &point, unsigned dim, int64_t count);
+  mlir::Value size(unsigned dim);
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Location loc() { return op.getLoc(); }
+  mlir::OpBuilder &builder() { return b; }
+
+  /// Operand `number` at `point`: a scalar for lanes == 0.  `mask` may be null.
+  mlir::Value load(unsigned number, const Point &point, int64_t lanes,
+                   mlir::Value mask);
+  void store(mlir::Value value, unsigned number, const Point &point,
+             int64_t lanes, mlir::Value mask);
+  /// A contiguous vector of operand `number` along `dim`.
+  mlir::Value loadAlong(unsigned number, const Point &point, int64_t lanes);
+
+  /// Loads of operands that do not depend on the vector dim nor on `inner`
+  /// loops, done now and kept in the point.
+  void hoistLoads(Point &point, llvm::ArrayRef<unsigned> inner);
+
+  /// The body at each of `points`, which differ along the vector dim only.
+  /// `accumulators` holds for each point the value of every accumulator;
+  /// returns the new ones.  Other outputs are stored.  Masked-off lanes of
+  /// accumulators keep their value.
+  llvm::SmallVector<mlir::Value> emit(llvm::ArrayRef<Point> points,
+                                      int64_t lanes, mlir::Value mask,
+                                      mlir::ValueRange accumulators);
+
+  /// `value` in every lane; itself for lanes == 0.
+  mlir::Value splat(mlir::Value value, int64_t lanes);
+
+private:
+  struct Buffer {
+    mlir::Value view;
+    mlir::Value base;
+    llvm::SmallVector<mlir::Value> stride;
+  };
+
+  Buffer makeBuffer(const OperandAccess &operand);
+  void mapArguments(llvm::ArrayRef<Point> points, int64_t lanes,
+                    mlir::Value mask, mlir::ValueRange accumulators,
+                    llvm::MutableArrayRef<mlir::IRMapping> maps);
+  mlir::Value indexValue(unsigned dim, const Point &point, int64_t lanes);
+  void cloneOp(mlir::Operation &bodyOp, const Point &point, int64_t lanes,
+               mlir::IRMapping &map);
+
+  mlir::OpBuilder &b;
+  mlir::linalg::LinalgOp op;
+  const LoopAccess &access;
+  const VectorPlan &plan;
+  llvm::SmallVector<Buffer> buffers;
+};
+
+} // namespace tenon::codegen

@@ -1,0 +1,389 @@
+//===- LoopEmitter.cpp - the loops around the blocks ----------------------===//
+//
+// All modes are nests of the same two pieces: `stripe` cuts the vector dim into
+// a main loop of several vectors, a loop of single vectors and a remainder;
+// `reduce` nests the reduction loops that carry the accumulators.
+//
+//   Parallel    for parallel { stripe { load acc; reduce { block }; store } }
+//   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
+//                              combine lanes and the initial value; store }
+//   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/vector/LoopEmitter.h"
+#include "codegen/vector/BlockEmitter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+using Values = SmallVector<Value>;
+
+class LoopEmitter {
+public:
+  LoopEmitter(OpBuilder &builder, linalg::LinalgOp op, const LoopAccess &access,
+              const VectorPlan &plan)
+      : b(builder), access(access), plan(plan),
+        block(builder, op, access, plan) {}
+
+  void run() {
+    nest(plan.parallelDims, block.origin(), [&](Point point) {
+      switch (plan.mode) {
+      case VectorMode::Scalar:
+        return accumulateInPlace({point}, 0, nullptr);
+      case VectorMode::Parallel:
+        block.hoistLoads(point, plan.reductionDims);
+        return parallel(point, block.size(plan.vectorDim));
+      case VectorMode::Horizontal:
+        return horizontal(point);
+      case VectorMode::Transpose:
+        return transpose(point);
+      }
+    });
+  }
+
+private:
+  using LoopBody = llvm::function_ref<Values(Value iv, ValueRange carried)>;
+  /// The body of a stripe: vectors starting at `iv`.  `lanes` is 0 for scalars.
+  using StripeBody = llvm::function_ref<Values(
+      Value iv, unsigned unroll, int64_t lanes, Value mask, ValueRange)>;
+
+  /// `for iv = lower to upper step step`, nothing for no iteration and no loop
+  /// for exactly one where that is known.
+  Values loop(Value lower, Value upper, int64_t step, ValueRange init,
+              LoopBody body) {
+    std::optional<int64_t> from = getConstantIntValue(lower);
+    std::optional<int64_t> to = getConstantIntValue(upper);
+    if (from && to && *from >= *to)
+      return Values(init);
+    if (from && to && *to - *from <= step)
+      return body(lower, init);
+    auto loop = scf::ForOp::create(b, block.loc(), lower, upper,
+                                   block.index(step), init);
+    OpBuilder::InsertionGuard guard(b);
+    Block *inside = loop.getBody();
+    // Without carried values the builder has made the terminator.
+    if (init.empty()) {
+      b.setInsertionPoint(inside->getTerminator());
+      body(loop.getInductionVar(), {});
+    } else {
+      b.setInsertionPointToEnd(inside);
+      Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+      scf::YieldOp::create(b, block.loc(), next);
+    }
+    return Values(loop.getResults());
+  }
+
+  /// Loops over all of `dims`, outer first.
+  void nest(ArrayRef<unsigned> dims, const Point &point,
+            llvm::function_ref<void(Point)> body) {
+    if (dims.empty())
+      return body(point);
+    loop(block.index(0), block.size(dims[0]), 1, {}, [&](Value iv, ValueRange) {
+      nest(dims.drop_front(), block.enter(point, dims[0], iv), body);
+      return Values();
+    });
+  }
+
+  /// Loops over `dims` that move all points and carry values.
+  Values reduce(ArrayRef<unsigned> dims, ArrayRef<Point> points,
+                ValueRange carried,
+                llvm::function_ref<Values(ArrayRef<Point>, ValueRange)> body) {
+    if (dims.empty())
+      return body(points, carried);
+    return loop(block.index(0), block.size(dims[0]), 1, carried,
+                [&](Value iv, ValueRange inner) {
+                  SmallVector<Point> entered;
+                  for (const Point &point : points)
+                    entered.push_back(block.enter(point, dims[0], iv));
+                  return reduce(dims.drop_front(), entered, inner, body);
+                });
+  }
+
+  /// The largest multiple of `step` in [0, n].
+  Value roundDown(Value n, int64_t step) {
+    if (std::optional<int64_t> known = getConstantIntValue(n))
+      return block.index(*known - *known % step);
+    if (step == 1)
+      return n;
+    Value rest = arith::RemUIOp::create(b, block.loc(), n, block.index(step));
+    return arith::SubIOp::create(b, block.loc(), n, rest);
+  }
+
+  /// Covers [0, n) of the vector dim.  `keepLanes`: carried values fix the
+  /// number of lanes.
+  Values stripe(Value n, ValueRange init, bool keepLanes, StripeBody body) {
+    int64_t lanes = plan.lanes;
+    Values carried(init);
+    Value done = block.index(0);
+    for (unsigned unroll : {plan.unroll, 1u}) {
+      Value upTo = roundDown(n, lanes * unroll);
+      carried = loop(done, upTo, lanes * unroll, carried,
+                     [&](Value iv, ValueRange args) {
+                       return body(iv, unroll, lanes, nullptr, args);
+                     });
+      done = upTo;
+      if (unroll == 1)
+        break;
+    }
+    return remainder(done, n, carried, keepLanes, body);
+  }
+
+  /// The last elements [done, n), fewer than a vector.
+  Values remainder(Value done, Value n, Values carried, bool keepLanes,
+                   StripeBody body) {
+    std::optional<int64_t> from = getConstantIntValue(done);
+    std::optional<int64_t> to = getConstantIntValue(n);
+    int64_t count = from && to ? *to - *from : kDynamic;
+    bool powerOfTwo = count > 0 && llvm::isPowerOf2_64(count);
+    if (plan.canMask && (keepLanes || !powerOfTwo))
+      return loop(done, n, plan.lanes, carried, [&](Value iv, ValueRange args) {
+        Value left = b.createOrFold<arith::SubIOp>(block.loc(), n, iv);
+        return body(iv, 1, plan.lanes, makeMask(left), args);
+      });
+    if (count == kDynamic || keepLanes)
+      return loop(done, n, 1, carried, [&](Value iv, ValueRange args) {
+        return body(iv, 1, 0, nullptr, args);
+      });
+    // A known number of elements: ever smaller vectors.
+    for (int64_t at = *from; at < *to;) {
+      int64_t lanes = llvm::bit_floor(uint64_t(*to - at));
+      carried =
+          body(block.index(at), 1, lanes == 1 ? 0 : lanes, nullptr, carried);
+      at += lanes;
+    }
+    return carried;
+  }
+
+  Value makeMask(Value count) {
+    auto type = VectorType::get({plan.lanes}, b.getI1Type());
+    return vector::CreateMaskOp::create(b, block.loc(), type,
+                                        ValueRange{count});
+  }
+
+  /// Loads accumulators, runs the reductions at `points`, stores.
+  void accumulateInPlace(ArrayRef<Point> points, int64_t lanes, Value mask) {
+    Values accumulators;
+    for (const Point &point : points)
+      for (unsigned o : plan.accumulators)
+        accumulators.push_back(block.load(o, point, lanes, mask));
+    accumulators = reduce(plan.reductionDims, points, accumulators,
+                          [&](ArrayRef<Point> inner, ValueRange values) {
+                            return block.emit(inner, lanes, mask, values);
+                          });
+    unsigned next = 0;
+    for (const Point &point : points)
+      for (unsigned o : plan.accumulators)
+        block.store(accumulators[next++], o, point, lanes, mask);
+  }
+
+  SmallVector<Point> pointsAt(const Point &point, Value iv, unsigned count,
+                              int64_t lanes) {
+    Point first = block.enter(point, plan.vectorDim, iv);
+    SmallVector<Point> points;
+    for (unsigned u = 0; u < count; ++u)
+      points.push_back(block.shift(first, plan.vectorDim, u * lanes));
+    return points;
+  }
+
+  /// Blocks over [0, n) of the vector dim.
+  void parallel(const Point &point, Value n) {
+    stripe(
+        n, {}, /*keepLanes=*/false,
+        [&](Value iv, unsigned unroll, int64_t lanes, Value mask, ValueRange) {
+          accumulateInPlace(pointsAt(point, iv, unroll, lanes), lanes, mask);
+          return Values();
+        });
+  }
+
+  Value combine(unsigned accumulator, Value x, Value y) {
+    return arith::getReductionOp(plan.combiners[accumulator], b, block.loc(), x,
+                                 y);
+  }
+
+  void horizontal(const Point &point) {
+    unsigned count = plan.accumulators.size();
+    // Carried values: `unroll` sets of vectors, then one set of scalars when
+    // the remainder cannot be masked.
+    Values init;
+    unsigned sets = plan.unroll;
+    for (unsigned set = 0; set < sets + !plan.canMask; ++set)
+      for (unsigned a = 0; a < count; ++a)
+        init.push_back(identity(a, set < sets ? plan.lanes : 0));
+
+    Values sums = reduce(
+        plan.reductionDims, {point}, init,
+        [&](ArrayRef<Point> at, ValueRange outer) {
+          Point here = at[0];
+          block.hoistLoads(here, {});
+          return stripe(block.size(plan.vectorDim), outer, /*keepLanes=*/true,
+                        [&](Value iv, unsigned unroll, int64_t lanes,
+                            Value mask, ValueRange carried) {
+                          unsigned first = lanes ? 0 : sets * count;
+                          Values next(carried);
+                          Values some = block.emit(
+                              pointsAt(here, iv, unroll, lanes), lanes, mask,
+                              carried.slice(first, unroll * count));
+                          llvm::copy(some, next.begin() + first);
+                          return next;
+                        });
+        });
+    for (unsigned a = 0; a < count; ++a)
+      finish(a, point, sums);
+  }
+
+  Value identity(unsigned accumulator, int64_t lanes) {
+    unsigned o = plan.accumulators[accumulator];
+    Value scalar =
+        arith::getIdentityValue(plan.combiners[accumulator],
+                                access.operands[o].element, b, block.loc());
+    return block.splat(scalar, lanes);
+  }
+
+  /// Folds all partial results of one accumulator into its output.
+  void finish(unsigned accumulator, const Point &point, const Values &sums) {
+    unsigned count = plan.accumulators.size();
+    unsigned o = plan.accumulators[accumulator];
+    Values vectors;
+    for (unsigned set = 0; set < plan.unroll; ++set)
+      vectors.push_back(sums[set * count + accumulator]);
+    while (vectors.size() > 1) {
+      Values half;
+      for (unsigned i = 0; i + 1 < vectors.size(); i += 2)
+        half.push_back(combine(accumulator, vectors[i], vectors[i + 1]));
+      if (vectors.size() % 2)
+        half.push_back(vectors.back());
+      vectors = half;
+    }
+    Value value = foldLanes(accumulator, vectors[0]);
+    if (!plan.canMask)
+      value =
+          combine(accumulator, value, sums[plan.unroll * count + accumulator]);
+    value = combine(accumulator, block.load(o, point, 0, nullptr), value);
+    block.store(value, o, point, 0, nullptr);
+  }
+
+  /// Halves with shuffles: the same tree on every machine of this width.
+  Value foldLanes(unsigned accumulator, Value vector) {
+    for (int64_t lanes = plan.lanes / 2; lanes >= 1; lanes /= 2) {
+      SmallVector<int64_t> low, high;
+      for (int64_t i = 0; i < lanes; ++i) {
+        low.push_back(i);
+        high.push_back(i + lanes);
+      }
+      Value x = vector::ShuffleOp::create(b, block.loc(), vector, vector, low);
+      Value y = vector::ShuffleOp::create(b, block.loc(), vector, vector, high);
+      vector = combine(accumulator, x, y);
+    }
+    return vector::ExtractOp::create(b, block.loc(), vector, 0);
+  }
+
+  /// Operands that are read along the tile dim.
+  bool isTransposed(unsigned o) const {
+    const OperandAccess &operand = access.operands[o];
+    return operand.isMemref && !operand.isOutput && operand.isRead &&
+           operand.stride[plan.tileDim] == 1 &&
+           operand.stride[plan.vectorDim] != 1 &&
+           operand.dependsOn(plan.vectorDim) && !operand.element.isInteger(1);
+  }
+
+  /// One tile at (row, column) = (tile dim, vector dim).
+  void tile(const Point &at) {
+    int64_t lanes = plan.lanes;
+    SmallVector<Values> columns(access.operands.size());
+    for (unsigned o = 0; o < access.operands.size(); ++o) {
+      if (!isTransposed(o))
+        continue;
+      for (int64_t i = 0; i < lanes; ++i)
+        columns[o].push_back(
+            block.loadAlong(o, block.shift(at, plan.vectorDim, i), lanes));
+      transposeTile(columns[o]);
+    }
+    for (int64_t row = 0; row < lanes; ++row) {
+      Point point = block.shift(at, plan.tileDim, row);
+      for (unsigned o = 0; o < access.operands.size(); ++o)
+        if (!columns[o].empty())
+          point.known[o] = columns[o][row];
+      block.emit({point}, lanes, nullptr, {});
+    }
+  }
+
+  /// Exchanges blocks of halving size between pairs of rows.
+  void transposeTile(Values &rows) {
+    int64_t lanes = rows.size();
+    for (int64_t size = lanes / 2; size >= 1; size /= 2) {
+      SmallVector<int64_t> low, high;
+      for (int64_t i = 0; i < lanes; ++i) {
+        bool second = i / size % 2;
+        low.push_back(second ? lanes + i - size : i);
+        high.push_back(second ? lanes + i : i + size);
+      }
+      for (int64_t i = 0; i < lanes; ++i) {
+        if (i / size % 2)
+          continue;
+        Value x = rows[i], y = rows[i + size];
+        rows[i] = vector::ShuffleOp::create(b, block.loc(), x, y, low);
+        rows[i + size] = vector::ShuffleOp::create(b, block.loc(), x, y, high);
+      }
+    }
+  }
+
+  void transpose(const Point &point) {
+    int64_t lanes = plan.lanes;
+    Value zero = block.index(0);
+    Value rows = block.size(plan.tileDim), columns = block.size(plan.vectorDim);
+    Value fullRows = roundDown(rows, lanes);
+    Value pairRows = roundDown(rows, 2 * lanes);
+    Value fullColumns = roundDown(columns, lanes);
+    auto tiles = [&](Value from, Value to, int64_t count) {
+      loop(from, to, count * lanes, {}, [&](Value row, ValueRange) {
+        Point inRow = block.enter(point, plan.tileDim, row);
+        loop(zero, fullColumns, lanes, {}, [&](Value column, ValueRange) {
+          Point at = block.enter(inRow, plan.vectorDim, column);
+          for (int64_t i = 0; i < count; ++i)
+            tile(block.shift(at, plan.tileDim, i * lanes));
+          return Values();
+        });
+        return Values();
+      });
+    };
+    // Two tiles side by side use a whole cache line of each row read.
+    tiles(zero, pairRows, 2);
+    tiles(pairRows, fullRows, 1);
+    // The columns right of the tiles, then the rows below.
+    loop(zero, fullRows, 1, {}, [&](Value row, ValueRange) {
+      Point inRow = block.enter(point, plan.tileDim, row);
+      loop(fullColumns, columns, 1, {}, [&](Value column, ValueRange) {
+        block.emit({block.enter(inRow, plan.vectorDim, column)}, 0, nullptr,
+                   {});
+        return Values();
+      });
+      return Values();
+    });
+    loop(fullRows, rows, 1, {}, [&](Value row, ValueRange) {
+      parallel(block.enter(point, plan.tileDim, row), columns);
+      return Values();
+    });
+  }
+
+  OpBuilder &b;
+  const LoopAccess &access;
+  const VectorPlan &plan;
+  BlockEmitter block;
+};
+
+} // namespace
+
+void emitLoops(OpBuilder &builder, linalg::LinalgOp op,
+               const LoopAccess &access, const VectorPlan &plan) {
+  LoopEmitter(builder, op, access, plan).run();
+}
+
+} // namespace tenon::codegen

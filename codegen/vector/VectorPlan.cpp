@@ -1,0 +1,336 @@
+//===- VectorPlan.cpp - which loop becomes vectors ------------------------===//
+//
+// Every loop dim is a candidate.  Its cost counts, per vector, one for each
+// unit-stride load or store and one per lane for strided ones; a dim shorter
+// than a vector pays for the idle lanes.  The cheapest wins, the dim that is
+// contiguous in the output, then the innermost, on a tie.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/vector/VectorPlan.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+/// A horizontal reduction ends in log2(lanes) shuffles: the price of about two
+/// vector operations when spread over a typical row.
+constexpr double kHorizontalCost = 2.0;
+/// A strided store costs an extract and a store per lane.
+constexpr double kScatterCostPerLane = 1.5;
+/// Body weights: below the first, loads and loop control dominate, and four
+/// vectors per iteration pay; above the second, one fills the machine.
+constexpr unsigned kCheapBody = 6;
+constexpr unsigned kHeavyBody = 16;
+constexpr unsigned kMathCallWeight = 10;
+constexpr unsigned kDivisionWeight = 3;
+
+bool isScalarElement(Type type) { return type.isIntOrIndexOrFloat(); }
+
+/// An operation that becomes a vector operation by changing its types.
+bool isVectorisable(Operation &op) {
+  if (isa<arith::ConstantOp, linalg::IndexOp>(op))
+    return true;
+  return OpTrait::hasElementwiseMappableTraits(&op) &&
+         op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+         llvm::all_of(op.getOperandTypes(), isScalarElement) &&
+         llvm::all_of(op.getResultTypes(), isScalarElement);
+}
+
+/// Garbage in idle lanes must not trap.
+bool mayTrap(Operation &op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
+}
+
+unsigned bodyWeight(Block &body) {
+  unsigned weight = 0;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<arith::ConstantOp, linalg::IndexOp>(op))
+      continue;
+    if (isa<arith::DivFOp, math::SqrtOp>(op) || mayTrap(op))
+      weight += kDivisionWeight;
+    else if (isa<math::MathDialect>(op.getDialect()) &&
+             !isa<math::FmaOp, math::AbsFOp, math::FloorOp, math::CeilOp,
+                  math::RoundEvenOp, math::CopySignOp>(op))
+      weight += kMathCallWeight;
+    else
+      weight += 1;
+  }
+  return weight;
+}
+
+/// Elements per vector register for the widest type the body touches.
+int64_t chooseLanes(linalg::LinalgOp op, const LoopAccess &access,
+                    int64_t vectorBits) {
+  unsigned widest = 8;
+  auto visit = [&](Type type) {
+    if (type.isIntOrFloat())
+      widest = std::max(widest, type.getIntOrFloatBitWidth());
+    else if (type.isIndex())
+      widest = 32;
+  };
+  for (const OperandAccess &operand : access.operands)
+    if (operand.isMemref)
+      visit(operand.element);
+  for (Operation &inner : op.getBlock()->without_terminator())
+    for (Type type : inner.getResultTypes())
+      visit(type);
+  // 64-bit values occur as indices beside 32-bit data: two registers each.
+  return vectorBits / std::min(widest, 32u);
+}
+
+std::optional<arith::AtomicRMWKind> combinerKind(Operation &op) {
+  using Kind = arith::AtomicRMWKind;
+  return llvm::TypeSwitch<Operation *, std::optional<Kind>>(&op)
+      .Case([](arith::AddFOp) { return Kind::addf; })
+      .Case([](arith::AddIOp) { return Kind::addi; })
+      .Case([](arith::MulFOp) { return Kind::mulf; })
+      .Case([](arith::MulIOp) { return Kind::muli; })
+      .Case([](arith::MaximumFOp) { return Kind::maximumf; })
+      .Case([](arith::MinimumFOp) { return Kind::minimumf; })
+      .Case([](arith::MaxNumFOp) { return Kind::maxnumf; })
+      .Case([](arith::MinNumFOp) { return Kind::minnumf; })
+      .Case([](arith::MaxSIOp) { return Kind::maxs; })
+      .Case([](arith::MinSIOp) { return Kind::mins; })
+      .Case([](arith::MaxUIOp) { return Kind::maxu; })
+      .Case([](arith::MinUIOp) { return Kind::minu; })
+      .Case([](arith::AndIOp) { return Kind::andi; })
+      .Case([](arith::OrIOp) { return Kind::ori; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// How output `number` accumulates: yield = combine(old value, new element).
+std::optional<arith::AtomicRMWKind> matchCombiner(linalg::LinalgOp op,
+                                                  unsigned number) {
+  Block *body = op.getBlock();
+  BlockArgument old = body->getArgument(number);
+  Value yielded =
+      body->getTerminator()->getOperand(number - op.getNumDpsInputs());
+  Operation *combine = yielded.getDefiningOp();
+  if (!combine || combine->getBlock() != body || !old.hasOneUse() ||
+      *old.user_begin() != combine)
+    return std::nullopt;
+  if (auto fma = dyn_cast<math::FmaOp>(combine))
+    return fma.getC() == old ? std::optional(arith::AtomicRMWKind::addf)
+                             : std::nullopt;
+  return combine->getNumOperands() == 2 ? combinerKind(*combine) : std::nullopt;
+}
+
+bool unitStride(const OperandAccess &operand, unsigned dim) {
+  return operand.stride[dim] == 1 && !operand.element.isInteger(1);
+}
+
+/// Collects what the choice of a dim needs, then makes it.
+class Planner {
+public:
+  Planner(linalg::LinalgOp op, const LoopAccess &access, int64_t vectorBits)
+      : op(op), access(access), vectorBits(vectorBits) {}
+
+  VectorPlan run() {
+    for (unsigned d = 0; d < access.rank(); ++d)
+      if (access.sizes[d] != 1)
+        (access.isReduction[d] ? plan.reductionDims : plan.parallelDims)
+            .push_back(d);
+    findAccumulators();
+    weight = bodyWeight(*op.getBlock());
+    lanes = chooseLanes(op, access, vectorBits);
+    if (!check())
+      return plan;
+    chooseDim();
+    if (plan.mode == VectorMode::Scalar)
+      return plan;
+    llvm::erase(plan.parallelDims, plan.vectorDim);
+    llvm::erase(plan.reductionDims, plan.vectorDim);
+    setLanes();
+    if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
+      tryTranspose();
+    setUnroll();
+    return plan;
+  }
+
+private:
+  void findAccumulators() {
+    if (plan.reductionDims.empty())
+      return;
+    for (unsigned o = 0; o < access.operands.size(); ++o) {
+      const OperandAccess &operand = access.operands[o];
+      if (operand.isOutput &&
+          llvm::none_of(plan.reductionDims,
+                        [&](unsigned d) { return operand.dependsOn(d); }))
+        plan.accumulators.push_back(o);
+    }
+  }
+
+  bool check() {
+    for (Operation &inner : op.getBlock()->without_terminator())
+      if (!isVectorisable(inner)) {
+        plan.reason = ("body operation " + inner.getName().getStringRef() +
+                       " has no vector form")
+                          .str();
+        return false;
+      }
+    if (plan.parallelDims.empty() && plan.reductionDims.empty()) {
+      plan.reason = "one element";
+      return false;
+    }
+    return true;
+  }
+
+  bool isAccumulator(unsigned operand) const {
+    return llvm::is_contained(plan.accumulators, operand);
+  }
+
+  /// The cost per element of vectors along `dim`, or nothing if impossible.
+  std::optional<double> costOf(unsigned dim) const {
+    bool horizontal = access.isReduction[dim];
+    double cost = horizontal ? kHorizontalCost : 0;
+    for (auto [o, operand] : llvm::enumerate(access.operands)) {
+      if (!operand.isMemref)
+        continue;
+      bool kept = isAccumulator(o);
+      if (operand.isOutput && operand.dependsOn(dim) == (kept && horizontal))
+        return std::nullopt;
+      if (horizontal && kept) {
+        if (!matchCombiner(op, o))
+          return std::nullopt;
+        continue;
+      }
+      if (!operand.dependsOn(dim))
+        continue;
+      if (unitStride(operand, dim))
+        cost += 1;
+      else
+        cost += lanes * (operand.isOutput ? kScatterCostPerLane : 1.0);
+    }
+    int64_t size = access.sizes[dim];
+    return cost /
+           (size == kDynamic ? lanes : std::clamp<int64_t>(size, 1, lanes));
+  }
+
+  bool contiguousOutput(unsigned dim) const {
+    return llvm::any_of(access.operands, [&](const OperandAccess &operand) {
+      return operand.isOutput && operand.stride[dim] == 1;
+    });
+  }
+
+  void chooseDim() {
+    std::optional<double> best;
+    // What scalar loops would pay per element: vectors must be cheaper.
+    double scalarCost = 0;
+    for (const OperandAccess &operand : access.operands)
+      scalarCost += operand.isMemref ? 1.5 : 0;
+    scalarCost += weight;
+    for (unsigned d = 0; d < access.rank(); ++d) {
+      if (access.sizes[d] == 1)
+        continue;
+      std::optional<double> cost = costOf(d);
+      if (!cost)
+        continue;
+      bool better = !best || *cost < *best ||
+                    (*cost == *best && (contiguousOutput(d) ||
+                                        !contiguousOutput(plan.vectorDim)));
+      if (!better)
+        continue;
+      best = cost;
+      plan.vectorDim = d;
+    }
+    if (!best || *best > scalarCost) {
+      plan.reason =
+          best ? "no loop is worth vectors" : "no loop can be vectors";
+      return;
+    }
+    plan.mode = access.isReduction[plan.vectorDim] ? VectorMode::Horizontal
+                                                   : VectorMode::Parallel;
+    if (plan.mode == VectorMode::Horizontal)
+      for (unsigned o : plan.accumulators)
+        plan.combiners.push_back(*matchCombiner(op, o));
+  }
+
+  void setLanes() {
+    plan.canMask = llvm::none_of(*op.getBlock(), mayTrap);
+    for (const OperandAccess &operand : access.operands) {
+      if (!operand.isMemref || !operand.dependsOn(plan.vectorDim))
+        continue;
+      // AVX2 has masked moves of 32 and 64 bits only.
+      plan.canMask &= unitStride(operand, plan.vectorDim) &&
+                      operand.element.isIntOrFloat() &&
+                      operand.element.getIntOrFloatBitWidth() >= 32;
+    }
+    plan.lanes = lanes;
+    int64_t size = access.sizes[plan.vectorDim];
+    if (size == kDynamic || size >= lanes || size == 0)
+      return;
+    if (llvm::isPowerOf2_64(size) || !plan.canMask)
+      plan.lanes = llvm::bit_floor(uint64_t(size));
+  }
+
+  /// Square tiles when an input runs along another parallel dim than the
+  /// output does, and both dims hold at least one tile.
+  void tryTranspose() {
+    int64_t tile = std::max<int64_t>(vectorBits / 32, 4);
+    for (unsigned dim : plan.parallelDims) {
+      auto fits = [&](unsigned d) {
+        return access.sizes[d] == kDynamic || access.sizes[d] >= tile;
+      };
+      if (!fits(dim) || !fits(plan.vectorDim) || plan.lanes < tile)
+        continue;
+      bool any = false;
+      for (const OperandAccess &operand : access.operands)
+        any |= operand.isMemref && !operand.isOutput &&
+               unitStride(operand, dim) && operand.dependsOn(plan.vectorDim) &&
+               operand.stride[plan.vectorDim] != 1;
+      if (!any)
+        continue;
+      plan.mode = VectorMode::Transpose;
+      plan.tileDim = dim;
+      plan.lanes = tile;
+      llvm::erase(plan.parallelDims, dim);
+      return;
+    }
+  }
+
+  void setUnroll() {
+    bool reduces = !plan.accumulators.empty();
+    unsigned most = weight <= kCheapBody ? 4 : weight <= kHeavyBody ? 2 : 1;
+    if (plan.mode == VectorMode::Transpose)
+      most = 1;
+    else if (reduces && plan.mode == VectorMode::Parallel)
+      // Accumulators are the only vectors that stay: half the registers.
+      most = std::max<unsigned>(2 * most / plan.accumulators.size(), 1);
+    else if (reduces)
+      // Additions take four cycles and two start in each.
+      most = std::max<unsigned>(most, 4 / plan.accumulators.size());
+    int64_t size = access.sizes[plan.vectorDim];
+    plan.unroll = most;
+    if (size == kDynamic)
+      return;
+    int64_t vectors = std::max<int64_t>(size / plan.lanes, 1);
+    plan.unroll = std::min<int64_t>(most, vectors);
+    // Among the larger half of the counts, the one that leaves least over.
+    for (unsigned count = plan.unroll; count > most / 2 && count > 1; --count)
+      if (vectors % count < vectors % plan.unroll)
+        plan.unroll = count;
+  }
+
+  linalg::LinalgOp op;
+  const LoopAccess &access;
+  int64_t vectorBits;
+  int64_t lanes = 1;
+  unsigned weight = 0;
+  VectorPlan plan;
+};
+
+} // namespace
+
+VectorPlan planVectors(linalg::LinalgOp op, const LoopAccess &access,
+                       int64_t vectorBits) {
+  return Planner(op, access, vectorBits).run();
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,50 @@
+//===- VectorPlan.h - which loop becomes vectors ---------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/vector/OperandAccess.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace tenon::codegen {
+
+enum class VectorMode {
+  /// Scalar loops; `reason` says why.
+  Scalar,
+  /// The vector dim is parallel; reductions, if any, run inside with one
+  /// vector accumulator per block.
+  Parallel,
+  /// The vector dim is a reduction: vector accumulators, one horizontal
+  /// reduction at the end.
+  Horizontal,
+  /// Square register tiles over vectorDim and tileDim; some input is
+  /// contiguous along tileDim.
+  Transpose
+};
+
+/// The shape of the code for one operation.
+struct VectorPlan {
+  VectorMode mode = VectorMode::Scalar;
+  std::string reason;
+  unsigned vectorDim = 0;
+  unsigned tileDim = 0;
+  /// Elements per vector.
+  int64_t lanes = 1;
+  /// Vectors per iteration of the main loop.
+  unsigned unroll = 1;
+  /// A remainder may be done with masked loads and stores.
+  bool canMask = false;
+  /// Loops around the vector loop / the reductions without vectorDim, outer to
+  /// inner; dims of static size 1 are in neither.
+  llvm::SmallVector<unsigned> parallelDims;
+  llvm::SmallVector<unsigned> reductionDims;
+  /// Operand numbers of outputs kept in registers during the reduction.
+  llvm::SmallVector<unsigned> accumulators;
+  /// Horizontal only: how each accumulator combines.
+  llvm::SmallVector<mlir::arith::AtomicRMWKind> combiners;
+};
+
+/// Chooses the plan for `op`, whose accesses are `access`.
+VectorPlan planVectors(mlir::linalg::LinalgOp op, const LoopAccess &access,
+                       int64_t vectorBits);
+
+} // namespace tenon::codegen
