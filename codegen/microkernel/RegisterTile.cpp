@@ -15,6 +15,8 @@ constexpr double fmaLatency = 4;
 // Cycles to enter and leave a kernel, spread over a typical K of 256.
 constexpr double entryCyclesPerStep = 40.0 / 256;
 
+constexpr double modelError = 0.02;
+
 /// Preferred first where the costs tie: fewer loads per FMA, then fewer rows.
 constexpr RegisterTile candidates[] = {
     {8, 3}, {6, 4}, {12, 2}, {14, 2}, {4, 4}, {1, 4}, {4, 3}, {6, 2}, {3, 4},
@@ -77,11 +79,12 @@ RegisterTile tenon::microkernel::chooseRegisterTile(VectorIsa isa,
         (vectors / tile.vectors) * cyclesOfStrip(rows, tile.vectors, tile.rows);
     if (int64_t rest = vectors % tile.vectors)
       cycles += cyclesOfStrip(rows, rest, tile.rows);
-    // One per mille: not worth leaving the order of preference for.
-    if (cycles < bestCycles * 0.999) {
+    // The model is not better than this: keep to the order of preference.
+    if (cycles < bestCycles * (1 - modelError)) {
       best = tile;
       bestCycles = cycles;
     }
   }
+  best.rows = std::min(best.rows, rows);
   return best;
 }

@@ -32,8 +32,8 @@ struct RegisterTile {
 int64_t registersNeeded(RegisterTile tile);
 
 /// The tile whose kernels are expected to compute M x N soonest, of those that
-/// fit the registers. Sizes that are unknown count as large. `elementBits` is
-/// that of the accumulators.
+/// fit the registers; no taller than M. Sizes that are unknown count as large.
+/// `elementBits` is that of the accumulators.
 RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
                                 std::optional<int64_t> m,
                                 std::optional<int64_t> n);
