@@ -11,23 +11,6 @@
 namespace tenon::graph::infer {
 namespace {
 
-struct WeightsLayout {
-  size_t full, perGroup, firstSpatial, spatialRank;
-
-  WeightsLayout(const RuleContext &ctx, size_t rank) {
-    std::string format = ctx.stringAttr("weights_format");
-    bool spatialLast = format == "OIX" || format == "IOX";
-    full = spatialLast ? 0 : rank - 1;
-    perGroup = spatialLast ? 1 : rank - 2;
-    firstSpatial = spatialLast ? 2 : 0;
-    spatialRank = rank - 2;
-  }
-  Dims spatial(const Dims &dims) const {
-    auto first = dims.begin() + firstSpatial;
-    return Dims(first, first + spatialRank);
-  }
-};
-
 bool relateBatch(RuleContext &ctx, Conv &conv) {
   std::optional<int64_t> batch =
       mergeDim(conv.wide.dims[0], conv.narrow.dims[0]);
@@ -127,6 +110,20 @@ bool relateSpatial(RuleContext &ctx, Conv &conv, ConvForm form,
 }
 
 } // namespace
+
+WeightsLayout::WeightsLayout(const RuleContext &ctx, size_t rank) {
+  std::string format = ctx.stringAttr("weights_format");
+  bool spatialLast = format == "OIX" || format == "IOX";
+  full = spatialLast ? 0 : rank - 1;
+  perGroup = spatialLast ? 1 : rank - 2;
+  firstSpatial = spatialLast ? 2 : 0;
+  spatialRank = rank - 2;
+}
+
+Dims WeightsLayout::spatial(const Dims &dims) const {
+  auto first = dims.begin() + firstSpatial;
+  return Dims(first, first + spatialRank);
+}
 
 std::optional<size_t> convRank(RuleContext &ctx,
                                std::initializer_list<Shape> shapes) {

@@ -25,6 +25,15 @@ struct ConvTensor {
   std::string text() const { return cat(name, " is ", dims); }
 };
 
+/// Position of the dims of the weights.
+struct WeightsLayout {
+  size_t full, perGroup, firstSpatial, spatialRank;
+
+  /// `rank` >= 3; reads `weights_format`.
+  WeightsLayout(const RuleContext &ctx, size_t rank);
+  Dims spatial(const Dims &dims) const;
+};
+
 enum class ConvForm {
   /// Spatial sizes of narrow follow from wide, and must agree.
   slide,

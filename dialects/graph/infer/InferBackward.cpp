@@ -27,10 +27,11 @@ bool readShapeAttr(RuleContext &ctx, std::string_view name, size_t rank) {
   return !ctx.failed();
 }
 
-/// A shape operand is known at run time only: nothing is required then.
-void requireKnown(RuleContext &ctx, std::string_view attr) {
+/// The spatial `dims` of the result follow from attribute `attr` only, or from
+/// a shape operand: then they are not known before run time.
+void requireKnown(RuleContext &ctx, const Dims &dims, std::string_view attr) {
   if (!ctx.hasInput(2))
-    ctx.requireKnownOut(0, cat("set attribute ", attr));
+    ctx.requireKnownOut(0, dims, cat("set attribute ", attr));
 }
 
 void convolutionBackwardData(RuleContext &ctx) {
@@ -46,7 +47,8 @@ void convolutionBackwardData(RuleContext &ctx) {
   // Accepted without effect; its form is checked all the same.
   ctx.listAttr("output_padding", *rank - 2, 0);
   ctx.setOut(0, conv.wide.dims);
-  requireKnown(ctx, "dst_shape");
+  requireKnown(ctx, DataLayout(ctx, *rank).spatial(conv.wide.dims),
+               "dst_shape");
 }
 
 void convolutionBackwardWeights(RuleContext &ctx) {
@@ -60,7 +62,8 @@ void convolutionBackwardWeights(RuleContext &ctx) {
   if (!relateConv(ctx, conv, ConvForm::slide))
     return;
   ctx.setOut(0, conv.weights.dims);
-  requireKnown(ctx, "weights_shape");
+  requireKnown(ctx, WeightsLayout(ctx, *rank).spatial(conv.weights.dims),
+               "weights_shape");
 }
 
 void convTransposeBackwardData(RuleContext &ctx) {
@@ -86,7 +89,8 @@ void convTransposeBackwardWeights(RuleContext &ctx) {
   if (!relateConv(ctx, conv, ConvForm::slide))
     return;
   ctx.setOut(0, conv.weights.dims);
-  requireKnown(ctx, "weights_shape");
+  requireKnown(ctx, WeightsLayout(ctx, *rank).spatial(conv.weights.dims),
+               "weights_shape");
 }
 
 void biasAddBackward(RuleContext &ctx) {

@@ -180,8 +180,10 @@ void staticTranspose(RuleContext &ctx) {
 void end(RuleContext &) {}
 
 void wildcard(RuleContext &ctx) {
-  for (size_t i = 0; i < ctx.outputs.size(); ++i)
-    ctx.requireKnownOut(i, "results of Wildcard need a shape in the graph");
+  for (size_t i = 0; ctx.inferring && i < ctx.outputs.size(); ++i)
+    if (!ctx.out(i))
+      ctx.error(ErrorCode::UnknownShape, cat(ctx.outName(i), " has no shape"),
+                "the graph must give it, nothing is known about Wildcard");
 }
 
 constexpr RuleEntry rules[] = {

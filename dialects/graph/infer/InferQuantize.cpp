@@ -9,17 +9,6 @@
 namespace tenon::graph::infer {
 namespace {
 
-/// Whether `qtype` is one that the operation has; reports otherwise.
-bool checkQtype(RuleContext &ctx, const std::string &qtype, bool hasGroups) {
-  if (qtype == "per_tensor" || qtype == "per_channel" ||
-      (hasGroups && qtype == "per_group"))
-    return true;
-  ctx.error(ErrorCode::AttrValue, cat("attribute qtype is \"", qtype,
-                                      "\", allowed is per_tensor, per_channel",
-                                      hasGroups ? ", per_group" : ""));
-  return false;
-}
-
 /// Size of the channel dim; unknown when the rank is.  Absent after an error.
 std::optional<int64_t> channelCount(RuleContext &ctx) {
   if (!ctx.in(0))
@@ -32,8 +21,6 @@ std::optional<int64_t> channelCount(RuleContext &ctx) {
 void staticQuantize(RuleContext &ctx) {
   ctx.setOut(0, ctx.in(0));
   std::string qtype = ctx.stringAttr("qtype");
-  if (!checkQtype(ctx, qtype, /*hasGroups=*/false))
-    return;
   size_t scales = ctx.floatsAttr("scales").size();
   if (std::optional<Dims> zps = ctx.listAttr("zps");
       zps && zps->size() != scales)
@@ -101,8 +88,6 @@ void checkGroups(RuleContext &ctx) {
 void dynamicQuantize(RuleContext &ctx) {
   ctx.setOut(0, ctx.in(0));
   std::string qtype = ctx.stringAttr("qtype");
-  if (!checkQtype(ctx, qtype, ctx.info.attr("group_shape") != nullptr))
-    return;
   if (qtype == "per_group")
     return checkGroups(ctx);
   int64_t needed = 1;

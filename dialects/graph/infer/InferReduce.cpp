@@ -26,7 +26,6 @@ void reduceByOperand(RuleContext &ctx, bool keepDims) {
     ctx.setOut(0, Dims(rank, kUnknownDim));
   else if (isKnown(count))
     ctx.setOut(0, Dims(rank - count, kUnknownDim));
-  ctx.requireKnownOut(0, "give axes as an attribute, or the shape of dst");
 }
 
 void reduce(RuleContext &ctx) {

@@ -27,10 +27,6 @@ std::optional<Window> readPoolWindow(RuleContext &ctx, const Dims &src) {
 
 void pool(RuleContext &ctx) {
   std::string rounding = ctx.stringAttr("rounding_type");
-  if (rounding != "floor" && rounding != "ceil" && !rounding.empty())
-    return ctx.error(ErrorCode::AttrValue,
-                     cat("attribute rounding_type is \"", rounding,
-                         "\", allowed is floor, ceil"));
   if (!ctx.in(0) || !ctx.requireRankAtLeast(0, 3))
     return;
   const Dims &src = *ctx.in(0);
@@ -92,9 +88,10 @@ void avgPoolBackward(RuleContext &ctx) {
     DataLayout data(ctx, dst->size());
     ctx.setOut(0, data.make((*dst)[0], (*dst)[data.channel],
                             Dims(data.spatialRank, kUnknownDim)));
+    if (!ctx.failed() && !ctx.hasInput(1))
+      ctx.requireKnownOut(0, data.spatial(*ctx.out(0)),
+                          "set attribute src_shape");
   }
-  if (!ctx.hasInput(1))
-    ctx.requireKnownOut(0, "set attribute src_shape");
   if (ctx.out(0) && !ctx.failed() && ctx.out(0)->size() >= 3)
     checkPoolGradient(ctx, 0, *ctx.out(0));
 }
@@ -109,9 +106,11 @@ std::optional<Dims> interpolatedSizes(RuleContext &ctx, const Dims &sizes,
                                       bool hasSizesOperand) {
   std::optional<Dims> given = ctx.listAttr("sizes");
   std::vector<float> scales = ctx.floatsAttr("scales");
-  if (given && !scales.empty()) {
-    ctx.error(ErrorCode::AttrValue, "attributes sizes and scales are both set",
-              "drop one of them");
+  if (given.has_value() + !scales.empty() + hasSizesOperand > 1) {
+    ctx.error(ErrorCode::AttrValue,
+              "more than one of the attributes sizes and scales and the "
+              "operand of sizes is given",
+              "keep one of them");
     return std::nullopt;
   }
   if (given)

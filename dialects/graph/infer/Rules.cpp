@@ -172,13 +172,14 @@ void RuleContext::setOut(size_t i, const Shape &shape) {
   results[i] = std::move(*merged);
 }
 
-void RuleContext::requireKnownOut(size_t i, std::string_view source) {
-  if (!inferring || failed() || (results[i] && allKnown(*results[i])))
+void RuleContext::requireKnownOut(size_t i, std::span<const int64_t> dims,
+                                  std::string hint) {
+  if (!inferring || failed() || allKnown(dims))
     return;
   error(ErrorCode::UnknownShape,
         cat("the shape of ", outName(i), " (", results[i],
             ") does not follow from the operands"),
-        std::string(source));
+        std::move(hint));
 }
 
 void RuleContext::setAttr(std::string_view name, AttrValue value) {

@@ -78,8 +78,10 @@ public:
   /// States that result `i` has `shape`: completes what is unknown, reports
   /// known dims that differ, sizes below 0 and too many elements.
   void setOut(size_t i, const Shape &shape);
-  /// Reports UnknownShape when inferring and result `i` is not fully known.
-  void requireKnownOut(size_t i, std::string_view source);
+  /// Reports UnknownShape when inferring and `dims`, the part of result `i`
+  /// that operands do not determine, is not known.  `hint` says what would.
+  void requireKnownOut(size_t i, std::span<const int64_t> dims,
+                       std::string hint);
 
   /// Attribute changes of inference (resolved auto_pad).
   void setAttr(std::string_view name, AttrValue value);

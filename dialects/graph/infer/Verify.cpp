@@ -324,8 +324,10 @@ bool checkFloatRange(RuleContext &ctx, std::string_view name,
       problem = "is infinite";
     else if (name == "epsilon" && number < 0)
       problem = "is negative";
-    else if (name == "scales" && (number == 0 || (resizes && number < 0)))
+    else if (name == "scales" && resizes && number <= 0)
       problem = "must be positive";
+    else if (name == "scales" && number == 0 && ctx.op.kind == "Quantize")
+      problem = "can not be divided by";
     if (problem.empty())
       continue;
     ctx.error(ErrorCode::AttrValue,
@@ -335,6 +337,7 @@ bool checkFloatRange(RuleContext &ctx, std::string_view name,
   return true;
 }
 
+/// Whether the rule can read the attribute.
 bool checkAttr(RuleContext &ctx, std::string_view name,
                const AttrValue &value) {
   const AttrInfo *attr = ctx.info.attr(name);
@@ -344,7 +347,7 @@ bool checkAttr(RuleContext &ctx, std::string_view name,
       known += (known.empty() ? "" : ", ") + std::string(a.name);
     ctx.error(ErrorCode::UnknownAttr, cat("has no attribute ", name),
               known.empty() ? "it takes no attributes" : "it has " + known);
-    return false;
+    return true; // It does not keep the rule from running.
   }
   if (typeName(value) != tenon::graph::name(attr->type)) {
     ctx.error(ErrorCode::AttrType,
