@@ -1,0 +1,216 @@
+//===- EvalDataMovement.cpp - operations that move data -------------------===//
+//
+// Concat, Dropout, End, GenIndex, Reorder, StaticReshape, StaticTranspose,
+// TypeCast.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/reference/OpContext.h"
+
+namespace tenon::reference {
+namespace {
+
+bool copyTo(OpContext &c, const Dims &shape) {
+  if (!c.setShape(0, shape))
+    return false;
+  c.out().data = c.in(0).data;
+  return true;
+}
+
+bool evalConcat(OpContext &c) {
+  const Dims &first = c.in(0).shape;
+  auto axis = c.axis("axis", 0, c.in(0).rank());
+  if (!axis)
+    return false;
+  Dims shape = first;
+  for (size_t i = 1; i < c.inputs.size(); ++i) {
+    Dims other = c.in(i).shape;
+    if (other.size() == first.size()) {
+      shape[*axis] += other[*axis];
+      other[*axis] = first[*axis];
+    }
+    if (other != first)
+      return c.fail(ErrorCode::ShapeMismatch,
+                    "operand " + std::to_string(i) + " has shape " +
+                        shapeText(c.in(i).shape) + ", operand 0 " +
+                        shapeText(first),
+                    "all dims but the axis must be equal");
+  }
+  if (!c.setShape(0, shape))
+    return false;
+  AxisSplit whole = splitAt(shape, *axis);
+  int64_t start = 0; // along the axis
+  for (const Tensor *part : c.inputs) {
+    int64_t run = part->shape[*axis] * whole.inner;
+    for (int64_t o = 0; o < whole.outer; ++o)
+      std::copy_n(part->data.begin() + o * run, run,
+                  c.out().data.begin() +
+                      (o * whole.length + start) * whole.inner);
+    start += part->shape[*axis];
+  }
+  return true;
+}
+
+bool evalEnd(OpContext &) { return true; }
+
+bool evalGenIndex(OpContext &c) {
+  const Dims &shape = c.in(0).shape;
+  auto axis = c.axis("axis", 0, c.in(0).rank());
+  if (!axis || !c.setShape(0, shape))
+    return false;
+  AxisSplit split = splitAt(shape, *axis);
+  for (int64_t i = 0; i < c.out().numElements(); ++i)
+    c.out().data[i] = static_cast<double>(i / split.inner % split.length);
+  return true;
+}
+
+bool evalReorder(OpContext &c) { return copyTo(c, c.in(0).shape); }
+
+bool evalReshape(OpContext &c) {
+  const Tensor &src = c.in(0);
+  Dims shape = c.list("shape");
+  bool specialZero = c.flag("special_zero", false);
+  int inferred = -1;
+  int64_t known = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0 && specialZero) {
+      if (d >= src.shape.size())
+        return c.fail(ErrorCode::AttrValue,
+                      "shape[" + std::to_string(d) +
+                          "] copies a dim that src of rank " +
+                          std::to_string(src.rank()) + " does not have");
+      shape[d] = src.shape[d];
+    }
+    if (shape[d] == -1 && inferred < 0)
+      inferred = static_cast<int>(d);
+    else if (shape[d] < 0)
+      return c.fail(ErrorCode::AttrValue,
+                    "shape[" + std::to_string(d) + "] is " +
+                        std::to_string(shape[d]),
+                    "one entry may be -1, the others are sizes");
+  }
+  if (inferred >= 0) {
+    shape[inferred] = 1;
+    known = elementCount(shape);
+    if (known <= 0 || src.numElements() % known != 0)
+      return c.fail(ErrorCode::ShapeMismatch,
+                    std::to_string(src.numElements()) +
+                        " elements do not divide by the other dims, " +
+                        std::to_string(known));
+    shape[inferred] = src.numElements() / known;
+  }
+  if (elementCount(shape) != src.numElements())
+    return c.fail(ErrorCode::ShapeMismatch,
+                  shapeText(src.shape) + " has " +
+                      std::to_string(src.numElements()) + " elements, " +
+                      shapeText(shape) + " has " +
+                      std::to_string(elementCount(shape)));
+  return copyTo(c, shape);
+}
+
+bool evalTranspose(OpContext &c) {
+  const Tensor &src = c.in(0);
+  int rank = src.rank();
+  Dims order = c.list("order");
+  if (order.empty()) // reverses all dims
+    for (int d = rank; d-- > 0;)
+      order.push_back(d);
+  std::vector<bool> seen(rank, false);
+  Dims shape, strides, srcStrides = graph::denseStrides(src.shape);
+  for (int64_t entry : order) {
+    int64_t dim = entry < 0 ? entry + rank : entry;
+    if (dim < 0 || dim >= rank || seen[dim] ||
+        order.size() != static_cast<size_t>(rank))
+      return c.fail(ErrorCode::AttrValue, "order is no permutation of " +
+                                              std::to_string(rank) + " dims");
+    seen[dim] = true;
+    shape.push_back(src.shape[dim]);
+    strides.push_back(srcStrides[dim]);
+  }
+  if (!c.setShape(0, shape))
+    return false;
+  forEachIndex<1>(shape, {strides},
+                  [&](int64_t i, const std::array<int64_t, 1> &at) {
+                    c.out().data[i] = src.data[at[0]];
+                  });
+  return true;
+}
+
+bool evalTypeCast(OpContext &c) {
+  if (!copyTo(c, c.in(0).shape))
+    return false;
+  // Widening a float is exact in real arithmetic and rounds nothing.
+  Tensor &dst = c.out();
+  if (!graph::isFloat(dst.dtype) ||
+      graph::byteSize(dst.dtype) <= graph::byteSize(c.in(0).dtype))
+    roundToDType(dst);
+  return true;
+}
+
+/// Philox4x32-10: the four random words of one counter.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
+                               std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t even = uint64_t{0xD2511F53} * counter[0];
+    uint64_t odd = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(odd >> 32) ^ counter[1] ^ key[0],
+               static_cast<uint32_t>(odd),
+               static_cast<uint32_t>(even >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(even)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return counter;
+}
+
+/// The random number of the element with row-major index `i`.  Offset 0 keeps
+/// the published legacy rule: one number for four neighbours.
+uint32_t dropoutRandom(uint64_t seed, uint64_t offset, uint64_t i) {
+  uint64_t base = i & ~uint64_t{3};
+  auto low = [](uint64_t v) { return static_cast<uint32_t>(v); };
+  auto high = [](uint64_t v) { return static_cast<uint32_t>(v >> 32); };
+  if (offset == 0)
+    return philox({low(base), low(base + 1), low(base), low(base + 3)},
+                  {low(seed), low(seed)})[2];
+  return philox({low(offset), high(offset), low(base), high(base)},
+                {low(seed), high(seed)})[i & 3];
+}
+
+bool evalDropout(OpContext &c) {
+  const Tensor &src = c.in(0);
+  for (size_t i = 1; i < 4; ++i)
+    if (c.in(i).numElements() != 1)
+      return c.fail(ErrorCode::ShapeMismatch,
+                    "operand " + std::to_string(i) + " must have one element");
+  if (!c.setShape(0, src.shape) || (c.hasOut(1) && !c.setShape(1, src.shape)))
+    return false;
+  // Seeds and offsets are exact up to 2^53, as every integer here.
+  auto seed = static_cast<uint64_t>(static_cast<int64_t>(c.in(1).data[0]));
+  auto offset = static_cast<uint64_t>(static_cast<int64_t>(c.in(2).data[0]));
+  double probability = std::clamp(c.in(3).data[0], 0.0, 1.0);
+  double threshold = probability * 4294967295.0;
+  for (int64_t i = 0; i < src.numElements(); ++i) {
+    bool keep = probability < 1 && dropoutRandom(seed, offset, i) > threshold;
+    c.out().data[i] = keep ? src.data[i] / (1 - probability) : 0;
+    if (c.hasOut(1))
+      c.out(1).data[i] = keep;
+  }
+  return true;
+}
+
+} // namespace
+
+std::span<const OpEntry> dataMovementOps() {
+  static constexpr OpEntry entries[] = {
+      {"Concat", evalConcat, 1, 1024},
+      {"Dropout", evalDropout, 4, 4, 1, 2},
+      {"End", evalEnd, 1, 1, 0, 0},
+      {"GenIndex", evalGenIndex, 1, 1},
+      {"Reorder", evalReorder, 1, 1},
+      {"StaticReshape", evalReshape, 1, 1},
+      {"StaticTranspose", evalTranspose, 1, 1},
+      {"TypeCast", evalTypeCast, 1, 1},
+  };
+  return entries;
+}
+
+} // namespace tenon::reference

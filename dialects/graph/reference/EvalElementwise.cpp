@@ -1,0 +1,143 @@
+//===- EvalElementwise.cpp - operations with one operand ------------------===//
+//
+// d[i] = f(s[i]).  NaN goes in, NaN comes out, in every one of them.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/reference/Functions.h"
+#include "dialects/graph/reference/OpContext.h"
+
+namespace tenon::reference {
+namespace {
+
+template <typename F> bool apply(OpContext &c, F f) {
+  const Tensor &src = c.in(0);
+  if (!c.setShape(0, src.shape))
+    return false;
+  Tensor &dst = c.out();
+  parallelFor(c.threads, src.numElements(), 1 << 14,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i)
+                  dst.data[i] = f(src.data[i]);
+              });
+  return true;
+}
+
+bool evalAbs(OpContext &c) {
+  return apply(c, [](double s) { return std::fabs(s); });
+}
+
+bool evalClamp(OpContext &c) {
+  double min = c.f32("min", 0), max = c.f32("max", 0);
+  if (min > max)
+    return c.fail(ErrorCode::AttrValue, "min " + std::to_string(min) +
+                                            " exceeds max " +
+                                            std::to_string(max));
+  return apply(c, [=](double s) { return minimum(maximum(s, min), max); });
+}
+
+bool evalElu(OpContext &c) {
+  double alpha = c.f32("alpha", 0);
+  return apply(c, [=](double s) { return s > 0 ? s : alpha * std::expm1(s); });
+}
+
+bool evalExp(OpContext &c) {
+  return apply(c, [](double s) { return std::exp(s); });
+}
+
+bool evalGelu(OpContext &c) {
+  if (c.text("mode", "gelu_erf") == "gelu_erf")
+    return apply(c, [](double s) { return s * normalCdf(s); });
+  return apply(c, [](double s) {
+    // (1 + tanh(u)) / 2 = sigmoid(2u) does not cancel for negative u.
+    return s * sigmoid(2 * geluScale * (s + geluCubic * s * s * s));
+  });
+}
+
+bool evalHardSigmoid(OpContext &c) {
+  double alpha = c.f32("alpha", 0), beta = c.f32("beta", 0);
+  return apply(
+      c, [=](double s) { return maximum(0, minimum(1, alpha * s + beta)); });
+}
+
+bool evalHardSwish(OpContext &c) {
+  return apply(c,
+               [](double s) { return s * minimum(maximum(s + 3, 0), 6) / 6; });
+}
+
+bool evalLeakyRelu(OpContext &c) {
+  double alpha = c.f32("alpha", 0);
+  return apply(c, [=](double s) { return s >= 0 ? s : alpha * s; });
+}
+
+bool evalLog(OpContext &c) {
+  return apply(c, [](double s) { return std::log(s); });
+}
+
+bool evalMish(OpContext &c) {
+  return apply(c, [](double s) { return s * std::tanh(logOnePlusExp(s)); });
+}
+
+bool evalPow(OpContext &c) {
+  double beta = c.f32("beta", 1);
+  return apply(c, [=](double s) { return std::pow(s, beta); });
+}
+
+bool evalReciprocal(OpContext &c) {
+  return apply(c, [](double s) { return 1 / s; });
+}
+
+bool evalRelu(OpContext &c) {
+  return apply(c, [](double s) { return maximum(s, 0); });
+}
+
+bool evalRound(OpContext &c) {
+  return apply(c, [](double s) { return roundHalfEven(s); });
+}
+
+bool evalSigmoid(OpContext &c) { return apply(c, sigmoid); }
+
+bool evalSoftPlus(OpContext &c) {
+  double beta = c.f32("beta", 1);
+  return apply(c, [=](double s) { return logOnePlusExp(beta * s) / beta; });
+}
+
+bool evalSqrt(OpContext &c) {
+  return apply(c, [](double s) { return std::sqrt(s); });
+}
+
+bool evalSquare(OpContext &c) {
+  return apply(c, [](double s) { return s * s; });
+}
+
+bool evalTanh(OpContext &c) {
+  return apply(c, [](double s) { return std::tanh(s); });
+}
+
+} // namespace
+
+std::span<const OpEntry> elementwiseOps() {
+  static constexpr OpEntry entries[] = {
+      {"Abs", evalAbs, 1, 1},
+      {"Clamp", evalClamp, 1, 1},
+      {"Elu", evalElu, 1, 1},
+      {"Exp", evalExp, 1, 1},
+      {"GELU", evalGelu, 1, 1},
+      {"HardSigmoid", evalHardSigmoid, 1, 1},
+      {"HardSwish", evalHardSwish, 1, 1},
+      {"LeakyReLU", evalLeakyRelu, 1, 1},
+      {"Log", evalLog, 1, 1},
+      {"Mish", evalMish, 1, 1},
+      {"Pow", evalPow, 1, 1},
+      {"ReLU", evalRelu, 1, 1},
+      {"Reciprocal", evalReciprocal, 1, 1},
+      {"Round", evalRound, 1, 1},
+      {"Sigmoid", evalSigmoid, 1, 1},
+      {"SoftPlus", evalSoftPlus, 1, 1},
+      {"Sqrt", evalSqrt, 1, 1},
+      {"Square", evalSquare, 1, 1},
+      {"Tanh", evalTanh, 1, 1},
+  };
+  return entries;
+}
+
+} // namespace tenon::reference

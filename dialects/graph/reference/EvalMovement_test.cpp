@@ -1,0 +1,190 @@
+//===- EvalMovement_test.cpp - data movement, reductions, quantisation ----===//
+#include "dialects/graph/reference/TestOps.h"
+
+using namespace tenon;
+using namespace tenon::reference;
+using graph::AttrMap;
+using graph::Dims;
+using graph::DType;
+
+namespace {
+
+TEST(Movement, Concat) {
+  Tensor a = make({2, 1}, {1, 2}), b = make({2, 2}, {3, 4, 5, 6});
+  OneOp op{"Concat", {a, b}, {{"axis", int64_t{-1}}}};
+  expectNear(op.run()[0], {2, 3}, {1, 3, 4, 2, 5, 6});
+  op.attrs["axis"] = int64_t{0};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+  op.attrs["axis"] = int64_t{2};
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+}
+
+TEST(Movement, Transpose) {
+  OneOp op{"StaticTranspose",
+           {make({1, 2, 3}, {1, 2, 3, 4, 5, 6})},
+           {{"order", Dims{-1, 0, 1}}}};
+  expectNear(op.run()[0], {3, 1, 2}, {1, 4, 2, 5, 3, 6});
+  op.attrs["order"] = Dims{};
+  expectNear(op.run()[0], {3, 2, 1}, {1, 4, 2, 5, 3, 6});
+  for (Dims bad : {Dims{0, 1}, Dims{0, 1, 1}, Dims{0, 1, 3}, Dims{0, 1, -4}}) {
+    op.attrs["order"] = bad;
+    EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+  }
+}
+
+TEST(Movement, Reshape) {
+  OneOp op{"StaticReshape",
+           {make({2, 3}, {1, 2, 3, 4, 5, 6})},
+           {{"shape", Dims{0, -1, 1}}, {"special_zero", true}}};
+  expectNear(op.run()[0], {2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  op.attrs["shape"] = Dims{4, -1};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+  op.attrs["shape"] = Dims{-1, -1};
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+  op.attrs["shape"] = Dims{1, 1, 0};
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+  op.inputs = {make({0, 3}, {})};
+  op.attrs["shape"] = Dims{3, 0};
+  op.attrs["special_zero"] = false;
+  expectNear(op.run()[0], {3, 0}, {});
+  op.attrs["shape"] = Dims{0, -1};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+}
+
+TEST(Movement, GenIndexAndReorder) {
+  Tensor src = make({2, 2}, {5, 6, 7, 8});
+  OneOp index{"GenIndex", {src}, {{"axis", int64_t{0}}}, {DType::s32}};
+  expectNear(index.run()[0], {2, 2}, {0, 0, 1, 1});
+  expectNear(OneOp{"Reorder", {src}}.run()[0], {2, 2}, src.data);
+}
+
+TEST(Movement, TypeCastRounds) {
+  OneOp op{
+      "TypeCast", {make({3}, {1.00390625, 65520, 0.1})}, {}, {DType::bf16}};
+  expectNear(op.run()[0], {3}, {1, 65536, 0.10009765625}, 0);
+  op.results = {DType::f16};
+  EXPECT_EQ(op.run()[0].data[1], kInf);
+}
+
+TEST(Movement, Dropout) {
+  std::vector<double> ones(4096, 1);
+  auto run = [&](double seed, double offset, double probability) {
+    return OneOp{"Dropout",
+                 {make({4096}, ones), make({}, {seed}, DType::s64),
+                  make({}, {offset}, DType::s64), make({}, {probability})},
+                 {},
+                 {DType::f32, DType::u8}}
+        .run();
+  };
+  auto results = run(7, 3, 0.25);
+  double kept = 0;
+  for (size_t i = 0; i < 4096; ++i) {
+    kept += results[1].data[i];
+    EXPECT_EQ(results[0].data[i], results[1].data[i] / 0.75);
+  }
+  EXPECT_NEAR(kept / 4096, 0.75, 0.03);
+  EXPECT_EQ(run(7, 3, 0.25)[0].data, results[0].data);
+  EXPECT_NE(run(8, 3, 0.25)[0].data, results[0].data);
+  EXPECT_NE(run(7, 4, 0.25)[0].data, results[0].data);
+  EXPECT_EQ(run(7, 3, 0)[0].data, ones);
+  EXPECT_EQ(run(7, 3, 1)[0].data, std::vector<double>(4096, 0));
+  // Offset 0: four neighbours share one number.
+  auto legacy = run(7, 0, 0.5)[1];
+  for (size_t i = 0; i < 4096; ++i)
+    EXPECT_EQ(legacy.data[i], legacy.data[i & ~size_t{3}]);
+}
+
+TEST(Reduce, AllKinds) {
+  Tensor src = make({2, 2}, {1, -2, 3, 4});
+  struct Case {
+    const char *kind;
+    std::vector<double> rows;
+  };
+  const Case cases[] = {{"ReduceSum", {-1, 7}},
+                        {"ReduceMean", {-0.5, 3.5}},
+                        {"ReduceMax", {1, 4}},
+                        {"ReduceMin", {-2, 3}},
+                        {"ReduceProd", {-2, 12}},
+                        {"ReduceL1", {3, 7}},
+                        {"ReduceL2", {std::sqrt(5.0), 5}}};
+  for (const Case &c : cases) {
+    SCOPED_TRACE(c.kind);
+    OneOp op{c.kind, {src}, {{"axes", Dims{-1}}}};
+    expectNear(op.run()[0], {2}, c.rows);
+    op.attrs["keep_dims"] = true;
+    expectNear(op.run()[0], {2, 1}, c.rows);
+  }
+}
+
+TEST(Reduce, AxesAndEmptyDims) {
+  Tensor src = make({2, 1, 3}, {1, 2, 3, 4, 5, 6});
+  OneOp op{"ReduceSum", {src}, {{"axes", Dims{0, 2}}}};
+  expectNear(op.run()[0], {1}, {21});
+  op.attrs["axes"] = Dims{0, 1, 2};
+  expectNear(op.run()[0], {}, {21});
+  op.attrs = {};
+  expectNear(op.run()[0], {2, 1, 3}, src.data);
+  op.inputs.push_back(make({1}, {-3}, DType::s32));
+  expectNear(op.run()[0], {1, 3}, {5, 7, 9});
+  OneOp repeated{"ReduceSum", {src}, {{"axes", Dims{0, -3}}}};
+  EXPECT_EQ(repeated.error(), ErrorCode::AttrValue);
+  // Only the reduced dim disappears.
+  OneOp empty{"ReduceMax", {make({2, 0}, {})}, {{"axes", Dims{0}}}};
+  expectNear(empty.run()[0], {0}, {});
+  empty.attrs["axes"] = Dims{1};
+  expectNear(empty.run()[0], {2}, {-kInf, -kInf});
+}
+
+TEST(Quantize, RoundsAfterAddingTheZeroPoint) {
+  OneOp op{"Quantize",
+           {make({4}, {0.5, 1.5, -100, 1000})},
+           {{"scales", std::vector<float>{1}}, {"zps", Dims{1}}},
+           {DType::u8}};
+  expectNear(op.run()[0], {4}, {2, 2, 0, 255});
+  op.attrs["scales"] = std::vector<float>{0};
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+}
+
+TEST(Quantize, Float8DoesNotSaturate) {
+  OneOp op{"Quantize",
+           {make({2}, {465, 1.05})},
+           {{"scales", std::vector<float>{1}}},
+           {DType::f8_e4m3}};
+  expectNear(op.run()[0], {2}, {kNan, 1});
+}
+
+TEST(Quantize, PerChannel) {
+  AttrMap attrs = {{"qtype", std::string("per_channel")},
+                   {"axis", int64_t{-1}},
+                   {"scales", std::vector<float>{0.5, 2}},
+                   {"zps", Dims{0, 10}}};
+  Tensor src = make({2, 2}, {1, 4, -2, 8});
+  OneOp quantize{"Quantize", {src}, attrs, {DType::s8}};
+  expectNear(quantize.run()[0], {2, 2}, {2, 12, -4, 14});
+  Tensor q = make({2, 2}, {2, 12, -4, 14}, DType::s8);
+  OneOp dequantize{"Dequantize", {q}, attrs};
+  expectNear(dequantize.run()[0], {2, 2}, src.data);
+  dequantize.attrs["scales"] = std::vector<float>{1, 2, 3};
+  EXPECT_EQ(dequantize.error(), ErrorCode::AttrValue);
+}
+
+TEST(Quantize, DynamicPerGroup) {
+  Tensor q = make({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}, DType::s8);
+  OneOp op{"DynamicDequantize",
+           {q, make({2, 2}, {1, 10, 100, 1000}),
+            make({2, 2}, {0, 1, 0, 2}, DType::s8)},
+           {{"qtype", std::string("per_group")}, {"group_shape", Dims{1, 2}}}};
+  expectNear(op.run()[0], {2, 4}, {1, 2, 20, 30, 500, 600, 5000, 6000});
+  op.attrs["group_shape"] = Dims{1, 3};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+}
+
+TEST(Quantize, DynamicPerTensor) {
+  OneOp op{"DynamicQuantize",
+           {make({2}, {1, -1}), make({1}, {0.5}), make({1}, {3}, DType::s32)},
+           {},
+           {DType::u8}};
+  expectNear(op.run()[0], {2}, {5, 1});
+}
+
+} // namespace

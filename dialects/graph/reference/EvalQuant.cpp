@@ -1,0 +1,159 @@
+//===- EvalQuant.cpp - quantisation ---------------------------------------===//
+//
+// Quantize:   q = saturate(round_half_even(s / scale + zp)), f8 without
+//             saturation
+// Dequantize: d = (q - zp) * scale
+//
+// Decisions.  The division is exact: no rounded reciprocal.  Scale and zero
+// point lists may also have a single entry for per_channel.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/reference/OpContext.h"
+
+namespace tenon::reference {
+namespace {
+
+/// The parameters of one element: scales[i], zps[i].
+struct Parameters {
+  std::vector<double> scales, zps; // zps may be empty
+  /// Index of the scale of an element, given as strides over src's dims with a
+  /// group size per dim.
+  Dims strides, groups;
+
+  double scale(int64_t i) const { return scales[i]; }
+  double zp(int64_t i) const {
+    return zps.empty() ? 0 : zps[zps.size() == 1 ? 0 : i];
+  }
+};
+
+/// Groups given by group_shape; the scales tensor has one dim per src dim.
+bool setPerGroup(OpContext &c, const Dims &scalesShape, Parameters &p) {
+  const Dims &shape = c.in(0).shape;
+  p.groups = c.list("group_shape");
+  bool fits =
+      p.groups.size() == shape.size() && scalesShape.size() == shape.size();
+  for (size_t d = 0; fits && d < shape.size(); ++d)
+    fits = p.groups[d] >= 1 && p.groups[d] <= std::max<int64_t>(shape[d], 1) &&
+           scalesShape[d] * p.groups[d] == shape[d];
+  if (!fits)
+    return c.fail(ErrorCode::ShapeMismatch,
+                  "group_shape " + shapeText(p.groups) + " times scales " +
+                      shapeText(scalesShape) + " is not src " +
+                      shapeText(shape));
+  p.strides = graph::denseStrides(scalesShape);
+  return true;
+}
+
+/// Fills strides and groups from qtype, axis, group_shape.
+bool setGranularity(OpContext &c, const Dims &scalesShape, Parameters &p) {
+  const Dims &shape = c.in(0).shape;
+  int rank = c.in(0).rank();
+  std::string qtype = c.text("qtype", "per_tensor");
+  auto count = static_cast<int64_t>(p.scales.size());
+  if (qtype == "per_group") {
+    if (!setPerGroup(c, scalesShape, p))
+      return false;
+  } else {
+    p.groups.assign(rank, 1);
+    p.strides.assign(rank, 0);
+  }
+  int64_t needed = 1;
+  if (qtype == "per_channel") {
+    auto axis = c.axis("axis", 1, rank);
+    if (!axis)
+      return false;
+    needed = shape[*axis];
+    if (count != 1)
+      p.strides[*axis] = 1;
+  }
+  if (qtype != "per_group" && count != 1 && count != needed)
+    return c.fail(ErrorCode::AttrValue, std::to_string(count) +
+                                            " scales are given, needed are " +
+                                            std::to_string(needed));
+  auto zps = static_cast<int64_t>(p.zps.size());
+  if (zps != 0 && zps != 1 && zps != count)
+    return c.fail(ErrorCode::AttrValue, std::to_string(zps) +
+                                            " zero points for " +
+                                            std::to_string(count) + " scales");
+  return true;
+}
+
+std::optional<Parameters> staticParameters(OpContext &c) {
+  Parameters p;
+  for (float scale : c.op.attrOr<std::vector<float>>("scales", {}))
+    p.scales.push_back(scale);
+  for (int64_t zp : c.list("zps"))
+    p.zps.push_back(static_cast<double>(zp));
+  if (!setGranularity(c, {}, p))
+    return std::nullopt;
+  return p;
+}
+
+std::optional<Parameters> dynamicParameters(OpContext &c) {
+  Parameters p;
+  p.scales = c.in(1).data;
+  if (c.hasIn(2))
+    p.zps = c.in(2).data;
+  if (!setGranularity(c, c.in(1).shape, p))
+    return std::nullopt;
+  return p;
+}
+
+/// dst[i] = f(src[i], scale, zp).
+template <typename F>
+bool apply(OpContext &c, const std::optional<Parameters> &p, F f) {
+  const Tensor &src = c.in(0);
+  if (!p || !c.setShape(0, src.shape))
+    return false;
+  Dims index(src.rank(), 0);
+  for (int64_t i = 0; i < src.numElements(); ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      at += index[d] / p->groups[d] * p->strides[d];
+    c.out().data[i] = f(src.data[i], p->scale(at), p->zp(at));
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < src.shape[d])
+        break;
+      index[d] = 0;
+    }
+  }
+  return true;
+}
+
+bool quantize(OpContext &c, const std::optional<Parameters> &p) {
+  if (p && std::find(p->scales.begin(), p->scales.end(), 0) != p->scales.end())
+    return c.fail(ErrorCode::AttrValue, "a scale is 0",
+                  "nothing can be divided by it");
+  DType dtype = c.out().dtype;
+  return apply(c, p, [=](double s, double scale, double zp) {
+    return roundTo(dtype, s / scale + zp);
+  });
+}
+
+bool dequantize(OpContext &c, const std::optional<Parameters> &p) {
+  return apply(
+      c, p, [](double q, double scale, double zp) { return (q - zp) * scale; });
+}
+
+bool evalQuantize(OpContext &c) { return quantize(c, staticParameters(c)); }
+bool evalDequantize(OpContext &c) { return dequantize(c, staticParameters(c)); }
+bool evalDynamicQuantize(OpContext &c) {
+  return quantize(c, dynamicParameters(c));
+}
+bool evalDynamicDequantize(OpContext &c) {
+  return dequantize(c, dynamicParameters(c));
+}
+
+} // namespace
+
+std::span<const OpEntry> quantOps() {
+  static constexpr OpEntry entries[] = {
+      {"Dequantize", evalDequantize, 1, 1},
+      {"DynamicDequantize", evalDynamicDequantize, 2, 3},
+      {"DynamicQuantize", evalDynamicQuantize, 2, 3},
+      {"Quantize", evalQuantize, 1, 1},
+  };
+  return entries;
+}
+
+} // namespace tenon::reference

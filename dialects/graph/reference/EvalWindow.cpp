@@ -1,0 +1,216 @@
+//===- EvalWindow.cpp - pooling and its gradients -------------------------===//
+//
+// Decisions.  MaxPool starts from the lowest finite number of the dtype and
+// takes an element only when it is greater: NaN is skipped, and a window of
+// nothing but -inf, NaN or padding gives that number (and no gradient).  Of
+// equal elements the first in window order wins.  A window that covers no real
+// element (possible with rounding up) gives 0 for AvgPool with exclude_pad.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/reference/Window.h"
+
+namespace tenon::reference {
+namespace {
+
+struct Pooling {
+  Window window;
+  bool channelLast = true;
+  int64_t batch = 0, channels = 0;
+};
+
+/// Reads the attributes for a pooling whose input has shape `srcShape`.
+std::optional<Pooling> readPooling(OpContext &c, const Dims &srcShape,
+                                   bool dilated) {
+  Dims kernel = c.list("kernel");
+  if (srcShape.size() < 3 || kernel.size() + 2 != srcShape.size()) {
+    c.fail(ErrorCode::BadRank,
+           "src " + shapeText(srcShape) + " does not fit a kernel of " +
+               std::to_string(kernel.size()) + " dims",
+           "src has the spatial dims and two more");
+    return std::nullopt;
+  }
+  auto window = readWindow(c, std::move(kernel), dilated);
+  if (!window)
+    return std::nullopt;
+  Pooling p;
+  p.window = std::move(*window);
+  p.channelLast = c.channelLast();
+  p.batch = srcShape[0];
+  p.channels = srcShape[p.channelLast ? srcShape.size() - 1 : 1];
+  p.window.big = spatialOf(srcShape, p.channelLast);
+  resolveAutoPad(c, p.window, p.window.big);
+  return p;
+}
+
+Dims smallShape(const Pooling &p) {
+  return dataShape(p.batch, p.channels, p.window.small, p.channelLast);
+}
+
+/// Calls `visit(linear source position)` for the real elements of a window, in
+/// window order.
+template <typename Visit>
+void forEachSource(const Window &w, const Dims &at, Visit visit) {
+  forEachPosition(w.kernel, [&](const Dims &k, int64_t) {
+    int64_t linear = 0;
+    for (int d = 0; d < w.spatial(); ++d) {
+      int64_t x = w.source(d, at[d], k[d]);
+      if (x < 0 || x >= w.big[d])
+        return;
+      linear = linear * w.big[d] + x;
+    }
+    visit(linear);
+  });
+}
+
+/// Calls `visit(position, index of its first channel in the small data, index
+/// of the first channel of the batch entry in the big data)`.
+template <typename Visit>
+void forEachWindow(OpContext &c, const Pooling &p, Visit visit) {
+  int64_t smallCount = elementCount(p.window.small);
+  int64_t bigCount = elementCount(p.window.big);
+  parallelFor(c.threads, p.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      forEachPosition(p.window.small, [&](const Dims &at, int64_t i) {
+        visit(at, (n * smallCount + i) * p.channels, n * bigCount * p.channels);
+      });
+  });
+}
+
+bool evalMaxPool(OpContext &c) {
+  auto p = readPooling(c, c.in(0).shape, /*dilated=*/true);
+  if (!p ||
+      !computeSmall(c, p->window, c.text("rounding_type", "floor") == "ceil") ||
+      !c.setShape(0, smallShape(*p)))
+    return false;
+  auto src = toChannelLast(c.in(0), p->channelLast);
+  std::vector<double> dst(c.out().data.size(), rangeOf(c.in(0).dtype).min);
+  forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
+    forEachSource(p->window, at, [&](int64_t x) {
+      for (int64_t ch = 0; ch < p->channels; ++ch) {
+        double value = src[from + x * p->channels + ch];
+        if (value > dst[to + ch])
+          dst[to + ch] = value;
+      }
+    });
+  });
+  fromChannelLast(dst, c.out(), p->channelLast);
+  return true;
+}
+
+/// What the sum over the window at `at` is divided by; never 0.
+double divisor(const Window &w, const Dims &at, bool excludePad) {
+  int64_t count = 0;
+  if (excludePad)
+    forEachSource(w, at, [&](int64_t) { ++count; });
+  else
+    count = elementCount(w.kernel);
+  return static_cast<double>(std::max<int64_t>(count, 1));
+}
+
+bool evalAvgPool(OpContext &c) {
+  auto p = readPooling(c, c.in(0).shape, /*dilated=*/false);
+  if (!p ||
+      !computeSmall(c, p->window, c.text("rounding_type", "floor") == "ceil") ||
+      !c.setShape(0, smallShape(*p)))
+    return false;
+  bool excludePad = c.flag("exclude_pad", false);
+  auto src = toChannelLast(c.in(0), p->channelLast);
+  std::vector<double> dst(c.out().data.size(), 0);
+  forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
+    forEachSource(p->window, at, [&](int64_t x) {
+      for (int64_t ch = 0; ch < p->channels; ++ch)
+        dst[to + ch] += src[from + x * p->channels + ch];
+    });
+    double denominator = divisor(p->window, at, excludePad);
+    for (int64_t ch = 0; ch < p->channels; ++ch)
+      dst[to + ch] /= denominator;
+  });
+  fromChannelLast(dst, c.out(), p->channelLast);
+  return true;
+}
+
+/// Sets window.small from the gradient operand and checks that it fits.  The
+/// gradient operations have no rounding_type, so either rounding is accepted.
+bool takeSmall(OpContext &c, Pooling &p, size_t input) {
+  const Dims &shape = c.in(input).shape;
+  for (bool ceil : {false, true}) {
+    if (!computeSmall(c, p.window, ceil))
+      return false;
+    if (smallShape(p) == shape)
+      return true;
+  }
+  return c.fail(ErrorCode::ShapeMismatch,
+                "diff_dst " + shapeText(shape) +
+                    " is not what a pooling of spatial dims " +
+                    shapeText(p.window.big) + " gives");
+}
+
+bool evalMaxPoolBackward(OpContext &c) {
+  auto p = readPooling(c, c.in(0).shape, /*dilated=*/true);
+  if (!p || !takeSmall(c, *p, 1) || !c.setShape(0, c.in(0).shape))
+    return false;
+  auto src = toChannelLast(c.in(0), p->channelLast);
+  auto diffDst = toChannelLast(c.in(1), p->channelLast);
+  std::vector<double> diffSrc(src.size(), 0);
+  forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
+    for (int64_t ch = 0; ch < p->channels; ++ch) {
+      int64_t best = -1;
+      double greatest = rangeOf(c.in(0).dtype).min;
+      forEachSource(p->window, at, [&](int64_t x) {
+        int64_t i = from + x * p->channels + ch;
+        if (src[i] > greatest) {
+          greatest = src[i];
+          best = i;
+        }
+      });
+      if (best >= 0)
+        diffSrc[best] += diffDst[to + ch];
+    }
+  });
+  fromChannelLast(diffSrc, c.out(), p->channelLast);
+  return true;
+}
+
+bool evalAvgPoolBackward(OpContext &c) {
+  Dims shape;
+  if (c.hasIn(1))
+    for (double value : c.in(1).data)
+      shape.push_back(static_cast<int64_t>(value));
+  else if (const Dims *declared = c.declaredShape(0))
+    shape = *declared;
+  else
+    shape = c.list("src_shape");
+  if (shape.size() != c.in(0).shape.size() || elementCount(shape) < 0)
+    return c.fail(ErrorCode::UnknownShape,
+                  "the shape of diff_src cannot be told from its inputs",
+                  "give attribute src_shape");
+  auto p = readPooling(c, shape, /*dilated=*/false);
+  if (!p || !takeSmall(c, *p, 0) || !c.setShape(0, shape))
+    return false;
+  bool excludePad = c.flag("exclude_pad", false);
+  auto diffDst = toChannelLast(c.in(0), p->channelLast);
+  std::vector<double> diffSrc(c.out().data.size(), 0);
+  forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
+    double denominator = divisor(p->window, at, excludePad);
+    forEachSource(p->window, at, [&](int64_t x) {
+      for (int64_t ch = 0; ch < p->channels; ++ch)
+        diffSrc[from + x * p->channels + ch] += diffDst[to + ch] / denominator;
+    });
+  });
+  fromChannelLast(diffSrc, c.out(), p->channelLast);
+  return true;
+}
+
+} // namespace
+
+std::span<const OpEntry> windowOps() {
+  static constexpr OpEntry entries[] = {
+      {"AvgPool", evalAvgPool, 1, 1},
+      {"AvgPoolBackward", evalAvgPoolBackward, 1, 2},
+      {"MaxPool", evalMaxPool, 1, 1},
+      {"MaxPoolBackward", evalMaxPoolBackward, 2, 2},
+  };
+  return entries;
+}
+
+} // namespace tenon::reference

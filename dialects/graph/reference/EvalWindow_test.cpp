@@ -1,0 +1,157 @@
+//===- EvalWindow_test.cpp - pooling and interpolation --------------------===//
+#include "dialects/graph/reference/TestOps.h"
+
+using namespace tenon;
+using namespace tenon::reference;
+using graph::AttrMap;
+using graph::Dims;
+using graph::DType;
+
+namespace {
+
+constexpr double kLowest = -0x1.fffffep127;
+
+AttrMap poolAttrs(int64_t kernel, int64_t stride, int64_t begin, int64_t end) {
+  return {{"kernel", Dims{kernel}},
+          {"strides", Dims{stride}},
+          {"pads_begin", Dims{begin}},
+          {"pads_end", Dims{end}},
+          {"data_format", std::string("NCX")}};
+}
+
+TEST(MaxPool, OneDim) {
+  OneOp op{"MaxPool", {make({1, 1, 5}, {1, -7, 3, 2, 5})}};
+  op.attrs = poolAttrs(2, 2, 0, 0);
+  expectNear(op.run()[0], {1, 1, 2}, {1, 3});
+  op.attrs["rounding_type"] = std::string("ceil");
+  expectNear(op.run()[0], {1, 1, 3}, {1, 3, 5});
+  op.attrs = poolAttrs(2, 1, 0, 0);
+  op.attrs["dilations"] = Dims{3};
+  expectNear(op.run()[0], {1, 1, 2}, {2, 5});
+  op.attrs["dilations"] = Dims(12, 1); // the placeholder of old files
+  expectNear(op.run()[0], {1, 1, 4}, {1, 3, 3, 5});
+}
+
+TEST(MaxPool, PaddingNeverWins) {
+  OneOp op{"MaxPool", {make({1, 1, 2}, {-4, -3})}, poolAttrs(2, 1, 1, 1)};
+  expectNear(op.run()[0], {1, 1, 3}, {-4, -3, -3});
+}
+
+TEST(MaxPool, NanAndInfinity) {
+  OneOp op{"MaxPool",
+           {make({1, 1, 4}, {kNan, 1, -kInf, -kInf})},
+           poolAttrs(2, 2, 0, 0)};
+  expectNear(op.run()[0], {1, 1, 2}, {1, kLowest});
+}
+
+TEST(MaxPool, ChannelLastTwoDims) {
+  // 2x2 positions, 2 channels.
+  OneOp op{"MaxPool",
+           {make({1, 2, 2, 2}, {1, 8, 2, 7, 3, 6, 4, 5})},
+           {{"kernel", Dims{2, 2}},
+            {"strides", Dims{1, 1}},
+            {"pads_begin", Dims{0, 0}},
+            {"pads_end", Dims{0, 0}}}};
+  expectNear(op.run()[0], {1, 1, 1, 2}, {4, 8});
+  op.attrs["auto_pad"] = std::string("SAME_UPPER");
+  expectNear(op.run()[0], {1, 2, 2, 2}, {4, 8, 4, 7, 4, 6, 4, 5});
+}
+
+TEST(AvgPool, Divisors) {
+  OneOp op{"AvgPool", {make({1, 1, 3}, {2, 4, 6})}, poolAttrs(2, 1, 1, 1)};
+  op.attrs["exclude_pad"] = false;
+  expectNear(op.run()[0], {1, 1, 4}, {1, 3, 5, 3});
+  op.attrs["exclude_pad"] = true;
+  expectNear(op.run()[0], {1, 1, 4}, {2, 3, 5, 6});
+}
+
+TEST(AvgPool, WindowWithoutElements) {
+  OneOp op{"AvgPool", {make({1, 1, 2}, {2, 4})}, poolAttrs(1, 2, 0, 2)};
+  op.attrs["exclude_pad"] = true;
+  op.attrs["rounding_type"] = std::string("ceil");
+  expectNear(op.run()[0], {1, 1, 3}, {2, 0, 0});
+}
+
+TEST(Pool, Errors) {
+  OneOp op{"MaxPool", {make({1, 1, 2}, {2, 4})}, poolAttrs(3, 1, 0, 0)};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+  op.attrs = poolAttrs(1, 1, -1, 0);
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+  op.inputs = {make({2, 2}, {1, 2, 3, 4})};
+  EXPECT_EQ(op.error(), ErrorCode::BadRank);
+}
+
+TEST(PoolBackward, MaxFirstOfEquals) {
+  OneOp op{"MaxPoolBackward",
+           {make({1, 1, 4}, {3, 3, 5, 1}), make({1, 1, 3}, {1, 10, 100})},
+           poolAttrs(2, 1, 0, 0)};
+  expectNear(op.run()[0], {1, 1, 4}, {1, 0, 110, 0});
+}
+
+TEST(PoolBackward, AverageIsTheGradient) {
+  for (bool exclude : {false, true}) {
+    AttrMap attrs = poolAttrs(3, 2, 1, 1);
+    attrs["exclude_pad"] = exclude;
+    OneOp forward{"AvgPool", {make({2, 2, 5}, ramp(20))}, attrs};
+    Tensor dst = forward.run()[0];
+    Tensor diffDst = make(dst.shape, ramp(dst.numElements(), 0.41));
+    OneOp backward{"AvgPoolBackward", {diffDst}, attrs};
+    backward.attrs["src_shape"] = Dims{2, 2, 5};
+    expectNear(backward.run()[0], {2, 2, 5},
+               numericGradient(forward, 0, diffDst.data), 1e-8);
+    backward.attrs.erase("src_shape");
+    EXPECT_EQ(backward.error(), ErrorCode::UnknownShape);
+  }
+}
+
+OneOp interpolate(const char *mode, int64_t size, const char *coordinates) {
+  return {"Interpolate",
+          {make({1, 1, 3}, {0, 10, 20})},
+          {{"mode", std::string(mode)},
+           {"sizes", Dims{size}},
+           {"coordinate_transformation_mode", std::string(coordinates)},
+           {"data_format", std::string("NCX")}}};
+}
+
+TEST(Interpolate, Linear) {
+  expectNear(interpolate("linear", 4, "half_pixel").run()[0], {1, 1, 4},
+             {0, 6.25, 13.75, 20});
+  expectNear(interpolate("bilinear", 5, "align_corners").run()[0], {1, 1, 5},
+             {0, 5, 10, 15, 20});
+  expectNear(interpolate("linear", 1, "align_corners").run()[0], {1, 1, 1},
+             {0});
+}
+
+TEST(Interpolate, Nearest) {
+  OneOp op{
+      "Interpolate",
+      {make({1, 4, 1}, {1, 2, 3, 4})},
+      {{"mode", std::string("nearest")}, {"scales", std::vector<float>{0.5f}}}};
+  // x_src is 0.5 and 2.5: halves go away from zero.
+  expectNear(op.run()[0], {1, 2, 1}, {2, 4});
+}
+
+TEST(Interpolate, TwoDimsAreSeparable) {
+  OneOp op{"Interpolate",
+           {make({1, 2, 2, 1}, {0, 1, 2, 3})},
+           {{"mode", std::string("bilinear")},
+            {"coordinate_transformation_mode", std::string("align_corners")},
+            {"sizes", Dims{3, 3}}}};
+  expectNear(op.run()[0], {1, 3, 3, 1}, {0, .5, 1, 1, 1.5, 2, 2, 2.5, 3});
+  op.attrs.erase("sizes");
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+}
+
+TEST(Interpolate, BackwardIsTheGradient) {
+  for (const char *mode : {"nearest", "linear"})
+    for (int64_t size : {2, 7}) {
+      OneOp forward = interpolate(mode, size, "half_pixel");
+      Tensor diffDst = make({1, 1, size}, ramp(size));
+      OneOp backward{
+          "InterpolateBackward", {forward.inputs[0], diffDst}, forward.attrs};
+      expectNear(backward.run()[0], {1, 1, 3},
+                 numericGradient(forward, 0, diffDst.data), 1e-8);
+    }
+}
+
+} // namespace

@@ -1,0 +1,212 @@
+//===- Evaluator.cpp - the reference evaluator ----------------------------===//
+//
+// Walks the operations in topological order and dispatches by kind.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/reference/Evaluator.h"
+#include "dialects/graph/reference/OpContext.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tenon::reference {
+
+namespace {
+
+const OpEntry *findEntry(std::string_view kind) {
+  using Family = std::span<const OpEntry> (*)();
+  constexpr Family families[] = {
+      elementwiseOps, binaryOps,       contractionOps,  convolutionOps,
+      windowOps,      normOps,         interpolateOps,  reduceOps,
+      quantOps,       normBackwardOps, dataMovementOps, backwardOps};
+  for (Family family : families)
+    for (const OpEntry &entry : family())
+      if (entry.kind == kind)
+        return &entry;
+  return nullptr;
+}
+
+/// The state of one evaluation.
+class Evaluation {
+public:
+  Evaluation(const graph::Graph &graph, const EvalOptions &options)
+      : graph(graph), options(options) {}
+
+  std::vector<Error> takeInputs(std::map<uint64_t, Tensor> inputs);
+  std::vector<Error> checkKinds() const;
+  void countUses();
+  std::vector<Error> run(const graph::Op &op);
+  Expected<std::map<uint64_t, Tensor>> results();
+
+private:
+  Error tensorError(ErrorCode code, uint64_t id, const std::string &text) const;
+  std::vector<Error> checkOperands(const graph::Op &op,
+                                   const OpEntry &entry) const;
+  void release(const graph::Op &op);
+
+  const graph::Graph &graph;
+  const EvalOptions &options;
+  std::unordered_map<uint64_t, Tensor> values;
+  std::unordered_map<uint64_t, int64_t> uses; // reads still to come
+  std::unordered_set<uint64_t> wanted;
+};
+
+Error Evaluation::tensorError(ErrorCode code, uint64_t id,
+                              const std::string &text) const {
+  Error error;
+  error.code = code;
+  error.message = "tensor " + std::to_string(id) + ": " + text;
+  return error;
+}
+
+std::vector<Error> Evaluation::takeInputs(std::map<uint64_t, Tensor> inputs) {
+  std::vector<Error> errors;
+  std::unordered_set<uint64_t> needed(graph.inputPorts.begin(),
+                                      graph.inputPorts.end());
+  for (uint64_t id : needed) {
+    auto found = inputs.find(id);
+    if (found == inputs.end()) {
+      errors.push_back(tensorError(ErrorCode::UnknownTensor, id,
+                                   "no value is given for this input"));
+      continue;
+    }
+    const graph::LogicalTensor &edge = graph.tensor(id);
+    Tensor &value = found->second;
+    value.dtype = edge.dtype;
+    if (edge.hasStaticShape() && *edge.shape != value.shape)
+      errors.push_back(
+          tensorError(ErrorCode::BadTensorData, id,
+                      "the value has shape " + shapeText(value.shape) +
+                          ", the graph says " + shapeText(*edge.shape)));
+    else if (elementCount(value.shape) != value.numElements())
+      errors.push_back(tensorError(ErrorCode::BadTensorData, id,
+                                   std::to_string(value.numElements()) +
+                                       " elements are given for shape " +
+                                       shapeText(value.shape)));
+    else {
+      if (!graph::isFloat(value.dtype))
+        roundToDType(value); // integers are integers, in range
+      values.emplace(id, std::move(value));
+    }
+  }
+  return errors;
+}
+
+std::vector<Error> Evaluation::checkKinds() const {
+  std::vector<Error> errors;
+  for (const graph::Op &op : graph.ops) {
+    if (const OpEntry *entry = findEntry(op.kind)) {
+      auto more = checkOperands(op, *entry);
+      errors.insert(errors.end(), more.begin(), more.end());
+      continue;
+    }
+    OpContext context(graph, op, 1, options.maxElements);
+    context.fail(ErrorCode::UnsupportedOp,
+                 "the reference evaluator does not know this operation");
+    errors.push_back(context.errors.front());
+  }
+  return errors;
+}
+
+std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
+                                             const OpEntry &entry) const {
+  OpContext context(graph, op, 1, options.maxElements);
+  auto check = [&](const char *what, size_t count, int least, int most) {
+    if (count < static_cast<size_t>(least) || count > static_cast<size_t>(most))
+      context.fail(ErrorCode::OperandCount,
+                   std::to_string(count) + " " + what + ", allowed are " +
+                       std::to_string(least) + " to " + std::to_string(most));
+  };
+  check("operands", op.inputs.size(), entry.minInputs, entry.maxInputs);
+  check("results", op.outputs.size(), entry.minOutputs, entry.maxOutputs);
+  return context.errors;
+}
+
+void Evaluation::countUses() {
+  wanted.insert(graph.outputPorts.begin(), graph.outputPorts.end());
+  wanted.insert(options.keep.begin(), options.keep.end());
+  for (const graph::Op &op : graph.ops)
+    for (uint64_t id : op.inputs) {
+      ++uses[id];
+      if (op.kind == "End")
+        wanted.insert(id);
+    }
+}
+
+void Evaluation::release(const graph::Op &op) {
+  for (uint64_t id : op.inputs)
+    if (--uses[id] == 0 && !wanted.count(id))
+      values.erase(id);
+  for (uint64_t id : op.outputs)
+    if (!uses.count(id) && !wanted.count(id))
+      values.erase(id);
+}
+
+std::vector<Error> Evaluation::run(const graph::Op &op) {
+  OpContext context(graph, op, options.threads, options.maxElements);
+  for (uint64_t id : op.inputs) {
+    auto found = values.find(id);
+    if (found == values.end())
+      return {tensorError(ErrorCode::Internal, id, "has no value")};
+    context.inputs.push_back(&found->second);
+  }
+  for (uint64_t id : op.outputs) {
+    context.outputs.emplace_back();
+    context.outputs.back().dtype = graph.tensor(id).dtype;
+  }
+  if (!findEntry(op.kind)->evaluate(context))
+    return context.errors;
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    Tensor &result = context.outputs[i];
+    if (options.roundEdges || !graph::isFloat(result.dtype))
+      roundToDType(result);
+    values.insert_or_assign(op.outputs[i], std::move(result));
+  }
+  release(op);
+  return {};
+}
+
+Expected<std::map<uint64_t, Tensor>> Evaluation::results() {
+  std::map<uint64_t, Tensor> results;
+  std::vector<Error> errors;
+  for (uint64_t id : wanted) {
+    auto found = values.find(id);
+    if (found == values.end()) {
+      errors.push_back(tensorError(ErrorCode::UnknownTensor, id,
+                                   "is wanted but not part of the graph"));
+      continue;
+    }
+    if (options.roundOutputs)
+      roundToDType(found->second);
+    results.emplace(id, std::move(found->second));
+  }
+  if (!errors.empty())
+    return errors;
+  return results;
+}
+
+} // namespace
+
+bool canEvaluate(std::string_view kind) { return findEntry(kind) != nullptr; }
+
+Expected<std::map<uint64_t, Tensor>> evaluate(const graph::Graph &graph,
+                                              std::map<uint64_t, Tensor> inputs,
+                                              const EvalOptions &options) {
+  graph::Graph sorted = graph;
+  if (auto errors = topologicalSort(sorted); !errors.empty())
+    return errors;
+  if (auto errors = completePorts(sorted); !errors.empty())
+    return errors;
+  Evaluation evaluation(sorted, options);
+  if (auto errors = evaluation.checkKinds(); !errors.empty())
+    return errors;
+  if (auto errors = evaluation.takeInputs(std::move(inputs)); !errors.empty())
+    return errors;
+  evaluation.countUses();
+  for (const graph::Op &op : sorted.ops)
+    if (auto errors = evaluation.run(op); !errors.empty())
+      return errors;
+  return evaluation.results();
+}
+
+} // namespace tenon::reference

@@ -1,0 +1,55 @@
+//===- Evaluator.h - the reference evaluator -------------------*- C++ -*-===//
+//
+// Computes a graph in double, one plain function per operation, written from
+// the operation set.  It is the oracle the compiler is judged by and shares no
+// code with it.
+//
+// Rounding.  Edges carry exact doubles.  Values are rounded only where rounding
+// is the meaning of an operation (Quantize, Round, TypeCast, comparisons,
+// integer edges) and at the outputs of the graph.  "Plain evaluation" rounds
+// every edge to its dtype: what a correct implementation without any extra
+// precision between operations would give; its distance from the oracle is the
+// yardstick for tolerances.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace tenon::reference {
+
+struct EvalOptions {
+  /// "Plain evaluation": round every edge to its dtype.
+  bool roundEdges = false;
+  /// Round the returned floating tensors to their dtype.
+  bool roundOutputs = true;
+  /// Threads for the heavy operations; results do not depend on it.
+  int threads = 1;
+  /// Ids returned besides the outputs of the graph.
+  std::vector<uint64_t> keep;
+  /// No tensor may have more elements (8 bytes each while it lives).
+  int64_t maxElements = int64_t{1} << 28;
+};
+
+/// Evaluates `graph` for `inputs` (by tensor id, every tensor without a
+/// producer; their dtype is taken from the graph).  Returns the graph outputs,
+/// operands of End, and `keep`.  Unknown result shapes are computed; known ones
+/// are checked.  Each edge is freed after its last use.
+///
+/// Errors: UnknownTensor (input missing), BadTensorData (input does not fit its
+/// edge), UnsupportedOp, TooLarge, and what the single operations refuse
+/// (OperandCount, BadRank, ShapeMismatch, AttrValue, ...).  Thread-safe.
+Expected<std::map<uint64_t, Tensor>> evaluate(const graph::Graph &graph,
+                                              std::map<uint64_t, Tensor> inputs,
+                                              const EvalOptions &options = {});
+
+/// Whether operations of this kind can be evaluated.
+bool canEvaluate(std::string_view kind);
+
+} // namespace tenon::reference

@@ -1,0 +1,226 @@
+//===- Numeric.cpp - element types, exactly -------------------------------===//
+//
+// See Numeric.h.  Rounding scales the value so that one unit in the last place
+// becomes 1, rounds that to an integer and scales back: both scalings are by
+// powers of two and exact.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/reference/Numeric.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace tenon::reference {
+
+using graph::DType;
+
+namespace {
+
+constexpr FloatFormat f32Format{23, 8, true};
+constexpr FloatFormat bf16Format{7, 8, true};
+constexpr FloatFormat f16Format{10, 5, true};
+constexpr FloatFormat e5m2Format{2, 5, true};
+constexpr FloatFormat e4m3Format{3, 4, false};
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+int integerBits(DType dtype) {
+  switch (dtype) {
+  case DType::s64:
+    return 64;
+  case DType::s32:
+    return 32;
+  case DType::s4:
+  case DType::u4:
+    return 4;
+  default:
+    return 8;
+  }
+}
+
+bool isSigned(DType dtype) {
+  return dtype == DType::s64 || dtype == DType::s32 || dtype == DType::s8 ||
+         dtype == DType::s4;
+}
+
+/// Exponent of the last place of numbers around `value` (finite).
+int lastPlace(const FloatFormat &format, double value) {
+  int exponent = format.minExponent();
+  if (value != 0)
+    exponent = std::max(exponent, std::ilogb(value));
+  return exponent - format.mantissaBits;
+}
+
+double roundFloat(const FloatFormat &format, double value) {
+  if (std::isnan(value) || value == 0)
+    return value;
+  double overflow = format.hasInf ? std::copysign(inf, value) : nan;
+  if (std::isinf(value))
+    return overflow;
+  int place = lastPlace(format, value);
+  double rounded = std::ldexp(roundHalfEven(std::ldexp(value, -place)), place);
+  if (std::fabs(rounded) > format.maxFinite())
+    return overflow;
+  return std::copysign(rounded, value);
+}
+
+double roundInteger(DType dtype, double value) {
+  if (std::isnan(value))
+    return 0;
+  if (dtype == DType::boolean)
+    return value != 0;
+  Range range = rangeOf(dtype);
+  // Adding 0 turns -0 into 0: integers have one zero.
+  return std::clamp(roundHalfEven(value), range.min, range.max) + 0.0;
+}
+
+uint64_t encodeFloat(const FloatFormat &format, double value) {
+  uint64_t exponentMask = (uint64_t{1} << format.exponentBits) - 1;
+  uint64_t mantissaMask = (uint64_t{1} << format.mantissaBits) - 1;
+  if (std::isnan(value)) {
+    uint64_t mantissa =
+        format.hasInf ? uint64_t{1} << (format.mantissaBits - 1) : mantissaMask;
+    return exponentMask << format.mantissaBits | mantissa;
+  }
+  uint64_t sign = uint64_t{std::signbit(value)} << (format.bits() - 1);
+  if (std::isinf(value))
+    return sign | exponentMask << format.mantissaBits;
+  int place = lastPlace(format, value);
+  auto units = static_cast<uint64_t>(std::ldexp(std::fabs(value), -place));
+  if (units <= mantissaMask) // zero and subnormals
+    return sign | units;
+  auto exponent =
+      static_cast<uint64_t>(place + format.mantissaBits + format.bias());
+  return sign | exponent << format.mantissaBits | (units & mantissaMask);
+}
+
+double decodeFloat(const FloatFormat &format, uint64_t bits) {
+  uint64_t exponentMask = (uint64_t{1} << format.exponentBits) - 1;
+  uint64_t mantissaMask = (uint64_t{1} << format.mantissaBits) - 1;
+  uint64_t mantissa = bits & mantissaMask;
+  uint64_t exponent = bits >> format.mantissaBits & exponentMask;
+  double sign = bits >> (format.bits() - 1) & 1 ? -1.0 : 1.0;
+  if (exponent == exponentMask) {
+    if (format.hasInf)
+      return mantissa ? nan : sign * inf;
+    if (mantissa == mantissaMask)
+      return nan;
+  }
+  if (exponent == 0)
+    return sign * std::ldexp(static_cast<double>(mantissa),
+                             format.minExponent() - format.mantissaBits);
+  return sign * std::ldexp(static_cast<double>(mantissa | (mantissaMask + 1)),
+                           static_cast<int>(exponent) - format.bias() -
+                               format.mantissaBits);
+}
+
+} // namespace
+
+double FloatFormat::maxFinite() const {
+  // All mantissa bits set; without infinities the last pattern is NaN.
+  double top = 2 - std::ldexp(hasInf ? 1.0 : 2.0, -mantissaBits);
+  return std::ldexp(top, maxExponent());
+}
+
+const FloatFormat &formatOf(DType dtype) {
+  switch (dtype) {
+  case DType::bf16:
+    return bf16Format;
+  case DType::f16:
+    return f16Format;
+  case DType::f8_e5m2:
+    return e5m2Format;
+  case DType::f8_e4m3:
+    return e4m3Format;
+  default:
+    return f32Format;
+  }
+}
+
+Range rangeOf(DType dtype) {
+  if (graph::isFloat(dtype)) {
+    double max = formatOf(dtype).maxFinite();
+    return {-max, max};
+  }
+  if (dtype == DType::boolean)
+    return {0, 1};
+  int bits = integerBits(dtype);
+  if (!isSigned(dtype))
+    return {0, std::ldexp(1.0, bits) - 1};
+  // 2^63 - 1 is no double: the largest one below it.
+  double max =
+      bits == 64 ? 0x1.fffffffffffffp62 : std::ldexp(1.0, bits - 1) - 1;
+  return {-std::ldexp(1.0, bits - 1), max};
+}
+
+double roundHalfEven(double value) {
+  if (!(std::fabs(value) < 0x1p52)) // already integral, infinite or NaN
+    return value;
+  double down = std::floor(value), rest = value - down;
+  if (rest > 0.5 || (rest == 0.5 && std::fmod(down, 2) != 0))
+    down += 1;
+  return std::copysign(down, value);
+}
+
+double roundTo(DType dtype, double value) {
+  if (dtype == DType::undef)
+    return value;
+  return graph::isFloat(dtype) ? roundFloat(formatOf(dtype), value)
+                               : roundInteger(dtype, value);
+}
+
+double wrapTo(DType dtype, double value) {
+  Range range = rangeOf(dtype);
+  if (value >= range.min && value <= range.max)
+    return value;
+  if (!std::isfinite(value) || integerBits(dtype) == 64)
+    return roundTo(dtype, value);
+  double modulus = std::ldexp(1.0, integerBits(dtype));
+  double wrapped = std::fmod(value, modulus);
+  if (wrapped > range.max)
+    wrapped -= modulus;
+  if (wrapped < range.min)
+    wrapped += modulus;
+  return wrapped;
+}
+
+double epsilonOf(DType dtype) {
+  if (!graph::isFloat(dtype))
+    return 1;
+  return std::ldexp(1.0, -formatOf(dtype).mantissaBits);
+}
+
+double ulpOf(DType dtype, double value) {
+  if (!graph::isFloat(dtype))
+    return 1;
+  const FloatFormat &format = formatOf(dtype);
+  double magnitude = std::min(std::fabs(value), format.maxFinite());
+  return std::ldexp(1.0, lastPlace(format, magnitude));
+}
+
+uint64_t encode(DType dtype, double value) {
+  value = roundTo(dtype, value);
+  if (graph::isFloat(dtype))
+    return encodeFloat(formatOf(dtype), value);
+  int bits = integerBits(dtype);
+  auto pattern = static_cast<uint64_t>(static_cast<int64_t>(value));
+  return bits == 64 ? pattern : pattern & ((uint64_t{1} << bits) - 1);
+}
+
+double decode(DType dtype, uint64_t bits) {
+  if (graph::isFloat(dtype))
+    return decodeFloat(formatOf(dtype), bits);
+  int width = integerBits(dtype);
+  if (dtype == DType::boolean)
+    return (bits & 0xff) != 0;
+  if (!isSigned(dtype))
+    return static_cast<double>(bits & ((uint64_t{1} << width) - 1));
+  // Shift the sign bit to the top and back.
+  auto value = static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  return static_cast<double>(value);
+}
+
+} // namespace tenon::reference

@@ -1,0 +1,68 @@
+//===- Numeric.h - element types, exactly ----------------------*- C++ -*-===//
+//
+// Conversions between double and every element type, written from the formats'
+// definitions so that nothing depends on the host's arithmetic.  All functions
+// are pure and safe to call from any thread.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+
+#include <cstdint>
+
+namespace tenon::reference {
+
+/// A binary floating format.  e4m3 has no infinity: its largest exponent holds
+/// numbers, and only the all-ones mantissa there is NaN.
+struct FloatFormat {
+  int mantissaBits; // stored ones, without the hidden one
+  int exponentBits;
+  bool hasInf;
+
+  int bias() const { return (1 << (exponentBits - 1)) - 1; }
+  int minExponent() const { return 1 - bias(); } // of the smallest normal
+  int maxExponent() const {
+    return (1 << exponentBits) - 1 - bias() - (hasInf ? 1 : 0);
+  }
+  int bits() const { return 1 + exponentBits + mantissaBits; }
+  double maxFinite() const;
+};
+
+/// The format of a floating dtype; requires graph::isFloat(dtype).
+const FloatFormat &formatOf(graph::DType dtype);
+
+/// Smallest and largest value of an integer dtype (boolean: 0 and 1) or the
+/// finite range of a floating one.
+struct Range {
+  double min, max;
+};
+Range rangeOf(graph::DType dtype);
+
+/// Nearest value of `dtype`, ties to even, one rounding only.
+/// Floating: beyond the range gives infinity (NaN for e4m3), nothing saturates.
+/// Integers saturate, NaN gives 0; boolean: any value but 0 gives 1.
+double roundTo(graph::DType dtype, double value);
+
+/// Nearest integer, ties to even, independent of the rounding mode in force.
+double roundHalfEven(double value);
+
+/// s64, s32, ... arithmetic: `value` (an integer) modulo 2^bits as the integer
+/// dtype represents it.  Exact for |value| < 2^53.
+double wrapTo(graph::DType dtype, double value);
+
+/// Distance between 1 and the next larger number of a floating dtype;
+/// 1 for integers.
+double epsilonOf(graph::DType dtype);
+
+/// Distance of neighbouring numbers of `dtype` around `value` (the subnormal
+/// spacing near 0); 1 for integers.
+double ulpOf(graph::DType dtype, double value);
+
+/// The bit pattern of roundTo(dtype, value), in the low bits; s4 and u4 use 4.
+/// NaN encodes as the quiet NaN with a clear sign.
+uint64_t encode(graph::DType dtype, double value);
+/// The value of a bit pattern.  s64 beyond 2^53 is rounded to a double.
+double decode(graph::DType dtype, uint64_t bits);
+
+} // namespace tenon::reference

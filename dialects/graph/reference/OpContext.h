@@ -1,0 +1,145 @@
+//===- OpContext.h - one operation under evaluation ------------*- C++ -*-===//
+//
+// What an evaluation function sees: operands, attributes with their defaults,
+// results to fill, and a way to fail.  Internal to the evaluator.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::reference {
+
+using graph::Dims;
+using graph::DType;
+
+class OpContext {
+public:
+  OpContext(const graph::Graph &graph, const graph::Op &op, int threads,
+            int64_t maxElements);
+
+  const graph::Op &op;
+  int threads;
+  std::vector<const Tensor *> inputs;
+  std::vector<Tensor> outputs; // dtype is set, shape by setShape()
+  std::vector<Error> errors;
+
+  const Tensor &in(size_t i) const { return *inputs[i]; }
+  Tensor &out(size_t i = 0) { return outputs[i]; }
+  bool hasIn(size_t i) const { return i < inputs.size(); }
+  bool hasOut(size_t i) const { return i < outputs.size(); }
+
+  /// Records an error about this operation; returns false.
+  bool fail(ErrorCode code, std::string message, std::string hint = "");
+
+  double f32(std::string_view name, float fallback) const;
+  int64_t s64(std::string_view name, int64_t fallback) const;
+  bool flag(std::string_view name, bool fallback) const;
+  std::string text(std::string_view name, std::string fallback) const;
+  Dims list(std::string_view name) const;
+
+  /// Whether `data_format` says channel last (the default) or second.
+  bool channelLast() const { return text("data_format", "NXC") == "NXC"; }
+  /// The dim of the channel of a tensor of this rank (1 for rank <= 2).
+  int channelDim(int rank) const;
+  /// Attribute `name` as a dim number, negative counts from the end.
+  std::optional<int> axis(std::string_view name, int64_t fallback, int rank);
+  /// A list with one entry per spatial dim.  Absent, empty, or the 12-entry
+  /// placeholder that old files carry: all `fallback`.
+  std::optional<Dims> spatialList(std::string_view name, int spatial,
+                                  int64_t fallback);
+
+  /// The shape the graph declares for a result; null while not all known.
+  const Dims *declaredShape(size_t output) const;
+  /// Allocates a zeroed result; fails when the graph declares another shape or
+  /// the tensor is too large.
+  bool setShape(size_t output, const Dims &shape);
+  /// Whether that many elements (any temporary) are within the limit.
+  bool checkSize(const Dims &shape);
+  bool requireRank(size_t input, int least);
+  /// Fails unless operand `input` has exactly this shape.
+  bool requireShape(size_t input, const Dims &shape);
+  /// Fails unless operand `input` has this many elements.
+  bool requireLength(size_t input, int64_t length);
+
+private:
+  const graph::Graph &graph;
+  int64_t maxElements;
+};
+
+/// How an operation of the table is evaluated.  The function returns false
+/// after recording an error.  Counts are checked before it is called.
+struct OpEntry {
+  std::string_view kind;
+  bool (*evaluate)(OpContext &);
+  int minInputs, maxInputs;
+  int minOutputs = 1, maxOutputs = 1;
+};
+
+// The families; each is defined in the file of that name.
+std::span<const OpEntry> elementwiseOps();
+std::span<const OpEntry> binaryOps();
+std::span<const OpEntry> contractionOps();
+std::span<const OpEntry> convolutionOps();
+std::span<const OpEntry> windowOps();
+std::span<const OpEntry> interpolateOps();
+std::span<const OpEntry> normOps();
+std::span<const OpEntry> reduceOps();
+std::span<const OpEntry> dataMovementOps();
+std::span<const OpEntry> quantOps();
+std::span<const OpEntry> backwardOps();
+std::span<const OpEntry> normBackwardOps();
+
+/// "2x3x4", "scalar" for rank 0.
+std::string shapeText(const Dims &shape);
+
+/// Numpy broadcast of two shapes; nullopt when they do not fit.
+std::optional<Dims> broadcastShapes(const Dims &a, const Dims &b);
+/// Row-major strides of `shape` seen as right-aligned part of `result`:
+/// 0 for broadcast dims.  nullopt unless `shape` broadcasts one-way to it.
+std::optional<Dims> broadcastStrides(const Dims &shape, const Dims &result);
+
+/// Runs `body(begin, end)` over pieces of [0, count) on up to `threads`
+/// threads.  A piece has at least `grain` items.
+void parallelFor(int threads, int64_t count, int64_t grain,
+                 const std::function<void(int64_t, int64_t)> &body);
+
+/// Visits every element of `shape` in row-major order:
+/// `visit(linear index, offsets)` with one offset per stride vector.
+template <size_t N, typename Visit>
+void forEachIndex(const Dims &shape, const std::array<Dims, N> &strides,
+                  Visit visit) {
+  int64_t count = elementCount(shape);
+  Dims index(shape.size(), 0);
+  std::array<int64_t, N> offsets{};
+  for (int64_t i = 0; i < count; ++i) {
+    visit(i, offsets);
+    for (size_t d = shape.size(); d-- > 0;) {
+      for (size_t n = 0; n < N; ++n)
+        offsets[n] += strides[n][d];
+      if (++index[d] < shape[d])
+        break;
+      for (size_t n = 0; n < N; ++n)
+        offsets[n] -= strides[n][d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// A tensor split at one dim: outer x length x inner, row-major.
+struct AxisSplit {
+  int64_t outer = 1, length = 1, inner = 1;
+};
+AxisSplit splitAt(const Dims &shape, int axis);
+
+} // namespace tenon::reference
