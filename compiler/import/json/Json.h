@@ -1,4 +1,4 @@
-//===- Json.h - graphs as JSON files ---------------------------*- C++ -*-===//
+//===- Json.h - graphs as JSON files ----------------------------*- C++ -*-===//
 //
 // The interchange format of serialised graphs: one object with the operations
 // in "graph", each with its attributes and the logical tensors it touches.

@@ -1,5 +1,4 @@
-//===- JsonAttrs.cpp - attributes of an operation
-//--------------------------===//
+//===- JsonAttrs.cpp - attributes of an operation -------------------------===//
 #include "compiler/import/json/JsonRead.h"
 
 #include <cmath>

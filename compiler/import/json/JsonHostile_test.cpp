@@ -1,5 +1,4 @@
-//===- JsonHostile_test.cpp - malformed and malicious files
-//----------------===//
+//===- JsonHostile_test.cpp - malformed and malicious files ---------------===//
 //
 // Any bytes give a graph or coded errors that say where and what.
 //

@@ -1,4 +1,4 @@
-//===- JsonRead.h - pieces of the JSON reader ------------------*- C++ -*-===//
+//===- JsonRead.h - pieces of the JSON reader -------------------*- C++ -*-===//
 //
 // Private to this folder.
 //

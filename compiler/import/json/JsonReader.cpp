@@ -1,5 +1,4 @@
-//===- JsonReader.cpp - graphs from JSON
-//-----------------------------------===//
+//===- JsonReader.cpp - graphs from JSON ----------------------------------===//
 #include "compiler/import/json/JsonRead.h"
 
 #include <algorithm>

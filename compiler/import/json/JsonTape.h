@@ -1,4 +1,4 @@
-//===- JsonTape.h - JSON values as a flat tape -----------------*- C++ -*-===//
+//===- JsonTape.h - JSON values as a flat tape ------------------*- C++ -*-===//
 //
 // The reader never builds a tree of the whole file: every top-level value, and
 // every element of the top-level array "graph", becomes a flat list of tokens,

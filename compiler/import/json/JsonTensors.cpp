@@ -1,5 +1,4 @@
-//===- JsonTensors.cpp - logical tensors
-//-----------------------------------===//
+//===- JsonTensors.cpp - logical tensors ----------------------------------===//
 #include "compiler/import/json/JsonRead.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-//===- JsonWriter.cpp - graphs to JSON
-//-------------------------------------===//
+//===- JsonWriter.cpp - graphs to JSON ------------------------------------===//
 //
 // The layout of the text is ours: one line for each attribute and tensor, so
 // that differences between two files read well.

@@ -1,5 +1,4 @@
-//===- Json_test.cpp - reading and writing graphs
-//--------------------------===//
+//===- Json_test.cpp - reading and writing graphs -------------------------===//
 #include "compiler/import/json/Json.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,68 @@
+//===- Load.cpp - models from files ---------------------------------------===//
+#include "compiler/import/Load.h"
+
+#include "compiler/import/json/Json.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace tenon {
+
+static Error cannotRead(const std::string &path, std::string why,
+                        std::string hint = "") {
+  Error e;
+  e.code = ErrorCode::CannotRead;
+  e.message = path + ": " + std::move(why);
+  e.hint = std::move(hint);
+  return e;
+}
+
+Expected<std::string> readTextFile(const std::string &path,
+                                   uint64_t maxFileSize) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code))
+    return cannotRead(path, "is a directory", "name a file in it");
+  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"),
+                                              std::fclose);
+  if (!file)
+    return cannotRead(path, std::strerror(errno));
+  // The size of a pipe is not known ahead, so count what arrives.
+  std::string text;
+  constexpr size_t kChunk = 1 << 20;
+  for (;;) {
+    size_t size = text.size();
+    text.resize(size + kChunk);
+    size_t got = std::fread(text.data() + size, 1, kChunk, file.get());
+    text.resize(size + got);
+    if (text.size() > maxFileSize) {
+      Error e = cannotRead(path, "has more than " +
+                                     std::to_string(maxFileSize) + " bytes");
+      e.code = ErrorCode::TooLarge;
+      return e;
+    }
+    if (got < kChunk)
+      break;
+  }
+  if (std::ferror(file.get()))
+    return cannotRead(path, std::strerror(errno));
+  return text;
+}
+
+Expected<graph::Graph> loadModel(const std::string &path,
+                                 const LoadOptions &options) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  if (extension != ".json")
+    return cannotRead(path, "unknown kind of model file \"" + extension + "\"",
+                      "models end in .json");
+  Expected<std::string> text = readTextFile(path, options.maxFileSize);
+  if (!text)
+    return text.errors();
+  json::JsonOptions jsonOptions;
+  jsonOptions.strict = options.strict;
+  return json::readJson(*text, path, jsonOptions);
+}
+
+} // namespace tenon
