@@ -54,9 +54,17 @@ const OpInfo &infoOf(Operation *op) {
   return *lookupOp(op->getName().stripDialect());
 }
 
+/// An operation written by hand has no id for a message to give.
+static void dropIdsWithout(Operation *op, std::vector<Error> &errors) {
+  if (!op->hasAttr(kIdAttr))
+    for (Error &error : errors)
+      error.opId.reset();
+}
+
 LogicalResult verifyGraphOp(Operation *op) {
   PlainOp plain = plainOf(op);
   std::vector<Error> errors = verifyOp(plain.op, plain.inputs, plain.outputs);
+  dropIdsWithout(op, errors);
   for (const Error &error : errors)
     op->emitError() << error.str();
   return success(errors.empty());
@@ -66,6 +74,7 @@ std::vector<Error> inferShapesOf(Operation *op) {
   PlainOp plain = plainOf(op);
   AttrMap before = plain.op.attrs;
   std::vector<Error> errors = inferOp(plain.op, plain.inputs, plain.outputs);
+  dropIdsWithout(op, errors);
   if (!errors.empty())
     return errors;
   for (auto [result, tensor] : llvm::zip(op->getResults(), plain.outputs))

@@ -1,0 +1,168 @@
+//===- OpTable_test.cpp - the operation table is sound --------------------===//
+#include "dialects/graph/OpTable.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+using namespace tenon::graph;
+
+TEST(OpTable, HasEveryOperationOnceInOrder) {
+  EXPECT_EQ(allOps().size(), 88u);
+  EXPECT_TRUE(std::ranges::is_sorted(allOps(), std::less<>(), &OpInfo::kind));
+  for (const OpInfo &op : allOps())
+    EXPECT_EQ(lookupOp(op.kind), &op);
+  EXPECT_EQ(lookupOp("matmul"), nullptr);
+  EXPECT_EQ(lookupOp(""), nullptr);
+  EXPECT_EQ(lookupOp("Zzz"), nullptr);
+}
+
+TEST(OpTable, EnumIsDense) {
+  std::set<int> values;
+  std::set<std::string_view> names;
+  for (const OpInfo &op : allOps()) {
+    values.insert(op.cEnumValue);
+    names.insert(op.cEnum);
+    EXPECT_TRUE(op.cEnum.starts_with("tenon_op_")) << op.kind;
+  }
+  EXPECT_EQ(names.size(), 88u);
+  ASSERT_EQ(values.size(), 88u);
+  EXPECT_EQ(*values.begin(), 0);
+  EXPECT_EQ(*values.rbegin(), 87);
+  EXPECT_EQ(lookupOp("MatMul")->cEnumValue, 39);
+  EXPECT_EQ(lookupOp("BatchNormTrainingBackward")->cEnum,
+            "tenon_op_batch_norm_backward");
+}
+
+TEST(OpTable, TextIsThere) {
+  for (const OpInfo &op : allOps()) {
+    EXPECT_FALSE(op.summary.empty()) << op.kind;
+    EXPECT_FALSE(op.category.empty()) << op.kind;
+    EXPECT_FALSE(op.shapeRule.empty()) << op.kind;
+    for (const AttrInfo &attr : op.attrs)
+      EXPECT_FALSE(attr.doc.empty()) << op.kind << '.' << attr.name;
+  }
+}
+
+/// Optional values are the last ones, and the counts are those that leaving
+/// out optional values can give.
+static void checkValues(const OpInfo &op, std::span<const ValueInfo> values,
+                        std::span<const int> counts) {
+  size_t required = 0;
+  bool variadic = false;
+  for (const ValueInfo &value : values) {
+    EXPECT_FALSE(value.optional && value.variadic) << op.kind;
+    variadic |= value.variadic;
+    if (value.optional)
+      continue;
+    EXPECT_EQ(required, &value - values.data()) << op.kind
+                                                << ": optional "
+                                                   "values must come last";
+    ++required;
+  }
+  if (variadic)
+    return;
+  ASSERT_FALSE(counts.empty()) << op.kind;
+  EXPECT_TRUE(std::ranges::is_sorted(counts)) << op.kind;
+  EXPECT_EQ(static_cast<size_t>(counts.front()), required) << op.kind;
+  EXPECT_EQ(static_cast<size_t>(counts.back()), values.size()) << op.kind;
+}
+
+TEST(OpTable, CountsFitValues) {
+  for (const OpInfo &op : allOps()) {
+    checkValues(op, op.operands, op.operandCounts);
+    checkValues(op, op.results, op.resultCounts);
+  }
+  EXPECT_EQ(lookupOp("Concat")->operandCounts.size(), 64u);
+  EXPECT_TRUE(lookupOp("Wildcard")->operandCounts.empty());
+  EXPECT_EQ(lookupOp("End")->resultCounts.front(), 0);
+}
+
+TEST(OpTable, TypeVariablesAreUsedAndKnown) {
+  for (const OpInfo &op : allOps()) {
+    std::set<std::string_view> used;
+    for (auto values : {op.operands, op.results})
+      for (const ValueInfo &value : values)
+        if (!value.typeVar.empty()) {
+          used.insert(value.typeVar);
+          EXPECT_NE(op.typeVar(value.typeVar), nullptr) << op.kind;
+        }
+    for (const TypeVarInfo &var : op.typeVars) {
+      EXPECT_TRUE(used.count(var.name)) << op.kind << ' ' << var.name;
+      EXPECT_FALSE(var.allowed.empty());
+    }
+    EXPECT_EQ(used.size(), op.typeVars.size());
+  }
+}
+
+template <typename T> static bool parses(std::string_view text) {
+  T value;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+TEST(OpTable, DefaultsParse) {
+  int defaults = 0;
+  for (const OpInfo &op : allOps())
+    for (const AttrInfo &attr : op.attrs) {
+      EXPECT_FALSE(attr.required && attr.defaultText) << op.kind;
+      EXPECT_TRUE(attr.allowed.empty() || attr.type == AttrType::string);
+      if (!attr.defaultText)
+        continue;
+      ++defaults;
+      std::string_view text = *attr.defaultText;
+      if (attr.type == AttrType::f32)
+        EXPECT_TRUE(parses<float>(text)) << op.kind << ' ' << text;
+      if (attr.type == AttrType::s64)
+        EXPECT_TRUE(parses<int64_t>(text)) << op.kind << ' ' << text;
+      if (attr.type == AttrType::boolean)
+        EXPECT_TRUE(text == "true" || text == "false") << op.kind;
+      if (!attr.allowed.empty())
+        EXPECT_NE(std::ranges::find(attr.allowed, text), attr.allowed.end())
+            << op.kind << ' ' << text;
+    }
+  EXPECT_GT(defaults, 90);
+}
+
+TEST(OpTable, DefaultValuesHaveTheRightType) {
+  EXPECT_EQ(lookupOp("SoftMax")->attr("axis")->defaultValue(),
+            AttrValue(int64_t(1)));
+  EXPECT_EQ(lookupOp("LogSoftmax")->attr("axis")->defaultValue(),
+            AttrValue(int64_t(-1)));
+  EXPECT_EQ(lookupOp("LayerNorm")->attr("epsilon")->defaultValue(),
+            AttrValue(1e-5f));
+  EXPECT_EQ(lookupOp("ReLUBackward")->attr("use_dst")->defaultValue(),
+            AttrValue(true));
+  EXPECT_EQ(lookupOp("Add")->attr("auto_broadcast")->defaultValue(),
+            AttrValue(std::string("numpy")));
+  EXPECT_EQ(lookupOp("Add")->attr("axis"), nullptr);
+  EXPECT_EQ(name(AttrType::s64s), "s64[]");
+}
+
+TEST(OpTable, BackwardsPointToForwards) {
+  int backwards = 0;
+  for (const OpInfo &op : allOps()) {
+    EXPECT_EQ(op.category == "backward", !op.backwardOf.empty()) << op.kind;
+    if (op.backwardOf.empty())
+      continue;
+    ++backwards;
+    const OpInfo *forward = lookupOp(op.backwardOf);
+    ASSERT_NE(forward, nullptr) << op.kind;
+    EXPECT_TRUE(forward->backwardOf.empty());
+  }
+  EXPECT_EQ(backwards, 25);
+}
+
+TEST(OpTable, CompiledTypesExist) {
+  int compiling = 0;
+  for (const OpInfo &op : allOps()) {
+    compiling += !op.compiles.empty();
+    for (std::string_view dtype : op.compiles)
+      EXPECT_TRUE(parseDType(dtype)) << op.kind;
+    EXPECT_TRUE(op.vectorException.empty() || !op.compiles.empty()) << op.kind;
+  }
+  EXPECT_GT(compiling, 40);
+}
