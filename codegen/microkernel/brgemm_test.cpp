@@ -333,9 +333,9 @@ TEST(Brgemm, everyStaticHeight) {
 }
 
 /// All forms of operands and epilogues, with a small tile to keep them few.
-std::vector<Function> allForms() {
+std::vector<Function> allForms(int maxBatchDims) {
   std::vector<Function> functions;
-  for (int batchDims = 0; batchDims <= 3; ++batchDims)
+  for (int batchDims = 0; batchDims <= maxBatchDims; ++batchDims)
     for (bool packed : {true, false})
       for (bool accumulate : {true, false})
         for (bool unitK : {true, false})
@@ -362,7 +362,7 @@ void checkAllForms(Suite &suite) {
   for (size_t i = 0; i < suite.functions.size(); ++i) {
     const Function &f = suite.functions[i];
     for (const std::vector<int64_t> &batch : batches[f.batchDims])
-      for (int64_t k : {0, 1, 2, 5, 33})
+      for (int64_t k : {0, 1, 5, 33})
         for (int64_t n : {1, 8, 13, 16, 31})
           for (int64_t m : {1, 2, 5}) {
             Call call{m, n, k, batch};
@@ -376,14 +376,14 @@ void checkAllForms(Suite &suite) {
 }
 
 TEST(Brgemm, allForms) {
-  Suite suite(allForms());
+  Suite suite(allForms(3));
   checkAllForms(suite);
 }
 
 TEST(Brgemm, allFormsUnrolled) {
   HarnessOptions options;
   options.unrollK = 4;
-  Suite suite(allForms(), options);
+  Suite suite(allForms(1), options);
   checkAllForms(suite);
 }
 

@@ -219,10 +219,35 @@ LogicalResult BrgemmOp::verify() {
       verifySide(problems, *this, i);
   if (!getSides().empty() && !hasEpilogue())
     problems.report() << "has sides but no epilogue to use them";
-  if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile())
+  if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile()) {
+    // No machine has so many registers; and kernels are straight code.
+    constexpr int64_t limit = 64;
     if (tile->size() != 2 || (*tile)[0] < 1 || (*tile)[1] < 1)
       problems.report() << "register_tile must be [MR, NV], both positive";
+    else if ((*tile)[0] > limit || (*tile)[1] > limit ||
+             (*tile)[0] * (*tile)[1] > limit)
+      problems.report() << "register_tile [" << *tile << "] has more than "
+                        << limit << " accumulators";
+  }
   return failure(problems.any);
+}
+
+/// One operation of an epilogue: what can be done to a vector of accumulators.
+static void verifyEpilogueOp(Problems &problems, Operation &op) {
+  Attribute constant;
+  bool isConstant = matchPattern(&op, m_Constant(&constant)) &&
+                    isa<IntegerAttr, FloatAttr>(constant);
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  if (!isConstant && !OpTrait::hasElementwiseMappableTraits(&op))
+    problems.report() << "epilogue may hold elementwise operations only, not "
+                      << op.getName();
+  else if (!llvm::all_of(op.getOperandTypes(), isScalar) ||
+           !llvm::all_of(op.getResultTypes(), isScalar))
+    problems.report() << "epilogue operation " << op.getName()
+                      << " must work on scalars";
+  else if (!isPure(&op))
+    problems.report() << "epilogue operation " << op.getName()
+                      << " has effects or may fail";
 }
 
 LogicalResult BrgemmOp::verifyRegions() {
@@ -238,15 +263,8 @@ LogicalResult BrgemmOp::verifyRegions() {
   if (block.getArgumentTypes() != TypeRange(expected))
     problems.report() << "epilogue arguments must be (acc, sides..) of types "
                       << expected << ", are " << block.getArgumentTypes();
-  for (Operation &op : block.without_terminator()) {
-    if (!matchPattern(&op, m_Constant()) &&
-        !OpTrait::hasElementwiseMappableTraits(&op))
-      problems.report() << "epilogue may hold elementwise operations only, not "
-                        << op.getName();
-    else if (!isPure(&op))
-      problems.report() << "epilogue operation " << op.getName()
-                        << " has effects or may fail";
-  }
+  for (Operation &op : block.without_terminator())
+    verifyEpilogueOp(problems, op);
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield)
     problems.report() << "epilogue must end in tile.yield";

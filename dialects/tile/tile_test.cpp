@@ -169,6 +169,9 @@ TEST_F(TileTest, refusesTypesAndTiles) {
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "register_tile [4]"),
                 {"register_tile must be [MR, NV]"});
+  expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
+                       "memref<8x24xf32>", "register_tile [4000000000, 9]"),
+                {"has more than 64 accumulators"});
 }
 
 TEST_F(TileTest, refusesSides) {
@@ -213,6 +216,9 @@ TEST_F(TileTest, refusesEpilogues) {
                      "%f = arith.sitofp %d : i32 to f32\n"
                      "tile.yield %f : f32\n"),
                 {"arith.divsi has effects or may fail"});
+  expectRefused(body("%v = arith.constant dense<1.0> : vector<4xf32>\n"
+                     "tile.yield %acc : f32\n"),
+                {"epilogue may hold elementwise operations only"});
 }
 
 } // namespace

@@ -1,0 +1,101 @@
+// RUN: tenon-opt %s --tenon-lower-brgemm | FileCheck %s
+// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=512 num-vector-registers=32" | FileCheck %s --check-prefix=ZMM
+// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=128" | FileCheck %s --check-prefix=ANY
+// RUN: not tenon-opt %s --tenon-lower-brgemm="vector-bits=48" 2>&1 | FileCheck %s --check-prefix=BAD
+
+// BAD: vector-bits must be a multiple of 32
+
+// Ten rows are 4 + 3 + 3, not 4 + 4 + 2; one full strip of 3 vectors needs no
+// loop; 16 columns more are a strip of 2 vectors.
+
+// CHECK-LABEL: func.func @balanced
+// CHECK-NOT:     tile.brgemm
+// CHECK:         call @tenon_brgemm_f32_4x3x8_b0(
+// CHECK:         scf.for
+// CHECK:           call @tenon_brgemm_f32_3x3x8_b0(
+// CHECK:         call @tenon_brgemm_f32_4x2x8_b0(
+// CHECK:         scf.for
+// CHECK:           call @tenon_brgemm_f32_3x2x8_b0(
+
+// ZMM-LABEL: func.func @balanced
+// ZMM:         call @tenon_brgemm_f32_{{.*}}x16_b0
+
+// No fused multiply-add is assumed of a machine of unknown kind.
+// ANY-LABEL: func.func @balanced
+// ANY-NOT:   vector.fma
+// ANY:       arith.mulf {{.*}} fastmath<contract> : vector<4xf32>
+// ANY-NOT:   vector.fma
+func.func @balanced(%a: memref<10x64xf32>, %b: memref<64x40xf32>,
+                    %c: memref<10x40xf32>) {
+  tile.brgemm ins(%a, %b : memref<10x64xf32>, memref<64x40xf32>)
+      outs(%c : memref<10x40xf32>) register_tile [4, 3]
+  return
+}
+
+// An unknown number of rows goes through a dispatch function; five columns are
+// one masked vector, with whole vectors of B because it is padded.
+
+// CHECK-LABEL: func.func @dynamic_rows
+// CHECK:         scf.for
+// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_mask_any_1to{{[0-9]+}}x1to1(
+func.func @dynamic_rows(%a: memref<9x?x64xf32>, %b: memref<9x64x8xf32>,
+                        %c: memref<?x5xf32>) {
+  tile.brgemm ins(%a, %b : memref<9x?x64xf32>, memref<9x64x8xf32>)
+      outs(%c : memref<?x5xf32>)
+  return
+}
+
+// Two uses of one structure, of different shapes, share their kernel.
+
+// CHECK-LABEL: func.func @shared
+// CHECK-COUNT-2: call @tenon_brgemm_f32_4x1x8_b0_sk_acc_maskb_e1n(
+func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
+                  %c: memref<4x5xf32>, %d: memref<4x7xf32, strided<[9, 1]>>,
+                  %b7: memref<64x7xf32>, %bias: memref<7xf32>) {
+  tile.brgemm ins(%a, %b : memref<4x64xf32, strided<[1, 4]>>, memref<64x5xf32>)
+      sides(%bias : memref<7xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+      outs(%c : memref<4x5xf32>) accumulate attributes {packed = false}
+      epilogue {
+  ^bb0(%acc: f32, %x: f32):
+    %0 = arith.addf %acc, %x : f32
+    tile.yield %0 : f32
+  }
+  tile.brgemm ins(%a, %b7 : memref<4x64xf32, strided<[1, 4]>>, memref<64x7xf32>)
+      sides(%bias : memref<7xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+      outs(%d : memref<4x7xf32, strided<[9, 1]>>) accumulate
+      attributes {packed = false} epilogue {
+  ^bb0(%acc: f32, %x: f32):
+    %0 = arith.addf %acc, %x : f32
+    tile.yield %0 : f32
+  }
+  return
+}
+
+// The kernel: 12 accumulators carried by the loop, nothing but loads and fmas
+// inside.
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x3x8_b0(
+// CHECK-SAME:    attributes {llvm.linkage = #llvm.linkage<internal>, no_inline}
+// CHECK:         scf.for
+// CHECK-COUNT-3:   llvm.load {{.*}} -> vector<8xf32>
+// CHECK:           llvm.load {{.*}} -> f32
+// CHECK:           vector.broadcast
+// CHECK-COUNT-12:  vector.fma
+// CHECK-NOT:       vector.fma
+// CHECK:           scf.yield
+// CHECK-COUNT-12:  llvm.store
+
+// CHECK: func.func private @tenon_brgemm_f32_0x0x8_b1_mask_any
+// CHECK:   scf.index_switch
+// CHECK:     call @tenon_brgemm_f32_1x1x8_b1_mask(
+
+// The epilogue on vectors, and masks for C, its side and plain B.
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_sk_acc_maskb_e1n(
+// CHECK:         %[[MASK:.*]] = arith.cmpi slt
+// CHECK-COUNT-4: llvm.intr.masked.load
+// CHECK:         scf.for
+// CHECK:           llvm.intr.masked.load {{.*}}%[[MASK]]
+// CHECK:         %[[BIAS:.*]] = llvm.intr.masked.load {{.*}}%[[MASK]]
+// CHECK:         arith.addf %{{.*}}, %[[BIAS]] : vector<8xf32>
+// CHECK-COUNT-4: llvm.intr.masked.store
