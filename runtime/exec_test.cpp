@@ -236,16 +236,32 @@ void meetBody(void *const *args, int64_t, int64_t, void *) {
 
 TEST(Exec, teamReallyUsesItsThreads) {
   ExecPtr exec = makeExec(teamOptions(3));
-  Meeting meeting{.expected = 3};
+  Meeting meeting;
+  meeting.expected = 3;
   void *args[] = {&meeting};
   tenon_rt_run_section(exec.get(), meetBody, args, 3, 0);
   EXPECT_EQ(meeting.present.size(), 3u);
   EXPECT_EQ(meeting.present.count(std::this_thread::get_id()), 1u);
 }
 
+TEST(Exec, sleepingWorkersAreWoken) {
+  tenon_exec_options options = teamOptions(3);
+  options.spin_ns = 0;
+  ExecPtr exec = makeExec(options);
+  for (int round = 0; round < 10; ++round) {
+    Meeting meeting;
+    meeting.expected = 3;
+    void *args[] = {&meeting};
+    tenon_rt_run_section(exec.get(), meetBody, args, 3, 0);
+    EXPECT_EQ(meeting.present.size(), 3u);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
 TEST(Exec, singleUsesTheCallingThreadOnly) {
   ExecPtr exec = makeExec(singleOptions());
-  Meeting meeting{.expected = 1};
+  Meeting meeting;
+  meeting.expected = 1;
   void *args[] = {&meeting};
   tenon_rt_run_section(exec.get(), meetBody, args, 3, 0);
   EXPECT_EQ(meeting.present,
