@@ -1,0 +1,88 @@
+//===- ExpandMath.cpp - transcendental functions as arithmetic ------------===//
+//
+//   %y = math.exp %x : vector<8xf32>
+// becomes about twenty arith operations and math.fma (MathFunctions.cpp).
+// Other element types, and functions that are instructions, are left alone.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/Passes.h"
+#include "codegen/math/MathFunctions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tenon::codegen {
+#define GEN_PASS_DEF_EXPANDMATH
+#include "codegen/Passes.h.inc"
+} // namespace tenon::codegen
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+bool isShapeOf(Type type) {
+  return !isa<ShapedType>(type) || isa<VectorType>(type);
+}
+
+/// Scalars or vectors of the two element types.
+bool converts(Operation *op, bool (Type::*from)() const,
+              bool (Type::*to)() const) {
+  Type source = op->getOperand(0).getType(),
+       target = op->getResult(0).getType();
+  return isShapeOf(source) && (getElementTypeOrSelf(source).*from)() &&
+         (getElementTypeOrSelf(target).*to)();
+}
+
+/// The replacement of `op`, or null.
+Value expand(OpBuilder &b, Operation *op) {
+  Location loc = op->getLoc();
+  if (isa<arith::TruncFOp>(op))
+    return converts(op, &Type::isF32, &Type::isBF16)
+               ? emitTruncToBF16(b, loc, op->getOperand(0))
+               : Value();
+  if (isa<arith::ExtFOp>(op))
+    return converts(op, &Type::isBF16, &Type::isF32)
+               ? emitExtendBF16(b, loc, op->getOperand(0))
+               : Value();
+  if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1 ||
+      !converts(op, &Type::isF32, &Type::isF32))
+    return nullptr;
+  Value x = op->getOperand(0);
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](math::ExpOp) { return emitExp(b, loc, x); })
+      .Case([&](math::Exp2Op) { return emitExp2(b, loc, x); })
+      .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })
+      .Case([&](math::LogOp) { return emitLog(b, loc, x); })
+      .Case([&](math::Log1pOp) { return emitLog1p(b, loc, x); })
+      .Case([&](math::TanhOp) { return emitTanh(b, loc, x); })
+      .Case([&](math::ErfOp) { return emitErf(b, loc, x); })
+      .Case([&](math::PowFOp) { return emitPow(b, loc, x, op->getOperand(1)); })
+      .Case([&](math::RsqrtOp) { return emitRsqrt(b, loc, x); })
+      .Default([](Operation *) { return Value(); });
+}
+
+struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
+  void runOnOperation() override {
+    SmallVector<Operation *> candidates;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<arith::TruncFOp, arith::ExtFOp>(op) ||
+          isa_and_nonnull<math::MathDialect>(op->getDialect()))
+        candidates.push_back(op);
+    });
+    for (Operation *op : candidates) {
+      OpBuilder builder(op);
+      Value replacement = expand(builder, op);
+      if (!replacement)
+        continue;
+      op->getResult(0).replaceAllUsesWith(replacement);
+      op->erase();
+      ++numExpanded;
+    }
+  }
+};
+
+} // namespace
+} // namespace tenon::codegen

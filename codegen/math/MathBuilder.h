@@ -1,0 +1,114 @@
+//===- MathBuilder.h - short names for arithmetic --------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+
+#include <initializer_list>
+
+namespace tenon::codegen {
+
+/// Builds arithmetic on values of one shape (scalar, or vectors of one length):
+/// floats are f32, integers i32 unless a function says otherwise.
+class MathBuilder {
+public:
+  using Value = mlir::Value;
+
+  MathBuilder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like)
+      : b(b), loc(loc), shape(mlir::dyn_cast<mlir::VectorType>(like)) {}
+
+  /// `element`, in a vector where the operands are vectors.
+  mlir::Type typeOf(mlir::Type element) {
+    return shape ? mlir::Type(shape.clone(element)) : element;
+  }
+  Value number(float value) {
+    return constant(b.getF32FloatAttr(value), b.getF32Type());
+  }
+  Value integer(int32_t value) {
+    return constant(b.getI32IntegerAttr(value), b.getI32Type());
+  }
+
+  Value add(Value x, Value y) { return make<mlir::arith::AddFOp>(x, y); }
+  Value sub(Value x, Value y) { return make<mlir::arith::SubFOp>(x, y); }
+  Value mul(Value x, Value y) { return make<mlir::arith::MulFOp>(x, y); }
+  Value div(Value x, Value y) { return make<mlir::arith::DivFOp>(x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return make<mlir::math::FmaOp>(x, y, z);
+  }
+  Value abs(Value x) { return make<mlir::math::AbsFOp>(x); }
+  Value sqrt(Value x) { return make<mlir::math::SqrtOp>(x); }
+  Value roundEven(Value x) { return make<mlir::math::RoundEvenOp>(x); }
+  Value copySign(Value x, Value sign) {
+    return make<mlir::math::CopySignOp>(x, sign);
+  }
+  Value addI(Value x, Value y) { return make<mlir::arith::AddIOp>(x, y); }
+  Value subI(Value x, Value y) { return make<mlir::arith::SubIOp>(x, y); }
+  Value andI(Value x, Value y) { return make<mlir::arith::AndIOp>(x, y); }
+  Value orI(Value x, Value y) { return make<mlir::arith::OrIOp>(x, y); }
+  Value xorI(Value x, Value y) { return make<mlir::arith::XOrIOp>(x, y); }
+  Value shl(Value x, int bits) {
+    return make<mlir::arith::ShLIOp>(x, integer(bits));
+  }
+  Value shrU(Value x, int bits) {
+    return make<mlir::arith::ShRUIOp>(x, integer(bits));
+  }
+  Value shrS(Value x, int bits) {
+    return make<mlir::arith::ShRSIOp>(x, integer(bits));
+  }
+  Value toFloat(Value x) {
+    return mlir::arith::SIToFPOp::create(b, loc, typeOf(b.getF32Type()), x);
+  }
+  /// The same bits as `element`.
+  Value bits(Value x, mlir::Type element) {
+    return mlir::arith::BitcastOp::create(b, loc, typeOf(element), x);
+  }
+  Value asInt(Value x) { return bits(x, b.getI32Type()); }
+  Value asFloat(Value x) { return bits(x, b.getF32Type()); }
+
+  Value less(Value x, Value y) { return compare(Predicate::OLT, x, y); }
+  Value greater(Value x, Value y) { return compare(Predicate::OGT, x, y); }
+  Value equal(Value x, Value y) { return compare(Predicate::OEQ, x, y); }
+  Value unordered(Value x, Value y) { return compare(Predicate::UNO, x, y); }
+  Value equalI(Value x, Value y) {
+    return make<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return make<mlir::arith::SelectOp>(condition, x, y);
+  }
+  /// x limited to [low, high]; NaN stays.
+  Value clamp(Value x, float low, float high) {
+    x = select(less(x, number(low)), number(low), x);
+    return select(greater(x, number(high)), number(high), x);
+  }
+  /// c[0] + c[1] x + c[2] x^2 ... by Horner's rule.
+  Value polynomial(Value x, std::initializer_list<float> coefficients) {
+    const float *c = coefficients.end() - 1;
+    Value sum = number(*c);
+    while (c != coefficients.begin())
+      sum = fma(sum, x, number(*--c));
+    return sum;
+  }
+
+private:
+  using Predicate = mlir::arith::CmpFPredicate;
+
+  template <typename Op, typename... Args> Value make(Args... args) {
+    return Op::create(b, loc, args...);
+  }
+  Value compare(Predicate predicate, Value x, Value y) {
+    return make<mlir::arith::CmpFOp>(predicate, x, y);
+  }
+  Value constant(mlir::TypedAttr value, mlir::Type element) {
+    if (shape)
+      value = mlir::DenseElementsAttr::get(shape.clone(element),
+                                           mlir::Attribute(value));
+    return make<mlir::arith::ConstantOp>(value);
+  }
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  mlir::VectorType shape;
+};
+
+} // namespace tenon::codegen

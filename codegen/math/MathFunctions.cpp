@@ -1,0 +1,318 @@
+//===- MathFunctions.cpp - functions as arithmetic ------------------------===//
+//
+// Polynomials are weighted minimax fits (Lawson iteration on 1500 Chebyshev
+// points in double, coefficients rounded to f32 one after the other, the rest
+// refitted each time).  The error given beside each is relative to the function
+// it serves, after rounding.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/math/MathFunctions.h"
+#include "codegen/math/MathBuilder.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::codegen {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kLog2E = 0x1.715476p+0f;
+/// log2(e) - kLog2E.
+constexpr float kLog2ELow = 0x1.4ae0cp-26f;
+/// ln 2 in two parts; products of the first with |n| < 256 are exact.
+constexpr float kLn2High = 0x1.62e4p-1f;
+constexpr float kLn2Low = 0x1.7f7d1cp-20f;
+/// Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
+constexpr float kRoundingShift = 0x1.8p+23f;
+constexpr int32_t kExponentBias = 127;
+constexpr int kMantissaBits = 23;
+
+/// x = n ln 2 + r, |r| <= 0.3466.
+struct Reduced {
+  Value n;  // as f32
+  Value ni; // as i32
+  Value r;
+};
+
+/// `x` times log2(e) must be below 2^21.  Integer conversion by adding the
+/// shift and not by fptosi, which is poison for NaN.
+Reduced reduceExp(MathBuilder &m, Value x) {
+  Value shift = m.number(kRoundingShift);
+  Value shifted = m.fma(x, m.number(kLog2E), shift);
+  Reduced result;
+  result.n = m.sub(shifted, shift);
+  result.ni = m.subI(m.asInt(shifted), m.asInt(shift));
+  result.r = m.fma(result.n, m.number(-kLn2High), x);
+  result.r = m.fma(result.n, m.number(-kLn2Low), result.r);
+  return result;
+}
+
+/// exp(r) - 1 for |r| <= 0.3476: r + r^2 q(r), error 1.4e-8.
+Value expM1Kernel(MathBuilder &m, Value r) {
+  Value q = m.polynomial(r, {0.49999997f, 0.16666545f, 0.041667439f,
+                             0.00836645346f, 0.0013870555f});
+  return m.fma(m.mul(r, r), q, r);
+}
+
+/// 2^n for -126 <= n <= 127.
+Value powerOfTwo(MathBuilder &m, Value n) {
+  return m.asFloat(m.shl(m.addI(n, m.integer(kExponentBias)), kMantissaBits));
+}
+
+/// x * 2^n for |n| <= 252: two exact factors, so that results in the denormal
+/// range are rounded once and overflow happens only where it must.
+Value scale(MathBuilder &m, Value x, Value n) {
+  Value half = m.shrS(n, 1);
+  x = m.mul(x, powerOfTwo(m, half));
+  return m.mul(x, powerOfTwo(m, m.subI(n, half)));
+}
+
+/// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for x > 0, e as f32.
+struct Split {
+  Value e;
+  Value f;
+};
+
+Split splitLog(MathBuilder &m, Value x) {
+  constexpr int32_t kSqrtHalf = 0x3f3504f3;
+  constexpr int32_t kMantissaMask = 0x7fffff;
+  // Denormals: exact multiplication by 2^24 first.
+  Value tiny = m.less(x, m.number(std::numeric_limits<float>::min()));
+  x = m.select(tiny, m.mul(x, m.number(0x1p24f)), x);
+  Value correction = m.select(tiny, m.number(-24), m.number(0));
+  Value i = m.subI(m.asInt(x), m.integer(kSqrtHalf));
+  Value mantissa =
+      m.addI(m.andI(i, m.integer(kMantissaMask)), m.integer(kSqrtHalf));
+  return {m.add(m.toFloat(m.shrS(i, kMantissaBits)), correction),
+          m.sub(m.asFloat(mantissa), m.number(1))};
+}
+
+/// log of a positive number plus a small `correction` (may be null).
+Value logKernel(MathBuilder &m, Value x, Value correction) {
+  auto [e, f] = splitLog(m, x);
+  // (log1p(f) - f + f^2/2) / f^3, error 5.8e-9.
+  Value p = m.polynomial(f, {0.333333313f, -0.250008196f, 0.200012416f,
+                             -0.166234091f, 0.1420158f, -0.131596103f,
+                             0.127622172f, -0.0763643906f});
+  Value square = m.mul(f, f);
+  Value sum = m.mul(m.mul(square, f), p);
+  if (correction)
+    sum = m.add(sum, correction);
+  sum = m.fma(e, m.number(kLn2Low), sum);
+  sum = m.fma(square, m.number(-0.5f), sum);
+  sum = m.add(f, sum);
+  return m.fma(e, m.number(kLn2High), sum);
+}
+
+/// The logarithm's values where the kernel has none.
+Value logSpecials(MathBuilder &m, Value x, Value result) {
+  Value zero = m.number(0);
+  result = m.select(m.equal(x, m.number(kInfinity)), x, result);
+  result = m.select(m.equal(x, zero), m.number(-kInfinity), result);
+  result = m.select(m.less(x, zero), m.number(kNaN), result);
+  return m.select(m.unordered(x, x), x, result);
+}
+
+/// A sum high + low of two floats, |low| <= ulp(high) / 2 or so.
+struct Pair {
+  Value high;
+  Value low;
+};
+
+/// log2(x) for finite x > 0, relative error about 2^-30.
+Pair log2Pair(MathBuilder &m, Value x) {
+  auto [e, f] = splitLog(m, x);
+  // log(1 + f) = 2 atanh(q), q = f / (2 + f), in two parts.
+  Value reciprocal = m.div(m.number(1), m.add(f, m.number(2)));
+  Value q = m.mul(f, reciprocal);
+  Value rest = m.fma(q, m.number(-2), f);
+  rest = m.fma(q, m.sub(m.number(0), f), rest);
+  Value qLow = m.mul(rest, reciprocal);
+  // (2 atanh(q) - 2 q) / q^3 as a polynomial in q^2, error 5e-11.
+  Value square = m.mul(q, q);
+  Value p = m.polynomial(
+      square, {0.666666627f, 0.400009722f, 0.284987926f, 0.242788315f});
+  qLow = m.fma(qLow, m.number(2), m.mul(m.mul(square, q), p));
+  Value qHigh = m.add(q, q);
+  // Times log2(e).
+  Value high = m.mul(qHigh, m.number(kLog2E));
+  Value low = m.fma(qHigh, m.number(kLog2E), m.sub(m.number(0), high));
+  low = m.fma(qHigh, m.number(kLog2ELow), low);
+  low = m.fma(qLow, m.number(kLog2E), low);
+  // |e| >= 1 > |high| or e = 0: the subtraction recovers what was rounded off.
+  Value sum = m.add(e, high);
+  Value lost = m.sub(high, m.sub(sum, e));
+  low = m.add(lost, low);
+  // exp2Pair() rounds the high part only: make it the nearest float.
+  high = m.add(sum, low);
+  return {high, m.sub(low, m.sub(high, sum))};
+}
+
+/// 2^(high + low), saturating; NaN stays.
+Value exp2Pair(MathBuilder &m, Value high, Value low) {
+  // Beyond, the result is 0 or infinite, and low may be inf - inf.
+  Value inside = m.less(m.abs(high), m.number(160));
+  low = m.select(inside, low, m.number(0));
+  high = m.clamp(high, -160, 160);
+  Value shift = m.number(kRoundingShift);
+  Value shifted = m.add(high, shift);
+  Value n = m.subI(m.asInt(shifted), m.asInt(shift));
+  Value r = m.add(m.sub(high, m.sub(shifted, shift)), low);
+  // 2^r, |r| <= 0.501, error 3e-9.
+  Value p = m.polynomial(r, {1.0f, 0.693147182f, 0.240226477f, 0.0555035956f,
+                             0.00961850584f, 0.00133910251f, 0.0001532678f});
+  return scale(m, p, n);
+}
+
+/// Exact cases of x^y (C11 F.10.4.4) over the general `result`, computed from
+/// |x|.
+Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
+  Value zero = m.number(0), one = m.number(1), inf = m.number(kInfinity);
+  Value magnitude = m.abs(x);
+  Value isInteger = m.equal(m.roundEven(y), y);
+  Value half = m.mul(y, m.number(0.5f));
+  Value halfIsInteger = m.equal(m.roundEven(half), half);
+  Value odd = m.select(halfIsInteger, m.integer(0), m.integer(1));
+  odd = m.select(isInteger, odd, m.integer(0));
+
+  // 0 and infinity.
+  Value isZero = m.equal(magnitude, zero), isInf = m.equal(magnitude, inf);
+  Value yNegative = m.less(y, zero);
+  result = m.select(isZero, m.select(yNegative, inf, zero), result);
+  result = m.select(isInf, m.select(yNegative, zero, inf), result);
+  // |x| = 1 to an infinite power.
+  result = m.select(m.equal(magnitude, one), one, result);
+  // The sign, or no real value.
+  Value sign = m.andI(m.asInt(x), m.shl(odd, 31));
+  result = m.asFloat(m.xorI(m.asInt(result), sign));
+  Value undefined = m.select(isInteger, m.integer(0), m.asInt(one));
+  undefined = m.select(m.less(x, zero), undefined, m.integer(0));
+  undefined = m.select(isInf, m.integer(0), undefined);
+  result = m.select(m.equalI(undefined, m.integer(0)), result, m.number(kNaN));
+  result = m.select(m.unordered(x, y), m.number(kNaN), result);
+  result = m.select(m.equal(x, one), one, result);
+  return m.select(m.equal(y, zero), one, result);
+}
+
+} // namespace
+
+/// Error below 1 ulp.
+Value emitExp(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  // Beyond these limits the result is 0 or infinite.
+  Reduced reduced = reduceExp(m, m.clamp(x, -104.0f, 89.0f));
+  Value p = m.add(expM1Kernel(m, reduced.r), m.number(1));
+  return scale(m, p, reduced.ni);
+}
+
+/// Error below 1 ulp.
+Value emitExp2(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  return exp2Pair(m, x, m.number(0));
+}
+
+/// Error below 2 ulp.
+Value emitExpM1(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Reduced reduced = reduceExp(m, m.clamp(x, -18.0f, 89.0f));
+  Value p = expM1Kernel(m, reduced.r);
+  // Half the result: 2^128 is no f32.
+  Value half = powerOfTwo(m, m.subI(reduced.ni, m.integer(1)));
+  Value sum = m.fma(p, half, m.sub(half, m.number(0.5f)));
+  // n = 0 apart keeps denormals.
+  sum = m.select(m.equalI(reduced.ni, m.integer(0)), p, m.add(sum, sum));
+  return m.select(m.equal(x, m.number(0)), x, sum);
+}
+
+/// Error below 2 ulp.
+Value emitLog(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  return logSpecials(m, x, logKernel(m, x, nullptr));
+}
+
+/// Error below 3 ulp.
+Value emitLog1p(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Value one = m.number(1);
+  Value u = m.add(x, one);
+  // What u lost: log(1 + x) = log(u) + (1 + x - u) / u.
+  Value big = m.greater(x, one);
+  Value lost = m.select(big, m.sub(one, m.sub(u, x)), m.sub(x, m.sub(u, one)));
+  Value result = logSpecials(m, u, logKernel(m, u, m.div(lost, u)));
+  // Tiny arguments, with the sign of zero.
+  return m.select(m.equal(u, one), x, result);
+}
+
+/// tanh |x| = E / (E + 2), E = exp(2 |x|) - 1.  Error below 3 ulp.
+Value emitTanh(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Value a = m.abs(x);
+  // tanh(10) rounds to 1.
+  a = m.select(m.greater(a, m.number(10)), m.number(10), a);
+  Reduced reduced = reduceExp(m, m.add(a, a));
+  Value power = powerOfTwo(m, reduced.ni);
+  Value e = m.fma(expM1Kernel(m, reduced.r), power, m.sub(power, m.number(1)));
+  return m.copySign(m.div(e, m.add(e, m.number(2))), x);
+}
+
+/// |x| <= 1: x + x p(x^2); beyond: 1 - exp(q(|x|)).  Error below 2 ulp.
+Value emitErf(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Value square = m.mul(x, x);
+  // erf(x)/x - 1, error 1.5e-9.
+  Value p = m.polynomial(square, {0.128379166f, -0.37612626f, 0.112835787f,
+                                  -0.0268533472f, 0.0051871622f,
+                                  -0.00079978531f, 7.80690389e-05f});
+  Value small = m.fma(p, x, x);
+  // log(erfc(t)) on [1, 4], error 1.1e-9 of erf; erf(4) rounds to 1.
+  Value a = m.abs(x);
+  Value t = m.select(m.greater(a, m.number(4)), m.number(4), a);
+  Value q = m.polynomial(t, {-0.000341518811f, -1.12708926f, -0.638144612f,
+                             -0.103107043f, 0.0218382515f, -0.00294771791f,
+                             0.000186386489f});
+  Reduced reduced = reduceExp(m, q);
+  Value complement = m.mul(m.add(expM1Kernel(m, reduced.r), m.number(1)),
+                           powerOfTwo(m, reduced.ni));
+  Value large = m.copySign(m.sub(m.number(1), complement), x);
+  return m.select(m.greater(a, m.number(1)), large, small);
+}
+
+/// 2^(y log2|x|) with the logarithm in two floats.  Error below 4 ulp.
+Value emitPow(OpBuilder &b, Location loc, Value x, Value y) {
+  MathBuilder m(b, loc, x.getType());
+  Pair log = log2Pair(m, m.abs(x));
+  Value high = m.mul(y, log.high);
+  Value low = m.fma(y, log.high, m.sub(m.number(0), high));
+  low = m.fma(y, log.low, low);
+  return powSpecials(m, x, y, exp2Pair(m, high, low));
+}
+
+/// Correctly rounded square root, then division: error below 1.5 ulp.
+Value emitRsqrt(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  return m.div(m.number(1), m.sqrt(x));
+}
+
+Value emitTruncToBF16(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Value i = m.asInt(x);
+  Value odd = m.andI(m.shrU(i, 16), m.integer(1));
+  Value rounded = m.addI(i, m.addI(odd, m.integer(0x7fff)));
+  // Rounding must not carry a NaN's mantissa into infinity.
+  Value quiet = m.orI(i, m.integer(0x400000));
+  Value chosen = m.shrU(m.select(m.unordered(x, x), quiet, rounded), 16);
+  Value narrow =
+      arith::TruncIOp::create(b, loc, m.typeOf(b.getI16Type()), chosen);
+  return m.bits(narrow, b.getBF16Type());
+}
+
+Value emitExtendBF16(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Value wide = arith::ExtUIOp::create(b, loc, m.typeOf(b.getI32Type()),
+                                      m.bits(x, b.getI16Type()));
+  return m.asFloat(m.shl(wide, 16));
+}
+
+} // namespace tenon::codegen

@@ -1,0 +1,35 @@
+//===- MathFunctions.h - functions as arithmetic ---------------*- C++ -*-===//
+//
+// Each function emits the code of one elementary function for f32 or a vector
+// of f32.  Errors are in units in the last place against the exact value, over
+// all f32 arguments, as measured exhaustively by ExpandMath_test (powf: over a
+// dense set).  Results that are denormal count in denormal units.  NaN gives
+// NaN; infinities, zeros and their signs follow IEEE 754 and C annex F.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+
+namespace tenon::codegen {
+
+mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitLog1p(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitPow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                    mlir::Value y);
+mlir::Value emitRsqrt(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+
+/// f32 to bf16, round to nearest even, NaN stays NaN.
+mlir::Value emitTruncToBF16(mlir::OpBuilder &b, mlir::Location loc,
+                            mlir::Value x);
+/// bf16 to f32, exact.
+mlir::Value emitExtendBF16(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value x);
+
+} // namespace tenon::codegen
