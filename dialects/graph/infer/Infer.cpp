@@ -99,6 +99,12 @@ std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
     return errors;
   RuleContext ctx(op, *info, inputs, outputs, /*inferring=*/true, errors);
   runRule(ctx);
+  // Strides were given before the shape was known: they must fit it.
+  for (size_t i = 0; errors.empty() && i < outputs.size(); ++i) {
+    LogicalTensor completed = outputs[i];
+    completed.shape = ctx.results[i];
+    infer::verifyTensor(ctx, ctx.outName(i), completed, /*isResult=*/true);
+  }
   if (!errors.empty())
     return errors;
   for (size_t i = 0; i < outputs.size(); ++i)

@@ -126,6 +126,10 @@ void allSame(RuleContext &ctx);
 /// `weights_shape` and `output_padding`, ones for `dilations`.
 bool isPlaceholder(std::string_view attr, const Dims &list);
 
+/// Dims and strides of one tensor on its own; false after an error.
+bool verifyTensor(RuleContext &ctx, const std::string &name,
+                  const LogicalTensor &tensor, bool isResult);
+
 /// The generic checks: numbers of operands and results, tensors, data types,
 /// attributes.  Returns whether the rule of the operation may run.
 bool verifyAgainstTable(RuleContext &ctx);

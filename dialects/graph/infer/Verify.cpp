@@ -70,80 +70,6 @@ bool checkCount(RuleContext &ctx, const char *what, size_t given,
 }
 
 //===----------------------------------------------------------------------===//
-// Tensors.
-//===----------------------------------------------------------------------===//
-
-/// Dims and strides of one tensor on its own.
-bool checkTensor(RuleContext &ctx, const std::string &name,
-                 const LogicalTensor &tensor, bool isResult) {
-  if (!tensor.shape) {
-    if (tensor.strides.empty() ||
-        std::none_of(tensor.strides.begin(), tensor.strides.end(), isKnown))
-      return true;
-    ctx.error(ErrorCode::BadStride,
-              cat(name, " has strides but no shape (tensor ",
-                  std::to_string(tensor.id), ")"));
-    return false;
-  }
-  const Dims &shape = *tensor.shape;
-  bool ok = true;
-  if (shape.size() > size_t(kMaxRank)) {
-    ctx.error(ErrorCode::BadRank, cat(name, " has rank ", shape.size(),
-                                      "; the limit is ", kMaxRank));
-    return false;
-  }
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (isKnown(shape[i]) && shape[i] < 0) {
-      ctx.error(ErrorCode::BadDim,
-                cat(name, " has dim ", i, " of size ", shape[i]),
-                "sizes are 0 or more");
-      ok = false;
-    }
-  if (ok && !product(shape)) {
-    ctx.error(ErrorCode::BadDim,
-              cat(name, " is ", tensor.shape,
-                  ": the number of elements does not fit 64 bits"));
-    ok = false;
-  }
-  if (!ok || tensor.strides.empty())
-    return ok;
-
-  const Dims &strides = tensor.strides;
-  // Files write strides that they cannot tell as one unknown entry.
-  if (std::none_of(strides.begin(), strides.end(), isKnown))
-    return true;
-  if (strides.size() != shape.size()) {
-    ctx.error(ErrorCode::BadStride,
-              cat(name, " is ", tensor.shape, " with ", strides.size(),
-                  " strides ", listToString(strides)),
-              "one stride per dim");
-    return false;
-  }
-  __int128 extent = 0;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (!isKnown(strides[i]) || !isKnown(shape[i]))
-      continue;
-    if (strides[i] < 0 || (isResult && strides[i] == 0 && shape[i] > 1)) {
-      ctx.error(ErrorCode::BadStride,
-                cat(name, " is ", tensor.shape, " with stride ", strides[i],
-                    " in dim ", i),
-                isResult && strides[i] == 0
-                    ? "elements of a result must not share memory"
-                    : "strides are 0 or more");
-      return false;
-    }
-    if (shape[i] > 1)
-      extent += __int128(shape[i] - 1) * strides[i];
-  }
-  if (fitsDim(extent) || product(shape) == 0)
-    return true;
-  ctx.error(ErrorCode::BadStride,
-            cat(name, " is ", tensor.shape, " with strides ",
-                listToString(strides), ": the extent does not fit 64 bits"));
-  return false;
-}
-
-//===----------------------------------------------------------------------===//
 // Data types.
 //===----------------------------------------------------------------------===//
 
@@ -399,6 +325,76 @@ bool checkAttrs(RuleContext &ctx) {
 
 } // namespace
 
+bool verifyTensor(RuleContext &ctx, const std::string &name,
+                  const LogicalTensor &tensor, bool isResult) {
+  if (!tensor.shape) {
+    if (tensor.strides.empty() ||
+        std::none_of(tensor.strides.begin(), tensor.strides.end(), isKnown))
+      return true;
+    ctx.error(ErrorCode::BadStride,
+              cat(name, " has strides but no shape (tensor ",
+                  std::to_string(tensor.id), ")"));
+    return false;
+  }
+  const Dims &shape = *tensor.shape;
+  bool ok = true;
+  if (shape.size() > size_t(kMaxRank)) {
+    ctx.error(ErrorCode::BadRank, cat(name, " has rank ", shape.size(),
+                                      "; the limit is ", kMaxRank));
+    return false;
+  }
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (isKnown(shape[i]) && shape[i] < 0) {
+      ctx.error(ErrorCode::BadDim,
+                cat(name, " has dim ", i, " of size ", shape[i]),
+                "sizes are 0 or more");
+      ok = false;
+    }
+  if (ok && !product(shape)) {
+    ctx.error(ErrorCode::BadDim,
+              cat(name, " is ", tensor.shape,
+                  ": the number of elements does not fit 64 bits"));
+    ok = false;
+  }
+  if (!ok || tensor.strides.empty())
+    return ok;
+
+  const Dims &strides = tensor.strides;
+  // Files write strides that they cannot tell as one unknown entry.
+  if (std::none_of(strides.begin(), strides.end(), isKnown))
+    return true;
+  if (strides.size() != shape.size()) {
+    ctx.error(ErrorCode::BadStride,
+              cat(name, " is ", tensor.shape, " with ", strides.size(),
+                  " strides ", listToString(strides)),
+              "one stride per dim");
+    return false;
+  }
+  __int128 extent = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!isKnown(strides[i]) || !isKnown(shape[i]))
+      continue;
+    if (strides[i] < 0 || (isResult && strides[i] == 0 && shape[i] > 1)) {
+      ctx.error(ErrorCode::BadStride,
+                cat(name, " is ", tensor.shape, " with stride ", strides[i],
+                    " in dim ", i),
+                isResult && strides[i] == 0
+                    ? "elements of a result must not share memory"
+                    : "strides are 0 or more");
+      return false;
+    }
+    // Two products fit 128 bits, twelve need not: stop at the first excess.
+    if (shape[i] > 1 && fitsDim(extent))
+      extent += __int128(shape[i] - 1) * strides[i];
+  }
+  if (fitsDim(extent) || product(shape) == 0)
+    return true;
+  ctx.error(ErrorCode::BadStride,
+            cat(name, " is ", tensor.shape, " with strides ",
+                listToString(strides), ": the extent does not fit 64 bits"));
+  return false;
+}
+
 bool verifyAgainstTable(RuleContext &ctx) {
   bool ok = checkCount(ctx, "operands", ctx.inputs.size(), ctx.info.operands,
                        ctx.info.operandCounts);
@@ -412,9 +408,9 @@ bool verifyAgainstTable(RuleContext &ctx) {
       checkCrossTypes(ctx);
   }
   for (size_t i = 0; i < ctx.inputs.size(); ++i)
-    ok &= checkTensor(ctx, ctx.inName(i), ctx.inputs[i], false);
+    ok &= verifyTensor(ctx, ctx.inName(i), ctx.inputs[i], false);
   for (size_t i = 0; i < ctx.outputs.size(); ++i)
-    ok &= checkTensor(ctx, ctx.outName(i), ctx.outputs[i], true);
+    ok &= verifyTensor(ctx, ctx.outName(i), ctx.outputs[i], true);
   ok &= checkAttrs(ctx);
   return ok;
 }
