@@ -486,4 +486,114 @@ TEST_F(VectorizeGeneric, StridedOperands) {
     }
 }
 
+TEST_F(VectorizeGeneric, RankZero) {
+  Case test = addCase(0);
+  test.sizes = {};
+  test.reduction = "";
+  test.inputs = {{{}}, {{}}};
+  test.output = {{}};
+  run(test);
+}
+
+/// Compiles `body` as @f over `arguments` and calls it with two descriptors or
+/// three.
+void runText(const std::string &arguments, const std::string &body,
+             std::vector<std::vector<int64_t>> descriptors) {
+  auto jit = compileText("func.func @f(" + arguments +
+                             ") attributes {llvm.emit_c_interface} {\n" + body +
+                             "\nreturn\n}\n",
+                         "tenon-vectorize-generic");
+  ASSERT_TRUE(bool(jit)) << tenon::str(jit.errors());
+  auto function = (*jit)->lookup("_mlir_ciface_f");
+  ASSERT_TRUE(bool(function)) << tenon::str(function.errors());
+  using P = void *;
+  if (descriptors.size() == 2)
+    reinterpret_cast<void (*)(P, P)>(*function)(descriptors[0].data(),
+                                                descriptors[1].data());
+  else
+    reinterpret_cast<void (*)(P, P, P)>(*function)(
+        descriptors[0].data(), descriptors[1].data(), descriptors[2].data());
+}
+
+TEST_F(VectorizeGeneric, ElementsAndTheirRowSum) {
+  for (int64_t n : {3, 8, 50, 77}) {
+    std::string matrix = "memref<4x" + std::to_string(n) + "xf32>";
+    std::vector<float> x(4 * n), y(4 * n), sums(4, 1);
+    for (int64_t i = 0; i < 4 * n; ++i)
+      x[i] = float(i % 13);
+    runText("%x: " + matrix + ", %y: " + matrix + ", %s: memref<4xf32>",
+            "linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, "
+            "affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], "
+            "iterator_types = [\"parallel\", \"reduction\"]} ins(%x : " +
+                matrix + ") outs(%y, %s : " + matrix +
+                ", memref<4xf32>) {\n^bb0(%a: f32, %b: f32, %c: f32):\n"
+                "%p = arith.addf %a, %a : f32\n%q = arith.addf %p, %c : f32\n"
+                "linalg.yield %p, %q : f32, f32\n}",
+            {makeDescriptor(x.data(), 0, {4, n}, {n, 1}),
+             makeDescriptor(y.data(), 0, {4, n}, {n, 1}),
+             makeDescriptor(sums.data(), 0, {4}, {1})});
+    for (int64_t i = 0; i < 4; ++i) {
+      float sum = 1;
+      for (int64_t j = 0; j < n; ++j) {
+        EXPECT_EQ(y[i * n + j], 2 * x[i * n + j]);
+        sum += y[i * n + j];
+      }
+      EXPECT_EQ(sums[i], sum) << n;
+    }
+  }
+}
+
+TEST_F(VectorizeGeneric, MapsWithSums) {
+  // A one-dimensional convolution: x[2 i + k] summed over k.
+  std::vector<float> x(2 * 20 + 3), y(20, 0);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i * i % 17);
+  runText("%x: memref<43xf32>, %y: memref<20xf32>",
+          "%w = memref.alloca() : memref<3xf32>\n"
+          "linalg.generic {indexing_maps = [affine_map<(i, k) -> (i * 2 + k)>,"
+          " affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], "
+          "iterator_types = [\"parallel\", \"reduction\"]} ins(%x, %w : "
+          "memref<43xf32>, memref<3xf32>) outs(%y : memref<20xf32>) {\n"
+          "^bb0(%a: f32, %b: f32, %o: f32):\n%r = arith.addf %a, %o : f32\n"
+          "linalg.yield %r : f32\n}",
+          {makeDescriptor(x.data(), 0, {43}, {1}),
+           makeDescriptor(y.data(), 0, {20}, {1})});
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(y[i], x[2 * i] + x[2 * i + 1] + x[2 * i + 2]);
+}
+
+TEST_F(VectorizeGeneric, FillAndCopy) {
+  std::vector<float> x(45), y(45);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i);
+  runText("%x: memref<45xf32>, %y: memref<45xf32>",
+          "linalg.copy ins(%x : memref<45xf32>) outs(%y : memref<45xf32>)\n"
+          "%c = arith.constant 2.5 : f32\n"
+          "linalg.fill ins(%c : f32) outs(%x : memref<45xf32>)",
+          {makeDescriptor(x.data(), 0, {45}, {1}),
+           makeDescriptor(y.data(), 0, {45}, {1})});
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(x[i], 2.5f);
+    EXPECT_EQ(y[i], float(i));
+  }
+}
+
+TEST_F(VectorizeGeneric, Booleans) {
+  // One byte per element, whatever vectors of i1 look like.
+  std::vector<float> x(21);
+  std::vector<uint8_t> y(21, 9);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i % 3) - 1;
+  runText("%x: memref<21xf32>, %y: memref<21xi1>",
+          "%z = arith.constant 0.0 : f32\n"
+          "linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, "
+          "affine_map<(i) -> (i)>], iterator_types = [\"parallel\"]} ins(%x :"
+          " memref<21xf32>) outs(%y : memref<21xi1>) {\n^bb0(%a: f32, %o: i1):"
+          "\n%r = arith.cmpf ogt, %a, %z : f32\nlinalg.yield %r : i1\n}",
+          {makeDescriptor(x.data(), 0, {21}, {1}),
+           makeDescriptor(y.data(), 0, {21}, {1})});
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_EQ(y[i], x[i] > 0 ? 1 : 0);
+}
+
 } // namespace

@@ -1,0 +1,115 @@
+// RUN: tenon-opt %s --split-input-file --tenon-vectorize-generic --cse | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+
+// 67 = 2 x 32 + 0 x 8 + 3: four vectors at a time, then a masked remainder.
+// CHECK-LABEL: func @elementwise
+// CHECK:         scf.for
+// CHECK-COUNT-4:   vector.load {{.*}} vector<8xf32>
+// CHECK-COUNT-4:   arith.addf {{.*}} vector<8xf32>
+// CHECK-COUNT-4:   vector.store
+// CHECK:         vector.create_mask
+// CHECK:         vector.maskedload
+// CHECK:         vector.maskedstore
+// CHECK-NOT:     linalg
+func.func @elementwise(%x: memref<67xf32>, %y: memref<67xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : memref<67xf32>) outs(%y : memref<67xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %a : f32
+    linalg.yield %r : f32
+  }
+  return
+}
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d0)>
+
+// Vector accumulators along the contiguous reduction, one fold at the end.
+// CHECK-LABEL: func @row_sum
+// CHECK:         scf.for
+// CHECK:           scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// CHECK:           vector.shuffle
+// CHECK:           vector.extract
+// CHECK:           memref.store
+func.func @row_sum(%x: memref<5x256xf32>, %y: memref<5xf32>) {
+  linalg.generic {indexing_maps = [#in, #out],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<5x256xf32>) outs(%y : memref<5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  }
+  return
+}
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d1)>
+
+// The contiguous dim is parallel: vectors of columns, the reduction inside.
+// CHECK-LABEL: func @column_sum
+// CHECK:         scf.for {{.*}} step %c64
+// CHECK-COUNT-8:   vector.load
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK-NOT:     vector.shuffle
+func.func @column_sum(%x: memref<300x256xf32>, %y: memref<256xf32>) {
+  linalg.generic {indexing_maps = [#in, #out],
+                  iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<300x256xf32>) outs(%y : memref<256xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  }
+  return
+}
+
+// -----
+
+#t = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Eight loads, three rounds of eight shuffles, eight stores: no scalars.
+// CHECK-LABEL: func @transpose
+// CHECK-NOT:     memref.load
+// CHECK-COUNT-8: vector.load
+// CHECK-COUNT-24: vector.shuffle
+// CHECK-COUNT-8: vector.store
+// CHECK-NOT:     memref.store
+func.func @transpose(%x: memref<64x32xf32>, %y: memref<32x64xf32>) {
+  linalg.generic {indexing_maps = [#t, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x32xf32>) outs(%y : memref<32x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0, 0)>
+
+// The per-row scalar is loaded once, outside the vector loop.
+// CHECK-LABEL: func @broadcast
+// CHECK:         scf.for
+// CHECK:           memref.load
+// CHECK:           scf.for
+// CHECK-NOT:         memref.load
+// CHECK:             vector.broadcast
+func.func @broadcast(%x: memref<7x64xf32>, %s: memref<7x1xf32>,
+                     %y: memref<7x64xf32>) {
+  linalg.generic {indexing_maps = [#id, #row, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : memref<7x64xf32>, memref<7x1xf32>)
+      outs(%y : memref<7x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  }
+  return
+}
