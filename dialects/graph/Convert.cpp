@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
+#include <algorithm>
+#include <set>
 #include <unordered_set>
 
 using namespace mlir;
@@ -36,18 +38,18 @@ static Error makeError(ErrorCode code, std::string message,
 // Graph to MLIR
 //===----------------------------------------------------------------------===//
 
+/// Files list a port once per operation that reads it; it is one port.
+static void dropRepeated(std::vector<uint64_t> &ports) {
+  std::unordered_set<uint64_t> seen;
+  std::erase_if(ports, [&](uint64_t id) { return !seen.insert(id).second; });
+}
+
 /// What verifyGraph does not look at: ports, and tensors that only ports name.
 static std::vector<Error> checkPorts(const Graph &graph) {
   std::vector<Error> errors;
-  std::unordered_set<uint64_t> seen;
-  for (uint64_t id : graph.inputPorts)
-    if (!seen.insert(id).second)
-      errors.push_back(
-          makeError(ErrorCode::BadPort,
-                    "input_ports names tensor " + std::to_string(id) + " twice",
-                    "list each input once"));
-  seen.insert(graph.outputPorts.begin(), graph.outputPorts.end());
-  for (uint64_t id : seen) {
+  std::set<uint64_t> ports(graph.inputPorts.begin(), graph.inputPorts.end());
+  ports.insert(graph.outputPorts.begin(), graph.outputPorts.end());
+  for (uint64_t id : ports) {
     auto it = graph.tensors.find(id);
     if (it == graph.tensors.end()) {
       errors.push_back(makeError(ErrorCode::UnknownTensor,
@@ -55,13 +57,24 @@ static std::vector<Error> checkPorts(const Graph &graph) {
                                      ", which has no description"));
       continue;
     }
-    for (int64_t dim : it->second.shape.value_or(Dims()))
+    const LogicalTensor &tensor = it->second;
+    for (int64_t dim : tensor.shape.value_or(Dims()))
       if (dim < 0 && dim != kUnknownDim)
         errors.push_back(makeError(ErrorCode::BadDim,
                                    "tensor " + std::to_string(id) +
                                        " has a dim of size " +
                                        std::to_string(dim),
                                    "sizes are 0 or more"));
+    bool anyStride = std::ranges::any_of(
+        tensor.strides, [](int64_t s) { return s != kUnknownDim; });
+    if (anyStride && tensor.shape &&
+        tensor.shape->size() != tensor.strides.size())
+      errors.push_back(
+          makeError(ErrorCode::BadStride,
+                    "tensor " + std::to_string(id) + " has rank " +
+                        std::to_string(tensor.shape->size()) + " and " +
+                        std::to_string(tensor.strides.size()) + " strides",
+                    "one stride per dim"));
   }
   return errors;
 }
@@ -196,6 +209,8 @@ Expected<OwningOpRef<ModuleOp>> toMLIR(const Graph &graph,
   Graph sorted = graph;
   moveTo(errors, topologicalSort(sorted));
   moveTo(errors, completePorts(sorted));
+  dropRepeated(sorted.inputPorts);
+  dropRepeated(sorted.outputPorts);
   if (errors.empty())
     errors = checkPorts(sorted);
   if (errors.empty()) {

@@ -17,7 +17,8 @@
 // MLIR has no place for is in the attributes of PlainOp.h; the name of an
 // operation is its location.  The way there and back changes nothing but:
 // operations come in topological order, attributes that were left out are
-// filled in with their defaults, and strides that say "dense row-major" go.
+// filled in with their defaults, strides that say "dense row-major" go, and a
+// port that is listed twice is one port.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -244,7 +244,8 @@ TEST_F(GraphDialectTest, SegmentsCanBeSpelledOut) {
 
 TEST_F(GraphDialectTest, LayoutsRoundTrip) {
   for (const char *layout :
-       {"any", "opaque", "undef", "strided, [1, 2]", "any, [3, 1]"}) {
+       {"any", "opaque", "undef", "strided, [1, 2]", "any, [3, 1]",
+        "strided, [-9223372036854775808, 1]"}) {
     std::string type =
         std::string("tensor<2x3xf32, #graph.layout<") + layout + ">>";
     OwningOpRef<ModuleOp> module =

@@ -118,6 +118,10 @@ static LayoutType layoutOf(LayoutKind kind) {
 
 LayoutAttr layoutAttrOf(const LogicalTensor &tensor, MLIRContext *context) {
   ArrayRef<int64_t> strides = tensor.strides;
+  // Files write one unknown stride, whatever the rank, for "not known".
+  if (llvm::all_of(strides, [](int64_t s) { return s == kUnknownDim; }) ||
+      (tensor.shape && strides.size() != tensor.shape->size()))
+    strides = {};
   if (tensor.layout == LayoutType::strided && tensor.hasStaticShape() &&
       strides == ArrayRef<int64_t>(denseStrides(*tensor.shape)))
     strides = {};

@@ -32,6 +32,7 @@ mlir::Type elementTypeOf(DType dtype, mlir::MLIRContext *context);
 std::optional<DType> dtypeOf(mlir::Type elementType);
 
 /// The layout of `tensor`; null for dense row-major, also when spelled out.
+/// Strides that are not known, or not one per dim, are left out.
 LayoutAttr layoutAttrOf(const LogicalTensor &tensor,
                         mlir::MLIRContext *context);
 /// Tensor of the shape, dtype and, if the rank is known, layout of `tensor`.
