@@ -1,7 +1,6 @@
 //===- BlockEmitter.cpp - the body on one block of elements ---------------===//
 #include "codegen/vector/BlockEmitter.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -208,6 +207,67 @@ void BlockEmitter::mapArguments(ArrayRef<Point> points, int64_t lanes,
   }
 }
 
+/// A value of the body that is the same in every lane.
+bool BlockEmitter::isUniform(Value value, unsigned depth) {
+  constexpr unsigned kMaxDepth = 8;
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == op.getBlock()) {
+    const OperandAccess &operand = access.operands[argument.getArgNumber()];
+    return !operand.isOutput && !operand.dependsOn(plan.vectorDim);
+  }
+  Operation *def = value.getDefiningOp();
+  if (!def || def->getBlock() != op.getBlock())
+    return true;
+  if (auto index = dyn_cast<linalg::IndexOp>(def))
+    return index.getDim() != plan.vectorDim;
+  return depth < kMaxDepth &&
+         llvm::all_of(
+             def->getOperands(),
+             [&](Value operand) { return isUniform(operand, depth + 1); });
+}
+
+/// Lane `lane` of what a body value has become.
+Value BlockEmitter::laneOf(Value value, const Point &point, int64_t lane,
+                           IRMapping &map) {
+  if (auto index = value.getDefiningOp<linalg::IndexOp>()) {
+    Value iv = point.ivs[index.getDim()];
+    return index.getDim() == plan.vectorDim ? add(iv, this->index(lane)) : iv;
+  }
+  Value mapped = map.lookupOrDefault(value);
+  if (!isa<VectorType>(mapped.getType()))
+    return mapped;
+  return vector::ExtractOp::create(b, loc(), mapped, lane);
+}
+
+/// A load in the body: one scalar where all indices are uniform, one vector
+/// where the last index is the vector dim itself, else one element per lane.
+Value BlockEmitter::vectorLoad(memref::LoadOp load, const Point &point,
+                               int64_t lanes, IRMapping &map) {
+  auto at = [&](int64_t lane) {
+    SmallVector<Value> indices;
+    for (Value index : load.getIndices())
+      indices.push_back(laneOf(index, point, lane, map));
+    return indices;
+  };
+  auto scalar = [&](int64_t lane) -> Value {
+    return memref::LoadOp::create(b, loc(), load.getMemref(), at(lane));
+  };
+  auto type = VectorType::get({lanes}, load.getType());
+  OperandRange indices = load.getIndices();
+  auto uniform = [&](Value index) { return isUniform(index, 0); };
+  if (llvm::all_of(indices, uniform))
+    return splat(scalar(0), lanes);
+  auto last = indices.back().getDefiningOp<linalg::IndexOp>();
+  if (last && last.getDim() == plan.vectorDim &&
+      load.getMemRefType().isLastDimUnitStride() &&
+      llvm::all_of(indices.drop_back(), uniform))
+    return vector::LoadOp::create(b, loc(), type, load.getMemref(), at(0));
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    elements.push_back(scalar(lane));
+  return vector::FromElementsOp::create(b, loc(), type, elements);
+}
+
 void BlockEmitter::cloneOp(Operation &bodyOp, const Point &point, int64_t lanes,
                            IRMapping &map) {
   if (auto index = dyn_cast<linalg::IndexOp>(bodyOp)) {
@@ -221,6 +281,10 @@ void BlockEmitter::cloneOp(Operation &bodyOp, const Point &point, int64_t lanes,
                 b, loc(), DenseElementsAttr::get(type, constant.getValue())));
     return;
   }
+  if (auto load = dyn_cast<memref::LoadOp>(bodyOp); load && lanes) {
+    map.map(load.getResult(), vectorLoad(load, point, lanes, map));
+    return;
+  }
   // Values from outside the body are the same in every lane.
   if (lanes)
     for (Value operand : bodyOp.getOperands())
@@ -230,11 +294,6 @@ void BlockEmitter::cloneOp(Operation &bodyOp, const Point &point, int64_t lanes,
   if (lanes)
     for (OpResult result : clone->getResults())
       result.setType(VectorType::get({lanes}, result.getType()));
-  if (auto nested = bodyOp.getNumRegions(); nested)
-    clone->walk([&](linalg::IndexOp index) {
-      index.replaceAllUsesWith(point.ivs[index.getDim()]);
-      index.erase();
-    });
 }
 
 SmallVector<Value> BlockEmitter::emit(ArrayRef<Point> points, int64_t lanes,

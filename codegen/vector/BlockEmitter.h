@@ -3,6 +3,7 @@
 
 #include "codegen/vector/VectorPlan.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -76,6 +77,11 @@ private:
                     mlir::Value mask, mlir::ValueRange accumulators,
                     llvm::MutableArrayRef<mlir::IRMapping> maps);
   mlir::Value indexValue(unsigned dim, const Point &point, int64_t lanes);
+  bool isUniform(mlir::Value value, unsigned depth);
+  mlir::Value laneOf(mlir::Value value, const Point &point, int64_t lane,
+                     mlir::IRMapping &map);
+  mlir::Value vectorLoad(mlir::memref::LoadOp load, const Point &point,
+                         int64_t lanes, mlir::IRMapping &map);
   void cloneOp(mlir::Operation &bodyOp, const Point &point, int64_t lanes,
                mlir::IRMapping &map);
 

@@ -9,6 +9,7 @@
 #include "codegen/vector/VectorPlan.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -32,10 +33,13 @@ constexpr unsigned kDivisionWeight = 3;
 
 bool isScalarElement(Type type) { return type.isIntOrIndexOrFloat(); }
 
-/// An operation that becomes a vector operation by changing its types.
+/// An operation that becomes a vector operation by changing its types, or a
+/// load, which BlockEmitter takes apart.
 bool isVectorisable(Operation &op) {
   if (isa<arith::ConstantOp, linalg::IndexOp>(op))
     return true;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return isScalarElement(load.getType()) && !load.getType().isInteger(1);
   return OpTrait::hasElementwiseMappableTraits(&op) &&
          op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
          llvm::all_of(op.getOperandTypes(), isScalarElement) &&
@@ -44,8 +48,9 @@ bool isVectorisable(Operation &op) {
 
 /// Garbage in idle lanes must not trap.
 bool mayTrap(Operation &op) {
-  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
+  return isa<memref::LoadOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
+             arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+             arith::FloorDivSIOp>(op);
 }
 
 unsigned bodyWeight(Block &body) {

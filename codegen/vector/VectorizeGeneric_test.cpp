@@ -596,4 +596,36 @@ TEST_F(VectorizeGeneric, Booleans) {
     EXPECT_EQ(y[i], x[i] > 0 ? 1 : 0);
 }
 
+TEST_F(VectorizeGeneric, LoadsInTheBody) {
+  // y[i, j] = x[n - 1 - i, perm(j)], perm a reversal or nothing: gathers and
+  // vector loads.
+  for (bool reverse : {false, true})
+    for (int64_t n : {1, 5, 8, 19}) {
+      std::vector<float> x(n * n), y(n * n);
+      for (int64_t i = 0; i < n * n; ++i)
+        x[i] = float(i);
+      std::string size = std::to_string(n);
+      std::string type = "memref<" + size + "x" + size + "xf32>";
+      runText("%x: " + type + ", %y: " + type,
+              "%n = arith.constant " + std::to_string(n - 1) +
+                  " : index\nlinalg.generic {indexing_maps = [affine_map<(i, "
+                  "j) -> (i, j)>], iterator_types = [\"parallel\", "
+                  "\"parallel\"]} outs(%y : " +
+                  type +
+                  ") {\n^bb0(%o: f32):\n%i = linalg.index 0 : index\n"
+                  "%j = linalg.index 1 : index\n"
+                  "%p = arith.subi %n, %i : index\n"
+                  "%q = arith.subi %n, %j : index\n"
+                  "%r = memref.load %x[%p, " +
+                  (reverse ? "%q" : "%j") + "] : " + type +
+                  "\nlinalg.yield %r : f32\n}",
+              {makeDescriptor(x.data(), 0, {n, n}, {n, 1}),
+               makeDescriptor(y.data(), 0, {n, n}, {n, 1})});
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          ASSERT_EQ(y[i * n + j],
+                    x[(n - 1 - i) * n + (reverse ? n - 1 - j : j)]);
+    }
+}
+
 } // namespace

@@ -22,17 +22,25 @@ func.func @not_linear(%x: memref<4xf32>, %y: memref<8xf32>) {
 
 #id = affine_map<(d0) -> (d0)>
 
-// Data-dependent addresses: scalar loops.
-// CHECK-LABEL: func @lookup
+// A body with control flow: scalar loops.
+// CHECK-LABEL: func @branch
 // CHECK:         scf.for
 // CHECK-NOT:     vector
-// CHECK:         memref.load
-func.func @lookup(%t: memref<?xf32>, %x: memref<8xindex>, %y: memref<8xf32>) {
-  // expected-remark @+1 {{scalar loops: body operation memref.load has no vector form}}
+// CHECK:         scf.if
+func.func @branch(%t: memref<?xf32>, %x: memref<8xi8>, %y: memref<8xf32>) {
+  %zero = arith.constant 0 : i8
+  // expected-remark @+1 {{scalar loops: body operation scf.if has no vector form}}
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
-      ins(%x : memref<8xindex>) outs(%y : memref<8xf32>) {
-  ^bb0(%i: index, %o: f32):
-    %r = memref.load %t[%i] : memref<?xf32>
+      ins(%x : memref<8xi8>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: i8, %o: f32):
+    %c = arith.cmpi ne, %a, %zero : i8
+    %i = linalg.index 0 : index
+    %r = scf.if %c -> f32 {
+      %e = memref.load %t[%i] : memref<?xf32>
+      scf.yield %e : f32
+    } else {
+      scf.yield %o : f32
+    }
     linalg.yield %r : f32
   }
   return

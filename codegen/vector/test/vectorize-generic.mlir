@@ -113,3 +113,26 @@ func.func @broadcast(%x: memref<7x64xf32>, %s: memref<7x1xf32>,
   }
   return
 }
+
+// -----
+
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Rows of a table: the row number is a scalar, the row a vector.
+// CHECK-LABEL: func @lookup
+// CHECK:         %[[ROW:.*]] = memref.load {{.*}} memref<?xi32>
+// CHECK:         vector.load %{{.*}}[{{.*}}] : memref<100x64xf32>, vector<8xf32>
+func.func @lookup(%t: memref<100x64xf32>, %x: memref<5xi32>,
+                  %y: memref<5x64xf32>) {
+  linalg.generic {indexing_maps = [#row, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<5xi32>) outs(%y : memref<5x64xf32>) {
+  ^bb0(%a: i32, %o: f32):
+    %i = arith.index_cast %a : i32 to index
+    %j = linalg.index 1 : index
+    %r = memref.load %t[%i, %j] : memref<100x64xf32>
+    linalg.yield %r : f32
+  }
+  return
+}
