@@ -23,7 +23,7 @@ std::string joinNames(std::span<const std::string_view> names) {
 // Counts.
 //===----------------------------------------------------------------------===//
 
-/// "2 or 3"; for variadic values the counts are a range, or absent.
+/// "2 or 3"; variadic values list a range of counts, or none.
 std::string countsText(std::span<const int> counts) {
   std::string text;
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -40,13 +40,14 @@ bool checkCount(RuleContext &ctx, const char *what, size_t given,
   bool variadic = std::any_of(values.begin(), values.end(),
                               [](const ValueInfo &v) { return v.variadic; });
   if (variadic) {
-    // Any number, unless the table gives a range.
-    if (counts.size() != 2 || (given >= size_t(counts[0]) &&
-                               (counts[1] < 0 || given <= size_t(counts[1]))))
+    // Any number, unless the table lists the allowed ones (1 to 64).
+    if (counts.empty() || std::any_of(counts.begin(), counts.end(), [&](int n) {
+          return size_t(n) == given;
+        }))
       return true;
     ctx.error(ErrorCode::OperandCount,
-              cat("has ", given, " ", what, ", allowed are ", counts[0], " to ",
-                  counts[1]));
+              cat("has ", given, " ", what, ", allowed are ", counts.front(),
+                  " to ", counts.back()));
     return false;
   }
   // No counts in the table: exactly the listed values.
