@@ -8,6 +8,7 @@
 #include "compiler/import/OverridesImpl.h"
 
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/infer/Infer.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -57,6 +58,8 @@ static bool isBatchOperand(const Graph &graph, const Op &op, size_t index) {
     return false;
   // Parameters that come one per batch have its rank and dim 0: the weights of
   // a batched product, statistics of rows, scales of dynamic quantisation.
+  if (op.kind == "LayerNormBackward" && (role == "mean" || role == "variance"))
+    return dim0(t) == dim0(first);
   if (role == "weights" || role == "mean" || role == "variance" ||
       role == "scales" || role == "zps" || role == "slope")
     return rankOf(t) >= 3 && rankOf(t) == rankOf(first) &&
@@ -67,6 +70,10 @@ static bool isBatchOperand(const Graph &graph, const Op &op, size_t index) {
         "probability", "src_shape", "dst_shape", "weights_shape"})
     if (role == no)
       return false;
+  // A vector has no rows, and those of a transposed matrix are not in front.
+  if (op.kind == "MatMul")
+    return rankOf(t) > 2 ||
+           (rankOf(t) == 2 && !op.attrOr<bool>("transpose_a", false));
   if (role != "src_0" && role != "src_1" && role != "cond")
     return true;
   // Operands of a broadcast: one that is spread over the batch stays as it is.
@@ -85,7 +92,9 @@ static bool isBatchOperand(const Graph &graph, const Op &op, size_t index) {
   return true;
 }
 
-std::vector<uint64_t> findBatchInputs(const Graph &graph) {
+std::vector<uint64_t> findBatchInputs(Graph graph) {
+  // Ranks in between decide; what inference cannot tell is reported later.
+  (void)graph::inferGraph(graph);
   // Backwards: a tensor is not batched when one of its readers needs it as a
   // parameter, directly or behind operations that keep dim 0.
   std::unordered_set<uint64_t> fixed, data;

@@ -39,7 +39,7 @@ void applyTypeMaps(graph::Graph &graph, const Overrides &o, Errors &errors);
 
 // OverrideBatch.cpp
 /// The graph inputs whose dim 0 is the batch.
-std::vector<uint64_t> findBatchInputs(const graph::Graph &graph);
+std::vector<uint64_t> findBatchInputs(graph::Graph graph);
 void applyBatch(graph::Graph &graph, int64_t mb, Errors &errors);
 
 // OverrideShapes.cpp

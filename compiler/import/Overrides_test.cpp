@@ -280,6 +280,39 @@ TEST(Overrides, batchOfAttention) {
   EXPECT_EQ(g.tensor(8).shape, (Dims{14, 64})) << "reshapes follow the batch";
 }
 
+TEST(Overrides, batchOfRowStatistics) {
+  Graph g = read(op(0, "LayerNormBackward",
+                    R"("use_affine": {"type": "bool", "value": 0})",
+                    tensor(0, "8,6,4") + "," + tensor(1, "8,6,4") + "," +
+                        tensor(2, "8,6") + "," + tensor(3, "8,6"),
+                    tensor(4, "8,6,4")));
+  apply(g, "--mb=3");
+  EXPECT_EQ(g.tensor(2).shape, (Dims{3, 6}));
+  EXPECT_EQ(g.tensor(4).shape, (Dims{3, 6, 4}));
+}
+
+TEST(Overrides, columnsAreNoBatch) {
+  Graph vector =
+      read(op(0, "MatMul", "", tensor(0, "4") + "," + tensor(1, "4,5"),
+              tensor(2, "5")));
+  EXPECT_EQ(refuse(vector, "--mb=3")[0].code, ErrorCode::BadOverride);
+  Graph transposed =
+      read(op(0, "MatMul", R"("transpose_a": {"type": "bool", "value": 1})",
+              tensor(0, "4,2") + "," + tensor(1, "4,5"), tensor(2, "2,5")));
+  EXPECT_EQ(refuse(transposed, "--mb=3")[0].code, ErrorCode::BadOverride);
+}
+
+TEST(Overrides, batchInAttributesIsRefused) {
+  Graph g = read(op(0, "ConvolutionBackwardWeights",
+                    std::string(kConvAttrs) + kNcx +
+                        R"(, "weights_shape": {"type": "s64[]",
+                                               "value": [4, 3, 3, 3]})",
+                    tensor(0, "1,3,8,8") + "," + tensor(1, "1,4,6,6"),
+                    tensor(2, "4,3,3,3")));
+  EXPECT_EQ(refuse(g, "--mb=2")[0].code, ErrorCode::BadOverride);
+  apply(g, "--in-shapes=0:2x3x8x8+1:2x4x6x6");
+}
+
 TEST(Overrides, noBatch) {
   Graph g = read(op(0, "Abs", "", tensor(0, ""), tensor(1, "")));
   EXPECT_EQ(refuse(g, "--mb=2")[0].code, ErrorCode::BadOverride);
