@@ -198,7 +198,7 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 
 } // namespace
 
-/// Error below 1 ulp.
+/// Error below 1.1 ulp.
 Value emitExp(OpBuilder &b, Location loc, Value x) {
   MathBuilder m(b, loc, x.getType());
   // Beyond these limits the result is 0 or infinite.
@@ -226,13 +226,13 @@ Value emitExpM1(OpBuilder &b, Location loc, Value x) {
   return m.select(m.equal(x, m.number(0)), x, sum);
 }
 
-/// Error below 2 ulp.
+/// Error below 1 ulp.
 Value emitLog(OpBuilder &b, Location loc, Value x) {
   MathBuilder m(b, loc, x.getType());
   return logSpecials(m, x, logKernel(m, x, nullptr));
 }
 
-/// Error below 3 ulp.
+/// Error below 1 ulp.
 Value emitLog1p(OpBuilder &b, Location loc, Value x) {
   MathBuilder m(b, loc, x.getType());
   Value one = m.number(1);

@@ -1,10 +1,11 @@
 //===- MathFunctions.h - functions as arithmetic ---------------*- C++ -*-===//
 //
 // Each function emits the code of one elementary function for f32 or a vector
-// of f32.  Errors are in units in the last place against the exact value, over
-// all f32 arguments, as measured exhaustively by ExpandMath_test (powf: over a
-// dense set).  Results that are denormal count in denormal units.  NaN gives
-// NaN; infinities, zeros and their signs follow IEEE 754 and C annex F.
+// of f32.  Error bounds stand beside the definitions, in units in the last
+// place of the exact value (of the smallest normal number where that is
+// denormal). ExpandMath_test sweeps the f32 bit patterns; TENON_MATH_STRIDE=1
+// sweeps all. NaN gives NaN; infinities, zeros and their signs follow IEEE 754
+// and C annex F.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
