@@ -38,6 +38,8 @@ std::string KernelSpec::name() const {
     os << "_acc";
   if (maskedC)
     os << (maskedB ? "_maskb" : "_mask");
+  if (prefetch)
+    os << "_pf";
   if (epilogueId)
     os << "_e" << epilogueId;
   // Scalar, per row (m), per column (n), per element of C.
@@ -69,6 +71,10 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
     visit(operands.batch[i], false);
     visit(operands.aBatch[i], false);
     visit(operands.bBatch[i], false);
+  }
+  if (spec.prefetch) {
+    visit(operands.ahead, true);
+    visit(operands.aheadStep, false);
   }
   if (spec.maskedC)
     visit(operands.tail, false);
@@ -130,8 +136,11 @@ public:
     buildRowOffsets();
     if (spec.maskedC)
       buildMask();
-    SmallVector<Value> accs = buildReduction(0, args.a, args.b, initialise());
-    finish(accs);
+    SmallVector<Value> carried = initialise();
+    if (spec.prefetch)
+      carried.push_back(args.ahead);
+    carried = buildReduction(0, args.a, args.b, carried);
+    finish(carried);
   }
 
 private:
@@ -228,7 +237,8 @@ private:
   }
 
   //===--- the sum --------------------------------------------------------===//
-  /// Loops over batch dimensions `level`.. and k.
+  /// Loops over batch dimensions `level`.. and k. `accs` are the accumulators,
+  /// and the address to prefetch after them.
   SmallVector<Value> buildReduction(unsigned level, Value a, Value b,
                                     SmallVector<Value> accs) {
     if (level == spec.numBatchDims)
@@ -273,6 +283,8 @@ private:
           Value a = carried[carried.size() - 2], b = carried.back();
           for (int64_t i = 0; i < step; ++i) {
             buildStep(a, b, accs);
+            if (spec.prefetch)
+              accs.back() = buildPrefetch(accs.back());
             a = spec.unitStrideK ? advance(a, 1, spec.element)
                                  : advance(a, args.aK, spec.element);
             b = advance(b, args.bRow, spec.element);
@@ -297,6 +309,13 @@ private:
         acc = multiplyAdd(x, bRow[v], acc);
       }
     }
+  }
+
+  /// Returns the address of the next step.
+  Value buildPrefetch(Value address) {
+    constexpr unsigned read = 0, toL2 = 2, data = 1;
+    LLVM::Prefetch::create(builder, loc, address, read, toL2, data);
+    return advance(address, args.aheadStep, builder.getI8Type());
   }
 
   Value multiplyAdd(Value x, Value y, Value acc) {

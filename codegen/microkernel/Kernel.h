@@ -27,6 +27,8 @@ struct KernelSpec {
   bool maskedC = false;
   /// ... and so is B, which has nothing readable beyond it.
   bool maskedB = false;
+  /// Each step of k also brings a piece of other memory to the L2 cache.
+  bool prefetch = false;
   /// vector.fma; otherwise multiply and add, which the target may contract.
   bool fusedMultiplyAdd = true;
   /// Steps of k per iteration of the inner loop.
@@ -56,6 +58,7 @@ struct KernelOperands {
   mlir::Value bRow, cRow;
   llvm::SmallVector<mlir::Value> aBatch, bBatch;
   llvm::SmallVector<mlir::Value, 2> sideRow; // Null without row stride.
+  mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per step.
   mlir::Value tail; // Lanes of the last vector, 1..lanes; only with maskedC.
 
   /// As one list, in the order of the signature.

@@ -1,7 +1,7 @@
 //===- brgemm_bench.cpp - microkernels against the FMA peak ---------------===//
 //
 //   brgemm_bench [--vector-bits=B] [--registers=R] [--tile=MRxNV] [--unroll=U]
-//                [--rows=R] [MxNxK]...
+//                [--rows=R] [--prefetch] [MxNxK]...
 //
 // C = A B on one thread: for each block of R rows (default all), for each
 // packed panel of B, one tile.brgemm. Prints the time, GFLOP/s and the share of
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <vector>
 
@@ -88,13 +89,14 @@ std::string makeModule(Problem p, int64_t width, const std::string &tile) {
 }
 
 void run(Problem p, const HarnessOptions &options, RegisterTile tile,
-         int64_t rowBlock) {
+         int64_t rowBlock, bool prefetch) {
   int64_t block = rowBlock && p.m % rowBlock == 0 ? rowBlock : p.m;
   VectorIsa isa{options.vectorBits, options.numVectorRegisters};
   if (tile.rows == 0)
     tile = chooseRegisterTile(isa, 32, p.m, p.n);
   int64_t width = tile.vectors * isa.lanes(32);
-  std::string text = "register_tile [" + std::to_string(tile.rows) + ", " +
+  std::string text = std::string(prefetch ? "prefetch_next " : "") +
+                     "register_tile [" + std::to_string(tile.rows) + ", " +
                      std::to_string(tile.vectors) + "]";
   Compiled code =
       compileBrgemm(makeModule({block, p.n, p.k}, width, text), options);
@@ -152,9 +154,14 @@ int main(int argc, char **argv) {
   HarnessOptions options;
   RegisterTile tile{0, 0};
   int64_t rowBlock = 0;
+  bool prefetch = false;
   std::vector<Problem> problems;
   for (int i = 1; i < argc; ++i) {
     Problem p;
+    if (std::strcmp(argv[i], "--prefetch") == 0) {
+      prefetch = true;
+      continue;
+    }
     if (std::sscanf(argv[i], "--vector-bits=%ld", &options.vectorBits) == 1 ||
         std::sscanf(argv[i], "--registers=%ld", &options.numVectorRegisters) ==
             1 ||
@@ -171,6 +178,6 @@ int main(int argc, char **argv) {
   if (problems.empty())
     problems = {{128, 768, 768}, {512, 1024, 1024}, {1024, 1024, 1024}};
   for (Problem p : problems)
-    run(p, options, tile, rowBlock);
+    run(p, options, tile, rowBlock, prefetch);
   return 0;
 }

@@ -25,7 +25,7 @@ struct Function {
   std::optional<int64_t> m, n; // Dynamic when empty.
   int64_t nb = 120;            // Of packed B.
   int batchDims = 0;
-  bool packed = true, accumulate = false, unitK = true;
+  bool packed = true, accumulate = false, unitK = true, prefetch = false;
   Epilogue epilogue = Epilogue::None;
   std::string tile;
 
@@ -74,6 +74,7 @@ struct Function {
     return "func.func @" + name + "(%a: " + a + ", %b: " + b + ", %c: " + c +
            sideArgs + ") {\ntile.brgemm ins(%a, %b : " + a + ", " + b + ") " +
            sides + "outs(%c : " + c + ")" + (accumulate ? " accumulate" : "") +
+           (prefetch ? " prefetch_next" : "") +
            (tile.empty() ? "" : " register_tile " + tile) +
            (packed ? "" : " attributes {packed = false}") + body +
            "\nreturn\n}\n";
@@ -385,6 +386,24 @@ TEST(Brgemm, allFormsUnrolled) {
   options.unrollK = 4;
   Suite suite(allForms(1), options);
   checkAllForms(suite);
+}
+
+TEST(Brgemm, prefetchReadsNothing) {
+  // Nothing follows B here but an unreadable page.
+  Function dynamic;
+  dynamic.nb = 24;
+  dynamic.prefetch = true;
+  Function fixed = dynamic;
+  fixed.m = 10;
+  fixed.n = 21;
+  Suite suite({dynamic, fixed});
+  for (int64_t k : someK) {
+    for (int64_t m : {1, 3, 4, 10, 37})
+      for (int64_t n : {1, 8, 24})
+        suite.check(0, {m, n, k, {}});
+    suite.check(1, {10, 21, k, {}});
+  }
+  EXPECT_EQ(suite.numFailures, 0);
 }
 
 TEST(Brgemm, sideMayBeC) {

@@ -37,20 +37,21 @@ std::string innerLoop(const std::string &assembly) {
 }
 
 void expectCleanLoop(const HarnessOptions &options, RegisterTile tile,
-                     const char *registerName, bool unitK) {
+                     const char *registerName, bool unitK, bool prefetch) {
   int64_t n = tile.vectors * options.vectorBits / 32;
   std::string a = unitK ? "memref<3x?x?xf32, strided<[?, ?, 1]>>"
                         : "memref<3x?x?xf32, strided<[?, ?, ?]>>";
-  std::string b = "memref<3x?x" + std::to_string(n) + "xf32>";
+  std::string b = "memref<3x64x" + std::to_string(n) + "xf32>";
   std::string c = "memref<" + std::to_string(tile.rows) + "x" +
                   std::to_string(n) + "xf32, strided<[?, 1]>>";
-  // K and strides must stay unknown, hence the dynamic types.
+  // Kernels do not see K: their arguments are run-time values.
   a.replace(a.find("x?x?xf32"), 8, "x" + std::to_string(tile.rows) + "x?xf32");
   Compiled code = compileBrgemm(
       "func.func @f(%a: " + a + ", %b: " + b + ", %c: " + c +
           ") {\ntile.brgemm ins(%a, %b : " + a + ", " + b + ") outs(%c : " + c +
-          ") register_tile [" + std::to_string(tile.rows) + ", " +
-          std::to_string(tile.vectors) + "]\nreturn\n}\n",
+          ") " + (prefetch ? "prefetch_next " : "") + "register_tile [" +
+          std::to_string(tile.rows) + ", " + std::to_string(tile.vectors) +
+          "]\nreturn\n}\n",
       options, /*link=*/false);
   ASSERT_EQ(code.error, "");
   std::string loop = innerLoop(code.assembly);
@@ -58,6 +59,7 @@ void expectCleanLoop(const HarnessOptions &options, RegisterTile tile,
                loop);
   EXPECT_EQ(count(loop, "vfmadd"), tile.rows * tile.vectors);
   EXPECT_GE(count(loop, registerName), 2 * tile.rows * tile.vectors);
+  EXPECT_EQ(count(loop, "prefetch"), prefetch);
   // Neither spilled accumulators nor reloaded addresses.
   EXPECT_EQ(count(loop, "(%rsp"), 0);
   EXPECT_EQ(count(loop, "(%rbp"), 0);
@@ -73,7 +75,8 @@ TEST(KernelAsm, avx512) {
        {RegisterTile{8, 3}, RegisterTile{6, 4}, RegisterTile{12, 2},
         RegisterTile{14, 2}, RegisterTile{4, 4}, RegisterTile{1, 4}})
     for (bool unitK : {true, false})
-      expectCleanLoop(options, tile, "%zmm", unitK);
+      for (bool prefetch : {false, tile.rows >= 4})
+        expectCleanLoop(options, tile, "%zmm", unitK, prefetch);
 }
 
 TEST(KernelAsm, avx2) {
@@ -82,7 +85,8 @@ TEST(KernelAsm, avx2) {
   for (RegisterTile tile : {RegisterTile{4, 3}, RegisterTile{6, 2},
                             RegisterTile{3, 3}, RegisterTile{1, 3}})
     for (bool unitK : {true, false})
-      expectCleanLoop(options, tile, "%ymm", unitK);
+      for (bool prefetch : {false, tile.rows >= 4})
+        expectCleanLoop(options, tile, "%ymm", unitK, prefetch);
 }
 
 } // namespace

@@ -34,6 +34,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
 
     The order of summation is b1, .., bj, k from zero (or C) upwards for each
     element, whatever the schedule. Where K or a batch count is 0 the sum is 0.
+    `prefetch_next` says that what follows B in memory is the panel needed next:
+    it is brought to the cache meanwhile. A hint, ignored where B is not one
+    piece; nothing breaks if nothing follows. It pays where few rows use a panel.
     `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
 
     ```mlir
@@ -55,6 +58,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     DefaultValuedAttr<AffineMapArrayAttr, "{}">:$side_maps,
     UnitAttr:$accumulate,
     DefaultValuedAttr<BoolAttr, "true">:$packed,
+    UnitAttr:$prefetch_next,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
 
@@ -77,6 +81,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`sides` `(` $sides^ `:` type($sides) `)` `maps` $side_maps)?
     `outs` `(` $c `:` type($c) `)`
     (`accumulate` $accumulate^)?
+    (`prefetch_next` $prefetch_next^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword
     (`epilogue` $epilogue^)?

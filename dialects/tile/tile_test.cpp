@@ -81,7 +81,7 @@ TEST_F(TileTest, roundTrip) {
       brgemm("memref<8x64xf32>", "memref<64x24xf32>", "memref<8x24xf32>"));
   expectRoundTrip(brgemm("memref<9x?x64xf32, strided<[?, ?, 3], offset: ?>>",
                          "memref<9x64x24xf32>", "memref<?x?xf32>",
-                         "accumulate register_tile [4, 3]"));
+                         "accumulate prefetch_next register_tile [4, 3]"));
   expectRoundTrip(brgemm("memref<8x64xf32>",
                          "memref<64x?xf32, strided<[768, 1]>>",
                          "memref<8x20xf32>", "attributes {packed = false}"));

@@ -71,6 +71,21 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
   return
 }
 
+// The hint to prefetch counts from 4 rows.
+
+// CHECK-LABEL: func.func @prefetch
+// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_pf(
+// CHECK:         call @tenon_brgemm_f32_3x1x8_b0(
+func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
+                    %c: memref<4x8xf32>, %a3: memref<3x64xf32>,
+                    %c3: memref<3x8xf32>) {
+  tile.brgemm ins(%a, %b : memref<4x64xf32>, memref<64x8xf32>)
+      outs(%c : memref<4x8xf32>) prefetch_next
+  tile.brgemm ins(%a3, %b : memref<3x64xf32>, memref<64x8xf32>)
+      outs(%c3 : memref<3x8xf32>) prefetch_next
+  return
+}
+
 // The kernel: 12 accumulators carried by the loop, nothing but loads and fmas
 // inside.
 
@@ -99,3 +114,8 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
 // CHECK:         %[[BIAS:.*]] = llvm.intr.masked.load {{.*}}%[[MASK]]
 // CHECK:         arith.addf %{{.*}}, %[[BIAS]] : vector<8xf32>
 // CHECK-COUNT-4: llvm.intr.masked.store
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_pf(
+// CHECK:         llvm.intr.prefetch
+// CHECK-NOT:     llvm.intr.prefetch
+// CHECK:         return
