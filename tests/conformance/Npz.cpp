@@ -218,7 +218,7 @@ Expected<std::map<std::string, NpyArray>> parseNpz(Bytes file) {
   while (at > lowest && number(file, at, 4) != uint64_t{0x06054b50})
     --at;
   auto entries = number(file, at + 10, 2), first = number(file, at + 16, 4);
-  if (!first || number(file, at, 4) != uint64_t{0x06054b50})
+  if (!number(file, at + 20, 2) || number(file, at, 4) != uint64_t{0x06054b50})
     return makeError(ErrorCode::Syntax, "not a zip archive");
   std::map<std::string, NpyArray> arrays;
   uint64_t position = *first;

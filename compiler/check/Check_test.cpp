@@ -1,0 +1,329 @@
+//===- Check_test.cpp - filling and comparing -----------------------------===//
+#include "compiler/check/Compare.h"
+#include "compiler/check/Exactness.h"
+#include "compiler/check/Fill.h"
+#include "dialects/graph/reference/Evaluator.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace tenon;
+using namespace tenon::check;
+using graph::AttrMap;
+using graph::Dims;
+using graph::DType;
+using reference::Tensor;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Builds graphs edge by edge.
+struct Builder {
+  graph::Graph graph;
+
+  uint64_t tensor(Dims shape, DType dtype = DType::f32) {
+    uint64_t id = graph.tensors.size();
+    graph.tensors[id].id = id;
+    graph.tensors[id].dtype = dtype;
+    graph.tensors[id].shape = std::move(shape);
+    return id;
+  }
+  uint64_t op(const char *kind, std::vector<uint64_t> inputs, Dims shape,
+              DType dtype = DType::f32, AttrMap attrs = {}) {
+    graph::Op op;
+    op.id = graph.ops.size();
+    op.kind = kind;
+    op.inputs = std::move(inputs);
+    op.outputs = {tensor(std::move(shape), dtype)};
+    op.attrs = std::move(attrs);
+    graph.ops.push_back(op);
+    return op.outputs[0];
+  }
+};
+
+Tensor vec(std::vector<double> data, DType dtype = DType::f32) {
+  return Tensor{dtype, {static_cast<int64_t>(data.size())}, std::move(data)};
+}
+
+Builder matMul(int64_t depth, DType dtype = DType::f32) {
+  Builder b;
+  uint64_t x = b.tensor({8, depth}, dtype), y = b.tensor({depth, 8}, dtype);
+  b.op("MatMul", {x, y}, {8, 8}, dtype);
+  return b;
+}
+
+std::map<uint64_t, Tensor> fillOrDie(const graph::Graph &graph, uint64_t seed,
+                                     FillMode mode = FillMode::semantic) {
+  auto inputs = fillInputs(graph, seed, mode);
+  EXPECT_TRUE(static_cast<bool>(inputs));
+  return inputs ? *inputs : std::map<uint64_t, Tensor>();
+}
+
+/// What an f32 implementation without extra precision returns.
+std::map<uint64_t, Tensor> plainResults(const graph::Graph &graph,
+                                        std::map<uint64_t, Tensor> inputs) {
+  reference::EvalOptions options;
+  options.roundEdges = true;
+  auto results = reference::evaluate(graph, std::move(inputs), options);
+  EXPECT_TRUE(static_cast<bool>(results));
+  return *results;
+}
+
+TEST(Fill, RepeatsAndDependsOnTheSeed) {
+  Builder b = matMul(16);
+  auto first = fillOrDie(b.graph, 1), again = fillOrDie(b.graph, 1);
+  EXPECT_EQ(first.at(0).data, again.at(0).data);
+  EXPECT_NE(first.at(0).data, fillOrDie(b.graph, 2).at(0).data);
+  EXPECT_NE(first.at(0).data, first.at(1).data);
+}
+
+TEST(Fill, MatMulIsExact) {
+  Builder b = matMul(1000);
+  auto inputs = fillOrDie(b.graph, 3);
+  for (double value : inputs.at(0).data)
+    EXPECT_EQ(value, std::round(value));
+  EXPECT_TRUE(toleranceFor(b.graph, 2, &inputs).exact);
+  auto real = fillOrDie(b.graph, 3, FillMode::real);
+  EXPECT_FALSE(toleranceFor(b.graph, 2, &real).exact);
+}
+
+TEST(Fill, NarrowChainsUseSmallerIntegers) {
+  // The product feeds another one through a bf16 edge of 8 bits.
+  Builder b = matMul(16, DType::bf16);
+  uint64_t z = b.tensor({8, 8}, DType::bf16);
+  b.op("MatMul", {2, z}, {8, 8}, DType::bf16);
+  auto inputs = fillOrDie(b.graph, 1);
+  EXPECT_TRUE(toleranceFor(b.graph, 4, &inputs).exact);
+  auto oracle = reference::evaluate(b.graph, inputs);
+  EXPECT_EQ(oracle->at(4).data, plainResults(b.graph, inputs).at(4).data);
+}
+
+TEST(Fill, Roles) {
+  Builder b;
+  uint64_t scores = b.tensor({2, 8}), mask = b.tensor({1, 8});
+  uint64_t divisor = b.tensor({2, 8}), square = b.tensor({2, 8});
+  uint64_t cond = b.tensor({2, 8}, DType::boolean);
+  uint64_t sum = b.op("Add", {scores, mask}, {2, 8});
+  uint64_t soft = b.op("SoftMax", {sum}, {2, 8});
+  uint64_t root = b.op("Sqrt", {square}, {2, 8});
+  uint64_t ratio = b.op("Divide", {soft, divisor}, {2, 8});
+  b.op("Select", {cond, ratio, root}, {2, 8});
+  auto inputs = fillOrDie(b.graph, 11);
+  int masked = 0;
+  for (double value : inputs.at(mask).data) {
+    EXPECT_TRUE(value == 0 || value == -inf);
+    masked += value != 0;
+  }
+  EXPECT_GT(masked, 0);
+  EXPECT_EQ(inputs.at(mask).data[0], 0);
+  for (double value : inputs.at(divisor).data)
+    EXPECT_GE(std::fabs(value), 1);
+  for (double value : inputs.at(square).data)
+    EXPECT_GT(value, 0);
+  for (double value : inputs.at(cond).data)
+    EXPECT_TRUE(value == 0 || value == 1);
+}
+
+TEST(Fill, QuantizeAvoidsTies) {
+  Builder b;
+  uint64_t x = b.tensor({1000});
+  b.op("Quantize", {x}, {1000}, DType::s8,
+       {{"scales", std::vector<float>{0.3f}}});
+  for (FillMode mode : {FillMode::semantic, FillMode::real}) {
+    auto inputs = fillOrDie(b.graph, 5, mode);
+    for (double value : inputs.at(x).data) {
+      double steps = value / double(0.3f);
+      EXPECT_LT(std::fabs(steps - std::round(steps)), 0.3);
+    }
+  }
+}
+
+TEST(Fill, LongChainsStayFinite) {
+  Builder b;
+  uint64_t x = b.tensor({4, 512});
+  for (int layer = 0; layer < 60; ++layer) {
+    uint64_t w = b.tensor({512, 512});
+    x = b.op("MatMul", {x, w}, {4, 512});
+  }
+  auto inputs = fillOrDie(b.graph, 5, FillMode::real);
+  auto results = reference::evaluate(b.graph, inputs);
+  for (double value : results->at(x).data) {
+    EXPECT_TRUE(std::isfinite(value));
+    EXPECT_LT(std::fabs(value), 1e20);
+  }
+}
+
+TEST(Fill, Errors) {
+  Builder b;
+  uint64_t x = b.tensor({graph::kUnknownDim});
+  b.op("ReLU", {x}, {graph::kUnknownDim});
+  EXPECT_EQ(fillInputs(b.graph, 1).errors().front().code,
+            ErrorCode::UnknownShape);
+  b.graph.tensor(x).shape = Dims{int64_t{1} << 40};
+  EXPECT_EQ(fillInputs(b.graph, 1).errors().front().code, ErrorCode::TooLarge);
+}
+
+TEST(Exactness, GridOfValues) {
+  auto grid = gridOf(vec({0.75, -3, 0}));
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->granule, 0.25);
+  EXPECT_EQ(grid->largest, 3);
+  EXPECT_TRUE(grid->fits(4));
+  EXPECT_FALSE(grid->fits(3));
+  EXPECT_FALSE(gridOf(vec({1, -inf})));
+}
+
+TEST(Exactness, StopsWhereRoundingStarts) {
+  Builder b;
+  uint64_t x = b.tensor({4});
+  uint64_t e = b.op("Exp", {x}, {4});
+  uint64_t y = b.op("ReLU", {x}, {4});
+  std::map<uint64_t, Tensor> inputs = {{x, vec({1, 2, 3, 4})}};
+  auto exact = exactEdges(b.graph, inputs);
+  EXPECT_TRUE(exact.count(y));
+  EXPECT_FALSE(exact.count(e));
+  // 2^13 squared twice has more than 24 bits below it.
+  inputs.at(x).data[0] = 8191.5;
+  uint64_t s = b.op("Square", {x}, {4});
+  EXPECT_FALSE(exactEdges(b.graph, inputs).count(s));
+}
+
+TEST(Tolerance, GrowsWithTheGraph) {
+  Tolerance small = toleranceFor(matMul(4).graph, 2);
+  Tolerance large = toleranceFor(matMul(4096).graph, 2);
+  EXPECT_FALSE(small.exact);
+  EXPECT_NEAR(small.roundings, 1 + 4 * 2, 1e-9);
+  EXPECT_NEAR(large.roundings, 1 + 4 * 64, 1e-9);
+  EXPECT_LT(large.relative, 1e-4);
+  Builder b;
+  uint64_t x = b.tensor({2, 3});
+  uint64_t y = b.op("StaticTranspose", {x}, {3, 2});
+  EXPECT_TRUE(toleranceFor(b.graph, y).exact);
+  EXPECT_TRUE(toleranceFor(b.graph, y).signedZero);
+}
+
+TEST(Tolerance, NarrowEdgesCountOnce) {
+  Builder b;
+  uint64_t x = b.tensor({4}, DType::bf16);
+  uint64_t y = b.op("Exp", {x}, {4}, DType::bf16);
+  Tolerance one = toleranceFor(b.graph, y);
+  EXPECT_LT(one.relative, 0x1p-18); // the rounding of the output is apart
+  uint64_t z = b.op("StaticReshape", {y}, {4}, DType::bf16);
+  uint64_t w = b.op("Square", {z}, {4}, DType::bf16);
+  EXPECT_NEAR(toleranceFor(b.graph, w).relative, 0x1p-8 + 0x1p-24 * 10, 1e-6);
+}
+
+TEST(Compare, ExactMeansEqual) {
+  Tolerance exact;
+  exact.exact = true;
+  Tensor expected = vec({1, 2, 3});
+  EXPECT_TRUE(compare(expected, expected, nullptr, exact).passed());
+  Tensor got = expected;
+  got.data[1] = std::nextafter(2.f, 3.f);
+  CompareResult result = compare(got, expected, nullptr, exact);
+  EXPECT_EQ(result.mismatches, 1);
+  EXPECT_EQ(result.worstIndex, 1);
+  EXPECT_NE(result.str().find("1 of 3 elements"), std::string::npos);
+}
+
+TEST(Compare, SignedZero) {
+  Tolerance moved;
+  moved.exact = moved.signedZero = true;
+  EXPECT_FALSE(compare(vec({-0.0}), vec({0.0}), nullptr, moved).passed());
+  moved.signedZero = false;
+  EXPECT_TRUE(compare(vec({-0.0}), vec({0.0}), nullptr, moved).passed());
+}
+
+TEST(Compare, FourUlpTimesNIsCaught) {
+  for (int64_t depth : {1, 64, 4096}) {
+    Builder b = matMul(depth);
+    auto inputs = fillOrDie(b.graph, 9, FillMode::real);
+    auto results = plainResults(b.graph, inputs);
+    auto judged = judge(b.graph, inputs, results);
+    ASSERT_TRUE(judged);
+    EXPECT_TRUE(judged->front().result.passed())
+        << judged->front().result.str();
+    // The largest element, wrong by 4 ulp for each counted rounding.
+    double n = judged->front().tolerance.roundings;
+    double *worst = &results.at(2).data[0];
+    for (double &value : results.at(2).data)
+      if (std::fabs(value) > std::fabs(*worst))
+        worst = &value;
+    *worst += 4 * n * reference::ulpOf(DType::f32, *worst);
+    judged = judge(b.graph, inputs, results);
+    EXPECT_EQ(judged->front().result.mismatches, 1);
+  }
+}
+
+TEST(Compare, SingleOperationsAreTight) {
+  Builder b;
+  uint64_t x = b.tensor({64}), y = b.tensor({64});
+  uint64_t z = b.op("Multiply", {x, y}, {64});
+  auto inputs = fillOrDie(b.graph, 4, FillMode::real);
+  auto results = plainResults(b.graph, inputs);
+  EXPECT_TRUE(judge(b.graph, inputs, results)->front().result.passed());
+  for (double &value : results.at(z).data)
+    value += 4 * reference::ulpOf(DType::f32, 2);
+  EXPECT_GT(judge(b.graph, inputs, results)->front().result.mismatches, 0);
+}
+
+TEST(Compare, NanAndInfinity) {
+  Tolerance loose;
+  loose.relative = 1e-6;
+  auto passes = [&](double got, double expected) {
+    return compare(vec({got}), vec({expected}), nullptr, loose).passed();
+  };
+  EXPECT_TRUE(passes(nan, nan));
+  EXPECT_FALSE(passes(nan, 1));
+  EXPECT_FALSE(passes(1, nan));
+  EXPECT_TRUE(passes(inf, inf));
+  EXPECT_FALSE(passes(inf, -inf));
+  EXPECT_FALSE(passes(3e38, inf));
+  EXPECT_TRUE(passes(inf, 1e39)); // beyond f32
+  EXPECT_TRUE(passes(inf, 3.4028235e38 * (1 + 1e-7)));
+  EXPECT_FALSE(passes(inf, 3.3e38));
+  EXPECT_FALSE(passes(-inf, 1e39));
+}
+
+TEST(Compare, ShapesMustAgree) {
+  CompareResult result = compare(vec({1, 2}), vec({1}), nullptr, {});
+  EXPECT_FALSE(result.passed());
+  EXPECT_EQ(result.str(), "the shapes differ");
+}
+
+TEST(Compare, QuantizedStepsOnlyAtTies) {
+  Builder b;
+  uint64_t x = b.tensor({3});
+  uint64_t e = b.op("Exp", {x}, {3});
+  uint64_t q = b.op("Quantize", {e}, {3}, DType::u8,
+                    {{"scales", std::vector<float>{1}}, {"zps", Dims{3}}});
+  EXPECT_EQ(roundingSource(b.graph, q), e);
+  // exp = 2.5 (a tie within f32), 2.4 and 2.6.
+  std::map<uint64_t, Tensor> inputs = {
+      {x, vec({std::log(2.5), std::log(2.4), std::log(2.6)})}};
+  auto results = [&](std::vector<double> values) {
+    return std::map<uint64_t, Tensor>{{q, vec(std::move(values), DType::u8)}};
+  };
+  for (double first : {5, 6}) {
+    auto judged = judge(b.graph, inputs, results({first, 5, 6}));
+    ASSERT_TRUE(judged);
+    EXPECT_TRUE(judged->front().result.passed());
+  }
+  EXPECT_FALSE(
+      judge(b.graph, inputs, results({5, 6, 6}))->front().result.passed());
+  EXPECT_FALSE(
+      judge(b.graph, inputs, results({7, 5, 6}))->front().result.passed());
+}
+
+TEST(Judge, MissingResult) {
+  Builder b = matMul(2);
+  auto judged = judge(b.graph, fillOrDie(b.graph, 1), {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.errors().front().code, ErrorCode::UnknownTensor);
+}
+
+} // namespace

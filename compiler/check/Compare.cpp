@@ -1,0 +1,361 @@
+//===- Compare.cpp - results against the reference ------------------------===//
+//
+// See Compare.h.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/check/Compare.h"
+#include "compiler/check/Exactness.h"
+#include "compiler/check/OpTraits.h"
+#include "dialects/graph/reference/Evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <unordered_map>
+
+namespace tenon::check {
+
+using graph::DType;
+using reference::Tensor;
+
+namespace {
+
+constexpr double kF32Roundoff = 0x1p-24;
+/// A library function may be off by 4 ulp, that is 8 roundings.
+constexpr double kFunctionRoundings = 8;
+/// Standard deviations of the random walk of rounding errors.
+constexpr double kWalk = 4;
+
+/// What accumulates along a path.
+struct PathCost {
+  double roundings = 0; // of f32
+  double edges = 0;     // relative error of narrow edges and fpmath modes
+  /// Roundoff of a narrow edge on the way that no arithmetic has read yet.
+  double pending = 0;
+  bool arithmetic = false;
+
+  double relative() const { return roundings * kF32Roundoff + edges; }
+};
+
+double roundoffOf(DType dtype) {
+  if (graph::isFloat(dtype))
+    return reference::epsilonOf(dtype) / 2;
+  // One step of a quantised tensor, relative to its range.
+  if (dtype == DType::s8 || dtype == DType::u8)
+    return 1.0 / 128;
+  return 0;
+}
+
+/// Roundoff of the type that fpmath_mode lets contractions use.
+double fpmathRoundoff(const graph::Graph &graph) {
+  const std::string &mode = graph.fpmathMode;
+  if (mode == "bf16" || mode == "any")
+    return 0x1p-8;
+  return mode == "f16" || mode == "tf32" ? 0x1p-11 : 0;
+}
+
+double roundingsOf(const graph::Graph &graph, const graph::Op &op) {
+  if (isMovement(op.kind) || op.kind == "Concat" || op.kind == "Select")
+    return 0;
+  double length = static_cast<double>(reductionLength(graph, op));
+  double sums = length > 1 ? kWalk * std::sqrt(length) : 0;
+  return 1 + sums + (isTranscendental(op.kind) ? kFunctionRoundings : 0);
+}
+
+bool isMoved(const std::string &kind) {
+  return isMovement(kind) || kind == "Concat" || kind == "Select" ||
+         kind == "GenIndex";
+}
+
+/// Costs of all edges of a sorted graph.  Inputs of the graph cost nothing.
+std::unordered_map<uint64_t, PathCost> pathCosts(const graph::Graph &graph) {
+  std::unordered_map<uint64_t, PathCost> costs;
+  for (const graph::Op &op : graph.ops) {
+    bool moved = isMoved(op.kind);
+    PathCost cost;
+    for (uint64_t id : op.inputs) {
+      auto found = costs.find(id);
+      if (found == costs.end())
+        continue;
+      PathCost in = found->second;
+      if (moved)
+        cost.pending = std::max(cost.pending, in.pending);
+      else
+        in.edges += in.pending;
+      if (in.relative() > cost.relative()) {
+        cost.roundings = in.roundings;
+        cost.edges = in.edges;
+      }
+      cost.arithmetic |= in.arithmetic;
+    }
+    cost.roundings += roundingsOf(graph, op);
+    cost.arithmetic |= !moved;
+    if (isContraction(op.kind))
+      cost.edges += 2 * fpmathRoundoff(graph);
+    for (uint64_t id : op.outputs) {
+      PathCost &result = costs[id] = cost;
+      DType dtype = graph.tensor(id).dtype;
+      if (dtype != DType::f32 && (!moved || op.kind == "TypeCast"))
+        result.pending = std::max(result.pending, roundoffOf(dtype));
+    }
+  }
+  return costs;
+}
+
+double rootMeanSquare(const Tensor &tensor) {
+  double sum = 0;
+  int64_t count = 0;
+  for (double value : tensor.data)
+    if (std::isfinite(value)) {
+      sum += value * value;
+      ++count;
+    }
+  return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
+}
+
+/// r of Compare.h.
+double plainError(const Tensor &expected, const Tensor *plain, double scale) {
+  double worst = 0;
+  if (!plain || plain->data.size() != expected.data.size())
+    return 0;
+  for (size_t i = 0; i < expected.data.size(); ++i) {
+    double e = expected.data[i], size = std::max(std::fabs(e), scale);
+    double error = std::fabs(plain->data[i] - e);
+    if (size > 0 && std::isfinite(error))
+      worst = std::max(worst, error / size);
+  }
+  return worst;
+}
+
+/// Judges single elements of one tensor.
+struct Judge {
+  DType dtype;
+  const Tolerance &tolerance;
+  double scale;    // s
+  double relative; // max(3 r, b)
+
+  double slackAt(double e) const {
+    return relative * std::max(std::fabs(e), scale);
+  }
+
+  double allowedAt(double e) const {
+    if (tolerance.exact || !graph::isFloat(dtype))
+      return 0;
+    double slack = slackAt(e);
+    return slack + reference::ulpOf(dtype, std::fabs(e) + slack) / 2;
+  }
+
+  bool accepts(double g, double e) const {
+    double rounded = reference::roundTo(dtype, e);
+    if (std::isnan(rounded))
+      return std::isnan(g);
+    if (tolerance.exact || !graph::isFloat(dtype))
+      return g == rounded && (!tolerance.signedZero || g != 0 ||
+                              std::signbit(g) == std::signbit(rounded));
+    if (std::isinf(g)) {
+      // The exact value, moved by what is allowed, must also overflow.
+      double moved = e + std::copysign(slackAt(e), g);
+      return reference::roundTo(dtype, std::isinf(e) ? e : moved) == g;
+    }
+    if (std::isinf(e))
+      return false;
+    return std::fabs(g - e) <= allowedAt(e);
+  }
+
+  /// One step off, and the value before rounding within tolerance of a tie.
+  bool isTie(double g, double e, double before, double beforeScale) const {
+    if (tolerance.exact || std::fabs(g - e) != 1)
+      return false;
+    double slack = relative * std::max(std::fabs(before), beforeScale);
+    double toTie = std::fabs(before - std::floor(before) - 0.5);
+    return toTie <= slack && (g > e ? before > e : before < e);
+  }
+};
+
+} // namespace
+
+Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
+                       const std::map<uint64_t, Tensor> *inputs) {
+  graph::Graph sorted = graph;
+  Tolerance tolerance;
+  if (!topologicalSort(sorted).empty())
+    return tolerance;
+  auto costs = pathCosts(sorted);
+  auto found = costs.find(outputId);
+  PathCost cost = found == costs.end() ? PathCost() : found->second;
+  tolerance.roundings = cost.roundings;
+  tolerance.relative = cost.relative();
+  // A narrow value in a wider output may have been rounded or not.
+  DType dtype = graph.tensor(outputId).dtype;
+  if (cost.pending > roundoffOf(dtype))
+    tolerance.relative += cost.pending;
+  tolerance.signedZero = tolerance.exact = !cost.arithmetic;
+  if (inputs && exactEdges(graph, *inputs).count(outputId))
+    tolerance.exact = true;
+  return tolerance;
+}
+
+CompareResult compare(const Tensor &got, const Tensor &expected,
+                      const Tensor *plain, const Tolerance &tolerance,
+                      const Tensor *beforeRounding) {
+  CompareResult result;
+  result.elements = expected.numElements();
+  if (got.shape != expected.shape || got.data.size() != expected.data.size()) {
+    result.shapesDiffer = true;
+    return result;
+  }
+  if (beforeRounding && beforeRounding->data.size() != expected.data.size())
+    beforeRounding = nullptr;
+  Judge judge{expected.dtype, tolerance, rootMeanSquare(expected), 0};
+  // One flipped step of a rounding operation says nothing about its operand.
+  judge.relative = tolerance.relative;
+  if (graph::isFloat(expected.dtype) && !beforeRounding)
+    judge.relative =
+        std::max(judge.relative, 3 * plainError(expected, plain, judge.scale));
+  double beforeScale = beforeRounding ? rootMeanSquare(*beforeRounding) : 0;
+  double worstExcess = -1;
+  for (size_t i = 0; i < got.data.size(); ++i) {
+    double g = got.data[i], e = expected.data[i];
+    bool same = g == e || (std::isnan(g) && std::isnan(e));
+    double error = same ? 0 : std::fabs(g - e), allowed = judge.allowedAt(e);
+    bool accepted = judge.accepts(g, e);
+    if (!accepted && beforeRounding &&
+        judge.isTie(g, reference::roundTo(expected.dtype, e),
+                    beforeRounding->data[i], beforeScale)) {
+      ++result.ties;
+      accepted = true;
+    }
+    result.mismatches += !accepted;
+    if (!std::isnan(error))
+      result.maxError = std::max(result.maxError, error);
+    // Mismatches come first, NaN before all, then by the ratio of the error.
+    double excess = std::isnan(error) ? std::numeric_limits<double>::infinity()
+                    : error == 0      ? 0
+                                      : error / (allowed + error * 1e-9);
+    excess += accepted ? 0 : 1e12;
+    if (excess > worstExcess) {
+      worstExcess = excess;
+      result.worstIndex = static_cast<int64_t>(i);
+      result.got = g;
+      result.expected = e;
+      result.allowed = allowed;
+    }
+  }
+  return result;
+}
+
+std::string CompareResult::str() const {
+  if (shapesDiffer)
+    return "the shapes differ";
+  char text[256];
+  std::snprintf(text, sizeof(text),
+                "%lld of %lld elements differ; worst at %lld: got %.9g, "
+                "expected %.9g, allowed difference %.3g; largest error %.3g; "
+                "%lld one step off at a tie",
+                static_cast<long long>(mismatches),
+                static_cast<long long>(elements),
+                static_cast<long long>(worstIndex), got, expected, allowed,
+                maxError, static_cast<long long>(ties));
+  return text;
+}
+
+namespace {
+
+/// The rounding operation behind `outputId`, looking through operations that
+/// keep the order of elements.
+const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
+  auto producers = graph.producers();
+  for (size_t steps = 0; steps <= graph.ops.size(); ++steps) {
+    auto found = producers.find(outputId);
+    if (found == producers.end())
+      return nullptr;
+    const graph::Op &op = graph.ops[found->second];
+    if ((op.kind == "Quantize" || op.kind == "Round") && !op.inputs.empty())
+      return &op;
+    if ((op.kind != "StaticReshape" && op.kind != "Reorder") ||
+        op.inputs.empty())
+      return nullptr;
+    outputId = op.inputs[0];
+  }
+  return nullptr;
+}
+
+} // namespace
+
+std::optional<uint64_t> roundingSource(const graph::Graph &graph,
+                                       uint64_t outputId) {
+  const graph::Op *op = roundingOp(graph, outputId);
+  return op ? std::optional<uint64_t>(op->inputs[0]) : std::nullopt;
+}
+
+Tensor beforeRounding(const graph::Graph &graph, uint64_t outputId,
+                      Tensor source) {
+  const graph::Op *op = roundingOp(graph, outputId);
+  if (!op || op->kind != "Quantize")
+    return source;
+  auto scales = op->attrOr<std::vector<float>>("scales", {1.0f});
+  auto zps = op->attrOr<graph::Dims>("zps", {});
+  auto rank = static_cast<int64_t>(source.shape.size());
+  int64_t axis = op->attrOr<int64_t>("axis", 1), inner = 1, length = 1;
+  axis = axis < 0 ? axis + rank : axis;
+  if (axis < rank && axis >= 0 && scales.size() > 1) {
+    length = source.shape[axis];
+    for (int64_t d = axis + 1; d < rank; ++d)
+      inner *= source.shape[d];
+  }
+  for (size_t i = 0; i < source.data.size(); ++i) {
+    auto channel = static_cast<size_t>(i / inner % length);
+    float scale = scales[std::min(channel, scales.size() - 1)];
+    double zp =
+        zps.empty()
+            ? 0
+            : static_cast<double>(zps[std::min(channel, zps.size() - 1)]);
+    source.data[i] = source.data[i] / scale + zp;
+  }
+  return source;
+}
+
+Expected<std::vector<Judgement>>
+judge(const graph::Graph &graph, const std::map<uint64_t, Tensor> &inputs,
+      const std::map<uint64_t, Tensor> &results, int threads) {
+  graph::Graph whole = graph;
+  if (auto errors = topologicalSort(whole); !errors.empty())
+    return errors;
+  if (auto errors = completePorts(whole); !errors.empty())
+    return errors;
+  reference::EvalOptions options;
+  options.threads = threads;
+  options.roundOutputs = false;
+  for (uint64_t id : whole.outputPorts)
+    if (auto source = roundingSource(whole, id))
+      options.keep.push_back(*source);
+  auto exact = reference::evaluate(whole, inputs, options);
+  if (!exact)
+    return exact.errors();
+  options.roundEdges = true;
+  auto plain = reference::evaluate(whole, inputs, options);
+  if (!plain)
+    return plain.errors();
+  std::vector<Judgement> judgements;
+  for (uint64_t id : whole.outputPorts) {
+    auto found = results.find(id);
+    if (found == results.end()) {
+      Error error;
+      error.code = ErrorCode::UnknownTensor;
+      error.message = "there is no result for tensor " + std::to_string(id);
+      return error;
+    }
+    Judgement judgement{id, toleranceFor(whole, id, &inputs), {}};
+    std::optional<Tensor> before;
+    if (auto source = roundingSource(whole, id))
+      before = beforeRounding(whole, id, exact->at(*source));
+    judgement.result =
+        compare(found->second, exact->at(id), &plain->at(id),
+                judgement.tolerance, before ? &*before : nullptr);
+    judgements.push_back(std::move(judgement));
+  }
+  return judgements;
+}
+
+} // namespace tenon::check

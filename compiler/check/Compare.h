@@ -1,0 +1,105 @@
+//===- Compare.h - results against the reference ---------------*- C++ -*-===//
+//
+// How a result is judged.  With e the exact value (computed in double), an
+// element g of type T passes when
+//
+//     |g - e| <= max(3 r, b) * max(|e|, s) + ulp_T(e) / 2
+//
+//   r   relative error of the plain evaluation, which rounds at every edge:
+//       the largest |p - e| / max(|e|, s) of the tensor
+//   s   root mean square of the tensor: sums cancel, so small elements carry
+//       the errors of large terms
+//   b   bound from the graph: along the worst path to the tensor, every
+//       operation adds roundings of f32 (2^-24) and every narrow edge in
+//       between one rounding of its type.  A sum of K terms counts 4 sqrt(K)
+//       roundings: rounding errors behave like a random walk, and 4 standard
+//       deviations are never met by chance (Higham, Mary: A new approach to
+//       probabilistic rounding error analysis, 2019).
+//
+// Where inputs make all arithmetic exact (Exactness.h), g must be e rounded to
+// T once, with equality.  NaN must meet NaN, infinities the same infinity.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace tenon::check {
+
+/// What a tensor may deviate from the exact values.
+struct Tolerance {
+  /// The value must be the exact one, rounded to the dtype once.
+  bool exact = false;
+  /// Also the sign of zeros counts: nothing but moved data.
+  bool signedZero = false;
+  /// f32 roundings along the worst path; informative.
+  double roundings = 0;
+  /// The bound b: relative to max(|e|, s).
+  double relative = 0;
+};
+
+/// The tolerance of `outputId`.  With `inputs`, exactness is derived from their
+/// values; without, only integer arithmetic and moved data count as exact.
+/// Shapes must be known.
+Tolerance
+toleranceFor(const graph::Graph &graph, uint64_t outputId,
+             const std::map<uint64_t, reference::Tensor> *inputs = nullptr);
+
+struct CompareResult {
+  bool shapesDiffer = false;
+  int64_t elements = 0;
+  int64_t mismatches = 0;
+  /// Integer elements one step off where the exact value is at a tie.
+  int64_t ties = 0;
+  /// Largest |got - expected| over all elements, and where the difference
+  /// exceeds what is allowed most (or comes closest to it).
+  double maxError = 0;
+  int64_t worstIndex = -1;
+  double got = 0, expected = 0, allowed = 0;
+
+  bool passed() const { return !shapesDiffer && mismatches == 0; }
+  /// "3 of 1024 elements differ; worst at 17: got 1.5, expected ..."
+  std::string str() const;
+};
+
+/// Compares `got` with the oracle's `expected` (best not rounded:
+/// EvalOptions::roundOutputs = false).  `plain` is the result with roundEdges,
+/// or null.  `beforeRounding` holds, for an integer result of a rounding
+/// operation, the oracle's values before that rounding, or null: then an
+/// element one step off is accepted where that value lies within the tolerance
+/// of a tie.
+CompareResult compare(const reference::Tensor &got,
+                      const reference::Tensor &expected,
+                      const reference::Tensor *plain,
+                      const Tolerance &tolerance,
+                      const reference::Tensor *beforeRounding = nullptr);
+
+/// For an output of Quantize or Round (also seen through data movement that
+/// keeps the order): the tensor whose oracle values beforeRounding() needs.
+std::optional<uint64_t> roundingSource(const graph::Graph &graph,
+                                       uint64_t outputId);
+/// Those values scaled as the operation does before it rounds.
+reference::Tensor beforeRounding(const graph::Graph &graph, uint64_t outputId,
+                                 reference::Tensor source);
+
+/// One judged output.
+struct Judgement {
+  uint64_t id = 0;
+  Tolerance tolerance;
+  CompareResult result;
+};
+
+/// Evaluates `graph` for `inputs` and judges `results` (by tensor id, missing
+/// ones are errors).  Errors: those of reference::evaluate, UnknownTensor.
+Expected<std::vector<Judgement>>
+judge(const graph::Graph &graph,
+      const std::map<uint64_t, reference::Tensor> &inputs,
+      const std::map<uint64_t, reference::Tensor> &results, int threads = 1);
+
+} // namespace tenon::check

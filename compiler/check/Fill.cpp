@@ -1,0 +1,322 @@
+//===- Fill.cpp - data for the inputs of a graph --------------------------===//
+//
+// See Fill.h.  First every input gets a role from its readers, looked for
+// through operations that only move data; then its values are drawn.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/check/Fill.h"
+#include "compiler/check/Exactness.h"
+#include "compiler/check/OpTraits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+namespace tenon::check {
+
+using graph::DType;
+using reference::Tensor;
+
+namespace {
+
+/// What an input is for; the later ones win over the earlier.
+enum class Role {
+  data,
+  positive,    // Sqrt, Log, Pow
+  divisor,     // Divide, Reciprocal
+  variance,    // normalisations
+  probability, // results of SoftMax, Sigmoid
+  openUnit,    // results of Tanh
+  negative,    // results of LogSoftmax
+  mask,        // added before SoftMax
+  quantized,   // read by Quantize
+  scale,       // dynamic quantisation
+  zeroPoint,
+  half, // probability of Dropout
+};
+
+/// SplitMix64: small, well mixed, the same everywhere.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    uint64_t z = state += 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+  /// In [low, high].
+  int64_t integer(int64_t low, int64_t high) {
+    return low +
+           static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
+  }
+  /// In [low, high), with 20 random bits: exact in f32.
+  double real(double low, double high) {
+    return low +
+           (high - low) * std::ldexp(static_cast<double>(next() >> 44), -20);
+  }
+
+private:
+  uint64_t state;
+};
+
+struct Use {
+  Role role = Role::data;
+  double scale = 1; // of the Quantize that reads it
+  /// Factor on fractions, a power of two: keeps products of long rows from
+  /// growing from layer to layer.
+  double gain = 1;
+};
+
+/// 1 / sqrt(length), as a power of two.
+double gainFor(int64_t length) {
+  double exponent = 0.5 * std::log2(static_cast<double>(length));
+  return std::ldexp(1, -static_cast<int>(std::lround(exponent)));
+}
+
+/// Readers of tensors.
+class Readers {
+public:
+  explicit Readers(const graph::Graph &graph) : graph(graph) {
+    for (const graph::Op &op : graph.ops)
+      for (size_t i = 0; i < op.inputs.size(); ++i)
+        readers[op.inputs[i]].push_back({&op, i});
+  }
+
+  Use useOf(uint64_t id) {
+    Use use;
+    visit(id, use, 0);
+    return use;
+  }
+
+private:
+  struct Reader {
+    const graph::Op *op;
+    size_t operand;
+  };
+  static constexpr int kMaxDepth = 8;
+
+  void visit(uint64_t id, Use &use, int depth) {
+    auto found = readers.find(id);
+    if (found == readers.end() || depth > kMaxDepth)
+      return;
+    for (const Reader &reader : found->second) {
+      Role role = roleAt(*reader.op, reader.operand);
+      if (role > use.role)
+        use.role = role;
+      if (reader.op->kind == "Quantize") {
+        auto scales = reader.op->attrOr<std::vector<float>>("scales", {});
+        use.scale = scales.empty() ? 1 : std::fabs(scales[0]);
+      }
+      if (isContraction(reader.op->kind) && reader.operand == 1)
+        use.gain = gainFor(reductionLength(graph, *reader.op));
+      if (isMovement(reader.op->kind) || reader.op->kind == "Concat")
+        for (uint64_t result : reader.op->outputs)
+          visit(result, use, depth + 1);
+    }
+  }
+
+  Role roleAt(const graph::Op &op, size_t operand) const;
+  bool feedsSoftMax(uint64_t id, int depth) const;
+
+  const graph::Graph &graph;
+  std::unordered_map<uint64_t, std::vector<Reader>> readers;
+};
+
+/// Whether `id` reaches SoftMax through at most a few elementwise steps.
+bool Readers::feedsSoftMax(uint64_t id, int depth) const {
+  auto found = readers.find(id);
+  if (found == readers.end() || depth > kMaxDepth)
+    return false;
+  for (const Reader &reader : found->second) {
+    const std::string &kind = reader.op->kind;
+    if (kind == "SoftMax" || kind == "LogSoftmax")
+      return true;
+    bool passes = isMovement(kind) || kind == "Add" || kind == "Select";
+    for (uint64_t result : reader.op->outputs)
+      if (passes && feedsSoftMax(result, depth + 1))
+        return true;
+  }
+  return false;
+}
+
+Role Readers::roleAt(const graph::Op &op, size_t operand) const {
+  const std::string &kind = op.kind;
+  bool useDst = op.attrOr<bool>("use_dst", true);
+  if (kind == "Sqrt" || kind == "Log" || kind == "Pow" ||
+      (kind == "SqrtBackward" && operand == 0))
+    return kind == "SqrtBackward" ? Role::divisor : Role::positive;
+  if ((kind == "Divide" && operand == 1) || kind == "Reciprocal")
+    return Role::divisor;
+  if ((kind == "BatchNormInference" && operand == 4) ||
+      (kind == "BatchNormForwardTraining" && operand == 2) ||
+      (kind.ends_with("NormBackward") && operand == 3) ||
+      (kind == "BatchNormTrainingBackward" && operand == 3))
+    return Role::variance;
+  if ((kind == "SoftMaxBackward" && operand == 1) ||
+      (kind == "SigmoidBackward" && operand == 0 && useDst))
+    return Role::probability;
+  if (kind == "TanhBackward" && operand == 0 && useDst)
+    return Role::openUnit;
+  if (kind == "LogSoftmaxBackward" && operand == 1)
+    return Role::negative;
+  if (kind == "Add" && operand == 1 && feedsSoftMax(op.outputs[0], 0))
+    return Role::mask;
+  if (kind == "Quantize" || (kind == "DynamicQuantize" && operand == 0))
+    return Role::quantized;
+  if (kind.starts_with("Dynamic") && operand > 0)
+    return operand == 1 ? Role::scale : Role::zeroPoint;
+  if (kind == "Dropout" && operand == 3)
+    return Role::half;
+  return Role::data;
+}
+
+/// Integers of the dtype up to `magnitude`, or index-like values.
+double drawInteger(Random &random, DType dtype, Role role, int64_t magnitude) {
+  if (dtype == DType::boolean)
+    return static_cast<double>(random.integer(0, 1));
+  if (role == Role::zeroPoint)
+    return static_cast<double>(random.integer(0, 3));
+  if (dtype == DType::s32 || dtype == DType::s64)
+    return static_cast<double>(random.integer(0, 7));
+  reference::Range range = reference::rangeOf(dtype);
+  double value =
+      range.min < 0 ? static_cast<double>(random.integer(-magnitude, magnitude))
+                    : static_cast<double>(random.integer(0, 2 * magnitude));
+  return std::clamp(value, range.min, range.max);
+}
+
+double sign(Random &random) { return random.next() & 1 ? 1 : -1; }
+
+/// A value of a role other than data.
+double drawSpecial(Random &random, const Use &use, bool integers) {
+  switch (use.role) {
+  case Role::positive:
+    return integers ? static_cast<double>(random.integer(1, 4))
+                    : random.real(0.25, 4);
+  case Role::divisor: {
+    double size = integers
+                      ? std::ldexp(1, static_cast<int>(random.integer(0, 2)))
+                      : random.real(1, 3);
+    return sign(random) * size;
+  }
+  case Role::variance:
+    return integers ? std::ldexp(1, static_cast<int>(random.integer(0, 2)))
+                    : random.real(0.5, 2);
+  case Role::probability:
+    return random.real(0.0625, 0.9375);
+  case Role::openUnit:
+    return random.real(-0.9375, 0.9375);
+  case Role::negative:
+    return random.real(-4, -0.125);
+  case Role::quantized: {
+    // Whole steps, or a quarter of one beside them: never near a tie.
+    auto steps = static_cast<double>(random.integer(-40, 40));
+    if (!integers)
+      steps += 0.25 * static_cast<double>(random.integer(-1, 1));
+    return use.scale * steps;
+  }
+  case Role::scale:
+    return std::ldexp(1, -static_cast<int>(random.integer(0, 2)));
+  case Role::half:
+    return 0.5;
+  default:
+    return 0;
+  }
+}
+
+double draw(Random &random, DType dtype, const Use &use, int64_t magnitude) {
+  if (!graph::isFloat(dtype))
+    return drawInteger(random, dtype, use.role, magnitude ? magnitude : 64);
+  if (use.role != Role::data)
+    return drawSpecial(random, use, magnitude != 0);
+  if (magnitude)
+    return static_cast<double>(random.integer(-magnitude, magnitude));
+  return random.real(-2, 2) * use.gain;
+}
+
+/// 0 and -inf over the last dim, always some 0; about one in four is masked.
+void drawMask(Random &random, Tensor &tensor) {
+  int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < tensor.numElements(); ++i)
+    tensor.data[i] = i % row != 0 && random.integer(0, 3) == 0 ? -inf : 0;
+}
+
+/// `magnitude` 0: fractions.
+Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
+                  uint64_t seed, int64_t magnitude) {
+  Tensor tensor = reference::zeros(edge.dtype, *edge.shape);
+  Random random(seed * 0x9E3779B97F4A7C15 + edge.id + 1);
+  random.next();
+  if (use.role == Role::mask && graph::isFloat(edge.dtype))
+    drawMask(random, tensor);
+  else
+    for (double &value : tensor.data)
+      value = draw(random, edge.dtype, use, magnitude);
+  reference::roundToDType(tensor);
+  return tensor;
+}
+
+std::optional<Error> problemOf(const graph::LogicalTensor &edge) {
+  constexpr int64_t kMaxElements = int64_t{1} << 28;
+  Error error;
+  std::string what = "input tensor " + std::to_string(edge.id);
+  if (!edge.hasStaticShape()) {
+    error.code = ErrorCode::UnknownShape;
+    error.message = "the shape of " + what + " is not known";
+    error.hint = "give it with --in-shapes";
+    return error;
+  }
+  if (edge.dtype == DType::undef) {
+    error.code = ErrorCode::UnsupportedDType;
+    error.message = what + " has no data type";
+    return error;
+  }
+  int64_t count = reference::elementCount(*edge.shape);
+  if (count < 0 || count > kMaxElements) {
+    error.code = ErrorCode::TooLarge;
+    error.message =
+        what + " has more than " + std::to_string(kMaxElements) + " elements";
+    return error;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Expected<std::map<uint64_t, Tensor>> fillInputs(const graph::Graph &graph,
+                                                uint64_t seed, FillMode mode) {
+  graph::Graph whole = graph;
+  if (auto errors = completePorts(whole); !errors.empty())
+    return errors;
+  std::vector<Error> errors;
+  for (uint64_t id : whole.inputPorts)
+    if (auto error = problemOf(whole.tensor(id)))
+      errors.push_back(*error);
+  if (!errors.empty())
+    return errors;
+
+  Readers readers(whole);
+  auto fill = [&](int64_t magnitude) {
+    std::map<uint64_t, Tensor> inputs;
+    for (uint64_t id : whole.inputPorts)
+      inputs.emplace(
+          id, drawTensor(whole.tensor(id), readers.useOf(id), seed, magnitude));
+    return inputs;
+  };
+  // The largest integers with which every output is exact.
+  if (mode == FillMode::semantic)
+    for (int64_t magnitude : {8, 4, 2, 1}) {
+      auto inputs = fill(magnitude);
+      auto exact = exactEdges(whole, inputs);
+      if (std::all_of(whole.outputPorts.begin(), whole.outputPorts.end(),
+                      [&](uint64_t id) { return exact.count(id); }))
+        return inputs;
+    }
+  return fill(0);
+}
+
+} // namespace tenon::check

@@ -1,0 +1,136 @@
+//===- OpTraits.cpp - what checking needs to know of operations -----------===//
+//
+// See OpTraits.h.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/check/OpTraits.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tenon::check {
+
+using graph::Dims;
+
+namespace {
+
+template <size_t N>
+bool contains(const std::string_view (&list)[N], std::string_view kind) {
+  return std::find(std::begin(list), std::end(list), kind) != std::end(list);
+}
+
+int64_t count(const Dims &shape) {
+  int64_t result = 1;
+  for (int64_t dim : shape)
+    result *= std::max<int64_t>(dim, 1);
+  return result;
+}
+
+int64_t dimAt(const Dims &shape, int64_t axis) {
+  auto rank = static_cast<int64_t>(shape.size());
+  axis = axis < 0 ? axis + rank : axis;
+  return axis >= 0 && axis < rank ? shape[axis] : 1;
+}
+
+/// Spatial size of a weights tensor times its channels other than `full`.
+int64_t convolutionLength(const graph::Op &op, const Dims &src,
+                          const Dims &weights, const Dims &dst) {
+  if (op.kind.ends_with("BackwardWeights")) // batch and positions
+    return count(weights) /
+           std::max<int64_t>(
+               dimAt(weights,
+                     op.attrOr<std::string>("data_format", "NXC") == "NXC" ? -1
+                                                                           : 1),
+               1);
+  std::string format = op.attrOr<std::string>("weights_format", "XIO");
+  bool spatialFirst = format[0] == 'X';
+  auto rank = static_cast<int64_t>(weights.size());
+  int64_t full = dimAt(weights, spatialFirst ? rank - 1 : 0);
+  int64_t part = dimAt(weights, spatialFirst ? rank - 2 : 1);
+  int64_t kernel = count(weights) / std::max<int64_t>(full * part, 1);
+  bool sumsOverFull =
+      op.kind == "ConvTranspose" || op.kind == "ConvolutionBackwardData";
+  int64_t groups = std::max<int64_t>(op.attrOr<int64_t>("groups", 1), 1);
+  return kernel * (sumsOverFull ? full / groups : part);
+}
+
+int64_t matMulLength(const graph::Op &op, const Dims &src) {
+  bool transposed = op.attrOr<bool>("transpose_a", false) && src.size() > 1;
+  return dimAt(src, transposed ? -2 : -1);
+}
+
+} // namespace
+
+bool isContraction(std::string_view kind) {
+  return kind == "MatMul" || kind.starts_with("Conv");
+}
+
+bool isMovement(std::string_view kind) {
+  constexpr std::string_view kinds[] = {"StaticReshape", "StaticTranspose",
+                                        "Reorder", "TypeCast"};
+  return contains(kinds, kind);
+}
+
+bool isTranscendental(std::string_view kind) {
+  constexpr std::string_view kinds[] = {"Elu",
+                                        "Exp",
+                                        "GELU",
+                                        "Log",
+                                        "LogSoftmax",
+                                        "Mish",
+                                        "Pow",
+                                        "Sigmoid",
+                                        "SoftMax",
+                                        "SoftPlus",
+                                        "Tanh",
+                                        "SigmoidBackward",
+                                        "Sqrt",
+                                        "Divide",
+                                        "Reciprocal",
+                                        "ReduceL2",
+                                        "LogSoftmaxBackward"};
+  for (std::string_view forward : kinds)
+    if (kind == forward ||
+        (kind.ends_with("Backward") && kind.starts_with(forward)))
+      return true;
+  return kind.find("Norm") != std::string_view::npos;
+}
+
+int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
+  if (op.inputs.empty() || op.outputs.empty())
+    return 1;
+  auto shapeOf = [&](uint64_t id) -> const Dims * {
+    const graph::LogicalTensor &tensor = graph.tensor(id);
+    return tensor.hasStaticShape() ? &*tensor.shape : nullptr;
+  };
+  const Dims *src = shapeOf(op.inputs[0]), *dst = shapeOf(op.outputs[0]);
+  const Dims *second = op.inputs.size() > 1 ? shapeOf(op.inputs[1]) : nullptr;
+  if (!src || !dst)
+    return 1;
+  const std::string &kind = op.kind;
+  int64_t length = 1;
+  if (kind == "MatMul")
+    length = matMulLength(op, *src);
+  else if (isContraction(kind) && second)
+    length = convolutionLength(op, *src, *second, *dst);
+  else if (kind.starts_with("Reduce") || kind == "BiasAddBackward")
+    length = count(*src) / count(*dst);
+  else if (kind.find("Pool") != std::string::npos)
+    length = count(op.attrOr<Dims>("kernel", {}));
+  else if (kind.starts_with("SoftMax"))
+    length = dimAt(*src, op.attrOr<int64_t>("axis", 1));
+  else if (kind.starts_with("LogSoftmax"))
+    length = dimAt(*src, op.attrOr<int64_t>("axis", -1));
+  else if (kind.find("Norm") != std::string::npos)
+    // At most all elements of a batch entry (or of a channel).
+    length = kind.starts_with("LayerNorm") || kind == "RMSNorm"
+                 ? dimAt(*src, -1)
+                 : count(*src) / std::max<int64_t>(dimAt(*src, 0), 1);
+  else if (kind == "PReLUBackward" && second)
+    length = count(*src) / count(*second);
+  else if (kind == "InterpolateBackward" && second)
+    length = std::max<int64_t>(count(*second) / count(*src), 1) * 2;
+  return std::max<int64_t>(length, 1);
+}
+
+} // namespace tenon::check
