@@ -12,6 +12,9 @@
 namespace tenon::reference {
 namespace {
 
+/// Elements of a pooling window.
+constexpr int64_t kMaxWindow = int64_t{1} << 24;
+
 struct Pooling {
   Window window;
   bool channelLast = true;
@@ -27,6 +30,11 @@ std::optional<Pooling> readPooling(OpContext &c, const Dims &srcShape,
            "src " + shapeText(srcShape) + " does not fit a kernel of " +
                std::to_string(kernel.size()) + " dims",
            "src has the spatial dims and two more");
+    return std::nullopt;
+  }
+  // Padding can make room for a window of any size; time cannot.
+  if (!withinLimit(kernel, kMaxWindow)) {
+    c.fail(ErrorCode::TooLarge, "the window has shape " + shapeText(kernel));
     return std::nullopt;
   }
   auto window = readWindow(c, std::move(kernel), dilated);

@@ -78,6 +78,11 @@ std::vector<Error> Evaluation::takeInputs(std::map<uint64_t, Tensor> inputs) {
           tensorError(ErrorCode::BadTensorData, id,
                       "the value has shape " + shapeText(value.shape) +
                           ", the graph says " + shapeText(*edge.shape)));
+    else if (!withinLimit(value.shape, options.maxElements))
+      errors.push_back(tensorError(
+          ErrorCode::TooLarge, id,
+          "shape " + shapeText(value.shape) + " exceeds the limit of " +
+              std::to_string(options.maxElements) + " elements"));
     else if (elementCount(value.shape) != value.numElements())
       errors.push_back(tensorError(ErrorCode::BadTensorData, id,
                                    std::to_string(value.numElements()) +

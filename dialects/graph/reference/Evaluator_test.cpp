@@ -104,6 +104,18 @@ TEST(Evaluator, HugeShapesAreRefused) {
              {{"mode", std::string("nearest")},
               {"sizes", graph::Dims{int64_t{1} << 60}}}};
   EXPECT_EQ(grow.error(), ErrorCode::TooLarge);
+  // Empty, but with 2^60 rows to walk.
+  OneOp rows{"ReduceSum",
+             {make({int64_t{1} << 30, int64_t{1} << 30, 0}, {})},
+             {{"axes", graph::Dims{2}}}};
+  EXPECT_EQ(rows.error(), ErrorCode::TooLarge);
+  OneOp window{"AvgPool",
+               {make({1, 2, 1}, {1, 2})},
+               {{"kernel", graph::Dims{int64_t{1} << 31}},
+                {"strides", graph::Dims{1}},
+                {"pads_begin", graph::Dims{(int64_t{1} << 31) - 1}},
+                {"pads_end", graph::Dims{0}}}};
+  EXPECT_EQ(window.error(), ErrorCode::TooLarge);
 }
 
 TEST(Evaluator, KnowsTheKinds) {

@@ -90,9 +90,15 @@ const Dims *OpContext::declaredShape(size_t output) const {
   return tensor.hasStaticShape() ? &*tensor.shape : nullptr;
 }
 
+bool withinLimit(const Dims &shape, int64_t maxElements) {
+  Dims counted = shape;
+  std::replace(counted.begin(), counted.end(), int64_t{0}, int64_t{1});
+  int64_t count = elementCount(counted);
+  return count >= 0 && count <= maxElements;
+}
+
 bool OpContext::checkSize(const Dims &shape) {
-  int64_t count = elementCount(shape);
-  if (count >= 0 && count <= maxElements)
+  if (withinLimit(shape, maxElements))
     return true;
   return fail(ErrorCode::TooLarge,
               "a tensor of " + shapeText(shape) + " exceeds the limit of " +

@@ -100,6 +100,11 @@ std::span<const OpEntry> quantOps();
 std::span<const OpEntry> backwardOps();
 std::span<const OpEntry> normBackwardOps();
 
+/// Whether a tensor of this shape may be handled: its dims multiply to at most
+/// `maxElements`, dims of 0 counting as 1, so that no loop over part of the
+/// dims of an empty tensor can run for ages either.
+bool withinLimit(const Dims &shape, int64_t maxElements);
+
 /// "2x3x4", "scalar" for rank 0.
 std::string shapeText(const Dims &shape);
 
