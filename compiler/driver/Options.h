@@ -1,0 +1,15 @@
+//===- Options.h - what a user may choose ----------------------*- C++ -*-===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tenon {
+
+/// See Options.def. A value; equal options and graphs give equal code.
+struct Options {
+#define TENON_OPTION(type, name, flag, fallback, help) type name = fallback;
+#include "compiler/driver/Options.def"
+};
+
+} // namespace tenon

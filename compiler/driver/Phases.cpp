@@ -1,0 +1,143 @@
+#include "compiler/driver/Phases.h"
+
+#include "codegen/Passes.h"
+#include "codegen/llvm/LowerToLLVM.h"
+#include "codegen/microkernel/LowerBrgemm.h"
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/rt/RtDialect.h"
+#include "dialects/tile/TileDialect.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+namespace {
+
+void buildImport(OpPassManager &, const Options &, const Target &) {}
+
+void buildGraph(OpPassManager &pm, const Options &, const Target &) {
+  pm.addPass(createInferShapes());
+  pm.addPass(createCheckSupported());
+  pm.addPass(createDecomposeGraph());
+  // Equal subexpressions once; what nobody reads not at all.
+  pm.addPass(createCSEPass());
+}
+
+/// f32 needs nothing here: integer contractions arrive with their dtypes.
+void buildQuantize(OpPassManager &, const Options &, const Target &) {}
+
+void buildConstants(OpPassManager &pm, const Options &, const Target &) {
+  pm.addPass(createOutlineConstants());
+}
+
+void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
+  PackWeightsOptions pack;
+  pack.vectorBits = target.vectorBits;
+  pack.numVectorRegisters = target.numVectorRegisters;
+  pm.addPass(createPackWeights(pack));
+  // Packing of constants moves to @fold.
+  pm.addPass(createOutlineConstants());
+  pm.addPass(createMaterializeLayouts());
+}
+
+void buildFuse(OpPassManager &pm, const Options &options, const Target &) {
+  FormGroupsOptions form;
+  form.enable = options.fuse;
+  form.maxOps = options.maxGroupOps;
+  form.remarks = true;
+  pm.addPass(createFormGroups(form));
+}
+
+void buildTile(OpPassManager &pm, const Options &, const Target &) {
+  pm.addPass(createTileGroups());
+}
+
+void buildBufferize(OpPassManager &pm, const Options &, const Target &) {
+  pm.addPass(createPlanArena());
+}
+
+void buildParallel(OpPassManager &pm, const Options &, const Target &) {
+  pm.addPass(createOutlineSections());
+}
+
+void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
+  codegen::VectorizeGenericOptions vectorize;
+  vectorize.vectorBits = target.vectorBits;
+  pm.addPass(codegen::createVectorizeGeneric(vectorize));
+  pm.addPass(codegen::createExpandMath());
+  microkernel::LowerBrgemmOptions brgemm;
+  brgemm.vectorBits = target.vectorBits;
+  brgemm.numVectorRegisters = target.numVectorRegisters;
+  pm.addPass(microkernel::createLowerBrgemm(brgemm));
+  pm.addPass(createLowerRt());
+  codegen::buildLowerToLLVMPipeline(pm);
+}
+
+const Phase kPhases[] = {
+    {"import", "the graph as it was given", buildImport},
+    {"graph", "shapes, one normal form, no repetition", buildGraph},
+    {"quantize", "integer contractions (nothing to do for f32)", buildQuantize},
+    {"constants", "what depends on constants only moves to @fold",
+     buildConstants},
+    {"layout", "weights in panels, strides of the caller's buffers",
+     buildLayout},
+    {"fuse", "groups, each a function", buildFuse},
+    {"tile", "groups as sections of loops on buffers", buildTile},
+    {"bufferize", "buffers placed in one arena", buildBufferize},
+    {"parallel", "sections as functions, entries that start them",
+     buildParallel},
+    {"llvm", "vector code, microkernels, LLVM dialect", buildLlvm},
+};
+
+} // namespace
+
+std::span<const Phase> allPhases() { return kPhases; }
+
+const Phase *findPhase(std::string_view name) {
+  for (const Phase &p : kPhases)
+    if (p.name == name)
+      return &p;
+  return nullptr;
+}
+
+void registerAllDialects(DialectRegistry &registry) {
+  registry.insert<affine::AffineDialect, arith::ArithDialect,
+                  cf::ControlFlowDialect, func::FuncDialect,
+                  graph::GraphDialect, LLVM::LLVMDialect,
+                  linalg::LinalgDialect, math::MathDialect,
+                  memref::MemRefDialect, rt::RtDialect, scf::SCFDialect,
+                  tensor::TensorDialect, tile::TileDialect,
+                  vector::VectorDialect, x86vector::X86VectorDialect>();
+  codegen::registerLLVMTranslations(registry);
+}
+
+void registerAllPasses() {
+  registerCanonicalizerPass();
+  registerCSEPass();
+  codegen::registerCodegenPasses();
+  microkernel::registerMicrokernelPasses();
+  registerTenonPasses();
+  static PassPipelineRegistration<> lower(
+      "tenon-lower-to-llvm", "The last pipeline: everything to LLVM",
+      [](OpPassManager &pm) { codegen::buildLowerToLLVMPipeline(pm); });
+}
+
+} // namespace tenon

@@ -1,0 +1,39 @@
+//===- Phases.h - the one list of phases -----------------------*- C++ -*-===//
+//
+// A phase is a name and a pipeline. `--compile-to`, `--compile-from`,
+// `--dump-phases`, `tenon inspect --phase` and the reports use the names.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/Target.h"
+
+#include <span>
+#include <string_view>
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace tenon {
+
+struct Phase {
+  std::string_view name;
+  std::string_view summary;
+  void (*build)(mlir::OpPassManager &pm, const Options &options,
+                const Target &target);
+};
+
+/// import, graph, quantize, constants, layout, fuse, tile, bufferize,
+/// parallel, llvm; in order.
+std::span<const Phase> allPhases();
+/// Null when there is none of that name.
+const Phase *findPhase(std::string_view name);
+
+/// All dialects and interfaces that any phase's IR may hold.
+void registerAllDialects(mlir::DialectRegistry &registry);
+/// All passes, Tenon's and the upstream ones the pipelines use, for tenon-opt.
+void registerAllPasses();
+
+} // namespace tenon

@@ -1,0 +1,49 @@
+//===- Pipeline.h - running phases on a module -----------------*- C++ -*-===//
+//
+// Private to the driver.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/Phases.h"
+#include "compiler/driver/Session.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon {
+
+/// A context, single-threaded, with all dialects, whose diagnostics become
+/// coded errors and remarks.
+class Pipeline {
+public:
+  explicit Pipeline(const Options &options, Target target);
+  ~Pipeline();
+
+  mlir::MLIRContext &context() { return *ctx; }
+  /// Imports a graph. Errors as graph::toMLIR.
+  std::vector<Error> import(const graph::Graph &graph);
+  /// Parses IR of any phase.
+  std::vector<Error> parse(std::string_view text);
+  /// Runs the phases behind `from` ("" : from the start) up to `to`, calling
+  /// `after` behind each.
+  std::vector<Error>
+  run(std::string_view from, std::string_view to,
+      const std::function<void(const Phase &, double seconds)> &after = {});
+  mlir::ModuleOp module() { return *op; }
+  std::string text(bool locations) const;
+  const std::vector<std::string> &remarks() const { return remarkList; }
+
+private:
+  std::vector<Error> takeErrors(const std::string &fallback);
+
+  Options options;
+  Target target;
+  std::unique_ptr<mlir::MLIRContext> ctx;
+  mlir::OwningOpRef<mlir::ModuleOp> op;
+  std::vector<Error> errors;
+  std::vector<std::string> remarkList;
+};
+
+} // namespace tenon

@@ -1,0 +1,141 @@
+//===- Session.h - compiling and executing graphs --------------*- C++ -*-===//
+//
+//   auto model = Compiled::compile(graph, options);
+//   auto exec  = Executor::create({.threads = 2});
+//   (*model)->bindConstants(**exec, weights);
+//   (*model)->execute(**exec, inputs, outputs);
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/Options.h"
+#include "compiler/driver/Target.h"
+#include "dialects/graph/Graph.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct tenon_exec;
+
+namespace tenon {
+
+/// Seconds of one phase of one compilation.
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+};
+
+/// What a compilation did; every number is counted, none estimated.
+struct CompileReport {
+  std::vector<PhaseTime> phases;
+  double totalSeconds = 0;
+  int64_t ops = 0;            // of the graph
+  int64_t groups = 0;         // calls of group functions in main and fold
+  int64_t groupFunctions = 0; // distinct ones
+  int64_t sections = 0;       // distinct section functions
+  int64_t kernels = 0;        // distinct microkernels
+  int64_t arenaBytes = 0;     // of main; 0 when it depends on shapes
+  int64_t unsharedBytes = 0;  // sum of its buffers, without sharing
+  int64_t codeBytes = 0;      // of the object
+  /// Why operations were not fused, one per line: `op: reason`.
+  std::vector<std::string> remarks;
+  /// One line per group of main, in order: label and kind.
+  std::vector<std::pair<std::string, std::string>> groupList;
+};
+
+/// Where to execute. Own team, caller's pool or the calling thread.
+class Executor {
+public:
+  using ParallelFor = void (*)(void *pool, int64_t n,
+                               void (*body)(void *arg, int64_t i), void *arg);
+  struct Config {
+    int threads = 1;               // team size when no pool is given
+    ParallelFor parallelFor = nullptr;
+    void *pool = nullptr;
+    int concurrency = 0;           // of the pool
+    bool profile = false;
+  };
+  struct SectionTime {
+    std::string name;
+    int64_t calls = 0;
+    double seconds = 0;
+  };
+
+  static Expected<std::unique_ptr<Executor>> create(const Config &config);
+  ~Executor();
+  tenon_exec *handle() const { return exec; }
+  /// Sums since the last reset, when profiling.
+  std::vector<SectionTime> profile() const;
+  void resetProfile();
+
+private:
+  explicit Executor(tenon_exec *exec) : exec(exec) {}
+  tenon_exec *exec;
+};
+
+/// A tensor in the caller's memory, in the dtype of the graph (booleans, u8
+/// and s8 one byte per element) with the strides of the graph's logical tensor.
+/// `shape` must be known, and be the graph's where that is known.
+struct HostTensor {
+  void *data = nullptr;
+  graph::Dims shape;
+};
+using HostTensors = std::map<uint64_t, HostTensor>; // by tensor id
+
+/// Executable code of one graph. Immutable but for bindConstants; execute may
+/// be called by several threads at once, each with its own Executor.
+class Compiled {
+public:
+  /// Unknown dims stay symbolic. Errors: those of the graph, UnsupportedOp,
+  /// UnsupportedDType, UnsupportedForm, UnsupportedTarget, Internal.
+  static Expected<std::unique_ptr<Compiled>>
+  compile(const graph::Graph &graph, const Options &options,
+          CompileReport *report = nullptr);
+  ~Compiled();
+
+  /// The graph as compiled (topologically sorted, ports complete, inferred).
+  const graph::Graph &graph() const;
+  const Target &target() const;
+  /// Folds everything that depends on constants only. Must precede execute
+  /// when the graph has constant inputs; may be called again after they
+  /// changed, but not while another thread executes.
+  Expected<bool> bindConstants(Executor &exec, const HostTensors &constants);
+  /// Runs once. `inputs` must hold every input port that is no constant and
+  /// every constant input (the code may read those too); `outputs` every
+  /// output port. Shapes are checked against the graph by inference.
+  Expected<bool> execute(Executor &exec, const HostTensors &inputs,
+                         const HostTensors &outputs);
+  /// Shapes of all outputs for these input shapes.
+  Expected<std::map<uint64_t, graph::Dims>>
+  outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const;
+  /// Assembly and optimised LLVM IR, kept when asked for at compile time.
+  struct Impl;
+
+private:
+  explicit Compiled(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+/// IR text after `phase` ("" or "import": as imported). With `fromPhase`,
+/// `text` is IR that has been through that phase, and the following ones run.
+Expected<std::string> lowerToPhase(const graph::Graph &graph,
+                                   const Options &options,
+                                   std::string_view phase,
+                                   bool locations = false);
+Expected<std::string> lowerText(std::string_view mlirText,
+                                const Options &options,
+                                std::string_view fromPhase,
+                                std::string_view toPhase);
+/// One numbered file per phase in `directory`.
+Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
+                          const std::string &directory);
+/// Assembly of everything compiled.
+Expected<std::string> assemblyOf(const graph::Graph &graph,
+                                 const Options &options);
+
+/// A graph from .json or .mlir (graph dialect) by file name extension.
+Expected<graph::Graph> loadGraph(const std::string &path);
+
+} // namespace tenon

@@ -1,0 +1,82 @@
+#include "compiler/driver/Target.h"
+
+#include "compiler/driver/Fail.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+
+namespace tenon {
+
+namespace {
+
+struct Schedule {
+  const char *name;
+  int64_t vectorBits, numRegisters;
+  const char *feature; // that makes it native
+};
+/// Widest first.
+const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512f"},
+                               {"avx2", 256, 16, "avx2"},
+                               {"generic", 128, 16, ""}};
+
+/// Features of an LLVM CPU name; empty when it is unknown.
+llvm::SmallVector<llvm::StringRef> featuresOfCpu(const std::string &cpu) {
+  llvm::SmallVector<llvm::StringRef> features;
+  if (llvm::X86::parseArchX86(cpu) != llvm::X86::CK_None)
+    llvm::X86::getFeaturesForCPU(cpu, features);
+  return features;
+}
+
+Error unknownCpu(const std::string &cpu) {
+  return fail(ErrorCode::UnsupportedTarget, "unknown CPU '" + cpu + "'",
+              "use host, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
+}
+
+} // namespace
+
+Expected<Target> Target::resolve(const Options &options) {
+  Target target;
+  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  llvm::SmallVector<llvm::StringRef> wanted;
+  if (options.targetCpu == "host") {
+    target.spec = codegen::TargetSpec::host();
+    for (auto &f : host)
+      if (f.second)
+        wanted.push_back(f.first());
+  } else {
+    wanted = featuresOfCpu(options.targetCpu);
+    if (wanted.empty())
+      return unknownCpu(options.targetCpu);
+    target.spec = codegen::TargetSpec::forCpu(options.targetCpu);
+    for (llvm::StringRef f : wanted)
+      // The features that matter for generated code are all listed by name;
+      // tuning flags and modes are not in the host's map.
+      if (host.count(f) && !host.lookup(f)) {
+        target.executable = false;
+        target.missingFeature = f.str();
+        break;
+      }
+  }
+  if (options.schedule == "auto") {
+    for (const Schedule &s : kSchedules)
+      if (!*s.feature || llvm::is_contained(wanted, s.feature)) {
+        target.vectorBits = s.vectorBits;
+        target.numVectorRegisters = s.numRegisters;
+        target.schedule = s.name;
+        return target;
+      }
+  }
+  for (const Schedule &s : kSchedules)
+    if (options.schedule == s.name) {
+      target.vectorBits = s.vectorBits;
+      target.numVectorRegisters = s.numRegisters;
+      target.schedule = s.name;
+      return target;
+    }
+  return fail(ErrorCode::BadOption,
+               "unknown schedule '" + options.schedule + "'",
+               "use auto, avx512, avx2 or generic");
+}
+
+} // namespace tenon

@@ -1,0 +1,24 @@
+//===- Target.h - what code is generated for -------------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/jit/Compile.h"
+#include "compiler/driver/Options.h"
+
+namespace tenon {
+
+/// A machine as the passes see it.
+struct Target {
+  codegen::TargetSpec spec;
+  int64_t vectorBits = 256;
+  int64_t numVectorRegisters = 16;
+  /// "avx512", "avx2", "generic": the tiling in use.
+  std::string schedule;
+  /// Whether this process can execute the code, and if not, what is missing.
+  bool executable = true;
+  std::string missingFeature;
+
+  /// Errors: UnsupportedTarget, BadOption.
+  static Expected<Target> resolve(const Options &options);
+};
+
+} // namespace tenon

@@ -1,0 +1,67 @@
+#include "dialects/rt/RtDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tenon::rt;
+
+#include "dialects/rt/RtDialect.cpp.inc"
+
+void RtDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/rt/RtOps.cpp.inc"
+      >();
+}
+
+static MemRefType scratchType(MLIRContext *ctx) {
+  return MemRefType::get({ShapedType::kDynamic}, IntegerType::get(ctx, 8));
+}
+
+void ParallelOp::build(OpBuilder &b, OperationState &state, StringRef label,
+                       Value items, Value scratch) {
+  state.addAttribute("label", b.getStringAttr(label));
+  state.addOperands({items, scratch});
+  Region *region = state.addRegion();
+  OpBuilder::InsertionGuard guard(b);
+  Type index = b.getIndexType();
+  Location loc = state.location;
+  b.createBlock(region, {}, {index, index, scratchType(b.getContext())},
+                {loc, loc, loc});
+  YieldOp::create(b, loc);
+}
+
+LogicalResult ParallelOp::verify() {
+  Block &block = getBody().front();
+  Type index = IndexType::get(getContext());
+  if (block.getNumArguments() != 3 || block.getArgument(0).getType() != index ||
+      block.getArgument(1).getType() != index ||
+      block.getArgument(2).getType() != scratchType(getContext()))
+    return emitOpError("body takes (index, index, memref<?xi8>)");
+  return success();
+}
+
+LogicalResult SectionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto callee = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getCalleeAttr());
+  if (!callee)
+    return emitOpError("no function named ") << getCalleeAttr();
+  // The lowered form of a section takes runtime pointers instead.
+  if (callee->hasAttr("rt.lowered"))
+    return success();
+  ArrayRef<Type> types = callee.getArgumentTypes();
+  if (types.size() != getArgs().size() + 3)
+    return emitOpError("passes ") << getArgs().size() << " arguments, "
+                                  << getCalleeAttr() << " takes "
+                                  << static_cast<int>(types.size()) - 3;
+  for (auto [i, arg] : llvm::enumerate(getArgs()))
+    if (arg.getType() != types[i])
+      return emitOpError("argument ")
+             << i << " is " << arg.getType() << ", expected " << types[i];
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/rt/RtOps.cpp.inc"

@@ -1,0 +1,14 @@
+//===- RtDialect.h ---------------------------------------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/rt/RtDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/rt/RtOps.h.inc"

@@ -1,0 +1,76 @@
+//===- TileTensorOps.td - contractions before buffers ------*- tablegen -*-===//
+//
+// What the layout phase makes of MatMul and Convolution: weights in panels, a
+// product that reads them.  Operands are tensors; the tile phase turns these
+// into loops around tile.brgemm.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TENON_DIALECTS_TILE_TILETENSOROPS_TD
+#define TENON_DIALECTS_TILE_TILETENSOROPS_TD
+
+include "dialects/tile/TileBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_PackOp : Tile_Op<"pack", [Pure]> {
+  let summary = "weights in panels of `panel` columns";
+  let description = [{
+    Without `groups`: `[B.., K, N]` to `[B.., P, K, panel]`, with
+    P = ceil(N / panel). With `groups = G`: convolution weights
+    `[taps.., I, O]` (I per group, O over all groups) to
+    `[G, P, taps.., I, panel]` with P = ceil(O / G / panel). Columns beyond the
+    last are zero.
+  }];
+  let arguments = (ins AnyRankedTensor:$weights, I64Attr:$panel,
+                       OptionalAttr<I64Attr>:$groups);
+  let results = (outs AnyRankedTensor:$packed);
+  let assemblyFormat = [{
+    $weights `panel` $panel (`groups` $groups^)? attr-dict
+    `:` type($weights) `->` type($packed)
+  }];
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$weights, "int64_t":$panel,
+                                 "std::optional<int64_t>":$groups)>];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::RankedTensorType packedType(
+        ::mlir::RankedTensorType weights, int64_t panel,
+        std::optional<int64_t> groups);
+  }];
+}
+
+def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
+  let summary = "dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n]";
+  let description = [{
+    `src` `[B.., M, K]`, `packed` `[B'.., P, K, panel]` as tile.pack makes it,
+    `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
+  }];
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$packed);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `,` $packed attr-dict
+    `:` type($src) `,` type($packed) `->` type($dst)
+  }];
+}
+
+def Tile_ConvOp : Tile_Op<"conv", [Pure]> {
+  let summary = "convolution over channels-last tensors, padding never computed";
+  let description = [{
+    `src` `[N, spatial.., C]`, `dst` `[N, spatial.., O]`. `weights` are
+    `[G, P, taps.., I, panel]` as tile.pack makes them or, when `depthwise`,
+    `[taps.., 1, C]` as they were. Taps that fall into the padding are left out
+    by loop bounds.
+  }];
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
+                       DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$pads_begin,
+                       DenseI64ArrayAttr:$pads_end,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+                       UnitAttr:$depthwise);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `,` $weights attr-dict
+    `:` type($src) `,` type($weights) `->` type($dst)
+  }];
+}
+
+#endif // TENON_DIALECTS_TILE_TILETENSOROPS_TD

@@ -1,0 +1,43 @@
+//===- Passes.h - the passes between import and machine code ---*- C++ -*-===//
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+namespace arith {
+class ArithDialect;
+}
+namespace func {
+class FuncDialect;
+}
+namespace linalg {
+class LinalgDialect;
+}
+namespace LLVM {
+class LLVMDialect;
+}
+namespace math {
+class MathDialect;
+}
+namespace memref {
+class MemRefDialect;
+}
+namespace scf {
+class SCFDialect;
+}
+} // namespace mlir
+
+namespace tenon {
+namespace rt {
+class RtDialect;
+}
+namespace tile {
+class TileDialect;
+}
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+} // namespace tenon

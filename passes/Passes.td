@@ -1,0 +1,134 @@
+//===- Passes.td - the passes between import and machine code -------------===//
+//
+// In alphabetical order.  compiler/driver/Phases.cpp says which phase runs
+// which.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TENON_PASSES
+#define TENON_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def CheckSupported : Pass<"tenon-check-supported", "::mlir::ModuleOp"> {
+  let summary = "Reports every operation that does not compile";
+  let description = [{
+    An operation compiles when the operation table lists its element type and
+    the form it is in. All others are named at once, each with a code.
+  }];
+}
+
+def DecomposeGraph : Pass<"tenon-decompose-graph", "::mlir::ModuleOp"> {
+  let summary = "Brings graph operations to one normal form";
+  let description = [{
+    Biases, batch normalisation and affine parameters become Add and Multiply;
+    transposed operands and NCX, OIX formats become StaticTranspose; vectors in
+    MatMul become matrices. What follows sees one form of each operation.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"rewritten", "ops", "Operations rewritten">];
+}
+
+def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
+  let summary = "Cuts functions into groups, each a function of its own";
+  let description = [{
+    Walks operations in order; each joins the latest group among its producers
+    when dependence and cost allow, else it starts one. Groups are outlined;
+    equal ones share one function. A remark tells why an operation did not
+    join.
+  }];
+  let options = [
+    Option<"enable", "enable", "bool", "true",
+           "false: every operation is a group of its own">,
+    Option<"maxOps", "max-ops", "int64_t", "48",
+           "largest number of operations in a group">,
+    Option<"remarks", "remarks", "bool", "false",
+           "say why operations did not join a group">];
+  let statistics = [Statistic<"groups", "groups", "Groups formed">,
+                    Statistic<"shared", "groups", "Groups that reuse a function">,
+                    Statistic<"fused", "ops", "Operations that joined a group">];
+}
+
+def InferShapes : Pass<"tenon-infer-shapes", "::mlir::ModuleOp"> {
+  let summary = "Refines all shapes from those of the inputs";
+}
+
+def LowerRt : Pass<"tenon-lower-rt", "::mlir::ModuleOp"> {
+  let summary = "Gives entries and sections the interface of the runtime";
+  let description = [{
+    An entry becomes `i32 NAME(exec, buffers, dims, arena)`, with a companion
+    `i64 NAME_arena(dims)`; a section becomes `void (args, begin, end,
+    scratch)`; rt.section becomes a call of the runtime.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def MaterializeLayouts : Pass<"tenon-materialize-layouts", "::mlir::ModuleOp"> {
+  let summary = "Moves layouts from tensor types to the entry's arguments";
+  let description = [{
+    Below this pass no tensor type has an encoding. Strides of the caller's
+    buffers stand in `tile.strides` on arguments and results.
+  }];
+}
+
+def OutlineConstants : Pass<"tenon-outline-constants", "::mlir::ModuleOp"> {
+  let summary = "Moves what depends on constants only into @fold";
+  let description = [{
+    @fold takes the constant arguments of @main and returns what @main needs of
+    them, once, when the constants are known. @main receives its results as
+    additional arguments. Running the pass again extends @fold.
+  }];
+  let statistics = [Statistic<"moved", "ops", "Operations moved to @fold">];
+}
+
+def OutlineSections : Pass<"tenon-outline-sections", "::mlir::ModuleOp"> {
+  let summary = "Makes functions of sections and inlines groups into entries";
+  let dependentDialects = ["::tenon::rt::RtDialect"];
+  let statistics = [Statistic<"sections", "sections", "Section functions">];
+}
+
+def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
+  let summary = "Contractions read their weights in panels";
+  let description = [{
+    MatMul becomes tile.pack of the weights and tile.matmul; Convolution
+    likewise. Weights that are constants are packed once, since the pack moves
+    to @fold.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
+    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
+           "vector registers of the target">];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
+  let statistics = [Statistic<"packed", "weights", "Weights packed">];
+}
+
+def PlanArena : Pass<"tenon-plan-arena", "::mlir::ModuleOp"> {
+  let summary = "Places the buffers of an entry in one arena";
+  let description = [{
+    Each memref.alloc of an entry becomes a view of the arena argument. Buffers
+    whose lifetimes do not overlap share bytes.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"buffers", "buffers", "Buffers placed">,
+    Statistic<"bytesUnshared", "bytes unshared", "Sum of their sizes">,
+    Statistic<"bytesArena", "bytes arena", "Size of the arenas">];
+}
+
+def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
+  let summary = "Lowers groups to sections of loops on buffers";
+  let description = [{
+    Entries become functions on memrefs that call group functions in
+    destination-passing style; a group's work stands in rt.parallel regions as
+    linalg.generic and tile.brgemm. Groups are specialised for the layouts of
+    their operands; equal ones stay one function.
+  }];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",
+    "::tenon::tile::TileDialect", "::tenon::rt::RtDialect"];
+  let statistics = [Statistic<"functions", "groups", "Group functions">];
+}
+
+#endif

@@ -1,0 +1,252 @@
+//===- PlanArena.cpp - one arena per entry --------------------------------===//
+//
+// Buffers are taken in the order of the calls that need them; each gets the
+// smallest free stretch of the arena that holds it, else the arena grows. A
+// buffer is free again after the last call that reads it, views included.
+//
+// Buffers of dynamic size follow the static part; two of equal type and equal
+// size share their bytes when their lifetimes do not overlap.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/support/Entry.h"
+#include "passes/tiling/IndexMath.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_PLANARENA
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Start of every buffer: a cache line, so that vectors do not split lines.
+constexpr int64_t kAlign = 64;
+
+int64_t alignUp(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
+
+/// Free stretches of an arena that grows at its end.
+class FreeList {
+public:
+  int64_t take(int64_t size) {
+    auto best = free.end();
+    for (auto it = free.begin(); it != free.end(); ++it)
+      if (it->second >= size &&
+          (best == free.end() || it->second < best->second))
+        best = it;
+    if (best != free.end()) {
+      int64_t at = best->first, left = best->second - size;
+      free.erase(best);
+      if (left)
+        free[at + size] = left;
+      return at;
+    }
+    // Grow, from the last stretch if that touches the end.
+    int64_t at = end;
+    if (!free.empty()) {
+      auto last = std::prev(free.end());
+      if (last->first + last->second == end) {
+        at = last->first;
+        free.erase(last);
+      }
+    }
+    end = at + size;
+    return at;
+  }
+  void give(int64_t at, int64_t size) {
+    auto it = free.emplace(at, size).first;
+    if (auto next = std::next(it);
+        next != free.end() && at + size == next->first) {
+      it->second += next->second;
+      free.erase(next);
+    }
+    if (it != free.begin()) {
+      auto before = std::prev(it);
+      if (before->first + before->second == at) {
+        before->second += it->second;
+        free.erase(it);
+      }
+    }
+  }
+  int64_t size() const { return end; }
+
+private:
+  std::map<int64_t, int64_t> free; // start -> size
+  int64_t end = 0;
+};
+
+struct Buffer {
+  memref::AllocOp op;
+  int64_t first, last; // positions of operations in the entry
+};
+
+int64_t bytesOf(MemRefType type) {
+  int64_t n = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  for (int64_t d : type.getShape())
+    n *= d;
+  return n;
+}
+
+/// Position of the last use of `v` or of a view of it.
+int64_t lastUse(Value v, const llvm::DenseMap<Operation *, int64_t> &position) {
+  int64_t last = -1;
+  for (Operation *user : v.getUsers()) {
+    last = std::max(last, position.lookup(user));
+    if (isa<ViewLikeOpInterface>(user))
+      last = std::max(last, lastUse(user->getResult(0), position));
+  }
+  return last;
+}
+
+struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> entries;
+    for (auto f : getOperation().getOps<func::FuncOp>())
+      if (isEntry(f))
+        entries.push_back(f);
+    for (func::FuncOp f : entries)
+      plan(f);
+  }
+
+  void plan(func::FuncOp f) {
+    Block &body = f.getBody().front();
+    llvm::DenseMap<Operation *, int64_t> position;
+    int64_t n = 0;
+    for (Operation &op : body)
+      position[&op] = n++;
+    SmallVector<Buffer> fixed, dynamic;
+    for (auto alloc : body.getOps<memref::AllocOp>()) {
+      Buffer buffer{alloc, position[alloc], lastUse(alloc, position)};
+      (alloc.getType().hasStaticShape() ? fixed : dynamic).push_back(buffer);
+    }
+    Type arenaType = MemRefType::get({ShapedType::kDynamic},
+                                     IntegerType::get(&getContext(), 8));
+    Builder attr(&getContext());
+    DictionaryAttr role = attr.getDictionaryAttr(
+        attr.getNamedAttr(kRoleAttr, attr.getStringAttr("arena")));
+    // The size function has the arguments before the arena.
+    SmallVector<Type> argTypes(f.getArgumentTypes());
+    SmallVector<DictionaryAttr> argAttrs;
+    f.getAllArgAttrs(argAttrs);
+    (void)f.insertArgument(f.getNumArguments(), arenaType, role, f.getLoc());
+    Value arena = f.getArguments().back();
+    buffers += fixed.size() + dynamic.size();
+
+    int64_t size = placeFixed(fixed, arena);
+    bytesArena += size;
+    Value total = placeDynamic(dynamic, arena, size, f);
+    makeSizeFunction(f, argTypes, argAttrs, total, size);
+  }
+
+  int64_t placeFixed(ArrayRef<Buffer> list, Value arena) {
+    FreeList arenaList;
+    std::multimap<int64_t, std::pair<int64_t, int64_t>> live; // by last use
+    for (const Buffer &buffer : list) {
+      while (!live.empty() && live.begin()->first < buffer.first) {
+        auto [at, bytes] = live.begin()->second;
+        arenaList.give(at, bytes);
+        live.erase(live.begin());
+      }
+      memref::AllocOp op = buffer.op;
+      int64_t bytes = std::max(kAlign, alignUp(bytesOf(op.getType())));
+      int64_t at = arenaList.take(bytes);
+      live.insert({buffer.last, {at, bytes}});
+      bytesUnshared += bytes;
+      OpBuilder b(op);
+      tiling::IndexMath m(b, op.getLoc());
+      Value view = memref::ViewOp::create(b, op.getLoc(), op.getType(), arena,
+                                          m.value(at), ValueRange{});
+      op.replaceAllUsesWith(view);
+      op.erase();
+    }
+    return arenaList.size();
+  }
+
+  /// Returns the end of the arena, or null when nothing is dynamic.
+  Value placeDynamic(ArrayRef<Buffer> list, Value arena, int64_t start,
+                     func::FuncOp f) {
+    struct Slot {
+      Type type;
+      SmallVector<Value> sizes;
+      Value offset;
+      int64_t busyUntil;
+    };
+    SmallVector<Slot> slots;
+    Value end;
+    for (const Buffer &buffer : list) {
+      memref::AllocOp op = buffer.op;
+      OpBuilder b(op);
+      tiling::IndexMath m(b, op.getLoc());
+      SmallVector<Value> sizes(op.getDynamicSizes());
+      Slot *slot = nullptr;
+      for (Slot &s : slots)
+        if (s.type == op.getType() && s.sizes == sizes &&
+            s.busyUntil < buffer.first) {
+          slot = &s;
+          break;
+        }
+      if (!slot) {
+        Value offset = end ? end : m.value(start);
+        int64_t known =
+            std::max<int64_t>(1, op.getType().getElementTypeBitWidth() / 8);
+        for (int64_t d : op.getType().getShape())
+          if (!ShapedType::isDynamic(d))
+            known *= d;
+        tiling::Ofr bytes = m.attr(known);
+        for (Value s : sizes)
+          bytes = m.mul(bytes, s);
+        tiling::Ofr lines = m.ceilDiv(bytes, m.attr(kAlign));
+        end = m.value(m.add(offset, m.mul(lines, m.attr(kAlign))));
+        slots.push_back({op.getType(), sizes, offset, buffer.last});
+        slot = &slots.back();
+      }
+      slot->busyUntil = buffer.last;
+      Value view = memref::ViewOp::create(b, op.getLoc(), op.getType(), arena,
+                                          slot->offset, sizes);
+      op.replaceAllUsesWith(view);
+      op.erase();
+    }
+    return end;
+  }
+
+  /// `@NAME_arena`: the arguments of the entry -> bytes of the arena.
+  void makeSizeFunction(func::FuncOp f, TypeRange types,
+                        ArrayRef<DictionaryAttr> attrs, Value total,
+                        int64_t size) {
+    OpBuilder b(&getContext());
+    b.setInsertionPointAfter(f);
+    auto fn = func::FuncOp::create(
+        b, f.getLoc(), (f.getName() + "_arena").str(),
+        b.getFunctionType(types, {b.getIndexType()}));
+    if (!attrs.empty())
+      fn.setAllArgAttrs(attrs);
+    b.setInsertionPointToStart(fn.addEntryBlock());
+    Value result;
+    if (!total) {
+      result = arith::ConstantIndexOp::create(b, f.getLoc(), size);
+    } else {
+      SetVector<Operation *> slice;
+      (void)getBackwardSlice(total, &slice);
+      slice.insert(total.getDefiningOp());
+      IRMapping map;
+      for (BlockArgument arg : fn.getArguments())
+        map.map(f.getArgument(arg.getArgNumber()), arg);
+      for (Operation &op : f.getBody().front())
+        if (slice.contains(&op))
+          b.clone(op, map);
+      result = map.lookup(total);
+    }
+    func::ReturnOp::create(b, f.getLoc(), result);
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,192 @@
+//===- OutlineConstants.cpp - what runs once goes to @fold ----------------===//
+//
+//   @main(%x, %w {graph.property = "constant"})      @main(%x, %w, %f {tile.folded})
+//     %p = tile.pack %w                         ->     tile.matmul %x, %f
+//     tile.matmul %x, %p                             @fold(%w) -> tile.pack %w
+//
+// An operation moves when all its operands are constants, folded values or
+// moved results. Views (reshape, transpose) of constants cost nothing, so they
+// move only when something that moves reads them.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_OUTLINECONSTANTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+bool isView(Operation *op) {
+  return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
+}
+
+struct Outliner {
+  ModuleOp module;
+  func::FuncOp main;
+  func::FuncOp fold;
+  IRMapping toFold; // values of main -> values of fold
+  int64_t moved = 0;
+
+  Outliner(ModuleOp module, func::FuncOp main) : module(module), main(main) {}
+
+  /// @fold, made on first use: one argument per constant argument of @main.
+  void prepareFold() {
+    fold = module.lookupSymbol<func::FuncOp>(kFoldName);
+    OpBuilder b(module.getContext());
+    if (!fold) {
+      SmallVector<Type> types;
+      SmallVector<DictionaryAttr> attrs;
+      for (BlockArgument arg : main.getArguments())
+        if (isConstantArg(main, arg.getArgNumber())) {
+          types.push_back(arg.getType());
+          attrs.push_back(main.getArgAttrDict(arg.getArgNumber()));
+        }
+      b.setInsertionPointAfter(main);
+      fold = func::FuncOp::create(b, main.getLoc(), kFoldName,
+                                  b.getFunctionType(types, {}));
+      fold.setAllArgAttrs(attrs);
+      Block *body = fold.addEntryBlock();
+      b.setInsertionPointToEnd(body);
+      func::ReturnOp::create(b, main.getLoc());
+    }
+    unsigned constant = 0, folded = 0;
+    Operation *ret = fold.getBody().front().getTerminator();
+    for (BlockArgument arg : main.getArguments()) {
+      unsigned i = arg.getArgNumber();
+      if (isConstantArg(main, i))
+        toFold.map(arg, fold.getArgument(constant++));
+      else if (isFoldedArg(main, i))
+        toFold.map(arg, ret->getOperand(folded++));
+    }
+  }
+
+  bool isKnown(Value v) { return toFold.contains(v); }
+
+  /// Operations of main that only depend on constants.
+  SmallVector<Operation *> findMovable() {
+    llvm::DenseSet<Value> known;
+    for (BlockArgument arg : main.getArguments())
+      if (isConstantArg(main, arg.getArgNumber()) ||
+          isFoldedArg(main, arg.getArgNumber()))
+        known.insert(arg);
+    llvm::DenseSet<Operation *> movable;
+    bool anyReal = false;
+    for (Operation &op : main.getBody().front().without_terminator()) {
+      bool all = llvm::all_of(op.getOperands(),
+                              [&](Value v) { return known.contains(v); });
+      // Nothing random or unknown: only pure operations.
+      if (!all || !isPure(&op))
+        continue;
+      known.insert(op.result_begin(), op.result_end());
+      movable.insert(&op);
+      anyReal |= !isView(&op) && !isa<arith::ConstantOp>(op);
+    }
+    if (!anyReal)
+      return {};
+    // Views and literals only move for a reader that moves.
+    SmallVector<Operation *> order;
+    llvm::DenseSet<Operation *> needed;
+    for (Operation &op :
+         llvm::reverse(main.getBody().front().without_terminator())) {
+      if (!movable.contains(&op))
+        continue;
+      bool cheap = isView(&op) || isa<arith::ConstantOp>(op);
+      bool wanted = !cheap || llvm::any_of(op.getUsers(), [&](Operation *u) {
+        return needed.contains(u);
+      });
+      if (!wanted)
+        continue;
+      needed.insert(&op);
+      order.push_back(&op);
+    }
+    std::reverse(order.begin(), order.end());
+    return order;
+  }
+
+  void run() {
+    SmallVector<Operation *> ops = findMovable();
+    if (ops.empty())
+      return;
+    prepareFold();
+    Operation *ret = fold.getBody().front().getTerminator();
+    OpBuilder b(ret);
+    llvm::DenseSet<Operation *> set(ops.begin(), ops.end());
+    for (Operation *op : ops) {
+      b.clone(*op, toFold);
+      moved += !isView(op) && !isa<arith::ConstantOp>(op);
+    }
+    // What main still reads of them becomes a result and an argument.
+    for (Operation *op : ops) {
+      bool cheap = isView(op) || isa<arith::ConstantOp>(op);
+      for (Value v : op->getResults()) {
+        auto outside = [&](OpOperand &use) {
+          return !set.contains(use.getOwner());
+        };
+        if (cheap || !llvm::any_of(v.getUses(), outside))
+          continue;
+        unsigned index = main.getNumArguments();
+        DictionaryAttr attrs = b.getDictionaryAttr(
+            b.getNamedAttr(kFoldedAttr, b.getUnitAttr()));
+        (void)main.insertArgument(index, v.getType(), attrs, op->getLoc());
+        v.replaceUsesWithIf(main.getArgument(index), outside);
+        ret->insertOperands(ret->getNumOperands(), toFold.lookup(v));
+      }
+    }
+    for (Operation *op : llvm::reverse(ops))
+      if (op->use_empty())
+        op->erase();
+    dropUnused();
+  }
+
+  /// Folded arguments nobody reads any more, and the results they stand for.
+  void dropUnused() {
+    Operation *ret = fold.getBody().front().getTerminator();
+    BitVector eraseArgs(main.getNumArguments());
+    BitVector eraseResults(ret->getNumOperands());
+    unsigned folded = 0;
+    for (BlockArgument arg : main.getArguments()) {
+      if (!isFoldedArg(main, arg.getArgNumber()))
+        continue;
+      if (arg.use_empty()) {
+        eraseArgs.set(arg.getArgNumber());
+        eraseResults.set(folded);
+      }
+      ++folded;
+    }
+    (void)main.eraseArguments(eraseArgs);
+    ret->eraseOperands(eraseResults);
+    fold.setFunctionType(FunctionType::get(module.getContext(),
+                                           fold.getArgumentTypes(),
+                                           ret->getOperandTypes()));
+    // Dead code in fold that fed them.
+    for (Operation &op : llvm::make_early_inc_range(
+             llvm::reverse(fold.getBody().front().without_terminator())))
+      if (op.use_empty())
+        op.erase();
+  }
+};
+
+struct OutlineConstantsPass
+    : impl::OutlineConstantsBase<OutlineConstantsPass> {
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>(kMainName);
+    if (!main)
+      return;
+    Outliner outliner(getOperation(), main);
+    outliner.run();
+    moved += outliner.moved;
+  }
+};
+
+} // namespace
+} // namespace tenon

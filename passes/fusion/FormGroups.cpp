@@ -1,0 +1,332 @@
+//===- FormGroups.cpp - groups by dependence and cost ---------------------===//
+//
+//   %0 = tile.matmul %x, %w              %r = call @fc1(%x, %w, %b)
+//   %1 = graph.Add %0, %b          ->    @fc1 {tile.group = "contraction"} {
+//   %2 = graph.ReLU %1                     tile.matmul, Add, ReLU }
+//
+// Operations are taken in order. One joins the latest group among the
+// producers of its operands: every other operand then comes from an earlier
+// group, so no cycle can arise and one pass suffices. A group is executed at
+// the place of its first operation.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/tile/TileDialect.h"
+#include "passes/Passes.h"
+#include "passes/fusion/Group.h"
+#include "passes/support/Build.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_FORMGROUPS
+#include "passes/Passes.h.inc"
+
+using namespace fusion;
+
+namespace {
+
+struct Former {
+  func::FuncOp f;
+  bool enable;
+  int64_t maxOps;
+  bool remarks;
+  std::vector<Group> groups;
+  llvm::DenseMap<Operation *, int> groupOf;
+
+  /// Why an operation did not join the group before it.
+  void remark(Operation *op, const std::string &reason) {
+    if (remarks)
+      op->emitRemark(reason);
+  }
+
+  /// Group of the operation behind views, or -1.
+  int producerGroup(Value v) {
+    Operation *def = v.getDefiningOp();
+    while (def && isView(def))
+      def = def->getOperand(0).getDefiningOp();
+    return def ? groupOf.lookup_or(def, -1) : -1;
+  }
+
+  void join(Operation *op, int g) {
+    Group &group = groups[g];
+    if (isRowOp(op) && group.kind == GroupKind::elementwise) {
+      group.kind = GroupKind::rows;
+      group.reduced = reducedDims(op);
+    }
+    group.ops.push_back(op);
+    groupOf[op] = g;
+  }
+
+  void start(Operation *op, GroupKind kind) {
+    Group g;
+    g.kind = kind;
+    Value shaped = isRowOp(op) ? op->getOperand(0) : op->getResult(0);
+    g.space.assign(rankedType(shaped).getShape());
+    if (kind == GroupKind::rows)
+      g.reduced = reducedDims(op);
+    groups.push_back(std::move(g));
+    groups.back().ops.push_back(op);
+    groupOf[op] = groups.size() - 1;
+  }
+
+  int64_t form() {
+    int64_t fused = 0;
+    for (Operation &op : f.getBody().front().without_terminator()) {
+      std::optional<GroupKind> kind = kindOfGroup(&op);
+      if (!kind)
+        continue;
+      int latest = -1;
+      for (Value v : op.getOperands())
+        latest = std::max(latest, producerGroup(v));
+      if (enable && latest >= 0) {
+        std::string reason =
+            whyNot(&op, groups[latest], groupOf, latest, maxOps);
+        if (reason.empty()) {
+          join(&op, latest);
+          ++fused;
+          continue;
+        }
+        remark(&op, reason);
+      }
+      start(&op, *kind);
+    }
+    return fused;
+  }
+
+  /// Values of the first `n` operations of `g` that others read.
+  SmallVector<Value> escaping(const Group &g, size_t n) {
+    llvm::DenseSet<Operation *> inside(g.ops.begin(), g.ops.begin() + n);
+    SmallVector<Value> values;
+    for (size_t i = 0; i < n; ++i)
+      for (Value v : g.ops[i]->getResults())
+        if (llvm::any_of(v.getUsers(),
+                         [&](Operation *u) { return !inside.contains(u); }))
+          values.push_back(v);
+    return values;
+  }
+
+  /// An epilogue in registers stores one tensor: cut a contraction's group
+  /// where more than one value leaves it.
+  void splitContractions() {
+    std::vector<Group> result;
+    for (Group &g : groups) {
+      size_t n = g.ops.size();
+      if (g.kind == GroupKind::contraction)
+        while (n > 1 && escaping(g, n).size() != 1)
+          --n;
+      Group rest;
+      if (n < g.ops.size()) {
+        remark(g.ops[n], "more than one value would leave the epilogue");
+        rest.kind = GroupKind::elementwise;
+        rest.ops.assign(g.ops.begin() + n, g.ops.end());
+        rest.space = g.space;
+        g.ops.resize(n);
+      }
+      result.push_back(std::move(g));
+      if (!rest.ops.empty())
+        result.push_back(std::move(rest));
+    }
+    groups = std::move(result);
+    groupOf.clear();
+    for (auto [i, g] : llvm::enumerate(groups))
+      for (Operation *op : g.ops)
+        groupOf[op] = i;
+  }
+};
+
+/// "fc1+relu1" of the named operations, cut to a readable length.
+std::string labelOf(const Group &g) {
+  std::string label;
+  std::string kept;
+  for (Operation *op : g.ops) {
+    std::string n = nameOf(op->getLoc());
+    if (n.empty())
+      n = kindOf(op).empty() ? op->getName().stripDialect().str()
+                             : kindOf(op).str();
+    if (n == kept)
+      continue;
+    kept = n;
+    if (label.size() + n.size() > 60) {
+      label += "+...";
+      break;
+    }
+    label += (label.empty() ? "" : "+") + n;
+  }
+  return label;
+}
+
+std::string symbolOf(StringRef label) {
+  std::string s = "g_";
+  for (char c : label)
+    s += llvm::isAlnum(c) || c == '_' ? c : '_';
+  return s;
+}
+
+/// Rebuilds a function as calls of group functions.
+struct Outlining {
+  ModuleOp module;
+  Former &former;
+  llvm::StringMap<func::FuncOp> &known; // by text of type and body
+  llvm::StringMap<int> &names;
+  int64_t shared = 0;
+  OpBuilder b;
+  IRMapping values; // old -> new, in the function under construction
+  Block *body = nullptr;
+
+  Outlining(ModuleOp module, Former &former,
+            llvm::StringMap<func::FuncOp> &known, llvm::StringMap<int> &names)
+      : module(module), former(former), known(known), names(names),
+        b(module.getContext()) {}
+
+  /// The new value of `v`, cloning views and literals where first needed.
+  Value get(Value v) {
+    if (Value n = values.lookupOrNull(v))
+      return n;
+    Operation *def = v.getDefiningOp();
+    for (Value o : def->getOperands())
+      (void)get(o);
+    Operation *clone = b.clone(*def, values);
+    return clone->getResult(0);
+  }
+
+  func::FuncOp outline(const Group &g, ArrayRef<Value> inputs,
+                       ArrayRef<Value> outputs, StringRef label) {
+    SmallVector<Type> in, out;
+    for (Value v : inputs)
+      in.push_back(v.getType());
+    for (Value v : outputs)
+      out.push_back(v.getType());
+    SmallVector<Location> locs;
+    for (Operation *op : g.ops)
+      locs.push_back(op->getLoc());
+    OpBuilder fb(module.getContext());
+    auto fn = func::FuncOp::create(FusedLoc::get(module.getContext(), locs),
+                                   "group", fb.getFunctionType(in, out));
+    fn.setPrivate();
+    fn->setAttr(kGroupAttr, fb.getStringAttr(name(g.kind)));
+    fb.setInsertionPointToStart(fn.addEntryBlock());
+    IRMapping map;
+    for (auto [i, v] : llvm::enumerate(inputs))
+      map.map(v, fn.getArgument(i));
+    for (Operation *op : g.ops) {
+      for (Value o : op->getOperands())
+        if (auto literal = o.getDefiningOp<arith::ConstantOp>())
+          if (!map.contains(o))
+            fb.clone(*literal, map);
+      Operation *clone = fb.clone(*op, map);
+      for (NamedAttribute a : SmallVector<NamedAttribute>(op->getAttrs()))
+        if (a.getName().strref().starts_with("graph."))
+          clone->removeAttr(a.getName());
+    }
+    SmallVector<Value> results;
+    for (Value v : outputs)
+      results.push_back(map.lookup(v));
+    func::ReturnOp::create(fb, fn.getLoc(), results);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    fn->print(os, OpPrintingFlags().useLocalScope());
+    auto [it, inserted] = known.try_emplace(text, fn);
+    if (!inserted) {
+      fn->erase();
+      ++shared;
+      return it->second;
+    }
+    std::string symbol = symbolOf(label);
+    int n = names[symbol]++;
+    fn.setName(n ? symbol + "_" + std::to_string(n) : symbol);
+    module.push_back(fn);
+    return fn;
+  }
+
+  void call(const Group &g) {
+    llvm::DenseSet<Operation *> inside(g.ops.begin(), g.ops.end());
+    llvm::SetVector<Value> inputs;
+    for (Operation *op : g.ops)
+      for (Value v : op->getOperands())
+        if (!inside.contains(v.getDefiningOp()) &&
+            !v.getDefiningOp<arith::ConstantOp>())
+          inputs.insert(v);
+    SmallVector<Value> outputs = former.escaping(g, g.ops.size());
+    std::string label = labelOf(g);
+    SmallVector<Value> operands;
+    for (Value v : inputs)
+      operands.push_back(get(v));
+    func::FuncOp fn = outline(g, inputs.getArrayRef(), outputs, label);
+    auto c = func::CallOp::create(b, fn.getLoc(), fn, operands);
+    c->setAttr(kLabelAttr, b.getStringAttr(label));
+    for (auto [old, now] : llvm::zip(outputs, c.getResults()))
+      values.map(old, now);
+  }
+
+  void run() {
+    func::FuncOp f = former.f;
+    Block *old = &f.getBody().front();
+    Block *fresh = new Block();
+    f.getBody().push_back(fresh);
+    for (BlockArgument arg : old->getArguments())
+      values.map(arg, fresh->addArgument(arg.getType(), arg.getLoc()));
+    b.setInsertionPointToStart(fresh);
+    for (const Group &g : former.groups)
+      call(g);
+    SmallVector<Value> results;
+    for (Value v : old->getTerminator()->getOperands())
+      results.push_back(get(v));
+    func::ReturnOp::create(b, old->getTerminator()->getLoc(), results);
+    old->dropAllReferences();
+    old->erase();
+  }
+};
+
+/// A result that is an argument, a view or returned twice needs a copy.
+void copyAliasedResults(func::FuncOp f) {
+  Operation *ret = f.getBody().front().getTerminator();
+  llvm::DenseSet<Value> seen;
+  OpBuilder b(ret);
+  for (OpOperand &use : ret->getOpOperands()) {
+    Value v = use.get();
+    Operation *def = v.getDefiningOp();
+    bool alias = !def || isView(def) || isa<arith::ConstantOp>(def) ||
+                 !seen.insert(v).second;
+    if (!alias)
+      continue;
+    Location loc = def ? def->getLoc() : f.getLoc();
+    use.set(buildGraphOp(b, loc, "Reorder", v, rankedType(v)));
+  }
+}
+
+struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
+  using FormGroupsBase::FormGroupsBase;
+  void runOnOperation() override {
+    llvm::StringMap<func::FuncOp> known;
+    llvm::StringMap<int> names;
+    SmallVector<func::FuncOp> entries;
+    for (auto f : getOperation().getOps<func::FuncOp>())
+      if (isEntry(f))
+        entries.push_back(f);
+    for (func::FuncOp f : entries) {
+      copyAliasedResults(f);
+      Former former;
+      former.f = f;
+      former.enable = enable;
+      former.maxOps = maxOps;
+      former.remarks = remarks;
+      fused += former.form();
+      former.splitContractions();
+      Outlining outlining(getOperation(), former, known, names);
+      outlining.run();
+      groups += former.groups.size();
+      shared += outlining.shared;
+    }
+  }
+};
+
+} // namespace
+} // namespace tenon

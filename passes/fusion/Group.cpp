@@ -1,0 +1,156 @@
+#include "passes/fusion/Group.h"
+
+#include "dialects/tile/TileDialect.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::fusion {
+
+StringRef name(GroupKind kind) {
+  switch (kind) {
+  case GroupKind::elementwise:
+    return "elementwise";
+  case GroupKind::rows:
+    return "rows";
+  case GroupKind::contraction:
+    return "contraction";
+  case GroupKind::window:
+    return "window";
+  case GroupKind::concat:
+    return "concat";
+  case GroupKind::pack:
+    return "pack";
+  }
+  return "";
+}
+
+bool isView(Operation *op) {
+  return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
+}
+
+bool isRowOp(Operation *op) {
+  StringRef kind = kindOf(op);
+  return kind == "SoftMax" || kind == "LogSoftmax" || kind == "LayerNorm" ||
+         kind == "RMSNorm" || kind.starts_with("Reduce");
+}
+
+std::optional<GroupKind> kindOfGroup(Operation *op) {
+  if (isView(op) || isa<arith::ConstantOp>(op))
+    return std::nullopt;
+  if (auto conv = dyn_cast<tile::ConvOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (isa<tile::MatMulOp>(op))
+    return GroupKind::contraction;
+  if (isa<tile::PackOp>(op))
+    return GroupKind::pack;
+  if (isRowOp(op))
+    return GroupKind::rows;
+  StringRef kind = kindOf(op);
+  if (kind == "MaxPool" || kind == "AvgPool")
+    return GroupKind::window;
+  if (kind == "Concat")
+    return GroupKind::concat;
+  if (tiling::isScalarOp(op))
+    return GroupKind::elementwise;
+  return std::nullopt;
+}
+
+SmallVector<bool> reducedDims(Operation *op) {
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  SmallVector<bool> reduced(rank, false);
+  StringRef kind = kindOf(op);
+  if (kind == "SoftMax" || kind == "LogSoftmax") {
+    if (rank > 0)
+      reduced[normalizedAxis(intAttr(op, "axis"), rank)] = true;
+  } else if (kind == "LayerNorm" || kind == "RMSNorm") {
+    for (int64_t d = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
+         d < rank; ++d)
+      reduced[d] = true;
+  } else {
+    for (int64_t a : intsAttr(op, "axes"))
+      reduced[normalizedAxis(a, rank)] = true;
+  }
+  return reduced;
+}
+
+/// Dimensions as a row group sees a value: those of the space, or the space
+/// with reduced dimensions of size 1.
+static bool isSpaceShape(ArrayRef<int64_t> shape, const Group &g) {
+  return shape == ArrayRef<int64_t>(g.space);
+}
+static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
+  if (g.kind != GroupKind::rows || shape.size() != g.space.size())
+    return false;
+  for (auto [d, size] : llvm::enumerate(g.space))
+    if (shape[d] != (g.reduced[d] ? 1 : size))
+      return false;
+  return true;
+}
+
+std::string whyNot(Operation *op, const Group &g,
+                   const llvm::DenseMap<Operation *, int> &groupOf,
+                   int groupIndex, int64_t maxOps) {
+  if (static_cast<int64_t>(g.ops.size()) >= maxOps)
+    return "the group already has " + std::to_string(g.ops.size()) +
+           " operations (max-ops)";
+  auto inGroup = [&](Value v) {
+    Operation *def = v.getDefiningOp();
+    return def && groupOf.lookup_or(def, -1) == groupIndex;
+  };
+  bool scalar = tiling::isScalarOp(op), row = isRowOp(op);
+  if (!scalar && !row)
+    return "it starts a group of its own";
+  switch (g.kind) {
+  case GroupKind::window:
+  case GroupKind::concat:
+  case GroupKind::pack:
+    return ("a group of kind " + name(g.kind) + " takes no epilogue").str();
+  case GroupKind::elementwise:
+  case GroupKind::rows:
+  case GroupKind::contraction:
+    break;
+  }
+  if (row) {
+    if (g.kind == GroupKind::contraction)
+      return "complete rows are needed, a contraction makes tiles";
+    if (!inGroup(op->getOperand(0)))
+      return "its operand reaches it through a view";
+    if (!isSpaceShape(rankedType(op->getOperand(0)).getShape(), g))
+      return "its rows are not those of the group";
+    SmallVector<bool> reduced = reducedDims(op);
+    if (!llvm::is_contained(reduced, true))
+      return "it reduces nothing";
+    if (g.kind == GroupKind::rows && g.reduced != reduced)
+      return "it reduces other dimensions than the group";
+    return "";
+  }
+  auto shape = rankedType(op->getResult(0)).getShape();
+  bool stat = isStatShape(shape, g);
+  if (!isSpaceShape(shape, g) && !stat)
+    return "its shape is not that of the group";
+  bool any = false;
+  for (Value v : op->getOperands()) {
+    auto type = rankedType(v);
+    if (inGroup(v)) {
+      // Inside a group values are aligned dimension by dimension.
+      if (!isSpaceShape(type.getShape(), g) && !isStatShape(type.getShape(), g))
+        return "an operand from the group has dropped dimensions";
+      any = true;
+    }
+    bool f32 = type.getElementType().isF32();
+    if (g.kind == GroupKind::contraction && !f32)
+      return "epilogues of contractions are f32";
+  }
+  if (!any)
+    return "its operands reach it through views";
+  if (g.kind == GroupKind::contraction &&
+      !rankedType(op->getResult(0)).getElementType().isF32())
+    return "epilogues of contractions are f32";
+  return "";
+}
+
+} // namespace tenon::fusion

@@ -1,0 +1,37 @@
+//===- Group.h - which operations may share a group ------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Operation.h"
+#include <string>
+#include <vector>
+
+namespace tenon::fusion {
+
+/// What decides how a group is lowered.
+enum class GroupKind { elementwise, rows, contraction, window, concat, pack };
+llvm::StringRef name(GroupKind kind);
+
+/// A view costs nothing: it changes sizes and strides of a buffer.
+bool isView(mlir::Operation *op);
+/// Reductions and what is built on them: one pass over rows.
+bool isRowOp(mlir::Operation *op);
+/// The group that `op` starts; none for views and literals.
+std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
+/// Dimensions of its operand that a row operation reduces.
+llvm::SmallVector<bool> reducedDims(mlir::Operation *op);
+
+struct Group {
+  GroupKind kind;
+  std::vector<mlir::Operation *> ops; // in order
+  /// The iteration space: the shape of elementwise results, of the operand of
+  /// row operations, of the product.
+  llvm::SmallVector<int64_t> space;
+  llvm::SmallVector<bool> reduced; // rows only
+};
+
+/// Why `op` does not join `group`; empty: it may.
+std::string whyNot(mlir::Operation *op, const Group &group,
+                   const llvm::DenseMap<mlir::Operation *, int> &groupOf,
+                   int groupIndex, int64_t maxOps);
+
+} // namespace tenon::fusion

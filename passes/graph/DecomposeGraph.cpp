@@ -1,0 +1,276 @@
+//===- DecomposeGraph.cpp - one normal form of each operation -------------===//
+//
+// Users may write a bias inside MatMul, a convolution over NCX tensors, a
+// batch normalisation. Passes behind this one see none of these:
+//
+//   MatMul(x, w, b) {transpose_b}   Add(MatMul(x, StaticTranspose(w)), b)
+//   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO
+//   BatchNormInference              x * scale + shift, per channel
+//   LayerNorm {use_affine}          LayerNorm * gamma + beta
+//
+// Transposes and reshapes cost nothing here: they become views of buffers.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_DECOMPOSEGRAPH
+#include "passes/Passes.h.inc"
+
+namespace {
+
+using Order = SmallVector<int64_t>;
+
+/// [0, 2, .., r-1, 1]: NCX to NXC.
+Order channelsLast(int64_t rank) {
+  Order order{0};
+  for (int64_t i = 2; i < rank; ++i)
+    order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+
+/// [0, r-1, 1, ..]: NXC to NCX.
+Order channelsFirst(int64_t rank) {
+  Order order{0, rank - 1};
+  for (int64_t i = 1; i < rank - 1; ++i)
+    order.push_back(i);
+  return order;
+}
+
+bool isNcx(Operation *op, int64_t rank) {
+  return rank > 2 && stringAttr(op, "data_format") == "NCX";
+}
+
+/// A per-channel vector, shaped to broadcast against NXC or NCX tensors.
+Value perChannel(OpBuilder &b, Location loc, Value v, bool ncx, int64_t rank) {
+  auto type = rankedType(v);
+  if (!ncx || type.getRank() != 1)
+    return v;
+  SmallVector<int64_t> shape(rank - 1, 1);
+  shape[0] = type.getDimSize(0);
+  return buildReshape(b, loc, v, shape);
+}
+
+/// Splits the optional bias operand off `op` and adds it behind.
+void splitBias(Operation *op, OpBuilder &b, bool ncx) {
+  Value bias = op->getOperand(2);
+  op->eraseOperand(2);
+  b.setInsertionPointAfter(op);
+  Value dst = op->getResult(0);
+  int64_t rank = rankedType(dst).getRank();
+  Value shaped = isKind(op, "Convolution")
+                     ? perChannel(b, op->getLoc(), bias, ncx, rank)
+                     : bias;
+  Value sum = buildBinary(b, op->getLoc(), "Add", dst, shaped);
+  dst.replaceAllUsesExcept(sum, sum.getDefiningOp());
+}
+
+bool decomposeBiasAdd(Operation *op, OpBuilder &b) {
+  Value src = op->getOperand(0);
+  int64_t rank = rankedType(src).getRank();
+  Value bias = perChannel(b, op->getLoc(), op->getOperand(1),
+                          isNcx(op, rank), rank);
+  op->getResult(0).replaceAllUsesWith(
+      buildBinary(b, op->getLoc(), "Add", src, bias));
+  op->erase();
+  return true;
+}
+
+/// x * (gamma / sqrt(var + eps)) + (beta - mean * that): with constant
+/// statistics both vectors are folded once.
+bool decomposeBatchNorm(Operation *op, OpBuilder &b) {
+  Location loc = op->getLoc();
+  Value src = op->getOperand(0), gamma = op->getOperand(1),
+        beta = op->getOperand(2), mean = op->getOperand(3),
+        variance = op->getOperand(4);
+  int64_t rank = rankedType(src).getRank();
+  bool ncx = isNcx(op, rank);
+  auto vector = rankedType(variance);
+  Value shifted = buildBinary(b, loc, "Add", variance,
+                              buildScalar(b, loc, floatAttr(op, "epsilon")));
+  Value deviation = buildGraphOp(b, loc, "Sqrt", shifted, vector);
+  Value scale = buildBinary(b, loc, "Divide", gamma, deviation);
+  Value shift = buildBinary(b, loc, "Subtract", beta,
+                            buildBinary(b, loc, "Multiply", mean, scale));
+  Value y = buildBinary(b, loc, "Multiply", src,
+                        perChannel(b, loc, scale, ncx, rank));
+  y = buildBinary(b, loc, "Add", y, perChannel(b, loc, shift, ncx, rank));
+  op->getResult(0).replaceAllUsesWith(y);
+  op->erase();
+  return true;
+}
+
+/// Takes gamma and beta out of LayerNorm (and gamma out of RMSNorm).
+bool decomposeAffine(Operation *op, OpBuilder &b) {
+  SmallVector<Value> affine(op->getOperands().drop_front());
+  if (affine.empty())
+    return false;
+  bool layerNorm = isKind(op, "LayerNorm");
+  bool used = !layerNorm || boolAttr(op, "use_affine");
+  // Operand segments are part of the operation: build it anew.
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(op->getOperand(0));
+  state.addTypes(op->getResultTypes());
+  for (NamedAttribute a : op->getAttrs())
+    if (a.getName() != "operandSegmentSizes" && a.getName() != "use_affine")
+      state.addAttribute(a.getName(), a.getValue());
+  if (layerNorm) {
+    state.addAttribute("use_affine", b.getBoolAttr(false));
+    state.addAttribute("operandSegmentSizes",
+                       b.getDenseI32ArrayAttr({1, 0, 0}));
+  }
+  Operation *core = b.create(state);
+  Value y = core->getResult(0);
+  if (used) {
+    y = buildBinary(b, op->getLoc(), "Multiply", y, affine[0]);
+    if (layerNorm)
+      y = buildBinary(b, op->getLoc(), "Add", y, affine[1]);
+  }
+  op->getResult(0).replaceAllUsesWith(y);
+  for (unsigned i = 1; i < op->getNumResults(); ++i)
+    op->getResult(i).replaceAllUsesWith(core->getResult(i));
+  op->erase();
+  return true;
+}
+
+Value swapLastTwo(OpBuilder &b, Location loc, Value v) {
+  int64_t rank = rankedType(v).getRank();
+  Order order;
+  for (int64_t i = 0; i < rank; ++i)
+    order.push_back(i);
+  std::swap(order[rank - 1], order[rank - 2]);
+  return buildTranspose(b, loc, v, order);
+}
+
+/// Transposed and one-dimensional operands; leaves [.., M, K] x [.., K, N].
+bool decomposeMatMul(Operation *op, OpBuilder &b) {
+  Location loc = op->getLoc();
+  Value src = op->getOperand(0), weights = op->getOperand(1);
+  int64_t srcRank = rankedType(src).getRank();
+  int64_t weightsRank = rankedType(weights).getRank();
+  bool ta = boolAttr(op, "transpose_a") && srcRank > 1;
+  bool tb = boolAttr(op, "transpose_b") && weightsRank > 1;
+  if (op->getNumOperands() == 2 && !ta && !tb && srcRank > 1 && weightsRank > 1)
+    return false;
+  bool hadBias = op->getNumOperands() == 3;
+  if (hadBias)
+    splitBias(op, b, false);
+  b.setInsertionPoint(op);
+  if (srcRank == 1)
+    src = buildReshape(b, loc, src, {1, rankedType(src).getDimSize(0)});
+  else if (ta)
+    src = swapLastTwo(b, loc, src);
+  if (weightsRank == 1)
+    weights = buildReshape(b, loc, weights,
+                           {rankedType(weights).getDimSize(0), 1});
+  else if (tb)
+    weights = swapLastTwo(b, loc, weights);
+  auto dstType = rankedType(op->getResult(0));
+  // Batch dims of the full product: those of dst, without what was dropped.
+  SmallVector<int64_t> shape(dstType.getShape());
+  if (weightsRank == 1)
+    shape.push_back(1);
+  if (srcRank == 1)
+    shape.insert(shape.end() - 1, 1);
+  Value product =
+      buildGraphOp(b, loc, "MatMul", {src, weights},
+                   RankedTensorType::get(shape, dstType.getElementType()));
+  Value result = product;
+  if (srcRank == 1 || weightsRank == 1)
+    result = buildReshape(b, loc, product, dstType.getShape());
+  op->getResult(0).replaceAllUsesWith(result);
+  op->erase();
+  return true;
+}
+
+bool decomposeConvolution(Operation *op, OpBuilder &b) {
+  Location loc = op->getLoc();
+  Value src = op->getOperand(0), weights = op->getOperand(1);
+  int64_t rank = rankedType(src).getRank();
+  bool ncx = isNcx(op, rank);
+  bool oix = stringAttr(op, "weights_format") == "OIX";
+  bool biased = op->getNumOperands() == 3;
+  if (!ncx && !oix && !biased)
+    return false;
+  if (biased)
+    splitBias(op, b, ncx);
+  b.setInsertionPoint(op);
+  if (oix) {
+    Order order;
+    for (int64_t i = 2; i < rank; ++i)
+      order.push_back(i);
+    order.append({1, 0});
+    op->setOperand(1, buildTranspose(b, loc, weights, order));
+    op->setAttr("weights_format", b.getStringAttr("XIO"));
+  }
+  if (ncx) {
+    op->setOperand(0, buildTranspose(b, loc, src, channelsLast(rank)));
+    op->setAttr("data_format", b.getStringAttr("NXC"));
+    Value dst = op->getResult(0);
+    auto type = rankedType(dst);
+    SmallVector<int64_t> shape;
+    for (int64_t o : channelsLast(rank))
+      shape.push_back(type.getDimSize(o));
+    dst.setType(RankedTensorType::get(shape, type.getElementType()));
+    b.setInsertionPointAfter(op);
+    Value back = buildTranspose(b, loc, dst, channelsFirst(rank));
+    dst.replaceAllUsesExcept(back, back.getDefiningOp());
+  }
+  return true;
+}
+
+/// A slope vector per channel of NCX data needs its dims spelled out.
+bool decomposePRelu(Operation *op, OpBuilder &b) {
+  Value slope = op->getOperand(1);
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  auto type = rankedType(slope);
+  if (!isNcx(op, rank) || !boolAttr(op, "per_channel_broadcast") ||
+      type.getRank() != 1 || type.getDimSize(0) == 1)
+    return false;
+  op->setOperand(1, perChannel(b, op->getLoc(), slope, true, rank));
+  return true;
+}
+
+bool decompose(Operation *op, OpBuilder &b) {
+  b.setInsertionPoint(op);
+  StringRef kind = kindOf(op);
+  if (kind == "BiasAdd")
+    return decomposeBiasAdd(op, b);
+  if (kind == "BatchNormInference")
+    return decomposeBatchNorm(op, b);
+  if (kind == "LayerNorm" || kind == "RMSNorm")
+    return decomposeAffine(op, b);
+  if (kind == "MatMul")
+    return decomposeMatMul(op, b);
+  if (kind == "Convolution")
+    return decomposeConvolution(op, b);
+  if (kind == "PReLU")
+    return decomposePRelu(op, b);
+  return false;
+}
+
+struct DecomposeGraphPass : impl::DecomposeGraphBase<DecomposeGraphPass> {
+  using DecomposeGraphBase::DecomposeGraphBase;
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (!kindOf(op).empty())
+        ops.push_back(op);
+    });
+    OpBuilder b(&getContext());
+    for (Operation *op : ops)
+      if (decompose(op, b))
+        ++rewritten;
+  }
+};
+
+} // namespace
+} // namespace tenon

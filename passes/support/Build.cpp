@@ -1,0 +1,66 @@
+#include "passes/support/Build.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+Value buildGraphOp(OpBuilder &b, Location loc, StringRef kind,
+                   ValueRange operands, RankedTensorType type,
+                   ArrayRef<NamedAttribute> attrs) {
+  OperationState state(loc, ("graph." + kind).str());
+  state.addOperands(operands);
+  state.addTypes(type);
+  state.addAttributes(attrs);
+  return b.create(state)->getResult(0);
+}
+
+Value buildTranspose(OpBuilder &b, Location loc, Value src,
+                     ArrayRef<int64_t> order) {
+  auto type = cast<RankedTensorType>(src.getType());
+  SmallVector<int64_t> shape;
+  for (int64_t o : order)
+    shape.push_back(type.getDimSize(o));
+  return buildGraphOp(
+      b, loc, "StaticTranspose", src,
+      RankedTensorType::get(shape, type.getElementType()),
+      b.getNamedAttr("order", b.getDenseI64ArrayAttr(order)));
+}
+
+Value buildReshape(OpBuilder &b, Location loc, Value src,
+                   ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(src.getType());
+  SmallVector<int64_t> target;
+  for (int64_t d : shape)
+    target.push_back(ShapedType::isDynamic(d) ? -1 : d);
+  return buildGraphOp(
+      b, loc, "StaticReshape", src,
+      RankedTensorType::get(shape, type.getElementType()),
+      {b.getNamedAttr("shape", b.getDenseI64ArrayAttr(target)),
+       b.getNamedAttr("special_zero", b.getBoolAttr(false))});
+}
+
+Value buildBinary(OpBuilder &b, Location loc, StringRef kind, Value x,
+                  Value y) {
+  auto xt = cast<RankedTensorType>(x.getType());
+  auto yt = cast<RankedTensorType>(y.getType());
+  SmallVector<int64_t> shape(std::max(xt.getRank(), yt.getRank()));
+  for (int64_t i = 0, r = shape.size(); i < r; ++i) {
+    int64_t xi = i - (r - xt.getRank()), yi = i - (r - yt.getRank());
+    int64_t dx = xi < 0 ? 1 : xt.getDimSize(xi);
+    int64_t dy = yi < 0 ? 1 : yt.getDimSize(yi);
+    shape[i] = dx == 1 ? dy : dx;
+  }
+  return buildGraphOp(b, loc, kind, {x, y},
+                      RankedTensorType::get(shape, xt.getElementType()));
+}
+
+Value buildScalar(OpBuilder &b, Location loc, double value) {
+  auto type = RankedTensorType::get({}, b.getF32Type());
+  return arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(type, static_cast<float>(value)));
+}
+
+} // namespace tenon

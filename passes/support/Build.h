@@ -1,0 +1,30 @@
+//===- Build.h - building graph operations ---------------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tenon {
+
+/// `graph.<kind>` with one result.
+mlir::Value buildGraphOp(mlir::OpBuilder &b, mlir::Location loc,
+                         llvm::StringRef kind, mlir::ValueRange operands,
+                         mlir::RankedTensorType type,
+                         llvm::ArrayRef<mlir::NamedAttribute> attrs = {});
+
+/// StaticTranspose: dim i of the result is dim order[i] of `src`.
+mlir::Value buildTranspose(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value src, llvm::ArrayRef<int64_t> order);
+
+/// StaticReshape; at most one dim of `shape` is dynamic.
+mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,
+                         mlir::Value src, llvm::ArrayRef<int64_t> shape);
+
+/// Numpy-broadcasting binary operation; the result type is computed.
+mlir::Value buildBinary(mlir::OpBuilder &b, mlir::Location loc,
+                        llvm::StringRef kind, mlir::Value x, mlir::Value y);
+
+/// A rank-0 f32 constant.
+mlir::Value buildScalar(mlir::OpBuilder &b, mlir::Location loc, double value);
+
+} // namespace tenon

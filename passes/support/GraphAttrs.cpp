@@ -1,0 +1,95 @@
+#include "passes/support/GraphAttrs.h"
+
+#include "dialects/graph/OpTable.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+StringRef kindOf(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  return name.consume_front("graph.") ? name : StringRef();
+}
+
+bool isKind(Operation *op, StringRef kind) { return kindOf(op) == kind; }
+
+/// The table's default for an absent attribute, or null.
+static std::optional<graph::AttrValue> tableDefault(Operation *op,
+                                                    StringRef name) {
+  const graph::OpInfo *info =
+      graph::lookupOp(std::string_view(kindOf(op).data(), kindOf(op).size()));
+  const graph::AttrInfo *attr =
+      info ? info->attr(std::string_view(name.data(), name.size())) : nullptr;
+  if (!attr || !attr->defaultText)
+    return std::nullopt;
+  return attr->defaultValue();
+}
+
+double floatAttr(Operation *op, StringRef name, double fallback) {
+  if (auto a = op->getAttrOfType<FloatAttr>(name))
+    return a.getValueAsDouble();
+  if (auto d = tableDefault(op, name))
+    if (auto *f = std::get_if<float>(&*d))
+      return *f;
+  return fallback;
+}
+
+int64_t intAttr(Operation *op, StringRef name, int64_t fallback) {
+  if (auto a = op->getAttrOfType<IntegerAttr>(name))
+    return a.getValue().getSExtValue();
+  if (auto d = tableDefault(op, name))
+    if (auto *i = std::get_if<int64_t>(&*d))
+      return *i;
+  return fallback;
+}
+
+bool boolAttr(Operation *op, StringRef name, bool fallback) {
+  if (auto a = op->getAttrOfType<BoolAttr>(name))
+    return a.getValue();
+  if (auto d = tableDefault(op, name))
+    if (auto *v = std::get_if<bool>(&*d))
+      return *v;
+  return fallback;
+}
+
+std::string stringAttr(Operation *op, StringRef name) {
+  if (auto a = op->getAttrOfType<StringAttr>(name))
+    return a.getValue().str();
+  if (auto d = tableDefault(op, name))
+    if (auto *s = std::get_if<std::string>(&*d))
+      return *s;
+  return "";
+}
+
+SmallVector<int64_t> intsAttr(Operation *op, StringRef name) {
+  if (auto a = op->getAttrOfType<DenseI64ArrayAttr>(name))
+    return SmallVector<int64_t>(a.asArrayRef());
+  return {};
+}
+
+Type storageType(Type elementType) {
+  auto integer = dyn_cast<IntegerType>(elementType);
+  if (!integer)
+    return elementType;
+  unsigned width = integer.getWidth() == 1 ? 8 : integer.getWidth();
+  return IntegerType::get(elementType.getContext(), width);
+}
+
+RankedTensorType rankedType(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+std::string nameOf(Location loc) {
+  if (auto named = dyn_cast<NameLoc>(loc))
+    return named.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location l : fused.getLocations())
+      if (std::string n = nameOf(l); !n.empty())
+        return n;
+  return "";
+}
+
+} // namespace tenon

@@ -1,0 +1,39 @@
+//===- GraphAttrs.h - reading graph operations generically -----*- C++ -*-===//
+//
+// Passes meet many operations of one family. These read kinds and attributes
+// by the names of the operation table, with the table's defaults.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tenon {
+
+/// "MatMul" of `graph.MatMul`; empty when `op` is of another dialect.
+llvm::StringRef kindOf(mlir::Operation *op);
+bool isKind(mlir::Operation *op, llvm::StringRef kind);
+
+// The attribute, else the default of the table, else `fallback`.
+double floatAttr(mlir::Operation *op, llvm::StringRef name, double fallback = 0);
+int64_t intAttr(mlir::Operation *op, llvm::StringRef name, int64_t fallback = 0);
+bool boolAttr(mlir::Operation *op, llvm::StringRef name, bool fallback = false);
+std::string stringAttr(mlir::Operation *op, llvm::StringRef name);
+llvm::SmallVector<int64_t> intsAttr(mlir::Operation *op, llvm::StringRef name);
+
+/// `axis` counted from the front.
+inline int64_t normalizedAxis(int64_t axis, int64_t rank) {
+  return axis < 0 ? axis + rank : axis;
+}
+
+/// The type of the elements as memory and arithmetic see them: integers
+/// without sign, booleans as bytes.
+mlir::Type storageType(mlir::Type elementType);
+mlir::RankedTensorType rankedType(mlir::Value value);
+
+/// Name of the operation at `loc`: the innermost NameLoc, else "".
+std::string nameOf(mlir::Location loc);
+
+} // namespace tenon

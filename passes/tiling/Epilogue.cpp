@@ -1,0 +1,95 @@
+#include "passes/tiling/Epilogue.h"
+
+#include "passes/tiling/ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Epilogue::Epilogue(GroupContext &ctx, Operation *first)
+    : product(first->getResult(0)) {
+  ArrayRef<Ofr> space = ctx.sizes[product];
+  llvm::SetVector<Value> outside;
+  for (Operation *op : ctx.ops()) {
+    if (op == first)
+      continue;
+    ops.push_back(op);
+    for (Value v : op->getOperands())
+      if (isa<BlockArgument>(v))
+        outside.insert(v);
+  }
+  for (Value v : outside) {
+    sideValues.push_back(v);
+    sides.push_back(
+        broadcastTo(ctx.m, ctx.inputs.find(v)->second, space));
+  }
+}
+
+void Epilogue::emitBrgemm(IndexMath &m, Value a, Value b, const Strided &dst,
+                          ArrayRef<Strided> sides, ArrayRef<Ofr> start,
+                          int64_t rowDim, Ofr rows, Ofr columns) const {
+  OpBuilder &builder = m.builder();
+  MLIRContext *context = builder.getContext();
+  int64_t columnDim = dst.rank() - 1;
+  auto boxAt = [&](const Strided &s, bool byRow, bool byColumn) {
+    Ofr offset = s.offset.value_or(m.attr(0));
+    for (int64_t d = 0; d < s.rank(); ++d)
+      offset = m.add(offset, m.mul(start[d], s.strides[d]));
+    SmallVector<Ofr> sizes, strides;
+    if (byRow) {
+      sizes.push_back(rows);
+      strides.push_back(rowDim < 0 ? m.attr(0) : s.strides[rowDim]);
+    }
+    if (byColumn) {
+      sizes.push_back(columns);
+      strides.push_back(s.strides[columnDim]);
+    }
+    return box(m, s.base, offset, sizes, strides);
+  };
+  Value c = boxAt(dst, true, true);
+  SmallVector<Value> sideBoxes;
+  SmallVector<AffineMap> maps;
+  for (const Strided &s : sides) {
+    bool byRow = rowDim >= 0 && !IndexMath::isConstant(s.strides[rowDim], 0);
+    bool byColumn = !IndexMath::isConstant(s.strides[columnDim], 0);
+    using tile::SideKind;
+    SideKind kind = byRow ? (byColumn ? SideKind::PerElement : SideKind::PerRow)
+                          : (byColumn ? SideKind::PerColumn : SideKind::Scalar);
+    sideBoxes.push_back(boxAt(s, byRow, byColumn));
+    maps.push_back(tile::getSideMapOf(kind, context));
+  }
+  if (ops.empty()) {
+    tile::BrgemmOp::create(builder, m.location(), a, b, c);
+    return;
+  }
+  auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
+    llvm::DenseMap<Value, Value> values;
+    values[product] = args[0];
+    for (auto [i, v] : llvm::enumerate(sideValues))
+      values[v] = args[i + 1];
+    Value last;
+    for (Operation *op : ops) {
+      SmallVector<Value> operands;
+      for (Value v : op->getOperands()) {
+        Value &known = values[v];
+        if (!known) {
+          auto literal = v.getDefiningOp<arith::ConstantOp>();
+          auto attr = cast<DenseElementsAttr>(literal.getValue());
+          known = arith::ConstantOp::create(eb, loc,
+                                            attr.getSplatValue<TypedAttr>());
+        }
+        operands.push_back(known);
+      }
+      last = emitScalar(eb, op->getLoc(), op, operands);
+      values[op->getResult(0)] = last;
+    }
+    return last;
+  };
+  tile::BrgemmOp::create(builder, m.location(), a, b, c, sideBoxes, maps,
+                         /*accumulate=*/false, /*packed=*/true, body);
+}
+
+} // namespace tenon::tiling

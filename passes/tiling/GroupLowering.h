@@ -1,0 +1,54 @@
+//===- GroupLowering.h - from a group to sections on buffers ---*- C++ -*-===//
+//
+// Each kind of group has one function below. It is given the group's function
+// on tensors and the buffers of its arguments and results, and writes
+// rt.parallel sections at the builder's place.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tiling/LoopProgram.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tenon::tiling {
+
+/// Sizes of all values of one function on tensors, from those of its arguments.
+class SizeMap {
+public:
+  explicit SizeMap(IndexMath &m) : m(m) {}
+  void set(mlir::Value v, llvm::ArrayRef<Ofr> sizes);
+  /// Computes and remembers the sizes of the results of `op`. Fails, with an
+  /// error on `op`, where they cannot be derived.
+  mlir::LogicalResult infer(mlir::Operation *op);
+  llvm::ArrayRef<Ofr> operator[](mlir::Value v) const;
+
+private:
+  llvm::SmallVector<Ofr> inferResult(mlir::Operation *op, unsigned i);
+  IndexMath &m;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
+};
+
+struct GroupContext {
+  GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,
+               SizeMap &sizes)
+      : m(m), group(group), label(std::move(label)), sizes(sizes) {}
+
+  IndexMath &m;
+  mlir::func::FuncOp group; // on tensors
+  std::string label;
+  /// Buffers of the group's arguments and of the values it returns.
+  llvm::DenseMap<mlir::Value, Strided> inputs;
+  llvm::MapVector<mlir::Value, llvm::SmallVector<Strided>> outputs;
+  SizeMap &sizes;
+
+  llvm::SmallVector<mlir::Operation *> ops() const;
+};
+
+mlir::LogicalResult lowerLoops(GroupContext &ctx);       // elementwise, rows
+mlir::LogicalResult lowerContraction(GroupContext &ctx);
+mlir::LogicalResult lowerWindow(GroupContext &ctx);
+mlir::LogicalResult lowerConcat(GroupContext &ctx);
+mlir::LogicalResult lowerPack(GroupContext &ctx);
+
+} // namespace tenon::tiling

@@ -1,0 +1,106 @@
+//===- LoopProgram.h - elementwise and row-wise groups as loops -*- C++ -*-===//
+//
+// One iteration space, some of whose dimensions are reduced (softmax: the
+// axis; none for elementwise work).  Nodes are inputs, scalar computations and
+// reductions; a computation may use the result of a reduction.  Emission cuts
+// the space into items over the kept dimensions, one section for all, and per
+// item writes linalg.generic ops on boxes that stay in L1: first what does not
+// need a reduction, then the reductions over it, then what needs those, ...
+//
+// A softmax row, for example, becomes
+//
+//   m = max(x); s = sum(dst = exp(x - m)); dst = dst / s
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tiling/Strided.h"
+
+#include <functional>
+#include <string>
+
+namespace tenon::tiling {
+
+class LoopProgram {
+public:
+  using Node = int;
+  using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
+                                         mlir::ValueRange)>;
+  enum class Reduction { sum, product, max, min };
+
+  /// A space of `sizes`, of which `reduced[i]` are reduced.  `m` builds at the
+  /// place where the section is to be.
+  LoopProgram(IndexMath &m, llvm::StringRef label, llvm::ArrayRef<Ofr> sizes,
+              llvm::ArrayRef<bool> reduced);
+
+  /// A tensor, broadcast to the space (broadcastTo).
+  Node input(Strided s);
+  /// A value computed from scalars; no operands: a constant.
+  Node compute(llvm::ArrayRef<Node> operands, mlir::Type type, Body body);
+  /// `kind` over the reduced dimensions; operands are f32 (or integers).
+  Node reduce(Reduction kind, Node operand);
+  /// Stores `node`; `dst` is broadcast to the space: stride 0 along the
+  /// reduced dimensions if and only if the node does not vary along them.
+  void output(Node node, Strided dst);
+
+  /// Writes the section.
+  void emit();
+
+private:
+  enum class Kind { input, compute, reduce };
+  struct NodeInfo {
+    Kind kind;
+    mlir::Type type;
+    llvm::SmallVector<Node> operands;
+    Body body;
+    Reduction reduction = Reduction::sum;
+    int level = 0;      // number of reductions before it
+    bool full = false;  // varies along the reduced dimensions
+    bool stored = false;
+    Strided memory;                    // of an input
+    llvm::SmallVector<Strided> outputs;
+    std::optional<Ofr> scratchOffset;  // of a stored node that is no output
+  };
+  struct Item;
+  /// Where values live: a tensor, or scratch of the item (`full` tells its
+  /// dimensions).
+  struct Place {
+    Strided tensor;
+    mlir::Value scratch;
+    bool full = false;
+  };
+
+  bool isConstant(const NodeInfo &n) const {
+    return n.kind == Kind::compute && n.operands.empty();
+  }
+  void decideStores();
+  void chooseChunks();
+  void planScratch();
+  Strided outputAsBuffer(const NodeInfo &n) const;
+  mlir::Value boxOf(Item &item, const Strided &s);
+  void emitItem(Item &item);
+  void emitStores(Item &item, int level, bool full);
+  void emitReduce(Item &item, Node node);
+  void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
+                   llvm::ArrayRef<Place> destinations, bool reducing);
+  Place placeOf(Item &item, Node node);
+  mlir::Value memoryOf(Item &item, const Place &place);
+  mlir::AffineMap mapOf(Item &item, const Place &place,
+                        llvm::ArrayRef<int64_t> loopOf, int64_t loops);
+  bool isInside(int64_t d) const;
+
+  IndexMath &m;
+  std::string label;
+  llvm::SmallVector<Ofr> sizes;
+  llvm::SmallVector<int> classes; // 1: reduced
+  std::vector<NodeInfo> nodes;
+
+  // Decided by chooseChunks.
+  llvm::SmallVector<int64_t> itemDims; // walked by items, outermost first
+  int64_t chunkDim = -1;               // the last of itemDims, walked in chunks
+  Ofr chunk;
+  Ofr items;
+  Ofr scratchBytes;
+};
+
+} // namespace tenon::tiling

@@ -1,0 +1,335 @@
+//===- LowerContraction.cpp - products as sections of tile.brgemm ---------===//
+//
+// MatMul: items are (batch, block of rows, panel), panels innermost, so that a
+// block of rows stays in L2 while the panels of the weights pass by.
+//
+// Convolution: items are (image, group, panel, row of dst). A row is one
+// tile.brgemm over the taps that fall inside src; the few columns at its ends
+// whose taps are cut by the padding are products of one row each.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/Epilogue.h"
+#include "passes/tiling/Items.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// Bytes of src rows that stay in L2 beside a panel of weights: half of the
+/// 512 KiB that the smallest current server cores have.
+constexpr int64_t kRowBlockBytes = 256 << 10;
+constexpr int64_t kMinRowBlock = 24;
+constexpr int64_t kMaxRowBlock = 384;
+
+/// Calls `body` with the number of columns of panel `p`: `panel`, or what the
+/// last one has.
+void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
+                 llvm::function_ref<void(IndexMath &, int64_t)> body) {
+  int64_t full = n / panel, tail = n % panel;
+  if (tail == 0 || full == 0) {
+    body(m, tail == 0 ? panel : tail);
+    return;
+  }
+  OpBuilder &b = m.builder();
+  Value isFull =
+      arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
+                            m.value(p), m.value(full));
+  auto branch = scf::IfOp::create(b, m.location(), isFull, true);
+  for (bool first : {true, false}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(
+        &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
+    IndexMath inner(b, m.location());
+    body(inner, first ? panel : tail);
+  }
+}
+
+/// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
+/// over the leading dims of dst.
+struct Product {
+  Strided a;       // [lead.., M, K]
+  Strided w;       // [lead.., P, K, panel], dense from P on
+  Strided dst;     // [lead.., M, N]
+  SmallVector<Strided> sides; // like dst
+  Ofr k;
+  int64_t n;
+  int64_t panel;
+};
+
+void dropDims(Strided &s, int64_t count) {
+  s.sizes.pop_back_n(count);
+  s.strides.pop_back_n(count);
+}
+
+void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
+  IndexMath &m = ctx.m;
+  // Merge rows with leading dims: everything but K and N.
+  Ofr aK = p.a.strides.back(), dstN = p.dst.strides.back();
+  SmallVector<Ofr> sideN;
+  dropDims(p.a, 1);
+  dropDims(p.dst, 1);
+  for (Strided &s : p.sides) {
+    sideN.push_back(s.strides.back());
+    dropDims(s, 1);
+  }
+  SmallVector<Ofr> space = p.dst.sizes;
+  SmallVector<int> classes(space.size(), 0);
+  SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
+  for (Strided &s : p.sides)
+    operands.push_back(&s);
+  coalesce(m, space, classes, operands);
+  // The last dim is the rows, unless each has weights of its own.
+  if (space.empty() || !IndexMath::isConstant(p.w.strides.back(), 0)) {
+    space.push_back(m.attr(1));
+    for (Strided *s : operands) {
+      s->sizes.push_back(m.attr(1));
+      s->strides.push_back(m.attr(0));
+    }
+  }
+  int64_t rowDim = static_cast<int64_t>(space.size()) - 1;
+  p.dst.sizes.push_back(m.attr(p.n));
+  p.dst.strides.push_back(dstN);
+  for (auto [s, n] : llvm::zip(p.sides, sideN)) {
+    s.sizes.push_back(m.attr(p.n));
+    s.strides.push_back(n);
+  }
+
+  int64_t k = IndexMath::constant(p.k).value_or(1024);
+  int64_t block = std::clamp(kRowBlockBytes / std::max<int64_t>(1, 4 * k),
+                             kMinRowBlock, kMaxRowBlock) /
+                  kMinRowBlock * kMinRowBlock;
+  Ofr rows = space[rowDim];
+  if (auto r = IndexMath::constant(rows))
+    block = std::min(block, std::max<int64_t>(1, *r));
+  int64_t panels = (p.n + p.panel - 1) / p.panel;
+  SmallVector<Ofr> counts(space.begin(), space.end() - 1);
+  counts.push_back(m.ceilDiv(rows, m.attr(block)));
+  counts.push_back(m.attr(panels));
+  Ofr panelElements = m.mul(p.k, m.attr(p.panel));
+  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    Ofr panel = at.pop_back_val();
+    at.back() = im.mul(at.back(), im.attr(block));
+    auto r = IndexMath::constant(rows);
+    Ofr length = r && *r % block == 0
+                     ? im.attr(block)
+                     : im.min(im.attr(block), im.sub(rows, at.back()));
+    auto offsetOf = [&](const Strided &s) {
+      Ofr offset = s.offset.value_or(im.attr(0));
+      for (auto [i, stride] : llvm::zip(at, s.strides))
+        offset = im.add(offset, im.mul(i, stride));
+      return offset;
+    };
+    Value a = box(im, p.a.base, offsetOf(p.a), {length, p.k},
+                  {p.a.strides[rowDim], aK});
+    Ofr wOffset = im.add(offsetOf(p.w), im.mul(panel, panelElements));
+    Value w = box(im, p.w.base, wOffset, {p.k, im.attr(p.panel)},
+                  {im.attr(p.panel), im.attr(1)});
+    withColumns(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
+      SmallVector<Ofr> start = at;
+      start.push_back(cm.mul(panel, cm.attr(p.panel)));
+      epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start, rowDim, length,
+                          cm.attr(columns));
+    });
+  });
+}
+
+LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
+  IndexMath &m = ctx.m;
+  Epilogue epilogue(ctx, op);
+  auto type = rankedType(op.getDst());
+  auto packedType = rankedType(op.getPacked());
+  int64_t n = type.getShape().back();
+  if (ShapedType::isDynamic(n))
+    return op.emitError("the number of columns is unknown");
+  const Strided &src = ctx.inputs.find(op.getSrc())->second;
+  const Strided &packed = ctx.inputs.find(op.getPacked())->second;
+  Product p;
+  p.sides = epilogue.sides;
+  p.n = n;
+  p.panel = packedType.getShape().back();
+  p.k = src.sizes.back();
+  p.dst = ctx.outputs.begin()->second.front();
+  // src over dst's leading dims and rows, then K.
+  ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
+  SmallVector<Ofr> aSpace(space.begin(), space.end() - 1);
+  aSpace.push_back(p.k);
+  p.a = broadcastTo(m, src, aSpace);
+  p.a.strides.back() = src.strides.back();
+  // Weights over dst's leading dims and rows (0).
+  Strided w = packed;
+  w.dense = false;
+  w.sizes.pop_back_n(3);
+  w.strides.pop_back_n(3);
+  p.w = broadcastTo(m, w, space.drop_back(2));
+  p.w.sizes.push_back(space[space.size() - 2]);
+  p.w.strides.push_back(m.attr(0));
+  emitProduct(ctx, epilogue, std::move(p));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+bool isPointwise(tile::ConvOp op, ArrayRef<WindowDim> dims) {
+  for (auto [i, d] : llvm::enumerate(dims))
+    if (d.kernel != 1 || d.stride != 1 || d.pad != 0 ||
+        op.getPadsEnd()[i] != 0)
+      return false;
+  return op.getGroups() == 1;
+}
+
+void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
+                   tile::ConvOp op) {
+  IndexMath &m = ctx.m;
+  auto packedType = rankedType(op.getWeights());
+  Product p;
+  p.sides = epilogue.sides;
+  p.n = rankedType(op.getDst()).getShape().back();
+  p.panel = packedType.getShape().back();
+  p.a = ctx.inputs.find(op.getSrc())->second;
+  p.k = p.a.sizes.back();
+  p.dst = ctx.outputs.begin()->second.front();
+  p.w.base = ctx.inputs.find(op.getWeights())->second.base;
+  p.w.sizes.assign(p.dst.sizes.begin(), p.dst.sizes.end() - 1);
+  p.w.strides.assign(p.w.sizes.size(), m.attr(0));
+  emitProduct(ctx, epilogue, std::move(p));
+}
+
+/// One row of dst, or a part of it: columns [column, column + count) of which
+/// all use the taps [lo, hi) of the last spatial dim.
+struct ConvRow {
+  const Epilogue &epilogue;
+  ArrayRef<WindowDim> dims;
+  Strided src, dst;
+  int64_t inPerGroup, panel;
+  Value packed;
+
+  void emit(IndexMath &m, Ofr image, ArrayRef<Ofr> outer, Ofr group, Ofr p,
+            Ofr column, Ofr count, Ofr lo, Ofr hi, int64_t columns,
+            int64_t outPerGroup, int64_t panels) {
+    int64_t s = dims.size();
+    // src box: [taps.., columns, channels].
+    Ofr offset = src.offset.value_or(m.attr(0));
+    offset = m.add(offset, m.mul(image, src.strides[0]));
+    SmallVector<Ofr> aSizes, aStrides, bSizes, bStrides, first;
+    for (int64_t i = 0; i < s; ++i) {
+      bool last = i == s - 1;
+      const WindowDim &d = dims[i];
+      Ofr start = m.mul(last ? column : outer[i], m.attr(d.stride));
+      auto [l, h] = last ? std::pair(lo, hi) : d.validTaps(m, start);
+      Ofr at =
+          m.sub(m.add(start, m.mul(l, m.attr(d.dilation))), m.attr(d.pad));
+      offset = m.add(offset, m.mul(at, src.strides[i + 1]));
+      aSizes.push_back(m.sub(h, l));
+      aStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
+      first.push_back(l);
+    }
+    offset = m.add(offset, m.mul(m.mul(group, m.attr(inPerGroup)),
+                                 src.strides.back()));
+    bSizes = aSizes;
+    aSizes.append({count, m.attr(inPerGroup)});
+    aStrides.push_back(m.mul(src.strides[s], m.attr(dims[s - 1].stride)));
+    aStrides.push_back(src.strides.back());
+    Value a = box(m, src.base, offset, aSizes, aStrides);
+    // Weights box: [taps.., channels, panel].
+    int64_t step = inPerGroup * panel;
+    bStrides.assign(s, m.attr(0));
+    Ofr wOffset = m.attr(0);
+    for (int64_t i = s - 1; i >= 0; --i) {
+      bStrides[i] = m.attr(step);
+      wOffset = m.add(wOffset, m.mul(first[i], m.attr(step)));
+      step *= dims[i].kernel;
+    }
+    Ofr which = m.add(m.mul(group, m.attr(panels)), p);
+    wOffset = m.add(wOffset, m.mul(which, m.attr(step)));
+    bSizes.append({m.attr(inPerGroup), m.attr(panel)});
+    bStrides.append({m.attr(panel), m.attr(1)});
+    Value b = box(m, packed, wOffset, bSizes, bStrides);
+    SmallVector<Ofr> start{image};
+    start.append(outer.begin(), outer.end());
+    start.push_back(column);
+    start.push_back(m.add(m.mul(group, m.attr(outPerGroup)),
+                          m.mul(p, m.attr(panel))));
+    epilogue.emitBrgemm(m, a, b, dst, epilogue.sides, start, s, count,
+                        m.attr(columns));
+  }
+};
+
+LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
+  IndexMath &m = ctx.m;
+  Epilogue epilogue(ctx, op);
+  auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
+  auto packedType = rankedType(op.getWeights());
+  SmallVector<WindowDim> dims;
+  for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
+    WindowDim d{srcType.getDimSize(i + 1),    dstType.getDimSize(i + 1),
+                packedType.getDimSize(i + 2), op.getStrides()[i],
+                op.getPadsBegin()[i],         op.getDilations()[i]};
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
+        ShapedType::isDynamic(d.kernel))
+      return op.emitError("spatial dimensions must be static");
+    dims.push_back(d);
+  }
+  if (srcType.isDynamicDim(srcType.getRank() - 1) ||
+      dstType.isDynamicDim(dstType.getRank() - 1))
+    return op.emitError("channels must be static");
+  if (isPointwise(op, dims)) {
+    emitPointwise(ctx, epilogue, op);
+    return success();
+  }
+  int64_t groups = op.getGroups(), panel = packedType.getShape().back();
+  int64_t outPerGroup = dstType.getShape().back() / groups;
+  int64_t panels = packedType.getDimSize(1);
+  ConvRow row{epilogue,
+              dims,
+              ctx.inputs.find(op.getSrc())->second,
+              ctx.outputs.begin()->second.front(),
+              packedType.getDimSize(packedType.getRank() - 2),
+              panel,
+              ctx.inputs.find(op.getWeights())->second.base};
+  const WindowDim &w = dims.back();
+  auto [first, past] = w.interior();
+  SmallVector<Ofr> counts{row.src.sizes[0], m.attr(groups), m.attr(panels)};
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    counts.push_back(m.attr(d.out));
+  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    ArrayRef<Ofr> outer = ArrayRef(at).drop_front(3);
+    withColumns(im, at[2], outPerGroup, panel, [&](IndexMath &cm, int64_t n) {
+      if (past > first)
+        row.emit(cm, at[0], outer, at[1], at[2], cm.attr(first),
+                 cm.attr(past - first), cm.attr(0), cm.attr(w.kernel), n,
+                 outPerGroup, panels);
+      for (auto [from, to] :
+           {std::pair(int64_t(0), first), std::pair(past, w.out)})
+        emitLoop(cm, cm.attr(from), cm.attr(to), [&](IndexMath &em, Ofr column) {
+          auto [lo, hi] =
+              w.validTaps(em, em.mul(column, em.attr(w.stride)));
+          row.emit(em, at[0], outer, at[1], at[2], column, em.attr(1), lo, hi,
+                   n, outPerGroup, panels);
+        });
+    });
+  });
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerContraction(GroupContext &ctx) {
+  for (Operation *op : ctx.ops()) {
+    if (auto product = dyn_cast<tile::MatMulOp>(op))
+      return lowerMatMul(ctx, product);
+    if (auto conv = dyn_cast<tile::ConvOp>(op))
+      return lowerConv(ctx, conv);
+  }
+  return ctx.group.emitError("no contraction in the group");
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,273 @@
+//===- LowerWindow.cpp - pooling and depthwise convolution ----------------===//
+//
+// Items are rows of dst. A stretch of columns whose windows have the same
+// valid taps is one linalg.generic: parallel over columns (and channels, when
+// those are contiguous), reduced over the taps inside src. Columns at the ends
+// of a row, whose windows are cut by padding, are stretches of one.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/tile/TileDialect.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/Items.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+enum class WindowKind { max, average, depthwise };
+
+struct Window {
+  GroupContext &ctx;
+  Operation *op;
+  WindowKind kind;
+  SmallVector<WindowDim> dims;
+  Strided src, dst, weights; // channels last; weights [taps.., C]
+  bool excludePad = false;
+  bool channelsInside = true; // channels are contiguous: part of a stretch
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+
+  double neutral() const {
+    // The search for a maximum starts at the lowest finite value.
+    return kind == WindowKind::max
+               ? static_cast<double>(std::numeric_limits<float>::lowest())
+               : 0.0;
+  }
+
+  Value combine(OpBuilder &b, Location loc, ValueRange args) const {
+    Value x = args[0], acc = args.back();
+    if (kind == WindowKind::max) {
+      // Strictly greater: NaN is never selected.
+      Value greater =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, acc);
+      return arith::SelectOp::create(b, loc, greater, x, acc);
+    }
+    if (kind == WindowKind::depthwise)
+      x = arith::MulFOp::create(b, loc, x, args[1]);
+    return arith::AddFOp::create(b, loc, acc, x);
+  }
+
+  /// dst[columns] for windows whose taps are taps[i] = (lo, count).
+  void emitStretch(IndexMath &m, Ofr image, Ofr channel, ArrayRef<Ofr> outer,
+                   Ofr column, Ofr count,
+                   ArrayRef<std::pair<Ofr, Ofr>> taps) const {
+    OpBuilder &b = m.builder();
+    Location loc = m.location();
+    MLIRContext *context = b.getContext();
+    int64_t s = dims.size();
+    Ofr srcAt = m.add(m.mul(image, src.strides[0]),
+                      m.mul(channel, src.strides.back()));
+    Ofr dstAt = m.add(m.mul(image, dst.strides[0]),
+                      m.mul(channel, dst.strides.back()));
+    Ofr weightsAt = m.attr(0);
+    if (kind == WindowKind::depthwise)
+      weightsAt = m.mul(channel, weights.strides.back());
+    // Loops: column, [channel], taps..
+    SmallVector<Ofr> srcSizes{count}, dstSizes{count}, weightSizes;
+    SmallVector<Ofr> srcStrides{
+        m.mul(src.strides[s], m.attr(dims[last()].stride))};
+    SmallVector<Ofr> dstStrides{dst.strides[s]}, weightStrides;
+    if (channelsInside) {
+      srcSizes.push_back(src.sizes.back());
+      dstSizes.push_back(src.sizes.back());
+      srcStrides.push_back(src.strides.back());
+      dstStrides.push_back(dst.strides.back());
+    }
+    for (int64_t i = 0; i < s; ++i) {
+      const WindowDim &d = dims[i];
+      auto [lo, n] = taps[i];
+      Ofr position = i == last() ? column : outer[i];
+      Ofr at = m.add(m.mul(position, m.attr(d.stride)),
+                     m.mul(lo, m.attr(d.dilation)));
+      at = m.sub(at, m.attr(d.pad));
+      srcAt = m.add(srcAt, m.mul(at, src.strides[i + 1]));
+      dstAt = m.add(dstAt, m.mul(position, dst.strides[i + 1]));
+      srcSizes.push_back(n);
+      srcStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
+      if (kind == WindowKind::depthwise) {
+        weightsAt = m.add(weightsAt, m.mul(lo, weights.strides[i]));
+        weightSizes.push_back(n);
+        weightStrides.push_back(weights.strides[i]);
+      }
+    }
+    int64_t parallel = channelsInside ? 2 : 1, loops = parallel + s;
+    SmallVector<AffineExpr> all, kept, tapExprs;
+    for (int64_t i = 0; i < loops; ++i) {
+      AffineExpr e = getAffineDimExpr(i, context);
+      all.push_back(e);
+      (i < parallel ? kept : tapExprs).push_back(e);
+    }
+    SmallVector<AffineMap> maps{AffineMap::get(loops, 0, all, context)};
+    SmallVector<Value> ins{box(m, src.base, srcAt, srcSizes, srcStrides)};
+    if (kind == WindowKind::depthwise) {
+      if (channelsInside) {
+        tapExprs.push_back(getAffineDimExpr(1, context));
+        weightSizes.push_back(src.sizes.back());
+        weightStrides.push_back(weights.strides.back());
+      }
+      maps.push_back(AffineMap::get(loops, 0, tapExprs, context));
+      ins.push_back(
+          box(m, weights.base, weightsAt, weightSizes, weightStrides));
+    }
+    maps.push_back(AffineMap::get(loops, 0, kept, context));
+    Value out = box(m, dst.base, dstAt, dstSizes, dstStrides);
+    SmallVector<utils::IteratorType> iterators(loops,
+                                               utils::IteratorType::reduction);
+    for (int64_t i = 0; i < parallel; ++i)
+      iterators[i] = utils::IteratorType::parallel;
+    // dst = neutral; dst = dst (+) taps; dst = dst / count.
+    pointwise(m, out, [&](OpBuilder &nb, Location nl, ValueRange) -> Value {
+      return arith::ConstantOp::create(nb, nl, nb.getF32FloatAttr(neutral()));
+    });
+    linalg::GenericOp::create(b, loc, TypeRange{}, ins, out, maps, iterators,
+                              [&](OpBuilder &nb, Location nl, ValueRange args) {
+                                linalg::YieldOp::create(nb, nl,
+                                                        combine(nb, nl, args));
+                              });
+    if (kind != WindowKind::average)
+      return;
+    Value divisor = divisorOf(m, taps);
+    pointwise(m, out, [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
+      return arith::DivFOp::create(nb, nl, args[0], divisor);
+    });
+  }
+
+  /// Number of elements an average is taken over, as f32.
+  Value divisorOf(IndexMath &m, ArrayRef<std::pair<Ofr, Ofr>> taps) const {
+    OpBuilder &b = m.builder();
+    Ofr count = m.attr(1);
+    for (auto [i, tap] : llvm::enumerate(taps))
+      count = m.mul(count, excludePad ? tap.second : m.attr(dims[i].kernel));
+    if (auto c = IndexMath::constant(count))
+      return arith::ConstantOp::create(
+          b, m.location(), b.getF32FloatAttr(static_cast<float>(*c)));
+    // A window that lies in the padding alone has the sum 0: 0 / 1.
+    Value n = m.value(m.max(count, m.attr(1)));
+    n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
+    return arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
+  }
+
+  /// out = f(out), elementwise.
+  void pointwise(
+      IndexMath &m, Value out,
+      llvm::function_ref<Value(OpBuilder &, Location, ValueRange)> f) const {
+    int64_t rank = cast<MemRefType>(out.getType()).getRank();
+    SmallVector<utils::IteratorType> iterators(rank,
+                                               utils::IteratorType::parallel);
+    linalg::GenericOp::create(
+        m.builder(), m.location(), TypeRange{}, ValueRange{}, out,
+        m.builder().getMultiDimIdentityMap(rank), iterators,
+        [&](OpBuilder &nb, Location nl, ValueRange args) {
+          linalg::YieldOp::create(nb, nl, f(nb, nl, args));
+        });
+  }
+
+  void emit() const {
+    IndexMath &m = ctx.m;
+    const WindowDim &w = dims[last()];
+    auto [first, past] = w.interior();
+    SmallVector<Ofr> counts{src.sizes[0]};
+    counts.push_back(channelsInside ? m.attr(1) : src.sizes.back());
+    for (int64_t i = 0; i < last(); ++i)
+      counts.push_back(m.attr(dims[i].out));
+    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      ArrayRef<Ofr> outer = ArrayRef(at).drop_front(2);
+      SmallVector<std::pair<Ofr, Ofr>> taps;
+      for (int64_t i = 0; i < last(); ++i) {
+        auto [lo, hi] =
+            dims[i].validTaps(im, im.mul(outer[i], im.attr(dims[i].stride)));
+        taps.push_back({lo, im.sub(hi, lo)});
+      }
+      taps.push_back({im.attr(0), im.attr(w.kernel)});
+      if (past > first)
+        emitStretch(im, at[0], at[1], outer, im.attr(first),
+                    im.attr(past - first), taps);
+      for (auto [from, to] :
+           {std::pair(int64_t(0), first), std::pair(past, w.out)})
+        emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
+          auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
+          taps.back() = {lo, em.sub(hi, lo)};
+          emitStretch(em, at[0], at[1], outer, c, em.attr(1), taps);
+        });
+    });
+  }
+};
+
+/// `s` with the channel dimension last.
+Strided toChannelsLast(const Strided &s, bool ncx) {
+  if (!ncx)
+    return s;
+  SmallVector<int64_t> order{0};
+  for (int64_t i = 2; i < s.rank(); ++i)
+    order.push_back(i);
+  order.push_back(1);
+  return transpose(s, order);
+}
+
+LogicalResult staticDims(Operation *op, const Window &w) {
+  for (const WindowDim &d : w.dims)
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
+      return op->emitError("spatial dimensions must be static");
+  if (!rankedType(op->getOperand(0)).getElementType().isF32())
+    return op->emitError("windows are lowered for f32");
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerWindow(GroupContext &ctx) {
+  Operation *op = ctx.ops().front();
+  auto conv = dyn_cast<tile::ConvOp>(op);
+  auto type = rankedType(op->getOperand(0));
+  auto dstType = rankedType(op->getResult(0));
+  int64_t spatial = type.getRank() - 2;
+  bool ncx = !conv && type.getRank() > 2 &&
+             stringAttr(op, "data_format") == "NCX";
+  Window w{ctx,
+           op,
+           conv                 ? WindowKind::depthwise
+           : isKind(op, "MaxPool") ? WindowKind::max
+                                   : WindowKind::average,
+           {},
+           toChannelsLast(ctx.inputs.find(op->getOperand(0))->second, ncx),
+           toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
+           {},
+           false,
+           true};
+  SmallVector<int64_t> strides = intsAttr(op, "strides");
+  SmallVector<int64_t> pads = intsAttr(op, "pads_begin");
+  SmallVector<int64_t> dilations = intsAttr(op, "dilations");
+  SmallVector<int64_t> kernel = intsAttr(op, "kernel");
+  if (conv)
+    for (int64_t i = 0; i < spatial; ++i)
+      kernel.push_back(rankedType(conv.getWeights()).getDimSize(i));
+  pads.resize(spatial, 0);
+  dilations.resize(spatial, 1);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t d = ncx ? i + 2 : i + 1;
+    w.dims.push_back({type.getDimSize(d), dstType.getDimSize(d), kernel[i],
+                      strides[i], pads[i], dilations[i]});
+  }
+  if (failed(staticDims(op, w)))
+    return failure();
+  w.excludePad = boolAttr(op, "exclude_pad");
+  if (conv) {
+    w.weights = ctx.inputs.find(conv.getWeights())->second;
+    // [taps.., 1, C]: drop the 1.
+    w.weights.sizes.erase(w.weights.sizes.end() - 2);
+    w.weights.strides.erase(w.weights.strides.end() - 2);
+  }
+  w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
+  w.emit();
+  return success();
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,345 @@
+#include "passes/tiling/ScalarOps.h"
+
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// Writes arithmetic on values of one float type without ceremony.
+struct Calc {
+  OpBuilder &b;
+  Location loc;
+  Operation *op;
+  SmallVector<Value> in;
+
+  Value x() { return in[0]; }
+  Type type() { return in[0].getType(); }
+  Value c(double v) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type(), v));
+  }
+  Value a(StringRef name) { return c(floatAttr(op, name)); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
+  Value max(Value x, Value y) {
+    return arith::MaximumFOp::create(b, loc, x, y);
+  }
+  Value min(Value x, Value y) {
+    return arith::MinimumFOp::create(b, loc, x, y);
+  }
+  Value exp(Value x) { return math::ExpOp::create(b, loc, x); }
+  Value expm1(Value x) { return math::ExpM1Op::create(b, loc, x); }
+  Value log(Value x) { return math::LogOp::create(b, loc, x); }
+  Value log1p(Value x) { return math::Log1pOp::create(b, loc, x); }
+  Value tanh(Value x) { return math::TanhOp::create(b, loc, x); }
+  Value erf(Value x) { return math::ErfOp::create(b, loc, x); }
+  Value sqrt(Value x) { return math::SqrtOp::create(b, loc, x); }
+  Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
+  Value cmp(arith::CmpFPredicate p, Value x, Value y) {
+    return arith::CmpFOp::create(b, loc, p, x, y);
+  }
+  Value gt(Value x, Value y) { return cmp(arith::CmpFPredicate::OGT, x, y); }
+  Value ge(Value x, Value y) { return cmp(arith::CmpFPredicate::OGE, x, y); }
+  Value lt(Value x, Value y) { return cmp(arith::CmpFPredicate::OLT, x, y); }
+  Value select(Value c, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, c, x, y);
+  }
+  Value logistic(Value x) {
+    return div(c(1), add(c(1), exp(sub(c(0), x))));
+  }
+  /// ln(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
+  Value softplus(Value x) {
+    return add(max(x, c(0)), log1p(exp(sub(c(0), abs(x)))));
+  }
+  Value clamp(Value x, Value lo, Value hi) { return min(max(x, lo), hi); }
+  /// d of a *Backward operation whose input 0 is src or dst.
+  bool usesDst() { return boolAttr(op, "use_dst", true); }
+};
+
+using Rule = Value (*)(Calc &);
+
+constexpr double kInvSqrt2 = 0.70710678118654752440;
+constexpr double kSqrt2OverPi = 0.79788456080286535588;
+constexpr double kInvSqrt2Pi = 0.39894228040143267794;
+constexpr double kGeluCubic = 0.044715;
+
+Value geluErf(Calc &k) {
+  Value t = k.add(k.c(1), k.erf(k.mul(k.x(), k.c(kInvSqrt2))));
+  return k.mul(k.mul(k.c(0.5), k.x()), t);
+}
+
+Value geluTanhArgument(Calc &k) {
+  Value x2 = k.mul(k.x(), k.x());
+  Value inner = k.mul(k.x(), k.add(k.c(1), k.mul(k.c(kGeluCubic), x2)));
+  return k.mul(k.c(kSqrt2OverPi), inner);
+}
+
+Value gelu(Calc &k) {
+  if (stringAttr(k.op, "mode") != "gelu_tanh")
+    return geluErf(k);
+  Value t = k.add(k.c(1), k.tanh(geluTanhArgument(k)));
+  return k.mul(k.mul(k.c(0.5), k.x()), t);
+}
+
+Value geluBackward(Calc &k) {
+  Value x = k.x(), dd = k.in[1];
+  if (stringAttr(k.op, "mode") != "gelu_tanh") {
+    // Phi(x) + x phi(x)
+    Value cdf = k.mul(k.c(0.5),
+                      k.add(k.c(1), k.erf(k.mul(x, k.c(kInvSqrt2)))));
+    Value pdf = k.mul(k.c(kInvSqrt2Pi),
+                      k.exp(k.mul(k.c(-0.5), k.mul(x, x))));
+    return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
+  }
+  Value t = k.tanh(geluTanhArgument(k));
+  Value x2 = k.mul(x, x);
+  Value dArg = k.mul(k.c(kSqrt2OverPi),
+                     k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
+  Value left = k.mul(k.c(0.5), k.add(k.c(1), t));
+  Value right = k.mul(k.mul(k.c(0.5), x),
+                      k.mul(k.sub(k.c(1), k.mul(t, t)), dArg));
+  return k.mul(dd, k.add(left, right));
+}
+
+Value mishBackward(Calc &k) {
+  // tanh(sp) + x sigmoid(x) (1 - tanh(sp)^2), sp = softplus(x).
+  Value x = k.x();
+  Value t = k.tanh(k.softplus(x));
+  Value d = k.mul(k.mul(x, k.logistic(x)), k.sub(k.c(1), k.mul(t, t)));
+  return k.mul(k.in[1], k.add(t, d));
+}
+
+Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }
+
+Value power(Calc &k) {
+  double beta = floatAttr(k.op, "beta");
+  // The common exponents are exact; the rest goes through powf.
+  if (beta == 2)
+    return k.mul(k.x(), k.x());
+  if (beta == 1)
+    return k.x();
+  if (beta == 0)
+    return k.c(1);
+  if (beta == -1)
+    return k.div(k.c(1), k.x());
+  return math::PowFOp::create(k.b, k.loc, k.x(), k.c(beta));
+}
+
+Value softPlus(Calc &k) {
+  double beta = floatAttr(k.op, "beta", 1);
+  Value v = k.softplus(k.mul(k.c(beta), k.x()));
+  return beta == 1 ? v : k.div(v, k.c(beta));
+}
+
+template <typename FloatOp, typename IntOp> Value arithmetic(Calc &k) {
+  if (isa<FloatType>(k.type()))
+    return FloatOp::create(k.b, k.loc, k.in[0], k.in[1]);
+  return IntOp::create(k.b, k.loc, k.in[0], k.in[1]);
+}
+
+Value greaterEqual(Calc &k) {
+  Value bit = isa<FloatType>(k.type())
+                  ? k.ge(k.in[0], k.in[1])
+                  : arith::CmpIOp::create(k.b, k.loc,
+                                          arith::CmpIPredicate::sge, k.in[0],
+                                          k.in[1])
+                        .getResult();
+  return arith::ExtUIOp::create(k.b, k.loc, k.b.getI8Type(), bit);
+}
+
+Value selectByte(Calc &k) {
+  // Any byte but 0 is true.
+  Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getI8IntegerAttr(0));
+  Value bit = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::ne,
+                                    k.in[0], zero);
+  return k.select(bit, k.in[1], k.in[2]);
+}
+
+Value identity(Calc &k) { return k.x(); }
+
+struct Entry {
+  const char *kind;
+  Rule rule;
+};
+
+/// One row per operation; formulas are those of docs/ops.md.
+const Entry kTable[] = {
+    {"Abs", [](Calc &k) { return k.abs(k.x()); }},
+    {"AbsBackward",
+     [](Calc &k) {
+       Value zero = k.c(0), dd = k.in[1];
+       Value neg = k.select(k.lt(k.x(), zero), k.sub(zero, dd), zero);
+       return k.select(k.gt(k.x(), zero), dd, neg);
+     }},
+    {"Add", arithmetic<arith::AddFOp, arith::AddIOp>},
+    {"Clamp",
+     [](Calc &k) { return k.clamp(k.x(), k.a("min"), k.a("max")); }},
+    {"ClampBackward",
+     [](Calc &k) {
+       Value in = arith::AndIOp::create(k.b, k.loc, k.gt(k.x(), k.a("min")),
+                                        k.lt(k.x(), k.a("max")));
+       return k.select(in, k.in[1], k.c(0));
+     }},
+    {"Divide", [](Calc &k) { return k.div(k.in[0], k.in[1]); }},
+    {"Elu",
+     [](Calc &k) {
+       Value neg = k.mul(k.a("alpha"), k.expm1(k.x()));
+       return k.select(k.gt(k.x(), k.c(0)), k.x(), neg);
+     }},
+    {"EluBackward",
+     [](Calc &k) {
+       Value alpha = k.a("alpha"), dd = k.in[1];
+       Value slope = k.usesDst() ? k.add(k.x(), alpha)
+                                 : k.mul(alpha, k.exp(k.x()));
+       return k.select(k.gt(k.x(), k.c(0)), dd, k.mul(dd, slope));
+     }},
+    {"Exp", [](Calc &k) { return k.exp(k.x()); }},
+    {"GELU", gelu},
+    {"GELUBackward", geluBackward},
+    {"GreaterEqual", greaterEqual},
+    {"HardSigmoid",
+     [](Calc &k) {
+       Value v = k.add(k.mul(k.a("alpha"), k.x()), k.a("beta"));
+       return k.clamp(v, k.c(0), k.c(1));
+     }},
+    {"HardSigmoidBackward",
+     [](Calc &k) {
+       Value v = k.add(k.mul(k.a("alpha"), k.x()), k.a("beta"));
+       Value in = arith::AndIOp::create(k.b, k.loc, k.gt(v, k.c(0)),
+                                        k.lt(v, k.c(1)));
+       return k.select(in, k.mul(k.in[1], k.a("alpha")), k.c(0));
+     }},
+    {"HardSwish",
+     [](Calc &k) {
+       Value v = k.clamp(k.add(k.x(), k.c(3)), k.c(0), k.c(6));
+       return k.div(k.mul(k.x(), v), k.c(6));
+     }},
+    {"HardSwishBackward",
+     [](Calc &k) {
+       Value x = k.x();
+       Value mid = k.div(k.add(k.mul(k.c(2), x), k.c(3)), k.c(6));
+       Value v = k.select(k.ge(x, k.c(3)), k.c(1), mid);
+       v = k.select(k.gt(x, k.c(-3)), v, k.c(0));
+       return k.mul(k.in[1], v);
+     }},
+    {"LeakyReLU",
+     [](Calc &k) {
+       return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.a("alpha"), k.x()));
+     }},
+    {"Log", [](Calc &k) { return k.log(k.x()); }},
+    {"Maximum", [](Calc &k) { return k.max(k.in[0], k.in[1]); }},
+    {"Minimum", [](Calc &k) { return k.min(k.in[0], k.in[1]); }},
+    {"Mish", [](Calc &k) { return k.mul(k.x(), k.tanh(k.softplus(k.x()))); }},
+    {"MishBackward", mishBackward},
+    {"Multiply", [](Calc &k) { return k.mul(k.in[0], k.in[1]); }},
+    {"PReLU",
+     [](Calc &k) {
+       return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.in[1], k.x()));
+     }},
+    {"Pow", power},
+    {"ReLU", [](Calc &k) { return k.max(k.x(), k.c(0)); }},
+    {"ReLUBackward",
+     [](Calc &k) {
+       return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0));
+     }},
+    {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},
+    {"Reorder", identity},
+    {"Round", round},
+    {"Select", selectByte},
+    {"Sigmoid", [](Calc &k) { return k.logistic(k.x()); }},
+    {"SigmoidBackward",
+     [](Calc &k) {
+       Value d = k.usesDst() ? k.x() : k.logistic(k.x());
+       return k.mul(k.in[1], k.mul(d, k.sub(k.c(1), d)));
+     }},
+    {"SoftPlus", softPlus},
+    {"SoftPlusBackward",
+     [](Calc &k) {
+       return k.mul(k.in[1], k.logistic(k.mul(k.a("beta"), k.x())));
+     }},
+    {"Sqrt", [](Calc &k) { return k.sqrt(k.x()); }},
+    {"SqrtBackward",
+     [](Calc &k) {
+       Value d = k.usesDst() ? k.x() : k.sqrt(k.x());
+       return k.div(k.in[1], k.mul(k.c(2), d));
+     }},
+    {"Square", [](Calc &k) { return k.mul(k.x(), k.x()); }},
+    {"SquaredDifference",
+     [](Calc &k) {
+       Value d = k.sub(k.in[0], k.in[1]);
+       return k.mul(d, d);
+     }},
+    {"Subtract", arithmetic<arith::SubFOp, arith::SubIOp>},
+    {"Tanh", [](Calc &k) { return k.tanh(k.x()); }},
+    {"TanhBackward",
+     [](Calc &k) {
+       Value d = k.usesDst() ? k.x() : k.tanh(k.x());
+       return k.mul(k.in[1], k.sub(k.c(1), k.mul(d, d)));
+     }},
+    {"TypeCast", identity},
+};
+
+Rule ruleOf(StringRef kind) {
+  for (const Entry &e : kTable)
+    if (kind == e.kind)
+      return e.rule;
+  return nullptr;
+}
+
+} // namespace
+
+bool isScalarOp(Operation *op) {
+  StringRef kind = kindOf(op);
+  return !kind.empty() && ruleOf(kind);
+}
+
+Value convertScalar(OpBuilder &b, Location loc, Value v, Type to,
+                    bool fromSigned) {
+  Type from = v.getType();
+  if (from == to)
+    return v;
+  auto ff = dyn_cast<FloatType>(from), tf = dyn_cast<FloatType>(to);
+  if (ff && tf) {
+    if (ff.getWidth() < tf.getWidth())
+      return arith::ExtFOp::create(b, loc, to, v);
+    if (ff.getWidth() > tf.getWidth())
+      return arith::TruncFOp::create(b, loc, to, v);
+    // f16 <-> bf16 meet in f32.
+    Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
+    return arith::TruncFOp::create(b, loc, to, wide);
+  }
+  if (ff)
+    return arith::FPToSIOp::create(b, loc, to, v);
+  if (tf)
+    return fromSigned ? arith::SIToFPOp::create(b, loc, to, v).getResult()
+                      : arith::UIToFPOp::create(b, loc, to, v).getResult();
+  if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
+    return arith::TruncIOp::create(b, loc, to, v);
+  return fromSigned ? arith::ExtSIOp::create(b, loc, to, v).getResult()
+                    : arith::ExtUIOp::create(b, loc, to, v).getResult();
+}
+
+Value emitScalar(OpBuilder &b, Location loc, Operation *op,
+                 ValueRange operands) {
+  Rule rule = ruleOf(kindOf(op));
+  Calc k{b, loc, op, SmallVector<Value>(operands)};
+  // Narrow floats compute in f32 and round once, at the end.
+  for (Value &v : k.in)
+    if (auto f = dyn_cast<FloatType>(v.getType()); f && f.getWidth() < 32)
+      v = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
+  Value result = rule(k);
+  Type to = storageType(rankedType(op->getResult(0)).getElementType());
+  return convertScalar(b, loc, result, to);
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,29 @@
+//===- ScalarOps.h - elementwise operations on scalars ---------*- C++ -*-===//
+//
+// The one place that says how an elementwise graph operation is computed: a
+// table from kind to the arith/math code for one element.  Group loops, the
+// epilogues of contractions and the fold function all build their bodies here.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+namespace tenon::tiling {
+
+/// Whether `op` computes each element of its result from one element of each
+/// operand (with broadcasting): it has a row in the table.
+bool isScalarOp(mlir::Operation *op);
+
+/// Code for one element of `op`.  `operands` have the storage types of the
+/// operands, or are f32 where those are narrower floats; the result has the
+/// storage type of the result.
+mlir::Value emitScalar(mlir::OpBuilder &b, mlir::Location loc,
+                       mlir::Operation *op, mlir::ValueRange operands);
+
+/// Conversions between storage types; `fromSigned` tells how integers extend.
+mlir::Value convertScalar(mlir::OpBuilder &b, mlir::Location loc,
+                          mlir::Value value, mlir::Type to,
+                          bool fromSigned = true);
+
+} // namespace tenon::tiling

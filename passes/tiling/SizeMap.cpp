@@ -1,0 +1,140 @@
+#include "dialects/tile/TileDialect.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/GroupLowering.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+void SizeMap::set(Value v, ArrayRef<Ofr> s) {
+  sizes[v] = SmallVector<Ofr>(s.begin(), s.end());
+}
+
+ArrayRef<Ofr> SizeMap::operator[](Value v) const {
+  auto it = sizes.find(v);
+  assert(it != sizes.end() && "value without sizes");
+  return it->second;
+}
+
+/// Output size of a window: (in + pads - ((k - 1) * dilation + 1)) / stride + 1.
+static Ofr windowSize(IndexMath &m, Ofr in, int64_t pads, int64_t k,
+                      int64_t dilation, int64_t stride) {
+  Ofr padded = m.add(in, m.attr(pads - ((k - 1) * dilation + 1)));
+  return m.add(m.floorDiv(padded, m.attr(stride)), m.attr(1));
+}
+
+/// Sizes of the dynamic dimensions; static ones are overwritten by the type.
+SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
+  auto type = rankedType(op->getResult(0));
+  int64_t rank = type.getRank();
+  SmallVector<Ofr> r(rank, Ofr());
+  auto broadcast = [&](int64_t dims, ValueRange operands) {
+    for (Value v : operands) {
+      ArrayRef<Ofr> s = (*this)[v];
+      int64_t lead = dims - static_cast<int64_t>(s.size());
+      for (auto [i, size] : llvm::enumerate(s))
+        if (lead + static_cast<int64_t>(i) >= 0 &&
+            !IndexMath::isConstant(size, 1) && !r[lead + i])
+          r[lead + i] = size;
+    }
+  };
+  if (auto product = dyn_cast<tile::MatMulOp>(op)) {
+    ArrayRef<Ofr> a = (*this)[product.getSrc()];
+    for (int64_t i = 2; i <= static_cast<int64_t>(a.size()) && i <= rank; ++i)
+      r[rank - i] = a[a.size() - i];
+    // Batch dims that src does not have come from the weights.
+    ArrayRef<Ofr> w = (*this)[product.getPacked()];
+    for (int64_t i = 3; i <= rank; ++i) {
+      int64_t wi = static_cast<int64_t>(w.size()) - 1 - i;
+      bool one = !r[rank - i] || IndexMath::isConstant(r[rank - i], 1);
+      if (one && wi >= 0)
+        r[rank - i] = w[wi];
+    }
+    return r;
+  }
+  if (auto conv = dyn_cast<tile::ConvOp>(op)) {
+    ArrayRef<Ofr> s = (*this)[conv.getSrc()];
+    auto w = rankedType(conv.getWeights());
+    int64_t firstTap = conv.getDepthwise() ? 0 : 2;
+    r[0] = s[0];
+    for (int64_t i = 0; i < rank - 2; ++i)
+      r[i + 1] = windowSize(
+          m, s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
+          w.getDimSize(firstTap + i), conv.getDilations()[i],
+          conv.getStrides()[i]);
+    return r;
+  }
+  if (isa<tile::PackOp>(op) || isKind(op, "StaticReshape")) {
+    // One dynamic dim: what the known ones leave.
+    Ofr total = m.product((*this)[op->getOperand(0)]);
+    int64_t known = 1;
+    for (int64_t d : type.getShape())
+      if (!ShapedType::isDynamic(d))
+        known *= d;
+    for (int64_t i = 0; i < rank; ++i)
+      if (type.isDynamicDim(i))
+        r[i] = m.floorDiv(total, m.attr(known));
+    return r;
+  }
+  if (isKind(op, "StaticTranspose")) {
+    ArrayRef<Ofr> s = (*this)[op->getOperand(0)];
+    for (auto [i, o] : llvm::enumerate(intsAttr(op, "order")))
+      r[i] = s[normalizedAxis(o, rank)];
+    return r;
+  }
+  if (kindOf(op).starts_with("Reduce")) {
+    ArrayRef<Ofr> s = (*this)[op->getOperand(0)];
+    llvm::SmallDenseSet<int64_t> axes;
+    for (int64_t a : intsAttr(op, "axes"))
+      axes.insert(normalizedAxis(a, s.size()));
+    bool keep = boolAttr(op, "keep_dims");
+    int64_t j = 0;
+    for (int64_t i = 0, e = s.size(); i < e; ++i) {
+      if (axes.contains(i) && !keep)
+        continue;
+      r[j++] = axes.contains(i) ? m.attr(1) : s[i];
+    }
+    return r;
+  }
+  if (isKind(op, "Concat")) {
+    int64_t axis = normalizedAxis(intAttr(op, "axis"), rank);
+    broadcast(rank, op->getOperands());
+    r[axis] = m.attr(0);
+    for (Value v : op->getOperands())
+      r[axis] = m.add(r[axis], (*this)[v][axis]);
+    return r;
+  }
+  if (isKind(op, "MaxPool") || isKind(op, "AvgPool"))
+    r[0] = (*this)[op->getOperand(0)][0];
+  else
+    broadcast(rank, op->getOperands());
+  return r;
+}
+
+LogicalResult SizeMap::infer(Operation *op) {
+  for (auto [i, v] : llvm::enumerate(op->getResults())) {
+    auto type = rankedType(v);
+    SmallVector<Ofr> r(type.getRank(), Ofr());
+    if (!type.hasStaticShape()) {
+      if (i == 0) {
+        r = inferResult(op, i);
+      } else {
+        // Statistics: the leading sizes of the first result, 1 where reduced.
+        ArrayRef<Ofr> s = (*this)[op->getResult(0)];
+        for (int64_t d = 0; d < type.getRank(); ++d)
+          r[d] = s[d];
+      }
+    }
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        r[d] = m.attr(type.getDimSize(d));
+      else if (!r[d])
+        return op->emitError("cannot derive the size of dimension ")
+               << d << " of its result";
+    }
+    sizes[v] = std::move(r);
+  }
+  return success();
+}
+
+} // namespace tenon::tiling

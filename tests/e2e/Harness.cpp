@@ -1,0 +1,137 @@
+#include "tests/e2e/Harness.h"
+
+#include "compiler/check/Compare.h"
+#include "compiler/check/Fill.h"
+#include "dialects/graph/infer/Infer.h"
+#include "dialects/graph/reference/Evaluator.h"
+
+#include <thread>
+
+namespace tenon::test {
+
+Expected<Oracle> Oracle::make(graph::Graph graph, uint64_t seed) {
+  Oracle o;
+  o.graph = std::move(graph);
+  if (auto errors = graph::inferGraph(o.graph); !errors.empty())
+    return errors;
+  if (auto errors = graph::completePorts(o.graph); !errors.empty())
+    return errors;
+  auto inputs = check::fillInputs(o.graph, seed);
+  if (!inputs)
+    return inputs.errors();
+  o.inputs = std::move(*inputs);
+  reference::EvalOptions exact;
+  exact.roundOutputs = false;
+  exact.threads = 2;
+  auto expected = reference::evaluate(o.graph, o.inputs, exact);
+  if (!expected)
+    return expected.errors();
+  o.expected = std::move(*expected);
+  reference::EvalOptions plain;
+  plain.roundEdges = true;
+  plain.threads = 2;
+  auto rounded = reference::evaluate(o.graph, o.inputs, plain);
+  if (!rounded)
+    return rounded.errors();
+  o.plain = std::move(*rounded);
+  return o;
+}
+
+/// A caller's pool: a thread per index, which no section may notice.
+static void spawnAll(void *, int64_t n, void (*body)(void *, int64_t),
+                     void *arg) {
+  std::vector<std::thread> threads;
+  for (int64_t i = 1; i < n; ++i)
+    threads.emplace_back(body, arg, i);
+  if (n)
+    body(arg, 0);
+  for (std::thread &t : threads)
+    t.join();
+}
+
+Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
+                          const Setup &setup) {
+  Executor::Config config;
+  config.threads = setup.threads;
+  if (setup.pool) {
+    config.parallelFor = spawnAll;
+    config.concurrency = setup.threads;
+  }
+  auto exec = Executor::create(config);
+  if (!exec)
+    return exec.errors();
+  std::map<uint64_t, std::vector<std::byte>> memory;
+  HostTensors in, constants, out;
+  for (auto &[id, tensor] : oracle.inputs) {
+    const graph::LogicalTensor &t = oracle.graph.tensor(id);
+    graph::Dims strides = t.effectiveStrides();
+    memory[id].resize(
+        reference::spannedBytes(t.dtype, *t.shape, strides));
+    if (auto errors = reference::toMemory(tensor, strides, memory[id]);
+        !errors.empty())
+      return errors;
+    in[id] = {memory[id].data(), tensor.shape};
+    if (t.property == graph::PropertyType::constant)
+      constants[id] = in[id];
+  }
+  for (uint64_t id : oracle.graph.outputPorts) {
+    const graph::LogicalTensor &t = oracle.graph.tensor(id);
+    memory[id].assign(
+        reference::spannedBytes(t.dtype, *t.shape, t.effectiveStrides()),
+        std::byte(0xee));
+    out[id] = {memory[id].data(), *t.shape};
+  }
+  if (auto ok = model.bindConstants(**exec, constants); !ok)
+    return ok.errors();
+  // Twice: nothing of the first run may leak into the second.
+  for (int i = 0; i < 2; ++i)
+    if (auto ok = model.execute(**exec, in, out); !ok)
+      return ok.errors();
+  Tensors results;
+  for (uint64_t id : oracle.graph.outputPorts) {
+    const graph::LogicalTensor &t = oracle.graph.tensor(id);
+    auto tensor = reference::fromMemory(t.dtype, *t.shape,
+                                        t.effectiveStrides(), memory[id]);
+    if (!tensor)
+      return tensor.errors();
+    results[id] = std::move(*tensor);
+  }
+  return results;
+}
+
+testing::AssertionResult agrees(const Oracle &o, const Tensors &results) {
+  for (uint64_t id : o.graph.outputPorts) {
+    check::Tolerance t = check::toleranceFor(o.graph, id, &o.inputs);
+    check::CompareResult r =
+        check::compare(results.at(id), o.expected.at(id), &o.plain.at(id), t);
+    if (!r.passed())
+      return testing::AssertionFailure() << "tensor " << id << ": " << r.str();
+  }
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult checkGraph(const Oracle &oracle, const Setup &setup) {
+  auto model = Compiled::compile(oracle.graph, setup.options);
+  if (!model)
+    return testing::AssertionFailure() << str(model.errors());
+  auto results = execute(**model, oracle, setup);
+  if (!results)
+    return testing::AssertionFailure() << str(results.errors());
+  return agrees(oracle, *results);
+}
+
+std::vector<Setup> allSetups() {
+  std::vector<Setup> setups;
+  for (const char *schedule : {"avx2", "avx512", "generic"})
+    for (int threads : {1, 2})
+      for (bool pool : {false, true}) {
+        Setup s;
+        s.options.schedule = schedule;
+        s.threads = threads;
+        s.pool = pool;
+        setups.push_back(s);
+      }
+  return setups;
+}
+
+} // namespace tenon::test

@@ -1,0 +1,40 @@
+//===- Harness.h - compile, execute and judge a graph ----------*- C++ -*-===//
+#pragma once
+
+#include "compiler/driver/Session.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+
+using Tensors = std::map<uint64_t, reference::Tensor>;
+
+/// How a graph is compiled and executed.
+struct Setup {
+  Options options;
+  int threads = 1;
+  bool pool = false; // through a caller's parallel_for
+};
+
+/// Inputs, the oracle's results and those of plain evaluation, computed once.
+struct Oracle {
+  graph::Graph graph; // inferred, all shapes known
+  Tensors inputs, expected, plain;
+  static Expected<Oracle> make(graph::Graph graph, uint64_t seed = 1);
+};
+
+/// Executes `model` on the oracle's inputs.
+Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
+                          const Setup &setup);
+
+/// Fails with the worst element when a result is not what it should be.
+testing::AssertionResult agrees(const Oracle &oracle, const Tensors &results);
+
+/// Compiles, executes and judges `graph` under `setup`.
+testing::AssertionResult checkGraph(const Oracle &oracle, const Setup &setup);
+
+/// Schedules x threads x own team or caller's pool, as the tests use them.
+std::vector<Setup> allSetups();
+
+} // namespace tenon::test
