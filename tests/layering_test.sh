@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Dependencies go one way: who may include whom, by folder.
+#
+#   layering_test.sh FILE-OF-THE-TREE
+#
+# The first rule whose folder holds a file applies to it.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$1")")"
+
+# FOLDER: folders whose files it may include, its own always.
+rules='
+runtime:
+dialects: dialects
+codegen: codegen dialects runtime
+passes/cost:
+passes: passes dialects codegen
+compiler/import: compiler/import dialects
+compiler/check: compiler/check dialects
+compiler: compiler passes codegen dialects runtime
+tools/tenon-tblgen:
+tools/devinfo: dialects codegen runtime
+tools: tools compiler passes codegen dialects runtime
+python: compiler dialects runtime
+examples: examples compiler dialects
+benchmarks: benchmarks compiler passes codegen dialects runtime tools
+tests: tests compiler passes codegen dialects runtime tools examples
+'
+
+# FILE:LINE:INCLUDED of every include with quotes, ours only.
+includes() {
+  local folders=(runtime dialects codegen passes compiler tools python
+    examples benchmarks tests)
+  local existing=()
+  for folder in "${folders[@]}"; do
+    if [[ -d $folder ]]; then existing+=("$folder"); fi
+  done
+  grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' \
+    --include='*.h' --include='*.c' --include='*.cpp' --include='*.hpp' \
+    --include='*.def' "${existing[@]}" |
+    sed -E 's/^([^:]*:[0-9]*):[^"]*"([^"]*)".*/\1:\2/'
+}
+
+includes | awk -v rules="$rules" '
+  BEGIN {
+    n = split(rules, lines, "\n")
+    for (i = 1; i <= n; i++)
+      if (split(lines[i], part, ":") == 2) {
+        folder[++count] = part[1]
+        allowed[count] = part[1] " " part[2]
+      }
+  }
+  # Whether path lies in the folder.
+  function inside(path, where) { return index(path, where "/") == 1 }
+  function isOurs(path, i) {
+    for (i = 1; i <= count; i++) {
+      top = folder[i]; sub("/.*", "", top)
+      if (inside(path, top)) return 1
+    }
+    return 0
+  }
+  {
+    split($0, at, ":")
+    file = at[1]; included = at[3]; ++seen
+    if (!isOurs(included)) next
+    ++ours
+    for (i = 1; i <= count && !inside(file, folder[i]); i++);
+    m = split(allowed[i], may, " ")
+    for (j = 1; j <= m; j++)
+      if (inside(included, may[j])) next
+    print file ":" at[2] ": " folder[i] "/ must not include " included
+    bad++
+  }
+  END {
+    print seen " includes, " ours + 0 " of our own, " bad + 0 " not allowed"
+    # A pattern that finds nothing would pass for ever.
+    exit bad > 0 || ours == 0
+  }'

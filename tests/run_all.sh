@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Builds everything, runs all tests and counts their cases.
+#
+#   tests/run_all.sh [--sanitizers] [BAZEL OPTION]...
+#
+# --sanitizers repeats the tests of what does not need MLIR with the address
+# and undefined behaviour sanitizers. The last line is `N passed, N failed`;
+# the exit code is 0 only when all is built, something ran and nothing failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# The prebuilt MLIR libraries are not instrumented, and what includes their
+# headers takes long to build a second time.
+sanitized=(
+  //compiler/import/...
+  //dialects/graph/infer/...
+  //dialects/graph/reference/...
+  //dialects/support/...
+  //runtime/...
+)
+
+sanitizers=false
+if [[ ${1:-} == --sanitizers ]]; then
+  sanitizers=true
+  shift
+fi
+options=("$@")
+[[ -t 2 ]] || options+=(--color=no --curses=no --show_progress_rate_limit=60)
+
+events=$(mktemp -d)
+trap 'rm -rf "$events"' EXIT
+
+# bazel_test NAME ARGUMENT...
+bazel_test() {
+  local name=$1
+  shift
+  # In case Bazel does not come to write it.
+  : >"$events/$name.json"
+  echo "=== $name" >&2
+  bazel test --keep_going --test_output=errors --test_summary=terse \
+    --build_event_json_file="$events/$name.json" "${options[@]}" "$@" \
+    </dev/null || true # count_results.py judges.
+}
+
+bazel_test all //...
+if $sanitizers; then
+  bazel_test sanitizers --config=asan --config=ubsan "${sanitized[@]}"
+fi
+
+python3 tests/count_results.py "$events"/*.json
