@@ -50,7 +50,7 @@ static void spawnAll(void *, int64_t n, void (*body)(void *, int64_t),
 }
 
 Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
-                          const Setup &setup) {
+                          const RunConfig &setup) {
   Executor::Config config;
   config.threads = setup.threads;
   if (setup.pool) {
@@ -110,7 +110,7 @@ testing::AssertionResult agrees(const Oracle &o, const Tensors &results) {
   return testing::AssertionSuccess();
 }
 
-testing::AssertionResult checkGraph(const Oracle &oracle, const Setup &setup) {
+testing::AssertionResult checkGraph(const Oracle &oracle, const RunConfig &setup) {
   auto model = Compiled::compile(oracle.graph, setup.options);
   if (!model)
     return testing::AssertionFailure() << str(model.errors());
@@ -120,12 +120,12 @@ testing::AssertionResult checkGraph(const Oracle &oracle, const Setup &setup) {
   return agrees(oracle, *results);
 }
 
-std::vector<Setup> allSetups() {
-  std::vector<Setup> setups;
+std::vector<RunConfig> allConfigs() {
+  std::vector<RunConfig> setups;
   for (const char *schedule : {"avx2", "avx512", "generic"})
     for (int threads : {1, 2})
       for (bool pool : {false, true}) {
-        Setup s;
+        RunConfig s;
         s.options.schedule = schedule;
         s.threads = threads;
         s.pool = pool;

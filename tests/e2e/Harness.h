@@ -11,7 +11,7 @@ namespace tenon::test {
 using Tensors = std::map<uint64_t, reference::Tensor>;
 
 /// How a graph is compiled and executed.
-struct Setup {
+struct RunConfig {
   Options options;
   int threads = 1;
   bool pool = false; // through a caller's parallel_for
@@ -26,15 +26,15 @@ struct Oracle {
 
 /// Executes `model` on the oracle's inputs.
 Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
-                          const Setup &setup);
+                          const RunConfig &setup);
 
 /// Fails with the worst element when a result is not what it should be.
 testing::AssertionResult agrees(const Oracle &oracle, const Tensors &results);
 
 /// Compiles, executes and judges `graph` under `setup`.
-testing::AssertionResult checkGraph(const Oracle &oracle, const Setup &setup);
+testing::AssertionResult checkGraph(const Oracle &oracle, const RunConfig &setup);
 
 /// Schedules x threads x own team or caller's pool, as the tests use them.
-std::vector<Setup> allSetups();
+std::vector<RunConfig> allConfigs();
 
 } // namespace tenon::test

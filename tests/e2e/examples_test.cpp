@@ -19,7 +19,7 @@ TEST_P(Example, AgreesWithTheEvaluator) {
   ASSERT_TRUE(graph) << str(graph.errors());
   auto oracle = Oracle::make(*graph);
   ASSERT_TRUE(oracle) << str(oracle.errors());
-  for (const Setup &s : allSetups())
+  for (const RunConfig &s : allConfigs())
     EXPECT_TRUE(checkGraph(*oracle, s))
         << s.options.schedule << ", " << s.threads << " threads, "
         << (s.pool ? "caller's pool" : "own team");
@@ -49,7 +49,7 @@ TEST(DynamicBatch, OneCompilationServesAllBatches) {
           d = batch;
     auto oracle = Oracle::make(g);
     ASSERT_TRUE(oracle) << str(oracle.errors());
-    auto results = execute(**model, *oracle, Setup{});
+    auto results = execute(**model, *oracle, RunConfig{});
     ASSERT_TRUE(results) << str(results.errors());
     EXPECT_TRUE(agrees(*oracle, *results)) << "batch " << batch;
   }
