@@ -38,4 +38,4 @@ while IFS= read -r line; do
     skip=yes
   fi
 done <"$document" >"$work/new"
-mv "$work/new" "$document"
+cat "$work/new" >"$document"
