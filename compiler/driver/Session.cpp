@@ -28,7 +28,7 @@ namespace tenon {
 namespace {
 
 /// How the microkernel lowering names its functions.
-constexpr llvm::StringLiteral kKernelPrefix = "brgemm_";
+constexpr llvm::StringLiteral kKernelPrefix = "tenon_brgemm_";
 
 using EntryFn = int32_t (*)(tenon_exec *, void *const *, const int64_t *,
                             void *);

@@ -16,7 +16,7 @@ struct Schedule {
   const char *feature; // that makes it native
 };
 /// Widest first.
-const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512f"},
+const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512vl"},
                                {"avx2", 256, 16, "avx2"},
                                {"generic", 128, 16, ""}};
 
