@@ -1,0 +1,134 @@
+//===- Report_test.cpp - statistics and pictures of graphs ----------------===//
+#include "compiler/report/Dot.h"
+#include "compiler/report/Stats.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::report {
+namespace {
+
+using graph::DType;
+using graph::Graph;
+using graph::Op;
+
+uint64_t addTensor(Graph &graph, uint64_t id, graph::Dims shape,
+                   graph::PropertyType property = graph::PropertyType::undef) {
+  graph::LogicalTensor &tensor = graph.tensors[id];
+  tensor.id = id;
+  tensor.dtype = DType::f32;
+  tensor.shape = std::move(shape);
+  tensor.property = property;
+  return id;
+}
+
+void addOp(Graph &graph, const char *kind, const char *name,
+           std::vector<uint64_t> inputs, std::vector<uint64_t> outputs,
+           graph::AttrMap attrs = {}) {
+  Op op;
+  op.id = graph.ops.size();
+  op.kind = kind;
+  op.name = name;
+  op.inputs = std::move(inputs);
+  op.outputs = std::move(outputs);
+  op.attrs = std::move(attrs);
+  graph.ops.push_back(std::move(op));
+}
+
+Graph chain() {
+  Graph graph;
+  addTensor(graph, 0, {4, 8});
+  addTensor(graph, 1, {8, 16}, graph::PropertyType::constant);
+  addTensor(graph, 2, {4, 16});
+  addTensor(graph, 3, {4, 16});
+  addOp(graph, "MatMul", "fc", {0, 1}, {2});
+  addOp(graph, "ReLU", "act+1", {2}, {3});
+  graph.inputPorts = {0, 1};
+  graph.outputPorts = {3};
+  return graph;
+}
+
+TEST(Stats, CountsArithmeticAndBytes) {
+  GraphStats stats = statsOf(chain());
+  EXPECT_EQ(stats.ops, 2);
+  EXPECT_EQ(stats.contractionFlops, 2 * 4 * 16 * 8);
+  EXPECT_EQ(stats.flops, 2 * 4 * 16 * 8 + 4 * 16);
+  EXPECT_EQ(stats.inputBytes, 4 * 8 * 4);
+  EXPECT_EQ(stats.constantBytes, 8 * 16 * 4);
+  EXPECT_EQ(stats.intermediateBytes, 4 * 16 * 4);
+  EXPECT_EQ(stats.outputBytes, 4 * 16 * 4);
+  EXPECT_EQ(stats.opsByKind.at("ReLU"), 1);
+  EXPECT_EQ(stats.unknownTensors, 0);
+}
+
+TEST(Stats, ConvolutionsInEveryDirectionCountTheSameWork) {
+  // 2x10x10x6 data, 3x3 windows, 12 channels, 3 groups.
+  double expected = 2.0 * 2 * 8 * 8 * 12 * 3 * 3 * 2;
+  struct Case {
+    const char *kind;
+    graph::Dims first, second, result;
+  };
+  graph::Dims src = {2, 10, 10, 6}, weights = {3, 3, 2, 12},
+              dst = {2, 8, 8, 12};
+  for (const Case &c :
+       {Case{"Convolution", src, weights, dst},
+        Case{"ConvolutionBackwardData", dst, weights, src},
+        Case{"ConvolutionBackwardWeights", src, dst, weights},
+        Case{"ConvTranspose", dst, weights, src},
+        Case{"ConvTransposeBackwardData", src, weights, dst},
+        Case{"ConvTransposeBackwardWeights", dst, src, weights}}) {
+    Graph graph;
+    addTensor(graph, 0, c.first);
+    addTensor(graph, 1, c.second);
+    addTensor(graph, 2, c.result);
+    addOp(graph, c.kind, "op", {0, 1}, {2}, {{"groups", int64_t(3)}});
+    EXPECT_EQ(flopsOf(graph, graph.ops[0]), expected) << c.kind;
+  }
+}
+
+TEST(Stats, UnknownDimsAreLeftOut) {
+  Graph graph = chain();
+  graph.tensor(0).shape = graph::Dims{graph::kUnknownDim, 8};
+  graph.tensor(2).shape.reset();
+  EXPECT_EQ(statsOf(graph).unknownTensors, 2);
+  EXPECT_EQ(typeText(graph.tensor(0)), "?x8xf32");
+  EXPECT_EQ(typeText(graph.tensor(2)), "*xf32");
+}
+
+TEST(Dot, GroupsBecomeClusters) {
+  Graph graph = chain();
+  std::vector<std::pair<std::string, std::string>> groups = {
+      {"fc+act+1", "matmul"}};
+  EXPECT_EQ(membersOf(graph, groups),
+            (std::vector<std::vector<size_t>>{{0, 1}}));
+  std::string dot = toDot(graph, groups);
+  EXPECT_NE(dot.find("subgraph cluster_0"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("op0 -> op1 [label=\"2: 4x16xf32\"]"), std::string::npos)
+      << dot;
+  EXPECT_NE(dot.find("op1 -> out3"), std::string::npos) << dot;
+  EXPECT_EQ(toDot(graph).find("cluster"), std::string::npos);
+}
+
+TEST(Dot, UnknownNamesAndCutLabels) {
+  Graph graph = chain();
+  std::vector<std::pair<std::string, std::string>> groups = {
+      {"made by us+fc+...", "loops"}, {"", "none"}};
+  EXPECT_EQ(membersOf(graph, groups),
+            (std::vector<std::vector<size_t>>{{0}, {}}));
+}
+
+TEST(Dot, NamesAreEscaped) {
+  Graph graph = chain();
+  graph.ops[0].name = "a\"b\\c\n\x01";
+  std::string dot = toDot(graph);
+  EXPECT_NE(dot.find("a\\\"b\\\\c\\n "), std::string::npos) << dot;
+}
+
+TEST(Text, OneLinePerOperation) {
+  std::string text = toText(chain());
+  EXPECT_NE(text.find("2: 4x16xf32 = MatMul \"fc\" (0, 1)\n"),
+            std::string::npos)
+      << text;
+}
+
+} // namespace
+} // namespace tenon::report

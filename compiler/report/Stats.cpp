@@ -1,0 +1,157 @@
+//===- Stats.cpp - numbers about a graph ----------------------------------===//
+//
+// See Stats.h.  All sums are doubles: sizes come from files and may be absurd.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/report/Stats.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+namespace tenon::report {
+
+using graph::Dims;
+using graph::Graph;
+using graph::LogicalTensor;
+using graph::Op;
+
+namespace {
+
+double elementsOf(const LogicalTensor &tensor) {
+  if (!tensor.shape)
+    return 0;
+  double count = 1;
+  for (int64_t dim : *tensor.shape) {
+    if (dim < 0)
+      return 0;
+    count *= static_cast<double>(dim);
+  }
+  return count;
+}
+
+bool startsWith(std::string_view text, std::string_view head) {
+  return text.substr(0, head.size()) == head;
+}
+
+/// The channel dim of a data tensor.
+double channelsOf(const Op &op, const LogicalTensor &tensor) {
+  if (!tensor.shape || tensor.shape->size() < 2)
+    return 0;
+  bool last = op.attrOr<std::string>("data_format", "NXC") == "NXC";
+  int64_t channels = last ? tensor.shape->back() : (*tensor.shape)[1];
+  return channels > 0 ? static_cast<double>(channels) : 0;
+}
+
+/// Multiply-adds of the convolution family: every element of `side`, which is
+/// the tensor on the dense side of the window, meets all weights of its
+/// channel.
+double convolutionMacs(const Op &op, const LogicalTensor &side,
+                       double weightElements) {
+  double channels = channelsOf(op, side);
+  return channels > 0 ? elementsOf(side) * weightElements / channels : 0;
+}
+
+/// 0 when `op` is no contraction or lacks operands.
+double contractionMacs(const Graph &graph, const Op &op) {
+  if (op.inputs.size() < 2 || op.outputs.empty())
+    return 0;
+  const LogicalTensor &first = graph.tensor(op.inputs[0]);
+  const LogicalTensor &second = graph.tensor(op.inputs[1]);
+  const LogicalTensor &result = graph.tensor(op.outputs[0]);
+  if (op.kind == "MatMul") {
+    if (!first.shape || first.shape->empty())
+      return 0;
+    size_t rank = first.shape->size();
+    bool transposed = rank > 1 && op.attrOr<bool>("transpose_a", false);
+    int64_t depth = (*first.shape)[transposed ? rank - 2 : rank - 1];
+    return depth > 0 ? elementsOf(result) * static_cast<double>(depth) : 0;
+  }
+  // Forward and by data the weights are an operand, by weights the result.
+  if (op.kind == "Convolution")
+    return convolutionMacs(op, result, elementsOf(second));
+  if (op.kind == "ConvolutionBackwardData")
+    return convolutionMacs(op, first, elementsOf(second));
+  if (op.kind == "ConvolutionBackwardWeights")
+    return convolutionMacs(op, second, elementsOf(result));
+  if (op.kind == "ConvTranspose")
+    return convolutionMacs(op, first, elementsOf(second));
+  if (op.kind == "ConvTransposeBackwardData")
+    return convolutionMacs(op, result, elementsOf(second));
+  if (op.kind == "ConvTransposeBackwardWeights")
+    return convolutionMacs(op, first, elementsOf(result));
+  return 0;
+}
+
+bool isContraction(const Op &op) {
+  return op.kind == "MatMul" || startsWith(op.kind, "Conv");
+}
+
+bool onlyMoves(std::string_view kind) {
+  for (std::string_view mover :
+       {"StaticReshape", "StaticTranspose", "Reorder", "Concat", "TypeCast",
+        "End", "Wildcard", "GenIndex"})
+    if (kind == mover)
+      return true;
+  return false;
+}
+
+} // namespace
+
+double flopsOf(const Graph &graph, const Op &op) {
+  if (isContraction(op))
+    return 2 * contractionMacs(graph, op);
+  if (onlyMoves(op.kind))
+    return 0;
+  double largest = 0;
+  for (const std::vector<uint64_t> *ids : {&op.inputs, &op.outputs})
+    for (uint64_t id : *ids)
+      largest = std::max(largest, elementsOf(graph.tensor(id)));
+  return largest;
+}
+
+double bytesOf(const LogicalTensor &tensor) {
+  return elementsOf(tensor) * graph::byteSize(tensor.dtype);
+}
+
+GraphStats statsOf(const Graph &graph) {
+  GraphStats stats;
+  stats.ops = static_cast<int64_t>(graph.ops.size());
+  for (const Op &op : graph.ops) {
+    ++stats.opsByKind[op.kind];
+    double flops = flopsOf(graph, op);
+    stats.flops += flops;
+    if (isContraction(op))
+      stats.contractionFlops += flops;
+  }
+  std::unordered_set<uint64_t> inputs(graph.inputPorts.begin(),
+                                      graph.inputPorts.end());
+  std::unordered_set<uint64_t> outputs(graph.outputPorts.begin(),
+                                       graph.outputPorts.end());
+  for (const auto &[id, tensor] : graph.tensors) {
+    stats.unknownTensors += !tensor.hasStaticShape();
+    stats.elements += elementsOf(tensor);
+    double bytes = bytesOf(tensor);
+    if (inputs.count(id))
+      (tensor.property == graph::PropertyType::constant ? stats.constantBytes
+                                                        : stats.inputBytes) +=
+          bytes;
+    else if (outputs.count(id))
+      stats.outputBytes += bytes;
+    else
+      stats.intermediateBytes += bytes;
+  }
+  return stats;
+}
+
+std::string typeText(const LogicalTensor &tensor) {
+  std::string text;
+  if (!tensor.shape)
+    text = "*x";
+  else
+    for (int64_t dim : *tensor.shape)
+      text += (dim == graph::kUnknownDim ? "?" : std::to_string(dim)) + "x";
+  return text + std::string(graph::name(tensor.dtype));
+}
+
+} // namespace tenon::report

@@ -1,0 +1,182 @@
+//===- Children.cpp - work that may crash or hang -------------------------===//
+//
+// See Children.h.  A child sends its result through a pipe and ends without
+// running destructors: they are the parent's.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/tenon/Children.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tenon::cli {
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+struct Child {
+  size_t index;
+  pid_t pid;
+  int pipe;
+  Clock::time_point start;
+  std::string output;
+};
+
+[[noreturn]] void beChild(size_t index, int pipe, const ChildOptions &options,
+                          const std::function<std::string(size_t)> &work) {
+  // Nobody would read the result of an orphan.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Crashes are counted, not kept: a core file each would fill the disk.
+  rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  if (options.memory) {
+    rlimit memory = {options.memory, options.memory};
+    setrlimit(RLIMIT_AS, &memory);
+  }
+  // What crashes complain about is not part of the report.
+  if (int null = open("/dev/null", O_WRONLY); null >= 0) {
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+  }
+  std::string output = work(index);
+  size_t sent = 0;
+  while (sent < output.size()) {
+    ssize_t n = write(pipe, output.data() + sent, output.size() - sent);
+    if (n < 0 && errno != EINTR)
+      _exit(1);
+    sent += n > 0 ? static_cast<size_t>(n) : 0;
+  }
+  _exit(0);
+}
+
+ChildResult resultOf(int status, std::string output, bool timedOut) {
+  ChildResult result;
+  result.output = std::move(output);
+  if (timedOut) {
+    result.state = ChildResult::State::timedOut;
+  } else if (WIFSIGNALED(status)) {
+    result.state = ChildResult::State::crashed;
+    const char *name = sigabbrev_np(WTERMSIG(status));
+    result.reason = name ? std::string("SIG") + name : "a signal";
+  } else if (WEXITSTATUS(status) != 0) {
+    result.state = ChildResult::State::crashed;
+    result.reason = "exit code " + std::to_string(WEXITSTATUS(status));
+  }
+  return result;
+}
+
+class Nursery {
+public:
+  Nursery(const ChildOptions &options,
+          const std::function<std::string(size_t)> &work,
+          const std::function<void(size_t, const ChildResult &)> &done)
+      : options(options), work(work), done(done) {}
+
+  size_t size() const { return children.size(); }
+
+  void start(size_t index) {
+    int ends[2];
+    ChildResult failed;
+    failed.state = ChildResult::State::crashed;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      failed.reason = std::strerror(errno);
+      return done(index, failed);
+    }
+    std::fflush(nullptr);
+    pid_t pid = fork();
+    if (pid == 0) {
+      close(ends[0]);
+      beChild(index, ends[1], options, work);
+    }
+    int reason = errno;
+    close(ends[1]);
+    if (pid < 0) {
+      close(ends[0]);
+      failed.reason = std::strerror(reason);
+      return done(index, failed);
+    }
+    children.push_back({index, pid, ends[0], Clock::now(), {}});
+  }
+
+  /// Waits for something to happen.
+  void poll() {
+    std::vector<pollfd> fds;
+    for (const Child &child : children)
+      fds.push_back({child.pipe, POLLIN, 0});
+    constexpr int kTick = 100; // milliseconds, between looks at timeouts
+    ::poll(fds.data(), fds.size(), options.timeout > 0 ? kTick : -1);
+    for (size_t i = fds.size(); i-- > 0;) {
+      bool ended = fds[i].revents && !receive(children[i]);
+      double age =
+          std::chrono::duration<double>(Clock::now() - children[i].start)
+              .count();
+      bool late = options.timeout > 0 && age > options.timeout;
+      if (ended || late)
+        finish(i, !ended);
+    }
+  }
+
+private:
+  /// False at the end of the stream.
+  bool receive(Child &child) {
+    char bytes[4096];
+    ssize_t n = read(child.pipe, bytes, sizeof(bytes));
+    if (n > 0)
+      child.output.append(bytes, static_cast<size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
+  }
+
+  void finish(size_t i, bool timedOut) {
+    Child child = std::move(children[i]);
+    children.erase(children.begin() + static_cast<ptrdiff_t>(i));
+    if (timedOut)
+      kill(child.pid, SIGKILL);
+    int status = 0;
+    while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
+      ;
+    close(child.pipe);
+    done(child.index, resultOf(status, std::move(child.output), timedOut));
+  }
+
+  const ChildOptions &options;
+  const std::function<std::string(size_t)> &work;
+  const std::function<void(size_t, const ChildResult &)> &done;
+  std::vector<Child> children;
+};
+
+} // namespace
+
+void runInChildren(
+    size_t count, const ChildOptions &options,
+    const std::function<std::string(size_t)> &work,
+    const std::function<void(size_t, const ChildResult &)> &done) {
+  if (options.inProcess) {
+    for (size_t i = 0; i < count; ++i) {
+      ChildResult result;
+      result.output = work(i);
+      done(i, result);
+    }
+    return;
+  }
+  Nursery nursery(options, work, done);
+  size_t next = 0;
+  while (next < count || nursery.size() > 0) {
+    while (next < count && nursery.size() < static_cast<size_t>(options.jobs))
+      nursery.start(next++);
+    if (nursery.size() > 0)
+      nursery.poll();
+  }
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,92 @@
+//===- Children_test.cpp - work that may crash or hang --------------------===//
+#include "tools/tenon/Children.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <thread>
+#include <unistd.h>
+
+namespace tenon::cli {
+namespace {
+
+using State = ChildResult::State;
+
+std::map<size_t, ChildResult>
+runAll(size_t count, const ChildOptions &options,
+       const std::function<std::string(size_t)> &work) {
+  std::map<size_t, ChildResult> results;
+  runInChildren(count, options, work, [&](size_t i, const ChildResult &result) {
+    EXPECT_TRUE(results.emplace(i, result).second);
+  });
+  EXPECT_EQ(results.size(), count);
+  return results;
+}
+
+TEST(Children, EveryResultArrivesOnce) {
+  ChildOptions options;
+  options.jobs = 3;
+  // Longer than a pipe holds.
+  auto results = runAll(7, options, [](size_t i) {
+    return std::to_string(i) + std::string(200000, 'x');
+  });
+  for (auto &[i, result] : results) {
+    EXPECT_EQ(result.state, State::finished);
+    EXPECT_EQ(result.output, std::to_string(i) + std::string(200000, 'x'));
+  }
+}
+
+TEST(Children, ProcessesAreSeparate) {
+  int calls = 0;
+  auto results = runAll(3, {}, [&](size_t) { return std::to_string(++calls); });
+  for (auto &[i, result] : results)
+    EXPECT_EQ(result.output, "1");
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(Children, CrashesAndExitsAreNoticed) {
+  auto results = runAll(4, {}, [](size_t i) -> std::string {
+    if (i == 1)
+      raise(SIGKILL);
+    if (i == 2)
+      _exit(7);
+    return "good";
+  });
+  EXPECT_EQ(results[0].output, "good");
+  EXPECT_EQ(results[1].state, State::crashed);
+  EXPECT_EQ(results[1].reason, "SIGKILL");
+  EXPECT_EQ(results[2].state, State::crashed);
+  EXPECT_EQ(results[2].reason, "exit code 7");
+  EXPECT_EQ(results[3].output, "good");
+}
+
+TEST(Children, EndlessWorkIsStopped) {
+  ChildOptions options;
+  options.timeout = 0.3;
+  options.jobs = 2;
+  auto start = std::chrono::steady_clock::now();
+  auto results = runAll(3, options, [](size_t i) -> std::string {
+    while (i == 1)
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    return "good";
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_EQ(results[0].state, State::finished);
+  EXPECT_EQ(results[1].state, State::timedOut);
+  EXPECT_EQ(results[2].state, State::finished);
+}
+
+TEST(Children, InProcessSharesMemory) {
+  ChildOptions options;
+  options.inProcess = true;
+  int calls = 0;
+  auto results =
+      runAll(3, options, [&](size_t) { return std::to_string(++calls); });
+  EXPECT_EQ(results[2].output, "3");
+  EXPECT_EQ(calls, 3);
+}
+
+} // namespace
+} // namespace tenon::cli

@@ -1,0 +1,161 @@
+//===- Cli.cpp - what all subcommands share -------------------------------===//
+//
+// See Cli.h.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/tenon/Cli.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+namespace tenon::cli {
+
+Error badOption(std::string message, std::string hint) {
+  Error error;
+  error.code = ErrorCode::BadOption;
+  error.message = std::move(message);
+  error.hint = std::move(hint);
+  return error;
+}
+
+int exitCodeOf(const std::vector<Error> &errors) {
+  int code = 0;
+  for (const Error &error : errors)
+    code = std::max(code, static_cast<int>(categoryOf(error.code)));
+  return code;
+}
+
+int fail(const std::vector<Error> &errors) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", str(errors).c_str());
+  return exitCodeOf(errors);
+}
+
+int fail(const Error &error) { return fail(std::vector<Error>{error}); }
+
+std::string environmentName(std::string_view flag) {
+  std::string name = "TENON_";
+  for (char c : flag)
+    name += c == '-' ? '_' : static_cast<char>(c & ~0x20);
+  return name;
+}
+
+std::vector<std::string> splitText(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  while (!text.empty()) {
+    size_t end = text.find(separator);
+    pieces.emplace_back(text.substr(0, end));
+    if (end == text.npos)
+      break;
+    text.remove_prefix(end + 1);
+    if (text.empty())
+      pieces.emplace_back();
+  }
+  return pieces;
+}
+
+std::optional<int64_t> parseInteger(std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+static size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string closest(std::string_view word,
+                    const std::vector<std::string> &known) {
+  constexpr size_t kLongest = 64;
+  if (word.size() > kLongest)
+    return {};
+  std::string best;
+  size_t bestDistance = std::max<size_t>(word.size() / 3, 2) + 1;
+  for (const std::string &candidate : known)
+    if (size_t d = editDistance(word, candidate); d < bestDistance) {
+      bestDistance = d;
+      best = candidate;
+    }
+  return best;
+}
+
+Expected<bool> writeFile(const std::string &path, std::string_view bytes) {
+  FILE *file = std::fopen(path.c_str(), "wb");
+  bool written =
+      file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  int reason = errno;
+  if (file && std::fclose(file) != 0 && written) {
+    reason = errno;
+    written = false;
+  }
+  if (written)
+    return true;
+  Error error;
+  error.code = ErrorCode::CannotWrite;
+  error.message = path + ": " + std::strerror(reason);
+  return error;
+}
+
+static std::string scaledText(double value, const char *const *units,
+                              const double *factors, size_t count) {
+  size_t unit = 0;
+  while (unit + 1 < count && value >= factors[unit + 1])
+    ++unit;
+  char text[48];
+  std::snprintf(text, sizeof(text), "%.4g %s", value / factors[unit],
+                units[unit]);
+  return text;
+}
+
+std::string secondsText(double seconds) {
+  static constexpr const char *units[] = {"ns", "us", "ms", "s"};
+  static constexpr double factors[] = {1e-9, 1e-6, 1e-3, 1};
+  return scaledText(seconds, units, factors, 4);
+}
+
+std::string bytesText(double bytes) {
+  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  static constexpr double factors[] = {1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
+  return scaledText(bytes, units, factors, 5);
+}
+
+double quantile(std::vector<double> &values, double fraction) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  double position = fraction * static_cast<double>(values.size() - 1);
+  return values[static_cast<size_t>(position + 0.5)];
+}
+
+void addFormatOption(CLI::App &app, std::string &format,
+                     std::vector<std::string> allowed) {
+  format = allowed.front();
+  std::string names;
+  for (const std::string &name : allowed)
+    names += (names.empty() ? "" : ", ") + name;
+  app.add_option("--format", format, "form of the output: " + names)
+      ->check(CLI::IsMember(std::move(allowed)))
+      ->capture_default_str();
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,67 @@
+//===- Cli.h - what all subcommands share -----------------------*- C++ -*-===//
+#pragma once
+
+#include "dialects/support/Error.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace tenon::cli {
+
+/// What a parsed command line asks for; returns the exit code.
+using Action = std::function<int()>;
+
+// Each adds its subcommand, which sets `action` when it is chosen.
+void addRunCommand(CLI::App &app, Action &action);
+void addCheckCommand(CLI::App &app, Action &action);
+void addBenchCommand(CLI::App &app, Action &action);
+void addInspectCommand(CLI::App &app, Action &action);
+void addExplainCommand(CLI::App &app, Action &action);
+void addOpsCommand(CLI::App &app, Action &action);
+void addDevInfoCommand(CLI::App &app, Action &action);
+
+/// A user's mistake on the command line.
+Error badOption(std::string message, std::string hint = {});
+
+/// Prints coded lines on stderr; the exit code of the worst category.
+int fail(const std::vector<Error> &errors);
+int fail(const Error &error);
+/// The exit code alone; 0 for no errors.
+int exitCodeOf(const std::vector<Error> &errors);
+
+/// "TENON_TARGET_CPU" for "target-cpu".
+std::string environmentName(std::string_view flag);
+
+/// Splits at every `separator`; an empty text gives no pieces.
+std::vector<std::string> splitText(std::string_view text, char separator);
+
+/// A whole number with nothing behind it.
+std::optional<int64_t> parseInteger(std::string_view text);
+
+/// Of `known`, the one spelled most like `word`; empty when none is close.
+std::string closest(std::string_view word,
+                    const std::vector<std::string> &known);
+
+/// Writes a whole file.  Errors: CannotWrite.
+Expected<bool> writeFile(const std::string &path, std::string_view bytes);
+
+/// "12.3 us", "4.56 ms", ...
+std::string secondsText(double seconds);
+/// "1.5 KiB", ...
+std::string bytesText(double bytes);
+
+/// Sorts `values`; the element at `fraction` of the way, 0 when empty.
+double quantile(std::vector<double> &values, double fraction);
+
+/// `--format`, one of `allowed`; the first is the default.
+void addFormatOption(CLI::App &app, std::string &format,
+                     std::vector<std::string> allowed);
+
+} // namespace tenon::cli

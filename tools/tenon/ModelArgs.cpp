@@ -1,0 +1,270 @@
+//===- ModelArgs.cpp - the model and how to treat it ----------------------===//
+//
+// See ModelArgs.h.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/tenon/ModelArgs.h"
+
+#include "compiler/driver/Session.h"
+#include "compiler/report/Stats.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+namespace tenon::cli {
+
+using graph::Graph;
+using graph::LogicalTensor;
+
+namespace {
+
+struct Knob {
+  const char *flag;
+  std::string OverrideText::*text;
+  const char *help;
+};
+
+constexpr Knob kKnobs[] = {
+    {"mb", &OverrideText::mb, "batch size N, or several: N,N"},
+    {"in-shapes", &OverrideText::inShapes,
+     "ID:SHAPE[*LAYOUT]+...: shapes and strides of inputs, 0:2x16*ba"},
+    {"op-attrs", &OverrideText::opAttrs,
+     "ID:NAME:VALUE[*NAME:VALUE]+...: attributes of operations"},
+    {"op-kind", &OverrideText::opKind, "ID:KIND+...: kinds of operations"},
+    {"dt", &OverrideText::dt, "DT or ID:DT+...: data types"},
+    {"attr-fpmath", &OverrideText::attrFpmath, "MODE[:true|false]"},
+    {"tensor-property", &OverrideText::tensorProperty,
+     "ID:PROPERTY+...: variable, constant, host_scalar or undef"},
+};
+
+void addOption(CLI::App &app, const char *flag, bool &value, const char *help) {
+  std::string name = "--" + std::string(flag);
+  app.add_flag(name + ",!--no-" + flag, value, help)
+      ->envname(environmentName(flag))
+      ->group("Compiler");
+}
+
+template <typename T>
+void addOption(CLI::App &app, const char *flag, T &value, const char *help) {
+  app.add_option("--" + std::string(flag), value, help)
+      ->envname(environmentName(flag))
+      ->capture_default_str()
+      ->group("Compiler");
+}
+
+} // namespace
+
+void addKnobOptions(CLI::App &app, OverrideText &knobs) {
+  for (const Knob &knob : kKnobs)
+    app.add_option("--" + std::string(knob.flag), knobs.*knob.text, knob.help)
+        ->group("Changes to the model");
+}
+
+void addCompilerOptions(CLI::App &app, Options &options) {
+#define TENON_OPTION(type, name, flag, fallback, help)                         \
+  addOption(app, flag, options.name, help);
+#include "compiler/driver/Options.def"
+}
+
+void addModelOptions(CLI::App &app, ModelArgs &args, bool required) {
+  CLI::Option *model =
+      app.add_option("model", args.path, "graph, a .json or .mlir file");
+  if (required)
+    model->required();
+  addKnobOptions(app, args.knobs);
+  addCompilerOptions(app, args.options);
+}
+
+void addExecOptions(CLI::App &app, ExecArgs &args) {
+  constexpr int kMostThreads = 1024;
+  app.add_option("--threads", args.threads, "threads to execute with")
+      ->check(CLI::Range(1, kMostThreads))
+      ->envname("TENON_THREADS")
+      ->capture_default_str()
+      ->group("Execution");
+  app.add_flag("--pool", args.pool,
+               "execute in a thread pool of the caller, not Tenon's own")
+      ->group("Execution");
+  app.add_option("--seed", args.seed, "of the data of inputs")
+      ->capture_default_str()
+      ->group("Execution");
+}
+
+Expected<std::vector<OverrideText>> alternatives(const OverrideText &knobs) {
+  constexpr size_t kMost = 10000;
+  std::vector<OverrideText> all = {knobs};
+  for (const Knob &knob : kKnobs) {
+    std::vector<std::string> values = splitText(knobs.*knob.text, ',');
+    if (values.size() < 2)
+      continue;
+    if (values.size() > kMost / all.size())
+      return badOption("the knobs ask for more than " + std::to_string(kMost) +
+                       " combinations");
+    std::vector<OverrideText> more;
+    for (const OverrideText &text : all)
+      for (const std::string &value : values) {
+        more.push_back(text);
+        more.back().*knob.text = value;
+      }
+    all = std::move(more);
+  }
+  return all;
+}
+
+std::string shellQuote(const std::string &word) {
+  bool isPlain = !word.empty();
+  for (char c : word)
+    isPlain &= std::isalnum(static_cast<unsigned char>(c)) ||
+               std::strchr("-_=:+,./@%", c);
+  if (isPlain)
+    return word;
+  std::string out = "'";
+  for (char c : word)
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string knobsText(const OverrideText &knobs) {
+  std::string text;
+  for (const Knob &knob : kKnobs)
+    if (const std::string &value = knobs.*knob.text; !value.empty())
+      text += (text.empty() ? "" : " ") +
+              shellQuote("--" + std::string(knob.flag) + "=" + value);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Preparing graphs
+//===----------------------------------------------------------------------===//
+
+static void append(std::vector<Error> &errors, std::vector<Error> more) {
+  errors.insert(errors.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+}
+
+/// Adds the shapes of `inputs` to `overrides`.
+static std::vector<Error> addShapes(const Graph &graph,
+                                    const std::vector<TensorSpec> &inputs,
+                                    Overrides &overrides) {
+  std::vector<Error> errors;
+  for (const TensorSpec &spec : inputs) {
+    Expected<uint64_t> id = resolveTensor(graph, spec.name);
+    if (!id) {
+      append(errors, id.errors());
+      continue;
+    }
+    if (std::find(graph.inputPorts.begin(), graph.inputPorts.end(), *id) ==
+        graph.inputPorts.end()) {
+      errors.push_back(badOption("--input: " + describeTensor(graph, *id) +
+                                 " is no input of the graph"));
+      continue;
+    }
+    const LogicalTensor &tensor = graph.tensor(*id);
+    if (spec.dtype && *spec.dtype != tensor.dtype)
+      errors.push_back(badOption(
+          "--input: " + describeTensor(graph, *id) + " has the data type " +
+              std::string(graph::name(tensor.dtype)) + ", not " +
+              std::string(graph::name(*spec.dtype)),
+          "change it with --dt=" + std::to_string(*id) + ":" +
+              std::string(graph::name(*spec.dtype))));
+    if (!spec.shape || tensor.shape == spec.shape)
+      continue;
+    Overrides::Tensor change;
+    change.id = *id;
+    change.shape = spec.shape;
+    overrides.tensors.push_back(std::move(change));
+  }
+  return errors;
+}
+
+static bool hasUnknownInputs(const Graph &graph) {
+  return std::any_of(
+      graph.inputPorts.begin(), graph.inputPorts.end(),
+      [&](uint64_t id) { return !graph.tensor(id).hasStaticShape(); });
+}
+
+/// Whether code for `general` executes with the inputs of `special`.
+static bool isInstanceOf(const Graph &special, const Graph &general) {
+  if (special.inputPorts != general.inputPorts ||
+      special.ops.size() != general.ops.size())
+    return false;
+  for (uint64_t id : general.inputPorts) {
+    const LogicalTensor &g = general.tensor(id), &s = special.tensor(id);
+    if (g.dtype != s.dtype || g.property != s.property || !s.hasStaticShape())
+      return false;
+    if (!g.shape)
+      continue;
+    if (g.shape->size() != s.shape->size())
+      return false;
+    for (size_t i = 0; i < g.shape->size(); ++i)
+      if ((*g.shape)[i] != graph::kUnknownDim && (*g.shape)[i] != (*s.shape)[i])
+        return false;
+    graph::Dims strides = s.effectiveStrides();
+    for (size_t i = 0; i < g.strides.size(); ++i)
+      if (g.strides.size() == strides.size() &&
+          g.strides[i] != graph::kUnknownDim && g.strides[i] != strides[i])
+        return false;
+  }
+  return true;
+}
+
+Expected<Prepared> prepare(const Graph &model, const OverrideText &knobs,
+                           const std::vector<TensorSpec> &inputs) {
+  Expected<Overrides> parsed = parseOverrides(knobs);
+  if (!parsed)
+    return parsed.errors();
+  Overrides structural = *parsed;
+  structural.mb = 0;
+  structural.tensors.clear();
+  if (auto errors = addShapes(model, inputs, *parsed); !errors.empty())
+    return errors;
+
+  Prepared prepared;
+  prepared.runGraph = model;
+  if (auto errors = applyOverrides(prepared.runGraph, *parsed); !errors.empty())
+    return errors;
+  if (hasUnknownInputs(model)) {
+    // Errors here only mean that the shapes are needed to compile.
+    prepared.compileGraph = model;
+    prepared.isDynamic =
+        applyOverrides(prepared.compileGraph, structural).empty() &&
+        isInstanceOf(prepared.runGraph, prepared.compileGraph);
+  }
+  if (!prepared.isDynamic)
+    prepared.compileGraph = prepared.runGraph;
+  return prepared;
+}
+
+std::vector<Error> unknownInputs(const Graph &graph) {
+  std::vector<Error> errors;
+  for (uint64_t id : graph.inputPorts) {
+    if (graph.tensor(id).hasStaticShape())
+      continue;
+    Error error;
+    error.code = ErrorCode::UnknownShape;
+    error.message = "input " + describeTensor(graph, id) + " is " +
+                    report::typeText(graph.tensor(id));
+    error.hint =
+        "give its size with --mb=N, --in-shapes=" + std::to_string(id) +
+        ":SHAPE or --input " + std::to_string(id) + "=SHAPExDTYPE";
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+Expected<Graph> loadForInspection(const ModelArgs &args) {
+  Expected<Graph> model = loadGraph(args.path);
+  if (!model)
+    return model;
+  Expected<Overrides> overrides = parseOverrides(args.knobs);
+  if (!overrides)
+    return overrides.errors();
+  if (auto errors = applyOverrides(*model, *overrides); !errors.empty())
+    return errors;
+  return model;
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,70 @@
+//===- ModelArgs.h - the model and how to treat it --------------*- C++ -*-===//
+//
+// The options of every subcommand that works on a model: its file, the
+// rewriting knobs, the compiler's options (from Options.def), and where to
+// execute.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/Options.h"
+#include "compiler/import/Overrides.h"
+#include "tools/tenon/Cli.h"
+#include "tools/tenon/Tensors.h"
+
+namespace tenon::cli {
+
+struct ModelArgs {
+  std::string path;
+  OverrideText knobs;
+  Options options;
+};
+
+struct ExecArgs {
+  int threads = 1;
+  bool pool = false; // execute in a pool of the caller
+  uint64_t seed = 1;
+};
+
+/// `required`: without a file the command line is wrong.
+void addModelOptions(CLI::App &app, ModelArgs &args, bool required = true);
+/// The knobs alone.
+void addKnobOptions(CLI::App &app, OverrideText &knobs);
+/// Flags from Options.def, mirrored in the environment.
+void addCompilerOptions(CLI::App &app, Options &options);
+void addExecOptions(CLI::App &app, ExecArgs &args);
+
+/// Every combination of the alternatives that commas separate.  Errors:
+/// BadOption when there are more than 10000.
+Expected<std::vector<OverrideText>> alternatives(const OverrideText &knobs);
+
+/// `--mb=2 --in-shapes=...`, quoted for a shell; empty without knobs.
+std::string knobsText(const OverrideText &knobs);
+/// `word` in quotes where a shell would not take it literally.
+std::string shellQuote(const std::string &word);
+
+/// One graph to compile and one to execute.
+struct Prepared {
+  /// With the dims that are unknown until run time.
+  graph::Graph compileGraph;
+  /// With the shapes of one execution; the same ids.
+  graph::Graph runGraph;
+  /// Whether compileGraph serves other shapes as well.
+  bool isDynamic = false;
+};
+
+/// Applies `knobs` and the shapes of `inputs` to `model`.  A model with
+/// unknown dims keeps them for compilation when the knobs only say what they
+/// are.  Errors: those of the overrides; UnknownTensor; BadOption.
+Expected<Prepared> prepare(const graph::Graph &model, const OverrideText &knobs,
+                           const std::vector<TensorSpec> &inputs = {});
+
+/// The input ports with unknown dims, as an error that says how to give them;
+/// empty when there are none.
+std::vector<Error> unknownInputs(const graph::Graph &graph);
+
+/// `model` with exactly one set of knobs, unknown dims kept: for what needs no
+/// execution.
+Expected<graph::Graph> loadForInspection(const ModelArgs &args);
+
+} // namespace tenon::cli

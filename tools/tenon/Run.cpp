@@ -1,0 +1,351 @@
+//===- Run.cpp - tenon run ------------------------------------------------===//
+//
+// Executes a model once per set of shapes, shows and checks what comes out.
+// A model with unknown dims is compiled once for all of them.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/check/Fill.h"
+#include "compiler/report/Stats.h"
+#include "tools/tenon/Execution.h"
+#include "tools/tenon/ModelArgs.h"
+#include "tools/tenon/Npy.h"
+#include "tools/tenon/Timing.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace tenon::cli {
+
+using graph::Graph;
+using reference::Tensor;
+
+namespace {
+
+// Evaluating more by default would keep the user waiting.
+constexpr double kAffordableFlops = 4e9;
+constexpr double kAffordableBytes = 0x1p31;
+
+struct RunArgs {
+  ModelArgs model;
+  ExecArgs exec;
+  std::vector<std::string> inputs, outputs, expects;
+  int repeat = 11;
+  bool check = true;
+  bool forceCheck = false;
+};
+
+class RunCommand {
+public:
+  explicit RunCommand(const RunArgs &args) : args(args) {}
+  int run();
+
+private:
+  bool parseSpecs();
+  bool compile(const Prepared &prepared);
+  void runOnce(const Prepared &prepared);
+  Expected<TensorMap> makeInputs(const Graph &graph);
+  void writeOutputs(const Graph &graph, const TensorMap &results);
+  void compareExpected(const Graph &graph, const TensorMap &results);
+  void checkResults(const Graph &graph, TensorMap values,
+                    const TensorMap &results);
+  void report(std::vector<Error> found) { code = std::max(code, fail(found)); }
+
+  const RunArgs &args;
+  std::vector<TensorSpec> inputs, outputs, expects;
+  std::unique_ptr<Compiled> compiled;
+  bool compiledIsDynamic = false;
+  int compilations = 0;
+  Execution execution;
+  int code = 0;
+};
+
+void printTensor(const Graph &graph, uint64_t id, const Tensor &tensor) {
+  graph::LogicalTensor type;
+  type.dtype = tensor.dtype;
+  type.shape = tensor.shape;
+  std::printf("  %s: %s [", describeTensor(graph, id).c_str(),
+              report::typeText(type).c_str());
+  constexpr size_t kShown = 6;
+  for (size_t i = 0; i < tensor.data.size() && i < kShown; ++i)
+    std::printf("%s%.6g", i ? ", " : "", tensor.data[i]);
+  std::printf("%s]", tensor.data.size() > kShown ? ", ..." : "");
+  if (!tensor.data.empty()) {
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    int64_t nans = 0;
+    for (double value : tensor.data) {
+      low = std::fmin(low, value);
+      high = std::fmax(high, value);
+      sum += value;
+      nans += std::isnan(value);
+    }
+    std::printf(" min %.6g max %.6g mean %.6g", low, high,
+                sum / static_cast<double>(tensor.data.size()));
+    if (nans)
+      std::printf(" NaN %lld", static_cast<long long>(nans));
+  }
+  std::printf("\n");
+}
+
+bool RunCommand::parseSpecs() {
+  std::vector<Error> errors;
+  auto parseAll = [&](const std::vector<std::string> &texts,
+                      std::vector<TensorSpec> &specs, const char *option) {
+    for (const std::string &text : texts) {
+      auto spec = option ? parseFileSpec(text, option) : parseTensorSpec(text);
+      if (spec)
+        specs.push_back(std::move(*spec));
+      else
+        errors.push_back(spec.errors().front());
+    }
+  };
+  parseAll(args.inputs, inputs, nullptr);
+  parseAll(args.outputs, outputs, "output");
+  parseAll(args.expects, expects, "expect");
+  if (errors.empty())
+    return true;
+  report(errors);
+  return false;
+}
+
+bool RunCommand::compile(const Prepared &prepared) {
+  if (compiled && compiledIsDynamic && prepared.isDynamic)
+    return true;
+  CompileReport compileReport;
+  auto result = Compiled::compile(prepared.compileGraph, args.model.options,
+                                  &compileReport);
+  if (!result) {
+    report(result.errors());
+    return false;
+  }
+  compiled = std::move(*result);
+  compiledIsDynamic = prepared.isDynamic;
+  ++compilations;
+  std::printf("compiled %lld operations to %lld groups in %s%s\n",
+              static_cast<long long>(compileReport.ops),
+              static_cast<long long>(compileReport.groups),
+              secondsText(compileReport.totalSeconds).c_str(),
+              prepared.isDynamic ? ", sizes left open until it runs" : "");
+  return true;
+}
+
+Expected<TensorMap> RunCommand::makeInputs(const Graph &graph) {
+  auto values = check::fillInputs(graph, args.exec.seed);
+  if (!values)
+    return values;
+  std::vector<Error> errors;
+  for (const TensorSpec &spec : inputs) {
+    if (spec.source == TensorSpec::Source::fill)
+      continue;
+    auto id = resolveTensor(graph, spec.name);
+    if (!id)
+      return id.errors();
+    auto made = makeTensor(spec, graph.tensor(*id));
+    if (made)
+      (*values)[*id] = std::move(*made);
+    else
+      errors.push_back(made.errors().front());
+  }
+  if (!errors.empty())
+    return errors;
+  return values;
+}
+
+void RunCommand::writeOutputs(const Graph &graph, const TensorMap &results) {
+  for (const TensorSpec &spec : outputs) {
+    auto id = resolveTensor(graph, spec.name);
+    if (!id) {
+      report(id.errors());
+    } else if (!results.count(*id)) {
+      report({badOption("--output: " + describeTensor(graph, *id) +
+                        " is no output of the graph")});
+    } else if (auto written = writeNpy(spec.path, results.at(*id)); !written) {
+      report(written.errors());
+    } else {
+      std::printf("  wrote %s\n", spec.path.c_str());
+    }
+  }
+}
+
+void RunCommand::compareExpected(const Graph &graph, const TensorMap &results) {
+  for (const TensorSpec &spec : expects) {
+    auto id = resolveTensor(graph, spec.name);
+    if (!id) {
+      report(id.errors());
+      continue;
+    }
+    if (!results.count(*id)) {
+      report({badOption("--expect: " + describeTensor(graph, *id) +
+                        " is no output of the graph")});
+      continue;
+    }
+    graph::LogicalTensor type = graph.tensor(*id);
+    type.shape = results.at(*id).shape;
+    auto expected = makeTensor(spec, type);
+    if (!expected) {
+      report(expected.errors());
+      continue;
+    }
+    check::CompareResult result = check::compare(
+        results.at(*id), *expected, nullptr, check::toleranceFor(graph, *id));
+    if (result.passed()) {
+      std::printf("  expected: as in %s, largest error %.3g\n",
+                  spec.path.c_str(), result.maxError);
+      continue;
+    }
+    Error error;
+    error.code = ErrorCode::Mismatch;
+    error.message = "output " + describeTensor(graph, *id) + " against " +
+                    spec.path + ": " + result.str();
+    report({error});
+  }
+}
+
+void RunCommand::checkResults(const Graph &graph, TensorMap values,
+                              const TensorMap &results) {
+  if (!args.check)
+    return;
+  double flops = report::statsOf(graph).flops, bytes = oracleBytes(graph);
+  if (!args.forceCheck &&
+      (flops > kAffordableFlops || bytes > kAffordableBytes)) {
+    std::printf("  check: skipped, the reference would take %.1f GFLOP and %s; "
+                "--check does it\n",
+                2e-9 * flops, bytesText(bytes).c_str());
+    return;
+  }
+  auto oracle = Oracle::create(graph, std::move(values), args.exec.threads);
+  if (!oracle) {
+    std::printf("  check: not possible, %s\n",
+                oracle.errors().front().str().c_str());
+    return;
+  }
+  auto errors = oracle->check(results);
+  if (!errors.empty())
+    return report(errors);
+  double worst = 0;
+  bool exact = true;
+  if (auto judgements = oracle->judge(results))
+    for (const check::Judgement &judgement : *judgements) {
+      worst = std::max(worst, judgement.result.maxError);
+      exact &= judgement.tolerance.exact;
+    }
+  std::printf("  check: passed against the reference%s, largest error %.3g\n",
+              exact ? " (exact arithmetic, must be equal)" : "", worst);
+}
+
+void RunCommand::runOnce(const Prepared &prepared) {
+  const Graph &graph = prepared.runGraph;
+  if (auto unknown = unknownInputs(graph); !unknown.empty())
+    return report(unknown);
+  auto values = makeInputs(graph);
+  if (!values)
+    return report(values.errors());
+  if (!compile(prepared))
+    return;
+  auto buffers = Buffers::create(*compiled, graph, *values);
+  if (!buffers)
+    return report(buffers.errors());
+  Executor &executor = *execution.executor;
+  double bindStart = secondsNow();
+  if (auto bound = bindConstants(*compiled, executor, *buffers); !bound)
+    return report(bound.errors());
+  double bindSeconds = secondsNow() - bindStart;
+  auto results = executeOnce(*compiled, executor, *buffers);
+  if (!results)
+    return report(results.errors());
+  for (const auto &[id, tensor] : *results)
+    printTensor(graph, id, tensor);
+  std::vector<double> times = measure(
+      std::min(args.repeat, 3), static_cast<size_t>(args.repeat), 0.5,
+      [](size_t) {},
+      [&](size_t) {
+        return bool(
+            compiled->execute(executor, buffers->inputs(), buffers->outputs()));
+      });
+  if (!buffers->constants().empty())
+    std::printf("  constants: folded in %s\n",
+                secondsText(bindSeconds).c_str());
+  if (!times.empty())
+    std::printf("  time: median %s of %zu runs, %d thread%s%s\n",
+                secondsText(quantile(times, 0.5)).c_str(), times.size(),
+                args.exec.threads, args.exec.threads == 1 ? "" : "s",
+                args.exec.pool ? " of the caller's pool" : "");
+  writeOutputs(graph, *results);
+  compareExpected(graph, *results);
+  checkResults(graph, std::move(*values), *results);
+}
+
+int RunCommand::run() {
+  if (!parseSpecs())
+    return code;
+  auto model = loadGraph(args.model.path);
+  if (!model)
+    return fail(model.errors());
+  auto variants = alternatives(args.model.knobs);
+  if (!variants)
+    return fail(variants.errors());
+  auto created = Execution::create(args.exec.threads, args.exec.pool);
+  if (!created)
+    return fail(created.errors());
+  execution = std::move(*created);
+  std::string compiledKnobs;
+  for (size_t i = 0; i < variants->size(); ++i) {
+    const OverrideText &knobs = (*variants)[i];
+    auto prepared = prepare(*model, knobs, inputs);
+    if (!prepared) {
+      report(prepared.errors());
+      continue;
+    }
+    // Only shapes may differ between runs of one compiled object.
+    OverrideText structural = knobs;
+    structural.mb.clear();
+    structural.inShapes.clear();
+    if (knobsText(structural) != compiledKnobs)
+      compiled.reset();
+    compiledKnobs = knobsText(structural);
+    if (variants->size() > 1)
+      std::printf("run %zu of %zu: %s\n", i + 1, variants->size(),
+                  knobsText(knobs).c_str());
+    runOnce(*prepared);
+  }
+  if (variants->size() > 1)
+    std::printf("%zu runs, compiled %d time%s\n", variants->size(),
+                compilations, compilations == 1 ? "" : "s");
+  return code;
+}
+
+} // namespace
+
+void addRunCommand(CLI::App &app, Action &action) {
+  auto args = std::make_shared<RunArgs>();
+  CLI::App *sub =
+      app.add_subcommand("run", "compile a model, execute it, check it");
+  addModelOptions(*sub, args->model);
+  addExecOptions(*sub, args->exec);
+  sub->add_option("--input", args->inputs,
+                  "NAME=SPEC, where SPEC is 4x16xf32=@x.npy, @x.npy, "
+                  "rand:SEED, ones, zeros or iota")
+      ->allow_extra_args(false)
+      ->group("Data");
+  sub->add_option("--output", args->outputs, "NAME=@FILE.npy: write an output")
+      ->allow_extra_args(false)
+      ->group("Data");
+  sub->add_option("--expect", args->expects,
+                  "NAME=@FILE.npy: compare an output with a file")
+      ->allow_extra_args(false)
+      ->group("Data");
+  sub->add_option("--repeat", args->repeat, "most timed executions")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str()
+      ->group("Execution");
+  CLI::Option *check = sub->add_flag(
+      "--check", args->forceCheck,
+      "compare with the reference evaluator also when that takes long");
+  sub->add_flag("!--no-check", args->check, "do not compare")->excludes(check);
+  sub->callback(
+      [args, &action] { action = [args] { return RunCommand(*args).run(); }; });
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,296 @@
+//===- Tenon_test.cpp - the command, end to end ---------------------------===//
+//
+// Runs the binary as a user does: every subcommand on the examples, and what
+// users get wrong.
+//
+//===----------------------------------------------------------------------===//
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+namespace {
+
+constexpr const char *kTenon = "tools/tenon/tenon";
+constexpr const char *kMlp = "examples/mlp/mlp.json";
+constexpr const char *kDynamic = "examples/mlp/mlp_dynamic.json";
+
+struct Result {
+  int code = -1;
+  std::string out, err;
+
+  bool has(const std::string &text) const {
+    return out.find(text) != std::string::npos ||
+           err.find(text) != std::string::npos;
+  }
+};
+
+std::string scratch(const std::string &name) {
+  return testing::TempDir() + "/tenon_test_" + name;
+}
+
+std::string contentOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void writeTo(const std::string &path, const std::string &text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// `arguments` goes through a shell; `prefix` may set variables.
+Result tenon(const std::string &arguments, const std::string &prefix = "") {
+  std::string err = scratch("stderr");
+  std::string line =
+      prefix + " " + kTenon + " " + arguments + " 2>" + err + " </dev/null";
+  Result result;
+  FILE *pipe = popen(line.c_str(), "r");
+  if (!pipe)
+    return result;
+  char bytes[4096];
+  while (size_t n = fread(bytes, 1, sizeof(bytes), pipe))
+    result.out.append(bytes, n);
+  int status = pclose(pipe);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  result.err = contentOf(err);
+  return result;
+}
+
+#define EXPECT_RESULT(result, expectedCode, text)                              \
+  EXPECT_TRUE((result).code == (expectedCode) && (result).has(text))           \
+      << "exit code " << (result).code << "\n"                                 \
+      << (result).out << (result).err
+
+//===----------------------------------------------------------------------===//
+// run
+//===----------------------------------------------------------------------===//
+
+TEST(Run, ExamplesPassTheCheck) {
+  for (const char *model :
+       {kMlp, "examples/alexnet_block/alexnet_block.json",
+        "examples/bert_layer/bert_layer.json",
+        "examples/depthwise_separable/depthwise_separable.json",
+        "examples/resnet50_bottleneck/resnet50_bottleneck.json"}) {
+    Result result = tenon(std::string("run --repeat=1 --mb=1 ") + model);
+    EXPECT_RESULT(result, 0, "check: ") << model;
+    EXPECT_FALSE(result.has("not possible")) << result.out;
+  }
+}
+
+TEST(Run, UnknownDimsAreCompiledOnce) {
+  Result result = tenon(std::string("run --repeat=1 --mb=1,7,64 ") + kDynamic);
+  EXPECT_RESULT(result, 0, "3 runs, compiled 1 time\n");
+  for (const char *type : {": 1x128xf32", ": 7x128xf32", ": 64x128xf32"})
+    EXPECT_TRUE(result.has(type)) << result.out;
+  result = tenon(std::string("run --repeat=1 --mb=1,2 ") + kMlp);
+  EXPECT_RESULT(result, 0, "2 runs, compiled 2 times\n");
+  result = tenon(std::string("run ") + kDynamic);
+  EXPECT_RESULT(result, 1, "E1211: input 0 (fc1.src) is ?x13xf32");
+}
+
+TEST(Run, InputsAndOutputsAreFiles) {
+  std::string file = scratch("y.npy");
+  std::string run = std::string("run --repeat=1 ") + kMlp;
+  Result result = tenon(run + " --input fc1.src=iota --output 12=@" + file);
+  EXPECT_RESULT(result, 0, "wrote");
+  EXPECT_EQ(contentOf(file).substr(1, 5), "NUMPY");
+  std::string same = " --expect fc3.relu=@" + file;
+  EXPECT_RESULT(tenon(run + " --input 0=64x13xf32=iota" + same), 0,
+                "expected: as in");
+  EXPECT_RESULT(tenon(run + " --input 0=ones" + same), 3, "E3001");
+  EXPECT_RESULT(tenon(run + " --input 0=@" + file), 1, "E1008");
+  EXPECT_RESULT(tenon(run + " --expect fc3.relu=@" + scratch("none.npy")), 1,
+                "E1001");
+  EXPECT_RESULT(tenon(std::string("run --repeat=1 ") + kDynamic +
+                      " --input 0=5x13xf32=ones"),
+                0, ": 5x128xf32");
+}
+
+TEST(Run, ThreadsAndPool) {
+  EXPECT_RESULT(tenon(std::string("run --repeat=1 --threads=2 --pool ") + kMlp),
+                0, "2 threads of the caller's pool");
+}
+
+//===----------------------------------------------------------------------===//
+// check
+//===----------------------------------------------------------------------===//
+
+TEST(Check, Configurations) {
+  Result result = tenon(std::string("check --schedules=avx2,generic "
+                                    "--threads-list=1,2 --pools=own,caller "
+                                    "--mb=3 ") +
+                        kMlp);
+  EXPECT_RESULT(result, 0, "1 runs in 8 configurations each");
+  EXPECT_RESULT(result, 0, "1 passed, 0 failed, 0 unsupported");
+  EXPECT_RESULT(tenon(std::string("check --mb=1,5 ") + kDynamic), 0,
+                "2 passed, 0 failed, 0 unsupported");
+}
+
+TEST(Check, ListsOfRuns) {
+  std::string list = scratch("runs.txt");
+  writeTo(list, "# a comment\n\n--mb=2 --case=mlp.json\r\n--case=mlp.json\n");
+  std::string check = "check --cases=examples/mlp --runs " + list;
+  EXPECT_RESULT(tenon(check + " --jobs=2"), 0,
+                "2 passed, 0 failed, 0 unsupported");
+  EXPECT_RESULT(tenon(check + " --filter=--mb=2"), 0, "1 passed, 0 failed");
+
+  // One bad line spoils nothing.
+  writeTo(list, "--mb=2 --case=mlp.json\n--bogus --case=mlp.json\n"
+                "--case=missing.json\n--mb=x --case=mlp.json\n");
+  Result result = tenon(check);
+  EXPECT_RESULT(result, 1, "1 passed, 3 failed, 0 unsupported");
+  EXPECT_RESULT(result, 1,
+                "repeat: tenon check --cases=examples/mlp --case=missing.json");
+}
+
+TEST(Check, UnsupportedIsGrouped) {
+  std::string model = scratch("wildcard.json");
+  writeTo(model, R"({"version": "3.14.0", "graph": [{"id": 0, "name": "w",
+    "kind": "Wildcard", "attrs": {}, "inputs": [{"id": 0, "dtype": "f32",
+    "shape": [2], "stride": [1], "layout_type": "strided"}],
+    "outputs": [{"id": 1, "dtype": "f32", "shape": [2], "stride": [1],
+    "layout_type": "strided"}]}]})");
+  Result result = tenon("check " + model);
+  EXPECT_RESULT(result, 2, "0 passed, 0 failed, 1 unsupported");
+  EXPECT_RESULT(result, 2, "E2001 Wildcard: 1 run");
+  EXPECT_RESULT(tenon("run " + model), 2, "E2001 Wildcard");
+}
+
+TEST(Check, TimeIsLimited) {
+  Result result = tenon(std::string("check --timeout-per-run=0.0001 ") + kMlp);
+  EXPECT_RESULT(result, 4, "took longer than --timeout-per-run");
+}
+
+//===----------------------------------------------------------------------===//
+// The others
+//===----------------------------------------------------------------------===//
+
+TEST(Bench, Formats) {
+  std::string bench = std::string("bench --min-time=0 --max-runs=5 ") + kMlp;
+  EXPECT_RESULT(tenon(bench), 0, "measured FMA peak");
+  EXPECT_RESULT(tenon(bench + " --warm --format=csv"), 0, "model,threads");
+  Result result = tenon(bench + " --format=json --compile-repeat=2");
+  auto json = nlohmann::json::parse(result.out, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << result.out << result.err;
+  EXPECT_EQ(json["runs"], 5);
+  EXPECT_GT(json["seconds"]["median"], 0);
+  EXPECT_GT(json["compileSeconds"], 0);
+  EXPECT_FALSE(json["groups"].empty());
+}
+
+TEST(Inspect, Views) {
+  std::string inspect = std::string("inspect ") + kMlp;
+  EXPECT_RESULT(tenon(inspect), 0, "operations      6");
+  EXPECT_RESULT(tenon(inspect + " --graph"), 0, "MatMul \"fc1\" (0, 1, 2)");
+  EXPECT_RESULT(tenon(inspect + " --graph=dot"), 0, "subgraph cluster_0");
+  EXPECT_RESULT(tenon(inspect + " --graph=svg", "PATH=/nonexistent"), 1,
+                "install the package graphviz");
+  EXPECT_RESULT(tenon(inspect + " --fusion"), 0, "group 0: fc1");
+  EXPECT_RESULT(tenon(inspect + " --memory"), 0, "without sharing");
+  EXPECT_RESULT(tenon(inspect + " --asm"), 0, "ret");
+  EXPECT_RESULT(tenon(inspect + " --asm=nowhere"), 1, "E1007: --asm");
+  Result report = tenon(inspect + " --report");
+  EXPECT_FALSE(nlohmann::json::parse(report.out, nullptr, false).is_discarded())
+      << report.out;
+}
+
+TEST(Inspect, Phases) {
+  std::string inspect = std::string("inspect ") + kMlp;
+  Result graph = tenon(inspect + " --phase=graph");
+  EXPECT_RESULT(graph, 0, "graph.");
+  std::string file = scratch("graph.mlir");
+  writeTo(file, graph.out);
+  EXPECT_RESULT(
+      tenon("inspect " + file + " --compile-from=graph --compile-to=tile"), 0,
+      "func.func");
+  std::string folder = scratch("phases");
+  EXPECT_RESULT(tenon("inspect --dump-phases=" + folder + " " + kMlp), 0, "");
+  EXPECT_EQ(std::system(("ls " + folder + "/*llvm* >/dev/null").c_str()), 0);
+  EXPECT_RESULT(tenon(inspect + " --phase=nonsense"), 1, "phases: import");
+  EXPECT_RESULT(tenon(inspect + " --compile-from=graph --stats"), 1, "E1007");
+}
+
+TEST(Explain, NamesGroups) {
+  EXPECT_RESULT(tenon(std::string("explain --op=fc1 ") + kMlp), 0,
+                "MatMul \"fc1\": in group 0");
+  EXPECT_RESULT(tenon(std::string("explain --op=fc9 ") + kMlp), 1,
+                "did you mean fc1");
+}
+
+TEST(Ops, TableAndOne) {
+  EXPECT_RESULT(tenon("ops"), 0, "88 operations");
+  EXPECT_RESULT(tenon("ops matmul"), 0, "transpose_a");
+  EXPECT_RESULT(tenon("ops MatMull"), 1, "did you mean MatMul");
+  auto json =
+      nlohmann::json::parse(tenon("ops --format=json").out, nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_EQ(json.size(), 88u);
+}
+
+TEST(DevInfo, Facts) {
+  EXPECT_RESULT(tenon("devinfo --no-measure"), 0, "cpu:");
+  auto json = nlohmann::json::parse(tenon("devinfo --quick --format=json").out,
+                                    nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_GE(json["allowedCpus"], 1);
+}
+
+//===----------------------------------------------------------------------===//
+// What users get wrong
+//===----------------------------------------------------------------------===//
+
+TEST(Mistakes, CodesAndHints) {
+  struct Case {
+    const char *arguments;
+    const char *text;
+  };
+  for (const Case &c : std::vector<Case>{
+           {"", "E1007"},
+           {"rum x", "E1007: there is no command \"rum\"; hint: did you mean "
+                     "run"},
+           {"run", "model is required"},
+           {"run missing.json", "E1001: missing.json"},
+           {"run --bogus x.json", "E1007: \"--bogus\" is not expected"},
+           {"run --tread=2 x.json", "did you mean --threads"},
+           {"run --threads=0 examples/mlp/mlp.json", "--threads"},
+           {"run --threads=two examples/mlp/mlp.json", "--threads"},
+           {"run --mb=-3 examples/mlp/mlp.json", "E1301"},
+           {"run --schedule=mmx examples/mlp/mlp.json", "E1007"},
+           {"run --input=nobody=ones examples/mlp/mlp.json", "E1107"},
+           {"run --input=0=many examples/mlp/mlp.json", "E1007"},
+           {"run --input=0=4xbf16=ones examples/mlp/mlp.json", "E1007"},
+           {"run --output=0=@x.npy --repeat=1 examples/mlp/mlp.json",
+            "no output of the graph"},
+           {"check", "E1007: what to check is not clear"},
+           {"check --schedules=sse --pools=mine examples/mlp/mlp.json",
+            "allowed: auto, avx512, avx2, generic"},
+           {"check --runs missing.txt", "E1001"},
+           {"bench --format=xml examples/mlp/mlp.json", "E1007: --format"},
+           {"bench examples/mlp/mlp_dynamic.json", "E1211"},
+           {"ops --format=xml", "E1007"}}) {
+    Result result = tenon(c.arguments);
+    EXPECT_EQ(result.code, 1) << c.arguments;
+    EXPECT_NE(result.err.find(c.text), std::string::npos) << c.arguments << "\n"
+                                                          << result.err;
+  }
+}
+
+TEST(Mistakes, EnvironmentMirrorsFlags) {
+  EXPECT_RESULT(tenon(std::string("inspect ") + kMlp, "TENON_SCHEDULE=mmx"), 1,
+                "E1007");
+  EXPECT_RESULT(tenon(std::string("inspect --schedule=avx2 ") + kMlp,
+                      "TENON_SCHEDULE=mmx"),
+                0, "operations");
+}
+
+TEST(Mistakes, HelpIsNoMistake) {
+  EXPECT_RESULT(tenon("--help"), 0, "inspect");
+  EXPECT_RESULT(tenon("check --help"), 0, "TENON_TARGET_CPU");
+}
+
+} // namespace

@@ -1,0 +1,89 @@
+//===- Tensors.h - tensors between command line and code --------*- C++ -*-===//
+//
+// Specifications of inputs, names of tensors, and memory as compiled code sees
+// it: in the dtype and the strides of the graph.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenon::cli {
+
+/// `NAME=[SHAPExDTYPE=]SOURCE`, or `NAME=SHAPExDTYPE` (filled as by default).
+struct TensorSpec {
+  enum class Source { fill, file, random, ones, zeros, iota };
+
+  std::string name;
+  std::optional<graph::Dims> shape;
+  std::optional<graph::DType> dtype;
+  Source source = Source::fill;
+  std::string path;  // of a file
+  uint64_t seed = 0; // of random
+};
+
+/// Errors: BadOption.
+Expected<TensorSpec> parseTensorSpec(std::string_view text);
+
+/// `NAME=@FILE`.  Errors: BadOption; `option` is for messages.
+Expected<TensorSpec> parseFileSpec(std::string_view text,
+                                   std::string_view option);
+
+/// The tensor that `name` means: an id, `op` (its first result), or `op.role`
+/// with the role of an operand or result in the operation table.  Errors:
+/// UnknownTensor, with names that would do.
+Expected<uint64_t> resolveTensor(const graph::Graph &graph,
+                                 std::string_view name);
+/// A readable name: `fc1.weights`; the id when there is none.
+std::string describeTensor(const graph::Graph &graph, uint64_t id);
+
+/// The values `spec` asks for; its source is not `fill`.  `tensor` has a known
+/// shape.  Files must have that shape, and values its dtype can hold.
+/// Errors: BadTensorData, and those of readNpy.
+Expected<reference::Tensor> makeTensor(const TensorSpec &spec,
+                                       const graph::LogicalTensor &tensor);
+
+/// Memory of one strided tensor, aligned to 64 bytes, between guard bytes.
+/// Before anything is written all bytes are 0xFF: floats are NaN.
+class TensorBuffer {
+public:
+  /// Errors: OutOfMemory, BadTensorData (strides that do not fit).
+  static Expected<TensorBuffer> allocate(graph::DType dtype, graph::Dims shape,
+                                         graph::Dims strides);
+
+  void *data() const { return memory.get() + kGuard; }
+  size_t bytes() const { return size; }
+  const graph::Dims &shape() const { return dims; }
+
+  std::vector<Error> write(const reference::Tensor &tensor);
+  Expected<reference::Tensor> read() const;
+  /// All bytes 0xFF again.
+  void clear();
+  /// Empty, or what was written outside the elements: before, behind, or in
+  /// the gaps that strides leave.  Requires that elements were written.
+  std::string damage() const;
+  /// Changes when any byte does (with all but certainty).
+  uint64_t hash() const;
+
+private:
+  static constexpr size_t kGuard = 64;
+  struct Free {
+    void operator()(std::byte *p) const { std::free(p); }
+  };
+
+  std::span<std::byte> span() const { return {memory.get() + kGuard, size}; }
+
+  graph::DType dtype = graph::DType::undef;
+  graph::Dims dims, strides;
+  size_t size = 0;
+  std::unique_ptr<std::byte[], Free> memory;
+};
+
+} // namespace tenon::cli
