@@ -134,9 +134,11 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.addPass(llvm::GVNPass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass());
-  llvm::ModulePassManager all;
-  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-  all.run(module, modules);
+  // Entries only start sections; they say optnone, since passes that are
+  // quadratic in a block would dominate the compilation of a large graph.
+  for (llvm::Function &f : module)
+    if (!f.isDeclaration() && !f.hasOptNone())
+      passes.run(f, functions);
 }
 
 bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,

@@ -36,6 +36,8 @@ void buildImport(OpPassManager &, const Options &, const Target &) {}
 void buildGraph(OpPassManager &pm, const Options &, const Target &) {
   pm.addPass(createInferShapes());
   pm.addPass(createCheckSupported());
+  // Rewrites build plain types: strides go to the entry's interface first.
+  pm.addPass(createMaterializeLayouts());
   pm.addPass(createDecomposeGraph());
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
@@ -88,6 +90,7 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   brgemm.numVectorRegisters = target.numVectorRegisters;
   pm.addPass(microkernel::createLowerBrgemm(brgemm));
   pm.addPass(createLowerRt());
+  pm.addPass(createCSEPass()); // descriptors nobody reads
   codegen::buildLowerToLLVMPipeline(pm);
 }
 

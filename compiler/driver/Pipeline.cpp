@@ -59,11 +59,14 @@ Pipeline::Pipeline(const Options &options, Target target)
   ctx = std::make_unique<MLIRContext>(registry,
                                       MLIRContext::Threading::DISABLED);
   ctx->loadAllAvailableDialects();
+  // Printing the operation with each remark numbers the whole function each
+  // time: quadratic.
+  ctx->printOpOnDiagnostic(false);
   ctx->getDiagEngine().registerHandler([this](Diagnostic &d) {
     if (d.getSeverity() == DiagnosticSeverity::Remark)
       remarkList.push_back(nameOf(d.getLocation()) + ": " + d.str());
     else if (d.getSeverity() == DiagnosticSeverity::Error)
-      errors.push_back(toError(d, ErrorCode::UnsupportedForm));
+      errors.push_back(toError(d, ErrorCode::Internal));
     return success();
   });
 }
@@ -93,7 +96,7 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
     return {};
   std::vector<Error> list = takeErrors("MLIR text does not parse");
   for (Error &e : list)
-    if (e.code == ErrorCode::UnsupportedForm)
+    if (e.code == ErrorCode::Internal)
       e.code = ErrorCode::Syntax;
   return list;
 }

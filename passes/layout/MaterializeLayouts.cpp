@@ -1,8 +1,9 @@
 //===- MaterializeLayouts.cpp - no encodings below this point -------------===//
 //
-// Encodings are dropped silently by linalg, tensor slices and bufferisation.
-// So the layout phase ends by turning them into attributes of the entry's
-// arguments and results, and by failing if one is left.
+// Encodings are dropped silently by rewrites, linalg, tensor slices and
+// bufferisation. So they become attributes of the entry's arguments and
+// results before the first rewrite; the layout phase runs the pass again, to
+// fail if one is left.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"

@@ -38,6 +38,7 @@ struct Lowering {
   LLVMTypeConverter converter;
   Type ptr, i64, i32, index;
   llvm::StringMap<LLVM::GlobalOp> names;
+  llvm::DenseMap<Value, Value> addresses; // of the buffers of an entry
 
   explicit Lowering(ModuleOp module)
       : module(module), b(module.getContext()),
@@ -140,6 +141,27 @@ struct Lowering {
     f.setPublic(); // A symbol of its own: perf and gdb name it.
   }
 
+  /// Address of a buffer of an entry. Views are followed by hand: a descriptor
+  /// per use would make entries of large graphs slow to compile.
+  Value addressOf(Location loc, Value v) {
+    Value &known = addresses[v];
+    if (known)
+      return known;
+    Value address;
+    if (auto view = v.getDefiningOp<memref::ViewOp>()) {
+      Value base = addressOf(loc, view.getSource());
+      address = LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), base,
+                                    toI64(loc, view.getByteShift()));
+    } else if (auto cast = v.getDefiningOp<memref::ReinterpretCastOp>()) {
+      // Buffers of a partition have offset 0.
+      address = addressOf(loc, cast.getSource());
+    } else {
+      Value index = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, v);
+      address = LLVM::IntToPtrOp::create(b, loc, ptr, toI64(loc, index));
+    }
+    return addresses[v] = address;
+  }
+
   /// The slots of one argument of a section.
   void slotsOf(Location loc, Value v, SmallVector<Value> &slots) {
     auto type = dyn_cast<MemRefType>(v.getType());
@@ -147,8 +169,7 @@ struct Lowering {
       slots.push_back(v.getType() == index ? toI64(loc, v) : v);
       return;
     }
-    slots.push_back(toI64(
-        loc, memref::ExtractAlignedPointerAsIndexOp::create(b, loc, v)));
+    slots.push_back(addressOf(loc, v));
     for (int64_t i = 0; i < type.getRank(); ++i)
       if (type.isDynamicDim(i))
         slots.push_back(toI64(loc, memref::DimOp::create(b, loc, v, i)));
@@ -213,6 +234,11 @@ struct Lowering {
 
   //===--- Entries
 
+  void bind(BlockArgument arg, Value address, Value memref) {
+    addresses[memref] = address;
+    arg.replaceAllUsesWith(memref);
+  }
+
   /// Replaces the arguments of an entry, or of its size function, by what
   /// `buffers` and `dims` hold. `buffers` is null for the latter.
   void bindArguments(func::FuncOp f, Value buffers, Value dims, Value arena,
@@ -223,19 +249,17 @@ struct Lowering {
       auto type = cast<MemRefType>(arg.getType());
       auto role = f.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kRoleAttr);
       if (role && role.getValue() == "arena") {
-        arg.replaceAllUsesWith(
-            makeMemref(loc, type, arena, [&](int64_t, bool) {
-              return constant(loc, std::numeric_limits<int64_t>::max());
-            }));
+        bind(arg, arena, makeMemref(loc, type, arena, [&](int64_t, bool) {
+               return constant(loc, std::numeric_limits<int64_t>::max());
+             }));
         continue;
       }
       Value address = buffers
                           ? loadAt(loc, buffers, buffer++, ptr)
                           : LLVM::ZeroOp::create(b, loc, ptr).getResult();
-      arg.replaceAllUsesWith(
-          makeMemref(loc, type, address, [&](int64_t i, bool) {
-            return loadAt(loc, dims, dim + i, i64);
-          }));
+      bind(arg, address, makeMemref(loc, type, address, [&](int64_t i, bool) {
+             return loadAt(loc, dims, dim + i, i64);
+           }));
       dim += type.getRank();
     }
   }
@@ -246,6 +270,7 @@ struct Lowering {
     SmallVector<BlockArgument> old(body.getArguments());
     SmallVector<rt::SectionOp> sections(body.getOps<rt::SectionOp>());
     b.setInsertionPointToStart(&body);
+    addresses.clear();
     Value exec = body.addArgument(ptr, loc);
     Value buffers = body.addArgument(ptr, loc);
     Value dims = body.addArgument(ptr, loc);
@@ -264,6 +289,8 @@ struct Lowering {
     ret->setOperands(zero);
     body.eraseArguments(0, old.size());
     setSignature(f, {ptr, ptr, ptr, ptr}, {i32});
+    // Nothing to gain from optimising straight calls, and much time to lose.
+    f->setAttr("passthrough", b.getStrArrayAttr({"noinline", "optnone"}));
   }
 
   void lowerArenaFunction(func::FuncOp f) {

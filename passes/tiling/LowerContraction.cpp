@@ -146,7 +146,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   auto packedType = rankedType(op.getPacked());
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
-    return op.emitError("the number of columns is unknown");
+    return op.emitError("E2003 the number of columns is unknown");
   const Strided &src = ctx.inputs.find(op.getSrc())->second;
   const Strided &packed = ctx.inputs.find(op.getPacked())->second;
   Product p;
@@ -274,12 +274,12 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
                 op.getPadsBegin()[i],         op.getDilations()[i]};
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
         ShapedType::isDynamic(d.kernel))
-      return op.emitError("spatial dimensions must be static");
+      return op.emitError("E2003 spatial dimensions must be static");
     dims.push_back(d);
   }
   if (srcType.isDynamicDim(srcType.getRank() - 1) ||
       dstType.isDynamicDim(dstType.getRank() - 1))
-    return op.emitError("channels must be static");
+    return op.emitError("E2003 channels must be static");
   if (isPointwise(op, dims)) {
     emitPointwise(ctx, epilogue, op);
     return success();

@@ -92,7 +92,7 @@ LogicalResult lowerPack(GroupContext &ctx) {
   auto type = rankedType(op.getWeights());
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
-    return op.emitError("the number of columns is unknown");
+    return op.emitError("E2003 the number of columns is unknown");
   n /= op.getGroups().value_or(1);
   int64_t panel = op.getPanel(), full = n / panel, tail = n % panel;
   const Strided &src = ctx.inputs.find(op.getWeights())->second;

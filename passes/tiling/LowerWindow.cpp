@@ -215,9 +215,9 @@ Strided toChannelsLast(const Strided &s, bool ncx) {
 LogicalResult staticDims(Operation *op, const Window &w) {
   for (const WindowDim &d : w.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return op->emitError("spatial dimensions must be static");
+      return op->emitError("E2003 spatial dimensions must be static");
   if (!rankedType(op->getOperand(0)).getElementType().isF32())
-    return op->emitError("windows are lowered for f32");
+    return op->emitError("E2003 windows are lowered for f32");
   return success();
 }
 

@@ -129,7 +129,7 @@ LogicalResult SizeMap::infer(Operation *op) {
       if (!type.isDynamicDim(d))
         r[d] = m.attr(type.getDimSize(d));
       else if (!r[d])
-        return op->emitError("cannot derive the size of dimension ")
+        return op->emitError("E2003 cannot derive the size of dimension ")
                << d << " of its result";
     }
     sizes[v] = std::move(r);

@@ -60,7 +60,8 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   auto exec = Executor::create(config);
   if (!exec)
     return exec.errors();
-  std::map<uint64_t, std::vector<std::byte>> memory;
+  // A tensor may be an input and an output: two places.
+  std::map<uint64_t, std::vector<std::byte>> memory, resultMemory;
   HostTensors in, constants, out;
   for (auto &[id, tensor] : oracle.inputs) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
@@ -76,10 +77,10 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   }
   for (uint64_t id : oracle.graph.outputPorts) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
-    memory[id].assign(
+    resultMemory[id].assign(
         reference::spannedBytes(t.dtype, *t.shape, t.effectiveStrides()),
         std::byte(0xee));
-    out[id] = {memory[id].data(), *t.shape};
+    out[id] = {resultMemory[id].data(), *t.shape};
   }
   if (auto ok = model.bindConstants(**exec, constants); !ok)
     return ok.errors();
@@ -91,7 +92,7 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   for (uint64_t id : oracle.graph.outputPorts) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
     auto tensor = reference::fromMemory(t.dtype, *t.shape,
-                                        t.effectiveStrides(), memory[id]);
+                                        t.effectiveStrides(), resultMemory[id]);
     if (!tensor)
       return tensor.errors();
     results[id] = std::move(*tensor);

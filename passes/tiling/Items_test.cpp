@@ -1,0 +1,147 @@
+//===- Items_test.cpp - index arithmetic and sliding windows --------------===//
+#include "passes/tiling/Items.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tenon::tiling;
+
+namespace {
+
+class IndexMathTest : public testing::Test {
+protected:
+  IndexMathTest() : builder(&context) {
+    context.loadDialect<arith::ArithDialect, func::FuncDialect>();
+    module = parseSourceString<ModuleOp>(
+        "func.func @f(%x: index, %y: index) { return }", &context);
+    body = &(*module->getOps<func::FuncOp>().begin()).getBody().front();
+    builder.setInsertionPoint(body->getTerminator());
+    x = Ofr(body->getArgument(0));
+    y = Ofr(body->getArgument(1));
+    math.emplace(builder, builder.getUnknownLoc());
+  }
+  Ofr attr(int64_t c) { return math->attr(c); }
+  size_t written() { return body->getOperations().size() - 1; }
+
+  MLIRContext context;
+  OpBuilder builder;
+  OwningOpRef<ModuleOp> module;
+  Block *body;
+  Ofr x, y;
+  std::optional<IndexMath> math;
+};
+
+TEST_F(IndexMathTest, constantsFold) {
+  IndexMath &m = *math;
+  EXPECT_TRUE(IndexMath::isConstant(m.mul(attr(6), attr(7)), 42));
+  EXPECT_TRUE(IndexMath::isConstant(m.add(attr(6), attr(7)), 13));
+  EXPECT_TRUE(IndexMath::isConstant(m.sub(attr(6), attr(7)), -1));
+  EXPECT_TRUE(IndexMath::isConstant(m.ceilDiv(attr(7), attr(3)), 3));
+  EXPECT_TRUE(IndexMath::isConstant(m.ceilDiv(attr(6), attr(3)), 2));
+  EXPECT_TRUE(IndexMath::isConstant(m.floorDiv(attr(7), attr(3)), 2));
+  EXPECT_TRUE(IndexMath::isConstant(m.rem(attr(7), attr(3)), 1));
+  EXPECT_TRUE(IndexMath::isConstant(m.min(attr(7), attr(3)), 3));
+  EXPECT_TRUE(IndexMath::isConstant(m.max(attr(7), attr(3)), 7));
+  EXPECT_TRUE(
+      IndexMath::isConstant(m.product({attr(2), attr(3), attr(4)}), 24));
+  EXPECT_TRUE(IndexMath::isConstant(m.product({}), 1));
+  EXPECT_EQ(written(), 0u);
+}
+
+TEST_F(IndexMathTest, neutralElementsWriteNothing) {
+  IndexMath &m = *math;
+  EXPECT_EQ(m.mul(x, attr(1)), x);
+  EXPECT_EQ(m.mul(attr(1), x), x);
+  EXPECT_TRUE(IndexMath::isConstant(m.mul(x, attr(0)), 0));
+  EXPECT_EQ(m.add(attr(0), x), x);
+  EXPECT_EQ(m.sub(x, attr(0)), x);
+  EXPECT_EQ(m.ceilDiv(x, attr(1)), x);
+  EXPECT_EQ(m.floorDiv(x, attr(1)), x);
+  EXPECT_TRUE(IndexMath::isConstant(m.rem(x, attr(1)), 0));
+  EXPECT_EQ(written(), 0u);
+}
+
+TEST_F(IndexMathTest, zeroDivisorsDoNotTrap) {
+  EXPECT_TRUE(IndexMath::isConstant(math->floorDiv(attr(4), attr(0)), 0));
+  EXPECT_TRUE(IndexMath::isConstant(math->ceilDiv(attr(4), attr(0)), 0));
+  EXPECT_TRUE(IndexMath::isConstant(math->rem(attr(4), attr(0)), 0));
+}
+
+TEST_F(IndexMathTest, equalResultsAreOneValue) {
+  Ofr p = math->mul(x, y);
+  size_t n = written();
+  EXPECT_EQ(math->mul(x, y), p);
+  EXPECT_EQ(written(), n);
+  EXPECT_NE(math->add(x, y), p);
+}
+
+TEST_F(IndexMathTest, anotherBlockIsAnotherValue) {
+  Ofr p = math->mul(x, y);
+  Block other;
+  builder.setInsertionPointToStart(&other);
+  Ofr q = math->mul(x, y);
+  EXPECT_NE(p, q) << "the first need not dominate the second";
+  EXPECT_EQ(cast<Value>(q).getParentBlock(), &other);
+  // Back again: values of the other block must not be used.
+  builder.setInsertionPoint(body->getTerminator());
+  EXPECT_EQ(cast<Value>(math->mul(x, y)).getParentBlock(), body);
+}
+
+/// Position `at` of tap `t` in src, from the definition.
+bool inside(const WindowDim &d, int64_t start, int64_t t) {
+  int64_t at = start + t * d.dilation - d.pad;
+  return at >= 0 && at < d.in;
+}
+
+/// Calls `body` with all small windows.
+void forWindows(llvm::function_ref<void(const WindowDim &)> body) {
+  for (int64_t in = 1; in <= 6; ++in)
+    for (int64_t kernel = 1; kernel <= 4; ++kernel)
+      for (int64_t stride = 1; stride <= 3; ++stride)
+        for (int64_t pad = 0; pad <= 5; ++pad)
+          for (int64_t dilation = 1; dilation <= 3; ++dilation)
+            for (int64_t out = 1; out <= 7; ++out)
+              body({in, out, kernel, stride, pad, dilation});
+}
+
+TEST_F(IndexMathTest, interiorIsWhereAllTapsAreInside) {
+  forWindows([](const WindowDim &d) {
+    auto [first, past] = d.interior();
+    ASSERT_LE(0, first);
+    ASSERT_LE(first, past);
+    ASSERT_LE(past, d.out);
+    for (int64_t i = 0; i < d.out; ++i) {
+      bool all = true;
+      for (int64_t t = 0; t < d.kernel; ++t)
+        all &= inside(d, i * d.stride, t);
+      ASSERT_EQ(i >= first && i < past, all)
+          << "in " << d.in << " out " << d.out << " kernel " << d.kernel
+          << " stride " << d.stride << " pad " << d.pad << " dilation "
+          << d.dilation << " at " << i;
+    }
+  });
+}
+
+TEST_F(IndexMathTest, validTapsAreThoseInside) {
+  forWindows([&](const WindowDim &d) {
+    for (int64_t i = 0; i < d.out; ++i) {
+      auto [lo, hi] = d.validTaps(*math, attr(i * d.stride));
+      int64_t l = *IndexMath::constant(lo), h = *IndexMath::constant(hi);
+      ASSERT_LE(0, l);
+      ASSERT_LE(l, h);
+      ASSERT_LE(h, d.kernel);
+      for (int64_t t = 0; t < d.kernel; ++t)
+        ASSERT_EQ(t >= l && t < h, inside(d, i * d.stride, t))
+            << "in " << d.in << " kernel " << d.kernel << " pad " << d.pad
+            << " dilation " << d.dilation << " start " << i * d.stride
+            << " tap " << t;
+    }
+  });
+  EXPECT_EQ(written(), 0u);
+}
+
+} // namespace
