@@ -1,0 +1,28 @@
+//===- Cases.h - what the tests of operations compile -----------*- C++ -*-===//
+//
+// Graphs as text (GraphText.h), one function per family.  Together they hold
+// every operation that compiles, with typical, empty, single, prime and
+// permuted shapes, ranks 0 to 5, and every value of every attribute.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenon::test {
+
+using Cases = std::vector<std::string>;
+
+Cases unaryCases();
+Cases binaryCases();
+Cases matmulCases();
+Cases convolutionCases();
+Cases poolCases();
+Cases normCases();
+Cases reduceCases();
+Cases movementCases();
+/// Several operations: what fusion joins, and what it must not.
+Cases fusionCases();
+
+} // namespace tenon::test

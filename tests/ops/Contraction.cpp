@@ -1,0 +1,202 @@
+#include "tests/ops/Cases.h"
+
+namespace tenon::test {
+
+Cases matmulCases() {
+  Cases cases;
+  for (std::string shapes : {
+           "5x7 7x11",
+           "5x7 7x11c",
+           "1x1 1x1",
+           "1x64 64x128c",
+           "64x1 1x64",
+           "64x64 64x64c 64c",
+           "128x96 96x80c",
+           "13x17 17x19c 19c",
+           "31x127 127x61c",
+           "33x256 256x130c 130c",
+           "257x63 63x257c",
+           "5x7 7x11c 11",
+           "5x7 7x11c 1x11",
+           "5x7 7x11c 5x1",
+           "5x7 7x11c 5x11",
+           "5x7 7x11c 1",
+           "5x7 7x11 ()",
+           "0x7 7x11",
+           "5x0 0x11",
+           "5x0 0x11 11",
+           "5x7 7x0",
+           // Transposed sides; square ones would hide a mistake.
+           "7x5 7x11c transpose_a=true",
+           "5x7 11x7c transpose_b=true",
+           "7x5 11x7c 11c transpose_a=true transpose_b=true",
+           "64x48 128x48c transpose_b=true",
+           "48x64 48x128 transpose_a=true",
+           "2x3x7x5 2x3x7x11 transpose_a=true",
+           "2x3x5x7 2x3x11x7 transpose_b=true",
+           "2x3x7x5 2x3x11x7 transpose_a=true transpose_b=true",
+           // One-dimensional sides.
+           "7 7",
+           "7 7x11c",
+           "7 11x7 transpose_b=true",
+           "5x7 7",
+           "7x5 7 transpose_a=true",
+           "7 3x7x11",
+           "3x5x7 7",
+           "7 7 ()",
+           "7 7x11 11",
+           "128 128x256c",
+           "256x128 128c",
+           // Leading dims, equal, broadcast either way, missing.
+           "3x5x7 3x7x11",
+           "3x5x7 7x11c",
+           "3x5x7 7x11c 11c",
+           "5x7 3x7x11",
+           "1x5x7 3x7x11",
+           "3x5x7 1x7x11c",
+           "2x1x5x7 3x7x11",
+           "2x3x5x7 2x3x7x11",
+           "2x3x5x7 3x7x11c",
+           "2x1x3x5x7 1x4x3x7x11",
+           "2x3x4x5x7 7x11c 11c",
+           "0x5x7 0x7x11",
+           "2x3x5x7 2x3x7x11 5x11",
+           "2x3x5x7 2x3x7x11 2x3x1x11",
+           "2x3x5x7 2x3x7x11 3x1x1",
+           "12x32x64 12x64x32",
+           "4x16x32x16 4x16x16x32",
+           // Memory not row-major.
+           "5x7<1,5> 7x11",
+           "5x7 7x11<1,7>c",
+           "5x7<10,1> 7x11<16,1>c",
+           "5x7<14,2> 7x11<22,2>",
+           "64x64<80,1> 64x64<72,1>c",
+           "2x3x5x7<7,70,14,1> 2x3x7x11",
+           "2x3x5x7<105,35,1,5> 2x3x7x11<231,77,1,7>",
+           "5x7 7x11 accumulation_mode=relaxed",
+           "5x7 7x11 accumulation_mode=any",
+           "5x7 7x11 accumulation_mode=f32",
+           "5x7 7x11 accumulation_mode=strict",
+       })
+    cases.push_back("MatMul " + shapes);
+  for (const char *text : {
+           "y<1,5> = MatMul 5x7 7x11c",
+           "y<16,1> = MatMul 5x7 7x11c 11c",
+           "y<40,2> = MatMul 5x7 7x11c",
+           "y<80,1> = MatMul 64x64 64x64c 64c",
+           "y<11,110,22,1> = MatMul 2x3x5x7 2x3x7x11",
+           "MatMul x:8x8 x",
+           "MatMul x:8x8 x x",
+           "MatMul x:5x7 x transpose_b=true",
+       })
+    cases.push_back(text);
+  return cases;
+}
+
+Cases convolutionCases() {
+  static const std::string kOnes = " strides=1,1 pads_begin=0,0 pads_end=0,0"
+                                   " dilations=1,1";
+  Cases cases;
+  auto add = [&](std::string text) {
+    cases.push_back("Convolution " + std::move(text));
+  };
+  std::string nxc = kOnes, ncx = kOnes + " data_format=NCX weights_format=OIX";
+  for (const std::string &text : {
+           "1x5x5x3 3x3x3x4c" + nxc,
+           "1x3x5x5 4x3x3x3c" + ncx,
+           "2x7x9x16 3x3x16x32c 32c" + nxc,
+           "2x16x7x9 32x16x3x3c 32c" + ncx,
+           "1x16x16x64 1x1x64x64c" + nxc,
+           "1x64x16x16 64x64x1x1c 64c" + ncx,
+           "1x8x8x5 3x3x5x7 7" + nxc,
+           "2x8x8x5 7x5x3x3c" + kOnes + " weights_format=OIX",
+           "2x5x8x8 3x3x5x7c" + kOnes + " data_format=NCX",
+           "1x1x1x1 1x1x1x1c 1c" + nxc,
+           "0x5x5x3 3x3x3x4c" + nxc,
+           "1x5x5x4 3x3x2x6c groups=2" + nxc,
+           "1x6x5x5 9x2x3x3c 9c groups=3" + ncx,
+           "1x9x9x32 3x3x1x32c 32c groups=32" + nxc,
+           "2x32x9x9 32x1x3x3c groups=32" + ncx,
+           "1x8x6x6 16x1x3x3c groups=8" + ncx,
+           "1x6x6x13 1x1x13x17c" + nxc,
+           "1x5x5x3<75,1,15,5> 3x3x3x4c" + nxc,
+           "1x3x5x5<75,1,15,3> 4x3x3x3c" + ncx,
+           "1x5x5x3<150,30,6,2> 3x3x3x4c 4c" + nxc,
+       })
+    add(text);
+  struct Window {
+    const char *src, *weights, *attrs;
+  };
+  for (const Window &w : std::initializer_list<Window>{
+           {"1x9x8x3", "3x3x3x4c",
+            "strides=2,2 pads_begin=1,1 pads_end=1,1 "
+            "dilations=1,1"},
+           {"1x9x8x3", "3x2x3x4c",
+            "strides=2,1 pads_begin=0,1 pads_end=2,0 "
+            "dilations=1,1"},
+           {"1x9x8x3", "3x3x3x4c",
+            "strides=1,1 pads_begin=2,1 pads_end=1,3 "
+            "dilations=2,1"},
+           {"1x11x11x3", "3x3x3x4c",
+            "strides=2,3 pads_begin=0,0 pads_end=0,0 "
+            "dilations=1,3"},
+           {"1x9x8x3", "3x3x3x4c",
+            "strides=2,2 pads_begin= pads_end= "
+            "dilations=1,1 auto_pad=SAME_UPPER"},
+           {"1x9x8x3", "3x2x3x4c",
+            "strides=2,2 pads_begin=0,0 pads_end=0,0 "
+            "dilations=1,1 auto_pad=SAME_LOWER"},
+           {"1x9x8x3", "3x3x3x4c",
+            "strides=2,2 pads_begin=1,1 pads_end=1,1 "
+            "dilations=1,1 auto_pad=VALID"},
+           {"1x9x8x3", "3x3x3x4c",
+            "strides=1,1 pads_begin=1,1 pads_end=1,1 "
+            "dilations=1,1 auto_pad=None"},
+           {"1x2x2x3", "5x5x3x4c",
+            "strides=1,1 pads_begin=2,2 pads_end=2,2 "
+            "dilations=1,1"},
+           {"1x32x32x3", "7x7x3x64c",
+            "strides=2,2 pads_begin=3,3 "
+            "pads_end=3,3 dilations=1,1"},
+           {"2x7x7x64", "1x1x64x32c",
+            "strides=2,2 pads_begin=0,0 "
+            "pads_end=0,0 dilations=1,1"},
+           {"1x6x6x8", "1x1x8x8c",
+            "strides=1,1 pads_begin=1,1 pads_end=1,1 "
+            "dilations=1,1"},
+           {"2x11x5", "3x5x7c",
+            "strides=1 pads_begin=0 pads_end=0 "
+            "dilations=1"},
+           {"2x11x5", "4x5x7c 7c",
+            "strides=3 pads_begin=2 pads_end=1 "
+            "dilations=2"},
+           {"1x64x32", "1x32x48c",
+            "strides=1 pads_begin=0 pads_end=0 "
+            "dilations=1"},
+           {"1x5x6x7x3", "3x3x3x3x4c",
+            "strides=1,1,1 pads_begin=0,0,0 "
+            "pads_end=0,0,0 dilations=1,1,1"},
+           {"2x5x6x7x4", "3x2x3x2x6c 6c",
+            "strides=2,1,2 pads_begin=1,0,1 pads_end=0,1,2 dilations=1,2,1 "
+            "groups=2"}})
+    add(std::string(w.src) + " " + w.weights + " " + w.attrs);
+  for (const char *text : {
+           "2x5x11 7x5x3c strides=2 pads_begin=1 pads_end=1 dilations=1 "
+           "data_format=NCX weights_format=OIX",
+           "1x3x9x8 8x3x3x3c 8c strides=2,2 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 data_format=NCX weights_format=OIX",
+           "1x16x9x8 16x1x3x3c strides=2,2 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=16 data_format=NCX weights_format=OIX",
+           "1x9x8x16 16x1x3x3c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=2,2 groups=16 weights_format=OIX",
+           "1x3x5x6x7 4x3x3x3x3c strides=1,2,1 pads_begin=1,1,1 "
+           "pads_end=1,1,1 dilations=1,1,1 data_format=NCX "
+           "weights_format=OIX",
+       })
+    add(text);
+  cases.push_back("y<27,1,9,3> = Convolution 1x5x5x2 3x3x2x3c" + nxc);
+  cases.push_back("y<100,1,24,8> = Convolution 1x2x5x5 4x2x3x3c" + ncx);
+  return cases;
+}
+
+} // namespace tenon::test

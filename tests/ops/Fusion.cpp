@@ -1,0 +1,188 @@
+#include "tests/ops/Cases.h"
+
+namespace tenon::test {
+
+/// `count` elementwise operations, one behind the other.
+static std::string chain(int count) {
+  static const char *const steps[] = {"Abs", "Square", "Sigmoid", "ReLU",
+                                      "Tanh"};
+  std::string text = "t0 = Abs 5x37";
+  for (int i = 1; i < count; ++i)
+    text += "; t" + std::to_string(i) + " = " + steps[i % 5] + " t" +
+            std::to_string(i - 1);
+  return text;
+}
+
+/// Adds the result of every step to the one before: no value is short-lived.
+static std::string residuals(int count) {
+  std::string text = "t0 = Abs 5x37; t1 = Tanh t0";
+  for (int i = 2; i < count; ++i)
+    text += "; s" + std::to_string(i) + " = Add t" + std::to_string(i - 1) +
+            " t" + std::to_string(i - 2) + "; t" + std::to_string(i) +
+            " = Tanh s" + std::to_string(i);
+  return text;
+}
+
+static Cases matmulFusions() {
+  return {
+      "y = MatMul 33x64 64x96c 96c; GELU y",
+      "y = MatMul 33x64 64x96c; z = BiasAdd y 96c; GELU z mode=gelu_tanh",
+      "y = MatMul 33x64 64x96c 96c; z = Add y 33x96; ReLU z",
+      "y = MatMul x:33x64 64x64c 64c; z = Add y x; ReLU z",
+      "y = MatMul 33x64 64x96c; z = Multiply y 33x1; w = Add z 96c; Tanh w",
+      "y = MatMul 33x64 64x96c; z = Add 2x33x96 y; Sigmoid z",
+      "y = MatMul 33x64 64x96c; z = ReLU y; out y z",
+      "y = MatMul 33x64 64x96c; z = ReLU y; w = Sigmoid y; Add z w",
+      "y = MatMul x:33x64 64x64c; z = MatMul x 64x64c; Add y z",
+      "a = Abs 33x64; MatMul a 64x96c",
+      "a = Abs 33x64; y = MatMul a 64x96c; b = ReLU a; out y b",
+      "a = Square 64x96c; MatMul 33x64 a",
+      "a = Square 64x96; MatMul 33x64 a",
+      "a = MatMul 17x32 32x64c 64c; b = ReLU a; c = MatMul b 64x48c 48c; "
+      "d = ReLU c; MatMul d 48x10c 10c",
+      "y = MatMul 3x33x64 64x96c 96c; z = Add y 3x33x96; LayerNorm z 96c 96c "
+      "keep_stats=false",
+      "y = MatMul 33x64 64x96c; SoftMax y axis=-1",
+      "y = MatMul 33x64 64x96c; ReduceSum y axes=1",
+      "y = MatMul 33x64 64x96c; ReduceMax y axes=0 keep_dims=true",
+      "y = MatMul 33x64 64x96c; StaticReshape y shape=3,11,4,24 "
+      "special_zero=false",
+      "y = MatMul 33x64 64x96c; z = StaticTranspose y order=1,0; ReLU z",
+      "y = MatMul 33x64 64x96c; h/bf16 = TypeCast y",
+      "y = MatMul 33x64 64x96c; c = GreaterEqual y 96c; Select c y 33x96",
+      // Multiplications of one size share a kernel, not a bias.
+      "a = MatMul 16x32 32x32c 32c; b = MatMul a 32x32c; c = MatMul b 32x32c "
+      "32c; Add a c",
+  };
+}
+
+static Cases attention() {
+  std::string head = "q = StaticReshape xq:2x16x24 shape=2,16,3,8 "
+                     "special_zero=false; "
+                     "k = StaticReshape xk:2x16x24 shape=2,16,3,8 "
+                     "special_zero=false; "
+                     "v = StaticReshape xv:2x16x24 shape=2,16,3,8 "
+                     "special_zero=false; "
+                     "qt = StaticTranspose q order=0,2,1,3; "
+                     "vt = StaticTranspose v order=0,2,1,3; ";
+  std::string tail = "; o = MatMul p vt; ot = StaticTranspose o order=0,2,1,3; "
+                     "StaticReshape ot shape=2,16,24 special_zero=false";
+  return {
+      // The keys transposed by the product, and by the transpose.
+      head +
+          "kt = StaticTranspose k order=0,2,1,3; "
+          "s = MatMul qt kt transpose_b=true; d = Divide s 1c; "
+          "m = Add d 2x1x1x16; p = SoftMax m axis=-1" +
+          tail,
+      head +
+          "kt = StaticTranspose k order=0,2,3,1; s = MatMul qt kt; "
+          "d = Multiply s ()c; m = Add d 16x16; p = SoftMax m axis=-1 "
+          "mode=inf_as_zero" +
+          tail,
+      "s = MatMul 2x3x16x8 2x3x16x8 transpose_b=true; c = Select "
+      "16x16/boolean s ()c; p = SoftMax c axis=-1; MatMul p 2x3x16x8",
+  };
+}
+
+static Cases rowFusions() {
+  return {
+      "m = Add 2x3x16x16 2x1x1x16; SoftMax m axis=-1",
+      "d = Multiply 5x37 1c; m = Add d 37; s = SoftMax m axis=-1; ReLU s",
+      "x = Add 5x64 5x64; y = LayerNorm x 64c 64c keep_stats=false; out x y",
+      // LayerNorm and RMSNorm in primitives.
+      "m = ReduceMean x:5x64 axes=-1 keep_dims=true; d = Subtract x m; "
+      "q = Square d; v = ReduceMean q axes=-1 keep_dims=true; "
+      "e = Add v 1c; s = Sqrt e; n = Divide d s; g = Multiply n 64c; "
+      "Add g 64c",
+      "m = ReduceMean x:5x64 axes=-1 keep_dims=true; q = SquaredDifference x "
+      "m; v = ReduceMean q axes=1 keep_dims=true; d = Subtract x m; "
+      "e = Add v ()c; s = Pow e beta=-0.5; n = Multiply d s; out m n",
+      "q = Square x:3x4x97; v = ReduceMean q axes=2 keep_dims=true; e = Add v "
+      "1c; s = Sqrt e; d = Divide x s; Multiply d 97c",
+      // Softmax in primitives.
+      "m = ReduceMax x:5x37 axes=1 keep_dims=true; d = Subtract x m; "
+      "e = Exp d; s = ReduceSum e axes=1 keep_dims=true; Divide e s",
+      "r = ReduceSum x:5x37 axes=1; s = ReduceMax x axes=1; t = ReduceMin x "
+      "axes=0; out r s t",
+      "r = ReduceSum 13x17 axes=1; s = Sqrt r; ReduceSum s axes=0",
+      "a = Abs 3x5x7; r = ReduceSum a axes=0,2; ReLU r",
+      "y,s = SoftMax 5x37 axis=-1; z = Add y 37; Exp s",
+      "y,m,v = LayerNorm 5x37 37c 37c; s = Sqrt v; z = Multiply y 5x37; "
+      "out m s z",
+  };
+}
+
+static Cases convolutionFusions() {
+  static const std::string kWindow = " strides=1,1 pads_begin=1,1 "
+                                     "pads_end=1,1 dilations=1,1";
+  static const std::string kNcx = " data_format=NCX weights_format=OIX";
+  std::string bn = "; b = BatchNormInference y 16c 16c 16c 16c epsilon=0.001";
+  return {
+      "y = Convolution 2x8x7x9 16x8x3x3c" + kWindow + kNcx + bn +
+          " data_format=NCX; ReLU b",
+      "y = Convolution 2x7x9x8 3x3x8x16c" + kWindow + bn + "; ReLU b",
+      "y = Convolution x:2x16x7x9 16x16x3x3c 16c" + kWindow + kNcx +
+          "; s = Add y x; ReLU s",
+      "y = Convolution 1x8x7x7 16x8x3x3c" + kWindow + kNcx +
+          "; r = ReLU y; MaxPool r strides=2,2 pads_begin=1,1 pads_end=1,1 "
+          "kernel=3,3 data_format=NCX",
+      "y = Convolution 1x8x7x7 16x8x3x3c" + kWindow + kNcx +
+          "; z = Convolution y 16x1x3x3c groups=16" + kWindow + kNcx +
+          "; out y z",
+      "a = Abs 1x8x7x7; y = Convolution a 16x8x3x3c" + kWindow + kNcx +
+          "; BiasAdd y 16c data_format=NCX",
+      "p = AvgPool 2x7x7x16 strides=7,7 pads_begin=0,0 pads_end=0,0 "
+      "kernel=7,7 exclude_pad=false; f = StaticReshape p shape=2,16 "
+      "special_zero=false; MatMul f 16x10c 10c",
+      "y = Convolution 1x8x7x7 16x8x1x1c strides=2,2 pads_begin=0,0 "
+      "pads_end=0,0 dilations=1,1" +
+          kNcx + "; PReLU y 16c data_format=NCX",
+  };
+}
+
+Cases fusionCases() {
+  Cases cases = matmulFusions();
+  for (const Cases &more : {attention(), rowFusions(), convolutionFusions()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  cases.push_back(chain(120));
+  cases.push_back(residuals(40));
+  for (const char *text : {
+           // Ports: inputs that are outputs, outputs named twice, copies.
+           "y = ReLU x:5x7; out x y",
+           "y = ReLU x:5x7; out y y",
+           "y = ReLU x:5x7; z = Abs y; out y z y x",
+           "y = Add x:5x7 c:7c; out c y",
+           "y = StaticReshape x:5x7 shape=35 special_zero=false; out x y",
+           "y = StaticReshape x:5x7 shape=35 special_zero=false; z = ReLU y; "
+           "out y z",
+           "y = Reorder x:5x7; z<1,5> = Reorder x; out y z",
+           "a = ReLU 5x7; y<1,5> = Reorder a; z = Abs a; out y z",
+           // Constants only: everything is folded.
+           "y = Add 5x7c 7c; ReLU y",
+           "y = Add 5x7c 7c; z = Add y 5x7; out y z",
+           "w = StaticTranspose 96x64c order=1,0; MatMul 33x64 w",
+           "w = Multiply 64x96c 96c; b = Add 96c 96c; MatMul 33x64 w b",
+           // One value, many readers; two results of different shapes.
+           "a = Exp 5x37; b = ReLU a; c = Abs a; d = Add b c; e = Add d a; "
+           "out a e",
+           "a = Tanh 5x37; b = ReLU a; c = StaticTranspose a order=1,0; "
+           "d = ReduceSum a axes=1; out b c d",
+           "a = Add 5x1 1x37; b = Add a 3x5x37; ReLU b",
+           "a = ReLU 37; b = Add a 5x37; c = Add a 3x5x37; out b c",
+           "a = ReLU 5x3; b = Abs 5x4; c = Concat a b axis=1; Tanh c",
+           "a = ReLU x:5x3; c = Concat a x a axis=0; out c a",
+           "a = Concat 2x3x4 2x5x4 axis=1; b = StaticTranspose a order=0,2,1; "
+           "ReLU b",
+           "a = StaticTranspose 61x97 order=1,0; b = ReLU a; "
+           "c = StaticTranspose b order=1,0; Add c 61x97",
+           "a = ReLU 0x7; b = Add a 7; ReduceSum b axes=0",
+           "a = ReLU (); b = Add a 5x7; c = ReduceSum b axes=0,1; Add c a",
+           "a = Add 6/s32 6/s32; b = Add a 6/s32; c = Subtract b a; out a c",
+           // Two parts that have nothing to do with each other.
+           "a = ReLU 5x7; b = MatMul 5x7 7x11c; out a b",
+       })
+    cases.push_back(text);
+  return cases;
+}
+
+} // namespace tenon::test

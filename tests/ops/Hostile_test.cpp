@@ -1,0 +1,354 @@
+// Graphs nobody should write: each is an error with a code that fits and the
+// operation's name, never a crash, a hang, or our own fault.
+#include "compiler/driver/Session.h"
+#include "tests/ops/GraphText.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <limits>
+
+using namespace tenon;
+using namespace tenon::test;
+using graph::Graph;
+
+namespace {
+
+/// Errors of compiling `g`; empty when it compiles.
+std::vector<Error> compileErrors(const Graph &g) {
+  auto model = Compiled::compile(g, Options());
+  return model ? std::vector<Error>() : model.errors();
+}
+
+/// Fails unless compiling `g` is an error `code`.
+testing::AssertionResult failsWith(const Graph &g, ErrorCode code,
+                                   std::string_view opKind = "") {
+  std::vector<Error> errors = compileErrors(g);
+  for (const Error &e : errors)
+    if (e.code == code && e.str().find(opKind) != std::string::npos)
+      return testing::AssertionSuccess();
+  if (errors.empty())
+    return testing::AssertionFailure() << "compiles";
+  return testing::AssertionFailure() << str(errors);
+}
+
+/// Fails if compiling `g` blames Tenon; errors and success are both fine.
+testing::AssertionResult copesWith(const Graph &g) {
+  std::vector<Error> errors = compileErrors(g);
+  for (const Error &e : errors)
+    if (categoryOf(e.code) == ErrorCategory::internal)
+      return testing::AssertionFailure() << str(errors);
+  return testing::AssertionSuccess();
+}
+
+Graph graphOf(std::string_view text) {
+  auto g = parseGraphOnly(text);
+  EXPECT_TRUE(g) << str(g.errors());
+  return g ? std::move(*g) : Graph();
+}
+
+struct Bad {
+  const char *text;
+  ErrorCode code;
+};
+
+TEST(Hostile, CodeAndOperation) {
+  static const Bad cases[] = {
+      {"Frobnicate 5x7", ErrorCode::UnknownOp},
+      // Legal, but nothing compiles them.
+      {"y/s32 = GenIndex 5x7 axis=0", ErrorCode::UnsupportedOp},
+      {"LogSoftmax 5x7", ErrorCode::UnsupportedOp},
+      {"RMSNorm 5x7", ErrorCode::UnsupportedOp},
+      {"GroupNorm 2x5x8 groups=2 keep_stats=false use_affine=false",
+       ErrorCode::UnsupportedOp},
+      {"ReLUBackward 5x7 5x7", ErrorCode::UnsupportedOp},
+      {"y/u8 = Quantize 5x7 scales=0.5", ErrorCode::UnsupportedOp},
+      {"y/f32 = Dequantize 5x7/u8 scales=0.5", ErrorCode::UnsupportedOp},
+      {"Interpolate 1x4x4x2 mode=nearest sizes=8,8", ErrorCode::UnsupportedOp},
+      {"ConvTranspose 1x4x4x2 3x3x5x2c strides=1,1 pads_begin=0,0 "
+       "pads_end=0,0 dilations=1,1",
+       ErrorCode::UnsupportedOp},
+      {"Dropout 5x7 1/s64 1/s64 1", ErrorCode::UnsupportedOp},
+      // Types.
+      {"ReLU 5x7/bf16", ErrorCode::UnsupportedDType},
+      {"MatMul 5x7/f16 7x11/f16", ErrorCode::UnsupportedDType},
+      {"SoftMax 5x7/bf16 axis=1", ErrorCode::UnsupportedDType},
+      {"ReLU 5x7/u8", ErrorCode::BadDType},
+      {"Add 5x7 5x7/s32", ErrorCode::BadDType},
+      {"Select 5x7 5x7 5x7", ErrorCode::BadDType},
+      // Operands, shapes, attributes.
+      {"Add 5x7", ErrorCode::OperandCount},
+      {"ReLU 5x7 5x7", ErrorCode::OperandCount},
+      {"a,b = ReLU 5x7", ErrorCode::OperandCount},
+      {"MatMul 5x7 8x11", ErrorCode::ShapeMismatch},
+      {"Add 5x7 5x8", ErrorCode::ShapeMismatch},
+      {"Concat 5x7 5x8 axis=0", ErrorCode::ShapeMismatch},
+      {"Clamp 5x7 min=1", ErrorCode::MissingAttr},
+      {"Clamp 5x7 min=2 max=1", ErrorCode::AttrValue},
+      {"ReLU 5x7 colour=blue", ErrorCode::UnknownAttr},
+      {"GELU 5x7 mode=guess", ErrorCode::AttrValue},
+      {"ReduceSum 5x7 axes=2", ErrorCode::AttrValue},
+      {"ReduceSum 5x7 axes=0,0", ErrorCode::AttrValue},
+      {"StaticTranspose 5x7 order=0,0", ErrorCode::AttrValue},
+      {"StaticReshape 5x7 shape=-1,-1 special_zero=false",
+       ErrorCode::AttrValue},
+      {"SoftPlus 5x7 beta=0", ErrorCode::AttrValue},
+  };
+  for (const Bad &bad : cases) {
+    Graph g = graphOf(bad.text);
+    EXPECT_TRUE(failsWith(g, bad.code, g.ops[0].kind)) << bad.text;
+  }
+}
+
+TEST(Hostile, WindowsThatDoNotFit) {
+  std::string conv = "Convolution 1x5x5x3 3x3x3x4c ";
+  std::string pool = "MaxPool 1x5x5x3 ";
+  for (const std::string &text :
+       {conv + "strides=0,1 pads_begin=0,0 pads_end=0,0 dilations=1,1",
+        conv + "strides=1,1 pads_begin=-1,0 pads_end=0,0 dilations=1,1",
+        conv + "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=0,1",
+        conv + "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=3,3",
+        conv + "strides=1 pads_begin=0,0 pads_end=0,0 dilations=1,1",
+        conv + "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=1,1 "
+               "groups=0",
+        conv + "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=1,1 "
+               "groups=2",
+        conv + "strides=1,1 pads_begin=0,0 pads_end=0,0 "
+               "dilations=9223372036854775807,1",
+        conv + "strides=1,1 pads_begin=9223372036854775807,0 "
+               "pads_end=9223372036854775807,0 dilations=1,1",
+        pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=0,1",
+        pool + "strides=0,1 pads_begin=0,0 pads_end=0,0 kernel=2,2",
+        pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=9,9"}) {
+    std::vector<Error> errors = compileErrors(graphOf(text));
+    ASSERT_FALSE(errors.empty()) << text;
+    EXPECT_EQ(categoryOf(errors[0].code), ErrorCategory::user)
+        << text << ": " << str(errors);
+    EXPECT_FALSE(errors[0].opKind.empty()) << str(errors);
+  }
+}
+
+TEST(Hostile, UnknownShapes) {
+  for (const char *text :
+       {"Convolution 1x?x5x3 3x3x3x4c strides=1,1 pads_begin=0,0 "
+        "pads_end=0,0 dilations=1,1",
+        "MaxPool 1x?x5x3 strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=2,2",
+        "MaxPool 1x?x5x3 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2 "
+        "auto_pad=SAME_UPPER",
+        "StaticReshape ?x7 shape=7,-1 special_zero=false",
+        "StaticReshape ?x? shape=0,0,1 special_zero=true",
+        "StaticTranspose ?x?x3 order=2,1,0",
+        "Concat ?x3 ?x3 axis=1",
+        "Concat ?x3 ?x3 axis=0",
+        "Add ?x3 ?x3",
+        "Add ?x1 1x?",
+        "MatMul 5x? ?x11",
+        "MatMul ?x7 7x?",
+        "MatMul ?x?x7 ?x7x11",
+        "SoftMax 5x? axis=1",
+        "SoftMax ?x? axis=0",
+        "LayerNorm 5x? "
+        "keep_stats=false use_affine=false",
+        "ReduceSum ?x? axes=0",
+        "Reorder ?x?",
+        "Select ?/boolean ?x? ()",
+        "BiasAdd ?x? 7",
+        "BatchNormInference ?x?x3 3c 3c 3c 3c epsilon=1",
+        "Tanh ?x?x?x?x?"})
+    EXPECT_TRUE(copesWith(graphOf(text))) << text;
+  for (const char *text :
+       {"ReLU 5x7", "Add 5x7 7", "MatMul 5x7 7x11", "SoftMax 5x7 axis=1",
+        "ReduceSum 5x7 axes=0", "StaticTranspose 5x7 order=1,0"}) {
+    Graph g = graphOf(text);
+    g.tensor(g.inputPorts[0]).shape.reset();
+    std::vector<Error> errors = compileErrors(g);
+    ASSERT_FALSE(errors.empty()) << text;
+    EXPECT_NE(categoryOf(errors[0].code), ErrorCategory::internal)
+        << text << ": " << str(errors);
+  }
+}
+
+TEST(Hostile, StructureOfTheGraph) {
+  EXPECT_TRUE(copesWith(Graph())); // nothing at all
+
+  Graph cycle = graphOf("a = ReLU 5x7; b = Abs a");
+  cycle.ops[0].inputs[0] = cycle.ops[1].outputs[0];
+  EXPECT_TRUE(failsWith(cycle, ErrorCode::Cycle));
+
+  Graph self = graphOf("ReLU 5x7");
+  self.ops[0].inputs[0] = self.ops[0].outputs[0];
+  EXPECT_TRUE(failsWith(self, ErrorCode::Cycle));
+
+  Graph producers = graphOf("a = ReLU x:5x7; b = Abs x");
+  producers.ops[1].outputs[0] = producers.ops[0].outputs[0];
+  EXPECT_TRUE(failsWith(producers, ErrorCode::TwoProducers));
+
+  Graph ids = graphOf("a = ReLU x:5x7; b = Abs x");
+  ids.ops[1].id = ids.ops[0].id;
+  EXPECT_TRUE(failsWith(ids, ErrorCode::DuplicateOpId));
+
+  Graph port = graphOf("ReLU 5x7");
+  port.outputPorts.push_back(99);
+  EXPECT_TRUE(failsWith(port, ErrorCode::BadPort));
+
+  Graph tensor = graphOf("ReLU 5x7");
+  tensor.ops[0].inputs[0] = 99;
+  EXPECT_TRUE(copesWith(tensor));
+  EXPECT_FALSE(compileErrors(tensor).empty());
+
+  Graph type = graphOf("ReLU 5x7");
+  type.tensor(type.inputPorts[0]).dtype = graph::DType::undef;
+  EXPECT_TRUE(copesWith(type));
+  EXPECT_FALSE(compileErrors(type).empty());
+
+  Graph wildcard = graphOf("Wildcard 5x7");
+  wildcard.tensor(wildcard.ops[0].outputs[0]).shape = {5, 7};
+  EXPECT_TRUE(failsWith(wildcard, ErrorCode::UnsupportedOp, "Wildcard"));
+
+  Graph attr = graphOf("SoftMax 5x7 axis=1");
+  attr.ops[0].attrs["axis"] = std::string("1");
+  EXPECT_TRUE(failsWith(attr, ErrorCode::AttrType, "SoftMax"));
+}
+
+TEST(Hostile, NamesAndNumbers) {
+  Graph names = graphOf("a = ReLU 5x7; b = MatMul a 7x11c; SoftMax b axis=1");
+  std::string bytes;
+  for (int c = 1; c < 256; ++c)
+    bytes += char(c);
+  names.ops[0].name = bytes;
+  names.ops[1].name = "%s%n\"); \\0a @main { } //";
+  names.ops[2].name = std::string(100000, 'x');
+  EXPECT_EQ(str(compileErrors(names)), "");
+  names.ops[0].name = std::string("\0\0", 2);
+  names.ops[1].name = names.ops[2].name = "";
+  EXPECT_EQ(str(compileErrors(names)), "");
+
+  float inf = std::numeric_limits<float>::infinity();
+  for (float value :
+       {inf, -inf, std::numeric_limits<float>::quiet_NaN(), 1e-45f, -0.0f}) {
+    Graph g = graphOf("Elu 5x7 alpha=1");
+    g.ops[0].attrs["alpha"] = value;
+    EXPECT_TRUE(copesWith(g)) << value;
+    g = graphOf("Clamp 5x7 min=0 max=1");
+    g.ops[0].attrs["max"] = value;
+    EXPECT_TRUE(copesWith(g)) << value;
+    g = graphOf("Pow 5x7 beta=1");
+    g.ops[0].attrs["beta"] = value;
+    EXPECT_TRUE(copesWith(g)) << value;
+  }
+  Graph big = graphOf("MatMul 5x7 7x11");
+  big.tensors.emplace(UINT64_MAX, big.tensor(2)).first->second.id = UINT64_MAX;
+  big.ops[0].outputs[0] = UINT64_MAX;
+  big.ops[0].id = UINT64_MAX;
+  big.tensors.erase(2);
+  EXPECT_TRUE(copesWith(big));
+}
+
+TEST(Hostile, SizesBeyondMemory) {
+  for (const char *text :
+       {"ReLU 1099511627776", "ReLU 4294967296x4294967296x4294967296",
+        "Add 9223372036854775807x1 1x2", "Add 2147483648x1 1x2147483648",
+        "MatMul 2147483648x1 1x2147483648", "MatMul 3037000500x7 7x3037000500",
+        "Concat 9223372036854775807x1 9223372036854775807x1 axis=0",
+        "ReduceSum 9223372036854775807 axes=0",
+        "StaticReshape 5x7 shape=9223372036854775807,2 special_zero=false",
+        "ReLU 9223372036854775807x0", "MatMul 5x7 7x1000000000000c"})
+    EXPECT_TRUE(copesWith(graphOf(text))) << text;
+
+  Graph negative = graphOf("ReLU 5x7");
+  (*negative.tensor(0).shape)[0] = -5;
+  EXPECT_TRUE(copesWith(negative));
+  EXPECT_FALSE(compileErrors(negative).empty());
+  Graph deep = graphOf("ReLU 1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1");
+  EXPECT_TRUE(copesWith(deep));
+  EXPECT_FALSE(compileErrors(deep).empty());
+}
+
+TEST(Hostile, Strides) {
+  // Too few, too many, negative, overflowing, several elements in one place.
+  for (const char *text :
+       {"ReLU 5x7<1>", "ReLU 5x7<7,1,1>", "ReLU 5x7<-7,1>",
+        "ReLU 5x7<9223372036854775807,9223372036854775807>"}) {
+    Graph g = graphOf(text);
+    EXPECT_TRUE(copesWith(g)) << text;
+    EXPECT_FALSE(compileErrors(g).empty()) << text;
+  }
+  for (const char *text :
+       {"ReLU 5x7<0,0>", "ReLU 5x7<0,1>", "ReLU 5x7<1,1>", "y<0,1> = ReLU 5x7",
+        "y<1,1> = ReLU 5x7", "y<-7,1> = ReLU 5x7"})
+    EXPECT_TRUE(copesWith(graphOf(text))) << text;
+}
+
+/// Errors of loading `text` from a file named *.`extension`, else of compiling.
+std::vector<Error> loadErrors(const std::string &text,
+                              const std::string &extension) {
+  std::string path = testing::TempDir() + "/hostile." + extension;
+  std::ofstream(path, std::ios::binary) << text;
+  auto g = loadGraph(path);
+  std::remove(path.c_str());
+  return g ? compileErrors(*g) : g.errors();
+}
+
+TEST(Hostile, Files) {
+  std::string nested(200000, '[');
+  for (const std::string &text :
+       {std::string(), std::string("{"), std::string("null"), std::string("[]"),
+        std::string("{\"graph\": 3}"),
+        std::string("{\"graph\": [{\"kind\": 7}]}"),
+        std::string("{\"graph\": [{\"id\": 0, \"name\": \"x\"}]}"),
+        std::string("{\"graph\": [{\"id\": -1, \"name\": \"x\", \"kind\": "
+                    "\"ReLU\", \"inputs\": 7}]}"),
+        std::string("\xff\xfe\x00\x01", 4), nested, "{\"graph\": " + nested}) {
+    std::vector<Error> errors = loadErrors(text, "json");
+    ASSERT_FALSE(errors.empty()) << text.substr(0, 60);
+    EXPECT_EQ(categoryOf(errors[0].code), ErrorCategory::user)
+        << text.substr(0, 60) << ": " << str(errors);
+  }
+  EXPECT_FALSE(loadGraph("/nowhere/at/all.json"));
+  EXPECT_FALSE(loadGraph("/nowhere/at/all.mlir"));
+  EXPECT_FALSE(loadErrors("{}", "onnx").empty());
+}
+
+TEST(Hostile, IrText) {
+  std::string loop = "func.func @main(%a: tensor<5xf32>) -> tensor<5xf32> {\n";
+  std::string relu = "  %0 = graph.ReLU %a : (tensor<5xf32>) -> "
+                     "tensor<5xf32>\n";
+  std::string end = "  return %0 : tensor<5xf32>\n}\n";
+  for (const std::string &text :
+       {std::string("module {"), std::string("garbage"),
+        std::string("func.func private @main()"),
+        std::string("\"nobody.knows\"() : () -> ()"),
+        std::string("llvm.func @main() { llvm.return }"),
+        std::string("func.func @main(%a: memref<5xf32>) { return }"),
+        loop + "  cf.br ^bb1\n^bb1:\n" + relu + end,
+        loop + "  %0 = arith.addf %a, %a : tensor<5xf32>\n" + end,
+        loop +
+            "  %0 = func.call @main(%a) : (tensor<5xf32>) -> "
+            "tensor<5xf32>\n" +
+            end,
+        loop + "  %0 = graph.ReLU %a : (tensor<5xf32>) -> tensor<6xf32>\n" +
+            end,
+        loop +
+            "  %0 = graph.Nothing %a : (tensor<5xf32>) -> "
+            "tensor<5xf32>\n" +
+            end,
+        loop +
+            "  %0 = graph.ReLU %a, %a : (tensor<5xf32>, tensor<5xf32>) "
+            "-> tensor<5xf32>\n" +
+            end,
+        std::string("func.func @other(%a: tensor<5x!graph.undef>) { return }"),
+        "module { module { " + loop + relu + end + "}}",
+        std::string(100000, '('), std::string("\0\0\0", 3)}) {
+    std::vector<Error> errors = loadErrors(text, "mlir");
+    for (const Error &e : errors)
+      EXPECT_NE(categoryOf(e.code), ErrorCategory::internal)
+          << text.substr(0, 200) << "\n"
+          << str(errors);
+    EXPECT_FALSE(errors.empty()) << text.substr(0, 200);
+  }
+  // The test can succeed: this is how it is written.
+  EXPECT_EQ(str(loadErrors(loop + relu + end, "mlir")), "");
+}
+
+} // namespace

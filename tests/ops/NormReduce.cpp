@@ -1,0 +1,142 @@
+#include "tests/ops/Cases.h"
+
+namespace tenon::test {
+
+Cases normCases() {
+  Cases cases;
+  for (const char *text : {
+           "BatchNormInference 2x5x7x16 16c 16c 16c 16c epsilon=0.001",
+           "BatchNormInference 2x16x5x7 16c 16c 16c 16c epsilon=0.001 "
+           "data_format=NCX",
+           "BatchNormInference 2x3x5x7 7 7 7 7 epsilon=0.1 data_format=NXC",
+           "BatchNormInference 2x3x5x7 3 3c 3 3c epsilon=0.1 data_format=NCX",
+           "BatchNormInference 5x37 37c 37c 37c 37c epsilon=0",
+           "BatchNormInference 2x3x4x5x6 3c 3c 3c 3c epsilon=1 "
+           "data_format=NCX",
+           "BatchNormInference 0x5x3 3c 3c 3c 3c epsilon=1",
+           "BatchNormInference 1x1x1 1c 1c 1c 1c epsilon=1",
+           "BatchNormInference 2x3x5x7<105,1,21,3> 3c 3c 3c 3c epsilon=1 "
+           "data_format=NCX",
+           "y<105,1,21,3> = BatchNormInference 2x3x5x7 3<2> 3c 3c 3c "
+           "epsilon=1 data_format=NCX",
+       })
+    cases.push_back(text);
+  for (std::string text : {
+           "5x37 37c 37c",
+           "5x37 37 37 epsilon=0.1",
+           "3x4x128 128c 128c",
+           "3x4x97 97c 97c begin_norm_axis=-1",
+           "2x3x5x7 5x7c 5x7c begin_norm_axis=-2",
+           "2x3x5x7 3x5x7c 3x5x7c begin_norm_axis=1",
+           "2x3x5x7 2x3x5x7 2x3x5x7 begin_norm_axis=0",
+           "2x3x5x7x3 3 3 begin_norm_axis=4",
+           "7 7 7",
+           "1 1 1",
+           "5x1 1c 1c",
+           "0x5 5 5",
+           "5x37 use_affine=false",
+           "2x3x64 use_affine=false begin_norm_axis=1",
+           "13x17<1,13> 17c 17c",
+           "13x17<40,2> 17<2>c 17c",
+           "1024x16 16c 16c",
+           "3x1031 1031c 1031c",
+       })
+    cases.push_back("LayerNorm " + text + " keep_stats=false");
+  for (const char *text : {
+           "y,m,v = LayerNorm 5x37 37c 37c",
+           "y,m,v = LayerNorm 5x37 37c 37c keep_stats=true use_affine=true",
+           "y,m,v = LayerNorm 2x3x5x7 5x7c 5x7c begin_norm_axis=2",
+           "y,m,v = LayerNorm 2x3x5x7 use_affine=false begin_norm_axis=-3",
+           "y,m,v = LayerNorm 7 7 7",
+           "y,m<2>,v = LayerNorm 5x7 7 7",
+           "y,m,v = LayerNorm 5x7 7 7; ReLU m; out y v",
+           "y<1,13> = LayerNorm 13x17 17c 17c keep_stats=false",
+       })
+    cases.push_back(text);
+  for (std::string text : {"5x37",
+                           "5x37 axis=1",
+                           "5x37 axis=0",
+                           "5x37 axis=-1",
+                           "5x37 axis=-2",
+                           "3x4x128 axis=-1",
+                           "3x4x97 axis=2",
+                           "3x4x97 axis=1",
+                           "7 axis=0",
+                           "1 axis=0",
+                           "5x1 axis=1",
+                           "0x5 axis=1",
+                           "5x0 axis=1",
+                           "0x5 axis=0",
+                           "2x3x5x7 axis=2",
+                           "2x3x5x7 axis=0",
+                           "2x3x5x7x11 axis=-2",
+                           "13x17<1,13> axis=1",
+                           "13x17<40,2> axis=0",
+                           "5x37 axis=-1 mode=inf_as_zero",
+                           "5x37 axis=0 mode=inf_as_zero",
+                           "5x37 axis=-1 mode=none",
+                           "3x1031 axis=1",
+                           "2x12x32x32 axis=-1"})
+    cases.push_back("SoftMax " + text);
+  for (const char *text : {
+           "y<1,13> = SoftMax 13x17 axis=1",
+           "y,s = SoftMax 5x37 axis=-1",
+           "y,s = SoftMax 2x3x5 axis=1",
+           "y,s = SoftMax 5x37 axis=-1 mode=inf_as_zero",
+           "m = Add 2x3x5x7 2x1x1x7; SoftMax m axis=-1 mode=inf_as_zero",
+           "m = Add 2x3x5x7 2x1x1x7; SoftMax m axis=-1 mode=none",
+       })
+    cases.push_back(text);
+  return cases;
+}
+
+Cases reduceCases() {
+  static const char *const kinds[] = {"ReduceL1",   "ReduceL2",  "ReduceMax",
+                                      "ReduceMean", "ReduceMin", "ReduceProd",
+                                      "ReduceSum"};
+  static const char *const forms[] = {
+      "5x37 axes=1",   "5x37 axes=0",      "5x37 axes=-1 keep_dims=true",
+      "5x37 axes=0,1", "2x3x5x7 axes=1,3", "2x3x5x7 axes=0,2 keep_dims=true",
+  };
+  Cases cases;
+  for (std::string kind : kinds)
+    for (std::string form : forms)
+      cases.push_back(kind + " " + form);
+  static const char *const odd[] = {
+      "5x37 axes=0,1 keep_dims=true",
+      "5x37 axes=-2 keep_dims=false",
+      "2x3x5x7 axes=-1,-3",
+      "2x3x5x7 axes=3,1",
+      "2x3x5x7 axes=0,1,2,3",
+      "2x3x5x7x3 axes=1,2",
+      "2x3x5x7x3 axes=0,4 keep_dims=true",
+      "2x3x5x7 axes=",
+      "2x3x5x7",
+      "7 axes=0",
+      "1 axes=0",
+      "()",
+      "0x5 axes=1",
+      "0x5 axes=0",
+      "5x0 axes=1 keep_dims=true",
+      "1x1x1 axes=1",
+      "1031 axes=0",
+      "3x1031 axes=1",
+      "1031x3 axes=0",
+      "13x17<1,13> axes=1",
+      "13x17<1,13> axes=0",
+      "13x17<40,2> axes=1",
+      "64x128 axes=0",
+      "64x128 axes=1",
+      "128x7x7x16 axes=1,2",
+  };
+  for (std::string form : odd)
+    cases.push_back("ReduceSum " + form);
+  int i = 0;
+  for (std::string form : odd)
+    cases.push_back(std::string(kinds[i++ % 6]) + " " + form);
+  cases.push_back("y<2> = ReduceSum 13x17 axes=1");
+  cases.push_back("y<1,5> = ReduceMax 5x3x7 axes=1");
+  return cases;
+}
+
+} // namespace tenon::test

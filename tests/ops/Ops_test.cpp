@@ -1,0 +1,125 @@
+// Compiled results of every operation that compiles, and of small graphs that
+// exercise fusion, against the evaluator.  All cases run with the avx2 schedule
+// on one thread; each also runs once more in one of the other ways, in turn.
+#include "dialects/graph/OpTable.h"
+#include "tests/e2e/Harness.h"
+#include "tests/ops/Cases.h"
+#include "tests/ops/GraphText.h"
+
+#include <cctype>
+#include <set>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+/// A case and its number, which picks its second configuration.
+struct Param {
+  std::string text;
+  size_t index;
+};
+
+void PrintTo(const Param &param, std::ostream *out) { *out << param.text; }
+
+RunConfig config(const char *schedule, int threads = 1, bool pool = false,
+                 bool fuse = true) {
+  RunConfig c;
+  c.options.schedule = schedule;
+  c.options.fuse = fuse;
+  c.threads = threads;
+  c.pool = pool;
+  return c;
+}
+
+RunConfig secondConfig(size_t index) {
+  switch (index % 5) {
+  case 0:
+    return config("avx512", 2);
+  case 1:
+    return config("generic");
+  case 2:
+    return config("avx2", 2, /*pool=*/true);
+  case 3:
+    return config("avx2", 1, false, /*fuse=*/false);
+  }
+  return config("avx512", 2, /*pool=*/true);
+}
+
+std::string describe(const RunConfig &c) {
+  return c.options.schedule + ", " + std::to_string(c.threads) + " threads" +
+         (c.pool ? ", caller's pool" : "") +
+         (c.options.fuse ? "" : ", not fused");
+}
+
+class Ops : public testing::TestWithParam<Param> {};
+
+TEST_P(Ops, AgreesWithTheEvaluator) {
+  auto graph = parseGraph(GetParam().text);
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto oracle = Oracle::make(*graph);
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  for (const RunConfig &c : {config("avx2"), secondConfig(GetParam().index)})
+    EXPECT_TRUE(checkGraph(*oracle, c)) << describe(c);
+}
+
+std::vector<Param> params(const Cases &cases) {
+  std::vector<Param> params;
+  for (const std::string &text : cases)
+    params.push_back({text, params.size()});
+  return params;
+}
+
+std::string nameOf(const testing::TestParamInfo<Param> &info) {
+  std::string name = std::to_string(info.index) + "_";
+  for (char c : info.param.text.substr(0, 60))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+#define TENON_OPS(family)                                                      \
+  INSTANTIATE_TEST_SUITE_P(family, Ops,                                        \
+                           testing::ValuesIn(params(family##Cases())), nameOf)
+TENON_OPS(unary);
+TENON_OPS(binary);
+TENON_OPS(matmul);
+TENON_OPS(convolution);
+TENON_OPS(pool);
+TENON_OPS(norm);
+TENON_OPS(reduce);
+TENON_OPS(movement);
+TENON_OPS(fusion);
+
+/// Every operation that compiles is alone in some graph, and every string an
+/// attribute may have is written in some graph.
+TEST(Cases, CoverTheTable) {
+  std::set<std::string> kinds, values;
+  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
+                      poolCases, normCases, reduceCases, movementCases})
+    for (const std::string &text : family()) {
+      // Inference would replace auto_pad by pads.
+      auto graph = parseGraphOnly(text);
+      ASSERT_TRUE(graph) << text << ": " << str(graph.errors());
+      for (const graph::Op &op : graph->ops) {
+        if (graph->ops.size() == 1)
+          kinds.insert(op.kind);
+        for (auto &[name, value] : op.attrs)
+          if (auto *word = std::get_if<std::string>(&value))
+            values.insert(op.kind + " " + name + "=" + *word);
+      }
+    }
+  for (const graph::OpInfo &op : graph::allOps()) {
+    if (op.compiles.empty())
+      continue;
+    EXPECT_TRUE(kinds.count(std::string(op.kind))) << op.kind;
+    for (const graph::AttrInfo &attr : op.attrs)
+      for (std::string_view word : attr.allowed)
+        if (word != attr.defaultText)
+          EXPECT_TRUE(values.count(std::string(op.kind) + " " +
+                                   std::string(attr.name) + "=" +
+                                   std::string(word)))
+              << op.kind << " " << attr.name << "=" << word;
+  }
+}
+
+} // namespace

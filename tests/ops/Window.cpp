@@ -1,0 +1,61 @@
+#include "tests/ops/Cases.h"
+
+namespace tenon::test {
+
+Cases poolCases() {
+  static const char *const windows[] = {
+      "1x6x6x4 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2",
+      "2x9x8x5 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
+      "1x9x8x17 strides=1,2 pads_begin=0,1 pads_end=2,0 kernel=3,2",
+      "1x9x8x3 strides=2,3 pads_begin=1,0 pads_end=0,1 kernel=3,2 "
+      "rounding_type=ceil",
+      "1x9x8x3 strides=2,3 pads_begin=1,0 pads_end=0,1 kernel=3,2 "
+      "rounding_type=floor",
+      "1x7x7x3 strides=3,3 pads_begin=1,1 pads_end=1,1 kernel=2,2 "
+      "rounding_type=ceil",
+      "1x9x8x3 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=3,3 "
+      "auto_pad=SAME_UPPER",
+      "1x9x8x3 strides=2,2 pads_begin= pads_end= kernel=2,3 "
+      "auto_pad=SAME_LOWER",
+      "1x9x8x3 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
+      "auto_pad=VALID",
+      "1x9x8x3 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
+      "auto_pad=None",
+      "2x16x9x8 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
+      "data_format=NCX",
+      "1x3x33x64 strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=3,3 "
+      "data_format=NCX",
+      "1x7x7x32 strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=7,7",
+      "1x1x1x1 strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=1,1",
+      "0x6x6x4 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2",
+      "2x11x5 strides=2 pads_begin=1 pads_end=0 kernel=3",
+      "2x5x11 strides=2 pads_begin=1 pads_end=0 kernel=3 data_format=NCX",
+      "1x5x6x7x3 strides=2,1,2 pads_begin=1,0,1 pads_end=0,1,1 kernel=2,3,3",
+      "1x3x5x6x7 strides=2,1,2 pads_begin=1,0,1 pads_end=0,1,1 kernel=2,3,3 "
+      "data_format=NCX",
+      "1x6x6x4<144,1,24,6> strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2",
+      "1x6x6x4<400,60,8,2> strides=2,2 pads_begin=1,0 pads_end=0,1 kernel=2,2",
+  };
+  Cases cases;
+  for (std::string window : windows) {
+    cases.push_back("MaxPool " + window);
+    cases.push_back("AvgPool " + window + " exclude_pad=true");
+    cases.push_back("AvgPool " + window + " exclude_pad=false");
+  }
+  for (const char *text : {
+           "MaxPool 1x9x8x3 strides=1,1 pads_begin=0,0 pads_end=0,0 "
+           "kernel=3,2 dilations=2,3",
+           "MaxPool 1x9x8x3 strides=2,1 pads_begin=2,1 pads_end=1,2 "
+           "kernel=3,2 dilations=2,2 rounding_type=ceil",
+           "MaxPool 1x9x8x3 strides=2,2 pads_begin=0,0 pads_end=0,0 "
+           "kernel=2,2 dilations=2,2 auto_pad=SAME_UPPER",
+           "y<36,1,12,3> = MaxPool 1x6x6x4 strides=2,2 pads_begin=0,0 "
+           "pads_end=0,0 kernel=2,2",
+           "y<100,1,30,8> = AvgPool 1x4x6x6 strides=2,2 pads_begin=0,0 "
+           "pads_end=0,0 kernel=2,2 exclude_pad=false data_format=NCX",
+       })
+    cases.push_back(text);
+  return cases;
+}
+
+} // namespace tenon::test
