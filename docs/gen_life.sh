@@ -5,7 +5,8 @@
 #
 # What stands between `<!-- ir PHASE LINES REGEX -->` and `<!-- end -->` becomes
 # at most LINES lines of the IR behind PHASE, from the first one that REGEX
-# matches on (from the start without REGEX).
+# matches on (from the start without REGEX). Long lines are cut. The target is
+# AVX2, whatever machine this runs on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tenon=${1:-./tenon}
@@ -17,11 +18,15 @@ trap 'rm -rf "$work"' EXIT
 excerpt() {
   local phase=$1 lines=$2 regex=${3:-}
   local file=$work/$phase
-  [[ -f $file ]] || "$tenon" inspect "$model" --phase="$phase" >"$file"
+  [[ -f $file ]] || "$tenon" inspect "$model" --phase="$phase" \
+    --target-cpu=x86-64-v3 >"$file"
   awk -v lines="$lines" -v regex="$regex" '
     !started && (regex == "" || $0 ~ regex) { started = 1 }
     started && shown == lines { print "..."; exit }
-    started { print; ++shown }
+    started {
+      print length($0) > 150 ? substr($0, 1, 146) " ..." : $0
+      ++shown
+    }
     END { exit !started }' "$file" || {
     echo "gen_life.sh: $phase: no line matches $regex" >&2
     return 1
