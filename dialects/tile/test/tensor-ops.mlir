@@ -1,0 +1,31 @@
+// RUN: tenon-opt %s | tenon-opt | FileCheck %s
+// RUN: tenon-opt %s --mlir-print-op-generic | tenon-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @pack
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: tensor<8x40xf32>, %[[B:[a-z0-9]+]]: tensor<2x8x48xf32>, %[[C:[a-z0-9]+]]: tensor<8x?xf32>, %[[D:[a-z0-9]+]]: tensor<3x3x4x32xf32>
+// 40 columns are two panels of 24, the second one padded.
+// CHECK-NEXT:    tile.pack %[[A]] panel 24 : tensor<8x40xf32> -> tensor<2x8x24xf32>
+// Batches stay in front.
+// CHECK-NEXT:    tile.pack %[[B]] panel 24 : tensor<2x8x48xf32> -> tensor<2x2x8x24xf32>
+// An unknown number of columns is an unknown number of panels.
+// CHECK-NEXT:    tile.pack %[[C]] panel 24 : tensor<8x?xf32> -> tensor<?x8x24xf32>
+// Groups come first: panels do not cross them.
+// CHECK-NEXT:    tile.pack %[[D]] panel 8 groups 2 : tensor<3x3x4x32xf32> -> tensor<2x2x3x3x4x8xf32>
+func.func @pack(%a: tensor<8x40xf32>, %b: tensor<2x8x48xf32>, %c: tensor<8x?xf32>, %d: tensor<3x3x4x32xf32>) {
+  %0 = tile.pack %a panel 24 : tensor<8x40xf32> -> tensor<2x8x24xf32>
+  %1 = tile.pack %b panel 24 : tensor<2x8x48xf32> -> tensor<2x2x8x24xf32>
+  %2 = tile.pack %c panel 24 : tensor<8x?xf32> -> tensor<?x8x24xf32>
+  %3 = tile.pack %d panel 8 groups 2 : tensor<3x3x4x32xf32> -> tensor<2x2x3x3x4x8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @products
+// CHECK:         tile.matmul %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<2x8x24xf32> -> tensor<?x40xf32>
+// CHECK:         tile.conv %{{.*}}, %{{.*}} {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x6x6x3xf32>, tensor<1x1x3x3x3x8xf32> -> tensor<1x6x6x8xf32>
+// CHECK:         tile.conv {{.*}}{depthwise, {{.*}}groups = 8
+func.func @products(%x: tensor<?x8xf32>, %p: tensor<2x8x24xf32>, %i: tensor<1x6x6x3xf32>, %w: tensor<1x1x3x3x3x8xf32>, %d: tensor<1x1x1x8xf32>) -> tensor<1x6x6x8xf32> {
+  %0 = tile.matmul %x, %p : tensor<?x8xf32>, tensor<2x8x24xf32> -> tensor<?x40xf32>
+  %1 = tile.conv %i, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x6x6x3xf32>, tensor<1x1x3x3x3x8xf32> -> tensor<1x6x6x8xf32>
+  %2 = tile.conv %1, %d {depthwise, dilations = array<i64: 1, 1>, groups = 8 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x6x6x8xf32>, tensor<1x1x1x8xf32> -> tensor<1x6x6x8xf32>
+  return %2 : tensor<1x6x6x8xf32>
+}

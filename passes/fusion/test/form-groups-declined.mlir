@@ -1,0 +1,130 @@
+// RUN: tenon-opt %s --split-input-file --tenon-form-groups=remarks=true --verify-diagnostics | FileCheck %s
+
+// A row of softmax crosses the tiles of a product.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[P:.*]] = call @g_matmul(
+// CHECK-NEXT:    call @g_SoftMax(%[[P]])
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  // expected-remark @+1 {{complete rows are needed, a contraction makes tiles}}
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
+
+// -----
+
+// The product is needed twice: it is stored, and what follows is a group.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[P:.*]] = call @g_matmul(
+// CHECK-NEXT:    %[[S:.*]] = call @g_Sigmoid_Multiply(%[[P]])
+// CHECK-NEXT:    return %[[P]], %[[S]]
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  // expected-remark @+1 {{more than one value would leave the epilogue}}
+  %1 = graph.Sigmoid %0 : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = graph.Multiply %0, %1 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0, %2 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// -----
+
+// Not split where the product is only read inside: x * sigmoid(x) is one group.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]] = call @g_matmul_Sigmoid_Multiply(
+// CHECK-NEXT:    return %[[R]]
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  %1 = graph.Sigmoid %0 : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = graph.Multiply %0, %1 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}
+
+// -----
+
+// The cut is as late as it can be: after the bias, which both results share.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[P:.*]] = call @g_matmul_Add(
+// CHECK-NEXT:    %[[S:.*]] = call @g_ReLU(%[[P]])
+// CHECK-NEXT:    return %[[P]], %[[S]]
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>, %b: tensor<16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  %1 = graph.Add %0, %b : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  // expected-remark @+1 {{more than one value would leave the epilogue}}
+  %2 = graph.ReLU %1 : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// -----
+
+// Broadcast to a larger shape, and a second softmax over other rows.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Exp(
+// CHECK-NEXT:    call @g_Add_SoftMax(
+// CHECK-NEXT:    call @g_SoftMax(
+func.func @main(%x: tensor<8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = graph.Exp %x : (tensor<8xf32>) -> tensor<8xf32>
+  // expected-remark @+1 {{its shape is not that of the group}}
+  %1 = graph.Add %0, %y : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.SoftMax %1 {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark @+1 {{it reduces other dimensions than the group}}
+  %3 = graph.SoftMax %2 {axis = 0} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
+// -----
+
+// A reduction that drops its dimension ends the group.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Exp_ReduceSum(
+// CHECK-NEXT:    call @g_Sqrt(
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %0 = graph.Exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.ReduceSum %0 {axes = [1], keep_dims = false} : (tensor<4x8xf32>) -> tensor<4xf32>
+  // expected-remark @+1 {{its shape is not that of the group}}
+  %2 = graph.Sqrt %1 : (tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Through a view, elements are elsewhere.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Exp(
+// CHECK-NEXT:    graph.StaticTranspose
+// CHECK-NEXT:    call @g_Sqrt(
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = graph.Exp %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-remark @+1 {{its operands reach it through views}}
+  %2 = graph.Sqrt %1 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// Pools and Concat take no epilogue; a product follows nothing.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Concat(
+// CHECK-NEXT:    call @g_ReLU(
+// CHECK-NEXT:    call @g_matmul(
+func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
+  %0 = graph.Concat %x, %x {axis = 1} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  // expected-remark @+1 {{a group of kind concat takes no epilogue}}
+  %1 = graph.ReLU %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark @+1 {{it starts a group of its own}}
+  %2 = tile.matmul %1, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}
+
+// -----
+
+// Another element type does not fit the accumulators.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_matmul(
+// CHECK-NEXT:    call @g_TypeCast(
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xbf16> {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  // expected-remark @+1 {{epilogues of contractions are f32}}
+  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xbf16>
+  return %1 : tensor<4x16xbf16>
+}

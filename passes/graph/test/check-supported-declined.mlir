@@ -1,0 +1,33 @@
+// RUN: tenon-opt %s --split-input-file --tenon-check-supported --verify-diagnostics
+
+// All that does not compile is named in one run.
+func.func @main(%x: tensor<4x8xf32>, %h: tensor<4x8xbf16>, %w: tensor<8x16xbf16>,
+                %u: tensor<*xf32>) -> tensor<4x16xbf16> {
+  // expected-error @+1 {{Wildcard: the operation does not compile yet}}
+  graph.Wildcard %x : (tensor<4x8xf32>) -> ()
+  // expected-error @+1 {{MatMul: element type bf16 does not compile yet}}
+  %0 = graph.MatMul %h, %w : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xbf16>
+  // expected-error @+1 {{ReLU: an operand has no known rank}}
+  %1 = graph.ReLU %u : (tensor<*xf32>) -> tensor<*xf32>
+  return %0 : tensor<4x16xbf16>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x?x6x3xf32>, %w: tensor<3x3x3x8xf32>, %a: tensor<4x8xf32>,
+                %b: tensor<8x?xf32>) -> tensor<1x?x4x8xf32> {
+  // expected-error @+1 {{Convolution: only the batch may be dynamic, dimension 1 is not known}}
+  %0 = graph.Convolution %x, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x?x6x3xf32>, tensor<3x3x3x8xf32>) -> tensor<1x?x4x8xf32>
+  // expected-error @+1 {{MatMul: the number of columns of weights is not known}}
+  %1 = graph.MatMul %a, %b : (tensor<4x8xf32>, tensor<8x?xf32>) -> tensor<4x?xf32>
+  return %0 : tensor<1x?x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32>, %axes: tensor<1xsi32>) -> tensor<4x1xf32> {
+  // expected-error @+1 {{ReduceSum: element type si32 does not compile yet}}
+  %0 = graph.ReduceSum %x, %axes {keep_dims = true} : (tensor<4x8xf32>, tensor<1xsi32>) -> tensor<4x1xf32>
+  %1 = graph.ReLU %0 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  return %1 : tensor<4x1xf32>
+}

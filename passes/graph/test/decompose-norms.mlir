@@ -1,0 +1,117 @@
+// RUN: tenon-opt %s --split-input-file --tenon-decompose-graph | FileCheck %s
+
+// scale = gamma / sqrt(variance + eps), shift = beta - mean * scale: with
+// constant statistics two vectors that are computed once.
+// CHECK-LABEL: func @batch_norm
+// CHECK-SAME:    %[[X:.*]]: tensor<2x5x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>, %[[M:.*]]: tensor<8xf32>, %[[V:.*]]: tensor<8xf32>
+// CHECK:         %[[EPS:.*]] = arith.constant dense<1.250000e-01> : tensor<f32>
+// CHECK:         %[[VE:.*]] = graph.Add %[[V]], %[[EPS]]
+// CHECK:         %[[D:.*]] = graph.Sqrt %[[VE]]
+// CHECK:         %[[SCALE:.*]] = graph.Divide %[[G]], %[[D]]
+// CHECK:         %[[MS:.*]] = graph.Multiply %[[M]], %[[SCALE]]
+// CHECK:         %[[SHIFT:.*]] = graph.Subtract %[[B]], %[[MS]]
+// CHECK:         %[[P:.*]] = graph.Multiply %[[X]], %[[SCALE]] : (tensor<2x5x8xf32>, tensor<8xf32>)
+// CHECK:         graph.Add %[[P]], %[[SHIFT]]
+// CHECK-NOT:     BatchNorm
+func.func @batch_norm(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>,
+                      %m: tensor<8xf32>, %v: tensor<8xf32>) -> tensor<2x5x8xf32> {
+  %0 = graph.BatchNormInference %x, %g, %b, %m, %v {epsilon = 0.125} : (tensor<2x5x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x5x8xf32>
+  return %0 : tensor<2x5x8xf32>
+}
+
+// -----
+
+// In NCX data channels are dimension 1.
+// CHECK-LABEL: func @batch_norm_ncx
+// CHECK:         %[[SCALE:.*]] = graph.StaticReshape %{{.*}} {shape = [8, 1]
+// CHECK:         graph.Multiply %{{.*}}, %[[SCALE]] : (tensor<2x8x5xf32>, tensor<8x1xf32>)
+// CHECK:         %[[SHIFT:.*]] = graph.StaticReshape %{{.*}} {shape = [8, 1]
+// CHECK:         graph.Add %{{.*}}, %[[SHIFT]] : (tensor<2x8x5xf32>, tensor<8x1xf32>)
+func.func @batch_norm_ncx(%x: tensor<2x8x5xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>,
+                          %m: tensor<8xf32>, %v: tensor<8xf32>) -> tensor<2x8x5xf32> {
+  %0 = graph.BatchNormInference %x, %g, %b, %m, %v {epsilon = 0.125, data_format = "NCX"} : (tensor<2x8x5xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x8x5xf32>
+  return %0 : tensor<2x8x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @bias_add
+// CHECK-NEXT:    graph.Add %{{.*}} : (tensor<2x5x8xf32>, tensor<8xf32>)
+// CHECK-NEXT:    return
+func.func @bias_add(%x: tensor<2x5x8xf32>, %b: tensor<8xf32>) -> tensor<2x5x8xf32> {
+  %0 = graph.BiasAdd %x, %b : (tensor<2x5x8xf32>, tensor<8xf32>) -> tensor<2x5x8xf32>
+  return %0 : tensor<2x5x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @bias_add_ncx
+// CHECK:         %[[B:.*]] = graph.StaticReshape %{{.*}} {shape = [8, 1]
+// CHECK:         graph.Add %{{.*}}, %[[B]]
+func.func @bias_add_ncx(%x: tensor<2x8x5xf32>, %b: tensor<8xf32>) -> tensor<2x8x5xf32> {
+  %0 = graph.BiasAdd %x, %b {data_format = "NCX"} : (tensor<2x8x5xf32>, tensor<8xf32>) -> tensor<2x8x5xf32>
+  return %0 : tensor<2x8x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @layer_norm
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>
+// CHECK-NEXT:    %[[Y:.*]] = graph.LayerNorm %[[X]] {{.*}}epsilon = 1.000000e-01{{.*}}use_affine = false
+// CHECK-NEXT:    %[[S:.*]] = graph.Multiply %[[Y]], %[[G]]
+// CHECK-NEXT:    graph.Add %[[S]], %[[B]]
+func.func @layer_norm(%x: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = graph.LayerNorm %x, %g, %b {keep_stats = false, epsilon = 0.1} : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// The statistics are those of the operation without affine parameters.
+// CHECK-LABEL: func @layer_norm_stats
+// CHECK:         %[[Y:.*]], %[[MEAN:.*]], %[[VAR:.*]] = graph.LayerNorm %{{[^,]*}} {
+// CHECK:         %[[R:.*]] = graph.Add
+// CHECK:         return %[[R]], %[[MEAN]], %[[VAR]]
+func.func @layer_norm_stats(%x: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>)
+    -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0:3 = graph.LayerNorm %x, %g, %b : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// RMSNorm has gamma only.
+// CHECK-LABEL: func @rms_norm
+// CHECK-NEXT:    %[[Y:.*]] = graph.RMSNorm %{{[^,]*}} {
+// CHECK-NEXT:    %[[S:.*]] = graph.Multiply %[[Y]]
+// CHECK-NEXT:    return %[[S]]
+func.func @rms_norm(%x: tensor<4x8xf32>, %g: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = graph.RMSNorm %x, %g {epsilon = 0.1} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// Declines: no affine parameters.
+// CHECK-LABEL: func @layer_norm_plain
+// CHECK-NEXT:    graph.LayerNorm
+// CHECK-NEXT:    return
+func.func @layer_norm_plain(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = graph.LayerNorm %x {keep_stats = false, use_affine = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// A slope per channel of NCX data gets its dims; a single slope keeps its form.
+// CHECK-LABEL: func @prelu
+// CHECK-SAME:    %[[X:.*]]: tensor<2x8x5xf32>, %[[S:.*]]: tensor<8xf32>, %[[ONE:.*]]: tensor<1xf32>
+// CHECK-NEXT:    %[[R:.*]] = graph.StaticReshape %[[S]] {shape = [8, 1]
+// CHECK-NEXT:    %[[Y:.*]] = graph.PReLU %[[X]], %[[R]]
+// CHECK-NEXT:    graph.PReLU %[[Y]], %[[ONE]]
+// CHECK-NEXT:    return
+func.func @prelu(%x: tensor<2x8x5xf32>, %s: tensor<8xf32>, %one: tensor<1xf32>) -> tensor<2x8x5xf32> {
+  %0 = graph.PReLU %x, %s {data_format = "NCX"} : (tensor<2x8x5xf32>, tensor<8xf32>) -> tensor<2x8x5xf32>
+  %1 = graph.PReLU %0, %one {data_format = "NCX", per_channel_broadcast = false} : (tensor<2x8x5xf32>, tensor<1xf32>) -> tensor<2x8x5xf32>
+  return %1 : tensor<2x8x5xf32>
+}

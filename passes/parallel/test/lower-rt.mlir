@@ -1,0 +1,119 @@
+// RUN: tenon-opt %s --split-input-file --tenon-lower-rt | FileCheck %s
+
+// The runtime takes the execution, the section, its slots, the number of
+// items, the bytes of scratch and a name for profiles.
+// CHECK-DAG:   llvm.mlir.global internal constant @[[LABEL:.*]]("exp\00")
+// CHECK-DAG:   func.func private @tenon_rt_run_named_section(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr)
+
+// buffers[0] and [1] are x and y, dims holds 2 + 1 sizes: those of x first.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[EXEC:[a-z0-9]+]]: !llvm.ptr, %[[BUFFERS:[a-z0-9]+]]: !llvm.ptr, %[[DIMS:[a-z0-9]+]]: !llvm.ptr, %[[ARENA:[a-z0-9]+]]: !llvm.ptr) -> i32
+// CHECK:         %[[SLOTS:.*]] = llvm.alloca
+// CHECK:         %[[P0:.*]] = llvm.getelementptr %[[BUFFERS]][0]
+// CHECK-NEXT:    %[[XP:.*]] = llvm.load %[[P0]] : !llvm.ptr -> !llvm.ptr
+// CHECK:         %[[D0:.*]] = llvm.getelementptr %[[DIMS]][0]
+// CHECK-NEXT:    llvm.load %[[D0]] : !llvm.ptr -> i64
+// CHECK:         %[[P1:.*]] = llvm.getelementptr %[[BUFFERS]][1]
+// CHECK:         %[[D2:.*]] = llvm.getelementptr %[[DIMS]][2]
+// CHECK-NEXT:    llvm.load %[[D2]] : !llvm.ptr -> i64
+// Slots: pointer and size of x, pointer and size of y.
+// CHECK:         llvm.getelementptr %[[SLOTS]][0]
+// CHECK:         llvm.getelementptr %[[SLOTS]][1]
+// CHECK:         llvm.getelementptr %[[SLOTS]][2]
+// CHECK:         llvm.getelementptr %[[SLOTS]][3]
+// CHECK-NOT:     llvm.getelementptr %[[SLOTS]][4]
+// CHECK:         %[[F:.*]] = constant @g.s0
+// CHECK:         %[[FN:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// CHECK:         %[[NAME:.*]] = llvm.mlir.addressof @[[LABEL]]
+// CHECK:         call @tenon_rt_run_named_section(%[[EXEC]], %[[FN]], %[[SLOTS]], %{{.*}}, %{{.*}}, %[[NAME]])
+// CHECK-NOT:     rt.section
+// CHECK:         %[[OK:.*]] = arith.constant 0 : i32
+// CHECK:         return %[[OK]] : i32
+
+// The size of the arena needs the sizes only.
+// CHECK-LABEL: func.func @main_arena(
+// CHECK-SAME:    %[[DIMS:[a-z0-9]+]]: !llvm.ptr) -> i64
+// CHECK:         llvm.getelementptr %[[DIMS]][0]
+// CHECK:         %[[SIZE:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK:         return %[[SIZE]]
+
+// Sections are public: profilers and debuggers show their names.
+// CHECK-LABEL: func.func @g.s0(
+// CHECK-SAME:    %[[SLOTS:[a-z0-9]+]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64, %[[END:[a-z0-9]+]]: i64, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr)
+// CHECK-SAME:    rt.lowered
+// CHECK:         %[[S0:.*]] = llvm.getelementptr %[[SLOTS]][0]
+// CHECK-NEXT:    llvm.load %[[S0]] : !llvm.ptr -> !llvm.ptr
+// CHECK:         %[[S1:.*]] = llvm.getelementptr %[[SLOTS]][1]
+// CHECK-NEXT:    llvm.load %[[S1]] : !llvm.ptr -> i64
+// CHECK:         %[[S2:.*]] = llvm.getelementptr %[[SLOTS]][2]
+// CHECK-NEXT:    llvm.load %[[S2]] : !llvm.ptr -> !llvm.ptr
+// CHECK:         %[[B:.*]] = arith.index_cast %[[BEGIN]]
+// CHECK:         %[[E:.*]] = arith.index_cast %[[END]]
+// CHECK:         scf.for %{{.*}} = %[[B]] to %[[E]]
+func.func @main(%x: memref<?x4xf32> {tile.role = "input"}, %y: memref<?xf32> {tile.role = "output"}, %arena: memref<?xi8> {tile.role = "arena"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  rt.section @g.s0 "exp" items(%n) scratch(%c0) args(%x, %y : memref<?x4xf32>, memref<?xf32>)
+  return
+}
+func.func @main_arena(%x: memref<?x4xf32>, %y: memref<?xf32>) -> index {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  return %n : index
+}
+func.func private @g.s0(%x: memref<?x4xf32>, %y: memref<?xf32>, %begin: index, %end: index, %mem: memref<?xi8>) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %begin to %end step %c1 {
+    %v = memref.load %x[%i, %c1] : memref<?x4xf32>
+    memref.store %v, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// Scalars take a slot each. Dynamic strides follow the sizes of their buffer;
+// static ones stand in the code. Equal labels are one constant.
+// CHECK:         llvm.mlir.global internal constant @{{.*}}("a\00")
+// CHECK-NOT:     llvm.mlir.global
+// CHECK-LABEL: func.func @fold(
+// CHECK:         memref.extract_strided_metadata
+// CHECK:         call @tenon_rt_run_named_section
+// CHECK:         call @tenon_rt_run_named_section
+// CHECK-LABEL: func.func @g.s0(
+// CHECK-SAME:    %[[SLOTS:[a-z0-9]+]]: !llvm.ptr
+// CHECK:         llvm.getelementptr %[[SLOTS]][0]
+// CHECK-NEXT:    llvm.load %{{.*}} -> !llvm.ptr
+// CHECK:         llvm.getelementptr %[[SLOTS]][1]
+// CHECK-NEXT:    llvm.load %{{.*}} -> i64
+// CHECK:         llvm.getelementptr %[[SLOTS]][2]
+// CHECK-NEXT:    llvm.load %{{.*}} -> i64
+// CHECK:         llvm.getelementptr %[[SLOTS]][3]
+// CHECK-NEXT:    llvm.load %{{.*}} -> f32
+// CHECK:         llvm.getelementptr %[[SLOTS]][4]
+// CHECK-NEXT:    %[[K:.*]] = llvm.load %{{.*}} -> i64
+// CHECK-NEXT:    arith.index_cast %[[K]] : i64 to index
+// CHECK-NOT:     llvm.getelementptr
+func.func @fold(%x: memref<?x4xf32>, %arena: memref<?xi8> {tile.role = "arena"}) {
+  %c0 = arith.constant 0 : index
+  %f = arith.constant 1.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [4, %n], strides: [1, %n] : memref<?x4xf32> to memref<4x?xf32, strided<[1, ?]>>
+  rt.section @g.s0 "a" items(%n) scratch(%c0) args(%v, %f, %n : memref<4x?xf32, strided<[1, ?]>>, f32, index)
+  rt.section @g.s0 "a" items(%n) scratch(%c0) args(%v, %f, %n : memref<4x?xf32, strided<[1, ?]>>, f32, index)
+  return
+}
+func.func private @g.s0(%x: memref<4x?xf32, strided<[1, ?]>>, %f: f32, %k: index, %begin: index, %end: index, %mem: memref<?xi8>) {
+  memref.store %f, %x[%begin, %k] : memref<4x?xf32, strided<[1, ?]>>
+  return
+}
+
+// -----
+
+// Declines: other functions keep their interface.
+// CHECK-LABEL: func.func @helper(
+// CHECK-SAME:    %{{.*}}: memref<4xf32>)
+// CHECK-NEXT:    return
+func.func @helper(%x: memref<4xf32>) {
+  return
+}
