@@ -24,7 +24,7 @@ excerpt() {
     !started && (regex == "" || $0 ~ regex) { started = 1 }
     started && shown == lines { print "..."; exit }
     started {
-      print length($0) > 150 ? substr($0, 1, 146) " ..." : $0
+      print (length($0) > 150) ? (substr($0, 1, 146) " ...") : $0
       ++shown
     }
     END { exit !started }' "$file" || {
