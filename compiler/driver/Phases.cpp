@@ -70,6 +70,7 @@ void buildFuse(OpPassManager &pm, const Options &options, const Target &) {
 
 void buildTile(OpPassManager &pm, const Options &, const Target &) {
   pm.addPass(createTileGroups());
+  pm.addPass(createCSEPass()); // index arithmetic is built piece by piece
 }
 
 void buildBufferize(OpPassManager &pm, const Options &, const Target &) {

@@ -8,6 +8,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <chrono>
 
 using namespace mlir;
@@ -16,33 +18,61 @@ namespace tenon {
 
 namespace {
 
-/// Turns the text of a diagnostic back into a coded error. Passes and
-/// verifiers that know a code start with it: "E1203 ...: ...".
-Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
-  Error e;
-  std::string text = diagnostic.str();
-  std::string name = nameOf(diagnostic.getLocation());
-  int code = 0;
-  size_t at = text.find("E");
-  if (at == 0 && text.size() > 5)
-    code = std::atoi(text.c_str() + 1);
-  bool known = false;
-  switch (static_cast<ErrorCode>(code)) {
+bool isCode(int number) {
+  switch (static_cast<ErrorCode>(number)) {
 #define TENON_ERROR(number, codeName, category, meaning)                       \
   case ErrorCode::codeName:                                                    \
-    known = true;                                                              \
-    break;
+    return true;
 #include "dialects/support/ErrorCodes.def"
   }
-  if (known) {
-    e.code = static_cast<ErrorCode>(code);
-    size_t rest = text.find(' ');
-    e.message = rest == std::string::npos ? text : text.substr(rest + 1);
-    return e;
+  return false;
+}
+
+/// Reads what Error::str() wrote: `E1203 MatMul "fc1" (id 7): text; hint: x`.
+std::optional<Error> parseError(StringRef text) {
+  Error e;
+  int number = 0;
+  if (!text.consume_front("E") || text.consumeInteger(10, number) ||
+      !isCode(number))
+    return std::nullopt;
+  e.code = static_cast<ErrorCode>(number);
+  text = text.ltrim();
+  StringRef rest = text;
+  StringRef kind = rest.take_while([](char c) { return llvm::isAlnum(c); });
+  rest = rest.drop_front(kind.size());
+  StringRef name;
+  if (rest.consume_front(" \"")) {
+    name = rest.take_until([](char c) { return c == '"'; });
+    rest = rest.drop_front(std::min(rest.size(), name.size() + 1));
   }
+  uint64_t id = 0;
+  bool hasId = rest.consume_front(" (id ") && !rest.consumeInteger(10, id) &&
+               rest.consume_front(")");
+  if (!kind.empty() && rest.consume_front(": ")) {
+    e.opKind = kind.str();
+    e.opName = name.str();
+    if (hasId)
+      e.opId = id;
+    text = rest;
+  } else {
+    text.consume_front(": ");
+  }
+  auto [message, hint] = text.split("; hint: ");
+  e.message = message.str();
+  e.hint = hint.str();
+  return e;
+}
+
+/// The error behind a diagnostic. Passes and verifiers that know a code start
+/// with it; anything else is `fallback`.
+Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
+  std::string text = diagnostic.str();
+  if (auto e = parseError(text))
+    return *e;
+  Error e;
   e.code = fallback;
   e.message = text;
-  e.opName = name;
+  e.opName = nameOf(diagnostic.getLocation());
   if (auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
     e.message = file.getFilename().str() + ":" +
                 std::to_string(file.getLine()) + ":" +

@@ -191,6 +191,38 @@ static std::optional<std::vector<Error>> bindEntry(codegen::Jit &jit,
   return std::nullopt;
 }
 
+/// Whether two elements of `t` share memory, as far as its sizes are known.
+static bool overlaps(const graph::LogicalTensor &t) {
+  if (!t.hasStaticShape() || t.strides.empty())
+    return false;
+  std::vector<std::pair<int64_t, int64_t>> dims; // stride, size
+  for (size_t i = 0; i < t.strides.size(); ++i) {
+    if ((*t.shape)[i] == 0)
+      return false;
+    if ((*t.shape)[i] > 1)
+      dims.push_back({t.strides[i], (*t.shape)[i]});
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t span = 1;
+  for (auto [stride, size] : dims) {
+    if (stride < span)
+      return true;
+    span = stride * (size - 1) + span;
+  }
+  return false;
+}
+
+/// Results are written once per element: their elements may not overlap.
+static std::vector<Error> checkOutputs(const graph::Graph &graph) {
+  std::vector<Error> errors;
+  for (uint64_t id : graph.outputPorts)
+    if (overlaps(graph.tensor(id)))
+      errors.push_back(fail(ErrorCode::BadStride,
+                            "elements of output " + std::to_string(id) +
+                                " share memory under its strides"));
+  return errors;
+}
+
 Expected<std::unique_ptr<Compiled>>
 Compiled::compile(const graph::Graph &graph, const Options &options,
                   CompileReport *report) {
@@ -212,6 +244,8 @@ Compiled::compile(const graph::Graph &graph, const Options &options,
   if (auto errors = graph::inferGraph(impl->graph); !errors.empty())
     return errors;
   if (auto errors = graph::completePorts(impl->graph); !errors.empty())
+    return errors;
+  if (auto errors = checkOutputs(impl->graph); !errors.empty())
     return errors;
   r.ops = impl->graph.ops.size();
 

@@ -79,6 +79,18 @@ std::optional<Error> check(Operation *op) {
                          "element type " + typeName(element) +
                              " does not compile yet");
     }
+  if (isKind(op, "Add") || isKind(op, "Subtract") ||
+      isKind(op, "GreaterEqual")) {
+    auto isInteger = [](Value v) {
+      return isa<IntegerType>(rankedType(v).getElementType());
+    };
+    bool mixed = isInteger(op->getOperand(0)) != isInteger(op->getOperand(1));
+    bool result = !isKind(op, "GreaterEqual") &&
+                  isInteger(op->getOperand(0)) != isInteger(op->getResult(0));
+    if (mixed || result)
+      return makeError(op, ErrorCode::UnsupportedDType,
+                       "f32 and s32 in one operation do not compile yet");
+  }
   bool window = info.category == "window_spatial" ||
                 isKind(op, "Convolution");
   if (window) {

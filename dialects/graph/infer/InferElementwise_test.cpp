@@ -36,6 +36,7 @@ TEST(InferElementwise, UnaryBackward) {
       {"EluBackward", "alpha=-1 use_dst=false", "2 2", "2"},
       {"EluBackward", "alpha=-1", "2 2", "E1208 alpha is -1"},
       {"ClampBackward", "min=2 max=1", "2 2", "E1208 above max"},
+      {"SoftPlusBackward", "beta=0", "2 2", "E1208 beta is 0"},
   }});
 }
 

@@ -163,6 +163,19 @@ void interpolateBackward(RuleContext &ctx) {
   DataLayout data(ctx, src.size());
   std::optional<Dims> sizes =
       interpolatedSizes(ctx, data.spatial(src), ctx.hasInput(2));
+  // A scale written with six digits may miss the size by a hair: the gradient
+  // tells the size then, when it is the next one.
+  std::vector<float> scales = ctx.floatsAttr("scales");
+  if (sizes && ctx.in(1) && ctx.in(1)->size() == src.size()) {
+    Dims given = data.spatial(*ctx.in(1)), from = data.spatial(src);
+    for (size_t i = 0; i < scales.size() && i < sizes->size(); ++i)
+      if (isKnown(given[i]) && isKnown((*sizes)[i]) &&
+          given[i] == (*sizes)[i] + 1 &&
+          static_cast<double>(given[i]) - static_cast<double>(from[i]) *
+                                              scales[i] <
+              1e-4 * static_cast<double>(given[i]))
+        (*sizes)[i] = given[i];
+  }
   if (sizes)
     ctx.requireShape(1, data.make(src[0], src[data.channel], *sizes),
                      "the shape of the forward result");
