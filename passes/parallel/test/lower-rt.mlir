@@ -110,6 +110,31 @@ func.func private @g.s0(%x: memref<4x?xf32, strided<[1, ?]>>, %f: f32, %k: index
 
 // -----
 
+// Temporaries are places in the arena; a view of one with other strides starts
+// at the same byte. No descriptor is needed to pass either.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[ARENA:[a-z0-9]+]]: !llvm.ptr) -> i32
+// CHECK-NOT:     extract_aligned_pointer
+// CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[ARENA]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK:         %[[S0:.*]] = llvm.getelementptr %{{.*}}[0]
+// CHECK-NEXT:    llvm.store %[[PLACE]], %[[S0]]
+// CHECK:         %[[S1:.*]] = llvm.getelementptr %{{.*}}[1]
+// CHECK-NEXT:    llvm.store %[[PLACE]], %[[S1]]
+// CHECK:         call @tenon_rt_run_named_section
+func.func @main(%arena: memref<?xi8> {tile.role = "arena"}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %t = memref.view %arena[%c64][] : memref<?xi8> to memref<4x8xf32>
+  %v = memref.reinterpret_cast %t to offset: [0], sizes: [8, 4], strides: [1, 8] : memref<4x8xf32> to memref<8x4xf32, strided<[1, 8]>>
+  rt.section @g.s0 "a" items(%c64) scratch(%c0) args(%t, %v : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>)
+  return
+}
+func.func private @g.s0(%t: memref<4x8xf32>, %v: memref<8x4xf32, strided<[1, 8]>>, %begin: index, %end: index, %mem: memref<?xi8>) {
+  return
+}
+
+// -----
+
 // Declines: other functions keep their interface.
 // CHECK-LABEL: func.func @helper(
 // CHECK-SAME:    %{{.*}}: memref<4xf32>)

@@ -1,0 +1,24 @@
+// XFAIL: *
+// RUN: tenon-opt %s --split-input-file --tenon-form-groups --tenon-tile-groups | FileCheck %s
+
+// Dense operands with two unknown sizes should be one dimension. They are not:
+// asMemref forgets that they are dense, and x * y and y * x are two values to
+// IndexMath (see the disabled tests of Strided_test.cpp).
+// CHECK-LABEL: func.func private @g_Exp.l
+// CHECK:         iterator_types = ["parallel"]
+func.func @main(%x: tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {
+  %0 = graph.Exp %x : (tensor<?x?x4xf32>) -> tensor<?x?x4xf32>
+  return %0 : tensor<?x?x4xf32>
+}
+
+// -----
+
+// Rows of all batches are one block of rows: one remainder to find the panel.
+// CHECK-LABEL: func.func private @g_matmul.l
+// CHECK:         arith.remui
+// CHECK-NOT:     arith.remui
+// CHECK:         tile.brgemm
+func.func @main(%x: tensor<?x?x64xf32>, %p: tensor<4x64x24xf32>) -> tensor<?x?x96xf32> {
+  %0 = tile.matmul %x, %p : tensor<?x?x64xf32>, tensor<4x64x24xf32> -> tensor<?x?x96xf32>
+  return %0 : tensor<?x?x96xf32>
+}
