@@ -7,6 +7,7 @@
 
 #include "compiler/report/Stats.h"
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 
@@ -120,37 +121,57 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The operations that have no group yet, by name.
+using Unplaced = std::unordered_map<std::string, std::deque<size_t>>;
+
+/// Takes the operations that `label` names out of `unplaced`.
+std::vector<size_t> takeMembers(std::string_view label, Unplaced &unplaced) {
+  std::vector<size_t> members;
+  while (!label.empty()) {
+    // Names may hold pluses themselves: the longest one that fits wins.
+    size_t length = label.size();
+    auto found = unplaced.end();
+    while (length > 0) {
+      found = unplaced.find(std::string(label.substr(0, length)));
+      if (found != unplaced.end() && !found->second.empty())
+        break;
+      found = unplaced.end();
+      size_t plus = label.rfind('+', length - 1);
+      length = plus == label.npos ? 0 : plus;
+    }
+    if (found != unplaced.end()) {
+      members.push_back(found->second.front());
+      found->second.pop_front();
+    } else {
+      // Not an operation of the graph: made by the compiler.
+      length = std::min(label.find('+'), label.size());
+    }
+    label.remove_prefix(std::min(label.size(), length + 1));
+  }
+  return members;
+}
+
+/// Groups that prepare data for an operation carry its name; it is computed
+/// elsewhere.
+bool isPreparation(const std::string &kind) {
+  return kind == "pack" || kind == "copy";
+}
+
+} // namespace
+
 std::vector<std::vector<size_t>> membersOf(const Graph &graph, Groups groups) {
-  std::unordered_map<std::string, std::deque<size_t>> byName;
+  Unplaced unplaced;
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const Op &op = graph.ops[i];
-    byName[op.name.empty() ? op.kind : op.name].push_back(i);
+    unplaced[op.name.empty() ? op.kind : op.name].push_back(i);
   }
   std::vector<std::vector<size_t>> members(groups.size());
-  for (size_t g = 0; g < groups.size(); ++g) {
-    std::string_view label = groups[g].first;
-    // Names may hold pluses themselves: the longest one that fits wins.
-    while (!label.empty()) {
-      size_t length = label.size();
-      auto found = byName.end();
-      while (length > 0) {
-        found = byName.find(std::string(label.substr(0, length)));
-        if (found != byName.end() && !found->second.empty())
-          break;
-        found = byName.end();
-        size_t plus = label.rfind('+', length - 1);
-        length = plus == label.npos ? 0 : plus;
-      }
-      if (found != byName.end()) {
-        members[g].push_back(found->second.front());
-        found->second.pop_front();
-      } else {
-        // Not an operation of the graph: made by the compiler.
-        length = std::min(label.find('+'), label.size());
-      }
-      label.remove_prefix(std::min(label.size(), length + 1));
-    }
-  }
+  for (bool preparation : {false, true})
+    for (size_t g = 0; g < groups.size(); ++g)
+      if (isPreparation(groups[g].second) == preparation)
+        members[g] = takeMembers(groups[g].first, unplaced);
   return members;
 }
 

@@ -14,7 +14,7 @@ namespace tenon::report {
 /// compiler's: label and kind, where the label joins the names of operations
 /// with "+" and may end in "+..." (the names that follow are then not known).
 /// An operation is in at most one group; names that occur twice go to the
-/// groups in order.
+/// groups in order, those of kind "pack" and "copy" last.
 std::vector<std::vector<size_t>>
 membersOf(const graph::Graph &graph,
           std::span<const std::pair<std::string, std::string>> groups);

@@ -116,6 +116,13 @@ TEST(Dot, UnknownNamesAndCutLabels) {
             (std::vector<std::vector<size_t>>{{0}, {}}));
 }
 
+TEST(Dot, PackingDoesNotTakeTheOperation) {
+  std::vector<std::pair<std::string, std::string>> groups = {
+      {"fc", "pack"}, {"fc+act+1", "contraction"}};
+  EXPECT_EQ(membersOf(chain(), groups),
+            (std::vector<std::vector<size_t>>{{}, {0, 1}}));
+}
+
 TEST(Dot, NamesAreEscaped) {
   Graph graph = chain();
   graph.ops[0].name = "a\"b\\c\n\x01";

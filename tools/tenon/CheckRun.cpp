@@ -6,6 +6,7 @@
 #include "tools/tenon/CheckRun.h"
 
 #include "compiler/check/Fill.h"
+#include "dialects/graph/OpTable.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
 
@@ -76,6 +77,15 @@ private:
   std::string compiledSchedule;
 };
 
+/// The kind of operation an error is about, else what its code means.
+std::string subjectOf(const Error &error) {
+  if (!error.opKind.empty())
+    return error.opKind;
+  // Errors from the compiler's passes name it first: `MatMul "fc": ...`.
+  std::string word = error.message.substr(0, error.message.find_first_of(" :"));
+  return graph::lookupOp(word) ? word : describe(error.code);
+}
+
 void Checker::blame(Stage stage, const std::vector<Error> &errors) {
   // What the evaluator cannot do is no fault of the compiler, and memory is
   // a matter of the machine.
@@ -85,9 +95,8 @@ void Checker::blame(Stage stage, const std::vector<Error> &errors) {
   };
   if (std::all_of(errors.begin(), errors.end(), isUnsupported)) {
     for (const Error &error : errors) {
-      std::string reason = "E" + std::to_string(static_cast<int>(error.code));
-      reason +=
-          " " + (error.opKind.empty() ? describe(error.code) : error.opKind);
+      std::string reason = "E" + std::to_string(static_cast<int>(error.code)) +
+                           " " + subjectOf(error);
       if (stage == Stage::evaluate)
         reason += " (reference)";
       outcome.reasons.emplace(std::move(reason), error.str());
