@@ -212,6 +212,8 @@ void CheckCommand::finished(size_t index, const ChildResult &result) {
     outcome.message = result.state == ChildResult::State::timedOut
                           ? "took longer than --timeout-per-run"
                           : "crashed: " + result.reason;
+    if (!result.note.empty())
+      outcome.message += ", while " + result.note;
     outcome.config =
         configurations.size() == 1
             ? configurations.front().flags()
@@ -293,8 +295,8 @@ int CheckCommand::run() {
   children.inProcess = args.inProcess;
   runInChildren(
       runs.size(), children,
-      [&](size_t i) {
-        return formatOutcome(checkRun(runs[i], configurations, settings));
+      [&](size_t i, const Note &note) {
+        return formatOutcome(checkRun(runs[i], configurations, settings, note));
       },
       [&](size_t i, const ChildResult &result) { finished(i, result); });
   return summarize();

@@ -52,8 +52,8 @@ enum class Stage { load, evaluate, compile, execute };
 
 class Checker {
 public:
-  Checker(const CheckRun &run, const CheckSettings &settings)
-      : run(run), settings(settings) {}
+  Checker(const CheckRun &run, const CheckSettings &settings, const Note &note)
+      : run(run), settings(settings), note(note) {}
 
   CheckOutcome check(const std::vector<Configuration> &configurations);
 
@@ -67,6 +67,7 @@ private:
 
   const CheckRun &run;
   const CheckSettings &settings;
+  const Note &note;
   CheckOutcome outcome;
   std::string flags; // of the configuration at work
   Prepared prepared;
@@ -118,6 +119,7 @@ bool Checker::prepareRun() {
     blame(Stage::load, run.broken);
     return false;
   }
+  note("loading");
   auto model = loadGraph(run.path);
   if (!model) {
     blame(Stage::load, model.errors());
@@ -149,6 +151,7 @@ Compiled *Checker::compileFor(const std::string &schedule) {
   if (compiled && compiledSchedule == schedule)
     return compiled.get();
   compiled.reset();
+  note("compiling," + flags);
   Options options = settings.options;
   options.schedule = schedule;
   auto result = Compiled::compile(prepared.compileGraph, options);
@@ -162,6 +165,7 @@ Compiled *Checker::compileFor(const std::string &schedule) {
 }
 
 bool Checker::evaluateReference() {
+  note("evaluating the reference");
   auto filled = check::fillInputs(prepared.runGraph, settings.seed);
   if (!filled) {
     blame(Stage::evaluate, filled.errors());
@@ -198,9 +202,11 @@ void Checker::checkConfiguration(const Configuration &configuration) {
     return blame(Stage::execute, bound.errors());
   // Twice: what the first execution leaves behind must not matter.
   for (int repeat = 0; repeat < 2; ++repeat) {
+    note("executing," + flags);
     auto results = executeOnce(*code, executor, *buffers);
     if (!results)
       return blame(Stage::execute, results.errors());
+    note("comparing");
     if (auto errors = oracle->check(*results); !errors.empty())
       return blame(Stage::execute, errors);
   }
@@ -231,9 +237,9 @@ std::string oneLine(std::string text) {
 
 CheckOutcome checkRun(const CheckRun &run,
                       const std::vector<Configuration> &configurations,
-                      const CheckSettings &settings) {
+                      const CheckSettings &settings, const Note &note) {
   try {
-    return Checker(run, settings).check(configurations);
+    return Checker(run, settings, note).check(configurations);
   } catch (const std::bad_alloc &) {
     CheckOutcome outcome;
     outcome.verdict = CheckOutcome::unsupported;

@@ -9,6 +9,7 @@
 #include "compiler/driver/Options.h"
 #include "compiler/import/Load.h"
 #include "compiler/import/Overrides.h"
+#include "tools/tenon/Children.h"
 
 #include <map>
 #include <string>
@@ -59,10 +60,10 @@ struct CheckOutcome {
 };
 
 /// Loads, evaluates, compiles, executes, compares.  Exhausted memory becomes
-/// an unsupported outcome.
+/// an unsupported outcome.  `note` hears of every step.
 CheckOutcome checkRun(const CheckRun &run,
                       const std::vector<Configuration> &configurations,
-                      const CheckSettings &settings);
+                      const CheckSettings &settings, const Note &note);
 
 /// An outcome as text and back; text that is none gives a failure.
 std::string formatOutcome(const CheckOutcome &outcome);

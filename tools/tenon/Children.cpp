@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,16 +26,19 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+// What a child sends starts with one of these.
+constexpr char kNoteMark = 'n', kOutputMark = 'o';
+
 struct Child {
   size_t index;
   pid_t pid;
   int pipe;
   Clock::time_point start;
-  std::string output;
+  std::string received;
 };
 
 [[noreturn]] void beChild(size_t index, int pipe, const ChildOptions &options,
-                          const std::function<std::string(size_t)> &work) {
+                          const Work &work) {
   // Nobody would read the result of an orphan.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Crashes are counted, not kept: a core file each would fill the disk.
@@ -49,20 +53,32 @@ struct Child {
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
   }
-  std::string output = work(index);
-  size_t sent = 0;
-  while (sent < output.size()) {
-    ssize_t n = write(pipe, output.data() + sent, output.size() - sent);
-    if (n < 0 && errno != EINTR)
-      _exit(1);
-    sent += n > 0 ? static_cast<size_t>(n) : 0;
-  }
+  auto send = [pipe](const std::string &bytes) {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      ssize_t n = write(pipe, bytes.data() + sent, bytes.size() - sent);
+      if (n < 0 && errno != EINTR)
+        _exit(1);
+      sent += n > 0 ? static_cast<size_t>(n) : 0;
+    }
+  };
+  std::string output = work(index, [&](const std::string &text) {
+    send(kNoteMark + text.substr(0, text.find('\n')) + "\n");
+  });
+  send(kOutputMark + output);
   _exit(0);
 }
 
-ChildResult resultOf(int status, std::string output, bool timedOut) {
+/// `received`: lines of notes, then the output, each behind its mark.
+ChildResult resultOf(int status, std::string_view received, bool timedOut) {
   ChildResult result;
-  result.output = std::move(output);
+  while (!received.empty() && received[0] == kNoteMark) {
+    size_t end = received.find('\n');
+    result.note = received.substr(1, end == received.npos ? end : end - 1);
+    received.remove_prefix(end == received.npos ? received.size() : end + 1);
+  }
+  if (!received.empty())
+    result.output = received.substr(1);
   if (timedOut) {
     result.state = ChildResult::State::timedOut;
   } else if (WIFSIGNALED(status)) {
@@ -78,8 +94,7 @@ ChildResult resultOf(int status, std::string output, bool timedOut) {
 
 class Nursery {
 public:
-  Nursery(const ChildOptions &options,
-          const std::function<std::string(size_t)> &work,
+  Nursery(const ChildOptions &options, const Work &work,
           const std::function<void(size_t, const ChildResult &)> &done)
       : options(options), work(work), done(done) {}
 
@@ -133,7 +148,7 @@ private:
     char bytes[4096];
     ssize_t n = read(child.pipe, bytes, sizeof(bytes));
     if (n > 0)
-      child.output.append(bytes, static_cast<size_t>(n));
+      child.received.append(bytes, static_cast<size_t>(n));
     return n > 0 || (n < 0 && errno == EINTR);
   }
 
@@ -146,11 +161,11 @@ private:
     while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
       ;
     close(child.pipe);
-    done(child.index, resultOf(status, std::move(child.output), timedOut));
+    done(child.index, resultOf(status, child.received, timedOut));
   }
 
   const ChildOptions &options;
-  const std::function<std::string(size_t)> &work;
+  const Work &work;
   const std::function<void(size_t, const ChildResult &)> &done;
   std::vector<Child> children;
 };
@@ -158,13 +173,12 @@ private:
 } // namespace
 
 void runInChildren(
-    size_t count, const ChildOptions &options,
-    const std::function<std::string(size_t)> &work,
+    size_t count, const ChildOptions &options, const Work &work,
     const std::function<void(size_t, const ChildResult &)> &done) {
   if (options.inProcess) {
     for (size_t i = 0; i < count; ++i) {
       ChildResult result;
-      result.output = work(i);
+      result.output = work(i, [](const std::string &) {});
       done(i, result);
     }
     return;

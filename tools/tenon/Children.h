@@ -26,15 +26,21 @@ struct ChildResult {
   std::string output;
   /// Name of the signal or exit code of a crash.
   std::string reason;
+  /// What the work noted last: where it was when it ended.
+  std::string note;
 };
 
-/// Calls `work(i)` for each i below `count`, each in a process of its own, and
-/// `done(i, result)` in this process, in the order in which they end.  The
-/// calling process has no other threads.  A process that cannot be created
+/// Lets work say what it is about to do, in one line.
+using Note = std::function<void(const std::string &)>;
+/// A piece of work: its number to its result.
+using Work = std::function<std::string(size_t, const Note &)>;
+
+/// Calls `work(i, note)` for each i below `count`, each in a process of its
+/// own, and `done(i, result)` in this process, in the order in which they end.
+/// The calling process has no other threads.  A process that cannot be created
 /// counts as crashed.
 void runInChildren(
-    size_t count, const ChildOptions &options,
-    const std::function<std::string(size_t)> &work,
+    size_t count, const ChildOptions &options, const Work &work,
     const std::function<void(size_t, const ChildResult &)> &done);
 
 } // namespace tenon::cli

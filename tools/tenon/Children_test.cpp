@@ -14,9 +14,8 @@ namespace {
 
 using State = ChildResult::State;
 
-std::map<size_t, ChildResult>
-runAll(size_t count, const ChildOptions &options,
-       const std::function<std::string(size_t)> &work) {
+std::map<size_t, ChildResult> runAll(size_t count, const ChildOptions &options,
+                                     const Work &work) {
   std::map<size_t, ChildResult> results;
   runInChildren(count, options, work, [&](size_t i, const ChildResult &result) {
     EXPECT_TRUE(results.emplace(i, result).second);
@@ -29,7 +28,7 @@ TEST(Children, EveryResultArrivesOnce) {
   ChildOptions options;
   options.jobs = 3;
   // Longer than a pipe holds.
-  auto results = runAll(7, options, [](size_t i) {
+  auto results = runAll(7, options, [](size_t i, const Note &) {
     return std::to_string(i) + std::string(200000, 'x');
   });
   for (auto &[i, result] : results) {
@@ -40,14 +39,15 @@ TEST(Children, EveryResultArrivesOnce) {
 
 TEST(Children, ProcessesAreSeparate) {
   int calls = 0;
-  auto results = runAll(3, {}, [&](size_t) { return std::to_string(++calls); });
+  auto results = runAll(
+      3, {}, [&](size_t, const Note &) { return std::to_string(++calls); });
   for (auto &[i, result] : results)
     EXPECT_EQ(result.output, "1");
   EXPECT_EQ(calls, 0);
 }
 
 TEST(Children, CrashesAndExitsAreNoticed) {
-  auto results = runAll(4, {}, [](size_t i) -> std::string {
+  auto results = runAll(4, {}, [](size_t i, const Note &) -> std::string {
     if (i == 1)
       raise(SIGKILL);
     if (i == 2)
@@ -62,12 +62,27 @@ TEST(Children, CrashesAndExitsAreNoticed) {
   EXPECT_EQ(results[3].output, "good");
 }
 
+TEST(Children, NotesTellWhereItEnded) {
+  auto results = runAll(3, {}, [](size_t i, const Note &note) -> std::string {
+    note("first");
+    note("second\nthird");
+    if (i == 1)
+      _exit(1);
+    return i == 2 ? "" : "nothing";
+  });
+  for (auto &[i, result] : results)
+    EXPECT_EQ(result.note, "second");
+  EXPECT_EQ(results[0].output, "nothing");
+  EXPECT_EQ(results[1].state, State::crashed);
+  EXPECT_EQ(results[2].output, "");
+}
+
 TEST(Children, EndlessWorkIsStopped) {
   ChildOptions options;
   options.timeout = 0.3;
   options.jobs = 2;
   auto start = std::chrono::steady_clock::now();
-  auto results = runAll(3, options, [](size_t i) -> std::string {
+  auto results = runAll(3, options, [](size_t i, const Note &) -> std::string {
     while (i == 1)
       std::this_thread::sleep_for(std::chrono::seconds(1));
     return "good";
@@ -82,8 +97,9 @@ TEST(Children, InProcessSharesMemory) {
   ChildOptions options;
   options.inProcess = true;
   int calls = 0;
-  auto results =
-      runAll(3, options, [&](size_t) { return std::to_string(++calls); });
+  auto results = runAll(3, options, [&](size_t, const Note &) {
+    return std::to_string(++calls);
+  });
   EXPECT_EQ(results[2].output, "3");
   EXPECT_EQ(calls, 3);
 }
