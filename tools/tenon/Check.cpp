@@ -206,6 +206,12 @@ void CheckCommand::finished(size_t index, const ChildResult &result) {
   CheckOutcome outcome;
   if (result.state == ChildResult::State::finished) {
     outcome = parseOutcome(result.output);
+  } else if (result.state == ChildResult::State::timedOut &&
+             result.note == kEvaluatingNote) {
+    // Says nothing about the compiler, which has done its part.
+    outcome.verdict = CheckOutcome::unsupported;
+    outcome.reasons.emplace("reference takes longer than --timeout-per-run",
+                            shellQuote(run.path) + " " + knobsText(run.knobs));
   } else {
     outcome.verdict = CheckOutcome::failed;
     outcome.exitCode = static_cast<int>(ErrorCategory::internal);

@@ -165,7 +165,7 @@ Compiled *Checker::compileFor(const std::string &schedule) {
 }
 
 bool Checker::evaluateReference() {
-  note("evaluating the reference");
+  note(kEvaluatingNote);
   auto filled = check::fillInputs(prepared.runGraph, settings.seed);
   if (!filled) {
     blame(Stage::evaluate, filled.errors());

@@ -59,6 +59,9 @@ struct CheckOutcome {
   std::map<std::string, std::string> reasons;
 };
 
+/// What checkRun notes before the reference is evaluated.
+inline constexpr char kEvaluatingNote[] = "evaluating the reference";
+
 /// Loads, evaluates, compiles, executes, compares.  Exhausted memory becomes
 /// an unsupported outcome.  `note` hears of every step.
 CheckOutcome checkRun(const CheckRun &run,
