@@ -66,8 +66,7 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   for (auto &[id, tensor] : oracle.inputs) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
     graph::Dims strides = t.effectiveStrides();
-    memory[id].resize(
-        reference::spannedBytes(t.dtype, *t.shape, strides));
+    memory[id].resize(reference::spannedBytes(t.dtype, *t.shape, strides));
     if (auto errors = reference::toMemory(tensor, strides, memory[id]);
         !errors.empty())
       return errors;
@@ -91,8 +90,8 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   Tensors results;
   for (uint64_t id : oracle.graph.outputPorts) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
-    auto tensor = reference::fromMemory(t.dtype, *t.shape,
-                                        t.effectiveStrides(), resultMemory[id]);
+    auto tensor = reference::fromMemory(t.dtype, *t.shape, t.effectiveStrides(),
+                                        resultMemory[id]);
     if (!tensor)
       return tensor.errors();
     results[id] = std::move(*tensor);
@@ -111,7 +110,8 @@ testing::AssertionResult agrees(const Oracle &o, const Tensors &results) {
   return testing::AssertionSuccess();
 }
 
-testing::AssertionResult checkGraph(const Oracle &oracle, const RunConfig &setup) {
+testing::AssertionResult checkGraph(const Oracle &oracle,
+                                    const RunConfig &setup) {
   auto model = Compiled::compile(oracle.graph, setup.options);
   if (!model)
     return testing::AssertionFailure() << str(model.errors());

@@ -75,7 +75,7 @@ TEST(Hostile, CodeAndOperation) {
       {"MatMul 5x7/f16 7x11/f16", ErrorCode::UnsupportedDType},
       {"SoftMax 5x7/bf16 axis=1", ErrorCode::UnsupportedDType},
       {"ReLU 5x7/u8", ErrorCode::BadDType},
-      {"Add 5x7 5x7/s32", ErrorCode::BadDType},
+      {"Add 5x7 5x7/s32", ErrorCode::UnsupportedDType},
       {"Select 5x7 5x7 5x7", ErrorCode::BadDType},
       // Operands, shapes, attributes.
       {"Add 5x7", ErrorCode::OperandCount},

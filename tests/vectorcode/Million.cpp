@@ -1,0 +1,81 @@
+#include "tests/vectorcode/Million.h"
+
+#include "dialects/graph/OpTable.h"
+
+namespace tenon::test {
+
+/// Operations that need more than "Kind operands of one shape".
+static const char *const kForms[] = {
+    "AvgPool 5x56x56x64 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2 "
+    "exclude_pad=false",
+    "BatchNormInference 5x56x56x64 64c 64c 64c 64c epsilon=0.001",
+    "BiasAdd 1000x1000 1000c",
+    "Clamp 1000x1000 min=0 max=6",
+    "Concat 1000x500 1000x500 axis=1",
+    "Convolution 5x56x56x64 3x3x64x64c strides=1,1 pads_begin=1,1 "
+    "pads_end=1,1 dilations=1,1",
+    "Elu 1000x1000 alpha=1",
+    "HardSigmoid 1000x1000 alpha=0.2 beta=0.5",
+    "LayerNorm 1000x1000 1000c 1000c keep_stats=false",
+    "LeakyReLU 1000x1000 alpha=0.01",
+    "MatMul 1000x1000 1000x1000c",
+    "MaxPool 5x56x56x64 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
+    "PReLU 1000x1000 1000c",
+    "Pow 1000x1000 beta=2",
+    "y<1,1000> = Reorder 1000x1000",
+    "Select 1000x1000/boolean 1000x1000 1000x1000",
+    "SoftMax 1000x1000 axis=-1",
+    "StaticReshape 1000x1000 shape=500,2000 special_zero=false",
+    "StaticTranspose 1000x1000 order=1,0",
+    "y/bf16 = TypeCast 1000x1000",
+};
+
+std::vector<std::string> millionCases() {
+  std::vector<std::string> cases;
+  for (const graph::OpInfo &op : graph::allOps()) {
+    if (op.compiles.empty())
+      continue;
+    std::string kind(op.kind);
+    std::string text;
+    for (std::string form : kForms)
+      if (form.starts_with(kind + " ") ||
+          form.find("= " + kind + " ") != std::string::npos)
+        text = form;
+    if (text.empty() && op.category == "reduction")
+      text = kind + " 1000x1000 axes=1";
+    else if (text.empty())
+      text = kind +
+             (op.operands.size() == 1 ? " 1000x1000" : " 1000x1000 1000x1000");
+    cases.push_back(text);
+  }
+  return cases;
+}
+
+static double bytesOf(const graph::LogicalTensor &t) {
+  return double(t.numElements()) * graph::byteSize(t.dtype);
+}
+
+Work workOf(const graph::Graph &g) {
+  const graph::Op &op = g.ops.front();
+  Work work;
+  for (uint64_t id : op.inputs)
+    work.readBytes += bytesOf(g.tensor(id));
+  for (uint64_t id : op.outputs)
+    work.writtenBytes += bytesOf(g.tensor(id));
+  double results = double(g.tensor(op.outputs[0]).numElements());
+  if (op.kind == "MatMul") {
+    work.flops = 2 * results * double(g.tensor(op.inputs[0]).shape->back());
+  } else if (op.kind == "Convolution") {
+    // Weights are XIO: all of them but O meet in one element of the result.
+    const graph::LogicalTensor &w = g.tensor(op.inputs[1]);
+    work.flops =
+        2 * results * double(w.numElements()) / double(w.shape->back());
+  } else if (const graph::AttrValue *kernel = op.attr("kernel")) {
+    work.flops = 2 * results;
+    for (int64_t size : std::get<graph::Dims>(*kernel))
+      work.flops *= double(size);
+  }
+  return work;
+}
+
+} // namespace tenon::test

@@ -1,0 +1,109 @@
+// Every operation, compiled at 10^6 elements, has an inner loop that loads
+// whole vectors and computes with them.  For data movement an exception in the
+// table of operations (vectorException) means that it may copy memory instead.
+#include "compiler/driver/Session.h"
+#include "dialects/graph/OpTable.h"
+#include "tests/ops/GraphText.h"
+#include "tests/vectorcode/Loops.h"
+#include "tests/vectorcode/Million.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+class VectorCode : public testing::TestWithParam<std::string> {};
+
+/// The most vectorised loop, for the table.
+const Loop *bestLoop(const std::vector<Loop> &loops) {
+  auto best = std::max_element(
+      loops.begin(), loops.end(), [](const Loop &a, const Loop &b) {
+        return std::min(a.vectorLoads, a.vectorArithmetic) <
+               std::min(b.vectorLoads, b.vectorArithmetic);
+      });
+  return best == loops.end() ? nullptr : &*best;
+}
+
+TEST_P(VectorCode, HotLoopLoadsAndComputesWithVectors) {
+  auto g = parseGraph(GetParam());
+  ASSERT_TRUE(g) << str(g.errors());
+  const graph::OpInfo *info = graph::lookupOp(g->ops[0].kind);
+  ASSERT_TRUE(info);
+  for (const char *schedule : {"avx2", "avx512"}) {
+    Options options;
+    options.schedule = schedule;
+    if (std::string_view(schedule) == "avx512")
+      options.targetCpu = "x86-64-v4"; // need not run here
+    auto assembly = assemblyOf(*g, options);
+    ASSERT_TRUE(assembly) << str(assembly.errors());
+    std::vector<Loop> loops = innermostLoops(*assembly);
+    const Loop *best = bestLoop(loops);
+    bool vector = best && best->vectorLoads > 0 && best->vectorArithmetic > 0;
+    std::printf("%-20s %-7s %3d vector loads, %3d vector operations of %3d "
+                "instructions in %s\n",
+                g->ops[0].kind.c_str(), schedule, best ? best->vectorLoads : 0,
+                best ? best->vectorArithmetic : 0,
+                best ? best->instructions : 0,
+                best ? best->function.c_str() : "no loop");
+    bool excused =
+        info->category == "data_movement" && !info->vectorException.empty();
+    EXPECT_TRUE(vector || excused) << GetParam() << ", " << schedule;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VectorCode, testing::ValuesIn(millionCases()),
+                         [](const auto &info) {
+                           auto g = parseGraphOnly(info.param);
+                           return g ? g->ops[0].kind : info.param;
+                         });
+
+TEST(Loops, CountsVectorsOfInnermostLoops) {
+  const char *text = "f:\n"
+                     "\tvmovups (%rax), %ymm9\n"
+                     ".LBB0_1:\n"
+                     "\taddq $1, %rcx\n"
+                     ".LBB0_2:\n"
+                     "\tvmovups 32(%rdi,%rcx,4), %ymm0\n"
+                     "\tvaddps -8(%rsi), %ymm0, %ymm1\n"
+                     "\tvaddss %xmm0, %xmm1, %xmm1\n"
+                     "\tvmovups %ymm1, (%rdx,%rcx,4)\n"
+                     "\tjl\t.LBB0_2\n"
+                     "\tjl .LBB0_1\n"
+                     "g:\n"
+                     ".LBB1_1:\n"
+                     "\tvaddss (%rax), %xmm1, %xmm1\n"
+                     "\tjne .LBB1_1\n"
+                     "\tjmp .LBB1_3\n"
+                     ".LBB1_3:\n"
+                     "\tretq\n";
+  std::vector<Loop> loops = innermostLoops(text);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].function, "f");
+  EXPECT_EQ(loops[0].instructions, 5);
+  EXPECT_EQ(loops[0].vectorLoads, 2);
+  EXPECT_EQ(loops[0].vectorStores, 1);
+  EXPECT_EQ(loops[0].vectorArithmetic, 1);
+  EXPECT_EQ(loops[1].function, "g");
+  EXPECT_EQ(loops[1].vectorLoads + loops[1].vectorArithmetic, 0);
+}
+
+/// Unvectorised code of the same compiler must not pass.
+TEST(Loops, NarrowCodeIsNotVectorCode) {
+  auto g = parseGraph("ReLU 1000000");
+  ASSERT_TRUE(g);
+  Options options;
+  options.schedule = "generic";
+  options.targetCpu = "x86-64-v2";
+  auto assembly = assemblyOf(*g, options);
+  ASSERT_TRUE(assembly) << str(assembly.errors());
+  std::vector<Loop> loops = innermostLoops(*assembly);
+  ASSERT_FALSE(loops.empty());
+  for (const Loop &loop : loops)
+    EXPECT_EQ(loop.vectorArithmetic, 0);
+}
+
+} // namespace
