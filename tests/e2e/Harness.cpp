@@ -5,6 +5,7 @@
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
 
+#include <span>
 #include <thread>
 
 namespace tenon::test {
@@ -49,6 +50,49 @@ static void spawnAll(void *, int64_t n, void (*body)(void *, int64_t),
     t.join();
 }
 
+namespace {
+
+/// Memory of a tensor.  Everything but its elements, in front, between and
+/// behind them, is a pattern (NaN as f32): what reads it gets a wrong result,
+/// what writes it is found out.
+class GuardedMemory {
+public:
+  explicit GuardedMemory(const graph::LogicalTensor &t)
+      : tensor(&t), strides(t.effectiveStrides()),
+        bytes(reference::spannedBytes(t.dtype, *t.shape, strides) + 2 * kGuard,
+              kPattern) {}
+
+  std::span<std::byte> span() { return spanOf(bytes); }
+
+  /// Whether all bytes that belong to no element still hold the pattern.
+  bool guardIsIntact() const {
+    std::vector<std::byte> elements(bytes.size(), kPattern);
+    // 0 has no byte of the pattern in any dtype.
+    if (!reference::toMemory(reference::zeros(tensor->dtype, *tensor->shape),
+                             strides, spanOf(elements))
+             .empty())
+      return false;
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (elements[i] == kPattern && bytes[i] != kPattern)
+        return false;
+    return true;
+  }
+
+private:
+  static constexpr size_t kGuard = 256;
+  static constexpr std::byte kPattern{0xff};
+
+  static std::span<std::byte> spanOf(std::vector<std::byte> &all) {
+    return std::span(all).subspan(kGuard, all.size() - 2 * kGuard);
+  }
+
+  const graph::LogicalTensor *tensor;
+  graph::Dims strides;
+  std::vector<std::byte> bytes;
+};
+
+} // namespace
+
 Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
                           const RunConfig &setup) {
   Executor::Config config;
@@ -61,25 +105,22 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   if (!exec)
     return exec.errors();
   // A tensor may be an input and an output: two places.
-  std::map<uint64_t, std::vector<std::byte>> memory, resultMemory;
+  std::map<uint64_t, GuardedMemory> memory, resultMemory;
   HostTensors in, constants, out;
   for (auto &[id, tensor] : oracle.inputs) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
-    graph::Dims strides = t.effectiveStrides();
-    memory[id].resize(reference::spannedBytes(t.dtype, *t.shape, strides));
-    if (auto errors = reference::toMemory(tensor, strides, memory[id]);
+    std::span<std::byte> bytes = memory.emplace(id, t).first->second.span();
+    if (auto errors = reference::toMemory(tensor, t.effectiveStrides(), bytes);
         !errors.empty())
       return errors;
-    in[id] = {memory[id].data(), tensor.shape};
+    in[id] = {bytes.data(), tensor.shape};
     if (t.property == graph::PropertyType::constant)
       constants[id] = in[id];
   }
   for (uint64_t id : oracle.graph.outputPorts) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
-    resultMemory[id].assign(
-        reference::spannedBytes(t.dtype, *t.shape, t.effectiveStrides()),
-        std::byte(0xee));
-    out[id] = {resultMemory[id].data(), *t.shape};
+    out[id] = {resultMemory.emplace(id, t).first->second.span().data(),
+               *t.shape};
   }
   if (auto ok = model.bindConstants(**exec, constants); !ok)
     return ok.errors();
@@ -88,10 +129,17 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
     if (auto ok = model.execute(**exec, in, out); !ok)
       return ok.errors();
   Tensors results;
-  for (uint64_t id : oracle.graph.outputPorts) {
+  for (auto &[id, bytes] : resultMemory) {
     const graph::LogicalTensor &t = oracle.graph.tensor(id);
+    if (!bytes.guardIsIntact())
+      return Error{ErrorCode::Mismatch,
+                   "wrote beside the elements of tensor " + std::to_string(id),
+                   "",
+                   "",
+                   {},
+                   ""};
     auto tensor = reference::fromMemory(t.dtype, *t.shape, t.effectiveStrides(),
-                                        resultMemory[id]);
+                                        bytes.span());
     if (!tensor)
       return tensor.errors();
     results[id] = std::move(*tensor);

@@ -76,6 +76,15 @@ Cases matmulCases() {
            "5x7 7x11 accumulation_mode=relaxed",
            "5x7 7x11 accumulation_mode=any",
            "5x7 7x11 accumulation_mode=f32",
+           "5x7 7x11 accumulation_mode=f16",
+           "5x7 7x11 accumulation_mode=s32",
+           // Enough work for several threads, and for cache blocking.
+           "300x520 520x260c 260c",
+           "1x1024 1024x1000c 1000c",
+           "260x300 300x260 transpose_a=false",
+           "300x130 300x260c transpose_a=true",
+           "8x130x64 8x64x130",
+           "16x1031 1031x17c",
            "5x7 7x11 accumulation_mode=strict",
        })
     cases.push_back("MatMul " + shapes);
@@ -119,6 +128,8 @@ Cases convolutionCases() {
            "2x32x9x9 32x1x3x3c groups=32" + ncx,
            "1x8x6x6 16x1x3x3c groups=8" + ncx,
            "1x6x6x13 1x1x13x17c" + nxc,
+           "2x28x28x48 3x3x48x40c 40c" + nxc,
+           "2x48x28x28 40x48x1x1c" + ncx,
            "1x5x5x3<75,1,15,5> 3x3x3x4c" + nxc,
            "1x3x5x5<75,1,15,3> 4x3x3x3c" + ncx,
            "1x5x5x3<150,30,6,2> 3x3x3x4c 4c" + nxc,

@@ -75,6 +75,9 @@ Cases unaryCases() {
                               "5x0x3<1,1,1>"})
       cases.push_back(kind + " " + shape);
   for (const char *text : {
+           "Abs 100003",
+           "Tanh 300x701",
+           "y<1,300> = Square 300x401",
            "y<1,13> = Tanh 13x17",
            "y<40,2> = Tanh 13x17",
            "y<1,13> = Tanh 13x17<1,13>",
@@ -126,6 +129,13 @@ static void addBinary(Cases &cases) {
            "Subtract 5x7/s32 7/s32",
            "y<3,1> = GreaterEqual 5x3 5x3",
            "y<1,5> = GreaterEqual 5x3 3",
+           "Divide 4x8 4x8 auto_broadcast=none",
+           "Subtract 4x8 4x8 auto_broadcast=none",
+           "Multiply 4x8 4x8 auto_broadcast=none",
+           "Maximum 4x8 4x8 auto_broadcast=none",
+           "Minimum 4x8 4x8 auto_broadcast=none",
+           "GreaterEqual 4x8 4x8 auto_broadcast=none",
+           "SquaredDifference 4x8 4x8 auto_broadcast=none",
            "Multiply x:5x7 x",
            "Subtract x:17 x",
        })

@@ -14,7 +14,8 @@ static Cases concatCases() {
         "5x3 axis=0", "1 1 1 axis=0", "0x3 2x3 axis=0", "2x0 2x3 axis=1",
         "2x0 2x0 axis=1", "2x3x5x7 2x4x5x7 axis=1", "2x3x5x7 2x3x5x1 axis=3",
         "2x3x5x7x2 2x3x1x7x2 axis=-3", "64x128 64x128 axis=1",
-        "13x17<1,13> 13x3 axis=1", "13x17<40,2> 2x17 axis=0", "x:5x3 x axis=1",
+        "13x17<1,13> 13x3 axis=1", "13x17<40,2> 2x17 axis=0",
+        "300x401 300x300 axis=1", "300x401 5x401 axis=0", "x:5x3 x axis=1",
         "5x3c 5x4c axis=1"})
     cases.push_back("Concat " + text);
   cases.push_back("y<1,5> = Concat 5x3 5x4 axis=1");
@@ -57,6 +58,8 @@ Cases movementCases() {
            "StaticTranspose 5x7 order=-1,-2",
            "StaticTranspose 64x96 order=1,0",
            "StaticTranspose 61x97 order=1,0",
+           "StaticTranspose 301x703 order=1,0",
+           "StaticTranspose 8x50x12x16 order=0,2,1,3",
            "StaticTranspose 2x3x5x7 order=0,2,1,3",
            "StaticTranspose 2x3x5x7 order=0,3,1,2",
            "StaticTranspose 2x3x5x7 order=3,2,1,0",

@@ -39,6 +39,7 @@ Cases normCases() {
            "13x17<1,13> 17c 17c",
            "13x17<40,2> 17<2>c 17c",
            "1024x16 16c 16c",
+           "300x701 701c 701c",
            "3x1031 1031c 1031c",
        })
     cases.push_back("LayerNorm " + text + " keep_stats=false");
@@ -128,6 +129,10 @@ Cases reduceCases() {
       "64x128 axes=0",
       "64x128 axes=1",
       "128x7x7x16 axes=1,2",
+      "300x701 axes=0",
+      "300x701 axes=1",
+      "100003 axes=0",
+      "7x100x103 axes=0,2",
   };
   for (std::string form : odd)
     cases.push_back("ReduceSum " + form);
