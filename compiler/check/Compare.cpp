@@ -25,7 +25,7 @@ constexpr double kF32Roundoff = 0x1p-24;
 /// A library function may be off by 4 ulp, that is 8 roundings.
 constexpr double kFunctionRoundings = 8;
 /// Standard deviations of the random walk of rounding errors.
-constexpr double kWalk = 4;
+constexpr double kWalk = 6;
 
 /// What accumulates along a path.
 struct PathCost {

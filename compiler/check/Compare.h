@@ -11,8 +11,8 @@
 //       the errors of large terms
 //   b   bound from the graph: along the worst path to the tensor, every
 //       operation adds roundings of f32 (2^-24) and every narrow edge in
-//       between one rounding of its type.  A sum of K terms counts 4 sqrt(K)
-//       roundings: rounding errors behave like a random walk, and 4 standard
+//       between one rounding of its type.  A sum of K terms counts 6 sqrt(K)
+//       roundings: rounding errors behave like a random walk, and 6 standard
 //       deviations are never met by chance (Higham, Mary: A new approach to
 //       probabilistic rounding error analysis, 2019).
 //

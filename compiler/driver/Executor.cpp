@@ -22,9 +22,9 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Config &config) {
   tenon_rt_status status = tenon_exec_create(&options, &exec);
   if (status != TENON_RT_OK)
     return fail(ErrorCode::BadOption,
-                 "cannot create an executor with " +
-                     std::to_string(config.threads) + " threads: " +
-                     tenon_rt_status_string(status));
+                "cannot create an executor with " +
+                    std::to_string(config.threads) +
+                    " threads: " + tenon_rt_status_string(status));
   return std::unique_ptr<Executor>(new Executor(exec));
 }
 

@@ -55,8 +55,9 @@ void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
   pack.vectorBits = target.vectorBits;
   pack.numVectorRegisters = target.numVectorRegisters;
   pm.addPass(createPackWeights(pack));
-  // Packing of constants moves to @fold.
+  // Packing of constants moves to @fold, which may compute something twice.
   pm.addPass(createOutlineConstants());
+  pm.addPass(createCSEPass());
   pm.addPass(createMaterializeLayouts());
 }
 
@@ -125,10 +126,9 @@ const Phase *findPhase(std::string_view name) {
 void registerAllDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   cf::ControlFlowDialect, func::FuncDialect,
-                  graph::GraphDialect, LLVM::LLVMDialect,
-                  linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, rt::RtDialect, scf::SCFDialect,
-                  tensor::TensorDialect, tile::TileDialect,
+                  graph::GraphDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
+                  math::MathDialect, memref::MemRefDialect, rt::RtDialect,
+                  scf::SCFDialect, tensor::TensorDialect, tile::TileDialect,
                   vector::VectorDialect, x86vector::X86VectorDialect>();
   codegen::registerLLVMTranslations(registry);
 }

@@ -86,8 +86,8 @@ Pipeline::Pipeline(const Options &options, Target target)
     : options(options), target(std::move(target)) {
   DialectRegistry registry;
   registerAllDialects(registry);
-  ctx = std::make_unique<MLIRContext>(registry,
-                                      MLIRContext::Threading::DISABLED);
+  ctx =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   ctx->loadAllAvailableDialects();
   // Printing the operation with each remark numbers the whole function each
   // time: quadratic.
@@ -131,9 +131,9 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
   return list;
 }
 
-std::vector<Error> Pipeline::run(
-    std::string_view from, std::string_view to,
-    const std::function<void(const Phase &, double)> &after) {
+std::vector<Error>
+Pipeline::run(std::string_view from, std::string_view to,
+              const std::function<void(const Phase &, double)> &after) {
   bool active = from.empty();
   for (const Phase &phase : allPhases()) {
     if (active) {

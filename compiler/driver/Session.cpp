@@ -37,8 +37,8 @@ using ArenaFn = int64_t (*)(const int64_t *);
 /// One buffer of an entry, in the order of its interface.
 struct EntryArg {
   enum class Role { input, output, folded } role;
-  uint64_t id = 0;    // of the tensor; inputs and outputs
-  size_t folded = 0;  // ordinal; folded
+  uint64_t id = 0;   // of the tensor; inputs and outputs
+  size_t folded = 0; // ordinal; folded
   size_t rank = 0;
   graph::Dims staticShape; // folded only
   int64_t elementBytes = 4;
@@ -79,8 +79,7 @@ std::vector<EntryArg> argsOf(func::FuncOp f, bool isFold) {
 }
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                       start)
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
 }
 
@@ -177,9 +176,8 @@ makeJit(std::unique_ptr<llvm::MemoryBuffer> object, const Options &options) {
   return std::move(*jit);
 }
 
-static std::optional<std::vector<Error>> bindEntry(codegen::Jit &jit,
-                                                   std::string name,
-                                                   Entry &entry) {
+static std::optional<std::vector<Error>>
+bindEntry(codegen::Jit &jit, std::string name, Entry &entry) {
   auto run = jit.lookup(name);
   if (!run)
     return run.errors();
@@ -223,9 +221,9 @@ static std::vector<Error> checkOutputs(const graph::Graph &graph) {
   return errors;
 }
 
-Expected<std::unique_ptr<Compiled>>
-Compiled::compile(const graph::Graph &graph, const Options &options,
-                  CompileReport *report) {
+Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
+                                                      const Options &options,
+                                                      CompileReport *report) {
   auto start = std::chrono::steady_clock::now();
   CompileReport scratch;
   CompileReport &r = report ? *report : scratch;
@@ -235,9 +233,9 @@ Compiled::compile(const graph::Graph &graph, const Options &options,
     return target.errors();
   if (!target->executable)
     return fail(ErrorCode::UnsupportedTarget,
-                 "this machine lacks " + target->missingFeature +
-                     ", which code for " + options.targetCpu + " may use",
-                 "choose a --target-cpu that this machine implements");
+                "this machine lacks " + target->missingFeature +
+                    ", which code for " + options.targetCpu + " may use",
+                "choose a --target-cpu that this machine implements");
   auto impl = std::make_unique<Impl>();
   impl->graph = graph;
   impl->target = *target;
@@ -310,20 +308,19 @@ Expected<bool> Compiled::Impl::runEntry(Executor &exec, const Entry &entry,
     auto it = from.find(a.id);
     if (it == from.end())
       return fail(ErrorCode::UnknownTensor,
-                   "no buffer was given for tensor " + std::to_string(a.id));
+                  "no buffer was given for tensor " + std::to_string(a.id));
     const HostTensor &t = it->second;
     int64_t elements = 1;
     for (int64_t d : t.shape)
       elements *= d;
     if (t.shape.size() != a.rank)
       return fail(ErrorCode::BadRank,
-                   "tensor " + std::to_string(a.id) + " has rank " +
-                       std::to_string(a.rank) + ", a buffer of rank " +
-                       std::to_string(t.shape.size()) + " was given");
+                  "tensor " + std::to_string(a.id) + " has rank " +
+                      std::to_string(a.rank) + ", a buffer of rank " +
+                      std::to_string(t.shape.size()) + " was given");
     if (!t.data && elements)
       return fail(ErrorCode::BadTensorData,
-                   "the buffer of tensor " + std::to_string(a.id) +
-                       " is null");
+                  "the buffer of tensor " + std::to_string(a.id) + " is null");
     buffers.push_back(t.data);
     dims.insert(dims.end(), t.shape.begin(), t.shape.end());
   }
@@ -333,9 +330,8 @@ Expected<bool> Compiled::Impl::runEntry(Executor &exec, const Entry &entry,
     arena = tenon_rt_arena_acquire(exec.handle(), bytes);
     if (!arena) {
       tenon_exec_clear_status(exec.handle());
-      return fail(ErrorCode::OutOfMemory,
-                   "no memory for an arena of " + std::to_string(bytes) +
-                       " bytes");
+      return fail(ErrorCode::OutOfMemory, "no memory for an arena of " +
+                                              std::to_string(bytes) + " bytes");
     }
   }
   entry.run(exec.handle(), buffers.data(), dims.data(), arena);
@@ -364,8 +360,8 @@ Expected<bool> Compiled::bindConstants(Executor &exec,
     impl->folded.emplace_back(bytes);
     if (!impl->folded.back().get())
       return fail(ErrorCode::OutOfMemory, "no memory for " +
-                                               std::to_string(bytes) +
-                                               " bytes of folded constants");
+                                              std::to_string(bytes) +
+                                              " bytes of folded constants");
   }
   auto ok = impl->runEntry(exec, impl->fold, constants, {});
   impl->foldDone = static_cast<bool>(ok);
@@ -389,8 +385,8 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
       fits = (*known)[i] == graph::kUnknownDim || (*known)[i] == dims[i];
     if (!fits)
       return fail(ErrorCode::ShapeMismatch,
-                   "input " + std::to_string(id) +
-                       " does not have the shape it was compiled for");
+                  "input " + std::to_string(id) +
+                      " does not have the shape it was compiled for");
     it->second.shape = dims;
   }
   if (!same) {
@@ -404,9 +400,9 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
     const graph::LogicalTensor &t = g.tensor(id);
     if (!t.hasStaticShape())
       return fail(ErrorCode::UnknownShape,
-                   "the shape of output " + std::to_string(id) +
-                       " does not follow from the inputs",
-                   "give shapes for all inputs");
+                  "the shape of output " + std::to_string(id) +
+                      " does not follow from the inputs",
+                  "give shapes for all inputs");
     shapes[id] = *t.shape;
   }
   return shapes;
@@ -415,9 +411,8 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
 Expected<bool> Compiled::execute(Executor &exec, const HostTensors &inputs,
                                  const HostTensors &outputs) {
   if (!impl->foldDone)
-    return fail(ErrorCode::BadTensorData,
-                 "constants have not been bound",
-                 "call bindConstants before execute");
+    return fail(ErrorCode::BadTensorData, "constants have not been bound",
+                "call bindConstants before execute");
   std::map<uint64_t, graph::Dims> given;
   for (auto &[id, t] : inputs)
     given[id] = t.shape;
@@ -428,8 +423,8 @@ Expected<bool> Compiled::execute(Executor &exec, const HostTensors &inputs,
     auto it = outputs.find(id);
     if (it != outputs.end() && it->second.shape != shape)
       return fail(ErrorCode::ShapeMismatch,
-                   "the buffer of output " + std::to_string(id) +
-                       " has another shape than the result");
+                  "the buffer of output " + std::to_string(id) +
+                      " has another shape than the result");
   }
   return impl->runEntry(exec, impl->main, inputs, outputs);
 }
@@ -470,8 +465,8 @@ static std::optional<Error> checkPhase(std::string_view name) {
   for (const Phase &p : allPhases())
     all += (all.empty() ? "" : ", ") + std::string(p.name);
   return fail(ErrorCode::BadOption,
-               "there is no phase '" + std::string(name) + "'",
-               "phases are " + all);
+              "there is no phase '" + std::string(name) + "'",
+              "phases are " + all);
 }
 
 Expected<std::string> lowerToPhase(const graph::Graph &graph,
@@ -510,11 +505,11 @@ Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
                           const std::string &directory) {
   if (std::error_code ec = llvm::sys::fs::create_directories(directory))
     return fail(ErrorCode::CannotWrite,
-                 "cannot create " + directory + ": " + ec.message());
+                "cannot create " + directory + ": " + ec.message());
   std::optional<Error> error;
   int n = 0;
-  auto pipeline = runPhases(
-      graph, options, "llvm", [&](const Phase &phase, Pipeline &p) {
+  auto pipeline =
+      runPhases(graph, options, "llvm", [&](const Phase &phase, Pipeline &p) {
         std::string file = directory + "/" + (n < 10 ? "0" : "") +
                            std::to_string(n) + "-" + std::string(phase.name) +
                            ".mlir";

@@ -51,10 +51,10 @@ public:
   using ParallelFor = void (*)(void *pool, int64_t n,
                                void (*body)(void *arg, int64_t i), void *arg);
   struct Config {
-    int threads = 1;               // team size when no pool is given
+    int threads = 1; // team size when no pool is given
     ParallelFor parallelFor = nullptr;
     void *pool = nullptr;
-    int concurrency = 0;           // of the pool
+    int concurrency = 0; // of the pool
     bool profile = false;
   };
   struct SectionTime {

@@ -127,8 +127,8 @@ struct Buffers {
   explicit Buffers(int64_t m) : x(m * 8), w(40), b(5), y(m * 5) {
     std::iota(x.begin(), x.end(), -4.0f);
     std::iota(w.begin(), w.end(), -20.0f);
-    in = {{0, {x.data(), {m, 8}}}, {1, {w.data(), {8, 5}}},
-          {2, {b.data(), {5}}}};
+    in = {
+        {0, {x.data(), {m, 8}}}, {1, {w.data(), {8, 5}}}, {2, {b.data(), {5}}}};
     constants = {{1, in[1]}, {2, in[2]}};
     out = {{4, {y.data(), {m, 5}}}};
   }

@@ -75,8 +75,8 @@ Expected<Target> Target::resolve(const Options &options) {
       return target;
     }
   return fail(ErrorCode::BadOption,
-               "unknown schedule '" + options.schedule + "'",
-               "use auto, avx512, avx2 or generic");
+              "unknown schedule '" + options.schedule + "'",
+              "use auto, avx512, avx2 or generic");
 }
 
 } // namespace tenon

@@ -74,8 +74,8 @@ struct LogicalTensor {
 /// Row-major strides of `shape`; a dim of 0 counts as 1.
 Dims denseStrides(const Dims &shape);
 
-using AttrValue = std::variant<bool, int64_t, float, std::string, Dims,
-                               std::vector<float>>;
+using AttrValue =
+    std::variant<bool, int64_t, float, std::string, Dims, std::vector<float>>;
 using AttrMap = std::map<std::string, AttrValue, std::less<>>;
 
 struct Op {

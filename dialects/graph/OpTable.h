@@ -34,26 +34,26 @@ struct AttrInfo {
 };
 
 struct TypeVarInfo {
-  std::string_view name;             // "T1"
+  std::string_view name; // "T1"
   std::span<const DType> allowed;
 };
 
 /// One operand or result.
 struct ValueInfo {
-  std::string_view name;             // "src"
-  std::string_view typeVar;          // "T1"; empty: any dtype
+  std::string_view name;    // "src"
+  std::string_view typeVar; // "T1"; empty: any dtype
   bool optional;
   bool variadic;
 };
 
 struct OpInfo {
-  std::string_view kind;             // "MatMul"
-  std::string_view cEnum;            // "tenon_op_matmul"
+  std::string_view kind;  // "MatMul"
+  std::string_view cEnum; // "tenon_op_matmul"
   int cEnumValue;
-  std::string_view category;         // "contraction", "elementwise_unary", ...
-  std::string_view backwardOf;       // empty for forward operations
-  std::string_view summary;          // the formula
-  std::string_view description;      // behaviour, decisions, notes
+  std::string_view category;    // "contraction", "elementwise_unary", ...
+  std::string_view backwardOf;  // empty for forward operations
+  std::string_view summary;     // the formula
+  std::string_view description; // behaviour, decisions, notes
   std::span<const ValueInfo> operands;
   std::span<const int> operandCounts; // allowed numbers; empty: any
   std::span<const ValueInfo> results;
@@ -62,7 +62,7 @@ struct OpInfo {
   std::span<const TypeVarInfo> typeVars;
   std::span<const std::string_view> constraints;
   std::string_view shapeRule;
-  bool commutative;                  // first two data operands
+  bool commutative; // first two data operands
   /// Dtypes that compile today: {"f32"}; empty: evaluator only.
   std::span<const std::string_view> compiles;
   /// Why the vector-code test excuses the operation; empty: it does not.

@@ -53,9 +53,9 @@ LogicalResult SectionOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return success();
   ArrayRef<Type> types = callee.getArgumentTypes();
   if (types.size() != getArgs().size() + 3)
-    return emitOpError("passes ") << getArgs().size() << " arguments, "
-                                  << getCalleeAttr() << " takes "
-                                  << static_cast<int>(types.size()) - 3;
+    return emitOpError("passes ")
+           << getArgs().size() << " arguments, " << getCalleeAttr() << " takes "
+           << static_cast<int>(types.size()) - 3;
   for (auto [i, arg] : llvm::enumerate(getArgs()))
     if (arg.getType() != types[i])
       return emitOpError("argument ")

@@ -33,15 +33,15 @@ void PackOp::build(OpBuilder &b, OperationState &state, Value weights,
   state.addAttribute("panel", b.getI64IntegerAttr(panel));
   if (groups)
     state.addAttribute("groups", b.getI64IntegerAttr(*groups));
-  state.addTypes(packedType(cast<RankedTensorType>(weights.getType()), panel,
-                            groups));
+  state.addTypes(
+      packedType(cast<RankedTensorType>(weights.getType()), panel, groups));
 }
 
 LogicalResult PackOp::verify() {
   auto weights = cast<RankedTensorType>(getWeights().getType());
   if (weights.getRank() < 2)
-    return emitOpError("weights have rank ") << weights.getRank()
-                                             << ", at least 2 is needed";
+    return emitOpError("weights have rank ")
+           << weights.getRank() << ", at least 2 is needed";
   if (getPanel() < 1 || (getGroups() && *getGroups() < 1))
     return emitOpError("panel and groups are at least 1");
   if (getGroups() && !weights.isDynamicDim(weights.getRank() - 1) &&

@@ -223,9 +223,9 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
                         int64_t size) {
     OpBuilder b(&getContext());
     b.setInsertionPointAfter(f);
-    auto fn = func::FuncOp::create(
-        b, f.getLoc(), (f.getName() + "_arena").str(),
-        b.getFunctionType(types, {b.getIndexType()}));
+    auto fn =
+        func::FuncOp::create(b, f.getLoc(), (f.getName() + "_arena").str(),
+                             b.getFunctionType(types, {b.getIndexType()}));
     if (!attrs.empty())
       fn.setAllArgAttrs(attrs);
     b.setInsertionPointToStart(fn.addEntryBlock());

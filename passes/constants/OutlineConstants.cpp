@@ -1,6 +1,7 @@
 //===- OutlineConstants.cpp - what runs once goes to @fold ----------------===//
 //
-//   @main(%x, %w {graph.property = "constant"})      @main(%x, %w, %f {tile.folded})
+//   @main(%x, %w {graph.property = "constant"})      @main(%x, %w, %f
+//   {tile.folded})
 //     %p = tile.pack %w                         ->     tile.matmul %x, %f
 //     tile.matmul %x, %p                             @fold(%w) -> tile.pack %w
 //
@@ -135,8 +136,8 @@ struct Outliner {
         if (cheap || !llvm::any_of(v.getUses(), outside))
           continue;
         unsigned index = main.getNumArguments();
-        DictionaryAttr attrs = b.getDictionaryAttr(
-            b.getNamedAttr(kFoldedAttr, b.getUnitAttr()));
+        DictionaryAttr attrs =
+            b.getDictionaryAttr(b.getNamedAttr(kFoldedAttr, b.getUnitAttr()));
         (void)main.insertArgument(index, v.getType(), attrs, op->getLoc());
         v.replaceUsesWithIf(main.getArgument(index), outside);
         ret->insertOperands(ret->getNumOperands(), toFold.lookup(v));
@@ -165,9 +166,8 @@ struct Outliner {
     }
     (void)main.eraseArguments(eraseArgs);
     ret->eraseOperands(eraseResults);
-    fold.setFunctionType(FunctionType::get(module.getContext(),
-                                           fold.getArgumentTypes(),
-                                           ret->getOperandTypes()));
+    fold.setFunctionType(FunctionType::get(
+        module.getContext(), fold.getArgumentTypes(), ret->getOperandTypes()));
     // Dead code in fold that fed them.
     for (Operation &op : llvm::make_early_inc_range(
              llvm::reverse(fold.getBody().front().without_terminator())))
@@ -176,8 +176,7 @@ struct Outliner {
   }
 };
 
-struct OutlineConstantsPass
-    : impl::OutlineConstantsBase<OutlineConstantsPass> {
+struct OutlineConstantsPass : impl::OutlineConstantsBase<OutlineConstantsPass> {
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>(kMainName);
     if (!main)

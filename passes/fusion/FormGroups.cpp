@@ -22,6 +22,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -175,14 +176,14 @@ struct Outlining {
   ModuleOp module;
   Former &former;
   llvm::StringMap<func::FuncOp> &known; // by text of type and body
-  llvm::StringMap<int> &names;
+  llvm::StringSet<> &names;
   int64_t shared = 0;
   OpBuilder b;
   IRMapping values; // old -> new, in the function under construction
   Block *body = nullptr;
 
   Outlining(ModuleOp module, Former &former,
-            llvm::StringMap<func::FuncOp> &known, llvm::StringMap<int> &names)
+            llvm::StringMap<func::FuncOp> &known, llvm::StringSet<> &names)
       : module(module), former(former), known(known), names(names),
         b(module.getContext()) {}
 
@@ -239,9 +240,10 @@ struct Outlining {
       ++shared;
       return it->second;
     }
-    std::string symbol = symbolOf(label);
-    int n = names[symbol]++;
-    fn.setName(n ? symbol + "_" + std::to_string(n) : symbol);
+    std::string base = symbolOf(label), symbol = base;
+    for (int n = 1; !names.insert(symbol).second; ++n)
+      symbol = base + "_" + std::to_string(n);
+    fn.setName(symbol);
     module.push_back(fn);
     return fn;
   }
@@ -306,7 +308,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
   using FormGroupsBase::FormGroupsBase;
   void runOnOperation() override {
     llvm::StringMap<func::FuncOp> known;
-    llvm::StringMap<int> names;
+    llvm::StringSet<> names;
     SmallVector<func::FuncOp> entries;
     for (auto f : getOperation().getOps<func::FuncOp>())
       if (isEntry(f))

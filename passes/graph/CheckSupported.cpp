@@ -11,6 +11,7 @@
 #include "passes/Passes.h"
 #include "passes/support/GraphAttrs.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -63,6 +64,14 @@ std::optional<Error> checkShapes(Operation *op) {
   return std::nullopt;
 }
 
+bool hasUnknownColumns(Operation *matmul) {
+  ArrayRef<int64_t> shape = rankedType(matmul->getOperand(1)).getShape();
+  if (shape.size() < 2)
+    return false;
+  bool transposed = boolAttr(matmul, "transpose_b");
+  return ShapedType::isDynamic(shape[shape.size() - (transposed ? 2 : 1)]);
+}
+
 std::optional<Error> check(Operation *op) {
   if (auto e = checkShapes(op))
     return e;
@@ -91,8 +100,7 @@ std::optional<Error> check(Operation *op) {
       return makeError(op, ErrorCode::UnsupportedDType,
                        "f32 and s32 in one operation do not compile yet");
   }
-  bool window = info.category == "window_spatial" ||
-                isKind(op, "Convolution");
+  bool window = info.category == "window_spatial" || isKind(op, "Convolution");
   if (window) {
     for (Value v : {Value(op->getOperand(0)), Value(op->getResult(0))})
       for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))
@@ -105,8 +113,7 @@ std::optional<Error> check(Operation *op) {
       return makeError(op, ErrorCode::UnsupportedForm,
                        "auto_pad needs known spatial dimensions");
   }
-  if (isKind(op, "MatMul") &&
-      ShapedType::isDynamic(rankedType(op->getOperand(1)).getShape().back()))
+  if (isKind(op, "MatMul") && hasUnknownColumns(op))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of columns of weights is not known");
   if (kindOf(op).starts_with("Reduce") && op->getNumOperands() > 1)
@@ -118,6 +125,14 @@ std::optional<Error> check(Operation *op) {
 struct CheckSupportedPass : impl::CheckSupportedBase<CheckSupportedPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
+      if (auto literal = dyn_cast<arith::ConstantOp>(op)) {
+        auto dense = dyn_cast<DenseElementsAttr>(literal.getValue());
+        if (!dense || !dense.isSplat()) {
+          op->emitError("E2003: literals of several values do not compile");
+          signalPassFailure();
+        }
+        return;
+      }
       if (kindOf(op).empty())
         return;
       if (std::optional<Error> e = check(op)) {

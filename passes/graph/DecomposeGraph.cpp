@@ -76,8 +76,8 @@ void splitBias(Operation *op, OpBuilder &b, bool ncx) {
 bool decomposeBiasAdd(Operation *op, OpBuilder &b) {
   Value src = op->getOperand(0);
   int64_t rank = rankedType(src).getRank();
-  Value bias = perChannel(b, op->getLoc(), op->getOperand(1),
-                          isNcx(op, rank), rank);
+  Value bias =
+      perChannel(b, op->getLoc(), op->getOperand(1), isNcx(op, rank), rank);
   op->getResult(0).replaceAllUsesWith(
       buildBinary(b, op->getLoc(), "Add", src, bias));
   op->erase();
@@ -169,8 +169,8 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
   else if (ta)
     src = swapLastTwo(b, loc, src);
   if (weightsRank == 1)
-    weights = buildReshape(b, loc, weights,
-                           {rankedType(weights).getDimSize(0), 1});
+    weights =
+        buildReshape(b, loc, weights, {rankedType(weights).getDimSize(0), 1});
   else if (tb)
     weights = swapLastTwo(b, loc, weights);
   auto dstType = rankedType(op->getResult(0));

@@ -29,11 +29,11 @@ RankedTensorType plain(Type type) {
 
 DenseI64ArrayAttr stridesOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  auto layout =
-      tensor ? dyn_cast_or_null<graph::LayoutAttr>(tensor.getEncoding())
-             : graph::LayoutAttr();
-  if (!layout || layout.getStrides().size() !=
-                     static_cast<size_t>(tensor.getRank()) ||
+  auto layout = tensor
+                    ? dyn_cast_or_null<graph::LayoutAttr>(tensor.getEncoding())
+                    : graph::LayoutAttr();
+  if (!layout ||
+      layout.getStrides().size() != static_cast<size_t>(tensor.getRank()) ||
       tensor.getRank() == 0)
     return {};
   for (int64_t s : layout.getStrides())
@@ -75,9 +75,8 @@ struct MaterializeLayoutsPass
         if (auto t = plain(v.getType()))
           v.setType(t);
     });
-    f.setFunctionType(FunctionType::get(&getContext(),
-                                        f.getBody().getArgumentTypes(),
-                                        results));
+    f.setFunctionType(FunctionType::get(
+        &getContext(), f.getBody().getArgumentTypes(), results));
   }
 };
 

@@ -34,9 +34,15 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
       return ShapedType::isDynamic(d) ? std::nullopt : std::optional(d);
     };
     constexpr int64_t elementBits = 32;
-    return microkernel::chooseRegisterTile(isa, elementBits, known(m), known(n))
-               .vectors *
-           isa.lanes(elementBits);
+    int64_t lanes = isa.lanes(elementBits);
+    int64_t panel =
+        microkernel::chooseRegisterTile(isa, elementBits, known(m), known(n))
+            .vectors *
+        lanes;
+    return ShapedType::isDynamic(n)
+               ? panel
+               : std::min(panel, std::max<int64_t>(1, (n + lanes - 1) / lanes) *
+                                     lanes);
   }
 
   void packMatMul(Operation *op, OpBuilder &b) {
@@ -45,8 +51,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto dst = rankedType(op->getResult(0));
     int64_t m = dst.getDimSize(dst.getRank() - 2);
     int64_t panel = panelFor(m, type.getShape().back());
-    Value packed = tile::PackOp::create(b, op->getLoc(), weights, panel,
-                                        std::nullopt);
+    Value packed =
+        tile::PackOp::create(b, op->getLoc(), weights, panel, std::nullopt);
     Value product = tile::MatMulOp::create(b, op->getLoc(), dst, src, packed);
     replace(op, product);
   }

@@ -41,8 +41,7 @@ struct Lowering {
   llvm::DenseMap<Value, Value> addresses; // of the buffers of an entry
 
   explicit Lowering(ModuleOp module)
-      : module(module), b(module.getContext()),
-        converter(module.getContext()),
+      : module(module), b(module.getContext()), converter(module.getContext()),
         ptr(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()), i32(b.getI32Type()), index(b.getIndexType()) {}
 
@@ -53,25 +52,25 @@ struct Lowering {
     return LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(v));
   }
   Value loadAt(Location loc, Value base, int64_t slot, Type type) {
-    Value p = LLVM::GEPOp::create(b, loc, ptr, i64, base,
-                                  ArrayRef<LLVM::GEPArg>{
-                                      static_cast<int32_t>(slot)});
+    Value p =
+        LLVM::GEPOp::create(b, loc, ptr, i64, base,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(slot)});
     return LLVM::LoadOp::create(b, loc, type, p);
   }
 
   /// A memref at `address`. `dynamic` gives the next dynamic size or stride,
   /// sizes first.
-  Value makeMemref(Location loc, MemRefType type, Value address,
-                   llvm::function_ref<Value(int64_t dim, bool stride)> dynamic) {
+  Value
+  makeMemref(Location loc, MemRefType type, Value address,
+             llvm::function_ref<Value(int64_t dim, bool stride)> dynamic) {
     auto d = MemRefDescriptor::poison(b, loc, converter.convertType(type));
     d.setAllocatedPtr(b, loc, address);
     d.setAlignedPtr(b, loc, address);
     d.setConstantOffset(b, loc, 0);
     SmallVector<Value> sizes;
     for (int64_t i = 0; i < type.getRank(); ++i) {
-      sizes.push_back(type.isDynamicDim(i)
-                          ? dynamic(i, false)
-                          : constant(loc, type.getDimSize(i)));
+      sizes.push_back(type.isDynamicDim(i) ? dynamic(i, false)
+                                           : constant(loc, type.getDimSize(i)));
       d.setSize(b, loc, i, sizes[i]);
     }
     if (type.getLayout().isIdentity()) {
@@ -206,20 +205,19 @@ struct Lowering {
     for (Value v : op.getArgs())
       slotsOf(loc, v, slots);
     for (auto [i, v] : llvm::enumerate(slots)) {
-      Value p = LLVM::GEPOp::create(
-          b, loc, ptr, i64, slotMemory,
-          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+      Value p =
+          LLVM::GEPOp::create(b, loc, ptr, i64, slotMemory,
+                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       LLVM::StoreOp::create(b, loc, v, p);
     }
     auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
     Value fn = func::ConstantOp::create(b, loc, callee.getFunctionType(),
                                         op.getCallee());
     fn = UnrealizedConversionCastOp::create(b, loc, ptr, fn).getResult(0);
-    func::CallOp::create(b, loc, kRunSection, TypeRange{},
-                         ValueRange{exec, fn, slotMemory,
-                                    toI64(loc, op.getItems()),
-                                    toI64(loc, op.getScratch()),
-                                    nameOf(loc, op.getLabel())});
+    func::CallOp::create(
+        b, loc, kRunSection, TypeRange{},
+        ValueRange{exec, fn, slotMemory, toI64(loc, op.getItems()),
+                   toI64(loc, op.getScratch()), nameOf(loc, op.getLabel())});
     op.erase();
   }
 
@@ -254,9 +252,8 @@ struct Lowering {
              }));
         continue;
       }
-      Value address = buffers
-                          ? loadAt(loc, buffers, buffer++, ptr)
-                          : LLVM::ZeroOp::create(b, loc, ptr).getResult();
+      Value address = buffers ? loadAt(loc, buffers, buffer++, ptr)
+                              : LLVM::ZeroOp::create(b, loc, ptr).getResult();
       bind(arg, address, makeMemref(loc, type, address, [&](int64_t i, bool) {
              return loadAt(loc, dims, dim + i, i64);
            }));

@@ -1,8 +1,9 @@
 //===- OutlineSections.cpp - sections become functions --------------------===//
 //
-//   func @g(%a, %b) {                      func @g.s0(%a, %b, %begin, %end, %mem)
-//     rt.parallel "g" items(%n) ... {  ->  @main: rt.section @g.s0 "fc1" items(%n)
-//     } }                                           args(%a, %b)
+//   func @g(%a, %b) {                      func @g.s0(%a, %b, %begin, %end,
+//   %mem)
+//     rt.parallel "g" items(%n) ... {  ->  @main: rt.section @g.s0 "fc1"
+//     items(%n) } }                                           args(%a, %b)
 //
 // What a section reads from outside becomes arguments; literals are repeated
 // inside. Group functions, which then only start sections, are inlined into

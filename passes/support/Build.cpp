@@ -22,23 +22,24 @@ Value buildTranspose(OpBuilder &b, Location loc, Value src,
   SmallVector<int64_t> shape;
   for (int64_t o : order)
     shape.push_back(type.getDimSize(o));
-  return buildGraphOp(
-      b, loc, "StaticTranspose", src,
-      RankedTensorType::get(shape, type.getElementType()),
-      b.getNamedAttr("order", b.getDenseI64ArrayAttr(order)));
+  return buildGraphOp(b, loc, "StaticTranspose", src,
+                      RankedTensorType::get(shape, type.getElementType()),
+                      b.getNamedAttr("order", b.getDenseI64ArrayAttr(order)));
 }
 
 Value buildReshape(OpBuilder &b, Location loc, Value src,
                    ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(src.getType());
   SmallVector<int64_t> target;
+  int64_t unknown = llvm::count_if(shape, ShapedType::isDynamic);
+  // One unknown size follows from the others; more are those of src.
   for (int64_t d : shape)
-    target.push_back(ShapedType::isDynamic(d) ? -1 : d);
+    target.push_back(!ShapedType::isDynamic(d) ? d : unknown > 1 ? 0 : -1);
   return buildGraphOp(
       b, loc, "StaticReshape", src,
       RankedTensorType::get(shape, type.getElementType()),
       {b.getNamedAttr("shape", b.getDenseI64ArrayAttr(target)),
-       b.getNamedAttr("special_zero", b.getBoolAttr(false))});
+       b.getNamedAttr("special_zero", b.getBoolAttr(unknown > 1))});
 }
 
 Value buildBinary(OpBuilder &b, Location loc, StringRef kind, Value x,
@@ -59,8 +60,7 @@ Value buildBinary(OpBuilder &b, Location loc, StringRef kind, Value x,
 Value buildScalar(OpBuilder &b, Location loc, double value) {
   auto type = RankedTensorType::get({}, b.getF32Type());
   return arith::ConstantOp::create(
-      b, loc,
-      DenseElementsAttr::get(type, static_cast<float>(value)));
+      b, loc, DenseElementsAttr::get(type, static_cast<float>(value)));
 }
 
 } // namespace tenon

@@ -16,7 +16,8 @@ mlir::Value buildGraphOp(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value buildTranspose(mlir::OpBuilder &b, mlir::Location loc,
                            mlir::Value src, llvm::ArrayRef<int64_t> order);
 
-/// StaticReshape; at most one dim of `shape` is dynamic.
+/// StaticReshape; at most one dim of `shape` is dynamic, or all that are have
+/// the size of the same dim of `src`.
 mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Value src, llvm::ArrayRef<int64_t> shape);
 

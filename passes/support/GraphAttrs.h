@@ -17,8 +17,10 @@ llvm::StringRef kindOf(mlir::Operation *op);
 bool isKind(mlir::Operation *op, llvm::StringRef kind);
 
 // The attribute, else the default of the table, else `fallback`.
-double floatAttr(mlir::Operation *op, llvm::StringRef name, double fallback = 0);
-int64_t intAttr(mlir::Operation *op, llvm::StringRef name, int64_t fallback = 0);
+double floatAttr(mlir::Operation *op, llvm::StringRef name,
+                 double fallback = 0);
+int64_t intAttr(mlir::Operation *op, llvm::StringRef name,
+                int64_t fallback = 0);
 bool boolAttr(mlir::Operation *op, llvm::StringRef name, bool fallback = false);
 std::string stringAttr(mlir::Operation *op, llvm::StringRef name);
 llvm::SmallVector<int64_t> intsAttr(mlir::Operation *op, llvm::StringRef name);

@@ -23,8 +23,7 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first)
   }
   for (Value v : outside) {
     sideValues.push_back(v);
-    sides.push_back(
-        broadcastTo(ctx.m, ctx.inputs.find(v)->second, space));
+    sides.push_back(broadcastTo(ctx.m, ctx.inputs.find(v)->second, space));
   }
 }
 

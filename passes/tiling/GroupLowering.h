@@ -45,7 +45,7 @@ struct GroupContext {
   llvm::SmallVector<mlir::Operation *> ops() const;
 };
 
-mlir::LogicalResult lowerLoops(GroupContext &ctx);       // elementwise, rows
+mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows
 mlir::LogicalResult lowerContraction(GroupContext &ctx);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);

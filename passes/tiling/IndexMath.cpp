@@ -39,8 +39,12 @@ Ofr IndexMath::build(Kind kind, Ofr x, Ofr y) {
     memo.clear();
     memoBlock = b.getInsertionBlock();
   }
-  Value &known = memo[{static_cast<int>(kind), x.getOpaqueValue(),
-                       y.getOpaqueValue()}];
+  const void *first = x.getOpaqueValue(), *second = y.getOpaqueValue();
+  bool commutes = kind == Kind::mul || kind == Kind::add || kind == Kind::min ||
+                  kind == Kind::max;
+  if (commutes && second < first)
+    std::swap(first, second);
+  Value &known = memo[{static_cast<int>(kind), first, second}];
   if (!known)
     known = create(kind, x, y);
   return known;

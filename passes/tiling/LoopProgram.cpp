@@ -137,8 +137,8 @@ void LoopProgram::chooseChunks() {
           reducedSize *= IndexMath::constant(sizes[d]).value_or(64);
       chunkDim = rank - 1;
       int64_t c = kRowBlockElements / std::max<int64_t>(1, reducedSize);
-      chunk = m.attr(std::clamp(c / kMinChunk * kMinChunk, kMinChunk,
-                                kMaxChunk));
+      chunk =
+          m.attr(std::clamp(c / kMinChunk * kMinChunk, kMinChunk, kMaxChunk));
     }
   }
   if (chunkDim >= 0)
@@ -167,8 +167,7 @@ void LoopProgram::planScratch() {
     for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
       if (d == chunkDim)
         elements = m.mul(elements, chunk);
-      else if (!llvm::is_contained(itemDims, d) &&
-               (n.full || classes[d] == 0))
+      else if (!llvm::is_contained(itemDims, d) && (n.full || classes[d] == 0))
         elements = m.mul(elements, sizes[d]);
     }
     int64_t width = std::max<int64_t>(1, n.type.getIntOrFloatBitWidth() / 8);
@@ -218,9 +217,9 @@ LoopProgram::Place LoopProgram::placeOf(Item &item, Node node) {
       if (!c)
         dynamic.push_back(cast<Value>(item.extent[d]));
     }
-    view = memref::ViewOp::create(
-        item.m.builder(), item.m.location(), MemRefType::get(shape, n.type),
-        item.scratch, item.m.value(*n.scratchOffset), dynamic);
+    view = memref::ViewOp::create(item.m.builder(), item.m.location(),
+                                  MemRefType::get(shape, n.type), item.scratch,
+                                  item.m.value(*n.scratchOffset), dynamic);
   }
   return {{}, view, n.full};
 }
@@ -324,10 +323,10 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
         };
         SmallVector<Value> yields;
         for (Node n : results)
-          yields.push_back(reducing ? combine(nb, loc, nodes[n].reduction,
-                                              args.back(),
-                                              get(nodes[n].operands[0]))
-                                    : get(n));
+          yields.push_back(reducing
+                               ? combine(nb, loc, nodes[n].reduction,
+                                         args.back(), get(nodes[n].operands[0]))
+                               : get(n));
         linalg::YieldOp::create(nb, loc, yields);
       });
 }
@@ -455,8 +454,7 @@ void LoopProgram::emit() {
       auto size = IndexMath::constant(sizes[d]);
       bool even = size && *size % *IndexMath::constant(chunk) == 0;
       item.extent[d] =
-          even ? chunk
-               : item.m.min(chunk, item.m.sub(sizes[d], item.start[d]));
+          even ? chunk : item.m.min(chunk, item.m.sub(sizes[d], item.start[d]));
     }
   }
   emitItem(item);

@@ -54,12 +54,12 @@ private:
     llvm::SmallVector<Node> operands;
     Body body;
     Reduction reduction = Reduction::sum;
-    int level = 0;      // number of reductions before it
-    bool full = false;  // varies along the reduced dimensions
+    int level = 0;     // number of reductions before it
+    bool full = false; // varies along the reduced dimensions
     bool stored = false;
-    Strided memory;                    // of an input
+    Strided memory; // of an input
     llvm::SmallVector<Strided> outputs;
-    std::optional<Ofr> scratchOffset;  // of a stored node that is no output
+    std::optional<Ofr> scratchOffset; // of a stored node that is no output
   };
   struct Item;
   /// Where values live: a tensor, or scratch of the item (`full` tells its

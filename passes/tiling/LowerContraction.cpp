@@ -36,9 +36,8 @@ void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
     return;
   }
   OpBuilder &b = m.builder();
-  Value isFull =
-      arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
-                            m.value(p), m.value(full));
+  Value isFull = arith::CmpIOp::create(
+      b, m.location(), arith::CmpIPredicate::slt, m.value(p), m.value(full));
   auto branch = scf::IfOp::create(b, m.location(), isFull, true);
   for (bool first : {true, false}) {
     OpBuilder::InsertionGuard guard(b);
@@ -52,9 +51,9 @@ void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
 struct Product {
-  Strided a;       // [lead.., M, K]
-  Strided w;       // [lead.., P, K, panel], dense from P on
-  Strided dst;     // [lead.., M, N]
+  Strided a;                  // [lead.., M, K]
+  Strided w;                  // [lead.., P, K, panel], dense from P on
+  Strided dst;                // [lead.., M, N]
   SmallVector<Strided> sides; // like dst
   Ofr k;
   int64_t n;
@@ -179,8 +178,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
 
 bool isPointwise(tile::ConvOp op, ArrayRef<WindowDim> dims) {
   for (auto [i, d] : llvm::enumerate(dims))
-    if (d.kernel != 1 || d.stride != 1 || d.pad != 0 ||
-        op.getPadsEnd()[i] != 0)
+    if (d.kernel != 1 || d.stride != 1 || d.pad != 0 || op.getPadsEnd()[i] != 0)
       return false;
   return op.getGroups() == 1;
 }
@@ -224,15 +222,14 @@ struct ConvRow {
       const WindowDim &d = dims[i];
       Ofr start = m.mul(last ? column : outer[i], m.attr(d.stride));
       auto [l, h] = last ? std::pair(lo, hi) : d.validTaps(m, start);
-      Ofr at =
-          m.sub(m.add(start, m.mul(l, m.attr(d.dilation))), m.attr(d.pad));
+      Ofr at = m.sub(m.add(start, m.mul(l, m.attr(d.dilation))), m.attr(d.pad));
       offset = m.add(offset, m.mul(at, src.strides[i + 1]));
       aSizes.push_back(m.sub(h, l));
       aStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
       first.push_back(l);
     }
-    offset = m.add(offset, m.mul(m.mul(group, m.attr(inPerGroup)),
-                                 src.strides.back()));
+    offset = m.add(offset,
+                   m.mul(m.mul(group, m.attr(inPerGroup)), src.strides.back()));
     bSizes = aSizes;
     aSizes.append({count, m.attr(inPerGroup)});
     aStrides.push_back(m.mul(src.strides[s], m.attr(dims[s - 1].stride)));
@@ -255,8 +252,8 @@ struct ConvRow {
     SmallVector<Ofr> start{image};
     start.append(outer.begin(), outer.end());
     start.push_back(column);
-    start.push_back(m.add(m.mul(group, m.attr(outPerGroup)),
-                          m.mul(p, m.attr(panel))));
+    start.push_back(
+        m.add(m.mul(group, m.attr(outPerGroup)), m.mul(p, m.attr(panel))));
     epilogue.emitBrgemm(m, a, b, dst, epilogue.sides, start, s, count,
                         m.attr(columns));
   }
@@ -309,12 +306,13 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
                  outPerGroup, panels);
       for (auto [from, to] :
            {std::pair(int64_t(0), first), std::pair(past, w.out)})
-        emitLoop(cm, cm.attr(from), cm.attr(to), [&](IndexMath &em, Ofr column) {
-          auto [lo, hi] =
-              w.validTaps(em, em.mul(column, em.attr(w.stride)));
-          row.emit(em, at[0], outer, at[1], at[2], column, em.attr(1), lo, hi,
-                   n, outPerGroup, panels);
-        });
+        emitLoop(cm, cm.attr(from), cm.attr(to),
+                 [&](IndexMath &em, Ofr column) {
+                   auto [lo, hi] =
+                       w.validTaps(em, em.mul(column, em.attr(w.stride)));
+                   row.emit(em, at[0], outer, at[1], at[2], column, em.attr(1),
+                            lo, hi, n, outPerGroup, panels);
+                 });
     });
   });
   return success();

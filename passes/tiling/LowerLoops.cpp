@@ -57,9 +57,10 @@ struct LoopBuilder {
                            });
   }
   template <typename Op> Node unary(Node x) {
-    return program.compute({x}, f32, [](OpBuilder &b, Location l, ValueRange v) {
-      return Op::create(b, l, v[0]);
-    });
+    return program.compute({x}, f32,
+                           [](OpBuilder &b, Location l, ValueRange v) {
+                             return Op::create(b, l, v[0]);
+                           });
   }
   Node add(Node x, Node y) { return binary<arith::AddFOp>(x, y); }
   Node sub(Node x, Node y) { return binary<arith::SubFOp>(x, y); }
@@ -76,15 +77,14 @@ struct LoopBuilder {
       return constant(1.0 / static_cast<double>(*c));
     OpBuilder &b = ctx.m.builder();
     Location loc = ctx.m.location();
-    Value n = arith::IndexCastOp::create(b, loc, b.getI64Type(),
-                                         ctx.m.value(count));
+    Value n =
+        arith::IndexCastOp::create(b, loc, b.getI64Type(), ctx.m.value(count));
     n = arith::SIToFPOp::create(b, loc, f32, n);
     Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
     Value inverse = arith::DivFOp::create(b, loc, one, n);
     return program.compute(
-        {}, f32, [inverse](OpBuilder &, Location, ValueRange) {
-          return inverse;
-        });
+        {}, f32,
+        [inverse](OpBuilder &, Location, ValueRange) { return inverse; });
   }
 
   Node nodeOf(Value v) {
@@ -119,9 +119,10 @@ struct LoopBuilder {
   void define(Value v, Node n) {
     Type to = storageType(rankedType(v).getElementType());
     if (!to.isF32())
-      n = program.compute({n}, to, [to](OpBuilder &b, Location l, ValueRange x) {
-        return convertScalar(b, l, x[0], to);
-      });
+      n = program.compute({n}, to,
+                          [to](OpBuilder &b, Location l, ValueRange x) {
+                            return convertScalar(b, l, x[0], to);
+                          });
     nodes[v] = n;
   }
 
@@ -145,7 +146,8 @@ struct LoopBuilder {
       top = program.compute(
           {top}, f32, [](OpBuilder &b, Location l, ValueRange v) -> Value {
             double inf = std::numeric_limits<double>::infinity();
-            Value low = arith::ConstantOp::create(b, l, b.getF32FloatAttr(-inf));
+            Value low =
+                arith::ConstantOp::create(b, l, b.getF32FloatAttr(-inf));
             Value zero = arith::ConstantOp::create(b, l, b.getF32FloatAttr(0));
             Value masked = arith::CmpFOp::create(
                 b, l, arith::CmpFPredicate::OEQ, v[0], low);
@@ -158,8 +160,8 @@ struct LoopBuilder {
           {sum}, f32, [](OpBuilder &b, Location l, ValueRange v) -> Value {
             Value zero = arith::ConstantOp::create(b, l, b.getF32FloatAttr(0));
             Value one = arith::ConstantOp::create(b, l, b.getF32FloatAttr(1));
-            Value empty = arith::CmpFOp::create(
-                b, l, arith::CmpFPredicate::OEQ, v[0], zero);
+            Value empty = arith::CmpFOp::create(b, l, arith::CmpFPredicate::OEQ,
+                                                v[0], zero);
             return arith::SelectOp::create(b, l, empty, one, v[0]);
           });
     if (log) {

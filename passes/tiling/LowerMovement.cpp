@@ -69,8 +69,8 @@ static void packPanels(GroupContext &ctx, tile::PackOp op, const Strided &src,
   for (int64_t i = 0; i < lead; ++i) {
     Ofr srcStride = src.strides[i];
     if (grouped)
-      srcStride = m.mul(
-          m.floorDiv(src.sizes.back(), m.attr(*op.getGroups())), srcN);
+      srcStride =
+          m.mul(m.floorDiv(src.sizes.back(), m.attr(*op.getGroups())), srcN);
     add(dst.sizes[i], srcStride, dst.strides[i]);
   }
   add(m.attr(count), m.mul(m.attr(panel), srcN), dst.strides[lead]);
@@ -79,8 +79,8 @@ static void packPanels(GroupContext &ctx, tile::PackOp op, const Strided &src,
         dst.strides[lead + 1 + (grouped ? i : i - lead)]);
   add(m.attr(columns), srcN, m.attr(1));
   from.offset = m.mul(m.attr(first * panel), srcN);
-  to.offset = m.add(m.mul(m.attr(first), dst.strides[lead]),
-                    m.attr(columnOffset));
+  to.offset =
+      m.add(m.mul(m.attr(first), dst.strides[lead]), m.attr(columnOffset));
   if (zeros)
     emitCopy(ctx, std::nullopt, to);
   else

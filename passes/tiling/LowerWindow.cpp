@@ -62,10 +62,10 @@ struct Window {
     Location loc = m.location();
     MLIRContext *context = b.getContext();
     int64_t s = dims.size();
-    Ofr srcAt = m.add(m.mul(image, src.strides[0]),
-                      m.mul(channel, src.strides.back()));
-    Ofr dstAt = m.add(m.mul(image, dst.strides[0]),
-                      m.mul(channel, dst.strides.back()));
+    Ofr srcAt =
+        m.add(m.mul(image, src.strides[0]), m.mul(channel, src.strides.back()));
+    Ofr dstAt =
+        m.add(m.mul(image, dst.strides[0]), m.mul(channel, dst.strides.back()));
     Ofr weightsAt = m.attr(0);
     if (kind == WindowKind::depthwise)
       weightsAt = m.mul(channel, weights.strides.back());
@@ -134,9 +134,10 @@ struct Window {
     if (kind != WindowKind::average)
       return;
     Value divisor = divisorOf(m, taps);
-    pointwise(m, out, [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
-      return arith::DivFOp::create(nb, nl, args[0], divisor);
-    });
+    pointwise(m, out,
+              [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
+                return arith::DivFOp::create(nb, nl, args[0], divisor);
+              });
   }
 
   /// Number of elements an average is taken over, as f32.
@@ -229,11 +230,11 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   auto type = rankedType(op->getOperand(0));
   auto dstType = rankedType(op->getResult(0));
   int64_t spatial = type.getRank() - 2;
-  bool ncx = !conv && type.getRank() > 2 &&
-             stringAttr(op, "data_format") == "NCX";
+  bool ncx =
+      !conv && type.getRank() > 2 && stringAttr(op, "data_format") == "NCX";
   Window w{ctx,
            op,
-           conv                 ? WindowKind::depthwise
+           conv                    ? WindowKind::depthwise
            : isKind(op, "MaxPool") ? WindowKind::max
                                    : WindowKind::average,
            {},

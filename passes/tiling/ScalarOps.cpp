@@ -54,9 +54,7 @@ struct Calc {
   Value select(Value c, Value x, Value y) {
     return arith::SelectOp::create(b, loc, c, x, y);
   }
-  Value logistic(Value x) {
-    return div(c(1), add(c(1), exp(sub(c(0), x))));
-  }
+  Value logistic(Value x) { return div(c(1), add(c(1), exp(sub(c(0), x)))); }
   /// ln(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
   Value softplus(Value x) {
     return add(max(x, c(0)), log1p(exp(sub(c(0), abs(x)))));
@@ -95,19 +93,17 @@ Value geluBackward(Calc &k) {
   Value x = k.x(), dd = k.in[1];
   if (stringAttr(k.op, "mode") != "gelu_tanh") {
     // Phi(x) + x phi(x)
-    Value cdf = k.mul(k.c(0.5),
-                      k.add(k.c(1), k.erf(k.mul(x, k.c(kInvSqrt2)))));
-    Value pdf = k.mul(k.c(kInvSqrt2Pi),
-                      k.exp(k.mul(k.c(-0.5), k.mul(x, x))));
+    Value cdf = k.mul(k.c(0.5), k.add(k.c(1), k.erf(k.mul(x, k.c(kInvSqrt2)))));
+    Value pdf = k.mul(k.c(kInvSqrt2Pi), k.exp(k.mul(k.c(-0.5), k.mul(x, x))));
     return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
   }
   Value t = k.tanh(geluTanhArgument(k));
   Value x2 = k.mul(x, x);
-  Value dArg = k.mul(k.c(kSqrt2OverPi),
-                     k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
+  Value dArg =
+      k.mul(k.c(kSqrt2OverPi), k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
   Value left = k.mul(k.c(0.5), k.add(k.c(1), t));
-  Value right = k.mul(k.mul(k.c(0.5), x),
-                      k.mul(k.sub(k.c(1), k.mul(t, t)), dArg));
+  Value right =
+      k.mul(k.mul(k.c(0.5), x), k.mul(k.sub(k.c(1), k.mul(t, t)), dArg));
   return k.mul(dd, k.add(left, right));
 }
 
@@ -150,9 +146,8 @@ template <typename FloatOp, typename IntOp> Value arithmetic(Calc &k) {
 Value greaterEqual(Calc &k) {
   Value bit = isa<FloatType>(k.type())
                   ? k.ge(k.in[0], k.in[1])
-                  : arith::CmpIOp::create(k.b, k.loc,
-                                          arith::CmpIPredicate::sge, k.in[0],
-                                          k.in[1])
+                  : arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sge,
+                                          k.in[0], k.in[1])
                         .getResult();
   return arith::ExtUIOp::create(k.b, k.loc, k.b.getI8Type(), bit);
 }
@@ -182,8 +177,7 @@ const Entry kTable[] = {
        return k.select(k.gt(k.x(), zero), dd, neg);
      }},
     {"Add", arithmetic<arith::AddFOp, arith::AddIOp>},
-    {"Clamp",
-     [](Calc &k) { return k.clamp(k.x(), k.a("min"), k.a("max")); }},
+    {"Clamp", [](Calc &k) { return k.clamp(k.x(), k.a("min"), k.a("max")); }},
     {"ClampBackward",
      [](Calc &k) {
        Value in = arith::AndIOp::create(k.b, k.loc, k.gt(k.x(), k.a("min")),
@@ -199,8 +193,8 @@ const Entry kTable[] = {
     {"EluBackward",
      [](Calc &k) {
        Value alpha = k.a("alpha"), dd = k.in[1];
-       Value slope = k.usesDst() ? k.add(k.x(), alpha)
-                                 : k.mul(alpha, k.exp(k.x()));
+       Value slope =
+           k.usesDst() ? k.add(k.x(), alpha) : k.mul(alpha, k.exp(k.x()));
        return k.select(k.gt(k.x(), k.c(0)), dd, k.mul(dd, slope));
      }},
     {"Exp", [](Calc &k) { return k.exp(k.x()); }},
@@ -215,8 +209,8 @@ const Entry kTable[] = {
     {"HardSigmoidBackward",
      [](Calc &k) {
        Value v = k.add(k.mul(k.a("alpha"), k.x()), k.a("beta"));
-       Value in = arith::AndIOp::create(k.b, k.loc, k.gt(v, k.c(0)),
-                                        k.lt(v, k.c(1)));
+       Value in =
+           arith::AndIOp::create(k.b, k.loc, k.gt(v, k.c(0)), k.lt(v, k.c(1)));
        return k.select(in, k.mul(k.in[1], k.a("alpha")), k.c(0));
      }},
     {"HardSwish",
@@ -249,9 +243,7 @@ const Entry kTable[] = {
     {"Pow", power},
     {"ReLU", [](Calc &k) { return k.max(k.x(), k.c(0)); }},
     {"ReLUBackward",
-     [](Calc &k) {
-       return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0));
-     }},
+     [](Calc &k) { return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0)); }},
     {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},
     {"Reorder", identity},
     {"Round", round},

@@ -16,7 +16,8 @@ ArrayRef<Ofr> SizeMap::operator[](Value v) const {
   return it->second;
 }
 
-/// Output size of a window: (in + pads - ((k - 1) * dilation + 1)) / stride + 1.
+/// Output size of a window: (in + pads - ((k - 1) * dilation + 1)) / stride
+/// + 1.
 static Ofr windowSize(IndexMath &m, Ofr in, int64_t pads, int64_t k,
                       int64_t dilation, int64_t stride) {
   Ofr padded = m.add(in, m.attr(pads - ((k - 1) * dilation + 1)));
@@ -58,10 +59,10 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
     int64_t firstTap = conv.getDepthwise() ? 0 : 2;
     r[0] = s[0];
     for (int64_t i = 0; i < rank - 2; ++i)
-      r[i + 1] = windowSize(
-          m, s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
-          w.getDimSize(firstTap + i), conv.getDilations()[i],
-          conv.getStrides()[i]);
+      r[i + 1] =
+          windowSize(m, s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
+                     w.getDimSize(firstTap + i), conv.getDilations()[i],
+                     conv.getStrides()[i]);
     return r;
   }
   if (isa<tile::PackOp>(op) || isKind(op, "StaticReshape")) {
@@ -71,9 +72,12 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
     for (int64_t d : type.getShape())
       if (!ShapedType::isDynamic(d))
         known *= d;
+    SmallVector<int64_t> shape = intsAttr(op, "shape");
+    bool copies = boolAttr(op, "special_zero");
     for (int64_t i = 0; i < rank; ++i)
       if (type.isDynamicDim(i))
-        r[i] = m.floorDiv(total, m.attr(known));
+        r[i] = copies && shape[i] == 0 ? (*this)[op->getOperand(0)][i]
+                                       : m.floorDiv(total, m.attr(known));
     return r;
   }
   if (isKind(op, "StaticTranspose")) {

@@ -13,11 +13,11 @@ Strided stridedOf(IndexMath &m, Value memref) {
   Strided s;
   s.base = memref;
   for (int64_t i = 0; i < type.getRank(); ++i)
-    s.sizes.push_back(type.isDynamicDim(i)
-                          ? Ofr(memref::DimOp::create(m.builder(), m.location(),
-                                                      memref, i)
-                                    .getResult())
-                          : m.attr(type.getDimSize(i)));
+    s.sizes.push_back(
+        type.isDynamicDim(i)
+            ? Ofr(memref::DimOp::create(m.builder(), m.location(), memref, i)
+                      .getResult())
+            : m.attr(type.getDimSize(i)));
   if (type.getLayout().isIdentity()) {
     s.dense = true;
     Ofr stride = m.attr(1);
@@ -37,8 +37,8 @@ Strided stridedOf(IndexMath &m, Value memref) {
       continue;
     }
     if (!meta)
-      meta = memref::ExtractStridedMetadataOp::create(m.builder(),
-                                                      m.location(), memref);
+      meta = memref::ExtractStridedMetadataOp::create(m.builder(), m.location(),
+                                                      memref);
     s.strides.push_back(Ofr(meta.getStrides()[i]));
   }
   return s;
@@ -166,12 +166,14 @@ MemRefType memrefType(Type elementType, ArrayRef<Ofr> sizes,
 }
 
 Value asMemref(IndexMath &m, const Strided &s) {
-  MemRefType type = memrefType(s.elementType(), s.sizes, s.strides);
+  MemRefType type =
+      s.dense ? MemRefType::get(llvm::map_to_vector(s.sizes, orDynamic),
+                                s.elementType())
+              : memrefType(s.elementType(), s.sizes, s.strides);
   if (type == s.base.getType())
     return s.base;
-  return memref::ReinterpretCastOp::create(m.builder(), m.location(), type,
-                                           s.base, m.attr(0), s.sizes,
-                                           s.strides);
+  return memref::ReinterpretCastOp::create(
+      m.builder(), m.location(), type, s.base, m.attr(0), s.sizes, s.strides);
 }
 
 void coalesce(IndexMath &m, SmallVectorImpl<Ofr> &sizes,

@@ -17,8 +17,8 @@ struct Strided {
   mlir::Value base; // memref of offset 0
   llvm::SmallVector<Ofr> sizes;
   llvm::SmallVector<Ofr> strides; // in elements; 0: broadcast
-  bool dense = false; // known to be row-major without gaps
-  std::optional<Ofr> offset; // of the first element, in elements; none: 0
+  bool dense = false;             // known to be row-major without gaps
+  std::optional<Ofr> offset;      // of the first element, in elements; none: 0
 
   int64_t rank() const { return sizes.size(); }
   mlir::Type elementType() const;

@@ -296,7 +296,7 @@ TEST_F(StridedTest, asMemrefCasts) {
 
 // Disabled: the memref type alone does not show that strides which depend on
 // sizes are dense, so groups on two dynamic sizes lose what `dense` knows.
-TEST_F(StridedTest, DISABLED_asMemrefKeepsDenseBuffers) {
+TEST_F(StridedTest, asMemrefKeepsDenseBuffers) {
   Value y = arguments("%y: memref<?x?x4xf32>")[0];
   EXPECT_EQ(asMemref(*math, stridedOf(*math, y)), y);
 }
@@ -359,7 +359,7 @@ TEST_F(CoalesceTest, onesVanish) {
 }
 
 // Disabled: x * y and y * x are two values to IndexMath, so nothing merges.
-TEST_F(CoalesceTest, DISABLED_equalDynamicSizesMerge) {
+TEST_F(CoalesceTest, equalDynamicSizesMerge) {
   auto args = arguments("%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>");
   Strided x = stridedOf(*math, args[0]);
   Strided y = broadcastTo(*math, stridedOf(*math, args[1]), x.sizes);

@@ -1,6 +1,7 @@
 //===- TileGroups.cpp - entries and groups on buffers ---------------------===//
 //
-//   func @main(%x: tensor, ..) -> tensor       func @main(%x: memref, .., %y: memref)
+//   func @main(%x: tensor, ..) -> tensor       func @main(%x: memref, .., %y:
+//   memref)
 //     %0 = call @fc1(%x, %p, %b)         ->      %0 = memref.alloc
 //     return ..                                  call @fc1(%x, %p, %b, %0)
 //
@@ -92,8 +93,8 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered) {
   for (Operation &op : group.getBody().front().without_terminator())
     if (failed(sizes.infer(&op)))
       return failure();
-  for (auto [i, v] :
-       llvm::enumerate(group.getBody().front().getTerminator()->getOperands())) {
+  for (auto [i, v] : llvm::enumerate(
+           group.getBody().front().getTerminator()->getOperands())) {
     Strided s = stridedOf(m, lowered.getArgument(n + i));
     // One SSA value per size, so that layouts can be compared.
     s.sizes.assign(sizes[v].begin(), sizes[v].end());
@@ -176,7 +177,8 @@ private:
     auto add = [&](Type type, DictionaryAttr dict, StringRef role) {
       NamedAttrList list(dict);
       list.set(kRoleAttr, b.getStringAttr(role));
-      auto strides = dyn_cast_or_null<DenseI64ArrayAttr>(list.get(kStridesAttr));
+      auto strides =
+          dyn_cast_or_null<DenseI64ArrayAttr>(list.get(kStridesAttr));
       types.push_back(bufferType(cast<RankedTensorType>(type), strides));
       attrs.push_back(list.getDictionary(b.getContext()));
     };
@@ -197,8 +199,8 @@ private:
     b.setInsertionPoint(ret);
     for (BlockArgument arg : old.getArguments())
       define(arg, stridedOf(m, fn.getArgument(arg.getArgNumber())));
-    for (auto [i, v] : llvm::enumerate(
-             old.getBody().front().getTerminator()->getOperands()))
+    for (auto [i, v] :
+         llvm::enumerate(old.getBody().front().getTerminator()->getOperands()))
       outputs[v] = fn.getArgument(inputs + i);
   }
 
@@ -212,8 +214,8 @@ private:
     for (auto [i, d] : llvm::enumerate(shape))
       if (type.isDynamicDim(i))
         dynamic.push_back(m.value(d));
-    auto t = MemRefType::get(type.getShape(),
-                             storageType(type.getElementType()));
+    auto t =
+        MemRefType::get(type.getShape(), storageType(type.getElementType()));
     Value alloc = memref::AllocOp::create(b, m.location(), t, dynamic);
     Strided s;
     s.base = alloc;
@@ -245,7 +247,8 @@ private:
     return success();
   }
 
-  /// A group that copies tensors of `type`.
+  /// A group that copies tensors of `type`. Symbols of the user's operations
+  /// have no dot.
   func::FuncOp copyGroup(RankedTensorType type) {
     func::FuncOp &group = copies[type];
     if (group)
@@ -253,14 +256,14 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
     group = func::FuncOp::create(b, old.getLoc(),
-                                 "g_copy" + std::to_string(copies.size()),
+                                 "g.copy" + std::to_string(copies.size()),
                                  b.getFunctionType({type}, {type}));
     group.setPrivate();
-    group->setAttr(kGroupAttr,
-                   b.getStringAttr(fusion::name(fusion::GroupKind::elementwise)));
+    group->setAttr(kGroupAttr, b.getStringAttr(fusion::name(
+                                   fusion::GroupKind::elementwise)));
     b.setInsertionPointToStart(group.addEntryBlock());
-    Value v = buildGraphOp(b, old.getLoc(), "Reorder", group.getArgument(0),
-                           type);
+    Value v =
+        buildGraphOp(b, old.getLoc(), "Reorder", group.getArgument(0), type);
     func::ReturnOp::create(b, old.getLoc(), v);
     return group;
   }

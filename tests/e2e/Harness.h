@@ -32,7 +32,8 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
 testing::AssertionResult agrees(const Oracle &oracle, const Tensors &results);
 
 /// Compiles, executes and judges `graph` under `setup`.
-testing::AssertionResult checkGraph(const Oracle &oracle, const RunConfig &setup);
+testing::AssertionResult checkGraph(const Oracle &oracle,
+                                    const RunConfig &setup);
 
 /// Schedules x threads x own team or caller's pool, as the tests use them.
 std::vector<RunConfig> allConfigs();

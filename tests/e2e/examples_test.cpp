@@ -25,16 +25,16 @@ TEST_P(Example, AgreesWithTheEvaluator) {
         << (s.pool ? "caller's pool" : "own team");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Example,
-                         testing::Values("mlp/mlp.json",
-                                         "alexnet_block/alexnet_block.json",
-                                         "resnet50_bottleneck/resnet50_bottleneck.json",
-                                         "bert_layer/bert_layer.json",
-                                         "depthwise_separable/depthwise_separable.json"),
-                         [](const auto &info) {
-                           std::string s = info.param;
-                           return s.substr(0, s.find('/'));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Example,
+    testing::Values("mlp/mlp.json", "alexnet_block/alexnet_block.json",
+                    "resnet50_bottleneck/resnet50_bottleneck.json",
+                    "bert_layer/bert_layer.json",
+                    "depthwise_separable/depthwise_separable.json"),
+    [](const auto &info) {
+      std::string s = info.param;
+      return s.substr(0, s.find('/'));
+    });
 
 TEST(DynamicBatch, OneCompilationServesAllBatches) {
   auto graph = loadGraph(path("mlp/mlp_dynamic.json"));

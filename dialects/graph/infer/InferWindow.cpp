@@ -171,8 +171,8 @@ void interpolateBackward(RuleContext &ctx) {
     for (size_t i = 0; i < scales.size() && i < sizes->size(); ++i)
       if (isKnown(given[i]) && isKnown((*sizes)[i]) &&
           given[i] == (*sizes)[i] + 1 &&
-          static_cast<double>(given[i]) - static_cast<double>(from[i]) *
-                                              scales[i] <
+          static_cast<double>(given[i]) -
+                  static_cast<double>(from[i]) * scales[i] <
               1e-4 * static_cast<double>(given[i]))
         (*sizes)[i] = given[i];
   }

@@ -104,8 +104,8 @@ TEST(InferWindow, Interpolate) {
       {"InterpolateBackward", "mode=linear sizes=[10]", "2x5x3 2x10x3",
        "2x5x3"},
       // 17 * 1.235294 is 20.999998: the gradient says that 21 was meant.
-      {"InterpolateBackward", "mode=linear scales=[1.235294]",
-       "2x17x3 2x21x3", "2x17x3"},
+      {"InterpolateBackward", "mode=linear scales=[1.235294]", "2x17x3 2x21x3",
+       "2x17x3"},
       {"InterpolateBackward", "mode=linear scales=[2]", "2x5x3 2x10x3",
        "2x5x3"},
       {"InterpolateBackward", "mode=linear scales=[2]", "2x5x3 2x11x3",

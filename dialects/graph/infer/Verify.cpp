@@ -313,8 +313,7 @@ bool checkAttrs(RuleContext &ctx) {
                   ctx.floatAttr("max")));
     ok = false;
   }
-  if (ok && ctx.op.kind.starts_with("SoftPlus") &&
-      ctx.floatAttr("beta") == 0) {
+  if (ok && ctx.op.kind.starts_with("SoftPlus") && ctx.floatAttr("beta") == 0) {
     ctx.error(ErrorCode::AttrValue,
               "attribute beta is 0; the result is divided by it");
     ok = false;

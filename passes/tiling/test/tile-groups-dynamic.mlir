@@ -1,9 +1,6 @@
-// XFAIL: *
 // RUN: tenon-opt %s --split-input-file --tenon-form-groups --tenon-tile-groups | FileCheck %s
 
-// Dense operands with two unknown sizes should be one dimension. They are not:
-// asMemref forgets that they are dense, and x * y and y * x are two values to
-// IndexMath (see the disabled tests of Strided_test.cpp).
+// Dense operands with two unknown sizes are one dimension.
 // CHECK-LABEL: func.func private @g_Exp.l
 // CHECK:         iterator_types = ["parallel"]
 func.func @main(%x: tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {
