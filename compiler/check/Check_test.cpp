@@ -196,8 +196,8 @@ TEST(Tolerance, GrowsWithTheGraph) {
   Tolerance small = toleranceFor(matMul(4).graph, 2);
   Tolerance large = toleranceFor(matMul(4096).graph, 2);
   EXPECT_FALSE(small.exact);
-  EXPECT_NEAR(small.roundings, 1 + 4 * 2, 1e-9);
-  EXPECT_NEAR(large.roundings, 1 + 4 * 64, 1e-9);
+  EXPECT_NEAR(small.roundings, 1 + 6 * 2, 1e-9);
+  EXPECT_NEAR(large.roundings, 1 + 6 * 64, 1e-9);
   EXPECT_LT(large.relative, 1e-4);
   Builder b;
   uint64_t x = b.tensor({2, 3});

@@ -250,8 +250,16 @@ std::vector<Error> topologicalSort(Graph &graph) {
   return errors;
 }
 
+/// Keeps the first of equal ids. Files list a port once per reader.
+static void removeRepeats(std::vector<uint64_t> &ports) {
+  std::unordered_set<uint64_t> seen;
+  std::erase_if(ports, [&](uint64_t id) { return !seen.insert(id).second; });
+}
+
 std::vector<Error> completePorts(Graph &graph) {
   std::vector<Error> errors;
+  removeRepeats(graph.inputPorts);
+  removeRepeats(graph.outputPorts);
   std::unordered_set<uint64_t> read, written;
   for (const Op &op : graph.ops) {
     read.insert(op.inputs.begin(), op.inputs.end());

@@ -107,6 +107,14 @@ Value geluBackward(Calc &k) {
   return k.mul(dd, k.add(left, right));
 }
 
+/// x tanh(ln(1 + e)) with e = exp(x) is x t / (t + 2), t = e (e + 2): one exp,
+/// no cancellation. Beyond x = 20 the factor is 1 in f32, and t stays finite.
+Value mish(Calc &k) {
+  Value e = k.exp(k.min(k.x(), k.c(20)));
+  Value t = k.mul(e, k.add(e, k.c(2)));
+  return k.mul(k.x(), k.div(t, k.add(t, k.c(2))));
+}
+
 Value mishBackward(Calc &k) {
   // tanh(sp) + x sigmoid(x) (1 - tanh(sp)^2), sp = softplus(x).
   Value x = k.x();
@@ -233,7 +241,7 @@ const Entry kTable[] = {
     {"Log", [](Calc &k) { return k.log(k.x()); }},
     {"Maximum", [](Calc &k) { return k.max(k.in[0], k.in[1]); }},
     {"Minimum", [](Calc &k) { return k.min(k.in[0], k.in[1]); }},
-    {"Mish", [](Calc &k) { return k.mul(k.x(), k.tanh(k.softplus(k.x()))); }},
+    {"Mish", mish},
     {"MishBackward", mishBackward},
     {"Multiply", [](Calc &k) { return k.mul(k.in[0], k.in[1]); }},
     {"PReLU",

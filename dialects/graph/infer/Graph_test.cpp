@@ -161,6 +161,18 @@ TEST(CompletePorts, AddsInOrder) {
   EXPECT_EQ(graph.outputPorts, (std::vector<uint64_t>{7, 9, 8}));
 }
 
+TEST(CompletePorts, ListsEachTensorOnce) {
+  Graph graph;
+  graph.tensors[1].id = 1;
+  graph.tensors[2].id = 2;
+  graph.ops.push_back({7, "relu", "ReLU", {}, {1}, {2}});
+  graph.inputPorts = {1, 1};
+  graph.outputPorts = {2, 2, 2};
+  EXPECT_TRUE(completePorts(graph).empty());
+  EXPECT_EQ(graph.inputPorts, (std::vector<uint64_t>{1}));
+  EXPECT_EQ(graph.outputPorts, (std::vector<uint64_t>{2}));
+}
+
 TEST(CompletePorts, RefusesBadPorts) {
   Graph graph = makeGraph({{1, {5}, {6}}});
   graph.inputPorts = {6, 77};
