@@ -46,13 +46,6 @@ void applyTensors(Graph &graph, const Overrides &o, Errors &errors) {
     auto it = graph.tensors.find(wanted.id);
     std::string label = "tensor " + std::to_string(wanted.id);
     if (it == graph.tensors.end()) {
-      // Lists made for a family of graphs may name more than one graph has.
-      bool other = std::any_of(o.tensors.begin(), o.tensors.end(),
-                               [&](const Overrides::Tensor &t) {
-                                 return graph.tensors.count(t.id);
-                               });
-      if (other)
-        continue;
       errors.push_back(badOverride("--in-shapes: the graph has no " + label,
                                    "ids are those of tensors"));
       errors.back().code = ErrorCode::UnknownTensor;

@@ -3,12 +3,26 @@
 
 #include "dialects/graph/infer/Infer.h"
 
+#include <algorithm>
+
 namespace tenon {
 
 using namespace overrides;
 using graph::Graph;
 
-std::vector<Error> applyOverrides(Graph &graph, const Overrides &o) {
+/// Lists of shapes made for a family of graphs name more tensors than each
+/// graph has: unknown ids go, as long as one is known.
+static Overrides dropUnknownTensors(Overrides o, const Graph &graph) {
+  auto isUnknown = [&](const Overrides::Tensor &t) {
+    return !graph.tensors.count(t.id);
+  };
+  if (!std::all_of(o.tensors.begin(), o.tensors.end(), isUnknown))
+    std::erase_if(o.tensors, isUnknown);
+  return o;
+}
+
+std::vector<Error> applyOverrides(Graph &graph, const Overrides &wanted) {
+  const Overrides o = dropUnknownTensors(wanted, graph);
   Graph rewritten = graph;
   std::vector<Error> errors = graph::topologicalSort(rewritten);
   if (!errors.empty())

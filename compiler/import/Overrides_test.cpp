@@ -175,6 +175,13 @@ TEST(Overrides, shapesPropagate) {
   EXPECT_EQ(g.tensor(3).shape, Dims{});
 }
 
+TEST(Overrides, idsOfOtherGraphsAreLeftOut) {
+  Graph g = absAdd();
+  apply(g, "--in-shapes=0:5x1+2:1x7+77:3x3");
+  EXPECT_EQ(g.tensor(0).shape, (Dims{5, 1}));
+  EXPECT_EQ(g.tensors.count(77), 0u);
+}
+
 TEST(Overrides, wrongShapesAreRefused) {
   Graph g = absAdd();
   EXPECT_EQ(refuse(g, "--in-shapes=0:5x4")[0].code, ErrorCode::ShapeMismatch);

@@ -38,6 +38,8 @@ PackedMatrix::PackedMatrix(const double *b, int64_t depth, int64_t columns,
     : numDepth(depth), numColumns(columns) {
   int64_t panels = (columns + kPanel - 1) / kPanel;
   data.assign(panels * depth * kPanel, 0);
+  if (data.empty())
+    return;
   for (int64_t n = 0; n < columns; ++n) {
     double *column = data.data() + n / kPanel * depth * kPanel + n % kPanel;
     for (int64_t k = 0; k < depth; ++k)
