@@ -110,7 +110,7 @@ public:
   /// Shapes of all outputs for these input shapes.
   Expected<std::map<uint64_t, graph::Dims>>
   outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const;
-  /// Assembly and optimised LLVM IR, kept when asked for at compile time.
+
   struct Impl;
 
 private:

@@ -49,7 +49,6 @@ MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
   Builder b(type.getContext());
   SmallVector<OpFoldResult> sizes, steps;
   // Sizes matter for recognising dense layouts only; dynamic ones never do.
-  OpBuilder ob(type.getContext());
   bool dynamic = !type.hasStaticShape();
   for (auto [d, s] : llvm::zip(type.getShape(), strides.asArrayRef())) {
     sizes.push_back(b.getIndexAttr(ShapedType::isDynamic(d) ? 1 : d));
