@@ -123,6 +123,20 @@ const Phase *findPhase(std::string_view name) {
   return nullptr;
 }
 
+/// A function's static: libraries have no global constructors.
+static PassManagerSetup &passManagerSetup() {
+  static PassManagerSetup setup;
+  return setup;
+}
+
+void setPassManagerSetup(PassManagerSetup setup) {
+  passManagerSetup() = std::move(setup);
+}
+
+bool setUpPassManager(PassManager &pm, const Phase &phase) {
+  return !passManagerSetup() || passManagerSetup()(pm, phase);
+}
+
 void registerAllDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   cf::ControlFlowDialect, func::FuncDialect,

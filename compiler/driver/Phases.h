@@ -8,12 +8,14 @@
 
 #include "compiler/driver/Target.h"
 
+#include <functional>
 #include <span>
 #include <string_view>
 
 namespace mlir {
 class DialectRegistry;
 class OpPassManager;
+class PassManager;
 } // namespace mlir
 
 namespace tenon {
@@ -30,6 +32,14 @@ struct Phase {
 std::span<const Phase> allPhases();
 /// Null when there is none of that name.
 const Phase *findPhase(std::string_view name);
+
+/// Called with the pass manager of each phase before it runs: a tool turns on
+/// timing, printing and the like. False fails the phase. To be set before the
+/// first compilation, from one thread.
+using PassManagerSetup =
+    std::function<bool(mlir::PassManager &pm, const Phase &phase)>;
+void setPassManagerSetup(PassManagerSetup setup);
+bool setUpPassManager(mlir::PassManager &pm, const Phase &phase);
 
 /// All dialects and interfaces that any phase's IR may hold.
 void registerAllDialects(mlir::DialectRegistry &registry);

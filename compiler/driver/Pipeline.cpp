@@ -141,7 +141,7 @@ Pipeline::run(std::string_view from, std::string_view to,
       PassManager pm(ctx.get());
       pm.enableVerifier(true);
       phase.build(pm, options, target);
-      bool failed = mlir::failed(pm.run(*op));
+      bool failed = !setUpPassManager(pm, phase) || mlir::failed(pm.run(*op));
       double seconds = std::chrono::duration<double>(
                            std::chrono::steady_clock::now() - start)
                            .count();

@@ -3,8 +3,7 @@
 #include "codegen/jit/Jit.h"
 #include "compiler/driver/Fail.h"
 #include "compiler/driver/Pipeline.h"
-#include "compiler/import/Load.h"
-#include "dialects/graph/Convert.h"
+#include "compiler/driver/Reproducer.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
 #include "passes/support/Entry.h"
@@ -13,9 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <chrono>
@@ -251,8 +248,10 @@ Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
   if (auto errors = pipeline.import(impl->graph); !errors.empty())
     return errors;
   r.phases.push_back({"setup", secondsSince(start)});
+  std::string_view reached;
   auto errors =
       pipeline.run("", "llvm", [&](const Phase &phase, double seconds) {
+        reached = phase.name;
         r.phases.push_back({std::string(phase.name), seconds});
         countPhase(phase, pipeline, r);
         if (phase.name == "bufferize")
@@ -261,8 +260,10 @@ Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
               (f.getName() == kMainName ? impl->main : impl->fold).args =
                   argsOf(f, f.getName() == kFoldName);
       });
-  if (!errors.empty())
+  if (!errors.empty()) {
+    keepReproducer(graph, options, reached, errors);
     return errors;
+  }
   auto objectStart = std::chrono::steady_clock::now();
   auto object = codegen::compileToObject(pipeline.module(), target->spec);
   if (!object)
@@ -427,138 +428,6 @@ Expected<bool> Compiled::execute(Executor &exec, const HostTensors &inputs,
                       " has another shape than the result");
   }
   return impl->runEntry(exec, impl->main, inputs, outputs);
-}
-
-//===----------------------------------------------------------------------===//
-// Inspection
-//===----------------------------------------------------------------------===//
-
-/// Runs the phases from the imported graph and keeps the pipeline.
-static Expected<std::unique_ptr<Pipeline>>
-runPhases(const graph::Graph &graph, const Options &options,
-          std::string_view to,
-          const std::function<void(const Phase &, Pipeline &)> &after = {}) {
-  auto target = Target::resolve(options);
-  if (!target)
-    return target.errors();
-  graph::Graph g = graph;
-  if (auto errors = graph::inferGraph(g); !errors.empty())
-    return errors;
-  if (auto errors = graph::completePorts(g); !errors.empty())
-    return errors;
-  auto pipeline = std::make_unique<Pipeline>(options, *target);
-  if (auto errors = pipeline->import(g); !errors.empty())
-    return errors;
-  auto errors = pipeline->run("", to, [&](const Phase &phase, double) {
-    if (after)
-      after(phase, *pipeline);
-  });
-  if (!errors.empty())
-    return errors;
-  return pipeline;
-}
-
-static std::optional<Error> checkPhase(std::string_view name) {
-  if (findPhase(name))
-    return std::nullopt;
-  std::string all;
-  for (const Phase &p : allPhases())
-    all += (all.empty() ? "" : ", ") + std::string(p.name);
-  return fail(ErrorCode::BadOption,
-              "there is no phase '" + std::string(name) + "'",
-              "phases are " + all);
-}
-
-Expected<std::string> lowerToPhase(const graph::Graph &graph,
-                                   const Options &options,
-                                   std::string_view phase, bool locations) {
-  if (phase.empty())
-    phase = "import";
-  if (auto e = checkPhase(phase))
-    return *e;
-  auto pipeline = runPhases(graph, options, phase);
-  if (!pipeline)
-    return pipeline.errors();
-  return (*pipeline)->text(locations);
-}
-
-Expected<std::string> lowerText(std::string_view mlirText,
-                                const Options &options,
-                                std::string_view fromPhase,
-                                std::string_view toPhase) {
-  if (auto e = checkPhase(fromPhase))
-    return *e;
-  if (auto e = checkPhase(toPhase))
-    return *e;
-  auto target = Target::resolve(options);
-  if (!target)
-    return target.errors();
-  Pipeline pipeline(options, *target);
-  if (auto errors = pipeline.parse(mlirText); !errors.empty())
-    return errors;
-  if (auto errors = pipeline.run(fromPhase, toPhase); !errors.empty())
-    return errors;
-  return pipeline.text(false);
-}
-
-Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
-                          const std::string &directory) {
-  if (std::error_code ec = llvm::sys::fs::create_directories(directory))
-    return fail(ErrorCode::CannotWrite,
-                "cannot create " + directory + ": " + ec.message());
-  std::optional<Error> error;
-  int n = 0;
-  auto pipeline =
-      runPhases(graph, options, "llvm", [&](const Phase &phase, Pipeline &p) {
-        std::string file = directory + "/" + (n < 10 ? "0" : "") +
-                           std::to_string(n) + "-" + std::string(phase.name) +
-                           ".mlir";
-        ++n;
-        std::error_code ec;
-        llvm::raw_fd_ostream os(file, ec);
-        if (!ec)
-          os << p.text(true);
-        os.flush();
-        if (ec || os.has_error())
-          error = fail(ErrorCode::CannotWrite, "cannot write " + file);
-      });
-  if (!pipeline)
-    return pipeline.errors();
-  if (error)
-    return *error;
-  return true;
-}
-
-Expected<std::string> assemblyOf(const graph::Graph &graph,
-                                 const Options &options) {
-  auto pipeline = runPhases(graph, options, "llvm");
-  if (!pipeline)
-    return pipeline.errors();
-  auto target = Target::resolve(options);
-  codegen::CompileOptions co;
-  std::string assembly;
-  co.assembly = &assembly;
-  auto object =
-      codegen::compileToObject((*pipeline)->module(), target->spec, co);
-  if (!object)
-    return object.errors();
-  return assembly;
-}
-
-Expected<graph::Graph> loadGraph(const std::string &path) {
-  if (!path.ends_with(".mlir"))
-    return loadModel(path);
-  auto text = readTextFile(path, LoadOptions().maxFileSize);
-  if (!text)
-    return text.errors();
-  Options options;
-  auto target = Target::resolve(options);
-  if (!target)
-    return target.errors();
-  Pipeline pipeline(options, *target);
-  if (auto errors = pipeline.parse(*text); !errors.empty())
-    return errors;
-  return graph::fromMLIR(pipeline.module());
 }
 
 } // namespace tenon

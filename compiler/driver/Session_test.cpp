@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 using namespace tenon;
@@ -236,6 +237,41 @@ TEST(CompileErrors, NameTheOperation) {
   m = Compiled::compile(g, Options());
   ASSERT_FALSE(m);
   EXPECT_EQ(firstCode(m.errors()), ErrorCode::UnsupportedDType);
+}
+
+TEST(CompileErrors, AFaultOfOursLeavesAReproducer) {
+  Options options;
+  options.reproducer = testing::TempDir() + "/reproducer";
+  std::filesystem::remove_all(options.reproducer);
+  auto failIn = [](std::string_view name) {
+    setPassManagerSetup([name](mlir::PassManager &, const Phase &phase) {
+      return phase.name != name;
+    });
+  };
+  failIn("tile");
+  auto compiled = Compiled::compile(denseLayer(4), options);
+  setPassManagerSetup({});
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(firstCode(compiled.errors()), ErrorCode::Internal);
+  const std::string &hint = compiled.errors().front().hint;
+  EXPECT_NE(hint.find("--compile-from=fuse --compile-to=tile"),
+            std::string::npos)
+      << hint;
+  std::vector<std::filesystem::path> files(
+      std::filesystem::directory_iterator(options.reproducer), {});
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_NE(hint.find(files[0].string()), std::string::npos) << hint;
+  std::ifstream file(files[0]);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  auto resumed = lowerText(text, options, "fuse", "tile");
+  EXPECT_TRUE(resumed) << str(resumed.errors());
+
+  // A mistake of the user's leaves nothing.
+  std::filesystem::remove_all(options.reproducer);
+  graph::Graph wrong = denseLayer(4);
+  wrong.ops[1].kind = "Wildcard";
+  EXPECT_FALSE(Compiled::compile(wrong, options));
+  EXPECT_FALSE(std::filesystem::exists(options.reproducer));
 }
 
 TEST(CompileReportTest, CountsWhatWasDone) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/Cli.h"
+#include "tools/tenon/MlirFlags.h"
 
 #include <CLI/CLI.hpp>
 
@@ -71,9 +72,17 @@ int parseFailed(const CLI::App &app, const CLI::ParseError &error) {
 }
 
 int runTool(int argc, char **argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  cli::MlirFlags mlirFlags;
+  if (auto ok = mlirFlags.take(arguments); !ok)
+    return cli::fail(ok.errors());
   CLI::App app("Tenon: compiles deep-learning graphs for CPUs");
   app.name("tenon");
   app.require_subcommand(1);
+  app.footer("MLIR's own flags work with every command that compiles, for "
+             "example\n--mlir-timing, --mlir-print-ir-after-all, "
+             "--mlir-pass-pipeline-crash-reproducer=FILE;\ntenon-opt --help "
+             "lists them.");
   cli::Action action;
   cli::addRunCommand(app, action);
   cli::addCheckCommand(app, action);
@@ -82,12 +91,14 @@ int runTool(int argc, char **argv) {
   cli::addExplainCommand(app, action);
   cli::addOpsCommand(app, action);
   cli::addDevInfoCommand(app, action);
-  if (argc > 1 && argv[1][0] != '-' && !hasCommand(app, argv[1]))
+  if (!arguments.empty() && arguments[0].rfind("-", 0) != 0 &&
+      !hasCommand(app, arguments[0]))
     return cli::fail(
-        cli::badOption("there is no command \"" + std::string(argv[1]) + "\"",
-                       suggestion(app, argv[1])));
+        cli::badOption("there is no command \"" + arguments[0] + "\"",
+                       suggestion(app, arguments[0])));
   try {
-    app.parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
+    app.parse(arguments);
   } catch (const CLI::ParseError &error) {
     return parseFailed(app, error);
   }

@@ -215,6 +215,18 @@ TEST(Inspect, Phases) {
   EXPECT_RESULT(tenon(inspect + " --compile-from=graph --stats"), 1, "E1007");
 }
 
+TEST(Inspect, FlagsOfMlir) {
+  Result r = tenon(std::string("inspect --phase=fuse --mlir-timing "
+                               "--mlir-print-ir-after=tenon-form-groups ") +
+                   kMlp);
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("IR Dump After FormGroups"), std::string::npos);
+  EXPECT_NE(r.err.find("Execution time report"), std::string::npos);
+  r = tenon(std::string("inspect --mlir-nothing ") + kMlp);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(r.has("E1") && r.has("--mlir-nothing")) << r.err;
+}
+
 TEST(Explain, NamesGroups) {
   EXPECT_RESULT(tenon(std::string("explain --op=fc1 ") + kMlp), 0,
                 "MatMul \"fc1\": in group 0");

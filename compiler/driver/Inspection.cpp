@@ -1,0 +1,202 @@
+//===- Inspection.cpp - IR, phase by phase, and assembly ------------------===//
+#include "codegen/jit/Compile.h"
+#include "compiler/driver/Fail.h"
+#include "compiler/driver/Pipeline.h"
+#include "compiler/driver/Reproducer.h"
+#include "compiler/import/Load.h"
+#include "dialects/graph/Convert.h"
+#include "dialects/graph/infer/Infer.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+/// Runs the phases from the imported graph and keeps the pipeline.
+static Expected<std::unique_ptr<Pipeline>>
+runPhases(const graph::Graph &graph, const Options &options,
+          std::string_view to,
+          const std::function<void(const Phase &, Pipeline &)> &after = {}) {
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
+  graph::Graph g = graph;
+  if (auto errors = graph::inferGraph(g); !errors.empty())
+    return errors;
+  if (auto errors = graph::completePorts(g); !errors.empty())
+    return errors;
+  auto pipeline = std::make_unique<Pipeline>(options, *target);
+  if (auto errors = pipeline->import(g); !errors.empty())
+    return errors;
+  auto errors = pipeline->run("", to, [&](const Phase &phase, double) {
+    if (after)
+      after(phase, *pipeline);
+  });
+  if (!errors.empty())
+    return errors;
+  return pipeline;
+}
+
+/// `path` with `text` in it; empty when it cannot be written.
+static std::string writeTemporary(const std::string &folder,
+                                  const std::string &text) {
+  llvm::SmallString<128> directory(folder);
+  if (directory.empty())
+    llvm::sys::path::system_temp_directory(true, directory);
+  llvm::sys::path::append(directory, "tenon-%%%%%%%%.mlir");
+  int fd = -1;
+  llvm::SmallString<128> path;
+  if (llvm::sys::fs::create_directories(
+          llvm::sys::path::parent_path(directory)) ||
+      llvm::sys::fs::createUniqueFile(directory, fd, path))
+    return {};
+  llvm::raw_fd_ostream os(fd, /*shouldClose=*/true);
+  os << text;
+  os.close();
+  if (!os.has_error())
+    return path.str().str();
+  os.clear_error();
+  return {};
+}
+
+void keepReproducer(const graph::Graph &graph, const Options &options,
+                    std::string_view reached, std::vector<Error> &errors) {
+  if (options.reproducer == "none")
+    return;
+  auto internal = llvm::find_if(
+      errors, [](const Error &e) { return e.code == ErrorCode::Internal; });
+  if (internal == errors.end())
+    return;
+  auto phases = allPhases();
+  size_t next = 0;
+  while (!reached.empty() && phases[next++].name != reached) {
+  }
+  if (next == phases.size())
+    return;
+  // Nothing fails in import: IR exists from there on.
+  std::string from(reached.empty() ? "import" : reached);
+  auto pipeline = runPhases(graph, options, from);
+  if (!pipeline)
+    return;
+  std::string command =
+      "--compile-from=" + from +
+      " --compile-to=" + std::string(phases[next].name) +
+      " --target-cpu=" + options.targetCpu + " --schedule=" + options.schedule +
+      " --max-group-ops=" + std::to_string(options.maxGroupOps) +
+      (options.fuse ? "" : " --no-fuse");
+  std::string path = writeTemporary(options.reproducer,
+                                    "// tenon inspect THIS_FILE " + command +
+                                        "\n" + (*pipeline)->text(true));
+  if (!path.empty())
+    internal->hint = "this is a fault of Tenon; to repeat it: tenon inspect " +
+                     path + " " + command;
+}
+
+static std::optional<Error> checkPhase(std::string_view name) {
+  if (findPhase(name))
+    return std::nullopt;
+  std::string all;
+  for (const Phase &p : allPhases())
+    all += (all.empty() ? "" : ", ") + std::string(p.name);
+  return fail(ErrorCode::BadOption,
+              "there is no phase '" + std::string(name) + "'",
+              "phases are " + all);
+}
+
+Expected<std::string> lowerToPhase(const graph::Graph &graph,
+                                   const Options &options,
+                                   std::string_view phase, bool locations) {
+  if (phase.empty())
+    phase = "import";
+  if (auto e = checkPhase(phase))
+    return *e;
+  auto pipeline = runPhases(graph, options, phase);
+  if (!pipeline)
+    return pipeline.errors();
+  return (*pipeline)->text(locations);
+}
+
+Expected<std::string> lowerText(std::string_view mlirText,
+                                const Options &options,
+                                std::string_view fromPhase,
+                                std::string_view toPhase) {
+  if (auto e = checkPhase(fromPhase))
+    return *e;
+  if (auto e = checkPhase(toPhase))
+    return *e;
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
+  Pipeline pipeline(options, *target);
+  if (auto errors = pipeline.parse(mlirText); !errors.empty())
+    return errors;
+  if (auto errors = pipeline.run(fromPhase, toPhase); !errors.empty())
+    return errors;
+  return pipeline.text(false);
+}
+
+Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
+                          const std::string &directory) {
+  if (std::error_code ec = llvm::sys::fs::create_directories(directory))
+    return fail(ErrorCode::CannotWrite,
+                "cannot create " + directory + ": " + ec.message());
+  std::optional<Error> error;
+  int n = 0;
+  auto pipeline =
+      runPhases(graph, options, "llvm", [&](const Phase &phase, Pipeline &p) {
+        std::string file = directory + "/" + (n < 10 ? "0" : "") +
+                           std::to_string(n) + "-" + std::string(phase.name) +
+                           ".mlir";
+        ++n;
+        std::error_code ec;
+        llvm::raw_fd_ostream os(file, ec);
+        if (!ec)
+          os << p.text(true);
+        os.flush();
+        if (ec || os.has_error())
+          error = fail(ErrorCode::CannotWrite, "cannot write " + file);
+      });
+  if (!pipeline)
+    return pipeline.errors();
+  if (error)
+    return *error;
+  return true;
+}
+
+Expected<std::string> assemblyOf(const graph::Graph &graph,
+                                 const Options &options) {
+  auto pipeline = runPhases(graph, options, "llvm");
+  if (!pipeline)
+    return pipeline.errors();
+  auto target = Target::resolve(options);
+  codegen::CompileOptions co;
+  std::string assembly;
+  co.assembly = &assembly;
+  auto object =
+      codegen::compileToObject((*pipeline)->module(), target->spec, co);
+  if (!object)
+    return object.errors();
+  return assembly;
+}
+
+Expected<graph::Graph> loadGraph(const std::string &path) {
+  if (!path.ends_with(".mlir"))
+    return loadModel(path);
+  auto text = readTextFile(path, LoadOptions().maxFileSize);
+  if (!text)
+    return text.errors();
+  Options options;
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
+  Pipeline pipeline(options, *target);
+  if (auto errors = pipeline.parse(*text); !errors.empty())
+    return errors;
+  return graph::fromMLIR(pipeline.module());
+}
+
+} // namespace tenon
