@@ -14,6 +14,7 @@ class Graph_UnaryBackward<string forward, int number, string cSuffix>
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst);
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
+  let compiles = ["f32"];
 }
 
 /// Reads the operand or the result of the forward operation: use_dst.

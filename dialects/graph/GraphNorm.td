@@ -127,6 +127,7 @@ def Graph_RMSNormOp : Graph_Norm<"RMSNorm", 86, "rms_norm"> {
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
   let constraints = ["gamma is f32 or has the element type of src"];
   let shapeRule = "rms_norm";
+  let compiles = ["f32"];
 }
 
 def Graph_SoftMaxOp : Graph_Norm<"SoftMax", 64, "softmax"> {
@@ -166,6 +167,7 @@ def Graph_LogSoftmaxOp : Graph_Norm<"LogSoftmax", 37, "log_softmax"> {
   let results = (outs Graph_Value<"T">:$dst);
   let typeVars = [Graph_Var<"T", Floats>];
   let shapeRule = "log_softmax";
+  let compiles = ["f32"];
 }
 
 #endif // TENON_GRAPH_NORM_TD

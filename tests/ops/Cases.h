@@ -22,6 +22,7 @@ Cases poolCases();
 Cases normCases();
 Cases reduceCases();
 Cases movementCases();
+Cases backwardCases();
 /// Several operations: what fusion joins, and what it must not.
 Cases fusionCases();
 

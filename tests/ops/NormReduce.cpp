@@ -2,6 +2,25 @@
 
 namespace tenon::test {
 
+/// RMSNorm and LogSoftmax.
+static void addRows(Cases &cases) {
+  for (std::string text :
+       {"5x37 37c", "5x37", "5x37 37 epsilon=0.1", "3x4x128 128c",
+        "2x3x5x7 5x7c begin_norm_axis=-2", "2x3x5x7 3x5x7 begin_norm_axis=1",
+        "2x3x5x7 2x3x5x7 begin_norm_axis=0", "2x3x5x7 begin_norm_axis=-4",
+        "2x3x5x7x3 3 begin_norm_axis=4", "7 7", "1", "5x1 1c", "0x5 5", "5x0",
+        "13x17<1,13> 17c", "13x17<40,2> 17<2>c", "1024x16 16c", "3x1031 1031c"})
+    cases.push_back("RMSNorm " + text);
+  cases.push_back("y<1,13> = RMSNorm 13x17 17c");
+  for (std::string text :
+       {"5x37", "5x37 axis=0", "5x37 axis=1", "5x37 axis=-2", "3x4x97 axis=1",
+        "7 axis=0", "1", "5x1", "0x5", "5x0", "0x5 axis=0",
+        "2x3x5x7x11 axis=-2", "13x17<1,13>", "13x17<40,2> axis=0",
+        "3x1031 axis=1", "2x12x32x32"})
+    cases.push_back("LogSoftmax " + text);
+  cases.push_back("y<1,13> = LogSoftmax 13x17 axis=1");
+}
+
 Cases normCases() {
   Cases cases;
   for (const char *text : {
@@ -79,6 +98,7 @@ Cases normCases() {
                            "3x1031 axis=1",
                            "2x12x32x32 axis=-1"})
     cases.push_back("SoftMax " + text);
+  addRows(cases);
   for (const char *text : {
            "y<1,13> = SoftMax 13x17 axis=1",
            "y,s = SoftMax 5x37 axis=-1",

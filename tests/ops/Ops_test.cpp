@@ -88,14 +88,16 @@ TENON_OPS(pool);
 TENON_OPS(norm);
 TENON_OPS(reduce);
 TENON_OPS(movement);
+TENON_OPS(backward);
 TENON_OPS(fusion);
 
 /// Every operation that compiles is alone in some graph, and every string an
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
-  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
-                      poolCases, normCases, reduceCases, movementCases})
+  for (auto family :
+       {unaryCases, binaryCases, matmulCases, convolutionCases, poolCases,
+        normCases, reduceCases, movementCases, backwardCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);
