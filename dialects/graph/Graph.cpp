@@ -301,6 +301,9 @@ std::vector<Error> completePorts(Graph &graph) {
     for (uint64_t id : op.inputs)
       if (!written.count(id) && inputs.insert(id).second)
         graph.inputPorts.push_back(id);
+      else if (op.kind == "End" && written.count(id) &&
+               outputs.insert(id).second)
+        graph.outputPorts.push_back(id);
     for (uint64_t id : op.outputs)
       if (!read.count(id) && outputs.insert(id).second)
         graph.outputPorts.push_back(id);

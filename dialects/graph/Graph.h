@@ -118,8 +118,9 @@ struct Graph {
 /// Errors: TwoProducers, DuplicateOpId, Cycle (each names the ops involved).
 std::vector<Error> topologicalSort(Graph &graph);
 
-/// Completes the ports: tensors without a producer join `inputPorts`, results
-/// nobody reads join `outputPorts`.  Errors: BadPort.
+/// Completes the ports: tensors without a producer join `inputPorts`; results
+/// that nobody or an End reads join `outputPorts`.  An id listed twice stays
+/// once, at its first place.  Errors: BadPort.
 std::vector<Error> completePorts(Graph &graph);
 
 } // namespace tenon::graph

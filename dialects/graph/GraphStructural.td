@@ -7,14 +7,16 @@ include "dialects/graph/GraphBase.td"
 def Graph_EndOp : Graph_Op<"End", "structural", 25, "end", []> {
   let summary = "marks src as observed";
   let description = [{
-    Has no result and computes nothing: src becomes a result of the graph even
-    when another operation reads it too.
+    Has no result and computes nothing: src, when an operation of the graph
+    writes it, becomes a result of the graph even when others read it too.
   }];
   let arguments = (ins Graph_Value<"T">:$src);
   let resultCounts = [0];
   let typeVars = [Graph_Var<"T", ["f32", "f16", "bf16", "s8", "u8", "s32",
                                   "undef"]>];
   let shapeRule = "none";
+  let compiles = ["f32"];
+  let vectorException = "marks a tensor: nothing to compute";
 }
 
 def Graph_WildcardOp : Graph_Op<"Wildcard", "structural", 78, "wildcard", []> {

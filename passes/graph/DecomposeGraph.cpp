@@ -254,6 +254,10 @@ bool decompose(Operation *op, OpBuilder &b) {
     return decomposeConvolution(op, b);
   if (kind == "PReLU")
     return decomposePRelu(op, b);
+  if (kind == "End") { // Its operand is a result of the function.
+    op->erase();
+    return true;
+  }
   return false;
 }
 

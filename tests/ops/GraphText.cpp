@@ -190,6 +190,9 @@ private:
       op.attrs[name] =
           parseValue(typeOfAttr(op.kind, name), words[i].substr(equal + 1));
     }
+    const OpInfo *info = lookupOp(op.kind);
+    if (at == 0 && info && info->results.empty())
+      results.clear();
     for (const std::string &result : results)
       if (!parseResult(result, op))
         return false;

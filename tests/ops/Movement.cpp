@@ -26,6 +26,11 @@ static Cases concatCases() {
 Cases movementCases() {
   Cases cases = concatCases();
   for (const char *text : {
+           // End: a result that is read, one that is not, an input.
+           "y = Sqrt 5x7; End y; Abs y",
+           "y = Sqrt 5x7; End y",
+           "x = Abs 5x7; End x; End x; Sqrt x",
+           "Abs x:5x7; End x",
            // Strides are the point of a Reorder.
            "Reorder 5x7",
            "y<1,5> = Reorder 5x7",

@@ -173,6 +173,14 @@ TEST(CompletePorts, ListsEachTensorOnce) {
   EXPECT_EQ(graph.outputPorts, (std::vector<uint64_t>{2}));
 }
 
+TEST(CompletePorts, EndMakesAResult) {
+  Graph graph = makeGraph({{1, {5}, {6}}, {2, {6}, {7}}});
+  graph.ops.push_back({3, "end", "End", {}, {6}, {}});
+  graph.ops.push_back({4, "end", "End", {}, {5}, {}});
+  EXPECT_TRUE(completePorts(graph).empty());
+  EXPECT_EQ(graph.outputPorts, (std::vector<uint64_t>{7, 6}));
+}
+
 TEST(CompletePorts, RefusesBadPorts) {
   Graph graph = makeGraph({{1, {5}, {6}}});
   graph.inputPorts = {6, 77};

@@ -131,11 +131,8 @@ void Evaluation::countUses() {
   wanted.insert(graph.outputPorts.begin(), graph.outputPorts.end());
   wanted.insert(options.keep.begin(), options.keep.end());
   for (const graph::Op &op : graph.ops)
-    for (uint64_t id : op.inputs) {
+    for (uint64_t id : op.inputs)
       ++uses[id];
-      if (op.kind == "End")
-        wanted.insert(id);
-    }
 }
 
 void Evaluation::release(const graph::Op &op) {

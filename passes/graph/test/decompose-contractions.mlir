@@ -113,3 +113,17 @@ func.func @conv_bias(%x: tensor<1x6x6x3xf32>, %w: tensor<3x3x3x8xf32>,
   %0 = graph.Convolution %x, %w, %b {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x6x6x3xf32>, tensor<3x3x3x8xf32>, tensor<8xf32>) -> tensor<1x4x4x8xf32>
   return %0 : tensor<1x4x4x8xf32>
 }
+
+// -----
+
+// What an End marks is a result of the function already.
+// CHECK-LABEL: func @end
+// CHECK:         %[[Y:.*]] = graph.Sqrt
+// CHECK-NEXT:    %[[Z:.*]] = graph.Abs %[[Y]]
+// CHECK-NEXT:    return %[[Z]], %[[Y]]
+func.func @end(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %y = graph.Sqrt %x : (tensor<5xf32>) -> tensor<5xf32>
+  graph.End %y : (tensor<5xf32>) -> ()
+  %z = graph.Abs %y : (tensor<5xf32>) -> tensor<5xf32>
+  return %z, %y : tensor<5xf32>, tensor<5xf32>
+}
