@@ -28,6 +28,19 @@ def DecomposeGraph : Pass<"tenon-decompose-graph", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"rewritten", "ops", "Operations rewritten">];
 }
 
+def ExpandQuantize : Pass<"tenon-expand-quantize", "::mlir::ModuleOp"> {
+  let summary = "Quantisation becomes arithmetic in f32 and casts";
+  let description = [{
+    Quantize divides, adds the zero point, rounds and casts; Dequantize casts,
+    subtracts and multiplies. Scales and zero points become literals, or views
+    of their tensors, that broadcast along the channel dim; the groups of
+    per_group are dims of a reshaped operand. What results joins groups as any
+    elementwise operation does.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"expanded", "ops", "Operations expanded">];
+}
+
 def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
   let summary = "Cuts functions into groups, each a function of its own";
   let description = [{

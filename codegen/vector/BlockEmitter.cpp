@@ -268,10 +268,38 @@ Value BlockEmitter::vectorLoad(memref::LoadOp load, const Point &point,
   return vector::FromElementsOp::create(b, loc(), type, elements);
 }
 
+/// An index that is cast at once: a vector of the narrow type, not one of
+/// 64-bit indices to be narrowed. Null for other operations.
+Value BlockEmitter::castIndex(Operation &bodyOp, const Point &point,
+                              int64_t lanes) {
+  auto cast = dyn_cast<arith::IndexCastOp>(bodyOp);
+  auto index =
+      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  if (!index || !lanes)
+    return {};
+  Type element = cast.getType();
+  Value iv = splat(
+      arith::IndexCastOp::create(b, loc(), element, point.ivs[index.getDim()]),
+      lanes);
+  if (index.getDim() != plan.vectorDim)
+    return iv;
+  SmallVector<Attribute> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.push_back(b.getIntegerAttr(element, lane));
+  auto type = VectorType::get({lanes}, element);
+  Value step =
+      arith::ConstantOp::create(b, loc(), DenseElementsAttr::get(type, steps));
+  return arith::AddIOp::create(b, loc(), iv, step);
+}
+
 void BlockEmitter::cloneOp(Operation &bodyOp, const Point &point, int64_t lanes,
                            IRMapping &map) {
   if (auto index = dyn_cast<linalg::IndexOp>(bodyOp)) {
     map.map(index.getResult(), indexValue(index.getDim(), point, lanes));
+    return;
+  }
+  if (Value cast = castIndex(bodyOp, point, lanes)) {
+    map.map(bodyOp.getResult(0), cast);
     return;
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(bodyOp); constant && lanes) {

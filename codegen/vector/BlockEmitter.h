@@ -77,6 +77,8 @@ private:
                     mlir::Value mask, mlir::ValueRange accumulators,
                     llvm::MutableArrayRef<mlir::IRMapping> maps);
   mlir::Value indexValue(unsigned dim, const Point &point, int64_t lanes);
+  mlir::Value castIndex(mlir::Operation &bodyOp, const Point &point,
+                        int64_t lanes);
   bool isUniform(mlir::Value value, unsigned depth);
   mlir::Value laneOf(mlir::Value value, const Point &point, int64_t lane,
                      mlir::IRMapping &map);

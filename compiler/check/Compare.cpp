@@ -271,10 +271,14 @@ const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
     if (found == producers.end())
       return nullptr;
     const graph::Op &op = graph.ops[found->second];
-    if ((op.kind == "Quantize" || op.kind == "Round") && !op.inputs.empty())
+    if (op.inputs.empty())
+      return nullptr;
+    bool truncates = op.kind == "TypeCast" &&
+                     graph::isFloat(graph.tensor(op.inputs[0]).dtype) &&
+                     !graph::isFloat(graph.tensor(outputId).dtype);
+    if (op.kind == "Quantize" || op.kind == "Round" || truncates)
       return &op;
-    if ((op.kind != "StaticReshape" && op.kind != "Reorder") ||
-        op.inputs.empty())
+    if (op.kind != "StaticReshape" && op.kind != "Reorder")
       return nullptr;
     outputId = op.inputs[0];
   }
@@ -292,6 +296,10 @@ std::optional<uint64_t> roundingSource(const graph::Graph &graph,
 Tensor beforeRounding(const graph::Graph &graph, uint64_t outputId,
                       Tensor source) {
   const graph::Op *op = roundingOp(graph, outputId);
+  // What drops the fraction rounds numbers that are half closer to 0.
+  if (op && op->kind == "TypeCast")
+    for (double &value : source.data)
+      value -= std::copysign(0.5, value);
   if (!op || op->kind != "Quantize")
     return source;
   auto scales = op->attrOr<std::vector<float>>("scales", {1.0f});

@@ -80,8 +80,9 @@ CompareResult compare(const reference::Tensor &got,
                       const Tolerance &tolerance,
                       const reference::Tensor *beforeRounding = nullptr);
 
-/// For an output of Quantize or Round (also seen through data movement that
-/// keeps the order): the tensor whose oracle values beforeRounding() needs.
+/// For an output of Quantize, Round or a cast from float to integer (also seen
+/// through data movement that keeps the order): the tensor whose oracle values
+/// beforeRounding() needs.
 std::optional<uint64_t> roundingSource(const graph::Graph &graph,
                                        uint64_t outputId);
 /// Those values scaled as the operation does before it rounds.

@@ -153,8 +153,18 @@ std::optional<Grid> elementwiseGrid(const graph::Op &op,
   return std::nullopt;
 }
 
+/// A cast to an integer drops what is below 1 and stays in range.
+Grid castGrid(DType to, const Grid &in) {
+  if (graph::isFloat(to))
+    return in;
+  reference::Range range = reference::rangeOf(to);
+  return {std::min(in.largest, std::max(-range.min, range.max)), 1};
+}
+
 std::optional<Grid> gridOfResult(const graph::Graph &graph, const graph::Op &op,
                                  const std::vector<Grid> &in) {
+  if (op.kind == "TypeCast")
+    return castGrid(graph.tensor(op.outputs[0]).dtype, in[0]);
   if (isMovement(op.kind))
     return in[0];
   if (op.kind == "Quantize" || op.kind == "Dequantize")

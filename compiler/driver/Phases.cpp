@@ -43,8 +43,11 @@ void buildGraph(OpPassManager &pm, const Options &, const Target &) {
   pm.addPass(createCSEPass());
 }
 
-/// f32 needs nothing here: integer contractions arrive with their dtypes.
-void buildQuantize(OpPassManager &, const Options &, const Target &) {}
+/// Contractions of integers are to be found before this: what is left computes
+/// in f32.
+void buildQuantize(OpPassManager &pm, const Options &, const Target &) {
+  pm.addPass(createExpandQuantize());
+}
 
 void buildConstants(OpPassManager &pm, const Options &, const Target &) {
   pm.addPass(createOutlineConstants());
@@ -99,7 +102,7 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
 const Phase kPhases[] = {
     {"import", "the graph as it was given", buildImport},
     {"graph", "shapes, one normal form, no repetition", buildGraph},
-    {"quantize", "integer contractions (nothing to do for f32)", buildQuantize},
+    {"quantize", "scales and zero points as arithmetic in f32", buildQuantize},
     {"constants", "what depends on constants only moves to @fold",
      buildConstants},
     {"layout", "weights in panels, strides of the caller's buffers",

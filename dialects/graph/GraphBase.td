@@ -127,6 +127,8 @@ class Graph_Op<string kind, string cat, int number, string cSuffix,
   list<string> constraints = [];
   string shapeRule = "identity";
   bit commutative = 0;
+  // Element types that compile, for operands and results alike; empty: the
+  // operation is evaluated only.
   list<string> compiles = [];
   string vectorException = "";
 

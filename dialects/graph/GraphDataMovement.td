@@ -4,6 +4,8 @@
 
 include "dialects/graph/GraphBase.td"
 
+defvar CastTypes = ["f32", "bf16", "f16", "s64", "s32", "s8", "u8", "boolean"];
+
 class Graph_Movement<string kind, int number, string cSuffix>
     : Graph_Op<kind, "data_movement", number, cSuffix> {
   let results = (outs Graph_Value<"T">:$dst);
@@ -70,13 +72,21 @@ def Graph_StaticTransposeOp
 def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   let summary = "dst = src in the element type of dst";
   let description = [{
-    Rounds to nearest even and does not saturate: an f32 of 65520 or more gives
-    infinity in f16.
+    To a float: rounds once, to nearest even, and does not saturate: an f32 of
+    65520 or more gives infinity in f16.
+
+    From a float to an integer: drops the fraction, saturates, and NaN gives 0.
+    From an integer to an integer: keeps the low bits (wraps around).
+
+    To boolean: src != 0, which holds for NaN.  From boolean: any byte but 0 is
+    1.
   }];
   let arguments = (ins Graph_Value<"T1">:$src);
   let results = (outs Graph_Value<"T2">:$dst);
-  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
-  let constraints = ["element types differ, and one of them is f32"];
+  let typeVars = [Graph_Var<"T1", CastTypes>, Graph_Var<"T2", CastTypes>];
+  let constraints = ["element types differ",
+                     "bf16 and f16 are cast to and from f32 only"];
+  let compiles = CastTypes;
 }
 
 def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
@@ -91,7 +101,8 @@ def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
   let constraints = ["axis is within the rank of src"];
-  let compiles = [];
+  let compiles = ["f32", "bf16", "f16", "s32"]; // src is not read
+  let vectorException = "reads nothing: indices are computed and stored";
 }
 
 #endif // TENON_GRAPH_DATAMOVEMENT_TD

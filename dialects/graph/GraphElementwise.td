@@ -192,6 +192,7 @@ class Graph_SameBinary<string kind, int number, string cSuffix>
 
 def Graph_AddOp : Graph_MixedBinary<"Add", 2, "add", FloatsAndS32> {
   let summary = "dst = src_0 + src_1";
+  let compiles = ["f32", "s32"];
   let commutative = 1;
 }
 
@@ -207,6 +208,7 @@ def Graph_MultiplyOp : Graph_MixedBinary<"Multiply", 46, "multiply"> {
 def Graph_SubtractOp
     : Graph_MixedBinary<"Subtract", 74, "subtract", FloatsAndS32> {
   let summary = "dst = src_0 - src_1";
+  let compiles = ["f32", "s32"];
 }
 
 def Graph_MaximumOp : Graph_SameBinary<"Maximum", 40, "maximum"> {
@@ -236,6 +238,7 @@ def Graph_GreaterEqualOp
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", FloatsAndS32>, Graph_Var<"T2", ["boolean"]>];
   let shapeRule = "broadcast";
+  let compiles = ["f32", "s32", "boolean"];
 }
 
 def Graph_BiasAddOp : Graph_Elementwise<"BiasAdd", 8, "bias_add"> {
@@ -283,6 +286,7 @@ def Graph_SelectOp : Graph_Elementwise<"Select", 81, "select"> {
   let typeVars = [Graph_Var<"T1", ["boolean"]>, Graph_Var<"T2", Floats>];
   let constraints = ["cond broadcasts one-way to dst"];
   let shapeRule = "select";
+  let compiles = ["f32", "boolean"];
 }
 
 #endif // TENON_GRAPH_ELEMENTWISE_TD

@@ -16,7 +16,8 @@ defvar QuantizeConstraints = [
 def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
   let summary = "dst = saturate(round(src / scale + zp))";
   let description = [{
-    u8 and s8 round to nearest even after zp was added and saturate.  f8 takes
+    u8 and s8 round to nearest even after zp was added and saturate; NaN gives
+    0.  f8 takes
     no zero points and does not saturate: an f8_e4m3 beyond 464 becomes NaN, an
     f8_e5m2 from 61440 on infinity.
   }];
@@ -26,6 +27,7 @@ def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
   let typeVars = [Graph_Var<"T1", ["f32"]>,
                   Graph_Var<"T2", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>];
   let constraints = !listconcat(QuantizeConstraints, ["no scale is 0"]);
+  let compiles = ["f32", "s8", "u8"];
 }
 
 def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
@@ -39,6 +41,7 @@ def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
   let typeVars = [Graph_Var<"T1", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>,
                   Graph_Var<"T2", ["f32"]>];
   let constraints = QuantizeConstraints;
+  let compiles = ["f32", "s8", "u8"];
 }
 
 def Graph_DynamicQuantizeOp
@@ -46,7 +49,8 @@ def Graph_DynamicQuantizeOp
   let summary = "dst = saturate(round(src / scale + zp))";
   let description = [{
     Quantize with scales and zero points computed at run time, both of rank 1
-    (or scalars).  Rounds to nearest even after zp was added.
+    (or scalars).  Rounds to nearest even after zp was added, saturates; NaN
+    gives 0, as does 0 / 0.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$scales,
       Optional<Graph_Value<"T2">>:$zps, Graph_QuantType:$qtype,
@@ -58,6 +62,7 @@ def Graph_DynamicQuantizeOp
                   Graph_Var<"T3", ["u8", "s8"]>];
   let constraints = ["per_tensor has exactly one scale",
                      "zps has one element or as many as scales"];
+  let compiles = ["f32", "s32", "s8", "u8"];
 }
 
 def Graph_DynamicDequantizeOp
@@ -87,6 +92,7 @@ def Graph_DynamicDequantizeOp
                      "zps has one element or as many as scales",
                      "per_group: zps and scales have the same shape, and "
                      "group_shape one entry per dim of src"];
+  let compiles = ["f32", "s32", "s8", "u8"];
 }
 
 #endif // TENON_GRAPH_QUANT_TD

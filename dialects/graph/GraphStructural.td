@@ -63,6 +63,9 @@ def Graph_DropoutOp : Graph_Op<"Dropout", "random", 87, "dropout"> {
                   Graph_Var<"Tmask", ["u8"]>];
   let constraints = ["seed, offset and probability have one element each"];
   let shapeRule = "dropout";
+  let compiles = ["f32", "s64", "u8"];
+  let vectorException = "bounded by arithmetic, not bandwidth: ten rounds of "
+                        "two 32x32-bit products per element";
 }
 
 #endif // TENON_GRAPH_STRUCTURAL_TD

@@ -54,7 +54,7 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::window;
   if (kind == "Concat")
     return GroupKind::concat;
-  if (tiling::isScalarOp(op))
+  if (tiling::isScalarOp(op) || tiling::isIndexedOp(op))
     return GroupKind::elementwise;
   return std::nullopt;
 }
@@ -101,9 +101,11 @@ std::string whyNot(Operation *op, const Group &g,
     Operation *def = v.getDefiningOp();
     return def && groupOf.lookup_or(def, -1) == groupIndex;
   };
-  bool scalar = tiling::isScalarOp(op), row = isRowOp(op);
-  if (!scalar && !row)
+  bool indexed = tiling::isIndexedOp(op), row = isRowOp(op);
+  if (!tiling::isScalarOp(op) && !indexed && !row)
     return "it starts a group of its own";
+  if (indexed && g.kind == GroupKind::contraction)
+    return "epilogues of contractions know no indices";
   switch (g.kind) {
   case GroupKind::window:
   case GroupKind::concat:

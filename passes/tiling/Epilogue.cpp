@@ -17,13 +17,17 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first)
     if (op == first)
       continue;
     ops.push_back(op);
-    for (Value v : op->getOperands())
-      if (isa<BlockArgument>(v))
+    for (Value v : op->getOperands()) {
+      auto literal = v.getDefiningOp<arith::ConstantOp>();
+      bool several =
+          literal && !cast<DenseElementsAttr>(literal.getValue()).isSplat();
+      if (isa<BlockArgument>(v) || several)
         outside.insert(v);
+    }
   }
   for (Value v : outside) {
     sideValues.push_back(v);
-    sides.push_back(broadcastTo(ctx.m, ctx.inputs.find(v)->second, space));
+    sides.push_back(broadcastTo(ctx.m, ctx.memoryOf(v), space));
   }
 }
 

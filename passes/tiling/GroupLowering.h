@@ -43,6 +43,8 @@ struct GroupContext {
   SizeMap &sizes;
 
   llvm::SmallVector<mlir::Operation *> ops() const;
+  /// The buffer of an argument, or the memory of a literal of several values.
+  Strided memoryOf(mlir::Value v);
 };
 
 mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows

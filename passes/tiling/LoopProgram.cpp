@@ -59,6 +59,17 @@ LoopProgram::Node LoopProgram::input(Strided s) {
   return nodes.size() - 1;
 }
 
+LoopProgram::Node LoopProgram::index(ArrayRef<Ofr> strides, Type type) {
+  NodeInfo n;
+  n.kind = Kind::index;
+  n.type = type;
+  n.memory.sizes = sizes;
+  n.memory.strides.assign(strides.begin(), strides.end());
+  n.full = variesAlong(n.memory, classes);
+  nodes.push_back(std::move(n));
+  return nodes.size() - 1;
+}
+
 LoopProgram::Node LoopProgram::compute(ArrayRef<Node> operands, Type type,
                                        Body body) {
   NodeInfo n;
@@ -242,6 +253,39 @@ AffineMap LoopProgram::mapOf(Item &item, const Place &place,
   return AffineMap::get(loops, 0, exprs, ctx);
 }
 
+Value LoopProgram::indexAtStart(Item &item, const NodeInfo &n) {
+  Ofr start = item.m.attr(0);
+  for (auto [at, stride] : llvm::zip(item.start, n.memory.strides))
+    start = item.m.add(start, item.m.mul(at, stride));
+  return arith::IndexCastOp::create(item.m.builder(), item.m.location(), n.type,
+                                    item.m.value(start));
+}
+
+/// The cast stands right behind linalg.index, where the vectoriser turns both
+/// into one vector of the narrow type.
+Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
+                               Value start, ArrayRef<int64_t> loopOf) {
+  Value sum = start;
+  for (auto [d, stride] : llvm::enumerate(n.memory.strides)) {
+    if (loopOf[d] < 0 || IndexMath::isConstant(stride, 0))
+      continue;
+    Value i = linalg::IndexOp::create(b, loc, loopOf[d]);
+    i = arith::IndexCastOp::create(b, loc, n.type, i);
+    if (auto c = IndexMath::constant(stride)) {
+      if (*c != 1)
+        i = arith::MulIOp::create(
+            b, loc, i,
+            arith::ConstantOp::create(b, loc, b.getIntegerAttr(n.type, *c)));
+    } else {
+      i = arith::MulIOp::create(
+          b, loc, i,
+          arith::IndexCastOp::create(b, loc, n.type, cast<Value>(stride)));
+    }
+    sum = arith::AddIOp::create(b, loc, sum, i);
+  }
+  return sum;
+}
+
 static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
                      Value acc, Value x) {
   using R = LoopProgram::Reduction;
@@ -281,6 +325,7 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
   }
   // Leaves: inputs and what earlier generics have stored.
   SmallVector<Node> leaves, stack;
+  SmallVector<std::pair<Node, Value>> starts; // of index nodes
   llvm::DenseSet<Node> seen;
   for (Node n : llvm::reverse(results))
     stack.push_back(reducing ? nodes[n].operands[0] : n);
@@ -290,6 +335,8 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
       continue;
     if (nodes[n].kind == Kind::input || item.available.contains(n))
       leaves.push_back(n);
+    else if (nodes[n].kind == Kind::index)
+      starts.push_back({n, indexAtStart(item, nodes[n])});
     else
       stack.append(nodes[n].operands.rbegin(), nodes[n].operands.rend());
   }
@@ -310,6 +357,8 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
         llvm::DenseMap<Node, Value> values;
         for (auto [i, n] : llvm::enumerate(leaves))
           values[n] = args[i];
+        for (auto [n, start] : starts)
+          values[n] = indexInside(nb, loc, nodes[n], start, loopOf);
         std::function<Value(Node)> get = [&](Node n) -> Value {
           auto it = values.find(n);
           if (it != values.end())
@@ -413,7 +462,7 @@ void LoopProgram::emit() {
   // Merge dimensions over all tensors at once.
   SmallVector<Strided *> operands;
   for (NodeInfo &n : nodes) {
-    if (n.kind == Kind::input)
+    if (n.kind == Kind::input || n.kind == Kind::index)
       operands.push_back(&n.memory);
     for (Strided &s : n.outputs)
       operands.push_back(&s);

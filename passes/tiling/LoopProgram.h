@@ -35,6 +35,10 @@ public:
 
   /// A tensor, broadcast to the space (broadcastTo).
   Node input(Strided s);
+  /// The sum of index times stride over the dimensions, as an integer: with
+  /// one stride of 1 the index along a dimension, with those of a dense tensor
+  /// the number of the element.
+  Node index(llvm::ArrayRef<Ofr> strides, mlir::Type type);
   /// A value computed from scalars; no operands: a constant.
   Node compute(llvm::ArrayRef<Node> operands, mlir::Type type, Body body);
   /// `kind` over the reduced dimensions; operands are f32 (or integers).
@@ -47,7 +51,7 @@ public:
   void emit();
 
 private:
-  enum class Kind { input, compute, reduce };
+  enum class Kind { input, index, compute, reduce };
   struct NodeInfo {
     Kind kind;
     mlir::Type type;
@@ -57,7 +61,7 @@ private:
     int level = 0;     // number of reductions before it
     bool full = false; // varies along the reduced dimensions
     bool stored = false;
-    Strided memory; // of an input
+    Strided memory; // of an input; of an index: its strides, no base
     llvm::SmallVector<Strided> outputs;
     std::optional<Ofr> scratchOffset; // of a stored node that is no output
   };
@@ -83,6 +87,12 @@ private:
   void emitReduce(Item &item, Node node);
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
                    llvm::ArrayRef<Place> destinations, bool reducing);
+  /// The value of an index node where the item starts.
+  mlir::Value indexAtStart(Item &item, const NodeInfo &n);
+  /// ... and the steps from there, inside a generic.
+  mlir::Value indexInside(mlir::OpBuilder &b, mlir::Location loc,
+                          const NodeInfo &n, mlir::Value start,
+                          llvm::ArrayRef<int64_t> loopOf);
   Place placeOf(Item &item, Node node);
   mlir::Value memoryOf(Item &item, const Place &place);
   mlir::AffineMap mapOf(Item &item, const Place &place,

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/Group.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/Dropout.h"
 #include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/Literals.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +27,12 @@ SmallVector<Operation *> GroupContext::ops() const {
     if (!isa<arith::ConstantOp>(op))
       list.push_back(&op);
   return list;
+}
+
+Strided GroupContext::memoryOf(Value v) {
+  if (auto literal = v.getDefiningOp<arith::ConstantOp>())
+    return literalMemory(m, cast<DenseElementsAttr>(literal.getValue()));
+  return inputs.find(v)->second;
 }
 
 namespace {
@@ -91,8 +99,10 @@ struct LoopBuilder {
     auto it = nodes.find(v);
     if (it != nodes.end())
       return it->second;
-    if (auto literal = v.getDefiningOp<arith::ConstantOp>()) {
-      auto attr = cast<DenseElementsAttr>(literal.getValue());
+    auto literal = v.getDefiningOp<arith::ConstantOp>();
+    auto attr = literal ? cast<DenseElementsAttr>(literal.getValue())
+                        : DenseElementsAttr();
+    if (attr && attr.isSplat()) {
       TypedAttr element = attr.getSplatValue<TypedAttr>();
       Type type = storageType(element.getType());
       return nodes[v] = program.compute(
@@ -100,7 +110,7 @@ struct LoopBuilder {
                    return arith::ConstantOp::create(b, l, element);
                  });
     }
-    Strided s = broadcastTo(ctx.m, ctx.inputs.find(v)->second, space);
+    Strided s = broadcastTo(ctx.m, ctx.memoryOf(v), space);
     return nodes[v] = program.input(std::move(s));
   }
 
@@ -135,6 +145,66 @@ struct LoopBuilder {
         operands, type, [op](OpBuilder &b, Location l, ValueRange v) {
           return emitScalar(b, l, op, v);
         });
+  }
+
+  void genIndex(Operation *op) {
+    Value dst = op->getResult(0);
+    int64_t rank = space.size();
+    SmallVector<Ofr> strides(rank, ctx.m.attr(0));
+    int64_t axis = normalizedAxis(intAttr(op, "axis"), rank);
+    // Where only one index is, it is 0: no stride, and no loop to ask.
+    if (!IndexMath::isConstant(ctx.sizes[dst][axis], 1))
+      strides[axis] = ctx.m.attr(1);
+    Type type = storageType(rankedType(dst).getElementType());
+    nodes[dst] = program.compute(
+        program.index(strides, type), type,
+        [](OpBuilder &, Location, ValueRange v) { return v[0]; });
+  }
+
+  /// The value of an operand of one element, whatever its rank.
+  Node singleOf(Value v) {
+    auto it = nodes.find(v);
+    bool literal = v.getDefiningOp<arith::ConstantOp>() != nullptr;
+    if (it != nodes.end() || literal)
+      return nodeOf(v);
+    Strided s = ctx.memoryOf(v);
+    s.sizes = space;
+    s.strides.assign(space.size(), ctx.m.attr(0));
+    s.dense = false;
+    return program.input(std::move(s));
+  }
+
+  void dropout(Operation *op) {
+    Node x = nodeOf(op->getOperand(0)), seed = singleOf(op->getOperand(1)),
+         offset = singleOf(op->getOperand(2)),
+         probability = singleOf(op->getOperand(3));
+    // The number of an element counts through the tensor, dense and row-major
+    // however it is stored.
+    ArrayRef<Ofr> sizes = ctx.sizes[op->getResult(0)];
+    SmallVector<Ofr> strides(space.size(), ctx.m.attr(0));
+    Ofr stride = ctx.m.attr(1);
+    for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
+      if (!IndexMath::isConstant(sizes[d], 1))
+        strides[d] = stride;
+      stride = ctx.m.mul(sizes[d], stride);
+    }
+    Builder &b = ctx.m.builder();
+    Node random = program.compute(
+        {seed, offset, program.index(strides, b.getI64Type())}, b.getI64Type(),
+        [](OpBuilder &b, Location l, ValueRange v) {
+          return emitDropoutRandom(b, l, v[0], v[1], v[2]);
+        });
+    Node mask = program.compute({random, probability}, b.getI8Type(),
+                                [](OpBuilder &b, Location l, ValueRange v) {
+                                  return emitDropoutMask(b, l, v[0], v[1]);
+                                });
+    nodes[op->getResult(0)] =
+        program.compute({x, mask, probability}, f32,
+                        [](OpBuilder &b, Location l, ValueRange v) {
+                          return emitDropoutResult(b, l, v[0], v[1], v[2]);
+                        });
+    if (op->getNumResults() > 1)
+      nodes[op->getResult(1)] = mask;
   }
 
   void softmax(Operation *op) {
@@ -245,6 +315,10 @@ struct LoopBuilder {
         norm(op);
       else if (kind.starts_with("Reduce"))
         reduceOp(op);
+      else if (kind == "GenIndex")
+        genIndex(op);
+      else if (kind == "Dropout")
+        dropout(op);
       else if (isScalarOp(op))
         scalarOp(op);
       else

@@ -286,7 +286,7 @@ const Entry kTable[] = {
        Value d = k.usesDst() ? k.x() : k.tanh(k.x());
        return k.mul(k.in[1], k.sub(k.c(1), k.mul(d, d)));
      }},
-    {"TypeCast", identity},
+    {"TypeCast", identity}, // castScalar
 };
 
 Rule ruleOf(StringRef kind) {
@@ -303,34 +303,16 @@ bool isScalarOp(Operation *op) {
   return !kind.empty() && ruleOf(kind);
 }
 
-Value convertScalar(OpBuilder &b, Location loc, Value v, Type to,
-                    bool fromSigned) {
-  Type from = v.getType();
-  if (from == to)
-    return v;
-  auto ff = dyn_cast<FloatType>(from), tf = dyn_cast<FloatType>(to);
-  if (ff && tf) {
-    if (ff.getWidth() < tf.getWidth())
-      return arith::ExtFOp::create(b, loc, to, v);
-    if (ff.getWidth() > tf.getWidth())
-      return arith::TruncFOp::create(b, loc, to, v);
-    // f16 <-> bf16 meet in f32.
-    Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
-    return arith::TruncFOp::create(b, loc, to, wide);
-  }
-  if (ff)
-    return arith::FPToSIOp::create(b, loc, to, v);
-  if (tf)
-    return fromSigned ? arith::SIToFPOp::create(b, loc, to, v).getResult()
-                      : arith::UIToFPOp::create(b, loc, to, v).getResult();
-  if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
-    return arith::TruncIOp::create(b, loc, to, v);
-  return fromSigned ? arith::ExtSIOp::create(b, loc, to, v).getResult()
-                    : arith::ExtUIOp::create(b, loc, to, v).getResult();
+bool isIndexedOp(Operation *op) {
+  return isKind(op, "GenIndex") || isKind(op, "Dropout");
 }
 
 Value emitScalar(OpBuilder &b, Location loc, Operation *op,
                  ValueRange operands) {
+  if (isKind(op, "TypeCast"))
+    return castScalar(b, loc, operands[0],
+                      rankedType(op->getOperand(0)).getElementType(),
+                      rankedType(op->getResult(0)).getElementType());
   Rule rule = ruleOf(kindOf(op));
   Calc k{b, loc, op, SmallVector<Value>(operands)};
   // Narrow floats compute in f32 and round once, at the end.

@@ -15,13 +15,23 @@ namespace tenon::tiling {
 /// operand (with broadcasting): it has a row in the table.
 bool isScalarOp(mlir::Operation *op);
 
+/// Whether an element of a result also depends on its own index: GenIndex and
+/// Dropout. Loops compute them, emitScalar does not.
+bool isIndexedOp(mlir::Operation *op);
+
 /// Code for one element of `op`.  `operands` have the storage types of the
 /// operands, or are f32 where those are narrower floats; the result has the
 /// storage type of the result.
 mlir::Value emitScalar(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Operation *op, mlir::ValueRange operands);
 
-/// Conversions between storage types; `fromSigned` tells how integers extend.
+/// TypeCast: `value`, of the storage type of `from`, as the storage type of
+/// `to`. Both are element types of graph tensors, which know their sign.
+mlir::Value castScalar(mlir::OpBuilder &b, mlir::Location loc,
+                       mlir::Value value, mlir::Type from, mlir::Type to);
+
+/// Conversions between storage types, without saturation; `fromSigned` tells
+/// how integers extend (those of 32 bits and more are signed).
 mlir::Value convertScalar(mlir::OpBuilder &b, mlir::Location loc,
                           mlir::Value value, mlir::Type to,
                           bool fromSigned = true);

@@ -23,6 +23,7 @@
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/Literals.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -342,6 +343,10 @@ private:
 
   LogicalResult lowerView(Operation *op) {
     Value src = op->getOperand(0), dst = op->getResult(0);
+    if (auto literal = src.getDefiningOp<arith::ConstantOp>())
+      if (!values.contains(src))
+        define(src,
+               literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
     const Strided s = values.find(src)->second;
     if (isKind(op, "StaticTranspose")) {
       SmallVector<int64_t> order = intsAttr(op, "order");

@@ -23,6 +23,8 @@ Cases normCases();
 Cases reduceCases();
 Cases movementCases();
 Cases backwardCases();
+/// Other types than f32: casts, quantisation, indices, Dropout.
+Cases typeCases();
 /// Several operations: what fusion joins, and what it must not.
 Cases fusionCases();
 

@@ -57,19 +57,22 @@ TEST(Hostile, CodeAndOperation) {
   static const Bad cases[] = {
       {"Frobnicate 5x7", ErrorCode::UnknownOp},
       // Legal, but nothing compiles them.
-      {"y/s32 = GenIndex 5x7 axis=0", ErrorCode::UnsupportedOp},
-      {"y/u8 = Quantize 5x7 scales=0.5", ErrorCode::UnsupportedOp},
-      {"y/f32 = Dequantize 5x7/u8 scales=0.5", ErrorCode::UnsupportedOp},
+      {"Wildcard 5x7", ErrorCode::UnsupportedOp},
       {"Interpolate 1x4x4x2 mode=nearest sizes=8,8", ErrorCode::UnsupportedOp},
       {"ConvTranspose 1x4x4x2 3x3x5x2c strides=1,1 pads_begin=0,0 "
        "pads_end=0,0 dilations=1,1",
        ErrorCode::UnsupportedOp},
-      {"Dropout 5x7 1/s64 1/s64 1", ErrorCode::UnsupportedOp},
       // Types.
       {"ReLU 5x7/bf16", ErrorCode::UnsupportedDType},
       {"MatMul 5x7/f16 7x11/f16", ErrorCode::UnsupportedDType},
       {"SoftMax 5x7/bf16 axis=1", ErrorCode::UnsupportedDType},
       {"ReLU 5x7/u8", ErrorCode::BadDType},
+      {"Dropout 5x7/bf16 1/s64 1/s64 1", ErrorCode::UnsupportedDType},
+      {"y/f8_e4m3 = Quantize 5x7 scales=0.5", ErrorCode::UnsupportedDType},
+      {"y/f32 = DynamicDequantize 5x7/u4 1", ErrorCode::UnsupportedDType},
+      {"y/bf16 = DynamicDequantize 5x7/u8 1/bf16", ErrorCode::UnsupportedDType},
+      {"y/bf16 = TypeCast 5x7/s32", ErrorCode::BadDType},
+      {"y/s64 = GenIndex 5x7 axis=0", ErrorCode::BadDType},
       {"Add 5x7 5x7/s32", ErrorCode::UnsupportedDType},
       {"Select 5x7 5x7 5x7", ErrorCode::BadDType},
       // Operands, shapes, attributes.
@@ -89,6 +92,21 @@ TEST(Hostile, CodeAndOperation) {
       {"StaticReshape 5x7 shape=-1,-1 special_zero=false",
        ErrorCode::AttrValue},
       {"SoftPlus 5x7 beta=0", ErrorCode::AttrValue},
+      {"y/s32 = GenIndex 5x7 axis=2", ErrorCode::AttrValue},
+      {"y/s32 = GenIndex () axis=0", ErrorCode::AttrValue},
+      {"y/s8 = Quantize 5x7 scales=0", ErrorCode::AttrValue},
+      {"y/s8 = Quantize 5x7 qtype=per_channel axis=7 scales=1",
+       ErrorCode::AttrValue},
+      {"y/s8 = Quantize 5x7 qtype=per_channel scales=1,2",
+       ErrorCode::AttrValue},
+      {"y/s8 = DynamicQuantize 5x7 2", ErrorCode::ShapeMismatch},
+      {"y/f32 = DynamicDequantize 5x7/u8 5x2 qtype=per_group group_shape=1,4",
+       ErrorCode::ShapeMismatch},
+      {"y/f32 = DynamicDequantize 5x7/u8 5x2 qtype=per_group",
+       ErrorCode::MissingAttr},
+      {"y/s8 = DynamicQuantize 5x? ? ?/s8 qtype=per_channel",
+       ErrorCode::UnsupportedForm},
+      {"Dropout 5x7 2/s64 1/s64 1", ErrorCode::ShapeMismatch},
   };
   for (const Bad &bad : cases) {
     Graph g = graphOf(bad.text);

@@ -89,6 +89,7 @@ TENON_OPS(norm);
 TENON_OPS(reduce);
 TENON_OPS(movement);
 TENON_OPS(backward);
+TENON_OPS(type);
 TENON_OPS(fusion);
 
 /// Every operation that compiles is alone in some graph, and every string an
@@ -97,7 +98,7 @@ TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
   for (auto family :
        {unaryCases, binaryCases, matmulCases, convolutionCases, poolCases,
-        normCases, reduceCases, movementCases, backwardCases})
+        normCases, reduceCases, movementCases, backwardCases, typeCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);

@@ -15,8 +15,13 @@ static const char *const kForms[] = {
     "Concat 1000x500 1000x500 axis=1",
     "Convolution 5x56x56x64 3x3x64x64c strides=1,1 pads_begin=1,1 "
     "pads_end=1,1 dilations=1,1",
+    "y/f32 = Dequantize 1000x1000/u8 scales=0.1 zps=128",
+    "y,m/u8 = Dropout 1000x1000 1/s64 1/s64 1",
+    "y/f32 = DynamicDequantize 1000x1000/s8 1000 qtype=per_channel",
+    "y/s8 = DynamicQuantize 1000x1000 1 1/s8",
     "Elu 1000x1000 alpha=1",
     "EluBackward 1000x1000 1000x1000 alpha=1 use_dst=false",
+    "y/s32 = GenIndex 1000x1000 axis=1",
     "HardSigmoid 1000x1000 alpha=0.2 beta=0.5",
     "HardSigmoidBackward 1000x1000 1000x1000 alpha=0.2 beta=0.5",
     "LayerNorm 1000x1000 1000c 1000c keep_stats=false",
@@ -24,6 +29,7 @@ static const char *const kForms[] = {
     "MatMul 1000x1000 1000x1000c",
     "MaxPool 5x56x56x64 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
     "PReLU 1000x1000 1000c",
+    "y/u8 = Quantize 1000x1000 scales=0.1 zps=128",
     "Pow 1000x1000 beta=2",
     "y<1,1000> = Reorder 1000x1000",
     "RMSNorm 1000x1000 1000c",
@@ -31,7 +37,7 @@ static const char *const kForms[] = {
     "SoftMax 1000x1000 axis=-1",
     "StaticReshape 1000x1000 shape=500,2000 special_zero=false",
     "StaticTranspose 1000x1000 order=1,0",
-    "y/bf16 = TypeCast 1000x1000",
+    "y/s8 = TypeCast 1000x1000",
 };
 
 std::vector<std::string> millionCases() {

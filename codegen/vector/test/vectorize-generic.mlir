@@ -136,3 +136,25 @@ func.func @lookup(%t: memref<100x64xf32>, %x: memref<5xi32>,
   }
   return
 }
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+
+// An index that is cast at once is a vector of the narrow type.
+// CHECK-LABEL: func @indices
+// CHECK-DAG:     %[[STEP:.*]] = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : vector<8xi32>
+// CHECK:         %[[IV:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK:         %[[B:.*]] = vector.broadcast %[[IV]] : i32 to vector<8xi32>
+// CHECK:         arith.addi %[[B]], %[[STEP]] : vector<8xi32>
+// CHECK:         vector.store {{.*}} vector<8xi32>
+func.func @indices(%y: memref<5x64xi32>) {
+  linalg.generic {indexing_maps = [#all], iterator_types = ["parallel", "parallel"]}
+      outs(%y : memref<5x64xi32>) {
+  ^bb0(%o: i32):
+    %i = linalg.index 1 : index
+    %c = arith.index_cast %i : index to i32
+    linalg.yield %c : i32
+  }
+  return
+}

@@ -128,6 +128,10 @@ void checkTypesDifferOnlyVia32(RuleContext &ctx, DType from, DType to) {
                 "; when they differ one must be f32"));
 }
 
+bool isNarrowFloat(DType dtype) {
+  return isFloat(dtype) && dtype != DType::f32;
+}
+
 /// Affine parameters and statistics are f32 or of the type of src.
 void checkAuxiliaryTypes(RuleContext &ctx) {
   DType src = ctx.inputs[0].dtype;
@@ -162,7 +166,9 @@ void checkCrossTypes(RuleContext &ctx) {
     if (src == dst)
       ctx.error(ErrorCode::BadDType, cat("src and dst are both ", name(src)),
                 "a cast between equal types is not an operation; leave it out");
-    checkTypesDifferOnlyVia32(ctx, src, dst);
+    // Integers and f32 are cast to each other as they are.
+    if (isNarrowFloat(src) || isNarrowFloat(dst))
+      checkTypesDifferOnlyVia32(ctx, src, dst);
   } else if (kind == "SoftMax") {
     checkTypesDifferOnlyVia32(ctx, ctx.inputs[0].dtype, ctx.outputs[0].dtype);
   } else if (kind == "MatMul" || kind == "SoftMaxBackward") {

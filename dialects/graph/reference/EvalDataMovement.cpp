@@ -140,9 +140,12 @@ bool evalTypeCast(OpContext &c) {
     return false;
   // Widening a float is exact in real arithmetic and rounds nothing.
   Tensor &dst = c.out();
-  if (!graph::isFloat(dst.dtype) ||
-      graph::byteSize(dst.dtype) <= graph::byteSize(c.in(0).dtype))
-    roundToDType(dst);
+  DType from = c.in(0).dtype;
+  if (graph::isFloat(from) && graph::isFloat(dst.dtype) &&
+      graph::byteSize(dst.dtype) > graph::byteSize(from))
+    return true;
+  for (double &value : dst.data)
+    value = castTo(from, dst.dtype, value);
   return true;
 }
 

@@ -66,6 +66,36 @@ TEST(Movement, TypeCastRounds) {
   EXPECT_EQ(op.run()[0].data[1], kInf);
 }
 
+TEST(Movement, TypeCastOfIntegers) {
+  std::vector<double> values = {0,     -0.5,  0.5,  1.9,        -1.9,
+                                127.5, -129,  300,  3000000000, -7,
+                                kInf,  -kInf, kNan, 0x1p-149};
+  auto n = static_cast<int64_t>(values.size());
+  OneOp op{"TypeCast", {make({n}, values)}, {}, {DType::s8}};
+  expectNear(op.run()[0], {n},
+             {0, 0, 0, 1, -1, 127, -128, 127, 127, -7, 127, -128, 0, 0}, 0);
+  op.results = {DType::u8};
+  expectNear(op.run()[0], {n},
+             {0, 0, 0, 1, 0, 127, 0, 255, 255, 0, 255, 0, 0, 0}, 0);
+  op.results = {DType::boolean};
+  expectNear(op.run()[0], {n}, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0);
+  op.results = {DType::s64};
+  EXPECT_EQ(op.run()[0].data[10], 0x1p63);
+  EXPECT_EQ(encode(DType::s64, 0x1p63), uint64_t{0x7fffffffffffffff});
+  // Integers wrap.
+  op.inputs = {make({5}, {0, 200, -129, 256, 2147483648.0}, DType::s64)};
+  op.results = {DType::s8};
+  expectNear(op.run()[0], {5}, {0, -56, 127, 0, 0}, 0);
+  op.results = {DType::s32};
+  expectNear(op.run()[0], {5}, {0, 200, -129, 256, -2147483648.0}, 0);
+  op.results = {DType::boolean};
+  expectNear(op.run()[0], {5}, {0, 1, 1, 1, 1}, 0);
+  // One rounding to f32.
+  op.inputs = {make({2}, {16777217, -16777219}, DType::s32)};
+  op.results = {DType::f32};
+  expectNear(op.run()[0], {2}, {16777216, -16777220}, 0);
+}
+
 TEST(Movement, Dropout) {
   std::vector<double> ones(4096, 1);
   auto run = [&](double seed, double offset, double probability) {

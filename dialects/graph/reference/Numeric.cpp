@@ -150,10 +150,9 @@ Range rangeOf(DType dtype) {
   int bits = integerBits(dtype);
   if (!isSigned(dtype))
     return {0, std::ldexp(1.0, bits) - 1};
-  // 2^63 - 1 is no double: the largest one below it.
-  double max =
-      bits == 64 ? 0x1.fffffffffffffp62 : std::ldexp(1.0, bits - 1) - 1;
-  return {-std::ldexp(1.0, bits - 1), max};
+  // 2^63 - 1 is no double: it is read as 2^63, and encode() knows.
+  double half = std::ldexp(1.0, bits - 1);
+  return {-half, bits == 64 ? half : half - 1};
 }
 
 double roundHalfEven(double value) {
@@ -187,6 +186,15 @@ double wrapTo(DType dtype, double value) {
   return wrapped;
 }
 
+double castTo(DType from, DType to, double value) {
+  if (to == DType::boolean)
+    return value != 0; // also for NaN
+  if (graph::isFloat(to) || to == DType::undef)
+    return roundTo(to, value);
+  return graph::isFloat(from) ? roundTo(to, std::trunc(value))
+                              : wrapTo(to, value);
+}
+
 double epsilonOf(DType dtype) {
   if (!graph::isFloat(dtype))
     return 1;
@@ -206,6 +214,8 @@ uint64_t encode(DType dtype, double value) {
   if (graph::isFloat(dtype))
     return encodeFloat(formatOf(dtype), value);
   int bits = integerBits(dtype);
+  if (value >= 0x1p63)
+    return std::numeric_limits<int64_t>::max();
   auto pattern = static_cast<uint64_t>(static_cast<int64_t>(value));
   return bits == 64 ? pattern : pattern & ((uint64_t{1} << bits) - 1);
 }

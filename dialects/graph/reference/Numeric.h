@@ -32,8 +32,8 @@ struct FloatFormat {
 /// The format of a floating dtype; requires graph::isFloat(dtype).
 const FloatFormat &formatOf(graph::DType dtype);
 
-/// Smallest and largest value of an integer dtype (boolean: 0 and 1) or the
-/// finite range of a floating one.
+/// Smallest and largest value of an integer dtype (boolean: 0 and 1; the
+/// largest s64 as a double, 2^63) or the finite range of a floating one.
 struct Range {
   double min, max;
 };
@@ -50,6 +50,11 @@ double roundHalfEven(double value);
 /// s64, s32, ... arithmetic: `value` (an integer) modulo 2^bits as the integer
 /// dtype represents it.  Exact for |value| < 2^53.
 double wrapTo(graph::DType dtype, double value);
+
+/// `value` of dtype `from` as TypeCast converts it.  Floats round; float to
+/// integer drops the fraction and saturates, NaN gives 0; integer to integer
+/// wraps; boolean is value != 0.
+double castTo(graph::DType from, graph::DType to, double value);
 
 /// Distance between 1 and the next larger number of a floating dtype;
 /// 1 for integers.

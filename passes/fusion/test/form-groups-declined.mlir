@@ -128,3 +128,17 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xbf16
   %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xbf16>
   return %1 : tensor<4x16xbf16>
 }
+
+// -----
+
+// An epilogue knows no indices; a cast joins them.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_matmul(
+// CHECK-NEXT:    call @g_GenIndex_TypeCast(
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  // expected-remark @+1 {{epilogues of contractions know no indices}}
+  %1 = graph.GenIndex %0 {axis = 0} : (tensor<4x16xf32>) -> tensor<4x16xsi32>
+  %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}

@@ -24,6 +24,20 @@ func.func @main(%x: tensor<?x6x6x3xf32>, %w: tensor<3x3x3x8xf32>) -> tensor<?x4x
 
 // -----
 
+// Types are those of the table, for each operation its own.
+// CHECK-LABEL: func @main
+// CHECK:         graph.Quantize
+// CHECK:         graph.DynamicDequantize
+// CHECK:         graph.TypeCast
+func.func @main(%x: tensor<4x8xf32>, %s: tensor<f32>, %z: tensor<1xsi32>) -> tensor<4x8xsi64> {
+  %0 = graph.Quantize %x {scales = [0.5]} : (tensor<4x8xf32>) -> tensor<4x8xui8>
+  %1 = graph.DynamicDequantize %0, %s, %z : (tensor<4x8xui8>, tensor<f32>, tensor<1xsi32>) -> tensor<4x8xf32>
+  %2 = graph.TypeCast %1 : (tensor<4x8xf32>) -> tensor<4x8xsi64>
+  return %2 : tensor<4x8xsi64>
+}
+
+// -----
+
 // Integers and booleans of masks.
 // CHECK-LABEL: func @main
 // CHECK:         graph.GreaterEqual

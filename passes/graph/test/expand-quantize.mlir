@@ -1,0 +1,84 @@
+// RUN: tenon-opt %s --split-input-file --tenon-expand-quantize | FileCheck %s
+
+// CHECK-LABEL: func @per_tensor
+// CHECK-DAG:     %[[S:.*]] = arith.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-DAG:     %[[Z:.*]] = arith.constant dense<1.280000e+02> : tensor<f32>
+// CHECK:         %[[D:.*]] = graph.Divide %arg0, %[[S]]
+// CHECK:         %[[A:.*]] = graph.Add %[[D]], %[[Z]]
+// CHECK:         %[[R:.*]] = graph.Round %[[A]]
+// CHECK:         graph.TypeCast %[[R]] : (tensor<5x7xf32>) -> tensor<5x7xui8>
+// CHECK-NOT:     Quantize
+func.func @per_tensor(%x: tensor<5x7xf32>) -> tensor<5x7xui8> {
+  %0 = graph.Quantize %x {scales = [0.5], zps = [128]} : (tensor<5x7xf32>) -> tensor<5x7xui8>
+  return %0 : tensor<5x7xui8>
+}
+
+// -----
+
+// Zero points of 0 are nothing; equal scales are one.
+// CHECK-LABEL: func @no_zero_point
+// CHECK:         %[[S:.*]] = arith.constant dense<2.000000e+00> : tensor<f32>
+// CHECK:         %[[T:.*]] = graph.TypeCast %arg0 : (tensor<2x3x?xsi8>) -> tensor<2x3x?xf32>
+// CHECK-NEXT:    %[[M:.*]] = graph.Multiply %[[T]], %[[S]]
+// CHECK-NEXT:    return %[[M]]
+func.func @no_zero_point(%x: tensor<2x3x?xsi8>) -> tensor<2x3x?xf32> {
+  %0 = graph.Dequantize %x {qtype = "per_channel", axis = -2, scales = [2.0, 2.0, 2.0], zps = [0, 0, 0]} : (tensor<2x3x?xsi8>) -> tensor<2x3x?xf32>
+  return %0 : tensor<2x3x?xf32>
+}
+
+// -----
+
+// Literals that broadcast along the channel dim.
+// CHECK-LABEL: func @per_channel
+// CHECK-DAG:     %[[S:.*]] = arith.constant dense<{{\[\[\[}}1.000000e+00]], {{.*}}> : tensor<3x1x1xf32>
+// CHECK-DAG:     %[[Z:.*]] = arith.constant dense<{{.*}}> : tensor<3x1x1xf32>
+// CHECK:         %[[T:.*]] = graph.TypeCast %arg0
+// CHECK:         %[[D:.*]] = graph.Subtract %[[T]], %[[Z]]
+// CHECK:         graph.Multiply %[[D]], %[[S]] : (tensor<2x3x4x5xf32>, tensor<3x1x1xf32>)
+func.func @per_channel(%x: tensor<2x3x4x5xui8>) -> tensor<2x3x4x5xf32> {
+  %0 = graph.Dequantize %x {qtype = "per_channel", scales = [1.0, 2.0, 4.0], zps = [1, 2, 3]} : (tensor<2x3x4x5xui8>) -> tensor<2x3x4x5xf32>
+  return %0 : tensor<2x3x4x5xf32>
+}
+
+// -----
+
+// Tensors become views; zero points f32.
+// CHECK-LABEL: func @dynamic
+// CHECK:         %[[S:.*]] = graph.StaticReshape %arg1 {{.*}} -> tensor<3x1xf32>
+// CHECK:         %[[ZV:.*]] = graph.StaticReshape %arg2 {{.*}} -> tensor<si32>
+// CHECK:         %[[Z:.*]] = graph.TypeCast %[[ZV]] : (tensor<si32>) -> tensor<f32>
+// CHECK:         %[[D:.*]] = graph.Divide %arg0, %[[S]]
+// CHECK:         graph.Add %[[D]], %[[Z]]
+// CHECK-NOT:     DynamicQuantize
+func.func @dynamic(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %z: tensor<1xsi32>) -> tensor<2x3x4xsi8> {
+  %0 = graph.DynamicQuantize %x, %s, %z {qtype = "per_channel"} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<1xsi32>) -> tensor<2x3x4xsi8>
+  return %0 : tensor<2x3x4xsi8>
+}
+
+// -----
+
+// Groups are dims of their own.
+// CHECK-LABEL: func @per_group
+// CHECK:         %[[S:.*]] = graph.StaticReshape %arg1 {{.*}} : (tensor<4x2x1xf32>) -> tensor<4x2x1x1xf32>
+// CHECK:         %[[Q:.*]] = graph.StaticReshape %arg0 {{.*}} : (tensor<4x64x8xsi8>) -> tensor<4x2x32x8xsi8>
+// CHECK:         %[[T:.*]] = graph.TypeCast %[[Q]]
+// CHECK:         %[[M:.*]] = graph.Multiply %[[T]], %[[S]]
+// CHECK:         graph.StaticReshape %[[M]] {{.*}} -> tensor<4x64x8xf32>
+func.func @per_group(%x: tensor<4x64x8xsi8>, %s: tensor<4x2x1xf32>) -> tensor<4x64x8xf32> {
+  %0 = graph.DynamicDequantize %x, %s {qtype = "per_group", group_shape = [1, 32, 8]} : (tensor<4x64x8xsi8>, tensor<4x2x1xf32>) -> tensor<4x64x8xf32>
+  return %0 : tensor<4x64x8xf32>
+}
+
+// -----
+
+// Whole dims need no reshape; other operations stay.
+// CHECK-LABEL: func @whole_dims
+// CHECK-NEXT:    graph.ReLU
+// CHECK-NEXT:    graph.TypeCast
+// CHECK-NEXT:    graph.Multiply
+// CHECK-NEXT:    return
+func.func @whole_dims(%x: tensor<4x64xsi8>, %s: tensor<4x1xf32>) -> tensor<4x64xf32> {
+  %0 = graph.ReLU %s : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %1 = graph.DynamicDequantize %x, %0 {qtype = "per_group", group_shape = [1, 64]} : (tensor<4x64xsi8>, tensor<4x1xf32>) -> tensor<4x64xf32>
+  return %1 : tensor<4x64xf32>
+}

@@ -1,0 +1,98 @@
+#include "passes/tiling/ScalarOps.h"
+
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Value convertScalar(OpBuilder &b, Location loc, Value v, Type to,
+                    bool fromSigned) {
+  Type from = v.getType();
+  if (from == to)
+    return v;
+  auto ff = dyn_cast<FloatType>(from), tf = dyn_cast<FloatType>(to);
+  if (ff && tf) {
+    if (ff.getWidth() < tf.getWidth())
+      return arith::ExtFOp::create(b, loc, to, v);
+    if (ff.getWidth() > tf.getWidth())
+      return arith::TruncFOp::create(b, loc, to, v);
+    // f16 <-> bf16 meet in f32.
+    Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
+    return arith::TruncFOp::create(b, loc, to, wide);
+  }
+  if (ff)
+    return arith::FPToSIOp::create(b, loc, to, v);
+  if (tf) {
+    // Conversions of signed 32-bit integers are one instruction.
+    if (from.getIntOrFloatBitWidth() < 32)
+      v = convertScalar(b, loc, v, b.getI32Type(), fromSigned);
+    return arith::SIToFPOp::create(b, loc, to, v);
+  }
+  if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
+    return arith::TruncIOp::create(b, loc, to, v);
+  return fromSigned ? arith::ExtSIOp::create(b, loc, to, v).getResult()
+                    : arith::ExtUIOp::create(b, loc, to, v).getResult();
+}
+
+/// One byte: 1 where `v` is not 0, NaN included.
+static Value isNotZero(OpBuilder &b, Location loc, Value v) {
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType()));
+  Value bit =
+      isa<FloatType>(v.getType())
+          ? arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, v, zero)
+                .getResult()
+          : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, zero)
+                .getResult();
+  return arith::ExtUIOp::create(b, loc, b.getI8Type(), bit);
+}
+
+/// An f32 without its fraction, saturated to `to`; NaN gives 0. The conversion
+/// itself is only defined in range: what is outside is replaced before, or,
+/// where f32 has no number at the bound, behind it.
+static Value floatToInteger(OpBuilder &b, Location loc, Value x,
+                            IntegerType to) {
+  unsigned width = to.getWidth();
+  bool isSigned = !to.isUnsigned();
+  auto number = [&](double v) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
+  };
+  auto pick = [&](arith::CmpFPredicate p, Value l, Value r, Value yes,
+                  Value no) -> Value {
+    Value bit = arith::CmpFOp::create(b, loc, p, l, r);
+    return arith::SelectOp::create(b, loc, bit, yes, no);
+  };
+  using P = arith::CmpFPredicate;
+  x = pick(P::ORD, x, x, x, number(0));
+  double above = std::ldexp(1.0, isSigned ? width - 1 : width);
+  Value low = number(isSigned ? -above : 0);
+  Value high = number(width <= 16 ? above - 1 : above * (1 - 0x1p-24));
+  Value inside = pick(P::OLT, x, low, low, x);
+  inside = pick(P::OGT, inside, high, high, inside);
+  Type wide = b.getIntegerType(std::max(width, 32u));
+  Value i = arith::FPToSIOp::create(b, loc, wide, inside);
+  if (width < 32)
+    return arith::TruncIOp::create(b, loc, b.getIntegerType(width), i);
+  Value most = arith::ConstantOp::create(
+      b, loc, b.getIntegerAttr(wide, APInt::getSignedMaxValue(width)));
+  return pick(P::OGE, x, number(above), most, i);
+}
+
+Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
+  if (from == to)
+    return v;
+  if (from.isInteger(1))
+    v = isNotZero(b, loc, v);
+  if (to.isInteger(1))
+    return isNotZero(b, loc, v);
+  auto integer = dyn_cast<IntegerType>(to);
+  if (integer && isa<FloatType>(from))
+    return floatToInteger(b, loc, v, integer);
+  return convertScalar(b, loc, v, storageType(to), from.isSignedInteger());
+}
+
+} // namespace tenon::tiling

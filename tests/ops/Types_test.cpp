@@ -1,0 +1,213 @@
+// Values at the edges of element types: what casts and quantisation saturate,
+// wrap and round; 64-bit integers without a detour; and Dropout against the
+// published random numbers.
+#include "dialects/graph/reference/Evaluator.h"
+#include "tests/e2e/Harness.h"
+#include "tests/ops/GraphText.h"
+
+#include <limits>
+
+using namespace tenon;
+using namespace tenon::test;
+using graph::DType;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// An oracle of `text` whose first input holds `values` over and over.
+Expected<Oracle> withValues(std::string_view text,
+                            const std::vector<double> &values) {
+  auto g = parseGraph(text);
+  if (!g)
+    return g.errors();
+  auto o = Oracle::make(*g);
+  if (!o)
+    return o;
+  reference::Tensor &input = o->inputs.at(o->graph.inputPorts[0]);
+  for (size_t i = 0; i < input.data.size(); ++i)
+    input.data[i] = values[i % values.size()];
+  reference::roundToDType(input);
+  auto expected = reference::evaluate(o->graph, o->inputs, {});
+  if (!expected)
+    return expected.errors();
+  o->expected = o->plain = *expected;
+  return o;
+}
+
+void checkValues(const std::string &text, const std::vector<double> &values) {
+  auto o = withValues(text, values);
+  ASSERT_TRUE(o) << text << ": " << str(o.errors());
+  for (const RunConfig &c : allConfigs())
+    EXPECT_TRUE(checkGraph(*o, c)) << text << ", " << c.options.schedule;
+}
+
+/// Around 0, the bounds of all integer types, and what is no number.
+const std::vector<double> kFloats = {0,
+                                     -0.0,
+                                     0.5,
+                                     -0.5,
+                                     1.5,
+                                     -1.5,
+                                     0.99999,
+                                     126.9,
+                                     127,
+                                     127.9,
+                                     128,
+                                     -128,
+                                     -128.9,
+                                     -129,
+                                     255,
+                                     255.9,
+                                     256,
+                                     1e9,
+                                     -1e9,
+                                     0x1p31,
+                                     -0x1p31,
+                                     0x1p31 - 128,
+                                     0x1p32,
+                                     -0x1p33,
+                                     0x1p62,
+                                     0x1p63,
+                                     -0x1p63,
+                                     -0x1p64,
+                                     0x1p63 - 0x1p39,
+                                     1e30,
+                                     -1e30,
+                                     kInf,
+                                     -kInf,
+                                     kNan,
+                                     0x1p-149,
+                                     -0x1p-149};
+
+TEST(Casts, FromFloat) {
+  for (std::string to : {"s64", "s32", "s8", "u8", "boolean"})
+    checkValues("y/" + to + " = TypeCast 211", kFloats);
+}
+
+TEST(Casts, FromInteger) {
+  const std::vector<double> values = {
+      0,          1,       -1,     127,        128,        255,
+      256,        -128,    -129,   -256,       65536,      16777217,
+      0x1p31 - 1, -0x1p31, 0x1p31, 0x1p32 + 5, 0x1p52 + 1, -0x1p52 - 1};
+  for (std::string from : {"s64", "s32", "s8", "u8", "boolean"})
+    for (std::string to : {"f32", "s64", "s32", "s8", "u8", "boolean"})
+      if (from != to)
+        checkValues("y/" + to + " = TypeCast 211/" + from, values);
+}
+
+/// Executes `text` on raw elements.
+template <typename Out, typename In>
+std::vector<Out> runRaw(std::string_view text, const char *schedule,
+                        std::vector<In> in) {
+  auto g = parseGraph(text);
+  EXPECT_TRUE(g) << str(g.errors());
+  Options options;
+  options.schedule = schedule;
+  auto model = Compiled::compile(*g, options);
+  EXPECT_TRUE(model) << str(model.errors());
+  auto exec = Executor::create({});
+  EXPECT_TRUE(exec);
+  if (!model || !exec)
+    return {};
+  graph::Dims shape = {static_cast<int64_t>(in.size())};
+  std::vector<Out> out(in.size(), Out(7));
+  HostTensors ins, outs;
+  ins[(*model)->graph().inputPorts[0]] = {in.data(), shape};
+  outs[(*model)->graph().outputPorts[0]] = {out.data(), shape};
+  auto ok = (*model)->execute(**exec, ins, outs);
+  EXPECT_TRUE(ok) << str(ok.errors());
+  return out;
+}
+
+/// More than the evaluator's doubles hold.
+TEST(Casts, AllBitsOfS64Count) {
+  using Limits = std::numeric_limits<int64_t>;
+  std::vector<int64_t> in = {Limits::max(),
+                             Limits::min(),
+                             (int64_t{1} << 62) + 12345,
+                             -(int64_t{1} << 53) - 1,
+                             0,
+                             (int64_t{1} << 24) + 1};
+  std::vector<int32_t> low;
+  std::vector<float> rounded;
+  for (int64_t v : in) {
+    low.push_back(static_cast<int32_t>(static_cast<uint64_t>(v)));
+    rounded.push_back(static_cast<float>(v));
+  }
+  for (const char *schedule : {"avx2", "generic"}) {
+    EXPECT_EQ(runRaw<int32_t>("y/s32 = TypeCast 6/s64", schedule, in), low);
+    EXPECT_EQ(runRaw<float>("y/f32 = TypeCast 6/s64", schedule, in), rounded);
+    EXPECT_EQ(
+        runRaw<int64_t>("y/s64 = TypeCast 3", schedule,
+                        std::vector<float>{0x1p63f, -0x1p63f, 0x1p62f}),
+        (std::vector<int64_t>{Limits::max(), Limits::min(), int64_t{1} << 62}));
+  }
+}
+
+TEST(Casts, AnyByteIsTrue) {
+  EXPECT_EQ(runRaw<int32_t>("y/s32 = TypeCast 5/boolean", "avx2",
+                            std::vector<uint8_t>{0, 1, 2, 128, 255}),
+            (std::vector<int32_t>{0, 1, 1, 1, 1}));
+}
+
+TEST(Quantize, RoundsHalfToEvenAndSaturates) {
+  for (std::string type : {"s8", "u8"})
+    for (std::string zps : {"", " zps=1", " zps=-3", " zps=128"})
+      for (std::string scale : {"1", "0.5", "-2"})
+        checkValues("y/" + type + " = Quantize 211 scales=" + scale + zps,
+                    kFloats);
+}
+
+TEST(Quantize, WholeRangeAndBack) {
+  std::vector<double> all;
+  for (int i = 0; i < 256; ++i)
+    all.push_back(i);
+  for (std::string zps : {"", " zps=7", " zps=-100000"})
+    checkValues("y/f32 = Dequantize 256/u8 scales=0.125" + zps, all);
+  for (double &v : all)
+    v -= 128;
+  checkValues("y/f32 = Dequantize 256/s8 scales=0.125 zps=-5", all);
+  checkValues("x/f32 = Dequantize 256/s8 scales=0.125 zps=9; y/s8 = Quantize "
+              "x scales=0.125 zps=9",
+              all);
+}
+
+/// Dropout with these parameters.
+void checkDropout(std::string_view text, double seed, double offset,
+                  double probability) {
+  auto g = parseGraph(text);
+  ASSERT_TRUE(g) << str(g.errors());
+  auto o = Oracle::make(*g);
+  ASSERT_TRUE(o) << str(o.errors());
+  const auto &ports = o->graph.inputPorts;
+  for (auto [i, v] : {std::pair{1, seed}, {2, offset}, {3, probability}})
+    o->inputs.at(ports[i]).data[0] = v;
+  reference::EvalOptions exact;
+  exact.roundOutputs = false;
+  auto expected = reference::evaluate(o->graph, o->inputs, exact);
+  ASSERT_TRUE(expected) << str(expected.errors());
+  o->expected = o->plain = *expected;
+  for (const RunConfig &c : allConfigs())
+    EXPECT_TRUE(checkGraph(*o, c))
+        << text << " seed " << seed << " offset " << offset << " p "
+        << probability << ", " << c.options.schedule;
+}
+
+TEST(Dropout, SeedsOffsetsProbabilities) {
+  const char *text = "y,m/u8 = Dropout 13x211 1/s64 1/s64 1";
+  for (double p : {0.0, 0.25, 0.1, 0.9, 0.99999994, 1.0, 1.5, -1.0, kNan})
+    checkDropout(text, 7, 3, p);
+  for (double seed : {0.0, -1.0, 0x1p31, 0x1p32 + 3, -0x1p40})
+    for (double offset : {0.0, 1.0, -5.0, 0x1p32 + 1})
+      checkDropout(text, seed, offset, 0.5);
+}
+
+TEST(Dropout, NumbersElementsRowByRow) {
+  // Strides change where an element is, not its number.
+  checkDropout("y<1,13>,m/u8 = Dropout 13x211<1,13> 1/s64 1/s64 1", 7, 3, 0.5);
+  checkDropout("y,m/u8 = Dropout 300x701 1/s64 1/s64 1", 9, 0, 0.5);
+}
+
+} // namespace
