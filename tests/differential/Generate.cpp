@@ -23,11 +23,20 @@ namespace {
 /// of the function, or so large that the result says nothing.  New inputs get
 /// values that suit (compiler/check/Fill.h).
 bool wantsInput(std::string_view kind, size_t operand) {
-  static const std::set<std::string_view> domains = {
-      "Exp",         "Log",           "Pow",         "Reciprocal", "Sqrt",
-      "PowBackward", "SqrtBackward",  "LogBackward", "ReduceProd",
-      "ReduceL2",    "TanhBackward",  "SoftMaxBackward",
-      "LogSoftmaxBackward",           "SigmoidBackward"};
+  static const std::set<std::string_view> domains = {"Exp",
+                                                     "Log",
+                                                     "Pow",
+                                                     "Reciprocal",
+                                                     "Sqrt",
+                                                     "PowBackward",
+                                                     "SqrtBackward",
+                                                     "LogBackward",
+                                                     "ReduceProd",
+                                                     "ReduceL2",
+                                                     "TanhBackward",
+                                                     "SoftMaxBackward",
+                                                     "LogSoftmaxBackward",
+                                                     "SigmoidBackward"};
   if (domains.count(kind))
     return true;
   // Divisors, variances, and other parameters.
@@ -48,8 +57,8 @@ public:
   }
 
   Graph run() {
-    static constexpr int64_t sizes[] = {1, 1, 2, 3, 3, 4, 5, 6, 8, 10, 12, 16,
-                                        20, 30};
+    static constexpr int64_t sizes[] = {1, 1, 2,  3,  3,  4,  5,
+                                        6, 8, 10, 12, 16, 20, 30};
     auto target =
         static_cast<size_t>(std::min(options.maxOps, random.pick(sizes)));
     addOp(*firstKind);
@@ -80,9 +89,8 @@ private:
     std::vector<DType> types = typesOf(info, info.operands[0].typeVar, true);
     for (int i = 0; i < 8; ++i) {
       auto last = static_cast<int64_t>(values.size()) - 1;
-      uint64_t id = values[random.chance(60)
-                               ? std::max<int64_t>(last - i, 0)
-                               : random.in(0, last)];
+      uint64_t id = values[random.chance(60) ? std::max<int64_t>(last - i, 0)
+                                             : random.in(0, last)];
       const LogicalTensor &tensor = graph.tensor(id);
       if (std::find(types.begin(), types.end(), tensor.dtype) != types.end())
         return &tensor;

@@ -70,8 +70,8 @@ Expected<Slack> measureSlack(const Oracle &oracle, Random &random) {
     for (auto &[id, size] : slack) {
       std::optional<double> d =
           distance(oracle.expected.at(id), results->at(id));
-      size = size && d ? std::optional<double>(std::max(*size, *d))
-                       : std::nullopt;
+      size =
+          size && d ? std::optional<double>(std::max(*size, *d)) : std::nullopt;
     }
   }
   return slack;
@@ -162,7 +162,9 @@ Verdict judgeApart(const graph::Graph &graph, const RunConfig &config) {
   Verdict verdict;
   cli::runInChildren(
       1, options,
-      [&](size_t, const cli::Note &) { return judgeGraph(graph, config).str(); },
+      [&](size_t, const cli::Note &) {
+        return judgeGraph(graph, config).str();
+      },
       [&](size_t, const cli::ChildResult &result) {
         using State = cli::ChildResult::State;
         if (result.state == State::crashed)

@@ -114,9 +114,9 @@ public:
   explicit TypeGuess(Draft &draft) : draft(draft) {
     main = draft.first ? draft.first->dtype : DType::f32;
     if (!draft.first && !draft.info.operands.empty() && draft.random.chance(10))
-      main = draft.random.pick(
-          typesOf(draft.info, draft.info.operands[0].typeVar,
-                  draft.options.onlyCompiling));
+      main =
+          draft.random.pick(typesOf(draft.info, draft.info.operands[0].typeVar,
+                                    draft.options.onlyCompiling));
   }
 
   DType of(const ValueInfo &value, bool isFirst) {
@@ -124,8 +124,8 @@ public:
       return main;
     if (auto known = bound.find(value.typeVar); known != bound.end())
       return known->second;
-    std::vector<DType> types = typesOf(draft.info, value.typeVar,
-                                       draft.options.onlyCompiling);
+    std::vector<DType> types =
+        typesOf(draft.info, value.typeVar, draft.options.onlyCompiling);
     bool fits = std::find(types.begin(), types.end(), main) != types.end();
     bool differs = draft.info.kind == "TypeCast" && !isFirst;
     bool stays = isFirst || draft.options.onlyCompiling;
@@ -203,8 +203,8 @@ std::optional<OpForm> tryForm(Draft &draft) {
 } // namespace
 
 int64_t boundaryDim(Random &random) {
-  static constexpr int64_t dims[] = {1,  1, 1,  2,  2,  3,  3,  4,  5,
-                                     5,  7, 7,  8,  8,  9,  9,  13, 15,
+  static constexpr int64_t dims[] = {1,  1,  1,  2,  2,  3,  3,  4,  5,
+                                     5,  7,  7,  8,  8,  9,  9,  13, 15,
                                      16, 16, 17, 17, 23, 31, 32, 33, 64};
   return random.pick(dims);
 }

@@ -19,8 +19,7 @@ using namespace graph;
 //===----------------------------------------------------------------------===//
 
 int64_t Draft::dim() {
-  return random.chance(70) ? random.pick(options.palette)
-                           : boundaryDim(random);
+  return random.chance(70) ? random.pick(options.palette) : boundaryDim(random);
 }
 
 Dims Draft::source(size_t minRank, size_t maxRank) {
@@ -82,8 +81,8 @@ bool Draft::flag(std::string_view name) const {
 namespace {
 
 Dims &firstShape(Draft &d) {
-  return d.shapes[std::string(
-      d.info.operands[0].name) + (d.info.operands[0].variadic ? "0" : "")];
+  return d.shapes[std::string(d.info.operands[0].name) +
+                  (d.info.operands[0].variadic ? "0" : "")];
 }
 
 size_t channelDim(Draft &d, size_t rank) {
@@ -168,8 +167,8 @@ void matmul(Draft &d) {
     dst.push_back(rows);
   if (!isVector)
     dst.push_back(columns);
-  d.shapes["bias"] =
-      !dst.empty() && d.random.chance(60) ? Dims{dst.back()} : d.stretching(dst);
+  d.shapes["bias"] = !dst.empty() && d.random.chance(60) ? Dims{dst.back()}
+                                                         : d.stretching(dst);
 }
 
 struct WindowSizes {
@@ -394,8 +393,7 @@ void transpose(Draft &d) {
   Dims order(shape.size());
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1],
-              order[d.random.in(0, static_cast<int64_t>(i) - 1)]);
+    std::swap(order[i - 1], order[d.random.in(0, static_cast<int64_t>(i) - 1)]);
   for (int64_t &axis : order)
     if (d.random.chance(10))
       axis -= static_cast<int64_t>(shape.size());

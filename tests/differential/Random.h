@@ -15,8 +15,8 @@ public:
 
   /// In [low, high].
   int64_t in(int64_t low, int64_t high) {
-    return low +
-           static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
+    return low + static_cast<int64_t>(engine() %
+                                      static_cast<uint64_t>(high - low + 1));
   }
   bool chance(int percent) { return in(1, 100) <= percent; }
   /// An element of `list`, which is not empty.

@@ -164,15 +164,14 @@ private:
         sizes.insert(size);
     for (auto it = sizes.rbegin(); it != sizes.rend(); ++it)
       for (int64_t smaller : {int64_t(1), int64_t(2), *it / 2, *it - 1})
-        if (smaller > 0 && smaller < *it &&
-            tryGraph(withSize(*it, smaller))) {
+        if (smaller > 0 && smaller < *it && tryGraph(withSize(*it, smaller))) {
           progress = true;
           break;
         }
     // Single dims, where all of a size can not go together.
     for (size_t port = 0; port < best.inputPorts.size(); ++port)
-      for (size_t d = 0;
-           d < best.tensor(best.inputPorts[port]).shape->size(); ++d) {
+      for (size_t d = 0; d < best.tensor(best.inputPorts[port]).shape->size();
+           ++d) {
         Graph candidate = best;
         LogicalTensor &tensor = candidate.tensor(candidate.inputPorts[port]);
         if ((*tensor.shape)[d] < 2)
@@ -190,9 +189,8 @@ private:
   Graph withSize(int64_t from, int64_t to) const {
     Graph candidate = best;
     for (auto &[id, tensor] : candidate.tensors) {
-      if (!tensor.shape ||
-          std::find(tensor.shape->begin(), tensor.shape->end(), from) ==
-              tensor.shape->end())
+      if (!tensor.shape || std::find(tensor.shape->begin(), tensor.shape->end(),
+                                     from) == tensor.shape->end())
         continue;
       std::replace(tensor.shape->begin(), tensor.shape->end(), from, to);
       tensor.strides.clear();

@@ -86,8 +86,7 @@ void Run::record(uint64_t seed, const Verdict &verdict) {
   case Verdict::unstable:
     ++unstable;
     std::printf("seed %llu: once, not again: %s\n",
-                static_cast<unsigned long long>(seed),
-                verdict.message.c_str());
+                static_cast<unsigned long long>(seed), verdict.message.c_str());
     return;
   case Verdict::failed:
     ++failures[verdict.kind];
@@ -191,8 +190,9 @@ int main(int argc, char **argv) {
   if (const char *directory = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR"))
     settings.output = directory;
   if (!parse(argc, argv, settings)) {
-    std::fprintf(stderr, "usage: %s [--seed S] [--count N] [--jobs J] "
-                         "[--output DIR] [--kind K] [--no-reduce]\n",
+    std::fprintf(stderr,
+                 "usage: %s [--seed S] [--count N] [--jobs J] "
+                 "[--output DIR] [--kind K] [--no-reduce]\n",
                  argv[0]);
     return 2;
   }

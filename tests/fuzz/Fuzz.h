@@ -1,4 +1,5 @@
-//===- Fuzz.h - what fuzz targets share --------------------------*- C++ -*-===//
+//===- Fuzz.h - what fuzz targets share --------------------------*- C++
+//-*-===//
 #pragma once
 
 #include "dialects/support/Error.h"
