@@ -134,8 +134,7 @@ TEST(Errors, PlainOperations) {
         EXPECT_EQ(form.op.attrs.size(), attrs.size());
       } else if (inferred.empty()) {
         ++accepted;
-        EXPECT_EQ(
-            str(graph::verifyOp(form.op, form.inputs, form.outputs)), "");
+        EXPECT_EQ(str(graph::verifyOp(form.op, form.inputs, form.outputs)), "");
       }
     });
   std::printf("%d mistakes in %zu operations, %d of them acceptable\n", count,

@@ -28,7 +28,8 @@ public:
     sizes();
     for (const AttrInfo &attr : info.attrs)
       attribute(attr);
-    Mistake &unknown = add("an unknown attribute", {UnknownAttr}, {"frobnicate"});
+    Mistake &unknown =
+        add("an unknown attribute", {UnknownAttr}, {"frobnicate"});
     unknown.form.op.attrs["frobnicate"] = int64_t(1);
     return std::move(mistakes);
   }
@@ -91,8 +92,9 @@ private:
                          DType::undef, DType::s32, DType::u8}) {
         if (allows(type))
           continue;
-        Mistake &m = add(std::string(name(type)) + " as " + roleName(values, i),
-                         {BadDType}, {roleName(values, i), std::string(name(type))});
+        Mistake &m =
+            add(std::string(name(type)) + " as " + roleName(values, i),
+                {BadDType}, {roleName(values, i), std::string(name(type))});
         (m.form.*member)[i].dtype = type;
       }
       // Two values of one variable.
@@ -128,19 +130,19 @@ private:
       std::string role = roleName(values, i);
       Mistake &deep = add("rank 13 of " + role, {BadRank}, {role, "13"});
       change(deep, i).shape = Dims(13, 1);
-      Mistake &negative = add("a negative dim of " + role, {BadDim}, {role, "-7"});
+      Mistake &negative =
+          add("a negative dim of " + role, {BadDim}, {role, "-7"});
       change(negative, i).shape = Dims{2, -7};
       Mistake &huge =
           add("too many elements of " + role, {BadDim}, {role, "4294967296"});
       change(huge, i).shape = Dims{4294967296, 4294967296};
-      Mistake &strides = add("one stride too many of " + role, {BadStride},
-                             {role, "strides"});
-      change(strides, i).strides =
-          Dims(tensors[i].shape->size() + 1, 1);
+      Mistake &strides =
+          add("one stride too many of " + role, {BadStride}, {role, "strides"});
+      change(strides, i).strides = Dims(tensors[i].shape->size() + 1, 1);
       if (tensors[i].shape->empty())
         continue;
-      Mistake &back = add("a negative stride of " + role, {BadStride},
-                          {role, "-5"});
+      Mistake &back =
+          add("a negative stride of " + role, {BadStride}, {role, "-5"});
       change(back, i).strides = Dims(tensors[i].shape->size(), -5);
     }
   }
@@ -155,12 +157,13 @@ private:
         (*m.form.inputs[i].shape)[d] += 1009;
       }
     for (size_t i = 0; i < form.inputs.size(); ++i) {
-      Mistake &lower = add("operand " + std::to_string(i) + " of rank 0", {}, {});
+      Mistake &lower =
+          add("operand " + std::to_string(i) + " of rank 0", {}, {});
       lower.form.inputs[i].shape = Dims{};
       Mistake &higher =
           add("operand " + std::to_string(i) + " of a higher rank", {}, {});
-      higher.form.inputs[i].shape->insert(
-          higher.form.inputs[i].shape->begin(), 1009);
+      higher.form.inputs[i].shape->insert(higher.form.inputs[i].shape->begin(),
+                                          1009);
     }
     if (info.shapeRule == "none")
       return;
@@ -211,12 +214,14 @@ private:
     if (!attr.allowed.empty()) {
       Mistake &m = add("a word for " + label, {AttrValue_}, {label, "maybe"});
       m.form.op.attrs[label] = std::string("maybe");
-      Mistake &upper = add("another spelling for " + label, {AttrValue_}, {label});
+      Mistake &upper =
+          add("another spelling for " + label, {AttrValue_}, {label});
       std::string word(attr.allowed[0]);
       for (char &c : word)
-        c = static_cast<char>(std::islower(static_cast<unsigned char>(c))
-                                  ? std::toupper(static_cast<unsigned char>(c))
-                                  : std::tolower(static_cast<unsigned char>(c)));
+        c = static_cast<char>(
+            std::islower(static_cast<unsigned char>(c))
+                ? std::toupper(static_cast<unsigned char>(c))
+                : std::tolower(static_cast<unsigned char>(c)));
       upper.form.op.attrs[label] = word;
     }
     ranges(attr, label);
@@ -233,10 +238,14 @@ private:
             .form.op.attrs[label] = number;
     }
     if (attr.type == AttrType::f32s)
-      for (const std::vector<float> &list :
-           {std::vector<float>{nan}, {inf}, {0}, {-1}, {},
-            std::vector<float>(1009, 1.0f)})
-        add("a list of " + std::to_string(list.size()) + " for " + label, {}, {})
+      for (const std::vector<float> &list : {std::vector<float>{nan},
+                                             {inf},
+                                             {0},
+                                             {-1},
+                                             {},
+                                             std::vector<float>(1009, 1.0f)})
+        add("a list of " + std::to_string(list.size()) + " for " + label, {},
+            {})
             .form.op.attrs[label] = list;
     if (attr.type == AttrType::s64)
       for (int64_t number : {INT64_MIN, INT64_MAX, int64_t(-1), int64_t(0),
@@ -248,8 +257,8 @@ private:
     size_t length = 1;
     if (const AttrValue *given = form.op.attr(label))
       length = std::get<Dims>(*given).size();
-    for (int64_t number : {INT64_MIN, INT64_MAX, int64_t(-2), int64_t(0),
-                           int64_t(1009)})
+    for (int64_t number :
+         {INT64_MIN, INT64_MAX, int64_t(-2), int64_t(0), int64_t(1009)})
       add(label + " of " + std::to_string(number), {}, {})
           .form.op.attrs[label] = Dims(length, number);
     for (size_t other : {size_t(0), length + 1, size_t(1009)})
@@ -258,8 +267,8 @@ private:
     if (std::string_view(label) == "strides" || label == "kernel" ||
         label == "dilations" || label.starts_with("pads")) {
       bool isPad = label.starts_with("pads");
-      Mistake &m = add("too small " + label, {AttrValue_},
-                       {label, isPad ? "-1" : "0"});
+      Mistake &m =
+          add("too small " + label, {AttrValue_}, {label, isPad ? "-1" : "0"});
       m.form.op.attrs[label] = Dims(length, isPad ? -1 : 0);
     }
   }
