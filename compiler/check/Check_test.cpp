@@ -73,6 +73,22 @@ std::map<uint64_t, Tensor> plainResults(const graph::Graph &graph,
   return *results;
 }
 
+TEST(Fill, ElementsInOnePlaceAreEqual) {
+  Builder b;
+  uint64_t x = b.tensor({4, 3});
+  b.op("Tanh", {x}, {4, 3});
+  b.graph.tensor(x).strides = {3, 0};
+  std::vector<double> data = fillOrDie(b.graph, 1).at(x).data;
+  for (size_t i = 0; i < data.size(); ++i)
+    EXPECT_EQ(data[i], data[i / 3 * 3]) << i;
+  EXPECT_NE(data[0], data[3]);
+  // Dims in another order overlap nowhere.
+  b.graph.tensor(x).strides = {1, 4};
+  data = fillOrDie(b.graph, 1).at(x).data;
+  EXPECT_NE(data[0], data[1]);
+  EXPECT_NE(data[0], data[3]);
+}
+
 TEST(Fill, RepeatsAndDependsOnTheSeed) {
   Builder b = matMul(16);
   auto first = fillOrDie(b.graph, 1), again = fillOrDie(b.graph, 1);

@@ -245,6 +245,41 @@ void drawMask(Random &random, Tensor &tensor) {
     tensor.data[i] = i % row != 0 && random.integer(0, 3) == 0 ? -inf : 0;
 }
 
+/// Whether two elements may share memory.
+bool mayOverlap(const graph::LogicalTensor &edge) {
+  const graph::Dims &shape = *edge.shape, &strides = edge.strides;
+  if (strides.size() != shape.size())
+    return false;
+  std::vector<std::pair<int64_t, int64_t>> steps; // stride, size
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] > 1)
+      steps.emplace_back(strides[i], shape[i]);
+  std::sort(steps.begin(), steps.end());
+  int64_t last = 0; // offset of the last element of the dims so far
+  for (auto [stride, size] : steps) {
+    if (stride <= last)
+      return true;
+    last += stride * (size - 1);
+  }
+  return false;
+}
+
+/// Elements in the same place get the value of the first.
+void shareValues(const graph::LogicalTensor &edge, Tensor &tensor) {
+  if (tensor.data.empty() || !mayOverlap(edge))
+    return;
+  std::unordered_map<int64_t, double> memory;
+  graph::Dims index(tensor.shape.size(), 0);
+  for (double &value : tensor.data) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      offset += index[d] * edge.strides[d];
+    value = memory.try_emplace(offset, value).first->second;
+    for (size_t d = index.size(); d-- > 0 && ++index[d] == tensor.shape[d];)
+      index[d] = 0;
+  }
+}
+
 /// `magnitude` 0: fractions.
 Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
                   uint64_t seed, int64_t magnitude) {
@@ -257,6 +292,7 @@ Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
     for (double &value : tensor.data)
       value = draw(random, edge.dtype, use, magnitude);
   reference::roundToDType(tensor);
+  shareValues(edge, tensor);
   return tensor;
 }
 

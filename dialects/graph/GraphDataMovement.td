@@ -30,9 +30,11 @@ def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
   let summary = "dst = src in the layout of dst";
   let description = [{
     Same shape, same element type, same values; the type of dst says how they
-    are stored.
+    are stored.  The narrow types are for results that are copied into place.
   }];
   let arguments = (ins Graph_Value<"T">:$src);
+  let typeVars = [Graph_Var<"T", ["f32", "bf16", "f16", "s32", "s8", "u8",
+                                  "boolean"]>];
   let vectorException =
       "copies elements; left to the memory copy of the target";
 }

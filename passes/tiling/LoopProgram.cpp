@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include <limits>
 
@@ -189,12 +190,13 @@ void LoopProgram::planScratch() {
 }
 
 /// The part of `s` that belongs to the item, over the dimensions that are
-/// walked inside it and along which `s` varies.
-Value LoopProgram::boxOf(Item &item, const Strided &s) {
+/// walked inside it and along which `s` varies or which are `shown`.
+Value LoopProgram::boxOf(Item &item, const Strided &s,
+                         ArrayRef<int64_t> shown) {
   Ofr offset = s.offset.value_or(item.m.attr(0));
   SmallVector<Ofr> boxSizes, boxStrides;
   for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
-    if (IndexMath::isConstant(s.strides[d], 0))
+    if (IndexMath::isConstant(s.strides[d], 0) && !llvm::is_contained(shown, d))
       continue;
     offset = item.m.add(offset, item.m.mul(item.start[d], s.strides[d]));
     if (llvm::is_contained(itemDims, d) && d != chunkDim)
@@ -236,7 +238,7 @@ LoopProgram::Place LoopProgram::placeOf(Item &item, Node node) {
 }
 
 Value LoopProgram::memoryOf(Item &item, const Place &place) {
-  return place.scratch ? place.scratch : boxOf(item, place.tensor);
+  return place.scratch ? place.scratch : boxOf(item, place.tensor, place.shown);
 }
 
 AffineMap LoopProgram::mapOf(Item &item, const Place &place,
@@ -246,7 +248,8 @@ AffineMap LoopProgram::mapOf(Item &item, const Place &place,
   for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
     bool present = place.scratch
                        ? place.full || classes[d] == 0
-                       : !IndexMath::isConstant(place.tensor.strides[d], 0);
+                       : !IndexMath::isConstant(place.tensor.strides[d], 0) ||
+                             llvm::is_contained(place.shown, d);
     if (isInside(d) && present)
       exprs.push_back(getAffineDimExpr(loopOf[d], ctx));
   }
@@ -284,6 +287,28 @@ Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
     sum = arith::AddIOp::create(b, loc, sum, i);
   }
   return sum;
+}
+
+/// Linalg takes the size of a loop from an operand.  Where all have stride 0
+/// along a loop (the sum of a broadcast input), the first input shows it.
+void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
+                               int64_t loops, MutableArrayRef<Place> sources,
+                               ArrayRef<Place> destinations) {
+  llvm::SmallBitVector seen(loops);
+  auto look = [&](const Place &place) {
+    AffineMap map = mapOf(item, place, loopOf, loops);
+    for (AffineExpr expr : map.getResults())
+      seen.set(cast<AffineDimExpr>(expr).getPosition());
+  };
+  llvm::for_each(sources, look);
+  llvm::for_each(destinations, look);
+  auto *input =
+      llvm::find_if(sources, [](const Place &p) { return !p.scratch; });
+  if (input == sources.end())
+    return;
+  for (auto [d, loop] : llvm::enumerate(loopOf))
+    if (loop >= 0 && !seen.test(loop))
+      input->shown.push_back(static_cast<int64_t>(d));
 }
 
 static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
@@ -340,10 +365,13 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
     else
       stack.append(nodes[n].operands.rbegin(), nodes[n].operands.rend());
   }
+  SmallVector<Place> sources;
+  for (Node n : leaves)
+    sources.push_back(placeOf(item, n));
+  showAllLoops(item, loopOf, loops, sources, destinations);
   SmallVector<Value> ins, outs;
   SmallVector<AffineMap> maps;
-  for (Node n : leaves) {
-    Place place = placeOf(item, n);
+  for (const Place &place : sources) {
     maps.push_back(mapOf(item, place, loopOf, loops));
     ins.push_back(memoryOf(item, place));
   }

@@ -72,6 +72,8 @@ private:
     Strided tensor;
     mlir::Value scratch;
     bool full = false;
+    /// Dimensions walked although `tensor` has stride 0 along them.
+    llvm::SmallVector<int64_t> shown = {};
   };
 
   bool isConstant(const NodeInfo &n) const {
@@ -81,7 +83,8 @@ private:
   void chooseChunks();
   void planScratch();
   Strided outputAsBuffer(const NodeInfo &n) const;
-  mlir::Value boxOf(Item &item, const Strided &s);
+  mlir::Value boxOf(Item &item, const Strided &s,
+                    llvm::ArrayRef<int64_t> shown);
   void emitItem(Item &item);
   void emitStores(Item &item, int level, bool full);
   void emitReduce(Item &item, Node node);
@@ -97,6 +100,9 @@ private:
   mlir::Value memoryOf(Item &item, const Place &place);
   mlir::AffineMap mapOf(Item &item, const Place &place,
                         llvm::ArrayRef<int64_t> loopOf, int64_t loops);
+  void showAllLoops(Item &item, llvm::ArrayRef<int64_t> loopOf, int64_t loops,
+                    llvm::MutableArrayRef<Place> sources,
+                    llvm::ArrayRef<Place> destinations);
   bool isInside(int64_t d) const;
 
   IndexMath &m;

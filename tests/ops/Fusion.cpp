@@ -178,6 +178,16 @@ Cases fusionCases() {
            "a = ReLU 0x7; b = Add a 7; ReduceSum b axes=0",
            "a = ReLU (); b = Add a 5x7; c = ReduceSum b axes=0,1; Add c a",
            "a = Add 6/s32 6/s32; b = Add a 6/s32; c = Subtract b a; out a c",
+           // Copies of what is not f32: a folded result, one returned twice.
+           "GreaterEqual 5x7c 5x7c",
+           "Add 6/s32c 6/s32c",
+           // Nothing varies along a dim: inputs whose elements share memory.
+           "ReduceMax 5x16<16,0> axes=1",
+           "a = Clamp 5x16<16,0> min=-2 max=6; LayerNorm a 16 16 "
+           "keep_stats=false",
+           "a = ReLU 5x16<0,0>; SoftMax a axis=1",
+           "ReduceSum 3x5x7<0,1,0> axes=0,2",
+           "Log 8x7<7,0>",
            // Two parts that have nothing to do with each other.
            "a = ReLU 5x7; b = MatMul 5x7 7x11c; out a b",
        })

@@ -123,22 +123,40 @@ std::optional<Dims> TensorReader::dims(Value v, std::string_view key,
   return dims;
 }
 
-/// The number of elements, and of bytes, must fit 64 bits.
-void TensorReader::checkShape(Value where) {
+/// Whether the numbers of elements and of bytes fit 64 bits; unknown and empty
+/// dims do not make up for the others.
+static bool isAddressable(const Dims &shape) {
   constexpr int64_t kMostElements = INT64_MAX / 8;
   int64_t product = 1;
-  for (int64_t d : *t.shape) {
+  for (int64_t d : shape) {
     if (d == kUnknownDim || d == 0)
-      continue; // the other dims must not overflow even then
-    if (__builtin_mul_overflow(product, d, &product) ||
-        product > kMostElements) {
-      reporter.report(ErrorCode::BadDim, where, &op,
-                      what() + " has too many elements: shape " +
-                          join(*t.shape));
-      t.shape.reset();
-      return;
-    }
+      continue;
+    if (__builtin_mul_overflow(product, d, &product) || product > kMostElements)
+      return false;
   }
+  return true;
+}
+
+/// The same for the last element; requires one stride per dim.
+static bool isAddressable(const Dims &shape, const Dims &strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    int64_t d = shape[i], s = strides[i], span = 0;
+    if (d == kUnknownDim || d == 0 || s == kUnknownDim)
+      continue;
+    if (__builtin_mul_overflow(d - 1, s, &span) ||
+        __builtin_add_overflow(last, span, &last) || last > INT64_MAX / 8)
+      return false;
+  }
+  return true;
+}
+
+void TensorReader::checkShape(Value where) {
+  if (isAddressable(*t.shape))
+    return;
+  reporter.report(ErrorCode::BadDim, where, &op,
+                  what() + " has too many elements: shape " + join(*t.shape));
+  t.shape.reset();
 }
 
 void TensorReader::checkStrides(Value where) {
@@ -151,21 +169,11 @@ void TensorReader::checkStrides(Value where) {
                         " dims",
                     "one stride for each dim, in elements");
     t.strides.clear();
-    return;
-  }
-  int64_t last = 0;
-  for (size_t i = 0; i < t.strides.size(); ++i) {
-    int64_t d = (*t.shape)[i], s = t.strides[i], span = 0;
-    if (d == kUnknownDim || d == 0 || s == kUnknownDim)
-      continue;
-    if (__builtin_mul_overflow(d - 1, s, &span) ||
-        __builtin_add_overflow(last, span, &last) || last > INT64_MAX / 8) {
-      reporter.report(ErrorCode::BadStride, where, &op,
-                      what() + ": strides " + join(t.strides) + " of shape " +
-                          join(*t.shape) + " exceed 64 bits");
-      t.strides.clear();
-      return;
-    }
+  } else if (!isAddressable(*t.shape, t.strides)) {
+    reporter.report(ErrorCode::BadStride, where, &op,
+                    what() + ": strides " + join(t.strides) + " of shape " +
+                        join(*t.shape) + " exceed 64 bits");
+    t.strides.clear();
   }
 }
 
@@ -296,6 +304,14 @@ std::string mergeTensor(LogicalTensor &known, const LogicalTensor &other) {
   LogicalTensor before = known;
   if (!mergeShape(known.shape, other.shape))
     return both("shape", join(*known.shape), join(*other.shape));
+  if (known.shape && !isAddressable(*known.shape))
+    return "too many elements: shape " + join(*known.shape);
+  // One description may have the shape, another the strides.
+  for (const Dims &strides : {known.strides, other.strides})
+    if (known.shape && !strides.empty() &&
+        (strides.size() != known.shape->size() ||
+         !isAddressable(*known.shape, strides)))
+      return both("shape", join(*known.shape), "strides " + join(strides));
 
   // "any" and "undef" know no strides; of two strided ones both are known.
   auto weight = [](LayoutType l) {

@@ -1,0 +1,215 @@
+//===- Judge.cpp - compiled against evaluated -----------------------------===//
+//
+// See Judge.h.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/differential/Judge.h"
+
+#include "compiler/check/Compare.h"
+#include "dialects/graph/reference/Evaluator.h"
+#include "tests/differential/Random.h"
+#include "tools/tenon/Children.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace tenon::test {
+
+using reference::Tensor;
+
+namespace {
+
+constexpr double kPerturbation = 0x1p-22;
+constexpr int kPerturbations = 3;
+/// Fillings of the inputs; a failure shows in two of them.
+constexpr uint64_t kFills = 3;
+
+/// How far perturbed results are from the exact ones, relative to their size;
+/// absent when they are of another kind.
+std::optional<double> distance(const Tensor &exact, const Tensor &perturbed) {
+  bool isFloat = graph::isFloat(exact.dtype);
+  double sum = 0;
+  size_t count = std::max<size_t>(exact.data.size(), 1);
+  for (double e : exact.data)
+    sum += std::isfinite(e) ? e * e : 0;
+  double scale = std::sqrt(sum / static_cast<double>(count)), worst = 0;
+  for (size_t i = 0; i < exact.data.size(); ++i) {
+    double e = exact.data[i], p = perturbed.data[i];
+    if (std::isfinite(e) != std::isfinite(p) || (!isFloat && e != p))
+      return std::nullopt;
+    if (!std::isfinite(e) && !std::isnan(e) && e != p)
+      return std::nullopt;
+    if (double size = std::max(std::fabs(e), scale); std::isfinite(e) && size)
+      worst = std::max(worst, std::fabs(e - p) / size);
+  }
+  return worst;
+}
+
+/// What each output may be off besides rounding; absent: anything.
+using Slack = std::map<uint64_t, std::optional<double>>;
+
+Expected<Slack> measureSlack(const Oracle &oracle, Random &random) {
+  Slack slack;
+  for (uint64_t id : oracle.graph.outputPorts)
+    slack[id] = distance(oracle.expected.at(id), oracle.plain.at(id))
+                    ? std::optional<double>(0)
+                    : std::nullopt;
+  for (int i = 0; i < kPerturbations; ++i) {
+    Tensors inputs = oracle.inputs;
+    for (auto &[id, tensor] : inputs)
+      if (graph::isFloat(tensor.dtype))
+        for (double &value : tensor.data)
+          value *= 1 + kPerturbation * 0x1p-20 *
+                           static_cast<double>(random.in(-1 << 20, 1 << 20));
+    reference::EvalOptions options;
+    options.roundOutputs = false;
+    auto results = reference::evaluate(oracle.graph, inputs, options);
+    if (!results)
+      return results.errors();
+    for (auto &[id, size] : slack) {
+      std::optional<double> d =
+          distance(oracle.expected.at(id), results->at(id));
+      size =
+          size && d ? std::optional<double>(std::max(*size, *d)) : std::nullopt;
+    }
+  }
+  return slack;
+}
+
+/// The first output that differs, as text; empty when all agree.
+std::string firstDifference(const Oracle &o, const Tensors &results,
+                            Verdict &verdict) {
+  Random random(1);
+  auto slack = measureSlack(o, random);
+  if (!slack)
+    return str(slack.errors());
+  for (uint64_t id : o.graph.outputPorts) {
+    check::Tolerance tolerance = check::toleranceFor(o.graph, id, &o.inputs);
+    ++verdict.outputs;
+    std::optional<double> size = slack->at(id);
+    if (!tolerance.exact) {
+      if (!size) {
+        ++verdict.loose;
+        continue;
+      }
+      tolerance.relative = std::max(tolerance.relative, 8 * *size);
+      verdict.loose += tolerance.relative > 1e-2;
+    }
+    check::CompareResult result = check::compare(
+        results.at(id), o.expected.at(id), &o.plain.at(id), tolerance);
+    if (!result.passed())
+      return "tensor " + std::to_string(id) + ": " + result.str();
+  }
+  return "";
+}
+
+Verdict failure(std::string kind, std::string message) {
+  Verdict verdict;
+  verdict.state = Verdict::failed;
+  verdict.kind = std::move(kind);
+  verdict.message = std::move(message);
+  return verdict;
+}
+
+Verdict failure(const char *stage, const std::vector<Error> &errors) {
+  Verdict verdict =
+      failure(std::string(stage) + " E" +
+                  std::to_string(static_cast<int>(errors.front().code)),
+              str(errors));
+  bool isUnsupported =
+      std::all_of(errors.begin(), errors.end(), [](const Error &error) {
+        return categoryOf(error.code) == ErrorCategory::unsupported;
+      });
+  if (isUnsupported)
+    verdict.state = Verdict::unsupported;
+  return verdict;
+}
+
+} // namespace
+
+Verdict judgeGraph(const graph::Graph &graph, const RunConfig &config) {
+  // One tensor that the evaluator refuses is the fault of the generator.
+  auto model = Compiled::compile(graph, config.options);
+  if (!model)
+    return failure("compile", model.errors());
+  Verdict verdict;
+  std::string difference;
+  int failures = 0;
+  for (uint64_t fill = 1; fill <= kFills; ++fill) {
+    auto oracle = Oracle::make(graph, fill);
+    if (!oracle)
+      return failure("reference", oracle.errors());
+    auto results = execute(**model, *oracle, config);
+    if (!results)
+      return failure("execute", results.errors());
+    std::string found = firstDifference(*oracle, *results, verdict);
+    if (found.empty() && !failures)
+      return verdict;
+    if (!found.empty() && ++failures == 1)
+      difference = found;
+    if (failures == 2)
+      return failure("mismatch", difference);
+  }
+  verdict.state = Verdict::unstable;
+  verdict.message = difference;
+  return verdict;
+}
+
+Verdict judgeApart(const graph::Graph &graph, const RunConfig &config) {
+  cli::ChildOptions options;
+  options.timeout = 60;
+  Verdict verdict;
+  cli::runInChildren(
+      1, options,
+      [&](size_t, const cli::Note &) {
+        return judgeGraph(graph, config).str();
+      },
+      [&](size_t, const cli::ChildResult &result) {
+        using State = cli::ChildResult::State;
+        if (result.state == State::crashed)
+          verdict = failure("crash", result.reason);
+        else if (result.state == State::timedOut)
+          verdict = failure("timeout", "no result after 60 s");
+        else
+          verdict = Verdict::parse(result.output);
+      });
+  return verdict;
+}
+
+RunConfig configFor(uint64_t seed) {
+  static constexpr const char *schedules[] = {"avx2", "avx512", "generic"};
+  RunConfig config;
+  config.options.schedule = schedules[seed % 3];
+  config.threads = static_cast<int>(1 + seed / 3 % 3);
+  config.pool = seed / 9 % 4 == 3;
+  config.options.fuse = seed / 36 % 8 != 7;
+  return config;
+}
+
+std::string describe(const RunConfig &config) {
+  return config.options.schedule + ", " + std::to_string(config.threads) +
+         " threads" + (config.pool ? ", caller's pool" : "") +
+         (config.options.fuse ? "" : ", not fused");
+}
+
+std::string Verdict::str() const {
+  std::string flat = message;
+  std::replace(flat.begin(), flat.end(), '\n', ';');
+  return std::to_string(state) + "\n" + std::to_string(outputs) + "\n" +
+         std::to_string(loose) + "\n" + kind + "\n" + flat + "\n";
+}
+
+Verdict Verdict::parse(const std::string &text) {
+  Verdict verdict;
+  std::istringstream stream(text);
+  int state = 0;
+  stream >> state >> verdict.outputs >> verdict.loose;
+  verdict.state = static_cast<State>(state);
+  stream.ignore();
+  std::getline(stream, verdict.kind);
+  std::getline(stream, verdict.message);
+  return verdict;
+}
+
+} // namespace tenon::test

@@ -1,0 +1,200 @@
+//===- main.cpp - random graphs, compiled against evaluated ---------------===//
+//
+//   differential [--seed S] [--count N] [--jobs J] [--output DIR] [--kind K]
+//
+// Judges the graphs of the seeds S .. S + N - 1, each in a process of its own.
+// A failure is reduced and written to DIR as JSON, with the line that repeats
+// it. The last lines count; the exit code is 0 when nothing failed.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/json/Json.h"
+#include "tests/differential/Generate.h"
+#include "tests/differential/Judge.h"
+#include "tests/differential/Reduce.h"
+#include "tools/tenon/Children.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+struct Settings {
+  uint64_t seed = 1;
+  uint64_t count = 100;
+  int jobs = 1;
+  std::string output = ".";
+  std::string kind; // only graphs that hold it
+  bool reduce = true;
+};
+
+/// Graphs that reduction may spend on one failure, and failures it is spent on.
+constexpr int kMaxCandidates = 300;
+constexpr int kMaxReduced = 10;
+
+bool holds(const graph::Graph &graph, const std::string &kind) {
+  for (const graph::Op &op : graph.ops)
+    if (kind.empty() || op.kind == kind)
+      return true;
+  return false;
+}
+
+/// The operations of a graph in a line: "MatMul ReLU Add".
+std::string kindsOf(const graph::Graph &graph) {
+  std::string text;
+  for (const graph::Op &op : graph.ops)
+    text += (text.empty() ? "" : " ") + op.kind;
+  return text;
+}
+
+class Run {
+public:
+  explicit Run(const Settings &settings) : settings(settings) {}
+
+  int judgeAll();
+
+private:
+  void record(uint64_t seed, const Verdict &verdict);
+  void report(uint64_t seed, const Verdict &verdict);
+
+  const Settings &settings;
+  std::map<std::string, int> reasons; // of what does not compile
+  std::map<std::string, int> failures;
+  std::set<std::string> kinds; // operations in graphs that passed
+  std::vector<std::pair<uint64_t, Verdict>> failed;
+  int passed = 0, unsupported = 0, unstable = 0, outputs = 0, loose = 0;
+};
+
+void Run::record(uint64_t seed, const Verdict &verdict) {
+  outputs += verdict.outputs;
+  loose += verdict.loose;
+  switch (verdict.state) {
+  case Verdict::passed:
+    ++passed;
+    for (const graph::Op &op : generateGraph(seed).ops)
+      kinds.insert(op.kind);
+    return;
+  case Verdict::unsupported:
+    ++unsupported;
+    ++reasons[verdict.message.substr(0, verdict.message.find(';'))];
+    return;
+  case Verdict::unstable:
+    ++unstable;
+    std::printf("seed %llu: once, not again: %s\n",
+                static_cast<unsigned long long>(seed), verdict.message.c_str());
+    return;
+  case Verdict::failed:
+    ++failures[verdict.kind];
+    failed.emplace_back(seed, verdict);
+    std::printf("seed %llu: FAILED, %s: %s\n  under %s\n  operations: %s\n",
+                static_cast<unsigned long long>(seed), verdict.kind.c_str(),
+                verdict.message.c_str(), describe(configFor(seed)).c_str(),
+                kindsOf(generateGraph(seed)).c_str());
+    std::fflush(stdout);
+  }
+}
+
+void Run::report(uint64_t seed, const Verdict &verdict) {
+  RunConfig config = configFor(seed);
+  auto stillFails = [&](const graph::Graph &graph) {
+    Verdict again = judgeApart(graph, config);
+    return again.state == Verdict::failed && again.kind == verdict.kind;
+  };
+  graph::Graph small =
+      reduceGraph(generateGraph(seed), stillFails, kMaxCandidates);
+  std::string path =
+      settings.output + "/failure-" + std::to_string(seed) + ".json";
+  std::ofstream(path) << json::writeJson(small) << "\n";
+  std::printf("seed %llu reduces to: %s\n  %s\n"
+              "  repeat with tests/differential/run.sh --seed %llu --count 1\n",
+              static_cast<unsigned long long>(seed), kindsOf(small).c_str(),
+              path.c_str(), static_cast<unsigned long long>(seed));
+  std::fflush(stdout);
+}
+
+int Run::judgeAll() {
+  std::vector<uint64_t> seeds;
+  for (uint64_t i = 0; i < settings.count; ++i)
+    if (settings.kind.empty() ||
+        holds(generateGraph(settings.seed + i), settings.kind))
+      seeds.push_back(settings.seed + i);
+  cli::ChildOptions options;
+  options.jobs = settings.jobs;
+  options.timeout = 60;
+  cli::runInChildren(
+      seeds.size(), options,
+      [&](size_t i, const cli::Note &) {
+        return judgeGraph(generateGraph(seeds[i]), configFor(seeds[i])).str();
+      },
+      [&](size_t i, const cli::ChildResult &result) {
+        using State = cli::ChildResult::State;
+        Verdict verdict;
+        if (result.state == State::finished) {
+          verdict = Verdict::parse(result.output);
+        } else {
+          verdict.state = Verdict::failed;
+          verdict.kind = result.state == State::crashed ? "crash" : "timeout";
+          verdict.message = result.reason;
+        }
+        record(seeds[i], verdict);
+      });
+  for (size_t i = 0; i < failed.size() && i < kMaxReduced && settings.reduce;
+       ++i)
+    report(failed[i].first, failed[i].second);
+  for (const auto &[reason, count] : reasons)
+    std::printf("%4d not supported: %s\n", count, reason.c_str());
+  for (const auto &[kind, count] : failures)
+    std::printf("%4d FAILED: %s\n", count, kind.c_str());
+  std::printf("%zu kinds of operations in graphs that passed\n", kinds.size());
+  std::printf("%d outputs judged, %d of them loosely\n", outputs, loose);
+  std::printf("%d passed, %zu failed, %d not supported, %d unstable\n", passed,
+              failed.size(), unsupported, unstable);
+  return failed.empty() && passed > 0 ? 0 : 1;
+}
+
+bool parse(int argc, char **argv, Settings &settings) {
+  for (int i = 1; i < argc; ++i) {
+    std::string flag = argv[i];
+    if (flag == "--no-reduce") {
+      settings.reduce = false;
+      continue;
+    }
+    if (i + 1 == argc)
+      return false;
+    const char *value = argv[++i];
+    if (flag == "--seed")
+      settings.seed = std::strtoull(value, nullptr, 10);
+    else if (flag == "--count")
+      settings.count = std::strtoull(value, nullptr, 10);
+    else if (flag == "--jobs")
+      settings.jobs = std::max(1, std::atoi(value));
+    else if (flag == "--output")
+      settings.output = value;
+    else if (flag == "--kind")
+      settings.kind = value;
+    else
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Settings settings;
+  if (const char *directory = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR"))
+    settings.output = directory;
+  if (!parse(argc, argv, settings)) {
+    std::fprintf(stderr,
+                 "usage: %s [--seed S] [--count N] [--jobs J] "
+                 "[--output DIR] [--kind K] [--no-reduce]\n",
+                 argv[0]);
+    return 2;
+  }
+  return Run(settings).judgeAll();
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Fuzzes one target with libFuzzer and the address sanitizer.
+#
+#   tests/fuzz/run.sh json|mlir|run [SECONDS] [LIBFUZZER OPTION]...
+#
+# Starts from the corpus in this folder and from what earlier runs found, which
+# is kept in fuzz-out/TARGET (ignored by git). A finding is written there, too:
+# make it an input of the corpus when its cause is repaired.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+target=${1:-}
+seconds=${2:-600}
+case $target in
+  json | mlir | run) ;;
+  *)
+    echo "usage: tests/fuzz/run.sh json|mlir|run [SECONDS] [OPTION]..." >&2
+    exit 2
+    ;;
+esac
+shift $(($# < 2 ? $# : 2))
+
+if ! compgen -G '/usr/lib/llvm-22/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' >/dev/null; then
+  echo "run.sh: libFuzzer is missing; ./bootstrap.sh installs it" \
+    "(package libclang-rt-22-dev)" >&2
+  exit 1
+fi
+
+bazel build --config=fuzz "//tests/fuzz:${target}_fuzz" >&2
+program=$(bazel info --config=fuzz --ui_event_filters=-info bazel-bin)/tests/fuzz/${target}_fuzz
+found=fuzz-out/$target
+mkdir -p "$found"
+options=(-max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096
+  -artifact_prefix="$found-")
+if [[ -e tests/fuzz/$target.dict ]]; then
+  options+=(-dict="tests/fuzz/$target.dict")
+fi
+# The packaged LLVM is not instrumented: see .bazelrc.
+ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0 \
+  exec "$program" "${options[@]}" "$@" "$found" "tests/fuzz/corpus/$target"
