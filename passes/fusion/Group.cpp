@@ -43,6 +43,10 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return std::nullopt;
   if (auto conv = dyn_cast<tile::ConvOp>(op))
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (auto conv = dyn_cast<tile::ConvTransposeOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
   if (isa<tile::MatMulOp>(op))
     return GroupKind::contraction;
   if (isa<tile::PackOp>(op))
@@ -104,6 +108,8 @@ std::string whyNot(Operation *op, const Group &g,
   bool scalar = tiling::isScalarOp(op), row = isRowOp(op);
   if (!scalar && !row)
     return "it starts a group of its own";
+  if (isa<tile::ConvWeightsOp>(g.ops.front()))
+    return "a gradient of weights is summed piece by piece in memory";
   switch (g.kind) {
   case GroupKind::window:
   case GroupKind::concat:

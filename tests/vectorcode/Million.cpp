@@ -15,6 +15,16 @@ static const char *const kForms[] = {
     "Concat 1000x500 1000x500 axis=1",
     "Convolution 5x56x56x64 3x3x64x64c strides=1,1 pads_begin=1,1 "
     "pads_end=1,1 dilations=1,1",
+    "ConvTranspose 5x28x28x64 2x2x64x64c strides=2,2 pads_begin=0,0 "
+    "pads_end=0,0 dilations=1,1",
+    "ConvTransposeBackwardData 5x56x56x64 3x3x64x64c strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+    "ConvTransposeBackwardWeights 5x56x56x64 5x56x56x64 strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1 weights_shape=3,3,64,64",
+    "ConvolutionBackwardData 5x56x56x64 3x3x64x64c strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1 dst_shape=5,56,56,64",
+    "ConvolutionBackwardWeights 5x56x56x64 5x56x56x64 strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1 weights_shape=3,3,64,64",
     "Elu 1000x1000 alpha=1",
     "EluBackward 1000x1000 1000x1000 alpha=1 use_dst=false",
     "HardSigmoid 1000x1000 alpha=0.2 beta=0.5",
