@@ -187,6 +187,7 @@ def Graph_ConvolutionBackwardDataOp
                      "a forward Convolution of diff_src gives the shape of "
                      "diff_dst"];
   let shapeRule = "conv_backward_data";
+  let compiles = ["f32"];
 }
 
 class Graph_WeightsGradient<string forward, string kind, int number,
@@ -217,6 +218,7 @@ def Graph_ConvolutionBackwardWeightsOp
       Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
       Graph_DataFormat:$data_format, Graph_ConvWeights:$weights_format);
   let shapeRule = "conv_backward_weights";
+  let compiles = ["f32"];
 }
 
 def Graph_ConvTransposeBackwardDataOp
@@ -238,6 +240,7 @@ def Graph_ConvTransposeBackwardDataOp
   let constraints = ["pads are at least 0",
                      "channels of diff_dst are groups * O of weights"];
   let shapeRule = "conv_transpose_backward_data";
+  let compiles = ["f32"];
 }
 
 def Graph_ConvTransposeBackwardWeightsOp
@@ -258,6 +261,7 @@ def Graph_ConvTransposeBackwardWeightsOp
       Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
       Graph_DataFormat:$data_format, Graph_DeconvWeights:$weights_format);
   let shapeRule = "conv_transpose_backward_weights";
+  let compiles = ["f32"];
 }
 
 //===----------------------------------------------------------------------===//

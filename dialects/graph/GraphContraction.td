@@ -89,6 +89,7 @@ def Graph_ConvTransposeOp
                      "channels of src equal I of weights",
                      "I of weights is a multiple of groups"];
   let shapeRule = "conv_transpose";
+  let compiles = ["f32"];
 }
 
 #endif // TENON_GRAPH_CONTRACTION_TD

@@ -55,3 +55,197 @@ LogicalResult PackOp::verify() {
            << getPacked().getType() << ", expected " << expected;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Whether two sizes can be the same; unknown ones can.
+bool mayEqual(int64_t x, int64_t y) {
+  return x == y || ShapedType::isDynamic(x) || ShapedType::isDynamic(y);
+}
+
+/// Fails, naming `what`, unless the sizes can be the same.
+LogicalResult match(Operation *op, const Twine &what, int64_t actual,
+                    int64_t expected) {
+  if (mayEqual(actual, expected))
+    return success();
+  return op->emitOpError() << what << " is " << actual << ", expected "
+                           << expected;
+}
+
+int64_t timesOrDynamic(int64_t x, int64_t y) {
+  return ShapedType::isDynamic(x) || ShapedType::isDynamic(y)
+             ? ShapedType::kDynamic
+             : x * y;
+}
+
+/// Attributes that all windows have, checked against the rank of the data.
+template <typename Op> LogicalResult verifyWindow(Op op, int64_t rank) {
+  if (rank < 3)
+    return op.emitOpError("data has rank ")
+           << rank << ", at least 3 is needed: batch, spatial, channels";
+  auto check = [&](StringRef name, ArrayRef<int64_t> values,
+                   int64_t lowest) -> LogicalResult {
+    if (static_cast<int64_t>(values.size()) != rank - 2)
+      return op.emitOpError() << name << " has " << values.size()
+                              << " entries, expected " << rank - 2;
+    for (int64_t v : values)
+      if (v < lowest)
+        return op.emitOpError() << name << " has " << v << ", at least "
+                                << lowest << " is needed";
+    return success();
+  };
+  if (failed(check("strides", op.getStrides(), 1)) ||
+      failed(check("pads_begin", op.getPadsBegin(), 0)) ||
+      failed(check("dilations", op.getDilations(), 1)))
+    return failure();
+  if (op.getGroups() < 1)
+    return op.emitOpError("groups is ")
+           << op.getGroups() << ", at least 1 is needed";
+  return success();
+}
+
+/// Ranks and channels of src, weights and dst; shared by tile.conv and
+/// tile.conv_transpose.
+template <typename Op> LogicalResult verifyConvolution(Op op) {
+  auto src = cast<RankedTensorType>(op.getSrc().getType());
+  auto weights = cast<RankedTensorType>(op.getWeights().getType());
+  auto dst = cast<RankedTensorType>(op.getDst().getType());
+  int64_t rank = src.getRank(), groups = op.getGroups();
+  if (failed(verifyWindow(op, rank)) ||
+      failed(match(op, "the rank of dst", dst.getRank(), rank)) ||
+      failed(match(op, "the rank of weights", weights.getRank(),
+                   op.getDepthwise() ? rank : rank + 2)) ||
+      failed(
+          match(op, "the batch of dst", dst.getDimSize(0), src.getDimSize(0))))
+    return failure();
+  int64_t inputs = src.getDimSize(rank - 1);
+  int64_t outputs = dst.getDimSize(rank - 1);
+  if (op.getDepthwise()) {
+    if (failed(match(op, "depthwise: groups", groups, inputs)) ||
+        failed(match(op, "depthwise: channels of dst", outputs, inputs)) ||
+        failed(match(op, "depthwise: weights per channel",
+                     weights.getDimSize(rank - 2), 1)))
+      return failure();
+    return match(op, "depthwise: channels of weights",
+                 weights.getDimSize(rank - 1), inputs);
+  }
+  int64_t panel = weights.getDimSize(rank + 1);
+  if (ShapedType::isDynamic(panel) || panel < 1)
+    return op.emitOpError("the panel of weights has no known width");
+  if (failed(match(op, "groups of weights", weights.getDimSize(0), groups)) ||
+      failed(match(op, "channels of src", inputs,
+                   timesOrDynamic(weights.getDimSize(rank), groups))))
+    return failure();
+  if (ShapedType::isDynamic(outputs))
+    return success();
+  if (outputs % groups)
+    return op.emitOpError() << outputs << " channels of dst do not divide into "
+                            << groups << " groups";
+  return match(op, "the number of panels", weights.getDimSize(1),
+               panels(outputs / groups, panel));
+}
+
+} // namespace
+
+LogicalResult MatMulOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto packed = cast<RankedTensorType>(getPacked().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  int64_t rank = dst.getRank();
+  if (src.getRank() < 2 || packed.getRank() < 3 || rank < 2)
+    return emitOpError("src, packed and dst have ranks ")
+           << src.getRank() << ", " << packed.getRank() << ", " << rank
+           << ", at least 2, 3, 2 are needed";
+  ArrayRef<int64_t> a = src.getShape(), w = packed.getShape();
+  int64_t panel = w.back();
+  if (ShapedType::isDynamic(panel) || panel < 1)
+    return emitOpError("the panel of packed has no known width");
+  if (failed(match(*this, "K of packed", w[w.size() - 2], a.back())) ||
+      failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
+                   a[a.size() - 2])) ||
+      failed(match(*this, "the number of panels", w[w.size() - 3],
+                   panels(dst.getDimSize(rank - 1), panel))))
+    return failure();
+  // Leading dims, aligned at the right: those of dst, or 1.
+  for (auto [lead, name] : {std::pair(a.drop_back(2), "src"),
+                            std::pair(w.drop_back(3), "packed")}) {
+    int64_t offset = rank - 2 - static_cast<int64_t>(lead.size());
+    if (offset < 0)
+      return emitOpError() << name << " has more leading dims than dst";
+    for (auto [i, size] : llvm::enumerate(lead))
+      if (size != 1 && !mayEqual(size, dst.getDimSize(offset + i)))
+        return emitOpError()
+               << "leading dim " << i << " of " << name << " is " << size
+               << ", that of dst " << dst.getDimSize(offset + i);
+  }
+  return success();
+}
+
+LogicalResult ConvOp::verify() {
+  if (failed(verifyConvolution(*this)))
+    return failure();
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto weights = cast<RankedTensorType>(getWeights().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  int64_t firstTap = getDepthwise() ? 0 : 2;
+  if (static_cast<int64_t>(getPadsEnd().size()) != src.getRank() - 2)
+    return emitOpError("pads_end has ")
+           << getPadsEnd().size() << " entries, expected " << src.getRank() - 2;
+  for (int64_t i = 0; i < src.getRank() - 2; ++i) {
+    int64_t in = src.getDimSize(i + 1), k = weights.getDimSize(firstTap + i);
+    if (ShapedType::isDynamic(in) || ShapedType::isDynamic(k))
+      continue;
+    int64_t room = in + getPadsBegin()[i] + getPadsEnd()[i] - 1 -
+                   (k - 1) * getDilations()[i];
+    int64_t out = room < 0 ? 0 : room / getStrides()[i] + 1;
+    if (failed(match(*this, "size of spatial dim " + Twine(i) + " of dst",
+                     dst.getDimSize(i + 1), out)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ConvTransposeOp::verify() { return verifyConvolution(*this); }
+
+LogicalResult ConvWeightsOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto diff = cast<RankedTensorType>(getDiff().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  int64_t rank = src.getRank(), groups = getGroups();
+  if (failed(verifyWindow(*this, rank)) ||
+      failed(match(*this, "the rank of dst", dst.getRank(), rank)) ||
+      failed(match(*this, "the rank of diff", diff.getRank(),
+                   getPacked() ? rank + 2 : rank)) ||
+      failed(match(*this, "the batch of diff",
+                   diff.getDimSize(getPacked() ? 2 : 0), src.getDimSize(0))) ||
+      failed(match(*this, "channels of src", src.getDimSize(rank - 1),
+                   timesOrDynamic(dst.getDimSize(rank - 2), groups))))
+    return failure();
+  int64_t outputs = dst.getDimSize(rank - 1);
+  if (!ShapedType::isDynamic(outputs) && outputs % groups)
+    return emitOpError() << outputs << " channels of dst do not divide into "
+                         << groups << " groups";
+  if (getDepthwise()) {
+    if (getPacked())
+      return emitOpError("depthwise gradients read diff as it is");
+    if (failed(match(*this, "depthwise: groups", groups, outputs)) ||
+        failed(match(*this, "depthwise: weights per channel",
+                     dst.getDimSize(rank - 2), 1)))
+      return failure();
+  }
+  if (!getPacked())
+    return match(*this, "channels of diff", diff.getDimSize(rank - 1), outputs);
+  int64_t panel = diff.getDimSize(rank + 1);
+  if (ShapedType::isDynamic(panel) || panel < 1)
+    return emitOpError("the panel of diff has no known width");
+  if (failed(match(*this, "groups of diff", diff.getDimSize(0), groups)))
+    return failure();
+  return ShapedType::isDynamic(outputs)
+             ? success()
+             : match(*this, "the number of panels", diff.getDimSize(1),
+                     panels(outputs / groups, panel));
+}

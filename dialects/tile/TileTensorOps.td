@@ -1,8 +1,8 @@
 //===- TileTensorOps.td - contractions before buffers ------*- tablegen -*-===//
 //
-// What the layout phase makes of MatMul and Convolution: weights in panels, a
-// product that reads them.  Operands are tensors; the tile phase turns these
-// into loops around tile.brgemm.
+// What the layout phase makes of MatMul, the convolutions and their gradients:
+// weights in panels, a product that reads them.  Operands are tensors; the tile
+// phase turns these into loops around tile.brgemm.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TENON_DIALECTS_TILE_TILETENSOROPS_TD
@@ -50,9 +50,17 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
     $src `,` $packed attr-dict
     `:` type($src) `,` type($packed) `->` type($dst)
   }];
+  let hasVerifier = 1;
 }
 
-def Tile_ConvOp : Tile_Op<"conv", [Pure]> {
+/// Operations whose window slides over channels-last tensors: position o of the
+/// small tensor meets, through tap k, position o * stride + k * dilation - pad
+/// of the big one.
+class Tile_WindowOp<string mnemonic> : Tile_Op<mnemonic, [Pure]> {
+  let hasVerifier = 1;
+}
+
+def Tile_ConvOp : Tile_WindowOp<"conv"> {
   let summary = "convolution over channels-last tensors, padding never computed";
   let description = [{
     `src` `[N, spatial.., C]`, `dst` `[N, spatial.., O]`. `weights` are
@@ -70,6 +78,54 @@ def Tile_ConvOp : Tile_Op<"conv", [Pure]> {
   let assemblyFormat = [{
     $src `,` $weights attr-dict
     `:` type($src) `,` type($weights) `->` type($dst)
+  }];
+}
+
+def Tile_ConvTransposeOp : Tile_WindowOp<"conv_transpose"> {
+  let summary = "the gradient of tile.conv with respect to its src";
+  let description = [{
+    `src` `[N, spatial.., C]` is the small tensor, `dst` `[N, spatial.., O]` the
+    big one. `weights` are `[G, P, taps.., I, panel]` as tile.pack makes them,
+    with I channels of src and O / G channels of dst per group, or, when
+    `depthwise`, `[taps.., 1, C]`. What lies behind the last position of src
+    (output_padding) is in the sizes of dst. A position of dst that no tap
+    reaches is 0.
+
+    ```mlir
+    %0 = tile.conv_transpose %x, %p {dilations = array<i64: 1>, groups = 1 : i64,
+      pads_begin = array<i64: 1>, strides = array<i64: 2>}
+      : tensor<1x6x16xf32>, tensor<1x1x3x16x8xf32> -> tensor<1x12x5xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
+                       DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$pads_begin,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+                       UnitAttr:$depthwise);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `,` $weights attr-dict
+    `:` type($src) `,` type($weights) `->` type($dst)
+  }];
+}
+
+def Tile_ConvWeightsOp : Tile_WindowOp<"conv_weights"> {
+  let summary = "the gradient of tile.conv with respect to its weights";
+  let description = [{
+    `src` `[N, spatial.., C]`, `dst` `[taps.., C / G, O]`. `diff` is the
+    gradient of the convolution's dst: `[N, spatial.., O]` or, when `packed`,
+    `[G, P, N, spatial.., panel]` as tile.pack makes it of that. `depthwise`:
+    C, O and G are equal, diff is not packed.
+  }];
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$diff,
+                       DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$pads_begin,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+                       UnitAttr:$depthwise, UnitAttr:$packed);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `,` $diff attr-dict
+    `:` type($src) `,` type($diff) `->` type($dst)
   }];
 }
 

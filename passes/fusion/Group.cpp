@@ -43,6 +43,10 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return std::nullopt;
   if (auto conv = dyn_cast<tile::ConvOp>(op))
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (auto conv = dyn_cast<tile::ConvTransposeOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
   if (isa<tile::MatMulOp>(op))
     return GroupKind::contraction;
   if (isa<tile::PackOp>(op))
@@ -106,6 +110,8 @@ std::string whyNot(Operation *op, const Group &g,
     return "it starts a group of its own";
   if (indexed && g.kind == GroupKind::contraction)
     return "epilogues of contractions know no indices";
+  if (isa<tile::ConvWeightsOp>(g.ops.front()))
+    return "a gradient of weights is summed piece by piece in memory";
   switch (g.kind) {
   case GroupKind::window:
   case GroupKind::concat:

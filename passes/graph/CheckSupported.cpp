@@ -65,6 +65,45 @@ bool hasUnknownColumns(Operation *matmul) {
   return ShapedType::isDynamic(shape[shape.size() - (transposed ? 2 : 1)]);
 }
 
+/// The first operand or result of a window whose sizes are not known. The batch
+/// of data may be dynamic, weights are static.
+std::optional<Error> checkWindow(Operation *op) {
+  StringRef kind = kindOf(op);
+  bool convolution = kind.starts_with("Conv");
+  bool toWeights = kind.ends_with("BackwardWeights");
+  auto known = [&](Value v, StringRef what,
+                   bool isWeights) -> std::optional<Error> {
+    for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))
+      if ((i > 0 || isWeights) && ShapedType::isDynamic(d))
+        return makeError(
+            op, ErrorCode::UnsupportedForm,
+            isWeights
+                ? ("dimension " + Twine(i) + " of " + what + " is not known")
+                      .str()
+                : "only the batch may be dynamic, dimension " +
+                      std::to_string(i) + " is not known");
+    return std::nullopt;
+  };
+  if (auto e = known(op->getOperand(0), "src", false))
+    return e;
+  if (auto e = known(op->getResult(0), "the gradient", toWeights))
+    return e;
+  if (convolution)
+    if (auto e = known(op->getOperand(1), "weights", !toWeights))
+      return e;
+  if (stringAttr(op, "auto_pad") != "None" &&
+      !stringAttr(op, "auto_pad").empty())
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "auto_pad needs known spatial dimensions");
+  return std::nullopt;
+}
+
+/// The operand that gives the shape of a gradient: inference has read it.
+bool isShapeOperand(Operation *op, unsigned i) {
+  StringRef kind = kindOf(op);
+  return i == 2 && kind.starts_with("Conv") && kind.contains("Backward");
+}
+
 /// Add and Subtract bind their three types independently.
 bool mixesIntegers(Operation *op) {
   auto isInteger = [](Value v) {
@@ -100,19 +139,9 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");
   }
-  bool window = info.category == "window_spatial" || isKind(op, "Convolution");
-  if (window) {
-    for (Value v : {Value(op->getOperand(0)), Value(op->getResult(0))})
-      for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))
-        if (i > 0 && ShapedType::isDynamic(d))
-          return makeError(op, ErrorCode::UnsupportedForm,
-                           "only the batch may be dynamic, dimension " +
-                               std::to_string(i) + " is not known");
-    if (stringAttr(op, "auto_pad") != "None" &&
-        !stringAttr(op, "auto_pad").empty())
-      return makeError(op, ErrorCode::UnsupportedForm,
-                       "auto_pad needs known spatial dimensions");
-  }
+  if (info.category == "window_spatial" || kindOf(op).starts_with("Conv"))
+    if (auto e = checkWindow(op))
+      return e;
   if (isKind(op, "MatMul") && hasUnknownColumns(op))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of columns of weights is not known");
@@ -129,15 +158,17 @@ std::optional<Error> check(Operation *op) {
   if (info.compiles.empty())
     return makeError(op, ErrorCode::UnsupportedOp,
                      "the operation does not compile yet");
-  for (ValueRange values :
-       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
-    for (Value v : values) {
-      Type element = rankedType(v).getElementType();
-      if (!compiles(info, element))
-        return makeError(op, ErrorCode::UnsupportedDType,
-                         "element type " + typeName(element) +
-                             " does not compile yet");
-    }
+  SmallVector<Value> values(op->getResults());
+  for (auto [i, v] : llvm::enumerate(op->getOperands()))
+    if (!isShapeOperand(op, i))
+      values.push_back(v);
+  for (Value v : values) {
+    Type element = rankedType(v).getElementType();
+    if (!compiles(info, element))
+      return makeError(op, ErrorCode::UnsupportedDType,
+                       "element type " + typeName(element) +
+                           " does not compile yet");
+  }
   if (auto e = checkForm(op, info))
     return e;
   return std::nullopt;

@@ -4,7 +4,8 @@
 // batch normalisation. Passes behind this one see none of these:
 //
 //   MatMul(x, w, b) {transpose_b}   Add(MatMul(x, StaticTranspose(w)), b)
-//   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO
+//   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO; gradients
+//                                   and ConvTranspose: DecomposeConvolution.cpp
 //   BatchNormInference              x * scale + shift, per channel
 //   LayerNorm {use_affine}          LayerNorm * gamma + beta
 //
@@ -12,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -26,50 +28,13 @@ namespace tenon {
 
 namespace {
 
-using Order = SmallVector<int64_t>;
-
-/// [0, 2, .., r-1, 1]: NCX to NXC.
-Order channelsLast(int64_t rank) {
-  Order order{0};
-  for (int64_t i = 2; i < rank; ++i)
-    order.push_back(i);
-  order.push_back(1);
-  return order;
-}
-
-/// [0, r-1, 1, ..]: NXC to NCX.
-Order channelsFirst(int64_t rank) {
-  Order order{0, rank - 1};
-  for (int64_t i = 1; i < rank - 1; ++i)
-    order.push_back(i);
-  return order;
-}
-
-bool isNcx(Operation *op, int64_t rank) {
-  return rank > 2 && stringAttr(op, "data_format") == "NCX";
-}
-
-/// A per-channel vector, shaped to broadcast against NXC or NCX tensors.
-Value perChannel(OpBuilder &b, Location loc, Value v, bool ncx, int64_t rank) {
-  auto type = rankedType(v);
-  if (!ncx || type.getRank() != 1)
-    return v;
-  SmallVector<int64_t> shape(rank - 1, 1);
-  shape[0] = type.getDimSize(0);
-  return buildReshape(b, loc, v, shape);
-}
-
-/// Splits the optional bias operand off `op` and adds it behind.
-void splitBias(Operation *op, OpBuilder &b, bool ncx) {
+/// Splits the optional bias operand off MatMul and adds it behind.
+void splitBias(Operation *op, OpBuilder &b) {
   Value bias = op->getOperand(2);
   op->eraseOperand(2);
   b.setInsertionPointAfter(op);
   Value dst = op->getResult(0);
-  int64_t rank = rankedType(dst).getRank();
-  Value shaped = isKind(op, "Convolution")
-                     ? perChannel(b, op->getLoc(), bias, ncx, rank)
-                     : bias;
-  Value sum = buildBinary(b, op->getLoc(), "Add", dst, shaped);
+  Value sum = buildBinary(b, op->getLoc(), "Add", dst, bias);
   dst.replaceAllUsesExcept(sum, sum.getDefiningOp());
 }
 
@@ -143,7 +108,7 @@ bool decomposeAffine(Operation *op, OpBuilder &b) {
 
 Value swapLastTwo(OpBuilder &b, Location loc, Value v) {
   int64_t rank = rankedType(v).getRank();
-  Order order;
+  SmallVector<int64_t> order;
   for (int64_t i = 0; i < rank; ++i)
     order.push_back(i);
   std::swap(order[rank - 1], order[rank - 2]);
@@ -162,7 +127,7 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
     return false;
   bool hadBias = op->getNumOperands() == 3;
   if (hadBias)
-    splitBias(op, b, false);
+    splitBias(op, b);
   b.setInsertionPoint(op);
   if (srcRank == 1)
     src = buildReshape(b, loc, src, {1, rankedType(src).getDimSize(0)});
@@ -191,42 +156,6 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
   return true;
 }
 
-bool decomposeConvolution(Operation *op, OpBuilder &b) {
-  Location loc = op->getLoc();
-  Value src = op->getOperand(0), weights = op->getOperand(1);
-  int64_t rank = rankedType(src).getRank();
-  bool ncx = isNcx(op, rank);
-  bool oix = stringAttr(op, "weights_format") == "OIX";
-  bool biased = op->getNumOperands() == 3;
-  if (!ncx && !oix && !biased)
-    return false;
-  if (biased)
-    splitBias(op, b, ncx);
-  b.setInsertionPoint(op);
-  if (oix) {
-    Order order;
-    for (int64_t i = 2; i < rank; ++i)
-      order.push_back(i);
-    order.append({1, 0});
-    op->setOperand(1, buildTranspose(b, loc, weights, order));
-    op->setAttr("weights_format", b.getStringAttr("XIO"));
-  }
-  if (ncx) {
-    op->setOperand(0, buildTranspose(b, loc, src, channelsLast(rank)));
-    op->setAttr("data_format", b.getStringAttr("NXC"));
-    Value dst = op->getResult(0);
-    auto type = rankedType(dst);
-    SmallVector<int64_t> shape;
-    for (int64_t o : channelsLast(rank))
-      shape.push_back(type.getDimSize(o));
-    dst.setType(RankedTensorType::get(shape, type.getElementType()));
-    b.setInsertionPointAfter(op);
-    Value back = buildTranspose(b, loc, dst, channelsFirst(rank));
-    dst.replaceAllUsesExcept(back, back.getDefiningOp());
-  }
-  return true;
-}
-
 /// A slope vector per channel of NCX data needs its dims spelled out.
 bool decomposePRelu(Operation *op, OpBuilder &b) {
   Value slope = op->getOperand(1);
@@ -250,7 +179,7 @@ bool decompose(Operation *op, OpBuilder &b) {
     return decomposeAffine(op, b);
   if (kind == "MatMul")
     return decomposeMatMul(op, b);
-  if (kind == "Convolution")
+  if (kind.starts_with("Conv"))
     return decomposeConvolution(op, b);
   if (kind == "PReLU")
     return decomposePRelu(op, b);

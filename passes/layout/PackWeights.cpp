@@ -7,10 +7,17 @@
 // it with unit stride.  NR is the register tile's width, or less when there
 // are fewer columns.
 //
+//   ConvTranspose(%x, %w)           %t = StaticTranspose %w (channels swapped)
+//                       ->          %p = tile.pack %t panel 16 groups 1
+//                                   tile.conv_transpose %x, %p
+//   ConvolutionBackwardWeights      %p = tile.pack %d panel 16 groups 1
+//     (%x, %d)          ->          tile.conv_weights %x, %p {packed}
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/RegisterTile.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
+#include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/IR/Builders.h"
@@ -57,31 +64,140 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     replace(op, product);
   }
 
+  /// Attributes that all convolutions have.
+  struct Window {
+    DenseI64ArrayAttr strides, padsBegin, padsEnd, dilations;
+    IntegerAttr groups;
+  };
+  static Window windowOf(Operation *op, OpBuilder &b, int64_t spatial) {
+    SmallVector<int64_t> begin = intsAttr(op, "pads_begin");
+    SmallVector<int64_t> end = intsAttr(op, "pads_end");
+    begin.resize(spatial, 0);
+    end.resize(spatial, 0);
+    return {b.getDenseI64ArrayAttr(intsAttr(op, "strides")),
+            b.getDenseI64ArrayAttr(begin), b.getDenseI64ArrayAttr(end),
+            b.getDenseI64ArrayAttr(intsAttr(op, "dilations")),
+            b.getI64IntegerAttr(intAttr(op, "groups", 1))};
+  }
+
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
     int64_t rank = type.getRank();
-    int64_t groups = intAttr(op, "groups", 1);
+    Window w = windowOf(op, b, rank - 2);
+    int64_t groups = w.groups.getInt();
     int64_t inputs = type.getDimSize(rank - 2);
     int64_t outputs = type.getDimSize(rank - 1);
     bool depthwise = inputs == 1 && groups > 1 && outputs == groups;
-    if (!depthwise) {
-      auto dst = rankedType(op->getResult(0));
-      int64_t panel =
-          panelFor(dst.getDimSize(rank - 2),
-                   ShapedType::isDynamic(outputs) ? outputs : outputs / groups);
-      weights = tile::PackOp::create(b, op->getLoc(), weights, panel, groups);
-    }
-    SmallVector<int64_t> begin = intsAttr(op, "pads_begin");
-    SmallVector<int64_t> end = intsAttr(op, "pads_end");
-    begin.resize(rank - 2, 0);
-    end.resize(rank - 2, 0);
+    if (!depthwise)
+      weights = packGrouped(op, b, weights, groups);
     Value product = tile::ConvOp::create(
-        b, op->getLoc(), op->getResult(0).getType(), src, weights,
-        b.getDenseI64ArrayAttr(intsAttr(op, "strides")),
-        b.getDenseI64ArrayAttr(begin), b.getDenseI64ArrayAttr(end),
-        b.getDenseI64ArrayAttr(intsAttr(op, "dilations")),
-        b.getI64IntegerAttr(groups), depthwise ? b.getUnitAttr() : UnitAttr());
+        b, op->getLoc(), op->getResult(0).getType(), src, weights, w.strides,
+        w.padsBegin, w.padsEnd, w.dilations, w.groups,
+        depthwise ? b.getUnitAttr() : UnitAttr());
+    replace(op, product);
+  }
+
+  /// Weights (taps.., I, O) of `op` in panels. Rows of a product are those of
+  /// the last spatial dimension.
+  Value packGrouped(Operation *op, OpBuilder &b, Value weights,
+                    int64_t groups) {
+    auto dst = rankedType(op->getResult(0));
+    int64_t n = rankedType(weights).getShape().back();
+    int64_t panel = panelFor(dst.getDimSize(dst.getRank() - 2),
+                             ShapedType::isDynamic(n) ? n : n / groups);
+    return tile::PackOp::create(b, op->getLoc(), weights, panel, groups);
+  }
+
+  /// (taps.., channels of dst per group, channels of src) to
+  /// (taps.., channels of src per group, channels of dst).
+  static Value transposeWeights(OpBuilder &b, Location loc, Value weights,
+                                int64_t groups) {
+    auto type = rankedType(weights);
+    int64_t rank = type.getRank(), part = type.getDimSize(rank - 2);
+    int64_t perGroup = type.getDimSize(rank - 1) / groups;
+    SmallVector<int64_t> order, shape(type.getShape().drop_back(2));
+    for (int64_t i = 0; i < rank - 2; ++i)
+      order.push_back(i);
+    if (groups == 1) {
+      order.append({rank - 1, rank - 2});
+      return buildTranspose(b, loc, weights, order);
+    }
+    SmallVector<int64_t> split = shape;
+    split.append({part, groups, perGroup});
+    order.append({rank, rank - 1, rank - 2});
+    shape.append({perGroup, groups * part});
+    weights = buildReshape(b, loc, weights, split);
+    return buildReshape(b, loc, buildTranspose(b, loc, weights, order), shape);
+  }
+
+  void packConvTranspose(Operation *op, OpBuilder &b) {
+    Location loc = op->getLoc();
+    Value src = op->getOperand(0), weights = op->getOperand(1);
+    auto type = rankedType(weights);
+    int64_t rank = type.getRank();
+    Window w = windowOf(op, b, rank - 2);
+    int64_t groups = w.groups.getInt();
+    bool depthwise = type.getDimSize(rank - 2) == 1 && groups > 1 &&
+                     type.getDimSize(rank - 1) == groups;
+    if (!depthwise)
+      weights =
+          packGrouped(op, b, transposeWeights(b, loc, weights, groups), groups);
+    auto ones = [](ArrayRef<int64_t> v) {
+      return llvm::all_of(v, [](int64_t x) { return x == 1; });
+    };
+    auto zeros = [](ArrayRef<int64_t> v) {
+      return llvm::all_of(v, [](int64_t x) { return x == 0; });
+    };
+    UnitAttr flag = depthwise ? b.getUnitAttr() : UnitAttr();
+    Type dst = op->getResult(0).getType();
+    Value product;
+    // One tap at every position: both directions are the same.
+    bool pointwise =
+        ones(type.getShape().drop_back(2)) && ones(w.strides) &&
+        zeros(w.padsBegin) &&
+        rankedType(src).getShape().slice(1, rank - 2) ==
+            rankedType(op->getResult(0)).getShape().slice(1, rank - 2);
+    if (pointwise)
+      product = tile::ConvOp::create(b, loc, dst, src, weights, w.strides,
+                                     w.padsBegin, w.padsBegin, w.dilations,
+                                     w.groups, flag);
+    else
+      product = tile::ConvTransposeOp::create(b, loc, dst, src, weights,
+                                              w.strides, w.padsBegin,
+                                              w.dilations, w.groups, flag);
+    replace(op, product);
+  }
+
+  /// Whether the gradient of dst is worth a copy in panels: each element of it
+  /// meets `uses` elements of src, and a transposed one is copied anyway.
+  static bool packsDiff(Value diff, int64_t uses) {
+    constexpr int64_t kUsesThatPay = 192;
+    Operation *def = diff.getDefiningOp();
+    return uses >= kUsesThatPay || (def && isKind(def, "StaticTranspose"));
+  }
+
+  void packConvWeights(Operation *op, OpBuilder &b) {
+    Value src = op->getOperand(0), diff = op->getOperand(1);
+    auto type = rankedType(op->getResult(0));
+    int64_t rank = type.getRank();
+    Window w = windowOf(op, b, rank - 2);
+    int64_t groups = w.groups.getInt();
+    bool depthwise = type.getDimSize(rank - 2) == 1 && groups > 1 &&
+                     type.getDimSize(rank - 1) == groups;
+    int64_t uses = 1; // of an element of diff
+    for (int64_t d : type.getShape().drop_back())
+      uses *= d;
+    bool packs = !depthwise && packsDiff(diff, uses);
+    if (packs) {
+      int64_t rows = type.getDimSize(rank - 3) * type.getDimSize(rank - 2);
+      int64_t panel = panelFor(rows, type.getDimSize(rank - 1) / groups);
+      diff = tile::PackOp::create(b, op->getLoc(), diff, panel, groups);
+    }
+    auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
+    Value product = tile::ConvWeightsOp::create(
+        b, op->getLoc(), type, src, diff, w.strides, w.padsBegin, w.dilations,
+        w.groups, flag(depthwise), flag(packs));
     replace(op, product);
   }
 
@@ -93,17 +209,18 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isKind(op, "MatMul") || isKind(op, "Convolution"))
-        ops.push_back(op);
-    });
+    getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());
     for (Operation *op : ops) {
       b.setInsertionPoint(op);
       if (isKind(op, "MatMul"))
         packMatMul(op, b);
-      else
+      else if (isKind(op, "Convolution"))
         packConvolution(op, b);
+      else if (isKind(op, "ConvTranspose"))
+        packConvTranspose(op, b);
+      else if (isKind(op, "ConvolutionBackwardWeights"))
+        packConvWeights(op, b);
     }
   }
 };

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/tile/TileDialect.h"
 #include "passes/tiling/LoopProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,7 +50,14 @@ struct GroupContext {
 
 mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows
 mlir::LogicalResult lowerContraction(GroupContext &ctx);
+mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
+                                       tile::ConvTransposeOp op);
+mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
+mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
+                                            tile::ConvTransposeOp op);
+mlir::LogicalResult lowerDepthwiseWeights(GroupContext &ctx,
+                                          tile::ConvWeightsOp op);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);
 

@@ -4,6 +4,9 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <numeric>
+#include <tuple>
+
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -50,6 +53,26 @@ void emitLoop(IndexMath &m, Ofr from, Ofr to,
   body(inner, Ofr(loop.getInductionVar()));
 }
 
+void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
+                 llvm::function_ref<void(IndexMath &, int64_t)> body) {
+  int64_t full = n / panel, tail = n % panel;
+  if (tail == 0 || full == 0) {
+    body(m, tail == 0 ? panel : tail);
+    return;
+  }
+  OpBuilder &b = m.builder();
+  Value isFull = arith::CmpIOp::create(
+      b, m.location(), arith::CmpIPredicate::slt, m.value(p), m.value(full));
+  auto branch = scf::IfOp::create(b, m.location(), isFull, true);
+  for (bool first : {true, false}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(
+        &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
+    IndexMath inner(b, m.location());
+    body(inner, first ? panel : tail);
+  }
+}
+
 std::pair<int64_t, int64_t> WindowDim::interior() const {
   int64_t first = std::min(out, (pad + stride - 1) / stride);
   int64_t room = in - 1 - (kernel - 1) * dilation + pad;
@@ -64,6 +87,69 @@ std::pair<Ofr, Ofr> WindowDim::validTaps(IndexMath &m, Ofr start) const {
   Ofr room = m.max(m.sub(m.attr(in + pad), start), m.attr(0));
   Ofr hi = m.min(m.ceilDiv(room, m.attr(dilation)), m.attr(kernel));
   return {lo, m.max(lo, hi)};
+}
+
+std::pair<Ofr, Ofr> WindowDim::validPositions(IndexMath &m, Ofr k) const {
+  Ofr reach = m.mul(k, m.attr(dilation)), step = m.attr(stride);
+  Ofr before = m.max(m.sub(m.attr(pad), reach), m.attr(0));
+  Ofr from = m.min(m.ceilDiv(before, step), m.attr(out));
+  Ofr room = m.max(m.sub(m.attr(in + pad), reach), m.attr(0));
+  Ofr past = m.min(m.ceilDiv(room, step), m.attr(out));
+  return {from, m.max(past, from)};
+}
+
+SpreadDim::SpreadDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                     int64_t pad, int64_t dilation)
+    : in(in), out(out), kernel(kernel), stride(stride), pad(pad),
+      dilation(dilation) {
+  divisor = std::gcd(stride, dilation);
+  step = stride / divisor;
+  back = dilation / divisor;
+  // Euclid: x * (back mod step) = r (mod step) holds for both pairs.
+  int64_t r0 = step, r1 = back % step, x0 = 0, x1 = 1;
+  while (r1 != 0) {
+    int64_t q = r0 / r1;
+    std::tie(r0, r1) = std::pair(r1, r0 - q * r1);
+    std::tie(x0, x1) = std::pair(x1, x0 - q * x1);
+  }
+  inverse = step == 1 ? 0 : (x0 % step + step) % step;
+}
+
+SpreadDim::Class SpreadDim::classOf(IndexMath &m, Ofr c) const {
+  // The first tap k solves k * dilation = t (mod stride) with t = c + pad. It
+  // exists where the divisor divides t.
+  Ofr t = m.add(c, m.attr(pad));
+  Ofr rest = m.rem(t, m.attr(stride));
+  Class result;
+  result.first = m.rem(
+      m.mul(m.floorDiv(rest, m.attr(divisor)), m.attr(inverse)), m.attr(step));
+  Ofr left = m.max(m.sub(m.attr(kernel), result.first), m.attr(0));
+  Ofr none = m.min(m.rem(rest, m.attr(divisor)), m.attr(1));
+  result.taps = m.mul(m.ceilDiv(left, m.attr(step)), m.sub(m.attr(1), none));
+  Ofr reach = m.sub(m.mul(result.first, m.attr(dilation)), rest);
+  result.shift = m.sub(m.floorDiv(t, m.attr(stride)),
+                       m.floorDiv(m.max(reach, m.attr(0)), m.attr(stride)));
+  result.count =
+      m.ceilDiv(m.max(m.sub(m.attr(out), c), m.attr(0)), m.attr(stride));
+  return result;
+}
+
+std::pair<Ofr, Ofr> SpreadDim::interior(IndexMath &m, const Class &c) const {
+  Ofr reach = m.mul(m.sub(c.taps, m.attr(1)), m.attr(back));
+  Ofr first = m.min(m.max(m.sub(reach, c.shift), m.attr(0)), c.count);
+  Ofr past = m.min(m.sub(m.attr(in), c.shift), c.count);
+  return {first, m.max(past, first)};
+}
+
+std::pair<Ofr, Ofr> SpreadDim::validTaps(IndexMath &m, const Class &c,
+                                         Ofr q) const {
+  // Tap j meets at - j * back.
+  Ofr at = m.add(c.shift, q);
+  Ofr before = m.max(m.add(at, m.attr(1)), m.attr(0));
+  Ofr hi = m.min(m.ceilDiv(before, m.attr(back)), c.taps);
+  Ofr beyond = m.max(m.sub(at, m.attr(in - 1)), m.attr(0));
+  Ofr lo = m.min(m.ceilDiv(beyond, m.attr(back)), hi);
+  return {lo, hi};
 }
 
 } // namespace tenon::tiling

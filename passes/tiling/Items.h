@@ -17,6 +17,11 @@ llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
 void emitLoop(IndexMath &m, Ofr from, Ofr to,
               llvm::function_ref<void(IndexMath &, Ofr)> body);
 
+/// Calls `body` with the number of columns of panel `p` of `n` columns in all:
+/// `panel`, or what the last one has.
+void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
+                 llvm::function_ref<void(IndexMath &, int64_t)> body);
+
 /// A sliding window along one spatial dimension; all sizes static.
 struct WindowDim {
   int64_t in, out, kernel, stride, pad, dilation;
@@ -26,6 +31,41 @@ struct WindowDim {
   /// Taps [lo, hi) of the window at position `start` = stride * index that
   /// fall inside src; lo <= hi.
   std::pair<Ofr, Ofr> validTaps(IndexMath &m, Ofr start) const;
+  /// Positions [from, past) of dst whose tap `k` falls inside src.
+  std::pair<Ofr, Ofr> validPositions(IndexMath &m, Ofr k) const;
+};
+
+/// One spatial dimension of a transposed convolution, from `in` positions of
+/// src to `out` of dst. Position o of dst and tap k meet position
+/// (o + pad - k * dilation) / stride of src where that divides.
+///
+/// Positions c, c + stride, c + 2 * stride, .. are a class: they use the same
+/// taps first, first + step, .., and within it the operation is a convolution
+/// of stride 1 whose taps go backwards through src, `back` positions each.
+struct SpreadDim {
+  SpreadDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+            int64_t pad, int64_t dilation);
+
+  int64_t in, out, kernel, stride, pad, dilation;
+  int64_t step; // from one tap of a class to the next
+  int64_t back; // positions of src between these
+
+  struct Class {
+    Ofr first; // tap
+    Ofr taps;  // their number
+    Ofr shift; // position q of the class and its first tap meet q + shift
+    Ofr count; // positions
+  };
+  /// The class of position `c` < stride.
+  Class classOf(IndexMath &m, Ofr c) const;
+  /// Positions [first, past) of a class all of whose taps lie inside src.
+  std::pair<Ofr, Ofr> interior(IndexMath &m, const Class &c) const;
+  /// Taps [lo, hi) of the class that position `q` of it finds inside src.
+  std::pair<Ofr, Ofr> validTaps(IndexMath &m, const Class &c, Ofr q) const;
+
+private:
+  int64_t divisor; // of stride and dilation
+  int64_t inverse; // of dilation / divisor modulo step
 };
 
 } // namespace tenon::tiling

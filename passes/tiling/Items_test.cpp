@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 using namespace mlir;
 using namespace tenon::tiling;
 
@@ -142,6 +144,77 @@ TEST_F(IndexMathTest, validTapsAreThoseInside) {
     }
   });
   EXPECT_EQ(written(), 0u);
+}
+
+int64_t number(Ofr o) { return *IndexMath::constant(o); }
+
+/// Every position of dst and tap meets the position of src that the definition
+/// says, for all small windows: strides and dilations with and without common
+/// divisors, more and less padding than taps.
+TEST_F(IndexMathTest, spreadDimFindsAllTaps) {
+  IndexMath &m = *math;
+  for (int64_t code = 0; code < 5 * 6 * 6 * 4 * 3; ++code) {
+    int64_t rest = code;
+    auto pick = [&](int64_t n) {
+      int64_t v = rest % n;
+      rest /= n;
+      return v;
+    };
+    int64_t kernel = pick(5) + 1, stride = pick(6) + 1, dilation = pick(6) + 1;
+    int64_t pad = pick(4), in = pick(3) * 2 + 1;
+    int64_t out = std::max<int64_t>(
+        0, stride * (in - 1) + dilation * (kernel - 1) + 3 - 2 * pad);
+    SpreadDim d(in, out, kernel, stride, pad, dilation);
+    SCOPED_TRACE("kernel " + std::to_string(kernel) + " stride " +
+                 std::to_string(stride) + " dilation " +
+                 std::to_string(dilation) + " pad " + std::to_string(pad) +
+                 " in " + std::to_string(in));
+    int64_t positions = 0;
+    for (int64_t c = 0; c < std::min(stride, out); ++c) {
+      SpreadDim::Class k = d.classOf(m, attr(c));
+      auto [first, past] = d.interior(m, k);
+      for (int64_t q = 0; q < number(k.count); ++q, ++positions) {
+        auto [lo, hi] = d.validTaps(m, k, attr(q));
+        std::set<std::pair<int64_t, int64_t>> expected, actual;
+        for (int64_t tap = 0; tap < kernel; ++tap) {
+          int64_t at = c + q * stride + pad - tap * dilation;
+          if (at >= 0 && at % stride == 0 && at / stride < in)
+            expected.insert({tap, at / stride});
+        }
+        for (int64_t j = number(lo); j < number(hi); ++j)
+          actual.insert(
+              {number(k.first) + j * d.step, q + number(k.shift) - j * d.back});
+        EXPECT_EQ(actual, expected) << "position " << c + q * stride;
+        if (q >= number(first) && q < number(past)) {
+          EXPECT_EQ(number(lo), 0);
+          EXPECT_EQ(number(hi), number(k.taps));
+        }
+      }
+    }
+    EXPECT_EQ(positions, out);
+  }
+  EXPECT_EQ(written(), 0u);
+}
+
+/// A tap's positions are those whose window finds the tap inside src.
+TEST_F(IndexMathTest, validPositionsMatchValidTaps) {
+  IndexMath &m = *math;
+  for (const WindowDim &d :
+       std::initializer_list<WindowDim>{{9, 9, 3, 1, 1, 1},
+                                        {9, 5, 3, 2, 1, 1},
+                                        {11, 4, 3, 3, 2, 2},
+                                        {2, 2, 5, 1, 2, 1},
+                                        {3, 9, 2, 1, 4, 1},
+                                        {1, 0, 3, 1, 0, 1}})
+    for (int64_t tap = 0; tap < d.kernel; ++tap) {
+      auto [from, past] = d.validPositions(m, attr(tap));
+      for (int64_t o = 0; o < d.out; ++o) {
+        auto [lo, hi] = d.validTaps(m, attr(o * d.stride));
+        EXPECT_EQ(o >= number(from) && o < number(past),
+                  tap >= number(lo) && tap < number(hi))
+            << "tap " << tap << " position " << o;
+      }
+    }
 }
 
 } // namespace

@@ -7,12 +7,12 @@
 // tile.brgemm over the taps that fall inside src; the few columns at its ends
 // whose taps are cut by the padding are products of one row each.
 //
+// Its gradients: LowerConvTranspose.cpp, LowerConvWeights.cpp.
+//
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Epilogue.h"
 #include "passes/tiling/Items.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -25,28 +25,6 @@ namespace {
 constexpr int64_t kRowBlockBytes = 256 << 10;
 constexpr int64_t kMinRowBlock = 24;
 constexpr int64_t kMaxRowBlock = 384;
-
-/// Calls `body` with the number of columns of panel `p`: `panel`, or what the
-/// last one has.
-void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
-                 llvm::function_ref<void(IndexMath &, int64_t)> body) {
-  int64_t full = n / panel, tail = n % panel;
-  if (tail == 0 || full == 0) {
-    body(m, tail == 0 ? panel : tail);
-    return;
-  }
-  OpBuilder &b = m.builder();
-  Value isFull = arith::CmpIOp::create(
-      b, m.location(), arith::CmpIPredicate::slt, m.value(p), m.value(full));
-  auto branch = scf::IfOp::create(b, m.location(), isFull, true);
-  for (bool first : {true, false}) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(
-        &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
-    IndexMath inner(b, m.location());
-    body(inner, first ? panel : tail);
-  }
-}
 
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
@@ -326,6 +304,10 @@ LogicalResult lowerContraction(GroupContext &ctx) {
       return lowerMatMul(ctx, product);
     if (auto conv = dyn_cast<tile::ConvOp>(op))
       return lowerConv(ctx, conv);
+    if (auto conv = dyn_cast<tile::ConvTransposeOp>(op))
+      return lowerConvTranspose(ctx, conv);
+    if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+      return lowerConvWeights(ctx, conv);
   }
   return ctx.group.emitError("no contraction in the group");
 }

@@ -226,6 +226,10 @@ LogicalResult staticDims(Operation *op, const Window &w) {
 
 LogicalResult lowerWindow(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
+  if (auto transposed = dyn_cast<tile::ConvTransposeOp>(op))
+    return lowerDepthwiseTranspose(ctx, transposed);
+  if (auto gradient = dyn_cast<tile::ConvWeightsOp>(op))
+    return lowerDepthwiseWeights(ctx, gradient);
   auto conv = dyn_cast<tile::ConvOp>(op);
   auto type = rankedType(op->getOperand(0));
   auto dstType = rankedType(op->getResult(0));

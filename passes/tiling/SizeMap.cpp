@@ -65,7 +65,19 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
                      conv.getStrides()[i]);
     return r;
   }
-  if (isa<tile::PackOp>(op) || isKind(op, "StaticReshape")) {
+  if (auto pack = dyn_cast<tile::PackOp>(op)) {
+    // [B.., K, N] to [B.., P, K, panel], or [K.., N] to [G, P, K.., panel].
+    ArrayRef<Ofr> s = (*this)[pack.getWeights()];
+    int64_t last = static_cast<int64_t>(s.size()) - 1;
+    for (int64_t i = 0; i < last; ++i)
+      r[pack.getGroups() ? i + 2 : i < last - 1 ? i : i + 1] = s[i];
+    return r;
+  }
+  if (isa<tile::ConvTransposeOp>(op)) {
+    r[0] = (*this)[op->getOperand(0)][0];
+    return r;
+  }
+  if (isKind(op, "StaticReshape")) {
     // One dynamic dim: what the known ones leave.
     Ofr total = m.product((*this)[op->getOperand(0)]);
     int64_t known = 1;

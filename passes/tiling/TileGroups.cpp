@@ -294,9 +294,9 @@ private:
     SmallVector<std::pair<unsigned, Strided>> later; // result, its real place
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands())) {
       Strided s = values.find(v)->second;
-      // Rows of side tensors are read with vector loads.
-      bool side = contraction && !llvm::is_contained(operandsOf(group), arg);
-      if (side && !unitLast(s)) {
+      // Rows of all but the product's operands are read with vector loads.
+      bool rows = contraction && !llvm::is_contained(operandsOf(group), arg);
+      if (rows && !unitLast(s)) {
         Strided dense = allocate(rankedType(v), s.sizes);
         if (failed(copy(rankedType(v), s, dense, call.getLoc())))
           return failure();
@@ -333,11 +333,15 @@ private:
     return success();
   }
 
-  /// Arguments that the product itself reads.
+  /// Arguments that the product itself reads, whatever their strides.
   SmallVector<Value> operandsOf(func::FuncOp group) {
-    for (Operation &op : group.getBody().front())
-      if (isa<tile::MatMulOp, tile::ConvOp>(op))
+    for (Operation &op : group.getBody().front()) {
+      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp>(op))
         return SmallVector<Value>(op.getOperands());
+      // What is not packed is read by rows.
+      if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+        return {conv.getSrc()};
+    }
     return {};
   }
 

@@ -18,6 +18,9 @@ Cases unaryCases();
 Cases binaryCases();
 Cases matmulCases();
 Cases convolutionCases();
+/// ConvTranspose and all gradients of convolutions; with more operations.
+Cases convGradientCases();
+Cases convGradientFusionCases();
 Cases poolCases();
 Cases normCases();
 Cases reduceCases();

@@ -84,6 +84,8 @@ TENON_OPS(unary);
 TENON_OPS(binary);
 TENON_OPS(matmul);
 TENON_OPS(convolution);
+TENON_OPS(convGradient);
+TENON_OPS(convGradientFusion);
 TENON_OPS(pool);
 TENON_OPS(norm);
 TENON_OPS(reduce);
@@ -96,9 +98,9 @@ TENON_OPS(fusion);
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
-  for (auto family :
-       {unaryCases, binaryCases, matmulCases, convolutionCases, poolCases,
-        normCases, reduceCases, movementCases, backwardCases, typeCases})
+  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
+                      poolCases, normCases, reduceCases, movementCases,
+                      backwardCases, typeCases, convGradientCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);

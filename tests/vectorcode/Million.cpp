@@ -19,6 +19,16 @@ static const char *const kForms[] = {
     "y,m/u8 = Dropout 1000x1000 1/s64 1/s64 1",
     "y/f32 = DynamicDequantize 1000x1000/s8 1000 qtype=per_channel",
     "y/s8 = DynamicQuantize 1000x1000 1 1/s8",
+    "ConvTranspose 5x28x28x64 2x2x64x64c strides=2,2 pads_begin=0,0 "
+    "pads_end=0,0 dilations=1,1",
+    "ConvTransposeBackwardData 5x56x56x64 3x3x64x64c strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+    "ConvTransposeBackwardWeights 5x56x56x64 5x56x56x64 strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1 weights_shape=3,3,64,64",
+    "ConvolutionBackwardData 5x56x56x64 3x3x64x64c strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1 dst_shape=5,56,56,64",
+    "ConvolutionBackwardWeights 5x56x56x64 5x56x56x64 strides=1,1 "
+    "pads_begin=1,1 pads_end=1,1 dilations=1,1 weights_shape=3,3,64,64",
     "Elu 1000x1000 alpha=1",
     "EluBackward 1000x1000 1000x1000 alpha=1 use_dst=false",
     "y/s32 = GenIndex 1000x1000 axis=1",

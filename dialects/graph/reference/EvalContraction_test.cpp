@@ -201,23 +201,46 @@ TEST(ConvTranspose, GroupsCountOutputsPerGroup) {
   expectNear(op.run()[0], {1, 2, 1}, {21, 4300});
 }
 
-/// All gradients of a grouped, strided, dilated, padded convolution and its
-/// transpose agree with differences of the forward operation.
+/// All gradients of grouped, strided, dilated, padded convolutions and their
+/// transposes agree with differences of the forward operation.
 TEST(ConvolutionBackward, FiniteDifferences) {
   struct Case {
-    const char *forward, *format;
+    const char *forward, *data, *format;
     Dims src, weights;
+    AttrMap attrs;
   };
+  auto window = [](Dims strides, Dims begin, Dims end, Dims dilations,
+                   int64_t groups) {
+    return convAttrs(strides, begin, end, dilations, "", "", groups);
+  };
+  AttrMap two = window({2, 1}, {1, 0}, {0, 1}, {1, 2}, 2);
+  // Stride and dilation have a common divisor; a window wider than src.
+  AttrMap shared = window({4, 3}, {2, 1}, {3, 2}, {2, 3}, 1);
+  AttrMap wide = window({1, 2}, {3, 2}, {3, 2}, {1, 1}, 1);
+  AttrMap one = window({3}, {1}, {2}, {1}, 1);
+  AttrMap depthwise = window({2, 1}, {1, 1}, {1, 1}, {1, 1}, 3);
+  AttrMap three = window({1, 2, 1}, {0, 1, 1}, {1, 0, 1}, {2, 1, 1}, 1);
   const Case cases[] = {
-      {"Convolution", "OIX", {2, 4, 5, 4}, {2, 2, 3, 2}},
-      {"Convolution", "XIO", {2, 4, 5, 4}, {3, 2, 2, 2}},
-      {"ConvTranspose", "IOX", {2, 4, 3, 2}, {4, 1, 3, 2}},
-      {"ConvTranspose", "XOI", {2, 4, 3, 2}, {3, 2, 1, 4}},
+      {"Convolution", "NCX", "OIX", {2, 4, 5, 4}, {2, 2, 3, 2}, two},
+      {"Convolution", "NCX", "XIO", {2, 4, 5, 4}, {3, 2, 2, 2}, two},
+      {"ConvTranspose", "NCX", "IOX", {2, 4, 3, 2}, {4, 1, 3, 2}, two},
+      {"ConvTranspose", "NCX", "XOI", {2, 4, 3, 2}, {3, 2, 1, 4}, two},
+      {"Convolution", "NXC", "XIO", {1, 9, 8, 2}, {3, 3, 2, 3}, shared},
+      {"ConvTranspose", "NXC", "XOI", {1, 4, 3, 2}, {3, 3, 3, 2}, shared},
+      {"Convolution", "NXC", "XIO", {2, 2, 3, 1}, {7, 5, 1, 2}, wide},
+      {"ConvTranspose", "NXC", "IOX", {1, 5, 3, 2}, {2, 1, 7, 5}, wide},
+      {"Convolution", "NXC", "OIX", {2, 11, 3}, {2, 3, 4}, one},
+      {"ConvTranspose", "NCX", "XOI", {2, 3, 4}, {4, 2, 3}, one},
+      {"Convolution", "NXC", "XIO", {2, 5, 4, 3}, {3, 3, 1, 3}, depthwise},
+      {"ConvTranspose", "NCX", "IOX", {2, 3, 3, 4}, {3, 1, 3, 3}, depthwise},
+      {"Convolution", "NXC", "XIO", {1, 4, 4, 3, 2}, {2, 2, 3, 2, 2}, three},
+      {"ConvTranspose", "NXC", "XOI", {1, 3, 2, 3, 2}, {2, 3, 3, 1, 2}, three},
   };
   for (const Case &c : cases) {
-    SCOPED_TRACE(std::string(c.forward) + c.format);
-    AttrMap attrs =
-        convAttrs({2, 1}, {1, 0}, {0, 1}, {1, 2}, "NCX", c.format, 2);
+    SCOPED_TRACE("case " + std::to_string(&c - cases));
+    AttrMap attrs = c.attrs;
+    attrs["data_format"] = text(c.data);
+    attrs["weights_format"] = text(c.format);
     OneOp forward{c.forward,
                   {make(c.src, ramp(elementCount(c.src))),
                    make(c.weights, ramp(elementCount(c.weights), 0.31))},

@@ -29,3 +29,17 @@ func.func @products(%x: tensor<?x8xf32>, %p: tensor<2x8x24xf32>, %i: tensor<1x6x
   %2 = tile.conv %1, %d {depthwise, dilations = array<i64: 1, 1>, groups = 8 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x6x6x8xf32>, tensor<1x1x1x8xf32> -> tensor<1x6x6x8xf32>
   return %2 : tensor<1x6x6x8xf32>
 }
+
+// Gradients: by data, by weights (packed, as it is, depthwise).
+// CHECK-LABEL: func.func @gradients
+// CHECK-NEXT:    tile.conv_transpose %{{.*}}, %{{.*}} {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 1>, strides = array<i64: 2>} : tensor<?x6x16xf32>, tensor<1x1x3x16x8xf32> -> tensor<?x12x5xf32>
+// CHECK-NEXT:    tile.conv_transpose {{.*}} {depthwise, {{.*}}groups = 16
+// CHECK-NEXT:    tile.conv_weights %{{.*}}, %{{.*}} {dilations = array<i64: 1>, groups = 1 : i64, packed, pads_begin = array<i64: 1>, strides = array<i64: 2>} : tensor<?x12x5xf32>, tensor<1x1x?x6x24xf32> -> tensor<3x5x16xf32>
+// CHECK-NEXT:    tile.conv_weights {{.*}} {depthwise,
+func.func @gradients(%x: tensor<?x6x16xf32>, %p: tensor<1x1x3x16x8xf32>, %d: tensor<3x1x16xf32>, %b: tensor<?x12x5xf32>, %q: tensor<1x1x?x6x24xf32>) {
+  %0 = tile.conv_transpose %x, %p {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 1>, strides = array<i64: 2>} : tensor<?x6x16xf32>, tensor<1x1x3x16x8xf32> -> tensor<?x12x5xf32>
+  %1 = tile.conv_transpose %x, %d {depthwise, dilations = array<i64: 1>, groups = 16 : i64, pads_begin = array<i64: 1>, strides = array<i64: 2>} : tensor<?x6x16xf32>, tensor<3x1x16xf32> -> tensor<?x12x16xf32>
+  %2 = tile.conv_weights %b, %q {dilations = array<i64: 1>, groups = 1 : i64, packed, pads_begin = array<i64: 1>, strides = array<i64: 2>} : tensor<?x12x5xf32>, tensor<1x1x?x6x24xf32> -> tensor<3x5x16xf32>
+  %3 = tile.conv_weights %x, %x {depthwise, dilations = array<i64: 1>, groups = 16 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<?x6x16xf32>, tensor<?x6x16xf32> -> tensor<3x1x16xf32>
+  return
+}

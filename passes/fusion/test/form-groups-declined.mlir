@@ -142,3 +142,17 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
   %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xf32>
   return %2 : tensor<4x16xf32>
 }
+
+// -----
+
+// A gradient of weights grows in memory, block by block: nothing may follow in
+// registers.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_conv_weights(
+// CHECK-NEXT:    call @g_ReLU(
+func.func @main(%x: tensor<2x6x4xf32>, %d: tensor<2x4x16xf32>) -> tensor<3x4x16xf32> {
+  %0 = tile.conv_weights %x, %d {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>} : tensor<2x6x4xf32>, tensor<2x4x16xf32> -> tensor<3x4x16xf32>
+  // expected-remark @+1 {{a gradient of weights is summed piece by piece in memory}}
+  %1 = graph.ReLU %0 : (tensor<3x4x16xf32>) -> tensor<3x4x16xf32>
+  return %1 : tensor<3x4x16xf32>
+}

@@ -177,3 +177,20 @@ func.func @other(%w: tensor<4xf32>) -> tensor<4xf32> {
   %0 = graph.Exp %w : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Bias and activation follow a transposed convolution in registers; a
+// depthwise one has a kind of its own.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_conv_transpose_Add_ReLU(
+// CHECK-NEXT:    call @g_conv_transpose(
+// CHECK:       func.func private @g_conv_transpose_Add_ReLU({{.*}}tile.group = "contraction"
+// CHECK:       func.func private @g_conv_transpose({{.*}}tile.group = "window"
+func.func @main(%x: tensor<1x5x16xf32>, %p: tensor<1x1x3x16x8xf32>, %b: tensor<8xf32>, %d: tensor<3x1x16xf32>) -> (tensor<1x7x8xf32>, tensor<1x7x16xf32>) {
+  %0 = tile.conv_transpose %x, %p {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>} : tensor<1x5x16xf32>, tensor<1x1x3x16x8xf32> -> tensor<1x7x8xf32>
+  %1 = graph.Add %0, %b : (tensor<1x7x8xf32>, tensor<8xf32>) -> tensor<1x7x8xf32>
+  %2 = graph.ReLU %1 : (tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
+  %3 = tile.conv_transpose %x, %d {depthwise, dilations = array<i64: 1>, groups = 16 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>} : tensor<1x5x16xf32>, tensor<3x1x16xf32> -> tensor<1x7x16xf32>
+  return %2, %3 : tensor<1x7x8xf32>, tensor<1x7x16xf32>
+}

@@ -127,3 +127,59 @@ func.func @end(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
   %z = graph.Abs %y : (tensor<5xf32>) -> tensor<5xf32>
   return %z, %y : tensor<5xf32>, tensor<5xf32>
 }
+
+// -----
+
+// The gradient by data is a transposed convolution; what it must append to
+// reach its shape is output_padding. The shape operand is not needed.
+// CHECK-LABEL: func @backward_data
+// CHECK-SAME:    %[[D:.*]]: tensor<1x8x4xf32>, %[[W:.*]]: tensor<8x3x3xf32>,
+// CHECK-DAG:     %[[DT:.*]] = graph.StaticTranspose %[[D]] {order = [0, 2, 1]}
+// CHECK-DAG:     %[[WT:.*]] = graph.StaticTranspose %[[W]] {order = [2, 1, 0]}
+// CHECK:         %[[C:.*]] = graph.ConvTranspose %[[DT]], %[[WT]] {
+// CHECK-NOT:     NCX
+// CHECK-SAME:    output_padding = [1]
+// CHECK-SAME:    (tensor<1x4x8xf32>, tensor<3x3x8xf32>) -> tensor<1x8x3xf32>
+// CHECK:         graph.StaticTranspose %[[C]] {order = [0, 2, 1]}
+func.func @backward_data(%d: tensor<1x8x4xf32>, %w: tensor<8x3x3xf32>, %s: tensor<3xsi32>) -> tensor<1x3x8xf32> {
+  %0 = graph.ConvolutionBackwardData %d, %w, %s {data_format = "NCX", weights_format = "OIX", strides = [2], pads_begin = [1], pads_end = [1], dilations = [1]} : (tensor<1x8x4xf32>, tensor<8x3x3xf32>, tensor<3xsi32>) -> tensor<1x3x8xf32>
+  return %0 : tensor<1x3x8xf32>
+}
+
+// -----
+
+// The other way round it is a convolution.
+// CHECK-LABEL: func @transpose_backward_data
+// CHECK-NEXT:    graph.Convolution %{{.*}}, %{{.*}} {
+// CHECK-NEXT:    return
+func.func @transpose_backward_data(%d: tensor<1x9x3xf32>, %w: tensor<3x3x8xf32>) -> tensor<1x4x8xf32> {
+  %0 = graph.ConvTransposeBackwardData %d, %w {strides = [2], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x9x3xf32>, tensor<3x3x8xf32>) -> tensor<1x4x8xf32>
+  return %0 : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Gradients of weights: the big tensor first, the result with taps in front.
+// CHECK-LABEL: func @transpose_backward_weights
+// CHECK-SAME:    %[[X:.*]]: tensor<1x4x8xf32>, %[[D:.*]]: tensor<1x9x3xf32>
+// CHECK-NEXT:    %[[G:.*]] = graph.ConvolutionBackwardWeights %[[D]], %[[X]] {
+// CHECK-NOT:     IOX
+// CHECK-SAME:    -> tensor<3x3x8xf32>
+// CHECK-NEXT:    graph.StaticTranspose %[[G]] {order = [2, 1, 0]} : (tensor<3x3x8xf32>) -> tensor<8x3x3xf32>
+func.func @transpose_backward_weights(%x: tensor<1x4x8xf32>, %d: tensor<1x9x3xf32>) -> tensor<8x3x3xf32> {
+  %0 = graph.ConvTransposeBackwardWeights %x, %d {weights_format = "IOX", strides = [2], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [8, 3, 3]} : (tensor<1x4x8xf32>, tensor<1x9x3xf32>) -> tensor<8x3x3xf32>
+  return %0 : tensor<8x3x3xf32>
+}
+
+// -----
+
+// Declines: the normal form stays.
+// CHECK-LABEL: func @normal
+// CHECK-NEXT:    graph.ConvTranspose
+// CHECK-NEXT:    graph.ConvolutionBackwardWeights
+// CHECK-NEXT:    return
+func.func @normal(%x: tensor<1x4x8xf32>, %w: tensor<3x3x8xf32>) -> (tensor<1x9x3xf32>, tensor<3x3x8xf32>) {
+  %0 = graph.ConvTranspose %x, %w {strides = [2], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x4x8xf32>, tensor<3x3x8xf32>) -> tensor<1x9x3xf32>
+  %1 = graph.ConvolutionBackwardWeights %0, %x {strides = [2], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [3, 3, 8]} : (tensor<1x9x3xf32>, tensor<1x4x8xf32>) -> tensor<3x3x8xf32>
+  return %0, %1 : tensor<1x9x3xf32>, tensor<3x3x8xf32>
+}

@@ -71,6 +71,80 @@ func.func @multiplier(%x: tensor<1x6x6x8xf32>, %w: tensor<3x3x1x16xf32>) -> tens
 
 // -----
 
+// A transposed convolution multiplies with the channels of its src: weights
+// are transposed, groups stay in front of what a group produces.
+// CHECK-LABEL: func @transpose
+// CHECK-SAME:    %[[X:.*]]: tensor<1x5x5x16xf32>, %[[W:.*]]: tensor<3x3x8x16xf32>
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[W]] {order = [0, 1, 3, 2]} : {{.*}} -> tensor<3x3x16x8xf32>
+// CHECK-NEXT:    %[[P:.*]] = tile.pack %[[T]] panel [[P:[0-9]+]] groups 1 : tensor<3x3x16x8xf32> -> tensor<1x1x3x3x16x[[P]]xf32>
+// CHECK-NEXT:    tile.conv_transpose %[[X]], %[[P]] {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 0>, strides = array<i64: 2, 2>}
+func.func @transpose(%x: tensor<1x5x5x16xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1x10x11x8xf32> {
+  %0 = graph.ConvTranspose %x, %w {strides = [2, 2], pads_begin = [1, 0], pads_end = [1, 0], dilations = [1, 1], output_padding = [1, 0]} : (tensor<1x5x5x16xf32>, tensor<3x3x8x16xf32>) -> tensor<1x10x11x8xf32>
+  return %0 : tensor<1x10x11x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @transpose_groups
+// CHECK:         graph.StaticReshape %{{.*}} {shape = [3, 4, 2, 3]
+// CHECK-NEXT:    graph.StaticTranspose %{{.*}} {order = [0, 3, 2, 1]} : {{.*}} -> tensor<3x3x2x4xf32>
+// CHECK-NEXT:    graph.StaticReshape %{{.*}} {shape = [3, 3, 8]
+// CHECK-NEXT:    tile.pack %{{.*}} groups 2 : tensor<3x3x8xf32> -> tensor<2x1x3x3x
+// CHECK-NEXT:    tile.conv_transpose {{.*}}groups = 2
+func.func @transpose_groups(%x: tensor<1x5x6xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x7x8xf32> {
+  %0 = graph.ConvTranspose %x, %w {groups = 2, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x4x6xf32>) -> tensor<1x7x8xf32>
+  return %0 : tensor<1x7x8xf32>
+}
+
+// -----
+
+// One tap everywhere: the transpose of a product is a product.
+// CHECK-LABEL: func @transpose_pointwise
+// CHECK:         tile.conv %
+// CHECK-NOT:     tile.conv_transpose
+func.func @transpose_pointwise(%x: tensor<1x5x6xf32>, %w: tensor<1x4x6xf32>) -> tensor<1x5x4xf32> {
+  %0 = graph.ConvTranspose %x, %w {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<1x4x6xf32>) -> tensor<1x5x4xf32>
+  return %0 : tensor<1x5x4xf32>
+}
+
+// -----
+
+// Declines: depthwise weights stay as they are.
+// CHECK-LABEL: func @transpose_depthwise
+// CHECK-NOT:     tile.pack
+// CHECK:         tile.conv_transpose %{{.*}}, %{{.*}} {depthwise,
+func.func @transpose_depthwise(%x: tensor<1x5x6xf32>, %w: tensor<3x1x6xf32>) -> tensor<1x7x6xf32> {
+  %0 = graph.ConvTranspose %x, %w {groups = 6, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x1x6xf32>) -> tensor<1x7x6xf32>
+  return %0 : tensor<1x7x6xf32>
+}
+
+// -----
+
+// By weights: each element of the gradient of dst is used 3 * 3 * 64 times.
+// CHECK-LABEL: func @weights
+// CHECK-SAME:    %[[X:.*]]: tensor<2x8x8x64xf32>, %[[D:.*]]: tensor<2x8x8x96xf32>
+// AVX2-NEXT:     %[[P:.*]] = tile.pack %[[D]] panel 24 groups 1 : tensor<2x8x8x96xf32> -> tensor<1x4x2x8x8x24xf32>
+// AVX512-NEXT:   %[[P:.*]] = tile.pack %[[D]] panel 48 groups 1 : tensor<2x8x8x96xf32> -> tensor<1x2x2x8x8x48xf32>
+// CHECK-NEXT:    tile.conv_weights %[[X]], %[[P]] {dilations = array<i64: 1, 1>, groups = 1 : i64, packed, pads_begin = array<i64: 1, 1>, strides = array<i64: 1, 1>} : {{.*}} -> tensor<3x3x64x96xf32>
+func.func @weights(%x: tensor<2x8x8x64xf32>, %d: tensor<2x8x8x96xf32>) -> tensor<3x3x64x96xf32> {
+  %0 = graph.ConvolutionBackwardWeights %x, %d {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1], weights_shape = [3, 3, 64, 96]} : (tensor<2x8x8x64xf32>, tensor<2x8x8x96xf32>) -> tensor<3x3x64x96xf32>
+  return %0 : tensor<3x3x64x96xf32>
+}
+
+// -----
+
+// Declines: 64 uses do not pay for a copy.
+// CHECK-LABEL: func @weights_few_uses
+// CHECK-NEXT:    tile.conv_weights %{{.*}}, %{{.*}} {dilations
+// CHECK-NOT:     packed
+// CHECK:         return
+func.func @weights_few_uses(%x: tensor<2x8x64xf32>, %d: tensor<2x8x96xf32>) -> tensor<1x64x96xf32> {
+  %0 = graph.ConvolutionBackwardWeights %x, %d {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [1, 64, 96]} : (tensor<2x8x64xf32>, tensor<2x8x96xf32>) -> tensor<1x64x96xf32>
+  return %0 : tensor<1x64x96xf32>
+}
+
+// -----
+
 // Declines: no contraction.
 // CHECK-LABEL: func @other
 // CHECK-NEXT:    graph.Add

@@ -1,0 +1,257 @@
+//===- LowerDepthwise.cpp - gradients of depthwise convolutions -----------===//
+//
+// Every channel by itself: no products of matrices, but sums over a window
+// (by data) or over all positions (by weights), with channels as lanes:
+//
+//   tile.conv_transpose {depthwise}    dst[q, c] = sum over taps of
+//                                        src[q - tap, c] * w[tap, c]
+//   tile.conv_weights {depthwise}      dst[tap, c] = sum over positions of
+//                                        src[p + tap, c] * diff[p, c]
+//
+// Each becomes a linalg.generic that reduces. The first goes by rows and
+// classes of columns as in LowerConvTranspose.cpp; an item of the second is one
+// tap of a few vectors of channels.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/Items.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// A box of a tensor under construction; loops are numbered by the caller.
+struct Operand {
+  const Strided &tensor;
+  Ofr offset;
+  SmallVector<Ofr> sizes, strides;
+  SmallVector<AffineExpr> loops;
+
+  Operand(IndexMath &m, const Strided &tensor)
+      : tensor(tensor), offset(tensor.offset.value_or(m.attr(0))) {}
+
+  /// Moves to `position` of dimension `dim`.
+  void move(IndexMath &m, int64_t dim, Ofr position) {
+    offset = m.add(offset, m.mul(position, tensor.strides[dim]));
+  }
+  /// Adds a dimension of the box: loop `loop` steps by `step` positions of
+  /// dimension `dim`.
+  void loop(IndexMath &m, int64_t loop, int64_t dim, Ofr size,
+            int64_t step = 1) {
+    sizes.push_back(size);
+    strides.push_back(m.mul(tensor.strides[dim], m.attr(step)));
+    loops.push_back(getAffineDimExpr(loop, m.builder().getContext()));
+  }
+  Value build(IndexMath &m) const {
+    return box(m, tensor.base, offset, sizes, strides);
+  }
+};
+
+/// out = sum of x * y over the loops that out does not have: those from
+/// `parallel` on.
+void emitSum(IndexMath &m, const Operand &x, const Operand &y,
+             const Operand &out, int64_t parallel, int64_t loops) {
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value dst = out.build(m);
+  linalg::FillOp::create(b, loc, zero, dst);
+  SmallVector<AffineMap> maps;
+  for (const Operand *o : {&x, &y, &out})
+    maps.push_back(AffineMap::get(loops, 0, o->loops, b.getContext()));
+  SmallVector<utils::IteratorType> iterators(loops,
+                                             utils::IteratorType::reduction);
+  std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      b, loc, TypeRange{}, ValueRange{x.build(m), y.build(m)}, dst, maps,
+      iterators, [](OpBuilder &nb, Location nl, ValueRange args) {
+        Value product = arith::MulFOp::create(nb, nl, args[0], args[1]);
+        Value sum = arith::AddFOp::create(nb, nl, args[2], product);
+        linalg::YieldOp::create(nb, nl, sum);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// By data
+//===----------------------------------------------------------------------===//
+
+struct Spread {
+  SmallVector<SpreadDim> dims;
+  Strided src, dst, weights; // weights: [taps.., 1, C]
+  bool channelsInside;       // channels are contiguous: part of a stretch
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+};
+
+struct Place {
+  Ofr image, channel;
+  ArrayRef<Ofr> row; // positions of dst in the outer spatial dims
+  SmallVector<SpreadDim::Class> classes;
+  SmallVector<std::pair<Ofr, Ofr>> taps; // valid ones of each dim
+  Ofr column;                            // class of columns
+};
+
+/// Columns [q, q + count) of the class at.column.
+void emitStretch(IndexMath &m, const Spread &s, const Place &at, Ofr q,
+                 Ofr count) {
+  int64_t n = s.dims.size(), channelDim = n + 1;
+  int64_t parallel = s.channelsInside ? 2 : 1;
+  Operand x(m, s.src), w(m, s.weights), y(m, s.dst);
+  for (Operand *o : {&x, &y}) {
+    o->move(m, 0, at.image);
+    o->move(m, channelDim, at.channel);
+  }
+  w.move(m, channelDim, at.channel);
+  const SpreadDim &d = s.dims.back();
+  y.move(m, n, m.add(at.column, m.mul(q, m.attr(d.stride))));
+  x.loop(m, 0, n, count);
+  y.loop(m, 0, n, count, d.stride);
+  if (s.channelsInside)
+    for (Operand *o : {&x, &w, &y})
+      o->loop(m, 1, channelDim, s.src.sizes.back());
+  for (int64_t i = 0; i < n; ++i) {
+    const SpreadDim &dim = s.dims[i];
+    const SpreadDim::Class &c = at.classes[i];
+    auto [lo, hi] = at.taps[i];
+    Ofr position = i == n - 1 ? q : m.floorDiv(at.row[i], m.attr(dim.stride));
+    position = m.sub(m.add(position, c.shift), m.mul(lo, m.attr(dim.back)));
+    x.move(m, i + 1, position);
+    w.move(m, i, m.add(c.first, m.mul(lo, m.attr(dim.step))));
+    Ofr taps = m.sub(hi, lo);
+    x.loop(m, parallel + i, i + 1, taps, -dim.back);
+    w.loop(m, parallel + i, i, taps, dim.step);
+    if (i < n - 1)
+      y.move(m, i + 1, at.row[i]);
+  }
+  emitSum(m, x, w, y, parallel, parallel + n);
+}
+
+/// All columns of one class.
+void emitClass(IndexMath &m, const Spread &s, Place at) {
+  const SpreadDim &d = s.dims.back();
+  SpreadDim::Class c = d.classOf(m, at.column);
+  at.classes.push_back(c);
+  at.taps.push_back({m.attr(0), c.taps});
+  auto [first, past] = d.interior(m, c);
+  emitStretch(m, s, at, first, m.sub(past, first));
+  for (auto [from, to] :
+       {std::pair(m.attr(0), first), std::pair(past, c.count)})
+    emitLoop(m, from, to, [&](IndexMath &em, Ofr q) {
+      at.taps.back() = d.validTaps(em, c, q);
+      emitStretch(em, s, at, q, em.attr(1));
+    });
+}
+
+//===----------------------------------------------------------------------===//
+// By weights
+//===----------------------------------------------------------------------===//
+
+/// Channels of an item: a few vectors, whose sums stay in registers.
+constexpr int64_t kChannelsOfItem = 32;
+
+} // namespace
+
+LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
+                                      tile::ConvTransposeOp op) {
+  IndexMath &m = ctx.m;
+  auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
+  auto weightsType = rankedType(op.getWeights());
+  Spread s{{},
+           ctx.inputs.find(op.getSrc())->second,
+           ctx.outputs.begin()->second.front(),
+           ctx.inputs.find(op.getWeights())->second,
+           false};
+  for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
+    SpreadDim d(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
+                weightsType.getDimSize(i), op.getStrides()[i],
+                op.getPadsBegin()[i], op.getDilations()[i]);
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
+        ShapedType::isDynamic(d.kernel))
+      return op.emitError("E2003 only the batch may be dynamic");
+    s.dims.push_back(d);
+  }
+  s.channelsInside = IndexMath::isConstant(s.dst.strides.back(), 1);
+  SmallVector<Ofr> counts{s.src.sizes[0],
+                          s.channelsInside ? m.attr(1) : s.src.sizes.back()};
+  for (const SpreadDim &d : ArrayRef(s.dims).drop_back())
+    counts.push_back(m.attr(d.out));
+  int64_t classes = std::min(s.dims.back().stride, s.dims.back().out);
+  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    Place place{at[0], at[1], ArrayRef(at).drop_front(2), {}, {}, {}};
+    for (int64_t i = 0; i < s.last(); ++i) {
+      const SpreadDim &d = s.dims[i];
+      Ofr stride = im.attr(d.stride);
+      SpreadDim::Class c = d.classOf(im, im.rem(place.row[i], stride));
+      place.taps.push_back(
+          d.validTaps(im, c, im.floorDiv(place.row[i], stride)));
+      place.classes.push_back(c);
+    }
+    auto emit = [&](IndexMath &em, Ofr c) {
+      place.column = c;
+      emitClass(em, s, place);
+    };
+    if (classes == 1)
+      emit(im, im.attr(0));
+    else
+      emitLoop(im, im.attr(0), im.attr(classes), emit);
+  });
+  return success();
+}
+
+LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
+  IndexMath &m = ctx.m;
+  auto srcType = rankedType(op.getSrc()), diffType = rankedType(op.getDiff());
+  auto dstType = rankedType(op.getDst());
+  const Strided &src = ctx.inputs.find(op.getSrc())->second;
+  const Strided &diff = ctx.inputs.find(op.getDiff())->second;
+  const Strided &dst = ctx.outputs.begin()->second.front();
+  int64_t n = srcType.getRank() - 2, channelDim = n + 1;
+  SmallVector<WindowDim> dims;
+  SmallVector<Ofr> counts;
+  for (int64_t i = 0; i < n; ++i) {
+    WindowDim d{srcType.getDimSize(i + 1), diffType.getDimSize(i + 1),
+                dstType.getDimSize(i),     op.getStrides()[i],
+                op.getPadsBegin()[i],      op.getDilations()[i]};
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
+        ShapedType::isDynamic(d.kernel))
+      return op.emitError("E2003 only the batch may be dynamic");
+    dims.push_back(d);
+    counts.push_back(m.attr(d.kernel));
+  }
+  Ofr channels = src.sizes.back(), block = m.attr(kChannelsOfItem);
+  counts.push_back(m.ceilDiv(channels, block));
+  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    Ofr channel = im.mul(at.back(), block);
+    Ofr count = im.min(block, im.sub(channels, channel));
+    Operand x(im, src), d(im, diff), y(im, dst);
+    for (Operand *o : {&x, &d, &y}) {
+      o->move(im, channelDim, channel);
+      o->loop(im, 0, channelDim, count);
+    }
+    x.loop(im, 1, 0, src.sizes[0]);
+    d.loop(im, 1, 0, src.sizes[0]);
+    for (int64_t i = 0; i < n; ++i) {
+      const WindowDim &w = dims[i];
+      auto [from, past] = w.validPositions(im, at[i]);
+      Ofr start = im.sub(im.add(im.mul(from, im.attr(w.stride)),
+                                im.mul(at[i], im.attr(w.dilation))),
+                         im.attr(w.pad));
+      x.move(im, i + 1, start);
+      d.move(im, i + 1, from);
+      y.move(im, i, at[i]);
+      x.loop(im, 2 + i, i + 1, im.sub(past, from), w.stride);
+      d.loop(im, 2 + i, i + 1, im.sub(past, from));
+    }
+    emitSum(im, x, d, y, 1, 2 + n);
+  });
+  return success();
+}
+
+} // namespace tenon::tiling
