@@ -79,6 +79,11 @@ std::optional<Error> check(Operation *op) {
   if (info.compiles.empty())
     return makeError(op, ErrorCode::UnsupportedOp,
                      "the operation does not compile yet");
+  if ((kindOf(op).starts_with("Interpolate") &&
+       op->getNumOperands() > (isKind(op, "Interpolate") ? 1 : 2)) ||
+      (isKind(op, "AvgPoolBackward") && op->getNumOperands() > 1))
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "a shape given by a tensor does not compile");
   for (ValueRange values :
        {ValueRange(op->getOperands()), ValueRange(op->getResults())})
     for (Value v : values) {
@@ -100,7 +105,10 @@ std::optional<Error> check(Operation *op) {
       return makeError(op, ErrorCode::UnsupportedDType,
                        "f32 and s32 in one operation do not compile yet");
   }
-  bool window = info.category == "window_spatial" || isKind(op, "Convolution");
+  bool window =
+      info.category == "window_spatial" || isKind(op, "Convolution") ||
+      isKind(op, "MaxPoolBackward") || isKind(op, "AvgPoolBackward") ||
+      isKind(op, "InterpolateBackward") || kindOf(op).starts_with("LRN");
   if (window) {
     for (Value v : {Value(op->getOperand(0)), Value(op->getResult(0))})
       for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))

@@ -48,6 +48,9 @@ struct GroupContext {
 mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows
 mlir::LogicalResult lowerContraction(GroupContext &ctx);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
+mlir::LogicalResult lowerPoolGradient(GroupContext &ctx);
+mlir::LogicalResult lowerInterpolate(GroupContext &ctx);
+mlir::LogicalResult lowerLrn(GroupContext &ctx);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);
 

@@ -10,14 +10,32 @@ namespace tenon::tiling {
 
 void emitItems(IndexMath &m, StringRef label, Ofr items,
                llvm::function_ref<void(IndexMath &, Value)> body) {
+  emitItems(m, label, items, m.attr(0),
+            [&](IndexMath &im, Value item, Value) { body(im, item); });
+}
+
+void emitItems(IndexMath &m, StringRef label, Ofr items, Ofr scratchBytes,
+               llvm::function_ref<void(IndexMath &, Value, Value)> body) {
   OpBuilder &b = m.builder();
   auto section = rt::ParallelOp::create(b, m.location(), label, m.value(items),
-                                        m.value(0));
+                                        m.value(scratchBytes));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&section.getBody().front());
   IndexMath inner(b, m.location());
+  Value scratch = section.getScratchMemory();
   emitLoop(inner, Ofr(section.getBegin()), Ofr(section.getEnd()),
-           [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i)); });
+           [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i), scratch); });
+}
+
+Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
+                  Ofr count) {
+  auto known = IndexMath::constant(count);
+  auto type = MemRefType::get({known.value_or(ShapedType::kDynamic)}, element);
+  SmallVector<Value> dynamic;
+  if (!known)
+    dynamic.push_back(cast<Value>(count));
+  return memref::ViewOp::create(m.builder(), m.location(), type, scratch,
+                                m.value(byteOffset), dynamic);
 }
 
 SmallVector<Ofr> delinearize(IndexMath &m, Value index, ArrayRef<Ofr> counts) {
@@ -64,6 +82,15 @@ std::pair<Ofr, Ofr> WindowDim::validTaps(IndexMath &m, Ofr start) const {
   Ofr room = m.max(m.sub(m.attr(in + pad), start), m.attr(0));
   Ofr hi = m.min(m.ceilDiv(room, m.attr(dilation)), m.attr(kernel));
   return {lo, m.max(lo, hi)};
+}
+
+std::pair<Ofr, Ofr> WindowDim::validPositions(IndexMath &m, Ofr k) const {
+  // from = ceil((pad - k * dil) / stride), past = ceil((in + pad - ..) / ..).
+  Ofr tap = m.mul(k, m.attr(dilation)), step = m.attr(stride);
+  Ofr from = m.ceilDiv(m.max(m.sub(m.attr(pad), tap), m.attr(0)), step);
+  Ofr past = m.ceilDiv(m.max(m.sub(m.attr(in + pad), tap), m.attr(0)), step);
+  past = m.min(past, m.attr(out));
+  return {m.min(from, past), past};
 }
 
 } // namespace tenon::tiling

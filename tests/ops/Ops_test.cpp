@@ -85,6 +85,9 @@ TENON_OPS(binary);
 TENON_OPS(matmul);
 TENON_OPS(convolution);
 TENON_OPS(pool);
+TENON_OPS(poolGradient);
+TENON_OPS(interpolate);
+TENON_OPS(lrn);
 TENON_OPS(norm);
 TENON_OPS(reduce);
 TENON_OPS(movement);
@@ -97,7 +100,8 @@ TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
   for (auto family :
        {unaryCases, binaryCases, matmulCases, convolutionCases, poolCases,
-        normCases, reduceCases, movementCases, backwardCases})
+        poolGradientCases, interpolateCases, lrnCases, normCases, reduceCases,
+        movementCases, backwardCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);
