@@ -3,6 +3,7 @@
 #define TENON_GRAPH_BACKWARD_TD
 
 include "dialects/graph/GraphBase.td"
+include "dialects/graph/GraphNorm.td"
 
 //===----------------------------------------------------------------------===//
 // Elementwise
@@ -290,6 +291,7 @@ def Graph_AvgPoolBackwardOp
   let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"T1", ["s32"]>];
   let constraints = ["pads are at least 0"];
   let shapeRule = "avg_pool_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_MaxPoolBackwardOp
@@ -307,6 +309,7 @@ def Graph_MaxPoolBackwardOp
   let operandCounts = [2];
   let constraints = ["pads are at least 0"];
   let shapeRule = "max_pool_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_InterpolateBackwardOp
@@ -329,6 +332,7 @@ def Graph_InterpolateBackwardOp
   let constraints = ["exactly one of sizes, scales and sizes_tensor is given",
                      "sizes and scales have one entry per spatial dim"];
   let shapeRule = "interpolate_backward";
+  let compiles = ["f32"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -427,6 +431,25 @@ def Graph_LogSoftmaxBackwardOp
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
   let shapeRule = "log_softmax_backward";
+}
+
+def Graph_LRNBackwardOp
+    : Graph_BackwardOp<"LRN", "LRNBackward", 102, "lrn_backward"> {
+  let summary = "diff_src = gradient of LRN with respect to src";
+  let description = [{
+    With w as in LRN and d the divisor of its window:
+    diff_src = diff_dst * w^-beta - 2 * alpha * beta / d * src *
+    (sum of src * diff_dst * w^(-beta - 1) over the window).
+  }];
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
+      Graph_LrnAlgorithm:$algorithm, Graph_LrnSize:$size,
+      Graph_LrnAlpha:$alpha, Graph_LrnBeta:$beta, Graph_LrnK:$k,
+      Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T">:$diff_src);
+  let operandCounts = [2];
+  let constraints = ["src has rank 2 or more"];
+  let shapeRule = "lrn_backward";
+  let compiles = ["f32"];
 }
 
 #endif // TENON_GRAPH_BACKWARD_TD

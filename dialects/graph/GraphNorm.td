@@ -170,4 +170,38 @@ def Graph_LogSoftmaxOp : Graph_Norm<"LogSoftmax", 37, "log_softmax"> {
   let compiles = ["f32"];
 }
 
+/// Attributes of LRN, which LRNBackward repeats.
+def Graph_LrnAlgorithm
+    : Arg<DefaultValuedStrAttr<
+              Graph_OneOf<["across_channels", "within_channel"]>,
+              "across_channels">,
+          "the window covers neighbouring channels at one position, or "
+          "neighbouring positions of one channel in all spatial dims">;
+def Graph_LrnSize
+    : Arg<DefaultValuedAttr<SI64Attr, "5">,
+          "width n of the window, at least 1; an even n is n - 1 wide, but "
+          "still divides by n">;
+def Graph_LrnAlpha
+    : Arg<DefaultValuedAttr<F32Attr, "0.0001">, "factor of the mean square">;
+def Graph_LrnBeta : Arg<DefaultValuedAttr<F32Attr, "0.75">, "exponent">;
+def Graph_LrnK
+    : Arg<DefaultValuedAttr<F32Attr, "1.0">, "added to the mean square">;
+
+def Graph_LRNOp : Graph_Op<"LRN", "normalization_softmax", 101, "lrn"> {
+  let summary = "dst = src * w^-beta, w = k + alpha / n * (sum of squares near)";
+  let description = [{
+    Local response normalisation.  The window reaches (n - 1) / 2, rounded down,
+    to either side and is cut at the ends of the tensor; the divisor stays n
+    (across_channels) or n to the power of the number of spatial dims
+    (within_channel) all the same.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src, Graph_LrnAlgorithm:$algorithm,
+      Graph_LrnSize:$size, Graph_LrnAlpha:$alpha, Graph_LrnBeta:$beta,
+      Graph_LrnK:$k, Graph_DataFormat:$data_format);
+  let results = (outs Graph_Value<"T">:$dst);
+  let constraints = ["src has rank 2 or more"];
+  let shapeRule = "lrn";
+  let compiles = ["f32"];
+}
+
 #endif // TENON_GRAPH_NORM_TD

@@ -65,6 +65,7 @@ def Graph_InterpolateOp
   let constraints = ["exactly one of sizes, scales and sizes_tensor is given",
                      "sizes and scales have one entry per spatial dim"];
   let shapeRule = "interpolate";
+  let compiles = ["f32"];
 }
 
 #endif // TENON_GRAPH_WINDOW_TD

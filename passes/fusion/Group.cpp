@@ -54,7 +54,8 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
   if (isRowOp(op))
     return GroupKind::rows;
   StringRef kind = kindOf(op);
-  if (kind == "MaxPool" || kind == "AvgPool")
+  if (kind.starts_with("MaxPool") || kind.starts_with("AvgPool") ||
+      kind.starts_with("Interpolate") || kind.starts_with("LRN"))
     return GroupKind::window;
   if (kind == "Concat")
     return GroupKind::concat;

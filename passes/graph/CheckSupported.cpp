@@ -127,6 +127,22 @@ bool hasUnknownGroups(Operation *op) {
           !rankedType(op->getOperand(1)).hasStaticShape());
 }
 
+/// Operations that slide a window over spatial dims, and their gradients.
+bool isWindow(Operation *op, const graph::OpInfo &info) {
+  StringRef kind = kindOf(op);
+  return info.category == "window_spatial" || kind.starts_with("Conv") ||
+         kind.starts_with("LRN") || kind.starts_with("Interpolate") ||
+         kind.contains("PoolBackward");
+}
+
+/// A shape that is known at execution only.
+bool hasShapeTensor(Operation *op) {
+  unsigned most = isKind(op, "InterpolateBackward") ? 2 : 1;
+  return (kindOf(op).starts_with("Interpolate") ||
+          isKind(op, "AvgPoolBackward")) &&
+         op->getNumOperands() > most;
+}
+
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
   if ((isKind(op, "Add") || isKind(op, "Subtract")) && mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
@@ -139,7 +155,10 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");
   }
-  if (info.category == "window_spatial" || kindOf(op).starts_with("Conv"))
+  if (hasShapeTensor(op))
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "a shape given by a tensor does not compile");
+  if (isWindow(op, info))
     if (auto e = checkWindow(op))
       return e;
   if (isKind(op, "MatMul") && hasUnknownColumns(op))

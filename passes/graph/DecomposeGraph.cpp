@@ -8,6 +8,7 @@
 //                                   and ConvTranspose: DecomposeConvolution.cpp
 //   BatchNormInference              x * scale + shift, per channel
 //   LayerNorm {use_affine}          LayerNorm * gamma + beta
+//   LRN {within_channel}            x * (k + c * AvgPool(x * x))^-beta
 //
 // Transposes and reshapes cost nothing here: they become views of buffers.
 //
@@ -168,6 +169,77 @@ bool decomposePRelu(Operation *op, OpBuilder &b) {
   return true;
 }
 
+/// The windows of an LRN within channels: sums are averages times `elements`.
+struct LrnWindows {
+  SmallVector<int64_t> reach, kernel, ones;
+  double elements = 1, divisor = 1;
+  std::string format;
+
+  explicit LrnWindows(Operation *op) : format(stringAttr(op, "data_format")) {
+    auto type = rankedType(op->getOperand(0));
+    int64_t size = intAttr(op, "size"), rank = type.getRank();
+    for (int64_t i = 0; i < rank - 2; ++i) {
+      int64_t in = type.getDimSize(isNcx(op, rank) ? i + 2 : i + 1);
+      // What reaches past both ends of src reaches no more of it.
+      int64_t side = std::min((size - 1) / 2, std::max<int64_t>(in - 1, 0));
+      reach.push_back(side);
+      kernel.push_back(2 * side + 1);
+      ones.push_back(1);
+      elements *= static_cast<double>(kernel.back());
+      divisor *= static_cast<double>(size);
+    }
+  }
+
+  /// Averages over the windows, padding included.
+  Value average(OpBuilder &b, Location loc, Value v) const {
+    if (kernel.empty())
+      return v;
+    NamedAttribute attrs[] = {
+        b.getNamedAttr("strides", b.getDenseI64ArrayAttr(ones)),
+        b.getNamedAttr("pads_begin", b.getDenseI64ArrayAttr(reach)),
+        b.getNamedAttr("pads_end", b.getDenseI64ArrayAttr(reach)),
+        b.getNamedAttr("kernel", b.getDenseI64ArrayAttr(kernel)),
+        b.getNamedAttr("exclude_pad", b.getBoolAttr(false)),
+        b.getNamedAttr("data_format", b.getStringAttr(format))};
+    return buildGraphOp(b, loc, "AvgPool", v, rankedType(v), attrs);
+  }
+};
+
+/// Windows within a channel are poolings of squares; backward, of what each
+/// element adds to its neighbours' gradients, too.
+bool decomposeLrn(Operation *op, OpBuilder &b) {
+  if (stringAttr(op, "algorithm") != "within_channel")
+    return false;
+  Location loc = op->getLoc();
+  Value src = op->getOperand(0);
+  LrnWindows windows(op);
+  double beta = floatAttr(op, "beta");
+  double alpha = floatAttr(op, "alpha") * windows.elements / windows.divisor;
+  auto binary = [&](StringRef kind, Value x, Value y) {
+    return buildBinary(b, loc, kind, x, y);
+  };
+  Value w = windows.average(b, loc, binary("Multiply", src, src));
+  w = binary("Multiply", w, buildScalar(b, loc, alpha));
+  w = binary("Add", w, buildScalar(b, loc, floatAttr(op, "k")));
+  NamedAttribute exponent =
+      b.getNamedAttr("beta", b.getF32FloatAttr(static_cast<float>(-beta)));
+  Value power = buildGraphOp(b, loc, "Pow", w, rankedType(src), exponent);
+  Value result;
+  if (isKind(op, "LRN")) {
+    result = binary("Multiply", src, power);
+  } else {
+    Value first = binary("Multiply", op->getOperand(1), power);
+    Value share = binary("Divide", binary("Multiply", src, first), w);
+    Value sums = windows.average(b, loc, share);
+    Value factor = buildScalar(b, loc, 2 * alpha * beta);
+    Value second = binary("Multiply", binary("Multiply", src, factor), sums);
+    result = binary("Subtract", first, second);
+  }
+  op->getResult(0).replaceAllUsesWith(result);
+  op->erase();
+  return true;
+}
+
 bool decompose(Operation *op, OpBuilder &b) {
   b.setInsertionPoint(op);
   StringRef kind = kindOf(op);
@@ -181,6 +253,8 @@ bool decompose(Operation *op, OpBuilder &b) {
     return decomposeMatMul(op, b);
   if (kind.starts_with("Conv"))
     return decomposeConvolution(op, b);
+  if (kind == "LRN" || kind == "LRNBackward")
+    return decomposeLrn(op, b);
   if (kind == "PReLU")
     return decomposePRelu(op, b);
   if (kind == "End") { // Its operand is a result of the function.

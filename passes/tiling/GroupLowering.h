@@ -58,6 +58,9 @@ mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
                                             tile::ConvTransposeOp op);
 mlir::LogicalResult lowerDepthwiseWeights(GroupContext &ctx,
                                           tile::ConvWeightsOp op);
+mlir::LogicalResult lowerPoolGradient(GroupContext &ctx);
+mlir::LogicalResult lowerInterpolate(GroupContext &ctx);
+mlir::LogicalResult lowerLrn(GroupContext &ctx);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);
 

@@ -13,14 +13,32 @@ namespace tenon::tiling {
 
 void emitItems(IndexMath &m, StringRef label, Ofr items,
                llvm::function_ref<void(IndexMath &, Value)> body) {
+  emitItems(m, label, items, m.attr(0),
+            [&](IndexMath &im, Value item, Value) { body(im, item); });
+}
+
+void emitItems(IndexMath &m, StringRef label, Ofr items, Ofr scratchBytes,
+               llvm::function_ref<void(IndexMath &, Value, Value)> body) {
   OpBuilder &b = m.builder();
   auto section = rt::ParallelOp::create(b, m.location(), label, m.value(items),
-                                        m.value(0));
+                                        m.value(scratchBytes));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&section.getBody().front());
   IndexMath inner(b, m.location());
+  Value scratch = section.getScratchMemory();
   emitLoop(inner, Ofr(section.getBegin()), Ofr(section.getEnd()),
-           [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i)); });
+           [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i), scratch); });
+}
+
+Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
+                  Ofr count) {
+  auto known = IndexMath::constant(count);
+  auto type = MemRefType::get({known.value_or(ShapedType::kDynamic)}, element);
+  SmallVector<Value> dynamic;
+  if (!known)
+    dynamic.push_back(cast<Value>(count));
+  return memref::ViewOp::create(m.builder(), m.location(), type, scratch,
+                                m.value(byteOffset), dynamic);
 }
 
 SmallVector<Ofr> delinearize(IndexMath &m, Value index, ArrayRef<Ofr> counts) {

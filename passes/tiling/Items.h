@@ -9,6 +9,15 @@ namespace tenon::tiling {
 void emitItems(IndexMath &m, llvm::StringRef label, Ofr items,
                llvm::function_ref<void(IndexMath &, mlir::Value)> body);
 
+/// The same with `scratchBytes` of memory that are an item's own while it runs.
+void emitItems(
+    IndexMath &m, llvm::StringRef label, Ofr items, Ofr scratchBytes,
+    llvm::function_ref<void(IndexMath &, mlir::Value, mlir::Value)> body);
+
+/// `count` elements of the scratch memory of an item, as a vector.
+mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
+                        Ofr byteOffset, Ofr count);
+
 /// Splits `index` by `counts`, the last varying fastest.
 llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
                                    llvm::ArrayRef<Ofr> counts);

@@ -9,7 +9,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/GroupLowering.h"
-#include "passes/tiling/Items.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -123,7 +123,7 @@ struct Window {
     for (int64_t i = 0; i < parallel; ++i)
       iterators[i] = utils::IteratorType::parallel;
     // dst = neutral; dst = dst (+) taps; dst = dst / count.
-    pointwise(m, out, [&](OpBuilder &nb, Location nl, ValueRange) -> Value {
+    pointwise(m, {}, out, [&](OpBuilder &nb, Location nl, ValueRange) -> Value {
       return arith::ConstantOp::create(nb, nl, nb.getF32FloatAttr(neutral()));
     });
     linalg::GenericOp::create(b, loc, TypeRange{}, ins, out, maps, iterators,
@@ -134,7 +134,7 @@ struct Window {
     if (kind != WindowKind::average)
       return;
     Value divisor = divisorOf(m, taps);
-    pointwise(m, out,
+    pointwise(m, {}, out,
               [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
                 return arith::DivFOp::create(nb, nl, args[0], divisor);
               });
@@ -153,21 +153,6 @@ struct Window {
     Value n = m.value(m.max(count, m.attr(1)));
     n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
     return arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
-  }
-
-  /// out = f(out), elementwise.
-  void pointwise(
-      IndexMath &m, Value out,
-      llvm::function_ref<Value(OpBuilder &, Location, ValueRange)> f) const {
-    int64_t rank = cast<MemRefType>(out.getType()).getRank();
-    SmallVector<utils::IteratorType> iterators(rank,
-                                               utils::IteratorType::parallel);
-    linalg::GenericOp::create(
-        m.builder(), m.location(), TypeRange{}, ValueRange{}, out,
-        m.builder().getMultiDimIdentityMap(rank), iterators,
-        [&](OpBuilder &nb, Location nl, ValueRange args) {
-          linalg::YieldOp::create(nb, nl, f(nb, nl, args));
-        });
   }
 
   void emit() const {
@@ -202,17 +187,6 @@ struct Window {
   }
 };
 
-/// `s` with the channel dimension last.
-Strided toChannelsLast(const Strided &s, bool ncx) {
-  if (!ncx)
-    return s;
-  SmallVector<int64_t> order{0};
-  for (int64_t i = 2; i < s.rank(); ++i)
-    order.push_back(i);
-  order.push_back(1);
-  return transpose(s, order);
-}
-
 LogicalResult staticDims(Operation *op, const Window &w) {
   for (const WindowDim &d : w.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
@@ -230,12 +204,17 @@ LogicalResult lowerWindow(GroupContext &ctx) {
     return lowerDepthwiseTranspose(ctx, transposed);
   if (auto gradient = dyn_cast<tile::ConvWeightsOp>(op))
     return lowerDepthwiseWeights(ctx, gradient);
+  if (isKind(op, "MaxPoolBackward") || isKind(op, "AvgPoolBackward"))
+    return lowerPoolGradient(ctx);
+  if (kindOf(op).starts_with("Interpolate"))
+    return lowerInterpolate(ctx);
+  if (kindOf(op).starts_with("LRN"))
+    return lowerLrn(ctx);
   auto conv = dyn_cast<tile::ConvOp>(op);
   auto type = rankedType(op->getOperand(0));
   auto dstType = rankedType(op->getResult(0));
   int64_t spatial = type.getRank() - 2;
-  bool ncx =
-      !conv && type.getRank() > 2 && stringAttr(op, "data_format") == "NCX";
+  bool ncx = !conv && isNcx(op, type.getRank());
   Window w{ctx,
            op,
            conv                    ? WindowKind::depthwise
@@ -247,20 +226,11 @@ LogicalResult lowerWindow(GroupContext &ctx) {
            {},
            false,
            true};
-  SmallVector<int64_t> strides = intsAttr(op, "strides");
-  SmallVector<int64_t> pads = intsAttr(op, "pads_begin");
-  SmallVector<int64_t> dilations = intsAttr(op, "dilations");
   SmallVector<int64_t> kernel = intsAttr(op, "kernel");
   if (conv)
     for (int64_t i = 0; i < spatial; ++i)
       kernel.push_back(rankedType(conv.getWeights()).getDimSize(i));
-  pads.resize(spatial, 0);
-  dilations.resize(spatial, 1);
-  for (int64_t i = 0; i < spatial; ++i) {
-    int64_t d = ncx ? i + 2 : i + 1;
-    w.dims.push_back({type.getDimSize(d), dstType.getDimSize(d), kernel[i],
-                      strides[i], pads[i], dilations[i]});
-  }
+  w.dims = windowDims(op, type, dstType, ncx, kernel);
   if (failed(staticDims(op, w)))
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");

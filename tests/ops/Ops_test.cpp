@@ -87,6 +87,9 @@ TENON_OPS(convolution);
 TENON_OPS(convGradient);
 TENON_OPS(convGradientFusion);
 TENON_OPS(pool);
+TENON_OPS(poolGradient);
+TENON_OPS(interpolate);
+TENON_OPS(lrn);
 TENON_OPS(norm);
 TENON_OPS(reduce);
 TENON_OPS(movement);
@@ -98,9 +101,11 @@ TENON_OPS(fusion);
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
-  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
-                      poolCases, normCases, reduceCases, movementCases,
-                      backwardCases, typeCases, convGradientCases})
+  for (auto family :
+       {unaryCases, binaryCases, matmulCases, convolutionCases,
+        convGradientCases, poolCases, poolGradientCases, interpolateCases,
+        lrnCases, normCases, reduceCases, movementCases, backwardCases,
+        typeCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);

@@ -8,6 +8,8 @@ namespace tenon::test {
 static const char *const kForms[] = {
     "AvgPool 5x56x56x64 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2 "
     "exclude_pad=false",
+    "AvgPoolBackward 5x28x28x64 strides=2,2 pads_begin=0,0 pads_end=0,0 "
+    "kernel=2,2 exclude_pad=false src_shape=5,56,56,64",
     "BatchNormInference 5x56x56x64 64c 64c 64c 64c epsilon=0.001",
     "BiasAdd 1000x1000 1000c",
     "Clamp 1000x1000 min=0 max=6",
@@ -34,10 +36,16 @@ static const char *const kForms[] = {
     "y/s32 = GenIndex 1000x1000 axis=1",
     "HardSigmoid 1000x1000 alpha=0.2 beta=0.5",
     "HardSigmoidBackward 1000x1000 1000x1000 alpha=0.2 beta=0.5",
+    "Interpolate 5x28x28x64 mode=linear sizes=56,56",
+    "InterpolateBackward 5x28x28x64 5x56x56x64 mode=linear sizes=56,56",
+    "LRN 5x56x56x64",
+    "LRNBackward 5x56x56x64 5x56x56x64",
     "LayerNorm 1000x1000 1000c 1000c keep_stats=false",
     "LeakyReLU 1000x1000 alpha=0.01",
     "MatMul 1000x1000 1000x1000c",
     "MaxPool 5x56x56x64 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
+    "MaxPoolBackward 5x56x56x64 5x28x28x64 strides=2,2 pads_begin=1,1 "
+    "pads_end=1,1 kernel=3,3",
     "PReLU 1000x1000 1000c",
     "y/u8 = Quantize 1000x1000 scales=0.1 zps=128",
     "Pow 1000x1000 beta=2",

@@ -183,11 +183,26 @@ void softmax(RuleContext &ctx) {
   ctx.setOut(1, stats);
 }
 
+//===----------------------------------------------------------------------===//
+// Local response normalization.
+//===----------------------------------------------------------------------===//
+
+void lrn(RuleContext &ctx) {
+  bool ranked = ctx.requireRankAtLeast(0, 2);
+  Shape src = ctx.in(0);
+  for (size_t i = 1; i < ctx.inputs.size(); ++i) // diff_dst
+    src = ctx.requireSame(0, i);
+  if (ranked)
+    ctx.setOut(0, src);
+}
+
 constexpr RuleEntry rules[] = {
     {"BatchNormForwardTraining", batchNormTraining},
     {"BatchNormInference", batchNormInference},
     {"BatchNormTrainingBackward", batchNormBackward},
     {"GroupNorm", groupNorm},
+    {"LRN", lrn},
+    {"LRNBackward", lrn},
     {"LayerNorm", layerNorm},
     {"LayerNormBackward", layerNormBackward},
     {"LogSoftmax", softmax},

@@ -5,6 +5,21 @@
 namespace tenon::graph::test {
 namespace {
 
+TEST(InferNorm, Lrn) {
+  runCases({{
+      {"LRN", "", "2x5x5x3", "2x5x5x3"},
+      {"LRN", "data_format=NCX size=3 alpha=0.1 beta=0.5 k=2", "2x3x5",
+       "2x3x5"},
+      {"LRN", "algorithm=within_channel", "2x3", "2x3"},
+      {"LRN", "size=1", "*", "*"},
+      {"LRN", "", "3", "E1202"},
+      {"LRN", "size=0", "2x3", "E1208 the least value is 1"},
+      {"LRN", "algorithm=sideways", "2x3", "E1208 sideways"},
+      {"LRNBackward", "", "2x?x3 2x4x3", "2x4x3"},
+      {"LRNBackward", "", "2x4x3 2x4x2", "E1203"},
+  }});
+}
+
 TEST(InferNorm, BatchNorm) {
   runCases({{
       {"BatchNormInference", "epsilon=0.1", "2x5x5x3 3 3 3 3", "2x5x5x3"},

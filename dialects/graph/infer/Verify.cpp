@@ -214,6 +214,7 @@ constexpr IntBound intBounds[] = {
     {"groups", 1},     {"group_shape", 1},   {"sizes", 1},
     {"pads_begin", 0}, {"pads_end", 0},      {"output_padding", 0},
     {"dst_shape", 0},  {"weights_shape", 0}, {"src_shape", 0},
+    {"size", 1},
 };
 
 bool checkIntRange(RuleContext &ctx, std::string_view name,

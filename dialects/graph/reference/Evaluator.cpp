@@ -18,7 +18,8 @@ const OpEntry *findEntry(std::string_view kind) {
   constexpr Family families[] = {
       elementwiseOps, binaryOps,       contractionOps,  convolutionOps,
       windowOps,      normOps,         interpolateOps,  reduceOps,
-      quantOps,       normBackwardOps, dataMovementOps, backwardOps};
+      quantOps,       normBackwardOps, dataMovementOps, backwardOps,
+      lrnOps};
   for (Family family : families)
     for (const OpEntry &entry : family())
       if (entry.kind == kind)

@@ -99,6 +99,7 @@ std::span<const OpEntry> dataMovementOps();
 std::span<const OpEntry> quantOps();
 std::span<const OpEntry> backwardOps();
 std::span<const OpEntry> normBackwardOps();
+std::span<const OpEntry> lrnOps();
 
 /// Whether a tensor of this shape may be handled: its dims multiply to at most
 /// `maxElements`, dims of 0 counting as 1, so that no loop over part of the

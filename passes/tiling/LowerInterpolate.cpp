@@ -1,0 +1,291 @@
+//===- LowerInterpolate.cpp - Interpolate, InterpolateBackward ------------===//
+//
+// Position x of dst lies at a coordinate of src, which is blended from its two
+// neighbours in each spatial dim, or taken from the nearest. Coordinates are
+// computed in f64 where they are needed: a division per position and dim.
+//
+// Channels last: an item is a row of dst (backward: some channels of an image,
+// as positions overlap); per position one linalg.generic over channels with a
+// weight per corner. Channels apart: one linalg.generic along the row of dst,
+// which loads the corners by computed indices; backward walks positions.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/Windows.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+constexpr int64_t kChannelBlock = 64; // backward
+
+/// What one coordinate of dst reads along one dim: elements and weights.
+struct Tap {
+  Value index[2];  // index
+  Value weight[2]; // f32; nearest: none
+};
+
+struct Interpolation {
+  GroupContext &ctx;
+  bool nearest, alignCorners;
+  SmallVector<std::pair<int64_t, int64_t>> dims; // sizes of src and dst
+  Strided small, big; // of src's sizes, of dst's sizes; channels last
+  bool backward;
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+
+  /// The tap of position `at`, an index, along dim `d`.
+  Tap tapOf(OpBuilder &b, Location loc, int64_t d, Value at) const {
+    auto [in, out] = dims[d];
+    Type f64 = b.getF64Type(), f32 = b.getF32Type(), i64 = b.getI64Type();
+    auto c = [&](double v) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(v));
+    };
+    auto clamped = [&](Value v) -> Value {
+      Value low = arith::MaxNumFOp::create(b, loc, v, c(0));
+      Value x = arith::MinNumFOp::create(b, loc, low,
+                                         c(static_cast<double>(in - 1)));
+      Value i = arith::FPToSIOp::create(b, loc, i64, x);
+      return arith::IndexCastOp::create(b, loc, b.getIndexType(), i);
+    };
+    Value p = arith::IndexCastOp::create(b, loc, i64, at);
+    p = arith::SIToFPOp::create(b, loc, f64, p);
+    Value x = c(0);
+    auto ratio = [&](Value v, int64_t over, int64_t under) -> Value {
+      v = arith::MulFOp::create(b, loc, v, c(static_cast<double>(over)));
+      return arith::DivFOp::create(b, loc, v, c(static_cast<double>(under)));
+    };
+    if (!alignCorners)
+      x = arith::SubFOp::create(
+          b, loc, ratio(arith::AddFOp::create(b, loc, p, c(0.5)), in, out),
+          c(0.5));
+    else if (out > 1)
+      x = ratio(p, in - 1, out - 1);
+    Tap tap;
+    if (nearest) {
+      // Halves go up: negative coordinates, where that is not away from zero,
+      // are clamped to 0 in any case.
+      tap.index[0] = clamped(arith::AddFOp::create(b, loc, x, c(0.5)));
+      return tap;
+    }
+    Value low = math::FloorOp::create(b, loc, x);
+    tap.index[0] = clamped(low);
+    tap.index[1] = clamped(arith::AddFOp::create(b, loc, low, c(1)));
+    Value rest = arith::SubFOp::create(b, loc, x, low);
+    tap.weight[1] = arith::TruncFOp::create(b, loc, f32, rest);
+    tap.weight[0] = arith::TruncFOp::create(
+        b, loc, f32, arith::SubFOp::create(b, loc, c(1), rest));
+    return tap;
+  }
+
+  int64_t corners() const {
+    return nearest ? 1 : int64_t(1) << dims.size();
+  }
+
+  /// Element of `small` at a corner of `taps`, from its offset `at`.
+  Ofr cornerOffset(IndexMath &m, ArrayRef<Tap> taps, int64_t corner,
+                   Ofr at) const {
+    for (auto [d, tap] : llvm::enumerate(taps))
+      at = m.add(at, m.mul(tap.index[corner >> d & 1], small.strides[d + 1]));
+    return at;
+  }
+  /// Product of the weights of a corner; none for nearest.
+  Value cornerWeight(OpBuilder &b, Location loc, ArrayRef<Tap> taps,
+                     int64_t corner) const {
+    Value weight;
+    for (auto [d, tap] : llvm::enumerate(taps)) {
+      Value w = tap.weight[corner >> d & 1];
+      weight = weight && w ? arith::MulFOp::create(b, loc, weight, w) : w;
+    }
+    return weight;
+  }
+
+  /// Offsets of an image and its first channel.
+  static Ofr start(IndexMath &m, const Strided &s, Ofr image, Ofr channel) {
+    return m.add(m.mul(image, s.strides[0]), m.mul(channel, s.strides.back()));
+  }
+
+  /// Sum over corners of weight * operand; operands are in `parts`.
+  Value blend(OpBuilder &b, Location loc, ArrayRef<Tap> taps,
+              ValueRange parts) const {
+    if (nearest)
+      return parts[0];
+    Value sum;
+    for (int64_t i = 0; i < corners(); ++i) {
+      Value w = cornerWeight(b, loc, taps, i);
+      Value x = arith::MulFOp::create(b, loc, w, parts[i]);
+      // A neighbour of weight 0 is not read, be it infinite.
+      Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+      Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, w,
+                                         zero);
+      x = arith::SelectOp::create(b, loc, none, zero, x);
+      sum = sum ? arith::AddFOp::create(b, loc, sum, x) : x;
+    }
+    return sum;
+  }
+
+  /// dst[column, channels] from the corners, or added to them backward.
+  void position(IndexMath &m, ArrayRef<Tap> taps, Ofr smallAt, Ofr bigAt,
+                Ofr channels) const {
+    Value outside = box(m, big.base, bigAt, {channels}, {big.strides.back()});
+    auto corner = [&](int64_t i) {
+      return box(m, small.base, cornerOffset(m, taps, i, smallAt), {channels},
+                 {small.strides.back()});
+    };
+    if (!backward) {
+      SmallVector<Value> ins;
+      for (int64_t i = 0; i < corners(); ++i)
+        ins.push_back(corner(i));
+      pointwise(m, ins, outside,
+                [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
+                  return blend(b, loc, taps, v.drop_back());
+                });
+      return;
+    }
+    // Corners may be one and the same element: one after the other.
+    for (int64_t i = 0; i < corners(); ++i) {
+      Value weight = cornerWeight(m.builder(), m.location(), taps, i);
+      pointwise(m, outside, corner(i),
+                [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
+                  Value sum = v[0];
+                  if (!weight)
+                    return arith::AddFOp::create(b, loc, v[1], sum);
+                  sum = arith::MulFOp::create(b, loc, weight, sum);
+                  sum = arith::AddFOp::create(b, loc, v[1], sum);
+                  Value zero =
+                      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+                  Value none = arith::CmpFOp::create(
+                      b, loc, arith::CmpFPredicate::OEQ, weight, zero);
+                  return arith::SelectOp::create(b, loc, none, v[1], sum);
+                });
+    }
+  }
+
+  /// Walks the positions of dims `taps.size()` and later.
+  void positions(IndexMath &m, ArrayRef<Tap> taps, Ofr smallAt, Ofr bigAt,
+                 Ofr channels) const {
+    int64_t d = taps.size();
+    if (d > last())
+      return position(m, taps, smallAt, bigAt, channels);
+    emitLoop(m, m.attr(0), m.attr(dims[d].second),
+             [&](IndexMath &im, Ofr p) {
+               SmallVector<Tap> all(taps);
+               all.push_back(
+                   tapOf(im.builder(), im.location(), d, im.value(p)));
+               positions(im, all, smallAt,
+                         im.add(bigAt, im.mul(p, big.strides[d + 1])),
+                         channels);
+             });
+  }
+
+  /// A row of dst of one channel: vectors along it, corners by index.
+  void planarRow(IndexMath &m, ArrayRef<Tap> outer, Ofr smallAt,
+                 Ofr bigAt) const {
+    int64_t d = last();
+    Value out = box(m, big.base, bigAt, {m.attr(dims[d].second)},
+                    {big.strides[d + 1]});
+    // The rows of src that meet here, one per corner of the outer dims.
+    SmallVector<Value> rows;
+    int64_t outerCorners = nearest ? 1 : int64_t(1) << outer.size();
+    for (int64_t i = 0; i < outerCorners; ++i)
+      rows.push_back(box(m, small.base, cornerOffset(m, outer, i, smallAt),
+                         {m.attr(dims[d].first)}, {small.strides[d + 1]}));
+    pointwise(m, {}, out,
+              [&](OpBuilder &b, Location loc, ValueRange) -> Value {
+                Value x = linalg::IndexOp::create(b, loc, 0);
+                SmallVector<Tap> taps(outer);
+                taps.push_back(tapOf(b, loc, d, x));
+                SmallVector<Value> parts;
+                for (int64_t i = 0; i < corners(); ++i)
+                  parts.push_back(memref::LoadOp::create(
+                      b, loc, rows[i % outerCorners],
+                      taps.back().index[nearest ? 0 : i >> d & 1]));
+                return blend(b, loc, taps, parts);
+              });
+  }
+
+  void emitForward() const {
+    IndexMath &m = ctx.m;
+    bool inside = IndexMath::isConstant(big.strides.back(), 1);
+    SmallVector<Ofr> counts{big.sizes[0],
+                            inside ? m.attr(1) : big.sizes.back()};
+    for (int64_t d = 0; d < last(); ++d)
+      counts.push_back(m.attr(dims[d].second));
+    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      Ofr from = start(im, small, at[0], at[1]);
+      Ofr to = start(im, big, at[0], at[1]);
+      SmallVector<Tap> taps;
+      for (int64_t d = 0; d < last(); ++d) {
+        Ofr p = at[d + 2];
+        taps.push_back(tapOf(im.builder(), im.location(), d, im.value(p)));
+        to = im.add(to, im.mul(p, big.strides[d + 1]));
+      }
+      if (inside)
+        positions(im, taps, from, to, big.sizes.back());
+      else
+        planarRow(im, taps, from, to);
+    });
+  }
+
+  void emitBackward() const {
+    IndexMath &m = ctx.m;
+    bool inside = IndexMath::isConstant(small.strides.back(), 1);
+    Ofr channels = small.sizes.back();
+    ChannelBlocks blocks(m, channels, inside, kChannelBlock);
+    SmallVector<Ofr> counts{small.sizes[0], blocks.count};
+    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      Ofr channel = im.mul(at[1], blocks.block);
+      Ofr extent = blocks.extent(im, channels, at[1]);
+      Ofr to = start(im, small, at[0], channel);
+      SmallVector<Ofr> sizes(ArrayRef(small.sizes).drop_front());
+      sizes.back() = extent;
+      fill(im,
+           box(im, small.base, to, sizes, ArrayRef(small.strides).drop_front()),
+           0);
+      positions(im, {}, to, start(im, big, at[0], channel), extent);
+    });
+  }
+};
+
+} // namespace
+
+LogicalResult lowerInterpolate(GroupContext &ctx) {
+  Operation *op = ctx.ops().front();
+  bool backward = isKind(op, "InterpolateBackward");
+  Value bigValue = backward ? op->getOperand(1) : op->getResult(0);
+  auto small = rankedType(op->getOperand(0)), big = rankedType(bigValue);
+  bool ncx = isNcx(op, small.getRank());
+  if (!small.getElementType().isF32())
+    return op->emitError("E2003 windows are lowered for f32");
+  const Strided &in = ctx.inputs.find(op->getOperand(backward ? 1 : 0))->second;
+  const Strided &out = ctx.outputs.begin()->second.front();
+  Interpolation it{ctx,
+                   stringAttr(op, "mode") == "nearest",
+                   stringAttr(op, "coordinate_transformation_mode") ==
+                       "align_corners",
+                   {},
+                   toChannelsLast(backward ? out : in, ncx),
+                   toChannelsLast(backward ? in : out, ncx),
+                   backward};
+  for (int64_t i = 0; i < small.getRank() - 2; ++i) {
+    int64_t d = ncx ? i + 2 : i + 1;
+    it.dims.push_back({small.getDimSize(d), big.getDimSize(d)});
+    if (small.isDynamicDim(d) || big.isDynamicDim(d))
+      return op->emitError("E2003 spatial dimensions must be static");
+    if (it.dims.back().first == 0 && it.dims.back().second > 0)
+      return op->emitError("E2003 there is nothing to interpolate: dimension ")
+             << d << " of src is 0, of dst " << it.dims.back().second;
+  }
+  backward ? it.emitBackward() : it.emitForward();
+  return success();
+}
+
+} // namespace tenon::tiling

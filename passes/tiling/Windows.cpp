@@ -1,0 +1,106 @@
+#include "passes/tiling/Windows.h"
+
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Strided toChannelsLast(const Strided &s, bool ncx) {
+  if (!ncx)
+    return s;
+  SmallVector<int64_t> order{0};
+  for (int64_t i = 2; i < s.rank(); ++i)
+    order.push_back(i);
+  order.push_back(1);
+  return transpose(s, order);
+}
+
+bool isNcx(Operation *op, int64_t rank) {
+  return rank > 2 && stringAttr(op, "data_format") == "NCX";
+}
+
+SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
+                                  ArrayRef<int64_t> kernel) {
+  auto bigType = cast<RankedTensorType>(big);
+  auto smallType = cast<RankedTensorType>(small);
+  SmallVector<int64_t> strides = intsAttr(op, "strides");
+  SmallVector<int64_t> pads = intsAttr(op, "pads_begin");
+  SmallVector<int64_t> dilations = intsAttr(op, "dilations");
+  int64_t spatial = bigType.getRank() - 2;
+  pads.resize(spatial, 0);
+  dilations.resize(spatial, 1);
+  SmallVector<WindowDim> dims;
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t d = ncx ? i + 2 : i + 1;
+    dims.push_back({bigType.getDimSize(d), smallType.getDimSize(d), kernel[i],
+                    strides[i], pads[i], dilations[i]});
+  }
+  return dims;
+}
+
+void pointwise(IndexMath &m, ValueRange ins, ValueRange outs,
+               ElementsBody body) {
+  int64_t rank = cast<MemRefType>(outs.front().getType()).getRank();
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  SmallVector<AffineMap> maps(ins.size() + outs.size(),
+                              m.builder().getMultiDimIdentityMap(rank));
+  linalg::GenericOp::create(
+      m.builder(), m.location(), TypeRange{}, ins, outs, maps, iterators,
+      [&](OpBuilder &nb, Location nl, ValueRange args) {
+        linalg::YieldOp::create(nb, nl, body(nb, nl, args));
+      });
+}
+
+void pointwise(IndexMath &m, ValueRange ins, Value out, ElementBody body) {
+  pointwise(m, ins, ValueRange(out),
+            [&](OpBuilder &b, Location loc, ValueRange args) {
+              return SmallVector<Value>{body(b, loc, args)};
+            });
+}
+
+void fill(IndexMath &m, Value out, double value) {
+  Type type = cast<MemRefType>(out.getType()).getElementType();
+  TypedAttr attr = isa<FloatType>(type)
+                       ? TypedAttr(m.builder().getFloatAttr(type, value))
+                       : TypedAttr(m.builder().getIntegerAttr(
+                             type, static_cast<int64_t>(value)));
+  pointwise(m, {}, out, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
+    return arith::ConstantOp::create(b, loc, attr);
+  });
+}
+
+ChannelBlocks::ChannelBlocks(IndexMath &m, Ofr channels, bool inside,
+                             int64_t wanted) {
+  auto c = IndexMath::constant(channels);
+  // Blocks of equal size, so that the last is not a sliver.
+  if (inside && c && *c > wanted) {
+    int64_t blocks = (*c + wanted - 1) / wanted;
+    wanted = (*c + blocks - 1) / blocks;
+    wanted = (wanted + 15) / 16 * 16;
+  }
+  block = inside ? m.min(channels, m.attr(wanted)) : m.attr(1);
+  block = m.max(block, m.attr(1));
+  count = m.ceilDiv(channels, block);
+}
+
+Ofr ChannelBlocks::extent(IndexMath &m, Ofr channels, Ofr i) const {
+  auto c = IndexMath::constant(channels), b = IndexMath::constant(block);
+  if (c && b && *c % *b == 0)
+    return block;
+  return m.min(block, m.sub(channels, m.mul(i, block)));
+}
+
+std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d) {
+  // Tap k of position p reads p * stride - pad + k * dilation.
+  int64_t before = std::max<int64_t>(d.pad - (d.out - 1) * d.stride, 0);
+  int64_t first = (before + d.dilation - 1) / d.dilation;
+  int64_t past = (d.in + d.pad + d.dilation - 1) / d.dilation;
+  past = std::min(past, d.kernel);
+  return {std::min(first, past), past};
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,51 @@
+//===- Windows.h - what lowerings of windows share -------------*- C++ -*-===//
+//
+// Pooling, its gradients, resampling and local response normalisation all walk
+// rows of [batch, spatial.., channels] tensors.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tiling/Items.h"
+
+namespace tenon::tiling {
+
+/// `s` of NCX order with the channel dimension last; NXC as it is.
+Strided toChannelsLast(const Strided &s, bool ncx);
+
+/// Whether `op` says that its tensors of `rank` have their channels second.
+bool isNcx(mlir::Operation *op, int64_t rank);
+
+/// The windows of `op`, whose attributes are those of a pooling, between
+/// tensors of these types: `big` is what forward pooling reads.
+llvm::SmallVector<WindowDim> windowDims(mlir::Operation *op, mlir::Type big,
+                                        mlir::Type small, bool ncx,
+                                        llvm::ArrayRef<int64_t> kernel);
+
+using ElementBody = llvm::function_ref<mlir::Value(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+using ElementsBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+/// outs = body(ins.., outs..): one linalg.generic over memrefs of one shape.
+void pointwise(IndexMath &m, mlir::ValueRange ins, mlir::ValueRange outs,
+               ElementsBody body);
+/// out = body(ins.., out).
+void pointwise(IndexMath &m, mlir::ValueRange ins, mlir::Value out,
+               ElementBody body);
+/// out = value.
+void fill(IndexMath &m, mlir::Value out, double value);
+
+/// What channels one item covers: a block of neighbours, or one where they are
+/// apart in memory.
+struct ChannelBlocks {
+  Ofr block, count;
+  ChannelBlocks(IndexMath &m, Ofr channels, bool inside, int64_t block);
+  /// Channels of block `i`.
+  Ofr extent(IndexMath &m, Ofr channels, Ofr i) const;
+};
+
+/// Taps [first, past) that meet src at some position; others see only padding.
+std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d);
+
+} // namespace tenon::tiling
