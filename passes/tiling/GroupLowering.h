@@ -47,6 +47,7 @@ struct GroupContext {
 
 mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows
 mlir::LogicalResult lowerContraction(GroupContext &ctx);
+mlir::LogicalResult lowerAttention(GroupContext &ctx);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);

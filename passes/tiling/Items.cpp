@@ -10,14 +10,22 @@ namespace tenon::tiling {
 
 void emitItems(IndexMath &m, StringRef label, Ofr items,
                llvm::function_ref<void(IndexMath &, Value)> body) {
+  emitItems(m, label, items, m.attr(0),
+            [&](IndexMath &im, Value item, Value) { body(im, item); });
+}
+
+void emitItems(IndexMath &m, StringRef label, Ofr items, Ofr scratchBytes,
+               llvm::function_ref<void(IndexMath &, Value, Value)> body) {
   OpBuilder &b = m.builder();
   auto section = rt::ParallelOp::create(b, m.location(), label, m.value(items),
-                                        m.value(0));
+                                        m.value(scratchBytes));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&section.getBody().front());
   IndexMath inner(b, m.location());
   emitLoop(inner, Ofr(section.getBegin()), Ofr(section.getEnd()),
-           [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i)); });
+           [&](IndexMath &im, Ofr i) {
+             body(im, cast<Value>(i), section.getScratchMemory());
+           });
 }
 
 SmallVector<Ofr> delinearize(IndexMath &m, Value index, ArrayRef<Ofr> counts) {

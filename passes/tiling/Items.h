@@ -9,6 +9,11 @@ namespace tenon::tiling {
 void emitItems(IndexMath &m, llvm::StringRef label, Ofr items,
                llvm::function_ref<void(IndexMath &, mlir::Value)> body);
 
+/// The same with `scratchBytes` of memory per thread, which `body` also gets.
+void emitItems(
+    IndexMath &m, llvm::StringRef label, Ofr items, Ofr scratchBytes,
+    llvm::function_ref<void(IndexMath &, mlir::Value, mlir::Value)> body);
+
 /// Splits `index` by `counts`, the last varying fastest.
 llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
                                    llvm::ArrayRef<Ofr> counts);

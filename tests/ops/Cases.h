@@ -23,6 +23,8 @@ Cases normCases();
 Cases reduceCases();
 Cases movementCases();
 Cases backwardCases();
+/// Products around a softmax in every spelling.
+Cases attentionCases();
 /// Several operations: what fusion joins, and what it must not.
 Cases fusionCases();
 
