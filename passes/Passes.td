@@ -129,6 +129,19 @@ def PlanArena : Pass<"tenon-plan-arena", "::mlir::ModuleOp"> {
     Statistic<"bytesArena", "bytes arena", "Size of the arenas">];
 }
 
+def RaiseAttention : Pass<"tenon-raise-attention", "::mlir::ModuleOp"> {
+  let summary = "MatMul, SoftMax, MatMul become one tile.attention";
+  let description = [{
+    What stands between the first product and the softmax (scale, masks, also
+    those computed from GenIndex, soft-capping) becomes the score region. A
+    remark tells why a softmax before a product was left.
+  }];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"raised", "attentions", "Attentions raised">];
+}
+
 def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
   let summary = "Lowers groups to sections of loops on buffers";
   let description = [{

@@ -33,7 +33,7 @@ namespace {
 
 void buildImport(OpPassManager &, const Options &, const Target &) {}
 
-void buildGraph(OpPassManager &pm, const Options &, const Target &) {
+void buildGraph(OpPassManager &pm, const Options &options, const Target &) {
   pm.addPass(createInferShapes());
   pm.addPass(createCheckSupported());
   // Rewrites build plain types: strides go to the entry's interface first.
@@ -41,6 +41,8 @@ void buildGraph(OpPassManager &pm, const Options &, const Target &) {
   pm.addPass(createDecomposeGraph());
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
+  if (options.fuse)
+    pm.addPass(createRaiseAttention());
 }
 
 /// Contractions of integers are to be found before this: what is left computes

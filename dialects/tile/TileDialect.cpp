@@ -1,6 +1,7 @@
 //===- TileDialect.cpp - the tile dialect
 //-----------------------------------===//
 #include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Verify.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -232,22 +233,23 @@ LogicalResult BrgemmOp::verify() {
   return failure(problems.any);
 }
 
-/// One operation of an epilogue: what can be done to a vector of accumulators.
-static void verifyEpilogueOp(Problems &problems, Operation &op) {
+void tenon::tile::verifyScalarOp(
+    Operation &op, const Twine &region,
+    llvm::function_ref<InFlightDiagnostic()> report) {
   Attribute constant;
   bool isConstant = matchPattern(&op, m_Constant(&constant)) &&
                     isa<IntegerAttr, FloatAttr>(constant);
   auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
   if (!isConstant && !OpTrait::hasElementwiseMappableTraits(&op))
-    problems.report() << "epilogue may hold elementwise operations only, not "
-                      << op.getName();
+    report() << region << " may hold elementwise operations only, not "
+             << op.getName();
   else if (!llvm::all_of(op.getOperandTypes(), isScalar) ||
            !llvm::all_of(op.getResultTypes(), isScalar))
-    problems.report() << "epilogue operation " << op.getName()
-                      << " must work on scalars";
+    report() << region << " operation " << op.getName()
+             << " must work on scalars";
   else if (!isPure(&op))
-    problems.report() << "epilogue operation " << op.getName()
-                      << " has effects or may fail";
+    report() << region << " operation " << op.getName()
+             << " has effects or may fail";
 }
 
 LogicalResult BrgemmOp::verifyRegions() {
@@ -264,7 +266,7 @@ LogicalResult BrgemmOp::verifyRegions() {
     problems.report() << "epilogue arguments must be (acc, sides..) of types "
                       << expected << ", are " << block.getArgumentTypes();
   for (Operation &op : block.without_terminator())
-    verifyEpilogueOp(problems, op);
+    verifyScalarOp(op, "epilogue", [&] { return problems.report(); });
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield)
     problems.report() << "epilogue must end in tile.yield";

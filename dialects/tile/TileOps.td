@@ -103,8 +103,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
   let hasRegionVerifier = 1;
 }
 
-def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"BrgemmOp">]> {
-  let summary = "the value to store";
+def Tile_YieldOp : Tile_Op<"yield", [
+    Pure, Terminator, ParentOneOf<["BrgemmOp", "AttentionOp"]>]> {
+  let summary = "the value to store, or the score";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

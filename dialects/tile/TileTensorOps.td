@@ -129,4 +129,53 @@ def Tile_ConvWeightsOp : Tile_WindowOp<"conv_weights"> {
   }];
 }
 
+def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
+  let summary = "softmax(score(q . k)) . v, the scores never in memory";
+  let description = [{
+    ```
+    s[.., m, n]   = score(sum over d of q[.., m, d] * k[.., d, n], m, n, sides)
+    dst[.., m, e] = sum over n of softmax(s)[.., m, n] * v[.., n, e]
+    ```
+
+    The softmax runs along n. `k` is `[B.., D, N]` or, when `packed`,
+    `[B.., P, D, panel]` as tile.pack makes it; leading dimensions broadcast as
+    in numpy. Sides are broadcast to `[B.., M, N]`.
+
+    `score` is one block of elementwise operations without effects on
+    `(product, m, n, side0, side1, ...)`, ended by `tile.yield`: scale, mask,
+    soft-capping. Since m and n are arguments, a causal mask needs no tensor.
+
+    With `inf_as_zero` a row of -inf gives zeros, not NaN. `stats` is
+    `[B.., M, 1]`: max + log(sum(exp(s - max))) of each row.
+
+    ```mlir
+    %o = tile.attention %q, %k, %v sides(%scale) score {
+    ^bb0(%x: f32, %m: index, %n: index, %s: f32):
+      %0 = arith.divf %x, %s : f32
+      tile.yield %0 : f32
+    } : tensor<2x33x64xf32>, tensor<2x64x97xf32>, tensor<2x97x64xf32>
+        sides(tensor<f32>) -> tensor<2x33x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
+                       AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$sides,
+                       UnitAttr:$packed, UnitAttr:$inf_as_zero);
+  let results = (outs AnyRankedTensor:$dst, Optional<AnyRankedTensor>:$stats);
+  let regions = (region SizedRegion<1>:$score);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`sides` `(` $sides^ `)`)? (`packed` $packed^)?
+    (`inf_as_zero` $inf_as_zero^)? `score` $score attr-dict
+    `:` type($q) `,` type($k) `,` type($v) (`sides` `(` type($sides)^ `)`)?
+    `->` type($dst) (`stats` type($stats)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of keys N.
+    int64_t getNumKeys();
+    /// The shape of the scores, [B.., M, N].
+    ::llvm::SmallVector<int64_t> getScoreShape();
+  }];
+}
+
 #endif // TENON_DIALECTS_TILE_TILETENSOROPS_TD

@@ -18,6 +18,8 @@ StringRef name(GroupKind kind) {
     return "rows";
   case GroupKind::contraction:
     return "contraction";
+  case GroupKind::attention:
+    return "attention";
   case GroupKind::window:
     return "window";
   case GroupKind::concat:
@@ -49,6 +51,8 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
   if (isa<tile::MatMulOp>(op))
     return GroupKind::contraction;
+  if (isa<tile::AttentionOp>(op))
+    return GroupKind::attention;
   if (isa<tile::PackOp>(op))
     return GroupKind::pack;
   if (isRowOp(op))
@@ -114,6 +118,7 @@ std::string whyNot(Operation *op, const Group &g,
   if (isa<tile::ConvWeightsOp>(g.ops.front()))
     return "a gradient of weights is summed piece by piece in memory";
   switch (g.kind) {
+  case GroupKind::attention:
   case GroupKind::window:
   case GroupKind::concat:
   case GroupKind::pack:

@@ -8,7 +8,15 @@
 namespace tenon::fusion {
 
 /// What decides how a group is lowered.
-enum class GroupKind { elementwise, rows, contraction, window, concat, pack };
+enum class GroupKind {
+  elementwise,
+  rows,
+  contraction,
+  attention,
+  window,
+  concat,
+  pack
+};
 llvm::StringRef name(GroupKind kind);
 
 /// A view costs nothing: it changes sizes and strides of a buffer.

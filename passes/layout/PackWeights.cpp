@@ -3,6 +3,8 @@
 //   MatMul(%x, %w)            %p = tile.pack %w panel 16
 //                       ->    tile.matmul %x, %p
 //
+// The keys of tile.attention are packed likewise.
+//
 // A panel holds, for each k, NR neighbouring columns: the microkernel streams
 // it with unit stride.  NR is the register tile's width, or less when there
 // are fewer columns.
@@ -201,6 +203,16 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     replace(op, product);
   }
 
+  /// Keys change with every execution, but are read once per block of queries.
+  void packKeys(tile::AttentionOp op, OpBuilder &b) {
+    int64_t panel = panelFor(ShapedType::kDynamic, op.getNumKeys());
+    Value keys =
+        tile::PackOp::create(b, op.getLoc(), op.getK(), panel, std::nullopt);
+    op.getKMutable().assign(keys);
+    op.setPacked(true);
+    ++packed;
+  }
+
   void replace(Operation *op, Value product) {
     op->getResult(0).replaceAllUsesWith(product);
     op->erase();
@@ -213,7 +225,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     OpBuilder b(&getContext());
     for (Operation *op : ops) {
       b.setInsertionPoint(op);
-      if (isKind(op, "MatMul"))
+      if (auto attention = dyn_cast<tile::AttentionOp>(op))
+        packKeys(attention, b);
+      else if (isKind(op, "MatMul"))
         packMatMul(op, b);
       else if (isKind(op, "Convolution"))
         packConvolution(op, b);

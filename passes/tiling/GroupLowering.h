@@ -53,6 +53,7 @@ mlir::LogicalResult lowerContraction(GroupContext &ctx);
 mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
                                        tile::ConvTransposeOp op);
 mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
+mlir::LogicalResult lowerAttention(GroupContext &ctx);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
 mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
                                             tile::ConvTransposeOp op);

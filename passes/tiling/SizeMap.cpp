@@ -53,6 +53,21 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
     }
     return r;
   }
+  if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
+    // Leading dims of q, where it has none those of k and v; then its rows.
+    for (auto [v, extra] :
+         {std::pair(attention.getQ(), 0),
+          std::pair(attention.getK(), attention.getPacked() ? 1 : 0),
+          std::pair(attention.getV(), 0)}) {
+      ArrayRef<Ofr> s = (*this)[v].drop_back(2 + extra);
+      for (int64_t i = 1; i <= static_cast<int64_t>(s.size()); ++i)
+        if (Ofr &d = r[rank - 2 - i]; !d || IndexMath::isConstant(d, 1))
+          d = s[s.size() - i];
+    }
+    ArrayRef<Ofr> q = (*this)[attention.getQ()];
+    r[rank - 2] = q[q.size() - 2];
+    return r;
+  }
   if (auto conv = dyn_cast<tile::ConvOp>(op)) {
     ArrayRef<Ofr> s = (*this)[conv.getSrc()];
     auto w = rankedType(conv.getWeights());

@@ -111,6 +111,8 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered) {
   using fusion::GroupKind;
   if (kind == name(GroupKind::contraction))
     return lowerContraction(ctx);
+  if (kind == name(GroupKind::attention))
+    return lowerAttention(ctx);
   if (kind == name(GroupKind::window))
     return lowerWindow(ctx);
   if (kind == name(GroupKind::concat))
@@ -280,9 +282,10 @@ private:
 
   LogicalResult lowerCall(func::CallOp call) {
     auto group = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    bool contraction =
-        group->getAttrOfType<StringAttr>(kGroupAttr).getValue() ==
-        fusion::name(fusion::GroupKind::contraction);
+    StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
+    // These store rows with vectors.
+    bool contraction = kind == fusion::name(fusion::GroupKind::contraction) ||
+                       kind == fusion::name(fusion::GroupKind::attention);
     // Sizes of the results, from those of the operands.
     SizeMap inner(m);
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))
@@ -341,6 +344,8 @@ private:
       // What is not packed is read by rows.
       if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
         return {conv.getSrc()};
+      if (auto attention = dyn_cast<tile::AttentionOp>(op))
+        return {attention.getQ(), attention.getK()};
     }
     return {};
   }

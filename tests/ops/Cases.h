@@ -31,6 +31,8 @@ Cases movementCases();
 Cases backwardCases();
 /// Other types than f32: casts, quantisation, indices, Dropout.
 Cases typeCases();
+/// Products around a softmax in every spelling.
+Cases attentionCases();
 /// Several operations: what fusion joins, and what it must not.
 Cases fusionCases();
 

@@ -95,6 +95,7 @@ TENON_OPS(reduce);
 TENON_OPS(movement);
 TENON_OPS(backward);
 TENON_OPS(type);
+TENON_OPS(attention);
 TENON_OPS(fusion);
 
 /// Every operation that compiles is alone in some graph, and every string an

@@ -1,0 +1,119 @@
+//===- Attention.cpp - queries and verifier of tile.attention -------------===//
+#include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Verify.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tenon::tile;
+
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
+
+/// Size `i` of `type`, counted from its end (0: the last).
+static int64_t fromEnd(RankedTensorType type, int64_t i) {
+  return type.getDimSize(type.getRank() - 1 - i);
+}
+
+int64_t AttentionOp::getNumKeys() { return fromEnd(typeOf(getV()), 1); }
+
+SmallVector<int64_t> AttentionOp::getScoreShape() {
+  SmallVector<int64_t> shape(typeOf(getDst()).getShape());
+  shape.back() = getNumKeys();
+  return shape;
+}
+
+static bool same(int64_t x, int64_t y) {
+  return ShapedType::isDynamic(x) || ShapedType::isDynamic(y) || x == y;
+}
+
+/// Whether `shape` broadcasts to `to`, both aligned at their ends.
+static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
+  if (shape.size() > to.size())
+    return false;
+  to = to.take_back(shape.size());
+  for (auto [x, y] : llvm::zip(shape, to))
+    if (x != 1 && !same(x, y))
+      return false;
+  return true;
+}
+
+LogicalResult AttentionOp::verify() {
+  RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV()),
+                   dst = typeOf(getDst());
+  int64_t extra = getPacked() ? 1 : 0;
+  if (q.getRank() < 2 || k.getRank() < 2 + extra || v.getRank() < 2 ||
+      dst.getRank() < 2)
+    return emitOpError("q, k, v and dst have ranks ")
+           << q.getRank() << ", " << k.getRank() << ", " << v.getRank() << ", "
+           << dst.getRank() << "; at least 2, and 3 for packed k, are needed";
+  for (RankedTensorType type : {q, k, v, dst})
+    if (!type.getElementType().isF32())
+      return emitOpError("q, k, v and dst are f32, found ") << type;
+  int64_t kDepth = fromEnd(k, 1);
+  if (!same(fromEnd(q, 0), kDepth))
+    return emitOpError("q sums over ")
+           << fromEnd(q, 0) << " elements, k over " << kDepth;
+  if (getPacked() && fromEnd(k, 0) < 1)
+    return emitOpError("the panel of packed k is at least 1, k is ") << k;
+  int64_t n = getNumKeys();
+  bool fits = getPacked() ? same(fromEnd(k, 2), (n + fromEnd(k, 0) - 1) /
+                                                    fromEnd(k, 0))
+                          : same(fromEnd(k, 0), n);
+  if (ShapedType::isDynamic(n) || !fits)
+    return emitOpError("v has ") << n << " keys, k is " << k;
+  if (!same(fromEnd(dst, 1), fromEnd(q, 1)) ||
+      !same(fromEnd(dst, 0), fromEnd(v, 0)))
+    return emitOpError("dst is ")
+           << dst << ", q and v give [.., " << fromEnd(q, 1) << ", "
+           << fromEnd(v, 0) << "]";
+  ArrayRef<int64_t> lead = dst.getShape().drop_back(2);
+  if (!broadcasts(q.getShape().drop_back(2), lead) ||
+      !broadcasts(k.getShape().drop_back(2 + extra), lead) ||
+      !broadcasts(v.getShape().drop_back(2), lead))
+    return emitOpError("leading dimensions do not broadcast to those of dst");
+  SmallVector<int64_t> scores = getScoreShape();
+  for (Value side : getSides())
+    if (!broadcasts(typeOf(side).getShape(), scores))
+      return emitOpError("side ")
+             << side.getType() << " does not broadcast to the scores";
+  if (getStats()) {
+    SmallVector<int64_t> shape = scores;
+    shape.back() = 1;
+    auto expected = RankedTensorType::get(shape, q.getElementType());
+    if (getStats().getType() != expected)
+      return emitOpError("stats is ")
+             << getStats().getType() << ", expected " << expected;
+  }
+  return success();
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  Block &block = getScore().front();
+  Builder b(getContext());
+  SmallVector<Type> expected{b.getF32Type(), b.getIndexType(),
+                             b.getIndexType()};
+  auto storage = [&](Type element) -> Type {
+    auto integer = dyn_cast<IntegerType>(element);
+    if (!integer)
+      return element;
+    return b.getIntegerType(integer.getWidth() == 1 ? 8 : integer.getWidth());
+  };
+  for (Value side : getSides())
+    expected.push_back(storage(typeOf(side).getElementType()));
+  if (block.getArgumentTypes() != TypeRange(expected))
+    return emitOpError("score arguments must be (product, m, n, sides..) of "
+                       "types ")
+           << expected << ", are " << block.getArgumentTypes();
+  bool any = false;
+  for (Operation &op : block.without_terminator())
+    verifyScalarOp(op, "score", [&] {
+      any = true;
+      return emitOpError();
+    });
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || !yield.getValue().getType().isF32())
+    return emitOpError("score must end in tile.yield of an f32");
+  return failure(any);
+}

@@ -1,0 +1,419 @@
+//===- RaiseAttention.cpp - products around a softmax as one operation ----===//
+//
+//   %s = MatMul(%q, %k)
+//   %d = Divide(%s, %c)                  %o = tile.attention %q, %k, %v
+//   %m = Add(%d, %mask)            ->         sides(%c, %mask) score {
+//   %p = SoftMax(%m) {axis = -1}            ^bb0(%x, %row, %column, %a, %b):
+//   %o = MatMul(%p, %v)                       yield %x / %a + %b }
+//
+// What lies between the product and the softmax is found backwards from the
+// softmax and may be anything elementwise: an operation belongs to the score
+// region if it depends on the product, or on GenIndex, which becomes the row
+// or the column. Every other operand is a side. So no spelling of a mask is
+// named here.
+//
+// Scores and probabilities may have no other reader: they never reach memory.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/tile/TileDialect.h"
+#include "passes/Passes.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_RAISEATTENTION
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Operations between product and softmax: a bound for the code of the region
+/// and for the search.
+constexpr unsigned kMaxScoreOps = 48;
+
+/// [0, .., r-1, r-2].
+SmallVector<int64_t> lastTwoSwapped(int64_t rank) {
+  SmallVector<int64_t> order(rank);
+  for (int64_t i = 0; i < rank; ++i)
+    order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+  return order;
+}
+
+bool swapsLastTwo(Operation *op) {
+  if (!isKind(op, "StaticTranspose"))
+    return false;
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  SmallVector<int64_t> order = intsAttr(op, "order");
+  for (int64_t &o : order)
+    o = normalizedAxis(o, rank);
+  return rank >= 2 && order == lastTwoSwapped(rank);
+}
+
+Value swapLastTwo(OpBuilder &b, Value v) {
+  return buildTranspose(b, v.getLoc(), v,
+                        lastTwoSwapped(rankedType(v).getRank()));
+}
+
+/// Whether `op` passes its operand on unchanged.
+bool isIdentity(Operation *op) {
+  return (isKind(op, "Reorder") || isKind(op, "StaticReshape")) &&
+         op->getOperand(0).getType() == op->getResult(0).getType();
+}
+
+/// Whether `shape`, aligned at its end, broadcasts to `to`.
+bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
+  if (shape.size() > to.size())
+    return false;
+  for (auto [x, y] : llvm::zip(shape, to.take_back(shape.size())))
+    if (x != 1 && x != y)
+      return false;
+  return true;
+}
+
+/// One softmax and the operations around it.
+class Attention {
+public:
+  explicit Attention(Operation *softmax)
+      : softmax(softmax), top(softmax->getOperand(0)) {}
+
+  /// Whether a product reads the probabilities, directly or nearly so.
+  bool isBeforeProduct();
+  /// Why this is not one operation; empty: it is, and `raise` may follow.
+  std::string analyse();
+  void raise();
+
+private:
+  void findScores();
+  bool isInRegion(Value v, unsigned depth = 0);
+  std::optional<unsigned> indexArgument(Operation *genIndex) const;
+  void collect(Value v);
+  bool isBuiltOnScores(Value v);
+  std::string checkShapes() const;
+  std::string checkReaders();
+  std::string label() const;
+  Value emit(OpBuilder &b, Value v);
+  ArrayRef<int64_t> scoreShape() const { return rankedType(top).getShape(); }
+
+  Operation *softmax;
+  Value top;                    // what the softmax reads
+  Value bottom;                 // what the score region starts from
+  Operation *scores = nullptr;  // the first product, behind `bottom`
+  Operation *product = nullptr; // the second
+  bool swapped = false;         // it is v . transposed probabilities
+  std::string productReason;    // why the reader is no second product
+  llvm::SetVector<Operation *> inside;
+  llvm::SetVector<Value> sides;
+  llvm::DenseMap<Value, bool> inRegion, builtOnScores;
+  llvm::DenseMap<Value, Value> scalars; // values inside the region
+};
+
+bool Attention::isBeforeProduct() {
+  Value p = softmax->getResult(0);
+  bool transposed = false;
+  while (p.hasOneUse()) {
+    OpOperand &use = *p.use_begin();
+    Operation *user = use.getOwner();
+    if (isKind(user, "MatMul")) {
+      product = user;
+      swapped = use.getOperandNumber() == 1;
+      if (swapped != transposed)
+        productReason = "the product behind it sums over the queries";
+      return true;
+    }
+    if (swapsLastTwo(user))
+      transposed = !transposed;
+    else if (!isIdentity(user))
+      break;
+    p = user->getResult(0);
+  }
+  for (Operation *user : p.getUsers()) {
+    if (isKind(user, "MatMul")) {
+      productReason = "the probabilities have more than one reader";
+      return true;
+    }
+    // One operation further is near enough to be worth a word.
+    for (Value result : user->getResults())
+      for (Operation *reader : result.getUsers())
+        if (isKind(reader, "MatMul")) {
+          productReason = (kindOf(user) + " stands before the product").str();
+          return true;
+        }
+  }
+  return false;
+}
+
+/// The first product: the first MatMul to which operations of the shape of the
+/// scores lead back.
+void Attention::findScores() {
+  SmallVector<Value> stack{top};
+  llvm::DenseSet<Value> seen;
+  while (!stack.empty() && seen.size() < 4 * kMaxScoreOps) {
+    Value v = stack.pop_back_val();
+    Operation *def = v.getDefiningOp();
+    if (!def || v.getType() != top.getType() || !seen.insert(v).second)
+      continue;
+    Operation *from = def;
+    if (swapsLastTwo(def))
+      from = def->getOperand(0).getDefiningOp();
+    if (from && isKind(from, "MatMul")) {
+      scores = from;
+      bottom = v;
+      return;
+    }
+    if (tiling::isScalarOp(def))
+      for (Value o : llvm::reverse(def->getOperands()))
+        stack.push_back(o);
+  }
+}
+
+/// Which argument of the region stands for the result of `genIndex`: 1 the
+/// row, 2 the column; nothing when it runs along another dimension.
+std::optional<unsigned> Attention::indexArgument(Operation *genIndex) const {
+  auto type = rankedType(genIndex->getResult(0));
+  int64_t rank = type.getRank();
+  int64_t axis = normalizedAxis(intAttr(genIndex, "axis"), rank);
+  int64_t fromEnd = rank - 1 - axis;
+  if (axis < 0 || fromEnd < 0 || fromEnd > 1 ||
+      !broadcasts(type.getShape(), scoreShape()))
+    return std::nullopt;
+  if (type.getDimSize(axis) != scoreShape()[scoreShape().size() - 1 - fromEnd])
+    return std::nullopt;
+  return fromEnd == 0 ? 2 : 1;
+}
+
+bool Attention::isInRegion(Value v, unsigned depth) {
+  if (v == bottom)
+    return true;
+  Operation *def = v.getDefiningOp();
+  if (!def || depth > kMaxScoreOps)
+    return false;
+  auto known = inRegion.find(v);
+  if (known != inRegion.end())
+    return known->second;
+  bool is = false;
+  if (isKind(def, "GenIndex"))
+    is = indexArgument(def).has_value();
+  else if (tiling::isScalarOp(def) && def->getNumResults() == 1 &&
+           broadcasts(rankedType(v).getShape(), scoreShape()))
+    is = llvm::any_of(def->getOperands(),
+                      [&](Value o) { return isInRegion(o, depth + 1); });
+  return inRegion[v] = is;
+}
+
+/// Finds the operations of the region and its sides.
+void Attention::collect(Value v) {
+  Operation *def = v.getDefiningOp();
+  if (v == bottom || isa_and_nonnull<arith::ConstantOp>(def) ||
+      inside.size() > kMaxScoreOps)
+    return;
+  if (!isInRegion(v)) {
+    sides.insert(v);
+    return;
+  }
+  if (!inside.insert(def) || isKind(def, "GenIndex"))
+    return;
+  for (Value o : def->getOperands())
+    collect(o);
+}
+
+/// Whether the scores must exist for `v`: also if they only lend their shape.
+bool Attention::isBuiltOnScores(Value v) {
+  if (v == bottom)
+    return true;
+  Operation *def = v.getDefiningOp();
+  if (!def || !inside.contains(def))
+    return false;
+  auto known = builtOnScores.find(v);
+  if (known != builtOnScores.end())
+    return known->second;
+  bool is = llvm::any_of(def->getOperands(),
+                         [&](Value o) { return isBuiltOnScores(o); });
+  return builtOnScores[v] = is;
+}
+
+std::string Attention::checkReaders() {
+  auto outside = [&](Value v) -> std::string {
+    for (Operation *user : v.getUsers())
+      if (user != softmax && !inside.contains(user))
+        return user->hasTrait<OpTrait::IsTerminator>()
+                   ? "the scores are a result of the graph"
+                   : (kindOf(user) + " also reads the scores").str();
+    return "";
+  };
+  if (scores->getResult(0) != bottom && !scores->getResult(0).hasOneUse())
+    return "the scores have more than one reader";
+  if (std::string reason = outside(bottom); !reason.empty())
+    return reason;
+  for (Operation *op : inside)
+    if (isBuiltOnScores(op->getResult(0)))
+      if (std::string reason = outside(op->getResult(0)); !reason.empty())
+        return reason;
+  // Statistics come into being together with the product.
+  for (Value stats : softmax->getResults().drop_front())
+    for (Operation *user : stats.getUsers())
+      if (user->isBeforeInBlock(product))
+        return "the statistics are read before the product";
+  return "";
+}
+
+std::string Attention::checkShapes() const {
+  auto dst = rankedType(product->getResult(0));
+  ArrayRef<int64_t> shape = scoreShape();
+  int64_t keys = shape.back();
+  if (ShapedType::isDynamic(keys))
+    return "the number of keys is not known";
+  if (keys == 0)
+    return "there are no keys";
+  Value v = product->getOperand(swapped ? 0 : 1);
+  auto vType = rankedType(v);
+  for (Value x : {scores->getOperand(0), scores->getOperand(1), v, top})
+    if (!rankedType(x).getElementType().isF32())
+      return "its tensors are not f32";
+  int64_t columns = vType.getDimSize(vType.getRank() - (swapped ? 2 : 1));
+  if (ShapedType::isDynamic(columns) || columns == 0)
+    return "the number of columns of the values is unknown or 0";
+  if (dst.getShape().drop_back(2) != shape.drop_back(2))
+    return "the product behind it has other leading dimensions";
+  for (Value side : sides)
+    if (!broadcasts(rankedType(side).getShape(), shape))
+      return "an operand does not broadcast to the scores";
+  return "";
+}
+
+std::string Attention::analyse() {
+  if (!productReason.empty())
+    return productReason;
+  auto type = rankedType(top);
+  int64_t rank = type.getRank();
+  if (rank < 2 || normalizedAxis(intAttr(softmax, "axis"), rank) != rank - 1)
+    return "it does not run along the last dimension";
+  findScores();
+  if (!scores)
+    return "what it reads is not built on a MatMul of its shape";
+  if (product == scores || product->getBlock() != softmax->getBlock())
+    return "the products are not in one block";
+  collect(top);
+  if (inside.size() > kMaxScoreOps)
+    return "more than " + std::to_string(kMaxScoreOps) +
+           " operations stand between the product and the softmax";
+  if (std::string reason = checkShapes(); !reason.empty())
+    return reason;
+  return checkReaders();
+}
+
+/// "qk+softmax+pv": the names of the three.
+std::string Attention::label() const {
+  std::string text;
+  for (Operation *op : {scores, softmax, product}) {
+    std::string name = nameOf(op->getLoc());
+    text += (text.empty() ? "" : "+") + (name.empty() ? kindOf(op).str() : name);
+  }
+  return text;
+}
+
+/// Code for one element of `v` inside the region.
+Value Attention::emit(OpBuilder &b, Value v) {
+  if (Value known = scalars.lookup(v))
+    return known;
+  Operation *def = v.getDefiningOp();
+  Location loc = def->getLoc();
+  Value result;
+  if (auto literal = dyn_cast<arith::ConstantOp>(def)) {
+    auto attr = cast<DenseElementsAttr>(literal.getValue());
+    result = arith::ConstantOp::create(b, loc, attr.getSplatValue<TypedAttr>());
+  } else if (isKind(def, "GenIndex")) {
+    Value index = b.getBlock()->getArgument(*indexArgument(def));
+    Type type = storageType(rankedType(v).getElementType());
+    result = arith::IndexCastOp::create(b, loc, type, index);
+  } else {
+    SmallVector<Value> operands;
+    for (Value o : def->getOperands())
+      operands.push_back(emit(b, o));
+    result = tiling::emitScalar(b, loc, def, operands);
+  }
+  return scalars[v] = result;
+}
+
+void Attention::raise() {
+  OpBuilder b(product);
+  Location loc = NameLoc::get(b.getStringAttr(label()));
+  // bottom is q . k, or the transpose of k . q.
+  bool scoresSwapped = scores->getResult(0) != bottom;
+  Value q = scores->getOperand(scoresSwapped ? 1 : 0);
+  Value k = scores->getOperand(scoresSwapped ? 0 : 1);
+  Value v = product->getOperand(swapped ? 0 : 1);
+  if (scoresSwapped) {
+    q = swapLastTwo(b, q);
+    k = swapLastTwo(b, k);
+  }
+  Type dst = product->getResult(0).getType();
+  if (swapped) {
+    v = swapLastTwo(b, v);
+    SmallVector<int64_t> shape(rankedType(product->getResult(0)).getShape());
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+    dst = RankedTensorType::get(shape, b.getF32Type());
+  }
+  bool hasStats =
+      softmax->getNumResults() > 1 && !softmax->getResult(1).use_empty();
+  auto op = tile::AttentionOp::create(
+      b, loc, dst, hasStats ? softmax->getResult(1).getType() : Type(), q, k, v,
+      sides.getArrayRef(), /*packed=*/false,
+      /*inf_as_zero=*/stringAttr(softmax, "mode") == "inf_as_zero");
+  Value result = op.getDst();
+  if (swapped)
+    result = swapLastTwo(b, result);
+
+  SmallVector<Type> types{b.getF32Type(), b.getIndexType(), b.getIndexType()};
+  for (Value side : sides)
+    types.push_back(storageType(rankedType(side).getElementType()));
+  Block *block = b.createBlock(&op.getScore(), {}, types,
+                               SmallVector<Location>(types.size(), loc));
+  scalars[bottom] = block->getArgument(0);
+  for (auto [i, side] : llvm::enumerate(sides))
+    scalars[side] = block->getArgument(3 + i);
+  Value score = emit(b, top);
+  tile::YieldOp::create(b, loc, score);
+
+  product->getResult(0).replaceAllUsesWith(result);
+  if (hasStats)
+    softmax->getResult(1).replaceAllUsesWith(op.getStats());
+}
+
+struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
+  using RaiseAttentionBase::RaiseAttentionBase;
+  void runOnOperation() override {
+    SmallVector<Operation *> candidates;
+    llvm::SetVector<Block *> blocks;
+    getOperation().walk([&](Operation *op) {
+      if (isKind(op, "SoftMax"))
+        candidates.push_back(op);
+    });
+    for (Operation *softmax : candidates) {
+      Attention attention(softmax);
+      if (!attention.isBeforeProduct())
+        continue;
+      std::string reason = attention.analyse();
+      if (!reason.empty()) {
+        softmax->emitRemark("no attention in one group: " + reason);
+        continue;
+      }
+      attention.raise();
+      blocks.insert(softmax->getBlock());
+      ++raised;
+    }
+    for (Block *block : blocks)
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+        if (!kindOf(&op).empty() && isOpTriviallyDead(&op))
+          op.erase();
+  }
+};
+
+} // namespace
+} // namespace tenon

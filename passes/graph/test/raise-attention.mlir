@@ -1,0 +1,118 @@
+// RUN: tenon-opt %s --split-input-file --tenon-raise-attention | FileCheck %s
+
+// Scale by a scalar and additive mask: both are sides; the division stays one.
+// CHECK-LABEL: func @scale_mask
+// CHECK-SAME:    %[[Q:.*]]: tensor<2x5x8xf32>, %[[K:.*]]: tensor<2x8x7xf32>, %[[V:.*]]: tensor<2x7x4xf32>, %[[C:.*]]: tensor<1xf32>, %[[MASK:.*]]: tensor<2x1x7xf32>
+// CHECK-NEXT:    %[[O:.*]] = tile.attention %[[Q]], %[[K]], %[[V]] sides(%[[MASK]], %[[C]]) score {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[A:.*]]: f32, %[[D:.*]]: f32):
+// CHECK-NEXT:      %[[S:.*]] = arith.divf %[[X]], %[[D]]
+// CHECK-NEXT:      %[[T:.*]] = arith.addf %[[S]], %[[A]]
+// CHECK-NEXT:      tile.yield %[[T]]
+// CHECK-NEXT:    } : tensor<2x5x8xf32>, tensor<2x8x7xf32>, tensor<2x7x4xf32> sides(tensor<2x1x7xf32>, tensor<1xf32>) -> tensor<2x5x4xf32>
+// CHECK-NEXT:    return %[[O]]
+func.func @scale_mask(%q: tensor<2x5x8xf32>, %k: tensor<2x8x7xf32>, %v: tensor<2x7x4xf32>, %c: tensor<1xf32>, %mask: tensor<2x1x7xf32>) -> tensor<2x5x4xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<2x5x8xf32>, tensor<2x8x7xf32>) -> tensor<2x5x7xf32>
+  %1 = graph.Divide %0, %c : (tensor<2x5x7xf32>, tensor<1xf32>) -> tensor<2x5x7xf32>
+  %2 = graph.Add %mask, %1 : (tensor<2x1x7xf32>, tensor<2x5x7xf32>) -> tensor<2x5x7xf32>
+  %3 = graph.SoftMax %2 {axis = -1} : (tensor<2x5x7xf32>) -> tensor<2x5x7xf32>
+  %4 = graph.MatMul %3, %v : (tensor<2x5x7xf32>, tensor<2x7x4xf32>) -> tensor<2x5x4xf32>
+  return %4 : tensor<2x5x4xf32>
+}
+
+// -----
+
+// Rows and columns of a causal mask are arguments of the region: neither the
+// indices nor the mask is a tensor. The offset of the rows is a side.
+// CHECK-LABEL: func @causal
+// CHECK-NOT:     graph.
+// CHECK:         tile.attention %{{.*}} sides(%{{.*}}, %{{.*}}) inf_as_zero score {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %[[M:.*]]: index, %[[N:.*]]: index, %[[OFF:.*]]: i32, %[[LOW:.*]]: f32):
+// CHECK-NEXT:      %[[ROW:.*]] = arith.index_cast %[[M]] : index to i32
+// CHECK-NEXT:      %[[AT:.*]] = arith.addi %[[ROW]], %[[OFF]]
+// CHECK-NEXT:      %[[COLUMN:.*]] = arith.index_cast %[[N]] : index to i32
+// CHECK:           arith.cmpi sge, %[[AT]], %[[COLUMN]]
+// CHECK:           arith.select %{{.*}}, %[[X]], %[[LOW]]
+// CHECK-NOT:     graph.
+func.func @causal(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %off: tensor<1xsi32>, %low: tensor<f32>) -> tensor<5x4xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  %r = graph.GenIndex %0 {axis = 0} : (tensor<5x7xf32>) -> tensor<5x7xsi32>
+  %a = graph.Add %r, %off : (tensor<5x7xsi32>, tensor<1xsi32>) -> tensor<5x7xsi32>
+  %c = graph.GenIndex %0 {axis = -1} : (tensor<5x7xf32>) -> tensor<5x7xsi32>
+  %g = graph.GreaterEqual %a, %c : (tensor<5x7xsi32>, tensor<5x7xsi32>) -> tensor<5x7xi1>
+  %s = graph.Select %g, %0, %low : (tensor<5x7xi1>, tensor<5x7xf32>, tensor<f32>) -> tensor<5x7xf32>
+  %3 = graph.SoftMax %s {axis = 1, mode = "inf_as_zero"} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %4 = graph.MatMul %3, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  return %4 : tensor<5x4xf32>
+}
+
+// -----
+
+// Statistics are a second result.
+// CHECK-LABEL: func @stats
+// CHECK:         %[[O:.*]], %[[S:.*]] = tile.attention
+// CHECK:         -> tensor<5x4xf32> stats tensor<5x1xf32>
+// CHECK:         return %[[O]], %[[S]]
+func.func @stats(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) -> (tensor<5x4xf32>, tensor<5x1xf32>) {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  %p, %s = graph.SoftMax %0 {axis = 1} : (tensor<5x7xf32>) -> (tensor<5x7xf32>, tensor<5x1xf32>)
+  %4 = graph.MatMul %p, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  return %4, %s : tensor<5x4xf32>, tensor<5x1xf32>
+}
+
+// -----
+
+// Values from the left, probabilities transposed: dst is the transpose.
+// CHECK-LABEL: func @values_first
+// CHECK-SAME:    %[[Q:.*]]: tensor<5x8xf32>, %[[K:.*]]: tensor<8x7xf32>, %[[V:.*]]: tensor<4x7xf32>
+// CHECK-NEXT:    %[[VT:.*]] = graph.StaticTranspose %[[V]] {order = [1, 0]
+// CHECK-NEXT:    %[[O:.*]] = tile.attention %[[Q]], %[[K]], %[[VT]] score
+// CHECK:         -> tensor<5x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = graph.StaticTranspose %[[O]] {order = [1, 0]
+// CHECK-NEXT:    return %[[R]]
+func.func @values_first(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<4x7xf32>) -> tensor<4x5xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %2 = graph.StaticTranspose %1 {order = [1, 0]} : (tensor<5x7xf32>) -> tensor<7x5xf32>
+  %3 = graph.Reorder %2 : (tensor<7x5xf32>) -> tensor<7x5xf32>
+  %4 = graph.MatMul %v, %3 : (tensor<4x7xf32>, tensor<7x5xf32>) -> tensor<4x5xf32>
+  return %4 : tensor<4x5xf32>
+}
+
+// -----
+
+// Scores from the transpose of keys times queries.
+// CHECK-LABEL: func @keys_first
+// CHECK-SAME:    %[[K:.*]]: tensor<7x8xf32>, %[[Q:.*]]: tensor<8x5xf32>
+// CHECK-DAG:     %[[QT:.*]] = graph.StaticTranspose %[[Q]]
+// CHECK-DAG:     %[[KT:.*]] = graph.StaticTranspose %[[K]]
+// CHECK:         tile.attention %[[QT]], %[[KT]]
+func.func @keys_first(%k: tensor<7x8xf32>, %q: tensor<8x5xf32>, %v: tensor<7x4xf32>) -> tensor<5x4xf32> {
+  %0 = graph.MatMul %k, %q : (tensor<7x8xf32>, tensor<8x5xf32>) -> tensor<7x5xf32>
+  %1 = graph.StaticTranspose %0 {order = [-1, 0]} : (tensor<7x5xf32>) -> tensor<5x7xf32>
+  %2 = graph.SoftMax %1 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %4 = graph.MatMul %2, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  return %4 : tensor<5x4xf32>
+}
+
+// -----
+
+// Soft-capping, and a mask whose own computation stays outside.
+// CHECK-LABEL: func @soft_cap
+// CHECK:         %[[MASK:.*]] = graph.Multiply
+// CHECK:         tile.attention %{{.*}} sides(%[[MASK]], %{{.*}}) score {
+// CHECK:           arith.divf
+// CHECK:           math.tanh
+// CHECK:           arith.mulf
+// CHECK:           arith.addf
+func.func @soft_cap(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %cap: tensor<f32>, %m: tensor<7xf32>) -> tensor<5x4xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  %1 = graph.Divide %0, %cap : (tensor<5x7xf32>, tensor<f32>) -> tensor<5x7xf32>
+  %2 = graph.Tanh %1 : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %3 = graph.Multiply %2, %cap : (tensor<5x7xf32>, tensor<f32>) -> tensor<5x7xf32>
+  %low = arith.constant dense<-1.0e+04> : tensor<f32>
+  %mask = graph.Multiply %m, %low : (tensor<7xf32>, tensor<f32>) -> tensor<7xf32>
+  %4 = graph.Add %3, %mask : (tensor<5x7xf32>, tensor<7xf32>) -> tensor<5x7xf32>
+  %5 = graph.SoftMax %4 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %6 = graph.MatMul %5, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  return %6 : tensor<5x4xf32>
+}

@@ -1,0 +1,133 @@
+#include "tests/ops/Cases.h"
+
+#include <array>
+
+namespace tenon::test {
+
+namespace {
+
+/// softmax(q . k) . v over `lead` ("2x3x" or "") with these sizes; `score` is
+/// what stands between the product s and the softmax of t.
+std::string plain(const std::string &lead, const std::string &queries,
+                  const std::string &keys, const std::string &depth,
+                  const std::string &columns,
+                  const std::string &score = "t = Multiply s 1c",
+                  const std::string &mode = "") {
+  return "s = MatMul " + lead + queries + "x" + depth + " " + lead + keys +
+         "x" + depth + " transpose_b=true; " + score +
+         "; p = SoftMax t axis=-1" + mode + "; MatMul p " + lead + keys + "x" +
+         columns;
+}
+
+const std::string kZeros = " mode=inf_as_zero";
+
+} // namespace
+
+Cases attentionCases() {
+  Cases cases;
+  // Sizes: one query, one key, primes, several blocks, rows longer than L2.
+  for (auto [lead, queries, keys, depth, columns] :
+       std::initializer_list<std::array<const char *, 5>>{
+           {"", "1", "1", "1", "1"},
+           {"", "1", "37", "8", "5"},
+           {"3x", "13", "1", "7", "3"},
+           {"2x3x", "31", "29", "17", "13"},
+           {"2x", "97", "101", "24", "40"},
+           {"2x2x", "384", "384", "64", "64"},
+           {"1x2x2x", "5", "77", "80", "80"},
+           {"2x", "9", "1031", "4", "8"},
+           {"", "3", "9001", "3", "4"},
+           {"2x", "0", "7", "4", "3"},
+           {"0x", "5", "7", "4", "3"},
+           {"2x", "5", "0", "4", "3"},
+           {"2x", "5", "7", "0", "3"},
+           {"2x", "5", "7", "4", "0"}})
+    cases.push_back(plain(lead, queries, keys, depth, columns));
+
+  // Scale and masks, before and behind each other, in both softmax modes.
+  for (const char *score : {
+           "t = Divide s ()",
+           "t = Divide s 2x3x11x13",
+           "t = Multiply s 13",
+           "a = Divide s 1c; t = Add a 2x1x1x13",
+           "a = Multiply s 1; t = Add 11x13 a",
+           "a = Add s 2x3x11x13; t = Multiply a ()",
+           "a = Divide s 1c; t = Select 2x1x1x13/boolean a ()c",
+           "a = Select 11x13/boolean s ()c; t = Divide a ()",
+           "a = Select 2x3x11x13/boolean 1 s; t = Add a 2x1x11x1",
+           "a = Divide s 1c; b = Tanh a; c = Multiply b 1c; t = Add c 11x13",
+           "m = Multiply 2x1x1x13 ()c; t = Add s m",
+           "t = Add s m<1,11>:11x13",
+           "t = Reorder s",
+           "a = Add s 13; b = Multiply a a; t = Subtract b s",
+       })
+    for (const std::string &mode : {std::string(), kZeros})
+      cases.push_back(plain("2x3x", "11", "13", "8", "5", score, mode));
+
+  // Products of many shapes, read and written through views.
+  for (const char *text : {
+           // Keys as they are, and transposed by an operation.
+           "s = MatMul 2x5x8 2x8x7; p = SoftMax s axis=2; MatMul p 2x7x4",
+           "k = StaticTranspose 2x7x8 order=0,2,1; s = MatMul 2x5x8 k; "
+           "p = SoftMax s axis=-1; MatMul p 2x7x4",
+           "s = MatMul 2x8x5 2x8x7 transpose_a=true; p = SoftMax s axis=-1; "
+           "MatMul p 2x4x7 transpose_b=true",
+           // Heads behind the sequence.
+           "q = StaticTranspose 2x19x3x8 order=0,2,1,3; "
+           "k = StaticTranspose 2x23x3x8 order=0,2,3,1; "
+           "v = StaticTranspose 2x23x3x8 order=0,2,1,3; s = MatMul q k; "
+           "d = Multiply s 1c; p = SoftMax d axis=-1; o = MatMul p v; "
+           "t = StaticTranspose o order=0,2,1,3; StaticReshape t "
+           "shape=2,19,24 special_zero=false",
+           "s = MatMul 2x5x8 2x8x7; p = SoftMax s axis=-1; o = MatMul p 2x7x4; "
+           "t = StaticTranspose o order=0,2,1; Reorder t",
+           // Grouped heads: keys and values of a group are shared.
+           "q = StaticReshape 2x6x17x8 shape=2,2,3,17,8 special_zero=false; "
+           "k = StaticReshape 2x2x19x8 shape=2,2,1,19,8 special_zero=false; "
+           "v = StaticReshape 2x2x19x8 shape=2,2,1,19,8 special_zero=false; "
+           "m = StaticReshape 2x1x1x19 shape=2,1,1,1,19 special_zero=false; "
+           "s = MatMul q k transpose_b=true; d = Divide s 1; a = Add d m; "
+           "p = SoftMax a axis=-1 mode=inf_as_zero; o = MatMul p v; "
+           "StaticReshape o shape=2,6,17,8 special_zero=false",
+           // One head of keys and values for all.
+           "s = MatMul 2x3x5x8 7x8 transpose_b=true; p = SoftMax s axis=-1; "
+           "MatMul p 7x4",
+           "s = MatMul 5x8 3x8x7; p = SoftMax s axis=-1; MatMul p 3x7x4",
+           // Values from the left; keys from the left.
+           "s = MatMul 2x5x8 2x8x7; p = SoftMax s axis=-1; "
+           "t = StaticTranspose p order=0,2,1; r = Reorder t; "
+           "o = MatMul 2x4x7 r; StaticTranspose o order=0,2,1",
+           "s = MatMul 2x7x8 2x8x5; t = StaticTranspose s order=0,2,1; "
+           "p = SoftMax t axis=-1; MatMul p 2x7x4",
+           // Statistics.
+           "s = MatMul 2x5x8 2x8x7; p,z = SoftMax s axis=-1; o = MatMul p "
+           "2x7x4; out o z",
+           "s = MatMul 2x33x8 2x8x7; a = Add s 2x1x7; p,z = SoftMax a axis=-1 "
+           "mode=inf_as_zero; o = MatMul p 2x7x4; e = Exp z; out e o z",
+           // Strided ports.
+           "s = MatMul q<200,16,1>:2x5x8 k<1,64,8>:2x8x7; p = SoftMax s "
+           "axis=-1; MatMul p v<1,2,14>:2x7x4",
+           "s = MatMul 5x8 8x7; p = SoftMax s axis=-1; o<1,5> = MatMul p 7x4; "
+           "out o",
+           // Constants: keys packed once; everything folded.
+           "s = MatMul 2x5x8 2x8x7c; p = SoftMax s axis=-1; MatMul p 2x7x4c",
+           "s = MatMul 5x8c 8x7c; p = SoftMax s axis=-1; MatMul p 7x4c",
+           // Two in one graph, one behind the other.
+           "s = MatMul x:7x7 7x7c; p = SoftMax s axis=-1; o = MatMul p x; "
+           "t = MatMul o 7x7c; r = SoftMax t axis=-1; MatMul r x",
+           // What is no attention stays right.
+           "s = MatMul 5x8 8x7; p = SoftMax s axis=-1; o = MatMul p 7x4; "
+           "out o s",
+           "s = MatMul 5x8 8x7; p = SoftMax s axis=-1; o = MatMul p 7x4; "
+           "out o p",
+           "s = MatMul 7x8 8x7; p = SoftMax s axis=0; MatMul p 7x4",
+           "s = MatMul 7x8 8x7; p = SoftMax s axis=-1; MatMul 4x7 p",
+           "s = MatMul 5x8 8x7; p = SoftMax s axis=-1; MatMul p 3x7x4",
+           "s = MatMul 5x8 8x7; p,z = SoftMax s axis=-1; e = ReduceSum z "
+           "axes=0,1; v = Multiply 7x4 e; MatMul p v",
+       })
+    cases.push_back(text);
+  return cases;
+}
+
+} // namespace tenon::test
