@@ -82,6 +82,19 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
             b.getI64IntegerAttr(intAttr(op, "groups", 1))};
   }
 
+  /// Data of a depthwise operation: its lanes are channels, so NCX tensors are
+  /// copied, which costs less than gathering each element for every tap.
+  static Value channelsTogether(OpBuilder &b, Value data) {
+    Operation *def = data.getDefiningOp();
+    if (!def || !isKind(def, "StaticTranspose"))
+      return data;
+    // Transposed twice, it may lie channels last in memory.
+    Operation *before = def->getOperand(0).getDefiningOp();
+    if (before && isKind(before, "StaticTranspose"))
+      return data;
+    return buildGraphOp(b, data.getLoc(), "Reorder", data, rankedType(data));
+  }
+
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
@@ -91,7 +104,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     int64_t inputs = type.getDimSize(rank - 2);
     int64_t outputs = type.getDimSize(rank - 1);
     bool depthwise = inputs == 1 && groups > 1 && outputs == groups;
-    if (!depthwise)
+    if (depthwise)
+      src = channelsTogether(b, src);
+    else
       weights = packGrouped(op, b, weights, groups);
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(), src, weights, w.strides,
@@ -142,7 +157,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     int64_t groups = w.groups.getInt();
     bool depthwise = type.getDimSize(rank - 2) == 1 && groups > 1 &&
                      type.getDimSize(rank - 1) == groups;
-    if (!depthwise)
+    if (depthwise)
+      src = channelsTogether(b, src);
+    else
       weights =
           packGrouped(op, b, transposeWeights(b, loc, weights, groups), groups);
     auto ones = [](ArrayRef<int64_t> v) {
@@ -191,7 +208,10 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     for (int64_t d : type.getShape().drop_back())
       uses *= d;
     bool packs = !depthwise && packsDiff(diff, uses);
-    if (packs) {
+    if (depthwise) {
+      src = channelsTogether(b, src);
+      diff = channelsTogether(b, diff);
+    } else if (packs) {
       int64_t rows = type.getDimSize(rank - 3) * type.getDimSize(rank - 2);
       int64_t panel = panelFor(rows, type.getDimSize(rank - 1) / groups);
       diff = tile::PackOp::create(b, op->getLoc(), diff, panel, groups);

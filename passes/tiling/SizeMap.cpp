@@ -86,6 +86,9 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
     int64_t last = static_cast<int64_t>(s.size()) - 1;
     for (int64_t i = 0; i < last; ++i)
       r[pack.getGroups() ? i + 2 : i < last - 1 ? i : i + 1] = s[i];
+    Ofr columns = m.floorDiv(s[last], m.attr(pack.getGroups().value_or(1)));
+    r[pack.getGroups() ? 1 : last - 1] =
+        m.ceilDiv(columns, m.attr(pack.getPanel()));
     return r;
   }
   if (isa<tile::ConvTransposeOp>(op)) {

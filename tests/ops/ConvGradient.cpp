@@ -175,7 +175,7 @@ Cases convGradientCases() {
            "ConvTranspose 1x5x5x3<150,30,6,2> 3x3x4x3<1,3,36,9>",
            "y<200,1,28,7> = ConvTranspose 1x5x5x3 3x3x4x3c",
            "y<600,80,10,2> = ConvTranspose 1x5x5x3 3x3x4x3c 4c",
-           "y<9,3,36,108> = ConvolutionBackwardWeights 1x7x7x4 1x5x5x3 "
+           "y<3,1,9,36> = ConvolutionBackwardWeights 1x7x7x4 1x5x5x3 "
            "weights_shape=3,3,4,3",
            "y<144,40,5,1> = ConvolutionBackwardWeights 1x7x7x4 1x5x5x3 "
            "weights_shape=3,3,4,3",

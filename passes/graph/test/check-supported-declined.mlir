@@ -52,7 +52,7 @@ func.func @main(%d: tensor<1x?x4xf32>, %w: tensor<3x3x4xf32>, %x: tensor<2x6x?xf
   // expected-error @+1 {{ConvTranspose: only the batch may be dynamic, dimension 1 is not known}}
   %0 = graph.ConvTranspose %d, %w {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x?x4xf32>, tensor<3x3x4xf32>) -> tensor<1x?x3xf32>
   // expected-error @+1 {{ConvolutionBackwardWeights: only the batch may be dynamic, dimension 2 is not known}}
-  %1 = graph.ConvolutionBackwardWeights %x, %y {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [3, -1, 4]} : (tensor<2x6x?xf32>, tensor<2x4x4xf32>) -> tensor<3x?x4xf32>
+  %1 = graph.ConvolutionBackwardWeights %x, %y {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [3, 5, 4]} : (tensor<2x6x?xf32>, tensor<2x4x4xf32>) -> tensor<3x5x4xf32>
   // A shape that only the operand knows.
   // expected-error @+1 {{ConvolutionBackwardData: only the batch may be dynamic, dimension 1 is not known}}
   %2 = graph.ConvolutionBackwardData %y, %w, %s {strides = [2], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<2x4x4xf32>, tensor<3x3x4xf32>, tensor<3xsi32>) -> tensor<2x?x3xf32>

@@ -59,6 +59,19 @@ func.func @depthwise(%x: tensor<1x6x6x8xf32>, %w: tensor<3x3x1x8xf32>) -> tensor
 
 // -----
 
+// Lanes are channels: NCX data is copied to have them together.
+// CHECK-LABEL: func @depthwise_ncx
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose
+// CHECK-NEXT:    %[[X:.*]] = graph.Reorder %[[T]]
+// CHECK-NEXT:    tile.conv %[[X]], %{{.*}} {depthwise
+func.func @depthwise_ncx(%x: tensor<1x8x6xf32>, %w: tensor<3x1x8xf32>) -> tensor<1x4x8xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 1]} : (tensor<1x8x6xf32>) -> tensor<1x6x8xf32>
+  %0 = graph.Convolution %t, %w {groups = 8, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x6x8xf32>, tensor<3x1x8xf32>) -> tensor<1x4x8xf32>
+  return %0 : tensor<1x4x8xf32>
+}
+
+// -----
+
 // Two outputs per channel are groups of two columns: packed.
 // CHECK-LABEL: func @multiplier
 // CHECK-NEXT:    tile.pack %{{.*}} groups 8 : tensor<3x3x1x16xf32> -> tensor<8x1x3x3x1x
@@ -76,7 +89,7 @@ func.func @multiplier(%x: tensor<1x6x6x8xf32>, %w: tensor<3x3x1x16xf32>) -> tens
 // CHECK-LABEL: func @transpose
 // CHECK-SAME:    %[[X:.*]]: tensor<1x5x5x16xf32>, %[[W:.*]]: tensor<3x3x8x16xf32>
 // CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[W]] {order = [0, 1, 3, 2]} : {{.*}} -> tensor<3x3x16x8xf32>
-// CHECK-NEXT:    %[[P:.*]] = tile.pack %[[T]] panel [[P:[0-9]+]] groups 1 : tensor<3x3x16x8xf32> -> tensor<1x1x3x3x16x[[P]]xf32>
+// CHECK-NEXT:    %[[P:.*]] = tile.pack %[[T]] panel [[NR:[0-9]+]] groups 1 : tensor<3x3x16x8xf32> -> tensor<1x1x3x3x16x[[NR]]xf32>
 // CHECK-NEXT:    tile.conv_transpose %[[X]], %[[P]] {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 0>, strides = array<i64: 2, 2>}
 func.func @transpose(%x: tensor<1x5x5x16xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1x10x11x8xf32> {
   %0 = graph.ConvTranspose %x, %w {strides = [2, 2], pads_begin = [1, 0], pads_end = [1, 0], dilations = [1, 1], output_padding = [1, 0]} : (tensor<1x5x5x16xf32>, tensor<3x3x8x16xf32>) -> tensor<1x10x11x8xf32>
