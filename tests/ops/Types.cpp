@@ -184,6 +184,12 @@ static void addIndices(Cases &cases) {
            "GreaterEqual l j; m = Select c s ()c; SoftMax m axis=-1",
            "x = Exp 7x33; i/s32 = GenIndex x axis=1; f/f32 = TypeCast i; "
            "y = Multiply x f; SoftMax y axis=1",
+           "i/s32 = GenIndex 7x33 axis=1; f/f32 = TypeCast i; ReduceSum f "
+           "axes=1",
+           "i/s32 = GenIndex 7x33 axis=0; f/f32 = TypeCast i; ReduceMax f "
+           "axes=1",
+           "i/s32 = GenIndex 7x33 axis=0; f/f32 = TypeCast i; ReduceSum f "
+           "axes=0",
            "x = SoftMax 7x33 axis=1; i/s32 = GenIndex x axis=0; out x i",
            "r = ReduceSum 7x33 axes=1 keep_dims=true; i/s32 = GenIndex r "
            "axis=1; j/s32 = GenIndex r axis=0; out i j",
