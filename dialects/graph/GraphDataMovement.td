@@ -4,12 +4,15 @@
 
 include "dialects/graph/GraphBase.td"
 
-defvar CastTypes = ["f32", "bf16", "f16", "s64", "s32", "s8", "u8", "boolean"];
+defvar MovedTypes = ["f32", "bf16", "f16", "s64", "s32", "s8", "u8",
+                     "boolean"];
 
+/// Values are copied, whatever they are.
 class Graph_Movement<string kind, int number, string cSuffix>
     : Graph_Op<kind, "data_movement", number, cSuffix> {
   let results = (outs Graph_Value<"T">:$dst);
-  let compiles = ["f32"];
+  let typeVars = [Graph_Var<"T", MovedTypes>];
+  let compiles = ["f32", "s64", "s32", "s8", "u8", "boolean"];
 }
 
 def Graph_ConcatOp : Graph_Movement<"Concat", 12, "concat"> {
@@ -30,11 +33,9 @@ def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
   let summary = "dst = src in the layout of dst";
   let description = [{
     Same shape, same element type, same values; the type of dst says how they
-    are stored.  The narrow types are for results that are copied into place.
+    are stored.
   }];
   let arguments = (ins Graph_Value<"T">:$src);
-  let typeVars = [Graph_Var<"T", ["f32", "bf16", "f16", "s32", "s8", "u8",
-                                  "boolean"]>];
   let vectorException =
       "copies elements; left to the memory copy of the target";
 }
@@ -85,10 +86,10 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   }];
   let arguments = (ins Graph_Value<"T1">:$src);
   let results = (outs Graph_Value<"T2">:$dst);
-  let typeVars = [Graph_Var<"T1", CastTypes>, Graph_Var<"T2", CastTypes>];
+  let typeVars = [Graph_Var<"T1", MovedTypes>, Graph_Var<"T2", MovedTypes>];
   let constraints = ["element types differ",
                      "bf16 and f16 are cast to and from f32 only"];
-  let compiles = CastTypes;
+  let compiles = MovedTypes;
 }
 
 def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {

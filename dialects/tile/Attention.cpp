@@ -58,9 +58,9 @@ LogicalResult AttentionOp::verify() {
   if (getPacked() && fromEnd(k, 0) < 1)
     return emitOpError("the panel of packed k is at least 1, k is ") << k;
   int64_t n = getNumKeys();
-  bool fits = getPacked() ? same(fromEnd(k, 2), (n + fromEnd(k, 0) - 1) /
-                                                    fromEnd(k, 0))
-                          : same(fromEnd(k, 0), n);
+  bool fits = getPacked()
+                  ? same(fromEnd(k, 2), (n + fromEnd(k, 0) - 1) / fromEnd(k, 0))
+                  : same(fromEnd(k, 0), n);
   if (ShapedType::isDynamic(n) || !fits)
     return emitOpError("v has ") << n << " keys, k is " << k;
   if (!same(fromEnd(dst, 1), fromEnd(q, 1)) ||

@@ -8,8 +8,7 @@ namespace tenon::tile {
 
 /// Reports when `op`, of a region on scalars called `region`, is not what can
 /// be done to vectors: elementwise, on scalars, without effects.
-void verifyScalarOp(
-    mlir::Operation &op, const llvm::Twine &region,
-    llvm::function_ref<mlir::InFlightDiagnostic()> report);
+void verifyScalarOp(mlir::Operation &op, const llvm::Twine &region,
+                    llvm::function_ref<mlir::InFlightDiagnostic()> report);
 
 } // namespace tenon::tile

@@ -313,7 +313,8 @@ std::string Attention::label() const {
   std::string text;
   for (Operation *op : {scores, softmax, product}) {
     std::string name = nameOf(op->getLoc());
-    text += (text.empty() ? "" : "+") + (name.empty() ? kindOf(op).str() : name);
+    text +=
+        (text.empty() ? "" : "+") + (name.empty() ? kindOf(op).str() : name);
   }
   return text;
 }

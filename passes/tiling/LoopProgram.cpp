@@ -63,6 +63,7 @@ LoopProgram::Node LoopProgram::input(Strided s) {
 LoopProgram::Node LoopProgram::index(ArrayRef<Ofr> strides, Type type) {
   NodeInfo n;
   n.kind = Kind::index;
+  n.indexed = true;
   n.type = type;
   n.memory.sizes = sizes;
   n.memory.strides.assign(strides.begin(), strides.end());
@@ -81,6 +82,7 @@ LoopProgram::Node LoopProgram::compute(ArrayRef<Node> operands, Type type,
   for (Node o : operands) {
     n.level = std::max(n.level, nodes[o].level);
     n.full |= nodes[o].full;
+    n.indexed |= nodes[o].indexed;
   }
   nodes.push_back(std::move(n));
   return nodes.size() - 1;
@@ -104,7 +106,8 @@ void LoopProgram::output(Node node, Strided dst) {
 }
 
 /// A computation is stored, and not repeated, when it is used behind a later
-/// reduction, or when many elements share it.
+/// reduction, or when many elements share it; and an index before a reduction,
+/// since a linalg.generic takes the sizes of its loops from memory.
 void LoopProgram::decideStores() {
   for (NodeInfo &n : nodes)
     for (Node o : n.operands) {
@@ -113,7 +116,8 @@ void LoopProgram::decideStores() {
         continue;
       int useLevel = n.kind == Kind::reduce ? n.level - 1 : n.level;
       if (useLevel > operand.level || (n.full && !operand.full) ||
-          (n.kind == Kind::reduce && operand.full && operand.stored))
+          (n.kind == Kind::reduce && operand.full &&
+           (operand.stored || operand.indexed)))
         operand.stored = true;
     }
 }

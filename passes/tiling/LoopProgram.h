@@ -58,8 +58,9 @@ private:
     llvm::SmallVector<Node> operands;
     Body body;
     Reduction reduction = Reduction::sum;
-    int level = 0;     // number of reductions before it
-    bool full = false; // varies along the reduced dimensions
+    int level = 0;        // number of reductions before it
+    bool full = false;    // varies along the reduced dimensions
+    bool indexed = false; // computed from an index
     bool stored = false;
     Strided memory; // of an input; of an index: its strides, no base
     llvm::SmallVector<Strided> outputs;

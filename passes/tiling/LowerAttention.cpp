@@ -42,7 +42,9 @@ constexpr int64_t kLine = 64;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kFloatBytes = 4;
 
-int64_t roundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+int64_t roundUp(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
 
 class AttentionLowering {
 public:
@@ -73,7 +75,7 @@ private:
   GroupContext &ctx;
   tile::AttentionOp op;
   IndexMath &m;
-  Strided q, k, v, dst;       // k: leading dimensions only
+  Strided q, k, v, dst; // k: leading dimensions only
   std::optional<Strided> stats;
   SmallVector<Strided> sides; // over [B.., M, N]
   Ofr rows, depth;
@@ -137,16 +139,14 @@ void AttentionLowering::run() {
   SmallVector<Ofr> scoreSpace(space);
   scoreSpace.back() = m.attr(keys);
   for (Value side : op.getSides())
-    sides.push_back(
-        broadcastTo(m, ctx.inputs.find(side)->second, scoreSpace));
+    sides.push_back(broadcastTo(m, ctx.inputs.find(side)->second, scoreSpace));
   chooseBlock();
 
   SmallVector<Ofr> counts(lead);
   counts.push_back(m.ceilDiv(rows, m.attr(queries)));
   int64_t scoreBytes = queries * pitch * kFloatBytes;
   int64_t rowBytes = roundUp(queries * kFloatBytes, kLine);
-  emitItems(m, ctx.label, m.product(counts),
-            m.attr(scoreBytes + 2 * rowBytes),
+  emitItems(m, ctx.label, m.product(counts), m.attr(scoreBytes + 2 * rowBytes),
             [&](IndexMath &im, Value item, Value scratch) {
               auto view = [&](int64_t at, int64_t size) -> Value {
                 return memref::ViewOp::create(
@@ -216,23 +216,24 @@ void AttentionLowering::emitRow(Block &block, IndexMath &rm, Ofr row) {
   Value shift = memref::LoadOp::create(b, loc, max, ValueRange());
   if (op.getInfAsZero()) {
     // A row of -inf: exp(-inf - 0) is 0, not exp(NaN).
-    Value masked = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                         shift, lowest);
+    Value masked =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, shift, lowest);
     shift = arith::SelectOp::create(b, loc, masked, zero, shift);
     memref::StoreOp::create(b, loc, shift, max, ValueRange());
   }
   memref::StoreOp::create(b, loc, zero, sum, ValueRange());
   SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(1),
                               AffineMap::get(1, 0, b.getContext())};
-  linalg::GenericOp::create(
-      b, loc, TypeRange(), ValueRange(), {scores, sum}, maps,
-      {utils::IteratorType::reduction},
-      [&](OpBuilder &nb, Location l, ValueRange args) {
-        Value d = arith::SubFOp::create(nb, l, args[0], shift);
-        Value e = math::ExpOp::create(nb, l, d);
-        Value s = arith::AddFOp::create(nb, l, args[1], e);
-        linalg::YieldOp::create(nb, l, ValueRange{e, s});
-      });
+  linalg::GenericOp::create(b, loc, TypeRange(), ValueRange(), {scores, sum},
+                            maps, {utils::IteratorType::reduction},
+                            [&](OpBuilder &nb, Location l, ValueRange args) {
+                              Value d =
+                                  arith::SubFOp::create(nb, l, args[0], shift);
+                              Value e = math::ExpOp::create(nb, l, d);
+                              Value s =
+                                  arith::AddFOp::create(nb, l, args[1], e);
+                              linalg::YieldOp::create(nb, l, ValueRange{e, s});
+                            });
 }
 
 /// scores = score(scores), max = its largest.
@@ -254,9 +255,9 @@ void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
     Ofr offset = offsetOf(rm, s, at);
     bool varies = !IndexMath::isConstant(s.strides.back(), 0);
     maps.push_back(varies ? along : same);
-    ins.push_back(varies ? box(rm, s.base, offset, {rm.attr(keys)},
-                               {s.strides.back()})
-                         : box(rm, s.base, offset, {}, {}));
+    ins.push_back(
+        varies ? box(rm, s.base, offset, {rm.attr(keys)}, {s.strides.back()})
+               : box(rm, s.base, offset, {}, {}));
   }
   (changes ? outs : ins).push_back(scores);
   outs.push_back(max);
@@ -308,8 +309,8 @@ void AttentionLowering::emitSums(Block &block) {
         Value total = args[ins.size()];
         Value one = f32Constant(nb, l, 1);
         if (op.getInfAsZero()) {
-          Value empty = arith::CmpFOp::create(
-              nb, l, arith::CmpFPredicate::OEQ, total, f32Constant(nb, l, 0));
+          Value empty = arith::CmpFOp::create(nb, l, arith::CmpFPredicate::OEQ,
+                                              total, f32Constant(nb, l, 0));
           total = arith::SelectOp::create(nb, l, empty, one, total);
         }
         SmallVector<Value> results{arith::DivFOp::create(nb, l, one, total)};
@@ -325,8 +326,8 @@ void AttentionLowering::emitOutput(Block &block) {
   IndexMath &bm = block.m;
   OpBuilder &b = bm.builder();
   Ofr one = bm.attr(1), n = bm.attr(keys), e = bm.attr(columns);
-  Value p = box(bm, block.scores, bm.attr(0), {block.rows, n},
-                {bm.attr(pitch), one});
+  Value p =
+      box(bm, block.scores, bm.attr(0), {block.rows, n}, {bm.attr(pitch), one});
   Value values =
       box(bm, v.base, offsetOf(bm, v, ArrayRef(block.at).drop_back()), {n, e},
           {v.strides[v.rank() - 2], one});

@@ -49,8 +49,8 @@ struct Interpolation {
     };
     auto clamped = [&](Value v) -> Value {
       Value low = arith::MaxNumFOp::create(b, loc, v, c(0));
-      Value x = arith::MinNumFOp::create(b, loc, low,
-                                         c(static_cast<double>(in - 1)));
+      Value x =
+          arith::MinNumFOp::create(b, loc, low, c(static_cast<double>(in - 1)));
       Value i = arith::FPToSIOp::create(b, loc, i64, x);
       return arith::IndexCastOp::create(b, loc, b.getIndexType(), i);
     };
@@ -84,9 +84,7 @@ struct Interpolation {
     return tap;
   }
 
-  int64_t corners() const {
-    return nearest ? 1 : int64_t(1) << dims.size();
-  }
+  int64_t corners() const { return nearest ? 1 : int64_t(1) << dims.size(); }
 
   /// Element of `small` at a corner of `taps`, from its offset `at`.
   Ofr cornerOffset(IndexMath &m, ArrayRef<Tap> taps, int64_t corner,
@@ -122,8 +120,8 @@ struct Interpolation {
       Value x = arith::MulFOp::create(b, loc, w, parts[i]);
       // A neighbour of weight 0 is not read, be it infinite.
       Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-      Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, w,
-                                         zero);
+      Value none =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, w, zero);
       x = arith::SelectOp::create(b, loc, none, zero, x);
       sum = sum ? arith::AddFOp::create(b, loc, sum, x) : x;
     }
@@ -173,41 +171,37 @@ struct Interpolation {
     int64_t d = taps.size();
     if (d > last())
       return position(m, taps, smallAt, bigAt, channels);
-    emitLoop(m, m.attr(0), m.attr(dims[d].second),
-             [&](IndexMath &im, Ofr p) {
-               SmallVector<Tap> all(taps);
-               all.push_back(
-                   tapOf(im.builder(), im.location(), d, im.value(p)));
-               positions(im, all, smallAt,
-                         im.add(bigAt, im.mul(p, big.strides[d + 1])),
-                         channels);
-             });
+    emitLoop(m, m.attr(0), m.attr(dims[d].second), [&](IndexMath &im, Ofr p) {
+      SmallVector<Tap> all(taps);
+      all.push_back(tapOf(im.builder(), im.location(), d, im.value(p)));
+      positions(im, all, smallAt, im.add(bigAt, im.mul(p, big.strides[d + 1])),
+                channels);
+    });
   }
 
   /// A row of dst of one channel: vectors along it, corners by index.
   void planarRow(IndexMath &m, ArrayRef<Tap> outer, Ofr smallAt,
                  Ofr bigAt) const {
     int64_t d = last();
-    Value out = box(m, big.base, bigAt, {m.attr(dims[d].second)},
-                    {big.strides[d + 1]});
+    Value out =
+        box(m, big.base, bigAt, {m.attr(dims[d].second)}, {big.strides[d + 1]});
     // The rows of src that meet here, one per corner of the outer dims.
     SmallVector<Value> rows;
     int64_t outerCorners = nearest ? 1 : int64_t(1) << outer.size();
     for (int64_t i = 0; i < outerCorners; ++i)
       rows.push_back(box(m, small.base, cornerOffset(m, outer, i, smallAt),
                          {m.attr(dims[d].first)}, {small.strides[d + 1]}));
-    pointwise(m, {}, out,
-              [&](OpBuilder &b, Location loc, ValueRange) -> Value {
-                Value x = linalg::IndexOp::create(b, loc, 0);
-                SmallVector<Tap> taps(outer);
-                taps.push_back(tapOf(b, loc, d, x));
-                SmallVector<Value> parts;
-                for (int64_t i = 0; i < corners(); ++i)
-                  parts.push_back(memref::LoadOp::create(
-                      b, loc, rows[i % outerCorners],
-                      taps.back().index[nearest ? 0 : i >> d & 1]));
-                return blend(b, loc, taps, parts);
-              });
+    pointwise(m, {}, out, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
+      Value x = linalg::IndexOp::create(b, loc, 0);
+      SmallVector<Tap> taps(outer);
+      taps.push_back(tapOf(b, loc, d, x));
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < corners(); ++i)
+        parts.push_back(memref::LoadOp::create(
+            b, loc, rows[i % outerCorners],
+            taps.back().index[nearest ? 0 : i >> d & 1]));
+      return blend(b, loc, taps, parts);
+    });
   }
 
   void emitForward() const {

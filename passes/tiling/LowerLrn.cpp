@@ -5,7 +5,8 @@
 // that every window is a few loads of neighbours:
 //
 //   scratch   0 0 | s0^2 s1^2 .. | 0 0 | s0^2 s1^2 .. | 0 0
-//   dst[c]  = s[c] * (k + alpha / n * (scratch[c] + .. + scratch[c + 2h]))^-beta
+//   dst[c]  = s[c] * (k + alpha / n * (scratch[c] + .. + scratch[c +
+//   2h]))^-beta
 //
 // Backward goes through it twice: w^-beta * diff_dst is diff_src's first part,
 // and times s / w what neighbours sum up.
@@ -97,22 +98,21 @@ struct Lrn {
     Value sums = item.sums.at(m, item.positions, channels, 0);
     fill(m, sums, 0);
     OpBuilder &b = m.builder();
-    Value all = box(m, item.padded.memory, m.attr(0),
-                    {item.positions, m.attr(channels), m.attr(taps())},
-                    {item.padded.position, item.padded.channel,
-                     item.padded.channel});
-    SmallVector<AffineMap> maps{
-        b.getMultiDimIdentityMap(3),
-        b.getMultiDimIdentityMap(3).getMajorSubMap(2)};
+    Value all =
+        box(m, item.padded.memory, m.attr(0),
+            {item.positions, m.attr(channels), m.attr(taps())},
+            {item.padded.position, item.padded.channel, item.padded.channel});
+    SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(3),
+                                b.getMultiDimIdentityMap(3).getMajorSubMap(2)};
     using utils::IteratorType;
-    linalg::GenericOp::create(
-        b, m.location(), TypeRange{}, all, sums, maps,
-        {IteratorType::parallel, IteratorType::parallel,
-         IteratorType::reduction},
-        [](OpBuilder &nb, Location loc, ValueRange v) {
-          Value sum = arith::AddFOp::create(nb, loc, v[1], v[0]);
-          linalg::YieldOp::create(nb, loc, sum);
-        });
+    linalg::GenericOp::create(b, m.location(), TypeRange{}, all, sums, maps,
+                              {IteratorType::parallel, IteratorType::parallel,
+                               IteratorType::reduction},
+                              [](OpBuilder &nb, Location loc, ValueRange v) {
+                                Value sum =
+                                    arith::AddFOp::create(nb, loc, v[1], v[0]);
+                                linalg::YieldOp::create(nb, loc, sum);
+                              });
     ins.push_back(sums);
     return ins;
   }
@@ -138,16 +138,17 @@ struct Lrn {
       return;
     if (channelsInside) {
       Ofr rows = m.add(item.positions, m.attr(1));
-      fill(m, box(m, item.padded.memory, m.attr(0), {rows, m.attr(reach)},
-                  {item.padded.position, m.attr(1)}),
+      fill(m,
+           box(m, item.padded.memory, m.attr(0), {rows, m.attr(reach)},
+               {item.padded.position, m.attr(1)}),
            0);
       return;
     }
     for (int64_t first : {int64_t(0), reach + channels})
-      fill(m, box(m, item.padded.memory,
-                  m.mul(m.attr(first), item.padded.channel),
-                  {m.attr(reach), item.positions},
-                  {item.padded.channel, m.attr(1)}),
+      fill(m,
+           box(m, item.padded.memory, m.mul(m.attr(first), item.padded.channel),
+               {m.attr(reach), item.positions},
+               {item.padded.channel, m.attr(1)}),
            0);
   }
 
@@ -192,8 +193,8 @@ struct Lrn {
               [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
                 Value factor = arith::ConstantOp::create(
                     b, loc, b.getF32FloatAttr(-2 * alpha * beta));
-                Value s = arith::MulFOp::create(b, loc, factor,
-                                                v.drop_back().back());
+                Value s =
+                    arith::MulFOp::create(b, loc, factor, v.drop_back().back());
                 Value sum = total(b, loc, v.drop_back(2));
                 sum = arith::MulFOp::create(b, loc, s, sum);
                 return arith::AddFOp::create(b, loc, v.back(), sum);

@@ -122,10 +122,9 @@ struct PoolGradient {
       Tap tap{SmallVector<Ofr>(outer), k, im.max(first, r.column),
               im.min(past, im.add(r.column, r.columns)), Value()};
       tap.past = im.max(tap.first, tap.past);
-      tap.number =
-          arith::IndexCastOp::create(im.builder(), im.location(),
-                                     im.builder().getI32Type(),
-                                     im.value(im.add(number, k)));
+      tap.number = arith::IndexCastOp::create(im.builder(), im.location(),
+                                              im.builder().getI32Type(),
+                                              im.value(im.add(number, k)));
       body(im, tap);
     });
   }
@@ -140,29 +139,27 @@ struct PoolGradient {
       Value at = scratchBox(im, r, r.at, tap.first, tap.past);
       Value x = bigBox(im, r, src, tap);
       // Strictly greater: the first maximum stays, NaN is never selected.
-      pointwise(im, x, {at, best},
-                [&](OpBuilder &b, Location loc, ValueRange v) {
-                  Value greater = arith::CmpFOp::create(
-                      b, loc, arith::CmpFPredicate::OGT, v[0], v[2]);
-                  Value where = arith::SelectOp::create(b, loc, greater,
-                                                        tap.number, v[1]);
-                  Value most =
-                      arith::SelectOp::create(b, loc, greater, v[0], v[2]);
-                  return SmallVector<Value>{where, most};
-                });
+      pointwise(
+          im, x, {at, best}, [&](OpBuilder &b, Location loc, ValueRange v) {
+            Value greater = arith::CmpFOp::create(
+                b, loc, arith::CmpFPredicate::OGT, v[0], v[2]);
+            Value where =
+                arith::SelectOp::create(b, loc, greater, tap.number, v[1]);
+            Value most = arith::SelectOp::create(b, loc, greater, v[0], v[2]);
+            return SmallVector<Value>{where, most};
+          });
     });
     forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
       Value at = scratchBox(im, r, r.at, tap.first, tap.past);
       Value gradient = smallBox(im, r, tap.first, tap.past);
-      pointwise(
-          im, {at, gradient}, bigBox(im, r, diffSrc, tap),
-          [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
-            Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                               v[0], tap.number);
-            // A select, not a product: the gradient may be infinite.
-            Value sum = arith::AddFOp::create(b, loc, v[2], v[1]);
-            return arith::SelectOp::create(b, loc, here, sum, v[2]);
-          });
+      pointwise(im, {at, gradient}, bigBox(im, r, diffSrc, tap),
+                [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
+                  Value here = arith::CmpIOp::create(
+                      b, loc, arith::CmpIPredicate::eq, v[0], tap.number);
+                  // A select, not a product: the gradient may be infinite.
+                  Value sum = arith::AddFOp::create(b, loc, v[2], v[1]);
+                  return arith::SelectOp::create(b, loc, here, sum, v[2]);
+                });
     });
   }
 
@@ -198,8 +195,7 @@ struct PoolGradient {
       emitShare(m, r, from, to, full);
       for (auto [begin, stop] : {std::pair(r.column, from), {to, end}})
         emitLoop(m, begin, stop, [&](IndexMath &im, Ofr c) {
-          auto [lo, hi] =
-              row().validTaps(im, im.mul(c, im.attr(row().stride)));
+          auto [lo, hi] = row().validTaps(im, im.mul(c, im.attr(row().stride)));
           emitShare(im, r, c, im.add(c, im.attr(1)),
                     im.mul(count, im.sub(hi, lo)));
         });
@@ -230,10 +226,10 @@ struct PoolGradient {
              [&](IndexMath &im, Ofr chunk) {
                r.column = out == columns ? im.attr(0)
                                          : im.mul(chunk, im.attr(columns));
-               r.columns =
-                   out % columns == 0
-                       ? im.attr(columns)
-                       : im.min(im.attr(columns), im.sub(im.attr(out), r.column));
+               r.columns = out % columns == 0
+                               ? im.attr(columns)
+                               : im.min(im.attr(columns),
+                                        im.sub(im.attr(out), r.column));
                max ? maxRow(im, r) : averageRow(im, r);
              });
   }
@@ -265,8 +261,7 @@ struct PoolGradient {
     IndexMath &m = ctx.m;
     int64_t columns = std::max<int64_t>(
         1, std::min(row().out, channelsInside ? kMaxColumns : kRowElements));
-    int64_t wanted =
-        std::max(kMinChannels, kRowElements / columns / 16 * 16);
+    int64_t wanted = std::max(kMinChannels, kRowElements / columns / 16 * 16);
     Ofr channels = diffSrc.sizes.back();
     ChannelBlocks blocks(m, channels, channelsInside, wanted);
     Ofr elements = m.mul(blocks.block, m.attr(columns));

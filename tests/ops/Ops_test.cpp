@@ -102,11 +102,10 @@ TENON_OPS(fusion);
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
-  for (auto family :
-       {unaryCases, binaryCases, matmulCases, convolutionCases,
-        convGradientCases, poolCases, poolGradientCases, interpolateCases,
-        lrnCases, normCases, reduceCases, movementCases, backwardCases,
-        typeCases})
+  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
+                      convGradientCases, poolCases, poolGradientCases,
+                      interpolateCases, lrnCases, normCases, reduceCases,
+                      movementCases, backwardCases, typeCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);

@@ -33,6 +33,26 @@ static void addCasts(Cases &cases) {
     cases.push_back(text);
 }
 
+/// Copies and views of all types.
+static void addMovement(Cases &cases) {
+  for (std::string type : {"s64", "s32", "s8", "u8", "boolean"})
+    for (std::string text :
+         {"Concat 5x7/T 5x9/T axis=1", "Concat 3/T 0/T 1/T axis=0",
+          "Reorder 5x37/T", "y<1,13> = Reorder 13x17/T<40,2>",
+          "StaticReshape 5x6/T shape=3,-1 special_zero=false",
+          "StaticTranspose 33x21/T order=1,0",
+          "StaticTranspose 2x3x5/T<1,2,6> order=2,0,1",
+          "t = StaticTranspose 6x5/T order=1,0; StaticReshape t shape=10,3 "
+          "special_zero=false"}) {
+      for (size_t at; (at = text.find("/T")) != text.npos;)
+        text.replace(at + 1, 1, type);
+      cases.push_back(text);
+    }
+  cases.push_back("x/s8 = TypeCast 5x7; out x x");
+  cases.push_back("x/s8 = TypeCast 5x7; t = StaticTranspose x order=1,0; out "
+                  "x t");
+}
+
 static void addQuantize(Cases &cases) {
   static const char *const odd[] = {"()", "0", "1", "2x0x3", "1031"};
   int i = 0;
@@ -164,6 +184,12 @@ static void addIndices(Cases &cases) {
            "GreaterEqual l j; m = Select c s ()c; SoftMax m axis=-1",
            "x = Exp 7x33; i/s32 = GenIndex x axis=1; f/f32 = TypeCast i; "
            "y = Multiply x f; SoftMax y axis=1",
+           "i/s32 = GenIndex 7x33 axis=1; f/f32 = TypeCast i; ReduceSum f "
+           "axes=1",
+           "i/s32 = GenIndex 7x33 axis=0; f/f32 = TypeCast i; ReduceMax f "
+           "axes=1",
+           "i/s32 = GenIndex 7x33 axis=0; f/f32 = TypeCast i; ReduceSum f "
+           "axes=0",
            "x = SoftMax 7x33 axis=1; i/s32 = GenIndex x axis=0; out x i",
            "r = ReduceSum 7x33 axes=1 keep_dims=true; i/s32 = GenIndex r "
            "axis=1; j/s32 = GenIndex r axis=0; out i j",
@@ -202,6 +228,7 @@ static void addDropout(Cases &cases) {
 Cases typeCases() {
   Cases cases;
   addCasts(cases);
+  addMovement(cases);
   addQuantize(cases);
   addDynamicQuantize(cases);
   addIndices(cases);

@@ -141,17 +141,21 @@ Cases interpolateCases() {
   Cases cases;
   auto add = [&](const Form &f, const std::string &format) {
     // Each word in some case of either format.
-    for (std::string attrs :
-         {"mode=nearest", "mode=nearest "
-          "coordinate_transformation_mode=align_corners", "mode=linear "
-          "coordinate_transformation_mode=half_pixel", "mode=bilinear "
-          "coordinate_transformation_mode=align_corners", "mode=trilinear"}) {
+    for (std::string attrs : {"mode=nearest",
+                              "mode=nearest "
+                              "coordinate_transformation_mode=align_corners",
+                              "mode=linear "
+                              "coordinate_transformation_mode=half_pixel",
+                              "mode=bilinear "
+                              "coordinate_transformation_mode=align_corners",
+                              "mode=trilinear"}) {
       attrs += std::string(" ") + f.sizes + format;
       std::string dst = f.dst;
       size_t strided = dst.find('<');
-      cases.push_back(
-          (strided == std::string::npos ? "" : "y" + dst.substr(strided) + " = ") +
-          "Interpolate " + f.src + " " + attrs);
+      cases.push_back((strided == std::string::npos
+                           ? ""
+                           : "y" + dst.substr(strided) + " = ") +
+                      "Interpolate " + f.src + " " + attrs);
       cases.push_back(std::string("InterpolateBackward ") + f.src + " " +
                       f.dst + " " + attrs);
     }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 
 using namespace tenon;
 using namespace tenon::test;
@@ -59,6 +60,32 @@ INSTANTIATE_TEST_SUITE_P(All, VectorCode, testing::ValuesIn(millionCases()),
                          [](const auto &info) {
                            auto g = parseGraphOnly(info.param);
                            return g ? g->ops[0].kind : info.param;
+                         });
+
+/// Casts between all types but those AVX2 has no instructions for (64-bit
+/// integers and f32) and those that change no bits.
+std::vector<std::string> castCases() {
+  std::vector<std::string> cases;
+  const std::string types[] = {"f32", "s64", "s32", "s8", "u8", "boolean"};
+  for (const std::string &from : types)
+    for (const std::string &to : types) {
+      bool wide =
+          (from == "s64" && to == "f32") || (from == "f32" && to == "s64");
+      bool sameBits =
+          (from == "s8" && to == "u8") || (from == "u8" && to == "s8");
+      if (from != to && !wide && !sameBits)
+        cases.push_back("y/" + to + " = TypeCast 1000000/" + from);
+    }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Casts, VectorCode, testing::ValuesIn(castCases()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return !std::isalnum(c); }, '_');
+                           return name;
                          });
 
 TEST(Loops, CountsVectorsOfInnermostLoops) {

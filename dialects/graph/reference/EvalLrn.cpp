@@ -26,8 +26,7 @@ std::optional<Lrn> readLrn(OpContext &c) {
   lrn.channelLast = shape.size() == 2 || c.channelLast();
   lrn.shape = dataShape(shape[0], shape[lrn.channelLast ? shape.size() - 1 : 1],
                         spatialOf(shape, lrn.channelLast), true);
-  lrn.across =
-      c.text("algorithm", "across_channels") == "across_channels";
+  lrn.across = c.text("algorithm", "across_channels") == "across_channels";
   int64_t size = c.s64("size", 5);
   if (size < 1) {
     c.fail(ErrorCode::AttrValue, "attribute size is " + std::to_string(size),
@@ -111,8 +110,8 @@ bool evalLrnBackward(OpContext &c) {
   shares = windowSums(*lrn, std::move(shares));
   double factor = 2 * lrn->alpha * lrn->beta / lrn->divisor;
   for (size_t i = 0; i < src.size(); ++i)
-    diffDst[i] = diffDst[i] * std::pow(w[i], -lrn->beta) -
-                 factor * src[i] * shares[i];
+    diffDst[i] =
+        diffDst[i] * std::pow(w[i], -lrn->beta) - factor * src[i] * shares[i];
   fromChannelLast(diffDst, c.out(), lrn->channelLast);
   return true;
 }

@@ -67,8 +67,7 @@ TEST(Lrn, HugeSizeCoversEverything) {
 
 TEST(Lrn, DefaultsAreThoseOfAlexNet) {
   OneOp plain{"LRN", {make({2, 7}, ramp(14))}};
-  OneOp spelled{"LRN",
-                plain.inputs,
+  OneOp spelled{"LRN", plain.inputs,
                 lrnAttrs("across_channels", 5, 1e-4f, 0.75f, 1.f)};
   expectNear(plain.run()[0], {2, 7}, spelled.run()[0].data, 1e-15);
 }
@@ -77,10 +76,10 @@ TEST(LrnBackward, IsTheGradient) {
   for (const char *algorithm : {"across_channels", "within_channel"})
     for (const char *format : {"NXC", "NCX"})
       for (int64_t size : {1, 3, 4, 5})
-        for (const Dims &shape :
-             {Dims{2, 6}, Dims{2, 5, 3}, Dims{1, 3, 4, 3}, Dims{1, 2, 2, 3, 2},
-              Dims{2, 0, 3}}) {
-          OneOp forward{"LRN", {make(shape, ramp(elementCount(shape)))},
+        for (const Dims &shape : {Dims{2, 6}, Dims{2, 5, 3}, Dims{1, 3, 4, 3},
+                                  Dims{1, 2, 2, 3, 2}, Dims{2, 0, 3}}) {
+          OneOp forward{"LRN",
+                        {make(shape, ramp(elementCount(shape)))},
                         lrnAttrs(algorithm, size, 2.f, 0.75f, 1.5f)};
           forward.attrs["data_format"] = std::string(format);
           Tensor diffDst = make(shape, ramp(elementCount(shape), 0.41));

@@ -1,12 +1,12 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
-// An index runs along its dimension only, which therefore stays apart: the two
-// dimensions behind it merge. The operand is not read.
+// An index runs along its dimension only, which therefore stays apart: only the
+// two dimensions behind it merge. The operand is not read.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x40x8x16xf32>, %[[Y:[a-z0-9]+]]: memref<4x40x8x16xi32>)
 // CHECK-NOT:     reinterpret_cast %[[X]]
-// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs({{.*}} : memref<?x128xi32
-// CHECK:           %[[I:.*]] = linalg.index 0
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} outs({{.*}} : memref<?x40x128xi32
+// CHECK:           %[[I:.*]] = linalg.index 1
 // CHECK:           %[[C:.*]] = arith.index_cast %[[I]] : index to i32
 // CHECK:           %[[S:.*]] = arith.addi %{{.*}}, %[[C]] : i32
 // CHECK:           linalg.yield %[[S]] : i32
@@ -28,7 +28,7 @@ func.func private @g(%x: tensor<4x40x8x16xf32>) -> tensor<4x40x8x16xsi32> attrib
 // CHECK-NOT:       linalg.index
 // CHECK:           arith.muli
 // CHECK:           arith.divf
-// CHECK:           linalg.yield %{{.*}}, %{{.*}} : f32, i8
+// CHECK:           linalg.yield %{{.*}}, %{{.*}} : i8, f32
 func.func @main(%x: tensor<4x40xf32>, %s: tensor<1xsi64>, %p: tensor<f32>) -> (tensor<4x40xf32>, tensor<4x40xui8>) {
   %0:2 = call @g(%x, %s, %p) {tile.label = "dropout"} : (tensor<4x40xf32>, tensor<1xsi64>, tensor<f32>) -> (tensor<4x40xf32>, tensor<4x40xui8>)
   return %0#0, %0#1 : tensor<4x40xf32>, tensor<4x40xui8>
