@@ -66,8 +66,7 @@ public:
           static_cast<graph::DType>(bytes.below(size_t(graph::DType::s64) + 1));
       return;
     case 6:
-      someTensor().property =
-          static_cast<graph::PropertyType>(bytes.below(4));
+      someTensor().property = static_cast<graph::PropertyType>(bytes.below(4));
       return;
     case 7:
       graph.outputPorts.push_back(someTensor().id);
@@ -79,9 +78,26 @@ public:
   }
 
 private:
-  static constexpr int64_t kSizes[] = {
-      0,  1,  2,  3,  4,  5,  7, 8, 9, 16, 17, 33,
-      64, -1, -2, 99, int64_t(1) << 31, INT64_MAX, INT64_MIN, graph::kUnknownDim};
+  static constexpr int64_t kSizes[] = {0,
+                                       1,
+                                       2,
+                                       3,
+                                       4,
+                                       5,
+                                       7,
+                                       8,
+                                       9,
+                                       16,
+                                       17,
+                                       33,
+                                       64,
+                                       -1,
+                                       -2,
+                                       99,
+                                       int64_t(1) << 31,
+                                       INT64_MAX,
+                                       INT64_MIN,
+                                       graph::kUnknownDim};
 
   graph::Op &someOp() { return graph.ops[bytes.below(graph.ops.size())]; }
   graph::LogicalTensor &someTensor() {
@@ -89,8 +105,8 @@ private:
     size_t i = bytes.below(op.inputs.size() + op.outputs.size());
     if (op.inputs.empty() && op.outputs.empty())
       return graph.tensor(graph.inputPorts[0]);
-    return graph.tensor(i < op.inputs.size() ? op.inputs[i]
-                                             : op.outputs[i - op.inputs.size()]);
+    return graph.tensor(
+        i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()]);
   }
 
   void changeAttr() {
@@ -101,7 +117,8 @@ private:
     const graph::AttrInfo &attr = info->attrs[bytes.below(info->attrs.size())];
     std::string name(attr.name);
     constexpr float inf = std::numeric_limits<float>::infinity();
-    static constexpr float floats[] = {0, -0.0f, 1, -1, 1e-30f, 1e30f, inf, -inf};
+    static constexpr float floats[] = {0,      -0.0f, 1,   -1,
+                                       1e-30f, 1e30f, inf, -inf};
     switch (attr.type) {
     case graph::AttrType::boolean:
       op.attrs[name] = bytes.below(2) == 1;
@@ -190,8 +207,9 @@ bool isSmall(const Graph &graph) {
         int64_t extent = 1, count = 1;
         for (size_t i = 0; i < tensor.shape->size(); ++i) {
           int64_t size = std::max<int64_t>((*tensor.shape)[i], 1);
-          int64_t stride =
-              tensor.strides.empty() ? 0 : std::max<int64_t>(tensor.strides[i], 0);
+          int64_t stride = tensor.strides.empty()
+                               ? 0
+                               : std::max<int64_t>(tensor.strides[i], 0);
           if (size > kMaxElements || stride > kMaxElements)
             return false;
           count *= size;
@@ -204,10 +222,9 @@ bool isSmall(const Graph &graph) {
 }
 
 bool hasStaticShapes(const Graph &graph) {
-  return std::all_of(graph.tensors.begin(), graph.tensors.end(),
-                     [](const auto &entry) {
-                       return entry.second.hasStaticShape();
-                     });
+  return std::all_of(
+      graph.tensors.begin(), graph.tensors.end(),
+      [](const auto &entry) { return entry.second.hasStaticShape(); });
 }
 
 void compileAndExecute(const Graph &given, const test::RunConfig &config) {
