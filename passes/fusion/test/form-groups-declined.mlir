@@ -128,3 +128,18 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xbf16
   %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xbf16>
   return %1 : tensor<4x16xbf16>
 }
+
+// -----
+
+// The transposed value is complete only when the group is.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]] = call @g_ReLU(
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[R]]
+// CHECK-NEXT:    call @g_Add(
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = graph.ReLU %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // expected-remark @+1 {{another operand from the group reaches it through a view}}
+  %2 = graph.Add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
