@@ -56,6 +56,15 @@ struct Former {
     return def ? groupOf.lookup_or(def, -1) : -1;
   }
 
+  /// Whether an operand is a view of what group `g` makes: there is nothing to
+  /// view before the group has ended.
+  bool readsView(Operation *op, int g) {
+    return llvm::any_of(op->getOperands(), [&](Value v) {
+      Operation *def = v.getDefiningOp();
+      return def && isView(def) && producerGroup(v) == g;
+    });
+  }
+
   void join(Operation *op, int g) {
     Group &group = groups[g];
     if (isRowOp(op) && group.kind == GroupKind::elementwise) {
@@ -90,6 +99,8 @@ struct Former {
       if (enable && latest >= 0) {
         std::string reason =
             whyNot(&op, groups[latest], groupOf, latest, maxOps);
+        if (reason.empty() && readsView(&op, latest))
+          reason = "another operand from the group reaches it through a view";
         if (reason.empty()) {
           join(&op, latest);
           ++fused;

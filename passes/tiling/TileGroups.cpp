@@ -275,9 +275,11 @@ private:
     return callLowered(copyGroup(type), from, to, "copy", loc);
   }
 
-  static bool unitLast(const Strided &s) {
-    return s.rank() == 0 || IndexMath::isConstant(s.strides.back(), 1) ||
-           IndexMath::isConstant(s.sizes.back(), 1);
+  /// Whether the elements of a row lie side by side; a single one does.
+  bool makeUnitLast(Strided &s) {
+    if (s.rank() > 0 && IndexMath::isConstant(s.sizes.back(), 1))
+      s.strides.back() = m.attr(1);
+    return s.rank() == 0 || IndexMath::isConstant(s.strides.back(), 1);
   }
 
   LogicalResult lowerCall(func::CallOp call) {
@@ -299,7 +301,7 @@ private:
       Strided s = values.find(v)->second;
       // Rows of all but the product's operands are read with vector loads.
       bool rows = contraction && !llvm::is_contained(operandsOf(group), arg);
-      if (rows && !unitLast(s)) {
+      if (rows && !makeUnitLast(s)) {
         Strided dense = allocate(rankedType(v), s.sizes);
         if (failed(copy(rankedType(v), s, dense, call.getLoc())))
           return failure();
@@ -316,7 +318,7 @@ private:
       if (it != outputs.end()) {
         s = stridedOf(m, it->second);
         s.sizes = shape;
-        if (contraction && !unitLast(s)) {
+        if (contraction && !makeUnitLast(s)) {
           later.push_back({i, s});
           s = allocate(type, shape);
         }

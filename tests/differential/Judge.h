@@ -32,15 +32,21 @@ struct Verdict {
   static Verdict parse(const std::string &text);
 };
 
-/// How the graph of `seed` is compiled and executed: schedules, threads, pools
-/// and fusion take turns.
-RunConfig configFor(uint64_t seed);
+/// How a graph is judged.
+struct JudgeConfig : RunConfig {
+  /// Compiled with unknown batch sizes, when that is possible.
+  bool dynamic = false;
+};
+
+/// How the graph of `seed` is compiled and executed: schedules, threads, pools,
+/// fusion and unknown sizes take turns.
+JudgeConfig configFor(uint64_t seed);
 /// "avx2, 2 threads, not fused".
-std::string describe(const RunConfig &config);
+std::string describe(const JudgeConfig &config);
 
 /// Compiles `graph`, executes it with several inputs and compares.
-Verdict judgeGraph(const graph::Graph &graph, const RunConfig &config);
+Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config);
 /// The same in a process of its own: a crash or hang is a failure, too.
-Verdict judgeApart(const graph::Graph &graph, const RunConfig &config);
+Verdict judgeApart(const graph::Graph &graph, const JudgeConfig &config);
 
 } // namespace tenon::test

@@ -100,7 +100,7 @@ void Run::record(uint64_t seed, const Verdict &verdict) {
 }
 
 void Run::report(uint64_t seed, const Verdict &verdict) {
-  RunConfig config = configFor(seed);
+  JudgeConfig config = configFor(seed);
   auto stillFails = [&](const graph::Graph &graph) {
     Verdict again = judgeApart(graph, config);
     return again.state == Verdict::failed && again.kind == verdict.kind;

@@ -264,7 +264,7 @@ TEST_F(MlirErrors, CodesThroughTheDriver) {
     OpForm form = forms[0];
     form.op.attrs["frobnicate"] = int64_t(1);
     std::string text = textOf(form);
-    auto lowered = lowerText(text, Options(), "", "import");
+    auto lowered = lowerText(text, Options(), "import", "graph");
     ASSERT_FALSE(lowered) << text;
     EXPECT_EQ(lowered.errors()[0].code, ErrorCode::UnknownAttr)
         << str(lowered.errors());

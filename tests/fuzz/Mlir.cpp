@@ -52,7 +52,7 @@ void checkModule(mlir::ModuleOp module, mlir::MLIRContext &context) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream);
-  auto lowered = lowerText(text, Options(), "", "graph");
+  auto lowered = lowerText(text, Options(), "import", "graph");
   if (!lowered)
     fuzz::requireBlameless(lowered.errors());
 }

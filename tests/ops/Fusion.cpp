@@ -188,6 +188,17 @@ Cases fusionCases() {
            "a = ReLU 5x16<0,0>; SoftMax a axis=1",
            "ReduceSum 3x5x7<0,1,0> axes=0,2",
            "Log 8x7<7,0>",
+           // A value and a view of it, in one operation.
+           "a = ReLU 5x5; b = StaticTranspose a order=1,0; Add a b",
+           "a = ReLU 7; b = StaticReshape a shape=7 special_zero=false; "
+           "c = Abs a; Multiply c b",
+           "a = MatMul 8x5 5x8c; b = StaticTranspose a order=1,0; Add a b",
+           "a = Abs 6x6; b = StaticTranspose a order=1,0; c = SoftMax a; "
+           "Add c b",
+           // One column, and a stride of it that means nothing.
+           "y<1,1,64> = MatMul 64x64x1 64x1 transpose_a=true",
+           "y<1,33> = MatMul 33x7 7x1; ReLU y",
+           "y = MatMul 33x7 7x1; z<1,33> = Add y 33x1<1,40>; out z",
            // Two parts that have nothing to do with each other.
            "a = ReLU 5x7; b = MatMul 5x7 7x11c; out a b",
        })

@@ -156,3 +156,18 @@ func.func @main(%x: tensor<2x6x4xf32>, %d: tensor<2x4x16xf32>) -> tensor<3x4x16x
   %1 = graph.ReLU %0 : (tensor<3x4x16xf32>) -> tensor<3x4x16xf32>
   return %1 : tensor<3x4x16xf32>
 }
+
+// -----
+
+// The transposed value is complete only when the group is.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]] = call @g_ReLU(
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[R]]
+// CHECK-NEXT:    call @g_Add(
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = graph.ReLU %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // expected-remark @+1 {{another operand from the group reaches it through a view}}
+  %2 = graph.Add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
