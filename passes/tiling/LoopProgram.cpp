@@ -294,9 +294,10 @@ Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
 }
 
 /// Linalg takes the size of a loop from an operand.  Where all have stride 0
-/// along a loop (the sum of a broadcast input), the first input shows it.
+/// along a loop (the sum of a broadcast input), an input that nobody reads,
+/// with stride 0 as well, shows it.
 void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
-                               int64_t loops, MutableArrayRef<Place> sources,
+                               int64_t loops, SmallVectorImpl<Place> &sources,
                                ArrayRef<Place> destinations) {
   llvm::SmallBitVector seen(loops);
   auto look = [&](const Place &place) {
@@ -306,13 +307,17 @@ void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
   };
   llvm::for_each(sources, look);
   llvm::for_each(destinations, look);
-  auto *input =
-      llvm::find_if(sources, [](const Place &p) { return !p.scratch; });
-  if (input == sources.end())
+  auto input = llvm::find_if(
+      nodes, [](const NodeInfo &n) { return n.kind == Kind::input; });
+  if (seen.all() || input == nodes.end())
     return;
+  Place place;
+  place.tensor = input->memory;
+  place.tensor.strides.assign(sizes.size(), m.attr(0));
   for (auto [d, loop] : llvm::enumerate(loopOf))
     if (loop >= 0 && !seen.test(loop))
-      input->shown.push_back(static_cast<int64_t>(d));
+      place.shown.push_back(static_cast<int64_t>(d));
+  sources.push_back(std::move(place));
 }
 
 static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,

@@ -102,7 +102,7 @@ private:
   mlir::AffineMap mapOf(Item &item, const Place &place,
                         llvm::ArrayRef<int64_t> loopOf, int64_t loops);
   void showAllLoops(Item &item, llvm::ArrayRef<int64_t> loopOf, int64_t loops,
-                    llvm::MutableArrayRef<Place> sources,
+                    llvm::SmallVectorImpl<Place> &sources,
                     llvm::ArrayRef<Place> destinations);
   bool isInside(int64_t d) const;
 

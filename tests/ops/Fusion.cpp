@@ -187,6 +187,7 @@ Cases fusionCases() {
            "keep_stats=false",
            "a = ReLU 5x16<0,0>; SoftMax a axis=1",
            "ReduceSum 3x5x7<0,1,0> axes=0,2",
+           "a = Sqrt 5x16<1,0>; b = Sigmoid a; SoftMax b axis=1",
            "Log 8x7<7,0>",
            // A value and a view of it, in one operation.
            "a = ReLU 5x5; b = StaticTranspose a order=1,0; Add a b",
