@@ -5,8 +5,8 @@
 // that every window is a few loads of neighbours:
 //
 //   scratch   0 0 | s0^2 s1^2 .. | 0 0 | s0^2 s1^2 .. | 0 0
-//   dst[c]  = s[c] * (k + alpha / n * (scratch[c] + .. + scratch[c +
-//   2h]))^-beta
+//   w       = k + alpha / n * (scratch[c] + .. + scratch[c + 2h])
+//   dst[c]  = s[c] * w^-beta
 //
 // Backward goes through it twice: w^-beta * diff_dst is diff_src's first part,
 // and times s / w what neighbours sum up.
