@@ -16,7 +16,7 @@ using namespace tenon::graph;
 
 namespace {
 
-Graph load(const std::string &file) {
+Graph load(const std::string &file, size_t outputs = 1) {
   LoadOptions options;
   options.strict = true;
   Expected<Graph> g = loadModel("examples/" + file, options);
@@ -26,7 +26,7 @@ Graph load(const std::string &file) {
   }
   std::vector<Error> errors = verifyGraph(*g);
   EXPECT_TRUE(errors.empty()) << str(errors);
-  EXPECT_EQ(g->outputPorts.size(), 1u);
+  EXPECT_EQ(g->outputPorts.size(), outputs);
   return std::move(*g);
 }
 
@@ -59,6 +59,17 @@ TEST(Examples, alexnetBlock) {
   Graph g = load("alexnet_block/alexnet_block.json");
   EXPECT_EQ(*g.tensor(g.ops[0].outputs[0]).shape, (Dims{1, 55, 55, 96}));
   EXPECT_EQ(result(g), (Dims{1, 27, 27, 96}));
+}
+
+TEST(Examples, alexnetTraining) {
+  Graph g = load("alexnet_training/alexnet_training.json", 4);
+  ASSERT_EQ(g.outputPorts.size(), 4u);
+  auto shape = [&](size_t i) { return *g.tensor(g.outputPorts[i]).shape; };
+  EXPECT_EQ(shape(0), (Dims{2, 27, 27, 96}));
+  EXPECT_EQ(shape(1), Dims());
+  EXPECT_EQ(shape(2), (Dims{11, 11, 3, 96}));
+  EXPECT_EQ(shape(3), Dims{96});
+  EXPECT_EQ(count(g, "LRN") + count(g, "LRNBackward"), 2);
 }
 
 TEST(Examples, resnetBottleneck) {

@@ -1,12 +1,12 @@
 """A folder of examples/: the program, its graphs, and a test that they agree."""
 
-def example(name, graphs):
+def example(name, graphs, deps = ["//examples:graph_builder"]):
     """Declares the example `name`, whose program writes the files `graphs`."""
     native.cc_binary(
         name = name,
         srcs = [name + ".cpp"],
         visibility = ["//visibility:public"],
-        deps = ["//examples:graph_builder"],
+        deps = deps,
     )
     native.filegroup(
         name = "graphs",

@@ -59,6 +59,19 @@ int64_t matMulLength(const graph::Op &op, const Dims &src) {
   return dimAt(src, transposed ? -2 : -1);
 }
 
+/// Elements of a window.
+int64_t lrnLength(const graph::Op &op, const Dims &src) {
+  int64_t size = op.attrOr<int64_t>("size", 5);
+  bool ncx = op.attrOr<std::string>("data_format", "NXC") == "NCX";
+  bool within = op.attrOr<std::string>("algorithm", "") == "within_channel";
+  auto rank = static_cast<int64_t>(src.size());
+  int64_t channel = ncx ? 1 : rank - 1, length = 1;
+  for (int64_t d = 1; d < rank; ++d)
+    if (within == (d != channel))
+      length *= std::clamp<int64_t>(src[d], 1, std::max<int64_t>(size, 1));
+  return length;
+}
+
 } // namespace
 
 bool isContraction(std::string_view kind) {
@@ -75,6 +88,7 @@ bool isTranscendental(std::string_view kind) {
   constexpr std::string_view kinds[] = {"Elu",
                                         "Exp",
                                         "GELU",
+                                        "LRN",
                                         "Log",
                                         "LogSoftmax",
                                         "Mish",
@@ -128,6 +142,12 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
                  : count(*src) / std::max<int64_t>(dimAt(*src, 0), 1);
   else if (kind == "PReLUBackward" && second)
     length = count(*src) / count(*second);
+  else if (kind.starts_with("LRN"))
+    length = lrnLength(op, *src);
+  else if (kind == "Interpolate" &&
+           op.attrOr<std::string>("mode", "nearest") != "nearest")
+    // Two neighbours per spatial dim.
+    length = int64_t{1} << (std::clamp<size_t>(src->size(), 2, 62) - 2);
   else if (kind == "InterpolateBackward" && second)
     length = std::max<int64_t>(count(*second) / count(*src), 1) * 2;
   return std::max<int64_t>(length, 1);

@@ -101,7 +101,10 @@ std::optional<Error> checkWindow(Operation *op) {
 /// The operand that gives the shape of a gradient: inference has read it.
 bool isShapeOperand(Operation *op, unsigned i) {
   StringRef kind = kindOf(op);
-  return i == 2 && kind.starts_with("Conv") && kind.contains("Backward");
+  if (kind == "AvgPoolBackward" || kind == "Interpolate")
+    return i == 1;
+  return i == 2 && kind.contains("Backward") &&
+         (kind.starts_with("Conv") || kind.starts_with("Interpolate"));
 }
 
 /// Add and Subtract bind their three types independently.
@@ -135,14 +138,6 @@ bool isWindow(Operation *op, const graph::OpInfo &info) {
          kind.contains("PoolBackward");
 }
 
-/// A shape that is known at execution only.
-bool hasShapeTensor(Operation *op) {
-  unsigned most = isKind(op, "InterpolateBackward") ? 2 : 1;
-  return (kindOf(op).starts_with("Interpolate") ||
-          isKind(op, "AvgPoolBackward")) &&
-         op->getNumOperands() > most;
-}
-
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
   if ((isKind(op, "Add") || isKind(op, "Subtract")) && mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
@@ -155,9 +150,6 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");
   }
-  if (hasShapeTensor(op))
-    return makeError(op, ErrorCode::UnsupportedForm,
-                     "a shape given by a tensor does not compile");
   if (isWindow(op, info))
     if (auto e = checkWindow(op))
       return e;

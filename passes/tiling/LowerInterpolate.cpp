@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -43,7 +45,10 @@ struct Interpolation {
   /// The tap of position `at`, an index, along dim `d`.
   Tap tapOf(OpBuilder &b, Location loc, int64_t d, Value at) const {
     auto [in, out] = dims[d];
-    Type f64 = b.getF64Type(), f32 = b.getF32Type(), i64 = b.getI64Type();
+    Type f64 = b.getF64Type(), f32 = b.getF32Type();
+    // AVX2 converts vectors of 32-bit integers only.
+    bool narrow = std::max(in, out) <= std::numeric_limits<int32_t>::max();
+    Type integer = narrow ? b.getI32Type() : b.getI64Type();
     auto c = [&](double v) -> Value {
       return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(v));
     };
@@ -51,10 +56,10 @@ struct Interpolation {
       Value low = arith::MaxNumFOp::create(b, loc, v, c(0));
       Value x =
           arith::MinNumFOp::create(b, loc, low, c(static_cast<double>(in - 1)));
-      Value i = arith::FPToSIOp::create(b, loc, i64, x);
+      Value i = arith::FPToSIOp::create(b, loc, integer, x);
       return arith::IndexCastOp::create(b, loc, b.getIndexType(), i);
     };
-    Value p = arith::IndexCastOp::create(b, loc, i64, at);
+    Value p = arith::IndexCastOp::create(b, loc, integer, at);
     p = arith::SIToFPOp::create(b, loc, f64, p);
     Value x = c(0);
     auto ratio = [&](Value v, int64_t over, int64_t under) -> Value {
@@ -109,6 +114,16 @@ struct Interpolation {
     return m.add(m.mul(image, s.strides[0]), m.mul(channel, s.strides.back()));
   }
 
+  /// weight * x; 0 for a weight of 0: such a neighbour is not read, be it
+  /// infinite.
+  static Value weighted(OpBuilder &b, Location loc, Value weight, Value x) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+    Value none =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, weight, zero);
+    return arith::SelectOp::create(b, loc, none, zero,
+                                   arith::MulFOp::create(b, loc, weight, x));
+  }
+
   /// Sum over corners of weight * operand; operands are in `parts`.
   Value blend(OpBuilder &b, Location loc, ArrayRef<Tap> taps,
               ValueRange parts) const {
@@ -117,12 +132,7 @@ struct Interpolation {
     Value sum;
     for (int64_t i = 0; i < corners(); ++i) {
       Value w = cornerWeight(b, loc, taps, i);
-      Value x = arith::MulFOp::create(b, loc, w, parts[i]);
-      // A neighbour of weight 0 is not read, be it infinite.
-      Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-      Value none =
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, w, zero);
-      x = arith::SelectOp::create(b, loc, none, zero, x);
+      Value x = weighted(b, loc, w, parts[i]);
       sum = sum ? arith::AddFOp::create(b, loc, sum, x) : x;
     }
     return sum;
@@ -151,16 +161,10 @@ struct Interpolation {
       Value weight = cornerWeight(m.builder(), m.location(), taps, i);
       pointwise(m, outside, corner(i),
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
-                  Value sum = v[0];
                   if (!weight)
-                    return arith::AddFOp::create(b, loc, v[1], sum);
-                  sum = arith::MulFOp::create(b, loc, weight, sum);
-                  sum = arith::AddFOp::create(b, loc, v[1], sum);
-                  Value zero =
-                      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-                  Value none = arith::CmpFOp::create(
-                      b, loc, arith::CmpFPredicate::OEQ, weight, zero);
-                  return arith::SelectOp::create(b, loc, none, v[1], sum);
+                    return arith::AddFOp::create(b, loc, v[1], v[0]);
+                  return arith::AddFOp::create(b, loc, v[1],
+                                               weighted(b, loc, weight, v[0]));
                 });
     }
   }

@@ -5,8 +5,8 @@
 // that every window is a few loads of neighbours:
 //
 //   scratch   0 0 | s0^2 s1^2 .. | 0 0 | s0^2 s1^2 .. | 0 0
-//   dst[c]  = s[c] * (k + alpha / n * (scratch[c] + .. + scratch[c +
-//   2h]))^-beta
+//   w       = k + alpha / n * (scratch[c] + .. + scratch[c + 2h])
+//   dst[c]  = s[c] * w^-beta
 //
 // Backward goes through it twice: w^-beta * diff_dst is diff_src's first part,
 // and times s / w what neighbours sum up.
@@ -49,7 +49,6 @@ struct Lrn {
   struct Scratch {
     Value memory;
     Ofr position, channel; // strides
-    int64_t reach;
     /// All channels, seen from tap `tap`; the middle tap is the channel itself.
     Value at(IndexMath &m, Ofr positions, int64_t channels, int64_t tap) const {
       return box(m, memory, m.mul(m.attr(tap), channel),
@@ -201,91 +200,105 @@ struct Lrn {
               });
   }
 
-  void emit() {
+  /// How positions are cut into items, and the scratch of an item.
+  struct Plan {
+    Strided operands[3]; // src, diff_dst, dst without channels
+    Ofr channelStride[3];
+    SmallVector<Ofr> sizes;  // of positions
+    SmallVector<Ofr> counts; // items
+    Ofr chunk;               // positions of an item, along the last dim
+    Ofr padded, summed;      // elements; summed: wide windows only
+  };
+
+  Plan plan() const {
     IndexMath &m = ctx.m;
     // Positions: all dims but channels, merged where memory allows it.
-    Strided operands[3] = {src, diffDst, dst};
-    Ofr channelStride[3];
+    Plan p{{src, diffDst, dst}, {}, {}, {}, {}, {}, {}};
     SmallVector<Strided *> used;
-    SmallVector<Ofr> sizes(ArrayRef(src.sizes).drop_back());
-    for (auto [i, s] : llvm::enumerate(operands)) {
+    p.sizes.assign(src.sizes.begin(), src.sizes.end() - 1);
+    for (auto [i, s] : llvm::enumerate(p.operands)) {
       if (!s.base)
         continue;
-      channelStride[i] = s.strides.back();
+      p.channelStride[i] = s.strides.back();
       s.sizes.pop_back();
       s.strides.pop_back();
       used.push_back(&s);
     }
-    SmallVector<int> classes(sizes.size(), 0);
-    coalesce(m, sizes, classes, used);
-    if (sizes.empty()) {
-      sizes.push_back(m.attr(1));
+    SmallVector<int> classes(p.sizes.size(), 0);
+    coalesce(m, p.sizes, classes, used);
+    if (p.sizes.empty()) {
+      p.sizes.push_back(m.attr(1));
       for (Strided *s : used)
         s->strides.push_back(m.attr(0));
     }
     int64_t pitch = channels + reach;
     int64_t most = std::max<int64_t>(kItemElements / pitch,
                                      channelsInside ? 1 : kMinPositions);
-    Ofr chunk = m.attr(most);
-    if (auto known = IndexMath::constant(sizes.back()))
-      chunk = m.attr(std::max<int64_t>(1, std::min(*known, most)));
-    SmallVector<Ofr> counts(sizes);
-    counts.back() = m.ceilDiv(sizes.back(), chunk);
-    // Padded rows and, for wide windows, sums; twice for backward.
-    Ofr padded = channelsInside
-                     ? m.add(m.mul(chunk, m.attr(pitch)), m.attr(reach))
-                     : m.mul(chunk, m.attr(pitch + reach));
-    bool wide = taps() > kMaxInlineTaps;
-    Ofr summed = wide ? m.mul(chunk, m.attr(channels)) : m.attr(0);
-    Ofr bytes = m.mul(m.add(m.mul(padded, m.attr(backward ? 2 : 1)), summed),
-                      m.attr(4));
-    auto body = [&](IndexMath &im, Value item, Value memory) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      at.back() = im.mul(at.back(), chunk);
-      Item it;
-      auto size = IndexMath::constant(sizes.back());
-      it.positions = size && *size % *IndexMath::constant(chunk) == 0
-                         ? chunk
-                         : im.min(chunk, im.sub(sizes.back(), at.back()));
-      auto boxOf = [&](int i) -> Value {
-        const Strided &s = operands[i];
-        if (!s.base)
-          return {};
-        Ofr offset = s.offset.value_or(im.attr(0));
-        for (auto [position, stride] : llvm::zip(at, s.strides))
-          offset = im.add(offset, im.mul(position, stride));
-        return box(im, s.base, offset, {it.positions, im.attr(channels)},
-                   {s.strides.back(), channelStride[i]});
-      };
-      it.src = boxOf(0);
-      it.diffDst = boxOf(1);
-      it.dst = boxOf(2);
-      Ofr next = im.attr(0);
-      Type f32 = im.builder().getF32Type();
-      auto take = [&](Ofr count, Ofr position, Ofr channel) {
-        Scratch s{scratchView(im, memory, f32, im.mul(next, im.attr(4)), count),
-                  position, channel, reach};
-        next = im.add(next, count);
-        return s;
-      };
-      Ofr one = im.attr(1);
-      auto takePadded = [&] {
-        return channelsInside ? take(padded, im.attr(pitch), one)
-                              : take(padded, one, chunk);
-      };
-      it.padded = takePadded();
-      if (wide)
-        it.sums = channelsInside ? take(summed, im.attr(channels), one)
-                                 : take(summed, one, chunk);
-      clearBorders(im, it);
-      if (!backward)
-        return forwardItem(im, it);
-      Item shares = it;
-      shares.padded = takePadded();
-      clearBorders(im, shares);
-      backwardItem(im, it, shares);
+    if (auto known = IndexMath::constant(p.sizes.back()))
+      most = std::max<int64_t>(1, std::min(*known, most));
+    p.chunk = m.attr(most);
+    p.counts = p.sizes;
+    p.counts.back() = m.ceilDiv(p.sizes.back(), p.chunk);
+    p.padded =
+        m.attr(channelsInside ? most * pitch + reach : most * (pitch + reach));
+    p.summed = m.attr(taps() > kMaxInlineTaps ? most * channels : 0);
+    return p;
+  }
+
+  /// `count` elements of scratch from `next` on, which moves behind them.
+  Scratch take(IndexMath &m, const Plan &p, Value memory, Ofr &next, Ofr count,
+               int64_t pitch) const {
+    Value view = scratchView(m, memory, m.builder().getF32Type(),
+                             m.mul(next, m.attr(4)), count);
+    next = m.add(next, count);
+    if (channelsInside)
+      return {view, m.attr(pitch), m.attr(1)};
+    return {view, m.attr(1), p.chunk};
+  }
+
+  void emitItem(IndexMath &m, const Plan &p, Value item, Value memory) const {
+    SmallVector<Ofr> at = delinearize(m, item, p.counts);
+    at.back() = m.mul(at.back(), p.chunk);
+    Item it;
+    auto size = IndexMath::constant(p.sizes.back());
+    it.positions = size && *size % *IndexMath::constant(p.chunk) == 0
+                       ? p.chunk
+                       : m.min(p.chunk, m.sub(p.sizes.back(), at.back()));
+    auto boxOf = [&](int i) -> Value {
+      const Strided &s = p.operands[i];
+      if (!s.base)
+        return {};
+      Ofr offset = s.offset.value_or(m.attr(0));
+      for (auto [position, stride] : llvm::zip(at, s.strides))
+        offset = m.add(offset, m.mul(position, stride));
+      return box(m, s.base, offset, {it.positions, m.attr(channels)},
+                 {s.strides.back(), p.channelStride[i]});
     };
-    emitItems(m, ctx.label, m.product(counts), bytes, body);
+    it.src = boxOf(0);
+    it.diffDst = boxOf(1);
+    it.dst = boxOf(2);
+    Ofr next = m.attr(0);
+    it.padded = take(m, p, memory, next, p.padded, channels + reach);
+    if (taps() > kMaxInlineTaps)
+      it.sums = take(m, p, memory, next, p.summed, channels);
+    clearBorders(m, it);
+    if (!backward)
+      return forwardItem(m, it);
+    Item shares = it;
+    shares.padded = take(m, p, memory, next, p.padded, channels + reach);
+    clearBorders(m, shares);
+    backwardItem(m, it, shares);
+  }
+
+  void emit() const {
+    IndexMath &m = ctx.m;
+    Plan p = plan();
+    // Padded rows and, for wide windows, sums; rows twice for backward.
+    Ofr elements = m.add(m.mul(p.padded, m.attr(backward ? 2 : 1)), p.summed);
+    emitItems(m, ctx.label, m.product(p.counts), m.mul(elements, m.attr(4)),
+              [&](IndexMath &im, Value item, Value memory) {
+                emitItem(im, p, item, memory);
+              });
   }
 };
 

@@ -143,8 +143,14 @@ struct PoolGradient {
           im, x, {at, best}, [&](OpBuilder &b, Location loc, ValueRange v) {
             Value greater = arith::CmpFOp::create(
                 b, loc, arith::CmpFPredicate::OGT, v[0], v[2]);
+            // Numbers grow: the latest is the greatest. Selecting the
+            // stored value itself would become a masked store, for which
+            // the load of the next tap has to wait.
+            Value none =
+                arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(-1));
             Value where =
-                arith::SelectOp::create(b, loc, greater, tap.number, v[1]);
+                arith::SelectOp::create(b, loc, greater, tap.number, none);
+            where = arith::MaxSIOp::create(b, loc, v[1], where);
             Value most = arith::SelectOp::create(b, loc, greater, v[0], v[2]);
             return SmallVector<Value>{where, most};
           });
@@ -157,8 +163,11 @@ struct PoolGradient {
                   Value here = arith::CmpIOp::create(
                       b, loc, arith::CmpIPredicate::eq, v[0], tap.number);
                   // A select, not a product: the gradient may be infinite.
-                  Value sum = arith::AddFOp::create(b, loc, v[2], v[1]);
-                  return arith::SelectOp::create(b, loc, here, sum, v[2]);
+                  Value zero =
+                      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+                  Value share =
+                      arith::SelectOp::create(b, loc, here, v[1], zero);
+                  return arith::AddFOp::create(b, loc, v[2], share);
                 });
     });
   }

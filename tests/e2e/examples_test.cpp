@@ -28,6 +28,7 @@ TEST_P(Example, AgreesWithTheEvaluator) {
 INSTANTIATE_TEST_SUITE_P(
     All, Example,
     testing::Values("mlp/mlp.json", "alexnet_block/alexnet_block.json",
+                    "alexnet_training/alexnet_training.json",
                     "resnet50_bottleneck/resnet50_bottleneck.json",
                     "bert_layer/bert_layer.json",
                     "depthwise_separable/depthwise_separable.json"),

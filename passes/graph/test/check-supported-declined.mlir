@@ -66,3 +66,13 @@ func.func @main(%d: tensor<1x4x4xf32>, %w: tensor<3x?x4xf32>) -> tensor<1x6x3xf3
   %0 = graph.ConvTranspose %d, %w {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x4x4xf32>, tensor<3x?x4xf32>) -> tensor<1x6x3xf32>
   return %0 : tensor<1x6x3xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x4x4x8xf32>, %sizes: tensor<2xsi32>, %y: tensor<1x?x4x8xf32>) -> tensor<1x?x?x8xf32> {
+  // expected-error @+1 {{Interpolate: only the batch may be dynamic, dimension 1 is not known}}
+  %0 = graph.Interpolate %x, %sizes {mode = "linear"} : (tensor<1x4x4x8xf32>, tensor<2xsi32>) -> tensor<1x?x?x8xf32>
+  // expected-error @+1 {{LRN: only the batch may be dynamic, dimension 1 is not known}}
+  %1 = graph.LRN %y : (tensor<1x?x4x8xf32>) -> tensor<1x?x4x8xf32>
+  return %0 : tensor<1x?x?x8xf32>
+}

@@ -1,0 +1,37 @@
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+
+// Channels last: rows of dst are items, a position is one loop over channels of
+// four corners.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l" items(%c6) scratch(%c0) {
+// CHECK:           arith.divf {{.*}} : f64
+// CHECK:           math.floor {{.*}} : f64
+// CHECK:           scf.for
+// CHECK:             linalg.generic {{.*}} iterator_types = ["parallel"]}
+// CHECK:             ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
+func.func @main(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> {
+  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32>
+  return %0 : tensor<1x6x6x64xf32>
+}
+func.func private @g(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> attributes {tile.group = "window"} {
+  %0 = graph.Interpolate %x {mode = "linear", sizes = [6, 6]} : (tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32>
+  return %0 : tensor<1x6x6x64xf32>
+}
+
+// -----
+
+// Channels second: one loop along a row of dst, which loads by index.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l" items(%c384) scratch(%c0) {
+// CHECK:           linalg.generic {{.*}} iterator_types = ["parallel"]}
+// CHECK:             linalg.index 0
+// CHECK:             memref.load
+// CHECK-NOT:         memref.load
+func.func @main(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> {
+  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32>
+  return %0 : tensor<1x64x6x6xf32>
+}
+func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> attributes {tile.group = "window"} {
+  %0 = graph.Interpolate %x {mode = "nearest", sizes = [6, 6], data_format = "NCX"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32>
+  return %0 : tensor<1x64x6x6xf32>
+}
