@@ -77,6 +77,19 @@ bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
   return true;
 }
 
+/// The literal `v` is when all its elements are one value.
+std::optional<TypedAttr> splatOf(Value v) {
+  auto literal = v.getDefiningOp<arith::ConstantOp>();
+  auto dense = literal ? dyn_cast<DenseElementsAttr>(literal.getValue())
+                       : DenseElementsAttr();
+  if (!dense || !dense.isSplat())
+    return std::nullopt;
+  if (dense.getElementType().isInteger(1)) // booleans are bytes
+    return IntegerAttr::get(IntegerType::get(v.getContext(), 8),
+                            dense.getSplatValue<bool>());
+  return dense.getSplatValue<TypedAttr>();
+}
+
 /// One softmax and the operations around it.
 class Attention {
 public:
@@ -210,8 +223,7 @@ bool Attention::isInRegion(Value v, unsigned depth) {
 /// Finds the operations of the region and its sides.
 void Attention::collect(Value v) {
   Operation *def = v.getDefiningOp();
-  if (v == bottom || isa_and_nonnull<arith::ConstantOp>(def) ||
-      inside.size() > kMaxScoreOps)
+  if (v == bottom || splatOf(v) || inside.size() > kMaxScoreOps)
     return;
   if (!isInRegion(v)) {
     sides.insert(v);
@@ -326,9 +338,8 @@ Value Attention::emit(OpBuilder &b, Value v) {
   Operation *def = v.getDefiningOp();
   Location loc = def->getLoc();
   Value result;
-  if (auto literal = dyn_cast<arith::ConstantOp>(def)) {
-    auto attr = cast<DenseElementsAttr>(literal.getValue());
-    result = arith::ConstantOp::create(b, loc, attr.getSplatValue<TypedAttr>());
+  if (std::optional<TypedAttr> literal = splatOf(v)) {
+    result = arith::ConstantOp::create(b, loc, *literal);
   } else if (isKind(def, "GenIndex")) {
     Value index = b.getBlock()->getArgument(*indexArgument(def));
     Type type = storageType(rankedType(v).getElementType());

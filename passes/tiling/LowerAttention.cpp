@@ -40,6 +40,8 @@ constexpr int64_t kMaxQueries = 96;
 constexpr int64_t kQueryStep = 8;
 constexpr int64_t kLine = 64;
 constexpr int64_t kPage = 4096;
+/// Rows of values so many bytes apart share few sets of the cache.
+constexpr int64_t kBadStride = 1024;
 constexpr int64_t kFloatBytes = 4;
 
 int64_t roundUp(int64_t n, int64_t step) {
@@ -59,9 +61,10 @@ private:
     IndexMath &m;
     SmallVector<Ofr> at;
     Ofr rows;
-    Value scores, max, sum; // scratch
+    Value scores, max, sum, values; // scratch
   };
 
+  void mergeRows(SmallVectorImpl<Ofr> &lead);
   void chooseBlock();
   Ofr offsetOf(IndexMath &bm, const Strided &s, ArrayRef<Ofr> at);
   void emitBlock(Block &block);
@@ -82,10 +85,45 @@ private:
   int64_t keys = 0, panel = 0, panels = 0, columns = 0;
   int64_t pitch = 0; // elements between rows of scores
   int64_t queries = 0;
+  bool copiesValues = false; // their rows lie badly: read a copy
 };
 
 Value f32Constant(OpBuilder &b, Location loc, double value) {
   return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
+}
+
+/// Heads that share keys and values are rows of one product: what matters when
+/// there is one query.
+void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
+  if (!op.getScore().front().getArgument(1).use_empty())
+    return;
+  SmallVector<Strided *> byRow{&q, &dst}, shared{&k, &v};
+  if (stats)
+    byRow.push_back(&*stats);
+  for (Strided &s : sides)
+    byRow.push_back(&s);
+  while (!lead.empty()) {
+    int64_t l = static_cast<int64_t>(lead.size()) - 1;
+    bool unit = IndexMath::isConstant(lead[l], 1);
+    bool single = IndexMath::isConstant(rows, 1);
+    if (!unit && !llvm::all_of(shared, [&](Strided *s) {
+          return IndexMath::isConstant(s->strides[l], 0);
+        }))
+      return;
+    if (!unit && !single && !llvm::all_of(byRow, [&](Strided *s) {
+          return s->strides[l] == m.mul(rows, s->strides[l + 1]);
+        }))
+      return;
+    for (Strided *s : byRow)
+      if (!unit && single)
+        s->strides[l + 1] = s->strides[l];
+    for (auto *list : {&byRow, &shared})
+      for (Strided *s : *list) {
+        s->sizes.erase(s->sizes.begin() + l);
+        s->strides.erase(s->strides.begin() + l);
+      }
+    rows = m.mul(lead.pop_back_val(), rows);
+  }
 }
 
 void AttentionLowering::chooseBlock() {
@@ -104,12 +142,14 @@ void AttentionLowering::chooseBlock() {
     queries = std::min(*r < kQueryStep ? even : roundUp(even, kQueryStep),
                        std::max<int64_t>(1, *r));
   }
+  auto stride = IndexMath::constant(v.strides[v.rank() - 2]);
+  copiesValues = stride && *stride > columns && queries >= kQueryStep &&
+                 *stride * kFloatBytes % kBadStride == 0;
 }
 
 void AttentionLowering::run() {
-  const Strided &kBuffer = ctx.inputs.find(op.getK())->second;
   ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
-  ArrayRef<Ofr> lead = space.drop_back(2);
+  SmallVector<Ofr> lead(space.drop_back(2));
   rows = space[space.size() - 2];
   depth = ctx.sizes[op.getQ()].back();
   keys = op.getNumKeys();
@@ -117,7 +157,7 @@ void AttentionLowering::run() {
   columns = rankedType(op.getDst()).getShape().back();
   // The last two dimensions are the operand's own: never broadcast.
   auto over = [&](Value value, Ofr first, Ofr second) {
-    const Strided &s = ctx.inputs.find(value)->second;
+    Strided s = ctx.memoryOf(value);
     SmallVector<Ofr> shape(lead);
     shape.append({first, second});
     Strided t = broadcastTo(m, s, shape);
@@ -127,7 +167,7 @@ void AttentionLowering::run() {
   };
   q = over(op.getQ(), rows, depth);
   v = over(op.getV(), m.attr(keys), m.attr(columns));
-  Strided kLead = kBuffer;
+  Strided kLead = ctx.memoryOf(op.getK());
   kLead.dense = false;
   kLead.sizes.pop_back_n(3);
   kLead.strides.pop_back_n(3);
@@ -139,14 +179,17 @@ void AttentionLowering::run() {
   SmallVector<Ofr> scoreSpace(space);
   scoreSpace.back() = m.attr(keys);
   for (Value side : op.getSides())
-    sides.push_back(broadcastTo(m, ctx.inputs.find(side)->second, scoreSpace));
+    sides.push_back(broadcastTo(m, ctx.memoryOf(side), scoreSpace));
+  mergeRows(lead);
   chooseBlock();
 
   SmallVector<Ofr> counts(lead);
   counts.push_back(m.ceilDiv(rows, m.attr(queries)));
   int64_t scoreBytes = queries * pitch * kFloatBytes;
   int64_t rowBytes = roundUp(queries * kFloatBytes, kLine);
-  emitItems(m, ctx.label, m.product(counts), m.attr(scoreBytes + 2 * rowBytes),
+  int64_t valueBytes = copiesValues ? keys * columns * kFloatBytes : 0;
+  emitItems(m, ctx.label, m.product(counts),
+            m.attr(scoreBytes + 2 * rowBytes + valueBytes),
             [&](IndexMath &im, Value item, Value scratch) {
               auto view = [&](int64_t at, int64_t size) -> Value {
                 return memref::ViewOp::create(
@@ -154,7 +197,8 @@ void AttentionLowering::run() {
                     MemRefType::get(size, im.builder().getF32Type()), scratch,
                     im.value(at), ValueRange());
               };
-              Block block{im, delinearize(im, item, counts), {}, {}, {}, {}};
+              Block block{im, delinearize(im, item, counts), {}, {}, {}, {},
+                          {}};
               Ofr &first = block.at.back();
               first = im.mul(first, im.attr(queries));
               auto r = IndexMath::constant(rows);
@@ -164,6 +208,8 @@ void AttentionLowering::run() {
               block.scores = view(0, queries * pitch);
               block.max = view(scoreBytes, queries);
               block.sum = view(scoreBytes + rowBytes, queries);
+              if (copiesValues)
+                block.values = view(scoreBytes + 2 * rowBytes, keys * columns);
               emitBlock(block);
             });
 }
@@ -190,11 +236,10 @@ void AttentionLowering::emitScores(Block &block) {
   Value a = box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
                 {q.strides[q.rank() - 2], q.strides.back()});
   Ofr keysOffset = offsetOf(bm, k, ArrayRef(block.at).drop_back());
-  Value packed = ctx.inputs.find(op.getK())->second.base;
   emitLoop(bm, bm.attr(0), bm.attr(panels), [&](IndexMath &pm, Ofr p) {
     Ofr width = pm.attr(panel), one = pm.attr(1);
     Ofr at = pm.add(keysOffset, pm.mul(p, pm.mul(depth, width)));
-    Value b = box(pm, packed, at, {depth, width}, {width, one});
+    Value b = box(pm, k.base, at, {depth, width}, {width, one});
     Value c = box(pm, block.scores, pm.mul(p, width), {block.rows, width},
                   {pm.attr(pitch), one});
     tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
@@ -334,6 +379,11 @@ void AttentionLowering::emitOutput(Block &block) {
   Value c = box(bm, dst.base, offsetOf(bm, dst, block.at), {block.rows, e},
                 {dst.strides[dst.rank() - 2], one});
   Value inverse = box(bm, block.sum, bm.attr(0), {block.rows}, {one});
+  if (copiesValues) {
+    Value copy = box(bm, block.values, bm.attr(0), {n, e}, {e, one});
+    linalg::CopyOp::create(b, bm.location(), values, copy);
+    values = copy;
+  }
   AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
   tile::BrgemmOp::create(
       b, bm.location(), p, values, c, inverse, perRow, /*accumulate=*/false,

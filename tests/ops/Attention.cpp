@@ -60,6 +60,9 @@ Cases attentionCases() {
            "t = Add s m<1,11>:11x13",
            "t = Reorder s",
            "a = Add s 13; b = Multiply a a; t = Subtract b s",
+           // Rows, and elements, of -inf.
+           "r = ReLU 11x1; l = Log r; t = Add s l",
+           "r = ReLU 2x3x11x13; l = Log r; t = Add s l",
        })
     for (const std::string &mode : {std::string(), kZeros})
       cases.push_back(plain("2x3x", "11", "13", "8", "5", score, mode));
@@ -89,6 +92,11 @@ Cases attentionCases() {
            "s = MatMul q k transpose_b=true; d = Divide s 1; a = Add d m; "
            "p = SoftMax a axis=-1 mode=inf_as_zero; o = MatMul p v; "
            "StaticReshape o shape=2,6,17,8 special_zero=false",
+           "s = MatMul 2x2x5x1x8 2x2x1x19x8 transpose_b=true; d = Divide s "
+           "2x2x5x1x1; a = Add d 2x1x1x1x19; p = SoftMax a axis=-1; MatMul p "
+           "2x2x1x19x8",
+           "s = MatMul 2x5x3x8 2x1x19x8 transpose_b=true; d = Add s "
+           "2x5x3x19; p,z = SoftMax d axis=-1; o = MatMul p 2x1x19x8; out o z",
            // One head of keys and values for all.
            "s = MatMul 2x3x5x8 7x8 transpose_b=true; p = SoftMax s axis=-1; "
            "MatMul p 7x4",
@@ -104,6 +112,9 @@ Cases attentionCases() {
            "2x7x4; out o z",
            "s = MatMul 2x33x8 2x8x7; a = Add s 2x1x7; p,z = SoftMax a axis=-1 "
            "mode=inf_as_zero; o = MatMul p 2x7x4; e = Exp z; out e o z",
+           // Values a power of two apart.
+           "v = StaticTranspose 2x13x16x16 order=0,2,1,3; "
+           "s = MatMul 2x16x11x8 2x16x8x13; p = SoftMax s axis=-1; MatMul p v",
            // Strided ports.
            "s = MatMul q<200,16,1>:2x5x8 k<1,64,8>:2x8x7; p = SoftMax s "
            "axis=-1; MatMul p v<1,2,14>:2x7x4",

@@ -62,6 +62,7 @@ INSTANTIATE_TEST_SUITE_P(All, VectorCode, testing::ValuesIn(millionCases()),
                            return g ? g->ops[0].kind : info.param;
                          });
 
+<<<<<<< HEAD
 /// Casts between all types but those AVX2 has no instructions for (64-bit
 /// integers and f32) and those that change no bits.
 std::vector<std::string> castCases() {
@@ -88,6 +89,31 @@ INSTANTIATE_TEST_SUITE_P(Casts, VectorCode, testing::ValuesIn(castCases()),
                            return name;
                          });
 
+=======
+/// Between the products of an attention group stand two loops per row: score
+/// and maximum, exponential and sum.
+TEST(Attention, RowsAreVectors) {
+  auto g = parseGraph("s = MatMul 96x64 384x64 transpose_b=true; "
+                      "d = Divide s (); c = Tanh d; m = Add c 384; "
+                      "p = SoftMax m axis=-1; MatMul p 384x64");
+  ASSERT_TRUE(g) << str(g.errors());
+  for (const char *schedule : {"avx2", "avx512"}) {
+    Options options;
+    options.schedule = schedule;
+    if (std::string_view(schedule) == "avx512")
+      options.targetCpu = "x86-64-v4"; // need not run here
+    auto assembly = assemblyOf(*g, options);
+    ASSERT_TRUE(assembly) << str(assembly.errors());
+    // tanh and exp are at least ten operations each.
+    int loops = 0;
+    for (const Loop &loop : innermostLoops(*assembly))
+      loops += loop.vectorLoads > 0 && loop.vectorStores > 0 &&
+               loop.vectorArithmetic >= 10;
+    EXPECT_GE(loops, 2) << schedule;
+  }
+}
+
+>>>>>>> fcfc5f8 (Attention: heads that share keys are rows, badly placed values are copied; tests)
 TEST(Loops, CountsVectorsOfInnermostLoops) {
   const char *text = "f:\n"
                      "\tvmovups (%rax), %ymm9\n"

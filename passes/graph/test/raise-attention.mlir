@@ -6,7 +6,7 @@
 // CHECK-NEXT:    %[[O:.*]] = tile.attention %[[Q]], %[[K]], %[[V]] sides(%[[MASK]], %[[C]]) score {
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[A:.*]]: f32, %[[D:.*]]: f32):
 // CHECK-NEXT:      %[[S:.*]] = arith.divf %[[X]], %[[D]]
-// CHECK-NEXT:      %[[T:.*]] = arith.addf %[[S]], %[[A]]
+// CHECK-NEXT:      %[[T:.*]] = arith.addf %[[A]], %[[S]]
 // CHECK-NEXT:      tile.yield %[[T]]
 // CHECK-NEXT:    } : tensor<2x5x8xf32>, tensor<2x8x7xf32>, tensor<2x7x4xf32> sides(tensor<2x1x7xf32>, tensor<1xf32>) -> tensor<2x5x4xf32>
 // CHECK-NEXT:    return %[[O]]
@@ -99,7 +99,7 @@ func.func @keys_first(%k: tensor<7x8xf32>, %q: tensor<8x5xf32>, %v: tensor<7x4xf
 // Soft-capping, and a mask whose own computation stays outside.
 // CHECK-LABEL: func @soft_cap
 // CHECK:         %[[MASK:.*]] = graph.Multiply
-// CHECK:         tile.attention %{{.*}} sides(%[[MASK]], %{{.*}}) score {
+// CHECK:         tile.attention %{{.*}} sides(%{{.*}}, %[[MASK]]) score {
 // CHECK:           arith.divf
 // CHECK:           math.tanh
 // CHECK:           arith.mulf

@@ -1,0 +1,76 @@
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+
+// 200 queries are three blocks of at most 72. All scores of a block are in
+// scratch memory: panels of keys, then row by row score and maximum,
+// exponential and sum. The division is the epilogue of the second product.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<2x200x64xf32>, %[[K:[a-z0-9]+]]: memref<2x16x64x24xf32>, %[[V:[a-z0-9]+]]: memref<2x384x64xf32>
+// CHECK-NOT:     memref.alloc
+// CHECK:         %[[SIX:.*]] = arith.constant 6 : index
+// CHECK:         rt.parallel "g.l" items(%[[SIX]])
+// CHECK:           %[[S:.*]] = memref.view %{{.*}} : memref<?xi8> to memref<27648xf32>
+// CHECK:           %[[A:.*]] = memref.reinterpret_cast %[[Q]] {{.*}} strides: [64, 1]
+// CHECK:           scf.for
+// CHECK:             %[[PANEL:.*]] = memref.reinterpret_cast %[[K]] {{.*}} sizes: [64, 24], strides: [24, 1]
+// CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 24], strides: [384, 1]
+// CHECK:             tile.brgemm ins(%[[A]], %[[PANEL]] : {{.*}} outs(%[[C]]
+// CHECK:           scf.for
+// CHECK:             %[[ROW:.*]] = memref.reinterpret_cast %[[S]] {{.*}} sizes: [384], strides: [1]
+// CHECK:             linalg.generic {{.*}} iterator_types = ["reduction"]
+// CHECK:               %[[D:.*]] = arith.divf
+// CHECK:               %[[M:.*]] = arith.addf %[[D]]
+// CHECK:               %[[MAX:.*]] = arith.maximumf %{{.*}}, %[[M]]
+// CHECK:               linalg.yield %[[M]], %[[MAX]]
+// CHECK:             linalg.generic {{.*}} outs(%[[ROW]]
+// CHECK:               %[[E:.*]] = math.exp
+// CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
+// CHECK:               linalg.yield %[[E]], %[[SUM]]
+// CHECK:           arith.divf
+// CHECK:           %[[P:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 384], strides: [384, 1]
+// CHECK:           %[[B:.*]] = memref.reinterpret_cast %[[V]] {{.*}} sizes: [384, 64], strides: [64, 1]
+// CHECK:           tile.brgemm ins(%[[P]], %[[B]] : {{.*packed = false}}
+func.func @main(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor<2x384x64xf32>, %c: tensor<1xf32>, %m: tensor<2x1x384xf32>) -> tensor<2x200x64xf32> {
+  %0 = call @g(%q, %k, %v, %c, %m) {tile.label = "attn"} : (tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32>, tensor<1xf32>, tensor<2x1x384xf32>) -> tensor<2x200x64xf32>
+  return %0 : tensor<2x200x64xf32>
+}
+func.func private @g(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor<2x384x64xf32>, %c: tensor<1xf32>, %m: tensor<2x1x384xf32>) -> tensor<2x200x64xf32> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v sides(%c, %m) packed inf_as_zero score {
+  ^bb0(%x: f32, %row: index, %column: index, %a: f32, %b: f32):
+    %0 = arith.divf %x, %a : f32
+    %1 = arith.addf %0, %b : f32
+    tile.yield %1 : f32
+  } : tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32> sides(tensor<1xf32>, tensor<2x1x384xf32>) -> tensor<2x200x64xf32>
+  return %o : tensor<2x200x64xf32>
+}
+
+// -----
+
+// A causal mask is a comparison with the
+// row, counted from the first query, and reads no memory.
+// CHECK-LABEL: func.func private @causal.l(
+// CHECK:         rt.parallel
+// CHECK:           %[[FIRST:.*]] = arith.muli
+// CHECK:           scf.for %[[R:.*]] =
+// CHECK:           scf.for %[[R:.*]] =
+// CHECK:             %[[QUERY:.*]] = arith.addi %[[FIRST]], %[[R]]
+// CHECK:             linalg.generic
+// CHECK:               %[[KEY:.*]] = linalg.index 0
+// CHECK:               %[[ROW:.*]] = arith.index_cast %[[QUERY]]
+// CHECK:               %[[COLUMN:.*]] = arith.index_cast %[[KEY]]
+// CHECK:               arith.cmpi sge, %[[ROW]], %[[COLUMN]]
+func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>) -> tensor<200x64xf32> {
+  %0 = call @causal(%q, %k, %v) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32>) -> tensor<200x64xf32>
+  return %0 : tensor<200x64xf32>
+}
+func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v packed score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    %0 = arith.index_cast %row : index to i32
+    %1 = arith.index_cast %column : index to i32
+    %2 = arith.cmpi sge, %0, %1 : i32
+    %low = arith.constant -1.0e+30 : f32
+    %3 = arith.select %2, %x, %low : f32
+    tile.yield %3 : f32
+  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> -> tensor<200x64xf32>
+  return %o : tensor<200x64xf32>
+}
