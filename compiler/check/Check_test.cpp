@@ -208,6 +208,36 @@ TEST(Exactness, StopsWhereRoundingStarts) {
   EXPECT_FALSE(exactEdges(b.graph, inputs).count(s));
 }
 
+/// The roundings of `kind` on tensors of 16 x 4 x 25.
+double roundingsOf(const char *kind, size_t inputs, size_t outputs,
+                   AttrMap attrs) {
+  Builder b;
+  graph::Op op;
+  op.kind = kind;
+  op.attrs = std::move(attrs);
+  for (size_t i = 0; i < inputs; ++i)
+    op.inputs.push_back(b.tensor({16, 4, 25}));
+  for (size_t i = 0; i < outputs; ++i)
+    op.outputs.push_back(b.tensor({16, 4, 25}));
+  b.graph.ops.push_back(op);
+  return toleranceFor(b.graph, op.outputs[0]).roundings;
+}
+
+TEST(Tolerance, CountsTheElementsOfARow) {
+  double row = roundingsOf("LayerNorm", 1, 1, {});
+  double rows =
+      roundingsOf("LayerNorm", 1, 1, {{"begin_norm_axis", int64_t{1}}});
+  EXPECT_NEAR(rows - row, 6 * (10 - 5), 1e-9);
+  // diff_gamma sums 16 * 4 rows, diff_src 25 elements.
+  double sums = roundingsOf("LayerNormBackward", 4, 3, {});
+  double only = roundingsOf("LayerNormBackward", 4, 1, {});
+  EXPECT_NEAR(sums - only, 6 * (8 - 5), 1e-9);
+  double nxc = roundingsOf("BatchNormForwardTraining", 3, 5, {});
+  double ncx = roundingsOf("BatchNormForwardTraining", 3, 5,
+                           {{"data_format", std::string("NCX")}});
+  EXPECT_NEAR(ncx - nxc, 6 * (20 - 8), 1e-9);
+}
+
 TEST(Tolerance, GrowsWithTheGraph) {
   Tolerance small = toleranceFor(matMul(4).graph, 2);
   Tolerance large = toleranceFor(matMul(4096).graph, 2);

@@ -110,6 +110,25 @@ bool isTranscendental(std::string_view kind) {
   return kind.find("Norm") != std::string_view::npos;
 }
 
+/// Elements of a row, channel or group of channels; for the gradient of a
+/// LayerNorm also the rows that gamma and beta sum over.
+static int64_t normLength(const graph::Op &op, const Dims &src) {
+  int64_t all = count(src), rank = static_cast<int64_t>(src.size());
+  if (op.kind.starts_with("LayerNorm") || op.kind == "RMSNorm") {
+    int64_t axis = op.attrOr<int64_t>("begin_norm_axis", -1);
+    int64_t row = 1;
+    for (int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d)
+      row *= dimAt(src, d);
+    bool sums = op.kind == "LayerNormBackward" && op.outputs.size() > 1;
+    return sums ? std::max(row, all / std::max<int64_t>(row, 1)) : row;
+  }
+  if (op.kind == "GroupNorm")
+    return all / std::max<int64_t>(
+                     dimAt(src, 0) * op.attrOr<int64_t>("groups", 1), 1);
+  bool ncx = op.attrOr<std::string>("data_format", "NXC") == "NCX";
+  return all / std::max<int64_t>(dimAt(src, ncx && rank > 2 ? 1 : -1), 1);
+}
+
 int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
   if (op.inputs.empty() || op.outputs.empty())
     return 1;
@@ -136,10 +155,7 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
   else if (kind.starts_with("LogSoftmax"))
     length = dimAt(*src, op.attrOr<int64_t>("axis", -1));
   else if (kind.find("Norm") != std::string::npos)
-    // At most all elements of a batch entry (or of a channel).
-    length = kind.starts_with("LayerNorm") || kind == "RMSNorm"
-                 ? dimAt(*src, -1)
-                 : count(*src) / std::max<int64_t>(dimAt(*src, 0), 1);
+    length = normLength(op, *src);
   else if (kind == "PReLUBackward" && second)
     length = count(*src) / count(*second);
   else if (kind.starts_with("LRN"))

@@ -141,6 +141,7 @@ def Graph_PReLUBackwardOp
   let resultCounts = [2];
   let constraints = ["slope broadcasts one-way to src"];
   let shapeRule = "prelu_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_BiasAddBackwardOp
@@ -154,6 +155,7 @@ def Graph_BiasAddBackwardOp
   let results = (outs Graph_Value<"T">:$diff_bias);
   let constraints = ["diff_dst has rank 2 or more"];
   let shapeRule = "bias_add_backward";
+  let compiles = ["f32"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -376,6 +378,7 @@ def Graph_BatchNormTrainingBackwardOp
   let constraints = ["the other tensors are bf16 only when src is bf16",
                      "3 results need gamma"];
   let shapeRule = "batch_norm_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_LayerNormBackwardOp
@@ -401,6 +404,7 @@ def Graph_LayerNormBackwardOp
   let constraints = ["the other tensors are bf16 only when src is bf16",
                      "use_affine needs gamma and 3 results"];
   let shapeRule = "layer_norm_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_SoftMaxBackwardOp
@@ -417,6 +421,7 @@ def Graph_SoftMaxBackwardOp
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
   let constraints = ["diff_src is f32 or has the element type of diff_dst"];
   let shapeRule = "softmax_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_LogSoftmaxBackwardOp
@@ -431,6 +436,7 @@ def Graph_LogSoftmaxBackwardOp
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
   let shapeRule = "log_softmax_backward";
+  let compiles = ["f32"];
 }
 
 def Graph_LRNBackwardOp

@@ -55,6 +55,7 @@ def Graph_BatchNormForwardTrainingOp
   let constraints = ["the other tensors are bf16 only when src is bf16",
                      "src has rank 2 or more"];
   let shapeRule = "batch_norm_training";
+  let compiles = ["f32"];
 }
 
 def Graph_GroupNormOp
@@ -83,6 +84,7 @@ def Graph_GroupNormOp
                      "3 results if and only if keep_stats",
                      "3 operands if use_affine"];
   let shapeRule = "group_norm";
+  let compiles = ["f32"];
 }
 
 def Graph_LayerNormOp

@@ -7,7 +7,9 @@
 // Operations are taken in order. One joins the latest group among the
 // producers of its operands: every other operand then comes from an earlier
 // group, so no cycle can arise and one pass suffices. A group is executed at
-// the place of its first operation.
+// the place of its first operation. A row operation whose operands are older
+// joins a later group that reads the same tensor over the same rows: two sums
+// of one tensor are one pass over it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
@@ -69,7 +71,7 @@ struct Former {
     Group &group = groups[g];
     if (isRowOp(op) && group.kind == GroupKind::elementwise) {
       group.kind = GroupKind::rows;
-      group.reduced = reducedDims(op);
+      group.rows = rowSpace(op);
     }
     group.ops.push_back(op);
     groupOf[op] = g;
@@ -81,10 +83,25 @@ struct Former {
     Value shaped = isRowOp(op) ? op->getOperand(0) : op->getResult(0);
     g.space.assign(rankedType(shaped).getShape());
     if (kind == GroupKind::rows)
-      g.reduced = reducedDims(op);
+      g.rows = rowSpace(op);
     groups.push_back(std::move(g));
     groups.back().ops.push_back(op);
     groupOf[op] = groups.size() - 1;
+  }
+
+  /// The last group behind `latest` that reads operand 0 of the row operation
+  /// `op` over the same rows, or -1.
+  int siblingGroup(Operation *op, int latest) {
+    if (!isRowOp(op) || !llvm::is_contained(rowSpace(op).reduced, true))
+      return -1;
+    int sibling = -1;
+    for (Operation *user : op->getOperand(0).getUsers()) {
+      int g = groupOf.lookup_or(user, -1);
+      if (g > std::max(latest, sibling) && sharesRows(op, groups[g]) &&
+          static_cast<int64_t>(groups[g].ops.size()) < maxOps)
+        sibling = g;
+    }
+    return sibling;
   }
 
   int64_t form() {
@@ -107,6 +124,11 @@ struct Former {
           continue;
         }
         remark(&op, reason);
+      }
+      if (int g = enable ? siblingGroup(&op, latest) : -1; g >= 0) {
+        join(&op, g);
+        ++fused;
+        continue;
       }
       start(&op, *kind);
     }

@@ -5,6 +5,7 @@
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -35,9 +36,21 @@ bool isView(Operation *op) {
 }
 
 bool isRowOp(Operation *op) {
+  static const llvm::StringSet<> kinds = {
+      "BatchNormForwardTraining",
+      "BatchNormTrainingBackward",
+      "GroupNorm",
+      "LayerNorm",
+      "LayerNormBackward",
+      "LogSoftmax",
+      "LogSoftmaxBackward",
+      "PReLUBackward",
+      "RMSNorm",
+      "SoftMax",
+      "SoftMaxBackward",
+  };
   StringRef kind = kindOf(op);
-  return kind == "SoftMax" || kind == "LogSoftmax" || kind == "LayerNorm" ||
-         kind == "RMSNorm" || kind.starts_with("Reduce");
+  return kinds.contains(kind) || kind.starts_with("Reduce");
 }
 
 std::optional<GroupKind> kindOfGroup(Operation *op) {
@@ -68,22 +81,57 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
   return std::nullopt;
 }
 
-SmallVector<bool> reducedDims(Operation *op) {
+int64_t channelDim(Operation *op, int64_t rank) {
+  return rank > 2 && stringAttr(op, "data_format") == "NCX" ? 1 : rank - 1;
+}
+
+SmallVector<int64_t> slopeDims(Operation *op) {
+  ArrayRef<int64_t> src = rankedType(op->getOperand(0)).getShape();
+  ArrayRef<int64_t> slope = rankedType(op->getOperand(1)).getShape();
+  int64_t rank = src.size();
+  if (slope.size() == 1 && slope[0] != 1)
+    return {channelDim(op, rank)};
+  SmallVector<int64_t> dims;
+  for (int64_t i = rank - slope.size(); i < rank; ++i)
+    dims.push_back(i);
+  return dims;
+}
+
+RowSpace rowSpace(Operation *op) {
   int64_t rank = rankedType(op->getOperand(0)).getRank();
-  SmallVector<bool> reduced(rank, false);
+  RowSpace rows;
+  rows.reduced.assign(rank, false);
   StringRef kind = kindOf(op);
-  if (kind == "SoftMax" || kind == "LogSoftmax") {
+  if (kind.contains("SoftMax") || kind.contains("LogSoftmax")) {
     if (rank > 0)
-      reduced[normalizedAxis(intAttr(op, "axis"), rank)] = true;
-  } else if (kind == "LayerNorm" || kind == "RMSNorm") {
+      rows.reduced[normalizedAxis(intAttr(op, "axis"), rank)] = true;
+  } else if (kind.starts_with("LayerNorm") || kind == "RMSNorm") {
     for (int64_t d = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
          d < rank; ++d)
-      reduced[d] = true;
+      rows.reduced[d] = true;
+  } else if (kind.starts_with("BatchNorm")) {
+    rows.reduced.assign(rank, true);
+    rows.reduced[channelDim(op, rank)] = false;
+  } else if (kind == "GroupNorm") {
+    rows.groups = intAttr(op, "groups");
+    rows.channel = channelDim(op, rank);
+    rows.reduced.assign(rank + 1, true);
+    rows.reduced[0] = rows.reduced[rows.channel] = false;
+  } else if (kind == "PReLUBackward") {
+    rows.reduced.assign(rank, true);
+    auto slope = rankedType(op->getOperand(1));
+    for (auto [i, d] : llvm::enumerate(slopeDims(op)))
+      rows.reduced[d] = slope.getDimSize(i) == 1;
   } else {
     for (int64_t a : intsAttr(op, "axes"))
-      reduced[normalizedAxis(a, rank)] = true;
+      rows.reduced[normalizedAxis(a, rank)] = true;
   }
-  return reduced;
+  return rows;
+}
+
+bool sharesRows(Operation *op, const Group &g) {
+  return g.kind == GroupKind::rows && g.rows == rowSpace(op) &&
+         rankedType(op->getOperand(0)).getShape() == ArrayRef(g.space);
 }
 
 /// Dimensions as a row group sees a value: those of the space, or the space
@@ -92,10 +140,11 @@ static bool isSpaceShape(ArrayRef<int64_t> shape, const Group &g) {
   return shape == ArrayRef<int64_t>(g.space);
 }
 static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
-  if (g.kind != GroupKind::rows || shape.size() != g.space.size())
+  if (g.kind != GroupKind::rows || g.rows.groups ||
+      shape.size() != g.space.size())
     return false;
   for (auto [d, size] : llvm::enumerate(g.space))
-    if (shape[d] != (g.reduced[d] ? 1 : size))
+    if (shape[d] != (g.rows.reduced[d] ? 1 : size))
       return false;
   return true;
 }
@@ -131,14 +180,16 @@ std::string whyNot(Operation *op, const Group &g,
   if (row) {
     if (g.kind == GroupKind::contraction)
       return "complete rows are needed, a contraction makes tiles";
-    if (!inGroup(op->getOperand(0)))
+    if (llvm::none_of(op->getOperands(), inGroup))
       return "its operand reaches it through a view";
     if (!isSpaceShape(rankedType(op->getOperand(0)).getShape(), g))
       return "its rows are not those of the group";
-    SmallVector<bool> reduced = reducedDims(op);
-    if (!llvm::is_contained(reduced, true))
+    for (Value v : op->getOperands())
+      if (inGroup(v) && !isSpaceShape(rankedType(v).getShape(), g))
+        return "an operand from the group has dropped dimensions";
+    if (!llvm::is_contained(rowSpace(op).reduced, true))
       return "it reduces nothing";
-    if (g.kind == GroupKind::rows && g.reduced != reduced)
+    if (g.kind == GroupKind::rows && !sharesRows(op, g))
       return "it reduces other dimensions than the group";
     return "";
   }

@@ -25,8 +25,23 @@ bool isView(mlir::Operation *op);
 bool isRowOp(mlir::Operation *op);
 /// The group that `op` starts; none for views and literals.
 std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
-/// Dimensions of its operand that a row operation reduces.
-llvm::SmallVector<bool> reducedDims(mlir::Operation *op);
+/// Where the channels of a tensor of `rank` dimensions are (data_format).
+int64_t channelDim(mlir::Operation *op, int64_t rank);
+/// Dimensions of src along which the slope of a PReLU or its gradient goes, one
+/// per dimension of the slope.
+llvm::SmallVector<int64_t> slopeDims(mlir::Operation *op);
+
+/// The rows of a row operation.
+struct RowSpace {
+  /// Which dimensions of operand 0 are reduced.  With `groups`, dimension
+  /// `channel` counts as two, groups x channels of one group.
+  llvm::SmallVector<bool> reduced;
+  int64_t groups = 0;
+  int64_t channel = 0;
+
+  bool operator==(const RowSpace &other) const = default;
+};
+RowSpace rowSpace(mlir::Operation *op);
 
 struct Group {
   GroupKind kind;
@@ -34,8 +49,11 @@ struct Group {
   /// The iteration space: the shape of elementwise results, of the operand of
   /// row operations, of the product.
   llvm::SmallVector<int64_t> space;
-  llvm::SmallVector<bool> reduced; // rows only
+  RowSpace rows; // of its row operations
 };
+
+/// Whether the row operation `op` has the rows of `group`.
+bool sharesRows(mlir::Operation *op, const Group &group);
 
 /// Why `op` does not join `group`; empty: it may.
 std::string whyNot(mlir::Operation *op, const Group &group,

@@ -17,4 +17,7 @@ mlir::Value perChannel(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v,
 /// when it has that already.
 bool decomposeConvolution(mlir::Operation *op, mlir::OpBuilder &b);
 
+/// The same for normalisations and their gradients (DecomposeNorms.cpp).
+bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);
+
 } // namespace tenon

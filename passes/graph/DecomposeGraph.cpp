@@ -6,8 +6,7 @@
 //   MatMul(x, w, b) {transpose_b}   Add(MatMul(x, StaticTranspose(w)), b)
 //   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO; gradients
 //                                   and ConvTranspose: DecomposeConvolution.cpp
-//   BatchNormInference              x * scale + shift, per channel
-//   LayerNorm {use_affine}          LayerNorm * gamma + beta
+//   norms and their gradients       DecomposeNorms.cpp
 //   LRN {within_channel}            x * (k + c * AvgPool(x * x))^-beta
 //
 // Transposes and reshapes cost nothing here: they become views of buffers.
@@ -46,63 +45,6 @@ bool decomposeBiasAdd(Operation *op, OpBuilder &b) {
       perChannel(b, op->getLoc(), op->getOperand(1), isNcx(op, rank), rank);
   op->getResult(0).replaceAllUsesWith(
       buildBinary(b, op->getLoc(), "Add", src, bias));
-  op->erase();
-  return true;
-}
-
-/// x * (gamma / sqrt(var + eps)) + (beta - mean * that): with constant
-/// statistics both vectors are folded once.
-bool decomposeBatchNorm(Operation *op, OpBuilder &b) {
-  Location loc = op->getLoc();
-  Value src = op->getOperand(0), gamma = op->getOperand(1),
-        beta = op->getOperand(2), mean = op->getOperand(3),
-        variance = op->getOperand(4);
-  int64_t rank = rankedType(src).getRank();
-  bool ncx = isNcx(op, rank);
-  auto vector = rankedType(variance);
-  Value shifted = buildBinary(b, loc, "Add", variance,
-                              buildScalar(b, loc, floatAttr(op, "epsilon")));
-  Value deviation = buildGraphOp(b, loc, "Sqrt", shifted, vector);
-  Value scale = buildBinary(b, loc, "Divide", gamma, deviation);
-  Value shift = buildBinary(b, loc, "Subtract", beta,
-                            buildBinary(b, loc, "Multiply", mean, scale));
-  Value y = buildBinary(b, loc, "Multiply", src,
-                        perChannel(b, loc, scale, ncx, rank));
-  y = buildBinary(b, loc, "Add", y, perChannel(b, loc, shift, ncx, rank));
-  op->getResult(0).replaceAllUsesWith(y);
-  op->erase();
-  return true;
-}
-
-/// Takes gamma and beta out of LayerNorm (and gamma out of RMSNorm).
-bool decomposeAffine(Operation *op, OpBuilder &b) {
-  SmallVector<Value> affine(op->getOperands().drop_front());
-  if (affine.empty())
-    return false;
-  bool layerNorm = isKind(op, "LayerNorm");
-  bool used = !layerNorm || boolAttr(op, "use_affine");
-  // Operand segments are part of the operation: build it anew.
-  OperationState state(op->getLoc(), op->getName());
-  state.addOperands(op->getOperand(0));
-  state.addTypes(op->getResultTypes());
-  for (NamedAttribute a : op->getAttrs())
-    if (a.getName() != "operandSegmentSizes" && a.getName() != "use_affine")
-      state.addAttribute(a.getName(), a.getValue());
-  if (layerNorm) {
-    state.addAttribute("use_affine", b.getBoolAttr(false));
-    state.addAttribute("operandSegmentSizes",
-                       b.getDenseI32ArrayAttr({1, 0, 0}));
-  }
-  Operation *core = b.create(state);
-  Value y = core->getResult(0);
-  if (used) {
-    y = buildBinary(b, op->getLoc(), "Multiply", y, affine[0]);
-    if (layerNorm)
-      y = buildBinary(b, op->getLoc(), "Add", y, affine[1]);
-  }
-  op->getResult(0).replaceAllUsesWith(y);
-  for (unsigned i = 1; i < op->getNumResults(); ++i)
-    op->getResult(i).replaceAllUsesWith(core->getResult(i));
   op->erase();
   return true;
 }
@@ -245,10 +187,6 @@ bool decompose(Operation *op, OpBuilder &b) {
   StringRef kind = kindOf(op);
   if (kind == "BiasAdd")
     return decomposeBiasAdd(op, b);
-  if (kind == "BatchNormInference")
-    return decomposeBatchNorm(op, b);
-  if (kind == "LayerNorm" || kind == "RMSNorm")
-    return decomposeAffine(op, b);
   if (kind == "MatMul")
     return decomposeMatMul(op, b);
   if (kind.starts_with("Conv"))
@@ -261,7 +199,7 @@ bool decompose(Operation *op, OpBuilder &b) {
     op->erase();
     return true;
   }
-  return false;
+  return decomposeNorm(op, b);
 }
 
 struct DecomposeGraphPass : impl::DecomposeGraphBase<DecomposeGraphPass> {

@@ -26,6 +26,7 @@ public:
 
 private:
   llvm::SmallVector<Ofr> inferResult(mlir::Operation *op, unsigned i);
+  llvm::SmallVector<Ofr> inferStatistics(mlir::Operation *op, int64_t rank);
   IndexMath &m;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
 };

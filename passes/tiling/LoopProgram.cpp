@@ -43,7 +43,8 @@ LoopProgram::LoopProgram(IndexMath &m, StringRef label, ArrayRef<Ofr> sizes,
     classes.push_back(r);
 }
 
-static bool variesAlong(const Strided &s, ArrayRef<int> classes) {
+/// Whether `s` has more than one element per row.
+bool LoopProgram::variesAlong(const Strided &s) const {
   for (auto [stride, cls] : llvm::zip(s.strides, classes))
     if (cls == 1 && !IndexMath::isConstant(stride, 0))
       return true;
@@ -54,7 +55,7 @@ LoopProgram::Node LoopProgram::input(Strided s) {
   NodeInfo n;
   n.kind = Kind::input;
   n.type = s.elementType();
-  n.full = variesAlong(s, classes);
+  n.full = variesAlong(s);
   n.memory = std::move(s);
   nodes.push_back(std::move(n));
   return nodes.size() - 1;
@@ -67,7 +68,7 @@ LoopProgram::Node LoopProgram::index(ArrayRef<Ofr> strides, Type type) {
   n.type = type;
   n.memory.sizes = sizes;
   n.memory.strides.assign(strides.begin(), strides.end());
-  n.full = variesAlong(n.memory, classes);
+  n.full = variesAlong(n.memory);
   nodes.push_back(std::move(n));
   return nodes.size() - 1;
 }
@@ -169,7 +170,7 @@ void LoopProgram::chooseChunks() {
 /// An output that can also serve as the place to read a stored node from.
 Strided LoopProgram::outputAsBuffer(const NodeInfo &n) const {
   for (const Strided &s : n.outputs)
-    if (s.elementType() == n.type && variesAlong(s, classes) == n.full)
+    if (s.elementType() == n.type && variesAlong(s) == n.full)
       return s;
   return {};
 }
@@ -261,7 +262,7 @@ AffineMap LoopProgram::mapOf(Item &item, const Place &place,
 }
 
 Value LoopProgram::indexAtStart(Item &item, const NodeInfo &n) {
-  Ofr start = item.m.attr(0);
+  Ofr start = n.memory.offset.value_or(item.m.attr(0));
   for (auto [at, stride] : llvm::zip(item.start, n.memory.strides))
     start = item.m.add(start, item.m.mul(at, stride));
   return arith::IndexCastOp::create(item.m.builder(), item.m.location(), n.type,
@@ -429,7 +430,7 @@ void LoopProgram::emitStores(Item &item, int level, bool full) {
                     ? outputAsBuffer(n).base
                     : Value();
     for (const Strided &out : n.outputs)
-      if (variesAlong(out, classes) == full && out.base != own) {
+      if (variesAlong(out) == full && out.base != own) {
         results.push_back(i);
         places.push_back({out, {}, full});
       }
@@ -505,6 +506,16 @@ void LoopProgram::emit() {
       operands.push_back(&s);
   }
   coalesce(m, sizes, classes, operands);
+  for (auto [size, cls] : llvm::zip(sizes, classes))
+    if (cls == 0 && IndexMath::isConstant(size, 0))
+      return; // nothing to compute
+  if (std::optional<Division> division = chooseDivision())
+    emitDivided(*division);
+  else
+    emitSection();
+}
+
+void LoopProgram::emitSection() {
   decideStores();
   chooseChunks();
   planScratch();

@@ -11,6 +11,9 @@
 //
 //   m = max(x); s = sum(dst = exp(x - m)); dst = dst / s
 //
+// Rows that are few or long are divided first, into several sections
+// (DivideRows.cpp).
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -47,10 +50,15 @@ public:
   /// reduced dimensions if and only if the node does not vary along them.
   void output(Node node, Strided dst);
 
-  /// Writes the section.
+  /// Writes the section or sections.
   void emit();
 
 private:
+  /// How a reduced dimension is cut into pieces.
+  struct Division {
+    int64_t dim, length;
+  };
+  struct Divided;
   enum class Kind { input, index, compute, reduce };
   struct NodeInfo {
     Kind kind;
@@ -80,6 +88,16 @@ private:
   bool isConstant(const NodeInfo &n) const {
     return n.kind == Kind::compute && n.operands.empty();
   }
+  void emitSection();
+  std::optional<Division> chooseDivision();
+  void emitDivided(Division by);
+  void emitPieces(Divided &divided, int level, int64_t first, int64_t count,
+                  int64_t length);
+  void emitCombination(Divided &divided, int level);
+  Node copyTo(LoopProgram &to, Node node, Divided &divided,
+              llvm::DenseMap<Node, Node> &copies,
+              llvm::function_ref<Strided(const Strided &)> view);
+  bool variesAlong(const Strided &s) const;
   void decideStores();
   void chooseChunks();
   void planScratch();
@@ -111,6 +129,7 @@ private:
   llvm::SmallVector<Ofr> sizes;
   llvm::SmallVector<int> classes; // 1: reduced
   std::vector<NodeInfo> nodes;
+  bool divisible = true;
 
   // Decided by chooseChunks.
   llvm::SmallVector<int64_t> itemDims; // walked by items, outermost first

@@ -1,4 +1,5 @@
 #include "dialects/tile/TileDialect.h"
+#include "passes/fusion/Group.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/GroupLowering.h"
 
@@ -130,6 +131,8 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
     }
     return r;
   }
+  if (fusion::isRowOp(op)) // other operands have fewer dimensions
+    return SmallVector<Ofr>((*this)[op->getOperand(0)]);
   if (isKind(op, "Concat")) {
     int64_t axis = normalizedAxis(intAttr(op, "axis"), rank);
     broadcast(rank, op->getOperands());
@@ -145,6 +148,17 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
   return r;
 }
 
+/// Results behind the first: statistics and gradients of parameters.
+SmallVector<Ofr> SizeMap::inferStatistics(Operation *op, int64_t rank) {
+  ArrayRef<Ofr> s = (*this)[op->getOperand(0)];
+  if (isKind(op, "PReLUBackward"))
+    return SmallVector<Ofr>((*this)[op->getOperand(1)]);
+  if (kindOf(op).starts_with("BatchNorm"))
+    return {s[fusion::channelDim(op, s.size())]};
+  // The leading sizes; where reduced, the type says 1.
+  return SmallVector<Ofr>(s.take_front(rank));
+}
+
 LogicalResult SizeMap::infer(Operation *op) {
   for (auto [i, v] : llvm::enumerate(op->getResults())) {
     auto type = rankedType(v);
@@ -153,10 +167,7 @@ LogicalResult SizeMap::infer(Operation *op) {
       if (i == 0) {
         r = inferResult(op, i);
       } else {
-        // Statistics: the leading sizes of the first result, 1 where reduced.
-        ArrayRef<Ofr> s = (*this)[op->getResult(0)];
-        for (int64_t d = 0; d < type.getRank(); ++d)
-          r[d] = s[d];
+        r = inferStatistics(op, type.getRank());
       }
     }
     for (int64_t d = 0; d < type.getRank(); ++d) {

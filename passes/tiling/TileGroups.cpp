@@ -67,7 +67,8 @@ class Specializer {
 public:
   explicit Specializer(ModuleOp module) : module(module) {}
 
-  /// `group` lowered for these buffers, or null after an error.
+  /// `group` lowered for these buffers, or null after an error. Behind them it
+  /// takes its temporaries.
   func::FuncOp get(func::FuncOp group, TypeRange inputs, TypeRange outputs);
   int64_t count() const { return known.size(); }
 
@@ -122,6 +123,18 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered) {
   return lowerLoops(ctx);
 }
 
+/// Makes arguments of the buffers that `fn` allocates: only entries do that.
+void passTemporaries(func::FuncOp fn) {
+  Block &body = fn.getBody().front();
+  for (auto alloc :
+       llvm::make_early_inc_range(body.getOps<memref::AllocOp>())) {
+    alloc.replaceAllUsesWith(body.addArgument(alloc.getType(), alloc.getLoc()));
+    alloc.erase();
+  }
+  fn.setFunctionType(FunctionType::get(fn.getContext(), body.getArgumentTypes(),
+                                       fn.getResultTypes()));
+}
+
 func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
                               TypeRange outputs) {
   std::string key;
@@ -144,6 +157,7 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
   fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
   if (failed(lowerBody(group, fn)))
     return {};
+  passTemporaries(fn);
   return lowered = fn;
 }
 
@@ -244,6 +258,8 @@ private:
                         ArrayRef<Type>(all).drop_front(in.size()));
     if (!lowered)
       return failure();
+    for (Type t : lowered.getArgumentTypes().drop_front(operands.size()))
+      operands.push_back(memref::AllocOp::create(b, loc, cast<MemRefType>(t)));
     auto call = func::CallOp::create(b, loc, lowered, operands);
     call->setAttr(kLabelAttr, b.getStringAttr(label));
     return success();

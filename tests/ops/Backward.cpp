@@ -52,9 +52,67 @@ static void addElementwise(Cases &cases) {
   cases.push_back("y = Sigmoid 5x37; SigmoidBackward y 5x37; out y");
 }
 
+/// Gradients that sum over rows or channels.
+static void addRows(Cases &cases) {
+  for (std::string text :
+       {"5x37 5x37 axis=1", "5x37 5x37", "5x37 5x37 axis=0",
+        "5x37 5x37 axis=-1", "3x4x97 3x4x97 axis=-2", "7 7 axis=0",
+        "1 1 axis=0", "5x1 5x1", "0x5 0x5", "5x0 5x0", "2x3x5x7 2x3x5x7 axis=2",
+        "13x17<1,13> 13x17", "13x17 13x17<40,2> axis=0", "3x1031 3x1031"}) {
+    cases.push_back("SoftMaxBackward " + text);
+    cases.push_back("LogSoftmaxBackward " + text);
+  }
+  cases.push_back("LogSoftmaxBackward 5x37 5x37");
+  cases.push_back("d = SoftMax 5x37; SoftMaxBackward 5x37 d; out d");
+  cases.push_back("y<1,13> = SoftMaxBackward 13x17 13x17");
+  for (std::string text :
+       {"5x37", "5x37 data_format=NCX", "3x5x7", "3x5x7 data_format=NCX",
+        "2x3x5x7 data_format=NXC", "2x3x5x7 data_format=NCX", "1x1", "0x5",
+        "5x0", "2x3x2x5x7 data_format=NCX", "13x17<1,13>",
+        "2x3x5x7<105,1,21,3> data_format=NCX", "100003x3",
+        "16x8x1024 "
+        "data_format=NCX"})
+    cases.push_back("BiasAddBackward " + text);
+  for (std::string text :
+       {"4x5x7x16 4x5x7x16 16 16 16 epsilon=0.01",
+        "4x16x5x7 4x16x5x7 16 16 16 epsilon=0.01 data_format=NCX",
+        "4x3x5x7 4x3x5x7 7 7 7c epsilon=0.1 data_format=NXC",
+        "37x5 37x5 5 5 5 epsilon=0.01", "1x1 1x1 1 1 1 epsilon=1",
+        "2x3x4x5x6 2x3x4x5x6 3 3 3 epsilon=1 data_format=NCX",
+        "5x0x3 5x0x3 3 3 3 epsilon=1",
+        "2x3x5x7<105,1,21,3> 2x3x5x7 3<2> 3 3 epsilon=1 data_format=NCX",
+        "2x64x64x32 2x64x64x32 32 32 32 epsilon=0.01"})
+    cases.push_back("x,g,b = BatchNormTrainingBackward " + text);
+  for (std::string text : {"4x5x7x16 4x5x7x16 16 16 epsilon=0.01",
+                           "4x3x5x7 4x3x5x7 3 3 epsilon=0.01 data_format=NCX",
+                           "4x3x5x7 4x3x5x7 3 3 3 epsilon=0.01 data_format=NCX",
+                           "0x3 0x3 3 3 epsilon=1"})
+    cases.push_back("BatchNormTrainingBackward " + text);
+  for (std::string text :
+       {"5x37 5x37 5 5 37", "5x37 5x37 5 5 37c 37c epsilon=0.1",
+        "2x3x5x7 2x3x5x7 2x3 2x3 5x7 begin_norm_axis=2",
+        "2x3x5x7 2x3x5x7 2 2 3x5x7 begin_norm_axis=-3",
+        "2x3x5x7 2x3x5x7 () () 2x3x5x7 begin_norm_axis=0", "1 1 () () 1",
+        "0x5 0x5 0 0 5", "13x17<1,13> 13x17 13<2> 13 17",
+        "1031x97 1031x97 1031 1031 97"})
+    cases.push_back("x,g,b = LayerNormBackward " + text);
+  for (std::string text :
+       {"5x37 5x37 5 5 use_affine=false", "5x37 5x37 5 5 37 use_affine=false",
+        "2x3x5x7 2x3x5x7 2x3 2x3 use_affine=false begin_norm_axis=2"})
+    cases.push_back("LayerNormBackward " + text);
+  for (std::string text :
+       {"5x37 37 5x37", "5x37 1 5x37", "2x3x5x7 7 2x3x5x7",
+        "2x3x5x7 3 2x3x5x7 data_format=NCX",
+        "2x3x5x7 1 2x3x5x7 data_format=NCX", "2x3x5x7 3x1x1 2x3x5x7",
+        "2x3x5x7 1x3x1x7 2x3x5x7", "2x3x5x7 2x3x5x7 2x3x5x7", "7 7 7", "7 1 7",
+        "1 1 1", "0x3 3 0x3", "13x17<1,13> 17c 13x17", "100003x3 3 100003x3"})
+    cases.push_back("x,s = PReLUBackward " + text);
+}
+
 Cases backwardCases() {
   Cases cases;
   addElementwise(cases);
+  addRows(cases);
   return cases;
 }
 

@@ -21,6 +21,68 @@ static void addRows(Cases &cases) {
   cases.push_back("y<1,13> = LogSoftmax 13x17 axis=1");
 }
 
+/// GroupNorm and BatchNormForwardTraining.
+static void addChannelNorms(Cases &cases) {
+  for (std::string text :
+       {"2x5x8 8c 8c groups=2",
+        "2x8x5 8c 8c groups=2 data_format=NCX",
+        "2x3x5x12 12 12 groups=3 data_format=NXC",
+        "2x12x3x5 12 12 groups=3 data_format=NCX epsilon=0.1",
+        "2x12x3x5 groups=4 use_affine=false data_format=NCX",
+        "2x3x5x12 groups=4 use_affine=false",
+        "2x5x3x12 12c 12c groups=4 use_affine=false",
+        "2x6x3x5 6c 6c groups=1 data_format=NCX",
+        "2x6x3x5 6c 6c groups=6 data_format=NCX",
+        "2x3x5x6 6c 6c groups=6",
+        "2x3x5x6 6c 6c groups=1",
+        "3x8 8c 8c groups=2",
+        "3x8 8c 8c groups=8",
+        "2x4x3x2x5 4 4 groups=2 data_format=NCX",
+        "1x1x1 1 1 groups=1",
+        "0x5x4 4 4 groups=2",
+        "2x0x4 4 4 groups=2",
+        "2x8x3x5<120,1,40,8> 8c 8c groups=4 data_format=NCX",
+        "2x32x14x14 32c 32c groups=8 data_format=NCX",
+        "2x14x14x32 32c 32c groups=8",
+        "1x16x97x101 16c 16c groups=2 "
+        "data_format=NCX"})
+    cases.push_back("GroupNorm " + text + " keep_stats=false");
+  for (const char *text : {
+           "y,m,v = GroupNorm 2x5x8 8c 8c groups=2",
+           "y,m,v = GroupNorm 2x8x5x3 8c 8c groups=4 data_format=NCX",
+           "y,m,v = GroupNorm 2x8x5x3 groups=4 data_format=NCX "
+           "use_affine=false keep_stats=true",
+           "y,m,v = GroupNorm 3x8 8c 8c groups=8; Add y m; out y v",
+           "y,m<1,2>,v = GroupNorm 2x5x8 8c 8c groups=2",
+           "y<120,1,24,8> = GroupNorm 2x8x5x3 groups=2 data_format=NCX "
+           "use_affine=false keep_stats=false",
+           "y = GroupNorm 2x8x5x3 8c 8c groups=2 data_format=NCX "
+           "keep_stats=false; ReLU y",
+       })
+    cases.push_back(text);
+  for (std::string text :
+       {"4x5x7x16 16 16 epsilon=0.001", "4x5x7x16 16 16 16 16 epsilon=0.001",
+        "4x16x5x7 16 16 epsilon=0.001 data_format=NCX",
+        "4x3x5x7 3 3 3c 3c epsilon=0.1 momentum=0.9 data_format=NCX",
+        "4x3x5x7 7 7 7c 7c epsilon=0.1 momentum=0 data_format=NXC",
+        "37x5 5 5 5 5 epsilon=0.01 momentum=1",
+        "37x5 5 5 epsilon=0.01 data_format=NCX",
+        "3x5x7 7 7 7 7 epsilon=0.01 momentum=0.1",
+        "2x3x4x5x6 3 3 3 3 epsilon=1 data_format=NCX", "1x1 1 1 1 1 epsilon=1",
+        "1x7 7 7 epsilon=0.5", "0x3 3 3 epsilon=1", "5x0x3 3 3 epsilon=1",
+        "5x0 0 0 epsilon=1",
+        "2x3x5x7<105,1,21,3> 3 3<2> 3 3 epsilon=1 data_format=NCX",
+        "2x64x64x32 32 32 32 32 epsilon=0.001",
+        "8x2x101x103 2 2 2 2 epsilon=0.001 data_format=NCX"})
+    cases.push_back("y,rm,rv,m,v = BatchNormForwardTraining " + text);
+  cases.push_back("y<105,1,21,3>,rm<2>,rv,m,v = BatchNormForwardTraining "
+                  "2x3x5x7 3 3 3 3 epsilon=1 data_format=NCX");
+  cases.push_back("y,a,b,c,d = BatchNormForwardTraining 4x5x7 7 7 7 7 "
+                  "epsilon=0.01; z = ReLU y; out z a b c d");
+  cases.push_back("x = ReLU 4x5x7; y,a,b,c,d = BatchNormForwardTraining x 7 7 "
+                  "epsilon=0.01; out y a b c d");
+}
+
 Cases normCases() {
   Cases cases;
   for (const char *text : {
@@ -99,6 +161,7 @@ Cases normCases() {
                            "2x12x32x32 axis=-1"})
     cases.push_back("SoftMax " + text);
   addRows(cases);
+  addChannelNorms(cases);
   for (const char *text : {
            "y<1,13> = SoftMax 13x17 axis=1",
            "y,s = SoftMax 5x37 axis=-1",
@@ -159,6 +222,22 @@ Cases reduceCases() {
   int i = 0;
   for (std::string form : odd)
     cases.push_back(std::string(kinds[i++ % 6]) + " " + form);
+  // Divided into pieces: few long rows, with and without a shorter last piece.
+  for (std::string form :
+       {"1000003 axes=0", "1048576 axes=0", "3x100003 axes=1",
+        "100003x5 axes=0", "1024x1024 axes=0,1", "7x131x211 axes=0,2",
+        "3x5x100003 axes=0,2"})
+    for (std::string kind : {"ReduceSum ", "ReduceMax ", "ReduceL2 "})
+      cases.push_back(kind + form);
+  cases.push_back("ReduceMean 7x191x211 axes=0,1 keep_dims=true");
+  cases.push_back("ReduceProd 1000003 axes=0");
+  cases.push_back("SoftMax 200003 axis=0");
+  cases.push_back("y,s = SoftMax 2x200003 axis=1 mode=inf_as_zero");
+  cases.push_back("LogSoftmax 100003x3 axis=0");
+  cases.push_back("y,m,v = LayerNorm 2x100x1001 begin_norm_axis=1 "
+                  "use_affine=false");
+  cases.push_back("x = Add 400x401 401; y = ReduceSum x axes=0,1 "
+                  "keep_dims=true; z = Divide x y; out x z");
   cases.push_back("y<2> = ReduceSum 13x17 axes=1");
   cases.push_back("y<1,5> = ReduceMax 5x3x7 axes=1");
   return cases;

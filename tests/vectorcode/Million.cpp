@@ -11,6 +11,10 @@ static const char *const kForms[] = {
     "AvgPoolBackward 5x28x28x64 strides=2,2 pads_begin=0,0 pads_end=0,0 "
     "kernel=2,2 exclude_pad=false src_shape=5,56,56,64",
     "BatchNormInference 5x56x56x64 64c 64c 64c 64c epsilon=0.001",
+    "y,rm,rv,m,v = BatchNormForwardTraining 5x56x56x64 64 64 64 64 "
+    "epsilon=0.001",
+    "x,g,b = BatchNormTrainingBackward 5x56x56x64 5x56x56x64 64 64 64 "
+    "epsilon=0.001",
     "BiasAdd 1000x1000 1000c",
     "Clamp 1000x1000 min=0 max=6",
     "ClampBackward 1000x1000 1000x1000 min=0 max=6",
@@ -34,6 +38,7 @@ static const char *const kForms[] = {
     "Elu 1000x1000 alpha=1",
     "EluBackward 1000x1000 1000x1000 alpha=1 use_dst=false",
     "y/s32 = GenIndex 1000x1000 axis=1",
+    "GroupNorm 5x56x56x64 64c 64c groups=8 keep_stats=false",
     "HardSigmoid 1000x1000 alpha=0.2 beta=0.5",
     "HardSigmoidBackward 1000x1000 1000x1000 alpha=0.2 beta=0.5",
     "Interpolate 5x28x28x64 mode=linear sizes=56,56",
@@ -41,6 +46,7 @@ static const char *const kForms[] = {
     "LRN 5x56x56x64",
     "LRNBackward 5x56x56x64 5x56x56x64",
     "LayerNorm 1000x1000 1000c 1000c keep_stats=false",
+    "x,g,b = LayerNormBackward 1000x1000 1000x1000 1000 1000 1000",
     "LeakyReLU 1000x1000 alpha=0.01",
     "MatMul 1000x1000 1000x1000c",
     "MaxPool 5x56x56x64 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
@@ -48,6 +54,7 @@ static const char *const kForms[] = {
     "pads_end=1,1 kernel=3,3",
     "PReLU 1000x1000 1000c",
     "y/u8 = Quantize 1000x1000 scales=0.1 zps=128",
+    "x,s = PReLUBackward 1000x1000 1000 1000x1000",
     "Pow 1000x1000 beta=2",
     "y<1,1000> = Reorder 1000x1000",
     "RMSNorm 1000x1000 1000c",

@@ -1,0 +1,218 @@
+//===- DecomposeNorms.cpp - norms without parameters ----------------------===//
+//
+// Part of tenon-decompose-graph. A norm keeps its rows and loses what is
+// elementwise around them:
+//
+//   LayerNorm(x, gamma, beta)      LayerNorm(x) * gamma + beta
+//   BatchNormInference             x * scale + shift, per channel
+//   LayerNormBackward              LayerNormBackward(x, dy * gamma), and two
+//                                  sums over the leading dimensions
+//   BiasAddBackward                ReduceSum over all but the channels
+//
+//===----------------------------------------------------------------------===//
+#include "passes/fusion/Group.h"
+#include "passes/graph/Decompose.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+namespace {
+
+using Segments = SmallVector<int32_t>;
+
+/// `op` on other operands, with the first `results` results. `segments` are
+/// those of all operands that the operation may have; empty: it has no optional
+/// ones between others.
+Operation *buildCore(Operation *op, OpBuilder &b, ValueRange operands,
+                     const Segments &segments, unsigned results) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  for (Value v : op->getResults().take_front(results))
+    state.addTypes(v.getType());
+  for (NamedAttribute a : op->getAttrs())
+    if (a.getName() != "operandSegmentSizes" && a.getName() != "use_affine" &&
+        (a.getName() != "resultSegmentSizes" || results > 1))
+      state.addAttribute(a.getName(), a.getValue());
+  if (!segments.empty())
+    state.addAttribute("operandSegmentSizes", b.getDenseI32ArrayAttr(segments));
+  if (op->hasAttr("resultSegmentSizes") && results == 1)
+    state.addAttribute("resultSegmentSizes", b.getDenseI32ArrayAttr({1, 0, 0}));
+  if (isKind(op, "LayerNorm") || isKind(op, "GroupNorm") ||
+      isKind(op, "LayerNormBackward"))
+    state.addAttribute("use_affine", b.getBoolAttr(false));
+  return b.create(state);
+}
+
+void replace(Operation *op, ValueRange values) {
+  op->replaceAllUsesWith(values);
+  op->erase();
+}
+
+/// Replaces `op` by `core`, whose first result is multiplied with `gamma` and
+/// added to `beta` (either may be null).
+bool replaceByAffine(Operation *op, OpBuilder &b, Operation *core, Value gamma,
+                     Value beta) {
+  SmallVector<Value> results(core->getResults());
+  if (gamma)
+    results[0] = buildBinary(b, op->getLoc(), "Multiply", results[0], gamma);
+  if (beta)
+    results[0] = buildBinary(b, op->getLoc(), "Add", results[0], beta);
+  replace(op, results);
+  return true;
+}
+
+/// Gamma and beta of LayerNorm, gamma of RMSNorm: over the trailing dimensions.
+bool decomposeRowNorm(Operation *op, OpBuilder &b) {
+  unsigned n = op->getNumOperands();
+  if (n == 1)
+    return false;
+  bool layerNorm = isKind(op, "LayerNorm");
+  bool used = !layerNorm || boolAttr(op, "use_affine");
+  Operation *core = buildCore(op, b, op->getOperand(0),
+                              layerNorm ? Segments{1, 0, 0} : Segments{},
+                              op->getNumResults());
+  return replaceByAffine(op, b, core, used ? op->getOperand(1) : Value(),
+                         used && n > 2 ? op->getOperand(2) : Value());
+}
+
+/// Gamma and beta of GroupNorm and BatchNormForwardTraining: one element per
+/// channel, behind the first `kept` operands.
+bool decomposeChannelNorm(Operation *op, OpBuilder &b, unsigned kept,
+                          const Segments &segments) {
+  if (op->getNumOperands() == kept)
+    return false;
+  bool used = !isKind(op, "GroupNorm") || boolAttr(op, "use_affine");
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  Operation *core = buildCore(op, b, op->getOperands().take_front(kept),
+                              segments, op->getNumResults());
+  auto vector = [&](unsigned i) {
+    return used ? perChannel(b, op->getLoc(), op->getOperand(i),
+                             isNcx(op, rank), rank)
+                : Value();
+  };
+  return replaceByAffine(op, b, core, vector(kept), vector(kept + 1));
+}
+
+/// variance + epsilon
+Value shifted(Operation *op, OpBuilder &b, Value variance) {
+  return buildBinary(b, op->getLoc(), "Add", variance,
+                     buildScalar(b, op->getLoc(), floatAttr(op, "epsilon")));
+}
+
+/// x * (gamma / sqrt(var + eps)) + (beta - mean * that): with constant
+/// statistics both vectors are folded once.
+bool decomposeInference(Operation *op, OpBuilder &b) {
+  Location loc = op->getLoc();
+  Value src = op->getOperand(0), gamma = op->getOperand(1),
+        beta = op->getOperand(2), mean = op->getOperand(3),
+        variance = op->getOperand(4);
+  int64_t rank = rankedType(src).getRank();
+  bool ncx = isNcx(op, rank);
+  Value deviation = buildGraphOp(b, loc, "Sqrt", shifted(op, b, variance),
+                                 rankedType(variance));
+  Value scale = buildBinary(b, loc, "Divide", gamma, deviation);
+  Value shift = buildBinary(b, loc, "Subtract", beta,
+                            buildBinary(b, loc, "Multiply", mean, scale));
+  Value y = buildBinary(b, loc, "Multiply", src,
+                        perChannel(b, loc, scale, ncx, rank));
+  y = buildBinary(b, loc, "Add", y, perChannel(b, loc, shift, ncx, rank));
+  replace(op, y);
+  return true;
+}
+
+/// The form with one result takes the statistics for constants and gamma for 1.
+bool decomposeBatchNormBackward(Operation *op, OpBuilder &b) {
+  if (op->getNumResults() > 1)
+    return false;
+  Location loc = op->getLoc();
+  Value variance = op->getOperand(3);
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  Value deviation = buildGraphOp(b, loc, "Sqrt", shifted(op, b, variance),
+                                 rankedType(variance));
+  replace(op,
+          buildBinary(b, loc, "Divide", op->getOperand(1),
+                      perChannel(b, loc, deviation, isNcx(op, rank), rank)));
+  return true;
+}
+
+/// Sum of `v` over the dimensions `axes`, which vanish.
+Value buildSum(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> axes,
+               Type type) {
+  return buildGraphOp(b, loc, "ReduceSum", v, cast<RankedTensorType>(type),
+                      {b.getNamedAttr("axes", b.getDenseI64ArrayAttr(axes)),
+                       b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+}
+
+bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {
+  if (op->getNumOperands() == 4)
+    return false;
+  Location loc = op->getLoc();
+  Value src = op->getOperand(0), diffDst = op->getOperand(1);
+  SmallVector<Value> operands(op->getOperands().take_front(4));
+  bool affine = boolAttr(op, "use_affine");
+  if (affine)
+    operands[1] = buildBinary(b, loc, "Multiply", diffDst, op->getOperand(4));
+  Operation *core = buildCore(op, b, operands, {1, 1, 1, 1, 0, 0}, 1);
+  SmallVector<Value> results(core->getResults());
+  if (affine) {
+    int64_t rank = rankedType(src).getRank();
+    int64_t axis = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
+    SmallVector<int64_t> shape(rankedType(src).getShape().take_front(axis));
+    shape.resize(rank, 1);
+    auto column = [&](unsigned i) {
+      return buildReshape(b, loc, op->getOperand(i), shape);
+    };
+    Value variance = shifted(op, b, column(3));
+    auto type = rankedType(variance);
+    Value scale =
+        buildGraphOp(b, loc, "Reciprocal",
+                     buildGraphOp(b, loc, "Sqrt", variance, type), type);
+    Value x = buildBinary(b, loc, "Subtract", src, column(2));
+    x = buildBinary(b, loc, "Multiply", x, scale);
+    x = buildBinary(b, loc, "Multiply", x, diffDst);
+    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, axis));
+    results.push_back(buildSum(b, loc, x, axes, op->getResultTypes()[1]));
+    results.push_back(buildSum(b, loc, diffDst, axes, op->getResultTypes()[2]));
+  }
+  replace(op, results);
+  return true;
+}
+
+bool decomposeBiasBackward(Operation *op, OpBuilder &b) {
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  SmallVector<int64_t> axes;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != fusion::channelDim(op, rank))
+      axes.push_back(d);
+  replace(op, buildSum(b, op->getLoc(), op->getOperand(0), axes,
+                       op->getResultTypes()[0]));
+  return true;
+}
+
+} // namespace
+
+bool decomposeNorm(Operation *op, OpBuilder &b) {
+  StringRef kind = kindOf(op);
+  if (kind == "LayerNorm" || kind == "RMSNorm")
+    return decomposeRowNorm(op, b);
+  if (kind == "GroupNorm")
+    return decomposeChannelNorm(op, b, 1, {1, 0, 0});
+  if (kind == "BatchNormForwardTraining")
+    return decomposeChannelNorm(op, b, 3, {1, 1, 1, 0, 0});
+  if (kind == "BatchNormInference")
+    return decomposeInference(op, b);
+  if (kind == "BatchNormTrainingBackward")
+    return decomposeBatchNormBackward(op, b);
+  if (kind == "LayerNormBackward")
+    return decomposeLayerNormBackward(op, b);
+  if (kind == "BiasAddBackward")
+    return decomposeBiasBackward(op, b);
+  return false;
+}
+
+} // namespace tenon

@@ -1,0 +1,86 @@
+//===- LoopBuilder.h - values of a group as nodes of loops -----*- C++ -*-===//
+//
+// Builds the LoopProgram of an elementwise or row group: finds the node of a
+// value, aligns tensors of fewer dimensions with the space, and offers the
+// arithmetic that row operations are written in.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/fusion/Group.h"
+#include "passes/tiling/GroupLowering.h"
+
+namespace tenon::tiling {
+
+class LoopBuilder {
+public:
+  using Node = LoopProgram::Node;
+  using Reduction = LoopProgram::Reduction;
+
+  /// Loops over a tensor of `shape` as `rows` sees it.
+  LoopBuilder(GroupContext &ctx, llvm::ArrayRef<Ofr> shape,
+              const fusion::RowSpace &rows);
+
+  // Arithmetic in f32.
+  Node constant(double v);
+  Node add(Node x, Node y);
+  Node sub(Node x, Node y);
+  Node mul(Node x, Node y);
+  Node div(Node x, Node y);
+  Node abs(Node x);
+  Node exp(Node x);
+  Node log(Node x);
+  Node sqrt(Node x);
+  /// x > y ? a : b, and x == y ? a : b.
+  Node selectGreater(Node x, Node y, Node a, Node b);
+  Node selectEqual(Node x, Node y, Node a, Node b);
+  Node reduce(Reduction kind, Node x);
+  /// 1 / (number of reduced elements).
+  Node inverseCount();
+  Node mean(Node x) { return mul(reduce(Reduction::sum, x), inverseCount()); }
+
+  /// The node of a value that is aligned with the space from the right.
+  Node nodeOf(mlir::Value v);
+  /// The same in f32, whatever the type of `v` is.
+  Node f32Of(mlir::Value v);
+  /// A tensor whose dimension i goes along dimension `dims[i]` of the space;
+  /// in f32.
+  Node along(mlir::Value v, llvm::ArrayRef<int64_t> dims);
+
+  /// Says how `v` is computed: `n`, rounded to the type of `v`.
+  void define(mlir::Value v, Node n);
+  /// The same for a value that has only the dimensions `dims` of the space.
+  void define(mlir::Value v, Node n, llvm::ArrayRef<int64_t> dims);
+  /// Dimensions of the space that are not reduced.
+  llvm::SmallVector<int64_t> keptDims() const;
+
+  mlir::LogicalResult build();
+
+private:
+  template <typename Op> Node unary(Node x);
+  template <typename Op> Node binary(Node x, Node y);
+  Node convertedFrom(mlir::Value v, Node n);
+  void scalarOp(mlir::Operation *op);
+  void genIndex(mlir::Operation *op);
+  void dropout(mlir::Operation *op);
+  Node singleOf(mlir::Value v);
+  Node indexNode(llvm::ArrayRef<Ofr> strides, mlir::Type type);
+  Strided splitChannels(Strided s);
+  Strided aligned(const Strided &s);
+  Strided alignedAt(const Strided &s, llvm::ArrayRef<int64_t> dims);
+
+  GroupContext &ctx;
+  llvm::SmallVector<Ofr> shape; // of the tensors
+  fusion::RowSpace rows;
+  llvm::SmallVector<Ofr> space; // `shape` with channels split into groups
+  LoopProgram program;
+  llvm::DenseMap<mlir::Value, Node> nodes;
+  /// Values that have some dimensions of the space only.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> dimsOf;
+  mlir::Type f32;
+};
+
+/// Defines the results of a row operation (fusion::isRowOp).
+mlir::LogicalResult buildRowOp(LoopBuilder &b, mlir::Operation *op);
+
+} // namespace tenon::tiling

@@ -1,0 +1,66 @@
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+
+// One row of 2^20: sums of 32 pieces, their sum, and then the quotients, again
+// in pieces. The entry provides the memory between.
+// CHECK-LABEL: func.func @main(
+// CHECK:         memref.alloc() : memref<1xf32>
+// CHECK:         memref.alloc() : memref<32xf32>
+// CHECK:         call @g.l(
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    memref<1xf32>, %[[PARTS:[a-z0-9]+]]: memref<32xf32>)
+// CHECK:         rt.parallel "g.l" items(%c32{{.*}})
+// CHECK:           memref.reinterpret_cast %[[PARTS]]
+// CHECK:           linalg.generic {{.*}} iterator_types = ["reduction"]
+// CHECK:         rt.parallel "g.l" items(%c1{{.*}})
+// CHECK:           linalg.generic {{.*}} iterator_types = ["reduction"]
+// CHECK:         rt.parallel "g.l" items(%c32{{.*}})
+// CHECK:           arith.divf
+// CHECK-NOT:     rt.parallel
+func.func @main(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
+  %0 = call @g(%x) {tile.label = "sum"} : (tensor<1048576xf32>) -> tensor<1048576xf32>
+  return %0 : tensor<1048576xf32>
+}
+func.func private @g(%x: tensor<1048576xf32>) -> tensor<1048576xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<1048576xf32>) -> tensor<1xf32>
+  %1 = graph.Divide %x, %0 : (tensor<1048576xf32>, tensor<1xf32>) -> tensor<1048576xf32>
+  return %1 : tensor<1048576xf32>
+}
+
+// -----
+
+// A prime number of elements: the last piece is shorter, in sections of its
+// own.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-COUNT-3: rt.parallel
+// CHECK-NOT:     rt.parallel
+func.func @main(%x: tensor<1000003xf32>) -> tensor<f32> {
+  %0 = call @g(%x) {tile.label = "sum"} : (tensor<1000003xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @g(%x: tensor<1000003xf32>) -> tensor<f32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0]} : (tensor<1000003xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// Declines: 64 rows are enough work items, and a dynamic size may be small.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-COUNT-1: rt.parallel
+// CHECK-NOT:     rt.parallel
+// CHECK-LABEL: func.func private @h.l(
+// CHECK-COUNT-1: rt.parallel
+// CHECK-NOT:     rt.parallel
+func.func @main(%x: tensor<64x16384xf32>, %y: tensor<?xf32>) -> (tensor<64xf32>, tensor<f32>) {
+  %0 = call @g(%x) {tile.label = "rows"} : (tensor<64x16384xf32>) -> tensor<64xf32>
+  %1 = call @h(%y) {tile.label = "sum"} : (tensor<?xf32>) -> tensor<f32>
+  return %0, %1 : tensor<64xf32>, tensor<f32>
+}
+func.func private @g(%x: tensor<64x16384xf32>) -> tensor<64xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [1]} : (tensor<64x16384xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+func.func private @h(%x: tensor<?xf32>) -> tensor<f32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0]} : (tensor<?xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
