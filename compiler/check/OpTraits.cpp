@@ -76,6 +76,7 @@ bool isTranscendental(std::string_view kind) {
                                         "Exp",
                                         "GELU",
                                         "Log",
+                                        "LSTM",
                                         "LogSoftmax",
                                         "Mish",
                                         "Pow",
@@ -126,6 +127,9 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
     length = kind.starts_with("LayerNorm") || kind == "RMSNorm"
                  ? dimAt(*src, -1)
                  : count(*src) / std::max<int64_t>(dimAt(*src, 0), 1);
+  else if (kind == "LSTM" && second)
+    // One step's sums over x and h; a gate forgets earlier errors.
+    length = dimAt(*src, -1) + dimAt(*dst, -1);
   else if (kind == "PReLUBackward" && second)
     length = count(*src) / count(*second);
   else if (kind == "InterpolateBackward" && second)

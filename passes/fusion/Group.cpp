@@ -26,6 +26,8 @@ StringRef name(GroupKind kind) {
     return "concat";
   case GroupKind::pack:
     return "pack";
+  case GroupKind::recurrence:
+    return "recurrence";
   }
   return "";
 }
@@ -38,6 +40,11 @@ bool isRowOp(Operation *op) {
   StringRef kind = kindOf(op);
   return kind == "SoftMax" || kind == "LogSoftmax" || kind == "LayerNorm" ||
          kind == "RMSNorm" || kind.starts_with("Reduce");
+}
+
+bool isState(Value v) {
+  auto rnn = v.getDefiningOp<tile::RnnOp>();
+  return rnn && v != rnn.getH();
 }
 
 std::optional<GroupKind> kindOfGroup(Operation *op) {
@@ -53,8 +60,10 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::PackOp>(op))
+  if (isa<tile::PackOp, tile::PackGatesOp>(op))
     return GroupKind::pack;
+  if (isa<tile::RnnOp>(op))
+    return GroupKind::recurrence;
   if (isRowOp(op))
     return GroupKind::rows;
   StringRef kind = kindOf(op);
@@ -122,6 +131,7 @@ std::string whyNot(Operation *op, const Group &g,
   case GroupKind::window:
   case GroupKind::concat:
   case GroupKind::pack:
+  case GroupKind::recurrence:
     return ("a group of kind " + name(g.kind) + " takes no epilogue").str();
   case GroupKind::elementwise:
   case GroupKind::rows:

@@ -30,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("mlp/mlp.json", "alexnet_block/alexnet_block.json",
                     "resnet50_bottleneck/resnet50_bottleneck.json",
                     "bert_layer/bert_layer.json",
-                    "depthwise_separable/depthwise_separable.json"),
+                    "depthwise_separable/depthwise_separable.json",
+                    "lstm/lstm.json"),
     [](const auto &info) {
       std::string s = info.param;
       return s.substr(0, s.find('/'));
