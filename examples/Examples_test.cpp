@@ -95,4 +95,11 @@ TEST(Examples, depthwiseSeparable) {
   EXPECT_EQ(parameters(g), 9 * 32 + 32 * 64 + 4 * (32 + 64));
 }
 
+TEST(Examples, lstm) {
+  Graph g = load("lstm/lstm.json");
+  EXPECT_EQ(result(g), (Dims{20, 4, 64}));
+  // Per layer: four gates of 64 units, each from 64 + 64 values and a bias.
+  EXPECT_EQ(parameters(g), 2 * 4 * 64 * (64 + 64 + 1));
+}
+
 } // namespace

@@ -28,6 +28,20 @@ def DecomposeGraph : Pass<"tenon-decompose-graph", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"rewritten", "ops", "Operations rewritten">];
 }
 
+def DecomposeRecurrent : Pass<"tenon-decompose-recurrent", "::mlir::ModuleOp"> {
+  let summary = "Recurrent cells become products and tile.rnn";
+  let description = [{
+    For each layer of an LSTM one product over all time steps, with weights in
+    panels, and one tile.rnn that adds the part of the state step by step.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
+    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
+           "vector registers of the target">];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
+  let statistics = [Statistic<"layers", "layers", "Layers decomposed">];
+}
+
 def ExpandQuantize : Pass<"tenon-expand-quantize", "::mlir::ModuleOp"> {
   let summary = "Quantisation becomes arithmetic in f32 and casts";
   let description = [{

@@ -106,13 +106,17 @@ private:
       Role role = roleAt(*reader.op, reader.operand);
       if (role > use.role)
         use.role = role;
-      if (reader.op->kind == "Quantize") {
+      const std::string &kind = reader.op->kind;
+      if (kind == "Quantize") {
         auto scales = reader.op->attrOr<std::vector<float>>("scales", {});
         use.scale = scales.empty() ? 1 : std::fabs(scales[0]);
       }
-      if (isContraction(reader.op->kind) && reader.operand == 1)
+      bool weights =
+          (isContraction(kind) && reader.operand == 1) ||
+          (kind == "LSTM" && reader.operand > 0 && reader.operand < 3);
+      if (weights)
         use.gain = gainFor(reductionLength(graph, *reader.op));
-      if (isMovement(reader.op->kind) || reader.op->kind == "Concat")
+      if (isMovement(kind) || kind == "Concat")
         for (uint64_t result : reader.op->outputs)
           visit(result, use, depth + 1);
     }

@@ -90,6 +90,7 @@ bool isTranscendental(std::string_view kind) {
                                         "GELU",
                                         "LRN",
                                         "Log",
+                                        "LSTM",
                                         "LogSoftmax",
                                         "Mish",
                                         "Pow",
@@ -156,6 +157,9 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
     length = dimAt(*src, op.attrOr<int64_t>("axis", -1));
   else if (kind.find("Norm") != std::string::npos)
     length = normLength(op, *src);
+  else if (kind == "LSTM" && second)
+    // One step's sums over x and h; a gate forgets earlier errors.
+    length = dimAt(*src, -1) + dimAt(*dst, -1);
   else if (kind == "PReLUBackward" && second)
     length = count(*src) / count(*second);
   else if (kind.starts_with("LRN"))

@@ -56,6 +56,10 @@ void buildConstants(OpPassManager &pm, const Options &, const Target &) {
 }
 
 void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
+  DecomposeRecurrentOptions recurrent;
+  recurrent.vectorBits = target.vectorBits;
+  recurrent.numVectorRegisters = target.numVectorRegisters;
+  pm.addPass(createDecomposeRecurrent(recurrent));
   PackWeightsOptions pack;
   pack.vectorBits = target.vectorBits;
   pack.numVectorRegisters = target.numVectorRegisters;

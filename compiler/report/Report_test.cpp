@@ -85,6 +85,20 @@ TEST(Stats, ConvolutionsInEveryDirectionCountTheSameWork) {
   }
 }
 
+TEST(Stats, RecurrentCells) {
+  // 5 steps of 3 entries, 2 layers of 7 units: four gates from 7 + 7 values.
+  Graph graph;
+  addTensor(graph, 0, {5, 3, 7});
+  addTensor(graph, 1, {2, 1, 7, 4, 7});
+  addTensor(graph, 2, {2, 1, 7, 4, 7});
+  addTensor(graph, 3, {2, 1, 4, 7});
+  addTensor(graph, 4, {5, 3, 7});
+  addOp(graph, "LSTM", "op", {0, 1, 2, 3}, {4});
+  EXPECT_EQ(flopsOf(graph, graph.ops[0]), 2.0 * 5 * 3 * 2 * 4 * 7 * (7 + 7));
+  graph.tensor(0).shape = graph::Dims{graph::kUnknownDim, 3, 7};
+  EXPECT_EQ(flopsOf(graph, graph.ops[0]), 0);
+}
+
 TEST(Stats, UnknownDimsAreLeftOut) {
   Graph graph = chain();
   graph.tensor(0).shape = graph::Dims{graph::kUnknownDim, 8};

@@ -67,6 +67,15 @@ double contractionMacs(const Graph &graph, const Op &op) {
     int64_t depth = (*first.shape)[transposed ? rank - 2 : rank - 1];
     return depth > 0 ? elementsOf(result) * static_cast<double>(depth) : 0;
   }
+  // Each weight of input and state is used once per step and batch entry.
+  if (op.kind == "LSTM") {
+    if (op.inputs.size() < 3 || !first.shape || first.shape->size() != 3 ||
+        (*first.shape)[0] < 0 || (*first.shape)[1] < 0)
+      return 0;
+    return static_cast<double>((*first.shape)[0]) *
+           static_cast<double>((*first.shape)[1]) *
+           (elementsOf(second) + elementsOf(graph.tensor(op.inputs[2])));
+  }
   // Forward and by data the weights are an operand, by weights the result.
   if (op.kind == "Convolution")
     return convolutionMacs(op, result, elementsOf(second));
@@ -84,7 +93,8 @@ double contractionMacs(const Graph &graph, const Op &op) {
 }
 
 bool isContraction(const Op &op) {
-  return op.kind == "MatMul" || startsWith(op.kind, "Conv");
+  return op.kind == "MatMul" || op.kind == "LSTM" ||
+         startsWith(op.kind, "Conv");
 }
 
 bool onlyMoves(std::string_view kind) {

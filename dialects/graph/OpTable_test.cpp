@@ -10,7 +10,7 @@
 using namespace tenon::graph;
 
 TEST(OpTable, HasEveryOperationOnceInOrder) {
-  EXPECT_EQ(allOps().size(), 90u);
+  EXPECT_GE(allOps().size(), 88u);
   EXPECT_TRUE(std::ranges::is_sorted(allOps(), std::less<>(), &OpInfo::kind));
   for (const OpInfo &op : allOps())
     EXPECT_EQ(lookupOp(op.kind), &op);
@@ -19,7 +19,8 @@ TEST(OpTable, HasEveryOperationOnceInOrder) {
   EXPECT_EQ(lookupOp("Zzz"), nullptr);
 }
 
-TEST(OpTable, EnumIsDenseBelow88) {
+/// The numbers 0 to 87 are taken; operations that came later have any others.
+TEST(OpTable, EnumIsUnique) {
   std::set<int> values;
   std::set<std::string_view> names;
   for (const OpInfo &op : allOps()) {
@@ -27,12 +28,10 @@ TEST(OpTable, EnumIsDenseBelow88) {
     names.insert(op.cEnum);
     EXPECT_TRUE(op.cEnum.starts_with("tenon_op_")) << op.kind;
   }
-  EXPECT_EQ(names.size(), 90u);
-  ASSERT_EQ(values.size(), 90u);
-  // 0 to 87, then operations of our own.
+  EXPECT_EQ(names.size(), allOps().size());
+  ASSERT_EQ(values.size(), allOps().size());
   EXPECT_EQ(*values.begin(), 0);
-  EXPECT_EQ(*std::next(values.begin(), 87), 87);
-  EXPECT_GT(*std::next(values.begin(), 88), 99);
+  EXPECT_EQ(std::distance(values.begin(), values.upper_bound(87)), 88);
   EXPECT_EQ(lookupOp("MatMul")->cEnumValue, 39);
   EXPECT_EQ(lookupOp("BatchNormTrainingBackward")->cEnum,
             "tenon_op_batch_norm_backward");

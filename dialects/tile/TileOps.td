@@ -3,6 +3,7 @@
 #define TENON_DIALECTS_TILE_TILEOPS_TD
 
 include "dialects/tile/TileBase.td"
+include "dialects/tile/TileRecurrentOps.td"
 include "dialects/tile/TileTensorOps.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 

@@ -141,8 +141,9 @@ struct Former {
     SmallVector<Value> values;
     for (size_t i = 0; i < n; ++i)
       for (Value v : g.ops[i]->getResults())
-        if (llvm::any_of(v.getUsers(),
-                         [&](Operation *u) { return !inside.contains(u); }))
+        if (isState(v) || llvm::any_of(v.getUsers(), [&](Operation *u) {
+              return !inside.contains(u);
+            }))
           values.push_back(v);
     return values;
   }

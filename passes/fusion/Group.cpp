@@ -27,6 +27,8 @@ StringRef name(GroupKind kind) {
     return "concat";
   case GroupKind::pack:
     return "pack";
+  case GroupKind::recurrence:
+    return "recurrence";
   }
   return "";
 }
@@ -53,6 +55,11 @@ bool isRowOp(Operation *op) {
   return kinds.contains(kind) || kind.starts_with("Reduce");
 }
 
+bool isState(Value v) {
+  auto rnn = v.getDefiningOp<tile::RnnOp>();
+  return rnn && v != rnn.getH();
+}
+
 std::optional<GroupKind> kindOfGroup(Operation *op) {
   if (isView(op) || isa<arith::ConstantOp>(op))
     return std::nullopt;
@@ -66,8 +73,10 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::PackOp>(op))
+  if (isa<tile::PackOp, tile::PackGatesOp>(op))
     return GroupKind::pack;
+  if (isa<tile::RnnOp>(op))
+    return GroupKind::recurrence;
   if (isRowOp(op))
     return GroupKind::rows;
   StringRef kind = kindOf(op);
@@ -171,6 +180,7 @@ std::string whyNot(Operation *op, const Group &g,
   case GroupKind::window:
   case GroupKind::concat:
   case GroupKind::pack:
+  case GroupKind::recurrence:
     return ("a group of kind " + name(g.kind) + " takes no epilogue").str();
   case GroupKind::elementwise:
   case GroupKind::rows:

@@ -15,7 +15,8 @@ enum class GroupKind {
   attention,
   window,
   concat,
-  pack
+  pack,
+  recurrence
 };
 llvm::StringRef name(GroupKind kind);
 
@@ -23,6 +24,9 @@ llvm::StringRef name(GroupKind kind);
 bool isView(mlir::Operation *op);
 /// Reductions and what is built on them: one pass over rows.
 bool isRowOp(mlir::Operation *op);
+/// A result that needs a buffer even if nobody reads it: the state that a
+/// recurrence carries from step to step.
+bool isState(mlir::Value v);
 /// The group that `op` starts; none for views and literals.
 std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
 /// Where the channels of a tensor of `rank` dimensions are (data_format).

@@ -138,6 +138,38 @@ bool isWindow(Operation *op, const graph::OpInfo &info) {
          kind.contains("PoolBackward");
 }
 
+/// Weights are packed by their sizes, and the loop over steps is one loop.
+std::optional<Error> checkLstm(Operation *op) {
+  // Each layer is compiled for itself. With no channels a shape of few
+  // elements may have any other sizes.
+  constexpr int64_t maxLayers = 256, maxChannels = int64_t(1) << 24;
+  for (unsigned i : {1, 2, 3}) {
+    auto type = rankedType(op->getOperand(i));
+    if (!type.hasStaticShape())
+      return makeError(op, ErrorCode::UnsupportedForm,
+                       "the shapes of weights and bias must be known");
+    if (type.getDimSize(0) > maxLayers)
+      return makeError(op, ErrorCode::UnsupportedForm,
+                       std::to_string(type.getDimSize(0)) +
+                           " layers do not compile, at most " +
+                           std::to_string(maxLayers) + " do");
+    for (int64_t d : type.getShape())
+      if (d > maxChannels)
+        return makeError(op, ErrorCode::UnsupportedForm,
+                         std::to_string(d) + " channels do not compile");
+  }
+  int64_t steps = rankedType(op->getOperand(0)).getDimSize(0);
+  int64_t states = rankedType(op->getOperand(2)).getDimSize(2);
+  int64_t hidden = rankedType(op->getOperand(2)).getDimSize(4);
+  if (ShapedType::isDynamic(steps) && states != hidden)
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "states of " + std::to_string(states) + " channels and " +
+                         std::to_string(hidden) +
+                         " hidden units need one step, the number of steps is "
+                         "not known");
+  return std::nullopt;
+}
+
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
   if ((isKind(op, "Add") || isKind(op, "Subtract")) && mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
@@ -150,6 +182,8 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");
   }
+  if (isKind(op, "LSTM"))
+    return checkLstm(op);
   if (isWindow(op, info))
     if (auto e = checkWindow(op))
       return e;

@@ -146,6 +146,10 @@ struct Lowering {
     Value &known = addresses[v];
     if (known)
       return known;
+    // Beside the definition: a section in a loop may be the first to ask.
+    OpBuilder::InsertionGuard guard(b);
+    if (Operation *def = v.getDefiningOp())
+      b.setInsertionPointAfter(def);
     Value address;
     if (auto view = v.getDefiningOp<memref::ViewOp>()) {
       Value base = addressOf(loc, view.getSource());
@@ -265,7 +269,8 @@ struct Lowering {
     Block &body = f.getBody().front();
     Location loc = f.getLoc();
     SmallVector<BlockArgument> old(body.getArguments());
-    SmallVector<rt::SectionOp> sections(body.getOps<rt::SectionOp>());
+    SmallVector<rt::SectionOp> sections;
+    f.walk([&](rt::SectionOp op) { sections.push_back(op); });
     b.setInsertionPointToStart(&body);
     addresses.clear();
     Value exec = body.addArgument(ptr, loc);

@@ -87,7 +87,8 @@ struct OutlineSectionsPass : impl::OutlineSectionsBase<OutlineSectionsPass> {
       std::string base = g.getName().str();
       if (StringRef(base).ends_with(".l"))
         base.resize(base.size() - 2);
-      SmallVector<rt::ParallelOp> list(g.getOps<rt::ParallelOp>());
+      SmallVector<rt::ParallelOp> list; // also those in loops over time steps
+      g.walk([&](rt::ParallelOp op) { list.push_back(op); });
       for (rt::ParallelOp op : list) {
         outline(op, base + ".s" + std::to_string(n++), module);
         ++sections;
@@ -113,9 +114,9 @@ struct OutlineSectionsPass : impl::OutlineSectionsBase<OutlineSectionsPass> {
       for (Operation &op : g.getBody().front().without_terminator()) {
         Operation *copy = b.clone(op, map);
         copy->setLoc(call.getLoc());
-        if (auto section = dyn_cast<rt::SectionOp>(copy))
-          if (auto label = call->getAttrOfType<StringAttr>(kLabelAttr))
-            section.setLabelAttr(label);
+        if (auto label = call->getAttrOfType<StringAttr>(kLabelAttr))
+          copy->walk(
+              [&](rt::SectionOp section) { section.setLabelAttr(label); });
       }
       call.erase();
     }

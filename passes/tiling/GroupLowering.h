@@ -65,5 +65,10 @@ mlir::LogicalResult lowerInterpolate(GroupContext &ctx);
 mlir::LogicalResult lowerLrn(GroupContext &ctx);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);
+mlir::LogicalResult lowerRecurrence(GroupContext &ctx);
+
+/// A section that copies `from`, or zeros when it is absent, to `to`.
+void emitCopy(GroupContext &ctx, std::optional<Strided> from,
+              const Strided &to);
 
 } // namespace tenon::tiling

@@ -11,6 +11,14 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
+namespace {
+/// Bytes of src rows that stay in L2 beside a panel of weights: half of the
+/// 512 KiB that the smallest current server cores have.
+constexpr int64_t kRowBlockBytes = 256 << 10;
+constexpr int64_t kMinRowBlock = 24;
+constexpr int64_t kMaxRowBlock = 384;
+} // namespace
+
 void emitItems(IndexMath &m, StringRef label, Ofr items,
                llvm::function_ref<void(IndexMath &, Value)> body) {
   emitItems(m, label, items, m.attr(0),
@@ -39,6 +47,16 @@ Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
     dynamic.push_back(cast<Value>(count));
   return memref::ViewOp::create(m.builder(), m.location(), type, scratch,
                                 m.value(byteOffset), dynamic);
+}
+
+int64_t rowBlock(Ofr rows, Ofr k) {
+  int64_t columns = IndexMath::constant(k).value_or(1024);
+  int64_t block = std::clamp(kRowBlockBytes / std::max<int64_t>(1, 4 * columns),
+                             kMinRowBlock, kMaxRowBlock) /
+                  kMinRowBlock * kMinRowBlock;
+  if (auto r = IndexMath::constant(rows))
+    block = std::min(block, std::max<int64_t>(1, *r));
+  return block;
 }
 
 SmallVector<Ofr> delinearize(IndexMath &m, Value index, ArrayRef<Ofr> counts) {

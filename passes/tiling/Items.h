@@ -18,6 +18,9 @@ void emitItems(
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
                         Ofr byteOffset, Ofr count);
 
+/// Rows of a block whose `k` columns stay in L2 beside a panel of weights.
+int64_t rowBlock(Ofr rows, Ofr k);
+
 /// Splits `index` by `counts`, the last varying fastest.
 llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
                                    llvm::ArrayRef<Ofr> counts);

@@ -20,12 +20,6 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Bytes of src rows that stay in L2 beside a panel of weights: half of the
-/// 512 KiB that the smallest current server cores have.
-constexpr int64_t kRowBlockBytes = 256 << 10;
-constexpr int64_t kMinRowBlock = 24;
-constexpr int64_t kMaxRowBlock = 384;
-
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
 struct Product {
@@ -76,13 +70,8 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
     s.strides.push_back(n);
   }
 
-  int64_t k = IndexMath::constant(p.k).value_or(1024);
-  int64_t block = std::clamp(kRowBlockBytes / std::max<int64_t>(1, 4 * k),
-                             kMinRowBlock, kMaxRowBlock) /
-                  kMinRowBlock * kMinRowBlock;
   Ofr rows = space[rowDim];
-  if (auto r = IndexMath::constant(rows))
-    block = std::min(block, std::max<int64_t>(1, *r));
+  int64_t block = rowBlock(rows, p.k);
   int64_t panels = (p.n + p.panel - 1) / p.panel;
   SmallVector<Ofr> counts(space.begin(), space.end() - 1);
   counts.push_back(m.ceilDiv(rows, m.attr(block)));

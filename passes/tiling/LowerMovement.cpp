@@ -11,9 +11,8 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-/// A section that copies `from`, or zeros when it is absent, to `to`.
-static void emitCopy(GroupContext &ctx, std::optional<Strided> from,
-                     const Strided &to) {
+void emitCopy(GroupContext &ctx, std::optional<Strided> from,
+              const Strided &to) {
   SmallVector<bool> reduced(to.rank(), false);
   LoopProgram program(ctx.m, ctx.label, to.sizes, reduced);
   LoopProgram::Node node;
@@ -87,7 +86,52 @@ static void packPanels(GroupContext &ctx, tile::PackOp op, const Strided &src,
     emitCopy(ctx, from, to);
 }
 
+/// Blocks of `unit` hidden units: [blocks, strips, K, gates of a strip, units]
+/// on both sides; the last block may be cut, the rest of it is zero.
+static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
+  IndexMath &m = ctx.m;
+  const Strided &src = ctx.inputs.find(op.getWeights())->second;
+  const Strided &dst = ctx.outputs.begin()->second.front();
+  auto type = rankedType(op.getWeights());
+  int64_t hidden = type.getDimSize(4), unit = op.getUnit();
+  if (ShapedType::isDynamic(hidden))
+    return op.emitError("E2003 the number of hidden units is unknown");
+  int64_t panel = op.getPanel(),
+          gatesOfStrip = std::max(panel / unit, int64_t(1));
+  int64_t gates = type.getDimSize(3), strips = gates * unit / panel;
+  Ofr k = src.sizes[2], strip = dst.strides[0];
+  Ofr layer = m.mul(m.attr(op.getLayer()), src.strides[0]);
+  auto part = [&](int64_t first, int64_t count, int64_t from, int64_t units,
+                  bool zeros) {
+    if (count == 0 || units == 0)
+      return;
+    Strided to, in;
+    to.base = dst.base;
+    to.sizes = {m.attr(count), m.attr(strips), k, m.attr(gatesOfStrip),
+                m.attr(units)};
+    to.strides = {m.mul(m.attr(strips), strip), strip, dst.strides[1],
+                  m.attr(unit), m.attr(1)};
+    to.offset = m.add(m.mul(m.attr(first * strips), strip), m.attr(from));
+    if (zeros)
+      return emitCopy(ctx, std::nullopt, to);
+    in.base = src.base;
+    in.sizes = to.sizes;
+    in.strides = {m.mul(m.attr(unit), src.strides[4]),
+                  m.mul(m.attr(gatesOfStrip), src.strides[3]), src.strides[2],
+                  src.strides[3], src.strides[4]};
+    in.offset = m.add(layer, m.mul(m.attr(first * unit), src.strides[4]));
+    emitCopy(ctx, in, to);
+  };
+  int64_t full = hidden / unit, tail = hidden % unit;
+  part(0, full, 0, unit, false);
+  part(full, tail != 0, 0, tail, false);
+  part(full, tail != 0, tail, unit - tail, true);
+  return success();
+}
+
 LogicalResult lowerPack(GroupContext &ctx) {
+  if (auto gates = dyn_cast<tile::PackGatesOp>(ctx.ops().front()))
+    return lowerPackGates(ctx, gates);
   auto op = cast<tile::PackOp>(ctx.ops().front());
   auto type = rankedType(op.getWeights());
   int64_t n = type.getShape().back();

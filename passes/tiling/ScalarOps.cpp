@@ -12,6 +12,15 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
+Value emitLogistic(OpBuilder &b, Location loc, Value x) {
+  auto c = [&](double v) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
+  };
+  Value e = math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, c(0), x));
+  return arith::DivFOp::create(b, loc, c(1),
+                               arith::AddFOp::create(b, loc, c(1), e));
+}
+
 namespace {
 
 /// Writes arithmetic on values of one float type without ceremony.
@@ -54,7 +63,7 @@ struct Calc {
   Value select(Value c, Value x, Value y) {
     return arith::SelectOp::create(b, loc, c, x, y);
   }
-  Value logistic(Value x) { return div(c(1), add(c(1), exp(sub(c(0), x)))); }
+  Value logistic(Value x) { return emitLogistic(b, loc, x); }
   /// ln(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
   Value softplus(Value x) {
     return add(max(x, c(0)), log1p(exp(sub(c(0), abs(x)))));

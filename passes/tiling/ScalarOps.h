@@ -30,6 +30,9 @@ mlir::Value emitScalar(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value castScalar(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value value, mlir::Type from, mlir::Type to);
 
+/// 1 / (1 + exp(-x)).
+mlir::Value emitLogistic(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+
 /// Conversions between storage types, without saturation; `fromSigned` tells
 /// how integers extend (those of 32 bits and more are signed).
 mlir::Value convertScalar(mlir::OpBuilder &b, mlir::Location loc,

@@ -26,8 +26,8 @@ static Ofr windowSize(IndexMath &m, Ofr in, int64_t pads, int64_t k,
 }
 
 /// Sizes of the dynamic dimensions; static ones are overwritten by the type.
-SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
-  auto type = rankedType(op->getResult(0));
+SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
+  auto type = rankedType(op->getResult(i));
   int64_t rank = type.getRank();
   SmallVector<Ofr> r(rank, Ofr());
   auto broadcast = [&](int64_t dims, ValueRange operands) {
@@ -67,6 +67,18 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned) {
     }
     ArrayRef<Ofr> q = (*this)[attention.getQ()];
     r[rank - 2] = q[q.size() - 2];
+    return r;
+  }
+  if (auto rnn = dyn_cast<tile::RnnOp>(op)) {
+    // Steps and batch of dst, the batch of the states.
+    ArrayRef<Ofr> gates = (*this)[rnn.getGates()];
+    r[rank - 2] = gates[1];
+    if (i == 0)
+      r[0] = gates[0];
+    return r;
+  }
+  if (isa<tile::PackGatesOp>(op)) {
+    r[1] = (*this)[op->getOperand(0)][2];
     return r;
   }
   if (auto conv = dyn_cast<tile::ConvOp>(op)) {
@@ -164,7 +176,7 @@ LogicalResult SizeMap::infer(Operation *op) {
     auto type = rankedType(v);
     SmallVector<Ofr> r(type.getRank(), Ofr());
     if (!type.hasStaticShape()) {
-      if (i == 0) {
+      if (i == 0 || isa<tile::RnnOp>(op)) {
         r = inferResult(op, i);
       } else {
         r = inferStatistics(op, type.getRank());

@@ -120,6 +120,8 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered) {
     return lowerConcat(ctx);
   if (kind == name(GroupKind::pack))
     return lowerPack(ctx);
+  if (kind == name(GroupKind::recurrence))
+    return lowerRecurrence(ctx);
   return lowerLoops(ctx);
 }
 
@@ -303,7 +305,8 @@ private:
     StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
     // These store rows with vectors.
     bool contraction = kind == fusion::name(fusion::GroupKind::contraction) ||
-                       kind == fusion::name(fusion::GroupKind::attention);
+                       kind == fusion::name(fusion::GroupKind::attention) ||
+                       kind == fusion::name(fusion::GroupKind::recurrence);
     // Sizes of the results, from those of the operands.
     SizeMap inner(m);
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))
@@ -357,7 +360,8 @@ private:
   /// Arguments that the product itself reads, whatever their strides.
   SmallVector<Value> operandsOf(func::FuncOp group) {
     for (Operation &op : group.getBody().front()) {
-      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp>(op))
+      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp>(
+              op))
         return SmallVector<Value>(op.getOperands());
       // What is not packed is read by rows.
       if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))

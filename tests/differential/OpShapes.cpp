@@ -456,6 +456,25 @@ void quantize(Draft &d) {
 }
 
 //===----------------------------------------------------------------------===//
+// Recurrent cells
+//===----------------------------------------------------------------------===//
+
+void lstm(Draft &d) {
+  Dims src = d.source(3, 3);
+  int64_t batch = src[1], inputs = src[2];
+  int64_t layers = d.random.chance(70) ? 1 : d.random.in(2, 3);
+  int64_t hidden = layers > 1 ? inputs : d.dim();
+  // One step may read states of another width.
+  int64_t states = src[0] == 1 && d.random.chance(40) ? d.dim() : hidden;
+  d.shapes["src_layer"] = src;
+  d.shapes["weights_layer"] = {layers, 1, inputs, 4, hidden};
+  d.shapes["weights_iter"] = {layers, 1, states, 4, hidden};
+  d.shapes["bias"] = {layers, 1, 4, hidden};
+  d.shapes["src_iter"] = {layers, 1, batch, states};
+  d.shapes["src_iter_c"] = {layers, 1, batch, hidden};
+}
+
+//===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//
 
@@ -518,6 +537,7 @@ constexpr ShapeGuess guesses[] = {
     {"interpolate", interpolate},
     {"layer_norm", rowNorm},
     {"log_softmax", alongAxis},
+    {"lstm", lstm},
     {"matmul", matmul},
     {"none", anything},
     {"pool", pool},

@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "alexnet_training/alexnet_training.json",
                     "resnet50_bottleneck/resnet50_bottleneck.json",
                     "bert_layer/bert_layer.json",
-                    "depthwise_separable/depthwise_separable.json"),
+                    "depthwise_separable/depthwise_separable.json",
+                    "lstm/lstm.json"),
     [](const auto &info) {
       std::string s = info.param;
       return s.substr(0, s.find('/'));

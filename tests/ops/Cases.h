@@ -27,6 +27,7 @@ Cases interpolateCases();
 Cases lrnCases();
 Cases normCases();
 Cases reduceCases();
+Cases recurrentCases();
 Cases movementCases();
 Cases backwardCases();
 /// Other types than f32: casts, quantisation, indices, Dropout.

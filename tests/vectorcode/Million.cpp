@@ -45,6 +45,7 @@ static const char *const kForms[] = {
     "InterpolateBackward 5x28x28x64 5x56x56x64 mode=linear sizes=56,56",
     "LRN 5x56x56x64",
     "LRNBackward 5x56x56x64 5x56x56x64",
+    "LSTM 50x40x500 1x1x500x4x500c 1x1x500x4x500c 1x1x4x500c",
     "LayerNorm 1000x1000 1000c 1000c keep_stats=false",
     "x,g,b = LayerNormBackward 1000x1000 1000x1000 1000 1000 1000",
     "LeakyReLU 1000x1000 alpha=0.01",
@@ -105,6 +106,11 @@ Work workOf(const graph::Graph &g) {
     const graph::LogicalTensor &w = g.tensor(op.inputs[1]);
     work.flops =
         2 * results * double(w.numElements()) / double(w.shape->back());
+  } else if (op.kind == "LSTM") {
+    // Four gates from the layer below and from the state.
+    int64_t below = g.tensor(op.inputs[0]).shape->back();
+    int64_t state = (*g.tensor(op.inputs[2]).shape)[2];
+    work.flops = 2 * results * 4 * double(below + state);
   } else if (const graph::AttrValue *kernel = op.attr("kernel")) {
     work.flops = 2 * results;
     for (int64_t size : std::get<graph::Dims>(*kernel))

@@ -235,7 +235,7 @@ TEST(Explain, NamesGroups) {
 }
 
 TEST(Ops, TableAndOne) {
-  EXPECT_RESULT(tenon("ops"), 0, "90 operations");
+  EXPECT_RESULT(tenon("ops"), 0, "91 operations");
   EXPECT_RESULT(tenon("ops matmul"), 0, "transpose_a");
   EXPECT_RESULT(tenon("ops MatMull"), 1, "did you mean MatMul");
   auto json =

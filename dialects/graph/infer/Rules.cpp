@@ -189,7 +189,8 @@ void RuleContext::setAttr(std::string_view name, AttrValue value) {
 Rule lookupRule(std::string_view kind) {
   for (std::span<const RuleEntry> family :
        {elementwiseRules(), contractionRules(), windowRules(), normRules(),
-        reduceRules(), quantizeRules(), dataMovementRules(), backwardRules()})
+        recurrentRules(), reduceRules(), quantizeRules(), dataMovementRules(),
+        backwardRules()})
     for (const RuleEntry &entry : family)
       if (entry.kind == kind)
         return entry.rule;

@@ -108,6 +108,7 @@ std::span<const RuleEntry> elementwiseRules();
 std::span<const RuleEntry> contractionRules();
 std::span<const RuleEntry> windowRules();
 std::span<const RuleEntry> normRules();
+std::span<const RuleEntry> recurrentRules();
 std::span<const RuleEntry> reduceRules();
 std::span<const RuleEntry> quantizeRules();
 std::span<const RuleEntry> dataMovementRules();

@@ -12,10 +12,11 @@ TEST(Verify, EveryOperationHasARule) {
 }
 
 TEST(Verify, EveryRuleHasAnOperation) {
-  for (auto family : {infer::elementwiseRules(), infer::contractionRules(),
-                      infer::windowRules(), infer::normRules(),
-                      infer::reduceRules(), infer::quantizeRules(),
-                      infer::dataMovementRules(), infer::backwardRules()})
+  for (auto family :
+       {infer::elementwiseRules(), infer::contractionRules(),
+        infer::windowRules(), infer::normRules(), infer::recurrentRules(),
+        infer::reduceRules(), infer::quantizeRules(),
+        infer::dataMovementRules(), infer::backwardRules()})
     for (const infer::RuleEntry &entry : family)
       EXPECT_NE(lookupOp(entry.kind), nullptr) << entry.kind;
 }

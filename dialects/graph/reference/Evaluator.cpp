@@ -19,7 +19,7 @@ const OpEntry *findEntry(std::string_view kind) {
       elementwiseOps, binaryOps,       contractionOps,  convolutionOps,
       windowOps,      normOps,         interpolateOps,  reduceOps,
       quantOps,       normBackwardOps, dataMovementOps, backwardOps,
-      lrnOps};
+      lrnOps,         recurrentOps};
   for (Family family : families)
     for (const OpEntry &entry : family())
       if (entry.kind == kind)

@@ -94,6 +94,7 @@ std::span<const OpEntry> convolutionOps();
 std::span<const OpEntry> windowOps();
 std::span<const OpEntry> interpolateOps();
 std::span<const OpEntry> normOps();
+std::span<const OpEntry> recurrentOps();
 std::span<const OpEntry> reduceOps();
 std::span<const OpEntry> dataMovementOps();
 std::span<const OpEntry> quantOps();

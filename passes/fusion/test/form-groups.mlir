@@ -194,3 +194,21 @@ func.func @main(%x: tensor<1x5x16xf32>, %p: tensor<1x1x3x16x8xf32>, %b: tensor<8
   %3 = tile.conv_transpose %x, %d {depthwise, dilations = array<i64: 1>, groups = 16 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>} : tensor<1x5x16xf32>, tensor<3x1x16xf32> -> tensor<1x7x16xf32>
   return %2, %3 : tensor<1x7x8xf32>, tensor<1x7x16xf32>
 }
+
+// -----
+
+// The state of a recurrence is a result of its group though nobody reads it;
+// its last h is none. Nothing joins the time steps.
+// CHECK-LABEL: func.func @main(
+// CHECK:         %[[R:.*]]:2 = call @g_rnn(
+// CHECK:         %[[T:.*]] = call @g_Tanh(%[[R]]#0)
+// CHECK:         return %[[T]]
+// CHECK-LABEL: func.func private @g_rnn(
+// CHECK-SAME:    tile.group = "recurrence"
+// CHECK:         %[[D:.*]], %[[H:.*]], %[[C:.*]] = tile.rnn
+// CHECK-NEXT:    return %[[D]], %[[C]]
+func.func @main(%g: tensor<7x3x32xf32>, %u: tensor<2x8x16xf32>) -> tensor<7x3x8xf32> {
+  %0:3 = tile.rnn %g, %u layer 0 unit 8 : tensor<7x3x32xf32>, tensor<2x8x16xf32> -> tensor<7x3x8xf32>, tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32>
+  %1 = graph.Tanh %0#0 : (tensor<7x3x8xf32>) -> tensor<7x3x8xf32>
+  return %1 : tensor<7x3x8xf32>
+}

@@ -142,3 +142,37 @@ func.func private @g.s0(%t: memref<4x8xf32>, %v: memref<8x4xf32, strided<[1, 8]>
 func.func @helper(%x: memref<4xf32>) {
   return
 }
+
+// -----
+
+// A section in a loop: addresses are computed once before it, the slots are
+// those of the entry, and what changes from step to step is stored in each.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[EXEC:[a-z0-9]+]]: !llvm.ptr, {{.*}} %[[ARENA:[a-z0-9]+]]: !llvm.ptr) -> i32
+// CHECK:         %[[SLOTS:.*]] = llvm.alloca
+// CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[ARENA]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK:         scf.for %[[T:.*]] =
+// CHECK-NOT:       llvm.alloca
+// CHECK:           %[[STEP:.*]] = arith.index_cast %[[T]] : index to i64
+// CHECK:           llvm.getelementptr %[[SLOTS]][0]
+// CHECK-NEXT:      llvm.store %[[STEP]]
+// CHECK:           llvm.getelementptr %[[SLOTS]][1]
+// CHECK-NEXT:      llvm.store %[[PLACE]]
+// CHECK:           call @tenon_rt_run_named_section(%[[EXEC]], %{{.*}}, %[[SLOTS]]
+// CHECK:         }
+// CHECK:         llvm.store %[[PLACE]]
+// CHECK:         call @tenon_rt_run_named_section
+func.func @main(%arena: memref<?xi8> {tile.role = "arena"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x = memref.view %arena[%c8][] : memref<?xi8> to memref<8xf32>
+  scf.for %t = %c1 to %c8 step %c1 {
+    rt.section @g.s0 "lstm" items(%c1) scratch(%c0) args(%t, %x : index, memref<8xf32>)
+  }
+  rt.section @g.s0 "lstm" items(%c1) scratch(%c0) args(%c1, %x : index, memref<8xf32>)
+  return
+}
+func.func private @g.s0(%t: index, %x: memref<8xf32>, %begin: index, %end: index, %mem: memref<?xi8>) {
+  return
+}

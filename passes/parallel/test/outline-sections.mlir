@@ -108,3 +108,32 @@ func.func private @helper() {
   }
   return
 }
+
+// -----
+
+// A section in a loop over time steps: the step is an argument, the loop moves
+// to the entry, and so does its label.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<8xf32>)
+// CHECK:         scf.for %[[T:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK-NEXT:      rt.section @g.s0 "lstm" {{.*}} args(%[[T]], %[[X]] : index, memref<8xf32>)
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return
+func.func @main(%x: memref<8xf32>) {
+  call @g.l(%x) {tile.label = "lstm"} : (memref<8xf32>) -> ()
+  return
+}
+func.func private @g.l(%x: memref<8xf32>) attributes {tile.group = "recurrence"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %t = %c1 to %c8 step %c1 {
+    rt.parallel "g.l" items(%c1) scratch(%c0) {
+    ^bb0(%begin: index, %end: index, %mem: memref<?xi8>):
+      %before = arith.subi %t, %c1 : index
+      %v = memref.load %x[%before] : memref<8xf32>
+      memref.store %v, %x[%t] : memref<8xf32>
+    }
+  }
+  return
+}
