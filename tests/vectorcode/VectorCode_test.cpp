@@ -62,7 +62,6 @@ INSTANTIATE_TEST_SUITE_P(All, VectorCode, testing::ValuesIn(millionCases()),
                            return g ? g->ops[0].kind : info.param;
                          });
 
-<<<<<<< HEAD
 /// Casts between all types but those AVX2 has no instructions for (64-bit
 /// integers and f32) and those that change no bits.
 std::vector<std::string> castCases() {
@@ -89,7 +88,6 @@ INSTANTIATE_TEST_SUITE_P(Casts, VectorCode, testing::ValuesIn(castCases()),
                            return name;
                          });
 
-=======
 /// Between the products of an attention group stand two loops per row: score
 /// and maximum, exponential and sum.
 TEST(Attention, RowsAreVectors) {
@@ -113,7 +111,6 @@ TEST(Attention, RowsAreVectors) {
   }
 }
 
->>>>>>> fcfc5f8 (Attention: heads that share keys are rows, badly placed values are copied; tests)
 TEST(Loops, CountsVectorsOfInnermostLoops) {
   const char *text = "f:\n"
                      "\tvmovups (%rax), %ymm9\n"
