@@ -106,33 +106,31 @@ TEST(Cases, CoverTheTable) {
   for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
                       convGradientCases, poolCases, poolGradientCases,
                       interpolateCases, lrnCases, normCases, reduceCases,
-                      movementCases, backwardCases, typeCases})
-    recurrentCases, movementCases, backwardCases, typeCases
-})
+                      recurrentCases, movementCases, backwardCases, typeCases})
     for (const std::string &text : family()) {
-  // Inference would replace auto_pad by pads.
-  auto graph = parseGraphOnly(text);
-  ASSERT_TRUE(graph) << text << ": " << str(graph.errors());
-  for (const graph::Op &op : graph->ops) {
-    if (graph->ops.size() == 1)
-      kinds.insert(op.kind);
-    for (auto &[name, value] : op.attrs)
-      if (auto *word = std::get_if<std::string>(&value))
-        values.insert(op.kind + " " + name + "=" + *word);
+      // Inference would replace auto_pad by pads.
+      auto graph = parseGraphOnly(text);
+      ASSERT_TRUE(graph) << text << ": " << str(graph.errors());
+      for (const graph::Op &op : graph->ops) {
+        if (graph->ops.size() == 1)
+          kinds.insert(op.kind);
+        for (auto &[name, value] : op.attrs)
+          if (auto *word = std::get_if<std::string>(&value))
+            values.insert(op.kind + " " + name + "=" + *word);
+      }
+    }
+  for (const graph::OpInfo &op : graph::allOps()) {
+    if (op.compiles.empty())
+      continue;
+    EXPECT_TRUE(kinds.count(std::string(op.kind))) << op.kind;
+    for (const graph::AttrInfo &attr : op.attrs)
+      for (std::string_view word : attr.allowed)
+        if (word != attr.defaultText)
+          EXPECT_TRUE(values.count(std::string(op.kind) + " " +
+                                   std::string(attr.name) + "=" +
+                                   std::string(word)))
+              << op.kind << " " << attr.name << "=" << word;
   }
-}
-for (const graph::OpInfo &op : graph::allOps()) {
-  if (op.compiles.empty())
-    continue;
-  EXPECT_TRUE(kinds.count(std::string(op.kind))) << op.kind;
-  for (const graph::AttrInfo &attr : op.attrs)
-    for (std::string_view word : attr.allowed)
-      if (word != attr.defaultText)
-        EXPECT_TRUE(values.count(std::string(op.kind) + " " +
-                                 std::string(attr.name) + "=" +
-                                 std::string(word)))
-            << op.kind << " " << attr.name << "=" << word;
-}
 }
 
 } // namespace
