@@ -164,9 +164,11 @@ SmallVector<int64_t> LoopBuilder::keptDims() const {
 
 static std::optional<TypedAttr> splatOf(Value v) {
   auto literal = v.getDefiningOp<arith::ConstantOp>();
-  if (!literal)
+  auto attr = literal ? cast<DenseElementsAttr>(literal.getValue())
+                      : DenseElementsAttr();
+  if (!attr || !attr.isSplat())
     return std::nullopt;
-  return cast<DenseElementsAttr>(literal.getValue()).getSplatValue<TypedAttr>();
+  return attr.getSplatValue<TypedAttr>();
 }
 
 Node LoopBuilder::nodeOf(Value v) {
