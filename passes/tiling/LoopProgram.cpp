@@ -89,6 +89,12 @@ LoopProgram::Node LoopProgram::compute(ArrayRef<Node> operands, Type type,
 }
 
 LoopProgram::Node LoopProgram::reduce(Reduction kind, Node operand) {
+  if (nodes[operand].indexed && !nodes[operand].full) {
+    // No memory would show the reduced loops: repeat the value along them.
+    operand = compute({operand}, nodes[operand].type,
+                      [](OpBuilder &, Location, ValueRange v) { return v[0]; });
+    nodes[operand].full = true;
+  }
   NodeInfo n;
   n.kind = Kind::reduce;
   n.type = nodes[operand].type;
@@ -294,10 +300,11 @@ Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
 }
 
 /// Linalg takes the size of a loop from an operand.  Where all have stride 0
-/// along a loop (the sum of a broadcast input), the first input shows it.
+/// along a loop (the sum of a broadcast input; a dimension before an empty
+/// one), the first input shows it, or else the first output.
 void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
                                int64_t loops, MutableArrayRef<Place> sources,
-                               ArrayRef<Place> destinations) {
+                               MutableArrayRef<Place> destinations) {
   llvm::SmallBitVector seen(loops);
   auto look = [&](const Place &place) {
     AffineMap map = mapOf(item, place, loopOf, loops);
@@ -306,13 +313,15 @@ void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
   };
   llvm::for_each(sources, look);
   llvm::for_each(destinations, look);
-  auto *input =
-      llvm::find_if(sources, [](const Place &p) { return !p.scratch; });
-  if (input == sources.end())
+  auto isTensor = [](const Place &p) { return !p.scratch; };
+  Place *place = llvm::find_if(sources, isTensor);
+  if (place == sources.end())
+    place = llvm::find_if(destinations, isTensor);
+  if (place == destinations.end())
     return;
   for (auto [d, loop] : llvm::enumerate(loopOf))
     if (loop >= 0 && !seen.test(loop))
-      input->shown.push_back(static_cast<int64_t>(d));
+      place->shown.push_back(static_cast<int64_t>(d));
 }
 
 static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
@@ -372,14 +381,15 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
   SmallVector<Place> sources;
   for (Node n : leaves)
     sources.push_back(placeOf(item, n));
-  showAllLoops(item, loopOf, loops, sources, destinations);
+  SmallVector<Place> places(destinations);
+  showAllLoops(item, loopOf, loops, sources, places);
   SmallVector<Value> ins, outs;
   SmallVector<AffineMap> maps;
   for (const Place &place : sources) {
     maps.push_back(mapOf(item, place, loopOf, loops));
     ins.push_back(memoryOf(item, place));
   }
-  for (const Place &place : destinations) {
+  for (const Place &place : places) {
     maps.push_back(mapOf(item, place, loopOf, loops));
     outs.push_back(memoryOf(item, place));
   }

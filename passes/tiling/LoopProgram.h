@@ -103,7 +103,7 @@ private:
                         llvm::ArrayRef<int64_t> loopOf, int64_t loops);
   void showAllLoops(Item &item, llvm::ArrayRef<int64_t> loopOf, int64_t loops,
                     llvm::MutableArrayRef<Place> sources,
-                    llvm::ArrayRef<Place> destinations);
+                    llvm::MutableArrayRef<Place> destinations);
   bool isInside(int64_t d) const;
 
   IndexMath &m;
