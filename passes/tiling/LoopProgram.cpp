@@ -90,6 +90,12 @@ LoopProgram::Node LoopProgram::compute(ArrayRef<Node> operands, Type type,
 }
 
 LoopProgram::Node LoopProgram::reduce(Reduction kind, Node operand) {
+  if (nodes[operand].indexed && !nodes[operand].full) {
+    // No memory would show the reduced loops: repeat the value along them.
+    operand = compute({operand}, nodes[operand].type,
+                      [](OpBuilder &, Location, ValueRange v) { return v[0]; });
+    nodes[operand].full = true;
+  }
   NodeInfo n;
   n.kind = Kind::reduce;
   n.type = nodes[operand].type;
@@ -295,8 +301,8 @@ Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
 }
 
 /// Linalg takes the size of a loop from an operand.  Where all have stride 0
-/// along a loop (the sum of a broadcast input), an input that nobody reads,
-/// with stride 0 as well, shows it.
+/// along a loop (the sum of a broadcast input; a dimension before an empty
+/// one), an operand that nobody reads, with stride 0 as well, shows it.
 void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
                                int64_t loops, SmallVectorImpl<Place> &sources,
                                ArrayRef<Place> destinations) {
@@ -308,12 +314,19 @@ void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
   };
   llvm::for_each(sources, look);
   llvm::for_each(destinations, look);
-  auto input = llvm::find_if(
-      nodes, [](const NodeInfo &n) { return n.kind == Kind::input; });
-  if (seen.all() || input == nodes.end())
+  if (seen.all())
     return;
   Place place;
-  place.tensor = input->memory;
+  auto input = llvm::find_if(
+      nodes, [](const NodeInfo &n) { return n.kind == Kind::input; });
+  auto output = llvm::find_if(
+      nodes, [](const NodeInfo &n) { return !n.outputs.empty(); });
+  if (input != nodes.end())
+    place.tensor = input->memory;
+  else if (output != nodes.end())
+    place.tensor = output->outputs.front();
+  else
+    return;
   place.tensor.strides.assign(sizes.size(), m.attr(0));
   for (auto [d, loop] : llvm::enumerate(loopOf))
     if (loop >= 0 && !seen.test(loop))
