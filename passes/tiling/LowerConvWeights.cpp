@@ -16,13 +16,17 @@
 //
 // Each item owns a piece of dst and sums it in one order, whatever the number
 // of threads. It goes through diff in blocks whose panel stays in L1 while all
-// rows of dst pass by. Positions at the ends of a row, where taps are cut,
-// sum over the rows of the image instead.
+// rows of dst pass by; what is not packed is copied to scratch block by block,
+// since rows of diff that lie a power of two apart evict each other. Positions
+// at the ends of a row, where taps are cut, sum over the rows of the image
+// instead.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/GroupLowering.h"
 #include "passes/tiling/Items.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 
@@ -32,6 +36,9 @@ namespace {
 
 /// Elements of diff in one block: 16 KiB, half of L1.
 constexpr int64_t kBlockElements = 4 << 10;
+/// Elements of a block that is copied: 256 KiB, what stays in L2. Larger ones,
+/// of very long rows, are read in place.
+constexpr int64_t kScratchElements = 64 << 10;
 /// Rows of dst in one item: enough to use a block of diff often, few enough
 /// to leave items for all threads.
 constexpr int64_t kRowsOfItem = 96;
@@ -49,6 +56,7 @@ struct Gradient {
   Ofr panelStride, groupStride; // of diff
   bool merged;                  // rows are (tap of the last dim, channel)
   SmallVector<int64_t> blocks;  // positions per block: batch, outer dims
+  int64_t scratch = 0;          // elements of a block, when it is copied
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
   int64_t rows() const {
@@ -68,6 +76,7 @@ struct Item {
   SmallVector<Ofr> taps;  // of the outer spatial dims
   Ofr firstRow, rowCount; // of dst, within g.rows()
   int64_t columns;
+  Value memory; // for a block of diff
 
   /// Offset of src for (batch, outer positions), row and position `column` of
   /// the last dimension with the item's taps and tap `tap` of the last one.
@@ -182,7 +191,46 @@ struct Item {
             dstBox(m, zero, from, rows), true);
   }
 
+  /// Copies a block of diff to scratch, where its rows follow each other, and
+  /// adds it from there.
+  void addCopied(IndexMath &m, ArrayRef<Range> block) const {
+    Strided copy;
+    copy.base = scratchView(m, memory, g.diff.elementType(), m.attr(0),
+                            m.attr(g.scratch));
+    SmallVector<Ofr> at, sizes;
+    for (const Range &r : block) {
+      at.push_back(r.from);
+      sizes.push_back(r.count);
+    }
+    sizes.append({m.attr(g.dims.back().out), m.attr(columns)});
+    copy.strides.assign(sizes.size(), m.attr(1));
+    Ofr stride = m.attr(g.panel);
+    for (int64_t i = static_cast<int64_t>(sizes.size()) - 2; i >= 0; --i) {
+      copy.strides[i] = stride;
+      stride = m.mul(stride, sizes[i]);
+    }
+    SmallVector<Ofr> strides(g.diff.strides);
+    Value from =
+        box(m, g.diff.base, diffOffset(m, at, m.attr(0)), sizes, strides);
+    Value to = box(m, copy.base, m.attr(0), sizes, copy.strides);
+    linalg::CopyOp::create(m.builder(), m.location(), from, to);
+    // Positions count from the start of the tensor.
+    Ofr start = m.attr(0);
+    for (auto [position, step] : llvm::zip(at, copy.strides))
+      start = m.add(start, m.mul(position, step));
+    copy.offset = m.sub(m.attr(0), start);
+    Gradient local = g;
+    local.packed = true;
+    local.scratch = 0;
+    local.diff = copy;
+    local.groupStride = local.panelStride = m.attr(0);
+    Item{local, group, panel, taps, firstRow, rowCount, columns, {}}.addBlock(
+        m, block);
+  }
+
   void addBlock(IndexMath &m, ArrayRef<Range> block) const {
+    if (g.scratch)
+      return addCopied(m, block);
     const WindowDim &d = g.dims.back();
     if (!g.merged) {
       emitLoop(m, m.attr(0), m.attr(d.kernel), [&](IndexMath &km, Ofr tap) {
@@ -229,9 +277,9 @@ struct Item {
 
 /// Blocks of about kBlockElements elements of a panel of diff, whole inner
 /// dimensions first.
-SmallVector<int64_t> chooseBlocks(const Gradient &g, int64_t panel) {
+SmallVector<int64_t> chooseBlocks(const Gradient &g) {
   int64_t left =
-      kBlockElements / std::max<int64_t>(1, g.dims.back().out * panel);
+      kBlockElements / std::max<int64_t>(1, g.dims.back().out * g.panel);
   SmallVector<int64_t> blocks(g.dims.size(), 1);
   for (int64_t i = g.last(); i >= 0; --i) {
     left = std::max<int64_t>(1, left);
@@ -243,6 +291,14 @@ SmallVector<int64_t> chooseBlocks(const Gradient &g, int64_t panel) {
     left = blocks[i] == g.dims[i - 1].out ? left / blocks[i] : 1;
   }
   return blocks;
+}
+
+/// Elements of one block of diff; 0 where it is too large for L2.
+int64_t scratchElements(const Gradient &g) {
+  int64_t elements = g.dims.back().out * g.panel;
+  for (int64_t size : g.blocks)
+    elements *= size;
+  return elements <= kScratchElements ? elements : 0;
 }
 
 /// Whether (tap of the last dimension, channel) walk through src and through
@@ -282,30 +338,34 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
   for (const WindowDim &d : ArrayRef(g.dims).drop_back())
     counts.push_back(m.attr(d.kernel));
   counts.append({m.attr(pieces), m.attr(g.panels)});
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value index) {
-    SmallVector<Ofr> at = delinearize(im, index, counts);
-    Ofr panel = at.pop_back_val(), piece = at.pop_back_val();
-    SmallVector<Range> all{{im.attr(0), g.src.sizes[0]}};
-    SmallVector<Ofr> taps(ArrayRef(at).drop_front());
-    for (auto [d, tap] : llvm::zip(g.dims, taps))
-      all.push_back(positionsOf(im, d, tap));
-    // Equal pieces, but for the last.
-    int64_t size = pieces ? (g.rows() + pieces - 1) / pieces : 0;
-    Ofr row = im.mul(piece, im.attr(size));
-    Ofr rows = g.rows() == size * pieces
-                   ? im.attr(size)
-                   : im.min(im.attr(size), im.sub(im.attr(g.rows()), row));
-    withColumns(
-        im, panel, g.outPerGroup, g.panel, [&](IndexMath &cm, int64_t columns) {
-          Item item{g, at[0], panel, taps, row, rows, columns};
-          if (g.merged)
-            item.clear(cm, cm.attr(0));
-          else
-            emitLoop(cm, cm.attr(0), cm.attr(g.dims.back().kernel),
-                     [&](IndexMath &km, Ofr tap) { item.clear(km, tap); });
-          item.addBlocks(cm, all, {});
-        });
-  });
+  Ofr bytes = m.attr(g.scratch * static_cast<int64_t>(sizeof(float)));
+  emitItems(
+      m, ctx.label, m.product(counts), bytes,
+      [&](IndexMath &im, Value index, Value memory) {
+        SmallVector<Ofr> at = delinearize(im, index, counts);
+        Ofr panel = at.pop_back_val(), piece = at.pop_back_val();
+        SmallVector<Range> all{{im.attr(0), g.src.sizes[0]}};
+        SmallVector<Ofr> taps(ArrayRef(at).drop_front());
+        for (auto [d, tap] : llvm::zip(g.dims, taps))
+          all.push_back(positionsOf(im, d, tap));
+        // Equal pieces, but for the last.
+        int64_t size = pieces ? (g.rows() + pieces - 1) / pieces : 0;
+        Ofr row = im.mul(piece, im.attr(size));
+        Ofr rows = g.rows() == size * pieces
+                       ? im.attr(size)
+                       : im.min(im.attr(size), im.sub(im.attr(g.rows()), row));
+        withColumns(
+            im, panel, g.outPerGroup, g.panel,
+            [&](IndexMath &cm, int64_t columns) {
+              Item item{g, at[0], panel, taps, row, rows, columns, memory};
+              if (g.merged)
+                item.clear(cm, cm.attr(0));
+              else
+                emitLoop(cm, cm.attr(0), cm.attr(g.dims.back().kernel),
+                         [&](IndexMath &km, Ofr tap) { item.clear(km, tap); });
+              item.addBlocks(cm, all, {});
+            });
+      });
 }
 
 } // namespace
@@ -341,13 +401,19 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
                       diffType.getDimSize(firstDim + i), dstType.getDimSize(i),
                       op.getStrides()[i], op.getPadsBegin()[i],
                       op.getDilations()[i]});
+  // Three vectors of 16 lanes or twice three of 8; fewer columns are whole
+  // vectors, too.
   constexpr int64_t kPlainPanel = 48;
-  g.panel = packed ? diffType.getDimSize(rank + 1)
-                   : std::min(kPlainPanel, std::max<int64_t>(1, g.outPerGroup));
+  g.panel =
+      packed ? diffType.getDimSize(rank + 1)
+             : std::min(kPlainPanel,
+                        (std::max<int64_t>(1, g.outPerGroup) + 15) / 16 * 16);
   g.panels = (g.outPerGroup + g.panel - 1) / g.panel;
   setDiff(m, g, ctx.inputs.find(op.getDiff())->second);
   g.merged = canMerge(m, g);
-  g.blocks = chooseBlocks(g, std::min(g.panel, int64_t(24)));
+  g.blocks = chooseBlocks(g);
+  if (!packed)
+    g.scratch = scratchElements(g);
   emitGradient(ctx, g);
   return success();
 }

@@ -8,9 +8,9 @@
 //   tile.conv_weights {depthwise}      dst[tap, c] = sum over positions of
 //                                        src[p + tap, c] * diff[p, c]
 //
-// Each becomes a linalg.generic that reduces. The first goes by rows and
-// classes of columns as in LowerConvTranspose.cpp; an item of the second is one
-// tap of a few vectors of channels.
+// Each becomes linalg.generics that reduce. The first goes by rows and classes
+// of columns as in LowerConvTranspose.cpp; the second takes a few vectors of
+// channels at a time and adds rows to each tap.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
@@ -52,15 +52,13 @@ struct Operand {
   }
 };
 
-/// out = sum of x * y over the loops that out does not have: those from
+/// out += sum of x * y over the loops that out does not have: those from
 /// `parallel` on.
-void emitSum(IndexMath &m, const Operand &x, const Operand &y,
-             const Operand &out, int64_t parallel, int64_t loops) {
+void addSum(IndexMath &m, const Operand &x, const Operand &y,
+            const Operand &out, int64_t parallel, int64_t loops) {
   OpBuilder &b = m.builder();
   Location loc = m.location();
-  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   Value dst = out.build(m);
-  linalg::FillOp::create(b, loc, zero, dst);
   SmallVector<AffineMap> maps;
   for (const Operand *o : {&x, &y, &out})
     maps.push_back(AffineMap::get(loops, 0, o->loops, b.getContext()));
@@ -74,6 +72,13 @@ void emitSum(IndexMath &m, const Operand &x, const Operand &y,
         Value sum = arith::AddFOp::create(nb, nl, args[2], product);
         linalg::YieldOp::create(nb, nl, sum);
       });
+}
+
+/// out = 0.
+void clear(IndexMath &m, const Operand &out) {
+  OpBuilder &b = m.builder();
+  Value zero = arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(0));
+  linalg::FillOp::create(b, m.location(), zero, out.build(m));
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,7 +133,8 @@ void emitStretch(IndexMath &m, const Spread &s, const Place &at, Ofr q,
     if (i < n - 1)
       y.move(m, i + 1, at.row[i]);
   }
-  emitSum(m, x, w, y, parallel, parallel + n);
+  clear(m, y);
+  addSum(m, x, w, y, parallel, parallel + n);
 }
 
 /// All columns of one class.
@@ -153,6 +159,95 @@ void emitClass(IndexMath &m, const Spread &s, Place at) {
 
 /// Channels of an item: a few vectors, whose sums stay in registers.
 constexpr int64_t kChannelsOfItem = 32;
+/// From this many blocks of channels on, an item has all taps of its channels:
+/// src and diff are read once. With fewer the outer taps are items, too.
+constexpr int64_t kBlocksEnough = 8;
+
+/// Adds the positions of one block of channels, row by row: a row of src and
+/// diff stays in L1 while the taps pass over it.
+struct WeightsItem {
+  const Strided &src, &diff, &dst;
+  ArrayRef<WindowDim> dims;
+  Ofr channel, count;
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+
+  Operand boxOf(IndexMath &m, const Strided &tensor) const {
+    Operand o(m, tensor);
+    o.move(m, last() + 2, channel);
+    o.loop(m, 0, last() + 2, count);
+    return o;
+  }
+
+  /// dst[taps from dim `i` on] = 0.
+  void clearTaps(IndexMath &m, Operand out, int64_t i) const {
+    if (i > last())
+      return clear(m, out);
+    emitLoop(m, m.attr(0), m.attr(dims[i].kernel), [&](IndexMath &im, Ofr tap) {
+      Operand inner = out;
+      inner.move(im, i, tap);
+      clearTaps(im, inner, i + 1);
+    });
+  }
+
+  /// Adds all positions of the spatial dims from `i` on; `fixed` are the taps
+  /// of the item, of no or of all outer dims.
+  void addRows(IndexMath &m, ArrayRef<Ofr> fixed, Operand x, Operand d,
+               Operand y, int64_t i) const {
+    const WindowDim &w = dims[i];
+    auto at = [&](IndexMath &im, Ofr position, Ofr tap) {
+      Ofr start = im.add(im.mul(position, im.attr(w.stride)),
+                         im.mul(tap, im.attr(w.dilation)));
+      return im.sub(start, im.attr(w.pad));
+    };
+    if (i == last()) {
+      emitLoop(m, m.attr(0), m.attr(w.kernel), [&](IndexMath &im, Ofr tap) {
+        auto [from, past] = w.validPositions(im, tap);
+        Operand px = x, pd = d, py = y;
+        px.move(im, i + 1, at(im, from, tap));
+        pd.move(im, i + 1, from);
+        py.move(im, i, tap);
+        px.loop(im, 1, i + 1, im.sub(past, from), w.stride);
+        pd.loop(im, 1, i + 1, im.sub(past, from));
+        addSum(im, px, pd, py, 1, 2);
+      });
+      return;
+    }
+    auto descend = [&](IndexMath &im, Ofr position, Ofr tap) {
+      Operand px = x, pd = d, py = y;
+      px.move(im, i + 1, at(im, position, tap));
+      pd.move(im, i + 1, position);
+      py.move(im, i, tap);
+      addRows(im, fixed, px, pd, py, i + 1);
+    };
+    if (!fixed.empty()) {
+      auto [from, past] = w.validPositions(m, fixed[i]);
+      emitLoop(m, from, past, [&](IndexMath &im, Ofr position) {
+        descend(im, position, fixed[i]);
+      });
+      return;
+    }
+    emitLoop(m, m.attr(0), m.attr(w.out), [&](IndexMath &im, Ofr position) {
+      auto [lo, hi] = w.validTaps(im, im.mul(position, im.attr(w.stride)));
+      emitLoop(im, lo, hi,
+               [&](IndexMath &tm, Ofr tap) { descend(tm, position, tap); });
+    });
+  }
+
+  void emit(IndexMath &m, ArrayRef<Ofr> fixed) const {
+    Operand x = boxOf(m, src), d = boxOf(m, diff), y = boxOf(m, dst);
+    Operand cleared = y;
+    for (auto [i, tap] : llvm::enumerate(fixed))
+      cleared.move(m, i, tap);
+    clearTaps(m, cleared, fixed.size());
+    emitLoop(m, m.attr(0), src.sizes[0], [&](IndexMath &im, Ofr image) {
+      Operand px = x, pd = d;
+      px.move(im, 0, image);
+      pd.move(im, 0, image);
+      addRows(im, fixed, px, pd, y, 0);
+    });
+  }
+};
 
 } // namespace
 
@@ -211,10 +306,8 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   const Strided &src = ctx.inputs.find(op.getSrc())->second;
   const Strided &diff = ctx.inputs.find(op.getDiff())->second;
   const Strided &dst = ctx.outputs.begin()->second.front();
-  int64_t n = srcType.getRank() - 2, channelDim = n + 1;
   SmallVector<WindowDim> dims;
-  SmallVector<Ofr> counts;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
     WindowDim d{srcType.getDimSize(i + 1), diffType.getDimSize(i + 1),
                 dstType.getDimSize(i),     op.getStrides()[i],
                 op.getPadsBegin()[i],      op.getDilations()[i]};
@@ -222,34 +315,19 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
         ShapedType::isDynamic(d.kernel))
       return op.emitError("E2003 only the batch may be dynamic");
     dims.push_back(d);
-    counts.push_back(m.attr(d.kernel));
   }
-  Ofr channels = src.sizes.back(), block = m.attr(kChannelsOfItem);
-  counts.push_back(m.ceilDiv(channels, block));
+  Ofr channels = src.sizes.back(), size = m.attr(kChannelsOfItem);
+  Ofr blocks = m.ceilDiv(channels, size);
+  SmallVector<Ofr> counts{blocks};
+  if (op.getGroups() < kBlocksEnough * kChannelsOfItem)
+    for (const WindowDim &d : ArrayRef(dims).drop_back())
+      counts.push_back(m.attr(d.kernel));
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
-    Ofr channel = im.mul(at.back(), block);
-    Ofr count = im.min(block, im.sub(channels, channel));
-    Operand x(im, src), d(im, diff), y(im, dst);
-    for (Operand *o : {&x, &d, &y}) {
-      o->move(im, channelDim, channel);
-      o->loop(im, 0, channelDim, count);
-    }
-    x.loop(im, 1, 0, src.sizes[0]);
-    d.loop(im, 1, 0, src.sizes[0]);
-    for (int64_t i = 0; i < n; ++i) {
-      const WindowDim &w = dims[i];
-      auto [from, past] = w.validPositions(im, at[i]);
-      Ofr start = im.sub(im.add(im.mul(from, im.attr(w.stride)),
-                                im.mul(at[i], im.attr(w.dilation))),
-                         im.attr(w.pad));
-      x.move(im, i + 1, start);
-      d.move(im, i + 1, from);
-      y.move(im, i, at[i]);
-      x.loop(im, 2 + i, i + 1, im.sub(past, from), w.stride);
-      d.loop(im, 2 + i, i + 1, im.sub(past, from));
-    }
-    emitSum(im, x, d, y, 1, 2 + n);
+    Ofr channel = im.mul(at[0], size);
+    Ofr count = im.min(size, im.sub(channels, channel));
+    WeightsItem{src, diff, dst, dims, channel, count}.emit(
+        im, ArrayRef(at).drop_front());
   });
   return success();
 }

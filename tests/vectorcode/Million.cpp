@@ -101,11 +101,21 @@ Work workOf(const graph::Graph &g) {
   double results = double(g.tensor(op.outputs[0]).numElements());
   if (op.kind == "MatMul") {
     work.flops = 2 * results * double(g.tensor(op.inputs[0]).shape->back());
-  } else if (op.kind == "Convolution") {
-    // Weights are XIO: all of them but O meet in one element of the result.
-    const graph::LogicalTensor &w = g.tensor(op.inputs[1]);
-    work.flops =
-        2 * results * double(w.numElements()) / double(w.shape->back());
+  } else if (op.kind.starts_with("Conv")) {
+    // Each element of the small tensor of the window meets all weights of its
+    // channel; data are NXC.
+    bool toWeights = op.kind.ends_with("BackwardWeights");
+    bool fromSmall = op.kind == "ConvTranspose" ||
+                     op.kind == "ConvolutionBackwardData" ||
+                     op.kind == "ConvTransposeBackwardWeights";
+    uint64_t small = fromSmall   ? op.inputs[0]
+                     : toWeights ? op.inputs[1]
+                                 : op.outputs[0];
+    const graph::LogicalTensor &w =
+        g.tensor(toWeights ? op.outputs[0] : op.inputs[1]);
+    work.flops = 2 * double(g.tensor(small).numElements()) *
+                 double(w.numElements()) /
+                 double(g.tensor(small).shape->back());
   } else if (op.kind == "LSTM") {
     // Four gates from the layer below and from the state.
     int64_t below = g.tensor(op.inputs[0]).shape->back();

@@ -85,13 +85,17 @@ func.func private @g(%x: tensor<2x5x6x16xf32>, %w: tensor<3x3x1x16xf32>) -> tens
 
 // -----
 
-// Depthwise, by weights: an item is a tap of 32 channels, summed over images
-// and positions.
+// Depthwise, by weights: an item is 32 channels. All taps are cleared, then each
+// row of an image is added to each tap.
 // CHECK-LABEL: func.func private @g.l(
-// CHECK:         %[[ITEMS:.*]] = arith.constant 6 : index
+// CHECK:         %[[ITEMS:.*]] = arith.constant 2 : index
 // CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
-// CHECK:         linalg.fill
-// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "reduction"]} ins(%{{.*}}, %{{.*}} : memref<?x2x?xf32, strided<[1, 320, 40], offset: ?>>, memref<?x2x?xf32, strided<[1, 320, 40], offset: ?>>) outs(%{{.*}} : memref<?xf32, strided<[1], offset: ?>>)
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               linalg.fill
+// CHECK:             scf.for
+// CHECK:               scf.for
+// CHECK:                 linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.*}}, %{{.*}} : memref<?x?xf32, strided<[1, 40], offset: ?>>, memref<?x?xf32, strided<[1, 40], offset: ?>>) outs(%{{.*}} : memref<?xf32, strided<[1], offset: ?>>)
 func.func @main(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40xf32> {
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<2x8x40xf32>, tensor<2x8x40xf32>) -> tensor<3x1x40xf32>
   return %0 : tensor<3x1x40xf32>
@@ -105,10 +109,15 @@ func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3
 
 // Declines to merge taps with channels: with dilation 2 they have no common
 // stride. Each tap is a product of its own, over the columns where it is valid.
+// What is not packed is copied to scratch before.
 // CHECK-LABEL: func.func private @g.l(
-// CHECK:         rt.parallel "g.l"
-// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [2, 8, %{{.*}}], strides: [72, 1, 8]
-// CHECK:           tile.brgemm {{.*}} accumulate
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<2x9x8xf32>, %[[D:[a-z0-9]+]]: memref<2x9x16xf32>
+// CHECK:         rt.parallel "g.l" items(%{{.*}}) scratch(%[[BYTES:.*]]) {
+// CHECK:           memref.view
+// CHECK:           linalg.copy ins(%{{.*}} : memref<2x9x16xf32, strided<[144, 16, 1], offset: ?>>) outs(%{{.*}} : memref<2x9x16xf32, strided<[144, 16, 1]>>)
+// CHECK:           scf.for
+// CHECK:             memref.reinterpret_cast %[[X]] {{.*}} sizes: [2, 8, %{{.*}}], strides: [72, 1, 8]
+// CHECK:             tile.brgemm {{.*}} accumulate
 // CHECK-NOT:       tile.brgemm
 func.func @main(%x: tensor<2x9x8xf32>, %d: tensor<2x9x16xf32>) -> tensor<3x8x16xf32> {
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<2x9x8xf32>, tensor<2x9x16xf32>) -> tensor<3x8x16xf32>
