@@ -182,15 +182,15 @@ private:
 
   /// Ports, and layouts of what the caller sees.
   void finish() {
-    std::set<uint64_t> read;
-    for (const Op &op : graph.ops)
-      read.insert(op.inputs.begin(), op.inputs.end());
     for (const Op &op : graph.ops)
       for (uint64_t id : op.outputs)
-        if (!read.count(id) || random.chance(8))
+        if (random.chance(8))
           graph.outputPorts.push_back(id);
+    // Cannot fail: all ports have tensors.
+    completePorts(graph);
+    std::set<uint64_t> inputs(graph.inputPorts.begin(), graph.inputPorts.end());
     for (uint64_t id : graph.outputPorts)
-      if (random.chance(12))
+      if (random.chance(12) && !inputs.count(id))
         graph.tensor(id).strides =
             someStrides(*graph.tensor(id).shape, /*mayRepeat=*/false);
   }
