@@ -114,7 +114,7 @@ func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<2x9x8xf32>, %[[D:[a-z0-9]+]]: memref<2x9x16xf32>
 // CHECK:         rt.parallel "g.l" items(%{{.*}}) scratch(%[[BYTES:.*]]) {
 // CHECK:           memref.view
-// CHECK:           linalg.copy ins(%{{.*}} : memref<2x9x16xf32, strided<[144, 16, 1], offset: ?>>) outs(%{{.*}} : memref<2x9x16xf32, strided<[144, 16, 1]>>)
+// CHECK:           linalg.copy ins(%{{.*}} : memref<2x9x16xf32, strided<[144, 16, 1]>>) outs(%{{.*}} : memref<2x9x16xf32, strided<[144, 16, 1]>>)
 // CHECK:           scf.for
 // CHECK:             memref.reinterpret_cast %[[X]] {{.*}} sizes: [2, 8, %{{.*}}], strides: [72, 1, 8]
 // CHECK:             tile.brgemm {{.*}} accumulate
