@@ -69,7 +69,9 @@ int64_t lrnLength(const graph::Op &op, const Dims &src) {
   for (int64_t d = 1; d < rank; ++d)
     if (within == (d != channel))
       length *= std::clamp<int64_t>(src[d], 1, std::max<int64_t>(size, 1));
-  return length;
+  // The gradient sums a window within a window, and subtracts what may be
+  // equal.
+  return op.kind == "LRN" ? length : 4 * length;
 }
 
 } // namespace

@@ -154,7 +154,7 @@ TEST(OpTable, BackwardsPointToForwards) {
     ASSERT_NE(forward, nullptr) << op.kind;
     EXPECT_TRUE(forward->backwardOf.empty());
   }
-  EXPECT_EQ(backwards, 25);
+  EXPECT_EQ(backwards, 26);
 }
 
 TEST(OpTable, CompiledTypesExist) {

@@ -154,6 +154,13 @@ bool decomposeLrn(Operation *op, OpBuilder &b) {
     return false;
   Location loc = op->getLoc();
   Value src = op->getOperand(0);
+  if (llvm::is_contained(rankedType(src).getShape(), 0)) {
+    // No window fits an empty tensor, and there is nothing to compute.
+    Value empty = buildGraphOp(b, loc, "Abs", src, rankedType(src));
+    op->getResult(0).replaceAllUsesWith(empty);
+    op->erase();
+    return true;
+  }
   LrnWindows windows(op);
   double beta = floatAttr(op, "beta");
   double alpha = floatAttr(op, "alpha") * windows.elements / windows.divisor;

@@ -196,7 +196,9 @@ Node LoopBuilder::convertedFrom(Value v, Node n) {
 Node LoopBuilder::f32Of(Value v) { return convertedFrom(v, nodeOf(v)); }
 
 Node LoopBuilder::along(Value v, ArrayRef<int64_t> dims) {
-  if (splatOf(v))
+  // What the group itself computes has the shape of its space.
+  Operation *def = v.getDefiningOp();
+  if (splatOf(v) || (def && !isa<arith::ConstantOp>(def)))
     return f32Of(v);
   Node n = program.input(alignedAt(ctx.memoryOf(v), dims));
   return convertedFrom(v, n);

@@ -183,6 +183,8 @@ Cases fusionCases() {
            "Add 6/s32c 6/s32c",
            // Nothing varies along a dim: inputs whose elements share memory.
            "ReduceMax 5x16<16,0> axes=1",
+           "s = Log 3x4; d,e = PReLUBackward 3x4 s 3x4",
+           "s = Log 1x1; d,e = PReLUBackward 1x1 s 1x1",
            "a = Clamp 5x16<16,0> min=-2 max=6; LayerNorm a 16 16 "
            "keep_stats=false",
            "a = ReLU 5x16<0,0>; SoftMax a axis=1",

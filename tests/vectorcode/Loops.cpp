@@ -49,12 +49,24 @@ bool isMove(std::string_view mnemonic) {
          mnemonic.starts_with("vpmaskmov");
 }
 
+/// Casts between narrow and wide integers hold the narrow ones of a vector in a
+/// part of a register: packed integer instructions on xmm count as vectors.
+bool isPackedInteger(std::string_view line) {
+  if (line.find("%xmm") == line.npos)
+    return false;
+  for (std::string_view other : {"vpextr", "vpinsr", "vpbroadcast"})
+    if (line.starts_with(other))
+      return false;
+  return line.starts_with("vp") || line.starts_with("vmovq") ||
+         line.starts_with("vmovdq");
+}
+
 void count(std::string_view line, Loop &loop) {
   if (line.empty() || line[0] == '.' || line[0] == '#' || line.back() == ':')
     return;
   ++loop.instructions;
   bool wide = line.find("%ymm") != line.npos || line.find("%zmm") != line.npos;
-  if (line[0] != 'v' || !wide)
+  if (line[0] != 'v' || (!wide && !isPackedInteger(line)))
     return;
   size_t space = std::min(line.find_first_of(" \t"), line.size());
   std::string_view mnemonic = line.substr(0, space);

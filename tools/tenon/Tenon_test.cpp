@@ -241,7 +241,7 @@ TEST(Ops, TableAndOne) {
   auto json =
       nlohmann::json::parse(tenon("ops --format=json").out, nullptr, false);
   ASSERT_FALSE(json.is_discarded());
-  EXPECT_EQ(json.size(), 88u);
+  EXPECT_EQ(json.size(), 91u);
 }
 
 TEST(DevInfo, Facts) {

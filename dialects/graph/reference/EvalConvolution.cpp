@@ -298,8 +298,11 @@ bool evalConvTranspose(OpContext &c) {
   w.small = spatialOf(c.in(0).shape, p->channelLast);
   resolveAutoPad(c, w, w.small, /*transposed=*/true);
   for (int d = 0; d < w.spatial(); ++d) {
-    int64_t size = w.strides[d] * (w.small[d] - 1) + w.extent(d) -
-                   w.padsBegin[d] - w.padsEnd[d] + (*extra)[d];
+    // An empty src has an empty dst, whatever the formula says.
+    int64_t size = w.small[d] == 0
+                       ? 0
+                       : w.strides[d] * (w.small[d] - 1) + w.extent(d) -
+                             w.padsBegin[d] - w.padsEnd[d] + (*extra)[d];
     if (size < 0)
       return c.fail(ErrorCode::ShapeMismatch,
                     "spatial dim " + std::to_string(d) + " of dst would be " +
