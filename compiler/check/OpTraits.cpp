@@ -71,7 +71,7 @@ int64_t lrnLength(const graph::Op &op, const Dims &src) {
       length *= std::clamp<int64_t>(src[d], 1, std::max<int64_t>(size, 1));
   // The gradient sums a window within a window, and subtracts what may be
   // equal.
-  return op.kind == "LRN" ? length : 4 * length;
+  return op.kind == "LRN" ? length : 16 * length;
 }
 
 } // namespace

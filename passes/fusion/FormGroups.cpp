@@ -348,6 +348,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       if (isEntry(f))
         entries.push_back(f);
     for (func::FuncOp f : entries) {
+      eraseDeadOps(f); // A group has results.
       copyAliasedResults(f);
       Former former;
       former.f = f;

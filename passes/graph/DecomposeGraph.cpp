@@ -221,6 +221,8 @@ struct DecomposeGraphPass : impl::DecomposeGraphBase<DecomposeGraphPass> {
     for (Operation *op : ops)
       if (decompose(op, b))
         ++rewritten;
+    // A normal form may read less than the operation did.
+    eraseDeadOps(getOperation());
   }
 };
 

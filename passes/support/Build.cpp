@@ -1,6 +1,8 @@
 #include "passes/support/Build.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -61,6 +63,13 @@ Value buildScalar(OpBuilder &b, Location loc, double value) {
   auto type = RankedTensorType::get({}, b.getF32Type());
   return arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(type, static_cast<float>(value)));
+}
+
+void eraseDeadOps(Operation *root) {
+  root->walk<WalkOrder::PostOrder, ReverseIterator>([root](Operation *op) {
+    if (op != root && isOpTriviallyDead(op))
+      op->erase();
+  });
 }
 
 } // namespace tenon

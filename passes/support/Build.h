@@ -28,4 +28,8 @@ mlir::Value buildBinary(mlir::OpBuilder &b, mlir::Location loc,
 /// A rank-0 f32 constant.
 mlir::Value buildScalar(mlir::OpBuilder &b, mlir::Location loc, double value);
 
+/// Erases operations inside `root` whose results nobody reads, and what only
+/// they read. (CSE, in one walk forwards, leaves the latter.)
+void eraseDeadOps(mlir::Operation *root);
+
 } // namespace tenon

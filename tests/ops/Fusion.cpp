@@ -183,6 +183,11 @@ Cases fusionCases() {
            "Add 6/s32c 6/s32c",
            // Nothing varies along a dim: inputs whose elements share memory.
            "ReduceMax 5x16<16,0> axes=1",
+           // Its gradient of statistics is not asked for: the product is read
+           // by none.
+           "a = ConvTransposeBackwardData 1x9x4 3x4x8 strides=1 pads_begin=0 "
+           "pads_end=0 dilations=1; BatchNormTrainingBackward a 1x7x8 8 8 8 "
+           "epsilon=0.125",
            "s = Log 3x4; d,e = PReLUBackward 3x4 s 3x4",
            "s = Log 1x1; d,e = PReLUBackward 1x1 s 1x1",
            "a = Clamp 5x16<16,0> min=-2 max=6; LayerNorm a 16 16 "

@@ -115,3 +115,19 @@ func.func @prelu(%x: tensor<2x8x5xf32>, %s: tensor<8xf32>, %one: tensor<1xf32>) 
   %1 = graph.PReLU %0, %one {data_format = "NCX", per_channel_broadcast = false} : (tensor<2x8x5xf32>, tensor<1xf32>) -> tensor<2x8x5xf32>
   return %1 : tensor<2x8x5xf32>
 }
+
+// -----
+
+// One result only: statistics are constants, src is not read, and what only it
+// needed goes too.
+// CHECK-LABEL: func @dead_operand
+// CHECK-NOT:     graph.Exp
+// CHECK-NOT:     graph.Abs
+// CHECK:         graph.Divide
+func.func @dead_operand(%x: tensor<2x5x8xf32>, %d: tensor<2x5x8xf32>, %g: tensor<8xf32>,
+                        %m: tensor<8xf32>, %v: tensor<8xf32>) -> tensor<2x5x8xf32> {
+  %0 = graph.Abs %x : (tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  %1 = graph.Exp %0 : (tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  %2 = graph.BatchNormTrainingBackward %1, %d, %m, %v, %g {epsilon = 0.125} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x5x8xf32>
+  return %2 : tensor<2x5x8xf32>
+}
