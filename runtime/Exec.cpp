@@ -1,4 +1,5 @@
 //===-- Exec.cpp - executors and sections ---------------------------------===//
+#include "runtime/Exec.h"
 #include "runtime/Memory.h"
 #include "runtime/Profile.h"
 #include "runtime/Team.h"
@@ -16,6 +17,7 @@ struct tenon_exec {
   void *pool;
   std::atomic<bool> profiling{false};
   std::atomic<int> status{TENON_RT_OK};
+  std::atomic<uint64_t> failures{0};
   /// Who holds it may use the team or the pool.
   GenLock workersLock;
   BlockCache scratch;
@@ -46,6 +48,14 @@ const char *tenon_rt_status_string(tenon_rt_status status) {
     return "parallel_for did not run every index exactly once";
   case TENON_RT_FORKED_IN_SECTION:
     return "process forked inside a section";
+  case TENON_RT_FOREIGN_MODEL:
+    return "made by another version of the compiler, or no model";
+  case TENON_RT_UNSUPPORTED_CPU:
+    return "this CPU lacks instructions that the code needs";
+  case TENON_RT_CANNOT_READ:
+    return "file cannot be read";
+  case TENON_RT_DAMAGED:
+    return "content differs from what was written";
   }
   return "unknown status";
 }
@@ -160,6 +170,11 @@ void tenon_exec_clear_status(tenon_exec *exec) {
 void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status) {
   int none = TENON_RT_OK;
   exec->status.compare_exchange_strong(none, status, std::memory_order_acq_rel);
+  exec->failures.fetch_add(1, std::memory_order_acq_rel);
+}
+
+uint64_t tenon::rt::failureCount(const tenon_exec &exec) {
+  return exec.failures.load(std::memory_order_acquire);
 }
 
 //===----------------------------------------------------------------------===//

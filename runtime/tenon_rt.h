@@ -38,7 +38,15 @@ typedef enum tenon_rt_status {
   /** The caller's parallel_for did not run every index exactly once. */
   TENON_RT_POOL_MISBEHAVED = 4,
   /** The process forked inside a section: the other workers are gone. */
-  TENON_RT_FORKED_IN_SECTION = 5
+  TENON_RT_FORKED_IN_SECTION = 5,
+  /** Not a model of this version. */
+  TENON_RT_FOREIGN_MODEL = 6,
+  /** No code of the model suits this CPU. */
+  TENON_RT_UNSUPPORTED_CPU = 7,
+  /** A file cannot be opened or mapped. */
+  TENON_RT_CANNOT_READ = 8,
+  /** A file or an image is not as it was written. */
+  TENON_RT_DAMAGED = 9
 } tenon_rt_status;
 
 /** English text for `status`; static storage, never NULL. */

@@ -194,6 +194,8 @@ compileToObject(mlir::ModuleOp module, const TargetSpec &target,
     Stopwatch watch(times ? &times->optimize : nullptr);
     optimise(*ir, **machine);
   }
+  if (options.finish)
+    options.finish(*ir);
   if (options.llvmIR) {
     llvm::raw_string_ostream stream(*options.llvmIR);
     ir->print(stream, nullptr);

@@ -8,11 +8,13 @@
 
 #include "dialects/support/Error.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace llvm {
 class MemoryBuffer;
+class Module;
 } // namespace llvm
 namespace mlir {
 class ModuleOp;
@@ -42,6 +44,8 @@ struct CompileOptions {
   /// When set, receives the optimised LLVM IR / the assembly.
   std::string *llvmIR = nullptr;
   std::string *assembly = nullptr;
+  /// When set, may add to the optimised module before code is emitted.
+  std::function<void(llvm::Module &)> finish;
 };
 
 /// Seconds spent in the three steps of one compilation.

@@ -1,165 +1,48 @@
+//===- Session.cpp - executing compiled graphs ----------------------------===//
 #include "compiler/driver/Session.h"
 
 #include "codegen/jit/Jit.h"
+#include "codegen/jit/ModelInfo.h"
+#include "compiler/driver/Artefact.h"
 #include "compiler/driver/Fail.h"
-#include "compiler/driver/Pipeline.h"
-#include "compiler/driver/Reproducer.h"
-#include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
-#include "passes/support/Entry.h"
-#include "runtime/tenon_rt.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <algorithm>
 #include <chrono>
-#include <set>
-
-using namespace mlir;
 
 namespace tenon {
 
 namespace {
 
-/// How the microkernel lowering names its functions.
-constexpr llvm::StringLiteral kKernelPrefix = "tenon_brgemm_";
-
-using EntryFn = int32_t (*)(tenon_exec *, void *const *, const int64_t *,
-                            void *);
-using ArenaFn = int64_t (*)(const int64_t *);
-
-/// One buffer of an entry, in the order of its interface.
-struct EntryArg {
-  enum class Role { input, output, folded } role;
-  uint64_t id = 0;   // of the tensor; inputs and outputs
-  size_t folded = 0; // ordinal; folded
-  size_t rank = 0;
-  graph::Dims staticShape; // folded only
-  int64_t elementBytes = 4;
-};
-
-struct Entry {
-  std::vector<EntryArg> args;
-  EntryFn run = nullptr;
-  ArenaFn arena = nullptr;
-};
-
-/// The interface of an entry once its arguments are buffers.
-std::vector<EntryArg> argsOf(func::FuncOp f, bool isFold) {
-  std::vector<EntryArg> args;
-  size_t folded = 0;
-  for (BlockArgument arg : f.getArguments()) {
-    unsigned i = arg.getArgNumber();
-    auto role = f.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-    if (!role || role.getValue() == "arena")
-      continue;
-    auto type = cast<MemRefType>(arg.getType());
-    EntryArg a;
-    a.rank = type.getRank();
-    a.elementBytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
-    bool output = role.getValue() == "output";
-    if (role.getValue() == "folded" || (isFold && output)) {
-      a.role = EntryArg::Role::folded;
-      a.folded = folded++;
-      a.staticShape.assign(type.getShape().begin(), type.getShape().end());
-    } else {
-      a.role = output ? EntryArg::Role::output : EntryArg::Role::input;
-      if (auto id = f.getArgAttrOfType<IntegerAttr>(i, graph::kIdAttr))
-        a.id = id.getValue().getZExtValue();
-    }
-    args.push_back(std::move(a));
-  }
-  return args;
+/// "8x?x16".
+std::string text(const graph::Dims &dims) {
+  std::string s;
+  for (int64_t d : dims)
+    s += (s.empty() ? "" : "x") +
+         (d == graph::kUnknownDim ? "?" : std::to_string(d));
+  return s.empty() ? "a scalar" : s;
 }
 
-double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
+bool fits(const graph::Dims &known, const graph::Dims &dims) {
+  bool same = known.size() == dims.size();
+  for (size_t i = 0; same && i < dims.size(); ++i)
+    same = known[i] == graph::kUnknownDim || known[i] == dims[i];
+  return same;
 }
 
-/// Memory of the runtime, freed with the object.
-class Block {
-public:
-  explicit Block(int64_t bytes) : data(tenon_rt_alloc(nullptr, bytes)) {}
-  Block(Block &&o) noexcept : data(std::exchange(o.data, nullptr)) {}
-  Block &operator=(Block &&o) noexcept {
-    std::swap(data, o.data);
-    return *this;
-  }
-  ~Block() { tenon_rt_free(nullptr, data); }
-  void *get() const { return data; }
-
-private:
-  void *data;
-};
-
-} // namespace
-
-struct Compiled::Impl {
-  graph::Graph graph;
-  Target target;
-  Entry main, fold;
-  std::vector<Block> folded;
-  bool foldDone = false;
-  std::unique_ptr<codegen::Jit> jit;
-
-  bool isStatic() const;
-  Expected<bool> runEntry(Executor &exec, const Entry &entry,
-                          const HostTensors &inputs,
-                          const HostTensors &outputs);
-};
-
-Compiled::Compiled(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
-Compiled::~Compiled() = default;
-const graph::Graph &Compiled::graph() const { return impl->graph; }
-const Target &Compiled::target() const { return impl->target; }
-
-/// Fills the counts of a report from the module behind `phase`.
-static void countPhase(const Phase &phase, Pipeline &pipeline,
-                       CompileReport &report) {
-  ModuleOp module = pipeline.module();
-  if (phase.name == "fuse") {
-    std::set<std::string> functions;
-    module.walk([&](func::CallOp call) {
-      ++report.groups;
-      functions.insert(call.getCallee().str());
-      auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
-      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
-      auto caller = call->getParentOfType<func::FuncOp>();
-      if (label && callee && caller.getName() == kMainName)
-        report.groupList.push_back(
-            {label.getValue().str(),
-             callee->getAttrOfType<StringAttr>(kGroupAttr).getValue().str()});
-    });
-    report.groupFunctions = functions.size();
-  }
-  auto main = module.lookupSymbol<func::FuncOp>(kMainName);
-  if (phase.name == "tile")
-    for (auto alloc : main.getOps<memref::AllocOp>())
-      if (alloc.getType().hasStaticShape())
-        report.unsharedBytes += alloc.getType().getNumElements() *
-                                (alloc.getType().getElementTypeBitWidth() / 8);
-  if (phase.name == "bufferize")
-    if (auto size = module.lookupSymbol<func::FuncOp>("main_arena")) {
-      Operation *ret = size.getBody().front().getTerminator();
-      if (auto c = getConstantIntValue(ret->getOperand(0)))
-        report.arenaBytes = *c;
-    }
-  if (phase.name == "parallel")
-    for (auto f : module.getOps<func::FuncOp>())
-      report.sections += f.isPrivate();
-  if (phase.name == "llvm")
-    for (auto f : module.getOps<LLVM::LLVMFuncOp>())
-      report.kernels += f.getName().starts_with(kKernelPrefix);
+Error runtimeError(tenon_rt_status status, const std::string &what) {
+  ErrorCode code = ErrorCode::Internal;
+  if (status == TENON_RT_OUT_OF_MEMORY)
+    code = ErrorCode::OutOfMemory;
+  else if (status == TENON_RT_INVALID_ARGUMENT)
+    code = ErrorCode::BadTensorData;
+  return fail(code, what + " failed: " + tenon_rt_status_string(status));
 }
 
-static Expected<std::unique_ptr<codegen::Jit>>
-makeJit(std::unique_ptr<llvm::MemoryBuffer> object, const Options &options) {
+Expected<std::unique_ptr<codegen::Jit>> makeJit(const Artefact &artefact) {
   codegen::JitOptions jitOptions;
-  jitOptions.perf = options.perf;
+  jitOptions.perf = artefact.perf;
   auto jit = codegen::Jit::create(jitOptions);
   if (!jit)
     return jit.errors();
@@ -168,63 +51,44 @@ makeJit(std::unique_ptr<llvm::MemoryBuffer> object, const Options &options) {
           reinterpret_cast<void *>(&tenon_rt_run_named_section));
       !ok)
     return ok.errors();
+  auto object =
+      llvm::MemoryBuffer::getMemBufferCopy(artefact.object, "tenon.o");
   if (auto ok = (*jit)->addObject(std::move(object)); !ok)
     return ok.errors();
   return std::move(*jit);
 }
 
-static std::optional<std::vector<Error>>
-bindEntry(codegen::Jit &jit, std::string name, Entry &entry) {
-  auto run = jit.lookup(name);
-  if (!run)
-    return run.errors();
-  auto arena = jit.lookup(name + "_arena");
-  if (!arena)
-    return arena.errors();
-  entry.run = reinterpret_cast<EntryFn>(*run);
-  entry.arena = reinterpret_cast<ArenaFn>(*arena);
-  return std::nullopt;
-}
+} // namespace
 
-/// Whether two elements of `t` share memory, as far as its sizes are known.
-static bool overlaps(const graph::LogicalTensor &t) {
-  if (!t.hasStaticShape() || t.strides.empty())
-    return false;
-  std::vector<std::pair<int64_t, int64_t>> dims; // stride, size
-  for (size_t i = 0; i < t.strides.size(); ++i) {
-    if ((*t.shape)[i] == 0)
-      return false;
-    if ((*t.shape)[i] > 1)
-      dims.push_back({t.strides[i], (*t.shape)[i]});
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t span = 1;
-  for (auto [stride, size] : dims) {
-    if (stride < span)
-      return true;
-    span = stride * (size - 1) + span;
-  }
-  return false;
-}
+struct Compiled::Impl {
+  graph::Graph graph;
+  std::map<uint64_t, size_t> inputs, outputs; // id -> position of the tensor
+  std::unique_ptr<codegen::Jit> jit;
+  tenon_model *model = nullptr;
+  tenon_folded *folded = nullptr; // what bindConstants made
 
-/// Results are written once per element: their elements may not overlap.
-static std::vector<Error> checkOutputs(const graph::Graph &graph) {
-  std::vector<Error> errors;
-  for (uint64_t id : graph.outputPorts)
-    if (overlaps(graph.tensor(id)))
-      errors.push_back(fail(ErrorCode::BadStride,
-                            "elements of output " + std::to_string(id) +
-                                " share memory under its strides"));
-  return errors;
+  ~Impl() {
+    tenon_folded_release(folded);
+    tenon_model_destroy(model);
+  }
+  Expected<bool> place(const HostTensors &from, bool output,
+                       std::vector<void *> &buffers,
+                       std::vector<const graph::Dims *> &shapes) const;
+};
+
+Compiled::Compiled(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Compiled::~Compiled() = default;
+const graph::Graph &Compiled::graph() const { return impl->graph; }
+const tenon_model *Compiled::model() const { return impl->model; }
+
+bool Compiled::isStatic() const {
+  return tenon_model_scratch_bytes(impl->model, nullptr) >= 0;
 }
 
 Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
                                                       const Options &options,
                                                       CompileReport *report) {
   auto start = std::chrono::steady_clock::now();
-  CompileReport scratch;
-  CompileReport &r = report ? *report : scratch;
-  r = {};
   auto target = Target::resolve(options);
   if (!target)
     return target.errors();
@@ -233,170 +97,116 @@ Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
                 "this machine lacks " + target->missingFeature +
                     ", which code for " + options.targetCpu + " may use",
                 "choose a --target-cpu that this machine implements");
-  auto impl = std::make_unique<Impl>();
-  impl->graph = graph;
-  impl->target = *target;
-  if (auto errors = graph::inferGraph(impl->graph); !errors.empty())
-    return errors;
-  if (auto errors = graph::completePorts(impl->graph); !errors.empty())
-    return errors;
-  if (auto errors = checkOutputs(impl->graph); !errors.empty())
-    return errors;
-  r.ops = impl->graph.ops.size();
+  auto artefact = compileArtefact(graph, options, report);
+  if (!artefact)
+    return artefact.errors();
+  auto compiled = load(std::move(*artefact));
+  if (report)
+    report->totalSeconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+  return compiled;
+}
 
-  Pipeline pipeline(options, *target);
-  if (auto errors = pipeline.import(impl->graph); !errors.empty())
-    return errors;
-  r.phases.push_back({"setup", secondsSince(start)});
-  std::string_view reached;
-  auto errors =
-      pipeline.run("", "llvm", [&](const Phase &phase, double seconds) {
-        reached = phase.name;
-        r.phases.push_back({std::string(phase.name), seconds});
-        countPhase(phase, pipeline, r);
-        if (phase.name == "bufferize")
-          for (auto f : pipeline.module().getOps<func::FuncOp>())
-            if (f.getName() == kMainName || f.getName() == kFoldName)
-              (f.getName() == kMainName ? impl->main : impl->fold).args =
-                  argsOf(f, f.getName() == kFoldName);
-      });
-  if (!errors.empty()) {
-    keepReproducer(graph, options, reached, errors);
-    return errors;
-  }
-  auto objectStart = std::chrono::steady_clock::now();
-  auto object = codegen::compileToObject(pipeline.module(), target->spec);
-  if (!object)
-    return object.errors();
-  r.codeBytes = (*object)->getBufferSize();
-  bool hasFold = !impl->fold.args.empty();
-  auto jit = makeJit(std::move(*object), options);
+Expected<std::unique_ptr<Compiled>> Compiled::load(Artefact artefact) {
+  auto impl = std::make_unique<Impl>();
+  auto jit = makeJit(artefact);
   if (!jit)
     return jit.errors();
   impl->jit = std::move(*jit);
-  if (auto e = bindEntry(*impl->jit, "main", impl->main))
-    return *e;
-  if (hasFold)
-    if (auto e = bindEntry(*impl->jit, "fold", impl->fold))
-      return *e;
-  impl->foldDone = !hasFold;
-  r.phases.push_back({"object", secondsSince(objectStart)});
-  r.totalSeconds = secondsSince(start);
-  r.remarks = pipeline.remarks();
+  auto symbol = impl->jit->lookup(codegen::kModelInfoSymbol);
+  if (!symbol)
+    return symbol.errors();
+  auto *info = static_cast<const tenon_model_info *>(*symbol);
+  tenon_rt_status status = tenon_model_create(info, nullptr, &impl->model);
+  if (status != TENON_RT_OK)
+    return runtimeError(status, "loading compiled code");
+  impl->graph = std::move(artefact.graph);
+  size_t next = 0;
+  for (uint64_t id : impl->graph.inputPorts)
+    impl->inputs[id] = next++;
+  for (uint64_t id : impl->graph.outputPorts)
+    impl->outputs[id] = next++;
   return std::unique_ptr<Compiled>(new Compiled(std::move(impl)));
 }
 
-bool Compiled::Impl::isStatic() const {
-  for (auto &[id, t] : graph.tensors)
-    if (!t.hasStaticShape())
-      return false;
-  return true;
-}
-
-Expected<bool> Compiled::Impl::runEntry(Executor &exec, const Entry &entry,
-                                        const HostTensors &inputs,
-                                        const HostTensors &outputs) {
-  std::vector<void *> buffers;
-  std::vector<int64_t> dims;
-  for (const EntryArg &a : entry.args) {
-    if (a.role == EntryArg::Role::folded) {
-      buffers.push_back(folded[a.folded].get());
-      dims.insert(dims.end(), a.staticShape.begin(), a.staticShape.end());
-      continue;
-    }
-    const HostTensors &from =
-        a.role == EntryArg::Role::input ? inputs : outputs;
-    auto it = from.find(a.id);
+/// Puts buffers of `from` where the model wants them, and says what is wrong
+/// with one.
+Expected<bool>
+Compiled::Impl::place(const HostTensors &from, bool output,
+                      std::vector<void *> &buffers,
+                      std::vector<const graph::Dims *> &shapes) const {
+  for (auto &[id, position] : output ? outputs : inputs) {
+    auto it = from.find(id);
     if (it == from.end())
       return fail(ErrorCode::UnknownTensor,
-                  "no buffer was given for tensor " + std::to_string(a.id));
+                  "no buffer was given for tensor " + std::to_string(id));
     const HostTensor &t = it->second;
-    int64_t elements = 1;
-    for (int64_t d : t.shape)
-      elements *= d;
-    if (t.shape.size() != a.rank)
+    const graph::LogicalTensor &about = graph.tensor(id);
+    if (t.shape.size() != about.shape->size())
       return fail(ErrorCode::BadRank,
-                  "tensor " + std::to_string(a.id) + " has rank " +
-                      std::to_string(a.rank) + ", a buffer of rank " +
-                      std::to_string(t.shape.size()) + " was given");
-    if (!t.data && elements)
+                  "tensor " + std::to_string(id) + " has rank " +
+                      std::to_string(about.shape->size()) +
+                      ", a buffer of rank " + std::to_string(t.shape.size()) +
+                      " was given");
+    bool empty = llvm::is_contained(t.shape, 0);
+    if (!t.data && !empty)
       return fail(ErrorCode::BadTensorData,
-                  "the buffer of tensor " + std::to_string(a.id) + " is null");
-    buffers.push_back(t.data);
-    dims.insert(dims.end(), t.shape.begin(), t.shape.end());
+                  "the buffer of tensor " + std::to_string(id) + " is null");
+    auto size = static_cast<size_t>(graph::byteSize(about.dtype));
+    if (size > 1 && reinterpret_cast<uintptr_t>(t.data) % size)
+      return fail(ErrorCode::BadTensorData,
+                  "the buffer of tensor " + std::to_string(id) +
+                      " is not aligned to its elements of " +
+                      std::to_string(size) + " bytes");
+    buffers[position] = t.data;
+    shapes[position] = &t.shape;
   }
-  int64_t bytes = entry.arena(dims.data());
-  void *arena = nullptr;
-  if (bytes > 0) {
-    arena = tenon_rt_arena_acquire(exec.handle(), bytes);
-    if (!arena) {
-      tenon_exec_clear_status(exec.handle());
-      return fail(ErrorCode::OutOfMemory, "no memory for an arena of " +
-                                              std::to_string(bytes) + " bytes");
-    }
-  }
-  entry.run(exec.handle(), buffers.data(), dims.data(), arena);
-  tenon_rt_arena_release(exec.handle(), arena);
-  tenon_rt_status status = tenon_exec_status(exec.handle());
-  if (status == TENON_RT_OK)
-    return true;
-  tenon_exec_clear_status(exec.handle());
-  return fail(status == TENON_RT_OUT_OF_MEMORY ? ErrorCode::OutOfMemory
-                                               : ErrorCode::Internal,
-              std::string("execution failed: ") +
-                  tenon_rt_status_string(status));
+  return true;
 }
 
 Expected<bool> Compiled::bindConstants(Executor &exec,
                                        const HostTensors &constants) {
-  if (impl->fold.args.empty())
-    return true;
-  impl->folded.clear();
-  for (const EntryArg &a : impl->fold.args) {
-    if (a.role != EntryArg::Role::folded)
-      continue;
-    int64_t bytes = a.elementBytes;
-    for (int64_t d : a.staticShape)
-      bytes *= d;
-    impl->folded.emplace_back(bytes);
-    if (!impl->folded.back().get())
-      return fail(ErrorCode::OutOfMemory, "no memory for " +
-                                              std::to_string(bytes) +
-                                              " bytes of folded constants");
-  }
-  auto ok = impl->runEntry(exec, impl->fold, constants, {});
-  impl->foldDone = static_cast<bool>(ok);
-  return ok;
+  std::vector<const void *> inputs(impl->inputs.size());
+  for (auto &[id, position] : impl->inputs)
+    if (auto it = constants.find(id); it != constants.end())
+      inputs[position] = it->second.data;
+  const tenon_model_entry &fold = tenon_model_get_code(impl->model)->fold;
+  for (int64_t i = 0; i < fold.num_args; ++i)
+    if (!fold.args[i].folded)
+      if (uint64_t id = impl->graph.inputPorts[fold.args[i].index];
+          !constants.count(id))
+        return fail(ErrorCode::UnknownTensor,
+                    "no buffer was given for constant " + std::to_string(id));
+  tenon_folded *folded = nullptr;
+  tenon_rt_status status = tenon_model_fold(impl->model, exec.handle(), nullptr,
+                                            inputs.data(), &folded);
+  if (status != TENON_RT_OK)
+    return runtimeError(status, "folding constants");
+  tenon_folded_release(impl->folded);
+  impl->folded = folded;
+  return true;
 }
 
 Expected<std::map<uint64_t, graph::Dims>>
 Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
   std::map<uint64_t, graph::Dims> shapes;
-  graph::Graph g = impl->graph;
-  std::set<uint64_t> ports(g.inputPorts.begin(), g.inputPorts.end());
-  bool same = impl->isStatic();
-  for (auto &[id, dims] : inputs) {
-    auto it = g.tensors.find(id);
-    if (it == g.tensors.end() || !ports.count(id))
-      continue;
-    same &= it->second.shape == dims;
-    const auto &known = it->second.shape;
-    bool fits = !known || known->size() == dims.size();
-    for (size_t i = 0; fits && known && i < dims.size(); ++i)
-      fits = (*known)[i] == graph::kUnknownDim || (*known)[i] == dims[i];
-    if (!fits)
+  const graph::Graph &compiled = impl->graph;
+  for (auto &[id, dims] : inputs)
+    if (impl->inputs.count(id) && !fits(*compiled.tensor(id).shape, dims))
       return fail(ErrorCode::ShapeMismatch,
-                  "input " + std::to_string(id) +
-                      " does not have the shape it was compiled for");
-    it->second.shape = dims;
-  }
-  if (!same) {
-    for (auto &[id, t] : g.tensors)
-      if (!ports.count(id) && !t.hasStaticShape())
-        t.shape = impl->graph.tensor(id).shape;
-    if (auto errors = graph::inferGraph(g); !errors.empty())
+                  "input " + std::to_string(id) + " is " + text(dims) +
+                      ", compiled was " + text(*compiled.tensor(id).shape));
+  graph::Graph inferred;
+  if (!isStatic()) {
+    inferred = compiled;
+    for (auto &[id, dims] : inputs)
+      if (impl->inputs.count(id))
+        inferred.tensor(id).shape = dims;
+    if (auto errors = graph::inferGraph(inferred); !errors.empty())
       return errors;
   }
+  const graph::Graph &g = isStatic() ? compiled : inferred;
   for (uint64_t id : g.outputPorts) {
     const graph::LogicalTensor &t = g.tensor(id);
     if (!t.hasStaticShape())
@@ -411,23 +221,38 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
 
 Expected<bool> Compiled::execute(Executor &exec, const HostTensors &inputs,
                                  const HostTensors &outputs) {
-  if (!impl->foldDone)
+  if (!impl->folded && tenon_model_get_code(impl->model)->num_folded)
     return fail(ErrorCode::BadTensorData, "constants have not been bound",
                 "call bindConstants before execute");
   std::map<uint64_t, graph::Dims> given;
   for (auto &[id, t] : inputs)
     given[id] = t.shape;
-  auto shapes = outputShapes(given);
-  if (!shapes)
-    return shapes.errors();
-  for (auto &[id, shape] : *shapes) {
+  auto expected = outputShapes(given);
+  if (!expected)
+    return expected.errors();
+  for (auto &[id, shape] : *expected) {
     auto it = outputs.find(id);
     if (it != outputs.end() && it->second.shape != shape)
       return fail(ErrorCode::ShapeMismatch,
-                  "the buffer of output " + std::to_string(id) +
-                      " has another shape than the result");
+                  "the buffer of output " + std::to_string(id) + " is " +
+                      text(it->second.shape) + ", the result " + text(shape));
   }
-  return impl->runEntry(exec, impl->main, inputs, outputs);
+  size_t count = impl->inputs.size() + impl->outputs.size();
+  std::vector<void *> buffers(count);
+  std::vector<const graph::Dims *> shapes(count);
+  if (auto ok = impl->place(inputs, false, buffers, shapes); !ok)
+    return ok;
+  if (auto ok = impl->place(outputs, true, buffers, shapes); !ok)
+    return ok;
+  std::vector<int64_t> dims;
+  for (const graph::Dims *shape : shapes)
+    dims.insert(dims.end(), shape->begin(), shape->end());
+  tenon_rt_status status =
+      tenon_model_run(impl->model, exec.handle(), impl->folded, buffers.data(),
+                      dims.data(), nullptr);
+  if (status == TENON_RT_OK)
+    return true;
+  return runtimeError(status, "execution");
 }
 
 } // namespace tenon

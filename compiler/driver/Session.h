@@ -18,8 +18,11 @@
 #include <vector>
 
 struct tenon_exec;
+struct tenon_model;
 
 namespace tenon {
+
+struct Artefact;
 
 /// Seconds of one phase of one compilation.
 struct PhaseTime {
@@ -93,11 +96,16 @@ public:
   static Expected<std::unique_ptr<Compiled>>
   compile(const graph::Graph &graph, const Options &options,
           CompileReport *report = nullptr);
+  /// Links a compiled graph into this process. Errors: Internal.
+  static Expected<std::unique_ptr<Compiled>> load(Artefact artefact);
   ~Compiled();
 
   /// The graph as compiled (topologically sorted, ports complete, inferred).
   const graph::Graph &graph() const;
-  const Target &target() const;
+  /// What the runtime executes; lives as long as this.
+  const tenon_model *model() const;
+  /// Whether all sizes are known.
+  bool isStatic() const;
   /// Folds everything that depends on constants only. Must precede execute
   /// when the graph has constant inputs; may be called again after they
   /// changed, but not while another thread executes.

@@ -28,6 +28,17 @@ llvm::SmallVector<llvm::StringRef> featuresOfCpu(const std::string &cpu) {
   return features;
 }
 
+/// Those of `features` that the runtime can look for.
+std::vector<std::string>
+checkable(const llvm::SmallVector<llvm::StringRef> &features) {
+  std::vector<std::string> names;
+#define TENON_CPU_FEATURE(name, builtin)                                       \
+  if (llvm::is_contained(features, name))                                      \
+    names.push_back(name);
+#include "runtime/CpuFeatures.def"
+  return names;
+}
+
 Error unknownCpu(const std::string &cpu) {
   return fail(ErrorCode::UnsupportedTarget, "unknown CPU '" + cpu + "'",
               "use host, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
@@ -58,6 +69,7 @@ Expected<Target> Target::resolve(const Options &options) {
         break;
       }
   }
+  target.features = checkable(wanted);
   if (options.schedule == "auto") {
     for (const Schedule &s : kSchedules)
       if (!*s.feature || llvm::is_contained(wanted, s.feature)) {

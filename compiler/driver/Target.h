@@ -4,6 +4,8 @@
 #include "codegen/jit/Compile.h"
 #include "compiler/driver/Options.h"
 
+#include <vector>
+
 namespace tenon {
 
 /// A machine as the passes see it.
@@ -13,6 +15,9 @@ struct Target {
   int64_t numVectorRegisters = 16;
   /// "avx512", "avx2", "generic": the tiling in use.
   std::string schedule;
+  /// What the code may use and a loader without LLVM can check: names of
+  /// runtime/CpuFeatures.def.
+  std::vector<std::string> features;
   /// Whether this process can execute the code, and if not, what is missing.
   bool executable = true;
   std::string missingFeature;

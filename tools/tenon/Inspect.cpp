@@ -224,8 +224,11 @@ int InspectCommand::writeReport() {
   report::GraphStats stats = report::statsOf(graph);
   ordered_json root;
   root["model"] = args.model.path;
-  root["target"] = compiled->target().spec.cpu;
-  root["schedule"] = compiled->target().schedule;
+  auto target = Target::resolve(args.model.options);
+  if (target) {
+    root["target"] = target->spec.cpu;
+    root["schedule"] = target->schedule;
+  }
   root["ops"] = r.ops;
   root["opsByKind"] = stats.opsByKind;
   root["flops"] = stats.flops;

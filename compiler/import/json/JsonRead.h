@@ -55,9 +55,4 @@ struct TensorText {
 std::optional<TensorText> readTensor(Value object, const graph::Op &op,
                                      Reporter &reporter);
 
-/// Merges a further description of a tensor into `known`.  Returns what
-/// contradicts, empty when nothing does: "shape [2, 3] and [2, 4]".
-std::string mergeTensor(graph::LogicalTensor &known,
-                        const graph::LogicalTensor &other);
-
 } // namespace tenon::json

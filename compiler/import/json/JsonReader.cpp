@@ -1,5 +1,6 @@
 //===- JsonReader.cpp - graphs from JSON ----------------------------------===//
 #include "compiler/import/json/JsonRead.h"
+#include "dialects/graph/Merge.h"
 
 #include <algorithm>
 #include <new>
@@ -225,7 +226,7 @@ void GraphReader::tensors(Value list, Op &op, std::string_view key,
       else if (isResult && !wasResult && isBroadcastOf(it->second, tensor))
         adoptShape(it->second, tensor);
     }
-    std::string conflict = mergeTensor(it->second, tensor);
+    std::string conflict = graph::mergeTensor(it->second, tensor);
     if (!conflict.empty())
       reporter.report(ErrorCode::EdgeConflict, v, &op,
                       "tensor " + std::to_string(tensor.id) +

@@ -1,0 +1,88 @@
+//===- ModelInfo.h - the description beside compiled code ------*- C++ -*-===//
+//
+// What runtime/tenon_model.h describes, as values, and the way into a module:
+// the JIT, the cache and ahead-of-time files find it there as data.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/tenon_model.h"
+
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Constant;
+class GlobalVariable;
+class Module;
+class StringRef;
+template <typename T> class ArrayRef;
+} // namespace llvm
+
+namespace tenon::codegen {
+
+struct TensorInfo {
+  uint64_t id = 0;
+  std::string name;
+  int32_t dtype = TENON_UNDEF;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides; // empty: dense, row-major
+  bool constant = false;
+};
+
+struct EntryInfo {
+  std::string symbol; // its function; empty: there is none
+  std::vector<tenon_model_arg> args;
+};
+
+struct FoldedInfo {
+  int64_t bytes = 0;
+  std::vector<int64_t> dims;
+  tenon_constant_key recipe = {};
+  std::vector<int32_t> inputs;
+};
+
+/// The code for one target.
+struct CodeInfo {
+  std::string target;
+  std::string features; // separated by commas
+  EntryInfo main, fold;
+  std::vector<FoldedInfo> folded;
+};
+
+/// Constants that come with the code.
+struct WeightsInfo {
+  std::vector<tenon_model_weight> places;
+  std::vector<char> data;
+  bool embed = true;
+};
+
+struct ModelInfo {
+  std::string name;
+  std::vector<TensorInfo> tensors; // inputs, then outputs
+  int64_t numInputs = 0;
+  WeightsInfo weights;
+};
+
+/// The symbol of the tenon_model_info in code for this process.
+inline constexpr char kModelInfoSymbol[] = "tenon_model";
+
+/// XXH3, 128 bits, as runtime/tenon_model.h says.
+tenon_constant_key hashOf(const void *data, size_t bytes);
+
+/// Adds a tenon_model_code to the module that holds its functions, which has
+/// its data layout.
+llvm::GlobalVariable *emitCode(llvm::Module &module, const CodeInfo &code,
+                               llvm::StringRef symbol);
+
+/// Adds a tenon_model_info; `codes` are tenon_model_code of this module or
+/// declarations of others.
+llvm::GlobalVariable *emitModel(llvm::Module &module, const ModelInfo &model,
+                                llvm::ArrayRef<llvm::Constant *> codes,
+                                llvm::StringRef symbol);
+
+/// Both, for code of one target: kModelInfoSymbol.
+void emitModelWithCode(llvm::Module &module, const ModelInfo &model,
+                       const CodeInfo &code);
+
+} // namespace tenon::codegen

@@ -1,0 +1,298 @@
+//===- PartitionApi.cpp - partitions and their compilation ----------------===//
+#include "compiler/api/Api.h"
+#include "compiler/api/Cache.h"
+#include "compiler/api/CompiledPartition.h"
+#include "dialects/graph/Merge.h"
+#include "dialects/graph/OpTable.h"
+#include "dialects/graph/infer/Infer.h"
+
+#include <set>
+
+using namespace tenon;
+using namespace tenon::api;
+
+static std::atomic<uint64_t> nextPartitionId{0};
+
+static tenon_partition *makePartition(const graph::Graph &graph,
+                                      const Partition &part) {
+  auto made = std::make_unique<tenon_partition>();
+  made->graph = extract(graph, part);
+  made->id = nextPartitionId.fetch_add(1);
+  made->supported = part.supported;
+  made->reason = part.reason;
+  for (const graph::Op &op : made->graph.ops)
+    made->ops.push_back(op.id);
+  for (uint64_t id : part.inputs)
+    made->inputs.push_back(toApi(made->graph.tensor(id)));
+  for (uint64_t id : part.outputs)
+    made->outputs.push_back(toApi(made->graph.tensor(id)));
+  return made.release();
+}
+
+tenon_status tenon_graph_get_partitions(tenon_graph *graph,
+                                        tenon_partition_policy policy,
+                                        size_t *count,
+                                        tenon_partition **partitions) {
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkHandle(graph, "graph"); !e.empty())
+      return e;
+    if (auto e = needed({{"count", count}}); !e.empty())
+      return e;
+    if (!graph->finalized)
+      return errorList(ErrorCode::WrongState, "the graph is not finalized",
+                       "call tenon_graph_finalize first");
+    if (policy != TENON_POLICY_FUSION && policy != TENON_POLICY_DEBUG)
+      return errorList(ErrorCode::BadOption, "there is no partition policy " +
+                                                 std::to_string(int(policy)));
+    std::vector<Partition> parts = partition(
+        graph->graph, policy == TENON_POLICY_DEBUG ? PartitionPolicy::debug
+                                                   : PartitionPolicy::fusion);
+    size_t room = *count;
+    *count = parts.size();
+    if (!partitions)
+      return {};
+    if (room < parts.size())
+      return errorList(ErrorCode::TooLarge,
+                       "there are " + std::to_string(parts.size()) +
+                           " partitions, room is for " + std::to_string(room));
+    std::vector<std::unique_ptr<tenon_partition>> made;
+    for (const Partition &part : parts)
+      made.emplace_back(makePartition(graph->graph, part));
+    for (size_t i = 0; i < made.size(); ++i)
+      partitions[i] = made[i].release();
+    return {};
+  });
+}
+
+tenon_status tenon_partition_create(const tenon_op *op,
+                                    tenon_partition **result) {
+  if (result)
+    *result = nullptr;
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkHandle(op, "op"); !e.empty())
+      return e;
+    if (auto e = needed({{"partition", result}}); !e.empty())
+      return e;
+    tenon_graph single;
+    auto forward = [](tenon_status status) {
+      return status == TENON_SUCCESS ? std::vector<Error>{}
+                                     : errorList(static_cast<ErrorCode>(status),
+                                                 tenon_last_error()->message,
+                                                 tenon_last_error()->hint);
+    };
+    if (auto e = forward(tenon_graph_add_op(&single, op)); !e.empty())
+      return e;
+    if (auto e = forward(tenon_graph_finalize(&single)); !e.empty())
+      return e;
+    auto parts = partition(single.graph, PartitionPolicy::fusion);
+    if (parts.empty())
+      return errorList(ErrorCode::UnsupportedOp,
+                       op->op.kind + " makes no partition");
+    *result = makePartition(single.graph, parts.front());
+    return {};
+  });
+}
+
+void tenon_partition_destroy(tenon_partition *partition) { delete partition; }
+
+uint64_t tenon_partition_get_id(const tenon_partition *partition) {
+  return partition ? partition->id : 0;
+}
+
+int32_t tenon_partition_is_supported(const tenon_partition *partition) {
+  return partition && partition->supported;
+}
+
+const char *tenon_partition_get_reason(const tenon_partition *partition) {
+  return partition ? partition->reason.c_str() : "";
+}
+
+/// A list that belongs to the partition.
+template <typename T>
+static tenon_status getList(const tenon_partition *partition,
+                            const std::vector<T> tenon_partition::*list,
+                            size_t *count, const T **values) {
+  if (count)
+    *count = 0;
+  if (values)
+    *values = nullptr;
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkHandle(partition, "partition"); !e.empty())
+      return e;
+    if (auto e = needed({{"count", count}}); !e.empty())
+      return e;
+    *count = (partition->*list).size();
+    if (values)
+      *values = (partition->*list).data();
+    return {};
+  });
+}
+
+tenon_status tenon_partition_get_ops(const tenon_partition *partition,
+                                     size_t *count, const uint64_t **ids) {
+  return getList<uint64_t>(partition, &tenon_partition::ops, count, ids);
+}
+
+tenon_status tenon_partition_get_inputs(const tenon_partition *partition,
+                                        size_t *count,
+                                        const tenon_logical_tensor **inputs) {
+  return getList<tenon_logical_tensor>(partition, &tenon_partition::inputs,
+                                       count, inputs);
+}
+
+tenon_status tenon_partition_get_outputs(const tenon_partition *partition,
+                                         size_t *count,
+                                         const tenon_logical_tensor **outputs) {
+  return getList<tenon_logical_tensor>(partition, &tenon_partition::outputs,
+                                       count, outputs);
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A partition's graph with the sizes and layouts that a caller asks for.
+class Request {
+public:
+  explicit Request(const tenon_partition &partition) : graph(partition.graph) {}
+
+  std::vector<Error> apply(size_t numInputs, const tenon_logical_tensor *inputs,
+                           size_t numOutputs,
+                           const tenon_logical_tensor *outputs) {
+    if (auto e = applyList(graph.inputPorts, numInputs, inputs, "input");
+        !e.empty())
+      return e;
+    if (auto e = applyList(graph.outputPorts, numOutputs, outputs, "output");
+        !e.empty())
+      return e;
+    if (auto e = graph::inferGraph(graph); !e.empty())
+      return e;
+    chooseLayouts();
+    return {};
+  }
+
+  graph::Graph take() { return std::move(graph); }
+  /// Outputs whose layout was chosen and is not plain.
+  const std::set<uint64_t> &opaqueOutputs() const { return opaque; }
+
+private:
+  std::vector<Error> applyList(const std::vector<uint64_t> &ports, size_t count,
+                               const tenon_logical_tensor *tensors,
+                               const std::string &what) {
+    if (count && !tensors)
+      return needed({{"tensors", nullptr}});
+    std::set<uint64_t> seen;
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t id = tensors[i].id;
+      if (std::find(ports.begin(), ports.end(), id) == ports.end() ||
+          !seen.insert(id).second)
+        return errorList(ErrorCode::PortMismatch,
+                         "tensor " + std::to_string(id) + " is " +
+                             (seen.count(id) ? "given twice" : "no " + what) +
+                             " of the partition");
+      if (auto e = applyOne(tensors[i], what == "output"); !e.empty())
+        return e;
+    }
+    for (uint64_t id : ports)
+      if (!seen.count(id))
+        return errorList(ErrorCode::PortMismatch, "no logical tensor is given "
+                                                  "for " +
+                                                      what + " " +
+                                                      std::to_string(id));
+    return {};
+  }
+
+  std::vector<Error> applyOne(const tenon_logical_tensor &given, bool output) {
+    auto t = fromApi(given);
+    if (!t)
+      return t.errors();
+    graph::LogicalTensor &port = graph.tensor(given.id);
+    std::string name = "tensor " + std::to_string(given.id);
+    if (t->dtype != port.dtype && port.dtype != graph::DType::undef)
+      return errorList(ErrorCode::BadDType,
+                       name + " is " + std::string(graph::name(port.dtype)) +
+                           " in the graph, " +
+                           std::string(graph::name(t->dtype)) +
+                           " is asked for");
+    port.dtype = t->dtype;
+    if (!output && t->layout != graph::LayoutType::strided)
+      return errorList(ErrorCode::BadStride,
+                       name + " is an input without a layout",
+                       "give strides, or the layout of the partition that "
+                       "writes it");
+    if (!output && !t->shape)
+      return errorList(ErrorCode::UnknownShape,
+                       name + " is an input of unknown rank");
+    // What was known of strides when the graph was built was a wish.
+    graph::LogicalTensor sizes = *t;
+    sizes.strides.clear();
+    port.strides.clear();
+    port.layout = sizes.layout = graph::LayoutType::strided;
+    std::string conflict = graph::mergeTensor(port, sizes);
+    if (!conflict.empty())
+      return errorList(ErrorCode::ShapeMismatch,
+                       name + ": the graph and the call have " + conflict);
+    port.strides = t->strides;
+    if (output && t->layout == graph::LayoutType::any)
+      chosen.insert(given.id);
+    return {};
+  }
+
+  /// Results of operations on images whose channels are not last anyway: the
+  /// kernels compute with channels last.
+  void chooseLayouts() {
+    for (const graph::Op &op : graph.ops) {
+      const graph::OpInfo *info = graph::lookupOp(op.kind);
+      for (uint64_t id : op.outputs) {
+        graph::LogicalTensor &t = graph.tensor(id);
+        if (!chosen.count(id) || !t.hasStaticShape() || t.shape->size() < 3 ||
+            !info || !info->attr("data_format"))
+          continue;
+        if (op.attrOr<std::string>("data_format", "NXC") != "NCX")
+          continue;
+        t.strides = channelsLastStrides(*t.shape);
+        opaque.insert(id);
+      }
+    }
+  }
+
+  graph::Graph graph;
+  std::set<uint64_t> chosen; // layouts left to us
+  std::set<uint64_t> opaque;
+};
+
+} // namespace
+
+tenon_status tenon_partition_compile(const tenon_partition *partition,
+                                     tenon_engine *engine, size_t num_inputs,
+                                     const tenon_logical_tensor *inputs,
+                                     size_t num_outputs,
+                                     const tenon_logical_tensor *outputs,
+                                     tenon_compiled_partition **compiled) {
+  if (compiled)
+    *compiled = nullptr;
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkHandle(partition, "partition"); !e.empty())
+      return e;
+    if (auto e = checkHandle(engine, "engine"); !e.empty())
+      return e;
+    if (auto e = needed({{"compiled", compiled}}); !e.empty())
+      return e;
+    if (!partition->supported)
+      return errorList(ErrorCode::UnsupportedOp, partition->reason,
+                       "the framework has to run this partition");
+    Request request(*partition);
+    if (auto e = request.apply(num_inputs, inputs, num_outputs, outputs);
+        !e.empty())
+      return e;
+    graph::Graph graph = request.take();
+    dump(graph, TENON_DUMP_SUBGRAPH, "partition");
+    auto code = compileCached(graph, engine->state->currentOptions());
+    if (!code)
+      return code.errors();
+    *compiled = makeCompiled(*code, request.opaqueOutputs());
+    return {};
+  });
+}

@@ -1,0 +1,45 @@
+//===- Artefact.h - a compiled graph as a value ----------------*- C++ -*-===//
+//
+// What compilation yields and a cache keeps: code with its description, and
+// the graph it was compiled from.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/Session.h"
+
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+struct Artefact {
+  /// As compiled: sorted, ports complete, shapes inferred.
+  graph::Graph graph;
+  /// What it was compiled for.
+  codegen::TargetSpec target;
+  /// An object file that defines codegen::kModelInfoSymbol.
+  std::string object;
+  /// Inputs that may share memory with outputs, by id.
+  std::vector<std::pair<uint64_t, uint64_t>> inPlace;
+  /// The caller's, one line; kept with it.
+  std::string notes;
+  /// Whether jitdump files are wanted for it.
+  bool perf = false;
+};
+
+/// Compiles for any target, executable here or not. Errors as
+/// Compiled::compile.
+Expected<Artefact> compileArtefact(const graph::Graph &graph,
+                                   const Options &options,
+                                   CompileReport *report = nullptr);
+
+/// The bytes of an artefact: format version, compiler version, target, graph,
+/// object; each part with its hash. Equal artefacts give equal bytes.
+std::string serialise(const Artefact &artefact);
+
+/// Errors: NotAnArtefact, ForeignArtefact (version of format or compiler),
+/// DamagedArtefact, and UnsupportedTarget where it cannot be executed here.
+Expected<Artefact> deserialise(std::string_view bytes);
+
+} // namespace tenon

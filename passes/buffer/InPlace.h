@@ -1,0 +1,18 @@
+//===- InPlace.h - inputs that may share memory with outputs ---*- C++ -*-===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <utility>
+#include <vector>
+
+namespace tenon {
+
+/// Argument and result of `main`, behind the fuse phase, of one type: results
+/// are right even if the caller gives both the same memory. Either every read
+/// of the argument comes before the group that writes the result, or that group
+/// reads it element by element, where it writes.
+std::vector<std::pair<unsigned, unsigned>>
+inPlacePairs(mlir::func::FuncOp main);
+
+} // namespace tenon

@@ -1,0 +1,42 @@
+//===-- Model.h - a description with the code that suits this CPU -*- C++ -*-=//
+#ifndef TENON_RUNTIME_MODEL_H
+#define TENON_RUNTIME_MODEL_H
+
+#include "runtime/Memory.h"
+#include "runtime/tenon_model.h"
+
+namespace tenon::rt {
+
+/// An entry and the sizes of its buffers, as far as they are known.
+struct PreparedEntry {
+  const tenon_model_entry *entry = nullptr;
+  int64_t *dims = nullptr;
+  int64_t numDims = 0;
+};
+
+tenon_constant_key hashOf(const void *data, int64_t bytes);
+
+/// Runs an entry. `tensors` and `dims` (null: all known) in the order of the
+/// description.
+tenon_rt_status runPrepared(const tenon_model &model,
+                            const PreparedEntry &entry, tenon_exec *exec,
+                            void *const *folded, void *const *tensors,
+                            const int64_t *dims, void *scratch);
+
+/// Null for null.
+void *const *foldedBuffers(const tenon_folded *folded);
+
+} // namespace tenon::rt
+
+struct tenon_model {
+  const tenon_model_info *info = nullptr;
+  const tenon_model_code *code = nullptr;
+  const char *weights = nullptr;
+  void *mapped = nullptr; // weight_bytes of a file, or null
+  tenon::rt::PreparedEntry main, fold;
+  /// Whether all sizes are known, and then the scratch they need.
+  bool isStatic = false;
+  int64_t staticScratch = 0;
+};
+
+#endif // TENON_RUNTIME_MODEL_H
