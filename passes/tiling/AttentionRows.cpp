@@ -11,6 +11,11 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
+/// exp of less is smaller than any normal number. Beside a weight of 1 such
+/// weights are lost in every sum, but a denormal number costs more than a
+/// hundred cycles when it is computed and again in the second product.
+constexpr double kLeastExponent = -87;
+
 static Value f32Constant(OpBuilder &b, Location loc, double value) {
   return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
 }
@@ -131,7 +136,8 @@ Value AttentionLowering::guarded(OpBuilder &b, Location loc, Value max) {
   return arith::SelectOp::create(b, loc, masked, f32Constant(b, loc, 0), max);
 }
 
-/// scores = weights(exp(scores - max)), sum += the exponentials.
+/// scores = weights(exp(scores - max)), sum += the exponentials. Denormal ones
+/// are 0.
 void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
                                          const Keys &part) {
   OpBuilder &b = rm.builder();
@@ -163,7 +169,12 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         Value d = arith::SubFOp::create(nb, l, args[n], shift);
+        Value zero = f32Constant(nb, l, 0);
+        Value lost = arith::CmpFOp::create(nb, l, arith::CmpFPredicate::OLT, d,
+                                           f32Constant(nb, l, kLeastExponent));
+        d = arith::SelectOp::create(nb, l, lost, zero, d);
         Value e = math::ExpOp::create(nb, l, d);
+        e = arith::SelectOp::create(nb, l, lost, zero, e);
         Value sum = arith::AddFOp::create(nb, l, args[n + 1], e);
         if (region) {
           IRMapping map;

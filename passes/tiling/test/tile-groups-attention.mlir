@@ -22,7 +22,9 @@
 // CHECK:               %[[MAX:.*]] = arith.maximumf %{{.*}}, %[[M]]
 // CHECK:               linalg.yield %[[M]], %[[MAX]]
 // CHECK:             linalg.generic {{.*}} outs(%[[ROW]]
-// CHECK:               %[[E:.*]] = math.exp
+// CHECK:               %[[LOST:.*]] = arith.cmpf olt
+// CHECK:               %[[X:.*]] = math.exp
+// CHECK-NEXT:          %[[E:.*]] = arith.select %[[LOST]], %{{.*}}, %[[X]]
 // CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
 // CHECK:               linalg.yield %[[E]], %[[SUM]]
 // CHECK:           arith.divf
