@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Compare.h"
+#include "compiler/check/Cancellation.h"
 #include "compiler/check/Exactness.h"
 #include "compiler/check/OpTraits.h"
 #include "dialects/graph/reference/Evaluator.h"
@@ -60,6 +61,8 @@ double roundingsOf(const graph::Graph &graph, const graph::Op &op) {
     return 0;
   double length = static_cast<double>(reductionLength(graph, op));
   double sums = length > 1 ? kWalk * std::sqrt(length) : 0;
+  if (op.kind.starts_with("LRN"))
+    return lrnRoundings(op, sums, kFunctionRoundings);
   return 1 + sums + (isTranscendental(op.kind) ? kFunctionRoundings : 0);
 }
 
@@ -135,18 +138,22 @@ struct Judge {
   double scale;    // s
   double relative; // max(3 r, b)
 
-  double slackAt(double e) const {
-    return relative * std::max(std::fabs(e), scale);
+  /// Of element `i`, whose exact value is `e`.
+  double slackAt(size_t i, double e) const {
+    double slack = relative * std::max(std::fabs(e), scale);
+    if (i < tolerance.terms.size())
+      slack = std::max(slack, tolerance.relative * tolerance.terms[i]);
+    return slack;
   }
 
-  double allowedAt(double e) const {
+  double allowedAt(size_t i, double e) const {
     if (tolerance.exact || !graph::isFloat(dtype))
       return 0;
-    double slack = slackAt(e);
+    double slack = slackAt(i, e);
     return slack + reference::ulpOf(dtype, std::fabs(e) + slack) / 2;
   }
 
-  bool accepts(double g, double e) const {
+  bool accepts(size_t i, double g, double e) const {
     double rounded = reference::roundTo(dtype, e);
     if (std::isnan(rounded))
       return std::isnan(g);
@@ -155,12 +162,12 @@ struct Judge {
                               std::signbit(g) == std::signbit(rounded));
     if (std::isinf(g)) {
       // The exact value, moved by what is allowed, must also overflow.
-      double moved = e + std::copysign(slackAt(e), g);
+      double moved = e + std::copysign(slackAt(i, e), g);
       return reference::roundTo(dtype, std::isinf(e) ? e : moved) == g;
     }
     if (std::isinf(e))
       return false;
-    return std::fabs(g - e) <= allowedAt(e);
+    return std::fabs(g - e) <= allowedAt(i, e);
   }
 
   /// One step off, and the value before rounding within tolerance of a tie.
@@ -193,6 +200,8 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
   tolerance.signedZero = tolerance.exact = !cost.arithmetic;
   if (inputs && exactEdges(graph, *inputs).count(outputId))
     tolerance.exact = true;
+  if (inputs && !tolerance.exact)
+    tolerance.terms = cancellingTerms(sorted, outputId, *inputs);
   return tolerance;
 }
 
@@ -218,8 +227,8 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
   for (size_t i = 0; i < got.data.size(); ++i) {
     double g = got.data[i], e = expected.data[i];
     bool same = g == e || (std::isnan(g) && std::isnan(e));
-    double error = same ? 0 : std::fabs(g - e), allowed = judge.allowedAt(e);
-    bool accepted = judge.accepts(g, e);
+    double error = same ? 0 : std::fabs(g - e), allowed = judge.allowedAt(i, e);
+    bool accepted = judge.accepts(i, g, e);
     if (!accepted && beforeRounding &&
         judge.isTie(g, reference::roundTo(expected.dtype, e),
                     beforeRounding->data[i], beforeScale)) {

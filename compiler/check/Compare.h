@@ -8,7 +8,8 @@
 //   r   relative error of the plain evaluation, which rounds at every edge:
 //       the largest |p - e| / max(|e|, s) of the tensor
 //   s   root mean square of the tensor: sums cancel, so small elements carry
-//       the errors of large terms
+//       the errors of large terms; for LRNBackward, whose terms are known and
+//       may cancel in every element, at least the sum of their sizes
 //   b   bound from the graph: along the worst path to the tensor, every
 //       operation adds roundings of f32 (2^-24) and every narrow edge in
 //       between one rounding of its type.  A sum of K terms counts 6 sqrt(K)
@@ -29,6 +30,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenon::check {
 
@@ -42,6 +44,9 @@ struct Tolerance {
   double roundings = 0;
   /// The bound b: relative to max(|e|, s).
   double relative = 0;
+  /// Least s of each element: the sizes of the terms it is the sum of. Empty
+  /// where these are not known.
+  std::vector<double> terms;
 };
 
 /// The tolerance of `outputId`.  With `inputs`, exactness is derived from their

@@ -6,6 +6,7 @@
 #include "compiler/check/OpTraits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace tenon::check {
@@ -69,9 +70,7 @@ int64_t lrnLength(const graph::Op &op, const Dims &src) {
   for (int64_t d = 1; d < rank; ++d)
     if (within == (d != channel))
       length *= std::clamp<int64_t>(src[d], 1, std::max<int64_t>(size, 1));
-  // The gradient sums a window within a window, and subtracts what may be
-  // equal.
-  return op.kind == "LRN" ? length : 16 * length;
+  return length;
 }
 
 } // namespace
@@ -130,6 +129,16 @@ static int64_t normLength(const graph::Op &op, const Dims &src) {
                      dimAt(src, 0) * op.attrOr<int64_t>("groups", 1), 1);
   bool ncx = op.attrOr<std::string>("data_format", "NXC") == "NCX";
   return all / std::max<int64_t>(dimAt(src, ncx && rank > 2 ? 1 : -1), 1);
+}
+
+double lrnRoundings(const graph::Op &op, double sum, double function) {
+  double beta = std::fabs(op.attrOr<float>("beta", 0.75f));
+  // k + alpha / n * sum of squares: no cancellation.
+  double w = sum + 3;
+  if (op.kind == "LRN")
+    return beta * w + function + 1;
+  double share = (beta + 1) * w + function + 2; // s dd w^(-beta - 1)
+  return share + sum + 3; // their sum, times factor and s, subtracted
 }
 
 int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {

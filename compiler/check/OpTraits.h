@@ -26,4 +26,19 @@ bool isTranscendental(std::string_view kind);
 /// where shapes are unknown.
 int64_t reductionLength(const graph::Graph &graph, const graph::Op &op);
 
+/// Roundings of LRN and LRNBackward, relative to the sum of the sizes of their
+/// terms. `sum`: roundings of the sum over a window; `function`: of a function.
+///
+///   w = k + alpha / n * (sum of s'^2)
+///   t1 = dd * w^-beta,  t2 = 2 alpha beta / n * s * (sum of s' dd'
+///   w'^(-beta-1))
+///
+/// The terms of w are positive: its relative error is that of their sum and 3
+/// operations more (k > 0). x^p multiplies a relative error by |p|, so w^-beta
+/// has beta times that and the function's own; a term of the second sum, with
+/// exponent -beta-1, two products more. t1 has fewer roundings than t2. So
+/// dst = t1 - t2 is off by no more than these roundings of |t1| + |t2|, with
+/// sizes of terms in the sum (cancellingTerms), however small dst is.
+double lrnRoundings(const graph::Op &op, double sum, double function);
+
 } // namespace tenon::check

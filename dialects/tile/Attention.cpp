@@ -16,11 +16,14 @@ static int64_t fromEnd(RankedTensorType type, int64_t i) {
   return type.getDimSize(type.getRank() - 1 - i);
 }
 
-int64_t AttentionOp::getNumKeys() { return fromEnd(typeOf(getV()), 1); }
+int64_t AttentionOp::getNumKeys() {
+  return getFromLeft() ? fromEnd(typeOf(getDst()), 0)
+                       : fromEnd(typeOf(getV()), 1);
+}
 
 SmallVector<int64_t> AttentionOp::getScoreShape() {
-  SmallVector<int64_t> shape(typeOf(getDst()).getShape());
-  shape.back() = getNumKeys();
+  SmallVector<int64_t> shape(typeOf(getDst()).getShape().drop_back(2));
+  shape.append({fromEnd(typeOf(getQ()), 1), getNumKeys()});
   return shape;
 }
 
@@ -62,12 +65,17 @@ LogicalResult AttentionOp::verify() {
                   ? same(fromEnd(k, 2), (n + fromEnd(k, 0) - 1) / fromEnd(k, 0))
                   : same(fromEnd(k, 0), n);
   if (ShapedType::isDynamic(n) || !fits)
-    return emitOpError("v has ") << n << " keys, k is " << k;
-  if (!same(fromEnd(dst, 1), fromEnd(q, 1)) ||
-      !same(fromEnd(dst, 0), fromEnd(v, 0)))
-    return emitOpError("dst is ")
-           << dst << ", q and v give [.., " << fromEnd(q, 1) << ", "
-           << fromEnd(v, 0) << "]";
+    return emitOpError(getFromLeft() ? "dst has " : "v has ")
+           << n << " keys, k is " << k;
+  // [M, E], or [E, N] from v [E, M].
+  int64_t dstRows = fromEnd(getFromLeft() ? v : q, 1);
+  int64_t dstColumns = getFromLeft() ? n : fromEnd(v, 0);
+  if (!same(fromEnd(dst, 1), dstRows) || !same(fromEnd(dst, 0), dstColumns))
+    return emitOpError("dst is ") << dst << ", q and v give [.., " << dstRows
+                                  << ", " << dstColumns << "]";
+  if (getFromLeft() && !same(fromEnd(v, 0), fromEnd(q, 1)))
+    return emitOpError("q has ")
+           << fromEnd(q, 1) << " rows, v has " << fromEnd(v, 0) << " columns";
   ArrayRef<int64_t> lead = dst.getShape().drop_back(2);
   if (!broadcasts(q.getShape().drop_back(2), lead) ||
       !broadcasts(k.getShape().drop_back(2 + extra), lead) ||
@@ -90,30 +98,38 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult AttentionOp::verifyRegions() {
-  Block &block = getScore().front();
   Builder b(getContext());
-  SmallVector<Type> expected{b.getF32Type(), b.getIndexType(),
-                             b.getIndexType()};
   auto storage = [&](Type element) -> Type {
     auto integer = dyn_cast<IntegerType>(element);
     if (!integer)
       return element;
     return b.getIntegerType(integer.getWidth() == 1 ? 8 : integer.getWidth());
   };
-  for (Value side : getSides())
-    expected.push_back(storage(typeOf(side).getElementType()));
-  if (block.getArgumentTypes() != TypeRange(expected))
-    return emitOpError("score arguments must be (product, m, n, sides..) of "
-                       "types ")
-           << expected << ", are " << block.getArgumentTypes();
   bool any = false;
-  for (Operation &op : block.without_terminator())
-    verifyScalarOp(op, "score", [&] {
-      any = true;
-      return emitOpError();
-    });
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || !yield.getValue().getType().isF32())
-    return emitOpError("score must end in tile.yield of an f32");
+  auto check = [&](Block &block, StringRef name, StringRef first,
+                   SmallVector<Type> expected) -> LogicalResult {
+    for (Value side : getSides())
+      expected.push_back(storage(typeOf(side).getElementType()));
+    if (block.getArgumentTypes() != TypeRange(expected))
+      return emitOpError() << name << " arguments must be (" << first
+                           << ", sides..) of types " << expected << ", are "
+                           << block.getArgumentTypes();
+    for (Operation &op : block.without_terminator())
+      verifyScalarOp(op, name, [&] {
+        any = true;
+        return emitOpError();
+      });
+    auto yield = dyn_cast<YieldOp>(block.getTerminator());
+    if (!yield || !yield.getValue().getType().isF32())
+      return emitOpError() << name << " must end in tile.yield of an f32";
+    return success();
+  };
+  if (failed(check(getScore().front(), "score", "product, m, n",
+                   {b.getF32Type(), b.getIndexType(), b.getIndexType()})))
+    return failure();
+  if (hasWeights() &&
+      failed(check(getWeights().front(), "weights", "weight, element",
+                   {b.getF32Type(), b.getI64Type()})))
+    return failure();
   return failure(any);
 }

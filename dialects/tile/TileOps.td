@@ -106,7 +106,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
 
 def Tile_YieldOp : Tile_Op<"yield", [
     Pure, Terminator, ParentOneOf<["BrgemmOp", "AttentionOp"]>]> {
-  let summary = "the value to store, or the score";
+  let summary = "the value to store, the score or the weight";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

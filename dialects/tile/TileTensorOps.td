@@ -134,16 +134,30 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let description = [{
     ```
     s[.., m, n]   = score(sum over d of q[.., m, d] * k[.., d, n], m, n, sides)
-    dst[.., m, e] = sum over n of softmax(s)[.., m, n] * v[.., n, e]
+    p[.., m, n]   = weights(softmax(s)[.., m, n], element, sides)
+    dst[.., m, e] = sum over n of p[.., m, n] * v[.., n, e]
     ```
 
-    The softmax runs along n. `k` is `[B.., D, N]` or, when `packed`,
+    The softmax runs along n. With `from_left` the second product sums along m,
+    where each term has another divisor:
+
+    ```
+    dst[.., e, n] = sum over m of v[.., e, m] * p[.., m, n]
+    ```
+
+    `k` is `[B.., D, N]` or, when `packed`,
     `[B.., P, D, panel]` as tile.pack makes it; leading dimensions broadcast as
     in numpy. Sides are broadcast to `[B.., M, N]`.
 
     `score` is one block of elementwise operations without effects on
     `(product, m, n, side0, side1, ...)`, ended by `tile.yield`: scale, mask,
     soft-capping. Since m and n are arguments, a causal mask needs no tensor.
+
+    `weights`, which may be absent, is a block of the same kind on `(weight,
+    element, side0, side1, ...)`: dropout. `element` is the number of the weight
+    in a dense `[B.., M, N]`, an i64. The sums of the softmax are those of the
+    weights before. It must be linear in the weight: what divides a row may be
+    applied behind it.
 
     With `inf_as_zero` a row of -inf gives zeros, not NaN. `stats` is
     `[B.., M, 1]`: max + log(sum(exp(s - max))) of each row.
@@ -159,12 +173,14 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
                        AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$sides,
-                       UnitAttr:$packed, UnitAttr:$inf_as_zero);
+                       UnitAttr:$packed, UnitAttr:$inf_as_zero,
+                       UnitAttr:$from_left);
   let results = (outs AnyRankedTensor:$dst, Optional<AnyRankedTensor>:$stats);
-  let regions = (region SizedRegion<1>:$score);
+  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$weights);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`sides` `(` $sides^ `)`)? (`packed` $packed^)?
-    (`inf_as_zero` $inf_as_zero^)? `score` $score attr-dict
+    (`inf_as_zero` $inf_as_zero^)? (`from_left` $from_left^)? `score` $score
+    (`weights` $weights^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) (`sides` `(` type($sides)^ `)`)?
     `->` type($dst) (`stats` type($stats)^)?
   }];
@@ -175,6 +191,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
     int64_t getNumKeys();
     /// The shape of the scores, [B.., M, N].
     ::llvm::SmallVector<int64_t> getScoreShape();
+    bool hasWeights() { return !getWeights().empty(); }
   }];
 }
 

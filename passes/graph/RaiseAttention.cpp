@@ -10,15 +10,21 @@
 // softmax and may be anything elementwise: an operation belongs to the score
 // region if it depends on the product, or on GenIndex, which becomes the row
 // or the column. Every other operand is a side. So no spelling of a mask is
-// named here.
+// named here. A Dropout behind the softmax becomes the region of the weights.
+//
+// The softmax may run along the last dimension but one, and the second product
+// sum over either: with the scores transposed the softmax runs along the last,
+// and a product that sums over the other takes values from the left.
 //
 // Scores and probabilities may have no other reader: they never reach memory.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
+#include "passes/graph/SplitHeads.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/Dropout.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,10 +56,7 @@ bool swapsLastTwo(Operation *op) {
   if (!isKind(op, "StaticTranspose"))
     return false;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
-  SmallVector<int64_t> order = intsAttr(op, "order");
-  for (int64_t &o : order)
-    o = normalizedAxis(o, rank);
-  return rank >= 2 && order == lastTwoSwapped(rank);
+  return rank >= 2 && normalizedOrder(op) == lastTwoSwapped(rank);
 }
 
 Value swapLastTwo(OpBuilder &b, Value v) {
@@ -111,37 +114,48 @@ private:
   std::string checkShapes() const;
   std::string checkReaders();
   std::string label() const;
+  Value sideOf(OpBuilder &b, Value side) const;
   Value emit(OpBuilder &b, Value v);
+  void emitScore(OpBuilder &b, tile::AttentionOp op);
+  void emitWeights(OpBuilder &b, tile::AttentionOp op);
   ArrayRef<int64_t> scoreShape() const { return rankedType(top).getShape(); }
+  /// Whether the product reads [n, m] where the softmax runs along n.
+  bool readsTransposed() const { return alongRows != transposed; }
+  bool isFromLeft() const { return valuesFirst != readsTransposed(); }
+  /// Whether values and result are transposed to those of tile.attention.
+  bool transposesResult() const { return isFromLeft() != valuesFirst; }
 
   Operation *softmax;
   Value top;                    // what the softmax reads
   Value bottom;                 // what the score region starts from
   Operation *scores = nullptr;  // the first product, behind `bottom`
   Operation *product = nullptr; // the second
-  bool swapped = false;         // it is v . transposed probabilities
+  Operation *dropout = nullptr; // between softmax and product
+  bool alongRows = false;       // the softmax runs along the last dim but one
+  bool valuesFirst = false;     // the product is v . probabilities
+  bool transposed = false;      // these are transposed on the way
   std::string productReason;    // why the reader is no second product
   llvm::SetVector<Operation *> inside;
   llvm::SetVector<Value> sides;
   llvm::DenseMap<Value, bool> inRegion, builtOnScores;
-  llvm::DenseMap<Value, Value> scalars; // values inside the region
+  llvm::DenseMap<Value, Value> scalars; // values inside a region
 };
 
 bool Attention::isBeforeProduct() {
   Value p = softmax->getResult(0);
-  bool transposed = false;
   while (p.hasOneUse()) {
     OpOperand &use = *p.use_begin();
     Operation *user = use.getOwner();
     if (isKind(user, "MatMul")) {
       product = user;
-      swapped = use.getOperandNumber() == 1;
-      if (swapped != transposed)
-        productReason = "the product behind it sums over the queries";
+      valuesFirst = use.getOperandNumber() == 1;
       return true;
     }
     if (swapsLastTwo(user))
       transposed = !transposed;
+    else if (isKind(user, "Dropout") && use.getOperandNumber() == 0 &&
+             !dropout && !transposed)
+      dropout = user;
     else if (!isIdentity(user))
       break;
     p = user->getResult(0);
@@ -198,7 +212,7 @@ std::optional<unsigned> Attention::indexArgument(Operation *genIndex) const {
     return std::nullopt;
   if (type.getDimSize(axis) != scoreShape()[scoreShape().size() - 1 - fromEnd])
     return std::nullopt;
-  return fromEnd == 0 ? 2 : 1;
+  return (fromEnd == 0) != alongRows ? 2 : 1;
 }
 
 bool Attention::isInRegion(Value v, unsigned depth) {
@@ -278,17 +292,17 @@ std::string Attention::checkReaders() {
 std::string Attention::checkShapes() const {
   auto dst = rankedType(product->getResult(0));
   ArrayRef<int64_t> shape = scoreShape();
-  int64_t keys = shape.back();
+  int64_t keys = shape[shape.size() - (alongRows ? 2 : 1)];
   if (ShapedType::isDynamic(keys))
     return "the number of keys is not known";
   if (keys == 0)
     return "there are no keys";
-  Value v = product->getOperand(swapped ? 0 : 1);
+  Value v = product->getOperand(valuesFirst ? 0 : 1);
   auto vType = rankedType(v);
   for (Value x : {scores->getOperand(0), scores->getOperand(1), v, top})
     if (!rankedType(x).getElementType().isF32())
       return "its tensors are not f32";
-  int64_t columns = vType.getDimSize(vType.getRank() - (swapped ? 2 : 1));
+  int64_t columns = vType.getDimSize(vType.getRank() - (valuesFirst ? 2 : 1));
   if (ShapedType::isDynamic(columns) || columns == 0)
     return "the number of columns of the values is unknown or 0";
   if (dst.getShape().drop_back(2) != shape.drop_back(2))
@@ -304,14 +318,25 @@ std::string Attention::analyse() {
     return productReason;
   auto type = rankedType(top);
   int64_t rank = type.getRank();
-  if (rank < 2 || normalizedAxis(intAttr(softmax, "axis"), rank) != rank - 1)
-    return "it does not run along the last dimension";
+  int64_t axis = normalizedAxis(intAttr(softmax, "axis"), rank);
+  if (rank < 2 || axis < rank - 2)
+    return "it does not run along one of the last two dimensions";
+  alongRows = axis == rank - 2;
+  if (dropout && alongRows)
+    return "its Dropout numbers weights along the last dimension";
+  if (dropout && dropout->getNumResults() > 1 &&
+      !dropout->getResult(1).use_empty())
+    return "its Dropout also returns the mask";
   findScores();
   if (!scores)
     return "what it reads is not built on a MatMul of its shape";
   if (product == scores || product->getBlock() != softmax->getBlock())
     return "the products are not in one block";
   collect(top);
+  if (dropout)
+    for (Value parameter : dropout->getOperands().drop_front())
+      if (!splatOf(parameter))
+        sides.insert(parameter);
   if (inside.size() > kMaxScoreOps)
     return "more than " + std::to_string(kMaxScoreOps) +
            " operations stand between the product and the softmax";
@@ -353,49 +378,103 @@ Value Attention::emit(OpBuilder &b, Value v) {
   return scalars[v] = result;
 }
 
-void Attention::raise() {
-  OpBuilder b(product);
-  Location loc = NameLoc::get(b.getStringAttr(label()));
-  // bottom is q . k, or the transpose of k . q.
-  bool scoresSwapped = scores->getResult(0) != bottom;
-  Value q = scores->getOperand(scoresSwapped ? 1 : 0);
-  Value k = scores->getOperand(scoresSwapped ? 0 : 1);
-  Value v = product->getOperand(swapped ? 0 : 1);
-  if (scoresSwapped) {
-    q = swapLastTwo(b, q);
-    k = swapLastTwo(b, k);
-  }
-  Type dst = product->getResult(0).getType();
-  if (swapped) {
-    v = swapLastTwo(b, v);
-    SmallVector<int64_t> shape(rankedType(product->getResult(0)).getShape());
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-    dst = RankedTensorType::get(shape, b.getF32Type());
-  }
-  bool hasStats =
-      softmax->getNumResults() > 1 && !softmax->getResult(1).use_empty();
-  auto op = tile::AttentionOp::create(
-      b, loc, dst, hasStats ? softmax->getResult(1).getType() : Type(), q, k, v,
-      sides.getArrayRef(), /*packed=*/false,
-      /*inf_as_zero=*/stringAttr(softmax, "mode") == "inf_as_zero");
-  Value result = op.getDst();
-  if (swapped)
-    result = swapLastTwo(b, result);
+/// `side` as it broadcasts to the scores of tile.attention.
+Value Attention::sideOf(OpBuilder &b, Value side) const {
+  auto type = rankedType(side);
+  if (!alongRows || type.getRank() == 0)
+    return side;
+  if (type.getRank() == 1)
+    return buildReshape(b, side.getLoc(), side, {type.getDimSize(0), 1});
+  return swapLastTwo(b, side);
+}
 
-  SmallVector<Type> types{b.getF32Type(), b.getIndexType(), b.getIndexType()};
+/// A block of `region` for scalars: `types`, then the sides.
+static Block *createBlock(OpBuilder &b, Region &region, ValueRange sides,
+                          SmallVector<Type> types) {
   for (Value side : sides)
     types.push_back(storageType(rankedType(side).getElementType()));
-  Block *block = b.createBlock(&op.getScore(), {}, types,
-                               SmallVector<Location>(types.size(), loc));
+  SmallVector<Location> locs(types.size(), region.getLoc());
+  return b.createBlock(&region, {}, types, locs);
+}
+
+void Attention::emitScore(OpBuilder &b, tile::AttentionOp op) {
+  OpBuilder::InsertionGuard guard(b);
+  Block *block =
+      createBlock(b, op.getScore(), op.getSides(),
+                  {b.getF32Type(), b.getIndexType(), b.getIndexType()});
   scalars[bottom] = block->getArgument(0);
   for (auto [i, side] : llvm::enumerate(sides))
     scalars[side] = block->getArgument(3 + i);
   Value score = emit(b, top);
-  tile::YieldOp::create(b, loc, score);
+  tile::YieldOp::create(b, op.getLoc(), score);
+}
 
+void Attention::emitWeights(OpBuilder &b, tile::AttentionOp op) {
+  OpBuilder::InsertionGuard guard(b);
+  Location loc = dropout->getLoc();
+  Block *block = createBlock(b, op.getWeights(), op.getSides(),
+                             {b.getF32Type(), b.getI64Type()});
+  scalars.clear();
+  for (auto [i, side] : llvm::enumerate(sides))
+    scalars[side] = block->getArgument(2 + i);
+  Value seed = emit(b, dropout->getOperand(1)),
+        offset = emit(b, dropout->getOperand(2)),
+        probability = emit(b, dropout->getOperand(3));
+  Value random =
+      tiling::emitDropoutRandom(b, loc, seed, offset, block->getArgument(1));
+  Value mask = tiling::emitDropoutMask(b, loc, random, probability);
+  Value weight = tiling::emitDropoutResult(b, loc, block->getArgument(0), mask,
+                                           probability);
+  tile::YieldOp::create(b, loc, weight);
+}
+
+void Attention::raise() {
+  OpBuilder b(product);
+  Location loc = NameLoc::get(b.getStringAttr(label()));
+  // bottom is a . b or its transpose; what the softmax reads is that, or the
+  // transpose.
+  bool scoresSwapped = (scores->getResult(0) != bottom) != alongRows;
+  Value q = scores->getOperand(scoresSwapped ? 1 : 0);
+  Value k = scores->getOperand(scoresSwapped ? 0 : 1);
+  Value v = product->getOperand(valuesFirst ? 0 : 1);
+  if (scoresSwapped) {
+    q = swapLastTwo(b, q);
+    k = swapLastTwo(b, k);
+  }
+  auto swappedType = [](Value x) -> Type {
+    auto type = rankedType(x);
+    SmallVector<int64_t> shape(type.getShape());
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+    return RankedTensorType::get(shape, type.getElementType());
+  };
+  Type dst = product->getResult(0).getType();
+  if (transposesResult()) {
+    v = swapLastTwo(b, v);
+    dst = swappedType(product->getResult(0));
+  }
+  bool hasStats =
+      softmax->getNumResults() > 1 && !softmax->getResult(1).use_empty();
+  Type stats;
+  if (hasStats)
+    stats = alongRows ? swappedType(softmax->getResult(1))
+                      : softmax->getResult(1).getType();
+  SmallVector<Value> sideOperands;
+  for (Value side : sides)
+    sideOperands.push_back(sideOf(b, side));
+  auto op = tile::AttentionOp::create(
+      b, loc, dst, stats, q, k, v, sideOperands, /*packed=*/false,
+      /*inf_as_zero=*/stringAttr(softmax, "mode") == "inf_as_zero",
+      /*from_left=*/isFromLeft());
+  emitScore(b, op);
+  if (dropout)
+    emitWeights(b, op);
+  Value result = op.getDst();
+  if (transposesResult())
+    result = swapLastTwo(b, result);
   product->getResult(0).replaceAllUsesWith(result);
   if (hasStats)
-    softmax->getResult(1).replaceAllUsesWith(op.getStats());
+    softmax->getResult(1).replaceAllUsesWith(
+        alongRows ? swapLastTwo(b, op.getStats()) : op.getStats());
 }
 
 struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
@@ -408,6 +487,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
         candidates.push_back(op);
     });
     for (Operation *softmax : candidates) {
+      splitHeads(softmax);
       Attention attention(softmax);
       if (!attention.isBeforeProduct())
         continue;

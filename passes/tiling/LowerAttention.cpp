@@ -8,19 +8,36 @@
 //     dst = tile.brgemm S, V  epilogue { acc * sum[row] }
 //   }
 //
-// Whole rows of scores stay in L2 with the keys and values of their head, so
+// While whole rows of scores stay in L2 with the keys and values of their head,
 // nothing is computed twice and the order of summation is that of the plain
 // graph. Dividing rows of dst instead of rows of S saves a pass.
 //
+// Longer rows are walked in steps, and S holds those of one step (online
+// softmax). Maxima and sums are those so far: when a maximum grows, what was
+// summed with the old one shrinks.
+//
+//     max, sum, dst = -inf, 0, 0
+//     for each step: for each panel of it:  S[:, panel] = tile.brgemm Q,
+//     K[panel]
+//                    old = max; S = score(S); max = max(old, S)
+//                    factor = exp(old - max); S = exp(S - max)
+//                    sum = sum * factor + sum(S); dst = dst * factor
+//                    dst += tile.brgemm S, V[step]
+//     dst = dst / sum
+//
+// `from_left` sums over the queries: each has its own divisor, so rows of S are
+// divided, and blocks of queries follow each other within an item.
+//
+//     dst = 0
+//     for each block of queries: S as above; S[r] = S[r] / sum[r]
+//                                dst += tile.brgemm V[:, block], S
+//
 //===----------------------------------------------------------------------===//
-#include "dialects/tile/TileDialect.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/AttentionLowering.h"
 #include "passes/tiling/Items.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 
 #include <limits>
 
@@ -36,6 +53,10 @@ constexpr int64_t kScoreBytes = 256 << 10;
 /// Rows of queries that share one pass over keys and values.
 constexpr int64_t kMinQueries = 8;
 constexpr int64_t kMaxQueries = 96;
+/// With fewer rows than these in L2, steps over the keys are faster.
+constexpr int64_t kMinWholeQueries = 48;
+/// Keys of a step; as many scores of kMaxQueries rows fit kScoreBytes.
+constexpr int64_t kStepKeys = 512;
 /// Blocks are multiples of the heights of register tiles.
 constexpr int64_t kQueryStep = 8;
 constexpr int64_t kLine = 64;
@@ -48,54 +69,12 @@ int64_t roundUp(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
 }
 
-class AttentionLowering {
-public:
-  AttentionLowering(GroupContext &ctx, tile::AttentionOp op)
-      : ctx(ctx), op(op), m(ctx.m) {}
-
-  void run();
-
-private:
-  /// Where a block of queries is: its leading indices and first row.
-  struct Block {
-    IndexMath &m;
-    SmallVector<Ofr> at;
-    Ofr rows;
-    Value scores, max, sum, values; // scratch
-  };
-
-  void mergeRows(SmallVectorImpl<Ofr> &lead);
-  void chooseBlock();
-  Ofr offsetOf(IndexMath &bm, const Strided &s, ArrayRef<Ofr> at);
-  void emitBlock(Block &block);
-  void emitScores(Block &block);
-  void emitRow(Block &block, IndexMath &rm, Ofr row);
-  void emitScoreRegion(Block &block, IndexMath &rm, Ofr row, Value scores,
-                       Value max);
-  void emitSums(Block &block);
-  void emitOutput(Block &block);
-
-  GroupContext &ctx;
-  tile::AttentionOp op;
-  IndexMath &m;
-  Strided q, k, v, dst; // k: leading dimensions only
-  std::optional<Strided> stats;
-  SmallVector<Strided> sides; // over [B.., M, N]
-  Ofr rows, depth;
-  int64_t keys = 0, panel = 0, panels = 0, columns = 0;
-  int64_t pitch = 0; // elements between rows of scores
-  int64_t queries = 0;
-  bool copiesValues = false; // their rows lie badly: read a copy
-};
-
-Value f32Constant(OpBuilder &b, Location loc, double value) {
-  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
-}
+} // namespace
 
 /// Heads that share keys and values are rows of one product: what matters when
 /// there is one query.
 void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
-  if (!op.getScore().front().getArgument(1).use_empty())
+  if (op.getFromLeft() || !op.getScore().front().getArgument(1).use_empty())
     return;
   SmallVector<Strided *> byRow{&q, &dst}, shared{&k, &v};
   if (stats)
@@ -126,13 +105,23 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
   }
 }
 
+/// Elements between rows of `keys` scores. Those a multiple of a page apart
+/// would fall into the same sets of the cache.
+static int64_t pitchFor(int64_t keys) {
+  int64_t pitch = roundUp(keys, kLine / kFloatBytes);
+  return pitch * kFloatBytes % kPage == 0 ? pitch + kLine / kFloatBytes : pitch;
+}
+
 void AttentionLowering::chooseBlock() {
-  panels = (keys + panel - 1) / panel;
-  // Whole panels, whose last columns nobody reads; rows that are a multiple of
-  // a page apart would fall into the same sets of the cache.
-  pitch = roundUp(panels * panel, kLine / kFloatBytes);
-  if (pitch * kFloatBytes % kPage == 0)
-    pitch += kLine / kFloatBytes;
+  int64_t panels = (keys + panel - 1) / panel;
+  span = panels * panel; // whole panels, whose last columns nobody reads
+  int64_t whole = kScoreBytes / (pitchFor(span) * kFloatBytes);
+  online = !op.getFromLeft() && whole < kMinWholeQueries && keys > kStepKeys;
+  if (online) {
+    int64_t steps = (keys + kStepKeys - 1) / kStepKeys;
+    span = (panels + steps - 1) / steps * panel;
+  }
+  pitch = pitchFor(span);
   queries = kScoreBytes / (pitch * kFloatBytes) / kQueryStep * kQueryStep;
   queries = std::clamp(queries, kMinQueries, kMaxQueries);
   // Equal blocks: not 96 queries and then 4.
@@ -143,18 +132,21 @@ void AttentionLowering::chooseBlock() {
                        std::max<int64_t>(1, *r));
   }
   auto stride = IndexMath::constant(v.strides[v.rank() - 2]);
-  copiesValues = stride && *stride > columns && queries >= kQueryStep &&
+  copiesValues = !op.getFromLeft() && stride && *stride > columns &&
+                 queries >= kQueryStep &&
                  *stride * kFloatBytes % kBadStride == 0;
 }
 
-void AttentionLowering::run() {
+void AttentionLowering::readOperands() {
   ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
-  SmallVector<Ofr> lead(space.drop_back(2));
-  rows = space[space.size() - 2];
+  lead.assign(space.begin(), space.end() - 2);
+  rows = *(ctx.sizes[op.getQ()].end() - 2);
   depth = ctx.sizes[op.getQ()].back();
   keys = op.getNumKeys();
   panel = rankedType(op.getK()).getShape().back();
-  columns = rankedType(op.getDst()).getShape().back();
+  bool fromLeft = op.getFromLeft();
+  auto vType = rankedType(op.getV());
+  columns = vType.getDimSize(vType.getRank() - (fromLeft ? 2 : 1));
   // The last two dimensions are the operand's own: never broadcast.
   auto over = [&](Value value, Ofr first, Ofr second) {
     Strided s = ctx.memoryOf(value);
@@ -166,7 +158,8 @@ void AttentionLowering::run() {
     return t;
   };
   q = over(op.getQ(), rows, depth);
-  v = over(op.getV(), m.attr(keys), m.attr(columns));
+  v = fromLeft ? over(op.getV(), m.attr(columns), rows)
+               : over(op.getV(), m.attr(keys), m.attr(columns));
   Strided kLead = ctx.memoryOf(op.getK());
   kLead.dense = false;
   kLead.sizes.pop_back_n(3);
@@ -176,41 +169,70 @@ void AttentionLowering::run() {
   if (op.getStats())
     if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
       stats = it->second.front();
-  SmallVector<Ofr> scoreSpace(space);
-  scoreSpace.back() = m.attr(keys);
+  SmallVector<Ofr> scoreSpace(lead);
+  scoreSpace.append({rows, m.attr(keys)});
   for (Value side : op.getSides())
     sides.push_back(broadcastTo(m, ctx.memoryOf(side), scoreSpace));
+}
+
+int64_t AttentionLowering::scratchBytes() const {
+  return (queries * pitch +
+          (copiesValues ? std::min(keys, span) * columns : 0)) *
+             kFloatBytes +
+         3 * roundUp(queries * kFloatBytes, kLine);
+}
+
+AttentionLowering::Scratch AttentionLowering::scratchOf(IndexMath &im,
+                                                        Value memory) const {
+  int64_t at = 0;
+  auto next = [&](int64_t count) -> Value {
+    Value view = memref::ViewOp::create(
+        im.builder(), im.location(),
+        MemRefType::get(count, im.builder().getF32Type()), memory, im.value(at),
+        ValueRange());
+    at += roundUp(count * kFloatBytes, kLine);
+    return view;
+  };
+  Scratch scratch;
+  scratch.scores = next(queries * pitch);
+  scratch.max = next(queries);
+  scratch.sum = next(queries);
+  if (online)
+    scratch.factor = next(queries);
+  if (copiesValues)
+    scratch.values = next(std::min(keys, span) * columns);
+  return scratch;
+}
+
+/// Makes `block` the `number`-th block of queries.
+void AttentionLowering::placeRows(Block &block, Ofr number) {
+  IndexMath &bm = block.m;
+  Ofr first = bm.mul(number, bm.attr(queries));
+  block.at.back() = first;
+  auto r = IndexMath::constant(rows);
+  block.rows = r && *r % queries == 0
+                   ? bm.attr(queries)
+                   : bm.min(bm.attr(queries), bm.sub(rows, first));
+}
+
+void AttentionLowering::run() {
+  readOperands();
   mergeRows(lead);
   chooseBlock();
-
+  bool fromLeft = op.getFromLeft();
   SmallVector<Ofr> counts(lead);
-  counts.push_back(m.ceilDiv(rows, m.attr(queries)));
-  int64_t scoreBytes = queries * pitch * kFloatBytes;
-  int64_t rowBytes = roundUp(queries * kFloatBytes, kLine);
-  int64_t valueBytes = copiesValues ? keys * columns * kFloatBytes : 0;
-  emitItems(m, ctx.label, m.product(counts),
-            m.attr(scoreBytes + 2 * rowBytes + valueBytes),
-            [&](IndexMath &im, Value item, Value scratch) {
-              auto view = [&](int64_t at, int64_t size) -> Value {
-                return memref::ViewOp::create(
-                    im.builder(), im.location(),
-                    MemRefType::get(size, im.builder().getF32Type()), scratch,
-                    im.value(at), ValueRange());
-              };
-              Block block{im, delinearize(im, item, counts), {}, {}, {}, {},
-                          {}};
-              Ofr &first = block.at.back();
-              first = im.mul(first, im.attr(queries));
-              auto r = IndexMath::constant(rows);
-              block.rows = r && *r % queries == 0
-                               ? im.attr(queries)
-                               : im.min(im.attr(queries), im.sub(rows, first));
-              block.scores = view(0, queries * pitch);
-              block.max = view(scoreBytes, queries);
-              block.sum = view(scoreBytes + rowBytes, queries);
-              if (copiesValues)
-                block.values = view(scoreBytes + 2 * rowBytes, keys * columns);
-              emitBlock(block);
+  counts.push_back(fromLeft ? m.attr(1) : m.ceilDiv(rows, m.attr(queries)));
+  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
+            [&](IndexMath &im, Value item, Value memory) {
+              Block block{im, delinearize(im, item, counts), im.attr(0),
+                          scratchOf(im, memory)};
+              if (fromLeft)
+                return emitFromLeft(block);
+              placeRows(block, block.at.back());
+              if (online)
+                emitSteps(block);
+              else
+                emitWhole(block);
             });
 }
 
@@ -223,177 +245,146 @@ Ofr AttentionLowering::offsetOf(IndexMath &bm, const Strided &s,
   return offset;
 }
 
-void AttentionLowering::emitBlock(Block &block) {
-  emitScores(block);
-  emitLoop(block.m, block.m.attr(0), block.rows,
-           [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row); });
-  emitSums(block);
-  emitOutput(block);
+/// Rows of dst that a block computes; `from_left`: its whole matrix.
+Value AttentionLowering::output(Block &block) {
+  IndexMath &bm = block.m;
+  ArrayRef<Ofr> at(block.at);
+  bool fromLeft = op.getFromLeft();
+  Ofr width = bm.attr(fromLeft ? keys : columns);
+  return box(bm, dst.base, offsetOf(bm, dst, fromLeft ? at.drop_back() : at),
+             {fromLeft ? bm.attr(columns) : block.rows, width},
+             {dst.strides[dst.rank() - 2], bm.attr(1)});
 }
 
-void AttentionLowering::emitScores(Block &block) {
+void AttentionLowering::emitWhole(Block &block) {
+  Keys all{block.m.attr(0), block.m.attr(0), keys};
+  emitScores(block, all);
+  emitLoop(block.m, block.m.attr(0), block.rows,
+           [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, all); });
+  emitSums(block);
+  emitProduct(block, all, /*accumulate=*/false);
+}
+
+void AttentionLowering::emitSteps(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  double inf = std::numeric_limits<double>::infinity();
+  for (auto [start, buffer] :
+       {std::pair(-inf, numbers(block, block.scratch.max)),
+        std::pair(0.0, numbers(block, block.scratch.sum)),
+        std::pair(0.0, output(block))}) {
+    Value value =
+        arith::ConstantOp::create(b, bm.location(), b.getF32FloatAttr(start));
+    linalg::FillOp::create(b, bm.location(), value, buffer);
+  }
+  int64_t full = keys / span, tail = keys % span;
+  emitLoop(bm, bm.attr(0), bm.attr(full), [&](IndexMath &sm, Ofr step) {
+    Block inner = block.inside(sm);
+    emitStep(inner, {sm.mul(step, sm.attr(span / panel)),
+                     sm.mul(step, sm.attr(span)), span});
+  });
+  if (tail)
+    emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span), tail});
+  emitSums(block);
+  scaleRows(block, output(block), numbers(block, block.scratch.sum));
+}
+
+void AttentionLowering::emitStep(Block &block, const Keys &part) {
+  IndexMath &bm = block.m;
+  emitScores(block, part);
+  linalg::CopyOp::create(bm.builder(), bm.location(),
+                         numbers(block, block.scratch.max),
+                         numbers(block, block.scratch.factor));
+  auto eachRow = [&](auto emit) {
+    emitLoop(bm, bm.attr(0), block.rows, [&](IndexMath &rm, Ofr row) {
+      (this->*emit)(block, rm, row, part);
+    });
+  };
+  eachRow(&AttentionLowering::emitScoreRegion);
+  emitFactors(block);
+  eachRow(&AttentionLowering::emitExponentials);
+  scaleRows(block, output(block), numbers(block, block.scratch.factor));
+  emitProduct(block, part, /*accumulate=*/true);
+}
+
+void AttentionLowering::emitFromLeft(Block &outer) {
+  IndexMath &im = outer.m;
+  OpBuilder &b = im.builder();
+  Value zero =
+      arith::ConstantOp::create(b, im.location(), b.getF32FloatAttr(0));
+  Value c = output(outer);
+  linalg::FillOp::create(b, im.location(), zero, c);
+  Ofr blocks = im.ceilDiv(rows, im.attr(queries));
+  emitLoop(im, im.attr(0), blocks, [&](IndexMath &bm, Ofr number) {
+    Block block = outer.inside(bm);
+    placeRows(block, number);
+    Keys all{bm.attr(0), bm.attr(0), keys};
+    emitScores(block, all);
+    emitLoop(bm, bm.attr(0), block.rows,
+             [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, all); });
+    emitSums(block);
+    Ofr one = bm.attr(1);
+    Value p = box(bm, block.scratch.scores, bm.attr(0),
+                  {block.rows, bm.attr(keys)}, {bm.attr(pitch), one});
+    scaleRows(block, p, numbers(block, block.scratch.sum));
+    Ofr across = v.strides.back();
+    Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
+                    bm.mul(block.at.back(), across));
+    Value a = box(bm, v.base, at, {bm.attr(columns), block.rows},
+                  {v.strides[v.rank() - 2], across});
+    tile::BrgemmOp::create(b, bm.location(), a, p, c, /*accumulate=*/true,
+                           /*packed=*/false);
+  });
+}
+
+void AttentionLowering::emitScores(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
   Value a = box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
                 {q.strides[q.rank() - 2], q.strides.back()});
   Ofr keysOffset = offsetOf(bm, k, ArrayRef(block.at).drop_back());
+  int64_t panels = (part.count + panel - 1) / panel;
   emitLoop(bm, bm.attr(0), bm.attr(panels), [&](IndexMath &pm, Ofr p) {
     Ofr width = pm.attr(panel), one = pm.attr(1);
-    Ofr at = pm.add(keysOffset, pm.mul(p, pm.mul(depth, width)));
+    Ofr number = pm.add(part.panel, p);
+    Ofr at = pm.add(keysOffset, pm.mul(number, pm.mul(depth, width)));
     Value b = box(pm, k.base, at, {depth, width}, {width, one});
-    Value c = box(pm, block.scores, pm.mul(p, width), {block.rows, width},
-                  {pm.attr(pitch), one});
+    Value c = box(pm, block.scratch.scores, pm.mul(p, width),
+                  {block.rows, width}, {pm.attr(pitch), one});
     tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
   });
 }
 
-/// One row of scores becomes exp(score - max).
-void AttentionLowering::emitRow(Block &block, IndexMath &rm, Ofr row) {
-  OpBuilder &b = rm.builder();
-  Location loc = rm.location();
-  double inf = std::numeric_limits<double>::infinity();
-  Value scores = box(rm, block.scores, rm.mul(row, rm.attr(pitch)),
-                     {rm.attr(keys)}, {rm.attr(1)});
-  Value max = box(rm, block.max, row, {}, {});
-  Value sum = box(rm, block.sum, row, {}, {});
-  Value lowest = f32Constant(b, loc, -inf), zero = f32Constant(b, loc, 0);
-  memref::StoreOp::create(b, loc, lowest, max, ValueRange());
-  emitScoreRegion(block, rm, row, scores, max);
-  Value shift = memref::LoadOp::create(b, loc, max, ValueRange());
-  if (op.getInfAsZero()) {
-    // A row of -inf: exp(-inf - 0) is 0, not exp(NaN).
-    Value masked =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, shift, lowest);
-    shift = arith::SelectOp::create(b, loc, masked, zero, shift);
-    memref::StoreOp::create(b, loc, shift, max, ValueRange());
-  }
-  memref::StoreOp::create(b, loc, zero, sum, ValueRange());
-  SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(1),
-                              AffineMap::get(1, 0, b.getContext())};
-  linalg::GenericOp::create(b, loc, TypeRange(), ValueRange(), {scores, sum},
-                            maps, {utils::IteratorType::reduction},
-                            [&](OpBuilder &nb, Location l, ValueRange args) {
-                              Value d =
-                                  arith::SubFOp::create(nb, l, args[0], shift);
-                              Value e = math::ExpOp::create(nb, l, d);
-                              Value s =
-                                  arith::AddFOp::create(nb, l, args[1], e);
-                              linalg::YieldOp::create(nb, l, ValueRange{e, s});
-                            });
-}
-
-/// scores = score(scores), max = its largest.
-void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
-                                        Value scores, Value max) {
-  OpBuilder &b = rm.builder();
-  Location loc = rm.location();
-  MLIRContext *context = b.getContext();
-  mlir::Block &region = op.getScore().front();
-  auto yield = cast<tile::YieldOp>(region.getTerminator());
-  bool changes = yield.getValue() != region.getArgument(0);
-  AffineMap along = b.getMultiDimIdentityMap(1);
-  AffineMap same = AffineMap::get(1, 0, context);
-  SmallVector<Ofr> at = block.at;
-  at.back() = rm.add(at.back(), row);
-  SmallVector<Value> ins, outs;
-  SmallVector<AffineMap> maps;
-  for (const Strided &s : sides) {
-    Ofr offset = offsetOf(rm, s, at);
-    bool varies = !IndexMath::isConstant(s.strides.back(), 0);
-    maps.push_back(varies ? along : same);
-    ins.push_back(
-        varies ? box(rm, s.base, offset, {rm.attr(keys)}, {s.strides.back()})
-               : box(rm, s.base, offset, {}, {}));
-  }
-  (changes ? outs : ins).push_back(scores);
-  outs.push_back(max);
-  maps.append({along, same});
-  Value query = rm.value(at.back());
-  linalg::GenericOp::create(
-      b, loc, TypeRange(), ins, outs, maps, {utils::IteratorType::reduction},
-      [&](OpBuilder &nb, Location l, ValueRange args) {
-        size_t n = sides.size();
-        IRMapping map;
-        map.map(region.getArgument(0), args[n]);
-        map.map(region.getArgument(1), query);
-        if (!region.getArgument(2).use_empty())
-          map.map(region.getArgument(2),
-                  linalg::IndexOp::create(nb, l, 0).getResult());
-        for (size_t i = 0; i < n; ++i)
-          map.map(region.getArgument(3 + i), args[i]);
-        for (Operation &inner : region.without_terminator())
-          nb.clone(inner, map);
-        Value score = map.lookup(yield.getValue());
-        Value top = arith::MaximumFOp::create(nb, l, args[n + 1], score);
-        SmallVector<Value> results{top};
-        if (changes)
-          results.insert(results.begin(), score);
-        linalg::YieldOp::create(nb, l, results);
-      });
-}
-
-/// Statistics, and sum = 1 / sum.
-void AttentionLowering::emitSums(Block &block) {
+/// dst, or what `accumulate` adds to it, from the values of `part`.
+void AttentionLowering::emitProduct(Block &block, const Keys &part,
+                                    bool accumulate) {
   IndexMath &bm = block.m;
   OpBuilder &b = bm.builder();
-  Location loc = bm.location();
-  auto rowsOf = [&](Value scratch) {
-    return box(bm, scratch, bm.attr(0), {block.rows}, {bm.attr(1)});
-  };
-  Value sum = rowsOf(block.sum);
-  AffineMap map = b.getMultiDimIdentityMap(1);
-  SmallVector<Value> ins, outs{sum};
-  if (stats) {
-    ins.push_back(rowsOf(block.max));
-    outs.push_back(box(bm, stats->base, offsetOf(bm, *stats, block.at),
-                       {block.rows}, {stats->strides[stats->rank() - 2]}));
-  }
-  SmallVector<AffineMap> maps(ins.size() + outs.size(), map);
-  linalg::GenericOp::create(
-      b, loc, TypeRange(), ins, outs, maps, {utils::IteratorType::parallel},
-      [&](OpBuilder &nb, Location l, ValueRange args) {
-        Value total = args[ins.size()];
-        Value one = f32Constant(nb, l, 1);
-        if (op.getInfAsZero()) {
-          Value empty = arith::CmpFOp::create(nb, l, arith::CmpFPredicate::OEQ,
-                                              total, f32Constant(nb, l, 0));
-          total = arith::SelectOp::create(nb, l, empty, one, total);
-        }
-        SmallVector<Value> results{arith::DivFOp::create(nb, l, one, total)};
-        if (stats) {
-          Value log = math::LogOp::create(nb, l, total);
-          results.push_back(arith::AddFOp::create(nb, l, args[0], log));
-        }
-        linalg::YieldOp::create(nb, l, results);
-      });
-}
-
-void AttentionLowering::emitOutput(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Ofr one = bm.attr(1), n = bm.attr(keys), e = bm.attr(columns);
-  Value p =
-      box(bm, block.scores, bm.attr(0), {block.rows, n}, {bm.attr(pitch), one});
-  Value values =
-      box(bm, v.base, offsetOf(bm, v, ArrayRef(block.at).drop_back()), {n, e},
-          {v.strides[v.rank() - 2], one});
-  Value c = box(bm, dst.base, offsetOf(bm, dst, block.at), {block.rows, e},
-                {dst.strides[dst.rank() - 2], one});
-  Value inverse = box(bm, block.sum, bm.attr(0), {block.rows}, {one});
+  Ofr one = bm.attr(1), n = bm.attr(part.count), e = bm.attr(columns);
+  Value p = box(bm, block.scratch.scores, bm.attr(0), {block.rows, n},
+                {bm.attr(pitch), one});
+  Ofr stride = v.strides[v.rank() - 2];
+  Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
+                  bm.mul(part.from, stride));
+  Value values = box(bm, v.base, at, {n, e}, {stride, one});
   if (copiesValues) {
-    Value copy = box(bm, block.values, bm.attr(0), {n, e}, {e, one});
+    Value copy = box(bm, block.scratch.values, bm.attr(0), {n, e}, {e, one});
     linalg::CopyOp::create(b, bm.location(), values, copy);
     values = copy;
   }
+  Value c = output(block);
+  if (accumulate) {
+    tile::BrgemmOp::create(b, bm.location(), p, values, c, accumulate,
+                           /*packed=*/false);
+    return;
+  }
   AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
   tile::BrgemmOp::create(
-      b, bm.location(), p, values, c, inverse, perRow, /*accumulate=*/false,
-      /*packed=*/false,
+      b, bm.location(), p, values, c, numbers(block, block.scratch.sum), perRow,
+      accumulate, /*packed=*/false,
       [](OpBuilder &eb, Location loc, ValueRange args) -> Value {
         return arith::MulFOp::create(eb, loc, args[0], args[1]);
       });
 }
-
-} // namespace
 
 LogicalResult lowerAttention(GroupContext &ctx) {
   auto op = cast<tile::AttentionOp>(ctx.ops().front());

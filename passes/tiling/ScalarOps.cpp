@@ -268,8 +268,13 @@ const Entry kTable[] = {
     {"Sigmoid", [](Calc &k) { return k.logistic(k.x()); }},
     {"SigmoidBackward",
      [](Calc &k) {
-       Value d = k.usesDst() ? k.x() : k.logistic(k.x());
-       return k.mul(k.in[1], k.mul(d, k.sub(k.c(1), d)));
+       if (k.usesDst())
+         return k.mul(k.in[1], k.mul(k.x(), k.sub(k.c(1), k.x())));
+       // Even in x, and with e = exp(-|x|) e / (1 + e)^2: where d is nearly 1,
+       // 1 - d would keep few digits.
+       Value e = k.exp(k.sub(k.c(0), k.abs(k.x())));
+       Value t = k.add(k.c(1), e);
+       return k.mul(k.in[1], k.div(e, k.mul(t, t)));
      }},
     {"SoftPlus", softPlus},
     {"SoftPlusBackward",

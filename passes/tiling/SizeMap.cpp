@@ -55,7 +55,7 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
     return r;
   }
   if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
-    // Leading dims of q, where it has none those of k and v; then its rows.
+    // Leading dims of q, where it has none those of k and v; then the rows.
     for (auto [v, extra] :
          {std::pair(attention.getQ(), 0),
           std::pair(attention.getK(), attention.getPacked() ? 1 : 0),
@@ -65,8 +65,8 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
         if (Ofr &d = r[rank - 2 - i]; !d || IndexMath::isConstant(d, 1))
           d = s[s.size() - i];
     }
-    ArrayRef<Ofr> q = (*this)[attention.getQ()];
-    r[rank - 2] = q[q.size() - 2];
+    Value rows = attention.getFromLeft() ? attention.getV() : attention.getQ();
+    r[rank - 2] = *((*this)[rows].end() - 2);
     return r;
   }
   if (auto rnn = dyn_cast<tile::RnnOp>(op)) {

@@ -36,7 +36,10 @@ Cases attentionCases() {
            {"2x2x", "384", "384", "64", "64"},
            {"1x2x2x", "5", "77", "80", "80"},
            {"2x", "9", "1031", "4", "8"},
+           // Steps over the keys, the last of them shorter or not.
+           {"2x", "101", "1536", "16", "24"},
            {"", "3", "9001", "3", "4"},
+           {"3x", "1", "2049", "5", "8"},
            {"2x", "0", "7", "4", "3"},
            {"0x", "5", "7", "4", "3"},
            {"2x", "5", "0", "4", "3"},
@@ -66,6 +69,71 @@ Cases attentionCases() {
        })
     for (const std::string &mode : {std::string(), kZeros})
       cases.push_back(plain("2x3x", "11", "13", "8", "5", score, mode));
+
+  // Rows walked in steps: masks of keys, some of which mask whole steps.
+  for (const char *score :
+       {"a = Divide s 1c; t = Add a 2x1x1x1601",
+        "a = Multiply s 9x1601; t = Add a 2x3x9x1",
+        "r = ReLU 9x1601; l = Log r; t = Add s l",
+        "r = ReLU 9x1; l = Log r; t = Add s l",
+        "r/s32 = GenIndex s axis=-2; m/s32 = Add r ()/s32c; "
+        "c/s32 = GenIndex s axis=-1; g/boolean = GreaterEqual c m; "
+        "t = Select g s ()c"})
+    for (const std::string &mode : {std::string(), kZeros})
+      cases.push_back(plain("2x3x", "9", "1601", "8", "5", score, mode));
+
+  // Dropout of weights; numbers of weights count through all dimensions.
+  const std::string drop = "; d = Dropout p 1/s64 ()/s64 1; MatMul d ";
+  for (const std::string &mode : {std::string(), kZeros})
+    for (const std::string &text :
+         {"s = MatMul 2x3x5x8 2x3x8x7; p = SoftMax s axis=-1" + mode + drop +
+              "2x3x7x4",
+          "s = MatMul 2x2x3x5x8 2x2x1x8x7; a = Add s 5x7; p,z = SoftMax a "
+          "axis=-1" +
+              mode + "; d = Dropout p ()/s64 ()/s64 ()" +
+              "; o = MatMul d 2x2x1x7x4; out o z",
+          "s = MatMul 2x5x1x8 2x1x8x7; p = SoftMax s axis=-1" + mode + drop +
+              "2x1x7x4",
+          "s = MatMul 2x97x8 2x8x1601; p = SoftMax s axis=-1" + mode + drop +
+              "2x1601x4",
+          "s = MatMul 2x5x8 2x8x7; p = SoftMax s axis=-1" + mode +
+              "; d = Dropout p 1/s64c 1/s64c 1c; MatMul d 2x7x4"})
+      cases.push_back(text);
+
+  // The softmax along the last dimension but one; products that sum over what
+  // the softmax does not.
+  for (const char *text : {
+           "s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=1; MatMul 2x4x7 p",
+           "s = MatMul 2x7x8 2x8x5; a = Multiply s 5; b = Add a 2x7x1; "
+           "p = SoftMax b axis=-2; MatMul 2x4x7 p",
+           "s = MatMul 2x8x7 2x8x5 transpose_a=true; p = SoftMax s axis=1; "
+           "MatMul 2x4x7 p",
+           "s = MatMul 7x8 8x5; i/s32 = GenIndex s axis=0; j/s32 = GenIndex s "
+           "axis=1; g/boolean = GreaterEqual j i; t = Select g s ()c; "
+           "p = SoftMax t axis=0; MatMul 4x7 p",
+           "s = MatMul 7x8 8x5; p,z = SoftMax s axis=0; o = MatMul 4x7 p; out "
+           "o z",
+           "s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=1; MatMul p 2x5x4",
+           "s = MatMul 2x133x8 2x8x5; p = SoftMax s axis=-1; MatMul 2x4x133 p",
+           "s = MatMul 2x400x8 2x8x300; a = Add s 2x1x300; p,z = SoftMax a "
+           "axis=-1 mode=inf_as_zero; o = MatMul 2x4x400 p; out o z",
+           "s = MatMul 9x8 8x5; p = SoftMax s axis=-1; d = Dropout p 1/s64 "
+           "1/s64 1; MatMul 4x9 d",
+           "s = MatMul 9x8 8x5; p = SoftMax s axis=-1; t = StaticTranspose p "
+           "order=1,0; MatMul t 9x4",
+           // Dropout that stays outside of the group.
+           "s = MatMul 7x8 8x5; p = SoftMax s axis=0; d = Dropout p 1/s64 "
+           "1/s64 1; MatMul 4x7 d",
+           "s = MatMul 7x8 8x5; p = SoftMax s axis=-1; d,m/u8 = Dropout p "
+           "1/s64 1/s64 1; o = MatMul d 5x4; out o m",
+           // Heads as columns of one matrix.
+           "s = MatMul 2x7x8 2x8x15; r = StaticReshape s shape=2,7,3,5 "
+           "special_zero=false; t = StaticTranspose r order=0,2,1,3; "
+           "a = Add t 2x3x7x5; p = SoftMax a axis=3 mode=inf_as_zero; "
+           "u = StaticTranspose p order=0,2,1,3; w = StaticReshape u "
+           "shape=2,7,15 special_zero=false; MatMul 2x4x7 w",
+       })
+    cases.push_back(text);
 
   // Products of many shapes, read and written through views.
   for (const char *text : {

@@ -1,5 +1,7 @@
-// Which graphs become one attention group, and why others do not.
-#include "compiler/driver/Session.h"
+// Which graphs become one attention group, and why others do not; dropout with
+// chosen parameters and unknown sizes, against the evaluator.
+#include "dialects/graph/reference/Evaluator.h"
+#include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
 
 #include <gtest/gtest.h>
@@ -35,6 +37,32 @@ std::string scored(const std::string &score) {
          "; p = SoftMax t axis=-1; MatMul p 2x3x13x8";
 }
 
+/// Attention whose weights are dropped with `probability`.
+void checkDropout(double seed, double probability, double offset) {
+  auto graph = parseGraph("s = MatMul 2x3x9x8 2x3x13x8 transpose_b=true; "
+                          "p = SoftMax s axis=-1; d = Dropout p 1/s64 1/s64 "
+                          "1; MatMul d 2x3x13x8");
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto o = Oracle::make(*graph);
+  ASSERT_TRUE(o) << str(o.errors());
+  const auto &ports = o->graph.inputPorts;
+  for (auto [i, v] : {std::pair{2, seed}, {3, offset}, {4, probability}}) {
+    reference::Tensor &input = o->inputs.at(ports[i]);
+    input.data[0] = v;
+    reference::roundToDType(input);
+  }
+  reference::EvalOptions exact;
+  exact.roundOutputs = false;
+  auto expected = reference::evaluate(o->graph, o->inputs, exact);
+  ASSERT_TRUE(expected) << str(expected.errors());
+  o->expected = o->plain = *expected;
+  for (const char *schedule : {"avx2", "avx512", "generic"}) {
+    RunConfig c;
+    c.options.schedule = schedule;
+    EXPECT_TRUE(checkGraph(*o, c)) << probability << ", " << schedule;
+  }
+}
+
 /// Packing the keys is the only other group.
 TEST(Attention, EverySpellingIsOneGroup) {
   for (const char *score :
@@ -55,6 +83,46 @@ TEST(Attention, EverySpellingIsOneGroup) {
             "pack attention elementwise");
 }
 
+/// The softmax, and the sum behind it, along any of the last two dimensions.
+TEST(Attention, EveryAxisIsOneGroup) {
+  EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=-1; "
+                          "MatMul 2x4x7 p")),
+            "pack attention");
+  EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; a = Add s 5; "
+                          "p = SoftMax a axis=1; MatMul 2x4x7 p")),
+            "pack attention elementwise");
+  EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=1; "
+                          "MatMul p 2x5x4")),
+            "pack attention elementwise");
+}
+
+/// Heads that are columns of one matrix: no score moves. What is left besides
+/// puts the heads of the result side by side.
+TEST(Attention, HeadsAsColumnsAreOneGroup) {
+  std::string text =
+      "s = MatMul 2x7x8 2x8x15; r = StaticReshape s shape=2,7,3,5 "
+      "special_zero=false; t = StaticTranspose r order=0,2,1,3; "
+      "a = Add t 2x3x7x5; p = SoftMax a axis=3; u = StaticTranspose p "
+      "order=0,2,1,3; w = StaticReshape u shape=2,7,15 special_zero=false; "
+      "MatMul 2x4x7 w";
+  EXPECT_EQ(kinds(compile(text)), "pack attention elementwise");
+}
+
+TEST(Attention, DropoutIsInTheGroup) {
+  std::string start = "s = MatMul 2x5x8 2x8x7; a = Add s 2x1x7; "
+                      "p,z = SoftMax a axis=-1; ";
+  EXPECT_EQ(kinds(compile(start + "d = Dropout p ()/s64 ()/s64 (); "
+                                  "o = MatMul d 2x7x4; out o z")),
+            "pack attention");
+  EXPECT_EQ(kinds(compile(start + "d = Dropout p 1/s64 1/s64c 1c; "
+                                  "o = MatMul d 2x7x4; out o z")),
+            "pack attention");
+  // Weights above one come from the probability, zeros from the number.
+  for (double probability : {0.0, 0.3, 0.75, 1.0})
+    for (double offset : {0.0, 17.0})
+      checkDropout(2, probability, offset);
+}
+
 TEST(Attention, ConstantKeysArePackedOnce) {
   EXPECT_EQ(kinds(compile("s = MatMul 5x8 8x7c; p = SoftMax s axis=-1; "
                           "MatMul p 7x4")),
@@ -68,6 +136,84 @@ TEST(Attention, ScoresAreNotInMemory) {
   int64_t scores = int64_t(64) * 512 * 512 * 4;
   EXPECT_LT(compile(text).arenaBytes, scores / 16);
   EXPECT_GE(compile(text, false).arenaBytes, scores);
+}
+
+/// Nor does memory of a thread grow with the number of keys.
+TEST(Attention, LongRowsAreWalkedInSteps) {
+  constexpr int64_t kL2 = 512 << 10;
+  auto arena = [](const std::string &keys) {
+    // Heads behind the sequence: rows of values are a power of two apart.
+    return compile("v = StaticTranspose 1x" + keys +
+                   "x16x64 order=0,2,1,3; s = MatMul 1x16x" + keys +
+                   "x64 16x64x" + keys + "c; p = SoftMax s axis=-1; MatMul p v")
+        .arenaBytes;
+  };
+  for (const char *keys : {"1536", "4096", "8192"})
+    EXPECT_LE(arena(keys), kL2) << keys;
+}
+
+/// `dynamic` compiled once, executed with the shapes of `text`.
+void checkShapes(const std::string &dynamic,
+                 const std::vector<std::string> &texts) {
+  auto graph = parseGraph(dynamic);
+  ASSERT_TRUE(graph) << str(graph.errors());
+  for (const char *schedule : {"avx2", "avx512"}) {
+    RunConfig c;
+    c.options.schedule = schedule;
+    auto model = Compiled::compile(*graph, c.options);
+    ASSERT_TRUE(model) << dynamic << ": " << str(model.errors());
+    for (const std::string &text : texts) {
+      auto concrete = parseGraph(text);
+      ASSERT_TRUE(concrete) << str(concrete.errors());
+      auto oracle = Oracle::make(*concrete);
+      ASSERT_TRUE(oracle) << str(oracle.errors());
+      for (int threads : {1, 3}) {
+        c.threads = threads;
+        auto results = execute(**model, *oracle, c);
+        ASSERT_TRUE(results) << text << ": " << str(results.errors());
+        EXPECT_TRUE(agrees(*oracle, *results)) << text << ", " << threads;
+      }
+    }
+  }
+}
+
+std::string masked(const std::string &batch, const std::string &queries,
+                   const std::string &keys, const std::string &dropout = "") {
+  return "s = MatMul " + batch + "x3x" + queries + "x8 " + batch + "x3x" +
+         keys + "x8 transpose_b=true; d = Divide s ()c; a = Add d " + batch +
+         "x1x1x" + keys + "; p = SoftMax a axis=-1; " + dropout + "MatMul " +
+         (dropout.empty() ? "p " : "w ") + batch + "x3x" + keys + "x8";
+}
+
+TEST(Attention, UnknownBatchAndQueries) {
+  std::string dynamic = masked("?", "?", "37");
+  EXPECT_EQ(kinds(compile(dynamic)), "pack attention");
+  checkShapes(dynamic, {masked("1", "1", "37"), masked("2", "131", "37"),
+                        masked("5", "13", "37"), masked("0", "13", "37")});
+  std::string drop = "w = Dropout p ()/s64 ()/s64 (); ";
+  checkShapes(masked("?", "?", "37", drop), {masked("2", "19", "37", drop)});
+  // Steps over the keys.
+  checkShapes(masked("?", "?", "1601"),
+              {masked("2", "101", "1601"), masked("1", "1", "1601")});
+}
+
+/// Panels of keys have a number known when compiling: as for every MatMul, an
+/// unknown number of columns is refused.
+TEST(Attention, UnknownNumberOfKeysIsRefused) {
+  auto graph = parseGraph(masked("?", "?", "?"));
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto model = Compiled::compile(*graph, Options());
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.errors().front().code, ErrorCode::UnsupportedForm)
+      << str(model.errors());
+}
+
+TEST(Attention, ThreeThreads) {
+  for (const std::string &text :
+       {masked("2", "97", "101"), masked("1", "100", "1601"),
+        std::string("s = MatMul 5x97x8 5x8x33; p = SoftMax s axis=-1; "
+                    "MatMul 5x4x97 p")})
+    checkShapes(text, {text});
 }
 
 TEST(Attention, RefusalsAreRemarks) {
@@ -85,9 +231,16 @@ TEST(Attention, RefusalsAreRemarks) {
                        "the scores are a result of the graph"));
   EXPECT_TRUE(remarked(start + "o = MatMul p 7x4; out o p",
                        "the probabilities have more than one reader"));
-  EXPECT_TRUE(remarked("s = MatMul 7x8 8x7; p = SoftMax s axis=0; "
-                       "MatMul p 7x4",
-                       "it does not run along the last dimension"));
+  EXPECT_TRUE(remarked("s = MatMul 3x7x8 3x8x7; p = SoftMax s axis=0; "
+                       "MatMul p 3x7x4",
+                       "it does not run along one of the last two dimensions"));
+  EXPECT_TRUE(remarked("s = MatMul 5x8 8x7; p = SoftMax s axis=-1; "
+                       "d,m/u8 = Dropout p 1/s64 1/s64 1; "
+                       "o = MatMul d 7x4; out o m",
+                       "its Dropout also returns the mask"));
+  EXPECT_TRUE(remarked("s = MatMul 7x8 8x5; p = SoftMax s axis=0; "
+                       "d = Dropout p 1/s64 1/s64 1; MatMul 4x7 d",
+                       "its Dropout numbers weights along the last dimension"));
 }
 
 } // namespace

@@ -120,3 +120,29 @@ func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) {
   } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> -> tensor<5x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<4x6xf32>) {
+  // expected-error @+1 {{q has 5 rows, v has 6 columns}}
+  %0 = tile.attention %q, %k, %v from_left score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<4x6xf32> -> tensor<4x7xf32>
+  return
+}
+
+// -----
+
+// The number of a weight is 64 bits wide.
+func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) {
+  // expected-error @+1 {{weights arguments must be (weight, element, sides..) of types}}
+  %0 = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } weights {
+  ^bb0(%x: f32, %e: index):
+    tile.yield %x : f32
+  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> -> tensor<5x4xf32>
+  return
+}

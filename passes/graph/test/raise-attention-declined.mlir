@@ -34,22 +34,35 @@ func.func @probabilities_read(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tens
 
 // -----
 
-func.func @other_axis(%q: tensor<7x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) -> tensor<7x4xf32> {
-  %0 = graph.MatMul %q, %k : (tensor<7x8xf32>, tensor<8x7xf32>) -> tensor<7x7xf32>
-  // expected-remark @+1 {{it does not run along the last dimension}}
-  %1 = graph.SoftMax %0 {axis = 0} : (tensor<7x7xf32>) -> tensor<7x7xf32>
-  %2 = graph.MatMul %1, %v : (tensor<7x7xf32>, tensor<7x4xf32>) -> tensor<7x4xf32>
-  return %2 : tensor<7x4xf32>
+func.func @other_axis(%q: tensor<3x7x8xf32>, %k: tensor<3x8x7xf32>, %v: tensor<3x7x4xf32>) -> tensor<3x7x4xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<3x7x8xf32>, tensor<3x8x7xf32>) -> tensor<3x7x7xf32>
+  // expected-remark @+1 {{it does not run along one of the last two dimensions}}
+  %1 = graph.SoftMax %0 {axis = 0} : (tensor<3x7x7xf32>) -> tensor<3x7x7xf32>
+  %2 = graph.MatMul %1, %v : (tensor<3x7x7xf32>, tensor<3x7x4xf32>) -> tensor<3x7x4xf32>
+  return %2 : tensor<3x7x4xf32>
 }
 
 // -----
 
-func.func @sums_over_queries(%q: tensor<7x8xf32>, %k: tensor<8x7xf32>, %v: tensor<4x7xf32>) -> tensor<4x7xf32> {
-  %0 = graph.MatMul %q, %k : (tensor<7x8xf32>, tensor<8x7xf32>) -> tensor<7x7xf32>
-  // expected-remark @+1 {{the product behind it sums over the queries}}
-  %1 = graph.SoftMax %0 {axis = 1} : (tensor<7x7xf32>) -> tensor<7x7xf32>
-  %2 = graph.MatMul %v, %1 : (tensor<4x7xf32>, tensor<7x7xf32>) -> tensor<4x7xf32>
-  return %2 : tensor<4x7xf32>
+// A second result of the group would be as large as the scores.
+func.func @mask_read(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %i: tensor<si64>, %p: tensor<f32>) -> (tensor<5x4xf32>, tensor<5x7xui8>) {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  // expected-remark @+1 {{its Dropout also returns the mask}}
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %2, %m = graph.Dropout %1, %i, %i, %p : (tensor<5x7xf32>, tensor<si64>, tensor<si64>, tensor<f32>) -> (tensor<5x7xf32>, tensor<5x7xui8>)
+  %3 = graph.MatMul %2, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  return %3, %m : tensor<5x4xf32>, tensor<5x7xui8>
+}
+
+// -----
+
+func.func @dropout_of_columns(%q: tensor<7x8xf32>, %k: tensor<8x5xf32>, %v: tensor<4x7xf32>, %i: tensor<si64>, %p: tensor<f32>) -> tensor<4x5xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<7x8xf32>, tensor<8x5xf32>) -> tensor<7x5xf32>
+  // expected-remark @+1 {{its Dropout numbers weights along the last dimension}}
+  %1 = graph.SoftMax %0 {axis = 0} : (tensor<7x5xf32>) -> tensor<7x5xf32>
+  %2 = graph.Dropout %1, %i, %i, %p : (tensor<7x5xf32>, tensor<si64>, tensor<si64>, tensor<f32>) -> tensor<7x5xf32>
+  %3 = graph.MatMul %v, %2 : (tensor<4x7xf32>, tensor<7x5xf32>) -> tensor<4x5xf32>
+  return %3 : tensor<4x5xf32>
 }
 
 // -----

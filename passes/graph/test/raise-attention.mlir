@@ -116,3 +116,87 @@ func.func @soft_cap(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32
   %6 = graph.MatMul %5, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
   return %6 : tensor<5x4xf32>
 }
+
+// -----
+
+// Weights are dropped behind the sum of the softmax, in a region of their own.
+// CHECK-LABEL: func @dropout
+// CHECK-SAME:    %[[Q:.*]]: tensor<5x8xf32>, %[[K:.*]]: tensor<8x7xf32>, %[[V:.*]]: tensor<7x4xf32>, %[[SEED:.*]]: tensor<si64>, %[[P:.*]]: tensor<1xf32>
+// CHECK-NOT:     graph.
+// CHECK:         tile.attention %[[Q]], %[[K]], %[[V]] sides(%[[SEED]], %[[P]]) score {
+// CHECK:           tile.yield
+// CHECK:         } weights {
+// CHECK-NEXT:    ^bb0(%[[W:.*]]: f32, %[[ELEMENT:.*]]: i64, %[[S:.*]]: i64, %[[PROB:.*]]: f32):
+// CHECK:           arith.andi %[[ELEMENT]]
+// CHECK:           %[[SCALED:.*]] = arith.divf %[[W]]
+// CHECK:           %[[KEPT:.*]] = arith.select %{{.*}}, %[[SCALED]]
+// CHECK-NEXT:      tile.yield %[[KEPT]]
+// CHECK-NOT:     graph.
+func.func @dropout(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %seed: tensor<si64>, %p: tensor<1xf32>) -> tensor<5x4xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %2 = graph.Dropout %1, %seed, %seed, %p : (tensor<5x7xf32>, tensor<si64>, tensor<si64>, tensor<1xf32>) -> tensor<5x7xf32>
+  %3 = graph.MatMul %2, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  return %3 : tensor<5x4xf32>
+}
+
+// -----
+
+// A softmax along the rows, whose sum is the product's: attention of the
+// transposes. The mask of columns becomes one of rows.
+// CHECK-LABEL: func @along_rows
+// CHECK-SAME:    %[[K:.*]]: tensor<7x8xf32>, %[[Q:.*]]: tensor<8x5xf32>, %[[V:.*]]: tensor<4x7xf32>, %[[M:.*]]: tensor<5xf32>
+// CHECK-DAG:     %[[QT:.*]] = graph.StaticTranspose %[[Q]]
+// CHECK-DAG:     %[[KT:.*]] = graph.StaticTranspose %[[K]]
+// CHECK-DAG:     %[[VT:.*]] = graph.StaticTranspose %[[V]]
+// CHECK-DAG:     %[[MT:.*]] = graph.StaticReshape %[[M]] {{.*}} -> tensor<5x1xf32>
+// CHECK:         %[[O:.*]] = tile.attention %[[QT]], %[[KT]], %[[VT]] sides(%[[MT]]) score
+// CHECK:         graph.StaticTranspose %[[O]] {{.*}} -> tensor<4x5xf32>
+func.func @along_rows(%k: tensor<7x8xf32>, %q: tensor<8x5xf32>, %v: tensor<4x7xf32>, %m: tensor<5xf32>) -> tensor<4x5xf32> {
+  %0 = graph.MatMul %k, %q : (tensor<7x8xf32>, tensor<8x5xf32>) -> tensor<7x5xf32>
+  %s = graph.Add %0, %m : (tensor<7x5xf32>, tensor<5xf32>) -> tensor<7x5xf32>
+  %1 = graph.SoftMax %s {axis = 0} : (tensor<7x5xf32>) -> tensor<7x5xf32>
+  %2 = graph.MatMul %v, %1 : (tensor<4x7xf32>, tensor<7x5xf32>) -> tensor<4x5xf32>
+  return %2 : tensor<4x5xf32>
+}
+
+// -----
+
+// The product sums over rows that have each their own softmax.
+// CHECK-LABEL: func @from_left
+// CHECK-SAME:    %[[Q:.*]]: tensor<7x8xf32>, %[[K:.*]]: tensor<8x5xf32>, %[[V:.*]]: tensor<4x7xf32>
+// CHECK-NEXT:    %[[O:.*]] = tile.attention %[[Q]], %[[K]], %[[V]] from_left score
+// CHECK:         return %[[O]]
+func.func @from_left(%q: tensor<7x8xf32>, %k: tensor<8x5xf32>, %v: tensor<4x7xf32>) -> tensor<4x5xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<7x8xf32>, tensor<8x5xf32>) -> tensor<7x5xf32>
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<7x5xf32>) -> tensor<7x5xf32>
+  %2 = graph.MatMul %v, %1 : (tensor<4x7xf32>, tensor<7x5xf32>) -> tensor<4x5xf32>
+  return %2 : tensor<4x5xf32>
+}
+
+// -----
+
+// Heads that are columns of one matrix become a dimension, so that what is
+// transposed is keys and result, not scores.
+// CHECK-LABEL: func @heads_as_columns
+// CHECK-SAME:    %[[Q:.*]]: tensor<2x7x8xf32>, %[[K:.*]]: tensor<2x8x15xf32>, %[[M:.*]]: tensor<2x3x7x5xf32>, %[[V:.*]]: tensor<2x4x7xf32>
+// CHECK-DAG:     %[[KR:.*]] = graph.StaticReshape %[[K]] {{.*}} -> tensor<2x8x3x5xf32>
+// CHECK-DAG:     %[[KT:.*]] = graph.StaticTranspose %[[KR]] {{.*}} -> tensor<2x3x8x5xf32>
+// CHECK-DAG:     %[[QR:.*]] = graph.StaticReshape %[[Q]] {{.*}} -> tensor<2x1x7x8xf32>
+// CHECK-DAG:     %[[VR:.*]] = graph.StaticReshape %[[V]] {{.*}} -> tensor<2x1x4x7xf32>
+// CHECK:         %[[O:.*]] = tile.attention %[[QR]], %[[KT]], %[[VR]] sides(%[[M]]) from_left score
+// CHECK:         -> tensor<2x3x4x5xf32>
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %[[O]] {{.*}} -> tensor<2x4x3x5xf32>
+// CHECK-NEXT:    %[[R:.*]] = graph.StaticReshape %[[T]] {{.*}} -> tensor<2x4x15xf32>
+// CHECK-NEXT:    return %[[R]]
+func.func @heads_as_columns(%q: tensor<2x7x8xf32>, %k: tensor<2x8x15xf32>, %m: tensor<2x3x7x5xf32>, %v: tensor<2x4x7xf32>) -> tensor<2x4x15xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<2x7x8xf32>, tensor<2x8x15xf32>) -> tensor<2x7x15xf32>
+  %1 = graph.StaticReshape %0 {shape = [2, 7, 3, 5], special_zero = false} : (tensor<2x7x15xf32>) -> tensor<2x7x3x5xf32>
+  %2 = graph.StaticTranspose %1 {order = [0, 2, 1, 3]} : (tensor<2x7x3x5xf32>) -> tensor<2x3x7x5xf32>
+  %3 = graph.Add %2, %m : (tensor<2x3x7x5xf32>, tensor<2x3x7x5xf32>) -> tensor<2x3x7x5xf32>
+  %4 = graph.SoftMax %3 {axis = 3} : (tensor<2x3x7x5xf32>) -> tensor<2x3x7x5xf32>
+  %5 = graph.StaticTranspose %4 {order = [0, 2, 1, 3]} : (tensor<2x3x7x5xf32>) -> tensor<2x7x3x5xf32>
+  %6 = graph.StaticReshape %5 {shape = [2, 7, 15], special_zero = false} : (tensor<2x7x3x5xf32>) -> tensor<2x7x15xf32>
+  %7 = graph.MatMul %v, %6 : (tensor<2x4x7xf32>, tensor<2x7x15xf32>) -> tensor<2x4x15xf32>
+  return %7 : tensor<2x4x15xf32>
+}

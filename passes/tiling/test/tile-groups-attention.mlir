@@ -21,8 +21,10 @@
 // CHECK:               %[[M:.*]] = arith.addf %[[D]]
 // CHECK:               %[[MAX:.*]] = arith.maximumf %{{.*}}, %[[M]]
 // CHECK:               linalg.yield %[[M]], %[[MAX]]
-// CHECK:             linalg.generic {{.*}} outs(%[[ROW]]
-// CHECK:               %[[E:.*]] = math.exp
+// CHECK:             linalg.generic {{.*}} outs(%{{.*}} : memref<384xf32, {{.*}}>, memref<f32
+// CHECK:               %[[LOST:.*]] = arith.cmpf olt
+// CHECK:               %[[X:.*]] = math.exp
+// CHECK-NEXT:          %[[E:.*]] = arith.select %[[LOST]], %{{.*}}, %[[X]]
 // CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
 // CHECK:               linalg.yield %[[E]], %[[SUM]]
 // CHECK:           arith.divf
@@ -73,4 +75,55 @@ func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: 
     tile.yield %3 : f32
   } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> -> tensor<200x64xf32>
   return %o : tensor<200x64xf32>
+}
+
+// -----
+
+// Rows of 4096 scores are walked in seven steps of 528 keys and one of 400:
+// factors of old sums and results, then a product that adds to dst.
+// CHECK-LABEL: func.func private @long.l(
+// CHECK:         rt.parallel
+// CHECK-DAG:       linalg.fill
+// CHECK:           scf.for
+// CHECK:             tile.brgemm
+// CHECK:             arith.maximumf
+// CHECK:             %[[F:.*]] = math.exp
+// CHECK-NEXT:        arith.mulf %{{.*}}, %[[F]]
+// CHECK:             math.exp
+// CHECK:             tile.brgemm {{.*}} accumulate {{.*}}packed = false
+// CHECK:           tile.brgemm {{.*}} accumulate {{.*}}packed = false
+func.func @main(%q: tensor<200x64xf32>, %k: tensor<171x64x24xf32>, %v: tensor<4096x64xf32>) -> tensor<200x64xf32> {
+  %0 = call @long(%q, %k, %v) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<171x64x24xf32>, tensor<4096x64xf32>) -> tensor<200x64xf32>
+  return %0 : tensor<200x64xf32>
+}
+func.func private @long(%q: tensor<200x64xf32>, %k: tensor<171x64x24xf32>, %v: tensor<4096x64xf32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v packed score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<200x64xf32>, tensor<171x64x24xf32>, tensor<4096x64xf32> -> tensor<200x64xf32>
+  return %o : tensor<200x64xf32>
+}
+
+// -----
+
+// Sums over queries: rows of weights are divided, and each block adds to dst.
+// CHECK-LABEL: func.func private @left.l(
+// CHECK:         rt.parallel
+// CHECK:           linalg.fill
+// CHECK:           scf.for
+// CHECK:             tile.brgemm
+// CHECK:             math.exp
+// CHECK:             arith.divf
+// CHECK:             linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
+// CHECK:             tile.brgemm ins(%{{.*}} : memref<5x{{.*}} accumulate {{.*}}packed = false
+func.func @main(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: tensor<5x200xf32>) -> tensor<5x96xf32> {
+  %0 = call @left(%q, %k, %v) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<4x64x24xf32>, tensor<5x200xf32>) -> tensor<5x96xf32>
+  return %0 : tensor<5x96xf32>
+}
+func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: tensor<5x200xf32>) -> tensor<5x96xf32> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v packed from_left score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<200x64xf32>, tensor<4x64x24xf32>, tensor<5x200xf32> -> tensor<5x96xf32>
+  return %o : tensor<5x96xf32>
 }

@@ -1,0 +1,24 @@
+//===- Cancellation.h - sizes of terms that may cancel ---------*- C++ -*-===//
+//
+// Internal to the checks.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace tenon::check {
+
+/// For each element of `outputId` the sum of the sizes of its terms, when an
+/// operation made it that may subtract nearly equal ones (LRNBackward);
+/// otherwise nothing. Evaluates what that operation reads.
+std::vector<double>
+cancellingTerms(const graph::Graph &graph, uint64_t outputId,
+                const std::map<uint64_t, reference::Tensor> &inputs);
+
+} // namespace tenon::check

@@ -1,0 +1,16 @@
+//===- SplitHeads.h - products over columns of several heads ---*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tenon {
+
+/// The order of a StaticTranspose, all of it counted from the front.
+llvm::SmallVector<int64_t> normalizedOrder(mlir::Operation *transpose);
+
+/// Rewrites the products before and behind `softmax` where these compute all
+/// heads as columns of one matrix; true if they did.
+bool splitHeads(mlir::Operation *softmax);
+
+} // namespace tenon

@@ -1,0 +1,94 @@
+//===- AttentionLowering.h - blocks of attention ---------------*- C++ -*-===//
+//
+// Shared by LowerAttention.cpp, which cuts attention into blocks and writes
+// their products, and AttentionRows.cpp, which writes what happens to a row of
+// scores between the products.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tiling/GroupLowering.h"
+
+namespace tenon::tiling {
+
+class AttentionLowering {
+public:
+  AttentionLowering(GroupContext &ctx, tile::AttentionOp op)
+      : ctx(ctx), op(op), m(ctx.m) {}
+
+  void run();
+
+private:
+  /// Memory of an item: a block of scores, numbers per row, a copy of values.
+  struct Scratch {
+    mlir::Value scores, max, sum, factor, values;
+  };
+  /// Where a block of queries is: its leading indices and first row.
+  struct Block {
+    IndexMath &m;
+    llvm::SmallVector<Ofr> at;
+    Ofr rows;
+    Scratch scratch;
+
+    /// The same inside a loop.
+    Block inside(IndexMath &inner) const { return {inner, at, rows, scratch}; }
+  };
+  /// Keys whose scores exist at one time: all, or those of one step.
+  struct Keys {
+    Ofr panel; // the first
+    Ofr from;  // the first key
+    int64_t count;
+  };
+  /// Sides that a region reads, along one row of scores.
+  struct RowSides {
+    llvm::SmallVector<mlir::Value> boxes;
+    llvm::SmallVector<mlir::AffineMap> maps;
+    llvm::SmallVector<unsigned> arguments; // of the region
+  };
+
+  // LowerAttention.cpp
+  void readOperands();
+  void mergeRows(llvm::SmallVectorImpl<Ofr> &lead);
+  void chooseBlock();
+  int64_t scratchBytes() const;
+  Scratch scratchOf(IndexMath &im, mlir::Value memory) const;
+  Ofr offsetOf(IndexMath &bm, const Strided &s, llvm::ArrayRef<Ofr> at);
+  void placeRows(Block &block, Ofr number);
+  mlir::Value output(Block &block);
+  void emitWhole(Block &block);
+  void emitSteps(Block &block);
+  void emitStep(Block &block, const Keys &part);
+  void emitFromLeft(Block &block);
+  void emitScores(Block &block, const Keys &part);
+  void emitProduct(Block &block, const Keys &part, bool accumulate);
+
+  // AttentionRows.cpp
+  mlir::Value rowOfScores(Block &block, IndexMath &rm, Ofr row, int64_t count);
+  mlir::Value numbers(Block &block, mlir::Value scratch);
+  RowSides sidesOf(IndexMath &rm, llvm::ArrayRef<Ofr> at, const Keys &part,
+                   mlir::Block &region, unsigned first);
+  void emitRow(Block &block, IndexMath &rm, Ofr row, const Keys &part);
+  void emitScoreRegion(Block &block, IndexMath &rm, Ofr row, const Keys &part);
+  void emitExponentials(Block &block, IndexMath &rm, Ofr row, const Keys &part);
+  void emitFactors(Block &block);
+  void emitSums(Block &block);
+  void scaleRows(Block &block, mlir::Value rows, mlir::Value factors);
+  mlir::Value guarded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value max);
+
+  GroupContext &ctx;
+  tile::AttentionOp op;
+  IndexMath &m;
+  llvm::SmallVector<Ofr> lead;
+  Strided q, k, v, dst; // k: leading dimensions only
+  std::optional<Strided> stats;
+  llvm::SmallVector<Strided> sides; // over [B.., M, N]
+  Ofr rows, depth;
+  int64_t keys = 0, panel = 0, columns = 0;
+  int64_t span = 0;  // keys of one step, whole panels
+  int64_t pitch = 0; // elements between rows of scores
+  int64_t queries = 0;
+  bool online = false;       // several steps: sums and maxima so far
+  bool copiesValues = false; // their rows lie badly: read a copy
+};
+
+} // namespace tenon::tiling

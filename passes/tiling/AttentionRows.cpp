@@ -1,0 +1,263 @@
+//===- AttentionRows.cpp - rows of scores become weights ------------------===//
+#include "passes/tiling/AttentionLowering.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+/// exp of less is smaller than any normal number. Beside a weight of 1 such
+/// weights are lost in every sum, but a denormal number costs more than a
+/// hundred cycles when it is computed and again in the second product.
+constexpr double kLeastExponent = -87;
+
+static Value f32Constant(OpBuilder &b, Location loc, double value) {
+  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
+}
+
+static Value isEqual(OpBuilder &b, Location loc, Value x, Value y) {
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
+}
+
+static Value lowest(OpBuilder &b, Location loc) {
+  return f32Constant(b, loc, -std::numeric_limits<double>::infinity());
+}
+
+/// Clones `region` for one element; returns what it yields.
+static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map) {
+  for (Operation &inner : region.without_terminator())
+    b.clone(inner, map);
+  Value yielded = cast<tile::YieldOp>(region.getTerminator()).getValue();
+  return map.lookupOrDefault(yielded);
+}
+
+Value AttentionLowering::rowOfScores(Block &block, IndexMath &rm, Ofr row,
+                                     int64_t count) {
+  return box(rm, block.scratch.scores, rm.mul(row, rm.attr(pitch)),
+             {rm.attr(count)}, {rm.attr(1)});
+}
+
+/// The numbers in `scratch`, one for each row of the block.
+Value AttentionLowering::numbers(Block &block, Value scratch) {
+  IndexMath &bm = block.m;
+  return box(bm, scratch, bm.attr(0), {block.rows}, {bm.attr(1)});
+}
+
+/// The sides that `region` reads; its argument of side 0 is `first`.
+AttentionLowering::RowSides
+AttentionLowering::sidesOf(IndexMath &rm, ArrayRef<Ofr> at, const Keys &part,
+                           mlir::Block &region, unsigned first) {
+  MLIRContext *context = rm.builder().getContext();
+  RowSides result;
+  for (auto [i, s] : llvm::enumerate(sides)) {
+    if (region.getArgument(first + i).use_empty())
+      continue;
+    Ofr stride = s.strides.back();
+    Ofr offset = rm.add(offsetOf(rm, s, at), rm.mul(part.from, stride));
+    bool varies = !IndexMath::isConstant(stride, 0);
+    result.arguments.push_back(first + i);
+    result.maps.push_back(varies ? AffineMap::getMultiDimIdentityMap(1, context)
+                                 : AffineMap::get(1, 0, context));
+    result.boxes.push_back(
+        varies ? box(rm, s.base, offset, {rm.attr(part.count)}, {stride})
+               : box(rm, s.base, offset, {}, {}));
+  }
+  return result;
+}
+
+/// One row of scores becomes weights, with its own maximum and sum.
+void AttentionLowering::emitRow(Block &block, IndexMath &rm, Ofr row,
+                                const Keys &part) {
+  OpBuilder &b = rm.builder();
+  Location loc = rm.location();
+  Value max = box(rm, block.scratch.max, row, {}, {});
+  Value sum = box(rm, block.scratch.sum, row, {}, {});
+  memref::StoreOp::create(b, loc, lowest(b, loc), max, ValueRange());
+  emitScoreRegion(block, rm, row, part);
+  memref::StoreOp::create(b, loc, f32Constant(b, loc, 0), sum, ValueRange());
+  emitExponentials(block, rm, row, part);
+}
+
+/// scores = score(scores), max = the largest of max and scores.
+void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
+                                        const Keys &part) {
+  OpBuilder &b = rm.builder();
+  mlir::Block &region = op.getScore().front();
+  auto yield = cast<tile::YieldOp>(region.getTerminator());
+  bool changes = yield.getValue() != region.getArgument(0);
+  SmallVector<Ofr> at = block.at;
+  at.back() = rm.add(at.back(), row);
+  Value scores = rowOfScores(block, rm, row, part.count);
+  RowSides read = sidesOf(rm, at, part, region, /*first=*/3);
+  SmallVector<Value> ins = read.boxes, outs;
+  (changes ? outs : ins).push_back(scores);
+  outs.push_back(box(rm, block.scratch.max, row, {}, {}));
+  SmallVector<AffineMap> maps = read.maps;
+  maps.append({b.getMultiDimIdentityMap(1),
+               AffineMap::get(1, 0, b.getContext())});
+  Value query = rm.value(at.back());
+  Value from = rm.value(part.from);
+  linalg::GenericOp::create(
+      b, rm.location(), TypeRange(), ins, outs, maps,
+      {utils::IteratorType::reduction},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        size_t n = read.arguments.size();
+        IRMapping map;
+        map.map(region.getArgument(0), args[n]);
+        map.map(region.getArgument(1), query);
+        if (!region.getArgument(2).use_empty()) {
+          Value key = linalg::IndexOp::create(nb, l, 0);
+          if (online)
+            key = arith::AddIOp::create(nb, l, key, from);
+          map.map(region.getArgument(2), key);
+        }
+        for (auto [argument, value] : llvm::zip(read.arguments, args))
+          map.map(region.getArgument(argument), value);
+        Value score = cloneScalars(nb, region, map);
+        Value top = arith::MaximumFOp::create(nb, l, args[n + 1], score);
+        SmallVector<Value> results{top};
+        if (changes)
+          results.insert(results.begin(), score);
+        linalg::YieldOp::create(nb, l, results);
+      });
+}
+
+/// `max`, but 0 where nothing was above -inf: exp(-inf - 0) is 0, while
+/// exp(-inf - -inf) would be NaN.
+Value AttentionLowering::guarded(OpBuilder &b, Location loc, Value max) {
+  if (!op.getInfAsZero() && !online)
+    return max;
+  Value masked = isEqual(b, loc, max, lowest(b, loc));
+  return arith::SelectOp::create(b, loc, masked, f32Constant(b, loc, 0), max);
+}
+
+/// scores = weights(exp(scores - max)), sum += the exponentials. Denormal ones
+/// are 0.
+void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
+                                         const Keys &part) {
+  OpBuilder &b = rm.builder();
+  Location loc = rm.location();
+  Value max = box(rm, block.scratch.max, row, {}, {});
+  Value shift = guarded(
+      b, loc, memref::LoadOp::create(b, loc, max, ValueRange()).getResult());
+  SmallVector<Ofr> at = block.at;
+  at.back() = rm.add(at.back(), row);
+  mlir::Block *region = op.hasWeights() ? &op.getWeights().front() : nullptr;
+  RowSides read;
+  Value element; // the number of the first weight of the row
+  if (region) {
+    read = sidesOf(rm, at, part, *region, /*first=*/2);
+    Ofr number = rm.attr(0);
+    for (auto [index, size] : llvm::zip(at, lead))
+      number = rm.add(rm.mul(number, size), index);
+    number = rm.add(rm.mul(number, rows), at.back());
+    element = rm.value(rm.add(rm.mul(number, rm.attr(keys)), part.from));
+  }
+  SmallVector<Value> outs{rowOfScores(block, rm, row, part.count),
+                          box(rm, block.scratch.sum, row, {}, {})};
+  SmallVector<AffineMap> maps = read.maps;
+  maps.append({b.getMultiDimIdentityMap(1),
+               AffineMap::get(1, 0, b.getContext())});
+  linalg::GenericOp::create(
+      b, loc, TypeRange(), read.boxes, outs, maps,
+      {utils::IteratorType::reduction},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        size_t n = read.arguments.size();
+        Value d = arith::SubFOp::create(nb, l, args[n], shift);
+        Value zero = f32Constant(nb, l, 0);
+        Value lost = arith::CmpFOp::create(nb, l, arith::CmpFPredicate::OLT, d,
+                                           f32Constant(nb, l, kLeastExponent));
+        d = arith::SelectOp::create(nb, l, lost, zero, d);
+        Value e = math::ExpOp::create(nb, l, d);
+        e = arith::SelectOp::create(nb, l, lost, zero, e);
+        Value sum = arith::AddFOp::create(nb, l, args[n + 1], e);
+        if (region) {
+          IRMapping map;
+          map.map(region->getArgument(0), e);
+          Value index = arith::AddIOp::create(
+              nb, l, linalg::IndexOp::create(nb, l, 0), element);
+          map.map(region->getArgument(1),
+                  arith::IndexCastOp::create(nb, l, nb.getI64Type(), index)
+                      .getResult());
+          for (auto [argument, value] : llvm::zip(read.arguments, args))
+            map.map(region->getArgument(argument), value);
+          e = cloneScalars(nb, *region, map);
+        }
+        linalg::YieldOp::create(nb, l, ValueRange{e, sum});
+      });
+}
+
+/// factor, the old maxima, becomes exp(old - max); sum = sum * factor.
+void AttentionLowering::emitFactors(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  AffineMap map = b.getMultiDimIdentityMap(1);
+  linalg::GenericOp::create(
+      b, bm.location(), TypeRange(), numbers(block, block.scratch.max),
+      {numbers(block, block.scratch.factor), numbers(block, block.scratch.sum)},
+      {map, map, map}, {utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value d =
+            arith::SubFOp::create(nb, l, args[1], guarded(nb, l, args[0]));
+        Value factor = math::ExpOp::create(nb, l, d);
+        Value sum = arith::MulFOp::create(nb, l, args[2], factor);
+        linalg::YieldOp::create(nb, l, ValueRange{factor, sum});
+      });
+}
+
+/// Statistics, and sum = 1 / sum.
+void AttentionLowering::emitSums(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  AffineMap map = b.getMultiDimIdentityMap(1);
+  SmallVector<Value> outs{numbers(block, block.scratch.sum)};
+  if (stats)
+    outs.push_back(box(bm, stats->base, offsetOf(bm, *stats, block.at),
+                       {block.rows}, {stats->strides[stats->rank() - 2]}));
+  SmallVector<AffineMap> maps(1 + outs.size(), map);
+  linalg::GenericOp::create(
+      b, bm.location(), TypeRange(), numbers(block, block.scratch.max), outs,
+      maps, {utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value total = args[1], one = f32Constant(nb, l, 1);
+        if (op.getInfAsZero()) {
+          Value empty = isEqual(nb, l, total, f32Constant(nb, l, 0));
+          total = arith::SelectOp::create(nb, l, empty, one, total);
+        } else if (online) {
+          // What exp(-inf - -inf) would have given.
+          Value masked = isEqual(nb, l, args[0], lowest(nb, l));
+          Value nan =
+              f32Constant(nb, l, std::numeric_limits<double>::quiet_NaN());
+          total = arith::SelectOp::create(nb, l, masked, nan, total);
+        }
+        SmallVector<Value> results{arith::DivFOp::create(nb, l, one, total)};
+        if (stats) {
+          Value log = math::LogOp::create(nb, l, total);
+          results.push_back(
+              arith::AddFOp::create(nb, l, guarded(nb, l, args[0]), log));
+        }
+        linalg::YieldOp::create(nb, l, results);
+      });
+}
+
+/// Multiplies each row of `rows` by its number of `factors`.
+void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
+  OpBuilder &b = block.m.builder();
+  AffineMap perRow =
+      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  linalg::GenericOp::create(
+      b, block.m.location(), TypeRange(), factors, rows,
+      {perRow, b.getMultiDimIdentityMap(2)},
+      {utils::IteratorType::parallel, utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value scaled = arith::MulFOp::create(nb, l, args[0], args[1]);
+        linalg::YieldOp::create(nb, l, scaled);
+      });
+}
+
+} // namespace tenon::tiling
