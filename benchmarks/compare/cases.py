@@ -1,0 +1,212 @@
+"""The work that is compared: small graphs in Tenon's vocabulary.
+
+A case is a list of operations on named tensors; peers translate it. Shapes of
+codegen studies and models; chosen before anything was measured.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Op:
+    kind: str
+    inputs: list
+    outputs: list
+    attrs: dict = field(default_factory=dict)
+
+
+@dataclass
+class Case:
+    suite: str
+    name: str
+    ops: list
+    shapes: dict  # of every tensor
+    constants: set
+    flops: float = 0  # of one execution
+    bytes: float = 0  # that have to move at least
+    scale: dict = field(default_factory=dict)  # of random values, by tensor
+
+    def inputs(self):
+        made = {o for op in self.ops for o in op.outputs}
+        seen = []
+        for op in self.ops:
+            seen += [i for i in op.inputs if i not in made and i not in seen]
+        return seen
+
+    def outputs(self):
+        read = {i for op in self.ops for i in op.inputs}
+        return [o for op in self.ops for o in op.outputs if o not in read]
+
+    def values(self, seed=0):
+        random = np.random.default_rng(seed)
+        return {name: (random.standard_normal(self.shapes[name])
+                       * self.scale.get(name, 1)).astype(np.float32)
+                for name in self.inputs()}
+
+    def graph(self):
+        """The JSON form."""
+        ids = {name: i for i, name in enumerate(self.shapes)}
+
+        def tensor(name):
+            shape = list(self.shapes[name])
+            stride, step = [], 1
+            for d in reversed(shape):
+                stride.insert(0, step)
+                step *= max(1, d)
+            return {"id": ids[name], "dtype": "f32", "shape": shape,
+                    "stride": stride, "layout_type": "strided",
+                    "property_type": "constant" if name in self.constants
+                    else "variable"}
+
+        def attr(value):
+            if isinstance(value, bool):
+                return {"type": "bool", "value": int(value)}
+            if isinstance(value, str):
+                return {"type": "string", "value": value}
+            if isinstance(value, float):
+                return {"type": "f32", "value": value}
+            if isinstance(value, int):
+                return {"type": "s64", "value": value}
+            return {"type": "s64[]", "value": list(value)}
+
+        return {
+            "version": "3.14.0", "engine_kind": "cpu", "fpmath_mode": "strict",
+            "fpmath_mode_apply_to_int": "false",
+            "input_ports": [ids[n] for n in self.inputs()],
+            "output_ports": [ids[n] for n in self.outputs()],
+            "graph": [{"id": i, "name": f"{op.kind.lower()}{i}",
+                       "kind": op.kind,
+                       "attrs": {k: attr(v) for k, v in op.attrs.items()},
+                       "inputs": [tensor(n) for n in op.inputs],
+                       "outputs": [tensor(n) for n in op.outputs]}
+                      for i, op in enumerate(self.ops)]}
+
+
+def matmul(m, k, n, suite="matmul"):
+    return Case(suite, f"{m}x{k}x{n}", [Op("MatMul", ["x", "w"], ["y"])],
+                {"x": (m, k), "w": (k, n), "y": (m, n)}, {"w"},
+                2.0 * m * k * n, 4.0 * (m * k + k * n + m * n))
+
+
+def mlp(m, sizes, activation):
+    ops, shapes, constants, flops = [], {"x0": (m, sizes[0])}, set(), 0
+    for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
+        shapes |= {f"w{i}": (k, n), f"b{i}": (n,), f"t{i}": (m, n),
+                   f"x{i + 1}": (m, n)}
+        constants |= {f"w{i}", f"b{i}"}
+        ops += [Op("MatMul", [f"x{i}", f"w{i}", f"b{i}"], [f"t{i}"]),
+                Op(activation, [f"t{i}"], [f"x{i + 1}"])]
+        flops += 2.0 * m * k * n
+    scale = {c: 0.05 for c in constants}
+    return Case("mlp", f"{m}: " + "-".join(map(str, sizes)), ops, shapes,
+                constants, flops, scale=scale)
+
+
+def convolution(n, c, size, o, kernel, stride=1, groups=1):
+    pad = kernel // 2
+    out = (size + 2 * pad - kernel) // stride + 1
+    two = lambda v: [v, v]
+    name = (f"{n}x{size}x{size}x{c} -> {o}, {kernel}x{kernel}/{stride}"
+            + (f", groups {groups}" if groups > 1 else ""))
+    return Case(
+        "convolution", name,
+        [Op("Convolution", ["x", "w", "b"], ["t"],
+            {"strides": two(stride), "pads_begin": two(pad),
+             "pads_end": two(pad), "dilations": two(1), "groups": groups,
+             "data_format": "NXC", "weights_format": "OIX"}),
+         Op("ReLU", ["t"], ["y"])],
+        {"x": (n, size, size, c), "w": (o, c // groups, kernel, kernel),
+         "b": (o,), "t": (n, out, out, o), "y": (n, out, out, o)}, {"w", "b"},
+        2.0 * n * out * out * o * c // groups * kernel * kernel)
+
+
+def unary(kind, shape, **attrs):
+    count = float(np.prod(shape))
+    return Case("elementwise" if kind in ("GELU", "Tanh", "Exp", "ReLU")
+                else "rows", f"{kind} " + "x".join(map(str, shape)),
+                [Op(kind, ["x"], ["y"], attrs)], {"x": shape, "y": shape},
+                set(), bytes=8 * count)
+
+
+def layer_norm(rows, columns):
+    return Case("rows", f"LayerNorm {rows}x{columns}",
+                [Op("LayerNorm", ["x", "g", "b"], ["y"],
+                    {"keep_stats": False})],
+                {"x": (rows, columns), "g": (columns,), "b": (columns,),
+                 "y": (rows, columns)}, {"g", "b"}, bytes=8.0 * rows * columns)
+
+
+def reduction(kind, shape, axes):
+    out = tuple(1 if i in axes else d for i, d in enumerate(shape))
+    return Case("rows", f"{kind} " + "x".join(map(str, shape)) + f" {axes}",
+                [Op(kind, ["x"], ["y"], {"axes": axes, "keep_dims": True})],
+                {"x": shape, "y": out}, set(), bytes=4.0 * np.prod(shape))
+
+
+def chain(shape):
+    return Case("elementwise", "gelu(x * s + b) + r "
+                + "x".join(map(str, shape)),
+                [Op("Multiply", ["x", "s"], ["a"]), Op("Add", ["a", "b"], ["c"]),
+                 Op("GELU", ["c"], ["d"]), Op("Add", ["d", "r"], ["y"])],
+                {"x": shape, "s": shape[-1:], "b": shape[-1:], "r": shape,
+                 "a": shape, "c": shape, "d": shape, "y": shape}, {"s", "b"},
+                bytes=12.0 * np.prod(shape))
+
+
+def transpose(shape, order):
+    out = tuple(shape[i] for i in order)
+    return Case("elementwise", "transpose " + "x".join(map(str, shape)),
+                [Op("StaticTranspose", ["x"], ["y"], {"order": order})],
+                {"x": shape, "y": out}, set(), bytes=8.0 * np.prod(shape))
+
+
+def attention(batch, heads, queries, keys, size, mask=True):
+    scores, data = (batch, heads, queries, keys), (batch, heads, queries, size)
+    ops = [Op("MatMul", ["q", "k"], ["s"], {"transpose_b": True}),
+           Op("Divide", ["s", "d"], ["t"])]
+    shapes = {"q": data, "k": (batch, heads, keys, size),
+              "v": (batch, heads, keys, size), "d": (1,), "s": scores,
+              "t": scores, "p": scores, "y": data}
+    last = "t"
+    if mask:
+        shapes |= {"m": (batch, 1, 1, keys), "u": scores}
+        ops.append(Op("Add", ["t", "m"], ["u"]))
+        last = "u"
+    ops += [Op("SoftMax", [last], ["p"], {"axis": -1}),
+            Op("MatMul", ["p", "v"], ["y"])]
+    return Case("attention", f"{batch}x{heads}x{queries}x{keys}x{size}"
+                + (" mask" if mask else ""), ops, shapes, set(),
+                4.0 * batch * heads * queries * keys * size)
+
+
+def all_cases():
+    cases = [matmul(*s) for s in [
+        (128, 768, 768), (128, 768, 3072), (128, 3072, 768), (512, 1024, 1024),
+        (1024, 1024, 1024), (384, 768, 768), (127, 1008, 1000),
+        (256, 512, 2048), (512, 4096, 4096), (64, 1024, 1024)]]
+    cases += [matmul(m, 4096, 4096, "small M") for m in (1, 4, 8, 16, 32)]
+    cases += [mlp(m, (768, 3072, 768), "GELU") for m in (16, 32, 128)]
+    cases += [mlp(m, (13, 512, 256, 128), "ReLU") for m in (32, 128, 512)]
+    cases += [convolution(*s) for s in [
+        (1, 64, 56, 64, 3), (1, 128, 28, 128, 3), (1, 256, 14, 256, 3),
+        (1, 512, 7, 512, 3), (1, 64, 56, 256, 1), (1, 256, 56, 64, 1),
+        (1, 256, 14, 1024, 1), (1, 1024, 14, 256, 1), (1, 128, 56, 128, 3, 2),
+        (1, 3, 224, 64, 7, 2), (16, 64, 56, 64, 3), (16, 256, 14, 256, 3),
+        (16, 256, 56, 64, 1)]]
+    cases += [convolution(1, c, s, c, 3, 1, c)
+              for c, s in ((96, 56), (384, 14))]
+    cases += [attention(1, 12, 384, 384, 64), attention(1, 12, 1536, 1536, 64),
+              attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128)]
+    cases += [unary("SoftMax", (12, 384, 384), axis=-1),
+              unary("SoftMax", (512, 32000), axis=-1),
+              layer_norm(384, 768), layer_norm(4096, 1024),
+              reduction("ReduceSum", (4096, 1024), [1]),
+              reduction("ReduceMean", (4096, 1024), [0])]
+    cases += [unary(kind, (384, 3072)) for kind in ("GELU", "Tanh", "Exp",
+                                                    "ReLU")]
+    cases += [unary("ReLU", (8192, 8192)), chain((384, 3072)),
+              transpose((1, 384, 12, 64), [0, 2, 1, 3]),
+              transpose((2048, 2048), [1, 0])]
+    return cases

@@ -1,0 +1,319 @@
+"""The peers: each turns a case into a function that runs it once.
+
+prepare(case, values, threads) returns a function without arguments, whose
+result is a list of arrays in the order of case.outputs(). It raises Missing
+when the peer has no such operation. Constants are given while preparing, so
+that a peer may pack them.
+"""
+
+import importlib
+import os
+
+import numpy as np
+
+
+class Missing(Exception):
+    pass
+
+
+class Torch:
+    """PyTorch, eager; its matrix products and convolutions are oneDNN's."""
+    name = "torch"
+
+    def __init__(self, threads):
+        self.torch = importlib.import_module("torch")
+        self.torch.set_num_threads(threads)
+        self.version = self.torch.__version__
+
+    def translate(self, case, values):
+        torch, functional = self.torch, self.torch.nn.functional
+        constants = {n: torch.from_numpy(values[n]) for n in case.constants}
+        steps = []
+        for op in case.ops:
+            a, kind = op.attrs, op.kind
+            if kind == "MatMul":
+                transpose = a.get("transpose_b", False)
+                if op.inputs[1] in constants and not transpose:
+                    # As torch keeps weights: [N, K].
+                    weights = constants[op.inputs[1]].t().contiguous()
+                    bias = constants.get(op.inputs[2]) if len(
+                        op.inputs) > 2 else None
+                    f = (lambda x, *_, w=weights, b=bias:
+                         functional.linear(x, w, b))
+                else:
+                    f = (lambda x, w: torch.matmul(x, w.mT)) if transpose \
+                        else torch.matmul
+            elif kind == "Convolution":
+                # Channels last is torch's fast form.
+                w = constants[op.inputs[1]].contiguous(
+                    memory_format=torch.channels_last)
+                b = constants[op.inputs[2]]
+                f = (lambda x, *_, w=w, b=b, a=a: functional.conv2d(
+                    x.permute(0, 3, 1, 2), w, b, a["strides"],
+                    a["pads_begin"], a["dilations"],
+                    a["groups"]).permute(0, 2, 3, 1))
+            elif kind == "SoftMax":
+                f = lambda x, a=a: torch.softmax(x, a["axis"])
+            elif kind == "LayerNorm":
+                f = (lambda x, g, b: functional.layer_norm(
+                    x, x.shape[-1:], g, b))
+            elif kind in ("ReduceSum", "ReduceMean"):
+                reduce = torch.sum if kind == "ReduceSum" else torch.mean
+                f = lambda x, a=a, r=reduce: r(x, a["axes"], keepdim=True)
+            elif kind == "StaticTranspose":
+                f = lambda x, a=a: x.permute(a["order"]).contiguous()
+            else:
+                table = {"Add": torch.add, "Multiply": torch.mul,
+                         "Divide": torch.div, "ReLU": torch.relu,
+                         "GELU": functional.gelu, "Tanh": torch.tanh,
+                         "Exp": torch.exp}
+                if kind not in table:
+                    raise Missing(kind)
+                f = table[kind]
+            steps.append((f, op.inputs, op.outputs[0]))
+        inputs = [n for n in case.inputs() if n not in case.constants]
+        outputs = case.outputs()
+
+        def function(*arguments):
+            env = dict(constants)
+            env.update(zip(inputs, arguments))
+            for f, names, result in steps:
+                env[result] = f(*[env[n] for n in names])
+            return [env[n] for n in outputs]
+
+        return function, [torch.from_numpy(values[n]) for n in inputs]
+
+    def prepare(self, case, values, threads):
+        function, arguments = self.translate(case, values)
+
+        def run():
+            with self.torch.inference_mode():
+                return [t.numpy() for t in function(*arguments)]
+        return run
+
+
+class Inductor(Torch):
+    """PyTorch's compiler, with weights frozen."""
+    name = "inductor"
+
+    def prepare(self, case, values, threads):
+        function, arguments = self.translate(case, values)
+        importlib.import_module("torch._inductor.config").freezing = True
+        compiled = self.torch.compile(function, dynamic=False)
+
+        def run():
+            with self.torch.inference_mode():
+                return [t.numpy() for t in compiled(*arguments)]
+        run()
+        return run
+
+
+class TorchAttention(Torch):
+    """PyTorch's fused attention, where the case is attention."""
+    name = "torch sdpa"
+
+    def prepare(self, case, values, threads):
+        if case.suite != "attention":
+            raise Missing("not attention")
+        sdpa = self.torch.nn.functional.scaled_dot_product_attention
+        q, k, v = (self.torch.from_numpy(values[n]) for n in "qkv")
+        mask = self.torch.from_numpy(values["m"]) if "m" in values else None
+        scale = 1 / float(values["d"][0])
+
+        def run():
+            with self.torch.inference_mode():
+                return [sdpa(q, k, v, attn_mask=mask, scale=scale).numpy()]
+        return run
+
+
+def onnx_model(case, values):
+    """The case as an ONNX model, which two peers read."""
+    onnx = importlib.import_module("onnx")
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    nodes, extra = [], []
+
+    def constant(name, array):
+        extra.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def node(kind, inputs, outputs, **attrs):
+        nodes.append(helper.make_node(kind, inputs, outputs, **attrs))
+
+    for i, op in enumerate(case.ops):
+        a, out = op.attrs, op.outputs[0]
+        if op.kind == "MatMul":
+            right = op.inputs[1]
+            if a.get("transpose_b"):
+                rank = len(case.shapes[right])
+                order = list(range(rank - 2)) + [rank - 1, rank - 2]
+                node("Transpose", [right], [f"{right}.t"], perm=order)
+                right = f"{right}.t"
+            product = f"{out}.p" if len(op.inputs) > 2 else out
+            node("MatMul", [op.inputs[0], right], [product])
+            if len(op.inputs) > 2:
+                node("Add", [product, op.inputs[2]], [out])
+        elif op.kind == "Convolution":
+            # ONNX has channels first only; peers keep their own order inside,
+            # and the transposes at both ends are theirs to remove.
+            node("Transpose", [op.inputs[0]], [f"{out}.i"], perm=[0, 3, 1, 2])
+            node("Conv", [f"{out}.i"] + op.inputs[1:], [f"{out}.o"],
+                 strides=a["strides"], pads=a["pads_begin"] + a["pads_end"],
+                 dilations=a["dilations"], group=a["groups"])
+            node("Transpose", [f"{out}.o"], [out], perm=[0, 2, 3, 1])
+        elif op.kind == "SoftMax":
+            node("Softmax", op.inputs, [out], axis=a["axis"])
+        elif op.kind == "LayerNorm":
+            node("LayerNormalization", op.inputs, [out], axis=-1,
+                 epsilon=1e-5)
+        elif op.kind in ("ReduceSum", "ReduceMean"):
+            axes = constant(f"axes{i}", np.array(a["axes"], np.int64))
+            node(op.kind, [op.inputs[0], axes], [out], keepdims=1)
+        elif op.kind == "StaticTranspose":
+            node("Transpose", op.inputs, [out], perm=a["order"])
+        else:
+            table = {"Add": "Add", "Multiply": "Mul", "Divide": "Div",
+                     "ReLU": "Relu", "GELU": "Gelu", "Tanh": "Tanh",
+                     "Exp": "Exp"}
+            if op.kind not in table:
+                raise Missing(op.kind)
+            node(table[op.kind], op.inputs, [out])
+    info = lambda n: helper.make_tensor_value_info(
+        n, onnx.TensorProto.FLOAT, case.shapes[n])
+    for n in case.constants:
+        constant(n, values[n])
+    graph = helper.make_graph(
+        nodes, "case", [info(n) for n in case.inputs()
+                        if n not in case.constants],
+        [info(n) for n in case.outputs()], extra)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    return model.SerializeToString()
+
+
+class OnnxRuntime:
+    name = "onnxruntime"
+
+    def __init__(self, threads):
+        self.ort = importlib.import_module("onnxruntime")
+        importlib.import_module("onnx")
+        self.version = self.ort.__version__
+
+    def prepare(self, case, values, threads):
+        options = self.ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        session = self.ort.InferenceSession(
+            onnx_model(case, values), options,
+            providers=["CPUExecutionProvider"])
+        # Bound once: no copies in the measured time.
+        binding = session.io_binding()
+        for n in case.inputs():
+            if n not in case.constants:
+                binding.bind_cpu_input(n, values[n])
+        for n in case.outputs():
+            binding.bind_output(n)
+
+        def run():
+            session.run_with_iobinding(binding)
+            return binding
+        results = lambda: binding.copy_outputs_to_cpu()
+        run.results = results
+        return run
+
+
+class OpenVino:
+    name = "openvino"
+
+    def __init__(self, threads):
+        self.openvino = importlib.import_module("openvino")
+        importlib.import_module("onnx")
+        self.version = self.openvino.__version__.split("-")[0]
+
+    def prepare(self, case, values, threads):
+        core = self.openvino.Core()
+        model = core.read_model(onnx_model(case, values))
+        compiled = core.compile_model(
+            model, "CPU", {"INFERENCE_NUM_THREADS": threads,
+                           "NUM_STREAMS": 1,
+                           "INFERENCE_PRECISION_HINT": "f32"})
+        request = compiled.create_infer_request()
+        for n in case.inputs():
+            if n not in case.constants:
+                request.set_tensor(n, self.openvino.Tensor(
+                    values[n], shared_memory=True))
+
+        def run():
+            request.infer()
+        run.results = lambda: [request.get_output_tensor(i).data
+                               for i in range(len(case.outputs()))]
+        return run
+
+
+class Jax:
+    """XLA through JAX."""
+    name = "jax"
+
+    def __init__(self, threads):
+        # The only way to tell XLA, and only before it starts.
+        os.environ.setdefault("XLA_FLAGS",
+                              "--xla_cpu_multi_thread_eigen=false")
+        self.jax = importlib.import_module("jax")
+        self.version = self.jax.__version__
+
+    def prepare(self, case, values, threads):
+        if threads != 1:
+            raise Missing("threads are set for the whole process")
+        jnp = importlib.import_module("jax.numpy")
+        nn, lax = self.jax.nn, self.jax.lax
+        inputs = [n for n in case.inputs() if n not in case.constants]
+        constants = {n: jnp.asarray(values[n]) for n in case.constants}
+
+        def apply(op, x):
+            a = op.attrs
+            if op.kind == "MatMul":
+                right = x[1].swapaxes(-1, -2) if a.get("transpose_b") else x[1]
+                return x[0] @ right + (x[2] if len(x) > 2 else 0)
+            if op.kind == "Convolution":
+                pads = list(zip(a["pads_begin"], a["pads_end"]))
+                return lax.conv_general_dilated(
+                    x[0], x[1], a["strides"], pads,
+                    dimension_numbers=("NHWC", "OIHW", "NHWC"),
+                    feature_group_count=a["groups"]) + x[2]
+            if op.kind == "SoftMax":
+                return nn.softmax(x[0], a["axis"])
+            if op.kind == "LayerNorm":
+                mean = x[0].mean(-1, keepdims=True)
+                return ((x[0] - mean) * lax.rsqrt(
+                    x[0].var(-1, keepdims=True) + 1e-5) * x[1] + x[2])
+            if op.kind in ("ReduceSum", "ReduceMean"):
+                reduce = jnp.sum if op.kind == "ReduceSum" else jnp.mean
+                return reduce(x[0], tuple(a["axes"]), keepdims=True)
+            if op.kind == "StaticTranspose":
+                return x[0].transpose(a["order"])
+            table = {"Add": jnp.add, "Multiply": jnp.multiply,
+                     "Divide": jnp.divide, "ReLU": nn.relu, "Tanh": jnp.tanh,
+                     "GELU": lambda v: nn.gelu(v, approximate=False),
+                     "Exp": jnp.exp}
+            if op.kind not in table:
+                raise Missing(op.kind)
+            return table[op.kind](*x)
+
+        def function(*arguments):
+            env = dict(constants)
+            env.update(zip(inputs, arguments))
+            for op in case.ops:
+                env[op.outputs[0]] = apply(op, [env[n] for n in op.inputs])
+            return [env[n] for n in case.outputs()]
+
+        compiled = self.jax.jit(function)
+        arguments = [jnp.asarray(values[n]) for n in inputs]
+
+        def run():
+            result = compiled(*arguments)
+            for r in result:
+                r.block_until_ready()
+            return result
+        return run
+
+
+ALL = [Torch, TorchAttention, Inductor, OnnxRuntime, OpenVino, Jax]
