@@ -3,10 +3,11 @@
 // One head of queries and many of keys, written as one matrix:
 //
 //   %s = MatMul(%q, %k)           : [B, R, D] . [B, D, H * C] -> [B, R, H * C]
-//   %t = StaticTranspose(StaticReshape(%s))       : [B, R, H, C] -> [B, H, R, C]
-//   %p = .. SoftMax(..) ..                                      : [B, H, R, C]
-//   %u = StaticReshape(StaticTranspose(%p))                   : [B, R, H * C]
-//   %o = MatMul(%v, %u)           : [B, E, R] . [B, R, H * C] -> [B, E, H * C]
+//   %t = StaticTranspose(StaticReshape(%s))       : [B, R, H, C] -> [B, H, R,
+//   C] %p = .. SoftMax(..) ..                                      : [B, H, R,
+//   C] %u = StaticReshape(StaticTranspose(%p))                   : [B, R, H *
+//   C] %o = MatMul(%v, %u)           : [B, E, R] . [B, R, H * C] -> [B, E, H *
+//   C]
 //
 // becomes products over [B, 1, R, D] . [B, H, D, C] and [B, 1, E, R] .
 // [B, H, R, C], with reshapes and transpositions around %k and %o, which are
@@ -106,8 +107,7 @@ static Operation *findJoin(Operation *softmax) {
     return nullptr;
   p = transpose->getResult(0);
   Operation *reshape = next("StaticReshape");
-  if (!reshape ||
-      !cutsLast(rankedType(p), rankedType(reshape->getResult(0))))
+  if (!reshape || !cutsLast(rankedType(p), rankedType(reshape->getResult(0))))
     return nullptr;
   p = reshape->getResult(0);
   return next("MatMul");
@@ -160,16 +160,15 @@ bool splitHeads(Operation *softmax) {
   dst.insert(dst.end() - 1, heads);
   dst.push_back(columns);
   Value product = buildMatMul(b, join->getLoc(), v, weights, dst);
-  product = buildTranspose(b, join->getLoc(), product,
-                           headsAndRowsSwapped(rank));
+  product =
+      buildTranspose(b, join->getLoc(), product, headsAndRowsSwapped(rank));
   old.replaceAllUsesWith(
       buildReshape(b, join->getLoc(), product, rankedType(old).getShape()));
   // What is no longer read, from the end.
   Operation *reshape = join->getOperand(1).getDefiningOp();
   Operation *transpose = reshape->getOperand(0).getDefiningOp();
   Operation *firstReshape = split->getOperand(0).getDefiningOp();
-  for (Operation *op :
-       {join, reshape, transpose, split, firstReshape, scores})
+  for (Operation *op : {join, reshape, transpose, split, firstReshape, scores})
     op->erase();
   return true;
 }

@@ -82,8 +82,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
             b.getI64IntegerAttr(intAttr(op, "groups", 1))};
   }
 
-  /// Data of a depthwise operation: its lanes are channels, so NCX tensors are
-  /// copied, which costs less than gathering each element for every tap.
+  /// Data or weights of a depthwise operation: its lanes are channels, so
+  /// tensors with channels elsewhere are copied, which costs less than
+  /// gathering each element for every tap.
   static Value channelsTogether(OpBuilder &b, Value data) {
     Operation *def = data.getDefiningOp();
     if (!def || !isKind(def, "StaticTranspose"))
@@ -104,10 +105,12 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     int64_t inputs = type.getDimSize(rank - 2);
     int64_t outputs = type.getDimSize(rank - 1);
     bool depthwise = inputs == 1 && groups > 1 && outputs == groups;
-    if (depthwise)
+    if (depthwise) {
       src = channelsTogether(b, src);
-    else
+      weights = channelsTogether(b, weights);
+    } else {
       weights = packGrouped(op, b, weights, groups);
+    }
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(), src, weights, w.strides,
         w.padsBegin, w.padsEnd, w.dilations, w.groups,
@@ -157,11 +160,13 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     int64_t groups = w.groups.getInt();
     bool depthwise = type.getDimSize(rank - 2) == 1 && groups > 1 &&
                      type.getDimSize(rank - 1) == groups;
-    if (depthwise)
+    if (depthwise) {
       src = channelsTogether(b, src);
-    else
+      weights = channelsTogether(b, weights);
+    } else {
       weights =
           packGrouped(op, b, transposeWeights(b, loc, weights, groups), groups);
+    }
     auto ones = [](ArrayRef<int64_t> v) {
       return llvm::all_of(v, [](int64_t x) { return x == 1; });
     };

@@ -98,8 +98,8 @@ void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
   (changes ? outs : ins).push_back(scores);
   outs.push_back(box(rm, block.scratch.max, row, {}, {}));
   SmallVector<AffineMap> maps = read.maps;
-  maps.append({b.getMultiDimIdentityMap(1),
-               AffineMap::get(1, 0, b.getContext())});
+  maps.append(
+      {b.getMultiDimIdentityMap(1), AffineMap::get(1, 0, b.getContext())});
   Value query = rm.value(at.back());
   Value from = rm.value(part.from);
   linalg::GenericOp::create(
@@ -161,8 +161,8 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
   SmallVector<Value> outs{rowOfScores(block, rm, row, part.count),
                           box(rm, block.scratch.sum, row, {}, {})};
   SmallVector<AffineMap> maps = read.maps;
-  maps.append({b.getMultiDimIdentityMap(1),
-               AffineMap::get(1, 0, b.getContext())});
+  maps.append(
+      {b.getMultiDimIdentityMap(1), AffineMap::get(1, 0, b.getContext())});
   linalg::GenericOp::create(
       b, loc, TypeRange(), read.boxes, outs, maps,
       {utils::IteratorType::reduction},

@@ -31,9 +31,10 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first)
   }
 }
 
-void Epilogue::emitBrgemm(IndexMath &m, Value a, Value b, const Strided &dst,
-                          ArrayRef<Strided> sides, ArrayRef<Ofr> start,
-                          int64_t rowDim, Ofr rows, Ofr columns) const {
+tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
+                                    const Strided &dst, ArrayRef<Strided> sides,
+                                    ArrayRef<Ofr> start, int64_t rowDim,
+                                    Ofr rows, Ofr columns) const {
   OpBuilder &builder = m.builder();
   MLIRContext *context = builder.getContext();
   int64_t columnDim = dst.rank() - 1;
@@ -64,10 +65,8 @@ void Epilogue::emitBrgemm(IndexMath &m, Value a, Value b, const Strided &dst,
     sideBoxes.push_back(boxAt(s, byRow, byColumn));
     maps.push_back(tile::getSideMapOf(kind, context));
   }
-  if (ops.empty()) {
-    tile::BrgemmOp::create(builder, m.location(), a, b, c);
-    return;
-  }
+  if (ops.empty())
+    return tile::BrgemmOp::create(builder, m.location(), a, b, c);
   auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
     llvm::DenseMap<Value, Value> values;
     values[product] = args[0];
@@ -91,8 +90,8 @@ void Epilogue::emitBrgemm(IndexMath &m, Value a, Value b, const Strided &dst,
     }
     return last;
   };
-  tile::BrgemmOp::create(builder, m.location(), a, b, c, sideBoxes, maps,
-                         /*accumulate=*/false, /*packed=*/true, body);
+  return tile::BrgemmOp::create(builder, m.location(), a, b, c, sideBoxes, maps,
+                                /*accumulate=*/false, /*packed=*/true, body);
 }
 
 } // namespace tenon::tiling

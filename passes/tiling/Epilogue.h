@@ -19,10 +19,10 @@ public:
   /// tile.brgemm with this epilogue. The box of dst and of each side starts at
   /// `start` (per dimension of the tensors), runs over `rows` of dimension
   /// `rowDim` and `columns` of the last one.
-  void emitBrgemm(IndexMath &m, mlir::Value a, mlir::Value b,
-                  const Strided &dst, llvm::ArrayRef<Strided> sides,
-                  llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                  Ofr columns) const;
+  tile::BrgemmOp emitBrgemm(IndexMath &m, mlir::Value a, mlir::Value b,
+                            const Strided &dst, llvm::ArrayRef<Strided> sides,
+                            llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
+                            Ofr columns) const;
 
 private:
   llvm::SmallVector<mlir::Operation *> ops;

@@ -20,7 +20,12 @@ constexpr int64_t kItemElements = 16384;
 /// of f32, so that block and temporaries stay in L1.
 constexpr int64_t kRowBlockElements = 4096;
 constexpr int64_t kMinChunk = 16;
+/// Half a kilobyte of each row, where nothing has to stay in a cache: what is
+/// read before the next row, a page on, is worth its way through the TLB.
+constexpr int64_t kStreamChunk = 128;
 constexpr int64_t kMaxChunk = 256;
+/// Elements of a cache line: what is read across rows is read in such columns.
+constexpr int64_t kLineElements = 16;
 constexpr int64_t kAlign = 64;
 } // namespace
 
@@ -129,6 +134,23 @@ void LoopProgram::decideStores() {
     }
 }
 
+/// Whether an input is contiguous along `dim`, not along the last dimension.
+bool LoopProgram::readsAcross(int64_t dim) const {
+  return llvm::any_of(nodes, [&](const NodeInfo &n) {
+    return n.kind == Kind::input &&
+           IndexMath::isConstant(n.memory.strides[dim], 1) &&
+           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 1) &&
+           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 0);
+  });
+}
+
+/// Whether no element is needed again behind the first reduction.
+bool LoopProgram::readsOnce() const {
+  return llvm::none_of(nodes, [](const NodeInfo &n) {
+    return n.full && (n.level > 0 || n.stored || !n.outputs.empty());
+  });
+}
+
 void LoopProgram::chooseChunks() {
   int64_t rank = sizes.size();
   itemDims.clear();
@@ -147,7 +169,10 @@ void LoopProgram::chooseChunks() {
       itemDims.push_back(d);
     if (rank > 0) {
       chunkDim = j;
-      chunk = m.attr(std::max<int64_t>(1, kItemElements / inner));
+      int64_t rows = std::max<int64_t>(1, kItemElements / inner);
+      if (j < rank - 1 && readsAcross(j))
+        rows = llvm::alignTo(rows, kLineElements);
+      chunk = m.attr(rows);
     }
   } else {
     for (int64_t d = 0; d < rank; ++d)
@@ -161,7 +186,8 @@ void LoopProgram::chooseChunks() {
       chunkDim = rank - 1;
       int64_t c = kRowBlockElements / std::max<int64_t>(1, reducedSize);
       chunk =
-          m.attr(std::clamp(c / kMinChunk * kMinChunk, kMinChunk, kMaxChunk));
+          m.attr(std::clamp(c / kMinChunk * kMinChunk,
+                            readsOnce() ? kStreamChunk : kMinChunk, kMaxChunk));
     }
   }
   if (chunkDim >= 0)

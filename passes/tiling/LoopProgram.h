@@ -99,6 +99,8 @@ private:
               llvm::function_ref<Strided(const Strided &)> view);
   bool variesAlong(const Strided &s) const;
   void decideStores();
+  bool readsAcross(int64_t dim) const;
+  bool readsOnce() const;
   void chooseChunks();
   void planScratch();
   Strided outputAsBuffer(const NodeInfo &n) const;

@@ -20,6 +20,10 @@ namespace tenon::tiling {
 
 namespace {
 
+/// Elements of weights that do not stay in L2: panels come from beyond it each
+/// time, and are asked for one ahead.
+constexpr int64_t kStreamedWeights = 256 << 10;
+
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
 struct Product {
@@ -73,15 +77,22 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
   Ofr rows = space[rowDim];
   int64_t block = rowBlock(rows, p.k);
   int64_t panels = (p.n + p.panel - 1) / p.panel;
+  auto k = IndexMath::constant(p.k);
+  auto r = IndexMath::constant(rows);
+  // What lies still is read once: a block of rows while panels pass, or, where
+  // rows are so long that few of them fit, a panel while rows pass.
+  bool panelLast = !r || *r <= block || block >= p.panel;
   SmallVector<Ofr> counts(space.begin(), space.end() - 1);
   counts.push_back(m.ceilDiv(rows, m.attr(block)));
-  counts.push_back(m.attr(panels));
+  counts.insert(counts.end() - !panelLast, m.attr(panels));
   Ofr panelElements = m.mul(p.k, m.attr(p.panel));
+  bool streams = panelLast && k && *k * p.panel * panels >= kStreamedWeights;
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
-    Ofr panel = at.pop_back_val();
+    auto panelAt = at.end() - 1 - !panelLast;
+    Ofr panel = *panelAt;
+    at.erase(panelAt);
     at.back() = im.mul(at.back(), im.attr(block));
-    auto r = IndexMath::constant(rows);
     Ofr length = r && *r % block == 0
                      ? im.attr(block)
                      : im.min(im.attr(block), im.sub(rows, at.back()));
@@ -99,8 +110,9 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
     withColumns(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
       SmallVector<Ofr> start = at;
       start.push_back(cm.mul(panel, cm.attr(p.panel)));
-      epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start, rowDim, length,
-                          cm.attr(columns));
+      auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start,
+                                         rowDim, length, cm.attr(columns));
+      product.setPrefetchNext(streams);
     });
   });
 }
