@@ -15,6 +15,8 @@
 namespace {
 
 using namespace tenon;
+// Not the one of the compiler.
+using Partition = tenon::v1::Partition;
 
 struct Relu {
   LogicalTensor x{0, TENON_F32, {16}}, y{1, TENON_F32, {16}};

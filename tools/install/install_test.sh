@@ -32,7 +32,7 @@ check() {
   output=$("$@") || { echo "FAILED: $*"; exit 1; }
   grep -q '^relu(x . w + b)' <<<"$output" ||
     { echo "FAILED: $* printed: $output"; exit 1; }
-  echo "ok: ${*##*/}"
+  echo "ok: ${!#}"
 }
 
 cmake -S tools/install/package/example -B "$work/build" \
@@ -89,3 +89,5 @@ if cmake -S "$work" -B "$work/other" -DCMAKE_PREFIX_PATH="$prefix" \
   echo "FAILED: Tenon 99.0 was found"
   exit 1
 fi
+grep -q 'compatible with requested version "99.0"' "$work/log" ||
+  { cat "$work/log"; exit 1; }
