@@ -16,6 +16,7 @@ packages=(
   # The repository rule for LLVM asks gcc for directories of the system.
   gcc g++
   graphviz
+  cmake pkg-config
 )
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,4 +1,4 @@
-"""A folder of examples/: the program, its graphs, and a test that they agree."""
+"""A folder of examples/: a program and what tests it."""
 
 def example(name, graphs, deps = ["//examples:graph_builder"]):
     """Declares the example `name`, whose program writes the files `graphs`."""
@@ -21,3 +21,30 @@ def example(name, graphs, deps = ["//examples:graph_builder"]):
                ["$(location %s)" % g for g in graphs],
         data = [":" + name] + graphs,
     )
+
+def api_example(name):
+    """Declares the example `name`, a program of the C or C++ interface.
+
+    It checks itself: to test it is to run it.
+    """
+    in_cpp = name.endswith("_cpp")
+    source = name + (".cpp" if in_cpp else ".c")
+    native.cc_test(
+        name = name,
+        size = "small",
+        srcs = [source],
+        copts = [
+            "-std=c++17" if in_cpp else "-std=c11",
+            "-pedantic",
+            "-Werror",
+        ],
+        linkopts = [
+            "-lm",
+            "-pthread",
+        ],
+        deps = [
+            "//compiler/api:tenon",
+            "//examples:check",
+        ],
+    )
+    native.exports_files([source])

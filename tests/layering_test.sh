@@ -40,6 +40,19 @@ includes() {
     sed -E 's/^([^:]*:[0-9]*):[^"]*"([^"]*)".*/\1:\2/'
 }
 
+# Programs of the installed interface have nothing else of ours, but for the
+# header that these examples share.
+bad_programs=$(grep -lE '#include <tenon\.h(pp)?>|"examples/check\.h"' \
+  -r examples --include='*.c' --include='*.cpp' |
+  xargs grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
+  grep -v '"examples/check\.h"' || true)
+if [[ -n $bad_programs ]]; then
+  echo "$bad_programs"
+  echo "layering_test: programs of the interface include <tenon.h> or" \
+    "<tenon.hpp>, and of ours nothing else"
+  exit 1
+fi
+
 includes | awk -v rules="$rules" '
   BEGIN {
     n = split(rules, lines, "\n")

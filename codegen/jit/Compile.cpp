@@ -154,11 +154,16 @@ bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,
 } // namespace
 
 TargetSpec TargetSpec::host() {
-  llvm::SubtargetFeatures features;
-  for (const auto &feature : llvm::sys::getHostCPUFeatures())
-    features.AddFeature(feature.first(), feature.second);
-  return {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(),
-          features.getString()};
+  // Asked once: each CPUID instruction traps in a virtual machine, and loading
+  // from a cache asks several times.
+  static const TargetSpec found = [] {
+    llvm::SubtargetFeatures features;
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature.first(), feature.second);
+    return TargetSpec{llvm::sys::getProcessTriple(),
+                      llvm::sys::getHostCPUName().str(), features.getString()};
+  }();
+  return found;
 }
 
 TargetSpec TargetSpec::forCpu(const std::string &cpu) {

@@ -238,6 +238,13 @@ TEST_F(Api, OpaqueLayoutsCanBeQueriedConvertedAndPassedOn) {
   second.execute(stream, {&tmid}, {&tz});
   for (size_t i = 0; i < 200; ++i)
     EXPECT_EQ(result[i], std::max(0.f, expected[i]));
+
+  // Elementwise results go along; there is no reason to choose it otherwise.
+  auto anyZ = z.with(TENON_LAYOUT_ANY);
+  EXPECT_EQ(relu.compile(engine, {layout}, {anyZ}).query(3).layout,
+            TENON_LAYOUT_OPAQUE);
+  EXPECT_EQ(relu.compile(engine, {y}, {anyZ}).query(3).layout,
+            TENON_LAYOUT_STRIDED);
 }
 
 TEST_F(Api, HostScalarsAreReadAtEachExecution) {

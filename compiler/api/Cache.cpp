@@ -143,8 +143,9 @@ private:
     std::ifstream file(path, std::ios::binary);
     if (!file)
       return nullptr;
-    std::string bytes(std::istreambuf_iterator<char>(file), {});
-    auto artefact = deserialise(bytes);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    auto artefact = deserialise(bytes.view());
     if (!artefact)
       return nullptr;
     auto code = loadCode(std::move(*artefact));

@@ -6,6 +6,7 @@
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace tenon;
@@ -240,22 +241,47 @@ private:
     return {};
   }
 
-  /// Results of operations on images whose channels are not last anyway: the
-  /// kernels compute with channels last.
+  /// Kernels compute images with channels last, whatever the order of sizes,
+  /// and elementwise work goes along: such results stay as they are computed.
   void chooseLayouts() {
+    std::set<uint64_t> lastInMemory;
+    for (uint64_t id : graph.inputPorts) {
+      const graph::LogicalTensor &t = graph.tensor(id);
+      if (isImage(t) && t.strides == channelsLastStrides(*t.shape))
+        lastInMemory.insert(id);
+    }
     for (const graph::Op &op : graph.ops) {
-      const graph::OpInfo *info = graph::lookupOp(op.kind);
+      if (!computesChannelsLast(op, lastInMemory))
+        continue;
       for (uint64_t id : op.outputs) {
         graph::LogicalTensor &t = graph.tensor(id);
-        if (!chosen.count(id) || !t.hasStaticShape() || t.shape->size() < 3 ||
-            !info || !info->attr("data_format"))
+        if (!isImage(t))
           continue;
-        if (op.attrOr<std::string>("data_format", "NXC") != "NCX")
+        lastInMemory.insert(id);
+        if (!chosen.count(id))
           continue;
         t.strides = channelsLastStrides(*t.shape);
         opaque.insert(id);
       }
     }
+  }
+
+  static bool isImage(const graph::LogicalTensor &t) {
+    return t.hasStaticShape() && t.shape->size() >= 3;
+  }
+
+  bool computesChannelsLast(const graph::Op &op,
+                            const std::set<uint64_t> &lastInMemory) const {
+    const graph::OpInfo *info = graph::lookupOp(op.kind);
+    if (!info)
+      return false;
+    if (info->attr("data_format"))
+      return op.attrOr<std::string>("data_format", "NXC") == "NCX";
+    return info->category.starts_with("elementwise") &&
+           std::any_of(op.inputs.begin(), op.inputs.end(), [&](uint64_t id) {
+             return lastInMemory.count(id) &&
+                    graph.tensor(id).shape == graph.tensor(op.outputs[0]).shape;
+           });
   }
 
   graph::Graph graph;

@@ -13,9 +13,8 @@
 #include "compiler/driver/Version.h"
 #include "compiler/import/json/Json.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/TargetParser/Host.h"
 
 #include <chrono>
 #include <cstring>
@@ -76,12 +75,13 @@ void parseAbout(const std::string &text, Artefact &artefact) {
 
 /// A feature that the code may use and this machine lacks; empty: none.
 std::string missingFeature(const codegen::TargetSpec &target) {
-  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  llvm::SmallVector<llvm::StringRef> wanted;
+  const std::string hostFeatures = codegen::TargetSpec::host().features;
+  llvm::SmallVector<llvm::StringRef> wanted, present;
   llvm::StringRef(target.features).split(wanted, ',', -1, false);
+  llvm::StringRef(hostFeatures).split(present, ',', -1, false);
   for (llvm::StringRef feature : wanted)
-    if (feature.consume_front("+") && !host.lookup(feature))
-      return feature.str();
+    if (feature.starts_with("+") && !llvm::is_contained(present, feature))
+      return feature.drop_front().str();
   return {};
 }
 

@@ -48,7 +48,7 @@ Error unknownCpu(const std::string &cpu) {
 
 Expected<Target> Target::resolve(const Options &options) {
   Target target;
-  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> wanted;
   if (options.targetCpu == "host") {
     target.spec = codegen::TargetSpec::host();
