@@ -1,0 +1,139 @@
+// Results have the same bits for any number of threads: work items follow from
+// shapes, and each sum is made in one order. Inputs are fractions, so that
+// another order of summation would round differently.
+#include "compiler/check/Fill.h"
+#include "tests/e2e/Harness.h"
+#include "tests/ops/GraphText.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+class Threads : public testing::TestWithParam<const char *> {};
+
+/// The elements of all results as bits; of f32 a double keeps each.
+std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
+  std::map<uint64_t, std::vector<uint64_t>> bits;
+  for (auto &[id, tensor] : results)
+    for (double element : tensor.data)
+      bits[id].push_back(std::bit_cast<uint64_t>(element));
+  return bits;
+}
+
+/// Without fractions in them, results do not tell orders of summation apart.
+bool areFractions(const Tensors &results) {
+  return std::all_of(results.begin(), results.end(), [](auto &result) {
+    return std::any_of(
+        result.second.data.begin(), result.second.data.end(),
+        [](double x) { return std::isfinite(x) && x != std::trunc(x); });
+  });
+}
+
+TEST_P(Threads, DoNotChangeBits) {
+  auto graph = parseGraph(GetParam());
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto inputs = check::fillInputs(*graph, 1, check::FillMode::real);
+  ASSERT_TRUE(inputs) << str(inputs.errors());
+  Oracle oracle; // for its inputs: nothing is judged
+  oracle.graph = *graph;
+  oracle.inputs = *inputs;
+  for (const char *schedule : {"avx2", "avx512"}) {
+    RunConfig setup;
+    setup.options.schedule = schedule;
+    auto model = Compiled::compile(*graph, setup.options);
+    ASSERT_TRUE(model) << str(model.errors());
+    auto alone = execute(**model, oracle, setup);
+    ASSERT_TRUE(alone) << str(alone.errors());
+    EXPECT_TRUE(areFractions(*alone));
+    for (int threads : {2, 3})
+      for (bool pool : {false, true}) {
+        setup.threads = threads;
+        setup.pool = pool;
+        auto shared = execute(**model, oracle, setup);
+        ASSERT_TRUE(shared) << str(shared.errors());
+        EXPECT_TRUE(bitsOf(*alone) == bitsOf(*shared))
+            << schedule << ", " << threads << " threads"
+            << (pool ? ", caller's pool" : "");
+      }
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<const char *> &info) {
+  std::string name = std::to_string(info.index) + "_";
+  for (char c : std::string(info.param).substr(0, 60))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+#define WINDOW " strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1"
+#define SPREAD " strides=2,2 pads_begin=1,1 pads_end=1,1 dilations=1,1"
+
+INSTANTIATE_TEST_SUITE_P(
+    ConvGradient, Threads,
+    testing::Values(
+        // Panels of the gradient in scratch, packed, and read in place.
+        "ConvolutionBackwardWeights 9x14x14x37 9x14x14x61 "
+        "weights_shape=3,3,37,61" WINDOW,
+        "ConvolutionBackwardWeights 3x28x28x64 3x28x28x128 "
+        "weights_shape=3,3,64,128" WINDOW,
+        "ConvolutionBackwardWeights 9x14x13x256 9x14x13x64 "
+        "weights_shape=1,1,256,64 strides=1,1 pads_begin=0,0 pads_end=0,0 "
+        "dilations=1,1",
+        "ConvolutionBackwardWeights 5x19x23x13 5x10x12x40 "
+        "weights_shape=3,3,13,40" SPREAD,
+        "ConvolutionBackwardWeights 5x24x17x21 5x36x17x21 data_format=NCX "
+        "weights_format=OIX weights_shape=36,24,3,3" WINDOW,
+        // Groups, depthwise with few and with many channels.
+        "ConvolutionBackwardWeights 5x17x17x24 5x17x17x32 groups=4 "
+        "weights_shape=3,3,6,32" WINDOW,
+        "ConvolutionBackwardWeights 7x31x29x24 7x31x29x24 groups=24 "
+        "weights_shape=3,3,1,24" WINDOW,
+        "ConvolutionBackwardWeights 3x14x14x320 3x14x14x320 groups=320 "
+        "weights_shape=3,3,1,320" WINDOW,
+        "ConvTransposeBackwardWeights 5x10x12x40 5x19x23x13 "
+        "weights_shape=3,3,13,40" SPREAD,
+        "ConvTransposeBackwardData 5x19x23x13 3x3x13x40" SPREAD,
+        "ConvolutionBackwardData 5x10x12x40 3x3x13x40 "
+        "dst_shape=5,19,23,13" SPREAD,
+        "Convolution 5x19x23x13 3x3x13x40" SPREAD,
+        "ConvTranspose 5x10x12x40 3x3x13x40 13" SPREAD),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Products, Threads,
+    testing::Values("MatMul 129x1031 1031x67", "MatMul 3x4099 4099x5",
+                    "y = MatMul 7x65x130 7x130x67 67; GELU y",
+                    "MatMul 100003 100003x1",
+                    "s = MatMul 2x3x65x16 2x3x77x16 transpose_b=true; "
+                    "t = Multiply s (); p = SoftMax t axis=-1; "
+                    "MatMul p 2x3x77x16"),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Reductions, Threads,
+    testing::Values(
+        "SoftMax 257x1013 axis=-1", "SoftMax 1x300007 axis=-1",
+        "SoftMax 1013x257 axis=0", "LogSoftmax 1x300007 axis=-1",
+        "SoftMaxBackward 1x300007 1x300007 axis=-1", "ReduceSum 200003 axes=0",
+        "ReduceSum 3001x257 axes=0", "ReduceSum 257x3001 axes=1",
+        "ReduceSum 37x41x43x7 axes=0,2", "ReduceMean 200003 axes=0",
+        "ReduceL2 3001x257 axes=0", "y,m,v = LayerNorm 131x517 517 517",
+        "y,m,v = LayerNorm 1x300007 300007 300007",
+        "x,g,b = LayerNormBackward 1031x97 1031x97 1031 1031 97",
+        "RMSNorm 131x517 517", "y,m,v = GroupNorm 2x64x61x16 16 16 groups=2",
+        "y,rm,rv,m,v = BatchNormForwardTraining 4x33x31x16 16 16 16 16 "
+        "epsilon=0.01",
+        "x,g,b = BatchNormTrainingBackward 2x64x64x32 2x64x64x32 32 32 32 "
+        "epsilon=0.01",
+        "BiasAddBackward 100003x3", "BiasAddBackward 64x33x31x8",
+        "x,s = PReLUBackward 100003x3 3 100003x3",
+        "x,s = PReLUBackward 100003x3 1 100003x3"),
+    nameOf);
+
+} // namespace
