@@ -3,8 +3,8 @@
 #
 #   tests/run_all.sh [--sanitizers] [BAZEL OPTION]...
 #
-# --sanitizers repeats the tests of what does not need MLIR with the address
-# and undefined behaviour sanitizers. The last line is `N passed, N failed`;
+# --sanitizers repeats the tests of what does not need MLIR, and of the C
+# interface, with the address and undefined behaviour sanitizers. The last line is `N passed, N failed`;
 # the exit code is 0 only when all is built, something ran and nothing failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,6 +17,12 @@ sanitized=(
   //dialects/graph/reference/...
   //dialects/support/...
   //runtime/...
+)
+
+# The interface and its users, instrumented before a compiler that is not.
+interface=(
+  //compiler/api/...
+  //compiler/partition/...
 )
 
 sanitizers=false
@@ -45,6 +51,7 @@ bazel_test() {
 bazel_test all //...
 if $sanitizers; then
   bazel_test sanitizers --config=asan --config=ubsan "${sanitized[@]}"
+  bazel_test interface --config=asan_api "${interface[@]}"
 fi
 
 python3 tests/count_results.py "$events"/*.json

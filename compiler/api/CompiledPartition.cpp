@@ -1,5 +1,6 @@
 //===- CompiledPartition.cpp - execution through the C interface ----------===//
 #include "compiler/api/CompiledPartition.h"
+#include "compiler/driver/Shapes.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -22,23 +23,6 @@ using Tensors = llvm::SmallVector<const tenon_tensor *, 32>;
 using Errors = std::vector<Error>;
 
 std::string called(uint64_t id) { return "tensor " + std::to_string(id); }
-
-std::string text(const graph::Dims &dims) {
-  std::string s;
-  for (int64_t d : dims)
-    s += (s.empty() ? "" : "x") +
-         (d == graph::kUnknownDim ? "?" : std::to_string(d));
-  return s.empty() ? "a scalar" : s;
-}
-
-bool fits(const graph::Dims &known, const graph::Dims &dims) {
-  if (known.size() != dims.size())
-    return false;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (known[i] != dims[i] && known[i] != graph::kUnknownDim)
-      return false;
-  return true;
-}
 
 /// Whether the elements lie where the code expects them.
 bool sameLayout(const Port &port, const tenon_tensor &tensor) {

@@ -5,6 +5,7 @@
 #include "codegen/jit/ModelInfo.h"
 #include "compiler/driver/Artefact.h"
 #include "compiler/driver/Fail.h"
+#include "compiler/driver/Shapes.h"
 #include "dialects/graph/infer/Infer.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -14,22 +15,6 @@
 namespace tenon {
 
 namespace {
-
-/// "8x?x16".
-std::string text(const graph::Dims &dims) {
-  std::string s;
-  for (int64_t d : dims)
-    s += (s.empty() ? "" : "x") +
-         (d == graph::kUnknownDim ? "?" : std::to_string(d));
-  return s.empty() ? "a scalar" : s;
-}
-
-bool fits(const graph::Dims &known, const graph::Dims &dims) {
-  bool same = known.size() == dims.size();
-  for (size_t i = 0; same && i < dims.size(); ++i)
-    same = known[i] == graph::kUnknownDim || known[i] == dims[i];
-  return same;
-}
 
 Error runtimeError(tenon_rt_status status, const std::string &what) {
   ErrorCode code = ErrorCode::Internal;
