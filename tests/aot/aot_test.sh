@@ -255,4 +255,24 @@ as_npy out.raw bert.npy out.npy
   --target-triple=aarch64-linux-gnu
 "$tenon" inspect arm.o | grep -q '^machine         aarch64'
 expect_error E2004 "$tenon" run arm.o
+qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static || true)
+if [[ -n $qemu ]] && command -v aarch64-linux-gnu-g++ >/dev/null; then
+  mkdir arm
+  cp /usr/include/xxhash.h /usr/include/xxh3.h arm
+  for source in "$include"/*.cpp; do
+    case $source in *_test.cpp | *_benchmark.cpp) continue ;; esac
+    aarch64-linux-gnu-g++ -std=c++20 -O1 -fno-exceptions -fno-rtti \
+      -DXXH_INLINE_ALL -Iarm -I"$include" -I"$include/.." -c "$source" \
+      -o "arm/$(basename "$source" .cpp).o"
+  done
+  aarch64-linux-gnu-gcc -std=c11 -O1 -static -I"$include" -I"$sources" -I. \
+    -o arm_mlp "$sources/mlp_main.c" arm.o arm/*.o -pthread
+  [[ $("$qemu" ./arm_mlp x out.raw) == generic ]]
+  as_npy out.raw y.npy out.npy
+  "${reference[@]}" --expect fc3.relu=@out.npy | grep 'expected: as in'
+  FEATURES=neon expect_status 17 "$qemu" ./arm_mlp x out.raw
+  echo "aot_test: AArch64 code has run"
+else
+  echo "aot_test: no qemu-user with a cross compiler: AArch64 code has not run"
+fi
 echo "aot_test: passed"
