@@ -1,29 +1,19 @@
 //===- Session.cpp - executing compiled graphs ----------------------------===//
-#include "compiler/driver/Session.h"
-
-#include "codegen/jit/Jit.h"
 #include "codegen/jit/ModelInfo.h"
 #include "compiler/driver/Artefact.h"
 #include "compiler/driver/Fail.h"
+#include "compiler/driver/SessionImpl.h"
 #include "compiler/driver/Shapes.h"
 #include "dialects/graph/infer/Infer.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
+#include <dlfcn.h>
 
 namespace tenon {
 
 namespace {
-
-Error runtimeError(tenon_rt_status status, const std::string &what) {
-  ErrorCode code = ErrorCode::Internal;
-  if (status == TENON_RT_OUT_OF_MEMORY)
-    code = ErrorCode::OutOfMemory;
-  else if (status == TENON_RT_INVALID_ARGUMENT)
-    code = ErrorCode::BadTensorData;
-  return fail(code, what + " failed: " + tenon_rt_status_string(status));
-}
 
 Expected<std::unique_ptr<codegen::Jit>> makeJit(const Artefact &artefact) {
   codegen::JitOptions jitOptions;
@@ -45,21 +35,48 @@ Expected<std::unique_ptr<codegen::Jit>> makeJit(const Artefact &artefact) {
 
 } // namespace
 
-struct Compiled::Impl {
-  graph::Graph graph;
-  std::map<uint64_t, size_t> inputs, outputs; // id -> position of the tensor
-  std::unique_ptr<codegen::Jit> jit;
-  tenon_model *model = nullptr;
-  tenon_folded *folded = nullptr; // what bindConstants made
-
-  ~Impl() {
-    tenon_folded_release(folded);
-    tenon_model_destroy(model);
+Error runtimeError(tenon_rt_status status, const std::string &what) {
+  ErrorCode code = ErrorCode::Internal;
+  switch (status) {
+  case TENON_RT_OUT_OF_MEMORY:
+    code = ErrorCode::OutOfMemory;
+    break;
+  case TENON_RT_INVALID_ARGUMENT:
+    code = ErrorCode::BadTensorData;
+    break;
+  case TENON_RT_FOREIGN_MODEL:
+    code = ErrorCode::ForeignArtefact;
+    break;
+  case TENON_RT_UNSUPPORTED_CPU:
+    code = ErrorCode::UnsupportedTarget;
+    break;
+  case TENON_RT_CANNOT_READ:
+    code = ErrorCode::CannotRead;
+    break;
+  case TENON_RT_DAMAGED:
+    code = ErrorCode::DamagedArtefact;
+    break;
+  default:
+    break;
   }
-  Expected<bool> place(const HostTensors &from, bool output,
-                       std::vector<void *> &buffers,
-                       std::vector<const graph::Dims *> &shapes) const;
-};
+  return fail(code, what + " failed: " + tenon_rt_status_string(status));
+}
+
+Compiled::Impl::~Impl() {
+  tenon_folded_release(folded);
+  tenon_model_destroy(model);
+  if (library)
+    dlclose(library);
+}
+
+void Compiled::Impl::setGraph(graph::Graph compiled) {
+  graph = std::move(compiled);
+  size_t next = 0;
+  for (uint64_t id : graph.inputPorts)
+    inputs[id] = next++;
+  for (uint64_t id : graph.outputPorts)
+    outputs[id] = next++;
+}
 
 Compiled::Compiled(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Compiled::~Compiled() = default;
@@ -106,13 +123,20 @@ Expected<std::unique_ptr<Compiled>> Compiled::load(Artefact artefact) {
   tenon_rt_status status = tenon_model_create(info, nullptr, &impl->model);
   if (status != TENON_RT_OK)
     return runtimeError(status, "loading compiled code");
-  impl->graph = std::move(artefact.graph);
-  size_t next = 0;
-  for (uint64_t id : impl->graph.inputPorts)
-    impl->inputs[id] = next++;
-  for (uint64_t id : impl->graph.outputPorts)
-    impl->outputs[id] = next++;
+  impl->setGraph(std::move(artefact.graph));
+  return adopt(std::move(impl));
+}
+
+std::unique_ptr<Compiled> Compiled::adopt(std::unique_ptr<Impl> impl) {
   return std::unique_ptr<Compiled>(new Compiled(std::move(impl)));
+}
+
+const void *Compiled::weight(uint64_t id) const {
+  auto input = impl->inputs.find(id);
+  return input == impl->inputs.end()
+             ? nullptr
+             : tenon_model_weight_of(impl->model,
+                                     static_cast<int64_t>(input->second));
 }
 
 /// Puts buffers of `from` where the model wants them, and says what is wrong
@@ -154,13 +178,13 @@ Expected<bool> Compiled::bindConstants(Executor &exec,
                                        const HostTensors &constants) {
   std::vector<const void *> inputs(impl->inputs.size());
   for (auto &[id, position] : impl->inputs)
-    if (auto it = constants.find(id); it != constants.end())
+    if (auto it = constants.find(id); it != constants.end() && !weight(id))
       inputs[position] = it->second.data;
   const tenon_model_entry &fold = tenon_model_get_code(impl->model)->fold;
   for (int64_t i = 0; i < fold.num_args; ++i)
     if (!fold.args[i].folded)
       if (uint64_t id = impl->graph.inputPorts[fold.args[i].index];
-          !constants.count(id))
+          !constants.count(id) && !weight(id))
         return fail(ErrorCode::UnknownTensor,
                     "no buffer was given for constant " + std::to_string(id));
   tenon_folded *folded = nullptr;
@@ -229,6 +253,9 @@ Expected<bool> Compiled::execute(Executor &exec, const HostTensors &inputs,
     return ok;
   if (auto ok = impl->place(outputs, true, buffers, shapes); !ok)
     return ok;
+  for (auto &[id, position] : impl->inputs)
+    if (weight(id))
+      buffers[position] = nullptr;
   std::vector<int64_t> dims;
   for (const graph::Dims *shape : shapes)
     dims.insert(dims.end(), shape->begin(), shape->end());

@@ -104,6 +104,9 @@ public:
   const graph::Graph &graph() const;
   /// What the runtime executes; lives as long as this.
   const tenon_model *model() const;
+  /// Values of a constant input that came with the code, in its dtype and
+  /// strides; null: there are none. They win over what the caller gives.
+  const void *weight(uint64_t id) const;
   /// Whether all sizes are known.
   bool isStatic() const;
   /// Folds everything that depends on constants only. Must precede execute
@@ -120,6 +123,8 @@ public:
   outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const;
 
   struct Impl;
+  /// For the driver.
+  static std::unique_ptr<Compiled> adopt(std::unique_ptr<Impl> impl);
 
 private:
   explicit Compiled(std::unique_ptr<Impl> impl);

@@ -23,8 +23,19 @@ const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512vl"},
 /// Features of an LLVM CPU name; empty when it is unknown.
 llvm::SmallVector<llvm::StringRef> featuresOfCpu(const std::string &cpu) {
   llvm::SmallVector<llvm::StringRef> features;
-  if (llvm::X86::parseArchX86(cpu) != llvm::X86::CK_None)
-    llvm::X86::getFeaturesForCPU(cpu, features);
+  if (llvm::X86::parseArchX86(cpu) == llvm::X86::CK_None)
+    return features;
+  llvm::X86::getFeaturesForCPU(cpu, features);
+  // That list leaves out what others include: avx512f, with avx512bw.
+  llvm::StringMap<bool> all;
+  for (llvm::StringRef feature : features) {
+    all[feature] = true;
+    llvm::X86::updateImpliedFeatures(feature, true, all);
+  }
+#define TENON_CPU_FEATURE(name, builtin)                                       \
+  if (all.lookup(name) && !llvm::is_contained(features, name))                 \
+    features.push_back(name);
+#include "runtime/CpuFeatures.def"
   return features;
 }
 

@@ -11,8 +11,7 @@
 #include "compiler/check/Fill.h"
 #include "compiler/report/Stats.h"
 #include "tools/devinfo/DevInfo.h"
-#include "tools/tenon/Execution.h"
-#include "tools/tenon/ModelArgs.h"
+#include "tools/tenon/Loading.h"
 #include "tools/tenon/Timing.h"
 
 #include <CLI/CLI.hpp>
@@ -31,6 +30,7 @@ namespace {
 
 struct BenchArgs {
   ModelArgs model;
+  AotLoadOptions loading;
   ExecArgs exec;
   bool warm = false;
   double minSeconds = 1;
@@ -101,6 +101,7 @@ private:
   void printJson() const;
 
   const BenchArgs &args;
+  LoadedModel model;
   std::unique_ptr<Compiled> compiled;
   std::deque<Buffers> buffers;
   std::unique_ptr<Sweep> sweep;
@@ -108,10 +109,11 @@ private:
 };
 
 Expected<Prepared> BenchCommand::load() {
-  auto model = loadGraph(args.model.path);
-  if (!model)
-    return model.errors();
-  auto prepared = prepare(*model, args.model.knobs);
+  auto loaded = loadModel(args.model.path);
+  if (!loaded)
+    return loaded.errors();
+  model = std::move(*loaded);
+  auto prepared = prepareLoaded(model, args.model.knobs);
   if (!prepared)
     return prepared;
   if (auto unknown = unknownInputs(prepared->runGraph); !unknown.empty())
@@ -125,8 +127,8 @@ std::vector<Error> BenchCommand::compile(const Prepared &prepared) {
   for (int i = 0; i < args.compileRepeat; ++i) {
     CompileReport report;
     compiled.reset();
-    auto made =
-        Compiled::compile(prepared.compileGraph, args.model.options, &report);
+    auto made = compileOrLoad(model, prepared, args.model.options, args.loading,
+                              &report);
     if (!made)
       return made.errors();
     compiled = std::move(*made);
@@ -146,6 +148,8 @@ std::vector<Error> BenchCommand::makeBuffers(const Graph &graph) {
   auto values = check::fillInputs(graph, args.exec.seed);
   if (!values)
     return values.errors();
+  if (auto taken = takeWeights(*compiled, graph, *values); !taken)
+    return taken.errors();
   int64_t cache = lastLevelBytes();
   size_t count = 1;
   for (size_t i = 0; i < count; ++i) {
@@ -255,11 +259,13 @@ void BenchCommand::printTable() const {
               "%.1f GB/s of inputs, constants and outputs\n",
               r.gflops(), r.peakShare(), r.peakGflops,
               r.median() > 0 ? 1e-9 * r.ioBytes / r.median() : 0);
-  std::printf("compile   %s", secondsText(r.compile.totalSeconds).c_str());
-  for (const PhaseTime &phase : r.compile.phases)
-    std::printf("%s %s %s", &phase == &r.compile.phases.front() ? ":" : ",",
-                phase.name.c_str(), secondsText(phase.seconds).c_str());
-  std::printf("\n");
+  if (!model.file) {
+    std::printf("compile   %s", secondsText(r.compile.totalSeconds).c_str());
+    for (const PhaseTime &phase : r.compile.phases)
+      std::printf("%s %s %s", &phase == &r.compile.phases.front() ? ":" : ",",
+                  phase.name.c_str(), secondsText(phase.seconds).c_str());
+    std::printf("\n");
+  }
   if (r.bindSeconds > 0 && !buffers.front().constants().empty())
     std::printf("constants %s\n", secondsText(r.bindSeconds).c_str());
   if (r.sections.empty())
@@ -349,6 +355,7 @@ void addBenchCommand(CLI::App &app, Action &action) {
   auto args = std::make_shared<BenchArgs>();
   CLI::App *sub = app.add_subcommand("bench", "measure time and rate");
   addModelOptions(*sub, args->model);
+  addArtefactOptions(*sub, args->loading);
   addExecOptions(*sub, args->exec);
   const char *group = "Measuring";
   sub->add_flag("--warm,!--cold", args->warm,

@@ -20,6 +20,7 @@ using Action = std::function<int()>;
 
 // Each adds its subcommand, which sets `action` when it is chosen.
 void addRunCommand(CLI::App &app, Action &action);
+void addCompileCommand(CLI::App &app, Action &action);
 void addCheckCommand(CLI::App &app, Action &action);
 void addBenchCommand(CLI::App &app, Action &action);
 void addInspectCommand(CLI::App &app, Action &action);

@@ -42,9 +42,7 @@ Expected<Execution> Execution::create(int threads, bool callerPool,
   return execution;
 }
 
-/// The strides in memory: the graph's, dense where it states none.
-static graph::Dims stridesFor(const LogicalTensor &tensor,
-                              const graph::Dims &shape) {
+graph::Dims stridesFor(const LogicalTensor &tensor, const graph::Dims &shape) {
   bool isStated = tensor.strides.size() == shape.size() &&
                   std::none_of(tensor.strides.begin(), tensor.strides.end(),
                                [](int64_t s) { return s < 0; });

@@ -29,6 +29,10 @@ struct Execution {
                                     bool profile = false);
 };
 
+/// The strides in memory: the graph's, dense where it states none.
+graph::Dims stridesFor(const graph::LogicalTensor &tensor,
+                       const graph::Dims &shape);
+
 /// Memory for the ports of one execution.
 class Buffers {
 public:

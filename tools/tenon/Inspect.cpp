@@ -3,6 +3,7 @@
 // Views of a model and of what the compiler makes of it.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/driver/Aot.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/driver/Session.h"
 #include "compiler/import/Load.h"
@@ -44,6 +45,7 @@ private:
   void showStats();
   void showFusion();
   void showMemory();
+  int showFile();
   int writeReport();
   /// Compiles when no view has done it yet.
   bool compile();
@@ -107,7 +109,7 @@ int InspectCommand::showIr() {
 
 int InspectCommand::showGraph() {
   // What does not compile can be looked at all the same.
-  bool isCompiled = compile();
+  bool isCompiled = !isAotFile(args.model.path) && compile();
   const Graph &shown = isCompiled ? compiled->graph() : graph;
   if (args.graphForm == "text")
     return print(report::toText(shown, compileReport.groupList));
@@ -254,9 +256,48 @@ int InspectCommand::writeReport() {
   return written ? 0 : fail(written.errors());
 }
 
+/// What a compiled file says about itself; --graph shows its graph.
+int InspectCommand::showFile() {
+  if (args.fusion || args.memory || args.assembly || !args.report.empty() ||
+      !args.phase.empty() || !args.compileTo.empty() ||
+      !args.compileFrom.empty() || !args.dumpFolder.empty())
+    return fail(badOption("this view is one of a compilation",
+                          "a compiled file has --graph and --stats"));
+  auto file = readAotFile(args.model.path);
+  if (!file)
+    return fail(file.errors());
+  graph = std::move(file->graph);
+  if (args.graph && !args.stats)
+    return showGraph();
+  const codegen::Seal &seal = file->seal;
+  std::printf("compiled file   version %u, written by Tenon %s\n"
+              "functions       %s_*\nmachine         %s\n"
+              "targets        ",
+              codegen::kSealVersion, seal.compiler.c_str(), seal.prefix.c_str(),
+              seal.triple.c_str());
+  for (const std::string &target : seal.targets)
+    std::printf(" %s", target.c_str());
+  std::printf("\nhash            %016llx%016llx\n",
+              static_cast<unsigned long long>(seal.hash.high),
+              static_cast<unsigned long long>(seal.hash.low));
+  for (const auto *ports : {&graph.inputPorts, &graph.outputPorts})
+    for (uint64_t id : *ports) {
+      const graph::LogicalTensor &tensor = graph.tensor(id);
+      std::printf(
+          "%-15s %s: %s\n",
+          ports == &graph.outputPorts                        ? "output"
+          : tensor.property == graph::PropertyType::constant ? "constant"
+                                                             : "input",
+          describeTensor(graph, id).c_str(), report::typeText(tensor).c_str());
+    }
+  return 0;
+}
+
 int InspectCommand::run() {
   if (auto errors = checkPhases(); !errors.empty())
     return fail(errors);
+  if (isAotFile(args.model.path))
+    return showFile();
   if (args.compileFrom.empty()) {
     auto loaded = loadForInspection(args.model);
     if (!loaded)

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Fill.h"
 #include "compiler/report/Stats.h"
+#include "runtime/tenon_model.h"
 #include "tools/tenon/Execution.h"
-#include "tools/tenon/ModelArgs.h"
+#include "tools/tenon/Loading.h"
 #include "tools/tenon/Npy.h"
 #include "tools/tenon/Timing.h"
 
@@ -30,6 +31,7 @@ constexpr double kAffordableBytes = 0x1p31;
 
 struct RunArgs {
   ModelArgs model;
+  AotLoadOptions loading;
   ExecArgs exec;
   std::vector<std::string> inputs, outputs, expects;
   int repeat = 11;
@@ -45,6 +47,7 @@ public:
 private:
   bool parseSpecs();
   bool compile(const Prepared &prepared);
+  bool giveWeights(const Graph &graph, TensorMap &values);
   void runOnce(const Prepared &prepared);
   Expected<TensorMap> makeInputs(const Graph &graph);
   void writeOutputs(const Graph &graph, const TensorMap &results);
@@ -55,6 +58,7 @@ private:
 
   const RunArgs &args;
   std::vector<TensorSpec> inputs, outputs, expects;
+  LoadedModel model;
   std::unique_ptr<Compiled> compiled;
   bool compiledIsDynamic = false;
   int compilations = 0;
@@ -114,8 +118,8 @@ bool RunCommand::compile(const Prepared &prepared) {
   if (compiled && compiledIsDynamic && prepared.isDynamic)
     return true;
   CompileReport compileReport;
-  auto result = Compiled::compile(prepared.compileGraph, args.model.options,
-                                  &compileReport);
+  auto result = compileOrLoad(model, prepared, args.model.options, args.loading,
+                              &compileReport);
   if (!result) {
     report(result.errors());
     return false;
@@ -123,12 +127,32 @@ bool RunCommand::compile(const Prepared &prepared) {
   compiled = std::move(*result);
   compiledIsDynamic = prepared.isDynamic;
   ++compilations;
+  if (model.file) {
+    std::printf("loaded code for %s\n",
+                tenon_model_get_code(compiled->model())->target);
+    return true;
+  }
   std::printf("compiled %lld operations to %lld groups in %s%s\n",
               static_cast<long long>(compileReport.ops),
               static_cast<long long>(compileReport.groups),
               secondsText(compileReport.totalSeconds).c_str(),
               prepared.isDynamic ? ", sizes left open until it runs" : "");
   return true;
+}
+
+/// Constants that came with the code have the values they came with.
+bool RunCommand::giveWeights(const Graph &graph, TensorMap &values) {
+  for (const TensorSpec &spec : inputs)
+    if (auto id = resolveTensor(graph, spec.name);
+        id && compiled->weight(*id)) {
+      report({badOption("--input: " + describeTensor(graph, *id) +
+                        " is a constant of the compiled file")});
+      return false;
+    }
+  auto taken = takeWeights(*compiled, graph, values);
+  if (!taken)
+    report(taken.errors());
+  return bool(taken);
 }
 
 Expected<TensorMap> RunCommand::makeInputs(const Graph &graph) {
@@ -242,7 +266,7 @@ void RunCommand::runOnce(const Prepared &prepared) {
   auto values = makeInputs(graph);
   if (!values)
     return report(values.errors());
-  if (!compile(prepared))
+  if (!compile(prepared) || !giveWeights(graph, *values))
     return;
   auto buffers = Buffers::create(*compiled, graph, *values);
   if (!buffers)
@@ -280,9 +304,10 @@ void RunCommand::runOnce(const Prepared &prepared) {
 int RunCommand::run() {
   if (!parseSpecs())
     return code;
-  auto model = loadGraph(args.model.path);
-  if (!model)
-    return fail(model.errors());
+  auto loaded = loadModel(args.model.path);
+  if (!loaded)
+    return fail(loaded.errors());
+  model = std::move(*loaded);
   auto variants = alternatives(args.model.knobs);
   if (!variants)
     return fail(variants.errors());
@@ -293,7 +318,7 @@ int RunCommand::run() {
   std::string compiledKnobs;
   for (size_t i = 0; i < variants->size(); ++i) {
     const OverrideText &knobs = (*variants)[i];
-    auto prepared = prepare(*model, knobs, inputs);
+    auto prepared = prepareLoaded(model, knobs, inputs);
     if (!prepared) {
       report(prepared.errors());
       continue;
@@ -323,6 +348,7 @@ void addRunCommand(CLI::App &app, Action &action) {
   CLI::App *sub =
       app.add_subcommand("run", "compile a model, execute it, check it");
   addModelOptions(*sub, args->model);
+  addArtefactOptions(*sub, args->loading);
   addExecOptions(*sub, args->exec);
   sub->add_option("--input", args->inputs,
                   "NAME=SPEC, where SPEC is 4x16xf32=@x.npy, @x.npy, "

@@ -85,6 +85,7 @@ int runTool(int argc, char **argv) {
              "lists them.");
   cli::Action action;
   cli::addRunCommand(app, action);
+  cli::addCompileCommand(app, action);
   cli::addCheckCommand(app, action);
   cli::addBenchCommand(app, action);
   cli::addInspectCommand(app, action);

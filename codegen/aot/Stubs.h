@@ -1,0 +1,52 @@
+//===- Stubs.h - the C functions of a compiled file ------------*- C++ -*-===//
+//
+// A file compiled ahead of time has one object per target. One of them holds
+// the description, the weights and functions with one argument per tensor,
+// which any machine of the architecture executes; they call
+// runtime/tenon_aot.h.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/jit/ModelInfo.h"
+
+namespace tenon::codegen {
+
+/// What a file offers to programs.
+struct AotInterface {
+  /// Begins all symbols; a C identifier.
+  std::string prefix;
+  ModelInfo model;
+  /// C identifiers of the tensors, all different.
+  std::vector<std::string> arguments;
+
+  /// Constants that programs give to create.
+  bool isCreateArgument(size_t tensor) const;
+  /// Everything that is no constant.
+  bool isRunArgument(size_t tensor) const;
+  /// Whether sizes are given with each execution.
+  bool hasUnknownDims(size_t tensor) const;
+  bool isDynamic() const;
+};
+
+/// `text` as a C identifier that is no keyword.
+std::string identifierFor(const std::string &text);
+/// One for each of `texts`, made different by numbers.
+std::vector<std::string> identifiersFor(const std::vector<std::string> &texts);
+
+/// Makes everything in a module of code private but a tenon_model_code under
+/// `symbol`, which only its own file sees.
+void finishCode(llvm::Module &module, const CodeInfo &code,
+                const std::string &symbol);
+
+/// Adds the description, `PREFIX_info`, and the functions; `codes` are the
+/// symbols that finishCode was given for this and other modules, most demanding
+/// first. `cpu` is one that all machines of the architecture are.
+void emitStubs(llvm::Module &module, const AotInterface &about,
+               const std::vector<std::string> &codes, const std::string &cpu);
+
+/// The text of the C header that declares them.
+std::string headerText(const AotInterface &about,
+                       const std::vector<std::string> &targets);
+
+} // namespace tenon::codegen

@@ -1,0 +1,222 @@
+//===- Aot.cpp - writing files compiled ahead of time ---------------------===//
+#include "compiler/driver/Aot.h"
+
+#include "codegen/aot/Stubs.h"
+#include "compiler/driver/Fail.h"
+#include "compiler/driver/Generate.h"
+#include "compiler/driver/Version.h"
+#include "compiler/import/json/Json.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tenon {
+
+namespace {
+
+/// Features that generated code may not use, since a loader cannot look for
+/// them, as LLVM wants them: "-aes,-sha".
+std::string withoutUncheckable(const codegen::TargetSpec &spec) {
+  llvm::StringSet<> checkable;
+#define TENON_CPU_FEATURE(name, builtin) checkable.insert(name);
+#include "runtime/CpuFeatures.def"
+  llvm::SmallVector<llvm::StringRef> base, own;
+  llvm::X86::getFeaturesForCPU("x86-64", base);
+  base.push_back("64bit"); // a mode
+  if (llvm::X86::parseArchX86(spec.cpu) != llvm::X86::CK_None)
+    llvm::X86::getFeaturesForCPU(spec.cpu, own);
+  llvm::SmallVector<llvm::StringRef> given;
+  llvm::StringRef(spec.features).split(given, ',', -1, false);
+  std::vector<std::string> features;
+  for (llvm::StringRef feature : given)
+    if (feature.consume_front("+"))
+      own.push_back(feature);
+    else
+      features.push_back(feature.str());
+  for (llvm::StringRef feature : own)
+    if (llvm::is_contained(base, feature) || checkable.contains(feature))
+      features.push_back("+" + feature.str());
+  for (llvm::StringRef feature : own)
+    if (!llvm::is_contained(base, feature) && !checkable.contains(feature))
+      features.push_back("-" + feature.str());
+  std::sort(features.begin(), features.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  return llvm::join(features, ",");
+}
+
+Expected<Target> resolveAArch64(const std::string &cpu, const Options &options,
+                                const std::string &triple) {
+  if (cpu != "host" && cpu != "generic")
+    return fail(ErrorCode::UnsupportedTarget,
+                "for AArch64 there is no target '" + cpu + "'",
+                "generic is NEON, which all of them have");
+  if (options.schedule != "auto" && options.schedule != "generic")
+    return fail(ErrorCode::BadOption,
+                "the schedule '" + options.schedule + "' is one of x86-64",
+                "use auto or generic");
+  Target target;
+  target.spec = {triple, "generic", ""};
+  target.vectorBits = 128;
+  target.numVectorRegisters = 32;
+  target.schedule = "generic";
+  target.features = {"neon"};
+  return target;
+}
+
+/// What to compile for; a loader can check all that the code uses.
+Expected<Target> resolve(const AotRequest &request, const std::string &cpu,
+                         const llvm::Triple &triple) {
+  if (triple.isAArch64() && triple.isLittleEndian())
+    return resolveAArch64(cpu, request.options, triple.str());
+  if (triple.getArch() != llvm::Triple::x86_64)
+    return fail(ErrorCode::UnsupportedTarget,
+                "no files for the machine '" + triple.str() + "'",
+                "use x86_64-linux-gnu or aarch64-linux-gnu");
+  Options options = request.options;
+  options.targetCpu = cpu;
+  auto target = Target::resolve(options);
+  if (!target)
+    return target;
+  target->spec.triple = triple.str();
+  target->spec.features = withoutUncheckable(target->spec);
+  return target;
+}
+
+Expected<std::vector<Target>> resolveAll(const AotRequest &request,
+                                         const llvm::Triple &triple) {
+  std::vector<std::string> cpus = request.targets;
+  if (cpus.empty())
+    cpus = {request.options.targetCpu};
+  std::vector<Target> targets;
+  for (const std::string &cpu : cpus) {
+    auto target = resolve(request, cpu, triple);
+    if (!target)
+      return target.errors();
+    for (const Target &other : targets)
+      if (other.spec.cpu == target->spec.cpu)
+        return fail(ErrorCode::BadOption,
+                    "the target '" + target->spec.cpu + "' is given twice");
+    targets.push_back(std::move(*target));
+  }
+  // A target whose features include another's comes before it.
+  auto rank = [](const Target &t) {
+    return std::tuple(-t.vectorBits, -static_cast<int64_t>(t.features.size()),
+                      t.spec.cpu);
+  };
+  std::sort(
+      targets.begin(), targets.end(),
+      [&](const Target &a, const Target &b) { return rank(a) < rank(b); });
+  return targets;
+}
+
+codegen::WeightsInfo collectWeights(const graph::Graph &graph,
+                                    const AotRequest &request) {
+  codegen::WeightsInfo weights;
+  weights.embed = request.embedWeights;
+  for (size_t i = 0; i < graph.inputPorts.size(); ++i) {
+    auto values = request.constants.find(graph.inputPorts[i]);
+    if (values == request.constants.end())
+      continue;
+    weights.data.resize(llvm::alignTo(weights.data.size(), 64));
+    weights.places.push_back({static_cast<int64_t>(i),
+                              static_cast<int64_t>(weights.data.size()),
+                              static_cast<int64_t>(values->second.size())});
+    weights.data.insert(weights.data.end(), values->second.begin(),
+                        values->second.end());
+  }
+  return weights;
+}
+
+codegen::AotInterface describeInterface(const graph::Graph &graph,
+                                        const AotRequest &request) {
+  codegen::AotInterface about;
+  about.prefix = request.prefix;
+  about.model = describeModel(graph);
+  about.model.name = request.prefix;
+  std::vector<std::string> names;
+  for (codegen::TensorInfo &tensor : about.model.tensors)
+    names.push_back(tensor.name = request.nameOf(graph, tensor.id));
+  about.arguments = codegen::identifiersFor(names);
+  about.model.weights = collectWeights(graph, request);
+  return about;
+}
+
+std::string codeSymbol(const AotRequest &request, const Target &target) {
+  return request.prefix + "_code_" + codegen::identifierFor(target.spec.cpu);
+}
+
+/// The objects of all targets; the last one holds what they share.
+Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
+compileAll(const graph::Graph &graph, const AotRequest &request,
+           const std::vector<Target> &targets,
+           const codegen::AotInterface &about, const codegen::Seal &seal) {
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  std::vector<std::string> symbols;
+  for (const Target &target : targets) {
+    symbols.push_back(codeSymbol(request, target));
+    auto finish = [&](llvm::Module &module, codegen::CodeInfo &code) {
+      code.target = target.spec.cpu;
+      codegen::finishCode(module, code, symbols.back());
+      if (symbols.size() < targets.size())
+        return;
+      bool isX86 = llvm::Triple(target.spec.triple).isX86();
+      codegen::emitStubs(module, about, symbols, isX86 ? "x86-64" : "generic");
+      codegen::emitSeal(module, seal, json::writeJson(graph));
+    };
+    CompileReport report;
+    auto code = generateCode(graph, request.options, target, finish, report);
+    if (!code)
+      return code.errors();
+    objects.push_back(std::move(code->object));
+  }
+  return objects;
+}
+
+} // namespace
+
+Expected<AotFiles> compileAhead(const graph::Graph &graph,
+                                const AotRequest &request) {
+  llvm::Triple triple(llvm::Triple::normalize(
+      request.triple.empty() ? codegen::TargetSpec::host().triple
+                             : request.triple));
+  auto targets = resolveAll(request, triple);
+  if (!targets)
+    return targets.errors();
+  auto prepared = prepareGraph(graph);
+  if (!prepared)
+    return prepared.errors();
+  codegen::AotInterface about = describeInterface(*prepared, request);
+  codegen::Seal seal = {
+      compilerVersion(), triple.str(), request.prefix, {}, {}};
+  for (const Target &target : *targets)
+    seal.targets.push_back(target.spec.cpu);
+  auto objects = compileAll(*prepared, request, *targets, about, seal);
+  if (!objects)
+    return objects.errors();
+  codegen::LinkJob job = request.link;
+  job.triple = triple.str();
+  for (const auto &object : *objects)
+    job.objects.push_back(object->getBuffer());
+  auto linked = codegen::linkObjects(job);
+  if (!linked)
+    return linked.errors();
+  AotFiles files;
+  files.code = std::move(*linked);
+  if (auto ok = codegen::applySeal(files.code); !ok)
+    return ok.errors();
+  files.header = codegen::headerText(about, seal.targets);
+  files.targets = seal.targets;
+  const std::vector<char> &weights = about.model.weights.data;
+  if (!request.embedWeights)
+    files.weights.assign(weights.begin(), weights.end());
+  return files;
+}
+
+} // namespace tenon

@@ -1,0 +1,33 @@
+//===- SessionImpl.h - code in this process --------------------*- C++ -*-===//
+//
+// Private to the driver.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/jit/Jit.h"
+#include "compiler/driver/Session.h"
+#include "runtime/tenon_model.h"
+
+namespace tenon {
+
+struct Compiled::Impl {
+  graph::Graph graph;
+  std::map<uint64_t, size_t> inputs, outputs; // id -> position of the tensor
+  // Where the code is.
+  std::unique_ptr<codegen::Jit> jit;
+  void *library = nullptr; // of dlopen
+  tenon_model *model = nullptr;
+  tenon_folded *folded = nullptr; // what bindConstants made
+
+  ~Impl();
+  void setGraph(graph::Graph compiled);
+  Expected<bool> place(const HostTensors &from, bool output,
+                       std::vector<void *> &buffers,
+                       std::vector<const graph::Dims *> &shapes) const;
+};
+
+/// A failure of the runtime as one with a code.
+Error runtimeError(tenon_rt_status status, const std::string &what);
+
+} // namespace tenon

@@ -1,0 +1,288 @@
+//===- CompileCommand.cpp - tenon compile ---------------------------------===//
+//
+// Writes a model as an object, a library or an archive for C programs.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/check/Fill.h"
+#include "compiler/driver/Aot.h"
+#include "tools/tenon/Execution.h"
+#include "tools/tenon/ModelArgs.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+
+namespace tenon::cli {
+
+using graph::Graph;
+
+namespace {
+
+struct CompileArgs {
+  ModelArgs model;
+  std::string output, header, weights, name, targets, triple, linker;
+  std::vector<std::string> linked, constants;
+  std::string constantsFolder;
+  bool fill = false;
+  uint64_t seed = 1;
+};
+
+/// "fc1.weights", or "t7" for a tensor that has no name.
+std::string nameOf(const Graph &graph, uint64_t id) {
+  std::string text = describeTensor(graph, id);
+  size_t open = text.find(" (");
+  return open == text.npos ? "t" + text
+                           : text.substr(open + 2, text.size() - open - 3);
+}
+
+class CompileCommand {
+public:
+  explicit CompileCommand(const CompileArgs &args) : args(args) {}
+  int run();
+
+private:
+  Expected<bool> chooseOutput();
+  Expected<bool> choosePrefix();
+  Expected<bool> addConstants();
+  Expected<bool> addConstant(const TensorSpec &spec, const char *option);
+  Expected<bool> addValue(uint64_t id, const reference::Tensor &value);
+  Expected<bool> write(const AotFiles &files) const;
+
+  const CompileArgs &args;
+  Graph graph;
+  AotRequest request;
+};
+
+Expected<bool> CompileCommand::chooseOutput() {
+  std::filesystem::path path(args.output);
+  std::string extension = path.extension().string();
+  using Job = codegen::LinkJob;
+  if (extension == ".o")
+    request.link.output = Job::object;
+  else if (extension == ".so")
+    request.link.output = Job::library;
+  else if (extension == ".a")
+    request.link.output = Job::archive;
+  else
+    return badOption("--output: \"" + args.output +
+                         "\" does not say what it is to be",
+                     "let it end in .o, .so or .a");
+  if (!args.linked.empty() && request.link.output != Job::library)
+    return badOption("--link goes with a library (.so)",
+                     "programs link objects and archives with the runtime");
+  request.link.soname = path.filename().string();
+  request.link.files = args.linked;
+  request.link.linker = args.linker;
+  return true;
+}
+
+/// `--name`, or what the output is called, without "lib".
+Expected<bool> CompileCommand::choosePrefix() {
+  std::string name = args.name;
+  if (name.empty()) {
+    name = std::filesystem::path(args.output).stem().string();
+    if (name.rfind("lib", 0) == 0 && name.size() > 3)
+      name = name.substr(3);
+    for (char &c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c)))
+        c = '_';
+    if (std::isdigit(static_cast<unsigned char>(name[0])))
+      name = "model_" + name;
+  }
+  bool good = !std::isdigit(static_cast<unsigned char>(name[0]));
+  for (char c : name)
+    good &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  // Those of the runtime.
+  if (!good || name.rfind("tenon_", 0) == 0 || name == "tenon")
+    return badOption("--name: \"" + name + "\" cannot begin names of functions",
+                     "use letters, digits and _, and do not begin with tenon_");
+  request.prefix = name;
+  return true;
+}
+
+Expected<bool> CompileCommand::addValue(uint64_t id,
+                                        const reference::Tensor &value) {
+  const graph::LogicalTensor &tensor = graph.tensor(id);
+  auto buffer = TensorBuffer::allocate(tensor.dtype, value.shape,
+                                       stridesFor(tensor, value.shape));
+  if (!buffer)
+    return buffer.errors();
+  if (auto errors = buffer->write(value); !errors.empty())
+    return errors;
+  request.constants[id] =
+      std::string(static_cast<const char *>(buffer->data()), buffer->bytes());
+  return true;
+}
+
+Expected<bool> CompileCommand::addConstant(const TensorSpec &spec,
+                                           const char *option) {
+  auto id = resolveTensor(graph, spec.name);
+  if (!id)
+    return id.errors();
+  const graph::LogicalTensor &tensor = graph.tensor(*id);
+  std::string what = std::string(option) + ": " + describeTensor(graph, *id);
+  if (std::find(graph.inputPorts.begin(), graph.inputPorts.end(), *id) ==
+          graph.inputPorts.end() ||
+      tensor.property != graph::PropertyType::constant)
+    return badOption(what + " is no constant input of the graph");
+  if (!tensor.hasStaticShape())
+    return badOption(what + " has unknown sizes");
+  if (spec.source == TensorSpec::Source::fill)
+    return badOption(what + " is given no values");
+  auto value = makeTensor(spec, tensor);
+  if (!value)
+    return value.errors();
+  return addValue(*id, *value);
+}
+
+Expected<bool> CompileCommand::addConstants() {
+  if (args.fill) {
+    auto values = check::fillInputs(graph, args.seed);
+    if (!values)
+      return values.errors();
+    for (uint64_t id : graph.inputPorts)
+      if (graph.tensor(id).property == graph::PropertyType::constant)
+        if (auto ok = addValue(id, values->at(id)); !ok)
+          return ok;
+  }
+  if (!args.constantsFolder.empty()) {
+    std::error_code error;
+    std::filesystem::directory_iterator folder(args.constantsFolder, error);
+    if (error) {
+      Error e;
+      e.code = ErrorCode::CannotRead;
+      e.message = args.constantsFolder + ": " + error.message();
+      return e;
+    }
+    for (const auto &entry : folder) {
+      if (entry.path().extension() != ".npy")
+        continue;
+      TensorSpec spec;
+      spec.name = entry.path().stem().string();
+      spec.source = TensorSpec::Source::file;
+      spec.path = entry.path().string();
+      if (auto ok = addConstant(spec, "--constants"); !ok)
+        return ok;
+    }
+  }
+  for (const std::string &text : args.constants) {
+    auto spec = parseTensorSpec(text);
+    if (!spec)
+      return spec.errors();
+    if (auto ok = addConstant(*spec, "--constant"); !ok)
+      return ok;
+  }
+  return true;
+}
+
+Expected<bool> CompileCommand::write(const AotFiles &files) const {
+  if (auto ok = writeFile(args.output, files.code); !ok)
+    return ok;
+  if (!args.header.empty())
+    if (auto ok = writeFile(args.header, files.header); !ok)
+      return ok;
+  if (!args.weights.empty())
+    if (auto ok = writeFile(args.weights, files.weights); !ok)
+      return ok;
+  std::string targets;
+  for (const std::string &target : files.targets)
+    targets += (targets.empty() ? "" : ", ") + target;
+  std::printf("wrote %s, %s, for %s\n", args.output.c_str(),
+              bytesText(static_cast<double>(files.code.size())).c_str(),
+              targets.c_str());
+  if (!args.weights.empty())
+    std::printf("wrote %s, %s\n", args.weights.c_str(),
+                bytesText(static_cast<double>(files.weights.size())).c_str());
+  return true;
+}
+
+int CompileCommand::run() {
+  auto loaded = loadForInspection(args.model);
+  if (!loaded)
+    return fail(loaded.errors());
+  graph = std::move(*loaded);
+  for (auto step :
+       {&CompileCommand::chooseOutput, &CompileCommand::choosePrefix,
+        &CompileCommand::addConstants})
+    if (auto ok = (this->*step)(); !ok)
+      return fail(ok.errors());
+  request.options = args.model.options;
+  request.targets = splitText(args.targets, ',');
+  request.triple = args.triple;
+  request.nameOf = nameOf;
+  request.embedWeights = args.weights.empty();
+  auto files = compileAhead(graph, request);
+  if (!files)
+    return fail(files.errors());
+  auto written = write(*files);
+  return written ? 0 : fail(written.errors());
+}
+
+void addOptions(CLI::App &sub, CompileArgs &args) {
+  const char *files = "Files";
+  sub.add_option("-o,--output", args.output,
+                 "object (.o), library (.so) or archive (.a) to write")
+      ->required()
+      ->group(files);
+  sub.add_option("--header", args.header, "C header to write")->group(files);
+  sub.add_option("--weights", args.weights,
+                 "file for the values of constants, which are otherwise part "
+                 "of the code")
+      ->group(files);
+  sub.add_option("--name", args.name,
+                 "begins the names of all functions; that of the output by "
+                 "default")
+      ->group(files);
+  sub.add_option("--linker", args.linker,
+                 "a linker like ld; ld.lld or ld by default")
+      ->group(files);
+  sub.add_option("--link", args.linked,
+                 "further file of a library: libtenon_rt.so for it to load, or "
+                 "libtenon_rt.a and libgcc.a to be part of it")
+      ->allow_extra_args(false)
+      ->group(files);
+  const char *targets = "Targets";
+  CLI::Option *cpu = sub.get_option("--target-cpu");
+  sub.add_option("--targets", args.targets,
+                 "several CPUs, separated by commas; the best one that the "
+                 "CPU implements is used")
+      ->excludes(cpu)
+      ->group(targets);
+  sub.add_option("--target-triple", args.triple,
+                 "another machine: aarch64-linux-gnu")
+      ->group(targets);
+  const char *values = "Constants";
+  sub.add_option("--constants", args.constantsFolder,
+                 "folder with a file NAME.npy for each constant; the caller "
+                 "of the code gives the others")
+      ->group(values);
+  sub.add_option("--constant", args.constants,
+                 "NAME=SPEC, where SPEC is @w.npy, rand:SEED, ones, zeros or "
+                 "iota")
+      ->allow_extra_args(false)
+      ->group(values);
+  sub.add_flag("--fill-constants", args.fill,
+               "the values that tenon run takes for constants")
+      ->group(values);
+  sub.add_option("--seed", args.seed, "of those values")
+      ->capture_default_str()
+      ->group(values);
+}
+
+} // namespace
+
+void addCompileCommand(CLI::App &app, Action &action) {
+  auto args = std::make_shared<CompileArgs>();
+  CLI::App *sub = app.add_subcommand(
+      "compile", "write a model as code that C programs link");
+  addModelOptions(*sub, args->model);
+  addOptions(*sub, *args);
+  sub->callback([args, &action] {
+    action = [args] { return CompileCommand(*args).run(); };
+  });
+}
+
+} // namespace tenon::cli

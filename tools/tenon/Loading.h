@@ -1,0 +1,44 @@
+//===- Loading.h - a graph or a file compiled from one ----------*- C++ -*-===//
+//
+// What MODEL is for the commands that execute: a graph, which they compile, or
+// a file that tenon compile wrote.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/Aot.h"
+#include "tools/tenon/Execution.h"
+#include "tools/tenon/ModelArgs.h"
+
+#include <optional>
+
+namespace tenon::cli {
+
+/// `--weights` and `--without-features`.
+void addArtefactOptions(CLI::App &app, AotLoadOptions &options);
+
+struct LoadedModel {
+  graph::Graph graph;
+  /// What it was read from, when it is compiled already.
+  std::optional<AotFile> file;
+};
+
+/// Errors: those of loadGraph and readAotFile.
+Expected<LoadedModel> loadModel(const std::string &path);
+
+/// As prepare; BadOption for changes that a compiled file cannot follow.
+Expected<Prepared> prepareLoaded(const LoadedModel &model,
+                                 const OverrideText &knobs,
+                                 const std::vector<TensorSpec> &inputs = {});
+
+/// Compiles the graph, or loads the file.
+Expected<std::unique_ptr<Compiled>>
+compileOrLoad(const LoadedModel &model, const Prepared &prepared,
+              const Options &options, const AotLoadOptions &loadOptions,
+              CompileReport *report);
+
+/// Puts the values of constants that came with the code in place of others.
+Expected<bool> takeWeights(const Compiled &compiled, const graph::Graph &graph,
+                           TensorMap &values);
+
+} // namespace tenon::cli
