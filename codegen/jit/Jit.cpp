@@ -12,6 +12,8 @@
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace llvm::orc;
 
@@ -56,7 +58,11 @@ Jit::~Jit() = default;
 Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  // It compiles nothing, so it need not know the CPU: asking for all features
+  // and setting them up takes longer than linking small code.
   auto jit = LLJITBuilder()
+                 .setJITTargetMachineBuilder(JITTargetMachineBuilder(
+                     llvm::Triple(llvm::sys::getProcessTriple())))
                  .setObjectLinkingLayerCreator([&](ExecutionSession &session) {
                    return createLinkingLayer(session, options);
                  })

@@ -53,8 +53,8 @@ constexpr int64_t kScoreBytes = 256 << 10;
 /// Rows of queries that share one pass over keys and values.
 constexpr int64_t kMinQueries = 8;
 constexpr int64_t kMaxQueries = 96;
-/// With fewer whole rows than these in L2, a pass over keys and values serves too
-/// few queries: steps over the keys instead.
+/// With fewer whole rows than these in L2, a pass over keys and values serves
+/// too few queries: steps over the keys instead.
 constexpr int64_t kMinWholeQueries = 48;
 /// Keys of a step; as many scores of kMaxQueries rows fit kScoreBytes.
 constexpr int64_t kStepKeys = 512;
