@@ -221,6 +221,17 @@ grep -q 'const int64_t fc1_src_dims\[2\]' any.h
 for mb in 1 5 64; do
   "$tenon" run any.so --mb=$mb --check | grep 'check: passed'
 done
+build any "$sources/any_main.c" any.so -L. -ltenon_rt
+./any x out.raw
+all_ones=()
+for layer in fc1 fc2 fc3; do
+  all_ones+=(--input $layer.weights=ones --input $layer.bias=ones)
+done
+reference_any=("$tenon" run "$dynamic" --mb=64 --no-check --repeat 1
+  --input fc1.src=@x.npy "${all_ones[@]}")
+"${reference_any[@]}" --output fc3.relu=@any.npy >/dev/null
+as_npy out.raw any.npy out.npy
+"${reference_any[@]}" --expect fc3.relu=@out.npy | grep 'expected: as in'
 expect_error E1007 "$tenon" run any.so --mb=4 --dt=bf16
 expect_error E1007 "$tenon" run mlp.so --mb=4
 
