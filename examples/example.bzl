@@ -8,6 +8,7 @@ def example(name, graphs, deps = ["//examples:graph_builder"]):
         visibility = ["//visibility:public"],
         deps = deps,
     )
+    native.exports_files(graphs)
     native.filegroup(
         name = "graphs",
         srcs = graphs,
