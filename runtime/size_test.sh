@@ -19,6 +19,10 @@ for library in $needed; do
     ;;
   esac
 done
+if nm -D --undefined-only "$1" | grep -v '@GLIBC' | awk '$1 == "U"' | grep .; then
+  echo "it leaves the names above to others" >&2
+  exit 1
+fi
 # Nothing but the C interface is shown.
 if nm -D --defined-only "$1" | awk '{print $3}' | grep -v '^tenon_'; then
   echo "it shows the names above" >&2

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Fuzzes one target with libFuzzer and the address sanitizer.
 #
-#   tests/fuzz/run.sh json|mlir|run [SECONDS] [LIBFUZZER OPTION]...
+#   [CONFIG=fuzz_front] tests/fuzz/run.sh json|mlir|run [SECONDS] [OPTION]...
+#
+# OPTION is libFuzzer's. CONFIG is a configuration of .bazelrc: fuzz, all of our
+# code instrumented, or fuzz_front, which builds in minutes.
 #
 # Starts from the corpus in this folder and from what earlier runs found, which
 # is kept in fuzz-out/TARGET (ignored by git). A finding is written there, too:
@@ -26,8 +29,9 @@ if ! compgen -G '/usr/lib/llvm-22/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a' 
   exit 1
 fi
 
-bazel build --config=fuzz "//tests/fuzz:${target}_fuzz" >&2
-program=$(bazel info --config=fuzz --ui_event_filters=-info bazel-bin)/tests/fuzz/${target}_fuzz
+config=${CONFIG:-fuzz}
+bazel build "--config=$config" "//tests/fuzz:${target}_fuzz" >&2
+program=$(bazel info "--config=$config" --ui_event_filters=-info bazel-bin)/tests/fuzz/${target}_fuzz
 found=fuzz-out/$target
 mkdir -p "$found"
 options=(-max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096
