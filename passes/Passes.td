@@ -75,6 +75,29 @@ def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
                     Statistic<"fused", "ops", "Operations that joined a group">];
 }
 
+def FormIntegerProducts
+    : Pass<"tenon-form-integer-products", "::mlir::ModuleOp"> {
+  let summary = "Products of dequantised bytes become products of bytes";
+  let description = [{
+    MatMul or Convolution of two Dequantize, u8 or s8 times s8 weights without
+    zero point, becomes a tile.matmul or tile.conv of the bytes; what the zero
+    point of src adds is subtracted, the scales multiply the sum. Casts to bf16
+    and views between Dequantize and the product are passed through. A remark
+    tells why a product of dequantised tensors computes in f32.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
+    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
+           "vector registers of the target">,
+    Option<"int8Group", "int8-group", "int64_t", "1",
+           "products of bytes that one instruction adds up: 4, 2 or 1">,
+    Option<"matrixUnit", "matrix-unit", "bool", "false",
+           "interleaved products are for tiles of 32 columns">];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"formed", "products", "Products of bytes">];
+}
+
 def InferShapes : Pass<"tenon-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Refines all shapes from those of the inputs";
 }
@@ -125,7 +148,13 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
     Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "vector registers of the target">];
+           "vector registers of the target">,
+    Option<"bf16Group", "bf16-group", "int64_t", "1",
+           "bf16 products that one instruction adds up: 2, or 1">,
+    Option<"int8Group", "int8-group", "int64_t", "1",
+           "products of bytes that one instruction adds up: 4, 2 or 1">,
+    Option<"matrixUnit", "matrix-unit", "bool", "false",
+           "interleaved products are for tiles of 32 columns">];
   let dependentDialects = ["::tenon::tile::TileDialect"];
   let statistics = [Statistic<"packed", "weights", "Weights packed">];
 }
@@ -169,6 +198,16 @@ def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",
     "::tenon::tile::TileDialect", "::tenon::rt::RtDialect"];
   let statistics = [Statistic<"functions", "groups", "Group functions">];
+}
+
+def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
+  let summary = "Operations without code for bf16 and f16 compute in f32";
+  let description = [{
+    Elementwise operations, rows, products, copies and views read and write
+    narrow floats themselves. Each other operation gets casts around it; a
+    remark names it.
+  }];
+  let statistics = [Statistic<"widened", "ops", "Operations widened">];
 }
 
 #endif

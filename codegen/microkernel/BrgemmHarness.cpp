@@ -44,12 +44,14 @@ static bool lower(ModuleOp module, const HarnessOptions &options,
   lowering.vectorBits = options.vectorBits;
   lowering.numVectorRegisters = options.numVectorRegisters;
   lowering.unrollK = options.unrollK;
+  lowering.matrixUnit = options.matrixUnit;
   pm.addPass(createLowerBrgemm(lowering));
   if (failed(pm.run(module)))
     return false;
   module.walk([&](func::FuncOp func) {
     result.numKernels += func.getName().starts_with("tenon_brgemm") &&
                          !func.getName().contains("_any_");
+    result.numMatrixKernels += func.getName().starts_with("tenon_matrix");
   });
   PassManager toLLVM(module.getContext());
   codegen::buildLowerToLLVMPipeline(toLLVM);

@@ -18,6 +18,7 @@ struct HarnessOptions {
   int64_t vectorBits = 256;
   int64_t numVectorRegisters = 16;
   int64_t unrollK = 0;
+  bool matrixUnit = false;
   std::string cpu = "host";
 };
 
@@ -28,6 +29,7 @@ struct Compiled {
   std::string assembly;
   double seconds = 0; // From the lowering pass to the object file.
   int64_t numKernels = 0;
+  int64_t numMatrixKernels = 0;
 
   /// The C interface (pointers to descriptors) of function `name`, or null.
   void *lookup(const std::string &name);

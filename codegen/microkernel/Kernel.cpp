@@ -6,6 +6,10 @@
 //       for each row: scalar load of A, broadcast, NV fma
 //   epilogue on each accumulator, store
 //
+// Where B is interleaved, a step takes 2 or 4 neighbours of k at once: the load
+// of A is a group of them, and an instruction adds up their products. Narrow
+// elements that are not are widened as they are loaded.
+//
 // The body is straight code on native vectors: nothing after this point has to
 // vectorise, unroll or canonicalise it, and nothing should.
 //
@@ -30,12 +34,22 @@ using tenon::tile::SideKind;
 std::string KernelSpec::name() const {
   std::string result;
   llvm::raw_string_ostream os(result);
-  os << "tenon_brgemm_" << element << "_" << tile.rows << "x" << tile.vectors
-     << "x" << lanes << "_b" << numBatchDims;
+  os << "tenon_brgemm_" << element;
+  // Signed, unsigned, shifted.
+  if (element.isInteger())
+    os << "sux"[static_cast<int>(sign)];
+  if (stored != sum)
+    os << "_" << stored;
+  if (interleave > 1)
+    os << "_v" << interleave << (partialGroup ? "p" : "");
+  os << "_" << tile.rows << "x" << tile.vectors << "x" << lanes << "_b"
+     << numBatchDims;
   if (!unitStrideK)
     os << "_sk";
   if (accumulate)
     os << "_acc";
+  if (fromPartial)
+    os << "_part";
   if (maskedC)
     os << (maskedB ? "_maskb" : "_mask");
   if (prefetch)
@@ -76,6 +90,8 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
     visit(operands.ahead, true);
     visit(operands.aheadStep, false);
   }
+  if (spec.fromPartial)
+    visit(operands.partial, true);
   if (spec.maskedC)
     visit(operands.tail, false);
 }
@@ -137,6 +153,8 @@ public:
     if (spec.maskedC)
       buildMask();
     SmallVector<Value> carried = initialise();
+    if (spec.correctsSign())
+      carried.append(vectors, zeros(vectorOf(spec.sum)));
     if (spec.prefetch)
       carried.push_back(args.ahead);
     carried = buildReduction(0, args.a, args.b, carried);
@@ -218,27 +236,31 @@ private:
                                  broadcast(tail));
   }
 
+  Value zeros(VectorType type) {
+    return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  }
+
   /// Accumulators in the order row-major (row, vector).
   SmallVector<Value> initialise() {
     SmallVector<Value> accs;
-    if (!spec.accumulate) {
-      VectorType type = vectorOf(spec.element);
-      Value zero =
-          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-      accs.assign(rows * vectors, zero);
+    if (!spec.accumulate && !spec.fromPartial) {
+      accs.assign(rows * vectors, zeros(vectorOf(spec.sum)));
       return accs;
     }
     for (int64_t r = 0; r < rows; ++r) {
-      Value row = advance(args.c, cRowOffset[r], spec.element);
+      Value row = spec.fromPartial
+                      ? advance(args.partial, r * kPartialRow, spec.sum)
+                      : advance(args.c, cRowOffset[r], spec.sum);
       for (int64_t v = 0; v < vectors; ++v)
-        accs.push_back(loadVector(row, v, spec.element, /*masked=*/true));
+        accs.push_back(loadVector(row, v, spec.sum, !spec.fromPartial));
     }
     return accs;
   }
 
   //===--- the sum --------------------------------------------------------===//
   /// Loops over batch dimensions `level`.. and k. `accs` are the accumulators,
-  /// and the address to prefetch after them.
+  /// then the sums of B where signs are corrected, then the address to
+  /// prefetch.
   SmallVector<Value> buildReduction(unsigned level, Value a, Value b,
                                     SmallVector<Value> accs) {
     if (level == spec.numBatchDims)
@@ -261,15 +283,23 @@ private:
     SmallVector<Value> carried(accs);
     carried.push_back(a);
     carried.push_back(b);
-    if (spec.unroll > 1) {
-      Value steps =
-          arith::DivUIOp::create(builder, loc, args.k, constant(spec.unroll));
-      Value unrolled = mul(steps, constant(spec.unroll));
-      carried = buildKLoop(constant(0), unrolled, spec.unroll, carried);
-      carried = buildKLoop(unrolled, args.k, 1, carried);
-    } else {
-      carried = buildKLoop(constant(0), args.k, 1, carried);
+    Value steps = args.k, rest;
+    if (spec.interleave > 1) {
+      Value v = constant(spec.interleave);
+      steps = arith::DivUIOp::create(builder, loc, args.k, v);
+      rest = arith::RemUIOp::create(builder, loc, args.k, v);
     }
+    if (spec.unroll > 1) {
+      Value unrolled = mul(
+          arith::DivUIOp::create(builder, loc, steps, constant(spec.unroll)),
+          constant(spec.unroll));
+      carried = buildKLoop(constant(0), unrolled, spec.unroll, carried);
+      carried = buildKLoop(unrolled, steps, 1, carried);
+    } else {
+      carried = buildKLoop(constant(0), steps, 1, carried);
+    }
+    if (spec.interleave > 1 && spec.partialGroup)
+      carried = buildPartialGroup(rest, carried);
     carried.truncate(accs.size());
     return carried;
   }
@@ -282,11 +312,10 @@ private:
           SmallVector<Value> accs(carried.drop_back(2));
           Value a = carried[carried.size() - 2], b = carried.back();
           for (int64_t i = 0; i < step; ++i) {
-            buildStep(a, b, accs);
+            buildStep(a, b, accs, Value());
             if (spec.prefetch)
               accs.back() = buildPrefetch(accs.back());
-            a = spec.unitStrideK ? advance(a, 1, spec.element)
-                                 : advance(a, args.aK, spec.element);
+            a = advanceK(a, spec.interleave);
             b = advance(b, args.bRow, spec.element);
           }
           accs.append({a, b});
@@ -296,18 +325,51 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// One step of k: a rank-1 update of the accumulators.
-  void buildStep(Value a, Value b, SmallVectorImpl<Value> &accs) {
+  /// The last `count` < interleave elements of k, if there are any.
+  SmallVector<Value> buildPartialGroup(Value count,
+                                       SmallVector<Value> carried) {
+    Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                      count, constant(0));
+    auto branch = scf::IfOp::create(
+        builder, loc, any,
+        [&](OpBuilder &, Location) {
+          SmallVector<Value> accs(ArrayRef(carried).drop_back(2));
+          Value a = carried[carried.size() - 2], b = carried.back();
+          buildStep(a, b, accs, count);
+          accs.append({a, b});
+          scf::YieldOp::create(builder, loc, accs);
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, loc, carried);
+        });
+    return SmallVector<Value>(branch.getResults());
+  }
+
+  /// `a` + `steps` elements along k.
+  Value advanceK(Value a, int64_t steps) {
+    if (spec.unitStrideK)
+      return advance(a, steps, spec.element);
+    return advance(a, steps == 1 ? args.aK : mul(args.aK, constant(steps)),
+                   spec.element);
+  }
+
+  /// One step of k: a rank-1 update of the accumulators, or one of rank
+  /// `interleave`, of which only `count` elements exist when that is given.
+  void buildStep(Value a, Value b, SmallVectorImpl<Value> &accs, Value count) {
     SmallVector<Value> bRow;
     for (int64_t v = 0; v < vectors; ++v)
-      bRow.push_back(loadVector(b, v, spec.element, spec.maskedB));
+      bRow.push_back(loadB(b, v));
     for (int64_t r = 0; r < rows; ++r) {
-      Value x = broadcast(
-          loadScalar(advance(a, aRowOffset[r], spec.element), spec.element));
+      Value row = advance(a, aRowOffset[r], spec.element);
+      Value x = spec.interleave == 1 ? loadElement(row) : loadGroup(row, count);
       for (int64_t v = 0; v < vectors; ++v) {
         Value &acc = accs[r * vectors + v];
         acc = multiplyAdd(x, bRow[v], acc);
       }
+    }
+    for (int64_t v = 0; spec.correctsSign() && v < vectors; ++v) {
+      Value &sum = accs[rows * vectors + v];
+      sum = addProducts(splatBytes(groupsOf(spec.element), 128), bRow[v], sum);
     }
   }
 
@@ -318,13 +380,152 @@ private:
     return advance(address, args.aheadStep, builder.getI8Type());
   }
 
+  //===--- operands of a step ---------------------------------------------===//
+  VectorType groupsOf(Type element) {
+    return VectorType::get({spec.lanes * spec.interleave}, element);
+  }
+
+  /// Vector `v` of a row of B as the product takes it.
+  Value loadB(Value b, int64_t v) {
+    if (spec.interleave == 1)
+      return widen(loadVector(b, v, spec.element, spec.maskedB));
+    VectorType type = groupsOf(spec.element);
+    b = advance(b, v * type.getNumElements(), spec.element);
+    Value groups =
+        LLVM::LoadOp::create(builder, loc, type, b, alignment(spec.element));
+    return multipliesWords() ? extend(groups, /*isSigned=*/true, 16) : groups;
+  }
+
+  /// One element of A in all lanes.
+  Value loadElement(Value a) {
+    return broadcast(widen(loadScalar(a, spec.element), spec.sign));
+  }
+
+  /// `interleave` neighbours of A in all lanes; those from `count` on are 0.
+  Value loadGroup(Value a, Value count) {
+    int64_t bits = spec.element.getIntOrFloatBitWidth();
+    Type group = builder.getIntegerType(bits * spec.interleave);
+    Value value = spec.unitStrideK && !count ? loadScalarAs(a, group)
+                                             : gatherGroup(a, group, count);
+    Value lanes = broadcast(value);
+    // x + 128 without sign is x with its highest bit flipped. Beyond K, too:
+    // zeros of B do away with it.
+    if (spec.correctsSign())
+      lanes = arith::XOrIOp::create(
+          builder, loc, lanes,
+          splatBytes(cast<VectorType>(lanes.getType()), 128));
+    Value elements =
+        vector::BitCastOp::create(builder, loc, groupsOf(spec.element), lanes);
+    return multipliesWords()
+               ? extend(elements, spec.sign == ByteSign::Signed, 16)
+               : elements;
+  }
+
+  /// A vector of `type` whose bytes all are `byte`.
+  Value splatBytes(VectorType type, uint8_t byte) {
+    unsigned bits = type.getElementTypeBitWidth();
+    APInt value = APInt::getSplat(bits, APInt(8, byte));
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, value));
+  }
+
+  Value loadScalarAs(Value pointer, Type type) {
+    return LLVM::LoadOp::create(builder, loc, type, pointer,
+                                alignment(spec.element));
+  }
+
+  /// The group put together element by element.
+  Value gatherGroup(Value a, Type group, Value count) {
+    int64_t bits = spec.element.getIntOrFloatBitWidth();
+    Type part = builder.getIntegerType(bits);
+    auto number = [&](Type type, int64_t v) -> Value {
+      return arith::ConstantOp::create(builder, loc,
+                                       builder.getIntegerAttr(type, v));
+    };
+    Value result;
+    for (int64_t i = 0; i < spec.interleave; ++i) {
+      Value from = advanceK(a, i), exists;
+      if (count && i > 0) {
+        // What is not there is not read: the first element is, in its place.
+        exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       constant(i), count);
+        from = arith::SelectOp::create(builder, loc, exists, from, a);
+      }
+      Value x = loadScalarAs(from, part);
+      if (exists)
+        x = arith::SelectOp::create(builder, loc, exists, x, number(part, 0));
+      x = arith::ExtUIOp::create(builder, loc, group, x);
+      if (i > 0)
+        x = arith::ShLIOp::create(builder, loc, x, number(group, i * bits));
+      result = result
+                   ? arith::OrIOp::create(builder, loc, result, x).getResult()
+                   : x;
+    }
+    return result;
+  }
+
+  /// Scalars or vectors of elements as the sums have them.
+  Value widen(Value x, ByteSign sign = ByteSign::Signed) {
+    Type element = getElementTypeOrSelf(x.getType());
+    if (element == spec.sum)
+      return x;
+    if (isa<FloatType>(element))
+      return arith::ExtFOp::create(builder, loc, like(x, spec.sum), x);
+    return extend(x, sign == ByteSign::Signed, 32);
+  }
+
+  static Type like(Value x, Type element) {
+    auto vector = dyn_cast<VectorType>(x.getType());
+    return vector ? vector.clone(element) : element;
+  }
+
+  Value extend(Value x, bool isSigned, unsigned bits) {
+    Type type = like(x, builder.getIntegerType(bits));
+    return isSigned ? arith::ExtSIOp::create(builder, loc, type, x).getResult()
+                    : arith::ExtUIOp::create(builder, loc, type, x).getResult();
+  }
+
+  //===--- products -------------------------------------------------------===//
+  /// Bytes in pairs are widened to 16 bits: without VNNI the instruction that
+  /// multiplies bytes saturates, the one for words does not.
+  bool multipliesWords() const {
+    return spec.element.isInteger() && spec.interleave == 2;
+  }
+
   Value multiplyAdd(Value x, Value y, Value acc) {
+    if (spec.interleave > 1)
+      return addProducts(x, y, acc);
+    if (spec.sum.isInteger()) {
+      Value product = arith::MulIOp::create(builder, loc, x, y);
+      return arith::AddIOp::create(builder, loc, acc, product);
+    }
     if (spec.fusedMultiplyAdd)
       return vector::FMAOp::create(builder, loc, x, y, acc);
     auto contract = arith::FastMathFlagsAttr::get(
         builder.getContext(), arith::FastMathFlags::contract);
     Value product = arith::MulFOp::create(builder, loc, x, y, contract);
     return arith::AddFOp::create(builder, loc, acc, product, contract);
+  }
+
+  /// acc + the sums of the products within each group, by one instruction.
+  Value addProducts(Value x, Value y, Value acc) {
+    std::string bits =
+        std::to_string(spec.lanes * spec.sum.getIntOrFloatBitWidth());
+    auto call = [&](const std::string &name, ValueRange operands) -> Value {
+      return LLVM::CallIntrinsicOp::create(builder, loc, acc.getType(),
+                                           builder.getStringAttr(name),
+                                           operands)
+          .getResults();
+    };
+    if (isa<FloatType>(spec.element))
+      return call("llvm.x86.avx512bf16.dpbf16ps." + bits, {acc, x, y});
+    if (!multipliesWords())
+      return call("llvm.x86.avx512.vpdpbusd." + bits, {acc, x, y});
+    Value sums = call(bits == "512"   ? "llvm.x86.avx512.pmaddw.d.512"
+                      : bits == "256" ? "llvm.x86.avx2.pmadd.wd"
+                                      : "llvm.x86.sse2.pmadd.wd",
+                      {x, y});
+    return arith::AddIOp::create(builder, loc, acc, sums);
   }
 
   /// LLVM shall not unroll the loop again: it is as long as it should be.
@@ -352,6 +553,9 @@ private:
       SmallVector<Value> perColumn = loadColumnSides(v);
       for (int64_t r = 0; r < rows; ++r) {
         Value value = accs[r * vectors + v];
+        if (spec.correctsSign())
+          value = arith::SubIOp::create(builder, loc, value,
+                                        accs[rows * vectors + v]);
         if (spec.epilogue)
           value = applyEpilogue(value, r, v, perRow, perColumn);
         store(value, r, v);
@@ -426,9 +630,9 @@ private:
   }
 
   void store(Value value, int64_t r, int64_t v) {
-    Value pointer = advance(args.c, cRowOffset[r], spec.element);
-    pointer = advance(pointer, v * spec.lanes, spec.element);
-    unsigned align = alignment(spec.element);
+    Value pointer = advance(args.c, cRowOffset[r], spec.stored);
+    pointer = advance(pointer, v * spec.lanes, spec.stored);
+    unsigned align = alignment(spec.stored);
     if (isPartial(v))
       LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask,
                                   builder.getI32IntegerAttr(align));

@@ -14,11 +14,23 @@
 
 namespace tenon::microkernel {
 
+/// How bytes of A are to be read.
+enum class ByteSign { Signed, Unsigned };
+
 /// Everything that makes two kernels different.
 struct KernelSpec {
   RegisterTile tile;
   int64_t lanes = 8;
-  mlir::Type element;
+  /// Elements of A and B, the sums, elements of C.
+  mlir::Type element, sum, stored;
+  ByteSign sign = ByteSign::Signed;
+  /// Neighbours of k that lie together in B: so many products per step.
+  int64_t interleave = 1;
+  /// K need not be a multiple of that.
+  bool partialGroup = false;
+  /// Sums begin with those that a matrix unit left in memory: rows of
+  /// kPartialRow elements.
+  bool fromPartial = false;
   unsigned numBatchDims = 0;
   /// A's elements of a row are adjacent.
   bool unitStrideK = true;
@@ -39,6 +51,12 @@ struct KernelSpec {
   /// Number of that region among the distinct ones; 0 for none.
   unsigned epilogueId = 0;
 
+  /// Whether the product instruction takes bytes of A without sign only: A is
+  /// read with 128 added, and 128 times the sum of B subtracted at the end.
+  bool correctsSign() const {
+    return element.isInteger(8) && interleave == 4 && sign == ByteSign::Signed;
+  }
+
   /// A symbol name, different for different kernels.
   std::string name() const;
   bool hasRowStride(unsigned side) const {
@@ -47,18 +65,22 @@ struct KernelSpec {
   }
 };
 
+/// Columns of sums that a matrix unit makes at once.
+inline constexpr int64_t kPartialRow = 32;
+
 /// The arguments of a kernel. Pointers are !llvm.ptr, the rest i64; strides
 /// count elements. The same order serves signature and call.
 struct KernelOperands {
   mlir::Value a, b, c;
   llvm::SmallVector<mlir::Value, 2> sides;
-  mlir::Value k;                        // Steps of the inner product.
+  mlir::Value k;                        // Elements of the inner product.
   llvm::SmallVector<mlir::Value> batch; // Count of each batch dimension.
   mlir::Value aRow, aK;                 // aK: only without unitStrideK.
   mlir::Value bRow, cRow;
   llvm::SmallVector<mlir::Value> aBatch, bBatch;
   llvm::SmallVector<mlir::Value, 2> sideRow; // Null without row stride.
   mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per step.
+  mlir::Value partial;          // Sums to begin with; only with fromPartial.
   mlir::Value tail; // Lanes of the last vector, 1..lanes; only with maskedC.
 
   /// As one list, in the order of the signature.

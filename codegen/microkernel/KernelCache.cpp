@@ -26,14 +26,23 @@ void KernelCache::setEpilogue(KernelSpec &spec, Region &region) {
   spec.epilogueId = epilogues.size();
 }
 
-func::FuncOp KernelCache::getKernel(const KernelSpec &spec) {
+template <typename Spec, typename Build>
+func::FuncOp KernelCache::getOrBuild(const Spec &spec, Build build) {
   func::FuncOp &func = kernels[spec.name()];
   if (!func) {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    func = buildKernel(builder, module.getLoc(), spec);
+    func = build(builder, module.getLoc(), spec);
     table.insert(func); // Renames it if the module has that name already.
   }
   return func;
+}
+
+func::FuncOp KernelCache::getKernel(const KernelSpec &spec) {
+  return getOrBuild(spec, buildKernel);
+}
+
+func::FuncOp KernelCache::getKernel(const MatrixKernelSpec &spec) {
+  return getOrBuild(spec, buildMatrixKernel);
 }
 
 /// if rows, vectors is one of the known pairs: call its kernel.

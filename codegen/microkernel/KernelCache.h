@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "codegen/microkernel/Kernel.h"
+#include "codegen/microkernel/MatrixKernel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -28,6 +28,7 @@ public:
   void setEpilogue(KernelSpec &spec, mlir::Region &region);
 
   mlir::func::FuncOp getKernel(const KernelSpec &spec);
+  mlir::func::FuncOp getKernel(const MatrixKernelSpec &spec);
 
   /// A function (rows, vectors : index, operands of a kernel..) that calls the
   /// kernel of that size. Sizes out of range do nothing. `spec.tile` is unused.
@@ -38,6 +39,9 @@ public:
   int64_t getNumDispatchers() const { return dispatchers.size(); }
 
 private:
+  template <typename Spec, typename Build>
+  mlir::func::FuncOp getOrBuild(const Spec &spec, Build build);
+
   mlir::ModuleOp module;
   mlir::SymbolTable table;
   llvm::StringMap<mlir::func::FuncOp> kernels, dispatchers;

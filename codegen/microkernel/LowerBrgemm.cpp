@@ -48,10 +48,16 @@ struct Size {
 class SiteBuilder {
 public:
   SiteBuilder(OpBuilder &builder, BrgemmOp op, KernelCache &cache,
-              VectorIsa isa, int64_t unroll)
+              VectorIsa isa, bool matrixUnit, int64_t unroll)
       : builder(builder), loc(op.getLoc()), op(op), cache(cache) {
-    spec.element = op.getAccumulatorType();
-    int64_t bits = spec.element.getIntOrFloatBitWidth();
+    spec.element = op.getAType().getElementType();
+    spec.sum = op.getAccumulatorType();
+    spec.stored = op.getCType().getElementType();
+    spec.sign = op.getUnsignedA() ? ByteSign::Unsigned : ByteSign::Signed;
+    spec.interleave = op.getInterleave();
+    int64_t k = op.getAType().getShape().back();
+    spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
+    int64_t bits = spec.sum.getIntOrFloatBitWidth();
     spec.lanes = isa.lanes(bits);
     spec.numBatchDims = op.getNumBatchDims();
     spec.accumulate = op.getAccumulate();
@@ -63,7 +69,13 @@ public:
     for (unsigned i = 0, e = op.getSides().size(); i < e; ++i)
       spec.sides.push_back(*tenon::tile::getSideKind(op.getSideMap(i)));
     cache.setEpilogue(spec, op.getEpilogue());
-    chooseTile(isa, bits);
+    // Registers for the flipped bits and the sums of B.
+    if (spec.correctsSign())
+      isa.numRegisters -= 4;
+    if (matrixUnit && fitsMatrixUnit())
+      chooseMatrixTile();
+    else
+      chooseTile(isa, bits);
   }
 
   void build() {
@@ -74,7 +86,11 @@ public:
       sides.push_back(takeApart(side));
     panelSize = getPanelSize();
     spec.prefetch = panelSize.has_value();
+    if (!spec.fromPartial)
+      return buildStrips();
+    setUpMatrixUnit();
     buildStrips();
+    buildTileRelease(builder, loc);
   }
 
 private:
@@ -82,12 +98,155 @@ private:
     return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
   }
 
+  //===--- the matrix unit ------------------------------------------------===//
+  /// Groups of B are as tiles have them, and fill some.
+  bool fitsMatrixUnit() {
+    int64_t groups = op.getBType().getDimSize(spec.numBatchDims);
+    return spec.interleave > 1 && spec.lanes == kTileColumns &&
+           spec.interleave * spec.element.getIntOrFloatBitWidth() == 32 &&
+           spec.unitStrideK && !spec.accumulate && op.getPacked() &&
+           !ShapedType::isDynamic(groups) && groups >= 2 * kTileGroups &&
+           !ShapedType::isDynamic(op.getCType().getDimSize(1));
+  }
+
+  /// Strips as wide as the sums of the unit; the kernels that take them from
+  /// there keep a few rows of them in registers.
+  void chooseMatrixTile() {
+    spec.fromPartial = true;
+    staticM = known(op.getCType().getDimSize(0));
+    staticN = known(op.getCType().getDimSize(1));
+    full = {8, kTilesPerSide};
+  }
+
+  /// Scratch for sums and the configuration, at the start of the function: it
+  /// is entered once per range of work items.
+  void setUpMatrixUnit() {
+    Value memory;
+    {
+      auto func = op->getParentOfType<func::FuncOp>();
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&func.getBody().front());
+      auto allocate = [&](int64_t bytes) {
+        return LLVM::AllocaOp::create(
+            builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+            builder.getI8Type(), integer(bytes), 64);
+      };
+      sums =
+          allocate(kTilesPerSide * kTileRows * kPartialRow * sizeof(int32_t));
+      memory = allocate(64);
+    }
+    Value rows = make<arith::MinUIOp>(c.sizes[0], integer(kTileRows));
+    rows = make<arith::MaxUIOp>(rows, integer(1));
+    buildTileConfiguration(builder, loc, memory, rows);
+    tileRows = fromInteger(rows);
+    Value perStep = integer(kTileGroups * spec.interleave);
+    matrixSteps = make<arith::DivUIOp>(a.sizes[spec.numBatchDims + 1], perStep);
+    matrixK = make<arith::MulIOp>(matrixSteps, perStep);
+  }
+
+  /// Blocks of two tiles of rows; the rest in two or in one, which begin where
+  /// all their rows exist.
+  void buildMatrixRows(Value column, int64_t vectors, Value tail) {
+    constexpr int64_t both = kTilesPerSide * kTileRows;
+    auto two = [&](Value row, Size count) {
+      Value last = make<arith::SubIOp>(valueOf(count), index(kTileRows));
+      buildMatrixCall({row, make<arith::AddIOp>(row, last)}, {index(0), last},
+                      column, vectors);
+      buildRowsOfSums(row, count, index(0), column, vectors, tail);
+    };
+    auto one = [&](Value row, Size count) {
+      Value before = make<arith::SubIOp>(tileRows, valueOf(count));
+      buildMatrixCall({make<arith::SubIOp>(row, before)}, {index(0)}, column,
+                      vectors);
+      buildRowsOfSums(row, count, before, column, vectors, tail);
+    };
+    if (staticM) {
+      int64_t rest = *staticM % both, whole = *staticM - rest;
+      if (whole)
+        buildLoop(index(0), index(whole), both,
+                  [&](Value row) { two(row, Size{nullptr, both}); });
+      if (rest > kTileRows)
+        two(index(whole), Size{nullptr, rest});
+      else if (rest)
+        one(index(whole), Size{nullptr, rest});
+      return;
+    }
+    Value m = fromInteger(c.sizes[0]);
+    Value rest = make<arith::RemUIOp>(m, index(both));
+    Value whole = make<arith::SubIOp>(m, rest);
+    buildLoop(index(0), whole, both,
+              [&](Value row) { two(row, Size{nullptr, both}); });
+    auto isMore = [&](int64_t than) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt,
+                                   rest, index(than));
+    };
+    auto yielding = [&](auto body) {
+      return [&, body](OpBuilder &, Location) {
+        body();
+        scf::YieldOp::create(builder, loc);
+      };
+    };
+    scf::IfOp::create(
+        builder, loc, isMore(kTileRows),
+        yielding([&] { two(whole, Size{rest, 0}); }), yielding([&] {
+          scf::IfOp::create(builder, loc, isMore(0),
+                            yielding([&] { one(whole, Size{rest, 0}); }));
+        }));
+  }
+
+  /// Sums of the tiles that begin at `rows` of C, to rows `to` of the scratch.
+  void buildMatrixCall(ArrayRef<Value> rows, ArrayRef<Value> to, Value column,
+                       int64_t vectors) {
+    MatrixKernelSpec unit;
+    unit.rowTiles = rows.size();
+    unit.columnTiles = vectors;
+    unit.element = spec.element;
+    unit.sum = spec.sum;
+    unit.sign = spec.sign;
+    unit.interleave = spec.interleave;
+    unit.numBatchDims = spec.numBatchDims;
+    MatrixKernelOperands operands;
+    KernelOperands at;
+    for (auto [row, sum] : llvm::zip(rows, to)) {
+      at = getOperands(row, column, Value());
+      operands.a.push_back(at.a);
+      operands.sums.push_back(sumsAt(sum));
+    }
+    operands.b = at.b;
+    operands.steps = matrixSteps;
+    operands.aRow = at.aRow;
+    operands.bRow = at.bRow;
+    operands.batch = at.batch;
+    operands.aBatch = at.aBatch;
+    operands.bBatch = at.bBatch;
+    func::CallOp::create(builder, loc, cache.getKernel(unit),
+                         operands.flatten());
+  }
+
+  Value sumsAt(Value row) {
+    return advance(sums, row, integer(kPartialRow), spec.sum);
+  }
+
+  /// The rest of k and the epilogue of `count` rows from `row`, whose sums
+  /// begin at row `from` of the scratch.
+  void buildRowsOfSums(Value row, Size count, Value from, Value column,
+                       int64_t vectors, Value tail) {
+    buildBlocks(count, [&](Value first, Size height) {
+      buildCall(make<arith::AddIOp>(row, first), column, height,
+                Size{nullptr, vectors}, tail, make<arith::AddIOp>(from, first));
+    });
+  }
+
+  /// Columns of b, as far as they are known.
+  int64_t panelWidth() {
+    return op.getBType().getDimSize(spec.numBatchDims + 1);
+  }
+
   void chooseTile(VectorIsa isa, int64_t bits) {
     staticM = known(op.getCType().getDimSize(0));
     staticN = known(op.getCType().getDimSize(1));
     // B has at least the columns of C.
-    std::optional<int64_t> widest =
-        staticN ? staticN : known(op.getBType().getShape().back());
+    std::optional<int64_t> widest = staticN ? staticN : known(panelWidth());
     if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
       full = {(*given)[0], (*given)[1]};
     else
@@ -105,6 +264,13 @@ private:
   Value integer(int64_t value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI64IntegerAttr(value));
+  }
+  Value valueOf(Size size) {
+    return size.dynamic ? size.dynamic : index(size.fixed);
+  }
+  Value fromInteger(Value value) {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      value);
   }
   Value toInteger(Value value) {
     return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
@@ -148,20 +314,20 @@ private:
   /// piece of memory, and one strip of columns.
   std::optional<Value> getPanelSize() {
     MemRefType type = op.getBType();
-    int64_t j = spec.numBatchDims, width = type.getShape().back();
+    int64_t j = spec.numBatchDims, width = panelWidth();
     auto [strides, offset] = type.getStridesAndOffset();
     if (!op.getPrefetchNext() || ShapedType::isDynamic(width) ||
         width > full.vectors * spec.lanes ||
         (staticM && *staticM < minRowsToPrefetch))
       return std::nullopt;
-    int64_t expected = width;
+    int64_t expected = width * spec.interleave;
     for (int64_t i = j; i >= 0; --i) {
       if (ShapedType::isDynamic(expected) || strides[i] != expected)
         return std::nullopt;
       int64_t size = type.getDimSize(i);
       expected = ShapedType::isDynamic(size) ? size : expected * size;
     }
-    Value size = integer(width);
+    Value size = integer(width * spec.interleave);
     for (int64_t i = 0; i <= j; ++i)
       size = make<arith::MulIOp>(size, b.sizes[i]);
     return size;
@@ -177,7 +343,7 @@ private:
     operands.ahead =
         LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
                             b.pointer, ValueRange{start});
-    int64_t rowBytes = op.getBType().getShape().back() *
+    int64_t rowBytes = panelWidth() * spec.interleave *
                        spec.element.getIntOrFloatBitWidth() / 8;
     operands.aheadStep = make<arith::CeilDivUIOp>(
         make<arith::MulIOp>(toInteger(rows), integer(rowBytes)), m);
@@ -196,7 +362,7 @@ private:
   /// Whether whole vectors of B may be loaded in a strip at a multiple of a
   /// vector: only then is every vector that begins in C within a row of B.
   bool hasPaddedB() {
-    int64_t width = op.getBType().getShape().back();
+    int64_t width = panelWidth();
     return op.getPacked() && !ShapedType::isDynamic(width) &&
            width % spec.lanes == 0;
   }
@@ -220,8 +386,7 @@ private:
 
   /// The last strip, and so every strip, may have any width: masked kernels.
   void buildDynamicStrips(int64_t width) {
-    Value n = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                         c.sizes[1]);
+    Value n = fromInteger(c.sizes[1]);
     buildLoop(index(0), n, width, [&](Value column) {
       Value left =
           make<arith::MinSIOp>(make<arith::SubIOp>(n, column), index(width));
@@ -251,32 +416,39 @@ private:
 
   //===--- blocks of rows -------------------------------------------------===//
   void buildRows(Value column, Size vectors, Value tail) {
-    if (!staticM)
-      return buildDynamicRows(column, vectors, tail);
-    BalancedSplit split = splitBalanced(*staticM, full.rows);
-    int64_t tall = split.height + 1, low = split.numTall * tall;
-    if (split.numTall)
-      buildLoop(index(0), index(low), tall, [&](Value row) {
-        buildCall(row, column, Size{nullptr, tall}, vectors, tail);
-      });
-    if (split.numShort)
-      buildLoop(index(low), index(*staticM), split.height, [&](Value row) {
-        buildCall(row, column, Size{nullptr, split.height}, vectors, tail);
-      });
+    if (spec.fromPartial)
+      return buildMatrixRows(column, vectors.fixed, tail);
+    Size rows =
+        staticM ? Size{nullptr, *staticM} : Size{fromInteger(c.sizes[0]), 0};
+    buildBlocks(rows, [&](Value row, Size height) {
+      buildCall(row, column, height, vectors, tail);
+    });
   }
 
-  void buildDynamicRows(Value column, Size vectors, Value tail) {
-    Value m = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                         c.sizes[0]);
+  /// `total` rows in blocks that the registers hold, as even as possible.
+  void buildBlocks(Size total, llvm::function_ref<void(Value, Size)> block) {
+    if (total.dynamic)
+      return buildDynamicBlocks(total.dynamic, block);
+    BalancedSplit split = splitBalanced(total.fixed, full.rows);
+    int64_t tall = split.height + 1, low = split.numTall * tall;
+    if (split.numTall)
+      buildLoop(index(0), index(low), tall,
+                [&](Value row) { block(row, Size{nullptr, tall}); });
+    if (split.numShort)
+      buildLoop(index(low), index(total.fixed), split.height,
+                [&](Value row) { block(row, Size{nullptr, split.height}); });
+  }
+
+  void buildDynamicBlocks(Value total,
+                          llvm::function_ref<void(Value, Size)> block) {
     if (full.rows == 1)
-      return buildLoop(index(0), m, 1, [&](Value row) {
-        buildCall(row, column, Size{nullptr, 1}, vectors, tail);
-      });
+      return buildLoop(index(0), total, 1,
+                       [&](Value row) { block(row, Size{nullptr, 1}); });
     // No rows: no blocks; the 1 only keeps the division defined.
-    Value blocks = make<arith::CeilDivUIOp>(m, index(full.rows));
+    Value blocks = make<arith::CeilDivUIOp>(total, index(full.rows));
     Value divisor = make<arith::MaxSIOp>(blocks, index(1));
-    Value height = make<arith::DivUIOp>(m, divisor);
-    Value numTall = make<arith::RemUIOp>(m, divisor);
+    Value height = make<arith::DivUIOp>(total, divisor);
+    Value numTall = make<arith::RemUIOp>(total, divisor);
     buildLoop(index(0), blocks, 1, [&](Value i) {
       Value isTall = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::ult, i, numTall);
@@ -284,19 +456,21 @@ private:
           arith::SelectOp::create(builder, loc, isTall, index(1), index(0));
       Value row = make<arith::AddIOp>(make<arith::MulIOp>(i, height),
                                       make<arith::MinSIOp>(i, numTall));
-      buildCall(row, column, Size{make<arith::AddIOp>(height, extra), 0},
-                vectors, tail);
+      block(row, Size{make<arith::AddIOp>(height, extra), 0});
     });
   }
 
   //===--- one block ------------------------------------------------------===//
-  void buildCall(Value row, Value column, Size rows, Size vectors, Value tail) {
+  /// `from`: with a matrix unit, the row of the scratch that has its sums.
+  void buildCall(Value row, Value column, Size rows, Size vectors, Value tail,
+                 Value from = Value()) {
     spec.maskedC = static_cast<bool>(tail);
     spec.maskedB = tail && !hasPaddedB();
     KernelOperands operands = getOperands(row, column, tail);
+    if (from)
+      continueSums(operands, from);
     if (spec.prefetch)
-      setPrefetch(operands, row,
-                  rows.dynamic ? rows.dynamic : index(rows.fixed));
+      setPrefetch(operands, row, valueOf(rows));
     if (!rows.dynamic && !vectors.dynamic) {
       spec.tile = {rows.fixed, vectors.fixed};
       func::CallOp::create(builder, loc, cache.getKernel(spec),
@@ -307,21 +481,32 @@ private:
       return size.dynamic ? SizeRange{1, limit}
                           : SizeRange{size.fixed, size.fixed};
     };
-    auto value = [&](Size size) {
-      return size.dynamic ? size.dynamic : index(size.fixed);
-    };
     func::FuncOp dispatcher = cache.getDispatcher(spec, range(rows, full.rows),
                                                   range(vectors, full.vectors));
-    SmallVector<Value> arguments{value(rows), value(vectors)};
+    SmallVector<Value> arguments{valueOf(rows), valueOf(vectors)};
     llvm::append_range(arguments, operands.flatten(spec));
     func::CallOp::create(builder, loc, dispatcher, arguments);
+  }
+
+  /// Begins where the matrix unit ended.
+  void continueSums(KernelOperands &operands, Value from) {
+    operands.partial = sumsAt(from);
+    Value groups = make<arith::DivUIOp>(matrixK, integer(spec.interleave));
+    operands.a =
+        LLVM::GEPOp::create(builder, loc, operands.a.getType(), spec.element,
+                            operands.a, ValueRange{matrixK});
+    Value done = make<arith::MulIOp>(groups, operands.bRow);
+    operands.b =
+        LLVM::GEPOp::create(builder, loc, operands.b.getType(), spec.element,
+                            operands.b, ValueRange{done});
+    operands.k = make<arith::SubIOp>(operands.k, matrixK);
   }
 
   KernelOperands getOperands(Value row, Value column, Value tail) {
     unsigned j = spec.numBatchDims;
     Value one = integer(1);
     KernelOperands operands;
-    operands.k = b.sizes[j];
+    operands.k = spec.interleave == 1 ? b.sizes[j] : a.sizes[j + 1];
     operands.aRow = a.strides[j];
     operands.aK = a.strides[j + 1];
     operands.bRow = b.strides[j];
@@ -332,9 +517,10 @@ private:
       operands.bBatch.push_back(b.strides[i]);
     }
     operands.a = advance(a.pointer, row, a.strides[j], spec.element);
-    operands.b = advance(b.pointer, column, one, spec.element);
-    operands.c = advance(c.pointer, row, c.strides[0], spec.element);
-    operands.c = advance(operands.c, column, one, spec.element);
+    operands.b =
+        advance(b.pointer, column, integer(spec.interleave), spec.element);
+    operands.c = advance(c.pointer, row, c.strides[0], spec.stored);
+    operands.c = advance(operands.c, column, one, spec.stored);
     for (auto [i, view] : llvm::enumerate(sides)) {
       Type element =
           cast<MemRefType>(op.getSides()[i].getType()).getElementType();
@@ -366,6 +552,9 @@ private:
   std::optional<int64_t> staticM, staticN;
   View a, b, c;
   std::optional<Value> panelSize; // i64; set when prefetching.
+  // With a matrix unit: scratch, rows of a tile (index), whole steps of k and
+  // what they cover of it (i64).
+  Value sums, tileRows, matrixSteps, matrixK;
   SmallVector<View, 2> sides;
 };
 
@@ -384,11 +573,23 @@ struct LowerBrgemmPass
     }
     VectorIsa isa{vectorBits, numVectorRegisters};
     SmallVector<BrgemmOp> ops;
-    getOperation().walk([&](BrgemmOp op) { ops.push_back(op); });
+    bool fits = true;
+    getOperation().walk([&](BrgemmOp op) {
+      ops.push_back(op);
+      int64_t j = op.getNumBatchDims(), lanes = isa.lanes(32);
+      if (op.getInterleave() > 1 && op.getBType().getDimSize(j + 1) % lanes) {
+        op.emitError("an interleaved b needs panels of a multiple of ")
+            << lanes << " columns, has " << op.getBType();
+        fits = false;
+      }
+    });
+    if (!fits)
+      return signalPassFailure();
     KernelCache cache(getOperation());
     for (BrgemmOp op : ops) {
       OpBuilder builder(op);
-      SiteBuilder(builder, op, cache, isa, unrollK ? unrollK : defaultUnroll)
+      SiteBuilder(builder, op, cache, isa, matrixUnit,
+                  unrollK ? unrollK : defaultUnroll)
           .build();
     }
     // Last: kernels were cloned from the epilogues of earlier operations.

@@ -24,6 +24,8 @@ def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
            "multiply-add is assumed then), or 32 for scalar code.">,
     Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
            "Vector registers of the machine: 32 with AVX-512, else 16.">,
+    Option<"matrixUnit", "matrix-unit", "bool", "false",
+           "Products of interleaved bf16 and bytes in AMX tiles.">,
     Option<"unrollK", "unroll-k", "int64_t", "0",
            "Steps of k per iteration of a kernel's inner loop; 0 chooses.">];
   let statistics = [

@@ -39,15 +39,21 @@ void buildGraph(OpPassManager &pm, const Options &options, const Target &) {
   // Rewrites build plain types: strides go to the entry's interface first.
   pm.addPass(createMaterializeLayouts());
   pm.addPass(createDecomposeGraph());
+  pm.addPass(createWidenFloats());
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
   if (options.fuse)
     pm.addPass(createRaiseAttention());
 }
 
-/// Contractions of integers are to be found before this: what is left computes
-/// in f32.
-void buildQuantize(OpPassManager &pm, const Options &, const Target &) {
+void buildQuantize(OpPassManager &pm, const Options &, const Target &target) {
+  // Products of bytes first: what is left computes in f32.
+  FormIntegerProductsOptions products;
+  products.vectorBits = target.vectorBits;
+  products.numVectorRegisters = target.numVectorRegisters;
+  products.int8Group = target.int8Group;
+  products.matrixUnit = target.matrixUnit;
+  pm.addPass(createFormIntegerProducts(products));
   pm.addPass(createExpandQuantize());
 }
 
@@ -63,6 +69,9 @@ void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
   PackWeightsOptions pack;
   pack.vectorBits = target.vectorBits;
   pack.numVectorRegisters = target.numVectorRegisters;
+  pack.bf16Group = target.bf16Group;
+  pack.int8Group = target.int8Group;
+  pack.matrixUnit = target.matrixUnit;
   pm.addPass(createPackWeights(pack));
   // Packing of constants moves to @fold, which may compute something twice.
   pm.addPass(createOutlineConstants());
@@ -99,6 +108,7 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   microkernel::LowerBrgemmOptions brgemm;
   brgemm.vectorBits = target.vectorBits;
   brgemm.numVectorRegisters = target.numVectorRegisters;
+  brgemm.matrixUnit = target.matrixUnit;
   pm.addPass(microkernel::createLowerBrgemm(brgemm));
   pm.addPass(createLowerRt());
   pm.addPass(createCSEPass()); // descriptors nobody reads

@@ -50,6 +50,22 @@ checkable(const llvm::SmallVector<llvm::StringRef> &features) {
   return names;
 }
 
+/// What the machine has for narrow products at the width of the schedule.
+void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
+  auto any = [&](llvm::StringRef feature) {
+    return llvm::is_contained(has, feature);
+  };
+  bool wide = target.vectorBits == 512;
+  if (wide && any("avx512bf16"))
+    target.bf16Group = 2;
+  if (wide ? any("avx512vnni") : target.vectorBits == 256 && any("avxvnni"))
+    target.int8Group = 4;
+  else if (wide ? any("avx512bw") : target.vectorBits == 256 && any("avx2"))
+    target.int8Group = 2;
+  target.matrixUnit = target.bf16Group == 2 && target.int8Group == 4 &&
+                      any("amx-tile") && any("amx-bf16") && any("amx-int8");
+}
+
 Error unknownCpu(const std::string &cpu) {
   return fail(ErrorCode::UnsupportedTarget, "unknown CPU '" + cpu + "'",
               "use host, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM CPU name");
@@ -87,6 +103,7 @@ Expected<Target> Target::resolve(const Options &options) {
         target.vectorBits = s.vectorBits;
         target.numVectorRegisters = s.numRegisters;
         target.schedule = s.name;
+        setGroups(target, wanted);
         return target;
       }
   }
@@ -95,6 +112,7 @@ Expected<Target> Target::resolve(const Options &options) {
       target.vectorBits = s.vectorBits;
       target.numVectorRegisters = s.numRegisters;
       target.schedule = s.name;
+      setGroups(target, wanted);
       return target;
     }
   return fail(ErrorCode::BadOption,

@@ -13,6 +13,12 @@ struct Target {
   codegen::TargetSpec spec;
   int64_t vectorBits = 256;
   int64_t numVectorRegisters = 16;
+  /// Products of bf16, and of bytes, that one instruction adds up in vectors of
+  /// the schedule; 1: there is none.
+  int64_t bf16Group = 1;
+  int64_t int8Group = 1;
+  /// Whether products of bf16 and of bytes have a matrix unit (AMX).
+  bool matrixUnit = false;
   /// "avx512", "avx2", "generic": the tiling in use.
   std::string schedule;
   /// What the code may use and a loader without LLVM can check: names of

@@ -47,6 +47,13 @@ AffineMap tenon::tile::getSideMapOf(SideKind kind, MLIRContext *context) {
 // BrgemmOp: construction and queries
 //===----------------------------------------------------------------------===//
 
+/// What products of elements of the memref `a` are summed in.
+static Type accumulatorType(Type a) {
+  Type element = cast<MemRefType>(a).getElementType();
+  return isa<FloatType>(element) ? Type(Float32Type::get(a.getContext()))
+                                 : IntegerType::get(a.getContext(), 32);
+}
+
 void BrgemmOp::build(OpBuilder &builder, OperationState &state, Value a,
                      Value b, Value c, bool accumulate, bool packed) {
   build(builder, state, a, b, c, ValueRange{}, ArrayRef<AffineMap>{},
@@ -71,8 +78,7 @@ void BrgemmOp::build(
     return;
 
   OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Type> types{
-      cast<MemRefType>(c.getType()).getElementType()}; // The accumulator's.
+  SmallVector<Type> types{accumulatorType(a.getType())};
   for (Value side : sides)
     types.push_back(cast<MemRefType>(side.getType()).getElementType());
   SmallVector<Location> locs(types.size(), state.location);
@@ -87,8 +93,12 @@ MemRefType BrgemmOp::getCType() { return cast<MemRefType>(getC().getType()); }
 
 int64_t BrgemmOp::getNumBatchDims() { return getAType().getRank() - 2; }
 
-// One type for all operands today; bf16 and int8 operands will sum in f32, i32.
-Type BrgemmOp::getAccumulatorType() { return getCType().getElementType(); }
+int64_t BrgemmOp::getInterleave() {
+  MemRefType b = getBType();
+  return b.getRank() > getAType().getRank() ? b.getShape().back() : 1;
+}
+
+Type BrgemmOp::getAccumulatorType() { return accumulatorType(getAType()); }
 
 AffineMap BrgemmOp::getSideMap(unsigned i) {
   return cast<AffineMapAttr>(getSideMaps()[i]).getValue();
@@ -121,9 +131,9 @@ struct Problems {
   BrgemmOp op;
   bool any = false;
 
-  InFlightDiagnostic report() {
+  InFlightDiagnostic report(const Twine &text = "") {
     any = true;
-    return op.emitOpError();
+    return op.emitOpError(text);
   }
   /// Two sizes that must be equal where both are known.
   void checkSame(int64_t x, int64_t y, const Twine &what) {
@@ -139,6 +149,39 @@ struct Problems {
 };
 } // namespace
 
+/// b is [.., ceil(K / v), NB, v], dense in its last two dimensions.
+static void verifyInterleave(Problems &problems, BrgemmOp op) {
+  MemRefType a = op.getAType(), b = op.getBType();
+  int64_t j = op.getNumBatchDims(), v = b.getShape().back();
+  int64_t bits = b.getElementTypeBitWidth();
+  auto [strides, offset] = b.getStridesAndOffset();
+  if (v * bits != 32 && v * bits != 16) {
+    problems.report() << "interleaves " << v << " elements of " << bits
+                      << " bits; must be 16 or 32 bits together";
+    return;
+  }
+  if (!op.getPacked() || strides[j + 1] != v)
+    problems.report("an interleaved b must be packed and dense, has ") << b;
+  if (int64_t k = a.getDimSize(j + 1); !ShapedType::isDynamic(k))
+    problems.checkSame((k + v - 1) / v, b.getDimSize(j), "K / v of a and b");
+}
+
+/// Elements: floats of one type, summed in f32, or bytes, summed in i32.
+static void verifyElements(Problems &problems, BrgemmOp op) {
+  Type a = op.getAType().getElementType(), b = op.getBType().getElementType(),
+       c = op.getCType().getElementType();
+  if (a != b)
+    problems.report() << "a has elements of type " << a << ", b of type " << b;
+  if (!a.isF32() && !a.isBF16() && !a.isF16() && !a.isInteger(8))
+    problems.report() << "supports f32, bf16, f16 and i8 elements, has " << a;
+  if (op.getUnsignedA() && !a.isInteger(8))
+    problems.report("only bytes can be unsigned_a");
+  Type sum = op.getAccumulatorType();
+  if ((op.getAccumulate() || !op.hasEpilogue()) && c != sum)
+    problems.report() << "c holds sums of type " << sum << ", has elements of "
+                      << "type " << c;
+}
+
 static void verifyShapes(Problems &problems, BrgemmOp op) {
   MemRefType a = op.getAType(), b = op.getBType(), c = op.getCType();
   if (a.getRank() < 2) {
@@ -146,7 +189,8 @@ static void verifyShapes(Problems &problems, BrgemmOp op) {
                       << a;
     return;
   }
-  if (b.getRank() != a.getRank() || c.getRank() != 2) {
+  bool interleaved = b.getRank() == a.getRank() + 1;
+  if ((b.getRank() != a.getRank() && !interleaved) || c.getRank() != 2) {
     problems.report() << "needs a [batch.., M, K], b [batch.., K, NB], c [M, n]"
                          " with equally many batch dimensions, has ranks "
                       << a.getRank() << ", " << b.getRank() << ", "
@@ -158,7 +202,10 @@ static void verifyShapes(Problems &problems, BrgemmOp op) {
     problems.checkSame(a.getDimSize(i), b.getDimSize(i),
                        "batch dimension " + Twine(i) + " of a and b");
   problems.checkSame(a.getDimSize(j), c.getDimSize(0), "rows of a and c");
-  problems.checkSame(a.getDimSize(j + 1), b.getDimSize(j), "K of a and b");
+  if (interleaved)
+    verifyInterleave(problems, op);
+  else
+    problems.checkSame(a.getDimSize(j + 1), b.getDimSize(j), "K of a and b");
 
   problems.checkUnitStride(b, "b");
   problems.checkUnitStride(c, "c");
@@ -206,11 +253,7 @@ static void verifySide(Problems &problems, BrgemmOp op, unsigned i) {
 
 LogicalResult BrgemmOp::verify() {
   Problems problems{*this};
-  for (Value operand : {getA(), getB(), getC()}) {
-    Type element = cast<MemRefType>(operand.getType()).getElementType();
-    if (!element.isF32())
-      problems.report() << "supports f32 elements, has " << element;
-  }
+  verifyElements(problems, *this);
   verifyShapes(problems, *this);
   if (getSideMaps().size() != getSides().size())
     problems.report() << "has " << getSides().size() << " sides but "

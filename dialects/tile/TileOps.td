@@ -22,7 +22,11 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     * `b`: `[b1..bj, K, NB]`, unit stride along its last dimension. When `packed`
       (the default), NB is static and a whole row of NB elements may be read,
       also beyond the columns of C: a panel padded to a multiple of the vector
-      width. Otherwise no column beyond those of C is read.
+      width. Otherwise no column beyond those of C is read. Interleaved, with one
+      more dimension: `[b1..bj, ceil(K / v), NB, v]`, packed, v = 2 or 4
+      neighbours of K together, dense in its last two dimensions, zero beyond K.
+    * Types: `a` and `b` are f32, bf16 or f16, summed in f32, or i8, summed in
+      i32. Bytes of b are signed, those of a too unless `unsigned_a`.
     * `c`: `[M, n]`, unit stride along n, n <= NB. Not a byte beyond its columns
       is written or read. It must not overlap A or B.
     * `sides`: tensors of the epilogue, one map each in `side_maps`:
@@ -30,7 +34,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
       Rank = results of the map. Those with d1 have unit stride along it. A
       `(d0, d1)` side may be C itself.
     * `epilogue`: empty, or one block of elementwise operations without effects
-      on scalars `(acc, side0, side1, ...)`, ended by `tile.yield`. It is
+      on scalars `(acc, side0, side1, ...)`, ended by `tile.yield` of a value as C
+      has them; acc is a sum. Empty: C holds sums; accumulate: it does, too. It is
       isolated, so that equal epilogues share one kernel: constants live inside,
       run-time scalars are sides with the map `()`.
 
@@ -61,6 +66,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$accumulate,
     DefaultValuedAttr<BoolAttr, "true">:$packed,
     UnitAttr:$prefetch_next,
+    UnitAttr:$unsigned_a,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
 
@@ -84,6 +90,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `outs` `(` $c `:` type($c) `)`
     (`accumulate` $accumulate^)?
     (`prefetch_next` $prefetch_next^)?
+    (`unsigned_a` $unsigned_a^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword
     (`epilogue` $epilogue^)?
@@ -92,6 +99,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
   let extraClassDeclaration = [{
     /// Number of batch dimensions j.
     int64_t getNumBatchDims();
+    /// Neighbours of K that lie together in b: v, or 1.
+    int64_t getInterleave();
     /// The type products are summed in, that of the epilogue's first argument.
     ::mlir::Type getAccumulatorType();
     ::mlir::MemRefType getAType();

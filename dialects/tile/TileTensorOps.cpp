@@ -10,7 +10,8 @@ static int64_t panels(int64_t n, int64_t panel) {
 }
 
 RankedTensorType PackOp::packedType(RankedTensorType weights, int64_t panel,
-                                    std::optional<int64_t> groups) {
+                                    std::optional<int64_t> groups,
+                                    int64_t interleave) {
   ArrayRef<int64_t> shape = weights.getShape();
   int64_t n = shape.back();
   SmallVector<int64_t> packed;
@@ -23,18 +24,24 @@ RankedTensorType PackOp::packedType(RankedTensorType weights, int64_t panel,
     packed.push_back(panels(ShapedType::isDynamic(n) ? n : n / *groups, panel));
     packed.append(shape.begin(), shape.end() - 1);
   }
+  if (interleave > 1)
+    packed.back() = panels(packed.back(), interleave);
   packed.push_back(panel);
+  if (interleave > 1)
+    packed.push_back(interleave);
   return RankedTensorType::get(packed, weights.getElementType());
 }
 
 void PackOp::build(OpBuilder &b, OperationState &state, Value weights,
-                   int64_t panel, std::optional<int64_t> groups) {
+                   int64_t panel, std::optional<int64_t> groups,
+                   int64_t interleave) {
   state.addOperands(weights);
   state.addAttribute("panel", b.getI64IntegerAttr(panel));
   if (groups)
     state.addAttribute("groups", b.getI64IntegerAttr(*groups));
-  state.addTypes(
-      packedType(cast<RankedTensorType>(weights.getType()), panel, groups));
+  state.addAttribute("interleave", b.getI64IntegerAttr(interleave));
+  state.addTypes(packedType(cast<RankedTensorType>(weights.getType()), panel,
+                            groups, interleave));
 }
 
 LogicalResult PackOp::verify() {
@@ -44,12 +51,15 @@ LogicalResult PackOp::verify() {
            << weights.getRank() << ", at least 2 is needed";
   if (getPanel() < 1 || (getGroups() && *getGroups() < 1))
     return emitOpError("panel and groups are at least 1");
+  if (getInterleave() != 1 && getInterleave() != 2 && getInterleave() != 4)
+    return emitOpError("interleave is ")
+           << getInterleave() << ", must be 1, 2 or 4";
   if (getGroups() && !weights.isDynamicDim(weights.getRank() - 1) &&
       weights.getShape().back() % *getGroups())
     return emitOpError() << weights.getShape().back()
                          << " columns do not divide into " << *getGroups()
                          << " groups";
-  Type expected = packedType(weights, getPanel(), getGroups());
+  Type expected = packedType(weights, getPanel(), getGroups(), getInterleave());
   if (getPacked().getType() != expected)
     return emitOpError("result is ")
            << getPacked().getType() << ", expected " << expected;
@@ -82,6 +92,26 @@ int64_t timesOrDynamic(int64_t x, int64_t y) {
              : x * y;
 }
 
+/// Packed weights as if they were not interleaved: [.., K / v, panel].
+ArrayRef<int64_t> withoutInterleave(RankedTensorType packed, int64_t v) {
+  return packed.getShape().drop_back(v > 1);
+}
+
+/// Whether bytes and floats meet as tile.matmul says.
+template <typename Op> LogicalResult verifyElements(Op op, Value weightsValue) {
+  auto element = [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getElementType();
+  };
+  Type src = element(op.getSrc()), weights = element(weightsValue);
+  bool bytes = src.isInteger(8);
+  if (bytes ? !weights.isSignedInteger(8) : src != weights)
+    return op.emitOpError() << "src has elements of type " << src
+                            << ", weights of type " << weights;
+  if (bytes && !element(op.getDst()).isF32())
+    return op.emitOpError("the sum of products of bytes is f32");
+  return success();
+}
+
 /// Attributes that all windows have, checked against the rank of the data.
 template <typename Op> LogicalResult verifyWindow(Op op, int64_t rank) {
   if (rank < 3)
@@ -110,7 +140,8 @@ template <typename Op> LogicalResult verifyWindow(Op op, int64_t rank) {
 
 /// Ranks and channels of src, weights and dst; shared by tile.conv and
 /// tile.conv_transpose.
-template <typename Op> LogicalResult verifyConvolution(Op op) {
+template <typename Op>
+LogicalResult verifyConvolution(Op op, int64_t interleave) {
   auto src = cast<RankedTensorType>(op.getSrc().getType());
   auto weights = cast<RankedTensorType>(op.getWeights().getType());
   auto dst = cast<RankedTensorType>(op.getDst().getType());
@@ -118,7 +149,7 @@ template <typename Op> LogicalResult verifyConvolution(Op op) {
   if (failed(verifyWindow(op, rank)) ||
       failed(match(op, "the rank of dst", dst.getRank(), rank)) ||
       failed(match(op, "the rank of weights", weights.getRank(),
-                   op.getDepthwise() ? rank : rank + 2)) ||
+                   op.getDepthwise() ? rank : rank + 2 + (interleave > 1))) ||
       failed(
           match(op, "the batch of dst", dst.getDimSize(0), src.getDimSize(0))))
     return failure();
@@ -137,9 +168,14 @@ template <typename Op> LogicalResult verifyConvolution(Op op) {
   if (ShapedType::isDynamic(panel) || panel < 1)
     return op.emitOpError("the panel of weights has no known width");
   if (failed(match(op, "groups of weights", weights.getDimSize(0), groups)) ||
-      failed(match(op, "channels of src", inputs,
-                   timesOrDynamic(weights.getDimSize(rank), groups))))
+      failed(
+          match(op, "channels of weights", weights.getDimSize(rank),
+                panels(ShapedType::isDynamic(inputs) ? inputs : inputs / groups,
+                       interleave))))
     return failure();
+  if (!ShapedType::isDynamic(inputs) && inputs % groups)
+    return op.emitOpError() << inputs << " channels of src do not divide into "
+                            << groups << " groups";
   if (ShapedType::isDynamic(outputs))
     return success();
   if (outputs % groups)
@@ -155,16 +191,19 @@ LogicalResult MatMulOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());
   auto packed = cast<RankedTensorType>(getPacked().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
-  int64_t rank = dst.getRank();
-  if (src.getRank() < 2 || packed.getRank() < 3 || rank < 2)
+  int64_t rank = dst.getRank(), v = getInterleave();
+  if (failed(verifyElements(*this, getPacked())))
+    return failure();
+  if (src.getRank() < 2 || packed.getRank() < 3 + (v > 1) || rank < 2)
     return emitOpError("src, packed and dst have ranks ")
            << src.getRank() << ", " << packed.getRank() << ", " << rank
            << ", at least 2, 3, 2 are needed";
-  ArrayRef<int64_t> a = src.getShape(), w = packed.getShape();
+  ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(packed, v);
   int64_t panel = w.back();
   if (ShapedType::isDynamic(panel) || panel < 1)
     return emitOpError("the panel of packed has no known width");
-  if (failed(match(*this, "K of packed", w[w.size() - 2], a.back())) ||
+  if (failed(
+          match(*this, "K of packed", w[w.size() - 2], panels(a.back(), v))) ||
       failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
                    a[a.size() - 2])) ||
       failed(match(*this, "the number of panels", w[w.size() - 3],
@@ -186,8 +225,11 @@ LogicalResult MatMulOp::verify() {
 }
 
 LogicalResult ConvOp::verify() {
-  if (failed(verifyConvolution(*this)))
+  if (failed(verifyConvolution(*this, getInterleave())) ||
+      failed(verifyElements(*this, getWeights())))
     return failure();
+  if (getDepthwise() && getInterleave() > 1)
+    return emitOpError("depthwise weights are not interleaved");
   auto src = cast<RankedTensorType>(getSrc().getType());
   auto weights = cast<RankedTensorType>(getWeights().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
@@ -209,7 +251,7 @@ LogicalResult ConvOp::verify() {
   return success();
 }
 
-LogicalResult ConvTransposeOp::verify() { return verifyConvolution(*this); }
+LogicalResult ConvTransposeOp::verify() { return verifyConvolution(*this, 1); }
 
 LogicalResult ConvWeightsOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());

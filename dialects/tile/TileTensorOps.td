@@ -19,22 +19,29 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
     `[taps.., I, O]` (I per group, O over all groups) to
     `[G, P, taps.., I, panel]` with P = ceil(O / G / panel). Columns beyond the
     last are zero.
+
+    With `interleave = v` > 1 neighbouring v of K (or I) lie together, as
+    instructions read them that add v products at once: `[.., ceil(K / v),
+    panel, v]` instead of `[.., K, panel]`. Elements beyond K are zero.
   }];
   let arguments = (ins AnyRankedTensor:$weights, I64Attr:$panel,
-                       OptionalAttr<I64Attr>:$groups);
+                       OptionalAttr<I64Attr>:$groups,
+                       DefaultValuedAttr<I64Attr, "1">:$interleave);
   let results = (outs AnyRankedTensor:$packed);
   let assemblyFormat = [{
-    $weights `panel` $panel (`groups` $groups^)? attr-dict
+    $weights `panel` $panel (`groups` $groups^)?
+    (`interleave` $interleave^)? attr-dict
     `:` type($weights) `->` type($packed)
   }];
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$weights, "int64_t":$panel,
-                                 "std::optional<int64_t>":$groups)>];
+                                 "std::optional<int64_t>":$groups,
+                                 CArg<"int64_t", "1">:$interleave)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     static ::mlir::RankedTensorType packedType(
         ::mlir::RankedTensorType weights, int64_t panel,
-        std::optional<int64_t> groups);
+        std::optional<int64_t> groups, int64_t interleave);
   }];
 }
 
@@ -42,12 +49,17 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
   let summary = "dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n]";
   let description = [{
     `src` `[B.., M, K]`, `packed` `[B'.., P, K, panel]` as tile.pack makes it,
-    `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
+    or interleaved; `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
+
+    Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8
+    times s8) are summed in 32 bits, and `dst` is the sum as f32.
   }];
-  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$packed);
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$packed,
+                       DefaultValuedAttr<I64Attr, "1">:$interleave);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
-    $src `,` $packed attr-dict
+    $src `,` $packed (`interleave` $interleave^)?
+    attr-dict
     `:` type($src) `,` type($packed) `->` type($dst)
   }];
   let hasVerifier = 1;
@@ -66,14 +78,15 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
     `src` `[N, spatial.., C]`, `dst` `[N, spatial.., O]`. `weights` are
     `[G, P, taps.., I, panel]` as tile.pack makes them or, when `depthwise`,
     `[taps.., 1, C]` as they were. Taps that fall into the padding are left out
-    by loop bounds.
+    by loop bounds. Types and `interleave` as in tile.matmul.
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
                        DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$pads_begin,
                        DenseI64ArrayAttr:$pads_end,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       UnitAttr:$depthwise);
+                       UnitAttr:$depthwise,
+                       DefaultValuedAttr<I64Attr, "1">:$interleave);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $weights attr-dict

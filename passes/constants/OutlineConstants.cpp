@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -168,11 +169,7 @@ struct Outliner {
     ret->eraseOperands(eraseResults);
     fold.setFunctionType(FunctionType::get(
         module.getContext(), fold.getArgumentTypes(), ret->getOperandTypes()));
-    // Dead code in fold that fed them.
-    for (Operation &op : llvm::make_early_inc_range(
-             llvm::reverse(fold.getBody().front().without_terminator())))
-      if (op.use_empty())
-        op.erase();
+    eraseDeadOps(fold); // What fed them.
   }
 };
 

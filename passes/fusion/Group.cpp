@@ -158,6 +158,11 @@ static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
   return true;
 }
 
+/// Whether an epilogue's vectors, of as many lanes as sums have, hold it.
+static bool fitsEpilogue(RankedTensorType type) {
+  return type.getElementTypeBitWidth() <= 32;
+}
+
 std::string whyNot(Operation *op, const Group &g,
                    const llvm::DenseMap<Operation *, int> &groupOf,
                    int groupIndex, int64_t maxOps) {
@@ -216,15 +221,14 @@ std::string whyNot(Operation *op, const Group &g,
         return "an operand from the group has dropped dimensions";
       any = true;
     }
-    bool f32 = type.getElementType().isF32();
-    if (g.kind == GroupKind::contraction && !f32)
-      return "epilogues of contractions are f32";
+    if (g.kind == GroupKind::contraction && !fitsEpilogue(type))
+      return "epilogues of contractions know no 64-bit integers";
   }
   if (!any)
     return "its operands reach it through views";
   if (g.kind == GroupKind::contraction &&
-      !rankedType(op->getResult(0)).getElementType().isF32())
-    return "epilogues of contractions are f32";
+      !fitsEpilogue(rankedType(op->getResult(0))))
+    return "epilogues of contractions know no 64-bit integers";
   return "";
 }
 

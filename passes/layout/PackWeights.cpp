@@ -16,9 +16,8 @@
 //     (%x, %d)          ->          tile.conv_weights %x, %p {packed}
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/microkernel/RegisterTile.h"
-#include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
+#include "passes/layout/Packing.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -36,50 +35,12 @@ namespace {
 struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   using PackWeightsBase::PackWeightsBase;
 
-  /// Columns of a panel for N columns in all and M rows (or dynamic).
-  int64_t panelFor(int64_t m, int64_t n) {
-    microkernel::VectorIsa isa{vectorBits, numVectorRegisters};
-    auto known = [](int64_t d) {
-      return ShapedType::isDynamic(d) ? std::nullopt : std::optional(d);
-    };
-    constexpr int64_t elementBits = 32;
-    int64_t lanes = isa.lanes(elementBits);
-    int64_t panel =
-        microkernel::chooseRegisterTile(isa, elementBits, known(m), known(n))
-            .vectors *
-        lanes;
-    return ShapedType::isDynamic(n)
-               ? panel
-               : std::min(panel, std::max<int64_t>(1, (n + lanes - 1) / lanes) *
-                                     lanes);
-  }
+  Packing packing;
 
   void packMatMul(Operation *op, OpBuilder &b) {
-    Value src = op->getOperand(0), weights = op->getOperand(1);
-    auto type = rankedType(weights);
-    auto dst = rankedType(op->getResult(0));
-    int64_t m = dst.getDimSize(dst.getRank() - 2);
-    int64_t panel = panelFor(m, type.getShape().back());
-    Value packed =
-        tile::PackOp::create(b, op->getLoc(), weights, panel, std::nullopt);
-    Value product = tile::MatMulOp::create(b, op->getLoc(), dst, src, packed);
-    replace(op, product);
-  }
-
-  /// Attributes that all convolutions have.
-  struct Window {
-    DenseI64ArrayAttr strides, padsBegin, padsEnd, dilations;
-    IntegerAttr groups;
-  };
-  static Window windowOf(Operation *op, OpBuilder &b, int64_t spatial) {
-    SmallVector<int64_t> begin = intsAttr(op, "pads_begin");
-    SmallVector<int64_t> end = intsAttr(op, "pads_end");
-    begin.resize(spatial, 0);
-    end.resize(spatial, 0);
-    return {b.getDenseI64ArrayAttr(intsAttr(op, "strides")),
-            b.getDenseI64ArrayAttr(begin), b.getDenseI64ArrayAttr(end),
-            b.getDenseI64ArrayAttr(intsAttr(op, "dilations")),
-            b.getI64IntegerAttr(intAttr(op, "groups", 1))};
+    replace(op,
+            packing.buildMatMul(b, op->getLoc(), rankedType(op->getResult(0)),
+                                op->getOperand(0), op->getOperand(1)));
   }
 
   /// Data or weights of a depthwise operation: its lanes are channels, so
@@ -99,22 +60,15 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
-    int64_t rank = type.getRank();
-    Window w = windowOf(op, b, rank - 2);
-    int64_t groups = w.groups.getInt();
-    int64_t inputs = type.getDimSize(rank - 2);
-    int64_t outputs = type.getDimSize(rank - 1);
-    bool depthwise = inputs == 1 && groups > 1 && outputs == groups;
-    if (depthwise) {
-      src = channelsTogether(b, src);
-      weights = channelsTogether(b, weights);
-    } else {
-      weights = packGrouped(op, b, weights, groups);
-    }
+    auto w = WindowAttrs::of(op, b, type.getRank() - 2);
+    if (!isDepthwise(type, w.groups.getInt()))
+      return replace(op, packing.buildConv(b, op->getLoc(),
+                                           rankedType(op->getResult(0)), src,
+                                           weights, w));
     Value product = tile::ConvOp::create(
-        b, op->getLoc(), op->getResult(0).getType(), src, weights, w.strides,
-        w.padsBegin, w.padsEnd, w.dilations, w.groups,
-        depthwise ? b.getUnitAttr() : UnitAttr());
+        b, op->getLoc(), op->getResult(0).getType(), channelsTogether(b, src),
+        channelsTogether(b, weights), w.strides, w.padsBegin, w.padsEnd,
+        w.dilations, w.groups, b.getUnitAttr());
     replace(op, product);
   }
 
@@ -124,8 +78,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                     int64_t groups) {
     auto dst = rankedType(op->getResult(0));
     int64_t n = rankedType(weights).getShape().back();
-    int64_t panel = panelFor(dst.getDimSize(dst.getRank() - 2),
-                             ShapedType::isDynamic(n) ? n : n / groups);
+    int64_t panel = packing.panelFor(dst.getDimSize(dst.getRank() - 2),
+                                     ShapedType::isDynamic(n) ? n : n / groups);
     return tile::PackOp::create(b, op->getLoc(), weights, panel, groups);
   }
 
@@ -156,10 +110,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
     int64_t rank = type.getRank();
-    Window w = windowOf(op, b, rank - 2);
+    auto w = WindowAttrs::of(op, b, rank - 2);
     int64_t groups = w.groups.getInt();
-    bool depthwise = type.getDimSize(rank - 2) == 1 && groups > 1 &&
-                     type.getDimSize(rank - 1) == groups;
+    bool depthwise = isDepthwise(type, groups);
     if (depthwise) {
       src = channelsTogether(b, src);
       weights = channelsTogether(b, weights);
@@ -205,10 +158,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     Value src = op->getOperand(0), diff = op->getOperand(1);
     auto type = rankedType(op->getResult(0));
     int64_t rank = type.getRank();
-    Window w = windowOf(op, b, rank - 2);
+    auto w = WindowAttrs::of(op, b, rank - 2);
     int64_t groups = w.groups.getInt();
-    bool depthwise = type.getDimSize(rank - 2) == 1 && groups > 1 &&
-                     type.getDimSize(rank - 1) == groups;
+    bool depthwise = isDepthwise(type, groups);
     int64_t uses = 1; // of an element of diff
     for (int64_t d : type.getShape().drop_back())
       uses *= d;
@@ -218,7 +170,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
       diff = channelsTogether(b, diff);
     } else if (packs) {
       int64_t rows = type.getDimSize(rank - 3) * type.getDimSize(rank - 2);
-      int64_t panel = panelFor(rows, type.getDimSize(rank - 1) / groups);
+      int64_t panel =
+          packing.panelFor(rows, type.getDimSize(rank - 1) / groups);
       diff = tile::PackOp::create(b, op->getLoc(), diff, panel, groups);
     }
     auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
@@ -230,7 +183,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
 
   /// Keys change with every execution, but are read once per block of queries.
   void packKeys(tile::AttentionOp op, OpBuilder &b) {
-    int64_t panel = panelFor(ShapedType::kDynamic, op.getNumKeys());
+    int64_t panel = packing.panelFor(ShapedType::kDynamic, op.getNumKeys());
     Value keys =
         tile::PackOp::create(b, op.getLoc(), op.getK(), panel, std::nullopt);
     op.getKMutable().assign(keys);
@@ -245,6 +198,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   }
 
   void runOnOperation() override {
+    packing = {
+        {vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());

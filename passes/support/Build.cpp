@@ -44,6 +44,14 @@ Value buildReshape(OpBuilder &b, Location loc, Value src,
        b.getNamedAttr("special_zero", b.getBoolAttr(unknown > 1))});
 }
 
+Value buildCast(OpBuilder &b, Location loc, Value src, Type element) {
+  auto type = cast<RankedTensorType>(src.getType());
+  if (type.getElementType() == element)
+    return src;
+  return buildGraphOp(b, loc, "TypeCast", src,
+                      RankedTensorType::get(type.getShape(), element));
+}
+
 Value buildBinary(OpBuilder &b, Location loc, StringRef kind, Value x,
                   Value y) {
   auto xt = cast<RankedTensorType>(x.getType());

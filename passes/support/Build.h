@@ -21,6 +21,10 @@ mlir::Value buildTranspose(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Value src, llvm::ArrayRef<int64_t> shape);
 
+/// TypeCast of `src` to elements of type `element`; `src` if it has those.
+mlir::Value buildCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
+                      mlir::Type element);
+
 /// Numpy-broadcasting binary operation; the result type is computed.
 mlir::Value buildBinary(mlir::OpBuilder &b, mlir::Location loc,
                         llvm::StringRef kind, mlir::Value x, mlir::Value y);

@@ -85,6 +85,13 @@ static Value floatToInteger(OpBuilder &b, Location loc, Value x,
 Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   if (from == to)
     return v;
+  // What is computed in f32 for a narrower float.
+  if (isa<FloatType>(from))
+    from = v.getType();
+  if (isa<FloatType>(from) && !from.isF32()) {
+    v = convertScalar(b, loc, v, b.getF32Type());
+    from = v.getType();
+  }
   if (from.isInteger(1))
     v = isNotZero(b, loc, v);
   if (to.isInteger(1))

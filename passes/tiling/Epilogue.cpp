@@ -65,14 +65,16 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
     sideBoxes.push_back(boxAt(s, byRow, byColumn));
     maps.push_back(tile::getSideMapOf(kind, context));
   }
-  if (ops.empty())
+  Type element = cast<MemRefType>(a.getType()).getElementType();
+  Type stored = dst.elementType();
+  if (ops.empty() && stored.isF32() && isa<FloatType>(element))
     return tile::BrgemmOp::create(builder, m.location(), a, b, c);
   auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
     llvm::DenseMap<Value, Value> values;
-    values[product] = args[0];
+    Value last = convertScalar(eb, loc, args[0], eb.getF32Type());
+    values[product] = last;
     for (auto [i, v] : llvm::enumerate(sideValues))
       values[v] = args[i + 1];
-    Value last;
     for (Operation *op : ops) {
       SmallVector<Value> operands;
       for (Value v : op->getOperands()) {
@@ -88,7 +90,7 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
       last = emitScalar(eb, op->getLoc(), op, operands);
       values[op->getResult(0)] = last;
     }
-    return last;
+    return convertScalar(eb, loc, last, stored);
   };
   return tile::BrgemmOp::create(builder, m.location(), a, b, c, sideBoxes, maps,
                                 /*accumulate=*/false, /*packed=*/true, body);

@@ -59,6 +59,8 @@ public:
 private:
   template <typename Op> Node unary(Node x);
   template <typename Op> Node binary(Node x, Node y);
+  Node converted(Node n, mlir::Type from, mlir::Type to);
+  Node inputOf(mlir::Value v, Strided memory);
   Node convertedFrom(mlir::Value v, Node n);
   void scalarOp(mlir::Operation *op);
   void genIndex(mlir::Operation *op);

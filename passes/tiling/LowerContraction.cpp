@@ -34,14 +34,39 @@ struct Product {
   Ofr k;
   int64_t n;
   int64_t panel;
+  int64_t interleave = 1; // of k in W
 };
+
+/// The part of packed weights from `offset` on that belongs to `steps`: sizes
+/// and strides of dims before K, then K itself, `panel` columns.
+Value panelBox(IndexMath &m, Value base, Ofr offset, SmallVector<Ofr> sizes,
+               SmallVector<Ofr> strides, Ofr k, int64_t panel, int64_t v) {
+  sizes.append({m.ceilDiv(k, m.attr(v)), m.attr(panel)});
+  strides.append({m.attr(panel * v), m.attr(v)});
+  if (v > 1) {
+    sizes.push_back(m.attr(v));
+    strides.push_back(m.attr(1));
+  }
+  return box(m, base, offset, sizes, strides);
+}
+
+/// Elements of k rows of a panel.
+Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
+  return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
+}
+
+/// Says how bytes of `src` are to be read.
+void setSign(tile::BrgemmOp product, Value src) {
+  product.setUnsignedA(rankedType(src).getElementType().isUnsignedInteger(8));
+}
 
 void dropDims(Strided &s, int64_t count) {
   s.sizes.pop_back_n(count);
   s.strides.pop_back_n(count);
 }
 
-void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
+void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
+                 llvm::function_ref<void(tile::BrgemmOp)> finish) {
   IndexMath &m = ctx.m;
   // Merge rows with leading dims: everything but K and N.
   Ofr aK = p.a.strides.back(), dstN = p.dst.strides.back();
@@ -85,7 +110,7 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
   SmallVector<Ofr> counts(space.begin(), space.end() - 1);
   counts.push_back(m.ceilDiv(rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
-  Ofr panelElements = m.mul(p.k, m.attr(p.panel));
+  Ofr panelElements = panelSize(m, p.k, p.panel, p.interleave);
   bool streams = panelLast && k && *k * p.panel * panels >= kStreamedWeights;
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
@@ -105,14 +130,15 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p) {
     Value a = box(im, p.a.base, offsetOf(p.a), {length, p.k},
                   {p.a.strides[rowDim], aK});
     Ofr wOffset = im.add(offsetOf(p.w), im.mul(panel, panelElements));
-    Value w = box(im, p.w.base, wOffset, {p.k, im.attr(p.panel)},
-                  {im.attr(p.panel), im.attr(1)});
+    Value w =
+        panelBox(im, p.w.base, wOffset, {}, {}, p.k, p.panel, p.interleave);
     withColumns(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
       SmallVector<Ofr> start = at;
       start.push_back(cm.mul(panel, cm.attr(p.panel)));
       auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start,
                                          rowDim, length, cm.attr(columns));
       product.setPrefetchNext(streams);
+      finish(product);
     });
   });
 }
@@ -125,12 +151,14 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
     return op.emitError("E2003 the number of columns is unknown");
-  const Strided &src = ctx.inputs.find(op.getSrc())->second;
-  const Strided &packed = ctx.inputs.find(op.getPacked())->second;
+  const Strided &src = ctx.memoryOf(op.getSrc());
+  const Strided &packed = ctx.memoryOf(op.getPacked());
   Product p;
   p.sides = epilogue.sides;
   p.n = n;
-  p.panel = packedType.getShape().back();
+  p.interleave = op.getInterleave();
+  bool interleaved = p.interleave > 1;
+  p.panel = packedType.getShape().drop_back(interleaved).back();
   p.k = src.sizes.back();
   p.dst = ctx.outputs.begin()->second.front();
   // src over dst's leading dims and rows, then K.
@@ -142,12 +170,12 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   // Weights over dst's leading dims and rows (0).
   Strided w = packed;
   w.dense = false;
-  w.sizes.pop_back_n(3);
-  w.strides.pop_back_n(3);
+  dropDims(w, 3 + interleaved);
   p.w = broadcastTo(m, w, space.drop_back(2));
   p.w.sizes.push_back(space[space.size() - 2]);
   p.w.strides.push_back(m.attr(0));
-  emitProduct(ctx, epilogue, std::move(p));
+  emitProduct(ctx, epilogue, std::move(p),
+              [&](tile::BrgemmOp product) { setSign(product, op.getSrc()); });
   return success();
 }
 
@@ -169,14 +197,16 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
   Product p;
   p.sides = epilogue.sides;
   p.n = rankedType(op.getDst()).getShape().back();
-  p.panel = packedType.getShape().back();
-  p.a = ctx.inputs.find(op.getSrc())->second;
+  p.interleave = op.getInterleave();
+  p.panel = packedType.getShape().drop_back(p.interleave > 1).back();
+  p.a = ctx.memoryOf(op.getSrc());
   p.k = p.a.sizes.back();
   p.dst = ctx.outputs.begin()->second.front();
-  p.w.base = ctx.inputs.find(op.getWeights())->second.base;
+  p.w.base = ctx.memoryOf(op.getWeights()).base;
   p.w.sizes.assign(p.dst.sizes.begin(), p.dst.sizes.end() - 1);
   p.w.strides.assign(p.w.sizes.size(), m.attr(0));
-  emitProduct(ctx, epilogue, std::move(p));
+  emitProduct(ctx, epilogue, std::move(p),
+              [&](tile::BrgemmOp product) { setSign(product, op.getSrc()); });
 }
 
 /// One row of dst, or a part of it: columns [column, column + count) of which
@@ -184,6 +214,7 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
 struct ConvRow {
   const Epilogue &epilogue;
   ArrayRef<WindowDim> dims;
+  tile::ConvOp op;
   Strided src, dst;
   int64_t inPerGroup, panel;
   Value packed;
@@ -215,7 +246,9 @@ struct ConvRow {
     aStrides.push_back(src.strides.back());
     Value a = box(m, src.base, offset, aSizes, aStrides);
     // Weights box: [taps.., channels, panel].
-    int64_t step = inPerGroup * panel;
+    int64_t v = op.getInterleave();
+    int64_t step =
+        *IndexMath::constant(panelSize(m, m.attr(inPerGroup), panel, v));
     bStrides.assign(s, m.attr(0));
     Ofr wOffset = m.attr(0);
     for (int64_t i = s - 1; i >= 0; --i) {
@@ -225,16 +258,16 @@ struct ConvRow {
     }
     Ofr which = m.add(m.mul(group, m.attr(panels)), p);
     wOffset = m.add(wOffset, m.mul(which, m.attr(step)));
-    bSizes.append({m.attr(inPerGroup), m.attr(panel)});
-    bStrides.append({m.attr(panel), m.attr(1)});
-    Value b = box(m, packed, wOffset, bSizes, bStrides);
+    Value b = panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(inPerGroup),
+                       panel, v);
     SmallVector<Ofr> start{image};
     start.append(outer.begin(), outer.end());
     start.push_back(column);
     start.push_back(
         m.add(m.mul(group, m.attr(outPerGroup)), m.mul(p, m.attr(panel))));
-    epilogue.emitBrgemm(m, a, b, dst, epilogue.sides, start, s, count,
-                        m.attr(columns));
+    auto product = epilogue.emitBrgemm(m, a, b, dst, epilogue.sides, start, s,
+                                       count, m.attr(columns));
+    setSign(product, op.getSrc());
   }
 };
 
@@ -260,16 +293,19 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
     emitPointwise(ctx, epilogue, op);
     return success();
   }
-  int64_t groups = op.getGroups(), panel = packedType.getShape().back();
+  int64_t groups = op.getGroups();
+  int64_t panel =
+      packedType.getShape().drop_back(op.getInterleave() > 1).back();
   int64_t outPerGroup = dstType.getShape().back() / groups;
   int64_t panels = packedType.getDimSize(1);
   ConvRow row{epilogue,
               dims,
-              ctx.inputs.find(op.getSrc())->second,
+              op,
+              ctx.memoryOf(op.getSrc()),
               ctx.outputs.begin()->second.front(),
-              packedType.getDimSize(packedType.getRank() - 2),
+              srcType.getShape().back() / groups,
               panel,
-              ctx.inputs.find(op.getWeights())->second.base};
+              ctx.memoryOf(op.getWeights()).base};
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
   SmallVector<Ofr> counts{row.src.sizes[0], m.attr(groups), m.attr(panels)};

@@ -133,9 +133,9 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
         return op.emitError("E2003 only the batch may be dynamic");
   Spread s{epilogue,
            {},
-           ctx.inputs.find(op.getSrc())->second,
+           ctx.memoryOf(op.getSrc()),
            ctx.outputs.begin()->second.front(),
-           ctx.inputs.find(op.getWeights())->second.base,
+           ctx.memoryOf(op.getWeights()).base,
            groups,
            packedType.getDimSize(1),
            packedType.getDimSize(rank + 1),

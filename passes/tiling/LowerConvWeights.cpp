@@ -383,7 +383,7 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
         return op.emitError("E2003 only the batch may be dynamic");
   Gradient g{packed,
              {},
-             ctx.inputs.find(op.getSrc())->second,
+             ctx.memoryOf(op.getSrc()),
              ctx.outputs.begin()->second.front(),
              {},
              groups,
@@ -409,7 +409,7 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
              : std::min(kPlainPanel,
                         (std::max<int64_t>(1, g.outPerGroup) + 15) / 16 * 16);
   g.panels = (g.outPerGroup + g.panel - 1) / g.panel;
-  setDiff(m, g, ctx.inputs.find(op.getDiff())->second);
+  setDiff(m, g, ctx.memoryOf(op.getDiff()));
   g.merged = canMerge(m, g);
   g.blocks = chooseBlocks(g);
   if (!packed)

@@ -257,9 +257,9 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   auto weightsType = rankedType(op.getWeights());
   Spread s{{},
-           ctx.inputs.find(op.getSrc())->second,
+           ctx.memoryOf(op.getSrc()),
            ctx.outputs.begin()->second.front(),
-           ctx.inputs.find(op.getWeights())->second,
+           ctx.memoryOf(op.getWeights()),
            false};
   for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
     SpreadDim d(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
@@ -303,8 +303,8 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   IndexMath &m = ctx.m;
   auto srcType = rankedType(op.getSrc()), diffType = rankedType(op.getDiff());
   auto dstType = rankedType(op.getDst());
-  const Strided &src = ctx.inputs.find(op.getSrc())->second;
-  const Strided &diff = ctx.inputs.find(op.getDiff())->second;
+  const Strided &src = ctx.memoryOf(op.getSrc());
+  const Strided &diff = ctx.memoryOf(op.getDiff());
   const Strided &dst = ctx.outputs.begin()->second.front();
   SmallVector<WindowDim> dims;
   for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {

@@ -263,7 +263,7 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
   bool ncx = isNcx(op, small.getRank());
   if (!small.getElementType().isF32())
     return op->emitError("E2003 windows are lowered for f32");
-  const Strided &in = ctx.inputs.find(op->getOperand(backward ? 1 : 0))->second;
+  const Strided &in = ctx.memoryOf(op->getOperand(backward ? 1 : 0));
   const Strided &out = ctx.outputs.begin()->second.front();
   Interpolation it{ctx,
                    stringAttr(op, "mode") == "nearest",

@@ -175,22 +175,35 @@ Node LoopBuilder::nodeOf(Value v) {
   auto it = nodes.find(v);
   if (it != nodes.end())
     return it->second;
-  if (std::optional<TypedAttr> element = splatOf(v))
+  if (std::optional<TypedAttr> element = splatOf(v)) {
+    Type type = computedType(element->getType());
     return nodes[v] = program.compute(
-               {}, storageType(element->getType()),
-               [element](OpBuilder &b, Location l, ValueRange) {
-                 return arith::ConstantOp::create(b, l, *element);
+               {}, type, [element, type](OpBuilder &b, Location l, ValueRange) {
+                 Value c = arith::ConstantOp::create(b, l, *element);
+                 return convertScalar(b, l, c, type);
                });
-  return nodes[v] = program.input(aligned(ctx.memoryOf(v)));
+  }
+  return nodes[v] = inputOf(v, aligned(ctx.memoryOf(v)));
+}
+
+Node LoopBuilder::converted(Node n, Type from, Type to) {
+  if (from == to)
+    return n;
+  return program.compute({n}, to, [to](OpBuilder &b, Location l, ValueRange x) {
+    return convertScalar(b, l, x[0], to);
+  });
+}
+
+/// `memory` of `v` as values pass through the group.
+Node LoopBuilder::inputOf(Value v, Strided memory) {
+  Type element = rankedType(v).getElementType();
+  return converted(program.input(std::move(memory)), storageType(element),
+                   computedType(element));
 }
 
 /// Row operations compute in f32.
 Node LoopBuilder::convertedFrom(Value v, Node n) {
-  if (storageType(rankedType(v).getElementType()).isF32())
-    return n;
-  return program.compute({n}, f32, [](OpBuilder &b, Location l, ValueRange x) {
-    return convertScalar(b, l, x[0], b.getF32Type());
-  });
+  return converted(n, computedType(rankedType(v).getElementType()), f32);
 }
 
 Node LoopBuilder::f32Of(Value v) { return convertedFrom(v, nodeOf(v)); }
@@ -200,17 +213,11 @@ Node LoopBuilder::along(Value v, ArrayRef<int64_t> dims) {
   Operation *def = v.getDefiningOp();
   if (splatOf(v) || (def && !isa<arith::ConstantOp>(def)))
     return f32Of(v);
-  Node n = program.input(alignedAt(ctx.memoryOf(v), dims));
-  return convertedFrom(v, n);
+  return convertedFrom(v, inputOf(v, alignedAt(ctx.memoryOf(v), dims)));
 }
 
 void LoopBuilder::define(Value v, Node n) {
-  Type to = storageType(rankedType(v).getElementType());
-  if (!to.isF32())
-    n = program.compute({n}, to, [to](OpBuilder &b, Location l, ValueRange x) {
-      return convertScalar(b, l, x[0], to);
-    });
-  nodes[v] = n;
+  nodes[v] = converted(n, f32, computedType(rankedType(v).getElementType()));
 }
 
 void LoopBuilder::define(Value v, Node n, ArrayRef<int64_t> dims) {
@@ -226,7 +233,7 @@ void LoopBuilder::scalarOp(Operation *op) {
   SmallVector<Node> operands;
   for (Value v : op->getOperands())
     operands.push_back(nodeOf(v));
-  Type type = storageType(rankedType(op->getResult(0)).getElementType());
+  Type type = computedType(rankedType(op->getResult(0)).getElementType());
   nodes[op->getResult(0)] = program.compute(
       operands, type, [op](OpBuilder &b, Location l, ValueRange v) {
         return emitScalar(b, l, op, v);
@@ -258,7 +265,7 @@ void LoopBuilder::genIndex(Operation *op) {
 Node LoopBuilder::singleOf(Value v) {
   if (nodes.contains(v) || v.getDefiningOp<arith::ConstantOp>())
     return nodeOf(v);
-  return program.input(alignedAt(ctx.memoryOf(v), {}));
+  return inputOf(v, alignedAt(ctx.memoryOf(v), {}));
 }
 
 void LoopBuilder::dropout(Operation *op) {
@@ -306,10 +313,12 @@ LogicalResult LoopBuilder::build() {
   }
   for (auto &[value, destinations] : ctx.outputs) {
     auto dims = dimsOf.find(value);
+    Type element = rankedType(value).getElementType();
+    Node node =
+        converted(nodeOf(value), computedType(element), storageType(element));
     for (const Strided &dst : destinations)
-      program.output(nodeOf(value), dims == dimsOf.end()
-                                        ? aligned(dst)
-                                        : alignedAt(dst, dims->second));
+      program.output(node, dims == dimsOf.end() ? aligned(dst)
+                                                : alignedAt(dst, dims->second));
   }
   program.emit();
   return success();

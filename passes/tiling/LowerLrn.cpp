@@ -317,7 +317,7 @@ LogicalResult lowerLrn(GroupContext &ctx) {
     return op->emitError("E2003 windows within a channel are decomposed first");
   int64_t size = intAttr(op, "size");
   Lrn lrn{ctx,
-          toChannelsLast(ctx.inputs.find(op->getOperand(0))->second, ncx),
+          toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx),
           {},
           toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
           backward,
@@ -329,8 +329,7 @@ LogicalResult lowerLrn(GroupContext &ctx) {
           std::min((size - 1) / 2, std::max<int64_t>(channels - 1, 0)),
           false};
   if (backward)
-    lrn.diffDst =
-        toChannelsLast(ctx.inputs.find(op->getOperand(1))->second, ncx);
+    lrn.diffDst = toChannelsLast(ctx.memoryOf(op->getOperand(1)), ncx);
   lrn.channelsInside = IndexMath::isConstant(lrn.dst.strides.back(), 1);
   if (channels > 0)
     lrn.emit();

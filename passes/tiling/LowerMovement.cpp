@@ -36,7 +36,7 @@ LogicalResult lowerConcat(GroupContext &ctx) {
   int64_t axis = normalizedAxis(intAttr(op, "axis"), dst.rank());
   Ofr at = m.attr(0);
   for (Value v : op->getOperands()) {
-    Strided from = ctx.inputs.find(v)->second;
+    Strided from = ctx.memoryOf(v);
     Strided to = dst;
     to.dense = false;
     to.sizes = from.sizes;
@@ -47,50 +47,86 @@ LogicalResult lowerConcat(GroupContext &ctx) {
   return success();
 }
 
-/// Panels [first, first + count) of `columns` columns each.
-static void packPanels(GroupContext &ctx, tile::PackOp op, const Strided &src,
-                       const Strided &dst, int64_t first, int64_t count,
-                       int64_t columns, int64_t columnOffset, bool zeros) {
-  IndexMath &m = ctx.m;
-  int64_t panel = op.getPanel();
-  bool grouped = op.getGroups().has_value();
-  int64_t lead = grouped ? 1 : src.rank() - 2; // dims of dst before P
-  Strided from, to;
-  from.base = src.base;
-  to.base = dst.base;
-  auto add = [&](Ofr size, Ofr fromStride, Ofr toStride) {
-    from.sizes.push_back(size);
-    to.sizes.push_back(size);
-    from.strides.push_back(fromStride);
-    to.strides.push_back(toStride);
-  };
-  Ofr srcN = src.strides.back();
-  for (int64_t i = 0; i < lead; ++i) {
-    Ofr srcStride = src.strides[i];
-    if (grouped)
-      srcStride =
-          m.mul(m.floorDiv(src.sizes.back(), m.attr(*op.getGroups())), srcN);
-    add(dst.sizes[i], srcStride, dst.strides[i]);
+namespace {
+/// A part of packed weights: panels [first, first + count), of each `columns`
+/// columns from `column` on, and of K `groups` whole groups of `part`
+/// neighbours, from element `inGroup` of a group of dst.
+struct PackedPart {
+  int64_t first, count, column, columns;
+  Ofr firstGroup, groups;
+  int64_t inGroup, part;
+  bool zeros = false;
+};
+
+/// tile.pack: dims of dst are (lead.., P, taps.., K / v, panel, v).
+struct Packing {
+  GroupContext &ctx;
+  tile::PackOp op;
+  const Strided &src, &dst;
+
+  void copy(const PackedPart &p) {
+    IndexMath &m = ctx.m;
+    bool grouped = op.getGroups().has_value();
+    int64_t v = op.getInterleave();
+    int64_t lead = grouped ? 1 : src.rank() - 2; // dims of dst before P
+    Strided from, to;
+    from.base = src.base;
+    to.base = dst.base;
+    auto add = [&](Ofr size, Ofr fromStride, Ofr toStride) {
+      from.sizes.push_back(size);
+      to.sizes.push_back(size);
+      from.strides.push_back(fromStride);
+      to.strides.push_back(toStride);
+    };
+    Ofr srcN = src.strides.back(), srcK = *(src.strides.end() - 2);
+    for (int64_t i = 0; i < lead; ++i) {
+      Ofr srcStride = src.strides[i];
+      if (grouped)
+        srcStride =
+            m.mul(m.floorDiv(src.sizes.back(), m.attr(*op.getGroups())), srcN);
+      add(dst.sizes[i], srcStride, dst.strides[i]);
+    }
+    Ofr panel = m.attr(op.getPanel());
+    add(m.attr(p.count), m.mul(panel, srcN), dst.strides[lead]);
+    for (int64_t i = 0; grouped && i < src.rank() - 2; ++i)
+      add(src.sizes[i], src.strides[i], dst.strides[lead + 1 + i]);
+    Ofr groupStride = m.mul(panel, m.attr(v));
+    add(p.groups, m.mul(m.attr(v), srcK), groupStride);
+    add(m.attr(p.columns), srcN, m.attr(v));
+    if (v > 1)
+      add(m.attr(p.part), srcK, m.attr(1));
+    from.offset = m.add(m.mul(m.attr(p.first * op.getPanel() + p.column), srcN),
+                        m.mul(m.mul(p.firstGroup, m.attr(v)), srcK));
+    to.offset = m.add(m.add(m.mul(m.attr(p.first), dst.strides[lead]),
+                            m.mul(p.firstGroup, groupStride)),
+                      m.attr(p.column * v + p.inGroup));
+    emitCopy(ctx, p.zeros ? std::nullopt : std::optional(from), to);
   }
-  add(m.attr(count), m.mul(m.attr(panel), srcN), dst.strides[lead]);
-  for (int64_t i = grouped ? 0 : lead; i < src.rank() - 1; ++i)
-    add(src.sizes[i], src.strides[i],
-        dst.strides[lead + 1 + (grouped ? i : i - lead)]);
-  add(m.attr(columns), srcN, m.attr(1));
-  from.offset = m.mul(m.attr(first * panel), srcN);
-  to.offset =
-      m.add(m.mul(m.attr(first), dst.strides[lead]), m.attr(columnOffset));
-  if (zeros)
-    emitCopy(ctx, std::nullopt, to);
-  else
-    emitCopy(ctx, from, to);
-}
+
+  /// What is there of K for these columns, and zeros beyond.
+  void copyColumns(int64_t first, int64_t count, int64_t columns) {
+    IndexMath &m = ctx.m;
+    int64_t v = op.getInterleave();
+    Ofr k = *(src.sizes.end() - 2), none = m.attr(0);
+    Ofr whole = m.floorDiv(k, m.attr(v));
+    copy({first, count, 0, columns, none, whole, 0, v});
+    if (v == 1)
+      return;
+    // PackWeights interleaves only where K is known.
+    int64_t rest = *IndexMath::constant(k) % v;
+    if (rest == 0)
+      return;
+    copy({first, count, 0, columns, whole, m.attr(1), 0, rest});
+    copy({first, count, 0, columns, whole, m.attr(1), rest, v - rest, true});
+  }
+};
+} // namespace
 
 /// Blocks of `unit` hidden units: [blocks, strips, K, gates of a strip, units]
 /// on both sides; the last block may be cut, the rest of it is zero.
 static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
   IndexMath &m = ctx.m;
-  const Strided &src = ctx.inputs.find(op.getWeights())->second;
+  const Strided &src = ctx.memoryOf(op.getWeights());
   const Strided &dst = ctx.outputs.begin()->second.front();
   auto type = rankedType(op.getWeights());
   int64_t hidden = type.getDimSize(4), unit = op.getUnit();
@@ -133,19 +169,24 @@ LogicalResult lowerPack(GroupContext &ctx) {
   if (auto gates = dyn_cast<tile::PackGatesOp>(ctx.ops().front()))
     return lowerPackGates(ctx, gates);
   auto op = cast<tile::PackOp>(ctx.ops().front());
+  IndexMath &m = ctx.m;
   auto type = rankedType(op.getWeights());
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
     return op.emitError("E2003 the number of columns is unknown");
   n /= op.getGroups().value_or(1);
   int64_t panel = op.getPanel(), full = n / panel, tail = n % panel;
-  const Strided &src = ctx.inputs.find(op.getWeights())->second;
+  const Strided &src = ctx.memoryOf(op.getWeights());
   const Strided &dst = ctx.outputs.begin()->second.front();
+  Packing packing{ctx, op, src, dst};
   if (full)
-    packPanels(ctx, op, src, dst, 0, full, panel, 0, false);
+    packing.copyColumns(0, full, panel);
   if (tail) {
-    packPanels(ctx, op, src, dst, full, 1, tail, 0, false);
-    packPanels(ctx, op, src, dst, full, 1, panel - tail, tail, true);
+    packing.copyColumns(full, 1, tail);
+    int64_t v = op.getInterleave();
+    Ofr k = *(src.sizes.end() - 2);
+    packing.copy({full, 1, tail, panel - tail, m.attr(0),
+                  m.ceilDiv(k, m.attr(v)), 0, v, true});
   }
   return success();
 }

@@ -316,8 +316,8 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
   if (!big.getElementType().isF32())
     return op->emitError("E2003 windows are lowered for f32");
   if (max)
-    g.src = toChannelsLast(ctx.inputs.find(op->getOperand(0))->second, ncx);
-  g.diffDst = toChannelsLast(ctx.inputs.find(diffDst)->second, ncx);
+    g.src = toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx);
+  g.diffDst = toChannelsLast(ctx.memoryOf(diffDst), ncx);
   g.diffSrc = toChannelsLast(ctx.outputs.begin()->second.front(), ncx);
   g.excludePad = boolAttr(op, "exclude_pad");
   g.channelsInside = IndexMath::isConstant(g.diffSrc.strides.back(), 1);

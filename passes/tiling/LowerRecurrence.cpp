@@ -82,7 +82,7 @@ struct Recurrence {
       c0 = state(input(op.getSrcIterC()), op.getLayer());
   }
 
-  const Strided &input(Value v) { return ctx.inputs.find(v)->second; }
+  Strided input(Value v) { return ctx.memoryOf(v); }
   const Strided &output(Value v) { return ctx.outputs.find(v)->second.front(); }
   /// [N, channels] of `layer` of a state [L, D, N, channels].
   Strided state(const Strided &s, int64_t layer) {

@@ -221,7 +221,7 @@ LogicalResult lowerWindow(GroupContext &ctx) {
            : isKind(op, "MaxPool") ? WindowKind::max
                                    : WindowKind::average,
            {},
-           toChannelsLast(ctx.inputs.find(op->getOperand(0))->second, ncx),
+           toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx),
            toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
            {},
            false,
@@ -235,7 +235,7 @@ LogicalResult lowerWindow(GroupContext &ctx) {
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");
   if (conv) {
-    w.weights = ctx.inputs.find(conv.getWeights())->second;
+    w.weights = ctx.memoryOf(conv.getWeights());
     // [taps.., 1, C]: drop the 1.
     w.weights.sizes.erase(w.weights.sizes.end() - 2);
     w.weights.strides.erase(w.weights.strides.end() - 2);

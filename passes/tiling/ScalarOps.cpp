@@ -323,19 +323,28 @@ bool isIndexedOp(Operation *op) {
 
 Value emitScalar(OpBuilder &b, Location loc, Operation *op,
                  ValueRange operands) {
-  if (isKind(op, "TypeCast"))
-    return castScalar(b, loc, operands[0],
-                      rankedType(op->getOperand(0)).getElementType(),
-                      rankedType(op->getResult(0)).getElementType());
+  Type result = rankedType(op->getResult(0)).getElementType();
+  if (isKind(op, "TypeCast")) {
+    // A cast to a narrower float is there to round.
+    Value cast =
+        castScalar(b, loc, operands[0],
+                   rankedType(op->getOperand(0)).getElementType(), result);
+    return convertScalar(b, loc, cast, computedType(result));
+  }
   Rule rule = ruleOf(kindOf(op));
   Calc k{b, loc, op, SmallVector<Value>(operands)};
-  // Narrow floats compute in f32 and round once, at the end.
+  // Narrow floats compute in f32.
   for (Value &v : k.in)
     if (auto f = dyn_cast<FloatType>(v.getType()); f && f.getWidth() < 32)
       v = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
-  Value result = rule(k);
-  Type to = storageType(rankedType(op->getResult(0)).getElementType());
-  return convertScalar(b, loc, result, to);
+  return convertScalar(b, loc, rule(k), computedType(result));
+}
+
+Type computedType(Type elementType) {
+  auto narrow = dyn_cast<FloatType>(elementType);
+  return narrow && narrow.getWidth() < 32
+             ? Type(Float32Type::get(elementType.getContext()))
+             : storageType(elementType);
 }
 
 } // namespace tenon::tiling

@@ -21,9 +21,14 @@ bool isIndexedOp(mlir::Operation *op);
 
 /// Code for one element of `op`.  `operands` have the storage types of the
 /// operands, or are f32 where those are narrower floats; the result has the
-/// storage type of the result.
+/// computed type of the result.
 mlir::Value emitScalar(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Operation *op, mlir::ValueRange operands);
+
+/// The type in which values of `elementType` pass from one operation of a group
+/// to the next: f32 for narrower floats, which are rounded when they are stored
+/// (or cast), else the storage type.
+mlir::Type computedType(mlir::Type elementType);
 
 /// TypeCast: `value`, of the storage type of `from`, as the storage type of
 /// `to`. Both are element types of graph tensors, which know their sign.

@@ -97,8 +97,11 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
     // [B.., K, N] to [B.., P, K, panel], or [K.., N] to [G, P, K.., panel].
     ArrayRef<Ofr> s = (*this)[pack.getWeights()];
     int64_t last = static_cast<int64_t>(s.size()) - 1;
+    Ofr k;
     for (int64_t i = 0; i < last; ++i)
-      r[pack.getGroups() ? i + 2 : i < last - 1 ? i : i + 1] = s[i];
+      k = r[pack.getGroups() ? i + 2 : i < last - 1 ? i : i + 1] = s[i];
+    r[pack.getGroups() ? last + 1 : last] =
+        m.ceilDiv(k, m.attr(pack.getInterleave()));
     Ofr columns = m.floorDiv(s[last], m.attr(pack.getGroups().value_or(1)));
     r[pack.getGroups() ? 1 : last - 1] =
         m.ceilDiv(columns, m.attr(pack.getPanel()));

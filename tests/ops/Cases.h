@@ -32,6 +32,8 @@ Cases movementCases();
 Cases backwardCases();
 /// Other types than f32: casts, quantisation, indices, Dropout.
 Cases typeCases();
+/// Graphs in bf16, f16 and bytes.
+Cases narrowCases();
 /// Products around a softmax in every spelling.
 Cases attentionCases();
 /// Several operations: what fusion joins, and what it must not.

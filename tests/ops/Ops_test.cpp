@@ -98,6 +98,7 @@ TENON_OPS(backward);
 TENON_OPS(type);
 TENON_OPS(attention);
 TENON_OPS(fusion);
+TENON_OPS(narrow);
 
 /// Every operation that compiles is alone in some graph, and every string an
 /// attribute may have is written in some graph.

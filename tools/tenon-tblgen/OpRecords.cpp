@@ -140,6 +140,14 @@ static OpRecord readOp(const Record &record) {
   for (const Record *var : record.getValueAsListOfDefs("typeVars"))
     op.typeVars.push_back({var->getValueAsString("typeVar"),
                            var->getValueAsListOfStrings("allowed")});
+  // What computes in f32 reads and writes narrower floats too.
+  if (llvm::is_contained(op.compiles, "f32"))
+    for (llvm::StringRef narrow : {"bf16", "f16"})
+      if (!llvm::is_contained(op.compiles, narrow) &&
+          llvm::any_of(op.typeVars, [&](const auto &var) {
+            return llvm::is_contained(var.allowed, narrow);
+          }))
+        op.compiles.push_back(narrow);
   readDag(*record.getValueAsDag("arguments"), record, op.operands, op.attrs);
   readDag(*record.getValueAsDag("results"), record, op.results, op.attrs);
   checkTypeVars(op);

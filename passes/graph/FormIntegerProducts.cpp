@@ -1,0 +1,289 @@
+//===- FormIntegerProducts.cpp - products of dequantised bytes ------------===//
+//
+//   MatMul(Dequantize(a) {sa, za}, Dequantize(w) {sw[n]})
+//       ->  Multiply(Subtract(tile.matmul(a, pack(w)), za * sum_k w), sa * sw)
+//
+// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). What the padding
+// of a convolution leaves out has no part in either sum: there sum w is a
+// convolution of ones, computed once.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/layout/Packing.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_FORMINTEGERPRODUCTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// An operand of a product: bytes, behind views and casts between floats.
+struct Quantised {
+  Operation *dequantize = nullptr;
+  SmallVector<Operation *> views; // from the product backwards
+  int64_t axis = -1;              // of scales and zero points; -1: one of each
+
+  Value bytes() const { return dequantize->getOperand(0); }
+  bool isDynamic() const { return kindOf(dequantize).starts_with("Dynamic"); }
+  /// Behind the views: as the product reads it.
+  Value viewed(OpBuilder &b) const {
+    Value v = bytes();
+    for (Operation *view : llvm::reverse(views)) {
+      auto shape = rankedType(view->getResult(0)).getShape();
+      v = isKind(view, "StaticTranspose")
+              ? buildTranspose(b, view->getLoc(), v, intsAttr(view, "order"))
+              : buildReshape(b, view->getLoc(), v, shape);
+    }
+    return v;
+  }
+  bool hasZeroPoint() const {
+    if (isDynamic())
+      return dequantize->getNumOperands() > 2;
+    return llvm::any_of(intsAttr(dequantize, "zps"),
+                        [](int64_t z) { return z != 0; });
+  }
+};
+
+/// Follows `v` to the Dequantize behind it; null if something else is there.
+Quantised trace(Value v) {
+  Quantised q;
+  Operation *def = v.getDefiningOp();
+  for (; def; def = def->getOperand(0).getDefiningOp()) {
+    StringRef kind = kindOf(def);
+    if (kind == "StaticTranspose" || kind == "StaticReshape") {
+      q.views.push_back(def);
+      continue;
+    }
+    bool casts = kind == "TypeCast" &&
+                 isa<FloatType>(
+                     rankedType(def->getOperand(0)).getElementType());
+    if (!casts)
+      break;
+  }
+  if (!def || !kindOf(def).ends_with("Dequantize"))
+    return q;
+  q.dequantize = def;
+  return q;
+}
+
+/// Where dim `axis` of the bytes is behind the views.
+std::optional<int64_t> axisBehind(const Quantised &q, int64_t axis) {
+  for (Operation *view : llvm::reverse(q.views)) {
+    if (!isKind(view, "StaticTranspose"))
+      return std::nullopt;
+    SmallVector<int64_t> order = intsAttr(view, "order");
+    int64_t rank = order.size();
+    auto it = llvm::find_if(order, [&](int64_t o) {
+      return normalizedAxis(o, rank) == axis;
+    });
+    axis = it - order.begin();
+  }
+  return axis;
+}
+
+/// How many scales there are, or dynamic.
+int64_t scaleCount(const Quantised &q) {
+  if (!q.isDynamic())
+    return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").size();
+  auto type = rankedType(q.dequantize->getOperand(1));
+  return type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
+}
+
+class Product {
+public:
+  Product(Operation *op, const Packing &packing)
+      : op(op), packing(packing), b(op), loc(op->getLoc()) {}
+
+  /// Whether both operands are dequantised.
+  bool find() {
+    src = trace(op->getOperand(0));
+    weights = trace(op->getOperand(1));
+    return src.dequantize && weights.dequantize;
+  }
+
+  /// Why the bytes cannot be multiplied as they are; empty: they can.
+  std::string whyNot() {
+    auto element = [](const Quantised &q) {
+      return rankedType(q.bytes()).getElementType();
+    };
+    if (!element(src).isInteger(8) || !element(weights).isSignedInteger(8))
+      return "only u8 or s8 times s8 is a product of bytes";
+    if (scaleCount(src) != 1)
+      return "src has a scale per channel";
+    if (weights.hasZeroPoint())
+      return "the weights have a zero point";
+    int64_t rank = rankedType(op->getOperand(1)).getRank();
+    if (int64_t scales = scaleCount(weights); scales != 1) {
+      int64_t inner = rankedType(weights.bytes()).getRank();
+      std::optional<int64_t> axis = axisBehind(
+          weights,
+          normalizedAxis(intAttr(weights.dequantize, "axis", 1), inner));
+      if (stringAttr(weights.dequantize, "qtype") != "per_channel" ||
+          axis != rank - 1)
+        return "the scales of the weights are not those of columns";
+      weights.axis = rank - 1;
+    }
+    ArrayRef<int64_t> shape = rankedType(op->getOperand(1)).getShape();
+    if (llvm::any_of(shape, ShapedType::isDynamic))
+      return "the shape of the weights is not known";
+    // What pads leave out, a literal of ones tells by position.
+    ArrayRef<int64_t> data = rankedType(op->getOperand(0)).getShape();
+    if (isConvolution() && llvm::any_of(data.drop_front(), ShapedType::isDynamic))
+      return "the spatial dimensions are not known";
+    if (isConvolution() &&
+        isDepthwise(rankedType(op->getOperand(1)), intAttr(op, "groups", 1)))
+      return "a depthwise convolution has no product of bytes";
+    return "";
+  }
+
+  void form() {
+    Value a = src.viewed(b), w = weights.viewed(b);
+    auto dst = rankedType(op->getResult(0));
+    auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
+    Value sum;
+    if (isConvolution()) {
+      auto window = WindowAttrs::of(op, b, dst.getRank() - 2);
+      sum = packing.buildConv(b, loc, sumType, a, w, window);
+    } else {
+      sum = packing.buildMatMul(b, loc, sumType, a, w);
+    }
+    if (Value offset = zeroPoint())
+      sum = buildBinary(b, loc, "Subtract", sum,
+                        buildBinary(b, loc, "Multiply", weightSums(w), offset));
+    for (Value scale : scales())
+      sum = buildBinary(b, loc, "Multiply", sum, scale);
+    op->getResult(0).replaceAllUsesWith(
+        buildCast(b, loc, sum, dst.getElementType()));
+    op->erase();
+  }
+
+private:
+  bool isConvolution() const { return isKind(op, "Convolution"); }
+
+  Value toF32(Value v) { return buildCast(b, loc, v, b.getF32Type()); }
+
+  /// A tensor of one element, of rank 0.
+  Value single(Value v) {
+    return toF32(rankedType(v).getRank() == 0 ? v
+                                              : buildReshape(b, loc, v, {}));
+  }
+
+  /// The zero point of src; null where it is 0.
+  Value zeroPoint() {
+    if (!src.hasZeroPoint())
+      return Value();
+    if (src.isDynamic())
+      return single(src.dequantize->getOperand(2));
+    return buildScalar(b, loc, intsAttr(src.dequantize, "zps").front());
+  }
+
+  Value reduceSum(Value v, int64_t axis) {
+    auto type = rankedType(v);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = 1;
+    return buildGraphOp(
+        b, loc, "ReduceSum", v, type.clone(shape),
+        {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({axis})),
+         b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+  }
+
+  /// Sums of the weights that meet an element of dst, broadcast to it.
+  Value weightSums(Value w) {
+    int64_t rank = rankedType(w).getRank();
+    Value sums = reduceSum(toF32(w), rank - 2);
+    if (!isConvolution())
+      return sums;
+    auto pads = [&](StringRef name) { return intsAttr(op, name); };
+    auto isZero = [](int64_t p) { return p == 0; };
+    bool padded = !llvm::all_of(pads("pads_begin"), isZero) ||
+                  !llvm::all_of(pads("pads_end"), isZero);
+    if (!padded) {
+      for (int64_t d = 0; d < rank - 2; ++d)
+        sums = reduceSum(sums, d);
+      return buildReshape(b, loc, sums, {rankedType(w).getShape().back()});
+    }
+    SmallVector<int64_t> shape(rankedType(op->getOperand(0)).getShape());
+    shape.front() = shape.back() = 1;
+    auto type = RankedTensorType::get(shape, b.getF32Type());
+    Value ones = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(type, 1.0f));
+    SmallVector<int64_t> out(rankedType(op->getResult(0)).getShape());
+    out.front() = 1;
+    SmallVector<NamedAttribute> attrs;
+    for (NamedAttribute attr : op->getAttrs())
+      if (attr.getName() != "groups")
+        attrs.push_back(attr);
+    return buildGraphOp(b, loc, "Convolution", {ones, sums}, type.clone(out),
+                        attrs);
+  }
+
+  /// What multiplies the sum: one literal where scales are known, else tensors.
+  SmallVector<Value> scales() {
+    auto known = [](const Quantised &q) {
+      return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").asArrayRef();
+    };
+    if (!src.isDynamic() && !weights.isDynamic()) {
+      SmallVector<float> values;
+      for (float s : known(weights))
+        values.push_back(s * known(src)[0]);
+      return {literal(values)};
+    }
+    Value first = src.isDynamic() ? single(src.dequantize->getOperand(1))
+                                  : literal(known(src));
+    if (!weights.isDynamic())
+      return {first, literal(known(weights))};
+    Value second = weights.dequantize->getOperand(1);
+    return {first, weights.axis < 0 ? single(second) : toF32(second)};
+  }
+
+  Value literal(ArrayRef<float> values) {
+    if (values.size() == 1)
+      return buildScalar(b, loc, values[0]);
+    auto type = RankedTensorType::get({static_cast<int64_t>(values.size())},
+                                      b.getF32Type());
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(type, values));
+  }
+
+  Operation *op;
+  const Packing &packing;
+  OpBuilder b;
+  Location loc;
+  Quantised src, weights;
+};
+
+struct FormIntegerProductsPass
+    : impl::FormIntegerProductsBase<FormIntegerProductsPass> {
+  using FormIntegerProductsBase::FormIntegerProductsBase;
+  void runOnOperation() override {
+    Packing packing{{vectorBits, numVectorRegisters}, 1, int8Group,
+                    matrixUnit};
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isKind(op, "MatMul") || isKind(op, "Convolution"))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      Product product(op, packing);
+      if (!product.find())
+        continue;
+      if (std::string reason = product.whyNot(); !reason.empty()) {
+        op->emitRemark("dequantised operands are multiplied in f32: " + reason);
+        continue;
+      }
+      product.form();
+      ++formed;
+    }
+    eraseDeadOps(getOperation()); // What dequantised for them alone.
+  }
+};
+
+} // namespace
+} // namespace tenon

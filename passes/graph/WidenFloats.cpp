@@ -1,0 +1,83 @@
+//===- WidenFloats.cpp - bf16 and f16 around what computes in f32 ---------===//
+//
+//   %0 = graph.MaxPool %x : bf16     %1 = graph.TypeCast %x : bf16 -> f32
+//                               ->   %2 = graph.MaxPool %1 : f32
+//                                    %0 = graph.TypeCast %2 : f32 -> bf16
+//
+// Groups of elementwise operations, rows and products load narrow floats and
+// round where they store. The lowerings of windows, gradients and recurrent
+// cells know f32 only.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/fusion/Group.h"
+#include "passes/layout/Packing.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/ScalarOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_WIDENFLOATS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+bool isNarrow(Value v) {
+  auto type = dyn_cast<FloatType>(rankedType(v).getElementType());
+  return type && type.getWidth() < 32;
+}
+
+/// Whether groups of `op` read and write narrow floats.
+bool knowsNarrow(Operation *op) {
+  if (isKind(op, "Convolution"))
+    return !isDepthwise(rankedType(op->getOperand(1)),
+                        intAttr(op, "groups", 1));
+  return isKind(op, "MatMul") || isKind(op, "Concat") || fusion::isView(op) ||
+         fusion::isRowOp(op) || tiling::isScalarOp(op) ||
+         tiling::isIndexedOp(op);
+}
+
+void widen(Operation *op) {
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  Type f32 = b.getF32Type();
+  for (OpOperand &operand : op->getOpOperands())
+    if (Value v = operand.get(); isNarrow(v))
+      operand.set(buildCast(b, loc, v, f32));
+  b.setInsertionPointAfter(op);
+  for (Value result : op->getResults()) {
+    if (!isNarrow(result))
+      continue;
+    auto type = rankedType(result);
+    result.setType(RankedTensorType::get(type.getShape(), f32));
+    Value cast = buildCast(b, loc, result, type.getElementType());
+    result.replaceAllUsesExcept(cast, cast.getDefiningOp());
+  }
+}
+
+struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      auto anyNarrow = [](ValueRange values) {
+        return llvm::any_of(values, isNarrow);
+      };
+      if (!kindOf(op).empty() && !knowsNarrow(op) &&
+          (anyNarrow(op->getOperands()) || anyNarrow(op->getResults())))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      op->emitRemark("computes in f32: " + kindOf(op) +
+                     " has no code for narrow floats, casts stand around it");
+      widen(op);
+    }
+    widened += ops.size();
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,55 @@
+//===- Packing.h - products that read their weights in panels --*- C++ -*-===//
+//
+// How wide panels are, how many neighbours of K lie together in them, and the
+// tile operations that read them. For the layout phase and, earlier, for
+// products of integers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/microkernel/RegisterTile.h"
+#include "dialects/tile/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tenon {
+
+/// Attributes that all convolutions have.
+struct WindowAttrs {
+  mlir::DenseI64ArrayAttr strides, padsBegin, padsEnd, dilations;
+  mlir::IntegerAttr groups;
+
+  /// Those of `op` with `spatial` dimensions.
+  static WindowAttrs of(mlir::Operation *op, mlir::OpBuilder &b,
+                        int64_t spatial);
+};
+
+struct Packing {
+  microkernel::VectorIsa isa;
+  /// Neighbours of K that one instruction of the target takes; 1: it has none.
+  int64_t bf16Group = 1, int8Group = 1;
+  /// Such groups are multiplied in tiles.
+  bool matrixUnit = false;
+
+  /// Columns of a panel for N columns in all, M rows (or dynamic) and this
+  /// interleave of K.
+  int64_t panelFor(int64_t m, int64_t n, int64_t interleave = 1) const;
+
+  /// Neighbours of K that lie together in weights of `element`, K of them.
+  int64_t interleaveFor(mlir::Type element, int64_t k) const;
+
+  /// tile.matmul of `src` and the packed `weights` [.., K, N].
+  tile::MatMulOp buildMatMul(mlir::OpBuilder &b, mlir::Location loc,
+                             mlir::RankedTensorType dst, mlir::Value src,
+                             mlir::Value weights) const;
+
+  /// tile.conv of `src` and the packed `weights` [taps.., I, O].
+  tile::ConvOp buildConv(mlir::OpBuilder &b, mlir::Location loc,
+                         mlir::RankedTensorType dst, mlir::Value src,
+                         mlir::Value weights, const WindowAttrs &window) const;
+};
+
+/// Whether weights [taps.., I, O] are those of a depthwise convolution.
+bool isDepthwise(mlir::RankedTensorType weights, int64_t groups);
+
+} // namespace tenon

@@ -1,0 +1,132 @@
+// Graphs in bf16, f16 and bytes: those of the other families with other types,
+// and products whose K fills whole tiles of a matrix unit, parts of them, and
+// parts of a group.
+#include "tests/ops/Cases.h"
+
+#include <regex>
+
+namespace tenon::test {
+
+/// `text` with every tensor, where it says no type, of type `type`.
+static std::string narrowed(const std::string &text, const std::string &type) {
+  static const std::regex shape(
+      R"(( |:)(\(\)|\d+(?:x\d+)*)(?=[<c; ]|$)(?!=))");
+  return std::regex_replace(text, shape, "$1$2/" + type);
+}
+
+/// Every `step`th of `from`, in turn in bf16 and f16.
+static void addNarrowed(Cases &cases, const Cases &from, size_t step,
+                        bool f16 = true) {
+  for (size_t i = 0; i < from.size(); i += step)
+    // What names a type means it.
+    if (from[i].find('/') == std::string::npos)
+      cases.push_back(
+          narrowed(from[i], f16 && i / step % 2 ? "f16" : "bf16"));
+}
+
+static void addProducts(Cases &cases) {
+  for (const char *text : {
+           "MatMul 33x64/bf16 64x96/bf16c",
+           "MatMul 127x200/bf16 200x80/bf16c",
+           "MatMul 5x131/bf16 131x50/bf16c",
+           "MatMul 3x40x66/bf16 3x66x48/bf16",
+           "MatMul 16x64/bf16 64x32/bf16 transpose_a=false transpose_b=false",
+           "MatMul 64x48/bf16 64x80/bf16c transpose_a=true",
+           "y = MatMul 48x96/bf16 96x96/bf16c 96/bf16c; z = Add y 48x96/bf16; "
+           "ReLU z",
+           "y = MatMul 48x96/f16 96x64/f16c 64/f16c; GELU y mode=gelu_tanh",
+           "y = MatMul 33x64/bf16 64x96/bf16c; z/f32 = TypeCast y; SoftMax z "
+           "axis=-1",
+           "y = MatMul 33x64/bf16 64x96/bf16c; c = GreaterEqual y 96/bf16c; "
+           "Select c y 33x96/bf16",
+           "Convolution 2x64x9x9/bf16 32x64x3x3/bf16c strides=1,1 "
+           "pads_begin=1,1 pads_end=1,1 dilations=1,1 data_format=NCX "
+           "weights_format=OIX",
+           "Convolution 1x9x9x70/bf16 3x3x70x40/bf16c strides=2,2 "
+           "pads_begin=1,1 pads_end=1,1 dilations=1,1 data_format=NXC "
+           "weights_format=XIO",
+           "Convolution 1x17x17x3/bf16 5x5x3x16/bf16c strides=2,2 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NXC "
+           "weights_format=XIO",
+           "Convolution 1x7x7x32/bf16 3x3x1x32/bf16c strides=1,1 "
+           "pads_begin=1,1 pads_end=1,1 dilations=1,1 groups=32 "
+           "data_format=NXC weights_format=XIO",
+       })
+    cases.push_back(text);
+}
+
+/// Products of bytes: signs, zero points, scales, padding, groups, casts.
+static void addInteger(Cases &cases) {
+  std::string conv = " strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1 "
+                     "data_format=NXC weights_format=XIO";
+  std::string unpadded = " strides=2,1 pads_begin=0,0 pads_end=0,0 "
+                         "dilations=1,1 data_format=NXC weights_format=XIO";
+  for (std::string src : {"u8", "s8"})
+    for (std::string zp : {"", " zps=7"}) {
+      std::string a = "a/f32 = Dequantize SHAPE/" + src + " scales=0.5" + zp;
+      auto with = [&](const char *shape, const std::string &rest) {
+        std::string text = a;
+        text.replace(text.find("SHAPE"), 5, shape);
+        cases.push_back(text + "; " + rest);
+      };
+      with("33x64", "b/f32 = Dequantize 64x48/s8c scales=0.25; MatMul a b");
+      with("47x200", "b/f32 = Dequantize 200x80/s8c scales=0.25; y = MatMul a "
+                     "b 80c; z = ReLU y; q/u8 = Quantize z scales=64 zps=2");
+      with("6x131", "b/f32 = Dequantize 131x5/s8c qtype=per_channel axis=1 "
+                    "scales=1,2,0.5,4,0.25; y = MatMul a b; z = Add y 6x5; "
+                    "q/s8 = Quantize z scales=128");
+      with("1x9x9x64", "b/f32 = Dequantize 3x3x64x32/s8c scales=0.25; y = "
+                       "Convolution a b" + conv);
+      with("2x9x8x20", "b/f32 = Dequantize 3x3x20x6/s8c qtype=per_channel "
+                       "axis=3 scales=1,2,0.5,4,0.25,1; y = Convolution a b "
+                       "6c" + unpadded + "; q/s8 = Quantize y scales=256");
+      with("1x6x7x8", "b/f32 = Dequantize 3x3x4x8/s8c scales=0.25; y = "
+                      "Convolution a b groups=2" + conv);
+      with("16x96", "c/bf16 = TypeCast a; b/f32 = Dequantize 96x32/s8c "
+                    "scales=0.25; d/bf16 = TypeCast b; y = MatMul c d; z/f32 = "
+                    "TypeCast y; q/s8 = Quantize z scales=128");
+    }
+  for (const char *text : {
+           "a/f32 = Dequantize 2x64x7x7/u8 scales=0.5 zps=3; b/f32 = Dequantize "
+           "16x64x3x3/s8c qtype=per_channel axis=0 "
+           "scales=1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2; y = Convolution a b "
+           "strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1 "
+           "data_format=NCX weights_format=OIX; z = ReLU y",
+           "a/f32 = DynamicDequantize 33x64/u8 1 1/u8; b/f32 = "
+           "DynamicDequantize 64x48/s8c 48c qtype=per_channel axis=1; MatMul a "
+           "b",
+           "a/f32 = Dequantize 33x64/s8 scales=0.5; b/f32 = Dequantize "
+           "48x64/s8c scales=0.25; MatMul a b transpose_b=true",
+           "a/f32 = Dequantize 3x33x64/s8 scales=0.5; b/f32 = Dequantize "
+           "3x64x48/s8 scales=0.25; MatMul a b",
+           // These multiply in f32.
+           "a/f32 = Dequantize 33x64/s8 scales=0.5; b/f32 = Dequantize "
+           "64x48/s8c scales=0.25 zps=3; MatMul a b",
+           "a/f32 = Dequantize 33x64/s8 scales=0.5; b/f32 = Dequantize "
+           "64x48/u8c scales=0.25; MatMul a b",
+           "a/f32 = Dequantize 4x6/s8 qtype=per_channel axis=1 "
+           "scales=1,2,4,8,1,2; b/f32 = Dequantize 6x5/s8c scales=0.25; "
+           "MatMul a b",
+       })
+    cases.push_back(text);
+}
+
+Cases narrowCases() {
+  Cases cases;
+  addProducts(cases);
+  addInteger(cases);
+  addNarrowed(cases, unaryCases(), 7);
+  addNarrowed(cases, binaryCases(), 9);
+  addNarrowed(cases, matmulCases(), 4);
+  addNarrowed(cases, convolutionCases(), 5);
+  addNarrowed(cases, poolCases(), 6);
+  addNarrowed(cases, interpolateCases(), 9);
+  addNarrowed(cases, reduceCases(), 9);
+  addNarrowed(cases, normCases(), 7, /*f16=*/false);
+  addNarrowed(cases, backwardCases(), 9);
+  addNarrowed(cases, attentionCases(), 5);
+  addNarrowed(cases, fusionCases(), 3);
+  return cases;
+}
+
+} // namespace tenon::test
