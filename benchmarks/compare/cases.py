@@ -9,6 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 
+def to_bf16(v):
+    """The upper halves of f32, rounded to nearest even."""
+    bits = v.view(np.uint32)
+    return ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(v):
+    return (v.astype(np.uint32) << 16).view(np.float32)
+
+
 @dataclass
 class Op:
     kind: str
@@ -27,6 +37,14 @@ class Case:
     flops: float = 0  # of one execution
     bytes: float = 0  # that have to move at least
     scale: dict = field(default_factory=dict)  # of random values, by tensor
+    types: dict = field(default_factory=dict)  # by tensor; others are f32
+
+    def dtype(self, name):
+        return self.types.get(name, "f32")
+
+    def narrow(self):
+        """The set of types that are not f32."""
+        return set(self.types.values()) - {"f32"}
 
     def inputs(self):
         made = {o for op in self.ops for o in op.outputs}
@@ -40,10 +58,23 @@ class Case:
         return [o for op in self.ops for o in op.outputs if o not in read]
 
     def values(self, seed=0):
+        """Inputs: bytes, or f32, also where the tensor is bf16."""
         random = np.random.default_rng(seed)
-        return {name: (random.standard_normal(self.shapes[name])
-                       * self.scale.get(name, 1)).astype(np.float32)
-                for name in self.inputs()}
+
+        def value(name):
+            shape, dtype = self.shapes[name], self.dtype(name)
+            if dtype in ("u8", "s8"):
+                low, high, form = {"u8": (0, 256, np.uint8),
+                                   "s8": (-128, 128, np.int8)}[dtype]
+                return random.integers(low, high, shape).astype(form)
+            v = (random.standard_normal(shape)
+                 * self.scale.get(name, 1)).astype(np.float32)
+            return from_bf16(to_bf16(v)) if dtype == "bf16" else v
+        return {name: value(name) for name in self.inputs()}
+
+    def stored(self, name, value):
+        """A value as Tenon reads it."""
+        return to_bf16(value) if self.dtype(name) == "bf16" else value
 
     def graph(self):
         """The JSON form."""
@@ -55,7 +86,7 @@ class Case:
             for d in reversed(shape):
                 stride.insert(0, step)
                 step *= max(1, d)
-            return {"id": ids[name], "dtype": "f32", "shape": shape,
+            return {"id": ids[name], "dtype": self.dtype(name), "shape": shape,
                     "stride": stride, "layout_type": "strided",
                     "property_type": "constant" if name in self.constants
                     else "variable"}
@@ -69,6 +100,8 @@ class Case:
                 return {"type": "f32", "value": value}
             if isinstance(value, int):
                 return {"type": "s64", "value": value}
+            if isinstance(value[0], float):
+                return {"type": "f32[]", "value": value}
             return {"type": "s64[]", "value": list(value)}
 
         return {
@@ -120,6 +153,29 @@ def convolution(n, c, size, o, kernel, stride=1, groups=1):
         {"x": (n, size, size, c), "w": (o, c // groups, kernel, kernel),
          "b": (o,), "t": (n, out, out, o), "y": (n, out, out, o)}, {"w", "b"},
         2.0 * n * out * out * o * c // groups * kernel * kernel)
+
+
+def in_bf16(case):
+    """The same with every tensor in bf16."""
+    case.suite += " bf16"
+    case.types = {name: "bf16" for name in case.shapes}
+    case.bytes /= 2
+    return case
+
+
+def int8_matmul(m, k, n):
+    """u8 times s8, requantised."""
+    def quantise(kind, src, dst, scale, zp):
+        return Op(kind, [src], [dst], {"scales": [scale], "zps": [zp]})
+    return Case("matmul int8", f"{m}x{k}x{n}",
+                [quantise("Dequantize", "x", "a", 1 / 128, 128),
+                 quantise("Dequantize", "w", "b", 1 / 128, 0),
+                 Op("MatMul", ["a", "b"], ["t"]),
+                 quantise("Quantize", "t", "y", k ** 0.5 / 96, 128)],
+                {"x": (m, k), "w": (k, n), "a": (m, k), "b": (k, n),
+                 "t": (m, n), "y": (m, n)}, {"w"}, 2.0 * m * k * n,
+                1.0 * (m * k + k * n + m * n),
+                types={"x": "u8", "w": "s8", "y": "u8"})
 
 
 def unary(kind, shape, **attrs):
@@ -187,6 +243,14 @@ def all_cases():
         (1024, 1024, 1024), (384, 768, 768), (127, 1008, 1000),
         (256, 512, 2048), (512, 4096, 4096), (64, 1024, 1024)]]
     cases += [matmul(m, 4096, 4096, "small M") for m in (1, 4, 8, 16, 32)]
+    products = [(128, 768, 768), (512, 1024, 1024), (1024, 1024, 1024),
+                (127, 1008, 1000), (512, 4096, 4096), (16, 4096, 4096),
+                (1, 4096, 4096)]
+    cases += [in_bf16(matmul(*s)) for s in products]
+    cases += [int8_matmul(*s) for s in products]
+    cases += [in_bf16(convolution(*s)) for s in [
+        (1, 64, 56, 64, 3), (1, 256, 14, 256, 3), (1, 256, 56, 64, 1)]]
+    cases += [in_bf16(mlp(m, (768, 3072, 768), "GELU")) for m in (32, 128)]
     cases += [mlp(m, (768, 3072, 768), "GELU") for m in (16, 32, 128)]
     cases += [mlp(m, (13, 512, 256, 128), "ReLU") for m in (32, 128, 512)]
     cases += [convolution(*s) for s in [

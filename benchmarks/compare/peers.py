@@ -27,7 +27,11 @@ class Torch:
 
     def translate(self, case, values):
         torch, functional = self.torch, self.torch.nn.functional
-        constants = {n: torch.from_numpy(values[n]) for n in case.constants}
+        if case.narrow() - {"bf16"}:
+            raise Missing("bytes")
+        dtype = torch.bfloat16 if case.narrow() else torch.float32
+        tensor = lambda n: torch.from_numpy(values[n]).to(dtype)
+        constants = {n: tensor(n) for n in case.constants}
         steps = []
         for op in case.ops:
             a, kind = op.attrs, op.kind
@@ -81,14 +85,21 @@ class Torch:
                 env[result] = f(*[env[n] for n in names])
             return [env[n] for n in outputs]
 
-        return function, [torch.from_numpy(values[n]) for n in inputs]
+        return function, [tensor(n) for n in inputs]
 
     def prepare(self, case, values, threads):
         function, arguments = self.translate(case, values)
+        return self.runner(function, arguments)
+
+    def runner(self, function, arguments):
+        def call():
+            with self.torch.inference_mode():
+                return function(*arguments)
 
         def run():
-            with self.torch.inference_mode():
-                return [t.numpy() for t in function(*arguments)]
+            run.last = call()
+        run()
+        run.results = lambda: [t.float().numpy() for t in run.last]
         return run
 
 
@@ -99,13 +110,8 @@ class Inductor(Torch):
     def prepare(self, case, values, threads):
         function, arguments = self.translate(case, values)
         importlib.import_module("torch._inductor.config").freezing = True
-        compiled = self.torch.compile(function, dynamic=False)
-
-        def run():
-            with self.torch.inference_mode():
-                return [t.numpy() for t in compiled(*arguments)]
-        run()
-        return run
+        return self.runner(self.torch.compile(function, dynamic=False),
+                           arguments)
 
 
 class TorchAttention(Torch):
@@ -113,7 +119,7 @@ class TorchAttention(Torch):
     name = "torch sdpa"
 
     def prepare(self, case, values, threads):
-        if case.suite != "attention":
+        if case.suite != "attention" or case.narrow():
             raise Missing("not attention")
         sdpa = self.torch.nn.functional.scaled_dot_product_attention
         q, k, v = (self.torch.from_numpy(values[n]) for n in "qkv")
@@ -130,6 +136,8 @@ def onnx_model(case, values):
     """The case as an ONNX model, which two peers read."""
     onnx = importlib.import_module("onnx")
     helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    if "bf16" in case.narrow():
+        raise Missing("bf16 has few kernels in ONNX's peers")
     nodes, extra = [], []
 
     def constant(name, array):
@@ -160,6 +168,12 @@ def onnx_model(case, values):
                  strides=a["strides"], pads=a["pads_begin"] + a["pads_end"],
                  dilations=a["dilations"], group=a["groups"])
             node("Transpose", [f"{out}.o"], [out], perm=[0, 2, 3, 1])
+        elif op.kind in ("Quantize", "Dequantize"):
+            form = values[op.inputs[0]].dtype if op.kind == "Dequantize" \
+                else np.uint8
+            scale = constant(f"scale{i}", np.float32(a["scales"][0]))
+            zp = constant(f"zp{i}", np.array(a["zps"][0], form))
+            node(op.kind + "Linear", [op.inputs[0], scale, zp], [out])
         elif op.kind == "SoftMax":
             node("Softmax", op.inputs, [out], axis=a["axis"])
         elif op.kind == "LayerNorm":
@@ -177,8 +191,10 @@ def onnx_model(case, values):
             if op.kind not in table:
                 raise Missing(op.kind)
             node(table[op.kind], op.inputs, [out])
+    forms = {"f32": onnx.TensorProto.FLOAT, "u8": onnx.TensorProto.UINT8,
+             "s8": onnx.TensorProto.INT8}
     info = lambda n: helper.make_tensor_value_info(
-        n, onnx.TensorProto.FLOAT, case.shapes[n])
+        n, forms[case.dtype(n)], case.shapes[n])
     for n in case.constants:
         constant(n, values[n])
     graph = helper.make_graph(
@@ -266,7 +282,10 @@ class Jax:
         jnp = importlib.import_module("jax.numpy")
         nn, lax = self.jax.nn, self.jax.lax
         inputs = [n for n in case.inputs() if n not in case.constants]
-        constants = {n: jnp.asarray(values[n]) for n in case.constants}
+        if case.narrow() - {"bf16"}:
+            raise Missing("bytes")
+        dtype = jnp.bfloat16 if case.narrow() else jnp.float32
+        constants = {n: jnp.asarray(values[n], dtype) for n in case.constants}
 
         def apply(op, x):
             a = op.attrs
@@ -306,13 +325,13 @@ class Jax:
             return [env[n] for n in case.outputs()]
 
         compiled = self.jax.jit(function)
-        arguments = [jnp.asarray(values[n]) for n in inputs]
+        arguments = [jnp.asarray(values[n], dtype) for n in inputs]
 
         def run():
-            result = compiled(*arguments)
-            for r in result:
+            run.last = compiled(*arguments)
+            for r in run.last:
                 r.block_until_ready()
-            return result
+        run.results = lambda: [np.asarray(r, np.float32) for r in run.last]
         return run
 
 

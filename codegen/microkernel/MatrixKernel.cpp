@@ -83,8 +83,8 @@ public:
     SmallVector<Value> pointers(args.a.begin(), args.a.end());
     pointers.push_back(args.b);
     buildReduction(0, pointers);
-    Value stride = integer(
-        b, loc, kTilesPerSide * kTileColumns * sizeof(int32_t));
+    Value stride =
+        integer(b, loc, kTilesPerSide * kTileColumns * sizeof(int32_t));
     forTiles([&](int64_t row, int64_t column) {
       Value to = advance(args.sums[row], column * kTileColumns, spec.sum);
       call("tilestored64", {tile(sum(row, column)), to, stride});
@@ -130,9 +130,9 @@ private:
           for (auto [n, pointer] : llvm::enumerate(pointers)) {
             bool isB = n + 1 == pointers.size();
             Value stride = (isB ? args.bBatch : args.aBatch)[level];
-            inner.push_back(advance(
-                pointer, arith::MulIOp::create(b, loc, i, stride),
-                spec.element));
+            inner.push_back(advance(pointer,
+                                    arith::MulIOp::create(b, loc, i, stride),
+                                    spec.element));
           }
           buildReduction(level + 1, inner);
           scf::YieldOp::create(b, loc);
@@ -140,8 +140,8 @@ private:
   }
 
   void buildInnerProduct(ArrayRef<Value> pointers) {
-    Value bStep = arith::MulIOp::create(b, loc, args.bRow,
-                                        integer(b, loc, kTileGroups));
+    Value bStep =
+        arith::MulIOp::create(b, loc, args.bRow, integer(b, loc, kTileGroups));
     scf::ForOp::create(
         b, loc, integer(b, loc, 0), args.steps, integer(b, loc, 1), pointers,
         [&](OpBuilder &, Location, Value, ValueRange at) {
@@ -183,8 +183,9 @@ private:
 };
 } // namespace
 
-func::FuncOp tenon::microkernel::buildMatrixKernel(
-    OpBuilder &builder, Location loc, const MatrixKernelSpec &spec) {
+func::FuncOp
+tenon::microkernel::buildMatrixKernel(OpBuilder &builder, Location loc,
+                                      const MatrixKernelSpec &spec) {
   MLIRContext *context = builder.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
   Type integer = builder.getI64Type();

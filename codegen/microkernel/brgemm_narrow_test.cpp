@@ -65,7 +65,7 @@ const Form kForms[] = {
 
 struct Shape {
   int64_t m, n, k;
-  int64_t batch = 0;    // 0: no batch dimension
+  int64_t batch = 0; // 0: no batch dimension
   bool dynamicM = false;
   bool unitK = true;
   bool narrowC = false; // C as A's floats, or as s8
@@ -153,10 +153,10 @@ public:
     std::string lead = s.batch ? std::to_string(s.batch) + "x" : "";
     std::string rows = s.dynamicM ? "?" : std::to_string(s.m);
     std::string k = std::to_string(s.k), n = std::to_string(s.n);
-    std::string aStrides = (s.batch ? std::to_string(s.m * (s.k + 3)) + ", "
-                                    : std::string()) +
-                           std::to_string(s.unitK ? lda : 1) + ", " +
-                           std::to_string(s.unitK ? 1 : s.m);
+    std::string aStrides =
+        (s.batch ? std::to_string(s.m * (s.k + 3)) + ", " : std::string()) +
+        std::to_string(s.unitK ? lda : 1) + ", " +
+        std::to_string(s.unitK ? 1 : s.m);
     std::string at = "memref<" + lead + rows + "x" + k + "x" + t +
                      ", strided<[" + aStrides + "]>>";
     std::string bt = "memref<" + lead + std::to_string(groups) + "x" +
@@ -166,12 +166,13 @@ public:
     std::string sum = isByte(form.a) ? "i32" : "f32";
     std::string body;
     if (s.narrowC)
-      body = " epilogue {\n^bb0(%acc: " + sum + "):\n%0 = " +
-             (isByte(form.a) ? "arith.trunci" : "arith.truncf") + " %acc : " +
-             sum + " to " + ct + "\ntile.yield %0 : " + ct + "\n}";
+      body = " epilogue {\n^bb0(%acc: " + sum +
+             "):\n%0 = " + (isByte(form.a) ? "arith.trunci" : "arith.truncf") +
+             " %acc : " + sum + " to " + ct + "\ntile.yield %0 : " + ct + "\n}";
     return "func.func @f(%a: " + at + ", %b: " + bt + ", %c: " + c +
-           ") {\ntile.brgemm ins(%a, %b : " + at + ", " + bt + ") outs(%c : " +
-           c + ")" + (form.a == Element::U8 ? " unsigned_a" : "") + body +
+           ") {\ntile.brgemm ins(%a, %b : " + at + ", " + bt +
+           ") outs(%c : " + c + ")" +
+           (form.a == Element::U8 ? " unsigned_a" : "") + body +
            "\nreturn\n}\n";
   }
 
@@ -186,8 +187,7 @@ public:
     aSizes.insert(aSizes.end(), {s.m, s.k});
     aStrides.insert(aStrides.end(), {s.unitK ? lda : 1, s.unitK ? 1 : s.m});
     bSizes.insert(bSizes.end(), {groups, panel});
-    bStrides.insert(bStrides.end(),
-                    {panel * form.interleave, form.interleave});
+    bStrides.insert(bStrides.end(), {panel * form.interleave, form.interleave});
     if (form.interleave > 1) {
       bSizes.push_back(form.interleave);
       bStrides.push_back(1);
@@ -221,8 +221,9 @@ private:
     return ((b * groups + k / v) * panel + n) * v + k % v;
   }
   std::string type() const {
-    return form.a == Element::BF16 ? "bf16" : form.a == Element::F16 ? "f16"
-                                                                     : "i8";
+    return form.a == Element::BF16  ? "bf16"
+           : form.a == Element::F16 ? "f16"
+                                    : "i8";
   }
   std::string typeOfC() const {
     return s.narrowC ? type() : isByte(form.a) ? "i32" : "f32";

@@ -3,9 +3,9 @@
 //   MatMul(Dequantize(a) {sa, za}, Dequantize(w) {sw[n]})
 //       ->  Multiply(Subtract(tile.matmul(a, pack(w)), za * sum_k w), sa * sw)
 //
-// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). What the padding
-// of a convolution leaves out has no part in either sum: there sum w is a
-// convolution of ones, computed once.
+// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). What the
+// padding of a convolution leaves out has no part in either sum: there sum w is
+// a convolution of ones, computed once.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -61,9 +61,9 @@ Quantised trace(Value v) {
       q.views.push_back(def);
       continue;
     }
-    bool casts = kind == "TypeCast" &&
-                 isa<FloatType>(
-                     rankedType(def->getOperand(0)).getElementType());
+    bool casts =
+        kind == "TypeCast" &&
+        isa<FloatType>(rankedType(def->getOperand(0)).getElementType());
     if (!casts)
       break;
   }
@@ -80,9 +80,8 @@ std::optional<int64_t> axisBehind(const Quantised &q, int64_t axis) {
       return std::nullopt;
     SmallVector<int64_t> order = intsAttr(view, "order");
     int64_t rank = order.size();
-    auto it = llvm::find_if(order, [&](int64_t o) {
-      return normalizedAxis(o, rank) == axis;
-    });
+    auto it = llvm::find_if(
+        order, [&](int64_t o) { return normalizedAxis(o, rank) == axis; });
     axis = it - order.begin();
   }
   return axis;
@@ -135,7 +134,8 @@ public:
       return "the shape of the weights is not known";
     // What pads leave out, a literal of ones tells by position.
     ArrayRef<int64_t> data = rankedType(op->getOperand(0)).getShape();
-    if (isConvolution() && llvm::any_of(data.drop_front(), ShapedType::isDynamic))
+    if (isConvolution() &&
+        llvm::any_of(data.drop_front(), ShapedType::isDynamic))
       return "the spatial dimensions are not known";
     if (isConvolution() &&
         isDepthwise(rankedType(op->getOperand(1)), intAttr(op, "groups", 1)))
@@ -160,7 +160,7 @@ public:
     for (Value scale : scales())
       sum = buildBinary(b, loc, "Multiply", sum, scale);
     op->getResult(0).replaceAllUsesWith(
-        buildCast(b, loc, sum, dst.getElementType()));
+        buildEdge(b, loc, sum, dst.getElementType()));
     op->erase();
   }
 
@@ -188,10 +188,9 @@ private:
     auto type = rankedType(v);
     SmallVector<int64_t> shape(type.getShape());
     shape[axis] = 1;
-    return buildGraphOp(
-        b, loc, "ReduceSum", v, type.clone(shape),
-        {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({axis})),
-         b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+    return buildGraphOp(b, loc, "ReduceSum", v, type.clone(shape),
+                        {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({axis})),
+                         b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
   }
 
   /// Sums of the weights that meet an element of dst, broadcast to it.
@@ -212,8 +211,8 @@ private:
     SmallVector<int64_t> shape(rankedType(op->getOperand(0)).getShape());
     shape.front() = shape.back() = 1;
     auto type = RankedTensorType::get(shape, b.getF32Type());
-    Value ones = arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(type, 1.0f));
+    Value ones =
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, 1.0f));
     SmallVector<int64_t> out(rankedType(op->getResult(0)).getShape());
     out.front() = 1;
     SmallVector<NamedAttribute> attrs;
@@ -227,7 +226,8 @@ private:
   /// What multiplies the sum: one literal where scales are known, else tensors.
   SmallVector<Value> scales() {
     auto known = [](const Quantised &q) {
-      return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").asArrayRef();
+      return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales")
+          .asArrayRef();
     };
     if (!src.isDynamic() && !weights.isDynamic()) {
       SmallVector<float> values;
@@ -263,8 +263,7 @@ struct FormIntegerProductsPass
     : impl::FormIntegerProductsBase<FormIntegerProductsPass> {
   using FormIntegerProductsBase::FormIntegerProductsBase;
   void runOnOperation() override {
-    Packing packing{{vectorBits, numVectorRegisters}, 1, int8Group,
-                    matrixUnit};
+    Packing packing{{vectorBits, numVectorRegisters}, 1, int8Group, matrixUnit};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isKind(op, "MatMul") || isKind(op, "Convolution"))

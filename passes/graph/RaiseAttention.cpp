@@ -475,7 +475,7 @@ void Attention::raise() {
   Value result = op.getDst();
   if (transposesResult())
     result = swapLastTwo(b, result);
-  result = buildCast(b, loc, result,
+  result = buildEdge(b, loc, result,
                      rankedType(product->getResult(0)).getElementType());
   product->getResult(0).replaceAllUsesWith(result);
   if (hasStats)

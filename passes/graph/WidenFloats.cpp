@@ -54,7 +54,7 @@ void widen(Operation *op) {
       continue;
     auto type = rankedType(result);
     result.setType(RankedTensorType::get(type.getShape(), f32));
-    Value cast = buildCast(b, loc, result, type.getElementType());
+    Value cast = buildEdge(b, loc, result, type.getElementType());
     result.replaceAllUsesExcept(cast, cast.getDefiningOp());
   }
 }

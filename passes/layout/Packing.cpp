@@ -24,12 +24,11 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
   constexpr int64_t elementBits = 32; // of sums
   int64_t lanes = isa.lanes(elementBits);
   constexpr int64_t vectorsOfTiles = 2;
-  int64_t vectors =
-      matrixUnit && interleave > 1
-          ? vectorsOfTiles
-          : microkernel::chooseRegisterTile(isa, elementBits, known(m),
-                                            known(n))
-                .vectors;
+  int64_t vectors = matrixUnit && interleave > 1
+                        ? vectorsOfTiles
+                        : microkernel::chooseRegisterTile(isa, elementBits,
+                                                          known(m), known(n))
+                              .vectors;
   int64_t panel = vectors * lanes;
   return ShapedType::isDynamic(n)
              ? panel
@@ -53,10 +52,9 @@ tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
   auto type = rankedType(weights);
   int64_t rank = type.getRank();
   int64_t v = interleaveFor(type.getElementType(), type.getDimSize(rank - 2));
-  int64_t panel = panelFor(dst.getDimSize(dst.getRank() - 2),
-                           type.getDimSize(rank - 1), v);
-  Value packed =
-      tile::PackOp::create(b, loc, weights, panel, std::nullopt, v);
+  int64_t panel =
+      panelFor(dst.getDimSize(dst.getRank() - 2), type.getDimSize(rank - 1), v);
+  Value packed = tile::PackOp::create(b, loc, weights, panel, std::nullopt, v);
   return tile::MatMulOp::create(b, loc, dst, src, packed, v);
 }
 

@@ -1,5 +1,7 @@
 #include "passes/support/Build.h"
 
+#include "passes/support/GraphAttrs.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -50,6 +52,13 @@ Value buildCast(OpBuilder &b, Location loc, Value src, Type element) {
     return src;
   return buildGraphOp(b, loc, "TypeCast", src,
                       RankedTensorType::get(type.getShape(), element));
+}
+
+Value buildEdge(OpBuilder &b, Location loc, Value src, Type element) {
+  Value edge = buildCast(b, loc, src, element);
+  if (edge != src)
+    edge.getDefiningOp()->setAttr(kEdgeAttr, b.getUnitAttr());
+  return edge;
 }
 
 Value buildBinary(OpBuilder &b, Location loc, StringRef kind, Value x,

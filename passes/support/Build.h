@@ -25,6 +25,12 @@ mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value buildCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
                       mlir::Type element);
 
+/// `src` as an edge of type `element`: a TypeCast marked kEdgeAttr, which
+/// rounds only where a group stores it. The user did not ask for a rounding
+/// there.
+mlir::Value buildEdge(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
+                      mlir::Type element);
+
 /// Numpy-broadcasting binary operation; the result type is computed.
 mlir::Value buildBinary(mlir::OpBuilder &b, mlir::Location loc,
                         llvm::StringRef kind, mlir::Value x, mlir::Value y);

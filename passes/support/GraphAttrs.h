@@ -12,6 +12,9 @@
 
 namespace tenon {
 
+/// On a TypeCast to a narrower float: it is an edge, not a rounding.
+inline constexpr llvm::StringLiteral kEdgeAttr = "tile.edge";
+
 /// "MatMul" of `graph.MatMul`; empty when `op` is of another dialect.
 llvm::StringRef kindOf(mlir::Operation *op);
 bool isKind(mlir::Operation *op, llvm::StringRef kind);

@@ -324,7 +324,7 @@ bool isIndexedOp(Operation *op) {
 Value emitScalar(OpBuilder &b, Location loc, Operation *op,
                  ValueRange operands) {
   Type result = rankedType(op->getResult(0)).getElementType();
-  if (isKind(op, "TypeCast")) {
+  if (isKind(op, "TypeCast") && !op->hasAttr(kEdgeAttr)) {
     // A cast to a narrower float is there to round.
     Value cast =
         castScalar(b, loc, operands[0],
