@@ -193,6 +193,8 @@ def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
     linalg.generic and tile.brgemm. Groups are specialised for the layouts of
     their operands; equal ones stay one function.
   }];
+  let options = [Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
+                        "L2 cache of a core">];
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",

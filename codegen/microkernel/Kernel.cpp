@@ -53,7 +53,7 @@ std::string KernelSpec::name() const {
   if (maskedC)
     os << (maskedB ? "_maskb" : "_mask");
   if (prefetch)
-    os << "_pf";
+    os << "_pf" << prefetch;
   if (epilogueId)
     os << "_e" << epilogueId;
   // Scalar, per row (m), per column (n), per element of C.
@@ -376,7 +376,11 @@ private:
   /// Returns the address of the next step.
   Value buildPrefetch(Value address) {
     constexpr unsigned read = 0, toL2 = 2, data = 1;
-    LLVM::Prefetch::create(builder, loc, address, read, toL2, data);
+    constexpr int64_t lineBytes = 64;
+    for (int64_t i = 0; i < spec.prefetch; ++i)
+      LLVM::Prefetch::create(
+          builder, loc, advance(address, i * lineBytes, builder.getI8Type()),
+          read, toL2, data);
     return advance(address, args.aheadStep, builder.getI8Type());
   }
 

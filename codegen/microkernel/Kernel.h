@@ -39,8 +39,8 @@ struct KernelSpec {
   bool maskedC = false;
   /// ... and so is B, which has nothing readable beyond it.
   bool maskedB = false;
-  /// Each step of k also brings a piece of other memory to the L2 cache.
-  bool prefetch = false;
+  /// Lines of other memory that each step of k brings to the L2 cache.
+  int64_t prefetch = 0;
   /// vector.fma; otherwise multiply and add, which the target may contract.
   bool fusedMultiplyAdd = true;
   /// Steps of k per iteration of the inner loop.

@@ -85,7 +85,8 @@ public:
     for (Value side : op.getSides())
       sides.push_back(takeApart(side));
     panelSize = getPanelSize();
-    spec.prefetch = panelSize.has_value();
+    if (panelSize && !spec.fromPartial)
+      spec.prefetch = linesPerStep(full.rows, 1);
     if (!spec.fromPartial)
       return buildStrips();
     setUpMatrixUnit();
@@ -98,6 +99,10 @@ private:
     return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
   }
 
+  // A few rows are bound by the memory that weights come from, and vectors read
+  // it in order.
+  static constexpr int64_t kMinTileRows = 4;
+
   //===--- the matrix unit ------------------------------------------------===//
   /// Groups of B are as tiles have them, and fill some.
   bool fitsMatrixUnit() {
@@ -105,6 +110,8 @@ private:
     return spec.interleave > 1 && spec.lanes == kTileColumns &&
            spec.interleave * spec.element.getIntOrFloatBitWidth() == 32 &&
            spec.unitStrideK && !spec.accumulate && op.getPacked() &&
+           known(op.getCType().getDimSize(0)).value_or(kMinTileRows) >=
+               kMinTileRows &&
            !ShapedType::isDynamic(groups) && groups >= 2 * kTileGroups &&
            !ShapedType::isDynamic(op.getCType().getDimSize(1));
   }
@@ -213,6 +220,10 @@ private:
       operands.sums.push_back(sumsAt(sum));
     }
     operands.b = at.b;
+    if (panelSize && staticM && spec.numBatchDims == 0) {
+      unit.prefetch = linesPerStep(kTilesPerSide * kTileRows, kTileGroups);
+      operands.ahead = shareOfNextPanel(rows.front());
+    }
     operands.steps = matrixSteps;
     operands.aRow = at.aRow;
     operands.bRow = at.bRow;
@@ -333,16 +344,29 @@ private:
     return size;
   }
 
+  /// Lines of the next panel that a step, through so many `groups` of k, of
+  /// each block of `rows` fetches.
+  int64_t linesPerStep(int64_t rows, int64_t groups) {
+    constexpr int64_t lineBytes = 64;
+    int64_t bytes = groups * panelWidth() * spec.interleave *
+                    spec.element.getIntOrFloatBitWidth() / 8;
+    int64_t blocks = staticM ? llvm::divideCeil(*staticM, rows) : 1;
+    return llvm::divideCeil(llvm::divideCeil(bytes, blocks), lineBytes);
+  }
+
+  Value shareOfNextPanel(Value row) {
+    Value share = make<arith::DivUIOp>(
+        make<arith::MulIOp>(toInteger(row), *panelSize), c.sizes[0]);
+    Value start = make<arith::AddIOp>(*panelSize, share);
+    return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
+                               b.pointer, ValueRange{start});
+  }
+
   /// The piece of the next panel that goes with `rows` rows from `row`: panels
   /// follow each other, and each block of rows fetches its share.
   void setPrefetch(KernelOperands &operands, Value row, Value rows) {
     Value m = c.sizes[0];
-    Value share = make<arith::DivUIOp>(
-        make<arith::MulIOp>(toInteger(row), *panelSize), m);
-    Value start = make<arith::AddIOp>(*panelSize, share);
-    operands.ahead =
-        LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
-                            b.pointer, ValueRange{start});
+    operands.ahead = shareOfNextPanel(row);
     int64_t rowBytes = panelWidth() * spec.interleave *
                        spec.element.getIntOrFloatBitWidth() / 8;
     operands.aheadStep = make<arith::CeilDivUIOp>(

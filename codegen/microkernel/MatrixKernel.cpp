@@ -26,13 +26,18 @@ std::string MatrixKernelSpec::name() const {
   if (element.isInteger())
     os << "su"[static_cast<int>(sign)];
   os << "_" << rowTiles << "x" << columnTiles << "_b" << numBatchDims;
+  if (prefetch)
+    os << "_pf" << prefetch;
   return result;
 }
 
 SmallVector<Value> MatrixKernelOperands::flatten() const {
   SmallVector<Value> values(a.begin(), a.end());
   llvm::append_range(values, sums);
-  values.append({b, steps, aRow, bRow});
+  values.push_back(b);
+  if (ahead)
+    values.push_back(ahead);
+  values.append({steps, aRow, bRow});
   for (auto list : {&batch, &aBatch, &bBatch})
     llvm::append_range(values, *list);
   return values;
@@ -64,12 +69,12 @@ public:
     };
     args.a = take(spec.rowTiles);
     args.sums = take(spec.rowTiles);
-    SmallVector<Value, 2> single = take(2);
-    args.b = single[0];
-    args.steps = single[1];
-    single = take(2);
-    args.aRow = single[0];
-    args.bRow = single[1];
+    args.b = take(1)[0];
+    if (spec.prefetch)
+      args.ahead = take(1)[0];
+    args.steps = take(1)[0];
+    args.aRow = take(1)[0];
+    args.bRow = take(1)[0];
     for (auto list : {&args.batch, &args.aBatch, &args.bBatch})
       *list = SmallVector<Value>(take(spec.numBatchDims));
   }
@@ -82,6 +87,8 @@ public:
     bytesOfBRow = bytes(args.bRow);
     SmallVector<Value> pointers(args.a.begin(), args.a.end());
     pointers.push_back(args.b);
+    if (spec.prefetch)
+      pointers.push_back(args.ahead);
     buildReduction(0, pointers);
     Value stride =
         integer(b, loc, kTilesPerSide * kTileColumns * sizeof(int32_t));
@@ -128,7 +135,7 @@ private:
         ValueRange{}, [&](OpBuilder &, Location, Value i, ValueRange) {
           SmallVector<Value> inner;
           for (auto [n, pointer] : llvm::enumerate(pointers)) {
-            bool isB = n + 1 == pointers.size();
+            bool isB = n == args.a.size();
             Value stride = (isB ? args.bBatch : args.aBatch)[level];
             inner.push_back(advance(pointer,
                                     arith::MulIOp::create(b, loc, i, stride),
@@ -147,18 +154,21 @@ private:
         [&](OpBuilder &, Location, Value, ValueRange at) {
           buildStep(at);
           SmallVector<Value> next;
-          for (Value a : at.drop_back())
+          for (Value a : at.take_front(spec.rowTiles))
             next.push_back(
                 advance(a, kTileGroups * spec.interleave, spec.element));
-          next.push_back(advance(at.back(), bStep, spec.element));
+          next.push_back(advance(at[spec.rowTiles], bStep, spec.element));
+          if (spec.prefetch)
+            next.push_back(buildPrefetch(at.back()));
           scf::YieldOp::create(b, loc, next);
         });
   }
 
   void buildStep(ValueRange at) {
     for (int64_t column = 0; column < spec.columnTiles; ++column) {
-      Value from = advance(at.back(), column * kTileColumns * spec.interleave,
-                           spec.element);
+      Value from =
+          advance(at[spec.rowTiles], column * kTileColumns * spec.interleave,
+                  spec.element);
       call("tileloadd64", {tile(kFirstB + column), from, bytesOfBRow});
     }
     for (int64_t row = 0; row < spec.rowTiles; ++row) {
@@ -167,6 +177,17 @@ private:
         call(product(), {tile(sum(row, column)), tile(kFirstA + row),
                          tile(kFirstB + column)});
     }
+  }
+
+  /// Returns where the next step goes on.
+  Value buildPrefetch(Value address) {
+    constexpr int64_t lineBytes = 64;
+    constexpr unsigned read = 0, toL2 = 2, data = 1;
+    for (int64_t i = 0; i < spec.prefetch; ++i) {
+      LLVM::Prefetch::create(b, loc, address, read, toL2, data);
+      address = advance(address, lineBytes, b.getI8Type());
+    }
+    return address;
   }
 
   StringRef product() const {
@@ -189,7 +210,7 @@ tenon::microkernel::buildMatrixKernel(OpBuilder &builder, Location loc,
   MLIRContext *context = builder.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
   Type integer = builder.getI64Type();
-  SmallVector<Type> types(2 * spec.rowTiles + 1, pointer);
+  SmallVector<Type> types(2 * spec.rowTiles + 1 + (spec.prefetch > 0), pointer);
   types.append(3 + 3 * spec.numBatchDims, integer);
   auto func = func::FuncOp::create(builder, loc, spec.name(),
                                    FunctionType::get(context, types, {}));

@@ -24,6 +24,9 @@ struct MatrixKernelSpec {
   ByteSign sign = ByteSign::Signed;
   int64_t interleave = 2;
   unsigned numBatchDims = 0;
+  /// Lines of other memory that each step brings to the L2 cache; only without
+  /// batch dimensions.
+  int64_t prefetch = 0;
 
   std::string name() const;
 };
@@ -33,6 +36,7 @@ struct MatrixKernelOperands {
   /// First row of A for each tile of rows, and where its sums go.
   llvm::SmallVector<mlir::Value, 2> a, sums;
   mlir::Value b;
+  mlir::Value ahead; // Prefetched from here on; only with prefetch.
   mlir::Value steps; // of 16 groups
   mlir::Value aRow, bRow;
   llvm::SmallVector<mlir::Value> batch, aBatch, bBatch;

@@ -87,8 +87,10 @@ void buildFuse(OpPassManager &pm, const Options &options, const Target &) {
   pm.addPass(createFormGroups(form));
 }
 
-void buildTile(OpPassManager &pm, const Options &, const Target &) {
-  pm.addPass(createTileGroups());
+void buildTile(OpPassManager &pm, const Options &, const Target &target) {
+  TileGroupsOptions tile;
+  tile.l2Bytes = target.l2Bytes;
+  pm.addPass(createTileGroups(tile));
   pm.addPass(createCSEPass()); // index arithmetic is built piece by piece
 }
 

@@ -64,6 +64,8 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
     target.int8Group = 2;
   target.matrixUnit = target.bf16Group == 2 && target.int8Group == 4 &&
                       any("amx-tile") && any("amx-bf16") && any("amx-int8");
+  if (wide && any("avx512vl"))
+    target.l2Bytes = any("amx-tile") ? 2 << 20 : 1 << 20;
 }
 
 Error unknownCpu(const std::string &cpu) {

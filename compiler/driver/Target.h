@@ -19,6 +19,8 @@ struct Target {
   int64_t int8Group = 1;
   /// Whether products of bf16 and of bytes have a matrix unit (AMX).
   bool matrixUnit = false;
+  /// L2 of a core: the least that cores with these instructions have.
+  int64_t l2Bytes = 512 << 10;
   /// "avx512", "avx2", "generic": the tiling in use.
   std::string schedule;
   /// What the code may use and a loader without LLVM can check: names of

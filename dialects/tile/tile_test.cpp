@@ -165,7 +165,20 @@ TEST_F(TileTest, refusesShapes) {
 TEST_F(TileTest, refusesTypesAndTiles) {
   expectRefused(
       brgemm("memref<8x64xf64>", "memref<64x24xf32>", "memref<8x24xf32>"),
-      {"supports f32 elements, has 'f64'"});
+      {"a has elements of type 'f64', b of type 'f32'",
+       "supports f32, bf16, f16 and i8 elements, has 'f64'"});
+  expectRefused(
+      brgemm("memref<8x64xf32>", "memref<64x24xf32>", "memref<8x24xbf16>"),
+      {"c holds sums of type 'f32', has elements of type 'bf16'"});
+  expectRefused(
+      brgemm("memref<8x64xbf16>", "memref<31x24x2xbf16>", "memref<8x24xf32>"),
+      {"K / v of a and b differ: 32 and 31"});
+  expectRefused(
+      brgemm("memref<8x64xbf16>", "memref<16x24x4xbf16>", "memref<8x24xf32>"),
+      {"interleaves 4 elements of 16 bits"});
+  expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
+                       "memref<8x24xf32>", "unsigned_a"),
+                {"only bytes can be unsigned_a"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "register_tile [4]"),
                 {"register_tile must be [MR, NV]"});

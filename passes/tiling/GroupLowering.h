@@ -33,12 +33,14 @@ private:
 
 struct GroupContext {
   GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,
-               SizeMap &sizes)
-      : m(m), group(group), label(std::move(label)), sizes(sizes) {}
+               SizeMap &sizes, int64_t l2Bytes)
+      : m(m), group(group), label(std::move(label)), l2Bytes(l2Bytes),
+        sizes(sizes) {}
 
   IndexMath &m;
   mlir::func::FuncOp group; // on tensors
   std::string label;
+  int64_t l2Bytes; // of a core of the target
   /// Buffers of the group's arguments and of the values it returns.
   llvm::DenseMap<mlir::Value, Strided> inputs;
   llvm::MapVector<mlir::Value, llvm::SmallVector<Strided>> outputs;

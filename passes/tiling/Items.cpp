@@ -12,10 +12,6 @@ using namespace mlir;
 namespace tenon::tiling {
 
 namespace {
-/// Bytes of src rows that stay in L2 beside a panel of weights: half of the
-/// 512 KiB that the smallest current server cores have.
-constexpr int64_t kRowBlockBytes = 256 << 10;
-constexpr int64_t kMinRowBlock = 24;
 constexpr int64_t kMaxRowBlock = 384;
 } // namespace
 
@@ -49,11 +45,12 @@ Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
                                 m.value(byteOffset), dynamic);
 }
 
-int64_t rowBlock(Ofr rows, Ofr k) {
+int64_t rowBlock(Ofr rows, Ofr k, int64_t l2Bytes, int64_t elementBytes,
+                 int64_t multiple) {
   int64_t columns = IndexMath::constant(k).value_or(1024);
-  int64_t block = std::clamp(kRowBlockBytes / std::max<int64_t>(1, 4 * columns),
-                             kMinRowBlock, kMaxRowBlock) /
-                  kMinRowBlock * kMinRowBlock;
+  int64_t row = std::max<int64_t>(1, elementBytes * columns);
+  int64_t block = std::clamp(l2Bytes / 2 / row, multiple, kMaxRowBlock) /
+                  multiple * multiple;
   if (auto r = IndexMath::constant(rows))
     block = std::min(block, std::max<int64_t>(1, *r));
   return block;

@@ -18,8 +18,13 @@ void emitItems(
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
                         Ofr byteOffset, Ofr count);
 
-/// Rows of a block whose `k` columns stay in L2 beside a panel of weights.
-int64_t rowBlock(Ofr rows, Ofr k);
+/// A multiple of the heights of register tiles, 4, 6, 8 and 12.
+inline constexpr int64_t kMinRowBlock = 24;
+
+/// Rows of a block whose `k` columns take half of L2, beside a panel of
+/// weights; a multiple of `multiple`.
+int64_t rowBlock(Ofr rows, Ofr k, int64_t l2Bytes, int64_t elementBytes = 4,
+                 int64_t multiple = kMinRowBlock);
 
 /// Splits `index` by `counts`, the last varying fastest.
 llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,

@@ -100,7 +100,10 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
   }
 
   Ofr rows = space[rowDim];
-  int64_t block = rowBlock(rows, p.k);
+  // Tiles of a matrix unit are 32 rows high.
+  int64_t block = rowBlock(rows, p.k, ctx.l2Bytes,
+                           p.a.elementType().getIntOrFloatBitWidth() / 8,
+                           p.interleave > 1 ? 32 : kMinRowBlock);
   int64_t panels = (p.n + p.panel - 1) / p.panel;
   auto k = IndexMath::constant(p.k);
   auto r = IndexMath::constant(rows);

@@ -59,14 +59,11 @@ TEST(Hostile, CodeAndOperation) {
       // Nothing says what it gives.
       {"Wildcard 5x7", ErrorCode::UnknownShape},
       // Types.
-      {"ReLU 5x7/bf16", ErrorCode::UnsupportedDType},
-      {"MatMul 5x7/f16 7x11/f16", ErrorCode::UnsupportedDType},
-      {"SoftMax 5x7/bf16 axis=1", ErrorCode::UnsupportedDType},
+      {"MatMul 5x7/f16 7x11", ErrorCode::BadDType},
       {"ReLU 5x7/u8", ErrorCode::BadDType},
-      {"Dropout 5x7/bf16 1/s64 1/s64 1", ErrorCode::UnsupportedDType},
       {"y/f8_e4m3 = Quantize 5x7 scales=0.5", ErrorCode::UnsupportedDType},
       {"y/f32 = DynamicDequantize 5x7/u4 1", ErrorCode::UnsupportedDType},
-      {"y/bf16 = DynamicDequantize 5x7/u8 1/bf16", ErrorCode::UnsupportedDType},
+      {"y/f32 = Dequantize 5x7/f8_e5m2 scales=1", ErrorCode::UnsupportedDType},
       {"y/bf16 = TypeCast 5x7/s32", ErrorCode::BadDType},
       {"y/s64 = GenIndex 5x7 axis=0", ErrorCode::BadDType},
       {"Add 5x7 5x7/s32", ErrorCode::UnsupportedDType},

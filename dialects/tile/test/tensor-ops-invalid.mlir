@@ -162,7 +162,7 @@ func.func @f(%x: tensor<1x6x3xf32>, %p: tensor<3x3x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x6x4xf32>, %p: tensor<1x1x3x3x8xf32>) {
-  // expected-error @+1 {{channels of src is 4, expected 3}}
+  // expected-error @+1 {{channels of weights is 3, expected 4}}
   %0 = tile.conv %x, %p {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>, pads_end = array<i64: 1>} : tensor<1x6x4xf32>, tensor<1x1x3x3x8xf32> -> tensor<1x6x8xf32>
   return
 }

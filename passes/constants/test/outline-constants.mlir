@@ -154,3 +154,21 @@ func.func @other(%w: tensor<8xf32> {graph.property = "constant"}) -> tensor<8xf3
   %0 = graph.Exp %w : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// What nobody reads moves and is dropped there.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    %[[F:[a-z0-9]+]]: tensor<8xf32> {tile.folded})
+// CHECK-NEXT:    graph.Add %{{.*}}, %[[F]]
+// CHECK-LABEL: func.func @fold
+// CHECK-NEXT:    %[[E:.*]] = graph.Exp
+// CHECK-NEXT:    return %[[E]]
+func.func @main(%x: tensor<8xf32>, %w: tensor<8xf32> {graph.property = "constant"}) -> tensor<8xf32> {
+  %c = arith.constant dense<2.0> : tensor<f32>
+  %s = graph.Sqrt %w : (tensor<8xf32>) -> tensor<8xf32>
+  %m = graph.Multiply %s, %c : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %e = graph.Exp %w : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = graph.Add %x, %e : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -118,15 +118,15 @@ func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 
 // -----
 
-// Another element type does not fit the accumulators.
+// 64-bit integers do not fit the accumulators.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @g_matmul(
 // CHECK-NEXT:    call @g_TypeCast(
-func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xbf16> {
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
-  // expected-remark @+1 {{epilogues of contractions are f32}}
-  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xbf16>
-  return %1 : tensor<4x16xbf16>
+  // expected-remark @+1 {{epilogues of contractions know no 64-bit integers}}
+  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xsi64>
+  return %1 : tensor<4x16xsi64>
 }
 
 // -----

@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-pack-weights | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: tenon-opt %s --split-input-file --tenon-pack-weights='vector-bits=512 num-vector-registers=32' | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: tenon-opt %s --split-input-file --tenon-pack-weights='vector-bits=512 num-vector-registers=32 bf16-group=2 int8-group=4' | FileCheck %s --check-prefixes=CHECK,AVX512,PAIRS
 
 // A panel is as wide as the register tile: three vectors of 8, four of 16.
 // CHECK-LABEL: func @wide
@@ -165,4 +166,38 @@ func.func @weights_few_uses(%x: tensor<2x8x64xf32>, %d: tensor<2x8x96xf32>) -> t
 func.func @other(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = graph.Add %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// Pairs of K lie together where the target multiplies pairs, and K fills some.
+// CHECK-LABEL: func @narrow_floats
+// AVX2-NEXT:     tile.pack %{{.*}} panel 24 : tensor<64x48xbf16> -> tensor<2x64x24xbf16>
+// PAIRS-NEXT:    %[[P:.*]] = tile.pack %{{.*}} panel 48 interleave 2 : tensor<64x48xbf16> -> tensor<1x32x48x2xbf16>
+// PAIRS-NEXT:    tile.matmul %{{.*}}, %[[P]] interleave 2
+// PAIRS:         tile.pack %{{.*}} panel 48 : tensor<5x48xbf16>
+// PAIRS:         tile.pack %{{.*}} panel 48 : tensor<64x48xf16>
+func.func @narrow_floats(%x: tensor<128x64xbf16>, %w: tensor<64x48xbf16>, %y: tensor<128x5xbf16>, %v: tensor<5x48xbf16>,
+                         %z: tensor<128x64xf16>, %u: tensor<64x48xf16>) -> (tensor<128x48xbf16>, tensor<128x48xbf16>, tensor<128x48xf16>) {
+  %0 = graph.MatMul %x, %w : (tensor<128x64xbf16>, tensor<64x48xbf16>) -> tensor<128x48xbf16>
+  %1 = graph.MatMul %y, %v : (tensor<128x5xbf16>, tensor<5x48xbf16>) -> tensor<128x48xbf16>
+  %2 = graph.MatMul %z, %u : (tensor<128x64xf16>, tensor<64x48xf16>) -> tensor<128x48xf16>
+  return %0, %1, %2 : tensor<128x48xbf16>, tensor<128x48xbf16>, tensor<128x48xf16>
+}
+
+// -----
+
+// Weights of a depthwise convolution that lie channels first are copied, so that
+// lanes are neighbours; those that lie channels last are read as they are.
+// CHECK-LABEL: func @depthwise_weights
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %arg1
+// CHECK:         %[[C:.*]] = graph.Reorder %[[T]]
+// CHECK:         tile.conv %arg0, %[[C]] {{.*}}depthwise
+// CHECK-NOT:     graph.Reorder
+// CHECK:         tile.conv %arg0, %arg2 {{.*}}depthwise
+func.func @depthwise_weights(%x: tensor<1x6x6x8xf32>, %w: tensor<8x1x3x3xf32>, %v: tensor<3x3x1x8xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>) {
+  %t = graph.StaticTranspose %w {order = [2, 3, 1, 0]} : (tensor<8x1x3x3xf32>) -> tensor<3x3x1x8xf32>
+  %0 = graph.Convolution %x, %t {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1], groups = 8 : i64} : (tensor<1x6x6x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x4x4x8xf32>
+  %1 = graph.Convolution %x, %v {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1], groups = 8 : i64} : (tensor<1x6x6x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x4x4x8xf32>
+  return %0, %1 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
 }

@@ -1,0 +1,45 @@
+// RUN: tenon-opt %s --split-input-file --tenon-form-integer-products --verify-diagnostics | FileCheck %s
+
+// CHECK-NOT: tile.matmul
+// CHECK-NOT: tile.conv
+func.func @zero_point(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<4x64xui8>) -> tensor<4x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [1]} : (tensor<64x32xsi8>) -> tensor<64x32xf32>
+  // expected-remark @+1 {{dequantised operands are multiplied in f32: the weights have a zero point}}
+  %2 = graph.MatMul %0, %1 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %2 : tensor<4x32xf32>
+}
+
+// -----
+
+func.func @unsigned_weights(%x: tensor<4x64xui8>, %w: tensor<64x32xui8>) -> tensor<4x32xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<4x64xui8>) -> tensor<4x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<64x32xui8>) -> tensor<64x32xf32>
+  // expected-remark @+1 {{only u8 or s8 times s8 is a product of bytes}}
+  %2 = graph.MatMul %0, %1 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %2 : tensor<4x32xf32>
+}
+
+// -----
+
+func.func @scales_of_rows(%x: tensor<2x64xui8>, %w: tensor<64x32xsi8>, %v: tensor<2x8xsi8>) -> (tensor<2x32xf32>, tensor<64x8xf32>) {
+  %0 = graph.Dequantize %x {qtype = "per_channel", axis = 0 : i64, scales = [0.5, 1.0], zps = [0, 0]} : (tensor<2x64xui8>) -> tensor<2x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<64x32xsi8>) -> tensor<64x32xf32>
+  // expected-remark @+1 {{src has a scale per channel}}
+  %2 = graph.MatMul %0, %1 : (tensor<2x64xf32>, tensor<64x32xf32>) -> tensor<2x32xf32>
+  %3 = graph.StaticTranspose %w {order = [1, 0]} : (tensor<64x32xsi8>) -> tensor<32x64xsi8>
+  %4 = graph.Dequantize %x {scales = [0.5], zps = [0]} : (tensor<2x64xui8>) -> tensor<2x64xf32>
+  %5 = graph.StaticTranspose %4 {order = [1, 0]} : (tensor<2x64xf32>) -> tensor<64x2xf32>
+  %6 = graph.Dequantize %v {qtype = "per_channel", axis = 0 : i64, scales = [0.5, 1.0], zps = [0, 0]} : (tensor<2x8xsi8>) -> tensor<2x8xf32>
+  // expected-remark @+1 {{the scales of the weights are not those of columns}}
+  %7 = graph.MatMul %5, %6 : (tensor<64x2xf32>, tensor<2x8xf32>) -> tensor<64x8xf32>
+  return %2, %7 : tensor<2x32xf32>, tensor<64x8xf32>
+}
+
+// -----
+
+// Floats are not dequantised bytes: nothing to say.
+func.func @floats(%x: tensor<4x64xf32>, %w: tensor<64x32xf32>) -> tensor<4x32xf32> {
+  %0 = graph.MatMul %x, %w : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %0 : tensor<4x32xf32>
+}

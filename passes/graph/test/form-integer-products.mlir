@@ -1,0 +1,71 @@
+// RUN: tenon-opt %s --split-input-file --tenon-form-integer-products='vector-bits=512 num-vector-registers=32 int8-group=4' 2>/dev/null | FileCheck %s
+
+// The zero point of src is taken from the sum, the scales multiply it.
+// CHECK-LABEL: func @matmul
+// CHECK-NOT:     graph.Dequantize
+// CHECK:         %[[P:.*]] = tile.pack %arg1 panel 32 interleave 4 : tensor<64x32xsi8>
+// CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4 : tensor<4x64xui8>, {{.*}} -> tensor<4x32xf32>
+// CHECK:         %[[W:.*]] = graph.TypeCast %arg1
+// CHECK:         %[[S:.*]] = graph.ReduceSum %[[W]] {{.*}} -> tensor<1x32xf32>
+// CHECK:         %[[Z:.*]] = arith.constant dense<3.000000e+00>
+// CHECK:         %[[C:.*]] = graph.Multiply %[[S]], %[[Z]]
+// CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]]
+// CHECK:         %[[A:.*]] = arith.constant dense<1.250000e-01>
+// CHECK:         graph.Multiply %[[X]], %[[A]]
+func.func @matmul(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<4x64xui8>) -> tensor<4x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<64x32xsi8>) -> tensor<64x32xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %2 : tensor<4x32xf32>
+}
+
+// -----
+
+// Through casts and transposes; scales of columns follow their dimension. What
+// comes out is an edge of the user's type.
+// CHECK-LABEL: func @behind_views
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %arg1 {{.*}} : (tensor<4x64xsi8>) -> tensor<64x4xsi8>
+// CHECK:         %[[P:.*]] = tile.pack %[[T]]
+// CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4
+// CHECK-NOT:     Subtract
+// CHECK:         %[[S:.*]] = arith.constant dense<[5.000000e-01, 1.000000e+00, 1.500000e+00, 2.000000e+00]> : tensor<4xf32>
+// CHECK:         %[[M:.*]] = graph.Multiply %[[D]], %[[S]]
+// CHECK:         graph.TypeCast %[[M]] {tile.edge} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+func.func @behind_views(%x: tensor<8x64xsi8>, %w: tensor<4x64xsi8>) -> tensor<8x4xbf16> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [0]} : (tensor<8x64xsi8>) -> tensor<8x64xf32>
+  %1 = graph.TypeCast %0 : (tensor<8x64xf32>) -> tensor<8x64xbf16>
+  %2 = graph.Dequantize %w {qtype = "per_channel", axis = 0 : i64, scales = [1.0, 2.0, 3.0, 4.0], zps = [0, 0, 0, 0]} : (tensor<4x64xsi8>) -> tensor<4x64xf32>
+  %3 = graph.TypeCast %2 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  %4 = graph.StaticTranspose %3 {order = [1, 0]} : (tensor<4x64xbf16>) -> tensor<64x4xbf16>
+  %5 = graph.MatMul %1, %4 : (tensor<8x64xbf16>, tensor<64x4xbf16>) -> tensor<8x4xbf16>
+  return %5 : tensor<8x4xbf16>
+}
+
+// -----
+
+// What padding leaves out: the sums of weights are a convolution of ones.
+// CHECK-LABEL: func @padded
+// CHECK:         tile.conv %arg0
+// CHECK:         %[[O:.*]] = arith.constant dense<1.000000e+00> : tensor<1x5x5x1xf32>
+// CHECK:         %[[S:.*]] = graph.Convolution %[[O]], {{.*}} -> tensor<1x5x5x8xf32>
+// CHECK:         graph.Multiply %[[S]]
+// CHECK:         graph.Subtract
+func.func @padded(%x: tensor<2x5x5x32xui8>, %w: tensor<3x3x32x8xsi8>) -> tensor<2x5x5x8xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<2x5x5x32xui8>) -> tensor<2x5x5x32xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<3x3x32x8xsi8>) -> tensor<3x3x32x8xf32>
+  %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<2x5x5x32xf32>, tensor<3x3x32x8xf32>) -> tensor<2x5x5x8xf32>
+  return %2 : tensor<2x5x5x8xf32>
+}
+
+// -----
+
+// Few of K: bytes one by one.
+// CHECK-LABEL: func @few
+// CHECK:         tile.pack %arg1 panel {{[0-9]+}} :
+// CHECK:         tile.matmul %arg0, %{{[0-9]+}} :
+func.func @few(%x: tensor<4x9xsi8>, %w: tensor<9x32xsi8>) -> tensor<4x32xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [0]} : (tensor<4x9xsi8>) -> tensor<4x9xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<9x32xsi8>) -> tensor<9x32xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<4x9xf32>, tensor<9x32xf32>) -> tensor<4x32xf32>
+  return %2 : tensor<4x32xf32>
+}
