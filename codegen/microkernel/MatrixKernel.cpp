@@ -173,9 +173,24 @@ private:
     }
     for (int64_t row = 0; row < spec.rowTiles; ++row) {
       call("tileloadd64", {tile(kFirstA + row), at[row], bytesOfARow});
+      prefetchTile(at[row]);
       for (int64_t column = 0; column < spec.columnTiles; ++column)
         call(product(), {tile(sum(row, column)), tile(kFirstA + row),
                          tile(kFirstB + column)});
+    }
+  }
+
+  /// Rows of A lie far apart, and no hardware fetches ahead of such loads: the
+  /// lines that a later step loads here.
+  void prefetchTile(Value a) {
+    constexpr int64_t stepsAhead = 2, lineBytes = 64;
+    constexpr unsigned read = 0, toL1 = 3, data = 1;
+    for (int64_t r = 0; r < kTileRows; ++r) {
+      Value offset = arith::MulIOp::create(b, loc, bytesOfARow,
+                                           integer(b, loc, r));
+      Value line = advance(advance(a, offset, b.getI8Type()),
+                           stepsAhead * lineBytes, b.getI8Type());
+      LLVM::Prefetch::create(b, loc, line, read, toL1, data);
     }
   }
 
