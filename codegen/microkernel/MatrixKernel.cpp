@@ -186,8 +186,8 @@ private:
     constexpr int64_t stepsAhead = 2, lineBytes = 64;
     constexpr unsigned read = 0, toL1 = 3, data = 1;
     for (int64_t r = 0; r < kTileRows; ++r) {
-      Value offset = arith::MulIOp::create(b, loc, bytesOfARow,
-                                           integer(b, loc, r));
+      Value offset =
+          arith::MulIOp::create(b, loc, bytesOfARow, integer(b, loc, r));
       Value line = advance(advance(a, offset, b.getI8Type()),
                            stepsAhead * lineBytes, b.getI8Type());
       LLVM::Prefetch::create(b, loc, line, read, toL1, data);

@@ -7,6 +7,7 @@
 #include "compiler/check/OpTraits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tenon::check {
@@ -23,13 +24,11 @@ using Grids = std::unordered_map<uint64_t, Grid>;
 double granuleOf(double value) {
   if (value == 0)
     return 0;
-  int exponent = 0;
-  double mantissa = std::frexp(std::fabs(value), &exponent);
-  auto bits = static_cast<uint64_t>(std::ldexp(mantissa, 53));
-  int zeros = 0;
-  for (; (bits & 1) == 0; bits >>= 1)
-    ++zeros;
-  return std::ldexp(1.0, exponent - 53 + zeros);
+  // The lowest bit set, of a mantissa of 53 bits.
+  auto bits = std::bit_cast<uint64_t>(value) | uint64_t{1} << 52;
+  int place = reference::exponentOf(value) - 52 + std::countr_zero(bits);
+  // Beyond that, whatever it is: no type of a tensor has such numbers.
+  return reference::powerOfTwo(std::max(place, -1022));
 }
 
 Grid constantGrid(double value) {

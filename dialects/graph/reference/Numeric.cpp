@@ -50,7 +50,7 @@ bool isSigned(DType dtype) {
 int lastPlace(const FloatFormat &format, double value) {
   int exponent = format.minExponent();
   if (value != 0)
-    exponent = std::max(exponent, std::ilogb(value));
+    exponent = std::max(exponent, exponentOf(value));
   return exponent - format.mantissaBits;
 }
 
@@ -61,7 +61,8 @@ double roundFloat(const FloatFormat &format, double value) {
   if (std::isinf(value))
     return overflow;
   int place = lastPlace(format, value);
-  double rounded = std::ldexp(roundHalfEven(std::ldexp(value, -place)), place);
+  double rounded =
+      roundHalfEven(value * powerOfTwo(-place)) * powerOfTwo(place);
   if (std::fabs(rounded) > format.maxFinite())
     return overflow;
   return std::copysign(rounded, value);
@@ -89,7 +90,7 @@ uint64_t encodeFloat(const FloatFormat &format, double value) {
   if (std::isinf(value))
     return sign | exponentMask << format.mantissaBits;
   int place = lastPlace(format, value);
-  auto units = static_cast<uint64_t>(std::ldexp(std::fabs(value), -place));
+  auto units = static_cast<uint64_t>(std::fabs(value) * powerOfTwo(-place));
   if (units <= mantissaMask) // zero and subnormals
     return sign | units;
   auto exponent =
@@ -110,19 +111,19 @@ double decodeFloat(const FloatFormat &format, uint64_t bits) {
       return nan;
   }
   if (exponent == 0)
-    return sign * std::ldexp(static_cast<double>(mantissa),
-                             format.minExponent() - format.mantissaBits);
-  return sign * std::ldexp(static_cast<double>(mantissa | (mantissaMask + 1)),
-                           static_cast<int>(exponent) - format.bias() -
-                               format.mantissaBits);
+    return sign * static_cast<double>(mantissa) *
+           powerOfTwo(format.minExponent() - format.mantissaBits);
+  return sign * static_cast<double>(mantissa | (mantissaMask + 1)) *
+         powerOfTwo(static_cast<int>(exponent) - format.bias() -
+                    format.mantissaBits);
 }
 
 } // namespace
 
 double FloatFormat::maxFinite() const {
   // All mantissa bits set; without infinities the last pattern is NaN.
-  double top = 2 - std::ldexp(hasInf ? 1.0 : 2.0, -mantissaBits);
-  return std::ldexp(top, maxExponent());
+  double top = 2 - powerOfTwo((hasInf ? 0 : 1) - mantissaBits);
+  return top * powerOfTwo(maxExponent());
 }
 
 const FloatFormat &formatOf(DType dtype) {
@@ -158,10 +159,10 @@ Range rangeOf(DType dtype) {
 double roundHalfEven(double value) {
   if (!(std::fabs(value) < 0x1p52)) // already integral, infinite or NaN
     return value;
-  double down = std::floor(value), rest = value - down;
-  if (rest > 0.5 || (rest == 0.5 && std::fmod(down, 2) != 0))
-    down += 1;
-  return std::copysign(down, value);
+  // Adding 2^52 leaves no place for a fraction: the addition itself rounds, to
+  // even where two integers are as near.
+  double magnitude = (std::fabs(value) + 0x1p52) - 0x1p52;
+  return std::copysign(magnitude, value);
 }
 
 double roundTo(DType dtype, double value) {
@@ -198,7 +199,7 @@ double castTo(DType from, DType to, double value) {
 double epsilonOf(DType dtype) {
   if (!graph::isFloat(dtype))
     return 1;
-  return std::ldexp(1.0, -formatOf(dtype).mantissaBits);
+  return powerOfTwo(-formatOf(dtype).mantissaBits);
 }
 
 double ulpOf(DType dtype, double value) {
@@ -206,7 +207,7 @@ double ulpOf(DType dtype, double value) {
     return 1;
   const FloatFormat &format = formatOf(dtype);
   double magnitude = std::min(std::fabs(value), format.maxFinite());
-  return std::ldexp(1.0, lastPlace(format, magnitude));
+  return powerOfTwo(lastPlace(format, magnitude));
 }
 
 uint64_t encode(DType dtype, double value) {

@@ -9,9 +9,24 @@
 
 #include "dialects/graph/Graph.h"
 
+#include <bit>
 #include <cstdint>
 
 namespace tenon::reference {
+
+// These stand in the loop over every element of every check, where the
+// library's functions take most of the time.
+
+/// Exponent of a finite value other than 0 as a number 1.x * 2^exponent; that
+/// below every normal double for denormal ones.
+inline int exponentOf(double value) {
+  return static_cast<int>(std::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
+}
+
+/// 2^exponent, for -1022 <= exponent <= 1023.
+inline double powerOfTwo(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
 
 /// A binary floating format.  e4m3 has no infinity: its largest exponent holds
 /// numbers, and only the all-ones mantissa there is NaN.
