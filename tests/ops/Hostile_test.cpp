@@ -63,7 +63,6 @@ TEST(Hostile, CodeAndOperation) {
       {"ReLU 5x7/u8", ErrorCode::BadDType},
       {"y/f8_e4m3 = Quantize 5x7 scales=0.5", ErrorCode::UnsupportedDType},
       {"y/f32 = DynamicDequantize 5x7/u4 1", ErrorCode::UnsupportedDType},
-      {"y/f32 = Dequantize 5x7/f8_e5m2 scales=1", ErrorCode::UnsupportedDType},
       {"y/bf16 = TypeCast 5x7/s32", ErrorCode::BadDType},
       {"y/s64 = GenIndex 5x7 axis=0", ErrorCode::BadDType},
       {"Add 5x7 5x7/s32", ErrorCode::UnsupportedDType},

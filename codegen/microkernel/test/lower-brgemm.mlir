@@ -74,7 +74,7 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
 // The hint to prefetch counts from 4 rows.
 
 // CHECK-LABEL: func.func @prefetch
-// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_pf(
+// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_pf1(
 // CHECK:         call @tenon_brgemm_f32_3x1x8_b0(
 func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
                     %c: memref<4x8xf32>, %a3: memref<3x64xf32>,
@@ -115,7 +115,7 @@ func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
 // CHECK:         arith.addf %{{.*}}, %[[BIAS]] : vector<8xf32>
 // CHECK-COUNT-4: llvm.intr.masked.store
 
-// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_pf(
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_pf1(
 // CHECK:         llvm.intr.prefetch
 // CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         return

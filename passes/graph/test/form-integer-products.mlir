@@ -5,9 +5,9 @@
 // CHECK-NOT:     graph.Dequantize
 // CHECK:         %[[P:.*]] = tile.pack %arg1 panel 32 interleave 4 : tensor<64x32xsi8>
 // CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4 : tensor<4x64xui8>, {{.*}} -> tensor<4x32xf32>
+// CHECK:         %[[Z:.*]] = arith.constant dense<3.000000e+00>
 // CHECK:         %[[W:.*]] = graph.TypeCast %arg1
 // CHECK:         %[[S:.*]] = graph.ReduceSum %[[W]] {{.*}} -> tensor<1x32xf32>
-// CHECK:         %[[Z:.*]] = arith.constant dense<3.000000e+00>
 // CHECK:         %[[C:.*]] = graph.Multiply %[[S]], %[[Z]]
 // CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]]
 // CHECK:         %[[A:.*]] = arith.constant dense<1.250000e-01>
@@ -30,7 +30,7 @@ func.func @matmul(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf3
 // CHECK-NOT:     Subtract
 // CHECK:         %[[S:.*]] = arith.constant dense<[5.000000e-01, 1.000000e+00, 1.500000e+00, 2.000000e+00]> : tensor<4xf32>
 // CHECK:         %[[M:.*]] = graph.Multiply %[[D]], %[[S]]
-// CHECK:         graph.TypeCast %[[M]] {tile.edge} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+// CHECK:         graph.TypeCast %[[M]] {tile.edge = unit} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
 func.func @behind_views(%x: tensor<8x64xsi8>, %w: tensor<4x64xsi8>) -> tensor<8x4xbf16> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [0]} : (tensor<8x64xsi8>) -> tensor<8x64xf32>
   %1 = graph.TypeCast %0 : (tensor<8x64xf32>) -> tensor<8x64xbf16>
