@@ -6,10 +6,10 @@
 #pragma once
 
 #include "compiler/api/tenon.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/Options.h"
 #include "compiler/partition/Partition.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/support/Fail.h"
 
 #include <atomic>
 #include <exception>

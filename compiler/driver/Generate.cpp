@@ -1,11 +1,11 @@
 //===- Generate.cpp - a graph through all phases --------------------------===//
 #include "compiler/driver/Generate.h"
 
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Reproducer.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/Fail.h"
 #include "passes/buffer/InPlace.h"
 #include "passes/constants/Recipes.h"
 #include "passes/support/Entry.h"

@@ -1,10 +1,10 @@
 //===- Session.cpp - executing compiled graphs ----------------------------===//
 #include "codegen/jit/ModelInfo.h"
 #include "compiler/driver/Artefact.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/SessionImpl.h"
 #include "compiler/driver/Shapes.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 

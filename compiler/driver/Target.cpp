@@ -1,6 +1,6 @@
 #include "compiler/driver/Target.h"
 
-#include "compiler/driver/Fail.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
