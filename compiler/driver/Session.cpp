@@ -91,14 +91,9 @@ Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
                                                       const Options &options,
                                                       CompileReport *report) {
   auto start = std::chrono::steady_clock::now();
-  auto target = Target::resolve(options);
+  auto target = Target::resolveExecutable(options);
   if (!target)
     return target.errors();
-  if (!target->executable)
-    return fail(ErrorCode::UnsupportedTarget,
-                "this machine lacks " + target->missingFeature +
-                    ", which code for " + options.targetCpu + " may use",
-                "choose a --target-cpu that this machine implements");
   auto artefact = compileArtefact(graph, options, report);
   if (!artefact)
     return artefact.errors();

@@ -120,4 +120,14 @@ Expected<Target> Target::resolve(const Options &options) {
               "use auto, avx512, avx2 or generic");
 }
 
+Expected<Target> Target::resolveExecutable(const Options &options) {
+  auto target = resolve(options);
+  if (target && !target->executable)
+    return fail(ErrorCode::UnsupportedTarget,
+                "this machine lacks " + target->missingFeature +
+                    ", which code for " + options.targetCpu + " may use",
+                "choose a target-cpu that this machine implements");
+  return target;
+}
+
 } // namespace tenon
