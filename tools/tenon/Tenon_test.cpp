@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <sys/wait.h>
 #include <vector>
@@ -303,6 +304,13 @@ TEST(Mistakes, EnvironmentMirrorsFlags) {
 TEST(Mistakes, HelpIsNoMistake) {
   EXPECT_RESULT(tenon("--help"), 0, "inspect");
   EXPECT_RESULT(tenon("check --help"), 0, "TENON_TARGET_CPU");
+  Result version = tenon("--version");
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.err, "");
+  EXPECT_TRUE(std::regex_match(
+      version.out, std::regex("tenon \\d+\\.\\d+\\.\\d+ \\(LLVM [^ ]+, build "
+                              "[0-9a-f]{8,}\\)\n")))
+      << version.out;
 }
 
 } // namespace
