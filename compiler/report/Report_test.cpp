@@ -108,12 +108,16 @@ TEST(Stats, UnknownDimsAreLeftOut) {
   EXPECT_EQ(typeText(graph.tensor(2)), "*xf32");
 }
 
+GroupFacts groupOf(const char *kind, std::vector<size_t> ops) {
+  GroupFacts group;
+  group.kind = kind;
+  group.ops = std::move(ops);
+  return group;
+}
+
 TEST(Dot, GroupsBecomeClusters) {
   Graph graph = chain();
-  std::vector<std::pair<std::string, std::string>> groups = {
-      {"fc+act+1", "matmul"}};
-  EXPECT_EQ(membersOf(graph, groups),
-            (std::vector<std::vector<size_t>>{{0, 1}}));
+  std::vector<GroupFacts> groups = {groupOf("matmul", {0, 1})};
   std::string dot = toDot(graph, groups);
   EXPECT_NE(dot.find("subgraph cluster_0"), std::string::npos) << dot;
   EXPECT_NE(dot.find("op0 -> op1 [label=\"2: 4x16xf32\"]"), std::string::npos)
@@ -122,19 +126,14 @@ TEST(Dot, GroupsBecomeClusters) {
   EXPECT_EQ(toDot(graph).find("cluster"), std::string::npos);
 }
 
-TEST(Dot, UnknownNamesAndCutLabels) {
-  Graph graph = chain();
-  std::vector<std::pair<std::string, std::string>> groups = {
-      {"made by us+fc+...", "loops"}, {"", "none"}};
-  EXPECT_EQ(membersOf(graph, groups),
-            (std::vector<std::vector<size_t>>{{0}, {}}));
-}
-
-TEST(Dot, PackingDoesNotTakeTheOperation) {
-  std::vector<std::pair<std::string, std::string>> groups = {
-      {"fc", "pack"}, {"fc+act+1", "contraction"}};
-  EXPECT_EQ(membersOf(chain(), groups),
-            (std::vector<std::vector<size_t>>{{}, {0, 1}}));
+TEST(Dot, AnOperationIsWhereItIsComputedFirst) {
+  using Members = std::vector<std::vector<size_t>>;
+  std::vector<GroupFacts> groups = {groupOf("pack", {0}),
+                                    groupOf("contraction", {0}),
+                                    groupOf("rows", {0, 1}), groupOf("", {})};
+  EXPECT_EQ(membersOf(chain(), groups), (Members{{}, {0}, {1}, {}}));
+  groups = {groupOf("copy", {1}), groupOf("pack", {0, 1})};
+  EXPECT_EQ(membersOf(chain(), groups), (Members{{1}, {0}}));
 }
 
 TEST(Dot, NamesAreEscaped) {

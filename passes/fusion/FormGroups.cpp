@@ -292,11 +292,16 @@ struct Outlining {
           inputs.insert(v);
     SmallVector<Value> outputs = former.escaping(g, g.ops.size());
     std::string label = labelOf(g);
+    // Equal functions are shared; who calls them says for which operations.
+    SmallVector<Location> locs;
+    for (Operation *op : g.ops)
+      op->walk([&](Operation *inner) { locs.push_back(inner->getLoc()); });
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(get(v));
     func::FuncOp fn = outline(g, inputs.getArrayRef(), outputs, label);
-    auto c = func::CallOp::create(b, fn.getLoc(), fn, operands);
+    auto c = func::CallOp::create(b, FusedLoc::get(module.getContext(), locs),
+                                  fn, operands);
     c->setAttr(kLabelAttr, b.getStringAttr(label));
     for (auto [old, now] : llvm::zip(outputs, c.getResults()))
       values.map(old, now);

@@ -54,15 +54,15 @@ int explain(const ExplainArgs &args) {
     return fail(compiled.errors());
   const graph::Graph &done = (*compiled)->graph();
   std::vector<std::vector<size_t>> members =
-      report::membersOf(done, report.groupList);
+      report::membersOf(done, report.mainGroups);
   for (size_t g = 0; g < members.size(); ++g)
     for (size_t index : members[g]) {
       const graph::Op &op = done.ops[index];
       if (!args.op.empty() && op.name != args.op)
         continue;
       std::printf("%s \"%s\": in group %zu, %s (%s)\n", op.kind.c_str(),
-                  op.name.c_str(), g, report.groupList[g].first.c_str(),
-                  report.groupList[g].second.c_str());
+                  op.name.c_str(), g, report.mainGroups[g].label.c_str(),
+                  report.mainGroups[g].kind.c_str());
     }
   size_t shown = 0;
   for (const std::string &remark : report.remarks)

@@ -112,8 +112,8 @@ int InspectCommand::showGraph() {
   bool isCompiled = !isAotFile(args.model.path) && compile();
   const Graph &shown = isCompiled ? compiled->graph() : graph;
   if (args.graphForm == "text")
-    return print(report::toText(shown, compileReport.groupList));
-  std::string dot = report::toDot(shown, compileReport.groupList);
+    return print(report::toText(shown, compileReport.mainGroups));
+  std::string dot = report::toDot(shown, compileReport.mainGroups);
   return print(args.graphForm == "dot" ? Expected<std::string>(dot)
                                        : renderSvg(dot));
 }
@@ -192,10 +192,10 @@ void InspectCommand::showStats() {
 void InspectCommand::showFusion() {
   if (!compile())
     return;
-  for (size_t i = 0; i < compileReport.groupList.size(); ++i)
+  for (size_t i = 0; i < compileReport.mainGroups.size(); ++i)
     std::printf("group %zu: %s (%s)\n", i,
-                compileReport.groupList[i].first.c_str(),
-                compileReport.groupList[i].second.c_str());
+                compileReport.mainGroups[i].label.c_str(),
+                compileReport.mainGroups[i].kind.c_str());
   for (const std::string &remark : compileReport.remarks)
     std::printf("not fused: %s\n", remark.c_str());
 }
@@ -235,8 +235,9 @@ int InspectCommand::writeReport() {
   root["opsByKind"] = stats.opsByKind;
   root["flops"] = stats.flops;
   root["groups"] = ordered_json::array();
-  for (const auto &[label, kind] : r.groupList)
-    root["groups"].push_back({{"label", label}, {"kind", kind}});
+  for (const GroupFacts &group : r.mainGroups)
+    root["groups"].push_back(
+        {{"label", group.label}, {"kind", group.kind}, {"types", group.types}});
   root["groupFunctions"] = r.groupFunctions;
   root["sections"] = r.sections;
   root["kernels"] = r.kernels;

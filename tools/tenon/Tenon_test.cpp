@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -60,6 +61,22 @@ Result tenon(const std::string &arguments, const std::string &prefix = "") {
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   result.err = contentOf(err);
   return result;
+}
+
+/// A chain of `kinds` over 64 numbers, op by op.
+std::string chainOf(const std::vector<std::string> &kinds) {
+  auto tensor = [](size_t id) {
+    return R"({"id": )" + std::to_string(id) +
+           R"(, "dtype": "f32", "shape": [64], "stride": [1],
+               "layout_type": "strided"})";
+  };
+  std::string ops;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    ops += (i ? ", " : "") + (R"({"id": )" + std::to_string(i)) +
+           R"(, "name": "op)" + std::to_string(i) + R"(", "kind": ")" +
+           kinds[i] + R"(", "attrs": {}, "inputs": [)" + tensor(i) +
+           R"(], "outputs": [)" + tensor(i + 1) + "]}";
+  return R"({"version": "3.14.0", "graph": [)" + ops + "]}";
 }
 
 #define EXPECT_RESULT(result, expectedCode, text)                              \
@@ -151,15 +168,11 @@ TEST(Check, ListsOfRuns) {
 
 TEST(Check, UnsupportedIsGrouped) {
   std::string model = scratch("wildcard.json");
-  writeTo(model, R"({"version": "3.14.0", "graph": [{"id": 0, "name": "w",
-    "kind": "Wildcard", "attrs": {}, "inputs": [{"id": 0, "dtype": "f32",
-    "shape": [2], "stride": [1], "layout_type": "strided"}],
-    "outputs": [{"id": 1, "dtype": "f32", "shape": [2], "stride": [1],
-    "layout_type": "strided"}]}]})");
+  writeTo(model, chainOf({"Wildcard"}));
   Result result = tenon("check " + model);
   EXPECT_RESULT(result, 2, "0 passed, 0 failed, 1 unsupported");
   EXPECT_RESULT(result, 2, "E2001 Wildcard: 1 run");
-  EXPECT_RESULT(tenon("run " + model), 2, "Wildcard \"w\"");
+  EXPECT_RESULT(tenon("run " + model), 2, "Wildcard \"op0\"");
 }
 
 TEST(Check, TimeIsLimited) {
@@ -178,10 +191,80 @@ TEST(Bench, Formats) {
   Result result = tenon(bench + " --format=json --compile-repeat=2");
   auto json = nlohmann::json::parse(result.out, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << result.out << result.err;
-  EXPECT_EQ(json["runs"], 5);
-  EXPECT_GT(json["seconds"]["median"], 0);
-  EXPECT_GT(json["compileSeconds"], 0);
-  EXPECT_FALSE(json["groups"].empty());
+  ASSERT_EQ(json["partitions"].size(), 1u);
+  const auto &whole = json["partitions"][0];
+  EXPECT_EQ(whole["runs"], 5);
+  EXPECT_GT(whole["seconds"]["median"], 0);
+  EXPECT_GT(whole["compileSeconds"], 0);
+  EXPECT_GT(json["peakGbPerSecond"]["L1"]["read"], 0);
+}
+
+/// Of the only partition, by name.
+nlohmann::json groupNamed(const nlohmann::json &bench,
+                          const std::string &name) {
+  for (const auto &group : bench["partitions"][0]["groups"])
+    if (group["name"] == name)
+      return group;
+  ADD_FAILURE() << "no group " << name << " in " << bench.dump(2);
+  return {};
+}
+
+TEST(Bench, GroupsAgainstPeaksAndUnfused) {
+  std::string bench =
+      std::string("bench --warm --min-time=0 --max-runs=5 ") + kMlp;
+  Result table = tenon(bench);
+  EXPECT_RESULT(table, 0, "of its unfused run");
+  EXPECT_RESULT(table, 0, "fc2+fc2.relu (contraction)");
+  auto json = nlohmann::json::parse(tenon(bench + " --format=json").out,
+                                    nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_EQ(json["partitions"][0]["groups"].size(), 3u);
+  auto group = groupNamed(json, "fc2+fc2.relu");
+  // The product, the bias, the ReLU of 64x512 by 512x256.
+  EXPECT_EQ(group["flops"], 2 * 64 * 512 * 256 + 2 * 64 * 256);
+  EXPECT_GE(group["bytes"], 4 * (64 * 512 + 512 * 256 + 256 + 64 * 256));
+  EXPECT_NEAR(group["gflops"].get<double>() * 1e9 *
+                  group["seconds"].get<double>(),
+              group["flops"].get<double>(), 1);
+  EXPECT_GT(group["peakPercent"], 0);
+  EXPECT_GT(group["unfusedSeconds"], 0);
+  double ratio = group["ratio"];
+  EXPECT_NEAR(ratio,
+              group["unfusedSeconds"].get<double>() /
+                  group["togetherSeconds"].get<double>(),
+              1e-9);
+  EXPECT_TRUE(ratio < 0.97 || !group["slowerThanUnfused"]);
+  // Lines of the CSV have as many fields as its head.
+  Result csv = tenon(bench + " --format=csv");
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 5);
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), ','), 5 * 15);
+  for (const char *off : {" --no-unfused", " --fuse=false"}) {
+    Result alone = tenon(bench + " --format=json" + off);
+    EXPECT_RESULT(alone, 0, "\"unfusedSeconds\": null") << off;
+  }
+  EXPECT_RESULT(
+      tenon(std::string("bench --warm --min-time=0 --max-runs=2 --mb=4 "
+                        "--format=json ") +
+            kDynamic),
+      0, "\"flops\": null");
+}
+
+TEST(Bench, PartitionsOneByOne) {
+  std::string model = scratch("partitions.json");
+  writeTo(model, chainOf({"ReLU", "Tanh", "Wildcard", "Exp"}));
+  std::string bench = "bench --min-time=0 --max-runs=3 " + model;
+  Result table = tenon(bench);
+  EXPECT_RESULT(table, 0, "partition 0 of 3: 2 operations");
+  EXPECT_RESULT(table, 0, "skipped   Wildcard");
+  auto json = nlohmann::json::parse(tenon(bench + " --format=json").out,
+                                    nullptr, false);
+  ASSERT_EQ(json["partitions"].size(), 3u) << json.dump(2);
+  EXPECT_EQ(json["partitions"][0]["groups"][0]["name"], "op0+op1");
+  EXPECT_EQ(json["partitions"][0]["groups"][0]["flops"], 2 * 64);
+  EXPECT_TRUE(json["partitions"][1].contains("notCompiled"));
+  EXPECT_EQ(json["partitions"][2]["groups"][0]["name"], "op3");
+  writeTo(model, chainOf({"Wildcard"}));
+  EXPECT_RESULT(tenon(bench), 2, "E2001");
 }
 
 TEST(Inspect, Views) {
