@@ -1,5 +1,6 @@
 //===- Report_test.cpp - statistics and pictures of graphs ----------------===//
 #include "compiler/report/Dot.h"
+#include "compiler/report/Explain.h"
 #include "compiler/report/Stats.h"
 
 #include <gtest/gtest.h>
@@ -148,6 +149,89 @@ TEST(Text, OneLinePerOperation) {
   EXPECT_NE(text.find("2: 4x16xf32 = MatMul \"fc\" (0, 1)\n"),
             std::string::npos)
       << text;
+}
+
+/// x -> fc (weights) -> act+1 -> view -> sum (two operands) -> output, and
+/// side, which reads what fc makes.
+struct Explained {
+  Explained() : graph(chain()) {
+    addTensor(graph, 4, {16, 4});
+    addTensor(graph, 5, {16, 4});
+    addTensor(graph, 6, {4, 16});
+    addTensor(graph, 7, {8, 16}, graph::PropertyType::constant);
+    addTensor(graph, 8, {8, 16});
+    addOp(graph, "StaticTranspose", "view", {3}, {4});
+    addOp(graph, "ReduceSum", "sum", {4}, {5});
+    addOp(graph, "Exp", "side", {2}, {6});
+    addOp(graph, "Exp", "once", {7}, {8});
+    addOp(graph, "Add", "gone", {5, 8}, {});
+    graph.inputPorts = {0, 1, 7};
+    graph.outputPorts = {5, 6};
+    report.mainGroups = {groupOf("pack", {0}), groupOf("contraction", {0, 1}),
+                         groupOf("rows", {3}), groupOf("elementwise", {4})};
+    report.mainGroups[0].types = "8x16xf32 -> 1x8x16xf32";
+    report.foldGroups = {groupOf("elementwise", {5})};
+    report.remarks = {"sum: its operand reaches it through a view",
+                      "sum: its operand reaches it through a view",
+                      "other+side: no: really no"};
+  }
+  Explainer explainer(bool fuse = true) const { return {graph, report, fuse}; }
+
+  Graph graph;
+  CompileReport report;
+};
+
+TEST(Explain, Operations) {
+  Explained e;
+  Explainer explainer = e.explainer();
+  OpAnswer fc = explainer.explainOp(0);
+  EXPECT_EQ(fc.verdict, "fused");
+  EXPECT_EQ(fc.groups, (std::vector<size_t>{1}));
+  EXPECT_EQ(fc.reorders,
+            (std::vector<std::string>{"packed in panels, 8x16xf32 -> "
+                                      "1x8x16xf32, in every execution"}));
+  ASSERT_EQ(fc.reasons.size(), 1u);
+  EXPECT_NE(fc.reasons[0].find("starts its group"), std::string::npos);
+  OpAnswer act = explainer.explainOp(1);
+  EXPECT_NE(act.text.find("with 1 other operation"), std::string::npos);
+  EXPECT_NE(act.reasons.at(0).find("joined group 1 behind MatMul \"fc\""),
+            std::string::npos);
+  EXPECT_EQ(explainer.explainOp(2).verdict, "view");
+  OpAnswer sum = explainer.explainOp(3);
+  EXPECT_EQ(sum.verdict, "alone");
+  EXPECT_EQ(sum.reasons, (std::vector<std::string>{
+                             "its operand reaches it through a view"}));
+  EXPECT_EQ(explainer.explainOp(4).reasons,
+            (std::vector<std::string>{"no: really no"}));
+  EXPECT_EQ(explainer.explainOp(5).verdict, "folded");
+  EXPECT_EQ(explainer.explainOp(6).verdict, "none");
+  EXPECT_EQ(e.explainer(false).explainOp(3).reasons.at(0), "fusion is off");
+}
+
+TEST(Explain, Edges) {
+  Explained e;
+  Explainer explainer = e.explainer();
+  EdgeAnswer inside = explainer.explainEdge(0, 2, 1);
+  EXPECT_EQ(inside.verdict, "fused");
+  EXPECT_EQ(inside.bytes, 4 * 16 * 4);
+  EXPECT_NE(inside.text.find("written as well: Exp \"side\" reads it"),
+            std::string::npos)
+      << inside.text;
+  EdgeAnswer memory = explainer.explainEdge(0, 2, 4);
+  EXPECT_EQ(memory.verdict, "memory");
+  EXPECT_NE(memory.text.find("256 bytes"), std::string::npos) << memory.text;
+  EXPECT_EQ(memory.reasons, (std::vector<std::string>{"no: really no"}));
+  EXPECT_EQ(explainer.explainEdge(1, 3, 2).verdict, "view");
+  EXPECT_EQ(explainer.explainEdge(2, 4, 3).verdict, "view");
+  EXPECT_EQ(explainer.explainEdge(5, 8, 6).verdict, "folded");
+  EXPECT_EQ(explainer.explainEdge(3, 5, 6).verdict, "none");
+  EXPECT_EQ(explainer.explainEdge({}, 0, 0).verdict, "input");
+  EXPECT_EQ(explainer.explainEdge({}, 7, 5).verdict, "folded");
+  EXPECT_EQ(explainer.explainEdge(3, 5, {}).verdict, "output");
+  EXPECT_EQ(explainer.explainEdges().size(), 11u);
+  e.report.mainGroups.push_back(groupOf("copy", {2}));
+  EXPECT_EQ(e.explainer().explainEdge(1, 3, 2).verdict, "copied");
+  EXPECT_EQ(e.explainer().explainOp(2).verdict, "copied");
 }
 
 } // namespace

@@ -123,7 +123,9 @@ struct Former {
           ++fused;
           continue;
         }
-        remark(&op, reason);
+        // Packing prepares data, nobody asks why it is alone.
+        if (*kind != GroupKind::pack)
+          remark(&op, reason);
       }
       if (int g = enable ? siblingGroup(&op, latest) : -1; g >= 0) {
         join(&op, g);
@@ -159,7 +161,8 @@ struct Former {
           --n;
       Group rest;
       if (n < g.ops.size()) {
-        remark(g.ops[n], "more than one value would leave the epilogue");
+        remark(g.ops[n], "more than one value would leave the epilogue: " +
+                             std::to_string(escaping(g, g.ops.size()).size()));
         rest.kind = GroupKind::elementwise;
         rest.ops.assign(g.ops.begin() + n, g.ops.end());
         rest.space = g.space;

@@ -318,6 +318,52 @@ TEST(Explain, NamesGroups) {
                 "did you mean fc1");
 }
 
+TEST(Explain, OperationsAndEdges) {
+  std::string explain = std::string("explain ") + kMlp;
+  Result op = tenon(explain + " --op=fc2");
+  EXPECT_RESULT(op, 0, "fc1.relu -> fc2: memory: ");
+  EXPECT_RESULT(op, 0, "131072 bytes are written and read again");
+  EXPECT_RESULT(op, 0,
+                "why: it starts a group of its own, of kind contraction");
+  EXPECT_RESULT(op, 0, "order: packed in panels, 512x256xf32 -> ");
+  EXPECT_RESULT(op, 0, "once, when constants are bound");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc1.relu'"), 0,
+                "fc1 -> fc1.relu: fused: both are in group 0");
+  EXPECT_RESULT(tenon(explain + " '--edge=0->fc1'"), 0,
+                "3328 bytes of an input");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc3.relu->12'"), 0,
+                "32768 bytes are written to an output");
+  EXPECT_RESULT(tenon(explain + " --fuse=false '--edge=fc1->fc1.relu'"), 0,
+                "why: fusion is off");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc3'"), 1,
+                "reads nothing that \"fc1\" makes");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc9'"), 1, "did you mean fc1");
+  EXPECT_RESULT(tenon(explain + " --edge=fc1"), 1, "has no ->");
+  auto json = nlohmann::json::parse(tenon("explain --mb=1 --format=json "
+                                          "examples/bert_layer/bert_layer.json")
+                                        .out,
+                                    nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_GT(json["edges"].size(), json["operations"].size());
+  size_t views = 0, fused = 0, attention = 0;
+  for (const auto &edge : json["edges"]) {
+    views += edge["verdict"] == "view";
+    fused += edge["verdict"] == "fused";
+    EXPECT_NE(edge["verdict"], "none") << edge.dump(2);
+    EXPECT_FALSE(edge["verdict"] == "memory" && edge["reasons"].empty())
+        << edge.dump(2);
+  }
+  for (const auto &answer : json["operations"]) {
+    EXPECT_NE(answer["verdict"], "none") << answer.dump(2);
+    for (const auto &group : answer["groups"])
+      attention += json["groups"][group.get<size_t>()]["kind"] == "attention";
+  }
+  EXPECT_GT(views, 0u);
+  EXPECT_GT(fused, 0u);
+  // Two products, scale, mask and softmax.
+  EXPECT_EQ(attention, 5u);
+}
+
 TEST(Ops, TableAndOne) {
   EXPECT_RESULT(tenon("ops"), 0, "91 operations");
   EXPECT_RESULT(tenon("ops matmul"), 0, "transpose_a");
