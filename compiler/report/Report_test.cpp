@@ -1,6 +1,7 @@
 //===- Report_test.cpp - statistics and pictures of graphs ----------------===//
 #include "compiler/report/Dot.h"
 #include "compiler/report/Explain.h"
+#include "compiler/report/MemoryPlan.h"
 #include "compiler/report/Stats.h"
 
 #include <gtest/gtest.h>
@@ -232,6 +233,58 @@ TEST(Explain, Edges) {
   e.report.mainGroups.push_back(groupOf("copy", {2}));
   EXPECT_EQ(e.explainer().explainEdge(1, 3, 2).verdict, "copied");
   EXPECT_EQ(e.explainer().explainOp(2).verdict, "copied");
+}
+
+CompileReport arena() {
+  CompileReport report;
+  report.arenaBytes = 320;
+  report.arenaSteps = {"a", "b<&>", "c"};
+  report.arena = {{"a", "16xf32", 0, 64, 0, 1},
+                  {"b<&>", "64xf32", 64, 256, 1, 2},
+                  {"c", "16xf32", 0, 64, 2, 2}};
+  return report;
+}
+
+TEST(Memory, TextHasPeakSumAndLines) {
+  std::string text = memoryText(arena());
+  EXPECT_NE(text.find("peak 320 bytes, sum of all buffers 384 bytes, in use at "
+                      "once at most 320 bytes (step 1)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    1-2               64          256  b<&>: 64xf32\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(memoryText({}).find("peak 0 bytes"), std::string::npos);
+}
+
+/// How often `part` occurs.
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos;
+       at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(Memory, PictureHasARectangleForEachBuffer) {
+  std::string svg = memorySvg(arena());
+  EXPECT_EQ(countOf(svg, "class=\"buffer\""), 3u);
+  EXPECT_NE(svg.find("peak: 320 bytes, sum of all buffers: 384 bytes in 3"),
+            std::string::npos);
+  EXPECT_NE(svg.find("b&lt;&amp;&gt;: 64xf32, 256 bytes at 64, steps 1 to 2"),
+            std::string::npos)
+      << svg;
+  // a is below b, for as long as b is half: 480 pixels are 320 bytes.
+  EXPECT_NE(svg.find("x=\"110.0\" y=\"448.00\" width=\"240.0\" "
+                     "height=\"96.00\""),
+            std::string::npos)
+      << svg;
+  EXPECT_NE(svg.find("x=\"230.0\" y=\"64.00\" width=\"240.0\" "
+                     "height=\"384.00\""),
+            std::string::npos)
+      << svg;
+  EXPECT_EQ(countOf(svg, "<g>"), countOf(svg, "</g>"));
+  EXPECT_EQ(countOf(svg, "<text"), countOf(svg, "</text>"));
 }
 
 } // namespace

@@ -276,6 +276,13 @@ TEST(Inspect, Views) {
                 "install the package graphviz");
   EXPECT_RESULT(tenon(inspect + " --fusion"), 0, "group 0: fc1");
   EXPECT_RESULT(tenon(inspect + " --memory"), 0, "without sharing");
+  EXPECT_RESULT(tenon(inspect + " --memory"), 0,
+                "0-1                0       131072  fc1+fc1.relu: 64x512xf32");
+  Result plan = tenon(inspect + " --memory=svg");
+  EXPECT_RESULT(plan, 0, "peak: 196608 bytes, sum of all buffers: 196608");
+  EXPECT_EQ(plan.out.substr(0, 4), "<svg");
+  EXPECT_RESULT(tenon(std::string("inspect --memory=svg ") + kDynamic), 1,
+                "sizes that are not known");
   EXPECT_RESULT(tenon(inspect + " --asm"), 0, "ret");
   EXPECT_RESULT(tenon(inspect + " --asm=nowhere"), 1, "E1007: --asm");
   Result report = tenon(inspect + " --report");
