@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tenon.h>
+#ifdef __cplusplus
+#include <tenon.hpp>
+#endif
 
 /** Ends the program unless the call has succeeded. */
 #define TRY(call)                                                              \
@@ -105,5 +108,18 @@ static inline void execute(tenon_compiled_partition *compiled,
     tenon_tensor_destroy(inputs[i]);
   tenon_tensor_destroy(output);
 }
+
+#ifdef __cplusplus
+/** The main of an example in C++: 1 when a call fails. */
+inline int run_example(void (*run)()) {
+  try {
+    run();
+  } catch (const tenon::Exception &e) {
+    fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
+#endif
 
 #endif

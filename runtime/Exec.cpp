@@ -17,6 +17,7 @@ struct tenon_exec {
   void *pool;
   std::atomic<bool> profiling{false};
   std::atomic<int> status{TENON_RT_OK};
+  std::atomic<int> lastFailure{TENON_RT_OK};
   std::atomic<uint64_t> failures{0};
   /// Who holds it may use the team or the pool.
   GenLock workersLock;
@@ -170,11 +171,16 @@ void tenon_exec_clear_status(tenon_exec *exec) {
 void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status) {
   int none = TENON_RT_OK;
   exec->status.compare_exchange_strong(none, status, std::memory_order_acq_rel);
+  exec->lastFailure.store(status, std::memory_order_release);
   exec->failures.fetch_add(1, std::memory_order_acq_rel);
 }
 
 uint64_t tenon::rt::failureCount(const tenon_exec &exec) {
   return exec.failures.load(std::memory_order_acquire);
+}
+
+tenon_rt_status tenon::rt::lastFailure(const tenon_exec &exec) {
+  return tenon_rt_status(exec.lastFailure.load(std::memory_order_acquire));
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,9 @@ namespace tenon::rt {
 /// who finds both the number unchanged and the status OK has been spared.
 uint64_t failureCount(const tenon_exec &exec);
 
+/// With what it did so last, cleared or not.
+tenon_rt_status lastFailure(const tenon_exec &exec);
+
 } // namespace tenon::rt
 
 #endif // TENON_RUNTIME_EXEC_H

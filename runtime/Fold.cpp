@@ -39,21 +39,7 @@ static int64_t spanOf(const tenon_tensor_info &t) {
       last += (t.dims[i] - 1) * t.strides[i];
   }
   int64_t count = elements == 0 ? 0 : t.strides ? last + 1 : elements;
-  switch (t.dtype) {
-  case TENON_S4:
-  case TENON_U4:
-    return (count + 1) / 2;
-  case TENON_F16:
-  case TENON_BF16:
-    return count * 2;
-  case TENON_F32:
-  case TENON_S32:
-    return count * 4;
-  case TENON_S64:
-    return count * 8;
-  default:
-    return count;
-  }
+  return (count * elementBits(t.dtype) + 7) / 8;
 }
 
 static const void *valuesOf(const tenon_model &model, const void *const *inputs,

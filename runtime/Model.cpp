@@ -203,22 +203,6 @@ const void *tenon_model_weight_of(const tenon_model *model, int64_t input) {
 // Execution
 //===----------------------------------------------------------------------===//
 
-/// Bytes of an element for alignment; packed halves count as one.
-static int64_t elementBytes(int32_t dtype) {
-  switch (dtype) {
-  case TENON_F16:
-  case TENON_BF16:
-    return 2;
-  case TENON_F32:
-  case TENON_S32:
-    return 4;
-  case TENON_S64:
-    return 8;
-  default:
-    return 1;
-  }
-}
-
 /// Where the sizes of each tensor begin in the caller's list is the sum of the
 /// ranks before it; `dims` moves along as the tensors are checked.
 static bool sizesFit(const tenon_model_info &info, const int64_t *dims) {
@@ -276,7 +260,8 @@ static bool orderBuffers(const tenon_model &model,
       address = const_cast<void *>(tenon_model_weight_of(&model, arg.index));
     if (!address && !isEmpty(dims, t.rank))
       return false;
-    if (uintptr_t(address) % uintptr_t(elementBytes(t.dtype)))
+    int64_t bits = elementBits(t.dtype);
+    if (bits > 8 && uintptr_t(address) % uintptr_t(bits / 8))
       return false;
     to[i] = address;
     dims += t.rank;
@@ -305,7 +290,7 @@ static tenon_rt_status runEntry(tenon_exec *exec,
   if (status != TENON_RT_OK)
     tenon_exec_clear_status(exec);
   else if (failureCount(*exec) != before)
-    status = TENON_RT_OUT_OF_MEMORY;
+    status = lastFailure(*exec);
   return status;
 }
 

@@ -14,6 +14,25 @@ struct PreparedEntry {
   int64_t numDims = 0;
 };
 
+/// Bits of an element in memory.
+constexpr int64_t elementBits(int32_t dtype) {
+  switch (dtype) {
+  case TENON_S4:
+  case TENON_U4:
+    return 4;
+  case TENON_F16:
+  case TENON_BF16:
+    return 16;
+  case TENON_F32:
+  case TENON_S32:
+    return 32;
+  case TENON_S64:
+    return 64;
+  default:
+    return 8;
+  }
+}
+
 tenon_constant_key hashOf(const void *data, int64_t bytes);
 
 /// Runs an entry. `tensors` and `dims` (null: all known) in the order of the

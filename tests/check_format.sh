@@ -11,7 +11,7 @@ list_files() {
   git ls-files 2>/dev/null || find . -type f -printf '%P\n'
 }
 
-mapfile -t files < <(list_files | grep -E '\.(c|cpp|h)$' |
+mapfile -t files < <(list_files | grep -E '\.(c|cpp|h|hpp)$' |
   grep -vE '^(third_party|bazel-[^/]*)/' | sort)
 # A tracked file may have been deleted and not committed yet.
 existing=()

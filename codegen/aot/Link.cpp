@@ -1,6 +1,8 @@
 //===- Link.cpp - objects to one file -------------------------------------===//
 #include "codegen/aot/Link.h"
 
+#include "dialects/support/Fail.h"
+
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,15 +17,6 @@
 namespace tenon::codegen {
 
 namespace {
-
-Error fail(ErrorCode code, const std::string &message,
-           const std::string &hint = {}) {
-  Error error;
-  error.code = code;
-  error.message = message;
-  error.hint = hint;
-  return error;
-}
 
 /// A folder that goes away with all that is in it.
 class TemporaryFolder {

@@ -2,6 +2,7 @@
 #include "codegen/aot/Seal.h"
 
 #include "codegen/jit/ModelInfo.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -29,15 +30,6 @@ struct SealHeader {
   tenon_constant_key hash; // of the file with zeros in this place
 };
 static_assert(sizeof(SealHeader) == 32, "a file has no padding");
-
-Error fail(ErrorCode code, const std::string &message,
-           const std::string &hint = {}) {
-  Error error;
-  error.code = code;
-  error.message = message;
-  error.hint = hint;
-  return error;
-}
 
 void addSection(llvm::Module &module, llvm::StringRef bytes,
                 const char *section) {

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/jit/Compile.h"
 
+#include "dialects/support/Fail.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Config/Targets.h"
@@ -38,13 +40,6 @@
 
 namespace tenon::codegen {
 namespace {
-
-Error fail(ErrorCode code, const llvm::Twine &message) {
-  Error error;
-  error.code = code;
-  error.message = message.str();
-  return error;
-}
 
 void initialiseTargets() {
   static const bool once = [] {

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "compiler/api/tenon.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/Options.h"
 #include "compiler/partition/Partition.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/support/Fail.h"
 
 #include <atomic>
 #include <exception>
@@ -17,6 +17,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tenon::api {
@@ -95,6 +96,12 @@ struct EngineState {
   }
 };
 
+/// Adds the operation; after an error the graph is as it was.
+std::vector<Error> addOp(tenon_graph &graph, const tenon_op &op);
+/// Sorts, completes and infers; after an error the graph is as it was, so that
+/// it can be repaired.
+std::vector<Error> finalize(tenon_graph &graph);
+
 /// Sets an option by the name of its flag. Errors: BadOption.
 std::vector<Error> setOption(Options &options, const std::string &flag,
                              const std::string &value);
@@ -111,6 +118,9 @@ tenon_logical_tensor toApi(const graph::LogicalTensor &tensor);
 /// The layout "channels last": N, X..., C in memory for sizes N, C, X....
 inline constexpr uint64_t kChannelsLast = 1;
 graph::Dims channelsLastStrides(const graph::Dims &dims);
+
+/// Checks, converts, and wants sizes and a layout.
+Expected<graph::LogicalTensor> placeable(const tenon_logical_tensor &tensor);
 
 /// Bytes from the first to the last element; sizes and strides are known.
 int64_t spanBytes(const graph::LogicalTensor &tensor);
@@ -174,6 +184,9 @@ struct tenon_graph : tenon::api::Handle {
   static constexpr auto kKind = tenon::api::Kind::graph;
   tenon_graph() : Handle(kKind) {}
   tenon::graph::Graph graph;
+  /// Until finalized: positions in graph.ops of operations by id, and of
+  /// producers by tensor.
+  std::unordered_map<uint64_t, size_t> opsById, producers;
   bool finalized = false;
   std::string json;
 };

@@ -218,13 +218,9 @@ Expected<CodePtr> loadCode(Artefact artefact) {
 
 Expected<CodePtr> compileCached(const graph::Graph &graph,
                                 const Options &options) {
-  auto target = Target::resolve(options);
+  auto target = Target::resolveExecutable(options);
   if (!target)
     return target.errors();
-  if (!target->executable)
-    return fail(ErrorCode::UnsupportedTarget,
-                "this machine lacks " + target->missingFeature +
-                    ", which code for " + options.targetCpu + " may use");
   return cache().request(graph, options);
 }
 

@@ -80,4 +80,23 @@ TEST(Cost, OfLoadingFromDiskIsLessThanFiveMilliseconds) {
   check(tenon_set_compiled_cache_folder(nullptr));
 }
 
+/// A chain of `count` operations whose results are all outputs.
+void buildChain(uint64_t count) {
+  Graph g;
+  for (uint64_t i = 0; i < count; ++i) {
+    g.add(Op(i, tenon_op_relu, "r").input(f32(i, {4})).output(f32(i + 1, {4})));
+    g.output(i + 1);
+  }
+  g.finalize();
+}
+
+TEST(Cost, OfAGraphGrowsWithItsOperations) {
+  double small = leastMicroseconds(10, [] { buildChain(1000); });
+  double large = leastMicroseconds(3, [] { buildChain(10000); });
+  RecordProperty("microseconds_of_10000_operations", static_cast<int>(large));
+  // Ten times as much, and room for caches; each looking at all others would
+  // be a hundred times.
+  EXPECT_LT(large / small, 30);
+}
+
 } // namespace

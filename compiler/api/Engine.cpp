@@ -170,12 +170,11 @@ tenon_status tenon_tensor_create(const tenon_logical_tensor *about,
       return e;
     if (auto e = checkHandle(engine, "engine"); !e.empty())
       return e;
-    size_t bytes = 0;
-    if (tenon_status s = tenon_logical_tensor_byte_size(about, &bytes))
-      return errorList(static_cast<ErrorCode>(s), tenon_last_error()->message,
-                       tenon_last_error()->hint);
+    auto t = placeable(*about);
+    if (!t)
+      return t.errors();
     auto made = std::make_unique<tenon_tensor>();
-    made->about = *fromApi(*about);
+    made->about = std::move(*t);
     made->given = *about;
     made->engine = engine->state;
     std::vector<Error> errors;

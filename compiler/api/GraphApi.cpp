@@ -5,7 +5,6 @@
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -23,20 +22,30 @@ static const graph::OpInfo *infoOf(int kind) {
   return nullptr;
 }
 
+static tenon_op *makeOp(uint64_t id, std::string_view kind, const char *name) {
+  auto made = std::make_unique<tenon_op>();
+  made->op.id = id;
+  made->op.kind = kind;
+  made->op.name = name ? name : "";
+  return made.release();
+}
+
 tenon_status tenon_op_create(uint64_t id, tenon_op_kind kind, const char *name,
                              tenon_op **op) {
   if (op)
     *op = nullptr;
   return guarded([&]() -> std::vector<Error> {
+    if (auto e = needed({{"op", op}}); !e.empty())
+      return e;
     const graph::OpInfo *info = infoOf(kind);
-    if (!info)
-      return errorList(ErrorCode::UnknownOp,
-                       "there is no operation kind " + std::to_string(kind));
-    tenon_status status =
-        tenon_op_create_named(id, std::string(info->kind).c_str(), name, op);
-    if (status != TENON_SUCCESS)
-      return errorList(static_cast<ErrorCode>(status),
-                       tenon_last_error()->message);
+    if (!info) {
+      Error e = fail(ErrorCode::UnknownOp,
+                     "there is no operation kind " + std::to_string(kind));
+      e.opName = name ? name : "";
+      e.opId = id;
+      return {e};
+    }
+    *op = makeOp(id, info->kind, name);
     return {};
   });
 }
@@ -48,11 +57,7 @@ tenon_status tenon_op_create_named(uint64_t id, const char *kind,
   return guarded([&]() -> std::vector<Error> {
     if (auto e = needed({{"kind", kind}, {"op", op}}); !e.empty())
       return e;
-    auto made = std::make_unique<tenon_op>();
-    made->op.id = id;
-    made->op.kind = kind;
-    made->op.name = name ? name : "";
-    *op = made.release();
+    *op = makeOp(id, kind, name);
     return {};
   });
 }
@@ -196,20 +201,29 @@ static std::vector<Error> mergeTensors(graph::Graph &g, const tenon_op &op) {
   return {};
 }
 
-static std::vector<Error> addOp(graph::Graph &g, const tenon_op &op) {
-  for (const graph::Op &other : g.ops) {
-    if (other.id == op.op.id)
-      return {aboutOp(op.op, ErrorCode::DuplicateOpId,
-                      "the graph has an operation with this id, \"" +
-                          other.name + "\"")};
-    for (uint64_t id : op.op.outputs)
-      if (std::find(other.outputs.begin(), other.outputs.end(), id) !=
-          other.outputs.end())
-        return {aboutOp(op.op, ErrorCode::TwoProducers,
-                        "tensor " + std::to_string(id) + " is written by \"" +
-                            other.name + "\" (id " + std::to_string(other.id) +
-                            ")")};
-  }
+/// An id or a result that the graph has already.
+static std::vector<Error> checkNew(const tenon_graph &graph,
+                                   const graph::Op &op) {
+  const std::vector<graph::Op> &ops = graph.graph.ops;
+  if (auto it = graph.opsById.find(op.id); it != graph.opsById.end())
+    return {aboutOp(op, ErrorCode::DuplicateOpId,
+                    "the graph has an operation with this id, \"" +
+                        ops[it->second].name + "\"")};
+  for (uint64_t id : op.outputs)
+    if (auto it = graph.producers.find(id); it != graph.producers.end()) {
+      const graph::Op &other = ops[it->second];
+      return {aboutOp(op, ErrorCode::TwoProducers,
+                      "tensor " + std::to_string(id) + " is written by \"" +
+                          other.name + "\" (id " + std::to_string(other.id) +
+                          ")")};
+    }
+  return {};
+}
+
+std::vector<Error> tenon::api::addOp(tenon_graph &graph, const tenon_op &op) {
+  if (auto e = checkNew(graph, op.op); !e.empty())
+    return e;
+  graph::Graph &g = graph.graph;
   if (isKnown(op.op))
     if (auto errors = graph::verifyOp(op.op, op.inputs, op.outputs);
         !errors.empty())
@@ -224,6 +238,9 @@ static std::vector<Error> addOp(graph::Graph &g, const tenon_op &op) {
     return errors;
   for (auto &[id, t] : merged.tensors)
     g.tensors.insert_or_assign(id, t);
+  graph.opsById[op.op.id] = g.ops.size();
+  for (uint64_t id : op.op.outputs)
+    graph.producers[id] = g.ops.size();
   g.ops.push_back(op.op);
   return {};
 }
@@ -234,7 +251,7 @@ tenon_status tenon_graph_add_op(tenon_graph *graph, const tenon_op *op) {
       return e;
     if (auto e = checkHandle(op, "op"); !e.empty())
       return e;
-    return addOp(graph->graph, *op);
+    return addOp(*graph, *op);
   });
 }
 
@@ -242,15 +259,12 @@ tenon_status tenon_graph_add_output(tenon_graph *graph, uint64_t tensor) {
   return guarded([&]() -> std::vector<Error> {
     if (auto e = checkState(graph, false); !e.empty())
       return e;
-    for (const graph::Op &op : graph->graph.ops)
-      if (std::find(op.outputs.begin(), op.outputs.end(), tensor) !=
-          op.outputs.end()) {
-        graph->graph.outputPorts.push_back(tensor);
-        return {};
-      }
-    return errorList(ErrorCode::UnknownTensor,
-                     "no operation writes tensor " + std::to_string(tensor),
-                     "add the operation first");
+    if (!graph->producers.count(tensor))
+      return errorList(ErrorCode::UnknownTensor,
+                       "no operation writes tensor " + std::to_string(tensor),
+                       "add the operation first");
+    graph->graph.outputPorts.push_back(tensor);
+    return {};
   });
 }
 
@@ -276,8 +290,7 @@ static std::vector<Error> inferKnown(graph::Graph &g) {
   return {};
 }
 
-/// Of a copy, so that a graph with an error can be repaired.
-static std::vector<Error> finalize(tenon_graph &graph) {
+std::vector<Error> tenon::api::finalize(tenon_graph &graph) {
   graph::Graph g = graph.graph;
   if (auto e = graph::topologicalSort(g); !e.empty())
     return e;
@@ -287,6 +300,8 @@ static std::vector<Error> finalize(tenon_graph &graph) {
     return e;
   graph.graph = std::move(g);
   graph.finalized = true;
+  graph.opsById.clear();
+  graph.producers.clear();
   dump(graph.graph, TENON_DUMP_GRAPH, "graph");
   return {};
 }

@@ -130,6 +130,18 @@ tenon_logical_tensor toApi(const graph::LogicalTensor &t) {
   return r;
 }
 
+Expected<graph::LogicalTensor> placeable(const tenon_logical_tensor &tensor) {
+  auto t = fromApi(tensor);
+  if (!t)
+    return t;
+  if (!t->hasStaticShape())
+    return fail(ErrorCode::UnknownShape, called(tensor) + " has unknown sizes");
+  if (tensor.layout < TENON_LAYOUT_STRIDED)
+    return fail(ErrorCode::BadStride, called(tensor) + " has no layout yet",
+                "ask the compiled partition for it");
+  return t;
+}
+
 int64_t spanBytes(const graph::LogicalTensor &t) {
   if (t.numElements() == 0)
     return 0;
@@ -219,16 +231,9 @@ tenon_status tenon_logical_tensor_byte_size(const tenon_logical_tensor *tensor,
   return guarded([&]() -> std::vector<Error> {
     if (auto e = needed({{"tensor", tensor}, {"bytes", bytes}}); !e.empty())
       return e;
-    auto t = fromApi(*tensor);
+    auto t = placeable(*tensor);
     if (!t)
       return t.errors();
-    if (!t->hasStaticShape())
-      return errorList(ErrorCode::UnknownShape,
-                       called(*tensor) + " has unknown sizes");
-    if (tensor->layout < TENON_LAYOUT_STRIDED)
-      return errorList(ErrorCode::BadStride,
-                       called(*tensor) + " has no layout yet",
-                       "ask the compiled partition for it");
     *bytes = static_cast<size_t>(spanBytes(*t));
     return {};
   });

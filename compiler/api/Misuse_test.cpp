@@ -189,6 +189,54 @@ TEST_F(Misuse, Operations) {
   EXPECT_EQ(g.partitions().size(), 1u);
 }
 
+/// What the last error says of an operation: "kind name id".
+std::string lastOperation() {
+  const tenon_error *e = tenon_last_error();
+  return std::string(e->op_kind) + " " + e->op_name + " " +
+         std::to_string(e->op_id);
+}
+
+TEST_F(Misuse, ErrorsNameTheOperationWhateverTheCall) {
+  tenon_op *none = nullptr;
+  EXPECT_EQ(tenon_op_create(7, static_cast<tenon_op_kind>(4711), "odd", &none),
+            TENON_E_UnknownOp);
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(lastOperation(), " odd 7");
+  Op clash(9, tenon_op_matmul, "clash");
+  clash.input(f32(1, {2, 3})).input(f32(2, {2, 3})).output(f32(3, {2, 2}));
+  Graph g;
+  EXPECT_EQ(tenon_graph_add_op(g.get(), clash.get()), TENON_E_ShapeMismatch);
+  std::string text = tenon_last_error()->text;
+  tenon_partition *partition = nullptr;
+  EXPECT_EQ(tenon_op_create_named(8, nullptr, "x", &none),
+            TENON_E_NullArgument);
+  EXPECT_EQ(tenon_partition_create(clash.get(), &partition),
+            TENON_E_ShapeMismatch);
+  EXPECT_EQ(partition, nullptr);
+  EXPECT_EQ(lastOperation(), "MatMul clash 9");
+  EXPECT_EQ(tenon_last_error()->text, text);
+}
+
+TEST_F(Misuse, ATensorIsRefusedAsItsByteSizeIs) {
+  auto unknown = f32(5, {TENON_UNKNOWN_DIM, 2});
+  LogicalTensor any(5, TENON_F32, {2, 2}, TENON_LAYOUT_ANY);
+  LogicalTensor badType = f32(5, {2});
+  badType.dtype = 99;
+  for (const LogicalTensor &about : {unknown, any, badType}) {
+    size_t bytes = 0;
+    tenon_status status = tenon_logical_tensor_byte_size(&about, &bytes);
+    EXPECT_NE(status, TENON_SUCCESS);
+    std::string text = tenon_last_error()->text;
+    EXPECT_NE(text.find("tensor 5"), std::string::npos) << text;
+    EXPECT_EQ(tenon_set_compiled_cache_capacity(-1), TENON_E_BadOption);
+    tenon_tensor *tensor = nullptr;
+    EXPECT_EQ(tenon_tensor_create(&about, engine.get(), nullptr, &tensor),
+              status);
+    EXPECT_EQ(tenon_last_error()->text, text);
+    EXPECT_EQ(tensor, nullptr);
+  }
+}
+
 TEST_F(Misuse, OrderOfCalls) {
   Graph g;
   size_t count = 0;

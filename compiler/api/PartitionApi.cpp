@@ -75,15 +75,9 @@ tenon_status tenon_partition_create(const tenon_op *op,
     if (auto e = needed({{"partition", result}}); !e.empty())
       return e;
     tenon_graph single;
-    auto forward = [](tenon_status status) {
-      return status == TENON_SUCCESS ? std::vector<Error>{}
-                                     : errorList(static_cast<ErrorCode>(status),
-                                                 tenon_last_error()->message,
-                                                 tenon_last_error()->hint);
-    };
-    if (auto e = forward(tenon_graph_add_op(&single, op)); !e.empty())
+    if (auto e = addOp(single, *op); !e.empty())
       return e;
-    if (auto e = forward(tenon_graph_finalize(&single)); !e.empty())
+    if (auto e = finalize(single); !e.empty())
       return e;
     auto parts = partition(single.graph, PartitionPolicy::fusion);
     if (parts.empty())

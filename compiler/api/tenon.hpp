@@ -84,7 +84,8 @@ class LogicalTensor : public tenon_logical_tensor {
 public:
   LogicalTensor() : tenon_logical_tensor{} {}
   LogicalTensor(const tenon_logical_tensor &t) : tenon_logical_tensor(t) {}
-  LogicalTensor(uint64_t id, tenon_dtype dtype, const std::vector<int64_t> &dims,
+  LogicalTensor(uint64_t id, tenon_dtype dtype,
+                const std::vector<int64_t> &dims,
                 tenon_layout layout = TENON_LAYOUT_STRIDED,
                 tenon_property property = TENON_PROPERTY_VARIABLE) {
     check(tenon_logical_tensor_init(this, id, dtype,
@@ -206,8 +207,8 @@ public:
     return *this;
   }
   Op &attr(const std::string &name, const std::vector<float> &values) {
-    check(tenon_op_set_f32s(handle, name.c_str(), values.data(),
-                            values.size()));
+    check(
+        tenon_op_set_f32s(handle, name.c_str(), values.data(), values.size()));
     return *this;
   }
   Op &attr(const std::string &name, int64_t value) {
@@ -218,8 +219,8 @@ public:
     return attr(name, static_cast<int64_t>(value));
   }
   Op &attr(const std::string &name, const std::vector<int64_t> &values) {
-    check(tenon_op_set_s64s(handle, name.c_str(), values.data(),
-                            values.size()));
+    check(
+        tenon_op_set_s64s(handle, name.c_str(), values.data(), values.size()));
     return *this;
   }
   Op &attr(const std::string &name, bool value) {

@@ -2,10 +2,10 @@
 #include "compiler/driver/Aot.h"
 
 #include "codegen/aot/Stubs.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/Generate.h"
 #include "compiler/driver/Version.h"
 #include "compiler/import/json/Json.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

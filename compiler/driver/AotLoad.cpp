@@ -1,8 +1,8 @@
 //===- AotLoad.cpp - loading files compiled ahead of time -----------------===//
 #include "compiler/driver/Aot.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/SessionImpl.h"
 #include "compiler/import/json/Json.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

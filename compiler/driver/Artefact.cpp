@@ -8,10 +8,10 @@
 #include "compiler/driver/Artefact.h"
 
 #include "codegen/jit/ModelInfo.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/Generate.h"
 #include "compiler/driver/Version.h"
 #include "compiler/import/json/Json.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,6 +1,6 @@
 #include "compiler/driver/Session.h"
 
-#include "compiler/driver/Fail.h"
+#include "dialects/support/Fail.h"
 #include "runtime/tenon_rt.h"
 
 namespace tenon {

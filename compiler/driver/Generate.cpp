@@ -1,11 +1,12 @@
 //===- Generate.cpp - a graph through all phases --------------------------===//
 #include "compiler/driver/Generate.h"
 
-#include "compiler/driver/Fail.h"
+#include "compiler/driver/GroupFacts.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Reproducer.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/Fail.h"
 #include "passes/buffer/InPlace.h"
 #include "passes/constants/Recipes.h"
 #include "passes/support/Entry.h"
@@ -102,13 +103,6 @@ static void countPhase(const Phase &phase, Pipeline &pipeline,
     module.walk([&](func::CallOp call) {
       ++report.groups;
       functions.insert(call.getCallee().str());
-      auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
-      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
-      auto caller = call->getParentOfType<func::FuncOp>();
-      if (label && callee && caller.getName() == kMainName)
-        report.groupList.push_back(
-            {label.getValue().str(),
-             callee->getAttrOfType<StringAttr>(kGroupAttr).getValue().str()});
     });
     report.groupFunctions = functions.size();
   }
@@ -242,13 +236,17 @@ Expected<Generated> generateCode(const graph::Graph &graph,
         auto fold = module.lookupSymbol<func::FuncOp>(kFoldName);
         if (phase.name == "layout" && fold)
           describeFolded(fold, ports, target, code);
-        if (phase.name == "fuse")
+        if (phase.name == "fuse") {
+          collectGroups(module, graph, report);
           result.inPlace =
               describeInPlace(module.lookupSymbol<func::FuncOp>(kMainName));
-        if (phase.name == "bufferize")
+        }
+        if (phase.name == "bufferize") {
+          collectBuffers(module, graph, report);
           for (auto f : module.getOps<func::FuncOp>())
             if (isEntry(f))
               describeEntry(f, ports, code);
+        }
       });
   if (!errors.empty()) {
     keepReproducer(graph, options, reached, errors);

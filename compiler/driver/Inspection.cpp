@@ -1,11 +1,11 @@
 //===- Inspection.cpp - IR, phase by phase, and assembly ------------------===//
 #include "codegen/jit/Compile.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Reproducer.h"
 #include "compiler/import/Load.h"
 #include "dialects/graph/Convert.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

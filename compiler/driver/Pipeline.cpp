@@ -1,7 +1,7 @@
 #include "compiler/driver/Pipeline.h"
 
-#include "compiler/driver/Fail.h"
 #include "dialects/graph/Convert.h"
+#include "dialects/support/Fail.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/IR/Diagnostics.h"

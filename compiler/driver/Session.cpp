@@ -1,10 +1,10 @@
 //===- Session.cpp - executing compiled graphs ----------------------------===//
 #include "codegen/jit/ModelInfo.h"
 #include "compiler/driver/Artefact.h"
-#include "compiler/driver/Fail.h"
 #include "compiler/driver/SessionImpl.h"
 #include "compiler/driver/Shapes.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -91,14 +91,9 @@ Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
                                                       const Options &options,
                                                       CompileReport *report) {
   auto start = std::chrono::steady_clock::now();
-  auto target = Target::resolve(options);
+  auto target = Target::resolveExecutable(options);
   if (!target)
     return target.errors();
-  if (!target->executable)
-    return fail(ErrorCode::UnsupportedTarget,
-                "this machine lacks " + target->missingFeature +
-                    ", which code for " + options.targetCpu + " may use",
-                "choose a --target-cpu that this machine implements");
   auto artefact = compileArtefact(graph, options, report);
   if (!artefact)
     return artefact.errors();

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/driver/CompileReport.h"
 #include "compiler/driver/Options.h"
 #include "compiler/driver/Target.h"
 #include "dialects/graph/Graph.h"
@@ -23,30 +24,6 @@ struct tenon_model;
 namespace tenon {
 
 struct Artefact;
-
-/// Seconds of one phase of one compilation.
-struct PhaseTime {
-  std::string name;
-  double seconds = 0;
-};
-
-/// What a compilation did; every number is counted, none estimated.
-struct CompileReport {
-  std::vector<PhaseTime> phases;
-  double totalSeconds = 0;
-  int64_t ops = 0;            // of the graph
-  int64_t groups = 0;         // calls of group functions in main and fold
-  int64_t groupFunctions = 0; // distinct ones
-  int64_t sections = 0;       // distinct section functions
-  int64_t kernels = 0;        // distinct microkernels
-  int64_t arenaBytes = 0;     // of main; 0 when it depends on shapes
-  int64_t unsharedBytes = 0;  // sum of its buffers, without sharing
-  int64_t codeBytes = 0;      // of the object
-  /// Why operations were not fused, one per line: `op: reason`.
-  std::vector<std::string> remarks;
-  /// One line per group of main, in order: label and kind.
-  std::vector<std::pair<std::string, std::string>> groupList;
-};
 
 /// Where to execute. Own team, caller's pool or the calling thread.
 class Executor {

@@ -278,9 +278,9 @@ TEST(CompileReportTest, CountsWhatWasDone) {
   auto m = Compiled::compile(denseLayer(4), Options(), &r);
   ASSERT_TRUE(m);
   EXPECT_EQ(r.ops, 2);
-  ASSERT_EQ(r.groupList.size(), 1u); // one group: product, bias, relu
-  EXPECT_EQ(r.groupList[0].first, "fc1+relu1");
-  EXPECT_EQ(r.groupList[0].second, "contraction");
+  ASSERT_EQ(r.mainGroups.size(), 1u); // one group: product, bias, relu
+  EXPECT_EQ(r.mainGroups[0].label, "fc1+relu1");
+  EXPECT_EQ(r.mainGroups[0].kind, "contraction");
   EXPECT_EQ(r.groups, 2); // and the packing of the weights
   EXPECT_GE(r.kernels, 1);
   EXPECT_GT(r.codeBytes, 0);
@@ -288,7 +288,7 @@ TEST(CompileReportTest, CountsWhatWasDone) {
   unfused.fuse = false;
   m = Compiled::compile(denseLayer(4), unfused, &r);
   ASSERT_TRUE(m);
-  EXPECT_EQ(r.groupList.size(), 3u);
+  EXPECT_EQ(r.mainGroups.size(), 3u);
 }
 
 } // namespace

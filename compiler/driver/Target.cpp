@@ -1,6 +1,6 @@
 #include "compiler/driver/Target.h"
 
-#include "compiler/driver/Fail.h"
+#include "dialects/support/Fail.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -120,6 +120,16 @@ Expected<Target> Target::resolve(const Options &options) {
   return fail(ErrorCode::BadOption,
               "unknown schedule '" + options.schedule + "'",
               "use auto, avx512, avx2 or generic");
+}
+
+Expected<Target> Target::resolveExecutable(const Options &options) {
+  auto target = resolve(options);
+  if (target && !target->executable)
+    return fail(ErrorCode::UnsupportedTarget,
+                "this machine lacks " + target->missingFeature +
+                    ", which code for " + options.targetCpu + " may use",
+                "choose a target-cpu that this machine implements");
+  return target;
 }
 
 } // namespace tenon

@@ -32,6 +32,8 @@ struct Target {
 
   /// Errors: UnsupportedTarget, BadOption.
   static Expected<Target> resolve(const Options &options);
+  /// One that this process can execute code for. Errors: the same.
+  static Expected<Target> resolveExecutable(const Options &options);
 };
 
 } // namespace tenon

@@ -75,8 +75,6 @@ struct Partitioner {
         pieces.join(from, to);
     // The earliest level at which something outside reads the piece.
     std::vector<int64_t> readers(graph.ops.size(), kNever);
-    std::set<uint64_t> outputs(graph.outputPorts.begin(),
-                               graph.outputPorts.end());
     for (auto [from, to] : edges)
       if (supported(from) && pieces.find(from) != pieces.find(to)) {
         int64_t &reader = readers[pieces.find(from)];

@@ -7,15 +7,13 @@
 
 #include "compiler/report/Stats.h"
 
-#include <algorithm>
-#include <deque>
 #include <unordered_map>
 
 namespace tenon::report {
 
 using graph::Graph;
 using graph::Op;
-using Groups = std::span<const std::pair<std::string, std::string>>;
+using Groups = std::span<const GroupFacts>;
 
 namespace {
 
@@ -58,7 +56,7 @@ public:
       if (members[g].empty())
         continue;
       out += "  subgraph cluster_" + std::to_string(g) +
-             " {\n    style=rounded; label=" + quote(groups[g].second) + ";\n";
+             " {\n    style=rounded; label=" + quote(groups[g].kind) + ";\n";
       for (size_t op : members[g]) {
         node(op, "    ");
         placed[op] = true;
@@ -121,57 +119,22 @@ private:
 
 } // namespace
 
-namespace {
-
-/// The operations that have no group yet, by name.
-using Unplaced = std::unordered_map<std::string, std::deque<size_t>>;
-
-/// Takes the operations that `label` names out of `unplaced`.
-std::vector<size_t> takeMembers(std::string_view label, Unplaced &unplaced) {
-  std::vector<size_t> members;
-  while (!label.empty()) {
-    // Names may hold pluses themselves: the longest one that fits wins.
-    size_t length = label.size();
-    auto found = unplaced.end();
-    while (length > 0) {
-      found = unplaced.find(std::string(label.substr(0, length)));
-      if (found != unplaced.end() && !found->second.empty())
-        break;
-      found = unplaced.end();
-      size_t plus = label.rfind('+', length - 1);
-      length = plus == label.npos ? 0 : plus;
-    }
-    if (found != unplaced.end()) {
-      members.push_back(found->second.front());
-      found->second.pop_front();
-    } else {
-      // Not an operation of the graph: made by the compiler.
-      length = std::min(label.find('+'), label.size());
-    }
-    label.remove_prefix(std::min(label.size(), length + 1));
-  }
-  return members;
-}
-
-/// Groups that prepare data for an operation carry its name; it is computed
-/// elsewhere.
-bool isPreparation(const std::string &kind) {
-  return kind == "pack" || kind == "copy";
-}
-
-} // namespace
-
 std::vector<std::vector<size_t>> membersOf(const Graph &graph, Groups groups) {
-  Unplaced unplaced;
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    const Op &op = graph.ops[i];
-    unplaced[op.name.empty() ? op.kind : op.name].push_back(i);
-  }
+  std::vector<bool> placed(graph.ops.size());
   std::vector<std::vector<size_t>> members(groups.size());
+  // Groups that prepare data for an operation name it; it is computed
+  // elsewhere.
   for (bool preparation : {false, true})
-    for (size_t g = 0; g < groups.size(); ++g)
-      if (isPreparation(groups[g].second) == preparation)
-        members[g] = takeMembers(groups[g].first, unplaced);
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const std::string &kind = groups[g].kind;
+      if ((kind == "pack" || kind == "copy") != preparation)
+        continue;
+      for (size_t op : groups[g].ops)
+        if (!placed[op]) {
+          members[g].push_back(op);
+          placed[op] = true;
+        }
+    }
   return members;
 }
 

@@ -1,5 +1,7 @@
 //===- Report_test.cpp - statistics and pictures of graphs ----------------===//
 #include "compiler/report/Dot.h"
+#include "compiler/report/Explain.h"
+#include "compiler/report/MemoryPlan.h"
 #include "compiler/report/Stats.h"
 
 #include <gtest/gtest.h>
@@ -108,12 +110,16 @@ TEST(Stats, UnknownDimsAreLeftOut) {
   EXPECT_EQ(typeText(graph.tensor(2)), "*xf32");
 }
 
+GroupFacts groupOf(const char *kind, std::vector<size_t> ops) {
+  GroupFacts group;
+  group.kind = kind;
+  group.ops = std::move(ops);
+  return group;
+}
+
 TEST(Dot, GroupsBecomeClusters) {
   Graph graph = chain();
-  std::vector<std::pair<std::string, std::string>> groups = {
-      {"fc+act+1", "matmul"}};
-  EXPECT_EQ(membersOf(graph, groups),
-            (std::vector<std::vector<size_t>>{{0, 1}}));
+  std::vector<GroupFacts> groups = {groupOf("matmul", {0, 1})};
   std::string dot = toDot(graph, groups);
   EXPECT_NE(dot.find("subgraph cluster_0"), std::string::npos) << dot;
   EXPECT_NE(dot.find("op0 -> op1 [label=\"2: 4x16xf32\"]"), std::string::npos)
@@ -122,19 +128,14 @@ TEST(Dot, GroupsBecomeClusters) {
   EXPECT_EQ(toDot(graph).find("cluster"), std::string::npos);
 }
 
-TEST(Dot, UnknownNamesAndCutLabels) {
-  Graph graph = chain();
-  std::vector<std::pair<std::string, std::string>> groups = {
-      {"made by us+fc+...", "loops"}, {"", "none"}};
-  EXPECT_EQ(membersOf(graph, groups),
-            (std::vector<std::vector<size_t>>{{0}, {}}));
-}
-
-TEST(Dot, PackingDoesNotTakeTheOperation) {
-  std::vector<std::pair<std::string, std::string>> groups = {
-      {"fc", "pack"}, {"fc+act+1", "contraction"}};
-  EXPECT_EQ(membersOf(chain(), groups),
-            (std::vector<std::vector<size_t>>{{}, {0, 1}}));
+TEST(Dot, AnOperationIsWhereItIsComputedFirst) {
+  using Members = std::vector<std::vector<size_t>>;
+  std::vector<GroupFacts> groups = {groupOf("pack", {0}),
+                                    groupOf("contraction", {0}),
+                                    groupOf("rows", {0, 1}), groupOf("", {})};
+  EXPECT_EQ(membersOf(chain(), groups), (Members{{}, {0}, {1}, {}}));
+  groups = {groupOf("copy", {1}), groupOf("pack", {0, 1})};
+  EXPECT_EQ(membersOf(chain(), groups), (Members{{1}, {0}}));
 }
 
 TEST(Dot, NamesAreEscaped) {
@@ -149,6 +150,141 @@ TEST(Text, OneLinePerOperation) {
   EXPECT_NE(text.find("2: 4x16xf32 = MatMul \"fc\" (0, 1)\n"),
             std::string::npos)
       << text;
+}
+
+/// x -> fc (weights) -> act+1 -> view -> sum (two operands) -> output, and
+/// side, which reads what fc makes.
+struct Explained {
+  Explained() : graph(chain()) {
+    addTensor(graph, 4, {16, 4});
+    addTensor(graph, 5, {16, 4});
+    addTensor(graph, 6, {4, 16});
+    addTensor(graph, 7, {8, 16}, graph::PropertyType::constant);
+    addTensor(graph, 8, {8, 16});
+    addOp(graph, "StaticTranspose", "view", {3}, {4});
+    addOp(graph, "ReduceSum", "sum", {4}, {5});
+    addOp(graph, "Exp", "side", {2}, {6});
+    addOp(graph, "Exp", "once", {7}, {8});
+    addOp(graph, "Add", "gone", {5, 8}, {});
+    graph.inputPorts = {0, 1, 7};
+    graph.outputPorts = {5, 6};
+    report.mainGroups = {groupOf("pack", {0}), groupOf("contraction", {0, 1}),
+                         groupOf("rows", {3}), groupOf("elementwise", {4})};
+    report.mainGroups[0].types = "8x16xf32 -> 1x8x16xf32";
+    report.foldGroups = {groupOf("elementwise", {5})};
+    report.remarks = {"sum: its operand reaches it through a view",
+                      "sum: its operand reaches it through a view",
+                      "other+side: no: really no"};
+  }
+  Explainer explainer(bool fuse = true) const { return {graph, report, fuse}; }
+
+  Graph graph;
+  CompileReport report;
+};
+
+TEST(Explain, Operations) {
+  Explained e;
+  Explainer explainer = e.explainer();
+  OpAnswer fc = explainer.explainOp(0);
+  EXPECT_EQ(fc.verdict, "fused");
+  EXPECT_EQ(fc.groups, (std::vector<size_t>{1}));
+  EXPECT_EQ(fc.reorders,
+            (std::vector<std::string>{"packed in panels, 8x16xf32 -> "
+                                      "1x8x16xf32, in every execution"}));
+  ASSERT_EQ(fc.reasons.size(), 1u);
+  EXPECT_NE(fc.reasons[0].find("starts its group"), std::string::npos);
+  OpAnswer act = explainer.explainOp(1);
+  EXPECT_NE(act.text.find("with 1 other operation"), std::string::npos);
+  EXPECT_NE(act.reasons.at(0).find("joined group 1 behind MatMul \"fc\""),
+            std::string::npos);
+  EXPECT_EQ(explainer.explainOp(2).verdict, "view");
+  OpAnswer sum = explainer.explainOp(3);
+  EXPECT_EQ(sum.verdict, "alone");
+  EXPECT_EQ(sum.reasons, (std::vector<std::string>{
+                             "its operand reaches it through a view"}));
+  EXPECT_EQ(explainer.explainOp(4).reasons,
+            (std::vector<std::string>{"no: really no"}));
+  EXPECT_EQ(explainer.explainOp(5).verdict, "folded");
+  EXPECT_EQ(explainer.explainOp(6).verdict, "none");
+  EXPECT_EQ(e.explainer(false).explainOp(3).reasons.at(0), "fusion is off");
+}
+
+TEST(Explain, Edges) {
+  Explained e;
+  Explainer explainer = e.explainer();
+  EdgeAnswer inside = explainer.explainEdge(0, 2, 1);
+  EXPECT_EQ(inside.verdict, "fused");
+  EXPECT_EQ(inside.bytes, 4 * 16 * 4);
+  EXPECT_NE(inside.text.find("written as well: Exp \"side\" reads it"),
+            std::string::npos)
+      << inside.text;
+  EdgeAnswer memory = explainer.explainEdge(0, 2, 4);
+  EXPECT_EQ(memory.verdict, "memory");
+  EXPECT_NE(memory.text.find("256 bytes"), std::string::npos) << memory.text;
+  EXPECT_EQ(memory.reasons, (std::vector<std::string>{"no: really no"}));
+  EXPECT_EQ(explainer.explainEdge(1, 3, 2).verdict, "view");
+  EXPECT_EQ(explainer.explainEdge(2, 4, 3).verdict, "view");
+  EXPECT_EQ(explainer.explainEdge(5, 8, 6).verdict, "folded");
+  EXPECT_EQ(explainer.explainEdge(3, 5, 6).verdict, "none");
+  EXPECT_EQ(explainer.explainEdge({}, 0, 0).verdict, "input");
+  EXPECT_EQ(explainer.explainEdge({}, 7, 5).verdict, "folded");
+  EXPECT_EQ(explainer.explainEdge(3, 5, {}).verdict, "output");
+  EXPECT_EQ(explainer.explainEdges().size(), 11u);
+  e.report.mainGroups.push_back(groupOf("copy", {2}));
+  EXPECT_EQ(e.explainer().explainEdge(1, 3, 2).verdict, "copied");
+  EXPECT_EQ(e.explainer().explainOp(2).verdict, "copied");
+}
+
+CompileReport arena() {
+  CompileReport report;
+  report.arenaBytes = 320;
+  report.arenaSteps = {"a", "b<&>", "c"};
+  report.arena = {{"a", "16xf32", 0, 64, 0, 1},
+                  {"b<&>", "64xf32", 64, 256, 1, 2},
+                  {"c", "16xf32", 0, 64, 2, 2}};
+  return report;
+}
+
+TEST(Memory, TextHasPeakSumAndLines) {
+  std::string text = memoryText(arena());
+  EXPECT_NE(text.find("peak 320 bytes, sum of all buffers 384 bytes, in use at "
+                      "once at most 320 bytes (step 1)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    1-2               64          256  b<&>: 64xf32\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(memoryText({}).find("peak 0 bytes"), std::string::npos);
+}
+
+/// How often `part` occurs.
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos;
+       at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(Memory, PictureHasARectangleForEachBuffer) {
+  std::string svg = memorySvg(arena());
+  EXPECT_EQ(countOf(svg, "class=\"buffer\""), 3u);
+  EXPECT_NE(svg.find("peak: 320 bytes, sum of all buffers: 384 bytes in 3"),
+            std::string::npos);
+  EXPECT_NE(svg.find("b&lt;&amp;&gt;: 64xf32, 256 bytes at 64, steps 1 to 2"),
+            std::string::npos)
+      << svg;
+  // a is below b, for as long as b is half: 480 pixels are 320 bytes.
+  EXPECT_NE(svg.find("x=\"110.0\" y=\"448.00\" width=\"240.0\" "
+                     "height=\"96.00\""),
+            std::string::npos)
+      << svg;
+  EXPECT_NE(svg.find("x=\"230.0\" y=\"64.00\" width=\"240.0\" "
+                     "height=\"384.00\""),
+            std::string::npos)
+      << svg;
+  EXPECT_EQ(countOf(svg, "<g>"), countOf(svg, "</g>"));
+  EXPECT_EQ(countOf(svg, "<text"), countOf(svg, "</text>"));
 }
 
 } // namespace

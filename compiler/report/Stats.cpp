@@ -97,7 +97,9 @@ bool isContraction(const Op &op) {
          startsWith(op.kind, "Conv");
 }
 
-bool onlyMoves(std::string_view kind) {
+} // namespace
+
+bool movesOnly(std::string_view kind) {
   for (std::string_view mover :
        {"StaticReshape", "StaticTranspose", "Reorder", "Concat", "TypeCast",
         "End", "Wildcard", "GenIndex"})
@@ -106,12 +108,10 @@ bool onlyMoves(std::string_view kind) {
   return false;
 }
 
-} // namespace
-
 double flopsOf(const Graph &graph, const Op &op) {
   if (isContraction(op))
     return 2 * contractionMacs(graph, op);
-  if (onlyMoves(op.kind))
+  if (movesOnly(op.kind))
     return 0;
   double largest = 0;
   for (const std::vector<uint64_t> *ids : {&op.inputs, &op.outputs})

@@ -10,8 +10,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace tenon::report {
+
+/// Whether operations of a kind move data and compute nothing.
+bool movesOnly(std::string_view kind);
 
 /// Floating-point operations of `op`: two for each multiply-add of a
 /// contraction, one for each element of the largest operand or result of

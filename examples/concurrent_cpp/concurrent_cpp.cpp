@@ -90,11 +90,4 @@ void run() {
 
 } // namespace
 
-int main() {
-  try {
-    run();
-  } catch (const tenon::Exception &e) {
-    fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
-}
+int main() { return run_example(run); }

@@ -123,7 +123,9 @@ struct Former {
           ++fused;
           continue;
         }
-        remark(&op, reason);
+        // Packing prepares data, nobody asks why it is alone.
+        if (*kind != GroupKind::pack)
+          remark(&op, reason);
       }
       if (int g = enable ? siblingGroup(&op, latest) : -1; g >= 0) {
         join(&op, g);
@@ -159,7 +161,8 @@ struct Former {
           --n;
       Group rest;
       if (n < g.ops.size()) {
-        remark(g.ops[n], "more than one value would leave the epilogue");
+        remark(g.ops[n], "more than one value would leave the epilogue: " +
+                             std::to_string(escaping(g, g.ops.size()).size()));
         rest.kind = GroupKind::elementwise;
         rest.ops.assign(g.ops.begin() + n, g.ops.end());
         rest.space = g.space;
@@ -292,11 +295,16 @@ struct Outlining {
           inputs.insert(v);
     SmallVector<Value> outputs = former.escaping(g, g.ops.size());
     std::string label = labelOf(g);
+    // Equal functions are shared; who calls them says for which operations.
+    SmallVector<Location> locs;
+    for (Operation *op : g.ops)
+      op->walk([&](Operation *inner) { locs.push_back(inner->getLoc()); });
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(get(v));
     func::FuncOp fn = outline(g, inputs.getArrayRef(), outputs, label);
-    auto c = func::CallOp::create(b, fn.getLoc(), fn, operands);
+    auto c = func::CallOp::create(b, FusedLoc::get(module.getContext(), locs),
+                                  fn, operands);
     c->setAttr(kLabelAttr, b.getStringAttr(label));
     for (auto [old, now] : llvm::zip(outputs, c.getResults()))
       values.map(old, now);

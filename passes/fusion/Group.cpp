@@ -163,6 +163,25 @@ static bool fitsEpilogue(RankedTensorType type) {
   return type.getElementTypeBitWidth() <= 32;
 }
 
+static std::string sizesText(ArrayRef<int64_t> sizes) {
+  std::string text;
+  for (int64_t size : sizes)
+    text += (text.empty() ? "" : "x") +
+            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+  return text.empty() ? "a scalar" : text;
+}
+
+/// "1,2": the reduced dimensions.
+static std::string reducedText(const RowSpace &rows) {
+  std::string text;
+  for (auto [d, reduced] : llvm::enumerate(rows.reduced))
+    if (reduced)
+      text += (text.empty() ? "" : ",") + std::to_string(d);
+  if (rows.groups)
+    text += " (" + std::to_string(rows.groups) + " groups)";
+  return text;
+}
+
 std::string whyNot(Operation *op, const Group &g,
                    const llvm::DenseMap<Operation *, int> &groupOf,
                    int groupIndex, int64_t maxOps) {
@@ -175,7 +194,8 @@ std::string whyNot(Operation *op, const Group &g,
   };
   bool indexed = tiling::isIndexedOp(op), row = isRowOp(op);
   if (!tiling::isScalarOp(op) && !indexed && !row)
-    return "it starts a group of its own";
+    return ("it starts a group of its own, of kind " + name(*kindOfGroup(op)))
+        .str();
   if (indexed && g.kind == GroupKind::contraction)
     return "epilogues of contractions know no indices";
   if (isa<tile::ConvWeightsOp>(g.ops.front()))
@@ -192,33 +212,45 @@ std::string whyNot(Operation *op, const Group &g,
   case GroupKind::contraction:
     break;
   }
+  ArrayRef<int64_t> space(g.space);
+  // Inside a group values are aligned dimension by dimension.
+  auto dropped = [&](RankedTensorType type) {
+    return "an operand from the group has dropped dimensions: " +
+           sizesText(type.getShape()) + " in a group of " + sizesText(space);
+  };
   if (row) {
     if (g.kind == GroupKind::contraction)
-      return "complete rows are needed, a contraction makes tiles";
+      return "complete rows are needed, a contraction makes tiles: it reduces "
+             "dimensions " +
+             reducedText(rowSpace(op)) + " of " +
+             sizesText(rankedType(op->getOperand(0)).getShape());
     if (llvm::none_of(op->getOperands(), inGroup))
       return "its operand reaches it through a view";
     if (!isSpaceShape(rankedType(op->getOperand(0)).getShape(), g))
-      return "its rows are not those of the group";
+      return "its rows are not those of the group: " +
+             sizesText(rankedType(op->getOperand(0)).getShape()) + ", not " +
+             sizesText(space);
     for (Value v : op->getOperands())
       if (inGroup(v) && !isSpaceShape(rankedType(v).getShape(), g))
-        return "an operand from the group has dropped dimensions";
+        return dropped(rankedType(v));
     if (!llvm::is_contained(rowSpace(op).reduced, true))
       return "it reduces nothing";
     if (g.kind == GroupKind::rows && !sharesRows(op, g))
-      return "it reduces other dimensions than the group";
+      return "it reduces other dimensions than the group: " +
+             reducedText(rowSpace(op)) + ", not " + reducedText(g.rows);
     return "";
   }
   auto shape = rankedType(op->getResult(0)).getShape();
   bool stat = isStatShape(shape, g);
   if (!isSpaceShape(shape, g) && !stat)
-    return "its shape is not that of the group";
+    return "its shape is not that of the group: " + sizesText(shape) +
+           ", not " + sizesText(space);
   bool any = false;
   for (Value v : op->getOperands()) {
     auto type = rankedType(v);
     if (inGroup(v)) {
-      // Inside a group values are aligned dimension by dimension.
       if (!isSpaceShape(type.getShape(), g) && !isStatShape(type.getShape(), g))
-        return "an operand from the group has dropped dimensions";
+        return dropped(type);
       any = true;
     }
     if (g.kind == GroupKind::contraction && !fitsEpilogue(type))

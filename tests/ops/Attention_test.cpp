@@ -24,11 +24,12 @@ CompileReport compile(const std::string &text, bool fuse = true) {
   return report;
 }
 
-/// The kinds of the groups of main, in order.
+/// The kinds of the groups of main, in order, but for copies.
 std::string kinds(const CompileReport &report) {
   std::string all;
-  for (auto &[label, kind] : report.groupList)
-    all += (all.empty() ? "" : " ") + kind;
+  for (const GroupFacts &group : report.mainGroups)
+    if (group.kind != "copy")
+      all += (all.empty() ? "" : " ") + group.kind;
   return all;
 }
 

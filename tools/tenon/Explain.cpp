@@ -1,36 +1,46 @@
 //===- Explain.cpp - tenon explain ----------------------------------------===//
 //
-// Shows for each operation the group it is in and why it is in no larger one.
+// For each operation the groups it is in and why it is in no larger one, for
+// each edge what becomes of the tensor. Answers are compiler/report/Explain's.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/report/Explain.h"
 #include "compiler/driver/Session.h"
-#include "compiler/report/Dot.h"
+#include "compiler/report/Stats.h"
 #include "tools/tenon/ModelArgs.h"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tenon::cli {
+
+using graph::Graph;
+using nlohmann::ordered_json;
+using report::EdgeAnswer;
+using report::OpAnswer;
 
 namespace {
 
 struct ExplainArgs {
   ModelArgs model;
-  std::string op;
+  std::string op, edge, format;
 };
 
-/// "op: reason" is about `name`; names may hold colons.
-bool isAbout(const std::string &remark, const std::string &name) {
-  return remark.size() > name.size() && remark[name.size()] == ':' &&
-         remark.compare(0, name.size(), name) == 0;
-}
+/// One end of an edge.
+struct End {
+  std::optional<size_t> op;
+  std::optional<uint64_t> port; // of an input or output, when it is no op
+};
 
-Error unknownOp(const graph::Graph &graph, const std::string &name) {
+Error unknownOp(const Graph &graph, const std::string &option,
+                const std::string &name) {
   std::vector<std::string> names;
   for (const graph::Op &op : graph.ops)
     names.push_back(op.name);
-  Error error = badOption("--op: no operation is called \"" + name + "\"");
+  Error error = badOption(option + ": no operation is called \"" + name + "\"");
   std::string near = closest(name, names);
   if (!near.empty())
     error.hint = "did you mean " + near;
@@ -39,40 +49,220 @@ Error unknownOp(const graph::Graph &graph, const std::string &name) {
   return error;
 }
 
-int explain(const ExplainArgs &args) {
+std::vector<size_t> opsNamed(const Graph &graph, const std::string &name) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < graph.ops.size(); ++i)
+    if (graph.ops[i].name == name)
+      found.push_back(i);
+  return found;
+}
+
+/// Operations of that name, or the port with that id.
+std::vector<End> endsNamed(const Graph &graph, const std::string &name,
+                           const std::vector<uint64_t> &ports) {
+  std::vector<End> ends;
+  for (size_t op : opsNamed(graph, name))
+    ends.push_back({op, {}});
+  if (auto id = parseInteger(name); ends.empty() && id)
+    if (auto port = static_cast<uint64_t>(*id);
+        std::find(ports.begin(), ports.end(), port) != ports.end())
+      ends.push_back({{}, port});
+  return ends;
+}
+
+class ExplainCommand {
+public:
+  explicit ExplainCommand(const ExplainArgs &args) : args(args) {}
+  int run();
+
+private:
+  std::vector<Error> chooseEdges(const report::Explainer &explainer);
+  void chooseOp(const report::Explainer &explainer,
+                std::vector<EdgeAnswer> all);
+  std::string endText(const std::optional<size_t> &op, uint64_t tensor,
+                      bool isInput) const;
+  void printGroup(size_t index) const;
+  void printText(const report::Explainer &explainer) const;
+  void printJson() const;
+
+  const ExplainArgs &args;
+  CompileReport compileReport;
+  std::unique_ptr<Compiled> compiled;
+  std::vector<OpAnswer> ops;
+  std::vector<EdgeAnswer> edges;
+};
+
+/// Every place where the option may be cut is tried: names may hold arrows.
+std::vector<Error>
+ExplainCommand::chooseEdges(const report::Explainer &explainer) {
+  const Graph &graph = compiled->graph();
+  const std::string arrow = "->";
+  size_t at = args.edge.find(arrow);
+  if (at == args.edge.npos)
+    return {badOption("--edge: \"" + args.edge + "\" has no ->",
+                      "as in --edge=fc1->relu1; ids stand for inputs and "
+                      "outputs of the graph")};
+  std::vector<Error> errors;
+  for (; at != args.edge.npos; at = args.edge.find(arrow, at + 1)) {
+    std::string from = args.edge.substr(0, at), to = args.edge.substr(at + 2);
+    auto froms = endsNamed(graph, from, graph.inputPorts);
+    auto tos = endsNamed(graph, to, graph.outputPorts);
+    if (froms.empty() || tos.empty()) {
+      if (errors.empty())
+        errors.push_back(unknownOp(graph, "--edge", froms.empty() ? from : to));
+      continue;
+    }
+    for (const EdgeAnswer &edge : explainer.explainEdges()) {
+      auto is = [&](const End &end, const std::optional<size_t> &op) {
+        return end.op ? end.op == op : !op && end.port == edge.tensor;
+      };
+      if (std::any_of(froms.begin(), froms.end(),
+                      [&](const End &e) { return is(e, edge.from); }) &&
+          std::any_of(tos.begin(), tos.end(),
+                      [&](const End &e) { return is(e, edge.to); }))
+        edges.push_back(edge);
+    }
+    if (!edges.empty())
+      return {};
+    errors = {badOption("--edge: \"" + to + "\" reads nothing that \"" + from +
+                        "\" makes")};
+  }
+  return errors;
+}
+
+/// The operations of that name, or all, with their edges.
+void ExplainCommand::chooseOp(const report::Explainer &explainer,
+                              std::vector<EdgeAnswer> all) {
+  const Graph &graph = compiled->graph();
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    if (args.op.empty() || graph.ops[op].name == args.op)
+      ops.push_back(explainer.explainOp(op));
+  for (EdgeAnswer &edge : all) {
+    bool about = args.op.empty();
+    for (const std::optional<size_t> &end : {edge.from, edge.to})
+      about |= end && graph.ops[*end].name == args.op;
+    if (about)
+      edges.push_back(std::move(edge));
+  }
+}
+
+std::string ExplainCommand::endText(const std::optional<size_t> &op,
+                                    uint64_t tensor, bool isInput) const {
+  if (op)
+    return compiled->graph().ops[*op].name;
+  return (isInput ? "input " : "output ") + std::to_string(tensor);
+}
+
+void ExplainCommand::printGroup(size_t index) const {
+  const GroupFacts &g = compileReport.mainGroups[index];
+  std::printf("  group %zu: %s\n", index, g.types.c_str());
+  if (!g.sized) {
+    std::printf("    sizes are not known\n");
+    return;
+  }
+  std::printf("    %.6g MFLOP; %s read and %s written of the caller's and of "
+              "constants, %s and %s of other groups\n",
+              1e-6 * g.flops, bytesText(g.memory.read).c_str(),
+              bytesText(g.memory.written).c_str(),
+              bytesText(g.reused.read).c_str(),
+              bytesText(g.reused.written).c_str());
+}
+
+void ExplainCommand::printText(const report::Explainer &explainer) const {
+  for (const OpAnswer &answer : ops) {
+    std::printf("%s: %s\n", explainer.called(answer.op).c_str(),
+                answer.text.c_str());
+    for (const std::string &reason : answer.reasons)
+      std::printf("  why: %s\n", reason.c_str());
+    for (const std::string &reorder : answer.reorders)
+      std::printf("  order: %s\n", reorder.c_str());
+    if (!args.op.empty())
+      for (size_t group : answer.groups)
+        printGroup(group);
+  }
+  for (const EdgeAnswer &edge : edges) {
+    std::printf("%s -> %s: %s: %s\n",
+                endText(edge.from, edge.tensor, true).c_str(),
+                endText(edge.to, edge.tensor, false).c_str(),
+                edge.verdict.c_str(), edge.text.c_str());
+    for (const std::string &reason : edge.reasons)
+      std::printf("  why: %s\n", reason.c_str());
+  }
+}
+
+ordered_json toJson(const GroupFacts &g, const Graph &graph) {
+  ordered_json names = ordered_json::array();
+  for (size_t op : g.ops)
+    names.push_back(graph.ops[op].name);
+  ordered_json root = {{"label", g.label},
+                       {"kind", g.kind},
+                       {"operations", names},
+                       {"types", g.types},
+                       {"sized", g.sized}};
+  if (g.sized) {
+    root["flops"] = g.flops;
+    root["memory"] = {{"read", g.memory.read}, {"written", g.memory.written}};
+    root["reused"] = {{"read", g.reused.read}, {"written", g.reused.written}};
+  }
+  return root;
+}
+
+void ExplainCommand::printJson() const {
+  const Graph &graph = compiled->graph();
+  ordered_json root;
+  root["model"] = args.model.path;
+  root["groups"] = ordered_json::array();
+  for (const GroupFacts &g : compileReport.mainGroups)
+    root["groups"].push_back(toJson(g, graph));
+  root["foldGroups"] = ordered_json::array();
+  for (const GroupFacts &g : compileReport.foldGroups)
+    root["foldGroups"].push_back(toJson(g, graph));
+  root["operations"] = ordered_json::array();
+  for (const OpAnswer &answer : ops)
+    root["operations"].push_back({{"name", graph.ops[answer.op].name},
+                                  {"kind", graph.ops[answer.op].kind},
+                                  {"verdict", answer.verdict},
+                                  {"text", answer.text},
+                                  {"groups", answer.groups},
+                                  {"foldGroups", answer.folds},
+                                  {"reasons", answer.reasons},
+                                  {"reorders", answer.reorders}});
+  root["edges"] = ordered_json::array();
+  for (const EdgeAnswer &edge : edges)
+    root["edges"].push_back(
+        {{"from", endText(edge.from, edge.tensor, true)},
+         {"to", endText(edge.to, edge.tensor, false)},
+         {"tensor", edge.tensor},
+         {"type", report::typeText(graph.tensor(edge.tensor))},
+         {"bytes", edge.bytes > 0 ? ordered_json(edge.bytes) : ordered_json()},
+         {"verdict", edge.verdict},
+         {"text", edge.text},
+         {"reasons", edge.reasons}});
+  std::printf(
+      "%s\n",
+      root.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+}
+
+int ExplainCommand::run() {
   auto graph = loadForInspection(args.model);
   if (!graph)
     return fail(graph.errors());
-  bool known = args.op.empty();
-  for (const graph::Op &op : graph->ops)
-    known |= op.name == args.op;
-  if (!known)
-    return fail(unknownOp(*graph, args.op));
-  CompileReport report;
-  auto compiled = Compiled::compile(*graph, args.model.options, &report);
-  if (!compiled)
-    return fail(compiled.errors());
-  const graph::Graph &done = (*compiled)->graph();
-  std::vector<std::vector<size_t>> members =
-      report::membersOf(done, report.groupList);
-  for (size_t g = 0; g < members.size(); ++g)
-    for (size_t index : members[g]) {
-      const graph::Op &op = done.ops[index];
-      if (!args.op.empty() && op.name != args.op)
-        continue;
-      std::printf("%s \"%s\": in group %zu, %s (%s)\n", op.kind.c_str(),
-                  op.name.c_str(), g, report.groupList[g].first.c_str(),
-                  report.groupList[g].second.c_str());
-    }
-  size_t shown = 0;
-  for (const std::string &remark : report.remarks)
-    if (args.op.empty() || isAbout(remark, args.op)) {
-      std::printf("%s\n", remark.c_str());
-      ++shown;
-    }
-  if (shown == 0)
-    std::printf("nothing was refused%s\n",
-                args.op.empty() ? "" : " for this operation");
+  if (!args.op.empty() && opsNamed(*graph, args.op).empty())
+    return fail(unknownOp(*graph, "--op", args.op));
+  auto made = Compiled::compile(*graph, args.model.options, &compileReport);
+  if (!made)
+    return fail(made.errors());
+  compiled = std::move(*made);
+  report::Explainer explainer(compiled->graph(), compileReport,
+                              args.model.options.fuse);
+  if (args.edge.empty())
+    chooseOp(explainer, explainer.explainEdges());
+  else if (auto errors = chooseEdges(explainer); !errors.empty())
+    return fail(errors);
+  if (args.format == "json")
+    printJson();
+  else
+    printText(explainer);
   return 0;
 }
 
@@ -80,12 +270,19 @@ int explain(const ExplainArgs &args) {
 
 void addExplainCommand(CLI::App &app, Action &action) {
   auto args = std::make_shared<ExplainArgs>();
-  CLI::App *sub =
-      app.add_subcommand("explain", "why operations were, or were not, fused");
+  CLI::App *sub = app.add_subcommand(
+      "explain", "why operations were, or were not, fused or reordered");
   addModelOptions(*sub, args->model);
-  sub->add_option("--op", args->op, "only this operation, by name");
-  sub->callback(
-      [args, &action] { action = [args] { return explain(*args); }; });
+  CLI::Option *op =
+      sub->add_option("--op", args->op, "only this operation, by name");
+  sub->add_option("--edge", args->edge,
+                  "only what goes from A to B, A->B: names of operations, ids "
+                  "of inputs and outputs")
+      ->excludes(op);
+  addFormatOption(*sub, args->format, {"text", "json"});
+  sub->callback([args, &action] {
+    action = [args] { return ExplainCommand(*args).run(); };
+  });
 }
 
 } // namespace tenon::cli

@@ -8,6 +8,7 @@
 #include "compiler/driver/Session.h"
 #include "compiler/import/Load.h"
 #include "compiler/report/Dot.h"
+#include "compiler/report/MemoryPlan.h"
 #include "compiler/report/Stats.h"
 #include "tools/tenon/Graphviz.h"
 #include "tools/tenon/ModelArgs.h"
@@ -27,7 +28,7 @@ namespace {
 struct InspectArgs {
   ModelArgs model;
   std::string phase, compileTo, compileFrom, dumpFolder, report;
-  std::string graphForm, kernel;
+  std::string graphForm, memoryForm, kernel;
   bool graph = false, fusion = false, memory = false, stats = false;
   bool assembly = false, locations = false;
 };
@@ -44,7 +45,7 @@ private:
   int showAssembly();
   void showStats();
   void showFusion();
-  void showMemory();
+  int showMemory();
   int showFile();
   int writeReport();
   /// Compiles when no view has done it yet.
@@ -112,8 +113,8 @@ int InspectCommand::showGraph() {
   bool isCompiled = !isAotFile(args.model.path) && compile();
   const Graph &shown = isCompiled ? compiled->graph() : graph;
   if (args.graphForm == "text")
-    return print(report::toText(shown, compileReport.groupList));
-  std::string dot = report::toDot(shown, compileReport.groupList);
+    return print(report::toText(shown, compileReport.mainGroups));
+  std::string dot = report::toDot(shown, compileReport.mainGroups);
   return print(args.graphForm == "dot" ? Expected<std::string>(dot)
                                        : renderSvg(dot));
 }
@@ -192,17 +193,28 @@ void InspectCommand::showStats() {
 void InspectCommand::showFusion() {
   if (!compile())
     return;
-  for (size_t i = 0; i < compileReport.groupList.size(); ++i)
+  for (size_t i = 0; i < compileReport.mainGroups.size(); ++i)
     std::printf("group %zu: %s (%s)\n", i,
-                compileReport.groupList[i].first.c_str(),
-                compileReport.groupList[i].second.c_str());
+                compileReport.mainGroups[i].label.c_str(),
+                compileReport.mainGroups[i].kind.c_str());
   for (const std::string &remark : compileReport.remarks)
     std::printf("not fused: %s\n", remark.c_str());
 }
 
-void InspectCommand::showMemory() {
+/// The picture alone, so that it can be written to a file.
+int InspectCommand::showMemory() {
   if (!compile())
-    return;
+    return 0;
+  bool isKnown = true;
+  for (uint64_t id : graph.inputPorts)
+    isKnown &= compiled->graph().tensor(id).hasStaticShape();
+  if (args.memoryForm == "svg") {
+    if (isKnown)
+      return print(report::memorySvg(compileReport));
+    return fail(badOption("--memory=svg: the arena depends on sizes that are "
+                          "not known",
+                          "give them with --mb or --in-shapes"));
+  }
   report::GraphStats stats = report::statsOf(graph);
   const CompileReport &r = compileReport;
   std::printf("inputs          %s\nconstants       %s\noutputs         %s\n",
@@ -217,6 +229,7 @@ void InspectCommand::showMemory() {
                 bytesText(static_cast<double>(r.unsharedBytes)).c_str());
   std::printf("intermediates   %s in the graph as given\n",
               bytesText(stats.intermediateBytes).c_str());
+  return isKnown ? print(report::memoryText(r)) : 0;
 }
 
 int InspectCommand::writeReport() {
@@ -235,13 +248,22 @@ int InspectCommand::writeReport() {
   root["opsByKind"] = stats.opsByKind;
   root["flops"] = stats.flops;
   root["groups"] = ordered_json::array();
-  for (const auto &[label, kind] : r.groupList)
-    root["groups"].push_back({{"label", label}, {"kind", kind}});
+  for (const GroupFacts &group : r.mainGroups)
+    root["groups"].push_back(
+        {{"label", group.label}, {"kind", group.kind}, {"types", group.types}});
   root["groupFunctions"] = r.groupFunctions;
   root["sections"] = r.sections;
   root["kernels"] = r.kernels;
   root["arenaBytes"] = r.arenaBytes;
   root["unsharedBytes"] = r.unsharedBytes;
+  root["arena"] = ordered_json::array();
+  for (const ArenaBuffer &b : r.arena)
+    root["arena"].push_back({{"name", b.name},
+                             {"type", b.type},
+                             {"offset", b.offset},
+                             {"bytes", b.bytes},
+                             {"firstStep", b.first},
+                             {"lastStep", b.last}});
   root["codeBytes"] = r.codeBytes;
   root["compileSeconds"] = r.totalSeconds;
   root["phases"] = ordered_json::object();
@@ -322,7 +344,7 @@ int InspectCommand::run() {
   if (args.fusion)
     showFusion();
   if (args.memory)
-    showMemory();
+    code = std::max(code, showMemory());
   if (args.assembly)
     code = std::max(code, showAssembly());
   if (!args.report.empty())
@@ -358,7 +380,13 @@ void addInspectCommand(CLI::App &app, Action &action) {
           ->group(views);
   sub->add_flag("--fusion", args->fusion, "groups, and why not larger ones")
       ->group(views);
-  sub->add_flag("--memory", args->memory, "bytes by role")->group(views);
+  CLI::Option *memory =
+      sub->add_option("--memory", args->memoryForm,
+                      "bytes by role and the plan of the arena: text or svg")
+          ->expected(0, 1)
+          ->default_str("text")
+          ->check(CLI::IsMember({"text", "svg"}))
+          ->group(views);
   sub->add_flag("--stats", args->stats, "counts and times")->group(views);
   CLI::Option *assembly =
       sub->add_option("--asm", args->kernel,
@@ -388,8 +416,9 @@ void addInspectCommand(CLI::App &app, Action &action) {
   sub->add_flag("--locations", args->locations,
                 "print where IR comes from (--phase)")
       ->group(phases);
-  sub->callback([args, graph, assembly, &action] {
+  sub->callback([args, graph, memory, assembly, &action] {
     args->graph = graph->count() > 0;
+    args->memory = memory->count() > 0;
     args->assembly = assembly->count() > 0;
     action = [args] { return InspectCommand(*args).run(); };
   });

@@ -4,6 +4,7 @@
 // 4 our own fault.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/driver/Version.h"
 #include "tools/tenon/Cli.h"
 #include "tools/tenon/MlirFlags.h"
 
@@ -78,6 +79,8 @@ int runTool(int argc, char **argv) {
     return cli::fail(ok.errors());
   CLI::App app("Tenon: compiles deep-learning graphs for CPUs");
   app.name("tenon");
+  app.set_version_flag("--version", "tenon " + compilerVersion(),
+                       "version and build, and exit");
   app.require_subcommand(1);
   app.footer("MLIR's own flags work with every command that compiles, for "
              "example\n--mlir-timing, --mlir-print-ir-after-all, "

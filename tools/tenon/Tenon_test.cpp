@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <sys/wait.h>
 #include <vector>
@@ -59,6 +61,22 @@ Result tenon(const std::string &arguments, const std::string &prefix = "") {
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   result.err = contentOf(err);
   return result;
+}
+
+/// A chain of `kinds` over 64 numbers, op by op.
+std::string chainOf(const std::vector<std::string> &kinds) {
+  auto tensor = [](size_t id) {
+    return R"({"id": )" + std::to_string(id) +
+           R"(, "dtype": "f32", "shape": [64], "stride": [1],
+               "layout_type": "strided"})";
+  };
+  std::string ops;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    ops += (i ? ", " : "") + (R"({"id": )" + std::to_string(i)) +
+           R"(, "name": "op)" + std::to_string(i) + R"(", "kind": ")" +
+           kinds[i] + R"(", "attrs": {}, "inputs": [)" + tensor(i) +
+           R"(], "outputs": [)" + tensor(i + 1) + "]}";
+  return R"({"version": "3.14.0", "graph": [)" + ops + "]}";
 }
 
 #define EXPECT_RESULT(result, expectedCode, text)                              \
@@ -150,15 +168,11 @@ TEST(Check, ListsOfRuns) {
 
 TEST(Check, UnsupportedIsGrouped) {
   std::string model = scratch("wildcard.json");
-  writeTo(model, R"({"version": "3.14.0", "graph": [{"id": 0, "name": "w",
-    "kind": "Wildcard", "attrs": {}, "inputs": [{"id": 0, "dtype": "f32",
-    "shape": [2], "stride": [1], "layout_type": "strided"}],
-    "outputs": [{"id": 1, "dtype": "f32", "shape": [2], "stride": [1],
-    "layout_type": "strided"}]}]})");
+  writeTo(model, chainOf({"Wildcard"}));
   Result result = tenon("check " + model);
   EXPECT_RESULT(result, 2, "0 passed, 0 failed, 1 unsupported");
   EXPECT_RESULT(result, 2, "E2001 Wildcard: 1 run");
-  EXPECT_RESULT(tenon("run " + model), 2, "Wildcard \"w\"");
+  EXPECT_RESULT(tenon("run " + model), 2, "Wildcard \"op0\"");
 }
 
 TEST(Check, TimeIsLimited) {
@@ -177,10 +191,80 @@ TEST(Bench, Formats) {
   Result result = tenon(bench + " --format=json --compile-repeat=2");
   auto json = nlohmann::json::parse(result.out, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << result.out << result.err;
-  EXPECT_EQ(json["runs"], 5);
-  EXPECT_GT(json["seconds"]["median"], 0);
-  EXPECT_GT(json["compileSeconds"], 0);
-  EXPECT_FALSE(json["groups"].empty());
+  ASSERT_EQ(json["partitions"].size(), 1u);
+  const auto &whole = json["partitions"][0];
+  EXPECT_EQ(whole["runs"], 5);
+  EXPECT_GT(whole["seconds"]["median"], 0);
+  EXPECT_GT(whole["compileSeconds"], 0);
+  EXPECT_GT(json["peakGbPerSecond"]["L1"]["read"], 0);
+}
+
+/// Of the only partition, by name.
+nlohmann::json groupNamed(const nlohmann::json &bench,
+                          const std::string &name) {
+  for (const auto &group : bench["partitions"][0]["groups"])
+    if (group["name"] == name)
+      return group;
+  ADD_FAILURE() << "no group " << name << " in " << bench.dump(2);
+  return {};
+}
+
+TEST(Bench, GroupsAgainstPeaksAndUnfused) {
+  std::string bench =
+      std::string("bench --warm --min-time=0 --max-runs=5 ") + kMlp;
+  Result table = tenon(bench);
+  EXPECT_RESULT(table, 0, "of its unfused run");
+  EXPECT_RESULT(table, 0, "fc2+fc2.relu (contraction)");
+  auto json = nlohmann::json::parse(tenon(bench + " --format=json").out,
+                                    nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_EQ(json["partitions"][0]["groups"].size(), 3u);
+  auto group = groupNamed(json, "fc2+fc2.relu");
+  // The product, the bias, the ReLU of 64x512 by 512x256.
+  EXPECT_EQ(group["flops"], 2 * 64 * 512 * 256 + 2 * 64 * 256);
+  EXPECT_GE(group["bytes"], 4 * (64 * 512 + 512 * 256 + 256 + 64 * 256));
+  EXPECT_NEAR(group["gflops"].get<double>() * 1e9 *
+                  group["seconds"].get<double>(),
+              group["flops"].get<double>(), 1);
+  EXPECT_GT(group["peakPercent"], 0);
+  EXPECT_GT(group["unfusedSeconds"], 0);
+  double ratio = group["ratio"];
+  EXPECT_NEAR(ratio,
+              group["unfusedSeconds"].get<double>() /
+                  group["togetherSeconds"].get<double>(),
+              1e-9);
+  EXPECT_TRUE(ratio < 0.97 || !group["slowerThanUnfused"]);
+  // Lines of the CSV have as many fields as its head.
+  Result csv = tenon(bench + " --format=csv");
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 5);
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), ','), 5 * 15);
+  for (const char *off : {" --no-unfused", " --fuse=false"}) {
+    Result alone = tenon(bench + " --format=json" + off);
+    EXPECT_RESULT(alone, 0, "\"unfusedSeconds\": null") << off;
+  }
+  EXPECT_RESULT(
+      tenon(std::string("bench --warm --min-time=0 --max-runs=2 --mb=4 "
+                        "--format=json ") +
+            kDynamic),
+      0, "\"flops\": null");
+}
+
+TEST(Bench, PartitionsOneByOne) {
+  std::string model = scratch("partitions.json");
+  writeTo(model, chainOf({"ReLU", "Tanh", "Wildcard", "Exp"}));
+  std::string bench = "bench --min-time=0 --max-runs=3 " + model;
+  Result table = tenon(bench);
+  EXPECT_RESULT(table, 0, "partition 0 of 3: 2 operations");
+  EXPECT_RESULT(table, 0, "skipped   Wildcard");
+  auto json = nlohmann::json::parse(tenon(bench + " --format=json").out,
+                                    nullptr, false);
+  ASSERT_EQ(json["partitions"].size(), 3u) << json.dump(2);
+  EXPECT_EQ(json["partitions"][0]["groups"][0]["name"], "op0+op1");
+  EXPECT_EQ(json["partitions"][0]["groups"][0]["flops"], 2 * 64);
+  EXPECT_TRUE(json["partitions"][1].contains("notCompiled"));
+  EXPECT_EQ(json["partitions"][2]["groups"][0]["name"], "op3");
+  writeTo(model, chainOf({"Wildcard"}));
+  EXPECT_RESULT(tenon(bench), 2, "E2001");
 }
 
 TEST(Inspect, Views) {
@@ -192,6 +276,13 @@ TEST(Inspect, Views) {
                 "install the package graphviz");
   EXPECT_RESULT(tenon(inspect + " --fusion"), 0, "group 0: fc1");
   EXPECT_RESULT(tenon(inspect + " --memory"), 0, "without sharing");
+  EXPECT_RESULT(tenon(inspect + " --memory"), 0,
+                "0-1                0       131072  fc1+fc1.relu: 64x512xf32");
+  Result plan = tenon(inspect + " --memory=svg");
+  EXPECT_RESULT(plan, 0, "peak: 196608 bytes, sum of all buffers: 196608");
+  EXPECT_EQ(plan.out.substr(0, 4), "<svg");
+  EXPECT_RESULT(tenon(std::string("inspect --memory=svg ") + kDynamic), 1,
+                "sizes that are not known");
   EXPECT_RESULT(tenon(inspect + " --asm"), 0, "ret");
   EXPECT_RESULT(tenon(inspect + " --asm=nowhere"), 1, "E1007: --asm");
   Result report = tenon(inspect + " --report");
@@ -232,6 +323,52 @@ TEST(Explain, NamesGroups) {
                 "MatMul \"fc1\": in group 0");
   EXPECT_RESULT(tenon(std::string("explain --op=fc9 ") + kMlp), 1,
                 "did you mean fc1");
+}
+
+TEST(Explain, OperationsAndEdges) {
+  std::string explain = std::string("explain ") + kMlp;
+  Result op = tenon(explain + " --op=fc2");
+  EXPECT_RESULT(op, 0, "fc1.relu -> fc2: memory: ");
+  EXPECT_RESULT(op, 0, "131072 bytes are written and read again");
+  EXPECT_RESULT(op, 0,
+                "why: it starts a group of its own, of kind contraction");
+  EXPECT_RESULT(op, 0, "order: packed in panels, 512x256xf32 -> ");
+  EXPECT_RESULT(op, 0, "once, when constants are bound");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc1.relu'"), 0,
+                "fc1 -> fc1.relu: fused: both are in group 0");
+  EXPECT_RESULT(tenon(explain + " '--edge=0->fc1'"), 0,
+                "3328 bytes of an input");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc3.relu->12'"), 0,
+                "32768 bytes are written to an output");
+  EXPECT_RESULT(tenon(explain + " --fuse=false '--edge=fc1->fc1.relu'"), 0,
+                "why: fusion is off");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc3'"), 1,
+                "reads nothing that \"fc1\" makes");
+  EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc9'"), 1, "did you mean fc1");
+  EXPECT_RESULT(tenon(explain + " --edge=fc1"), 1, "has no ->");
+  auto json = nlohmann::json::parse(tenon("explain --mb=1 --format=json "
+                                          "examples/bert_layer/bert_layer.json")
+                                        .out,
+                                    nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_GT(json["edges"].size(), json["operations"].size());
+  size_t views = 0, fused = 0, attention = 0;
+  for (const auto &edge : json["edges"]) {
+    views += edge["verdict"] == "view";
+    fused += edge["verdict"] == "fused";
+    EXPECT_NE(edge["verdict"], "none") << edge.dump(2);
+    EXPECT_FALSE(edge["verdict"] == "memory" && edge["reasons"].empty())
+        << edge.dump(2);
+  }
+  for (const auto &answer : json["operations"]) {
+    EXPECT_NE(answer["verdict"], "none") << answer.dump(2);
+    for (const auto &group : answer["groups"])
+      attention += json["groups"][group.get<size_t>()]["kind"] == "attention";
+  }
+  EXPECT_GT(views, 0u);
+  EXPECT_GT(fused, 0u);
+  // Two products, scale, mask and softmax.
+  EXPECT_EQ(attention, 5u);
 }
 
 TEST(Ops, TableAndOne) {
@@ -303,6 +440,13 @@ TEST(Mistakes, EnvironmentMirrorsFlags) {
 TEST(Mistakes, HelpIsNoMistake) {
   EXPECT_RESULT(tenon("--help"), 0, "inspect");
   EXPECT_RESULT(tenon("check --help"), 0, "TENON_TARGET_CPU");
+  Result version = tenon("--version");
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.err, "");
+  EXPECT_TRUE(std::regex_match(
+      version.out, std::regex("tenon \\d+\\.\\d+\\.\\d+ \\(LLVM [^ ]+, build "
+                              "[0-9a-f]{8,}\\)\n")))
+      << version.out;
 }
 
 } // namespace

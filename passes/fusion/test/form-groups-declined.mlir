@@ -6,7 +6,7 @@
 // CHECK-NEXT:    call @g_SoftMax(%[[P]])
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
-  // expected-remark @+1 {{complete rows are needed, a contraction makes tiles}}
+  // expected-remark @+1 {{complete rows are needed, a contraction makes tiles: it reduces dimensions 1 of 4x16}}
   %1 = graph.SoftMax %0 {axis = 1} : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return %1 : tensor<4x16xf32>
 }
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 // CHECK-NEXT:    return %[[P]], %[[S]]
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
-  // expected-remark @+1 {{more than one value would leave the epilogue}}
+  // expected-remark @+1 {{more than one value would leave the epilogue: 2}}
   %1 = graph.Sigmoid %0 : (tensor<4x16xf32>) -> tensor<4x16xf32>
   %2 = graph.Multiply %0, %1 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   return %0, %2 : tensor<4x16xf32>, tensor<4x16xf32>
@@ -49,7 +49,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>, %b: tensor<16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
   %1 = graph.Add %0, %b : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
-  // expected-remark @+1 {{more than one value would leave the epilogue}}
+  // expected-remark @+1 {{more than one value would leave the epilogue: 2}}
   %2 = graph.ReLU %1 : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>
 }
@@ -63,10 +63,10 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>, %b: tensor<16xf32>)
 // CHECK-NEXT:    call @g_SoftMax(
 func.func @main(%x: tensor<8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = graph.Exp %x : (tensor<8xf32>) -> tensor<8xf32>
-  // expected-remark @+1 {{its shape is not that of the group}}
+  // expected-remark @+1 {{its shape is not that of the group: 4x8, not 8}}
   %1 = graph.Add %0, %y : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   %2 = graph.SoftMax %1 {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-remark @+1 {{it reduces other dimensions than the group}}
+  // expected-remark @+1 {{it reduces other dimensions than the group: 0, not 1}}
   %3 = graph.SoftMax %2 {axis = 0} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %3 : tensor<4x8xf32>
 }
@@ -80,7 +80,7 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   %0 = graph.Exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = graph.ReduceSum %0 {axes = [1], keep_dims = false} : (tensor<4x8xf32>) -> tensor<4xf32>
-  // expected-remark @+1 {{its shape is not that of the group}}
+  // expected-remark @+1 {{its shape is not that of the group: 4, not 4x8}}
   %2 = graph.Sqrt %1 : (tensor<4xf32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
@@ -111,22 +111,23 @@ func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
   %0 = graph.Concat %x, %x {axis = 1} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
   // expected-remark @+1 {{a group of kind concat takes no epilogue}}
   %1 = graph.ReLU %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // expected-remark @+1 {{it starts a group of its own}}
+  // expected-remark @+1 {{it starts a group of its own, of kind contraction}}
   %2 = tile.matmul %1, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
   return %2 : tensor<4x16xf32>
 }
 
 // -----
 
-// 64-bit integers do not fit the accumulators.
+// Narrow results are rounded in the epilogue; 64 bits do not fit its vectors.
 // CHECK-LABEL: func.func @main
-// CHECK-NEXT:    call @g_matmul(
+// CHECK-NEXT:    call @g_matmul_TypeCast(
 // CHECK-NEXT:    call @g_TypeCast(
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xbf16>
   // expected-remark @+1 {{epilogues of contractions know no 64-bit integers}}
-  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xsi64>
-  return %1 : tensor<4x16xsi64>
+  %2 = graph.TypeCast %1 : (tensor<4x16xbf16>) -> tensor<4x16xsi64>
+  return %2 : tensor<4x16xsi64>
 }
 
 // -----

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<2x8x5xf32>, %y: tensor<2x8x5xf32>, %g: tensor<8x1xf32
 // CHECK-NEXT:    call @g_GroupNorm_1(
 func.func @main(%x: tensor<2x8x5xf32>) -> tensor<2x8x5xf32> {
   %0 = graph.GroupNorm %x {groups = 4, keep_stats = false, use_affine = false, data_format = "NCX"} : (tensor<2x8x5xf32>) -> tensor<2x8x5xf32>
-  // expected-remark @+1 {{it reduces other dimensions than the group}}
+  // expected-remark @+1 {{it reduces other dimensions than the group: 2,3 (2 groups), not 2,3 (4 groups)}}
   %1 = graph.GroupNorm %0 {groups = 2, keep_stats = false, use_affine = false, data_format = "NCX"} : (tensor<2x8x5xf32>) -> tensor<2x8x5xf32>
   return %1 : tensor<2x8x5xf32>
 }

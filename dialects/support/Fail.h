@@ -1,4 +1,4 @@
-//===- Fail.h - errors of the driver ---------------------------*- C++ -*-===//
+//===- Fail.h - errors about no operation ----------------------*- C++ -*-===//
 #pragma once
 
 #include "dialects/support/Error.h"

@@ -1,0 +1,77 @@
+//===- CompileReport.h - what a compilation did ----------------*- C++ -*-===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// Seconds of one phase of one compilation.
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+};
+
+/// Bytes that have to be moved: every tensor a group reads counts once, and so
+/// does every tensor it writes.
+struct Traffic {
+  double read = 0, written = 0;
+};
+
+/// A call of a group function, or of one that copies what no view can express.
+struct GroupFacts {
+  /// The names of its operations, joined with "+", perhaps cut.
+  std::string label;
+  /// As in GroupKind, or "copy".
+  std::string kind;
+  /// Its operations: indices into the ops of the compiled graph. A rewritten
+  /// operation may be in several groups; all operations of one name count when
+  /// names are not unique.
+  std::vector<size_t> ops;
+  /// The tensors it reads and writes: "64x13xf32, 13x512xf32 -> 64x512xf32".
+  std::string types;
+  /// False: sizes are not known, and the following numbers leave that out.
+  bool sized = true;
+  /// Two for each multiply-add of a contraction, one for each element of the
+  /// largest tensor of everything else, none for what only moves data.
+  double flops = 0;
+  /// Of tensors of the caller's and of folded constants that no group before
+  /// has read, and of results.
+  Traffic memory;
+  /// Of everything else: what another group has read or written before.
+  Traffic reused;
+};
+
+/// A buffer in the arena of the main function.
+struct ArenaBuffer {
+  std::string name; // of the group that writes it, or the operation
+  std::string type; // "64x512xf32"
+  int64_t offset = 0, bytes = 0;
+  /// The first and the last step that use it.
+  size_t first = 0, last = 0;
+};
+
+/// What a compilation did; every number is counted, none estimated.
+struct CompileReport {
+  std::vector<PhaseTime> phases;
+  double totalSeconds = 0;
+  int64_t ops = 0;            // of the graph
+  int64_t groups = 0;         // calls of group functions in main and fold
+  int64_t groupFunctions = 0; // distinct ones
+  int64_t sections = 0;       // distinct section functions
+  int64_t kernels = 0;        // distinct microkernels
+  int64_t arenaBytes = 0;     // of main; 0 when it depends on shapes
+  int64_t unsharedBytes = 0;  // sum of its buffers, without sharing
+  int64_t codeBytes = 0;      // of the object
+  /// Why operations were not fused, one per line: `op: reason`.
+  std::vector<std::string> remarks;
+  /// What is called for every execution, and what once for its constants; in
+  /// order, copies last.
+  std::vector<GroupFacts> mainGroups, foldGroups;
+  /// The calls of main in order, and the buffers of known size they share.
+  std::vector<std::string> arenaSteps;
+  std::vector<ArenaBuffer> arena;
+};
+
+} // namespace tenon

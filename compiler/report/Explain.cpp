@@ -1,0 +1,261 @@
+//===- Explain.cpp - why operations are fused, or not ---------------------===//
+//
+// See Explain.h. Everything follows from the groups as they were formed, from
+// what the fusion said when it refused, and from its rules: an operation joins
+// the latest group among the producers of its operands.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/report/Explain.h"
+
+#include "compiler/report/Stats.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tenon::report {
+
+using graph::Graph;
+using graph::Op;
+
+namespace {
+
+bool prepares(const GroupFacts &group) {
+  return group.kind == "pack" || group.kind == "copy";
+}
+
+bool isView(const Op &op) {
+  return op.kind == "StaticReshape" || op.kind == "StaticTranspose";
+}
+
+std::string countOf(double bytes) {
+  return bytes > 0 ? std::to_string(static_cast<int64_t>(bytes)) + " bytes"
+                   : "a tensor of unknown size";
+}
+
+bool contains(const std::vector<size_t> &list, size_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// "op: reason" is about `name`, or about several joined with "+"; names may
+/// hold colons.
+std::optional<std::string> reasonFor(const std::string &remark,
+                                     const std::string &name) {
+  for (size_t at = remark.find(": "); at != remark.npos;
+       at = remark.find(": ", at + 1)) {
+    std::string head = "+" + remark.substr(0, at) + "+";
+    if (head.find("+" + name + "+") != head.npos)
+      return remark.substr(at + 2);
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Explainer::Explainer(const Graph &graph, const CompileReport &report, bool fuse)
+    : graph(graph), report(report), fuse(fuse), producers(graph.producers()),
+      mainOf(graph.ops.size()), foldOf(graph.ops.size()),
+      copiesOf(graph.ops.size()) {
+  for (size_t g = 0; g < report.mainGroups.size(); ++g) {
+    const GroupFacts &group = report.mainGroups[g];
+    for (size_t op : group.ops)
+      if (group.kind == "copy")
+        copiesOf[op].push_back(g);
+      else if (!prepares(group))
+        mainOf[op].push_back(g);
+  }
+  for (size_t g = 0; g < report.foldGroups.size(); ++g)
+    if (!prepares(report.foldGroups[g]))
+      for (size_t op : report.foldGroups[g].ops)
+        foldOf[op].push_back(g);
+}
+
+std::string Explainer::called(size_t op) const {
+  const Op &o = graph.ops[op];
+  return o.kind + " \"" + o.name + "\"";
+}
+
+std::string Explainer::groupText(size_t group) const {
+  const GroupFacts &g = report.mainGroups[group];
+  return "group " + std::to_string(group) + ", " + g.label + " (" + g.kind +
+         ")";
+}
+
+/// What the fusion said about an operation, each once.
+std::vector<std::string> Explainer::reasonsOf(size_t op) const {
+  std::vector<std::string> reasons;
+  if (!fuse)
+    reasons.push_back("fusion is off");
+  for (const std::string &remark : report.remarks)
+    if (auto reason = reasonFor(remark, graph.ops[op].name))
+      if (std::find(reasons.begin(), reasons.end(), *reason) == reasons.end())
+        reasons.push_back(*reason);
+  return reasons;
+}
+
+/// Why an operation that nothing was said about is where it is.
+std::string Explainer::whyHere(size_t op) const {
+  if (mainOf[op].empty())
+    return {};
+  size_t group = mainOf[op].front();
+  std::set<size_t> computed;
+  std::optional<size_t> inside;
+  for (uint64_t id : graph.ops[op].inputs) {
+    auto p = producers.find(id);
+    if (p == producers.end() || mainOf[p->second].empty())
+      continue;
+    computed.insert(p->second);
+    if (contains(mainOf[p->second], group))
+      inside = p->second;
+  }
+  if (inside)
+    return "it joined group " + std::to_string(group) + " behind " +
+           called(*inside) +
+           (computed.size() > 1 ? ": of several producers the latest counts"
+                                : "");
+  if (!computed.empty())
+    return {};
+  return "it starts its group: no operand is computed by a group before it";
+}
+
+OpAnswer Explainer::explainOp(size_t op) const {
+  OpAnswer answer;
+  answer.op = op;
+  answer.groups = mainOf[op];
+  answer.folds = foldOf[op];
+  answer.reasons = reasonsOf(op);
+  if (!answer.groups.empty()) {
+    const GroupFacts &group = report.mainGroups[answer.groups.front()];
+    answer.verdict = group.ops.size() > 1 ? "fused" : "alone";
+    answer.text = "in ";
+    for (size_t g : answer.groups)
+      answer.text += (g == answer.groups.front() ? "" : " and ") + groupText(g);
+    if (group.ops.size() > 1)
+      answer.text += ", with " + std::to_string(group.ops.size() - 1) +
+                     " other operation" + (group.ops.size() > 2 ? "s" : "");
+    if (answer.reasons.empty())
+      if (std::string why = whyHere(op); !why.empty())
+        answer.reasons.push_back(why);
+  } else if (!answer.folds.empty()) {
+    answer.verdict = "folded";
+    answer.text = "computed once, when constants are bound";
+  } else if (isView(graph.ops[op])) {
+    answer.verdict = copiesOf[op].empty() ? "view" : "copied";
+    answer.text = copiesOf[op].empty()
+                      ? "it changes sizes and strides of a buffer, nothing is "
+                        "copied"
+                      : "copied: no view of the buffer expresses it";
+  } else {
+    answer.verdict = "none";
+    answer.text = "no code of its own: rewritten into others, equal to another "
+                  "operation, or nobody reads it";
+  }
+  auto reordered = [&](const GroupFacts &group, const char *when) {
+    if (prepares(group) && contains(group.ops, op))
+      answer.reorders.push_back(
+          (group.kind == "pack" ? "packed in panels, " : "copied, ") +
+          group.types + ", " + when);
+  };
+  for (const GroupFacts &group : report.mainGroups)
+    reordered(group, "in every execution");
+  for (const GroupFacts &group : report.foldGroups)
+    reordered(group, "once, when constants are bound");
+  return answer;
+}
+
+/// Who needs a tensor of `group` in memory: " as ... reads it"; or empty.
+std::string Explainer::outsideReaders(uint64_t tensor, size_t group) const {
+  const auto &ports = graph.outputPorts;
+  if (std::find(ports.begin(), ports.end(), tensor) != ports.end())
+    return ", but written as well: it is an output";
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    const auto &inputs = graph.ops[op].inputs;
+    if (std::find(inputs.begin(), inputs.end(), tensor) != inputs.end() &&
+        !contains(mainOf[op], group))
+      return ", but written as well: " + called(op) + " reads it";
+  }
+  return {};
+}
+
+/// Between two operations.
+void Explainer::explainInner(EdgeAnswer &answer) const {
+  size_t from = *answer.from, to = *answer.to;
+  for (size_t g : mainOf[from])
+    if (contains(mainOf[to], g)) {
+      std::string readers = outsideReaders(answer.tensor, g);
+      answer.verdict = "fused";
+      answer.text = "both are in " + groupText(g) + ": " +
+                    countOf(answer.bytes) + " stay inside" + readers;
+      return;
+    }
+  for (size_t op : {from, to})
+    if (mainOf[op].empty() && isView(graph.ops[op])) {
+      if (copiesOf[op].empty()) {
+        answer.verdict = "view";
+        answer.text = called(op) + " changes sizes and strides of a buffer, "
+                                   "nothing is copied";
+      } else {
+        const GroupFacts &copy = report.mainGroups[copiesOf[op].front()];
+        answer.verdict = "copied";
+        answer.text = called(op) + " is copied, " + copy.types +
+                      ": no view of the buffer expresses it";
+      }
+      return;
+    }
+  if (mainOf[from].empty() && !foldOf[from].empty()) {
+    answer.verdict = "folded";
+    answer.text = called(from) + " is computed once, when constants are bound";
+    return;
+  }
+  if (mainOf[from].empty() || mainOf[to].empty()) {
+    answer.verdict = "none";
+    answer.text = called(mainOf[from].empty() ? from : to) +
+                  " has no code of its own: rewritten into others, equal to "
+                  "another operation, or nobody reads it";
+    return;
+  }
+  answer.verdict = "memory";
+  answer.text = called(from) + " is in " + groupText(mainOf[from].back()) +
+                ", " + called(to) + " in " + groupText(mainOf[to].front()) +
+                ": " + countOf(answer.bytes) + " are written and read again";
+  answer.reasons = reasonsOf(to);
+  if (answer.reasons.empty())
+    if (std::string why = whyHere(to); !why.empty())
+      answer.reasons.push_back(why);
+}
+
+EdgeAnswer Explainer::explainEdge(std::optional<size_t> from, uint64_t tensor,
+                                  std::optional<size_t> to) const {
+  EdgeAnswer answer;
+  answer.from = from;
+  answer.to = to;
+  answer.tensor = tensor;
+  answer.bytes = bytesOf(graph.tensor(tensor));
+  if (from && to) {
+    explainInner(answer);
+  } else if (to) {
+    bool folded = mainOf[*to].empty() && !foldOf[*to].empty();
+    answer.verdict = folded ? "folded" : "input";
+    answer.text = countOf(answer.bytes) + " of an input are read" +
+                  (folded ? ", once, when constants are bound" : "");
+  } else {
+    answer.verdict = "output";
+    answer.text = countOf(answer.bytes) + " are written to an output";
+  }
+  return answer;
+}
+
+std::vector<EdgeAnswer> Explainer::explainEdges() const {
+  std::vector<EdgeAnswer> answers;
+  auto producerOf = [&](uint64_t id) -> std::optional<size_t> {
+    auto p = producers.find(id);
+    return p == producers.end() ? std::nullopt : std::optional(p->second);
+  };
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    for (uint64_t id : graph.ops[op].inputs)
+      answers.push_back(explainEdge(producerOf(id), id, op));
+  for (uint64_t id : graph.outputPorts)
+    answers.push_back(explainEdge(producerOf(id), id, std::nullopt));
+  return answers;
+}
+
+} // namespace tenon::report

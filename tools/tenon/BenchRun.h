@@ -1,0 +1,118 @@
+//===- BenchRun.h - times of one partition ----------------------*- C++ -*-===//
+//
+// Executions and the groups within them, against the peaks of the machine and
+// against the same graph without fusion.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "tools/devinfo/DevInfo.h"
+#include "tools/tenon/Loading.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon::cli {
+
+struct BenchArgs {
+  ModelArgs model;
+  AotLoadOptions loading;
+  ExecArgs exec;
+  bool warm = false;
+  /// Whether groups are compared with a compilation that fuses nothing.
+  bool unfused = true;
+  double minSeconds = 1;
+  size_t minRuns = 5, maxRuns = 10000;
+  int compileRepeat = 1;
+  std::string format;
+};
+
+/// What the machine can do at best, with the threads in use.
+struct Peaks {
+  double flops = 0; // per second
+  struct Level {
+    std::string name;           // "L1" to "L3", "DRAM"
+    double holds = 0;           // bytes
+    double read = 0, write = 0; // bytes per second
+  };
+  std::vector<Level> levels; // the smallest first
+
+  static Peaks of(const devinfo::DevInfo &machine, int threads);
+  /// The smallest level that holds `bytes`; there has to be one.
+  const Level &levelFor(double bytes) const;
+};
+
+/// A group, or several of one label, in one execution.
+struct GroupTime {
+  std::string label, kind;
+  std::vector<size_t> ops;
+  double seconds = 0; // median
+  double sections = 0;
+  /// False: the compiler could not count what follows.
+  bool counted = false;
+  double flops = 0, bytes = 0;
+  /// Seconds at the peaks, and which one is the limit.
+  double boundSeconds = 0;
+  bool boundByMemory = false;
+  /// Of all groups that share operations with this one, fused and not.
+  double togetherSeconds = 0;
+  std::optional<double> unfusedSeconds;
+  /// Slower than unfused in the median and in the best execution.
+  bool slower = false;
+
+  double peakPercent() const {
+    return seconds > 0 ? 100 * boundSeconds / seconds : 0;
+  }
+  std::optional<double> ratio() const {
+    if (!unfusedSeconds || togetherSeconds <= 0)
+      return std::nullopt;
+    return *unfusedSeconds / togetherSeconds;
+  }
+};
+
+/// Fusion must not cost more than this: unfused over fused.
+inline constexpr double kLeastRatio = 0.97;
+
+struct BenchResult {
+  size_t ops = 0;
+  std::string reason;        // why it was not compiled, or empty
+  std::vector<double> times; // of executions, sorted
+  double flops = 0;
+  double ioBytes = 0;
+  CompileReport compile; // phases: medians
+  bool compiled = false; // now, not from a file
+  double bindSeconds = 0;
+  std::vector<GroupTime> groups; // the slowest first
+  size_t profiledRuns = 0;
+  double profiledSeconds = 0; // median
+  std::optional<double> unfusedSeconds;
+  std::string caches;
+  bool hasConstants = false;
+
+  double median() const { return times.empty() ? 0 : times[times.size() / 2]; }
+  double least() const { return times.empty() ? 0 : times[0]; }
+  double p90() const {
+    return times.empty() ? 0 : times[(times.size() - 1) * 9 / 10];
+  }
+  double gflops() const { return median() > 0 ? 1e-9 * flops / median() : 0; }
+  double peakPercent(const Peaks &peaks) const {
+    return peaks.flops > 0 ? 1e11 * gflops() / peaks.flops : 0;
+  }
+};
+
+/// Compiles (or loads `model.file`) and measures. Errors: those of compiling
+/// and executing; UnknownShape.
+Expected<BenchResult> benchPartition(const LoadedModel &model,
+                                     const Prepared &prepared,
+                                     const BenchArgs &args, const Peaks &peaks);
+
+// Each prints all of them.
+void printBenchTable(const BenchArgs &args, const Peaks &peaks,
+                     const std::vector<BenchResult> &results);
+void printBenchCsv(const BenchArgs &args, const Peaks &peaks,
+                   const std::vector<BenchResult> &results);
+void printBenchJson(const BenchArgs &args, const Peaks &peaks,
+                    const std::vector<BenchResult> &results);
+
+} // namespace tenon::cli
