@@ -8,12 +8,15 @@ Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax; those that
 are absent are named. Each result is compared with Tenon's before anything is
 timed. A figure is the median over rounds of the time of one execution; in each
 round every peer runs once for the same time. The ratio is the best peer's time
-by Tenon's: above 1, Tenon is faster.
+by Tenon's: above 1, Tenon is faster. Each number of threads is a process on as
+many CPUs, for not every peer keeps to the number it is told.
 """
 
 import argparse
+import concurrent.futures
 import csv
 import math
+import multiprocessing
 import os
 import platform
 import statistics
@@ -82,7 +85,10 @@ def disagreement(results, expected):
 
 def prepare(case, library, started, threads):
     """Runners by name; those whose results differ are told and left out."""
-    values = case.values()
+    values = {}
+    for name, value in case.values().items():
+        values[name] = tenon_api.aligned(value.shape, value.dtype)
+        values[name][...] = value
     ids = {name: i for i, name in enumerate(case.shapes)}
     model = tenon_api.Model(library, case.graph(),
                             {ids[n]: case.stored(n, v)
@@ -180,27 +186,37 @@ def plot(path, rows):
     figure.savefig(path)
 
 
+def run_suites(args, threads):
+    """The rows of one number of threads."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    library = tenon_api.Library(args.library, threads)
+    started = start_peers(args.peers and args.peers.split(","), threads)
+    print(f"tenon {library.version()}, "
+          + ", ".join(f"{p.name} {p.version}" for p in started)
+          + f"; {platform.machine()}, {threads} threads")
+    rows = []
+    for case in cases.all_cases():
+        if args.suite and case.suite not in args.suite.split(","):
+            continue
+        if args.filter and args.filter not in case.name:
+            continue
+        try:
+            runners = prepare(case, library, started, threads)
+        except tenon_api.TenonError as error:
+            print(f"{case.suite:12} {case.name:34} tenon fails: {error}")
+            continue
+        times = measure(runners, args.rounds, args.slice)
+        report(case, threads, times, rows)
+    return rows
+
+
 def main():
     args = parse()
     rows = []
     for threads in map(int, args.threads.split(",")):
-        library = tenon_api.Library(args.library, threads)
-        started = start_peers(args.peers and args.peers.split(","), threads)
-        print(f"tenon {library.version()}, "
-              + ", ".join(f"{p.name} {p.version}" for p in started)
-              + f"; {platform.machine()}, {threads} threads")
-        for case in cases.all_cases():
-            if args.suite and case.suite not in args.suite.split(","):
-                continue
-            if args.filter and args.filter not in case.name:
-                continue
-            try:
-                runners = prepare(case, library, started, threads)
-            except tenon_api.TenonError as error:
-                print(f"{case.suite:12} {case.name:34} tenon fails: {error}")
-                continue
-            times = measure(runners, args.rounds, args.slice)
-            report(case, threads, times, rows)
+        with concurrent.futures.ProcessPoolExecutor(
+                1, multiprocessing.get_context("spawn")) as process:
+            rows += process.submit(run_suites, args, threads).result()
     summary(rows)
     if args.csv:
         write_csv(args.csv, rows)
