@@ -96,7 +96,22 @@ struct Counter {
 
   double flopsOf(Operation *op);
   double attentionFlops(tile::AttentionOp op);
+  double windowFlops(Value dense, Value weights, Value other, int64_t groups,
+                     bool depthwise);
 };
+
+/// Each element of `dense` with each tap, and each channel of the group of
+/// `other`. Weights are as they were or in panels.
+double Counter::windowFlops(Value dense, Value weights, Value other,
+                            int64_t groups, bool depthwise) {
+  size_t spatial = rankedType(dense).getRank() - 2;
+  auto taps = rankedType(weights).getShape().slice(depthwise ? 0 : 2, spatial);
+  double flops = 2 * elements(dense.getType()) * product(taps);
+  if (depthwise)
+    return flops;
+  return flops * product(rankedType(other).getShape().take_back()) /
+         static_cast<double>(groups);
+}
 
 double Counter::attentionFlops(tile::AttentionOp op) {
   auto v = rankedType(op.getV());
@@ -120,23 +135,16 @@ double Counter::flopsOf(Operation *op) {
         return 2 * elements(m.getDst().getType()) *
                product(shape(m.getSrc()).take_back());
       })
-      // Every element of dst meets all weights of its channel ...
+      // Every element of dst meets all weights of its channel, from the
+      // channels of src in its group ...
       .Case([&](tile::ConvOp c) {
-        auto weights = shape(c.getWeights());
-        return 2 * elements(c.getDst().getType()) *
-               product(c.getDepthwise() ? weights.drop_back(2)
-                                        : weights.drop_front(2).drop_back());
+        return windowFlops(c.getDst(), c.getWeights(), c.getSrc(),
+                           c.getGroups(), c.getDepthwise());
       })
       // ... here every element of src, with the channels of dst it reaches.
       .Case([&](tile::ConvTransposeOp c) {
-        auto weights = shape(c.getWeights());
-        if (c.getDepthwise())
-          return 2 * elements(c.getSrc().getType()) *
-                 product(weights.drop_back(2));
-        return 2 * elements(c.getSrc().getType()) *
-               product(weights.drop_front(2).drop_back(2)) *
-               product(shape(c.getDst()).take_back()) /
-               static_cast<double>(c.getGroups());
+        return windowFlops(c.getSrc(), c.getWeights(), c.getDst(),
+                           c.getGroups(), c.getDepthwise());
       })
       // Every weight meets all positions of diff.
       .Case([&](tile::ConvWeightsOp c) {

@@ -41,7 +41,8 @@ TEST(Facts, ContractionsCountAsInTheGraph) {
       " strides=2,2 pads_begin=1,1 pads_end=1,1 dilations=1,1";
   for (const std::string &text : std::vector<std::string>{
            "MatMul 5x7 7x11c", "MatMul 2x3x5x7 7x11",
-           "MatMul 5x7 11x7c transpose_b=true",
+           "MatMul 5x7 11x7c transpose_b=true", "MatMul 5x70/bf16 70x11/bf16c",
+           "Convolution 2x9x8x7/bf16 3x3x7x10/bf16c" + window,
            "Convolution 2x9x8x6 3x3x2x12c groups=3" + window,
            "Convolution 2x9x8x6 3x3x6x10" + window,
            "Convolution 2x9x8x6 3x3x1x6c groups=6" + window,
