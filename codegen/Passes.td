@@ -14,12 +14,18 @@ def ExpandMath : Pass<"tenon-expand-math"> {
     Rewrites `math.exp`, `exp2`, `expm1`, `log`, `log1p`, `tanh`, `erf`, `powf`
     and `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
     `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
-    arithmetic.  Scalars and vectors give the same bits.  Error bounds are
-    stated beside each function and tested in ExpandMath_test.
+    arithmetic.  Scalars and vectors give the same bits, with AVX-512 and
+    without.  Error bounds are stated beside each function and tested in
+    ExpandMath_test.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"avx512", "avx512", "bool", /*default=*/"false",
+           "Use instructions of AVX-512F and VL">
+  ];
   let statistics = [
     Statistic<"numExpanded", "num-expanded", "operations replaced">
   ];

@@ -9,6 +9,7 @@
 #include "codegen/math/MathFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -38,7 +39,7 @@ bool converts(Operation *op, bool (Type::*from)() const,
 }
 
 /// The replacement of `op`, or null.
-Value expand(OpBuilder &b, Operation *op) {
+Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
   Location loc = op->getLoc();
   if (isa<arith::TruncFOp>(op))
     return converts(op, &Type::isF32, &Type::isBF16)
@@ -53,19 +54,23 @@ Value expand(OpBuilder &b, Operation *op) {
     return nullptr;
   Value x = op->getOperand(0);
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::ExpOp) { return emitExp(b, loc, x); })
-      .Case([&](math::Exp2Op) { return emitExp2(b, loc, x); })
+      .Case([&](math::ExpOp) { return emitExp(b, loc, x, extra); })
+      .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })
       .Case([&](math::LogOp) { return emitLog(b, loc, x); })
       .Case([&](math::Log1pOp) { return emitLog1p(b, loc, x); })
       .Case([&](math::TanhOp) { return emitTanh(b, loc, x); })
       .Case([&](math::ErfOp) { return emitErf(b, loc, x); })
-      .Case([&](math::PowFOp) { return emitPow(b, loc, x, op->getOperand(1)); })
+      .Case([&](math::PowFOp) {
+        return emitPow(b, loc, x, op->getOperand(1), extra);
+      })
       .Case([&](math::RsqrtOp) { return emitRsqrt(b, loc, x); })
       .Default([](Operation *) { return Value(); });
 }
 
 struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
+  using ExpandMathBase::ExpandMathBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> candidates;
     getOperation()->walk([&](Operation *op) {
@@ -75,7 +80,7 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
     });
     for (Operation *op : candidates) {
       OpBuilder builder(op);
-      Value replacement = expand(builder, op);
+      Value replacement = expand(builder, op, MathIsa{avx512});
       if (!replacement)
         continue;
       op->getResult(0).replaceAllUsesWith(replacement);

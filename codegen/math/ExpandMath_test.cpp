@@ -30,7 +30,8 @@ uint32_t sweepStride() {
 /// f = vector code, g = scalar code of one operation on one or two operands.
 class Function {
 public:
-  explicit Function(const std::string &op, bool binary = false)
+  explicit Function(const std::string &op, bool binary = false,
+                    const std::string &expand = "tenon-expand-math")
       : binary(binary) {
     std::string type = "memref<?xf32>", arguments = "%x: " + type;
     std::string maps = "affine_map<(d) -> (d)>, affine_map<(d) -> (d)>";
@@ -59,8 +60,7 @@ public:
         "%n = memref.dim %z, %c0 : " +
         type + "\nscf.for %i = %c0 to %n step %c1 {\n" + loads + apply +
         "memref.store %r, %z[%i] : " + type + "\n}\nreturn\n}\n";
-    auto compiled =
-        compileText(text, "tenon-vectorize-generic,tenon-expand-math");
+    auto compiled = compileText(text, "tenon-vectorize-generic," + expand);
     if (!compiled) {
       ADD_FAILURE() << tenon::str(compiled.errors());
       return;
@@ -117,8 +117,9 @@ double ulps(float value, double exact) {
          std::ldexp(1.0, std::max(exponent, -126) - 23);
 }
 
-void sweep(const char *op, double (*reference)(double), double bound) {
-  Function function(op);
+void sweep(const char *op, double (*reference)(double), double bound,
+           const std::string &expand = "tenon-expand-math") {
+  Function function(op, /*binary=*/false, expand);
   uint64_t stride = sweepStride();
   constexpr size_t kBatch = 1 << 16;
   double worst = 0;
@@ -157,6 +158,14 @@ public:
 
 TEST_F(ExpandMath, Exp) { sweep("exp", std::exp, 1.1); }
 TEST_F(ExpandMath, Exp2) { sweep("exp2", std::exp2, 1); }
+/// The scalar code has no such instruction: its bits must be the same.
+TEST_F(ExpandMath, Avx512) {
+  if (!__builtin_cpu_supports("avx512vl"))
+    GTEST_SKIP() << "no AVX-512";
+  const std::string expand = "tenon-expand-math{avx512=true}";
+  sweep("exp", std::exp, 1.1, expand);
+  sweep("exp2", std::exp2, 1, expand);
+}
 TEST_F(ExpandMath, ExpM1) { sweep("expm1", std::expm1, 2); }
 TEST_F(ExpandMath, Log) { sweep("log", std::log, 1); }
 TEST_F(ExpandMath, Log1p) { sweep("log1p", std::log1p, 1); }

@@ -1,7 +1,10 @@
 //===- MathBuilder.h - short names for arithmetic --------------*- C++ -*-===//
 #pragma once
 
+#include "codegen/math/MathFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 
@@ -15,8 +18,10 @@ class MathBuilder {
 public:
   using Value = mlir::Value;
 
-  MathBuilder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like)
-      : b(b), loc(loc), shape(mlir::dyn_cast<mlir::VectorType>(like)) {}
+  MathBuilder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like,
+              MathIsa extra = {})
+      : b(b), loc(loc), extra(extra),
+        shape(mlir::dyn_cast<mlir::VectorType>(like)) {}
 
   /// `element`, in a vector where the operands are vectors.
   mlir::Type typeOf(mlir::Type element) {
@@ -90,6 +95,28 @@ public:
     return sum;
   }
 
+  /// Whether `scalef` has an instruction for the operands.
+  bool hasScalef() const {
+    int64_t lanes = shape && shape.getRank() == 1 ? shape.getDimSize(0) : 0;
+    return extra.avx512 && (lanes == 4 || lanes == 8 || lanes == 16);
+  }
+  /// x * 2^n, n an integer in f32, rounded once however small or large.
+  Value scalef(Value x, Value n) {
+    int64_t lanes = shape.getDimSize(0);
+    std::string name =
+        "llvm.x86.avx512.mask.scalef.ps." + std::to_string(lanes * 32);
+    int bits = lanes == 16 ? 16 : 8;
+    Value all = make<mlir::arith::ConstantOp>(
+        b.getIntegerAttr(b.getIntegerType(bits), -1));
+    mlir::SmallVector<Value> operands{x, n, x, all};
+    // Only the widest takes a rounding mode: that of the thread.
+    if (lanes == 16)
+      operands.push_back(make<mlir::arith::ConstantOp>(b.getI32IntegerAttr(4)));
+    return mlir::LLVM::CallIntrinsicOp::create(b, loc, x.getType(),
+                                               b.getStringAttr(name), operands)
+        .getResults();
+  }
+
 private:
   using Predicate = mlir::arith::CmpFPredicate;
 
@@ -108,6 +135,7 @@ private:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  MathIsa extra;
   mlir::VectorType shape;
 };
 

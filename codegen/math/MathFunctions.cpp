@@ -56,17 +56,27 @@ Value expM1Kernel(MathBuilder &m, Value r) {
   return m.fma(m.mul(r, r), q, r);
 }
 
+/// exp(r) for |r| <= 0.3476: 1 + r (1 + r q(r)), before rounding as exact as
+/// expM1Kernel.
+Value expKernel(MathBuilder &m, Value r) {
+  return m.polynomial(r, {1.0f, 1.0f, 0.49999997f, 0.16666545f, 0.041667439f,
+                          0.00836645346f, 0.0013870555f});
+}
+
 /// 2^n for -126 <= n <= 127.
 Value powerOfTwo(MathBuilder &m, Value n) {
   return m.asFloat(m.shl(m.addI(n, m.integer(kExponentBias)), kMantissaBits));
 }
 
 /// x * 2^n for |n| <= 252: two exact factors, so that results in the denormal
-/// range are rounded once and overflow happens only where it must.
-Value scale(MathBuilder &m, Value x, Value n) {
-  Value half = m.shrS(n, 1);
+/// range are rounded once and overflow happens only where it must. `ni` is n
+/// as i32.
+Value scale(MathBuilder &m, Value x, Value n, Value ni) {
+  if (m.hasScalef())
+    return m.scalef(x, n);
+  Value half = m.shrS(ni, 1);
   x = m.mul(x, powerOfTwo(m, half));
-  return m.mul(x, powerOfTwo(m, m.subI(n, half)));
+  return m.mul(x, powerOfTwo(m, m.subI(ni, half)));
 }
 
 /// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for x > 0, e as f32.
@@ -158,12 +168,13 @@ Value exp2Pair(MathBuilder &m, Value high, Value low) {
   high = m.clamp(high, -160, 160);
   Value shift = m.number(kRoundingShift);
   Value shifted = m.add(high, shift);
-  Value n = m.subI(m.asInt(shifted), m.asInt(shift));
-  Value r = m.add(m.sub(high, m.sub(shifted, shift)), low);
+  Value n = m.sub(shifted, shift);
+  Value ni = m.subI(m.asInt(shifted), m.asInt(shift));
+  Value r = m.add(m.sub(high, n), low);
   // 2^r, |r| <= 0.501, error 3e-9.
   Value p = m.polynomial(r, {1.0f, 0.693147182f, 0.240226477f, 0.0555035956f,
                              0.00961850584f, 0.00133910251f, 0.0001532678f});
-  return scale(m, p, n);
+  return scale(m, p, n, ni);
 }
 
 /// Exact cases of x^y (C11 F.10.4.4) over the general `result`, computed from
@@ -199,17 +210,16 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 } // namespace
 
 /// Error below 1.1 ulp.
-Value emitExp(OpBuilder &b, Location loc, Value x) {
-  MathBuilder m(b, loc, x.getType());
+Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra) {
+  MathBuilder m(b, loc, x.getType(), extra);
   // Beyond these limits the result is 0 or infinite.
   Reduced reduced = reduceExp(m, m.clamp(x, -104.0f, 89.0f));
-  Value p = m.add(expM1Kernel(m, reduced.r), m.number(1));
-  return scale(m, p, reduced.ni);
+  return scale(m, expKernel(m, reduced.r), reduced.n, reduced.ni);
 }
 
 /// Error below 1 ulp.
-Value emitExp2(OpBuilder &b, Location loc, Value x) {
-  MathBuilder m(b, loc, x.getType());
+Value emitExp2(OpBuilder &b, Location loc, Value x, MathIsa extra) {
+  MathBuilder m(b, loc, x.getType(), extra);
   return exp2Pair(m, x, m.number(0));
 }
 
@@ -280,8 +290,8 @@ Value emitErf(OpBuilder &b, Location loc, Value x) {
 }
 
 /// 2^(y log2|x|) with the logarithm in two floats.  Error below 4 ulp.
-Value emitPow(OpBuilder &b, Location loc, Value x, Value y) {
-  MathBuilder m(b, loc, x.getType());
+Value emitPow(OpBuilder &b, Location loc, Value x, Value y, MathIsa extra) {
+  MathBuilder m(b, loc, x.getType(), extra);
   Pair log = log2Pair(m, m.abs(x));
   Value high = m.mul(y, log.high);
   Value low = m.fma(y, log.high, m.sub(m.number(0), high));

@@ -15,15 +15,22 @@
 
 namespace tenon::codegen {
 
-mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
-mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+/// Instructions beyond plain arithmetic; results do not depend on them.
+struct MathIsa {
+  bool avx512 = false; // with VL
+};
+
+mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                    MathIsa extra = {});
+mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                     MathIsa extra = {});
 mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog1p(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitPow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                    mlir::Value y);
+                    mlir::Value y, MathIsa extra = {});
 mlir::Value emitRsqrt(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 
 /// f32 to bf16, round to nearest even, NaN stays NaN.

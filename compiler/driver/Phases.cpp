@@ -106,7 +106,9 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   codegen::VectorizeGenericOptions vectorize;
   vectorize.vectorBits = target.vectorBits;
   pm.addPass(codegen::createVectorizeGeneric(vectorize));
-  pm.addPass(codegen::createExpandMath());
+  codegen::ExpandMathOptions math;
+  math.avx512 = llvm::is_contained(target.features, "avx512vl");
+  pm.addPass(codegen::createExpandMath(math));
   microkernel::LowerBrgemmOptions brgemm;
   brgemm.vectorBits = target.vectorBits;
   brgemm.numVectorRegisters = target.numVectorRegisters;
