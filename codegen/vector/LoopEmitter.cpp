@@ -204,8 +204,12 @@ private:
   }
 
   Value combine(unsigned accumulator, Value x, Value y) {
-    return arith::getReductionOp(plan.combiners[accumulator], b, block.loc(), x,
-                                 y);
+    const Combiner &combiner = plan.combiners[accumulator];
+    if (!combiner.selects)
+      return arith::getReductionOp(combiner.kind, b, block.loc(), x, y);
+    Value first =
+        arith::CmpFOp::create(b, block.loc(), *combiner.selects, x, y);
+    return arith::SelectOp::create(b, block.loc(), first, x, y);
   }
 
   void horizontal(const Point &point) {
@@ -242,7 +246,7 @@ private:
   Value identity(unsigned accumulator, int64_t lanes) {
     unsigned o = plan.accumulators[accumulator];
     Value scalar =
-        arith::getIdentityValue(plan.combiners[accumulator],
+        arith::getIdentityValue(plan.combiners[accumulator].kind,
                                 access.operands[o].element, b, block.loc());
     return block.splat(scalar, lanes);
   }

@@ -110,21 +110,43 @@ std::optional<arith::AtomicRMWKind> combinerKind(Operation &op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+/// old > x ? old : x, or with <, as the larger or smaller one.
+std::optional<Combiner> matchSelect(arith::SelectOp select, Value old) {
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!compare || compare.getLhs() != old || select.getTrueValue() != old ||
+      compare.getRhs() != select.getFalseValue() ||
+      select.getFalseValue() == old || !compare->hasOneUse() ||
+      !old.hasNUses(2))
+    return std::nullopt;
+  arith::CmpFPredicate predicate = compare.getPredicate();
+  if (predicate == arith::CmpFPredicate::OGT)
+    return Combiner{arith::AtomicRMWKind::maximumf, predicate};
+  if (predicate == arith::CmpFPredicate::OLT)
+    return Combiner{arith::AtomicRMWKind::minimumf, predicate};
+  return std::nullopt;
+}
+
 /// How output `number` accumulates: yield = combine(old value, new element).
-std::optional<arith::AtomicRMWKind> matchCombiner(linalg::LinalgOp op,
-                                                  unsigned number) {
+std::optional<Combiner> matchCombiner(linalg::LinalgOp op, unsigned number) {
   Block *body = op.getBlock();
   BlockArgument old = body->getArgument(number);
   Value yielded =
       body->getTerminator()->getOperand(number - op.getNumDpsInputs());
   Operation *combine = yielded.getDefiningOp();
-  if (!combine || combine->getBlock() != body || !old.hasOneUse() ||
-      *old.user_begin() != combine)
+  if (!combine || combine->getBlock() != body)
+    return std::nullopt;
+  if (auto select = dyn_cast<arith::SelectOp>(combine))
+    return matchSelect(select, old);
+  if (!old.hasOneUse() || *old.user_begin() != combine)
     return std::nullopt;
   if (auto fma = dyn_cast<math::FmaOp>(combine))
-    return fma.getC() == old ? std::optional(arith::AtomicRMWKind::addf)
-                             : std::nullopt;
-  return combine->getNumOperands() == 2 ? combinerKind(*combine) : std::nullopt;
+    return fma.getC() == old
+               ? std::optional(Combiner{arith::AtomicRMWKind::addf})
+               : std::nullopt;
+  if (combine->getNumOperands() != 2)
+    return std::nullopt;
+  std::optional<arith::AtomicRMWKind> kind = combinerKind(*combine);
+  return kind ? std::optional(Combiner{*kind}) : std::nullopt;
 }
 
 bool unitStride(const OperandAccess &operand, unsigned dim) {

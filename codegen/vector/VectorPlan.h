@@ -21,6 +21,14 @@ enum class VectorMode {
   Transpose
 };
 
+/// How two partial results become one.
+struct Combiner {
+  mlir::arith::AtomicRMWKind kind;
+  /// x > y ? x : y (or less), which loses a NaN that is not the last element:
+  /// for x86 one instruction, where a maximum that keeps NaN takes five.
+  std::optional<mlir::arith::CmpFPredicate> selects = {};
+};
+
 /// The shape of the code for one operation.
 struct VectorPlan {
   VectorMode mode = VectorMode::Scalar;
@@ -40,7 +48,7 @@ struct VectorPlan {
   /// Operand numbers of outputs kept in registers during the reduction.
   llvm::SmallVector<unsigned> accumulators;
   /// Horizontal only: how each accumulator combines.
-  llvm::SmallVector<mlir::arith::AtomicRMWKind> combiners;
+  llvm::SmallVector<Combiner> combiners;
 };
 
 /// Chooses the plan for `op`, whose accesses are `access`.
