@@ -1,5 +1,7 @@
 #include "passes/tiling/LoopProgram.h"
 
+#include "passes/tiling/ScalarOps.h"
+
 #include "dialects/rt/RtDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -13,20 +15,10 @@ using namespace mlir;
 namespace tenon::tiling {
 
 namespace {
-/// Elements of one item of an elementwise section: 64 KiB of f32, small enough
-/// for L2 with a few operands, large enough to hide a launch.
-constexpr int64_t kItemElements = 16384;
-/// Elements of a row block when the reduced dimension is not innermost: 16 KiB
-/// of f32, so that block and temporaries stay in L1.
-constexpr int64_t kRowBlockElements = 4096;
-constexpr int64_t kMinChunk = 16;
-/// Half a kilobyte of each row, where nothing has to stay in a cache: what is
-/// read before the next row, a page on, is worth its way through the TLB.
-constexpr int64_t kStreamChunk = 128;
-constexpr int64_t kMaxChunk = 256;
-/// Elements of a cache line: what is read across rows is read in such columns.
-constexpr int64_t kLineElements = 16;
-constexpr int64_t kAlign = 64;
+/// Reductions in one pass, and values that it may store beside them: more of
+/// either would not stay in registers.
+constexpr int kSumsTogether = 3;
+constexpr size_t kStoresBesideSums = 2;
 } // namespace
 
 /// What is known inside one item: where it is, and what it has stored.
@@ -115,115 +107,6 @@ LoopProgram::Node LoopProgram::reduce(Reduction kind, Node operand) {
 void LoopProgram::output(Node node, Strided dst) {
   nodes[node].outputs.push_back(std::move(dst));
   nodes[node].stored = true;
-}
-
-/// A computation is stored, and not repeated, when it is used behind a later
-/// reduction, or when many elements share it; and an index before a reduction,
-/// since a linalg.generic takes the sizes of its loops from memory.
-void LoopProgram::decideStores() {
-  for (NodeInfo &n : nodes)
-    for (Node o : n.operands) {
-      NodeInfo &operand = nodes[o];
-      if (operand.kind != Kind::compute || isConstant(operand))
-        continue;
-      int useLevel = n.kind == Kind::reduce ? n.level - 1 : n.level;
-      if (useLevel > operand.level || (n.full && !operand.full) ||
-          (n.kind == Kind::reduce && operand.full &&
-           (operand.stored || operand.indexed)))
-        operand.stored = true;
-    }
-}
-
-/// Whether an input is contiguous along `dim`, not along the last dimension.
-bool LoopProgram::readsAcross(int64_t dim) const {
-  return llvm::any_of(nodes, [&](const NodeInfo &n) {
-    return n.kind == Kind::input &&
-           IndexMath::isConstant(n.memory.strides[dim], 1) &&
-           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 1) &&
-           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 0);
-  });
-}
-
-/// Whether no element is needed again behind the first reduction.
-bool LoopProgram::readsOnce() const {
-  return llvm::none_of(nodes, [](const NodeInfo &n) {
-    return n.full && (n.level > 0 || n.stored || !n.outputs.empty());
-  });
-}
-
-void LoopProgram::chooseChunks() {
-  int64_t rank = sizes.size();
-  itemDims.clear();
-  bool anyReduced = llvm::is_contained(classes, 1);
-  if (!anyReduced) {
-    // The innermost dimensions that fit an item stay whole.
-    int64_t inner = 1;
-    int64_t j = rank - 1;
-    for (; j > 0; --j) {
-      auto c = IndexMath::constant(sizes[j]);
-      if (!c || inner * std::max<int64_t>(*c, 1) > kItemElements)
-        break;
-      inner *= std::max<int64_t>(*c, 1);
-    }
-    for (int64_t d = 0; d <= j; ++d)
-      itemDims.push_back(d);
-    if (rank > 0) {
-      chunkDim = j;
-      int64_t rows = std::max<int64_t>(1, kItemElements / inner);
-      if (j < rank - 1 && readsAcross(j))
-        rows = llvm::alignTo(rows, kLineElements);
-      chunk = m.attr(rows);
-    }
-  } else {
-    for (int64_t d = 0; d < rank; ++d)
-      if (classes[d] == 0)
-        itemDims.push_back(d);
-    if (classes.back() == 0) {
-      int64_t reducedSize = 1;
-      for (int64_t d = 0; d < rank; ++d)
-        if (classes[d] == 1)
-          reducedSize *= IndexMath::constant(sizes[d]).value_or(64);
-      chunkDim = rank - 1;
-      int64_t c = kRowBlockElements / std::max<int64_t>(1, reducedSize);
-      chunk =
-          m.attr(std::clamp(c / kMinChunk * kMinChunk,
-                            readsOnce() ? kStreamChunk : kMinChunk, kMaxChunk));
-    }
-  }
-  if (chunkDim >= 0)
-    if (auto c = IndexMath::constant(sizes[chunkDim]))
-      chunk = m.attr(
-          std::max<int64_t>(1, std::min(*c, *IndexMath::constant(chunk))));
-  items = m.attr(1);
-  for (int64_t d : itemDims)
-    items = m.mul(items, d == chunkDim ? m.ceilDiv(sizes[d], chunk) : sizes[d]);
-}
-
-/// An output that can also serve as the place to read a stored node from.
-Strided LoopProgram::outputAsBuffer(const NodeInfo &n) const {
-  for (const Strided &s : n.outputs)
-    if (s.elementType() == n.type && variesAlong(s) == n.full)
-      return s;
-  return {};
-}
-
-void LoopProgram::planScratch() {
-  scratchBytes = m.attr(0);
-  for (NodeInfo &n : nodes) {
-    if (!n.stored || n.kind == Kind::input || outputAsBuffer(n).base)
-      continue;
-    Ofr elements = m.attr(1);
-    for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
-      if (d == chunkDim)
-        elements = m.mul(elements, chunk);
-      else if (!llvm::is_contained(itemDims, d) && (n.full || classes[d] == 0))
-        elements = m.mul(elements, sizes[d]);
-    }
-    int64_t width = std::max<int64_t>(1, n.type.getIntOrFloatBitWidth() / 8);
-    n.scratchOffset = scratchBytes;
-    Ofr lines = m.ceilDiv(m.mul(elements, m.attr(width)), m.attr(kAlign));
-    scratchBytes = m.add(scratchBytes, m.mul(lines, m.attr(kAlign)));
-  }
 }
 
 /// The part of `s` that belongs to the item, over the dimensions that are
@@ -377,15 +260,25 @@ static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
   case R::min:
     return isFloat ? arith::MinimumFOp::create(b, loc, acc, x).getResult()
                    : arith::MinSIOp::create(b, loc, acc, x).getResult();
+  case R::greatest:
+    return emitGreater(b, loc, acc, x);
   }
   return {};
 }
 
-/// One linalg.generic: stores `results` to `destinations`, or, `reducing`,
-/// folds the operand of the one reduction in `results` into its accumulator.
+/// Whether a generic that has `node` among its results folds elements into it,
+/// and does not copy it.
+bool LoopProgram::accumulates(const Item &item, Node node) const {
+  return nodes[node].kind == Kind::reduce && !item.available.contains(node);
+}
+
+/// One linalg.generic: stores `results` to `destinations`; folds the operands
+/// of reductions that are not computed yet into their accumulators.
 void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
-                              ArrayRef<Place> destinations, bool reducing) {
+                              ArrayRef<Place> destinations) {
   OpBuilder &b = item.m.builder();
+  bool reducing =
+      llvm::any_of(results, [&](Node n) { return accumulates(item, n); });
   SmallVector<int64_t> loopOf(sizes.size(), -1);
   SmallVector<utils::IteratorType> iterators;
   int64_t loops = 0;
@@ -402,7 +295,7 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
   SmallVector<std::pair<Node, Value>> starts; // of index nodes
   llvm::DenseSet<Node> seen;
   for (Node n : llvm::reverse(results))
-    stack.push_back(reducing ? nodes[n].operands[0] : n);
+    stack.push_back(accumulates(item, n) ? nodes[n].operands[0] : n);
   while (!stack.empty()) {
     Node n = stack.pop_back_val();
     if (!seen.insert(n).second)
@@ -448,18 +341,20 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
           return v;
         };
         SmallVector<Value> yields;
-        for (Node n : results)
-          yields.push_back(reducing
+        for (auto [i, n] : llvm::enumerate(results))
+          yields.push_back(accumulates(item, n)
                                ? combine(nb, loc, nodes[n].reduction,
-                                         args.back(), get(nodes[n].operands[0]))
+                                         args[sources.size() + i],
+                                         get(nodes[n].operands[0]))
                                : get(n));
         linalg::YieldOp::create(nb, loc, yields);
       });
 }
 
-void LoopProgram::emitStores(Item &item, int level, bool full) {
-  SmallVector<Node> results;
-  SmallVector<Place> places;
+/// What is stored behind the reductions of `level`, and where.
+void LoopProgram::collectStores(Item &item, int level, bool full,
+                                SmallVectorImpl<Node> &results,
+                                SmallVectorImpl<Place> &places) {
   for (Node i = 0, e = nodes.size(); i < e; ++i) {
     const NodeInfo &n = nodes[i];
     if (!n.stored || n.level != level)
@@ -478,12 +373,6 @@ void LoopProgram::emitStores(Item &item, int level, bool full) {
       places.push_back(placeOf(item, i));
     }
   }
-  if (results.empty())
-    return;
-  emitGeneric(item, full, results, places, /*reducing=*/false);
-  for (Node n : results)
-    if (nodes[n].kind == Kind::compute && nodes[n].full == full)
-      item.available.insert(n);
 }
 
 static TypedAttr neutral(OpBuilder &b, LoopProgram::Reduction kind, Type type) {
@@ -492,22 +381,21 @@ static TypedAttr neutral(OpBuilder &b, LoopProgram::Reduction kind, Type type) {
     double inf = std::numeric_limits<double>::infinity();
     double v = kind == R::sum       ? 0.0
                : kind == R::product ? 1.0
-               : kind == R::max     ? -inf
-                                    : inf;
+               : kind == R::min     ? inf
+                                    : -inf;
     return b.getFloatAttr(type, v);
   }
   int64_t v = kind == R::sum       ? 0
               : kind == R::product ? 1
-              : kind == R::max     ? std::numeric_limits<int32_t>::min()
-                                   : std::numeric_limits<int32_t>::max();
+              : kind == R::min     ? std::numeric_limits<int32_t>::max()
+                                   : std::numeric_limits<int32_t>::min();
   return b.getIntegerAttr(type, v);
 }
 
-void LoopProgram::emitReduce(Item &item, Node node) {
+void LoopProgram::startReduction(Item &item, const NodeInfo &n,
+                                 const Place &accumulator) {
   OpBuilder &b = item.m.builder();
-  NodeInfo &n = nodes[node];
-  Place acc = placeOf(item, node);
-  Value memory = memoryOf(item, acc);
+  Value memory = memoryOf(item, accumulator);
   int64_t rank = cast<MemRefType>(memory.getType()).getRank();
   TypedAttr init = neutral(b, n.reduction, n.type);
   linalg::GenericOp::create(
@@ -518,8 +406,41 @@ void LoopProgram::emitReduce(Item &item, Node node) {
         Value c = arith::ConstantOp::create(nb, loc, init);
         linalg::YieldOp::create(nb, loc, c);
       });
-  emitGeneric(item, /*full=*/true, {node}, {acc}, /*reducing=*/true);
-  item.available.insert(node);
+}
+
+/// Once over the elements of a row (`full`) or over the rows: stores what is
+/// known behind the reductions of `level`, and makes the next reductions, some
+/// in the same pass.
+void LoopProgram::emitPasses(Item &item, int level, bool full) {
+  SmallVector<Node> results;
+  SmallVector<Place> places;
+  collectStores(item, level, full, results, places);
+  size_t stores = results.size();
+  int accumulators = 0;
+  auto flush = [&] {
+    if (results.empty())
+      return;
+    emitGeneric(item, full, results, places);
+    for (Node n : results)
+      if (nodes[n].kind == Kind::reduce ||
+          (nodes[n].kind == Kind::compute && nodes[n].full == full))
+        item.available.insert(n);
+    results.clear();
+    places.clear();
+    stores = accumulators = 0;
+  };
+  for (Node i = 0, e = full ? nodes.size() : 0; i < e; ++i) {
+    if (nodes[i].kind != Kind::reduce || nodes[i].level != level + 1)
+      continue;
+    Place accumulator = placeOf(item, i);
+    startReduction(item, nodes[i], accumulator);
+    if (stores > kStoresBesideSums || accumulators == kSumsTogether)
+      flush();
+    results.push_back(i);
+    places.push_back(accumulator);
+    ++accumulators;
+  }
+  flush();
 }
 
 void LoopProgram::emitItem(Item &item) {
@@ -527,11 +448,8 @@ void LoopProgram::emitItem(Item &item) {
   for (const NodeInfo &n : nodes)
     last = std::max(last, n.level);
   for (int level = 0; level <= last; ++level) {
-    emitStores(item, level, /*full=*/false);
-    emitStores(item, level, /*full=*/true);
-    for (Node i = 0, e = nodes.size(); i < e; ++i)
-      if (nodes[i].kind == Kind::reduce && nodes[i].level == level + 1)
-        emitReduce(item, i);
+    emitPasses(item, level, /*full=*/false);
+    emitPasses(item, level, /*full=*/true);
   }
 }
 

@@ -29,7 +29,9 @@ public:
   using Node = int;
   using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                          mlir::ValueRange)>;
-  enum class Reduction { sum, product, max, min };
+  /// `greatest` is a maximum that may miss a NaN: cheaper, where a sum of the
+  /// same elements becomes NaN, too.
+  enum class Reduction { sum, product, max, min, greatest };
 
   /// A space of `sizes`, of which `reduced[i]` are reduced.  `m` builds at the
   /// place where the section is to be.
@@ -107,10 +109,14 @@ private:
   mlir::Value boxOf(Item &item, const Strided &s,
                     llvm::ArrayRef<int64_t> shown);
   void emitItem(Item &item);
-  void emitStores(Item &item, int level, bool full);
-  void emitReduce(Item &item, Node node);
+  void emitPasses(Item &item, int level, bool full);
+  void collectStores(Item &item, int level, bool full,
+                     llvm::SmallVectorImpl<Node> &results,
+                     llvm::SmallVectorImpl<Place> &places);
+  void startReduction(Item &item, const NodeInfo &n, const Place &accumulator);
+  bool accumulates(const Item &item, Node node) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
-                   llvm::ArrayRef<Place> destinations, bool reducing);
+                   llvm::ArrayRef<Place> destinations);
   /// The value of an index node where the item starts.
   mlir::Value indexAtStart(Item &item, const NodeInfo &n);
   /// ... and the steps from there, inside a generic.

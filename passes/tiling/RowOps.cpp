@@ -25,7 +25,8 @@ void softmax(LoopBuilder &k, Operation *op) {
   Node x = k.f32Of(op->getOperand(0));
   bool log = isKind(op, "LogSoftmax");
   bool zeros = !log && stringAttr(op, "mode") == "inf_as_zero";
-  Node top = k.reduce(Reduction::max, x);
+  // A NaN reaches all of its row through the sum.
+  Node top = k.reduce(Reduction::greatest, x);
   if (zeros) {
     double inf = std::numeric_limits<double>::infinity();
     top = k.selectEqual(top, k.constant(-inf), k.constant(0), top);

@@ -12,6 +12,11 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
+Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
+  Value first = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
+  return arith::SelectOp::create(b, loc, first, x, y);
+}
+
 Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   auto c = [&](double v) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));

@@ -1,0 +1,138 @@
+//===- LoopItems.cpp - what an item of a loop program is ------------------===//
+//
+// Decides which values are stored, how large items are, and where scratch is.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/tiling/LoopProgram.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+/// Elements of one item of an elementwise section: 64 KiB of f32, small enough
+/// for L2 with a few operands, large enough to hide a launch.
+constexpr int64_t kItemElements = 16384;
+/// Elements of a row block when the reduced dimension is not innermost: 16 KiB
+/// of f32, so that block and temporaries stay in L1.
+constexpr int64_t kRowBlockElements = 4096;
+constexpr int64_t kMinChunk = 16;
+/// Half a kilobyte of each row, where nothing has to stay in a cache: what is
+/// read before the next row, a page on, is worth its way through the TLB.
+constexpr int64_t kStreamChunk = 128;
+constexpr int64_t kMaxChunk = 256;
+/// Elements of a cache line: what is read across rows is read in such columns.
+constexpr int64_t kLineElements = 16;
+constexpr int64_t kAlign = 64;
+} // namespace
+
+/// A computation is stored, and not repeated, when it is used behind a later
+/// reduction, or when many elements share it; and an index before a reduction,
+/// since a linalg.generic takes the sizes of its loops from memory.
+void LoopProgram::decideStores() {
+  for (NodeInfo &n : nodes)
+    for (Node o : n.operands) {
+      NodeInfo &operand = nodes[o];
+      if (operand.kind != Kind::compute || isConstant(operand))
+        continue;
+      int useLevel = n.kind == Kind::reduce ? n.level - 1 : n.level;
+      if (useLevel > operand.level || (n.full && !operand.full) ||
+          (n.kind == Kind::reduce && operand.full &&
+           (operand.stored || operand.indexed)))
+        operand.stored = true;
+    }
+}
+
+/// Whether an input is contiguous along `dim`, not along the last dimension.
+bool LoopProgram::readsAcross(int64_t dim) const {
+  return llvm::any_of(nodes, [&](const NodeInfo &n) {
+    return n.kind == Kind::input &&
+           IndexMath::isConstant(n.memory.strides[dim], 1) &&
+           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 1) &&
+           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 0);
+  });
+}
+
+/// Whether no element is needed again behind the first reduction.
+bool LoopProgram::readsOnce() const {
+  return llvm::none_of(nodes, [](const NodeInfo &n) {
+    return n.full && (n.level > 0 || n.stored || !n.outputs.empty());
+  });
+}
+
+void LoopProgram::chooseChunks() {
+  int64_t rank = sizes.size();
+  itemDims.clear();
+  bool anyReduced = llvm::is_contained(classes, 1);
+  if (!anyReduced) {
+    // The innermost dimensions that fit an item stay whole.
+    int64_t inner = 1;
+    int64_t j = rank - 1;
+    for (; j > 0; --j) {
+      auto c = IndexMath::constant(sizes[j]);
+      if (!c || inner * std::max<int64_t>(*c, 1) > kItemElements)
+        break;
+      inner *= std::max<int64_t>(*c, 1);
+    }
+    for (int64_t d = 0; d <= j; ++d)
+      itemDims.push_back(d);
+    if (rank > 0) {
+      chunkDim = j;
+      int64_t rows = std::max<int64_t>(1, kItemElements / inner);
+      if (j < rank - 1 && readsAcross(j))
+        rows = llvm::alignTo(rows, kLineElements);
+      chunk = m.attr(rows);
+    }
+  } else {
+    for (int64_t d = 0; d < rank; ++d)
+      if (classes[d] == 0)
+        itemDims.push_back(d);
+    if (classes.back() == 0) {
+      int64_t reducedSize = 1;
+      for (int64_t d = 0; d < rank; ++d)
+        if (classes[d] == 1)
+          reducedSize *= IndexMath::constant(sizes[d]).value_or(64);
+      chunkDim = rank - 1;
+      int64_t c = kRowBlockElements / std::max<int64_t>(1, reducedSize);
+      chunk =
+          m.attr(std::clamp(c / kMinChunk * kMinChunk,
+                            readsOnce() ? kStreamChunk : kMinChunk, kMaxChunk));
+    }
+  }
+  if (chunkDim >= 0)
+    if (auto c = IndexMath::constant(sizes[chunkDim]))
+      chunk = m.attr(
+          std::max<int64_t>(1, std::min(*c, *IndexMath::constant(chunk))));
+  items = m.attr(1);
+  for (int64_t d : itemDims)
+    items = m.mul(items, d == chunkDim ? m.ceilDiv(sizes[d], chunk) : sizes[d]);
+}
+
+/// An output that can also serve as the place to read a stored node from.
+Strided LoopProgram::outputAsBuffer(const NodeInfo &n) const {
+  for (const Strided &s : n.outputs)
+    if (s.elementType() == n.type && variesAlong(s) == n.full)
+      return s;
+  return {};
+}
+
+void LoopProgram::planScratch() {
+  scratchBytes = m.attr(0);
+  for (NodeInfo &n : nodes) {
+    if (!n.stored || n.kind == Kind::input || outputAsBuffer(n).base)
+      continue;
+    Ofr elements = m.attr(1);
+    for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
+      if (d == chunkDim)
+        elements = m.mul(elements, chunk);
+      else if (!llvm::is_contained(itemDims, d) && (n.full || classes[d] == 0))
+        elements = m.mul(elements, sizes[d]);
+    }
+    int64_t width = std::max<int64_t>(1, n.type.getIntOrFloatBitWidth() / 8);
+    n.scratchOffset = scratchBytes;
+    Ofr lines = m.ceilDiv(m.mul(elements, m.attr(width)), m.attr(kAlign));
+    scratchBytes = m.add(scratchBytes, m.mul(lines, m.attr(kAlign)));
+  }
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,99 @@
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+
+// Sums over rows that nobody reads again: items of 128 columns, half a kilobyte
+// of each row.
+// CHECK-LABEL: func.func private @once.l(
+// CHECK:         rt.parallel "once.l" items(%c4)
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [128, 128], strides: [512, 1]
+func.func @main(%x: tensor<128x512xf32>) -> tensor<1x512xf32> {
+  %0 = call @once(%x) {tile.label = "mean"} : (tensor<128x512xf32>) -> tensor<1x512xf32>
+  return %0 : tensor<1x512xf32>
+}
+func.func private @once(%x: tensor<128x512xf32>) -> tensor<1x512xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceMean %x {axes = [0], keep_dims = true} : (tensor<128x512xf32>) -> tensor<1x512xf32>
+  return %0 : tensor<1x512xf32>
+}
+
+// -----
+
+// A softmax over rows reads its columns again: items of 32 columns, 16 KiB.
+// CHECK-LABEL: func.func private @again.l(
+// CHECK:         rt.parallel "again.l" items(%c16)
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [128, 32], strides: [512, 1]
+func.func @main(%x: tensor<128x512xf32>) -> tensor<128x512xf32> {
+  %0 = call @again(%x) {tile.label = "softmax"} : (tensor<128x512xf32>) -> tensor<128x512xf32>
+  return %0 : tensor<128x512xf32>
+}
+func.func private @again(%x: tensor<128x512xf32>) -> tensor<128x512xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 0} : (tensor<128x512xf32>) -> tensor<128x512xf32>
+  return %0 : tensor<128x512xf32>
+}
+
+// -----
+
+// What is read across rows is read in whole cache lines: 16 rows and not the 5
+// that make an item.
+// CHECK-LABEL: func.func private @across.l(
+// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [16, 3008], strides: [1, 3008]
+func.func @main(%x: tensor<3008x3008xf32>) -> tensor<3008x3008xf32> {
+  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<3008x3008xf32>) -> tensor<3008x3008xf32>
+  %0 = call @across(%t) {tile.label = "relu"} : (tensor<3008x3008xf32>) -> tensor<3008x3008xf32>
+  return %0 : tensor<3008x3008xf32>
+}
+func.func private @across(%x: tensor<3008x3008xf32>) -> tensor<3008x3008xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<3008x3008xf32>) -> tensor<3008x3008xf32>
+  return %0 : tensor<3008x3008xf32>
+}
+
+// -----
+
+// Rows of both operands: five rows are an item.
+// CHECK-LABEL: func.func private @along.l(
+// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [5, 3000], strides: [3000, 1]
+func.func @main(%x: tensor<3000x3000xf32>, %b: tensor<3000xf32>) -> tensor<3000x3000xf32> {
+  %0 = call @along(%x, %b) {tile.label = "add"} : (tensor<3000x3000xf32>, tensor<3000xf32>) -> tensor<3000x3000xf32>
+  return %0 : tensor<3000x3000xf32>
+}
+func.func private @along(%x: tensor<3000x3000xf32>, %b: tensor<3000xf32>) -> tensor<3000x3000xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.Add %x, %b : (tensor<3000x3000xf32>, tensor<3000xf32>) -> tensor<3000x3000xf32>
+  return %0 : tensor<3000x3000xf32>
+}
+
+// -----
+
+// Two sums of one pass over the same rows.
+// CHECK-LABEL: func.func private @together.l(
+// CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}}) outs(%{{.*}}, %{{.*}} :
+// CHECK:           %[[A:.*]] = arith.addf
+// CHECK:           %[[B:.*]] = arith.addf
+// CHECK:           linalg.yield %[[A]], %[[B]]
+// CHECK-NOT:     iterator_types = ["reduction"]
+func.func @main(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) {
+  %0:2 = call @together(%x) {tile.label = "sums"} : (tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>)
+  return %0#0, %0#1 : tensor<64x1xf32>, tensor<64x1xf32>
+}
+func.func private @together(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %1 = graph.ReduceL1 %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  return %0, %1 : tensor<64x1xf32>, tensor<64x1xf32>
+}
+
+// -----
+
+// A variance needs the mean: another pass. A maximum by itself keeps NaN.
+// CHECK-LABEL: func.func private @apart.l(
+// CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]}
+// CHECK:           arith.maximumf
+// CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]}
+// CHECK:           arith.subf
+// CHECK:           arith.addf
+func.func @main(%x: tensor<64x128xf32>) -> tensor<64x1xf32> {
+  %0 = call @apart(%x) {tile.label = "apart"} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  return %0 : tensor<64x1xf32>
+}
+func.func private @apart(%x: tensor<64x128xf32>) -> tensor<64x1xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceMax %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %1 = graph.Subtract %x, %0 : (tensor<64x128xf32>, tensor<64x1xf32>) -> tensor<64x128xf32>
+  %2 = graph.ReduceSum %1 {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  return %2 : tensor<64x1xf32>
+}
