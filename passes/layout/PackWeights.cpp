@@ -181,8 +181,29 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     replace(op, product);
   }
 
+  /// Whether so few queries read each key that packing would cost more than it
+  /// saves. Heads that share their keys count as rows of one.
+  static bool readsKeysInPlace(tile::AttentionOp op) {
+    constexpr int64_t kFewRows = 8;
+    auto dst = rankedType(op.getDst()), keys = rankedType(op.getK());
+    int64_t rows = dst.getDimSize(dst.getRank() - 2);
+    if (op.getFromLeft() || ShapedType::isDynamic(rows))
+      return false;
+    for (int64_t i = 3; i <= dst.getRank(); ++i) {
+      bool shared =
+          i > keys.getRank() || keys.getDimSize(keys.getRank() - i) == 1;
+      int64_t size = dst.getDimSize(dst.getRank() - i);
+      if (shared && ShapedType::isDynamic(size))
+        return false;
+      rows *= shared ? size : 1;
+    }
+    return rows <= kFewRows;
+  }
+
   /// Keys change with every execution, but are read once per block of queries.
   void packKeys(tile::AttentionOp op, OpBuilder &b) {
+    if (readsKeysInPlace(op))
+      return;
     int64_t panel = packing.panelFor(ShapedType::kDynamic, op.getNumKeys());
     Value keys =
         tile::PackOp::create(b, op.getLoc(), op.getK(), panel, std::nullopt);

@@ -1,8 +1,9 @@
 //===- AttentionLowering.h - blocks of attention ---------------*- C++ -*-===//
 //
 // Shared by LowerAttention.cpp, which cuts attention into blocks and writes
-// their products, and AttentionRows.cpp, which writes what happens to a row of
-// scores between the products.
+// their products, AttentionPieces.cpp, which does so for few queries, and
+// AttentionRows.cpp, which writes what happens to a row of scores between the
+// products.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -62,7 +63,20 @@ private:
   void emitScores(Block &block, const Keys &part);
   void emitProduct(Block &block, const Keys &part, bool accumulate);
 
+  // AttentionPieces.cpp
+  void choosePieces();
+  void runInPlace();
+  void emitPieces(int64_t first, int64_t number, int64_t count);
+  void emitPiece(Block &block, Ofr piece, const Keys &part);
+  void emitDots(Block &block, const Keys &part);
+  void emitWeighted(Block &block, const Keys &part, mlir::Value result);
+  Ofr partialOffset(Block &block);
+  void emitFactorsOfPieces(Block &block);
+  void emitSumOfPieces(Block &block);
+  void emitMerge();
+
   // AttentionRows.cpp
+  bool isShared(mlir::BlockArgument argument, unsigned first) const;
   mlir::Value rowOfScores(Block &block, IndexMath &rm, Ofr row, int64_t count);
   mlir::Value numbers(Block &block, mlir::Value scratch);
   RowSides sidesOf(IndexMath &rm, llvm::ArrayRef<Ofr> at, const Keys &part,
@@ -79,7 +93,7 @@ private:
   tile::AttentionOp op;
   IndexMath &m;
   llvm::SmallVector<Ofr> lead;
-  Strided q, k, v, dst; // k: leading dimensions only
+  Strided q, k, v, dst; // packed k: leading dimensions only
   std::optional<Strided> stats;
   llvm::SmallVector<Strided> sides; // over [B.., M, N]
   Ofr rows, depth;
@@ -87,6 +101,11 @@ private:
   int64_t span = 0;  // keys of one step, whole panels
   int64_t pitch = 0; // elements between rows of scores
   int64_t queries = 0;
+  int64_t pieces = 1; // of keys that are read in place
+  int64_t pieceKeys = 0;
+  struct {
+    mlir::Value max, sum, result; // over rows and pieces
+  } partial;
   bool online = false;       // several steps: sums and maxima so far
   bool copiesValues = false; // their rows lie badly: read a copy
 };

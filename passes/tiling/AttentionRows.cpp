@@ -1,5 +1,6 @@
 //===- AttentionRows.cpp - rows of scores become weights ------------------===//
 #include "passes/tiling/AttentionLowering.h"
+#include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -28,12 +29,47 @@ static Value lowest(OpBuilder &b, Location loc) {
   return f32Constant(b, loc, -std::numeric_limits<double>::infinity());
 }
 
-/// Clones `region` for one element; returns what it yields.
-static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map) {
-  for (Operation &inner : region.without_terminator())
-    b.clone(inner, map);
+/// x / d for a d that all elements of a row share: the reciprocal is computed
+/// once, and the rest of the first quotient corrects it to the exact one, for
+/// a third of what divisions cost. Where that fails (infinities, d = 0) the
+/// first quotient stands. Only a d below 2^-128 has no reciprocal.
+static Value quotient(OpBuilder &b, Location loc, Value x, Value d) {
+  Value r = arith::DivFOp::create(b, loc, f32Constant(b, loc, 1), d);
+  Value first = arith::MulFOp::create(b, loc, x, r);
+  Value rest =
+      math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, first), d, x);
+  Value exact = math::FmaOp::create(b, loc, rest, r, first);
+  Value isNumber =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, exact, exact);
+  return arith::SelectOp::create(b, loc, isNumber, exact, first);
+}
+
+/// Clones `region` for one element; returns what it yields. `shared` tells the
+/// arguments that are the same for a whole row.
+static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
+                          llvm::function_ref<bool(BlockArgument)> shared) {
+  for (Operation &inner : region.without_terminator()) {
+    auto division = dyn_cast<arith::DivFOp>(inner);
+    auto divisor =
+        division ? dyn_cast<BlockArgument>(division.getRhs()) : BlockArgument();
+    if (divisor && division.getType().isF32() && shared(divisor))
+      map.map(division.getResult(),
+              quotient(b, inner.getLoc(),
+                       map.lookupOrDefault(division.getLhs()),
+                       map.lookup(division.getRhs())));
+    else
+      b.clone(inner, map);
+  }
   Value yielded = cast<tile::YieldOp>(region.getTerminator()).getValue();
   return map.lookupOrDefault(yielded);
+}
+
+/// Whether `argument` of a region, whose side 0 is argument `first`, is a side
+/// that does not vary along the keys.
+bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
+  unsigned number = argument.getArgNumber();
+  return number >= first &&
+         IndexMath::isConstant(sides[number - first].strides.back(), 0);
 }
 
 Value AttentionLowering::rowOfScores(Block &block, IndexMath &rm, Ofr row,
@@ -118,8 +154,11 @@ void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
         }
         for (auto [argument, value] : llvm::zip(read.arguments, args))
           map.map(region.getArgument(argument), value);
-        Value score = cloneScalars(nb, region, map);
-        Value top = arith::MaximumFOp::create(nb, l, args[n + 1], score);
+        Value score = cloneScalars(nb, region, map, [&](BlockArgument a) {
+          return isShared(a, /*first=*/3);
+        });
+        // A NaN reaches all of its row through the sum.
+        Value top = emitGreater(nb, l, args[n + 1], score);
         SmallVector<Value> results{top};
         if (changes)
           results.insert(results.begin(), score);
@@ -186,7 +225,9 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
                       .getResult());
           for (auto [argument, value] : llvm::zip(read.arguments, args))
             map.map(region->getArgument(argument), value);
-          e = cloneScalars(nb, *region, map);
+          e = cloneScalars(nb, *region, map, [&](BlockArgument a) {
+            return isShared(a, /*first=*/2);
+          });
         }
         linalg::YieldOp::create(nb, l, ValueRange{e, sum});
       });

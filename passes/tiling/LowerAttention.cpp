@@ -144,7 +144,6 @@ void AttentionLowering::readOperands() {
   rows = *(ctx.sizes[op.getQ()].end() - 2);
   depth = ctx.sizes[op.getQ()].back();
   keys = op.getNumKeys();
-  panel = rankedType(op.getK()).getShape().back();
   bool fromLeft = op.getFromLeft();
   auto vType = rankedType(op.getV());
   columns = vType.getDimSize(vType.getRank() - (fromLeft ? 2 : 1));
@@ -161,11 +160,16 @@ void AttentionLowering::readOperands() {
   q = over(op.getQ(), rows, depth);
   v = fromLeft ? over(op.getV(), m.attr(columns), rows)
                : over(op.getV(), m.attr(keys), m.attr(columns));
-  Strided kLead = ctx.memoryOf(op.getK());
-  kLead.dense = false;
-  kLead.sizes.pop_back_n(3);
-  kLead.strides.pop_back_n(3);
-  k = broadcastTo(m, kLead, lead);
+  if (op.getPacked()) {
+    panel = rankedType(op.getK()).getShape().back();
+    Strided kLead = ctx.memoryOf(op.getK());
+    kLead.dense = false;
+    kLead.sizes.pop_back_n(3);
+    kLead.strides.pop_back_n(3);
+    k = broadcastTo(m, kLead, lead);
+  } else {
+    k = over(op.getK(), depth, m.attr(keys));
+  }
   dst = ctx.outputs.find(op.getDst())->second.front();
   if (op.getStats())
     if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
@@ -219,6 +223,8 @@ void AttentionLowering::placeRows(Block &block, Ofr number) {
 void AttentionLowering::run() {
   readOperands();
   mergeRows(lead);
+  if (!op.getPacked())
+    return runInPlace();
   chooseBlock();
   bool fromLeft = op.getFromLeft();
   SmallVector<Ofr> counts(lead);

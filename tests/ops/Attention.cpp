@@ -82,6 +82,33 @@ Cases attentionCases() {
     for (const std::string &mode : {std::string(), kZeros})
       cases.push_back(plain("2x3x", "9", "1601", "8", "5", score, mode));
 
+  // Few queries: keys in place, in pieces, some of which are masked.
+  for (auto [lead, queries, keys, depth, columns] :
+       std::initializer_list<std::array<const char *, 5>>{
+           {"", "1", "1601", "8", "5"},
+           {"2x", "8", "1024", "64", "48"},
+           {"3x11x", "1", "300", "16", "32"},
+           {"", "2", "9001", "3", "4"}})
+    cases.push_back(plain(lead, queries, keys, depth, columns));
+  for (const char *score :
+       {"a = Divide s 1c; t = Add a 2x1x1x1601",
+        "r = ReLU 2x1601; l = Log r; t = Add s l",
+        "r = ReLU 2x1; l = Log r; t = Add s l",
+        "r/s32 = GenIndex s axis=-2; m/s32 = Add r ()/s32c; "
+        "c/s32 = GenIndex s axis=-1; g/boolean = GreaterEqual c m; "
+        "t = Select g s ()c"})
+    for (const std::string &mode : {std::string(), kZeros})
+      cases.push_back(plain("2x3x", "2", "1601", "8", "5", score, mode));
+  // Divisors of 0.
+  cases.push_back(
+      plain("2x3x", "11", "13", "8", "5", "d = ReLU 3x11x1; t = Divide s d"));
+  // Heads that share keys; keys the other way around; sums of the softmax.
+  cases.push_back(
+      "s = MatMul 2x2x3x1x8 2x2x1x1601x8 transpose_b=true; "
+      "p,z = SoftMax s axis=-1; o = MatMul p 2x2x1x1601x7; out o z");
+  cases.push_back("s = MatMul 3x2x8 3x8x1100; p,z = SoftMax s axis=-1" +
+                  kZeros + "; o = MatMul p 3x1100x7; out o z");
+
   // Dropout of weights; numbers of weights count through all dimensions.
   const std::string drop = "; d = Dropout p 1/s64 ()/s64 1; MatMul d ";
   for (const std::string &mode : {std::string(), kZeros})
@@ -95,6 +122,8 @@ Cases attentionCases() {
           "s = MatMul 2x5x1x8 2x1x8x7; p = SoftMax s axis=-1" + mode + drop +
               "2x1x7x4",
           "s = MatMul 2x97x8 2x8x1601; p = SoftMax s axis=-1" + mode + drop +
+              "2x1601x4",
+          "s = MatMul 2x3x8 2x8x1601; p = SoftMax s axis=-1" + mode + drop +
               "2x1601x4",
           "s = MatMul 2x5x8 2x8x7; p = SoftMax s axis=-1" + mode +
               "; d = Dropout p 1/s64c 1/s64c 1c; MatMul d 2x7x4"})

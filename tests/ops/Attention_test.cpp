@@ -77,7 +77,7 @@ TEST(Attention, EverySpellingIsOneGroup) {
                           "p,z = SoftMax s axis=-1 mode=inf_as_zero; "
                           "o = MatMul p 2x2x1x7x8; out o z")),
             "pack attention");
-  EXPECT_EQ(kinds(compile("s = MatMul 2x5x8 2x8x7; p = SoftMax s axis=2; "
+  EXPECT_EQ(kinds(compile("s = MatMul 2x9x8 2x8x7; p = SoftMax s axis=2; "
                           "t = StaticTranspose p order=0,2,1; r = Reorder t; "
                           "MatMul 2x4x7 r")),
             "pack attention elementwise");
@@ -88,7 +88,7 @@ TEST(Attention, EveryAxisIsOneGroup) {
   EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=-1; "
                           "MatMul 2x4x7 p")),
             "pack attention");
-  EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; a = Add s 5; "
+  EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x9; a = Add s 9; "
                           "p = SoftMax a axis=1; MatMul 2x4x7 p")),
             "pack attention elementwise");
   EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=1; "
@@ -109,7 +109,7 @@ TEST(Attention, HeadsAsColumnsAreOneGroup) {
 }
 
 TEST(Attention, DropoutIsInTheGroup) {
-  std::string start = "s = MatMul 2x5x8 2x8x7; a = Add s 2x1x7; "
+  std::string start = "s = MatMul 2x9x8 2x8x7; a = Add s 2x1x7; "
                       "p,z = SoftMax a axis=-1; ";
   EXPECT_EQ(kinds(compile(start + "d = Dropout p ()/s64 ()/s64 (); "
                                   "o = MatMul d 2x7x4; out o z")),
@@ -208,9 +208,24 @@ TEST(Attention, UnknownNumberOfKeysIsRefused) {
       << str(model.errors());
 }
 
+/// Eight queries or fewer read keys where they are; those of heads that share
+/// their keys count together.
+TEST(Attention, FewQueriesReadKeysInPlace) {
+  std::string shared = "; p = SoftMax s axis=-1; MatMul p 2x2x1x7x8";
+  for (const std::string &text :
+       {masked("2", "1", "37"), masked("2", "8", "37"),
+        "s = MatMul 2x2x4x2x8 2x2x1x7x8 transpose_b=true" + shared})
+    EXPECT_EQ(kinds(compile(text)), "attention") << text;
+  for (const std::string &text :
+       {masked("2", "9", "37"), masked("2", "?", "37"),
+        "s = MatMul 2x2x5x2x8 2x2x1x7x8 transpose_b=true" + shared})
+    EXPECT_EQ(kinds(compile(text)), "pack attention") << text;
+}
+
 TEST(Attention, ThreeThreads) {
   for (const std::string &text :
        {masked("2", "97", "101"), masked("1", "100", "1601"),
+        masked("1", "2", "1601"), masked("2", "1", "1536"),
         std::string("s = MatMul 5x97x8 5x8x33; p = SoftMax s axis=-1; "
                     "MatMul 5x4x97 p")})
     checkShapes(text, {text});

@@ -2,7 +2,8 @@
 
 // 200 queries are three blocks of at most 72. All scores of a block are in
 // scratch memory: panels of keys, then row by row score and maximum,
-// exponential and sum. The division is the epilogue of the second product.
+// exponential and sum. The division is the epilogue of the second product. A
+// divisor of all scores is a reciprocal, whose quotients are corrected.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<2x200x64xf32>, %[[K:[a-z0-9]+]]: memref<2x16x64x24xf32>, %[[V:[a-z0-9]+]]: memref<2x384x64xf32>
 // CHECK-NOT:     memref.alloc
@@ -17,9 +18,16 @@
 // CHECK:           scf.for
 // CHECK:             %[[ROW:.*]] = memref.reinterpret_cast %[[S]] {{.*}} sizes: [384], strides: [1]
 // CHECK:             linalg.generic {{.*}} iterator_types = ["reduction"]
-// CHECK:               %[[D:.*]] = arith.divf
+// CHECK:               %[[R:.*]] = arith.divf %{{.*}}, %[[DIVISOR:.*]] : f32
+// CHECK:               %[[Q:.*]] = arith.mulf %[[X:.*]], %[[R]]
+// CHECK:               %[[N:.*]] = arith.negf %[[Q]]
+// CHECK:               %[[REST:.*]] = math.fma %[[N]], %[[DIVISOR]], %[[X]]
+// CHECK:               %[[EXACT:.*]] = math.fma %[[REST]], %[[R]], %[[Q]]
+// CHECK:               %[[ISNUMBER:.*]] = arith.cmpf ord, %[[EXACT]], %[[EXACT]]
+// CHECK:               %[[D:.*]] = arith.select %[[ISNUMBER]], %[[EXACT]], %[[Q]]
 // CHECK:               %[[M:.*]] = arith.addf %[[D]]
-// CHECK:               %[[MAX:.*]] = arith.maximumf %{{.*}}, %[[M]]
+// CHECK:               %[[ABOVE:.*]] = arith.cmpf ogt, %[[OLD:.*]], %[[M]]
+// CHECK:               %[[MAX:.*]] = arith.select %[[ABOVE]], %[[OLD]], %[[M]]
 // CHECK:               linalg.yield %[[M]], %[[MAX]]
 // CHECK:             linalg.generic {{.*}} outs(%{{.*}} : memref<384xf32, {{.*}}>, memref<f32
 // CHECK:               %[[LOST:.*]] = arith.cmpf olt
@@ -86,7 +94,7 @@ func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: 
 // CHECK-DAG:       linalg.fill
 // CHECK:           scf.for
 // CHECK:             tile.brgemm
-// CHECK:             arith.maximumf
+// CHECK:             arith.cmpf ogt
 // CHECK:             %[[F:.*]] = math.exp
 // CHECK-NEXT:        arith.mulf %{{.*}}, %[[F]]
 // CHECK:             math.exp
@@ -126,4 +134,68 @@ func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: ten
     tile.yield %x : f32
   } : tensor<200x64xf32>, tensor<4x64x24xf32>, tensor<5x200xf32> -> tensor<5x96xf32>
   return %o : tensor<5x96xf32>
+}
+
+// -----
+
+// One query reads keys in place. Two heads are too few items: 4096 keys are 16
+// pieces each, and a second section puts the heads together again.
+// CHECK-LABEL: func.func @main(
+// CHECK:         memref.alloc() : memref<32xf32>
+// CHECK:         memref.alloc() : memref<32xf32>
+// CHECK:         memref.alloc() : memref<2048xf32>
+// CHECK-LABEL: func.func private @few.l(
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<2x1x64xf32>, %[[K:[a-z0-9]+]]: memref<2x64x4096xf32>, %[[V:[a-z0-9]+]]: memref<2x4096x64xf32>
+// CHECK-SAME:    %[[DST:[a-z0-9]+]]: memref<2x1x64xf32>, %[[MAXIMA:[a-z0-9]+]]: memref<32xf32>, %[[SUMS:[a-z0-9]+]]: memref<32xf32>, %[[PARTS:[a-z0-9]+]]: memref<2048xf32>
+// CHECK:         rt.parallel "few.l" items(%c32)
+// CHECK:           %[[KEYS:.*]] = memref.reinterpret_cast %[[K]] {{.*}} sizes: [256, 64], strides: [1, 4096]
+// CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}}, %[[KEYS]] :
+// CHECK:             math.fma
+// CHECK:           math.exp
+// CHECK:           %[[PART:.*]] = memref.reinterpret_cast %[[PARTS]]
+// CHECK:           %[[VALUES:.*]] = memref.reinterpret_cast %[[V]] {{.*}} sizes: [256, 64], strides: [64, 1]
+// CHECK:           linalg.generic {{.*}} ins(%{{.*}}, %[[VALUES]] : {{.*}} outs(%[[PART]] :
+// CHECK:           memref.reinterpret_cast %[[MAXIMA]]
+// CHECK:           linalg.copy
+// CHECK:           memref.reinterpret_cast %[[SUMS]]
+// CHECK:           linalg.copy
+// CHECK:         rt.parallel "few.l" items(%c2)
+// CHECK:           %[[F:.*]] = math.exp
+// CHECK:           math.fma %[[F]]
+// CHECK:           arith.divf
+// CHECK:           memref.reinterpret_cast %[[PARTS]] {{.*}} sizes: [1, 16, 64]
+// CHECK:           memref.reinterpret_cast %[[DST]]
+// CHECK-NOT:     tile.brgemm
+func.func @main(%q: tensor<2x1x64xf32>, %k: tensor<2x64x4096xf32>, %v: tensor<2x4096x64xf32>) -> tensor<2x1x64xf32> {
+  %0 = call @few(%q, %k, %v) {tile.label = "attn"} : (tensor<2x1x64xf32>, tensor<2x64x4096xf32>, tensor<2x4096x64xf32>) -> tensor<2x1x64xf32>
+  return %0 : tensor<2x1x64xf32>
+}
+func.func private @few(%q: tensor<2x1x64xf32>, %k: tensor<2x64x4096xf32>, %v: tensor<2x4096x64xf32>) -> tensor<2x1x64xf32> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<2x1x64xf32>, tensor<2x64x4096xf32>, tensor<2x4096x64xf32> -> tensor<2x1x64xf32>
+  return %o : tensor<2x1x64xf32>
+}
+
+// -----
+
+// With 32 heads each is one item and nothing has to be put together. A divisor
+// that varies along the keys is divided by.
+// CHECK-LABEL: func.func private @heads.l(
+// CHECK:         rt.parallel "heads.l" items(%c32)
+// CHECK:           arith.divf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT:      arith.cmpf ogt
+// CHECK-NOT:     rt.parallel
+func.func @main(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<32x512x64xf32>, %d: tensor<512xf32>) -> tensor<32x1x64xf32> {
+  %0 = call @heads(%q, %k, %v, %d) {tile.label = "attn"} : (tensor<32x1x64xf32>, tensor<32x64x512xf32>, tensor<32x512x64xf32>, tensor<512xf32>) -> tensor<32x1x64xf32>
+  return %0 : tensor<32x1x64xf32>
+}
+func.func private @heads(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<32x512x64xf32>, %d: tensor<512xf32>) -> tensor<32x1x64xf32> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v sides(%d) score {
+  ^bb0(%x: f32, %row: index, %column: index, %a: f32):
+    %0 = arith.divf %x, %a : f32
+    tile.yield %0 : f32
+  } : tensor<32x1x64xf32>, tensor<32x64x512xf32>, tensor<32x512x64xf32> sides(tensor<512xf32>) -> tensor<32x1x64xf32>
+  return %o : tensor<32x1x64xf32>
 }
