@@ -118,15 +118,15 @@ func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 
 // -----
 
-// Narrow results are rounded in the epilogue; 64 bits do not fit its vectors.
+// Casts to narrow types join; 64 bits do not fit the vectors of an epilogue.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @g_matmul_TypeCast(
 // CHECK-NEXT:    call @g_TypeCast(
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
-  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xbf16>
+  %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xsi32>
   // expected-remark @+1 {{epilogues of contractions know no 64-bit integers}}
-  %2 = graph.TypeCast %1 : (tensor<4x16xbf16>) -> tensor<4x16xsi64>
+  %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xsi64>
   return %2 : tensor<4x16xsi64>
 }
 

@@ -200,32 +200,6 @@ func.func @depthwise_weights(%x: tensor<1x6x6x8xf32>, %w: tensor<8x1x3x3xf32>, %
   %0 = graph.Convolution %x, %t {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1], groups = 8 : i64} : (tensor<1x6x6x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x4x4x8xf32>
   %1 = graph.Convolution %x, %v {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1], groups = 8 : i64} : (tensor<1x6x6x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x4x4x8xf32>
   return %0, %1 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
-
-// -----
-
-// Nine queries are worth packing the keys; eight are not, and heads that share
-// their keys count together.
-// CHECK-LABEL: func.func @attention
-// CHECK:         %[[P:.*]] = tile.pack %arg2
-// CHECK:         tile.attention %arg0, %[[P]], %arg3 packed
-// CHECK-NOT:     tile.pack
-// CHECK:         tile.attention %arg1, %arg2, %arg3 score
-// CHECK:         %[[S:.*]] = tile.pack %arg5
-// CHECK:         tile.attention %arg4, %[[S]], %{{.*}} packed
-func.func @attention(%nine: tensor<2x9x8xf32>, %eight: tensor<2x8x8xf32>, %k: tensor<2x8x37xf32>, %v: tensor<2x37x4xf32>, %heads: tensor<5x2x8xf32>, %one: tensor<1x8x37xf32>, %w: tensor<1x37x4xf32>) -> (tensor<2x9x4xf32>, tensor<2x8x4xf32>, tensor<5x2x4xf32>) {
-  %0 = tile.attention %nine, %k, %v score {
-  ^bb0(%x: f32, %row: index, %column: index):
-    tile.yield %x : f32
-  } : tensor<2x9x8xf32>, tensor<2x8x37xf32>, tensor<2x37x4xf32> -> tensor<2x9x4xf32>
-  %1 = tile.attention %eight, %k, %v score {
-  ^bb0(%x: f32, %row: index, %column: index):
-    tile.yield %x : f32
-  } : tensor<2x8x8xf32>, tensor<2x8x37xf32>, tensor<2x37x4xf32> -> tensor<2x8x4xf32>
-  %2 = tile.attention %heads, %one, %w score {
-  ^bb0(%x: f32, %row: index, %column: index):
-    tile.yield %x : f32
-  } : tensor<5x2x8xf32>, tensor<1x8x37xf32>, tensor<1x37x4xf32> -> tensor<5x2x4xf32>
-  return %0, %1, %2 : tensor<2x9x4xf32>, tensor<2x8x4xf32>, tensor<5x2x4xf32>
 }
 
 // -----
