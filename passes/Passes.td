@@ -185,6 +185,18 @@ def RaiseAttention : Pass<"tenon-raise-attention", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"raised", "attentions", "Attentions raised">];
 }
 
+def SinkTransposes : Pass<"tenon-sink-transposes", "::mlir::ModuleOp"> {
+  let summary = "Transposes behind convolutions move behind what follows";
+  let description = [{
+    Elementwise operations and pools that read a convolution's result through a
+    transpose are computed before it, channels last. Transposes that meet their
+    inverse vanish: a chain of convolutions on NCX tensors has none inside.
+    Declines where another operand would have to be copied.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"sunk", "ops", "Operations before a transpose">];
+}
+
 def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
   let summary = "Lowers groups to sections of loops on buffers";
   let description = [{

@@ -62,6 +62,7 @@ void buildConstants(OpPassManager &pm, const Options &, const Target &) {
 }
 
 void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
+  pm.addPass(createSinkTransposes());
   DecomposeRecurrentOptions recurrent;
   recurrent.vectorBits = target.vectorBits;
   recurrent.numVectorRegisters = target.numVectorRegisters;

@@ -28,6 +28,19 @@ static Cases matmulFusions() {
       "y = MatMul 33x64 64x96c 96c; GELU y",
       "y = MatMul 33x64 64x96c; z = BiasAdd y 96c; GELU z mode=gelu_tanh",
       "y = MatMul 33x64 64x96c 96c; z = Add y 33x96; ReLU z",
+      // One layout along a chain of channels-first convolutions.
+      "y = Convolution 2x8x9x9 16x8x3x3c 16c strides=1,1 pads_begin=1,1 "
+      "pads_end=1,1 dilations=1,1 data_format=NCX weights_format=OIX; r = ReLU "
+      "y; p = MaxPool r strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
+      "data_format=NCX; c = Convolution p 16x16x1x1c strides=1,1 "
+      "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+      "weights_format=OIX; b = BatchNormInference c 16c 16c 16c 16c "
+      "epsilon=0.001 data_format=NCX; s = Add b p; t = ReLU s; AvgPool t "
+      "strides=5,5 pads_begin=0,0 pads_end=0,0 kernel=5,5 exclude_pad=true "
+      "data_format=NCX",
+      "y = Convolution 2x8x5x5 16x8x1x1c strides=1,1 pads_begin=0,0 "
+      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; z = Add "
+      "y 16x1x1; w = Multiply z 2x16x5x5; Abs w",
       "y = MatMul x:33x64 64x64c 64c; z = Add y x; ReLU z",
       "y = MatMul 33x64 64x96c; z = Multiply y 33x1; w = Add z 96c; Tanh w",
       "y = MatMul 33x64 64x96c; z = Add 2x33x96 y; Sigmoid z",
