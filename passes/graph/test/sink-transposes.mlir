@@ -28,7 +28,7 @@ func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>, %v: tensor<1x1
 // A pool of channels first becomes one of channels last.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[C:.*]] = graph.Convolution
-// CHECK:         %[[P:.*]] = graph.MaxPool %[[C]] {{.*}}data_format = "NXC"{{.*}} -> tensor<2x2x2x8xf32>
+// CHECK:         %[[P:.*]] = graph.MaxPool %[[C]] {{.*}} -> tensor<2x2x2x8xf32>
 // CHECK:         graph.StaticTranspose %[[P]]
 func.func @main(%x: tensor<2x4x4x8xf32>, %w: tensor<1x1x8x8xf32>) -> tensor<2x8x2x2xf32> {
   %0 = graph.Convolution %x, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x4x4x8xf32>, tensor<1x1x8x8xf32>) -> tensor<2x4x4x8xf32>
