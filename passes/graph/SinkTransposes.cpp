@@ -57,8 +57,8 @@ bool isVector(ArrayRef<int64_t> shape) {
   return llvm::count_if(shape, [](int64_t d) { return d != 1; }) <= 1;
 }
 
-/// `v`, which broadcasts to a tensor in `order`, as it broadcasts to that tensor
-/// before; null where that costs a copy.
+/// `v`, which broadcasts to a tensor in `order`, as it broadcasts to that
+/// tensor before; null where that costs a copy.
 Value before(OpBuilder &b, Value v, ArrayRef<int64_t> order) {
   auto type = rankedType(v);
   if (orderOf(v) == Order(order))
@@ -74,8 +74,8 @@ Value before(OpBuilder &b, Value v, ArrayRef<int64_t> order) {
     auto values = cast<DenseElementsAttr>(literal.getValue());
     if (type.getNumElements() == 1)
       return v;
-    auto moved = values.reshape(
-        RankedTensorType::get(old, type.getElementType()));
+    auto moved =
+        values.reshape(RankedTensorType::get(old, type.getElementType()));
     return arith::ConstantOp::create(b, v.getLoc(), moved);
   }
   return old == type.getShape() ? v : buildReshape(b, v.getLoc(), v, old);
@@ -161,8 +161,8 @@ struct Sinking {
   }
 
   void run(func::FuncOp f) {
-    for (Operation &op : llvm::make_early_inc_range(
-             f.getBody().front().without_terminator())) {
+    for (Operation &op :
+         llvm::make_early_inc_range(f.getBody().front().without_terminator())) {
       if (isKind(&op, "StaticTranspose"))
         cancel(&op);
       else if (!kindOf(&op).empty())
