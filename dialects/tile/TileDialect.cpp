@@ -153,11 +153,14 @@ struct Problems {
 static void verifyInterleave(Problems &problems, BrgemmOp op) {
   MemRefType a = op.getAType(), b = op.getBType();
   int64_t j = op.getNumBatchDims(), v = b.getShape().back();
-  int64_t bits = b.getElementTypeBitWidth();
   auto [strides, offset] = b.getStridesAndOffset();
-  if (v * bits != 32 && v * bits != 16) {
-    problems.report() << "interleaves " << v << " elements of " << bits
-                      << " bits; must be 16 or 32 bits together";
+  // What instructions add up: pairs of bf16, pairs or fours of bytes.
+  Type element = b.getElementType();
+  bool known =
+      element.isBF16() ? v == 2 : element.isInteger(8) && (v == 2 || v == 4);
+  if (!known) {
+    problems.report() << "interleaves " << v << " elements of type " << element
+                      << "; must be 2 of bf16, 2 or 4 of i8";
     return;
   }
   if (!op.getPacked() || strides[j + 1] != v)

@@ -175,7 +175,11 @@ TEST_F(TileTest, refusesTypesAndTiles) {
       {"K / v of a and b differ: 32 and 31"});
   expectRefused(
       brgemm("memref<8x64xbf16>", "memref<16x24x4xbf16>", "memref<8x24xf32>"),
-      {"interleaves 4 elements of 16 bits"});
+      {"interleaves 4 elements of type 'bf16'"});
+  expectRefused(
+      brgemm("memref<8x64xf16>", "memref<32x24x2xf16>", "memref<8x24xf32>"),
+      {"interleaves 2 elements of type 'f16'; must be 2 of bf16, 2 or 4 of "
+       "i8"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "unsigned_a"),
                 {"only bytes can be unsigned_a"});

@@ -441,26 +441,22 @@ void Attention::raise() {
     q = swapLastTwo(b, q);
     k = swapLastTwo(b, k);
   }
-  auto swappedType = [](RankedTensorType type) -> Type {
+  auto swappedType = [](Value x) -> Type {
+    auto type = rankedType(x);
     SmallVector<int64_t> shape(type.getShape());
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
     return RankedTensorType::get(shape, type.getElementType());
   };
-  // The products of tile.attention read f32.
-  for (Value *operand : {&q, &k, &v})
-    *operand = buildCast(b, loc, *operand, b.getF32Type());
-  auto product32 = RankedTensorType::get(
-      rankedType(product->getResult(0)).getShape(), b.getF32Type());
-  Type dst = product32;
+  Type dst = product->getResult(0).getType();
   if (transposesResult()) {
     v = swapLastTwo(b, v);
-    dst = swappedType(product32);
+    dst = swappedType(product->getResult(0));
   }
   bool hasStats =
       softmax->getNumResults() > 1 && !softmax->getResult(1).use_empty();
   Type stats;
   if (hasStats)
-    stats = alongRows ? swappedType(rankedType(softmax->getResult(1)))
+    stats = alongRows ? swappedType(softmax->getResult(1))
                       : softmax->getResult(1).getType();
   SmallVector<Value> sideOperands;
   for (Value side : sides)
@@ -475,8 +471,6 @@ void Attention::raise() {
   Value result = op.getDst();
   if (transposesResult())
     result = swapLastTwo(b, result);
-  result = buildEdge(b, loc, result,
-                     rankedType(product->getResult(0)).getElementType());
   product->getResult(0).replaceAllUsesWith(result);
   if (hasStats)
     softmax->getResult(1).replaceAllUsesWith(

@@ -21,6 +21,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -42,13 +43,6 @@ Order orderOf(Value v) {
   for (int64_t &o : order)
     o = normalizedAxis(o, order.size());
   return order;
-}
-
-Order inverse(ArrayRef<int64_t> order) {
-  Order result(order.size());
-  for (auto [i, o] : llvm::enumerate(order))
-    result[o] = i;
-  return result;
 }
 
 /// At most one dimension has more than one element: its order in memory is the
@@ -135,7 +129,7 @@ struct Sinking {
       operands.push_back(source);
     }
     auto type = rankedType(op->getResult(0));
-    Order back = inverse(order);
+    Order back = invertPermutationVector(order);
     SmallVector<int64_t> shape;
     for (int64_t o : back)
       shape.push_back(type.getDimSize(o));
@@ -155,7 +149,7 @@ struct Sinking {
   /// A transpose of a transpose that leaves nothing transposed.
   void cancel(Operation *op) {
     Order outer = orderOf(op->getResult(0)), inner = orderOf(op->getOperand(0));
-    if (!outer.empty() && outer == inverse(inner))
+    if (!outer.empty() && outer == invertPermutationVector(inner))
       op->getResult(0).replaceAllUsesWith(
           op->getOperand(0).getDefiningOp()->getOperand(0));
   }
