@@ -38,6 +38,7 @@ class Case:
     bytes: float = 0  # that have to move at least
     scale: dict = field(default_factory=dict)  # of random values, by tensor
     types: dict = field(default_factory=dict)  # by tensor; others are f32
+    fixed: dict = field(default_factory=dict)  # values that are not random
 
     def dtype(self, name):
         return self.types.get(name, "f32")
@@ -67,6 +68,8 @@ class Case:
                 low, high, form = {"u8": (0, 256, np.uint8),
                                    "s8": (-128, 128, np.int8)}[dtype]
                 return random.integers(low, high, shape).astype(form)
+            if name in self.fixed:
+                return np.full(shape, self.fixed[name], np.float32)
             v = (random.standard_normal(shape)
                  * self.scale.get(name, 1)).astype(np.float32)
             return from_bf16(to_bf16(v)) if dtype == "bf16" else v
@@ -234,10 +237,12 @@ def attention(batch, heads, queries, keys, size, mask=True):
             Op("MatMul", ["p", "v"], ["y"])]
     return Case("attention", f"{batch}x{heads}x{queries}x{keys}x{size}"
                 + (" mask" if mask else ""), ops, shapes, set(),
-                4.0 * batch * heads * queries * keys * size)
+                4.0 * batch * heads * queries * keys * size,
+                fixed={"d": size ** 0.5})
 
 
 def all_cases():
+
     cases = [matmul(*s) for s in [
         (128, 768, 768), (128, 768, 3072), (128, 3072, 768), (512, 1024, 1024),
         (1024, 1024, 1024), (384, 768, 768), (127, 1008, 1000),

@@ -48,14 +48,26 @@ class Torch:
                     f = (lambda x, w: torch.matmul(x, w.mT)) if transpose \
                         else torch.matmul
             elif kind == "Convolution":
-                # Channels last is torch's fast form.
+                # Channels last is torch's fast form; results keep the form
+                # of the weights.
                 w = constants[op.inputs[1]].contiguous(
                     memory_format=torch.channels_last)
                 b = constants[op.inputs[2]]
                 f = (lambda x, *_, w=w, b=b, a=a: functional.conv2d(
-                    x.permute(0, 3, 1, 2), w, b, a["strides"],
-                    a["pads_begin"], a["dilations"],
-                    a["groups"]).permute(0, 2, 3, 1))
+                    x, w, b, a["strides"], a["pads_begin"], a["dilations"],
+                    a["groups"]))
+                if a["data_format"] == "NXC":
+                    f = (lambda x, *_, f=f:
+                         f(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1))
+            elif kind == "MaxPool":
+                f = lambda x, a=a: functional.max_pool2d(
+                    x, a["kernel"], a["strides"], a["pads_begin"])
+            elif kind == "Clamp":
+                f = lambda x, a=a: torch.clamp(x, a["min"], a["max"])
+            elif kind == "StaticReshape":
+                f = lambda x, a=a: x.reshape(a["shape"])
+            elif kind == "LSTM":
+                f = self.recurrent(op, values)
             elif kind == "SoftMax":
                 f = lambda x, a=a: torch.softmax(x, a["axis"])
             elif kind == "LayerNorm":
@@ -86,6 +98,18 @@ class Torch:
             return [env[n] for n in outputs]
 
         return function, [tensor(n) for n in inputs]
+
+    def recurrent(self, op, values):
+        w, u, b = (values[n] for n in op.inputs[1:])
+        size = w.shape[-1]
+        module = self.torch.nn.LSTM(w.shape[2], size)
+        flat = lambda v: self.torch.from_numpy(v.reshape(-1, 4 * size))
+        with self.torch.no_grad():
+            module.weight_ih_l0.copy_(flat(w).t())
+            module.weight_hh_l0.copy_(flat(u).t())
+            module.bias_ih_l0.copy_(flat(b)[0])
+            module.bias_hh_l0.zero_()
+        return lambda x, *_: module(x)[0]
 
     def prepare(self, case, values, threads):
         function, arguments = self.translate(case, values)
@@ -133,11 +157,9 @@ class TorchAttention(Torch):
 
 
 def onnx_model(case, values):
-    """The case as an ONNX model, which two peers read."""
+    """The case as an ONNX model, which two peers read; bf16 is f32 there."""
     onnx = importlib.import_module("onnx")
     helper, numpy_helper = onnx.helper, onnx.numpy_helper
-    if "bf16" in case.narrow():
-        raise Missing("bf16 has few kernels in ONNX's peers")
     nodes, extra = [], []
 
     def constant(name, array):
@@ -161,13 +183,42 @@ def onnx_model(case, values):
             if len(op.inputs) > 2:
                 node("Add", [product, op.inputs[2]], [out])
         elif op.kind == "Convolution":
+            attrs = dict(strides=a["strides"],
+                         pads=a["pads_begin"] + a["pads_end"],
+                         dilations=a["dilations"], group=a["groups"])
+            if a["data_format"] == "NCX":
+                node("Conv", op.inputs, [out], **attrs)
+                continue
             # ONNX has channels first only; peers keep their own order inside,
             # and the transposes at both ends are theirs to remove.
             node("Transpose", [op.inputs[0]], [f"{out}.i"], perm=[0, 3, 1, 2])
-            node("Conv", [f"{out}.i"] + op.inputs[1:], [f"{out}.o"],
-                 strides=a["strides"], pads=a["pads_begin"] + a["pads_end"],
-                 dilations=a["dilations"], group=a["groups"])
+            node("Conv", [f"{out}.i"] + op.inputs[1:], [f"{out}.o"], **attrs)
             node("Transpose", [f"{out}.o"], [out], perm=[0, 2, 3, 1])
+        elif op.kind == "MaxPool":
+            node("MaxPool", op.inputs, [out], kernel_shape=a["kernel"],
+                 strides=a["strides"], pads=a["pads_begin"] + a["pads_end"])
+        elif op.kind == "Clamp":
+            node("Clip", op.inputs + [
+                constant(f"{bound}{i}", np.float32(a[bound]))
+                for bound in ("min", "max")], [out])
+        elif op.kind == "StaticReshape":
+            shape = constant(f"shape{i}", np.array(a["shape"], np.int64))
+            node("Reshape", [op.inputs[0], shape], [out])
+        elif op.kind == "LSTM":
+            w, u, b = (values[n] for n in op.inputs[1:])
+            size = w.shape[-1]
+            # [K, gates i f c o, H] to [1, gates i o f c, H, K].
+            order = [0, 3, 1, 2]
+            turn = lambda v: np.ascontiguousarray(
+                v[0, 0][:, order].reshape(-1, 4 * size).T[None])
+            biases = np.concatenate([b[0, 0][order].ravel(),
+                                     np.zeros(4 * size, np.float32)])
+            node("LSTM", [op.inputs[0], constant(f"W{i}", turn(w)),
+                          constant(f"R{i}", turn(u)),
+                          constant(f"B{i}", biases[None])],
+                 [f"{out}.d"], hidden_size=size)
+            node("Squeeze", [f"{out}.d", constant(
+                f"axis{i}", np.array([1], np.int64))], [out])
         elif op.kind in ("Quantize", "Dequantize"):
             form = values[op.inputs[0]].dtype if op.kind == "Dequantize" \
                 else np.uint8
@@ -193,9 +244,10 @@ def onnx_model(case, values):
             node(table[op.kind], op.inputs, [out])
     forms = {"f32": onnx.TensorProto.FLOAT, "u8": onnx.TensorProto.UINT8,
              "s8": onnx.TensorProto.INT8}
+    forms["bf16"] = forms["f32"]
     info = lambda n: helper.make_tensor_value_info(
         n, forms[case.dtype(n)], case.shapes[n])
-    for n in case.constants:
+    for n in case.constants & {i for node in nodes for i in node.input}:
         constant(n, values[n])
     graph = helper.make_graph(
         nodes, "case", [info(n) for n in case.inputs()
@@ -215,6 +267,8 @@ class OnnxRuntime:
         self.version = self.ort.__version__
 
     def prepare(self, case, values, threads):
+        if "bf16" in case.narrow():
+            raise Missing("bf16 has few kernels there")
         options = self.ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -251,7 +305,8 @@ class OpenVino:
         compiled = core.compile_model(
             model, "CPU", {"INFERENCE_NUM_THREADS": threads,
                            "NUM_STREAMS": 1,
-                           "INFERENCE_PRECISION_HINT": "f32"})
+                           "INFERENCE_PRECISION_HINT":
+                               "bf16" if "bf16" in case.narrow() else "f32"})
         request = compiled.create_infer_request()
         for n in case.inputs():
             if n not in case.constants:
@@ -294,10 +349,23 @@ class Jax:
                 return x[0] @ right + (x[2] if len(x) > 2 else 0)
             if op.kind == "Convolution":
                 pads = list(zip(a["pads_begin"], a["pads_end"]))
+                first = a["data_format"] == "NCX"
+                form = "NCHW" if first else "NHWC"
+                bias = x[2][:, None, None] if first else x[2]
                 return lax.conv_general_dilated(
                     x[0], x[1], a["strides"], pads,
-                    dimension_numbers=("NHWC", "OIHW", "NHWC"),
-                    feature_group_count=a["groups"]) + x[2]
+                    dimension_numbers=(form, "OIHW", form),
+                    feature_group_count=a["groups"]) + bias
+            if op.kind == "MaxPool":
+                two = lambda v: (1, 1, *v)
+                pads = [(0, 0)] * 2 + list(zip(a["pads_begin"], a["pads_end"]))
+                return lax.reduce_window(x[0], -jnp.inf, lax.max,
+                                         two(a["kernel"]), two(a["strides"]),
+                                         pads)
+            if op.kind == "Clamp":
+                return jnp.clip(x[0], a["min"], a["max"])
+            if op.kind == "StaticReshape":
+                return x[0].reshape(a["shape"])
             if op.kind == "SoftMax":
                 return nn.softmax(x[0], a["axis"])
             if op.kind == "LayerNorm":
