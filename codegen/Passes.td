@@ -31,16 +31,19 @@ def ExpandMath : Pass<"tenon-expand-math"> {
   ];
 }
 
-def VectorizeGeneric : Pass<"tenon-vectorize-generic"> {
+def VectorizeGeneric : Pass<"tenon-vectorize-generic", "::mlir::ModuleOp"> {
   let summary = "Turn linalg operations on memrefs into loops over vectors";
   let description = [{
     Rewrites every linalg operation with buffer semantics, whose indexing maps
     are linear, to `scf.for` loops over 1-D vectors of native width.  Trip
     counts, strides and offsets may be dynamic.  Nothing outside the operands is
     read or written.  Operations with a body that has no vector form become
-    scalar loops; operations with non-linear maps are left alone.
+    scalar loops; operations with non-linear maps are left alone.  Transposing
+    copies share one function per element type.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];

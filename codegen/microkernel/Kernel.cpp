@@ -35,9 +35,9 @@ std::string KernelSpec::name() const {
   std::string result;
   llvm::raw_string_ostream os(result);
   os << "tenon_brgemm_" << element;
-  // Signed, unsigned, shifted.
+  // Signed, unsigned.
   if (element.isInteger())
-    os << "sux"[static_cast<int>(sign)];
+    os << "su"[static_cast<int>(sign)];
   if (stored != sum)
     os << "_" << stored;
   if (interleave > 1)
@@ -54,6 +54,8 @@ std::string KernelSpec::name() const {
     os << (maskedB ? "_maskb" : "_mask");
   if (prefetch)
     os << "_pf" << prefetch;
+  if (fetchOut)
+    os << "_fo";
   if (epilogueId)
     os << "_e" << epilogueId;
   // Scalar, per row (m), per column (n), per element of C.
@@ -152,6 +154,8 @@ public:
     buildRowOffsets();
     if (spec.maskedC)
       buildMask();
+    if (spec.fetchOut)
+      fetchOutput();
     SmallVector<Value> carried = initialise();
     if (spec.correctsSign())
       carried.append(vectors, zeros(vectorOf(spec.sum)));
@@ -216,6 +220,36 @@ private:
   }
 
   //===--- before the loops -----------------------------------------------===//
+  /// The end of a kernel meets all its lines of C at once, each in a row of its
+  /// own: nothing in the machine expects them.
+  void fetchOutput() {
+    for (int64_t r = 0; r < rows; ++r) {
+      fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
+               /*forWriting=*/true);
+      for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+        if (spec.sides[i] == SideKind::PerElement)
+          fetchRow(advance(args.sides[i], mul(args.sideRow[i], constant(r)),
+                           sideElement(i)),
+                   sideElement(i), /*forWriting=*/false);
+    }
+  }
+
+  /// A line that begins in this strip and ends beyond it is the next strip's.
+  void fetchRow(Value row, Type element, bool forWriting) {
+    int64_t bytes = vectors * spec.lanes * alignment(element);
+    for (int64_t at = 0; at < bytes; at += lineBytes)
+      buildFetch(advance(row, at, builder.getI8Type()), forWriting, nearest);
+  }
+
+  static constexpr int64_t lineBytes = 64;
+  // Levels as LLVM counts them.
+  static constexpr unsigned toL2 = 2, nearest = 3;
+
+  void buildFetch(Value address, bool forWriting, unsigned level) {
+    constexpr unsigned data = 1;
+    LLVM::Prefetch::create(builder, loc, address, forWriting, level, data);
+  }
+
   void buildRowOffsets() {
     for (int64_t r = 0; r < rows; ++r) {
       aRowOffset.push_back(mul(args.aRow, constant(r)));
@@ -375,12 +409,9 @@ private:
 
   /// Returns the address of the next step.
   Value buildPrefetch(Value address) {
-    constexpr unsigned read = 0, toL2 = 2, data = 1;
-    constexpr int64_t lineBytes = 64;
     for (int64_t i = 0; i < spec.prefetch; ++i)
-      LLVM::Prefetch::create(
-          builder, loc, advance(address, i * lineBytes, builder.getI8Type()),
-          read, toL2, data);
+      buildFetch(advance(address, i * lineBytes, builder.getI8Type()),
+                 /*forWriting=*/false, toL2);
     return advance(address, args.aheadStep, builder.getI8Type());
   }
 

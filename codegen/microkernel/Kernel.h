@@ -41,6 +41,8 @@ struct KernelSpec {
   bool maskedB = false;
   /// Lines of other memory that each step of k brings to the L2 cache.
   int64_t prefetch = 0;
+  /// Lines of C, and of sides per element, are fetched before the sums.
+  bool fetchOut = false;
   /// vector.fma; otherwise multiply and add, which the target may contract.
   bool fusedMultiplyAdd = true;
   /// Steps of k per iteration of the inner loop.

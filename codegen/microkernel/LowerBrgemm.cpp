@@ -87,6 +87,8 @@ public:
     panelSize = getPanelSize();
     if (panelSize && !spec.fromPartial)
       spec.prefetch = linesPerStep(full.rows, 1);
+    // What a matrix unit leaves is finished at once: there is no time to fetch.
+    spec.fetchOut = op.getFetchOut() && !spec.fromPartial;
     if (!spec.fromPartial)
       return buildStrips();
     setUpMatrixUnit();

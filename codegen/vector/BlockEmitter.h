@@ -1,6 +1,7 @@
 //===- BlockEmitter.h - the body on one block of elements ------*- C++ -*-===//
 #pragma once
 
+#include "codegen/vector/TransposeTile.h"
 #include "codegen/vector/VectorPlan.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -41,6 +42,7 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Location loc() { return op.getLoc(); }
   mlir::OpBuilder &builder() { return b; }
+  mlir::Block *body() { return op.getBlock(); }
 
   /// Operand `number` at `point`: a scalar for lanes == 0.  `mask` may be null.
   mlir::Value load(unsigned number, const Point &point, int64_t lanes,
@@ -50,9 +52,19 @@ public:
   /// A contiguous vector of operand `number` along `dim`.
   mlir::Value loadAlong(unsigned number, const Point &point, int64_t lanes);
 
+  /// The rows of operand `number` that begin along `dim` at `point`.
+  TileRows rows(unsigned number, const Point &point, unsigned dim) const {
+    return {buffers[number].view, point.address[number],
+            buffers[number].stride[dim]};
+  }
+
   /// Loads of operands that do not depend on the vector dim nor on `inner`
   /// loops, done now and kept in the point.
   void hoistLoads(Point &point, llvm::ArrayRef<unsigned> inner);
+
+  /// Vectors of inputs that do not depend on `inner`, loaded now and kept in
+  /// the point.
+  void keepLoads(Point &point, unsigned inner, int64_t lanes, mlir::Value mask);
 
   /// The body at each of `points`, which differ along the vector dim only.
   /// `accumulators` holds for each point the value of every accumulator;

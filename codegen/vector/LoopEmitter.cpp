@@ -5,6 +5,7 @@
 // `reduce` nests the reduction loops that carry the accumulators.
 //
 //   Parallel    for parallel { stripe { load acc; reduce { block }; store } }
+//               for parallel { stripe { load what stays; for inner { block }}}
 //   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
 //                              combine lanes and the initial value; store }
 //   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }
@@ -12,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/LoopEmitter.h"
 #include "codegen/vector/BlockEmitter.h"
+#include "codegen/vector/TransposeTile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -39,7 +41,8 @@ public:
       case VectorMode::Scalar:
         return accumulateInPlace({point}, 0, nullptr);
       case VectorMode::Parallel:
-        block.hoistLoads(point, plan.reductionDims);
+        block.hoistLoads(point, plan.innerDim ? ArrayRef(*plan.innerDim)
+                                              : ArrayRef(plan.reductionDims));
         return parallel(point, block.size(plan.vectorDim));
       case VectorMode::Horizontal:
         return horizontal(point);
@@ -198,9 +201,27 @@ private:
     stripe(
         n, {}, /*keepLanes=*/false,
         [&](Value iv, unsigned unroll, int64_t lanes, Value mask, ValueRange) {
-          accumulateInPlace(pointsAt(point, iv, unroll, lanes), lanes, mask);
+          SmallVector<Point> points = pointsAt(point, iv, unroll, lanes);
+          if (plan.innerDim)
+            inner(points, lanes, mask);
+          else
+            accumulateInPlace(points, lanes, mask);
           return Values();
         });
+  }
+
+  /// The inner parallel loop at `points`, which differ along the vector dim.
+  void inner(SmallVector<Point> points, int64_t lanes, Value mask) {
+    for (Point &point : points)
+      block.keepLoads(point, *plan.innerDim, lanes, mask);
+    loop(block.index(0), block.size(*plan.innerDim), 1, {},
+         [&](Value iv, ValueRange) {
+           SmallVector<Point> entered;
+           for (const Point &point : points)
+             entered.push_back(block.enter(point, *plan.innerDim, iv));
+           block.emit(entered, lanes, mask, {});
+           return Values();
+         });
   }
 
   Value combine(unsigned accumulator, Value x, Value y) {
@@ -298,9 +319,22 @@ private:
            operand.dependsOn(plan.vectorDim) && !operand.element.isInteger(1);
   }
 
+  /// Whether elements only move: the output is a transposed operand.
+  bool isCopy() {
+    Block *body = block.body();
+    auto source = dyn_cast<BlockArgument>(body->getTerminator()->getOperand(0));
+    return access.operands.size() == 2 && llvm::hasSingleElement(*body) &&
+           source && source.getArgNumber() == 0 && isTransposed(0) &&
+           access.operands[1].stride[plan.vectorDim] == 1;
+  }
+
   /// One tile at (row, column) = (tile dim, vector dim).
   void tile(const Point &at) {
     int64_t lanes = plan.lanes;
+    if (isCopy())
+      return callTransposeTile(b, block.loc(), lanes,
+                               block.rows(0, at, plan.vectorDim),
+                               block.rows(1, at, plan.tileDim));
     SmallVector<Values> columns(access.operands.size());
     for (unsigned o = 0; o < access.operands.size(); ++o) {
       if (!isTransposed(o))
@@ -308,7 +342,7 @@ private:
       for (int64_t i = 0; i < lanes; ++i)
         columns[o].push_back(
             block.loadAlong(o, block.shift(at, plan.vectorDim, i), lanes));
-      transposeTile(columns[o]);
+      transposeRows(b, block.loc(), columns[o]);
     }
     for (int64_t row = 0; row < lanes; ++row) {
       Point point = block.shift(at, plan.tileDim, row);
@@ -316,26 +350,6 @@ private:
         if (!columns[o].empty())
           point.known[o] = columns[o][row];
       block.emit({point}, lanes, nullptr, {});
-    }
-  }
-
-  /// Exchanges blocks of halving size between pairs of rows.
-  void transposeTile(Values &rows) {
-    int64_t lanes = rows.size();
-    for (int64_t size = lanes / 2; size >= 1; size /= 2) {
-      SmallVector<int64_t> low, high;
-      for (int64_t i = 0; i < lanes; ++i) {
-        bool second = i / size % 2;
-        low.push_back(second ? lanes + i - size : i);
-        high.push_back(second ? lanes + i : i + size);
-      }
-      for (int64_t i = 0; i < lanes; ++i) {
-        if (i / size % 2)
-          continue;
-        Value x = rows[i], y = rows[i + size];
-        rows[i] = vector::ShuffleOp::create(b, block.loc(), x, y, low);
-        rows[i + size] = vector::ShuffleOp::create(b, block.loc(), x, y, high);
-      }
     }
   }
 

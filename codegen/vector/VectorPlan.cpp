@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/VectorPlan.h"
+#include "codegen/vector/Attrs.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -177,6 +178,8 @@ public:
     setLanes();
     if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
       tryTranspose();
+    if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
+      moveInside();
     setUnroll();
     return plan;
   }
@@ -322,11 +325,19 @@ private:
     }
   }
 
+  void moveInside() {
+    auto attr = op->getAttrOfType<IntegerAttr>(kInnerLoopAttr);
+    if (!attr || !llvm::is_contained(plan.parallelDims, attr.getInt()))
+      return;
+    plan.innerDim = attr.getInt();
+    llvm::erase(plan.parallelDims, *plan.innerDim);
+  }
+
   void setUnroll() {
     bool reduces = !plan.accumulators.empty();
     unsigned most = weight <= kCheapBody ? 4 : weight <= kHeavyBody ? 2 : 1;
-    if (plan.mode == VectorMode::Transpose)
-      most = 1;
+    if (plan.mode == VectorMode::Transpose || plan.innerDim)
+      most = 1; // Registers hold rows of the tile, or what stays.
     else if (reduces && plan.mode == VectorMode::Parallel)
       // Accumulators are the only vectors that stay: half the registers.
       most = std::max<unsigned>(2 * most / plan.accumulators.size(), 1);

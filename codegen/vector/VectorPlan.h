@@ -45,6 +45,9 @@ struct VectorPlan {
   /// inner; dims of static size 1 are in neither.
   llvm::SmallVector<unsigned> parallelDims;
   llvm::SmallVector<unsigned> reductionDims;
+  /// The parallel loop inside the vector loop, where kInnerLoopAttr asks for
+  /// it.
+  std::optional<unsigned> innerDim;
   /// Operand numbers of outputs kept in registers during the reduction.
   llvm::SmallVector<unsigned> accumulators;
   /// Horizontal only: how each accumulator combines.

@@ -44,6 +44,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `prefetch_next` says that what follows B in memory is the panel needed next:
     it is brought to the cache meanwhile. A hint, ignored where B is not one
     piece; nothing breaks if nothing follows. It pays where few rows use a panel.
+    `fetch_out` says that C and the sides with its shape lie in no near cache:
+    their lines are fetched while the sums are made. A hint, too.
     `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
 
     ```mlir
@@ -66,6 +68,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$accumulate,
     DefaultValuedAttr<BoolAttr, "true">:$packed,
     UnitAttr:$prefetch_next,
+    UnitAttr:$fetch_out,
     UnitAttr:$unsigned_a,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
@@ -90,6 +93,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `outs` `(` $c `:` type($c) `)`
     (`accumulate` $accumulate^)?
     (`prefetch_next` $prefetch_next^)?
+    (`fetch_out` $fetch_out^)?
     (`unsigned_a` $unsigned_a^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword

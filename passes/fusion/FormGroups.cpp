@@ -150,13 +150,13 @@ struct Former {
     return values;
   }
 
-  /// An epilogue in registers stores one tensor: cut a contraction's group
-  /// where more than one value leaves it.
-  void splitContractions() {
+  /// An epilogue stores one tensor: cut a group with one where more than one
+  /// value leaves it.
+  void splitEpilogues() {
     std::vector<Group> result;
     for (Group &g : groups) {
       size_t n = g.ops.size();
-      if (g.kind == GroupKind::contraction)
+      if (takesEpilogue(g.ops.front()))
         while (n > 1 && escaping(g, n).size() != 1)
           --n;
       Group rest;
@@ -364,7 +364,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       former.maxOps = maxOps;
       former.remarks = remarks;
       fused += former.form();
-      former.splitContractions();
+      former.splitEpilogues();
       Outlining outlining(getOperation(), former, known, names);
       outlining.run();
       groups += former.groups.size();

@@ -158,6 +158,13 @@ static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
   return true;
 }
 
+bool takesEpilogue(Operation *first) {
+  auto conv = dyn_cast<tile::ConvOp>(first);
+  return kindOfGroup(first) == GroupKind::contraction ||
+         (conv && conv.getDepthwise()) || isKind(first, "MaxPool") ||
+         isKind(first, "AvgPool");
+}
+
 /// Whether an epilogue's vectors, of as many lanes as sums have, hold it.
 static bool fitsEpilogue(RankedTensorType type) {
   return type.getElementTypeBitWidth() <= 32;
@@ -196,13 +203,17 @@ std::string whyNot(Operation *op, const Group &g,
   if (!tiling::isScalarOp(op) && !indexed && !row)
     return ("it starts a group of its own, of kind " + name(*kindOfGroup(op)))
         .str();
-  if (indexed && g.kind == GroupKind::contraction)
-    return "epilogues of contractions know no indices";
   if (isa<tile::ConvWeightsOp>(g.ops.front()))
     return "a gradient of weights is summed piece by piece in memory";
+  bool epilogue = takesEpilogue(g.ops.front());
+  if (indexed && epilogue)
+    return "epilogues know no indices";
   switch (g.kind) {
-  case GroupKind::attention:
   case GroupKind::window:
+    if (epilogue)
+      break;
+    [[fallthrough]];
+  case GroupKind::attention:
   case GroupKind::concat:
   case GroupKind::pack:
   case GroupKind::recurrence:
@@ -219,9 +230,9 @@ std::string whyNot(Operation *op, const Group &g,
            sizesText(type.getShape()) + " in a group of " + sizesText(space);
   };
   if (row) {
-    if (g.kind == GroupKind::contraction)
-      return "complete rows are needed, a contraction makes tiles: it reduces "
-             "dimensions " +
+    if (epilogue)
+      return ("complete rows are needed, a " + name(g.kind)).str() +
+             " makes tiles: it reduces dimensions " +
              reducedText(rowSpace(op)) + " of " +
              sizesText(rankedType(op->getOperand(0)).getShape());
     if (llvm::none_of(op->getOperands(), inGroup))
@@ -253,14 +264,16 @@ std::string whyNot(Operation *op, const Group &g,
         return dropped(type);
       any = true;
     }
-    if (g.kind == GroupKind::contraction && !fitsEpilogue(type))
-      return "epilogues of contractions know no 64-bit integers";
+    if (epilogue && !fitsEpilogue(type))
+      return "epilogues know no 64-bit integers";
   }
   if (!any)
     return "its operands reach it through views";
-  if (g.kind == GroupKind::contraction &&
-      !fitsEpilogue(rankedType(op->getResult(0))))
-    return "epilogues of contractions know no 64-bit integers";
+  auto type = rankedType(op->getResult(0));
+  if (epilogue && !fitsEpilogue(type))
+    return "epilogues know no 64-bit integers";
+  if (g.kind == GroupKind::window && !type.getElementType().isF32())
+    return "a window keeps its sums in dst: its group ends in f32";
   return "";
 }
 

@@ -29,6 +29,10 @@ bool isRowOp(mlir::Operation *op);
 bool isState(mlir::Value v);
 /// The group that `op` starts; none for views and literals.
 std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
+
+/// Whether elementwise operations may follow `first`, the first operation of a
+/// group, where it stores: products, and windows whose rows of dst stay in L1.
+bool takesEpilogue(mlir::Operation *first);
 /// Where the channels of a tensor of `rank` dimensions are (data_format).
 int64_t channelDim(mlir::Operation *op, int64_t rank);
 /// Dimensions of src along which the slope of a PReLU or its gradient goes, one

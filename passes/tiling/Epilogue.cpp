@@ -10,8 +10,8 @@ using namespace mlir;
 namespace tenon::tiling {
 
 Epilogue::Epilogue(GroupContext &ctx, Operation *first)
-    : product(first->getResult(0)) {
-  ArrayRef<Ofr> space = ctx.sizes[product];
+    : made(first->getResult(0)) {
+  ArrayRef<Ofr> space = ctx.sizes[made];
   llvm::SetVector<Value> outside;
   for (Operation *op : ctx.ops()) {
     if (op == first)
@@ -29,6 +29,31 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first)
     sideValues.push_back(v);
     sides.push_back(broadcastTo(ctx.m, ctx.memoryOf(v), space));
   }
+}
+
+Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
+                      ValueRange sideElements, Type stored) const {
+  llvm::DenseMap<Value, Value> values;
+  Value last = convertScalar(builder, loc, element, builder.getF32Type());
+  values[made] = last;
+  for (auto [v, side] : llvm::zip(sideValues, sideElements))
+    values[v] = side;
+  for (Operation *op : ops) {
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands()) {
+      Value &known = values[v];
+      if (!known) {
+        auto literal = v.getDefiningOp<arith::ConstantOp>();
+        auto attr = cast<DenseElementsAttr>(literal.getValue());
+        known = arith::ConstantOp::create(builder, loc,
+                                          attr.getSplatValue<TypedAttr>());
+      }
+      operands.push_back(known);
+    }
+    last = emitScalar(builder, op->getLoc(), op, operands);
+    values[op->getResult(0)] = last;
+  }
+  return convertScalar(builder, loc, last, stored);
 }
 
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
@@ -67,33 +92,19 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
   }
   Type element = cast<MemRefType>(a.getType()).getElementType();
   Type stored = dst.elementType();
-  if (ops.empty() && stored.isF32() && isa<FloatType>(element))
-    return tile::BrgemmOp::create(builder, m.location(), a, b, c);
-  auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
-    llvm::DenseMap<Value, Value> values;
-    Value last = convertScalar(eb, loc, args[0], eb.getF32Type());
-    values[product] = last;
-    for (auto [i, v] : llvm::enumerate(sideValues))
-      values[v] = args[i + 1];
-    for (Operation *op : ops) {
-      SmallVector<Value> operands;
-      for (Value v : op->getOperands()) {
-        Value &known = values[v];
-        if (!known) {
-          auto literal = v.getDefiningOp<arith::ConstantOp>();
-          auto attr = cast<DenseElementsAttr>(literal.getValue());
-          known = arith::ConstantOp::create(eb, loc,
-                                            attr.getSplatValue<TypedAttr>());
-        }
-        operands.push_back(known);
-      }
-      last = emitScalar(eb, op->getLoc(), op, operands);
-      values[op->getResult(0)] = last;
-    }
-    return convertScalar(eb, loc, last, stored);
+  auto intoMemory = [](tile::BrgemmOp made) {
+    made.setFetchOut(true);
+    return made;
   };
-  return tile::BrgemmOp::create(builder, m.location(), a, b, c, sideBoxes, maps,
-                                /*accumulate=*/false, /*packed=*/true, body);
+  if (ops.empty() && stored.isF32() && isa<FloatType>(element))
+    return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b, c));
+  auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
+    return apply(eb, loc, args.front(), args.drop_front(), stored);
+  };
+  return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b, c,
+                                           sideBoxes, maps,
+                                           /*accumulate=*/false,
+                                           /*packed=*/true, body));
 }
 
 } // namespace tenon::tiling

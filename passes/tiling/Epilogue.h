@@ -1,4 +1,4 @@
-//===- Epilogue.h - what follows a product, in registers -------*- C++ -*-===//
+//===- Epilogue.h - what follows a product or a window ---------*- C++ -*-===//
 #pragma once
 
 #include "dialects/tile/TileDialect.h"
@@ -6,15 +6,23 @@
 
 namespace tenon::tiling {
 
-/// The elementwise operations behind the first one of a contraction group, and
-/// the tensors they read. Sides and dst are given over the dimensions of dst.
+/// The elementwise operations behind the first one of a group, and the tensors
+/// they read. Sides and dst are given over the dimensions of dst.
 class Epilogue {
 public:
-  /// `first` is the product.
+  /// `first` is the product or the window.
   Epilogue(GroupContext &ctx, mlir::Operation *first);
 
-  /// Tensors read beside the product, broadcast to dst.
+  bool empty() const { return ops.empty(); }
+
+  /// Tensors read beside the result of `first`, broadcast to dst.
   llvm::SmallVector<Strided> sides;
+
+  /// The last value, of type `stored`, from one element of the result of
+  /// `first` and one of each side.
+  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value element, mlir::ValueRange sideElements,
+                    mlir::Type stored) const;
 
   /// tile.brgemm with this epilogue. The box of dst and of each side starts at
   /// `start` (per dimension of the tensors), runs over `rows` of dimension
@@ -26,7 +34,7 @@ public:
 
 private:
   llvm::SmallVector<mlir::Operation *> ops;
-  mlir::Value product;
+  mlir::Value made; // by the first operation
   llvm::SmallVector<mlir::Value> sideValues;
 };
 

@@ -86,23 +86,24 @@ void emitLoop(IndexMath &m, Ofr from, Ofr to,
   body(inner, Ofr(loop.getInductionVar()));
 }
 
-void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
-                 llvm::function_ref<void(IndexMath &, int64_t)> body) {
-  int64_t full = n / panel, tail = n % panel;
+void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
+                   llvm::function_ref<void(IndexMath &, int64_t)> body) {
+  int64_t full = total / block, tail = total % block;
   if (tail == 0 || full == 0) {
-    body(m, tail == 0 ? panel : tail);
+    body(m, tail == 0 ? block : tail);
     return;
   }
   OpBuilder &b = m.builder();
-  Value isFull = arith::CmpIOp::create(
-      b, m.location(), arith::CmpIPredicate::slt, m.value(p), m.value(full));
+  Value isFull =
+      arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
+                            m.value(number), m.value(full));
   auto branch = scf::IfOp::create(b, m.location(), isFull, true);
   for (bool first : {true, false}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(
         &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
     IndexMath inner(b, m.location());
-    body(inner, first ? panel : tail);
+    body(inner, first ? block : tail);
   }
 }
 
@@ -111,6 +112,16 @@ std::pair<int64_t, int64_t> WindowDim::interior() const {
   int64_t room = in - 1 - (kernel - 1) * dilation + pad;
   int64_t past = room < 0 ? 0 : std::min(out, room / stride + 1);
   return {first, std::max(past, first)};
+}
+
+std::pair<int64_t, int64_t> WindowDim::tapsAt(int64_t position) const {
+  int64_t start = position * stride;
+  auto reach = [&](int64_t distance) {
+    int64_t taps = (std::max<int64_t>(distance, 0) + dilation - 1) / dilation;
+    return std::min(taps, kernel);
+  };
+  int64_t lo = reach(pad - start);
+  return {lo, std::max(lo, reach(in + pad - start))};
 }
 
 std::pair<Ofr, Ofr> WindowDim::validTaps(IndexMath &m, Ofr start) const {

@@ -34,17 +34,24 @@ llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
 void emitLoop(IndexMath &m, Ofr from, Ofr to,
               llvm::function_ref<void(IndexMath &, Ofr)> body);
 
-/// Calls `body` with the number of columns of panel `p` of `n` columns in all:
-/// `panel`, or what the last one has.
-void withColumns(IndexMath &m, Ofr p, int64_t n, int64_t panel,
-                 llvm::function_ref<void(IndexMath &, int64_t)> body);
+/// Calls `body` with the size of block `number` of `total` elements: `block`,
+/// or what the last one has.
+void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
+                   llvm::function_ref<void(IndexMath &, int64_t)> body);
 
 /// A sliding window along one spatial dimension; all sizes static.
 struct WindowDim {
   int64_t in, out, kernel, stride, pad, dilation;
 
+  /// Elements from the first of the padding before src to the last that a
+  /// window reaches.
+  int64_t paddedSize() const {
+    return std::max<int64_t>(out - 1, 0) * stride + (kernel - 1) * dilation + 1;
+  }
   /// Positions of dst [first, past) whose window lies inside src.
   std::pair<int64_t, int64_t> interior() const;
+  /// Taps [lo, hi) of the window at a known position of dst that lie in src.
+  std::pair<int64_t, int64_t> tapsAt(int64_t position) const;
   /// Taps [lo, hi) of the window at position `start` = stride * index that
   /// fall inside src; lo <= hi.
   std::pair<Ofr, Ofr> validTaps(IndexMath &m, Ofr start) const;

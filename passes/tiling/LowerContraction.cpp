@@ -120,29 +120,38 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
     auto panelAt = at.end() - 1 - !panelLast;
     Ofr panel = *panelAt;
     at.erase(panelAt);
-    at.back() = im.mul(at.back(), im.attr(block));
-    Ofr length = r && *r % block == 0
-                     ? im.attr(block)
-                     : im.min(im.attr(block), im.sub(rows, at.back()));
+    Ofr rowBlockAt = at.back();
+    at.back() = im.mul(rowBlockAt, im.attr(block));
     auto offsetOf = [&](const Strided &s) {
       Ofr offset = s.offset.value_or(im.attr(0));
       for (auto [i, stride] : llvm::zip(at, s.strides))
         offset = im.add(offset, im.mul(i, stride));
       return offset;
     };
-    Value a = box(im, p.a.base, offsetOf(p.a), {length, p.k},
-                  {p.a.strides[rowDim], aK});
+    Ofr aOffset = offsetOf(p.a);
     Ofr wOffset = im.add(offsetOf(p.w), im.mul(panel, panelElements));
-    Value w =
-        panelBox(im, p.w.base, wOffset, {}, {}, p.k, p.panel, p.interleave);
-    withColumns(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
-      SmallVector<Ofr> start = at;
-      start.push_back(cm.mul(panel, cm.attr(p.panel)));
-      auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start,
-                                         rowDim, length, cm.attr(columns));
-      product.setPrefetchNext(streams);
-      finish(product);
-    });
+    auto emit = [&](IndexMath &rm, Ofr length) {
+      Value a =
+          box(rm, p.a.base, aOffset, {length, p.k}, {p.a.strides[rowDim], aK});
+      Value w =
+          panelBox(rm, p.w.base, wOffset, {}, {}, p.k, p.panel, p.interleave);
+      auto strip = [&](IndexMath &cm, int64_t columns) {
+        SmallVector<Ofr> start = at;
+        start.push_back(cm.mul(panel, cm.attr(p.panel)));
+        auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start,
+                                           rowDim, length, cm.attr(columns));
+        product.setPrefetchNext(streams);
+        finish(product);
+      };
+      withBlockSize(rm, panel, p.n, p.panel, strip);
+    };
+    // A known number of rows needs kernels of one or two heights only.
+    if (r)
+      withBlockSize(
+          im, rowBlockAt, *r, block,
+          [&](IndexMath &rm, int64_t length) { emit(rm, rm.attr(length)); });
+    else
+      emit(im, im.min(im.attr(block), im.sub(rows, at.back())));
   });
 }
 
@@ -274,6 +283,61 @@ struct ConvRow {
   }
 };
 
+/// Whether copying src with zeros beside its rows takes less time than products
+/// of single columns at the edges do, which read all weights for one row.
+bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup) {
+  // Rows among others in whose time a lone one is done; multiply-adds in the
+  // time that an element is copied. See docs/cost-model.md.
+  constexpr int64_t kLoneRow = 3, kCopiedElement = 60;
+  const WindowDim &w = dims.back();
+  auto [first, past] = w.interior();
+  int64_t saved = (kLoneRow - 1) * (w.out - (past - first)) * outPerGroup;
+  int64_t copied = w.paddedSize();
+  for (const WindowDim &d : dims)
+    saved *= d.kernel;
+  for (const WindowDim &d : dims.drop_back()) {
+    saved *= d.out;
+    copied *= d.in;
+  }
+  return saved > copied * kCopiedElement;
+}
+
+/// A copy of `src` whose last spatial dim has its padding; `w` is then of it.
+Strided padRows(GroupContext &ctx, Strided src, WindowDim &w) {
+  IndexMath &m = ctx.m;
+  int64_t rank = src.rank(), dim = rank - 2, total = 1;
+  src.dense = false;
+  Strided padded = src;
+  padded.offset.reset();
+  padded.sizes[dim] = m.attr(w.paddedSize());
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    padded.strides[i] = m.attr(total);
+    total *= *IndexMath::constant(padded.sizes[i]);
+  }
+  padded.base = memref::AllocOp::create(
+      m.builder(), m.location(), MemRefType::get({total}, src.elementType()));
+  auto write = [&](std::optional<Strided> from, int64_t start, int64_t count) {
+    if (count <= 0)
+      return;
+    Strided to = padded;
+    to.sizes[dim] = m.attr(count);
+    to.offset = m.mul(m.attr(start), padded.strides[dim]);
+    if (from)
+      from->sizes[dim] = to.sizes[dim];
+    emitCopy(ctx, from, to);
+  };
+  int64_t before = std::min(w.pad, w.paddedSize());
+  // Strides may leave columns at the end unread.
+  int64_t used = std::min(w.in, w.paddedSize() - before);
+  int64_t behind = w.paddedSize() - before - used;
+  write(std::nullopt, 0, before);
+  write(src, before, used);
+  write(std::nullopt, before + used, behind);
+  w.in = w.paddedSize();
+  w.pad = 0;
+  return padded;
+}
+
 LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   IndexMath &m = ctx.m;
   Epilogue epilogue(ctx, op);
@@ -309,6 +373,9 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
               srcType.getShape().back() / groups,
               panel,
               ctx.memoryOf(op.getWeights()).base};
+  bool isStatic = IndexMath::constant(row.src.sizes[0]).has_value();
+  if (isStatic && shouldPadRows(dims, outPerGroup))
+    row.src = padRows(ctx, row.src, dims.back());
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
   SmallVector<Ofr> counts{row.src.sizes[0], m.attr(groups), m.attr(panels)};
@@ -317,7 +384,7 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     ArrayRef<Ofr> outer = ArrayRef(at).drop_front(3);
-    withColumns(im, at[2], outPerGroup, panel, [&](IndexMath &cm, int64_t n) {
+    withBlockSize(im, at[2], outPerGroup, panel, [&](IndexMath &cm, int64_t n) {
       if (past > first)
         row.emit(cm, at[0], outer, at[1], at[2], cm.attr(first),
                  cm.attr(past - first), cm.attr(0), cm.attr(w.kernel), n,

@@ -161,17 +161,17 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
           outer.validTaps(im, c, im.floorDiv(place.row[i], stride)));
       place.classes.push_back(c);
     }
-    withColumns(im, at[2], s.outPerGroup, s.panel,
-                [&](IndexMath &cm, int64_t columns) {
-                  auto emit = [&](IndexMath &em, Ofr c) {
-                    place.column = c;
-                    emitClass(em, s, place, columns);
-                  };
-                  if (classes == 1)
-                    emit(cm, cm.attr(0));
-                  else
-                    emitLoop(cm, cm.attr(0), cm.attr(classes), emit);
-                });
+    withBlockSize(im, at[2], s.outPerGroup, s.panel,
+                  [&](IndexMath &cm, int64_t columns) {
+                    auto emit = [&](IndexMath &em, Ofr c) {
+                      place.column = c;
+                      emitClass(em, s, place, columns);
+                    };
+                    if (classes == 1)
+                      emit(cm, cm.attr(0));
+                    else
+                      emitLoop(cm, cm.attr(0), cm.attr(classes), emit);
+                  });
   });
   return success();
 }

@@ -354,7 +354,7 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         Ofr rows = g.rows() == size * pieces
                        ? im.attr(size)
                        : im.min(im.attr(size), im.sub(im.attr(g.rows()), row));
-        withColumns(
+        withBlockSize(
             im, panel, g.outPerGroup, g.panel,
             [&](IndexMath &cm, int64_t columns) {
               Item item{g, at[0], panel, taps, row, rows, columns, memory};

@@ -159,7 +159,7 @@ void Recurrence::emitBlock(IndexMath &im, Ofr t, bool first, Ofr row, Ofr rows,
     emitProduct(im, h, t, row, rows, block, sums);
     sumRow = sumColumn = zero;
   }
-  withColumns(im, block, hidden, unit, [&](IndexMath &cm, int64_t units) {
+  withBlockSize(im, block, hidden, unit, [&](IndexMath &cm, int64_t units) {
     emitCell(cm, t, first, row, rows, block, units, sums, sumRow, sumColumn);
   });
 }

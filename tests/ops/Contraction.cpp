@@ -205,6 +205,44 @@ Cases convolutionCases() {
            "weights_format=OIX",
        })
     add(text);
+  // Large products beside a small src: rows are padded first.
+  for (const char *text : {
+           "2x5x5x16 3x3x16x48c 48c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1",
+           "1x32x7x7 64x32x3x3c strides=2,2 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 data_format=NCX weights_format=OIX",
+           "1x6x7x16 3x5x16x40c strides=1,2 pads_begin=0,3 pads_end=1,0 "
+           "dilations=2,1",
+           "1x9x4x8 3x3x8x64c strides=1,3 pads_begin=1,2 pads_end=1,5 "
+           "dilations=1,1",
+           "3x7x16 5x16x96c strides=1 pads_begin=4 pads_end=4 dilations=2",
+           "1x4x5x6x8 3x3x3x8x48c strides=1,1,1 pads_begin=1,1,1 "
+           "pads_end=1,1,1 dilations=1,1,1",
+           "2x5x5x16 3x3x8x96c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=2",
+           // Padding alone in the first and last windows.
+           "1x3x3x16 3x3x16x48c strides=1,1 pads_begin=4,4 pads_end=4,4 "
+           "dilations=1,1",
+       })
+    add(text);
+  // Depthwise: all taps known, too many of them, and not by rows.
+  for (const char *text : {
+           "2x7x9x20 3x3x1x20c 20c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=20",
+           "1x8x9x33 3x3x1x33c strides=2,2 pads_begin=0,1 pads_end=1,0 "
+           "dilations=1,1 groups=33",
+           "1x9x8x16 5x5x1x16c strides=1,1 pads_begin=2,2 pads_end=2,2 "
+           "dilations=1,1 groups=16",
+           "1x9x9x16 3x3x1x16c strides=1,2 pads_begin=2,3 pads_end=2,1 "
+           "dilations=2,1 groups=16",
+           "1x2x2x8 3x3x1x8c strides=1,1 pads_begin=3,3 pads_end=3,3 "
+           "dilations=1,1 groups=8",
+           "2x13x24 4x1x24c 24c strides=1 pads_begin=2 pads_end=1 dilations=1 "
+           "groups=24",
+           "1x3x4x5x8 3x3x3x1x8c strides=1,1,1 pads_begin=1,1,1 "
+           "pads_end=1,1,1 dilations=1,1,1 groups=8",
+       })
+    add(text);
   cases.push_back("y<27,1,9,3> = Convolution 1x5x5x2 3x3x2x3c" + nxc);
   cases.push_back("y<100,1,24,8> = Convolution 1x2x5x5 4x2x3x3c" + ncx);
   return cases;

@@ -153,9 +153,38 @@ static Cases convolutionFusions() {
   };
 }
 
+/// What follows a pooling or a depthwise convolution.
+static Cases windowFusions() {
+  const std::string pool = " strides=2,2 pads_begin=1,1 pads_end=0,0 "
+                           "kernel=3,3",
+                    window = " strides=1,1 pads_begin=1,1 pads_end=1,1 "
+                             "dilations=1,1";
+  return {
+      "y = Convolution 2x7x9x20 3x3x1x20c 20c groups=20" + window +
+          "; Clamp y min=0.0 max=6.0",
+      "y = Convolution 2x7x9x20 3x3x1x20c groups=20" + window +
+          "; a = Add y 2x7x9x20; s = Multiply a 7x1x1; t = Multiply s ()c; "
+          "GELU t",
+      "y = Convolution 1x16x9x8 16x1x5x5c groups=16 strides=1,1 "
+      "pads_begin=2,2 pads_end=2,2 dilations=1,1 data_format=NCX "
+      "weights_format=OIX; b = BiasAdd y 16c data_format=NCX; r = ReLU b; "
+      "Add r 1x16x9x8",
+      "y = MaxPool 2x9x8x12" + pool + "; m = Multiply y 2x4x4x12; ReLU m",
+      "y = MaxPool 2x12x9x8 data_format=NCX" + pool +
+          "; b = BiasAdd y 12c data_format=NCX; Tanh b",
+      "y = AvgPool 2x9x8x12 exclude_pad=true" + pool +
+          "; c = GreaterEqual y 12c; s = Select c y ()c; Add s 1x4x12",
+      "y = AvgPool 2x9x8x12 exclude_pad=false" + pool + "; r = ReLU y; out y r",
+      "y = MaxPool 2x9x8x12" + pool + "; h/bf16 = TypeCast y",
+      "y = Convolution 2x7x9x20/bf16 3x3x1x20/bf16c groups=20" + window +
+          "; Clamp y min=0.0 max=6.0",
+  };
+}
+
 Cases fusionCases() {
   Cases cases = matmulFusions();
-  for (const Cases &more : {attention(), rowFusions(), convolutionFusions()})
+  for (const Cases &more :
+       {attention(), rowFusions(), convolutionFusions(), windowFusions()})
     cases.insert(cases.end(), more.begin(), more.end());
   cases.push_back(chain(120));
   cases.push_back(residuals(40));

@@ -79,12 +79,27 @@ void count(std::string_view line, Loop &loop) {
       !isMove(mnemonic) || operands.find("{%k") != operands.npos;
 }
 
-/// Adds the innermost loops among the lines [begin, end) of `function`.
-void addLoops(const std::vector<std::string_view> &lines, size_t begin,
-              size_t end, std::string_view function, std::vector<Loop> &loops) {
+struct Function {
+  std::string_view name;
+  size_t begin, end; // lines
+};
+
+std::vector<Function> functionsOf(const std::vector<std::string_view> &lines) {
+  std::vector<Function> functions{{"", 0, 0}};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].ends_with(":") && !lines[i].starts_with("."))
+      functions.push_back({lines[i].substr(0, lines[i].size() - 1), i, i});
+    functions.back().end = i + 1;
+  }
+  return functions;
+}
+
+/// From the targets of backward jumps to the jumps.
+std::vector<Range> backwardRanges(const std::vector<std::string_view> &lines,
+                                  const Function &function) {
   std::map<std::string_view, size_t> labels;
   std::vector<Range> ranges;
-  for (size_t i = begin; i < end; ++i) {
+  for (size_t i = function.begin; i < function.end; ++i) {
     std::string_view line = lines[i];
     if (line.starts_with(".L") && line.ends_with(":")) {
       labels[line.substr(0, line.size() - 1)] = i;
@@ -95,38 +110,48 @@ void addLoops(const std::vector<std::string_view> &lines, size_t begin,
         ranges.push_back({target->second, i});
     }
   }
-  for (const Range &r : ranges) {
-    bool innermost =
-        std::none_of(ranges.begin(), ranges.end(), [&](const Range &inner) {
-          return inner.begin >= r.begin && inner.end <= r.end &&
-                 (inner.begin != r.begin || inner.end != r.end);
-        });
-    if (!innermost)
-      continue;
-    Loop loop;
-    loop.function = function;
-    for (size_t i = r.begin; i <= r.end; ++i)
-      count(lines[i], loop);
-    loops.push_back(std::move(loop));
-  }
+  return ranges;
+}
+
+/// The function without loops that `line` calls, or null.
+const Function *straightCallee(const std::vector<std::string_view> &lines,
+                               const std::vector<Function> &functions,
+                               std::string_view line) {
+  if (!line.starts_with("call"))
+    return nullptr;
+  std::string_view name = trim(line.substr(line.find_first_of(" \t") + 1));
+  for (const Function &f : functions)
+    if (f.name == name)
+      return backwardRanges(lines, f).empty() ? &f : nullptr;
+  return nullptr;
 }
 
 } // namespace
 
 std::vector<Loop> innermostLoops(std::string_view assembly) {
   std::vector<std::string_view> lines = linesOf(assembly);
+  std::vector<Function> functions = functionsOf(lines);
   std::vector<Loop> loops;
-  size_t begin = 0;
-  std::string_view function;
-  for (size_t i = 0; i <= lines.size(); ++i) {
-    bool starts = i < lines.size() && lines[i].ends_with(":") &&
-                  !lines[i].starts_with(".");
-    if (!starts && i < lines.size())
-      continue;
-    addLoops(lines, begin, i, function, loops);
-    begin = i;
-    if (starts)
-      function = lines[i].substr(0, lines[i].size() - 1);
+  for (const Function &function : functions) {
+    std::vector<Range> ranges = backwardRanges(lines, function);
+    for (const Range &r : ranges) {
+      bool innermost =
+          std::none_of(ranges.begin(), ranges.end(), [&](const Range &inner) {
+            return inner.begin >= r.begin && inner.end <= r.end &&
+                   (inner.begin != r.begin || inner.end != r.end);
+          });
+      if (!innermost)
+        continue;
+      Loop loop;
+      loop.function = function.name;
+      for (size_t i = r.begin; i <= r.end; ++i) {
+        count(lines[i], loop);
+        if (const Function *f = straightCallee(lines, functions, lines[i]))
+          for (size_t k = f->begin; k < f->end; ++k)
+            count(lines[k], loop);
+      }
+      loops.push_back(std::move(loop));
+    }
   }
   return loops;
 }

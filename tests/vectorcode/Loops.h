@@ -17,7 +17,8 @@ struct Loop {
 };
 
 /// The innermost loops of `assembly`: from the target of a backward jump to the
-/// jump, where no other such range lies inside.
+/// jump, where no other such range lies inside. A function without loops that
+/// is called in there counts as part of it.
 std::vector<Loop> innermostLoops(std::string_view assembly);
 
 } // namespace tenon::test

@@ -75,10 +75,13 @@ func.func @column_sum(%x: memref<300x256xf32>, %y: memref<256xf32>) {
 // Eight loads, three rounds of eight shuffles, eight stores: no scalars.
 // CHECK-LABEL: func @transpose
 // CHECK-NOT:     memref.load
-// CHECK-COUNT-8: vector.load
-// CHECK-COUNT-24: vector.shuffle
-// CHECK-COUNT-8: vector.store
+// CHECK-COUNT-2: call @tenon_transpose_f32_8x8
 // CHECK-NOT:     memref.store
+// CHECK:       func private @tenon_transpose_f32_8x8
+// CHECK-COUNT-8: llvm.load
+// CHECK-COUNT-24: vector.shuffle
+// CHECK-COUNT-8: llvm.store
+// CHECK-NOT:   func private
 func.func @transpose(%x: memref<64x32xf32>, %y: memref<32x64xf32>) {
   linalg.generic {indexing_maps = [#t, #id],
                   iterator_types = ["parallel", "parallel"]}
@@ -155,6 +158,33 @@ func.func @indices(%y: memref<5x64xi32>) {
     %i = linalg.index 1 : index
     %c = arith.index_cast %i : index to i32
     linalg.yield %c : i32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#col = affine_map<(d0, d1) -> (d1)>
+
+// The loop over rows is asked to run inside: the weights are loaded once for
+// each vector of columns.
+// CHECK-LABEL: func @inner
+// CHECK:         scf.for
+// CHECK:           vector.load
+// CHECK:           scf.for
+// CHECK-COUNT-1:     vector.load
+// CHECK:             arith.mulf
+// CHECK:             vector.store
+func.func @inner(%x: memref<7x64xf32>, %w: memref<64xf32>,
+                 %y: memref<7x64xf32>) {
+  linalg.generic {indexing_maps = [#id, #col, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w : memref<7x64xf32>, memref<64xf32>)
+      outs(%y : memref<7x64xf32>) attrs = {codegen.inner_loop = 0 : i64} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
   }
   return
 }

@@ -125,7 +125,7 @@ func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
   %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xsi32>
-  // expected-remark @+1 {{epilogues of contractions know no 64-bit integers}}
+  // expected-remark @+1 {{epilogues know no 64-bit integers}}
   %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xsi64>
   return %2 : tensor<4x16xsi64>
 }
@@ -138,7 +138,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64
 // CHECK-NEXT:    call @g_GenIndex_TypeCast(
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
-  // expected-remark @+1 {{epilogues of contractions know no indices}}
+  // expected-remark @+1 {{epilogues know no indices}}
   %1 = graph.GenIndex %0 {axis = 0} : (tensor<4x16xf32>) -> tensor<4x16xsi32>
   %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xf32>
   return %2 : tensor<4x16xf32>
@@ -171,4 +171,23 @@ func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-remark @+1 {{another operand from the group reaches it through a view}}
   %2 = graph.Add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// Sums of a window are kept in dst until its epilogue: that ends in f32, and
+// what follows needs rows that are complete.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_MaxPool_ReLU(
+// CHECK-NEXT:    call @g_TypeCast(
+// CHECK-NEXT:    call @g_SoftMax(
+// CHECK:       func.func private @g_MaxPool_ReLU({{.*}}tile.group = "window"
+func.func @main(%x: tensor<1x8x8x4xf32>) -> (tensor<1x4x4x4xbf16>, tensor<1x4x4x4xf32>) {
+  %0 = graph.MaxPool %x {data_format = "NXC", dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x8x8x4xf32>) -> tensor<1x4x4x4xf32>
+  %1 = graph.ReLU %0 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // expected-remark @+1 {{a window keeps its sums in dst: its group ends in f32}}
+  %2 = graph.TypeCast %1 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xbf16>
+  // expected-remark @+1 {{complete rows are needed, a window makes tiles: it reduces dimensions 3 of 1x4x4x4}}
+  %3 = graph.SoftMax %1 {axis = -1 : i64} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %2, %3 : tensor<1x4x4x4xbf16>, tensor<1x4x4x4xf32>
 }

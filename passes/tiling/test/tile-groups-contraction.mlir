@@ -26,7 +26,7 @@
 // CHECK:           scf.if %[[FULL]]
 // CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[Y]] {{.*}} sizes: [%[[ROWS]], 24], strides: [90, 1]
 // CHECK:             %[[S:.*]] = memref.reinterpret_cast %[[B]] {{.*}} sizes: [24], strides: [1]
-// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}} sides(%[[S]] : {{.*}}) maps [affine_map<(d0, d1) -> (d1)>] outs(%[[C]] : {{.*}}) epilogue {
+// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}} sides(%[[S]] : {{.*}}) maps [affine_map<(d0, d1) -> (d1)>] outs(%[[C]] : {{.*}}) fetch_out epilogue {
 // CHECK-NEXT:        ^bb0(%[[ACC:.*]]: f32, %[[BIAS:.*]]: f32):
 // CHECK-NEXT:          %[[SUM:.*]] = arith.addf %[[ACC]], %[[BIAS]]
 // CHECK-NEXT:          tile.yield %[[SUM]]
@@ -147,4 +147,46 @@ func.func @main(%x: tensor<1x6x6x16xf32>, %w: tensor<1x1x1x1x16x24xf32>) -> tens
 func.func private @g(%x: tensor<1x6x6x16xf32>, %w: tensor<1x1x1x1x16x24xf32>) -> tensor<1x6x6x8xf32> attributes {tile.group = "contraction"} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x6x6x16xf32>, tensor<1x1x1x1x16x24xf32> -> tensor<1x6x6x8xf32>
   return %0 : tensor<1x6x6x8xf32>
+}
+
+// -----
+
+// Where the product is large beside src, src is copied with zeros at the ends
+// of its rows, 5 columns to 7, and every row is one brgemm.
+// CHECK-LABEL: func.func @main(
+// CHECK:         memref.alloc() : memref<560xf32>
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    memref<1x5x5x16xf32>{{.*}} %[[P:[a-z0-9]+]]: memref<560xf32>)
+// CHECK-COUNT-3: rt.parallel
+// CHECK:         %[[ITEMS:.*]] = arith.constant 5 : index
+// CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
+// CHECK:           memref.reinterpret_cast %[[P]] {{.*}} sizes: [%{{.*}}, 3, 5, 16], strides: [112, 16, 16, 1]
+// CHECK:           tile.brgemm
+// CHECK-NOT:       tile.brgemm
+func.func @main(%x: tensor<1x5x5x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x5x5x48xf32> {
+  %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<1x5x5x16xf32>, tensor<1x1x3x3x16x48xf32>) -> tensor<1x5x5x48xf32>
+  return %0 : tensor<1x5x5x48xf32>
+}
+func.func private @g(%x: tensor<1x5x5x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x5x5x48xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x5x5x16xf32>, tensor<1x1x3x3x16x48xf32> -> tensor<1x5x5x48xf32>
+  return %0 : tensor<1x5x5x48xf32>
+}
+
+// -----
+
+// A known number of rows: blocks of 384, and 16 in the last, each of a known
+// size.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         scf.if
+// CHECK:           tile.brgemm ins({{.*}} : memref<384x16xf32, {{.*}}>, {{.*}} outs({{.*}} : memref<384x24xf32
+// CHECK:         else
+// CHECK:           tile.brgemm ins({{.*}} : memref<16x16xf32, {{.*}}>, {{.*}} outs({{.*}} : memref<16x24xf32
+// CHECK-NOT:       tile.brgemm
+func.func @main(%x: tensor<400x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<400x24xf32> {
+  %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<400x16xf32>, tensor<1x16x24xf32>) -> tensor<400x24xf32>
+  return %0 : tensor<400x24xf32>
+}
+func.func private @g(%x: tensor<400x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<400x24xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<400x16xf32>, tensor<1x16x24xf32> -> tensor<400x24xf32>
+  return %0 : tensor<400x24xf32>
 }

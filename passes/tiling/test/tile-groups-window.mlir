@@ -1,0 +1,69 @@
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+
+// Depthwise with 3x3 taps: every place in a row and every kind of row has its
+// taps written out, nine in the middle. Weights are operands along channels
+// only; the loop over columns runs inside. ReLU is part of the same pass.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         %[[ITEMS:.*]] = arith.constant 8 : index
+// CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
+// The first row, then those between, then the last.
+// CHECK:         scf.if
+// CHECK-COUNT-3:   linalg.generic
+// CHECK:         } else {
+// CHECK:         scf.if
+// CHECK:           linalg.generic
+// CHECK:           linalg.generic
+// CHECK-SAME:        memref<6x32xf32
+// CHECK-SAME:        outs({{.*}} : memref<6x32xf32
+// CHECK-SAME:        attrs = {codegen.inner_loop = 0 : i64}
+// CHECK-COUNT-9:     arith.mulf
+// CHECK:             arith.max
+// CHECK:             linalg.yield
+// CHECK:           linalg.generic
+// CHECK:         } else {
+// CHECK-COUNT-3:   linalg.generic
+// CHECK-NOT:     linalg.generic
+func.func @main(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tensor<1x8x8x32xf32> {
+  %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x8x8x32xf32>
+  return %0 : tensor<1x8x8x32xf32>
+}
+func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tensor<1x8x8x32xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x8x8x32xf32>, tensor<3x3x1x32xf32> -> tensor<1x8x8x32xf32>
+  %1 = graph.ReLU %0 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
+  return %1 : tensor<1x8x8x32xf32>
+}
+
+// -----
+
+// 5x5 taps in 25 places would be 625 products: loops over the taps.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         linalg.generic
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+// CHECK-NOT:     codegen.inner_loop
+func.func @main(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32> {
+  %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x32xf32>, tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32>
+  return %0 : tensor<1x8x8x32xf32>
+}
+func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 2, 2>, pads_end = array<i64: 2, 2>, strides = array<i64: 1, 1>} : tensor<1x8x8x32xf32>, tensor<5x5x1x32xf32> -> tensor<1x8x8x32xf32>
+  return %0 : tensor<1x8x8x32xf32>
+}
+
+// -----
+
+// A pooling: what follows passes over each stretch, here with a side that has
+// one value per channel.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+// CHECK:         linalg.generic
+// CHECK-SAME:      affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>
+// CHECK:           arith.mulf
+func.func @main(%x: tensor<1x8x8x32xf32>, %s: tensor<32xf32>) -> tensor<1x4x4x32xf32> {
+  %0 = call @g(%x, %s) {tile.label = "pool"} : (tensor<1x8x8x32xf32>, tensor<32xf32>) -> tensor<1x4x4x32xf32>
+  return %0 : tensor<1x4x4x32xf32>
+}
+func.func private @g(%x: tensor<1x8x8x32xf32>, %s: tensor<32xf32>) -> tensor<1x4x4x32xf32> attributes {tile.group = "window"} {
+  %0 = graph.MaxPool %x {data_format = "NXC", dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
+  %1 = graph.Multiply %0, %s : (tensor<1x4x4x32xf32>, tensor<32xf32>) -> tensor<1x4x4x32xf32>
+  return %1 : tensor<1x4x4x32xf32>
+}
