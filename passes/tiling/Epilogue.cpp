@@ -31,6 +31,31 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first)
   }
 }
 
+Value Epilogue::apply(OpBuilder &b, Location loc, Value acc,
+                      ValueRange sideElements, Type stored) const {
+  llvm::DenseMap<Value, Value> values;
+  Value last = convertScalar(b, loc, acc, b.getF32Type());
+  values[product] = last;
+  for (auto [side, element] : llvm::zip(sideValues, sideElements))
+    values[side] = element;
+  for (Operation *op : ops) {
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands()) {
+      Value &known = values[v];
+      if (!known) {
+        auto literal = v.getDefiningOp<arith::ConstantOp>();
+        auto attr = cast<DenseElementsAttr>(literal.getValue());
+        known =
+            arith::ConstantOp::create(b, loc, attr.getSplatValue<TypedAttr>());
+      }
+      operands.push_back(known);
+    }
+    last = emitScalar(b, op->getLoc(), op, operands);
+    values[op->getResult(0)] = last;
+  }
+  return convertScalar(b, loc, last, stored);
+}
+
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
                                     const Strided &dst, ArrayRef<Strided> sides,
                                     ArrayRef<Ofr> start, int64_t rowDim,
@@ -70,27 +95,7 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
   if (ops.empty() && stored.isF32() && isa<FloatType>(element))
     return tile::BrgemmOp::create(builder, m.location(), a, b, c);
   auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
-    llvm::DenseMap<Value, Value> values;
-    Value last = convertScalar(eb, loc, args[0], eb.getF32Type());
-    values[product] = last;
-    for (auto [i, v] : llvm::enumerate(sideValues))
-      values[v] = args[i + 1];
-    for (Operation *op : ops) {
-      SmallVector<Value> operands;
-      for (Value v : op->getOperands()) {
-        Value &known = values[v];
-        if (!known) {
-          auto literal = v.getDefiningOp<arith::ConstantOp>();
-          auto attr = cast<DenseElementsAttr>(literal.getValue());
-          known = arith::ConstantOp::create(eb, loc,
-                                            attr.getSplatValue<TypedAttr>());
-        }
-        operands.push_back(known);
-      }
-      last = emitScalar(eb, op->getLoc(), op, operands);
-      values[op->getResult(0)] = last;
-    }
-    return convertScalar(eb, loc, last, stored);
+    return apply(eb, loc, args[0], args.drop_front(), stored);
   };
   return tile::BrgemmOp::create(builder, m.location(), a, b, c, sideBoxes, maps,
                                 /*accumulate=*/false, /*packed=*/true, body);

@@ -24,6 +24,11 @@ public:
                             llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
                             Ofr columns) const;
 
+  /// What is stored, of type `stored`, for the f32 sum `acc` and an element of
+  /// each side.
+  mlir::Value apply(mlir::OpBuilder &b, mlir::Location loc, mlir::Value acc,
+                    mlir::ValueRange sideElements, mlir::Type stored) const;
+
 private:
   llvm::SmallVector<mlir::Operation *> ops;
   mlir::Value product;
