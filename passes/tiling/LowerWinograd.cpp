@@ -40,6 +40,9 @@ constexpr int64_t kPoints = kEdge * kEdge;
 
 /// As many blocks leave no thread without work; they need no second section.
 constexpr int64_t kEnoughBlocks = 8;
+/// So few blocks are a multiple of kSharedBy: 2 or 4 threads have equal shares.
+constexpr int64_t kManyBlocks = 32;
+constexpr int64_t kSharedBy = 4;
 /// Tiles of an item that only transforms: some microseconds.
 constexpr int64_t kMinPiece = 8;
 /// Elements of weights that do not stay in L2 (as in LowerContraction.cpp).
@@ -118,6 +121,16 @@ void emitGeneric(IndexMath &m, ValueRange ins, ValueRange outs,
       });
 }
 
+/// x where `a` and `b` compare so, else y.
+Ofr choose(IndexMath &m, arith::CmpIPredicate predicate, Ofr a, Ofr b, Ofr x,
+           Ofr y) {
+  Value holds = arith::CmpIOp::create(m.builder(), m.location(), predicate,
+                                      m.value(a), m.value(b));
+  return arith::SelectOp::create(m.builder(), m.location(), holds, m.value(x),
+                                 m.value(y))
+      .getResult();
+}
+
 /// The tiles of one row of tiles that are in a block, or in a part of one.
 struct RowPart {
   Ofr image, row;
@@ -135,6 +148,7 @@ struct Winograd {
   int64_t channels, outputs, panel;
   Ofr tiles = {};        // in all
   int64_t block = 0;     // tiles of a block
+  bool sharesV = false;  // with all items of a second section
   int64_t pitch = 0;     // of V
   int64_t slab = 0;      // of a point of V
   int64_t panelSlab = 0; // of a point of M
@@ -238,9 +252,16 @@ struct Winograd {
                       Ofr vOffset, Value patch) const {
     overRows(m, first, count, start, [&](IndexMath &im, const RowPart &p) {
       auto [lo, hi] = inside(im, p);
-      emitLoop(im, p.from, lo, [&](IndexMath &em, Ofr at) {
-        transformEdge(em, p, at, v, vOffset, patch);
-      });
+      // One loop over both ends of the row.
+      Ofr before = im.sub(lo, p.from), after = im.sub(p.to, hi);
+      Ofr skipped = im.sub(hi, lo);
+      emitLoop(im, im.attr(0), im.add(before, after),
+               [&](IndexMath &em, Ofr i) {
+                 Ofr at = em.add(p.from, i);
+                 at = choose(em, arith::CmpIPredicate::slt, at, lo, at,
+                             em.add(at, skipped));
+                 transformEdge(em, p, at, v, vOffset, patch);
+               });
       auto interior = columns.interior();
       if (interior.first < interior.second) {
         Ofr n = im.sub(hi, lo), two = im.attr(kOutputs);
@@ -258,9 +279,6 @@ struct Winograd {
                   boxOfPoints(im, v, vOffset, slab, pitch,
                               im.add(p.slot, lo), n, channels));
       }
-      emitLoop(im, hi, p.to, [&](IndexMath &em, Ofr at) {
-        transformEdge(em, p, at, v, vOffset, patch);
-      });
     });
   }
 
@@ -273,20 +291,13 @@ struct Winograd {
     Ofr hi = m.max(m.min(p.to, m.attr(past)), lo);
     if (firstRow == 0 && pastRow == rows.out)
       return {lo, hi};
-    OpBuilder &b = m.builder();
-    Location loc = m.location();
-    Value row = m.value(p.row);
-    auto compare = [&](arith::CmpIPredicate predicate, int64_t limit) -> Value {
-      return arith::CmpIOp::create(b, loc, predicate, row, m.value(limit));
-    };
-    Value exists = arith::AndIOp::create(
-        b, loc, compare(arith::CmpIPredicate::sge, firstRow),
-        compare(arith::CmpIPredicate::slt, pastRow));
-    auto choose = [&](Ofr x) -> Ofr {
-      return arith::SelectOp::create(b, loc, exists, m.value(x), m.value(p.to))
-          .getResult();
-    };
-    return {choose(lo), choose(hi)};
+    for (auto [predicate, limit] :
+         {std::pair(arith::CmpIPredicate::sge, firstRow),
+          std::pair(arith::CmpIPredicate::slt, pastRow)}) {
+      lo = choose(m, predicate, p.row, m.attr(limit), lo, p.to);
+      hi = choose(m, predicate, p.row, m.attr(limit), hi, p.to);
+    }
+    return {lo, hi};
   }
 
   //===--- Products -------------------------------------------------------===//
@@ -359,17 +370,26 @@ struct Winograd {
   int64_t patchElements() const { return kPoints * pitch; }
 };
 
-/// V and M of a block take half of L2, beside the weights of a point; blocks
-/// are as equal as they can be.
+/// V and M of a block take a quarter of L2, or, where blocks are so few that V
+/// is shared, half of it: then weights pass by fewer times. Blocks are as equal
+/// as they can be.
 void Winograd::chooseBlock(int64_t l2Bytes) {
   IndexMath &m = ctx.m;
   pitch = pitchOf(channels);
-  block = rowBlock(tiles, m.attr(kPoints * (pitch + panel)), l2Bytes);
-  if (auto total = IndexMath::constant(tiles); total && *total > block) {
-    int64_t blocks = (*total + block - 1) / block;
-    block = (*total + blocks - 1) / blocks;
+  Ofr perTile = m.attr(kPoints * (pitch + panel));
+  block = rowBlock(tiles, perTile, l2Bytes / 2);
+  if (auto total = IndexMath::constant(tiles)) {
+    auto blocksOf = [&] { return (*total + block - 1) / block; };
+    int64_t blocks = blocksOf();
+    sharesV = blocks < kEnoughBlocks;
+    if (sharesV) {
+      block = rowBlock(tiles, perTile, l2Bytes);
+      blocks = blocksOf();
+    } else if (blocks < kManyBlocks) {
+      blocks = roundUp(blocks, kSharedBy);
+    }
+    block = blocks ? (*total + blocks - 1) / blocks : 1;
   }
-  block = std::max<int64_t>(block, 1);
   slab = slabOf(block, pitch);
   panelSlab = slabOf(block, panel);
 }
@@ -548,8 +568,8 @@ void Winograd::emit() {
   Ofr blocks = m.ceilDiv(tiles, m.attr(block));
   auto known = IndexMath::constant(blocks);
   if (known && *known == 0)
-    return;
-  if (!known || *known >= kEnoughBlocks)
+    return; // no images
+  if (!sharesV)
     return emitBlocks(blocks);
   OpBuilder &b = m.builder();
   Value v = memref::AllocOp::create(
