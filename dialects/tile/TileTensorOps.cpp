@@ -356,16 +356,15 @@ LogicalResult WinogradOp::verify() {
                    src.getDimSize(3))) ||
       failed(match(*this, "the number of panels", weights.getDimSize(1),
                    panels(dst.getDimSize(3), weights.getDimSize(5)))) ||
-      failed(
-          match(*this, "the batch of dst", dst.getDimSize(0), src.getDimSize(0))))
+      failed(match(*this, "the batch of dst", dst.getDimSize(0),
+                   src.getDimSize(0))))
     return failure();
   for (int64_t i = 0; i < 2; ++i) {
     int64_t in = src.getDimSize(i + 1);
     int64_t out = ShapedType::isDynamic(in)
                       ? in
-                      : std::max<int64_t>(in + begin[i] + end[i] -
-                                              (kWinogradTaps - 1),
-                                          0);
+                      : std::max<int64_t>(
+                            in + begin[i] + end[i] - (kWinogradTaps - 1), 0);
     if (failed(match(*this, "size of spatial dim " + Twine(i) + " of dst",
                      dst.getDimSize(i + 1), out)))
       return failure();

@@ -66,9 +66,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     Value weights = op->getOperand(1);
     if (!isWinogradKernel(rankedType(weights)))
       return false;
-    std::string reason =
-        whyNotWinograd(rankedType(op->getOperand(0)), weights,
-                       rankedType(op->getResult(0)), w, mode);
+    std::string reason = whyNotWinograd(rankedType(op->getOperand(0)), weights,
+                                        rankedType(op->getResult(0)), w, mode);
     if (!reason.empty())
       op->emitRemark("computed directly, not by Winograd's F(2x2, 3x3): " +
                      reason);
@@ -86,8 +85,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
         return replace(op, buildWinograd(packing, b, op->getLoc(), dst,
                                          channelsTogether(b, src), weights, w));
       }
-      return replace(
-          op, packing.buildConv(b, op->getLoc(), dst, src, weights, w));
+      return replace(op,
+                     packing.buildConv(b, op->getLoc(), dst, src, weights, w));
     }
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(), channelsTogether(b, src),

@@ -30,21 +30,36 @@ namespace tenon {
 namespace {
 
 constexpr int64_t kTaps = 3;
-constexpr int64_t kOutputs = 2;  // of a tile, per dimension
-constexpr int64_t kPoints = 16;  // of a tile
-constexpr double kPerElement = 64;
-constexpr double kPerWeight = 32;
+constexpr int64_t kOutputs = 2; // of a tile, per dimension
+constexpr int64_t kPoints = 16; // of a tile
+
+// Measured: benchmarks/winograd, docs/cost-model.md.
+/// Of an element of a tile of src, read and of 16 points written, or of dst.
+constexpr double kPerElement = 128;
+/// Of reading a weight that the definition does not have.
+constexpr double kPerWeight = 20;
+/// A vector of weights from L2 takes as long as multiplying so many rows.
+constexpr int64_t kMinRows = 3;
+/// The gain from which the estimate is believed.
 constexpr double kMargin = 1.1;
 
-/// Taps that fall inside `in` positions, over all `out` positions of dst.
-double tapsInside(int64_t in, int64_t out, int64_t pad) {
-  double taps = 0;
-  for (int64_t o = 0; o < out; ++o) {
-    int64_t first = std::max<int64_t>(pad - o, 0);
-    int64_t past = std::min(in + pad - o, kTaps);
-    taps += static_cast<double>(std::max<int64_t>(past - first, 0));
-  }
-  return taps;
+/// Taps that position `o` of dst finds inside `in` positions of src.
+int64_t tapsInside(int64_t in, int64_t o, int64_t pad) {
+  int64_t first = std::max<int64_t>(pad - o, 0);
+  int64_t past = std::min(in + pad - o, kTaps);
+  return std::max<int64_t>(past - first, 0);
+}
+
+/// Taps times rows of products that a row of dst costs when computed directly:
+/// columns inside are one product, each of those at the ends is one.
+int64_t workOfRow(int64_t in, int64_t out, int64_t pad) {
+  int64_t inside = 0, work = 0;
+  for (int64_t o = 0; o < out; ++o)
+    if (int64_t taps = tapsInside(in, o, pad); taps == kTaps)
+      ++inside;
+    else
+      work += taps * kMinRows;
+  return work + (inside ? kTaps * std::max(inside, kMinRows) : 0);
 }
 
 /// Whether `v` is known before the first execution.
@@ -80,19 +95,19 @@ std::optional<WinogradMode> parseWinogradMode(StringRef text) {
 WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
                           const WindowAttrs &w) {
   int64_t images = src.isDynamicDim(0) ? 1 : src.getDimSize(0);
-  auto batch = static_cast<double>(images);
+  int64_t tiles = images, taps = 0;
+  for (int64_t d : {1, 2})
+    tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
+  for (int64_t o = 0; o < dst.getDimSize(1); ++o)
+    taps += tapsInside(src.getDimSize(1), o, w.padsBegin[0]);
+  int64_t row = workOfRow(src.getDimSize(2), dst.getDimSize(2), w.padsBegin[1]);
   auto c = static_cast<double>(src.getDimSize(3));
   auto k = static_cast<double>(dst.getDimSize(3));
-  double taps = batch, tiles = batch;
-  for (int64_t i = 0; i < 2; ++i) {
-    int64_t out = dst.getDimSize(i + 1);
-    taps *= tapsInside(src.getDimSize(i + 1), out, w.padsBegin[i]);
-    tiles *= static_cast<double>((out + kOutputs - 1) / kOutputs);
-  }
   WinogradCost cost;
-  cost.direct = taps * c * k;
-  cost.products = kPoints * tiles * c * k;
-  cost.transforms = kPerElement * tiles * (c + k);
+  cost.direct = static_cast<double>(images * taps * row) * c * k;
+  cost.products =
+      static_cast<double>(kPoints * std::max(tiles, kMinRows)) * c * k;
+  cost.transforms = kPerElement * static_cast<double>(tiles) * (c + k);
   cost.weights = kPerWeight * (kPoints - kTaps * kTaps) * c * k;
   return cost;
 }
@@ -138,8 +153,7 @@ Value buildWinograd(const Packing &packing, OpBuilder &b, Location loc,
                     RankedTensorType dst, Value src, Value weights,
                     const WindowAttrs &w) {
   // Rows of the products are tiles, of all images together.
-  int64_t panel =
-      packing.panelFor(ShapedType::kDynamic, dst.getShape().back());
+  int64_t panel = packing.panelFor(ShapedType::kDynamic, dst.getShape().back());
   Value points = tile::WinogradWeightsOp::create(b, loc, weights);
   Value packed = tile::PackOp::create(b, loc, points, panel, 1);
   return tile::WinogradOp::create(b, loc, dst, src, packed, w.padsBegin,

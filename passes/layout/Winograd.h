@@ -28,7 +28,8 @@ struct WinogradCost {
 /// Shapes of channels-last src and dst and of weights [3, 3, I, O]; an unknown
 /// batch counts as one image.
 WinogradCost winogradCost(mlir::RankedTensorType src,
-                          mlir::RankedTensorType dst, const WindowAttrs &window);
+                          mlir::RankedTensorType dst,
+                          const WindowAttrs &window);
 
 /// Whether weights have 3x3 taps of f32: others are not asked about.
 bool isWinogradKernel(mlir::RankedTensorType weights);

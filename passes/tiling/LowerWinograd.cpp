@@ -83,14 +83,13 @@ struct Arithmetic {
     return arith::SubFOp::create(b, loc, x, y);
   }
   Value half(Value x) const {
-    Value c = arith::ConstantOp::create(b, loc,
-                                        b.getFloatAttr(x.getType(), 0.5));
+    Value c =
+        arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), 0.5));
     return arith::MulFOp::create(b, loc, x, c);
   }
   /// B^T d.
   Four src(Four d) const {
-    return {sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]),
-            sub(d[1], d[3])};
+    return {sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]), sub(d[1], d[3])};
   }
   /// A^T m, or its first `count` rows.
   SmallVector<Value, 2> dst(Four m, int64_t count) const {
@@ -141,8 +140,8 @@ struct RowPart {
 struct Winograd {
   GroupContext &ctx;
   const Epilogue &epilogue;
-  Strided src, dst; // [N, H, W, C]
-  Value packed;     // [1, P, 4, 4, C, panel]
+  Strided src, dst;        // [N, H, W, C]
+  Value packed;            // [1, P, 4, 4, C, panel]
   WindowDim rows, columns; // of tiles over src
   int64_t outRows, outColumns;
   int64_t channels, outputs, panel;
@@ -172,9 +171,9 @@ struct Winograd {
 
   /// Calls `body` for each row of tiles that meets tiles [first, first +
   /// count); slots count from `start`.
-  void overRows(IndexMath &m, Ofr first, Ofr count, Ofr start,
-                llvm::function_ref<void(IndexMath &, const RowPart &)> body)
-      const {
+  void
+  overRows(IndexMath &m, Ofr first, Ofr count, Ofr start,
+           llvm::function_ref<void(IndexMath &, const RowPart &)> body) const {
     Ofr perRow = m.attr(columns.out), end = m.add(first, count);
     emitLoop(m, m.floorDiv(first, perRow), m.ceilDiv(end, perRow),
              [&](IndexMath &im, Ofr r) {
@@ -205,20 +204,19 @@ struct Winograd {
     for (int64_t x = 0; x < kPoints; ++x)
       maps.push_back(mapOf(context, {number(x), t, c}));
     SmallVector<Value> ins(kPoints, in), outs(kPoints, v);
-    emitGeneric(m, ins, outs, maps,
-                [&](OpBuilder &b, Location loc, ValueRange d) {
-                  Arithmetic a{b, loc};
-                  std::array<Four, kEdge> half;
-                  for (int64_t j = 0; j < kEdge; ++j)
-                    half[j] = a.src({d[j], d[kEdge + j], d[2 * kEdge + j],
-                                     d[3 * kEdge + j]});
-                  SmallVector<Value> points;
-                  for (int64_t i = 0; i < kEdge; ++i)
-                    llvm::append_range(points,
-                                       a.src({half[0][i], half[1][i],
+    emitGeneric(
+        m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange d) {
+          Arithmetic a{b, loc};
+          std::array<Four, kEdge> half;
+          for (int64_t j = 0; j < kEdge; ++j)
+            half[j] =
+                a.src({d[j], d[kEdge + j], d[2 * kEdge + j], d[3 * kEdge + j]});
+          SmallVector<Value> points;
+          for (int64_t i = 0; i < kEdge; ++i)
+            llvm::append_range(points, a.src({half[0][i], half[1][i],
                                               half[2][i], half[3][i]}));
-                  return points;
-                });
+          return points;
+        });
   }
 
   /// The tile at column `at`, of which some of src is padding.
@@ -238,8 +236,8 @@ struct Winograd {
       from = m.add(from, m.mul(position, src.strides[i + 1]));
       to = m.add(to, m.mul(lo, strides[i]));
     }
-    Value there = box(m, src.base, from, sizes,
-                      ArrayRef(src.strides).drop_front());
+    Value there =
+        box(m, src.base, from, sizes, ArrayRef(src.strides).drop_front());
     linalg::CopyOp::create(m.builder(), m.location(), there,
                            box(m, patch, to, sizes, strides));
     transform(m, whole,
@@ -266,18 +264,18 @@ struct Winograd {
       if (interior.first < interior.second) {
         Ofr n = im.sub(hi, lo), two = im.attr(kOutputs);
         Ofr offset = im.mul(p.image, src.strides[0]);
-        for (auto [i, window, at] : {std::tuple(1, rows, p.row),
-                                     std::tuple(2, columns, lo)})
-          offset = im.add(offset, im.mul(im.sub(im.mul(at, two),
-                                                im.attr(window.pad)),
-                                         src.strides[i]));
-        Value in = box(im, src.base, offset,
-                       {im.attr(kEdge), im.add(im.mul(n, two), two),
-                        im.attr(channels)},
-                       ArrayRef(src.strides).drop_front());
+        for (auto [i, window, at] :
+             {std::tuple(1, rows, p.row), std::tuple(2, columns, lo)})
+          offset = im.add(offset,
+                          im.mul(im.sub(im.mul(at, two), im.attr(window.pad)),
+                                 src.strides[i]));
+        Value in = box(
+            im, src.base, offset,
+            {im.attr(kEdge), im.add(im.mul(n, two), two), im.attr(channels)},
+            ArrayRef(src.strides).drop_front());
         transform(im, in,
-                  boxOfPoints(im, v, vOffset, slab, pitch,
-                              im.add(p.slot, lo), n, channels));
+                  boxOfPoints(im, v, vOffset, slab, pitch, im.add(p.slot, lo),
+                              n, channels));
       }
     });
   }
@@ -324,8 +322,7 @@ struct Winograd {
   /// epilogue(A^T M A) of tiles [from, to) of a row, of which `height` rows and
   /// `width` columns of dst exist; `n` columns of panel `p`.
   void store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
-             int64_t height, int64_t width, Ofr p, int64_t n,
-             Value sums) const;
+             int64_t height, int64_t width, Ofr p, int64_t n, Value sums) const;
 
   void storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
                   Value sums) const;
@@ -380,7 +377,8 @@ void Winograd::chooseBlock(int64_t l2Bytes) {
   block = rowBlock(tiles, perTile, l2Bytes / 2);
   if (auto total = IndexMath::constant(tiles)) {
     auto blocksOf = [&] { return (*total + block - 1) / block; };
-    int64_t blocks = blocksOf();
+    int64_t blocks =
+        std::max(blocksOf(), std::min(kEnoughBlocks, *total / kMinRowBlock));
     sharesV = blocks < kEnoughBlocks;
     if (sharesV) {
       block = rowBlock(tiles, perTile, l2Bytes);
@@ -517,8 +515,8 @@ void Winograd::emitBlocks(Ofr blocks) const {
             [&](IndexMath &m, Value item, Value memory) {
               Value v = scratch(m, memory, 0, vElements);
               Value sums = scratch(m, memory, vElements, sumElements);
-              Value patch = scratch(m, memory, vElements + sumElements,
-                                    patchElements());
+              Value patch =
+                  scratch(m, memory, vElements + sumElements, patchElements());
               Ofr which = item, first = m.mul(which, m.attr(block));
               Ofr count = countOf(m, which), none = m.attr(0);
               transformTiles(m, first, count, first, v, none, patch);
@@ -533,19 +531,18 @@ void Winograd::emitTransforms(int64_t blocks, Value v) const {
   int64_t piece = std::min(block, std::max(columns.out, kMinPiece));
   SmallVector<Ofr> counts{ctx.m.attr(blocks),
                           ctx.m.attr((block + piece - 1) / piece)};
-  emitItems(ctx.m, ctx.label, ctx.m.product(counts),
-            bytes(ctx.m, patchElements()),
-            [&](IndexMath &m, Value item, Value memory) {
-              SmallVector<Ofr> at = delinearize(m, item, counts);
-              Ofr start = m.mul(at[0], m.attr(block));
-              Ofr from = m.mul(at[1], m.attr(piece));
-              Ofr count = m.min(m.attr(piece),
-                                m.max(m.sub(countOf(m, at[0]), from),
-                                      m.attr(0)));
-              transformTiles(m, m.add(start, from), count, start, v,
-                             m.mul(at[0], m.attr(kPoints * slab)),
-                             scratch(m, memory, 0, patchElements()));
-            });
+  emitItems(
+      ctx.m, ctx.label, ctx.m.product(counts), bytes(ctx.m, patchElements()),
+      [&](IndexMath &m, Value item, Value memory) {
+        SmallVector<Ofr> at = delinearize(m, item, counts);
+        Ofr start = m.mul(at[0], m.attr(block));
+        Ofr from = m.mul(at[1], m.attr(piece));
+        Ofr count = m.min(m.attr(piece),
+                          m.max(m.sub(countOf(m, at[0]), from), m.attr(0)));
+        transformTiles(m, m.add(start, from), count, start, v,
+                       m.mul(at[0], m.attr(kPoints * slab)),
+                       scratch(m, memory, 0, patchElements()));
+      });
 }
 
 void Winograd::emitPanels(int64_t blocks, Value v) const {
@@ -590,7 +587,7 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
         return op.emitError("E2003 only the batch may be dynamic");
   auto window = [&](int64_t d) {
     int64_t tiles = (dstType.getDimSize(d) + kOutputs - 1) / kOutputs;
-    return WindowDim{srcType.getDimSize(d),   tiles, kEdge, kOutputs,
+    return WindowDim{srcType.getDimSize(d),    tiles, kEdge, kOutputs,
                      op.getPadsBegin()[d - 1], 1};
   };
   Winograd{ctx,
@@ -627,31 +624,28 @@ LogicalResult lowerWinogradWeights(GroupContext &ctx,
     SmallVector<AffineMap> maps;
     for (int64_t taps : {kTaps, kEdge})
       for (int64_t x = 0; x < taps * taps; ++x)
-        maps.push_back(mapOf(context,
-                             {getAffineConstantExpr(x / taps, context),
-                              getAffineConstantExpr(x % taps, context),
-                              getAffineDimExpr(0, context),
-                              getAffineDimExpr(1, context)}));
+        maps.push_back(mapOf(context, {getAffineConstantExpr(x / taps, context),
+                                       getAffineConstantExpr(x % taps, context),
+                                       getAffineDimExpr(0, context),
+                                       getAffineDimExpr(1, context)}));
     SmallVector<Value> ins(kTaps * kTaps, row(src, kTaps));
     SmallVector<Value> outs(kPoints, row(dst, kEdge));
-    emitGeneric(m, ins, outs, maps,
-                [&](OpBuilder &b, Location loc, ValueRange args) {
-                  Arithmetic a{b, loc};
-                  std::array<Value, kTaps * kTaps> g;
-                  for (int64_t x = 0; x < kTaps * kTaps; ++x)
-                    g[x] = arith::ExtFOp::create(b, loc, b.getF64Type(),
-                                                 args[x]);
-                  std::array<Four, kTaps> half;
-                  for (int64_t j = 0; j < kTaps; ++j)
-                    half[j] = a.weights(g[j], g[kTaps + j], g[2 * kTaps + j]);
-                  SmallVector<Value> points;
-                  for (int64_t i = 0; i < kEdge; ++i)
-                    for (Value u :
-                         a.weights(half[0][i], half[1][i], half[2][i]))
-                      points.push_back(arith::TruncFOp::create(
-                          b, loc, b.getF32Type(), u));
-                  return points;
-                });
+    emitGeneric(
+        m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange args) {
+          Arithmetic a{b, loc};
+          std::array<Value, kTaps * kTaps> g;
+          for (int64_t x = 0; x < kTaps * kTaps; ++x)
+            g[x] = arith::ExtFOp::create(b, loc, b.getF64Type(), args[x]);
+          std::array<Four, kTaps> half;
+          for (int64_t j = 0; j < kTaps; ++j)
+            half[j] = a.weights(g[j], g[kTaps + j], g[2 * kTaps + j]);
+          SmallVector<Value> points;
+          for (int64_t i = 0; i < kEdge; ++i)
+            for (Value u : a.weights(half[0][i], half[1][i], half[2][i]))
+              points.push_back(
+                  arith::TruncFOp::create(b, loc, b.getF32Type(), u));
+          return points;
+        });
   });
   return success();
 }

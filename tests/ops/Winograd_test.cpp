@@ -93,8 +93,13 @@ std::vector<std::string> shapeCases() {
   // Tiles that read nothing but padding.
   add("1x2x3", 8, 16, window(5, 0, 4, 6));
   // Channels that are no vectors.
-  for (auto [c, k] : {std::pair(1, 1), {3, 5}, {5, 3}, {17, 33}, {31, 47},
-                      {33, 100}, {128, 49}})
+  for (auto [c, k] : {std::pair(1, 1),
+                      {3, 5},
+                      {5, 3},
+                      {17, 33},
+                      {31, 47},
+                      {33, 100},
+                      {128, 49}})
     add("2x6x7", c, k, kSame);
   // Many tiles, with one section and with two; wide images.
   add("5x29x31", 32, 48, kSame);
@@ -120,11 +125,11 @@ std::vector<std::string> formCases() {
       "y<240,1,5,30> = Convolution 1x5x6x16 3x3x16x8c" + kSame,
       "y<600,100,16,1> = Convolution 1x5x6x16 3x3x16x8c" + kSame,
       // Epilogues.
-      conv + " 32c" + kSame,
-      "y = " + conv + " 32" + kSame + "; ReLU y",
+      conv + " 32c" + kSame, "y = " + conv + " 32" + kSame + "; ReLU y",
       "y = " + conv + " 32c" + kSame + "; r = Add y 2x9x8x32; ReLU r",
-      "y = " + conv + kSame + "; a = Multiply y 1x1x1x32; b = Add a 9x1x1; "
-                              "c = Subtract b (); GELU c",
+      "y = " + conv + kSame +
+          "; a = Multiply y 1x1x1x32; b = Add a 9x1x1; "
+          "c = Subtract b (); GELU c",
       "y = " + conv + kSame + "; a = Add y 2x1x8x1; HardSwish a",
       "y = " + conv + kSame + "; a = Add y 2x9x8x32<1,1,144,18>; ReLU a",
       "y = " + conv + " 32c" + kSame + "; z/u8 = Quantize y scales=0.5 zps=3",
