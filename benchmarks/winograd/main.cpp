@@ -6,8 +6,8 @@
 //                  [N,H,W,C,K ...]
 #include "compiler/check/Fill.h"
 #include "compiler/driver/Session.h"
+#include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Tensor.h"
-#include "tests/ops/GraphText.h"
 
 #include <algorithm>
 #include <chrono>
@@ -117,6 +117,43 @@ private:
   HostTensors in, out;
 };
 
+/// A convolution of 3x3 taps with constant weights and bias, then a ReLU.
+Expected<graph::Graph> convolution(int64_t n, int64_t h, int64_t w, int64_t c,
+                                   int64_t k) {
+  graph::Graph g;
+  auto tensor = [&](std::optional<graph::Dims> shape, bool constant) {
+    uint64_t id = g.tensors.size();
+    graph::LogicalTensor &t = g.tensors[id];
+    t.id = id;
+    t.dtype = graph::DType::f32;
+    t.shape = std::move(shape);
+    if (constant)
+      t.property = graph::PropertyType::constant;
+    return id;
+  };
+  auto operation = [&](const char *kind, std::vector<uint64_t> inputs) {
+    graph::Op op;
+    op.id = g.ops.size();
+    op.name = kind;
+    op.kind = kind;
+    op.inputs = std::move(inputs);
+    op.outputs = {tensor(std::nullopt, false)};
+    g.ops.push_back(std::move(op));
+    return g.ops.back().outputs[0];
+  };
+  uint64_t src = tensor(graph::Dims{n, h, w, c}, false);
+  uint64_t weights = tensor(graph::Dims{3, 3, c, k}, true);
+  uint64_t bias = tensor(graph::Dims{k}, true);
+  g.inputPorts = {src, weights, bias};
+  uint64_t y = operation("Convolution", {src, weights, bias});
+  for (const char *name : {"strides", "dilations", "pads_begin", "pads_end"})
+    g.ops.back().attrs[name] = graph::Dims{1, 1};
+  g.outputPorts = {operation("ReLU", {y})};
+  if (auto errors = graph::inferGraph(g); !errors.empty())
+    return errors;
+  return g;
+}
+
 void sweepCaches() {
   static std::vector<char> other(kSweepBytes);
   static char value = 0;
@@ -130,16 +167,7 @@ void measure(const std::string &shape, const Settings &settings) {
     std::fprintf(stderr, "'%s' is not N,H,W,C,K\n", shape.c_str());
     std::exit(1);
   }
-  auto text = [](std::initializer_list<long> dims) {
-    std::string all;
-    for (long d : dims)
-      all += (all.empty() ? "" : "x") + std::to_string(d);
-    return all;
-  };
-  auto graph = test::parseGraph(
-      "y = Convolution " + text({n, h, w, c}) + " " + text({3, 3, c, k}) +
-      "c " + std::to_string(k) +
-      "c strides=1,1 dilations=1,1 pads_begin=1,1 pads_end=1,1; ReLU y");
+  auto graph = convolution(n, h, w, c, k);
   if (!graph)
     stop(graph.errors());
   Model direct(*graph, settings, "never"), filtered(*graph, settings, "always");

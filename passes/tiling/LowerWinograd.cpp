@@ -8,10 +8,7 @@
 //                                                              for each point
 //   dst        = epilogue(A^T M A)    channels as lanes
 //
-//         1  0 -1  0
-//   B^T = 0  1  1  0      A^T = 1  1  1  0
-//         0 -1  1  0            0  1 -1 -1
-//         0  1  0 -1
+// The matrices are in WinogradTransforms.cpp.
 //
 // With many blocks an item is a block, and V and M are its scratch. With few,
 // a first section writes V to a temporary, and items of the second are (block,
@@ -23,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Epilogue.h"
-#include "passes/tiling/Windows.h"
+#include "passes/tiling/WinogradTransforms.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -32,11 +29,9 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-namespace {
+using namespace winograd;
 
-constexpr int64_t kEdge = 4;    // positions of src a tile reads, per dimension
-constexpr int64_t kOutputs = 2; // of dst that it writes
-constexpr int64_t kPoints = kEdge * kEdge;
+namespace {
 
 /// As many blocks leave no thread without work; they need no second section.
 constexpr int64_t kEnoughBlocks = 8;
@@ -68,56 +63,6 @@ int64_t pitchOf(int64_t columns) {
 int64_t slabOf(int64_t rows, int64_t pitch) {
   int64_t lines = roundUp(rows * pitch, kLine) / kLine;
   return (lines + 1 - lines % 2) * kLine;
-}
-
-/// x - y, and the like, over vectors of four.
-using Four = std::array<Value, 4>;
-
-struct Arithmetic {
-  OpBuilder &b;
-  Location loc;
-  Value add(Value x, Value y) const {
-    return arith::AddFOp::create(b, loc, x, y);
-  }
-  Value sub(Value x, Value y) const {
-    return arith::SubFOp::create(b, loc, x, y);
-  }
-  Value half(Value x) const {
-    Value c =
-        arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), 0.5));
-    return arith::MulFOp::create(b, loc, x, c);
-  }
-  /// B^T d.
-  Four src(Four d) const {
-    return {sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]), sub(d[1], d[3])};
-  }
-  /// A^T m, or its first `count` rows.
-  SmallVector<Value, 2> dst(Four m, int64_t count) const {
-    SmallVector<Value, 2> y{add(add(m[0], m[1]), m[2])};
-    if (count > 1)
-      y.push_back(sub(sub(m[1], m[2]), m[3]));
-    return y;
-  }
-  /// G g.
-  Four weights(Value g0, Value g1, Value g2) const {
-    Value ends = add(g0, g2);
-    return {g0, half(add(ends, g1)), half(sub(ends, g1)), g2};
-  }
-};
-
-/// Maps of `rank` - 2 leading coordinates of a memref, then the two loops.
-AffineMap mapOf(MLIRContext *context, ArrayRef<AffineExpr> results) {
-  return AffineMap::get(2, 0, results, context);
-}
-
-void emitGeneric(IndexMath &m, ValueRange ins, ValueRange outs,
-                 ArrayRef<AffineMap> maps, ElementsBody body) {
-  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-  linalg::GenericOp::create(
-      m.builder(), m.location(), TypeRange{}, ins, outs, maps, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        linalg::YieldOp::create(b, loc, body(b, loc, args));
-      });
 }
 
 /// x where `a` and `b` compare so, else y.
@@ -193,20 +138,17 @@ struct Winograd {
   /// B^T d B of `count` tiles that begin in `in` two columns apart:
   /// [4, columns, C].
   void transform(IndexMath &m, Value in, Value v) const {
-    MLIRContext *context = m.builder().getContext();
-    AffineExpr t = getAffineDimExpr(0, context);
-    AffineExpr c = getAffineDimExpr(1, context);
-    auto number = [&](int64_t n) { return getAffineConstantExpr(n, context); };
+    Coordinates at{m.builder().getContext()};
     SmallVector<AffineMap> maps;
     for (int64_t x = 0; x < kPoints; ++x)
-      maps.push_back(
-          mapOf(context, {number(x / kEdge), t * kOutputs + x % kEdge, c}));
+      maps.push_back(at.map({at.number(x / kEdge),
+                             at.outer() * kOutputs + x % kEdge, at.inner()}));
     for (int64_t x = 0; x < kPoints; ++x)
-      maps.push_back(mapOf(context, {number(x), t, c}));
+      maps.push_back(at.map({at.number(x), at.outer(), at.inner()}));
     SmallVector<Value> ins(kPoints, in), outs(kPoints, v);
-    emitGeneric(
+    emitLoops(
         m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange d) {
-          Arithmetic a{b, loc};
+          Transforms a{b, loc};
           std::array<Four, kEdge> half;
           for (int64_t j = 0; j < kEdge; ++j)
             half[j] =
@@ -392,25 +334,28 @@ void Winograd::chooseBlock(int64_t l2Bytes) {
   panelSlab = slabOf(block, panel);
 }
 
-void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
-                     int64_t height, int64_t width, Ofr p, int64_t n,
-                     Value sums) const {
-  MLIRContext *context = m.builder().getContext();
-  AffineExpr t = getAffineDimExpr(0, context);
-  AffineExpr k = getAffineDimExpr(1, context);
-  auto number = [&](int64_t x) { return getAffineConstantExpr(x, context); };
-  Ofr count = m.sub(to, from);
-  SmallVector<Ofr> start{part.image, m.mul(part.row, m.attr(kOutputs)),
-                         m.mul(from, m.attr(kOutputs)),
-                         m.mul(p, m.attr(panel))};
-  SmallVector<Ofr> sizes{m.attr(height), m.mul(count, m.attr(kOutputs)),
-                         m.attr(n)};
-  // The part of a tensor over dst, without the dimensions it does not have.
+/// Operands of the loop that writes dst: points, sides, elements of dst.
+struct DstLoop {
+  const Winograd &w;
+  IndexMath &m;
+  SmallVector<Ofr> start; // in dst
+  SmallVector<Ofr> sizes; // of the part: rows, columns, channels
+  int64_t height, width;  // of a tile
+  Coordinates at;
+  SmallVector<Value> ins, outs;
+  SmallVector<AffineMap> maps;
+  /// Of each element of a tile, the operands that are its sides.
+  SmallVector<SmallVector<unsigned>> sides;
+
+  // Which of rows, columns and channels a tensor has.
   using Has = std::array<bool, 3>;
-  auto boxOf = [&](const Strided &s, const Has &has) {
+
+  int64_t elements() const { return height * width; }
+
+  Value boxOf(const Strided &s, const Has &has) const {
     Ofr offset = s.offset.value_or(m.attr(0));
-    for (auto [at, stride] : llvm::zip(start, s.strides))
-      offset = m.add(offset, m.mul(at, stride));
+    for (auto [position, stride] : llvm::zip(start, s.strides))
+      offset = m.add(offset, m.mul(position, stride));
     SmallVector<Ofr> boxSizes, boxStrides;
     for (int64_t d = 0; d < 3; ++d) {
       if (!has[d])
@@ -419,73 +364,105 @@ void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
       boxStrides.push_back(s.strides[d + 1]);
     }
     return box(m, s.base, offset, boxSizes, boxStrides);
-  };
-  auto mapAt = [&](const Has &has, int64_t i, int64_t j) {
+  }
+
+  /// Element `e` of each tile.
+  AffineMap mapOf(const Has &has, int64_t e) const {
+    const std::array<AffineExpr, 3> all{
+        at.number(e / width), at.outer() * kOutputs + e % width, at.inner()};
     SmallVector<AffineExpr> results;
-    for (auto [d, expr] :
-         llvm::enumerate(ArrayRef{number(i), t * kOutputs + j, k}))
+    for (int64_t d = 0; d < 3; ++d)
       if (has[d])
-        results.push_back(expr);
-    return mapOf(context, results);
-  };
-  // Points that the rows and columns there are need: all but the last for one.
-  SmallVector<Value> ins, outs;
-  SmallVector<AffineMap> maps;
-  Value points = boxOfPoints(m, sums, m.attr(0), panelSlab, panel,
-                             m.add(part.slot, from), count, n);
-  int64_t usedRows = height + 2, usedColumns = width + 2;
-  for (int64_t i = 0; i < usedRows; ++i)
-    for (int64_t j = 0; j < usedColumns; ++j) {
-      ins.push_back(points);
-      maps.push_back(mapOf(context, {number(i * kEdge + j), t, k}));
-    }
-  // Of each side one operand for each element of a tile, or for all of them.
-  SmallVector<SmallVector<unsigned>> sideArgs(height * width);
-  for (const Strided &side : epilogue.sides) {
+        results.push_back(all[d]);
+    return at.map(results);
+  }
+
+  /// Points that the elements there are need: all but the last for one.
+  void addPoints(Value points) {
+    for (int64_t i = 0; i < height + 2; ++i)
+      for (int64_t j = 0; j < width + 2; ++j) {
+        ins.push_back(points);
+        maps.push_back(
+            at.map({at.number(i * kEdge + j), at.outer(), at.inner()}));
+      }
+  }
+
+  /// One operand for each element of a tile, or for all of them.
+  void addSide(const Strided &side) {
     Has has;
     for (int64_t d = 0; d < 3; ++d)
       has[d] = !IndexMath::isConstant(side.strides[d + 1], 0);
     Value memory = boxOf(side, has);
     bool shared = !has[0] && !has[1];
-    for (int64_t e = 0; e < height * width; ++e) {
+    for (int64_t e = 0; e < elements(); ++e) {
       if (!shared || e == 0) {
         ins.push_back(memory);
-        maps.push_back(mapAt(has, e / width, e % width));
+        maps.push_back(mapOf(has, e));
       }
-      sideArgs[e].push_back(ins.size() - 1);
+      sides[e].push_back(ins.size() - 1);
     }
   }
-  constexpr Has whole{true, true, true};
-  Value out = boxOf(dst, whole);
-  for (int64_t e = 0; e < height * width; ++e) {
-    outs.push_back(out);
-    maps.push_back(mapAt(whole, e / width, e % width));
+
+  void addDst() {
+    constexpr Has whole{true, true, true};
+    outs.assign(elements(), boxOf(w.dst, whole));
+    for (int64_t e = 0; e < elements(); ++e)
+      maps.push_back(mapOf(whole, e));
   }
-  emitGeneric(m, ins, outs, maps,
-              [&](OpBuilder &b, Location loc, ValueRange args) {
-                Arithmetic a{b, loc};
-                SmallVector<SmallVector<Value, 2>> half;
-                for (int64_t j = 0; j < usedColumns; ++j) {
-                  Four column;
-                  for (int64_t i = 0; i < usedRows; ++i)
-                    column[i] = args[i * usedColumns + j];
-                  half.push_back(a.dst(column, height));
-                }
-                SmallVector<Value> stored;
-                for (int64_t i = 0; i < height; ++i) {
-                  Four row;
-                  for (int64_t j = 0; j < usedColumns; ++j)
-                    row[j] = half[j][i];
-                  for (Value y : a.dst(row, width)) {
-                    SmallVector<Value> sides;
-                    for (unsigned arg : sideArgs[stored.size()])
-                      sides.push_back(args[arg]);
-                    stored.push_back(
-                        epilogue.apply(b, loc, y, sides, dst.elementType()));
-                  }
-                }
-                return stored;
-              });
+
+  SmallVector<Value> compute(OpBuilder &b, Location loc,
+                             ValueRange args) const {
+    Transforms a{b, loc};
+    SmallVector<SmallVector<Value, 2>> half; // of each column of points
+    for (int64_t j = 0; j < width + 2; ++j) {
+      Four column;
+      for (int64_t i = 0; i < height + 2; ++i)
+        column[i] = args[i * (width + 2) + j];
+      half.push_back(a.dst(column, height));
+    }
+    SmallVector<Value> stored;
+    for (int64_t i = 0; i < height; ++i) {
+      Four row;
+      for (int64_t j = 0; j < width + 2; ++j)
+        row[j] = half[j][i];
+      for (Value y : a.dst(row, width)) {
+        SmallVector<Value> beside;
+        for (unsigned arg : sides[stored.size()])
+          beside.push_back(args[arg]);
+        stored.push_back(
+            w.epilogue.apply(b, loc, y, beside, w.dst.elementType()));
+      }
+    }
+    return stored;
+  }
+};
+
+void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
+                     int64_t height, int64_t width, Ofr p, int64_t n,
+                     Value sums) const {
+  Ofr count = m.sub(to, from), two = m.attr(kOutputs);
+  DstLoop loop{*this,
+               m,
+               {part.image, m.mul(part.row, two), m.mul(from, two),
+                m.mul(p, m.attr(panel))},
+               {m.attr(height), m.mul(count, two), m.attr(n)},
+               height,
+               width,
+               {m.builder().getContext()},
+               {},
+               {},
+               {},
+               {}};
+  loop.sides.resize(loop.elements());
+  loop.addPoints(boxOfPoints(m, sums, m.attr(0), panelSlab, panel,
+                             m.add(part.slot, from), count, n));
+  for (const Strided &side : epilogue.sides)
+    loop.addSide(side);
+  loop.addDst();
+  emitLoops(m, loop.ins, loop.outs, loop.maps,
+            [&](OpBuilder &b, Location loc, ValueRange args) {
+              return loop.compute(b, loc, args);
+            });
 }
 
 void Winograd::storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
@@ -603,50 +580,6 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
            dstType.getDimSize(3),
            rankedType(op.getWeights()).getDimSize(5)}
       .emit();
-  return success();
-}
-
-/// Items are input channels: G g G^T of a row of output channels each.
-LogicalResult lowerWinogradWeights(GroupContext &ctx,
-                                   tile::WinogradWeightsOp op) {
-  const Strided &src = ctx.memoryOf(op.getWeights());
-  const Strided &dst = ctx.outputs.begin()->second.front();
-  constexpr int64_t kTaps = 3;
-  MLIRContext *context = op.getContext();
-  emitItems(ctx.m, ctx.label, src.sizes[2], [&](IndexMath &m, Value channel) {
-    auto row = [&](const Strided &s, int64_t taps) {
-      Ofr offset = m.add(s.offset.value_or(m.attr(0)),
-                         m.mul(Ofr(channel), s.strides[2]));
-      return box(m, s.base, offset,
-                 {m.attr(taps), m.attr(taps), m.attr(1), s.sizes[3]},
-                 {s.strides[0], s.strides[1], s.strides[2], s.strides[3]});
-    };
-    SmallVector<AffineMap> maps;
-    for (int64_t taps : {kTaps, kEdge})
-      for (int64_t x = 0; x < taps * taps; ++x)
-        maps.push_back(mapOf(context, {getAffineConstantExpr(x / taps, context),
-                                       getAffineConstantExpr(x % taps, context),
-                                       getAffineDimExpr(0, context),
-                                       getAffineDimExpr(1, context)}));
-    SmallVector<Value> ins(kTaps * kTaps, row(src, kTaps));
-    SmallVector<Value> outs(kPoints, row(dst, kEdge));
-    emitGeneric(
-        m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange args) {
-          Arithmetic a{b, loc};
-          std::array<Value, kTaps * kTaps> g;
-          for (int64_t x = 0; x < kTaps * kTaps; ++x)
-            g[x] = arith::ExtFOp::create(b, loc, b.getF64Type(), args[x]);
-          std::array<Four, kTaps> half;
-          for (int64_t j = 0; j < kTaps; ++j)
-            half[j] = a.weights(g[j], g[kTaps + j], g[2 * kTaps + j]);
-          SmallVector<Value> points;
-          for (int64_t i = 0; i < kEdge; ++i)
-            for (Value u : a.weights(half[0][i], half[1][i], half[2][i]))
-              points.push_back(
-                  arith::TruncFOp::create(b, loc, b.getF32Type(), u));
-          return points;
-        });
-  });
   return success();
 }
 
