@@ -143,7 +143,8 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
   let description = [{
     MatMul becomes tile.pack of the weights and tile.matmul; Convolution
     likewise. Weights that are constants are packed once, since the pack moves
-    to @fold.
+    to @fold. A convolution of 3x3 constant taps in f32 becomes tile.winograd
+    where that costs less; a remark tells why it does not.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
@@ -154,9 +155,14 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
     Option<"int8Group", "int8-group", "int64_t", "1",
            "products of bytes that one instruction adds up: 4, 2 or 1">,
     Option<"matrixUnit", "matrix-unit", "bool", "false",
-           "interleaved products are for tiles of 32 columns">];
+           "interleaved products are for tiles of 32 columns">,
+    Option<"winograd", "winograd", "std::string", "\"auto\"",
+           "convolutions of 3x3 taps by minimal filtering: auto (by cost), "
+           "always (where possible) or never">];
   let dependentDialects = ["::tenon::tile::TileDialect"];
-  let statistics = [Statistic<"packed", "weights", "Weights packed">];
+  let statistics = [
+    Statistic<"packed", "weights", "Weights packed">,
+    Statistic<"filtered", "convolutions", "Convolutions by minimal filtering">];
 }
 
 def PlanArena : Pass<"tenon-plan-arena", "::mlir::ModuleOp"> {

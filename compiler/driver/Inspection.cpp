@@ -87,7 +87,7 @@ void keepReproducer(const graph::Graph &graph, const Options &options,
       " --compile-to=" + std::string(phases[next].name) +
       " --target-cpu=" + options.targetCpu + " --schedule=" + options.schedule +
       " --max-group-ops=" + std::to_string(options.maxGroupOps) +
-      (options.fuse ? "" : " --no-fuse");
+      " --winograd=" + options.winograd + (options.fuse ? "" : " --no-fuse");
   std::string path = writeTemporary(options.reproducer,
                                     "// tenon inspect THIS_FILE " + command +
                                         "\n" + (*pipeline)->text(true));

@@ -61,7 +61,8 @@ void buildConstants(OpPassManager &pm, const Options &, const Target &) {
   pm.addPass(createOutlineConstants());
 }
 
-void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
+void buildLayout(OpPassManager &pm, const Options &options,
+                 const Target &target) {
   pm.addPass(createSinkTransposes());
   DecomposeRecurrentOptions recurrent;
   recurrent.vectorBits = target.vectorBits;
@@ -73,6 +74,7 @@ void buildLayout(OpPassManager &pm, const Options &, const Target &target) {
   pack.bf16Group = target.bf16Group;
   pack.int8Group = target.int8Group;
   pack.matrixUnit = target.matrixUnit;
+  pack.winograd = options.winograd;
   pm.addPass(createPackWeights(pack));
   // Packing of constants moves to @fold, which may compute something twice.
   pm.addPass(createOutlineConstants());

@@ -76,6 +76,11 @@ Error unknownCpu(const std::string &cpu) {
 } // namespace
 
 Expected<Target> Target::resolve(const Options &options) {
+  if (options.winograd != "auto" && options.winograd != "always" &&
+      options.winograd != "never")
+    return fail(ErrorCode::BadOption,
+                "unknown value '" + options.winograd + "' of winograd",
+                "use auto, always or never");
   Target target;
   static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> wanted;

@@ -291,3 +291,83 @@ LogicalResult ConvWeightsOp::verify() {
              : match(*this, "the number of panels", diff.getDimSize(1),
                      panels(outputs / groups, panel));
 }
+
+//===----------------------------------------------------------------------===//
+// Minimal filtering
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr int64_t kWinogradTaps = 3;
+constexpr int64_t kWinogradPoints = 4; // of a dimension
+} // namespace
+
+RankedTensorType WinogradWeightsOp::transformedType(RankedTensorType weights) {
+  SmallVector<int64_t> shape(2, kWinogradPoints);
+  llvm::append_range(shape, weights.getShape().drop_front(2));
+  return RankedTensorType::get(shape, weights.getElementType());
+}
+
+void WinogradWeightsOp::build(OpBuilder &, OperationState &state,
+                              Value weights) {
+  state.addOperands(weights);
+  state.addTypes(transformedType(cast<RankedTensorType>(weights.getType())));
+}
+
+LogicalResult WinogradWeightsOp::verify() {
+  auto weights = cast<RankedTensorType>(getWeights().getType());
+  if (weights.getRank() != 4 || weights.getDimSize(0) != kWinogradTaps ||
+      weights.getDimSize(1) != kWinogradTaps ||
+      !weights.getElementType().isF32())
+    return emitOpError("weights are ")
+           << weights << ", expected 3 x 3 taps of f32 and two more dimensions";
+  if (Type expected = transformedType(weights);
+      getTransformed().getType() != expected)
+    return emitOpError("result is ")
+           << getTransformed().getType() << ", expected " << expected;
+  return success();
+}
+
+LogicalResult WinogradOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto weights = cast<RankedTensorType>(getWeights().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  if (src.getRank() != 4 || dst.getRank() != 4 || weights.getRank() != 6)
+    return emitOpError("src, weights and dst have ranks ")
+           << src.getRank() << ", " << weights.getRank() << ", "
+           << dst.getRank() << ", expected 4, 6, 4";
+  for (RankedTensorType type : {src, weights, dst})
+    if (!type.getElementType().isF32())
+      return emitOpError("computes in f32, not in ") << type.getElementType();
+  if (weights.isDynamicDim(5) || weights.getDimSize(5) < 1)
+    return emitOpError("the panel of weights has no known width");
+  ArrayRef<int64_t> begin = getPadsBegin(), end = getPadsEnd();
+  if (begin.size() != 2 || end.size() != 2)
+    return emitOpError("pads have ")
+           << begin.size() << " and " << end.size() << " entries, expected 2";
+  if (llvm::any_of(begin, [](int64_t p) { return p < 0; }) ||
+      llvm::any_of(end, [](int64_t p) { return p < 0; }))
+    return emitOpError("pads are at least 0");
+  if (failed(match(*this, "groups of weights", weights.getDimSize(0), 1)) ||
+      failed(match(*this, "points of weights along rows", weights.getDimSize(2),
+                   kWinogradPoints)) ||
+      failed(match(*this, "points of weights along columns",
+                   weights.getDimSize(3), kWinogradPoints)) ||
+      failed(match(*this, "channels of weights", weights.getDimSize(4),
+                   src.getDimSize(3))) ||
+      failed(match(*this, "the number of panels", weights.getDimSize(1),
+                   panels(dst.getDimSize(3), weights.getDimSize(5)))) ||
+      failed(match(*this, "the batch of dst", dst.getDimSize(0),
+                   src.getDimSize(0))))
+    return failure();
+  for (int64_t i = 0; i < 2; ++i) {
+    int64_t in = src.getDimSize(i + 1);
+    int64_t out = ShapedType::isDynamic(in)
+                      ? in
+                      : std::max<int64_t>(
+                            in + begin[i] + end[i] - (kWinogradTaps - 1), 0);
+    if (failed(match(*this, "size of spatial dim " + Twine(i) + " of dst",
+                     dst.getDimSize(i + 1), out)))
+      return failure();
+  }
+  return success();
+}

@@ -142,6 +142,57 @@ def Tile_ConvWeightsOp : Tile_WindowOp<"conv_weights"> {
   }];
 }
 
+def Tile_WinogradOp : Tile_Op<"winograd", [Pure]> {
+  let summary = "tile.conv of 3x3 taps by minimal filtering, F(2x2, 3x3)";
+  let description = [{
+    `src` `[N, H, W, C]`, `dst` `[N, H', W', O]`, all f32, with stride and
+    dilation 1 and one group: H' = H + pads - 2. `weights` are
+    `[1, P, 4, 4, C, panel]`, what tile.pack makes of tile.winograd_weights.
+
+    A tile is 2 x 2 neighbours of dst, computed from 4 x 4 of src in 16
+    multiplications per pair of channels where the definition takes 36:
+
+    ```
+    dst tile = A^T [sum over c of weights[.., c, ..] * (B^T src tile B)] A
+    ```
+
+    ```mlir
+    %0 = tile.winograd %x, %p {pads_begin = array<i64: 1, 1>,
+      pads_end = array<i64: 1, 1>}
+      : tensor<?x14x14x64xf32>, tensor<1x3x4x4x64x24xf32> -> tensor<?x14x14x72xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
+                       DenseI64ArrayAttr:$pads_begin,
+                       DenseI64ArrayAttr:$pads_end);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `,` $weights attr-dict
+    `:` type($src) `,` type($weights) `->` type($dst)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_WinogradWeightsOp : Tile_Op<"winograd_weights", [Pure]> {
+  let summary = "weights of 3x3 taps as tile.winograd multiplies them, G w G^T";
+  let description = [{
+    `[3, 3, I, O]` to `[4, 4, I, O]`, computed in f64 and rounded once. G has
+    the rows (1, 0, 0), (1/2, 1/2, 1/2), (1/2, -1/2, 1/2), (0, 0, 1).
+  }];
+  let arguments = (ins AnyRankedTensor:$weights);
+  let results = (outs AnyRankedTensor:$transformed);
+  let assemblyFormat = [{
+    $weights attr-dict `:` type($weights) `->` type($transformed)
+  }];
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$weights)>];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::RankedTensorType transformedType(
+        ::mlir::RankedTensorType weights);
+  }];
+}
+
 def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let summary = "softmax(score(q . k)) . v, the scores never in memory";
   let description = [{

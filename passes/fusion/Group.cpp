@@ -69,11 +69,11 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
   if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
-  if (isa<tile::MatMulOp>(op))
+  if (isa<tile::MatMulOp, tile::WinogradOp>(op))
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::PackOp, tile::PackGatesOp>(op))
+  if (isa<tile::PackOp, tile::PackGatesOp, tile::WinogradWeightsOp>(op))
     return GroupKind::pack;
   if (isa<tile::RnnOp>(op))
     return GroupKind::recurrence;

@@ -5,6 +5,8 @@
 //
 // The keys of tile.attention are packed likewise.
 //
+// Convolutions of 3x3 taps: Winograd.cpp.
+//
 // A panel holds, for each k, NR neighbouring columns: the microkernel streams
 // it with unit stride.  NR is the register tile's width, or less when there
 // are fewer columns.
@@ -17,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/layout/Packing.h"
+#include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -36,6 +38,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   using PackWeightsBase::PackWeightsBase;
 
   Packing packing;
+  WinogradMode mode = WinogradMode::byCost;
 
   void packMatMul(Operation *op, OpBuilder &b) {
     replace(op,
@@ -43,9 +46,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                                 op->getOperand(0), op->getOperand(1)));
   }
 
-  /// Data or weights of a depthwise operation: its lanes are channels, so
-  /// tensors with channels elsewhere are copied, which costs less than
-  /// gathering each element for every tap.
+  /// What a depthwise operation or a transform of minimal filtering reads: its
+  /// lanes are channels, so tensors with channels elsewhere are copied, which
+  /// costs less than gathering each element for every tap.
   static Value channelsTogether(OpBuilder &b, Value data) {
     Operation *def = data.getDefiningOp();
     if (!def || !isKind(def, "StaticTranspose"))
@@ -57,14 +60,34 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return buildGraphOp(b, data.getLoc(), "Reorder", data, rankedType(data));
   }
 
+  /// Whether the convolution is computed by minimal filtering; says why one of
+  /// 3x3 taps is not.
+  bool usesWinograd(Operation *op, const WindowAttrs &w) const {
+    Value weights = op->getOperand(1);
+    if (!isWinogradKernel(rankedType(weights)))
+      return false;
+    std::string reason = whyNotWinograd(rankedType(op->getOperand(0)), weights,
+                                        rankedType(op->getResult(0)), w, mode);
+    if (!reason.empty())
+      op->emitRemark("computed directly, not by Winograd's F(2x2, 3x3): " +
+                     reason);
+    return reason.empty();
+  }
+
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
     auto w = WindowAttrs::of(op, b, type.getRank() - 2);
-    if (!isDepthwise(type, w.groups.getInt()))
-      return replace(op, packing.buildConv(b, op->getLoc(),
-                                           rankedType(op->getResult(0)), src,
-                                           weights, w));
+    if (!isDepthwise(type, w.groups.getInt())) {
+      auto dst = rankedType(op->getResult(0));
+      if (usesWinograd(op, w)) {
+        ++filtered;
+        return replace(op, buildWinograd(packing, b, op->getLoc(), dst,
+                                         channelsTogether(b, src), weights, w));
+      }
+      return replace(op,
+                     packing.buildConv(b, op->getLoc(), dst, src, weights, w));
+    }
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(), channelsTogether(b, src),
         channelsTogether(b, weights), w.strides, w.padsBegin, w.padsEnd,
@@ -221,6 +244,13 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   void runOnOperation() override {
     packing = {
         {vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit};
+    auto parsed = parseWinogradMode(winograd);
+    if (!parsed) {
+      getOperation()->emitError("winograd must be auto, always or never, is ")
+          << winograd;
+      return signalPassFailure();
+    }
+    mode = *parsed;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());

@@ -56,6 +56,9 @@ mlir::LogicalResult lowerContraction(GroupContext &ctx);
 mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
                                        tile::ConvTransposeOp op);
 mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
+mlir::LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op);
+mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
+                                         tile::WinogradWeightsOp op);
 mlir::LogicalResult lowerAttention(GroupContext &ctx);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
 mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,

@@ -7,7 +7,8 @@
 // tile.brgemm over the taps that fall inside src; the few columns at its ends
 // whose taps are cut by the padding are products of one row each.
 //
-// Its gradients: LowerConvTranspose.cpp, LowerConvWeights.cpp.
+// Its gradients: LowerConvTranspose.cpp, LowerConvWeights.cpp. By minimal
+// filtering: LowerWinograd.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
@@ -411,6 +412,8 @@ LogicalResult lowerContraction(GroupContext &ctx) {
       return lowerMatMul(ctx, product);
     if (auto conv = dyn_cast<tile::ConvOp>(op))
       return lowerConv(ctx, conv);
+    if (auto conv = dyn_cast<tile::WinogradOp>(op))
+      return lowerWinograd(ctx, conv);
     if (auto conv = dyn_cast<tile::ConvTransposeOp>(op))
       return lowerConvTranspose(ctx, conv);
     if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))

@@ -168,6 +168,8 @@ static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
 LogicalResult lowerPack(GroupContext &ctx) {
   if (auto gates = dyn_cast<tile::PackGatesOp>(ctx.ops().front()))
     return lowerPackGates(ctx, gates);
+  if (auto points = dyn_cast<tile::WinogradWeightsOp>(ctx.ops().front()))
+    return lowerWinogradWeights(ctx, points);
   auto op = cast<tile::PackOp>(ctx.ops().front());
   IndexMath &m = ctx.m;
   auto type = rankedType(op.getWeights());

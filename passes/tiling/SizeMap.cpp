@@ -107,7 +107,7 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
         m.ceilDiv(columns, m.attr(pack.getPanel()));
     return r;
   }
-  if (isa<tile::ConvTransposeOp>(op)) {
+  if (isa<tile::ConvTransposeOp, tile::WinogradOp>(op)) {
     r[0] = (*this)[op->getOperand(0)][0];
     return r;
   }

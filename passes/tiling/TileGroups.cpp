@@ -363,8 +363,8 @@ private:
   /// Arguments that the product itself reads, whatever their strides.
   SmallVector<Value> operandsOf(func::FuncOp group) {
     for (Operation &op : group.getBody().front()) {
-      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp>(
-              op))
+      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp,
+              tile::WinogradOp>(op))
         return SmallVector<Value>(op.getOperands());
       // What is not packed is read by rows.
       if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))

@@ -105,6 +105,15 @@ INSTANTIATE_TEST_SUITE_P(
         "ConvTranspose 5x10x12x40 3x3x13x40 13" SPREAD),
     nameOf);
 
+/// By minimal filtering: few blocks of tiles, in two sections, and many.
+INSTANTIATE_TEST_SUITE_P(
+    Winograd, Threads,
+    testing::Values("y = Convolution 1x55x57x64 3x3x64x96c 96" WINDOW
+                    "; r = Add y 1x55x57x96; ReLU r",
+                    "Convolution 2x28x28x128 3x3x128x128c" WINDOW,
+                    "Convolution 16x29x27x64 3x3x64x64c 64" WINDOW),
+    nameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     Products, Threads,
     testing::Values("MatMul 129x1031 1031x67", "MatMul 3x4099 4099x5",

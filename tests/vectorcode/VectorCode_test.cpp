@@ -111,6 +111,37 @@ TEST(Attention, RowsAreVectors) {
   }
 }
 
+/// Minimal filtering: the transforms of src and dst, and that of weights, load,
+/// compute and store whole vectors, and nothing else computes.
+TEST(Winograd, TransformsAreVectors) {
+  auto g = parseGraph("y = Convolution 1x28x27x64 3x3x64x96c 96 strides=1,1 "
+                      "dilations=1,1 pads_begin=1,1 pads_end=1,1; "
+                      "r = Add y 1x28x27x96; ReLU r");
+  ASSERT_TRUE(g) << str(g.errors());
+  for (const char *schedule : {"avx2", "avx512"}) {
+    Options options;
+    options.schedule = schedule;
+    options.winograd = "always";
+    if (std::string_view(schedule) == "avx512")
+      options.targetCpu = "x86-64-v4"; // need not run here
+    auto assembly = assemblyOf(*g, options);
+    ASSERT_TRUE(assembly) << str(assembly.errors());
+    int fromSrc = 0, toDst = 0;
+    for (const Loop &loop : innermostLoops(*assembly)) {
+      // 32 additions from 16 elements to 16 points; back 24 to at most 4, and
+      // the epilogue.
+      fromSrc += loop.vectorStores >= 16 && loop.vectorArithmetic >= 32;
+      toDst += loop.vectorStores >= 2 && loop.vectorStores <= 4 &&
+               loop.vectorArithmetic >= 12;
+    }
+    for (const char *scalar : {"addss", "subss", "mulss", "addsd", "subsd"})
+      EXPECT_EQ(assembly->find(scalar), std::string::npos)
+          << schedule << ": " << scalar;
+    EXPECT_GE(fromSrc, 2) << schedule;
+    EXPECT_GE(toDst, 2) << schedule;
+  }
+}
+
 TEST(Loops, CountsVectorsOfInnermostLoops) {
   const char *text = "f:\n"
                      "\tvmovups (%rax), %ymm9\n"

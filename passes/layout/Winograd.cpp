@@ -1,0 +1,166 @@
+//===- Winograd.cpp - which convolutions use minimal filtering ------------===//
+//
+//   Convolution(%x, %w)        %u = tile.winograd_weights %w
+//                       ->     %p = tile.pack %u panel 24 groups 1
+//                              tile.winograd %x, %p
+//
+// F(2x2, 3x3) computes 4 elements of dst with 16 multiplications per pair of
+// channels instead of 36 (Winograd; Lavin, Gray: Fast algorithms for
+// convolutional neural networks, 2016). What it saves must pay for the
+// transforms of src and dst, which grow with C + K while products grow with
+// C K, and for weights that are 16/9 as large.
+//
+// Its errors are those of the definition (docs/cost-model.md): all constants
+// are 0, 1 and 1/2. With larger tiles they are not.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/layout/Winograd.h"
+
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+namespace {
+
+constexpr int64_t kTaps = 3;
+constexpr int64_t kOutputs = 2; // of a tile, per dimension
+constexpr int64_t kPoints = 16; // of a tile
+
+// Measured: benchmarks/winograd, docs/cost-model.md.
+/// Of an element of a tile of src, read and of 16 points written, or of dst.
+constexpr double kPerElement = 128;
+/// Of reading a weight that the definition does not have.
+constexpr double kPerWeight = 20;
+/// A vector of weights from L2 takes as long as multiplying so many rows.
+constexpr int64_t kMinRows = 3;
+/// The gain from which the estimate is believed.
+constexpr double kMargin = 1.1;
+
+/// Taps that position `o` of dst finds inside `in` positions of src.
+int64_t tapsInside(int64_t in, int64_t o, int64_t pad) {
+  int64_t first = std::max<int64_t>(pad - o, 0);
+  int64_t past = std::min(in + pad - o, kTaps);
+  return std::max<int64_t>(past - first, 0);
+}
+
+/// Taps times rows of products that a row of dst costs when computed directly:
+/// columns inside are one product, each of those at the ends is one, or all are
+/// one where rows of src are padded first.
+int64_t workOfRow(int64_t in, int64_t out, int64_t pad) {
+  int64_t inside = 0, work = 0;
+  for (int64_t o = 0; o < out; ++o)
+    if (int64_t taps = tapsInside(in, o, pad); taps == kTaps)
+      ++inside;
+    else
+      work += taps * kMinRows;
+  if (inside)
+    work += kTaps * std::max(inside, kMinRows);
+  return std::min(work, kTaps * std::max(out, kMinRows));
+}
+
+/// Whether `v` is known before the first execution.
+bool isKnownOnce(Value v) {
+  while (Operation *def = v.getDefiningOp()) {
+    if (isa<arith::ConstantOp>(def))
+      return true;
+    if (!isKind(def, "StaticReshape") && !isKind(def, "StaticTranspose"))
+      return false;
+    v = def->getOperand(0);
+  }
+  auto arg = cast<BlockArgument>(v);
+  auto entry = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+  return entry && (isConstantArg(entry, arg.getArgNumber()) ||
+                   isFoldedArg(entry, arg.getArgNumber()));
+}
+
+bool areAll(DenseI64ArrayAttr values, int64_t expected) {
+  return llvm::all_of(values.asArrayRef(),
+                      [&](int64_t v) { return v == expected; });
+}
+
+} // namespace
+
+std::optional<WinogradMode> parseWinogradMode(StringRef text) {
+  return llvm::StringSwitch<std::optional<WinogradMode>>(text)
+      .Case("auto", WinogradMode::byCost)
+      .Case("always", WinogradMode::always)
+      .Case("never", WinogradMode::never)
+      .Default(std::nullopt);
+}
+
+WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
+                          const WindowAttrs &w) {
+  int64_t images = src.isDynamicDim(0) ? 1 : src.getDimSize(0);
+  int64_t tiles = images, taps = 0;
+  for (int64_t d : {1, 2})
+    tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
+  for (int64_t o = 0; o < dst.getDimSize(1); ++o)
+    taps += tapsInside(src.getDimSize(1), o, w.padsBegin[0]);
+  int64_t row = workOfRow(src.getDimSize(2), dst.getDimSize(2), w.padsBegin[1]);
+  auto c = static_cast<double>(src.getDimSize(3));
+  auto k = static_cast<double>(dst.getDimSize(3));
+  WinogradCost cost;
+  cost.direct = static_cast<double>(images * taps * row) * c * k;
+  cost.products =
+      static_cast<double>(kPoints * std::max(tiles, kMinRows)) * c * k;
+  cost.transforms = kPerElement * static_cast<double>(tiles) * (c + k);
+  cost.weights = kPerWeight * (kPoints - kTaps * kTaps) * c * k;
+  return cost;
+}
+
+bool isWinogradKernel(RankedTensorType weights) {
+  return weights.getRank() == 4 && weights.getElementType().isF32() &&
+         weights.getDimSize(0) == kTaps && weights.getDimSize(1) == kTaps;
+}
+
+std::string whyNotWinograd(RankedTensorType src, Value weights,
+                           RankedTensorType dst, const WindowAttrs &w,
+                           WinogradMode mode) {
+  if (mode == WinogradMode::never)
+    return "winograd=never";
+  if (w.groups.getInt() != 1)
+    return llvm::formatv("it has {0} groups", w.groups.getInt());
+  if (!areAll(w.strides, 1))
+    return llvm::formatv("its strides are {0}x{1}", w.strides[0], w.strides[1]);
+  if (!areAll(w.dilations, 1))
+    return llvm::formatv("its dilations are {0}x{1}", w.dilations[0],
+                         w.dilations[1]);
+  for (RankedTensorType type : {src, dst})
+    for (int64_t size : type.getShape().drop_front())
+      if (ShapedType::isDynamic(size))
+        return "only the batch may be dynamic";
+  if (!isKnownOnce(weights))
+    return "its weights change with every execution, and so would what is "
+           "computed of them";
+  if (mode == WinogradMode::always)
+    return "";
+  WinogradCost cost = winogradCost(src, dst, w);
+  if (cost.winograd() * kMargin <= cost.direct)
+    return "";
+  return llvm::formatv("it would cost {0:f2} of {1:f2} million multiply-adds: "
+                       "products {2:f2}, transforms {3:f2}, larger weights "
+                       "{4:f2}",
+                       cost.winograd() / 1e6, cost.direct / 1e6,
+                       cost.products / 1e6, cost.transforms / 1e6,
+                       cost.weights / 1e6);
+}
+
+Value buildWinograd(const Packing &packing, OpBuilder &b, Location loc,
+                    RankedTensorType dst, Value src, Value weights,
+                    const WindowAttrs &w) {
+  // Rows of the products are tiles, of all images together.
+  int64_t panel = packing.panelFor(ShapedType::kDynamic, dst.getShape().back());
+  Value points = tile::WinogradWeightsOp::create(b, loc, weights);
+  Value packed = tile::PackOp::create(b, loc, points, panel, 1);
+  return tile::WinogradOp::create(b, loc, dst, src, packed, w.padsBegin,
+                                  w.padsEnd);
+}
+
+} // namespace tenon
