@@ -37,7 +37,7 @@ constexpr int64_t kPoints = 16; // of a tile
 /// Of an element of a tile of src, read and of 16 points written, or of dst.
 constexpr double kPerElement = 128;
 /// Of reading a weight that the definition does not have.
-constexpr double kPerWeight = 20;
+constexpr double kPerWeight = 10;
 /// A vector of weights from L2 takes as long as multiplying so many rows.
 constexpr int64_t kMinRows = 3;
 /// The gain from which the estimate is believed.
