@@ -286,10 +286,13 @@ struct ConvRow {
 
 /// Whether copying src with zeros beside its rows takes less time than products
 /// of single columns at the edges do, which read all weights for one row.
-bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup) {
-  // Rows among others in whose time a lone one is done; multiply-adds in the
-  // time that an element is copied. See docs/cost-model.md.
-  constexpr int64_t kLoneRow = 3, kCopiedElement = 60;
+bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
+                   bool interleaved) {
+  // Multiply-adds in the time that an element is copied, and rows among others
+  // in whose time a lone one is done: matrix units take no single rows. See
+  // docs/cost-model.md.
+  constexpr int64_t kCopiedElement = 60;
+  const int64_t kLoneRow = interleaved ? 16 : 3;
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
   int64_t saved = (kLoneRow - 1) * (w.out - (past - first)) * outPerGroup;
@@ -375,7 +378,7 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
               panel,
               ctx.memoryOf(op.getWeights()).base};
   bool isStatic = IndexMath::constant(row.src.sizes[0]).has_value();
-  if (isStatic && shouldPadRows(dims, outPerGroup))
+  if (isStatic && shouldPadRows(dims, outPerGroup, op.getInterleave() > 1))
     row.src = padRows(ctx, row.src, dims.back());
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
