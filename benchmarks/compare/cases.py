@@ -69,9 +69,10 @@ class Case:
                                    "s8": (-128, 128, np.int8)}[dtype]
                 return random.integers(low, high, shape).astype(form)
             if name in self.fixed:
-                return np.full(shape, self.fixed[name], np.float32)
-            v = (random.standard_normal(shape)
-                 * self.scale.get(name, 1)).astype(np.float32)
+                v = np.full(shape, self.fixed[name], np.float32)
+            else:
+                v = (random.standard_normal(shape)
+                     * self.scale.get(name, 1)).astype(np.float32)
             return from_bf16(to_bf16(v)) if dtype == "bf16" else v
         return {name: value(name) for name in self.inputs()}
 
@@ -242,7 +243,6 @@ def attention(batch, heads, queries, keys, size, mask=True):
 
 
 def all_cases():
-
     cases = [matmul(*s) for s in [
         (128, 768, 768), (128, 768, 3072), (128, 3072, 768), (512, 1024, 1024),
         (1024, 1024, 1024), (384, 768, 768), (127, 1008, 1000),

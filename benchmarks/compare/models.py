@@ -75,7 +75,7 @@ class Model:
 
 
 def bert(batch, sequence, layers=12, size=768, heads=12):
-    """The encoder of BERT-base on embedded tokens, with a padding mask."""
+    """The encoder of BERT-base on embedded tokens, with an additive mask."""
     m = Model()
     x = m.tensor((batch, sequence, size), "x")
     mask = m.tensor((batch, 1, 1, sequence), "mask")

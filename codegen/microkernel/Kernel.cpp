@@ -234,7 +234,8 @@ private:
     }
   }
 
-  /// A line that begins in this strip and ends beyond it is the next strip's.
+  /// As many lines as a full strip fills. Where a row begins inside a line its
+  /// last one is left out: it is the first of the next strip, or alone.
   void fetchRow(Value row, Type element, bool forWriting) {
     int64_t bytes = vectors * spec.lanes * alignment(element);
     for (int64_t at = 0; at < bytes; at += lineBytes)

@@ -150,6 +150,18 @@ struct Former {
     return values;
   }
 
+  /// Why the result of the first `n` operations cannot be stored behind them.
+  std::string whyNotStored(const Group &g, size_t n) {
+    SmallVector<Value> values = escaping(g, n);
+    if (values.size() != 1)
+      return "more than one value would leave the epilogue: " +
+             std::to_string(values.size());
+    if (g.kind == GroupKind::window &&
+        !rankedType(values[0]).getElementType().isF32())
+      return "a window keeps its sums in dst: its group ends in f32";
+    return "";
+  }
+
   /// An epilogue stores one tensor: cut a group with one where more than one
   /// value leaves it.
   void splitEpilogues() {
@@ -157,12 +169,11 @@ struct Former {
     for (Group &g : groups) {
       size_t n = g.ops.size();
       if (takesEpilogue(g.ops.front()))
-        while (n > 1 && escaping(g, n).size() != 1)
+        while (n > 1 && !whyNotStored(g, n).empty())
           --n;
       Group rest;
       if (n < g.ops.size()) {
-        remark(g.ops[n], "more than one value would leave the epilogue: " +
-                             std::to_string(escaping(g, g.ops.size()).size()));
+        remark(g.ops[n], whyNotStored(g, g.ops.size()));
         rest.kind = GroupKind::elementwise;
         rest.ops.assign(g.ops.begin() + n, g.ops.end());
         rest.space = g.space;

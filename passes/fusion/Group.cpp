@@ -269,11 +269,8 @@ std::string whyNot(Operation *op, const Group &g,
   }
   if (!any)
     return "its operands reach it through views";
-  auto type = rankedType(op->getResult(0));
-  if (epilogue && !fitsEpilogue(type))
+  if (epilogue && !fitsEpilogue(rankedType(op->getResult(0))))
     return "epilogues know no 64-bit integers";
-  if (g.kind == GroupKind::window && !type.getElementType().isF32())
-    return "a window keeps its sums in dst: its group ends in f32";
   return "";
 }
 

@@ -31,7 +31,7 @@ bool isState(mlir::Value v);
 std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
 
 /// Whether elementwise operations may follow `first`, the first operation of a
-/// group, where it stores: products, and windows whose rows of dst stay in L1.
+/// group, where it stores: products, pooling and depthwise convolutions.
 bool takesEpilogue(mlir::Operation *first);
 /// Where the channels of a tensor of `rank` dimensions are (data_format).
 int64_t channelDim(mlir::Operation *op, int64_t rank);

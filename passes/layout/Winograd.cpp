@@ -40,30 +40,36 @@ constexpr double kPerElement = 128;
 constexpr double kPerWeight = 10;
 /// A vector of weights from L2 takes as long as multiplying so many rows.
 constexpr int64_t kMinRows = 3;
+/// Of one image of an unknown number: eight blocks of 24, one for each item.
+constexpr int64_t kMinUnknownTiles = 192;
 /// The gain from which the estimate is believed.
 constexpr double kMargin = 1.1;
 
-/// Taps that position `o` of dst finds inside `in` positions of src.
-int64_t tapsInside(int64_t in, int64_t o, int64_t pad) {
-  int64_t first = std::max<int64_t>(pad - o, 0);
-  int64_t past = std::min(in + pad - o, kTaps);
-  return std::max<int64_t>(past - first, 0);
-}
+/// What one dim costs when computed directly.
+struct DirectDim {
+  int64_t taps = 0;   // of all positions of dst that meet src
+  int64_t inside = 0; // positions all of whose taps do
 
-/// Taps times rows of products that a row of dst costs when computed directly:
-/// columns inside are one product, each of those at the ends is one, or all are
-/// one where rows of src are padded first.
-int64_t workOfRow(int64_t in, int64_t out, int64_t pad) {
-  int64_t inside = 0, work = 0;
-  for (int64_t o = 0; o < out; ++o)
-    if (int64_t taps = tapsInside(in, o, pad); taps == kTaps)
-      ++inside;
-    else
-      work += taps * kMinRows;
-  if (inside)
-    work += kTaps * std::max(inside, kMinRows);
-  return std::min(work, kTaps * std::max(out, kMinRows));
-}
+  DirectDim(int64_t in, int64_t out, int64_t pad) {
+    auto positions = [&](int64_t from, int64_t past) {
+      return std::max<int64_t>(0, std::min(out, past) -
+                                      std::max<int64_t>(0, from));
+    };
+    for (int64_t tap = 0; tap < kTaps; ++tap)
+      taps += positions(pad - tap, in + pad - tap);
+    inside = positions(pad, in + pad - kTaps + 1);
+  }
+
+  /// Taps times rows of products for a row of `out` columns: columns inside are
+  /// one product, each of those at the ends is one; or all are one, where rows
+  /// of src are padded first.
+  int64_t workOfRow(int64_t out, bool mayPad) const {
+    int64_t work = (taps - kTaps * inside) * kMinRows;
+    if (inside)
+      work += kTaps * std::max(inside, kMinRows);
+    return mayPad ? std::min(work, kTaps * std::max(out, kMinRows)) : work;
+  }
+};
 
 /// Whether `v` is known before the first execution.
 bool isKnownOnce(Value v) {
@@ -98,16 +104,18 @@ std::optional<WinogradMode> parseWinogradMode(StringRef text) {
 WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
                           const WindowAttrs &w) {
   int64_t images = src.isDynamicDim(0) ? 1 : src.getDimSize(0);
-  int64_t tiles = images, taps = 0;
+  int64_t tiles = images;
   for (int64_t d : {1, 2})
     tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
-  for (int64_t o = 0; o < dst.getDimSize(1); ++o)
-    taps += tapsInside(src.getDimSize(1), o, w.padsBegin[0]);
-  int64_t row = workOfRow(src.getDimSize(2), dst.getDimSize(2), w.padsBegin[1]);
+  DirectDim rows(src.getDimSize(1), dst.getDimSize(1), w.padsBegin[0]);
+  DirectDim columns(src.getDimSize(2), dst.getDimSize(2), w.padsBegin[1]);
+  // An unknown batch has no buffer of known size for the copy.
+  int64_t row = columns.workOfRow(dst.getDimSize(2), !src.isDynamicDim(0));
   auto c = static_cast<double>(src.getDimSize(3));
   auto k = static_cast<double>(dst.getDimSize(3));
   WinogradCost cost;
-  cost.direct = static_cast<double>(images * taps * row) * c * k;
+  cost.direct = static_cast<double>(images) * static_cast<double>(rows.taps) *
+                static_cast<double>(row) * c * k;
   cost.products =
       static_cast<double>(kPoints * std::max(tiles, kMinRows)) * c * k;
   cost.transforms = kPerElement * static_cast<double>(tiles) * (c + k);
@@ -141,6 +149,13 @@ std::string whyNotWinograd(RankedTensorType src, Value weights,
            "computed of them";
   if (mode == WinogradMode::always)
     return "";
+  int64_t tiles = 1;
+  for (int64_t d : {1, 2})
+    tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
+  if (src.isDynamicDim(0) && tiles < kMinUnknownTiles)
+    return llvm::formatv("its batch is unknown, and {0} tiles of one image "
+                         "would be work for few threads",
+                         tiles);
   WinogradCost cost = winogradCost(src, dst, w);
   if (cost.winograd() * kMargin <= cost.direct)
     return "";

@@ -92,9 +92,9 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
   }
   Type element = cast<MemRefType>(a.getType()).getElementType();
   Type stored = dst.elementType();
-  auto intoMemory = [](tile::BrgemmOp made) {
-    made.setFetchOut(true);
-    return made;
+  auto intoMemory = [](tile::BrgemmOp op) {
+    op.setFetchOut(true);
+    return op;
   };
   if (ops.empty() && stored.isF32() && isa<FloatType>(element))
     return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b, c));

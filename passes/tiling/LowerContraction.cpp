@@ -5,7 +5,8 @@
 //
 // Convolution: items are (image, group, panel, row of dst). A row is one
 // tile.brgemm over the taps that fall inside src; the few columns at its ends
-// whose taps are cut by the padding are products of one row each.
+// whose taps are cut by the padding are products of one row each, or part of
+// the row, where a first section has copied src with zeros beside its rows.
 //
 // Its gradients: LowerConvTranspose.cpp, LowerConvWeights.cpp. By minimal
 // filtering: LowerWinograd.cpp.
@@ -291,17 +292,19 @@ bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
   // Multiply-adds in the time that an element is copied, and rows among others
   // in whose time a lone one is done: matrix units take no single rows. See
   // docs/cost-model.md.
-  constexpr int64_t kCopiedElement = 60;
-  const int64_t kLoneRow = interleaved ? 16 : 3;
+  constexpr double kCopiedElement = 60;
+  const double kLoneRow = interleaved ? 16 : 3;
+  auto real = [](int64_t n) { return static_cast<double>(n); };
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
-  int64_t saved = (kLoneRow - 1) * (w.out - (past - first)) * outPerGroup;
-  int64_t copied = w.paddedSize();
+  double saved =
+      (kLoneRow - 1) * real(w.out - (past - first)) * real(outPerGroup);
+  double copied = real(w.paddedSize());
   for (const WindowDim &d : dims)
-    saved *= d.kernel;
+    saved *= real(d.kernel);
   for (const WindowDim &d : dims.drop_back()) {
-    saved *= d.out;
-    copied *= d.in;
+    saved *= real(d.out);
+    copied *= real(d.in);
   }
   return saved > copied * kCopiedElement;
 }

@@ -6,6 +6,9 @@
 // of a row, whose windows are cut by padding, are stretches of one. What
 // follows in the group passes over each stretch while it is in L1.
 //
+// Depthwise with few taps: a stretch is one parallel linalg.generic with the
+// taps written out, and the rest of the group in the same body.
+//
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/Attrs.h"
 #include "dialects/tile/TileDialect.h"
@@ -293,23 +296,30 @@ struct Window {
   };
   static SmallVector<Segment> segmentsOf(const WindowDim &d) {
     SmallVector<Segment> segments;
+    auto [first, past] = d.interior();
     for (int64_t p = 0; p < d.out; ++p) {
       Taps taps = d.tapsAt(p);
       if (segments.empty() || segments.back().taps != taps)
         segments.push_back({p, 0, taps});
-      ++segments.back().count;
+      int64_t next = p == first && past > first ? past : p + 1;
+      segments.back().count += next - p;
+      p = next - 1;
     }
     return segments;
   }
 
   /// Whether rows are emitted by emitRow: few enough sums of known taps.
   bool isDirect() const {
-    // What 3x3 taps need in nine places, with some room.
-    constexpr int64_t kMaxProducts = 100;
+    // What 3x3 taps need in nine places, with some room; places with taps cut
+    // by padding, per dim.
+    constexpr int64_t kMaxProducts = 100, kMaxCut = 8;
     if (kind != WindowKind::depthwise || !channelsInside || dims.size() > 2)
       return false;
     int64_t products = 1;
     for (const WindowDim &d : dims) {
+      auto [first, past] = d.interior();
+      if (d.out == 0 || d.out - (past - first) > kMaxCut)
+        return false;
       int64_t taps = 0;
       for (const Segment &s : segmentsOf(d))
         taps += s.taps.second - s.taps.first;

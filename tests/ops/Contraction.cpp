@@ -237,6 +237,11 @@ Cases convolutionCases() {
            "dilations=2,1 groups=16",
            "1x2x2x8 3x3x1x8c strides=1,1 pads_begin=3,3 pads_end=3,3 "
            "dilations=1,1 groups=8",
+           // Nearly all windows meet nothing; cut windows by the hundred.
+           "1x1x1x8 9x9x1x8c strides=2,2 pads_begin=17,17 pads_end=17,17 "
+           "dilations=2,2 groups=8",
+           "1x2x3x8 3x3x1x8c strides=1,1 pads_begin=60,40 pads_end=60,40 "
+           "dilations=1,1 groups=8",
            "2x13x24 4x1x24c 24c strides=1 pads_begin=2 pads_end=1 dilations=1 "
            "groups=24",
            "1x3x4x5x8 3x3x3x1x8c strides=1,1,1 pads_begin=1,1,1 "

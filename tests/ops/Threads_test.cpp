@@ -105,10 +105,12 @@ INSTANTIATE_TEST_SUITE_P(
         "ConvTranspose 5x10x12x40 3x3x13x40 13" SPREAD),
     nameOf);
 
-/// By minimal filtering: few blocks of tiles, in two sections, and many.
+/// By minimal filtering: blocks of tiles that share V, in two sections, and
+/// many blocks.
 INSTANTIATE_TEST_SUITE_P(
     Winograd, Threads,
-    testing::Values("y = Convolution 1x55x57x64 3x3x64x96c 96" WINDOW
+    testing::Values("Convolution 1x14x14x256 3x3x256x256c 256" WINDOW,
+                    "y = Convolution 1x55x57x64 3x3x64x96c 96" WINDOW
                     "; r = Add y 1x55x57x96; ReLU r",
                     "Convolution 2x28x28x128 3x3x128x128c" WINDOW,
                     "Convolution 16x29x27x64 3x3x64x64c 64" WINDOW),

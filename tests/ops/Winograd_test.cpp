@@ -101,7 +101,10 @@ std::vector<std::string> shapeCases() {
                       {33, 100},
                       {128, 49}})
     add("2x6x7", c, k, kSame);
-  // Many tiles, with one section and with two; wide images.
+  // Few tiles of many channels: blocks share V, and the last is smaller.
+  add("1x14x14", 256, 256, kSame);
+  add("1x21x13", 256, 72, kSame);
+  // Many tiles, in one section; wide images.
   add("5x29x31", 32, 48, kSame);
   add("16x7x7", 256, 40, kSame);
   add("1x6x300", 64, 32, kSame);
