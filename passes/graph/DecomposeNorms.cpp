@@ -143,7 +143,11 @@ bool decomposeBatchNormBackward(Operation *op, OpBuilder &b) {
 /// Sum of `v` over the dimensions `axes`, which vanish.
 Value buildSum(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> axes,
                Type type) {
-  return buildGraphOp(b, loc, "ReduceSum", v, cast<RankedTensorType>(type),
+  // Gradients of gamma and beta may be f32 where src is not.
+  auto result = cast<RankedTensorType>(type);
+  if (rankedType(v).getElementType() != result.getElementType())
+    v = buildEdge(b, loc, v, result.getElementType());
+  return buildGraphOp(b, loc, "ReduceSum", v, result,
                       {b.getNamedAttr("axes", b.getDenseI64ArrayAttr(axes)),
                        b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
 }

@@ -136,6 +136,9 @@ Cases narrowCases() {
   addNarrowed(cases, backwardCases(), 9);
   addNarrowed(cases, attentionCases(), 5);
   addNarrowed(cases, fusionCases(), 3);
+  // Gradients of gamma and beta in f32 beside a narrow src.
+  cases.push_back("x/f16,g/f32,b/f32 = LayerNormBackward 6x33/f16 6x33/f16 6 6 "
+                  "33");
   return cases;
 }
 
