@@ -18,6 +18,7 @@
 
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/WinogradTransforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -27,11 +28,9 @@ using namespace mlir;
 
 namespace tenon {
 
-namespace {
+using namespace tiling::winograd;
 
-constexpr int64_t kTaps = 3;
-constexpr int64_t kOutputs = 2; // of a tile, per dimension
-constexpr int64_t kPoints = 16; // of a tile
+namespace {
 
 // Measured: benchmarks/winograd, docs/cost-model.md.
 /// Of an element of a tile of src, read and of 16 points written, or of dst.
@@ -71,6 +70,13 @@ struct DirectDim {
   }
 };
 
+int64_t tilesPerImage(RankedTensorType dst) {
+  int64_t tiles = 1;
+  for (int64_t d : {1, 2})
+    tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
+  return tiles;
+}
+
 /// Whether `v` is known before the first execution.
 bool isKnownOnce(Value v) {
   while (Operation *def = v.getDefiningOp()) {
@@ -104,9 +110,7 @@ std::optional<WinogradMode> parseWinogradMode(StringRef text) {
 WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
                           const WindowAttrs &w) {
   int64_t images = src.isDynamicDim(0) ? 1 : src.getDimSize(0);
-  int64_t tiles = images;
-  for (int64_t d : {1, 2})
-    tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
+  int64_t tiles = images * tilesPerImage(dst);
   DirectDim rows(src.getDimSize(1), dst.getDimSize(1), w.padsBegin[0]);
   DirectDim columns(src.getDimSize(2), dst.getDimSize(2), w.padsBegin[1]);
   // An unknown batch has no buffer of known size for the copy.
@@ -149,9 +153,7 @@ std::string whyNotWinograd(RankedTensorType src, Value weights,
            "computed of them";
   if (mode == WinogradMode::always)
     return "";
-  int64_t tiles = 1;
-  for (int64_t d : {1, 2})
-    tiles *= (dst.getDimSize(d) + kOutputs - 1) / kOutputs;
+  int64_t tiles = tilesPerImage(dst);
   if (src.isDynamicDim(0) && tiles < kMinUnknownTiles)
     return llvm::formatv("its batch is unknown, and {0} tiles of one image "
                          "would be work for few threads",

@@ -18,6 +18,15 @@ void emitItems(
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
                         Ofr byteOffset, Ofr count);
 
+/// The least multiple of `step` that is not below `n` >= 0.
+inline int64_t roundUp(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
+
+/// Elements of weights that do not stay in L2: panels come from beyond it each
+/// time, and are asked for one ahead.
+inline constexpr int64_t kStreamedWeights = 256 << 10;
+
 /// A multiple of the heights of register tiles, 4, 6, 8 and 12.
 inline constexpr int64_t kMinRowBlock = 24;
 

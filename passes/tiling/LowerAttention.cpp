@@ -66,10 +66,6 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kBadStride = 1024;
 constexpr int64_t kFloatBytes = 4;
 
-int64_t roundUp(int64_t n, int64_t step) {
-  return (n + step - 1) / step * step;
-}
-
 } // namespace
 
 /// Heads that share keys and values are rows of one product: what matters when

@@ -22,10 +22,6 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Elements of weights that do not stay in L2: panels come from beyond it each
-/// time, and are asked for one ahead.
-constexpr int64_t kStreamedWeights = 256 << 10;
-
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
 struct Product {

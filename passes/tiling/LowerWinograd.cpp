@@ -40,16 +40,10 @@ constexpr int64_t kManyBlocks = 32;
 constexpr int64_t kSharedBy = 4;
 /// Tiles of an item that only transforms: some microseconds.
 constexpr int64_t kMinPiece = 8;
-/// Elements of weights that do not stay in L2 (as in LowerContraction.cpp).
-constexpr int64_t kStreamedWeights = 256 << 10;
 /// Elements of a cache line, and those of a power of two of bytes whose
 /// multiples meet few sets of L1.
 constexpr int64_t kLine = 16;
 constexpr int64_t kBadPitch = 128;
-
-int64_t roundUp(int64_t x, int64_t multiple) {
-  return (x + multiple - 1) / multiple * multiple;
-}
 
 /// Elements from one row of `columns` to the next.
 int64_t pitchOf(int64_t columns) {

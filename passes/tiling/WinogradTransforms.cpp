@@ -67,7 +67,6 @@ LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                    tile::WinogradWeightsOp op) {
   const Strided &src = ctx.memoryOf(op.getWeights());
   const Strided &dst = ctx.outputs.begin()->second.front();
-  constexpr int64_t kTaps = 3;
   Coordinates at{op.getContext()};
   emitItems(ctx.m, ctx.label, src.sizes[2], [&](IndexMath &m, Value channel) {
     auto row = [&](const Strided &s, int64_t taps) {

@@ -13,6 +13,7 @@
 
 namespace tenon::tiling::winograd {
 
+inline constexpr int64_t kTaps = 3;    // of weights, per dim
 inline constexpr int64_t kEdge = 4;    // positions of src a tile reads, per dim
 inline constexpr int64_t kOutputs = 2; // of dst that it writes
 inline constexpr int64_t kPoints = kEdge * kEdge;

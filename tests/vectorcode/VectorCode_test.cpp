@@ -111,8 +111,8 @@ TEST(Attention, RowsAreVectors) {
   }
 }
 
-/// Minimal filtering: the transforms of src and dst, and that of weights, load,
-/// compute and store whole vectors, and nothing else computes.
+/// Minimal filtering: the transforms of src and dst load, compute and store
+/// whole vectors, and no scalar f32 arithmetic is left anywhere.
 TEST(Winograd, TransformsAreVectors) {
   auto g = parseGraph("y = Convolution 1x28x27x64 3x3x64x96c 96 strides=1,1 "
                       "dilations=1,1 pads_begin=1,1 pads_end=1,1; "

@@ -1,0 +1,114 @@
+//===- KernelSpec.cpp - names and signatures of kernels -------------------===//
+#include "codegen/microkernel/Kernel.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace tenon::microkernel;
+using tenon::tile::SideKind;
+
+std::string KernelSpec::name() const {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << "tenon_brgemm_" << element;
+  // Signed, unsigned.
+  if (element.isInteger())
+    os << "su"[static_cast<int>(sign)];
+  if (stored != sum)
+    os << "_" << stored;
+  if (interleave > 1)
+    os << "_v" << interleave << (partialGroup ? "p" : "");
+  os << "_" << tile.rows << "x" << tile.vectors << "x" << lanes << "_b"
+     << numBatchDims;
+  if (!unitStrideK)
+    os << "_sk";
+  if (accumulate)
+    os << "_acc";
+  if (fromPartial)
+    os << "_part";
+  if (maskedC)
+    os << (maskedB ? "_maskb" : "_mask");
+  if (prefetch)
+    os << "_pf" << prefetch;
+  if (fetchOut)
+    os << "_fo";
+  if (epilogueId)
+    os << "_e" << epilogueId;
+  // Scalar, per row (m), per column (n), per element of C.
+  for (SideKind side : sides)
+    os << "smnc"[static_cast<int>(side)];
+  return result;
+}
+
+namespace {
+/// Calls `visit(value, isPointer)` for each operand in the order of the
+/// signature: the one place that knows it.
+template <typename Operands, typename Visitor>
+void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
+  visit(operands.a, true);
+  visit(operands.b, true);
+  visit(operands.c, true);
+  visit(operands.k, false);
+  visit(operands.aRow, false);
+  visit(operands.bRow, false);
+  visit(operands.cRow, false);
+  for (auto &side : operands.sides)
+    visit(side, true);
+  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+    if (spec.hasRowStride(i))
+      visit(operands.sideRow[i], false);
+  if (!spec.unitStrideK)
+    visit(operands.aK, false);
+  for (unsigned i = 0; i < spec.numBatchDims; ++i) {
+    visit(operands.batch[i], false);
+    visit(operands.aBatch[i], false);
+    visit(operands.bBatch[i], false);
+  }
+  if (spec.prefetch) {
+    visit(operands.ahead, true);
+    visit(operands.aheadStep, false);
+  }
+  if (spec.fromPartial)
+    visit(operands.partial, true);
+  if (spec.maskedC)
+    visit(operands.tail, false);
+}
+
+KernelOperands makeEmptyOperands(const KernelSpec &spec) {
+  KernelOperands operands;
+  operands.sides.resize(spec.sides.size());
+  operands.sideRow.resize(spec.sides.size());
+  operands.batch.resize(spec.numBatchDims);
+  operands.aBatch.resize(spec.numBatchDims);
+  operands.bBatch.resize(spec.numBatchDims);
+  return operands;
+}
+} // namespace
+
+SmallVector<Value> KernelOperands::flatten(const KernelSpec &spec) const {
+  SmallVector<Value> values;
+  visitOperands(spec, *this,
+                [&](Value value, bool) { values.push_back(value); });
+  return values;
+}
+
+KernelOperands KernelOperands::unflatten(const KernelSpec &spec,
+                                         ValueRange values) {
+  KernelOperands operands = makeEmptyOperands(spec);
+  unsigned next = 0;
+  visitOperands(spec, operands,
+                [&](Value &value, bool) { value = values[next++]; });
+  return operands;
+}
+
+FunctionType tenon::microkernel::getKernelType(const KernelSpec &spec) {
+  MLIRContext *context = spec.element.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Type integer = IntegerType::get(context, 64);
+  SmallVector<Type> types;
+  KernelOperands operands = makeEmptyOperands(spec);
+  visitOperands(spec, operands, [&](Value &, bool isPointer) {
+    types.push_back(isPointer ? pointer : integer);
+  });
+  return FunctionType::get(context, types, {});
+}
