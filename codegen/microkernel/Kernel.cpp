@@ -138,10 +138,36 @@ private:
   }
 
   void buildRowOffsets() {
+    Value bytes = mul(args.aRow, constant(alignment(spec.element)));
     for (int64_t r = 0; r < rows; ++r) {
-      aRowOffset.push_back(mul(args.aRow, constant(r)));
       cRowOffset.push_back(mul(args.cRow, constant(r)));
+      rowsOfA.push_back(mul(bytes, constant(r)));
     }
+  }
+
+  /// Row `r` of A. An address adds a register times 1, 2, 4 or 8, so that only
+  /// odd multiples of the stride have registers of their own. Beyond 7 they
+  /// would be too many: those rows are counted from the seventh.
+  Value rowOfA(Value a, int64_t r) {
+    if (r == 0)
+      return a;
+    int64_t factor = std::min<int64_t>(r & -r, 8);
+    if (r > 7 && factor == 1)
+      return rowOfA(advance(a, rowsOfA[7], builder.getI8Type()), r - 7);
+    return advance(a, rowsOfA[r / factor],
+                   builder.getIntegerType(8 * static_cast<unsigned>(factor)));
+  }
+
+  /// `value` as one that LLVM knows nothing about. Its loop strength reduction
+  /// would otherwise make every row of A a variable of the loop, or add up
+  /// strides at each step.
+  Value hide(Value value) {
+    return LLVM::InlineAsmOp::create(
+               builder, loc, value.getType(), ValueRange{value},
+               /*asm_string=*/"", /*constraints=*/"=r,0",
+               /*has_side_effects=*/false, /*is_align_stack=*/false,
+               LLVM::tailcallkind::TailCallKind::None, nullptr, nullptr)
+        .getResult(0);
   }
 
   void buildMask() {
@@ -211,11 +237,14 @@ private:
       rest = arith::RemUIOp::create(builder, loc, args.k, v);
     }
     if (spec.unroll > 1) {
-      Value unrolled = mul(
-          arith::DivUIOp::create(builder, loc, steps, constant(spec.unroll)),
-          constant(spec.unroll));
+      Value unrolled = steps;
+      if (!spec.wholeIterations)
+        unrolled = mul(
+            arith::DivUIOp::create(builder, loc, steps, constant(spec.unroll)),
+            constant(spec.unroll));
       carried = buildKLoop(constant(0), unrolled, spec.unroll, carried);
-      carried = buildKLoop(unrolled, steps, 1, carried);
+      if (!spec.wholeIterations)
+        carried = buildKLoop(unrolled, steps, 1, carried);
     } else {
       carried = buildKLoop(constant(0), steps, 1, carried);
     }
@@ -231,13 +260,14 @@ private:
         builder, loc, from, to, constant(step), initial,
         [&](OpBuilder &, Location, Value, ValueRange carried) {
           SmallVector<Value> accs(carried.drop_back(2));
-          Value a = carried[carried.size() - 2], b = carried.back();
+          Value a = hide(carried[carried.size() - 2]), b = carried.back();
           for (int64_t i = 0; i < step; ++i) {
             buildStep(a, b, accs, Value());
-            if (spec.prefetch)
+            if (spec.prefetch && i == 0)
               accs.back() = buildPrefetch(accs.back());
             a = advanceK(a, spec.interleave);
-            b = advance(b, args.bRow, spec.element);
+            b = spec.rowOfB ? advance(b, spec.rowOfB, spec.element)
+                            : advance(b, args.bRow, spec.element);
           }
           accs.append({a, b});
           scf::YieldOp::create(builder, loc, accs);
@@ -281,7 +311,7 @@ private:
     for (int64_t v = 0; v < vectors; ++v)
       bRow.push_back(loadB(b, v));
     for (int64_t r = 0; r < rows; ++r) {
-      Value row = advance(a, aRowOffset[r], spec.element);
+      Value row = rowOfA(a, r);
       Value x = spec.interleave == 1 ? loadElement(row) : loadGroup(row, count);
       for (int64_t v = 0; v < vectors; ++v) {
         Value &acc = accs[r * vectors + v];
@@ -294,7 +324,7 @@ private:
     }
   }
 
-  /// Returns the address of the next step.
+  /// Returns the address of the next iteration.
   Value buildPrefetch(Value address) {
     for (int64_t i = 0; i < spec.prefetch; ++i)
       buildFetch(advance(address, i * lineBytes, builder.getI8Type()),
@@ -567,7 +597,7 @@ private:
   const KernelSpec &spec;
   KernelOperands args;
   int64_t rows, vectors;
-  SmallVector<Value> aRowOffset, cRowOffset;
+  SmallVector<Value> rowsOfA, cRowOffset; // bytes; elements
   Value mask;
 };
 } // namespace

@@ -32,6 +32,8 @@ struct KernelSpec {
   /// kPartialRow elements.
   bool fromPartial = false;
   unsigned numBatchDims = 0;
+  /// Elements from a row of B to the next, where they are known; otherwise 0.
+  int64_t rowOfB = 0;
   /// A's elements of a row are adjacent.
   bool unitStrideK = true;
   bool accumulate = false;
@@ -39,14 +41,16 @@ struct KernelSpec {
   bool maskedC = false;
   /// ... and so is B, which has nothing readable beyond it.
   bool maskedB = false;
-  /// Lines of other memory that each step of k brings to the L2 cache.
+  /// Lines of other memory that each iteration over k brings to the L2 cache.
   int64_t prefetch = 0;
   /// Lines of C, and of sides per element, are fetched before the sums.
   bool fetchOut = false;
   /// vector.fma; otherwise multiply and add, which the target may contract.
   bool fusedMultiplyAdd = true;
-  /// Steps of k per iteration of the inner loop.
+  /// Steps of k per iteration of the inner loop, and whether k always is a
+  /// multiple of them.
   int64_t unroll = 1;
+  bool wholeIterations = false;
   llvm::SmallVector<tile::SideKind, 2> sides;
   /// The epilogue's region, null for none. Alive while kernels are built.
   mlir::Region *epilogue = nullptr;
@@ -81,7 +85,7 @@ struct KernelOperands {
   mlir::Value bRow, cRow;
   llvm::SmallVector<mlir::Value> aBatch, bBatch;
   llvm::SmallVector<mlir::Value, 2> sideRow; // Null without row stride.
-  mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per step.
+  mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per iteration.
   mlir::Value partial;          // Sums to begin with; only with fromPartial.
   mlir::Value tail; // Lanes of the last vector, 1..lanes; only with maskedC.
 

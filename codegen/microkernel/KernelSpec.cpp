@@ -20,8 +20,12 @@ std::string KernelSpec::name() const {
     os << "_v" << interleave << (partialGroup ? "p" : "");
   os << "_" << tile.rows << "x" << tile.vectors << "x" << lanes << "_b"
      << numBatchDims;
+  if (rowOfB)
+    os << "_w" << rowOfB / interleave;
   if (!unitStrideK)
     os << "_sk";
+  if (unroll > 1)
+    os << "_u" << unroll << (wholeIterations ? "" : "r");
   if (accumulate)
     os << "_acc";
   if (fromPartial)

@@ -61,7 +61,6 @@ public:
     spec.lanes = isa.lanes(bits);
     spec.numBatchDims = op.getNumBatchDims();
     spec.accumulate = op.getAccumulate();
-    spec.unroll = unroll;
     // 128 bits and less stand for any machine; there llvm.fma may be a call.
     spec.fusedMultiplyAdd = isa.vectorBits > 128;
     auto [strides, offset] = op.getAType().getStridesAndOffset();
@@ -76,6 +75,7 @@ public:
       chooseMatrixTile();
     else
       chooseTile(isa, bits);
+    shapeLoop(unroll);
   }
 
   void build() {
@@ -86,7 +86,7 @@ public:
       sides.push_back(takeApart(side));
     panelSize = getPanelSize();
     if (panelSize && !spec.fromPartial)
-      spec.prefetch = linesPerStep(full.rows, 1);
+      spec.prefetch = linesPerStep(full.rows, spec.unroll);
     // What a matrix unit leaves is finished at once: there is no time to fetch.
     spec.fetchOut = op.getFetchOut() && !spec.fromPartial;
     if (!spec.fromPartial)
@@ -100,6 +100,29 @@ private:
   static std::optional<int64_t> known(int64_t size) {
     return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
   }
+
+  /// Each instruction beside the products counts where another thread of the
+  /// core takes its share of them.
+  void shapeLoop(int64_t unroll) {
+    // Rows of one panel; those of wide matrices would be kernels of their own.
+    auto row =
+        known(op.getBType().getStridesAndOffset().first[spec.numBatchDims]);
+    if (op.getPacked() && row &&
+        *row <= full.vectors * spec.lanes * spec.interleave)
+      spec.rowOfB = *row;
+    // A rest of k would be a second loop to compile.
+    int64_t k = op.getAType().getShape().back();
+    auto divides = [&](int64_t steps) {
+      return !ShapedType::isDynamic(k) && k / spec.interleave % steps == 0;
+    };
+    if (unroll)
+      spec.unroll = unroll;
+    else if (!spec.fromPartial && divides(kUnroll))
+      spec.unroll = kUnroll;
+    spec.wholeIterations = divides(spec.unroll);
+  }
+  // Four gain nothing over two, and LLVM takes longer.
+  static constexpr int64_t kUnroll = 2;
 
   // A few rows are bound by the memory that weights come from, and vectors read
   // it in order.
@@ -372,7 +395,8 @@ private:
     int64_t rowBytes = panelWidth() * spec.interleave *
                        spec.element.getIntOrFloatBitWidth() / 8;
     operands.aheadStep = make<arith::CeilDivUIOp>(
-        make<arith::MulIOp>(toInteger(rows), integer(rowBytes)), m);
+        make<arith::MulIOp>(toInteger(rows), integer(spec.unroll * rowBytes)),
+        m);
     if (staticM)
       return;
     // Too few rows at run time: touch one line of B again and again.
@@ -614,9 +638,7 @@ struct LowerBrgemmPass
     KernelCache cache(getOperation());
     for (BrgemmOp op : ops) {
       OpBuilder builder(op);
-      SiteBuilder(builder, op, cache, isa, matrixUnit,
-                  unrollK ? unrollK : defaultUnroll)
-          .build();
+      SiteBuilder(builder, op, cache, isa, matrixUnit, unrollK).build();
     }
     // Last: kernels were cloned from the epilogues of earlier operations.
     for (BrgemmOp op : ops)
@@ -625,7 +647,5 @@ struct LowerBrgemmPass
     numKernels += cache.getNumKernels();
     numDispatchers += cache.getNumDispatchers();
   }
-
-  static constexpr int64_t defaultUnroll = 1;
 };
 } // namespace

@@ -24,9 +24,16 @@ Expected<Oracle> Oracle::make(graph::Graph graph, uint64_t seed) {
   reference::EvalOptions exact;
   exact.roundOutputs = false;
   exact.threads = 2;
+  for (uint64_t id : o.graph.outputPorts)
+    if (auto source = check::roundingSource(o.graph, id))
+      exact.keep.push_back(*source);
   auto expected = reference::evaluate(o.graph, o.inputs, exact);
   if (!expected)
     return expected.errors();
+  for (uint64_t id : o.graph.outputPorts)
+    if (auto source = check::roundingSource(o.graph, id))
+      o.before.emplace(
+          id, check::beforeRounding(o.graph, id, expected->at(*source)));
   o.expected = std::move(*expected);
   reference::EvalOptions plain;
   plain.roundEdges = true;
@@ -150,8 +157,10 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
 testing::AssertionResult agrees(const Oracle &o, const Tensors &results) {
   for (uint64_t id : o.graph.outputPorts) {
     check::Tolerance t = check::toleranceFor(o.graph, id, &o.inputs);
+    auto before = o.before.find(id);
     check::CompareResult r =
-        check::compare(results.at(id), o.expected.at(id), &o.plain.at(id), t);
+        check::compare(results.at(id), o.expected.at(id), &o.plain.at(id), t,
+                       before == o.before.end() ? nullptr : &before->second);
     if (!r.passed())
       return testing::AssertionFailure() << "tensor " << id << ": " << r.str();
   }

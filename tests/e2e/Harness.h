@@ -21,6 +21,7 @@ struct RunConfig {
 struct Oracle {
   graph::Graph graph; // inferred, all shapes known
   Tensors inputs, expected, plain;
+  Tensors before; // of outputs that are rounded to integers, not yet rounded
   static Expected<Oracle> make(graph::Graph graph, uint64_t seed = 1);
 };
 

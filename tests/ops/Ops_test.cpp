@@ -100,6 +100,19 @@ TENON_OPS(attention);
 TENON_OPS(fusion);
 TENON_OPS(narrow);
 
+/// A narrow edge before a Quantize may be rounded or not, which moves ties.
+TEST(Narrow, QuantizedFromANarrowEdge) {
+  auto graph = parseGraph(
+      "a/f32 = Dequantize 16x96/u8 scales=0.5 zps=7; c/bf16 = TypeCast a; "
+      "b/f32 = Dequantize 96x32/s8c scales=0.25; d/bf16 = TypeCast b; y = "
+      "MatMul c d; z/f32 = TypeCast y; q/s8 = Quantize z scales=128");
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto oracle = Oracle::make(*graph);
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  for (bool fuse : {true, false})
+    EXPECT_TRUE(checkGraph(*oracle, config("avx2", 1, false, fuse))) << fuse;
+}
+
 /// Every operation that compiles is alone in some graph, and every string an
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {

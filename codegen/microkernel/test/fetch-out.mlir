@@ -3,8 +3,8 @@
 // Lines of C, and of a side per element, are fetched before the sums: two rows
 // of 24 columns, three vectors of 32 bytes, touch two lines each.
 // CHECK-LABEL: func.func @fetch_out
-// CHECK:         call @tenon_brgemm_f32_2x3x8_b0_fo_e{{[0-9]+}}c
-// CHECK:       func.func private @tenon_brgemm_f32_2x3x8_b0_fo_e{{[0-9]+}}c
+// CHECK:         call @tenon_brgemm_f32_2x3x8_b0{{[_a-z0-9]*}}_fo_e{{[0-9]+}}c
+// CHECK:       func.func private @tenon_brgemm_f32_2x3x8_b0{{[_a-z0-9]*}}_fo_e{{[0-9]+}}c
 // CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 1
 // CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 0
 // CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 1

@@ -10,12 +10,12 @@
 
 // CHECK-LABEL: func.func @balanced
 // CHECK-NOT:     tile.brgemm
-// CHECK:         call @tenon_brgemm_f32_4x3x8_b0(
+// CHECK:         call @tenon_brgemm_f32_4x3x8_b0_u2(
 // CHECK:         scf.for
-// CHECK:           call @tenon_brgemm_f32_3x3x8_b0(
-// CHECK:         call @tenon_brgemm_f32_4x2x8_b0(
+// CHECK:           call @tenon_brgemm_f32_3x3x8_b0_u2(
+// CHECK:         call @tenon_brgemm_f32_4x2x8_b0_u2(
 // CHECK:         scf.for
-// CHECK:           call @tenon_brgemm_f32_3x2x8_b0(
+// CHECK:           call @tenon_brgemm_f32_3x2x8_b0_u2(
 
 // ZMM-LABEL: func.func @balanced
 // ZMM:         call @tenon_brgemm_f32_{{.*}}x16_b0
@@ -37,7 +37,7 @@ func.func @balanced(%a: memref<10x64xf32>, %b: memref<64x40xf32>,
 
 // CHECK-LABEL: func.func @dynamic_rows
 // CHECK:         scf.for
-// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_mask_any_1to{{[0-9]+}}x1to1(
+// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_w8_u2_mask_any_1to{{[0-9]+}}x1to1(
 func.func @dynamic_rows(%a: memref<9x?x64xf32>, %b: memref<9x64x8xf32>,
                         %c: memref<?x5xf32>) {
   tile.brgemm ins(%a, %b : memref<9x?x64xf32>, memref<9x64x8xf32>)
@@ -48,7 +48,7 @@ func.func @dynamic_rows(%a: memref<9x?x64xf32>, %b: memref<9x64x8xf32>,
 // Two uses of one structure, of different shapes, share their kernel.
 
 // CHECK-LABEL: func.func @shared
-// CHECK-COUNT-2: call @tenon_brgemm_f32_4x1x8_b0_sk_acc_maskb_e1n(
+// CHECK-COUNT-2: call @tenon_brgemm_f32_4x1x8_b0_sk_u2_acc_maskb_e1n(
 func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
                   %c: memref<4x5xf32>, %d: memref<4x7xf32, strided<[9, 1]>>,
                   %b7: memref<64x7xf32>, %bias: memref<7xf32>) {
@@ -74,8 +74,8 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
 // The hint to prefetch counts from 4 rows.
 
 // CHECK-LABEL: func.func @prefetch
-// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_pf1(
-// CHECK:         call @tenon_brgemm_f32_3x1x8_b0(
+// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8_u2_pf1(
+// CHECK:         call @tenon_brgemm_f32_3x1x8_b0_w8_u2(
 func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
                     %c: memref<4x8xf32>, %a3: memref<3x64xf32>,
                     %c3: memref<3x8xf32>) {
@@ -86,36 +86,53 @@ func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
   return
 }
 
-// The kernel: 12 accumulators carried by the loop, nothing but loads and fmas
-// inside.
+// An odd or unknown k takes single steps, and a plain B has any stride.
 
-// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x3x8_b0(
+// CHECK-LABEL: func.func @single_steps
+// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8(
+// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8(
+func.func @single_steps(%a: memref<4x63xf32>, %b: memref<63x8xf32>,
+                        %c: memref<4x8xf32>, %ax: memref<4x?xf32>,
+                        %bx: memref<?x8xf32>) {
+  tile.brgemm ins(%a, %b : memref<4x63xf32>, memref<63x8xf32>)
+      outs(%c : memref<4x8xf32>)
+  tile.brgemm ins(%ax, %bx : memref<4x?xf32>, memref<?x8xf32>)
+      outs(%c : memref<4x8xf32>)
+  return
+}
+
+// The kernel: 12 accumulators carried by the loop, two steps of k in each
+// iteration, nothing but loads and fmas inside.
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x3x8_b0_u2(
 // CHECK-SAME:    attributes {llvm.linkage = #llvm.linkage<internal>, no_inline}
 // CHECK:         scf.for
 // CHECK-COUNT-3:   llvm.load {{.*}} -> vector<8xf32>
 // CHECK:           llvm.load {{.*}} -> f32
 // CHECK:           vector.broadcast
-// CHECK-COUNT-12:  vector.fma
+// CHECK-COUNT-24:  vector.fma
 // CHECK-NOT:       vector.fma
 // CHECK:           scf.yield
+// CHECK-NOT:     scf.for
 // CHECK-COUNT-12:  llvm.store
 
-// CHECK: func.func private @tenon_brgemm_f32_0x0x8_b1_mask_any
+// CHECK: func.func private @tenon_brgemm_f32_0x0x8_b1_w8_u2_mask_any
 // CHECK:   scf.index_switch
-// CHECK:     call @tenon_brgemm_f32_1x1x8_b1_mask(
+// CHECK:     call @tenon_brgemm_f32_1x1x8_b1_w8_u2_mask(
 
 // The epilogue on vectors, and masks for C, its side and plain B.
 
-// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_sk_acc_maskb_e1n(
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_sk_u2_acc_maskb_e1n(
 // CHECK:         %[[MASK:.*]] = arith.cmpi slt
 // CHECK-COUNT-4: llvm.intr.masked.load
 // CHECK:         scf.for
 // CHECK:           llvm.intr.masked.load {{.*}}%[[MASK]]
+// CHECK:           scf.yield
 // CHECK:         %[[BIAS:.*]] = llvm.intr.masked.load {{.*}}%[[MASK]]
 // CHECK:         arith.addf %{{.*}}, %[[BIAS]] : vector<8xf32>
 // CHECK-COUNT-4: llvm.intr.masked.store
 
-// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_pf1(
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_w8_u2_pf1(
 // CHECK:         llvm.intr.prefetch
 // CHECK-NOT:     llvm.intr.prefetch
 // CHECK:         return

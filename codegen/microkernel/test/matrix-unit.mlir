@@ -6,9 +6,9 @@
 // CHECK-DAG:     llvm.alloca
 // CHECK:         llvm.call_intrinsic "llvm.x86.ldtilecfg"
 // CHECK:         call @tenon_matrix_bf16_2x2_b0(
-// CHECK:         call @tenon_brgemm_bf16_v2_8x2x16_b0_part(
+// CHECK:         call @tenon_brgemm_bf16_v2_8x2x16_b0_w32_part(
 // CHECK:         call @tenon_matrix_bf16_1x2_b0(
-// CHECK:         call @tenon_brgemm_bf16_v2_8x2x16_b0_part(
+// CHECK:         call @tenon_brgemm_bf16_v2_8x2x16_b0_w32_part(
 // CHECK:         llvm.call_intrinsic "llvm.x86.tilerelease"
 func.func @tiles(%a: memref<40x130xbf16>, %b: memref<65x32x2xbf16>, %c: memref<40x32xf32>) {
   tile.brgemm ins(%a, %b : memref<40x130xbf16>, memref<65x32x2xbf16>) outs(%c : memref<40x32xf32>)
