@@ -60,7 +60,7 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
       .Case([&](math::LogOp) { return emitLog(b, loc, x); })
       .Case([&](math::Log1pOp) { return emitLog1p(b, loc, x); })
       .Case([&](math::TanhOp) { return emitTanh(b, loc, x); })
-      .Case([&](math::ErfOp) { return emitErf(b, loc, x); })
+      .Case([&](math::ErfOp) { return emitErf(b, loc, x, extra); })
       .Case([&](math::PowFOp) {
         return emitPow(b, loc, x, op->getOperand(1), extra);
       })

@@ -165,6 +165,12 @@ TEST_F(ExpandMath, Avx512) {
   const std::string expand = "tenon-expand-math{avx512=true}";
   sweep("exp", std::exp, 1.1, expand);
   sweep("exp2", std::exp2, 1, expand);
+  sweep("erf", std::erf, 1.6, expand);
+  Function erf("erf", /*binary=*/false, expand);
+  for (float large :
+       {4.0f, 5.0f, 1e30f, std::numeric_limits<float>::infinity()})
+    EXPECT_EQ(erf.at(-large), -1);
+  EXPECT_TRUE(std::signbit(erf.at(-0.0f)));
 }
 TEST_F(ExpandMath, ExpM1) { sweep("expm1", std::expm1, 2); }
 TEST_F(ExpandMath, Log) { sweep("log", std::log, 1); }

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
 #include <initializer_list>
@@ -95,6 +96,25 @@ public:
     return sum;
   }
 
+  static constexpr int64_t kTableSize = 16;
+  /// Whether the target has an instruction for `lookup` in vectors.
+  bool hasLookup() const { return extra.avx512; }
+  /// table[index mod 16], lane by lane.
+  Value lookup(const float (&table)[kTableSize], Value index) {
+    auto type = mlir::VectorType::get({kTableSize}, b.getF32Type());
+    Value entries = make<mlir::arith::ConstantOp>(
+        mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(table)));
+    if (!shape)
+      return pick(entries, index);
+    int64_t lanes = shape.getNumElements();
+    Value found =
+        mlir::LLVM::CallIntrinsicOp::create(
+            b, loc, type, b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+            mlir::ValueRange{entries, withLanes(index, kTableSize)})
+            .getResults();
+    return withLanes(found, lanes);
+  }
+
   /// Whether `scalef` has an instruction for the operands.
   bool hasScalef() const {
     int64_t lanes = shape && shape.getRank() == 1 ? shape.getDimSize(0) : 0;
@@ -118,6 +138,23 @@ public:
   }
 
 private:
+  /// vector[index mod its size].
+  Value pick(Value vector, Value index) {
+    Value place = make<mlir::arith::IndexCastUIOp>(
+        b.getIndexType(), andI(index, integer(kTableSize - 1)));
+    return make<mlir::vector::ExtractOp>(vector, place);
+  }
+  /// The first lanes of `x`, or all of them and copies.
+  Value withLanes(Value x, int64_t lanes) {
+    int64_t has = mlir::cast<mlir::VectorType>(x.getType()).getNumElements();
+    if (has == lanes)
+      return x;
+    mlir::SmallVector<int64_t> from(lanes);
+    for (int64_t i = 0; i < lanes; ++i)
+      from[i] = i % has;
+    return make<mlir::vector::ShuffleOp>(x, x, from);
+  }
+
   using Predicate = mlir::arith::CmpFPredicate;
 
   template <typename Op, typename... Args> Value make(Args... args) {

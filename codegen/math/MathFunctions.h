@@ -15,7 +15,8 @@
 
 namespace tenon::codegen {
 
-/// Instructions beyond plain arithmetic; results do not depend on them.
+/// Instructions beyond plain arithmetic. The last bits of a result may depend
+/// on them (erf), never on whether it is computed alone or in a vector.
 struct MathIsa {
   bool avx512 = false; // with VL
 };
@@ -28,7 +29,8 @@ mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog1p(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
-mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                    MathIsa extra = {});
 mlir::Value emitPow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     mlir::Value y, MathIsa extra = {});
 mlir::Value emitRsqrt(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
