@@ -14,8 +14,8 @@ def ExpandMath : Pass<"tenon-expand-math"> {
     Rewrites `math.exp`, `exp2`, `expm1`, `log`, `log1p`, `tanh`, `erf`, `powf`
     and `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
     `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
-    arithmetic.  Scalars and vectors give the same bits, with AVX-512 and
-    without.  Error bounds are stated beside each function and tested in
+    arithmetic.  Scalars and vectors give the same bits; erf other ones with
+    AVX-512.  Error bounds are stated beside each function and tested in
     ExpandMath_test.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

@@ -109,14 +109,15 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   codegen::VectorizeGenericOptions vectorize;
   vectorize.vectorBits = target.vectorBits;
   pm.addPass(codegen::createVectorizeGeneric(vectorize));
-  codegen::ExpandMathOptions math;
-  math.avx512 = llvm::is_contained(target.features, "avx512vl");
-  pm.addPass(codegen::createExpandMath(math));
   microkernel::LowerBrgemmOptions brgemm;
   brgemm.vectorBits = target.vectorBits;
   brgemm.numVectorRegisters = target.numVectorRegisters;
   brgemm.matrixUnit = target.matrixUnit;
   pm.addPass(microkernel::createLowerBrgemm(brgemm));
+  // Behind all that makes vectors: some functions have other code for them.
+  codegen::ExpandMathOptions math;
+  math.avx512 = llvm::is_contained(target.features, "avx512vl");
+  pm.addPass(codegen::createExpandMath(math));
   pm.addPass(createLowerRt());
   pm.addPass(createCSEPass()); // descriptors nobody reads
   codegen::buildLowerToLLVMPipeline(pm);
