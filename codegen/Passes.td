@@ -16,7 +16,8 @@ def ExpandMath : Pass<"tenon-expand-math"> {
     `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
     arithmetic.  Scalars and vectors give the same bits; erf other ones with
     AVX-512.  Error bounds are stated beside each function and tested in
-    ExpandMath_test.
+    ExpandMath_test. `math.exp fastmath<afn>` may assume that its result is
+    infinite or a normal number.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",

@@ -239,7 +239,13 @@ def attention(batch, heads, queries, keys, size, mask=True):
     return Case("attention", f"{batch}x{heads}x{queries}x{keys}x{size}"
                 + (" mask" if mask else ""), ops, shapes, set(),
                 4.0 * batch * heads * queries * keys * size,
-                fixed={"d": size ** 0.5})
+                fixed={"d": size ** 0.5} | ({"m": padding(keys)} if mask
+                                            else {}))
+
+
+def padding(keys):
+    """An additive mask: the last quarter of the keys is none."""
+    return np.where(np.arange(keys) < keys - keys // 4, 0, -10000)
 
 
 def all_cases():
@@ -268,6 +274,7 @@ def all_cases():
               for c, s in ((96, 56), (384, 14))]
     cases += [attention(1, 12, 384, 384, 64), attention(1, 12, 1536, 1536, 64),
               attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128)]
+    cases += [in_bf16(attention(1, 12, n, n, 64)) for n in (128, 384, 1536)]
     cases += [unary("SoftMax", (12, 384, 384), axis=-1),
               unary("SoftMax", (512, 32000), axis=-1),
               layer_norm(384, 768), layer_norm(4096, 1024),

@@ -7,7 +7,7 @@ BatchNorm folded into weights and bias, as exporters do.
 
 import numpy as np
 
-from cases import Case, Op, in_bf16
+from cases import Case, Op, in_bf16, padding
 
 
 class Model:
@@ -79,6 +79,7 @@ def bert(batch, sequence, layers=12, size=768, heads=12):
     m = Model()
     x = m.tensor((batch, sequence, size), "x")
     mask = m.tensor((batch, 1, 1, sequence), "mask")
+    m.fixed[mask] = padding(sequence)
     head = size // heads
     root = m.constant((1,), 1)
     m.fixed[root] = head ** 0.5

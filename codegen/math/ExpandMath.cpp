@@ -54,7 +54,11 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
     return nullptr;
   Value x = op->getOperand(0);
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::ExpOp) { return emitExp(b, loc, x, extra); })
+      .Case([&](math::ExpOp exp) {
+        bool isNormal = arith::bitEnumContainsAll(exp.getFastmath(),
+                                                  arith::FastMathFlags::afn);
+        return emitExp(b, loc, x, extra, isNormal);
+      })
       .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })
       .Case([&](math::LogOp) { return emitLog(b, loc, x); })

@@ -84,7 +84,10 @@ public:
   }
   /// x limited to [low, high]; NaN stays.
   Value clamp(Value x, float low, float high) {
-    x = select(less(x, number(low)), number(low), x);
+    return atMost(select(less(x, number(low)), number(low), x), high);
+  }
+  /// x, or `high` if that is less; NaN stays.
+  Value atMost(Value x, float high) {
     return select(greater(x, number(high)), number(high), x);
   }
   /// c[0] + c[1] x + c[2] x^2 ... by Horner's rule.

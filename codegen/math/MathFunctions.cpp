@@ -210,10 +210,12 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 } // namespace
 
 /// Error below 1.1 ulp.
-Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra) {
+Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra,
+              bool isNormal) {
   MathBuilder m(b, loc, x.getType(), extra);
   // Beyond these limits the result is 0 or infinite.
-  Reduced reduced = reduceExp(m, m.clamp(x, -104.0f, 89.0f));
+  x = isNormal ? m.atMost(x, 89.0f) : m.clamp(x, -104.0f, 89.0f);
+  Reduced reduced = reduceExp(m, x);
   return scale(m, expKernel(m, reduced.r), reduced.n, reduced.ni);
 }
 
@@ -260,7 +262,7 @@ Value emitTanh(OpBuilder &b, Location loc, Value x) {
   MathBuilder m(b, loc, x.getType());
   Value a = m.abs(x);
   // tanh(10) rounds to 1.
-  a = m.select(m.greater(a, m.number(10)), m.number(10), a);
+  a = m.atMost(a, 10);
   Reduced reduced = reduceExp(m, m.add(a, a));
   Value power = powerOfTwo(m, reduced.ni);
   Value e = m.fma(expM1Kernel(m, reduced.r), power, m.sub(power, m.number(1)));
@@ -306,7 +308,7 @@ constexpr float kErfCoefficients[6][MathBuilder::kTableSize] = {
 /// Error below 1.6 ulp.
 Value erfByTable(MathBuilder &m, Value x) {
   Value a = m.abs(x);
-  Value t = m.select(m.greater(a, m.number(4)), m.number(4), a);
+  Value t = m.atMost(a, 4);
   Value index =
       m.asInt(m.fma(t, m.number(kErfPiecesPerUnit), m.number(kRoundingShift)));
   Value d = m.sub(t, m.lookup(kErfCentres, index));
@@ -331,7 +333,7 @@ Value emitErf(OpBuilder &b, Location loc, Value x, MathIsa extra) {
   Value small = m.fma(p, x, x);
   // log(erfc(t)) on [1, 4], error 1.1e-9 of erf; erf(4) rounds to 1.
   Value a = m.abs(x);
-  Value t = m.select(m.greater(a, m.number(4)), m.number(4), a);
+  Value t = m.atMost(a, 4);
   Value q = m.polynomial(t, {-0.000341518811f, -1.12708926f, -0.638144612f,
                              -0.103107043f, 0.0218382515f, -0.00294771791f,
                              0.000186386489f});

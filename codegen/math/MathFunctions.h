@@ -21,8 +21,9 @@ struct MathIsa {
   bool avx512 = false; // with VL
 };
 
+/// `isNormal`: no result is smaller than any normal number.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                    MathIsa extra = {});
+                    MathIsa extra = {}, bool isNormal = false);
 mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                      MathIsa extra = {});
 mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);

@@ -12,11 +12,6 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-/// exp of less is smaller than any normal number. Beside a weight of 1 such
-/// weights are lost in every sum, but a denormal number costs more than a
-/// hundred cycles when it is computed and again in the second product.
-constexpr double kLeastExponent = -87;
-
 static Value f32Constant(OpBuilder &b, Location loc, double value) {
   return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
 }
@@ -208,12 +203,7 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         Value d = arith::SubFOp::create(nb, l, args[n], shift);
-        Value zero = f32Constant(nb, l, 0);
-        Value lost = arith::CmpFOp::create(nb, l, arith::CmpFPredicate::OLT, d,
-                                           f32Constant(nb, l, kLeastExponent));
-        d = arith::SelectOp::create(nb, l, lost, zero, d);
-        Value e = math::ExpOp::create(nb, l, d);
-        e = arith::SelectOp::create(nb, l, lost, zero, e);
+        Value e = emitExpOrZero(nb, l, d);
         Value sum = arith::AddFOp::create(nb, l, args[n + 1], e);
         if (region) {
           IRMapping map;
@@ -245,7 +235,7 @@ void AttentionLowering::emitFactors(Block &block) {
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value d =
             arith::SubFOp::create(nb, l, args[1], guarded(nb, l, args[0]));
-        Value factor = math::ExpOp::create(nb, l, d);
+        Value factor = emitExpOrZero(nb, l, d);
         Value sum = arith::MulFOp::create(nb, l, args[2], factor);
         linalg::YieldOp::create(nb, l, ValueRange{factor, sum});
       });

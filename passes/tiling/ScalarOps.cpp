@@ -17,11 +17,24 @@ Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
   return arith::SelectOp::create(b, loc, first, x, y);
 }
 
+Value emitExpOrZero(OpBuilder &b, Location loc, Value x) {
+  constexpr double kLeast = -87;
+  auto c = [&](double v) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
+  };
+  Value lost =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, c(kLeast));
+  x = arith::SelectOp::create(b, loc, lost, c(kLeast), x);
+  Value zero = c(0);
+  Value e = math::ExpOp::create(b, loc, x, arith::FastMathFlags::afn);
+  return arith::SelectOp::create(b, loc, lost, zero, e);
+}
+
 Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   auto c = [&](double v) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
   };
-  Value e = math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, c(0), x));
+  Value e = emitExpOrZero(b, loc, arith::SubFOp::create(b, loc, c(0), x));
   return arith::DivFOp::create(b, loc, c(1),
                                arith::AddFOp::create(b, loc, c(1), e));
 }
@@ -108,7 +121,8 @@ Value geluBackward(Calc &k) {
   if (stringAttr(k.op, "mode") != "gelu_tanh") {
     // Phi(x) + x phi(x)
     Value cdf = k.mul(k.c(0.5), k.add(k.c(1), k.erf(k.mul(x, k.c(kInvSqrt2)))));
-    Value pdf = k.mul(k.c(kInvSqrt2Pi), k.exp(k.mul(k.c(-0.5), k.mul(x, x))));
+    Value density = emitExpOrZero(k.b, k.loc, k.mul(k.c(-0.5), k.mul(x, x)));
+    Value pdf = k.mul(k.c(kInvSqrt2Pi), density);
     return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
   }
   Value t = k.tanh(geluTanhArgument(k));

@@ -7,6 +7,7 @@
 #include "tests/ops/GraphText.h"
 
 #include <cctype>
+#include <limits>
 #include <set>
 
 using namespace tenon;
@@ -99,6 +100,30 @@ TENON_OPS(type);
 TENON_OPS(attention);
 TENON_OPS(fusion);
 TENON_OPS(narrow);
+
+/// What a mask takes out of a softmax is 0, and never a denormal number, which
+/// would take the machine hundreds of cycles.
+TEST(SoftMax, MaskedWeightsAreZero) {
+  auto graph = parseGraph("SoftMax 4x48 axis=-1");
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto oracle = Oracle::make(*graph);
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  auto &x = oracle->inputs.begin()->second.data;
+  const double masks[] = {-90, -100, -10000,
+                          -std::numeric_limits<double>::infinity()};
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = i % 3 ? masks[i / 48] : 0.0;
+  for (const char *schedule : {"avx2", "avx512", "generic"}) {
+    RunConfig c = config(schedule);
+    auto model = Compiled::compile(oracle->graph, c.options);
+    ASSERT_TRUE(model) << str(model.errors());
+    auto results = execute(**model, *oracle, c);
+    ASSERT_TRUE(results) << str(results.errors());
+    const auto &y = results->begin()->second.data;
+    for (size_t i = 0; i < y.size(); ++i)
+      EXPECT_EQ(y[i], i % 3 ? 0 : 0.0625) << schedule << " " << i;
+  }
+}
 
 /// A narrow edge before a Quantize may be rounded or not, which moves ties.
 TEST(Narrow, QuantizedFromANarrowEdge) {

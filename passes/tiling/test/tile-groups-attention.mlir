@@ -95,7 +95,8 @@ func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: 
 // CHECK:           scf.for
 // CHECK:             tile.brgemm
 // CHECK:             arith.cmpf ogt
-// CHECK:             %[[F:.*]] = math.exp
+// CHECK:             math.exp
+// CHECK-NEXT:        %[[F:.*]] = arith.select
 // CHECK-NEXT:        arith.mulf %{{.*}}, %[[F]]
 // CHECK:             math.exp
 // CHECK:             tile.brgemm {{.*}} accumulate {{.*}}packed = false
@@ -160,7 +161,8 @@ func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: ten
 // CHECK:           memref.reinterpret_cast %[[SUMS]]
 // CHECK:           linalg.copy
 // CHECK:         rt.parallel "few.l" items(%c2)
-// CHECK:           %[[F:.*]] = math.exp
+// CHECK:           math.exp
+// CHECK-NEXT:      %[[F:.*]] = arith.select
 // CHECK:           math.fma %[[F]]
 // CHECK:           arith.divf
 // CHECK:           memref.reinterpret_cast %[[PARTS]] {{.*}} sizes: [1, 16, 64]

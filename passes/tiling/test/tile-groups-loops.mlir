@@ -18,7 +18,9 @@
 // CHECK:           %[[SUM:.*]] = memref.view %[[MEM]]{{.*}} to memref<f32>
 // CHECK:           linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}}, %[[MAX]] : {{.*}} outs(%[[E]], %[[SUM]] :
 // CHECK:             arith.subf
-// CHECK:             %[[X:.*]] = math.exp
+// CHECK:             %[[LOST:.*]] = arith.cmpf olt
+// CHECK:             %[[E:.*]] = math.exp %{{.*}} fastmath<afn>
+// CHECK-NEXT:        %[[X:.*]] = arith.select %[[LOST]], %{{.*}}, %[[E]]
 // CHECK:             %[[S:.*]] = arith.addf %{{.*}}, %[[X]]
 // CHECK:             linalg.yield %[[X]], %[[S]]
 // CHECK:           arith.divf
