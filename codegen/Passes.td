@@ -32,6 +32,16 @@ def ExpandMath : Pass<"tenon-expand-math"> {
   ];
 }
 
+def MoveAsIntegers : Pass<"tenon-move-as-integers"> {
+  let summary = "Loads, stores and shuffles of 16-bit floats move integers";
+  let description = [{
+    Where a target has no registers for bf16 or f16 and LLVM takes a vector of
+    them apart, it passes each element through f32, by calls of a compiler's
+    library which nothing links.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def VectorizeGeneric : Pass<"tenon-vectorize-generic", "::mlir::ModuleOp"> {
   let summary = "Turn linalg operations on memrefs into loops over vectors";
   let description = [{

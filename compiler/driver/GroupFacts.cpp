@@ -114,10 +114,10 @@ double Counter::windowFlops(Value dense, Value weights, Value other,
 }
 
 double Counter::attentionFlops(tile::AttentionOp op) {
-  auto v = rankedType(op.getV());
+  auto dst = rankedType(op.getDst());
   int64_t depth = rankedType(op.getQ()).getShape().back();
   // The dimension of v that is not summed over.
-  int64_t width = v.getDimSize(v.getRank() - (op.getFromLeft() ? 2 : 1));
+  int64_t width = dst.getDimSize(dst.getRank() - (op.getFromLeft() ? 2 : 1));
   // Each operation on a score, and the softmax.
   double onScores = 1;
   for (Region *region : {&op.getScore(), &op.getWeights()})

@@ -17,6 +17,8 @@ static int64_t fromEnd(RankedTensorType type, int64_t i) {
 }
 
 int64_t AttentionOp::getNumKeys() {
+  if (getKeys())
+    return *getKeys();
   return getFromLeft() ? fromEnd(typeOf(getDst()), 0)
                        : fromEnd(typeOf(getV()), 1);
 }
@@ -42,26 +44,60 @@ static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
   return true;
 }
 
+/// `type` [.., P, ceil(rows / v), panel, v] as if its rows and columns were
+/// [.., rows, columns]; null if it is not that.
+static RankedTensorType unpacked(RankedTensorType type, int64_t rows,
+                                 int64_t columns, int64_t v) {
+  auto shape = type.getShape();
+  if (shape.size() < 4 || shape.back() != v)
+    return {};
+  auto tail = shape.take_back(4);
+  auto ceil = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
+  if (tail[2] < 1 || tail[1] != ceil(rows, v) ||
+      tail[0] != ceil(columns, tail[2]))
+    return {};
+  SmallVector<int64_t> plain(shape.drop_back(4));
+  plain.append({rows, columns});
+  return RankedTensorType::get(plain, type.getElementType());
+}
+
 LogicalResult AttentionOp::verify() {
   RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV()),
                    dst = typeOf(getDst());
-  int64_t extra = getPacked() ? 1 : 0;
+  if (getInterleave() != 1) {
+    if (getInterleave() < 1 || !getPacked() || getFromLeft() || !getKeys())
+      return emitOpError(
+          "with interleave needs packed, keys, and no from_left");
+    auto plainK =
+        unpacked(k, q.getShape().back(), getNumKeys(), getInterleave());
+    auto plainV =
+        unpacked(v, getNumKeys(), dst.getShape().back(), getInterleave());
+    if (!plainK || !plainV)
+      return emitOpError("k and v are not packed for ")
+             << getNumKeys() << " keys and dst " << dst << ", found " << k
+             << " and " << v;
+    k = plainK;
+    v = plainV;
+  }
+  int64_t extra = getPacked() && getInterleave() == 1 ? 1 : 0;
   if (q.getRank() < 2 || k.getRank() < 2 + extra || v.getRank() < 2 ||
       dst.getRank() < 2)
     return emitOpError("q, k, v and dst have ranks ")
            << q.getRank() << ", " << k.getRank() << ", " << v.getRank() << ", "
            << dst.getRank() << "; at least 2, and 3 for packed k, are needed";
+  Type element = q.getElementType();
   for (RankedTensorType type : {q, k, v, dst})
-    if (!type.getElementType().isF32())
-      return emitOpError("q, k, v and dst are f32, found ") << type;
+    if (type.getElementType() != element ||
+        !(element.isF32() || element.isBF16()))
+      return emitOpError("q, k, v and dst are f32 or all bf16, found ") << type;
   int64_t kDepth = fromEnd(k, 1);
   if (!same(fromEnd(q, 0), kDepth))
     return emitOpError("q sums over ")
            << fromEnd(q, 0) << " elements, k over " << kDepth;
-  if (getPacked() && fromEnd(k, 0) < 1)
+  if (extra && fromEnd(k, 0) < 1)
     return emitOpError("the panel of packed k is at least 1, k is ") << k;
   int64_t n = getNumKeys();
-  bool fits = getPacked()
+  bool fits = extra
                   ? same(fromEnd(k, 2), (n + fromEnd(k, 0) - 1) / fromEnd(k, 0))
                   : same(fromEnd(k, 0), n);
   if (ShapedType::isDynamic(n) || !fits)
@@ -89,7 +125,8 @@ LogicalResult AttentionOp::verify() {
   if (getStats()) {
     SmallVector<int64_t> shape = scores;
     shape.back() = 1;
-    auto expected = RankedTensorType::get(shape, q.getElementType());
+    auto expected =
+        RankedTensorType::get(shape, Float32Type::get(getContext()));
     if (getStats().getType() != expected)
       return emitOpError("stats is ")
              << getStats().getType() << ", expected " << expected;

@@ -211,7 +211,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
 
     `k` is `[B.., D, N]` or, when `packed`,
     `[B.., P, D, panel]` as tile.pack makes it; leading dimensions broadcast as
-    in numpy. Sides are broadcast to `[B.., M, N]`.
+    in numpy. Sides are broadcast to `[B.., M, N]`. q, k, v and dst are f32 or
+    bf16; scores, their sums and `stats` are f32. With `interleave` > 1 both k
+    and v are packed and interleaved, and `keys` is N.
 
     `score` is one block of elementwise operations without effects on
     `(product, m, n, side0, side1, ...)`, ended by `tile.yield`: scale, mask,
@@ -238,7 +240,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
                        AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$sides,
                        UnitAttr:$packed, UnitAttr:$inf_as_zero,
-                       UnitAttr:$from_left);
+                       UnitAttr:$from_left,
+                       DefaultValuedAttr<I64Attr, "1">:$interleave,
+                       OptionalAttr<I64Attr>:$keys);
   let results = (outs AnyRankedTensor:$dst, Optional<AnyRankedTensor>:$stats);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$weights);
   let assemblyFormat = [{

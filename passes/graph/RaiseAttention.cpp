@@ -70,6 +70,13 @@ bool isIdentity(Operation *op) {
          op->getOperand(0).getType() == op->getResult(0).getType();
 }
 
+/// Whether `op` casts a float to another.
+bool isFloatCast(Operation *op) {
+  return isKind(op, "TypeCast") &&
+         isa<FloatType>(rankedType(op->getOperand(0)).getElementType()) &&
+         isa<FloatType>(rankedType(op->getResult(0)).getElementType());
+}
+
 /// Whether `shape`, aligned at its end, broadcasts to `to`.
 bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
   if (shape.size() > to.size())
@@ -156,7 +163,7 @@ bool Attention::isBeforeProduct() {
     else if (isKind(user, "Dropout") && use.getOperandNumber() == 0 &&
              !dropout && !transposed)
       dropout = user;
-    else if (!isIdentity(user))
+    else if (!isIdentity(user) && !isFloatCast(user))
       break;
     p = user->getResult(0);
   }
@@ -184,7 +191,9 @@ void Attention::findScores() {
   while (!stack.empty() && seen.size() < 4 * kMaxScoreOps) {
     Value v = stack.pop_back_val();
     Operation *def = v.getDefiningOp();
-    if (!def || v.getType() != top.getType() || !seen.insert(v).second)
+    if (!def || rankedType(v).getShape() != scoreShape() ||
+        !isa<FloatType>(rankedType(v).getElementType()) ||
+        !seen.insert(v).second)
       continue;
     Operation *from = def;
     if (swapsLastTwo(def))
@@ -299,9 +308,14 @@ std::string Attention::checkShapes() const {
     return "there are no keys";
   Value v = product->getOperand(valuesFirst ? 0 : 1);
   auto vType = rankedType(v);
-  for (Value x : {scores->getOperand(0), scores->getOperand(1), v, top})
-    if (!rankedType(x).getElementType().isF32())
-      return "its tensors are not f32";
+  Type element = dst.getElementType();
+  for (Value x : {scores->getOperand(0), scores->getOperand(1), v})
+    if (rankedType(x).getElementType() != element)
+      return "its tensors have different types";
+  if (!element.isF32() && (!element.isBF16() || isFromLeft()))
+    return "its tensors are not f32";
+  if (element.isF32() && !rankedType(top).getElementType().isF32())
+    return "its scores are not f32";
   int64_t columns = vType.getDimSize(vType.getRank() - (valuesFirst ? 2 : 1));
   if (ShapedType::isDynamic(columns) || columns == 0)
     return "the number of columns of the values is unknown or 0";
@@ -369,6 +383,11 @@ Value Attention::emit(OpBuilder &b, Value v) {
     Value index = b.getBlock()->getArgument(*indexArgument(def));
     Type type = storageType(rankedType(v).getElementType());
     result = arith::IndexCastOp::create(b, loc, type, index);
+  } else if (isFloatCast(def)) {
+    // Scores stay in f32.
+    result = emit(b, def->getOperand(0));
+    if (!result.getType().isF32())
+      result = arith::ExtFOp::create(b, loc, b.getF32Type(), result);
   } else {
     SmallVector<Value> operands;
     for (Value o : def->getOperands())
@@ -464,7 +483,7 @@ void Attention::raise() {
   auto op = tile::AttentionOp::create(
       b, loc, dst, stats, q, k, v, sideOperands, /*packed=*/false,
       /*inf_as_zero=*/stringAttr(softmax, "mode") == "inf_as_zero",
-      /*from_left=*/isFromLeft());
+      /*from_left=*/isFromLeft(), /*interleave=*/1, /*keys=*/IntegerAttr());
   emitScore(b, op);
   if (dropout)
     emitWeights(b, op);

@@ -223,16 +223,30 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return rows <= kFewRows;
   }
 
-  /// Keys change with every execution, but are read once per block of queries.
+  /// Keys change with every execution, but are read once per block of queries;
+  /// so do values where their type has products of groups.
   void packKeys(tile::AttentionOp op, OpBuilder &b) {
-    if (readsKeysInPlace(op))
+    auto dst = rankedType(op.getDst());
+    Type element = dst.getElementType();
+    if (element.isF32() && readsKeysInPlace(op))
       return;
-    int64_t panel = packing.panelFor(ShapedType::kDynamic, op.getNumKeys());
-    Value keys =
-        tile::PackOp::create(b, op.getLoc(), op.getK(), panel, std::nullopt);
-    op.getKMutable().assign(keys);
+    int64_t keys = op.getNumKeys();
+    int64_t v = std::min(
+        packing.interleaveFor(element, rankedType(op.getQ()).getShape().back()),
+        packing.interleaveFor(element, keys));
+    auto pack = [&](OpOperand &operand, int64_t columns) {
+      int64_t panel = packing.panelFor(ShapedType::kDynamic, columns, v);
+      operand.assign(tile::PackOp::create(b, op.getLoc(), operand.get(), panel,
+                                          std::nullopt, v));
+      ++packed;
+    };
+    pack(op.getKMutable(), keys);
     op.setPacked(true);
-    ++packed;
+    if (v == 1)
+      return;
+    pack(op.getVMutable(), dst.getShape().back());
+    op.setInterleave(v);
+    op.setKeys(keys);
   }
 
   void replace(Operation *op, Value product) {

@@ -20,9 +20,17 @@ public:
   void run();
 
 private:
-  /// Memory of an item: a block of scores, numbers per row, a copy of values.
+  /// Memory of an item: a block of scores, numbers per row, a copy of values;
+  /// with narrow types weights apart from scores and, where keys come in steps,
+  /// the sums so far and those of one step.
   struct Scratch {
-    mlir::Value scores, max, sum, factor, values;
+    mlir::Value scores, max, sum, factor, values, weights, result, step;
+  };
+  /// One of these, where it is needed.
+  struct Piece {
+    mlir::Value Scratch::*place;
+    int64_t elements;
+    bool narrow;
   };
   /// Where a block of queries is: its leading indices and first row.
   struct Block {
@@ -51,7 +59,9 @@ private:
   void readOperands();
   void mergeRows(llvm::SmallVectorImpl<Ofr> &lead);
   void chooseBlock();
+  llvm::SmallVector<Piece> scratchPieces() const;
   int64_t scratchBytes() const;
+  int64_t bytesOf(const Piece &piece) const;
   Scratch scratchOf(IndexMath &im, mlir::Value memory) const;
   Ofr offsetOf(IndexMath &bm, const Strided &s, llvm::ArrayRef<Ofr> at);
   void placeRows(Block &block, Ofr number);
@@ -62,6 +72,10 @@ private:
   void emitFromLeft(Block &block);
   void emitScores(Block &block, const Keys &part);
   void emitProduct(Block &block, const Keys &part, bool accumulate);
+  void emitPanels(Block &block, const Keys &part);
+  mlir::Value valuesOf(Block &block, const Keys &part);
+  mlir::Value sumsOf(Block &block);
+  mlir::Value result(Block &block, mlir::Value scratch);
 
   // AttentionPieces.cpp
   void choosePieces();
@@ -78,6 +92,7 @@ private:
   // AttentionRows.cpp
   bool isShared(mlir::BlockArgument argument, unsigned first) const;
   mlir::Value rowOfScores(Block &block, IndexMath &rm, Ofr row, int64_t count);
+  mlir::Value rowOfWeights(Block &block, IndexMath &rm, Ofr row, int64_t count);
   mlir::Value numbers(Block &block, mlir::Value scratch);
   RowSides sidesOf(IndexMath &rm, llvm::ArrayRef<Ofr> at, const Keys &part,
                    mlir::Block &region, unsigned first);
@@ -87,19 +102,26 @@ private:
   void emitFactors(Block &block);
   void emitSums(Block &block);
   void scaleRows(Block &block, mlir::Value rows, mlir::Value factors);
+  void addStep(Block &block);
+  void storeSums(Block &block);
   mlir::Value guarded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value max);
 
   GroupContext &ctx;
   tile::AttentionOp op;
   IndexMath &m;
   llvm::SmallVector<Ofr> lead;
-  Strided q, k, v, dst; // packed k: leading dimensions only
+  Strided q, k, v, dst; // packed k and v: leading dimensions only
   std::optional<Strided> stats;
   llvm::SmallVector<Strided> sides; // over [B.., M, N]
   Ofr rows, depth;
   int64_t keys = 0, panel = 0, columns = 0;
   int64_t span = 0;  // keys of one step, whole panels
   int64_t pitch = 0; // elements between rows of scores
+  int64_t weightPitch = 0;
+  mlir::Type element;     // of q, k, v, dst, and of weights between products
+  bool isNarrow = false;  // that is not f32
+  int64_t interleave = 1; // of packed k and v
+  int64_t valuePanel = 0; // columns of a panel of v, with interleave
   int64_t queries = 0;
   int64_t pieces = 1; // of keys that are read in place
   int64_t pieceKeys = 0;

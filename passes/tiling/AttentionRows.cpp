@@ -73,6 +73,16 @@ Value AttentionLowering::rowOfScores(Block &block, IndexMath &rm, Ofr row,
              {rm.attr(count)}, {rm.attr(1)});
 }
 
+/// Where weights of a row of scores go: they replace them or, in another type,
+/// lie beside them.
+Value AttentionLowering::rowOfWeights(Block &block, IndexMath &rm, Ofr row,
+                                      int64_t count) {
+  if (!isNarrow)
+    return rowOfScores(block, rm, row, count);
+  return box(rm, block.scratch.weights, rm.mul(row, rm.attr(weightPitch)),
+             {rm.attr(count)}, {rm.attr(1)});
+}
+
 /// The numbers in `scratch`, one for each row of the block.
 Value AttentionLowering::numbers(Block &block, Value scratch) {
   IndexMath &bm = block.m;
@@ -192,9 +202,13 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
     number = rm.add(rm.mul(number, rows), at.back());
     element = rm.value(rm.add(rm.mul(number, rm.attr(keys)), part.from));
   }
-  SmallVector<Value> outs{rowOfScores(block, rm, row, part.count),
+  SmallVector<Value> outs{rowOfWeights(block, rm, row, part.count),
                           box(rm, block.scratch.sum, row, {}, {})};
   SmallVector<AffineMap> maps = read.maps;
+  if (isNarrow) {
+    read.boxes.push_back(rowOfScores(block, rm, row, part.count));
+    maps.push_back(b.getMultiDimIdentityMap(1));
+  }
   maps.append(
       {b.getMultiDimIdentityMap(1), AffineMap::get(1, 0, b.getContext())});
   linalg::GenericOp::create(
@@ -204,7 +218,7 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
         size_t n = read.arguments.size();
         Value d = arith::SubFOp::create(nb, l, args[n], shift);
         Value e = emitExpOrZero(nb, l, d);
-        Value sum = arith::AddFOp::create(nb, l, args[n + 1], e);
+        Value sum = arith::AddFOp::create(nb, l, args.back(), e);
         if (region) {
           IRMapping map;
           map.map(region->getArgument(0), e);
@@ -219,6 +233,8 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
             return isShared(a, /*first=*/2);
           });
         }
+        if (isNarrow)
+          e = arith::TruncFOp::create(nb, l, this->element, e);
         linalg::YieldOp::create(nb, l, ValueRange{e, sum});
       });
 }
@@ -288,6 +304,42 @@ void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value scaled = arith::MulFOp::create(nb, l, args[0], args[1]);
         linalg::YieldOp::create(nb, l, scaled);
+      });
+}
+
+/// result = result * factor + step.
+void AttentionLowering::addStep(Block &block) {
+  OpBuilder &b = block.m.builder();
+  AffineMap perRow =
+      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  AffineMap all = b.getMultiDimIdentityMap(2);
+  linalg::GenericOp::create(
+      b, block.m.location(), TypeRange(),
+      ValueRange{numbers(block, block.scratch.factor),
+                 result(block, block.scratch.step)},
+      sumsOf(block), {perRow, all, all},
+      {utils::IteratorType::parallel, utils::IteratorType::parallel},
+      [](OpBuilder &nb, Location l, ValueRange args) {
+        Value sum = math::FmaOp::create(nb, l, args[2], args[0], args[1]);
+        linalg::YieldOp::create(nb, l, sum);
+      });
+}
+
+/// dst = result * sum, rounded.
+void AttentionLowering::storeSums(Block &block) {
+  OpBuilder &b = block.m.builder();
+  AffineMap perRow =
+      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  AffineMap all = b.getMultiDimIdentityMap(2);
+  linalg::GenericOp::create(
+      b, block.m.location(), TypeRange(),
+      ValueRange{sumsOf(block), numbers(block, block.scratch.sum)},
+      output(block), {all, perRow, all},
+      {utils::IteratorType::parallel, utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value y = arith::MulFOp::create(nb, l, args[0], args[1]);
+        linalg::YieldOp::create(
+            nb, l, arith::TruncFOp::create(nb, l, element, y).getResult());
       });
 }
 

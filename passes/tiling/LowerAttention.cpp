@@ -25,6 +25,11 @@
 //                    dst += tile.brgemm S, V[step]
 //     dst = dst / sum
 //
+// In bf16 scores and sums are f32 all the same; weights are rounded to bf16
+// beside the scores, and sums over steps stay in scratch until the last. Where
+// products take neighbours of K in groups, k and v are packed so, and rows of
+// weights meet one panel of v after the other.
+//
 // `from_left` sums over the queries: each has its own divisor, so rows of S are
 // divided, and blocks of queries follow each other within an item.
 //
@@ -66,6 +71,10 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kBadStride = 1024;
 constexpr int64_t kFloatBytes = 4;
 
+int64_t elementBytes(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
 } // namespace
 
 /// Heads that share keys and values are rows of one product: what matters when
@@ -104,21 +113,22 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
 
 /// Elements between rows of `keys` scores. Those a multiple of a page apart
 /// would fall into the same sets of the cache.
-static int64_t pitchFor(int64_t keys) {
-  int64_t pitch = roundUp(keys, kLine / kFloatBytes);
-  return pitch * kFloatBytes % kPage == 0 ? pitch + kLine / kFloatBytes : pitch;
+static int64_t pitchFor(int64_t keys, int64_t bytes) {
+  int64_t pitch = roundUp(keys, kLine / bytes);
+  return pitch * bytes % kPage == 0 ? pitch + kLine / bytes : pitch;
 }
 
 void AttentionLowering::chooseBlock() {
   int64_t panels = (keys + panel - 1) / panel;
   span = panels * panel; // whole panels, whose last columns nobody reads
-  int64_t whole = kScoreBytes / (pitchFor(span) * kFloatBytes);
+  int64_t whole = kScoreBytes / (pitchFor(span, kFloatBytes) * kFloatBytes);
   online = !op.getFromLeft() && whole < kMinWholeQueries && keys > kStepKeys;
   if (online) {
     int64_t steps = (keys + kStepKeys - 1) / kStepKeys;
     span = (panels + steps - 1) / steps * panel;
   }
-  pitch = pitchFor(span);
+  pitch = pitchFor(span, kFloatBytes);
+  weightPitch = isNarrow ? pitchFor(span, elementBytes(element)) : pitch;
   queries = kScoreBytes / (pitch * kFloatBytes) / kQueryStep * kQueryStep;
   queries = std::clamp(queries, kMinQueries, kMaxQueries);
   // Equal blocks: not 96 queries and then 4.
@@ -128,10 +138,11 @@ void AttentionLowering::chooseBlock() {
     queries = std::min(*r < kQueryStep ? even : roundUp(even, kQueryStep),
                        std::max<int64_t>(1, *r));
   }
+  if (op.getFromLeft() || interleave > 1)
+    return;
   auto stride = IndexMath::constant(v.strides[v.rank() - 2]);
-  copiesValues = !op.getFromLeft() && stride && *stride > columns &&
-                 queries >= kQueryStep &&
-                 *stride * kFloatBytes % kBadStride == 0;
+  copiesValues = stride && *stride > columns && queries >= kQueryStep &&
+                 *stride * elementBytes(element) % kBadStride == 0;
 }
 
 void AttentionLowering::readOperands() {
@@ -141,8 +152,13 @@ void AttentionLowering::readOperands() {
   depth = ctx.sizes[op.getQ()].back();
   keys = op.getNumKeys();
   bool fromLeft = op.getFromLeft();
+  element = rankedType(op.getQ()).getElementType();
+  isNarrow = !element.isF32();
+  interleave = op.getInterleave();
   auto vType = rankedType(op.getV());
-  columns = vType.getDimSize(vType.getRank() - (fromLeft ? 2 : 1));
+  columns = interleave > 1
+                ? rankedType(op.getDst()).getShape().back()
+                : vType.getDimSize(vType.getRank() - (fromLeft ? 2 : 1));
   // The last two dimensions are the operand's own: never broadcast.
   auto over = [&](Value value, Ofr first, Ofr second) {
     Strided s = ctx.memoryOf(value);
@@ -153,19 +169,27 @@ void AttentionLowering::readOperands() {
       t.strides[t.rank() - i] = s.strides[s.rank() - i];
     return t;
   };
+  // Packed: leading dimensions, and columns of a panel.
+  auto packed = [&](Value value) {
+    int64_t own = interleave > 1 ? 4 : 3;
+    Strided s = ctx.memoryOf(value);
+    s.dense = false;
+    s.sizes.pop_back_n(own);
+    s.strides.pop_back_n(own);
+    auto shape = rankedType(value).getShape();
+    return std::pair(broadcastTo(m, s, lead),
+                     shape.drop_back(interleave > 1).back());
+  };
   q = over(op.getQ(), rows, depth);
-  v = fromLeft ? over(op.getV(), m.attr(columns), rows)
-               : over(op.getV(), m.attr(keys), m.attr(columns));
-  if (op.getPacked()) {
-    panel = rankedType(op.getK()).getShape().back();
-    Strided kLead = ctx.memoryOf(op.getK());
-    kLead.dense = false;
-    kLead.sizes.pop_back_n(3);
-    kLead.strides.pop_back_n(3);
-    k = broadcastTo(m, kLead, lead);
-  } else {
+  if (interleave > 1)
+    std::tie(v, valuePanel) = packed(op.getV());
+  else
+    v = fromLeft ? over(op.getV(), m.attr(columns), rows)
+                 : over(op.getV(), m.attr(keys), m.attr(columns));
+  if (op.getPacked())
+    std::tie(k, panel) = packed(op.getK());
+  else
     k = over(op.getK(), depth, m.attr(keys));
-  }
   dst = ctx.outputs.find(op.getDst())->second.front();
   if (op.getStats())
     if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
@@ -176,32 +200,47 @@ void AttentionLowering::readOperands() {
     sides.push_back(broadcastTo(m, ctx.memoryOf(side), scoreSpace));
 }
 
+SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
+  SmallVector<Piece> pieces{{&Scratch::scores, queries * pitch, false},
+                            {&Scratch::max, queries, false},
+                            {&Scratch::sum, queries, false}};
+  if (online)
+    pieces.push_back({&Scratch::factor, queries, false});
+  if (copiesValues)
+    pieces.push_back({&Scratch::values, std::min(keys, span) * columns, true});
+  if (isNarrow)
+    pieces.push_back({&Scratch::weights, queries * weightPitch, true});
+  if (isNarrow && online)
+    pieces.append({{&Scratch::result, queries * columns, false},
+                   {&Scratch::step, queries * columns, false}});
+  return pieces;
+}
+
+int64_t AttentionLowering::bytesOf(const Piece &piece) const {
+  return roundUp(piece.elements *
+                     (piece.narrow ? elementBytes(element) : kFloatBytes),
+                 kLine);
+}
+
 int64_t AttentionLowering::scratchBytes() const {
-  return (queries * pitch +
-          (copiesValues ? std::min(keys, span) * columns : 0)) *
-             kFloatBytes +
-         3 * roundUp(queries * kFloatBytes, kLine);
+  int64_t bytes = 0;
+  for (const Piece &piece : scratchPieces())
+    bytes += bytesOf(piece);
+  return bytes;
 }
 
 AttentionLowering::Scratch AttentionLowering::scratchOf(IndexMath &im,
                                                         Value memory) const {
   int64_t at = 0;
-  auto next = [&](int64_t count) -> Value {
-    Value view = memref::ViewOp::create(
-        im.builder(), im.location(),
-        MemRefType::get(count, im.builder().getF32Type()), memory, im.value(at),
-        ValueRange());
-    at += roundUp(count * kFloatBytes, kLine);
-    return view;
-  };
   Scratch scratch;
-  scratch.scores = next(queries * pitch);
-  scratch.max = next(queries);
-  scratch.sum = next(queries);
-  if (online)
-    scratch.factor = next(queries);
-  if (copiesValues)
-    scratch.values = next(std::min(keys, span) * columns);
+  OpBuilder &b = im.builder();
+  for (const Piece &piece : scratchPieces()) {
+    auto type = MemRefType::get(piece.elements,
+                                piece.narrow ? element : b.getF32Type());
+    scratch.*piece.place = memref::ViewOp::create(
+        b, im.location(), type, memory, im.value(at), ValueRange());
+    at += bytesOf(piece);
+  }
   return scratch;
 }
 
@@ -259,6 +298,18 @@ Value AttentionLowering::output(Block &block) {
              {dst.strides[dst.rank() - 2], bm.attr(1)});
 }
 
+/// A block's rows of `scratch`, as wide as those of dst.
+Value AttentionLowering::result(Block &block, Value scratch) {
+  IndexMath &bm = block.m;
+  return box(bm, scratch, bm.attr(0), {block.rows, bm.attr(columns)},
+             {bm.attr(columns), bm.attr(1)});
+}
+
+/// What steps add up: dst, which is too narrow for sums in bf16.
+Value AttentionLowering::sumsOf(Block &block) {
+  return isNarrow ? result(block, block.scratch.result) : output(block);
+}
+
 void AttentionLowering::emitWhole(Block &block) {
   Keys all{block.m.attr(0), block.m.attr(0), keys};
   emitScores(block, all);
@@ -275,7 +326,7 @@ void AttentionLowering::emitSteps(Block &block) {
   for (auto [start, buffer] :
        {std::pair(-inf, numbers(block, block.scratch.max)),
         std::pair(0.0, numbers(block, block.scratch.sum)),
-        std::pair(0.0, output(block))}) {
+        std::pair(0.0, sumsOf(block))}) {
     Value value =
         arith::ConstantOp::create(b, bm.location(), b.getF32FloatAttr(start));
     linalg::FillOp::create(b, bm.location(), value, buffer);
@@ -289,7 +340,10 @@ void AttentionLowering::emitSteps(Block &block) {
   if (tail)
     emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span), tail});
   emitSums(block);
-  scaleRows(block, output(block), numbers(block, block.scratch.sum));
+  if (isNarrow)
+    storeSums(block);
+  else
+    scaleRows(block, output(block), numbers(block, block.scratch.sum));
 }
 
 void AttentionLowering::emitStep(Block &block, const Keys &part) {
@@ -306,6 +360,11 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
   eachRow(&AttentionLowering::emitScoreRegion);
   emitFactors(block);
   eachRow(&AttentionLowering::emitExponentials);
+  if (isNarrow) {
+    emitProduct(block, part, /*accumulate=*/false);
+    addStep(block);
+    return;
+  }
   scaleRows(block, output(block), numbers(block, block.scratch.factor));
   emitProduct(block, part, /*accumulate=*/true);
 }
@@ -349,44 +408,90 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
   emitLoop(bm, bm.attr(0), bm.attr(panels), [&](IndexMath &pm, Ofr p) {
     Ofr width = pm.attr(panel), one = pm.attr(1);
     Ofr number = pm.add(part.panel, p);
-    Ofr at = pm.add(keysOffset, pm.mul(number, pm.mul(depth, width)));
-    Value b = box(pm, k.base, at, {depth, width}, {width, one});
+    Ofr at = pm.add(keysOffset,
+                    pm.mul(number, panelSize(pm, depth, panel, interleave)));
+    Value b = panelBox(pm, k.base, at, {}, {}, depth, panel, interleave);
     Value c = box(pm, block.scratch.scores, pm.mul(p, width),
                   {block.rows, width}, {pm.attr(pitch), one});
     tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
   });
 }
 
-/// dst, or what `accumulate` adds to it, from the values of `part`.
-void AttentionLowering::emitProduct(Block &block, const Keys &part,
-                                    bool accumulate) {
+/// The values of `part` as they lie, or a copy.
+Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
   Ofr one = bm.attr(1), n = bm.attr(part.count), e = bm.attr(columns);
-  Value p = box(bm, block.scratch.scores, bm.attr(0), {block.rows, n},
-                {bm.attr(pitch), one});
   Ofr stride = v.strides[v.rank() - 2];
   Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
                   bm.mul(part.from, stride));
   Value values = box(bm, v.base, at, {n, e}, {stride, one});
-  if (copiesValues) {
-    Value copy = box(bm, block.scratch.values, bm.attr(0), {n, e}, {e, one});
-    linalg::CopyOp::create(b, bm.location(), values, copy);
-    values = copy;
-  }
-  Value c = output(block);
-  if (accumulate) {
-    tile::BrgemmOp::create(b, bm.location(), p, values, c, accumulate,
-                           /*packed=*/false);
+  if (!copiesValues)
+    return values;
+  Value copy = box(bm, block.scratch.values, bm.attr(0), {n, e}, {e, one});
+  linalg::CopyOp::create(bm.builder(), bm.location(), values, copy);
+  return copy;
+}
+
+/// c += or = a b; rows divided by their sums unless they come in steps.
+static void emitWeightedSum(OpBuilder &b, Location loc, Value a, Value values,
+                            Value c, Value sum, bool accumulate, bool packed) {
+  if (!sum) {
+    tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
     return;
   }
   AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
+  Type stored = cast<MemRefType>(c.getType()).getElementType();
   tile::BrgemmOp::create(
-      b, bm.location(), p, values, c, numbers(block, block.scratch.sum), perRow,
-      accumulate, /*packed=*/false,
-      [](OpBuilder &eb, Location loc, ValueRange args) -> Value {
-        return arith::MulFOp::create(eb, loc, args[0], args[1]);
+      b, loc, a, values, c, sum, perRow, accumulate, packed,
+      [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
+        Value y = arith::MulFOp::create(eb, l, args[0], args[1]);
+        return stored.isF32() ? y : arith::TruncFOp::create(eb, l, stored, y);
       });
+}
+
+/// The weighted values of `part`: dst or, where parts are steps, what is added
+/// to their sums.
+void AttentionLowering::emitProduct(Block &block, const Keys &part,
+                                    bool accumulate) {
+  if (interleave > 1)
+    return emitPanels(block, part);
+  IndexMath &bm = block.m;
+  Value weights = box(
+      bm, isNarrow ? block.scratch.weights : block.scratch.scores, bm.attr(0),
+      {block.rows, bm.attr(part.count)}, {bm.attr(weightPitch), bm.attr(1)});
+  Value c =
+      isNarrow && online ? result(block, block.scratch.step) : output(block);
+  emitWeightedSum(bm.builder(), bm.location(), weights, valuesOf(block, part),
+                  c, online ? Value() : numbers(block, block.scratch.sum),
+                  accumulate, /*packed=*/false);
+}
+
+/// The same, one panel of values after the other.
+void AttentionLowering::emitPanels(Block &block, const Keys &part) {
+  IndexMath &bm = block.m;
+  Ofr count = bm.attr(part.count), one = bm.attr(1);
+  Value weights = box(bm, block.scratch.weights, bm.attr(0),
+                      {block.rows, count}, {bm.attr(weightPitch), one});
+  Ofr first = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
+                     bm.mul(part.from, bm.attr(valuePanel)));
+  Ofr dstOffset = offsetOf(bm, dst, block.at);
+  for (int64_t column = 0; column < columns; column += valuePanel) {
+    Ofr number = bm.attr(column / valuePanel), at = bm.attr(column);
+    Ofr width = bm.attr(std::min(valuePanel, columns - column));
+    Value values = panelBox(
+        bm, v.base,
+        bm.add(first, bm.mul(number, panelSize(bm, bm.attr(keys), valuePanel,
+                                               interleave))),
+        {}, {}, count, valuePanel, interleave);
+    Value c =
+        online ? box(bm, block.scratch.step, at, {block.rows, width},
+                     {bm.attr(columns), one})
+               : box(bm, dst.base, bm.add(dstOffset, at), {block.rows, width},
+                     {dst.strides[dst.rank() - 2], one});
+    emitWeightedSum(bm.builder(), bm.location(), weights, values, c,
+                    online ? Value() : numbers(block, block.scratch.sum),
+                    /*accumulate=*/false, /*packed=*/true);
+  }
 }
 
 LogicalResult lowerAttention(GroupContext &ctx) {

@@ -35,24 +35,6 @@ struct Product {
   int64_t interleave = 1; // of k in W
 };
 
-/// The part of packed weights from `offset` on that belongs to `steps`: sizes
-/// and strides of dims before K, then K itself, `panel` columns.
-Value panelBox(IndexMath &m, Value base, Ofr offset, SmallVector<Ofr> sizes,
-               SmallVector<Ofr> strides, Ofr k, int64_t panel, int64_t v) {
-  sizes.append({m.ceilDiv(k, m.attr(v)), m.attr(panel)});
-  strides.append({m.attr(panel * v), m.attr(v)});
-  if (v > 1) {
-    sizes.push_back(m.attr(v));
-    strides.push_back(m.attr(1));
-  }
-  return box(m, base, offset, sizes, strides);
-}
-
-/// Elements of k rows of a panel.
-Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
-  return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
-}
-
 /// Says how bytes of `src` are to be read.
 void setSign(tile::BrgemmOp product, Value src) {
   product.setUnsignedA(rankedType(src).getElementType().isUnsignedInteger(8));

@@ -142,6 +142,21 @@ Value box(IndexMath &m, Value base, Ofr offset, ArrayRef<Ofr> sizes,
                                            offset, sizes, strides);
 }
 
+Value panelBox(IndexMath &m, Value base, Ofr offset, SmallVector<Ofr> sizes,
+               SmallVector<Ofr> strides, Ofr k, int64_t panel, int64_t v) {
+  sizes.append({m.ceilDiv(k, m.attr(v)), m.attr(panel)});
+  strides.append({m.attr(panel * v), m.attr(v)});
+  if (v > 1) {
+    sizes.push_back(m.attr(v));
+    strides.push_back(m.attr(1));
+  }
+  return box(m, base, offset, sizes, strides);
+}
+
+Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
+  return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
+}
+
 static int64_t orDynamic(Ofr o) {
   return IndexMath::constant(o).value_or(ShapedType::kDynamic);
 }

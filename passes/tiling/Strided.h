@@ -43,6 +43,16 @@ std::optional<Strided> reshape(IndexMath &m, const Strided &s,
 mlir::Value box(IndexMath &m, mlir::Value base, Ofr offset,
                 llvm::ArrayRef<Ofr> sizes, llvm::ArrayRef<Ofr> strides);
 
+/// The part of a packed matrix from `offset` on that belongs to `k` rows:
+/// `sizes` and `strides` of dimensions before K, then K itself, `panel`
+/// columns, and `v` neighbours of K that lie together.
+mlir::Value panelBox(IndexMath &m, mlir::Value base, Ofr offset,
+                     llvm::SmallVector<Ofr> sizes,
+                     llvm::SmallVector<Ofr> strides, Ofr k, int64_t panel,
+                     int64_t v);
+/// Elements of k rows of such a panel.
+Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v);
+
 /// The memref type of offset 0 with these sizes and strides; dense ones are
 /// plain, so that equal layouts have equal types.
 mlir::MemRefType memrefType(mlir::Type elementType, llvm::ArrayRef<Ofr> sizes,

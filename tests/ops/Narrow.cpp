@@ -139,6 +139,17 @@ Cases narrowCases() {
   // Gradients of gamma and beta in f32 beside a narrow src.
   cases.push_back("x/f16,g/f32,b/f32 = LayerNormBackward 6x33/f16 6x33/f16 6 6 "
                   "33");
+  // Attention: steps over an odd number of keys, one query, scores in f32.
+  for (const char *text : {
+           "s/bf16 = MatMul 2x97x64/bf16 2x64x1601/bf16; p/bf16 = SoftMax s "
+           "axis=-1; MatMul p 2x1601x40/bf16",
+           "s/bf16 = MatMul 3x1x64/bf16 3x64x77/bf16; p/bf16 = SoftMax s "
+           "axis=-1; MatMul p 3x77x64/bf16",
+           "s/bf16 = MatMul 2x50x32/bf16 2x32x77/bf16; t/f32 = TypeCast s; u = "
+           "Add t 2x1x77; p,z = SoftMax u axis=-1 mode=inf_as_zero; q/bf16 = "
+           "TypeCast p; y/bf16 = MatMul q 2x77x33/bf16; out y z",
+       })
+    cases.push_back(text);
   return cases;
 }
 

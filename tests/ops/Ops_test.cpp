@@ -101,6 +101,26 @@ TENON_OPS(attention);
 TENON_OPS(fusion);
 TENON_OPS(narrow);
 
+/// Machines without registers for 16-bit floats: LLVM must not reach for a
+/// library that nobody links.
+TEST(Narrow, OlderMachines) {
+  for (const char *text :
+       {"s = MatMul 2x9x8/bf16 2x8x13/bf16; p/bf16 = SoftMax s axis=-1; MatMul "
+        "p 2x13x21/bf16",
+        "MatMul 5x131/bf16 131x50/bf16c", "MatMul 33x64/bf16 64x96/bf16",
+        "StaticTranspose 33x47/bf16 order=1,0"}) {
+    auto graph = parseGraph(text);
+    ASSERT_TRUE(graph) << str(graph.errors());
+    auto oracle = Oracle::make(*graph);
+    ASSERT_TRUE(oracle) << str(oracle.errors());
+    for (const char *cpu : {"x86-64-v2", "x86-64-v3"}) {
+      RunConfig c = config("auto");
+      c.options.targetCpu = cpu;
+      EXPECT_TRUE(checkGraph(*oracle, c)) << text << " " << cpu;
+    }
+  }
+}
+
 /// What a mask takes out of a softmax is 0, and never a denormal number, which
 /// would take the machine hundreds of cycles.
 TEST(SoftMax, MaskedWeightsAreZero) {

@@ -228,3 +228,22 @@ func.func @attention(%nine: tensor<2x9x8xf32>, %eight: tensor<2x8x8xf32>, %k: te
   } : tensor<5x2x8xf32>, tensor<1x8x37xf32>, tensor<1x37x4xf32> -> tensor<5x2x4xf32>
   return %0, %1, %2 : tensor<2x9x4xf32>, tensor<2x8x4xf32>, tensor<5x2x4xf32>
 }
+
+// -----
+
+// Keys and values of narrow attention both lie in groups, where the target has
+// products of groups.
+// CHECK-LABEL: func.func @narrow_attention
+// AVX2:          tile.pack %{{.*}} panel 16 : tensor<2x64x77xbf16> -> tensor<2x5x64x16xbf16>
+// AVX2:          tile.attention {{.*}} packed score
+// PAIRS:         tile.pack %{{.*}} panel 48 interleave 2 : tensor<2x64x77xbf16> -> tensor<2x2x32x48x2xbf16>
+// PAIRS:         tile.pack %{{.*}} interleave 2 : tensor<2x77x64xbf16> -> tensor<2x{{.*}}x39x{{.*}}x2xbf16>
+// PAIRS:         tile.attention {{.*}} packed score
+// PAIRS:         {interleave = 2 : i64, keys = 77 : i64}
+func.func @narrow_attention(%q: tensor<2x50x64xbf16>, %k: tensor<2x64x77xbf16>, %v: tensor<2x77x64xbf16>) -> tensor<2x50x64xbf16> {
+  %0 = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } : tensor<2x50x64xbf16>, tensor<2x64x77xbf16>, tensor<2x77x64xbf16> -> tensor<2x50x64xbf16>
+  return %0 : tensor<2x50x64xbf16>
+}
