@@ -37,7 +37,7 @@ func.func @main(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32> {tile.fold
   return %0 : tensor<1x7x6x40xf32>
 }
 func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32>, %b: tensor<40xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = "contraction"} {
-  %0 = tile.winograd %x, %p {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<1x7x6x40xf32>
+  %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<1x7x6x40xf32>
   %1 = graph.Add %0, %b : (tensor<1x7x6x40xf32>, tensor<40xf32>) -> tensor<1x7x6x40xf32>
   return %1 : tensor<1x7x6x40xf32>
 }
@@ -59,7 +59,7 @@ func.func @main(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32> {tile.fold
   return %0 : tensor<?x6x6x24xf32>
 }
 func.func private @g(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32>) -> tensor<?x6x6x24xf32> attributes {tile.group = "contraction"} {
-  %0 = tile.winograd %x, %p {pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : tensor<?x8x8x8xf32>, tensor<1x1x4x4x8x24xf32> -> tensor<?x6x6x24xf32>
+  %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : tensor<?x8x8x8xf32>, tensor<1x1x4x4x8x24xf32> -> tensor<?x6x6x24xf32>
   return %0 : tensor<?x6x6x24xf32>
 }
 
@@ -77,6 +77,6 @@ func.func @main(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> {
   return %0 : tensor<4x4x8x40xf32>
 }
 func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> attributes {tile.group = "pack"} {
-  %0 = tile.winograd_weights %w : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
+  %0 = tile.winograd_weights %w outputs 2 : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
   return %0 : tensor<4x4x8x40xf32>
 }
