@@ -36,19 +36,23 @@ using namespace tiling::winograd;
 namespace {
 
 // Measured: benchmarks/winograd, docs/cost-model.md.
-/// Of a channel of a tile of src, read and written as points, or of dst.
-constexpr double kPerTile2 = 128, kPerTile4 = 288;
+struct TileCost {
+  int64_t outputs; // per dim
+  /// Of a channel of a tile of src, read and written as points, or of dst.
+  double perChannel;
+  /// Of a product where weights do not stay in L2.
+  double perProduct;
+};
+/// All but the first with fast math only.
+constexpr TileCost kTiles[] = {{2, 128, 1}, {4, 450, 1.3}};
 /// Of reading a weight that the definition does not have.
 constexpr double kPerWeight = 10;
 /// A vector of weights from L2 takes as long as multiplying so many rows.
 constexpr int64_t kMinRows = 3;
 /// Of one image of an unknown number: eight blocks of 24, one for each item.
 constexpr int64_t kMinUnknownTiles = 192;
-/// The gain from which the estimate is believed.
+/// The gain from which the estimate is believed, and pays for larger errors.
 constexpr double kMargin = 1.1;
-
-/// Of a tile, per dim; all but the first with fast math only.
-constexpr int64_t kTileOutputs[] = {2, 4};
 
 /// What one dim costs when computed directly.
 struct DirectDim {
@@ -146,11 +150,12 @@ WinogradChoice chooseByCost(RankedTensorType src, RankedTensorType dst,
                             const WindowAttrs &w, bool fastMath) {
   WinogradChoice choice;
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t outputs : ArrayRef(kTileOutputs).take_front(fastMath ? 2 : 1)) {
+  for (const TileCost &tile : ArrayRef(kTiles).take_front(fastMath ? 2 : 1)) {
+    int64_t outputs = tile.outputs;
     WinogradCost cost = winogradCost(src, dst, w, outputs);
     bool pays;
     std::string text = judge(src, dst, cost, outputs, pays);
-    if (pays && cost.winograd() < least) {
+    if (pays && cost.winograd() * kMargin <= least) {
       least = cost.winograd();
       choice.outputs = outputs;
     }
@@ -191,10 +196,13 @@ WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
   WinogradCost cost;
   cost.direct = static_cast<double>(images) * static_cast<double>(rows.taps) *
                 static_cast<double>(row) * c * k;
-  cost.products =
-      static_cast<double>(points * std::max(tiles, kMinRows)) * c * k;
-  cost.transforms = (outputs == 2 ? kPerTile2 : kPerTile4) *
-                    static_cast<double>(tiles) * (c + k);
+  const TileCost &per = *llvm::find_if(
+      kTiles, [&](const TileCost &t) { return t.outputs == outputs; });
+  double weights = static_cast<double>(points) * c * k;
+  cost.products = weights * static_cast<double>(std::max(tiles, kMinRows));
+  if (weights >= tiling::kStreamedWeights)
+    cost.products *= per.perProduct;
+  cost.transforms = per.perChannel * static_cast<double>(tiles) * (c + k);
   cost.weights =
       kPerWeight * static_cast<double>(points - kTaps * kTaps) * c * k;
   return cost;
@@ -218,7 +226,7 @@ WinogradChoice chooseWinograd(Value src, Value weights, RankedTensorType dst,
   // convolutions stay exact.
   bool fastMath = options.fastMath && !isKnownOnce(src);
   if (options.mode == WinogradMode::always)
-    return {kTileOutputs[fastMath ? 1 : 0], ""};
+    return {kTiles[fastMath ? 1 : 0].outputs, ""};
   return chooseByCost(type, dst, w, fastMath);
 }
 

@@ -141,3 +141,35 @@ func.func @f(%w: tensor<3x3x4x8xf32>) {
   %0 = tile.winograd_weights %w outputs 2 : tensor<3x3x4x8xf32> -> tensor<4x4x8x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%w: tensor<3x3x4x8xf32>) {
+  // expected-error @+1 {{result is 'tensor<4x4x4x8xf32>', expected 'tensor<6x6x4x8xf32>'}}
+  %0 = tile.winograd_weights %w outputs 4 : tensor<3x3x4x8xf32> -> tensor<4x4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%w: tensor<3x3x4x8xf32>) {
+  // expected-error @+1 {{a tile has 3 outputs per dimension, expected 2 or 4}}
+  %0 = tile.winograd_weights %w outputs 3 : tensor<3x3x4x8xf32> -> tensor<5x5x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x6x8xf32>, %p: tensor<1x1x8x8x8x24xf32>) {
+  // expected-error @+1 {{a tile has 6 outputs per dimension, expected 2 or 4}}
+  %0 = tile.winograd %x, %p outputs 6 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x6x6x8xf32>, tensor<1x1x8x8x8x24xf32> -> tensor<1x6x6x24xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x6x8xf32>, %p: tensor<1x1x4x4x8x24xf32>) {
+  // expected-error @+1 {{points of weights along rows}}
+  %0 = tile.winograd %x, %p outputs 4 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x6x6x8xf32>, tensor<1x1x4x4x8x24xf32> -> tensor<1x6x6x24xf32>
+  return
+}
