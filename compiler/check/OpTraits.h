@@ -33,10 +33,10 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op);
 ///
 /// Let products of src and weights have variance 1, and let b, g be the sums of
 /// squares of a point's rows of B^T and G. Its sum over C channels has variance
-/// C b g, and an error of variance (C + t) C b g: C additions, and t roundings
-/// in the transforms. An element of dst has variance 3 C in each dim, and its
-/// error that of all points times the squares of its row of A^T. So, in each
-/// dim, errors grow by the root of
+/// C b g, and an error of variance (C + t) C b g roundings: C additions, and t
+/// roundings in the transforms. The error of an element of dst has the sum of
+/// these times the squares of its row of A^T; the element itself, of variance
+/// 9 C, has taken 3 from each dim. So, in each dim, errors grow by the root of
 ///
 ///   sum over points of a^2 b g / 3   <= 8.2 for the points taken
 ///

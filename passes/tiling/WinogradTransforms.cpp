@@ -22,9 +22,9 @@
 //         0 -1  1  0            0  1 -1 -1        1/2 -1/2  1/2
 //         0  1  0 -1                              0    0    1
 //
-// Two pairs are +-5/8 and +-3/2: of the points of few bits, whose powers f32
-// holds exactly, those of the least errors (docs/cost-model.md). All sums of a
-// pair share their even and odd parts.
+// Two pairs are +-5/8 and +-3/2: f32 holds their powers exactly, and errors
+// grow hardly less with any others of few bits (docs/cost-model.md). Both
+// points of a pair share their even and odd parts.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/WinogradTransforms.h"
