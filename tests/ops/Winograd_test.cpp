@@ -64,7 +64,9 @@ Expected<Oracle> withFractions(const graph::Graph &graph) {
   if (!expected)
     return expected.errors();
   // Nothing of a plain evaluation: the bound of the graph alone must hold.
+  // Nothing of a plain evaluation: the bound of the graph alone must hold.
   oracle->expected = oracle->plain = *expected;
+  oracle->before.clear(); // of the inputs before
   return oracle;
 }
 
