@@ -158,7 +158,9 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
            "interleaved products are for tiles of 32 columns">,
     Option<"winograd", "winograd", "std::string", "\"auto\"",
            "convolutions of 3x3 taps by minimal filtering: auto (by cost), "
-           "always (where possible) or never">];
+           "always (where possible) or never">,
+    Option<"fastMath", "fast-math", "bool", "false",
+           "also by F(4x4, 3x3), whose errors are larger">];
   let dependentDialects = ["::tenon::tile::TileDialect"];
   let statistics = [
     Statistic<"packed", "weights", "Weights packed">,

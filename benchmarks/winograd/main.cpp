@@ -1,16 +1,20 @@
-// Minimal filtering against direct convolution: both are compiled, executions
-// take turns, medians are told. `--cold` puts other data into the caches before
-// each; `--sections` tells the time of each section, too.
+// Direct convolution, F(2x2, 3x3) and F(4x4, 3x3), the last with fast math: all
+// are compiled, executions take turns, medians are told. `--cold` puts other
+// data into the caches before each; `--sections` tells the time of each
+// section, too. `--errors` compares results with those in double instead.
 //
-//   winograd_bench [--cold] [--sections] [--threads=N] [--schedule=NAME]
-//                  [N,H,W,C,K ...]
+//   winograd_bench [--cold] [--sections] [--errors] [--threads=N]
+//                  [--schedule=NAME] [N,H,W,C,K ...]
 #include "compiler/check/Fill.h"
 #include "compiler/driver/Session.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/graph/reference/Evaluator.h"
 #include "dialects/graph/reference/Tensor.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +40,7 @@ double median(std::vector<double> values) {
 }
 
 struct Settings {
-  bool cold = false, sections = false;
+  bool cold = false, sections = false, errors = false;
   int threads = 1;
   std::string schedule = "auto";
   std::vector<std::string> shapes;
@@ -52,10 +56,11 @@ struct Settings {
 class Model {
 public:
   Model(const graph::Graph &graph, const Settings &settings,
-        const char *winograd) {
+        const char *winograd, bool fastMath = false) {
     Options options;
     options.schedule = settings.schedule;
     options.winograd = winograd;
+    options.fastMath = fastMath;
     auto made = Compiled::compile(graph, options);
     if (!made)
       stop(made.errors());
@@ -65,11 +70,8 @@ public:
     if (!team)
       stop(team.errors());
     exec = std::move(*team);
-    auto values = check::fillInputs(graph, 1, check::FillMode::real);
-    if (!values)
-      stop(values.errors());
     HostTensors constants;
-    for (auto &[id, tensor] : *values) {
+    for (auto &[id, tensor] : inputsOf(graph)) {
       in[id] = place(id);
       const graph::LogicalTensor &t = compiled->graph().tensor(id);
       auto errors =
@@ -93,6 +95,24 @@ public:
     if (auto ok = compiled->execute(*exec, in, out); !ok)
       stop(ok.errors());
     times.push_back(now() - start);
+  }
+
+  reference::Tensor result() {
+    uint64_t id = compiled->graph().outputPorts.front();
+    const graph::LogicalTensor &t = compiled->graph().tensor(id);
+    auto tensor = reference::fromMemory(t.dtype, *t.shape, t.effectiveStrides(),
+                                        memory[id]);
+    if (!tensor)
+      stop(tensor.errors());
+    return *tensor;
+  }
+
+  static std::map<uint64_t, reference::Tensor>
+  inputsOf(const graph::Graph &graph) {
+    auto values = check::fillInputs(graph, 1, check::FillMode::real);
+    if (!values)
+      stop(values.errors());
+    return *values;
   }
 
   std::vector<double> times;
@@ -160,6 +180,34 @@ void sweepCaches() {
   std::memset(other.data(), ++value, other.size());
 }
 
+/// Errors relative to the root mean square of the results, in units of 2^-24.
+void printErrors(const std::string &shape, const graph::Graph &graph,
+                 const Settings &settings) {
+  reference::EvalOptions exact;
+  exact.roundOutputs = false;
+  auto expected = reference::evaluate(graph, Model::inputsOf(graph), exact);
+  if (!expected)
+    stop(expected.errors());
+  const std::vector<double> &e = expected->begin()->second.data;
+  std::printf("%-18s", shape.c_str());
+  for (auto [winograd, fastMath] :
+       {std::pair("never", false), {"always", false}, {"always", true}}) {
+    std::vector<double> got =
+        Model(graph, settings, winograd, fastMath).result().data;
+    double squares = 0, errorSquares = 0, largest = 0;
+    for (size_t i = 0; i < e.size(); ++i) {
+      double error = got[i] - e[i];
+      squares += e[i] * e[i];
+      errorSquares += error * error;
+      largest = std::max(largest, std::fabs(error));
+    }
+    double scale = std::sqrt(squares / static_cast<double>(e.size()));
+    std::printf(" %12.2f %10.1f", 0x1p24 * std::sqrt(errorSquares / squares),
+                0x1p24 * largest / scale);
+  }
+  std::printf("\n");
+}
+
 void measure(const std::string &shape, const Settings &settings) {
   long n, h, w, c, k;
   if (std::sscanf(shape.c_str(), "%ld,%ld,%ld,%ld,%ld", &n, &h, &w, &c, &k) !=
@@ -170,26 +218,36 @@ void measure(const std::string &shape, const Settings &settings) {
   auto graph = convolution(n, h, w, c, k);
   if (!graph)
     stop(graph.errors());
-  Model direct(*graph, settings, "never"), filtered(*graph, settings, "always");
-  std::vector<double> ratios;
+  if (settings.errors)
+    return printErrors(shape, *graph, settings);
+  Model direct(*graph, settings, "never"), two(*graph, settings, "always"),
+      four(*graph, settings, "always", true);
+  const std::array<Model *, 3> models{&direct, &two, &four};
+  std::array<std::vector<double>, 3>
+      ratios; // direct/two, direct/four, two/four
   double end = now() + kSecondsPerShape;
   for (int round = 0; round < kMinRounds || now() < end; ++round) {
-    for (Model *model : {&direct, &filtered}) {
+    for (Model *model : models) {
       if (settings.cold)
         sweepCaches();
       model->run();
     }
-    ratios.push_back(direct.times.back() / filtered.times.back());
+    ratios[0].push_back(direct.times.back() / two.times.back());
+    ratios[1].push_back(direct.times.back() / four.times.back());
+    ratios[2].push_back(two.times.back() / four.times.back());
   }
   double flops = 18.0 * static_cast<double>(n * h * w * c * k);
-  double slow = median(direct.times), fast = median(filtered.times);
-  std::printf("%-20s %10.1f us %7.1f GFLOP/s  %10.1f us %7.1f  %5.2f\n",
-              shape.c_str(), slow * 1e6, flops / slow * 1e-9, fast * 1e6,
-              flops / fast * 1e-9, median(ratios));
-  if (!settings.sections)
-    return;
-  direct.printSections();
-  filtered.printSections();
+  std::printf("%-18s", shape.c_str());
+  for (Model *model : models) {
+    double time = median(model->times);
+    std::printf(" %10.1f us %6.1f", time * 1e6, flops / time * 1e-9);
+  }
+  for (const std::vector<double> &ratio : ratios)
+    std::printf(" %7.2f", median(ratio));
+  std::printf("\n");
+  if (settings.sections)
+    for (Model *model : models)
+      model->printSections();
 }
 
 } // namespace
@@ -202,6 +260,8 @@ int main(int argc, char **argv) {
       settings.cold = true;
     else if (arg == "--sections")
       settings.sections = true;
+    else if (arg == "--errors")
+      settings.errors = true;
     else if (arg.starts_with("--threads="))
       settings.threads = std::atoi(arg.c_str() + 10);
     else if (arg.starts_with("--schedule="))
@@ -214,8 +274,13 @@ int main(int argc, char **argv) {
       for (const char *rest :
            {",56,56,64,64", ",28,28,128,128", ",14,14,256,256", ",7,7,512,512"})
         settings.shapes.push_back(std::string(n) + rest);
-  std::printf("%-20s %13s %15s  %13s %7s  %5s\n", "N,H,W,C,K", "direct", "",
-              "F(2x2, 3x3)", "", "ratio");
+  if (settings.errors)
+    std::printf("%-18s %23s %23s %23s\n", "N,H,W,C,K", "direct: rms, largest",
+                "F(2x2, 3x3)", "F(4x4, 3x3)");
+  else
+    std::printf("%-18s %20s %20s %20s %7s %7s %7s\n", "N,H,W,C,K",
+                "direct, GFLOP/s", "F(2x2, 3x3)", "F(4x4, 3x3)", "d/2", "d/4",
+                "2/4");
   for (const std::string &shape : settings.shapes)
     measure(shape, settings);
   return 0;

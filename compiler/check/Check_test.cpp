@@ -252,6 +252,37 @@ TEST(Tolerance, GrowsWithTheGraph) {
   EXPECT_TRUE(toleranceFor(b.graph, y).signedZero);
 }
 
+/// With fast math, 3x3 convolutions that F(4x4, 3x3) may compute.
+TEST(Tolerance, FastMathCountsFilteredConvolutions) {
+  auto build = [](Dims taps, int64_t stride, const char *format) {
+    Builder b;
+    int64_t size = 8 / stride;
+    uint64_t x = b.tensor({1, 8, 8, 32});
+    uint64_t w = b.tensor(std::move(taps));
+    Dims pads{1, 1}, strides{stride, stride};
+    b.op("Convolution", {x, w}, {1, size, size, 16}, DType::f32,
+         {{"strides", strides},
+          {"pads_begin", pads},
+          {"pads_end", pads},
+          {"dilations", Dims{1, 1}},
+          {"weights_format", std::string(format)}});
+    return b.graph;
+  };
+  for (auto &[graph, filtered] :
+       {std::pair(build({3, 3, 32, 16}, 1, "XIO"), true),
+        {build({16, 32, 3, 3}, 1, "OIX"), true},
+        {build({3, 3, 32, 16}, 2, "XIO"), false},
+        {build({1, 3, 32, 16}, 1, "XIO"), false}}) {
+    auto inputs = fillOrDie(graph, 1);
+    Tolerance strict = toleranceFor(graph, 2, &inputs);
+    Tolerance fast = toleranceFor(graph, 2, &inputs, /*fastMath=*/true);
+    EXPECT_TRUE(strict.exact);
+    EXPECT_EQ(fast.exact, !filtered);
+    EXPECT_EQ(fast.relative > strict.relative, filtered);
+    EXPECT_LT(fast.relative, 4 * strict.relative);
+  }
+}
+
 TEST(Tolerance, NarrowEdgesCountOnce) {
   Builder b;
   uint64_t x = b.tensor({4}, DType::bf16);

@@ -35,6 +35,8 @@ struct PathCost {
   /// Roundoff of a narrow edge on the way that no arithmetic has read yet.
   double pending = 0;
   bool arithmetic = false;
+  /// Not exact on any grid.
+  bool filtered = false;
 
   double relative() const { return roundings * kF32Roundoff + edges; }
 };
@@ -72,7 +74,8 @@ bool isMoved(const std::string &kind) {
 }
 
 /// Costs of all edges of a sorted graph.  Inputs of the graph cost nothing.
-std::unordered_map<uint64_t, PathCost> pathCosts(const graph::Graph &graph) {
+std::unordered_map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
+                                                 bool fastMath) {
   std::unordered_map<uint64_t, PathCost> costs;
   for (const graph::Op &op : graph.ops) {
     bool moved = isMoved(op.kind);
@@ -91,8 +94,15 @@ std::unordered_map<uint64_t, PathCost> pathCosts(const graph::Graph &graph) {
         cost.edges = in.edges;
       }
       cost.arithmetic |= in.arithmetic;
+      cost.filtered |= in.filtered;
     }
-    cost.roundings += roundingsOf(graph, op);
+    double roundings = roundingsOf(graph, op);
+    if (auto filtered = filteredRoundings(graph, op, kWalk);
+        filtered && fastMath) {
+      roundings = std::max(roundings, *filtered);
+      cost.filtered = true;
+    }
+    cost.roundings += roundings;
     cost.arithmetic |= !moved;
     if (isContraction(op.kind))
       cost.edges += 2 * fpmathRoundoff(graph);
@@ -183,12 +193,13 @@ struct Judge {
 } // namespace
 
 Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
-                       const std::map<uint64_t, Tensor> *inputs) {
+                       const std::map<uint64_t, Tensor> *inputs,
+                       bool fastMath) {
   graph::Graph sorted = graph;
   Tolerance tolerance;
   if (!topologicalSort(sorted).empty())
     return tolerance;
-  auto costs = pathCosts(sorted);
+  auto costs = pathCosts(sorted, fastMath);
   auto found = costs.find(outputId);
   PathCost cost = found == costs.end() ? PathCost() : found->second;
   tolerance.roundings = cost.roundings;
@@ -198,7 +209,7 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
   if (cost.pending > roundoffOf(dtype))
     tolerance.relative += cost.pending;
   tolerance.signedZero = tolerance.exact = !cost.arithmetic;
-  if (inputs && exactEdges(graph, *inputs).count(outputId))
+  if (inputs && !cost.filtered && exactEdges(graph, *inputs).count(outputId))
     tolerance.exact = true;
   if (inputs && !tolerance.exact)
     tolerance.terms = cancellingTerms(sorted, outputId, *inputs);

@@ -17,6 +17,8 @@
 //       deviations are never met by chance (Higham, Mary: A new approach to
 //       probabilistic rounding error analysis, 2019).
 //
+//       With fast math a convolution may count more (filteredRoundings).
+//
 // Where inputs make all arithmetic exact (Exactness.h), g must be e rounded to
 // T once, with equality.  NaN must meet NaN, infinities the same infinity.
 //
@@ -52,9 +54,11 @@ struct Tolerance {
 /// The tolerance of `outputId`.  With `inputs`, exactness is derived from their
 /// values; without, only integer arithmetic and moved data count as exact.
 /// Shapes must be known.
+/// `fastMath`: that option is on.
 Tolerance
 toleranceFor(const graph::Graph &graph, uint64_t outputId,
-             const std::map<uint64_t, reference::Tensor> *inputs = nullptr);
+             const std::map<uint64_t, reference::Tensor> *inputs = nullptr,
+             bool fastMath = false);
 
 struct CompareResult {
   bool shapesDiffer = false;

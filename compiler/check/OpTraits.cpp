@@ -131,6 +131,27 @@ static int64_t normLength(const graph::Op &op, const Dims &src) {
   return all / std::max<int64_t>(dimAt(src, ncx && rank > 2 ? 1 : -1), 1);
 }
 
+std::optional<double> filteredRoundings(const graph::Graph &graph,
+                                        const graph::Op &op, double walk) {
+  constexpr double kGrowth = 8.2, kTransforms = 16, kTaps = 9;
+  // Narrow floats may be computed in f32.
+  if ((op.kind != "Convolution" && op.kind != "ConvTransposeBackwardData") ||
+      op.inputs.size() < 2 || !graph.tensor(op.inputs[1]).hasStaticShape())
+    return std::nullopt;
+  const Dims &weights = *graph.tensor(op.inputs[1]).shape;
+  bool spatialFirst = op.attrOr<std::string>("weights_format", "XIO")[0] == 'X';
+  int64_t at = spatialFirst ? 0 : 2;
+  auto areOnes = [&](const char *name) {
+    return op.attrOr<Dims>(name, {1, 1}) == Dims{1, 1};
+  };
+  if (weights.size() != 4 || weights[at] != 3 || weights[at + 1] != 3 ||
+      !areOnes("strides") || !areOnes("dilations") ||
+      op.attrOr<int64_t>("groups", 1) != 1)
+    return std::nullopt;
+  double channels = static_cast<double>(reductionLength(graph, op)) / kTaps;
+  return kGrowth * walk * std::sqrt(channels + kTransforms);
+}
+
 double lrnRoundings(const graph::Op &op, double sum, double function) {
   double beta = std::fabs(op.attrOr<float>("beta", 0.75f));
   // k + alpha / n * sum of squares: no cancellation.

@@ -7,6 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 
+#include <optional>
 #include <string_view>
 
 namespace tenon::check {
@@ -25,6 +26,23 @@ bool isTranscendental(std::string_view kind);
 /// reductions, pooling, normalisations and softmax; 1 for everything else and
 /// where shapes are unknown.
 int64_t reductionLength(const graph::Graph &graph, const graph::Op &op);
+
+/// Roundings of a convolution that the option fast-math lets compute by
+/// F(4x4, 3x3) (passes/layout/Winograd.cpp), by a random walk of `walk`
+/// standard deviations; nullopt for all others.
+///
+/// Let products of src and weights have variance 1, and let b, g be the sums of
+/// squares of a point's rows of B^T and G. Its sum over C channels has variance
+/// C b g, and an error of variance (C + t) C b g roundings: C additions, and t
+/// roundings in the transforms. The error of an element of dst has the sum of
+/// these times the squares of its row of A^T; the element itself, of variance
+/// 9 C, has taken 3 from each dim. So, in each dim, errors grow by the root of
+///
+///   sum over points of a^2 b g / 3   <= 8.2 for the points taken
+///
+/// for the worst row, in two dims by 8.2.
+std::optional<double> filteredRoundings(const graph::Graph &graph,
+                                        const graph::Op &op, double walk);
 
 /// Roundings of LRN and LRNBackward, relative to the sum of the sizes of their
 /// terms. `sum`: roundings of the sum over a window; `function`: of a function.

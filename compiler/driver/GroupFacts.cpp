@@ -141,7 +141,7 @@ double Counter::flopsOf(Operation *op) {
         return windowFlops(c.getDst(), c.getWeights(), c.getSrc(),
                            c.getGroups(), c.getDepthwise());
       })
-      // By minimal filtering the same is computed in 4 of 9 multiplications.
+      // By minimal filtering the same is computed in fewer multiplications.
       .Case([&](tile::WinogradOp w) {
         constexpr double taps = 9;
         return 2 * taps * elements(w.getDst().getType()) *

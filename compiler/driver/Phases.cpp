@@ -75,6 +75,7 @@ void buildLayout(OpPassManager &pm, const Options &options,
   pack.int8Group = target.int8Group;
   pack.matrixUnit = target.matrixUnit;
   pack.winograd = options.winograd;
+  pack.fastMath = options.fastMath;
   pm.addPass(createPackWeights(pack));
   // Packing of constants moves to @fold, which may compute something twice.
   pm.addPass(createOutlineConstants());

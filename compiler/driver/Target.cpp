@@ -1,6 +1,7 @@
 #include "compiler/driver/Target.h"
 
 #include "dialects/support/Fail.h"
+#include "passes/layout/WinogradMode.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -76,11 +77,10 @@ Error unknownCpu(const std::string &cpu) {
 } // namespace
 
 Expected<Target> Target::resolve(const Options &options) {
-  if (options.winograd != "auto" && options.winograd != "always" &&
-      options.winograd != "never")
+  if (!parseWinogradMode(options.winograd))
     return fail(ErrorCode::BadOption,
                 "unknown value '" + options.winograd + "' of winograd",
-                "use auto, always or never");
+                std::string("use ") + kWinogradModes);
   Target target;
   static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> wanted;

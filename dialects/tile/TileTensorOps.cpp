@@ -298,29 +298,45 @@ LogicalResult ConvWeightsOp::verify() {
 
 namespace {
 constexpr int64_t kWinogradTaps = 3;
-constexpr int64_t kWinogradPoints = 4; // of a dimension
+
+/// Points of a dimension.
+int64_t winogradEdge(int64_t outputs) { return outputs + kWinogradTaps - 1; }
+
+template <typename Op> LogicalResult checkOutputs(Op op) {
+  int64_t outputs = op.getOutputs();
+  if (outputs == 2 || outputs == 4)
+    return success();
+  return op.emitOpError("a tile has ")
+         << outputs << " outputs per dimension, expected 2 or 4";
+}
 } // namespace
 
-RankedTensorType WinogradWeightsOp::transformedType(RankedTensorType weights) {
-  SmallVector<int64_t> shape(2, kWinogradPoints);
+RankedTensorType WinogradWeightsOp::transformedType(RankedTensorType weights,
+                                                    int64_t outputs) {
+  SmallVector<int64_t> shape(2, winogradEdge(outputs));
   llvm::append_range(shape, weights.getShape().drop_front(2));
   return RankedTensorType::get(shape, weights.getElementType());
 }
 
-void WinogradWeightsOp::build(OpBuilder &, OperationState &state,
-                              Value weights) {
+void WinogradWeightsOp::build(OpBuilder &b, OperationState &state,
+                              Value weights, int64_t outputs) {
   state.addOperands(weights);
-  state.addTypes(transformedType(cast<RankedTensorType>(weights.getType())));
+  state.addAttribute(getOutputsAttrName(state.name),
+                     b.getI64IntegerAttr(outputs));
+  state.addTypes(
+      transformedType(cast<RankedTensorType>(weights.getType()), outputs));
 }
 
 LogicalResult WinogradWeightsOp::verify() {
+  if (failed(checkOutputs(*this)))
+    return failure();
   auto weights = cast<RankedTensorType>(getWeights().getType());
   if (weights.getRank() != 4 || weights.getDimSize(0) != kWinogradTaps ||
       weights.getDimSize(1) != kWinogradTaps ||
       !weights.getElementType().isF32())
     return emitOpError("weights are ")
            << weights << ", expected 3 x 3 taps of f32 and two more dimensions";
-  if (Type expected = transformedType(weights);
+  if (Type expected = transformedType(weights, getOutputs());
       getTransformed().getType() != expected)
     return emitOpError("result is ")
            << getTransformed().getType() << ", expected " << expected;
@@ -328,6 +344,8 @@ LogicalResult WinogradWeightsOp::verify() {
 }
 
 LogicalResult WinogradOp::verify() {
+  if (failed(checkOutputs(*this)))
+    return failure();
   auto src = cast<RankedTensorType>(getSrc().getType());
   auto weights = cast<RankedTensorType>(getWeights().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
@@ -347,11 +365,12 @@ LogicalResult WinogradOp::verify() {
   if (llvm::any_of(begin, [](int64_t p) { return p < 0; }) ||
       llvm::any_of(end, [](int64_t p) { return p < 0; }))
     return emitOpError("pads are at least 0");
+  int64_t edge = winogradEdge(getOutputs());
   if (failed(match(*this, "groups of weights", weights.getDimSize(0), 1)) ||
       failed(match(*this, "points of weights along rows", weights.getDimSize(2),
-                   kWinogradPoints)) ||
+                   edge)) ||
       failed(match(*this, "points of weights along columns",
-                   weights.getDimSize(3), kWinogradPoints)) ||
+                   weights.getDimSize(3), edge)) ||
       failed(match(*this, "channels of weights", weights.getDimSize(4),
                    src.getDimSize(3))) ||
       failed(match(*this, "the number of panels", weights.getDimSize(1),

@@ -143,31 +143,34 @@ def Tile_ConvWeightsOp : Tile_WindowOp<"conv_weights"> {
 }
 
 def Tile_WinogradOp : Tile_Op<"winograd", [Pure]> {
-  let summary = "tile.conv of 3x3 taps by minimal filtering, F(2x2, 3x3)";
+  let summary = "tile.conv of 3x3 taps by minimal filtering";
   let description = [{
     `src` `[N, H, W, C]`, `dst` `[N, H', W', O]`, all f32, with stride and
     dilation 1 and one group: H' = H + pads - 2. `weights` are
-    `[1, P, 4, 4, C, panel]`, what tile.pack makes of tile.winograd_weights.
+    `[1, P, E, E, C, panel]`, E = `outputs` + 2: what tile.pack makes of
+    tile.winograd_weights.
 
-    A tile is 2 x 2 neighbours of dst, computed from 4 x 4 of src in 16
-    multiplications per pair of channels where the definition takes 36:
+    A tile is `outputs` x `outputs` neighbours of dst, computed from E x E of
+    src. With 2 of them, F(2x2, 3x3), it takes 16 multiplications per pair of
+    channels where the definition takes 36; with 4, F(4x4, 3x3), 36 where that
+    takes 144, but with larger errors:
 
     ```
     dst tile = A^T [sum over c of weights[.., c, ..] * (B^T src tile B)] A
     ```
 
     ```mlir
-    %0 = tile.winograd %x, %p {pads_begin = array<i64: 1, 1>,
+    %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 1, 1>,
       pads_end = array<i64: 1, 1>}
       : tensor<?x14x14x64xf32>, tensor<1x3x4x4x64x24xf32> -> tensor<?x14x14x72xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
-                       DenseI64ArrayAttr:$pads_begin,
+                       I64Attr:$outputs, DenseI64ArrayAttr:$pads_begin,
                        DenseI64ArrayAttr:$pads_end);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
-    $src `,` $weights attr-dict
+    $src `,` $weights `outputs` $outputs attr-dict
     `:` type($src) `,` type($weights) `->` type($dst)
   }];
   let hasVerifier = 1;
@@ -176,20 +179,23 @@ def Tile_WinogradOp : Tile_Op<"winograd", [Pure]> {
 def Tile_WinogradWeightsOp : Tile_Op<"winograd_weights", [Pure]> {
   let summary = "weights of 3x3 taps as tile.winograd multiplies them, G w G^T";
   let description = [{
-    `[3, 3, I, O]` to `[4, 4, I, O]`, computed in f64 and rounded once. G has
-    the rows (1, 0, 0), (1/2, 1/2, 1/2), (1/2, -1/2, 1/2), (0, 0, 1).
+    `[3, 3, I, O]` to `[E, E, I, O]`, E = `outputs` + 2, computed in f64 and
+    rounded once. For 2 outputs G has the rows (1, 0, 0), (1/2, 1/2, 1/2),
+    (1/2, -1/2, 1/2), (0, 0, 1).
   }];
-  let arguments = (ins AnyRankedTensor:$weights);
+  let arguments = (ins AnyRankedTensor:$weights, I64Attr:$outputs);
   let results = (outs AnyRankedTensor:$transformed);
   let assemblyFormat = [{
-    $weights attr-dict `:` type($weights) `->` type($transformed)
+    $weights `outputs` $outputs attr-dict
+    `:` type($weights) `->` type($transformed)
   }];
   let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins "::mlir::Value":$weights)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$weights,
+                                 "int64_t":$outputs)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     static ::mlir::RankedTensorType transformedType(
-        ::mlir::RankedTensorType weights);
+        ::mlir::RankedTensorType weights, int64_t outputs);
   }];
 }
 

@@ -38,7 +38,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   using PackWeightsBase::PackWeightsBase;
 
   Packing packing;
-  WinogradMode mode = WinogradMode::byCost;
+  WinogradOptions filtering;
 
   void packMatMul(Operation *op, OpBuilder &b) {
     replace(op,
@@ -60,18 +60,21 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return buildGraphOp(b, data.getLoc(), "Reorder", data, rankedType(data));
   }
 
-  /// Whether the convolution is computed by minimal filtering; says why one of
-  /// 3x3 taps is not.
-  bool usesWinograd(Operation *op, const WindowAttrs &w) const {
+  /// Outputs per dim of a tile of minimal filtering, by which the convolution
+  /// is computed, or 0; says why.
+  int64_t winogradOutputs(Operation *op, const WindowAttrs &w) const {
     Value weights = op->getOperand(1);
     if (!isWinogradKernel(rankedType(weights)))
-      return false;
-    std::string reason = whyNotWinograd(rankedType(op->getOperand(0)), weights,
-                                        rankedType(op->getResult(0)), w, mode);
-    if (!reason.empty())
-      op->emitRemark("computed directly, not by Winograd's F(2x2, 3x3): " +
-                     reason);
-    return reason.empty();
+      return 0;
+    WinogradChoice choice = chooseWinograd(
+        op->getOperand(0), weights, rankedType(op->getResult(0)), w, filtering);
+    std::string first = winogradName(2) + ": " + choice.reason;
+    if (!choice.outputs)
+      op->emitRemark("computed directly, not by Winograd's " + first);
+    else if (!choice.reason.empty())
+      op->emitRemark("computed by Winograd's " + winogradName(choice.outputs) +
+                     "; " + first);
+    return choice.outputs;
   }
 
   void packConvolution(Operation *op, OpBuilder &b) {
@@ -80,10 +83,11 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto w = WindowAttrs::of(op, b, type.getRank() - 2);
     if (!isDepthwise(type, w.groups.getInt())) {
       auto dst = rankedType(op->getResult(0));
-      if (usesWinograd(op, w)) {
+      if (int64_t outputs = winogradOutputs(op, w)) {
         ++filtered;
         return replace(op, buildWinograd(packing, b, op->getLoc(), dst,
-                                         channelsTogether(b, src), weights, w));
+                                         channelsTogether(b, src), weights, w,
+                                         outputs));
       }
       return replace(op,
                      packing.buildConv(b, op->getLoc(), dst, src, weights, w));
@@ -260,11 +264,11 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
         {vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit};
     auto parsed = parseWinogradMode(winograd);
     if (!parsed) {
-      getOperation()->emitError("winograd must be auto, always or never, is ")
-          << winograd;
+      getOperation()->emitError("winograd must be ")
+          << kWinogradModes << ", is " << winograd;
       return signalPassFailure();
     }
-    mode = *parsed;
+    filtering = {*parsed, fastMath};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());

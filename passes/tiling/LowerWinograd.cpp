@@ -1,9 +1,10 @@
 //===- LowerWinograd.cpp - 3x3 convolutions by minimal filtering ----------===//
 //
-// F(2x2, 3x3): a tile is 2 x 2 elements of dst, computed from 4 x 4 of src.
-// Tiles of all images, row by row, are cut into blocks of T:
+// F(m x m, 3x3): a tile is m x m elements of dst, computed from m+2 x m+2 of
+// src. Tiles of all images, row by row, are cut into blocks of T:
 //
-//   V[x, t, c] = B^T src B            16 points x of T tiles, channels as lanes
+//   V[x, t, c] = B^T src B            (m+2)^2 points x of T tiles, channels as
+//                                     lanes
 //   M[x, t, k] = sum over c of V[x, t, c] * weights[x, c, k]   one tile.brgemm
 //                                                              for each point
 //   dst        = epilogue(A^T M A)    channels as lanes
@@ -14,8 +15,8 @@
 // a first section writes V to a temporary, and items of the second are (block,
 // panel): else a small image would leave one thread all the work.
 //
-// Tiles whose 16 elements of src all exist are transformed from where they
-// are; others from a copy between zeros.
+// Tiles whose elements of src all exist are transformed from where they are;
+// others from a copy between zeros.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
@@ -51,7 +52,7 @@ int64_t pitchOf(int64_t columns) {
   return pitch % kBadPitch == 0 ? pitch + kLine : pitch;
 }
 
-/// Elements from one point to the next: 16 of them are read or written at once
+/// Elements from one point to the next: all of them are read or written at once
 /// and must not meet in one set of the cache, so they are an odd number of
 /// lines apart.
 int64_t slabOf(int64_t rows, int64_t pitch) {
@@ -79,8 +80,9 @@ struct RowPart {
 struct Winograd {
   GroupContext &ctx;
   const Epilogue &epilogue;
+  Tile tile;
   Strided src, dst;        // [N, H, W, C]
-  Value packed;            // [1, P, 4, 4, C, panel]
+  Value packed;            // [1, P, edge, edge, C, panel]
   WindowDim rows, columns; // of tiles over src
   int64_t outRows, outColumns;
   int64_t channels, outputs, panel;
@@ -93,7 +95,7 @@ struct Winograd {
 
   int64_t panels() const { return (outputs + panel - 1) / panel; }
   bool streams() const {
-    return kPoints * channels * outputs >= kStreamedWeights;
+    return tile.points() * channels * outputs >= kStreamedWeights;
   }
 
   void chooseBlock(int64_t l2Bytes);
@@ -104,7 +106,7 @@ struct Winograd {
                     int64_t rowPitch, Ofr slot, Ofr count,
                     int64_t width) const {
     offset = m.add(offset, m.mul(slot, m.attr(rowPitch)));
-    return box(m, base, offset, {m.attr(kPoints), count, m.attr(width)},
+    return box(m, base, offset, {m.attr(tile.points()), count, m.attr(width)},
                {m.attr(slabSize), m.attr(rowPitch), m.attr(1)});
   }
 
@@ -129,43 +131,41 @@ struct Winograd {
 
   //===--- src ------------------------------------------------------------===//
 
-  /// B^T d B of `count` tiles that begin in `in` two columns apart:
-  /// [4, columns, C].
+  /// B^T d B of tiles that begin in `in` a tile's outputs apart:
+  /// [edge, columns, C].
   void transform(IndexMath &m, Value in, Value v) const {
     Coordinates at{m.builder().getContext()};
+    int64_t edge = tile.edge(), points = tile.points();
     SmallVector<AffineMap> maps;
-    for (int64_t x = 0; x < kPoints; ++x)
-      maps.push_back(at.map({at.number(x / kEdge),
-                             at.outer() * kOutputs + x % kEdge, at.inner()}));
-    for (int64_t x = 0; x < kPoints; ++x)
+    for (int64_t x = 0; x < points; ++x)
+      maps.push_back(
+          at.map({at.number(x / edge), at.outer() * tile.outputs + x % edge,
+                  at.inner()}));
+    for (int64_t x = 0; x < points; ++x)
       maps.push_back(at.map({at.number(x), at.outer(), at.inner()}));
-    SmallVector<Value> ins(kPoints, in), outs(kPoints, v);
-    emitLoops(
-        m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange d) {
-          Transforms a{b, loc};
-          std::array<Four, kEdge> half;
-          for (int64_t j = 0; j < kEdge; ++j)
-            half[j] =
-                a.src({d[j], d[kEdge + j], d[2 * kEdge + j], d[3 * kEdge + j]});
-          SmallVector<Value> points;
-          for (int64_t i = 0; i < kEdge; ++i)
-            llvm::append_range(points, a.src({half[0][i], half[1][i],
-                                              half[2][i], half[3][i]}));
-          return points;
-        });
+    SmallVector<Value> ins(points, in), outs(points, v);
+    emitLoops(m, ins, outs, maps,
+              [&](OpBuilder &b, Location loc, ValueRange args) {
+                Transforms a{b, loc, tile};
+                auto apply = [&](ArrayRef<Value> d) { return a.src(d); };
+                auto d = llvm::to_vector(args.take_front(points));
+                return a.both(d, edge, apply, apply);
+              });
   }
 
   /// The tile at column `at`, of which some of src is padding.
   void transformEdge(IndexMath &m, const RowPart &p, Ofr at, Value v,
                      Ofr vOffset, Value patch) const {
-    SmallVector<Ofr> strides{m.attr(kEdge * pitch), m.attr(pitch), m.attr(1)};
-    SmallVector<Ofr> sizes{m.attr(kEdge), m.attr(kEdge), m.attr(channels)};
+    Ofr edge = m.attr(tile.edge());
+    SmallVector<Ofr> strides{m.attr(tile.edge() * pitch), m.attr(pitch),
+                             m.attr(1)};
+    SmallVector<Ofr> sizes{edge, edge, m.attr(channels)};
     Value whole = box(m, patch, m.attr(0), sizes, strides);
     fill(m, whole, 0);
     Ofr from = m.mul(p.image, src.strides[0]), to = m.attr(0);
     for (int64_t i = 0; i < 2; ++i) {
       const WindowDim &window = i == 0 ? rows : columns;
-      Ofr start = m.mul(i == 0 ? p.row : at, m.attr(kOutputs));
+      Ofr start = m.mul(i == 0 ? p.row : at, m.attr(tile.outputs));
       auto [lo, hi] = window.validTaps(m, start);
       sizes[i] = m.sub(hi, lo);
       Ofr position = m.sub(m.add(start, lo), m.attr(window.pad));
@@ -198,17 +198,18 @@ struct Winograd {
                });
       auto interior = columns.interior();
       if (interior.first < interior.second) {
-        Ofr n = im.sub(hi, lo), two = im.attr(kOutputs);
+        Ofr n = im.sub(hi, lo), step = im.attr(tile.outputs);
         Ofr offset = im.mul(p.image, src.strides[0]);
         for (auto [i, window, at] :
              {std::tuple(1, rows, p.row), std::tuple(2, columns, lo)})
           offset = im.add(offset,
-                          im.mul(im.sub(im.mul(at, two), im.attr(window.pad)),
+                          im.mul(im.sub(im.mul(at, step), im.attr(window.pad)),
                                  src.strides[i]));
-        Value in = box(
-            im, src.base, offset,
-            {im.attr(kEdge), im.add(im.mul(n, two), two), im.attr(channels)},
-            ArrayRef(src.strides).drop_front());
+        Value in = box(im, src.base, offset,
+                       {im.attr(tile.edge()),
+                        im.add(im.mul(n, step), im.attr(kTaps - 1)),
+                        im.attr(channels)},
+                       ArrayRef(src.strides).drop_front());
         transform(im, in,
                   boxOfPoints(im, v, vOffset, slab, pitch, im.add(p.slot, lo),
                               n, channels));
@@ -238,10 +239,10 @@ struct Winograd {
 
   void multiply(IndexMath &m, Ofr count, Ofr p, int64_t width, Value v,
                 Ofr vOffset, Value sums) const {
-    emitLoop(m, m.attr(0), m.attr(kPoints), [&](IndexMath &xm, Ofr x) {
+    emitLoop(m, m.attr(0), m.attr(tile.points()), [&](IndexMath &xm, Ofr x) {
       Value a = box(xm, v, xm.add(vOffset, xm.mul(x, xm.attr(slab))),
                     {count, xm.attr(channels)}, {xm.attr(pitch), xm.attr(1)});
-      Ofr which = xm.add(xm.mul(p, xm.attr(kPoints)), x);
+      Ofr which = xm.add(xm.mul(p, xm.attr(tile.points())), x);
       Value b = box(xm, packed, xm.mul(which, xm.attr(channels * panel)),
                     {xm.attr(channels), xm.attr(panel)},
                     {xm.attr(panel), xm.attr(1)});
@@ -300,7 +301,7 @@ struct Winograd {
     return scratchView(m, memory, m.builder().getF32Type(), bytes(m, from),
                        m.attr(elements));
   }
-  int64_t patchElements() const { return kPoints * pitch; }
+  int64_t patchElements() const { return tile.points() * pitch; }
 };
 
 /// V and M of a block take a quarter of L2, or, where blocks are so few that V
@@ -309,7 +310,7 @@ struct Winograd {
 void Winograd::chooseBlock(int64_t l2Bytes) {
   IndexMath &m = ctx.m;
   pitch = pitchOf(channels);
-  Ofr perTile = m.attr(kPoints * (pitch + panel));
+  Ofr perTile = m.attr(tile.points() * (pitch + panel));
   block = rowBlock(tiles, perTile, l2Bytes / 2);
   if (auto total = IndexMath::constant(tiles)) {
     auto blocksOf = [&] { return (*total + block - 1) / block; };
@@ -362,8 +363,9 @@ struct DstLoop {
 
   /// Element `e` of each tile.
   AffineMap mapOf(const Has &has, int64_t e) const {
-    const std::array<AffineExpr, 3> all{
-        at.number(e / width), at.outer() * kOutputs + e % width, at.inner()};
+    const std::array<AffineExpr, 3> all{at.number(e / width),
+                                        at.outer() * w.tile.outputs + e % width,
+                                        at.inner()};
     SmallVector<AffineExpr> results;
     for (int64_t d = 0; d < 3; ++d)
       if (has[d])
@@ -371,13 +373,12 @@ struct DstLoop {
     return at.map(results);
   }
 
-  /// Points that the elements there are need: all but the last for one.
   void addPoints(Value points) {
-    for (int64_t i = 0; i < height + 2; ++i)
-      for (int64_t j = 0; j < width + 2; ++j) {
+    for (int64_t i = 0; i < w.tile.pointsFor(height); ++i)
+      for (int64_t j = 0; j < w.tile.pointsFor(width); ++j) {
         ins.push_back(points);
         maps.push_back(
-            at.map({at.number(i * kEdge + j), at.outer(), at.inner()}));
+            at.map({at.number(i * w.tile.edge() + j), at.outer(), at.inner()}));
       }
   }
 
@@ -406,26 +407,17 @@ struct DstLoop {
 
   SmallVector<Value> compute(OpBuilder &b, Location loc,
                              ValueRange args) const {
-    Transforms a{b, loc};
-    SmallVector<SmallVector<Value, 2>> half; // of each column of points
-    for (int64_t j = 0; j < width + 2; ++j) {
-      Four column;
-      for (int64_t i = 0; i < height + 2; ++i)
-        column[i] = args[i * (width + 2) + j];
-      half.push_back(a.dst(column, height));
-    }
-    SmallVector<Value> stored;
-    for (int64_t i = 0; i < height; ++i) {
-      Four row;
-      for (int64_t j = 0; j < width + 2; ++j)
-        row[j] = half[j][i];
-      for (Value y : a.dst(row, width)) {
-        SmallVector<Value> beside;
-        for (unsigned arg : sides[stored.size()])
-          beside.push_back(args[arg]);
-        stored.push_back(
-            w.epilogue.apply(b, loc, y, beside, w.dst.elementType()));
-      }
+    Transforms a{b, loc, w.tile};
+    int64_t rows = w.tile.pointsFor(height), columns = w.tile.pointsFor(width);
+    auto points = llvm::to_vector(args.take_front(rows * columns));
+    SmallVector<Value> stored = a.both(
+        points, rows, [&](ArrayRef<Value> m) { return a.dst(m, height); },
+        [&](ArrayRef<Value> m) { return a.dst(m, width); });
+    for (auto [y, beside] : llvm::zip(stored, sides)) {
+      SmallVector<Value> values;
+      for (unsigned arg : beside)
+        values.push_back(args[arg]);
+      y = w.epilogue.apply(b, loc, y, values, w.dst.elementType());
     }
     return stored;
   }
@@ -434,12 +426,12 @@ struct DstLoop {
 void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
                      int64_t height, int64_t width, Ofr p, int64_t n,
                      Value sums) const {
-  Ofr count = m.sub(to, from), two = m.attr(kOutputs);
+  Ofr count = m.sub(to, from), step = m.attr(tile.outputs);
   DstLoop loop{*this,
                m,
-               {part.image, m.mul(part.row, two), m.mul(from, two),
+               {part.image, m.mul(part.row, step), m.mul(from, step),
                 m.mul(p, m.attr(panel))},
-               {m.attr(height), m.mul(count, two), m.attr(n)},
+               {m.attr(height), m.mul(count, step), m.attr(n)},
                height,
                width,
                {m.builder().getContext()},
@@ -461,26 +453,29 @@ void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
 
 void Winograd::storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
                           Value sums) const {
-  int64_t wholeColumns = outColumns / kOutputs;
+  int64_t wholeColumns = outColumns / tile.outputs;
+  int64_t lastRows = outRows % tile.outputs;
+  int64_t lastColumns = outColumns % tile.outputs;
   overRows(m, first, count, first, [&](IndexMath &im, const RowPart &part) {
     auto columnsOf = [&](IndexMath &cm, int64_t height) {
       Ofr middle = part.to;
-      if (outColumns % kOutputs) {
+      if (lastColumns) {
         middle = cm.max(cm.min(part.to, cm.attr(wholeColumns)), part.from);
-        store(cm, part, middle, part.to, height, 1, p, n, sums);
+        store(cm, part, middle, part.to, height, lastColumns, p, n, sums);
       }
       if (wholeColumns)
-        store(cm, part, part.from, middle, height, kOutputs, p, n, sums);
+        store(cm, part, part.from, middle, height, tile.outputs, p, n, sums);
     };
-    if (outRows % kOutputs == 0)
-      return columnsOf(im, kOutputs);
-    withBlockSize(im, part.row, outRows, kOutputs, columnsOf);
+    if (lastRows == 0)
+      return columnsOf(im, tile.outputs);
+    withBlockSize(im, part.row, outRows, tile.outputs, columnsOf);
   });
 }
 
 /// Blocks as items: each has V and M to itself.
 void Winograd::emitBlocks(Ofr blocks) const {
-  int64_t vElements = kPoints * slab, sumElements = kPoints * panelSlab;
+  int64_t vElements = tile.points() * slab;
+  int64_t sumElements = tile.points() * panelSlab;
   Ofr total = bytes(ctx.m, vElements + sumElements + patchElements());
   emitItems(ctx.m, ctx.label, blocks, total,
             [&](IndexMath &m, Value item, Value memory) {
@@ -511,20 +506,20 @@ void Winograd::emitTransforms(int64_t blocks, Value v) const {
         Ofr count = m.min(m.attr(piece),
                           m.max(m.sub(countOf(m, at[0]), from), m.attr(0)));
         transformTiles(m, m.add(start, from), count, start, v,
-                       m.mul(at[0], m.attr(kPoints * slab)),
+                       m.mul(at[0], m.attr(tile.points() * slab)),
                        scratch(m, memory, 0, patchElements()));
       });
 }
 
 void Winograd::emitPanels(int64_t blocks, Value v) const {
   SmallVector<Ofr> counts{ctx.m.attr(blocks), ctx.m.attr(panels())};
-  int64_t elements = kPoints * panelSlab;
+  int64_t elements = tile.points() * panelSlab;
   emitItems(ctx.m, ctx.label, ctx.m.product(counts), bytes(ctx.m, elements),
             [&](IndexMath &m, Value item, Value memory) {
               SmallVector<Ofr> at = delinearize(m, item, counts);
               finishPanel(m, at[0], m.mul(at[0], m.attr(block)),
                           countOf(m, at[0]), at[1], v,
-                          m.mul(at[0], m.attr(kPoints * slab)),
+                          m.mul(at[0], m.attr(tile.points() * slab)),
                           scratch(m, memory, 0, elements));
             });
 }
@@ -542,7 +537,7 @@ void Winograd::emit() {
   OpBuilder &b = m.builder();
   Value v = memref::AllocOp::create(
       b, m.location(),
-      MemRefType::get(*known * kPoints * slab, b.getF32Type()));
+      MemRefType::get(*known * tile.points() * slab, b.getF32Type()));
   emitTransforms(*known, v);
   emitPanels(*known, v);
 }
@@ -551,18 +546,20 @@ void Winograd::emit() {
 
 LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
   Epilogue epilogue(ctx, op);
+  Tile tile{static_cast<int64_t>(op.getOutputs())};
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   for (RankedTensorType type : {srcType, dstType})
     for (int64_t size : type.getShape().drop_front())
       if (ShapedType::isDynamic(size))
         return op.emitError("E2003 only the batch may be dynamic");
   auto window = [&](int64_t d) {
-    int64_t tiles = (dstType.getDimSize(d) + kOutputs - 1) / kOutputs;
-    return WindowDim{srcType.getDimSize(d),    tiles, kEdge, kOutputs,
+    int64_t tiles = llvm::divideCeilSigned(dstType.getDimSize(d), tile.outputs);
+    return WindowDim{srcType.getDimSize(d),    tiles, tile.edge(), tile.outputs,
                      op.getPadsBegin()[d - 1], 1};
   };
   Winograd{ctx,
            epilogue,
+           tile,
            ctx.memoryOf(op.getSrc()),
            ctx.outputs.begin()->second.front(),
            ctx.memoryOf(op.getWeights()).base,

@@ -1,41 +1,63 @@
-//===- WinogradTransforms.h - arithmetic of F(2x2, 3x3) --------*- C++ -*-===//
+//===- WinogradTransforms.h - arithmetic of F(m x m, 3x3) ------*- C++ -*-===//
 //
 // What the lowerings of tile.winograd and tile.winograd_weights share: the
-// three transforms of one dimension, and loops over vectors of channels that
-// apply them.
+// sizes of tiles, the three transforms of one dimension, and loops over vectors
+// of channels that apply them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "passes/tiling/Windows.h"
 
-#include <array>
-
 namespace tenon::tiling::winograd {
 
-inline constexpr int64_t kTaps = 3;    // of weights, per dim
-inline constexpr int64_t kEdge = 4;    // positions of src a tile reads, per dim
-inline constexpr int64_t kOutputs = 2; // of dst that it writes
-inline constexpr int64_t kPoints = kEdge * kEdge;
+inline constexpr int64_t kTaps = 3; // of weights, per dim
 
-using Four = std::array<mlir::Value, kEdge>;
+/// Sizes of a tile, per dim.
+struct Tile {
+  int64_t outputs; // of dst that it writes: 2 or 4
+
+  /// Positions of src that it reads, and points that are multiplied.
+  int64_t edge() const { return outputs + kTaps - 1; }
+  int64_t points() const { return edge() * edge(); }
+  /// Points that `count` of the outputs need: the last is for the last output.
+  int64_t pointsFor(int64_t count) const {
+    return count < outputs ? edge() - 1 : edge();
+  }
+};
+
+using Values = llvm::SmallVector<mlir::Value, 6>;
 
 /// The transforms, on scalars of a loop's body.
 struct Transforms {
   mlir::OpBuilder &b;
   mlir::Location loc;
+  Tile tile;
 
   /// B^T d.
-  Four src(const Four &d) const;
-  /// The first `count` rows of A^T m.
-  llvm::SmallVector<mlir::Value, 2> dst(const Four &m, int64_t count) const;
+  Values src(llvm::ArrayRef<mlir::Value> d) const;
+  /// The first `count` rows of A^T m; m as Tile::pointsFor says.
+  Values dst(llvm::ArrayRef<mlir::Value> m, int64_t count) const;
   /// G g.
-  Four weights(mlir::Value g0, mlir::Value g1, mlir::Value g2) const;
+  Values weights(llvm::ArrayRef<mlir::Value> g) const;
+
+  /// `rows` rows of a row-major matrix transformed along both dims: columns
+  /// first, then rows.
+  using Apply = llvm::function_ref<Values(llvm::ArrayRef<mlir::Value>)>;
+  static llvm::SmallVector<mlir::Value> both(llvm::ArrayRef<mlir::Value> matrix,
+                                             int64_t rows, Apply ofColumn,
+                                             Apply ofRow);
 
 private:
-  mlir::Value add(mlir::Value x, mlir::Value y) const;
-  mlir::Value sub(mlir::Value x, mlir::Value y) const;
-  mlir::Value half(mlir::Value x) const;
+  struct Term {
+    double factor;
+    mlir::Value value;
+  };
+  using Terms = llvm::SmallVector<Term, 6>;
+
+  mlir::Value add(mlir::Value sum, const Term &term) const;
+  mlir::Value scale(mlir::Value x, double factor) const;
+  mlir::Value sum(llvm::ArrayRef<Term> terms) const;
 };
 
 /// Two parallel loops over `ins` and `outs`, each read or written at its map.

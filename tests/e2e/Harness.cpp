@@ -154,9 +154,10 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
   return results;
 }
 
-testing::AssertionResult agrees(const Oracle &o, const Tensors &results) {
+testing::AssertionResult agrees(const Oracle &o, const Tensors &results,
+                                bool fastMath) {
   for (uint64_t id : o.graph.outputPorts) {
-    check::Tolerance t = check::toleranceFor(o.graph, id, &o.inputs);
+    check::Tolerance t = check::toleranceFor(o.graph, id, &o.inputs, fastMath);
     auto before = o.before.find(id);
     check::CompareResult r =
         check::compare(results.at(id), o.expected.at(id), &o.plain.at(id), t,
@@ -175,7 +176,7 @@ testing::AssertionResult checkGraph(const Oracle &oracle,
   auto results = execute(**model, oracle, setup);
   if (!results)
     return testing::AssertionFailure() << str(results.errors());
-  return agrees(oracle, *results);
+  return agrees(oracle, *results, setup.options.fastMath);
 }
 
 std::vector<RunConfig> allConfigs() {

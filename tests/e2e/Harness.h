@@ -30,7 +30,8 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
                           const RunConfig &setup);
 
 /// Fails with the worst element when a result is not what it should be.
-testing::AssertionResult agrees(const Oracle &oracle, const Tensors &results);
+testing::AssertionResult agrees(const Oracle &oracle, const Tensors &results,
+                                bool fastMath = false);
 
 /// Compiles, executes and judges `graph` under `setup`.
 testing::AssertionResult checkGraph(const Oracle &oracle,

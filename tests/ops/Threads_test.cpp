@@ -15,7 +15,11 @@ using namespace tenon::test;
 
 namespace {
 
-class Threads : public testing::TestWithParam<const char *> {};
+class Threads : public testing::TestWithParam<const char *> {
+protected:
+  void isIndependent(bool fastMath);
+};
+class FastThreads : public Threads {};
 
 /// The elements of all results as bits; of f32 a double keeps each.
 std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
@@ -35,7 +39,7 @@ bool areFractions(const Tensors &results) {
   });
 }
 
-TEST_P(Threads, DoNotChangeBits) {
+void Threads::isIndependent(bool fastMath) {
   auto graph = parseGraph(GetParam());
   ASSERT_TRUE(graph) << str(graph.errors());
   auto inputs = check::fillInputs(*graph, 1, check::FillMode::real);
@@ -46,6 +50,7 @@ TEST_P(Threads, DoNotChangeBits) {
   for (const char *schedule : {"avx2", "avx512"}) {
     RunConfig setup;
     setup.options.schedule = schedule;
+    setup.options.fastMath = fastMath;
     auto model = Compiled::compile(*graph, setup.options);
     ASSERT_TRUE(model) << str(model.errors());
     auto alone = execute(**model, oracle, setup);
@@ -63,6 +68,9 @@ TEST_P(Threads, DoNotChangeBits) {
       }
   }
 }
+
+TEST_P(Threads, DoNotChangeBits) { isIndependent(false); }
+TEST_P(FastThreads, DoNotChangeBits) { isIndependent(true); }
 
 std::string nameOf(const testing::TestParamInfo<const char *> &info) {
   std::string name = std::to_string(info.index) + "_";
@@ -107,14 +115,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// By minimal filtering: blocks of tiles that share V, in two sections, and
 /// many blocks.
-INSTANTIATE_TEST_SUITE_P(
-    Winograd, Threads,
+const auto kFiltered =
     testing::Values("Convolution 1x14x14x256 3x3x256x256c 256" WINDOW,
                     "y = Convolution 1x55x57x64 3x3x64x96c 96" WINDOW
                     "; r = Add y 1x55x57x96; ReLU r",
                     "Convolution 2x28x28x128 3x3x128x128c" WINDOW,
-                    "Convolution 16x29x27x64 3x3x64x64c 64" WINDOW),
-    nameOf);
+                    "Convolution 16x29x27x64 3x3x64x64c 64" WINDOW);
+INSTANTIATE_TEST_SUITE_P(Winograd, Threads, kFiltered, nameOf);
+INSTANTIATE_TEST_SUITE_P(Winograd, FastThreads, kFiltered, nameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Products, Threads,

@@ -118,21 +118,28 @@ TEST(Winograd, TransformsAreVectors) {
                       "dilations=1,1 pads_begin=1,1 pads_end=1,1; "
                       "r = Add y 1x28x27x96; ReLU r");
   ASSERT_TRUE(g) << str(g.errors());
-  for (const char *schedule : {"avx2", "avx512"}) {
+  for (auto [schedule, fastMath] : {std::pair("avx2", false),
+                                    {"avx512", false},
+                                    {"avx2", true},
+                                    {"avx512", true}}) {
     Options options;
     options.schedule = schedule;
     options.winograd = "always";
+    options.fastMath = fastMath;
+    // 32 operations from 16 elements to 16 points, 144 from 36 to 36; back from
+    // two rows of points at least, and the epilogue.
+    int points = fastMath ? 36 : 16, operations = fastMath ? 144 : 32;
+    int stored = fastMath ? 16 : 4, back = fastMath ? 60 : 12;
     if (std::string_view(schedule) == "avx512")
       options.targetCpu = "x86-64-v4"; // need not run here
     auto assembly = assemblyOf(*g, options);
     ASSERT_TRUE(assembly) << str(assembly.errors());
     int fromSrc = 0, toDst = 0;
     for (const Loop &loop : innermostLoops(*assembly)) {
-      // 32 additions from 16 elements to 16 points; back 24 to at most 4, and
-      // the epilogue.
-      fromSrc += loop.vectorStores >= 16 && loop.vectorArithmetic >= 32;
-      toDst += loop.vectorStores >= 2 && loop.vectorStores <= 4 &&
-               loop.vectorArithmetic >= 12;
+      fromSrc +=
+          loop.vectorStores >= points && loop.vectorArithmetic >= operations;
+      toDst += loop.vectorStores >= 2 && loop.vectorStores <= stored &&
+               loop.vectorArithmetic >= back;
     }
     for (const char *scalar : {"addss", "subss", "mulss", "addsd", "subsd"})
       EXPECT_EQ(assembly->find(scalar), std::string::npos)

@@ -172,8 +172,8 @@ bool Checker::evaluateReference() {
     return false;
   }
   values = std::move(*filled);
-  auto created =
-      Oracle::create(prepared.runGraph, values, settings.evalThreads);
+  auto created = Oracle::create(prepared.runGraph, values, settings.options,
+                                settings.evalThreads);
   if (!created) {
     blame(Stage::evaluate, created.errors());
     return false;

@@ -157,7 +157,7 @@ Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
 //===----------------------------------------------------------------------===//
 
 Expected<Oracle> Oracle::create(const Graph &graph, TensorMap inputs,
-                                int threads) {
+                                const Options &compiled, int threads) {
   reference::EvalOptions options;
   options.threads = threads;
   options.roundOutputs = false;
@@ -170,7 +170,8 @@ Expected<Oracle> Oracle::create(const Graph &graph, TensorMap inputs,
   Oracle oracle;
   for (uint64_t id : graph.outputPorts) {
     Output output;
-    output.tolerance = check::toleranceFor(graph, id, &inputs);
+    output.tolerance =
+        check::toleranceFor(graph, id, &inputs, compiled.fastMath);
     if (auto source = check::roundingSource(graph, id))
       output.before = check::beforeRounding(graph, id, exact->at(*source));
     output.name = describeTensor(graph, id);

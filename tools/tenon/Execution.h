@@ -71,9 +71,10 @@ Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
 /// of comparisons.
 class Oracle {
 public:
-  /// `graph` has static inputs.  Errors: those of reference::evaluate.
+  /// `graph` has static inputs and is compiled with `options`.  Errors: those
+  /// of reference::evaluate.
   static Expected<Oracle> create(const graph::Graph &graph, TensorMap inputs,
-                                 int threads);
+                                 const Options &options, int threads);
 
   /// Judges every output that the oracle has.  Errors: UnknownTensor.
   Expected<std::vector<check::Judgement>> judge(const TensorMap &got) const;

@@ -213,7 +213,8 @@ void RunCommand::compareExpected(const Graph &graph, const TensorMap &results) {
       continue;
     }
     check::CompareResult result = check::compare(
-        results.at(*id), *expected, nullptr, check::toleranceFor(graph, *id));
+        results.at(*id), *expected, nullptr,
+        check::toleranceFor(graph, *id, nullptr, args.model.options.fastMath));
     if (result.passed()) {
       std::printf("  expected: as in %s, largest error %.3g\n",
                   spec.path.c_str(), result.maxError);
@@ -239,7 +240,8 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
                 2e-9 * flops, bytesText(bytes).c_str());
     return;
   }
-  auto oracle = Oracle::create(graph, std::move(values), args.exec.threads);
+  auto oracle = Oracle::create(graph, std::move(values), args.model.options,
+                               args.exec.threads);
   if (!oracle) {
     std::printf("  check: not possible, %s\n",
                 oracle.errors().front().str().c_str());

@@ -46,12 +46,22 @@ func.func @gradients(%x: tensor<?x6x16xf32>, %p: tensor<1x1x3x16x8xf32>, %d: ten
 
 // By minimal filtering: 4x4 points for 3x3 taps; the batch may be unknown.
 // CHECK-LABEL: func.func @winograd
-// CHECK-NEXT:    %[[U:.*]] = tile.winograd_weights %{{.*}} : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
+// CHECK-NEXT:    %[[U:.*]] = tile.winograd_weights %{{.*}} outputs 2 : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
 // CHECK-NEXT:    %[[P:.*]] = tile.pack %[[U]] panel 24 groups 1 : tensor<4x4x8x40xf32> -> tensor<1x2x4x4x8x24xf32>
-// CHECK-NEXT:    tile.winograd %{{.*}}, %[[P]] {pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 2>} : tensor<?x6x7x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<?x6x7x40xf32>
+// CHECK-NEXT:    tile.winograd %{{.*}}, %[[P]] outputs 2 {pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 2>} : tensor<?x6x7x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<?x6x7x40xf32>
 func.func @winograd(%x: tensor<?x6x7x8xf32>, %w: tensor<3x3x8x40xf32>) -> tensor<?x6x7x40xf32> {
-  %0 = tile.winograd_weights %w : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
+  %0 = tile.winograd_weights %w outputs 2 : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
   %1 = tile.pack %0 panel 24 groups 1 : tensor<4x4x8x40xf32> -> tensor<1x2x4x4x8x24xf32>
-  %2 = tile.winograd %x, %1 {pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 2>} : tensor<?x6x7x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<?x6x7x40xf32>
+  %2 = tile.winograd %x, %1 outputs 2 {pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 2>} : tensor<?x6x7x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<?x6x7x40xf32>
   return %2 : tensor<?x6x7x40xf32>
+}
+
+// 6x6 points for tiles of 4 x 4.
+// CHECK-LABEL: func.func @winograd_of_four
+// CHECK-NEXT:    %[[U:.*]] = tile.winograd_weights %{{.*}} outputs 4 : tensor<3x3x8x40xf32> -> tensor<6x6x8x40xf32>
+// CHECK-NEXT:    tile.winograd %{{.*}}, %{{.*}} outputs 4 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x6x7x8xf32>, tensor<1x2x6x6x8x24xf32> -> tensor<1x6x7x40xf32>
+func.func @winograd_of_four(%x: tensor<1x6x7x8xf32>, %w: tensor<3x3x8x40xf32>, %p: tensor<1x2x6x6x8x24xf32>) -> tensor<1x6x7x40xf32> {
+  %0 = tile.winograd_weights %w outputs 4 : tensor<3x3x8x40xf32> -> tensor<6x6x8x40xf32>
+  %1 = tile.winograd %x, %p outputs 4 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x6x7x8xf32>, tensor<1x2x6x6x8x24xf32> -> tensor<1x6x7x40xf32>
+  return %1 : tensor<1x6x7x40xf32>
 }

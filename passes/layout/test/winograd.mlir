@@ -6,10 +6,10 @@
 // BAD: winograd must be auto, always or never, is maybe
 
 // CHECK-LABEL: func @same
-// CHECK-NEXT:    %[[U:.*]] = tile.winograd_weights %arg1 : tensor<3x3x64x64xf32> -> tensor<4x4x64x64xf32>
+// CHECK-NEXT:    %[[U:.*]] = tile.winograd_weights %arg1 outputs 2 : tensor<3x3x64x64xf32> -> tensor<4x4x64x64xf32>
 // CHECK-NEXT:    %[[P:.*]] = tile.pack %[[U]] panel 24 groups 1 : {{.*}} -> tensor<1x3x4x4x64x24xf32>
-// CHECK-NEXT:    tile.winograd %arg0, %[[P]] {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>}
-// AVX512:        tile.winograd %arg0, %{{.*}} tensor<1x1x4x4x64x64xf32>
+// CHECK-NEXT:    tile.winograd %arg0, %[[P]] outputs 2 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>}
+// AVX512:        tile.winograd %arg0, %{{.*}} outputs 2 {{.*}} tensor<1x1x4x4x64x64xf32>
 // NEVER-NOT:     tile.winograd
 func.func @same(%x: tensor<1x56x56x64xf32>, %w: tensor<3x3x64x64xf32> {graph.property = "constant"}) -> tensor<1x56x56x64xf32> {
   %0 = graph.Convolution %x, %w {groups = 1, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>

@@ -37,7 +37,7 @@ func.func @main(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32> {tile.fold
   return %0 : tensor<1x7x6x40xf32>
 }
 func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32>, %b: tensor<40xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = "contraction"} {
-  %0 = tile.winograd %x, %p {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<1x7x6x40xf32>
+  %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<1x7x6x40xf32>
   %1 = graph.Add %0, %b : (tensor<1x7x6x40xf32>, tensor<40xf32>) -> tensor<1x7x6x40xf32>
   return %1 : tensor<1x7x6x40xf32>
 }
@@ -59,7 +59,7 @@ func.func @main(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32> {tile.fold
   return %0 : tensor<?x6x6x24xf32>
 }
 func.func private @g(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32>) -> tensor<?x6x6x24xf32> attributes {tile.group = "contraction"} {
-  %0 = tile.winograd %x, %p {pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : tensor<?x8x8x8xf32>, tensor<1x1x4x4x8x24xf32> -> tensor<?x6x6x24xf32>
+  %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : tensor<?x8x8x8xf32>, tensor<1x1x4x4x8x24xf32> -> tensor<?x6x6x24xf32>
   return %0 : tensor<?x6x6x24xf32>
 }
 
@@ -77,6 +77,49 @@ func.func @main(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> {
   return %0 : tensor<4x4x8x40xf32>
 }
 func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> attributes {tile.group = "pack"} {
-  %0 = tile.winograd_weights %w : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
+  %0 = tile.winograd_weights %w outputs 2 : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
   return %0 : tensor<4x4x8x40xf32>
+}
+
+// -----
+
+// Tiles of 4 x 4, here 2 x 2 of a 7 x 6 image: 36 points, whose first products
+// may be contracted; the last rows of tiles write three rows of dst, the last
+// columns two.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<1x7x6x8xf32>, %[[P:[a-z0-9]+]]: memref<1x2x6x6x8x24xf32>, %[[Y:[a-z0-9]+]]: memref<1x7x6x40xf32>
+// CHECK:           linalg.generic {{.*}} outs(%{{.*}} : memref<6x6x8xf32, strided<[96, 16, 1]>>)
+// CHECK:           linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (0, d0 * 4, d1)>, affine_map<(d0, d1) -> (0, d0 * 4 + 1, d1)>
+// CHECK:             arith.mulf %{{.*}} fastmath<contract>
+// CHECK:         rt.parallel "g.l" items(%c2)
+// CHECK:             scf.for %{{.*}} = %c0{{.*}} to %c36
+// CHECK:               memref.reinterpret_cast %[[P]] {{.*}} sizes: [8, 24], strides: [24, 1]
+// CHECK:               tile.brgemm {{.*}} outs({{.*}} memref<4x24xf32
+// CHECK:             memref.reinterpret_cast %[[Y]] {{.*}} sizes: [4, %{{.*}}, 24], strides: [240, 40, 1]
+// CHECK:             else
+// CHECK:             memref.reinterpret_cast %[[Y]] {{.*}} sizes: [3, %{{.*}}, 24], strides: [240, 40, 1]
+func.func @main(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x6x6x8x24xf32> {tile.folded}) -> tensor<1x7x6x40xf32> {
+  %0 = call @g(%x, %p) {tile.label = "conv"} : (tensor<1x7x6x8xf32>, tensor<1x2x6x6x8x24xf32>) -> tensor<1x7x6x40xf32>
+  return %0 : tensor<1x7x6x40xf32>
+}
+func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x6x6x8x24xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.winograd %x, %p outputs 4 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x6x6x8x24xf32> -> tensor<1x7x6x40xf32>
+  return %0 : tensor<1x7x6x40xf32>
+}
+
+// -----
+
+// Their weights.
+// CHECK-LABEL: func.func private @u.l(
+// CHECK:         rt.parallel "u.l" items(%c8)
+// CHECK-COUNT-9:     arith.extf %{{.*}} : f32 to f64
+// CHECK-COUNT-36:    arith.truncf %{{.*}} : f64 to f32
+// CHECK-NOT:         arith.truncf
+func.func @main(%w: tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32> {
+  %0 = call @u(%w) {tile.label = "conv"} : (tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32>
+  return %0 : tensor<6x6x8x40xf32>
+}
+func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32> attributes {tile.group = "pack"} {
+  %0 = tile.winograd_weights %w outputs 4 : tensor<3x3x8x40xf32> -> tensor<6x6x8x40xf32>
+  return %0 : tensor<6x6x8x40xf32>
 }
