@@ -24,8 +24,8 @@ Type integersFor(Type type) {
 /// Whether `op` moves elements and does not look at them.
 bool moves(Operation *op) {
   return isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::MaskedLoadOp,
-             LLVM::MaskedStoreOp, LLVM::ExtractElementOp,
-             LLVM::InsertElementOp, LLVM::ShuffleVectorOp>(op);
+             LLVM::MaskedStoreOp, LLVM::ExtractElementOp, LLVM::InsertElementOp,
+             LLVM::ShuffleVectorOp>(op);
 }
 
 struct MoveAsIntegers : impl::MoveAsIntegersBase<MoveAsIntegers> {
