@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/jit/Compile.h"
 
+#include "codegen/llvm/Parts.h"
 #include "dialects/support/Fail.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Config/Targets.h"
 #include "llvm/IR/LLVMContext.h"
@@ -18,6 +20,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -26,7 +29,6 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
-
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/GVN.h"
 #include "llvm/Transforms/Scalar/LICM.h"
@@ -37,6 +39,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <chrono>
+#include <exception>
 
 namespace tenon::codegen {
 namespace {
@@ -154,30 +157,12 @@ bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,
   return true;
 }
 
-} // namespace
+using Object = std::unique_ptr<llvm::MemoryBuffer>;
 
-TargetSpec TargetSpec::host() {
-  // Asked once: each CPUID instruction traps in a virtual machine, and loading
-  // from a cache asks several times.
-  static const TargetSpec found = [] {
-    llvm::SubtargetFeatures features;
-    for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      features.AddFeature(feature.first(), feature.second);
-    return TargetSpec{llvm::sys::getProcessTriple(),
-                      llvm::sys::getHostCPUName().str(), features.getString()};
-  }();
-  return found;
-}
-
-TargetSpec TargetSpec::forCpu(const std::string &cpu) {
-  if (cpu == "host")
-    return host();
-  return {llvm::sys::getProcessTriple(), cpu, ""};
-}
-
-Expected<std::unique_ptr<llvm::MemoryBuffer>>
-compileToObject(mlir::ModuleOp module, const TargetSpec &target,
-                const CompileOptions &options, CompileTimes *times) {
+/// A module in an LLVM context of its own.
+Expected<Object> compileModule(mlir::ModuleOp module, const TargetSpec &target,
+                               const CompileOptions &options,
+                               CompileTimes *times) {
   auto machine = createTargetMachine(target);
   if (!machine)
     return machine.errors();
@@ -220,9 +205,101 @@ compileToObject(mlir::ModuleOp module, const TargetSpec &target,
   if (!emitFile(*ir, **machine, llvm::CodeGenFileType::ObjectFile, object))
     return fail(ErrorCode::UnsupportedTarget,
                 "target " + target.triple + " cannot emit object files");
-  return std::unique_ptr<llvm::MemoryBuffer>(
-      std::make_unique<llvm::SmallVectorMemoryBuffer>(
-          std::move(object), "tenon.o", /*RequiresNullTerminator=*/false));
+  return Object(std::make_unique<llvm::SmallVectorMemoryBuffer>(
+      std::move(object), "tenon.o", /*RequiresNullTerminator=*/false));
+}
+
+/// Modules at once, in threads that know no exceptions.
+std::vector<Expected<Object>>
+compileModules(llvm::SmallVector<mlir::ModuleOp> modules,
+               const TargetSpec &target, const CompileOptions &options,
+               std::vector<CompileTimes> &times) {
+  std::vector<Expected<Object>> objects;
+  for (size_t i = 0; i < modules.size(); ++i)
+    objects.emplace_back(Object());
+  std::vector<std::exception_ptr> thrown(modules.size());
+  CompileOptions others = options;
+  others.finish = nullptr;
+  mlir::parallelFor(modules[0].getContext(), 0, modules.size(), [&](size_t i) {
+    try {
+      objects[i] = compileModule(modules[i], target, i == 0 ? options : others,
+                                 &times[i]);
+    } catch (...) {
+      thrown[i] = std::current_exception();
+    }
+  });
+  for (std::exception_ptr &exception : thrown)
+    if (exception)
+      std::rethrow_exception(exception);
+  return objects;
+}
+
+Expected<Object> makeArchive(llvm::ArrayRef<Expected<Object>> objects) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const Expected<Object> &object : objects)
+    members.emplace_back((*object)->getMemBufferRef());
+  auto archive = llvm::writeArchiveToBuffer(
+      members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU,
+      /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive)
+    return fail(ErrorCode::Internal, "cannot put objects together: " +
+                                         llvm::toString(archive.takeError()));
+  return std::move(*archive);
+}
+
+Expected<Object> compileInParts(mlir::ModuleOp module, int64_t parts,
+                                const TargetSpec &target,
+                                const CompileOptions &options,
+                                CompileTimes *times) {
+  if (auto machine = createTargetMachine(target); !machine)
+    return machine.errors(); // once, not for each part
+  splitIntoParts(module, parts);
+  std::vector<CompileTimes> partTimes(parts);
+  auto objects =
+      compileModules(llvm::to_vector(module.getOps<mlir::ModuleOp>()), target,
+                     options, partTimes);
+  if (failed(joinParts(module)))
+    return fail(ErrorCode::Internal, "the parts of a module do not fit");
+  for (const Expected<Object> &object : objects)
+    if (!object)
+      return object.errors();
+  if (times)
+    for (const CompileTimes &part : partTimes) {
+      times->translate += part.translate;
+      times->optimize += part.optimize;
+      times->emit += part.emit;
+    }
+  return makeArchive(objects);
+}
+
+} // namespace
+
+TargetSpec TargetSpec::host() {
+  // Asked once: each CPUID instruction traps in a virtual machine, and loading
+  // from a cache asks several times.
+  static const TargetSpec found = [] {
+    llvm::SubtargetFeatures features;
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature.first(), feature.second);
+    return TargetSpec{llvm::sys::getProcessTriple(),
+                      llvm::sys::getHostCPUName().str(), features.getString()};
+  }();
+  return found;
+}
+
+TargetSpec TargetSpec::forCpu(const std::string &cpu) {
+  if (cpu == "host")
+    return host();
+  return {llvm::sys::getProcessTriple(), cpu, ""};
+}
+
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+compileToObject(mlir::ModuleOp module, const TargetSpec &target,
+                const CompileOptions &options, CompileTimes *times) {
+  bool wantsText = options.llvmIR || options.assembly;
+  int64_t parts = options.inParts && !wantsText ? countParts(module) : 1;
+  return parts == 1 ? compileModule(module, target, options, times)
+                    : compileInParts(module, parts, target, options, times);
 }
 
 } // namespace tenon::codegen

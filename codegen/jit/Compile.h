@@ -44,11 +44,15 @@ struct CompileOptions {
   /// When set, receives the optimised LLVM IR / the assembly.
   std::string *llvmIR = nullptr;
   std::string *assembly = nullptr;
-  /// When set, may add to the optimised module before code is emitted.
+  /// When set, may add to the optimised module before code is emitted; with
+  /// parts, to the one that holds what nobody in the module calls.
   std::function<void(llvm::Module &)> finish;
+  /// A large module may become an archive of several objects, compiled at once
+  /// by the threads of its context. Not when text is wanted.
+  bool inParts = false;
 };
 
-/// Seconds spent in the three steps of one compilation.
+/// Seconds spent in the three steps of one compilation, in all threads.
 struct CompileTimes {
   double translate = 0;
   double optimize = 0;
@@ -57,8 +61,10 @@ struct CompileTimes {
 
 /// Compiles `module`, which must hold only LLVM-dialect operations and belong
 /// to a context with registerLLVMTranslations() done, to a relocatable object
-/// file.  Fails on an unknown target (UnsupportedTarget) and on IR that does
-/// not translate or verify (Internal).  Thread-safe for distinct contexts.
+/// file; in parts, to one or to an archive of several.  The bytes depend on the
+/// arguments, not on the number of threads.  Fails on an unknown target
+/// (UnsupportedTarget) and on IR that does not translate or verify (Internal).
+/// Thread-safe for distinct contexts.
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(mlir::ModuleOp module, const TargetSpec &target,
                 const CompileOptions &options = {},

@@ -10,6 +10,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
+#include "llvm/Object/Archive.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
@@ -75,8 +76,28 @@ Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
 }
 
 Expected<bool> Jit::addObject(std::unique_ptr<llvm::MemoryBuffer> object) {
-  if (llvm::Error error = state->jit->addObjectFile(std::move(object)))
-    return toError(std::move(error), "cannot add object code");
+  constexpr const char *what = "cannot add object code";
+  if (!object->getBuffer().starts_with(llvm::object::ArchiveMagic)) {
+    if (llvm::Error error = state->jit->addObjectFile(std::move(object)))
+      return toError(std::move(error), what);
+    return true;
+  }
+  auto archive = llvm::object::Archive::create(object->getMemBufferRef());
+  if (!archive)
+    return toError(archive.takeError(), what);
+  llvm::Error error = llvm::Error::success();
+  for (const auto &child : (*archive)->children(error)) {
+    auto member = child.getMemoryBufferRef();
+    if (!member)
+      return toError(member.takeError(), what);
+    // Readers of objects want them aligned, which members are not.
+    if (llvm::Error e =
+            state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(
+                member->getBuffer(), member->getBufferIdentifier())))
+      return toError(std::move(e), what);
+  }
+  if (error)
+    return toError(std::move(error), what);
   return true;
 }
 

@@ -26,7 +26,7 @@ public:
   Jit(const Jit &) = delete;
   Jit &operator=(const Jit &) = delete;
 
-  /// Links an object made by compileToObject() for this machine.  Objects of
+  /// Links what compileToObject() made for this machine.  Objects of
   /// one Jit share one name space; a symbol defined twice is an error.
   Expected<bool> addObject(std::unique_ptr<llvm::MemoryBuffer> object);
 

@@ -23,12 +23,13 @@ namespace fs = std::filesystem;
 
 using Result = Expected<CodePtr>;
 
-/// All that decides what is compiled, as text.
+/// All that decides what is compiled, as text; the number of threads does not.
 std::string keyOf(const graph::Graph &graph, const Options &options) {
   std::ostringstream os;
   os << compilerVersion() << "\n";
 #define TENON_OPTION(type, name, flag, initial, help)                          \
-  os << flag << "=" << options.name << "\n";
+  if (&options.name != static_cast<const void *>(&options.compileThreads))     \
+    os << flag << "=" << options.name << "\n";
 #include "compiler/driver/Options.def"
   os << codegen::TargetSpec::host().cpu << codegen::TargetSpec::host().features
      << "\n"

@@ -171,7 +171,9 @@ compileAll(const graph::Graph &graph, const AotRequest &request,
       codegen::emitSeal(module, seal, json::writeJson(graph));
     };
     CompileReport report;
-    auto code = generateCode(graph, request.options, target, finish, report);
+    // One object: functions stay private to it.
+    auto code = generateCode(graph, request.options, target, finish, report,
+                             /*inParts=*/false);
     if (!code)
       return code.errors();
     objects.push_back(std::move(code->object));

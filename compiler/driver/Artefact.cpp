@@ -109,7 +109,8 @@ Expected<Artefact> compileArtefact(const graph::Graph &graph,
   auto finish = [&](llvm::Module &module, codegen::CodeInfo &code) {
     codegen::emitModelWithCode(module, describeModel(*prepared), code);
   };
-  auto code = generateCode(*prepared, options, *target, finish, r);
+  auto code = generateCode(*prepared, options, *target, finish, r,
+                           /*inParts=*/true);
   if (!code)
     return code.errors();
   r.totalSeconds =

@@ -18,7 +18,8 @@ struct Artefact {
   graph::Graph graph;
   /// What it was compiled for.
   codegen::TargetSpec target;
-  /// An object file that defines codegen::kModelInfoSymbol.
+  /// An object file, or an archive of several, that defines
+  /// codegen::kModelInfoSymbol.
   std::string object;
   /// Inputs that may share memory with outputs, by id.
   std::vector<std::pair<uint64_t, uint64_t>> inPlace;

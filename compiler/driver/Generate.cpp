@@ -214,7 +214,7 @@ describeInPlace(func::FuncOp main) {
 Expected<Generated> generateCode(const graph::Graph &graph,
                                  const Options &options, const Target &target,
                                  const FinishCode &finish,
-                                 CompileReport &report) {
+                                 CompileReport &report, bool inParts) {
   Generated result;
   auto start = std::chrono::steady_clock::now();
   Pipeline pipeline(options, target);
@@ -254,6 +254,7 @@ Expected<Generated> generateCode(const graph::Graph &graph,
   }
   auto objectStart = std::chrono::steady_clock::now();
   codegen::CompileOptions compileOptions;
+  compileOptions.inParts = inParts;
   compileOptions.finish = [&](llvm::Module &module) { finish(module, code); };
   auto object =
       codegen::compileToObject(pipeline.module(), target.spec, compileOptions);

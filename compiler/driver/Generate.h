@@ -26,7 +26,7 @@ Expected<graph::Graph> prepareGraph(graph::Graph graph);
 /// write outputs and first read inputs.
 codegen::ModelInfo describeModel(const graph::Graph &graph);
 
-/// The object of a graph, and what is known about it.
+/// The code of a graph, and what is known about it.
 struct Generated {
   std::unique_ptr<llvm::MemoryBuffer> object;
   /// Inputs that may share memory with outputs, by id.
@@ -37,10 +37,11 @@ struct Generated {
 using FinishCode =
     std::function<void(llvm::Module &module, codegen::CodeInfo &code)>;
 
-/// Compiles a prepared graph. An internal error leaves a reproducer.
+/// Compiles a prepared graph; `inParts` allows an archive of objects. An
+/// internal error leaves a reproducer.
 Expected<Generated> generateCode(const graph::Graph &graph,
                                  const Options &options, const Target &target,
                                  const FinishCode &finish,
-                                 CompileReport &report);
+                                 CompileReport &report, bool inParts);
 
 } // namespace tenon

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-/// See Options.def. A value; equal options and graphs give equal code.
+/// See Options.def. A value; equal options and graphs give equal code,
+/// whatever compileThreads is.
 struct Options {
 #define TENON_OPTION(type, name, flag, fallback, help) type name = fallback;
 #include "compiler/driver/Options.def"

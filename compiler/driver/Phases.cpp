@@ -161,6 +161,8 @@ void setPassManagerSetup(PassManagerSetup setup) {
   passManagerSetup() = std::move(setup);
 }
 
+bool hasPassManagerSetup() { return bool(passManagerSetup()); }
+
 bool setUpPassManager(PassManager &pm, const Phase &phase) {
   return !passManagerSetup() || passManagerSetup()(pm, phase);
 }

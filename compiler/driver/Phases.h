@@ -39,6 +39,7 @@ const Phase *findPhase(std::string_view name);
 using PassManagerSetup =
     std::function<bool(mlir::PassManager &pm, const Phase &phase)>;
 void setPassManagerSetup(PassManagerSetup setup);
+bool hasPassManagerSetup();
 bool setUpPassManager(mlir::PassManager &pm, const Phase &phase);
 
 /// All dialects and interfaces that any phase's IR may hold.

@@ -131,6 +131,23 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
   return list;
 }
 
+/// Threads for what runs on each function alone, up to and with LLVM. A small
+/// graph is done before they have started.
+void Pipeline::startThreads() {
+  // Operations before the last phase, which makes ten of one.
+  constexpr int64_t kSmallest = 400;
+  int64_t threads = CompilePool::threadsFor(options.compileThreads);
+  // Tools print from and measure one thread.
+  if (threads == 1 || ctx->isMultithreadingEnabled() || hasPassManagerSetup())
+    return;
+  int64_t count = 0;
+  op->walk([&](Operation *) { ++count; });
+  if (count < kSmallest)
+    return;
+  pool = std::make_unique<CompilePool>(threads);
+  ctx->setThreadPool(*pool);
+}
+
 std::vector<Error>
 Pipeline::run(std::string_view from, std::string_view to,
               const std::function<void(const Phase &, double)> &after) {
@@ -138,6 +155,8 @@ Pipeline::run(std::string_view from, std::string_view to,
   for (const Phase &phase : allPhases()) {
     if (active) {
       auto start = std::chrono::steady_clock::now();
+      if (&phase == &allPhases().back())
+        startThreads();
       PassManager pm(ctx.get());
       pm.enableVerifier(true);
       phase.build(pm, options, target);

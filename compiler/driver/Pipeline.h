@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/driver/CompilePool.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/driver/Session.h"
 
@@ -14,8 +15,8 @@
 
 namespace tenon {
 
-/// A context, single-threaded, with all dialects, whose diagnostics become
-/// coded errors and remarks.
+/// A context with all dialects, whose diagnostics become coded errors and
+/// remarks; single-threaded until the last phase of a large graph.
 class Pipeline {
 public:
   explicit Pipeline(const Options &options, Target target);
@@ -37,9 +38,11 @@ public:
 
 private:
   std::vector<Error> takeErrors(const std::string &fallback);
+  void startThreads();
 
   Options options;
   Target target;
+  std::unique_ptr<CompilePool> pool; // outlives the context
   std::unique_ptr<mlir::MLIRContext> ctx;
   mlir::OwningOpRef<mlir::ModuleOp> op;
   std::vector<Error> errors;

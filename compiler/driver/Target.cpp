@@ -81,6 +81,13 @@ Expected<Target> Target::resolve(const Options &options) {
     return fail(ErrorCode::BadOption,
                 "unknown value '" + options.winograd + "' of winograd",
                 std::string("use ") + kWinogradModes);
+  constexpr int64_t kMostThreads = 1024;
+  if (options.compileThreads < 0 || options.compileThreads > kMostThreads)
+    return fail(ErrorCode::BadOption,
+                "unknown value " + std::to_string(options.compileThreads) +
+                    " of compile-threads",
+                "use 0, for those of the machine, to " +
+                    std::to_string(kMostThreads));
   Target target;
   static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> wanted;

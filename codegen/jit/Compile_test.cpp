@@ -1,0 +1,142 @@
+// Modules compiled in parts: one archive, the same bytes for any number of
+// threads, functions that call each other across parts, errors of any part.
+#include "codegen/jit/Compile.h"
+#include "codegen/jit/Jit.h"
+#include "codegen/llvm/LowerToLLVM.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::codegen;
+
+namespace {
+
+/// @f0 calls @f1, and so on; each multiplies and adds `length` times, so that
+/// nothing folds, and reads a table of its own.
+std::string chainText(int count, int length) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    std::string n = std::to_string(i);
+    text += "llvm.mlir.global internal constant @t" + n + "(" + n +
+            " : i64) : i64\nllvm.func " + (i ? "internal " : "") + "@f" + n +
+            "(%x: i64) -> i64 {\n  %p = llvm.mlir.addressof @t" + n +
+            " : !llvm.ptr\n  %v0 = llvm.load volatile %p : !llvm.ptr -> i64\n";
+    for (int j = 0; j < length; ++j)
+      text += "  %m" + std::to_string(j) + " = llvm.mul %v" +
+              std::to_string(j) + ", %x : i64\n  %v" + std::to_string(j + 1) +
+              " = llvm.add %m" + std::to_string(j) + ", %x : i64\n";
+    std::string last = "%v" + std::to_string(length);
+    if (i + 1 < count) {
+      text += "  %r = llvm.call @f" + std::to_string(i + 1) + "(" + last +
+              ") : (i64) -> i64\n";
+      last = "%r";
+    }
+    text += "  llvm.return " + last + " : i64\n}\n";
+  }
+  return text;
+}
+
+uint64_t chain(int count, int length, uint64_t x) {
+  for (int i = 0; i < count; ++i) {
+    uint64_t v = i;
+    for (int j = 0; j < length; ++j)
+      v = v * x + x;
+    x = v;
+  }
+  return x;
+}
+
+class InParts : public testing::Test {
+protected:
+  Expected<std::unique_ptr<llvm::MemoryBuffer>>
+  compile(const std::string &text, bool threads,
+          const TargetSpec &target = TargetSpec::host(),
+          CompileTimes *times = nullptr) {
+    mlir::DialectRegistry registry;
+    registerLLVMTranslations(registry);
+    mlir::MLIRContext context(registry,
+                              threads ? mlir::MLIRContext::Threading::ENABLED
+                                      : mlir::MLIRContext::Threading::DISABLED);
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
+    options.inParts = true;
+    return compileToObject(*module, target, options, times);
+  }
+  CompileOptions options;
+};
+
+constexpr int kCount = 7, kLength = 400;
+
+TEST_F(InParts, CallsReachOtherParts) {
+  CompileTimes times;
+  auto object =
+      compile(chainText(kCount, kLength), true, TargetSpec::host(), &times);
+  ASSERT_TRUE(object) << str(object.errors());
+  EXPECT_TRUE((*object)->getBuffer().starts_with("!<arch>\n"));
+  EXPECT_GT(times.translate, 0);
+  EXPECT_GT(times.optimize, 0);
+  EXPECT_GT(times.emit, 0);
+  auto jit = Jit::create();
+  ASSERT_TRUE(jit);
+  ASSERT_TRUE((*jit)->addObject(std::move(*object)));
+  auto address = (*jit)->lookup("f0");
+  ASSERT_TRUE(address) << str(address.errors());
+  auto f0 = reinterpret_cast<uint64_t (*)(uint64_t)>(*address);
+  for (uint64_t x : {3, 1234567})
+    EXPECT_EQ(f0(x), chain(kCount, kLength, x));
+}
+
+TEST_F(InParts, ThreadsDoNotChangeTheBytes) {
+  auto one = compile(chainText(kCount, kLength), false);
+  auto many = compile(chainText(kCount, kLength), true);
+  ASSERT_TRUE(one) << str(one.errors());
+  ASSERT_TRUE(many) << str(many.errors());
+  EXPECT_TRUE((*one)->getBuffer() == (*many)->getBuffer());
+}
+
+TEST_F(InParts, EntriesAreWhereMoreIsAdded) {
+  int calls = 0;
+  options.finish = [&](llvm::Module &module) {
+    ++calls;
+    llvm::Function *entry = module.getFunction("f0");
+    EXPECT_TRUE(entry && !entry->isDeclaration());
+  };
+  ASSERT_TRUE(compile(chainText(kCount, kLength), true));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(InParts, TextIsOfTheWholeModule) {
+  std::string assembly;
+  options.assembly = &assembly;
+  auto object = compile(chainText(kCount, kLength), true);
+  ASSERT_TRUE(object) << str(object.errors());
+  EXPECT_FALSE((*object)->getBuffer().starts_with("!<arch>\n"));
+  for (int i = 0; i < kCount; ++i)
+    EXPECT_NE(assembly.find("f" + std::to_string(i) + ":"), std::string::npos);
+}
+
+TEST_F(InParts, ErrorsKeepTheirCodes) {
+  auto object = compile(chainText(kCount, kLength), true,
+                        {"x86_64-pc-linux-gnu", "no-such-cpu", ""});
+  ASSERT_FALSE(object);
+  EXPECT_EQ(object.errors().front().code, ErrorCode::UnsupportedTarget);
+  // One function of one part does not translate.
+  std::string bad = chainText(kCount, kLength) +
+                    "llvm.func @bad(%x: i64) -> i64 {\n"
+                    "  %y = builtin.unrealized_conversion_cast %x : i64 to "
+                    "index\n"
+                    "  %z = builtin.unrealized_conversion_cast %y : index to "
+                    "i64\n"
+                    "  llvm.return %z : i64\n}\n";
+  object = compile(bad, true);
+  ASSERT_FALSE(object);
+  EXPECT_EQ(object.errors().front().code, ErrorCode::Internal);
+}
+
+} // namespace
