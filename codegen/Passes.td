@@ -17,7 +17,8 @@ def ExpandMath : Pass<"tenon-expand-math"> {
     arithmetic.  Scalars and vectors give the same bits; erf other ones with
     AVX-512.  Error bounds are stated beside each function and tested in
     ExpandMath_test. `math.exp fastmath<afn>` may assume that its result is
-    infinite or a normal number.
+    infinite or a normal number, with `ninf` a normal one, `arith.truncf fastmath<afn>` that its operand
+    is 0 or no smaller than one.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
@@ -25,7 +26,9 @@ def ExpandMath : Pass<"tenon-expand-math"> {
                            "::mlir::vector::VectorDialect"];
   let options = [
     Option<"avx512", "avx512", "bool", /*default=*/"false",
-           "Use instructions of AVX-512F and VL">
+           "Use instructions of AVX-512F and VL">,
+    Option<"avx512bf16", "avx512bf16", "bool", /*default=*/"false",
+           "Use instructions of AVX512_BF16">
   ];
   let statistics = [
     Statistic<"numExpanded", "num-expanded", "operations replaced">

@@ -38,13 +38,24 @@ bool converts(Operation *op, bool (Type::*from)() const,
          (getElementTypeOrSelf(target).*to)();
 }
 
+bool assumesNormal(arith::FastMathFlags flags) {
+  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::afn);
+}
+
+bool assumesFinite(arith::FastMathFlags flags) {
+  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::ninf);
+}
+
 /// The replacement of `op`, or null.
 Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
   Location loc = op->getLoc();
-  if (isa<arith::TruncFOp>(op))
+  if (auto trunc = dyn_cast<arith::TruncFOp>(op)) {
+    auto flags = trunc.getFastmath().value_or(arith::FastMathFlags::none);
     return converts(op, &Type::isF32, &Type::isBF16)
-               ? emitTruncToBF16(b, loc, op->getOperand(0))
+               ? emitTruncToBF16(b, loc, op->getOperand(0), extra,
+                                 assumesNormal(flags))
                : Value();
+  }
   if (isa<arith::ExtFOp>(op))
     return converts(op, &Type::isBF16, &Type::isF32)
                ? emitExtendBF16(b, loc, op->getOperand(0))
@@ -55,9 +66,8 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
   Value x = op->getOperand(0);
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](math::ExpOp exp) {
-        bool isNormal = arith::bitEnumContainsAll(exp.getFastmath(),
-                                                  arith::FastMathFlags::afn);
-        return emitExp(b, loc, x, extra, isNormal);
+        return emitExp(b, loc, x, extra, assumesNormal(exp.getFastmath()),
+                       assumesFinite(exp.getFastmath()));
       })
       .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })
@@ -84,7 +94,7 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
     });
     for (Operation *op : candidates) {
       OpBuilder builder(op);
-      Value replacement = expand(builder, op, MathIsa{avx512});
+      Value replacement = expand(builder, op, MathIsa{avx512, avx512bf16});
       if (!replacement)
         continue;
       op->getResult(0).replaceAllUsesWith(replacement);

@@ -140,6 +140,20 @@ public:
         .getResults();
   }
 
+  /// Whether `narrow` has an instruction for the operands.
+  bool hasNarrow() const {
+    return extra.avx512bf16 && shape && shape.getRank() == 1 &&
+           shape.getDimSize(0) == 16;
+  }
+  /// x in bf16; denormal numbers are 0.
+  Value narrow(Value x) {
+    constexpr const char *name = "llvm.x86.avx512bf16.cvtneps2bf16.512";
+    return mlir::LLVM::CallIntrinsicOp::create(b, loc, typeOf(b.getBF16Type()),
+                                               b.getStringAttr(name),
+                                               mlir::ValueRange{x})
+        .getResults();
+  }
+
 private:
   /// vector[index mod its size].
   Value pick(Value vector, Value index) {

@@ -210,11 +210,14 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 } // namespace
 
 /// Error below 1.1 ulp.
-Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra,
-              bool isNormal) {
+Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, bool isNormal,
+              bool isFinite) {
   MathBuilder m(b, loc, x.getType(), extra);
   // Beyond these limits the result is 0 or infinite.
-  x = isNormal ? m.atMost(x, 89.0f) : m.clamp(x, -104.0f, 89.0f);
+  if (!isNormal)
+    x = m.clamp(x, -104.0f, 89.0f);
+  else if (!isFinite)
+    x = m.atMost(x, 89.0f);
   Reduced reduced = reduceExp(m, x);
   return scale(m, expKernel(m, reduced.r), reduced.n, reduced.ni);
 }
@@ -360,8 +363,11 @@ Value emitRsqrt(OpBuilder &b, Location loc, Value x) {
   return m.div(m.number(1), m.sqrt(x));
 }
 
-Value emitTruncToBF16(OpBuilder &b, Location loc, Value x) {
-  MathBuilder m(b, loc, x.getType());
+Value emitTruncToBF16(OpBuilder &b, Location loc, Value x, MathIsa extra,
+                      bool isNormal) {
+  MathBuilder m(b, loc, x.getType(), extra);
+  if (isNormal && m.hasNarrow())
+    return m.narrow(x);
   Value i = m.asInt(x);
   Value odd = m.andI(m.shrU(i, 16), m.integer(1));
   Value rounded = m.addI(i, m.addI(odd, m.integer(0x7fff)));

@@ -19,11 +19,14 @@ namespace tenon::codegen {
 /// on them (erf), never on whether it is computed alone or in a vector.
 struct MathIsa {
   bool avx512 = false; // with VL
+  bool avx512bf16 = false;
 };
 
-/// `isNormal`: no result is smaller than any normal number.
+/// `isNormal`: no result is smaller than any normal number; `isFinite`: none is
+/// infinite.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                    MathIsa extra = {}, bool isNormal = false);
+                    MathIsa extra = {}, bool isNormal = false,
+                    bool isFinite = false);
 mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                      MathIsa extra = {});
 mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
@@ -36,9 +39,11 @@ mlir::Value emitPow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     mlir::Value y, MathIsa extra = {});
 mlir::Value emitRsqrt(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 
-/// f32 to bf16, round to nearest even, NaN stays NaN.
+/// f32 to bf16, round to nearest even, NaN stays NaN. `isNormal`: no x but 0 is
+/// smaller than any normal number; the instruction takes such for 0.
 mlir::Value emitTruncToBF16(mlir::OpBuilder &b, mlir::Location loc,
-                            mlir::Value x);
+                            mlir::Value x, MathIsa extra = {},
+                            bool isNormal = false);
 /// bf16 to f32, exact.
 mlir::Value emitExtendBF16(mlir::OpBuilder &b, mlir::Location loc,
                            mlir::Value x);

@@ -14,10 +14,9 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/LowerBrgemm.h"
 #include "codegen/microkernel/KernelCache.h"
+#include "codegen/microkernel/SiteMath.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -33,23 +32,23 @@ using tenon::tile::SideKind;
 
 namespace {
 
-/// A memref taken apart: pointer to its first element, sizes and strides (i64).
-struct View {
-  Value pointer;
-  SmallVector<Value> sizes, strides;
-};
+/// `bytes` of stack at the start of `function`.
+Value allocateScratch(func::FuncOp function, int64_t bytes) {
+  OpBuilder b(function.getContext());
+  b.setInsertionPointToStart(&function.getBody().front());
+  Location loc = function.getLoc();
+  Value size = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(bytes));
+  constexpr unsigned lineBytes = 64;
+  return LLVM::AllocaOp::create(b, loc,
+                                LLVM::LLVMPointerType::get(b.getContext()),
+                                b.getI8Type(), size, lineBytes);
+}
 
-/// A size that is a number where it is known at compile time.
-struct Size {
-  Value dynamic; // index; null when fixed.
-  int64_t fixed = 0;
-};
-
-class SiteBuilder {
+class SiteBuilder : SiteMath {
 public:
-  SiteBuilder(OpBuilder &builder, BrgemmOp op, KernelCache &cache,
-              VectorIsa isa, bool matrixUnit, int64_t unroll)
-      : builder(builder), loc(op.getLoc()), op(op), cache(cache) {
+  SiteBuilder(BrgemmOp op, KernelCache &cache, VectorIsa isa, bool matrixUnit,
+              int64_t unroll)
+      : SiteMath(op), op(op), cache(cache) {
     spec.element = op.getAType().getElementType();
     spec.sum = op.getAccumulatorType();
     spec.stored = op.getCType().getElementType();
@@ -93,8 +92,20 @@ public:
       return buildStrips();
     setUpMatrixUnit();
     buildStrips();
-    buildTileRelease(builder, loc);
+    if (!isConfigured)
+      buildTileRelease(builder, loc);
   }
+
+  /// Rows of the tiles that this site has the matrix unit set up for: 0 where
+  /// it does not use the unit, none where only the running program knows.
+  std::optional<int64_t> rowsOfTiles() const {
+    if (!spec.fromPartial)
+      return 0;
+    return staticM ? std::optional(std::clamp<int64_t>(*staticM, 1, kTileRows))
+                   : std::nullopt;
+  }
+  /// The function around sets the unit up.
+  void setConfigured() { isConfigured = true; }
 
 private:
   static std::optional<int64_t> known(int64_t size) {
@@ -148,28 +159,25 @@ private:
     staticM = known(op.getCType().getDimSize(0));
     staticN = known(op.getCType().getDimSize(1));
     full = {8, kTilesPerSide};
+    int64_t k = op.getAType().getShape().back();
+    sumsGoToC = op.getEpilogue().empty() && spec.stored == spec.sum &&
+                !ShapedType::isDynamic(k) &&
+                k % (kTileGroups * spec.interleave) == 0 &&
+                *staticN % kTileColumns == 0;
   }
 
-  /// Scratch for sums and the configuration, at the start of the function: it
-  /// is entered once per range of work items.
+  /// Scratch at the start of the function: it is entered once per range of work
+  /// items.
   void setUpMatrixUnit() {
-    Value memory;
-    {
-      auto func = op->getParentOfType<func::FuncOp>();
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&func.getBody().front());
-      auto allocate = [&](int64_t bytes) {
-        return LLVM::AllocaOp::create(
-            builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-            builder.getI8Type(), integer(bytes), 64);
-      };
-      sums =
-          allocate(kTilesPerSide * kTileRows * kPartialRow * sizeof(int32_t));
-      memory = allocate(64);
-    }
+    auto func = op->getParentOfType<func::FuncOp>();
+    if (!sumsGoToC)
+      sums = allocateScratch(func, kTilesPerSide * kTileRows * kPartialRow *
+                                       sizeof(int32_t));
     Value rows = make<arith::MinUIOp>(c.sizes[0], integer(kTileRows));
     rows = make<arith::MaxUIOp>(rows, integer(1));
-    buildTileConfiguration(builder, loc, memory, rows);
+    if (!isConfigured)
+      buildTileConfiguration(builder, loc,
+                             allocateScratch(func, kConfigurationBytes), rows);
     tileRows = fromInteger(rows);
     Value perStep = integer(kTileGroups * spec.interleave);
     matrixSteps = make<arith::DivUIOp>(a.sizes[spec.numBatchDims + 1], perStep);
@@ -242,11 +250,16 @@ private:
     for (auto [row, sum] : llvm::zip(rows, to)) {
       at = getOperands(row, column, Value());
       operands.a.push_back(at.a);
-      operands.sums.push_back(sumsAt(sum));
+      operands.sums.push_back(sumsGoToC ? at.c : sumsAt(sum));
     }
+    operands.sumRow = sumsGoToC ? at.cRow : integer(kPartialRow);
+    int64_t k = op.getAType().getShape().back();
+    unit.fetchRows = ShapedType::isDynamic(k) ||
+                     k > kStepsAhead * kTileGroups * spec.interleave;
     operands.b = at.b;
     if (panelSize && staticM && spec.numBatchDims == 0) {
       unit.prefetch = linesPerStep(kTilesPerSide * kTileRows, kTileGroups);
+      unit.prefetchNear = isSmallPanel();
       operands.ahead = shareOfNextPanel(rows.front());
     }
     operands.steps = matrixSteps;
@@ -263,10 +276,12 @@ private:
     return advance(sums, row, integer(kPartialRow), spec.sum);
   }
 
-  /// The rest of k and the epilogue of `count` rows from `row`, whose sums
-  /// begin at row `from` of the scratch.
+  /// The rest of k and the epilogue, if any, of `count` rows from `row`, whose
+  /// sums begin at row `from` of the scratch.
   void buildRowsOfSums(Value row, Size count, Value from, Value column,
                        int64_t vectors, Value tail) {
+    if (sumsGoToC)
+      return;
     buildBlocks(count, [&](Value first, Size height) {
       buildCall(make<arith::AddIOp>(row, first), column, height,
                 Size{nullptr, vectors}, tail, make<arith::AddIOp>(from, first));
@@ -293,59 +308,6 @@ private:
                                llvm::divideCeil(*widest, spec.lanes)));
   }
 
-  //===--- arithmetic -----------------------------------------------------===//
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  Value integer(int64_t value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getI64IntegerAttr(value));
-  }
-  Value valueOf(Size size) {
-    return size.dynamic ? size.dynamic : index(size.fixed);
-  }
-  Value fromInteger(Value value) {
-    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                      value);
-  }
-  Value toInteger(Value value) {
-    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                      value);
-  }
-  template <typename Op> Value make(Value x, Value y) {
-    return Op::create(builder, loc, x, y);
-  }
-  /// `pointer` + `index` * `stride` elements.
-  Value advance(Value pointer, Value position, Value stride, Type element) {
-    Value offset = make<arith::MulIOp>(toInteger(position), stride);
-    return LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
-                               pointer, ValueRange{offset});
-  }
-
-  View takeApart(Value memref) {
-    auto type = cast<MemRefType>(memref.getType());
-    auto metadata =
-        memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-    auto [strides, offset] = type.getStridesAndOffset();
-    auto number = [&](int64_t fixed, Value dynamic) {
-      return ShapedType::isDynamic(fixed) ? toInteger(dynamic) : integer(fixed);
-    };
-    View view;
-    for (int64_t i = 0; i < type.getRank(); ++i) {
-      view.sizes.push_back(number(type.getDimSize(i), metadata.getSizes()[i]));
-      view.strides.push_back(number(strides[i], metadata.getStrides()[i]));
-    }
-    Value address =
-        memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
-    Value base = LLVM::IntToPtrOp::create(
-        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-        toInteger(address));
-    view.pointer = LLVM::GEPOp::create(
-        builder, loc, base.getType(), type.getElementType(), base,
-        ValueRange{number(offset, metadata.getOffset())});
-    return view;
-  }
-
   /// Elements of one panel of B if the next may be prefetched: the panel is one
   /// piece of memory, and one strip of columns.
   std::optional<Value> getPanelSize() {
@@ -367,6 +329,15 @@ private:
     for (int64_t i = 0; i <= j; ++i)
       size = make<arith::MulIOp>(size, b.sizes[i]);
     return size;
+  }
+
+  /// Whether L1 holds this panel and the next beside rows of A and C.
+  bool isSmallPanel() {
+    constexpr int64_t kMostBytes = 8 << 10;
+    MemRefType type = op.getBType();
+    return type.hasStaticShape() &&
+           type.getNumElements() * type.getElementTypeBitWidth() / 8 <=
+               kMostBytes;
   }
 
   /// Lines of the next panel that a step, through so many `groups` of k, of
@@ -593,8 +564,6 @@ private:
   // (brgemm_bench, MxNxK = Mx4096x4096 on Zen 3).
   static constexpr int64_t minRowsToPrefetch = 4;
 
-  OpBuilder &builder;
-  Location loc;
   BrgemmOp op;
   KernelCache &cache;
   KernelSpec spec;
@@ -605,8 +574,59 @@ private:
   // With a matrix unit: scratch, rows of a tile (index), whole steps of k and
   // what they cover of it (i64).
   Value sums, tileRows, matrixSteps, matrixK;
+  bool sumsGoToC = false, isConfigured = false;
   SmallVector<View, 2> sides;
 };
+
+/// Whether something that `function` calls may set the matrix unit up.
+bool callsOtherProducts(func::FuncOp function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto result = function.walk([&](SymbolUserOpInterface user) {
+    if (isa<memref::GetGlobalOp>(user))
+      return WalkResult::advance();
+    auto call = dyn_cast<func::CallOp>(user.getOperation());
+    auto callee =
+        call ? module.lookupSymbol<func::FuncOp>(call.getCallee()) : nullptr;
+    bool isKnown = callee && !callee.isExternal();
+    if (!isKnown || !callee.getOps<func::CallOp>().empty() ||
+        callee.walk([](BrgemmOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Setting the matrix unit up takes as long as some products: once for all in a
+/// function, where they want the same.
+void shareConfigurations(MutableArrayRef<SiteBuilder> sites,
+                         ArrayRef<BrgemmOp> ops) {
+  llvm::MapVector<func::FuncOp, SmallVector<SiteBuilder *>> byFunction;
+  for (auto [site, op] : llvm::zip(sites, ops))
+    if (site.rowsOfTiles() != 0)
+      byFunction[op->getParentOfType<func::FuncOp>()].push_back(&site);
+  for (auto &[function, members] : byFunction) {
+    std::optional<int64_t> rows = members.front()->rowsOfTiles();
+    if (!rows || callsOtherProducts(function) ||
+        !llvm::all_of(members, [&](SiteBuilder *site) {
+          return site->rowsOfTiles() == rows;
+        }))
+      continue;
+    Location loc = function.getLoc();
+    Value memory = allocateScratch(function, kConfigurationBytes);
+    OpBuilder builder(function.getContext());
+    builder.setInsertionPointAfterValue(memory);
+    Value value = arith::ConstantOp::create(builder, loc,
+                                            builder.getI64IntegerAttr(*rows));
+    buildTileConfiguration(builder, loc, memory, value);
+    function.walk([&](func::ReturnOp exit) {
+      builder.setInsertionPoint(exit);
+      buildTileRelease(builder, loc);
+    });
+    for (SiteBuilder *site : members)
+      site->setConfigured();
+  }
+}
 
 struct LowerBrgemmPass
     : tenon::microkernel::impl::LowerBrgemmBase<LowerBrgemmPass> {
@@ -636,10 +656,12 @@ struct LowerBrgemmPass
     if (!fits)
       return signalPassFailure();
     KernelCache cache(getOperation());
-    for (BrgemmOp op : ops) {
-      OpBuilder builder(op);
-      SiteBuilder(builder, op, cache, isa, matrixUnit, unrollK).build();
-    }
+    std::vector<SiteBuilder> sites;
+    for (BrgemmOp op : ops)
+      sites.emplace_back(op, cache, isa, matrixUnit, unrollK);
+    shareConfigurations(sites, ops);
+    for (SiteBuilder &site : sites)
+      site.build();
     // Last: kernels were cloned from the epilogues of earlier operations.
     for (BrgemmOp op : ops)
       op.erase();

@@ -27,7 +27,9 @@ std::string MatrixKernelSpec::name() const {
     os << "su"[static_cast<int>(sign)];
   os << "_" << rowTiles << "x" << columnTiles << "_b" << numBatchDims;
   if (prefetch)
-    os << "_pf" << prefetch;
+    os << "_pf" << prefetch << (prefetchNear ? "n" : "");
+  if (fetchRows)
+    os << "_fa";
   return result;
 }
 
@@ -37,7 +39,7 @@ SmallVector<Value> MatrixKernelOperands::flatten() const {
   values.push_back(b);
   if (ahead)
     values.push_back(ahead);
-  values.append({steps, aRow, bRow});
+  values.append({steps, aRow, bRow, sumRow});
   for (auto list : {&batch, &aBatch, &bBatch})
     llvm::append_range(values, *list);
   return values;
@@ -75,6 +77,7 @@ public:
     args.steps = take(1)[0];
     args.aRow = take(1)[0];
     args.bRow = take(1)[0];
+    args.sumRow = take(1)[0];
     for (auto list : {&args.batch, &args.aBatch, &args.bBatch})
       *list = SmallVector<Value>(take(spec.numBatchDims));
   }
@@ -83,15 +86,14 @@ public:
     forTiles([&](int64_t row, int64_t column) {
       call("tilezero", {tile(sum(row, column))});
     });
-    bytesOfARow = bytes(args.aRow);
-    bytesOfBRow = bytes(args.bRow);
+    bytesOfARow = bytes(args.aRow, spec.element);
+    bytesOfBRow = bytes(args.bRow, spec.element);
     SmallVector<Value> pointers(args.a.begin(), args.a.end());
     pointers.push_back(args.b);
     if (spec.prefetch)
       pointers.push_back(args.ahead);
     buildReduction(0, pointers);
-    Value stride =
-        integer(b, loc, kTilesPerSide * kTileColumns * sizeof(int32_t));
+    Value stride = bytes(args.sumRow, spec.sum);
     forTiles([&](int64_t row, int64_t column) {
       Value to = advance(args.sums[row], column * kTileColumns, spec.sum);
       call("tilestored64", {tile(sum(row, column)), to, stride});
@@ -111,10 +113,9 @@ private:
       for (int64_t column = 0; column < spec.columnTiles; ++column)
         visit(row, column);
   }
-  Value bytes(Value elements) {
+  Value bytes(Value elements, Type element) {
     return arith::MulIOp::create(
-        b, loc, elements,
-        integer(b, loc, spec.element.getIntOrFloatBitWidth() / 8));
+        b, loc, elements, integer(b, loc, element.getIntOrFloatBitWidth() / 8));
   }
   Value advance(Value pointer, Value offset, Type element) {
     return LLVM::GEPOp::create(b, loc, pointer.getType(), element, pointer,
@@ -173,7 +174,8 @@ private:
     }
     for (int64_t row = 0; row < spec.rowTiles; ++row) {
       call("tileloadd64", {tile(kFirstA + row), at[row], bytesOfARow});
-      prefetchTile(at[row]);
+      if (spec.fetchRows)
+        prefetchTile(at[row]);
       for (int64_t column = 0; column < spec.columnTiles; ++column)
         call(product(), {tile(sum(row, column)), tile(kFirstA + row),
                          tile(kFirstB + column)});
@@ -183,13 +185,13 @@ private:
   /// Rows of A lie far apart, and no hardware fetches ahead of such loads: the
   /// lines that a later step loads here.
   void prefetchTile(Value a) {
-    constexpr int64_t stepsAhead = 2, lineBytes = 64;
+    constexpr int64_t lineBytes = 64;
     constexpr unsigned read = 0, toL1 = 3, data = 1;
     for (int64_t r = 0; r < kTileRows; ++r) {
       Value offset =
           arith::MulIOp::create(b, loc, bytesOfARow, integer(b, loc, r));
       Value line = advance(advance(a, offset, b.getI8Type()),
-                           stepsAhead * lineBytes, b.getI8Type());
+                           kStepsAhead * lineBytes, b.getI8Type());
       LLVM::Prefetch::create(b, loc, line, read, toL1, data);
     }
   }
@@ -197,9 +199,10 @@ private:
   /// Returns where the next step goes on.
   Value buildPrefetch(Value address) {
     constexpr int64_t lineBytes = 64;
-    constexpr unsigned read = 0, toL2 = 2, data = 1;
+    constexpr unsigned read = 0, toL2 = 2, toL1 = 3, data = 1;
     for (int64_t i = 0; i < spec.prefetch; ++i) {
-      LLVM::Prefetch::create(b, loc, address, read, toL2, data);
+      LLVM::Prefetch::create(b, loc, address, read,
+                             spec.prefetchNear ? toL1 : toL2, data);
       address = advance(address, lineBytes, b.getI8Type());
     }
     return address;
@@ -226,7 +229,7 @@ tenon::microkernel::buildMatrixKernel(OpBuilder &builder, Location loc,
   Type pointer = LLVM::LLVMPointerType::get(context);
   Type integer = builder.getI64Type();
   SmallVector<Type> types(2 * spec.rowTiles + 1 + (spec.prefetch > 0), pointer);
-  types.append(3 + 3 * spec.numBatchDims, integer);
+  types.append(4 + 3 * spec.numBatchDims, integer);
   auto func = func::FuncOp::create(builder, loc, spec.name(),
                                    FunctionType::get(context, types, {}));
   func.setPrivate();

@@ -2,9 +2,10 @@
 //
 // AMX: eight tile registers of 16 rows x 64 bytes, and instructions that add
 // the product of two to a third. A matrix kernel sums up to 32 rows x 32
-// columns of C over all whole steps of k (16 groups of B) and leaves the sums
-// in scratch memory. A kernel of vectors (Kernel.h) takes them from there: the
-// rest of k, the epilogue and C are its.
+// columns of C over all whole steps of k (16 groups of B). Where that is all
+// there is, the sums go to C. Otherwise they are left in scratch memory, and a
+// kernel of vectors (Kernel.h) takes them from there: the rest of k, the
+// epilogue and C are its.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,6 +28,10 @@ struct MatrixKernelSpec {
   /// Lines of other memory that each step brings to the L2 cache; only without
   /// batch dimensions.
   int64_t prefetch = 0;
+  /// ... or to the L1 cache.
+  bool prefetchNear = false;
+  /// Lines of A are fetched some steps ahead.
+  bool fetchRows = true;
 
   std::string name() const;
 };
@@ -38,19 +43,24 @@ struct MatrixKernelOperands {
   mlir::Value b;
   mlir::Value ahead; // Prefetched from here on; only with prefetch.
   mlir::Value steps; // of 16 groups
-  mlir::Value aRow, bRow;
+  mlir::Value aRow, bRow, sumRow;
   llvm::SmallVector<mlir::Value> batch, aBatch, bBatch;
 
   llvm::SmallVector<mlir::Value> flatten() const;
 };
+
+/// Steps ahead that lines of A are fetched; with no more steps than these there
+/// is nothing to fetch.
+inline constexpr int64_t kStepsAhead = 2;
 
 /// Builds the function at the builder's insertion point (a module's body).
 mlir::func::FuncOp buildMatrixKernel(mlir::OpBuilder &builder,
                                      mlir::Location loc,
                                      const MatrixKernelSpec &spec);
 
+inline constexpr int64_t kConfigurationBytes = 64;
 /// Code that sets the tile registers up for rows of C and A in tiles of `rows`
-/// (i64, 1..16). `memory` are 64 bytes.
+/// (i64, 1..16). `memory` are kConfigurationBytes.
 void buildTileConfiguration(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value memory, mlir::Value rows);
 /// Code that gives them back.

@@ -84,6 +84,10 @@ const Shape kShapes[] = {
     {24, 32, 66, 0, false, false},
     {31, 30, 96, 0, false, true, true},
     {40, 64, 64, 2, true, true, true},
+    // Sums of tiles are results: all rows in one tile, some twice, batches.
+    {7, 32, 128},
+    {36, 64, 256},
+    {52, 16, 128, 3},
 };
 
 bool isByte(Element e) { return e == Element::S8 || e == Element::U8; }

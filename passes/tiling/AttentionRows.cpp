@@ -27,10 +27,15 @@ static Value lowest(OpBuilder &b, Location loc) {
 /// x / d for a d that all elements of a row share: the reciprocal is computed
 /// once, and the rest of the first quotient corrects it to the exact one, for
 /// a third of what divisions cost. Where that fails (infinities, d = 0) the
-/// first quotient stands. Only a d below 2^-128 has no reciprocal.
-static Value quotient(OpBuilder &b, Location loc, Value x, Value d) {
+/// first quotient stands. Only a d below 2^-128 has no reciprocal. The first
+/// quotient is within 1.5 ulp, enough for results that are rounded to a
+/// `narrow` type.
+static Value quotient(OpBuilder &b, Location loc, Value x, Value d,
+                      bool narrow) {
   Value r = arith::DivFOp::create(b, loc, f32Constant(b, loc, 1), d);
   Value first = arith::MulFOp::create(b, loc, x, r);
+  if (narrow)
+    return first;
   Value rest =
       math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, first), d, x);
   Value exact = math::FmaOp::create(b, loc, rest, r, first);
@@ -39,19 +44,27 @@ static Value quotient(OpBuilder &b, Location loc, Value x, Value d) {
   return arith::SelectOp::create(b, loc, isNumber, exact, first);
 }
 
+/// The argument that `x` is, or is in another type.
+static BlockArgument argumentOf(Value x) {
+  if (auto wide = x.getDefiningOp<arith::ExtFOp>())
+    x = wide.getIn();
+  return dyn_cast<BlockArgument>(x);
+}
+
 /// Clones `region` for one element; returns what it yields. `shared` tells the
-/// arguments that are the same for a whole row.
+/// arguments that are the same for a whole row, `narrow` that what is yielded
+/// becomes weights in a narrower type.
 static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
-                          llvm::function_ref<bool(BlockArgument)> shared) {
+                          llvm::function_ref<bool(BlockArgument)> shared,
+                          bool narrow) {
   for (Operation &inner : region.without_terminator()) {
     auto division = dyn_cast<arith::DivFOp>(inner);
-    auto divisor =
-        division ? dyn_cast<BlockArgument>(division.getRhs()) : BlockArgument();
+    auto divisor = division ? argumentOf(division.getRhs()) : BlockArgument();
     if (divisor && division.getType().isF32() && shared(divisor))
       map.map(division.getResult(),
               quotient(b, inner.getLoc(),
                        map.lookupOrDefault(division.getLhs()),
-                       map.lookup(division.getRhs())));
+                       map.lookupOrDefault(division.getRhs()), narrow));
     else
       b.clone(inner, map);
   }
@@ -159,9 +172,10 @@ void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
         }
         for (auto [argument, value] : llvm::zip(read.arguments, args))
           map.map(region.getArgument(argument), value);
-        Value score = cloneScalars(nb, region, map, [&](BlockArgument a) {
-          return isShared(a, /*first=*/3);
-        });
+        Value score = cloneScalars(
+            nb, region, map,
+            [&](BlockArgument a) { return isShared(a, /*first=*/3); },
+            isNarrow);
         // A NaN reaches all of its row through the sum.
         Value top = emitGreater(nb, l, args[n + 1], score);
         SmallVector<Value> results{top};
@@ -178,6 +192,14 @@ Value AttentionLowering::guarded(OpBuilder &b, Location loc, Value max) {
     return max;
   Value masked = isEqual(b, loc, max, lowest(b, loc));
   return arith::SelectOp::create(b, loc, masked, f32Constant(b, loc, 0), max);
+}
+
+/// `e` rounded; what is smaller than any normal number may become 0, as for
+/// exp.
+static Value emitWeight(OpBuilder &b, Location loc, Type type, Value e) {
+  auto rounded = arith::TruncFOp::create(b, loc, type, e);
+  rounded.setFastmath(arith::FastMathFlags::afn);
+  return rounded;
 }
 
 /// scores = weights(exp(scores - max)), sum += the exponentials. Denormal ones
@@ -217,7 +239,7 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         Value d = arith::SubFOp::create(nb, l, args[n], shift);
-        Value e = emitExpOrZero(nb, l, d);
+        Value e = emitExpOrZero(nb, l, d, /*isNegative=*/true);
         Value sum = arith::AddFOp::create(nb, l, args.back(), e);
         if (region) {
           IRMapping map;
@@ -229,12 +251,13 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
                       .getResult());
           for (auto [argument, value] : llvm::zip(read.arguments, args))
             map.map(region->getArgument(argument), value);
-          e = cloneScalars(nb, *region, map, [&](BlockArgument a) {
-            return isShared(a, /*first=*/2);
-          });
+          e = cloneScalars(
+              nb, *region, map,
+              [&](BlockArgument a) { return isShared(a, /*first=*/2); },
+              isNarrow);
         }
         if (isNarrow)
-          e = arith::TruncFOp::create(nb, l, this->element, e);
+          e = emitWeight(nb, l, this->element, e);
         linalg::YieldOp::create(nb, l, ValueRange{e, sum});
       });
 }
@@ -251,7 +274,7 @@ void AttentionLowering::emitFactors(Block &block) {
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value d =
             arith::SubFOp::create(nb, l, args[1], guarded(nb, l, args[0]));
-        Value factor = emitExpOrZero(nb, l, d);
+        Value factor = emitExpOrZero(nb, l, d, /*isNegative=*/true);
         Value sum = arith::MulFOp::create(nb, l, args[2], factor);
         linalg::YieldOp::create(nb, l, ValueRange{factor, sum});
       });

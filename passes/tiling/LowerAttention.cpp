@@ -66,7 +66,6 @@ constexpr int64_t kStepKeys = 512;
 /// Blocks are multiples of the heights of register tiles.
 constexpr int64_t kQueryStep = 8;
 constexpr int64_t kLine = 64;
-constexpr int64_t kPage = 4096;
 /// Rows of values so many bytes apart share few sets of the cache.
 constexpr int64_t kBadStride = 1024;
 constexpr int64_t kFloatBytes = 4;
@@ -111,11 +110,11 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
   }
 }
 
-/// Elements between rows of `keys` scores. Those a multiple of a page apart
-/// would fall into the same sets of the cache.
+/// Elements between rows of `keys` scores: an odd number of lines, so that rows
+/// beside each other use all sets of the cache.
 static int64_t pitchFor(int64_t keys, int64_t bytes) {
-  int64_t pitch = roundUp(keys, kLine / bytes);
-  return pitch * bytes % kPage == 0 ? pitch + kLine / bytes : pitch;
+  int64_t lines = (keys * bytes + kLine - 1) / kLine;
+  return (lines | 1) * kLine / bytes;
 }
 
 void AttentionLowering::chooseBlock() {
@@ -413,7 +412,8 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
     Value b = panelBox(pm, k.base, at, {}, {}, depth, panel, interleave);
     Value c = box(pm, block.scratch.scores, pm.mul(p, width),
                   {block.rows, width}, {pm.attr(pitch), one});
-    tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
+    auto product = tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
+    product.setPrefetchNext(interleave > 1);
   });
 }
 

@@ -17,7 +17,7 @@ Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
   return arith::SelectOp::create(b, loc, first, x, y);
 }
 
-Value emitExpOrZero(OpBuilder &b, Location loc, Value x) {
+Value emitExpOrZero(OpBuilder &b, Location loc, Value x, bool isNegative) {
   constexpr double kLeast = -87;
   auto c = [&](double v) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
@@ -26,7 +26,10 @@ Value emitExpOrZero(OpBuilder &b, Location loc, Value x) {
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, c(kLeast));
   x = arith::SelectOp::create(b, loc, lost, c(kLeast), x);
   Value zero = c(0);
-  Value e = math::ExpOp::create(b, loc, x, arith::FastMathFlags::afn);
+  auto flags = arith::FastMathFlags::afn;
+  if (isNegative)
+    flags = flags | arith::FastMathFlags::ninf;
+  Value e = math::ExpOp::create(b, loc, x, flags);
   return arith::SelectOp::create(b, loc, lost, zero, e);
 }
 

@@ -1,19 +1,20 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // 200 queries are three blocks of at most 72. All scores of a block are in
-// scratch memory: panels of keys, then row by row score and maximum,
-// exponential and sum. The division is the epilogue of the second product. A
-// divisor of all scores is a reciprocal, whose quotients are corrected.
+// scratch memory, rows an odd number of lines apart: panels of keys, then row
+// by row score and maximum, exponential and sum. The division is the epilogue
+// of the second product. A divisor of all scores is a reciprocal, whose
+// quotients are corrected.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<2x200x64xf32>, %[[K:[a-z0-9]+]]: memref<2x16x64x24xf32>, %[[V:[a-z0-9]+]]: memref<2x384x64xf32>
 // CHECK-NOT:     memref.alloc
 // CHECK:         %[[SIX:.*]] = arith.constant 6 : index
 // CHECK:         rt.parallel "g.l" items(%[[SIX]])
-// CHECK:           %[[S:.*]] = memref.view %{{.*}} : memref<?xi8> to memref<27648xf32>
+// CHECK:           %[[S:.*]] = memref.view %{{.*}} : memref<?xi8> to memref<28800xf32>
 // CHECK:           %[[A:.*]] = memref.reinterpret_cast %[[Q]] {{.*}} strides: [64, 1]
 // CHECK:           scf.for
 // CHECK:             %[[PANEL:.*]] = memref.reinterpret_cast %[[K]] {{.*}} sizes: [64, 24], strides: [24, 1]
-// CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 24], strides: [384, 1]
+// CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 24], strides: [400, 1]
 // CHECK:             tile.brgemm ins(%[[A]], %[[PANEL]] : {{.*}} outs(%[[C]]
 // CHECK:           scf.for
 // CHECK:             %[[ROW:.*]] = memref.reinterpret_cast %[[S]] {{.*}} sizes: [384], strides: [1]
@@ -36,7 +37,7 @@
 // CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
 // CHECK:               linalg.yield %[[E]], %[[SUM]]
 // CHECK:           arith.divf
-// CHECK:           %[[P:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 384], strides: [384, 1]
+// CHECK:           %[[P:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 384], strides: [400, 1]
 // CHECK:           %[[B:.*]] = memref.reinterpret_cast %[[V]] {{.*}} sizes: [384, 64], strides: [64, 1]
 // CHECK:           tile.brgemm ins(%[[P]], %[[B]] : {{.*packed = false}}
 func.func @main(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor<2x384x64xf32>, %c: tensor<1xf32>, %m: tensor<2x1x384xf32>) -> tensor<2x200x64xf32> {
@@ -200,4 +201,29 @@ func.func private @heads(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v:
     tile.yield %0 : f32
   } : tensor<32x1x64xf32>, tensor<32x64x512xf32>, tensor<32x512x64xf32> sides(tensor<512xf32>) -> tensor<32x1x64xf32>
   return %o : tensor<32x1x64xf32>
+}
+
+// -----
+
+// In bf16 the quotient of a reciprocal is exact enough, weights are rounded as
+// they are written, and the next panel of keys is on its way.
+// CHECK-LABEL: func.func private @narrow.l(
+// CHECK:           tile.brgemm {{.*}} prefetch_next
+// CHECK:             %[[R:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT:        %[[D:.*]] = arith.mulf %{{.*}}, %[[R]]
+// CHECK-NEXT:        arith.cmpf ogt, %{{.*}}, %[[D]]
+// CHECK:             math.exp %{{.*}} fastmath<ninf,afn>
+// CHECK:             arith.truncf %{{.*}} fastmath<afn> : f32 to bf16
+func.func @main(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: tensor<2x2x192x32x2xbf16>, %c: tensor<1xbf16>) -> tensor<2x96x64xbf16> {
+  %0 = call @narrow(%q, %k, %v, %c) {tile.label = "attn"} : (tensor<2x96x64xbf16>, tensor<2x12x32x32x2xbf16>, tensor<2x2x192x32x2xbf16>, tensor<1xbf16>) -> tensor<2x96x64xbf16>
+  return %0 : tensor<2x96x64xbf16>
+}
+func.func private @narrow(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: tensor<2x2x192x32x2xbf16>, %c: tensor<1xbf16>) -> tensor<2x96x64xbf16> attributes {tile.group = "attention"} {
+  %o = tile.attention %q, %k, %v sides(%c) packed score {
+  ^bb0(%x: f32, %row: index, %column: index, %a: bf16):
+    %w = arith.extf %a : bf16 to f32
+    %0 = arith.divf %x, %w : f32
+    tile.yield %0 : f32
+  } {interleave = 2 : i64, keys = 384 : i64} : tensor<2x96x64xbf16>, tensor<2x12x32x32x2xbf16>, tensor<2x2x192x32x2xbf16> sides(tensor<1xbf16>) -> tensor<2x96x64xbf16>
+  return %o : tensor<2x96x64xbf16>
 }

@@ -19,7 +19,7 @@
 // CHECK:           linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}}, %[[MAX]] : {{.*}} outs(%[[E]], %[[SUM]] :
 // CHECK:             arith.subf
 // CHECK:             %[[LOST:.*]] = arith.cmpf olt
-// CHECK:             %[[E:.*]] = math.exp %{{.*}} fastmath<afn>
+// CHECK:             %[[E:.*]] = math.exp %{{.*}} fastmath<ninf,afn>
 // CHECK-NEXT:        %[[X:.*]] = arith.select %[[LOST]], %{{.*}}, %[[E]]
 // CHECK:             %[[S:.*]] = arith.addf %{{.*}}, %[[X]]
 // CHECK:             linalg.yield %[[X]], %[[S]]
