@@ -214,7 +214,9 @@ def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
     their operands; equal ones stay one function.
   }];
   let options = [Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
-                        "L2 cache of a core">];
+                        "L2 cache of a core">,
+                 Option<"matrixUnit", "matrix-unit", "bool", "false",
+                        "products of narrow types are made in tiles">];
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",

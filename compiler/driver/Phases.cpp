@@ -94,6 +94,7 @@ void buildFuse(OpPassManager &pm, const Options &options, const Target &) {
 void buildTile(OpPassManager &pm, const Options &, const Target &target) {
   TileGroupsOptions tile;
   tile.l2Bytes = target.l2Bytes;
+  tile.matrixUnit = target.matrixUnit;
   pm.addPass(createTileGroups(tile));
   pm.addPass(createCSEPass()); // index arithmetic is built piece by piece
 }

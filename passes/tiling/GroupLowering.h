@@ -31,16 +31,21 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
 };
 
+/// What lowering asks about a core of the target.
+struct CoreFacts {
+  int64_t l2Bytes;
+  bool matrixUnit; // multiplies narrow types in tiles
+};
+
 struct GroupContext {
   GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,
-               SizeMap &sizes, int64_t l2Bytes)
-      : m(m), group(group), label(std::move(label)), l2Bytes(l2Bytes),
-        sizes(sizes) {}
+               SizeMap &sizes, const CoreFacts &core)
+      : m(m), group(group), label(std::move(label)), core(core), sizes(sizes) {}
 
   IndexMath &m;
   mlir::func::FuncOp group; // on tensors
   std::string label;
-  int64_t l2Bytes; // of a core of the target
+  CoreFacts core;
   /// Buffers of the group's arguments and of the values it returns.
   llvm::DenseMap<mlir::Value, Strided> inputs;
   llvm::MapVector<mlir::Value, llvm::SmallVector<Strided>> outputs;

@@ -34,6 +34,11 @@ void emitItems(IndexMath &m, StringRef label, Ofr items, Ofr scratchBytes,
            [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i), scratch); });
 }
 
+Value firstOfRange(Value item) {
+  auto section = cast<BlockArgument>(item).getOwner()->getParentOp();
+  return section->getParentOfType<rt::ParallelOp>().getBegin();
+}
+
 Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
                   Ofr count) {
   auto known = IndexMath::constant(count);

@@ -14,6 +14,10 @@ void emitItems(
     IndexMath &m, llvm::StringRef label, Ofr items, Ofr scratchBytes,
     llvm::function_ref<void(IndexMath &, mlir::Value, mlir::Value)> body);
 
+/// The first item of the range that `item`, of a section above, is in: it has
+/// the scratch memory of those before it.
+mlir::Value firstOfRange(mlir::Value item);
+
 /// `count` elements of the scratch memory of an item, as a vector.
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
                         Ofr byteOffset, Ofr count);

@@ -20,6 +20,8 @@ constexpr int64_t kMinChunk = 16;
 /// Half a kilobyte of each row, where nothing has to stay in a cache: what is
 /// read before the next row, a page on, is worth its way through the TLB.
 constexpr int64_t kStreamChunk = 128;
+/// Columns whose sums, 8 KiB of f32, stay in L1 while steps of rows pass.
+constexpr int64_t kSteppedChunk = 2048;
 constexpr int64_t kMaxChunk = 256;
 /// Elements of a cache line: what is read across rows is read in such columns.
 constexpr int64_t kLineElements = 16;
@@ -60,9 +62,19 @@ bool LoopProgram::readsOnce() const {
   });
 }
 
+/// Whether rows above each other are summed as they pass: each is read from its
+/// start to its end, as memory likes it, and sums wait in L1.
+bool LoopProgram::canStep() const {
+  if (llvm::count(classes, 1) != 1 || classes.back() != 0 || !readsOnce())
+    return false;
+  int64_t reduced = llvm::find(classes, 1) - classes.begin();
+  return IndexMath::constant(sizes[reduced]) && !readsAcross(reduced);
+}
+
 void LoopProgram::chooseChunks() {
   int64_t rank = sizes.size();
   itemDims.clear();
+  stepDim = -1;
   bool anyReduced = llvm::is_contained(classes, 1);
   if (!anyReduced) {
     // The innermost dimensions that fit an item stay whole.
@@ -97,6 +109,10 @@ void LoopProgram::chooseChunks() {
       chunk =
           m.attr(std::clamp(c / kMinChunk * kMinChunk,
                             readsOnce() ? kStreamChunk : kMinChunk, kMaxChunk));
+      if (canStep()) {
+        stepDim = llvm::find(classes, 1) - classes.begin();
+        chunk = m.attr(kSteppedChunk);
+      }
     }
   }
   if (chunkDim >= 0)

@@ -1,5 +1,6 @@
 #include "passes/tiling/LoopProgram.h"
 
+#include "passes/tiling/Items.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "dialects/rt/RtDialect.h"
@@ -19,11 +20,18 @@ namespace {
 /// either would not stay in registers.
 constexpr int kSumsTogether = 3;
 constexpr size_t kStoresBesideSums = 2;
+/// Rows between two visits of a sum in L1; as many streams are read at once.
+constexpr int64_t kStepRows = 8;
 } // namespace
 
 /// What is known inside one item: where it is, and what it has stored.
 struct LoopProgram::Item {
   Item(IndexMath m, Value scratch) : m(m), scratch(scratch) {}
+
+  /// The same, further inside.
+  Item(const IndexMath &m, const Item &outer)
+      : m(m), scratch(outer.scratch), start(outer.start), extent(outer.extent),
+        scratchViews(outer.scratchViews), available(outer.available) {}
 
   IndexMath m;
   Value scratch;
@@ -420,7 +428,10 @@ void LoopProgram::emitPasses(Item &item, int level, bool full) {
   auto flush = [&] {
     if (results.empty())
       return;
-    emitGeneric(item, full, results, places);
+    if (full && stepDim >= 0)
+      emitSteps(item, results, places);
+    else
+      emitGeneric(item, full, results, places);
     for (Node n : results)
       if (nodes[n].kind == Kind::reduce ||
           (nodes[n].kind == Kind::compute && nodes[n].full == full))
@@ -441,6 +452,24 @@ void LoopProgram::emitPasses(Item &item, int level, bool full) {
     ++accumulators;
   }
   flush();
+}
+
+/// The same pass over a few rows at a time.
+void LoopProgram::emitSteps(Item &item, ArrayRef<Node> results,
+                            ArrayRef<Place> destinations) {
+  int64_t size = *IndexMath::constant(sizes[stepDim]), rest = size % kStepRows;
+  auto step = [&](const IndexMath &sm, Ofr from, int64_t rows) {
+    Item inner(sm, item);
+    inner.start[stepDim] = inner.m.add(item.start[stepDim], from);
+    inner.extent[stepDim] = inner.m.attr(rows);
+    emitGeneric(inner, /*full=*/true, results, destinations);
+  };
+  emitLoop(item.m, item.m.attr(0), item.m.attr(size / kStepRows),
+           [&](IndexMath &sm, Ofr number) {
+             step(sm, sm.mul(number, sm.attr(kStepRows)), kStepRows);
+           });
+  if (rest)
+    step(item.m, item.m.attr(size - rest), rest);
 }
 
 void LoopProgram::emitItem(Item &item) {

@@ -104,12 +104,15 @@ private:
   bool readsAcross(int64_t dim) const;
   bool readsOnce() const;
   void chooseChunks();
+  bool canStep() const;
   void planScratch();
   Strided outputAsBuffer(const NodeInfo &n) const;
   mlir::Value boxOf(Item &item, const Strided &s,
                     llvm::ArrayRef<int64_t> shown);
   void emitItem(Item &item);
   void emitPasses(Item &item, int level, bool full);
+  void emitSteps(Item &item, llvm::ArrayRef<Node> results,
+                 llvm::ArrayRef<Place> destinations);
   void collectStores(Item &item, int level, bool full,
                      llvm::SmallVectorImpl<Node> &results,
                      llvm::SmallVectorImpl<Place> &places);
@@ -143,6 +146,7 @@ private:
   llvm::SmallVector<int64_t> itemDims; // walked by items, outermost first
   int64_t chunkDim = -1;               // the last of itemDims, walked in chunks
   Ofr chunk;
+  int64_t stepDim = -1; // the reduced dimension, if walked some rows at a time
   Ofr items;
   Ofr scratchBytes;
 };

@@ -16,11 +16,16 @@
 #include "passes/tiling/Epilogue.h"
 #include "passes/tiling/Items.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 
 namespace tenon::tiling {
 
 namespace {
+
+constexpr int64_t kTileRows = 32; // two tiles of a matrix unit
 
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
@@ -44,6 +49,56 @@ void dropDims(Strided &s, int64_t count) {
   s.sizes.pop_back_n(count);
   s.strides.pop_back_n(count);
 }
+
+/// Where rows of src lie so far apart that those of a tile meet few sets of the
+/// cache, and many panels pass by: a copy of a block of rows, made at its first
+/// panel and wherever a range of items begins.
+struct RowCopy {
+  int64_t bytes = 0; // 0: there is none
+  int64_t pitch = 0;
+  int64_t columns = 0;
+
+  static RowCopy of(const Product &p, int64_t rowDim, int64_t panels,
+                    int64_t block) {
+    constexpr int64_t kBadStride = 1024, kLine = 64, kMinPanels = 8;
+    RowCopy copy;
+    int64_t size = p.a.elementType().getIntOrFloatBitWidth() / 8;
+    auto k = IndexMath::constant(p.k);
+    auto stride = IndexMath::constant(p.a.strides[rowDim]);
+    if (p.interleave == 1 || !k || !stride || *stride * size % kBadStride ||
+        panels < kMinPanels || block < kTileRows)
+      return copy;
+    copy.columns = *k;
+    copy.pitch = ((*k * size + kLine - 1) / kLine | 1) * kLine / size;
+    copy.bytes = copy.pitch * size * block;
+    return copy;
+  }
+
+  /// The copy of `a`, a block of rows.
+  Value emit(IndexMath &m, Value a, Value scratch, Value item,
+             Ofr panel) const {
+    OpBuilder &b = m.builder();
+    Location loc = m.location();
+    auto type = cast<MemRefType>(a.getType());
+    int64_t size = type.getElementTypeBitWidth() / 8;
+    Value rows = scratchView(m, scratch, type.getElementType(), m.attr(0),
+                             m.attr(bytes / size));
+    Ofr length = memref::getMixedSize(b, loc, a, 0);
+    Value to = box(m, rows, m.attr(0), {length, m.attr(columns)},
+                   {m.attr(pitch), m.attr(1)});
+    auto isFirst = [&](Value x, Value first) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, first);
+    };
+    Value wanted =
+        arith::OrIOp::create(b, loc, isFirst(item, firstOfRange(item)),
+                             isFirst(m.value(panel), m.value(m.attr(0))));
+    scf::IfOp::create(b, loc, wanted, [&](OpBuilder &nb, Location l) {
+      linalg::CopyOp::create(nb, l, a, to);
+      scf::YieldOp::create(nb, l);
+    });
+    return to;
+  }
+};
 
 void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
                  llvm::function_ref<void(tile::BrgemmOp)> finish) {
@@ -80,10 +135,9 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
   }
 
   Ofr rows = space[rowDim];
-  // Tiles of a matrix unit are 32 rows high.
-  int64_t block = rowBlock(rows, p.k, ctx.l2Bytes,
+  int64_t block = rowBlock(rows, p.k, ctx.core.l2Bytes,
                            p.a.elementType().getIntOrFloatBitWidth() / 8,
-                           p.interleave > 1 ? 32 : kMinRowBlock);
+                           p.interleave > 1 ? kTileRows : kMinRowBlock);
   int64_t panels = (p.n + p.panel - 1) / p.panel;
   auto k = IndexMath::constant(p.k);
   auto r = IndexMath::constant(rows);
@@ -95,7 +149,10 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
   counts.insert(counts.end() - !panelLast, m.attr(panels));
   Ofr panelElements = panelSize(m, p.k, p.panel, p.interleave);
   bool streams = panelLast && k && *k * p.panel * panels >= kStreamedWeights;
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+  RowCopy copy;
+  if (ctx.core.matrixUnit && panelLast)
+    copy = RowCopy::of(p, rowDim, panels, block);
+  auto section = [&](IndexMath &im, Value item, Value scratch) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     auto panelAt = at.end() - 1 - !panelLast;
     Ofr panel = *panelAt;
@@ -113,6 +170,8 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
     auto emit = [&](IndexMath &rm, Ofr length) {
       Value a =
           box(rm, p.a.base, aOffset, {length, p.k}, {p.a.strides[rowDim], aK});
+      if (copy.bytes)
+        a = copy.emit(rm, a, scratch, item, panel);
       Value w =
           panelBox(rm, p.w.base, wOffset, {}, {}, p.k, p.panel, p.interleave);
       auto strip = [&](IndexMath &cm, int64_t columns) {
@@ -132,7 +191,8 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
           [&](IndexMath &rm, int64_t length) { emit(rm, rm.attr(length)); });
     else
       emit(im, im.min(im.attr(block), im.sub(rows, at.back())));
-  });
+  };
+  emitItems(m, ctx.label, m.product(counts), m.attr(copy.bytes), section);
 }
 
 LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {

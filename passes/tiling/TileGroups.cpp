@@ -65,8 +65,8 @@ MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
 /// Specialisations of group functions for the layouts they meet.
 class Specializer {
 public:
-  Specializer(ModuleOp module, int64_t l2Bytes)
-      : module(module), l2Bytes(l2Bytes) {}
+  Specializer(ModuleOp module, const CoreFacts &core)
+      : module(module), core(core) {}
 
   /// `group` lowered for these buffers, or null after an error. Behind them it
   /// takes its temporaries.
@@ -75,19 +75,19 @@ public:
 
 private:
   ModuleOp module;
-  int64_t l2Bytes;
+  CoreFacts core;
   llvm::StringMap<func::FuncOp> known;
   llvm::StringMap<int> names;
 };
 
 LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
-                        int64_t l2Bytes) {
+                        const CoreFacts &core) {
   OpBuilder b = OpBuilder::atBlockBegin(lowered.addEntryBlock());
   func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
   b.setInsertionPoint(ret);
   IndexMath m(b, group.getLoc());
   SizeMap sizes(m);
-  GroupContext ctx(m, group, lowered.getName().str(), sizes, l2Bytes);
+  GroupContext ctx(m, group, lowered.getName().str(), sizes, core);
   unsigned n = group.getNumArguments();
   for (BlockArgument arg : group.getArguments()) {
     Strided s = stridedOf(m, lowered.getArgument(arg.getArgNumber()));
@@ -160,7 +160,7 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
                                  b.getFunctionType(types, {}));
   fn.setPrivate();
   fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
-  if (failed(lowerBody(group, fn, l2Bytes)))
+  if (failed(lowerBody(group, fn, core)))
     return {};
   passTemporaries(fn);
   return lowered = fn;
@@ -425,7 +425,7 @@ struct TileGroupsPass : impl::TileGroupsBase<TileGroupsPass> {
     SmallVector<func::FuncOp> entries, tensorGroups;
     for (auto f : module.getOps<func::FuncOp>())
       (isEntry(f) ? entries : tensorGroups).push_back(f);
-    Specializer specializer(module, l2Bytes);
+    Specializer specializer(module, CoreFacts{l2Bytes, matrixUnit});
     for (func::FuncOp f : entries)
       if (failed(EntryLowering(module, f, specializer).run()))
         return signalPassFailure();

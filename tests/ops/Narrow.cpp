@@ -148,6 +148,11 @@ Cases narrowCases() {
            "s/bf16 = MatMul 2x50x32/bf16 2x32x77/bf16; t/f32 = TypeCast s; u = "
            "Add t 2x1x77; p,z = SoftMax u axis=-1 mode=inf_as_zero; q/bf16 = "
            "TypeCast p; y/bf16 = MatMul q 2x77x33/bf16; out y z",
+           // Rows of src that meet few sets of the cache are copied.
+           "MatMul 70x512/bf16 512x288/bf16c",
+           "y = MatMul 2x40x1024/bf16 1024x300/bf16c 300/bf16c; ReLU y",
+           "a/f32 = Dequantize 37x1024/u8 scales=0.01; b/f32 = Dequantize "
+           "1024x272/s8c scales=0.02; MatMul a b",
        })
     cases.push_back(text);
   return cases;

@@ -240,6 +240,15 @@ Cases reduceCases() {
                   "keep_dims=true; z = Divide x y; out x z");
   cases.push_back("y<2> = ReduceSum 13x17 axes=1");
   cases.push_back("y<1,5> = ReduceMax 5x3x7 axes=1");
+  // Some rows at a time: rest of rows, several blocks of columns, two sums.
+  for (const char *text : {
+           "ReduceMax 77x4099 axes=0",
+           "ReduceSum 3x50x2100 axes=1",
+           "a = Multiply 70x300 70x300; y = ReduceSum a axes=0; z = Sqrt y; "
+           "w = ReduceMin a axes=0; out z w",
+           "ReduceMean 16x7x300 axes=0 keep_dims=true",
+       })
+    cases.push_back(text);
   return cases;
 }
 

@@ -95,6 +95,45 @@ func.func private @g(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) -> tensor<4x5xf32
 
 // -----
 
+// Sums over rows: eight at a time, all columns of them, then the rest; the sums
+// wait in memory.
+// CHECK-LABEL: func.func @main(
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<100x1024xf32>, %[[Y:[a-z0-9]+]]: memref<1024xf32>)
+// CHECK:         rt.parallel "g.l" items(%c1)
+// CHECK:           scf.for
+// CHECK:             %[[SUM:.*]] = memref.reinterpret_cast %[[Y]]
+// CHECK:             scf.for %{{.*}} = %c0{{.*}} to %c12
+// CHECK:               %[[ROWS:.*]] = memref.reinterpret_cast %[[X]] {{.*}} sizes: [8, 1024], strides: [1024, 1]
+// CHECK:               linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[ROWS]]
+// CHECK:             memref.reinterpret_cast %[[X]] {{.*}} sizes: [4, 1024], strides: [1024, 1]
+// CHECK:             linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]}
+func.func @main(%x: tensor<100x1024xf32>) -> tensor<1024xf32> {
+  %0 = call @g(%x) {tile.label = "sum"} : (tensor<100x1024xf32>) -> tensor<1024xf32>
+  return %0 : tensor<1024xf32>
+}
+func.func private @g(%x: tensor<100x1024xf32>) -> tensor<1024xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0]} : (tensor<100x1024xf32>) -> tensor<1024xf32>
+  return %0 : tensor<1024xf32>
+}
+
+// -----
+
+// Declines: what is read again stays in L1, in fewer columns.
+// CHECK-LABEL: func.func private @again.l(
+// CHECK:           memref.reinterpret_cast {{.*}} sizes: [100, 32], strides: [1024, 1]
+func.func @main(%x: tensor<100x1024xf32>) -> tensor<100x1024xf32> {
+  %0 = call @again(%x) {tile.label = "again"} : (tensor<100x1024xf32>) -> tensor<100x1024xf32>
+  return %0 : tensor<100x1024xf32>
+}
+func.func private @again(%x: tensor<100x1024xf32>) -> tensor<100x1024xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<100x1024xf32>) -> tensor<1x1024xf32>
+  %1 = graph.Divide %x, %0 : (tensor<100x1024xf32>, tensor<1x1024xf32>) -> tensor<100x1024xf32>
+  return %1 : tensor<100x1024xf32>
+}
+
+// -----
+
 // Packing 40 columns in panels of 24: a full panel, the 16 columns of the
 // second one, and zeros beyond them.
 // CHECK-LABEL: func.func @fold(
