@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,30 @@ struct GroupFacts {
   Traffic reused;
 };
 
+/// What became of the order of elements of a tensor between who writes and who
+/// reads it: a copy in another order, or why there is none.
+struct ReorderFacts {
+  enum class When {
+    run,  // copied in every execution
+    bind, // copied once, when constants are bound
+    never // not copied: whoever reads or writes it takes it as it lies
+  };
+  When when = When::never;
+  /// "packed in panels", "copied", "kept as it is computed", ...
+  std::string what;
+  /// Before and after, or as it lies and as it is read: "64x8xf32 -> 8x64xf32".
+  std::string types;
+  /// Operations whose code copies; none for what is not copied.
+  std::vector<size_t> ops;
+  /// The edge: who writes the tensor, empty where that is not known or it is
+  /// the input `input`; who reads it, empty for the output `output`.
+  std::vector<size_t> from, to;
+  std::optional<uint64_t> input, output;
+  bool sized = true; // false: `bytes` are not known
+  /// What the copy moves, or would move if there was one.
+  Traffic bytes;
+};
+
 /// A buffer in the arena of the main function.
 struct ArenaBuffer {
   std::string name; // of the group that writes it, or the operation
@@ -69,6 +94,8 @@ struct CompileReport {
   /// What is called for every execution, and what once for its constants; in
   /// order, copies last.
   std::vector<GroupFacts> mainGroups, foldGroups;
+  /// In order of main, then of fold; copies last.
+  std::vector<ReorderFacts> reorders;
   /// The calls of main in order, and the buffers of known size they share.
   std::vector<std::string> arenaSteps;
   std::vector<ArenaBuffer> arena;

@@ -3,6 +3,7 @@
 
 #include "compiler/driver/GroupFacts.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/Reorders.h"
 #include "compiler/driver/Reproducer.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
@@ -236,8 +237,11 @@ Expected<Generated> generateCode(const graph::Graph &graph,
         auto fold = module.lookupSymbol<func::FuncOp>(kFoldName);
         if (phase.name == "layout" && fold)
           describeFolded(fold, ports, target, code);
+        if (phase.name == "layout")
+          collectKept(module, graph, report);
         if (phase.name == "fuse") {
           collectGroups(module, graph, report);
+          collectReorders(module, graph, report);
           result.inPlace =
               describeInPlace(module.lookupSymbol<func::FuncOp>(kMainName));
         }

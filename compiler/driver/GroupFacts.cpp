@@ -1,6 +1,8 @@
 //===- GroupFacts.cpp - what groups compute and move ----------------------===//
 #include "compiler/driver/GroupFacts.h"
 
+#include "compiler/driver/FactSupport.h"
+#include "compiler/driver/Reorders.h"
 #include "compiler/report/Stats.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/fusion/Group.h"
@@ -10,11 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
-
-#include <set>
-#include <unordered_map>
 
 using namespace mlir;
 
@@ -25,75 +23,7 @@ namespace {
 /// How the tile phase names functions that copy.
 constexpr llvm::StringLiteral kCopyPrefix = "g.copy";
 
-/// The operations of a graph that locations name.
-class OpNames {
-public:
-  explicit OpNames(const graph::Graph &graph) {
-    for (size_t i = 0; i < graph.ops.size(); ++i)
-      if (const graph::Op &op = graph.ops[i]; !op.name.empty())
-        byName[op.name].push_back(i);
-  }
-
-  void add(Location loc, std::set<size_t> &ops) const {
-    if (auto named = dyn_cast<NameLoc>(loc)) {
-      addJoined(named.getName().strref(), ops);
-      add(named.getChildLoc(), ops);
-    } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
-      for (Location l : fused.getLocations())
-        add(l, ops);
-    }
-  }
-
-private:
-  /// A name, or several joined with "+". Names may hold pluses themselves: the
-  /// longest one that fits wins.
-  void addJoined(StringRef text, std::set<size_t> &ops) const {
-    while (!text.empty()) {
-      size_t length = text.size();
-      auto found = byName.end();
-      while (length > 0) {
-        found = byName.find(text.take_front(length).str());
-        if (found != byName.end())
-          break;
-        size_t plus = text.take_front(length).rfind('+');
-        length = plus == StringRef::npos ? 0 : plus;
-      }
-      if (found != byName.end())
-        ops.insert(found->second.begin(), found->second.end());
-      else // made by the compiler
-        length = std::min(text.find('+'), text.size());
-      text = text.drop_front(std::min(text.size(), length + 1));
-    }
-  }
-
-  std::unordered_map<std::string, std::vector<size_t>> byName;
-};
-
-/// Sums over types, which notices sizes that are not known.
-struct Counter {
-  bool sized = true;
-
-  double elements(Type type) {
-    auto shaped = cast<ShapedType>(type);
-    if (!shaped.hasStaticShape()) {
-      sized = false;
-      return 0;
-    }
-    return static_cast<double>(shaped.getNumElements());
-  }
-  double bytes(Type type) {
-    Type element = storageType(cast<ShapedType>(type).getElementType());
-    return elements(type) * element.getIntOrFloatBitWidth() / 8;
-  }
-  double product(ArrayRef<int64_t> sizes) {
-    double n = 1;
-    for (int64_t size : sizes) {
-      sized &= !ShapedType::isDynamic(size);
-      n *= static_cast<double>(size);
-    }
-    return sized ? n : 0;
-  }
-
+struct Counter : SizeCounter {
   double flopsOf(Operation *op);
   double attentionFlops(tile::AttentionOp op);
   double windowFlops(Value dense, Value weights, Value other, int64_t groups,
@@ -177,40 +107,6 @@ double Counter::flopsOf(Operation *op) {
       });
 }
 
-std::string typeText(Type type) {
-  auto shaped = cast<ShapedType>(type);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (int64_t size : shaped.getShape())
-    if (ShapedType::isDynamic(size))
-      os << "?x";
-    else
-      os << size << "x";
-  os << shaped.getElementType();
-  return text;
-}
-
-std::string typesText(TypeRange read, TypeRange written) {
-  std::string text;
-  for (TypeRange list : {read, written}) {
-    if (!text.empty())
-      text += " -> ";
-    for (auto [i, type] : llvm::enumerate(list))
-      text += (i ? ", " : "") + typeText(type);
-  }
-  return text;
-}
-
-/// What a view shows.
-Value behindViews(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    if (!fusion::isView(def))
-      break;
-    v = def->getOperand(0);
-  }
-  return v;
-}
-
 void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
                   const OpNames &names, std::vector<GroupFacts> &list) {
   llvm::DenseSet<Value> results, touched;
@@ -225,9 +121,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     facts.label = label.getValue().str();
     facts.kind = callee->getAttrOfType<StringAttr>(kGroupAttr).str();
     facts.types = typesText(call.getOperandTypes(), call.getResultTypes());
-    std::set<size_t> ops;
-    names.add(call.getLoc(), ops);
-    facts.ops.assign(ops.begin(), ops.end());
+    facts.ops = names.at(call.getLoc());
     Counter counter;
     for (Operation &op : callee.getBody().front())
       facts.flops += counter.flopsOf(&op);
@@ -247,19 +141,8 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
   }
 }
 
-/// The buffer that a chain of views shows.
-Value bufferOf(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    auto view = dyn_cast<ViewLikeOpInterface>(def);
-    if (!view || isa<memref::ViewOp>(def))
-      break;
-    v = view.getViewSource();
-  }
-  return v;
-}
-
 void collectCopies(func::FuncOp entry, const OpNames &names,
-                   std::vector<GroupFacts> &list) {
+                   std::vector<GroupFacts> &list, CompileReport &report) {
   for (auto call : entry.getOps<func::CallOp>()) {
     if (!call.getCallee().starts_with(kCopyPrefix))
       continue;
@@ -268,9 +151,7 @@ void collectCopies(func::FuncOp entry, const OpNames &names,
     Type from = call.getOperand(0).getType(),
          to = call.getOperands().back().getType();
     facts.types = typesText(from, to);
-    std::set<size_t> ops;
-    names.add(call.getLoc(), ops);
-    facts.ops.assign(ops.begin(), ops.end());
+    facts.ops = names.at(call.getLoc());
     Counter counter;
     auto traffic = [&](Value v) -> Traffic & {
       bool arena = bufferOf(v).getDefiningOp<memref::ViewOp>() != nullptr;
@@ -279,6 +160,7 @@ void collectCopies(func::FuncOp entry, const OpNames &names,
     traffic(call.getOperand(0)).read += counter.bytes(from);
     traffic(call.getOperands().back()).written += counter.bytes(to);
     facts.sized = counter.sized;
+    addCopy(call, names, report);
   }
 }
 
@@ -323,11 +205,11 @@ void collectBuffers(ModuleOp module, const graph::Graph &graph,
                     CompileReport &report) {
   OpNames names(graph);
   if (auto main = module.lookupSymbol<func::FuncOp>(kMainName)) {
-    collectCopies(main, names, report.mainGroups);
+    collectCopies(main, names, report.mainGroups, report);
     collectArena(main, report);
   }
   if (auto fold = module.lookupSymbol<func::FuncOp>(kFoldName))
-    collectCopies(fold, names, report.foldGroups);
+    collectCopies(fold, names, report.foldGroups, report);
 }
 
 } // namespace tenon

@@ -1,4 +1,4 @@
-//===- Explain.cpp - why operations are fused, or not ---------------------===//
+//===- Explain.cpp - why operations are fused and copied, or not ----------===//
 //
 // See Explain.h. Everything follows from the groups as they were formed, from
 // what the fusion said when it refused, and from its rules: an operation joins
@@ -10,12 +10,14 @@
 #include "compiler/report/Stats.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 namespace tenon::report {
 
 using graph::Graph;
 using graph::Op;
+using When = ReorderFacts::When;
 
 namespace {
 
@@ -49,12 +51,32 @@ std::optional<std::string> reasonFor(const std::string &remark,
   return std::nullopt;
 }
 
+std::string whenText(When when) {
+  return when == When::bind ? "once, when constants are bound"
+                            : "in every execution";
+}
+
+/// "8 bytes read, 8 written, at best 1 us".
+std::string costText(const Traffic &bytes, double seconds) {
+  std::string text =
+      std::to_string(static_cast<int64_t>(bytes.read)) + " bytes read, " +
+      std::to_string(static_cast<int64_t>(bytes.written)) + " written";
+  if (seconds <= 0)
+    return text;
+  bool isShort = seconds < 1e-4;
+  char time[32];
+  std::snprintf(time, sizeof time, "%.3g %s", seconds * (isShort ? 1e6 : 1e3),
+                isShort ? "us" : "ms");
+  return text + ", at best " + time;
+}
+
 } // namespace
 
-Explainer::Explainer(const Graph &graph, const CompileReport &report, bool fuse)
-    : graph(graph), report(report), fuse(fuse), producers(graph.producers()),
-      mainOf(graph.ops.size()), foldOf(graph.ops.size()),
-      copiesOf(graph.ops.size()) {
+Explainer::Explainer(const Graph &graph, const CompileReport &report, bool fuse,
+                     MoveTime moveTime)
+    : graph(graph), report(report), fuse(fuse), moveTime(std::move(moveTime)),
+      producers(graph.producers()), mainOf(graph.ops.size()),
+      foldOf(graph.ops.size()), copiesOf(graph.ops.size()) {
   for (size_t g = 0; g < report.mainGroups.size(); ++g) {
     const GroupFacts &group = report.mainGroups[g];
     for (size_t op : group.ops)
@@ -67,6 +89,69 @@ Explainer::Explainer(const Graph &graph, const CompileReport &report, bool fuse)
     if (!prepares(report.foldGroups[g]))
       for (size_t op : report.foldGroups[g].ops)
         foldOf[op].push_back(g);
+  for (const ReorderFacts &reorder : report.reorders)
+    if (reorder.when != When::never || !shareGroup(reorder))
+      reorders.push_back(&reorder);
+}
+
+/// Whether who writes a tensor and who reads it are in one group.
+bool Explainer::shareGroup(const ReorderFacts &reorder) const {
+  for (size_t from : reorder.from)
+    for (size_t to : reorder.to)
+      for (size_t group : mainOf[from])
+        if (contains(mainOf[to], group))
+          return true;
+  return false;
+}
+
+double Explainer::secondsOf(const Traffic &bytes) const {
+  return moveTime && bytes.read + bytes.written > 0 ? moveTime(bytes) : 0;
+}
+
+ReorderAnswer Explainer::answerFor(const ReorderFacts &reorder) const {
+  ReorderAnswer answer;
+  answer.facts = reorder;
+  if (reorder.sized)
+    answer.seconds = secondsOf(reorder.bytes);
+  std::string cost = reorder.sized ? costText(reorder.bytes, answer.seconds)
+                                   : "a tensor of unknown size";
+  answer.text = reorder.what + ", " + reorder.types + ": " +
+                (reorder.when == When::never ? "saves a copy, " : "") + cost +
+                ", " + whenText(reorder.when);
+  return answer;
+}
+
+ReorderSum Explainer::sumOf(When when) const {
+  ReorderSum sum;
+  for (const ReorderFacts *reorder : reorders) {
+    if (reorder->when != when)
+      continue;
+    ++sum.count;
+    sum.unsized += !reorder->sized;
+    if (!reorder->sized)
+      continue;
+    sum.bytes.read += reorder->bytes.read;
+    sum.bytes.written += reorder->bytes.written;
+    sum.seconds += secondsOf(reorder->bytes);
+  }
+  return sum;
+}
+
+std::vector<std::string> Explainer::sumTexts() const {
+  std::vector<std::string> texts;
+  for (When when : {When::run, When::bind, When::never}) {
+    ReorderSum sum = sumOf(when);
+    bool saved = when == When::never;
+    std::string text = (saved ? "saved " : "") + whenText(when) + ": " +
+                       std::to_string(sum.count) +
+                       (sum.count == 1 ? " copy" : " copies");
+    if (sum.count > sum.unsized)
+      text += ", " + costText(sum.bytes, sum.seconds);
+    if (sum.unsized)
+      text += ", " + std::to_string(sum.unsized) + " of unknown size";
+    texts.push_back(std::move(text));
+  }
+  return texts;
 }
 
 std::string Explainer::called(size_t op) const {
@@ -149,16 +234,9 @@ OpAnswer Explainer::explainOp(size_t op) const {
     answer.text = "no code of its own: rewritten into others, equal to another "
                   "operation, or nobody reads it";
   }
-  auto reordered = [&](const GroupFacts &group, const char *when) {
-    if (prepares(group) && contains(group.ops, op))
-      answer.reorders.push_back(
-          (group.kind == "pack" ? "packed in panels, " : "copied, ") +
-          group.types + ", " + when);
-  };
-  for (const GroupFacts &group : report.mainGroups)
-    reordered(group, "in every execution");
-  for (const GroupFacts &group : report.foldGroups)
-    reordered(group, "once, when constants are bound");
+  for (const ReorderFacts *reorder : reorders)
+    if (contains(reorder->ops, op))
+      answer.reorders.push_back(answerFor(*reorder));
   return answer;
 }
 
@@ -223,8 +301,8 @@ void Explainer::explainInner(EdgeAnswer &answer) const {
       answer.reasons.push_back(why);
 }
 
-EdgeAnswer Explainer::explainEdge(std::optional<size_t> from, uint64_t tensor,
-                                  std::optional<size_t> to) const {
+EdgeAnswer Explainer::explainPlace(std::optional<size_t> from, uint64_t tensor,
+                                   std::optional<size_t> to) const {
   EdgeAnswer answer;
   answer.from = from;
   answer.to = to;
@@ -241,6 +319,33 @@ EdgeAnswer Explainer::explainEdge(std::optional<size_t> from, uint64_t tensor,
     answer.verdict = "output";
     answer.text = countOf(answer.bytes) + " are written to an output";
   }
+  return answer;
+}
+
+/// Whoever reads a view reads what the view shows.
+bool Explainer::isOn(const ReorderFacts &reorder,
+                     const EdgeAnswer &edge) const {
+  std::optional<size_t> from = edge.from;
+  uint64_t tensor = edge.tensor;
+  while (from && mainOf[*from].empty() && isView(graph.ops[*from])) {
+    tensor = graph.ops[*from].inputs.front();
+    auto p = producers.find(tensor);
+    from = p == producers.end() ? std::nullopt : std::optional(p->second);
+  }
+  bool isFrom = from ? !reorder.input && (reorder.from.empty() ||
+                                          contains(reorder.from, *from))
+                     : reorder.input == tensor;
+  bool isTo = edge.to ? !reorder.output && contains(reorder.to, *edge.to)
+                      : reorder.output == edge.tensor;
+  return isFrom && isTo;
+}
+
+EdgeAnswer Explainer::explainEdge(std::optional<size_t> from, uint64_t tensor,
+                                  std::optional<size_t> to) const {
+  EdgeAnswer answer = explainPlace(from, tensor, to);
+  for (const ReorderFacts *reorder : reorders)
+    if (isOn(*reorder, answer))
+      answer.reorders.push_back(answerFor(*reorder));
   return answer;
 }
 

@@ -1,15 +1,34 @@
-//===- Explain.h - why operations are fused, or not -------------*- C++ -*-===//
+//===- Explain.h - why operations are fused and copied, or not --*- C++ -*-===//
 #pragma once
 
 #include "compiler/driver/CompileReport.h"
 #include "dialects/graph/Graph.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace tenon::report {
+
+/// Seconds that a machine takes at best to move so much; 0: not known.
+using MoveTime = std::function<double(const Traffic &)>;
+
+/// A copy in another order, or why there is none.
+struct ReorderAnswer {
+  ReorderFacts facts;
+  double seconds = 0; // of the copy, made or saved; 0: not known
+  std::string text;
+};
+
+/// All copies of one time.
+struct ReorderSum {
+  size_t count = 0;
+  Traffic bytes;
+  double seconds = 0;
+  size_t unsized = 0; // of the count, not in the rest
+};
 
 /// Where an operation went.
 struct OpAnswer {
@@ -22,8 +41,8 @@ struct OpAnswer {
   std::string text;
   /// Why it is in no larger group.
   std::vector<std::string> reasons;
-  /// Its data in another order: packed weights, copies.
-  std::vector<std::string> reorders;
+  /// Copies that its code makes: packed weights, other orders.
+  std::vector<ReorderAnswer> reorders;
 };
 
 /// What becomes of a tensor between one operation and the next.
@@ -38,19 +57,28 @@ struct EdgeAnswer {
   std::string verdict;
   std::string text;
   std::vector<std::string> reasons;
+  /// The order of the tensor's elements: copies, and what made them needless.
+  std::vector<ReorderAnswer> reorders;
 };
 
 /// Answers about one compiled graph; both have to outlive it.
 class Explainer {
 public:
-  /// `fuse`: whether fusion was asked for.
-  Explainer(const graph::Graph &graph, const CompileReport &report, bool fuse);
+  /// `fuse`: whether fusion was asked for. `moveTime` may be empty.
+  Explainer(const graph::Graph &graph, const CompileReport &report, bool fuse,
+            MoveTime moveTime = {});
 
   OpAnswer explainOp(size_t op) const;
   EdgeAnswer explainEdge(std::optional<size_t> from, uint64_t tensor,
                          std::optional<size_t> to) const;
   /// All edges that lead to an operation, and those to outputs, in order.
   std::vector<EdgeAnswer> explainEdges() const;
+
+  /// What all copies of one time cost, or would.
+  ReorderSum sumOf(ReorderFacts::When when) const;
+  /// "in every execution: 2 copies, 8 bytes read, 8 written, at best 1 us"; a
+  /// text for each time.
+  std::vector<std::string> sumTexts() const;
 
   /// `MatMul "fc1"`.
   std::string called(size_t op) const;
@@ -62,10 +90,19 @@ private:
   std::string whyHere(size_t op) const;
   std::string outsideReaders(uint64_t tensor, size_t group) const;
   void explainInner(EdgeAnswer &answer) const;
+  EdgeAnswer explainPlace(std::optional<size_t> from, uint64_t tensor,
+                          std::optional<size_t> to) const;
+  bool shareGroup(const ReorderFacts &reorder) const;
+  bool isOn(const ReorderFacts &reorder, const EdgeAnswer &edge) const;
+  double secondsOf(const Traffic &bytes) const;
+  ReorderAnswer answerFor(const ReorderFacts &reorder) const;
 
   const graph::Graph &graph;
   const CompileReport &report;
   bool fuse;
+  MoveTime moveTime;
+  /// Those of the report but for values that never leave a group.
+  std::vector<const ReorderFacts *> reorders;
   std::unordered_map<uint64_t, size_t> producers;
   /// By operation: groups that compute it, in main and fold; copies of main.
   std::vector<std::vector<size_t>> mainOf, foldOf, copiesOf;

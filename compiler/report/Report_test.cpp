@@ -170,13 +170,35 @@ struct Explained {
     graph.outputPorts = {5, 6};
     report.mainGroups = {groupOf("pack", {0}), groupOf("contraction", {0, 1}),
                          groupOf("rows", {3}), groupOf("elementwise", {4})};
-    report.mainGroups[0].types = "8x16xf32 -> 1x8x16xf32";
+    addReorder(When::run, "packed in panels", {0}, {}, {0}).input = 1;
+    addReorder(When::bind, "transformed", {5}, {}, {5}).input = 7;
+    addReorder(When::never, "read in another order", {}, {0, 1}, {3});
+    // Never leaves its group.
+    addReorder(When::never, "kept", {}, {0}, {1});
+    addReorder(When::run, "copied", {3}, {3}, {}).output = 5;
     report.foldGroups = {groupOf("elementwise", {5})};
     report.remarks = {"sum: its operand reaches it through a view",
                       "sum: its operand reaches it through a view",
                       "other+side: no: really no"};
   }
-  Explainer explainer(bool fuse = true) const { return {graph, report, fuse}; }
+  using When = ReorderFacts::When;
+  ReorderFacts &addReorder(When when, const char *what, std::vector<size_t> ops,
+                           std::vector<size_t> from, std::vector<size_t> to) {
+    ReorderFacts &facts = report.reorders.emplace_back();
+    facts.when = when;
+    facts.what = what;
+    facts.types = "8x16xf32 -> 1x8x16xf32";
+    facts.ops = std::move(ops);
+    facts.from = std::move(from);
+    facts.to = std::move(to);
+    facts.bytes = {512, 1024};
+    return facts;
+  }
+  /// A byte takes a nanosecond to read and two to write.
+  Explainer explainer(bool fuse = true) const {
+    return {graph, report, fuse,
+            [](const Traffic &t) { return 1e-9 * (t.read + 2 * t.written); }};
+  }
 
   Graph graph;
   CompileReport report;
@@ -188,9 +210,11 @@ TEST(Explain, Operations) {
   OpAnswer fc = explainer.explainOp(0);
   EXPECT_EQ(fc.verdict, "fused");
   EXPECT_EQ(fc.groups, (std::vector<size_t>{1}));
-  EXPECT_EQ(fc.reorders,
-            (std::vector<std::string>{"packed in panels, 8x16xf32 -> "
-                                      "1x8x16xf32, in every execution"}));
+  ASSERT_EQ(fc.reorders.size(), 1u);
+  EXPECT_EQ(fc.reorders[0].text,
+            "packed in panels, 8x16xf32 -> 1x8x16xf32: 512 bytes read, 1024 "
+            "written, at best 2.56 us, in every execution");
+  EXPECT_DOUBLE_EQ(fc.reorders[0].seconds, 2560e-9);
   ASSERT_EQ(fc.reasons.size(), 1u);
   EXPECT_NE(fc.reasons[0].find("starts its group"), std::string::npos);
   OpAnswer act = explainer.explainOp(1);
@@ -233,6 +257,57 @@ TEST(Explain, Edges) {
   e.report.mainGroups.push_back(groupOf("copy", {2}));
   EXPECT_EQ(e.explainer().explainEdge(1, 3, 2).verdict, "copied");
   EXPECT_EQ(e.explainer().explainOp(2).verdict, "copied");
+}
+
+std::vector<std::string> textsOf(const std::vector<ReorderAnswer> &reorders) {
+  std::vector<std::string> texts;
+  for (const ReorderAnswer &reorder : reorders)
+    texts.push_back(reorder.text);
+  return texts;
+}
+
+TEST(Explain, OrdersOnEdgesHaveCosts) {
+  Explained e;
+  Explainer explainer = e.explainer();
+  std::string types = ", 8x16xf32 -> 1x8x16xf32: ",
+              cost = "512 bytes read, 1024 written, at best 2.56 us, ";
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(textsOf(explainer.explainEdge({}, 1, 0).reorders),
+            (Texts{"packed in panels" + types + cost + "in every execution"}));
+  EXPECT_EQ(
+      textsOf(explainer.explainEdge({}, 7, 5).reorders),
+      (Texts{"transformed" + types + cost + "once, when constants are bound"}));
+  // On the edge from the view to its reader, not before.
+  EXPECT_EQ(textsOf(explainer.explainEdge(2, 4, 3).reorders),
+            (Texts{"read in another order" + types + "saves a copy, " + cost +
+                   "in every execution"}));
+  EXPECT_TRUE(explainer.explainEdge(1, 3, 2).reorders.empty());
+  EXPECT_TRUE(explainer.explainEdge(0, 2, 1).reorders.empty());
+  EXPECT_EQ(explainer.explainEdge(3, 5, {}).reorders.size(), 1u);
+  EXPECT_TRUE(explainer.explainEdge({}, 0, 0).reorders.empty());
+}
+
+TEST(Explain, OrdersAddUp) {
+  Explained e;
+  e.report.reorders.back().sized = false;
+  ReorderSum run = e.explainer().sumOf(ReorderFacts::When::run);
+  EXPECT_EQ(run.count, 2u);
+  EXPECT_EQ(run.unsized, 1u);
+  EXPECT_EQ(run.bytes.written, 1024);
+  std::string cost = "512 bytes read, 1024 written, at best 2.56 us";
+  EXPECT_EQ(e.explainer().sumTexts(),
+            (std::vector<std::string>{
+                "in every execution: 2 copies, " + cost + ", 1 of unknown size",
+                "once, when constants are bound: 1 copy, " + cost,
+                "saved in every execution: 1 copy, " + cost}));
+  // Nobody has measured the machine.
+  e.report.reorders.resize(1);
+  EXPECT_EQ(Explainer(e.graph, e.report, true).sumTexts().front(),
+            "in every execution: 1 copy, 512 bytes read, 1024 written");
+  e.report.reorders.front().sized = false;
+  EXPECT_NE(e.explainer().explainOp(0).reorders.at(0).text.find(
+                "a tensor of unknown size, in every execution"),
+            std::string::npos);
 }
 
 CompileReport arena() {

@@ -18,6 +18,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -340,7 +341,8 @@ struct Outlining {
   }
 };
 
-/// A result that is an argument, a view or returned twice needs a copy.
+/// A result that is an argument, a view or returned twice needs a copy; but for
+/// a view that only names the dimensions of the caller's buffer.
 void copyAliasedResults(func::FuncOp f) {
   Operation *ret = f.getBody().front().getTerminator();
   llvm::DenseSet<Value> seen;
@@ -348,6 +350,9 @@ void copyAliasedResults(func::FuncOp f) {
   for (OpOperand &use : ret->getOpOperands()) {
     Value v = use.get();
     Operation *def = v.getDefiningOp();
+    if (isWrittenAsComputed(f, use.getOperandNumber()) &&
+        seen.insert(behindTransposes(v).source).second)
+      continue;
     bool alias = !def || isView(def) || isa<arith::ConstantOp>(def) ||
                  !seen.insert(v).second;
     if (!alias)

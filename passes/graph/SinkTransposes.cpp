@@ -9,7 +9,9 @@
 // between two transposes, and what is elementwise would be computed in the
 // user's order: not in the epilogue of the product, and the next one would read
 // channels that lie far apart. So transposes move behind elementwise operations
-// and pools, until they meet their inverse or a result of the graph.
+// and pools, until they meet their inverse or a result of the graph. What is
+// read without its transpose is marked with the order of the graph's tensor,
+// for reports.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
@@ -17,6 +19,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,17 +35,13 @@ namespace tenon {
 
 namespace {
 
-using Order = SmallVector<int64_t>;
-
-/// The order of the StaticTranspose that makes `v`; empty: something else does.
-Order orderOf(Value v) {
-  Operation *def = v.getDefiningOp();
-  if (!def || !isKind(def, "StaticTranspose"))
-    return {};
-  Order order = intsAttr(def, "order");
-  for (int64_t &o : order)
-    o = normalizedAxis(o, order.size());
-  return order;
+/// What the transpose that makes `v` reads, which somebody is to read instead.
+Value readBefore(Value v) {
+  Value source = v.getDefiningOp()->getOperand(0);
+  if (Operation *def = source.getDefiningOp())
+    def->setAttr(kOrderAttr,
+                 DenseI64ArrayAttr::get(v.getContext(), orderOf(v)));
+  return source;
 }
 
 /// At most one dimension has more than one element: its order in memory is the
@@ -56,7 +55,7 @@ bool isVector(ArrayRef<int64_t> shape) {
 Value before(OpBuilder &b, Value v, ArrayRef<int64_t> order) {
   auto type = rankedType(v);
   if (orderOf(v) == Order(order))
-    return v.getDefiningOp()->getOperand(0);
+    return readBefore(v);
   if (!isVector(type.getShape()))
     return {};
   SmallVector<int64_t> shape(order.size() - type.getRank(), 1);
@@ -150,8 +149,7 @@ struct Sinking {
   void cancel(Operation *op) {
     Order outer = orderOf(op->getResult(0)), inner = orderOf(op->getOperand(0));
     if (!outer.empty() && outer == invertPermutationVector(inner))
-      op->getResult(0).replaceAllUsesWith(
-          op->getOperand(0).getDefiningOp()->getOperand(0));
+      op->getResult(0).replaceAllUsesWith(readBefore(op->getOperand(0)));
   }
 
   void run(func::FuncOp f) {

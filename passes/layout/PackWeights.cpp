@@ -22,6 +22,7 @@
 #include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -56,6 +57,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     // Transposed twice, it may lie channels last in memory.
     Operation *before = def->getOperand(0).getDefiningOp();
     if (before && isKind(before, "StaticTranspose"))
+      return data;
+    auto strides = callerStrides(behindTransposes(data));
+    if (!strides.empty() && strides.back() == 1)
       return data;
     return buildGraphOp(b, data.getLoc(), "Reorder", data, rankedType(data));
   }
@@ -254,6 +258,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   }
 
   void replace(Operation *op, Value product) {
+    if (Attribute order = op->getAttr(kOrderAttr))
+      product.getDefiningOp()->setAttr(kOrderAttr, order);
     op->getResult(0).replaceAllUsesWith(product);
     op->erase();
     ++packed;

@@ -8,9 +8,6 @@
 
 namespace tenon {
 
-/// "F(2x2, 3x3)" for 2.
-std::string winogradName(int64_t outputs);
-
 /// Work of a convolution, in multiply-adds at the rate of a large product.
 struct WinogradCost {
   double direct = 0;

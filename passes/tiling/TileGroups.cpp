@@ -22,6 +22,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 #include "passes/tiling/GroupLowering.h"
 #include "passes/tiling/Literals.h"
 
@@ -29,6 +30,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -220,9 +222,15 @@ private:
     b.setInsertionPoint(ret);
     for (BlockArgument arg : old.getArguments())
       define(arg, stridedOf(m, fn.getArgument(arg.getArgNumber())));
-    for (auto [i, v] :
-         llvm::enumerate(old.getBody().front().getTerminator()->getOperands()))
-      outputs[v] = fn.getArgument(inputs + i);
+    for (auto [i, v] : llvm::enumerate(
+             old.getBody().front().getTerminator()->getOperands())) {
+      Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
+      Transposed seen = behindTransposes(v);
+      outputs[seen.source] =
+          seen.source == v
+              ? buffer
+              : transpose(buffer, invertPermutationVector(seen.order));
+    }
   }
 
   void define(Value v, Strided s) {
@@ -338,7 +346,7 @@ private:
       Strided s;
       auto it = outputs.find(v);
       if (it != outputs.end()) {
-        s = stridedOf(m, it->second);
+        s = it->second;
         s.sizes = shape;
         if (contraction && !makeUnitLast(s)) {
           later.push_back({i, s});
@@ -414,7 +422,7 @@ private:
   IndexMath m;
   SizeMap sizes;
   llvm::DenseMap<Value, Strided> values;
-  llvm::DenseMap<Value, Value> outputs; // value -> the caller's buffer
+  llvm::DenseMap<Value, Strided> outputs; // the caller's buffers
   llvm::DenseMap<RankedTensorType, func::FuncOp> copies;
 };
 

@@ -364,7 +364,7 @@ void BenchRun::findBounds() {
   if (peaks.levels.empty())
     return;
   auto seconds = [](const Traffic &t, const Peaks::Level &level) {
-    return t.read / level.read + t.written / level.write;
+    return level.seconds(t.read, t.written);
   };
   auto moving = [&](const GroupFacts &facts) {
     const Traffic &far = facts.memory, &near = facts.reused;
@@ -405,40 +405,6 @@ std::vector<Error> BenchRun::run() {
 }
 
 } // namespace
-
-Peaks Peaks::of(const devinfo::DevInfo &machine, int threads) {
-  Peaks peaks;
-  int used = std::min(threads, machine.allowedCpus);
-  peaks.flops =
-      1e9 * std::max(machine.fmaGflopsYmm, machine.fmaGflopsZmm) * used;
-  for (const devinfo::LevelBandwidth &b : machine.bandwidths) {
-    if (b.gbPerSecond.read <= 0 || b.gbPerSecond.write <= 0)
-      continue;
-    double rate = 1e9;
-    double holds = 1e300;
-    if (b.level != "DRAM") {
-      // Measured by one thread. The last level is shared.
-      rate *= used;
-      holds = static_cast<double>(machine.cacheBytes(b.level[1] - '0')) *
-              (b.level == "L3" ? 1 : used);
-    } else if (b.threads > 1 && used == 1) {
-      continue;
-    } else if (b.threads > 1 && !peaks.levels.empty() &&
-               peaks.levels.back().name == "DRAM") {
-      peaks.levels.pop_back(); // what one thread gets
-    }
-    peaks.levels.push_back({b.level, holds, rate * b.gbPerSecond.read,
-                            rate * b.gbPerSecond.write});
-  }
-  return peaks;
-}
-
-const Peaks::Level &Peaks::levelFor(double bytes) const {
-  for (const Level &level : levels)
-    if (bytes <= level.holds)
-      return level;
-  return levels.back();
-}
 
 Expected<BenchResult> benchPartition(const LoadedModel &model,
                                      const Prepared &prepared,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tools/devinfo/DevInfo.h"
+#include "tools/devinfo/Peaks.h"
 #include "tools/tenon/Loading.h"
 
 #include <optional>
@@ -28,20 +28,7 @@ struct BenchArgs {
   std::string format;
 };
 
-/// What the machine can do at best, with the threads in use.
-struct Peaks {
-  double flops = 0; // per second
-  struct Level {
-    std::string name;           // "L1" to "L3", "DRAM"
-    double holds = 0;           // bytes
-    double read = 0, write = 0; // bytes per second
-  };
-  std::vector<Level> levels; // the smallest first
-
-  static Peaks of(const devinfo::DevInfo &machine, int threads);
-  /// The smallest level that holds `bytes`; there has to be one.
-  const Level &levelFor(double bytes) const;
-};
+using devinfo::Peaks;
 
 /// A group, or several of one label, in one execution.
 struct GroupTime {

@@ -7,6 +7,7 @@
 #include "compiler/report/Explain.h"
 #include "compiler/driver/Session.h"
 #include "compiler/report/Stats.h"
+#include "tools/devinfo/Peaks.h"
 #include "tools/tenon/ModelArgs.h"
 
 #include <CLI/CLI.hpp>
@@ -83,7 +84,7 @@ private:
                       bool isInput) const;
   void printGroup(size_t index) const;
   void printText(const report::Explainer &explainer) const;
-  void printJson() const;
+  void printJson(const report::Explainer &explainer) const;
 
   const ExplainArgs &args;
   CompileReport compileReport;
@@ -168,14 +169,18 @@ void ExplainCommand::printGroup(size_t index) const {
               bytesText(g.reused.written).c_str());
 }
 
+void printOrder(const std::vector<report::ReorderAnswer> &reorders) {
+  for (const report::ReorderAnswer &reorder : reorders)
+    std::printf("  order: %s\n", reorder.text.c_str());
+}
+
 void ExplainCommand::printText(const report::Explainer &explainer) const {
   for (const OpAnswer &answer : ops) {
     std::printf("%s: %s\n", explainer.called(answer.op).c_str(),
                 answer.text.c_str());
     for (const std::string &reason : answer.reasons)
       std::printf("  why: %s\n", reason.c_str());
-    for (const std::string &reorder : answer.reorders)
-      std::printf("  order: %s\n", reorder.c_str());
+    printOrder(answer.reorders);
     if (!args.op.empty())
       for (size_t group : answer.groups)
         printGroup(group);
@@ -187,7 +192,47 @@ void ExplainCommand::printText(const report::Explainer &explainer) const {
                 edge.verdict.c_str(), edge.text.c_str());
     for (const std::string &reason : edge.reasons)
       std::printf("  why: %s\n", reason.c_str());
+    printOrder(edge.reorders);
   }
+  if (args.op.empty() && args.edge.empty())
+    for (const std::string &sum : explainer.sumTexts())
+      std::printf("order, %s\n", sum.c_str());
+}
+
+const char *nameOf(ReorderFacts::When when) {
+  switch (when) {
+  case ReorderFacts::When::run:
+    return "run";
+  case ReorderFacts::When::bind:
+    return "bind";
+  case ReorderFacts::When::never:
+    return "never";
+  }
+  return "";
+}
+
+/// Of bytes and seconds; null is what is not known.
+ordered_json costJson(bool sized, const Traffic &bytes, double seconds) {
+  auto known = [](bool is, double value) {
+    return is ? ordered_json(value) : ordered_json();
+  };
+  return {{"read", known(sized, bytes.read)},
+          {"written", known(sized, bytes.written)},
+          {"seconds", known(seconds > 0, seconds)}};
+}
+
+ordered_json toJson(const std::vector<report::ReorderAnswer> &reorders) {
+  ordered_json list = ordered_json::array();
+  for (const report::ReorderAnswer &reorder : reorders) {
+    const ReorderFacts &facts = reorder.facts;
+    ordered_json entry = {{"what", facts.what},
+                          {"types", facts.types},
+                          {"when", nameOf(facts.when)}};
+    entry.update(costJson(facts.sized, facts.bytes, reorder.seconds));
+    entry["text"] = reorder.text;
+    list.push_back(std::move(entry));
+  }
+  return list;
 }
 
 ordered_json toJson(const GroupFacts &g, const Graph &graph) {
@@ -207,7 +252,7 @@ ordered_json toJson(const GroupFacts &g, const Graph &graph) {
   return root;
 }
 
-void ExplainCommand::printJson() const {
+void ExplainCommand::printJson(const report::Explainer &explainer) const {
   const Graph &graph = compiled->graph();
   ordered_json root;
   root["model"] = args.model.path;
@@ -226,7 +271,7 @@ void ExplainCommand::printJson() const {
                                   {"groups", answer.groups},
                                   {"foldGroups", answer.folds},
                                   {"reasons", answer.reasons},
-                                  {"reorders", answer.reorders}});
+                                  {"reorders", toJson(answer.reorders)}});
   root["edges"] = ordered_json::array();
   for (const EdgeAnswer &edge : edges)
     root["edges"].push_back(
@@ -237,7 +282,15 @@ void ExplainCommand::printJson() const {
          {"bytes", edge.bytes > 0 ? ordered_json(edge.bytes) : ordered_json()},
          {"verdict", edge.verdict},
          {"text", edge.text},
-         {"reasons", edge.reasons}});
+         {"reasons", edge.reasons},
+         {"reorders", toJson(edge.reorders)}});
+  for (auto when : {ReorderFacts::When::run, ReorderFacts::When::bind,
+                    ReorderFacts::When::never}) {
+    report::ReorderSum sum = explainer.sumOf(when);
+    ordered_json &entry = root["order"][nameOf(when)] = {{"count", sum.count}};
+    entry.update(costJson(true, sum.bytes, sum.seconds));
+    entry["unsized"] = sum.unsized;
+  }
   std::printf(
       "%s\n",
       root.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
@@ -253,14 +306,18 @@ int ExplainCommand::run() {
   if (!made)
     return fail(made.errors());
   compiled = std::move(*made);
-  report::Explainer explainer(compiled->graph(), compileReport,
-                              args.model.options.fuse);
+  devinfo::Peaks peaks;
+  if (!compileReport.reorders.empty())
+    peaks = devinfo::Peaks::of(devinfo::measureMachine(/*quick=*/true), 1);
+  report::Explainer explainer(
+      compiled->graph(), compileReport, args.model.options.fuse,
+      [&](const Traffic &t) { return peaks.moveSeconds(t.read, t.written); });
   if (args.edge.empty())
     chooseOp(explainer, explainer.explainEdges());
   else if (auto errors = chooseEdges(explainer); !errors.empty())
     return fail(errors);
   if (args.format == "json")
-    printJson();
+    printJson(explainer);
   else
     printText(explainer);
   return 0;

@@ -333,7 +333,10 @@ TEST(Explain, OperationsAndEdges) {
   EXPECT_RESULT(op, 0,
                 "why: it starts a group of its own, of kind contraction");
   EXPECT_RESULT(op, 0, "order: packed in panels, 512x256xf32 -> ");
+  EXPECT_RESULT(op, 0, ": 524288 bytes read, ");
   EXPECT_RESULT(op, 0, "once, when constants are bound");
+  EXPECT_RESULT(tenon(explain), 0,
+                "order, once, when constants are bound: 3 copies, ");
   EXPECT_RESULT(tenon(explain + " '--edge=fc1->fc1.relu'"), 0,
                 "fc1 -> fc1.relu: fused: both are in group 0");
   EXPECT_RESULT(tenon(explain + " '--edge=0->fc1'"), 0,
@@ -367,6 +370,17 @@ TEST(Explain, OperationsAndEdges) {
   }
   EXPECT_GT(views, 0u);
   EXPECT_GT(fused, 0u);
+  // Heads are split and joined by transposes that attention reads through.
+  size_t saved = 0;
+  for (const auto &edge : json["edges"])
+    for (const auto &order : edge["reorders"]) {
+      EXPECT_GT(order["read"], 0) << order.dump(2);
+      EXPECT_GT(order["seconds"], 0) << order.dump(2);
+      saved += order["when"] == "never";
+    }
+  EXPECT_GT(saved, 0u);
+  EXPECT_GT(json["order"]["never"]["count"], 0);
+  EXPECT_GT(json["order"]["bind"]["seconds"], 0);
   // Two products, scale, mask and softmax.
   EXPECT_EQ(attention, 5u);
 }

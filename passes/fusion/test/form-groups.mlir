@@ -212,3 +212,21 @@ func.func @main(%g: tensor<7x3x32xf32>, %u: tensor<2x8x16xf32>) -> tensor<7x3x8x
   %1 = graph.Tanh %0#0 : (tensor<7x3x8xf32>) -> tensor<7x3x8xf32>
   return %1 : tensor<7x3x8xf32>
 }
+
+// -----
+
+// A view of a product is no copy where it only names the dimensions of the
+// caller's buffer. Declines: the same product again, and a buffer with other
+// rows.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[A:.*]] = call @g_matmul_ReLU(
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %[[A]]
+// CHECK:         %[[B:.*]] = call @g_Reorder(%[[T]])
+// CHECK:         %[[C:.*]] = call @g_Reorder(%[[T]])
+// CHECK:         return %[[T]], %[[B]], %[[C]]
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> (tensor<16x4xf32> {tile.strides = array<i64: 1, 16>}, tensor<16x4xf32> {tile.strides = array<i64: 1, 16>}, tensor<16x4xf32> {tile.strides = array<i64: 8, 1>}) {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
+  %1 = graph.ReLU %0 : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = graph.StaticTranspose %1 {order = [1, 0]} : (tensor<4x16xf32>) -> tensor<16x4xf32>
+  return %2, %2, %2 : tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>
+}

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[C:.*]] = graph.Convolution
 // CHECK:         %[[S:.*]] = graph.StaticReshape %arg3 {{.*}} -> tensor<1x1x1x8xf32>
-// CHECK:         %[[A:.*]] = graph.Add %[[C]], %[[S]] : (tensor<2x5x5x8xf32>, tensor<1x1x1x8xf32>) -> tensor<2x5x5x8xf32>
+// CHECK:         %[[A:.*]] = graph.Add %[[C]], %[[S]] {{.*}}: (tensor<2x5x5x8xf32>, tensor<1x1x1x8xf32>) -> tensor<2x5x5x8xf32>
 // CHECK:         %[[R:.*]] = graph.ReLU %[[A]]
 // CHECK:         %[[D:.*]] = graph.Convolution %[[R]], %arg2
 // CHECK:         %[[E:.*]] = graph.Add %[[D]], %[[R]]
@@ -54,4 +54,20 @@ func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>, %r: tensor<2x8
   %3 = graph.StaticTranspose %y {order = [1, 0]} : (tensor<4x6xf32>) -> tensor<6x4xf32>
   %4 = graph.ReLU %3 : (tensor<6x4xf32>) -> tensor<6x4xf32>
   return %2, %4 : tensor<2x8x5x5xf32>, tensor<6x4xf32>
+}
+
+// -----
+
+// What is read without its transpose is marked with the order of the graph's
+// tensor.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[C:.*]] = graph.Convolution %arg0, %arg1 {{.*}}graph.order = array<i64: 0, 3, 1, 2>
+// CHECK:         graph.Convolution %[[C]], %arg1
+// CHECK-NOT:     graph.order
+func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>) -> tensor<2x5x5x8xf32> {
+  %0 = graph.Convolution %x, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x5x5x8xf32>, tensor<1x1x8x8xf32>) -> tensor<2x5x5x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [0, 3, 1, 2]} : (tensor<2x5x5x8xf32>) -> tensor<2x8x5x5xf32>
+  %2 = graph.StaticTranspose %1 {order = [0, 2, 3, 1]} : (tensor<2x8x5x5xf32>) -> tensor<2x5x5x8xf32>
+  %3 = graph.Convolution %2, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x5x5x8xf32>, tensor<1x1x8x8xf32>) -> tensor<2x5x5x8xf32>
+  return %3 : tensor<2x5x5x8xf32>
 }

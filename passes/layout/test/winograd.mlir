@@ -40,3 +40,15 @@ func.func @channels_first(%x: tensor<1x64x56x56xf32>, %w: tensor<3x3x64x64xf32> 
   %1 = graph.Convolution %0, %w {groups = 1, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>
   return %1 : tensor<1x56x56x64xf32>
 }
+
+// -----
+
+// In the caller's buffer they are together already.
+// CHECK-LABEL: func @main
+// CHECK-NOT:     graph.Reorder
+// CHECK:         tile.winograd
+func.func @main(%x: tensor<1x64x56x56xf32> {tile.strides = array<i64: 200704, 1, 3584, 64>}, %w: tensor<3x3x64x64xf32> {graph.property = "constant"}) -> tensor<1x56x56x64xf32> {
+  %0 = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<1x64x56x56xf32>) -> tensor<1x56x56x64xf32>
+  %1 = graph.Convolution %0, %w {groups = 1, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>
+  return %1 : tensor<1x56x56x64xf32>
+}

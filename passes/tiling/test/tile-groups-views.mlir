@@ -134,3 +134,24 @@ func.func private @g(%x: tensor<4xsi32>) -> tensor<4xi1> attributes {tile.group 
   %0 = graph.GreaterEqual %x, %x : (tensor<4xsi32>, tensor<4xsi32>) -> tensor<4xi1>
   return %0 : tensor<4xi1>
 }
+
+// -----
+
+// A result that is a view is written as its group computes it; others read it
+// there.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = "input"}, %[[Y:[a-z0-9]+]]: memref<8x4xf32, strided<[1, 8]>> {{.*}}, %[[Z:[a-z0-9]+]]: memref<4x8xf32>
+// CHECK-NOT:     alloc
+// CHECK:         %[[V:.*]] = memref.reinterpret_cast %[[Y]] to offset: [0], sizes: [4, 8], strides: [8, 1]
+// CHECK:         call @g.l(%[[X]], %[[V]])
+// CHECK:         call @g.l(%{{.*}}, %[[Z]])
+func.func @main(%x: tensor<4x8xf32>) -> (tensor<8x4xf32> {tile.strides = array<i64: 1, 8>}, tensor<4x8xf32>) {
+  %0 = call @g(%x) {tile.label = "exp"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %2 = call @g(%0) {tile.label = "exp2"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1, %2 : tensor<8x4xf32>, tensor<4x8xf32>
+}
+func.func private @g(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.Exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

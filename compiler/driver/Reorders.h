@@ -1,0 +1,34 @@
+//===- Reorders.h - what is copied in another order, and what is not -*- C++
+//-*//
+//
+// Private to the driver. Each adds to report.reorders; modules were made from
+// `graph`.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/driver/CompileReport.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tenon {
+
+class OpNames;
+
+/// Behind the layout phase: tensors that are read in the order in which they
+/// are computed, which is not the graph's.
+void collectKept(mlir::ModuleOp module, const graph::Graph &graph,
+                 CompileReport &report);
+
+/// Behind the fuse phase: groups that only copy, and transposes that are part
+/// of what reads or writes a tensor.
+void collectReorders(mlir::ModuleOp module, const graph::Graph &graph,
+                     CompileReport &report);
+
+/// Behind the bufferize phase: a call that copies from one buffer to another,
+/// in @main or @fold.
+void addCopy(mlir::func::CallOp call, const OpNames &names,
+             CompileReport &report);
+
+} // namespace tenon

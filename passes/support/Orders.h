@@ -1,0 +1,43 @@
+//===- Orders.h - tensors with their dimensions in another order *- C++ -*-===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tenon {
+
+/// On an operation that computes a tensor of the graph with its dimensions in
+/// another order: dim i of the graph's tensor is dim order[i] of the result.
+inline constexpr llvm::StringLiteral kOrderAttr = "graph.order";
+
+using Order = llvm::SmallVector<int64_t>;
+
+/// The order of the StaticTranspose that makes `v`: dim i of `v` is dim
+/// order[i] of its operand; empty: something else makes `v`.
+Order orderOf(mlir::Value v);
+
+/// A value as transposes of another show it.
+struct Transposed {
+  mlir::Value source; // no transpose makes it
+  Order order;        // dim i of the value is dim order[i] of source
+
+  /// Whether elements lie in memory as in `source`: no dimension of more than
+  /// one element has moved past another.
+  bool isSame() const;
+};
+Transposed behindTransposes(mlir::Value v);
+
+/// Strides, of the dims of `source`, of the caller's buffer that has the
+/// strides `attr` for the transposed value; empty without `attr`.
+llvm::SmallVector<int64_t> sourceStrides(const Transposed &value,
+                                         mlir::DenseI64ArrayAttr attr);
+/// Strides, of the dims of the transposed value, of the caller's buffer that
+/// `source` is; empty where it is none, or has no strides of its own.
+llvm::SmallVector<int64_t> callerStrides(const Transposed &value);
+
+/// Whether the result `i` of the entry is a view of what an operation computes
+/// that stands in the caller's buffer as that operation computes it: with rows
+/// of neighbours. It is then written there at once, without a copy.
+bool isWrittenAsComputed(mlir::func::FuncOp entry, unsigned i);
+
+} // namespace tenon
