@@ -1,10 +1,9 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
-// Sums over rows that nobody reads again: items of 128 columns, half a kilobyte
-// of each row.
+// Sums over rows that nobody reads again: whole rows, eight at a time.
 // CHECK-LABEL: func.func private @once.l(
-// CHECK:         rt.parallel "once.l" items(%c4)
-// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [128, 128], strides: [512, 1]
+// CHECK:         rt.parallel "once.l" items(%c1)
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [8, 512], strides: [512, 1]
 func.func @main(%x: tensor<128x512xf32>) -> tensor<1x512xf32> {
   %0 = call @once(%x) {tile.label = "mean"} : (tensor<128x512xf32>) -> tensor<1x512xf32>
   return %0 : tensor<1x512xf32>
@@ -12,6 +11,22 @@ func.func @main(%x: tensor<128x512xf32>) -> tensor<1x512xf32> {
 func.func private @once(%x: tensor<128x512xf32>) -> tensor<1x512xf32> attributes {tile.group = "rows"} {
   %0 = graph.ReduceMean %x {axes = [0], keep_dims = true} : (tensor<128x512xf32>) -> tensor<1x512xf32>
   return %0 : tensor<1x512xf32>
+}
+
+// -----
+
+// Declines: nobody knows how many rows. Items of 128 columns, half a kilobyte
+// of each row.
+// CHECK-LABEL: func.func private @unknown.l(
+// CHECK:         rt.parallel "unknown.l" items(%c4)
+// CHECK:           memref.reinterpret_cast %{{.*}}, 128], strides: [512, 1]
+func.func @main(%x: tensor<?x512xf32>) -> tensor<512xf32> {
+  %0 = call @unknown(%x) {tile.label = "sum"} : (tensor<?x512xf32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
+}
+func.func private @unknown(%x: tensor<?x512xf32>) -> tensor<512xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0]} : (tensor<?x512xf32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
 }
 
 // -----

@@ -119,21 +119,6 @@ func.func private @g(%x: tensor<100x1024xf32>) -> tensor<1024xf32> attributes {t
 
 // -----
 
-// Declines: what is read again stays in L1, in fewer columns.
-// CHECK-LABEL: func.func private @again.l(
-// CHECK:           memref.reinterpret_cast {{.*}} sizes: [100, 32], strides: [1024, 1]
-func.func @main(%x: tensor<100x1024xf32>) -> tensor<100x1024xf32> {
-  %0 = call @again(%x) {tile.label = "again"} : (tensor<100x1024xf32>) -> tensor<100x1024xf32>
-  return %0 : tensor<100x1024xf32>
-}
-func.func private @again(%x: tensor<100x1024xf32>) -> tensor<100x1024xf32> attributes {tile.group = "rows"} {
-  %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<100x1024xf32>) -> tensor<1x1024xf32>
-  %1 = graph.Divide %x, %0 : (tensor<100x1024xf32>, tensor<1x1024xf32>) -> tensor<100x1024xf32>
-  return %1 : tensor<100x1024xf32>
-}
-
-// -----
-
 // Packing 40 columns in panels of 24: a full panel, the 16 columns of the
 // second one, and zeros beyond them.
 // CHECK-LABEL: func.func @fold(
