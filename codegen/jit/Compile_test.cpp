@@ -8,7 +8,10 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Memory.h"
 #include "llvm/Support/MemoryBuffer.h"
+
+#include <sys/mman.h>
 
 #include <gtest/gtest.h>
 
@@ -90,6 +93,55 @@ TEST_F(InParts, CallsReachOtherParts) {
   auto f0 = reinterpret_cast<uint64_t (*)(uint64_t)>(*address);
   for (uint64_t x : {3, 1234567})
     EXPECT_EQ(f0(x), chain(kCount, kLength, x));
+}
+
+/// Each block 8 GiB behind the last, as in a process full of other memory.
+class FarApart : public llvm::SectionMemoryManager::MemoryMapper {
+public:
+  llvm::sys::MemoryBlock
+  allocateMappedMemory(llvm::SectionMemoryManager::AllocationPurpose,
+                       size_t bytes, const llvm::sys::MemoryBlock *, unsigned,
+                       std::error_code &error) override {
+    constexpr uintptr_t kFirst = uintptr_t(1) << 44,
+                        kStep = uintptr_t(1) << 33, kPage = 4096;
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    void *wanted = reinterpret_cast<void *>(kFirst + blocks++ * kStep);
+    void *memory =
+        mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED) {
+      error = std::error_code(errno, std::generic_category());
+      return {};
+    }
+    return {memory, bytes};
+  }
+  std::error_code protectMappedMemory(const llvm::sys::MemoryBlock &block,
+                                      unsigned flags) override {
+    return llvm::sys::Memory::protectMappedMemory(block, flags);
+  }
+  std::error_code releaseMappedMemory(llvm::sys::MemoryBlock &block) override {
+    return munmap(block.base(), block.allocatedSize())
+               ? std::error_code(errno, std::generic_category())
+               : std::error_code();
+  }
+  uintptr_t blocks = 0;
+};
+
+// Bug: addresses that calls jump through lay in a block of their own.
+TEST_F(InParts, CallsReachPartsFarAway) {
+  FarApart memory;
+  auto object = compile(chainText(kCount, kLength), true);
+  ASSERT_TRUE(object) << str(object.errors());
+  JitOptions options;
+  options.mapper = &memory;
+  auto jit = Jit::create(options);
+  ASSERT_TRUE(jit);
+  ASSERT_TRUE((*jit)->addObject(std::move(*object)));
+  auto address = (*jit)->lookup("f0");
+  ASSERT_TRUE(address) << str(address.errors());
+  EXPECT_GT(memory.blocks, 1u) << "one block: nothing is far away";
+  auto f0 = reinterpret_cast<uint64_t (*)(uint64_t)>(*address);
+  EXPECT_EQ(f0(3), chain(kCount, kLength, 3));
 }
 
 TEST_F(InParts, ThreadsDoNotChangeTheBytes) {

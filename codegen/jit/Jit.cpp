@@ -28,14 +28,38 @@ Error toError(llvm::Error error, std::string_view what) {
   return result;
 }
 
+/// Code and data of an object in one block: they refer to each other with
+/// 32-bit displacements, which nobody checks. RuntimeDyld does not count the
+/// addresses of functions that calls jump through, one for each undefined
+/// symbol, and would put them elsewhere.
+class ObjectMemory : public llvm::SectionMemoryManager {
+public:
+  ObjectMemory(const llvm::MemoryBuffer &object, MemoryMapper *mapper)
+      : SectionMemoryManager(mapper, /*ReserveAlloc=*/true),
+        addressBytes(object.getBufferSize() / kSymbolBytes * sizeof(void *)) {}
+
+  void reserveAllocationSpace(uintptr_t codeSize, llvm::Align codeAlign,
+                              uintptr_t readSize, llvm::Align readAlign,
+                              uintptr_t writeSize,
+                              llvm::Align writeAlign) override {
+    SectionMemoryManager::reserveAllocationSpace(
+        codeSize, codeAlign, readSize, readAlign,
+        writeSize + llvm::alignTo(addressBytes, kMostAlign),
+        std::max(writeAlign, llvm::Align(kMostAlign)));
+  }
+
+private:
+  /// Of a symbol in an ELF object: it has no more of them than fit it.
+  static constexpr uint64_t kSymbolBytes = 24;
+  static constexpr uint64_t kMostAlign = 64;
+  uint64_t addressBytes;
+};
+
 std::unique_ptr<ObjectLayer> createLinkingLayer(ExecutionSession &session,
                                                 const JitOptions &options) {
   auto layer = std::make_unique<RTDyldObjectLinkingLayer>(
-      session, [](const llvm::MemoryBuffer &) {
-        // Code and constants in one block: they refer to each other with
-        // 32-bit displacements.
-        return std::make_unique<llvm::SectionMemoryManager>(
-            nullptr, /*ReserveAlloc=*/true);
+      session, [mapper = options.mapper](const llvm::MemoryBuffer &object) {
+        return std::make_unique<ObjectMemory>(object, mapper);
       });
   // The listeners are singletons that LLVM owns.
   if (options.gdb)

@@ -3,6 +3,8 @@
 
 #include "codegen/jit/Compile.h"
 
+#include "llvm/ExecutionEngine/SectionMemoryManager.h"
+
 #include <memory>
 #include <string_view>
 
@@ -13,6 +15,8 @@ struct JitOptions {
   bool perf = false;
   /// Tell an attached gdb about the code.
   bool gdb = true;
+  /// Where memory comes from, alive as long as the code; null: the system.
+  llvm::SectionMemoryManager::MemoryMapper *mapper = nullptr;
 };
 
 /// Owns code linked into this process.  Symbols stay valid until destruction.

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/LowerBrgemm.h"
 #include "codegen/microkernel/KernelCache.h"
+#include "codegen/microkernel/SiteChoice.h"
 #include "codegen/microkernel/SiteMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,38 +45,12 @@ Value allocateScratch(func::FuncOp function, int64_t bytes) {
                                 b.getI8Type(), size, lineBytes);
 }
 
-class SiteBuilder : SiteMath {
+class SiteBuilder : SiteMath, SiteChoice {
 public:
   SiteBuilder(BrgemmOp op, KernelCache &cache, VectorIsa isa, bool matrixUnit,
               int64_t unroll)
-      : SiteMath(op), op(op), cache(cache) {
-    spec.element = op.getAType().getElementType();
-    spec.sum = op.getAccumulatorType();
-    spec.stored = op.getCType().getElementType();
-    spec.sign = op.getUnsignedA() ? ByteSign::Unsigned : ByteSign::Signed;
-    spec.interleave = op.getInterleave();
-    int64_t k = op.getAType().getShape().back();
-    spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
-    int64_t bits = spec.sum.getIntOrFloatBitWidth();
-    spec.lanes = isa.lanes(bits);
-    spec.numBatchDims = op.getNumBatchDims();
-    spec.accumulate = op.getAccumulate();
-    // 128 bits and less stand for any machine; there llvm.fma may be a call.
-    spec.fusedMultiplyAdd = isa.vectorBits > 128;
-    auto [strides, offset] = op.getAType().getStridesAndOffset();
-    spec.unitStrideK = strides.back() == 1;
-    for (unsigned i = 0, e = op.getSides().size(); i < e; ++i)
-      spec.sides.push_back(*tenon::tile::getSideKind(op.getSideMap(i)));
-    cache.setEpilogue(spec, op.getEpilogue());
-    // Registers for the flipped bits and the sums of B.
-    if (spec.correctsSign())
-      isa.numRegisters -= 4;
-    if (matrixUnit && fitsMatrixUnit())
-      chooseMatrixTile();
-    else
-      chooseTile(isa, bits);
-    shapeLoop(unroll);
-  }
+      : SiteMath(op), SiteChoice(op, cache, isa, matrixUnit, unroll), op(op),
+        cache(cache) {}
 
   void build() {
     a = takeApart(op.getA());
@@ -108,64 +83,7 @@ public:
   void setConfigured() { isConfigured = true; }
 
 private:
-  static std::optional<int64_t> known(int64_t size) {
-    return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
-  }
-
-  /// Each instruction beside the products counts where another thread of the
-  /// core takes its share of them.
-  void shapeLoop(int64_t unroll) {
-    // Rows of one panel; those of wide matrices would be kernels of their own.
-    auto row =
-        known(op.getBType().getStridesAndOffset().first[spec.numBatchDims]);
-    if (op.getPacked() && row &&
-        *row <= full.vectors * spec.lanes * spec.interleave)
-      spec.rowOfB = *row;
-    // A rest of k would be a second loop to compile.
-    int64_t k = op.getAType().getShape().back();
-    auto divides = [&](int64_t steps) {
-      return !ShapedType::isDynamic(k) && k / spec.interleave % steps == 0;
-    };
-    if (unroll)
-      spec.unroll = unroll;
-    else if (!spec.fromPartial && divides(kUnroll))
-      spec.unroll = kUnroll;
-    spec.wholeIterations = divides(spec.unroll);
-  }
-  // Four gain nothing over two, and LLVM takes longer.
-  static constexpr int64_t kUnroll = 2;
-
-  // A few rows are bound by the memory that weights come from, and vectors read
-  // it in order.
-  static constexpr int64_t kMinTileRows = 4;
-
   //===--- the matrix unit ------------------------------------------------===//
-  /// Groups of B are as tiles have them, and fill some.
-  bool fitsMatrixUnit() {
-    int64_t groups = op.getBType().getDimSize(spec.numBatchDims);
-    return spec.interleave > 1 && spec.lanes == kTileColumns &&
-           spec.interleave * spec.element.getIntOrFloatBitWidth() == 32 &&
-           spec.unitStrideK && !spec.accumulate && op.getPacked() &&
-           known(op.getCType().getDimSize(0)).value_or(kMinTileRows) >=
-               kMinTileRows &&
-           !ShapedType::isDynamic(groups) && groups >= 2 * kTileGroups &&
-           !ShapedType::isDynamic(op.getCType().getDimSize(1));
-  }
-
-  /// Strips as wide as the sums of the unit; the kernels that take them from
-  /// there keep a few rows of them in registers.
-  void chooseMatrixTile() {
-    spec.fromPartial = true;
-    staticM = known(op.getCType().getDimSize(0));
-    staticN = known(op.getCType().getDimSize(1));
-    full = {8, kTilesPerSide};
-    int64_t k = op.getAType().getShape().back();
-    sumsGoToC = op.getEpilogue().empty() && spec.stored == spec.sum &&
-                !ShapedType::isDynamic(k) &&
-                k % (kTileGroups * spec.interleave) == 0 &&
-                *staticN % kTileColumns == 0;
-  }
-
   /// Scratch at the start of the function: it is entered once per range of work
   /// items.
   void setUpMatrixUnit() {
@@ -288,31 +206,11 @@ private:
     });
   }
 
-  /// Columns of b, as far as they are known.
-  int64_t panelWidth() {
-    return op.getBType().getDimSize(spec.numBatchDims + 1);
-  }
-
-  void chooseTile(VectorIsa isa, int64_t bits) {
-    staticM = known(op.getCType().getDimSize(0));
-    staticN = known(op.getCType().getDimSize(1));
-    // B has at least the columns of C.
-    std::optional<int64_t> widest = staticN ? staticN : known(panelWidth());
-    if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
-      full = {(*given)[0], (*given)[1]};
-    else
-      full = chooseRegisterTile(isa, bits, staticM, widest);
-    if (widest)
-      full.vectors = std::max<int64_t>(
-          1, std::min<int64_t>(full.vectors,
-                               llvm::divideCeil(*widest, spec.lanes)));
-  }
-
   /// Elements of one panel of B if the next may be prefetched: the panel is one
   /// piece of memory, and one strip of columns.
   std::optional<Value> getPanelSize() {
     MemRefType type = op.getBType();
-    int64_t j = spec.numBatchDims, width = panelWidth();
+    int64_t j = spec.numBatchDims, width = panelWidth(op);
     auto [strides, offset] = type.getStridesAndOffset();
     if (!op.getPrefetchNext() || ShapedType::isDynamic(width) ||
         width > full.vectors * spec.lanes ||
@@ -344,7 +242,7 @@ private:
   /// each block of `rows` fetches.
   int64_t linesPerStep(int64_t rows, int64_t groups) {
     constexpr int64_t lineBytes = 64;
-    int64_t bytes = groups * panelWidth() * spec.interleave *
+    int64_t bytes = groups * panelWidth(op) * spec.interleave *
                     spec.element.getIntOrFloatBitWidth() / 8;
     int64_t blocks = staticM ? llvm::divideCeil(*staticM, rows) : 1;
     return llvm::divideCeil(llvm::divideCeil(bytes, blocks), lineBytes);
@@ -363,7 +261,7 @@ private:
   void setPrefetch(KernelOperands &operands, Value row, Value rows) {
     Value m = c.sizes[0];
     operands.ahead = shareOfNextPanel(row);
-    int64_t rowBytes = panelWidth() * spec.interleave *
+    int64_t rowBytes = panelWidth(op) * spec.interleave *
                        spec.element.getIntOrFloatBitWidth() / 8;
     operands.aheadStep = make<arith::CeilDivUIOp>(
         make<arith::MulIOp>(toInteger(rows), integer(spec.unroll * rowBytes)),
@@ -383,7 +281,7 @@ private:
   /// Whether whole vectors of B may be loaded in a strip at a multiple of a
   /// vector: only then is every vector that begins in C within a row of B.
   bool hasPaddedB() {
-    int64_t width = panelWidth();
+    int64_t width = panelWidth(op);
     return op.getPacked() && !ShapedType::isDynamic(width) &&
            width % spec.lanes == 0;
   }
@@ -566,15 +464,12 @@ private:
 
   BrgemmOp op;
   KernelCache &cache;
-  KernelSpec spec;
-  RegisterTile full; // Of the blocks away from the edges.
-  std::optional<int64_t> staticM, staticN;
   View a, b, c;
   std::optional<Value> panelSize; // i64; set when prefetching.
   // With a matrix unit: scratch, rows of a tile (index), whole steps of k and
   // what they cover of it (i64).
   Value sums, tileRows, matrixSteps, matrixK;
-  bool sumsGoToC = false, isConfigured = false;
+  bool isConfigured = false;
   SmallVector<View, 2> sides;
 };
 

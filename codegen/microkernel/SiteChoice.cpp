@@ -1,0 +1,111 @@
+//===- SiteChoice.cpp - the kernel that a product is made with ------------===//
+#include "codegen/microkernel/SiteChoice.h"
+#include "codegen/microkernel/MatrixKernel.h"
+
+using namespace mlir;
+using namespace tenon::microkernel;
+using tenon::tile::BrgemmOp;
+
+namespace {
+// Four gain nothing over two, and LLVM takes longer.
+constexpr int64_t kUnroll = 2;
+// A few rows are bound by the memory that weights come from, and vectors read
+// it in order.
+constexpr int64_t kMinTileRows = 4;
+
+std::optional<int64_t> known(int64_t size) {
+  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+}
+} // namespace
+
+int64_t tenon::microkernel::panelWidth(BrgemmOp op) {
+  return op.getBType().getDimSize(op.getNumBatchDims() + 1);
+}
+
+SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
+                       bool matrixUnit, int64_t unroll) {
+  spec.element = op.getAType().getElementType();
+  spec.sum = op.getAccumulatorType();
+  spec.stored = op.getCType().getElementType();
+  spec.sign = op.getUnsignedA() ? ByteSign::Unsigned : ByteSign::Signed;
+  spec.interleave = op.getInterleave();
+  int64_t k = op.getAType().getShape().back();
+  spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
+  spec.lanes = isa.lanes(spec.sum.getIntOrFloatBitWidth());
+  spec.numBatchDims = op.getNumBatchDims();
+  spec.accumulate = op.getAccumulate();
+  // 128 bits and less stand for any machine; there llvm.fma may be a call.
+  spec.fusedMultiplyAdd = isa.vectorBits > 128;
+  auto [strides, offset] = op.getAType().getStridesAndOffset();
+  spec.unitStrideK = strides.back() == 1;
+  for (unsigned i = 0, e = op.getSides().size(); i < e; ++i)
+    spec.sides.push_back(*tenon::tile::getSideKind(op.getSideMap(i)));
+  cache.setEpilogue(spec, op.getEpilogue());
+  // Registers for the flipped bits and the sums of B.
+  if (spec.correctsSign())
+    isa.numRegisters -= 4;
+  staticM = known(op.getCType().getDimSize(0));
+  staticN = known(op.getCType().getDimSize(1));
+  if (matrixUnit && fitsMatrixUnit(op))
+    chooseMatrixTile(op);
+  else
+    chooseTile(op, isa);
+  shapeLoop(op, unroll);
+}
+
+/// Groups of B are as tiles have them, and fill some.
+bool SiteChoice::fitsMatrixUnit(BrgemmOp op) const {
+  int64_t groups = op.getBType().getDimSize(spec.numBatchDims);
+  return spec.interleave > 1 && spec.lanes == kTileColumns &&
+         spec.interleave * spec.element.getIntOrFloatBitWidth() == 32 &&
+         spec.unitStrideK && !spec.accumulate && op.getPacked() &&
+         staticM.value_or(kMinTileRows) >= kMinTileRows &&
+         !ShapedType::isDynamic(groups) && groups >= 2 * kTileGroups && staticN;
+}
+
+/// Strips as wide as the sums of the unit; the kernels that take them from
+/// there keep a few rows of them in registers.
+void SiteChoice::chooseMatrixTile(BrgemmOp op) {
+  spec.fromPartial = true;
+  full = {8, kTilesPerSide};
+  int64_t k = op.getAType().getShape().back();
+  sumsGoToC = op.getEpilogue().empty() && spec.stored == spec.sum &&
+              !ShapedType::isDynamic(k) &&
+              k % (kTileGroups * spec.interleave) == 0 &&
+              *staticN % kTileColumns == 0;
+}
+
+void SiteChoice::chooseTile(BrgemmOp op, VectorIsa isa) {
+  // B has at least the columns of C.
+  std::optional<int64_t> widest = staticN ? staticN : known(panelWidth(op));
+  if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
+    full = {(*given)[0], (*given)[1]};
+  else
+    full = chooseRegisterTile(isa, spec.sum.getIntOrFloatBitWidth(), staticM,
+                              widest);
+  if (widest)
+    full.vectors = std::max<int64_t>(
+        1,
+        std::min<int64_t>(full.vectors, llvm::divideCeil(*widest, spec.lanes)));
+}
+
+/// Each instruction beside the products counts where another thread of the core
+/// takes its share of them.
+void SiteChoice::shapeLoop(BrgemmOp op, int64_t unroll) {
+  // Rows of one panel; those of wide matrices would be kernels of their own.
+  auto row =
+      known(op.getBType().getStridesAndOffset().first[spec.numBatchDims]);
+  if (op.getPacked() && row &&
+      *row <= full.vectors * spec.lanes * spec.interleave)
+    spec.rowOfB = *row;
+  // A rest of k would be a second loop to compile.
+  int64_t k = op.getAType().getShape().back();
+  auto divides = [&](int64_t steps) {
+    return !ShapedType::isDynamic(k) && k / spec.interleave % steps == 0;
+  };
+  if (unroll)
+    spec.unroll = unroll;
+  else if (!spec.fromPartial && divides(kUnroll))
+    spec.unroll = kUnroll;
+  spec.wholeIterations = divides(spec.unroll);
+}
