@@ -63,6 +63,9 @@ def start_peers(names, threads):
     return started
 
 
+CALM_SECONDS = 0.02
+
+
 def time_of(run, seconds):
     """Seconds of one execution, over about that time."""
     count, start = 0, time.perf_counter()
@@ -128,6 +131,9 @@ def measure(runners, rounds, seconds):
     for i in range(rounds):
         order = list(runners)
         for name in order if i % 2 else reversed(order):
+            # Threads of the one before spin for a while.
+            time.sleep(CALM_SECONDS)
+            runners[name]()
             times[name].append(time_of(runners[name], seconds))
     return {name: statistics.median(t) for name, t in times.items()}
 
