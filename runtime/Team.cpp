@@ -72,16 +72,13 @@ void Team::forget() {
   started = false;
   workers = 0;
   callerSleeping.store(0, std::memory_order_relaxed);
-  for (int32_t i = 0; i < threads; ++i) {
+  for (int32_t i = 0; i < threads; ++i)
     slots[i].sleeping.store(0, std::memory_order_relaxed);
-    slots[i].claimed.store(section, std::memory_order_relaxed);
-    slots[i].done.store(section, std::memory_order_relaxed);
-  }
 }
 
 void Team::destroy(const Allocator &from) {
   if (started && generation == forkGeneration()) {
-    epoch.store(++section << kRangeBits | kStop, seqCst);
+    epoch.store(epochOf({++section, kStop, 0}), seqCst);
     for (int32_t i = 1; i <= workers; ++i)
       if (slots[i].sleeping.exchange(0, seqCst))
         futexWakeOne(slots[i].sleeping);
@@ -131,8 +128,9 @@ uint64_t Team::waitForEpoch(Slot &slot, uint64_t seen) {
   }
 }
 
-/// The caller's wait for a range that another thread has claimed.
-void Team::waitForRange(Slot &slot, uint64_t wanted) {
+/// The caller's wait for pieces that other threads have claimed.
+void Team::waitForRange(Slot &slot, const Cut &cut) {
+  const uint64_t wanted = cut.section << kPieceBits | uint64_t(cut.pieces);
   auto isDone = [&] {
     return slot.done.load(std::memory_order_acquire) >= wanted;
   };
@@ -144,28 +142,51 @@ void Team::waitForRange(Slot &slot, uint64_t wanted) {
   }
 }
 
-bool Team::claim(int64_t range, uint64_t wanted) {
-  std::atomic<uint64_t> &claimed = slots[range].claimed;
-  uint64_t last = claimed.load(std::memory_order_relaxed);
-  return last < wanted && claimed.compare_exchange_strong(
-                              last, wanted, std::memory_order_acq_rel,
-                              std::memory_order_relaxed);
+/// Counts `by` pieces more of `cut`, and says from which on; -1: all were
+/// counted, or a newer section is under way.
+int Team::advance(Count &count, const Cut &cut, int by) {
+  uint64_t last = count.load(std::memory_order_relaxed);
+  for (;;) {
+    uint64_t current = cut.section << kPieceBits;
+    if (last > current)
+      current = last;
+    int piece = int(current & ((1 << kPieceBits) - 1));
+    if (current >> kPieceBits != cut.section || piece >= cut.pieces)
+      return -1;
+    if (count.compare_exchange_weak(last, current + uint64_t(by), seqCst,
+                                    std::memory_order_relaxed))
+      return piece;
+  }
 }
 
-/// Runs every range still to be had, from `first` on and around.
-void Team::work(int64_t first, uint64_t wanted, int64_t ranges) {
-  for (int64_t i = 0; i < ranges; ++i) {
-    int64_t range = first + i < ranges ? first + i : first + i - ranges;
-    if (!claim(range, wanted))
-      continue;
-    {
+/// Runs every piece still to be had: of the range of its own, then of those
+/// before it, around.  (Workers are woken from the front, the caller is 0.)
+void Team::work(const Job &job, const Cut &cut, int64_t self) {
+  for (int64_t i = 0; i < cut.ranges; ++i) {
+    int64_t range = i <= self ? self - i : self - i + cut.ranges;
+    int done = 0;
+    for (int piece; (piece = advance(slots[range].claimed, cut, 1)) >= 0;
+         ++done) {
       FloatControlScope scope(job.floatControl);
-      job.runRange(range);
+      job.runPiece(range, piece, cut.pieces, self);
     }
-    slots[range].done.store(wanted, seqCst);
+    if (done == 0)
+      continue;
+    advance(slots[range].done, cut, done);
     if (callerSleeping.load(seqCst) && callerSleeping.exchange(0, seqCst))
       futexWakeOne(callerSleeping);
   }
+}
+
+uint64_t Team::epochOf(const Cut &cut) {
+  return (cut.section << kRangeBits | uint64_t(cut.ranges)) << kPieceBits |
+         uint64_t(cut.pieces);
+}
+
+Team::Cut Team::cutOf(uint64_t epoch) {
+  return {epoch >> (kRangeBits + kPieceBits),
+          int64_t(epoch >> kPieceBits & ((1 << kRangeBits) - 1)),
+          int(epoch & ((1 << kPieceBits) - 1))};
 }
 
 void *Team::workerEntry(void *argument) {
@@ -174,11 +195,11 @@ void *Team::workerEntry(void *argument) {
   uint64_t seen = slot.bornAt;
   for (;;) {
     seen = team.waitForEpoch(slot, seen);
-    uint64_t ranges = seen & kStop;
-    if (ranges == kStop)
+    Cut cut = cutOf(seen);
+    if (cut.ranges == kStop)
       return nullptr;
-    if (uint64_t(slot.index) < ranges)
-      team.work(slot.index, seen >> kRangeBits, int64_t(ranges));
+    if (slot.index < cut.ranges)
+      team.work(team.job, cut, slot.index);
   }
 }
 
@@ -188,28 +209,18 @@ tenon_rt_status Team::run(const Job &newJob) {
   if (!started)
     start();
   job = newJob;
-  const int64_t ranges = job.ranges;
   // Locals: a fork in a body may use the team before the child gets back here.
-  const uint64_t current = ++section;
+  const Cut cut = {++section, newJob.ranges, newJob.pieces()};
   const uint64_t runGeneration = generation;
-  // Range 0 is the caller's from the beginning.
-  slots[0].claimed.store(current, std::memory_order_relaxed);
-  epoch.store(current << kRangeBits | uint64_t(ranges), seqCst);
-  for (int64_t i = 1; i < ranges && i <= workers; ++i)
+  epoch.store(epochOf(cut), seqCst);
+  for (int64_t i = 1; i < cut.ranges && i <= workers; ++i)
     if (slots[i].sleeping.load(seqCst) && slots[i].sleeping.exchange(0, seqCst))
       futexWakeOne(slots[i].sleeping);
-  newJob.runRange(0);
-  // Take over from the end: the workers were woken from the front.
-  for (int64_t i = ranges - 1; i > 0; --i) {
-    if (!claim(i, current))
-      continue;
-    newJob.runRange(i);
-    slots[i].done.store(current, std::memory_order_relaxed);
-  }
-  // Ranges claimed by threads that a fork left behind will never be done.
+  work(newJob, cut, 0);
+  // Pieces claimed by threads that a fork left behind will never be done.
   if (runGeneration != forkGeneration())
     return TENON_RT_FORKED_IN_SECTION;
-  for (int64_t i = 1; i < ranges; ++i)
-    waitForRange(slots[i], current);
+  for (int64_t i = 0; i < cut.ranges; ++i)
+    waitForRange(slots[i], cut);
   return TENON_RT_OK;
 }

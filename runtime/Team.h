@@ -1,15 +1,17 @@
 //===-- Team.h - the runtime's own threads ---------------------*- C++ -*-===//
 //
-// A section is cut into ranges, one per member of the team.  A range is
-// *claimed* before it runs, normally by its own worker, but whoever is idle
-// claims the ranges of late workers: a section never waits for a thread to wake
-// up, and a team with more threads than CPUs loses little.
+// A section is cut into ranges, one per member of the team, and each range into
+// pieces that halve: half of it, a quarter, an eighth.  A piece is *claimed*
+// before it runs: each member takes those of its own range first, then what is
+// left of others'.  So a section never waits for a thread to wake up, nor long
+// for one that lost its CPU for a time, and a team with more threads than CPUs
+// loses little.
 //
 // Why reading the job is safe: the caller publishes a section by one store to
-// `epoch` and does not return before every range of it is claimed and done.  So
+// `epoch` and does not return before every piece of it is claimed and done.  So
 // a successful claim for a section proves that this section is not over, and
-// that the job stays as it is until the claimer says `done`.  A thread that
-// arrives late finds all ranges claimed and touches nothing.
+// that the job stays as it is until the claimer has counted it as done.  A
+// thread that arrives late finds all pieces claimed and touches nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TENON_RUNTIME_TEAM_H
@@ -17,12 +19,16 @@
 
 #include "runtime/Memory.h"
 
+#include <bit>
 #include <pthread.h>
 
 namespace tenon::rt {
 
 /// One section: what is called, and how it is cut.
 struct Job {
+  /// The last piece of a range is a 32nd of it.
+  static constexpr int kMaxPieces = 6;
+
   tenon_section_fn fn;
   void *const *args;
   int64_t items;
@@ -32,12 +38,34 @@ struct Job {
   int64_t scratchStride;
   uint32_t floatControl;
 
-  void runRange(int64_t range) const {
+  int64_t first(int64_t range) const {
     // The first `extra` ranges have one item more.
     int64_t share = items / ranges, extra = items % ranges;
-    int64_t begin = range * share + (range < extra ? range : extra);
-    int64_t end = begin + share + (range < extra);
-    fn(args, begin, end, scratch ? scratch + range * scratchStride : nullptr);
+    return range * share + (range < extra ? range : extra);
+  }
+
+  /// So many pieces are in the largest range.
+  int pieces() const {
+    int bits = std::bit_width(uint64_t((items + ranges - 1) / ranges));
+    return bits < kMaxPieces ? bits : kMaxPieces;
+  }
+
+  /// Items [begin, end), with slice `slice` of the scratch memory.
+  void run(int64_t begin, int64_t end, int64_t slice) const {
+    if (begin < end)
+      fn(args, begin, end, scratch ? scratch + slice * scratchStride : nullptr);
+  }
+
+  void runRange(int64_t range) const {
+    run(first(range), first(range + 1), range);
+  }
+
+  /// Piece `piece` of `count`; where a range has fewer, the last are empty.
+  void runPiece(int64_t range, int piece, int count, int64_t slice) const {
+    int64_t end = first(range + 1), size = end - first(range);
+    // `size >> p` items are left after p pieces.
+    run(end - (size >> piece),
+        piece + 1 < count ? end - (size >> (piece + 1)) : end, slice);
   }
 };
 
@@ -72,11 +100,21 @@ public:
   void destroy(const Allocator &from);
 
 private:
+  /// How a section is cut, as far as threads need it to claim pieces.
+  struct Cut {
+    uint64_t section;
+    int64_t ranges;
+    int pieces;
+  };
+
+  /// How many pieces of a range were claimed, or are done, in the newest
+  /// section that says so: section << kPieceBits | pieces.
+  using Count = std::atomic<uint64_t>;
+
   /// One per range; the worker of the same index sleeps on it.
   struct alignas(128) Slot {
-    /// The newest section whose range of this index was claimed, or is done.
-    std::atomic<uint64_t> claimed{0};
-    std::atomic<uint64_t> done{0};
+    Count claimed{0};
+    Count done{0};
     std::atomic<uint32_t> sleeping{0};
     int32_t index = 0;
     /// The epoch when the worker was started: not its to work on.
@@ -88,15 +126,19 @@ private:
   static void *workerEntry(void *slot);
   void start();
   void forget();
-  bool claim(int64_t range, uint64_t section);
-  void work(int64_t first, uint64_t section, int64_t ranges);
+  void work(const Job &job, const Cut &cut, int64_t self);
   uint64_t waitForEpoch(Slot &slot, uint64_t seen);
-  void waitForRange(Slot &slot, uint64_t section);
+  void waitForRange(Slot &slot, const Cut &cut);
   template <typename Ready> bool spinUntil(Ready ready) const;
 
-  /// An epoch is section number << kRangeBits | ranges; kStop ranges: end.
-  static constexpr int kRangeBits = 16;
-  static constexpr uint64_t kStop = (1 << kRangeBits) - 1;
+  static constexpr int kPieceBits = 3, kRangeBits = 11;
+  static_assert(Job::kMaxPieces < 1 << kPieceBits &&
+                TENON_RT_MAX_THREADS < (1 << kRangeBits) - 1);
+  /// So many ranges mean: end.
+  static constexpr int64_t kStop = (1 << kRangeBits) - 1;
+  static uint64_t epochOf(const Cut &cut);
+  static Cut cutOf(uint64_t epoch);
+  static int advance(Count &count, const Cut &cut, int by);
 
   alignas(128) std::atomic<uint64_t> epoch{0};
   alignas(128) std::atomic<uint32_t> callerSleeping{0};
@@ -104,7 +146,7 @@ private:
   Slot *slots = nullptr;
   /// What `slots` was carved out of.
   void *slotMemory = nullptr;
-  uint64_t section = 0;
+  uint64_t section = 0; // the newest
   int64_t spinNs = 0;
   uint64_t generation = 0;
   int32_t threads = 0;

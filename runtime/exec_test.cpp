@@ -86,11 +86,22 @@ void recordRange(void *const *args, int64_t begin, int64_t end, void *scratch) {
   ranges.seen.push_back({begin, end, static_cast<char *>(scratch)});
 }
 
-TEST(Exec, rangesAreContiguousBalancedWithOwnScratch) {
+/// How often a range of `size` items is cut by a team: half of what is left,
+/// and at most six times.
+int64_t piecesOf(int64_t size) {
+  int64_t pieces = 0;
+  for (; size > 0; size /= 2)
+    ++pieces;
+  return std::min<int64_t>(pieces, 6);
+}
+
+TEST(Exec, callsAreContiguousAndHaveScratchOfTheirOwn) {
   for (const Mode &mode : allModes()) {
     ExecPtr exec = makeExec(mode.options);
+    int64_t threads = tenon_exec_concurrency(exec.get());
+    bool isTeam = mode.options.threading == TENON_THREADS_TEAM && threads > 1;
     for (size_t bytes : {1, 64, 100, 5000}) {
-      for (int64_t items : {1, 2, 5, 23}) {
+      for (int64_t items : {1, 2, 5, 23, 1000}) {
         SCOPED_TRACE(mode.name + ", " + std::to_string(items) + " items");
         Ranges ranges;
         ranges.bytes = bytes;
@@ -98,25 +109,72 @@ TEST(Exec, rangesAreContiguousBalancedWithOwnScratch) {
         tenon_rt_run_section(exec.get(), recordRange, args, items,
                              int64_t(bytes));
         auto &seen = ranges.seen;
-        int64_t expected =
-            std::min<int64_t>(items, tenon_exec_concurrency(exec.get()));
-        ASSERT_EQ(int64_t(seen.size()), expected);
+        int64_t parts = std::min(items, threads), calls = 0;
+        std::vector<int64_t> starts; // of ranges
+        for (int64_t i = 0, at = 0; i < parts; ++i) {
+          int64_t size = items / parts + (i < items % parts);
+          calls += isTeam ? piecesOf(size) : 1;
+          starts.push_back(at);
+          at += size;
+        }
+        EXPECT_EQ(int64_t(seen.size()), calls);
         std::sort(seen.begin(), seen.end(),
                   [](auto &a, auto &b) { return a.begin < b.begin; });
         int64_t at = 0;
+        std::set<char *> slices;
         for (const Range &range : seen) {
           EXPECT_EQ(range.begin, at);
-          int64_t size = range.end - range.begin;
-          EXPECT_TRUE(size == items / expected || size == items / expected + 1);
+          EXPECT_LT(range.begin, range.end);
           at = range.end;
           EXPECT_EQ(uintptr_t(range.scratch) % 64, 0u);
+          slices.insert(range.scratch);
+          if (!starts.empty() && starts.front() == range.begin)
+            starts.erase(starts.begin());
         }
         EXPECT_EQ(at, items);
-        std::sort(seen.begin(), seen.end(),
-                  [](auto &a, auto &b) { return a.scratch < b.scratch; });
-        for (size_t i = 1; i < seen.size(); ++i)
-          EXPECT_GE(seen[i].scratch - seen[i - 1].scratch, ptrdiff_t(bytes));
+        EXPECT_TRUE(starts.empty()) << "no call begins where a range does";
+        EXPECT_LE(int64_t(slices.size()), parts);
+        for (auto i = slices.begin(); std::next(i) != slices.end(); ++i)
+          EXPECT_GE(*std::next(i) - *i, ptrdiff_t(bytes));
       }
+    }
+  }
+}
+
+/// Whoever has item 0 waits until all items outside its call are done.
+struct Straggler {
+  std::atomic<int64_t> done{0};
+  int64_t items = 0;
+  std::atomic<int64_t> mine{0};
+};
+
+void straggle(void *const *args, int64_t begin, int64_t end, void *) {
+  auto &work = *static_cast<Straggler *>(args[0]);
+  if (begin == 0) {
+    work.mine = end - begin;
+    for (int tries = 0; tries < 10000; ++tries) {
+      if (work.done.load() + work.mine == work.items)
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  work.done += end - begin;
+}
+
+TEST(Exec, threadsTakeOverWhatALateOneHasNotBegun) {
+  for (int threads : {2, 3, 8}) {
+    ExecPtr exec = makeExec(teamOptions(threads));
+    for (int64_t items : {threads, 5 * threads, 1000}) {
+      Straggler work;
+      work.items = items;
+      void *args[] = {&work};
+      auto begin = std::chrono::steady_clock::now();
+      tenon_rt_run_section(exec.get(), straggle, args, items, 0);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin,
+                std::chrono::seconds(5));
+      EXPECT_EQ(work.done, items);
+      // Half of a range, no more, is lost to it.
+      EXPECT_LE(work.mine, (items / threads + 2) / 2);
     }
   }
 }

@@ -183,8 +183,8 @@ TENON_RT_API void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status);
 /**
  * The body of a section: does work items [begin, end).  `args` is what the
  * caller passed.  `scratch` is 64-byte aligned, uninitialised, used by no
- * other range until the call returns, NULL if no scratch was asked for.  A
- * body never waits for another range, and does not throw.
+ * other call until this one returns, NULL if no scratch was asked for.  A body
+ * never waits for other items, and does not throw.
  */
 typedef void (*tenon_section_fn)(void *const *args, int64_t begin, int64_t end,
                                  void *scratch);
@@ -192,10 +192,12 @@ typedef void (*tenon_section_fn)(void *const *args, int64_t begin, int64_t end,
 /**
  * Runs items [0, items) of `fn` and returns when all are done.  The items are
  * cut into at most tenon_exec_concurrency contiguous ranges of sizes that
- * differ by at most one; each range is one call of `fn` with its own
- * `scratch_bytes_per_worker` bytes.  An idle worker takes over ranges whose
- * worker is late, so a thread may call `fn` more than once.  Workers compute
- * with the caller's floating-point control register (rounding, denormals).
+ * differ by at most one.  POOL, and a single thread: each range is one call of
+ * `fn`.  TEAM: each thread takes its own range in up to six pieces, each one
+ * call of `fn`, of about half of what is left, and then pieces that others have
+ * not come to.  Each thread (POOL: each range) has its own
+ * `scratch_bytes_per_worker` bytes.  Workers compute with the caller's
+ * floating-point control register (rounding, denormals).
  *
  * Scratch is kept for later sections.  If there is too little memory for all
  * ranges the section runs as one range; if that fails too it does not run and

@@ -1,7 +1,8 @@
 //===- Parts.h - a module as parts of about equal work ---------*- C++ -*-===//
 //
 // The last lowering and LLVM look at one function at a time, so that a large
-// module can go through them in parts, several at once.
+// module can go through them in parts, several at once. (llvm::splitCodeGen
+// would take one LLVM module, after all but the emission of code.)
 //
 //===----------------------------------------------------------------------===//
 #pragma once

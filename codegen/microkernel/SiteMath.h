@@ -1,5 +1,4 @@
-//===- SiteMath.h - addresses and sizes where kernels are called -*- C++
-//-*-===//
+//===- SiteMath.h - addresses where kernels are called ---------*- C++ -*-===//
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,4 @@
-//===- Reorders.h - what is copied in another order, and what is not -*- C++
-//-*//
+//===- Reorders.h - what is copied in another order ------------*- C++ -*-===//
 //
 // Private to the driver. Each adds to report.reorders; modules were made from
 // `graph`.

@@ -31,6 +31,18 @@ inline int64_t roundUp(int64_t n, int64_t step) {
 /// time, and are asked for one ahead.
 inline constexpr int64_t kStreamedWeights = 256 << 10;
 
+inline constexpr int64_t kLineBytes = 64; // of the cache
+
+/// Rows a multiple of it apart share few sets of the cache.
+inline constexpr int64_t kBadStride = 1024; // bytes
+
+/// Elements of `bytes` each between rows of `elements`: an odd number of lines,
+/// so that rows beside each other use all sets of the cache.
+inline int64_t oddPitch(int64_t elements, int64_t bytes) {
+  int64_t lines = roundUp(elements * bytes, kLineBytes) / kLineBytes;
+  return (lines | 1) * kLineBytes / bytes;
+}
+
 /// A multiple of the heights of register tiles, 4, 6, 8 and 12.
 inline constexpr int64_t kMinRowBlock = 24;
 

@@ -65,9 +65,6 @@ constexpr int64_t kMinWholeQueries = 48;
 constexpr int64_t kStepKeys = 512;
 /// Blocks are multiples of the heights of register tiles.
 constexpr int64_t kQueryStep = 8;
-constexpr int64_t kLine = 64;
-/// Rows of values so many bytes apart share few sets of the cache.
-constexpr int64_t kBadStride = 1024;
 constexpr int64_t kFloatBytes = 4;
 
 int64_t elementBytes(Type element) {
@@ -110,24 +107,17 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
   }
 }
 
-/// Elements between rows of `keys` scores: an odd number of lines, so that rows
-/// beside each other use all sets of the cache.
-static int64_t pitchFor(int64_t keys, int64_t bytes) {
-  int64_t lines = (keys * bytes + kLine - 1) / kLine;
-  return (lines | 1) * kLine / bytes;
-}
-
 void AttentionLowering::chooseBlock() {
   int64_t panels = (keys + panel - 1) / panel;
   span = panels * panel; // whole panels, whose last columns nobody reads
-  int64_t whole = kScoreBytes / (pitchFor(span, kFloatBytes) * kFloatBytes);
+  int64_t whole = kScoreBytes / (oddPitch(span, kFloatBytes) * kFloatBytes);
   online = !op.getFromLeft() && whole < kMinWholeQueries && keys > kStepKeys;
   if (online) {
     int64_t steps = (keys + kStepKeys - 1) / kStepKeys;
     span = (panels + steps - 1) / steps * panel;
   }
-  pitch = pitchFor(span, kFloatBytes);
-  weightPitch = isNarrow ? pitchFor(span, elementBytes(element)) : pitch;
+  pitch = oddPitch(span, kFloatBytes);
+  weightPitch = isNarrow ? oddPitch(span, elementBytes(element)) : pitch;
   queries = kScoreBytes / (pitch * kFloatBytes) / kQueryStep * kQueryStep;
   queries = std::clamp(queries, kMinQueries, kMaxQueries);
   // Equal blocks: not 96 queries and then 4.
@@ -218,7 +208,7 @@ SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
 int64_t AttentionLowering::bytesOf(const Piece &piece) const {
   return roundUp(piece.elements *
                      (piece.narrow ? elementBytes(element) : kFloatBytes),
-                 kLine);
+                 kLineBytes);
 }
 
 int64_t AttentionLowering::scratchBytes() const {
@@ -413,7 +403,8 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
     Value c = box(pm, block.scratch.scores, pm.mul(p, width),
                   {block.rows, width}, {pm.attr(pitch), one});
     auto product = tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
-    product.setPrefetchNext(interleave > 1);
+    // It is in L2, and only tiles are fast enough to wait for it.
+    product.setPrefetchNext(interleave > 1 && ctx.core.matrixUnit);
   });
 }
 

@@ -60,7 +60,7 @@ struct RowCopy {
 
   static RowCopy of(const Product &p, int64_t rowDim, int64_t panels,
                     int64_t block) {
-    constexpr int64_t kBadStride = 1024, kLine = 64, kMinPanels = 8;
+    constexpr int64_t kMinPanels = 8;
     RowCopy copy;
     int64_t size = p.a.elementType().getIntOrFloatBitWidth() / 8;
     auto k = IndexMath::constant(p.k);
@@ -69,7 +69,7 @@ struct RowCopy {
         panels < kMinPanels || block < kTileRows)
       return copy;
     copy.columns = *k;
-    copy.pitch = ((*k * size + kLine - 1) / kLine | 1) * kLine / size;
+    copy.pitch = oddPitch(*k, size);
     copy.bytes = copy.pitch * size * block;
     return copy;
   }

@@ -56,8 +56,7 @@ int64_t pitchOf(int64_t columns) {
 /// and must not meet in one set of the cache, so they are an odd number of
 /// lines apart.
 int64_t slabOf(int64_t rows, int64_t pitch) {
-  int64_t lines = roundUp(rows * pitch, kLine) / kLine;
-  return (lines + 1 - lines % 2) * kLine;
+  return oddPitch(rows * pitch, sizeof(float));
 }
 
 /// x where `a` and `b` compare so, else y.
