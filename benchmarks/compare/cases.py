@@ -39,6 +39,7 @@ class Case:
     scale: dict = field(default_factory=dict)  # of random values, by tensor
     types: dict = field(default_factory=dict)  # by tensor; others are f32
     fixed: dict = field(default_factory=dict)  # values that are not random
+    wide: "Case" = None  # the same work in f32
 
     def dtype(self, name):
         return self.types.get(name, "f32")

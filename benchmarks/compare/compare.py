@@ -8,7 +8,8 @@ Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax; those that
 are absent are named. Each result is compared with Tenon's before anything is
 timed. A figure is the median over rounds of the time of one execution; in each
 round every peer runs once for the same time. The ratio is the best peer's time
-by Tenon's: above 1, Tenon is faster. Each number of threads is a process on as
+by Tenon's: above 1, Tenon is faster. Quantised models are timed beside the same
+in f32 ("tenon f32"), which is no peer. Each number of threads is a process on as
 many CPUs, for not every peer keeps to the number it is told.
 """
 
@@ -63,7 +64,8 @@ def start_peers(names, threads):
     return started
 
 
-CALM_SECONDS = 0.02
+CALM_SECONDS = 0.1
+WIDE = "tenon f32"  # no peer
 
 
 def time_of(run, seconds):
@@ -87,16 +89,21 @@ def disagreement(results, expected):
     return worst
 
 
-def prepare(case, library, started, threads):
-    """Runners by name; those whose results differ are told and left out."""
+def compiled(case, library):
+    """Tenon's model, and the values of its inputs."""
     values = {}
     for name, value in case.values().items():
         values[name] = tenon_api.aligned(value.shape, value.dtype)
         values[name][...] = value
     ids = {name: i for i, name in enumerate(case.shapes)}
-    model = tenon_api.Model(library, case.graph(),
-                            {ids[n]: case.stored(n, v)
-                             for n, v in values.items()})
+    return tenon_api.Model(library, case.graph(),
+                           {ids[n]: case.stored(n, v)
+                            for n, v in values.items()}), values
+
+
+def prepare(case, library, started, threads):
+    """Runners by name; those whose results differ are told and left out."""
+    model, values = compiled(case, library)
     expected = [cases.from_bf16(r) if case.dtype(n) == "bf16"
                 else r.astype(np.float32)
                 for n, r in zip(case.outputs(), model.run())]
@@ -121,6 +128,8 @@ def prepare(case, library, started, threads):
             print(f"  {peer.name} differs by {difference:.1e}: not timed")
             continue
         runners[peer.name] = run
+    if case.wide:
+        runners[WIDE] = compiled(case.wide, library)[0].run
     return runners
 
 
@@ -131,7 +140,8 @@ def measure(runners, rounds, seconds):
     for i in range(rounds):
         order = list(runners)
         for name in order if i % 2 else reversed(order):
-            # Threads of the one before spin for a while.
+            # Threads of the one before spin for a while (tens of
+            # milliseconds, those of ONNX Runtime).
             time.sleep(CALM_SECONDS)
             runners[name]()
             times[name].append(time_of(runners[name], seconds))
@@ -145,8 +155,8 @@ def rate(case, seconds):
 
 
 def report(case, threads, times, rows):
-    best = min((t, n) for n, t in times.items() if n != "tenon") \
-        if len(times) > 1 else (math.nan, "none")
+    best = min(((t, n) for n, t in times.items()
+                if n not in ("tenon", WIDE)), default=(math.nan, "none"))
     ratio = best[0] / times["tenon"]
     rows.append({"suite": case.suite, "case": case.name, "threads": threads,
                  "ratio": ratio, "best": best[1],

@@ -2,7 +2,9 @@
 
 Weights are random, of a size that keeps values in range through all layers.
 Convolutions have channels first, as ONNX and PyTorch write them, and
-BatchNorm folded into weights and bias, as exporters do.
+BatchNorm folded into weights and bias, as exporters do. Quantised models have
+a Quantize and a Dequantize on every operand of a product: u8 activations, s8
+weights with a scale for each channel.
 """
 
 import numpy as np
@@ -13,9 +15,10 @@ from cases import Case, Op, in_bf16, padding
 class Model:
     """Collects operations; each method returns the name of its result."""
 
-    def __init__(self):
+    def __init__(self, quantised=False):
         self.ops, self.shapes, self.constants = [], {}, set()
         self.scale, self.fixed, self.flops = {}, {}, 0
+        self.quantised, self.types, self.narrowed = quantised, {}, set()
 
     def tensor(self, shape, prefix="t"):
         name = f"{prefix}{len(self.shapes)}"
@@ -37,10 +40,35 @@ class Model:
         """An operation whose result has the shape of its first operand."""
         return self.op(kind, list(inputs), self.shapes[inputs[0]], **attrs)
 
+    def narrow(self, x):
+        """x as bytes and back again, if the model is quantised."""
+        if not self.quantised or x in self.narrowed:
+            return x
+        kind = next((op.kind for op in self.ops if x in op.outputs), None)
+        step = {"scales": [24 / 255], "zps": [0]} \
+            if kind in ("ReLU", "Clamp") else {"scales": [48 / 255],
+                                               "zps": [128]}
+        q = self.same("Quantize", x, **step)
+        self.types[q] = "u8"
+        back = self.same("Dequantize", q, **step)
+        self.narrowed.add(back)
+        return back
+
+    def weights(self, shape, scale, channel):
+        """Constant weights; `channel` is the dimension of their outputs."""
+        w = self.constant(shape, scale)
+        if not self.quantised:
+            return w
+        self.types[w] = "s8"
+        # Bytes are spread evenly.
+        n = shape[channel]
+        return self.same("Dequantize", w, qtype="per_channel", axis=channel,
+                         scales=[scale / 74] * n, zps=[0] * n)
+
     def linear(self, x, n):
         *rows, k = self.shapes[x]
         self.flops += 2.0 * np.prod(rows) * k * n
-        w = self.constant((k, n), k ** -0.5)
+        x, w = self.narrow(x), self.weights((k, n), k ** -0.5, 1)
         return self.op("MatMul", [x, w, self.constant((n,), 0.1)], (*rows, n))
 
     def layer_norm(self, x):
@@ -62,7 +90,8 @@ class Model:
         out = (size + 2 * pad - kernel) // stride + 1
         fan = c // groups * kernel * kernel
         self.flops += 2.0 * n * out * out * o * fan
-        w = self.constant((o, c // groups, kernel, kernel), fan ** -0.5)
+        x = self.narrow(x)
+        w = self.weights((o, c // groups, kernel, kernel), fan ** -0.5, 0)
         return self.op("Convolution", [x, w, self.constant((o,), 0.1)],
                        (n, o, out, out), strides=[stride] * 2,
                        pads_begin=[pad] * 2, pads_end=[pad] * 2,
@@ -71,7 +100,26 @@ class Model:
 
     def case(self, suite, name):
         return Case(suite, name, self.ops, self.shapes, self.constants,
-                    self.flops, scale=self.scale, fixed=self.fixed)
+                    self.flops, scale=self.scale, types=self.types,
+                    fixed=self.fixed)
+
+
+def in_int8(build, *arguments):
+    """The model with and without bytes, to be timed in turns."""
+    case = build(*arguments, quantised=True)
+    case.suite += " int8"
+    case.wide = build(*arguments)
+    return case
+
+
+def chain(rows, sizes, quantised=False):
+    """Products with a ReLU each."""
+    m = Model(quantised)
+    x = m.tensor((rows, sizes[0]), "x")
+    for n in sizes[1:]:
+        x = m.same("ReLU", m.linear(x, n))
+    m.narrow(x)
+    return m.case("chain", f"{rows}: " + "-".join(map(str, sizes)))
 
 
 def bert(batch, sequence, layers=12, size=768, heads=12):
@@ -103,10 +151,10 @@ def bert(batch, sequence, layers=12, size=768, heads=12):
     return m.case("bert", f"{layers} layers {batch}x{sequence}x{size}")
 
 
-def resnet50(batch):
-    m = Model()
+def resnet50(batch, quantised=False):
+    m = Model(quantised)
     x = m.tensor((batch, 3, 224, 224), "x")
-    x = m.same("ReLU", m.convolution(x, 64, 7, 2))
+    x = m.narrow(m.same("ReLU", m.convolution(x, 64, 7, 2)))
     x = m.op("MaxPool", [x], (batch, 64, 56, 56), strides=[2, 2],
              pads_begin=[1, 1], pads_end=[1, 1], kernel=[3, 3],
              dilations=[1, 1], data_format="NCX")
@@ -119,7 +167,8 @@ def resnet50(batch):
             y = m.convolution(y, 4 * width, 1)
             if i == 0:
                 x = m.convolution(x, 4 * width, 1, stride)
-            x = m.same("ReLU", m.same("Add", y, x))
+            y, x = m.narrow(y), m.narrow(x)
+            x = m.narrow(m.same("ReLU", m.same("Add", y, x)))
     return classified(m, x, batch, 2048).case("resnet50", f"batch {batch}")
 
 
@@ -131,9 +180,9 @@ def classified(m, x, batch, channels):
     return m
 
 
-def mobilenet_v2(batch):
+def mobilenet_v2(batch, quantised=False):
     """Inverted residuals, as in MobileNetV2 with width 1."""
-    m = Model()
+    m = Model(quantised)
     relu6 = lambda y: m.same("Clamp", y, min=0.0, max=6.0)
     x = m.tensor((batch, 3, 224, 224), "x")
     x = relu6(m.convolution(x, 32, 3, 2))
@@ -145,8 +194,8 @@ def mobilenet_v2(batch):
             inner = m.shapes[x][1] * expand
             y = relu6(m.convolution(x, inner, 1)) if expand > 1 else x
             y = relu6(m.convolution(y, inner, 3, stride, inner))
-            y = m.convolution(y, channels, 1)
-            x = m.same("Add", y, x) if m.shapes[x] == m.shapes[y] else y
+            y = m.narrow(m.convolution(y, channels, 1))
+            x = m.narrow(m.same("Add", y, x)) if m.shapes[x] == m.shapes[y] else y
     x = relu6(m.convolution(x, 1280, 1))
     return classified(m, x, batch, 1280).case("mobilenet", f"batch {batch}")
 
@@ -167,4 +216,9 @@ def all_models():
             + [in_bf16(bert(1, s)) for s in (128, 384)]
             + [resnet50(n) for n in (1, 16)]
             + [mobilenet_v2(n) for n in (1, 16)]
-            + [lstm(50, 16, 1024, 1024)])
+            + [lstm(50, 16, 1024, 1024)]
+            + [in_int8(chain, rows, sizes)
+               for sizes in ((768, 3072, 768), (13, 512, 256, 128))
+               for rows in (32, 128)]
+            + [in_int8(model, n) for model in (resnet50, mobilenet_v2)
+               for n in (1, 16)])

@@ -220,11 +220,13 @@ def onnx_model(case, values):
             node("Squeeze", [f"{out}.d", constant(
                 f"axis{i}", np.array([1], np.int64))], [out])
         elif op.kind in ("Quantize", "Dequantize"):
-            form = values[op.inputs[0]].dtype if op.kind == "Dequantize" \
-                else np.uint8
-            scale = constant(f"scale{i}", np.float32(a["scales"][0]))
-            zp = constant(f"zp{i}", np.array(a["zps"][0], form))
-            node(op.kind + "Linear", [op.inputs[0], scale, zp], [out])
+            narrow = op.inputs[0] if op.kind == "Dequantize" else out
+            form = np.int8 if case.dtype(narrow) == "s8" else np.uint8
+            each = {"axis": a["axis"]} if "axis" in a else {}
+            one = lambda v: v if each else v[0]
+            scale = constant(f"scale{i}", np.float32(one(a["scales"])))
+            zp = constant(f"zp{i}", np.array(one(a["zps"]), form))
+            node(op.kind + "Linear", [op.inputs[0], scale, zp], [out], **each)
         elif op.kind == "SoftMax":
             node("Softmax", op.inputs, [out], axis=a["axis"])
         elif op.kind == "LayerNorm":

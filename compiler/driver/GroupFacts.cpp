@@ -69,7 +69,8 @@ double Counter::flopsOf(Operation *op) {
       // channels of src in its group ...
       .Case([&](tile::ConvOp c) {
         return windowFlops(c.getDst(), c.getWeights(), c.getSrc(),
-                           c.getGroups(), c.getDepthwise());
+                           c.getGroups(), c.getDepthwise()) *
+               static_cast<double>(c.getJoined());
       })
       // By minimal filtering the same is computed in fewer multiplications.
       .Case([&](tile::WinogradOp w) {

@@ -139,9 +139,9 @@ template <typename Op> LogicalResult verifyWindow(Op op, int64_t rank) {
 }
 
 /// Ranks and channels of src, weights and dst; shared by tile.conv and
-/// tile.conv_transpose.
+/// tile.conv_transpose.  Each channel counts `joined` times in the weights.
 template <typename Op>
-LogicalResult verifyConvolution(Op op, int64_t interleave) {
+LogicalResult verifyConvolution(Op op, int64_t interleave, int64_t joined) {
   auto src = cast<RankedTensorType>(op.getSrc().getType());
   auto weights = cast<RankedTensorType>(op.getWeights().getType());
   auto dst = cast<RankedTensorType>(op.getDst().getType());
@@ -170,7 +170,8 @@ LogicalResult verifyConvolution(Op op, int64_t interleave) {
   if (failed(match(op, "groups of weights", weights.getDimSize(0), groups)) ||
       failed(
           match(op, "channels of weights", weights.getDimSize(rank),
-                panels(ShapedType::isDynamic(inputs) ? inputs : inputs / groups,
+                panels(ShapedType::isDynamic(inputs) ? inputs
+                                                     : joined * inputs / groups,
                        interleave))))
     return failure();
   if (!ShapedType::isDynamic(inputs) && inputs % groups)
@@ -224,21 +225,34 @@ LogicalResult MatMulOp::verify() {
   return success();
 }
 
+int64_t ConvOp::getTaps(int64_t i) {
+  auto weights = cast<RankedTensorType>(getWeights().getType());
+  int64_t spatial = getStrides().size();
+  int64_t taps = weights.getDimSize(i + (getDepthwise() ? 0 : 2));
+  return ShapedType::isDynamic(taps) || i != spatial - 1 ? taps
+                                                         : taps * getJoined();
+}
+
 LogicalResult ConvOp::verify() {
-  if (failed(verifyConvolution(*this, getInterleave())) ||
+  if (failed(verifyConvolution(*this, getInterleave(), getJoined())) ||
       failed(verifyElements(*this, getWeights())))
     return failure();
+  if (getJoined() != 1) {
+    int64_t rank = cast<RankedTensorType>(getSrc().getType()).getRank();
+    auto weights = cast<RankedTensorType>(getWeights().getType());
+    if (getJoined() < 1 || getGroups() != 1 || getDepthwise() ||
+        getDilations().back() != 1 || weights.getDimSize(rank - 1) != 1)
+      return emitOpError("joins taps that are apart");
+  }
   if (getDepthwise() && getInterleave() > 1)
     return emitOpError("depthwise weights are not interleaved");
   auto src = cast<RankedTensorType>(getSrc().getType());
-  auto weights = cast<RankedTensorType>(getWeights().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
-  int64_t firstTap = getDepthwise() ? 0 : 2;
   if (static_cast<int64_t>(getPadsEnd().size()) != src.getRank() - 2)
     return emitOpError("pads_end has ")
            << getPadsEnd().size() << " entries, expected " << src.getRank() - 2;
   for (int64_t i = 0; i < src.getRank() - 2; ++i) {
-    int64_t in = src.getDimSize(i + 1), k = weights.getDimSize(firstTap + i);
+    int64_t in = src.getDimSize(i + 1), k = getTaps(i);
     if (ShapedType::isDynamic(in) || ShapedType::isDynamic(k))
       continue;
     int64_t room = in + getPadsBegin()[i] + getPadsEnd()[i] - 1 -
@@ -251,7 +265,9 @@ LogicalResult ConvOp::verify() {
   return success();
 }
 
-LogicalResult ConvTransposeOp::verify() { return verifyConvolution(*this, 1); }
+LogicalResult ConvTransposeOp::verify() {
+  return verifyConvolution(*this, 1, 1);
+}
 
 LogicalResult ConvWeightsOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());

@@ -79,6 +79,10 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
     `[G, P, taps.., I, panel]` as tile.pack makes them or, when `depthwise`,
     `[taps.., 1, C]` as they were. Taps that fall into the padding are left out
     by loop bounds. Types and `interleave` as in tile.matmul.
+
+    `joined` taps of the last dimension, all there are, are part of I where
+    channels are few and lie beside those of the next position in memory:
+    weights are `[G, P, taps.., 1, joined * C, panel]`.
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
                        DenseI64ArrayAttr:$strides,
@@ -86,11 +90,16 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
                        DenseI64ArrayAttr:$pads_end,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
                        UnitAttr:$depthwise,
-                       DefaultValuedAttr<I64Attr, "1">:$interleave);
+                       DefaultValuedAttr<I64Attr, "1">:$interleave,
+                       DefaultValuedAttr<I64Attr, "1">:$joined);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $weights attr-dict
     `:` type($src) `,` type($weights) `->` type($dst)
+  }];
+  let extraClassDeclaration = [{
+    /// Taps of spatial dimension `i`; may be dynamic.
+    int64_t getTaps(int64_t i);
   }];
 }
 

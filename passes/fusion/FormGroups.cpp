@@ -9,7 +9,11 @@
 // group, so no cycle can arise and one pass suffices. A group is executed at
 // the place of its first operation. A row operation whose operands are older
 // joins a later group that reads the same tensor over the same rows: two sums
-// of one tensor are one pass over it.
+// of one tensor are one pass over it. At last, elementwise groups that one
+// later group alone reads move into it:
+//
+//   %d = call @dequantize(%q)            %r = call @fc2(%x, %w, %q)
+//   %r = call @fc2(%x, %w, %d)     ->
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
@@ -19,6 +23,7 @@
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
+#include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -105,6 +110,95 @@ struct Former {
     return sibling;
   }
 
+  /// Whether `v`, which an epilogue would read, lies along its columns.
+  static bool liesAlongRows(Value v) {
+    for (Operation *def = v.getDefiningOp(); def && isView(def);
+         def = def->getOperand(0).getDefiningOp()) {
+      Order order = orderOf(def->getResult(0));
+      if (!order.empty() &&
+          order.back() != static_cast<int64_t>(order.size()) - 1)
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether the elementwise group `from` can be computed inside group `to`, of
+  /// whose operations, or `joining`, each that reads it reads it directly.
+  bool canMove(int from, int to, Operation *joining = nullptr) {
+    const Group &e = groups[from], &g = groups[to];
+    bool kinds =
+        e.kind == GroupKind::elementwise && !e.ops.empty() &&
+        (g.kind == GroupKind::elementwise || g.kind == GroupKind::rows ||
+         g.kind == GroupKind::contraction);
+    if (!kinds || isa<tile::ConvWeightsOp>(g.ops.front()) ||
+        static_cast<int64_t>(e.ops.size() + g.ops.size()) >= maxOps)
+      return false;
+    bool epilogue = takesEpilogue(g.ops.front());
+    auto reads = [&](Operation *user) {
+      int at = groupOf.lookup_or(user, -1);
+      return user == joining || at == from ||
+             (at == to && !(epilogue && user == g.ops.front()));
+    };
+    for (Operation *op : e.ops) {
+      Value result = op->getResult(0);
+      if ((epilogue && (tiling::isIndexedOp(op) || !fitsEpilogue(op))) ||
+          rankedType(result).getShape() != ArrayRef(g.space) ||
+          !llvm::all_of(result.getUsers(), reads))
+        return false;
+      for (Value v : op->getOperands())
+        if (int p = producerGroup(v);
+            p != from && (p >= to || (epilogue && !liesAlongRows(v))))
+          return false;
+    }
+    return true;
+  }
+
+  void move(int from, int to) {
+    Group &e = groups[from], &g = groups[to];
+    auto at = llvm::find_if(g.ops, [&](Operation *op) {
+      return llvm::any_of(op->getOperands(), [&](Value v) {
+        return groupOf.lookup_or(v.getDefiningOp(), -1) == from;
+      });
+    });
+    for (Operation *op : e.ops) {
+      groupOf[op] = to;
+      remark(op, "it is computed in the only group that reads it");
+    }
+    g.ops.insert(at, e.ops.begin(), e.ops.end());
+    e.ops.clear();
+  }
+
+  /// Elementwise groups go where their only reader is. Returns how many.
+  int64_t moveToReaders() {
+    int64_t moved = 0;
+    for (int from = groups.size() - 1; from >= 0; --from) {
+      if (groups[from].kind != GroupKind::elementwise ||
+          groups[from].ops.empty())
+        continue;
+      int to = -1;
+      for (Operation *user : groups[from].ops.back()->getUsers())
+        to = std::max(to, groupOf.lookup_or(user, -1));
+      if (to > from && canMove(from, to)) {
+        move(from, to);
+        ++moved;
+      }
+    }
+    return moved;
+  }
+
+  /// A product among the producers of `op`, where the latest group can move
+  /// into the epilogue that `op` is to join; else -1.
+  int productBefore(Operation *op, int latest) {
+    for (Value v : op->getOperands()) {
+      int g = producerGroup(v);
+      if (g >= 0 && g < latest && groups[g].kind == GroupKind::contraction &&
+          whyNot(op, groups[g], groupOf, g, maxOps).empty() &&
+          !readsView(op, g) && canMove(latest, g, op))
+        return g;
+    }
+    return -1;
+  }
+
   int64_t form() {
     int64_t fused = 0;
     for (Operation &op : f.getBody().front().without_terminator()) {
@@ -115,6 +209,10 @@ struct Former {
       for (Value v : op.getOperands())
         latest = std::max(latest, producerGroup(v));
       if (enable && latest >= 0) {
+        if (int g = productBefore(&op, latest); g >= 0) {
+          move(latest, g);
+          latest = g;
+        }
         std::string reason =
             whyNot(&op, groups[latest], groupOf, latest, maxOps);
         if (reason.empty() && readsView(&op, latest))
@@ -185,6 +283,12 @@ struct Former {
         result.push_back(std::move(rest));
     }
     groups = std::move(result);
+    number();
+  }
+
+  /// Groups that are left, and who is in which.
+  void number() {
+    llvm::erase_if(groups, [](const Group &g) { return g.ops.empty(); });
     groupOf.clear();
     for (auto [i, g] : llvm::enumerate(groups))
       for (Operation *op : g.ops)
@@ -380,7 +484,11 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       former.maxOps = maxOps;
       former.remarks = remarks;
       fused += former.form();
+      former.number();
       former.splitEpilogues();
+      if (enable)
+        fused += former.moveToReaders();
+      former.number();
       Outlining outlining(getOperation(), former, known, names);
       outlining.run();
       groups += former.groups.size();

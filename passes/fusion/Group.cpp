@@ -166,8 +166,13 @@ bool takesEpilogue(Operation *first) {
 }
 
 /// Whether an epilogue's vectors, of as many lanes as sums have, hold it.
-static bool fitsEpilogue(RankedTensorType type) {
-  return type.getElementTypeBitWidth() <= 32;
+static bool fits(Value v) {
+  return rankedType(v).getElementTypeBitWidth() <= 32;
+}
+
+bool fitsEpilogue(Operation *op) {
+  return llvm::all_of(op->getOperands(), fits) &&
+         llvm::all_of(op->getResults(), fits);
 }
 
 static std::string sizesText(ArrayRef<int64_t> sizes) {
@@ -264,12 +269,10 @@ std::string whyNot(Operation *op, const Group &g,
         return dropped(type);
       any = true;
     }
-    if (epilogue && !fitsEpilogue(type))
-      return "epilogues know no 64-bit integers";
   }
   if (!any)
     return "its operands reach it through views";
-  if (epilogue && !fitsEpilogue(rankedType(op->getResult(0))))
+  if (epilogue && !fitsEpilogue(op))
     return "epilogues know no 64-bit integers";
   return "";
 }

@@ -33,6 +33,8 @@ std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
 /// Whether elementwise operations may follow `first`, the first operation of a
 /// group, where it stores: products, pooling and depthwise convolutions.
 bool takesEpilogue(mlir::Operation *first);
+/// Whether the values of `op` fit into an epilogue: none has 64 bits.
+bool fitsEpilogue(mlir::Operation *op);
 /// Where the channels of a tensor of `rank` dimensions are (data_format).
 int64_t channelDim(mlir::Operation *op, int64_t rank);
 /// Dimensions of src along which the slope of a PReLU or its gradient goes, one

@@ -92,8 +92,18 @@ bool isPoolOf(Operation *op, ArrayRef<int64_t> order) {
 
 struct Sinking {
   int64_t sunk = 0;
-  /// What was computed before a transpose that stood above it.
-  llvm::DenseSet<Operation *> moved;
+  /// Convolutions and what is computed in the order in which they write, be it
+  /// that it stood there before a transpose (scales of bytes) or was moved.
+  llvm::DenseSet<Operation *> inOrder;
+
+  void note(Operation *op) {
+    bool reads = llvm::any_of(op->getOperands(), [&](Value v) {
+      return v.getDefiningOp() && inOrder.contains(v.getDefiningOp());
+    });
+    if (kindOf(op).starts_with("Conv") || isa<tile::ConvOp>(op) ||
+        (tiling::isScalarOp(op) && reads))
+      inOrder.insert(op);
+  }
 
   /// The order in which `op` reads what a convolution, or something behind one,
   /// wrote channels last. Other transposes are as well read by a loop.
@@ -104,8 +114,7 @@ struct Sinking {
       if (order.empty() || static_cast<int64_t>(order.size()) != rank)
         continue;
       Operation *source = v.getDefiningOp()->getOperand(0).getDefiningOp();
-      if (source && (kindOf(source).starts_with("Conv") ||
-                     isa<tile::ConvOp>(source) || moved.contains(source)))
+      if (source && inOrder.contains(source))
         return order;
     }
     return {};
@@ -140,8 +149,9 @@ struct Sinking {
       clone->setAttr("data_format", b.getStringAttr("NXC"));
     op->getResult(0).replaceAllUsesWith(
         buildTranspose(b, op->getLoc(), clone->getResult(0), order));
+    inOrder.erase(op);
     op->erase();
-    moved.insert(clone);
+    inOrder.insert(clone);
     ++sunk;
   }
 
@@ -155,6 +165,7 @@ struct Sinking {
   void run(func::FuncOp f) {
     for (Operation &op :
          llvm::make_early_inc_range(f.getBody().front().without_terminator())) {
+      note(&op);
       if (isKind(&op, "StaticTranspose"))
         cancel(&op);
       else if (!kindOf(&op).empty())

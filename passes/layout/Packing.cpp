@@ -1,6 +1,9 @@
 #include "passes/layout/Packing.h"
 
+#include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+
+#include <utility>
 
 using namespace mlir;
 
@@ -36,14 +39,13 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
                         std::max<int64_t>(1, (n + lanes - 1) / lanes) * lanes);
 }
 
-int64_t Packing::interleaveFor(Type element, int64_t k) const {
+int64_t Packing::interleaveFor(Type element, int64_t k, int64_t groups) const {
   int64_t group = element.isBF16()       ? bf16Group
                   : element.isInteger(8) ? int8Group
                                          : 1;
-  // A few of K, the colours of an image: most of a group would be padding, and
-  // what does not fill one is put together byte by byte.
-  constexpr int64_t groupsThatPay = 4;
-  return ShapedType::isDynamic(k) || k < group * groupsThatPay ? 1 : group;
+  // A few of K: most of a group would be padding, and what does not fill one is
+  // put together byte by byte.
+  return ShapedType::isDynamic(k) || k < group * groups ? 1 : group;
 }
 
 tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
@@ -58,20 +60,44 @@ tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
   return tile::MatMulOp::create(b, loc, dst, src, packed, v);
 }
 
+/// How many taps of the last dimension are joined with the channels: all, where
+/// channels are so few that products of one tap are not worth their beginning.
+static int64_t joinedTaps(RankedTensorType src, RankedTensorType weights,
+                          const WindowAttrs &w) {
+  constexpr int64_t kFewChannels = 4;
+  int64_t rank = weights.getRank(), taps = weights.getDimSize(rank - 3);
+  bool joins = src.hasStaticShape() && weights.hasStaticShape() &&
+               w.groups.getInt() == 1 && w.dilations.asArrayRef().back() == 1 &&
+               weights.getDimSize(rank - 2) <= kFewChannels && taps > 1;
+  return joins ? taps : 1;
+}
+
 tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
                                 RankedTensorType dst, Value src, Value weights,
                                 const WindowAttrs &w) const {
+  int64_t joined = joinedTaps(rankedType(src), rankedType(weights), w);
+  if (joined > 1) {
+    SmallVector<int64_t> shape(rankedType(weights).getShape());
+    int64_t &taps = shape[shape.size() - 3];
+    shape[shape.size() - 2] *= std::exchange(taps, 1);
+    weights = buildReshape(b, loc, weights, shape);
+  }
   auto type = rankedType(weights);
   int64_t rank = type.getRank(), groups = w.groups.getInt();
   int64_t n = type.getDimSize(rank - 1);
-  // Rows of a product are those of the last spatial dimension.
-  int64_t v = interleaveFor(type.getElementType(), type.getDimSize(rank - 2));
+  // Rows of a product are those of the last spatial dimension. Joined bytes
+  // fill their groups, see LowerContraction.cpp.
+  Type element = type.getElementType();
+  int64_t k = type.getDimSize(rank - 2);
+  int64_t v = joined > 1 && element.isInteger(8) ? interleaveFor(element, k, 2)
+                                                 : interleaveFor(element, k);
   int64_t panel = panelFor(dst.getDimSize(dst.getRank() - 2),
                            ShapedType::isDynamic(n) ? n : n / groups, v);
   Value packed = tile::PackOp::create(b, loc, weights, panel, groups, v);
   return tile::ConvOp::create(b, loc, dst, src, packed, w.strides, w.padsBegin,
                               w.padsEnd, w.dilations, w.groups, UnitAttr(),
-                              b.getI64IntegerAttr(v));
+                              b.getI64IntegerAttr(v),
+                              b.getI64IntegerAttr(joined));
 }
 
 bool isDepthwise(RankedTensorType weights, int64_t groups) {

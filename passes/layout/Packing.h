@@ -35,8 +35,10 @@ struct Packing {
   /// interleave of K.
   int64_t panelFor(int64_t m, int64_t n, int64_t interleave = 1) const;
 
-  /// Neighbours of K that lie together in weights of `element`, K of them.
-  int64_t interleaveFor(mlir::Type element, int64_t k) const;
+  /// Neighbours of K that lie together in weights of `element`, K of them, at
+  /// least `groups` of such groups.
+  int64_t interleaveFor(mlir::Type element, int64_t k,
+                        int64_t groups = 4) const;
 
   /// tile.matmul of `src` and the packed `weights` [.., K, N].
   tile::MatMulOp buildMatMul(mlir::OpBuilder &b, mlir::Location loc,

@@ -261,6 +261,16 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
               [&](tile::BrgemmOp product) { setSign(product, op.getSrc()); });
 }
 
+/// Joined bytes that do not fill their last group are read with what follows
+/// them, so many bytes: weights are zero there. (Floats could be infinite.)
+int64_t surplusBytes(tile::ConvOp op) {
+  int64_t k = op.getJoined() * rankedType(op.getSrc()).getShape().back();
+  return op.getJoined() > 1 &&
+                 rankedType(op.getSrc()).getElementType().isInteger(8)
+             ? roundUp(k, op.getInterleave()) - k
+             : 0;
+}
+
 /// One row of dst, or a part of it: columns [column, column + count) of which
 /// all use the taps [lo, hi) of the last spatial dim.
 struct ConvRow {
@@ -270,6 +280,9 @@ struct ConvRow {
   Strided src, dst;
   int64_t inPerGroup, panel;
   Value packed;
+  int64_t k = inPerGroup * op.getJoined() + surplusBytes(op);
+
+  bool joins() { return op.getJoined() > 1; }
 
   void emit(IndexMath &m, Ofr image, ArrayRef<Ofr> outer, Ofr group, Ofr p,
             Ofr column, Ofr count, Ofr lo, Ofr hi, int64_t columns,
@@ -290,28 +303,30 @@ struct ConvRow {
       aStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
       first.push_back(l);
     }
+    if (joins())
+      aSizes.back() = m.attr(1);
     offset = m.add(offset,
                    m.mul(m.mul(group, m.attr(inPerGroup)), src.strides.back()));
     bSizes = aSizes;
-    aSizes.append({count, m.attr(inPerGroup)});
+    aSizes.append({count, m.attr(k)});
     aStrides.push_back(m.mul(src.strides[s], m.attr(dims[s - 1].stride)));
     aStrides.push_back(src.strides.back());
     Value a = box(m, src.base, offset, aSizes, aStrides);
     // Weights box: [taps.., channels, panel].
     int64_t v = op.getInterleave();
-    int64_t step =
-        *IndexMath::constant(panelSize(m, m.attr(inPerGroup), panel, v));
+    int64_t step = *IndexMath::constant(panelSize(m, m.attr(k), panel, v));
     bStrides.assign(s, m.attr(0));
     Ofr wOffset = m.attr(0);
     for (int64_t i = s - 1; i >= 0; --i) {
       bStrides[i] = m.attr(step);
       wOffset = m.add(wOffset, m.mul(first[i], m.attr(step)));
-      step *= dims[i].kernel;
+      if (i < s - 1 || !joins())
+        step *= dims[i].kernel;
     }
     Ofr which = m.add(m.mul(group, m.attr(panels)), p);
     wOffset = m.add(wOffset, m.mul(which, m.attr(step)));
-    Value b = panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(inPerGroup),
-                       panel, v);
+    Value b =
+        panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(k), panel, v);
     SmallVector<Ofr> start{image};
     start.append(outer.begin(), outer.end());
     start.push_back(column);
@@ -347,8 +362,17 @@ bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
   return saved > copied * kCopiedElement;
 }
 
+/// Whether the taps of every position of dst lie in src, one piece of a row.
+bool joinsTaps(const Strided &src, const WindowDim &w) {
+  return w.interior() == std::pair<int64_t, int64_t>(0, w.out) &&
+         IndexMath::isConstant(src.strides.back(), 1) &&
+         IndexMath::constant(src.strides[src.rank() - 2]) ==
+             IndexMath::constant(src.sizes.back());
+}
+
 /// A copy of `src` whose last spatial dim has its padding; `w` is then of it.
-Strided padRows(GroupContext &ctx, Strided src, WindowDim &w) {
+/// `surplus` elements behind it may be read.
+Strided padRows(GroupContext &ctx, Strided src, WindowDim &w, int64_t surplus) {
   IndexMath &m = ctx.m;
   int64_t rank = src.rank(), dim = rank - 2, total = 1;
   src.dense = false;
@@ -360,7 +384,8 @@ Strided padRows(GroupContext &ctx, Strided src, WindowDim &w) {
     total *= *IndexMath::constant(padded.sizes[i]);
   }
   padded.base = memref::AllocOp::create(
-      m.builder(), m.location(), MemRefType::get({total}, src.elementType()));
+      m.builder(), m.location(),
+      MemRefType::get({total + surplus}, src.elementType()));
   auto write = [&](std::optional<Strided> from, int64_t start, int64_t count) {
     if (count <= 0)
       return;
@@ -390,9 +415,12 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   auto packedType = rankedType(op.getWeights());
   SmallVector<WindowDim> dims;
   for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
-    WindowDim d{srcType.getDimSize(i + 1),    dstType.getDimSize(i + 1),
-                packedType.getDimSize(i + 2), op.getStrides()[i],
-                op.getPadsBegin()[i],         op.getDilations()[i]};
+    WindowDim d{srcType.getDimSize(i + 1),
+                dstType.getDimSize(i + 1),
+                op.getTaps(i),
+                op.getStrides()[i],
+                op.getPadsBegin()[i],
+                op.getDilations()[i]};
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
         ShapedType::isDynamic(d.kernel))
       return op.emitError("E2003 spatial dimensions must be static");
@@ -419,8 +447,11 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
               panel,
               ctx.memoryOf(op.getWeights()).base};
   bool isStatic = IndexMath::constant(row.src.sizes[0]).has_value();
-  if (isStatic && shouldPadRows(dims, outPerGroup, op.getInterleave() > 1))
-    row.src = padRows(ctx, row.src, dims.back());
+  int64_t surplus = surplusBytes(op);
+  if (op.getJoined() > 1 ? surplus > 0 || !joinsTaps(row.src, dims.back())
+                         : isStatic && shouldPadRows(dims, outPerGroup,
+                                                     op.getInterleave() > 1))
+    row.src = padRows(ctx, row.src, dims.back(), surplus);
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
   SmallVector<Ofr> counts{row.src.sizes[0], m.attr(groups), m.attr(panels)};

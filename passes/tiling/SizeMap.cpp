@@ -83,14 +83,11 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
   }
   if (auto conv = dyn_cast<tile::ConvOp>(op)) {
     ArrayRef<Ofr> s = (*this)[conv.getSrc()];
-    auto w = rankedType(conv.getWeights());
-    int64_t firstTap = conv.getDepthwise() ? 0 : 2;
     r[0] = s[0];
     for (int64_t i = 0; i < rank - 2; ++i)
-      r[i + 1] =
-          windowSize(m, s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
-                     w.getDimSize(firstTap + i), conv.getDilations()[i],
-                     conv.getStrides()[i]);
+      r[i + 1] = windowSize(
+          m, s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
+          conv.getTaps(i), conv.getDilations()[i], conv.getStrides()[i]);
     return r;
   }
   if (auto pack = dyn_cast<tile::PackOp>(op)) {

@@ -250,6 +250,32 @@ Cases convolutionCases() {
     add(text);
   cases.push_back("y<27,1,9,3> = Convolution 1x5x5x2 3x3x2x3c" + nxc);
   cases.push_back("y<100,1,24,8> = Convolution 1x2x5x5 4x2x3x3c" + ncx);
+  // Few channels: taps of a row are one piece of K; and more of them.
+  for (const Window &w : std::initializer_list<Window>{
+           {"2x33x31x3", "7x7x3x40c",
+            "strides=2,2 pads_begin=3,3 pads_end=3,3 dilations=1,1"},
+           {"1x12x19x1", "5x5x1x8c",
+            "strides=1,1 pads_begin=2,2 pads_end=1,0 dilations=1,1"},
+           {"1x12x19x2", "3x4x2x24",
+            "strides=1,3 pads_begin=0,0 pads_end=0,0 dilations=2,1"},
+           {"1x12x19x4", "3x3x4x17c",
+            "strides=1,2 pads_begin=1,0 pads_end=1,0 dilations=1,1"},
+           {"1x3x2x3", "5x5x3x4c",
+            "strides=1,1 pads_begin=2,2 pads_end=2,2 dilations=1,1"},
+           {"2x20x3", "5x3x8c",
+            "strides=2 pads_begin=2 pads_end=1 dilations=1"},
+           {"1x5x6x7x2", "3x3x3x2x5c",
+            "strides=1,1,2 pads_begin=1,1,1 pads_end=1,1,0 dilations=1,1,1"},
+           {"1x9x8x9", "3x3x9x4c",
+            "strides=2,2 pads_begin=1,1 pads_end=1,1 dilations=1,1"},
+           {"1x9x8x13", "3x2x13x20c",
+            "strides=2,1 pads_begin=0,1 pads_end=2,0 dilations=1,1"},
+           {"1x9x8x6", "3x3x6x4c",
+            "strides=1,1 pads_begin=2,1 pads_end=1,3 dilations=2,1"}})
+    add(std::string(w.src) + " " + w.weights + " " + w.attrs +
+        " data_format=NXC weights_format=XIO");
+  add("2x3x33x31 40x3x7x7c 40c strides=2,2 pads_begin=3,3 pads_end=3,3 "
+      "dilations=1,1 data_format=NCX weights_format=OIX");
   return cases;
 }
 

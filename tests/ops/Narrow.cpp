@@ -155,6 +155,19 @@ Cases narrowCases() {
            "1024x272/s8c scales=0.02; MatMul a b",
        })
     cases.push_back(text);
+  // Few channels, joined with the taps of a row.
+  std::string attrs = " strides=2,2 pads_begin=3,3 pads_end=3,3 dilations=1,1 "
+                      "data_format=NXC weights_format=XIO";
+  for (std::string type : {"bf16", "f16"})
+    cases.push_back("Convolution 2x33x31x3/" + type + " 7x7x3x40/" + type +
+                    "c" + attrs);
+  for (std::string src : {"u8", "s8"})
+    for (std::string weights : {"7x7x3x40", "3x3x3x40", "3x3x2x40"})
+      cases.push_back("a/f32 = Dequantize 2x33x31x" +
+                      weights.substr(4, weights.rfind('x') - 4) + "/" + src +
+                      " scales=0.5 zps=7; b/f32 = Dequantize " + weights +
+                      "/s8c scales=0.25; y = Convolution a b 40c" + attrs +
+                      "; z = ReLU y; q/u8 = Quantize z scales=128");
   return cases;
 }
 

@@ -262,3 +262,11 @@ func.func @f(%x: tensor<1x6x3xf32>, %p: tensor<1x2x1x6x8xf32>) {
   %0 = tile.conv_weights %x, %p {packed, dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<1x6x3xf32>, tensor<1x2x1x6x8xf32> -> tensor<3x3x8xf32>
   return
 }
+
+// -----
+
+func.func @joined(%x: tensor<1x6x3xf32>, %p: tensor<1x1x1x9x8xf32>) -> tensor<1x2x8xf32> {
+  // expected-error@+1 {{joins taps that are apart}}
+  %0 = tile.conv %x, %p {dilations = array<i64: 2>, groups = 1 : i64, joined = 3 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>, pads_end = array<i64: 0>} : tensor<1x6x3xf32>, tensor<1x1x1x9x8xf32> -> tensor<1x2x8xf32>
+  return %0 : tensor<1x2x8xf32>
+}

@@ -1,9 +1,9 @@
 // RUN: tenon-opt %s --split-input-file --tenon-expand-quantize | FileCheck %s
 
 // CHECK-LABEL: func @per_tensor
-// CHECK-DAG:     %[[S:.*]] = arith.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-DAG:     %[[S:.*]] = arith.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-DAG:     %[[Z:.*]] = arith.constant dense<1.280000e+02> : tensor<f32>
-// CHECK:         %[[D:.*]] = graph.Divide %arg0, %[[S]]
+// CHECK:         %[[D:.*]] = graph.Multiply %arg0, %[[S]]
 // CHECK:         %[[A:.*]] = graph.Add %[[D]], %[[Z]]
 // CHECK:         %[[R:.*]] = graph.Round %[[A]]
 // CHECK:         graph.TypeCast %[[R]] : (tensor<5x7xf32>) -> tensor<5x7xui8>
@@ -81,4 +81,14 @@ func.func @whole_dims(%x: tensor<4x64xsi8>, %s: tensor<4x1xf32>) -> tensor<4x64x
   %0 = graph.ReLU %s : (tensor<4x1xf32>) -> tensor<4x1xf32>
   %1 = graph.DynamicDequantize %x, %0 {qtype = "per_group", group_shape = [1, 64]} : (tensor<4x64xsi8>, tensor<4x1xf32>) -> tensor<4x64xf32>
   return %1 : tensor<4x64xf32>
+}
+
+// -----
+
+// A scale whose reciprocal has no full precision divides.
+// CHECK-LABEL: func @tiny
+// CHECK:         graph.Divide
+func.func @tiny(%x: tensor<4xf32>) -> tensor<4xsi8> {
+  %0 = graph.Quantize %x {scales = [1.0e-40], zps = [0]} : (tensor<4xf32>) -> tensor<4xsi8>
+  return %0 : tensor<4xsi8>
 }

@@ -71,3 +71,21 @@ func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>) -> tensor<2x5x
   %3 = graph.Convolution %2, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x5x5x8xf32>, tensor<1x1x8x8xf32>) -> tensor<2x5x5x8xf32>
   return %3 : tensor<2x5x5x8xf32>
 }
+
+// -----
+
+// Scales of bytes stand between the convolution and its transpose.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[C:.*]] = graph.Convolution
+// CHECK:         %[[M:.*]] = graph.Multiply %[[C]]
+// CHECK:         %[[R:.*]] = graph.ReLU %[[M]] {{.*}} : (tensor<2x5x5x8xf32>)
+// CHECK:         %[[Q:.*]] = graph.TypeCast %[[R]] : (tensor<2x5x5x8xf32>) -> tensor<2x5x5x8xui8>
+// CHECK:         graph.StaticTranspose %[[Q]] {order = [0, 3, 1, 2]}
+func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>, %s: tensor<8xf32>) -> tensor<2x8x5x5xui8> {
+  %0 = graph.Convolution %x, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x5x5x8xf32>, tensor<1x1x8x8xf32>) -> tensor<2x5x5x8xf32>
+  %1 = graph.Multiply %0, %s : (tensor<2x5x5x8xf32>, tensor<8xf32>) -> tensor<2x5x5x8xf32>
+  %2 = graph.StaticTranspose %1 {order = [0, 3, 1, 2]} : (tensor<2x5x5x8xf32>) -> tensor<2x8x5x5xf32>
+  %3 = graph.ReLU %2 : (tensor<2x8x5x5xf32>) -> tensor<2x8x5x5xf32>
+  %4 = graph.TypeCast %3 : (tensor<2x8x5x5xf32>) -> tensor<2x8x5x5xui8>
+  return %4 : tensor<2x8x5x5xui8>
+}
