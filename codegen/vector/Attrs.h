@@ -10,4 +10,9 @@ namespace tenon::codegen {
 /// depend on it stay in registers.
 inline constexpr llvm::StringLiteral kInnerLoopAttr = "codegen.inner_loop";
 
+/// On a linalg operation, the numbers of outputs that no cache will hold when
+/// they are read again: whole vectors go to memory past the caches, where the
+/// output begins with a line.
+inline constexpr llvm::StringLiteral kStreamAttr = "codegen.stream";
+
 } // namespace tenon::codegen

@@ -76,6 +76,23 @@ Point BlockEmitter::origin() {
   return point;
 }
 
+Value BlockEmitter::startsWithLines() {
+  Value bytes; // of all addresses, as far as they are no multiples of a line
+  for (unsigned o : plan.streams) {
+    Value address = memref::ExtractAlignedPointerAsIndexOp::create(
+        b, loc(), buffers[o].view);
+    int64_t size = access.operands[o].element.getIntOrFloatBitWidth() / 8;
+    address = add(address, mul(buffers[o].base, index(size)));
+    bytes = bytes ? Value(arith::OrIOp::create(b, loc(), bytes, address))
+                  : address;
+  }
+  if (!bytes)
+    return bytes;
+  bytes = arith::AndIOp::create(b, loc(), bytes, index(kLineBytes - 1));
+  return arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, bytes,
+                               index(0));
+}
+
 Point BlockEmitter::enter(const Point &point, unsigned dim, Value iv) {
   Point result = point;
   result.ivs[dim] = iv;
@@ -138,6 +155,20 @@ Value BlockEmitter::load(unsigned number, const Point &point, int64_t lanes,
   return vector::FromElementsOp::create(b, loc(), type, elements);
 }
 
+/// A contiguous vector along the vector dim.
+void BlockEmitter::storeAlong(Value value, unsigned number, const Point &point,
+                              int64_t lanes) {
+  bool streams = streaming && lanes == plan.lanes &&
+                 llvm::is_contained(plan.streams, number);
+  int64_t bytes =
+      lanes * access.operands[number].element.getIntOrFloatBitWidth() / 8;
+  vector::StoreOp::create(b, loc(), value, buffers[number].view,
+                          ValueRange{point.address[number]},
+                          /*nontemporal=*/streams,
+                          streams ? llvm::MaybeAlign(bytes)
+                                  : llvm::MaybeAlign());
+}
+
 void BlockEmitter::store(Value value, unsigned number, const Point &point,
                          int64_t lanes, Value mask) {
   const OperandAccess &operand = access.operands[number];
@@ -151,7 +182,7 @@ void BlockEmitter::store(Value value, unsigned number, const Point &point,
       vector::MaskedStoreOp::create(b, loc(), view, ValueRange{address}, mask,
                                     value);
     else
-      vector::StoreOp::create(b, loc(), value, view, ValueRange{address});
+      storeAlong(value, number, point, lanes);
     return;
   }
   for (int64_t lane = 0; lane < lanes; ++lane) {

@@ -74,6 +74,11 @@ public:
                                       int64_t lanes, mlir::Value mask,
                                       mlir::ValueRange accumulators);
 
+  /// Whether streamed outputs begin with a line; null if there are none.
+  mlir::Value startsWithLines();
+  /// From now on, whole vectors of streamed outputs go past the caches.
+  void setStreaming(bool value) { streaming = value; }
+
   /// `value` in every lane; itself for lanes == 0.
   mlir::Value splat(mlir::Value value, int64_t lanes);
 
@@ -85,6 +90,8 @@ private:
   };
 
   Buffer makeBuffer(const OperandAccess &operand);
+  void storeAlong(mlir::Value value, unsigned number, const Point &point,
+                  int64_t lanes);
   void mapArguments(llvm::ArrayRef<Point> points, int64_t lanes,
                     mlir::Value mask, mlir::ValueRange accumulators,
                     llvm::MutableArrayRef<mlir::IRMapping> maps);
@@ -104,6 +111,7 @@ private:
   const LoopAccess &access;
   const VectorPlan &plan;
   llvm::SmallVector<Buffer> buffers;
+  bool streaming = false;
 };
 
 } // namespace tenon::codegen

@@ -36,6 +36,22 @@ public:
         block(builder, op, access, plan) {}
 
   void run() {
+    Value aligned = block.startsWithLines();
+    if (!aligned)
+      return loops();
+    auto branch = scf::IfOp::create(b, block.loc(), aligned,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    for (bool streams : {true, false}) {
+      block.setStreaming(streams);
+      b.setInsertionPointToStart(streams ? branch.thenBlock()
+                                         : branch.elseBlock());
+      loops();
+    }
+  }
+
+private:
+  void loops() {
     nest(plan.parallelDims, block.origin(), [&](Point point) {
       switch (plan.mode) {
       case VectorMode::Scalar:
@@ -52,7 +68,6 @@ public:
     });
   }
 
-private:
   using LoopBody = llvm::function_ref<Values(Value iv, ValueRange carried)>;
   /// The body of a stripe: vectors starting at `iv`.  `lanes` is 0 for scalars.
   using StripeBody = llvm::function_ref<Values(

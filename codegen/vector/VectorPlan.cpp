@@ -366,9 +366,38 @@ private:
 
 } // namespace
 
+/// What of kStreamAttr can be done: stores of whole vectors along rows that
+/// begin with a line if the first one does.
+static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
+                                         const LoopAccess &access,
+                                         const VectorPlan &plan) {
+  SmallVector<unsigned> streams;
+  auto wanted = op->getAttrOfType<DenseI64ArrayAttr>(kStreamAttr);
+  if (!wanted || plan.mode != VectorMode::Parallel ||
+      !plan.reductionDims.empty() || plan.innerDim)
+    return streams;
+  for (int64_t output : wanted.asArrayRef()) {
+    unsigned o = op.getNumDpsInputs() + static_cast<unsigned>(output);
+    const OperandAccess &operand = access.operands[o];
+    int64_t perLine = kLineBytes * 8 / operand.element.getIntOrFloatBitWidth();
+    bool whole = operand.element.getIntOrFloatBitWidth() == 32 &&
+                 operand.stride[plan.vectorDim] == 1 &&
+                 !llvm::is_contained(plan.accumulators, o);
+    for (unsigned d = 0; d < access.rank(); ++d)
+      whole &= d == plan.vectorDim || access.sizes[d] == 1 ||
+               (operand.stride[d] != kDynamic &&
+                operand.stride[d] % perLine == 0);
+    if (whole)
+      streams.push_back(o);
+  }
+  return streams;
+}
+
 VectorPlan planVectors(linalg::LinalgOp op, const LoopAccess &access,
                        int64_t vectorBits) {
-  return Planner(op, access, vectorBits).run();
+  VectorPlan plan = Planner(op, access, vectorBits).run();
+  plan.streams = planStreams(op, access, plan);
+  return plan;
 }
 
 } // namespace tenon::codegen

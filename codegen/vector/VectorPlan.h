@@ -7,6 +7,9 @@
 
 namespace tenon::codegen {
 
+/// Of a line of the cache.
+inline constexpr int64_t kLineBytes = 64;
+
 enum class VectorMode {
   /// Scalar loops; `reason` says why.
   Scalar,
@@ -50,6 +53,9 @@ struct VectorPlan {
   std::optional<unsigned> innerDim;
   /// Operand numbers of outputs kept in registers during the reduction.
   llvm::SmallVector<unsigned> accumulators;
+  /// Operand numbers of outputs that kStreamAttr names, of which every vector is
+  /// as long as a register and, if the first is, aligned to a line.
+  llvm::SmallVector<unsigned> streams;
   /// Horizontal only: how each accumulator combines.
   llvm::SmallVector<Combiner> combiners;
 };

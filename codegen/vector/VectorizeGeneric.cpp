@@ -23,6 +23,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::codegen {
@@ -52,6 +53,8 @@ struct VectorizeGeneric : impl::VectorizeGenericBase<VectorizeGeneric> {
     });
     for (linalg::LinalgOp op : ops)
       lower(op);
+    for (func::FuncOp f : streaming)
+      fence(f);
   }
 
 private:
@@ -70,8 +73,25 @@ private:
       op->emitRemark("scalar loops: ") << plan.reason;
     OpBuilder builder(op);
     emitLoops(builder, op, *access, plan);
+    if (!plan.streams.empty()) {
+      ++numStreamed;
+      streaming.insert(op->getParentOfType<func::FuncOp>());
+    }
     op->erase();
   }
+
+  /// Stores past the caches are seen by others in any order: whoever is told
+  /// that the function has returned must find them done.
+  static void fence(func::FuncOp f) {
+    f.walk([](func::ReturnOp ret) {
+      OpBuilder b(ret);
+      LLVM::CallIntrinsicOp::create(b, ret.getLoc(),
+                                    b.getStringAttr("llvm.x86.sse.sfence"),
+                                    ValueRange());
+    });
+  }
+
+  llvm::SetVector<func::FuncOp> streaming;
 
   Statistic &numFor(VectorMode mode) {
     switch (mode) {

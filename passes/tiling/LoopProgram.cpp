@@ -3,6 +3,7 @@
 #include "passes/tiling/Items.h"
 #include "passes/tiling/ScalarOps.h"
 
+#include "codegen/vector/Attrs.h"
 #include "dialects/rt/RtDialect.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -20,6 +21,9 @@ namespace {
 /// either would not stay in registers.
 constexpr int kSumsTogether = 3;
 constexpr size_t kStoresBesideSums = 2;
+/// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
+/// MiB half (docs/cost-model.md), but what is smaller may be read soon.
+constexpr int64_t kStreamedBytes = 16 << 20;
 /// Rows between two visits of a sum in L1; as many streams are read at once.
 constexpr int64_t kStepRows = 8;
 } // namespace
@@ -329,7 +333,11 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
     maps.push_back(mapOf(item, place, loopOf, loops));
     outs.push_back(memoryOf(item, place));
   }
-  linalg::GenericOp::create(
+  SmallVector<int64_t> streams;
+  for (auto [i, n] : llvm::enumerate(results))
+    if (streamsPast(n, destinations[i]))
+      streams.push_back(static_cast<int64_t>(i));
+  auto generic = linalg::GenericOp::create(
       b, item.m.location(), TypeRange{}, ins, outs, maps, iterators,
       [&](OpBuilder &nb, Location loc, ValueRange args) {
         llvm::DenseMap<Node, Value> values;
@@ -357,6 +365,23 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
                                : get(n));
         linalg::YieldOp::create(nb, loc, yields);
       });
+  if (!streams.empty())
+    generic->setAttr(codegen::kStreamAttr, b.getDenseI64ArrayAttr(streams));
+}
+
+/// Whether the result `node` goes to a tensor that no cache will hold, and is
+/// not read here.
+bool LoopProgram::streamsPast(Node node, const Place &destination) const {
+  if (destination.scratch || nodes[node].kind != Kind::compute)
+    return false;
+  int64_t bytes =
+      destination.tensor.elementType().getIntOrFloatBitWidth() / 8;
+  for (auto [size, stride] : llvm::zip(sizes, destination.tensor.strides))
+    if (!IndexMath::isConstant(stride, 0))
+      bytes *= IndexMath::constant(size).value_or(0);
+  return bytes >= kStreamedBytes && llvm::none_of(nodes, [&](auto &other) {
+           return llvm::is_contained(other.operands, node);
+         });
 }
 
 /// What is stored behind the reductions of `level`, and where.

@@ -117,6 +117,7 @@ private:
                      llvm::SmallVectorImpl<Node> &results,
                      llvm::SmallVectorImpl<Place> &places);
   void startReduction(Item &item, const NodeInfo &n, const Place &accumulator);
+  bool streamsPast(Node node, const Place &destination) const;
   bool accumulates(const Item &item, Node node) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
                    llvm::ArrayRef<Place> destinations);

@@ -1,0 +1,62 @@
+// RUN: tenon-opt %s --split-input-file --tenon-vectorize-generic=vector-bits=256 | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+
+// Whole vectors go past the caches where the output begins with a line; what
+// is left over does not. The stores are done before the function returns.
+// CHECK-LABEL: func @long
+// CHECK:         %[[BITS:.*]] = arith.andi
+// CHECK:         %[[LINE:.*]] = arith.cmpi eq, %[[BITS]]
+// CHECK:         scf.if %[[LINE]] {
+// CHECK:           vector.store {{.*}}alignment = 32 : i64, nontemporal = true
+// CHECK:           vector.maskedstore
+// CHECK:         } else {
+// CHECK-NOT:       nontemporal
+// CHECK:         llvm.call_intrinsic "llvm.x86.sse.sfence"
+// CHECK-NEXT:    return
+func.func @long(%x: memref<1003xf32>, %y: memref<1003xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"], codegen.stream = array<i64: 0>}
+      ins(%x : memref<1003xf32>) outs(%y : memref<1003xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+
+// Declines: rows begin inside lines; bytes fill no register.
+// CHECK-LABEL: func @odd
+// CHECK-NOT:     nontemporal
+// CHECK-NOT:     sfence
+func.func @odd(%x: memref<4x40xf32>, %y: memref<4x40xf32, strided<[44, 1]>>, %z: memref<4x40xi8>, %v: memref<4x40xi8>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"], codegen.stream = array<i64: 0>}
+      ins(%x : memref<4x40xf32>) outs(%y : memref<4x40xf32, strided<[44, 1]>>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"], codegen.stream = array<i64: 0>}
+      ins(%z : memref<4x40xi8>) outs(%v : memref<4x40xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    linalg.yield %a : i8
+  }
+  return
+}
+
+// -----
+
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func @even
+// CHECK:         nontemporal = true
+func.func @even(%x: memref<4x40xf32>, %y: memref<4x40xf32, strided<[48, 1]>>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"], codegen.stream = array<i64: 0>}
+      ins(%x : memref<4x40xf32>) outs(%y : memref<4x40xf32, strided<[48, 1]>>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
