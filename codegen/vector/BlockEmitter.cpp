@@ -83,8 +83,8 @@ Value BlockEmitter::startsWithLines() {
         b, loc(), buffers[o].view);
     int64_t size = access.operands[o].element.getIntOrFloatBitWidth() / 8;
     address = add(address, mul(buffers[o].base, index(size)));
-    bytes = bytes ? Value(arith::OrIOp::create(b, loc(), bytes, address))
-                  : address;
+    bytes =
+        bytes ? Value(arith::OrIOp::create(b, loc(), bytes, address)) : address;
   }
   if (!bytes)
     return bytes;
@@ -162,11 +162,10 @@ void BlockEmitter::storeAlong(Value value, unsigned number, const Point &point,
                  llvm::is_contained(plan.streams, number);
   int64_t bytes =
       lanes * access.operands[number].element.getIntOrFloatBitWidth() / 8;
-  vector::StoreOp::create(b, loc(), value, buffers[number].view,
-                          ValueRange{point.address[number]},
-                          /*nontemporal=*/streams,
-                          streams ? llvm::MaybeAlign(bytes)
-                                  : llvm::MaybeAlign());
+  vector::StoreOp::create(
+      b, loc(), value, buffers[number].view, ValueRange{point.address[number]},
+      /*nontemporal=*/streams,
+      streams ? llvm::MaybeAlign(bytes) : llvm::MaybeAlign());
 }
 
 void BlockEmitter::store(Value value, unsigned number, const Point &point,

@@ -135,13 +135,19 @@ private:
     return arith::SubIOp::create(b, block.loc(), n, rest);
   }
 
-  /// Covers [0, n) of the vector dim.  `keepLanes`: carried values fix the
-  /// number of lanes.
-  Values stripe(Value n, ValueRange init, bool keepLanes, StripeBody body) {
+  /// Covers [0, n) of the vector dim, or what is left behind `done`, a multiple
+  /// of the main loop's step.  `keepLanes`: carried values fix the number of
+  /// lanes.
+  Values stripe(Value n, ValueRange init, bool keepLanes, StripeBody body,
+                Value done = {}) {
     int64_t lanes = plan.lanes;
     Values carried(init);
-    Value done = block.index(0);
-    for (unsigned unroll : {plan.unroll, 1u}) {
+    SmallVector<unsigned> unrolls = {1};
+    if (!done) {
+      unrolls.insert(unrolls.begin(), plan.unroll);
+      done = block.index(0);
+    }
+    for (unsigned unroll : unrolls) {
       Value upTo = roundDown(n, lanes * unroll);
       carried = loop(done, upTo, lanes * unroll, carried,
                      [&](Value iv, ValueRange args) {
@@ -211,8 +217,62 @@ private:
     return points;
   }
 
+  /// The inputs that the main loop loads one iteration ahead.
+  SmallVector<unsigned> loadedAhead() const {
+    SmallVector<unsigned> ahead;
+    if (plan.loadsAhead)
+      for (auto [o, operand] : llvm::enumerate(access.operands))
+        if (operand.isMemref && !operand.isOutput && operand.isRead &&
+            operand.stride[plan.vectorDim] == 1 &&
+            !operand.element.isInteger(1))
+          ahead.push_back(o);
+    return ahead;
+  }
+
+  /// The main loop over [0, n) of the vector dim, with loads before the stores
+  /// of the iteration before; returns how far it came.
+  Value rotated(const Point &point, Value n, ArrayRef<unsigned> ahead) {
+    int64_t step = plan.lanes * plan.unroll;
+    Value upTo = roundDown(n, step);
+    std::optional<int64_t> known = getConstantIntValue(upTo);
+    if (known == 0)
+      return upTo;
+    OpBuilder::InsertionGuard guard(b);
+    if (!known) {
+      Value any = arith::CmpIOp::create(
+          b, block.loc(), arith::CmpIPredicate::ne, upTo, block.index(0));
+      auto branch = scf::IfOp::create(b, block.loc(), any,
+                                      /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value last =
+        b.createOrFold<arith::SubIOp>(block.loc(), upTo, block.index(step));
+    auto loadsAt = [&](Value iv) {
+      Values values;
+      for (const Point &p : pointsAt(point, iv, plan.unroll, plan.lanes))
+        for (unsigned o : ahead)
+          values.push_back(block.load(o, p, plan.lanes, nullptr));
+      return values;
+    };
+    loop(block.index(0), upTo, step, loadsAt(block.index(0)),
+         [&](Value iv, ValueRange loaded) {
+           Value next = arith::MinUIOp::create(
+               b, block.loc(), block.add(iv, block.index(step)), last);
+           Values values = loadsAt(next);
+           SmallVector<Point> points =
+               pointsAt(point, iv, plan.unroll, plan.lanes);
+           for (auto [i, value] : llvm::enumerate(loaded))
+             points[i / ahead.size()].known[ahead[i % ahead.size()]] = value;
+           accumulateInPlace(points, plan.lanes, nullptr);
+           return values;
+         });
+    return upTo;
+  }
+
   /// Blocks over [0, n) of the vector dim.
   void parallel(const Point &point, Value n) {
+    SmallVector<unsigned> ahead = loadedAhead();
+    Value done = ahead.empty() ? Value() : rotated(point, n, ahead);
     stripe(
         n, {}, /*keepLanes=*/false,
         [&](Value iv, unsigned unroll, int64_t lanes, Value mask, ValueRange) {
@@ -222,7 +282,8 @@ private:
           else
             accumulateInPlace(points, lanes, mask);
           return Values();
-        });
+        },
+        done);
   }
 
   /// The inner parallel loop at `points`, which differ along the vector dim.

@@ -384,19 +384,37 @@ static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
                  operand.stride[plan.vectorDim] == 1 &&
                  !llvm::is_contained(plan.accumulators, o);
     for (unsigned d = 0; d < access.rank(); ++d)
-      whole &= d == plan.vectorDim || access.sizes[d] == 1 ||
-               (operand.stride[d] != kDynamic &&
-                operand.stride[d] % perLine == 0);
+      whole &=
+          d == plan.vectorDim || access.sizes[d] == 1 ||
+          (operand.stride[d] != kDynamic && operand.stride[d] % perLine == 0);
     if (whole)
       streams.push_back(o);
   }
   return streams;
 }
 
+/// Whether the body takes long, and inputs of a second iteration fit into
+/// registers.
+static bool loadsAhead(linalg::LinalgOp op, const LoopAccess &access,
+                       const VectorPlan &plan) {
+  constexpr int64_t kMostVectors = 8;
+  int64_t vectors = 0;
+  for (const OperandAccess &operand : access.operands)
+    if (operand.isMemref && !operand.isOutput && operand.isRead)
+      vectors += plan.unroll;
+  bool isLong = llvm::any_of(*op.getBlock(), [](Operation &inner) {
+    return isa<math::ExpOp, math::ErfOp, math::TanhOp, math::LogOp,
+               arith::DivFOp, math::SqrtOp>(inner);
+  });
+  return plan.mode == VectorMode::Parallel && plan.reductionDims.empty() &&
+         !plan.innerDim && isLong && vectors <= kMostVectors;
+}
+
 VectorPlan planVectors(linalg::LinalgOp op, const LoopAccess &access,
                        int64_t vectorBits) {
   VectorPlan plan = Planner(op, access, vectorBits).run();
   plan.streams = planStreams(op, access, plan);
+  plan.loadsAhead = loadsAhead(op, access, plan);
   return plan;
 }
 

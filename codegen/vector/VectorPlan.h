@@ -53,9 +53,14 @@ struct VectorPlan {
   std::optional<unsigned> innerDim;
   /// Operand numbers of outputs kept in registers during the reduction.
   llvm::SmallVector<unsigned> accumulators;
-  /// Operand numbers of outputs that kStreamAttr names, of which every vector is
-  /// as long as a register and, if the first is, aligned to a line.
+  /// Operand numbers of outputs that kStreamAttr names, of which every vector
+  /// is as long as a register and, if the first is, aligned to a line.
   llvm::SmallVector<unsigned> streams;
+  /// The main loop loads inputs before it stores what is computed from those
+  /// before.  Where an output lies a little behind an input modulo 4096 bytes,
+  /// a CPU that compares 12 bits of addresses lets a load wait for the stores
+  /// above it, and a long computation for the whole of the one before.
+  bool loadsAhead = false;
   /// Horizontal only: how each accumulator combines.
   llvm::SmallVector<Combiner> combiners;
 };

@@ -374,8 +374,7 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
 bool LoopProgram::streamsPast(Node node, const Place &destination) const {
   if (destination.scratch || nodes[node].kind != Kind::compute)
     return false;
-  int64_t bytes =
-      destination.tensor.elementType().getIntOrFloatBitWidth() / 8;
+  int64_t bytes = destination.tensor.elementType().getIntOrFloatBitWidth() / 8;
   for (auto [size, stride] : llvm::zip(sizes, destination.tensor.strides))
     if (!IndexMath::isConstant(stride, 0))
       bytes *= IndexMath::constant(size).value_or(0);

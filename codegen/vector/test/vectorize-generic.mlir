@@ -188,3 +188,42 @@ func.func @inner(%x: memref<7x64xf32>, %w: memref<64xf32>,
   }
   return
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// A long computation: the main loop loads the next vectors before it stores.
+// CHECK-LABEL: func @ahead
+// CHECK:         %[[FIRST:.*]] = vector.load
+// CHECK:         scf.for {{.*}} iter_args(%[[X:.*]] = %[[FIRST]],
+// CHECK:           %[[NEXT:.*]] = vector.load
+// CHECK:           math.exp %[[X]]
+// CHECK:           vector.store
+// CHECK:           scf.yield %[[NEXT]],
+func.func @ahead(%x: memref<4096xf32>, %y: memref<4096xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// A short one does not.
+// CHECK-LABEL: func @short
+// CHECK-NOT:     iter_args
+func.func @short(%x: memref<4096xf32>, %y: memref<4096xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
