@@ -11,6 +11,13 @@
 // it with unit stride.  NR is the register tile's width, or less when there
 // are fewer columns.
 //
+// A product with so few panels and blocks of rows that cores would have nothing
+// to do is cut along K:
+//
+//   MatMul(%x [16, 4096], %w [4096, 64])
+//       ->  ReduceSum(tile.matmul(%x as [8, 16, 512], pack(%w as [8, 512,
+//       64])))
+//
 //   ConvTranspose(%x, %w)           %t = StaticTranspose %w (channels swapped)
 //                       ->          %p = tile.pack %t panel 16 groups 1
 //                                   tile.conv_transpose %x, %p
@@ -41,7 +48,64 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   Packing packing;
   WinogradOptions filtering;
 
+  /// Parts of K for a product of [rows, K] and [K, N]; 1: it stays whole.
+  int64_t partsOfK(int64_t rows, int64_t k, int64_t n) const {
+    // At least so many items, of at least so long sums, of work that takes
+    // several times as long as the additional section; docs/cost-model.md.
+    constexpr int64_t kItems = 8, kShortest = 256, kWork = 1 << 21;
+    constexpr int64_t kRowsOfItem = 48, kRowsOfGemv = 8;
+    int64_t panel = packing.panelFor(rows, n);
+    int64_t items =
+        (rows + kRowsOfItem - 1) / kRowsOfItem * ((n + panel - 1) / panel);
+    if (items * 2 > kItems || std::max(rows, kRowsOfGemv) * k * n < kWork)
+      return 1;
+    int64_t parts = 1;
+    while (items * parts < kItems && k % (2 * parts) == 0 &&
+           k / (2 * parts) >= kShortest)
+      parts *= 2;
+    return parts;
+  }
+
+  /// Cuts a product of floats along K if that pays.
+  bool splitMatMul(Operation *op, OpBuilder &b) {
+    auto dst = rankedType(op->getResult(0));
+    Value src = op->getOperand(0), weights = op->getOperand(1);
+    auto type = rankedType(src), w = rankedType(weights);
+    auto isView = [](Value v) {
+      Operation *def = v.getDefiningOp();
+      return def && isKind(def, "StaticTranspose"); // would be copied
+    };
+    if (!dst.hasStaticShape() || !w.hasStaticShape() || w.getRank() != 2 ||
+        type.getRank() < 2 || !type.hasStaticShape() || isView(src) ||
+        isView(weights) || dst.getNumElements() == 0)
+      return false;
+    int64_t k = w.getDimSize(0), n = w.getDimSize(1);
+    int64_t rows = dst.getNumElements() / n;
+    int64_t parts = k ? partsOfK(rows, k, n) : 1;
+    if (parts == 1)
+      return false;
+    Location loc = op->getLoc();
+    int64_t part = k / parts;
+    src = buildReshape(b, loc, src, {rows, parts, part});
+    src = buildTranspose(b, loc, src, {1, 0, 2});
+    weights = buildReshape(b, loc, weights, {parts, part, n});
+    auto sums = RankedTensorType::get({parts, rows, n}, b.getF32Type());
+    Value products = packing.buildMatMul(b, loc, sums, src, weights);
+    Value sum =
+        buildGraphOp(b, loc, "ReduceSum", products,
+                     RankedTensorType::get({rows, n}, b.getF32Type()),
+                     {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({0})),
+                      b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+    sum = buildReshape(b, loc, sum, dst.getShape());
+    op->emitRemark("K is cut into " + std::to_string(parts) + " parts of " +
+                   std::to_string(part));
+    replace(op, buildEdge(b, loc, sum, dst.getElementType()));
+    return true;
+  }
+
   void packMatMul(Operation *op, OpBuilder &b) {
+    if (splitMatMul(op, b))
+      return;
     replace(op,
             packing.buildMatMul(b, op->getLoc(), rankedType(op->getResult(0)),
                                 op->getOperand(0), op->getOperand(1)));

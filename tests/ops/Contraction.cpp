@@ -97,6 +97,11 @@ Cases matmulCases() {
            "MatMul x:8x8 x",
            "MatMul x:8x8 x x",
            "MatMul x:5x7 x transpose_b=true",
+           // K is cut into parts.
+           "y = MatMul 16x4096 4096x40c 40c; ReLU y",
+           "y = MatMul 2x3x2304 2304x160; Add y 2x3x1",
+           "MatMul 9x6144 6144x40c accumulation_mode=strict",
+           "MatMul 16x4096 40x4096c transpose_b=true",
        })
     cases.push_back(text);
   return cases;

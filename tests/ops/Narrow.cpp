@@ -155,6 +155,10 @@ Cases narrowCases() {
            "1024x272/s8c scales=0.02; MatMul a b",
        })
     cases.push_back(text);
+  // K is cut into parts.
+  for (std::string type : {"bf16", "f16"})
+    cases.push_back("y = MatMul 16x4096/" + type + " 4096x40/" + type +
+                    "c; ReLU y");
   // Few channels, joined with the taps of a row.
   std::string attrs = " strides=2,2 pads_begin=3,3 pads_end=3,3 dilations=1,1 "
                       "data_format=NXC weights_format=XIO";

@@ -247,3 +247,32 @@ func.func @narrow_attention(%q: tensor<2x50x64xbf16>, %k: tensor<2x64x77xbf16>, 
   } : tensor<2x50x64xbf16>, tensor<2x64x77xbf16>, tensor<2x77x64xbf16> -> tensor<2x50x64xbf16>
   return %0 : tensor<2x50x64xbf16>
 }
+
+// -----
+
+// Few panels and rows, long sums: parts of K are items of their own.
+// CHECK-LABEL: func.func @cut
+// CHECK:         %[[X:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<16x8x1024xf32>
+// CHECK:         %[[A:.*]] = graph.StaticTranspose %[[X]] {{.*}} -> tensor<8x16x1024xf32>
+// CHECK:         %[[W:.*]] = graph.StaticReshape %arg1 {{.*}} -> tensor<8x1024x16xf32>
+// CHECK:         %[[P:.*]] = tile.pack %[[W]]
+// CHECK:         %[[Y:.*]] = tile.matmul %[[A]], %[[P]] {{.*}} -> tensor<8x16x16xf32>
+// CHECK:         graph.ReduceSum %[[Y]] {axes = [0]
+func.func @cut(%x: tensor<16x8192xf32>, %w: tensor<8192x16xf32>) -> tensor<16x16xf32> {
+  %0 = graph.MatMul %x, %w : (tensor<16x8192xf32>, tensor<8192x16xf32>) -> tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}
+
+// -----
+
+// Declines: panels enough; sums too short; too little work; src across memory.
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT:     ReduceSum
+func.func @whole(%x: tensor<16x4096xf32>, %w: tensor<4096x512xf32>, %y: tensor<512x256xf32>, %v: tensor<256x16xf32>, %z: tensor<1x2048xf32>, %u: tensor<2048x16xf32>, %t: tensor<4096x16xf32>) -> (tensor<16x512xf32>, tensor<512x16xf32>, tensor<1x16xf32>, tensor<16x16xf32>) {
+  %0 = graph.MatMul %x, %w : (tensor<16x4096xf32>, tensor<4096x512xf32>) -> tensor<16x512xf32>
+  %1 = graph.MatMul %y, %v : (tensor<512x256xf32>, tensor<256x16xf32>) -> tensor<512x16xf32>
+  %2 = graph.MatMul %z, %u : (tensor<1x2048xf32>, tensor<2048x16xf32>) -> tensor<1x16xf32>
+  %3 = graph.StaticTranspose %t {order = [1, 0]} : (tensor<4096x16xf32>) -> tensor<16x4096xf32>
+  %4 = graph.MatMul %3, %t : (tensor<16x4096xf32>, tensor<4096x16xf32>) -> tensor<16x16xf32>
+  return %0, %1, %2, %4 : tensor<16x512xf32>, tensor<512x16xf32>, tensor<1x16xf32>, tensor<16x16xf32>
+}
