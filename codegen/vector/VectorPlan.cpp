@@ -394,14 +394,18 @@ static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
 }
 
 /// Whether the body takes long, and inputs of a second iteration fit into
-/// registers.
+/// registers, as they are: not every CPU has registers of narrow floats.
 static bool loadsAhead(linalg::LinalgOp op, const LoopAccess &access,
                        const VectorPlan &plan) {
   constexpr int64_t kMostVectors = 8;
   int64_t vectors = 0;
-  for (const OperandAccess &operand : access.operands)
-    if (operand.isMemref && !operand.isOutput && operand.isRead)
-      vectors += plan.unroll;
+  for (const OperandAccess &operand : access.operands) {
+    if (!operand.isMemref || operand.isOutput || !operand.isRead)
+      continue;
+    if (operand.element.getIntOrFloatBitWidth() != 32)
+      return false;
+    vectors += plan.unroll;
+  }
   bool isLong = llvm::any_of(*op.getBlock(), [](Operation &inner) {
     return isa<math::ExpOp, math::ErfOp, math::TanhOp, math::LogOp,
                arith::DivFOp, math::SqrtOp>(inner);

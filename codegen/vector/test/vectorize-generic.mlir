@@ -215,9 +215,21 @@ func.func @ahead(%x: memref<4096xf32>, %y: memref<4096xf32>) {
 
 #id = affine_map<(d0) -> (d0)>
 
-// A short one does not.
+// A short one does not, nor one of narrow floats.
+// CHECK-LABEL: func @narrow
+// CHECK-NOT:     iter_args
 // CHECK-LABEL: func @short
 // CHECK-NOT:     iter_args
+func.func @narrow(%x: memref<4096xbf16>, %y: memref<4096xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : memref<4096xbf16>) outs(%y : memref<4096xf32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
 func.func @short(%x: memref<4096xf32>, %y: memref<4096xf32>) {
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
       ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
