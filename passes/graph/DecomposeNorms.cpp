@@ -140,16 +140,16 @@ bool decomposeBatchNormBackward(Operation *op, OpBuilder &b) {
   return true;
 }
 
-/// Sum of `v` over the dimensions `axes`, which vanish.
+/// Sum of `v` over the dimensions `axes`, which vanish; rounded to `type` once.
 Value buildSum(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> axes,
                Type type) {
-  // Gradients of gamma and beta may be f32 where src is not.
   auto result = cast<RankedTensorType>(type);
-  if (rankedType(v).getElementType() != result.getElementType())
-    v = buildEdge(b, loc, v, result.getElementType());
-  return buildGraphOp(b, loc, "ReduceSum", v, result,
-                      {b.getNamedAttr("axes", b.getDenseI64ArrayAttr(axes)),
-                       b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+  Type element = rankedType(v).getElementType();
+  Value sum = buildGraphOp(
+      b, loc, "ReduceSum", v, RankedTensorType::get(result.getShape(), element),
+      {b.getNamedAttr("axes", b.getDenseI64ArrayAttr(axes)),
+       b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+  return buildEdge(b, loc, sum, result.getElementType());
 }
 
 bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {
@@ -176,12 +176,17 @@ bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {
     Value scale =
         buildGraphOp(b, loc, "Reciprocal",
                      buildGraphOp(b, loc, "Sqrt", variance, type), type);
-    Value x = buildBinary(b, loc, "Subtract", src, column(2));
+    // Gradients of gamma and beta may be f32 where src is not: nothing between
+    // is rounded, fused or not.
+    Type f32 = b.getF32Type();
+    Value diff = buildCast(b, loc, diffDst, f32);
+    Value x =
+        buildBinary(b, loc, "Subtract", buildCast(b, loc, src, f32), column(2));
     x = buildBinary(b, loc, "Multiply", x, scale);
-    x = buildBinary(b, loc, "Multiply", x, diffDst);
+    x = buildBinary(b, loc, "Multiply", x, diff);
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, axis));
     results.push_back(buildSum(b, loc, x, axes, op->getResultTypes()[1]));
-    results.push_back(buildSum(b, loc, diffDst, axes, op->getResultTypes()[2]));
+    results.push_back(buildSum(b, loc, diff, axes, op->getResultTypes()[2]));
   }
   replace(op, results);
   return true;

@@ -50,6 +50,22 @@ func.func @layer_norm_backward(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>, %m: ten
 
 // -----
 
+// Between a narrow src and gradients in f32 nothing is rounded.
+// CHECK-LABEL: func @layer_norm_backward_narrow
+// CHECK-DAG:     %[[X:.*]] = graph.TypeCast %arg0 {{.*}} -> tensor<4x8xf32>
+// CHECK-DAG:     %[[D:.*]] = graph.TypeCast %arg1 {{.*}} -> tensor<4x8xf32>
+// CHECK:         graph.Subtract %[[X]]
+// CHECK:         graph.ReduceSum %{{.*}} -> tensor<8xf32>
+// CHECK:         graph.ReduceSum %[[D]] {{.*}} -> tensor<8xf32>
+// CHECK-NEXT:    return
+func.func @layer_norm_backward_narrow(%x: tensor<4x8xf16>, %d: tensor<4x8xf16>, %m: tensor<4xf32>, %v: tensor<4xf32>, %g: tensor<8xf32>)
+    -> (tensor<4x8xf16>, tensor<8xf32>, tensor<8xf32>) {
+  %0:3 = graph.LayerNormBackward %x, %d, %m, %v, %g : (tensor<4x8xf16>, tensor<4x8xf16>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf16>, tensor<8xf32>, tensor<8xf32>)
+  return %0#0, %0#1, %0#2 : tensor<4x8xf16>, tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // All dimensions but that of the channels.
 // CHECK-LABEL: func @bias_backward
 // CHECK-NEXT:    graph.ReduceSum %{{.*}} {axes = [0, 2]} : (tensor<2x8x5xf32>) -> tensor<8xf32>
