@@ -55,6 +55,26 @@ def ExpandQuantize : Pass<"tenon-expand-quantize", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"expanded", "ops", "Operations expanded">];
 }
 
+def FormChains : Pass<"tenon-form-chains", "::mlir::ModuleOp"> {
+  let summary = "Groups of products and windows share one split of their rows";
+  let description = [{
+    Where one group alone reads what another makes, and the tensor between them
+    would leave L2, both become one of kind "chain", computed a band of rows at
+    a time. A remark tells how it is cut and what that saves, or why it is not.
+  }];
+  let options = [
+    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
+           "size of the second cache of a core">,
+    Option<"maxOps", "max-ops", "int64_t", "48",
+           "largest number of operations in a group">,
+    Option<"mode", "mode", "std::string", "\"auto\"",
+           "auto (by cost), always (where possible) or never">,
+    Option<"remarks", "remarks", "bool", "false",
+           "say why groups were chained or not">];
+  let statistics = [Statistic<"chains", "chains", "Chains formed">,
+                    Statistic<"joined", "groups", "Groups in them">];
+}
+
 def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
   let summary = "Cuts functions into groups, each a function of its own";
   let description = [{

@@ -44,6 +44,7 @@ class Model:
         """x as bytes and back again, if the model is quantised."""
         if not self.quantised or x in self.narrowed:
             return x
+        # What is beyond these steps saturates, with all peers alike.
         kind = next((op.kind for op in self.ops if x in op.outputs), None)
         step = {"scales": [24 / 255], "zps": [0]} \
             if kind in ("ReLU", "Clamp") else {"scales": [48 / 255],

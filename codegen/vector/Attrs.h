@@ -3,7 +3,12 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
+
 namespace tenon::codegen {
+
+/// Of a line of the cache.
+inline constexpr int64_t kLineBytes = 64;
 
 /// On a linalg operation without reductions, the number of a parallel loop: it
 /// runs inside the loop over vectors, so that vectors of operands that do not

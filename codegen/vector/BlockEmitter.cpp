@@ -1,5 +1,6 @@
 //===- BlockEmitter.cpp - the body on one block of elements ---------------===//
 #include "codegen/vector/BlockEmitter.h"
+#include "codegen/vector/Attrs.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

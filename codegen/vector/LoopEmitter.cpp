@@ -223,8 +223,7 @@ private:
     if (plan.loadsAhead)
       for (auto [o, operand] : llvm::enumerate(access.operands))
         if (operand.isMemref && !operand.isOutput && operand.isRead &&
-            operand.stride[plan.vectorDim] == 1 &&
-            !operand.element.isInteger(1))
+            operand.stride[plan.vectorDim] == 1)
           ahead.push_back(o);
     return ahead;
   }

@@ -7,9 +7,6 @@
 
 namespace tenon::codegen {
 
-/// Of a line of the cache.
-inline constexpr int64_t kLineBytes = 64;
-
 enum class VectorMode {
   /// Scalar loops; `reason` says why.
   Scalar,

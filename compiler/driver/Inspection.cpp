@@ -87,7 +87,7 @@ void keepReproducer(const graph::Graph &graph, const Options &options,
       " --compile-to=" + std::string(phases[next].name) +
       " --target-cpu=" + options.targetCpu + " --schedule=" + options.schedule +
       " --max-group-ops=" + std::to_string(options.maxGroupOps) +
-      " --winograd=" + options.winograd +
+      " --chains=" + options.chains + " --winograd=" + options.winograd +
       (options.fastMath ? " --fast-math" : "") +
       (options.fuse ? "" : " --no-fuse");
   std::string path = writeTemporary(options.reproducer,

@@ -83,12 +83,21 @@ void buildLayout(OpPassManager &pm, const Options &options,
   pm.addPass(createMaterializeLayouts());
 }
 
-void buildFuse(OpPassManager &pm, const Options &options, const Target &) {
+void buildFuse(OpPassManager &pm, const Options &options,
+               const Target &target) {
   FormGroupsOptions form;
   form.enable = options.fuse;
   form.maxOps = options.maxGroupOps;
   form.remarks = true;
   pm.addPass(createFormGroups(form));
+  if (!options.fuse)
+    return;
+  FormChainsOptions chain;
+  chain.l2Bytes = target.l2Bytes;
+  chain.maxOps = options.maxGroupOps;
+  chain.mode = options.chains;
+  chain.remarks = true;
+  pm.addPass(createFormChains(chain));
 }
 
 void buildTile(OpPassManager &pm, const Options &, const Target &target) {

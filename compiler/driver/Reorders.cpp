@@ -4,7 +4,7 @@
 #include "compiler/driver/FactSupport.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/tile/TileDialect.h"
-#include "passes/layout/WinogradMode.h"
+#include "passes/layout/WinogradName.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"

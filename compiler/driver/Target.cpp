@@ -1,7 +1,7 @@
 #include "compiler/driver/Target.h"
 
 #include "dialects/support/Fail.h"
-#include "passes/layout/WinogradMode.h"
+#include "passes/support/Mode.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -77,10 +77,12 @@ Error unknownCpu(const std::string &cpu) {
 } // namespace
 
 Expected<Target> Target::resolve(const Options &options) {
-  if (!parseWinogradMode(options.winograd))
-    return fail(ErrorCode::BadOption,
-                "unknown value '" + options.winograd + "' of winograd",
-                std::string("use ") + kWinogradModes);
+  for (auto [name, value] : {std::pair("winograd", options.winograd),
+                             std::pair("chains", options.chains)})
+    if (!parseMode(value))
+      return fail(ErrorCode::BadOption,
+                  "unknown value '" + value + "' of " + name,
+                  std::string("use ") + kModes);
   constexpr int64_t kMostThreads = 1024;
   if (options.compileThreads < 0 || options.compileThreads > kMostThreads)
     return fail(ErrorCode::BadOption,

@@ -23,7 +23,9 @@
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
+#include "passes/tiling/DirectDepthwise.h"
 #include "passes/tiling/ScalarOps.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -127,7 +129,7 @@ struct Former {
   bool canMove(int from, int to, Operation *joining = nullptr) {
     const Group &e = groups[from], &g = groups[to];
     bool kinds =
-        e.kind == GroupKind::elementwise && !e.ops.empty() &&
+        e.kind == GroupKind::elementwise &&
         (g.kind == GroupKind::elementwise || g.kind == GroupKind::rows ||
          g.kind == GroupKind::contraction);
     if (!kinds || isa<tile::ConvWeightsOp>(g.ops.front()) ||
@@ -172,9 +174,6 @@ struct Former {
   int64_t moveToReaders() {
     int64_t moved = 0;
     for (int from = groups.size() - 1; from >= 0; --from) {
-      if (groups[from].kind != GroupKind::elementwise ||
-          groups[from].ops.empty())
-        continue;
       int to = -1;
       for (Operation *user : groups[from].ops.back()->getUsers())
         to = std::max(to, groupOf.lookup_or(user, -1));
@@ -249,6 +248,12 @@ struct Former {
     return values;
   }
 
+  /// Whether sums of a window never are in memory.
+  static bool sumsInRegisters(Operation *window) {
+    auto conv = dyn_cast<tile::ConvOp>(window);
+    return conv && tiling::DirectDepthwise::fits(tiling::windowDims(conv));
+  }
+
   /// Why the result of the first `n` operations cannot be stored behind them.
   std::string whyNotStored(const Group &g, size_t n) {
     SmallVector<Value> values = escaping(g, n);
@@ -256,7 +261,8 @@ struct Former {
       return "more than one value would leave the epilogue: " +
              std::to_string(values.size());
     if (g.kind == GroupKind::window &&
-        !rankedType(values[0]).getElementType().isF32())
+        !rankedType(values[0]).getElementType().isF32() &&
+        !sumsInRegisters(g.ops.front()))
       return "a window keeps its sums in dst: its group ends in f32";
     return "";
   }

@@ -19,6 +19,8 @@ StringRef name(GroupKind kind) {
     return "rows";
   case GroupKind::contraction:
     return "contraction";
+  case GroupKind::chain:
+    return "chain";
   case GroupKind::attention:
     return "attention";
   case GroupKind::window:
@@ -218,6 +220,7 @@ std::string whyNot(Operation *op, const Group &g,
     if (epilogue)
       break;
     [[fallthrough]];
+  case GroupKind::chain:
   case GroupKind::attention:
   case GroupKind::concat:
   case GroupKind::pack:

@@ -12,6 +12,8 @@ enum class GroupKind {
   elementwise,
   rows,
   contraction,
+  /// Several groups with a product or a window each, a band of rows at a time.
+  chain,
   attention,
   window,
   concat,

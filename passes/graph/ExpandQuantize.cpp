@@ -7,9 +7,10 @@
 //   DynamicDequantize(q, s, z) {per_group, group_shape = [1, 32]}
 //       ->  the same on q and s reshaped to [.., n, 32] and [.., n, 1]
 //
-// All arithmetic is f32. A product with the reciprocal of a known scale differs
-// from the quotient by one rounding, which changes a level only as close to the
-// middle of two as the quotient's own; a division takes 16 cycles for a vector.
+// All arithmetic is f32. A product with the rounded reciprocal of a known scale
+// is at most 1.5 units in the last place from the exact quotient, a quotient
+// 0.5: either changes a level only so close to the middle of two. Divisions
+// took a quarter of the time of a quantised convolution (docs/cost-model.md).
 // TypeCast saturates and makes 0 of NaN, which is what
 // quantisation does; it drops fractions, of which Round leaves none.
 //

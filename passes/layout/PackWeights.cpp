@@ -71,13 +71,13 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto dst = rankedType(op->getResult(0));
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(src), w = rankedType(weights);
-    auto isView = [](Value v) {
+    auto isTransposed = [](Value v) {
       Operation *def = v.getDefiningOp();
       return def && isKind(def, "StaticTranspose"); // would be copied
     };
     if (!dst.hasStaticShape() || !w.hasStaticShape() || w.getRank() != 2 ||
-        type.getRank() < 2 || !type.hasStaticShape() || isView(src) ||
-        isView(weights) || dst.getNumElements() == 0)
+        type.getRank() < 2 || !type.hasStaticShape() || isTransposed(src) ||
+        isTransposed(weights) || dst.getNumElements() == 0)
       return false;
     int64_t k = w.getDimSize(0), n = w.getDimSize(1);
     int64_t rows = dst.getNumElements() / n;
@@ -332,10 +332,10 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   void runOnOperation() override {
     packing = {
         {vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit};
-    auto parsed = parseWinogradMode(winograd);
+    auto parsed = parseMode(winograd);
     if (!parsed) {
       getOperation()->emitError("winograd must be ")
-          << kWinogradModes << ", is " << winograd;
+          << kModes << ", is " << winograd;
       return signalPassFailure();
     }
     filtering = {*parsed, fastMath};

@@ -22,7 +22,6 @@
 #include "passes/tiling/WinogradTransforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
@@ -170,14 +169,6 @@ WinogradChoice chooseByCost(RankedTensorType src, RankedTensorType dst,
 
 } // namespace
 
-std::optional<WinogradMode> parseWinogradMode(StringRef text) {
-  return llvm::StringSwitch<std::optional<WinogradMode>>(text)
-      .Case("auto", WinogradMode::byCost)
-      .Case("always", WinogradMode::always)
-      .Case("never", WinogradMode::never)
-      .Default(std::nullopt);
-}
-
 std::string winogradName(int64_t outputs) {
   return llvm::formatv("F({0}x{0}, 3x3)", outputs);
 }
@@ -216,7 +207,7 @@ bool isWinogradKernel(RankedTensorType weights) {
 WinogradChoice chooseWinograd(Value src, Value weights, RankedTensorType dst,
                               const WindowAttrs &w,
                               const WinogradOptions &options) {
-  if (options.mode == WinogradMode::never)
+  if (options.mode == Mode::never)
     return {0, "winograd=never"};
   auto type = rankedType(src);
   if (std::string reason = whyNotPossible(type, weights, dst, w);
@@ -225,7 +216,7 @@ WinogradChoice chooseWinograd(Value src, Value weights, RankedTensorType dst,
   // What is computed once need not be fast: sums of the weights of integer
   // convolutions stay exact.
   bool fastMath = options.fastMath && !isKnownOnce(src);
-  if (options.mode == WinogradMode::always)
+  if (options.mode == Mode::always)
     return {kTiles[fastMath ? 1 : 0].outputs, ""};
   return chooseByCost(type, dst, w, fastMath);
 }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "passes/layout/Packing.h"
-#include "passes/layout/WinogradMode.h"
+#include "passes/layout/WinogradName.h"
+#include "passes/support/Mode.h"
 
 #include <string>
 
@@ -28,7 +29,7 @@ WinogradCost winogradCost(mlir::RankedTensorType src,
 bool isWinogradKernel(mlir::RankedTensorType weights);
 
 struct WinogradOptions {
-  WinogradMode mode = WinogradMode::byCost;
+  Mode mode = Mode::byCost;
   /// Tiles whose errors are larger than those of the definition, too.
   bool fastMath = false;
 };

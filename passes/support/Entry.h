@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral kFoldedAttr = "tile.folded";
 inline constexpr llvm::StringLiteral kStridesAttr = "tile.strides";
 /// On group functions: the kind of work, as in GroupKind.
 inline constexpr llvm::StringLiteral kGroupAttr = "tile.group";
+/// On group functions of chains: rows of the result that are computed at a
+/// time.
+inline constexpr llvm::StringLiteral kBandAttr = "tile.band";
 /// On calls of group functions: the names of the operations in it.
 inline constexpr llvm::StringLiteral kLabelAttr = "tile.label";
 /// On arguments of entries from the tile phase on: "input", "output",

@@ -10,10 +10,14 @@ using namespace mlir;
 namespace tenon::tiling {
 
 Epilogue::Epilogue(GroupContext &ctx, Operation *first)
+    : Epilogue(ctx, first, ctx.ops()) {}
+
+Epilogue::Epilogue(GroupContext &ctx, Operation *first,
+                   ArrayRef<Operation *> all)
     : made(first->getResult(0)) {
   ArrayRef<Ofr> space = ctx.sizes[made];
   llvm::SetVector<Value> outside;
-  for (Operation *op : ctx.ops()) {
+  for (Operation *op : all) {
     if (op == first)
       continue;
     ops.push_back(op);

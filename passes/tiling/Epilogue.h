@@ -10,8 +10,11 @@ namespace tenon::tiling {
 /// they read. Sides and dst are given over the dimensions of dst.
 class Epilogue {
 public:
-  /// `first` is the product or the window.
+  /// `first`, the product or the window, and what is behind it in `ops`; all of
+  /// the group's, if they are not given.
   Epilogue(GroupContext &ctx, mlir::Operation *first);
+  Epilogue(GroupContext &ctx, mlir::Operation *first,
+           llvm::ArrayRef<mlir::Operation *> ops);
 
   bool empty() const { return ops.empty(); }
 

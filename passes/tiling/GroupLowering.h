@@ -64,6 +64,7 @@ mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
 mlir::LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op);
 mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                          tile::WinogradWeightsOp op);
+mlir::LogicalResult lowerChain(GroupContext &ctx);
 mlir::LogicalResult lowerAttention(GroupContext &ctx);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
 mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,

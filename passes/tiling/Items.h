@@ -1,6 +1,7 @@
 //===- Items.h - sections written item by item -----------------*- C++ -*-===//
 #pragma once
 
+#include "codegen/vector/Attrs.h"
 #include "passes/tiling/Strided.h"
 
 namespace tenon::tiling {
@@ -31,7 +32,7 @@ inline int64_t roundUp(int64_t n, int64_t step) {
 /// time, and are asked for one ahead.
 inline constexpr int64_t kStreamedWeights = 256 << 10;
 
-inline constexpr int64_t kLineBytes = 64; // of the cache
+using codegen::kLineBytes;
 
 /// Rows a multiple of it apart share few sets of the cache.
 inline constexpr int64_t kBadStride = 1024; // bytes

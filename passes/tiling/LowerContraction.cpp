@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Epilogue.h"
-#include "passes/tiling/Items.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -235,13 +235,6 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
 // Convolution
 //===----------------------------------------------------------------------===//
 
-bool isPointwise(tile::ConvOp op, ArrayRef<WindowDim> dims) {
-  for (auto [i, d] : llvm::enumerate(dims))
-    if (d.kernel != 1 || d.stride != 1 || d.pad != 0 || op.getPadsEnd()[i] != 0)
-      return false;
-  return op.getGroups() == 1;
-}
-
 void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
                    tile::ConvOp op) {
   IndexMath &m = ctx.m;
@@ -413,23 +406,15 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   Epilogue epilogue(ctx, op);
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   auto packedType = rankedType(op.getWeights());
-  SmallVector<WindowDim> dims;
-  for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
-    WindowDim d{srcType.getDimSize(i + 1),
-                dstType.getDimSize(i + 1),
-                op.getTaps(i),
-                op.getStrides()[i],
-                op.getPadsBegin()[i],
-                op.getDilations()[i]};
+  SmallVector<WindowDim> dims = windowDims(op);
+  for (const WindowDim &d : dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
         ShapedType::isDynamic(d.kernel))
       return op.emitError("E2003 spatial dimensions must be static");
-    dims.push_back(d);
-  }
   if (srcType.isDynamicDim(srcType.getRank() - 1) ||
       dstType.isDynamicDim(dstType.getRank() - 1))
     return op.emitError("E2003 channels must be static");
-  if (isPointwise(op, dims)) {
+  if (isPointwise(op)) {
     emitPointwise(ctx, epilogue, op);
     return success();
   }

@@ -6,14 +6,12 @@
 // of a row, whose windows are cut by padding, are stretches of one. What
 // follows in the group passes over each stretch while it is in L1.
 //
-// Depthwise with few taps: a stretch is one parallel linalg.generic with the
-// taps written out, and the rest of the group in the same body.
+// Depthwise with few taps: DirectDepthwise.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/vector/Attrs.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/tiling/Epilogue.h"
+#include "passes/tiling/DirectDepthwise.h"
 #include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -150,48 +148,17 @@ struct Window {
       emitEpilogue(m, out, image, channel, outer, column, count);
   }
 
-  /// Appends the sides of the epilogue on a stretch, and their maps from its
-  /// loops.
-  void addSides(IndexMath &m, Ofr image, Ofr channel, ArrayRef<Ofr> outer,
-                Ofr column, Ofr count, SmallVectorImpl<Value> &ins,
-                SmallVectorImpl<AffineMap> &maps) const {
-    MLIRContext *context = m.builder().getContext();
-    int64_t parallel = channelsInside ? 2 : 1;
-    for (const Strided &side : sides) {
-      Ofr at = side.offset.value_or(m.attr(0));
-      auto move = [&](int64_t dim, Ofr position) {
-        at = m.add(at, m.mul(position, side.strides[dim]));
-      };
-      move(0, image);
-      for (auto [i, position] : llvm::enumerate(outer))
-        move(i + 1, position);
-      move(last() + 1, column);
-      move(last() + 2, channel);
-      // A side is read along the loops it depends on.
-      SmallVector<Ofr> sizes, strides;
-      SmallVector<AffineExpr> loops;
-      auto loop = [&](int64_t number, int64_t dim, Ofr size) {
-        if (IndexMath::isConstant(side.strides[dim], 0))
-          return;
-        sizes.push_back(size);
-        strides.push_back(side.strides[dim]);
-        loops.push_back(getAffineDimExpr(number, context));
-      };
-      loop(0, last() + 1, count);
-      if (channelsInside)
-        loop(1, last() + 2, src.sizes.back());
-      ins.push_back(box(m, side.base, at, sizes, strides));
-      maps.push_back(AffineMap::get(parallel, 0, loops, context));
-    }
-  }
-
   /// out = epilogue(out, sides) on the same stretch.
   void emitEpilogue(IndexMath &m, Value out, Ofr image, Ofr channel,
                     ArrayRef<Ofr> outer, Ofr column, Ofr count) const {
     int64_t parallel = channelsInside ? 2 : 1;
     SmallVector<Value> ins;
     SmallVector<AffineMap> maps;
-    addSides(m, image, channel, outer, column, count, ins, maps);
+    std::optional<Ofr> channels;
+    if (channelsInside)
+      channels = src.sizes.back();
+    addSides(m, sides, {image, channel, outer, column, count, channels}, ins,
+             maps);
     maps.push_back(m.builder().getMultiDimIdentityMap(parallel));
     SmallVector<utils::IteratorType> iterators(parallel,
                                                utils::IteratorType::parallel);
@@ -219,153 +186,25 @@ struct Window {
     return arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
   }
 
-  //===--- depthwise with known taps --------------------------------------===//
-  using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dim
-
-  /// Columns [column, column + count) in one pass: a vector of channels keeps
-  /// its weights in registers while the columns pass.
-  void emitDirect(IndexMath &m, Ofr image, ArrayRef<Ofr> outer, int64_t column,
-                  int64_t count, ArrayRef<Taps> taps) const {
-    OpBuilder &b = m.builder();
-    Location loc = m.location();
-    int64_t s = dims.size();
-    auto loops = b.getMultiDimIdentityMap(2);
-    auto channels = AffineMap::get(2, 0, b.getAffineDimExpr(1), b.getContext());
-    Ofr srcAt = m.mul(image, src.strides[0]), dstAt, weightsAt = m.attr(0);
-    dstAt = m.mul(image, dst.strides[0]);
-    for (int64_t i = 0; i < s; ++i) {
-      Ofr position = i == last() ? m.attr(column) : outer[i];
-      Ofr at =
-          m.sub(m.mul(position, m.attr(dims[i].stride)), m.attr(dims[i].pad));
-      srcAt = m.add(srcAt, m.mul(at, src.strides[i + 1]));
-      dstAt = m.add(dstAt, m.mul(position, dst.strides[i + 1]));
-    }
-    Ofr size = src.sizes.back();
-    SmallVector<Ofr> srcStrides{
-        m.mul(src.strides[s], m.attr(dims[last()].stride)), src.strides.back()};
-    SmallVector<Value> ins, weightBoxes;
-    auto addTaps = [&](auto &self, int64_t i, Ofr x, Ofr w) -> void {
-      if (i == s) {
-        ins.push_back(box(m, src.base, x, {m.attr(count), size}, srcStrides));
-        weightBoxes.push_back(
-            box(m, weights.base, w, {size}, {weights.strides.back()}));
-        return;
-      }
-      for (int64_t tap = taps[i].first; tap < taps[i].second; ++tap)
-        self(
-            self, i + 1,
-            m.add(x, m.mul(m.attr(tap * dims[i].dilation), src.strides[i + 1])),
-            m.add(w, m.mul(m.attr(tap), weights.strides[i])));
-    };
-    addTaps(addTaps, 0, srcAt, weightsAt);
-    int64_t n = ins.size();
-    SmallVector<AffineMap> maps(n, loops);
-    llvm::append_range(ins, weightBoxes);
-    maps.append(n, channels);
-    addSides(m, image, m.attr(0), outer, m.attr(column), m.attr(count), ins,
-             maps);
-    maps.push_back(loops);
-    Value out = box(m, dst.base, dstAt, {m.attr(count), size},
-                    {dst.strides[s], dst.strides.back()});
-    SmallVector<utils::IteratorType> iterators(2,
-                                               utils::IteratorType::parallel);
-    auto contract = arith::FastMathFlagsAttr::get(
-        b.getContext(), arith::FastMathFlags::contract);
-    auto generic = linalg::GenericOp::create(
-        b, loc, TypeRange{}, ins, out, maps, iterators,
-        [&](OpBuilder &nb, Location nl, ValueRange args) {
-          Value sum = arith::ConstantOp::create(nb, nl, nb.getF32FloatAttr(0));
-          for (int64_t i = 0; i < n; ++i) {
-            Value product =
-                arith::MulFOp::create(nb, nl, args[i], args[n + i], contract);
-            sum = i == 0 ? product
-                         : arith::AddFOp::create(nb, nl, sum, product, contract)
-                               .getResult();
-          }
-          Value value = epilogue.apply(
-              nb, nl, sum, args.drop_front(2 * n).drop_back(), nb.getF32Type());
-          linalg::YieldOp::create(nb, nl, value);
-        });
-    generic->setAttr(codegen::kInnerLoopAttr, b.getI64IntegerAttr(0));
-  }
-
-  /// Stretches of neighbouring positions with the same taps.
-  struct Segment {
-    int64_t from, count;
-    Taps taps;
-  };
-  static SmallVector<Segment> segmentsOf(const WindowDim &d) {
-    SmallVector<Segment> segments;
-    auto [first, past] = d.interior();
-    for (int64_t p = 0; p < d.out; ++p) {
-      Taps taps = d.tapsAt(p);
-      if (segments.empty() || segments.back().taps != taps)
-        segments.push_back({p, 0, taps});
-      int64_t next = p == first && past > first ? past : p + 1;
-      segments.back().count += next - p;
-      p = next - 1;
-    }
-    return segments;
-  }
-
-  /// Whether rows are emitted by emitRow: few enough sums of known taps.
-  bool isDirect() const {
-    // What 3x3 taps need in nine places, with some room; places with taps cut
-    // by padding, per dim.
-    constexpr int64_t kMaxProducts = 100, kMaxCut = 8;
-    if (kind != WindowKind::depthwise || !channelsInside || dims.size() > 2)
-      return false;
-    int64_t products = 1;
-    for (const WindowDim &d : dims) {
-      auto [first, past] = d.interior();
-      if (d.out == 0 || d.out - (past - first) > kMaxCut)
-        return false;
-      int64_t taps = 0;
-      for (const Segment &s : segmentsOf(d))
-        taps += s.taps.second - s.taps.first;
-      products *= taps;
-    }
-    return products <= kMaxProducts;
-  }
-
-  /// A row of dst; with an outer dim one branch per segment of it.
-  void emitRow(IndexMath &m, Ofr image, ArrayRef<Ofr> outer) const {
-    auto columns = [&](IndexMath &cm, std::optional<Taps> row) {
-      for (const Segment &s : segmentsOf(dims[last()])) {
-        SmallVector<Taps> taps;
-        if (row)
-          taps.push_back(*row);
-        taps.push_back(s.taps);
-        emitDirect(cm, image, outer, s.from, s.count, taps);
-      }
-    };
-    if (outer.empty())
-      return columns(m, std::nullopt);
-    SmallVector<Segment> rows = segmentsOf(dims[0]);
-    auto choose = [&](auto &self, IndexMath &cm, size_t i) -> void {
-      if (i + 1 == rows.size())
-        return columns(cm, rows[i].taps);
-      OpBuilder &b = cm.builder();
-      Value inside = arith::CmpIOp::create(
-          b, cm.location(), arith::CmpIPredicate::slt, cm.value(outer[0]),
-          cm.value(cm.attr(rows[i + 1].from)));
-      auto branch = scf::IfOp::create(b, cm.location(), inside, true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&branch.getThenRegion().front());
-      IndexMath then(b, cm.location());
-      columns(then, rows[i].taps);
-      b.setInsertionPointToStart(&branch.getElseRegion().front());
-      IndexMath otherwise(b, cm.location());
-      self(self, otherwise, i + 1);
-    };
-    choose(choose, m, 0);
+  void emitDirect() const {
+    IndexMath &m = ctx.m;
+    DirectDepthwise direct{dims, src, dst, weights, epilogue};
+    SmallVector<Ofr> counts{src.sizes[0]};
+    for (const WindowDim &d : ArrayRef(dims).drop_back())
+      counts.push_back(m.attr(d.out));
+    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      direct.emitRow(im, at[0], ArrayRef(at).drop_front());
+    });
   }
 
   void emit() const {
     IndexMath &m = ctx.m;
     const WindowDim &w = dims[last()];
     auto [first, past] = w.interior();
-    bool direct = isDirect();
+    if (kind == WindowKind::depthwise && channelsInside &&
+        DirectDepthwise::fits(dims))
+      return emitDirect();
     SmallVector<Ofr> counts{src.sizes[0]};
     counts.push_back(channelsInside ? m.attr(1) : src.sizes.back());
     for (int64_t i = 0; i < last(); ++i)
@@ -373,8 +212,6 @@ struct Window {
     emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
       ArrayRef<Ofr> outer = ArrayRef(at).drop_front(2);
-      if (direct)
-        return emitRow(im, at[0], outer);
       SmallVector<std::pair<Ofr, Ofr>> taps;
       for (int64_t i = 0; i < last(); ++i) {
         auto [lo, hi] =
@@ -422,7 +259,6 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   auto conv = dyn_cast<tile::ConvOp>(op);
   auto type = rankedType(op->getOperand(0));
   auto dstType = rankedType(op->getResult(0));
-  int64_t spatial = type.getRank() - 2;
   bool ncx = !conv && isNcx(op, type.getRank());
   Window w{ctx,
            op,
@@ -439,20 +275,13 @@ LogicalResult lowerWindow(GroupContext &ctx) {
            {}};
   for (const Strided &side : w.epilogue.sides)
     w.sides.push_back(toChannelsLast(side, ncx));
-  SmallVector<int64_t> kernel = intsAttr(op, "kernel");
-  if (conv)
-    for (int64_t i = 0; i < spatial; ++i)
-      kernel.push_back(rankedType(conv.getWeights()).getDimSize(i));
-  w.dims = windowDims(op, type, dstType, ncx, kernel);
+  w.dims = conv ? windowDims(conv)
+                : windowDims(op, type, dstType, ncx, intsAttr(op, "kernel"));
   if (failed(staticDims(op, w)))
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");
-  if (conv) {
-    w.weights = ctx.memoryOf(conv.getWeights());
-    // [taps.., 1, C]: drop the 1.
-    w.weights.sizes.erase(w.weights.sizes.end() - 2);
-    w.weights.strides.erase(w.weights.strides.end() - 2);
-  }
+  if (conv)
+    w.weights = depthwiseWeights(ctx.memoryOf(conv.getWeights()));
   w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
   w.emit();
   return success();

@@ -43,7 +43,7 @@ constexpr int64_t kSharedBy = 4;
 constexpr int64_t kMinPiece = 8;
 /// Elements of a cache line, and those of a power of two of bytes whose
 /// multiples meet few sets of L1.
-constexpr int64_t kLine = 16;
+constexpr int64_t kLine = kLineBytes / sizeof(float);
 constexpr int64_t kBadPitch = 128;
 
 /// Elements from one row of `columns` to the next.

@@ -117,6 +117,8 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
   using fusion::GroupKind;
   if (kind == name(GroupKind::contraction))
     return lowerContraction(ctx);
+  if (kind == name(GroupKind::chain))
+    return lowerChain(ctx);
   if (kind == name(GroupKind::attention))
     return lowerAttention(ctx);
   if (kind == name(GroupKind::window))
@@ -314,10 +316,15 @@ private:
   LogicalResult lowerCall(func::CallOp call) {
     auto group = module.lookupSymbol<func::FuncOp>(call.getCallee());
     StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
+    using fusion::GroupKind;
     // These store rows with vectors.
-    bool contraction = kind == fusion::name(fusion::GroupKind::contraction) ||
-                       kind == fusion::name(fusion::GroupKind::attention) ||
-                       kind == fusion::name(fusion::GroupKind::recurrence);
+    bool contraction = kind == fusion::name(GroupKind::contraction) ||
+                       kind == fusion::name(GroupKind::chain) ||
+                       kind == fusion::name(GroupKind::attention) ||
+                       kind == fusion::name(GroupKind::recurrence);
+    // Sums that are rounded in registers are of whole vectors, too.
+    contraction |= kind == fusion::name(GroupKind::window) &&
+                   !rankedType(call.getResult(0)).getElementType().isF32();
     // Sizes of the results, from those of the operands.
     SizeMap inner(m);
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))

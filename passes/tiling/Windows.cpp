@@ -41,6 +41,57 @@ SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
   return dims;
 }
 
+SmallVector<WindowDim> windowDims(tile::ConvOp op) {
+  auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  SmallVector<int64_t> kernel;
+  for (int64_t i = 0; i < src.getRank() - 2; ++i)
+    kernel.push_back(op.getTaps(i));
+  return windowDims(op, src, dst, /*ncx=*/false, kernel);
+}
+
+bool isPointwise(tile::ConvOp op) {
+  auto all = [](ArrayRef<int64_t> values, int64_t expected) {
+    return llvm::all_of(values, [=](int64_t v) { return v == expected; });
+  };
+  for (int64_t i = 0, e = op.getStrides().size(); i < e; ++i)
+    if (op.getTaps(i) != 1)
+      return false;
+  return op.getGroups() == 1 && !op.getDepthwise() && all(op.getStrides(), 1) &&
+         all(op.getPadsBegin(), 0) && all(op.getPadsEnd(), 0);
+}
+
+void addSides(IndexMath &m, ArrayRef<Strided> sides, const Stretch &stretch,
+              SmallVectorImpl<Value> &ins, SmallVectorImpl<AffineMap> &maps) {
+  MLIRContext *context = m.builder().getContext();
+  int64_t columns = stretch.outer.size() + 1, channels = columns + 1;
+  for (const Strided &side : sides) {
+    Ofr at = side.offset.value_or(m.attr(0));
+    auto move = [&](int64_t dim, Ofr position) {
+      at = m.add(at, m.mul(position, side.strides[dim]));
+    };
+    move(0, stretch.image);
+    for (auto [i, position] : llvm::enumerate(stretch.outer))
+      move(i + 1, position);
+    move(columns, stretch.column);
+    move(channels, stretch.channel);
+    // A side is read along the loops it depends on.
+    SmallVector<Ofr> sizes, strides;
+    SmallVector<AffineExpr> loops;
+    auto loop = [&](int64_t number, int64_t dim, Ofr size) {
+      if (IndexMath::isConstant(side.strides[dim], 0))
+        return;
+      sizes.push_back(size);
+      strides.push_back(side.strides[dim]);
+      loops.push_back(getAffineDimExpr(number, context));
+    };
+    loop(0, columns, stretch.count);
+    if (stretch.channels)
+      loop(1, channels, *stretch.channels);
+    ins.push_back(box(m, side.base, at, sizes, strides));
+    maps.push_back(AffineMap::get(stretch.channels ? 2 : 1, 0, loops, context));
+  }
+}
+
 void pointwise(IndexMath &m, ValueRange ins, ValueRange outs,
                ElementsBody body) {
   int64_t rank = cast<MemRefType>(outs.front().getType()).getRank();

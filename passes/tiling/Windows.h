@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/tile/TileDialect.h"
 #include "passes/tiling/Items.h"
 
 namespace tenon::tiling {
@@ -21,6 +22,25 @@ bool isNcx(mlir::Operation *op, int64_t rank);
 llvm::SmallVector<WindowDim> windowDims(mlir::Operation *op, mlir::Type big,
                                         mlir::Type small, bool ncx,
                                         llvm::ArrayRef<int64_t> kernel);
+
+/// The windows of `op`; sizes may be dynamic.
+llvm::SmallVector<WindowDim> windowDims(tile::ConvOp op);
+
+/// Whether `op` is a product of each position with one matrix.
+bool isPointwise(tile::ConvOp op);
+
+/// Neighbouring columns of one row of a tensor with channels last.
+struct Stretch {
+  Ofr image, channel; // the first
+  llvm::ArrayRef<Ofr> outer;
+  Ofr column, count;
+  std::optional<Ofr> channels; // that a loop passes; none: there is one
+};
+/// Appends the box of each of `sides` on `stretch`, and its map from the loops
+/// over columns and channels.
+void addSides(IndexMath &m, llvm::ArrayRef<Strided> sides,
+              const Stretch &stretch, llvm::SmallVectorImpl<mlir::Value> &ins,
+              llvm::SmallVectorImpl<mlir::AffineMap> &maps);
 
 using ElementBody = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;

@@ -102,6 +102,7 @@ Cases matmulCases() {
            "y = MatMul 2x3x2304 2304x160; Add y 2x3x1",
            "MatMul 9x6144 6144x40c accumulation_mode=strict",
            "MatMul 16x4096 40x4096c transpose_b=true",
+           "y<56,1> = MatMul 16x4096<4104,1> 4096x40<48,1>",
        })
     cases.push_back(text);
   return cases;

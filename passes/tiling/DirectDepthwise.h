@@ -1,0 +1,37 @@
+//===- DirectDepthwise.h - depthwise convolution, taps written out -*- C++ -*-//
+//
+// A row of dst is a linalg.generic per stretch of columns whose windows have
+// the same taps inside src. The taps stand in its body, and behind them what
+// follows in the group: a sum never leaves its register.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tiling/Epilogue.h"
+#include "passes/tiling/Items.h"
+
+namespace tenon::tiling {
+
+/// Weights [taps.., 1, C] without the 1.
+Strided depthwiseWeights(Strided weights);
+
+struct DirectDepthwise {
+  llvm::ArrayRef<WindowDim> dims;
+  Strided src, dst, weights; // channels last; weights [taps.., C]
+  const Epilogue &epilogue;
+
+  /// Whether the sums of these windows, of known sizes, are few enough to be
+  /// written out.
+  static bool fits(llvm::ArrayRef<WindowDim> dims);
+
+  /// Row `outer` (one position per dimension but the last) of dst.
+  void emitRow(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer) const;
+
+private:
+  using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
+  void emitStretch(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer,
+                   int64_t column, int64_t count,
+                   llvm::ArrayRef<Taps> taps) const;
+};
+
+} // namespace tenon::tiling
