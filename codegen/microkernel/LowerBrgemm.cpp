@@ -251,7 +251,10 @@ private:
   Value shareOfNextPanel(Value row) {
     Value share = make<arith::DivUIOp>(
         make<arith::MulIOp>(toInteger(row), *panelSize), c.sizes[0]);
-    Value start = make<arith::AddIOp>(*panelSize, share);
+    Value next = *panelSize;
+    if (std::optional<int64_t> distance = op.getNextPanel())
+      next = integer(*distance);
+    Value start = make<arith::AddIOp>(next, share);
     return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
                                b.pointer, ValueRange{start});
   }

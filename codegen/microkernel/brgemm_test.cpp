@@ -26,6 +26,7 @@ struct Function {
   int64_t nb = 120;            // Of packed B.
   int batchDims = 0;
   bool packed = true, accumulate = false, unitK = true, prefetch = false;
+  int64_t nextPanel = 0; // elements; 0: what follows B
   Epilogue epilogue = Epilogue::None;
   std::string tile;
 
@@ -75,6 +76,7 @@ struct Function {
            sideArgs + ") {\ntile.brgemm ins(%a, %b : " + a + ", " + b + ") " +
            sides + "outs(%c : " + c + ")" + (accumulate ? " accumulate" : "") +
            (prefetch ? " prefetch_next" : "") +
+           (nextPanel ? " next_panel " + std::to_string(nextPanel) : "") +
            (tile.empty() ? "" : " register_tile " + tile) +
            (packed ? "" : " attributes {packed = false}") + body +
            "\nreturn\n}\n";
@@ -396,11 +398,14 @@ TEST(Brgemm, prefetchReadsNothing) {
   Function fixed = dynamic;
   fixed.m = 10;
   fixed.n = 21;
-  Suite suite({dynamic, fixed});
+  Function apart = dynamic; // the next panel does not follow this one
+  apart.nextPanel = 1 << 20;
+  Suite suite({dynamic, fixed, apart});
   for (int64_t k : someK) {
     for (int64_t m : {1, 3, 4, 10, 37})
       for (int64_t n : {1, 8, 24})
-        suite.check(0, {m, n, k, {}});
+        for (size_t function : {0, 2})
+          suite.check(function, {m, n, k, {}});
     suite.check(1, {10, 21, k, {}});
   }
   EXPECT_EQ(suite.numFailures, 0);

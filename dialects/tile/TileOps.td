@@ -42,8 +42,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     The order of summation is b1, .., bj, k from zero (or C) upwards for each
     element, whatever the schedule. Where K or a batch count is 0 the sum is 0.
     `prefetch_next` says that what follows B in memory is the panel needed next:
-    it is brought to the cache meanwhile. A hint, ignored where B is not one
-    piece; nothing breaks if nothing follows. It pays where few rows use a panel.
+    it is brought to the cache meanwhile; with `next_panel`, what so many elements
+    behind the beginning of B follows. A hint, ignored where B is not one piece;
+    nothing breaks if nothing follows. It pays where few rows use a panel.
     `fetch_out` says that C and the sides with its shape lie in no near cache:
     their lines are fetched while the sums are made. A hint, too.
     `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
@@ -68,6 +69,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$accumulate,
     DefaultValuedAttr<BoolAttr, "true">:$packed,
     UnitAttr:$prefetch_next,
+    OptionalAttr<I64Attr>:$next_panel,
     UnitAttr:$fetch_out,
     UnitAttr:$unsigned_a,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
@@ -93,6 +95,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `outs` `(` $c `:` type($c) `)`
     (`accumulate` $accumulate^)?
     (`prefetch_next` $prefetch_next^)?
+    (`next_panel` $next_panel^)?
     (`fetch_out` $fetch_out^)?
     (`unsigned_a` $unsigned_a^)?
     (`register_tile` $register_tile^)?

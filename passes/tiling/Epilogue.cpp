@@ -63,7 +63,7 @@ Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
                                     const Strided &dst, ArrayRef<Strided> sides,
                                     ArrayRef<Ofr> start, int64_t rowDim,
-                                    Ofr rows, Ofr columns) const {
+                                    Ofr rows, Ofr columns, SumPart part) const {
   OpBuilder &builder = m.builder();
   MLIRContext *context = builder.getContext();
   int64_t columnDim = dst.rank() - 1;
@@ -83,6 +83,17 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
     return box(m, s.base, offset, sizes, strides);
   };
   Value c = boxAt(dst, true, true);
+  bool accumulate = part == SumPart::middle || part == SumPart::last;
+  bool ends = part == SumPart::whole || part == SumPart::last;
+  Type element = cast<MemRefType>(a.getType()).getElementType();
+  Type stored = dst.elementType();
+  auto intoMemory = [](tile::BrgemmOp op) {
+    op.setFetchOut(true);
+    return op;
+  };
+  if (!ends || (ops.empty() && stored.isF32() && isa<FloatType>(element)))
+    return intoMemory(
+        tile::BrgemmOp::create(builder, m.location(), a, b, c, accumulate));
   SmallVector<Value> sideBoxes;
   SmallVector<AffineMap> maps;
   for (const Strided &s : sides) {
@@ -94,20 +105,11 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
     sideBoxes.push_back(boxAt(s, byRow, byColumn));
     maps.push_back(tile::getSideMapOf(kind, context));
   }
-  Type element = cast<MemRefType>(a.getType()).getElementType();
-  Type stored = dst.elementType();
-  auto intoMemory = [](tile::BrgemmOp op) {
-    op.setFetchOut(true);
-    return op;
-  };
-  if (ops.empty() && stored.isF32() && isa<FloatType>(element))
-    return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b, c));
   auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
     return apply(eb, loc, args.front(), args.drop_front(), stored);
   };
   return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b, c,
-                                           sideBoxes, maps,
-                                           /*accumulate=*/false,
+                                           sideBoxes, maps, accumulate,
                                            /*packed=*/true, body));
 }
 

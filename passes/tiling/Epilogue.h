@@ -6,6 +6,10 @@
 
 namespace tenon::tiling {
 
+/// Which part of a sum a product is: the first does not add to dst, the last
+/// has the epilogue.
+enum class SumPart { whole, first, middle, last };
+
 /// The elementwise operations behind the first one of a group, and the tensors
 /// they read. Sides and dst are given over the dimensions of dst.
 class Epilogue {
@@ -29,11 +33,11 @@ public:
 
   /// tile.brgemm with this epilogue. The box of dst and of each side starts at
   /// `start` (per dimension of the tensors), runs over `rows` of dimension
-  /// `rowDim` and `columns` of the last one.
+  /// `rowDim` and `columns` of the last one. Parts of sums are of floats.
   tile::BrgemmOp emitBrgemm(IndexMath &m, mlir::Value a, mlir::Value b,
                             const Strided &dst, llvm::ArrayRef<Strided> sides,
                             llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                            Ofr columns) const;
+                            Ofr columns, SumPart part = SumPart::whole) const;
 
 private:
   llvm::SmallVector<mlir::Operation *> ops;

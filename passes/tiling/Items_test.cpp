@@ -1,5 +1,6 @@
 //===- Items_test.cpp - index arithmetic and sliding windows --------------===//
 #include "passes/tiling/Items.h"
+#include "passes/tiling/Products.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -214,6 +216,32 @@ TEST_F(IndexMathTest, validPositionsMatchValidTaps) {
                   tap >= number(lo) && tap < number(hi))
             << "tap " << tap << " position " << o;
       }
+    }
+}
+
+TEST(PartsOfSum, FitL2) {
+  constexpr int64_t l2 = 2 << 20, panel = 48;
+  auto parts = [&](int64_t k, std::optional<int64_t> rows) {
+    return partsOfSum(k, rows, panel, l2);
+  };
+  using List = SmallVector<int64_t>;
+  EXPECT_EQ(parts(0, 16), List({0}));
+  EXPECT_EQ(parts(768, 512), List({768}));
+  EXPECT_EQ(parts(3072, 384), List({3072}));
+  EXPECT_EQ(parts(4096, 512), List({2048, 2048}));
+  // Few rows, or unknown ones: panels of 256 KiB.
+  EXPECT_EQ(parts(4096, 16), List({1024, 1024, 1024, 1024}));
+  EXPECT_EQ(parts(4096, std::nullopt), List({1024, 1024, 1024, 1024}));
+  // Whole steps of kernels; the rest is the last.
+  EXPECT_EQ(parts(2701, 16), List({1360, 1341}));
+  for (int64_t rows : {1, 2, 3})
+    EXPECT_EQ(parts(100000, rows), List({100000}));
+  for (int64_t k : {1, 15, 17, 4099, 11008, 1000003})
+    for (int64_t rows : {4, 64, 65, 100000}) {
+      List list = parts(k, rows);
+      EXPECT_EQ(std::accumulate(list.begin(), list.end(), int64_t(0)), k);
+      for (int64_t part : list)
+        EXPECT_LE(2 * part * panel * 4, l2);
     }
 }
 

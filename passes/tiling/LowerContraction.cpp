@@ -1,7 +1,6 @@
 //===- LowerContraction.cpp - products as sections of tile.brgemm ---------===//
 //
-// MatMul: items are (batch, block of rows, panel), panels innermost, so that a
-// block of rows stays in L2 while the panels of the weights pass by.
+// MatMul: Products.cpp.
 //
 // Convolution: items are (image, group, panel, row of dst). A row is one
 // tile.brgemm over the taps that fall inside src; the few columns at its ends
@@ -13,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
-#include "passes/tiling/Epilogue.h"
+#include "passes/tiling/Products.h"
 #include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,174 +24,9 @@ namespace tenon::tiling {
 
 namespace {
 
-constexpr int64_t kTileRows = 32; // two tiles of a matrix unit
-
-/// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
-/// over the leading dims of dst.
-struct Product {
-  Strided a;                  // [lead.., M, K]
-  Strided w;                  // [lead.., P, K, panel], dense from P on
-  Strided dst;                // [lead.., M, N]
-  SmallVector<Strided> sides; // like dst
-  Ofr k;
-  int64_t n;
-  int64_t panel;
-  int64_t interleave = 1; // of k in W
-};
-
 /// Says how bytes of `src` are to be read.
 void setSign(tile::BrgemmOp product, Value src) {
   product.setUnsignedA(rankedType(src).getElementType().isUnsignedInteger(8));
-}
-
-void dropDims(Strided &s, int64_t count) {
-  s.sizes.pop_back_n(count);
-  s.strides.pop_back_n(count);
-}
-
-/// Where rows of src lie so far apart that those of a tile meet few sets of the
-/// cache, and many panels pass by: a copy of a block of rows, made at its first
-/// panel and wherever a range of items begins.
-struct RowCopy {
-  int64_t bytes = 0; // 0: there is none
-  int64_t pitch = 0;
-  int64_t columns = 0;
-
-  static RowCopy of(const Product &p, int64_t rowDim, int64_t panels,
-                    int64_t block) {
-    constexpr int64_t kMinPanels = 8;
-    RowCopy copy;
-    int64_t size = p.a.elementType().getIntOrFloatBitWidth() / 8;
-    auto k = IndexMath::constant(p.k);
-    auto stride = IndexMath::constant(p.a.strides[rowDim]);
-    if (p.interleave == 1 || !k || !stride || *stride * size % kBadStride ||
-        panels < kMinPanels || block < kTileRows)
-      return copy;
-    copy.columns = *k;
-    copy.pitch = oddPitch(*k, size);
-    copy.bytes = copy.pitch * size * block;
-    return copy;
-  }
-
-  /// The copy of `a`, a block of rows.
-  Value emit(IndexMath &m, Value a, Value scratch, Value item,
-             Ofr panel) const {
-    OpBuilder &b = m.builder();
-    Location loc = m.location();
-    auto type = cast<MemRefType>(a.getType());
-    int64_t size = type.getElementTypeBitWidth() / 8;
-    Value rows = scratchView(m, scratch, type.getElementType(), m.attr(0),
-                             m.attr(bytes / size));
-    Ofr length = memref::getMixedSize(b, loc, a, 0);
-    Value to = box(m, rows, m.attr(0), {length, m.attr(columns)},
-                   {m.attr(pitch), m.attr(1)});
-    auto isFirst = [&](Value x, Value first) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, first);
-    };
-    Value wanted =
-        arith::OrIOp::create(b, loc, isFirst(item, firstOfRange(item)),
-                             isFirst(m.value(panel), m.value(m.attr(0))));
-    scf::IfOp::create(b, loc, wanted, [&](OpBuilder &nb, Location l) {
-      linalg::CopyOp::create(nb, l, a, to);
-      scf::YieldOp::create(nb, l);
-    });
-    return to;
-  }
-};
-
-void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product p,
-                 llvm::function_ref<void(tile::BrgemmOp)> finish) {
-  IndexMath &m = ctx.m;
-  // Merge rows with leading dims: everything but K and N.
-  Ofr aK = p.a.strides.back(), dstN = p.dst.strides.back();
-  SmallVector<Ofr> sideN;
-  dropDims(p.a, 1);
-  dropDims(p.dst, 1);
-  for (Strided &s : p.sides) {
-    sideN.push_back(s.strides.back());
-    dropDims(s, 1);
-  }
-  SmallVector<Ofr> space = p.dst.sizes;
-  SmallVector<int> classes(space.size(), 0);
-  SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
-  for (Strided &s : p.sides)
-    operands.push_back(&s);
-  coalesce(m, space, classes, operands);
-  // The last dim is the rows, unless each has weights of its own.
-  if (space.empty() || !IndexMath::isConstant(p.w.strides.back(), 0)) {
-    space.push_back(m.attr(1));
-    for (Strided *s : operands) {
-      s->sizes.push_back(m.attr(1));
-      s->strides.push_back(m.attr(0));
-    }
-  }
-  int64_t rowDim = static_cast<int64_t>(space.size()) - 1;
-  p.dst.sizes.push_back(m.attr(p.n));
-  p.dst.strides.push_back(dstN);
-  for (auto [s, n] : llvm::zip(p.sides, sideN)) {
-    s.sizes.push_back(m.attr(p.n));
-    s.strides.push_back(n);
-  }
-
-  Ofr rows = space[rowDim];
-  int64_t block = rowBlock(rows, p.k, ctx.core.l2Bytes,
-                           p.a.elementType().getIntOrFloatBitWidth() / 8,
-                           p.interleave > 1 ? kTileRows : kMinRowBlock);
-  int64_t panels = (p.n + p.panel - 1) / p.panel;
-  auto k = IndexMath::constant(p.k);
-  auto r = IndexMath::constant(rows);
-  // What lies still is read once: a block of rows while panels pass, or, where
-  // rows are so long that few of them fit, a panel while rows pass.
-  bool panelLast = !r || *r <= block || block >= p.panel;
-  SmallVector<Ofr> counts(space.begin(), space.end() - 1);
-  counts.push_back(m.ceilDiv(rows, m.attr(block)));
-  counts.insert(counts.end() - !panelLast, m.attr(panels));
-  Ofr panelElements = panelSize(m, p.k, p.panel, p.interleave);
-  bool streams = panelLast && k && *k * p.panel * panels >= kStreamedWeights;
-  RowCopy copy;
-  if (ctx.core.matrixUnit && panelLast)
-    copy = RowCopy::of(p, rowDim, panels, block);
-  auto section = [&](IndexMath &im, Value item, Value scratch) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    auto panelAt = at.end() - 1 - !panelLast;
-    Ofr panel = *panelAt;
-    at.erase(panelAt);
-    Ofr rowBlockAt = at.back();
-    at.back() = im.mul(rowBlockAt, im.attr(block));
-    auto offsetOf = [&](const Strided &s) {
-      Ofr offset = s.offset.value_or(im.attr(0));
-      for (auto [i, stride] : llvm::zip(at, s.strides))
-        offset = im.add(offset, im.mul(i, stride));
-      return offset;
-    };
-    Ofr aOffset = offsetOf(p.a);
-    Ofr wOffset = im.add(offsetOf(p.w), im.mul(panel, panelElements));
-    auto emit = [&](IndexMath &rm, Ofr length) {
-      Value a =
-          box(rm, p.a.base, aOffset, {length, p.k}, {p.a.strides[rowDim], aK});
-      if (copy.bytes)
-        a = copy.emit(rm, a, scratch, item, panel);
-      Value w =
-          panelBox(rm, p.w.base, wOffset, {}, {}, p.k, p.panel, p.interleave);
-      auto strip = [&](IndexMath &cm, int64_t columns) {
-        SmallVector<Ofr> start = at;
-        start.push_back(cm.mul(panel, cm.attr(p.panel)));
-        auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start,
-                                           rowDim, length, cm.attr(columns));
-        product.setPrefetchNext(streams);
-        finish(product);
-      };
-      withBlockSize(rm, panel, p.n, p.panel, strip);
-    };
-    // A known number of rows needs kernels of one or two heights only.
-    if (r)
-      withBlockSize(
-          im, rowBlockAt, *r, block,
-          [&](IndexMath &rm, int64_t length) { emit(rm, rm.attr(length)); });
-    else
-      emit(im, im.min(im.attr(block), im.sub(rows, at.back())));
-  };
-  emitItems(m, ctx.label, m.product(counts), m.attr(copy.bytes), section);
 }
 
 LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
@@ -222,12 +56,13 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   // Weights over dst's leading dims and rows (0).
   Strided w = packed;
   w.dense = false;
-  dropDims(w, 3 + interleaved);
+  w.sizes.pop_back_n(3 + interleaved);
+  w.strides.pop_back_n(3 + interleaved);
   p.w = broadcastTo(m, w, space.drop_back(2));
   p.w.sizes.push_back(space[space.size() - 2]);
   p.w.strides.push_back(m.attr(0));
-  emitProduct(ctx, epilogue, std::move(p),
-              [&](tile::BrgemmOp product) { setSign(product, op.getSrc()); });
+  p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
+  emitProduct(ctx, epilogue, std::move(p));
   return success();
 }
 
@@ -250,8 +85,8 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
   p.w.base = ctx.memoryOf(op.getWeights()).base;
   p.w.sizes.assign(p.dst.sizes.begin(), p.dst.sizes.end() - 1);
   p.w.strides.assign(p.w.sizes.size(), m.attr(0));
-  emitProduct(ctx, epilogue, std::move(p),
-              [&](tile::BrgemmOp product) { setSign(product, op.getSrc()); });
+  p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
+  emitProduct(ctx, epilogue, std::move(p));
 }
 
 /// Joined bytes that do not fill their last group are read with what follows

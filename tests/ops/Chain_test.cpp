@@ -162,56 +162,86 @@ INSTANTIATE_TEST_SUITE_P(
     nameOf);
 
 #define QUANTIZE(step, zero) " scales=" step " zps=" zero
-INSTANTIATE_TEST_SUITE_P(Bytes, Chain,
-                         testing::Values(Case{"x/f32 = Dequantize "
-                                              "1x9x8x16/u8" QUANTIZE("0.25", "0") "; u/f32 = Dequantize 1x1x16x48/s8c" QUANTIZE(
+INSTANTIATE_TEST_SUITE_P(
+    Bytes, Chain,
+    testing::Values(
+        Case{"x/f32 = Dequantize "
+             "1x9x8x16/u8" QUANTIZE(
+                 "0.25", "0") "; u/f32 = Dequantize "
+                              "1x1x16x48/s8c" QUANTIZE(
+                                  "0.5", "0") "; a = Convolution x "
+                                              "u" ONE "; b = ReLU a; p/u8 = "
+                                              "Quantize b" QUANTIZE("2", "0") "; q/f32 = Dequantize p" QUANTIZE("2", "0") "; v/f32 = Dequantize 3x3x1x48/s8c" QUANTIZE(
                                                   "0.5",
-                                                  "0") "; a = Convolution x "
-                                                       "u" ONE
-                                                       "; b = ReLU a; p/u8 = "
-                                                       "Quantize b" QUANTIZE("2", "0") "; q/f32 = Dequantize p" QUANTIZE("2", "0") "; v/f32 = Dequantize 3x3x1x48/s8c" QUANTIZE(
-                                                           "0.5",
-                                                           "0") "; c = "
-                                                                "Convolution q "
-                                                                "v "
-                                                                "groups=48" SAME
-                                                                "; r/u8 = "
-                                                                "Quantize "
-                                                                "c" QUANTIZE("4", "3") "; s/f32 = Dequantize r" QUANTIZE(
-                                                                    "4",
-                                                                    "3") "; "
-                                                                         "w/"
-                                                                         "f32 "
+                                                  "0") "; c = "
+                                                       "Convolution "
+                                                       "q "
+                                                       "v "
+                                                       "groups="
+                                                       "48" SAME "; r/u8 = "
+                                                       "Quantize "
+                                                       "c" QUANTIZE("4", "3") "; s/f32 = Dequantize r" QUANTIZE(
+                                                           "4",
+                                                           "3") "; "
+                                                                "w/"
+                                                                "f32"
+                                                                " "
+                                                                "= "
+                                                                "Deq"
+                                                                "ua"
+                                                                "nti"
+                                                                "ze"
+                                                                " 1x"
+                                                                "1x"
+                                                                "48x"
+                                                                "20"
+                                                                "/s8"
+                                                                "c" QUANTIZE(
+                                                                    "0.5",
+                                                                    "0") "; d "
                                                                          "= "
-                                                                         "Dequa"
-                                                                         "ntize"
-                                                                         " 1x1x"
-                                                                         "48x20"
-                                                                         "/s8"
-                                                                         "c" QUANTIZE("0.5",
-                                                                                      "0") "; d = Convolution s w" ONE
-                                                                                           "; y/u8 = Quantize d" QUANTIZE(
-                                                                                               "64",
-                                                                                               "128"),
-                                              1},
-                                         Case{"x/f32 = Dequantize "
-                                              "40x32/s8" QUANTIZE("0.5", "0") "; u/f32 = Dequantize 32x48/s8c" QUANTIZE("0.5", "0") "; a = MatMul x u; b = ReLU a; p/u8 = Quantize b" QUANTIZE(
-                                                  "1",
-                                                  "0") "; q/f32 = Dequantize "
-                                                       "p" QUANTIZE("1",
-                                                                    "0") "; "
-                                                                         "v/"
-                                                                         "f32 "
+                                                                         "Convo"
+                                                                         "lutio"
+                                                                         "n s "
+                                                                         "w" ONE
+                                                                         "; "
+                                                                         "y/u8 "
                                                                          "= "
-                                                                         "Dequa"
-                                                                         "ntize"
-                                                                         " 48x2"
-                                                                         "0/"
-                                                                         "s8"
-                                                                         "c" QUANTIZE("0.5",
-                                                                                      "0") "; MatMul q v",
-                                              1}),
-                         nameOf);
+                                                                         "Quant"
+                                                                         "ize "
+                                                                         "d" QUANTIZE(
+                                                                             "6"
+                                                                             "4",
+                                                                             "1"
+                                                                             "2"
+                                                                             "8"),
+             1},
+        Case{"x/f32 = Dequantize "
+             "40x32/s8" QUANTIZE(
+                 "0.5",
+                 "0") "; u/f32 = Dequantize "
+                      "32x48/s8c" QUANTIZE(
+                          "0.5",
+                          "0") "; a = MatMul x u; b = ReLU a; p/u8 = Quantize "
+                               "b" QUANTIZE("1", "0") "; q/f32 = Dequantize "
+                                                      "p" QUANTIZE(
+                                                          "1",
+                                                          "0") "; "
+                                                               "v/"
+                                                               "f32 "
+                                                               "= "
+                                                               "Dequa"
+                                                               "ntize"
+                                                               " 48x2"
+                                                               "0/"
+                                                               "s8"
+                                                               "c" QUANTIZE(
+                                                                   "0.5",
+                                                                   "0") "; "
+                                                                        "MatMul"
+                                                                        " q v",
+             1}),
+    nameOf);
 
 /// A tensor that others read, complete rows, whole images, sums in memory.
 INSTANTIATE_TEST_SUITE_P(

@@ -103,6 +103,15 @@ Cases matmulCases() {
            "MatMul 9x6144 6144x40c accumulation_mode=strict",
            "MatMul 16x4096 40x4096c transpose_b=true",
            "y<56,1> = MatMul 16x4096<4104,1> 4096x40<48,1>",
+           // Parts of K, one after the other.
+           "y = MatMul 9x1500 1500x500c 500c; ReLU y",
+           "y = MatMul 2x70x5000 5000x401c 401c; z = Add y 2x70x401; GELU z "
+           "mode=gelu_erf",
+           "y<420,1> = MatMul 5000x70<80,1> 5000x401c transpose_a=true",
+           "MatMul 2x9x1500 2x1500x500",
+           "y/bf16 = MatMul 9x2100/bf16 2100x500/bf16c",
+           "Convolution 1x6x5x2500 1x1x2500x210c 210c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1",
        })
     cases.push_back(text);
   return cases;
