@@ -50,8 +50,10 @@ constexpr double kFlopsPerByte = 8, kFlopsPerWeightByte = 2;
 /// Of each image, where chains are formed whatever they cost: some in the
 /// middle, and a last one that is lower.
 constexpr int64_t kForcedBands = 3;
-/// Of the gain of the highest bands, for which others are of equal heights.
+/// Of the gain of the highest bands, for which others are of equal heights, and
+/// numbers of bands that are tried for it.
 constexpr double kNearlyBest = 0.95;
+constexpr int64_t kTries = 32;
 /// Heights of register tiles divide it.
 constexpr int64_t kRowStep = 8;
 
@@ -184,25 +186,35 @@ struct Planner {
     return plan;
   }
 
+  int64_t opsOf(const Member &member) const {
+    return llvm::range_size(member.group.getBody().front());
+  }
+
   /// The highest bands that fit and balance threads, of equal heights where
   /// those gain nearly as much.
   Plan planOf(ArrayRef<Member> members) const {
-    int64_t ops = 0;
-    for (const Member &member : members)
-      ops += llvm::range_size(member.group.getBody().front());
-    Plan best;
-    if (ops > maxOps || mode == Mode::never)
-      return best;
-    int64_t rows = members.back().shape().rows;
+    BandShape shape = members.back().shape();
     if (mode == Mode::always)
-      return planFor(members, std::min(rows, kForcedBands));
-    for (int64_t bands = 1; bands <= rows; ++bands) {
+      return planFor(members, std::min(shape.rows, kForcedBands));
+    Plan best;
+    if (planFor(members, 1).gain() <= 0)
+      return best;
+    int64_t fewest = llvm::divideCeil(kMinItems, shape.images);
+    for (int64_t most = shape.rows; fewest < most;) {
+      int64_t middle = (fewest + most) / 2;
+      if (planFor(members, middle).footprint <= room())
+        most = middle;
+      else
+        fewest = middle + 1;
+    }
+    int64_t last = std::min(shape.rows, fewest + kTries - 1);
+    for (int64_t bands = fewest; bands <= last; ++bands) {
       Plan plan = planFor(members, bands);
       if (plan.gain() <= kNearlyBest * best.gain())
         break;
       if (plan.footprint > room() || plan.items < kMinItems)
         continue;
-      bool equal = rows % plan.band == 0;
+      bool equal = shape.rows % plan.band == 0;
       if (!best.band || equal)
         best = plan;
       if (equal)
@@ -214,11 +226,17 @@ struct Planner {
   /// Lengths of the chains that `path` is cut into, for the largest gain; the
   /// longest ones, if that is asked for.
   SmallVector<size_t> cut(ArrayRef<Member> path) const {
+    if (mode == Mode::never)
+      return SmallVector<size_t>(path.size(), 1);
     SmallVector<double> gains(path.size() + 1, 0); // of the first so many
     SmallVector<size_t> lengths(path.size() + 1, 1);
     for (size_t n = 1; n <= path.size(); ++n) {
       gains[n] = gains[n - 1];
+      int64_t ops = opsOf(path[n - 1]);
       for (size_t length = 2; length <= n; ++length) {
+        ops += opsOf(path[n - length]);
+        if (ops > maxOps)
+          break;
         Plan plan = planOf(path.slice(n - length, length));
         double gain = gains[n - length];
         gain += mode == Mode::always ? static_cast<double>(length - 1)
@@ -231,7 +249,8 @@ struct Planner {
     }
     SmallVector<size_t> result;
     for (size_t n = path.size(); n > 0; n -= lengths[n])
-      result.insert(result.begin(), lengths[n]);
+      result.push_back(lengths[n]);
+    std::reverse(result.begin(), result.end());
     return result;
   }
 
