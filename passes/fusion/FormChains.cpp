@@ -70,19 +70,29 @@ struct Member {
   mutable func::FuncOp group;
   Operation *first; // of its operations
   WindowDim rows;
+  BandShape shape;
+  int64_t ops = 0;
+  int64_t src = 0, weights = 0, result = 0; // bytes
+  int64_t row = 0;                          // of the result, in scratch memory
+  double flops = 0;
 
-  RankedTensorType result() const {
-    return cast<RankedTensorType>(group.getResultTypes().front());
-  }
-  BandShape shape() const { return *bandShape(result()); }
-  int64_t weights() const { return bytesOf(first->getOperand(1).getType()); }
-  int64_t srcBytes() const { return bytesOf(first->getOperand(0).getType()); }
-  double flops() const {
+  Member(func::CallOp call, func::FuncOp group, Operation *first,
+         const WindowDim &rows, const BandShape &shape)
+      : call(call), group(group), first(first), rows(rows), shape(shape),
+        ops(llvm::range_size(group.getBody().front())),
+        src(bytesOf(first->getOperand(0).getType())),
+        weights(bytesOf(first->getOperand(1).getType())),
+        result(bytesOf(type())), row(BandBuffer(type(), 1).bytes) {
     auto conv = dyn_cast<tile::ConvOp>(first);
-    double terms = rankedType(first->getOperand(0)).getShape().back();
-    if (conv && conv.getDepthwise())
-      terms = static_cast<double>(conv.getTaps(0) * conv.getTaps(1));
-    return 2 * terms * static_cast<double>(result().getNumElements());
+    int64_t terms = conv && conv.getDepthwise()
+                        ? conv.getTaps(0) * conv.getTaps(1)
+                        : rankedType(first->getOperand(0)).getShape().back();
+    flops = 2 * static_cast<double>(terms) *
+            static_cast<double>(type().getNumElements());
+  }
+
+  RankedTensorType type() const {
+    return cast<RankedTensorType>(group.getResultTypes().front());
   }
 };
 
@@ -99,14 +109,15 @@ std::optional<Member> memberOf(func::CallOp call, const SymbolTable &symbols) {
     first = &op;
   }
   // The first operation makes what the group returns, element by element.
-  if (!first || !bandShape(group.getResultTypes().front()) ||
+  auto shape = bandShape(call.getResultTypes().front());
+  if (!first || !shape ||
       rankedType(first->getResult(0)).getShape() !=
           rankedType(call.getResult(0)).getShape())
     return std::nullopt;
   std::optional<WindowDim> rows = bandWindow(first);
   if (!rows)
     return std::nullopt;
-  return Member{call, group, first, *rows};
+  return Member(call, group, first, *rows, *shape);
 }
 
 /// The call of the one group that reads `call`'s result, where its first
@@ -131,8 +142,7 @@ func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
 /// result of `from`: the tensor itself, half of what both read and write beside
 /// it, and all weights.
 int64_t passingBytes(const Member &from, const Member &to) {
-  return bytesOf(from.result()) + from.weights() + to.weights() +
-         (from.srcBytes() + bytesOf(to.result())) / 2;
+  return from.result + from.weights + to.weights + (from.src + to.result) / 2;
 }
 
 /// How a chain is cut, and what that costs and saves.
@@ -163,7 +173,7 @@ struct Planner {
 
   /// The plan of `members` for this many bands of each image.
   Plan planFor(ArrayRef<Member> members, int64_t bands) const {
-    BandShape shape = members.back().shape();
+    const BandShape &shape = members.back().shape;
     auto real = [](int64_t n) { return static_cast<double>(n); };
     Plan plan;
     plan.band =
@@ -171,56 +181,67 @@ struct Planner {
                                      shape.columns == 1 ? kRowStep : 1));
     bands = (shape.rows + plan.band - 1) / plan.band;
     plan.items = shape.images * bands;
-    int64_t rows = plan.band, weights = members.back().weights();
+    int64_t rows = plan.band, weights = members.back().weights;
     for (size_t i = members.size() - 1; i-- > 0;) {
       rows = rowsNeeded(members[i + 1].rows, rows);
-      plan.footprint += BandBuffer(members[i].result(), rows).bytes;
-      weights += members[i].weights();
+      plan.footprint += rows * members[i].row;
+      weights += members[i].weights;
       if (!staysInL2(members[i], members[i + 1]))
-        plan.saved += 2 * real(bytesOf(members[i].result()));
-      double extra = real(bands * rows) / real(members[i].shape().rows) - 1;
-      plan.twice += std::max(0.0, extra) * members[i].flops();
+        plan.saved += 2 * real(members[i].result);
+      double extra = real(bands * rows) / real(members[i].shape.rows) - 1;
+      plan.twice += std::max(0.0, extra) * members[i].flops;
     }
     plan.footprint += weights;
     plan.weights = real((plan.items - 1) * weights);
     return plan;
   }
 
-  int64_t opsOf(const Member &member) const {
-    return llvm::range_size(member.group.getBody().front());
+  /// Whether bands and weights fit, and threads are balanced; it is so for more
+  /// bands, too.
+  bool isPossible(const Plan &plan) const {
+    return plan.footprint <= room() && plan.items >= kMinItems;
   }
 
-  /// The highest bands that fit and balance threads, of equal heights where
-  /// those gain nearly as much.
-  Plan planOf(ArrayRef<Member> members) const {
-    BandShape shape = members.back().shape();
-    if (mode == Mode::always)
-      return planFor(members, std::min(shape.rows, kForcedBands));
-    Plan best;
+  /// Fewest bands for which it is possible; 0: none gain.
+  int64_t fewestBands(ArrayRef<Member> members) const {
     if (planFor(members, 1).gain() <= 0)
-      return best;
-    int64_t fewest = llvm::divideCeil(kMinItems, shape.images);
-    for (int64_t most = shape.rows; fewest < most;) {
+      return 0;
+    int64_t fewest = 1;
+    for (int64_t most = members.back().shape.rows; fewest < most;) {
       int64_t middle = (fewest + most) / 2;
-      if (planFor(members, middle).footprint <= room())
+      if (isPossible(planFor(members, middle)))
         most = middle;
       else
         fewest = middle + 1;
     }
-    int64_t last = std::min(shape.rows, fewest + kTries - 1);
-    for (int64_t bands = fewest; bands <= last; ++bands) {
-      Plan plan = planFor(members, bands);
-      if (plan.gain() <= kNearlyBest * best.gain())
+    Plan plan = planFor(members, fewest);
+    return isPossible(plan) && plan.gain() > 0 ? fewest : 0;
+  }
+
+  /// The highest bands, or of equal heights where those gain nearly as much.
+  Plan planOf(ArrayRef<Member> members) const {
+    int64_t rows = members.back().shape.rows;
+    if (mode == Mode::always)
+      return planFor(members, std::min(rows, kForcedBands));
+    int64_t fewest = fewestBands(members);
+    if (fewest == 0)
+      return {};
+    Plan highest = planFor(members, fewest);
+    for (int64_t bands = fewest; bands < fewest + kTries; ++bands) {
+      Plan plan = planFor(members, std::min(rows, bands));
+      if (plan.gain() < kNearlyBest * highest.gain())
         break;
-      if (plan.footprint > room() || plan.items < kMinItems)
-        continue;
-      bool equal = shape.rows % plan.band == 0;
-      if (!best.band || equal)
-        best = plan;
-      if (equal)
-        break;
+      if (rows % plan.band == 0)
+        return plan;
     }
-    return best;
+    return highest;
+  }
+
+  double gainOf(ArrayRef<Member> members) const {
+    if (mode == Mode::always)
+      return static_cast<double>(members.size() - 1);
+    int64_t bands = fewestBands(members);
+    return bands ? planFor(members, bands).gain() : 0;
   }
 
   /// Lengths of the chains that `path` is cut into, for the largest gain; the
@@ -232,16 +253,14 @@ struct Planner {
     SmallVector<size_t> lengths(path.size() + 1, 1);
     for (size_t n = 1; n <= path.size(); ++n) {
       gains[n] = gains[n - 1];
-      int64_t ops = opsOf(path[n - 1]);
+      int64_t ops = path[n - 1].ops;
       for (size_t length = 2; length <= n; ++length) {
-        ops += opsOf(path[n - length]);
+        ops += path[n - length].ops;
         if (ops > maxOps)
           break;
-        Plan plan = planOf(path.slice(n - length, length));
-        double gain = gains[n - length];
-        gain += mode == Mode::always ? static_cast<double>(length - 1)
-                                     : plan.gain();
-        if (plan.band && gain > gains[n]) {
+        double gain =
+            gains[n - length] + gainOf(path.slice(n - length, length));
+        if (gain > gains[n]) {
           gains[n] = gain;
           lengths[n] = length;
         }
@@ -258,13 +277,13 @@ struct Planner {
   std::string whyNot(const Member &from, const Member &to) const {
     if (mode != Mode::byCost)
       return mode == Mode::never ? "chains=never" : "max-ops";
-    int64_t between = bytesOf(from.result());
+    int64_t between = from.result;
     if (staysInL2(from, to))
       return llvm::formatv("the {0} bytes between stay in L2 until they are "
                            "read, with {1} more",
                            between, passingBytes(from, to) - between);
     std::array<Member, 2> both = {from, to};
-    Plan one = planFor(both, to.shape().rows);
+    Plan one = planFor(both, to.shape.rows);
     if (one.footprint > room())
       return llvm::formatv("weights and rows take {0} bytes at least, of {1} "
                            "of L2",
@@ -370,7 +389,7 @@ private:
             "items: {4} bytes stay in L2, {5} of weights and bands; {6:F1} % "
             "is "
             "computed twice",
-            members.size() - 1, plan.band, members.back().shape().rows,
+            members.size() - 1, plan.band, members.back().shape.rows,
             plan.items, static_cast<int64_t>(plan.saved), plan.footprint,
             100 * plan.twice / flopsOf(members)));
     for (const Member &member : llvm::reverse(members))
@@ -382,7 +401,7 @@ private:
   static double flopsOf(ArrayRef<Member> members) {
     double flops = 0;
     for (const Member &member : members)
-      flops += member.flops();
+      flops += member.flops;
     return flops;
   }
 
@@ -396,7 +415,7 @@ private:
     auto fn = func::FuncOp::create(
         FusedLoc::get(b.getContext(), locs), nameOf(members),
         b.getFunctionType(ValueRange(operands).getTypes(),
-                          {members.back().result()}));
+                          {members.back().type()}));
     fn.setPrivate();
     fn->setAttr(kGroupAttr,
                 b.getStringAttr(fusion::name(fusion::GroupKind::chain)));
