@@ -213,16 +213,22 @@ def RaiseAttention : Pass<"tenon-raise-attention", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"raised", "attentions", "Attentions raised">];
 }
 
-def SinkTransposes : Pass<"tenon-sink-transposes", "::mlir::ModuleOp"> {
-  let summary = "Transposes behind convolutions move behind what follows";
+def AssignLayouts : Pass<"tenon-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "Each operation on images with channels first or last, by cost";
   let description = [{
-    Elementwise operations and pools that read a convolution's result through a
-    transpose are computed before it, channels last. Transposes that meet their
-    inverse vanish: a chain of convolutions on NCX tensors has none inside.
-    Declines where another operand would have to be copied.
+    Convolutions compute with channels last. What reads their results and makes
+    their operands is computed with channels first or last as costs least for
+    the whole graph: elementwise operations, pools and what else has a
+    data_format, Concat, softmax, reductions, reshapes of space. Transposes
+    that meet their inverse vanish: a chain of convolutions on NCX tensors has
+    none inside. Strides of the caller's buffers count as the order they give.
+    Declines where no convolution is near.
   }];
+  let options = [Option<"remarks", "remarks", "bool", "false",
+                        "Say for each moved operation what it costs">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"sunk", "ops", "Operations before a transpose">];
+  let statistics = [Statistic<"moved", "ops",
+                              "Operations computed in another order">];
 }
 
 def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {

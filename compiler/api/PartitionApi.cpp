@@ -271,10 +271,12 @@ private:
       return false;
     if (info->attr("data_format"))
       return op.attrOr<std::string>("data_format", "NXC") == "NCX";
-    return info->category.starts_with("elementwise") &&
+    return (info->category.starts_with("elementwise") || op.kind == "Concat") &&
            std::any_of(op.inputs.begin(), op.inputs.end(), [&](uint64_t id) {
              return lastInMemory.count(id) &&
-                    graph.tensor(id).shape == graph.tensor(op.outputs[0]).shape;
+                    (op.kind == "Concat" ||
+                     graph.tensor(id).shape ==
+                         graph.tensor(op.outputs[0]).shape);
            });
   }
 

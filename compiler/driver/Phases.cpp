@@ -63,7 +63,10 @@ void buildConstants(OpPassManager &pm, const Options &, const Target &) {
 
 void buildLayout(OpPassManager &pm, const Options &options,
                  const Target &target) {
-  pm.addPass(createSinkTransposes());
+  AssignLayoutsOptions assign;
+  assign.remarks = true;
+  pm.addPass(createAssignLayouts(assign));
+  pm.addPass(createCSEPass()); // a transpose once, for all who read it
   DecomposeRecurrentOptions recurrent;
   recurrent.vectorBits = target.vectorBits;
   recurrent.numVectorRegisters = target.numVectorRegisters;

@@ -34,6 +34,9 @@ std::string countOf(double bytes) {
                    : "a tensor of unknown size";
 }
 
+/// Remarks of tenon-assign-layouts begin with it.
+constexpr std::string_view kLayoutRemark = "layout: ";
+
 bool contains(const std::vector<size_t> &list, size_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -165,15 +168,25 @@ std::string Explainer::groupText(size_t group) const {
          ")";
 }
 
-/// What the fusion said about an operation, each once.
+/// What passes said about an operation, each once: of its layout, or else.
+std::vector<std::string> Explainer::remarksOf(size_t op, bool layout) const {
+  std::vector<std::string> texts;
+  for (const std::string &remark : report.remarks) {
+    auto text = reasonFor(remark, graph.ops[op].name);
+    if (!text || text->starts_with(kLayoutRemark) != layout)
+      continue;
+    if (layout)
+      text->erase(0, kLayoutRemark.size());
+    if (std::find(texts.begin(), texts.end(), *text) == texts.end())
+      texts.push_back(*text);
+  }
+  return texts;
+}
+
 std::vector<std::string> Explainer::reasonsOf(size_t op) const {
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons = remarksOf(op, false);
   if (!fuse)
-    reasons.push_back("fusion is off");
-  for (const std::string &remark : report.remarks)
-    if (auto reason = reasonFor(remark, graph.ops[op].name))
-      if (std::find(reasons.begin(), reasons.end(), *reason) == reasons.end())
-        reasons.push_back(*reason);
+    reasons.insert(reasons.begin(), "fusion is off");
   return reasons;
 }
 
@@ -208,6 +221,7 @@ OpAnswer Explainer::explainOp(size_t op) const {
   answer.groups = mainOf[op];
   answer.folds = foldOf[op];
   answer.reasons = reasonsOf(op);
+  answer.layouts = remarksOf(op, true);
   if (!answer.groups.empty()) {
     const GroupFacts &group = report.mainGroups[answer.groups.front()];
     answer.verdict = group.ops.size() > 1 ? "fused" : "alone";

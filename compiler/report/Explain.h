@@ -41,6 +41,9 @@ struct OpAnswer {
   std::string text;
   /// Why it is in no larger group.
   std::vector<std::string> reasons;
+  /// Where its images have their channels and what that saves, if it was moved
+  /// or could be.
+  std::vector<std::string> layouts;
   /// Copies that its code makes: packed weights, other orders.
   std::vector<ReorderAnswer> reorders;
 };
@@ -86,6 +89,7 @@ public:
   std::string groupText(size_t group) const;
 
 private:
+  std::vector<std::string> remarksOf(size_t op, bool layout) const;
   std::vector<std::string> reasonsOf(size_t op) const;
   std::string whyHere(size_t op) const;
   std::string outsideReaders(uint64_t tensor, size_t group) const;

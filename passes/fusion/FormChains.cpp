@@ -386,8 +386,7 @@ private:
       for (const Member &member : members)
         member.first->emitRemark(llvm::formatv(
             "computed with {0} more groups, in bands of {1} of {2} rows, {3} "
-            "items: {4} bytes stay in L2, {5} of weights and bands; {6:F1} % "
-            "is "
+            "items: {4} bytes stay in L2, {5} of weights and bands, {6:F1} % "
             "computed twice",
             members.size() - 1, plan.band, members.back().shape.rows,
             plan.items, static_cast<int64_t>(plan.saved), plan.footprint,

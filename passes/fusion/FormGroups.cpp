@@ -25,7 +25,6 @@
 #include "passes/support/Orders.h"
 #include "passes/tiling/DirectDepthwise.h"
 #include "passes/tiling/ScalarOps.h"
-#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -251,7 +250,7 @@ struct Former {
   /// Whether sums of a window never are in memory.
   static bool sumsInRegisters(Operation *window) {
     auto conv = dyn_cast<tile::ConvOp>(window);
-    return conv && tiling::DirectDepthwise::fits(tiling::windowDims(conv));
+    return conv && tiling::DirectDepthwise::fits(conv);
   }
 
   /// Why the result of the first `n` operations cannot be stored behind them.

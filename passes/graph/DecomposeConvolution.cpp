@@ -19,29 +19,11 @@
 #include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 using namespace mlir;
 
 namespace tenon {
-
-using Order = SmallVector<int64_t>;
-
-/// [0, 2, .., r-1, 1]: NCX to NXC.
-static Order channelsLast(int64_t rank) {
-  Order order{0};
-  for (int64_t i = 2; i < rank; ++i)
-    order.push_back(i);
-  order.push_back(1);
-  return order;
-}
-
-/// [0, r-1, 1, ..]: NXC to NCX.
-static Order channelsFirst(int64_t rank) {
-  Order order{0, rank - 1};
-  for (int64_t i = 1; i < rank - 1; ++i)
-    order.push_back(i);
-  return order;
-}
 
 /// [2, .., r-1, 1, 0]: OIX to XIO, IOX to XOI.
 static Order tapsFirst(int64_t rank) {
@@ -58,13 +40,6 @@ static Order tapsLast(int64_t rank) {
   for (int64_t i = 0; i < rank - 2; ++i)
     order.push_back(i);
   return order;
-}
-
-static RankedTensorType permuted(RankedTensorType type, ArrayRef<int64_t> o) {
-  SmallVector<int64_t> shape;
-  for (int64_t i : o)
-    shape.push_back(type.getDimSize(i));
-  return RankedTensorType::get(shape, type.getElementType());
 }
 
 bool isNcx(Operation *op, int64_t rank) {
@@ -126,7 +101,7 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
     return false;
 
   auto data = [&](Value v) {
-    return ncx ? buildTranspose(b, loc, v, channelsLast(rank)) : v;
+    return ncx ? buildTranspose(b, loc, v, orderInto(Channels::last, rank)) : v;
   };
   Value first = data(op->getOperand(0)), second = op->getOperand(1);
   bool toWeights = normal == "ConvolutionBackwardWeights";
@@ -143,8 +118,8 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
     if (tapsBehind)
       second = buildTranspose(b, loc, second, tapsFirst(rank));
     if (ncx) {
-      dstType = permuted(dstType, channelsLast(rank));
-      back = channelsFirst(rank);
+      dstType = permuted(dstType, orderInto(Channels::last, rank));
+      back = orderInto(Channels::first, rank);
     }
   }
   SmallVector<NamedAttribute> attrs = normalAttrs(op, b);

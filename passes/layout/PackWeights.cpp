@@ -26,6 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/fusion/Group.h"
 #include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -125,7 +126,16 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto strides = callerStrides(behindTransposes(data));
     if (!strides.empty() && strides.back() == 1)
       return data;
-    return buildGraphOp(b, data.getLoc(), "Reorder", data, rankedType(data));
+    Value copy =
+        buildGraphOp(b, data.getLoc(), "Reorder", data, rankedType(data));
+    // There is one now: others need not read across rows.
+    data.replaceUsesWithIf(copy, [&](OpOperand &use) {
+      Operation *reader = use.getOwner();
+      return reader != copy.getDefiningOp() && !fusion::isView(reader) &&
+             !isa<func::ReturnOp>(reader) &&
+             copy.getDefiningOp()->isBeforeInBlock(reader);
+    });
+    return copy;
   }
 
   /// Outputs per dim of a tile of minimal filtering, by which the convolution

@@ -1,6 +1,7 @@
 #include "passes/support/Build.h"
 
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Iterators.h"
@@ -22,12 +23,8 @@ Value buildGraphOp(OpBuilder &b, Location loc, StringRef kind,
 
 Value buildTranspose(OpBuilder &b, Location loc, Value src,
                      ArrayRef<int64_t> order) {
-  auto type = cast<RankedTensorType>(src.getType());
-  SmallVector<int64_t> shape;
-  for (int64_t o : order)
-    shape.push_back(type.getDimSize(o));
   return buildGraphOp(b, loc, "StaticTranspose", src,
-                      RankedTensorType::get(shape, type.getElementType()),
+                      permuted(cast<RankedTensorType>(src.getType()), order),
                       b.getNamedAttr("order", b.getDenseI64ArrayAttr(order)));
 }
 

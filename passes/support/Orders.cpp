@@ -25,8 +25,31 @@ Order orderOf(Value v) {
   return order;
 }
 
-bool Transposed::isSame() const {
-  ArrayRef<int64_t> shape = rankedType(source).getShape();
+Order orderInto(Channels channels, int64_t rank) {
+  Order order{0};
+  if (channels == Channels::first)
+    order.push_back(rank - 1);
+  for (int64_t i = 1; i < rank - 1; ++i)
+    order.push_back(channels == Channels::first ? i : i + 1);
+  if (channels == Channels::last)
+    order.push_back(1);
+  return order;
+}
+
+SmallVector<int64_t> permuted(ArrayRef<int64_t> shape,
+                              ArrayRef<int64_t> order) {
+  SmallVector<int64_t> result;
+  for (int64_t o : order)
+    result.push_back(shape[o]);
+  return result;
+}
+
+RankedTensorType permuted(RankedTensorType type, ArrayRef<int64_t> order) {
+  return RankedTensorType::get(permuted(type.getShape(), order),
+                               type.getElementType());
+}
+
+bool keepsMemory(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
   int64_t last = -1;
   for (int64_t d : order) {
     if (shape[d] == 1)
@@ -36,6 +59,10 @@ bool Transposed::isSame() const {
     last = d;
   }
   return true;
+}
+
+bool Transposed::isSame() const {
+  return keepsMemory(rankedType(source).getShape(), order);
 }
 
 Transposed behindTransposes(Value v) {

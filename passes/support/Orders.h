@@ -12,6 +12,27 @@ inline constexpr llvm::StringLiteral kOrderAttr = "graph.order";
 
 using Order = llvm::SmallVector<int64_t>;
 
+/// Where images, volumes and sequences have their channels: in dim 1 (NCX) or
+/// in the last one (NXC).
+enum class Channels { first, last };
+
+inline Channels other(Channels channels) {
+  return channels == Channels::first ? Channels::last : Channels::first;
+}
+
+/// The order of the transpose that brings channels there from the other place.
+Order orderInto(Channels channels, int64_t rank);
+
+/// Sizes as a transpose of `order` has them.
+llvm::SmallVector<int64_t> permuted(llvm::ArrayRef<int64_t> shape,
+                                    llvm::ArrayRef<int64_t> order);
+mlir::RankedTensorType permuted(mlir::RankedTensorType type,
+                                llvm::ArrayRef<int64_t> order);
+
+/// Whether no dimension of more than one element moves past another: elements
+/// of a tensor of `shape` keep their places in memory.
+bool keepsMemory(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);
+
 /// The order of the StaticTranspose that makes `v`: dim i of `v` is dim
 /// order[i] of its operand; empty: something else makes `v`.
 Order orderOf(mlir::Value v);
@@ -21,8 +42,7 @@ struct Transposed {
   mlir::Value source; // no transpose makes it
   Order order;        // dim i of the value is dim order[i] of source
 
-  /// Whether elements lie in memory as in `source`: no dimension of more than
-  /// one element has moved past another.
+  /// Whether elements lie in memory as in `source`.
   bool isSame() const;
 };
 Transposed behindTransposes(mlir::Value v);

@@ -63,6 +63,10 @@ bool DirectDepthwise::fits(ArrayRef<WindowDim> dims) {
   return products <= kMaxProducts;
 }
 
+bool DirectDepthwise::fits(tile::ConvOp op) {
+  return op.getDepthwise() && fits(windowDims(op));
+}
+
 /// Columns [column, column + count) in one pass: a vector of channels keeps its
 /// weights in registers while the columns pass.
 void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,

@@ -23,6 +23,8 @@ struct DirectDepthwise {
   /// Whether the sums of these windows, of known sizes, are few enough to be
   /// written out.
   static bool fits(llvm::ArrayRef<WindowDim> dims);
+  /// Whether `op` is depthwise with such windows.
+  static bool fits(tile::ConvOp op);
 
   /// Row `outer` (one position per dimension but the last) of dst.
   void emitRow(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer) const;

@@ -50,14 +50,14 @@ Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
                                 m.value(byteOffset), dynamic);
 }
 
-int64_t rowBlock(Ofr rows, Ofr k, int64_t l2Bytes, int64_t elementBytes,
-                 int64_t multiple) {
-  int64_t columns = IndexMath::constant(k).value_or(1024);
+int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
+                 int64_t l2Bytes, int64_t elementBytes, int64_t multiple) {
+  int64_t columns = k.value_or(1024);
   int64_t row = std::max<int64_t>(1, elementBytes * columns);
   int64_t block = std::clamp(l2Bytes / 2 / row, multiple, kMaxRowBlock) /
                   multiple * multiple;
-  if (auto r = IndexMath::constant(rows))
-    block = std::min(block, std::max<int64_t>(1, *r));
+  if (rows)
+    block = std::min(block, std::max<int64_t>(1, *rows));
   return block;
 }
 

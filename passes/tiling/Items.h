@@ -49,7 +49,8 @@ inline constexpr int64_t kMinRowBlock = 24;
 
 /// Rows of a block whose `k` columns take half of L2, beside a panel of
 /// weights; a multiple of `multiple`.
-int64_t rowBlock(Ofr rows, Ofr k, int64_t l2Bytes, int64_t elementBytes = 4,
+int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
+                 int64_t l2Bytes, int64_t elementBytes = 4,
                  int64_t multiple = kMinRowBlock);
 
 /// Splits `index` by `counts`, the last varying fastest.

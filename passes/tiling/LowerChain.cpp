@@ -56,10 +56,8 @@ std::optional<WindowDim> bandWindow(Operation *first) {
     return std::nullopt;
   if (isPointwise(conv))
     return same;
-  SmallVector<WindowDim> dims = windowDims(conv);
-  if (conv.getDepthwise() && DirectDepthwise::fits(dims))
-    return dims[0];
-  return std::nullopt;
+  return DirectDepthwise::fits(conv) ? std::optional(windowDims(conv)[0])
+                                     : std::nullopt;
 }
 
 bool startsMember(Operation *op) {
@@ -118,7 +116,6 @@ public:
 
   RankedTensorType type() const { return rankedType(last); }
   Value src() const { return op->getOperand(0); }
-  Value result() const { return last; }
 
   /// These rows of `dst`, from `src`; `intoScratch`: dst is read soon.
   void emit(IndexMath &m, Ofr image, Rows band, const Strided &src,
@@ -130,7 +127,7 @@ public:
       return;
     }
     auto [interleave, packed] = packing();
-    int64_t panel = packed.getShape().drop_back(interleave > 1).back();
+    int64_t panel = panelWidth(packed, interleave);
     int64_t panels = (shape.channels + panel - 1) / panel;
     Ofr k = src.sizes.back();
     emitLoop(m, m.attr(0), m.attr(panels), [&](IndexMath &pm, Ofr number) {

@@ -44,7 +44,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   p.n = n;
   p.interleave = op.getInterleave();
   bool interleaved = p.interleave > 1;
-  p.panel = packedType.getShape().drop_back(interleaved).back();
+  p.panel = panelWidth(packedType, p.interleave);
   p.k = src.sizes.back();
   p.dst = ctx.outputs.begin()->second.front();
   // src over dst's leading dims and rows, then K.
@@ -78,7 +78,7 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
   p.sides = epilogue.sides;
   p.n = rankedType(op.getDst()).getShape().back();
   p.interleave = op.getInterleave();
-  p.panel = packedType.getShape().drop_back(p.interleave > 1).back();
+  p.panel = panelWidth(packedType, p.interleave);
   p.a = ctx.memoryOf(op.getSrc());
   p.k = p.a.sizes.back();
   p.dst = ctx.outputs.begin()->second.front();
@@ -254,8 +254,7 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
     return success();
   }
   int64_t groups = op.getGroups();
-  int64_t panel =
-      packedType.getShape().drop_back(op.getInterleave() > 1).back();
+  int64_t panel = panelWidth(packedType, op.getInterleave());
   int64_t outPerGroup = dstType.getShape().back() / groups;
   int64_t panels = packedType.getDimSize(1);
   ConvRow row{epilogue,

@@ -111,7 +111,9 @@ struct Recurrence {
 };
 
 void Recurrence::emitStep(IndexMath &sm, Ofr t, bool first) {
-  int64_t height = rowBlock(batch, recurrent.sizes[1], ctx.core.l2Bytes);
+  int64_t height =
+      rowBlock(IndexMath::constant(batch),
+               IndexMath::constant(recurrent.sizes[1]), ctx.core.l2Bytes);
   int64_t perItem = blocksPerItem(height);
   int64_t itemsOfRows = (blocks + perItem - 1) / perItem;
   SmallVector<Ofr> counts{sm.ceilDiv(batch, sm.attr(height)),

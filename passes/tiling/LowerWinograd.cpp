@@ -309,15 +309,16 @@ struct Winograd {
 void Winograd::chooseBlock(int64_t l2Bytes) {
   IndexMath &m = ctx.m;
   pitch = pitchOf(channels);
-  Ofr perTile = m.attr(tile.points() * (pitch + panel));
-  block = rowBlock(tiles, perTile, l2Bytes / 2);
-  if (auto total = IndexMath::constant(tiles)) {
+  int64_t perTile = tile.points() * (pitch + panel);
+  auto total = IndexMath::constant(tiles);
+  block = rowBlock(total, perTile, l2Bytes / 2);
+  if (total) {
     auto blocksOf = [&] { return (*total + block - 1) / block; };
     int64_t blocks =
         std::max(blocksOf(), std::min(kEnoughBlocks, *total / kMinRowBlock));
     sharesV = blocks < kEnoughBlocks;
     if (sharesV) {
-      block = rowBlock(tiles, perTile, l2Bytes);
+      block = rowBlock(total, perTile, l2Bytes);
       blocks = blocksOf();
     } else if (blocks < kManyBlocks) {
       blocks = roundUp(blocks, kSharedBy);

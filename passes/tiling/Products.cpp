@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/Products.h"
 
+#include "codegen/microkernel/RegisterTile.h"
 #include "passes/tiling/Items.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -29,8 +30,6 @@ constexpr int64_t kPartStep = 16;
 /// if they are small.
 constexpr int64_t kFewRows = 64;
 constexpr int64_t kFewRowsShare = 8; // of L2, for a panel: one in so many
-/// With fewer rows no panel is fetched ahead.
-constexpr int64_t kMinFetchingRows = 4;
 
 void dropDim(Strided &s) {
   s.sizes.pop_back();
@@ -197,11 +196,10 @@ void Sections::emitItem(
 }
 
 void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
-  int64_t block = rowBlock(rows, k, ctx.core.l2Bytes,
+  auto r = IndexMath::constant(rows), allK = IndexMath::constant(p.k);
+  int64_t block = rowBlock(r, IndexMath::constant(k), ctx.core.l2Bytes,
                            p.a.elementType().getIntOrFloatBitWidth() / 8,
                            p.interleave > 1 ? kTileRows : kMinRowBlock);
-  auto allK = IndexMath::constant(p.k);
-  auto r = IndexMath::constant(rows);
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
   bool panelLast = !r || *r <= block || block >= p.panel;
@@ -244,14 +242,12 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
     int64_t row = part * static_cast<int64_t>(sizeof(float));
     if (rows.value_or(0) <= kFewRows && row * panel > l2Bytes / kFewRowsShare)
       return false;
-    int64_t block = std::max<int64_t>(1, l2Bytes / 2 / row / kMinRowBlock);
-    block *= kMinRowBlock; // as rowBlock does
-    return (2 * panel + std::min(rows.value_or(block), block)) * row <= l2Bytes;
+    return (2 * panel + rowBlock(rows, part, l2Bytes)) * row <= l2Bytes;
   };
   if (k == 0)
     return {0};
   int64_t part = k;
-  bool fetches = !rows || *rows >= kMinFetchingRows;
+  bool fetches = !rows || *rows >= microkernel::kMinRowsToPrefetch;
   for (int64_t count = 2; fetches && !fits(part) && part > kPartStep; ++count)
     part = roundUp((k + count - 1) / count, kPartStep);
   SmallVector<int64_t> parts;

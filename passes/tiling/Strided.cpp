@@ -153,6 +153,10 @@ Value panelBox(IndexMath &m, Value base, Ofr offset, SmallVector<Ofr> sizes,
   return box(m, base, offset, sizes, strides);
 }
 
+int64_t panelWidth(RankedTensorType packed, int64_t v) {
+  return packed.getShape().drop_back(v > 1).back();
+}
+
 Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
   return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
 }

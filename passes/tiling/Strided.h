@@ -50,6 +50,8 @@ mlir::Value panelBox(IndexMath &m, mlir::Value base, Ofr offset,
                      llvm::SmallVector<Ofr> sizes,
                      llvm::SmallVector<Ofr> strides, Ofr k, int64_t panel,
                      int64_t v);
+/// Columns of a panel of `packed` weights [.., K, panel], or [.., K, panel, v].
+int64_t panelWidth(mlir::RankedTensorType packed, int64_t v);
 /// Elements of k rows of such a panel.
 Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v);
 

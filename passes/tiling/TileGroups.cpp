@@ -336,8 +336,11 @@ private:
     SmallVector<std::pair<unsigned, Strided>> later; // result, its real place
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands())) {
       Strided s = values.find(v)->second;
-      // Rows of all but the product's operands are read with vector loads.
-      bool rows = contraction && !llvm::is_contained(operandsOf(group), arg);
+      // Rows of all but the product's operands are read with vector loads; its
+      // operand may be a residual as well.
+      bool rows =
+          contraction && (!arg.hasOneUse() ||
+                          !llvm::is_contained(operandsOf(group), Value(arg)));
       if (rows && !makeUnitLast(s)) {
         Strided dense = allocate(rankedType(v), s.sizes);
         if (failed(copy(rankedType(v), s, dense, call.getLoc())))

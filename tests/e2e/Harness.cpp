@@ -1,5 +1,7 @@
 #include "tests/e2e/Harness.h"
 
+#include <bit>
+
 #include "compiler/check/Compare.h"
 #include "compiler/check/Fill.h"
 #include "dialects/graph/infer/Infer.h"
@@ -9,6 +11,24 @@
 #include <thread>
 
 namespace tenon::test {
+
+Expected<Oracle> Oracle::unjudged(graph::Graph graph) {
+  Oracle o;
+  o.graph = std::move(graph);
+  auto inputs = check::fillInputs(o.graph, 1, check::FillMode::real);
+  if (!inputs)
+    return inputs.errors();
+  o.inputs = std::move(*inputs);
+  return o;
+}
+
+std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
+  std::map<uint64_t, std::vector<uint64_t>> bits;
+  for (auto &[id, tensor] : results)
+    for (double element : tensor.data)
+      bits[id].push_back(std::bit_cast<uint64_t>(element));
+  return bits;
+}
 
 Expected<Oracle> Oracle::make(graph::Graph graph, uint64_t seed) {
   Oracle o;

@@ -23,7 +23,13 @@ struct Oracle {
   Tensors inputs, expected, plain;
   Tensors before; // of outputs that are rounded to integers, not yet rounded
   static Expected<Oracle> make(graph::Graph graph, uint64_t seed = 1);
+  /// Inputs only, with fractions, so that another order of summation rounds
+  /// differently: for results that are compared with each other.
+  static Expected<Oracle> unjudged(graph::Graph graph);
 };
+
+/// The elements of all results as bits; of f32 a double keeps each.
+std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results);
 
 /// Executes `model` on the oracle's inputs.
 Expected<Tensors> execute(Compiled &model, const Oracle &oracle,

@@ -38,5 +38,7 @@ Cases narrowCases();
 Cases attentionCases();
 /// Several operations: what fusion joins, and what it must not.
 Cases fusionCases();
+/// Images with channels first and last around convolutions.
+Cases layoutCases();
 
 } // namespace tenon::test

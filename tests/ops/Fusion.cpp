@@ -176,6 +176,11 @@ static Cases windowFusions() {
           "; c = GreaterEqual y 12c; s = Select c y ()c; Add s 1x4x12",
       "y = AvgPool 2x9x8x12 exclude_pad=false" + pool + "; r = ReLU y; out y r",
       "y = MaxPool 2x9x8x12" + pool + "; h/bf16 = TypeCast y",
+      // Bytes behind sums in registers, also where channels lie apart.
+      "y = Convolution 2x7x9x20 3x3x1x20c groups=20" + window +
+          "; q/u8 = Quantize y scales=2 zps=3",
+      "y = Convolution 2x7x9x20 3x3x1x20c groups=20" + window +
+          "; q/u8<1260,9,1,63> = Quantize y scales=2 zps=3",
       "y = Convolution 2x7x9x20/bf16 3x3x1x20/bf16c groups=20" + window +
           "; Clamp y min=0.0 max=6.0",
   };

@@ -1,5 +1,7 @@
 #include "tests/ops/GraphText.h"
 
+#include <cctype>
+
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 
@@ -230,6 +232,13 @@ static Expected<Graph> parse(std::string_view text, bool infer) {
 Expected<Graph> parseGraph(std::string_view text) { return parse(text, true); }
 Expected<Graph> parseGraphOnly(std::string_view text) {
   return parse(text, false);
+}
+
+std::string caseName(size_t index, std::string_view text) {
+  std::string name = std::to_string(index) + "_";
+  for (char c : text.substr(0, 60))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
 }
 
 } // namespace tenon::test

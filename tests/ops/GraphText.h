@@ -23,6 +23,7 @@
 
 #include "dialects/graph/Graph.h"
 
+#include <string>
 #include <string_view>
 
 namespace tenon::test {
@@ -34,5 +35,8 @@ Expected<graph::Graph> parseGraph(std::string_view text);
 
 /// The same without inference: for graphs that are meant to be wrong.
 Expected<graph::Graph> parseGraphOnly(std::string_view text);
+
+/// A test's name for case `index`: "3_MatMul_5x7_7x11c".
+std::string caseName(size_t index, std::string_view text);
 
 } // namespace tenon::test

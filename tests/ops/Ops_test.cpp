@@ -72,10 +72,7 @@ std::vector<Param> params(const Cases &cases) {
 }
 
 std::string nameOf(const testing::TestParamInfo<Param> &info) {
-  std::string name = std::to_string(info.index) + "_";
-  for (char c : info.param.text.substr(0, 60))
-    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
+  return caseName(info.index, info.param.text);
 }
 
 #define TENON_OPS(family)                                                      \
@@ -100,6 +97,7 @@ TENON_OPS(type);
 TENON_OPS(attention);
 TENON_OPS(fusion);
 TENON_OPS(narrow);
+TENON_OPS(layout);
 
 /// Machines without registers for 16-bit floats: LLVM must not reach for a
 /// library that nobody links.

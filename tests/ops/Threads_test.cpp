@@ -1,13 +1,10 @@
 // Results have the same bits for any number of threads: work items follow from
 // shapes, and each sum is made in one order. Inputs are fractions, so that
 // another order of summation would round differently.
-#include "compiler/check/Fill.h"
 #include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
 
 #include <algorithm>
-#include <bit>
-#include <cctype>
 #include <cmath>
 
 using namespace tenon;
@@ -21,15 +18,6 @@ protected:
 };
 class FastThreads : public Threads {};
 
-/// The elements of all results as bits; of f32 a double keeps each.
-std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
-  std::map<uint64_t, std::vector<uint64_t>> bits;
-  for (auto &[id, tensor] : results)
-    for (double element : tensor.data)
-      bits[id].push_back(std::bit_cast<uint64_t>(element));
-  return bits;
-}
-
 /// Without fractions in them, results do not tell orders of summation apart.
 bool areFractions(const Tensors &results) {
   return std::all_of(results.begin(), results.end(), [](auto &result) {
@@ -42,11 +30,9 @@ bool areFractions(const Tensors &results) {
 void Threads::isIndependent(bool fastMath) {
   auto graph = parseGraph(GetParam());
   ASSERT_TRUE(graph) << str(graph.errors());
-  auto inputs = check::fillInputs(*graph, 1, check::FillMode::real);
-  ASSERT_TRUE(inputs) << str(inputs.errors());
-  Oracle oracle; // for its inputs: nothing is judged
-  oracle.graph = *graph;
-  oracle.inputs = *inputs;
+  auto made = Oracle::unjudged(*graph);
+  ASSERT_TRUE(made) << str(made.errors());
+  const Oracle &oracle = *made;
   for (const char *schedule : {"avx2", "avx512"}) {
     RunConfig setup;
     setup.options.schedule = schedule;
@@ -73,10 +59,7 @@ TEST_P(Threads, DoNotChangeBits) { isIndependent(false); }
 TEST_P(FastThreads, DoNotChangeBits) { isIndependent(true); }
 
 std::string nameOf(const testing::TestParamInfo<const char *> &info) {
-  std::string name = std::to_string(info.index) + "_";
-  for (char c : std::string(info.param).substr(0, 60))
-    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
+  return caseName(info.index, info.param);
 }
 
 #define WINDOW " strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1"
@@ -154,5 +137,51 @@ INSTANTIATE_TEST_SUITE_P(
         "x,s = PReLUBackward 100003x3 3 100003x3",
         "x,s = PReLUBackward 100003x3 1 100003x3"),
     nameOf);
+
+/// The sections that compute `graph`.
+size_t countSections(const graph::Graph &graph) {
+  auto text = lowerToPhase(graph, {}, "tile");
+  EXPECT_TRUE(text) << str(text.errors());
+  size_t sections = 0;
+  for (size_t at = 0;
+       text && (at = text->find("rt.parallel", at)) != std::string::npos; ++at)
+    ++sections;
+  return sections;
+}
+
+/// Sums along K are in parts where there are few rows, and with more of them
+/// are not: another order of summation would round differently.
+TEST(PartsOfSum, DoNotChangeBits) {
+  bool different = false;
+  for (int64_t k : {1300, 1900, 3800}) {
+    std::string weights = std::to_string(k) + "x500c";
+    auto graphOf = [&](int64_t rows) {
+      return parseGraph("y = MatMul x:" + std::to_string(rows) + "x" +
+                        weights.substr(0, weights.find('x')) + " w:" + weights +
+                        " 500c; ReLU y");
+    };
+    auto few = graphOf(9), many = graphOf(80);
+    ASSERT_TRUE(few && many);
+    different |= countSections(*few) != countSections(*many);
+    auto first = Oracle::unjudged(*few), all = Oracle::unjudged(*many);
+    ASSERT_TRUE(first && all);
+    for (auto &[id, tensor] : first->inputs)
+      std::copy_n(all->inputs.at(id).data.begin(), tensor.data.size(),
+                  tensor.data.begin());
+    RunConfig setup;
+    auto fewModel = Compiled::compile(*few, {}),
+         manyModel = Compiled::compile(*many, {});
+    ASSERT_TRUE(fewModel && manyModel);
+    auto y = execute(**fewModel, *first, setup);
+    auto z = execute(**manyModel, *all, setup);
+    ASSERT_TRUE(y && z);
+    EXPECT_TRUE(areFractions(*y));
+    auto bits = bitsOf(*y).begin()->second;
+    auto more = bitsOf(*z).begin()->second;
+    more.resize(bits.size());
+    EXPECT_TRUE(bits == more) << k;
+  }
+  EXPECT_TRUE(different) << "no sum was in parts with few rows only";
+}
 
 } // namespace

@@ -8,7 +8,6 @@
 #include "tests/ops/GraphText.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <tuple>
@@ -63,7 +62,6 @@ Expected<Oracle> withFractions(const graph::Graph &graph) {
   auto expected = reference::evaluate(oracle->graph, oracle->inputs, exact);
   if (!expected)
     return expected.errors();
-  // Nothing of a plain evaluation: the bound of the graph alone must hold.
   // Nothing of a plain evaluation: the bound of the graph alone must hold.
   oracle->expected = oracle->plain = *expected;
   oracle->before.clear(); // of the inputs before
@@ -178,10 +176,7 @@ std::vector<std::string> formCases() {
 
 std::string nameOf(const testing::TestParamInfo<Winograd::ParamType> &info) {
   auto [text, fastMath] = info.param;
-  std::string name = std::to_string(info.index) + (fastMath ? "_fast_" : "_");
-  for (char c : text.substr(0, 60))
-    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
+  return caseName(info.index, text) + (fastMath ? "_fast" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Winograd,

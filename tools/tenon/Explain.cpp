@@ -180,6 +180,8 @@ void ExplainCommand::printText(const report::Explainer &explainer) const {
                 answer.text.c_str());
     for (const std::string &reason : answer.reasons)
       std::printf("  why: %s\n", reason.c_str());
+    for (const std::string &layout : answer.layouts)
+      std::printf("  layout: %s\n", layout.c_str());
     printOrder(answer.reorders);
     if (!args.op.empty())
       for (size_t group : answer.groups)
@@ -271,6 +273,7 @@ void ExplainCommand::printJson(const report::Explainer &explainer) const {
                                   {"groups", answer.groups},
                                   {"foldGroups", answer.folds},
                                   {"reasons", answer.reasons},
+                                  {"layouts", answer.layouts},
                                   {"reorders", toJson(answer.reorders)}});
   root["edges"] = ordered_json::array();
   for (const EdgeAnswer &edge : edges)

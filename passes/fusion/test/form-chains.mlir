@@ -16,13 +16,13 @@ func.func @main(%x: tensor<1024x16xf32>, %v: tensor<3x16x48xf32>, %w: tensor<1x1
   return %1 : tensor<1024x20xf32>
 }
 func.func private @fc1(%x: tensor<1024x16xf32>, %p: tensor<3x16x48xf32>) -> tensor<1024x128xf32> attributes {tile.group = "contraction"} {
-  // expected-remark @+1 {{computed with 1 more groups, in bands of 32 of 1024 rows, 32 items: 1048576 bytes stay in L2, 37888 of weights and bands; 0.0 % is computed twice}}
+  // expected-remark @+1 {{computed with 1 more groups, in bands of 32 of 1024 rows, 32 items: 1048576 bytes stay in L2, 37888 of weights and bands, 0.0 % computed twice}}
   %0 = tile.matmul %x, %p : tensor<1024x16xf32>, tensor<3x16x48xf32> -> tensor<1024x128xf32>
   %1 = graph.ReLU %0 : (tensor<1024x128xf32>) -> tensor<1024x128xf32>
   return %1 : tensor<1024x128xf32>
 }
 func.func private @fc2(%x: tensor<1024x128xf32>, %p: tensor<1x128x24xf32>) -> tensor<1024x20xf32> attributes {tile.group = "contraction"} {
-  // expected-remark @+1 {{computed with 1 more groups, in bands of 32 of 1024 rows, 32 items: 1048576 bytes stay in L2, 37888 of weights and bands; 0.0 % is computed twice}}
+  // expected-remark @+1 {{computed with 1 more groups, in bands of 32 of 1024 rows, 32 items: 1048576 bytes stay in L2, 37888 of weights and bands, 0.0 % computed twice}}
   %0 = tile.matmul %x, %p : tensor<1024x128xf32>, tensor<1x128x24xf32> -> tensor<1024x20xf32>
   return %0 : tensor<1024x20xf32>
 }
@@ -83,12 +83,12 @@ func.func @main(%x: tensor<1x28x28x8xf32>, %p: tensor<1x2x1x1x8x48xf32>, %w: ten
   return %2 : tensor<1x28x28x64xf32>
 }
 func.func private @expand(%x: tensor<1x28x28x8xf32>, %p: tensor<1x2x1x1x8x48xf32>) -> tensor<1x28x28x64xf32> attributes {tile.group = "contraction"} {
-  // expected-remark @+1 {{computed with 1 more groups, in bands of 3 of 28 rows, 10 items: 401408 bytes stay in L2, 41216 of weights and bands; 37.0 % is computed twice}}
+  // expected-remark @+1 {{computed with 1 more groups, in bands of 3 of 28 rows, 10 items: 401408 bytes stay in L2, 41216 of weights and bands, 37.0 % computed twice}}
   %0 = tile.conv %x, %p {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x28x28x8xf32>, tensor<1x2x1x1x8x48xf32> -> tensor<1x28x28x64xf32>
   return %0 : tensor<1x28x28x64xf32>
 }
 func.func private @dw(%x: tensor<1x28x28x64xf32>, %w: tensor<3x3x1x64xf32>) -> tensor<1x28x28x64xf32> attributes {tile.group = "window"} {
-  // expected-remark @+1 {{computed with 1 more groups, in bands of 3 of 28 rows, 10 items: 401408 bytes stay in L2, 41216 of weights and bands; 37.0 % is computed twice}}
+  // expected-remark @+1 {{computed with 1 more groups, in bands of 3 of 28 rows, 10 items: 401408 bytes stay in L2, 41216 of weights and bands, 37.0 % computed twice}}
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 64 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x28x28x64xf32>, tensor<3x3x1x64xf32> -> tensor<1x28x28x64xf32>
   return %0 : tensor<1x28x28x64xf32>
 }
