@@ -326,37 +326,45 @@ TEST(Explain, NamesGroups) {
 }
 
 TEST(Explain, Layouts) {
-  std::string model = scratch("channels_first.json");
-  auto tensor = [](int id, const char *shape, const char *property) {
-    return "{\"id\": " + std::to_string(id) +
-           ", \"dtype\": \"f32\", \"layout_type\": \"strided\", "
-           "\"property_type\": \"" +
-           property + "\", \"shape\": [" + shape + "]}";
+  using nlohmann::json;
+  auto tensor = [](int id, std::vector<int> shape, const char *property) {
+    return json{{"id", id},
+                {"dtype", "f32"},
+                {"shape", shape},
+                {"layout_type", "strided"},
+                {"property_type", property}};
   };
+  auto image = [&](int id) { return tensor(id, {1, 8, 9, 7}, "variable"); };
+  auto attr = [](const char *type, json value) {
+    return json{{"type", type}, {"value", value}};
+  };
+  json ones = attr("s64[]", {1, 1});
   auto convolution = [&](const char *name, int src, int weights, int dst) {
-    std::string sizes = "1, 8, 9, 7";
-    return std::string("{\"kind\": \"Convolution\", \"name\": \"") + name +
-           "\", \"id\": " + std::to_string(dst) +
-           ", \"attrs\": {\"strides\": {\"type\": \"s64[]\", \"value\": "
-           "[1, 1]}, \"pads_begin\": {\"type\": \"s64[]\", \"value\": [1, "
-           "1]}, \"pads_end\": {\"type\": \"s64[]\", \"value\": [1, 1]}, "
-           "\"dilations\": {\"type\": \"s64[]\", \"value\": [1, 1]}, "
-           "\"data_format\": {\"type\": \"string\", \"value\": \"NCX\"}, "
-           "\"weights_format\": {\"type\": \"string\", \"value\": "
-           "\"OIX\"}}, \"inputs\": [" +
-           tensor(src, sizes.c_str(), "variable") + ", " +
-           tensor(weights, "8, 8, 3, 3", "constant") + "], \"outputs\": [" +
-           tensor(dst, sizes.c_str(), "variable") + "]}";
+    return json{
+        {"id", dst},
+        {"name", name},
+        {"kind", "Convolution"},
+        {"attrs",
+         {{"strides", ones},
+          {"pads_begin", ones},
+          {"pads_end", ones},
+          {"dilations", ones},
+          {"data_format", attr("string", "NCX")},
+          {"weights_format", attr("string", "OIX")}}},
+        {"inputs", {image(src), tensor(weights, {8, 8, 3, 3}, "constant")}},
+        {"outputs", json::array({image(dst)})}};
   };
-  std::ofstream(model) << "{\"version\": \"3.0.0\", \"engine_kind\": \"cpu\", "
-                          "\"fpmath_mode\": \"strict\", \"graph\": ["
-                       << convolution("c1", 0, 1, 2)
-                       << ", {\"kind\": \"ReLU\", \"name\": \"act\", \"id\": "
-                          "9, \"attrs\": {}, \"inputs\": ["
-                       << tensor(2, "1, 8, 9, 7", "variable")
-                       << "], \"outputs\": ["
-                       << tensor(3, "1, 8, 9, 7", "variable") << "]}, "
-                       << convolution("c2", 3, 4, 5) << "]}";
+  json relu = {{"id", 9},
+               {"name", "act"},
+               {"kind", "ReLU"},
+               {"attrs", json::object()},
+               {"inputs", json::array({image(2)})},
+               {"outputs", json::array({image(3)})}};
+  std::string model = scratch("channels_first.json");
+  writeTo(model, json{{"version", "3.14.0"},
+                      {"graph", json::array({convolution("c1", 0, 1, 2), relu,
+                                             convolution("c2", 3, 4, 5)})}}
+                     .dump());
   // 1x8x9x7 of f32: read across and unfused on one side, copied on the other.
   EXPECT_RESULT(tenon("explain " + model + " --op=act"), 0,
                 "layout: channels last, not as the graph has them: what lies "
