@@ -38,11 +38,6 @@ RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
                                 std::optional<int64_t> m,
                                 std::optional<int64_t> n);
 
-/// With fewer rows B streams from memory at its full rate as it is: prefetching
-/// costs 15 % at M = 1 and gains 8 % at 4, 33 % at 8 and 16 (brgemm_bench,
-/// MxNxK = Mx4096x4096 on Zen 3).
-inline constexpr int64_t kMinRowsToPrefetch = 4;
-
 /// `total` rows in the fewest blocks of at most `limit`, as equal as possible:
 /// `numTall` blocks of `height + 1` rows, then `numShort` of `height`.
 struct BalancedSplit {

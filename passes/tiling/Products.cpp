@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/Products.h"
 
-#include "codegen/microkernel/RegisterTile.h"
 #include "passes/tiling/Items.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -30,6 +29,9 @@ constexpr int64_t kPartStep = 16;
 /// if they are small.
 constexpr int64_t kFewRows = 64;
 constexpr int64_t kFewRowsShare = 8; // of L2, for a panel: one in so many
+/// With fewer rows a whole panel streams better from memory, on some machines
+/// much better (docs/cost-model.md).
+constexpr int64_t kMinRowsOfParts = 9;
 
 void dropDim(Strided &s) {
   s.sizes.pop_back();
@@ -247,8 +249,8 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
   if (k == 0)
     return {0};
   int64_t part = k;
-  bool fetches = !rows || *rows >= microkernel::kMinRowsToPrefetch;
-  for (int64_t count = 2; fetches && !fits(part) && part > kPartStep; ++count)
+  bool cut = !rows || *rows >= kMinRowsOfParts;
+  for (int64_t count = 2; cut && !fits(part) && part > kPartStep; ++count)
     part = roundUp((k + count - 1) / count, kPartStep);
   SmallVector<int64_t> parts;
   for (int64_t left = k; left > 0; left -= part)
