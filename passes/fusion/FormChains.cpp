@@ -4,9 +4,10 @@
 //   %1 = call @depthwise(%0, ..)    ->   @chain {tile.group = "chain",
 //   %2 = call @project(%1, ..)             tile.band = 14} { all operations }
 //
-// A product or window whose result only the next one reads, and is too large to
-// stay in L2 until then, is computed together with it, a band of rows at a
-// time: what is between them is written and read in L2 only.
+// A product or window whose result only the next one reads, as its src or
+// beside its product (the gate of an MLP), and is too large to stay in L2 until
+// then, is computed together with it, a band of rows at a time: what is between
+// them is written and read in L2 only.
 //
 // The cost: rows that windows of two bands need are computed twice, and all
 // weights pass once per band. Bands are as high as L2 allows, as long as there
@@ -120,8 +121,8 @@ std::optional<Member> memberOf(func::CallOp call, const SymbolTable &symbols) {
   return Member(call, group, first, *rows, *shape);
 }
 
-/// The call of the one group that reads `call`'s result, where its first
-/// operation does and nothing else.
+/// The call of the one group that reads `call`'s result, where only its first
+/// operation does, or only one that reads the same rows behind a product.
 func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
   Value v = call.getResult(0);
   if (!v.hasOneUse())
@@ -134,8 +135,15 @@ func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
     return {};
   BlockArgument arg =
       member->group.getArgument(v.use_begin()->getOperandNumber());
-  bool onlySrc = arg.hasOneUse() && member->first->getOperand(0) == arg;
-  return onlySrc ? reader : func::CallOp();
+  if (!arg.hasOneUse())
+    return {};
+  bool sameRows = member->rows.isIdentity() &&
+                  rankedType(arg).getShape() ==
+                      rankedType(member->first->getResult(0)).getShape();
+  bool reads = *arg.user_begin() == member->first
+                   ? member->first->getOperand(0) == arg
+                   : sameRows;
+  return reads ? reader : func::CallOp();
 }
 
 /// Bytes that pass L2 between the writing and the reading of an element of the

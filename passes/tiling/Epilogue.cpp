@@ -17,21 +17,27 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first,
     : made(first->getResult(0)) {
   ArrayRef<Ofr> space = ctx.sizes[made];
   llvm::SetVector<Value> outside;
+  auto isOutside = [&](Value v) {
+    Operation *def = v.getDefiningOp();
+    auto literal = dyn_cast_or_null<arith::ConstantOp>(def);
+    return literal ? !cast<DenseElementsAttr>(literal.getValue()).isSplat()
+                   : !def || !llvm::is_contained(all, def);
+  };
   for (Operation *op : all) {
     if (op == first)
       continue;
     ops.push_back(op);
-    for (Value v : op->getOperands()) {
-      auto literal = v.getDefiningOp<arith::ConstantOp>();
-      bool several =
-          literal && !cast<DenseElementsAttr>(literal.getValue()).isSplat();
-      if (isa<BlockArgument>(v) || several)
+    for (Value v : op->getOperands())
+      if (isOutside(v))
         outside.insert(v);
-    }
   }
   for (Value v : outside) {
+    bool isMade = v.getDefiningOp() && !v.getDefiningOp<arith::ConstantOp>();
+    if (isMade)
+      linked = sides.size();
     sideValues.push_back(v);
-    sides.push_back(broadcastTo(ctx.m, ctx.memoryOf(v), space));
+    sides.push_back(isMade ? Strided()
+                           : broadcastTo(ctx.m, ctx.memoryOf(v), space));
   }
 }
 

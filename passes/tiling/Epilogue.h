@@ -4,6 +4,8 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/tiling/GroupLowering.h"
 
+#include <optional>
+
 namespace tenon::tiling {
 
 /// Which part of a sum a product is: the first does not add to dst, the last
@@ -15,7 +17,8 @@ enum class SumPart { whole, first, middle, last };
 class Epilogue {
 public:
   /// `first`, the product or the window, and what is behind it in `ops`; all of
-  /// the group's, if they are not given.
+  /// the group's, if they are not given. At most one operand of `ops` is made
+  /// by other operations of the group.
   Epilogue(GroupContext &ctx, mlir::Operation *first);
   Epilogue(GroupContext &ctx, mlir::Operation *first,
            llvm::ArrayRef<mlir::Operation *> ops);
@@ -24,6 +27,8 @@ public:
 
   /// Tensors read beside the result of `first`, broadcast to dst.
   llvm::SmallVector<Strided> sides;
+  /// Which of them is made in the same chain: its place is not known yet.
+  std::optional<size_t> linked;
 
   /// The last value, of type `stored`, from one element of the result of
   /// `first` and one of each side.

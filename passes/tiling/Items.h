@@ -53,6 +53,11 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
                  int64_t l2Bytes, int64_t elementBytes = 4,
                  int64_t multiple = kMinRowBlock);
 
+/// Rows of the blocks into which `rows` are cut, at most `block` each: fewer,
+/// of `least` at least, if blocks times `others` would not be enough items for
+/// threads to share.
+int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least);
+
 /// Splits `index` by `counts`, the last varying fastest.
 llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
                                    llvm::ArrayRef<Ofr> counts);
@@ -70,6 +75,8 @@ void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
 struct WindowDim {
   int64_t in, out, kernel, stride, pad, dilation;
 
+  /// Whether position i of dst needs position i of src.
+  bool isIdentity() const { return kernel == 1 && stride == 1 && pad == 0; }
   /// Elements from the first of the padding before src to the last that a
   /// window reaches.
   int64_t paddedSize() const {

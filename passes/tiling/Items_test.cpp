@@ -219,6 +219,21 @@ TEST_F(IndexMathTest, validPositionsMatchValidTaps) {
     }
 }
 
+TEST(ShareRows, MakesItemsEnough) {
+  // Eight items, of blocks as high as each other; of panels, fewer blocks.
+  EXPECT_EQ(shareRows(196, 196, 1, 24), 25);
+  EXPECT_EQ(shareRows(196, 196, 4, 24), 98);
+  EXPECT_EQ(shareRows(512, 384, 3, 24), 171);
+  // There are enough, or rows too few.
+  EXPECT_EQ(shareRows(512, 384, 8, 24), 384);
+  EXPECT_EQ(shareRows(4096, 384, 1, 24), 384);
+  EXPECT_EQ(shareRows(16, 16, 1, 24), 16);
+  EXPECT_EQ(shareRows(47, 47, 1, 24), 47);
+  EXPECT_EQ(shareRows(50, 50, 1, 24), 25);
+  EXPECT_EQ(shareRows(0, 1, 1, 24), 1);
+  EXPECT_EQ(shareRows(7, 7, 0, 24), 7);
+}
+
 TEST(PartsOfSum, FitL2) {
   constexpr int64_t l2 = 2 << 20, panel = 48;
   auto parts = [&](int64_t k, std::optional<int64_t> rows) {

@@ -9,7 +9,9 @@
 //     rows [r, r + 14) of depthwise    -> scratch
 //     rows [r, r + 14) of project      -> dst
 //
-// Rows that two bands need are computed by both: no item waits for another.
+// Rows that two bands need are computed by both: no item waits for another. A
+// member reads the one before as its src, or beside its product, as that of a
+// gated MLP does.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/Entry.h"
@@ -106,8 +108,11 @@ public:
         last(ops.back()->getResult(0)),
         shape(*bandShape(op->getResult(0).getType())),
         weights(ctx.memoryOf(op->getOperand(1))) {
-    for (Strided &side : epilogue.sides)
-      side = asBand(ctx.m, side);
+    for (auto [i, side] : llvm::enumerate(epilogue.sides))
+      if (i != epilogue.linked)
+        side = asBand(ctx.m, side);
+    if (isa<BlockArgument>(op->getOperand(0)))
+      src = asBand(ctx.m, ctx.memoryOf(op->getOperand(0)));
     if (auto conv = dyn_cast<tile::ConvOp>(op); conv && conv.getDepthwise()) {
       dims = windowDims(conv);
       weights = depthwiseWeights(weights);
@@ -115,28 +120,32 @@ public:
   }
 
   RankedTensorType type() const { return rankedType(last); }
-  Value src() const { return op->getOperand(0); }
 
-  /// These rows of `dst`, from `src`; `intoScratch`: dst is read soon.
-  void emit(IndexMath &m, Ofr image, Rows band, const Strided &src,
+  /// These rows of `dst`; `before`: those that the member before made;
+  /// `intoScratch`: dst is read soon.
+  void emit(IndexMath &m, Ofr image, Rows band, const Strided &before,
             const Strided &dst, bool intoScratch) const {
+    const Strided &from = src ? *src : before;
     if (!dims.empty()) {
-      DirectDepthwise window{dims, src, dst, weights, epilogue};
+      DirectDepthwise window{dims, from, dst, weights, epilogue};
       emitLoop(m, band.from, band.past,
                [&](IndexMath &rm, Ofr row) { window.emitRow(rm, image, row); });
       return;
     }
+    SmallVector<Strided> sides = epilogue.sides;
+    if (epilogue.linked)
+      sides[*epilogue.linked] = before;
     auto [interleave, packed] = packing();
     int64_t panel = panelWidth(packed, interleave);
     int64_t panels = (shape.channels + panel - 1) / panel;
-    Ofr k = src.sizes.back();
+    Ofr k = from.sizes.back();
     emitLoop(m, m.attr(0), m.attr(panels), [&](IndexMath &pm, Ofr number) {
       Value b = panelBox(pm, weights.base,
                          pm.mul(number, panelSize(pm, k, panel, interleave)),
                          {}, {}, k, panel, interleave);
       withBlockSize(pm, number, shape.channels, panel,
                     [&](IndexMath &cm, int64_t n) {
-                      emitStrip(cm, image, band, src, dst, b,
+                      emitStrip(cm, image, band, {from, sides, dst}, b,
                                 cm.mul(number, cm.attr(panel)), n, intoScratch);
                     });
     });
@@ -159,18 +168,25 @@ private:
     return row && column && *row == shape.columns * *column;
   }
 
+  /// What a product reads and writes besides weights.
+  struct Tensors {
+    const Strided &src;
+    ArrayRef<Strided> sides;
+    const Strided &dst;
+  };
+
   /// `n` channels from `channel` on: all rows at once where they follow each
   /// other and their number is known, else the columns of each.
-  void emitStrip(IndexMath &m, Ofr image, Rows band, const Strided &src,
-                 const Strided &dst, Value b, Ofr channel, int64_t n,
-                 bool intoScratch) const {
+  void emitStrip(IndexMath &m, Ofr image, Rows band, const Tensors &tensors,
+                 Value b, Ofr channel, int64_t n, bool intoScratch) const {
+    const Strided &src = tensors.src;
     auto product = [&](IndexMath &pm, Ofr row, int64_t rowDim, int64_t count) {
       Ofr at = pm.add(
           src.offset.value_or(pm.attr(0)),
           pm.add(pm.mul(image, src.strides[0]), pm.mul(row, src.strides[1])));
       Value a = box(pm, src.base, at, {pm.attr(count), src.sizes.back()},
                     {src.strides[rowDim], src.strides.back()});
-      auto brgemm = epilogue.emitBrgemm(pm, a, b, dst, epilogue.sides,
+      auto brgemm = epilogue.emitBrgemm(pm, a, b, tensors.dst, tensors.sides,
                                         {image, row, pm.attr(0), channel},
                                         rowDim, pm.attr(count), pm.attr(n));
       brgemm.setUnsignedA(
@@ -180,8 +196,8 @@ private:
     if (shape.columns == 1 && band.count)
       return product(m, band.from, 1, *band.count);
     auto follow = [&](const Strided &s) { return rowsFollow(s); };
-    if (band.count && follow(src) && follow(dst) &&
-        llvm::all_of(epilogue.sides, follow))
+    if (band.count && follow(src) && follow(tensors.dst) &&
+        llvm::all_of(tensors.sides, follow))
       return product(m, band.from, 2, *band.count * shape.columns);
     emitLoop(m, band.from, band.past, [&](IndexMath &rm, Ofr row) {
       product(rm, row, 2, shape.columns);
@@ -192,13 +208,14 @@ private:
   Epilogue epilogue;
   Value last;
   BandShape shape;
+  std::optional<Strided> src; // where the member before does not make it
   Strided weights;
   SmallVector<WindowDim> dims; // of a window
 };
 
 /// The rows of src that `band` of dst needs.
 Rows needed(IndexMath &m, const WindowDim &d, Rows band) {
-  if (d.kernel == 1 && d.stride == 1 && d.pad == 0)
+  if (d.isIdentity())
     return band;
   Ofr from = m.sub(m.mul(band.from, m.attr(d.stride)), m.attr(d.pad));
   Ofr past = m.add(m.mul(m.sub(band.past, m.attr(1)), m.attr(d.stride)),
@@ -258,7 +275,6 @@ LogicalResult lowerChain(GroupContext &ctx) {
     offsets[i] = scratchBytes;
     scratchBytes += BandBuffer(members[i].type(), rows[i]).bytes;
   }
-  Strided src = asBand(m, ctx.memoryOf(members.front().src()));
   Strided dst = asBand(m, ctx.outputs.begin()->second.front());
   SmallVector<Ofr> counts{m.attr(shape.images),
                           m.attr((shape.rows + band - 1) / band)};
@@ -266,14 +282,14 @@ LogicalResult lowerChain(GroupContext &ctx) {
     SmallVector<Rows> bands(n, last);
     for (size_t i = n - 1; i-- > 0;)
       bands[i] = needed(bm, members[i + 1].rows, bands[i + 1]);
-    Strided from = src;
+    Strided before;
     for (auto [i, member] : llvm::enumerate(members)) {
       bool isLast = i + 1 == n;
       Strided to = isLast ? dst
                           : bandOf(bm, scratch, offsets[i], member.type(),
                                    rows[i], bands[i].from);
-      member.emit(bm, image, bands[i], from, to, !isLast);
-      from = std::move(to);
+      member.emit(bm, image, bands[i], before, to, !isLast);
+      before = std::move(to);
     }
   };
   auto section = [&](IndexMath &im, Value item, Value scratch) {

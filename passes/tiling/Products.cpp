@@ -32,6 +32,8 @@ constexpr int64_t kFewRowsShare = 8; // of L2, for a panel: one in so many
 /// With fewer rows a whole panel streams better from memory, on some machines
 /// much better (docs/cost-model.md).
 constexpr int64_t kMinRowsOfParts = 9;
+/// Multiplications that are worth an item of their own.
+constexpr int64_t kMinItemProducts = 1 << 17;
 
 void dropDim(Strided &s) {
   s.sizes.pop_back();
@@ -202,10 +204,18 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   int64_t block = rowBlock(r, IndexMath::constant(k), ctx.core.l2Bytes,
                            p.a.elementType().getIntOrFloatBitWidth() / 8,
                            p.interleave > 1 ? kTileRows : kMinRowBlock);
+  int64_t step = p.interleave > 1 ? kTileRows : 1;
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
   bool panelLast = !r || *r <= block || block >= p.panel;
   SmallVector<Ofr> counts(space.begin(), space.end() - 1);
+  auto batch = IndexMath::constant(m.product(counts));
+  auto sum = IndexMath::constant(k);
+  if (r && batch && sum) {
+    int64_t perRow = std::max<int64_t>(1, *sum * std::min(p.n, p.panel));
+    int64_t least = std::max(kMinRowBlock, kMinItemProducts / perRow);
+    block = roundUp(shareRows(*r, block, *batch * panels, least), step);
+  }
   counts.push_back(m.ceilDiv(rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
   streams = panelLast && allK && *allK * p.panel * panels >= kStreamedWeights;

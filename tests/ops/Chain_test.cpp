@@ -178,6 +178,33 @@ INSTANTIATE_TEST_SUITE_P(
                          1}),
     nameOf);
 
+INSTANTIATE_TEST_SUITE_P(
+    Gated, Chain,
+    testing::Values(
+        Case{"a = MatMul x:67x33 33x40c; s = Sigmoid a; g = Multiply a s; "
+             "b = MatMul x 33x40c; h = Multiply b g; MatMul h 40x21c 21c",
+             1},
+        Case{"a = MatMul x:67x33 33x40c; g = GELU a; b = MatMul x 33x40c 40c; "
+             "Multiply g b",
+             1},
+        // Of another tensor; of a batch; of images; in bf16.
+        Case{"a = MatMul 40x16 16x48c; t = Tanh a; b = MatMul 40x24 24x48c; "
+             "h = Multiply b t; MatMul h 48x20c",
+             1},
+        Case{"a = MatMul x:2x31x16 16x48c; b = MatMul x 16x48c; "
+             "h = Multiply b a; MatMul h 48x20c",
+             1},
+        Case{"a = Convolution x:2x9x8x16 1x1x16x48c" ONE
+             "; s = Sigmoid a; b = Convolution x 1x1x16x48c" ONE
+             "; h = Multiply b s; c = Convolution h 3x3x1x48c groups=48" SAME
+             "; Convolution c 1x1x48x20c" ONE,
+             1},
+        Case{"a = MatMul x:40x32/bf16 32x48/bf16c; s = Sigmoid a; "
+             "g = Multiply a s; b = MatMul x 32x48/bf16c; h = Multiply b g; "
+             "MatMul h 48x20/bf16c",
+             1}),
+    nameOf);
+
 /// A tensor that others read, complete rows, whole images, sums in memory.
 INSTANTIATE_TEST_SUITE_P(
     Declined, Chain,
@@ -198,7 +225,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a = MatMul 6x16 16x32c; b = StaticReshape a shape=8,24 "
              "special_zero=false; MatMul b 24x16c",
              0},
-        Case{"a = MatMul 2x6x16 2x16x32; MatMul a 32x16c", 0}),
+        Case{"a = MatMul 2x6x16 2x16x32; MatMul a 32x16c", 0},
+        // Beside a window; beside a product that reads it as well.
+        Case{"a = Convolution x:1x9x9x24 1x1x24x24c" ONE
+             "; b = Convolution x 3x3x1x24c groups=24" SAME "; Add b a",
+             0},
+        Case{"a = MatMul 40x16 16x16c; b = MatMul a 16x16c; Add b a", 0}),
     nameOf);
 
 } // namespace

@@ -97,3 +97,40 @@ func.func private @dw2(%x: tensor<1x28x28x64xf32>, %w: tensor<3x3x1x64xf32>) -> 
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 64 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x28x28x64xf32>, tensor<3x3x1x64xf32> -> tensor<1x28x28x64xf32>
   return %0 : tensor<1x28x28x64xf32>
 }
+
+// -----
+
+// The gate of an MLP: the second product reads the first beside it, the third
+// their product.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[C:.*]] = call @[[CHAIN:chain_[a-z0-9_]*]](%arg0, %arg1, %arg0, %arg1, %arg2)
+// CHECK-NEXT:    return %[[C]]
+// CHECK:       func.func private @[[CHAIN]](%[[X:.*]]: tensor<1024x16xf32>, %[[P:.*]]: tensor<3x16x48xf32>, %[[Y:.*]]: tensor<1024x16xf32>, %[[Q:.*]]: tensor<3x16x48xf32>
+// CHECK:         %[[A:.*]] = tile.matmul %[[X]], %[[P]]
+// CHECK:         %[[G:.*]] = graph.Sigmoid %[[A]]
+// CHECK:         %[[B:.*]] = tile.matmul %[[Y]], %[[Q]]
+// CHECK:         %[[M:.*]] = graph.Multiply %[[B]], %[[G]]
+// CHECK:         tile.matmul %[[M]]
+func.func @main(%x: tensor<1024x16xf32>, %v: tensor<3x16x48xf32>, %w: tensor<1x128x24xf32>) -> tensor<1024x20xf32> {
+  %0 = call @gate(%x, %v) : (tensor<1024x16xf32>, tensor<3x16x48xf32>) -> tensor<1024x128xf32>
+  %1 = call @up(%x, %v, %0) : (tensor<1024x16xf32>, tensor<3x16x48xf32>, tensor<1024x128xf32>) -> tensor<1024x128xf32>
+  %2 = call @down(%1, %w) : (tensor<1024x128xf32>, tensor<1x128x24xf32>) -> tensor<1024x20xf32>
+  return %2 : tensor<1024x20xf32>
+}
+func.func private @gate(%x: tensor<1024x16xf32>, %p: tensor<3x16x48xf32>) -> tensor<1024x128xf32> attributes {tile.group = "contraction"} {
+  // expected-remark @+1 {{computed with 2 more groups}}
+  %0 = tile.matmul %x, %p : tensor<1024x16xf32>, tensor<3x16x48xf32> -> tensor<1024x128xf32>
+  %1 = graph.Sigmoid %0 : (tensor<1024x128xf32>) -> tensor<1024x128xf32>
+  return %1 : tensor<1024x128xf32>
+}
+func.func private @up(%x: tensor<1024x16xf32>, %p: tensor<3x16x48xf32>, %g: tensor<1024x128xf32>) -> tensor<1024x128xf32> attributes {tile.group = "contraction"} {
+  // expected-remark @+1 {{computed with 2 more groups}}
+  %0 = tile.matmul %x, %p : tensor<1024x16xf32>, tensor<3x16x48xf32> -> tensor<1024x128xf32>
+  %1 = graph.Multiply %0, %g : (tensor<1024x128xf32>, tensor<1024x128xf32>) -> tensor<1024x128xf32>
+  return %1 : tensor<1024x128xf32>
+}
+func.func private @down(%x: tensor<1024x128xf32>, %p: tensor<1x128x24xf32>) -> tensor<1024x20xf32> attributes {tile.group = "contraction"} {
+  // expected-remark @+1 {{computed with 2 more groups}}
+  %0 = tile.matmul %x, %p : tensor<1024x128xf32>, tensor<1x128x24xf32> -> tensor<1024x20xf32>
+  return %0 : tensor<1024x20xf32>
+}
