@@ -396,6 +396,26 @@ TEST(Compare, QuantizedStepsOnlyAtTies) {
       judge(b.graph, inputs, results({7, 5, 6}))->front().result.passed());
 }
 
+/// A tolerance is relative to the value, not to what a zero point leaves of it.
+TEST(Compare, QuantizedStepsWithZeroPoints) {
+  Builder b;
+  uint64_t x = b.tensor({2});
+  uint64_t e = b.op("Log", {x}, {2});
+  uint64_t q = b.op("Quantize", {e}, {2}, DType::u8,
+                    {{"scales", std::vector<float>{1}}, {"zps", Dims{101}}});
+  // log = -100.5 and 1e-5 more, so 0.50001 of a step; -98.7 is 2.3 steps.
+  std::map<uint64_t, Tensor> inputs = {
+      {x, vec({std::exp(-100.49999), std::exp(-98.7)})}};
+  auto passes = [&](double first, double second) {
+    std::map<uint64_t, Tensor> results = {{q, vec({first, second}, DType::u8)}};
+    return judge(b.graph, inputs, results)->front().result.passed();
+  };
+  EXPECT_TRUE(passes(1, 2));
+  EXPECT_TRUE(passes(0, 2));
+  EXPECT_FALSE(passes(2, 2));
+  EXPECT_FALSE(passes(1, 3));
+}
+
 /// LRNBackward with windows of one element, in f32; `error` of its second term.
 /// With beta = 1/2 the result is dd k w^(-3/2): both terms are w / k as large.
 std::vector<double> lrnBackward(const Tensor &src, const Tensor &diff, float k,

@@ -116,10 +116,10 @@ std::unordered_map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
   return costs;
 }
 
-double rootMeanSquare(const Tensor &tensor) {
+double rootMeanSquare(const std::vector<double> &values) {
   double sum = 0;
   int64_t count = 0;
-  for (double value : tensor.data)
+  for (double value : values)
     if (std::isfinite(value)) {
       sum += value * value;
       ++count;
@@ -180,13 +180,11 @@ struct Judge {
     return std::fabs(g - e) <= allowedAt(i, e);
   }
 
-  /// One step off, and the value before rounding within tolerance of a tie.
-  bool isTie(double g, double e, double before, double beforeScale) const {
-    if (tolerance.exact || std::fabs(g - e) != 1)
-      return false;
-    double slack = relative * std::max(std::fabs(before), beforeScale);
-    double toTie = std::fabs(before - std::floor(before) - 0.5);
-    return toTie <= slack && (g > e ? before > e : before < e);
+  /// Whether a value within tolerance of the one before rounding, which is
+  /// `value` steps and whose size is `size`, becomes g.
+  bool mayRoundTo(double g, double value, double size) const {
+    return !tolerance.exact && std::isfinite(value) &&
+           std::fabs(g - value) <= 0.5 + relative * std::max(size, scale);
   }
 };
 
@@ -218,22 +216,24 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
 
 CompareResult compare(const Tensor &got, const Tensor &expected,
                       const Tensor *plain, const Tolerance &tolerance,
-                      const Tensor *beforeRounding) {
+                      const BeforeRounding *beforeRounding) {
   CompareResult result;
   result.elements = expected.numElements();
   if (got.shape != expected.shape || got.data.size() != expected.data.size()) {
     result.shapesDiffer = true;
     return result;
   }
-  if (beforeRounding && beforeRounding->data.size() != expected.data.size())
+  if (beforeRounding && beforeRounding->sizes.size() != expected.data.size())
     beforeRounding = nullptr;
-  Judge judge{expected.dtype, tolerance, rootMeanSquare(expected), 0};
+  Judge judge{expected.dtype, tolerance, rootMeanSquare(expected.data), 0};
   // One flipped step of a rounding operation says nothing about its operand.
   judge.relative = tolerance.relative;
   if (graph::isFloat(expected.dtype) && !beforeRounding)
     judge.relative =
         std::max(judge.relative, 3 * plainError(expected, plain, judge.scale));
-  double beforeScale = beforeRounding ? rootMeanSquare(*beforeRounding) : 0;
+  Judge beforeJudge = judge;
+  if (beforeRounding)
+    beforeJudge.scale = rootMeanSquare(beforeRounding->sizes);
   double worstExcess = -1;
   for (size_t i = 0; i < got.data.size(); ++i) {
     double g = got.data[i], e = expected.data[i];
@@ -241,9 +241,9 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
     double error = same ? 0 : std::fabs(g - e), allowed = judge.allowedAt(i, e);
     bool accepted = judge.accepts(i, g, e);
     if (!accepted && beforeRounding &&
-        judge.isTie(g, reference::roundTo(expected.dtype, e),
-                    beforeRounding->data[i], beforeScale)) {
-      ++result.ties;
+        beforeJudge.mayRoundTo(g, beforeRounding->steps[i],
+                               beforeRounding->sizes[i])) {
+      ++result.otherSteps;
       accepted = true;
     }
     result.mismatches += !accepted;
@@ -272,11 +272,11 @@ std::string CompareResult::str() const {
   std::snprintf(text, sizeof(text),
                 "%lld of %lld elements differ; worst at %lld: got %.9g, "
                 "expected %.9g, allowed difference %.3g; largest error %.3g; "
-                "%lld one step off at a tie",
+                "%lld in other steps, within tolerance before rounding",
                 static_cast<long long>(mismatches),
                 static_cast<long long>(elements),
                 static_cast<long long>(worstIndex), got, expected, allowed,
-                maxError, static_cast<long long>(ties));
+                maxError, static_cast<long long>(otherSteps));
   return text;
 }
 
@@ -313,15 +313,18 @@ std::optional<uint64_t> roundingSource(const graph::Graph &graph,
   return op ? std::optional<uint64_t>(op->inputs[0]) : std::nullopt;
 }
 
-Tensor beforeRounding(const graph::Graph &graph, uint64_t outputId,
-                      Tensor source) {
+BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
+                              const Tensor &source) {
   const graph::Op *op = roundingOp(graph, outputId);
+  BeforeRounding before{source.data, source.data};
+  for (double &size : before.sizes)
+    size = std::fabs(size);
   // What drops the fraction rounds numbers that are half closer to 0.
   if (op && op->kind == "TypeCast")
-    for (double &value : source.data)
+    for (double &value : before.steps)
       value -= std::copysign(0.5, value);
   if (!op || op->kind != "Quantize")
-    return source;
+    return before;
   auto scales = op->attrOr<std::vector<float>>("scales", {1.0f});
   auto zps = op->attrOr<graph::Dims>("zps", {});
   auto rank = static_cast<int64_t>(source.shape.size());
@@ -339,9 +342,10 @@ Tensor beforeRounding(const graph::Graph &graph, uint64_t outputId,
         zps.empty()
             ? 0
             : static_cast<double>(zps[std::min(channel, zps.size() - 1)]);
-    source.data[i] = source.data[i] / scale + zp;
+    before.sizes[i] = std::fabs(source.data[i] / scale);
+    before.steps[i] = source.data[i] / scale + zp;
   }
-  return source;
+  return before;
 }
 
 Expected<std::vector<Judgement>>
@@ -375,7 +379,7 @@ judge(const graph::Graph &graph, const std::map<uint64_t, Tensor> &inputs,
       return error;
     }
     Judgement judgement{id, toleranceFor(whole, id, &inputs), {}};
-    std::optional<Tensor> before;
+    std::optional<BeforeRounding> before;
     if (auto source = roundingSource(whole, id))
       before = beforeRounding(whole, id, exact->at(*source));
     judgement.result =

@@ -64,8 +64,9 @@ struct CompareResult {
   bool shapesDiffer = false;
   int64_t elements = 0;
   int64_t mismatches = 0;
-  /// Integer elements one step off where the exact value is at a tie.
-  int64_t ties = 0;
+  /// Integer elements that differ, but a value within tolerance of the exact
+  /// one before rounding becomes them.
+  int64_t otherSteps = 0;
   /// Largest |got - expected| over all elements, and where the difference
   /// exceeds what is allowed most (or comes closest to it).
   double maxError = 0;
@@ -77,17 +78,25 @@ struct CompareResult {
   std::string str() const;
 };
 
+/// Exact values that an operation rounds to integers.
+struct BeforeRounding {
+  /// As numbers of steps: scaled, zero points added; not clamped.
+  std::vector<double> steps;
+  /// What the tolerance is relative to: their sizes without zero points.
+  std::vector<double> sizes;
+};
+
 /// Compares `got` with the oracle's `expected` (best not rounded:
 /// EvalOptions::roundOutputs = false).  `plain` is the result with roundEdges,
 /// or null.  `beforeRounding` holds, for an integer result of a rounding
 /// operation, the oracle's values before that rounding, or null: then an
-/// element one step off is accepted where that value lies within the tolerance
-/// of a tie.
+/// element is accepted if a value within the tolerance of that one rounds to
+/// it.
 CompareResult compare(const reference::Tensor &got,
                       const reference::Tensor &expected,
                       const reference::Tensor *plain,
                       const Tolerance &tolerance,
-                      const reference::Tensor *beforeRounding = nullptr);
+                      const BeforeRounding *beforeRounding = nullptr);
 
 /// For an output of Quantize, Round or a cast from float to integer (also seen
 /// through data movement that keeps the order): the tensor whose oracle values
@@ -95,8 +104,8 @@ CompareResult compare(const reference::Tensor &got,
 std::optional<uint64_t> roundingSource(const graph::Graph &graph,
                                        uint64_t outputId);
 /// Those values scaled as the operation does before it rounds.
-reference::Tensor beforeRounding(const graph::Graph &graph, uint64_t outputId,
-                                 reference::Tensor source);
+BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
+                              const reference::Tensor &source);
 
 /// One judged output.
 struct Judgement {

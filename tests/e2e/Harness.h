@@ -1,6 +1,7 @@
 //===- Harness.h - compile, execute and judge a graph ----------*- C++ -*-===//
 #pragma once
 
+#include "compiler/check/Compare.h"
 #include "compiler/driver/Session.h"
 #include "dialects/graph/reference/Tensor.h"
 
@@ -21,7 +22,8 @@ struct RunConfig {
 struct Oracle {
   graph::Graph graph; // inferred, all shapes known
   Tensors inputs, expected, plain;
-  Tensors before; // of outputs that are rounded to integers, not yet rounded
+  /// Of outputs that are rounded to integers.
+  std::map<uint64_t, check::BeforeRounding> before;
   static Expected<Oracle> make(graph::Graph graph, uint64_t seed = 1);
   /// Inputs only, with fractions, so that another order of summation rounds
   /// differently: for results that are compared with each other.

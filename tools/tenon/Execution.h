@@ -85,7 +85,7 @@ private:
   struct Output {
     check::Tolerance tolerance;
     reference::Tensor exact, plain;
-    std::optional<reference::Tensor> before; // rounding
+    std::optional<check::BeforeRounding> before;
     std::string name;
   };
   std::map<uint64_t, Output> outputs;
