@@ -179,10 +179,11 @@ bool isMovable(Operation *op, Channels at) {
     });
   case Means::format: {
     bool first = stringAttr(op, "data_format") == "NCX";
-    // Other operands are vectors of channels; integers would be a shape.
+    // Other operands are vectors of channels; integers would be a shape, and a
+    // slope of fewer dimensions is not addressed by the format.
     return first == (at == Channels::first) &&
-           llvm::all_of(op->getOperands(), [](Value v) {
-             return rankOf(v) >= 3 ||
+           llvm::all_of(op->getOperands(), [&](Value v) {
+             return rankOf(v) == rankOf(op->getOperand(0)) ||
                     (rankOf(v) == 1 &&
                      isa<FloatType>(rankedType(v).getElementType()));
            });

@@ -68,6 +68,23 @@ static Cases between() {
       "c/bf16 = TypeCast a; d/f32 = TypeCast c; b = Abs d; ",
       "c/u8 = Quantize a scales=0.5 zps=3; b/f32 = Dequantize c scales=0.5 "
       "zps=3; ",
+      "b,s = PReLUBackward a 6 x data_format=NCX; ",
+      "b,s = PReLUBackward a 6x1x1 x data_format=NCX; ",
+      "b,s = PReLUBackward a 1x6x1x1 x data_format=NCX; ",
+      "b,s = PReLUBackward a 1 x data_format=NCX; ",
+      "c = AvgPool a exclude_pad=false strides=2,2 kernel=3,2 pads_begin=1,0 "
+      "pads_end=1,1 data_format=NCX; b = AvgPoolBackward c src_shape=2,6,7,8 "
+      "exclude_pad=false " +
+          pool,
+      "b = LRN a data_format=NCX; ",
+      "b = LRNBackward a x size=3 algorithm=within_channel data_format=NCX; ",
+      "b = InterpolateBackward x:2x6x7x8 a mode=nearest sizes=7,8 "
+      "data_format=NCX coordinate_transformation_mode=half_pixel; ",
+      "b = SoftMaxBackward a x axis=1; ",
+      "b = LogSoftmaxBackward x a axis=-3; ",
+      "c = ReduceL2 a axes=1 keep_dims=false; d = Exp c; "
+      "e = StaticReshape d shape=2,1,7,8 special_zero=false; b = Divide a e; ",
+      "c = ReduceMean a axes=1,2,3 keep_dims=true; b = Subtract a c; ",
       "c/u8 = Quantize a qtype=per_channel axis=1 scales=0.5,1,2,1,0.5,1 "
       "zps=0,1,2,3,4,5; b/f32 = Dequantize c qtype=per_channel axis=1 "
       "scales=0.5,1,2,1,0.5,1 zps=0,1,2,3,4,5; ",
