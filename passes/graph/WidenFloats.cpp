@@ -53,6 +53,7 @@ void widen(Operation *op) {
     if (!isNarrow(result))
       continue;
     auto type = rankedType(result);
+    op->setAttr(kWidenedAttr, TypeAttr::get(type.getElementType()));
     result.setType(RankedTensorType::get(type.getShape(), f32));
     Value cast = buildEdge(b, loc, result, type.getElementType());
     result.replaceAllUsesExcept(cast, cast.getDefiningOp());

@@ -17,8 +17,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -41,10 +39,15 @@ struct Window {
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
   double neutral() const {
-    // The search for a maximum starts at the lowest finite value.
-    return kind == WindowKind::max
-               ? static_cast<double>(std::numeric_limits<float>::lowest())
-               : 0.0;
+    if (kind != WindowKind::max)
+      return 0;
+    // The search for a maximum starts at the lowest finite value of the type.
+    auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
+    Type element = widened ? widened.getValue()
+                           : rankedType(op->getResult(0)).getElementType();
+    return llvm::APFloat::getLargest(
+               cast<FloatType>(element).getFloatSemantics(), /*Negative=*/true)
+        .convertToDouble();
   }
 
   Value combine(OpBuilder &b, Location loc, ValueRange args) const {

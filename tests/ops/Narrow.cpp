@@ -172,6 +172,12 @@ Cases narrowCases() {
                       " scales=0.5 zps=7; b/f32 = Dequantize " + weights +
                       "/s8c scales=0.25; y = Convolution a b 40c" + attrs +
                       "; z = ReLU y; q/u8 = Quantize z scales=128");
+  // Windows of padding only have the lowest number of the type.
+  for (std::string type : {"bf16", "f16"})
+    for (std::string more : {"", "; Abs y", "; Add y 20"})
+      cases.push_back("y = MaxPool 1x5x4x20/" + type +
+                      " strides=1,1 pads_begin=0,2 pads_end=2,0 kernel=1,1" +
+                      (more.ends_with("20") ? more + "/" + type : more));
   return cases;
 }
 
