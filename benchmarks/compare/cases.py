@@ -45,8 +45,8 @@ class Case:
         return self.types.get(name, "f32")
 
     def narrow(self):
-        """The set of types that are not f32."""
-        return set(self.types.values()) - {"f32"}
+        """The set of types that data has beside f32."""
+        return set(self.types.values()) - {"f32", "s32", "boolean"}
 
     def inputs(self):
         made = {o for op in self.ops for o in op.outputs}
@@ -128,9 +128,10 @@ def matmul(m, k, n, suite="matmul"):
                 2.0 * m * k * n, 4.0 * (m * k + k * n + m * n))
 
 
-def mlp(m, sizes, activation):
+def mlp(m, sizes, activation, times=1):
+    """`times` after one another, each with weights of its own."""
     ops, shapes, constants, flops = [], {"x0": (m, sizes[0])}, set(), 0
-    for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
+    for i, (k, n) in enumerate(list(zip(sizes, sizes[1:])) * times):
         shapes |= {f"w{i}": (k, n), f"b{i}": (n,), f"t{i}": (m, n),
                    f"x{i + 1}": (m, n)}
         constants |= {f"w{i}", f"b{i}"}
@@ -138,8 +139,9 @@ def mlp(m, sizes, activation):
                 Op(activation, [f"t{i}"], [f"x{i + 1}"])]
         flops += 2.0 * m * k * n
     scale = {c: 0.05 for c in constants}
-    return Case("mlp", f"{m}: " + "-".join(map(str, sizes)), ops, shapes,
-                constants, flops, scale=scale)
+    name = f"{m}: " + "-".join(map(str, sizes))
+    return Case("mlp", name + (f" x {times}" if times > 1 else ""), ops,
+                shapes, constants, flops, scale=scale)
 
 
 def convolution(n, c, size, o, kernel, stride=1, groups=1):
@@ -158,6 +160,20 @@ def convolution(n, c, size, o, kernel, stride=1, groups=1):
         {"x": (n, size, size, c), "w": (o, c // groups, kernel, kernel),
          "b": (o,), "t": (n, out, out, o), "y": (n, out, out, o)}, {"w", "b"},
         2.0 * n * out * out * o * c // groups * kernel * kernel)
+
+
+def resnet_convolutions():
+    """Each shape of ResNet-50, with one image and with 16."""
+    shapes = [(3, 224, 64, 7, 2), (64, 56, 64, 1), (64, 56, 64, 3),
+              (64, 56, 256, 1), (256, 56, 64, 1)]
+    for c, size in ((128, 28), (256, 14), (512, 7)):
+        shapes += [(2 * c, 2 * size, c, 1), (c, 2 * size, c, 3, 2),
+                   (c, size, 4 * c, 1), (2 * c, 2 * size, 4 * c, 1, 2),
+                   (4 * c, size, c, 1), (c, size, c, 3)]
+    cases = [convolution(n, *s) for n in (1, 16) for s in shapes]
+    for case in cases:
+        case.suite = "resnet conv"
+    return cases
 
 
 def in_bf16(case):
@@ -223,25 +239,41 @@ def transpose(shape, order):
                 {"x": shape, "y": out}, set(), bytes=8.0 * np.prod(shape))
 
 
-def attention(batch, heads, queries, keys, size, mask=True):
-    scores, data = (batch, heads, queries, keys), (batch, heads, queries, size)
+def attention(batch, heads, queries, keys, size, mask=True, groups=0,
+              causal=False):
+    """`groups` of heads share keys and values; 0: each has its own."""
+    heads_of = (groups, heads // groups) if groups else (heads,)
+    scores, data = (batch, *heads_of, queries, keys), (batch, *heads_of,
+                                                       queries, size)
+    shared = (batch, groups, 1, keys, size) if groups else (batch, heads, keys,
+                                                           size)
     ops = [Op("MatMul", ["q", "k"], ["s"], {"transpose_b": True}),
            Op("Divide", ["s", "d"], ["t"])]
-    shapes = {"q": data, "k": (batch, heads, keys, size),
-              "v": (batch, heads, keys, size), "d": (1,), "s": scores,
+    shapes = {"q": data, "k": shared, "v": shared, "d": (1,), "s": scores,
               "t": scores, "p": scores, "y": data}
-    last = "t"
+    last, types, fixed = "t", {}, {"d": size ** 0.5}
+    constants = set()
     if mask:
         shapes |= {"m": (batch, 1, 1, keys), "u": scores}
         ops.append(Op("Add", ["t", "m"], ["u"]))
-        last = "u"
+        last, fixed["m"] = "u", padding(keys)
+    if causal:
+        shapes |= {"i": scores, "j": scores, "g": scores, "n": (),
+                   "c": scores}
+        types = {"i": "s32", "j": "s32", "g": "boolean"}
+        constants, fixed["n"] = {"n"}, -np.inf
+        ops += [Op("GenIndex", [last], ["i"], {"axis": -2}),
+                Op("GenIndex", [last], ["j"], {"axis": -1}),
+                Op("GreaterEqual", ["i", "j"], ["g"]),
+                Op("Select", ["g", last, "n"], ["c"])]
+        last = "c"
     ops += [Op("SoftMax", [last], ["p"], {"axis": -1}),
             Op("MatMul", ["p", "v"], ["y"])]
-    return Case("attention", f"{batch}x{heads}x{queries}x{keys}x{size}"
-                + (" mask" if mask else ""), ops, shapes, set(),
-                4.0 * batch * heads * queries * keys * size,
-                fixed={"d": size ** 0.5} | ({"m": padding(keys)} if mask
-                                            else {}))
+    name = (f"{batch}x{heads}" + (f"/{groups}" if groups else "")
+            + f"x{queries}x{keys}x{size}" + " mask" * mask + " causal" * causal)
+    return Case("attention", name, ops, shapes, constants,
+                4.0 * batch * heads * queries * keys * size
+                * (0.5 if causal else 1), types=types, fixed=fixed)
 
 
 def padding(keys):
@@ -254,6 +286,13 @@ def all_cases():
         (128, 768, 768), (128, 768, 3072), (128, 3072, 768), (512, 1024, 1024),
         (1024, 1024, 1024), (384, 768, 768), (127, 1008, 1000),
         (256, 512, 2048), (512, 4096, 4096), (64, 1024, 1024)]]
+    # Of GPT-2, ViT, T5, LLaMA, recommendation and speech.
+    cases += [matmul(*s, "matmul more") for s in [
+        (64, 768, 2304), (1024, 768, 2304), (197, 768, 768), (197, 3072, 768),
+        (197, 768, 1000), (128, 512, 2048), (128, 2048, 512), (77, 1024, 4096),
+        (256, 4096, 1024), (64, 2048, 5632), (100, 300, 600), (2048, 64, 64),
+        (4096, 128, 128), (512, 80, 1536), (1024, 479, 1024), (1024, 1024, 256),
+        (384, 384, 384), (2000, 320, 1280), (65, 257, 513), (333, 777, 129)]]
     cases += [matmul(m, 4096, 4096, "small M") for m in (1, 4, 8, 16, 32)]
     products = [(128, 768, 768), (512, 1024, 1024), (1024, 1024, 1024),
                 (127, 1008, 1000), (512, 4096, 4096), (16, 4096, 4096),
@@ -264,6 +303,7 @@ def all_cases():
         (1, 64, 56, 64, 3), (1, 256, 14, 256, 3), (1, 256, 56, 64, 1)]]
     cases += [in_bf16(mlp(m, (768, 3072, 768), "GELU")) for m in (32, 128)]
     cases += [mlp(m, (768, 3072, 768), "GELU") for m in (16, 32, 128)]
+    cases += [mlp(m, (768, 3072, 768), "GELU", 12) for m in (16, 32, 128)]
     cases += [mlp(m, (13, 512, 256, 128), "ReLU") for m in (32, 128, 512)]
     cases += [convolution(*s) for s in [
         (1, 64, 56, 64, 3), (1, 128, 28, 128, 3), (1, 256, 14, 256, 3),
@@ -273,8 +313,13 @@ def all_cases():
         (16, 256, 56, 64, 1)]]
     cases += [convolution(1, c, s, c, 3, 1, c)
               for c, s in ((96, 56), (384, 14))]
+    cases += resnet_convolutions()
     cases += [attention(1, 12, 384, 384, 64), attention(1, 12, 1536, 1536, 64),
-              attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128)]
+              attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128),
+              attention(1, 12, 384, 384, 64, False, causal=True),
+              attention(1, 12, 1536, 1536, 64, False, causal=True),
+              attention(1, 32, 384, 384, 128, groups=8),
+              attention(1, 32, 1, 4096, 128, groups=8)]
     cases += [in_bf16(attention(1, 12, n, n, 64)) for n in (128, 384, 1536)]
     cases += [unary("SoftMax", (12, 384, 384), axis=-1),
               unary("SoftMax", (512, 32000), axis=-1),

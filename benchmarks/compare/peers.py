@@ -16,6 +16,13 @@ class Missing(Exception):
     pass
 
 
+def index_along(arange, x, axis):
+    """The index of each element of `x` along `axis`, to broadcast."""
+    dims = [1] * x.ndim
+    dims[axis] = x.shape[axis]
+    return arange(x.shape[axis]).reshape(dims)
+
+
 class Torch:
     """PyTorch, eager; its matrix products and convolutions are oneDNN's."""
     name = "torch"
@@ -78,8 +85,11 @@ class Torch:
                 f = lambda x, a=a, r=reduce: r(x, a["axes"], keepdim=True)
             elif kind == "StaticTranspose":
                 f = lambda x, a=a: x.permute(a["order"]).contiguous()
+            elif kind == "GenIndex":
+                f = lambda x, a=a: index_along(torch.arange, x, a["axis"])
             else:
-                table = {"Add": torch.add, "Multiply": torch.mul,
+                table = {"GreaterEqual": torch.ge, "Select": torch.where,
+                         "Add": torch.add, "Multiply": torch.mul,
                          "Divide": torch.div, "ReLU": torch.relu,
                          "GELU": functional.gelu, "Tanh": torch.tanh,
                          "Exp": torch.exp}
@@ -148,11 +158,15 @@ class TorchAttention(Torch):
         sdpa = self.torch.nn.functional.scaled_dot_product_attention
         q, k, v = (self.torch.from_numpy(values[n]) for n in "qkv")
         mask = self.torch.from_numpy(values["m"]) if "m" in values else None
-        scale = 1 / float(values["d"][0])
+        # Groups of heads are one dimension of heads here.
+        heads = lambda x: x.flatten(1, -3)
+        options = dict(attn_mask=mask, scale=1 / float(values["d"][0]),
+                       is_causal="n" in values, enable_gqa=q.ndim > 4)
 
         def run():
             with self.torch.inference_mode():
-                return [sdpa(q, k, v, attn_mask=mask, scale=scale).numpy()]
+                return [sdpa(heads(q), heads(k), heads(v), **options)
+                        .view(q.shape).numpy()]
         return run
 
 
@@ -237,10 +251,14 @@ def onnx_model(case, values):
             node(op.kind, [op.inputs[0], axes], [out], keepdims=1)
         elif op.kind == "StaticTranspose":
             node("Transpose", op.inputs, [out], perm=a["order"])
+        elif op.kind == "GenIndex":
+            constant(out, index_along(np.arange, np.empty(case.shapes[out]),
+                                      a["axis"]))
         else:
             table = {"Add": "Add", "Multiply": "Mul", "Divide": "Div",
                      "ReLU": "Relu", "GELU": "Gelu", "Tanh": "Tanh",
-                     "Exp": "Exp"}
+                     "Exp": "Exp", "GreaterEqual": "GreaterOrEqual",
+                     "Select": "Where"}
             if op.kind not in table:
                 raise Missing(op.kind)
             node(table[op.kind], op.inputs, [out])
@@ -379,10 +397,13 @@ class Jax:
                 return reduce(x[0], tuple(a["axes"]), keepdims=True)
             if op.kind == "StaticTranspose":
                 return x[0].transpose(a["order"])
+            if op.kind == "GenIndex":
+                return index_along(jnp.arange, x[0], a["axis"])
             table = {"Add": jnp.add, "Multiply": jnp.multiply,
                      "Divide": jnp.divide, "ReLU": nn.relu, "Tanh": jnp.tanh,
                      "GELU": lambda v: nn.gelu(v, approximate=False),
-                     "Exp": jnp.exp}
+                     "Exp": jnp.exp, "GreaterEqual": jnp.greater_equal,
+                     "Select": jnp.where}
             if op.kind not in table:
                 raise Missing(op.kind)
             return table[op.kind](*x)

@@ -84,7 +84,11 @@ public:
   }
   /// x limited to [low, high]; NaN stays.
   Value clamp(Value x, float low, float high) {
-    return atMost(select(less(x, number(low)), number(low), x), high);
+    return atMost(atLeast(x, low), high);
+  }
+  /// x, or `low` if that is more; NaN stays.
+  Value atLeast(Value x, float low) {
+    return select(less(x, number(low)), number(low), x);
   }
   /// x, or `high` if that is less; NaN stays.
   Value atMost(Value x, float high) {
@@ -96,6 +100,22 @@ public:
     Value sum = number(*c);
     while (c != coefficients.begin())
       sum = fma(sum, x, number(*--c));
+    return sum;
+  }
+  /// The same by Horner's rule in `square`, x^2, for pairs of terms: half the
+  /// steps that wait for each other.
+  Value polynomial(Value x, Value square,
+                   std::initializer_list<float> coefficients) {
+    auto c = coefficients.begin();
+    size_t pairs = (coefficients.size() + 1) / 2;
+    Value sum;
+    for (size_t i = pairs; i-- > 0;) {
+      Value low = number(c[2 * i]);
+      Value pair = 2 * i + 1 < coefficients.size()
+                       ? fma(number(c[2 * i + 1]), x, low)
+                       : low;
+      sum = sum ? fma(sum, square, pair) : pair;
+    }
     return sum;
   }
 
@@ -117,6 +137,10 @@ public:
             .getResults();
     return withLanes(found, lanes);
   }
+
+  /// Whether vectors are so wide that few of them fill the machine, and the
+  /// number of instructions matters more than how long each waits.
+  bool isWide() const { return extra.avx512; }
 
   /// Whether `scalef` has an instruction for the operands.
   bool hasScalef() const {

@@ -29,54 +29,80 @@ constexpr float kRoundingShift = 0x1.8p+23f;
 constexpr int32_t kExponentBias = 127;
 constexpr int kMantissaBits = 23;
 
+/// What is added to numbers of 2^n, so that a shift makes them the bits of one
+/// or of two factors.
+constexpr int kOneFactor = kExponentBias, kTwoFactors = 2 * kExponentBias;
+
+/// x rounded to an integer n.
+struct Rounded {
+  Value n;    // as f32
+  Value bits; // n + bias in the lowest 9 bits, those above are even
+};
+
+/// Rounds x * factor; |n| below 2^21.  By adding the shift and not by fptosi,
+/// which is poison for NaN.
+Rounded roundWithBias(MathBuilder &m, Value x, Value factor, int bias) {
+  Value shift = m.number(kRoundingShift + static_cast<float>(bias));
+  Value shifted = factor ? m.fma(x, factor, shift) : m.add(x, shift);
+  return {m.sub(shifted, shift), m.asInt(shifted)};
+}
+
+/// 2^n for -127 <= n <= 127, where 2^-127 is 0; the bias is kOneFactor, or one
+/// more or less for twice or half of it.
+Value powerOfTwo(MathBuilder &m, Value bits) {
+  return m.asFloat(m.shl(bits, kMantissaBits));
+}
+
+/// x * 2^n for |n| <= 252: two exact factors, so that results in the denormal
+/// range are rounded once and overflow happens only where it must. The bias is
+/// kTwoFactors.
+Value scale(MathBuilder &m, Value x, Rounded power) {
+  if (m.hasScalef())
+    return m.scalef(x, power.n);
+  Value half = m.shrU(power.bits, 1);
+  x = m.mul(x, powerOfTwo(m, half));
+  return m.mul(x, powerOfTwo(m, m.subI(power.bits, half)));
+}
+
 /// x = n ln 2 + r, |r| <= 0.3466.
 struct Reduced {
-  Value n;  // as f32
-  Value ni; // as i32
+  Rounded power; // n
   Value r;
 };
 
-/// `x` times log2(e) must be below 2^21.  Integer conversion by adding the
-/// shift and not by fptosi, which is poison for NaN.
-Reduced reduceExp(MathBuilder &m, Value x) {
-  Value shift = m.number(kRoundingShift);
-  Value shifted = m.fma(x, m.number(kLog2E), shift);
-  Reduced result;
-  result.n = m.sub(shifted, shift);
-  result.ni = m.subI(m.asInt(shifted), m.asInt(shift));
-  result.r = m.fma(result.n, m.number(-kLn2High), x);
-  result.r = m.fma(result.n, m.number(-kLn2Low), result.r);
-  return result;
+/// `x` times log2(e) must be below 2^21. `half`: of 2 x, with r / 2 for r.
+Reduced reduceExp(MathBuilder &m, Value x, int bias, bool half = false) {
+  float part = half ? 0.5f : 1;
+  Rounded power = roundWithBias(m, x, m.number(kLog2E / part), bias);
+  Value r = m.fma(power.n, m.number(-kLn2High * part), x);
+  return {power, m.fma(power.n, m.number(-kLn2Low * part), r)};
 }
 
 /// exp(r) - 1 for |r| <= 0.3476: r + r^2 q(r), error 1.4e-8.
 Value expM1Kernel(MathBuilder &m, Value r) {
-  Value q = m.polynomial(r, {0.49999997f, 0.16666545f, 0.041667439f,
-                             0.00836645346f, 0.0013870555f});
-  return m.fma(m.mul(r, r), q, r);
+  Value square = m.mul(r, r);
+  Value q = m.polynomial(
+      r, square,
+      {0.49999997f, 0.16666545f, 0.041667439f, 0.00836645346f, 0.0013870555f});
+  return m.fma(square, q, r);
 }
 
-/// exp(r) for |r| <= 0.3476: 1 + r (1 + r q(r)), before rounding as exact as
-/// expM1Kernel.
+/// Half of that for 2 r.
+Value halfExpM1Kernel(MathBuilder &m, Value r) {
+  Value square = m.mul(r, r);
+  Value q = m.polynomial(r, square,
+                         {2 * 0.49999997f, 4 * 0.16666545f, 8 * 0.041667439f,
+                          16 * 0.00836645346f, 32 * 0.0013870555f});
+  return m.fma(square, q, r);
+}
+
+/// exp(r) for |r| <= 0.3476, before rounding as exact as expM1Kernel: with wide
+/// vectors 1 + r (1 + r q(r)), one product less.
 Value expKernel(MathBuilder &m, Value r) {
-  return m.polynomial(r, {1.0f, 1.0f, 0.49999997f, 0.16666545f, 0.041667439f,
-                          0.00836645346f, 0.0013870555f});
-}
-
-/// 2^n for -126 <= n <= 127.
-Value powerOfTwo(MathBuilder &m, Value n) {
-  return m.asFloat(m.shl(m.addI(n, m.integer(kExponentBias)), kMantissaBits));
-}
-
-/// x * 2^n for |n| <= 252: two exact factors, so that results in the denormal
-/// range are rounded once and overflow happens only where it must. `ni` is n
-/// as i32.
-Value scale(MathBuilder &m, Value x, Value n, Value ni) {
-  if (m.hasScalef())
-    return m.scalef(x, n);
-  Value half = m.shrS(ni, 1);
-  x = m.mul(x, powerOfTwo(m, half));
-  return m.mul(x, powerOfTwo(m, m.subI(ni, half)));
+  if (m.isWide())
+    return m.polynomial(r, {1.0f, 1.0f, 0.49999997f, 0.16666545f, 0.041667439f,
+                            0.00836645346f, 0.0013870555f});
+  return m.add(expM1Kernel(m, r), m.number(1));
 }
 
 /// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for x > 0, e as f32.
@@ -166,15 +192,12 @@ Value exp2Pair(MathBuilder &m, Value high, Value low) {
   Value inside = m.less(m.abs(high), m.number(160));
   low = m.select(inside, low, m.number(0));
   high = m.clamp(high, -160, 160);
-  Value shift = m.number(kRoundingShift);
-  Value shifted = m.add(high, shift);
-  Value n = m.sub(shifted, shift);
-  Value ni = m.subI(m.asInt(shifted), m.asInt(shift));
-  Value r = m.add(m.sub(high, n), low);
+  Rounded power = roundWithBias(m, high, Value(), kTwoFactors);
+  Value r = m.add(m.sub(high, power.n), low);
   // 2^r, |r| <= 0.501, error 3e-9.
   Value p = m.polynomial(r, {1.0f, 0.693147182f, 0.240226477f, 0.0555035956f,
                              0.00961850584f, 0.00133910251f, 0.0001532678f});
-  return scale(m, p, n, ni);
+  return scale(m, p, power);
 }
 
 /// Exact cases of x^y (C11 F.10.4.4) over the general `result`, computed from
@@ -214,12 +237,19 @@ Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, bool isNormal,
               bool isFinite) {
   MathBuilder m(b, loc, x.getType(), extra);
   // Beyond these limits the result is 0 or infinite.
+  x = m.atLeast(x, isNormal ? -88 : -104);
+  if (!isNormal || !isFinite)
+    x = m.atMost(x, 89);
+  bool one = isNormal && isFinite && !m.hasScalef();
+  Reduced reduced = reduceExp(m, x, one ? kOneFactor : kTwoFactors);
+  Value p = expKernel(m, reduced.r);
+  if (one)
+    return m.mul(p, powerOfTwo(m, reduced.power.bits)); // 0 for -127
+  Value result = scale(m, p, reduced.power);
   if (!isNormal)
-    x = m.clamp(x, -104.0f, 89.0f);
-  else if (!isFinite)
-    x = m.atMost(x, 89.0f);
-  Reduced reduced = reduceExp(m, x);
-  return scale(m, expKernel(m, reduced.r), reduced.n, reduced.ni);
+    return result;
+  Value tiny = m.equal(reduced.power.n, m.number(-127));
+  return m.select(tiny, m.number(0), result);
 }
 
 /// Error below 1 ulp.
@@ -231,13 +261,13 @@ Value emitExp2(OpBuilder &b, Location loc, Value x, MathIsa extra) {
 /// Error below 2 ulp.
 Value emitExpM1(OpBuilder &b, Location loc, Value x) {
   MathBuilder m(b, loc, x.getType());
-  Reduced reduced = reduceExp(m, m.clamp(x, -18.0f, 89.0f));
-  Value p = expM1Kernel(m, reduced.r);
   // Half the result: 2^128 is no f32.
-  Value half = powerOfTwo(m, m.subI(reduced.ni, m.integer(1)));
+  Reduced reduced = reduceExp(m, m.clamp(x, -18.0f, 89.0f), kOneFactor - 1);
+  Value p = expM1Kernel(m, reduced.r);
+  Value half = powerOfTwo(m, reduced.power.bits);
   Value sum = m.fma(p, half, m.sub(half, m.number(0.5f)));
   // n = 0 apart keeps denormals.
-  sum = m.select(m.equalI(reduced.ni, m.integer(0)), p, m.add(sum, sum));
+  sum = m.select(m.equal(reduced.power.n, m.number(0)), p, m.add(sum, sum));
   return m.select(m.equal(x, m.number(0)), x, sum);
 }
 
@@ -260,16 +290,16 @@ Value emitLog1p(OpBuilder &b, Location loc, Value x) {
   return m.select(m.equal(u, one), x, result);
 }
 
-/// tanh |x| = E / (E + 2), E = exp(2 |x|) - 1.  Error below 3 ulp.
+/// tanh |x| = H / (H + 1), H = (exp(2 |x|) - 1) / 2.  Error below 3 ulp.
 Value emitTanh(OpBuilder &b, Location loc, Value x) {
   MathBuilder m(b, loc, x.getType());
-  Value a = m.abs(x);
   // tanh(10) rounds to 1.
-  a = m.atMost(a, 10);
-  Reduced reduced = reduceExp(m, m.add(a, a));
-  Value power = powerOfTwo(m, reduced.ni);
-  Value e = m.fma(expM1Kernel(m, reduced.r), power, m.sub(power, m.number(1)));
-  return m.copySign(m.div(e, m.add(e, m.number(2))), x);
+  Value a = m.atMost(m.abs(x), 10);
+  Reduced reduced = reduceExp(m, a, kOneFactor, /*half=*/true);
+  Value power = powerOfTwo(m, reduced.power.bits);
+  Value rest = m.fma(power, m.number(0.5f), m.number(-0.5f));
+  Value h = m.fma(halfExpM1Kernel(m, reduced.r), power, rest);
+  return m.copySign(m.div(h, m.add(h, m.number(1))), x);
 }
 
 namespace {
@@ -323,28 +353,29 @@ Value erfByTable(MathBuilder &m, Value x) {
 
 } // namespace
 
-/// |x| <= 1: x + x p(x^2); beyond: 1 - exp(q(|x|)).  Error below 2 ulp.
+/// |x| <= 1.125: x + x p(x^2); beyond: 1 - q(|x| - 2.5).  Error below 1.6 ulp.
 Value emitErf(OpBuilder &b, Location loc, Value x, MathIsa extra) {
   MathBuilder m(b, loc, x.getType(), extra);
   if (m.hasLookup())
     return erfByTable(m, x);
   Value square = m.mul(x, x);
-  // erf(x)/x - 1, error 1.5e-9.
-  Value p = m.polynomial(square, {0.128379166f, -0.37612626f, 0.112835787f,
-                                  -0.0268533472f, 0.0051871622f,
-                                  -0.00079978531f, 7.80690389e-05f});
+  // erf(x)/x - 1, error 6.3e-9.
+  Value p =
+      m.polynomial(square, m.mul(square, square),
+                   {0.128379166f, -0.376126021f, 0.112832561f, -0.0268392228f,
+                    0.00516025908f, -0.00077657972f, 7.06350693e-05f});
   Value small = m.fma(p, x, x);
-  // log(erfc(t)) on [1, 4], error 1.1e-9 of erf; erf(4) rounds to 1.
+  // erfc(t), error 4.7e-8; at 3.97 below half of what 1 can lose.
   Value a = m.abs(x);
-  Value t = m.atMost(a, 4);
-  Value q = m.polynomial(t, {-0.000341518811f, -1.12708926f, -0.638144612f,
-                             -0.103107043f, 0.0218382515f, -0.00294771791f,
-                             0.000186386489f});
-  Reduced reduced = reduceExp(m, q);
-  Value complement = m.mul(m.add(expM1Kernel(m, reduced.r), m.number(1)),
-                           powerOfTwo(m, reduced.ni));
-  Value large = m.copySign(m.sub(m.number(1), complement), x);
-  return m.select(m.greater(a, m.number(1)), large, small);
+  Value d = m.sub(m.atMost(a, 3.97f), m.number(2.5f));
+  Value q = m.polynomial(d, m.mul(d, d),
+                         {0.000406911597f, -0.00217806967f, 0.00544745196f,
+                          -0.00835323893f, 0.00861025415f, -0.0061036027f,
+                          0.00282974378f, -0.000569473719f, -0.000298341768f,
+                          0.000278176711f, -5.63411413e-05f, -2.0854508e-05f,
+                          8.15340991e-06f});
+  Value large = m.copySign(m.sub(m.number(1), q), x);
+  return m.select(m.greater(a, m.number(1.125f)), large, small);
 }
 
 /// 2^(y log2|x|) with the logarithm in two floats.  Error below 4 ulp.

@@ -22,8 +22,8 @@ struct MathIsa {
   bool avx512bf16 = false;
 };
 
-/// `isNormal`: no result is smaller than any normal number; `isFinite`: none is
-/// infinite.
+/// `isNormal`: results that round to 2^-127 and less on a logarithmic scale are
+/// 0, before denormal numbers cost time; `isFinite`: no result is infinite.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     MathIsa extra = {}, bool isNormal = false,
                     bool isFinite = false);

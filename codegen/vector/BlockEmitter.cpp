@@ -129,6 +129,22 @@ Value BlockEmitter::loadAlong(unsigned number, const Point &point,
                                 ValueRange{point.address[number]});
 }
 
+void BlockEmitter::fetch(const Point &point, int64_t elements) {
+  for (auto [number, distance] : llvm::enumerate(plan.fetches)) {
+    const OperandAccess &operand = access.operands[number];
+    if (distance == 0 || !operand.isMemref ||
+        operand.stride[plan.vectorDim] != 1)
+      continue;
+    int64_t perLine = kLineBytes * 8 / operand.element.getIntOrFloatBitWidth();
+    for (int64_t i = 0; i + perLine <= elements; i += perLine) {
+      Value at = add(point.address[number], index(distance + i));
+      memref::PrefetchOp::create(b, loc(), buffers[number].view, ValueRange{at},
+                                 /*isWrite=*/false, /*localityHint=*/2,
+                                 /*isDataCache=*/true);
+    }
+  }
+}
+
 Value BlockEmitter::load(unsigned number, const Point &point, int64_t lanes,
                          Value mask) {
   const OperandAccess &operand = access.operands[number];

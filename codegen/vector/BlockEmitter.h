@@ -47,6 +47,8 @@ public:
   /// Operand `number` at `point`: a scalar for lanes == 0.  `mask` may be null.
   mlir::Value load(unsigned number, const Point &point, int64_t lanes,
                    mlir::Value mask);
+  /// Brings what plan.fetches asks for, of `elements` from `point` on, to L2.
+  void fetch(const Point &point, int64_t elements);
   void store(mlir::Value value, unsigned number, const Point &point,
              int64_t lanes, mlir::Value mask);
   /// A contiguous vector of operand `number` along `dim`.

@@ -326,6 +326,8 @@ private:
           return stripe(block.size(plan.vectorDim), outer, /*keepLanes=*/true,
                         [&](Value iv, unsigned unroll, int64_t lanes,
                             Value mask, ValueRange carried) {
+                          block.fetch(block.enter(here, plan.vectorDim, iv),
+                                      unroll * lanes);
                           unsigned first = lanes ? 0 : sets * count;
                           Values next(carried);
                           Values some = block.emit(

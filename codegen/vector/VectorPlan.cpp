@@ -419,6 +419,9 @@ VectorPlan planVectors(linalg::LinalgOp op, const LoopAccess &access,
   VectorPlan plan = Planner(op, access, vectorBits).run();
   plan.streams = planStreams(op, access, plan);
   plan.loadsAhead = loadsAhead(op, access, plan);
+  if (auto fetches = op->getAttrOfType<DenseI64ArrayAttr>(kFetchAttr))
+    plan.fetches.assign(fetches.asArrayRef().begin(),
+                        fetches.asArrayRef().end());
   return plan;
 }
 

@@ -53,6 +53,8 @@ struct VectorPlan {
   /// Operand numbers of outputs that kStreamAttr names, of which every vector
   /// is as long as a register and, if the first is, aligned to a line.
   llvm::SmallVector<unsigned> streams;
+  /// Per input, the distance that kFetchAttr gives; empty: none is fetched.
+  llvm::SmallVector<int64_t> fetches;
   /// The main loop loads inputs before it stores what is computed from those
   /// before.  Where an output lies a little behind an input modulo 4096 bytes,
   /// a CPU that compares 12 bits of addresses lets a load wait for the stores

@@ -271,12 +271,10 @@ private:
       return false;
     if (info->attr("data_format"))
       return op.attrOr<std::string>("data_format", "NXC") == "NCX";
-    return (info->category.starts_with("elementwise") || op.kind == "Concat") &&
+    return info->category.starts_with("elementwise") &&
            std::any_of(op.inputs.begin(), op.inputs.end(), [&](uint64_t id) {
              return lastInMemory.count(id) &&
-                    (op.kind == "Concat" ||
-                     graph.tensor(id).shape ==
-                         graph.tensor(op.outputs[0]).shape);
+                    graph.tensor(id).shape == graph.tensor(op.outputs[0]).shape;
            });
   }
 

@@ -43,8 +43,6 @@ namespace {
 /// Of L2, for bands and weights of a chain, and for what a tensor between two
 /// groups shares it with: the rest belongs to what streams by.
 constexpr double kShareOfL2 = 0.75;
-/// Items that balance threads.
-constexpr int64_t kMinItems = 8;
 /// Operations in the time that a byte comes from beyond L2 or goes there, or
 /// that a byte of weights comes from L2: docs/cost-model.md.
 constexpr double kFlopsPerByte = 8, kFlopsPerWeightByte = 2;
@@ -57,12 +55,6 @@ constexpr double kNearlyBest = 0.95;
 constexpr int64_t kTries = 32;
 /// Heights of register tiles divide it.
 constexpr int64_t kRowStep = 8;
-
-int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() *
-         storageType(tensor.getElementType()).getIntOrFloatBitWidth() / 8;
-}
 
 /// One group of a chain to be.
 struct Member {
@@ -81,9 +73,9 @@ struct Member {
          const WindowDim &rows, const BandShape &shape)
       : call(call), group(group), first(first), rows(rows), shape(shape),
         ops(llvm::range_size(group.getBody().front())),
-        src(bytesOf(first->getOperand(0).getType())),
-        weights(bytesOf(first->getOperand(1).getType())),
-        result(bytesOf(type())), row(BandBuffer(type(), 1).bytes) {
+        src(bytesAtLeast(rankedType(first->getOperand(0)))),
+        weights(bytesAtLeast(rankedType(first->getOperand(1)))),
+        result(bytesAtLeast(type())), row(BandBuffer(type(), 1).bytes) {
     auto conv = dyn_cast<tile::ConvOp>(first);
     int64_t terms = conv && conv.getDepthwise()
                         ? conv.getTaps(0) * conv.getTaps(1)

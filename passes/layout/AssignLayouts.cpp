@@ -19,7 +19,6 @@
 // is marked with the order of the graph's tensor, for reports.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
 #include "passes/layout/ChannelOrders.h"
@@ -91,24 +90,27 @@ private:
 
   void spread(Value v) {
     Channels channels = at.at(v);
-    SmallVector<Operation *> neighbours(v.getUsers());
-    if (Operation *def = v.getDefiningOp())
-      neighbours.push_back(def);
-    for (Operation *op : neighbours) {
-      bool moves =
-          movesChannels(op, op->getNumResults() == 1 && op->getResult(0) == v
-                                ? other(channels)
-                                : channels);
-      if (moves) {
-        add(op->getResult(0) == v ? op->getOperand(0) : op->getResult(0),
-            other(channels));
-      } else if (isMovable(op, channels)) {
-        SmallVector<Value> images = imagesOf(op);
-        if (llvm::is_contained(images, v))
-          for (Value image : images)
-            add(image, channels);
-      }
-    }
+    for (Operation *op : v.getUsers())
+      if (movesChannels(op, channels))
+        add(op->getResult(0), other(channels));
+      else
+        join(op, v);
+    Operation *def = v.getDefiningOp();
+    if (def && movesChannels(def, other(channels)))
+      add(def->getOperand(0), other(channels));
+    else if (def)
+      join(def, v);
+  }
+
+  /// All images of `op` have channels where `v` has them, if that is one.
+  void join(Operation *op, Value v) {
+    Channels channels = at.at(v);
+    SmallVector<Value> images;
+    if (isMovable(op, channels))
+      images = imagesOf(op);
+    if (llvm::is_contained(images, v))
+      for (Value image : images)
+        add(image, channels);
   }
 
   SmallVector<Value> queue;
@@ -181,20 +183,25 @@ private:
 
   void addOwn(size_t node, Operation *op) {
     Channels at = placeOf(op);
-    addCost(node, other(at), kCopy * copiedBesides(op, at));
+    for (Value v : copiedBesides(op, at))
+      if (!isConstant(v))
+        addCost(node, other(at), kCopy * bytesAtLeast(rankedType(v)));
     if (kindOf(op).contains("Pool"))
       addCost(node, Channels::first,
               kPoolOfFirst * bytesAtLeast(rankedType(op->getOperand(0))));
   }
 
+  /// Whether `v` is moved once, not in every execution.
+  bool isConstant(Value v) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    return arg && (isConstantArg(f, arg.getArgNumber()) ||
+                   isFoldedArg(f, arg.getArgNumber()));
+  }
+
   /// What moves if `v` is read in the other order than it is made in.
   int64_t bytesOf(Value v) {
-    auto arg = dyn_cast<BlockArgument>(v);
-    if (arg && (isConstantArg(f, arg.getArgNumber()) ||
-                isFoldedArg(f, arg.getArgNumber())))
-      return 0; // once
     Order order = orderInto(other(images.at.at(v)), rankedType(v).getRank());
-    return keepsMemory(rankedType(v).getShape(), order)
+    return isConstant(v) || keepsMemory(rankedType(v).getShape(), order)
                ? 0
                : bytesAtLeast(rankedType(v));
   }
@@ -330,12 +337,12 @@ struct Mover {
 
   void move(Operation *op, Channels at) {
     OpBuilder b(op);
+    SmallVector<Value> images = imagesOf(op);
     Operation *clone =
         buildMoved(b, op, at, [&](Value v) { return moved(v, at); });
     for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults())) {
       Value seen = to;
-      if (from.getType() != to.getType() ||
-          llvm::is_contained(imagesOf(op), from))
+      if (llvm::is_contained(images, from))
         seen = buildTranspose(b, op->getLoc(), to,
                               orderInto(at, rankedType(to).getRank()));
       from.replaceAllUsesWith(seen);

@@ -23,14 +23,11 @@ int64_t rankOf(Value v) { return rankedType(v) ? rankedType(v).getRank() : 0; }
 
 bool isLiteral(Value v) { return v.getDefiningOp<arith::ConstantOp>(); }
 
-bool hasFormat(Operation *op) {
+/// Whether operations of this kind have an attribute `name`.
+bool knows(Operation *op, std::string_view name) {
   StringRef kind = kindOf(op);
   const graph::OpInfo *info = graph::lookupOp({kind.data(), kind.size()});
-  // Channels last, each row of a GroupNorm is pieces of one group's channels:
-  // 2x64x28x28 in 32 groups with Sigmoid and convolutions took 1.57 ms so, 1.37
-  // with copies before and behind it.
-  return info && info->attr("data_format") && !kind.starts_with("Conv") &&
-         kind != "GroupNorm";
+  return info && info->attr(name);
 }
 
 Means meansOf(Operation *op) {
@@ -41,11 +38,16 @@ Means meansOf(Operation *op) {
   if (tiling::isScalarOp(op))
     return op->getNumResults() == 1 && kind != "Reorder" ? Means::shape
                                                          : Means::none;
-  if (hasFormat(op))
+  // Channels last, each row of a GroupNorm is pieces of one group's channels:
+  // 2x64x28x28 in 32 groups with Sigmoid and convolutions took 1.57 ms so, 1.37
+  // with copies before and behind it.
+  if (kind.starts_with("Conv") || kind == "GroupNorm")
+    return Means::none;
+  if (knows(op, "data_format"))
     return Means::format;
-  if (kind == "Concat" || kind.contains("oftmax") || kind.contains("oftMax"))
+  if ((kind == "Concat" || fusion::isRowOp(op)) && knows(op, "axis"))
     return op->getNumResults() == 1 ? Means::axis : Means::none;
-  if (kind.starts_with("Reduce"))
+  if (knows(op, "axes"))
     return op->getNumOperands() == 1 ? Means::axes : Means::none;
   return kind == "StaticReshape" && rankOf(op->getResult(0)) >= 3
              ? Means::reshape
@@ -116,21 +118,20 @@ bool keepsOrderOfRest(Operation *op, Channels at) {
 /// Batch and channels stay what they are.
 bool reshapesSpaceOnly(Operation *op, Channels at) {
   auto from = rankedType(op->getOperand(0)), to = rankedType(op->getResult(0));
-  auto split = [&](RankedTensorType type, bool batch) {
-    int64_t product = 1, channels = channelsAt(at, type.getRank());
-    for (auto [i, d] : llvm::enumerate(type.getShape())) {
-      bool space = i != 0 && static_cast<int64_t>(i) != channels;
-      if (ShapedType::isDynamic(d) && (i != 0 || batch))
+  auto space = [&](RankedTensorType type) {
+    int64_t product = 1;
+    for (int64_t i = 1; i < type.getRank(); ++i) {
+      if (type.isDynamicDim(i))
         return int64_t(-1);
-      product *= space ? d : 1;
+      if (i != channelsAt(at, type.getRank()))
+        product *= type.getDimSize(i);
     }
     return product;
   };
-  bool batch = from.getDimSize(0) != to.getDimSize(0);
-  int64_t space = split(from, batch);
-  return space >= 0 && space == split(to, batch) && !batch &&
+  return from.getDimSize(0) == to.getDimSize(0) &&
          from.getDimSize(channelsAt(at, from.getRank())) ==
-             to.getDimSize(channelsAt(at, to.getRank()));
+             to.getDimSize(channelsAt(at, to.getRank())) &&
+         space(from) >= 0 && space(from) == space(to);
 }
 
 } // namespace
@@ -178,12 +179,12 @@ bool isMovable(Operation *op, Channels at) {
              keepsMemory(broadcastShape(v, rank), orderInto(other(at), rank));
     });
   case Means::format: {
-    bool first = stringAttr(op, "data_format") == "NCX";
+    int64_t rank = rankOf(op->getOperand(0));
     // Other operands are vectors of channels; integers would be a shape, and a
     // slope of fewer dimensions is not addressed by the format.
-    return first == (at == Channels::first) &&
+    return fusion::channelDim(op, rank) == channelsAt(at, rank) &&
            llvm::all_of(op->getOperands(), [&](Value v) {
-             return rankOf(v) == rankOf(op->getOperand(0)) ||
+             return rankOf(v) == rank ||
                     (rankOf(v) == 1 &&
                      isa<FloatType>(rankedType(v).getElementType()));
            });
@@ -199,12 +200,13 @@ bool isMovable(Operation *op, Channels at) {
   return false;
 }
 
-int64_t copiedBesides(Operation *op, Channels at) {
-  int64_t bytes = 0, rank = rankOf(op->getResult(0));
-  for (Value v : sidesOf(op))
-    if (!keepsMemory(broadcastShape(v, rank), orderInto(other(at), rank)))
-      bytes += bytesAtLeast(rankedType(v));
-  return bytes;
+SmallVector<Value> copiedBesides(Operation *op, Channels at) {
+  int64_t rank = rankOf(op->getResult(0));
+  SmallVector<Value> sides = sidesOf(op);
+  llvm::erase_if(sides, [&](Value v) {
+    return keepsMemory(broadcastShape(v, rank), orderInto(other(at), rank));
+  });
+  return sides;
 }
 
 Operation *buildMoved(OpBuilder &b, Operation *op, Channels at,
@@ -229,7 +231,7 @@ Operation *buildMoved(OpBuilder &b, Operation *op, Channels at,
   for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
     if (llvm::is_contained(images, from))
       to.setType(permuted(rankedType(from), order(from)));
-  if (hasFormat(op))
+  if (knows(op, "data_format"))
     clone->setAttr("data_format",
                    b.getStringAttr(at == Channels::first ? "NXC" : "NCX"));
   // Sizes of a whole tensor, as gradients have them.
@@ -254,14 +256,6 @@ Operation *buildMoved(OpBuilder &b, Operation *op, Channels at,
     clone->setAttr("axes", b.getDenseI64ArrayAttr(axes));
   }
   return clone;
-}
-
-int64_t bytesAtLeast(RankedTensorType type) {
-  int64_t bits =
-      type.getElementTypeBitWidth() == 1 ? 8 : type.getElementTypeBitWidth();
-  for (int64_t d : type.getShape())
-    bits *= ShapedType::isDynamic(d) ? 1 : std::max<int64_t>(d, 1);
-  return (bits + 7) / 8;
 }
 
 } // namespace tenon

@@ -27,17 +27,14 @@ llvm::SmallVector<mlir::Value> imagesOf(mlir::Operation *op);
 /// channels in the other place.
 bool isMovable(mlir::Operation *op, Channels at);
 
-/// Elements' bytes of operands that are no images, which have to be copied
-/// into another order if `op` is moved.
-int64_t copiedBesides(mlir::Operation *op, Channels at);
+/// Operands that are no images, whose elements have to be copied into another
+/// order if `op` is moved.
+llvm::SmallVector<mlir::Value> copiedBesides(mlir::Operation *op, Channels at);
 
 /// `op` with channels of images in the other place than `at`, for which `moved`
 /// gives an image in that order.
 mlir::Operation *buildMoved(mlir::OpBuilder &b, mlir::Operation *op,
                             Channels at,
                             llvm::function_ref<mlir::Value(mlir::Value)> moved);
-
-/// Bytes of the elements; unknown sizes count as 1.
-int64_t bytesAtLeast(mlir::RankedTensorType type);
 
 } // namespace tenon

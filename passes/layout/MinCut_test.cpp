@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 
+#include <bit>
 #include <random>
 
 using namespace tenon;

@@ -82,6 +82,13 @@ RankedTensorType rankedType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
+int64_t bytesAtLeast(RankedTensorType type) {
+  int64_t bits = storageType(type.getElementType()).getIntOrFloatBitWidth();
+  for (int64_t d : type.getShape())
+    bits *= ShapedType::isDynamic(d) ? 1 : d;
+  return (bits + 7) / 8;
+}
+
 std::string nameOf(Location loc) {
   if (auto named = dyn_cast<NameLoc>(loc))
     return named.getName().str();

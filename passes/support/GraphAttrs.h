@@ -40,6 +40,8 @@ inline int64_t normalizedAxis(int64_t axis, int64_t rank) {
 /// without sign, booleans as bytes.
 mlir::Type storageType(mlir::Type elementType);
 mlir::RankedTensorType rankedType(mlir::Value value);
+/// Bytes of all elements; unknown sizes count as 1.
+int64_t bytesAtLeast(mlir::RankedTensorType type);
 
 /// Name of the operation at `loc`: the innermost NameLoc, else "".
 std::string nameOf(mlir::Location loc);

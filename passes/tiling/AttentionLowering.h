@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/tiling/CausalMask.h"
 #include "passes/tiling/GroupLowering.h"
 
 namespace tenon::tiling {
@@ -38,15 +39,19 @@ private:
     llvm::SmallVector<Ofr> at;
     Ofr rows;
     Scratch scratch;
+    Ofr seenPanels;     // with a causal mask: of keys that its rows see
+    mlir::Value masked; // and the score of the others
 
     /// The same inside a loop.
-    Block inside(IndexMath &inner) const { return {inner, at, rows, scratch}; }
+    Block inside(IndexMath &inner) const {
+      return {inner, at, rows, scratch, seenPanels, masked};
+    }
   };
   /// Keys whose scores exist at one time: all, or those of one step.
   struct Keys {
     Ofr panel; // the first
     Ofr from;  // the first key
-    int64_t count;
+    Ofr count;
   };
   /// Sides that a region reads, along one row of scores.
   struct RowSides {
@@ -70,6 +75,11 @@ private:
   void emitSteps(Block &block);
   void emitStep(Block &block, const Keys &part);
   void emitFromLeft(Block &block);
+  void findMask();
+  void placeMask(Block &block);
+  Keys emitSeen(Block &block, const Keys &part,
+                llvm::function_ref<void(Block &, const Keys &)> emit);
+  mlir::Value vanishes(Block &block);
   void emitScores(Block &block, const Keys &part);
   void emitProduct(Block &block, const Keys &part, bool accumulate);
   void emitPanels(Block &block, const Keys &part);
@@ -91,8 +101,8 @@ private:
 
   // AttentionRows.cpp
   bool isShared(mlir::BlockArgument argument, unsigned first) const;
-  mlir::Value rowOfScores(Block &block, IndexMath &rm, Ofr row, int64_t count);
-  mlir::Value rowOfWeights(Block &block, IndexMath &rm, Ofr row, int64_t count);
+  mlir::Value rowOfScores(Block &block, IndexMath &rm, Ofr row, Ofr count);
+  mlir::Value rowOfWeights(Block &block, IndexMath &rm, Ofr row, Ofr count);
   mlir::Value numbers(Block &block, mlir::Value scratch);
   RowSides sidesOf(IndexMath &rm, llvm::ArrayRef<Ofr> at, const Keys &part,
                    mlir::Block &region, unsigned first);
@@ -130,6 +140,7 @@ private:
   } partial;
   bool online = false;       // several steps: sums and maxima so far
   bool copiesValues = false; // their rows lie badly: read a copy
+  std::optional<CausalMask> mask;
 };
 
 } // namespace tenon::tiling

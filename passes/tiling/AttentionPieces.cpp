@@ -108,10 +108,12 @@ void AttentionLowering::emitPieces(int64_t first, int64_t number,
             [&](IndexMath &im, Value item, Value memory) {
               SmallVector<Ofr> at = delinearize(im, item, counts);
               Ofr piece = im.add(at.pop_back_val(), im.attr(first));
-              Block block{im, at, im.attr(0), scratchOf(im, memory)};
+              Block block{im,    at,     im.attr(0), scratchOf(im, memory),
+                          Ofr(), Value()};
               placeRows(block, block.at.back());
               emitPiece(block, piece,
-                        {im.attr(0), im.mul(piece, im.attr(pieceKeys)), count});
+                        {im.attr(0), im.mul(piece, im.attr(pieceKeys)),
+                         im.attr(count)});
             });
 }
 
@@ -172,7 +174,7 @@ static void emitProducts(IndexMath &m, Value a, Value b, Value c,
 /// scores = q . k of the keys of `part`, key by key: each is read once.
 void AttentionLowering::emitDots(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
-  Ofr n = bm.attr(part.count);
+  Ofr n = part.count;
   Ofr across = k.strides[k.rank() - 2], along = k.strides.back();
   Value queriesBox =
       box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
@@ -197,7 +199,7 @@ void AttentionLowering::emitWeighted(Block &block, const Keys &part,
                                      Value result) {
   IndexMath &bm = block.m;
   OpBuilder &b = bm.builder();
-  Ofr one = bm.attr(1), n = bm.attr(part.count);
+  Ofr one = bm.attr(1), n = part.count;
   Ofr stride = v.strides[v.rank() - 2];
   Value weights = box(bm, block.scratch.scores, bm.attr(0), {block.rows, n},
                       {bm.attr(pitch), one});
@@ -257,8 +259,9 @@ void AttentionLowering::emitMerge() {
   counts.push_back(m.ceilDiv(rows, m.attr(queries)));
   emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
             [&](IndexMath &im, Value item, Value memory) {
-              Block block{im, delinearize(im, item, counts), im.attr(0),
-                          scratchOf(im, memory)};
+              Block block{im,         delinearize(im, item, counts),
+                          im.attr(0), scratchOf(im, memory),
+                          Ofr(),      Value()};
               placeRows(block, block.at.back());
               emitFactorsOfPieces(block);
               emitSums(block);

@@ -81,19 +81,19 @@ bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
 }
 
 Value AttentionLowering::rowOfScores(Block &block, IndexMath &rm, Ofr row,
-                                     int64_t count) {
-  return box(rm, block.scratch.scores, rm.mul(row, rm.attr(pitch)),
-             {rm.attr(count)}, {rm.attr(1)});
+                                     Ofr count) {
+  return box(rm, block.scratch.scores, rm.mul(row, rm.attr(pitch)), {count},
+             {rm.attr(1)});
 }
 
 /// Where weights of a row of scores go: they replace them or, in another type,
 /// lie beside them.
 Value AttentionLowering::rowOfWeights(Block &block, IndexMath &rm, Ofr row,
-                                      int64_t count) {
+                                      Ofr count) {
   if (!isNarrow)
     return rowOfScores(block, rm, row, count);
   return box(rm, block.scratch.weights, rm.mul(row, rm.attr(weightPitch)),
-             {rm.attr(count)}, {rm.attr(1)});
+             {count}, {rm.attr(1)});
 }
 
 /// The numbers in `scratch`, one for each row of the block.
@@ -117,9 +117,9 @@ AttentionLowering::sidesOf(IndexMath &rm, ArrayRef<Ofr> at, const Keys &part,
     result.arguments.push_back(first + i);
     result.maps.push_back(varies ? AffineMap::getMultiDimIdentityMap(1, context)
                                  : AffineMap::get(1, 0, context));
-    result.boxes.push_back(
-        varies ? box(rm, s.base, offset, {rm.attr(part.count)}, {stride})
-               : box(rm, s.base, offset, {}, {}));
+    result.boxes.push_back(varies
+                               ? box(rm, s.base, offset, {part.count}, {stride})
+                               : box(rm, s.base, offset, {}, {}));
   }
   return result;
 }

@@ -62,7 +62,6 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
 }
 
 int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least) {
-  constexpr int64_t kMinItems = 8;
   int64_t wanted = (kMinItems + others - 1) / std::max<int64_t>(others, 1);
   int64_t blocks = std::min(wanted, rows / std::max<int64_t>(least, 1));
   return blocks * block <= rows ? block : (rows + blocks - 1) / blocks;

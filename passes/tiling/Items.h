@@ -53,9 +53,11 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
                  int64_t l2Bytes, int64_t elementBytes = 4,
                  int64_t multiple = kMinRowBlock);
 
-/// Rows of the blocks into which `rows` are cut, at most `block` each: fewer,
-/// of `least` at least, if blocks times `others` would not be enough items for
-/// threads to share.
+/// Items that threads can share evenly.
+inline constexpr int64_t kMinItems = 8;
+
+/// Rows of the blocks into which `rows` are cut: `block`, or so few that blocks
+/// times `others` are kMinItems, if those are `least` or more.
 int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least);
 
 /// Splits `index` by `counts`, the last varying fastest.

@@ -24,6 +24,8 @@ constexpr size_t kStoresBesideSums = 2;
 /// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
 /// MiB half (docs/cost-model.md), but what is smaller may be read soon.
 constexpr int64_t kStreamedBytes = 16 << 20;
+/// Inputs of so many bytes do not stay in L2 between one group and the next.
+constexpr int64_t kFetchedBytes = 4 << 20;
 /// Rows between two visits of a sum in L1; as many streams are read at once.
 constexpr int64_t kStepRows = 8;
 } // namespace
@@ -367,6 +369,32 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
       });
   if (!streams.empty())
     generic->setAttr(codegen::kStreamAttr, b.getDenseI64ArrayAttr(streams));
+  // A pass that needs the sums of one before reads what that left in a cache.
+  if (full && reducing && llvm::any_of(leaves, [&](Node n) {
+        return nodes[n].kind == Kind::reduce;
+      })) {
+    SmallVector<int64_t> fetches;
+    for (const Place &place : sources)
+      fetches.push_back(distanceToNext(item, place));
+    if (llvm::any_of(fetches, [](int64_t d) { return d != 0; }))
+      generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
+  }
+}
+
+/// Elements from those of this item to those of the next, in a tensor so large
+/// that they are in no cache; otherwise 0.
+int64_t LoopProgram::distanceToNext(const Item &item,
+                                    const Place &place) const {
+  if (place.scratch || itemDims.empty())
+    return 0;
+  int64_t bytes = place.tensor.elementType().getIntOrFloatBitWidth() / 8;
+  for (auto [size, stride] : llvm::zip(sizes, place.tensor.strides))
+    if (!IndexMath::isConstant(stride, 0))
+      bytes *= IndexMath::constant(size).value_or(0);
+  int64_t last = itemDims.back();
+  auto stride = IndexMath::constant(place.tensor.strides[last]);
+  auto rows = IndexMath::constant(item.extent[last]);
+  return bytes >= kFetchedBytes && stride && rows ? *stride * *rows : 0;
 }
 
 /// Whether the result `node` goes to a tensor that no cache will hold, and is

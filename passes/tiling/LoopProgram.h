@@ -119,6 +119,7 @@ private:
   void startReduction(Item &item, const NodeInfo &n, const Place &accumulator);
   bool streamsPast(Node node, const Place &destination) const;
   bool accumulates(const Item &item, Node node) const;
+  int64_t distanceToNext(const Item &item, const Place &place) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
                    llvm::ArrayRef<Place> destinations);
   /// The value of an index node where the item starts.

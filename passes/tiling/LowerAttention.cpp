@@ -25,6 +25,14 @@
 //                    dst += tile.brgemm S, V[step]
 //     dst = dst / sum
 //
+// Where a causal mask replaces scores (CausalMask.h), keys that no row of a
+// block sees have no scores computed, and take no part in sums. That changes
+// nothing where their weights are 0, which the largest scores show; where they
+// do not, all scores are computed:
+//
+//     for n of {keys that rows see, all keys}:
+//       the above with n keys, until all exp(masked - max) are 0
+//
 // In bf16 scores and sums are f32 all the same; weights are rounded to bf16
 // beside the scores, and sums over steps stay in scratch until the last. Where
 // products take neighbours of K in groups, k and v are packed so, and rows of
@@ -43,6 +51,7 @@
 #include "passes/tiling/Items.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 
@@ -250,16 +259,19 @@ void AttentionLowering::run() {
   if (!op.getPacked())
     return runInPlace();
   chooseBlock();
+  findMask();
   bool fromLeft = op.getFromLeft();
   SmallVector<Ofr> counts(lead);
   counts.push_back(fromLeft ? m.attr(1) : m.ceilDiv(rows, m.attr(queries)));
   emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
             [&](IndexMath &im, Value item, Value memory) {
-              Block block{im, delinearize(im, item, counts), im.attr(0),
-                          scratchOf(im, memory)};
+              Block block{im,         delinearize(im, item, counts),
+                          im.attr(0), scratchOf(im, memory),
+                          Ofr(),      Value()};
               if (fromLeft)
                 return emitFromLeft(block);
               placeRows(block, block.at.back());
+              placeMask(block);
               if (online)
                 emitSteps(block);
               else
@@ -300,12 +312,15 @@ Value AttentionLowering::sumsOf(Block &block) {
 }
 
 void AttentionLowering::emitWhole(Block &block) {
-  Keys all{block.m.attr(0), block.m.attr(0), keys};
-  emitScores(block, all);
-  emitLoop(block.m, block.m.attr(0), block.rows,
-           [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, all); });
+  IndexMath &bm = block.m;
+  Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
+  Keys seen = emitSeen(block, all, [&](Block &inner, const Keys &part) {
+    emitScores(inner, part);
+    emitLoop(inner.m, inner.m.attr(0), inner.rows,
+             [&](IndexMath &rm, Ofr row) { emitRow(inner, rm, row, part); });
+  });
   emitSums(block);
-  emitProduct(block, all, /*accumulate=*/false);
+  emitProduct(block, seen, /*accumulate=*/false);
 }
 
 void AttentionLowering::emitSteps(Block &block) {
@@ -324,10 +339,11 @@ void AttentionLowering::emitSteps(Block &block) {
   emitLoop(bm, bm.attr(0), bm.attr(full), [&](IndexMath &sm, Ofr step) {
     Block inner = block.inside(sm);
     emitStep(inner, {sm.mul(step, sm.attr(span / panel)),
-                     sm.mul(step, sm.attr(span)), span});
+                     sm.mul(step, sm.attr(span)), sm.attr(span)});
   });
   if (tail)
-    emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span), tail});
+    emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span),
+                     bm.attr(tail)});
   emitSums(block);
   if (isNarrow)
     storeSums(block);
@@ -337,25 +353,38 @@ void AttentionLowering::emitSteps(Block &block) {
 
 void AttentionLowering::emitStep(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
-  emitScores(block, part);
-  linalg::CopyOp::create(bm.builder(), bm.location(),
-                         numbers(block, block.scratch.max),
+  OpBuilder &b = bm.builder();
+  linalg::CopyOp::create(b, bm.location(), numbers(block, block.scratch.max),
                          numbers(block, block.scratch.factor));
-  auto eachRow = [&](auto emit) {
-    emitLoop(bm, bm.attr(0), block.rows, [&](IndexMath &rm, Ofr row) {
-      (this->*emit)(block, rm, row, part);
+  auto eachRow = [&](Block &inner, const Keys &keys, auto emit) {
+    emitLoop(inner.m, inner.m.attr(0), inner.rows, [&](IndexMath &rm, Ofr row) {
+      (this->*emit)(inner, rm, row, keys);
     });
   };
-  eachRow(&AttentionLowering::emitScoreRegion);
-  emitFactors(block);
-  eachRow(&AttentionLowering::emitExponentials);
-  if (isNarrow) {
-    emitProduct(block, part, /*accumulate=*/false);
-    addStep(block);
-    return;
-  }
-  scaleRows(block, output(block), numbers(block, block.scratch.factor));
-  emitProduct(block, part, /*accumulate=*/true);
+  Keys seen = emitSeen(block, part, [&](Block &inner, const Keys &keys) {
+    emitScores(inner, keys);
+    eachRow(inner, keys, &AttentionLowering::emitScoreRegion);
+  });
+  auto addSeen = [&](Block &inner) {
+    emitFactors(inner);
+    eachRow(inner, seen, &AttentionLowering::emitExponentials);
+    if (isNarrow) {
+      emitProduct(inner, seen, /*accumulate=*/false);
+      return addStep(inner);
+    }
+    scaleRows(inner, output(inner), numbers(inner, inner.scratch.factor));
+    emitProduct(inner, seen, /*accumulate=*/true);
+  };
+  if (!mask)
+    return addSeen(block);
+  Value some = arith::CmpIOp::create(b, bm.location(), arith::CmpIPredicate::ne,
+                                     bm.value(seen.count), bm.value(0));
+  auto branch = scf::IfOp::create(b, bm.location(), some, /*else=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  IndexMath inner(b, bm.location());
+  Block inside = block.inside(inner);
+  addSeen(inside);
 }
 
 void AttentionLowering::emitFromLeft(Block &outer) {
@@ -369,7 +398,7 @@ void AttentionLowering::emitFromLeft(Block &outer) {
   emitLoop(im, im.attr(0), blocks, [&](IndexMath &bm, Ofr number) {
     Block block = outer.inside(bm);
     placeRows(block, number);
-    Keys all{bm.attr(0), bm.attr(0), keys};
+    Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
     emitScores(block, all);
     emitLoop(bm, bm.attr(0), block.rows,
              [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, all); });
@@ -393,8 +422,8 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
   Value a = box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
                 {q.strides[q.rank() - 2], q.strides.back()});
   Ofr keysOffset = offsetOf(bm, k, ArrayRef(block.at).drop_back());
-  int64_t panels = (part.count + panel - 1) / panel;
-  emitLoop(bm, bm.attr(0), bm.attr(panels), [&](IndexMath &pm, Ofr p) {
+  Ofr panels = bm.ceilDiv(part.count, bm.attr(panel));
+  emitLoop(bm, bm.attr(0), panels, [&](IndexMath &pm, Ofr p) {
     Ofr width = pm.attr(panel), one = pm.attr(1);
     Ofr number = pm.add(part.panel, p);
     Ofr at = pm.add(keysOffset,
@@ -411,7 +440,7 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
 /// The values of `part` as they lie, or a copy.
 Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
-  Ofr one = bm.attr(1), n = bm.attr(part.count), e = bm.attr(columns);
+  Ofr one = bm.attr(1), n = part.count, e = bm.attr(columns);
   Ofr stride = v.strides[v.rank() - 2];
   Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
                   bm.mul(part.from, stride));
@@ -449,7 +478,7 @@ void AttentionLowering::emitProduct(Block &block, const Keys &part,
   IndexMath &bm = block.m;
   Value weights = box(
       bm, isNarrow ? block.scratch.weights : block.scratch.scores, bm.attr(0),
-      {block.rows, bm.attr(part.count)}, {bm.attr(weightPitch), bm.attr(1)});
+      {block.rows, part.count}, {bm.attr(weightPitch), bm.attr(1)});
   Value c =
       isNarrow && online ? result(block, block.scratch.step) : output(block);
   emitWeightedSum(bm.builder(), bm.location(), weights, valuesOf(block, part),
@@ -460,7 +489,7 @@ void AttentionLowering::emitProduct(Block &block, const Keys &part,
 /// The same, one panel of values after the other.
 void AttentionLowering::emitPanels(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
-  Ofr count = bm.attr(part.count), one = bm.attr(1);
+  Ofr count = part.count, one = bm.attr(1);
   Value weights = box(bm, block.scratch.weights, bm.attr(0),
                       {block.rows, count}, {bm.attr(weightPitch), one});
   Ofr first = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),

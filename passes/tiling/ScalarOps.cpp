@@ -18,19 +18,10 @@ Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
 }
 
 Value emitExpOrZero(OpBuilder &b, Location loc, Value x, bool isNegative) {
-  constexpr double kLeast = -87;
-  auto c = [&](double v) {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
-  };
-  Value lost =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, c(kLeast));
-  x = arith::SelectOp::create(b, loc, lost, c(kLeast), x);
-  Value zero = c(0);
   auto flags = arith::FastMathFlags::afn;
   if (isNegative)
     flags = flags | arith::FastMathFlags::ninf;
-  Value e = math::ExpOp::create(b, loc, x, flags);
-  return arith::SelectOp::create(b, loc, lost, zero, e);
+  return math::ExpOp::create(b, loc, x, flags);
 }
 
 Value emitLogistic(OpBuilder &b, Location loc, Value x) {

@@ -21,6 +21,56 @@ std::string plain(const std::string &lead, const std::string &queries,
 
 const std::string kZeros = " mode=inf_as_zero";
 
+/// Masks that compare indices, which hide scores behind a number: keys that no
+/// query of a block sees are left out, unless the number counts.
+void pushCausal(Cases &cases) {
+  const std::string indices = "r/s32 = GenIndex s axis=-2; "
+                              "c/s32 = GenIndex s axis=-1; ";
+  const std::string inf = "z = Subtract n:()c n; h = Log z; "; // -inf
+  const std::string low = "h = Clamp ()c min=-500 max=-500; ";
+  const std::string seen = "g/boolean = GreaterEqual r c; ";
+  const std::string later = "m/s32 = Add r ()/s32c; "
+                            "g/boolean = GreaterEqual m c; ";
+  auto push = [&](const std::string &score, const std::string &mode = "",
+                  bool steps = true) {
+    cases.push_back(
+        plain("2x3x", "131", "203", "8", "5", indices + score, mode));
+    if (steps)
+      cases.push_back(
+          plain("2x", "117", "1601", "16", "24", indices + score, mode));
+  };
+  for (const std::string &mode : {std::string(), kZeros}) {
+    push(inf + seen + "t = Select g s h", mode);
+    push(inf + later + "t = Select g s h", mode);
+    push(low + later + "t = Select g s h", mode);
+    // Rows that see nothing.
+    push(inf + "m/s32 = Add c ()/s32c; g/boolean = GreaterEqual r m; "
+               "t = Select g s h",
+         mode);
+    push(inf + "g/boolean = GreaterEqual c r; t = Select g h s", mode);
+  }
+  // A number that counts; others behind the mask; offsets of each batch.
+  push(seen + "t = Select g s ()c");
+  push(low + seen + "a = Select g s h; b = Multiply a ()c; t = Divide b 1c");
+  push(inf + seen + "a = Divide s 1c; t = Select g a h");
+  push(inf + "m/s32 = Add r 2x1x1x1/s32; g/boolean = GreaterEqual m c; "
+             "t = Select g s h",
+       "", false);
+  // What varies otherwise is computed in full.
+  push(inf + seen + "a = Select g s h; t = Add a 203", "", false);
+  push(inf + "m/s32 = Add r 131x1/s32; g/boolean = GreaterEqual m c; "
+             "t = Select g s h",
+       "", false);
+  push(inf + "g/boolean = GreaterEqual c r; t = Select g s h", "", false);
+  // Statistics, and weights dropped behind the mask.
+  for (const char *rest :
+       {"p,y = SoftMax t axis=-1; o = MatMul p 2x203x5; out o y",
+        "p = SoftMax t axis=-1; d = Dropout p 1/s64 ()/s64 1; "
+        "MatMul d 2x203x5"})
+    cases.push_back("s = MatMul 2x131x8 2x8x203; " + indices + inf + seen +
+                    "t = Select g s h; " + rest);
+}
+
 } // namespace
 
 Cases attentionCases() {
@@ -235,6 +285,7 @@ Cases attentionCases() {
            "axes=0,1; v = Multiply 7x4 e; MatMul p v",
        })
     cases.push_back(text);
+  pushCausal(cases);
   return cases;
 }
 

@@ -31,9 +31,7 @@
 // CHECK:               %[[MAX:.*]] = arith.select %[[ABOVE]], %[[OLD]], %[[M]]
 // CHECK:               linalg.yield %[[M]], %[[MAX]]
 // CHECK:             linalg.generic {{.*}} outs(%{{.*}} : memref<384xf32, {{.*}}>, memref<f32
-// CHECK:               %[[LOST:.*]] = arith.cmpf olt
-// CHECK:               %[[X:.*]] = math.exp
-// CHECK-NEXT:          %[[E:.*]] = arith.select %[[LOST]], %{{.*}}, %[[X]]
+// CHECK:               %[[E:.*]] = math.exp
 // CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
 // CHECK:               linalg.yield %[[E]], %[[SUM]]
 // CHECK:           arith.divf
@@ -96,8 +94,7 @@ func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: 
 // CHECK:           scf.for
 // CHECK:             tile.brgemm
 // CHECK:             arith.cmpf ogt
-// CHECK:             math.exp
-// CHECK-NEXT:        %[[F:.*]] = arith.select
+// CHECK:             %[[F:.*]] = math.exp
 // CHECK-NEXT:        arith.mulf %{{.*}}, %[[F]]
 // CHECK:             math.exp
 // CHECK:             tile.brgemm {{.*}} accumulate {{.*}}packed = false
@@ -162,8 +159,7 @@ func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: ten
 // CHECK:           memref.reinterpret_cast %[[SUMS]]
 // CHECK:           linalg.copy
 // CHECK:         rt.parallel "few.l" items(%c2)
-// CHECK:           math.exp
-// CHECK-NEXT:      %[[F:.*]] = arith.select
+// CHECK:           %[[F:.*]] = math.exp
 // CHECK:           math.fma %[[F]]
 // CHECK:           arith.divf
 // CHECK:           memref.reinterpret_cast %[[PARTS]] {{.*}} sizes: [1, 16, 64]

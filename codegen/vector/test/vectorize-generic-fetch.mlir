@@ -1,0 +1,21 @@
+// RUN: tenon-opt %s --tenon-vectorize-generic=vector-bits=256 | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> ()>
+
+// Each line of the next row once, and none for what is left of a row.
+// CHECK-LABEL: func @rows
+// CHECK:         scf.for
+// CHECK:           arith.constant 1000 : index
+// CHECK:           memref.prefetch {{.*}}, read, locality<2>, data
+// CHECK:           memref.prefetch
+// CHECK-NOT:       memref.prefetch
+func.func @rows(%x: memref<1003xf32>, %y: memref<f32>) {
+  linalg.generic {indexing_maps = [#id, #one], iterator_types = ["reduction"], codegen.fetch = array<i64: 1000>}
+      ins(%x : memref<1003xf32>) outs(%y : memref<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
