@@ -255,8 +255,13 @@ def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
   let description = [{
     Elementwise operations, rows, products, copies and views read and write
     narrow floats themselves. Each other operation gets casts around it; a
-    remark names it.
+    remark names it. So does a product with constant weights where the target
+    multiplies f32 only: kernels would widen each element as often as they read
+    it.
   }];
+  let options = [
+    Option<"bf16Group", "bf16-group", "int64_t", "1",
+           "bf16 products that one instruction adds up: 2, or 1">];
   let statistics = [Statistic<"widened", "ops", "Operations widened">];
 }
 

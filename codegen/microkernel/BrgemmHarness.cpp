@@ -1,6 +1,7 @@
 //===- BrgemmHarness.cpp - compile and call brgemm in tests ---------------===//
 #include "codegen/microkernel/BrgemmHarness.h"
 
+#include "codegen/Passes.h"
 #include "codegen/llvm/LowerToLLVM.h"
 #include "codegen/microkernel/LowerBrgemm.h"
 #include "dialects/tile/TileDialect.h"
@@ -54,6 +55,7 @@ static bool lower(ModuleOp module, const HarnessOptions &options,
     result.numMatrixKernels += func.getName().starts_with("tenon_matrix");
   });
   PassManager toLLVM(module.getContext());
+  toLLVM.addPass(codegen::createExpandMath()); // rounding to bf16
   codegen::buildLowerToLLVMPipeline(toLLVM);
   return succeeded(toLLVM.run(module));
 }

@@ -433,13 +433,16 @@ private:
 
   Value extend(Value x, bool isSigned, unsigned bits) {
     Type type = like(x, builder.getIntegerType(bits));
+    if (type == x.getType())
+      return x;
     return isSigned ? arith::ExtSIOp::create(builder, loc, type, x).getResult()
                     : arith::ExtUIOp::create(builder, loc, type, x).getResult();
   }
 
   //===--- products -------------------------------------------------------===//
-  /// Bytes in pairs are widened to 16 bits: without VNNI the instruction that
-  /// multiplies bytes saturates, the one for words does not.
+  /// Bytes in pairs are widened to 16 bits, unless they are already: without
+  /// VNNI the instruction that multiplies bytes saturates, the one for words
+  /// does not.
   bool multipliesWords() const {
     return spec.element.isInteger() && spec.interleave == 2;
   }

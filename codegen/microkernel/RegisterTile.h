@@ -27,6 +27,13 @@ struct RegisterTile {
   bool operator==(const RegisterTile &) const = default;
 };
 
+/// Registers for what sums do not take in the same instruction: products of
+/// words in pairs are added by another. (Those of bf16 are not, but there are
+/// enough registers.)
+inline int64_t registersForProducts(int64_t interleave) {
+  return interleave == 2 ? 1 : 0;
+}
+
 /// Registers of a kernel's inner loop: the accumulators, one row of B, and one
 /// broadcast element of A.
 int64_t registersNeeded(RegisterTile tile);

@@ -44,6 +44,7 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
   // Registers for the flipped bits and the sums of B.
   if (spec.correctsSign())
     isa.numRegisters -= 4;
+  isa.numRegisters -= registersForProducts(spec.interleave);
   staticM = known(op.getCType().getDimSize(0));
   staticN = known(op.getCType().getDimSize(1));
   if (matrixUnit && fitsMatrixUnit(op))

@@ -16,7 +16,7 @@ using namespace tenon::microkernel::testing;
 
 namespace {
 
-enum class Element { BF16, F16, S8, U8 };
+enum class Element { BF16, F16, S8, U8, S16 };
 
 /// One way to multiply.
 struct Form {
@@ -44,6 +44,8 @@ const Form kForms[] = {
     {"u8 widened, 256 bits", Element::U8, 1, 256, false, {"avx2"}},
     {"s8 as words", Element::S8, 2, 256, false, {"avx2"}},
     {"u8 as words", Element::U8, 2, 256, false, {"avx2"}},
+    {"words", Element::S16, 2, 256, false, {"avx2"}},
+    {"words, 512 bits", Element::S16, 2, 512, false, {"avx512bw"}},
     {"s8 as words, 512 bits", Element::S8, 2, 512, false, {"avx512bw"}},
     {"s8 in fours, 256 bits", Element::S8, 4, 256, false, {"avxvnni"}},
     {"u8 in fours, 256 bits", Element::U8, 4, 256, false, {"avxvnni"}},
@@ -91,11 +93,17 @@ const Shape kShapes[] = {
 };
 
 bool isByte(Element e) { return e == Element::S8 || e == Element::U8; }
+bool isInteger(Element e) { return isByte(e) || e == Element::S16; }
 size_t bytesOf(Element e) { return isByte(e) ? 1 : 2; }
 
 void write(Element e, char *to, int64_t value) {
   if (isByte(e)) {
     *to = static_cast<char>(value);
+    return;
+  }
+  if (e == Element::S16) {
+    int16_t word = static_cast<int16_t>(value);
+    std::memcpy(to, &word, 2);
     return;
   }
   float f = static_cast<float>(value);
@@ -110,6 +118,11 @@ void write(Element e, char *to, int64_t value) {
 double read(Element e, const char *from) {
   if (e == Element::S8)
     return *reinterpret_cast<const int8_t *>(from);
+  if (e == Element::S16) {
+    int16_t word;
+    std::memcpy(&word, from, 2);
+    return word;
+  }
   float f = 0;
   if (e == Element::BF16) {
     std::memcpy(reinterpret_cast<char *>(&f) + 2, from, 2);
@@ -122,7 +135,7 @@ double read(Element e, const char *from) {
 
 int64_t valueOf(Element e, int64_t i) {
   int64_t small = (i * 7 + i / 5) % 9;
-  if (!isByte(e))
+  if (!isInteger(e))
     return small - 4;
   // The ends of the range, too: no sum of two products fits 16 bits.
   int64_t wide = (i * 37 + i / 11) % 256;
@@ -167,11 +180,11 @@ public:
                      std::to_string(panel) + "x" +
                      (form.interleave > 1 ? v + "x" : "") + t + ">";
     std::string c = "memref<" + rows + "x" + n + "x" + ct + ">";
-    std::string sum = isByte(form.a) ? "i32" : "f32";
+    std::string sum = isInteger(form.a) ? "i32" : "f32";
     std::string body;
     if (s.narrowC)
-      body = " epilogue {\n^bb0(%acc: " + sum +
-             "):\n%0 = " + (isByte(form.a) ? "arith.trunci" : "arith.truncf") +
+      body = " epilogue {\n^bb0(%acc: " + sum + "):\n%0 = " +
+             (isInteger(form.a) ? "arith.trunci" : "arith.truncf") +
              " %acc : " + sum + " to " + ct + "\ntile.yield %0 : " + ct + "\n}";
     return "func.func @f(%a: " + at + ", %b: " + bt + ", %c: " + c +
            ") {\ntile.brgemm ins(%a, %b : " + at + ", " + bt +
@@ -227,10 +240,11 @@ private:
   std::string type() const {
     return form.a == Element::BF16  ? "bf16"
            : form.a == Element::F16 ? "f16"
+           : form.a == Element::S16 ? "i16"
                                     : "i8";
   }
   std::string typeOfC() const {
-    return s.narrowC ? type() : isByte(form.a) ? "i32" : "f32";
+    return s.narrowC ? type() : isInteger(form.a) ? "i32" : "f32";
   }
   size_t sizeOfC() const { return s.narrowC ? bytesOf(form.a) : 4; }
 
@@ -244,6 +258,8 @@ private:
       return sum;
     if (isByte(form.a)) // What trunci keeps.
       return static_cast<int8_t>(static_cast<int64_t>(sum));
+    if (form.a == Element::S16)
+      return static_cast<int16_t>(static_cast<int64_t>(sum));
     char rounded[2];
     float f = static_cast<float>(sum);
     if (form.a == Element::F16) {
@@ -262,7 +278,7 @@ private:
     const char *at = &c[i * sizeOfC()];
     if (s.narrowC)
       return read(isByte(form.a) ? Element::S8 : form.a, at);
-    if (isByte(form.a)) {
+    if (isInteger(form.a)) {
       int32_t sum;
       std::memcpy(&sum, at, 4);
       return sum;

@@ -33,13 +33,16 @@ namespace {
 
 void buildImport(OpPassManager &, const Options &, const Target &) {}
 
-void buildGraph(OpPassManager &pm, const Options &options, const Target &) {
+void buildGraph(OpPassManager &pm, const Options &options,
+                const Target &target) {
   pm.addPass(createInferShapes());
   pm.addPass(createCheckSupported());
   // Rewrites build plain types: strides go to the entry's interface first.
   pm.addPass(createMaterializeLayouts());
   pm.addPass(createDecomposeGraph());
-  pm.addPass(createWidenFloats());
+  WidenFloatsOptions widen;
+  widen.bf16Group = target.bf16Group;
+  pm.addPass(createWidenFloats(widen));
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
   if (options.fuse)

@@ -85,7 +85,9 @@ std::optional<DType> dtypeOf(Type elementType) {
 
 bool isGraphTensor(Type type) {
   auto tensor = llvm::dyn_cast<TensorType>(type);
-  return tensor && dtypeOf(tensor.getElementType());
+  // Words: see verifyGraphOp.
+  return tensor && (dtypeOf(tensor.getElementType()) ||
+                    tensor.getElementType().isSignedInteger(16));
 }
 
 static LayoutKind kindOf(LayoutType layout) {

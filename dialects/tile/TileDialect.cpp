@@ -154,13 +154,14 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
   MemRefType a = op.getAType(), b = op.getBType();
   int64_t j = op.getNumBatchDims(), v = b.getShape().back();
   auto [strides, offset] = b.getStridesAndOffset();
-  // What instructions add up: pairs of bf16, pairs or fours of bytes.
+  // What instructions add up: pairs of bf16 and words, pairs or fours of bytes.
   Type element = b.getElementType();
-  bool known =
-      element.isBF16() ? v == 2 : element.isInteger(8) && (v == 2 || v == 4);
+  bool known = element.isBF16() || element.isInteger(16)
+                   ? v == 2
+                   : element.isInteger(8) && (v == 2 || v == 4);
   if (!known) {
     problems.report() << "interleaves " << v << " elements of type " << element
-                      << "; must be 2 of bf16, 2 or 4 of i8";
+                      << "; must be 2 of bf16 or i16, 2 or 4 of i8";
     return;
   }
   if (!op.getPacked() || strides[j + 1] != v)
@@ -169,14 +170,19 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
     problems.checkSame((k + v - 1) / v, b.getDimSize(j), "K / v of a and b");
 }
 
-/// Elements: floats of one type, summed in f32, or bytes, summed in i32.
+/// Elements: floats of one type, summed in f32, or bytes, also as words, summed
+/// in i32.
 static void verifyElements(Problems &problems, BrgemmOp op) {
   Type a = op.getAType().getElementType(), b = op.getBType().getElementType(),
        c = op.getCType().getElementType();
   if (a != b)
     problems.report() << "a has elements of type " << a << ", b of type " << b;
-  if (!a.isF32() && !a.isBF16() && !a.isF16() && !a.isInteger(8))
-    problems.report() << "supports f32, bf16, f16 and i8 elements, has " << a;
+  bool known = a.isF32() || a.isBF16() || a.isF16() || a.isInteger(8) ||
+               (a.isInteger(16) && op.getInterleave() == 2);
+  if (!known)
+    problems.report() << "supports f32, bf16, f16 and i8 elements, and i16 in "
+                         "pairs, has "
+                      << a;
   if (op.getUnsignedA() && !a.isInteger(8))
     problems.report("only bytes can be unsigned_a");
   Type sum = op.getAccumulatorType();

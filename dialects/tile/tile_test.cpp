@@ -166,7 +166,11 @@ TEST_F(TileTest, refusesTypesAndTiles) {
   expectRefused(
       brgemm("memref<8x64xf64>", "memref<64x24xf32>", "memref<8x24xf32>"),
       {"a has elements of type 'f64', b of type 'f32'",
-       "supports f32, bf16, f16 and i8 elements, has 'f64'"});
+       "supports f32, bf16, f16 and i8 elements, and i16 in pairs, has "
+       "'f64'"});
+  expectRefused(
+      brgemm("memref<8x64xi16>", "memref<64x24xi16>", "memref<8x24xi32>"),
+      {"i16 in pairs, has 'i16'"});
   expectRefused(
       brgemm("memref<8x64xf32>", "memref<64x24xf32>", "memref<8x24xbf16>"),
       {"c holds sums of type 'f32', has elements of type 'bf16'"});
@@ -178,8 +182,8 @@ TEST_F(TileTest, refusesTypesAndTiles) {
       {"interleaves 4 elements of type 'bf16'"});
   expectRefused(
       brgemm("memref<8x64xf16>", "memref<32x24x2xf16>", "memref<8x24xf32>"),
-      {"interleaves 2 elements of type 'f16'; must be 2 of bf16, 2 or 4 of "
-       "i8"});
+      {"interleaves 2 elements of type 'f16'; must be 2 of bf16 or i16, 2 "
+       "or 4 of i8"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "unsigned_a"),
                 {"only bytes can be unsigned_a"});

@@ -147,12 +147,17 @@ public:
     Value a = src.viewed(b), w = weights.viewed(b);
     auto dst = rankedType(op->getResult(0));
     auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
-    Value sum;
+    Value sum, wideA = a, wideW = w;
+    if (multipliesWords()) {
+      Type word = IntegerType::get(b.getContext(), 16, IntegerType::Signed);
+      wideA = buildCast(b, loc, a, word);
+      wideW = buildCast(b, loc, w, word);
+    }
     if (isConvolution()) {
       auto window = WindowAttrs::of(op, b, dst.getRank() - 2);
-      sum = packing.buildConv(b, loc, sumType, a, w, window);
+      sum = packing.buildConv(b, loc, sumType, wideA, wideW, window);
     } else {
-      sum = packing.buildMatMul(b, loc, sumType, a, w);
+      sum = packing.buildMatMul(b, loc, sumType, wideA, wideW);
     }
     if (Value offset = zeroPoint())
       sum = buildBinary(b, loc, "Subtract", sum,
@@ -166,6 +171,16 @@ public:
 
 private:
   bool isConvolution() const { return isKind(op, "Convolution"); }
+
+  /// Whether bytes that the target multiplies as words are widened in memory.
+  /// Few channels are joined with taps, which bytes fill better.
+  bool multipliesWords() const {
+    constexpr int64_t kWords = 2, kMinChannels = 16;
+    auto type = rankedType(op->getOperand(1));
+    return packing.int8Group == kWords &&
+           type.getDimSize(type.getRank() - 2) >= kMinChannels &&
+           widensOften(op);
+  }
 
   Value toF32(Value v) { return buildCast(b, loc, v, b.getF32Type()); }
 

@@ -6,7 +6,9 @@
 //
 // Groups of elementwise operations, rows and products load narrow floats and
 // round where they store. The lowerings of windows, gradients and recurrent
-// cells know f32 only.
+// cells know f32 only. Products that have no instruction of their own on the
+// target load an element for each panel or block that meets it, and widen it
+// there: f32 throughout is faster, unless memory is the bound.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -61,19 +63,35 @@ void widen(Operation *op) {
 }
 
 struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
+  using WidenFloatsBase::WidenFloatsBase;
+
+  /// Whether the target has no instruction for the product `op`, and f32 is
+  /// faster.
+  bool isSlow(Operation *op) const {
+    return (isKind(op, "MatMul") || isKind(op, "Convolution")) &&
+           isNarrow(op->getOperand(0)) && isNarrow(op->getOperand(1)) &&
+           (bf16Group == 1 ||
+            rankedType(op->getOperand(0)).getElementType().isF16()) &&
+           widensOften(op);
+  }
+
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       auto anyNarrow = [](ValueRange values) {
         return llvm::any_of(values, isNarrow);
       };
-      if (!kindOf(op).empty() && !knowsNarrow(op) &&
+      if (!kindOf(op).empty() && (!knowsNarrow(op) || isSlow(op)) &&
           (anyNarrow(op->getOperands()) || anyNarrow(op->getResults())))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      op->emitRemark("computes in f32: " + kindOf(op) +
-                     " has no code for narrow floats, casts stand around it");
+      op->emitRemark("computes in f32: " +
+                     (knowsNarrow(op)
+                          ? "the target has no instruction for products of "
+                            "narrow floats"
+                          : kindOf(op) + " has no code for narrow floats") +
+                     ", casts stand around it");
       widen(op);
     }
     widened += ops.size();

@@ -305,6 +305,34 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return rows <= kFewRows;
   }
 
+  /// Casts around attention whose products the target has in f32 only.
+  void widenAttention(tile::AttentionOp op, OpBuilder &b) {
+    Type narrow = rankedType(op.getDst()).getElementType();
+    Type f32 = b.getF32Type();
+    for (OpOperand *operand :
+         {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()})
+      operand->assign(buildCast(b, op.getLoc(), operand->get(), f32));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(op);
+    Value dst = op.getDst();
+    dst.setType(rankedType(dst).clone(f32));
+    Value edge = buildEdge(b, op.getLoc(), dst, narrow);
+    dst.replaceAllUsesExcept(edge, edge.getDefiningOp());
+  }
+
+  /// Whether the products of `op` are of narrow floats that the target widens,
+  /// and meet each of them often.
+  bool isSlow(tile::AttentionOp op) const {
+    constexpr int64_t kManyQueries = 2 * kUsesToWiden; // four more sections
+    auto dst = rankedType(op.getDst());
+    Type element = dst.getElementType();
+    int64_t rows = dst.getDimSize(dst.getRank() - 2);
+    return !op.getFromLeft() && !op.hasWeights() && !element.isF32() &&
+           (bf16Group == 1 || element.isF16()) &&
+           (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
+           op.getNumKeys() >= kManyQueries;
+  }
+
   /// Keys change with every execution, but are read once per block of queries;
   /// so do values where their type has products of groups.
   void packKeys(tile::AttentionOp op, OpBuilder &b) {
@@ -312,6 +340,10 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     Type element = dst.getElementType();
     if (element.isF32() && readsKeysInPlace(op))
       return;
+    if (isSlow(op)) {
+      widenAttention(op, b);
+      element = b.getF32Type();
+    }
     int64_t keys = op.getNumKeys();
     int64_t v = std::min(
         packing.interleaveFor(element, rankedType(op.getQ()).getShape().back()),

@@ -1,7 +1,11 @@
 #include "passes/layout/Packing.h"
 
+#include "passes/fusion/Group.h"
 #include "passes/support/Build.h"
+#include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <utility>
 
@@ -20,6 +24,54 @@ WindowAttrs WindowAttrs::of(Operation *op, OpBuilder &b, int64_t spatial) {
           b.getI64IntegerAttr(intAttr(op, "groups", 1))};
 }
 
+namespace {
+
+/// With fewer rows weights are read from memory for each product, and narrow
+/// ones are fewer bytes.
+constexpr int64_t kMinRows = 32;
+/// With less one group is better; the src of a convolution may be copied by the
+/// group itself.
+constexpr int64_t kMinProducts = 1 << 22, kMinConvProducts = 1 << 23;
+/// What counts for an unknown number.
+constexpr int64_t kUnknownRows = 256;
+
+/// Whether `v` depends on one constant only.
+bool isConstant(Value v) {
+  while (Operation *def = v.getDefiningOp()) {
+    if (def->getNumOperands() != 1)
+      return def->getNumOperands() == 0;
+    v = def->getOperand(0);
+  }
+  auto arg = cast<BlockArgument>(v);
+  auto f = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+  return f && isConstantArg(f, arg.getArgNumber());
+}
+
+} // namespace
+
+bool widensOften(Operation *op) {
+  auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
+       weights = rankedType(op->getOperand(1));
+  if (!isConstant(op->getOperand(1)) || !weights.hasStaticShape() ||
+      dst.getRank() < 2)
+    return false;
+  int64_t columns = fusion::channelDim(op, dst.getRank());
+  if (isKind(op, "MatMul"))
+    columns = dst.getRank() - 1;
+  int64_t rows = 1;
+  for (int64_t i = 0; i < dst.getRank(); ++i)
+    if (i != columns)
+      rows *= dst.isDynamicDim(i) ? kUnknownRows : dst.getDimSize(i);
+  int64_t k = isKind(op, "MatMul")
+                  ? src.getDimSize(src.getRank() -
+                                   (boolAttr(op, "transpose_a") ? 2 : 1))
+                  : src.getDimSize(fusion::channelDim(op, src.getRank()));
+  int64_t elements = weights.getNumElements();
+  return rows >= kMinRows && k > 0 && elements / k >= kUsesToWiden &&
+         rows * elements >=
+             (isKind(op, "MatMul") ? kMinProducts : kMinConvProducts);
+}
+
 int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
   auto known = [](int64_t d) {
     return ShapedType::isDynamic(d) ? std::nullopt : std::optional(d);
@@ -27,9 +79,11 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
   constexpr int64_t elementBits = 32; // of sums
   int64_t lanes = isa.lanes(elementBits);
   constexpr int64_t vectorsOfTiles = 2;
+  microkernel::VectorIsa forSums = isa;
+  forSums.numRegisters -= microkernel::registersForProducts(interleave);
   int64_t vectors = matrixUnit && interleave > 1
                         ? vectorsOfTiles
-                        : microkernel::chooseRegisterTile(isa, elementBits,
+                        : microkernel::chooseRegisterTile(forSums, elementBits,
                                                           known(m), known(n))
                               .vectors;
   int64_t panel = vectors * lanes;
@@ -40,9 +94,8 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
 }
 
 int64_t Packing::interleaveFor(Type element, int64_t k, int64_t groups) const {
-  int64_t group = element.isBF16()       ? bf16Group
-                  : element.isInteger(8) ? int8Group
-                                         : 1;
+  bool isBytes = element.isInteger(8) || element.isInteger(16); // widened ones
+  int64_t group = element.isBF16() ? bf16Group : isBytes ? int8Group : 1;
   // A few of K: most of a group would be padding, and what does not fill one is
   // put together byte by byte.
   return ShapedType::isDynamic(k) || k < group * groups ? 1 : group;

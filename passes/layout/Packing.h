@@ -24,6 +24,15 @@ struct WindowAttrs {
                         int64_t spatial);
 };
 
+/// Products that read a narrow element, from which widening it in memory pays
+/// where no instruction multiplies it as it is: kernels would widen it for each
+/// block of rows or columns that meets it.
+inline constexpr int64_t kUsesToWiden = 64;
+
+/// Whether kernels of the MatMul or Convolution `op` would widen elements that
+/// often, and its weights are constant.
+bool widensOften(mlir::Operation *op);
+
 struct Packing {
   microkernel::VectorIsa isa;
   /// Neighbours of K that one instruction of the target takes; 1: it has none.

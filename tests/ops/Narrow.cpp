@@ -121,6 +121,43 @@ static void addInteger(Cases &cases) {
     cases.push_back(text);
 }
 
+/// Products so large that operands are widened in memory where the target has
+/// no instruction for them.
+static void addWidened(Cases &cases) {
+  std::string conv = " strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1 ";
+  std::string last = conv + "data_format=NXC weights_format=XIO";
+  std::string first = conv + "data_format=NCX weights_format=OIX";
+  for (std::string src : {"u8", "s8"}) {
+    auto push = [&](const char *data, const char *weights,
+                    const std::string &rest) {
+      cases.push_back("a/f32 = Dequantize " + (data + ("/" + src)) +
+                      " scales=0.5 zps=7; b/f32 = Dequantize " + weights +
+                      "/s8c scales=0.25; " + rest);
+    };
+    push("128x512", "512x72",
+         "y = MatMul a b 72c; z = ReLU y; q/u8 = Quantize z scales=128 zps=2");
+    push("130x501", "501x70", "MatMul a b"); // half a pair of K
+    push("1x18x17x32", "3x3x32x128", "y = Convolution a b" + last);
+    push("2x16x16x64", "3x3x32x64",
+         "y = Convolution a b 64c groups=2" + last + "; z = ReLU y");
+    push("2x64x14x14", "64x64x3x3", "y = Convolution a b" + first);
+  }
+  for (std::string type : {"bf16", "f16"}) {
+    auto push = [&](std::string text) {
+      for (size_t at; (at = text.find('@')) != text.npos;)
+        text.replace(at, 1, "/" + type);
+      cases.push_back(text);
+    };
+    push("y = MatMul 128x512@ 512x65@c 65@c; z = ReLU y; Add z 128x65@");
+    push("MatMul 2x70x512@ 72x512@c transpose_b=true");
+    push("y = Convolution 1x16x15x32@ 3x3x32x128@c 128@c" + last + "; ReLU y");
+    push("x = ReLU 2x64x14x14@; y = Convolution x 64x64x3x3@c" + first +
+         "; Add y x");
+    push("s = MatMul 2x130x32@ 2x140x32@ transpose_b=true; d = Divide s 1@c; "
+         "p = SoftMax d axis=-1; o = MatMul p 2x140x40@; ReLU o");
+  }
+}
+
 Cases narrowCases() {
   Cases cases;
   addProducts(cases);
@@ -178,6 +215,7 @@ Cases narrowCases() {
       cases.push_back("y = MaxPool 1x5x4x20/" + type +
                       " strides=1,1 pads_begin=0,2 pads_end=2,0 kernel=1,1" +
                       (more.ends_with("20") ? more + "/" + type : more));
+  addWidened(cases);
   return cases;
 }
 

@@ -1,4 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-form-integer-products='vector-bits=512 num-vector-registers=32 int8-group=4' 2>/dev/null | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-form-integer-products=int8-group=2 2>/dev/null | FileCheck %s --check-prefix=WORDS
 
 // The zero point of src is taken from the sum, the scales multiply it.
 // CHECK-LABEL: func @matmul
@@ -68,4 +69,38 @@ func.func @few(%x: tensor<4x9xsi8>, %w: tensor<9x32xsi8>) -> tensor<4x32xf32> {
   %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<9x32xsi8>) -> tensor<9x32xf32>
   %2 = graph.MatMul %0, %1 : (tensor<4x9xf32>, tensor<9x32xf32>) -> tensor<4x32xf32>
   return %2 : tensor<4x32xf32>
+}
+
+// -----
+
+// Where bytes are multiplied as words, and each meets many, they become words
+// in memory. The sums of the weights are those of bytes.
+// WORDS-LABEL: func @words
+// WORDS-DAG:     %[[X:.*]] = graph.TypeCast %arg0 : (tensor<128x512xui8>) -> tensor<128x512xsi16>
+// WORDS-DAG:     %[[W:.*]] = graph.TypeCast %arg1 : (tensor<512x64xsi8>) -> tensor<512x64xsi16>
+// WORDS:         %[[P:.*]] = tile.pack %[[W]] panel 16 interleave 2
+// WORDS:         tile.matmul %[[X]], %[[P]] interleave 2
+// WORDS:         graph.TypeCast %arg1 : (tensor<512x64xsi8>) -> tensor<512x64xf32>
+// CHECK-LABEL: func @words
+// CHECK-NOT:     si16
+func.func @words(%x: tensor<128x512xui8>, %w: tensor<512x64xsi8> {graph.property = "constant"}) -> tensor<128x64xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<128x512xui8>) -> tensor<128x512xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<512x64xsi8>) -> tensor<512x64xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<128x512xf32>, tensor<512x64xf32>) -> tensor<128x64xf32>
+  return %2 : tensor<128x64xf32>
+}
+
+// -----
+
+// Declines: few rows, and weights that are not constant.
+// WORDS-LABEL: func @bytes
+// WORDS-NOT:     si16
+func.func @bytes(%x: tensor<31x4096xui8>, %w: tensor<4096x64xsi8> {graph.property = "constant"}, %y: tensor<128x512xui8>, %v: tensor<512x64xsi8>) -> (tensor<31x64xf32>, tensor<128x64xf32>) {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<31x4096xui8>) -> tensor<31x4096xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<4096x64xsi8>) -> tensor<4096x64xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<31x4096xf32>, tensor<4096x64xf32>) -> tensor<31x64xf32>
+  %3 = graph.Dequantize %y {scales = [0.5], zps = [3]} : (tensor<128x512xui8>) -> tensor<128x512xf32>
+  %4 = graph.Dequantize %v {scales = [0.25], zps = [0]} : (tensor<512x64xsi8>) -> tensor<512x64xf32>
+  %5 = graph.MatMul %3, %4 : (tensor<128x512xf32>, tensor<512x64xf32>) -> tensor<128x64xf32>
+  return %2, %5 : tensor<31x64xf32>, tensor<128x64xf32>
 }

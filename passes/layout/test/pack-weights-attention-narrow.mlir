@@ -1,0 +1,32 @@
+// RUN: tenon-opt %s --tenon-pack-weights | FileCheck %s
+// RUN: tenon-opt %s --tenon-pack-weights="vector-bits=512 num-vector-registers=32 bf16-group=2" | FileCheck %s --check-prefix=BF16
+
+// Where the target has no products of bf16 and each element meets many, all of
+// attention is f32 and rounded at its end.
+// CHECK-LABEL: func.func @many
+// CHECK-COUNT-3: graph.TypeCast {{.*}}xf32>
+// CHECK:         tile.pack {{.*}} : tensor<2x32x128xf32>
+// CHECK:         %[[D:.*]] = tile.attention
+// CHECK:         -> tensor<2x128x32xf32>
+// CHECK:         graph.TypeCast %[[D]] {tile.edge = unit}
+// BF16-LABEL:  func.func @many
+// BF16-NOT:      TypeCast
+func.func @many(%q: tensor<2x128x32xbf16>, %k: tensor<2x32x128xbf16>, %v: tensor<2x128x32xbf16>) -> tensor<2x128x32xbf16> {
+  %o = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<2x128x32xbf16>, tensor<2x32x128xbf16>, tensor<2x128x32xbf16> -> tensor<2x128x32xbf16>
+  return %o : tensor<2x128x32xbf16>
+}
+
+// Declines: few queries.
+// CHECK-LABEL: func.func @few
+// CHECK-NOT:     TypeCast
+func.func @few(%q: tensor<2x127x32xbf16>, %k: tensor<2x32x128xbf16>, %v: tensor<2x128x32xbf16>) -> tensor<2x127x32xbf16> {
+  %o = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<2x127x32xbf16>, tensor<2x32x128xbf16>, tensor<2x128x32xbf16> -> tensor<2x127x32xbf16>
+  %r = graph.ReLU %o : (tensor<2x127x32xbf16>) -> tensor<2x127x32xbf16>
+  return %r : tensor<2x127x32xbf16>
+}
