@@ -111,10 +111,11 @@ TEST_F(Api, BoundConstantsNeedNoFoldingLater) {
 TEST_F(Api, PartitionsShareConstantsByContent) {
   check(tenon_set_constant_cache_capacity(1 << 20));
   tenon_constants_stats before = tenon_get_constant_cache_stats();
-  // Different sizes of the batch: two codes, equal weights.
-  Dense one{2, 32, 32}, two{6, 32, 32};
+  // Different sizes of the batch: two codes, equal weights, in panels that
+  // are alike on every machine.
+  Dense one{24, 32, 32}, two{48, 32, 32};
   auto a = one.compile(engine), b = two.compile(engine);
-  Values w = ramp(1024, -1), copy = w, bias = ramp(32), x = ramp(192), y(192);
+  Values w = ramp(1024, -1), copy = w, bias = ramp(32), x = ramp(1536), y(1536);
   Tensor tw = tensor(one.w, w), tc = tensor(one.w, copy),
          tb = tensor(one.b, bias);
   a.bindConstants(stream, {&tw, &tb});

@@ -1,4 +1,4 @@
-// Two partitions with the same weights, for batches of 1 and of 32, keep one
+// Two partitions with the same weights, for batches of 24 and of 48, keep one
 // packed copy of them: what is computed from constants is shared by content
 // once the cache for it has a capacity.
 #include "examples/check.h"
@@ -46,7 +46,8 @@ void run() {
   check(tenon_set_constant_cache_capacity(16 << 20));
   Engine engine;
   Stream stream(engine);
-  Layer one(engine, 1), many(engine, 32);
+  // Panels of weights are as wide as suits the rows: here alike.
+  Layer one(engine, 24), many(engine, 48);
   // Two copies in the program, as two models loaded from one file have them.
   std::vector<float> weights(K * N);
   fill(weights.data(), weights.size(), 1);

@@ -73,7 +73,9 @@ void count(std::string_view line, Loop &loop) {
   std::string_view operands = line.substr(space);
   size_t to = destinationAt(operands);
   loop.vectorLoads += operands.substr(0, to).find('(') != operands.npos;
-  loop.vectorStores += operands.substr(to).find('(') != operands.npos;
+  std::string_view stored = operands.substr(to);
+  loop.vectorStores += stored.find('(') != stored.npos &&
+                       stored.find("(%rsp") == stored.npos; // spilled
   // A move under a mask selects.
   loop.vectorArithmetic +=
       !isMove(mnemonic) || operands.find("{%k") != operands.npos;

@@ -12,7 +12,7 @@ struct Loop {
   std::string function;
   int instructions = 0;
   int vectorLoads = 0;      // of 32 or 64 bytes
-  int vectorStores = 0;     // of 32 or 64 bytes
+  int vectorStores = 0;     // of 32 or 64 bytes, but to the stack
   int vectorArithmetic = 0; // on registers of 32 or 64 bytes, moves excluded
 };
 
