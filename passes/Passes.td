@@ -142,6 +142,19 @@ def MaterializeLayouts : Pass<"tenon-materialize-layouts", "::mlir::ModuleOp"> {
   }];
 }
 
+def MoveBeforeViews : Pass<"tenon-move-before-views", "::mlir::ModuleOp"> {
+  let summary = "Elementwise operations come before reshapes and transposes";
+  let description = [{
+    What reads one tensor through views that nobody else reads is computed on
+    that tensor as it is made, and its result is viewed: so it joins the product
+    or the row operation that makes the tensor. Other operands are viewed
+    backwards. Declines where an operand has no such view, where rows of the
+    tensor would no longer be rows for readers of the result, and where nothing
+    could be joined.
+  }];
+  let statistics = [Statistic<"moved", "ops", "Operations moved">];
+}
+
 def OutlineConstants : Pass<"tenon-outline-constants", "::mlir::ModuleOp"> {
   let summary = "Moves what depends on constants only into @fold";
   let description = [{
@@ -181,7 +194,8 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
            "always (where possible) or never">,
     Option<"fastMath", "fast-math", "bool", "false",
            "also by F(4x4, 3x3), whose errors are larger">];
-  let dependentDialects = ["::tenon::tile::TileDialect"];
+  let dependentDialects = ["::tenon::graph::GraphDialect",
+                           "::tenon::tile::TileDialect"];
   let statistics = [
     Statistic<"packed", "weights", "Weights packed">,
     Statistic<"filtered", "convolutions", "Convolutions by minimal filtering">];

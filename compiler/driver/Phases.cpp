@@ -95,6 +95,8 @@ void buildFuse(OpPassManager &pm, const Options &options,
   form.enable = options.fuse;
   form.maxOps = options.maxGroupOps;
   form.remarks = true;
+  if (options.fuse)
+    pm.addPass(createMoveBeforeViews());
   pm.addPass(createFormGroups(form));
   if (!options.fuse)
     return;

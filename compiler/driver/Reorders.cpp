@@ -142,9 +142,9 @@ struct EntryReorders {
     Operation *ret = entry.getBody().front().getTerminator();
     for (OpOperand &use : ret->getOpOperands()) {
       unsigned i = use.getOperandNumber();
-      if (!isWrittenAsComputed(entry, i))
+      Value source = writtenAsComputed(entry, i);
+      if (!source)
         continue;
-      Value source = behindTransposes(use.get()).source;
       ReorderFacts &facts = list.emplace_back();
       facts.what = "written in the order of the caller's buffer";
       facts.types = typesText(source.getType(), use.get().getType());

@@ -20,6 +20,10 @@ namespace tenon::graph {
 
 /// A tensor, ranked or not, of an element type that a DType stands for.
 bool isGraphTensor(mlir::Type type);
+/// Whether elements of `type` are words, to which passes widen bytes where the
+/// target multiplies no bytes. No graph comes with them, and no rule of the
+/// table is checked for operations on them.
+bool isWord(mlir::Type type);
 
 /// The row of the operation table; `op` must be of the graph dialect.
 const OpInfo &infoOf(mlir::Operation *op);

@@ -85,9 +85,11 @@ std::optional<DType> dtypeOf(Type elementType) {
 
 bool isGraphTensor(Type type) {
   auto tensor = llvm::dyn_cast<TensorType>(type);
-  // Words: see verifyGraphOp.
-  return tensor && (dtypeOf(tensor.getElementType()) ||
-                    tensor.getElementType().isSignedInteger(16));
+  return tensor && (dtypeOf(tensor.getElementType()) || isWord(tensor));
+}
+
+bool isWord(Type type) {
+  return getElementTypeOrSelf(type).isSignedInteger(16);
 }
 
 static LayoutKind kindOf(LayoutType layout) {

@@ -450,8 +450,31 @@ struct Outlining {
   }
 };
 
+/// Returns a copy. What is reshaped behind transposes is copied before, if that
+/// copy can be written as the caller's buffer has it: reshapes copy, too.
+void copyResult(OpBuilder &b, Location loc, func::FuncOp f, OpOperand &use) {
+  auto copy = [&](Value v) {
+    return buildGraphOp(b, loc, "Reorder", v, rankedType(v));
+  };
+  Value v = use.get();
+  Operation *reshape = v.getDefiningOp();
+  if (reshape && isKind(reshape, "StaticReshape") &&
+      !orderOf(reshape->getOperand(0)).empty()) {
+    Value before = copy(reshape->getOperand(0));
+    Operation *again = b.clone(*reshape);
+    again->setOperand(0, before);
+    use.set(again->getResult(0));
+    if (writtenAsComputed(f, use.getOperandNumber()))
+      return;
+    use.set(v);
+    again->erase();
+    before.getDefiningOp()->erase();
+  }
+  use.set(copy(v));
+}
+
 /// A result that is an argument, a view or returned twice needs a copy; but for
-/// a view that only names the dimensions of the caller's buffer.
+/// a view of what can be written as it is computed.
 void copyAliasedResults(func::FuncOp f) {
   Operation *ret = f.getBody().front().getTerminator();
   llvm::DenseSet<Value> seen;
@@ -459,15 +482,15 @@ void copyAliasedResults(func::FuncOp f) {
   for (OpOperand &use : ret->getOpOperands()) {
     Value v = use.get();
     Operation *def = v.getDefiningOp();
-    if (isWrittenAsComputed(f, use.getOperandNumber()) &&
-        seen.insert(behindTransposes(v).source).second)
+    if (Value source = writtenAsComputed(f, use.getOperandNumber());
+        source && seen.insert(source).second)
       continue;
     bool alias = !def || isView(def) || isa<arith::ConstantOp>(def) ||
                  !seen.insert(v).second;
     if (!alias)
       continue;
     Location loc = def ? def->getLoc() : f.getLoc();
-    use.set(buildGraphOp(b, loc, "Reorder", v, rankedType(v)));
+    copyResult(b, loc, f, use);
   }
 }
 

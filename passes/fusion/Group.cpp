@@ -162,6 +162,8 @@ static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
 
 bool takesEpilogue(Operation *first) {
   auto conv = dyn_cast<tile::ConvOp>(first);
+  if (auto attention = dyn_cast<tile::AttentionOp>(first))
+    return !attention.getFromLeft() && !attention.getStats();
   return kindOfGroup(first) == GroupKind::contraction ||
          (conv && conv.getDepthwise()) || isKind(first, "MaxPool") ||
          isKind(first, "AvgPool");
@@ -196,6 +198,13 @@ static std::string reducedText(const RowSpace &rows) {
   return text;
 }
 
+static bool isSplat(Value v) {
+  auto constant = v.getDefiningOp<arith::ConstantOp>();
+  auto values = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                         : DenseElementsAttr();
+  return values && values.isSplat();
+}
+
 std::string whyNot(Operation *op, const Group &g,
                    const llvm::DenseMap<Operation *, int> &groupOf,
                    int groupIndex, int64_t maxOps) {
@@ -217,11 +226,11 @@ std::string whyNot(Operation *op, const Group &g,
     return "epilogues know no indices";
   switch (g.kind) {
   case GroupKind::window:
+  case GroupKind::attention:
     if (epilogue)
       break;
     [[fallthrough]];
   case GroupKind::chain:
-  case GroupKind::attention:
   case GroupKind::concat:
   case GroupKind::pack:
   case GroupKind::recurrence:
@@ -271,6 +280,8 @@ std::string whyNot(Operation *op, const Group &g,
       if (!isSpaceShape(type.getShape(), g) && !isStatShape(type.getShape(), g))
         return dropped(type);
       any = true;
+    } else if (g.kind == GroupKind::attention && !isSplat(v)) {
+      return "epilogues of attention read constants of one value only";
     }
   }
   if (!any)

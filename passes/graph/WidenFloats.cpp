@@ -28,11 +28,6 @@ namespace tenon {
 
 namespace {
 
-bool isNarrow(Value v) {
-  auto type = dyn_cast<FloatType>(rankedType(v).getElementType());
-  return type && type.getWidth() < 32;
-}
-
 /// Whether groups of `op` read and write narrow floats.
 bool knowsNarrow(Operation *op) {
   if (isKind(op, "Convolution"))
@@ -43,25 +38,6 @@ bool knowsNarrow(Operation *op) {
          tiling::isIndexedOp(op);
 }
 
-void widen(Operation *op) {
-  OpBuilder b(op);
-  Location loc = op->getLoc();
-  Type f32 = b.getF32Type();
-  for (OpOperand &operand : op->getOpOperands())
-    if (Value v = operand.get(); isNarrow(v))
-      operand.set(buildCast(b, loc, v, f32));
-  b.setInsertionPointAfter(op);
-  for (Value result : op->getResults()) {
-    if (!isNarrow(result))
-      continue;
-    auto type = rankedType(result);
-    op->setAttr(kWidenedAttr, TypeAttr::get(type.getElementType()));
-    result.setType(RankedTensorType::get(type.getShape(), f32));
-    Value cast = buildEdge(b, loc, result, type.getElementType());
-    result.replaceAllUsesExcept(cast, cast.getDefiningOp());
-  }
-}
-
 struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
   using WidenFloatsBase::WidenFloatsBase;
 
@@ -69,7 +45,8 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
   /// faster.
   bool isSlow(Operation *op) const {
     return (isKind(op, "MatMul") || isKind(op, "Convolution")) &&
-           isNarrow(op->getOperand(0)) && isNarrow(op->getOperand(1)) &&
+           isNarrowFloat(op->getOperand(0)) &&
+           isNarrowFloat(op->getOperand(1)) &&
            (bf16Group == 1 ||
             rankedType(op->getOperand(0)).getElementType().isF16()) &&
            widensOften(op);
@@ -79,7 +56,7 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       auto anyNarrow = [](ValueRange values) {
-        return llvm::any_of(values, isNarrow);
+        return llvm::any_of(values, isNarrowFloat);
       };
       if (!kindOf(op).empty() && (!knowsNarrow(op) || isSlow(op)) &&
           (anyNarrow(op->getOperands()) || anyNarrow(op->getResults())))
@@ -92,7 +69,7 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
                             "narrow floats"
                           : kindOf(op) + " has no code for narrow floats") +
                      ", casts stand around it");
-      widen(op);
+      computeInF32(op, op->getOpOperands());
     }
     widened += ops.size();
   }

@@ -25,6 +25,7 @@
 //     (%x, %d)          ->          tile.conv_weights %x, %p {packed}
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
 #include "passes/layout/Winograd.h"
@@ -305,21 +306,6 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return rows <= kFewRows;
   }
 
-  /// Casts around attention whose products the target has in f32 only.
-  void widenAttention(tile::AttentionOp op, OpBuilder &b) {
-    Type narrow = rankedType(op.getDst()).getElementType();
-    Type f32 = b.getF32Type();
-    for (OpOperand *operand :
-         {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()})
-      operand->assign(buildCast(b, op.getLoc(), operand->get(), f32));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfter(op);
-    Value dst = op.getDst();
-    dst.setType(rankedType(dst).clone(f32));
-    Value edge = buildEdge(b, op.getLoc(), dst, narrow);
-    dst.replaceAllUsesExcept(edge, edge.getDefiningOp());
-  }
-
   /// Whether the products of `op` are of narrow floats that the target widens,
   /// and meet each of them often.
   bool isSlow(tile::AttentionOp op) const {
@@ -327,8 +313,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto dst = rankedType(op.getDst());
     Type element = dst.getElementType();
     int64_t rows = dst.getDimSize(dst.getRank() - 2);
-    return !op.getFromLeft() && !op.hasWeights() && !element.isF32() &&
-           (bf16Group == 1 || element.isF16()) &&
+    return !op.getFromLeft() && !op.hasWeights() &&
+           isNarrowFloat(op.getDst()) && (bf16Group == 1 || element.isF16()) &&
            (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
            op.getNumKeys() >= kManyQueries;
   }
@@ -341,7 +327,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     if (element.isF32() && readsKeysInPlace(op))
       return;
     if (isSlow(op)) {
-      widenAttention(op, b);
+      constexpr unsigned kProductsOf = 3; // q, k, v
+      computeInF32(op, op->getOpOperands().take_front(kProductsOf));
       element = b.getF32Type();
     }
     int64_t keys = op.getNumKeys();

@@ -58,6 +58,30 @@ Value buildEdge(OpBuilder &b, Location loc, Value src, Type element) {
   return edge;
 }
 
+bool isNarrowFloat(Value v) {
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(v.getType()));
+  return type && type.getWidth() < 32;
+}
+
+void computeInF32(Operation *op, MutableArrayRef<OpOperand> operands) {
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  Type f32 = b.getF32Type();
+  for (OpOperand &operand : operands)
+    if (Value v = operand.get(); isNarrowFloat(v))
+      operand.set(buildCast(b, loc, v, f32));
+  b.setInsertionPointAfter(op);
+  for (Value result : op->getResults()) {
+    if (!isNarrowFloat(result))
+      continue;
+    auto type = cast<RankedTensorType>(result.getType());
+    op->setAttr(kWidenedAttr, TypeAttr::get(type.getElementType()));
+    result.setType(type.clone(f32));
+    Value edge = buildEdge(b, loc, result, type.getElementType());
+    result.replaceAllUsesExcept(edge, edge.getDefiningOp());
+  }
+}
+
 Value buildBinary(OpBuilder &b, Location loc, StringRef kind, Value x,
                   Value y) {
   auto xt = cast<RankedTensorType>(x.getType());

@@ -31,6 +31,14 @@ mlir::Value buildCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
 mlir::Value buildEdge(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
                       mlir::Type element);
 
+/// Casts around `op`: its narrow `operands` and results become f32. The latter
+/// are edges again behind it, and kWidenedAttr has their type.
+void computeInF32(mlir::Operation *op,
+                  llvm::MutableArrayRef<mlir::OpOperand> operands);
+
+/// Whether elements of `v` are floats of less than 32 bits.
+bool isNarrowFloat(mlir::Value v);
+
 /// Numpy-broadcasting binary operation; the result type is computed.
 mlir::Value buildBinary(mlir::OpBuilder &b, mlir::Location loc,
                         llvm::StringRef kind, mlir::Value x, mlir::Value y);

@@ -102,16 +102,81 @@ SmallVector<int64_t> callerStrides(const Transposed &value) {
   return strides;
 }
 
-bool isWrittenAsComputed(func::FuncOp entry, unsigned i) {
-  Value v = entry.getBody().front().getTerminator()->getOperand(i);
-  Transposed seen = behindTransposes(v);
-  Operation *def = seen.source.getDefiningOp();
-  if (seen.source == v || !def || isKind(def, "StaticReshape") ||
-      isa<arith::ConstantOp>(def))
-    return false;
-  auto strides = sourceStrides(
-      seen, entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kStridesAttr));
-  return !strides.empty() && strides.back() == 1;
+/// Strides of a dense tensor, dynamic behind dynamic sizes.
+static SmallVector<int64_t> denseStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d) {
+    bool known = !ShapedType::isDynamic(shape[d + 1]) &&
+                 !ShapedType::isDynamic(strides[d + 1]);
+    strides[d] = known ? shape[d + 1] * strides[d + 1] : ShapedType::kDynamic;
+  }
+  return strides;
+}
+
+std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> shape,
+                                                    ArrayRef<int64_t> strides,
+                                                    ArrayRef<int64_t> to) {
+  auto isSize = [](int64_t d) { return d > 0; };
+  if (!llvm::all_of(shape, isSize) || !llvm::all_of(to, isSize))
+    return std::nullopt;
+  // Neighbours that are one dimension, as size and stride.
+  SmallVector<std::pair<int64_t, int64_t>> merged;
+  for (auto [size, stride] : llvm::zip(shape, strides)) {
+    if (size == 1)
+      continue;
+    if (ShapedType::isDynamic(stride))
+      return std::nullopt;
+    if (!merged.empty() && merged.back().second == size * stride)
+      merged.back() = {merged.back().first * size, stride};
+    else
+      merged.push_back({size, stride});
+  }
+  // Each is cut into dimensions of the result, back to front.
+  SmallVector<int64_t> result(to.size(), 1);
+  int64_t d = static_cast<int64_t>(to.size()) - 1;
+  for (auto [size, stride] : llvm::reverse(merged)) {
+    int64_t covered = 1;
+    for (; covered < size && d >= 0; --d) {
+      result[d] = stride * covered;
+      covered *= to[d];
+    }
+    if (covered != size)
+      return std::nullopt;
+  }
+  return llvm::all_of(to.take_front(d + 1), [](int64_t n) { return n == 1; })
+             ? std::optional(result)
+             : std::nullopt;
+}
+
+Value writtenAsComputed(func::FuncOp entry, unsigned i) {
+  Value v = entry.getBody().front().getTerminator()->getOperand(i), source = v;
+  auto attr = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kStridesAttr);
+  SmallVector<int64_t> strides = attr ? SmallVector<int64_t>(attr.asArrayRef())
+                                      : denseStrides(rankedType(v).getShape());
+  for (Operation *view = v.getDefiningOp();
+       view &&
+       (isKind(view, "StaticTranspose") || isKind(view, "StaticReshape"));
+       view = source.getDefiningOp()) {
+    ArrayRef<int64_t> shape = rankedType(source).getShape();
+    Order order = orderOf(source);
+    source = view->getOperand(0);
+    if (!order.empty()) {
+      SmallVector<int64_t> seen = std::move(strides);
+      strides.assign(seen.size(), 0);
+      for (auto [d, stride] : llvm::zip(order, seen))
+        strides[d] = stride;
+      continue;
+    }
+    auto before =
+        reshapedStrides(shape, strides, rankedType(source).getShape());
+    if (!before)
+      return {};
+    strides = std::move(*before);
+  }
+  Operation *def = source.getDefiningOp();
+  bool computed = source != v && def && !isa<arith::ConstantOp>(def);
+  return computed && (strides.empty() || strides.back() == 1) ? source
+                                                              : Value();
 }
 
 } // namespace tenon

@@ -55,9 +55,16 @@ llvm::SmallVector<int64_t> sourceStrides(const Transposed &value,
 /// `source` is; empty where it is none, or has no strides of its own.
 llvm::SmallVector<int64_t> callerStrides(const Transposed &value);
 
-/// Whether the result `i` of the entry is a view of what an operation computes
-/// that stands in the caller's buffer as that operation computes it: with rows
-/// of neighbours. It is then written there at once, without a copy.
-bool isWrittenAsComputed(mlir::func::FuncOp entry, unsigned i);
+/// Strides with which memory of `shape` and `strides` is that of a row-major
+/// reshape to `to`; none where there are no such strides, or one of the sizes
+/// is 0 or dynamic.
+std::optional<llvm::SmallVector<int64_t>>
+reshapedStrides(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
+                llvm::ArrayRef<int64_t> to);
+
+/// What the result `i` of the entry shows through transposes and reshapes, if
+/// that has rows of neighbours in the caller's buffer: it is written there as
+/// it is computed, without a copy. Null where it is not, or there is no view.
+mlir::Value writtenAsComputed(mlir::func::FuncOp entry, unsigned i);
 
 } // namespace tenon

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "passes/tiling/CausalMask.h"
+#include "passes/tiling/Epilogue.h"
 #include "passes/tiling/GroupLowering.h"
 
 namespace tenon::tiling {
@@ -16,7 +17,7 @@ namespace tenon::tiling {
 class AttentionLowering {
 public:
   AttentionLowering(GroupContext &ctx, tile::AttentionOp op)
-      : ctx(ctx), op(op), m(ctx.m) {}
+      : ctx(ctx), op(op), m(ctx.m), epilogue(ctx, op) {}
 
   void run();
 
@@ -39,8 +40,8 @@ private:
     llvm::SmallVector<Ofr> at;
     Ofr rows;
     Scratch scratch;
-    Ofr seenPanels;     // with a causal mask: of keys that its rows see
-    mlir::Value masked; // and the score of the others
+    Ofr seenPanels = {};     // with a causal mask: of keys that its rows see
+    mlir::Value masked = {}; // and the score of the others
 
     /// The same inside a loop.
     Block inside(IndexMath &inner) const {
@@ -82,6 +83,8 @@ private:
   mlir::Value vanishes(Block &block);
   void emitScores(Block &block, const Keys &part);
   void emitProduct(Block &block, const Keys &part, bool accumulate);
+  void emitWeightedSum(Block &block, mlir::Value a, mlir::Value values,
+                       mlir::Value c, bool accumulate, bool packed);
   void emitPanels(Block &block, const Keys &part);
   mlir::Value valuesOf(Block &block, const Keys &part);
   mlir::Value sumsOf(Block &block);
@@ -114,11 +117,13 @@ private:
   void scaleRows(Block &block, mlir::Value rows, mlir::Value factors);
   void addStep(Block &block);
   void storeSums(Block &block);
+  void finishRows(Block &block);
   mlir::Value guarded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value max);
 
   GroupContext &ctx;
   tile::AttentionOp op;
   IndexMath &m;
+  Epilogue epilogue; // reads constants only
   llvm::SmallVector<Ofr> lead;
   Strided q, k, v, dst; // packed k and v: leading dimensions only
   std::optional<Strided> stats;
@@ -130,6 +135,8 @@ private:
   int64_t weightPitch = 0;
   mlir::Type element;     // of q, k, v, dst, and of weights between products
   bool isNarrow = false;  // that is not f32
+  bool sumsApart = false; // dst holds no sums: its type, or an epilogue
+  bool inPlace = false;   // keys are read as they lie
   int64_t interleave = 1; // of packed k and v
   int64_t valuePanel = 0; // columns of a panel of v, with interleave
   int64_t queries = 0;

@@ -108,8 +108,7 @@ void AttentionLowering::emitPieces(int64_t first, int64_t number,
             [&](IndexMath &im, Value item, Value memory) {
               SmallVector<Ofr> at = delinearize(im, item, counts);
               Ofr piece = im.add(at.pop_back_val(), im.attr(first));
-              Block block{im,    at,     im.attr(0), scratchOf(im, memory),
-                          Ofr(), Value()};
+              Block block{im, at, im.attr(0), scratchOf(im, memory)};
               placeRows(block, block.at.back());
               emitPiece(block, piece,
                         {im.attr(0), im.mul(piece, im.attr(pieceKeys)),
@@ -135,9 +134,8 @@ void AttentionLowering::emitPiece(Block &block, Ofr piece, const Keys &part) {
            [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, part); });
   if (!online) {
     emitSums(block);
-    emitWeighted(block, part, output(block));
-    scaleRows(block, output(block), numbers(block, block.scratch.sum));
-    return;
+    emitWeighted(block, part, sumsOf(block));
+    return finishRows(block);
   }
   Ofr at = bm.add(partialOffset(block), piece), step = bm.attr(pieces);
   emitWeighted(block, part,
@@ -259,15 +257,13 @@ void AttentionLowering::emitMerge() {
   counts.push_back(m.ceilDiv(rows, m.attr(queries)));
   emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
             [&](IndexMath &im, Value item, Value memory) {
-              Block block{im,         delinearize(im, item, counts),
-                          im.attr(0), scratchOf(im, memory),
-                          Ofr(),      Value()};
+              Block block{im, delinearize(im, item, counts), im.attr(0),
+                          scratchOf(im, memory)};
               placeRows(block, block.at.back());
               emitFactorsOfPieces(block);
               emitSums(block);
               emitSumOfPieces(block);
-              scaleRows(block, output(block),
-                        numbers(block, block.scratch.sum));
+              finishRows(block);
             });
 }
 
@@ -286,7 +282,7 @@ void AttentionLowering::emitSumOfPieces(Block &block) {
     return AffineMap::get(3, 0, exprs, b.getContext());
   };
   emitProducts(
-      bm, factors, parts, output(block),
+      bm, factors, parts, sumsOf(block),
       {map({row, piece}), map({row, piece, column}), map({row, column})});
 }
 

@@ -348,7 +348,7 @@ void AttentionLowering::addStep(Block &block) {
       });
 }
 
-/// dst = result * sum, rounded.
+/// dst = epilogue(result * sum).
 void AttentionLowering::storeSums(Block &block) {
   OpBuilder &b = block.m.builder();
   AffineMap perRow =
@@ -362,7 +362,7 @@ void AttentionLowering::storeSums(Block &block) {
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value y = arith::MulFOp::create(nb, l, args[0], args[1]);
         linalg::YieldOp::create(
-            nb, l, arith::TruncFOp::create(nb, l, element, y).getResult());
+            nb, l, epilogue.apply(nb, l, y, {}, dst.elementType()));
       });
 }
 

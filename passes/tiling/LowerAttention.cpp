@@ -152,6 +152,8 @@ void AttentionLowering::readOperands() {
   bool fromLeft = op.getFromLeft();
   element = rankedType(op.getQ()).getElementType();
   isNarrow = !element.isF32();
+  sumsApart = isNarrow || !epilogue.empty();
+  inPlace = !op.getPacked();
   interleave = op.getInterleave();
   auto vType = rankedType(op.getV());
   columns = interleave > 1
@@ -188,7 +190,8 @@ void AttentionLowering::readOperands() {
     std::tie(k, panel) = packed(op.getK());
   else
     k = over(op.getK(), depth, m.attr(keys));
-  dst = ctx.outputs.find(op.getDst())->second.front();
+  Value last = ctx.ops().back()->getResult(0);
+  dst = ctx.outputs.find(last)->second.front();
   if (op.getStats())
     if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
       stats = it->second.front();
@@ -208,9 +211,10 @@ SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
     pieces.push_back({&Scratch::values, std::min(keys, span) * columns, true});
   if (isNarrow)
     pieces.push_back({&Scratch::weights, queries * weightPitch, true});
+  if (sumsApart && (online || inPlace))
+    pieces.push_back({&Scratch::result, queries * columns, false});
   if (isNarrow && online)
-    pieces.append({{&Scratch::result, queries * columns, false},
-                   {&Scratch::step, queries * columns, false}});
+    pieces.push_back({&Scratch::step, queries * columns, false});
   return pieces;
 }
 
@@ -256,7 +260,7 @@ void AttentionLowering::placeRows(Block &block, Ofr number) {
 void AttentionLowering::run() {
   readOperands();
   mergeRows(lead);
-  if (!op.getPacked())
+  if (inPlace)
     return runInPlace();
   chooseBlock();
   findMask();
@@ -265,9 +269,8 @@ void AttentionLowering::run() {
   counts.push_back(fromLeft ? m.attr(1) : m.ceilDiv(rows, m.attr(queries)));
   emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
             [&](IndexMath &im, Value item, Value memory) {
-              Block block{im,         delinearize(im, item, counts),
-                          im.attr(0), scratchOf(im, memory),
-                          Ofr(),      Value()};
+              Block block{im, delinearize(im, item, counts), im.attr(0),
+                          scratchOf(im, memory)};
               if (fromLeft)
                 return emitFromLeft(block);
               placeRows(block, block.at.back());
@@ -306,9 +309,17 @@ Value AttentionLowering::result(Block &block, Value scratch) {
              {bm.attr(columns), bm.attr(1)});
 }
 
-/// What steps add up: dst, which is too narrow for sums in bf16.
+/// What steps add up.
 Value AttentionLowering::sumsOf(Block &block) {
-  return isNarrow ? result(block, block.scratch.result) : output(block);
+  return sumsApart ? result(block, block.scratch.result) : output(block);
+}
+
+/// dst from sums.
+void AttentionLowering::finishRows(Block &block) {
+  if (sumsApart)
+    storeSums(block);
+  else
+    scaleRows(block, output(block), numbers(block, block.scratch.sum));
 }
 
 void AttentionLowering::emitWhole(Block &block) {
@@ -345,10 +356,7 @@ void AttentionLowering::emitSteps(Block &block) {
     emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span),
                      bm.attr(tail)});
   emitSums(block);
-  if (isNarrow)
-    storeSums(block);
-  else
-    scaleRows(block, output(block), numbers(block, block.scratch.sum));
+  finishRows(block);
 }
 
 void AttentionLowering::emitStep(Block &block, const Keys &part) {
@@ -372,7 +380,7 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
       emitProduct(inner, seen, /*accumulate=*/false);
       return addStep(inner);
     }
-    scaleRows(inner, output(inner), numbers(inner, inner.scratch.factor));
+    scaleRows(inner, sumsOf(inner), numbers(inner, inner.scratch.factor));
     emitProduct(inner, seen, /*accumulate=*/true);
   };
   if (!mask)
@@ -452,20 +460,22 @@ Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
   return copy;
 }
 
-/// c += or = a b; rows divided by their sums unless they come in steps.
-static void emitWeightedSum(OpBuilder &b, Location loc, Value a, Value values,
-                            Value c, Value sum, bool accumulate, bool packed) {
-  if (!sum) {
+/// c += or = a values; without steps it is the result.
+void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
+                                        Value c, bool accumulate, bool packed) {
+  OpBuilder &b = block.m.builder();
+  Location loc = block.m.location();
+  if (online) {
     tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
     return;
   }
   AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
-  Type stored = cast<MemRefType>(c.getType()).getElementType();
   tile::BrgemmOp::create(
-      b, loc, a, values, c, sum, perRow, accumulate, packed,
+      b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
+      accumulate, packed,
       [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
         Value y = arith::MulFOp::create(eb, l, args[0], args[1]);
-        return stored.isF32() ? y : arith::TruncFOp::create(eb, l, stored, y);
+        return epilogue.apply(eb, l, y, {}, dst.elementType());
       });
 }
 
@@ -479,11 +489,11 @@ void AttentionLowering::emitProduct(Block &block, const Keys &part,
   Value weights = box(
       bm, isNarrow ? block.scratch.weights : block.scratch.scores, bm.attr(0),
       {block.rows, part.count}, {bm.attr(weightPitch), bm.attr(1)});
-  Value c =
-      isNarrow && online ? result(block, block.scratch.step) : output(block);
-  emitWeightedSum(bm.builder(), bm.location(), weights, valuesOf(block, part),
-                  c, online ? Value() : numbers(block, block.scratch.sum),
-                  accumulate, /*packed=*/false);
+  Value c = !online    ? output(block)
+            : isNarrow ? result(block, block.scratch.step)
+                       : sumsOf(block);
+  emitWeightedSum(block, weights, valuesOf(block, part), c, accumulate,
+                  /*packed=*/false);
 }
 
 /// The same, one panel of values after the other.
@@ -508,9 +518,8 @@ void AttentionLowering::emitPanels(Block &block, const Keys &part) {
                      {bm.attr(columns), one})
                : box(bm, dst.base, bm.add(dstOffset, at), {block.rows, width},
                      {dst.strides[dst.rank() - 2], one});
-    emitWeightedSum(bm.builder(), bm.location(), weights, values, c,
-                    online ? Value() : numbers(block, block.scratch.sum),
-                    /*accumulate=*/false, /*packed=*/true);
+    emitWeightedSum(block, weights, values, c, /*accumulate=*/false,
+                    /*packed=*/true);
   }
 }
 

@@ -307,7 +307,6 @@ struct Winograd {
 /// is shared, half of it: then weights pass by fewer times. Blocks are as equal
 /// as they can be.
 void Winograd::chooseBlock(int64_t l2Bytes) {
-  IndexMath &m = ctx.m;
   pitch = pitchOf(channels);
   int64_t perTile = tile.points() * (pitch + panel);
   auto total = IndexMath::constant(tiles);

@@ -1,5 +1,7 @@
 #include "passes/tiling/Strided.h"
 
+#include "passes/support/Orders.h"
+
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -74,21 +76,8 @@ Strided broadcastTo(IndexMath &m, const Strided &s, ArrayRef<Ofr> sizes) {
   return t;
 }
 
-/// Groups of source dimensions that merge to one, as (size, stride).
-static SmallVector<std::pair<Ofr, Ofr>> mergedDims(IndexMath &m,
-                                                   const Strided &s) {
-  SmallVector<std::pair<Ofr, Ofr>> merged;
-  for (int64_t i = 0; i < s.rank(); ++i) {
-    if (IndexMath::isConstant(s.sizes[i], 1))
-      continue;
-    if (!merged.empty() &&
-        merged.back().second == m.mul(s.sizes[i], s.strides[i])) {
-      merged.back() = {m.mul(merged.back().first, s.sizes[i]), s.strides[i]};
-      continue;
-    }
-    merged.push_back({s.sizes[i], s.strides[i]});
-  }
-  return merged;
+static int64_t orDynamic(Ofr o) {
+  return IndexMath::constant(o).value_or(ShapedType::kDynamic);
 }
 
 std::optional<Strided> reshape(IndexMath &m, const Strided &s,
@@ -107,32 +96,18 @@ std::optional<Strided> reshape(IndexMath &m, const Strided &s,
     }
     return t;
   }
-  // Split each merged source dimension into result dimensions, back to front;
-  // only with static sizes.
-  for (Ofr size : sizes)
-    if (!IndexMath::constant(size) || *IndexMath::constant(size) == 0)
-      return std::nullopt;
-  SmallVector<std::pair<Ofr, Ofr>> merged = mergedDims(m, s);
-  int64_t j = t.rank() - 1;
-  for (auto [size, stride] : llvm::reverse(merged)) {
-    auto total = IndexMath::constant(size);
-    if (!total)
-      return std::nullopt;
-    int64_t covered = 1;
-    while (covered < *total) {
-      if (j < 0)
-        return std::nullopt;
-      int64_t d = *IndexMath::constant(sizes[j]);
-      t.strides[j] = m.mul(stride, m.attr(covered));
-      covered *= d;
-      --j;
-    }
-    if (covered != *total)
-      return std::nullopt;
-  }
-  for (; j >= 0; --j)
-    if (!IndexMath::isConstant(sizes[j], 1))
-      return std::nullopt;
+  auto numbers = [](ArrayRef<Ofr> list) {
+    SmallVector<int64_t> result;
+    for (Ofr o : list)
+      result.push_back(orDynamic(o));
+    return result;
+  };
+  auto strides =
+      reshapedStrides(numbers(s.sizes), numbers(s.strides), numbers(sizes));
+  if (!strides)
+    return std::nullopt;
+  for (auto [stride, number] : llvm::zip(t.strides, *strides))
+    stride = m.attr(number);
   return t;
 }
 
@@ -159,10 +134,6 @@ int64_t panelWidth(RankedTensorType packed, int64_t v) {
 
 Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
   return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
-}
-
-static int64_t orDynamic(Ofr o) {
-  return IndexMath::constant(o).value_or(ShapedType::kDynamic);
 }
 
 MemRefType memrefType(Type elementType, ArrayRef<Ofr> sizes,

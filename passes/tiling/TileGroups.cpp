@@ -227,12 +227,24 @@ private:
     for (auto [i, v] : llvm::enumerate(
              old.getBody().front().getTerminator()->getOperands())) {
       Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
-      Transposed seen = behindTransposes(v);
-      outputs[seen.source] =
-          seen.source == v
-              ? buffer
-              : transpose(buffer, invertPermutationVector(seen.order));
+      for (Operation *view = v.getDefiningOp(); view && fusion::isView(view);
+           view = v.getDefiningOp()) {
+        buffer = beforeView(view, buffer);
+        v = view->getOperand(0);
+      }
+      outputs[v] = buffer;
     }
+  }
+
+  /// The caller's `buffer` of the result of `view`, as its operand lies there;
+  /// see writtenAsComputed.
+  Strided beforeView(Operation *view, const Strided &buffer) {
+    if (Order order = orderOf(view->getResult(0)); !order.empty())
+      return transpose(buffer, invertPermutationVector(order));
+    SmallVector<Ofr> shape;
+    for (int64_t d : rankedType(view->getOperand(0)).getShape())
+      shape.push_back(m.attr(d));
+    return *tiling::reshape(m, buffer, shape);
   }
 
   void define(Value v, Strided s) {
@@ -401,13 +413,7 @@ private:
                literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
     const Strided s = values.find(src)->second;
     if (isKind(op, "StaticTranspose")) {
-      SmallVector<int64_t> order = intsAttr(op, "order");
-      for (int64_t &o : order)
-        o = normalizedAxis(o, s.rank());
-      if (order.empty())
-        for (int64_t d = s.rank() - 1; d >= 0; --d)
-          order.push_back(d);
-      define(dst, tiling::transpose(s, order));
+      define(dst, tiling::transpose(s, orderOf(dst)));
       return success();
     }
     if (failed(sizes.infer(op)))

@@ -71,6 +71,37 @@ void pushCausal(Cases &cases) {
                     "t = Select g s h; " + rest);
 }
 
+/// Elementwise operations on the result: in all keys at once, in steps, of keys
+/// that are read in place, and of pieces of those.
+void pushEpilogues(Cases &cases) {
+  const std::string joined = "t = StaticTranspose o order=0,2,1,3; "
+                             "r = StaticReshape t shape=2,0,24 "
+                             "special_zero=true; ";
+  for (const char *type : {"", "/bf16"})
+    for (auto [rows, keys] : {std::pair("131", "203"), std::pair("117", "1601"),
+                              std::pair("3", "70"), std::pair("1", "4096")}) {
+      std::string lead = "2x3x", k = keys, t = type;
+      std::string start = "s" + t + " = MatMul " + lead + rows + "x16" + t +
+                          " " + lead + "16x" + k + t + "; p" + t +
+                          " = SoftMax s axis=-1; o" + t + " = MatMul p " +
+                          lead + k + "x8" + t + "; ";
+      std::string wide = t.empty() ? "" : "w/f32 = TypeCast o; ";
+      std::string from = t.empty() ? "o" : "w";
+      for (const std::string &tail :
+           {wide + "q/u8 = Quantize " + from + " scales=0.01 zps=128",
+            "g" + t + " = GELU o; h" + t + " = Tanh g",
+            joined + (t.empty() ? "q/s8 = Quantize r scales=0.02"
+                                : "q/f32 = TypeCast r"),
+            joined + "m" + t + " = Multiply r 24" + t + "c"})
+        cases.push_back(start + tail);
+    }
+  // Statistics beside it, and the result itself, leave the group as it was.
+  cases.push_back("s = MatMul 5x8 8x7; p,z = SoftMax s axis=-1; o = MatMul p "
+                  "7x4; r = ReLU o; out r z");
+  cases.push_back("s = MatMul 5x8 8x7; p = SoftMax s axis=-1; o = MatMul p "
+                  "7x4; r = ReLU o; out r o");
+}
+
 } // namespace
 
 Cases attentionCases() {
@@ -286,6 +317,7 @@ Cases attentionCases() {
        })
     cases.push_back(text);
   pushCausal(cases);
+  pushEpilogues(cases);
   return cases;
 }
 

@@ -97,8 +97,8 @@ TEST(Attention, EveryAxisIsOneGroup) {
             "pack attention elementwise");
 }
 
-/// Heads that are columns of one matrix: no score moves. What is left besides
-/// puts the heads of the result side by side.
+/// Heads that are columns of one matrix: nothing moves, the result is written
+/// with its heads side by side.
 TEST(Attention, HeadsAsColumnsAreOneGroup) {
   std::string text =
       "s = MatMul 2x7x8 2x8x15; r = StaticReshape s shape=2,7,3,5 "
@@ -106,7 +106,7 @@ TEST(Attention, HeadsAsColumnsAreOneGroup) {
       "a = Add t 2x3x7x5; p = SoftMax a axis=3; u = StaticTranspose p "
       "order=0,2,1,3; w = StaticReshape u shape=2,7,15 special_zero=false; "
       "MatMul 2x4x7 w";
-  EXPECT_EQ(kinds(compile(text)), "pack attention elementwise");
+  EXPECT_EQ(kinds(compile(text)), "pack attention");
 }
 
 TEST(Attention, DropoutIsInTheGroup) {

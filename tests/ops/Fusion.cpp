@@ -256,6 +256,69 @@ Cases fusionCases() {
            "y = MatMul 33x7 7x1; z<1,33> = Add y 33x1<1,40>; out z",
            // Two parts that have nothing to do with each other.
            "a = ReLU 5x7; b = MatMul 5x7 7x11c; out a b",
+           // Results behind views, written as they are computed or copied.
+           "y = MatMul 2x6x7x5 2x6x5x4c; t = StaticTranspose y order=0,2,1,3; "
+           "StaticReshape t shape=2,7,24 special_zero=false",
+           "y = MatMul 6x8 8x10c; StaticReshape y shape=2,3,10 "
+           "special_zero=false",
+           "y = MatMul 6x8 8x10c; r = StaticReshape y shape=2,3,2,5 "
+           "special_zero=false; StaticTranspose r order=0,2,1,3",
+           "y = MatMul 6x8 8x10c; r = StaticReshape y shape=2,3,2,5 "
+           "special_zero=false; t = StaticTranspose r order=0,2,1,3; "
+           "StaticReshape t shape=4,3,5 special_zero=false",
+           "y = MatMul 2x6x7x5 2x6x5x4c; t = StaticTranspose y order=0,2,1,3; "
+           "r<400,28,1> = StaticReshape t shape=2,7,24 special_zero=false; "
+           "out r",
+           "y = MatMul 2x6x7x5 2x6x5x4c; t = StaticTranspose y order=0,2,1,3; "
+           "r<1,60,2> = StaticReshape t shape=2,7,24 special_zero=false; "
+           "out r",
+           "y = MatMul 2x6x7x5 2x6x5x4c; t = StaticTranspose y order=0,2,1,3; "
+           "r = StaticReshape t shape=2,7,24 special_zero=false; out r y",
+           "y = MatMul 2x6x7x5 2x6x5x4c; t = StaticTranspose y order=0,2,1,3; "
+           "r = StaticReshape t shape=2,7,24 special_zero=false; out t r y",
+           "y = MatMul 2x6x7x5 2x6x5x4c; t = StaticTranspose y order=0,2,1,3; "
+           "r = StaticReshape t shape=2,7,24 special_zero=false; u = MatMul "
+           "r 24x5c; v = StaticReshape y shape=84,4 special_zero=false; "
+           "w = Exp v; out r u w",
+           "y = MatMul 0x6 6x10c; r = StaticReshape y shape=0,2,5 "
+           "special_zero=false; StaticTranspose r order=1,0,2",
+           "r = StaticReshape 6x35 shape=2,3,5,7 special_zero=false; t = "
+           "StaticTranspose r order=2,0,1,3; StaticReshape t shape=30,7 "
+           "special_zero=false",
+           "a = ReLU 1; b = StaticReshape a shape= special_zero=false; Exp b",
+           // Elementwise operations behind views of one reader.
+           "y = MatMul 12x8 8x10c; r = StaticReshape y shape=2,6,10 "
+           "special_zero=false; a = Add r 2x6x10; b = Multiply a 10c; Exp b",
+           "y = MatMul 12x8 8x10c; r = StaticReshape y shape=2,6,2,5 "
+           "special_zero=false; t = StaticTranspose r order=0,2,1,3; "
+           "a = Add t 2x2x6x5; b = Multiply a 5c; Exp b",
+           "y = MatMul 2x6x8 8x10c; t = StaticTranspose y order=1,0,2; "
+           "a = Add t 6x2x10; b = Multiply a 6x1x1; c = Maximum b 1c; "
+           "Add c 2x1",
+           "y = MatMul 6x8 8x10c; t = StaticTranspose y order=1,0; a = Add t "
+           "10x1c; b = Add a ()c; q/u8 = Quantize b scales=0.5 zps=3",
+           "y = MatMul 6x8 8x10c; t = StaticTranspose y order=1,0; q/s8 = "
+           "Quantize t scales=0.5,0.25,1,2,1,1,1,1,1,1 zps=0,0,0,0,0,0,0,0,0,0 "
+           "qtype=per_channel axis=0",
+           "y = MatMul 12x8 8x10c; r = StaticReshape y shape=2,6,10 "
+           "special_zero=false; q/s8 = Quantize r scales=0.5,0.25 zps=0,0 "
+           "qtype=per_channel axis=0",
+           "y = MatMul 6x8 8x10c; t = StaticTranspose y order=1,0; a = ReLU t; "
+           "MatMul 3x10 a",
+           "y = LayerNorm 12x10 10c 10c keep_stats=false; r = StaticReshape y "
+           "shape=3,4,10 special_zero=false; g = GELU r; q/u8 = Quantize g "
+           "scales=0.05 zps=9",
+           "y = MatMul 12x8 8x10c; e = Exp y; r = StaticReshape e shape=2,6,10 "
+           "special_zero=false; a = Add r 2x6x10; b = Tanh a; out b",
+           "y = MatMul 12x8 8x10c; r = StaticReshape y shape=2,6,10 "
+           "special_zero=false; a = Add r 2x6x10; b = Tanh r; out a b",
+           "y/bf16 = MatMul 12x8/bf16 8x10/bf16c; r/bf16 = StaticReshape y "
+           "shape=2,60 special_zero=false; f/f32 = TypeCast r; q/u8 = Quantize "
+           "f scales=0.25 zps=100",
+           "y = Convolution 1x6x6x3 3x3x3x8c strides=1,1 pads_begin=1,1 "
+           "pads_end=1,1 dilations=1,1 data_format=NXC weights_format=XIO; "
+           "r = StaticReshape y shape=1,36,8 special_zero=false; t = "
+           "StaticTranspose r order=0,2,1; a = ReLU t; b = Add a 8x1c; Exp b",
        })
     cases.push_back(text);
   return cases;

@@ -1,0 +1,193 @@
+//===- MoveBeforeViews.cpp - elementwise operations before views ----------===//
+//
+//   %0 = tile.matmul %x, %w              %0 = tile.matmul %x, %w
+//   %1 = graph.StaticReshape %0          %1 = graph.GELU %0
+//   %2 = graph.StaticTranspose %1   ->   %2 = graph.StaticReshape %1
+//   %3 = graph.GELU %2                   %3 = graph.StaticTranspose %2
+//
+// Views end groups: their strides belong to what is in memory. So an operation
+// behind them passes over the tensor once more, though it could have been
+// computed where the tensor is made.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/fusion/Group.h"
+#include "passes/support/Build.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
+#include "passes/tiling/ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_MOVEBEFOREVIEWS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+using Views = SmallVector<Operation *>; // the one next to the reader first
+
+/// Views behind `v`, as long as each tensor has one reader.
+Views viewsBehind(Value v) {
+  Views views;
+  for (Operation *def = v.getDefiningOp();
+       def && fusion::isView(def) && v.hasOneUse(); def = v.getDefiningOp()) {
+    views.push_back(def);
+    v = def->getOperand(0);
+  }
+  return v.hasOneUse() ? views : Views();
+}
+
+/// Whether an elementwise operation on `v` joins what makes it: a product, rows
+/// of a norm, or elementwise operations that did so.
+bool joinsMaker(Value v) {
+  Operation *def = v.getDefiningOp();
+  if (!def || fusion::isView(def) || isa<arith::ConstantOp>(def))
+    return false;
+  if (!tiling::isScalarOp(def))
+    return fusion::takesEpilogue(def) || fusion::isRowOp(def);
+  return llvm::any_of(def->getOperands(), [&](Value o) {
+    return rankedType(o).getShape() == rankedType(v).getShape() &&
+           o.hasOneUse() && joinsMaker(o);
+  });
+}
+
+/// Whether elementwise operations alone stand between `op` and the end.
+bool isReturned(Operation *op) {
+  Value v = op->getResult(0);
+  if (!v.hasOneUse())
+    return false;
+  Operation *user = *v.user_begin();
+  return isa<func::ReturnOp>(user) ||
+         (tiling::isScalarOp(user) && isReturned(user));
+}
+
+/// Whether rows of the operand are rows of the result.
+bool keepsLast(Operation *view) {
+  if (Order order = orderOf(view->getResult(0)); !order.empty())
+    return order.back() == static_cast<int64_t>(order.size()) - 1;
+  auto in = rankedType(view->getOperand(0)),
+       out = rankedType(view->getResult(0));
+  return in.getRank() && out.getRank() && !in.isDynamicDim(in.getRank() - 1) &&
+         in.getShape().back() == out.getShape().back();
+}
+
+/// `v`, read beside the result of `view`, for reading beside its operand. Null:
+/// no view of `v` has that form.
+Value beforeView(OpBuilder &b, Value v, Operation *view) {
+  auto type = rankedType(v), in = rankedType(view->getOperand(0)),
+       out = rankedType(view->getResult(0));
+  bool single = type.hasStaticShape() && type.getNumElements() == 1;
+  if (single && type.getRank() <= in.getRank())
+    return v;
+  if (v.getDefiningOp<arith::ConstantOp>() || !type.hasStaticShape() ||
+      !in.hasStaticShape() || !out.hasStaticShape())
+    return {};
+  Location loc = v.getLoc();
+  if (single)
+    return buildReshape(b, loc, v, {});
+  bool alongLast =
+      type.getNumElements() == type.getShape().back() && keepsLast(view);
+  if (alongLast)
+    return type.getRank() == 1
+               ? v
+               : buildReshape(b, loc, v, type.getShape().take_back());
+  if (Order order = orderOf(view->getResult(0)); !order.empty()) {
+    if (!keepsLast(view))
+      return {};
+    SmallVector<int64_t> shape(out.getRank() - type.getRank(), 1);
+    if (!shape.empty()) {
+      llvm::append_range(shape, type.getShape());
+      v = buildReshape(b, loc, v, shape);
+    }
+    return buildTranspose(b, loc, v, invertPermutationVector(order));
+  }
+  return type.getShape() == out.getShape()
+             ? buildReshape(b, loc, v, in.getShape())
+             : Value();
+}
+
+struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
+  using MoveBeforeViewsBase::MoveBeforeViewsBase;
+
+  /// The operand of `op` that has its shape behind views, if `op` is to be
+  /// computed before them; else null.
+  static OpOperand *operandToUnview(Operation *op) {
+    // Dimensions have meaning for those with such an attribute.
+    if (op->getNumOperands() > 1 && op->hasAttr("data_format"))
+      return nullptr;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value v = operand.get();
+      Views views = viewsBehind(v);
+      if (views.empty() ||
+          rankedType(v).getShape() != rankedType(op->getResult(0)).getShape())
+        continue;
+      bool rows = llvm::all_of(views, [](Operation *view) {
+        return isKind(view, "StaticReshape") || keepsLast(view);
+      });
+      if (joinsMaker(views.back()->getOperand(0)) && (rows || isReturned(op)))
+        return &operand;
+    }
+    return nullptr;
+  }
+
+  /// Whether `op` moved.
+  static bool move(Operation *op) {
+    OpOperand *viewed = operandToUnview(op);
+    if (!viewed)
+      return false;
+    Views views = viewsBehind(viewed->get());
+    OpBuilder b(op);
+    SmallVector<Value> operands;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value v = operand.get();
+      if (&operand == viewed)
+        v = views.back()->getOperand(0);
+      else
+        for (Operation *view : views)
+          if (v)
+            v = beforeView(b, v, view);
+      operands.push_back(v);
+    }
+    if (llvm::is_contained(operands, Value()))
+      return false;
+    op->emitRemark("computed before its operand is reshaped or transposed");
+    Type element = rankedType(op->getResult(0)).getElementType();
+    auto apply = [&](Operation *what, ValueRange to, ArrayRef<int64_t> shape) {
+      Operation *clone = b.clone(*what);
+      clone->setOperands(to);
+      clone->getResult(0).setType(RankedTensorType::get(shape, element));
+      return clone->getResult(0);
+    };
+    Value v =
+        apply(op, operands, rankedType(views.back()->getOperand(0)).getShape());
+    for (Operation *view : llvm::reverse(views))
+      v = apply(view, v, rankedType(view->getResult(0)).getShape());
+    op->replaceAllUsesWith(ValueRange(v));
+    op->erase();
+    for (Operation *view : views)
+      view->erase();
+    return true;
+  }
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    for (auto f : getOperation().getOps<func::FuncOp>())
+      if (isEntry(f))
+        for (Operation &op : f.getBody().front().without_terminator())
+          if (tiling::isScalarOp(&op))
+            ops.push_back(&op);
+    for (Operation *op : ops)
+      moved += move(op);
+    for (auto f : getOperation().getOps<func::FuncOp>())
+      eraseDeadOps(f); // views for an operation that did not move
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,75 @@
+// RUN: tenon-opt %s --split-input-file --tenon-move-before-views | FileCheck %s
+
+// Other operands are viewed backwards: a vector along rows stays, a tensor of
+// the same size is transposed.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[Y:.*]] = tile.matmul
+// CHECK:         %[[A:.*]] = graph.Add %[[Y]], %arg2 : (tensor<6x8xf32>, tensor<8xf32>) -> tensor<6x8xf32>
+// CHECK-NEXT:    %[[S:.*]] = graph.StaticTranspose %arg3 {order = [1, 0, 2]}
+// CHECK-NEXT:    %[[V:.*]] = graph.StaticReshape %[[S]]
+// CHECK-NEXT:    %[[M:.*]] = graph.Multiply %[[A]], %[[V]]
+// CHECK-NEXT:    %[[R:.*]] = graph.StaticReshape %[[M]]
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[R]]
+// CHECK-NEXT:    return %[[T]]
+func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %bias: tensor<8xf32>, %e: tensor<3x2x8xf32>) -> tensor<3x2x8xf32> {
+  %0 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %1 = graph.StaticReshape %0 {shape = [2, 3, 8], special_zero = false} : (tensor<6x8xf32>) -> tensor<2x3x8xf32>
+  %2 = graph.StaticTranspose %1 {order = [1, 0, 2]} : (tensor<2x3x8xf32>) -> tensor<3x2x8xf32>
+  %3 = graph.Add %2, %bias : (tensor<3x2x8xf32>, tensor<8xf32>) -> tensor<3x2x8xf32>
+  %4 = graph.Multiply %3, %e : (tensor<3x2x8xf32>, tensor<3x2x8xf32>) -> tensor<3x2x8xf32>
+  return %4 : tensor<3x2x8xf32>
+}
+
+// -----
+
+// Columns become rows, but only elementwise operations are behind: fewer bytes
+// are transposed.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[C:.*]] = graph.TypeCast {{.*}} -> tensor<6x8xbf16>
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[C]] {{.*}} -> tensor<8x6xbf16>
+// CHECK-NEXT:    return %[[T]]
+func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>) -> tensor<8x6xbf16> {
+  %0 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %2 = graph.TypeCast %1 : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+  return %2 : tensor<8x6xbf16>
+}
+
+// -----
+
+// A product that reads rows would have to gather them.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[T:.*]] = graph.StaticTranspose
+// CHECK-NEXT:    graph.ReLU %[[T]]
+func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %q: tensor<1x6x8xf32>) -> tensor<8x8xf32> {
+  %0 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %2 = graph.ReLU %1 : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %3 = tile.matmul %2, %q : tensor<8x6xf32>, tensor<1x6x8xf32> -> tensor<8x8xf32>
+  return %3 : tensor<8x8xf32>
+}
+
+// -----
+
+// Two readers; an operand that has no view backwards (one number per pair of
+// rows); nothing to join.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[R:.*]] = graph.StaticReshape
+// CHECK-NEXT:    graph.ReLU %[[R]]
+// CHECK-NEXT:    graph.Abs %[[R]]
+// CHECK:         %[[S:.*]] = graph.StaticReshape
+// CHECK-NEXT:    graph.Add %[[S]], %arg2
+// CHECK:         %[[U:.*]] = graph.StaticReshape %arg0
+// CHECK-NEXT:    graph.Exp %[[U]]
+func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %pairs: tensor<3x1x1xf32>) -> (tensor<48xf32>, tensor<48xf32>, tensor<3x2x8xf32>, tensor<48xf32>) {
+  %0 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %1 = graph.StaticReshape %0 {shape = [48], special_zero = false} : (tensor<6x8xf32>) -> tensor<48xf32>
+  %2 = graph.ReLU %1 : (tensor<48xf32>) -> tensor<48xf32>
+  %3 = graph.Abs %1 : (tensor<48xf32>) -> tensor<48xf32>
+  %4 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %5 = graph.StaticReshape %4 {shape = [3, 2, 8], special_zero = false} : (tensor<6x8xf32>) -> tensor<3x2x8xf32>
+  %6 = graph.Add %5, %pairs : (tensor<3x2x8xf32>, tensor<3x1x1xf32>) -> tensor<3x2x8xf32>
+  %7 = graph.StaticReshape %x {shape = [48], special_zero = false} : (tensor<6x8xf32>) -> tensor<48xf32>
+  %8 = graph.Exp %7 : (tensor<48xf32>) -> tensor<48xf32>
+  return %2, %3, %6, %8 : tensor<48xf32>, tensor<48xf32>, tensor<3x2x8xf32>, tensor<48xf32>
+}
