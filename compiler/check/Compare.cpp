@@ -127,8 +127,9 @@ double rootMeanSquare(const std::vector<double> &values) {
   return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
 }
 
-/// r of Compare.h.
-double plainError(const Tensor &expected, const Tensor *plain, double scale) {
+/// 3 r of Compare.h.
+double allowedByPlain(const Tensor &expected, const Tensor *plain,
+                      double scale) {
   double worst = 0;
   if (!plain || plain->data.size() != expected.data.size())
     return 0;
@@ -138,7 +139,7 @@ double plainError(const Tensor &expected, const Tensor *plain, double scale) {
     if (size > 0 && std::isfinite(error))
       worst = std::max(worst, error / size);
   }
-  return worst;
+  return 3 * worst;
 }
 
 /// Judges single elements of one tensor.
@@ -230,10 +231,12 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
   judge.relative = tolerance.relative;
   if (graph::isFloat(expected.dtype) && !beforeRounding)
     judge.relative =
-        std::max(judge.relative, 3 * plainError(expected, plain, judge.scale));
+        std::max(judge.relative, allowedByPlain(expected, plain, judge.scale));
   Judge beforeJudge = judge;
-  if (beforeRounding)
+  if (beforeRounding) {
     beforeJudge.scale = rootMeanSquare(beforeRounding->sizes);
+    beforeJudge.relative = std::max(judge.relative, beforeRounding->relative);
+  }
   double worstExcess = -1;
   for (size_t i = 0; i < got.data.size(); ++i) {
     double g = got.data[i], e = expected.data[i];
@@ -249,10 +252,12 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
     result.mismatches += !accepted;
     if (!std::isnan(error))
       result.maxError = std::max(result.maxError, error);
-    // Mismatches come first, NaN before all, then by the ratio of the error.
-    double excess = std::isnan(error) ? std::numeric_limits<double>::infinity()
-                    : error == 0      ? 0
-                                      : error / (allowed + error * 1e-9);
+    // Mismatches come first, NaN and infinity before all, then by the ratio of
+    // the error.
+    double excess = !std::isfinite(error)
+                        ? std::numeric_limits<double>::infinity()
+                    : error == 0 ? 0
+                                 : error / (allowed + error * 1e-9);
     excess += accepted ? 0 : 1e12;
     if (excess > worstExcess) {
       worstExcess = excess;
@@ -314,9 +319,10 @@ std::optional<uint64_t> roundingSource(const graph::Graph &graph,
 }
 
 BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
-                              const Tensor &source) {
+                              const Tensor &source, const Tensor &plain) {
   const graph::Op *op = roundingOp(graph, outputId);
   BeforeRounding before{source.data, source.data};
+  before.relative = allowedByPlain(source, &plain, rootMeanSquare(source.data));
   for (double &size : before.sizes)
     size = std::fabs(size);
   // What drops the fraction rounds numbers that are half closer to 0.
@@ -381,7 +387,8 @@ judge(const graph::Graph &graph, const std::map<uint64_t, Tensor> &inputs,
     Judgement judgement{id, toleranceFor(whole, id, &inputs), {}};
     std::optional<BeforeRounding> before;
     if (auto source = roundingSource(whole, id))
-      before = beforeRounding(whole, id, exact->at(*source));
+      before =
+          beforeRounding(whole, id, exact->at(*source), plain->at(*source));
     judgement.result =
         compare(found->second, exact->at(id), &plain->at(id),
                 judgement.tolerance, before ? &*before : nullptr);

@@ -84,6 +84,8 @@ struct BeforeRounding {
   std::vector<double> steps;
   /// What the tolerance is relative to: their sizes without zero points.
   std::vector<double> sizes;
+  /// At least this tolerance.
+  double relative = 0;
 };
 
 /// Compares `got` with the oracle's `expected` (best not rounded:
@@ -103,9 +105,11 @@ CompareResult compare(const reference::Tensor &got,
 /// beforeRounding() needs.
 std::optional<uint64_t> roundingSource(const graph::Graph &graph,
                                        uint64_t outputId);
-/// Those values scaled as the operation does before it rounds.
+/// Those values scaled as the operation does before it rounds. `plain` are the
+/// same with roundEdges.
 BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
-                              const reference::Tensor &source);
+                              const reference::Tensor &source,
+                              const reference::Tensor &plain);
 
 /// One judged output.
 struct Judgement {

@@ -31,6 +31,7 @@ enum class Role {
   negative,    // results of LogSoftmax
   mask,        // added before SoftMax
   quantized,   // read by Quantize
+  score,       // bytes of a product before SoftMax
   scale,       // dynamic quantisation
   zeroPoint,
   half, // probability of Dropout
@@ -64,7 +65,8 @@ private:
 
 struct Use {
   Role role = Role::data;
-  double scale = 1; // of the Quantize that reads it
+  double scale = 1; // of the Quantize or Dequantize that reads it
+  double zeroPoint = 0;
   /// Factor on fractions, a power of two: keeps products of long rows from
   /// growing from layer to layer.
   double gain = 1;
@@ -107,9 +109,11 @@ private:
       if (role > use.role)
         use.role = role;
       const std::string &kind = reader.op->kind;
-      if (kind == "Quantize") {
+      if (kind == "Quantize" || role == Role::score) {
         auto scales = reader.op->attrOr<std::vector<float>>("scales", {});
+        auto zps = reader.op->attrOr<std::vector<int64_t>>("zps", {});
         use.scale = scales.empty() ? 1 : std::fabs(scales[0]);
+        use.zeroPoint = zps.empty() ? 0 : static_cast<double>(zps[0]);
       }
       bool weights =
           (isContraction(kind) && reader.operand == 1) ||
@@ -123,14 +127,15 @@ private:
   }
 
   Role roleAt(const graph::Op &op, size_t operand) const;
-  bool feedsSoftMax(uint64_t id, int depth) const;
+  bool feedsSoftMax(uint64_t id, int depth, bool products = false) const;
 
   const graph::Graph &graph;
   std::unordered_map<uint64_t, std::vector<Reader>> readers;
 };
 
-/// Whether `id` reaches SoftMax through at most a few elementwise steps.
-bool Readers::feedsSoftMax(uint64_t id, int depth) const {
+/// Whether `id` reaches SoftMax through at most a few elementwise steps, and
+/// `products`.
+bool Readers::feedsSoftMax(uint64_t id, int depth, bool products) const {
   auto found = readers.find(id);
   if (found == readers.end() || depth > kMaxDepth)
     return false;
@@ -138,9 +143,11 @@ bool Readers::feedsSoftMax(uint64_t id, int depth) const {
     const std::string &kind = reader.op->kind;
     if (kind == "SoftMax" || kind == "LogSoftmax")
       return true;
-    bool passes = isMovement(kind) || kind == "Add" || kind == "Select";
+    bool scales = kind == "TypeCast" || kind == "Divide" || kind == "Multiply";
+    bool passes = isMovement(kind) || kind == "Add" || kind == "Select" ||
+                  (products && (kind == "MatMul" || scales));
     for (uint64_t result : reader.op->outputs)
-      if (passes && feedsSoftMax(result, depth + 1))
+      if (passes && feedsSoftMax(result, depth + 1, products))
         return true;
   }
   return false;
@@ -170,6 +177,8 @@ Role Readers::roleAt(const graph::Op &op, size_t operand) const {
     return Role::mask;
   if (kind == "Quantize" || (kind == "DynamicQuantize" && operand == 0))
     return Role::quantized;
+  if (kind == "Dequantize" && feedsSoftMax(op.outputs[0], 0, /*products=*/true))
+    return Role::score;
   if (kind.starts_with("Dynamic") && operand > 0)
     return operand == 1 ? Role::scale : Role::zeroPoint;
   if (kind == "Dropout" && operand == 3)
@@ -177,15 +186,25 @@ Role Readers::roleAt(const graph::Op &op, size_t operand) const {
   return Role::data;
 }
 
+/// Scores of 64 such products, divided by 8, are a few units apart: in
+/// narrow types exponentials of larger ones are nothing but rounding.
+constexpr double kLargestOfScore = 2;
+
 /// Integers of the dtype up to `magnitude`, or index-like values.
-double drawInteger(Random &random, DType dtype, Role role, int64_t magnitude) {
+double drawInteger(Random &random, DType dtype, const Use &use,
+                   int64_t magnitude) {
   if (dtype == DType::boolean)
     return static_cast<double>(random.integer(0, 1));
-  if (role == Role::zeroPoint)
+  if (use.role == Role::zeroPoint)
     return static_cast<double>(random.integer(0, 3));
   if (dtype == DType::s32 || dtype == DType::s64)
     return static_cast<double>(random.integer(0, 7));
   reference::Range range = reference::rangeOf(dtype);
+  if (use.role == Role::score) {
+    auto steps = std::llround(std::min(kLargestOfScore / use.scale, range.max));
+    auto value = static_cast<double>(random.integer(-steps, steps));
+    return std::clamp(value + use.zeroPoint, range.min, range.max);
+  }
   double value =
       range.min < 0 ? static_cast<double>(random.integer(-magnitude, magnitude))
                     : static_cast<double>(random.integer(0, 2 * magnitude));
@@ -233,7 +252,7 @@ double drawSpecial(Random &random, const Use &use, bool integers) {
 
 double draw(Random &random, DType dtype, const Use &use, int64_t magnitude) {
   if (!graph::isFloat(dtype))
-    return drawInteger(random, dtype, use.role, magnitude ? magnitude : 64);
+    return drawInteger(random, dtype, use, magnitude ? magnitude : 64);
   if (use.role != Role::data)
     return drawSpecial(random, use, magnitude != 0);
   if (magnitude)

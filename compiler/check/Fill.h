@@ -10,6 +10,7 @@
 //   divisor, Reciprocal                       magnitude of at least 1
 //   Sqrt, Log, Pow                            positive, modest
 //   Quantize                                  values away from ties
+//   Dequantize of a product before SoftMax    bytes around the zero point
 //   boolean, integers                         0 and 1; in range of the type
 //   dynamic scales, zero points               powers of two; small integers
 //   Dropout                                   a seed, an offset, 1/2

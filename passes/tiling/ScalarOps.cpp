@@ -253,8 +253,7 @@ const Entry kTable[] = {
        Value x = k.x();
        Value mid = k.div(k.add(k.mul(k.c(2), x), k.c(3)), k.c(6));
        Value v = k.select(k.ge(x, k.c(3)), k.c(1), mid);
-       v = k.select(k.gt(x, k.c(-3)), v, k.c(0));
-       return k.mul(k.in[1], v);
+       return k.select(k.ge(k.c(-3), x), k.c(0), k.mul(k.in[1], v));
      }},
     {"LeakyReLU",
      [](Calc &k) {

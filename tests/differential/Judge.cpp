@@ -217,6 +217,12 @@ Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config) {
   int failures = 0;
   for (uint64_t fill = 1; fill <= kFills; ++fill) {
     auto oracle = Oracle::make(graph, fill);
+    if (!oracle && oracle.errors().front().code == ErrorCode::AttrValue) {
+      // What was drawn is no value there: a scale of 0 that was computed.
+      verdict.state = Verdict::unstable;
+      verdict.message = str(oracle.errors());
+      return verdict;
+    }
     if (!oracle)
       return failure("reference", oracle.errors());
     auto results = execute(**model, *oracle, config);

@@ -50,17 +50,19 @@ Expected<Oracle> Oracle::make(graph::Graph graph, uint64_t seed) {
   auto expected = reference::evaluate(o.graph, o.inputs, exact);
   if (!expected)
     return expected.errors();
-  for (uint64_t id : o.graph.outputPorts)
-    if (auto source = check::roundingSource(o.graph, id))
-      o.before.emplace(
-          id, check::beforeRounding(o.graph, id, expected->at(*source)));
-  o.expected = std::move(*expected);
   reference::EvalOptions plain;
   plain.roundEdges = true;
   plain.threads = 2;
+  plain.keep = exact.keep;
   auto rounded = reference::evaluate(o.graph, o.inputs, plain);
   if (!rounded)
     return rounded.errors();
+  for (uint64_t id : o.graph.outputPorts)
+    if (auto source = check::roundingSource(o.graph, id))
+      o.before.emplace(id,
+                       check::beforeRounding(o.graph, id, expected->at(*source),
+                                             rounded->at(*source)));
+  o.expected = std::move(*expected);
   o.plain = std::move(*rounded);
   return o;
 }

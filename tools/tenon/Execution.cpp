@@ -172,16 +172,17 @@ Expected<Oracle> Oracle::create(const Graph &graph, TensorMap inputs,
     Output output;
     output.tolerance =
         check::toleranceFor(graph, id, &inputs, compiled.fastMath);
-    if (auto source = check::roundingSource(graph, id))
-      output.before = check::beforeRounding(graph, id, exact->at(*source));
     output.name = describeTensor(graph, id);
     oracle.outputs.emplace(id, std::move(output));
   }
   options.roundEdges = true;
-  options.keep.clear();
   auto plain = reference::evaluate(graph, std::move(inputs), options);
   if (!plain)
     return plain.errors();
+  for (auto &[id, output] : oracle.outputs)
+    if (auto source = check::roundingSource(graph, id))
+      output.before = check::beforeRounding(graph, id, exact->at(*source),
+                                            plain->at(*source));
   for (auto &[id, output] : oracle.outputs) {
     output.exact = std::move(exact->at(id));
     output.plain = std::move(plain->at(id));
