@@ -91,8 +91,9 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
   Location loc = v.getLoc();
   if (single)
     return buildReshape(b, loc, v, {});
-  bool alongLast =
-      type.getNumElements() == type.getShape().back() && keepsLast(view);
+  bool whole = type.getShape() == out.getShape();
+  bool alongLast = !whole && keepsLast(view) &&
+                   type.getNumElements() == type.getShape().back();
   if (alongLast)
     return type.getRank() == 1
                ? v
@@ -107,9 +108,7 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
     }
     return buildTranspose(b, loc, v, invertPermutationVector(order));
   }
-  return type.getShape() == out.getShape()
-             ? buildReshape(b, loc, v, in.getShape())
-             : Value();
+  return whole ? buildReshape(b, loc, v, in.getShape()) : Value();
 }
 
 struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {

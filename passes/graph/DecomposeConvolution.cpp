@@ -73,7 +73,8 @@ static int64_t outputPadding(Operation *op, int64_t dim, int64_t small,
   end.resize(dim + 1, 0);
   int64_t reached = intsAttr(op, "strides")[dim] * (small - 1) +
                     intsAttr(op, "dilations")[dim] * (kernel - 1) + 1;
-  return big - (reached - begin[dim] - end[dim]);
+  // Of nothing comes nothing, where one element would come from the kernel.
+  return std::max<int64_t>(0, big - (reached - begin[dim] - end[dim]));
 }
 
 /// Attributes of the normal form: those of `op` without formats and shapes.

@@ -33,6 +33,7 @@ const std::vector<FloatChoice> &floatChoices() {
       {"Pow", "beta", {0, 1, 2, 3, 0.5f, -1, -0.5f}},
       {"SoftPlus", "beta", {1, 2, 0.5f, -1}},
       {"HardSigmoid", "beta", {0.5f, 0, -0.25f}},
+      {"LRN", "alpha", {0.25f, 0, 1, 1.5f}}, // else a power of about 0
       {"", "alpha", {0.25f, 0, 1, 1.5f, -0.5f}},
       {"", "", {1, 0.5f, 0.75f, 2}},
   };

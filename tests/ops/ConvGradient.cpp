@@ -220,6 +220,10 @@ Cases convGradientFusionCases() {
                   window + "; ReLU w");
   cases.push_back("y = ConvTranspose 2x8x8x16 3x3x1x16c 16c groups=16" +
                   window + "; ReLU y");
+  // Nothing, of which the kernel makes nothing.
+  cases.push_back("ConvTranspose 1x0x3x1 1x1x2x1 1 strides=1,1 pads_begin=0,0 "
+                  "pads_end=0,0 dilations=1,1 data_format=NXC "
+                  "weights_format=IOX");
   return cases;
 }
 

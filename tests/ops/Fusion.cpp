@@ -305,6 +305,9 @@ Cases fusionCases() {
            "qtype=per_channel axis=0",
            "y = MatMul 6x8 8x10c; t = StaticTranspose y order=1,0; a = ReLU t; "
            "MatMul 3x10 a",
+           "y = MatMul 1x8 8x10c; r = StaticReshape y shape=10 "
+           "special_zero=false; a = Multiply r 10 auto_broadcast=none; "
+           "b = Add a 10; out b",
            "y = LayerNorm 12x10 10c 10c keep_stats=false; r = StaticReshape y "
            "shape=3,4,10 special_zero=false; g = GELU r; q/u8 = Quantize g "
            "scales=0.05 zps=9",
