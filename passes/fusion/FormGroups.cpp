@@ -127,13 +127,18 @@ struct Former {
   /// whose operations, or `joining`, each that reads it reads it directly.
   bool canMove(int from, int to, Operation *joining = nullptr) {
     const Group &e = groups[from], &g = groups[to];
+    // Packing reads each element once.
+    auto pack = dyn_cast<tile::PackOp>(g.ops.back());
     bool kinds =
         e.kind == GroupKind::elementwise &&
         (g.kind == GroupKind::elementwise || g.kind == GroupKind::rows ||
-         g.kind == GroupKind::contraction);
+         g.kind == GroupKind::contraction || pack);
     if (!kinds || isa<tile::ConvWeightsOp>(g.ops.front()) ||
         static_cast<int64_t>(e.ops.size() + g.ops.size()) >= maxOps)
       return false;
+    ArrayRef<int64_t> space = g.space;
+    if (pack)
+      space = rankedType(pack.getWeights()).getShape();
     bool epilogue = takesEpilogue(g.ops.front());
     auto reads = [&](Operation *user) {
       int at = groupOf.lookup_or(user, -1);
@@ -142,8 +147,9 @@ struct Former {
     };
     for (Operation *op : e.ops) {
       Value result = op->getResult(0);
-      if ((epilogue && (tiling::isIndexedOp(op) || !fitsEpilogue(op))) ||
-          rankedType(result).getShape() != ArrayRef(g.space) ||
+      if ((epilogue && !fitsEpilogue(op)) ||
+          ((epilogue || pack) && tiling::isIndexedOp(op)) ||
+          rankedType(result).getShape() != space ||
           !llvm::all_of(result.getUsers(), reads))
         return false;
       for (Value v : op->getOperands())

@@ -9,6 +9,34 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
+bool isReadBy(ArrayRef<Operation *> ops, Value v) {
+  Operation *def = v.getDefiningOp();
+  if (auto literal = dyn_cast_or_null<arith::ConstantOp>(def))
+    return !cast<DenseElementsAttr>(literal.getValue()).isSplat();
+  return !def || !llvm::is_contained(ops, def);
+}
+
+Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
+                llvm::DenseMap<Value, Value> values, Type stored) {
+  Value last;
+  for (Operation *op : ops) {
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands()) {
+      Value &known = values[v];
+      if (!known) {
+        auto literal = v.getDefiningOp<arith::ConstantOp>();
+        auto attr = cast<DenseElementsAttr>(literal.getValue());
+        known = arith::ConstantOp::create(builder, loc,
+                                          attr.getSplatValue<TypedAttr>());
+      }
+      operands.push_back(known);
+    }
+    last = emitScalar(builder, op->getLoc(), op, operands);
+    values[op->getResult(0)] = last;
+  }
+  return convertScalar(builder, loc, last, stored);
+}
+
 Epilogue::Epilogue(GroupContext &ctx, Operation *first)
     : Epilogue(ctx, first, ctx.ops()) {}
 
@@ -17,18 +45,12 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first,
     : made(first->getResult(0)) {
   ArrayRef<Ofr> space = ctx.sizes[made];
   llvm::SetVector<Value> outside;
-  auto isOutside = [&](Value v) {
-    Operation *def = v.getDefiningOp();
-    auto literal = dyn_cast_or_null<arith::ConstantOp>(def);
-    return literal ? !cast<DenseElementsAttr>(literal.getValue()).isSplat()
-                   : !def || !llvm::is_contained(all, def);
-  };
   for (Operation *op : all) {
     if (op == first)
       continue;
     ops.push_back(op);
     for (Value v : op->getOperands())
-      if (isOutside(v))
+      if (isReadBy(all, v))
         outside.insert(v);
   }
   for (Value v : outside) {
@@ -48,22 +70,8 @@ Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
   values[made] = last;
   for (auto [v, side] : llvm::zip(sideValues, sideElements))
     values[v] = side;
-  for (Operation *op : ops) {
-    SmallVector<Value> operands;
-    for (Value v : op->getOperands()) {
-      Value &known = values[v];
-      if (!known) {
-        auto literal = v.getDefiningOp<arith::ConstantOp>();
-        auto attr = cast<DenseElementsAttr>(literal.getValue());
-        known = arith::ConstantOp::create(builder, loc,
-                                          attr.getSplatValue<TypedAttr>());
-      }
-      operands.push_back(known);
-    }
-    last = emitScalar(builder, op->getLoc(), op, operands);
-    values[op->getResult(0)] = last;
-  }
-  return convertScalar(builder, loc, last, stored);
+  return ops.empty() ? convertScalar(builder, loc, last, stored)
+                     : emitChain(builder, loc, ops, std::move(values), stored);
 }
 
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,

@@ -12,6 +12,18 @@ namespace tenon::tiling {
 /// has the epilogue.
 enum class SumPart { whole, first, middle, last };
 
+/// Code for one element of the result of the last of `ops`, which are
+/// elementwise, in type `stored`. `values` has an element of each operand that
+/// is neither made by them nor a constant of one value.
+mlir::Value emitChain(mlir::OpBuilder &builder, mlir::Location loc,
+                      llvm::ArrayRef<mlir::Operation *> ops,
+                      llvm::DenseMap<mlir::Value, mlir::Value> values,
+                      mlir::Type stored);
+
+/// Whether elements of `v` are read from memory by code for `ops`: no operation
+/// of these makes it, and it is no constant of one value.
+bool isReadBy(llvm::ArrayRef<mlir::Operation *> ops, mlir::Value v);
+
 /// The elementwise operations behind the first one of a group, and the tensors
 /// they read. Sides and dst are given over the dimensions of dst.
 class Epilogue {

@@ -1,11 +1,16 @@
 //===- LowerMovement.cpp - Concat and the packing of weights --------------===//
 //
-// Both are copies between boxes of buffers: loop programs without arithmetic.
+// Both are copies between boxes of buffers. What is packed may be computed on
+// the way: keys that are bytes are dequantised where they are packed.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/Epilogue.h"
 #include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/ScalarOps.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -62,52 +67,115 @@ struct PackedPart {
 struct Packing {
   GroupContext &ctx;
   tile::PackOp op;
-  const Strided &src, &dst;
+  const Strided &dst;
+  SmallVector<Ofr> sizes; // of what is packed
+  /// What that is computed by, and from which tensors of its shape.
+  SmallVector<Operation *> before;
+  llvm::SetVector<Value> read;
+  SmallVector<Strided> tensors;
+
+  Packing(GroupContext &ctx, tile::PackOp op, const Strided &dst)
+      : ctx(ctx), op(op), dst(dst), sizes(ctx.sizes[op.getWeights()]),
+        before(ctx.ops()) {
+    before.pop_back();
+    for (Operation *each : before)
+      for (Value v : each->getOperands())
+        if (isReadBy(before, v))
+          read.insert(v);
+    if (before.empty())
+      read.insert(op.getWeights());
+    for (Value v : read)
+      tensors.push_back(broadcastTo(ctx.m, ctx.memoryOf(v), sizes));
+  }
+
+  int64_t rank() const { return sizes.size(); }
+  bool isGrouped() { return op.getGroups().has_value(); }
+  /// Dims of dst before P.
+  int64_t lead() { return isGrouped() ? 1 : rank() - 2; }
+
+  /// The part `p` of a tensor that is read.
+  Strided partOf(const Strided &src, const PackedPart &p) {
+    IndexMath &m = ctx.m;
+    int64_t v = op.getInterleave();
+    Ofr n = src.strides.back(), k = *(src.strides.end() - 2);
+    Ofr panel = m.attr(op.getPanel());
+    Strided from;
+    from.base = src.base;
+    if (isGrouped())
+      from.strides.push_back(
+          m.mul(m.floorDiv(sizes.back(), m.attr(*op.getGroups())), n));
+    else
+      from.strides.append(src.strides.begin(), src.strides.begin() + lead());
+    from.strides.push_back(m.mul(panel, n));
+    if (isGrouped())
+      from.strides.append(src.strides.begin(), src.strides.end() - 2);
+    from.strides.append({m.mul(m.attr(v), k), n});
+    if (v > 1)
+      from.strides.push_back(k);
+    Ofr start = m.add(m.mul(m.attr(p.first * op.getPanel() + p.column), n),
+                      m.mul(m.mul(p.firstGroup, m.attr(v)), k));
+    from.offset = src.offset ? m.add(*src.offset, start) : start;
+    return from;
+  }
+
+  /// The same of dst.
+  Strided partOfDst(const PackedPart &p) {
+    IndexMath &m = ctx.m;
+    int64_t v = op.getInterleave(), at = lead();
+    Ofr group = m.mul(m.attr(op.getPanel()), m.attr(v));
+    Strided to;
+    to.base = dst.base;
+    to.sizes.assign(dst.sizes.begin(), dst.sizes.begin() + at);
+    to.strides.assign(dst.strides.begin(), dst.strides.begin() + at + 1);
+    to.sizes.push_back(m.attr(p.count));
+    for (int64_t i = 0; isGrouped() && i < rank() - 2; ++i) {
+      to.sizes.push_back(sizes[i]);
+      to.strides.push_back(dst.strides[at + 1 + i]);
+    }
+    to.sizes.append({p.groups, m.attr(p.columns)});
+    to.strides.append({group, m.attr(v)});
+    if (v > 1) {
+      to.sizes.push_back(m.attr(p.part));
+      to.strides.push_back(m.attr(1));
+    }
+    to.offset = m.add(m.add(m.mul(m.attr(p.first), dst.strides[at]),
+                            m.mul(p.firstGroup, group)),
+                      m.attr(p.column * v + p.inGroup));
+    return to;
+  }
 
   void copy(const PackedPart &p) {
-    IndexMath &m = ctx.m;
-    bool grouped = op.getGroups().has_value();
-    int64_t v = op.getInterleave();
-    int64_t lead = grouped ? 1 : src.rank() - 2; // dims of dst before P
-    Strided from, to;
-    from.base = src.base;
-    to.base = dst.base;
-    auto add = [&](Ofr size, Ofr fromStride, Ofr toStride) {
-      from.sizes.push_back(size);
-      to.sizes.push_back(size);
-      from.strides.push_back(fromStride);
-      to.strides.push_back(toStride);
-    };
-    Ofr srcN = src.strides.back(), srcK = *(src.strides.end() - 2);
-    for (int64_t i = 0; i < lead; ++i) {
-      Ofr srcStride = src.strides[i];
-      if (grouped)
-        srcStride =
-            m.mul(m.floorDiv(src.sizes.back(), m.attr(*op.getGroups())), srcN);
-      add(dst.sizes[i], srcStride, dst.strides[i]);
+    Strided to = partOfDst(p);
+    if (p.zeros)
+      return emitCopy(ctx, std::nullopt, to);
+    LoopProgram program(ctx.m, ctx.label, to.sizes,
+                        SmallVector<bool>(to.rank(), false));
+    SmallVector<LoopProgram::Node> nodes;
+    for (const Strided &src : tensors) {
+      Strided from = partOf(src, p);
+      from.sizes = to.sizes;
+      nodes.push_back(program.input(from));
     }
-    Ofr panel = m.attr(op.getPanel());
-    add(m.attr(p.count), m.mul(panel, srcN), dst.strides[lead]);
-    for (int64_t i = 0; grouped && i < src.rank() - 2; ++i)
-      add(src.sizes[i], src.strides[i], dst.strides[lead + 1 + i]);
-    Ofr groupStride = m.mul(panel, m.attr(v));
-    add(p.groups, m.mul(m.attr(v), srcK), groupStride);
-    add(m.attr(p.columns), srcN, m.attr(v));
-    if (v > 1)
-      add(m.attr(p.part), srcK, m.attr(1));
-    from.offset = m.add(m.mul(m.attr(p.first * op.getPanel() + p.column), srcN),
-                        m.mul(m.mul(p.firstGroup, m.attr(v)), srcK));
-    to.offset = m.add(m.add(m.mul(m.attr(p.first), dst.strides[lead]),
-                            m.mul(p.firstGroup, groupStride)),
-                      m.attr(p.column * v + p.inGroup));
-    emitCopy(ctx, p.zeros ? std::nullopt : std::optional(from), to);
+    LoopProgram::Node node = nodes.front();
+    if (!before.empty())
+      node = program.compute(
+          nodes, to.elementType(),
+          [this, type = to.elementType()](OpBuilder &b, Location loc,
+                                          ValueRange elements) {
+            llvm::DenseMap<Value, Value> values;
+            for (auto [v, element] : llvm::zip(read, elements))
+              values[v] = element;
+            return emitChain(b, loc, before, std::move(values), type);
+          });
+    program.output(node, to);
+    program.emit();
   }
 
   /// What is there of K for these columns, and zeros beyond.
   void copyColumns(int64_t first, int64_t count, int64_t columns) {
     IndexMath &m = ctx.m;
     int64_t v = op.getInterleave();
-    Ofr k = *(src.sizes.end() - 2), none = m.attr(0);
+    Ofr k = *(sizes.end() - 2), none = m.attr(0);
     Ofr whole = m.floorDiv(k, m.attr(v));
     copy({first, count, 0, columns, none, whole, 0, v});
     if (v == 1)
@@ -166,11 +234,12 @@ static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
 }
 
 LogicalResult lowerPack(GroupContext &ctx) {
-  if (auto gates = dyn_cast<tile::PackGatesOp>(ctx.ops().front()))
+  Operation *last = ctx.ops().back();
+  if (auto gates = dyn_cast<tile::PackGatesOp>(last))
     return lowerPackGates(ctx, gates);
-  if (auto points = dyn_cast<tile::WinogradWeightsOp>(ctx.ops().front()))
+  if (auto points = dyn_cast<tile::WinogradWeightsOp>(last))
     return lowerWinogradWeights(ctx, points);
-  auto op = cast<tile::PackOp>(ctx.ops().front());
+  auto op = cast<tile::PackOp>(last);
   IndexMath &m = ctx.m;
   auto type = rankedType(op.getWeights());
   int64_t n = type.getShape().back();
@@ -178,15 +247,13 @@ LogicalResult lowerPack(GroupContext &ctx) {
     return op.emitError("E2003 the number of columns is unknown");
   n /= op.getGroups().value_or(1);
   int64_t panel = op.getPanel(), full = n / panel, tail = n % panel;
-  const Strided &src = ctx.memoryOf(op.getWeights());
-  const Strided &dst = ctx.outputs.begin()->second.front();
-  Packing packing{ctx, op, src, dst};
+  Packing packing(ctx, op, ctx.outputs.begin()->second.front());
   if (full)
     packing.copyColumns(0, full, panel);
   if (tail) {
     packing.copyColumns(full, 1, tail);
     int64_t v = op.getInterleave();
-    Ofr k = *(src.sizes.end() - 2);
+    Ofr k = *(packing.sizes.end() - 2);
     packing.copy({full, 1, tail, panel - tail, m.attr(0),
                   m.ceilDiv(k, m.attr(v)), 0, v, true});
   }
