@@ -150,7 +150,7 @@ def MoveBeforeViews : Pass<"tenon-move-before-views", "::mlir::ModuleOp"> {
     or the row operation that makes the tensor. Other operands are viewed
     backwards. Declines where an operand has no such view, where rows of the
     tensor would no longer be rows for readers of the result, and where nothing
-    could be joined.
+    could be joined. Before tile.pack it is the other way round.
   }];
   let statistics = [Statistic<"moved", "ops", "Operations moved">];
 }
@@ -221,6 +221,10 @@ def RaiseAttention : Pass<"tenon-raise-attention", "::mlir::ModuleOp"> {
     those computed from GenIndex, soft-capping) becomes the score region. A
     remark tells why a softmax before a product was left.
   }];
+  let options = [
+    Option<"int8Group", "int8-group", "int64_t", "1",
+           "products of bytes that one instruction adds up; below 4, attention "
+           "of bytes computes in floats">];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

@@ -45,8 +45,10 @@ void buildGraph(OpPassManager &pm, const Options &options,
   pm.addPass(createWidenFloats(widen));
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
+  RaiseAttentionOptions attention;
+  attention.int8Group = target.int8Group;
   if (options.fuse)
-    pm.addPass(createRaiseAttention());
+    pm.addPass(createRaiseAttention(attention));
 }
 
 void buildQuantize(OpPassManager &pm, const Options &, const Target &target) {

@@ -168,5 +168,8 @@ LogicalResult AttentionOp::verifyRegions() {
       failed(check(getWeights().front(), "weights", "weight, element",
                    {b.getF32Type(), b.getI64Type()})))
     return failure();
+  if (getNormalized() && (!hasWeights() || getFromLeft()))
+    return emitOpError("normalized needs weights, and rows to divide: not "
+                       "with from_left");
   return failure(any);
 }

@@ -238,7 +238,8 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
     element, side0, side1, ...)`: dropout. `element` is the number of the weight
     in a dense `[B.., M, N]`, an i64. The sums of the softmax are those of the
     weights before. It must be linear in the weight: what divides a row may be
-    applied behind it.
+    applied behind it. With `normalized` it need not be, and rows are divided
+    first: weights that are rounded to bytes. Not with `from_left`.
 
     With `inf_as_zero` a row of -inf gives zeros, not NaN. `stats` is
     `[B.., M, 1]`: max + log(sum(exp(s - max))) of each row.
@@ -255,14 +256,15 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
                        AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$sides,
                        UnitAttr:$packed, UnitAttr:$inf_as_zero,
-                       UnitAttr:$from_left,
+                       UnitAttr:$from_left, UnitAttr:$normalized,
                        DefaultValuedAttr<I64Attr, "1">:$interleave,
                        OptionalAttr<I64Attr>:$keys);
   let results = (outs AnyRankedTensor:$dst, Optional<AnyRankedTensor>:$stats);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$weights);
   let assemblyFormat = [{
     $q `,` $k `,` $v (`sides` `(` $sides^ `)`)? (`packed` $packed^)?
-    (`inf_as_zero` $inf_as_zero^)? (`from_left` $from_left^)? `score` $score
+    (`inf_as_zero` $inf_as_zero^)? (`from_left` $from_left^)?
+    (`normalized` $normalized^)? `score` $score
     (`weights` $weights^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) (`sides` `(` type($sides)^ `)`)?
     `->` type($dst) (`stats` type($stats)^)?

@@ -9,7 +9,14 @@
 // behind them passes over the tensor once more, though it could have been
 // computed where the tensor is made.
 //
+// What is packed is computed where it is packed, so there views come first:
+//
+//   %0 = graph.TypeCast %k               %0 = graph.StaticTranspose %k
+//   %1 = graph.StaticTranspose %0   ->   %1 = graph.TypeCast %0
+//   %2 = tile.pack %1                    %2 = tile.pack %1
+//
 //===----------------------------------------------------------------------===//
+#include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
 #include "passes/support/Build.h"
@@ -111,6 +118,65 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
   return whole ? buildReshape(b, loc, v, in.getShape()) : Value();
 }
 
+/// `what` on other operands, with a result of `shape` and `element`.
+Value rebuild(OpBuilder &b, Operation *what, ValueRange operands,
+              ArrayRef<int64_t> shape, Type element) {
+  Operation *clone = b.clone(*what);
+  clone->setOperands(operands);
+  clone->getResult(0).setType(RankedTensorType::get(shape, element));
+  return clone->getResult(0);
+}
+
+/// The operand of `op` that has its shape, where all others are constants of
+/// one value; else null.
+Value onlyTensorOf(Operation *op) {
+  Value only;
+  for (Value v : op->getOperands()) {
+    auto literal = v.getDefiningOp<arith::ConstantOp>();
+    auto values = literal ? dyn_cast<DenseElementsAttr>(literal.getValue())
+                          : DenseElementsAttr();
+    if (values && values.isSplat() && rankedType(v).getRank() == 0)
+      continue;
+    if (only ||
+        rankedType(v).getShape() != rankedType(op->getResult(0)).getShape())
+      return {};
+    only = v;
+  }
+  return only;
+}
+
+/// Brings views of what is packed before elementwise operations.
+int64_t moveViewsBefore(OpOperand &read) {
+  int64_t moved = 0;
+  for (OpOperand *at = &read;;) {
+    Views views = viewsBehind(at->get());
+    if (views.empty())
+      return moved;
+    Operation *op = views.back()->getOperand(0).getDefiningOp();
+    Value from = op && tiling::isScalarOp(op) ? onlyTensorOf(op) : Value();
+    if (!from)
+      return moved;
+    OpBuilder b(views.front());
+    Type element = rankedType(from).getElementType();
+    Value v = from;
+    for (Operation *view : llvm::reverse(views))
+      v = rebuild(b, view, v, rankedType(view->getResult(0)).getShape(),
+                  element);
+    SmallVector<Value> operands(op->getOperands());
+    llvm::replace(operands, from, v);
+    auto result = rankedType(op->getResult(0));
+    at->set(rebuild(b, op, operands, rankedType(v).getShape(),
+                    result.getElementType()));
+    Operation *clone = at->get().getDefiningOp();
+    at = llvm::find_if(clone->getOpOperands(),
+                       [&](OpOperand &o) { return o.get() == v; });
+    for (Operation *view : views)
+      view->erase();
+    op->erase();
+    ++moved;
+  }
+}
+
 struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
   using MoveBeforeViewsBase::MoveBeforeViewsBase;
 
@@ -157,16 +223,12 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
       return false;
     op->emitRemark("computed before its operand is reshaped or transposed");
     Type element = rankedType(op->getResult(0)).getElementType();
-    auto apply = [&](Operation *what, ValueRange to, ArrayRef<int64_t> shape) {
-      Operation *clone = b.clone(*what);
-      clone->setOperands(to);
-      clone->getResult(0).setType(RankedTensorType::get(shape, element));
-      return clone->getResult(0);
-    };
     Value v =
-        apply(op, operands, rankedType(views.back()->getOperand(0)).getShape());
+        rebuild(b, op, operands,
+                rankedType(views.back()->getOperand(0)).getShape(), element);
     for (Operation *view : llvm::reverse(views))
-      v = apply(view, v, rankedType(view->getResult(0)).getShape());
+      v = rebuild(b, view, v, rankedType(view->getResult(0)).getShape(),
+                  element);
     op->replaceAllUsesWith(ValueRange(v));
     op->erase();
     for (Operation *view : views)
@@ -183,6 +245,10 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
             ops.push_back(&op);
     for (Operation *op : ops)
       moved += move(op);
+    SmallVector<tile::PackOp> packs;
+    getOperation().walk([&](tile::PackOp pack) { packs.push_back(pack); });
+    for (tile::PackOp pack : packs)
+      moved += moveViewsBefore(pack.getWeightsMutable());
     for (auto f : getOperation().getOps<func::FuncOp>())
       eraseDeadOps(f); // views for an operation that did not move
   }

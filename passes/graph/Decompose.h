@@ -20,4 +20,8 @@ bool decomposeConvolution(mlir::Operation *op, mlir::OpBuilder &b);
 /// The same for normalisations and their gradients (DecomposeNorms.cpp).
 bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);
 
+/// Replaces a (dynamic) Quantize or Dequantize by arithmetic
+/// (ExpandQuantize.cpp).
+void expandQuantize(mlir::Operation *op);
+
 } // namespace tenon

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -176,6 +177,12 @@ private:
   StringRef division = "Divide"; // what quantises
 };
 
+} // namespace
+
+void expandQuantize(Operation *op) { Expansion(op).run(); }
+
+namespace {
+
 struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
   using ExpandQuantizeBase::ExpandQuantizeBase;
   void runOnOperation() override {
@@ -187,7 +194,7 @@ struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
         ops.push_back(op);
     });
     for (Operation *op : ops)
-      Expansion(op).run();
+      expandQuantize(op);
     expanded += ops.size();
   }
 };

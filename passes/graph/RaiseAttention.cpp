@@ -10,7 +10,9 @@
 // softmax and may be anything elementwise: an operation belongs to the score
 // region if it depends on the product, or on GenIndex, which becomes the row
 // or the column. Every other operand is a side. So no spelling of a mask is
-// named here. A Dropout behind the softmax becomes the region of the weights.
+// named here. A Dropout behind the softmax becomes the region of the weights;
+// so do a Quantize and a Dequantize, where the target multiplies floats as fast
+// as bytes.
 //
 // The softmax may run along the last dimension but one, and the second product
 // sum over either: with the scores transposed the softmax runs along the last,
@@ -21,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
+#include "passes/graph/Decompose.h"
 #include "passes/graph/SplitHeads.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -103,8 +106,9 @@ std::optional<TypedAttr> splatOf(Value v) {
 /// One softmax and the operations around it.
 class Attention {
 public:
-  explicit Attention(Operation *softmax)
-      : softmax(softmax), top(softmax->getOperand(0)) {}
+  Attention(Operation *softmax, bool widensBytes)
+      : softmax(softmax), widensBytes(widensBytes),
+        top(softmax->getOperand(0)) {}
 
   /// Whether a product reads the probabilities, directly or nearly so.
   bool isBeforeProduct();
@@ -124,6 +128,8 @@ private:
   Value sideOf(OpBuilder &b, Value side) const;
   Value emit(OpBuilder &b, Value v);
   void emitScore(OpBuilder &b, tile::AttentionOp op);
+  bool passesBytes(OpOperand &use);
+  void emitDropout(OpBuilder &b, Block *block);
   void emitWeights(OpBuilder &b, tile::AttentionOp op);
   ArrayRef<int64_t> scoreShape() const { return rankedType(top).getShape(); }
   /// Whether the product reads [n, m] where the softmax runs along n.
@@ -133,26 +139,44 @@ private:
   bool transposesResult() const { return isFromLeft() != valuesFirst; }
 
   Operation *softmax;
-  Value top;                    // what the softmax reads
-  Value bottom;                 // what the score region starts from
-  Operation *scores = nullptr;  // the first product, behind `bottom`
-  Operation *product = nullptr; // the second
-  Operation *dropout = nullptr; // between softmax and product
-  bool alongRows = false;       // the softmax runs along the last dim but one
-  bool valuesFirst = false;     // the product is v . probabilities
-  bool transposed = false;      // these are transposed on the way
-  std::string productReason;    // why the reader is no second product
+  bool widensBytes;                    // no instruction multiplies them
+  Value top;                           // what the softmax reads
+  Value bottom;                        // what the score region starts from
+  Operation *scores = nullptr;         // the first product, behind `bottom`
+  Operation *product = nullptr;        // the second
+  Operation *dropout = nullptr;        // between softmax and product
+  SmallVector<Operation *> requantize; // there: Quantize, Dequantize
+  OpOperand *requantized = nullptr;    // reads what these make
+  bool alongRows = false;    // the softmax runs along the last dim but one
+  bool valuesFirst = false;  // the product is v . probabilities
+  bool transposed = false;   // these are transposed on the way
+  std::string productReason; // why the reader is no second product
   llvm::SetVector<Operation *> inside;
   llvm::SetVector<Value> sides;
   llvm::DenseMap<Value, bool> inRegion, builtOnScores;
   llvm::DenseMap<Value, Value> scalars; // values inside a region
 };
 
+/// Whether `use` is by a Quantize, or the Dequantize behind it, of the region
+/// of the weights.
+bool Attention::passesBytes(OpOperand &use) {
+  Operation *user = use.getOwner();
+  StringRef next = requantize.empty() ? "Quantize" : "Dequantize";
+  auto scales = user->getAttrOfType<DenseF32ArrayAttr>("scales");
+  if (!widensBytes || dropout || transposed || requantize.size() == 2 ||
+      !isKind(user, next) || !scales || scales.size() != 1)
+    return false;
+  requantize.push_back(user);
+  return true;
+}
+
 bool Attention::isBeforeProduct() {
   Value p = softmax->getResult(0);
   while (p.hasOneUse()) {
     OpOperand &use = *p.use_begin();
     Operation *user = use.getOwner();
+    if (requantize.size() == 2 && !requantized)
+      requantized = &use;
     if (isKind(user, "MatMul")) {
       product = user;
       valuesFirst = use.getOperandNumber() == 1;
@@ -161,9 +185,9 @@ bool Attention::isBeforeProduct() {
     if (swapsLastTwo(user))
       transposed = !transposed;
     else if (isKind(user, "Dropout") && use.getOperandNumber() == 0 &&
-             !dropout && !transposed)
+             !dropout && !transposed && requantize.empty())
       dropout = user;
-    else if (!isIdentity(user) && !isFloatCast(user))
+    else if (!isIdentity(user) && !isFloatCast(user) && !passesBytes(use))
       break;
     p = user->getResult(0);
   }
@@ -336,6 +360,16 @@ std::string Attention::analyse() {
   if (rank < 2 || axis < rank - 2)
     return "it does not run along one of the last two dimensions";
   alongRows = axis == rank - 2;
+  // Longer rows of scores, which exist as a whole until they are divided, are
+  // not faster than products of bytes (docs/cost-model.md).
+  constexpr int64_t kMaxKeysOfBytes = 512;
+  if (requantize.size() == 1)
+    return "its weights are bytes";
+  if (requantized && type.getShape().back() > kMaxKeysOfBytes)
+    return "its weights become bytes, more than " +
+           std::to_string(kMaxKeysOfBytes) + " of a row";
+  if (requantized && isFromLeft())
+    return "its weights become bytes, and are summed along the queries";
   if (dropout && alongRows)
     return "its Dropout numbers weights along the last dimension";
   if (dropout && dropout->getNumResults() > 1 &&
@@ -383,6 +417,8 @@ Value Attention::emit(OpBuilder &b, Value v) {
     Value index = b.getBlock()->getArgument(*indexArgument(def));
     Type type = storageType(rankedType(v).getElementType());
     result = arith::IndexCastOp::create(b, loc, type, index);
+  } else if (isIdentity(def)) {
+    result = emit(b, def->getOperand(0));
   } else if (isFloatCast(def)) {
     // Scores stay in f32.
     result = emit(b, def->getOperand(0));
@@ -428,14 +464,9 @@ void Attention::emitScore(OpBuilder &b, tile::AttentionOp op) {
   tile::YieldOp::create(b, op.getLoc(), score);
 }
 
-void Attention::emitWeights(OpBuilder &b, tile::AttentionOp op) {
-  OpBuilder::InsertionGuard guard(b);
+/// Yields what the Dropout makes of a weight.
+void Attention::emitDropout(OpBuilder &b, Block *block) {
   Location loc = dropout->getLoc();
-  Block *block = createBlock(b, op.getWeights(), op.getSides(),
-                             {b.getF32Type(), b.getI64Type()});
-  scalars.clear();
-  for (auto [i, side] : llvm::enumerate(sides))
-    scalars[side] = block->getArgument(2 + i);
   Value seed = emit(b, dropout->getOperand(1)),
         offset = emit(b, dropout->getOperand(2)),
         probability = emit(b, dropout->getOperand(3));
@@ -447,7 +478,22 @@ void Attention::emitWeights(OpBuilder &b, tile::AttentionOp op) {
   tile::YieldOp::create(b, loc, weight);
 }
 
+void Attention::emitWeights(OpBuilder &b, tile::AttentionOp op) {
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = createBlock(b, op.getWeights(), op.getSides(),
+                             {b.getF32Type(), b.getI64Type()});
+  scalars.clear();
+  for (auto [i, side] : llvm::enumerate(sides))
+    scalars[side] = block->getArgument(2 + i);
+  if (dropout)
+    return emitDropout(b, block);
+  scalars[softmax->getResult(0)] = block->getArgument(0);
+  tile::YieldOp::create(b, op.getLoc(), emit(b, requantized->get()));
+}
+
 void Attention::raise() {
+  for (Operation *op : requantize)
+    expandQuantize(op);
   OpBuilder b(product);
   Location loc = NameLoc::get(b.getStringAttr(label()));
   // bottom is a . b or its transpose; what the softmax reads is that, or the
@@ -483,9 +529,10 @@ void Attention::raise() {
   auto op = tile::AttentionOp::create(
       b, loc, dst, stats, q, k, v, sideOperands, /*packed=*/false,
       /*inf_as_zero=*/stringAttr(softmax, "mode") == "inf_as_zero",
-      /*from_left=*/isFromLeft(), /*interleave=*/1, /*keys=*/IntegerAttr());
+      /*from_left=*/isFromLeft(), /*normalized=*/requantized != nullptr,
+      /*interleave=*/1, /*keys=*/IntegerAttr());
   emitScore(b, op);
-  if (dropout)
+  if (dropout || requantized)
     emitWeights(b, op);
   Value result = op.getDst();
   if (transposesResult())
@@ -507,7 +554,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     });
     for (Operation *softmax : candidates) {
       splitHeads(softmax);
-      Attention attention(softmax);
+      constexpr int64_t kBytesOfInstructions = 4;
+      Attention attention(softmax, int8Group < kBytesOfInstructions);
       if (!attention.isBeforeProduct())
         continue;
       std::string reason = attention.analyse();

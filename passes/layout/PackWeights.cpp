@@ -324,7 +324,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   void packKeys(tile::AttentionOp op, OpBuilder &b) {
     auto dst = rankedType(op.getDst());
     Type element = dst.getElementType();
-    if (element.isF32() && readsKeysInPlace(op))
+    if (element.isF32() && !op.getNormalized() && readsKeysInPlace(op))
       return;
     if (isSlow(op)) {
       constexpr unsigned kProductsOf = 3; // q, k, v

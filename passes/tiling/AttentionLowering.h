@@ -112,6 +112,7 @@ private:
   void emitRow(Block &block, IndexMath &rm, Ofr row, const Keys &part);
   void emitScoreRegion(Block &block, IndexMath &rm, Ofr row, const Keys &part);
   void emitExponentials(Block &block, IndexMath &rm, Ofr row, const Keys &part);
+  void emitNormalized(Block &block, IndexMath &rm, Ofr row, const Keys &part);
   void emitFactors(Block &block);
   void emitSums(Block &block);
   void scaleRows(Block &block, mlir::Value rows, mlir::Value factors);

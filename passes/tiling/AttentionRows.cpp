@@ -213,7 +213,11 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
       b, loc, memref::LoadOp::create(b, loc, max, ValueRange()).getResult());
   SmallVector<Ofr> at = block.at;
   at.back() = rm.add(at.back(), row);
-  mlir::Block *region = op.hasWeights() ? &op.getWeights().front() : nullptr;
+  // With `normalized` weights come later (emitNormalized).
+  mlir::Block *region = op.hasWeights() && !op.getNormalized()
+                            ? &op.getWeights().front()
+                            : nullptr;
+  bool narrows = isNarrow && !op.getNormalized();
   RowSides read;
   Value element; // the number of the first weight of the row
   if (region) {
@@ -224,10 +228,11 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
     number = rm.add(rm.mul(number, rows), at.back());
     element = rm.value(rm.add(rm.mul(number, rm.attr(keys)), part.from));
   }
-  SmallVector<Value> outs{rowOfWeights(block, rm, row, part.count),
+  SmallVector<Value> outs{narrows ? rowOfWeights(block, rm, row, part.count)
+                                  : rowOfScores(block, rm, row, part.count),
                           box(rm, block.scratch.sum, row, {}, {})};
   SmallVector<AffineMap> maps = read.maps;
-  if (isNarrow) {
+  if (narrows) {
     read.boxes.push_back(rowOfScores(block, rm, row, part.count));
     maps.push_back(b.getMultiDimIdentityMap(1));
   }
@@ -256,9 +261,46 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
               [&](BlockArgument a) { return isShared(a, /*first=*/2); },
               isNarrow);
         }
-        if (isNarrow)
+        if (narrows)
           e = emitWeight(nb, l, this->element, e);
         linalg::YieldOp::create(nb, l, ValueRange{e, sum});
+      });
+}
+
+/// weights = weights(scores * sum), scores the exponentials, sum the reciprocal
+/// of theirs.
+void AttentionLowering::emitNormalized(Block &block, IndexMath &rm, Ofr row,
+                                       const Keys &part) {
+  OpBuilder &b = rm.builder();
+  mlir::Block &region = op.getWeights().front();
+  SmallVector<Ofr> at = block.at;
+  at.back() = rm.add(at.back(), row);
+  RowSides read = sidesOf(rm, at, part, region, /*first=*/2);
+  read.boxes.push_back(box(rm, block.scratch.sum, row, {}, {}));
+  read.maps.push_back(AffineMap::get(1, 0, b.getContext()));
+  if (isNarrow) {
+    read.boxes.push_back(rowOfScores(block, rm, row, part.count));
+    read.maps.push_back(b.getMultiDimIdentityMap(1));
+  }
+  read.maps.push_back(b.getMultiDimIdentityMap(1));
+  linalg::GenericOp::create(
+      b, rm.location(), TypeRange(), read.boxes,
+      rowOfWeights(block, rm, row, part.count), read.maps,
+      {utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        size_t n = read.arguments.size();
+        IRMapping map;
+        map.map(region.getArgument(0),
+                arith::MulFOp::create(nb, l, args[n + 1], args[n]).getResult());
+        for (auto [argument, value] : llvm::zip(read.arguments, args))
+          map.map(region.getArgument(argument), value);
+        Value weight = cloneScalars(
+            nb, region, map,
+            [&](BlockArgument a) { return isShared(a, /*first=*/2); },
+            isNarrow);
+        if (isNarrow)
+          weight = emitWeight(nb, l, element, weight);
+        linalg::YieldOp::create(nb, l, weight);
       });
 }
 

@@ -120,7 +120,9 @@ void AttentionLowering::chooseBlock() {
   int64_t panels = (keys + panel - 1) / panel;
   span = panels * panel; // whole panels, whose last columns nobody reads
   int64_t whole = kScoreBytes / (oddPitch(span, kFloatBytes) * kFloatBytes);
-  online = !op.getFromLeft() && whole < kMinWholeQueries && keys > kStepKeys;
+  // Rows that are divided first are there as a whole.
+  online = !op.getFromLeft() && !op.getNormalized() &&
+           whole < kMinWholeQueries && keys > kStepKeys;
   if (online) {
     int64_t steps = (keys + kStepKeys - 1) / kStepKeys;
     span = (panels + steps - 1) / steps * panel;
@@ -331,6 +333,10 @@ void AttentionLowering::emitWhole(Block &block) {
              [&](IndexMath &rm, Ofr row) { emitRow(inner, rm, row, part); });
   });
   emitSums(block);
+  if (op.getNormalized())
+    emitLoop(bm, bm.attr(0), block.rows, [&](IndexMath &rm, Ofr row) {
+      emitNormalized(block, rm, row, seen);
+    });
   emitProduct(block, seen, /*accumulate=*/false);
 }
 
@@ -474,7 +480,9 @@ void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
       b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
       accumulate, packed,
       [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
-        Value y = arith::MulFOp::create(eb, l, args[0], args[1]);
+        Value y = args[0];
+        if (!op.getNormalized())
+          y = arith::MulFOp::create(eb, l, y, args[1]);
         return epilogue.apply(eb, l, y, {}, dst.elementType());
       });
 }

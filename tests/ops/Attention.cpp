@@ -102,6 +102,70 @@ void pushEpilogues(Cases &cases) {
                   "7x4; r = ReLU o; out r o");
 }
 
+/// Keys, values and weights in bytes: products of bytes or, where no
+/// instruction has them, one group in floats.
+void pushBytes(Cases &cases) {
+  for (bool narrow : {false, true})
+    for (auto [rows, keys] :
+         {std::pair("37", "53"), std::pair("1", "70"), std::pair("131", "203"),
+          std::pair("9", "1601")}) {
+      std::string r = rows, k = keys, t = narrow ? "/bf16" : "";
+      auto bytes = [&](const char *name, const std::string &shape,
+                       const char *attrs) {
+        std::string from = std::string(name) + "8";
+        return narrow ? from + "/f32 = Dequantize " + shape + attrs + "; " +
+                            name + t + " = TypeCast " + from + "; "
+                      : std::string(name) + "/f32 = Dequantize " + shape +
+                            attrs + "; ";
+      };
+      auto start = [&](const char *score) {
+        return bytes("q", "2x3x" + r + "x16/u8", " scales=0.05 zps=128") +
+               bytes("k", "2x3x16x" + k + "/s8", " scales=0.07") + "s" + t +
+               " = MatMul q k; " + score;
+      };
+      auto weights = [&](const char *kind, const char *attrs) {
+        std::string w = "p" + t + " = SoftMax t axis=-1; ";
+        w += narrow ? "f/f32 = TypeCast p; " : "";
+        w += std::string("i/") + kind + " = Quantize " + (narrow ? "f" : "p") +
+             attrs + "; ";
+        return w + (narrow ? "j/f32 = Dequantize i" : "w/f32 = Dequantize i") +
+               attrs + "; " + (narrow ? "w" + t + " = TypeCast j; " : "");
+      };
+      std::string values =
+          bytes("v", "2x3x" + k + "x8/u8", " scales=0.04 zps=130") + "o" + t +
+          " = MatMul w v; ";
+      std::string wide = narrow ? "x/f32 = TypeCast o; " : "";
+      std::string result = std::string("y/u8 = Quantize ") +
+                           (narrow ? "x" : "o") + " scales=0.03 zps=120";
+      std::string divide = "t" + t + " = Divide s 1c";
+      cases.push_back(start("") + divide + "; " +
+                      weights("u8", " scales=0.0039 zps=0") + values + wide +
+                      result);
+      cases.push_back(start("") + divide + "; " +
+                      weights("s8", " scales=0.0039 zps=-128") + values +
+                      "out o");
+      cases.push_back(start("") + "d" + t + " = Divide s 1c; t" + t +
+                      " = Add d 2x1x1x" + k + t + "; " +
+                      weights("u8", " scales=0.0078 zps=3") + values +
+                      "z = StaticTranspose o order=0,2,1,3; h = StaticReshape "
+                      "z shape=2,0,24 special_zero=true; ReLU h");
+    }
+  // Summed along the queries; a number of steps for each channel; no
+  // Dequantize of the same.
+  const std::string scores = "s = MatMul 7x8 8x7; p = SoftMax s axis=-1; ";
+  for (const char *rest :
+       {"i/u8 = Quantize p scales=0.0039; w/f32 = Dequantize i scales=0.0039; "
+        "MatMul 5x7 w",
+        "i/u8 = Quantize p scales=0.0039; w/f32 = Dequantize i scales=0.0039; "
+        "MatMul w 7x5 transpose_a=true",
+        "i/u8 = Quantize p scales=0.1,0.2,0.3,0.1,0.2,0.3,0.1 "
+        "zps=0,0,0,0,0,0,0 qtype=per_channel axis=1; w/f32 = Dequantize i "
+        "scales=0.0039; MatMul w 7x5",
+        "i/u8 = Quantize p scales=0.0039; w/f32 = Dequantize i scales=0.01 "
+        "zps=7; o = MatMul w 7x5; out o"})
+    cases.push_back(scores + rest);
+}
+
 } // namespace
 
 Cases attentionCases() {
@@ -318,6 +382,7 @@ Cases attentionCases() {
     cases.push_back(text);
   pushCausal(cases);
   pushEpilogues(cases);
+  pushBytes(cases);
   return cases;
 }
 

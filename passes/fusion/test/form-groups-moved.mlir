@@ -112,3 +112,19 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x4xf32>, %y: tensor<4x4xf32>)
   %2 = graph.Add %1, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// And to what is packed: each element is read once.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]] = call @g_TypeCast_Multiply_pack(%arg0) {{.*}} : (tensor<8x8xsi8>) -> tensor<1x8x8xf32>
+// CHECK-NEXT:    return %[[R]]
+// CHECK:       func.func private @g_TypeCast_Multiply_pack
+// CHECK-SAME:    tile.group = "pack"
+func.func @main(%k: tensor<8x8xsi8>) -> tensor<1x8x8xf32> {
+  %c = arith.constant dense<0.5> : tensor<f32>
+  %0 = graph.TypeCast %k : (tensor<8x8xsi8>) -> tensor<8x8xf32>
+  %1 = graph.Multiply %0, %c : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %2 = tile.pack %1 panel 8 : tensor<8x8xf32> -> tensor<1x8x8xf32>
+  return %2 : tensor<1x8x8xf32>
+}

@@ -73,3 +73,20 @@ func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %pairs: tensor<3x1x1
   %8 = graph.Exp %7 : (tensor<48xf32>) -> tensor<48xf32>
   return %2, %3, %6, %8 : tensor<48xf32>, tensor<48xf32>, tensor<3x2x8xf32>, tensor<48xf32>
 }
+
+// -----
+
+// What is packed is computed where it is packed: views come first.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %arg0 {{.*}} -> tensor<8x6xsi8>
+// CHECK-NEXT:    %[[C:.*]] = graph.TypeCast %[[T]]
+// CHECK-NEXT:    %[[M:.*]] = graph.Multiply %[[C]]
+// CHECK-NEXT:    tile.pack %[[M]]
+func.func @main(%k: tensor<6x8xsi8>) -> tensor<1x8x8xf32> {
+  %c = arith.constant dense<0.5> : tensor<f32>
+  %0 = graph.TypeCast %k : (tensor<6x8xsi8>) -> tensor<6x8xf32>
+  %1 = graph.Multiply %0, %c : (tensor<6x8xf32>, tensor<f32>) -> tensor<6x8xf32>
+  %2 = graph.StaticTranspose %1 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %3 = tile.pack %2 panel 8 : tensor<8x6xf32> -> tensor<1x8x8xf32>
+  return %3 : tensor<1x8x8xf32>
+}

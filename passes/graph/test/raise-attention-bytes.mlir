@@ -1,0 +1,38 @@
+// RUN: tenon-opt %s --split-input-file --tenon-raise-attention | FileCheck %s
+// RUN: tenon-opt %s --split-input-file "--tenon-raise-attention=int8-group=4" | FileCheck %s --check-prefix=VNNI
+
+// Weights that become bytes: rows are divided first. Where products of bytes
+// have an instruction, they stay.
+// CHECK-LABEL: func.func @main
+// CHECK:         tile.attention %{{.*}}, %{{.*}}, %{{.*}} normalized score {
+// CHECK:         } weights {
+// CHECK-NEXT:    ^bb0(%[[P:.*]]: f32, %{{.*}}: i64):
+// CHECK:           math.roundeven
+// CHECK:           arith.sitofp
+// CHECK:         } : tensor<7x8xf32>, tensor<8x6xf32>, tensor<6x5xf32> -> tensor<7x5xf32>
+// VNNI-LABEL: func.func @main
+// VNNI-NOT:     tile.attention
+// VNNI:         graph.SoftMax
+func.func @main(%q: tensor<7x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x5xf32>) -> tensor<7x5xf32> {
+  %s = graph.MatMul %q, %k : (tensor<7x8xf32>, tensor<8x6xf32>) -> tensor<7x6xf32>
+  %p = graph.SoftMax %s {axis = -1} : (tensor<7x6xf32>) -> tensor<7x6xf32>
+  %b = graph.Quantize %p {scales = array<f32: 0.0039>, zps = array<i64: 0>} : (tensor<7x6xf32>) -> tensor<7x6xui8>
+  %w = graph.Dequantize %b {scales = array<f32: 0.0039>, zps = array<i64: 0>} : (tensor<7x6xui8>) -> tensor<7x6xf32>
+  %o = graph.MatMul %w, %v : (tensor<7x6xf32>, tensor<6x5xf32>) -> tensor<7x5xf32>
+  return %o : tensor<7x5xf32>
+}
+
+// -----
+
+// Rows are longer than pays.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     tile.attention
+// CHECK:         graph.Quantize
+func.func @main(%q: tensor<7x8xf32>, %k: tensor<8x513xf32>, %v: tensor<513x5xf32>) -> tensor<7x5xf32> {
+  %s = graph.MatMul %q, %k : (tensor<7x8xf32>, tensor<8x513xf32>) -> tensor<7x513xf32>
+  %p = graph.SoftMax %s {axis = -1} : (tensor<7x513xf32>) -> tensor<7x513xf32>
+  %b = graph.Quantize %p {scales = array<f32: 0.0039>, zps = array<i64: 0>} : (tensor<7x513xf32>) -> tensor<7x513xui8>
+  %w = graph.Dequantize %b {scales = array<f32: 0.0039>, zps = array<i64: 0>} : (tensor<7x513xui8>) -> tensor<7x513xf32>
+  %o = graph.MatMul %w, %v : (tensor<7x513xf32>, tensor<513x5xf32>) -> tensor<7x5xf32>
+  return %o : tensor<7x5xf32>
+}
