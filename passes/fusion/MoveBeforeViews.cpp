@@ -89,7 +89,9 @@ bool keepsLast(Operation *view) {
 Value beforeView(OpBuilder &b, Value v, Operation *view) {
   auto type = rankedType(v), in = rankedType(view->getOperand(0)),
        out = rankedType(view->getResult(0));
-  bool single = type.hasStaticShape() && type.getNumElements() == 1;
+  // That of an operation without broadcasting stays as large as the result.
+  bool whole = type.getShape() == out.getShape();
+  bool single = !whole && type.hasStaticShape() && type.getNumElements() == 1;
   if (single && type.getRank() <= in.getRank())
     return v;
   if (v.getDefiningOp<arith::ConstantOp>() || !type.hasStaticShape() ||
@@ -98,7 +100,6 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
   Location loc = v.getLoc();
   if (single)
     return buildReshape(b, loc, v, {});
-  bool whole = type.getShape() == out.getShape();
   bool alongLast = !whole && keepsLast(view) &&
                    type.getNumElements() == type.getShape().back();
   if (alongLast)

@@ -308,6 +308,12 @@ Cases fusionCases() {
            "y = MatMul 1x8 8x10c; r = StaticReshape y shape=10 "
            "special_zero=false; a = Multiply r 10 auto_broadcast=none; "
            "b = Add a 10; out b",
+           "y = MatMul 1x8 8x1c; r = StaticReshape y shape=1,1,1 "
+           "special_zero=false; a = Multiply r 1x1x1 auto_broadcast=none; "
+           "b = Add a 1x1x1c auto_broadcast=none; out b",
+           "y = MatMul 1x8 8x1c; r = StaticReshape y shape=1 "
+           "special_zero=false; a = Multiply r 1 auto_broadcast=none; "
+           "b = Add a ()c; c = Add b 1x1x1c; out c",
            "y = LayerNorm 12x10 10c 10c keep_stats=false; r = StaticReshape y "
            "shape=3,4,10 special_zero=false; g = GELU r; q/u8 = Quantize g "
            "scales=0.05 zps=9",
