@@ -198,13 +198,6 @@ static std::string reducedText(const RowSpace &rows) {
   return text;
 }
 
-static bool isSplat(Value v) {
-  auto constant = v.getDefiningOp<arith::ConstantOp>();
-  auto values = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                         : DenseElementsAttr();
-  return values && values.isSplat();
-}
-
 std::string whyNot(Operation *op, const Group &g,
                    const llvm::DenseMap<Operation *, int> &groupOf,
                    int groupIndex, int64_t maxOps) {
@@ -280,7 +273,7 @@ std::string whyNot(Operation *op, const Group &g,
       if (!isSpaceShape(type.getShape(), g) && !isStatShape(type.getShape(), g))
         return dropped(type);
       any = true;
-    } else if (g.kind == GroupKind::attention && !isSplat(v)) {
+    } else if (g.kind == GroupKind::attention && !splatLiteral(v)) {
       return "epilogues of attention read constants of one value only";
     }
   }

@@ -133,10 +133,7 @@ Value rebuild(OpBuilder &b, Operation *what, ValueRange operands,
 Value onlyTensorOf(Operation *op) {
   Value only;
   for (Value v : op->getOperands()) {
-    auto literal = v.getDefiningOp<arith::ConstantOp>();
-    auto values = literal ? dyn_cast<DenseElementsAttr>(literal.getValue())
-                          : DenseElementsAttr();
-    if (values && values.isSplat() && rankedType(v).getRank() == 0)
+    if (splatLiteral(v) && rankedType(v).getRank() == 0)
       continue;
     if (only ||
         rankedType(v).getShape() != rankedType(op->getResult(0)).getShape())

@@ -92,10 +92,8 @@ bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
 
 /// The literal `v` is when all its elements are one value.
 std::optional<TypedAttr> splatOf(Value v) {
-  auto literal = v.getDefiningOp<arith::ConstantOp>();
-  auto dense = literal ? dyn_cast<DenseElementsAttr>(literal.getValue())
-                       : DenseElementsAttr();
-  if (!dense || !dense.isSplat())
+  DenseElementsAttr dense = splatLiteral(v);
+  if (!dense)
     return std::nullopt;
   if (dense.getElementType().isInteger(1)) // booleans are bytes
     return IntegerAttr::get(IntegerType::get(v.getContext(), 8),
@@ -365,7 +363,7 @@ std::string Attention::analyse() {
   constexpr int64_t kMaxKeysOfBytes = 512;
   if (requantize.size() == 1)
     return "its weights are bytes";
-  if (requantized && type.getShape().back() > kMaxKeysOfBytes)
+  if (requantized && type.getDimSize(axis) > kMaxKeysOfBytes)
     return "its weights become bytes, more than " +
            std::to_string(kMaxKeysOfBytes) + " of a row";
   if (requantized && isFromLeft())

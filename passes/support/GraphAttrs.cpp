@@ -2,6 +2,7 @@
 
 #include "dialects/graph/OpTable.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
@@ -97,6 +98,13 @@ std::string nameOf(Location loc) {
       if (std::string n = nameOf(l); !n.empty())
         return n;
   return "";
+}
+
+DenseElementsAttr splatLiteral(Value v) {
+  auto literal = v.getDefiningOp<arith::ConstantOp>();
+  auto values = literal ? dyn_cast<DenseElementsAttr>(literal.getValue())
+                        : DenseElementsAttr();
+  return values && values.isSplat() ? values : DenseElementsAttr();
 }
 
 } // namespace tenon

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
@@ -45,5 +46,8 @@ int64_t bytesAtLeast(mlir::RankedTensorType type);
 
 /// Name of the operation at `loc`: the innermost NameLoc, else "".
 std::string nameOf(mlir::Location loc);
+
+/// The literal that `v` is, if all its elements are one value; else null.
+mlir::DenseElementsAttr splatLiteral(mlir::Value v);
 
 } // namespace tenon

@@ -77,16 +77,6 @@ Transposed behindTransposes(Value v) {
   return seen;
 }
 
-SmallVector<int64_t> sourceStrides(const Transposed &value,
-                                   DenseI64ArrayAttr attr) {
-  if (!attr)
-    return {};
-  SmallVector<int64_t> strides(value.order.size());
-  for (auto [d, stride] : llvm::zip(value.order, attr.asArrayRef()))
-    strides[d] = stride;
-  return strides;
-}
-
 SmallVector<int64_t> callerStrides(const Transposed &value) {
   auto arg = dyn_cast<BlockArgument>(value.source);
   auto entry =
@@ -99,17 +89,6 @@ SmallVector<int64_t> callerStrides(const Transposed &value) {
   if (attr)
     for (int64_t d : value.order)
       strides.push_back(attr[d]);
-  return strides;
-}
-
-/// Strides of a dense tensor, dynamic behind dynamic sizes.
-static SmallVector<int64_t> denseStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d) {
-    bool known = !ShapedType::isDynamic(shape[d + 1]) &&
-                 !ShapedType::isDynamic(strides[d + 1]);
-    strides[d] = known ? shape[d + 1] * strides[d + 1] : ShapedType::kDynamic;
-  }
   return strides;
 }
 
@@ -151,8 +130,12 @@ std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> shape,
 Value writtenAsComputed(func::FuncOp entry, unsigned i) {
   Value v = entry.getBody().front().getTerminator()->getOperand(i), source = v;
   auto attr = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kStridesAttr);
-  SmallVector<int64_t> strides = attr ? SmallVector<int64_t>(attr.asArrayRef())
-                                      : denseStrides(rankedType(v).getShape());
+  auto type = rankedType(v);
+  SmallVector<int64_t> strides =
+      attr ? SmallVector<int64_t>(attr.asArrayRef())
+           : MemRefType::get(type.getShape(), type.getElementType())
+                 .getStridesAndOffset()
+                 .first;
   for (Operation *view = v.getDefiningOp();
        view &&
        (isKind(view, "StaticTranspose") || isKind(view, "StaticReshape"));

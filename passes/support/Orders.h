@@ -47,10 +47,6 @@ struct Transposed {
 };
 Transposed behindTransposes(mlir::Value v);
 
-/// Strides, of the dims of `source`, of the caller's buffer that has the
-/// strides `attr` for the transposed value; empty without `attr`.
-llvm::SmallVector<int64_t> sourceStrides(const Transposed &value,
-                                         mlir::DenseI64ArrayAttr attr);
 /// Strides, of the dims of the transposed value, of the caller's buffer that
 /// `source` is; empty where it is none, or has no strides of its own.
 llvm::SmallVector<int64_t> callerStrides(const Transposed &value);

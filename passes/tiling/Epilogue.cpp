@@ -1,5 +1,6 @@
 #include "passes/tiling/Epilogue.h"
 
+#include "passes/support/GraphAttrs.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,10 +11,7 @@ using namespace mlir;
 namespace tenon::tiling {
 
 bool isReadBy(ArrayRef<Operation *> ops, Value v) {
-  Operation *def = v.getDefiningOp();
-  if (auto literal = dyn_cast_or_null<arith::ConstantOp>(def))
-    return !cast<DenseElementsAttr>(literal.getValue()).isSplat();
-  return !def || !llvm::is_contained(ops, def);
+  return !splatLiteral(v) && !llvm::is_contained(ops, v.getDefiningOp());
 }
 
 Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
@@ -23,12 +21,9 @@ Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
     SmallVector<Value> operands;
     for (Value v : op->getOperands()) {
       Value &known = values[v];
-      if (!known) {
-        auto literal = v.getDefiningOp<arith::ConstantOp>();
-        auto attr = cast<DenseElementsAttr>(literal.getValue());
-        known = arith::ConstantOp::create(builder, loc,
-                                          attr.getSplatValue<TypedAttr>());
-      }
+      if (!known)
+        known = arith::ConstantOp::create(
+            builder, loc, splatLiteral(v).getSplatValue<TypedAttr>());
       operands.push_back(known);
     }
     last = emitScalar(builder, op->getLoc(), op, operands);

@@ -167,12 +167,8 @@ SmallVector<int64_t> LoopBuilder::keptDims() const {
 }
 
 static std::optional<TypedAttr> splatOf(Value v) {
-  auto literal = v.getDefiningOp<arith::ConstantOp>();
-  auto attr = literal ? cast<DenseElementsAttr>(literal.getValue())
-                      : DenseElementsAttr();
-  if (!attr || !attr.isSplat())
-    return std::nullopt;
-  return attr.getSplatValue<TypedAttr>();
+  DenseElementsAttr attr = splatLiteral(v);
+  return attr ? std::optional(attr.getSplatValue<TypedAttr>()) : std::nullopt;
 }
 
 Node LoopBuilder::nodeOf(Value v) {

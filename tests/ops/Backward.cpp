@@ -115,7 +115,8 @@ Cases backwardCases() {
   addRows(cases);
   // Zeros of either sign, told apart.
   for (const char *text :
-       {"d = HardSwishBackward 5x37 5x37", "d = ReLUBackward 5x37 5x37",
+       {"a = Add x:5x37 x; b = Add a a; d = HardSwishBackward b 5x37",
+        "d = ReLUBackward 5x37 5x37",
         "d = HardSigmoidBackward 5x37 5x37 alpha=0.2 beta=0.5",
         "d = ClampBackward 5x37 5x37 min=-1 max=2"})
     cases.push_back(std::string(text) + "; Reciprocal d");

@@ -146,3 +146,29 @@ func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) {
   } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> -> tensor<5x4xf32>
   return
 }
+
+// -----
+
+// Without weights there is nothing that needs divided rows.
+func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) {
+  // expected-error @+1 {{normalized needs weights, and rows to divide}}
+  %0 = tile.attention %q, %k, %v normalized score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> -> tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<4x5xf32>) {
+  // expected-error @+1 {{normalized needs weights, and rows to divide}}
+  %0 = tile.attention %q, %k, %v from_left normalized score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } weights {
+  ^bb0(%x: f32, %e: i64):
+    tile.yield %x : f32
+  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<4x5xf32> -> tensor<4x7xf32>
+  return
+}
