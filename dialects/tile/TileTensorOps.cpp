@@ -190,29 +190,40 @@ LogicalResult verifyConvolution(Op op, int64_t interleave, int64_t joined) {
 
 LogicalResult MatMulOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());
-  auto packed = cast<RankedTensorType>(getPacked().getType());
+  auto weights = cast<RankedTensorType>(getWeights().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
   int64_t rank = dst.getRank(), v = getInterleave();
-  if (failed(verifyElements(*this, getPacked())))
+  int64_t ownRank = getInPlace() ? 2 : 3 + (v > 1);
+  if (failed(verifyElements(*this, getWeights())))
     return failure();
-  if (src.getRank() < 2 || packed.getRank() < 3 + (v > 1) || rank < 2)
-    return emitOpError("src, packed and dst have ranks ")
-           << src.getRank() << ", " << packed.getRank() << ", " << rank
-           << ", at least 2, 3, 2 are needed";
-  ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(packed, v);
-  int64_t panel = w.back();
-  if (ShapedType::isDynamic(panel) || panel < 1)
-    return emitOpError("the panel of packed has no known width");
-  if (failed(
-          match(*this, "K of packed", w[w.size() - 2], panels(a.back(), v))) ||
-      failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
+  if (src.getRank() < 2 || weights.getRank() < ownRank || rank < 2)
+    return emitOpError("src, weights and dst have ranks ")
+           << src.getRank() << ", " << weights.getRank() << ", " << rank
+           << ", at least 2, " << ownRank << ", 2 are needed";
+  if (getInPlace() &&
+      (v > 1 || !weights.getElementType().isF32() || !weights.hasStaticShape()))
+    return emitOpError(
+        "in place, weights are f32, not interleaved, of static shape");
+  ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(weights, v);
+  if (failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
                    a[a.size() - 2])) ||
-      failed(match(*this, "the number of panels", w[w.size() - 3],
-                   panels(dst.getDimSize(rank - 1), panel))))
+      failed(
+          match(*this, "K of weights", w[w.size() - 2], panels(a.back(), v))))
     return failure();
+  int64_t columns = dst.getDimSize(rank - 1), panel = w.back();
+  if (getInPlace()) {
+    if (failed(match(*this, "the number of columns of dst", columns, panel)))
+      return failure();
+  } else if (ShapedType::isDynamic(panel) || panel < 1) {
+    return emitOpError("the panel of weights has no known width");
+  } else if (failed(match(*this, "the number of panels", w[w.size() - 3],
+                          panels(columns, panel)))) {
+    return failure();
+  }
   // Leading dims, aligned at the right: those of dst, or 1.
-  for (auto [lead, name] : {std::pair(a.drop_back(2), "src"),
-                            std::pair(w.drop_back(3), "packed")}) {
+  for (auto [lead, name] :
+       {std::pair(a.drop_back(2), "src"),
+        std::pair(w.drop_back(getInPlace() ? 2 : 3), "weights")}) {
     int64_t offset = rank - 2 - static_cast<int64_t>(lead.size());
     if (offset < 0)
       return emitOpError() << name << " has more leading dims than dst";

@@ -48,19 +48,22 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
 def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
   let summary = "dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n]";
   let description = [{
-    `src` `[B.., M, K]`, `packed` `[B'.., P, K, panel]` as tile.pack makes it,
+    `src` `[B.., M, K]`, `weights` `[B'.., P, K, panel]` as tile.pack makes it,
     or interleaved; `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
+    `in_place`: `weights` are `[B'.., K, N]`, not packed, floats of 32 bits with
+    static sizes.
 
     Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8
     times s8) are summed in 32 bits, and `dst` is the sum as f32.
   }];
-  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$packed,
-                       DefaultValuedAttr<I64Attr, "1">:$interleave);
+  let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
+                       DefaultValuedAttr<I64Attr, "1">:$interleave,
+                       UnitAttr:$in_place);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
-    $src `,` $packed (`interleave` $interleave^)?
+    $src `,` $weights (`interleave` $interleave^)? (`in_place` $in_place^)?
     attr-dict
-    `:` type($src) `,` type($packed) `->` type($dst)
+    `:` type($src) `,` type($weights) `->` type($dst)
   }];
   let hasVerifier = 1;
 }

@@ -49,15 +49,6 @@ bool decomposeBiasAdd(Operation *op, OpBuilder &b) {
   return true;
 }
 
-Value swapLastTwo(OpBuilder &b, Location loc, Value v) {
-  int64_t rank = rankedType(v).getRank();
-  SmallVector<int64_t> order;
-  for (int64_t i = 0; i < rank; ++i)
-    order.push_back(i);
-  std::swap(order[rank - 1], order[rank - 2]);
-  return buildTranspose(b, loc, v, order);
-}
-
 /// Transposed and one-dimensional operands; leaves [.., M, K] x [.., K, N].
 bool decomposeMatMul(Operation *op, OpBuilder &b) {
   Location loc = op->getLoc();
@@ -75,12 +66,12 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
   if (srcRank == 1)
     src = buildReshape(b, loc, src, {1, rankedType(src).getDimSize(0)});
   else if (ta)
-    src = swapLastTwo(b, loc, src);
+    src = swapLastTwo(b, src);
   if (weightsRank == 1)
     weights =
         buildReshape(b, loc, weights, {rankedType(weights).getDimSize(0), 1});
   else if (tb)
-    weights = swapLastTwo(b, loc, weights);
+    weights = swapLastTwo(b, weights);
   auto dstType = rankedType(op->getResult(0));
   // Batch dims of the full product: those of dst, without what was dropped.
   SmallVector<int64_t> shape(dstType.getShape());

@@ -62,11 +62,6 @@ bool swapsLastTwo(Operation *op) {
   return rank >= 2 && normalizedOrder(op) == lastTwoSwapped(rank);
 }
 
-Value swapLastTwo(OpBuilder &b, Value v) {
-  return buildTranspose(b, v.getLoc(), v,
-                        lastTwoSwapped(rankedType(v).getRank()));
-}
-
 /// Whether `op` passes its operand on unchanged.
 bool isIdentity(Operation *op) {
   return (isKind(op, "Reorder") || isKind(op, "StaticReshape")) &&

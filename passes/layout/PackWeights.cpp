@@ -105,8 +105,34 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return true;
   }
 
+  /// One column: src is what many elements of are read, and rows of it are
+  /// products of their own.
+  ///
+  ///   MatMul(%x [M, K], %w [K, 1])  ->  %wt [1, K] times %xt [K, M] in place
+  bool swapMatMul(Operation *op, OpBuilder &b) {
+    auto dst = rankedType(op->getResult(0));
+    Value src = op->getOperand(0), weights = op->getOperand(1);
+    int64_t rank = dst.getRank();
+    if (rank < 2 || !dst.hasStaticShape() || op->hasAttr(kOrderAttr) ||
+        dst.getDimSize(rank - 1) != 1 || dst.getDimSize(rank - 2) == 1)
+      return false;
+    Location loc = op->getLoc();
+    SmallVector<int64_t> shape(dst.getShape());
+    std::swap(shape[rank - 1], shape[rank - 2]);
+    auto type = RankedTensorType::get(shape, dst.getElementType());
+    Value x = swapLastTwo(b, src), w = swapLastTwo(b, weights);
+    if (!readsInPlace(type, w, x)) {
+      x.getDefiningOp()->erase();
+      w.getDefiningOp()->erase();
+      return false;
+    }
+    Value product = packing.buildMatMul(b, loc, type, w, x);
+    replace(op, buildReshape(b, loc, product, dst.getShape()));
+    return true;
+  }
+
   void packMatMul(Operation *op, OpBuilder &b) {
-    if (splitMatMul(op, b))
+    if (swapMatMul(op, b) || splitMatMul(op, b))
       return;
     replace(op,
             packing.buildMatMul(b, op->getLoc(), rankedType(op->getResult(0)),
@@ -291,19 +317,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   /// saves. Heads that share their keys count as rows of one.
   static bool readsKeysInPlace(tile::AttentionOp op) {
     constexpr int64_t kFewRows = 8;
-    auto dst = rankedType(op.getDst()), keys = rankedType(op.getK());
-    int64_t rows = dst.getDimSize(dst.getRank() - 2);
-    if (op.getFromLeft() || ShapedType::isDynamic(rows))
-      return false;
-    for (int64_t i = 3; i <= dst.getRank(); ++i) {
-      bool shared =
-          i > keys.getRank() || keys.getDimSize(keys.getRank() - i) == 1;
-      int64_t size = dst.getDimSize(dst.getRank() - i);
-      if (shared && ShapedType::isDynamic(size))
-        return false;
-      rows *= shared ? size : 1;
-    }
-    return rows <= kFewRows;
+    auto rows = rowsOfMatrix(rankedType(op.getDst()), rankedType(op.getK()));
+    return !op.getFromLeft() && rows && *rows <= kFewRows;
   }
 
   /// Whether the products of `op` are of narrow floats that the target widens,

@@ -4,8 +4,10 @@
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <utility>
 
@@ -35,19 +37,68 @@ constexpr int64_t kMinProducts = 1 << 22, kMinConvProducts = 1 << 23;
 /// What counts for an unknown number.
 constexpr int64_t kUnknownRows = 256;
 
-/// Whether `v` depends on one constant only.
+/// Whether `v` depends on constants only.
 bool isConstant(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    if (def->getNumOperands() != 1)
-      return def->getNumOperands() == 0;
-    v = def->getOperand(0);
+  llvm::SetVector<Value> values;
+  values.insert(v);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (Operation *def = values[i].getDefiningOp()) {
+      values.insert_range(def->getOperands());
+      continue;
+    }
+    auto arg = cast<BlockArgument>(values[i]);
+    auto f = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+    if (!f || !isConstantArg(f, arg.getArgNumber()))
+      return false;
   }
-  auto arg = cast<BlockArgument>(v);
-  auto f = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-  return f && isConstantArg(f, arg.getArgNumber());
+  return true;
+}
+
+/// Whether neighbours along dim `dim` of `v` lie together in memory.
+bool liesTogether(Value v, int64_t dim) {
+  Transposed view = behindTransposes(v);
+  Operation *def = view.source.getDefiningOp();
+  if (def && def->hasAttr(kOrderAttr))
+    return false;
+  SmallVector<int64_t> strides = callerStrides(view);
+  if (!strides.empty())
+    return strides[dim] == 1;
+  return (view.order.empty() ? dim : view.order[dim]) ==
+         rankedType(v).getRank() - 1;
 }
 
 } // namespace
+
+bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
+  // docs/cost-model.md
+  constexpr int64_t kFewRows = 16, kFewDots = 4;
+  auto w = rankedType(weights);
+  if (!dst.getElementType().isF32() || !w.getElementType().isF32() ||
+      !rankedType(src).getElementType().isF32() || !w.hasStaticShape() ||
+      w.getNumElements() == 0)
+    return false;
+  auto rows = rowsOfMatrix(dst, w);
+  int64_t rank = w.getRank();
+  return rows && !isConstant(weights) &&
+         ((*rows <= kFewRows && liesTogether(weights, rank - 1)) ||
+          (*rows <= kFewDots && liesTogether(weights, rank - 2)));
+}
+
+std::optional<int64_t> rowsOfMatrix(RankedTensorType dst,
+                                    RankedTensorType shared) {
+  auto sizeAt = [&](int64_t i) { return dst.getDimSize(dst.getRank() - i); };
+  int64_t rows = sizeAt(2);
+  if (ShapedType::isDynamic(rows))
+    return std::nullopt;
+  for (int64_t i = 3; i <= dst.getRank(); ++i) {
+    if (i <= shared.getRank() && shared.getDimSize(shared.getRank() - i) != 1)
+      continue;
+    if (ShapedType::isDynamic(sizeAt(i)))
+      return std::nullopt;
+    rows *= sizeAt(i);
+  }
+  return rows;
+}
 
 bool widensOften(Operation *op) {
   auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
@@ -104,6 +155,9 @@ int64_t Packing::interleaveFor(Type element, int64_t k, int64_t groups) const {
 tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
                                     RankedTensorType dst, Value src,
                                     Value weights) const {
+  if (readsInPlace(dst, src, weights))
+    return tile::MatMulOp::create(b, loc, dst, src, weights, /*interleave=*/1,
+                                  /*in_place=*/true);
   auto type = rankedType(weights);
   int64_t rank = type.getRank();
   int64_t v = interleaveFor(type.getElementType(), type.getDimSize(rank - 2));

@@ -49,7 +49,8 @@ struct Packing {
   int64_t interleaveFor(mlir::Type element, int64_t k,
                         int64_t groups = 4) const;
 
-  /// tile.matmul of `src` and the packed `weights` [.., K, N].
+  /// tile.matmul of `src` and `weights` [.., K, N], packed or as they lie
+  /// (readsInPlace).
   tile::MatMulOp buildMatMul(mlir::OpBuilder &b, mlir::Location loc,
                              mlir::RankedTensorType dst, mlir::Value src,
                              mlir::Value weights) const;
@@ -59,6 +60,17 @@ struct Packing {
                          mlir::RankedTensorType dst, mlir::Value src,
                          mlir::Value weights, const WindowAttrs &window) const;
 };
+
+/// Rows of a product that share each matrix of `shared` [.., K, N]: those of
+/// dst [.., M, N], times dims over which `shared` is broadcast; none: not
+/// known.
+std::optional<int64_t> rowsOfMatrix(mlir::RankedTensorType dst,
+                                    mlir::RankedTensorType shared);
+
+/// Whether packing `weights` [.., K, N] would take longer than their product
+/// with `src`: they change with every execution and meet few rows of it.
+bool readsInPlace(mlir::RankedTensorType dst, mlir::Value src,
+                  mlir::Value weights);
 
 /// Whether weights [taps.., I, O] are those of a depthwise convolution.
 bool isDepthwise(mlir::RankedTensorType weights, int64_t groups);

@@ -28,6 +28,13 @@ Value buildTranspose(OpBuilder &b, Location loc, Value src,
                       b.getNamedAttr("order", b.getDenseI64ArrayAttr(order)));
 }
 
+Value swapLastTwo(OpBuilder &b, Value src) {
+  int64_t rank = cast<RankedTensorType>(src.getType()).getRank();
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq(rank));
+  std::swap(order[rank - 1], order[rank - 2]);
+  return buildTranspose(b, src.getLoc(), src, order);
+}
+
 Value buildReshape(OpBuilder &b, Location loc, Value src,
                    ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(src.getType());

@@ -16,6 +16,9 @@ mlir::Value buildGraphOp(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value buildTranspose(mlir::OpBuilder &b, mlir::Location loc,
                            mlir::Value src, llvm::ArrayRef<int64_t> order);
 
+/// The transpose of the last two dims of `src`.
+mlir::Value swapLastTwo(mlir::OpBuilder &b, mlir::Value src);
+
 /// StaticReshape; at most one dim of `shape` is dynamic, or all that are have
 /// the size of the same dim of `src`.
 mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,

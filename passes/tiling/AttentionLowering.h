@@ -69,7 +69,6 @@ private:
   int64_t scratchBytes() const;
   int64_t bytesOf(const Piece &piece) const;
   Scratch scratchOf(IndexMath &im, mlir::Value memory) const;
-  Ofr offsetOf(IndexMath &bm, const Strided &s, llvm::ArrayRef<Ofr> at);
   void placeRows(Block &block, Ofr number);
   mlir::Value output(Block &block);
   void emitWhole(Block &block);

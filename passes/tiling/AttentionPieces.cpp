@@ -18,7 +18,9 @@
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/AttentionLowering.h"
 #include "passes/tiling/Items.h"
+#include "passes/tiling/Products.h"
 #include "passes/tiling/ScalarOps.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -148,27 +150,6 @@ void AttentionLowering::emitPiece(Block &block, Ofr piece, const Keys &part) {
                            box(bm, to, at, {block.rows}, {step}));
 }
 
-static void fill(IndexMath &m, double value, Value memory) {
-  OpBuilder &b = m.builder();
-  Value v =
-      arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(value));
-  linalg::FillOp::create(b, m.location(), v, memory);
-}
-
-/// c[i, j] = sum over k of a[ka] * b[kb], k the last of the loops.
-static void emitProducts(IndexMath &m, Value a, Value b, Value c,
-                         ArrayRef<AffineMap> maps) {
-  fill(m, 0, c);
-  OpBuilder &builder = m.builder();
-  linalg::GenericOp::create(
-      builder, m.location(), TypeRange(), ValueRange{a, b}, c, maps,
-      {kParallel, kParallel, kReduction},
-      [](OpBuilder &nb, Location l, ValueRange args) {
-        Value sum = math::FmaOp::create(nb, l, args[0], args[1], args[2]);
-        linalg::YieldOp::create(nb, l, sum);
-      });
-}
-
 /// scores = q . k of the keys of `part`, key by key: each is read once.
 void AttentionLowering::emitDots(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
@@ -179,17 +160,10 @@ void AttentionLowering::emitDots(Block &block, const Keys &part) {
           {q.strides[q.rank() - 2], q.strides.back()});
   Ofr at = bm.add(offsetOf(bm, k, ArrayRef(block.at).drop_back()),
                   bm.mul(part.from, along));
-  Value keysBox = box(bm, k.base, at, {n, depth}, {along, across});
+  Value keysBox = box(bm, k.base, at, {depth, n}, {across, along});
   Value scores = box(bm, block.scratch.scores, bm.attr(0), {block.rows, n},
                      {bm.attr(pitch), bm.attr(1)});
-  OpBuilder &b = bm.builder();
-  AffineExpr key = b.getAffineDimExpr(0), row = b.getAffineDimExpr(1),
-             d = b.getAffineDimExpr(2);
-  auto map = [&](AffineExpr x, AffineExpr y) {
-    return AffineMap::get(3, 0, {x, y}, b.getContext());
-  };
-  emitProducts(bm, queriesBox, keysBox, scores,
-               {map(row, d), map(key, d), map(row, key)});
+  tiling::emitDots(bm, queriesBox, keysBox, scores);
 }
 
 /// result = scores . values of `part`.
@@ -214,8 +188,8 @@ void AttentionLowering::emitWeighted(Block &block, const Keys &part,
   auto map = [&](AffineExpr x, AffineExpr y) {
     return AffineMap::get(3, 0, {x, y}, b.getContext());
   };
-  emitProducts(bm, weights, values, result,
-               {map(row, key), map(key, column), map(row, column)});
+  tiling::emitSums(bm, weights, values, result,
+                   {map(row, key), map(key, column), map(row, column)});
 }
 
 /// max = that of all pieces, sum = theirs, partial.max = their factors.
@@ -232,13 +206,13 @@ void AttentionLowering::emitFactorsOfPieces(Block &block) {
   AffineMap both = b.getMultiDimIdentityMap(2);
   AffineMap perRow =
       AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
-  fill(bm, -std::numeric_limits<double>::infinity(), max);
+  fill(bm, max, -std::numeric_limits<double>::infinity());
   linalg::GenericOp::create(
       b, bm.location(), TypeRange(), maxima, max, {both, perRow},
       {kParallel, kReduction}, [](OpBuilder &nb, Location l, ValueRange args) {
         linalg::YieldOp::create(nb, l, emitGreater(nb, l, args[1], args[0]));
       });
-  fill(bm, 0, sum);
+  fill(bm, sum, 0);
   linalg::GenericOp::create(
       b, bm.location(), TypeRange(), ValueRange{sums, max},
       ValueRange{maxima, sum}, {both, perRow, both, perRow},
@@ -281,7 +255,7 @@ void AttentionLowering::emitSumOfPieces(Block &block) {
   auto map = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(3, 0, exprs, b.getContext());
   };
-  emitProducts(
+  tiling::emitSums(
       bm, factors, parts, sumsOf(block),
       {map({row, piece}), map({row, piece, column}), map({row, column})});
 }

@@ -4,6 +4,7 @@
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -69,17 +70,11 @@ Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
                      : emitChain(builder, loc, ops, std::move(values), stored);
 }
 
-tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
-                                    const Strided &dst, ArrayRef<Strided> sides,
-                                    ArrayRef<Ofr> start, int64_t rowDim,
-                                    Ofr rows, Ofr columns, SumPart part) const {
-  OpBuilder &builder = m.builder();
-  MLIRContext *context = builder.getContext();
+Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
+                                  ArrayRef<Strided> sides, ArrayRef<Ofr> start,
+                                  int64_t rowDim, Ofr rows, Ofr columns) {
   int64_t columnDim = dst.rank() - 1;
   auto boxAt = [&](const Strided &s, bool byRow, bool byColumn) {
-    Ofr offset = s.offset.value_or(m.attr(0));
-    for (int64_t d = 0; d < s.rank(); ++d)
-      offset = m.add(offset, m.mul(start[d], s.strides[d]));
     SmallVector<Ofr> sizes, strides;
     if (byRow) {
       sizes.push_back(rows);
@@ -89,9 +84,26 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
       sizes.push_back(columns);
       strides.push_back(s.strides[columnDim]);
     }
-    return box(m, s.base, offset, sizes, strides);
+    return box(m, s.base, offsetOf(m, s, start), sizes, strides);
   };
-  Value c = boxAt(dst, true, true);
+  Boxes boxes{boxAt(dst, true, true), {}, {}};
+  for (const Strided &s : sides) {
+    bool byRow = rowDim >= 0 && !IndexMath::isConstant(s.strides[rowDim], 0);
+    bool byColumn = !IndexMath::isConstant(s.strides[columnDim], 0);
+    using tile::SideKind;
+    SideKind kind = byRow ? (byColumn ? SideKind::PerElement : SideKind::PerRow)
+                          : (byColumn ? SideKind::PerColumn : SideKind::Scalar);
+    boxes.sides.push_back(boxAt(s, byRow, byColumn));
+    boxes.maps.push_back(tile::getSideMapOf(kind, m.builder().getContext()));
+  }
+  return boxes;
+}
+
+tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
+                                    const Strided &dst, ArrayRef<Strided> sides,
+                                    ArrayRef<Ofr> start, int64_t rowDim,
+                                    Ofr rows, Ofr columns, SumPart part) const {
+  OpBuilder &builder = m.builder();
   bool accumulate = part == SumPart::middle || part == SumPart::last;
   bool ends = part == SumPart::whole || part == SumPart::last;
   Type element = cast<MemRefType>(a.getType()).getElementType();
@@ -100,26 +112,42 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
     op.setFetchOut(true);
     return op;
   };
-  if (!ends || (ops.empty() && stored.isF32() && isa<FloatType>(element)))
-    return intoMemory(
-        tile::BrgemmOp::create(builder, m.location(), a, b, c, accumulate));
-  SmallVector<Value> sideBoxes;
-  SmallVector<AffineMap> maps;
-  for (const Strided &s : sides) {
-    bool byRow = rowDim >= 0 && !IndexMath::isConstant(s.strides[rowDim], 0);
-    bool byColumn = !IndexMath::isConstant(s.strides[columnDim], 0);
-    using tile::SideKind;
-    SideKind kind = byRow ? (byColumn ? SideKind::PerElement : SideKind::PerRow)
-                          : (byColumn ? SideKind::PerColumn : SideKind::Scalar);
-    sideBoxes.push_back(boxAt(s, byRow, byColumn));
-    maps.push_back(tile::getSideMapOf(kind, context));
-  }
+  bool plain =
+      !ends || (ops.empty() && stored.isF32() && isa<FloatType>(element));
+  Boxes boxes = boxesAt(m, dst, plain ? ArrayRef<Strided>() : sides, start,
+                        rowDim, rows, columns);
+  if (plain)
+    return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b,
+                                             boxes.dst, accumulate));
   auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
     return apply(eb, loc, args.front(), args.drop_front(), stored);
   };
-  return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b, c,
-                                           sideBoxes, maps, accumulate,
-                                           /*packed=*/true, body));
+  return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b,
+                                           boxes.dst, boxes.sides, boxes.maps,
+                                           accumulate, /*packed=*/true, body));
+}
+
+void Epilogue::emitElementwise(IndexMath &m, Value sums, const Strided &dst,
+                               ArrayRef<Strided> sides, ArrayRef<Ofr> start,
+                               int64_t rowDim, Ofr rows, Ofr columns) const {
+  OpBuilder &builder = m.builder();
+  Boxes boxes = boxesAt(m, dst, sides, start, rowDim, rows, columns);
+  AffineMap identity = builder.getMultiDimIdentityMap(2);
+  SmallVector<Value> ins{sums};
+  SmallVector<AffineMap> maps{identity};
+  llvm::append_range(ins, boxes.sides);
+  llvm::append_range(maps, boxes.maps);
+  maps.push_back(identity);
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      builder, m.location(), TypeRange{}, ins, boxes.dst, maps, loops,
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        ValueRange elements = args.drop_back();
+        linalg::YieldOp::create(nb, l,
+                                apply(nb, l, elements.front(),
+                                      elements.drop_front(),
+                                      dst.elementType()));
+      });
 }
 
 } // namespace tenon::tiling

@@ -56,7 +56,22 @@ public:
                             llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
                             Ofr columns, SumPart part = SumPart::whole) const;
 
+  /// The same for a box of `sums`, [rows, columns] in f32.
+  void emitElementwise(IndexMath &m, mlir::Value sums, const Strided &dst,
+                       llvm::ArrayRef<Strided> sides, llvm::ArrayRef<Ofr> start,
+                       int64_t rowDim, Ofr rows, Ofr columns) const;
+
 private:
+  /// Boxes of dst and of sides.
+  struct Boxes {
+    mlir::Value dst;
+    llvm::SmallVector<mlir::Value> sides;
+    llvm::SmallVector<mlir::AffineMap> maps;
+  };
+  static Boxes boxesAt(IndexMath &m, const Strided &dst,
+                       llvm::ArrayRef<Strided> sides, llvm::ArrayRef<Ofr> start,
+                       int64_t rowDim, Ofr rows, Ofr columns);
+
   llvm::SmallVector<mlir::Operation *> ops;
   mlir::Value made; // by the first operation
   llvm::SmallVector<mlir::Value> sideValues;

@@ -285,14 +285,6 @@ void AttentionLowering::run() {
 }
 
 /// The offset of `at`, indices of the first dimensions of `s`.
-Ofr AttentionLowering::offsetOf(IndexMath &bm, const Strided &s,
-                                ArrayRef<Ofr> at) {
-  Ofr offset = s.offset.value_or(bm.attr(0));
-  for (auto [i, stride] : llvm::zip(at, s.strides))
-    offset = bm.add(offset, bm.mul(i, stride));
-  return offset;
-}
-
 /// Rows of dst that a block computes; `from_left`: its whole matrix.
 Value AttentionLowering::output(Block &block) {
   IndexMath &bm = block.m;

@@ -46,8 +46,9 @@ std::optional<WindowDim> bandWindow(Operation *first) {
     return std::nullopt;
   WindowDim same{dst->rows, dst->rows, 1, 1, 0, 1};
   if (auto product = dyn_cast<tile::MatMulOp>(first)) {
-    bool oneMatrix = rankedType(product.getPacked()).getRank() ==
-                     (product.getInterleave() > 1 ? 4 : 3);
+    bool oneMatrix =
+        !product.getInPlace() && rankedType(product.getWeights()).getRank() ==
+                                     (product.getInterleave() > 1 ? 4 : 3);
     bool sameRows = rankedType(product.getSrc()).getShape().drop_back() ==
                     rankedType(product.getDst()).getShape().drop_back();
     return oneMatrix && sameRows && dst->columns == 1 ? std::optional(same)
@@ -156,7 +157,7 @@ public:
 private:
   std::pair<int64_t, RankedTensorType> packing() const {
     if (auto product = dyn_cast<tile::MatMulOp>(op))
-      return {product.getInterleave(), rankedType(product.getPacked())};
+      return {product.getInterleave(), rankedType(product.getWeights())};
     auto conv = cast<tile::ConvOp>(op);
     return {conv.getInterleave(), rankedType(conv.getWeights())};
   }

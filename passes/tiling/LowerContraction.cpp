@@ -33,18 +33,15 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   IndexMath &m = ctx.m;
   Epilogue epilogue(ctx, op);
   auto type = rankedType(op.getDst());
-  auto packedType = rankedType(op.getPacked());
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
     return op.emitError("E2003 the number of columns is unknown");
   const Strided &src = ctx.memoryOf(op.getSrc());
-  const Strided &packed = ctx.memoryOf(op.getPacked());
+  Strided w = ctx.memoryOf(op.getWeights());
   Product p;
   p.sides = epilogue.sides;
   p.n = n;
   p.interleave = op.getInterleave();
-  bool interleaved = p.interleave > 1;
-  p.panel = panelWidth(packedType, p.interleave);
   p.k = src.sizes.back();
   p.dst = ctx.outputs.begin()->second.front();
   // src over dst's leading dims and rows, then K.
@@ -54,10 +51,16 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   p.a = broadcastTo(m, src, aSpace);
   p.a.strides.back() = src.strides.back();
   // Weights over dst's leading dims and rows (0).
-  Strided w = packed;
+  int64_t own = 2;
+  if (op.getInPlace()) {
+    p.inPlace = {w.strides[w.rank() - 2], w.strides.back()};
+  } else {
+    p.panel = panelWidth(rankedType(op.getWeights()), p.interleave);
+    own = 3 + (p.interleave > 1);
+  }
   w.dense = false;
-  w.sizes.pop_back_n(3 + interleaved);
-  w.strides.pop_back_n(3 + interleaved);
+  w.sizes.pop_back_n(own);
+  w.strides.pop_back_n(own);
   p.w = broadcastTo(m, w, space.drop_back(2));
   p.w.sizes.push_back(space[space.size() - 2]);
   p.w.strides.push_back(m.attr(0));

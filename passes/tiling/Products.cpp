@@ -94,14 +94,12 @@ class Sections {
 public:
   Sections(GroupContext &ctx, const Epilogue &epilogue, Product product)
       : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
-        aK(p.a.strides.back()) {
-    mergeRows();
-    rows = space[rowDim];
+        aK(p.a.strides.back()), space(mergeRows(m, p)) {
     panels = (p.n + p.panel - 1) / p.panel;
   }
 
   void emit() {
-    auto k = IndexMath::constant(p.k), r = IndexMath::constant(rows);
+    auto k = IndexMath::constant(p.k), r = IndexMath::constant(space.rows);
     bool inParts = k && p.interleave == 1 && p.a.elementType().isF32() &&
                    p.dst.elementType().isF32();
     if (!inParts)
@@ -120,39 +118,6 @@ public:
   }
 
 private:
-  /// Merges rows with leading dims: everything but K and N.
-  void mergeRows() {
-    Ofr dstN = p.dst.strides.back();
-    SmallVector<Ofr> sideN;
-    dropDim(p.a);
-    dropDim(p.dst);
-    for (Strided &s : p.sides) {
-      sideN.push_back(s.strides.back());
-      dropDim(s);
-    }
-    space = p.dst.sizes;
-    SmallVector<int> classes(space.size(), 0);
-    SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
-    for (Strided &s : p.sides)
-      operands.push_back(&s);
-    coalesce(m, space, classes, operands);
-    // The last dim is the rows, unless each has weights of its own.
-    if (space.empty() || !IndexMath::isConstant(p.w.strides.back(), 0)) {
-      space.push_back(m.attr(1));
-      for (Strided *s : operands) {
-        s->sizes.push_back(m.attr(1));
-        s->strides.push_back(m.attr(0));
-      }
-    }
-    rowDim = static_cast<int64_t>(space.size()) - 1;
-    p.dst.sizes.push_back(m.attr(p.n));
-    p.dst.strides.push_back(dstN);
-    for (auto [s, n] : llvm::zip(p.sides, sideN)) {
-      s.sizes.push_back(m.attr(p.n));
-      s.strides.push_back(n);
-    }
-  }
-
   /// The sum over [from, from + k) of K.
   void emitSection(Ofr from, Ofr k, SumPart part);
   /// Item (batch and first row at `at`, panel): `length` rows.
@@ -164,25 +129,19 @@ private:
   IndexMath &m;
   const Epilogue &epilogue;
   Product p;
-  Ofr aK;                 // stride of A along K
-  SmallVector<Ofr> space; // leading dims and rows
-  int64_t rowDim = 0, panels = 0;
-  Ofr rows;
+  Ofr aK; // stride of A along K
+  RowSpace space;
+  int64_t panels = 0;
   bool streams = false; // panels come from beyond L2
 };
 
 void Sections::emitItem(
     IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length, Ofr from, Ofr k,
     SumPart part, llvm::function_ref<Value(IndexMath &, Value)> copied) const {
-  auto offsetOf = [&](const Strided &s) {
-    Ofr offset = s.offset.value_or(im.attr(0));
-    for (auto [i, stride] : llvm::zip(at, s.strides))
-      offset = im.add(offset, im.mul(i, stride));
-    return offset;
-  };
+  int64_t rowDim = space.rowDim;
   Ofr whole = panelSize(im, p.k, p.panel, p.interleave);
-  Ofr aOffset = im.add(offsetOf(p.a), im.mul(from, aK));
-  Ofr wOffset = im.add(offsetOf(p.w), im.mul(panel, whole));
+  Ofr aOffset = im.add(offsetOf(im, p.a, at), im.mul(from, aK));
+  Ofr wOffset = im.add(offsetOf(im, p.w, at), im.mul(panel, whole));
   wOffset = im.add(wOffset, panelSize(im, from, p.panel, p.interleave));
   Value a = copied(
       im, box(im, p.a.base, aOffset, {length, k}, {p.a.strides[rowDim], aK}));
@@ -200,7 +159,7 @@ void Sections::emitItem(
 }
 
 void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
-  auto r = IndexMath::constant(rows), allK = IndexMath::constant(p.k);
+  auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
   int64_t block = rowBlock(r, IndexMath::constant(k), ctx.core.l2Bytes,
                            p.a.elementType().getIntOrFloatBitWidth() / 8,
                            p.interleave > 1 ? kTileRows : kMinRowBlock);
@@ -208,7 +167,7 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
   bool panelLast = !r || *r <= block || block >= p.panel;
-  SmallVector<Ofr> counts(space.begin(), space.end() - 1);
+  SmallVector<Ofr> counts(ArrayRef(space.sizes).drop_back());
   auto batch = IndexMath::constant(m.product(counts));
   auto sum = IndexMath::constant(k);
   if (r && batch && sum) {
@@ -216,12 +175,12 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     int64_t least = std::max(kMinRowBlock, kMinItemProducts / perRow);
     block = roundUp(shareRows(*r, block, *batch * panels, least), step);
   }
-  counts.push_back(m.ceilDiv(rows, m.attr(block)));
+  counts.push_back(m.ceilDiv(space.rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
   streams = panelLast && allK && *allK * p.panel * panels >= kStreamedWeights;
   RowCopy copy;
   if (ctx.core.matrixUnit && panelLast)
-    copy = RowCopy::of(p, rowDim, panels, block);
+    copy = RowCopy::of(p, space.rowDim, panels, block);
   auto section = [&](IndexMath &im, Value item, Value scratch) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     auto panelAt = at.end() - 1 - !panelLast;
@@ -241,12 +200,45 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
           im, rowBlockAt, *r, block,
           [&](IndexMath &rm, int64_t length) { emit(rm, rm.attr(length)); });
     else
-      emit(im, im.min(im.attr(block), im.sub(rows, at.back())));
+      emit(im, im.min(im.attr(block), im.sub(space.rows, at.back())));
   };
   emitItems(m, ctx.label, m.product(counts), m.attr(copy.bytes), section);
 }
 
 } // namespace
+
+RowSpace mergeRows(IndexMath &m, Product &p) {
+  Ofr dstN = p.dst.strides.back();
+  SmallVector<Ofr> sideN;
+  dropDim(p.a);
+  dropDim(p.dst);
+  for (Strided &s : p.sides) {
+    sideN.push_back(s.strides.back());
+    dropDim(s);
+  }
+  SmallVector<Ofr> sizes = p.dst.sizes;
+  SmallVector<int> classes(sizes.size(), 0);
+  SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
+  for (Strided &s : p.sides)
+    operands.push_back(&s);
+  coalesce(m, sizes, classes, operands);
+  // The last dim is the rows, unless each has weights of its own.
+  if (sizes.empty() || !IndexMath::isConstant(p.w.strides.back(), 0)) {
+    sizes.push_back(m.attr(1));
+    for (Strided *s : operands) {
+      s->sizes.push_back(m.attr(1));
+      s->strides.push_back(m.attr(0));
+    }
+  }
+  p.dst.sizes.push_back(m.attr(p.n));
+  p.dst.strides.push_back(dstN);
+  for (auto [s, n] : llvm::zip(p.sides, sideN)) {
+    s.sizes.push_back(m.attr(p.n));
+    s.strides.push_back(n);
+  }
+  Ofr rows = sizes.back();
+  return {sizes, static_cast<int64_t>(sizes.size()) - 1, rows};
+}
 
 SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
                                 int64_t panel, int64_t l2Bytes) {
@@ -269,7 +261,10 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
 }
 
 void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product product) {
-  Sections(ctx, epilogue, std::move(product)).emit();
+  if (product.inPlace)
+    emitProductInPlace(ctx, epilogue, std::move(product));
+  else
+    Sections(ctx, epilogue, std::move(product)).emit();
 }
 
 } // namespace tenon::tiling

@@ -9,18 +9,47 @@ namespace tenon::tiling {
 /// over the leading dims of dst.
 struct Product {
   Strided a;                        // [lead.., M, K]
-  Strided w;                        // [lead.., P, K, panel], dense from P on
+  Strided w;                        // [lead.., M], stride 0 along M
   Strided dst;                      // [lead.., M, N]
   llvm::SmallVector<Strided> sides; // like dst
   Ofr k;
   int64_t n;
-  int64_t panel;
+  int64_t panel = 0;      // behind lead.. W is [P, K, panel], dense
   int64_t interleave = 1; // of k in W
   bool unsignedA = false; // of bytes
+
+  /// Strides of W [lead.., K, N] along K and N where it is not packed.
+  struct InPlace {
+    Ofr k, n;
+  };
+  std::optional<InPlace> inPlace;
 };
+
+/// The dimensions of dst before the columns, merged where the operands allow
+/// it. The last one has the rows that share a matrix of weights.
+struct RowSpace {
+  llvm::SmallVector<Ofr> sizes;
+  int64_t rowDim;
+  Ofr rows;
+};
+
+/// Merges rows of all operands of `p` with their leading dims: A, dst and sides
+/// are then over the space (and columns), `p.w` over the space.
+RowSpace mergeRows(IndexMath &m, Product &p);
 
 /// Sections that compute `product` with what follows it.
 void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product product);
+
+/// The same for weights that are not packed (ProductsInPlace.cpp).
+void emitProductInPlace(GroupContext &ctx, const Epilogue &epilogue, Product p);
+
+/// c[i, j] = sum over k of a * b, f32; `maps` of a, b, c with k the last of
+/// three loops.
+void emitSums(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c,
+              llvm::ArrayRef<mlir::AffineMap> maps);
+
+/// c[m, n] = sum over k of a[m, k] * b[k, n], where k lies together in memory.
+void emitDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
 
 /// K in parts that are summed one after the other, each so short that a panel
 /// of weights, the next one and a block of rows are in L2 together; one, if

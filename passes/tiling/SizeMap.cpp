@@ -45,9 +45,9 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
     for (int64_t i = 2; i <= static_cast<int64_t>(a.size()) && i <= rank; ++i)
       r[rank - i] = a[a.size() - i];
     // Batch dims that src does not have come from the weights.
-    ArrayRef<Ofr> w = (*this)[product.getPacked()];
+    ArrayRef<Ofr> w = (*this)[product.getWeights()];
     for (int64_t i = 3; i <= rank; ++i) {
-      int64_t wi = static_cast<int64_t>(w.size()) - 1 - i;
+      int64_t wi = static_cast<int64_t>(w.size()) - !product.getInPlace() - i;
       bool one = !r[rank - i] || IndexMath::isConstant(r[rank - i], 1);
       if (one && wi >= 0)
         r[rank - i] = w[wi];

@@ -111,6 +111,13 @@ std::optional<Strided> reshape(IndexMath &m, const Strided &s,
   return t;
 }
 
+Ofr offsetOf(IndexMath &m, const Strided &s, ArrayRef<Ofr> at) {
+  Ofr offset = s.offset.value_or(m.attr(0));
+  for (auto [i, stride] : llvm::zip(at, s.strides))
+    offset = m.add(offset, m.mul(i, stride));
+  return offset;
+}
+
 Value box(IndexMath &m, Value base, Ofr offset, ArrayRef<Ofr> sizes,
           ArrayRef<Ofr> strides) {
   return memref::ReinterpretCastOp::create(m.builder(), m.location(), base,

@@ -39,6 +39,9 @@ Strided broadcastTo(IndexMath &m, const Strided &s, llvm::ArrayRef<Ofr> sizes);
 std::optional<Strided> reshape(IndexMath &m, const Strided &s,
                                llvm::ArrayRef<Ofr> sizes);
 
+/// The place in memory, in elements, of index `at` of the first dims of `s`.
+Ofr offsetOf(IndexMath &m, const Strided &s, llvm::ArrayRef<Ofr> at);
+
 /// The memref of the box at `offset` (in elements) with these sizes, strides.
 mlir::Value box(IndexMath &m, mlir::Value base, Ofr offset,
                 llvm::ArrayRef<Ofr> sizes, llvm::ArrayRef<Ofr> strides);
