@@ -79,9 +79,9 @@ void InPlaceSection::emitStreams(IndexMath &im, const Item &item) const {
     auto [a, w] = operands(km, item, from, km.attr(count));
     SmallVector<Ofr> start(item.at);
     start.push_back(item.first);
-    auto product = epilogue.emitBrgemm(km, a, w, p.dst, p.sides, start,
-                                       space.rowDim, space.rows,
-                                       km.attr(item.columns), part);
+    auto product =
+        epilogue.emitBrgemm(km, a, w, p.dst, p.sides, start, space.rowDim,
+                            space.rows, km.attr(item.columns), part);
     product.setPacked(false);
     product.setFetchOut(false);
   };
@@ -102,9 +102,9 @@ void InPlaceSection::emitDotProducts(IndexMath &im, const Item &item) const {
   start.push_back(item.first);
   Ofr columns = im.attr(item.columns);
   if (sumsInDst && epilogue.empty()) {
-    Value c = box(im, p.dst.base, offsetOf(im, p.dst, start),
-                  {space.rows, columns},
-                  {p.dst.strides[space.rowDim], p.dst.strides.back()});
+    Value c =
+        box(im, p.dst.base, offsetOf(im, p.dst, start), {space.rows, columns},
+            {p.dst.strides[space.rowDim], p.dst.strides.back()});
     return emitDots(im, a, w, c);
   }
   Value sums = box(im, item.scratch, im.attr(0), {space.rows, columns},

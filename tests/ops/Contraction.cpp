@@ -112,6 +112,28 @@ Cases matmulCases() {
            "y/bf16 = MatMul 9x2100/bf16 2100x500/bf16c",
            "Convolution 1x6x5x2500 1x1x2500x210c 210c strides=1,1 "
            "pads_begin=0,0 pads_end=0,0 dilations=1,1",
+           // Few rows of weights that are not constant, as they lie.
+           "MatMul 1x300 300x700",
+           "MatMul 16x33 33x130 130",
+           "MatMul 2x8x40 40x300",
+           "MatMul 1x300 700x300 transpose_b=true",
+           "MatMul 3x1x300 3x129x300 129 transpose_b=true",
+           "MatMul 4x97 200x97<128,1> transpose_b=true",
+           "MatMul 4x97 97x200<1,97>",
+           "MatMul 4x97 97x200<2,200>",
+           "y = MatMul 5x70 70x300; a = Add y 300; r = ReLU a; Multiply r 5x1",
+           "y = MatMul 3x70 300x70 transpose_b=true; a = Add y 300; r = ReLU "
+           "a; Multiply r 3x1",
+           "y = MatMul 3x70 70x300; z/u8 = Quantize y scales=0.05 zps=128",
+           "y = MatMul 3x70 300x70 transpose_b=true; z/u8 = Quantize y "
+           "scales=0.05 zps=128",
+           "MatMul 70x3 70x300 transpose_a=true",
+           // One column: rows of src as dots.
+           "MatMul 300x70 70x1c",
+           "y = MatMul 2x150x70 70x1c 1c; Sigmoid y",
+           "MatMul 2x150x70 2x70x1",
+           "MatMul 70x300 70x1 transpose_a=true",
+           "y<3,2> = MatMul 300x70<80,1> 70x1<4,1>",
        })
     cases.push_back(text);
   return cases;

@@ -74,7 +74,7 @@ func.func @f(%x: tensor<8xf32>, %p: tensor<1x8x24xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %p: tensor<1x9x24xf32>) {
-  // expected-error @+1 {{K of packed is 9, expected 8}}
+  // expected-error @+1 {{K of weights is 9, expected 8}}
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x9x24xf32> -> tensor<4x16xf32>
   return
 }
@@ -98,8 +98,32 @@ func.func @f(%x: tensor<4x8xf32>, %p: tensor<1x8x24xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %p: tensor<1x8x?xf32>) {
-  // expected-error @+1 {{the panel of packed has no known width}}
+  // expected-error @+1 {{the panel of weights has no known width}}
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x?xf32> -> tensor<4x25xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x25xf32>) {
+  // expected-error @+1 {{the number of columns of dst is 24, expected 25}}
+  %0 = tile.matmul %x, %w in_place : tensor<4x8xf32>, tensor<8x25xf32> -> tensor<4x24xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<9x25xf32>) {
+  // expected-error @+1 {{K of weights is 9, expected 8}}
+  %0 = tile.matmul %x, %w in_place : tensor<4x8xf32>, tensor<9x25xf32> -> tensor<4x25xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x25xbf16>) {
+  // expected-error @+1 {{in place, weights are f32, not interleaved, of static shape}}
+  %0 = tile.matmul %x, %w in_place : tensor<4x8xbf16>, tensor<8x25xbf16> -> tensor<4x25xf32>
   return
 }
 

@@ -147,7 +147,7 @@ func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: ten
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<2x1x64xf32>, %[[K:[a-z0-9]+]]: memref<2x64x4096xf32>, %[[V:[a-z0-9]+]]: memref<2x4096x64xf32>
 // CHECK-SAME:    %[[DST:[a-z0-9]+]]: memref<2x1x64xf32>, %[[MAXIMA:[a-z0-9]+]]: memref<32xf32>, %[[SUMS:[a-z0-9]+]]: memref<32xf32>, %[[PARTS:[a-z0-9]+]]: memref<2048xf32>
 // CHECK:         rt.parallel "few.l" items(%c32)
-// CHECK:           %[[KEYS:.*]] = memref.reinterpret_cast %[[K]] {{.*}} sizes: [256, 64], strides: [1, 4096]
+// CHECK:           %[[KEYS:.*]] = memref.reinterpret_cast %[[K]] {{.*}} sizes: [64, 256], strides: [4096, 1]
 // CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}}, %[[KEYS]] :
 // CHECK:             math.fma
 // CHECK:           math.exp
