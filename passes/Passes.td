@@ -112,7 +112,11 @@ def FormIntegerProducts
     Option<"int8Group", "int8-group", "int64_t", "1",
            "products of bytes that one instruction adds up: 4, 2 or 1">,
     Option<"matrixUnit", "matrix-unit", "bool", "false",
-           "interleaved products are for tiles of 32 columns">];
+           "interleaved products are for tiles of 32 columns">,
+    Option<"winograd", "winograd", "std::string", "\"auto\"",
+           "as for tenon-pack-weights: where it will choose minimal filtering "
+           "and bytes would be multiplied as words, products are of floats">,
+    Option<"fastMath", "fast-math", "bool", "false", "as there">];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"formed", "products", "Products of bytes">];

@@ -51,13 +51,16 @@ void buildGraph(OpPassManager &pm, const Options &options,
     pm.addPass(createRaiseAttention(attention));
 }
 
-void buildQuantize(OpPassManager &pm, const Options &, const Target &target) {
+void buildQuantize(OpPassManager &pm, const Options &options,
+                   const Target &target) {
   // Products of bytes first: what is left computes in f32.
   FormIntegerProductsOptions products;
   products.vectorBits = target.vectorBits;
   products.numVectorRegisters = target.numVectorRegisters;
   products.int8Group = target.int8Group;
   products.matrixUnit = target.matrixUnit;
+  products.winograd = options.winograd;
+  products.fastMath = options.fastMath;
   pm.addPass(createFormIntegerProducts(products));
   pm.addPass(createExpandQuantize());
 }

@@ -381,7 +381,8 @@ LogicalResult WinogradOp::verify() {
            << src.getRank() << ", " << weights.getRank() << ", "
            << dst.getRank() << ", expected 4, 6, 4";
   for (RankedTensorType type : {src, weights, dst})
-    if (!type.getElementType().isF32())
+    if (!type.getElementType().isF32() &&
+        !(type == src && type.getElementType().isInteger(8)))
       return emitOpError("computes in f32, not in ") << type.getElementType();
   if (weights.isDynamicDim(5) || weights.getDimSize(5) < 1)
     return emitOpError("the panel of weights has no known width");

@@ -158,7 +158,8 @@ def Tile_WinogradOp : Tile_Op<"winograd", [Pure]> {
   let summary = "tile.conv of 3x3 taps by minimal filtering";
   let description = [{
     `src` `[N, H, W, C]`, `dst` `[N, H', W', O]`, all f32, with stride and
-    dilation 1 and one group: H' = H + pads - 2. `weights` are
+    dilation 1 and one group: H' = H + pads - 2. `src` may be bytes, u8 or s8,
+    whose values are widened as they are read. `weights` are
     `[1, P, E, E, C, panel]`, E = `outputs` + 2: what tile.pack makes of
     tile.winograd_weights.
 

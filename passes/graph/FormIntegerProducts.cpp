@@ -3,13 +3,14 @@
 //   MatMul(Dequantize(a) {sa, za}, Dequantize(w) {sw[n]})
 //       ->  Multiply(Subtract(tile.matmul(a, pack(w)), za * sum_k w), sa * sw)
 //
-// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). What the
+// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). A convolution
+// may be a tile.winograd of a. What the
 // padding of a convolution leaves out has no part in either sum: there sum w is
 // a convolution of ones, computed once.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/layout/Packing.h"
+#include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -97,8 +98,10 @@ int64_t scaleCount(const Quantised &q) {
 
 class Product {
 public:
-  Product(Operation *op, const Packing &packing)
-      : op(op), packing(packing), b(op), loc(op->getLoc()) {}
+  Product(Operation *op, const Packing &packing,
+          const WinogradOptions &filtering)
+      : op(op), packing(packing), filtering(filtering), b(op),
+        loc(op->getLoc()) {}
 
   /// Whether both operands are dequantised.
   bool find() {
@@ -148,14 +151,17 @@ public:
     auto dst = rankedType(op->getResult(0));
     auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
     Value sum, wideA = a, wideW = w;
-    if (multipliesWords()) {
+    int64_t outputs = isConvolution() ? winogradOutputs() : 0;
+    if (!outputs && multipliesWords()) {
       Type word = IntegerType::get(b.getContext(), 16, IntegerType::Signed);
       wideA = buildCast(b, loc, a, word);
       wideW = buildCast(b, loc, w, word);
     }
     if (isConvolution()) {
       auto window = WindowAttrs::of(op, b, dst.getRank() - 2);
-      sum = packing.buildConv(b, loc, sumType, wideA, wideW, window);
+      sum = outputs ? buildWinograd(packing, b, loc, sumType, a, toF32(w),
+                                    window, outputs)
+                    : packing.buildConv(b, loc, sumType, wideA, wideW, window);
     } else {
       sum = packing.buildMatMul(b, loc, sumType, wideA, wideW);
     }
@@ -171,6 +177,19 @@ public:
 
 private:
   bool isConvolution() const { return isKind(op, "Convolution"); }
+
+  /// Outputs per dim of a tile of minimal filtering in f32, or 0. It saves more
+  /// than bytes do where no instruction multiplies these: products of words are
+  /// hardly faster than those of floats (docs/cost-model.md).
+  int64_t winogradOutputs() {
+    constexpr int64_t kBytes = 4;
+    Value w = op->getOperand(1);
+    if (packing.int8Group == kBytes || !isWinogradKernel(rankedType(w)))
+      return 0;
+    return chooseWinograd(op->getOperand(0), w, rankedType(op->getResult(0)),
+                          WindowAttrs::of(op, b, 2), filtering)
+        .outputs;
+  }
 
   /// Whether bytes that the target multiplies as words are widened in memory.
   /// Few channels are joined with taps, which bytes fill better.
@@ -269,6 +288,7 @@ private:
 
   Operation *op;
   const Packing &packing;
+  const WinogradOptions &filtering;
   OpBuilder b;
   Location loc;
   Quantised src, weights;
@@ -279,13 +299,16 @@ struct FormIntegerProductsPass
   using FormIntegerProductsBase::FormIntegerProductsBase;
   void runOnOperation() override {
     Packing packing{{vectorBits, numVectorRegisters}, 1, int8Group, matrixUnit};
+    auto filtering = winogradOptions(getOperation(), winograd, fastMath);
+    if (failed(filtering))
+      return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isKind(op, "MatMul") || isKind(op, "Convolution"))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      Product product(op, packing);
+      Product product(op, packing, *filtering);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

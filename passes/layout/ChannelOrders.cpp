@@ -148,7 +148,7 @@ SmallVector<Value> imagesOfConvolution(Operation *op) {
   if (kind == "ConvolutionBackwardWeights" ||
       kind == "ConvTransposeBackwardWeights")
     return {op->getOperand(0), op->getOperand(1)};
-  if (kind.starts_with("Conv") || isa<tile::ConvOp>(op))
+  if (kind.starts_with("Conv") || isa<tile::ConvOp, tile::WinogradOp>(op))
     return {op->getOperand(0), op->getResult(0)};
   return {};
 }

@@ -376,13 +376,10 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   void runOnOperation() override {
     packing = {
         {vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit};
-    auto parsed = parseMode(winograd);
-    if (!parsed) {
-      getOperation()->emitError("winograd must be ")
-          << kModes << ", is " << winograd;
+    auto options = winogradOptions(getOperation(), winograd, fastMath);
+    if (failed(options))
       return signalPassFailure();
-    }
-    filtering = {*parsed, fastMath};
+    filtering = *options;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());
@@ -390,6 +387,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
       b.setInsertionPoint(op);
       if (auto attention = dyn_cast<tile::AttentionOp>(op))
         packKeys(attention, b);
+      else if (auto filtered = dyn_cast<tile::WinogradOp>(op)) // of bytes
+        filtered.getSrcMutable().assign(channelsTogether(b, filtered.getSrc()));
       else if (isKind(op, "MatMul"))
         packMatMul(op, b);
       else if (isKind(op, "Convolution"))

@@ -2,12 +2,8 @@
 
 #include "passes/fusion/Group.h"
 #include "passes/support/Build.h"
-#include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <utility>
 
@@ -37,23 +33,6 @@ constexpr int64_t kMinProducts = 1 << 22, kMinConvProducts = 1 << 23;
 /// What counts for an unknown number.
 constexpr int64_t kUnknownRows = 256;
 
-/// Whether `v` depends on constants only.
-bool isConstant(Value v) {
-  llvm::SetVector<Value> values;
-  values.insert(v);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (Operation *def = values[i].getDefiningOp()) {
-      values.insert_range(def->getOperands());
-      continue;
-    }
-    auto arg = cast<BlockArgument>(values[i]);
-    auto f = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-    if (!f || !isConstantArg(f, arg.getArgNumber()))
-      return false;
-  }
-  return true;
-}
-
 /// Whether neighbours along dim `dim` of `v` lie together in memory.
 bool liesTogether(Value v, int64_t dim) {
   Transposed view = behindTransposes(v);
@@ -79,7 +58,7 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
     return false;
   auto rows = rowsOfMatrix(dst, w);
   int64_t rank = w.getRank();
-  return rows && !isConstant(weights) &&
+  return rows && !isKnownOnce(weights) &&
          ((*rows <= kFewRows && liesTogether(weights, rank - 1)) ||
           (*rows <= kFewDots && liesTogether(weights, rank - 2)));
 }
@@ -103,7 +82,7 @@ std::optional<int64_t> rowsOfMatrix(RankedTensorType dst,
 bool widensOften(Operation *op) {
   auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
        weights = rankedType(op->getOperand(1));
-  if (!isConstant(op->getOperand(1)) || !weights.hasStaticShape() ||
+  if (!isKnownOnce(op->getOperand(1)) || !weights.hasStaticShape() ||
       dst.getRank() < 2)
     return false;
   int64_t columns = fusion::channelDim(op, dst.getRank());

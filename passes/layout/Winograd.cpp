@@ -17,7 +17,6 @@
 //===----------------------------------------------------------------------===//
 #include "passes/layout/Winograd.h"
 
-#include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/WinogradTransforms.h"
 
@@ -84,21 +83,6 @@ int64_t tilesPerImage(RankedTensorType dst, int64_t outputs) {
   for (int64_t d : {1, 2})
     tiles *= llvm::divideCeilSigned(dst.getDimSize(d), outputs);
   return tiles;
-}
-
-/// Whether `v` is known before the first execution.
-bool isKnownOnce(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    if (isa<arith::ConstantOp>(def))
-      return true;
-    if (!isKind(def, "StaticReshape") && !isKind(def, "StaticTranspose"))
-      return false;
-    v = def->getOperand(0);
-  }
-  auto arg = cast<BlockArgument>(v);
-  auto entry = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-  return entry && (isConstantArg(entry, arg.getArgNumber()) ||
-                   isFoldedArg(entry, arg.getArgNumber()));
 }
 
 bool areAll(DenseI64ArrayAttr values, int64_t expected) {
@@ -197,6 +181,14 @@ WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
   cost.weights =
       kPerWeight * static_cast<double>(points - kTaps * kTaps) * c * k;
   return cost;
+}
+
+FailureOr<WinogradOptions> winogradOptions(ModuleOp module, StringRef mode,
+                                           bool fastMath) {
+  auto parsed = parseMode(mode);
+  if (!parsed)
+    return module.emitError("winograd must be ") << kModes << ", is " << mode;
+  return WinogradOptions{*parsed, fastMath};
 }
 
 bool isWinogradKernel(RankedTensorType weights) {

@@ -5,6 +5,8 @@
 #include "passes/layout/WinogradName.h"
 #include "passes/support/Mode.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include <string>
 
 namespace tenon {
@@ -33,6 +35,10 @@ struct WinogradOptions {
   /// Tiles whose errors are larger than those of the definition, too.
   bool fastMath = false;
 };
+
+/// Options of a pass over `module`; fails, with an error, where `mode` is none.
+mlir::FailureOr<WinogradOptions>
+winogradOptions(mlir::ModuleOp module, llvm::StringRef mode, bool fastMath);
 
 struct WinogradChoice {
   /// Of a tile, per dim; 0: the convolution is computed as it is written.

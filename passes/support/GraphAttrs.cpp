@@ -1,6 +1,7 @@
 #include "passes/support/GraphAttrs.h"
 
 #include "dialects/graph/OpTable.h"
+#include "passes/support/Entry.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -105,6 +106,18 @@ DenseElementsAttr splatLiteral(Value v) {
   auto values = literal ? dyn_cast<DenseElementsAttr>(literal.getValue())
                         : DenseElementsAttr();
   return values && values.isSplat() ? values : DenseElementsAttr();
+}
+
+bool isKnownOnce(Value v) {
+  while (Operation *def = v.getDefiningOp()) {
+    if (def->getNumOperands() != 1)
+      return def->getNumOperands() == 0;
+    v = def->getOperand(0);
+  }
+  auto arg = cast<BlockArgument>(v);
+  auto entry = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+  return entry && (isConstantArg(entry, arg.getArgNumber()) ||
+                   isFoldedArg(entry, arg.getArgNumber()));
 }
 
 } // namespace tenon

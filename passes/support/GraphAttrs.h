@@ -50,4 +50,9 @@ std::string nameOf(mlir::Location loc);
 /// The literal that `v` is, if all its elements are one value; else null.
 mlir::DenseElementsAttr splatLiteral(mlir::Value v);
 
+/// Whether `v`, of an entry, is known before the first execution: a constant,
+/// or what operations of one operand make of it. More is one behind the phase
+/// of constants.
+bool isKnownOnce(mlir::Value v);
+
 } // namespace tenon

@@ -85,6 +85,7 @@ struct Winograd {
   WindowDim rows, columns; // of tiles over src
   int64_t outRows, outColumns;
   int64_t channels, outputs, panel;
+  bool isUnsigned;       // src, if it is bytes
   Ofr tiles = {};        // in all
   int64_t block = 0;     // tiles of a block
   bool sharesV = false;  // with all items of a second section
@@ -143,13 +144,23 @@ struct Winograd {
     for (int64_t x = 0; x < points; ++x)
       maps.push_back(at.map({at.number(x), at.outer(), at.inner()}));
     SmallVector<Value> ins(points, in), outs(points, v);
-    emitLoops(m, ins, outs, maps,
-              [&](OpBuilder &b, Location loc, ValueRange args) {
-                Transforms a{b, loc, tile};
-                auto apply = [&](ArrayRef<Value> d) { return a.src(d); };
-                auto d = llvm::to_vector(args.take_front(points));
-                return a.both(d, edge, apply, apply);
-              });
+    emitLoops(
+        m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange args) {
+          Transforms a{b, loc, tile};
+          auto apply = [&](ArrayRef<Value> d) { return a.src(d); };
+          auto d = llvm::map_to_vector(args.take_front(points), [&](Value x) {
+            return toFloat(b, loc, x);
+          });
+          return a.both(d, edge, apply, apply);
+        });
+  }
+
+  Value toFloat(OpBuilder &b, Location loc, Value x) const {
+    Type f32 = b.getF32Type();
+    if (x.getType() == f32)
+      return x;
+    return isUnsigned ? arith::UIToFPOp::create(b, loc, f32, x).getResult()
+                      : arith::SIToFPOp::create(b, loc, f32, x);
   }
 
   /// The tile at column `at`, of which some of src is padding.
@@ -299,6 +310,10 @@ struct Winograd {
                 int64_t elements) const {
     return scratchView(m, memory, m.builder().getF32Type(), bytes(m, from),
                        m.attr(elements));
+  }
+  Value patchAt(IndexMath &m, Value memory, int64_t from) const {
+    return scratchView(m, memory, src.elementType(), bytes(m, from),
+                       m.attr(patchElements()));
   }
   int64_t patchElements() const { return tile.points() * pitch; }
 };
@@ -480,8 +495,7 @@ void Winograd::emitBlocks(Ofr blocks) const {
             [&](IndexMath &m, Value item, Value memory) {
               Value v = scratch(m, memory, 0, vElements);
               Value sums = scratch(m, memory, vElements, sumElements);
-              Value patch =
-                  scratch(m, memory, vElements + sumElements, patchElements());
+              Value patch = patchAt(m, memory, vElements + sumElements);
               Ofr which = item, first = m.mul(which, m.attr(block));
               Ofr count = countOf(m, which), none = m.attr(0);
               transformTiles(m, first, count, first, v, none, patch);
@@ -506,7 +520,7 @@ void Winograd::emitTransforms(int64_t blocks, Value v) const {
                           m.max(m.sub(countOf(m, at[0]), from), m.attr(0)));
         transformTiles(m, m.add(start, from), count, start, v,
                        m.mul(at[0], m.attr(tile.points() * slab)),
-                       scratch(m, memory, 0, patchElements()));
+                       patchAt(m, memory, 0));
       });
 }
 
@@ -568,7 +582,8 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
            dstType.getDimSize(2),
            srcType.getDimSize(3),
            dstType.getDimSize(3),
-           rankedType(op.getWeights()).getDimSize(5)}
+           rankedType(op.getWeights()).getDimSize(5),
+           srcType.getElementType().isUnsignedInteger(8)}
       .emit();
   return success();
 }

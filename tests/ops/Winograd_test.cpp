@@ -188,6 +188,50 @@ INSTANTIATE_TEST_SUITE_P(Forms, Winograd,
                                           testing::Bool()),
                          nameOf);
 
+/// Bytes, where no instruction multiplies them: signs, zero points beside
+/// padding, scales per channel, channels first, blocks that share V.
+std::vector<std::string> byteCases() {
+  std::vector<std::string> cases;
+  for (const char *form :
+       {"u8 scales=0.5", "s8 scales=0.25 zps=-7", "u8 scales=0.5 zps=128"}) {
+    auto add = [&](const std::string &src, const std::string &weights,
+                   const std::string &rest) {
+      cases.push_back("a/f32 = Dequantize " + src + "/" + form +
+                      "; b/f32 = Dequantize " + weights +
+                      "; y = Convolution a b" + rest);
+    };
+    add("2x9x8x16", "3x3x16x32/s8c scales=0.25", " 32c" + kSame);
+    add("1x7x5x17", "3x3x17x3/s8c qtype=per_channel axis=3 scales=1,2,0.5",
+        window(2, 0, 1, 2) + "; r = ReLU y; z/u8 = Quantize r scales=64 zps=2");
+    add("1x14x14x256", "3x3x256x72/s8c scales=0.25",
+        kSame + "; z/s8 = Quantize y scales=512");
+    add("2x16x9x8", "8x16x3x3/s8c scales=0.25", " 8c" + kSame + kNcx);
+  }
+  return cases;
+}
+
+class WinogradBytes : public Winograd {};
+
+TEST_P(WinogradBytes, AgreeWithTheEvaluator) {
+  auto graph = parseGraph(text);
+  ASSERT_TRUE(graph) << str(graph.errors());
+  auto oracle = Oracle::make(*graph);
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  for (RunConfig c : configs(fastMath)) {
+    c.options.targetCpu = "x86-64-v3";
+    if (c.options.schedule == "avx512")
+      continue;
+    EXPECT_EQ(outputsOf(*graph, c.options), fastMath ? 4 : 2);
+    EXPECT_TRUE(checkGraph(*oracle, c))
+        << c.options.schedule << ", " << c.threads << " threads";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, WinogradBytes,
+                         testing::Combine(testing::ValuesIn(byteCases()),
+                                          testing::Bool()),
+                         nameOf);
+
 class WinogradBatch : public testing::TestWithParam<bool> {};
 
 /// Compiled for an unknown batch, executed with several.

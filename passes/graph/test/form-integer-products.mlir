@@ -104,3 +104,27 @@ func.func @bytes(%x: tensor<31x4096xui8>, %w: tensor<4096x64xsi8> {graph.propert
   %5 = graph.MatMul %3, %4 : (tensor<128x512xf32>, tensor<512x64xf32>) -> tensor<128x64xf32>
   return %2, %5 : tensor<31x64xf32>, tensor<128x64xf32>
 }
+
+// -----
+
+// Words: 3x3 taps of enough constant weights are filtered minimally in f32,
+// bytes of src widened on the way. Declined where bytes are multiplied, and
+// where weights are not known once.
+// CHECK-LABEL: func @filtered
+// CHECK-NOT:     tile.winograd
+// CHECK:         tile.conv %arg0, {{.*}} interleave = 4
+// WORDS-LABEL: func @filtered
+// WORDS:         %[[W:.*]] = graph.TypeCast %arg1 {{.*}}-> tensor<3x3x64x64xf32>
+// WORDS:         %[[U:.*]] = tile.winograd_weights %[[W]] outputs 2
+// WORDS:         %[[P:.*]] = tile.pack %[[U]]
+// WORDS:         tile.winograd %arg0, %[[P]] outputs 2 {{.*}}: tensor<1x56x56x64xui8>, {{.*}} -> tensor<1x56x56x64xf32>
+// WORDS:         graph.Subtract
+// WORDS:         tile.conv
+func.func @filtered(%x: tensor<1x56x56x64xui8>, %w: tensor<3x3x64x64xsi8> {graph.property = "constant"}, %v: tensor<3x3x64x64xsi8>) -> (tensor<1x56x56x64xf32>, tensor<1x56x56x64xf32>) {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<1x56x56x64xui8>) -> tensor<1x56x56x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<3x3x64x64xsi8>) -> tensor<3x3x64x64xf32>
+  %2 = graph.Dequantize %v {scales = [0.25], zps = [0]} : (tensor<3x3x64x64xsi8>) -> tensor<3x3x64x64xf32>
+  %3 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>
+  %4 = graph.Convolution %0, %2 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>
+  return %3, %4 : tensor<1x56x56x64xf32>, tensor<1x56x56x64xf32>
+}

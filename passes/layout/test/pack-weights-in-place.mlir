@@ -47,19 +47,18 @@ func.func @column(%x: tensor<128x64xf32>, %w: tensor<64x1xf32> {graph.property =
 // -----
 
 // Declines: a row too many; a dot too many; batches that share a matrix are
-// rows, too; weights that are constant, also as a sum of constants.
+// rows, too; weights that are constant or folded.
 // CHECK-LABEL: func @packed
 // CHECK-NOT:     in_place
 func.func @packed(%x: tensor<17x64xf32>, %w: tensor<64x96xf32>, %y: tensor<5x64xf32>, %u: tensor<96x64xf32>, %z: tensor<9x2x64xf32>,
-                  %c: tensor<64x96xf32> {graph.property = "constant"}, %d: tensor<96xf32> {graph.property = "constant"})
+                  %c: tensor<64x96xf32> {graph.property = "constant"}, %d: tensor<64x96xf32> {tile.folded})
     -> (tensor<17x96xf32>, tensor<5x96xf32>, tensor<9x2x96xf32>, tensor<5x96xf32>, tensor<5x96xf32>) {
   %0 = graph.MatMul %x, %w : (tensor<17x64xf32>, tensor<64x96xf32>) -> tensor<17x96xf32>
   %t = graph.StaticTranspose %u {order = [1, 0]} : (tensor<96x64xf32>) -> tensor<64x96xf32>
   %1 = graph.MatMul %y, %t : (tensor<5x64xf32>, tensor<64x96xf32>) -> tensor<5x96xf32>
   %2 = graph.MatMul %z, %w : (tensor<9x2x64xf32>, tensor<64x96xf32>) -> tensor<9x2x96xf32>
   %3 = graph.MatMul %y, %c : (tensor<5x64xf32>, tensor<64x96xf32>) -> tensor<5x96xf32>
-  %s = graph.Add %c, %d : (tensor<64x96xf32>, tensor<96xf32>) -> tensor<64x96xf32>
-  %4 = graph.MatMul %y, %s : (tensor<5x64xf32>, tensor<64x96xf32>) -> tensor<5x96xf32>
+  %4 = graph.MatMul %y, %d : (tensor<5x64xf32>, tensor<64x96xf32>) -> tensor<5x96xf32>
   return %0, %1, %2, %3, %4 : tensor<17x96xf32>, tensor<5x96xf32>, tensor<9x2x96xf32>, tensor<5x96xf32>, tensor<5x96xf32>
 }
 
