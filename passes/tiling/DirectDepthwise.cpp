@@ -11,30 +11,6 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-namespace {
-
-/// Neighbouring positions with the same taps.
-struct Segment {
-  int64_t from, count;
-  std::pair<int64_t, int64_t> taps;
-};
-
-SmallVector<Segment> segmentsOf(const WindowDim &d) {
-  SmallVector<Segment> segments;
-  auto [first, past] = d.interior();
-  for (int64_t p = 0; p < d.out; ++p) {
-    auto taps = d.tapsAt(p);
-    if (segments.empty() || segments.back().taps != taps)
-      segments.push_back({p, 0, taps});
-    int64_t next = p == first && past > first ? past : p + 1;
-    segments.back().count += next - p;
-    p = next - 1;
-  }
-  return segments;
-}
-
-} // namespace
-
 Strided depthwiseWeights(Strided weights) {
   weights.sizes.erase(weights.sizes.end() - 2);
   weights.strides.erase(weights.strides.end() - 2);
@@ -56,7 +32,7 @@ bool DirectDepthwise::fits(ArrayRef<WindowDim> dims) {
     if (d.out == 0 || d.out - (past - first) > kMaxCut)
       return false;
     int64_t taps = 0;
-    for (const Segment &s : segmentsOf(d))
+    for (const WindowSegment &s : segmentsOf(d))
       taps += s.taps.second - s.taps.first;
     products *= taps;
   }
@@ -140,7 +116,7 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
 void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
                               ArrayRef<Ofr> outer) const {
   auto columns = [&](IndexMath &cm, std::optional<Taps> row) {
-    for (const Segment &s : segmentsOf(dims.back())) {
+    for (const WindowSegment &s : segmentsOf(dims.back())) {
       SmallVector<Taps> taps;
       if (row)
         taps.push_back(*row);
@@ -150,7 +126,7 @@ void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
   };
   if (outer.empty())
     return columns(m, std::nullopt);
-  SmallVector<Segment> rows = segmentsOf(dims[0]);
+  SmallVector<WindowSegment> rows = segmentsOf(dims[0]);
   auto choose = [&](auto &self, IndexMath &cm, size_t i) -> void {
     if (i + 1 == rows.size())
       return columns(cm, rows[i].taps);

@@ -2,9 +2,12 @@
 //
 // Items are rows of dst. A stretch of columns whose windows have the same
 // valid taps is one linalg.generic: parallel over columns (and channels, when
-// those are contiguous), reduced over the taps inside src. Columns at the ends
-// of a row, whose windows are cut by padding, are stretches of one. What
-// follows in the group passes over each stretch while it is in L1.
+// those are contiguous), reduced over the taps inside src. Those of the last
+// dimension are written out if they are few: neighbours are in registers or on
+// the same lines. Depthwise with many taps takes some channels at a time, whose
+// weights stay in L1. Columns at the ends of a row, whose windows are cut by
+// padding, are stretches of their own. What follows in the group passes over
+// each stretch while it is in L1.
 //
 // Depthwise with few taps: DirectDepthwise.cpp.
 //
@@ -17,6 +20,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -24,6 +29,11 @@ namespace tenon::tiling {
 namespace {
 
 enum class WindowKind { max, average, depthwise };
+
+/// Taps of the last dimension that are written out.
+constexpr int64_t kMaxWritten = 11;
+/// Weights of so many bytes would push src out of L1.
+constexpr int64_t kManyWeights = 8 << 10;
 
 struct Window {
   GroupContext &ctx;
@@ -50,22 +60,42 @@ struct Window {
         .convertToDouble();
   }
 
-  Value combine(OpBuilder &b, Location loc, ValueRange args) const {
-    Value x = args[0], acc = args.back();
+  /// `acc` with the tap `x`, whose weight is `weight` (depthwise).
+  Value combine(OpBuilder &b, Location loc, Value acc, Value x,
+                Value weight) const {
+    constexpr auto contract = arith::FastMathFlags::contract;
     if (kind == WindowKind::max) {
       // Strictly greater: NaN is never selected.
       Value greater =
           arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, acc);
       return arith::SelectOp::create(b, loc, greater, x, acc);
     }
-    if (kind == WindowKind::depthwise)
-      x = arith::MulFOp::create(b, loc, x, args[1]);
-    return arith::AddFOp::create(b, loc, acc, x);
+    if (kind == WindowKind::average)
+      return arith::AddFOp::create(b, loc, acc, x);
+    x = arith::MulFOp::create(b, loc, x, weight, contract);
+    return arith::AddFOp::create(b, loc, acc, x, contract);
+  }
+
+  /// Channels of an item.
+  int64_t channelBlock() const {
+    auto c = IndexMath::constant(src.sizes.back());
+    if (kind != WindowKind::depthwise || !c)
+      return std::numeric_limits<int64_t>::max();
+    int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
+    for (const WindowDim &d : dims)
+      bytes *= d.kernel;
+    if (bytes <= kManyWeights)
+      return *c;
+    // Four vectors of 8 or two of 16, and blocks of one size if possible.
+    for (int64_t block : {32, 48, 40, 24})
+      if (*c % block == 0)
+        return block;
+    return 32;
   }
 
   /// dst[columns] for windows whose taps are taps[i] = (lo, count).
-  void emitStretch(IndexMath &m, Ofr image, Ofr channel, ArrayRef<Ofr> outer,
-                   Ofr column, Ofr count,
+  void emitStretch(IndexMath &m, Ofr image, Ofr channel, Ofr channels,
+                   ArrayRef<Ofr> outer, Ofr column, Ofr count,
                    ArrayRef<std::pair<Ofr, Ofr>> taps) const {
     OpBuilder &b = m.builder();
     Location loc = m.location();
@@ -84,11 +114,13 @@ struct Window {
         m.mul(src.strides[s], m.attr(dims[last()].stride))};
     SmallVector<Ofr> dstStrides{dst.strides[s]}, weightStrides;
     if (channelsInside) {
-      srcSizes.push_back(src.sizes.back());
-      dstSizes.push_back(src.sizes.back());
+      srcSizes.push_back(channels);
+      dstSizes.push_back(channels);
       srcStrides.push_back(src.strides.back());
       dstStrides.push_back(dst.strides.back());
     }
+    auto lastTaps = IndexMath::constant(taps.back().second);
+    bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
     for (int64_t i = 0; i < s; ++i) {
       const WindowDim &d = dims[i];
       auto [lo, n] = taps[i];
@@ -98,32 +130,45 @@ struct Window {
       at = m.sub(at, m.attr(d.pad));
       srcAt = m.add(srcAt, m.mul(at, src.strides[i + 1]));
       dstAt = m.add(dstAt, m.mul(position, dst.strides[i + 1]));
+      if (kind == WindowKind::depthwise)
+        weightsAt = m.add(weightsAt, m.mul(lo, weights.strides[i]));
+      if (i == last() && writesOut)
+        break;
       srcSizes.push_back(n);
       srcStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
-      if (kind == WindowKind::depthwise) {
-        weightsAt = m.add(weightsAt, m.mul(lo, weights.strides[i]));
-        weightSizes.push_back(n);
+      weightSizes.push_back(n);
+      if (kind == WindowKind::depthwise)
         weightStrides.push_back(weights.strides[i]);
-      }
     }
-    int64_t parallel = channelsInside ? 2 : 1, loops = parallel + s;
+    int64_t parallel = channelsInside ? 2 : 1;
+    int64_t loops = parallel + s - writesOut;
     SmallVector<AffineExpr> all, kept, tapExprs;
     for (int64_t i = 0; i < loops; ++i) {
       AffineExpr e = getAffineDimExpr(i, context);
       all.push_back(e);
       (i < parallel ? kept : tapExprs).push_back(e);
     }
-    SmallVector<AffineMap> maps{AffineMap::get(loops, 0, all, context)};
-    SmallVector<Value> ins{box(m, src.base, srcAt, srcSizes, srcStrides)};
+    int64_t written = writesOut ? *lastTaps : 1;
+    const WindowDim &inner = dims[last()];
+    SmallVector<AffineMap> maps(written,
+                                AffineMap::get(loops, 0, all, context));
+    SmallVector<Value> ins;
+    for (int64_t tap = 0; tap < written; ++tap) {
+      Ofr at = m.mul(m.attr(tap * inner.dilation), src.strides[s]);
+      ins.push_back(box(m, src.base, m.add(srcAt, at), srcSizes, srcStrides));
+    }
     if (kind == WindowKind::depthwise) {
       if (channelsInside) {
         tapExprs.push_back(getAffineDimExpr(1, context));
-        weightSizes.push_back(src.sizes.back());
+        weightSizes.push_back(channels);
         weightStrides.push_back(weights.strides.back());
       }
-      maps.push_back(AffineMap::get(loops, 0, tapExprs, context));
-      ins.push_back(
-          box(m, weights.base, weightsAt, weightSizes, weightStrides));
+      maps.append(written, AffineMap::get(loops, 0, tapExprs, context));
+      for (int64_t tap = 0; tap < written; ++tap) {
+        Ofr at = m.mul(m.attr(tap), weights.strides[last()]);
+        ins.push_back(box(m, weights.base, m.add(weightsAt, at), weightSizes,
+                          weightStrides));
+      }
     }
     maps.push_back(AffineMap::get(loops, 0, kept, context));
     Value out = box(m, dst.base, dstAt, dstSizes, dstStrides);
@@ -135,11 +180,17 @@ struct Window {
     pointwise(m, {}, out, [&](OpBuilder &nb, Location nl, ValueRange) -> Value {
       return arith::ConstantOp::create(nb, nl, nb.getF32FloatAttr(neutral()));
     });
-    linalg::GenericOp::create(b, loc, TypeRange{}, ins, out, maps, iterators,
-                              [&](OpBuilder &nb, Location nl, ValueRange args) {
-                                linalg::YieldOp::create(nb, nl,
-                                                        combine(nb, nl, args));
-                              });
+    if (written > 0)
+      linalg::GenericOp::create(
+          b, loc, TypeRange{}, ins, out, maps, iterators,
+          [&](OpBuilder &nb, Location nl, ValueRange args) {
+            Value acc = args.back();
+            for (int64_t tap = 0; tap < written; ++tap)
+              acc = combine(nb, nl, acc, args[tap],
+                            kind == WindowKind::depthwise ? args[written + tap]
+                                                          : Value());
+            linalg::YieldOp::create(nb, nl, acc);
+          });
     if (kind == WindowKind::average) {
       Value divisor = divisorOf(m, taps);
       pointwise(m, {}, out,
@@ -148,18 +199,18 @@ struct Window {
                 });
     }
     if (!epilogue.empty())
-      emitEpilogue(m, out, image, channel, outer, column, count);
+      emitEpilogue(m, out, image, channel, channels, outer, column, count);
   }
 
   /// out = epilogue(out, sides) on the same stretch.
-  void emitEpilogue(IndexMath &m, Value out, Ofr image, Ofr channel,
+  void emitEpilogue(IndexMath &m, Value out, Ofr image, Ofr channel, Ofr extent,
                     ArrayRef<Ofr> outer, Ofr column, Ofr count) const {
     int64_t parallel = channelsInside ? 2 : 1;
     SmallVector<Value> ins;
     SmallVector<AffineMap> maps;
     std::optional<Ofr> channels;
     if (channelsInside)
-      channels = src.sizes.back();
+      channels = extent;
     addSides(m, sides, {image, channel, outer, column, count, channels}, ins,
              maps);
     maps.push_back(m.builder().getMultiDimIdentityMap(parallel));
@@ -180,10 +231,11 @@ struct Window {
     Ofr count = m.attr(1);
     for (auto [i, tap] : llvm::enumerate(taps))
       count = m.mul(count, excludePad ? tap.second : m.attr(dims[i].kernel));
+    // A window that lies in the padding alone has the sum 0: 0 / 1.
     if (auto c = IndexMath::constant(count))
       return arith::ConstantOp::create(
-          b, m.location(), b.getF32FloatAttr(static_cast<float>(*c)));
-    // A window that lies in the padding alone has the sum 0: 0 / 1.
+          b, m.location(),
+          b.getF32FloatAttr(static_cast<float>(std::max<int64_t>(*c, 1))));
     Value n = m.value(m.max(count, m.attr(1)));
     n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
     return arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
@@ -208,12 +260,18 @@ struct Window {
     if (kind == WindowKind::depthwise && channelsInside &&
         DirectDepthwise::fits(dims))
       return emitDirect();
+    SmallVector<WindowSegment> segments = segmentsOf(w);
+    bool writesEdges =
+        w.kernel <= kMaxWritten && segments.size() <= 2 * kMaxWritten;
     SmallVector<Ofr> counts{src.sizes[0]};
-    counts.push_back(channelsInside ? m.attr(1) : src.sizes.back());
+    ChannelBlocks blocks(m, src.sizes.back(), channelsInside, channelBlock());
+    counts.push_back(blocks.count);
     for (int64_t i = 0; i < last(); ++i)
       counts.push_back(m.attr(dims[i].out));
     emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
+      Ofr channel = im.mul(at[1], blocks.block);
+      Ofr channels = blocks.extent(im, src.sizes.back(), at[1]);
       ArrayRef<Ofr> outer = ArrayRef(at).drop_front(2);
       SmallVector<std::pair<Ofr, Ofr>> taps;
       for (int64_t i = 0; i < last(); ++i) {
@@ -222,15 +280,24 @@ struct Window {
         taps.push_back({lo, im.sub(hi, lo)});
       }
       taps.push_back({im.attr(0), im.attr(w.kernel)});
+      if (writesEdges) {
+        for (const WindowSegment &s : segments) {
+          taps.back() = {im.attr(s.taps.first),
+                         im.attr(s.taps.second - s.taps.first)};
+          emitStretch(im, at[0], channel, channels, outer, im.attr(s.from),
+                      im.attr(s.count), taps);
+        }
+        return;
+      }
       if (past > first)
-        emitStretch(im, at[0], at[1], outer, im.attr(first),
+        emitStretch(im, at[0], channel, channels, outer, im.attr(first),
                     im.attr(past - first), taps);
       for (auto [from, to] :
            {std::pair(int64_t(0), first), std::pair(past, w.out)})
         emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
           auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
           taps.back() = {lo, em.sub(hi, lo)};
-          emitStretch(em, at[0], at[1], outer, c, em.attr(1), taps);
+          emitStretch(em, at[0], channel, channels, outer, c, em.attr(1), taps);
         });
     });
   }

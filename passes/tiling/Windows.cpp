@@ -154,4 +154,18 @@ std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d) {
   return {std::min(first, past), past};
 }
 
+SmallVector<WindowSegment> segmentsOf(const WindowDim &d) {
+  SmallVector<WindowSegment> segments;
+  auto [first, past] = d.interior();
+  for (int64_t p = 0; p < d.out; ++p) {
+    auto taps = d.tapsAt(p);
+    if (segments.empty() || segments.back().taps != taps)
+      segments.push_back({p, 0, taps});
+    int64_t next = p == first && past > first ? past : p + 1;
+    segments.back().count += next - p;
+    p = next - 1;
+  }
+  return segments;
+}
+
 } // namespace tenon::tiling

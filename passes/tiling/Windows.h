@@ -68,4 +68,11 @@ struct ChannelBlocks {
 /// Taps [first, past) that meet src at some position; others see only padding.
 std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d);
 
+/// Neighbouring positions of dst whose windows have the same taps inside src.
+struct WindowSegment {
+  int64_t from, count;
+  std::pair<int64_t, int64_t> taps; // [lo, hi)
+};
+llvm::SmallVector<WindowSegment> segmentsOf(const WindowDim &d);
+
 } // namespace tenon::tiling

@@ -313,6 +313,24 @@ Cases convolutionCases() {
         " data_format=NXC weights_format=XIO");
   add("2x3x33x31 40x3x7x7c 40c strides=2,2 pads_begin=3,3 pads_end=3,3 "
       "dilations=1,1 data_format=NCX weights_format=OIX");
+  // Depthwise with many taps: rows of taps in a loop, some channels at a time.
+  for (const Window &w : std::initializer_list<Window>{
+           {"2x9x8x96", "5x5x1x96c 96c",
+            "strides=1,1 pads_begin=2,2 pads_end=2,2 dilations=1,1 groups=96"},
+           {"1x7x6x115", "7x7x1x115c",
+            "strides=1,1 pads_begin=3,3 pads_end=3,3 dilations=1,1 groups=115"},
+           {"1x15x16x48", "7x5x1x48c",
+            "strides=2,2 pads_begin=2,3 pads_end=1,2 dilations=1,2 groups=48"},
+           {"1x5x4x24", "11x13x1x24c",
+            "strides=1,1 pads_begin=5,6 pads_end=5,6 dilations=1,1 groups=24"},
+           {"1x3x4x32", "5x3x1x32c",
+            "strides=1,1 pads_begin=2,9 pads_end=2,9 dilations=1,1 groups=32"}})
+    add(std::string(w.src) + " " + w.weights + " " + w.attrs +
+        " data_format=NXC weights_format=XIO");
+  cases.push_back("y = Convolution 1x64x9x8 64x1x5x5c 64c strides=1,1 "
+                  "pads_begin=2,2 pads_end=2,2 dilations=1,1 groups=64 "
+                  "data_format=NCX weights_format=OIX; s = Sigmoid y; "
+                  "Multiply y s");
   return cases;
 }
 

@@ -35,10 +35,19 @@ func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tens
 
 // -----
 
-// 5x5 taps in 25 places would be 625 products: loops over the taps.
+// 5x5 taps in 25 places would be 625 products: a loop over rows of taps, and
+// those of a row in the five places of a row written out.
 // CHECK-LABEL: func.func private @g.l(
+// CHECK:         %[[ITEMS:.*]] = arith.constant 8 : index
+// CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
 // CHECK:         linalg.generic
-// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-COUNT-3:   arith.mulf
+// CHECK-COUNT-4: arith.mulf
+// CHECK-COUNT-5: arith.mulf
+// CHECK-COUNT-4: arith.mulf
+// CHECK-COUNT-3: arith.mulf
+// CHECK-NOT:     arith.mulf
 // CHECK-NOT:     codegen.inner_loop
 func.func @main(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32> {
   %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x32xf32>, tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32>
@@ -51,10 +60,26 @@ func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tens
 
 // -----
 
+// Many channels: 32 at a time, whose weights stay in L1, are items.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         %[[ITEMS:.*]] = arith.constant 24 : index
+// CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
+// CHECK:         memref.reinterpret_cast {{.*}} sizes: [2, 32, %{{.*}}], strides: [96, 1, 768]
+func.func @main(%x: tensor<1x8x8x96xf32>, %w: tensor<7x7x1x96xf32>) -> tensor<1x8x8x96xf32> {
+  %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x96xf32>, tensor<7x7x1x96xf32>) -> tensor<1x8x8x96xf32>
+  return %0 : tensor<1x8x8x96xf32>
+}
+func.func private @g(%x: tensor<1x8x8x96xf32>, %w: tensor<7x7x1x96xf32>) -> tensor<1x8x8x96xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 96 : i64, pads_begin = array<i64: 3, 3>, pads_end = array<i64: 3, 3>, strides = array<i64: 1, 1>} : tensor<1x8x8x96xf32>, tensor<7x7x1x96xf32> -> tensor<1x8x8x96xf32>
+  return %0 : tensor<1x8x8x96xf32>
+}
+
+// -----
+
 // A pooling: what follows passes over each stretch, here with a side that has
 // one value per channel.
 // CHECK-LABEL: func.func private @g.l(
-// CHECK:         iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+// CHECK:         iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK:         linalg.generic
 // CHECK-SAME:      affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>
 // CHECK:           arith.mulf
