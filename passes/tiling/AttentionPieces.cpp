@@ -219,7 +219,7 @@ void AttentionLowering::emitFactorsOfPieces(Block &block) {
       {kParallel, kReduction}, [&](OpBuilder &nb, Location l, ValueRange args) {
         Value d =
             arith::SubFOp::create(nb, l, args[2], guarded(nb, l, args[1]));
-        Value factor = emitExpOrZero(nb, l, d, /*isNegative=*/true);
+        Value factor = emitExpOrZero(nb, l, d, /*isFinite=*/true);
         Value total = math::FmaOp::create(nb, l, factor, args[0], args[3]);
         linalg::YieldOp::create(nb, l, ValueRange{factor, total});
       });

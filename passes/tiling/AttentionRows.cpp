@@ -244,7 +244,7 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         Value d = arith::SubFOp::create(nb, l, args[n], shift);
-        Value e = emitExpOrZero(nb, l, d, /*isNegative=*/true);
+        Value e = emitExpOrZero(nb, l, d, /*isFinite=*/true);
         Value sum = arith::AddFOp::create(nb, l, args.back(), e);
         if (region) {
           IRMapping map;
@@ -316,7 +316,7 @@ void AttentionLowering::emitFactors(Block &block) {
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value d =
             arith::SubFOp::create(nb, l, args[1], guarded(nb, l, args[0]));
-        Value factor = emitExpOrZero(nb, l, d, /*isNegative=*/true);
+        Value factor = emitExpOrZero(nb, l, d, /*isFinite=*/true);
         Value sum = arith::MulFOp::create(nb, l, args[2], factor);
         linalg::YieldOp::create(nb, l, ValueRange{factor, sum});
       });

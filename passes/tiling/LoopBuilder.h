@@ -28,7 +28,7 @@ public:
   Node mul(Node x, Node y);
   Node div(Node x, Node y);
   Node abs(Node x);
-  Node exp(Node x, bool isNegative = false); // emitExpOrZero
+  Node exp(Node x, bool isFinite = false); // emitExpOrZero
   Node log(Node x);
   Node sqrt(Node x);
   /// x > y ? a : b, and x == y ? a : b.

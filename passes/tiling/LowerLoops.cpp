@@ -79,9 +79,9 @@ Node LoopBuilder::sub(Node x, Node y) { return binary<arith::SubFOp>(x, y); }
 Node LoopBuilder::mul(Node x, Node y) { return binary<arith::MulFOp>(x, y); }
 Node LoopBuilder::div(Node x, Node y) { return binary<arith::DivFOp>(x, y); }
 Node LoopBuilder::abs(Node x) { return unary<math::AbsFOp>(x); }
-Node LoopBuilder::exp(Node x, bool isNegative) {
+Node LoopBuilder::exp(Node x, bool isFinite) {
   return program.compute({x}, f32, [=](OpBuilder &b, Location l, ValueRange v) {
-    return emitExpOrZero(b, l, v[0], isNegative);
+    return emitExpOrZero(b, l, v[0], isFinite);
   });
 }
 Node LoopBuilder::log(Node x) { return unary<math::LogOp>(x); }

@@ -17,9 +17,9 @@ Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
   return arith::SelectOp::create(b, loc, first, x, y);
 }
 
-Value emitExpOrZero(OpBuilder &b, Location loc, Value x, bool isNegative) {
+Value emitExpOrZero(OpBuilder &b, Location loc, Value x, bool isFinite) {
   auto flags = arith::FastMathFlags::afn;
-  if (isNegative)
+  if (isFinite)
     flags = flags | arith::FastMathFlags::ninf;
   return math::ExpOp::create(b, loc, x, flags);
 }
@@ -28,9 +28,17 @@ Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   auto c = [&](double v) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
   };
-  Value e = emitExpOrZero(b, loc, arith::SubFOp::create(b, loc, c(0), x));
-  return arith::DivFOp::create(b, loc, c(1),
-                               arith::AddFOp::create(b, loc, c(1), e));
+  // What would be denormal is 0, so that exp(-x) is finite. NaN stays.
+  constexpr double kLargest = 87.336; // 2^126 = exp(87.3365)
+  Value y = arith::SubFOp::create(b, loc, c(0), x), limit = c(kLargest);
+  Value tiny =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, y, limit);
+  Value e =
+      emitExpOrZero(b, loc, arith::SelectOp::create(b, loc, tiny, limit, y),
+                    /*isFinite=*/true);
+  y = arith::DivFOp::create(b, loc, c(1),
+                            arith::AddFOp::create(b, loc, c(1), e));
+  return arith::SelectOp::create(b, loc, tiny, c(0), y);
 }
 
 namespace {

@@ -42,10 +42,10 @@ mlir::Value emitGreater(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
 
 /// exp(x), or 0 where that is smaller than any normal number: for terms of a
 /// sum that has larger ones. A denormal number costs more than a hundred cycles
-/// where it is computed, and again where it is multiplied. `isNegative`: no x
+/// where it is computed, and again where it is multiplied. `isFinite`: no x
 /// is so large that the result would be infinite.
 mlir::Value emitExpOrZero(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                          bool isNegative = false);
+                          bool isFinite = false);
 /// 1 / (1 + exp(-x)).
 mlir::Value emitLogistic(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 
