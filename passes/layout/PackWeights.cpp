@@ -105,8 +105,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return true;
   }
 
-  /// One column: src is what many elements of are read, and rows of it are
-  /// products of their own.
+  /// One column: src is what is read, and its rows are dots.
   ///
   ///   MatMul(%x [M, K], %w [K, 1])  ->  %wt [1, K] times %xt [K, M] in place
   bool swapMatMul(Operation *op, OpBuilder &b) {

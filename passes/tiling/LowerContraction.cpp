@@ -54,6 +54,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   int64_t own = 2;
   if (op.getInPlace()) {
     p.inPlace = {w.strides[w.rank() - 2], w.strides.back()};
+    p.k = w.sizes[w.rank() - 2]; // static
   } else {
     p.panel = panelWidth(rankedType(op.getWeights()), p.interleave);
     own = 3 + (p.interleave > 1);

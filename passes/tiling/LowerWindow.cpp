@@ -93,104 +93,118 @@ struct Window {
     return 32;
   }
 
-  /// dst[columns] for windows whose taps are taps[i] = (lo, count).
-  void emitStretch(IndexMath &m, Ofr image, Ofr channel, Ofr channels,
-                   ArrayRef<Ofr> outer, Ofr column, Ofr count,
-                   ArrayRef<std::pair<Ofr, Ofr>> taps) const {
-    OpBuilder &b = m.builder();
-    Location loc = m.location();
-    MLIRContext *context = b.getContext();
+  using Taps = ArrayRef<std::pair<Ofr, Ofr>>; // per dim: lo, count
+
+  Value boxOfDst(IndexMath &m, const Stretch &at) const {
+    Ofr offset = m.add(m.mul(at.image, dst.strides[0]),
+                       m.mul(at.channel, dst.strides.back()));
+    for (auto [i, position] : llvm::enumerate(at.outer))
+      offset = m.add(offset, m.mul(position, dst.strides[i + 1]));
     int64_t s = dims.size();
-    Ofr srcAt =
-        m.add(m.mul(image, src.strides[0]), m.mul(channel, src.strides.back()));
-    Ofr dstAt =
-        m.add(m.mul(image, dst.strides[0]), m.mul(channel, dst.strides.back()));
-    Ofr weightsAt = m.attr(0);
-    if (kind == WindowKind::depthwise)
-      weightsAt = m.mul(channel, weights.strides.back());
-    // Loops: column, [channel], taps..
-    SmallVector<Ofr> srcSizes{count}, dstSizes{count}, weightSizes;
-    SmallVector<Ofr> srcStrides{
-        m.mul(src.strides[s], m.attr(dims[last()].stride))};
-    SmallVector<Ofr> dstStrides{dst.strides[s]}, weightStrides;
-    if (channelsInside) {
-      srcSizes.push_back(channels);
-      dstSizes.push_back(channels);
-      srcStrides.push_back(src.strides.back());
-      dstStrides.push_back(dst.strides.back());
+    offset = m.add(offset, m.mul(at.column, dst.strides[s]));
+    SmallVector<Ofr> sizes{at.count}, strides{dst.strides[s]};
+    if (at.channels) {
+      sizes.push_back(*at.channels);
+      strides.push_back(dst.strides.back());
     }
+    return box(m, dst.base, offset, sizes, strides);
+  }
+
+  /// What windows read of src, or of the weights, at one tap of the last
+  /// dimension, or, where these are not written out, at all of them.
+  struct TapBox {
+    const Strided &tensor;
+    Ofr offset;
+    SmallVector<Ofr> sizes, strides;
+    SmallVector<AffineExpr> loops;
+
+    TapBox(IndexMath &m, const Strided &tensor, Ofr channel)
+        : tensor(tensor), offset(m.mul(channel, tensor.strides.back())) {}
+    void loop(AffineExpr number, Ofr size, Ofr stride) {
+      loops.push_back(number);
+      sizes.push_back(size);
+      strides.push_back(stride);
+    }
+    Value at(IndexMath &m, Ofr step) const {
+      return box(m, tensor.base, m.add(offset, step), sizes, strides);
+    }
+  };
+
+  /// out = out (+) taps of windows. Loops: column, [channel], taps..
+  void emitTaps(IndexMath &m, const Stretch &at, Taps taps, Value out) const {
+    OpBuilder &b = m.builder();
+    MLIRContext *context = b.getContext();
+    int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
     auto lastTaps = IndexMath::constant(taps.back().second);
     bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
+    int64_t written = writesOut ? *lastTaps : 1;
+    int64_t loops = parallel + s - writesOut;
+    bool weighted = kind == WindowKind::depthwise;
+    if (written == 0)
+      return;
+    auto number = [&](int64_t i) { return getAffineDimExpr(i, context); };
+    TapBox x(m, src, at.channel);
+    std::optional<TapBox> w;
+    if (weighted)
+      w.emplace(m, weights, at.channel);
+    x.offset = m.add(x.offset, m.mul(at.image, src.strides[0]));
+    x.loop(number(0), at.count,
+           m.mul(src.strides[s], m.attr(dims[last()].stride)));
+    if (at.channels) {
+      x.loop(number(1), *at.channels, src.strides.back());
+      if (weighted)
+        w->loop(number(1), *at.channels, weights.strides.back());
+    }
     for (int64_t i = 0; i < s; ++i) {
       const WindowDim &d = dims[i];
       auto [lo, n] = taps[i];
-      Ofr position = i == last() ? column : outer[i];
-      Ofr at = m.add(m.mul(position, m.attr(d.stride)),
-                     m.mul(lo, m.attr(d.dilation)));
-      at = m.sub(at, m.attr(d.pad));
-      srcAt = m.add(srcAt, m.mul(at, src.strides[i + 1]));
-      dstAt = m.add(dstAt, m.mul(position, dst.strides[i + 1]));
-      if (kind == WindowKind::depthwise)
-        weightsAt = m.add(weightsAt, m.mul(lo, weights.strides[i]));
+      Ofr first =
+          m.mul(i == last() ? at.column : at.outer[i], m.attr(d.stride));
+      first = m.add(first, m.mul(lo, m.attr(d.dilation)));
+      first = m.sub(first, m.attr(d.pad));
+      x.offset = m.add(x.offset, m.mul(first, src.strides[i + 1]));
+      if (weighted)
+        w->offset = m.add(w->offset, m.mul(lo, weights.strides[i]));
       if (i == last() && writesOut)
-        break;
-      srcSizes.push_back(n);
-      srcStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
-      weightSizes.push_back(n);
-      if (kind == WindowKind::depthwise)
-        weightStrides.push_back(weights.strides[i]);
+        continue;
+      x.loop(number(parallel + i), n,
+             m.mul(src.strides[i + 1], m.attr(d.dilation)));
+      if (weighted)
+        w->loop(number(parallel + i), n, weights.strides[i]);
     }
-    int64_t parallel = channelsInside ? 2 : 1;
-    int64_t loops = parallel + s - writesOut;
-    SmallVector<AffineExpr> all, kept, tapExprs;
-    for (int64_t i = 0; i < loops; ++i) {
-      AffineExpr e = getAffineDimExpr(i, context);
-      all.push_back(e);
-      (i < parallel ? kept : tapExprs).push_back(e);
-    }
-    int64_t written = writesOut ? *lastTaps : 1;
-    const WindowDim &inner = dims[last()];
-    SmallVector<AffineMap> maps(written,
-                                AffineMap::get(loops, 0, all, context));
     SmallVector<Value> ins;
-    for (int64_t tap = 0; tap < written; ++tap) {
-      Ofr at = m.mul(m.attr(tap * inner.dilation), src.strides[s]);
-      ins.push_back(box(m, src.base, m.add(srcAt, at), srcSizes, srcStrides));
-    }
-    if (kind == WindowKind::depthwise) {
-      if (channelsInside) {
-        tapExprs.push_back(getAffineDimExpr(1, context));
-        weightSizes.push_back(channels);
-        weightStrides.push_back(weights.strides.back());
-      }
-      maps.append(written, AffineMap::get(loops, 0, tapExprs, context));
+    SmallVector<AffineMap> maps;
+    auto read = [&](const TapBox &from, Ofr step) {
       for (int64_t tap = 0; tap < written; ++tap) {
-        Ofr at = m.mul(m.attr(tap), weights.strides[last()]);
-        ins.push_back(box(m, weights.base, m.add(weightsAt, at), weightSizes,
-                          weightStrides));
+        ins.push_back(from.at(m, m.mul(m.attr(tap), step)));
+        maps.push_back(AffineMap::get(loops, 0, from.loops, context));
       }
-    }
-    maps.push_back(AffineMap::get(loops, 0, kept, context));
-    Value out = box(m, dst.base, dstAt, dstSizes, dstStrides);
+    };
+    read(x, m.mul(src.strides[s], m.attr(dims[last()].dilation)));
+    if (weighted)
+      read(*w, weights.strides[last()]);
+    maps.push_back(AffineMap::getMultiDimIdentityMap(loops, context)
+                       .getMajorSubMap(parallel));
     SmallVector<utils::IteratorType> iterators(loops,
                                                utils::IteratorType::reduction);
-    for (int64_t i = 0; i < parallel; ++i)
-      iterators[i] = utils::IteratorType::parallel;
-    // dst = neutral; dst = dst (+) taps; dst = dst / count.
-    pointwise(m, {}, out, [&](OpBuilder &nb, Location nl, ValueRange) -> Value {
-      return arith::ConstantOp::create(nb, nl, nb.getF32FloatAttr(neutral()));
-    });
-    if (written > 0)
-      linalg::GenericOp::create(
-          b, loc, TypeRange{}, ins, out, maps, iterators,
-          [&](OpBuilder &nb, Location nl, ValueRange args) {
-            Value acc = args.back();
-            for (int64_t tap = 0; tap < written; ++tap)
-              acc = combine(nb, nl, acc, args[tap],
-                            kind == WindowKind::depthwise ? args[written + tap]
-                                                          : Value());
-            linalg::YieldOp::create(nb, nl, acc);
-          });
+    std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
+    linalg::GenericOp::create(
+        b, m.location(), TypeRange{}, ins, out, maps, iterators,
+        [&](OpBuilder &nb, Location nl, ValueRange args) {
+          Value acc = args.back();
+          for (int64_t tap = 0; tap < written; ++tap)
+            acc = combine(nb, nl, acc, args[tap],
+                          weighted ? args[written + tap] : Value());
+          linalg::YieldOp::create(nb, nl, acc);
+        });
+  }
+
+  /// dst on the stretch, whose windows have the taps `taps`:
+  /// dst = neutral; dst = dst (+) taps; dst = dst / count; what follows.
+  void emitStretch(IndexMath &m, const Stretch &at, Taps taps) const {
+    Value out = boxOfDst(m, at);
+    fill(m, out, neutral());
+    emitTaps(m, at, taps, out);
     if (kind == WindowKind::average) {
       Value divisor = divisorOf(m, taps);
       pointwise(m, {}, out,
@@ -199,20 +213,15 @@ struct Window {
                 });
     }
     if (!epilogue.empty())
-      emitEpilogue(m, out, image, channel, channels, outer, column, count);
+      emitEpilogue(m, out, at);
   }
 
   /// out = epilogue(out, sides) on the same stretch.
-  void emitEpilogue(IndexMath &m, Value out, Ofr image, Ofr channel, Ofr extent,
-                    ArrayRef<Ofr> outer, Ofr column, Ofr count) const {
-    int64_t parallel = channelsInside ? 2 : 1;
+  void emitEpilogue(IndexMath &m, Value out, const Stretch &at) const {
+    int64_t parallel = at.channels ? 2 : 1;
     SmallVector<Value> ins;
     SmallVector<AffineMap> maps;
-    std::optional<Ofr> channels;
-    if (channelsInside)
-      channels = extent;
-    addSides(m, sides, {image, channel, outer, column, count, channels}, ins,
-             maps);
+    addSides(m, sides, at, ins, maps);
     maps.push_back(m.builder().getMultiDimIdentityMap(parallel));
     SmallVector<utils::IteratorType> iterators(parallel,
                                                utils::IteratorType::parallel);
@@ -226,7 +235,7 @@ struct Window {
   }
 
   /// Number of elements an average is taken over, as f32.
-  Value divisorOf(IndexMath &m, ArrayRef<std::pair<Ofr, Ofr>> taps) const {
+  Value divisorOf(IndexMath &m, Taps taps) const {
     OpBuilder &b = m.builder();
     Ofr count = m.attr(1);
     for (auto [i, tap] : llvm::enumerate(taps))
@@ -270,13 +279,18 @@ struct Window {
       counts.push_back(m.attr(dims[i].out));
     emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
-      Ofr channel = im.mul(at[1], blocks.block);
-      Ofr channels = blocks.extent(im, src.sizes.back(), at[1]);
-      ArrayRef<Ofr> outer = ArrayRef(at).drop_front(2);
+      Stretch stretch{at[0],
+                      im.mul(at[1], blocks.block),
+                      ArrayRef(at).drop_front(2),
+                      im.attr(first),
+                      im.attr(past - first),
+                      std::nullopt};
+      if (channelsInside)
+        stretch.channels = blocks.extent(im, src.sizes.back(), at[1]);
       SmallVector<std::pair<Ofr, Ofr>> taps;
       for (int64_t i = 0; i < last(); ++i) {
-        auto [lo, hi] =
-            dims[i].validTaps(im, im.mul(outer[i], im.attr(dims[i].stride)));
+        Ofr start = im.mul(stretch.outer[i], im.attr(dims[i].stride));
+        auto [lo, hi] = dims[i].validTaps(im, start);
         taps.push_back({lo, im.sub(hi, lo)});
       }
       taps.push_back({im.attr(0), im.attr(w.kernel)});
@@ -284,20 +298,22 @@ struct Window {
         for (const WindowSegment &s : segments) {
           taps.back() = {im.attr(s.taps.first),
                          im.attr(s.taps.second - s.taps.first)};
-          emitStretch(im, at[0], channel, channels, outer, im.attr(s.from),
-                      im.attr(s.count), taps);
+          stretch.column = im.attr(s.from);
+          stretch.count = im.attr(s.count);
+          emitStretch(im, stretch, taps);
         }
         return;
       }
       if (past > first)
-        emitStretch(im, at[0], channel, channels, outer, im.attr(first),
-                    im.attr(past - first), taps);
+        emitStretch(im, stretch, taps);
+      stretch.count = im.attr(1);
       for (auto [from, to] :
            {std::pair(int64_t(0), first), std::pair(past, w.out)})
         emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
           auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
           taps.back() = {lo, em.sub(hi, lo)};
-          emitStretch(em, at[0], channel, channels, outer, c, em.attr(1), taps);
+          stretch.column = c;
+          emitStretch(em, stretch, taps);
         });
     });
   }

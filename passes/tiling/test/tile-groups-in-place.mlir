@@ -46,3 +46,19 @@ func.func private @g(%x: tensor<2x3x70xf32>, %w: tensor<2x70x200xf32>) -> tensor
   %1 = graph.ReLU %0 : (tensor<2x3x200xf32>) -> tensor<2x3x200xf32>
   return %1 : tensor<2x3x200xf32>
 }
+
+// -----
+
+// K is that of the weights where src does not tell it.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l"
+// CHECK:           sizes: [1, 20], strides: [{{.*}}, 1]
+// CHECK:           tile.brgemm {{.*}}memref<20x40xf32
+func.func @main(%x: tensor<1x?xf32>, %w: tensor<20x40xf32>) -> tensor<1x40xf32> {
+  %0 = call @g(%x, %w) {tile.label = "fc"} : (tensor<1x?xf32>, tensor<20x40xf32>) -> tensor<1x40xf32>
+  return %0 : tensor<1x40xf32>
+}
+func.func private @g(%x: tensor<1x?xf32>, %w: tensor<20x40xf32>) -> tensor<1x40xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %w in_place : tensor<1x?xf32>, tensor<20x40xf32> -> tensor<1x40xf32>
+  return %0 : tensor<1x40xf32>
+}
