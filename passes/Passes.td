@@ -80,14 +80,18 @@ def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
   let description = [{
     Walks operations in order; each joins the latest group among its producers
     when dependence and cost allow, else it starts one. Groups are outlined;
-    equal ones share one function. A remark tells why an operation did not
-    join.
+    equal ones share one function. Weights that are no constants and keys are
+    packed, and src, queries and values computed, by the product that reads
+    them, where that stays in the cache. A remark tells why an operation did
+    not join.
   }];
   let options = [
     Option<"enable", "enable", "bool", "true",
            "false: every operation is a group of its own">,
     Option<"maxOps", "max-ops", "int64_t", "48",
            "largest number of operations in a group">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
+           "size of the second cache of a core">,
     Option<"remarks", "remarks", "bool", "false",
            "say why operations did not join a group">];
   let statistics = [Statistic<"groups", "groups", "Groups formed">,

@@ -99,6 +99,7 @@ void buildFuse(OpPassManager &pm, const Options &options,
   FormGroupsOptions form;
   form.enable = options.fuse;
   form.maxOps = options.maxGroupOps;
+  form.l2Bytes = target.l2Bytes;
   form.remarks = true;
   if (options.fuse)
     pm.addPass(createMoveBeforeViews());

@@ -95,6 +95,8 @@ std::optional<Member> memberOf(func::CallOp call, const SymbolTable &symbols) {
     return std::nullopt;
   Operation *first = nullptr;
   for (Operation &op : group.getBody().front()) {
+    if (isa<tile::PackOp>(op)) // a panel at a time, of all rows
+      return std::nullopt;
     if (!startsMember(&op))
       continue;
     if (first) // already a chain

@@ -19,6 +19,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
+#include "passes/fusion/OwnOperands.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
@@ -48,6 +49,7 @@ struct Former {
   bool enable;
   int64_t maxOps;
   bool remarks;
+  OwnOperands own;
   std::vector<Group> groups;
   llvm::DenseMap<Operation *, int> groupOf;
 
@@ -188,6 +190,58 @@ struct Former {
       }
     }
     return moved;
+  }
+
+  /// Weights, keys and values that change with every execution are packed by
+  /// the product that meets them, where that does so from caches.
+  void movePacks() {
+    for (size_t from = 0; from < groups.size(); ++from) {
+      auto pack = dyn_cast_or_null<tile::PackOp>(
+          groups[from].ops.empty() ? nullptr : groups[from].ops.back());
+      if (!pack || !pack->hasOneUse())
+        continue;
+      Operation *user = *pack->user_begin();
+      if (!own.packs(user, pack))
+        continue;
+      std::vector<Operation *> &ops = groups[groupOf.lookup(user)].ops;
+      ops.insert(ops.begin(), groups[from].ops.begin(), groups[from].ops.end());
+      groups[from].ops.clear();
+    }
+    number();
+  }
+
+  /// Whether a product reads what `g` makes.
+  bool feedsProduct(const Group &g) {
+    return llvm::any_of(escaping(g, g.ops.size()), [](Value v) {
+      return llvm::any_of(v.getUsers(), [](Operation *user) {
+        return kindOfGroup(user) == GroupKind::contraction;
+      });
+    });
+  }
+
+  /// Rows of a product, queries and values are computed where they are read.
+  void movePrologues() {
+    for (Group &from : groups) {
+      Operation *last = from.ops.empty() ? nullptr : from.ops.back();
+      if (from.kind != GroupKind::elementwise || !last->hasOneUse() ||
+          llvm::any_of(from.ops, tiling::isIndexedOp))
+        continue;
+      Operation *reader = *last->user_begin();
+      if (!own.makes(reader, from.ops) ||
+          escaping(from, from.ops.size()).size() != 1)
+        continue;
+      Group &to = groups[groupOf.lookup(reader)];
+      if (to.kind == GroupKind::contraction && feedsProduct(to)) {
+        remark(last, "a chain of products is worth more than a group with the "
+                     "first of them");
+        continue;
+      }
+      to.ops.insert(to.ops.begin(), from.ops.begin(), from.ops.end());
+      for (Operation *op : from.ops)
+        remark(op, "it is computed in the only group that reads it");
+      from.ops.clear();
+    }
+    number();
   }
 
   /// A product among the producers of `op`, where the latest group can move
@@ -517,12 +571,17 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       former.enable = enable;
       former.maxOps = maxOps;
       former.remarks = remarks;
+      former.own = {l2Bytes};
       fused += former.form();
       former.number();
       former.splitEpilogues();
       if (enable)
         fused += former.moveToReaders();
       former.number();
+      if (enable) {
+        former.movePacks();
+        former.movePrologues();
+      }
       Outlining outlining(getOperation(), former, known, names);
       outlining.run();
       groups += former.groups.size();

@@ -63,22 +63,6 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
           (*rows <= kFewDots && liesTogether(weights, rank - 2)));
 }
 
-std::optional<int64_t> rowsOfMatrix(RankedTensorType dst,
-                                    RankedTensorType shared) {
-  auto sizeAt = [&](int64_t i) { return dst.getDimSize(dst.getRank() - i); };
-  int64_t rows = sizeAt(2);
-  if (ShapedType::isDynamic(rows))
-    return std::nullopt;
-  for (int64_t i = 3; i <= dst.getRank(); ++i) {
-    if (i <= shared.getRank() && shared.getDimSize(shared.getRank() - i) != 1)
-      continue;
-    if (ShapedType::isDynamic(sizeAt(i)))
-      return std::nullopt;
-    rows *= sizeAt(i);
-  }
-  return rows;
-}
-
 bool widensOften(Operation *op) {
   auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
        weights = rankedType(op->getOperand(1));

@@ -61,12 +61,6 @@ struct Packing {
                          mlir::Value weights, const WindowAttrs &window) const;
 };
 
-/// Rows of a product that share each matrix of `shared` [.., K, N]: those of
-/// dst [.., M, N], times dims over which `shared` is broadcast; none: not
-/// known.
-std::optional<int64_t> rowsOfMatrix(mlir::RankedTensorType dst,
-                                    mlir::RankedTensorType shared);
-
 /// Whether packing `weights` [.., K, N] would take longer than their product
 /// with `src`: they change with every execution and meet few rows of it.
 bool readsInPlace(mlir::RankedTensorType dst, mlir::Value src,

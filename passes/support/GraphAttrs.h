@@ -55,4 +55,10 @@ mlir::DenseElementsAttr splatLiteral(mlir::Value v);
 /// of constants.
 bool isKnownOnce(mlir::Value v);
 
+/// Rows of a product that share each matrix of `shared` [.., K, N]: those of
+/// dst [.., M, N], times dims over which `shared` is broadcast; none: not
+/// known.
+std::optional<int64_t> rowsOfMatrix(mlir::RankedTensorType dst,
+                                    mlir::RankedTensorType shared);
+
 } // namespace tenon

@@ -1,7 +1,8 @@
 //===- AttentionLowering.h - blocks of attention ---------------*- C++ -*-===//
 //
 // Shared by LowerAttention.cpp, which cuts attention into blocks and writes
-// their products, AttentionPieces.cpp, which does so for few queries, and
+// their products, AttentionPieces.cpp, which does so for few queries,
+// AttentionOperands.cpp, which says where queries, keys and values are, and
 // AttentionRows.cpp, which writes what happens to a row of scores between the
 // products.
 //
@@ -11,6 +12,7 @@
 #include "passes/tiling/CausalMask.h"
 #include "passes/tiling/Epilogue.h"
 #include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/PackPanels.h"
 
 namespace tenon::tiling {
 
@@ -27,6 +29,8 @@ private:
   /// the sums so far and those of one step.
   struct Scratch {
     mlir::Value scores, max, sum, factor, values, weights, result, step;
+    mlir::Value packedKeys, packedValues; // of a head, for all of its blocks
+    mlir::Value madeQueries, madeValues;  // of a block, of a head
   };
   /// One of these, where it is needed.
   struct Piece {
@@ -54,6 +58,21 @@ private:
     Ofr from;  // the first key
     Ofr count;
   };
+  /// Keys or values that are packed here: tensors that are read, over the
+  /// leading dimensions, and where panels go.
+  struct PackedHere {
+    PanelPacking packing;
+    llvm::SmallVector<Strided, 2> sources;
+    mlir::Value Scratch::*place;
+  };
+  /// Queries or values that are computed here, likewise.
+  struct MadeHere {
+    Computed value;
+    llvm::SmallVector<Strided, 2> sources; // and the operand's own dimensions
+
+    void emit(IndexMath &im, llvm::ArrayRef<Ofr> at, llvm::ArrayRef<Ofr> sizes,
+              mlir::Value to) const;
+  };
   /// Sides that a region reads, along one row of scores.
   struct RowSides {
     llvm::SmallVector<mlir::Value> boxes;
@@ -62,8 +81,6 @@ private:
   };
 
   // LowerAttention.cpp
-  void readOperands();
-  void mergeRows(llvm::SmallVectorImpl<Ofr> &lead);
   void chooseBlock();
   llvm::SmallVector<Piece> scratchPieces() const;
   int64_t scratchBytes() const;
@@ -88,6 +105,21 @@ private:
   mlir::Value valuesOf(Block &block, const Keys &part);
   mlir::Value sumsOf(Block &block);
   mlir::Value result(Block &block, mlir::Value scratch);
+
+  // AttentionOperands.cpp
+  void mergeRows(llvm::SmallVectorImpl<Ofr> &lead);
+  Strided overLead(Strided s, int64_t own);
+  Strided readPacked(mlir::Value value, mlir::Value Scratch::*place);
+  Strided over(Strided s, Ofr first, Ofr second);
+  Strided readOrMade(mlir::Value value, Ofr first, Ofr second,
+                     std::optional<MadeHere> &made);
+  void readOperands();
+  void placeMade();
+  void emitOperands(Block &block, mlir::Value item);
+  void emitQueries(Block &block);
+  mlir::Value queriesOf(Block &block);
+  mlir::Value baseOf(Block &block, const Strided &s,
+                     mlir::Value Scratch::*place) const;
 
   // AttentionPieces.cpp
   void choosePieces();
@@ -128,6 +160,8 @@ private:
   Strided q, k, v, dst; // packed k and v: leading dimensions only
   std::optional<Strided> stats;
   llvm::SmallVector<Strided> sides; // over [B.., M, N]
+  std::vector<PackedHere> packedHere;
+  std::optional<MadeHere> madeQueries, madeValues;
   Ofr rows, depth;
   int64_t keys = 0, panel = 0, columns = 0;
   int64_t span = 0;  // keys of one step, whole panels

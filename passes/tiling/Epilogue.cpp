@@ -34,7 +34,7 @@ Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
 }
 
 Epilogue::Epilogue(GroupContext &ctx, Operation *first)
-    : Epilogue(ctx, first, ctx.ops()) {}
+    : Epilogue(ctx, first, ctx.opsFrom(first)) {}
 
 Epilogue::Epilogue(GroupContext &ctx, Operation *first,
                    ArrayRef<Operation *> all)

@@ -28,8 +28,8 @@ bool isReadBy(llvm::ArrayRef<mlir::Operation *> ops, mlir::Value v);
 /// they read. Sides and dst are given over the dimensions of dst.
 class Epilogue {
 public:
-  /// `first`, the product or the window, and what is behind it in `ops`; all of
-  /// the group's, if they are not given. At most one operand of `ops` is made
+  /// `first`, the product or the window, and what is behind it in `ops`; in the
+  /// group, if they are not given. At most one operand of `ops` is made
   /// by other operations of the group.
   Epilogue(GroupContext &ctx, mlir::Operation *first);
   Epilogue(GroupContext &ctx, mlir::Operation *first,

@@ -52,6 +52,8 @@ struct GroupContext {
   SizeMap &sizes;
 
   llvm::SmallVector<mlir::Operation *> ops() const;
+  /// `first` and what is behind it.
+  llvm::SmallVector<mlir::Operation *> opsFrom(mlir::Operation *first) const;
   /// The buffer of an argument, or the memory of a literal of several values.
   Strided memoryOf(mlir::Value v);
 };

@@ -39,6 +39,23 @@ Value firstOfRange(Value item) {
   return section->getParentOfType<rt::ParallelOp>().getBegin();
 }
 
+void emitIfFirst(IndexMath &m, Value item, Ofr number,
+                 llvm::function_ref<void(IndexMath &)> body) {
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
+  auto equal = [&](Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+  };
+  Value wanted =
+      arith::OrIOp::create(b, loc, equal(item, firstOfRange(item)),
+                           equal(m.value(number), m.value(m.attr(0))));
+  scf::IfOp::create(b, loc, wanted, [&](OpBuilder &nb, Location l) {
+    IndexMath inner(nb, l);
+    body(inner);
+    scf::YieldOp::create(nb, l);
+  });
+}
+
 Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
                   Ofr count) {
   auto known = IndexMath::constant(count);

@@ -19,6 +19,11 @@ void emitItems(
 /// the scratch memory of those before it.
 mlir::Value firstOfRange(mlir::Value item);
 
+/// Calls `body` in the first item of that range, and where `number` is 0: what
+/// it leaves in scratch memory is there for the items that follow.
+void emitIfFirst(IndexMath &m, mlir::Value item, Ofr number,
+                 llvm::function_ref<void(IndexMath &)> body);
+
 /// `count` elements of the scratch memory of an item, as a vector.
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
                         Ofr byteOffset, Ofr count);

@@ -82,40 +82,6 @@ int64_t elementBytes(Type element) {
 
 } // namespace
 
-/// Heads that share keys and values are rows of one product: what matters when
-/// there is one query.
-void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
-  if (op.getFromLeft() || !op.getScore().front().getArgument(1).use_empty())
-    return;
-  SmallVector<Strided *> byRow{&q, &dst}, shared{&k, &v};
-  if (stats)
-    byRow.push_back(&*stats);
-  for (Strided &s : sides)
-    byRow.push_back(&s);
-  while (!lead.empty()) {
-    int64_t l = static_cast<int64_t>(lead.size()) - 1;
-    bool unit = IndexMath::isConstant(lead[l], 1);
-    bool single = IndexMath::isConstant(rows, 1);
-    if (!unit && !llvm::all_of(shared, [&](Strided *s) {
-          return IndexMath::isConstant(s->strides[l], 0);
-        }))
-      return;
-    if (!unit && !single && !llvm::all_of(byRow, [&](Strided *s) {
-          return s->strides[l] == m.mul(rows, s->strides[l + 1]);
-        }))
-      return;
-    for (Strided *s : byRow)
-      if (!unit && single)
-        s->strides[l + 1] = s->strides[l];
-    for (auto *list : {&byRow, &shared})
-      for (Strided *s : *list) {
-        s->sizes.erase(s->sizes.begin() + l);
-        s->strides.erase(s->strides.begin() + l);
-      }
-    rows = m.mul(lead.pop_back_val(), rows);
-  }
-}
-
 void AttentionLowering::chooseBlock() {
   int64_t panels = (keys + panel - 1) / panel;
   span = panels * panel; // whole panels, whose last columns nobody reads
@@ -145,64 +111,6 @@ void AttentionLowering::chooseBlock() {
                  *stride * elementBytes(element) % kBadStride == 0;
 }
 
-void AttentionLowering::readOperands() {
-  ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
-  lead.assign(space.begin(), space.end() - 2);
-  rows = *(ctx.sizes[op.getQ()].end() - 2);
-  depth = ctx.sizes[op.getQ()].back();
-  keys = op.getNumKeys();
-  bool fromLeft = op.getFromLeft();
-  element = rankedType(op.getQ()).getElementType();
-  isNarrow = !element.isF32();
-  sumsApart = isNarrow || !epilogue.empty();
-  inPlace = !op.getPacked();
-  interleave = op.getInterleave();
-  auto vType = rankedType(op.getV());
-  columns = interleave > 1
-                ? rankedType(op.getDst()).getShape().back()
-                : vType.getDimSize(vType.getRank() - (fromLeft ? 2 : 1));
-  // The last two dimensions are the operand's own: never broadcast.
-  auto over = [&](Value value, Ofr first, Ofr second) {
-    Strided s = ctx.memoryOf(value);
-    SmallVector<Ofr> shape(lead);
-    shape.append({first, second});
-    Strided t = broadcastTo(m, s, shape);
-    for (int64_t i : {1, 2})
-      t.strides[t.rank() - i] = s.strides[s.rank() - i];
-    return t;
-  };
-  // Packed: leading dimensions, and columns of a panel.
-  auto packed = [&](Value value) {
-    int64_t own = interleave > 1 ? 4 : 3;
-    Strided s = ctx.memoryOf(value);
-    s.dense = false;
-    s.sizes.pop_back_n(own);
-    s.strides.pop_back_n(own);
-    auto shape = rankedType(value).getShape();
-    return std::pair(broadcastTo(m, s, lead),
-                     shape.drop_back(interleave > 1).back());
-  };
-  q = over(op.getQ(), rows, depth);
-  if (interleave > 1)
-    std::tie(v, valuePanel) = packed(op.getV());
-  else
-    v = fromLeft ? over(op.getV(), m.attr(columns), rows)
-                 : over(op.getV(), m.attr(keys), m.attr(columns));
-  if (op.getPacked())
-    std::tie(k, panel) = packed(op.getK());
-  else
-    k = over(op.getK(), depth, m.attr(keys));
-  Value last = ctx.ops().back()->getResult(0);
-  dst = ctx.outputs.find(last)->second.front();
-  if (op.getStats())
-    if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
-      stats = it->second.front();
-  SmallVector<Ofr> scoreSpace(lead);
-  scoreSpace.append({rows, m.attr(keys)});
-  for (Value side : op.getSides())
-    sides.push_back(broadcastTo(m, ctx.memoryOf(side), scoreSpace));
-}
-
 SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
   SmallVector<Piece> pieces{{&Scratch::scores, queries * pitch, false},
                             {&Scratch::max, queries, false},
@@ -217,6 +125,13 @@ SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
     pieces.push_back({&Scratch::result, queries * columns, false});
   if (isNarrow && online)
     pieces.push_back({&Scratch::step, queries * columns, false});
+  if (madeQueries)
+    pieces.push_back(
+        {&Scratch::madeQueries, queries * *IndexMath::constant(depth), true});
+  if (madeValues)
+    pieces.push_back({&Scratch::madeValues, keys * columns, true});
+  for (const PackedHere &p : packedHere)
+    pieces.push_back({p.place, p.packing.matrixSize(), true});
   return pieces;
 }
 
@@ -262,6 +177,7 @@ void AttentionLowering::placeRows(Block &block, Ofr number) {
 void AttentionLowering::run() {
   readOperands();
   mergeRows(lead);
+  placeMade();
   if (inPlace)
     return runInPlace();
   chooseBlock();
@@ -273,10 +189,12 @@ void AttentionLowering::run() {
             [&](IndexMath &im, Value item, Value memory) {
               Block block{im, delinearize(im, item, counts), im.attr(0),
                           scratchOf(im, memory)};
+              emitOperands(block, item);
               if (fromLeft)
                 return emitFromLeft(block);
               placeRows(block, block.at.back());
               placeMask(block);
+              emitQueries(block);
               if (online)
                 emitSteps(block);
               else
@@ -284,7 +202,6 @@ void AttentionLowering::run() {
             });
 }
 
-/// The offset of `at`, indices of the first dimensions of `s`.
 /// Rows of dst that a block computes; `from_left`: its whole matrix.
 Value AttentionLowering::output(Block &block) {
   IndexMath &bm = block.m;
@@ -425,8 +342,7 @@ void AttentionLowering::emitFromLeft(Block &outer) {
 
 void AttentionLowering::emitScores(Block &block, const Keys &part) {
   IndexMath &bm = block.m;
-  Value a = box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
-                {q.strides[q.rank() - 2], q.strides.back()});
+  Value a = queriesOf(block);
   Ofr keysOffset = offsetOf(bm, k, ArrayRef(block.at).drop_back());
   Ofr panels = bm.ceilDiv(part.count, bm.attr(panel));
   emitLoop(bm, bm.attr(0), panels, [&](IndexMath &pm, Ofr p) {
@@ -434,7 +350,8 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
     Ofr number = pm.add(part.panel, p);
     Ofr at = pm.add(keysOffset,
                     pm.mul(number, panelSize(pm, depth, panel, interleave)));
-    Value b = panelBox(pm, k.base, at, {}, {}, depth, panel, interleave);
+    Value b = panelBox(pm, baseOf(block, k, &Scratch::packedKeys), at, {}, {},
+                       depth, panel, interleave);
     Value c = box(pm, block.scratch.scores, pm.mul(p, width),
                   {block.rows, width}, {pm.attr(pitch), one});
     auto product = tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
@@ -450,7 +367,8 @@ Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
   Ofr stride = v.strides[v.rank() - 2];
   Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
                   bm.mul(part.from, stride));
-  Value values = box(bm, v.base, at, {n, e}, {stride, one});
+  Value values = box(bm, baseOf(block, v, &Scratch::madeValues), at, {n, e},
+                     {stride, one});
   if (!copiesValues)
     return values;
   Value copy = box(bm, block.scratch.values, bm.attr(0), {n, e}, {e, one});
@@ -509,7 +427,7 @@ void AttentionLowering::emitPanels(Block &block, const Keys &part) {
     Ofr number = bm.attr(column / valuePanel), at = bm.attr(column);
     Ofr width = bm.attr(std::min(valuePanel, columns - column));
     Value values = panelBox(
-        bm, v.base,
+        bm, baseOf(block, v, &Scratch::packedValues),
         bm.add(first, bm.mul(number, panelSize(bm, bm.attr(keys), valuePanel,
                                                interleave))),
         {}, {}, count, valuePanel, interleave);
@@ -524,7 +442,7 @@ void AttentionLowering::emitPanels(Block &block, const Keys &part) {
 }
 
 LogicalResult lowerAttention(GroupContext &ctx) {
-  auto op = cast<tile::AttentionOp>(ctx.ops().front());
+  auto op = *ctx.group.getOps<tile::AttentionOp>().begin();
   AttentionLowering(ctx, op).run();
   return success();
 }

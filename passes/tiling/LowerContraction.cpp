@@ -36,35 +36,60 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
     return op.emitError("E2003 the number of columns is unknown");
-  const Strided &src = ctx.memoryOf(op.getSrc());
-  Strided w = ctx.memoryOf(op.getWeights());
   Product p;
   p.sides = epilogue.sides;
   p.n = n;
   p.interleave = op.getInterleave();
-  p.k = src.sizes.back();
+  p.k = ctx.sizes[op.getSrc()].back();
   p.dst = ctx.outputs.begin()->second.front();
   // src over dst's leading dims and rows, then K.
   ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
   SmallVector<Ofr> aSpace(space.begin(), space.end() - 1);
   aSpace.push_back(p.k);
-  p.a = broadcastTo(m, src, aSpace);
-  p.a.strides.back() = src.strides.back();
-  // Weights over dst's leading dims and rows (0).
-  int64_t own = 2;
-  if (op.getInPlace()) {
-    p.inPlace = {w.strides[w.rank() - 2], w.strides.back()};
-    p.k = w.sizes[w.rank() - 2]; // static
+  auto overA = [&](const Strided &src) {
+    Strided a = broadcastTo(m, src, aSpace);
+    a.strides.back() = src.strides.back();
+    return a;
+  };
+  Computed made(ctx, op.getSrc());
+  if (made.isRead()) {
+    p.a = overA(made.tensors().front());
   } else {
-    p.panel = panelWidth(rankedType(op.getWeights()), p.interleave);
-    own = 3 + (p.interleave > 1);
+    p.made = &made;
+    for (const Strided &src : made.tensors())
+      p.madeFrom.push_back(overA(src));
+    p.a.sizes = aSpace;
+    p.a.strides.assign(aSpace.size(), m.attr(0));
   }
-  w.dense = false;
-  w.sizes.pop_back_n(own);
-  w.strides.pop_back_n(own);
-  p.w = broadcastTo(m, w, space.drop_back(2));
-  p.w.sizes.push_back(space[space.size() - 2]);
-  p.w.strides.push_back(m.attr(0));
+  // Weights, `own` of whose dims are their own, over dst's leading dims and
+  // rows.
+  auto overRows = [&](Strided w, int64_t own) {
+    w.dense = false;
+    w.sizes.pop_back_n(own);
+    w.strides.pop_back_n(own);
+    Strided over = broadcastTo(m, w, space.drop_back(2));
+    over.sizes.push_back(space[space.size() - 2]);
+    over.strides.push_back(m.attr(0));
+    return over;
+  };
+  std::optional<PanelPacking> packing;
+  if (!op.getInPlace())
+    p.panel = panelWidth(rankedType(op.getWeights()), p.interleave);
+  if (auto pack = op.getWeights().getDefiningOp<tile::PackOp>()) {
+    packing.emplace(ctx, pack);
+    p.packing = &*packing;
+    for (const Strided &w : packing->tensors())
+      p.unpacked.push_back(overRows(w, 2));
+    p.w.sizes = p.unpacked.front().sizes;
+    p.w.strides.assign(p.w.sizes.size(), m.attr(0));
+  } else {
+    Strided w = ctx.memoryOf(op.getWeights());
+    if (op.getInPlace()) {
+      p.inPlace = {w.strides[w.rank() - 2], w.strides.back()};
+      p.k = w.sizes[w.rank() - 2]; // static
+    }
+    p.w = overRows(w, op.getInPlace() ? 2 : 3 + (p.interleave > 1));
+  }
   p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
   emitProduct(ctx, epilogue, std::move(p));
   return success();

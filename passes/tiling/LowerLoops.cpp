@@ -27,6 +27,12 @@ SmallVector<Operation *> GroupContext::ops() const {
   return list;
 }
 
+SmallVector<Operation *> GroupContext::opsFrom(Operation *first) const {
+  SmallVector<Operation *> list = ops();
+  list.erase(list.begin(), llvm::find(list, first));
+  return list;
+}
+
 Strided GroupContext::memoryOf(Value v) {
   if (auto literal = v.getDefiningOp<arith::ConstantOp>())
     return literalMemory(m, cast<DenseElementsAttr>(literal.getValue()));

@@ -8,6 +8,9 @@
 //   dst = A[:, 0:k] W[0:k]            panels of 4096 x 48 floats, 768 KiB:
 //   dst = dst + A[:, k:2k] W[k:2k]    four parts of 192 KiB
 //
+// Weights that change with every execution may be packed by the items: panels
+// are outermost then, and the first item of one packs it.
+//
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/Products.h"
 
@@ -41,66 +44,62 @@ void dropDim(Strided &s) {
 }
 
 /// Where rows of src lie so far apart that those of a tile meet few sets of the
-/// cache, and many panels pass by: a copy of a block of rows, made at its first
-/// panel and wherever a range of items begins.
+/// cache, and many panels pass by, or src is computed here: a copy of a block
+/// of rows, made at its first panel and wherever a range of items begins.
 struct RowCopy {
   int64_t bytes = 0; // 0: there is none
   int64_t pitch = 0;
   int64_t columns = 0;
+  Type element;
 
-  static RowCopy of(const Product &p, int64_t rowDim, int64_t panels,
+  /// For the columns of `sum`, a part of K.
+  static RowCopy of(const Product &p, Ofr sum, int64_t rowDim, int64_t panels,
                     int64_t block) {
     constexpr int64_t kMinPanels = 8;
+    if (p.made)
+      return {*IndexMath::constant(sum), p.made->elementType(), block};
     RowCopy copy;
-    int64_t size = p.a.elementType().getIntOrFloatBitWidth() / 8;
+    int64_t size = p.elementOfA().getIntOrFloatBitWidth() / 8;
     auto k = IndexMath::constant(p.k);
     auto stride = IndexMath::constant(p.a.strides[rowDim]);
     if (p.interleave == 1 || !k || !stride || *stride * size % kBadStride ||
         panels < kMinPanels || block < kTileRows)
       return copy;
-    copy.columns = *k;
-    copy.pitch = oddPitch(*k, size);
-    copy.bytes = copy.pitch * size * block;
-    return copy;
+    return {*k, p.elementOfA(), block};
   }
 
-  /// The copy of `a`, a block of rows.
-  Value emit(IndexMath &m, Value a, Value scratch, Value item,
-             Ofr panel) const {
-    OpBuilder &b = m.builder();
-    Location loc = m.location();
-    auto type = cast<MemRefType>(a.getType());
-    int64_t size = type.getElementTypeBitWidth() / 8;
-    Value rows = scratchView(m, scratch, type.getElementType(), m.attr(0),
-                             m.attr(bytes / size));
-    Ofr length = memref::getMixedSize(b, loc, a, 0);
+  RowCopy() = default;
+  RowCopy(int64_t columns, Type element, int64_t block)
+      : pitch(oddPitch(columns, bytesOf(element))), columns(columns),
+        element(element) {
+    bytes = roundUp(pitch * bytesOf(element) * block, kLineBytes);
+  }
+
+  static int64_t bytesOf(Type element) {
+    return element.getIntOrFloatBitWidth() / 8;
+  }
+
+  /// The copy of `length` rows, which `write` makes if it is not there yet.
+  Value emit(IndexMath &m, Ofr length, Value scratch, Value item, Ofr panel,
+             llvm::function_ref<void(IndexMath &, Value)> write) const {
+    Value rows = scratchView(m, scratch, element, m.attr(0),
+                             m.attr(bytes / bytesOf(element)));
     Value to = box(m, rows, m.attr(0), {length, m.attr(columns)},
                    {m.attr(pitch), m.attr(1)});
-    auto isFirst = [&](Value x, Value first) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, first);
-    };
-    Value wanted =
-        arith::OrIOp::create(b, loc, isFirst(item, firstOfRange(item)),
-                             isFirst(m.value(panel), m.value(m.attr(0))));
-    scf::IfOp::create(b, loc, wanted, [&](OpBuilder &nb, Location l) {
-      linalg::CopyOp::create(nb, l, a, to);
-      scf::YieldOp::create(nb, l);
-    });
+    emitIfFirst(m, item, panel, [&](IndexMath &fm) { write(fm, to); });
     return to;
   }
 };
 
-class Sections {
+class Sections : ProductSections {
 public:
   Sections(GroupContext &ctx, const Epilogue &epilogue, Product product)
-      : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
-        aK(p.a.strides.back()), space(mergeRows(m, p)) {
-    panels = (p.n + p.panel - 1) / p.panel;
-  }
+      : ProductSections(ctx, epilogue, std::move(product)),
+        panels((p.n + p.panel - 1) / p.panel) {}
 
   void emit() {
     auto k = IndexMath::constant(p.k), r = IndexMath::constant(space.rows);
-    bool inParts = k && p.interleave == 1 && p.a.elementType().isF32() &&
+    bool inParts = k && p.interleave == 1 && p.elementOfA().isF32() &&
                    p.dst.elementType().isF32();
     if (!inParts)
       return emitSection(m.attr(0), p.k, SumPart::whole);
@@ -122,30 +121,34 @@ private:
   void emitSection(Ofr from, Ofr k, SumPart part);
   /// Item (batch and first row at `at`, panel): `length` rows.
   void emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
-                Ofr from, Ofr k, SumPart part,
-                llvm::function_ref<Value(IndexMath &, Value)> copied) const;
+                Ofr from, Ofr k, SumPart part, Value weights,
+                llvm::function_ref<Value(IndexMath &)> rowsOfA) const;
+  /// `length` rows of A from `at` on, and their columns from `from` on.
+  Value boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
+               Ofr k) const;
+  /// Computes them.
+  void emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from, Ofr k,
+                Value to) const;
+  /// Packs rows [from, from + k) of `panel` to `memory`.
+  void emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from, Ofr k,
+                 Value memory) const;
 
-  GroupContext &ctx;
-  IndexMath &m;
-  const Epilogue &epilogue;
-  Product p;
-  Ofr aK; // stride of A along K
-  RowSpace space;
-  int64_t panels = 0;
+  int64_t panels;
   bool streams = false; // panels come from beyond L2
 };
 
-void Sections::emitItem(
-    IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length, Ofr from, Ofr k,
-    SumPart part, llvm::function_ref<Value(IndexMath &, Value)> copied) const {
+void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
+                        Ofr from, Ofr k, SumPart part, Value weights,
+                        llvm::function_ref<Value(IndexMath &)> rowsOfA) const {
   int64_t rowDim = space.rowDim;
   Ofr whole = panelSize(im, p.k, p.panel, p.interleave);
-  Ofr aOffset = im.add(offsetOf(im, p.a, at), im.mul(from, aK));
-  Ofr wOffset = im.add(offsetOf(im, p.w, at), im.mul(panel, whole));
-  wOffset = im.add(wOffset, panelSize(im, from, p.panel, p.interleave));
-  Value a = copied(
-      im, box(im, p.a.base, aOffset, {length, k}, {p.a.strides[rowDim], aK}));
-  Value w = panelBox(im, p.w.base, wOffset, {}, {}, k, p.panel, p.interleave);
+  Ofr wOffset = im.attr(0);
+  if (!p.packing) {
+    wOffset = im.add(offsetOf(im, p.w, at), im.mul(panel, whole));
+    wOffset = im.add(wOffset, panelSize(im, from, p.panel, p.interleave));
+  }
+  Value a = rowsOfA(im);
+  Value w = panelBox(im, weights, wOffset, {}, {}, k, p.panel, p.interleave);
   withBlockSize(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
     SmallVector<Ofr> start(at);
     start.push_back(cm.mul(panel, cm.attr(p.panel)));
@@ -158,15 +161,45 @@ void Sections::emitItem(
   });
 }
 
+Value Sections::boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
+                       Ofr k) const {
+  Ofr offset = im.add(offsetOf(im, p.a, at), im.mul(from, aK));
+  return box(im, p.a.base, offset, {length, k},
+             {p.a.strides[space.rowDim], aK});
+}
+
+void Sections::emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
+                        Ofr k, Value to) const {
+  SmallVector<Computed::Place> places;
+  for (auto [src, whole] : llvm::zip(p.madeFrom, p.made->tensors())) {
+    Ofr alongK = whole.strides.back();
+    places.push_back({im.add(offsetOf(im, src, at), im.mul(from, alongK)),
+                      {src.strides[space.rowDim], alongK}});
+  }
+  p.made->emitBox(im, places, {length, k}, to);
+}
+
+void Sections::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from,
+                         Ofr k, Value memory) const {
+  SmallVector<Ofr> starts;
+  for (const Strided &src : p.unpacked)
+    starts.push_back(offsetOf(im, src, at));
+  withBlockSize(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
+    p.packing->emitPanel(cm, starts, panel, columns, from, k, memory,
+                         cm.attr(0));
+  });
+}
+
 void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
   int64_t block = rowBlock(r, IndexMath::constant(k), ctx.core.l2Bytes,
-                           p.a.elementType().getIntOrFloatBitWidth() / 8,
+                           p.elementOfA().getIntOrFloatBitWidth() / 8,
                            p.interleave > 1 ? kTileRows : kMinRowBlock);
   int64_t step = p.interleave > 1 ? kTileRows : 1;
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
-  bool panelLast = !r || *r <= block || block >= p.panel;
+  bool panelLast =
+      !p.packing && (p.made || !r || *r <= block || block >= p.panel);
   SmallVector<Ofr> counts(ArrayRef(space.sizes).drop_back());
   auto batch = IndexMath::constant(m.product(counts));
   auto sum = IndexMath::constant(k);
@@ -175,12 +208,14 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     int64_t least = std::max(kMinRowBlock, kMinItemProducts / perRow);
     block = roundUp(shareRows(*r, block, *batch * panels, least), step);
   }
+  if (p.packing && p.made) // rows are there for all panels
+    block = *r;
   counts.push_back(m.ceilDiv(space.rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
   streams = panelLast && allK && *allK * p.panel * panels >= kStreamedWeights;
   RowCopy copy;
-  if (ctx.core.matrixUnit && panelLast)
-    copy = RowCopy::of(p, space.rowDim, panels, block);
+  if (p.made || (ctx.core.matrixUnit && panelLast))
+    copy = RowCopy::of(p, k, space.rowDim, panels, block);
   auto section = [&](IndexMath &im, Value item, Value scratch) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     auto panelAt = at.end() - 1 - !panelLast;
@@ -188,11 +223,28 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     at.erase(panelAt);
     Ofr rowBlockAt = at.back();
     at.back() = im.mul(rowBlockAt, im.attr(block));
-    auto copied = [&](IndexMath &cm, Value a) {
-      return copy.bytes ? copy.emit(cm, a, scratch, item, panel) : a;
-    };
+    Value weights = p.w.base;
+    if (p.packing) {
+      Type element = p.packing->elementType();
+      weights = scratchView(im, scratch, element, im.attr(copy.bytes),
+                            p.packing->panelSize(im, k));
+      emitIfFirst(im, item, rowBlockAt, [&](IndexMath &fm) {
+        emitPanel(fm, at, panel, from, k, weights);
+      });
+    }
     auto emit = [&](IndexMath &rm, Ofr length) {
-      emitItem(rm, at, panel, length, from, k, part, copied);
+      emitItem(
+          rm, at, panel, length, from, k, part, weights, [&](IndexMath &am) {
+            if (!copy.bytes)
+              return boxOfA(am, at, length, from, k);
+            return copy.emit(
+                am, length, scratch, item, panel, [&](IndexMath &fm, Value to) {
+                  if (p.made)
+                    return emitRows(fm, at, length, from, k, to);
+                  linalg::CopyOp::create(fm.builder(), fm.location(),
+                                         boxOfA(fm, at, length, from, k), to);
+                });
+          });
     };
     // A known number of rows needs kernels of one or two heights only.
     if (r)
@@ -202,7 +254,12 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     else
       emit(im, im.min(im.attr(block), im.sub(space.rows, at.back())));
   };
-  emitItems(m, ctx.label, m.product(counts), m.attr(copy.bytes), section);
+  Ofr bytes = m.attr(copy.bytes);
+  if (p.packing)
+    bytes =
+        m.add(bytes, m.mul(p.packing->panelSize(m, k),
+                           m.attr(RowCopy::bytesOf(p.packing->elementType()))));
+  emitItems(m, ctx.label, m.product(counts), bytes, section);
 }
 
 } // namespace
@@ -212,6 +269,7 @@ RowSpace mergeRows(IndexMath &m, Product &p) {
   SmallVector<Ofr> sideN;
   dropDim(p.a);
   dropDim(p.dst);
+  llvm::for_each(p.madeFrom, dropDim);
   for (Strided &s : p.sides) {
     sideN.push_back(s.strides.back());
     dropDim(s);
@@ -221,9 +279,15 @@ RowSpace mergeRows(IndexMath &m, Product &p) {
   SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
   for (Strided &s : p.sides)
     operands.push_back(&s);
+  for (auto *list : {&p.unpacked, &p.madeFrom})
+    for (Strided &s : *list)
+      operands.push_back(&s);
   coalesce(m, sizes, classes, operands);
+  auto isShared = [](const Strided &w) {
+    return IndexMath::isConstant(w.strides.back(), 0);
+  };
   // The last dim is the rows, unless each has weights of its own.
-  if (sizes.empty() || !IndexMath::isConstant(p.w.strides.back(), 0)) {
+  if (sizes.empty() || !isShared(p.w) || !llvm::all_of(p.unpacked, isShared)) {
     sizes.push_back(m.attr(1));
     for (Strided *s : operands) {
       s->sizes.push_back(m.attr(1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/tiling/Epilogue.h"
+#include "passes/tiling/PackPanels.h"
 
 namespace tenon::tiling {
 
@@ -23,6 +24,17 @@ struct Product {
     Ofr k, n;
   };
   std::optional<InPlace> inPlace;
+
+  /// Weights that items pack, one panel each: what is read, like W.
+  const PanelPacking *packing = nullptr;
+  llvm::SmallVector<Strided> unpacked;
+
+  /// A that items compute, a block of rows each: what is read, like A.
+  const Computed *made = nullptr;
+  llvm::SmallVector<Strided> madeFrom;
+  mlir::Type elementOfA() const {
+    return made ? made->elementType() : a.elementType();
+  }
 };
 
 /// The dimensions of dst before the columns, merged where the operands allow
@@ -36,6 +48,20 @@ struct RowSpace {
 /// Merges rows of all operands of `p` with their leading dims: A, dst and sides
 /// are then over the space (and columns), `p.w` over the space.
 RowSpace mergeRows(IndexMath &m, Product &p);
+
+/// What all sections of a product know.
+struct ProductSections {
+  ProductSections(GroupContext &ctx, const Epilogue &epilogue, Product product)
+      : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
+        aK(p.a.strides.back()), space(mergeRows(m, p)) {}
+
+  GroupContext &ctx;
+  IndexMath &m;
+  const Epilogue &epilogue;
+  Product p; // over `space`
+  Ofr aK;    // stride of A along K
+  RowSpace space;
+};
 
 /// Sections that compute `product` with what follows it.
 void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product product);

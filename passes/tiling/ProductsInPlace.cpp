@@ -28,11 +28,10 @@ constexpr int64_t kStreams = 16;
 constexpr int64_t kMinColumns = 128, kMaxColumns = 1024, kColumnStep = 32;
 constexpr int64_t kItems = 4;
 
-class InPlaceSection {
+class InPlaceSection : ProductSections {
 public:
   InPlaceSection(GroupContext &ctx, const Epilogue &epilogue, Product product)
-      : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
-        aK(p.a.strides.back()), space(mergeRows(m, p)),
+      : ProductSections(ctx, epilogue, std::move(product)),
         sumsInDst(p.dst.elementType().isF32()) {}
 
   void emit();
@@ -53,12 +52,6 @@ private:
   std::pair<Value, Value> operands(IndexMath &im, const Item &item, Ofr from,
                                    Ofr count) const;
 
-  GroupContext &ctx;
-  IndexMath &m;
-  const Epilogue &epilogue;
-  Product p;
-  Ofr aK; // stride of A along K
-  RowSpace space;
   bool sumsInDst;
 };
 

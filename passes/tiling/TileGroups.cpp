@@ -390,17 +390,23 @@ private:
     return success();
   }
 
-  /// Arguments that the product itself reads, whatever their strides.
+  /// Arguments that the product itself, or packing for it, reads, whatever
+  /// their strides.
   SmallVector<Value> operandsOf(func::FuncOp group) {
+    SmallVector<Value> read;
     for (Operation &op : group.getBody().front()) {
-      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp,
-              tile::WinogradOp>(op))
-        return SmallVector<Value>(op.getOperands());
       // What is not packed is read by rows.
       if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
         return {conv.getSrc()};
-      if (auto attention = dyn_cast<tile::AttentionOp>(op))
-        return {attention.getQ(), attention.getK()};
+      if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
+        read.append({attention.getQ(), attention.getK()});
+        return read;
+      }
+      // Before a product there is only what is packed for it.
+      llvm::append_range(read, op.getOperands());
+      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp,
+              tile::WinogradOp>(op))
+        return read;
     }
     return {};
   }

@@ -378,6 +378,20 @@ Cases attentionCases() {
            "s = MatMul 5x8 8x7; p = SoftMax s axis=-1; MatMul p 3x7x4",
            "s = MatMul 5x8 8x7; p,z = SoftMax s axis=-1; e = ReduceSum z "
            "axes=0,1; v = Multiply 7x4 e; MatMul p v",
+           // Queries, keys and values that are computed where they are read.
+           "q = Multiply 3x200x16 16; v = ReLU 3x70x20; s = MatMul q 3x70x16 "
+           "transpose_b=true; p = SoftMax s axis=-1; MatMul p v",
+           "k = Exp 2x1x30x8; v = Add 2x1x30x12 30x1; q = Add 2x4x40x8 40x1; "
+           "s = MatMul q k transpose_b=true; p = SoftMax s axis=-1; MatMul p v",
+           "k = Tanh 2x3000x8; v = ReLU 2x3000x8; q = Add 2x100x8 ()c; s = "
+           "MatMul q k transpose_b=true; p = SoftMax s axis=-1; MatMul p v",
+           "k/bf16 = Tanh 2x150x16/bf16; v/bf16 = ReLU 2x150x16/bf16; q/bf16 = "
+           "ReLU 2x140x16/bf16; s/bf16 = MatMul q k transpose_b=true; p/bf16 = "
+           "SoftMax s axis=-1; MatMul p v",
+           "q = ReLU 2x3x8; v = ReLU 2x70x20; s = MatMul q 2x70x8 "
+           "transpose_b=true; p = SoftMax s axis=-1; MatMul p v",
+           "x = ReLU 2x70x16; s = MatMul x x transpose_b=true; p = SoftMax s "
+           "axis=-1; MatMul p x",
        })
     cases.push_back(text);
   pushCausal(cases);

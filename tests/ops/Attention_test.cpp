@@ -64,7 +64,6 @@ void checkDropout(double seed, double probability, double offset) {
   }
 }
 
-/// Packing the keys is the only other group.
 TEST(Attention, EverySpellingIsOneGroup) {
   for (const char *score :
        {"t = Divide s ()", "t = Multiply s 1c", "t = Multiply s 2x3x11x13",
@@ -73,28 +72,28 @@ TEST(Attention, EverySpellingIsOneGroup) {
         "a = Divide s 1c; t = Select 2x1x1x13/boolean 1 a",
         "a = Select 11x13/boolean s ()c; t = Divide a ()",
         "a = Divide s 1c; b = Tanh a; c = Multiply b 1c; t = Add c 11x13"})
-    EXPECT_EQ(kinds(compile(scored(score))), "pack attention") << score;
+    EXPECT_EQ(kinds(compile(scored(score))), "attention") << score;
   EXPECT_EQ(kinds(compile("s = MatMul 2x2x3x5x8 2x2x1x7x8 transpose_b=true; "
                           "p,z = SoftMax s axis=-1 mode=inf_as_zero; "
                           "o = MatMul p 2x2x1x7x8; out o z")),
-            "pack attention");
+            "attention");
   EXPECT_EQ(kinds(compile("s = MatMul 2x9x8 2x8x7; p = SoftMax s axis=2; "
                           "t = StaticTranspose p order=0,2,1; r = Reorder t; "
                           "MatMul 2x4x7 r")),
-            "pack attention elementwise");
+            "attention elementwise");
 }
 
 /// The softmax, and the sum behind it, along any of the last two dimensions.
 TEST(Attention, EveryAxisIsOneGroup) {
   EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=-1; "
                           "MatMul 2x4x7 p")),
-            "pack attention");
+            "attention");
   EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x9; a = Add s 9; "
                           "p = SoftMax a axis=1; MatMul 2x4x7 p")),
-            "pack attention elementwise");
+            "attention elementwise");
   EXPECT_EQ(kinds(compile("s = MatMul 2x7x8 2x8x5; p = SoftMax s axis=1; "
                           "MatMul p 2x5x4")),
-            "pack attention elementwise");
+            "attention elementwise");
 }
 
 /// Heads that are columns of one matrix: nothing moves, the result is written
@@ -106,7 +105,7 @@ TEST(Attention, HeadsAsColumnsAreOneGroup) {
       "a = Add t 2x3x7x5; p = SoftMax a axis=3; u = StaticTranspose p "
       "order=0,2,1,3; w = StaticReshape u shape=2,7,15 special_zero=false; "
       "MatMul 2x4x7 w";
-  EXPECT_EQ(kinds(compile(text)), "pack attention");
+  EXPECT_EQ(kinds(compile(text)), "attention");
 }
 
 TEST(Attention, DropoutIsInTheGroup) {
@@ -114,10 +113,10 @@ TEST(Attention, DropoutIsInTheGroup) {
                       "p,z = SoftMax a axis=-1; ";
   EXPECT_EQ(kinds(compile(start + "d = Dropout p ()/s64 ()/s64 (); "
                                   "o = MatMul d 2x7x4; out o z")),
-            "pack attention");
+            "attention");
   EXPECT_EQ(kinds(compile(start + "d = Dropout p 1/s64 1/s64c 1c; "
                                   "o = MatMul d 2x7x4; out o z")),
-            "pack attention");
+            "attention");
   // Weights above one come from the probability, zeros from the number.
   for (double probability : {0.0, 0.3, 0.75, 1.0})
     for (double offset : {0.0, 17.0})
@@ -188,7 +187,7 @@ std::string masked(const std::string &batch, const std::string &queries,
 
 TEST(Attention, UnknownBatchAndQueries) {
   std::string dynamic = masked("?", "?", "37");
-  EXPECT_EQ(kinds(compile(dynamic)), "pack attention");
+  EXPECT_EQ(kinds(compile(dynamic)), "attention");
   checkShapes(dynamic, {masked("1", "1", "37"), masked("2", "131", "37"),
                         masked("5", "13", "37"), masked("0", "13", "37")});
   std::string drop = "w = Dropout p ()/s64 ()/s64 (); ";
@@ -209,18 +208,15 @@ TEST(Attention, UnknownNumberOfKeysIsRefused) {
       << str(model.errors());
 }
 
-/// Eight queries or fewer read keys where they are; those of heads that share
-/// their keys count together.
-TEST(Attention, FewQueriesReadKeysInPlace) {
-  std::string shared = "; p = SoftMax s axis=-1; MatMul p 2x2x1x7x8";
-  for (const std::string &text :
-       {masked("2", "1", "37"), masked("2", "8", "37"),
-        "s = MatMul 2x2x4x2x8 2x2x1x7x8 transpose_b=true" + shared})
-    EXPECT_EQ(kinds(compile(text)), "attention") << text;
-  for (const std::string &text :
-       {masked("2", "9", "37"), masked("2", "?", "37"),
-        "s = MatMul 2x2x5x2x8 2x2x1x7x8 transpose_b=true" + shared})
-    EXPECT_EQ(kinds(compile(text)), "pack attention") << text;
+/// Each thread packs the keys of a head for itself, unless these are many.
+TEST(Attention, ManyKeysArePackedBefore) {
+  auto text = [](const std::string &keys) {
+    return "s = MatMul 1x20x256 1x" + keys +
+           "x256 transpose_b=true; p = SoftMax s axis=-1; MatMul p 1x" + keys +
+           "x8";
+  };
+  EXPECT_EQ(kinds(compile(text("300"))), "attention");
+  EXPECT_EQ(kinds(compile(text("3000"))), "pack attention");
 }
 
 TEST(Attention, ThreeThreads) {

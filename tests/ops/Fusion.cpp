@@ -328,6 +328,31 @@ Cases fusionCases() {
            "pads_end=1,1 dilations=1,1 data_format=NXC weights_format=XIO; "
            "r = StaticReshape y shape=1,36,8 special_zero=false; t = "
            "StaticTranspose r order=0,2,1; a = ReLU t; b = Add a 8x1c; Exp b",
+           // Operands that a product computes and packs itself.
+           "d/f32 = Dequantize 40x70/u8 scales=0.1 zps=3; m = Multiply d 40x1; "
+           "MatMul m 70x150c",
+           "w = Multiply 70x150 1x150; e = ReLU 40x70; y = MatMul e w; Add y "
+           "150",
+           "e = Add 40x70 70; y = MatMul e 203x70 transpose_b=true; Tanh y",
+           "e = Add 3x20x33 33; MatMul e 3x33x140",
+           "e = Multiply 2x1x20x33 20x1; w = Exp 3x33x140; MatMul e w",
+           "e = Multiply 3x1x33 1x1x33; MatMul e 3x33x140c",
+           "e = ReLU 300x33; MatMul e 33x20",
+           "e = ReLU 20x5000; MatMul e 5000x40c",
+           "e = ReLU 20x3000; MatMul e 3000x140",
+           "e = ReLU 20x3000; MatMul e 3000x240c",
+           "e = ReLU 20x3000; w = Abs 3000x240; MatMul e w",
+           "e = Tanh 40x70; MatMul e 70x240c",
+           "e = ReLU 100x655; w = Abs 655x200; MatMul e w",
+           "e = ReLU 700x300; MatMul e 300x17c",
+           "e = Abs 40x70; MatMul e e transpose_b=true",
+           "q/u8 = Quantize 40x70 scales=0.02 zps=128; d/f32 = Dequantize q "
+           "scales=0.02 zps=128; w/f32 = Dequantize 70x150/s8c scales=0.1 "
+           "zps=0; "
+           "MatMul d w",
+           "e/bf16 = ReLU 40x70/bf16; MatMul e 70x150/bf16",
+           "e = ReLU 24x0; MatMul e 0x140",
+           "e = ReLU 0x24; MatMul e 24x140",
        })
     cases.push_back(text);
   return cases;

@@ -102,14 +102,15 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// Pools and Concat take no epilogue; a product follows nothing.
+// Pools and Concat take no epilogue; a product starts a group, which may take
+// what it reads.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @g_Concat(
-// CHECK-NEXT:    call @g_ReLU(
-// CHECK-NEXT:    call @g_matmul(
+// CHECK-NEXT:    call @g_ReLU_matmul(
 func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
   %0 = graph.Concat %x, %x {axis = 1} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
-  // expected-remark @+1 {{a group of kind concat takes no epilogue}}
+  // expected-remark @+2 {{a group of kind concat takes no epilogue}}
+  // expected-remark @+1 {{it is computed in the only group that reads it}}
   %1 = graph.ReLU %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // expected-remark @+1 {{it starts a group of its own, of kind contraction}}
   %2 = tile.matmul %1, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>

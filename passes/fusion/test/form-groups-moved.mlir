@@ -47,12 +47,13 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x8xf32>, %w: tensor<1x2x8x4xs
 
 // -----
 
-// Declines: two groups read it; the product itself does; it is a result; it is
-// read through a view; its operand lies across the columns of the product.
+// Declines: two groups read it; the product itself does, and another; it is a
+// result; it is read through a view; its operand lies across the columns of the
+// product.
 // CHECK-LABEL: func.func @main
 // CHECK:         call @g_Exp(
 // CHECK-NEXT:    call @g_matmul_Add(
-// CHECK:         call @g_matmul_Add(
+// CHECK:         call @g_ReLU_matmul_Add(
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x24xf32>, %y: tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
   %0 = graph.Exp %y : (tensor<4x16xf32>) -> tensor<4x16xf32>
   %1 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x24xf32> -> tensor<4x16xf32>

@@ -10,13 +10,13 @@
 // CHECK:         rt.parallel "g.l" items({{.*}}) scratch(%c69632)
 // CHECK:         ^bb0(%[[BEGIN:.*]]: index, %{{.*}}: index, %[[MEM:.*]]: memref<?xi8>):
 // CHECK:           scf.for %[[ITEM:.*]] = %[[BEGIN]]
-// CHECK:           %[[A:.*]] = memref.reinterpret_cast %[[X]] {{.*}} strides: [512, 1]
 // CHECK:           %[[COPY:.*]] = memref.view %[[MEM]]
 // CHECK:           %[[TO:.*]] = memref.reinterpret_cast %[[COPY]] {{.*}} strides: [544, 1]
 // CHECK:           %[[STARTS:.*]] = arith.cmpi eq, %[[ITEM]], %[[BEGIN]]
 // CHECK:           %[[FIRST:.*]] = arith.cmpi eq,
 // CHECK:           %[[WANTED:.*]] = arith.ori %[[STARTS]], %[[FIRST]]
 // CHECK:           scf.if %[[WANTED]] {
+// CHECK:             %[[A:.*]] = memref.reinterpret_cast %[[X]] {{.*}} strides: [512, 1]
 // CHECK-NEXT:        linalg.copy ins(%[[A]] {{.*}} outs(%[[TO]]
 // CHECK:           tile.brgemm ins(%[[TO]],
 func.func @main(%x: tensor<64x512xbf16>, %p: tensor<8x256x32x2xbf16>) -> tensor<64x256xf32> {

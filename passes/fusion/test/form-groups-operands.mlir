@@ -1,0 +1,141 @@
+// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576" | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 enable=false" | FileCheck %s --check-prefix=ALONE
+
+// A product packs weights that are no constants, and computes its src.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]] = call @g_ReLU_pack_matmul_Add(%arg0, %arg1, %arg2)
+// CHECK-NEXT:    return %[[R]]
+// CHECK:       func.func private @g_ReLU_pack_matmul_Add
+// CHECK-SAME:    tile.group = "contraction"
+// ALONE-LABEL: func.func @main
+// ALONE:         call @g_ReLU(
+// ALONE-NEXT:    call @g_pack(
+// ALONE-NEXT:    call @g_matmul(
+// ALONE-NEXT:    call @g_Add(
+func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x128xf32>, %y: tensor<32x128xf32>) -> tensor<32x128xf32> {
+  %e = graph.ReLU %x : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %e, %p : tensor<32x64xf32>, tensor<8x64x16xf32> -> tensor<32x128xf32>
+  %1 = graph.Add %0, %y : (tensor<32x128xf32>, tensor<32x128xf32>) -> tensor<32x128xf32>
+  return %1 : tensor<32x128xf32>
+}
+
+// -----
+
+// Declines: two products read the panels.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_pack(
+// CHECK-NEXT:    call @g_matmul(
+// CHECK-NEXT:    call @g_matmul(
+func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x128xf32>, %y: tensor<32x64xf32>) -> (tensor<32x128xf32>, tensor<32x128xf32>) {
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %x, %p : tensor<32x64xf32>, tensor<8x64x16xf32> -> tensor<32x128xf32>
+  %1 = tile.matmul %y, %p : tensor<32x64xf32>, tensor<8x64x16xf32> -> tensor<32x128xf32>
+  return %0, %1 : tensor<32x128xf32>, tensor<32x128xf32>
+}
+
+// -----
+
+// Rows that do not stay in L2 while panels pass; weights that are constant;
+// a number of rows that is not known.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_pack
+// CHECK-NEXT:    call @g_matmul
+func.func @main(%x: tensor<4097x64xf32>, %w: tensor<64x128xf32>) -> tensor<4097x128xf32> {
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %x, %p : tensor<4097x64xf32>, tensor<8x64x16xf32> -> tensor<4097x128xf32>
+  return %0 : tensor<4097x128xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_pack
+// CHECK-NEXT:    call @g_matmul
+func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x128xf32> {graph.property = "constant"}) -> tensor<32x128xf32> {
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %x, %p : tensor<32x64xf32>, tensor<8x64x16xf32> -> tensor<32x128xf32>
+  return %0 : tensor<32x128xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_pack
+// CHECK-NEXT:    call @g_matmul
+func.func @main(%x: tensor<?x64xf32>, %w: tensor<64x128xf32>) -> tensor<?x128xf32> {
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %x, %p : tensor<?x64xf32>, tensor<8x64x16xf32> -> tensor<?x128xf32>
+  return %0 : tensor<?x128xf32>
+}
+
+// -----
+
+// The src: a function that each thread would compute again.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Exp
+// CHECK-NEXT:    call @g_matmul
+func.func @main(%x: tensor<32x64xf32>, %p: tensor<8x64x16xf32>) -> tensor<32x128xf32> {
+  %e = graph.Exp %x : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %0 = tile.matmul %e, %p : tensor<32x64xf32>, tensor<8x64x16xf32> -> tensor<32x128xf32>
+  return %0 : tensor<32x128xf32>
+}
+
+// -----
+
+// The src: another product follows, with which a chain may be formed; another
+// group reads it; so few columns that their panels are divided by rows.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_ReLU
+// CHECK-NEXT:    call @g_matmul_Exp
+// CHECK-NEXT:    call @g_matmul
+func.func @main(%x: tensor<32x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<32x64xf32> {
+  %e = graph.ReLU %x : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %0 = tile.matmul %e, %p : tensor<32x64xf32>, tensor<4x64x16xf32> -> tensor<32x64xf32>
+  %1 = graph.Exp %0 : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %2 = tile.matmul %1, %p : tensor<32x64xf32>, tensor<4x64x16xf32> -> tensor<32x64xf32>
+  return %2 : tensor<32x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_ReLU
+// CHECK-NEXT:    call @g_matmul
+func.func @main(%x: tensor<32x64xf32>, %p: tensor<4x64x16xf32>) -> (tensor<32x64xf32>, tensor<32x64xf32>) {
+  %e = graph.ReLU %x : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %0 = tile.matmul %e, %p : tensor<32x64xf32>, tensor<4x64x16xf32> -> tensor<32x64xf32>
+  return %0, %e : tensor<32x64xf32>, tensor<32x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_ReLU
+// CHECK-NEXT:    call @g_pack_matmul
+func.func @main(%x: tensor<512x64xf32>, %w: tensor<64x64xf32>) -> tensor<512x64xf32> {
+  %e = graph.ReLU %x : (tensor<512x64xf32>) -> tensor<512x64xf32>
+  %p = tile.pack %w panel 16 : tensor<64x64xf32> -> tensor<4x64x16xf32>
+  %0 = tile.matmul %e, %p : tensor<512x64xf32>, tensor<4x64x16xf32> -> tensor<512x64xf32>
+  return %0 : tensor<512x64xf32>
+}
+
+// -----
+
+// Attention computes its queries, keys and values.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_TypeCast_pack_attention(
+// CHECK-NEXT:    return
+// CHECK:       func.func private @g_TypeCast_pack_attention
+// CHECK-SAME:    tile.group = "attention"
+func.func @main(%qb: tensor<2x200x64xsi8>, %kb: tensor<2x64x384xsi8>, %vb: tensor<2x384x64xsi8>) -> tensor<2x200x64xf32> {
+  %q = graph.TypeCast %qb : (tensor<2x200x64xsi8>) -> tensor<2x200x64xf32>
+  %k = graph.TypeCast %kb : (tensor<2x64x384xsi8>) -> tensor<2x64x384xf32>
+  %v = graph.TypeCast %vb : (tensor<2x384x64xsi8>) -> tensor<2x384x64xf32>
+  %p = tile.pack %k panel 24 : tensor<2x64x384xf32> -> tensor<2x16x64x24xf32>
+  %0 = tile.attention %q, %p, %v packed score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32> -> tensor<2x200x64xf32>
+  return %0 : tensor<2x200x64xf32>
+}
