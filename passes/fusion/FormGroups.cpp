@@ -205,6 +205,7 @@ struct Former {
         continue;
       std::vector<Operation *> &ops = groups[groupOf.lookup(user)].ops;
       ops.insert(ops.begin(), groups[from].ops.begin(), groups[from].ops.end());
+      remark(user, "it packs what it reads in panels itself");
       groups[from].ops.clear();
     }
     number();

@@ -209,7 +209,7 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     block = roundUp(shareRows(*r, block, *batch * panels, least), step);
   }
   if (p.packing && p.made) // rows are there for all panels
-    block = *r;
+    block = std::max<int64_t>(*r, 1);
   counts.push_back(m.ceilDiv(space.rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
   streams = panelLast && allK && *allK * p.panel * panels >= kStreamedWeights;

@@ -350,9 +350,16 @@ Cases fusionCases() {
            "scales=0.02 zps=128; w/f32 = Dequantize 70x150/s8c scales=0.1 "
            "zps=0; "
            "MatMul d w",
+           "d/f32 = Dequantize 40x71/u8 scales=0.1 zps=3; w/f32 = Dequantize "
+           "71x151/s8 scales=0.1 zps=0; MatMul d w",
+           "d/f32 = Dequantize 3x40x70/s8 scales=0.1 zps=0; w/f32 = Dequantize "
+           "3x33x70/s8 scales=0.1 zps=0; y = MatMul d w transpose_b=true; "
+           "q/u8 = Quantize y scales=0.5 zps=7",
            "e/bf16 = ReLU 40x70/bf16; MatMul e 70x150/bf16",
            "e = ReLU 24x0; MatMul e 0x140",
            "e = ReLU 0x24; MatMul e 24x140",
+           "e = ReLU 0x24; MatMul e 24x240",
+           "e = ReLU 2x0x24; MatMul e 2x24x240",
        })
     cases.push_back(text);
   return cases;

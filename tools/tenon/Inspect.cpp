@@ -198,7 +198,7 @@ void InspectCommand::showFusion() {
                 compileReport.mainGroups[i].label.c_str(),
                 compileReport.mainGroups[i].kind.c_str());
   for (const std::string &remark : compileReport.remarks)
-    std::printf("not fused: %s\n", remark.c_str());
+    std::printf("note: %s\n", remark.c_str());
 }
 
 /// The picture alone, so that it can be written to a file.
