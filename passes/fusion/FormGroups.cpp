@@ -192,6 +192,15 @@ struct Former {
     return moved;
   }
 
+  /// Moves all of `from` to the front of `to`, if that stays small enough.
+  bool prepend(Group &from, Group &to) {
+    if (static_cast<int64_t>(from.ops.size() + to.ops.size()) > maxOps)
+      return false;
+    to.ops.insert(to.ops.begin(), from.ops.begin(), from.ops.end());
+    from.ops.clear();
+    return true;
+  }
+
   /// Weights, keys and values that change with every execution are packed by
   /// the product that meets them, where that does so from caches.
   void movePacks() {
@@ -203,10 +212,8 @@ struct Former {
       Operation *user = *pack->user_begin();
       if (!own.packs(user, pack))
         continue;
-      std::vector<Operation *> &ops = groups[groupOf.lookup(user)].ops;
-      ops.insert(ops.begin(), groups[from].ops.begin(), groups[from].ops.end());
-      remark(user, "it packs what it reads in panels itself");
-      groups[from].ops.clear();
+      if (prepend(groups[from], groups[groupOf.lookup(user)]))
+        remark(user, "it packs what it reads in panels itself");
     }
     number();
   }
@@ -237,10 +244,11 @@ struct Former {
                      "first of them");
         continue;
       }
-      to.ops.insert(to.ops.begin(), from.ops.begin(), from.ops.end());
-      for (Operation *op : from.ops)
+      std::vector<Operation *> moved = from.ops;
+      if (!prepend(from, to))
+        continue;
+      for (Operation *op : moved)
         remark(op, "it is computed in the only group that reads it");
-      from.ops.clear();
     }
     number();
   }

@@ -1,4 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576" | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 max-ops=3" | FileCheck %s --check-prefix=THREE
 // RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 enable=false" | FileCheck %s --check-prefix=ALONE
 
 // A product packs weights that are no constants, and computes its src.
@@ -7,6 +8,10 @@
 // CHECK-NEXT:    return %[[R]]
 // CHECK:       func.func private @g_ReLU_pack_matmul_Add
 // CHECK-SAME:    tile.group = "contraction"
+// THREE-LABEL: func.func @main
+// THREE:         call @g_ReLU(
+// THREE-NEXT:    call @g_pack_matmul_Add(
+// THREE-NEXT:    return
 // ALONE-LABEL: func.func @main
 // ALONE:         call @g_ReLU(
 // ALONE-NEXT:    call @g_pack(
