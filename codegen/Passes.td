@@ -14,17 +14,21 @@ def ExpandMath : Pass<"tenon-expand-math"> {
     Rewrites `math.exp`, `exp2`, `expm1`, `log`, `log1p`, `tanh`, `erf`, `powf`
     and `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
     `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
-    arithmetic.  Scalars and vectors give the same bits; erf other ones with
-    AVX-512.  Error bounds are stated beside each function and tested in
-    ExpandMath_test. `math.exp fastmath<afn>` may assume that its result is
-    infinite or a normal number, with `ninf` a normal one, `arith.truncf fastmath<afn>` that its operand
-    is 0 or no smaller than one.
+    arithmetic.  Scalars and vectors give the same bits; exp, log1p and erf
+    other ones with AVX2, which finds their coefficients in registers.  Error
+    bounds are stated beside each function and tested in ExpandMath_test.
+    `math.exp fastmath<afn>` may take results below 2^-126 for 0, with `ninf`
+    it may assume that its operand is at most 88, `math.log1p fastmath<ninf>`
+    that its operand is from 0 to 1 or NaN, `arith.truncf fastmath<afn>` that
+    its operand is 0 or a normal number.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
   let options = [
+    Option<"avx2", "avx2", "bool", /*default=*/"false",
+           "Use instructions of AVX2">,
     Option<"avx512", "avx512", "bool", /*default=*/"false",
            "Use instructions of AVX-512F and VL">,
     Option<"avx512bf16", "avx512bf16", "bool", /*default=*/"false",

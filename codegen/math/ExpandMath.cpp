@@ -72,7 +72,9 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
       .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })
       .Case([&](math::LogOp) { return emitLog(b, loc, x); })
-      .Case([&](math::Log1pOp) { return emitLog1p(b, loc, x); })
+      .Case([&](math::Log1pOp log) {
+        return emitLog1p(b, loc, x, extra, assumesFinite(log.getFastmath()));
+      })
       .Case([&](math::TanhOp) { return emitTanh(b, loc, x); })
       .Case([&](math::ErfOp) { return emitErf(b, loc, x, extra); })
       .Case([&](math::PowFOp) {
@@ -92,9 +94,10 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
           isa_and_nonnull<math::MathDialect>(op->getDialect()))
         candidates.push_back(op);
     });
+    MathIsa isa{avx2 || avx512, avx512, avx512bf16};
     for (Operation *op : candidates) {
       OpBuilder builder(op);
-      Value replacement = expand(builder, op, MathIsa{avx512, avx512bf16});
+      Value replacement = expand(builder, op, isa);
       if (!replacement)
         continue;
       op->getResult(0).replaceAllUsesWith(replacement);

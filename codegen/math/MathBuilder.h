@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
+#include <array>
 #include <initializer_list>
 
 namespace tenon::codegen {
@@ -73,6 +74,8 @@ public:
   Value asFloat(Value x) { return bits(x, b.getF32Type()); }
 
   Value less(Value x, Value y) { return compare(Predicate::OLT, x, y); }
+  /// Also where either is NaN.
+  Value notLess(Value x, Value y) { return compare(Predicate::UGE, x, y); }
   Value greater(Value x, Value y) { return compare(Predicate::OGT, x, y); }
   Value equal(Value x, Value y) { return compare(Predicate::OEQ, x, y); }
   Value unordered(Value x, Value y) { return compare(Predicate::UNO, x, y); }
@@ -104,43 +107,44 @@ public:
   }
   /// The same by Horner's rule in `square`, x^2, for pairs of terms: half the
   /// steps that wait for each other.
-  Value polynomial(Value x, Value square,
-                   std::initializer_list<float> coefficients) {
-    auto c = coefficients.begin();
-    size_t pairs = (coefficients.size() + 1) / 2;
+  Value polynomial(Value x, Value square, llvm::ArrayRef<Value> c) {
     Value sum;
-    for (size_t i = pairs; i-- > 0;) {
-      Value low = number(c[2 * i]);
-      Value pair = 2 * i + 1 < coefficients.size()
-                       ? fma(number(c[2 * i + 1]), x, low)
-                       : low;
+    for (size_t i = (c.size() + 1) / 2 * 2; i > 0; i -= 2) {
+      Value pair = i > c.size() ? c[i - 2] : fma(c[i - 1], x, c[i - 2]);
       sum = sum ? fma(sum, square, pair) : pair;
     }
     return sum;
   }
-
-  static constexpr int64_t kTableSize = 16;
-  /// Whether the target has an instruction for `lookup` in vectors.
-  bool hasLookup() const { return extra.avx512; }
-  /// table[index mod 16], lane by lane.
-  Value lookup(const float (&table)[kTableSize], Value index) {
-    auto type = mlir::VectorType::get({kTableSize}, b.getF32Type());
-    Value entries = make<mlir::arith::ConstantOp>(
-        mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(table)));
-    if (!shape)
-      return pick(entries, index);
-    int64_t lanes = shape.getNumElements();
-    Value found =
-        mlir::LLVM::CallIntrinsicOp::create(
-            b, loc, type, b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
-            mlir::ValueRange{entries, withLanes(index, kTableSize)})
-            .getResults();
-    return withLanes(found, lanes);
+  Value polynomial(Value x, Value square,
+                   std::initializer_list<float> coefficients) {
+    mlir::SmallVector<Value> c;
+    for (float value : coefficients)
+      c.push_back(number(value));
+    return polynomial(x, square, c);
   }
 
-  /// Whether vectors are so wide that few of them fill the machine, and the
-  /// number of instructions matters more than how long each waits.
-  bool isWide() const { return extra.avx512; }
+  static constexpr int64_t kTableSize = 8;
+  using Table = std::array<float, kTableSize>;
+  /// Whether the target has an instruction for `lookup` in vectors.
+  bool hasLookup() const { return extra.avx2; }
+  /// table[index mod 8], lane by lane.
+  Value lookup(const Table &table, Value index) {
+    if (!shape)
+      return pick(vectorOf(table, kTableSize), index);
+    int64_t lanes = shape.getNumElements();
+    int64_t width = extra.avx512 && lanes % 16 == 0 ? 16 : kTableSize;
+    const char *name =
+        width == 16 ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps";
+    Value entries = vectorOf(table, width);
+    index = flat(index, (lanes + width - 1) / width * width);
+    mlir::SmallVector<Value> parts;
+    for (int64_t at = 0; at < lanes; at += width)
+      parts.push_back(mlir::LLVM::CallIntrinsicOp::create(
+                          b, loc, entries.getType(), b.getStringAttr(name),
+                          mlir::ValueRange{entries, lanesOf(index, at, width)})
+                          .getResults());
+    return join(parts);
+  }
 
   /// Whether `scalef` has an instruction for the operands.
   bool hasScalef() const {
@@ -185,15 +189,51 @@ private:
         b.getIndexType(), andI(index, integer(kTableSize - 1)));
     return make<mlir::vector::ExtractOp>(vector, place);
   }
-  /// The first lanes of `x`, or all of them and copies.
-  Value withLanes(Value x, int64_t lanes) {
-    int64_t has = mlir::cast<mlir::VectorType>(x.getType()).getNumElements();
-    if (has == lanes)
-      return x;
-    mlir::SmallVector<int64_t> from(lanes);
+  /// The table, as often as it fits.
+  Value vectorOf(const Table &table, int64_t lanes) {
+    mlir::SmallVector<float> values;
     for (int64_t i = 0; i < lanes; ++i)
-      from[i] = i % has;
+      values.push_back(table[i % kTableSize]);
+    auto type = mlir::VectorType::get({lanes}, b.getF32Type());
+    return make<mlir::arith::ConstantOp>(
+        mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(values)));
+  }
+  /// `count` lanes of `x` of rank 1 from `at`; behind the last the first again.
+  Value lanesOf(Value x, int64_t at, int64_t count) {
+    int64_t has = mlir::cast<mlir::VectorType>(x.getType()).getNumElements();
+    if (has == count)
+      return x;
+    mlir::SmallVector<int64_t> from;
+    for (int64_t i = 0; i < count; ++i)
+      from.push_back((at + i) % has);
     return make<mlir::vector::ShuffleOp>(x, x, from);
+  }
+  /// `x` in one dimension, with `lanes` lanes.
+  Value flat(Value x, int64_t lanes) {
+    auto type = mlir::cast<mlir::VectorType>(x.getType());
+    if (type.getRank() != 1)
+      x = make<mlir::vector::ShapeCastOp>(
+          mlir::VectorType::get({type.getNumElements()}, type.getElementType()),
+          x);
+    return lanesOf(x, 0, lanes);
+  }
+  /// Parts of equal length, one behind the other, in the operands' shape.
+  Value join(llvm::ArrayRef<Value> parts) {
+    Value all = parts[0];
+    if (parts.size() > 1) {
+      auto part = mlir::cast<mlir::VectorType>(all.getType());
+      int64_t width = part.getNumElements();
+      all = make<mlir::arith::ConstantOp>(b.getZeroAttr(mlir::VectorType::get(
+          {width * int64_t(parts.size())}, part.getElementType())));
+      for (auto [i, x] : llvm::enumerate(parts))
+        all = make<mlir::vector::InsertStridedSliceOp>(
+            x, all, llvm::ArrayRef<int64_t>{int64_t(i) * width},
+            llvm::ArrayRef<int64_t>{1});
+    }
+    all = lanesOf(all, 0, shape.getNumElements());
+    return shape.getRank() == 1 ? all
+                                : make<mlir::vector::ShapeCastOp>(
+                                      shape.clone(b.getF32Type()), all);
   }
 
   using Predicate = mlir::arith::CmpFPredicate;

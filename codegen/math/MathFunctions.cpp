@@ -9,6 +9,7 @@
 #include "codegen/math/MathFunctions.h"
 #include "codegen/math/MathBuilder.h"
 
+#include <bit>
 #include <limits>
 
 using namespace mlir;
@@ -96,13 +97,74 @@ Value halfExpM1Kernel(MathBuilder &m, Value r) {
   return m.fma(square, q, r);
 }
 
-/// exp(r) for |r| <= 0.3476, before rounding as exact as expM1Kernel: with wide
-/// vectors 1 + r (1 + r q(r)), one product less.
-Value expKernel(MathBuilder &m, Value r) {
-  if (m.isWide())
-    return m.polynomial(r, {1.0f, 1.0f, 0.49999997f, 0.16666545f, 0.041667439f,
-                            0.00836645346f, 0.0013870555f});
-  return m.add(expM1Kernel(m, r), m.number(1));
+/// 2^(k/8) s for s = 1.00272536..., which makes all of them floats but for an
+/// eighth of what they could be off, their exponents lowered by k/8: so adding
+/// n << 20 to the bits makes 2^(n/8) s of entry n mod 8.
+constexpr MathBuilder::Table kExpTable = [] {
+  MathBuilder::Table table = {0x1.00b29cp+0f, 0x1.17ee4ap+0f, 0x1.314448p+0f,
+                              0x1.4ce54ep+0f, 0x1.6b067ep+0f, 0x1.8be1c8p+0f,
+                              0x1.afb65cp+0f, 0x1.d6c92p+0f};
+  for (int k = 0; k < MathBuilder::kTableSize; ++k)
+    table[k] = std::bit_cast<float>(std::bit_cast<int32_t>(table[k]) -
+                                    (k << (kMantissaBits - 3)));
+  return table;
+}();
+
+/// x = n ln 2 / 8 + r, |r| <= 0.0434; n in the lowest bits, others above the
+/// 22nd. `x` times 8 log2(e) must be below 2^21.
+Reduced reduceExp8(MathBuilder &m, Value x) {
+  Rounded n = roundWithBias(m, x, m.number(8 * kLog2E), 0);
+  Value r = m.fma(n.n, m.number(-kLn2High / 8), x);
+  return {n, m.fma(n.n, m.number(-kLn2Low / 8), r)};
+}
+
+/// exp of what `reduced` is the reduction of, times 2^`exponent` in an
+/// exponent's place (may be null).
+Value expByTable(MathBuilder &m, Reduced reduced, Value exponent) {
+  // exp(r) / s - 1, error 1.9e-8.
+  Value p = m.polynomial(reduced.r,
+                         {-0.0027179716f, 0.9972821f, 0.4987191f, 0.1661975f});
+  Value power = m.shl(reduced.power.bits, kMantissaBits - 3);
+  if (exponent)
+    power = m.addI(power, exponent);
+  Value entry = m.lookup(kExpTable, reduced.power.bits);
+  Value t = m.asFloat(m.addI(m.asInt(entry), power));
+  return m.fma(t, p, t);
+}
+
+/// exp(x), in the lowest and the highest octaves of exponents by two factors.
+Value expOfAny(MathBuilder &m, Value x) {
+  x = m.clamp(x, -104, 89); // beyond, the result is 0 or infinite
+  constexpr int32_t kFar = 64;
+  constexpr auto inPlace = [](int32_t n) {
+    return static_cast<int32_t>(static_cast<uint32_t>(n) << kMantissaBits);
+  };
+  // exp(x) 2^64 times 2^-64 where x is negative, the reverse where it is not.
+  Value up = m.andI(m.shrS(m.asInt(x), 31), m.integer(inPlace(2 * kFar)));
+  Value result =
+      expByTable(m, reduceExp8(m, x), m.addI(up, m.integer(inPlace(-kFar))));
+  Value factor =
+      m.asFloat(m.subI(m.integer(inPlace(kExponentBias + kFar)), up));
+  return m.mul(result, factor);
+}
+
+/// The same by a polynomial, for machines that have no instruction to look
+/// something up.
+Value expByPolynomial(MathBuilder &m, Value x, bool isNormal, bool isFinite) {
+  // Beyond these limits the result is 0 or infinite.
+  x = m.atLeast(x, isNormal ? -88 : -104);
+  if (!isNormal || !isFinite)
+    x = m.atMost(x, 89);
+  bool one = isNormal && isFinite;
+  Reduced reduced = reduceExp(m, x, one ? kOneFactor : kTwoFactors);
+  Value p = m.add(expM1Kernel(m, reduced.r), m.number(1));
+  if (one)
+    return m.mul(p, powerOfTwo(m, reduced.power.bits)); // 0 for -127
+  Value result = scale(m, p, reduced.power);
+  if (!isNormal)
+    return result;
+  Value tiny = m.equal(reduced.power.n, m.number(-127));
+  return m.select(tiny, m.number(0), result);
 }
 
 /// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for x > 0, e as f32.
@@ -232,24 +294,19 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 
 } // namespace
 
-/// Error below 1.1 ulp.
+/// Error below 1 ulp by the table, 1.1 by the polynomial.
 Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, bool isNormal,
               bool isFinite) {
   MathBuilder m(b, loc, x.getType(), extra);
-  // Beyond these limits the result is 0 or infinite.
-  x = m.atLeast(x, isNormal ? -88 : -104);
-  if (!isNormal || !isFinite)
-    x = m.atMost(x, 89);
-  bool one = isNormal && isFinite && !m.hasScalef();
-  Reduced reduced = reduceExp(m, x, one ? kOneFactor : kTwoFactors);
-  Value p = expKernel(m, reduced.r);
-  if (one)
-    return m.mul(p, powerOfTwo(m, reduced.power.bits)); // 0 for -127
-  Value result = scale(m, p, reduced.power);
+  if (!m.hasLookup())
+    return expByPolynomial(m, x, isNormal, isFinite);
+  // What the first gives for large x, positive or negative, means nothing.
+  Value result = isNormal && isFinite ? expByTable(m, reduceExp8(m, x), Value())
+                                      : expOfAny(m, x);
   if (!isNormal)
     return result;
-  Value tiny = m.equal(reduced.power.n, m.number(-127));
-  return m.select(tiny, m.number(0), result);
+  constexpr float kLeast = -87.3365f; // log(2^-126) is less
+  return m.select(m.notLess(x, m.number(kLeast)), result, m.number(0));
 }
 
 /// Error below 1 ulp.
@@ -277,9 +334,55 @@ Value emitLog(OpBuilder &b, Location loc, Value x) {
   return logSpecials(m, x, logKernel(m, x, nullptr));
 }
 
-/// Error below 1 ulp.
-Value emitLog1p(OpBuilder &b, Location loc, Value x) {
-  MathBuilder m(b, loc, x.getType());
+namespace {
+
+/// A function f, f(0) = 0, on [0, 8 / scale]: f(t) / t as polynomials in
+/// t - centre, one for each of 8 pieces of equal length.  Centres lie where
+/// f(t) / t is all but a f32.
+struct Pieces {
+  float scale; // a little less: the last number belongs to the last piece
+  MathBuilder::Table centres;
+  ArrayRef<MathBuilder::Table> coefficients;
+};
+
+Value byPieces(MathBuilder &m, const Pieces &pieces, Value t) {
+  // Below the exponent of numbers from 8 to 16.
+  Value place = m.fma(t, m.number(pieces.scale), m.number(8));
+  Value index = m.shrU(m.asInt(place), kMantissaBits - 3);
+  Value d = m.sub(t, m.lookup(pieces.centres, index));
+  SmallVector<Value> c;
+  for (const MathBuilder::Table &table : pieces.coefficients)
+    c.push_back(m.lookup(table, index));
+  // c[0] t, all but exact, is rounded together with the rest, a tenth of it.
+  Value q = m.polynomial(d, m.mul(d, d), ArrayRef(c).drop_front());
+  return m.fma(c[0], t, m.mul(q, m.mul(d, t)));
+}
+
+/// log1p on [0, 1], error 7.6e-9 before rounding.
+constexpr MathBuilder::Table kLog1pCoefficients[] = {
+    {0.9699987f, 0.9165362f, 0.8701962f, 0.8294988f, 0.7933466f, 0.76111436f,
+     0.7319689f, 0.70552737f},
+    {-0.46108508f, -0.3969584f, -0.34651446f, -0.30593434f, -0.27266312f,
+     -0.24510606f, -0.22182971f, -0.20201273f},
+    {0.29077527f, 0.22606198f, 0.18002856f, 0.14621286f, 0.12069416f,
+     0.1011079f, 0.085688576f, 0.073393986f},
+    {-0.2064793f, -0.14435482f, -0.104507856f, -0.07783481f, -0.059339333f,
+     -0.046211485f, -0.03659497f, -0.029422875f},
+    {0.15580046f, 0.09786701f, 0.06425679f, 0.04385582f, 0.03087744f,
+     0.022313211f, 0.016482837f, 0.012432399f}};
+constexpr Pieces kLog1p = {0x1.fffep+2f,
+                           {0.06248966f, 0.1874962f, 0.31247595f, 0.43749818f,
+                            0.5626933f, 0.6873933f, 0.8124023f, 0.9373235f},
+                           kLog1pCoefficients};
+
+} // namespace
+
+/// Error below 1 ulp, 1.2 by pieces.
+Value emitLog1p(OpBuilder &b, Location loc, Value x, MathIsa extra,
+                bool isFraction) {
+  MathBuilder m(b, loc, x.getType(), extra);
+  if (isFraction && m.hasLookup())
+    return byPieces(m, kLog1p, x);
   Value one = m.number(1);
   Value u = m.add(x, one);
   // What u lost: log(1 + x) = log(u) + (1 + x - u) / u.
@@ -304,60 +407,36 @@ Value emitTanh(OpBuilder &b, Location loc, Value x) {
 
 namespace {
 
-/// erf(t) / t for 0 <= t <= 4 as polynomials in t - centre, one for each of 16
-/// pieces 0.2625 wide, error 4e-9 before rounding (1.5e-8 in the last). Centres
-/// lie where the function is all but a f32, the last where erf(t) becomes 1.
-constexpr float kErfPiecesPerUnit = 1 / 0.2625f;
-constexpr float kErfCentres[MathBuilder::kTableSize] = {
-    0.0004013f, 0.263633f,  0.5252648f, 0.7888642f, 1.0476942f, 1.3095362f,
-    1.5719765f, 1.8366677f, 2.1018069f, 2.361827f,  2.6289861f, 2.8897247f,
-    3.151152f,  3.4136589f, 3.6739767f, 4.0f};
-constexpr float kErfCoefficients[6][MathBuilder::kTableSize] = {
-    {1.1283791f, 1.1027737f, 1.0326589f, 0.9322469f, 0.82234883f, 0.7147332f,
-     0.6194696f, 0.5393506f, 0.47437528f, 0.4230465f, 0.38029838f, 0.34603858f,
-     0.31734163f, 0.2929404f, 0.27218458f, 0.25f},
-    {-0.00030190358f, -0.19025013f, -0.33573022f, -0.41406393f, -0.42556813f,
-     -0.39070514f, -0.3334221f, -0.2726001f, -0.2192225f, -0.17731276f,
-     -0.14422834f, -0.119655676f, -0.100689106f, -0.085811324f, -0.074084036f,
-     -0.062498976f},
-    {-0.3761236f, -0.33096763f, -0.2171481f, -0.08072247f, 0.029709404f,
-     0.095262185f, 0.11676586f, 0.1097466f, 0.090690486f, 0.07081021f,
-     0.0537368f, 0.041140687f, 0.031898145f, 0.025127826f, 0.020162985f,
-     0.015665881f},
-    {8.660818e-05f, 0.109505765f, 0.1698494f, 0.16492191f, 0.11481547f,
-     0.052860424f, 0.005419045f, -0.019413719f, -0.026234986f, -0.02386884f,
-     -0.018612135f, -0.013754314f, -0.010013237f, -0.0073402636f,
-     -0.0054850173f, -0.0033126099f},
-    {0.114297375f, 0.0861191f, 0.026081666f, -0.03150875f, -0.05871493f,
-     -0.054725185f, -0.03431403f, -0.013670143f, -0.0008460329f, 0.004260076f,
-     0.0050366507f, 0.0041495124f, 0.003025764f, 0.0021192161f, 0.0014881233f,
-     0.004474463f},
-    {-0.010309216f, -0.037027232f, -0.049640637f, -0.034248207f, -0.0075130165f,
-     0.011883783f, 0.017159563f, 0.012901979f, 0.006469752f, 0.0018512632f,
-     -0.00033024396f, -0.0008615632f, -0.0007905061f, -0.00055538665f,
-     -0.00037127183f, 0.0069607906f},
-};
+/// erf on [0, 4], where it becomes 1; error 7.9e-9 before rounding.
+constexpr MathBuilder::Table kErfCoefficients[] = {
+    {1.1052907f, 0.94825506f, 0.7382827f, 0.5638819f, 0.44395158f, 0.36372155f,
+     0.3076819f, 0.25f},
+    {-0.1812207f, -0.4070117f, -0.40142354f, -0.2920757f, -0.19419573f,
+     -0.13209239f, -0.094659574f, -0.06249996f},
+    {-0.3353251f, -0.10027681f, 0.08464877f, 0.11410416f, 0.0791719f,
+     0.04746045f, 0.02909599f, 0.015624936f},
+    {0.104722016f, 0.16933498f, 0.06632007f, -0.013654903f, -0.025517443f,
+     -0.016257398f, -0.008892274f, -0.003904856f},
+    {0.089001216f, -0.024840705f, -0.05797993f, -0.019693598f, 0.0028406426f,
+     0.004723962f, 0.0026479592f, 0.0009822978f},
+    {-0.03498947f, -0.037266996f, 0.008094989f, 0.0148717435f, 0.0035916686f,
+     -0.00066513126f, -0.0007156822f, -0.0002233782f},
+    {-0.017950607f, 0.014237114f, 0.010042968f, -0.0033177151f, -0.0028491875f,
+     -0.00036454073f, 0.00013640054f, 8.823953e-05f}};
 
-/// Error below 1.6 ulp.
-Value erfByTable(MathBuilder &m, Value x) {
-  Value a = m.abs(x);
-  Value t = m.atMost(a, 4);
-  Value index =
-      m.asInt(m.fma(t, m.number(kErfPiecesPerUnit), m.number(kRoundingShift)));
-  Value d = m.sub(t, m.lookup(kErfCentres, index));
-  Value p = m.lookup(kErfCoefficients[5], index);
-  for (int i = 4; i >= 0; --i)
-    p = m.fma(p, d, m.lookup(kErfCoefficients[i], index));
-  return m.copySign(m.mul(p, t), x);
-}
+constexpr Pieces kErf = {0x1.fffep+0f,
+                         {0.25008228f, 0.7498832f, 1.2500932f, 1.749762f,
+                          2.24919f, 2.7490778f, 3.250096f, 4.0f},
+                         kErfCoefficients};
 
 } // namespace
 
-/// |x| <= 1.125: x + x p(x^2); beyond: 1 - q(|x| - 2.5).  Error below 1.6 ulp.
+/// By pieces, error below 1.2 ulp; or, |x| <= 1.125: x + x p(x^2), beyond:
+/// 1 - q(|x| - 2.5), error below 1.6 ulp.
 Value emitErf(OpBuilder &b, Location loc, Value x, MathIsa extra) {
   MathBuilder m(b, loc, x.getType(), extra);
   if (m.hasLookup())
-    return erfByTable(m, x);
+    return m.copySign(byPieces(m, kErf, m.atMost(m.abs(x), 4)), x);
   Value square = m.mul(x, x);
   // erf(x)/x - 1, error 6.3e-9.
   Value p =

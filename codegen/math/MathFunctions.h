@@ -16,14 +16,16 @@
 namespace tenon::codegen {
 
 /// Instructions beyond plain arithmetic. The last bits of a result may depend
-/// on them (erf), never on whether it is computed alone or in a vector.
+/// on them (exp, log1p, erf), never on whether it is computed alone or in a
+/// vector.
 struct MathIsa {
+  bool avx2 = false;   // true with AVX-512
   bool avx512 = false; // with VL
   bool avx512bf16 = false;
 };
 
-/// `isNormal`: results that round to 2^-127 and less on a logarithmic scale are
-/// 0, before denormal numbers cost time; `isFinite`: no result is infinite.
+/// `isNormal`: results below a limit between 2^-127 and 2^-126 are 0, before
+/// denormal numbers cost time; `isFinite`: no x is above 88.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     MathIsa extra = {}, bool isNormal = false,
                     bool isFinite = false);
@@ -31,7 +33,9 @@ mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                      MathIsa extra = {});
 mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
-mlir::Value emitLog1p(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+/// `isFraction`: x is from 0 to 1, or NaN.
+mlir::Value emitLog1p(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                      MathIsa extra = {}, bool isFraction = false);
 mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     MathIsa extra = {});

@@ -141,6 +141,7 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   pm.addPass(microkernel::createLowerBrgemm(brgemm));
   // Behind all that makes vectors: some functions have other code for them.
   codegen::ExpandMathOptions math;
+  math.avx2 = llvm::is_contained(target.features, "avx2");
   math.avx512 = llvm::is_contained(target.features, "avx512vl");
   math.avx512bf16 = llvm::is_contained(target.features, "avx512bf16");
   pm.addPass(codegen::createExpandMath(math));

@@ -69,7 +69,6 @@ struct Calc {
   Value exp(Value x) { return math::ExpOp::create(b, loc, x); }
   Value expm1(Value x) { return math::ExpM1Op::create(b, loc, x); }
   Value log(Value x) { return math::LogOp::create(b, loc, x); }
-  Value log1p(Value x) { return math::Log1pOp::create(b, loc, x); }
   Value tanh(Value x) { return math::TanhOp::create(b, loc, x); }
   Value erf(Value x) { return math::ErfOp::create(b, loc, x); }
   Value sqrt(Value x) { return math::SqrtOp::create(b, loc, x); }
@@ -86,7 +85,10 @@ struct Calc {
   Value logistic(Value x) { return emitLogistic(b, loc, x); }
   /// ln(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
   Value softplus(Value x) {
-    return add(max(x, c(0)), log1p(exp(sub(c(0), abs(x)))));
+    Value e = emitExpOrZero(b, loc, sub(c(0), abs(x)), /*isFinite=*/true);
+    // Its operand is from 0 to 1.
+    Value log = math::Log1pOp::create(b, loc, e, arith::FastMathFlags::ninf);
+    return add(max(x, c(0)), log);
   }
   Value clamp(Value x, Value lo, Value hi) { return min(max(x, lo), hi); }
   /// d of a *Backward operation whose input 0 is src or dst.

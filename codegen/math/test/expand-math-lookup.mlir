@@ -1,0 +1,81 @@
+// RUN: tenon-opt %s --split-input-file --tenon-expand-math=avx2 | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-expand-math=avx512 | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: tenon-opt %s --split-input-file --tenon-expand-math | FileCheck %s --check-prefix=PLAIN
+
+// One entry of a table in a register, three products and sums less.
+// PLAIN-LABEL: func @exp
+// PLAIN-COUNT-8: math.fma
+// PLAIN-NOT:     call_intrinsic
+// CHECK-LABEL: func @exp
+// CHECK-COUNT-6: math.fma
+// CHECK:         llvm.call_intrinsic "llvm.x86.avx2.permps"
+// CHECK:         math.fma
+// CHECK-NOT:     math.fma
+// CHECK:         return
+func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.exp %x fastmath<afn,ninf> : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// One polynomial, not two.
+// PLAIN-LABEL: func @erf
+// PLAIN:         arith.select
+// PLAIN:         arith.select
+// CHECK-LABEL: func @erf
+// CHECK-COUNT-8: permps
+// CHECK-NOT:     permps
+// CHECK:         return
+func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.erf %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// No logarithm of numbers from 0 to 1.
+// CHECK-LABEL: func @log1p
+// CHECK-COUNT-6: permps
+// CHECK-NOT:     arith.divf
+// CHECK:         return
+// CHECK-LABEL: func @any_log1p
+// CHECK-NOT:     permps
+// CHECK:         arith.divf
+func.func @log1p(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.log1p %x fastmath<ninf> : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+func.func @any_log1p(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.log1p %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// Vectors of other lengths in whole registers, scalars from memory.
+// CHECK-LABEL: func @lengths
+// CHECK:         vector.extract {{.*}} : f32 from vector<8xf32>
+// CHECK:         vector.shuffle {{.*}} [0, 1, 2, 3, 0, 1, 2, 3]
+// CHECK:         vector.shuffle {{.*}} [0, 1, 2, 3] : vector<8xf32>
+// CHECK:         vector.insert_strided_slice {{.*}} {offsets = [8], strides = [1]} : vector<8xf32> into vector<16xf32>
+// CHECK:         vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK:         vector.shape_cast {{.*}} : vector<8xf32> to vector<2x4xf32>
+func.func @lengths(%x: f32, %y: vector<4xf32>, %z: vector<12xf32>, %u: vector<2x4xf32>) -> (f32, vector<4xf32>, vector<12xf32>, vector<2x4xf32>) {
+  %0 = math.exp %x : f32
+  %1 = math.exp %y : vector<4xf32>
+  %2 = math.exp %z : vector<12xf32>
+  %3 = math.exp %u : vector<2x4xf32>
+  return %0, %1, %2, %3 : f32, vector<4xf32>, vector<12xf32>, vector<2x4xf32>
+}
+
+// -----
+
+// The widest instruction where vectors fill it.
+// WIDE-LABEL: func @wide
+// WIDE:         "llvm.x86.avx512.permvar.sf.512"
+// WIDE-NOT:     permps
+func.func @wide(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
