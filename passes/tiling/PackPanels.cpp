@@ -3,6 +3,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Epilogue.h"
 #include "passes/tiling/Items.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -198,13 +199,6 @@ void PanelPacking::emitSections(const Strided &dst) const {
     forEachPart(m, m.attr(full), m.attr(1), tail, k, emit);
 }
 
-static void fillZero(IndexMath &m, Value to) {
-  OpBuilder &b = m.builder();
-  Type type = cast<MemRefType>(to.getType()).getElementType();
-  Value zero = arith::ConstantOp::create(b, m.location(), b.getZeroAttr(type));
-  linalg::FillOp::create(b, m.location(), zero, to);
-}
-
 void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Ofr> starts, Ofr number,
                              int64_t columns, Ofr from, Ofr k, Value dst,
                              Ofr offset) const {
@@ -220,7 +214,7 @@ void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Ofr> starts, Ofr number,
     steps.truncate(dims);
     Value to = box(m, dst, m.add(offset, first), space, steps);
     if (p.zeros)
-      return fillZero(m, to);
+      return fill(m, to, 0);
     Ofr row = m.add(from, m.mul(p.firstGroup, v));
     Ofr column = m.add(m.mul(number, m.attr(panel)), m.attr(p.column));
     SmallVector<Computed::Place> places;

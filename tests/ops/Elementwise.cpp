@@ -86,6 +86,12 @@ Cases unaryCases() {
            "y<1> = Abs 1c",
        })
     cases.push_back(text);
+  // Arguments so far from 0 that exponentials are 0 or infinite.
+  for (const char *op : {"Sigmoid", "SoftPlus", "SoftPlus beta=-1", "Mish",
+                         "Tanh", "Elu alpha=1", "GELU", "Exp"})
+    for (const char *slope : {"400", "-400"})
+      cases.push_back(std::string("l = LeakyReLU 5x37 alpha=") + slope + "; " +
+                      op + " l");
   return cases;
 }
 

@@ -16,7 +16,7 @@
 // CHECK:             memref.reinterpret_cast %[[W]] {{.*}} sizes: [64, 8], strides: [1, 64]
 // CHECK:             linalg.generic
 // CHECK:             memref.reinterpret_cast %[[PANEL]] to offset: [8], sizes: [64, 8], strides: [16, 1]
-// CHECK:             linalg.fill
+// CHECK:             linalg.generic
 // CHECK:           memref.reinterpret_cast %[[PANEL]] {{.*}} sizes: [64, 16], strides: [16, 1]
 // CHECK:           tile.brgemm
 func.func @main(%x: tensor<32x64xf32>, %w: tensor<104x64xf32>) -> tensor<32x104xf32> {
