@@ -59,8 +59,13 @@ public:
     for (Value side : op.getSides())
       sides.push_back(takeApart(side));
     panelSize = getPanelSize();
-    if (panelSize && !spec.fromPartial)
+    if (spec.fromPartial)
+      spec.prefetch = 0;
+    else if (panelSize)
       spec.prefetch = linesPerStep(full.rows, spec.unroll);
+    else if (fetchesRows())
+      spec.prefetch =
+          llvm::divideCeil(full.rows * bytesPerRowStep(), kLineBytes);
     // What a matrix unit leaves is finished at once: there is no time to fetch.
     spec.fetchOut = op.getFetchOut() && !spec.fromPartial;
     if (!spec.fromPartial)
@@ -229,6 +234,30 @@ private:
     return size;
   }
 
+  /// Whether the rows of A behind those of a tile are fetched meanwhile: they
+  /// are the next piece of memory.
+  bool fetchesRows() {
+    MemRefType type = op.getA().getType();
+    auto [strides, offset] = type.getStridesAndOffset();
+    return op.getFetchRows() && spec.numBatchDims == 0 && spec.unitStrideK &&
+           !type.isDynamicDim(1) && strides[0] == type.getDimSize(1);
+  }
+
+  /// Bytes of a row of A that an iteration over k reads.
+  int64_t bytesPerRowStep() {
+    return spec.unroll * spec.interleave *
+           spec.element.getIntOrFloatBitWidth() / 8;
+  }
+
+  /// What `rows` rows behind `row` make of it: as much of the next rows as they
+  /// read of their own.
+  void setRowFetch(KernelOperands &operands, Value row, Value rows) {
+    operands.ahead = advance(a.pointer, make<arith::AddIOp>(row, rows),
+                             a.strides[0], spec.element);
+    operands.aheadStep =
+        make<arith::MulIOp>(toInteger(rows), integer(bytesPerRowStep()));
+  }
+
   /// Whether L1 holds this panel and the next beside rows of A and C.
   bool isSmallPanel() {
     constexpr int64_t kMostBytes = 8 << 10;
@@ -241,11 +270,10 @@ private:
   /// Lines of the next panel that a step, through so many `groups` of k, of
   /// each block of `rows` fetches.
   int64_t linesPerStep(int64_t rows, int64_t groups) {
-    constexpr int64_t lineBytes = 64;
     int64_t bytes = groups * panelWidth(op) * spec.interleave *
                     spec.element.getIntOrFloatBitWidth() / 8;
     int64_t blocks = staticM ? llvm::divideCeil(*staticM, rows) : 1;
-    return llvm::divideCeil(llvm::divideCeil(bytes, blocks), lineBytes);
+    return llvm::divideCeil(llvm::divideCeil(bytes, blocks), kLineBytes);
   }
 
   Value shareOfNextPanel(Value row) {
@@ -391,8 +419,10 @@ private:
     KernelOperands operands = getOperands(row, column, tail);
     if (from)
       continueSums(operands, from);
-    if (spec.prefetch)
+    if (spec.prefetch && panelSize)
       setPrefetch(operands, row, valueOf(rows));
+    else if (spec.prefetch)
+      setRowFetch(operands, row, valueOf(rows));
     if (!rows.dynamic && !vectors.dynamic) {
       spec.tile = {rows.fixed, vectors.fixed};
       func::CallOp::create(builder, loc, cache.getKernel(spec),
@@ -464,6 +494,7 @@ private:
   // prefetching costs 15 % at M = 1 and gains 8 % at 4, 33 % at 8 and 16
   // (brgemm_bench, MxNxK = Mx4096x4096 on Zen 3).
   static constexpr int64_t minRowsToPrefetch = 4;
+  static constexpr int64_t kLineBytes = 64;
 
   BrgemmOp op;
   KernelCache &cache;

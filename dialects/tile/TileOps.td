@@ -45,6 +45,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     it is brought to the cache meanwhile; with `next_panel`, what so many elements
     behind the beginning of B follows. A hint, ignored where B is not one piece;
     nothing breaks if nothing follows. It pays where few rows use a panel.
+    `fetch_rows` says that A comes from beyond the L2 cache: while a tile is made
+    the rows behind its own are fetched. Another hint, ignored where the next
+    panel is fetched or rows do not follow each other in memory.
     `fetch_out` says that C and the sides with its shape lie in no near cache:
     their lines are fetched while the sums are made. A hint, too.
     `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
@@ -70,6 +73,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     DefaultValuedAttr<BoolAttr, "true">:$packed,
     UnitAttr:$prefetch_next,
     OptionalAttr<I64Attr>:$next_panel,
+    UnitAttr:$fetch_rows,
     UnitAttr:$fetch_out,
     UnitAttr:$unsigned_a,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
@@ -96,6 +100,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`accumulate` $accumulate^)?
     (`prefetch_next` $prefetch_next^)?
     (`next_panel` $next_panel^)?
+    (`fetch_rows` $fetch_rows^)?
     (`fetch_out` $fetch_out^)?
     (`unsigned_a` $unsigned_a^)?
     (`register_tile` $register_tile^)?

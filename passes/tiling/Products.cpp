@@ -35,6 +35,9 @@ constexpr int64_t kFewRowsShare = 8; // of L2, for a panel: one in so many
 /// With fewer rows a whole panel streams better from memory, on some machines
 /// much better (docs/cost-model.md).
 constexpr int64_t kMinRowsOfParts = 9;
+/// With so many panels at most, the first of them, for which rows of A come
+/// from beyond L2, takes a share of the time that pays to fetch them ahead.
+constexpr int64_t kFewPanels = 32;
 /// Multiplications that are worth an item of their own.
 constexpr int64_t kMinItemProducts = 1 << 17;
 
@@ -134,7 +137,8 @@ private:
                  Value memory) const;
 
   int64_t panels;
-  bool streams = false; // panels come from beyond L2
+  bool streams = false;    // panels come from beyond L2
+  bool rowsStream = false; // rows do, and few panels share what that costs
 };
 
 void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
@@ -155,6 +159,7 @@ void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
     auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start, rowDim,
                                        length, cm.attr(columns), part);
     product.setPrefetchNext(streams);
+    product.setFetchRows(rowsStream);
     if (streams && part != SumPart::whole)
       product.setNextPanel(IndexMath::constant(whole));
     product.setUnsignedA(p.unsignedA);
@@ -213,6 +218,11 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   counts.push_back(m.ceilDiv(space.rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
   streams = panelLast && allK && *allK * p.panel * panels >= kStreamedWeights;
+  auto bytesOfA =
+      IndexMath::constant(m.mul(m.mul(m.product(space.sizes), k),
+                                m.attr(RowCopy::bytesOf(p.elementOfA()))));
+  rowsStream = panels <= kFewPanels && !streams && !p.made &&
+               bytesOfA.value_or(ctx.core.l2Bytes + 1) > ctx.core.l2Bytes;
   RowCopy copy;
   if (p.made || (ctx.core.matrixUnit && panelLast))
     copy = RowCopy::of(p, k, space.rowDim, panels, block);

@@ -26,7 +26,7 @@
 // CHECK:           scf.if %[[FULL]]
 // CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[Y]] {{.*}} sizes: [%[[ROWS]], 24], strides: [90, 1]
 // CHECK:             %[[S:.*]] = memref.reinterpret_cast %[[B]] {{.*}} sizes: [24], strides: [1]
-// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}} sides(%[[S]] : {{.*}}) maps [affine_map<(d0, d1) -> (d1)>] outs(%[[C]] : {{.*}}) fetch_out epilogue {
+// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}} sides(%[[S]] : {{.*}}) maps [affine_map<(d0, d1) -> (d1)>] outs(%[[C]] : {{.*}}) fetch_rows fetch_out epilogue {
 // CHECK-NEXT:        ^bb0(%[[ACC:.*]]: f32, %[[BIAS:.*]]: f32):
 // CHECK-NEXT:          %[[SUM:.*]] = arith.addf %[[ACC]], %[[BIAS]]
 // CHECK-NEXT:          tile.yield %[[SUM]]

@@ -30,3 +30,35 @@ func.func private @g(%x: tensor<255x4096xf32>) -> tensor<255x4096xf32> attribute
   %0 = graph.SoftMax %x {axis = 1} : (tensor<255x4096xf32>) -> tensor<255x4096xf32>
   return %0 : tensor<255x4096xf32>
 }
+
+// -----
+
+// Rows of a product: 1 MiB of them and four panels; not where they are in L2,
+// nor for many panels.
+// CHECK-LABEL: func.func private @rows.l(
+// CHECK:         tile.brgemm {{.*}} fetch_rows
+// CHECK-LABEL: func.func private @few.l(
+// CHECK-NOT:     fetch_rows
+// CHECK:         tile.brgemm
+// CHECK-LABEL: func.func private @wide.l(
+// CHECK-NOT:     fetch_rows
+// CHECK:         tile.brgemm
+// CHECK-NOT:     fetch_rows
+func.func @main(%x: tensor<4096x64xf32>, %y: tensor<64x64xf32>, %p: tensor<4x64x16xf32>, %q: tensor<40x64x16xf32>) -> (tensor<4096x64xf32>, tensor<64x64xf32>, tensor<4096x640xf32>) {
+  %0 = call @rows(%x, %p) : (tensor<4096x64xf32>, tensor<4x64x16xf32>) -> tensor<4096x64xf32>
+  %1 = call @few(%y, %p) : (tensor<64x64xf32>, tensor<4x64x16xf32>) -> tensor<64x64xf32>
+  %2 = call @wide(%x, %q) : (tensor<4096x64xf32>, tensor<40x64x16xf32>) -> tensor<4096x640xf32>
+  return %0, %1, %2 : tensor<4096x64xf32>, tensor<64x64xf32>, tensor<4096x640xf32>
+}
+func.func private @rows(%x: tensor<4096x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<4096x64xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<4096x64xf32>, tensor<4x64x16xf32> -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+}
+func.func private @few(%x: tensor<64x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<64x64xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<64x64xf32>, tensor<4x64x16xf32> -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
+func.func private @wide(%x: tensor<4096x64xf32>, %p: tensor<40x64x16xf32>) -> tensor<4096x640xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<4096x64xf32>, tensor<40x64x16xf32> -> tensor<4096x640xf32>
+  return %0 : tensor<4096x640xf32>
+}

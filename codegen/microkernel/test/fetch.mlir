@@ -1,0 +1,52 @@
+// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm | FileCheck %s
+
+// Lines of C, and of a side per element, are fetched before the sums: two rows
+// of 24 columns, three vectors of 32 bytes, touch two lines each.
+// CHECK-LABEL: func.func @fetch_out
+// CHECK:         call @tenon_brgemm_f32_2x3x8_b0{{[_a-z0-9]*}}_fo_e{{[0-9]+}}c
+// CHECK:       func.func private @tenon_brgemm_f32_2x3x8_b0{{[_a-z0-9]*}}_fo_e{{[0-9]+}}c
+// CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 1
+// CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 0
+// CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 1
+// CHECK-COUNT-2: "llvm.intr.prefetch"{{.*}}rw = 0
+// CHECK-NOT:     prefetch
+// CHECK:         scf.for
+func.func @fetch_out(%a: memref<2x64xf32>, %b: memref<64x24xf32>,
+                     %r: memref<2x24xf32>, %c: memref<2x24xf32>) {
+  tile.brgemm ins(%a, %b : memref<2x64xf32>, memref<64x24xf32>)
+      sides(%r : memref<2x24xf32>) maps [affine_map<(d0, d1) -> (d0, d1)>]
+      outs(%c : memref<2x24xf32>) fetch_out epilogue {
+  ^bb0(%acc: f32, %x: f32):
+    %0 = arith.addf %acc, %x : f32
+    tile.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// The rows behind those of a tile: two steps of k read 32 bytes of its four, so
+// one line of what follows them.
+// CHECK-LABEL: func.func @fetch_rows
+// CHECK:         call @tenon_brgemm_f32_4x2x8_b0_w16_u2_pf1
+// CHECK:       func.func private @tenon_brgemm_f32_4x2x8_b0_w16_u2_pf1
+// CHECK:         scf.for
+// CHECK-COUNT-1: "llvm.intr.prefetch"{{.*}}rw = 0
+// CHECK-NOT:     prefetch
+func.func @fetch_rows(%a: memref<60x64xf32>, %b: memref<64x16xf32>, %c: memref<60x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<60x64xf32>, memref<64x16xf32>)
+      outs(%c : memref<60x16xf32>) fetch_rows
+  return
+}
+
+// -----
+
+// Rows apart are not one piece.
+// CHECK-LABEL: func.func @declined
+// CHECK-NOT:     _pf
+// CHECK:         return
+func.func @declined(%a: memref<60x64xf32, strided<[80, 1]>>, %b: memref<64x16xf32>, %c: memref<60x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<60x64xf32, strided<[80, 1]>>, memref<64x16xf32>)
+      outs(%c : memref<60x16xf32>) fetch_rows
+  return
+}
