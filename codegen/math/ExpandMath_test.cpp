@@ -179,6 +179,9 @@ TEST_F(ExpandMath, Avx2) {
     GTEST_SKIP() << "no AVX2";
   sweep("exp", std::exp, 1, expand);
   sweep("erf", std::erf, 1.2, expand);
+  Function exp("exp", /*binary=*/false, expand);
+  EXPECT_EQ(exp.at(0), 1);
+  EXPECT_EQ(exp.at(-0.0f), 1);
   // With the flag, of numbers from 0 to 1.
   Function log1p("log1p fastmath<ninf>", /*binary=*/false, expand);
   std::vector<float> x = {0, 1, 0x1p-149f, 0x1p-126f, kNaN};

@@ -97,8 +97,8 @@ Value halfExpM1Kernel(MathBuilder &m, Value r) {
   return m.fma(square, q, r);
 }
 
-/// 2^(k/8) s for s = 1.00272536..., which makes all of them floats but for an
-/// eighth of what they could be off, their exponents lowered by k/8: so adding
+/// 2^(k/8) s for s = 1.00272536..., which makes all of them floats but for a
+/// ninth of what they could be off, their exponents lowered by k/8: so adding
 /// n << 20 to the bits makes 2^(n/8) s of entry n mod 8.
 constexpr MathBuilder::Table kExpTable = [] {
   MathBuilder::Table table = {0x1.00b29cp+0f, 0x1.17ee4ap+0f, 0x1.314448p+0f,
