@@ -32,6 +32,14 @@ bool isView(Operation *op) {
   return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
 }
 
+/// Whether memory for the results can be had before any input is known.
+bool hasKnownShapes(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || shaped.hasStaticShape();
+  });
+}
+
 struct Outliner {
   ModuleOp module;
   func::FuncOp main;
@@ -87,7 +95,7 @@ struct Outliner {
       bool all = llvm::all_of(op.getOperands(),
                               [&](Value v) { return known.contains(v); });
       // Nothing random or unknown: only pure operations.
-      if (!all || !isPure(&op))
+      if (!all || !isPure(&op) || !hasKnownShapes(&op))
         continue;
       known.insert(op.result_begin(), op.result_end());
       movable.insert(&op);

@@ -172,3 +172,16 @@ func.func @main(%x: tensor<8xf32>, %w: tensor<8xf32> {graph.property = "constant
   %0 = graph.Add %x, %e : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A size that only an input tells is unknown when a model is loaded.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    "constant"}) -> tensor<2x?xf32> {
+// CHECK-NEXT:    graph.Abs
+// CHECK-NOT:     func.func @fold
+func.func @main(%x: tensor<2x?xf32>, %w: tensor<2x9xf32> {graph.property = "constant"}) -> tensor<2x?xf32> {
+  %a = graph.Abs %w : (tensor<2x9xf32>) -> tensor<2x?xf32>
+  %0 = graph.Add %x, %a : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  return %0 : tensor<2x?xf32>
+}
