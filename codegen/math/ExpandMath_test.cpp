@@ -166,6 +166,15 @@ bool supports(const std::string &expand) {
          (!has("avx512") || __builtin_cpu_supports("avx512vl"));
 }
 
+/// The pass with each set of instructions that this machine executes.
+std::vector<std::string> expansions() {
+  std::vector<std::string> all = {"tenon-expand-math",
+                                  "tenon-expand-math{avx2=true}",
+                                  "tenon-expand-math{avx512=true}"};
+  std::erase_if(all, [](const std::string &e) { return !supports(e); });
+  return all;
+}
+
 class ExpandMath : public ::testing::Test {
 public:
   static void SetUpTestSuite() { registerCodegenPasses(); }
@@ -196,11 +205,7 @@ TEST_F(ExpandMath, Avx2) {
 /// Where a result becomes 1 it never exceeds it.
 TEST_F(ExpandMath, AtMostOne) {
   for (const char *op : {"tanh", "erf"})
-    for (const char *expand :
-         {"tenon-expand-math", "tenon-expand-math{avx2=true}",
-          "tenon-expand-math{avx512=true}"}) {
-      if (!supports(expand))
-        continue;
+    for (const std::string &expand : expansions()) {
       Function function(op, /*binary=*/false, expand);
       std::vector<float> x = {1e30f, kInf};
       for (float v = 2; v < 12; v += 0x1p-12f)
@@ -228,11 +233,7 @@ TEST_F(ExpandMath, Avx512) {
 TEST_F(ExpandMath, ExpWithoutDenormals) {
   const float inf = std::numeric_limits<float>::infinity();
   for (const char *flags : {"afn", "afn,ninf"})
-    for (const char *expand :
-         {"tenon-expand-math", "tenon-expand-math{avx2=true}",
-          "tenon-expand-math{avx512=true}"}) {
-      if (!supports(expand))
-        continue;
+    for (const std::string &expand : expansions()) {
       bool isFinite = std::strchr(flags, ',');
       Function exp(std::string("exp fastmath<") + flags + ">",
                    /*binary=*/false, expand);
