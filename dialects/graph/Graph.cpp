@@ -285,6 +285,11 @@ std::vector<Error> completePorts(Graph &graph) {
     else if (written.count(id))
       report("input_ports", id, "which an operation of the graph writes",
              "an input of the graph has no producer");
+    else if (auto it = graph.tensors.find(id); !read.count(id) &&
+                                               it != graph.tensors.end() &&
+                                               it->second.dtype == DType::undef)
+      report("input_ports", id, "which nothing reads and has no data type",
+             "remove it or give it a type");
   }
   for (uint64_t id : graph.outputPorts)
     if (!hasTensor(id))

@@ -24,7 +24,6 @@
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
-#include "passes/tiling/DirectDepthwise.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -125,23 +124,32 @@ struct Former {
     return true;
   }
 
+  /// Whether only a window reads `op`, and computes it where it reads.
+  bool isMadeByWindow(Operation *op) {
+    return op->getNumResults() == 1 && op->hasOneUse() &&
+           kindOfGroup(*op->user_begin()) == GroupKind::window &&
+           own.makes(*op->user_begin(), op);
+  }
+
   /// Whether the elementwise group `from` can be computed inside group `to`, of
   /// whose operations, or `joining`, each that reads it reads it directly.
   bool canMove(int from, int to, Operation *joining = nullptr) {
     const Group &e = groups[from], &g = groups[to];
     // Packing reads each element once.
     auto pack = dyn_cast<tile::PackOp>(g.ops.back());
+    bool epilogue = takesEpilogue(g.ops.front());
     bool kinds =
         e.kind == GroupKind::elementwise &&
         (g.kind == GroupKind::elementwise || g.kind == GroupKind::rows ||
-         g.kind == GroupKind::contraction || pack);
+         g.kind == GroupKind::contraction ||
+         (g.kind == GroupKind::window && epilogue) || pack);
     if (!kinds || isa<tile::ConvWeightsOp>(g.ops.front()) ||
+        isMadeByWindow(g.ops.back()) ||
         static_cast<int64_t>(e.ops.size() + g.ops.size()) >= maxOps)
       return false;
     ArrayRef<int64_t> space = g.space;
     if (pack)
       space = rankedType(pack.getWeights()).getShape();
-    bool epilogue = takesEpilogue(g.ops.front());
     auto reads = [&](Operation *user) {
       int at = groupOf.lookup_or(user, -1);
       return user == joining || at == from ||
@@ -227,7 +235,8 @@ struct Former {
     });
   }
 
-  /// Rows of a product, queries and values are computed where they are read.
+  /// Rows of a product, queries, values and taps of a pooling are computed
+  /// where they are read.
   void movePrologues() {
     for (Group &from : groups) {
       Operation *last = from.ops.empty() ? nullptr : from.ops.back();
@@ -253,12 +262,12 @@ struct Former {
     number();
   }
 
-  /// A product among the producers of `op`, where the latest group can move
-  /// into the epilogue that `op` is to join; else -1.
-  int productBefore(Operation *op, int latest) {
+  /// A product or window among the producers of `op`, where the latest group
+  /// can move into the epilogue that `op` is to join; else -1.
+  int epilogueBefore(Operation *op, int latest) {
     for (Value v : op->getOperands()) {
       int g = producerGroup(v);
-      if (g >= 0 && g < latest && groups[g].kind == GroupKind::contraction &&
+      if (g >= 0 && g < latest && takesEpilogue(groups[g].ops.front()) &&
           whyNot(op, groups[g], groupOf, g, maxOps).empty() &&
           !readsView(op, g) && canMove(latest, g, op))
         return g;
@@ -275,8 +284,8 @@ struct Former {
       int latest = -1;
       for (Value v : op.getOperands())
         latest = std::max(latest, producerGroup(v));
-      if (enable && latest >= 0) {
-        if (int g = productBefore(&op, latest); g >= 0) {
+      if (enable && latest >= 0 && !isMadeByWindow(&op)) {
+        if (int g = epilogueBefore(&op, latest); g >= 0) {
           move(latest, g);
           latest = g;
         }
@@ -316,22 +325,12 @@ struct Former {
     return values;
   }
 
-  /// Whether sums of a window never are in memory.
-  static bool sumsInRegisters(Operation *window) {
-    auto conv = dyn_cast<tile::ConvOp>(window);
-    return conv && tiling::DirectDepthwise::fits(conv);
-  }
-
   /// Why the result of the first `n` operations cannot be stored behind them.
   std::string whyNotStored(const Group &g, size_t n) {
     SmallVector<Value> values = escaping(g, n);
     if (values.size() != 1)
       return "more than one value would leave the epilogue: " +
              std::to_string(values.size());
-    if (g.kind == GroupKind::window &&
-        !rankedType(values[0]).getElementType().isF32() &&
-        !sumsInRegisters(g.ops.front()))
-      return "a window keeps its sums in dst: its group ends in f32";
     return "";
   }
 

@@ -70,8 +70,18 @@ bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
          dst.getNumElements() >= rows * kMinPanels * panel;
 }
 
+/// Whether `ops` only widen elements, which a pooling does faster than memory
+/// takes the wide ones.
+static bool widens(ArrayRef<Operation *> ops) {
+  return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
+         rankedType(ops[0]->getOperand(0)).getElementTypeBitWidth() <= 16 &&
+         rankedType(ops[0]->getResult(0)).getElementType().isF32();
+}
+
 bool OwnOperands::makes(Operation *user, ArrayRef<Operation *> ops) const {
   Value v = ops.back()->getResult(0);
+  if (isKind(user, "MaxPool") || isKind(user, "AvgPool"))
+    return widens(ops);
   if (auto product = dyn_cast<tile::MatMulOp>(user))
     return v == product.getSrc() && v != product.getWeights() &&
            makesSrc(product, ops);

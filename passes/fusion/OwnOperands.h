@@ -1,7 +1,8 @@
-//===- OwnOperands.h - what a product makes itself -------------*- C++ -*-===//
+//===- OwnOperands.h - what a group makes of its operands ------*- C++ -*-===//
 //
 // Operands that a product packs or computes where it reads them are not written
-// to memory and read again. Costs: docs/cost-model.md.
+// to memory and read again; nor are conversions of what a pooling reads. Costs:
+// docs/cost-model.md.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

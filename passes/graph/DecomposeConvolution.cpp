@@ -21,6 +21,8 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 namespace tenon {
@@ -95,6 +97,17 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
   StringRef kind = kindOf(op), normal = normalKind(kind);
   auto dstType = rankedType(op->getResult(0));
   int64_t rank = dstType.getRank();
+  auto isEmpty = [](RankedTensorType type) {
+    return llvm::is_contained(type.getShape(), 0);
+  };
+  if (normal == "ConvTranspose" && isEmpty(dstType) &&
+      !isEmpty(rankedType(op->getOperand(0)))) {
+    // The gradient of an empty tensor, of which padding made something.
+    auto nothing = DenseElementsAttr::get(dstType, ArrayRef<Attribute>());
+    op->replaceAllUsesWith(arith::ConstantOp::create(b, loc, nothing));
+    op->erase();
+    return true;
+  }
   bool ncx = isNcx(op, rank);
   bool tapsBehind = StringRef(stringAttr(op, "weights_format")).ends_with("X");
   bool forward = kind == "Convolution" || kind == "ConvTranspose";

@@ -134,9 +134,10 @@ bool decomposeBatchNormBackward(Operation *op, OpBuilder &b) {
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   Value deviation = buildGraphOp(b, loc, "Sqrt", shifted(op, b, variance),
                                  rankedType(variance));
-  replace(op,
-          buildBinary(b, loc, "Divide", op->getOperand(1),
-                      perChannel(b, loc, deviation, isNcx(op, rank), rank)));
+  deviation = perChannel(b, loc, deviation, isNcx(op, rank), rank);
+  // More of its size may be known than of the operand's: src has the same.
+  replace(op, buildGraphOp(b, loc, "Divide", {op->getOperand(1), deviation},
+                           rankedType(op->getResult(0))));
   return true;
 }
 

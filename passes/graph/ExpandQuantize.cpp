@@ -6,6 +6,10 @@
 //       ->  Multiply(Subtract(TypeCast(q), z), s)    s, z: tensor<Cx1x1xf32>
 //   DynamicDequantize(q, s, z) {per_group, group_shape = [1, 32]}
 //       ->  the same on q and s reshaped to [.., n, 32] and [.., n, 1]
+//   MaxPool(Dequantize(q))
+//       ->  Multiply(Subtract(MaxPool(TypeCast(q)), z), s)
+//   Quantize(MaxPool(Dequantize(q))) with the same s and z
+//       ->  TypeCast(MaxPool(TypeCast(q)))
 //
 // All arithmetic is f32. A product with the rounded reciprocal of a known scale
 // is at most 1.5 units in the last place from the exact quotient, a quotient
@@ -16,9 +20,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/fusion/Group.h"
 #include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -33,6 +39,80 @@ namespace tenon {
 
 namespace {
 
+//===----------------------------------------------------------------------===//
+// Pooling of levels
+//===----------------------------------------------------------------------===//
+
+/// Whether every window of `pool` meets src, and, if `whole`, no padding.
+bool meetsSrc(Operation *pool, bool whole) {
+  auto src = rankedType(pool->getOperand(0)),
+       dst = rankedType(pool->getResult(0));
+  if (!src.hasStaticShape() || !dst.hasStaticShape())
+    return false;
+  for (const tiling::WindowDim &d :
+       tiling::windowDims(pool, src, dst, tiling::isNcx(pool, src.getRank()),
+                          intsAttr(pool, "kernel")))
+    for (const tiling::WindowSegment &s : tiling::segmentsOf(d))
+      if (int64_t taps = s.taps.second - s.taps.first;
+          whole ? taps < d.kernel : taps <= 0)
+        return false;
+  return true;
+}
+
+/// Whether pooling what `dequantize` makes is the same as scaling, behind it,
+/// what `pool` makes of levels: greater levels are greater numbers, and an
+/// average of levels is the level of the average, if there is a level for
+/// padding that counts.
+bool commutes(Operation *dequantize, Operation *pool) {
+  if (!isKind(dequantize, "Dequantize") || !dequantize->hasOneUse() ||
+      !(isKind(pool, "MaxPool") || isKind(pool, "AvgPool")))
+    return false;
+  ArrayRef<float> scales =
+      dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").asArrayRef();
+  SmallVector<int64_t> zps = intsAttr(dequantize, "zps");
+  // What lies along a dimension that windows pass is not theirs.
+  int64_t rank = rankedType(pool->getOperand(0)).getRank();
+  int64_t axis = normalizedAxis(intAttr(dequantize, "axis", 1), rank);
+  bool along = !llvm::all_equal(scales) || !llvm::all_equal(zps);
+  if (along && axis != fusion::channelDim(pool, rank))
+    return false;
+  bool shifts = llvm::any_of(zps, [](int64_t z) { return z != 0; });
+  if (isKind(pool, "AvgPool"))
+    return meetsSrc(pool, shifts && !boolAttr(pool, "exclude_pad"));
+  return llvm::all_of(scales,
+                      [](float s) { return s > 0 && std::isnormal(s); }) &&
+         meetsSrc(pool, false);
+}
+
+/// Quantize(MaxPool(Dequantize(q))) of one scale: the greatest level.
+bool poolsLevels(Operation *quantize) {
+  Operation *pool = quantize->getOperand(0).getDefiningOp();
+  if (!isKind(quantize, "Quantize") || !pool || !isKind(pool, "MaxPool") ||
+      !pool->hasOneUse())
+    return false;
+  Operation *dequantize = pool->getOperand(0).getDefiningOp();
+  if (!dequantize || !commutes(dequantize, pool))
+    return false;
+  for (StringRef name : {"scales", "zps", "axis", "qtype"})
+    if (quantize->getAttr(name) != dequantize->getAttr(name))
+      return false;
+  Value q = dequantize->getOperand(0), result = quantize->getResult(0);
+  Type element = rankedType(q).getElementType();
+  if (rankedType(result).getElementType() != element)
+    return false;
+  OpBuilder b(pool);
+  pool->setOperand(0, buildCast(b, pool->getLoc(), q, b.getF32Type()));
+  b.setInsertionPoint(quantize);
+  result.replaceAllUsesWith(
+      buildCast(b, quantize->getLoc(), pool->getResult(0), element));
+  quantize->erase();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
 class Expansion {
 public:
   explicit Expansion(Operation *op)
@@ -41,7 +121,7 @@ public:
 
   void run() {
     bool dequantizes = kindOf(op).ends_with("Dequantize");
-    Value src = op->getOperand(0), scale, zp;
+    Value src = op->getOperand(0);
     if (kindOf(op).starts_with("Dynamic")) {
       scale = parameter(op->getOperand(1));
       if (op->getNumOperands() > 2)
@@ -64,8 +144,8 @@ public:
         zp = literal(zps);
     }
     auto dst = rankedType(op->getResult(0));
-    Value result = dequantizes ? dequantize(src, scale, zp)
-                               : quantize(src, scale, zp, dst.getElementType());
+    Value result =
+        dequantizes ? dequantize(src) : quantize(src, dst.getElementType());
     if (rankedType(result).getShape() != dst.getShape())
       result = buildReshape(b, loc, result, dst.getShape());
     op->getResult(0).replaceAllUsesWith(result);
@@ -83,7 +163,7 @@ private:
     return buildGraphOp(b, loc, kind, operands, cast<RankedTensorType>(type));
   }
 
-  Value quantize(Value x, Value scale, Value zp, Type to) {
+  Value quantize(Value x, Type to) {
     Type f32 = b.getF32Type();
     x = build(division, {x, scale}, f32);
     if (zp)
@@ -91,12 +171,31 @@ private:
     return build("TypeCast", build("Round", x, f32), to);
   }
 
-  Value dequantize(Value q, Value scale, Value zp) {
+  Value dequantize(Value q) {
+    Value levels = build("TypeCast", q, b.getF32Type());
+    if (op->hasOneUse() && commutes(op, *op->user_begin()))
+      poolLevels(*op->user_begin(), levels);
+    return scaled(levels);
+  }
+
+  Value scaled(Value levels) {
     Type f32 = b.getF32Type();
-    q = build("TypeCast", q, f32);
     if (zp)
-      q = build("Subtract", {q, zp}, f32);
-    return build("Multiply", {q, scale}, f32);
+      levels = build("Subtract", {levels, zp}, f32);
+    return build("Multiply", {levels, scale}, f32);
+  }
+
+  /// `pool` of levels, which are scaled behind it.
+  void poolLevels(Operation *pool, Value levels) {
+    OpBuilder::InsertionGuard guard(b);
+    pool->setOperand(0, levels);
+    b.setInsertionPointAfter(pool);
+    Value pooled = pool->getResult(0), result = scaled(pooled);
+    llvm::SmallPtrSet<Operation *, 2> made;
+    for (Operation *at = result.getDefiningOp(); at != pool;
+         at = at->getOperand(0).getDefiningOp())
+      made.insert(at);
+    pooled.replaceAllUsesExcept(result, made);
   }
 
   /// The dims that make a vector of `count` broadcast along the channel dim.
@@ -175,6 +274,7 @@ private:
   Location loc;
   SmallVector<int64_t> shape;    // of src
   StringRef division = "Divide"; // what quantises
+  Value scale, zp;               // zp: null where it is 0
 };
 
 } // namespace
@@ -193,9 +293,11 @@ struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
       if (kind == "Quantize" || kind == "Dequantize")
         ops.push_back(op);
     });
+    expanded += ops.size();
+    llvm::erase_if(ops, poolsLevels);
     for (Operation *op : ops)
       expandQuantize(op);
-    expanded += ops.size();
+    eraseDeadOps(getOperation()); // dequantised for nobody now
   }
 };
 

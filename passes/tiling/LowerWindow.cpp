@@ -7,14 +7,19 @@
 // the same lines. Depthwise with many taps takes some channels at a time, whose
 // weights stay in L1. Columns at the ends of a row, whose windows are cut by
 // padding, are stretches of their own. What follows in the group passes over
-// each stretch while it is in L1.
+// each stretch while it is in L1; where it makes another type than sums have,
+// these are in scratch memory. What makes an element of src, a conversion, is
+// computed where a tap reads it; maxima of bytes are bytes.
 //
 // Depthwise with few taps: DirectDepthwise.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
+#include "passes/fusion/Group.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/DirectDepthwise.h"
+#include "passes/tiling/PackPanels.h"
+#include "passes/tiling/ScalarOps.h"
 #include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,18 +44,27 @@ struct Window {
   GroupContext &ctx;
   Operation *op;
   WindowKind kind;
+  Computed made; // what taps are, of elements of src
   SmallVector<WindowDim> dims;
   Strided src, dst, weights; // channels last; weights [taps.., C]
   bool excludePad = false;
   bool channelsInside = true; // channels are contiguous: part of a stretch
   Epilogue epilogue;
   SmallVector<Strided> sides; // of the epilogue, channels last
+  /// The type of bytes, whose maxima are bytes.
+  Type bytes;
+  /// Whether dst holds sums before it holds results.
+  bool sumsInDst = true;
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
+  Type sumType() const {
+    return bytes ? storageType(bytes) : ctx.m.builder().getF32Type();
+  }
+
   double neutral() const {
-    if (kind != WindowKind::max)
-      return 0;
+    if (kind != WindowKind::max || bytes)
+      return bytes && bytes.isSignedInteger() ? -128 : 0;
     // The search for a maximum starts at the lowest finite value of the type.
     auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
     Type element = widened ? widened.getValue()
@@ -64,6 +78,10 @@ struct Window {
   Value combine(OpBuilder &b, Location loc, Value acc, Value x,
                 Value weight) const {
     constexpr auto contract = arith::FastMathFlags::contract;
+    if (bytes && bytes.isSignedInteger())
+      return arith::MaxSIOp::create(b, loc, x, acc);
+    if (bytes)
+      return arith::MaxUIOp::create(b, loc, x, acc);
     if (kind == WindowKind::max) {
       // Strictly greater: NaN is never selected.
       Value greater =
@@ -192,44 +210,69 @@ struct Window {
         b, m.location(), TypeRange{}, ins, out, maps, iterators,
         [&](OpBuilder &nb, Location nl, ValueRange args) {
           Value acc = args.back();
-          for (int64_t tap = 0; tap < written; ++tap)
-            acc = combine(nb, nl, acc, args[tap],
+          for (int64_t tap = 0; tap < written; ++tap) {
+            Value x = bytes ? args[tap] : made.elementOf(nb, nl, args[tap]);
+            acc = combine(nb, nl, acc, x,
                           weighted ? args[written + tap] : Value());
+          }
           linalg::YieldOp::create(nb, nl, acc);
         });
   }
 
   /// dst on the stretch, whose windows have the taps `taps`:
-  /// dst = neutral; dst = dst (+) taps; dst = dst / count; what follows.
-  void emitStretch(IndexMath &m, const Stretch &at, Taps taps) const {
-    Value out = boxOfDst(m, at);
-    fill(m, out, neutral());
-    emitTaps(m, at, taps, out);
+  /// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
+  void emitStretch(IndexMath &m, Value scratch, const Stretch &at,
+                   Taps taps) const {
+    Value sums = sumsInDst ? boxOfDst(m, at) : boxOfScratch(m, scratch, at);
+    fill(m, sums, neutral());
+    emitTaps(m, at, taps, sums);
     if (kind == WindowKind::average) {
       Value divisor = divisorOf(m, taps);
-      pointwise(m, {}, out,
+      pointwise(m, {}, sums,
                 [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
                   return arith::DivFOp::create(nb, nl, args[0], divisor);
                 });
     }
-    if (!epilogue.empty())
-      emitEpilogue(m, out, at);
+    if (!sumsInDst || (!epilogue.empty() && !bytes))
+      emitEpilogue(m, sums, at);
   }
 
-  /// out = epilogue(out, sides) on the same stretch.
-  void emitEpilogue(IndexMath &m, Value out, const Stretch &at) const {
+  Value boxOfScratch(IndexMath &m, Value scratch, const Stretch &at) const {
+    Ofr channels = at.channels.value_or(m.attr(1));
+    Value all = scratchView(m, scratch, sumType(), m.attr(0),
+                            m.mul(at.count, channels));
+    SmallVector<Ofr> sizes{at.count}, strides{channels};
+    if (at.channels) {
+      sizes.push_back(channels);
+      strides.push_back(m.attr(1));
+    }
+    return box(m, all, m.attr(0), sizes, strides);
+  }
+
+  /// dst = epilogue(sums, sides) on the same stretch.
+  void emitEpilogue(IndexMath &m, Value sums, const Stretch &at) const {
     int64_t parallel = at.channels ? 2 : 1;
     SmallVector<Value> ins;
     SmallVector<AffineMap> maps;
     addSides(m, sides, at, ins, maps);
-    maps.push_back(m.builder().getMultiDimIdentityMap(parallel));
+    AffineMap identity = m.builder().getMultiDimIdentityMap(parallel);
+    maps.push_back(identity);
+    Value out = sums;
+    if (!sumsInDst) {
+      ins.push_back(sums);
+      maps.push_back(identity);
+      out = boxOfDst(m, at);
+    }
     SmallVector<utils::IteratorType> iterators(parallel,
                                                utils::IteratorType::parallel);
     linalg::GenericOp::create(
         m.builder(), m.location(), TypeRange{}, ins, out, maps, iterators,
         [&](OpBuilder &nb, Location nl, ValueRange args) {
-          Value value = epilogue.apply(nb, nl, args.back(), args.drop_back(),
-                                       nb.getF32Type());
+          Value sum = args[sides.size()];
+          if (bytes)
+            sum = castScalar(nb, nl, sum, bytes, nb.getF32Type());
+          Value value = epilogue.apply(
+              nb, nl, sum, args.take_front(sides.size()), dst.elementType());
           linalg::YieldOp::create(nb, nl, value);
         });
   }
@@ -277,7 +320,14 @@ struct Window {
     counts.push_back(blocks.count);
     for (int64_t i = 0; i < last(); ++i)
       counts.push_back(m.attr(dims[i].out));
-    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    Ofr scratchBytes = m.attr(0);
+    if (!sumsInDst) {
+      int64_t longest = writesEdges ? 0 : std::max<int64_t>(past - first, 1);
+      for (const WindowSegment &s : segments)
+        longest = std::max(longest, writesEdges ? s.count : 0);
+      scratchBytes = m.mul(m.attr(longest * (bytes ? 1 : 4)), blocks.block);
+    }
+    auto row = [&](IndexMath &im, Value item, Value scratch) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
       Stretch stretch{at[0],
                       im.mul(at[1], blocks.block),
@@ -300,12 +350,12 @@ struct Window {
                          im.attr(s.taps.second - s.taps.first)};
           stretch.column = im.attr(s.from);
           stretch.count = im.attr(s.count);
-          emitStretch(im, stretch, taps);
+          emitStretch(im, scratch, stretch, taps);
         }
         return;
       }
       if (past > first)
-        emitStretch(im, stretch, taps);
+        emitStretch(im, scratch, stretch, taps);
       stretch.count = im.attr(1);
       for (auto [from, to] :
            {std::pair(int64_t(0), first), std::pair(past, w.out)})
@@ -313,11 +363,27 @@ struct Window {
           auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
           taps.back() = {lo, em.sub(hi, lo)};
           stretch.column = c;
-          emitStretch(em, stretch, taps);
+          emitStretch(em, scratch, stretch, taps);
         });
-    });
+    };
+    emitItems(m, ctx.label, m.product(counts), scratchBytes, row);
   }
 };
+
+/// The type of bytes whose cast `window` reads; null: it reads something else.
+Type castFromBytes(Operation *window) {
+  Operation *cast = window->getOperand(0).getDefiningOp();
+  if (!cast || !isKind(cast, "TypeCast") ||
+      !isa<BlockArgument>(cast->getOperand(0)))
+    return Type();
+  Type type = rankedType(cast->getOperand(0)).getElementType();
+  return type.isUnsignedInteger(8) || type.isSignedInteger(8) ? type : Type();
+}
+
+bool isCastTo(Type type, ArrayRef<Operation *> ops) {
+  return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
+         rankedType(ops[0]->getResult(0)).getElementType() == type;
+}
 
 LogicalResult staticDims(Operation *op, const Window &w) {
   for (const WindowDim &d : w.dims)
@@ -331,7 +397,10 @@ LogicalResult staticDims(Operation *op, const Window &w) {
 } // namespace
 
 LogicalResult lowerWindow(GroupContext &ctx) {
-  Operation *op = ctx.ops().front();
+  // Before it is what makes an element of src.
+  Operation *op = *llvm::find_if(ctx.ops(), [](Operation *each) {
+    return fusion::kindOfGroup(each) == fusion::GroupKind::window;
+  });
   if (auto transposed = dyn_cast<tile::ConvTransposeOp>(op))
     return lowerDepthwiseTranspose(ctx, transposed);
   if (auto gradient = dyn_cast<tile::ConvWeightsOp>(op))
@@ -351,14 +420,18 @@ LogicalResult lowerWindow(GroupContext &ctx) {
            conv                    ? WindowKind::depthwise
            : isKind(op, "MaxPool") ? WindowKind::max
                                    : WindowKind::average,
+           Computed(ctx, op->getOperand(0)),
            {},
-           toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx),
+           {},
            toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
            {},
            false,
            true,
            Epilogue(ctx, op),
-           {}};
+           {},
+           {},
+           true};
+  w.src = toChannelsLast(w.made.tensors().front(), ncx);
   for (const Strided &side : w.epilogue.sides)
     w.sides.push_back(toChannelsLast(side, ncx));
   w.dims = conv ? windowDims(conv)
@@ -366,6 +439,10 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   if (failed(staticDims(op, w)))
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");
+  w.bytes = w.kind == WindowKind::max ? castFromBytes(op) : Type();
+  w.sumsInDst = w.bytes
+                    ? isCastTo(w.bytes, ArrayRef(ctx.opsFrom(op)).drop_front())
+                    : w.dst.elementType().isF32();
   if (conv)
     w.weights = depthwiseWeights(ctx.memoryOf(conv.getWeights()));
   w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);

@@ -224,6 +224,13 @@ Cases convGradientFusionCases() {
   cases.push_back("ConvTranspose 1x0x3x1 1x1x2x1 1 strides=1,1 pads_begin=0,0 "
                   "pads_end=0,0 dilations=1,1 data_format=NXC "
                   "weights_format=IOX");
+  // Nothing, of which padding made something.
+  cases.push_back("x = ConvolutionBackwardData 3x3x1x8 8x1x1x3 "
+                  "dst_shape=3,5,0,8 strides=2,1 pads_begin=0,2 pads_end=0,1 "
+                  "dilations=1,1 groups=8 weights_format=OIX");
+  cases.push_back("x = ConvolutionBackwardData 2x3x1 3x4x3 dst_shape=2,4,0 "
+                  "strides=1 pads_begin=2 pads_end=1 dilations=1 "
+                  "data_format=NCX weights_format=OIX; ReLU x");
   return cases;
 }
 

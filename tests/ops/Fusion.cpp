@@ -362,6 +362,56 @@ Cases fusionCases() {
            "e = ReLU 2x0x24; MatMul e 2x24x240",
        })
     cases.push_back(text);
+  // Pooling of narrow elements, which are widened where they are read.
+  const std::string pool = " strides=2,2 pads_begin=1,1 pads_end=0,0 "
+                           "kernel=3,3",
+                    wide = " strides=1,1 pads_begin=5,5 pads_end=6,6 "
+                           "kernel=12,12";
+  const std::string u8 = "d/f32 = Dequantize 2x9x8x12/u8 scales=0.1 zps=3; ",
+                    s8 = "d/f32 = Dequantize 2x9x8x37/s8 scales=0.5 zps=-7; ",
+                    ncx = "d/f32 = Dequantize 2x12x9x8/s8 scales=0.5 zps=0; ",
+                    max = "p = MaxPool d", avg = "p = AvgPool d exclude_pad=";
+  for (const std::string &text : {
+           // Of one scale: bytes throughout.
+           u8 + max + pool + "; q/u8 = Quantize p scales=0.1 zps=3",
+           s8 + max + pool + "; q/s8 = Quantize p scales=0.5 zps=-7",
+           s8 + max + wide + "; q/s8 = Quantize p scales=0.5 zps=-7",
+           ncx + max + pool +
+               " data_format=NCX; q/s8 = Quantize p scales=0.5 "
+               "zps=0",
+           // Of another, or with more behind it: bytes in scratch memory.
+           u8 + max + pool + "; q/u8 = Quantize p scales=0.2 zps=30",
+           s8 + max + pool + "; q/u8 = Quantize p scales=0.5 zps=-7",
+           s8 + max + wide + "; r = ReLU p; q/s8 = Quantize r scales=1 zps=0",
+           ncx + max + pool +
+               " data_format=NCX; a/f32 = Add p 12x1x1; "
+               "h/bf16 = TypeCast a",
+           u8 + max + pool,
+           s8 + max + pool + "; out d p",
+           // Averages, with padding that counts and without.
+           u8 + avg + "true" + pool + "; q/u8 = Quantize p scales=0.1 zps=3",
+           u8 + avg + "false" + pool + "; q/u8 = Quantize p scales=0.1 zps=3",
+           ncx + avg + "false" + pool + " data_format=NCX",
+           u8 + "r/f32 = Dequantize 2x4x4x12/u8 scales=0.2 zps=0; " + avg +
+               "true" + pool +
+               "; a/f32 = Add p r; q/u8 = Quantize a "
+               "scales=0.1 zps=3",
+           // Channels with scales of their own.
+           "d/f32 = Dequantize 2x9x8x3/s8 qtype=per_channel axis=3 "
+           "scales=0.1,1,0.5 zps=1,-2,3; " +
+               max + pool,
+           "d/f32 = Dequantize 2x9x8x3/s8 qtype=per_channel axis=3 "
+           "scales=0.1,-1,0.5 zps=0,0,0; " +
+               avg + "false" + pool,
+           "d/f32 = Dequantize 2x9x8x3/s8 scales=-0.1 zps=0; " + max + pool,
+           std::string("p/bf16 = MaxPool 2x9x8x12/bf16") + pool,
+           std::string("p/f16 = AvgPool 2x9x8x37/f16 exclude_pad=true") + wide,
+           "c = Convolution 2x9x8x5/bf16 1x1x5x12/bf16c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1; r/bf16 = ReLU c; "
+           "p/bf16 = MaxPool r" +
+               pool,
+       })
+    cases.push_back(text);
   return cases;
 }
 

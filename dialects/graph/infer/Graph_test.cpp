@@ -191,5 +191,16 @@ TEST(CompletePorts, RefusesBadPorts) {
     EXPECT_EQ(error.code, ErrorCode::BadPort);
 }
 
+TEST(CompletePorts, RefusesUnreadInputsWithoutType) {
+  Graph graph = makeGraph({{1, {5}, {6}}});
+  graph.tensors[7].id = 7;
+  graph.inputPorts = {5, 7};
+  std::vector<Error> errors = completePorts(graph);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, ErrorCode::BadPort);
+  graph.tensors[7].dtype = DType::f32;
+  EXPECT_TRUE(completePorts(graph).empty());
+}
+
 } // namespace
 } // namespace tenon::graph

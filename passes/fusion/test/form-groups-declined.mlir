@@ -176,21 +176,6 @@ func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// Sums of a window are kept in dst until its epilogue: that ends in f32.
-// CHECK-LABEL: func.func @main
-// CHECK-NEXT:    call @g_MaxPool_ReLU(
-// CHECK-NEXT:    call @g_TypeCast(
-// CHECK:       func.func private @g_MaxPool_ReLU({{.*}}tile.group = "window"
-func.func @main(%x: tensor<1x8x8x4xf32>) -> tensor<1x4x4x4xbf16> {
-  %0 = graph.MaxPool %x {data_format = "NXC", dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x8x8x4xf32>) -> tensor<1x4x4x4xf32>
-  %1 = graph.ReLU %0 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
-  // expected-remark @+1 {{a window keeps its sums in dst: its group ends in f32}}
-  %2 = graph.TypeCast %1 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xbf16>
-  return %2 : tensor<1x4x4x4xbf16>
-}
-
-// -----
-
 // Other types may come between: a comparison and its Select. Rows have to be
 // complete for what follows.
 // CHECK-LABEL: func.func @main

@@ -144,3 +144,37 @@ func.func @main(%qb: tensor<2x200x64xsi8>, %kb: tensor<2x64x384xsi8>, %vb: tenso
   } : tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32> -> tensor<2x200x64xf32>
   return %0 : tensor<2x200x64xf32>
 }
+
+// -----
+
+// Pooling widens what it reads, which is stored narrow, and ends in any type;
+// who makes it does not widen it.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]] = call @g_ReLU_TypeCast(
+// CHECK-NEXT:    call @g_TypeCast_MaxPool_TypeCast(%[[R]])
+// CHECK-NEXT:    return
+// ALONE-LABEL: func.func @main
+// ALONE-COUNT-5: call @g_
+func.func @main(%x: tensor<1x8x8x4xf32>) -> tensor<1x4x4x4xbf16> {
+  %0 = graph.ReLU %x : (tensor<1x8x8x4xf32>) -> tensor<1x8x8x4xf32>
+  %1 = graph.TypeCast %0 : (tensor<1x8x8x4xf32>) -> tensor<1x8x8x4xbf16>
+  %2 = graph.TypeCast %1 : (tensor<1x8x8x4xbf16>) -> tensor<1x8x8x4xf32>
+  %3 = graph.MaxPool %2 {data_format = "NXC", kernel = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], strides = [2, 2]} : (tensor<1x8x8x4xf32>) -> tensor<1x4x4x4xf32>
+  %4 = graph.TypeCast %3 : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xbf16>
+  return %4 : tensor<1x4x4x4xbf16>
+}
+
+// -----
+
+// It computes nothing else there: each element is read several times.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Exp(
+// CHECK-NEXT:    call @g_AvgPool_TypeCast_Add(
+// CHECK-NEXT:    return
+func.func @main(%x: tensor<1x8x8x4xf32>, %r: tensor<1x4x4x4xui8>) -> tensor<1x4x4x4xf32> {
+  %0 = graph.Exp %x : (tensor<1x8x8x4xf32>) -> tensor<1x8x8x4xf32>
+  %1 = graph.AvgPool %0 {data_format = "NXC", exclude_pad = false, kernel = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], strides = [2, 2]} : (tensor<1x8x8x4xf32>) -> tensor<1x4x4x4xf32>
+  %2 = graph.TypeCast %r : (tensor<1x4x4x4xui8>) -> tensor<1x4x4x4xf32>
+  %3 = graph.Add %1, %2 : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %3 : tensor<1x4x4x4xf32>
+}

@@ -183,3 +183,14 @@ func.func @normal(%x: tensor<1x4x8xf32>, %w: tensor<3x3x8xf32>) -> (tensor<1x9x3
   %1 = graph.ConvolutionBackwardWeights %0, %x {strides = [2], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [3, 3, 8]} : (tensor<1x9x3xf32>, tensor<1x4x8xf32>) -> tensor<3x3x8xf32>
   return %0, %1 : tensor<1x9x3xf32>, tensor<3x3x8xf32>
 }
+
+// -----
+
+// The gradient of an empty tensor, of which padding made a result.
+// CHECK-LABEL: func @empty
+// CHECK-NEXT:    %[[C:.*]] = arith.constant dense<> : tensor<1x0x8xf32>
+// CHECK-NEXT:    return %[[C]]
+func.func @empty(%d: tensor<1x1x3xf32>, %w: tensor<3x8x3xf32>) -> tensor<1x0x8xf32> {
+  %0 = graph.ConvolutionBackwardData %d, %w {strides = [1], pads_begin = [2], pads_end = [1], dilations = [1], dst_shape = [1, 0, 8]} : (tensor<1x1x3xf32>, tensor<3x8x3xf32>) -> tensor<1x0x8xf32>
+  return %0 : tensor<1x0x8xf32>
+}

@@ -131,3 +131,14 @@ func.func @dead_operand(%x: tensor<2x5x8xf32>, %d: tensor<2x5x8xf32>, %g: tensor
   %2 = graph.BatchNormTrainingBackward %1, %d, %m, %v, %g {epsilon = 0.125} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x5x8xf32>
   return %2 : tensor<2x5x8xf32>
 }
+
+// -----
+
+// One result; src says how many rows there are.
+// CHECK-LABEL: func @batch_norm_backward
+// CHECK:         %[[Y:.*]] = graph.Divide %{{.*}} : (tensor<?x13xf32>, tensor<13xf32>) -> tensor<64x13xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @batch_norm_backward(%x: tensor<64x13xf32>, %d: tensor<?x13xf32>, %m: tensor<13xf32>, %v: tensor<13xf32>) -> tensor<64x13xf32> {
+  %0 = graph.BatchNormTrainingBackward %x, %d, %m, %v {epsilon = 0.5} : (tensor<64x13xf32>, tensor<?x13xf32>, tensor<13xf32>, tensor<13xf32>) -> tensor<64x13xf32>
+  return %0 : tensor<64x13xf32>
+}

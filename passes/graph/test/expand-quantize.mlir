@@ -92,3 +92,70 @@ func.func @tiny(%x: tensor<4xf32>) -> tensor<4xsi8> {
   %0 = graph.Quantize %x {scales = [1.0e-40], zps = [0]} : (tensor<4xf32>) -> tensor<4xsi8>
   return %0 : tensor<4xsi8>
 }
+
+// -----
+
+// Levels are pooled, and what is pooled is scaled.
+// CHECK-LABEL: func @pool_levels
+// CHECK-NEXT:    %[[S:.*]] = arith.constant dense<5.000000e-01>
+// CHECK-NEXT:    %[[Z:.*]] = arith.constant dense<3.000000e+00>
+// CHECK-NEXT:    %[[L:.*]] = graph.TypeCast %{{.*}} : (tensor<1x4x4x8xui8>) -> tensor<1x4x4x8xf32>
+// CHECK-NEXT:    %[[P:.*]] = graph.AvgPool %[[L]]
+// CHECK-NEXT:    %[[Q:.*]] = graph.Subtract %[[P]], %[[Z]]
+// CHECK-NEXT:    %[[R:.*]] = graph.Multiply %[[Q]], %[[S]]
+// CHECK-NEXT:    %[[A:.*]] = graph.Abs %[[R]]
+// CHECK-NEXT:    %[[B:.*]] = graph.Add %[[A]], %[[R]]
+// CHECK-NEXT:    return %[[B]]
+func.func @pool_levels(%q: tensor<1x4x4x8xui8>) -> tensor<1x2x2x8xf32> {
+  %0 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x4x4x8xui8>) -> tensor<1x4x4x8xf32>
+  %1 = graph.AvgPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], exclude_pad = false} : (tensor<1x4x4x8xf32>) -> tensor<1x2x2x8xf32>
+  %2 = graph.Abs %1 : (tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xf32>
+  %3 = graph.Add %2, %1 : (tensor<1x2x2x8xf32>, tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xf32>
+  return %3 : tensor<1x2x2x8xf32>
+}
+
+// -----
+
+// Of one scale before and behind, a maximum is the greatest level.
+// CHECK-LABEL: func @greatest_level
+// CHECK-NEXT:    graph.TypeCast
+// CHECK-NEXT:    graph.MaxPool
+// CHECK-NEXT:    graph.TypeCast %{{.*}} -> tensor<1x4x4x8xsi8>
+// CHECK-NEXT:    return
+func.func @greatest_level(%q: tensor<1x8x8x8xsi8>) -> tensor<1x4x4x8xsi8> {
+  %0 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x8x8x8xsi8>) -> tensor<1x8x8x8xf32>
+  %1 = graph.MaxPool %0 {kernel = [3, 3], strides = [2, 2], pads_begin = [1, 1], pads_end = [1, 1]} : (tensor<1x8x8x8xf32>) -> tensor<1x4x4x8xf32>
+  %2 = graph.Quantize %1 {scales = [0.5], zps = [3]} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xsi8>
+  return %2 : tensor<1x4x4x8xsi8>
+}
+
+// -----
+
+// An average that counts padding, which has no level; channels that windows
+// pass; levels that fall; a window of padding alone, whose maximum is none;
+// another reader of the numbers.
+// CHECK-LABEL: func @not_levels
+// CHECK:         %[[X:.*]] = graph.Multiply
+// CHECK:         graph.Multiply
+// CHECK-NEXT:    %[[A:.*]] = graph.AvgPool
+// CHECK:         graph.Multiply
+// CHECK-NEXT:    graph.MaxPool
+// CHECK:         graph.Multiply
+// CHECK-NEXT:    graph.MaxPool
+// CHECK:         graph.Multiply
+// CHECK-NEXT:    graph.MaxPool
+// CHECK-NEXT:    graph.MaxPool %[[X]]
+// CHECK-NEXT:    return %[[A]]
+func.func @not_levels(%q: tensor<1x4x4x2xui8>) -> (tensor<1x3x3x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>) {
+  %0 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
+  %1 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
+  %2 = graph.AvgPool %1 {kernel = [2, 2], strides = [2, 2], pads_begin = [1, 1], pads_end = [1, 1], exclude_pad = false} : (tensor<1x4x4x2xf32>) -> tensor<1x3x3x2xf32>
+  %3 = graph.Dequantize %q {qtype = "per_channel", axis = 1, scales = [0.5, 1.0, 2.0, 1.0], zps = [0, 0, 0, 0]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
+  %4 = graph.MaxPool %3 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
+  %5 = graph.Dequantize %q {scales = [-0.5], zps = [0]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
+  %6 = graph.MaxPool %5 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
+  %7 = graph.Dequantize %q {scales = [0.5], zps = [0]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
+  %8 = graph.MaxPool %7 {kernel = [2, 2], strides = [2, 2], pads_begin = [2, 2], pads_end = [2, 2]} : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
+  %9 = graph.MaxPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
+  return %2, %4, %6, %8, %9, %0 : tensor<1x3x3x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>
+}
