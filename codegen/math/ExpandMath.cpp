@@ -46,6 +46,20 @@ bool assumesFinite(arith::FastMathFlags flags) {
   return arith::bitEnumContainsAll(flags, arith::FastMathFlags::ninf);
 }
 
+/// Numbers rounded to integers of 32 bits: one instruction, where rounding and
+/// conversion are two. Null: `op` is something else.
+Value roundToInteger(OpBuilder &b, arith::FPToSIOp op) {
+  auto rounded = op.getIn().getDefiningOp<math::RoundEvenOp>();
+  if (!rounded || !isShapeOf(op.getType()) ||
+      !getElementTypeOrSelf(op.getIn()).isF32() ||
+      !getElementTypeOrSelf(op.getType()).isInteger(32))
+    return nullptr;
+  return LLVM::CallIntrinsicOp::create(b, op.getLoc(), op.getType(),
+                                       b.getStringAttr("llvm.lrint"),
+                                       rounded.getOperand())
+      .getResult(0);
+}
+
 /// The replacement of `op`, or null.
 Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
   Location loc = op->getLoc();
@@ -60,6 +74,8 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
     return converts(op, &Type::isBF16, &Type::isF32)
                ? emitExtendBF16(b, loc, op->getOperand(0))
                : Value();
+  if (auto integer = dyn_cast<arith::FPToSIOp>(op))
+    return roundToInteger(b, integer);
   if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1 ||
       !converts(op, &Type::isF32, &Type::isF32))
     return nullptr;
@@ -90,7 +106,7 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     SmallVector<Operation *> candidates;
     getOperation()->walk([&](Operation *op) {
-      if (isa<arith::TruncFOp, arith::ExtFOp>(op) ||
+      if (isa<arith::TruncFOp, arith::ExtFOp, arith::FPToSIOp>(op) ||
           isa_and_nonnull<math::MathDialect>(op->getDialect()))
         candidates.push_back(op);
     });

@@ -54,10 +54,25 @@ bool mayTrap(Operation &op) {
              arith::FloorDivSIOp>(op);
 }
 
+/// Whether `op` is the comparison of a minimum or maximum, which is one
+/// instruction.
+bool isPartOfMinMax(Operation &op) {
+  auto compare = dyn_cast<arith::CmpFOp>(op);
+  auto select = compare && compare->hasOneUse()
+                    ? dyn_cast<arith::SelectOp>(*compare->user_begin())
+                    : arith::SelectOp();
+  if (!select || select.getCondition() != compare.getResult())
+    return false;
+  Value x = compare.getLhs(), y = compare.getRhs();
+  Value yes = select.getTrueValue(), no = select.getFalseValue();
+  return (x == yes && y == no) || (x == no && y == yes);
+}
+
 unsigned bodyWeight(Block &body) {
   unsigned weight = 0;
   for (Operation &op : body.without_terminator()) {
-    if (isa<arith::ConstantOp, linalg::IndexOp>(op))
+    if (isa<arith::ConstantOp, linalg::IndexOp>(op) || op.use_empty() ||
+        isPartOfMinMax(op))
       continue;
     if (isa<arith::DivFOp, math::SqrtOp>(op) || mayTrap(op))
       weight += kDivisionWeight;

@@ -3,12 +3,24 @@
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
 
 using namespace mlir;
 
 namespace tenon::tiling {
+
+using Overflow = arith::IntegerOverflowFlags;
+
+/// What a narrow integer was cut from without loss, or `v`.
+static Value beforeCut(Value v, bool isSigned) {
+  auto cut = v.getDefiningOp<arith::TruncIOp>();
+  Overflow lossless = isSigned ? Overflow::nsw : Overflow::nuw;
+  return cut && arith::bitEnumContainsAll(cut.getOverflowFlags(), lossless)
+             ? cut.getIn()
+             : v;
+}
 
 Value convertScalar(OpBuilder &b, Location loc, Value v, Type to,
                     bool fromSigned) {
@@ -30,7 +42,8 @@ Value convertScalar(OpBuilder &b, Location loc, Value v, Type to,
   if (tf) {
     // Conversions of signed 32-bit integers are one instruction.
     if (from.getIntOrFloatBitWidth() < 32)
-      v = convertScalar(b, loc, v, b.getI32Type(), fromSigned);
+      v = convertScalar(b, loc, beforeCut(v, fromSigned), b.getI32Type(),
+                        fromSigned);
     return arith::SIToFPOp::create(b, loc, to, v);
   }
   if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
@@ -53,9 +66,14 @@ static Value isNotZero(OpBuilder &b, Location loc, Value v) {
 
 /// An f32 without its fraction, saturated to `to`; NaN gives 0. The conversion
 /// itself is only defined in range: what is outside is replaced before, or,
-/// where f32 has no number at the bound, behind it.
+/// where f32 has no number at the bound, behind it. What is rounded before is
+/// rounded behind the bounds instead, next to the conversion: the two are one
+/// instruction (ExpandMath.cpp).
 static Value floatToInteger(OpBuilder &b, Location loc, Value x,
                             IntegerType to) {
+  auto rounded = x.getDefiningOp<math::RoundEvenOp>();
+  if (rounded)
+    x = rounded.getOperand();
   unsigned width = to.getWidth();
   bool isSigned = !to.isUnsigned();
   auto number = [&](double v) -> Value {
@@ -67,16 +85,22 @@ static Value floatToInteger(OpBuilder &b, Location loc, Value x,
     return arith::SelectOp::create(b, loc, bit, yes, no);
   };
   using P = arith::CmpFPredicate;
-  x = pick(P::ORD, x, x, x, number(0));
+  if (isSigned)
+    x = pick(P::ORD, x, x, x, number(0));
   double above = std::ldexp(1.0, isSigned ? width - 1 : width);
   Value low = number(isSigned ? -above : 0);
   Value high = number(width <= 16 ? above - 1 : above * (1 - 0x1p-24));
-  Value inside = pick(P::OLT, x, low, low, x);
+  // NaN is not above 0 either.
+  Value inside =
+      isSigned ? pick(P::OLT, x, low, low, x) : pick(P::OGT, x, low, x, low);
   inside = pick(P::OGT, inside, high, high, inside);
+  if (rounded)
+    inside = math::RoundEvenOp::create(b, loc, inside);
   Type wide = b.getIntegerType(std::max(width, 32u));
   Value i = arith::FPToSIOp::create(b, loc, wide, inside);
   if (width < 32)
-    return arith::TruncIOp::create(b, loc, b.getIntegerType(width), i);
+    return arith::TruncIOp::create(b, loc, b.getIntegerType(width), i,
+                                   isSigned ? Overflow::nsw : Overflow::nuw);
   Value most = arith::ConstantOp::create(
       b, loc, b.getIntegerAttr(wide, APInt::getSignedMaxValue(width)));
   return pick(P::OGE, x, number(above), most, i);

@@ -88,9 +88,15 @@ struct Calc {
     Value e = emitExpOrZero(b, loc, sub(c(0), abs(x)), /*isFinite=*/true);
     // Its operand is from 0 to 1.
     Value log = math::Log1pOp::create(b, loc, e, arith::FastMathFlags::ninf);
-    return add(max(x, c(0)), log);
+    return add(atLeast(x, c(0)), log);
   }
-  Value clamp(Value x, Value lo, Value hi) { return min(max(x, lo), hi); }
+  /// A limit, which is a number, instead of what is beyond it; NaN and -0 stay.
+  /// One instruction, where the maximum of IEEE 754 takes three.
+  Value atLeast(Value x, Value limit) { return select(lt(x, limit), limit, x); }
+  Value atMost(Value x, Value limit) { return select(gt(x, limit), limit, x); }
+  Value clamp(Value x, Value lo, Value hi) {
+    return atMost(atLeast(x, lo), hi);
+  }
   /// d of a *Backward operation whose input 0 is src or dst.
   bool usesDst() { return boolAttr(op, "use_dst", true); }
 };
@@ -142,7 +148,7 @@ Value geluBackward(Calc &k) {
 /// x tanh(ln(1 + e)) with e = exp(x) is x t / (t + 2), t = e (e + 2): one exp,
 /// no cancellation. Beyond x = 20 the factor is 1 in f32, and t stays finite.
 Value mish(Calc &k) {
-  Value e = k.exp(k.min(k.x(), k.c(20)));
+  Value e = k.exp(k.atMost(k.x(), k.c(20)));
   Value t = k.mul(e, k.add(e, k.c(2)));
   return k.mul(k.x(), k.div(t, k.add(t, k.c(2))));
 }
@@ -280,7 +286,7 @@ const Entry kTable[] = {
        return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.in[1], k.x()));
      }},
     {"Pow", power},
-    {"ReLU", [](Calc &k) { return k.max(k.x(), k.c(0)); }},
+    {"ReLU", [](Calc &k) { return k.atLeast(k.x(), k.c(0)); }},
     {"ReLUBackward",
      [](Calc &k) { return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0)); }},
     {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},

@@ -38,3 +38,27 @@ func.func @declined(%x: f64, %y: f32) -> (f64, f16, f32) {
   %2 = math.sqrt %y : f32
   return %0, %1, %2 : f64, f16, f32
 }
+
+// Rounding and conversion are one instruction, of vectors and of scalars.
+// CHECK-LABEL: func @rounded_integers
+// CHECK:         llvm.call_intrinsic "llvm.lrint"(%{{.*}}) : (vector<8xf32>) -> vector<8xi32>
+// CHECK:         llvm.call_intrinsic "llvm.lrint"(%{{.*}}) : (f32) -> i32
+func.func @rounded_integers(%x: vector<8xf32>, %y: f32) -> (vector<8xi32>, i32) {
+  %0 = math.roundeven %x : vector<8xf32>
+  %1 = arith.fptosi %0 : vector<8xf32> to vector<8xi32>
+  %2 = math.roundeven %y : f32
+  %3 = arith.fptosi %2 : f32 to i32
+  return %1, %3 : vector<8xi32>, i32
+}
+
+// What is cut off, and other widths, have no such instruction.
+// CHECK-LABEL: func @other_integers
+// CHECK-NOT:     llvm.lrint
+func.func @other_integers(%x: f32, %y: f64) -> (i32, i64, i32) {
+  %0 = arith.fptosi %x : f32 to i32
+  %1 = math.roundeven %x : f32
+  %2 = arith.fptosi %1 : f32 to i64
+  %3 = math.roundeven %y : f64
+  %4 = arith.fptosi %3 : f64 to i32
+  return %0, %2, %4 : i32, i64, i32
+}

@@ -32,7 +32,7 @@ bool evalClamp(OpContext &c) {
     return c.fail(ErrorCode::AttrValue, "min " + std::to_string(min) +
                                             " exceeds max " +
                                             std::to_string(max));
-  return apply(c, [=](double s) { return minimum(maximum(s, min), max); });
+  return apply(c, [=](double s) { return clamp(s, min, max); });
 }
 
 bool evalElu(OpContext &c) {
@@ -55,13 +55,11 @@ bool evalGelu(OpContext &c) {
 
 bool evalHardSigmoid(OpContext &c) {
   double alpha = c.f32("alpha", 0), beta = c.f32("beta", 0);
-  return apply(
-      c, [=](double s) { return maximum(0, minimum(1, alpha * s + beta)); });
+  return apply(c, [=](double s) { return clamp(alpha * s + beta, 0, 1); });
 }
 
 bool evalHardSwish(OpContext &c) {
-  return apply(c,
-               [](double s) { return s * minimum(maximum(s + 3, 0), 6) / 6; });
+  return apply(c, [](double s) { return s * clamp(s + 3, 0, 6) / 6; });
 }
 
 bool evalLeakyRelu(OpContext &c) {
@@ -87,7 +85,7 @@ bool evalReciprocal(OpContext &c) {
 }
 
 bool evalRelu(OpContext &c) {
-  return apply(c, [](double s) { return maximum(s, 0); });
+  return apply(c, [](double s) { return s < 0 ? 0 : s; });
 }
 
 bool evalRound(OpContext &c) {

@@ -40,4 +40,9 @@ inline double maximum(double a, double b) {
 /// The smaller one; NaN if either is NaN; min(-0, +0) is -0.
 inline double minimum(double a, double b) { return -maximum(-a, -b); }
 
+/// A bound instead of what is beyond it; NaN and -0 stay.
+inline double clamp(double x, double low, double high) {
+  return x < low ? low : x > high ? high : x;
+}
+
 } // namespace tenon::reference

@@ -15,7 +15,7 @@
 // CHECK:           %[[AT:.*]] = memref.reinterpret_cast %[[A]]
 // CHECK:           tile.brgemm ins({{.*}}) outs(%[[AT]]
 // CHECK-NOT:       fetch_out
-// CHECK:             arith.maximumf
+// CHECK:             arith.select
 // CHECK:         %[[B:.*]] = memref.view {{.*}} : memref<?xi8> to memref<256xf32>
 // CHECK:         scf.for %{{.*}} = %[[FIRST]] to %[[PAST]]
 // CHECK:           memref.reinterpret_cast %[[A]]

@@ -34,7 +34,7 @@ func.func private @g(%x: tensor<3x70xf32>, %w: tensor<70x700xf32>, %b: tensor<70
 // CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]}
 // CHECK:             math.fma
 // CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
-// CHECK:             arith.maximumf
+// CHECK:             arith.select
 // CHECK-NOT:     tile.brgemm
 func.func @main(%x: tensor<2x3x70xf32>, %w: tensor<2x200x70xf32>) -> tensor<2x3x200xf32> {
   %t = graph.StaticTranspose %w {order = [0, 2, 1]} : (tensor<2x200x70xf32>) -> tensor<2x70x200xf32>

@@ -17,7 +17,7 @@
 // CHECK-SAME:        outs({{.*}} : memref<6x32xf32
 // CHECK-SAME:        attrs = {codegen.inner_loop = 0 : i64}
 // CHECK-COUNT-9:     arith.mulf
-// CHECK:             arith.max
+// CHECK:             arith.select
 // CHECK:             linalg.yield
 // CHECK:           linalg.generic
 // CHECK:         } else {
