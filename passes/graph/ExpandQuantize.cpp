@@ -10,6 +10,7 @@
 //       ->  Multiply(Subtract(MaxPool(TypeCast(q)), z), s)
 //   Quantize(MaxPool(Dequantize(q))) with the same s and z
 //       ->  TypeCast(MaxPool(TypeCast(q)))
+//   Quantize(Clamp(x)), which saturates where Clamp does  ->  Quantize(x)
 //
 // All arithmetic is f32. A product with the rounded reciprocal of a known scale
 // is at most 1.5 units in the last place from the exact quotient, a quotient
@@ -101,7 +102,7 @@ bool poolsLevels(Operation *quantize) {
   if (rankedType(result).getElementType() != element)
     return false;
   OpBuilder b(pool);
-  pool->setOperand(0, buildCast(b, pool->getLoc(), q, b.getF32Type()));
+  pool->setOperand(0, buildCast(b, dequantize->getLoc(), q, b.getF32Type()));
   b.setInsertionPoint(quantize);
   result.replaceAllUsesWith(
       buildCast(b, quantize->getLoc(), pool->getResult(0), element));
@@ -116,7 +117,7 @@ bool poolsLevels(Operation *quantize) {
 class Expansion {
 public:
   explicit Expansion(Operation *op)
-      : op(op), b(op), loc(op->getLoc()),
+      : op(op), b(op), loc(op->getLoc()), first(loc),
         shape(rankedType(op->getOperand(0)).getShape()) {}
 
   void run() {
@@ -142,6 +143,12 @@ public:
         zps.push_back(static_cast<float>(z));
       if (llvm::any_of(zps, [](float z) { return z != 0; }))
         zp = literal(zps);
+      if (!dequantizes && saturatesLike(src.getDefiningOp(), scales, zps)) {
+        // It stays part of the first operation's name.
+        Operation *bound = src.getDefiningOp();
+        first = FusedLoc::get(op->getContext(), {bound->getLoc(), loc});
+        src = bound->getOperand(0);
+      }
     }
     auto dst = rankedType(op->getResult(0));
     Value result =
@@ -163,9 +170,32 @@ private:
     return buildGraphOp(b, loc, kind, operands, cast<RankedTensorType>(type));
   }
 
+  /// Whether `bound`, which nothing else reads, changes no level that factors
+  /// `scales` give: what it cuts off is beyond the least and the greatest.
+  bool saturatesLike(Operation *bound, ArrayRef<float> scales,
+                     ArrayRef<float> zps) const {
+    auto to =
+        dyn_cast<IntegerType>(rankedType(op->getResult(0)).getElementType());
+    if (!bound || !(isKind(bound, "ReLU") || isKind(bound, "Clamp")) ||
+        !bound->hasOneUse() || division != "Multiply" || !to ||
+        to.getWidth() != 8)
+      return false;
+    bool relu = isKind(bound, "ReLU");
+    double low = relu ? 0 : floatAttr(bound, "min");
+    double high = relu ? HUGE_VAL : floatAttr(bound, "max");
+    double least = to.isUnsigned() ? 0 : -128, most = least + 255;
+    for (auto [i, scale] : llvm::enumerate(scales)) {
+      double z = zps.empty() ? 0 : zps[zps.size() == 1 ? 0 : i];
+      if (!(scale > 0 && low * scale + z <= least && high * scale + z >= most))
+        return false;
+    }
+    return true;
+  }
+
   Value quantize(Value x, Type to) {
     Type f32 = b.getF32Type();
-    x = build(division, {x, scale}, f32);
+    x = buildGraphOp(b, first, division, {x, scale},
+                     cast<RankedTensorType>(rankedType(x).clone(f32)));
     if (zp)
       x = build("Add", {x, zp}, f32);
     return build("TypeCast", build("Round", x, f32), to);
@@ -271,7 +301,7 @@ private:
 
   Operation *op;
   OpBuilder b;
-  Location loc;
+  Location loc, first;           // of all operations, of the first
   SmallVector<int64_t> shape;    // of src
   StringRef division = "Divide"; // what quantises
   Value scale, zp;               // zp: null where it is 0

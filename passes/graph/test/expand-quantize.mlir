@@ -159,3 +159,40 @@ func.func @not_levels(%q: tensor<1x4x4x2xui8>) -> (tensor<1x3x3x2xf32>, tensor<1
   %9 = graph.MaxPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
   return %2, %4, %6, %8, %9, %0 : tensor<1x3x3x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>
 }
+
+// -----
+
+// Levels saturate where Clamp and ReLU do: 6 is beyond level 255, 0 is the
+// least; 0 of -128.
+// CHECK-LABEL: func @saturates
+// CHECK-NOT:     graph.Clamp
+// CHECK-NOT:     graph.ReLU
+// CHECK:         return
+func.func @saturates(%x: tensor<4xf32>) -> (tensor<4xui8>, tensor<4xsi8>) {
+  %0 = graph.Clamp %x {min = 0.0, max = 6.0} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.Quantize %0 {scales = [0.0235], zps = [0]} : (tensor<4xf32>) -> tensor<4xui8>
+  %2 = graph.ReLU %x : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = graph.Quantize %2 {scales = [0.5], zps = [-128]} : (tensor<4xf32>) -> tensor<4xsi8>
+  return %1, %3 : tensor<4xui8>, tensor<4xsi8>
+}
+
+// -----
+
+// 6 is a level; 0 is above the least one, in all channels or in one; somebody
+// else reads.
+// CHECK-LABEL: func @bounds_levels
+// CHECK:         graph.Clamp
+// CHECK:         graph.ReLU
+// CHECK:         graph.ReLU
+// CHECK:         graph.ReLU
+func.func @bounds_levels(%x: tensor<2x2xf32>) -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>) {
+  %0 = graph.Clamp %x {min = 0.0, max = 6.0} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = graph.Quantize %0 {scales = [0.0236], zps = [0]} : (tensor<2x2xf32>) -> tensor<2x2xui8>
+  %2 = graph.ReLU %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = graph.Quantize %2 {scales = [0.5], zps = [3]} : (tensor<2x2xf32>) -> tensor<2x2xui8>
+  %4 = graph.ReLU %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %5 = graph.Quantize %4 {qtype = "per_channel", axis = 1, scales = [0.5, 0.5], zps = [0, 1]} : (tensor<2x2xf32>) -> tensor<2x2xui8>
+  %6 = graph.ReLU %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %7 = graph.Quantize %6 {scales = [0.5], zps = [0]} : (tensor<2x2xf32>) -> tensor<2x2xui8>
+  return %1, %3, %5, %7, %6 : tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>
+}
