@@ -85,8 +85,9 @@ bool commutes(Operation *dequantize, Operation *pool) {
          meetsSrc(pool, false);
 }
 
-/// Quantize(MaxPool(Dequantize(q))) of one scale: the greatest level.
-bool poolsLevels(Operation *quantize) {
+/// Makes the greatest level of Quantize(MaxPool(Dequantize(q))) of one scale.
+/// Whether `quantize` was one, and is gone.
+bool takeGreatestLevel(Operation *quantize) {
   Operation *pool = quantize->getOperand(0).getDefiningOp();
   if (!isKind(quantize, "Quantize") || !pool || !isKind(pool, "MaxPool") ||
       !pool->hasOneUse())
@@ -203,7 +204,7 @@ private:
 
   Value dequantize(Value q) {
     Value levels = build("TypeCast", q, b.getF32Type());
-    if (op->hasOneUse() && commutes(op, *op->user_begin()))
+    if (!op->use_empty() && commutes(op, *op->user_begin()))
       poolLevels(*op->user_begin(), levels);
     return scaled(levels);
   }
@@ -301,7 +302,7 @@ private:
 
   Operation *op;
   OpBuilder b;
-  Location loc, first;           // of all operations, of the first
+  Location loc, first;           // of what is made, of the first of it
   SmallVector<int64_t> shape;    // of src
   StringRef division = "Divide"; // what quantises
   Value scale, zp;               // zp: null where it is 0
@@ -324,7 +325,7 @@ struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
         ops.push_back(op);
     });
     expanded += ops.size();
-    llvm::erase_if(ops, poolsLevels);
+    llvm::erase_if(ops, takeGreatestLevel);
     for (Operation *op : ops)
       expandQuantize(op);
     eraseDeadOps(getOperation()); // dequantised for nobody now
