@@ -380,6 +380,15 @@ Type castFromBytes(Operation *window) {
   return type.isUnsignedInteger(8) || type.isSignedInteger(8) ? type : Type();
 }
 
+/// Whether each window meets src: the maximum of padding alone is no byte.
+bool allMeetSrc(ArrayRef<WindowDim> dims) {
+  return llvm::all_of(dims, [](const WindowDim &d) {
+    return llvm::all_of(segmentsOf(d), [](const WindowSegment &s) {
+      return s.taps.first < s.taps.second;
+    });
+  });
+}
+
 bool isCastTo(Type type, ArrayRef<Operation *> ops) {
   return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
          rankedType(ops[0]->getResult(0)).getElementType() == type;
@@ -439,7 +448,8 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   if (failed(staticDims(op, w)))
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");
-  w.bytes = w.kind == WindowKind::max ? castFromBytes(op) : Type();
+  if (w.kind == WindowKind::max && allMeetSrc(w.dims))
+    w.bytes = castFromBytes(op);
   w.sumsInDst = w.bytes
                     ? isCastTo(w.bytes, ArrayRef(ctx.opsFrom(op)).drop_front())
                     : w.dst.elementType().isF32();

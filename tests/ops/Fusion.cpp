@@ -388,6 +388,9 @@ Cases fusionCases() {
                "h/bf16 = TypeCast a",
            u8 + max + pool,
            s8 + max + pool + "; out d p",
+           // Windows of padding alone, whose maximum is no byte.
+           std::string("d/f32 = TypeCast 1x4x4x8/u8; ") + max +
+               " strides=2,2 pads_begin=2,2 pads_end=2,2 kernel=2,2",
            // Averages, with padding that counts and without.
            u8 + avg + "true" + pool + "; q/u8 = Quantize p scales=0.1 zps=3",
            u8 + avg + "false" + pool + "; q/u8 = Quantize p scales=0.1 zps=3",

@@ -92,3 +92,54 @@ func.func private @g(%x: tensor<1x8x8x32xf32>, %s: tensor<32xf32>) -> tensor<1x4
   %1 = graph.Multiply %0, %s : (tensor<1x4x4x32xf32>, tensor<32xf32>) -> tensor<1x4x4x32xf32>
   return %1 : tensor<1x4x4x32xf32>
 }
+
+// -----
+
+// Maxima of bytes are bytes, in dst; no number is widened.
+// CHECK-LABEL: func.func private @bytes.l(
+// CHECK-NOT:     memref.view
+// CHECK:         linalg.generic {{.*}}memref<{{.*}}xi8
+// CHECK:           arith.maxui {{.*}} : i8
+// CHECK-NOT:     f32
+// CHECK:         return
+func.func @main(%x: tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8> {
+  %0 = call @bytes(%x) {tile.label = "bytes"} : (tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8>
+  return %0 : tensor<1x4x4x32xui8>
+}
+func.func private @bytes(%x: tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8> attributes {tile.group = "window"} {
+  %0 = graph.TypeCast %x : (tensor<1x8x8x32xui8>) -> tensor<1x8x8x32xf32>
+  %1 = graph.MaxPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
+  %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xui8>
+  return %2 : tensor<1x4x4x32xui8>
+}
+
+// -----
+
+// Of signed bytes in scratch memory, where dst is not theirs; averages are sums
+// of numbers, widened at each tap.
+// CHECK-LABEL: func.func private @most.l(
+// CHECK:         memref.view {{.*}} to memref<128xi8>
+// CHECK:           arith.maxsi {{.*}} : i8
+// CHECK:           arith.sitofp
+// CHECK-LABEL: func.func private @mean.l(
+// CHECK:         memref.view {{.*}} to memref<128xf32>
+// CHECK:           arith.sitofp
+// CHECK:           arith.addf
+// CHECK-NOT:     arith.max{{.*}} : i8
+func.func @main(%x: tensor<1x8x8x32xsi8>) -> (tensor<1x4x4x32xbf16>, tensor<1x4x4x32xbf16>) {
+  %0 = call @most(%x) {tile.label = "most"} : (tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16>
+  %1 = call @mean(%x) {tile.label = "mean"} : (tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16>
+  return %0, %1 : tensor<1x4x4x32xbf16>, tensor<1x4x4x32xbf16>
+}
+func.func private @most(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attributes {tile.group = "window"} {
+  %0 = graph.TypeCast %x : (tensor<1x8x8x32xsi8>) -> tensor<1x8x8x32xf32>
+  %1 = graph.MaxPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
+  %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xbf16>
+  return %2 : tensor<1x4x4x32xbf16>
+}
+func.func private @mean(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attributes {tile.group = "window"} {
+  %0 = graph.TypeCast %x : (tensor<1x8x8x32xsi8>) -> tensor<1x8x8x32xf32>
+  %1 = graph.AvgPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], exclude_pad = true} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
+  %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xbf16>
+  return %2 : tensor<1x4x4x32xbf16>
+}
