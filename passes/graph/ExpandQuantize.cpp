@@ -50,14 +50,10 @@ bool meetsSrc(Operation *pool, bool whole) {
        dst = rankedType(pool->getResult(0));
   if (!src.hasStaticShape() || !dst.hasStaticShape())
     return false;
-  for (const tiling::WindowDim &d :
-       tiling::windowDims(pool, src, dst, tiling::isNcx(pool, src.getRank()),
-                          intsAttr(pool, "kernel")))
-    for (const tiling::WindowSegment &s : tiling::segmentsOf(d))
-      if (int64_t taps = s.taps.second - s.taps.first;
-          whole ? taps < d.kernel : taps <= 0)
-        return false;
-  return true;
+  return tiling::meetSrc(tiling::windowDims(pool, src, dst,
+                                            tiling::isNcx(pool, src.getRank()),
+                                            intsAttr(pool, "kernel")),
+                         whole);
 }
 
 /// Whether pooling what `dequantize` makes is the same as scaling, behind it,

@@ -6,8 +6,12 @@
 //
 // Channels last: an item is a row of dst (backward: some channels of an image,
 // as positions overlap); per position one linalg.generic over channels with a
-// weight per corner. Channels apart: one linalg.generic along the row of dst,
-// which loads the corners by computed indices; backward walks positions.
+// weight per corner. Backward with channels apart walks positions.
+//
+// Channels apart: an item is a band of rows of a channel. It is transposed, so
+// that rows are the lanes of what blends along the last dim; transposed back,
+// rows are blended with each other. Of bands that dst uses little of, one
+// linalg.generic along a row of dst loads the corners by computed indices.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
@@ -17,6 +21,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -26,6 +31,13 @@ namespace tenon::tiling {
 namespace {
 
 constexpr int64_t kChannelBlock = 64; // backward
+
+/// Rows of src in a band: lanes, which should fill vectors.
+constexpr int64_t kMinLanes = 4, kMaxLanes = 64;
+/// A band and what is made of it stay in L2.
+constexpr int64_t kBandBytes = 256 << 10;
+/// Where dst skips rows of src, most of a band would be blended in vain.
+constexpr int64_t kMaxStep = 2;
 
 /// What one coordinate of dst reads along one dim: elements and weights.
 struct Tap {
@@ -89,7 +101,11 @@ struct Interpolation {
     return tap;
   }
 
-  int64_t corners() const { return nearest ? 1 : int64_t(1) << dims.size(); }
+  /// Elements of src that meet along `count` dims.
+  int64_t cornersOf(int64_t count) const {
+    return nearest ? 1 : int64_t(1) << count;
+  }
+  int64_t corners() const { return cornersOf(dims.size()); }
 
   /// Element of `small` at a corner of `taps`, from its offset `at`.
   Ofr cornerOffset(IndexMath &m, ArrayRef<Tap> taps, int64_t corner,
@@ -130,7 +146,7 @@ struct Interpolation {
     if (nearest)
       return parts[0];
     Value sum;
-    for (int64_t i = 0; i < corners(); ++i) {
+    for (int64_t i = 0; i < cornersOf(taps.size()); ++i) {
       Value w = cornerWeight(b, loc, taps, i);
       Value x = weighted(b, loc, w, parts[i]);
       sum = sum ? arith::AddFOp::create(b, loc, sum, x) : x;
@@ -191,7 +207,7 @@ struct Interpolation {
         box(m, big.base, bigAt, {m.attr(dims[d].second)}, {big.strides[d + 1]});
     // The rows of src that meet here, one per corner of the outer dims.
     SmallVector<Value> rows;
-    int64_t outerCorners = nearest ? 1 : int64_t(1) << outer.size();
+    int64_t outerCorners = cornersOf(outer.size());
     for (int64_t i = 0; i < outerCorners; ++i)
       rows.push_back(box(m, small.base, cornerOffset(m, outer, i, smallAt),
                          {m.attr(dims[d].first)}, {small.strides[d + 1]}));
@@ -208,9 +224,181 @@ struct Interpolation {
     });
   }
 
+  /// Bands of the rows of a channel: `rows` of dst, which read `lanes` of src.
+  struct Bands {
+    int64_t rows, lanes;
+    int64_t narrow, wide; // columns of src and of dst
+    int64_t lanePitch, widePitch;
+    bool blends; // rows of outer dims, before anything else
+
+    int64_t bandElements() const { return narrow * lanePitch; }
+    int64_t turnedElements() const { return wide * lanePitch; }
+    int64_t bytes() const {
+      return 4 * (bandElements() + turnedElements() + lanes * widePitch +
+                  (blends ? lanes * narrow : 0));
+    }
+  };
+
+  /// None: rows are too few, or dst skips too many of them.
+  std::optional<Bands> bands() const {
+    if (dims.size() < 2)
+      return std::nullopt;
+    auto [in, out] = dims[last() - 1];
+    auto [narrow, wide] = dims[last()];
+    if (in < kMinLanes || in > kMaxStep * out || wide == 0)
+      return std::nullopt;
+    int64_t laneBytes = 4 * (2 * narrow + 2 * wide);
+    int64_t most = std::clamp(kBandBytes / laneBytes, kMinLanes, kMaxLanes);
+    // Positions p and q are |p - q| * step apart, at most; the floors of both
+    // add 1, a second neighbour another, and what clamping rounds a third.
+    double step =
+        std::max(static_cast<double>(in) / out,
+                 static_cast<double>(in - 1) / std::max(out - 1., 1.));
+    int64_t lanes = std::min(in, most), rows = out;
+    if (lanes < in)
+      rows = static_cast<int64_t>(std::max<int64_t>(lanes - 3, 0) / step) + 1;
+    int64_t planes = 1;
+    for (Ofr size : {big.sizes[0], big.sizes.back()})
+      planes *= IndexMath::constant(size).value_or(1);
+    for (auto [_, positions] : ArrayRef(dims).drop_back(2))
+      planes *= positions;
+    rows = shareRows(out, std::min(rows, out), planes, kMaxLanes / 4);
+    auto needed = static_cast<int64_t>(std::ceil((rows - 1) * step)) + 3;
+    Bands b;
+    b.rows = rows;
+    b.lanes = std::min(lanes, roundUp(needed, kMinLanes));
+    b.narrow = narrow;
+    b.wide = wide;
+    b.lanePitch = oddPitch(b.lanes, 4);
+    b.widePitch = oddPitch(wide, 4);
+    b.blends = dims.size() > 2 && !nearest;
+    return b;
+  }
+
+  /// to[i, j] = from[j, i]: boxes of matrices with rows `pitch` apart.
+  static void transpose(IndexMath &m, Value from, Value to) {
+    pointwise(m, from, to,
+              [](OpBuilder &, Location, ValueRange v) { return v.front(); });
+  }
+
+  /// out = the blend of one of `parts` per corner of `taps`.
+  void blendInto(IndexMath &m, ArrayRef<Tap> taps, ArrayRef<Value> parts,
+                 Value out) const {
+    pointwise(m, parts, out, [&](OpBuilder &b, Location loc, ValueRange v) {
+      return blend(b, loc, taps, v.drop_back());
+    });
+  }
+
+  /// Rows [from, past) of dst, at `bigAt` without them, of one channel.
+  void planarBand(IndexMath &m, const Bands &bands, Value scratch,
+                  ArrayRef<Tap> outer, Ofr from, Ofr past, Ofr smallAt,
+                  Ofr bigAt) const {
+    OpBuilder &b = m.builder();
+    Location loc = m.location();
+    int64_t d = last() - 1;
+    auto one = m.attr(1);
+    auto lanes = m.attr(bands.lanes), lanePitch = m.attr(bands.lanePitch),
+         widePitch = m.attr(bands.widePitch), narrow = m.attr(bands.narrow),
+         wide = m.attr(bands.wide);
+    Ofr used = m.attr(0);
+    auto take = [&](int64_t elements) {
+      Value view = scratchView(m, scratch, b.getF32Type(),
+                               m.mul(used, m.attr(4)), m.attr(elements));
+      used = m.add(used, m.attr(elements));
+      return view;
+    };
+    Ofr rowStride = small.strides[d + 1], columnStride = small.strides[d + 2];
+    Ofr first = m.min(tapOf(b, loc, d, m.value(from)).index[0],
+                      m.attr(dims[d].first - bands.lanes));
+    Ofr at = m.add(smallAt, m.mul(first, rowStride));
+    Value base = small.base;
+    if (!bands.blends) {
+      at = cornerOffset(m, outer, 0, at);
+    } else {
+      Value blended = take(bands.lanes * bands.narrow);
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < cornersOf(outer.size()); ++i)
+        parts.push_back(box(m, base, cornerOffset(m, outer, i, at),
+                            {lanes, narrow}, {rowStride, columnStride}));
+      blendInto(m, outer, parts,
+                box(m, blended, m.attr(0), {lanes, narrow}, {narrow, one}));
+      base = blended;
+      at = m.attr(0);
+      rowStride = narrow;
+      columnStride = one;
+    }
+    Value band = take(bands.bandElements());
+    transpose(m, box(m, base, at, {narrow, lanes}, {columnStride, rowStride}),
+              box(m, band, m.attr(0), {narrow, lanes}, {lanePitch, one}));
+    Value turned = take(bands.turnedElements());
+    auto laneBox = [&](IndexMath &im, Value of, Ofr column) {
+      return box(im, of, im.mul(column, lanePitch), {lanes}, {one});
+    };
+    emitLoop(m, m.attr(0), wide, [&](IndexMath &im, Ofr x) {
+      Tap tap = tapOf(im.builder(), im.location(), d + 1, im.value(x));
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < cornersOf(1); ++i)
+        parts.push_back(laneBox(im, band, tap.index[i]));
+      blendInto(im, tap, parts, laneBox(im, turned, x));
+    });
+    Value rows = take(bands.lanes * bands.widePitch);
+    transpose(m, box(m, turned, m.attr(0), {lanes, wide}, {one, lanePitch}),
+              box(m, rows, m.attr(0), {lanes, wide}, {widePitch, one}));
+    emitLoop(m, from, past, [&](IndexMath &im, Ofr y) {
+      Tap tap = tapOf(im.builder(), im.location(), d, im.value(y));
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < cornersOf(1); ++i)
+        parts.push_back(box(im, rows,
+                            im.mul(im.sub(tap.index[i], first), widePitch),
+                            {wide}, {one}));
+      Ofr to = im.add(bigAt, im.mul(y, big.strides[d + 1]));
+      blendInto(im, tap, parts,
+                box(im, big.base, to, {wide}, {big.strides[d + 2]}));
+    });
+  }
+
+  /// Channels of one row each are rows of one channel, none between others.
+  void takeChannelsAsRows(int64_t channels) {
+    IndexMath &m = ctx.m;
+    dims.insert(dims.begin(), {channels, channels});
+    for (Strided *s : {&small, &big}) {
+      std::swap(s->sizes[1], s->sizes[2]);
+      std::swap(s->strides[1], s->strides[2]);
+      s->sizes.push_back(m.attr(1));
+      s->strides.push_back(m.attr(0));
+    }
+  }
+
+  void emitBands(const Bands &bands) const {
+    IndexMath &m = ctx.m;
+    int64_t rows = dims[last() - 1].second;
+    SmallVector<Ofr> counts{big.sizes[0], big.sizes.back()};
+    for (int64_t d = 0; d < last() - 1; ++d)
+      counts.push_back(m.attr(dims[d].second));
+    counts.push_back(m.attr((rows + bands.rows - 1) / bands.rows));
+    emitItems(m, ctx.label, m.product(counts), m.attr(bands.bytes()),
+              [&](IndexMath &im, Value item, Value scratch) {
+                SmallVector<Ofr> at = delinearize(im, item, counts);
+                Ofr to = start(im, big, at[0], at[1]);
+                SmallVector<Tap> outer;
+                for (int64_t d = 0; d < last() - 1; ++d) {
+                  outer.push_back(tapOf(im.builder(), im.location(), d,
+                                        im.value(at[d + 2])));
+                  to = im.add(to, im.mul(at[d + 2], big.strides[d + 1]));
+                }
+                Ofr from = im.mul(at.back(), im.attr(bands.rows));
+                Ofr past =
+                    im.min(im.add(from, im.attr(bands.rows)), im.attr(rows));
+                planarBand(im, bands, scratch, outer, from, past,
+                           start(im, small, at[0], at[1]), to);
+              });
+  }
+
   void emitForward() const {
     IndexMath &m = ctx.m;
     bool inside = IndexMath::isConstant(big.strides.back(), 1);
+    if (auto planar = inside ? std::nullopt : bands())
+      return emitBands(*planar);
     SmallVector<Ofr> counts{big.sizes[0],
                             inside ? m.attr(1) : big.sizes.back()};
     for (int64_t d = 0; d < last(); ++d)
@@ -282,6 +470,9 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
       return op->emitError("E2003 there is nothing to interpolate: dimension ")
              << d << " of src is 0, of dst " << it.dims.back().second;
   }
+  int64_t channels = small.getDimSize(ncx ? 1 : small.getRank() - 1);
+  if (ncx && !backward && it.dims.size() == 1 && channels >= kMinLanes)
+    it.takeChannelsAsRows(channels);
   backward ? it.emitBackward() : it.emitForward();
   return success();
 }

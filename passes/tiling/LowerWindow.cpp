@@ -322,9 +322,10 @@ struct Window {
       counts.push_back(m.attr(dims[i].out));
     Ofr scratchBytes = m.attr(0);
     if (!sumsInDst) {
-      int64_t longest = writesEdges ? 0 : std::max<int64_t>(past - first, 1);
-      for (const WindowSegment &s : segments)
-        longest = std::max(longest, writesEdges ? s.count : 0);
+      int64_t longest = std::max<int64_t>(past - first, 1);
+      if (writesEdges)
+        for (const WindowSegment &s : segments)
+          longest = std::max(longest, s.count);
       scratchBytes = m.mul(m.attr(longest * (bytes ? 1 : 4)), blocks.block);
     }
     auto row = [&](IndexMath &im, Value item, Value scratch) {
@@ -378,15 +379,6 @@ Type castFromBytes(Operation *window) {
     return Type();
   Type type = rankedType(cast->getOperand(0)).getElementType();
   return type.isUnsignedInteger(8) || type.isSignedInteger(8) ? type : Type();
-}
-
-/// Whether each window meets src: the maximum of padding alone is no byte.
-bool allMeetSrc(ArrayRef<WindowDim> dims) {
-  return llvm::all_of(dims, [](const WindowDim &d) {
-    return llvm::all_of(segmentsOf(d), [](const WindowSegment &s) {
-      return s.taps.first < s.taps.second;
-    });
-  });
 }
 
 bool isCastTo(Type type, ArrayRef<Operation *> ops) {
@@ -448,7 +440,8 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   if (failed(staticDims(op, w)))
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");
-  if (w.kind == WindowKind::max && allMeetSrc(w.dims))
+  // The maximum of padding alone is no byte.
+  if (w.kind == WindowKind::max && meetSrc(w.dims))
     w.bytes = castFromBytes(op);
   w.sumsInDst = w.bytes
                     ? isCastTo(w.bytes, ArrayRef(ctx.opsFrom(op)).drop_front())

@@ -168,4 +168,12 @@ SmallVector<WindowSegment> segmentsOf(const WindowDim &d) {
   return segments;
 }
 
+bool meetSrc(ArrayRef<WindowDim> dims, bool whole) {
+  return llvm::all_of(dims, [&](const WindowDim &d) {
+    return llvm::all_of(segmentsOf(d), [&](const WindowSegment &s) {
+      return s.taps.second - s.taps.first >= (whole ? d.kernel : 1);
+    });
+  });
+}
+
 } // namespace tenon::tiling

@@ -75,4 +75,7 @@ struct WindowSegment {
 };
 llvm::SmallVector<WindowSegment> segmentsOf(const WindowDim &d);
 
+/// Whether at least one tap of each window meets src; if `whole`, all taps.
+bool meetSrc(llvm::ArrayRef<WindowDim> dims, bool whole = false);
+
 } // namespace tenon::tiling

@@ -137,6 +137,15 @@ Cases interpolateCases() {
       {"1x2x3x4x5", "1x2x5x3x7", "sizes=5,3,7"},
       {"1x3x4x70", "1x3x8x140", "scales=2,2"},
       {"1x2x1x1", "1x2x3x1", "sizes=3,1"},
+      // Bands: one, several that overlap, one channel's shared by threads, of
+      // blended outer rows, of channels; and rows that dst skips.
+      {"2x3x13x9", "2x3x29x20", "sizes=29,20"},
+      {"1x2x150x70", "1x2x190x61", "sizes=190,61"},
+      {"1x1x90x8", "1x1x46x30", "sizes=46,30"},
+      {"2x1x3x12x6", "2x1x5x18x11", "sizes=5,18,11"},
+      {"2x40x9", "2x40x31", "sizes=31"},
+      {"1x2x40x7", "1x2x15x9", "sizes=15,9"},
+      {"2x2x6x5<400,100,10,2>", "2x2x9x11<1000,300,30,2>", "sizes=9,11"},
   };
   Cases cases;
   auto add = [&](const Form &f, const std::string &format) {

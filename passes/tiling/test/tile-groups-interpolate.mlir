@@ -20,7 +20,8 @@ func.func private @g(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> attribute
 
 // -----
 
-// Channels second: one loop along a row of dst, which loads by index.
+// Channels second and fewer rows than lanes: one loop along a row of dst, which
+// loads by index.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         rt.parallel "g.l" items(%c384) scratch(%c0) {
 // CHECK:           linalg.generic {{.*}} iterator_types = ["parallel"]}
@@ -34,4 +35,26 @@ func.func @main(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> {
 func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> attributes {tile.group = "window"} {
   %0 = graph.Interpolate %x {mode = "nearest", sizes = [6, 6], data_format = "NCX"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32>
   return %0 : tensor<1x64x6x6xf32>
+}
+
+// -----
+
+// Channels second: rows of src are lanes. Transposed, blended along columns,
+// transposed back, blended along rows; no load by index.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l" items(%c64) scratch(
+// CHECK-NOT:       memref.load
+// CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins({{.*}}memref<8x8xf32, strided<[1, 8]
+// CHECK:           scf.for {{.*}} to %c16
+// CHECK:             linalg.generic {{.*}} iterator_types = ["parallel"]}
+// CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins({{.*}}memref<8x16xf32, strided<[1, 16]
+// CHECK:           scf.for
+// CHECK:             linalg.generic {{.*}} iterator_types = ["parallel"]}
+func.func @main(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> {
+  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32>
+  return %0 : tensor<1x64x16x16xf32>
+}
+func.func private @g(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = "window"} {
+  %0 = graph.Interpolate %x {mode = "linear", sizes = [16, 16], data_format = "NCX"} : (tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32>
+  return %0 : tensor<1x64x16x16xf32>
 }
