@@ -11,6 +11,9 @@
 // these are in scratch memory. What makes an element of src, a conversion, is
 // computed where a tap reads it; maxima of bytes are bytes.
 //
+// Pooling with channels apart: the rows of src that a row of dst reads become
+// one row in scratch memory, between the padding; windows slide along that.
+//
 // Depthwise with few taps: DirectDepthwise.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +40,9 @@ enum class WindowKind { max, average, depthwise };
 
 /// Taps of the last dimension that are written out.
 constexpr int64_t kMaxWritten = 11;
+/// Columns of dst from which folding rows pays: short rows wait for what was
+/// stored just before.
+constexpr int64_t kMinFolded = 12;
 /// Weights of so many bytes would push src out of L1.
 constexpr int64_t kManyWeights = 8 << 10;
 
@@ -55,12 +61,16 @@ struct Window {
   Type bytes;
   /// Whether dst holds sums before it holds results.
   bool sumsInDst = true;
+  /// Whether src is a row of sums over the other dimensions.
+  bool folded = false;
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
   Type sumType() const {
     return bytes ? storageType(bytes) : ctx.m.builder().getF32Type();
   }
+
+  int64_t sumBytes() const { return bytes ? 1 : sizeof(float); }
 
   double neutral() const {
     if (kind != WindowKind::max || bytes)
@@ -211,7 +221,8 @@ struct Window {
         [&](OpBuilder &nb, Location nl, ValueRange args) {
           Value acc = args.back();
           for (int64_t tap = 0; tap < written; ++tap) {
-            Value x = bytes ? args[tap] : made.elementOf(nb, nl, args[tap]);
+            Value x =
+                bytes || folded ? args[tap] : made.elementOf(nb, nl, args[tap]);
             acc = combine(nb, nl, acc, x,
                           weighted ? args[written + tap] : Value());
           }
@@ -223,23 +234,36 @@ struct Window {
   /// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
   void emitStretch(IndexMath &m, Value scratch, const Stretch &at,
                    Taps taps) const {
-    Value sums = sumsInDst ? boxOfDst(m, at) : boxOfScratch(m, scratch, at);
+    Value sums = sumsOf(m, scratch, at);
     fill(m, sums, neutral());
     emitTaps(m, at, taps, sums);
-    if (kind == WindowKind::average) {
-      Value divisor = divisorOf(m, taps);
-      pointwise(m, {}, sums,
-                [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
-                  return arith::DivFOp::create(nb, nl, args[0], divisor);
-                });
-    }
+    divide(m, sums, taps);
+    finish(m, sums, at);
+  }
+
+  /// sums = sums / count, of an average.
+  void divide(IndexMath &m, Value sums, Taps taps) const {
+    if (kind != WindowKind::average)
+      return;
+    Value divisor = divisorOf(m, taps);
+    pointwise(m, {}, sums,
+              [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
+                return arith::DivFOp::create(nb, nl, args[0], divisor);
+              });
+  }
+
+  void finish(IndexMath &m, Value sums, const Stretch &at) const {
     if (!sumsInDst || (!epilogue.empty() && !bytes))
       emitEpilogue(m, sums, at);
   }
 
-  Value boxOfScratch(IndexMath &m, Value scratch, const Stretch &at) const {
+  /// The sums of `at`: in dst, or in scratch memory behind `before` others.
+  Value sumsOf(IndexMath &m, Value scratch, const Stretch &at,
+               int64_t before = 0) const {
+    if (sumsInDst)
+      return boxOfDst(m, at);
     Ofr channels = at.channels.value_or(m.attr(1));
-    Value all = scratchView(m, scratch, sumType(), m.attr(0),
+    Value all = scratchView(m, scratch, sumType(), m.attr(before * sumBytes()),
                             m.mul(at.count, channels));
     SmallVector<Ofr> sizes{at.count}, strides{channels};
     if (at.channels) {
@@ -247,6 +271,78 @@ struct Window {
       strides.push_back(m.attr(1));
     }
     return box(m, all, m.attr(0), sizes, strides);
+  }
+
+  /// Whether rows of src are folded into one first: loads with a stride are
+  /// several each, and fewer then.
+  bool folds() const {
+    const WindowDim &w = dims[last()];
+    int64_t rows = 1;
+    for (const WindowDim &d : ArrayRef(dims).drop_back())
+      rows *= d.kernel;
+    return kind != WindowKind::depthwise && !channelsInside && rows > 1 &&
+           w.kernel > 1 && w.stride > 1 && w.out >= kMinFolded &&
+           segmentsOf(w).size() <= 2 * kMaxWritten;
+  }
+  /// Bytes of an item: sums, unless they are in dst, and the row behind them.
+  int64_t foldedAt() const {
+    return roundUp(dims[last()].out * sumBytes(), kLineBytes);
+  }
+  int64_t foldedBytes() const {
+    return foldedAt() + dims[last()].paddedSize() * sumBytes();
+  }
+
+  /// Stretches of a row of averages over equally many elements.
+  SmallVector<WindowSegment> dividedAlike() const {
+    const WindowDim &w = dims[last()];
+    if (kind != WindowKind::average)
+      return {};
+    if (excludePad)
+      return segmentsOf(w);
+    return {{0, w.out, {0, w.kernel}}};
+  }
+
+  /// The whole row of dst in `row`; `taps` are those of other dims.
+  void emitFolded(IndexMath &m, Value scratch, Stretch row,
+                  SmallVector<std::pair<Ofr, Ofr>> taps) const {
+    const WindowDim &w = dims[last()];
+    int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
+    Value all =
+        scratchView(m, scratch, sumType(), m.attr(foldedAt()), m.attr(padded));
+    fill(m, all, neutral());
+    if (int64_t seen = std::min(w.in, padded - pad); seen > 0) {
+      Window rows = *this;
+      rows.dims.back() = {seen, seen, 1, 1, 0, 1};
+      row.column = m.attr(0);
+      row.count = m.attr(seen);
+      taps.push_back({m.attr(0), m.attr(1)});
+      rows.emitTaps(m, row, taps,
+                    box(m, all, m.attr(pad), {m.attr(seen)}, {m.attr(1)}));
+      taps.pop_back();
+    }
+    Window columns = *this;
+    columns.folded = true;
+    columns.dims = {{padded, w.out, w.kernel, w.stride, 0, w.dilation}};
+    columns.src.base = all;
+    columns.src.sizes = {m.attr(1), m.attr(padded), m.attr(1)};
+    columns.src.strides = {m.attr(0), m.attr(1), m.attr(0)};
+    row.count = m.attr(w.out);
+    Value sums = sumsOf(m, scratch, row);
+    fill(m, sums, neutral());
+    columns.emitTaps(
+        m, {m.attr(0), m.attr(0), {}, m.attr(0), row.count, std::nullopt},
+        {{m.attr(0), m.attr(w.kernel)}}, sums);
+    for (const WindowSegment &s : dividedAlike()) {
+      row.column = m.attr(s.from);
+      row.count = m.attr(s.count);
+      taps.push_back(
+          {m.attr(s.taps.first), m.attr(s.taps.second - s.taps.first)});
+      divide(m, sumsOf(m, scratch, row, s.from), taps);
+      taps.pop_back();
+    }
+    row.column = m.attr(0);
+    row.count = m.attr(w.out);
+    finish(m, sums, row);
   }
 
   /// dst = epilogue(sums, sides) on the same stretch.
@@ -326,8 +422,11 @@ struct Window {
       if (writesEdges)
         for (const WindowSegment &s : segments)
           longest = std::max(longest, s.count);
-      scratchBytes = m.mul(m.attr(longest * (bytes ? 1 : 4)), blocks.block);
+      scratchBytes = m.mul(m.attr(longest * sumBytes()), blocks.block);
     }
+    bool folding = folds();
+    if (folding)
+      scratchBytes = m.attr(foldedBytes());
     auto row = [&](IndexMath &im, Value item, Value scratch) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
       Stretch stretch{at[0],
@@ -344,6 +443,8 @@ struct Window {
         auto [lo, hi] = dims[i].validTaps(im, start);
         taps.push_back({lo, im.sub(hi, lo)});
       }
+      if (folding)
+        return emitFolded(im, scratch, stretch, taps);
       taps.push_back({im.attr(0), im.attr(w.kernel)});
       if (writesEdges) {
         for (const WindowSegment &s : segments) {

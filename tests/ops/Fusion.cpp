@@ -413,6 +413,15 @@ Cases fusionCases() {
            "pads_begin=0,0 pads_end=0,0 dilations=1,1; r/bf16 = ReLU c; "
            "p/bf16 = MaxPool r" +
                pool,
+           // Rows with channels first, folded.
+           "d/f32 = Dequantize 2x3x9x30/u8 scales=0.1 zps=3; " + max + pool +
+               " data_format=NCX; q/u8 = Quantize p scales=0.1 zps=3",
+           "d/f32 = Dequantize 2x3x9x30/s8 scales=0.1 zps=3; " + max + pool +
+               " data_format=NCX; a/f32 = Add p 3x1x1; h/bf16 = TypeCast a",
+           "p/bf16 = AvgPool 2x3x9x30/bf16 exclude_pad=true data_format=NCX" +
+               pool + "; r/bf16 = Add p 2x3x4x15/bf16",
+           "y = MaxPool 2x3x9x30 data_format=NCX" + pool +
+               "; m = Multiply y 2x3x4x15; ReLU m",
        })
     cases.push_back(text);
   return cases;

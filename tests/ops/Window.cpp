@@ -35,6 +35,17 @@ Cases poolCases() {
       "data_format=NCX",
       "1x6x6x4<144,1,24,6> strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2",
       "1x6x6x4<400,60,8,2> strides=2,2 pads_begin=1,0 pads_end=0,1 kernel=2,2",
+      // Rows of src that are folded first.
+      "2x3x9x27 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
+      "data_format=NCX",
+      "1x2x12x40 strides=1,3 pads_begin=0,2 pads_end=1,1 kernel=2,4 "
+      "rounding_type=ceil data_format=NCX",
+      "1x2x4x6x26 strides=1,2,2 pads_begin=1,0,0 pads_end=0,1,0 kernel=2,3,2 "
+      "data_format=NCX",
+      "1x2x7x31 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=3,4 "
+      "auto_pad=SAME_UPPER data_format=NCX",
+      "2x3x8x26<1500,400,40,1> strides=2,2 pads_begin=0,0 pads_end=0,0 "
+      "kernel=2,2 data_format=NCX",
   };
   Cases cases;
   for (std::string window : windows) {
@@ -53,6 +64,8 @@ Cases poolCases() {
            "pads_end=0,0 kernel=2,2",
            "y<100,1,30,8> = AvgPool 1x4x6x6 strides=2,2 pads_begin=0,0 "
            "pads_end=0,0 kernel=2,2 exclude_pad=false data_format=NCX",
+           "MaxPool 1x3x9x40 strides=2,2 pads_begin=2,2 pads_end=2,2 "
+           "kernel=3,3 dilations=2,2 data_format=NCX",
        })
     cases.push_back(text);
   return cases;

@@ -143,3 +143,30 @@ func.func private @mean(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attri
   %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xbf16>
   return %2 : tensor<1x4x4x32xbf16>
 }
+
+// -----
+
+// Channels first and a stride: three rows become one in scratch memory, between
+// padding; windows slide along it. A short row has its taps read one by one.
+// CHECK-LABEL: func.func private @first.l(
+// CHECK:         memref.view {{.*}} to memref<33xf32>
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"
+// CHECK-SAME:      outs({{.*}}memref<32xf32
+// CHECK:         linalg.generic {{.*}}memref<16xf32, strided<[2]
+// CHECK-NOT:     iterator_types = ["parallel", "reduction"
+// CHECK-LABEL: func.func private @short.l(
+// CHECK-NOT:     memref.view
+// CHECK:         return
+func.func @main(%x: tensor<1x8x32x32xf32>, %y: tensor<1x8x8x8xf32>) -> (tensor<1x8x16x16xf32>, tensor<1x8x4x4xf32>) {
+  %0 = call @first(%x) {tile.label = "first"} : (tensor<1x8x32x32xf32>) -> tensor<1x8x16x16xf32>
+  %1 = call @short(%y) {tile.label = "short"} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
+  return %0, %1 : tensor<1x8x16x16xf32>, tensor<1x8x4x4xf32>
+}
+func.func private @first(%x: tensor<1x8x32x32xf32>) -> tensor<1x8x16x16xf32> attributes {tile.group = "window"} {
+  %0 = graph.MaxPool %x {data_format = "NCX", kernel = [3, 3], strides = [2, 2], pads_begin = [1, 1], pads_end = [0, 0]} : (tensor<1x8x32x32xf32>) -> tensor<1x8x16x16xf32>
+  return %0 : tensor<1x8x16x16xf32>
+}
+func.func private @short(%x: tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32> attributes {tile.group = "window"} {
+  %0 = graph.MaxPool %x {data_format = "NCX", kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
+  return %0 : tensor<1x8x4x4xf32>
+}
