@@ -32,6 +32,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
+#include "passes/tiling/Items.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -140,7 +141,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
 
   /// What a depthwise operation or a transform of minimal filtering reads: its
   /// lanes are channels, so tensors with channels elsewhere are copied, which
-  /// costs less than gathering each element for every tap.
+  /// costs less than gathering each element for every tap. The same for others
+  /// that would wait for the cache.
   static Value channelsTogether(OpBuilder &b, Value data) {
     Operation *def = data.getDefiningOp();
     if (!def || !isKind(def, "StaticTranspose"))
@@ -162,6 +164,32 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
              copy.getDefiningOp()->isBeforeInBlock(reader);
     });
     return copy;
+  }
+
+  /// Whether a convolution, whose windows overlap, would wait for the cache
+  /// each time it reads channels of src across, since they meet few of its
+  /// sets.
+  static bool waitsForChannels(Value src, RankedTensorType weights,
+                               RankedTensorType dst, const WindowAttrs &w) {
+    constexpr int64_t kMinPositions = 256;
+    auto type = rankedType(src);
+    ArrayRef<int64_t> from = type.getShape().drop_front(),
+                      to = dst.getShape().drop_front().drop_back();
+    if (orderOf(src).empty() || !type.getElementType().isF32() ||
+        w.groups.getInt() != 1 || ShapedType::isDynamicShape(from) ||
+        ShapedType::isDynamicShape(to) ||
+        ShapedType::getNumElements(to) < kMinPositions)
+      return false;
+    auto strides = callerStrides(behindTransposes(src));
+    int64_t apart = strides.empty()
+                        ? ShapedType::getNumElements(from.drop_back())
+                        : strides.back();
+    bool overlap = llvm::any_of(
+        llvm::zip(weights.getShape(), w.strides.asArrayRef()),
+        [](auto each) { return std::get<0>(each) > std::get<1>(each); });
+    return overlap &&
+           apart * static_cast<int64_t>(sizeof(float)) % tiling::kBadStride ==
+               0;
   }
 
   /// Outputs per dim of a tile of minimal filtering, by which the convolution
@@ -193,6 +221,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                                          channelsTogether(b, src), weights, w,
                                          outputs));
       }
+      if (waitsForChannels(src, type, dst, w))
+        src = channelsTogether(b, src);
       return replace(op,
                      packing.buildConv(b, op->getLoc(), dst, src, weights, w));
     }
@@ -244,13 +274,10 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto w = WindowAttrs::of(op, b, rank - 2);
     int64_t groups = w.groups.getInt();
     bool depthwise = isDepthwise(type, groups);
-    if (depthwise) {
-      src = channelsTogether(b, src);
-      weights = channelsTogether(b, weights);
-    } else {
-      weights =
-          packGrouped(op, b, transposeWeights(b, loc, weights, groups), groups);
-    }
+    weights = depthwise ? channelsTogether(b, weights)
+                        : packGrouped(op, b,
+                                      transposeWeights(b, loc, weights, groups),
+                                      groups);
     auto ones = [](ArrayRef<int64_t> v) {
       return llvm::all_of(v, [](int64_t x) { return x == 1; });
     };
@@ -271,9 +298,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                                      w.padsBegin, w.padsBegin, w.dilations,
                                      w.groups, flag);
     else
-      product = tile::ConvTransposeOp::create(b, loc, dst, src, weights,
-                                              w.strides, w.padsBegin,
-                                              w.dilations, w.groups, flag);
+      product = tile::ConvTransposeOp::create(
+          b, loc, dst, channelsTogether(b, src), weights, w.strides,
+          w.padsBegin, w.dilations, w.groups, flag);
     replace(op, product);
   }
 

@@ -112,6 +112,43 @@ func.func @transpose_groups(%x: tensor<1x5x6xf32>, %w: tensor<3x4x6xf32>) -> ten
 
 // -----
 
+// Rows of a class are gathered from several columns: NCX data is copied.
+// CHECK-LABEL: func @transpose_ncx
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %{{.*}} {order = [0, 2, 1]} : (tensor<1x6x5xf32>)
+// CHECK:         %[[X:.*]] = graph.Reorder %[[T]]
+// CHECK:         tile.conv_transpose %[[X]],
+func.func @transpose_ncx(%x: tensor<1x6x5xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x7x4xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 1]} : (tensor<1x6x5xf32>) -> tensor<1x5x6xf32>
+  %0 = graph.ConvTranspose %t, %w {groups = 1, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x4x6xf32>) -> tensor<1x7x4xf32>
+  return %0 : tensor<1x7x4xf32>
+}
+
+// -----
+
+// Channels 1024 bytes apart under overlapping windows are copied together; few
+// positions, windows side by side, or channels elsewhere in the cache are read
+// across.
+// CHECK-LABEL: func @waits
+// CHECK:         %[[BAD:.*]] = graph.StaticTranspose {{.*}}tensor<1x8x256xf32>
+// CHECK:         %[[R:.*]] = graph.Reorder %[[BAD]]
+// CHECK:         tile.conv %[[R]],
+// CHECK-NOT:     graph.Reorder
+// CHECK:         return
+func.func @waits(%x: tensor<1x8x256xf32>, %other: tensor<1x8x300xf32>, %side: tensor<1x8x768xf32>, %w: tensor<3x8x4xf32>)
+    -> (tensor<1x256x4xf32>, tensor<1x300x4xf32>, tensor<1x256x4xf32>, tensor<1x128x4xf32>) {
+  %0 = graph.StaticTranspose %x {order = [0, 2, 1]} : (tensor<1x8x256xf32>) -> tensor<1x256x8xf32>
+  %1 = graph.Convolution %0, %w {strides = [1], pads_begin = [1], pads_end = [1], dilations = [1]} : (tensor<1x256x8xf32>, tensor<3x8x4xf32>) -> tensor<1x256x4xf32>
+  %4 = graph.StaticTranspose %other {order = [0, 2, 1]} : (tensor<1x8x300xf32>) -> tensor<1x300x8xf32>
+  %5 = graph.Convolution %4, %w {strides = [1], pads_begin = [1], pads_end = [1], dilations = [1]} : (tensor<1x300x8xf32>, tensor<3x8x4xf32>) -> tensor<1x300x4xf32>
+  %6 = graph.StaticTranspose %side {order = [0, 2, 1]} : (tensor<1x8x768xf32>) -> tensor<1x768x8xf32>
+  %7 = graph.Convolution %6, %w {strides = [3], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x768x8xf32>, tensor<3x8x4xf32>) -> tensor<1x256x4xf32>
+  %8 = graph.StaticTranspose %side {order = [0, 2, 1]} : (tensor<1x8x768xf32>) -> tensor<1x768x8xf32>
+  %9 = graph.Convolution %8, %w {strides = [2], pads_begin = [0], pads_end = [0], dilations = [256]} : (tensor<1x768x8xf32>, tensor<3x8x4xf32>) -> tensor<1x128x4xf32>
+  return %1, %5, %7, %9 : tensor<1x256x4xf32>, tensor<1x300x4xf32>, tensor<1x256x4xf32>, tensor<1x128x4xf32>
+}
+
+// -----
+
 // One tap everywhere: the transpose of a product is a product.
 // CHECK-LABEL: func @transpose_pointwise
 // CHECK:         tile.conv %
