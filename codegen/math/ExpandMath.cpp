@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -44,6 +45,19 @@ bool assumesNormal(arith::FastMathFlags flags) {
 
 bool assumesFinite(arith::FastMathFlags flags) {
   return arith::bitEnumContainsAll(flags, arith::FastMathFlags::ninf);
+}
+
+/// Whether `x` has a lower limit from which its exponential is normal.
+bool isLarge(Value x) {
+  auto limited = x.getDefiningOp<arith::SelectOp>();
+  auto below =
+      limited ? limited.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  llvm::APFloat limit(0.f);
+  return below && below.getPredicate() == arith::CmpFPredicate::OLT &&
+         below.getLhs() == limited.getFalseValue() &&
+         below.getRhs() == limited.getTrueValue() &&
+         matchPattern(below.getRhs(), m_ConstantFloat(&limit)) &&
+         limit.convertToDouble() >= kLeastOfNormal;
 }
 
 /// Numbers rounded to integers of 32 bits: one instruction, where rounding and
@@ -83,7 +97,7 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](math::ExpOp exp) {
         return emitExp(b, loc, x, extra, assumesNormal(exp.getFastmath()),
-                       assumesFinite(exp.getFastmath()));
+                       assumesFinite(exp.getFastmath()), isLarge(x));
       })
       .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })

@@ -296,17 +296,16 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 
 /// Error below 1 ulp by the table, 1.1 by the polynomial.
 Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, bool isNormal,
-              bool isFinite) {
+              bool isFinite, bool isLarge) {
   MathBuilder m(b, loc, x.getType(), extra);
   if (!m.hasLookup())
     return expByPolynomial(m, x, isNormal, isFinite);
   // What the first gives for large x, positive or negative, means nothing.
   Value result = isNormal && isFinite ? expByTable(m, reduceExp8(m, x), Value())
                                       : expOfAny(m, x);
-  if (!isNormal)
+  if (!isNormal || isLarge)
     return result;
-  constexpr float kLeast = -87.3365f; // log(2^-126) is less
-  return m.select(m.notLess(x, m.number(kLeast)), result, m.number(0));
+  return m.select(m.notLess(x, m.number(kLeastOfNormal)), result, m.number(0));
 }
 
 /// Error below 1 ulp.

@@ -28,14 +28,18 @@ Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   auto c = [&](double v) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
   };
-  // What would be denormal is 0, so that exp(-x) is finite. NaN stays.
+  auto limited = [&](Value v, arith::CmpFPredicate beyond, double limit) {
+    Value isBeyond = arith::CmpFOp::create(b, loc, beyond, v, c(limit));
+    return std::pair(isBeyond, Value(arith::SelectOp::create(b, loc, isBeyond,
+                                                             c(limit), v)));
+  };
+  // What would be denormal is 0, so that exp(-x) is finite; below exp(-40) it
+  // adds nothing to 1. NaN stays.
   constexpr double kLargest = 87.336; // 2^126 = exp(87.3365)
-  Value y = arith::SubFOp::create(b, loc, c(0), x), limit = c(kLargest);
-  Value tiny =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, y, limit);
-  Value e =
-      emitExpOrZero(b, loc, arith::SelectOp::create(b, loc, tiny, limit, y),
-                    /*isFinite=*/true);
+  Value y = arith::SubFOp::create(b, loc, c(0), x);
+  auto [tiny, z] = limited(y, arith::CmpFPredicate::OGT, kLargest);
+  z = limited(z, arith::CmpFPredicate::OLT, -40).second;
+  Value e = emitExpOrZero(b, loc, z, /*isFinite=*/true);
   y = arith::DivFOp::create(b, loc, c(1),
                             arith::AddFOp::create(b, loc, c(1), e));
   return arith::SelectOp::create(b, loc, tiny, c(0), y);
@@ -113,17 +117,18 @@ Value geluErf(Calc &k) {
   return k.mul(k.mul(k.c(0.5), k.x()), t);
 }
 
-Value geluTanhArgument(Calc &k) {
+/// (1 + tanh u) / 2 = logistic(2 u), which costs less, u = sqrt(2 / pi)
+/// (x + 0.044715 x^3).
+Value geluTanhFactor(Calc &k) {
   Value x2 = k.mul(k.x(), k.x());
   Value inner = k.mul(k.x(), k.add(k.c(1), k.mul(k.c(kGeluCubic), x2)));
-  return k.mul(k.c(kSqrt2OverPi), inner);
+  return k.logistic(k.mul(k.c(2 * kSqrt2OverPi), inner));
 }
 
 Value gelu(Calc &k) {
   if (stringAttr(k.op, "mode") != "gelu_tanh")
     return geluErf(k);
-  Value t = k.add(k.c(1), k.tanh(geluTanhArgument(k)));
-  return k.mul(k.mul(k.c(0.5), k.x()), t);
+  return k.mul(k.x(), geluTanhFactor(k));
 }
 
 Value geluBackward(Calc &k) {
@@ -135,14 +140,12 @@ Value geluBackward(Calc &k) {
     Value pdf = k.mul(k.c(kInvSqrt2Pi), density);
     return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
   }
-  Value t = k.tanh(geluTanhArgument(k));
+  Value half = geluTanhFactor(k);
   Value x2 = k.mul(x, x);
-  Value dArg =
-      k.mul(k.c(kSqrt2OverPi), k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
-  Value left = k.mul(k.c(0.5), k.add(k.c(1), t));
-  Value right =
-      k.mul(k.mul(k.c(0.5), x), k.mul(k.sub(k.c(1), k.mul(t, t)), dArg));
-  return k.mul(dd, k.add(left, right));
+  Value dArg = k.mul(k.c(2 * kSqrt2OverPi),
+                     k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
+  Value slope = k.mul(k.mul(half, k.sub(k.c(1), half)), dArg);
+  return k.mul(dd, k.add(half, k.mul(x, slope)));
 }
 
 /// x tanh(ln(1 + e)) with e = exp(x) is x t / (t + 2), t = e (e + 2): one exp,

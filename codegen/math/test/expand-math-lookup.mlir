@@ -19,6 +19,42 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
+// A lower limit from which exponentials are normal needs none for 0; a lower
+// one, and one of something else, do.
+// CHECK-LABEL: func @limited
+// CHECK:         permps
+// CHECK-NOT:     arith.select
+// CHECK:         return
+// CHECK-LABEL: func @far
+// CHECK:         permps
+// CHECK:         arith.select
+// CHECK-LABEL: func @unlike
+// CHECK:         permps
+// CHECK:         arith.select
+func.func @limited(%x: vector<8xf32>) -> vector<8xf32> {
+  %c = arith.constant dense<-40.0> : vector<8xf32>
+  %below = arith.cmpf olt, %x, %c : vector<8xf32>
+  %y = arith.select %below, %c, %x : vector<8xi1>, vector<8xf32>
+  %0 = math.exp %y fastmath<afn,ninf> : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+func.func @far(%x: vector<8xf32>) -> vector<8xf32> {
+  %c = arith.constant dense<-90.0> : vector<8xf32>
+  %below = arith.cmpf olt, %x, %c : vector<8xf32>
+  %y = arith.select %below, %c, %x : vector<8xi1>, vector<8xf32>
+  %0 = math.exp %y fastmath<afn,ninf> : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+func.func @unlike(%x: vector<8xf32>, %z: vector<8xf32>) -> vector<8xf32> {
+  %c = arith.constant dense<-40.0> : vector<8xf32>
+  %below = arith.cmpf olt, %z, %c : vector<8xf32>
+  %y = arith.select %below, %c, %x : vector<8xi1>, vector<8xf32>
+  %0 = math.exp %y fastmath<afn,ninf> : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
 // One polynomial, not two.
 // PLAIN-LABEL: func @erf
 // PLAIN:         arith.select
