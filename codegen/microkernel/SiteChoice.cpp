@@ -104,9 +104,12 @@ void SiteChoice::shapeLoop(BrgemmOp op, int64_t unroll) {
   auto divides = [&](int64_t steps) {
     return !ShapedType::isDynamic(k) && k / spec.interleave % steps == 0;
   };
+  // LLVM would load many rows of A for both steps of a tall tile first, and
+  // have no registers left: an accumulator went through memory at each step.
+  bool spills = full.vectors == 1 && full.rows > 4;
   if (unroll)
     spec.unroll = unroll;
-  else if (!spec.fromPartial && divides(kUnroll))
+  else if (!spec.fromPartial && divides(kUnroll) && !spills)
     spec.unroll = kUnroll;
   spec.wholeIterations = divides(spec.unroll);
 }

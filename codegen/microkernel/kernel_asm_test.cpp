@@ -36,16 +36,19 @@ std::string innerLoop(const std::string &assembly) {
   return best;
 }
 
+/// `k` steps, of which kernels of tiles that have the registers take two at
+/// once, or, for "?", one.
 void expectCleanLoop(const HarnessOptions &options, RegisterTile tile,
-                     const char *registerName, bool unitK, bool prefetch) {
+                     const char *registerName, bool unitK, bool prefetch,
+                     const std::string &k = "?") {
   int64_t n = tile.vectors * options.vectorBits / 32;
   std::string a = unitK ? "memref<3x?x?xf32, strided<[?, ?, 1]>>"
                         : "memref<3x?x?xf32, strided<[?, ?, ?]>>";
   std::string b = "memref<3x64x" + std::to_string(n) + "xf32>";
   std::string c = "memref<" + std::to_string(tile.rows) + "x" +
                   std::to_string(n) + "xf32, strided<[?, 1]>>";
-  // Kernels do not see K: their arguments are run-time values.
-  a.replace(a.find("x?x?xf32"), 8, "x" + std::to_string(tile.rows) + "x?xf32");
+  a.replace(a.find("x?x?xf32"), 8,
+            "x" + std::to_string(tile.rows) + "x" + k + "xf32");
   Compiled code = compileBrgemm(
       "func.func @f(%a: " + a + ", %b: " + b + ", %c: " + c +
           ") {\ntile.brgemm ins(%a, %b : " + a + ", " + b + ") outs(%c : " + c +
@@ -83,8 +86,9 @@ TEST(KernelAsm, avx512) {
 TEST(KernelAsm, avx2) {
   HarnessOptions options;
   options.cpu = "x86-64-v3";
-  for (RegisterTile tile : {RegisterTile{4, 3}, RegisterTile{6, 2},
-                            RegisterTile{3, 3}, RegisterTile{1, 3}})
+  for (RegisterTile tile :
+       {RegisterTile{4, 3}, RegisterTile{6, 2}, RegisterTile{3, 3},
+        RegisterTile{1, 3}, RegisterTile{8, 1}, RegisterTile{12, 1}})
     for (bool unitK : {true, false})
       for (bool prefetch : {false, tile.rows >= 4})
         expectCleanLoop(options, tile, "%ymm", unitK, prefetch);
