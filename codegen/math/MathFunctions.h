@@ -24,13 +24,14 @@ struct MathIsa {
   bool avx512bf16 = false;
 };
 
+inline constexpr float kLeastOfNormal = -87.3365f; // log(2^-126) is less
+
 /// `isNormal`: results below a limit between 2^-127 and 2^-126 are 0, before
 /// denormal numbers cost time; `isFinite`: no x is above 88; `isLarge`: nor
 /// below kLeastOfNormal.
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     MathIsa extra = {}, bool isNormal = false,
                     bool isFinite = false, bool isLarge = false);
-inline constexpr float kLeastOfNormal = -87.3365f; // log(2^-126) is less
 mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                      MathIsa extra = {});
 mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);

@@ -32,10 +32,10 @@ namespace {
 
 constexpr int64_t kChannelBlock = 64; // backward
 
-/// Rows of src in a band: lanes, which should fill vectors.
-constexpr int64_t kMinLanes = 4, kMaxLanes = 64;
-/// A band and what is made of it stay in L2.
-constexpr int64_t kBandBytes = 256 << 10;
+/// Rows of src in a band, which are lanes; with fewer, vectors are not full.
+constexpr int64_t kMinRows = 4, kMinLanes = 8, kMaxLanes = 64;
+/// A band and what is made of it stay in L2; those of long rows are larger.
+constexpr int64_t kBandBytes = 256 << 10, kMaxBytes = 4 * kBandBytes;
 /// Where dst skips rows of src, most of a band would be blended in vain.
 constexpr int64_t kMaxStep = 2;
 
@@ -239,13 +239,13 @@ struct Interpolation {
     }
   };
 
-  /// None: rows are too few, or dst skips too many of them.
+  /// None: rows are too few or too long, or dst skips too many of them.
   std::optional<Bands> bands() const {
     if (dims.size() < 2)
       return std::nullopt;
     auto [in, out] = dims[last() - 1];
     auto [narrow, wide] = dims[last()];
-    if (in < kMinLanes || in > kMaxStep * out || wide == 0)
+    if (in < kMinRows || in > kMaxStep * out || wide == 0)
       return std::nullopt;
     int64_t laneBytes = 4 * (2 * narrow + 2 * wide);
     int64_t most = std::clamp(kBandBytes / laneBytes, kMinLanes, kMaxLanes);
@@ -266,16 +266,16 @@ struct Interpolation {
     auto needed = static_cast<int64_t>(std::ceil((rows - 1) * step)) + 3;
     Bands b;
     b.rows = rows;
-    b.lanes = std::min(lanes, roundUp(needed, kMinLanes));
+    b.lanes = std::min(lanes, roundUp(needed, kMinRows));
     b.narrow = narrow;
     b.wide = wide;
     b.lanePitch = oddPitch(b.lanes, 4);
     b.widePitch = oddPitch(wide, 4);
     b.blends = dims.size() > 2 && !nearest;
-    return b;
+    return b.bytes() <= kMaxBytes ? std::optional(b) : std::nullopt;
   }
 
-  /// to[i, j] = from[j, i]: boxes of matrices with rows `pitch` apart.
+  /// to = from: one has its rows together, the other its columns.
   static void transpose(IndexMath &m, Value from, Value to) {
     pointwise(m, from, to,
               [](OpBuilder &, Location, ValueRange v) { return v.front(); });
@@ -471,7 +471,7 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
              << d << " of src is 0, of dst " << it.dims.back().second;
   }
   int64_t channels = small.getDimSize(ncx ? 1 : small.getRank() - 1);
-  if (ncx && !backward && it.dims.size() == 1 && channels >= kMinLanes)
+  if (ncx && !backward && it.dims.size() == 1 && channels >= kMinRows)
     it.takeChannelsAsRows(channels);
   backward ? it.emitBackward() : it.emitForward();
   return success();

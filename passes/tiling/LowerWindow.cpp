@@ -284,9 +284,10 @@ struct Window {
            w.kernel > 1 && w.stride > 1 && w.out >= kMinFolded &&
            segmentsOf(w).size() <= 2 * kMaxWritten;
   }
-  /// Bytes of an item: sums, unless they are in dst, and the row behind them.
+
+  /// An item has sums, unless they are in dst, and the row behind them.
   int64_t foldedAt() const {
-    return roundUp(dims[last()].out * sumBytes(), kLineBytes);
+    return sumsInDst ? 0 : roundUp(dims[last()].out * sumBytes(), kLineBytes);
   }
   int64_t foldedBytes() const {
     return foldedAt() + dims[last()].paddedSize() * sumBytes();

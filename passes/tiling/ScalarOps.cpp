@@ -141,7 +141,7 @@ Value geluBackward(Calc &k) {
     return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
   }
   Value half = geluTanhFactor(k);
-  Value x2 = k.mul(x, x);
+  Value x2 = k.atMost(k.mul(x, x), k.c(1e30)); // times 0, where it is large
   Value dArg = k.mul(k.c(2 * kSqrt2OverPi),
                      k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
   Value slope = k.mul(k.mul(half, k.sub(k.c(1), half)), dArg);

@@ -422,6 +422,9 @@ Cases fusionCases() {
                pool + "; r/bf16 = Add p 2x3x4x15/bf16",
            "y = MaxPool 2x3x9x30 data_format=NCX" + pool +
                "; m = Multiply y 2x3x4x15; ReLU m",
+           // Squares that are infinite in f32, times a slope of 0.
+           std::string("l = LeakyReLU 5x37 alpha=-1e20; "
+                       "GELUBackward mode=gelu_tanh l 5x37"),
        })
     cases.push_back(text);
   return cases;
