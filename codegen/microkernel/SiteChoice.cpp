@@ -51,7 +51,7 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
     chooseMatrixTile(op);
   else
     chooseTile(op, isa);
-  shapeLoop(op, unroll);
+  shapeLoop(op, isa, unroll);
 }
 
 /// Groups of B are as tiles have them, and fill some.
@@ -92,7 +92,7 @@ void SiteChoice::chooseTile(BrgemmOp op, VectorIsa isa) {
 
 /// Each instruction beside the products counts where another thread of the core
 /// takes its share of them.
-void SiteChoice::shapeLoop(BrgemmOp op, int64_t unroll) {
+void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
   // Rows of one panel; those of wide matrices would be kernels of their own.
   auto row =
       known(op.getBType().getStridesAndOffset().first[spec.numBatchDims]);
@@ -104,9 +104,9 @@ void SiteChoice::shapeLoop(BrgemmOp op, int64_t unroll) {
   auto divides = [&](int64_t steps) {
     return !ShapedType::isDynamic(k) && k / spec.interleave % steps == 0;
   };
-  // LLVM would load many rows of A for both steps of a tall tile first, and
-  // have no registers left: an accumulator went through memory at each step.
-  bool spills = full.vectors == 1 && full.rows > 4;
+  // LLVM would load A and B for both steps of a tile of one vector first: where
+  // registers are too few an accumulator went through memory at each step.
+  bool spills = full.vectors == 1 && 2 * full.rows + 2 > isa.numRegisters;
   if (unroll)
     spec.unroll = unroll;
   else if (!spec.fromPartial && divides(kUnroll) && !spills)

@@ -27,7 +27,7 @@ private:
   bool fitsMatrixUnit(tile::BrgemmOp op) const;
   void chooseMatrixTile(tile::BrgemmOp op);
   void chooseTile(tile::BrgemmOp op, VectorIsa isa);
-  void shapeLoop(tile::BrgemmOp op, int64_t unroll);
+  void shapeLoop(tile::BrgemmOp op, VectorIsa isa, int64_t unroll);
 };
 
 } // namespace tenon::microkernel
