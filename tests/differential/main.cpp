@@ -1,8 +1,10 @@
 //===- main.cpp - random graphs, compiled against evaluated ---------------===//
 //
 //   differential [--seed S] [--count N] [--jobs J] [--output DIR] [--kind K]
+//                [--no-reduce] [--write]
 //
-// Judges the graphs of the seeds S .. S + N - 1, each in a process of its own.
+// Judges the graphs of the seeds S .. S + N - 1, each in a process of its own,
+// or, with --write, writes them to DIR/SEED.json.
 // A failure is reduced and written to DIR as JSON, with the line that repeats
 // it. The last lines count; the exit code is 0 when nothing failed.
 //
@@ -31,6 +33,7 @@ struct Settings {
   std::string output = ".";
   std::string kind; // only graphs that hold it
   bool reduce = true;
+  bool write = false; // only the graphs
 };
 
 /// Graphs that reduction may spend on one failure, and failures it is spent on.
@@ -57,8 +60,10 @@ public:
   explicit Run(const Settings &settings) : settings(settings) {}
 
   int judgeAll();
+  int writeAll();
 
 private:
+  std::vector<uint64_t> seeds() const;
   void record(uint64_t seed, const Verdict &verdict);
   void report(uint64_t seed, const Verdict &verdict);
 
@@ -117,12 +122,30 @@ void Run::report(uint64_t seed, const Verdict &verdict) {
   std::fflush(stdout);
 }
 
-int Run::judgeAll() {
-  std::vector<uint64_t> seeds;
+std::vector<uint64_t> Run::seeds() const {
+  std::vector<uint64_t> chosen;
   for (uint64_t i = 0; i < settings.count; ++i)
     if (settings.kind.empty() ||
         holds(generateGraph(settings.seed + i), settings.kind))
-      seeds.push_back(settings.seed + i);
+      chosen.push_back(settings.seed + i);
+  return chosen;
+}
+
+int Run::writeAll() {
+  for (uint64_t seed : seeds()) {
+    std::string path = settings.output + "/" + std::to_string(seed) + ".json";
+    std::ofstream file(path);
+    file << json::writeJson(generateGraph(seed)) << "\n";
+    if (!file.flush()) {
+      std::fprintf(stderr, "%s: cannot write\n", path.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int Run::judgeAll() {
+  const std::vector<uint64_t> seeds = this->seeds();
   cli::ChildOptions options;
   options.jobs = settings.jobs;
   options.timeout = 60;
@@ -164,6 +187,10 @@ bool parse(int argc, char **argv, Settings &settings) {
       settings.reduce = false;
       continue;
     }
+    if (flag == "--write") {
+      settings.write = true;
+      continue;
+    }
     if (i + 1 == argc)
       return false;
     const char *value = argv[++i];
@@ -192,9 +219,9 @@ int main(int argc, char **argv) {
   if (!parse(argc, argv, settings)) {
     std::fprintf(stderr,
                  "usage: %s [--seed S] [--count N] [--jobs J] "
-                 "[--output DIR] [--kind K] [--no-reduce]\n",
+                 "[--output DIR] [--kind K] [--no-reduce] [--write]\n",
                  argv[0]);
     return 2;
   }
-  return Run(settings).judgeAll();
+  return settings.write ? Run(settings).writeAll() : Run(settings).judgeAll();
 }

@@ -20,7 +20,7 @@ func.func private @g(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> attribute
 
 // -----
 
-// Channels second and fewer rows than lanes: one loop along a row of dst, which
+// Channels first and fewer rows than lanes: one loop along a row of dst, which
 // loads by index.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         rt.parallel "g.l" items(%c384) scratch(%c0) {
@@ -39,7 +39,7 @@ func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> attribute
 
 // -----
 
-// Channels second: rows of src are lanes. Transposed, blended along columns,
+// Channels first: rows of src are lanes. Transposed, blended along columns,
 // transposed back, blended along rows; no load by index.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         rt.parallel "g.l" items(%c64) scratch(
@@ -56,5 +56,35 @@ func.func @main(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> {
 }
 func.func private @g(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = "window"} {
   %0 = graph.Interpolate %x {mode = "linear", sizes = [16, 16], data_format = "NCX"} : (tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32>
+  return %0 : tensor<1x64x16x16xf32>
+}
+
+// -----
+
+// A band of the fewest rows would take 2.5 MiB: loaded by index.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l" items({{.*}}) scratch(%c0) {
+// CHECK:             memref.load
+func.func @main(%x: tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32> {
+  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32>
+  return %0 : tensor<1x2x8x20001xf32>
+}
+func.func private @g(%x: tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32> attributes {tile.group = "window"} {
+  %0 = graph.Interpolate %x {mode = "linear", sizes = [8, 20001], data_format = "NCX"} : (tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32>
+  return %0 : tensor<1x2x8x20001xf32>
+}
+
+// -----
+
+// Dst skips more than every second row: loaded by index.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l" items({{.*}}) scratch(%c0) {
+// CHECK:             memref.load
+func.func @main(%x: tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32> {
+  %0 = call @g(%x) {tile.label = "down"} : (tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32>
+  return %0 : tensor<1x64x16x16xf32>
+}
+func.func private @g(%x: tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = "window"} {
+  %0 = graph.Interpolate %x {mode = "linear", sizes = [16, 16], data_format = "NCX"} : (tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32>
   return %0 : tensor<1x64x16x16xf32>
 }
