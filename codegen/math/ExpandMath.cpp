@@ -74,15 +74,42 @@ Value roundToInteger(OpBuilder &b, arith::FPToSIOp op) {
       .getResult(0);
 }
 
-/// The replacement of `op`, or null.
-Value expand(OpBuilder &b, Operation *op, MathIsa extra) {
+/// Whether `x` is one of several numbers of bf16: ReLU, Maximum, Clamp and such
+/// give what they were given. Looks at operations not yet expanded.
+bool isOfBF16(Value x, int depth = 8) {
+  Operation *op = x.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  llvm::APFloat number(0.f);
+  if (matchPattern(op, m_ConstantFloat(&number))) {
+    bool loses = false;
+    number.convert(llvm::APFloat::BFloat(),
+                   llvm::APFloat::rmNearestTiesToEven, &loses);
+    return !loses;
+  }
+  auto all = [&](ValueRange values) {
+    return llvm::all_of(values,
+                        [&](Value v) { return isOfBF16(v, depth - 1); });
+  };
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return all({select.getTrueValue(), select.getFalseValue()});
+  if (isa<math::AbsFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp>(
+          op))
+    return all(op->getOperands());
+  return isa<arith::ExtFOp>(op) &&
+         getElementTypeOrSelf(op->getOperand(0)).isBF16();
+}
+
+/// The replacement of `op`, or null; `isExact`: its operand is of bf16.
+Value expand(OpBuilder &b, Operation *op, MathIsa extra, bool isExact) {
   Location loc = op->getLoc();
   if (auto trunc = dyn_cast<arith::TruncFOp>(op)) {
     auto flags = trunc.getFastmath().value_or(arith::FastMathFlags::none);
-    return converts(op, &Type::isF32, &Type::isBF16)
-               ? emitTruncToBF16(b, loc, op->getOperand(0), extra,
-                                 assumesNormal(flags))
-               : Value();
+    if (!converts(op, &Type::isF32, &Type::isBF16))
+      return nullptr;
+    return isExact ? emitCutToBF16(b, loc, op->getOperand(0))
+                   : emitTruncToBF16(b, loc, op->getOperand(0), extra,
+                                     assumesNormal(flags));
   }
   if (isa<arith::ExtFOp>(op))
     return converts(op, &Type::isBF16, &Type::isF32)
@@ -118,16 +145,17 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
   void runOnOperation() override {
-    SmallVector<Operation *> candidates;
+    SmallVector<std::pair<Operation *, bool>> candidates;
     getOperation()->walk([&](Operation *op) {
       if (isa<arith::TruncFOp, arith::ExtFOp, arith::FPToSIOp>(op) ||
           isa_and_nonnull<math::MathDialect>(op->getDialect()))
-        candidates.push_back(op);
+        candidates.emplace_back(op, isa<arith::TruncFOp>(op) &&
+                                        isOfBF16(op->getOperand(0)));
     });
     MathIsa isa{avx2 || avx512, avx512, avx512bf16};
-    for (Operation *op : candidates) {
+    for (auto [op, isExact] : candidates) {
       OpBuilder builder(op);
-      Value replacement = expand(builder, op, isa);
+      Value replacement = expand(builder, op, isa, isExact);
       if (!replacement)
         continue;
       op->getResult(0).replaceAllUsesWith(replacement);

@@ -482,9 +482,14 @@ Value emitTruncToBF16(OpBuilder &b, Location loc, Value x, MathIsa extra,
   Value rounded = m.addI(i, m.addI(odd, m.integer(0x7fff)));
   // Rounding must not carry a NaN's mantissa into infinity.
   Value quiet = m.orI(i, m.integer(0x400000));
-  Value chosen = m.shrU(m.select(m.unordered(x, x), quiet, rounded), 16);
-  Value narrow =
-      arith::TruncIOp::create(b, loc, m.typeOf(b.getI16Type()), chosen);
+  return emitCutToBF16(
+      b, loc, m.asFloat(m.select(m.unordered(x, x), quiet, rounded)));
+}
+
+Value emitCutToBF16(OpBuilder &b, Location loc, Value x) {
+  MathBuilder m(b, loc, x.getType());
+  Value narrow = arith::TruncIOp::create(b, loc, m.typeOf(b.getI16Type()),
+                                         m.shrU(m.asInt(x), 16));
   return m.bits(narrow, b.getBF16Type());
 }
 

@@ -51,6 +51,9 @@ mlir::Value emitRsqrt(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitTruncToBF16(mlir::OpBuilder &b, mlir::Location loc,
                             mlir::Value x, MathIsa extra = {},
                             bool isNormal = false);
+/// The upper half of an f32: exact where it is a number of bf16, or NaN.
+mlir::Value emitCutToBF16(mlir::OpBuilder &b, mlir::Location loc,
+                          mlir::Value x);
 /// bf16 to f32, exact.
 mlir::Value emitExtendBF16(mlir::OpBuilder &b, mlir::Location loc,
                            mlir::Value x);

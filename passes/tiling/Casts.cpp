@@ -31,8 +31,13 @@ Value convertScalar(OpBuilder &b, Location loc, Value v, Type to,
   if (ff && tf) {
     if (ff.getWidth() < tf.getWidth())
       return arith::ExtFOp::create(b, loc, to, v);
-    if (ff.getWidth() > tf.getWidth())
-      return arith::TruncFOp::create(b, loc, to, v);
+    if (ff.getWidth() > tf.getWidth()) {
+      // What was only moved is moved as it is.
+      auto widened = v.getDefiningOp<arith::ExtFOp>();
+      return widened && widened.getIn().getType() == to
+                 ? widened.getIn()
+                 : arith::TruncFOp::create(b, loc, to, v).getResult();
+    }
     // f16 <-> bf16 meet in f32.
     Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
     return arith::TruncFOp::create(b, loc, to, wide);

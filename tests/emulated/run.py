@@ -15,8 +15,10 @@ busybox-static, and a kernel (linux-image-cloud-amd64, or --kernel).
 
 Bochs 2.7 executes no AVX512_BF16, AVX512_FP16, AVX-VNNI or AMX. With a register
 from 16 to 31 it takes the 8-bit displacement of `vpinsrb` for a number of words
-and that of `vpextrw` for one of bytes: failures of code that holds such an
-instruction are counted apart.
+and that of `vpextrw` for one of bytes. A difference of code that holds such an
+instruction is no failure, nor is one where the code for x86-64-v3 differs as
+much when it is not fused: numbers that are rounded on the way to a level or to
+the largest of a softmax.
 """
 import argparse
 import glob
@@ -129,9 +131,8 @@ def build(work, bin_folder):
     return os.path.join(bin_folder, "tools/tenon/tenon"), execute
 
 
-def compile_cases(args, work, folder):
+def compile_cases(args, tenon, execute, work, folder):
     """Writes N.so and N.out; the description of each N, and what was left out."""
-    tenon, execute = build(work, args.bin)
     environment = dict(os.environ, LD_LIBRARY_PATH=work)
     kept, left_out = [], {}
     for path, changes in dict.fromkeys((p, tuple(c)) for p, c in models_of(args.what, args.cases)):
@@ -167,6 +168,15 @@ def is_misread(library):
     text = subprocess.run(["objdump", "-d", library], check=True, capture_output=True,
                           text=True).stdout
     return bool(re.search(r":\t62 .*(vpinsrb +\$\w+,-?0x\w+\(|vpextrw .*,-?0x\w+\()", text))
+
+
+def is_unstable(tenon, execute, work, case, output):
+    """Whether this machine's results depend on the order of roundings, too."""
+    library = os.path.join(work, "apart.so")
+    subprocess.run([tenon, "compile", *shlex.split(case), "--no-fuse", "--targets", "x86-64-v3",
+                    "--name", "m", "-o", library], check=True, capture_output=True)
+    return subprocess.run([execute, library, "compare", output], capture_output=True, check=False,
+                          env=dict(os.environ, LD_LIBRARY_PATH=work)).returncode == 1
 
 
 def make_image(args, work, folder):
@@ -217,41 +227,41 @@ def boot(args, work):
         return file.read()
 
 
-def judge(args, kept, text, folder):
-    """Prints failures; how many passed, and how many failed by the emulator."""
-    if "FINISHED" not in text:
-        print("the emulated machine did not come to its end")
-    passed = misread = 0
-    for number, code, target, rest in re.findall(r"^CASE (\d+) (\d+) (\S*)(.*)", text, re.M):
-        if code == "0" and target == args.target:
-            passed += 1
-        elif code == "1" and is_misread(os.path.join(folder, number + ".so")):
-            misread += 1
-        else:
-            print(f"FAILED, {code}: {kept[int(number)]}\n  {target}{rest.rstrip()}")
-    return passed, misread
-
-
 def main():
     args = arguments()
     work = args.keep or tempfile.mkdtemp()
     folder = os.path.join(work, "new")
     os.makedirs(folder)
     try:
-        kept, left_out = compile_cases(args, work, folder)
+        tenon, execute = build(work, args.bin)
+        kept, left_out = compile_cases(args, tenon, execute, work, folder)
         for reason, number in sorted(left_out.items()):
             print(f"{number:5} {reason}")
         if not kept:
             sys.exit("nothing to execute")
         make_image(args, work, folder)
-        passed, misread = judge(args, kept, boot(args, work), os.path.join(work, "root/cases"))
+        text = boot(args, work)
+        if "FINISHED" not in text:
+            print("the emulated machine did not come to its end")
+        passed = excused = 0
+        for number, code, target, rest in re.findall(r"^CASE (\d+) (\d+) (\S*)(.*)", text, re.M):
+            files = os.path.join(work, "root/cases", number)
+            case = kept[int(number)]
+            if code == "0" and target == args.target:
+                passed += 1
+            elif code == "1" and is_misread(files + ".so"):
+                excused += 1
+                print(f"the emulator's instructions: {case}")
+            elif code == "1" and is_unstable(tenon, execute, work, case, files + ".out"):
+                excused += 1
+                print(f"unstable here, too: {case}")
+            else:
+                print(f"FAILED, {code}: {case}\n  {target}{rest.rstrip()}")
     finally:
         if not args.keep:
             shutil.rmtree(work)
-    if misread:
-        print(f"{misread} with an instruction that the emulator executes wrongly")
-    print(f"{passed} passed, {len(kept) - passed - misread} failed")
-    return 0 if passed > 0 and passed + misread == len(kept) else 1
+    print(f"{passed} passed, {len(kept) - passed - excused} failed, {excused} skipped")
+    return 0 if passed > 0 and passed + excused == len(kept) else 1
 
 
 if __name__ == "__main__":

@@ -32,3 +32,32 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x fastmath<afn,ninf> : vector<16xf32>
   return %0 : vector<16xf32>
 }
+
+// What is one of several numbers of bf16 is not rounded; 0.1 is none.
+// CHECK-LABEL: func @exact
+// CHECK-NOT:     arith.addi
+// CHECK:         return
+func.func @exact(%x: vector<8xbf16>, %y: vector<8xbf16>) -> (vector<8xbf16>, vector<8xbf16>) {
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %a = arith.extf %x : vector<8xbf16> to vector<8xf32>
+  %b = arith.extf %y : vector<8xbf16> to vector<8xf32>
+  %below = arith.cmpf olt, %a, %zero : vector<8xf32>
+  %0 = arith.select %below, %zero, %a : vector<8xi1>, vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  %m = arith.maximumf %a, %b : vector<8xf32>
+  %2 = math.absf %m : vector<8xf32>
+  %3 = arith.truncf %2 : vector<8xf32> to vector<8xbf16>
+  return %1, %3 : vector<8xbf16>, vector<8xbf16>
+}
+// CHECK-LABEL: func @inexact
+// CHECK-COUNT-4: arith.addi
+func.func @inexact(%x: vector<8xbf16>) -> (vector<8xbf16>, vector<8xbf16>) {
+  %limit = arith.constant dense<0.1> : vector<8xf32>
+  %a = arith.extf %x : vector<8xbf16> to vector<8xf32>
+  %above = arith.cmpf ogt, %a, %limit : vector<8xf32>
+  %0 = arith.select %above, %limit, %a : vector<8xi1>, vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  %2 = arith.addf %a, %a : vector<8xf32>
+  %3 = arith.truncf %2 : vector<8xf32> to vector<8xbf16>
+  return %1, %3 : vector<8xbf16>, vector<8xbf16>
+}

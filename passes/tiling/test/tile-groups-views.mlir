@@ -155,3 +155,37 @@ func.func private @g(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.gr
   %0 = graph.Exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// Narrow floats that are only moved are neither widened nor rounded.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    memref<4x8xbf16>
+// CHECK:         linalg.generic
+// CHECK:           ^bb0(%[[IN:.*]]: bf16, %{{.*}}: bf16):
+// CHECK:           linalg.yield %[[IN]] : bf16
+func.func @main(%x: tensor<4x8xbf16>) -> tensor<8x4xbf16> {
+  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<4x8xbf16>) -> tensor<8x4xbf16>
+  %0 = call @g(%t) {tile.label = "copy"} : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  return %0 : tensor<8x4xbf16>
+}
+func.func private @g(%x: tensor<8x4xbf16>) -> tensor<8x4xbf16> attributes {tile.group = "elementwise"} {
+  %0 = graph.Reorder %x : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  return %0 : tensor<8x4xbf16>
+}
+
+// -----
+
+// What is computed is rounded, though ReLU gives one of its operands.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    memref<4x8xbf16>
+// CHECK:         linalg.generic
+// CHECK:           arith.truncf {{.*}} : f32 to bf16
+func.func @main(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %0 = call @g(%x) {tile.label = "relu"} : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  return %0 : tensor<4x8xbf16>
+}
+func.func private @g(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  return %0 : tensor<4x8xbf16>
+}
