@@ -18,8 +18,8 @@ namespace tenon::codegen {
 
 namespace {
 
-/// See docs/cost-model.md: LLVM takes some 40 ms for this many.
-constexpr int64_t kOperationsPerPart = 1000;
+/// See docs/cost-model.md: LLVM takes some 15 ms for this many.
+constexpr int64_t kOperationsPerPart = 400;
 /// Twice the most threads: those that are done early take another.
 constexpr int64_t kMostParts = 16;
 

@@ -83,8 +83,8 @@ bool isOfBF16(Value x, int depth = 8) {
   llvm::APFloat number(0.f);
   if (matchPattern(op, m_ConstantFloat(&number))) {
     bool loses = false;
-    number.convert(llvm::APFloat::BFloat(),
-                   llvm::APFloat::rmNearestTiesToEven, &loses);
+    number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
+                   &loses);
     return !loses;
   }
   auto all = [&](ValueRange values) {

@@ -482,8 +482,8 @@ Value emitTruncToBF16(OpBuilder &b, Location loc, Value x, MathIsa extra,
   Value rounded = m.addI(i, m.addI(odd, m.integer(0x7fff)));
   // Rounding must not carry a NaN's mantissa into infinity.
   Value quiet = m.orI(i, m.integer(0x400000));
-  return emitCutToBF16(
-      b, loc, m.asFloat(m.select(m.unordered(x, x), quiet, rounded)));
+  return emitCutToBF16(b, loc,
+                       m.asFloat(m.select(m.unordered(x, x), quiet, rounded)));
 }
 
 Value emitCutToBF16(OpBuilder &b, Location loc, Value x) {

@@ -135,7 +135,7 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
 /// graph is done before they have started.
 void Pipeline::startThreads() {
   // Operations before the last phase, which makes ten of one.
-  constexpr int64_t kSmallest = 400;
+  constexpr int64_t kSmallest = 100;
   int64_t threads = CompilePool::threadsFor(options.compileThreads);
   // Tools print from and measure one thread.
   if (threads == 1 || ctx->isMultithreadingEnabled() || hasPassManagerSetup())

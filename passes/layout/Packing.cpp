@@ -37,7 +37,7 @@ constexpr int64_t kUnknownRows = 256;
 bool liesTogether(Value v, int64_t dim) {
   Transposed view = behindTransposes(v);
   Operation *def = view.source.getDefiningOp();
-  if (def && def->hasAttr(kOrderAttr))
+  if (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source)))
     return false;
   SmallVector<int64_t> strides = callerStrides(view);
   if (!strides.empty())

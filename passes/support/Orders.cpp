@@ -92,6 +92,17 @@ SmallVector<int64_t> callerStrides(const Transposed &value) {
   return strides;
 }
 
+bool isStridedResult(Value v) {
+  return llvm::any_of(v.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isKind(user, "StaticTranspose") || isKind(user, "StaticReshape"))
+      return isStridedResult(user->getResult(0));
+    auto entry = dyn_cast<func::FuncOp>(user->getParentOp());
+    return entry && isa<func::ReturnOp>(user) &&
+           entry.getResultAttr(use.getOperandNumber(), kStridesAttr);
+  });
+}
+
 std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> shape,
                                                     ArrayRef<int64_t> strides,
                                                     ArrayRef<int64_t> to) {

@@ -51,6 +51,10 @@ Transposed behindTransposes(mlir::Value v);
 /// `source` is; empty where it is none, or has no strides of its own.
 llvm::SmallVector<int64_t> callerStrides(const Transposed &value);
 
+/// Whether `v`, or a view of it, is a result of the entry with strides of the
+/// caller's own: it may lie in that buffer.
+bool isStridedResult(mlir::Value v);
+
 /// Strides with which memory of `shape` and `strides` is that of a row-major
 /// reshape to `to`; none where there are no such strides, or one of the sizes
 /// is 0 or dynamic.

@@ -134,6 +134,9 @@ Cases matmulCases() {
            "MatMul 2x150x70 2x70x1",
            "MatMul 70x300 70x1 transpose_a=true",
            "y<3,2> = MatMul 300x70<80,1> 70x1<4,1>",
+           // Weights that are a result with strides.
+           "w<192,2> = ReLU 64x96; y = MatMul 2x64 w; out w y",
+           "x<128,2> = ReLU 96x64; y = MatMul x 64x1; out x y",
        })
     cases.push_back(text);
   return cases;

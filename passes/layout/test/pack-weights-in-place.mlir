@@ -75,3 +75,18 @@ func.func @others(%x: tensor<4x64xbf16>, %w: tensor<64x96xbf16>, %y: tensor<?x64
   %2 = graph.MatMul %c, %v : (tensor<128x64xf32>, tensor<64x1xf32>) -> tensor<128x1xf32>
   return %0, %1, %2 : tensor<4x96xbf16>, tensor<?x96xf32>, tensor<128x1xf32>
 }
+
+// -----
+
+// Declines: a result with strides of the caller's, also through a view.
+// CHECK-LABEL: func @results
+// CHECK-NOT:     in_place
+func.func @results(%x: tensor<2x64xf32>, %a: tensor<64x96xf32>, %b: tensor<96x64xf32>)
+    -> (tensor<2x96xf32>, tensor<2x96xf32>, tensor<64x96xf32> {tile.strides = array<i64: 192, 2>}, tensor<64x96xf32> {tile.strides = array<i64: 2, 128>}) {
+  %w = graph.ReLU %a : (tensor<64x96xf32>) -> tensor<64x96xf32>
+  %0 = graph.MatMul %x, %w : (tensor<2x64xf32>, tensor<64x96xf32>) -> tensor<2x96xf32>
+  %u = graph.ReLU %b : (tensor<96x64xf32>) -> tensor<96x64xf32>
+  %t = graph.StaticTranspose %u {order = [1, 0]} : (tensor<96x64xf32>) -> tensor<64x96xf32>
+  %1 = graph.MatMul %x, %t : (tensor<2x64xf32>, tensor<64x96xf32>) -> tensor<2x96xf32>
+  return %0, %1, %w, %t : tensor<2x96xf32>, tensor<2x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>
+}
