@@ -144,6 +144,9 @@ class Inductor(Torch):
     def prepare(self, case, values, threads):
         function, arguments = self.translate(case, values)
         importlib.import_module("torch._inductor.config").freezing = True
+        # All cases are one function to it, and after a few variants it would
+        # stop compiling.
+        importlib.import_module("torch._dynamo").reset()
         return self.runner(self.torch.compile(function, dynamic=False),
                            arguments)
 

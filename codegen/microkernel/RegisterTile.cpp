@@ -62,7 +62,8 @@ BalancedSplit tenon::microkernel::splitBalanced(int64_t total, int64_t limit) {
 RegisterTile tenon::microkernel::chooseRegisterTile(VectorIsa isa,
                                                     int64_t elementBits,
                                                     std::optional<int64_t> m,
-                                                    std::optional<int64_t> n) {
+                                                    std::optional<int64_t> n,
+                                                    bool wholeStrips) {
   // Large, and a multiple of every candidate: no tile is favoured by its tails.
   constexpr int64_t unknownRows = 8 * 3 * 7 * 2, unknownVectors = 12;
   int64_t rows = std::max<int64_t>(1, m.value_or(unknownRows));
@@ -78,7 +79,8 @@ RegisterTile tenon::microkernel::chooseRegisterTile(VectorIsa isa,
     double cycles =
         (vectors / tile.vectors) * cyclesOfStrip(rows, tile.vectors, tile.rows);
     if (int64_t rest = vectors % tile.vectors)
-      cycles += cyclesOfStrip(rows, rest, tile.rows);
+      cycles +=
+          cyclesOfStrip(rows, wholeStrips ? tile.vectors : rest, tile.rows);
     // The model is not better than this: keep to the order of preference.
     if (cycles < bestCycles * (1 - modelError)) {
       best = tile;

@@ -40,10 +40,12 @@ int64_t registersNeeded(RegisterTile tile);
 
 /// The tile whose kernels are expected to compute M x N soonest, of those that
 /// fit the registers; no taller than M. Sizes that are unknown count as large.
-/// `elementBits` is that of the accumulators.
+/// `elementBits` is that of the accumulators. With `wholeStrips` the last
+/// columns are computed as if there were as many as in the other strips.
 RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
                                 std::optional<int64_t> m,
-                                std::optional<int64_t> n);
+                                std::optional<int64_t> n,
+                                bool wholeStrips = false);
 
 /// `total` rows in the fewest blocks of at most `limit`, as equal as possible:
 /// `numTall` blocks of `height + 1` rows, then `numShort` of `height`.

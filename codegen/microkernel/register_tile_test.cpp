@@ -47,6 +47,15 @@ TEST(RegisterTile, narrowProductsTakeTallTiles) {
   EXPECT_GE(chooseRegisterTile(avx2, 32, 128, 16).rows, 4);
 }
 
+TEST(RegisterTile, wholeStripsDivideTheColumns) {
+  // 8 vectors are two strips of 4, or three of 3 with one of padding.
+  expectTile(chooseRegisterTile(avx512, 32, {}, 128), 8, 3);
+  expectTile(chooseRegisterTile(avx512, 32, {}, 128, /*wholeStrips=*/true), 6,
+             4);
+  expectTile(chooseRegisterTile(avx512, 32, {}, 384, /*wholeStrips=*/true), 8,
+             3);
+}
+
 TEST(RegisterTile, lanes) {
   EXPECT_EQ(avx2.lanes(32), 8);
   EXPECT_EQ(avx512.lanes(16), 32);

@@ -381,25 +381,75 @@ void BlockEmitter::cloneOp(Operation &bodyOp, const Point &point, int64_t lanes,
       result.setType(VectorType::get({lanes}, result.getType()));
 }
 
-SmallVector<Value> BlockEmitter::emit(ArrayRef<Point> points, int64_t lanes,
-                                      Value mask, ValueRange accumulators) {
-  Block *body = op.getBlock();
+SmallVector<IRMapping> BlockEmitter::evaluate(ArrayRef<Point> points,
+                                              int64_t lanes, Value mask,
+                                              ValueRange accumulators) {
   SmallVector<IRMapping> maps(points.size());
   mapArguments(points, lanes, mask, accumulators, maps);
   // Operation by operation: neighbouring instructions are independent.
-  for (Operation &bodyOp : body->without_terminator())
+  for (Operation &bodyOp : body()->without_terminator())
     for (auto [point, map] : llvm::zip(points, maps))
       cloneOp(bodyOp, point, lanes, map);
+  return maps;
+}
 
+Value BlockEmitter::resultOf(Value yielded, const IRMapping &map,
+                             int64_t lanes) {
+  Value value = map.lookupOrNull(yielded);
+  return value ? value : splat(yielded, lanes);
+}
+
+/// Element i of each, then element i + 1; their number is a power of two.
+Value BlockEmitter::interleaved(ArrayRef<Value> members) {
+  if (members.size() == 1)
+    return members.front();
+  SmallVector<Value> even, odd;
+  for (auto [i, member] : llvm::enumerate(members))
+    (i % 2 ? odd : even).push_back(member);
+  Value x = interleaved(even), y = interleaved(odd);
+  int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < count; ++i)
+    order.append({i, count + i});
+  return vector::ShuffleOp::create(b, loc(), x, y, order);
+}
+
+void BlockEmitter::emitGroups(const Point &point, int64_t lanes) {
+  unsigned dim = *plan.groupDim;
+  SmallVector<Point> points;
+  for (int64_t i = 0; i < access.sizes[dim]; ++i)
+    points.push_back(enter(point, dim, index(i)));
+  if (lanes == 0) {
+    emit(points, lanes, nullptr, {});
+    return;
+  }
+  Value yielded = body()->getTerminator()->getOperand(0);
+  SmallVector<Value> members;
+  for (const Point &each : points)
+    members.push_back(
+        resultOf(yielded, evaluate({each}, lanes, nullptr, {})[0], lanes));
+  unsigned output = access.operands.size() - 1;
+  vector::StoreOp::create(b, loc(), interleaved(members), buffers[output].view,
+                          ValueRange{point.address[output]});
+}
+
+void BlockEmitter::copyGroup(const Point &point) {
+  Value group = loadAlong(0, point, access.sizes[*plan.groupDim]);
+  vector::StoreOp::create(b, loc(), group, buffers[1].view,
+                          ValueRange{point.address[1]});
+}
+
+SmallVector<Value> BlockEmitter::emit(ArrayRef<Point> points, int64_t lanes,
+                                      Value mask, ValueRange accumulators) {
+  SmallVector<IRMapping> maps = evaluate(points, lanes, mask, accumulators);
   SmallVector<Value> kept;
-  Operation *yield = body->getTerminator();
+  Operation *yield = body()->getTerminator();
   for (auto [p, point] : llvm::enumerate(points)) {
     unsigned next = 0;
     for (OpOperand &init : op.getDpsInitsMutable()) {
       unsigned o = init.getOperandNumber();
       Value yielded = yield->getOperand(o - op.getNumDpsInputs());
-      Value value = maps[p].lookupOrNull(yielded);
-      value = value ? value : splat(yielded, lanes);
+      Value value = resultOf(yielded, maps[p], lanes);
       if (!llvm::is_contained(plan.accumulators, o)) {
         store(value, o, point, lanes, mask);
         continue;

@@ -76,6 +76,12 @@ public:
                                       int64_t lanes, mlir::Value mask,
                                       mlir::ValueRange accumulators);
 
+  /// The body for all members of plan.groupDim, which `point` has not entered,
+  /// and one store of their groups side by side.
+  void emitGroups(const Point &point, int64_t lanes);
+  /// Copies the group of an input to the output; both lie together.
+  void copyGroup(const Point &point);
+
   /// Whether streamed outputs begin with a line; null if there are none.
   mlir::Value startsWithLines();
   /// From now on, whole vectors of streamed outputs go past the caches.
@@ -94,6 +100,13 @@ private:
   Buffer makeBuffer(const OperandAccess &operand);
   void storeAlong(mlir::Value value, unsigned number, const Point &point,
                   int64_t lanes);
+  /// The body at each of `points`: what its values have become there.
+  llvm::SmallVector<mlir::IRMapping> evaluate(llvm::ArrayRef<Point> points,
+                                              int64_t lanes, mlir::Value mask,
+                                              mlir::ValueRange accumulators);
+  mlir::Value resultOf(mlir::Value yielded, const mlir::IRMapping &map,
+                       int64_t lanes);
+  mlir::Value interleaved(llvm::ArrayRef<mlir::Value> members);
   void mapArguments(llvm::ArrayRef<Point> points, int64_t lanes,
                     mlir::Value mask, mlir::ValueRange accumulators,
                     llvm::MutableArrayRef<mlir::IRMapping> maps);

@@ -9,6 +9,7 @@
 //   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
 //                              combine lanes and the initial value; store }
 //   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }
+//   Interleave  for parallel { stripe { block for each member; shuffle; store }}
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/LoopEmitter.h"
@@ -64,6 +65,9 @@ private:
         return horizontal(point);
       case VectorMode::Transpose:
         return transpose(point);
+      case VectorMode::Interleave:
+        block.hoistLoads(point, *plan.groupDim);
+        return interleave(point);
       }
     });
   }
@@ -285,6 +289,15 @@ private:
         done);
   }
 
+  /// Groups side by side.
+  void interleave(const Point &point) {
+    stripe(block.size(plan.vectorDim), {}, /*keepLanes=*/false,
+           [&](Value iv, unsigned, int64_t lanes, Value, ValueRange) {
+             block.emitGroups(block.enter(point, plan.vectorDim, iv), lanes);
+             return Values();
+           });
+  }
+
   /// The inner parallel loop at `points`, which differ along the vector dim.
   void inner(SmallVector<Point> points, int64_t lanes, Value mask) {
     for (Point &point : points)
@@ -408,10 +421,11 @@ private:
   /// One tile at (row, column) = (tile dim, vector dim).
   void tile(const Point &at) {
     int64_t lanes = plan.lanes;
-    if (isCopy())
-      return callTransposeTile(b, block.loc(), lanes,
-                               block.rows(0, at, plan.vectorDim),
-                               block.rows(1, at, plan.tileDim));
+    if (plan.groupDim || isCopy())
+      return callTransposeTile(
+          b, block.loc(), lanes, block.rows(0, at, plan.vectorDim),
+          block.rows(1, at, plan.tileDim),
+          plan.groupDim ? access.sizes[*plan.groupDim] : 1);
     SmallVector<Values> columns(access.operands.size());
     for (unsigned o = 0; o < access.operands.size(); ++o) {
       if (!isTransposed(o))
@@ -452,18 +466,27 @@ private:
     // Two tiles side by side use a whole cache line of each row read.
     tiles(zero, pairRows, 2);
     tiles(pairRows, fullRows, 1);
-    // The columns right of the tiles, then the rows below.
-    loop(zero, fullRows, 1, {}, [&](Value row, ValueRange) {
-      Point inRow = block.enter(point, plan.tileDim, row);
-      loop(fullColumns, columns, 1, {}, [&](Value column, ValueRange) {
-        block.emit({block.enter(inRow, plan.vectorDim, column)}, 0, nullptr,
-                   {});
+    auto oneByOne = [&](const Point &inRow, Value from) {
+      loop(from, columns, 1, {}, [&](Value column, ValueRange) {
+        Point at = block.enter(inRow, plan.vectorDim, column);
+        if (plan.groupDim)
+          block.copyGroup(at);
+        else
+          block.emit({at}, 0, nullptr, {});
         return Values();
       });
+    };
+    // The columns right of the tiles, then the rows below.
+    loop(zero, fullRows, 1, {}, [&](Value row, ValueRange) {
+      oneByOne(block.enter(point, plan.tileDim, row), fullColumns);
       return Values();
     });
     loop(fullRows, rows, 1, {}, [&](Value row, ValueRange) {
-      parallel(block.enter(point, plan.tileDim, row), columns);
+      Point inRow = block.enter(point, plan.tileDim, row);
+      if (plan.groupDim)
+        oneByOne(inRow, zero);
+      else
+        parallel(inRow, columns);
       return Values();
     });
   }

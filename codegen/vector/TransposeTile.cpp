@@ -36,11 +36,13 @@ void transposeRows(OpBuilder &builder, Location loc,
 /// (from, elements between its rows, to, elements between its rows)
 static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
                                      Operation *user, Type element,
-                                     int64_t lanes) {
+                                     int64_t lanes, int64_t group) {
   auto module = user->getParentOfType<ModuleOp>();
   std::string name;
   llvm::raw_string_ostream(name)
-      << "tenon_transpose_" << element << "_" << lanes << "x" << lanes;
+      << "tenon_transpose_" << element << (group > 1 ? "g" : "")
+      << (group > 1 ? std::to_string(group) : "") << "_" << lanes << "x"
+      << lanes;
   if (auto known = module.lookupSymbol<func::FuncOp>(name))
     return known;
 
@@ -65,8 +67,10 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
     return LLVM::GEPOp::create(builder, loc, pointer, element,
                                entry->getArgument(base), ValueRange{offset});
   };
-  auto vector = VectorType::get({lanes}, element);
-  unsigned alignment = element.getIntOrFloatBitWidth() / 8;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  Type moved = group == 1 ? element : builder.getIntegerType(bits * group);
+  auto vector = VectorType::get({lanes}, moved);
+  unsigned alignment = bits / 8;
   SmallVector<Value> rows;
   for (int64_t i = 0; i < lanes; ++i)
     rows.push_back(
@@ -79,7 +83,7 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
 }
 
 void callTransposeTile(OpBuilder &builder, Location loc, int64_t lanes,
-                       TileRows from, TileRows to) {
+                       TileRows from, TileRows to, int64_t group) {
   auto integer = [&](Value index) -> Value {
     return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
                                       index);
@@ -99,7 +103,8 @@ void callTransposeTile(OpBuilder &builder, Location loc, int64_t lanes,
   }
   Operation *user = builder.getInsertionBlock()->getParentOp();
   func::CallOp::create(builder, loc,
-                       getTransposeTile(builder, loc, user, element, lanes),
+                       getTransposeTile(builder, loc, user, element, lanes,
+                                        group),
                        arguments);
 }
 

@@ -16,10 +16,12 @@ struct TileRows {
   mlir::Value view, start, stride;
 };
 
-/// Copies a tile of lanes x lanes elements so that the rows of `from` become
-/// the columns of `to`: a call of a function that the module has once per
-/// element type, for a tile is hundreds of instructions and copies are many.
+/// Copies a tile of lanes x lanes groups of `group` neighbours so that the rows
+/// of `from` become the columns of `to`: a call of a function that the module
+/// has once per element type, for a tile is hundreds of instructions and copies
+/// are many.
 void callTransposeTile(mlir::OpBuilder &builder, mlir::Location loc,
-                       int64_t lanes, TileRows from, TileRows to);
+                       int64_t lanes, TileRows from, TileRows to,
+                       int64_t group = 1);
 
 } // namespace tenon::codegen

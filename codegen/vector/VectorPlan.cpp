@@ -183,7 +183,7 @@ public:
     findAccumulators();
     weight = bodyWeight(*op.getBlock());
     lanes = chooseLanes(op, access, vectorBits);
-    if (!check())
+    if (!check() || planGroups())
       return plan;
     chooseDim();
     if (plan.mode == VectorMode::Scalar)
@@ -338,6 +338,89 @@ private:
       llvm::erase(plan.parallelDims, dim);
       return;
     }
+  }
+
+  /// Where the output has groups of 32 bits (`tile.pack` with an interleave):
+  /// a strided store takes each element apart.
+  bool planGroups() {
+    constexpr unsigned kGroupBits = 32;
+    const OperandAccess &output = access.operands.back();
+    if (!plan.reductionDims.empty() || op.getNumDpsInits() != 1 ||
+        !output.isMemref || !output.element.isIntOrFloat())
+      return false;
+    unsigned bits = output.element.getIntOrFloatBitWidth();
+    auto dimOfStride = [&](int64_t stride) {
+      return llvm::find_if(plan.parallelDims, [&](unsigned d) {
+        return output.stride[d] == stride;
+      });
+    };
+    auto group = dimOfStride(1);
+    if (group == plan.parallelDims.end())
+      return false;
+    int64_t size = access.sizes[*group];
+    auto across = dimOfStride(size);
+    if (size * bits != kGroupBits || size == 1 ||
+        across == plan.parallelDims.end())
+      return false;
+    unsigned groupDim = *group, vectorDim = *across;
+    if (!planGroupsThatMove(groupDim, vectorDim) &&
+        !canInterleave(groupDim, vectorDim))
+      return false;
+    plan.groupDim = groupDim;
+    plan.vectorDim = vectorDim;
+    int64_t columns = access.sizes[vectorDim];
+    plan.lanes = vectorBits / kGroupBits;
+    if (columns != kDynamic && columns < plan.lanes)
+      plan.lanes = llvm::bit_floor(uint64_t(columns));
+    llvm::erase(plan.parallelDims, groupDim);
+    llvm::erase(plan.parallelDims, vectorDim);
+    return true;
+  }
+
+  /// Each member of a group is a row of every input.
+  bool canInterleave(unsigned groupDim, unsigned vectorDim) {
+    bool any = false;
+    for (const OperandAccess &operand : access.operands) {
+      if (!operand.isMemref || operand.isOutput ||
+          !operand.dependsOn(vectorDim))
+        continue;
+      if (!unitStride(operand, vectorDim))
+        return false;
+      any |= operand.dependsOn(groupDim);
+    }
+    if (any && !access.operands.back().isRead)
+      plan.mode = VectorMode::Interleave;
+    return plan.mode == VectorMode::Interleave;
+  }
+
+  /// A copy of groups that lie together in the input, too, side by side along
+  /// another dim.
+  bool planGroupsThatMove(unsigned groupDim, unsigned vectorDim) {
+    const OperandAccess &input = access.operands.front();
+    if (access.operands.size() != 2 || !isCopyOf(0) ||
+        input.stride[groupDim] != 1 || !input.dependsOn(vectorDim))
+      return false;
+    int64_t tile = vectorBits / 32;
+    for (unsigned dim : plan.parallelDims) {
+      auto fits = [&](unsigned d) {
+        return access.sizes[d] == kDynamic || access.sizes[d] >= tile;
+      };
+      if (dim == groupDim || dim == vectorDim || !fits(dim) ||
+          !fits(vectorDim) || input.stride[dim] != access.sizes[groupDim])
+        continue;
+      plan.mode = VectorMode::Transpose;
+      plan.tileDim = dim;
+      llvm::erase(plan.parallelDims, dim);
+      return true;
+    }
+    return false;
+  }
+
+  /// Whether the body yields operand `number`, and does nothing else.
+  bool isCopyOf(unsigned number) {
+    Block *body = op.getBlock();
+    return llvm::hasSingleElement(*body) &&
+           body->getTerminator()->getOperand(0) == body->getArgument(number);
   }
 
   void moveInside() {

@@ -17,8 +17,11 @@ enum class VectorMode {
   /// reduction at the end.
   Horizontal,
   /// Square register tiles over vectorDim and tileDim; some input is
-  /// contiguous along tileDim.
-  Transpose
+  /// contiguous along tileDim.  With groupDim, tiles of groups that move as one.
+  Transpose,
+  /// The output has groups of neighbours (groupDim) side by side along
+  /// vectorDim: one vector for each member, shuffled together.
+  Interleave
 };
 
 /// How two partial results become one.
@@ -35,6 +38,8 @@ struct VectorPlan {
   std::string reason;
   unsigned vectorDim = 0;
   unsigned tileDim = 0;
+  /// A parallel dim of few elements that lie together in the output.
+  std::optional<unsigned> groupDim;
   /// Elements per vector.
   int64_t lanes = 1;
   /// Vectors per iteration of the main loop.

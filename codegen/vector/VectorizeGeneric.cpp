@@ -101,6 +101,7 @@ private:
       return numTransposed;
     case VectorMode::Parallel:
     case VectorMode::Horizontal:
+    case VectorMode::Interleave:
       break;
     }
     return numVectorized;

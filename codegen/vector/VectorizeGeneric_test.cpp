@@ -76,7 +76,10 @@ struct Operand {
     descriptor = makeDescriptor(buffer->data(), spec.offset, sizes, strides);
   }
   int64_t bytes() const {
-    return spec.type == "i64" ? 8 : spec.type == "i8" ? 1 : 4;
+    return spec.type == "i64"   ? 8
+           : spec.type == "i16" ? 2
+           : spec.type == "i8"  ? 1
+                                : 4;
   }
   int64_t at(const Dims &ivs) const {
     int64_t address = spec.offset;
@@ -93,6 +96,8 @@ struct Operand {
       return static_cast<int32_t *>(data)[i];
     if (spec.type == "i64")
       return static_cast<int64_t *>(data)[i];
+    if (spec.type == "i16")
+      return static_cast<int16_t *>(data)[i];
     return static_cast<int8_t *>(data)[i];
   }
   void set(int64_t i, double value) {
@@ -103,6 +108,8 @@ struct Operand {
       static_cast<int32_t *>(data)[i] = value;
     else if (spec.type == "i64")
       static_cast<int64_t *>(data)[i] = value;
+    else if (spec.type == "i16")
+      static_cast<int16_t *>(data)[i] = value;
     else
       static_cast<int8_t *>(data)[i] = value;
   }
@@ -328,6 +335,78 @@ TEST_F(VectorizeGeneric, TransposesOfFourDims) {
       run(test);
     }
   } while (std::next_permutation(permutation.begin(), permutation.end()));
+}
+
+/// Dims are (groups, columns, members): the output has groups of neighbours.
+Case groupsCase(int64_t groups, int64_t columns, const char *type) {
+  int64_t members = type == std::string("i16") ? 2 : 4;
+  Case test;
+  test.sizes = {groups, columns, members};
+  test.reduction = "ppp";
+  test.output = {{0, 1, 2}, type};
+  test.result = "%a";
+  test.reference = [](auto &v, double) { return v[0]; };
+  return test;
+}
+
+TEST_F(VectorizeGeneric, GroupsOfRows) {
+  // K of weights [K, N]: members of a group are rows of the input.
+  for (const char *type : {"i16", "i8"})
+    for (int64_t columns : {1, 3, 8, 15, 16, 48, 53})
+      for (bool dynamic : {false, true})
+        for (int bits : {128, 256, 512}) {
+          Case test = groupsCase(3, columns, type);
+          test.inputs = {{{0, 2, 1}, type}};
+          test.inputs[0].padding = 1;
+          test.dynamic = dynamic;
+          test.bits = bits;
+          run(test);
+        }
+}
+
+TEST_F(VectorizeGeneric, GroupsOfComputedRows) {
+  for (const char *type : {"i16", "i8"})
+    for (int64_t columns : {5, 16, 40}) {
+      Case test = groupsCase(2, columns, type);
+      // The second is the same for a column, the third for a member.
+      test.inputs = {{{0, 2, 1}, type}, {{1}, type}};
+      test.body = std::string("%s = arith.addi %a, %b : ") + type;
+      test.result = "%s";
+      test.reference = [](auto &v, double) { return v[0] + v[1]; };
+      run(test);
+      test.inputs[1].dims = {2};
+      run(test);
+    }
+}
+
+TEST_F(VectorizeGeneric, GroupsThatMove) {
+  // K of keys [N, K]: groups lie together on both sides.
+  for (const char *type : {"i16", "i8"})
+    for (int64_t columns : {1, 7, 16, 37})
+      for (int64_t groups : {3, 16, 35})
+        for (bool dynamic : {false, true})
+          for (int bits : {128, 256, 512}) {
+            Case test = groupsCase(groups, columns, type);
+            test.inputs = {{{1, 0, 2}, type}};
+            test.inputs[0].offset = 1;
+            test.dynamic = dynamic;
+            test.bits = bits;
+            run(test);
+          }
+}
+
+TEST_F(VectorizeGeneric, OtherGroups) {
+  // Eight bytes; and pairs that are added to what the output holds.
+  Case test = groupsCase(4, 20, "i8");
+  test.sizes[2] = 8;
+  test.inputs = {{{0, 2, 1}, "i8"}};
+  run(test);
+  test = groupsCase(4, 20, "i16");
+  test.inputs = {{{0, 2, 1}, "i16"}};
+  test.body = "%s = arith.addi %a, %out : i16";
+  test.result = "%s";
+  test.reference = [](auto &v, double out) { return v[0] + out; };
+  run(test);
 }
 
 Case sumCase(const Dims &sizes, unsigned mask) {

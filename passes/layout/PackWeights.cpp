@@ -376,17 +376,19 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     int64_t v = std::min(
         packing.interleaveFor(element, rankedType(op.getQ()).getShape().back()),
         packing.interleaveFor(element, keys));
-    auto pack = [&](OpOperand &operand, int64_t columns) {
-      int64_t panel = packing.panelFor(ShapedType::kDynamic, columns, v);
+    auto pack = [&](OpOperand &operand, int64_t columns, bool whole) {
+      int64_t panel =
+          packing.panelFor(ShapedType::kDynamic, columns, v, whole);
       operand.assign(tile::PackOp::create(b, op.getLoc(), operand.get(), panel,
                                           std::nullopt, v));
       ++packed;
     };
-    pack(op.getKMutable(), keys);
+    // Scores of whole panels are computed.
+    pack(op.getKMutable(), keys, /*whole=*/true);
     op.setPacked(true);
     if (v == 1)
       return;
-    pack(op.getVMutable(), dst.getShape().back());
+    pack(op.getVMutable(), dst.getShape().back(), /*whole=*/false);
     op.setInterleave(v);
     op.setKeys(keys);
   }

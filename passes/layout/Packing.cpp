@@ -86,7 +86,8 @@ bool widensOften(Operation *op) {
              (isKind(op, "MatMul") ? kMinProducts : kMinConvProducts);
 }
 
-int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
+int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
+                          bool whole) const {
   auto known = [](int64_t d) {
     return ShapedType::isDynamic(d) ? std::nullopt : std::optional(d);
   };
@@ -98,7 +99,8 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave) const {
   int64_t vectors = matrixUnit && interleave > 1
                         ? vectorsOfTiles
                         : microkernel::chooseRegisterTile(forSums, elementBits,
-                                                          known(m), known(n))
+                                                          known(m), known(n),
+                                                          whole)
                               .vectors;
   int64_t panel = vectors * lanes;
   return ShapedType::isDynamic(n)

@@ -41,8 +41,9 @@ struct Packing {
   bool matrixUnit = false;
 
   /// Columns of a panel for N columns in all, M rows (or dynamic) and this
-  /// interleave of K.
-  int64_t panelFor(int64_t m, int64_t n, int64_t interleave = 1) const;
+  /// interleave of K. `whole`: products have all columns of the last panel.
+  int64_t panelFor(int64_t m, int64_t n, int64_t interleave = 1,
+                   bool whole = false) const;
 
   /// Neighbours of K that lie together in weights of `element`, K of them, at
   /// least `groups` of such groups.

@@ -140,7 +140,7 @@ private:
   mlir::Value numbers(Block &block, mlir::Value scratch);
   RowSides sidesOf(IndexMath &rm, llvm::ArrayRef<Ofr> at, const Keys &part,
                    mlir::Block &region, unsigned first);
-  void emitRow(Block &block, IndexMath &rm, Ofr row, const Keys &part);
+  void emitRows(Block &block, const Keys &part);
   void emitScoreRegion(Block &block, IndexMath &rm, Ofr row, const Keys &part);
   void emitExponentials(Block &block, IndexMath &rm, Ofr row, const Keys &part);
   void emitNormalized(Block &block, IndexMath &rm, Ofr row, const Keys &part);

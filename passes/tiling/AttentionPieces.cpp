@@ -132,8 +132,7 @@ Ofr AttentionLowering::partialOffset(Block &block) {
 void AttentionLowering::emitPiece(Block &block, Ofr piece, const Keys &part) {
   IndexMath &bm = block.m;
   emitDots(block, part);
-  emitLoop(bm, bm.attr(0), block.rows,
-           [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, part); });
+  emitRows(block, part);
   if (!online) {
     emitSums(block);
     emitWeighted(block, part, sumsOf(block));

@@ -1,5 +1,6 @@
 //===- AttentionRows.cpp - rows of scores become weights ------------------===//
 #include "passes/tiling/AttentionLowering.h"
+#include "passes/tiling/Items.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -124,17 +125,34 @@ AttentionLowering::sidesOf(IndexMath &rm, ArrayRef<Ofr> at, const Keys &part,
   return result;
 }
 
-/// One row of scores becomes weights, with its own maximum and sum.
-void AttentionLowering::emitRow(Block &block, IndexMath &rm, Ofr row,
-                                const Keys &part) {
-  OpBuilder &b = rm.builder();
-  Location loc = rm.location();
-  Value max = box(rm, block.scratch.max, row, {}, {});
-  Value sum = box(rm, block.scratch.sum, row, {}, {});
-  memref::StoreOp::create(b, loc, lowest(b, loc), max, ValueRange());
-  emitScoreRegion(block, rm, row, part);
-  memref::StoreOp::create(b, loc, f32Constant(b, loc, 0), sum, ValueRange());
-  emitExponentials(block, rm, row, part);
+/// Rows of scores become weights, each with its own maximum and sum. At its end
+/// a row waits for one number after the other; the next few have work meanwhile.
+void AttentionLowering::emitRows(Block &block, const Keys &part) {
+  constexpr int64_t kBytesTogether = 16 << 10; // half of L1
+  constexpr int64_t kMostTogether = 4;
+  int64_t together =
+      std::clamp<int64_t>(kBytesTogether / (pitch * 4), 1, kMostTogether);
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  Location loc = bm.location();
+  linalg::FillOp::create(b, loc, lowest(b, loc),
+                         numbers(block, block.scratch.max));
+  linalg::FillOp::create(b, loc, f32Constant(b, loc, 0),
+                         numbers(block, block.scratch.sum));
+  Ofr chunks = bm.ceilDiv(block.rows, bm.attr(together));
+  emitLoop(bm, bm.attr(0), chunks, [&](IndexMath &cm, Ofr chunk) {
+    Ofr first = cm.mul(chunk, cm.attr(together));
+    Ofr last = cm.add(first, cm.attr(together));
+    auto all = IndexMath::constant(block.rows);
+    if (!all || *all % together)
+      last = cm.min(last, block.rows);
+    emitLoop(cm, first, last, [&](IndexMath &rm, Ofr row) {
+      emitScoreRegion(block, rm, row, part);
+    });
+    emitLoop(cm, first, last, [&](IndexMath &rm, Ofr row) {
+      emitExponentials(block, rm, row, part);
+    });
+  });
 }
 
 /// scores = score(scores), max = the largest of max and scores.

@@ -238,8 +238,7 @@ void AttentionLowering::emitWhole(Block &block) {
   Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
   Keys seen = emitSeen(block, all, [&](Block &inner, const Keys &part) {
     emitScores(inner, part);
-    emitLoop(inner.m, inner.m.attr(0), inner.rows,
-             [&](IndexMath &rm, Ofr row) { emitRow(inner, rm, row, part); });
+    emitRows(inner, part);
   });
   emitSums(block);
   if (op.getNormalized())
@@ -323,8 +322,7 @@ void AttentionLowering::emitFromLeft(Block &outer) {
     placeRows(block, number);
     Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
     emitScores(block, all);
-    emitLoop(bm, bm.attr(0), block.rows,
-             [&](IndexMath &rm, Ofr row) { emitRow(block, rm, row, all); });
+    emitRows(block, all);
     emitSums(block);
     Ofr one = bm.attr(1);
     Value p = box(bm, block.scratch.scores, bm.attr(0),

@@ -239,3 +239,68 @@ func.func @short(%x: memref<4096xf32>, %y: memref<4096xf32>) {
   }
   return
 }
+
+// -----
+
+#rows = affine_map<(k, n, i) -> (k, i, n)>
+#id = affine_map<(k, n, i) -> (k, n, i)>
+
+// Pairs of rows side by side: one shuffle and one store for eight of them.
+// CHECK-LABEL: func @groups_of_rows
+// CHECK:         scf.for
+// CHECK-COUNT-2:   vector.load {{.*}} vector<8xbf16>
+// CHECK:           vector.shuffle {{.*}} [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]
+// CHECK-NEXT:      vector.store {{.*}} vector<16xbf16>
+// CHECK-NOT:     memref.store
+func.func @groups_of_rows(%x: memref<32x2x48xbf16>, %y: memref<32x48x2xbf16>) {
+  linalg.generic {indexing_maps = [#rows, #id],
+                  iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : memref<32x2x48xbf16>) outs(%y : memref<32x48x2xbf16>) {
+  ^bb0(%a: bf16, %o: bf16):
+    linalg.yield %a : bf16
+  }
+  return
+}
+
+// -----
+
+#across = affine_map<(k, n, i) -> (n, k, i)>
+#id = affine_map<(k, n, i) -> (k, n, i)>
+
+// Groups lie together on both sides: tiles of words.
+// CHECK-LABEL: func @groups_that_move
+// CHECK-NOT:     memref.load
+// CHECK:         call @tenon_transpose_i8g4_8x8
+// CHECK-NOT:     memref.store
+// CHECK:       func private @tenon_transpose_i8g4_8x8
+// CHECK-COUNT-8: llvm.load {{.*}} vector<8xi32>
+func.func @groups_that_move(%x: memref<48x16x4xi8>, %y: memref<16x48x4xi8>) {
+  linalg.generic {indexing_maps = [#across, #id],
+                  iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : memref<48x16x4xi8>) outs(%y : memref<16x48x4xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    linalg.yield %a : i8
+  }
+  return
+}
+
+// -----
+
+#rows = affine_map<(k, n, i) -> (k, i, n)>
+#id = affine_map<(k, n, i) -> (k, n, i)>
+
+// What the output holds is added to: not taken apart and put together.
+// CHECK-LABEL: func @groups_that_are_read
+// CHECK-NOT:     vector.shuffle
+// CHECK:         return
+func.func @groups_that_are_read(%x: memref<32x2x48xi16>,
+                                %y: memref<32x48x2xi16>) {
+  linalg.generic {indexing_maps = [#rows, #id],
+                  iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : memref<32x2x48xi16>) outs(%y : memref<32x48x2xi16>) {
+  ^bb0(%a: i16, %o: i16):
+    %r = arith.addi %a, %o : i16
+    linalg.yield %r : i16
+  }
+  return
+}
