@@ -17,6 +17,9 @@ constexpr double entryCyclesPerStep = 40.0 / 256;
 
 constexpr double modelError = 0.02;
 
+// Few rows wait for B, which lower tiles read more often.
+constexpr int64_t fewRows = 48;
+
 /// Preferred first where the costs tie: fewer loads per FMA, then fewer rows.
 constexpr RegisterTile candidates[] = {
     {8, 3}, {6, 4}, {12, 2}, {14, 2}, {4, 4}, {1, 4}, {4, 3}, {6, 2}, {3, 4},
@@ -28,6 +31,11 @@ double cyclesPerStep(int64_t rows, int64_t vectors) {
   double loads = static_cast<double>(rows + vectors);
   return std::max({fmas / fmasPerCycle, loads / loadsPerCycle, fmaLatency}) +
          entryCyclesPerStep;
+}
+
+double loadsPerFma(RegisterTile tile) {
+  return static_cast<double>(tile.rows + tile.vectors) /
+         static_cast<double>(tile.rows * tile.vectors);
 }
 
 int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
@@ -74,15 +82,21 @@ RegisterTile tenon::microkernel::chooseRegisterTile(VectorIsa isa,
   RegisterTile best;
   double bestCycles = std::numeric_limits<double>::infinity();
   for (RegisterTile tile : candidates) {
-    if (registersNeeded(tile) > isa.numRegisters)
+    if (registersNeeded(tile) > isa.numRegisters ||
+        (wholeStrips && tile.vectors == 1 && vectors > 1))
       continue;
     double cycles =
         (vectors / tile.vectors) * cyclesOfStrip(rows, tile.vectors, tile.rows);
     if (int64_t rest = vectors % tile.vectors)
       cycles +=
           cyclesOfStrip(rows, wholeStrips ? tile.vectors : rest, tile.rows);
-    // The model is not better than this: keep to the order of preference.
-    if (cycles < bestCycles * (1 - modelError)) {
+    // The model is not better than this: keep to the order of preference, but
+    // columns left over are more kernels to compile.
+    bool sparesRest = rows > fewRows && vectors % best.vectors != 0 &&
+                      vectors % tile.vectors == 0 &&
+                      loadsPerFma(tile) <= loadsPerFma(best) &&
+                      cycles < bestCycles * (1 + modelError);
+    if (sparesRest || cycles < bestCycles * (1 - modelError)) {
       best = tile;
       bestCycles = cycles;
     }

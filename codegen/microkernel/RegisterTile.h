@@ -41,7 +41,8 @@ int64_t registersNeeded(RegisterTile tile);
 /// The tile whose kernels are expected to compute M x N soonest, of those that
 /// fit the registers; no taller than M. Sizes that are unknown count as large.
 /// `elementBits` is that of the accumulators. With `wholeStrips` the last
-/// columns are computed as if there were as many as in the other strips.
+/// columns are computed as if there were as many as in the other strips, which
+/// are then of two vectors at least.
 RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
                                 std::optional<int64_t> m,
                                 std::optional<int64_t> n,

@@ -47,11 +47,21 @@ TEST(RegisterTile, narrowProductsTakeTallTiles) {
   EXPECT_GE(chooseRegisterTile(avx2, 32, 128, 16).rows, 4);
 }
 
+TEST(RegisterTile, sparesKernelsForColumnsLeftOver) {
+  // 64 vectors: strips of 4, or of 3 and one more.
+  expectTile(chooseRegisterTile(avx512, 32, 1024, 1024), 6, 4);
+  // Of few rows each strip of B would be read more often.
+  expectTile(chooseRegisterTile(avx512, 32, 8, 1024), 8, 3);
+  // With AVX2 the tile that divides them has more loads per FMA.
+  expectTile(chooseRegisterTile(avx2, 32, 1024, 1024), 4, 3);
+}
+
 TEST(RegisterTile, wholeStripsDivideTheColumns) {
   // 8 vectors are two strips of 4, or three of 3 with one of padding.
-  expectTile(chooseRegisterTile(avx512, 32, {}, 128), 8, 3);
-  expectTile(chooseRegisterTile(avx512, 32, {}, 128, /*wholeStrips=*/true), 6,
+  expectTile(chooseRegisterTile(avx512, 32, 24, 128), 8, 3);
+  expectTile(chooseRegisterTile(avx512, 32, 24, 128, /*wholeStrips=*/true), 6,
              4);
+  EXPECT_GE(chooseRegisterTile(avx512, 32, {}, 77, true).vectors, 2);
   expectTile(chooseRegisterTile(avx512, 32, {}, 384, /*wholeStrips=*/true), 8,
              3);
 }

@@ -416,18 +416,18 @@ Value BlockEmitter::interleaved(ArrayRef<Value> members) {
 
 void BlockEmitter::emitGroups(const Point &point, int64_t lanes) {
   unsigned dim = *plan.groupDim;
-  SmallVector<Point> points;
-  for (int64_t i = 0; i < access.sizes[dim]; ++i)
-    points.push_back(enter(point, dim, index(i)));
-  if (lanes == 0) {
-    emit(points, lanes, nullptr, {});
-    return;
-  }
   Value yielded = body()->getTerminator()->getOperand(0);
   SmallVector<Value> members;
-  for (const Point &each : points)
-    members.push_back(
-        resultOf(yielded, evaluate({each}, lanes, nullptr, {})[0], lanes));
+  for (int64_t i = 0; i < access.sizes[dim]; ++i) {
+    Point member = enter(point, dim, index(i));
+    if (lanes == 0)
+      emit({member}, lanes, nullptr, {});
+    else
+      members.push_back(
+          resultOf(yielded, evaluate({member}, lanes, nullptr, {})[0], lanes));
+  }
+  if (members.empty())
+    return;
   unsigned output = access.operands.size() - 1;
   vector::StoreOp::create(b, loc(), interleaved(members), buffers[output].view,
                           ValueRange{point.address[output]});

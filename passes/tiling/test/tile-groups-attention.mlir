@@ -1,8 +1,9 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups=matrix-unit --mlir-print-local-scope | FileCheck %s
 
 // 200 queries are three blocks of at most 72. All scores of a block are in
-// scratch memory, rows an odd number of lines apart: panels of keys, then row
-// by row score and maximum, exponential and sum. The division is the epilogue
+// scratch memory, rows an odd number of lines apart: panels of keys, then, four
+// rows at a time, score and maximum, exponential and sum. The division is the
+// epilogue
 // of the second product. A divisor of all scores is a reciprocal, whose
 // quotients are corrected.
 // CHECK-LABEL: func.func private @g.l(
@@ -16,7 +17,10 @@
 // CHECK:             %[[PANEL:.*]] = memref.reinterpret_cast %[[K]] {{.*}} sizes: [64, 24], strides: [24, 1]
 // CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[S]] {{.*}}, 24], strides: [400, 1]
 // CHECK:             tile.brgemm ins(%[[A]], %[[PANEL]] : {{.*}} outs(%[[C]]
-// CHECK:           scf.for
+// CHECK:           scf.for %[[CHUNK:[a-z0-9]+]] =
+// CHECK-NEXT:        %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK-NEXT:        %[[START:.*]] = arith.muli %[[CHUNK]], %[[FOUR]]
+// CHECK:             scf.for %{{.*}} = %[[START]] to
 // CHECK:             %[[ROW:.*]] = memref.reinterpret_cast %[[S]] {{.*}} sizes: [384], strides: [1]
 // CHECK:             linalg.generic {{.*}} iterator_types = ["reduction"]
 // CHECK:               %[[R:.*]] = arith.divf %{{.*}}, %[[DIVISOR:.*]] : f32
@@ -30,6 +34,7 @@
 // CHECK:               %[[ABOVE:.*]] = arith.cmpf ogt, %[[OLD:.*]], %[[M]]
 // CHECK:               %[[MAX:.*]] = arith.select %[[ABOVE]], %[[OLD]], %[[M]]
 // CHECK:               linalg.yield %[[M]], %[[MAX]]
+// CHECK:             scf.for %{{.*}} = %[[START]] to
 // CHECK:             linalg.generic {{.*}} outs(%{{.*}} : memref<384xf32, {{.*}}>, memref<f32
 // CHECK:               %[[E:.*]] = math.exp
 // CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
@@ -59,8 +64,9 @@ func.func private @g(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: t
 // CHECK-LABEL: func.func private @causal.l(
 // CHECK:         rt.parallel
 // CHECK:           %[[FIRST:.*]] = arith.muli
-// CHECK:           scf.for %[[R:.*]] =
-// CHECK:           scf.for %[[R:.*]] =
+// CHECK:           scf.for
+// CHECK:           scf.for
+// CHECK:             scf.for %[[R:[a-z0-9]+]] =
 // CHECK:             %[[QUERY:.*]] = arith.addi %[[FIRST]], %[[R]]
 // CHECK:             linalg.generic
 // CHECK:               %[[KEY:.*]] = linalg.index 0
