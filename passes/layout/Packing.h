@@ -48,7 +48,7 @@ struct Packing {
   /// Neighbours of K that lie together in weights of `element`, K of them, at
   /// least `groups` of such groups.
   int64_t interleaveFor(mlir::Type element, int64_t k,
-                        int64_t groups = 4) const;
+                        int64_t groups = 3) const;
 
   /// tile.matmul of `src` and `weights` [.., K, N], packed or as they lie
   /// (readsInPlace).
