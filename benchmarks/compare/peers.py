@@ -8,6 +8,7 @@ that a peer may pack them.
 
 import importlib
 import os
+import re
 
 import numpy as np
 
@@ -149,6 +150,88 @@ class Inductor(Torch):
         importlib.import_module("torch._dynamo").reset()
         return self.runner(self.torch.compile(function, dynamic=False),
                            arguments)
+
+
+class OneDnn(Torch):
+    """oneDNN as PyTorch calls it for compiled models: weights are packed while
+    preparing, and an activation behind a product is in it."""
+    name = "onednn"
+
+    def __init__(self, threads):
+        super().__init__(threads)
+        self.version = re.search(r"MKL-DNN v([\d.]+)",
+                                 self.torch.__config__.show())[1]
+
+    def prepare(self, case, values, threads):
+        steps, rest = [], list(case.ops)
+        while rest:
+            steps.append(self.product(case, values, rest))
+        inputs = [n for n in case.inputs() if n not in case.constants]
+        if len(inputs) != 1 or len(case.outputs()) != 1:
+            raise Missing("more than a chain")
+
+        def function(x):
+            for step in steps:
+                x = step(x)
+            return [x]
+        return self.runner(function, [self.tensor(case, values, inputs[0])])
+
+    def tensor(self, case, values, name):
+        torch = self.torch
+        form = {"u8": torch.uint8, "s8": torch.int8,
+                "bf16": torch.bfloat16}.get(case.dtype(name), torch.float32)
+        return torch.from_numpy(values[name]).to(form)
+
+    def product(self, case, values, ops):
+        """Takes a product from the front of `ops`, with what it may hold."""
+        kinds = [op.kind for op in ops[:4]]
+        if kinds == ["Dequantize", "Dequantize", "MatMul", "Quantize"]:
+            return self.of_bytes(case, values, [ops.pop(0) for _ in kinds])
+        op = ops.pop(0)
+        if op.kind not in ("MatMul", "Convolution") or \
+                op.inputs[1] not in case.constants or case.narrow() - {"bf16"}:
+            raise Missing(op.kind)
+        after = {"ReLU": ("relu", ""), "GELU": ("gelu", "none")}.get(
+            ops[0].kind if ops else None)
+        if after:
+            ops.pop(0)
+        after = after or ("none", "")
+        tensors = [self.tensor(case, values, n) for n in op.inputs[1:]]
+        bias = tensors[1] if len(tensors) > 1 else None
+        mkldnn, a = self.torch.ops.mkldnn, op.attrs
+        if op.kind == "MatMul":
+            if len(case.shapes[op.inputs[0]]) != 2 or tensors[0].ndim != 2:
+                raise Missing("batches")
+            packed = mkldnn._reorder_linear_weight(
+                tensors[0].t().contiguous().to_mkldnn(),
+                case.shapes[op.inputs[0]][0])
+            return lambda x: mkldnn._linear_pointwise(
+                x, packed, bias, after[0], [], after[1])
+        if a["data_format"] != "NXC":
+            raise Missing("channels first")
+        shape = [case.shapes[op.inputs[0]][i] for i in (0, 3, 1, 2)]
+        window = (a["pads_begin"], a["strides"], a["dilations"], a["groups"])
+        packed = mkldnn._reorder_convolution_weight(
+            tensors[0].to_mkldnn(), *window, shape)
+        return lambda x: mkldnn._convolution_pointwise(
+            x.permute(0, 3, 1, 2), packed, bias, *window, after[0], [],
+            after[1]).permute(0, 2, 3, 1)
+
+    def of_bytes(self, case, values, ops):
+        torch = self.torch
+        src, weights, _, dst = ops
+        onednn = torch.ops.onednn
+        w = self.tensor(case, values, weights.inputs[0])
+        packed = onednn.qlinear_prepack(w.t().contiguous(),
+                                        case.shapes[src.inputs[0]])
+        each = lambda v, form: torch.full((w.shape[1],), v, dtype=form)
+        scales = each(weights.attrs["scales"][0], torch.float32)
+        zps = each(weights.attrs["zps"][0], torch.int64)
+        x_scale, x_zp = src.attrs["scales"][0], src.attrs["zps"][0]
+        scale, zp = dst.attrs["scales"][0], dst.attrs["zps"][0]
+        return lambda x: onednn.qlinear_pointwise(
+            x, x_scale, x_zp, packed, scales, zps, None, scale, zp,
+            torch.uint8, "none", [], "")
 
 
 class TorchAttention(Torch):
@@ -429,4 +512,4 @@ class Jax:
         return run
 
 
-ALL = [Torch, TorchAttention, Inductor, OnnxRuntime, OpenVino, Jax]
+ALL = [Torch, OneDnn, TorchAttention, Inductor, OnnxRuntime, OpenVino, Jax]

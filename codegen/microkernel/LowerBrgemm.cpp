@@ -282,6 +282,9 @@ private:
     Value next = *panelSize;
     if (std::optional<int64_t> distance = op.getNextPanel())
       next = integer(*distance);
+    else if (staticM && *staticM <= full.rows && *staticM >= minRowsOfNear)
+      next = make<arith::MinUIOp>(next, integer(kPrefetchedSteps * panelWidth(op) *
+                                                spec.interleave));
     Value start = make<arith::AddIOp>(next, share);
     return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
                                b.pointer, ValueRange{start});
@@ -494,6 +497,10 @@ private:
   // prefetching costs 15 % at M = 1 and gains 8 % at 4, 33 % at 8 and 16
   // (brgemm_bench, MxNxK = Mx4096x4096 on Zen 3).
   static constexpr int64_t minRowsToPrefetch = 4;
+  // One block of rows reads each line once, and what it fetches a whole panel
+  // ahead does not all stay in L2. With fewer rows memory is the bound, and
+  // requests far from those of the hardware gain more (docs/microkernels.md).
+  static constexpr int64_t kPrefetchedSteps = 64, minRowsOfNear = 6;
   static constexpr int64_t kLineBytes = 64;
 
   BrgemmOp op;
