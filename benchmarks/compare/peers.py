@@ -203,7 +203,7 @@ class OneDnn(Torch):
             if len(case.shapes[op.inputs[0]]) != 2 or tensors[0].ndim != 2:
                 raise Missing("batches")
             packed = mkldnn._reorder_linear_weight(
-                tensors[0].t().contiguous().to_mkldnn(),
+                tensors[0].t().contiguous(),
                 case.shapes[op.inputs[0]][0])
             return lambda x: mkldnn._linear_pointwise(
                 x, packed, bias, after[0], [], after[1])
@@ -212,7 +212,7 @@ class OneDnn(Torch):
         shape = [case.shapes[op.inputs[0]][i] for i in (0, 3, 1, 2)]
         window = (a["pads_begin"], a["strides"], a["dilations"], a["groups"])
         packed = mkldnn._reorder_convolution_weight(
-            tensors[0].to_mkldnn(), *window, shape)
+            tensors[0], *window, shape)
         return lambda x: mkldnn._convolution_pointwise(
             x.permute(0, 3, 1, 2), packed, bias, *window, after[0], [],
             after[1]).permute(0, 2, 3, 1)

@@ -75,6 +75,7 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
 // The hint to prefetch counts from 4 rows.
 
 // CHECK-LABEL: func.func @prefetch
+// CHECK-NOT:     arith.minui
 // CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8_u2_pf1(
 // CHECK:         call @tenon_brgemm_f32_3x1x8_b0_w8_u2(
 func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
@@ -84,6 +85,19 @@ func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
       outs(%c : memref<4x8xf32>) prefetch_next
   tile.brgemm ins(%a3, %b : memref<3x64xf32>, memref<64x8xf32>)
       outs(%c3 : memref<3x8xf32>) prefetch_next
+  return
+}
+
+// One block of six rows and more fetches 64 steps ahead, not a panel.
+
+// CHECK-LABEL: func.func @prefetch_near
+// CHECK:         %[[NEAR:.*]] = arith.constant 512 : i64
+// CHECK:         arith.minui %{{.*}}, %[[NEAR]] : i64
+// CHECK:         call @tenon_brgemm_f32_8x1x8_b0_w8_pf1(
+func.func @prefetch_near(%a: memref<8x128xf32>, %b: memref<128x8xf32>,
+                         %c: memref<8x8xf32>) {
+  tile.brgemm ins(%a, %b : memref<8x128xf32>, memref<128x8xf32>)
+      outs(%c : memref<8x8xf32>) prefetch_next
   return
 }
 
