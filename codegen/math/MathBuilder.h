@@ -151,7 +151,7 @@ public:
     int64_t lanes = shape && shape.getRank() == 1 ? shape.getDimSize(0) : 0;
     return extra.avx512 && (lanes == 4 || lanes == 8 || lanes == 16);
   }
-  /// x * 2^n, n an integer in f32, rounded once however small or large.
+  /// x * 2^floor(n), rounded once however small or large.
   Value scalef(Value x, Value n) {
     int64_t lanes = shape.getDimSize(0);
     std::string name =

@@ -98,17 +98,25 @@ Value halfExpM1Kernel(MathBuilder &m, Value r) {
 }
 
 /// 2^(k/8) s for s = 1.00272536..., which makes all of them floats but for a
-/// ninth of what they could be off, their exponents lowered by k/8: so adding
-/// n << 20 to the bits makes 2^(n/8) s of entry n mod 8.
+/// ninth of what they could be off.
+constexpr MathBuilder::Table kEighthPowers = {
+    0x1.00b29cp+0f, 0x1.17ee4ap+0f, 0x1.314448p+0f, 0x1.4ce54ep+0f,
+    0x1.6b067ep+0f, 0x1.8be1c8p+0f, 0x1.afb65cp+0f, 0x1.d6c92p+0f};
+
+/// The same with exponents lowered by k/8: so adding n << 20 to the bits makes
+/// 2^(n/8) s of entry n mod 8.
 constexpr MathBuilder::Table kExpTable = [] {
-  MathBuilder::Table table = {0x1.00b29cp+0f, 0x1.17ee4ap+0f, 0x1.314448p+0f,
-                              0x1.4ce54ep+0f, 0x1.6b067ep+0f, 0x1.8be1c8p+0f,
-                              0x1.afb65cp+0f, 0x1.d6c92p+0f};
+  MathBuilder::Table table = kEighthPowers;
   for (int k = 0; k < MathBuilder::kTableSize; ++k)
     table[k] = std::bit_cast<float>(std::bit_cast<int32_t>(table[k]) -
                                     (k << (kMantissaBits - 3)));
   return table;
 }();
+
+/// exp(r) / s - 1 for |r| <= 0.0434, error 1.9e-8.
+Value expOfRest(MathBuilder &m, Value r) {
+  return m.polynomial(r, {-0.0027179716f, 0.9972821f, 0.4987191f, 0.1661975f});
+}
 
 /// x = n ln 2 / 8 + r, |r| <= 0.0434; n in the lowest bits, others above the
 /// 22nd. `x` times 8 log2(e) must be below 2^21.
@@ -121,9 +129,7 @@ Reduced reduceExp8(MathBuilder &m, Value x) {
 /// exp of what `reduced` is the reduction of, times 2^`exponent` in an
 /// exponent's place (may be null).
 Value expByTable(MathBuilder &m, Reduced reduced, Value exponent) {
-  // exp(r) / s - 1, error 1.9e-8.
-  Value p = m.polynomial(reduced.r,
-                         {-0.0027179716f, 0.9972821f, 0.4987191f, 0.1661975f});
+  Value p = expOfRest(m, reduced.r);
   Value power = m.shl(reduced.power.bits, kMantissaBits - 3);
   if (exponent)
     power = m.addI(power, exponent);
@@ -132,9 +138,24 @@ Value expByTable(MathBuilder &m, Reduced reduced, Value exponent) {
   return m.fma(t, p, t);
 }
 
+/// exp(x) with the instruction that multiplies by 2^floor(n): the same bits as
+/// by factors. x log2(e) is rounded to eighths, whose last three bits say which
+/// entry it is.
+Value expByScalef(MathBuilder &m, Value x) {
+  Value shift = m.number(kRoundingShift / MathBuilder::kTableSize);
+  Value shifted = m.fma(x, m.number(kLog2E), shift);
+  Value n = m.sub(shifted, shift);
+  Value r = m.fma(n, m.number(-kLn2High), x);
+  r = m.fma(n, m.number(-kLn2Low), r);
+  Value entry = m.lookup(kEighthPowers, m.asInt(shifted));
+  return m.scalef(m.fma(entry, expOfRest(m, r), entry), n);
+}
+
 /// exp(x), in the lowest and the highest octaves of exponents by two factors.
 Value expOfAny(MathBuilder &m, Value x) {
   x = m.clamp(x, -104, 89); // beyond, the result is 0 or infinite
+  if (m.hasScalef())
+    return expByScalef(m, x);
   constexpr int32_t kFar = 64;
   constexpr auto inPlace = [](int32_t n) {
     return static_cast<int32_t>(static_cast<uint32_t>(n) << kMantissaBits);

@@ -283,8 +283,8 @@ private:
     if (std::optional<int64_t> distance = op.getNextPanel())
       next = integer(*distance);
     else if (staticM && *staticM <= full.rows && *staticM >= minRowsOfNear)
-      next = make<arith::MinUIOp>(next, integer(kPrefetchedSteps * panelWidth(op) *
-                                                spec.interleave));
+      next = make<arith::MinUIOp>(
+          next, integer(kPrefetchedSteps * panelWidth(op) * spec.interleave));
     Value start = make<arith::AddIOp>(next, share);
     return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
                                b.pointer, ValueRange{start});
@@ -582,7 +582,13 @@ struct LowerBrgemmPass
     bool fits = true;
     getOperation().walk([&](BrgemmOp op) {
       ops.push_back(op);
-      int64_t j = op.getNumBatchDims(), lanes = isa.lanes(32);
+      int64_t j = op.getNumBatchDims();
+      int64_t columns = op.getCType().getDimSize(1);
+      int64_t lanes = isa.forColumns(ShapedType::isDynamic(columns)
+                                         ? std::nullopt
+                                         : std::optional(columns),
+                                     /*elementBits=*/32)
+                          .lanes(32);
       if (op.getInterleave() > 1 && op.getBType().getDimSize(j + 1) % lanes) {
         op.emitError("an interleaved b needs panels of a multiple of ")
             << lanes << " columns, has " << op.getBType();

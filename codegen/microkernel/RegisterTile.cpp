@@ -56,6 +56,15 @@ int64_t VectorIsa::lanes(int64_t elementBits) const {
   return std::max<int64_t>(1, vectorBits / elementBits);
 }
 
+VectorIsa VectorIsa::forColumns(std::optional<int64_t> columns,
+                                int64_t elementBits) const {
+  constexpr int64_t halfBits = 256;
+  VectorIsa narrowed = *this;
+  if (columns && *columns * elementBits <= halfBits)
+    narrowed.vectorBits = std::min(vectorBits, halfBits);
+  return narrowed;
+}
+
 int64_t tenon::microkernel::registersNeeded(RegisterTile tile) {
   return tile.rows * tile.vectors + tile.vectors + 1;
 }

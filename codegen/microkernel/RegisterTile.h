@@ -18,6 +18,11 @@ struct VectorIsa {
 
   /// Lanes of a vector of elements of `elementBits`; at least 1.
   int64_t lanes(int64_t elementBits) const;
+  /// The same registers with vectors of 256 bits where those hold `columns`
+  /// (all, if known) of `elementBits`: half of wider ones would be idle, and
+  /// where they take two passes through a unit, cost as much again.
+  VectorIsa forColumns(std::optional<int64_t> columns,
+                       int64_t elementBits) const;
 };
 
 /// MR rows times NV vectors of accumulators.

@@ -31,7 +31,6 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
   spec.interleave = op.getInterleave();
   int64_t k = op.getAType().getShape().back();
   spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
-  spec.lanes = isa.lanes(spec.sum.getIntOrFloatBitWidth());
   spec.numBatchDims = op.getNumBatchDims();
   spec.accumulate = op.getAccumulate();
   // 128 bits and less stand for any machine; there llvm.fma may be a call.
@@ -47,10 +46,15 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
   isa.numRegisters -= registersForProducts(spec.interleave);
   staticM = known(op.getCType().getDimSize(0));
   staticN = known(op.getCType().getDimSize(1));
-  if (matrixUnit && fitsMatrixUnit(op))
+  int64_t sumBits = spec.sum.getIntOrFloatBitWidth();
+  spec.lanes = isa.lanes(sumBits);
+  if (matrixUnit && fitsMatrixUnit(op)) {
     chooseMatrixTile(op);
-  else
+  } else {
+    isa = isa.forColumns(staticN, sumBits);
+    spec.lanes = isa.lanes(sumBits);
     chooseTile(op, isa);
+  }
   shapeLoop(op, isa, unroll);
 }
 

@@ -92,16 +92,17 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
     return ShapedType::isDynamic(d) ? std::nullopt : std::optional(d);
   };
   constexpr int64_t elementBits = 32; // of sums
-  int64_t lanes = isa.lanes(elementBits);
+  bool inTiles = matrixUnit && interleave > 1;
+  microkernel::VectorIsa forSums =
+      inTiles ? isa : isa.forColumns(known(n), elementBits);
+  int64_t lanes = forSums.lanes(elementBits);
   constexpr int64_t vectorsOfTiles = 2;
-  microkernel::VectorIsa forSums = isa;
   forSums.numRegisters -= microkernel::registersForProducts(interleave);
-  int64_t vectors = matrixUnit && interleave > 1
-                        ? vectorsOfTiles
-                        : microkernel::chooseRegisterTile(forSums, elementBits,
-                                                          known(m), known(n),
-                                                          whole)
-                              .vectors;
+  int64_t vectors =
+      inTiles ? vectorsOfTiles
+              : microkernel::chooseRegisterTile(forSums, elementBits, known(m),
+                                                known(n), whole)
+                    .vectors;
   int64_t panel = vectors * lanes;
   return ShapedType::isDynamic(n)
              ? panel
