@@ -29,6 +29,8 @@ constexpr double kScatterCostPerLane = 1.5;
 /// vectors per iteration pay; above the second, one fills the machine.
 constexpr unsigned kCheapBody = 6;
 constexpr unsigned kHeavyBody = 16;
+/// Rows of fewer vectors than these take half of the lanes, but no fewer lanes.
+constexpr int64_t kShortRow = 3, kFewLanes = 8;
 constexpr unsigned kMathCallWeight = 10;
 constexpr unsigned kDivisionWeight = 3;
 
@@ -309,6 +311,10 @@ private:
     }
     plan.lanes = lanes;
     int64_t size = access.sizes[plan.vectorDim];
+    // Short rows are bound by their ends: idle lanes, and folding of lanes.
+    if (plan.mode == VectorMode::Horizontal && lanes > kFewLanes &&
+        size != kDynamic && size < kShortRow * lanes)
+      plan.lanes = lanes /= 2;
     if (size == kDynamic || size >= lanes || size == 0)
       return;
     if (llvm::isPowerOf2_64(size) || !plan.canMask)

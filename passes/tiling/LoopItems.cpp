@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/LoopProgram.h"
 
+#include "llvm/ADT/Sequence.h"
+
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -132,7 +134,30 @@ Strided LoopProgram::outputAsBuffer(const NodeInfo &n) const {
   return {};
 }
 
+/// The dimensions as they lie in the first input that varies along rows: what
+/// is computed from it is written and read in the same vectors.
+SmallVector<int64_t> LoopProgram::orderOfInput() const {
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  auto input = llvm::find_if(nodes, [](const NodeInfo &n) {
+    return n.kind == Kind::input && n.full;
+  });
+  if (input == nodes.end() ||
+      !llvm::all_of(input->memory.strides,
+                    [](Ofr s) { return IndexMath::constant(s).has_value(); }))
+    return order;
+  auto stride = [&](int64_t d) {
+    return *IndexMath::constant(input->memory.strides[d]);
+  };
+  // Along those with stride 0 it does not vary: they stay outside.
+  auto lies = [&](int64_t d) {
+    return std::pair(stride(d) != 0, std::pair(-stride(d), d));
+  };
+  llvm::sort(order, [&](int64_t a, int64_t b) { return lies(a) < lies(b); });
+  return order;
+}
+
 void LoopProgram::planScratch() {
+  scratchOrder = orderOfInput();
   scratchBytes = m.attr(0);
   for (NodeInfo &n : nodes) {
     if (!n.stored || n.kind == Kind::input || outputAsBuffer(n).base)

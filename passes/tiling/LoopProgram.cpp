@@ -156,7 +156,7 @@ LoopProgram::Place LoopProgram::placeOf(Item &item, Node node) {
   if (!view) {
     SmallVector<int64_t> shape;
     SmallVector<Value> dynamic;
-    for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
+    for (int64_t d : scratchOrder) {
       if (!isInside(d) || (!n.full && classes[d] == 1))
         continue;
       auto c = IndexMath::constant(item.extent[d]);
@@ -179,7 +179,8 @@ AffineMap LoopProgram::mapOf(Item &item, const Place &place,
                              ArrayRef<int64_t> loopOf, int64_t loops) {
   MLIRContext *ctx = item.m.builder().getContext();
   SmallVector<AffineExpr> exprs;
-  for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
+  for (int64_t i = 0, e = sizes.size(); i < e; ++i) {
+    int64_t d = place.scratch ? scratchOrder[i] : i;
     bool present = place.scratch
                        ? place.full || classes[d] == 0
                        : !IndexMath::isConstant(place.tensor.strides[d], 0) ||

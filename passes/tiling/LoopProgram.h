@@ -106,6 +106,7 @@ private:
   void chooseChunks();
   bool canStep() const;
   void planScratch();
+  llvm::SmallVector<int64_t> orderOfInput() const;
   Strided outputAsBuffer(const NodeInfo &n) const;
   mlir::Value boxOf(Item &item, const Strided &s,
                     llvm::ArrayRef<int64_t> shown);
@@ -151,6 +152,7 @@ private:
   int64_t stepDim = -1; // the reduced dimension, if walked some rows at a time
   Ofr items;
   Ofr scratchBytes;
+  llvm::SmallVector<int64_t> scratchOrder; // dimensions, outermost first
 };
 
 } // namespace tenon::tiling
