@@ -18,6 +18,12 @@ constexpr int64_t kItemElements = 16384;
 /// Elements of a row block when the reduced dimension is not innermost: 16 KiB
 /// of f32, so that block and temporaries stay in L1.
 constexpr int64_t kRowBlockElements = 4096;
+/// The same where all of the space takes 1 MiB or more: pieces of rows that
+/// come from beyond L2 should be long, and a block may wait in L2. If there are
+/// so many items all the same.
+constexpr int64_t kFarBlockElements = 16384;
+constexpr int64_t kFarElements = 1 << 18;
+constexpr int64_t kEnoughItems = 32;
 constexpr int64_t kMinChunk = 16;
 /// Half a kilobyte of each row, where nothing has to stay in a cache: what is
 /// read before the next row, a page on, is worth its way through the TLB.
@@ -107,10 +113,18 @@ void LoopProgram::chooseChunks() {
         if (classes[d] == 1)
           reducedSize *= IndexMath::constant(sizes[d]).value_or(64);
       chunkDim = rank - 1;
-      int64_t c = kRowBlockElements / std::max<int64_t>(1, reducedSize);
-      chunk =
-          m.attr(std::clamp(c / kMinChunk * kMinChunk,
-                            readsOnce() ? kStreamChunk : kMinChunk, kMaxChunk));
+      int64_t least = readsOnce() ? kStreamChunk : kMinChunk;
+      auto columns = [&](int64_t block) {
+        int64_t c = block / std::max<int64_t>(1, reducedSize);
+        return std::clamp(c / kMinChunk * kMinChunk, least, kMaxChunk);
+      };
+      int64_t elements = 1;
+      for (Ofr size : sizes)
+        elements *= IndexMath::constant(size).value_or(0);
+      int64_t far = columns(kFarBlockElements);
+      bool isFar = elements >= kFarElements &&
+                   elements / reducedSize / far >= kEnoughItems;
+      chunk = m.attr(isFar ? far : columns(kRowBlockElements));
       if (canStep()) {
         stepDim = llvm::find(classes, 1) - classes.begin();
         chunk = m.attr(kSteppedChunk);
