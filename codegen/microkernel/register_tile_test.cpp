@@ -66,6 +66,15 @@ TEST(RegisterTile, wholeStripsDivideTheColumns) {
              3);
 }
 
+TEST(RegisterTile, fewColumnsTakeHalfVectors) {
+  EXPECT_EQ(avx512.forColumns(8, 32).lanes(32), 8);
+  EXPECT_EQ(avx512.forColumns(8, 32).numRegisters, 32);
+  EXPECT_EQ(avx512.forColumns(9, 32).lanes(32), 16);
+  EXPECT_EQ(avx512.forColumns({}, 32).lanes(32), 16);
+  EXPECT_EQ(avx2.forColumns(1, 32).lanes(32), 8);
+  EXPECT_EQ(sse.forColumns(1, 32).lanes(32), 4);
+}
+
 TEST(RegisterTile, lanes) {
   EXPECT_EQ(avx2.lanes(32), 8);
   EXPECT_EQ(avx512.lanes(16), 32);

@@ -102,10 +102,9 @@ void callTransposeTile(OpBuilder &builder, Location loc, int64_t lanes,
     arguments.push_back(integer(tile.stride));
   }
   Operation *user = builder.getInsertionBlock()->getParentOp();
-  func::CallOp::create(builder, loc,
-                       getTransposeTile(builder, loc, user, element, lanes,
-                                        group),
-                       arguments);
+  func::CallOp::create(
+      builder, loc, getTransposeTile(builder, loc, user, element, lanes, group),
+      arguments);
 }
 
 } // namespace tenon::codegen

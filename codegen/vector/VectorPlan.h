@@ -17,7 +17,8 @@ enum class VectorMode {
   /// reduction at the end.
   Horizontal,
   /// Square register tiles over vectorDim and tileDim; some input is
-  /// contiguous along tileDim.  With groupDim, tiles of groups that move as one.
+  /// contiguous along tileDim.  With groupDim, tiles of groups that move as
+  /// one.
   Transpose,
   /// The output has groups of neighbours (groupDim) side by side along
   /// vectorDim: one vector for each member, shuffled together.

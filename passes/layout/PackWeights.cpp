@@ -377,8 +377,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
         packing.interleaveFor(element, rankedType(op.getQ()).getShape().back()),
         packing.interleaveFor(element, keys));
     auto pack = [&](OpOperand &operand, int64_t columns, bool whole) {
-      int64_t panel =
-          packing.panelFor(ShapedType::kDynamic, columns, v, whole);
+      int64_t panel = packing.panelFor(ShapedType::kDynamic, columns, v, whole);
       operand.assign(tile::PackOp::create(b, op.getLoc(), operand.get(), panel,
                                           std::nullopt, v));
       ++packed;

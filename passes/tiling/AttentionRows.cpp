@@ -126,7 +126,8 @@ AttentionLowering::sidesOf(IndexMath &rm, ArrayRef<Ofr> at, const Keys &part,
 }
 
 /// Rows of scores become weights, each with its own maximum and sum. At its end
-/// a row waits for one number after the other; the next few have work meanwhile.
+/// a row waits for one number after the other; the next few have work
+/// meanwhile.
 void AttentionLowering::emitRows(Block &block, const Keys &part) {
   constexpr int64_t kBytesTogether = 16 << 10; // half of L1
   constexpr int64_t kMostTogether = 4;

@@ -152,12 +152,11 @@ Strided LoopProgram::outputAsBuffer(const NodeInfo &n) const {
 /// is computed from it is written and read in the same vectors.
 SmallVector<int64_t> LoopProgram::orderOfInput() const {
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
-  auto input = llvm::find_if(nodes, [](const NodeInfo &n) {
-    return n.kind == Kind::input && n.full;
-  });
-  if (input == nodes.end() ||
-      !llvm::all_of(input->memory.strides,
-                    [](Ofr s) { return IndexMath::constant(s).has_value(); }))
+  auto input = llvm::find_if(
+      nodes, [](const NodeInfo &n) { return n.kind == Kind::input && n.full; });
+  if (input == nodes.end() || !llvm::all_of(input->memory.strides, [](Ofr s) {
+        return IndexMath::constant(s).has_value();
+      }))
     return order;
   auto stride = [&](int64_t d) {
     return *IndexMath::constant(input->memory.strides[d]);

@@ -112,3 +112,25 @@ func.func private @apart(%x: tensor<64x128xf32>) -> tensor<64x1xf32> attributes 
   %2 = graph.ReduceSum %1 {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   return %2 : tensor<64x1xf32>
 }
+
+// -----
+
+// Rows across memory: 32 columns of 128 rows stay in L1; where all of the space
+// takes a megabyte and items are left, 128 columns wait in L2.
+// CHECK-LABEL: func.func private @near.l(
+// CHECK:         rt.parallel "near.l" items(%c8)
+// CHECK-LABEL: func.func private @far.l(
+// CHECK:         rt.parallel "far.l" items(%c32)
+func.func @main(%x: tensor<1x128x256xf32>, %y: tensor<4x128x1024xf32>) -> (tensor<1x128x256xf32>, tensor<4x128x1024xf32>) {
+  %0 = call @near(%x) {tile.label = "near"} : (tensor<1x128x256xf32>) -> tensor<1x128x256xf32>
+  %1 = call @far(%y) {tile.label = "far"} : (tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32>
+  return %0, %1 : tensor<1x128x256xf32>, tensor<4x128x1024xf32>
+}
+func.func private @near(%x: tensor<1x128x256xf32>) -> tensor<1x128x256xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<1x128x256xf32>) -> tensor<1x128x256xf32>
+  return %0 : tensor<1x128x256xf32>
+}
+func.func private @far(%x: tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32>
+  return %0 : tensor<4x128x1024xf32>
+}
