@@ -118,18 +118,18 @@ Value geluErf(Calc &k) {
   return k.mul(k.mul(k.c(0.5), k.x()), t);
 }
 
-/// (1 + tanh u) / 2 = logistic(2 u), which costs less, u = sqrt(2 / pi)
-/// (x + 0.044715 x^3).
-Value geluTanhFactor(Calc &k) {
+/// 2 u, u = sqrt(2 / pi) (x + 0.044715 x^3): (1 + tanh u) / 2 is logistic(2 u),
+/// which costs less.
+Value geluTanhArgument(Calc &k) {
   Value x2 = k.mul(k.x(), k.x());
   Value inner = k.mul(k.x(), k.add(k.c(1), k.mul(k.c(kGeluCubic), x2)));
-  return k.logistic(k.mul(k.c(2 * kSqrt2OverPi), inner));
+  return k.mul(k.c(2 * kSqrt2OverPi), inner);
 }
 
 Value gelu(Calc &k) {
   if (stringAttr(k.op, "mode") != "gelu_tanh")
     return geluErf(k);
-  return k.mul(k.x(), geluTanhFactor(k));
+  return k.mul(k.x(), k.logistic(geluTanhArgument(k)));
 }
 
 Value geluBackward(Calc &k) {
@@ -141,11 +141,15 @@ Value geluBackward(Calc &k) {
     Value pdf = k.mul(k.c(kInvSqrt2Pi), density);
     return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
   }
-  Value half = geluTanhFactor(k);
+  // The factor and what it lacks of 1, from the smaller: no cancellation.
+  Value argument = geluTanhArgument(k);
+  Value small = k.logistic(k.sub(k.c(0), k.abs(argument)));
+  Value large = k.sub(k.c(1), small);
+  Value half = k.select(k.lt(argument, k.c(0)), small, large);
   Value x2 = k.atMost(k.mul(x, x), k.c(1e30)); // times 0, where it is large
   Value dArg = k.mul(k.c(2 * kSqrt2OverPi),
                      k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
-  Value slope = k.mul(k.mul(half, k.sub(k.c(1), half)), dArg);
+  Value slope = k.mul(k.mul(small, large), dArg);
   return k.mul(dd, k.add(half, k.mul(x, slope)));
 }
 
@@ -157,12 +161,17 @@ Value mish(Calc &k) {
   return k.mul(k.x(), k.div(t, k.add(t, k.c(2))));
 }
 
+/// tanh(sp) + x sigmoid(x) (1 - tanh(sp)^2), sp = ln(1 + e), is
+/// (t (t + 2) + 4 x e (e + 1)) / (t + 2)^2 with e and t as above: no
+/// cancellation where tanh is almost 1. Below x = -104 e is 0.
 Value mishBackward(Calc &k) {
-  // tanh(sp) + x sigmoid(x) (1 - tanh(sp)^2), sp = softplus(x).
-  Value x = k.x();
-  Value t = k.tanh(k.softplus(x));
-  Value d = k.mul(k.mul(x, k.logistic(x)), k.sub(k.c(1), k.mul(t, t)));
-  return k.mul(k.in[1], k.add(t, d));
+  Value x = k.clamp(k.x(), k.c(-110), k.c(20));
+  Value e = k.exp(x);
+  Value t = k.mul(e, k.add(e, k.c(2)));
+  Value below = k.add(t, k.c(2));
+  Value slope = k.mul(k.mul(k.c(4), x), k.mul(e, k.add(e, k.c(1))));
+  Value sum = k.add(k.mul(t, below), slope);
+  return k.mul(k.in[1], k.div(sum, k.mul(below, below)));
 }
 
 Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }

@@ -50,15 +50,18 @@ static void addElementwise(Cases &cases) {
   cases.push_back("y<1,13> = TanhBackward 13x17<1,13> 13x17");
   cases.push_back("y<40,2> = ReLUBackward 13x17 13x17");
   cases.push_back("y = Sigmoid 5x37; SigmoidBackward y 5x37; out y");
-  // Arguments so far from 0 that exponentials are 0 or infinite.
+  // Arguments so far from 0 that exponentials are 0 or infinite, or that what
+  // is left of 1 is a few bits.
   for (const char *op :
        {"EluBackward alpha=1 use_dst=false", "GELUBackward",
         "GELUBackward mode=gelu_tanh", "MishBackward",
         "SigmoidBackward use_dst=false", "SoftPlusBackward",
         "SoftPlusBackward beta=-1", "TanhBackward use_dst=false"})
-    for (const char *slope : {"400", "-400"})
-      cases.push_back(std::string("l = LeakyReLU 5x37 alpha=") + slope + "; " +
-                      op + " l 5x37");
+    for (auto [slope, shape] :
+         {std::pair("9", "40x97"), std::pair("-9", "40x97"),
+          std::pair("400", "5x37"), std::pair("-400", "5x37")})
+      cases.push_back(std::string("l = LeakyReLU ") + shape +
+                      " alpha=" + slope + "; " + op + " l " + shape);
 }
 
 /// Gradients that sum over rows or channels.
