@@ -9,8 +9,7 @@
 //   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
 //                              combine lanes and the initial value; store }
 //   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }
-//   Interleave  for parallel { stripe { block for each member; shuffle; store
-//   }}
+//   Interleave  for parallel { stripe { blocks of members; shuffle; store }}
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/LoopEmitter.h"

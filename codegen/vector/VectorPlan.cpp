@@ -349,12 +349,12 @@ private:
   /// Where the output has groups of 32 bits (`tile.pack` with an interleave):
   /// a strided store takes each element apart.
   bool planGroups() {
-    constexpr unsigned kGroupBits = 32;
+    constexpr int64_t kGroupBits = 32;
     const OperandAccess &output = access.operands.back();
     if (!plan.reductionDims.empty() || op.getNumDpsInits() != 1 ||
         !output.isMemref || !output.element.isIntOrFloat())
       return false;
-    unsigned bits = output.element.getIntOrFloatBitWidth();
+    int64_t bits = output.element.getIntOrFloatBitWidth();
     auto dimOfStride = [&](int64_t stride) {
       return llvm::find_if(plan.parallelDims, [&](unsigned d) {
         return output.stride[d] == stride;
@@ -364,9 +364,11 @@ private:
     if (group == plan.parallelDims.end())
       return false;
     int64_t size = access.sizes[*group];
+    if (bits % 8 || size < 2 || size > kGroupBits / 8 ||
+        size * bits != kGroupBits)
+      return false;
     auto across = dimOfStride(size);
-    if (size * bits != kGroupBits || size == 1 ||
-        across == plan.parallelDims.end())
+    if (across == plan.parallelDims.end())
       return false;
     unsigned groupDim = *group, vectorDim = *across;
     if (!planGroupsThatMove(groupDim, vectorDim) &&
