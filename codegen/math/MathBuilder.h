@@ -171,11 +171,14 @@ public:
   /// Whether `narrow` has an instruction for the operands.
   bool hasNarrow() const {
     return extra.avx512bf16 && shape && shape.getRank() == 1 &&
-           shape.getDimSize(0) == 16;
+           (shape.getDimSize(0) == 16 ||
+            (extra.avx512 && shape.getDimSize(0) == 8));
   }
   /// x in bf16; denormal numbers are 0.
   Value narrow(Value x) {
-    constexpr const char *name = "llvm.x86.avx512bf16.cvtneps2bf16.512";
+    const char *name = shape.getDimSize(0) == 16
+                           ? "llvm.x86.avx512bf16.cvtneps2bf16.512"
+                           : "llvm.x86.avx512bf16.cvtneps2bf16.256";
     return mlir::LLVM::CallIntrinsicOp::create(b, loc, typeOf(b.getBF16Type()),
                                                b.getStringAttr(name),
                                                mlir::ValueRange{x})

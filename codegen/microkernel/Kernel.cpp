@@ -447,6 +447,10 @@ private:
     return spec.element.isInteger() && spec.interleave == 2;
   }
 
+  bool multipliesBF16() const {
+    return spec.element.isBF16() && spec.interleave > 1;
+  }
+
   Value multiplyAdd(Value x, Value y, Value acc) {
     if (spec.interleave > 1)
       return addProducts(x, y, acc);
@@ -472,7 +476,7 @@ private:
                                            operands)
           .getResults();
     };
-    if (isa<FloatType>(spec.element))
+    if (multipliesBF16())
       return call("llvm.x86.avx512bf16.dpbf16ps." + bits, {acc, x, y});
     if (!multipliesWords())
       return call("llvm.x86.avx512.vpdpbusd." + bits, {acc, x, y});
@@ -582,6 +586,22 @@ private:
     Operation *clone = builder.clone(op, mapping);
     for (OpResult result : clone->getResults())
       result.setType(vectorOf(result.getType()));
+    auto trunc = dyn_cast<arith::TruncFOp>(clone);
+    if (trunc && multipliesBF16() && isLikeSums(op.getOperand(0)))
+      trunc.setFastmath(arith::FastMathFlags::afn);
+  }
+
+  /// Whether what the epilogue computes `x` by takes sums of bf16 to numbers
+  /// that are as rarely denormal as they are: the instruction makes them 0.
+  bool isLikeSums(Value x) {
+    Operation *op = x.getDefiningOp();
+    if (!op || matchPattern(op, m_Constant()))
+      return true;
+    return isa<arith::AddFOp, arith::SubFOp, arith::MaximumFOp,
+               arith::MinimumFOp, arith::SelectOp, arith::CmpFOp,
+               arith::ExtFOp>(op) &&
+           llvm::all_of(op->getOperands(),
+                        [&](Value v) { return isLikeSums(v); });
   }
 
   void store(Value value, int64_t r, int64_t v) {

@@ -69,6 +69,23 @@ static Value isNotZero(OpBuilder &b, Location loc, Value v) {
   return arith::ExtUIOp::create(b, loc, b.getI8Type(), bit);
 }
 
+/// Lets a sum of a product and something be one instruction, if `op` is one,
+/// rounded once. What is rounded to an integer behind it is never taken for
+/// more precise than it is.
+static void contract(Operation *op) {
+  auto sum = dyn_cast_or_null<arith::AddFOp>(op);
+  if (!sum)
+    return;
+  for (Value x : sum->getOperands()) {
+    auto product = x.getDefiningOp<arith::MulFOp>();
+    if (!product)
+      continue;
+    product.setFastmath(product.getFastmath() |
+                        arith::FastMathFlags::contract);
+    sum.setFastmath(sum.getFastmath() | arith::FastMathFlags::contract);
+  }
+}
+
 /// An f32 without its fraction, saturated to `to`; NaN gives 0. The conversion
 /// itself is only defined in range: what is outside is replaced before, or,
 /// where f32 has no number at the bound, behind it. What is rounded before is
@@ -77,8 +94,10 @@ static Value isNotZero(OpBuilder &b, Location loc, Value v) {
 static Value floatToInteger(OpBuilder &b, Location loc, Value x,
                             IntegerType to) {
   auto rounded = x.getDefiningOp<math::RoundEvenOp>();
-  if (rounded)
+  if (rounded) {
     x = rounded.getOperand();
+    contract(x.getDefiningOp());
+  }
   unsigned width = to.getWidth();
   bool isSigned = !to.isUnsigned();
   auto number = [&](double v) -> Value {

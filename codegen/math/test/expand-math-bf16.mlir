@@ -11,14 +11,21 @@ func.func @normal(%x: vector<16xf32>) -> vector<16xbf16> {
   return %0 : vector<16xbf16>
 }
 
-// The instruction takes denormal numbers for 0, and is one for 16 lanes.
+// CHECK-LABEL: func @half
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.256"
+func.func @half(%x: vector<8xf32>) -> vector<8xbf16> {
+  %0 = arith.truncf %x fastmath<afn> : vector<8xf32> to vector<8xbf16>
+  return %0 : vector<8xbf16>
+}
+
+// The instruction takes denormal numbers for 0, and is one for 8 or 16 lanes.
 // CHECK-LABEL: func @declined
 // CHECK-NOT:     call_intrinsic
-func.func @declined(%x: vector<16xf32>, %y: vector<8xf32>, %z: f32) -> (vector<16xbf16>, vector<8xbf16>, bf16) {
+func.func @declined(%x: vector<16xf32>, %y: vector<4xf32>, %z: f32) -> (vector<16xbf16>, vector<4xbf16>, bf16) {
   %0 = arith.truncf %x : vector<16xf32> to vector<16xbf16>
-  %1 = arith.truncf %y fastmath<afn> : vector<8xf32> to vector<8xbf16>
+  %1 = arith.truncf %y fastmath<afn> : vector<4xf32> to vector<4xbf16>
   %2 = arith.truncf %z fastmath<afn> : f32 to bf16
-  return %0, %1, %2 : vector<16xbf16>, vector<8xbf16>, bf16
+  return %0, %1, %2 : vector<16xbf16>, vector<4xbf16>, bf16
 }
 
 // One limit where no result is infinite: 0 instead of denormal numbers.

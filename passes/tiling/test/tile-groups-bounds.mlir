@@ -35,6 +35,48 @@ func.func private @levels(%x: tensor<2x32xf32>) -> tensor<2x32xf32> attributes {
 
 // -----
 
+// A product and a zero point that are rounded together are one instruction.
+// CHECK-LABEL: func.func private @shifted.l(
+// CHECK:           arith.mulf %{{.*}}, %{{.*}} fastmath<contract> : f32
+// CHECK:           arith.addf %{{.*}}, %{{.*}} fastmath<contract> : f32
+// CHECK:           math.roundeven
+func.func @main(%x: tensor<2x32xf32>) -> tensor<2x32xui8> {
+  %0 = call @shifted(%x) {tile.label = "shifted"} : (tensor<2x32xf32>) -> tensor<2x32xui8>
+  return %0 : tensor<2x32xui8>
+}
+func.func private @shifted(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes {tile.group = "elementwise"} {
+  %s = arith.constant dense<2.5> : tensor<f32>
+  %z = arith.constant dense<128.0> : tensor<f32>
+  %0 = graph.Multiply %x, %s : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
+  %1 = graph.Add %0, %z : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
+  %2 = graph.Round %1 : (tensor<2x32xf32>) -> tensor<2x32xf32>
+  %3 = graph.TypeCast %2 : (tensor<2x32xf32>) -> tensor<2x32xui8>
+  return %3 : tensor<2x32xui8>
+}
+
+// -----
+
+// Without rounding behind them they are two, with their own bits.
+// CHECK-LABEL: func.func private @apart.l(
+// CHECK-NOT:       contract
+// CHECK:           arith.addf
+// CHECK-NOT:       contract
+// CHECK:           arith.trunci
+func.func @main(%x: tensor<2x32xf32>) -> tensor<2x32xui8> {
+  %0 = call @apart(%x) {tile.label = "apart"} : (tensor<2x32xf32>) -> tensor<2x32xui8>
+  return %0 : tensor<2x32xui8>
+}
+func.func private @apart(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes {tile.group = "elementwise"} {
+  %s = arith.constant dense<2.5> : tensor<f32>
+  %z = arith.constant dense<128.0> : tensor<f32>
+  %0 = graph.Multiply %x, %s : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
+  %1 = graph.Add %0, %z : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
+  %2 = graph.TypeCast %1 : (tensor<2x32xf32>) -> tensor<2x32xui8>
+  return %2 : tensor<2x32xui8>
+}
+
+// -----
+
 // NaN is a level between those of s8; what is not rounded is cut off.
 // CHECK-LABEL: func.func private @cut.l(
 // CHECK:           arith.cmpf ord
