@@ -219,7 +219,7 @@ private:
     auto [strides, offset] = type.getStridesAndOffset();
     if (!op.getPrefetchNext() || ShapedType::isDynamic(width) ||
         width > full.vectors * spec.lanes ||
-        (staticM && *staticM < minRowsToPrefetch))
+        (staticM && *staticM < minRowsToPrefetch()))
       return std::nullopt;
     int64_t expected = width * spec.interleave;
     for (int64_t i = j; i >= 0; --i) {
@@ -282,9 +282,8 @@ private:
     Value next = *panelSize;
     if (std::optional<int64_t> distance = op.getNextPanel())
       next = integer(*distance);
-    else if (staticM && *staticM <= full.rows && *staticM >= minRowsOfNear)
-      next = make<arith::MinUIOp>(
-          next, integer(kPrefetchedSteps * panelWidth(op) * spec.interleave));
+    else if (staticM && *staticM <= full.rows)
+      next = make<arith::MinUIOp>(next, integer(elementsAhead()));
     Value start = make<arith::AddIOp>(next, share);
     return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
                                b.pointer, ValueRange{start});
@@ -304,7 +303,7 @@ private:
       return;
     // Too few rows at run time: touch one line of B again and again.
     Value few = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                      m, integer(minRowsToPrefetch));
+                                      m, integer(kMinRowsOfPanel));
     operands.ahead =
         arith::SelectOp::create(builder, loc, few, b.pointer, operands.ahead);
     operands.aheadStep = arith::SelectOp::create(builder, loc, few, integer(0),
@@ -493,14 +492,23 @@ private:
     return operands;
   }
 
-  // With fewer rows B streams from memory at its full rate as it is:
-  // prefetching costs 15 % at M = 1 and gains 8 % at 4, 33 % at 8 and 16
-  // (brgemm_bench, MxNxK = Mx4096x4096 on Zen 3).
-  static constexpr int64_t minRowsToPrefetch = 4;
-  // One block of rows reads each line once, and what it fetches a whole panel
-  // ahead does not all stay in L2. With fewer rows memory is the bound, and
-  // requests far from those of the hardware gain more (docs/microkernels.md).
-  static constexpr int64_t kPrefetchedSteps = 64, minRowsOfNear = 6;
+  /// With fewer rows of narrow types B streams at its full rate as it is
+  /// (docs/microkernels.md).
+  int64_t minRowsToPrefetch() const { return spec.interleave > 1 ? 3 : 1; }
+
+  /// How far ahead one block of rows fetches: it reads each line once, and what
+  /// it fetches a whole panel ahead does not all stay in L2. Few rows wait for
+  /// memory and little else, and gain most from requests that come just before
+  /// those of the hardware (docs/microkernels.md).
+  int64_t elementsAhead() {
+    constexpr int64_t kMostOfFew = 5, kBytesOfFew = 1024, kSteps = 64;
+    if (*staticM <= kMostOfFew)
+      return kBytesOfFew * 8 / spec.element.getIntOrFloatBitWidth();
+    return kSteps * panelWidth(op) * spec.interleave;
+  }
+
+  /// Rows, if their number is unknown, for which the next panel is fetched.
+  static constexpr int64_t kMinRowsOfPanel = 4;
   static constexpr int64_t kLineBytes = 64;
 
   BrgemmOp op;

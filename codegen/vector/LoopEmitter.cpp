@@ -204,6 +204,7 @@ private:
         accumulators.push_back(block.load(o, point, lanes, mask));
     accumulators = reduce(plan.reductionDims, points, accumulators,
                           [&](ArrayRef<Point> inner, ValueRange values) {
+                            block.fetch(inner.front(), inner.size() * lanes);
                             return block.emit(inner, lanes, mask, values);
                           });
     unsigned next = 0;
@@ -314,8 +315,15 @@ private:
 
   Value combine(unsigned accumulator, Value x, Value y) {
     const Combiner &combiner = plan.combiners[accumulator];
-    if (!combiner.selects)
-      return arith::getReductionOp(combiner.kind, b, block.loc(), x, y);
+    if (!combiner.selects) {
+      Value r = arith::getReductionOp(combiner.kind, b, block.loc(), x, y);
+      auto fast = r.getDefiningOp<arith::ArithFastMathInterface>();
+      if (fast && combiner.flags != arith::FastMathFlags::none)
+        fast->setAttr(
+            fast.getFastMathAttrName(),
+            arith::FastMathFlagsAttr::get(b.getContext(), combiner.flags));
+      return r;
+    }
     Value first =
         arith::CmpFOp::create(b, block.loc(), *combiner.selects, x, y);
     return arith::SelectOp::create(b, block.loc(), first, x, y);

@@ -164,7 +164,12 @@ std::optional<Combiner> matchCombiner(linalg::LinalgOp op, unsigned number) {
   if (combine->getNumOperands() != 2)
     return std::nullopt;
   std::optional<arith::AtomicRMWKind> kind = combinerKind(*combine);
-  return kind ? std::optional(Combiner{*kind}) : std::nullopt;
+  if (!kind)
+    return std::nullopt;
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(combine);
+  auto flags = fast ? fast.getFastMathFlagsAttr() : nullptr;
+  return Combiner{
+      *kind, {}, flags ? flags.getValue() : arith::FastMathFlags::none};
 }
 
 bool unitStride(const OperandAccess &operand, unsigned dim) {

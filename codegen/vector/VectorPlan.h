@@ -31,6 +31,7 @@ struct Combiner {
   /// x > y ? x : y (or less), which loses a NaN that is not the last element:
   /// for x86 one instruction, where a maximum that keeps NaN takes five.
   std::optional<mlir::arith::CmpFPredicate> selects = {};
+  mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none;
 };
 
 /// The shape of the code for one operation.

@@ -80,8 +80,7 @@ static void contract(Operation *op) {
     auto product = x.getDefiningOp<arith::MulFOp>();
     if (!product)
       continue;
-    product.setFastmath(product.getFastmath() |
-                        arith::FastMathFlags::contract);
+    product.setFastmath(product.getFastmath() | arith::FastMathFlags::contract);
     sum.setFastmath(sum.getFastmath() | arith::FastMathFlags::contract);
   }
 }

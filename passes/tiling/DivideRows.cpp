@@ -62,7 +62,6 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   if (!reduces || dim < 0 || total < kMinElements)
     return std::nullopt;
   chooseChunks();
-  int64_t perPiece = row / longest;
   int64_t count = *IndexMath::constant(items);
   int64_t chain = classes.back() == 1 ? row / kRowAccumulators : row;
   int64_t item = total / count;
@@ -72,6 +71,14 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   int64_t wanted = std::max({int64_t(2), chain * 4 / kMaxChain, parallel,
                              item * 4 / kCachedElements});
   wanted = std::min({wanted, kMaxPieces, longest});
+  // Outer pieces lie together in memory.
+  for (int64_t d = 0; d < dim; ++d)
+    if (int64_t size = *IndexMath::constant(sizes[d]);
+        classes[d] != 0 && size >= wanted) {
+      longest = size;
+      dim = d;
+    }
+  int64_t perPiece = row / longest;
   // Equal pieces need no section for a shorter last one.
   for (int64_t pieces = wanted; pieces <= std::min(2 * wanted, longest);
        ++pieces)

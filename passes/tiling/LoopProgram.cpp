@@ -26,6 +26,9 @@ constexpr size_t kStoresBesideSums = 2;
 constexpr int64_t kStreamedBytes = 16 << 20;
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
 constexpr int64_t kFetchedBytes = 4 << 20;
+/// Inputs of so many bytes come from memory, and are read so far ahead: 32 MiB
+/// that were in the last cache would take a quarter longer.
+constexpr int64_t kFromMemory = 32 << 20, kBytesAhead = 2048;
 /// Rows between two visits of a sum in L1; as many streams are read at once.
 constexpr int64_t kStepRows = 8;
 } // namespace
@@ -262,6 +265,8 @@ static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
                      Value acc, Value x) {
   using R = LoopProgram::Reduction;
   bool isFloat = isa<FloatType>(x.getType());
+  // Of 0 and -0 either will do: half the instructions of a strict order.
+  auto zeros = arith::FastMathFlags::nsz;
   switch (kind) {
   case R::sum:
     return isFloat ? arith::AddFOp::create(b, loc, acc, x).getResult()
@@ -270,11 +275,13 @@ static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
     return isFloat ? arith::MulFOp::create(b, loc, acc, x).getResult()
                    : arith::MulIOp::create(b, loc, acc, x).getResult();
   case R::max:
-    return isFloat ? arith::MaximumFOp::create(b, loc, acc, x).getResult()
-                   : arith::MaxSIOp::create(b, loc, acc, x).getResult();
+    return isFloat
+               ? arith::MaximumFOp::create(b, loc, acc, x, zeros).getResult()
+               : arith::MaxSIOp::create(b, loc, acc, x).getResult();
   case R::min:
-    return isFloat ? arith::MinimumFOp::create(b, loc, acc, x).getResult()
-                   : arith::MinSIOp::create(b, loc, acc, x).getResult();
+    return isFloat
+               ? arith::MinimumFOp::create(b, loc, acc, x, zeros).getResult()
+               : arith::MinSIOp::create(b, loc, acc, x).getResult();
   case R::greatest:
     return emitGreater(b, loc, acc, x);
   }
@@ -370,32 +377,53 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
       });
   if (!streams.empty())
     generic->setAttr(codegen::kStreamAttr, b.getDenseI64ArrayAttr(streams));
+  if (!full)
+    return;
   // A pass that needs the sums of one before reads what that left in a cache.
-  if (full && reducing && llvm::any_of(leaves, [&](Node n) {
-        return nodes[n].kind == Kind::reduce;
-      })) {
-    SmallVector<int64_t> fetches;
-    for (const Place &place : sources)
-      fetches.push_back(distanceToNext(item, place));
-    if (llvm::any_of(fetches, [](int64_t d) { return d != 0; }))
-      generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
-  }
+  bool again = llvm::any_of(
+      leaves, [&](Node n) { return nodes[n].kind == Kind::reduce; });
+  SmallVector<int64_t> fetches;
+  for (const Place &place : sources)
+    fetches.push_back(!again     ? distanceAhead(place)
+                      : reducing ? distanceToNext(item, place)
+                                 : 0);
+  if (llvm::any_of(fetches, [](int64_t d) { return d != 0; }))
+    generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
+}
+
+/// What all elements of `tensor` that are read take, at least.
+int64_t LoopProgram::bytesOf(const Strided &tensor) const {
+  int64_t bytes = tensor.elementType().getIntOrFloatBitWidth() / 8;
+  for (auto [size, stride] : llvm::zip(sizes, tensor.strides))
+    if (!IndexMath::isConstant(stride, 0))
+      bytes *= IndexMath::constant(size).value_or(0);
+  return bytes;
 }
 
 /// Elements from those of this item to those of the next, in a tensor so large
 /// that they are in no cache; otherwise 0.
 int64_t LoopProgram::distanceToNext(const Item &item,
                                     const Place &place) const {
-  if (place.scratch || itemDims.empty())
+  if (place.scratch || itemDims.empty() ||
+      bytesOf(place.tensor) < kFetchedBytes)
     return 0;
-  int64_t bytes = place.tensor.elementType().getIntOrFloatBitWidth() / 8;
-  for (auto [size, stride] : llvm::zip(sizes, place.tensor.strides))
-    if (!IndexMath::isConstant(stride, 0))
-      bytes *= IndexMath::constant(size).value_or(0);
   int64_t last = itemDims.back();
   auto stride = IndexMath::constant(place.tensor.strides[last]);
   auto rows = IndexMath::constant(item.extent[last]);
-  return bytes >= kFetchedBytes && stride && rows ? *stride * *rows : 0;
+  return stride && rows ? *stride * *rows : 0;
+}
+
+/// Elements between those that are read and those that are fetched meanwhile,
+/// of a tensor that no cache holds, where there is nothing but reading;
+/// otherwise 0.
+int64_t LoopProgram::distanceAhead(const Place &place) const {
+  if (place.scratch || !readsOnce() || bytesOf(place.tensor) < kFromMemory)
+    return 0;
+  if (stepDim >= 0) {
+    auto stride = IndexMath::constant(place.tensor.strides[stepDim]);
+    return stride.value_or(0) * kStepRows;
+  }
+  return kBytesAhead * 8 / place.tensor.elementType().getIntOrFloatBitWidth();
 }
 
 /// Whether the result `node` goes to a tensor that no cache will hold, and is
@@ -403,11 +431,8 @@ int64_t LoopProgram::distanceToNext(const Item &item,
 bool LoopProgram::streamsPast(Node node, const Place &destination) const {
   if (destination.scratch || nodes[node].kind != Kind::compute)
     return false;
-  int64_t bytes = destination.tensor.elementType().getIntOrFloatBitWidth() / 8;
-  for (auto [size, stride] : llvm::zip(sizes, destination.tensor.strides))
-    if (!IndexMath::isConstant(stride, 0))
-      bytes *= IndexMath::constant(size).value_or(0);
-  return bytes >= kStreamedBytes && llvm::none_of(nodes, [&](auto &other) {
+  return bytesOf(destination.tensor) >= kStreamedBytes &&
+         llvm::none_of(nodes, [&](auto &other) {
            return llvm::is_contained(other.operands, node);
          });
 }

@@ -120,7 +120,9 @@ private:
   void startReduction(Item &item, const NodeInfo &n, const Place &accumulator);
   bool streamsPast(Node node, const Place &destination) const;
   bool accumulates(const Item &item, Node node) const;
+  int64_t bytesOf(const Strided &tensor) const;
   int64_t distanceToNext(const Item &item, const Place &place) const;
+  int64_t distanceAhead(const Place &place) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
                    llvm::ArrayRef<Place> destinations);
   /// The value of an index node where the item starts.

@@ -72,19 +72,35 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
   return
 }
 
-// The hint to prefetch counts from 4 rows.
+// Few rows fetch 1 KiB ahead, or a panel that is shorter.
 
 // CHECK-LABEL: func.func @prefetch
-// CHECK-NOT:     arith.minui
+// CHECK:         %[[FEW:.*]] = arith.constant 256 : i64
+// CHECK:         arith.minui %{{.*}}, %[[FEW]] : i64
 // CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8_u2_pf1(
-// CHECK:         call @tenon_brgemm_f32_3x1x8_b0_w8_u2(
+// CHECK:         call @tenon_brgemm_f32_1x1x8_b0_w8_u2_pf1(
 func.func @prefetch(%a: memref<4x64xf32>, %b: memref<64x8xf32>,
-                    %c: memref<4x8xf32>, %a3: memref<3x64xf32>,
-                    %c3: memref<3x8xf32>) {
+                    %c: memref<4x8xf32>, %a1: memref<1x64xf32>,
+                    %c1: memref<1x8xf32>) {
   tile.brgemm ins(%a, %b : memref<4x64xf32>, memref<64x8xf32>)
       outs(%c : memref<4x8xf32>) prefetch_next
-  tile.brgemm ins(%a3, %b : memref<3x64xf32>, memref<64x8xf32>)
-      outs(%c3 : memref<3x8xf32>) prefetch_next
+  tile.brgemm ins(%a1, %b : memref<1x64xf32>, memref<64x8xf32>)
+      outs(%c1 : memref<1x8xf32>) prefetch_next
+  return
+}
+
+// In narrow types from 3 rows on.
+
+// CHECK-LABEL: func.func @prefetch_narrow
+// CHECK:         call @tenon_brgemm_i8u_v4_3x1x8_b0_w8_u2_pf1(
+// CHECK:         call @tenon_brgemm_i8u_v4_2x1x8_b0_w8_u2(
+func.func @prefetch_narrow(%a: memref<3x64xi8>, %b: memref<16x8x4xi8>,
+                           %c: memref<3x8xi32>, %a2: memref<2x64xi8>,
+                           %c2: memref<2x8xi32>) {
+  tile.brgemm ins(%a, %b : memref<3x64xi8>, memref<16x8x4xi8>)
+      outs(%c : memref<3x8xi32>) prefetch_next unsigned_a
+  tile.brgemm ins(%a2, %b : memref<2x64xi8>, memref<16x8x4xi8>)
+      outs(%c2 : memref<2x8xi32>) prefetch_next unsigned_a
   return
 }
 

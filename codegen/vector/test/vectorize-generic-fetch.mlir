@@ -19,3 +19,23 @@ func.func @rows(%x: memref<1003xf32>, %y: memref<f32>) {
   }
   return
 }
+
+#plane = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// Rows that are added up in registers: each fetches as much as it reads.
+// CHECK-LABEL: func @columns
+// CHECK:         scf.for
+// CHECK:           arith.constant 512 : index
+// CHECK-COUNT-2:   memref.prefetch
+// CHECK-NOT:       memref.prefetch
+// CHECK:           scf.yield
+func.func @columns(%x: memref<8x32xf32>, %y: memref<32xf32>) {
+  linalg.generic {indexing_maps = [#plane, #column], iterator_types = ["reduction", "parallel"], codegen.fetch = array<i64: 512>}
+      ins(%x : memref<8x32xf32>) outs(%y : memref<32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}

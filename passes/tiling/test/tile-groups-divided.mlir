@@ -64,3 +64,18 @@ func.func private @h(%x: tensor<?xf32>) -> tensor<f32> attributes {tile.group = 
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<?xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Sums per channel, channels first: pieces are images, not parts of each image.
+// CHECK-LABEL: func.func private @channels.l(
+// CHECK:         rt.parallel "channels.l" items(%c512{{.*}})
+// CHECK:           sizes: [2, 12544], strides: [802816, 1]
+func.func @main(%x: tensor<16x64x12544xf32>) -> tensor<1x64x1xf32> {
+  %0 = call @channels(%x) {tile.label = "channels"} : (tensor<16x64x12544xf32>) -> tensor<1x64x1xf32>
+  return %0 : tensor<1x64x1xf32>
+}
+func.func private @channels(%x: tensor<16x64x12544xf32>) -> tensor<1x64x1xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0, 2], keep_dims = true} : (tensor<16x64x12544xf32>) -> tensor<1x64x1xf32>
+  return %0 : tensor<1x64x1xf32>
+}

@@ -62,3 +62,39 @@ func.func private @wide(%x: tensor<4096x64xf32>, %p: tensor<40x64x16xf32>) -> te
   %0 = tile.matmul %x, %p : tensor<4096x64xf32>, tensor<40x64x16xf32> -> tensor<4096x640xf32>
   return %0 : tensor<4096x640xf32>
 }
+
+// -----
+
+// 32 MiB that are only read come from memory: 2 KiB ahead along rows, the next
+// eight rows where columns are summed.
+// CHECK-LABEL: func.func private @rows.l(
+// CHECK:         codegen.fetch = array<i64: 512>
+// CHECK-LABEL: func.func private @columns.l(
+// CHECK:         codegen.fetch = array<i64: 32768>
+// CHECK-LABEL: func.func private @less.l(
+// CHECK-NOT:     codegen.fetch
+// CHECK-LABEL: func.func private @stores.l(
+// CHECK-NOT:     codegen.fetch
+func.func @main(%x: tensor<2048x4096xf32>, %y: tensor<2047x4096xf32>) -> (tensor<2048x1xf32>, tensor<1x4096xf32>, tensor<2047x1xf32>, tensor<2048x4096xf32>) {
+  %0 = call @rows(%x) : (tensor<2048x4096xf32>) -> tensor<2048x1xf32>
+  %1 = call @columns(%x) : (tensor<2048x4096xf32>) -> tensor<1x4096xf32>
+  %2 = call @less(%y) : (tensor<2047x4096xf32>) -> tensor<2047x1xf32>
+  %3 = call @stores(%x) : (tensor<2048x4096xf32>) -> tensor<2048x4096xf32>
+  return %0, %1, %2, %3 : tensor<2048x1xf32>, tensor<1x4096xf32>, tensor<2047x1xf32>, tensor<2048x4096xf32>
+}
+func.func private @rows(%x: tensor<2048x4096xf32>) -> tensor<2048x1xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceMax %x {axes = [1], keep_dims = true} : (tensor<2048x4096xf32>) -> tensor<2048x1xf32>
+  return %0 : tensor<2048x1xf32>
+}
+func.func private @columns(%x: tensor<2048x4096xf32>) -> tensor<1x4096xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceMax %x {axes = [0], keep_dims = true} : (tensor<2048x4096xf32>) -> tensor<1x4096xf32>
+  return %0 : tensor<1x4096xf32>
+}
+func.func private @less(%y: tensor<2047x4096xf32>) -> tensor<2047x1xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceMax %y {axes = [1], keep_dims = true} : (tensor<2047x4096xf32>) -> tensor<2047x1xf32>
+  return %0 : tensor<2047x1xf32>
+}
+func.func private @stores(%x: tensor<2048x4096xf32>) -> tensor<2048x4096xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.Abs %x : (tensor<2048x4096xf32>) -> tensor<2048x4096xf32>
+  return %0 : tensor<2048x4096xf32>
+}
