@@ -22,6 +22,7 @@
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
 #include "passes/layout/ChannelOrders.h"
+#include "passes/layout/GroupNorms.h"
 #include "passes/layout/MinCut.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
@@ -382,6 +383,10 @@ struct AssignLayoutsPass : impl::AssignLayoutsBase<AssignLayoutsPass> {
       else if (auto place = places.find(&op); place != places.end())
         mover.move(&op, place->second);
     }
+    for (Operation &op : llvm::make_early_inc_range(f.getBody().front()))
+      if (isKind(&op, "GroupNorm") && isCheaperByChannels(&op) &&
+          fusion::channelDim(&op, rankedType(op.getOperand(0)).getRank()) != 1)
+        decomposeByChannels(&op);
     eraseDeadOps(f);
   }
 };

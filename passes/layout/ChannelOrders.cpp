@@ -3,6 +3,7 @@
 #include "dialects/graph/OpTable.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/fusion/Group.h"
+#include "passes/layout/GroupNorms.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/ScalarOps.h"
@@ -38,11 +39,11 @@ Means meansOf(Operation *op) {
   if (tiling::isScalarOp(op))
     return op->getNumResults() == 1 && kind != "Reorder" ? Means::shape
                                                          : Means::none;
-  // Channels last, each row of a GroupNorm is pieces of one group's channels:
-  // 2x64x28x28 in 32 groups with Sigmoid and convolutions took 1.57 ms so, 1.37
-  // with copies before and behind it.
-  if (kind.starts_with("Conv") || kind == "GroupNorm")
+  if (kind.starts_with("Conv"))
     return Means::none;
+  if (kind == "GroupNorm")
+    return op->getNumResults() == 1 && isCheaperByChannels(op) ? Means::format
+                                                               : Means::none;
   if (knows(op, "data_format"))
     return Means::format;
   if ((kind == "Concat" || fusion::isRowOp(op)) && knows(op, "axis"))

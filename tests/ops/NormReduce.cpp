@@ -24,26 +24,24 @@ static void addRows(Cases &cases) {
 /// GroupNorm and BatchNormForwardTraining.
 static void addChannelNorms(Cases &cases) {
   for (std::string text :
-       {"2x5x8 8c 8c groups=2",
-        "2x8x5 8c 8c groups=2 data_format=NCX",
+       {"2x5x8 8c 8c groups=2", "2x8x5 8c 8c groups=2 data_format=NCX",
         "2x3x5x12 12 12 groups=3 data_format=NXC",
         "2x12x3x5 12 12 groups=3 data_format=NCX epsilon=0.1",
         "2x12x3x5 groups=4 use_affine=false data_format=NCX",
         "2x3x5x12 groups=4 use_affine=false",
         "2x5x3x12 12c 12c groups=4 use_affine=false",
         "2x6x3x5 6c 6c groups=1 data_format=NCX",
-        "2x6x3x5 6c 6c groups=6 data_format=NCX",
-        "2x3x5x6 6c 6c groups=6",
-        "2x3x5x6 6c 6c groups=1",
-        "3x8 8c 8c groups=2",
-        "3x8 8c 8c groups=8",
-        "2x4x3x2x5 4 4 groups=2 data_format=NCX",
-        "1x1x1 1 1 groups=1",
-        "0x5x4 4 4 groups=2",
-        "2x0x4 4 4 groups=2",
+        "2x6x3x5 6c 6c groups=6 data_format=NCX", "2x3x5x6 6c 6c groups=6",
+        "2x3x5x6 6c 6c groups=1", "3x8 8c 8c groups=2", "3x8 8c 8c groups=8",
+        "2x4x3x2x5 4 4 groups=2 data_format=NCX", "1x1x1 1 1 groups=1",
+        "0x5x4 4 4 groups=2", "2x0x4 4 4 groups=2",
         "2x8x3x5<120,1,40,8> 8c 8c groups=4 data_format=NCX",
         "2x32x14x14 32c 32c groups=8 data_format=NCX",
         "2x14x14x32 32c 32c groups=8",
+        // By channels: short rows, large groups, a number of parts of a prime.
+        "2x33x31x64 64c 64c groups=32", "1x40x40x64 64 64 groups=4",
+        "1x31x37x32/bf16 32 32 groups=16",
+        "1x1025x32/f16 groups=16 use_affine=false",
         "1x16x97x101 16c 16c groups=2 "
         "data_format=NCX"})
     cases.push_back("GroupNorm " + text + " keep_stats=false");
@@ -54,6 +52,8 @@ static void addChannelNorms(Cases &cases) {
            "use_affine=false keep_stats=true",
            "y,m,v = GroupNorm 3x8 8c 8c groups=8; Add y m; out y v",
            "y,m<1,2>,v = GroupNorm 2x5x8 8c 8c groups=2",
+           "y,m,v = GroupNorm 2x33x31x64 64c 64c groups=32",
+           "y,m,v<1,2> = GroupNorm 2x1056x33 33 33 groups=11",
            "y<120,1,24,8> = GroupNorm 2x8x5x3 groups=2 data_format=NCX "
            "use_affine=false keep_stats=false",
            "y = GroupNorm 2x8x5x3 8c 8c groups=2 data_format=NCX "
