@@ -250,7 +250,9 @@ void BlockEmitter::mapArguments(ArrayRef<Point> points, int64_t lanes,
   for (auto [o, operand] : llvm::enumerate(access.operands)) {
     Value argument = op.getBlock()->getArgument(o);
     bool kept = llvm::is_contained(plan.accumulators, o);
-    bool shared = !operand.dependsOn(plan.vectorDim) && !kept;
+    bool shared =
+        !operand.dependsOn(plan.vectorDim) && !kept &&
+        !(plan.jam > 1 && operand.dependsOn(plan.parallelDims.back()));
     for (auto [p, point] : llvm::enumerate(points)) {
       if (kept)
         maps[p].map(argument,

@@ -53,6 +53,9 @@ public:
 
 private:
   void loops() {
+    if (plan.jam > 1)
+      return nest(ArrayRef(plan.parallelDims).drop_back(), block.origin(),
+                  [&](Point point) { jammed(point); });
     nest(plan.parallelDims, block.origin(), [&](Point point) {
       switch (plan.mode) {
       case VectorMode::Scalar:
@@ -60,7 +63,7 @@ private:
       case VectorMode::Parallel:
         block.hoistLoads(point, plan.innerDim ? ArrayRef(*plan.innerDim)
                                               : ArrayRef(plan.reductionDims));
-        return parallel(point, block.size(plan.vectorDim));
+        return parallel({point}, block.size(plan.vectorDim));
       case VectorMode::Horizontal:
         return horizontal(point);
       case VectorMode::Transpose:
@@ -273,14 +276,36 @@ private:
     return upTo;
   }
 
-  /// Blocks over [0, n) of the vector dim.
-  void parallel(const Point &point, Value n) {
+  /// Several iterations of the innermost parallel loop at a time.
+  void jammed(const Point &point) {
+    unsigned dim = plan.parallelDims.back();
+    Value size = block.size(dim), done = roundDown(size, plan.jam);
+    auto some = [&](unsigned count) {
+      return [&, count](Value iv, ValueRange) {
+        Point first = block.enter(point, dim, iv);
+        SmallVector<Point> rows;
+        for (unsigned r = 0; r < count; ++r) {
+          rows.push_back(block.shift(first, dim, r));
+          block.hoistLoads(rows.back(), plan.reductionDims);
+        }
+        parallel(rows, block.size(plan.vectorDim));
+        return Values();
+      };
+    };
+    loop(block.index(0), done, plan.jam, {}, some(plan.jam));
+    loop(done, size, 1, {}, some(1));
+  }
+
+  /// Blocks over [0, n) of the vector dim, from each of `rows`.
+  void parallel(ArrayRef<Point> rows, Value n) {
     SmallVector<unsigned> ahead = loadedAhead();
-    Value done = ahead.empty() ? Value() : rotated(point, n, ahead);
+    Value done = ahead.empty() ? Value() : rotated(rows.front(), n, ahead);
     stripe(
         n, {}, /*keepLanes=*/false,
         [&](Value iv, unsigned unroll, int64_t lanes, Value mask, ValueRange) {
-          SmallVector<Point> points = pointsAt(point, iv, unroll, lanes);
+          SmallVector<Point> points;
+          for (const Point &row : rows)
+            llvm::append_range(points, pointsAt(row, iv, unroll, lanes));
           if (plan.innerDim)
             inner(points, lanes, mask);
           else

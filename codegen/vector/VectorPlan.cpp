@@ -31,6 +31,8 @@ constexpr unsigned kCheapBody = 6;
 constexpr unsigned kHeavyBody = 16;
 /// Rows of fewer vectors than these take half of the lanes, but no fewer lanes.
 constexpr int64_t kShortRow = 3, kFewLanes = 8;
+/// Accumulators of rows that share loads, which leave room in 16 registers.
+constexpr unsigned kJammedVectors = 12;
 constexpr unsigned kMathCallWeight = 10;
 constexpr unsigned kDivisionWeight = 3;
 
@@ -203,6 +205,7 @@ public:
     if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
       moveInside();
     setUnroll();
+    setJam();
     return plan;
   }
 
@@ -465,6 +468,26 @@ private:
     for (unsigned count = plan.unroll; count > most / 2 && count > 1; --count)
       if (vectors % count < vectors % plan.unroll)
         plan.unroll = count;
+  }
+
+  /// Sums of products in which one factor is the same for the next iteration
+  /// of the innermost parallel loop: a window that passes over rows.
+  void setJam() {
+    if (plan.mode != VectorMode::Parallel || plan.accumulators.size() != 1 ||
+        plan.parallelDims.empty() || weight > kHeavyBody ||
+        op->hasAttr(kFetchAttr))
+      return;
+    unsigned dim = plan.parallelDims.back();
+    bool shares =
+        llvm::any_of(access.operands, [&](const OperandAccess &operand) {
+          return operand.isMemref && !operand.isOutput &&
+                 operand.dependsOn(plan.vectorDim) && !operand.dependsOn(dim);
+        });
+    if (!shares || !access.operands.back().dependsOn(dim))
+      return;
+    plan.jam = std::max(kJammedVectors / plan.unroll, 1u);
+    if (access.sizes[dim] != kDynamic)
+      plan.jam = std::min<int64_t>(plan.jam, access.sizes[dim]);
   }
 
   linalg::LinalgOp op;

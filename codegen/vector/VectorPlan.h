@@ -52,6 +52,9 @@ struct VectorPlan {
   /// inner; dims of static size 1 are in neither.
   llvm::SmallVector<unsigned> parallelDims;
   llvm::SmallVector<unsigned> reductionDims;
+  /// Iterations of the innermost parallel loop that share a reduction: what an
+  /// input has for all of them is loaded once.
+  unsigned jam = 1;
   /// The parallel loop inside the vector loop, where kInnerLoopAttr asks for
   /// it.
   std::optional<unsigned> innerDim;

@@ -190,6 +190,25 @@ TEST_F(VectorizeGeneric, Contraction) {
     }
 }
 
+// Rows that share weights, several at a time; some are left over.
+TEST_F(VectorizeGeneric, Windows) {
+  for (int64_t rows : {1, 5, 13})
+    for (int64_t channels : {8, 16, 21, 35, 100})
+      for (bool dynamic : {false, true}) {
+        Case test;
+        test.sizes = {rows, channels, 5};
+        test.reduction = "ppr";
+        test.dynamic = dynamic;
+        test.inputs = {{{0, 1, 2}, "f32", {0, 2, 1}}, {{1, 2}, "f32", {1, 0}}};
+        test.output = {{0, 1}};
+        test.body = "%m = arith.mulf %a, %b : f32\n"
+                    "%r = arith.addf %m, %out : f32";
+        test.result = "%r";
+        test.reference = [](auto &v, double out) { return out + v[0] * v[1]; };
+        run(test);
+      }
+}
+
 TEST_F(VectorizeGeneric, IndexValues) {
   for (int64_t n : {1, 8, 21})
     for (bool dynamic : {false, true}) {

@@ -304,3 +304,47 @@ func.func @groups_that_are_read(%x: memref<32x2x48xi16>,
   }
   return
 }
+
+// -----
+
+#rows = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#weights = affine_map<(d0, d1, d2) -> (d1, d2)>
+#sums = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// A window of three taps over rows of 16 channels: two vectors, six rows at a
+// time, for which the weights are loaded once; two of 14 rows are left.
+// CHECK-LABEL: func @window
+// CHECK:         scf.for
+// CHECK-COUNT-12:  vector.load
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK-COUNT-12:    arith.addf
+// CHECK-NOT:         arith.addf
+// CHECK:             scf.yield
+// CHECK-COUNT-12:  vector.store
+// CHECK:         scf.for
+// CHECK-COUNT-2:   vector.load
+// CHECK:           scf.for {{.*}} iter_args
+func.func @window(%x: memref<14x16x3xf32, strided<[16, 1, 16]>>, %w: memref<16x3xf32, strided<[1, 16]>>, %y: memref<14x16xf32>) {
+  linalg.generic {indexing_maps = [#rows, #weights, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<14x16x3xf32, strided<[16, 1, 16]>>, memref<16x3xf32, strided<[1, 16]>>) outs(%y : memref<14x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// A pool shares nothing: a row at a time.
+// CHECK-LABEL: func @pool
+// CHECK:         scf.for
+// CHECK:           scf.for {{.*}} iter_args({{[^,]*}}, {{[^,]*}}) ->
+func.func @pool(%x: memref<14x16x3xf32, strided<[16, 1, 16]>>, %y: memref<14x16xf32>) {
+  linalg.generic {indexing_maps = [#rows, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x : memref<14x16x3xf32, strided<[16, 1, 16]>>) outs(%y : memref<14x16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
