@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/LoopEmitter.h"
+#include "codegen/vector/Attrs.h"
 #include "codegen/vector/BlockEmitter.h"
 #include "codegen/vector/TransposeTile.h"
 
@@ -477,6 +478,20 @@ private:
     }
   }
 
+  /// Whether rows of a tile are not lines: two side by side leave fewer parts
+  /// of lines for later. Others are better read one after another, along the
+  /// rows that are written.
+  bool readsPartsOfLines() const {
+    int64_t perLine =
+        kLineBytes * 8 / access.operands.back().element.getIntOrFloatBitWidth();
+    return plan.lanes % perLine != 0 ||
+           llvm::any_of(access.operands, [&](const OperandAccess &operand) {
+             return operand.isMemref && !operand.isOutput &&
+                    operand.stride[plan.tileDim] == 1 &&
+                    operand.stride[plan.vectorDim] % perLine != 0;
+           });
+  }
+
   void transpose(const Point &point) {
     int64_t lanes = plan.lanes;
     Value zero = block.index(0);
@@ -496,8 +511,10 @@ private:
         return Values();
       });
     };
-    // Two tiles side by side use a whole cache line of each row read.
-    tiles(zero, pairRows, 2);
+    if (readsPartsOfLines())
+      tiles(zero, pairRows, 2);
+    else
+      pairRows = zero;
     tiles(pairRows, fullRows, 1);
     auto oneByOne = [&](const Point &inRow, Value from) {
       loop(from, columns, 1, {}, [&](Value column, ValueRange) {

@@ -33,6 +33,10 @@ constexpr int64_t kSteppedChunk = 2048;
 constexpr int64_t kMaxChunk = 256;
 /// Elements of a cache line: what is read across rows is read in such columns.
 constexpr int64_t kLineElements = 16;
+/// Columns of a block that is read across; elements in all, from which rows of
+/// whole lines are slower, and single rows.
+constexpr int64_t kBlockColumns = 256, kManyAcross = 1 << 22,
+                  kFewAcross = 1 << 14;
 constexpr int64_t kAlign = 64;
 } // namespace
 
@@ -82,7 +86,10 @@ bool LoopProgram::canStep() const {
 void LoopProgram::chooseChunks() {
   int64_t rank = sizes.size();
   itemDims.clear();
+  chunks.clear();
   stepDim = -1;
+  int64_t chunkDim = -1;
+  Ofr chunk;
   bool anyReduced = llvm::is_contained(classes, 1);
   if (!anyReduced) {
     // The innermost dimensions that fit an item stay whole.
@@ -132,12 +139,73 @@ void LoopProgram::chooseChunks() {
     }
   }
   if (chunkDim >= 0)
-    if (auto c = IndexMath::constant(sizes[chunkDim]))
-      chunk = m.attr(
-          std::max<int64_t>(1, std::min(*c, *IndexMath::constant(chunk))));
+    chunks[chunkDim] = chunk;
+  if (!anyReduced)
+    chooseBlock();
+  for (auto &[d, count] : chunks)
+    if (auto c = IndexMath::constant(sizes[d]))
+      count = m.attr(
+          std::max<int64_t>(1, std::min(*c, *IndexMath::constant(count))));
   items = m.attr(1);
   for (int64_t d : itemDims)
-    items = m.mul(items, d == chunkDim ? m.ceilDiv(sizes[d], chunk) : sizes[d]);
+    items =
+        m.mul(items, chunks.contains(d) ? m.ceilDiv(sizes[d], chunks.lookup(d))
+                                        : sizes[d]);
+}
+
+/// The first of the last dims that all tensors have as one run of elements.
+int64_t LoopProgram::lastRun() const {
+  int64_t first = sizes.size() - 1;
+  auto goesOn = [&](const Strided &s) {
+    auto outer = IndexMath::constant(s.strides[first - 1]);
+    auto inner = IndexMath::constant(s.strides[first]);
+    auto size = IndexMath::constant(sizes[first]);
+    return outer && inner && size && *outer == *inner * *size;
+  };
+  auto allGoOn = [&](const NodeInfo &n) {
+    return (n.kind != Kind::input || goesOn(n.memory)) &&
+           n.kind != Kind::index && llvm::all_of(n.outputs, goesOn);
+  };
+  while (first > 0 && llvm::all_of(nodes, allGoOn))
+    --first;
+  return first;
+}
+
+/// Items that are blocks of two dimensions, where an input is contiguous along
+/// another than the last: whole lines of both sides, and few enough of each
+/// that their pages stay in the TLB. Rows of whole lines do as well, unless
+/// there are many of them.
+void LoopProgram::chooseBlock() {
+  int64_t rank = sizes.size(), across = 0, elements = 1;
+  for (Ofr size : sizes)
+    elements *= IndexMath::constant(size).value_or(0);
+  while (across < rank - 1 && !readsAcross(across))
+    ++across;
+  int64_t run = lastRun();
+  if (run <= across || *IndexMath::constant(sizes[across]) < kLineElements ||
+      elements < (isInside(across) ? kManyAcross : kFewAcross))
+    return;
+  int64_t inner = 1;
+  for (int64_t d = run + 1; d < rank; ++d)
+    inner *= *IndexMath::constant(sizes[d]);
+  int64_t length = *IndexMath::constant(sizes[run]);
+  int64_t wanted = std::clamp<int64_t>(kBlockColumns / inner, 1, length);
+  // Equal blocks of whole lines need no code for shorter ones.
+  for (int64_t c = wanted; c > wanted / 2; --c)
+    if (length % c == 0 && c * inner % kLineElements == 0) {
+      wanted = c;
+      break;
+    }
+  int64_t rows = kItemElements / (inner * wanted) / kLineElements;
+  // Neighbours read on along rows whose pages they share.
+  itemDims.clear();
+  for (int64_t d = 0; d <= run; ++d)
+    if (d != across)
+      itemDims.push_back(d);
+  itemDims.push_back(across);
+  chunks.clear();
+  chunks[run] = m.attr(wanted);
+  chunks[across] = m.attr(std::max<int64_t>(rows, 1) * kLineElements);
 }
 
 /// An output that can also serve as the place to read a stored node from.
@@ -177,8 +245,8 @@ void LoopProgram::planScratch() {
       continue;
     Ofr elements = m.attr(1);
     for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
-      if (d == chunkDim)
-        elements = m.mul(elements, chunk);
+      if (chunks.contains(d))
+        elements = m.mul(elements, chunks.lookup(d));
       else if (!llvm::is_contained(itemDims, d) && (n.full || classes[d] == 0))
         elements = m.mul(elements, sizes[d]);
     }

@@ -136,7 +136,7 @@ Value LoopProgram::boxOf(Item &item, const Strided &s,
     if (IndexMath::isConstant(s.strides[d], 0) && !llvm::is_contained(shown, d))
       continue;
     offset = item.m.add(offset, item.m.mul(item.start[d], s.strides[d]));
-    if (llvm::is_contained(itemDims, d) && d != chunkDim)
+    if (!isInside(d))
       continue;
     boxSizes.push_back(item.extent[d]);
     boxStrides.push_back(s.strides[d]);
@@ -145,7 +145,7 @@ Value LoopProgram::boxOf(Item &item, const Strided &s,
 }
 
 bool LoopProgram::isInside(int64_t d) const {
-  return d == chunkDim || !llvm::is_contained(itemDims, d);
+  return chunks.contains(d) || !llvm::is_contained(itemDims, d);
 }
 
 /// Where the values of a stored node or of an input are.
@@ -600,7 +600,8 @@ void LoopProgram::emitSection() {
   Ofr rest = Ofr(loop.getInductionVar());
   for (int64_t k = static_cast<int64_t>(itemDims.size()) - 1; k >= 0; --k) {
     int64_t d = itemDims[k];
-    bool chunked = d == chunkDim;
+    bool chunked = chunks.contains(d);
+    Ofr chunk = chunks.lookup(d);
     Ofr count = chunked ? item.m.ceilDiv(sizes[d], chunk) : sizes[d];
     Ofr index = rest;
     if (IndexMath::isConstant(count, 1)) {

@@ -103,6 +103,8 @@ private:
   void decideStores();
   bool readsAcross(int64_t dim) const;
   bool readsOnce() const;
+  int64_t lastRun() const;
+  void chooseBlock();
   void chooseChunks();
   bool canStep() const;
   void planScratch();
@@ -149,8 +151,7 @@ private:
 
   // Decided by chooseChunks.
   llvm::SmallVector<int64_t> itemDims; // walked by items, outermost first
-  int64_t chunkDim = -1;               // the last of itemDims, walked in chunks
-  Ofr chunk;
+  llvm::SmallDenseMap<int64_t, Ofr> chunks; // of itemDims: elements of an item
   int64_t stepDim = -1; // the reduced dimension, if walked some rows at a time
   Ofr items;
   Ofr scratchBytes;

@@ -64,6 +64,16 @@ Cases movementCases() {
            "StaticTranspose 64x96 order=1,0",
            "StaticTranspose 61x97 order=1,0",
            "StaticTranspose 301x703 order=1,0",
+           // In blocks: large, and single rows that take parts of lines; parts
+           // of blocks and of tiles, runs of two dimensions, other operands.
+           "StaticTranspose 2051x2090 order=1,0",
+           "StaticTranspose 7x19x31x33 order=3,2,1,0",
+           "StaticTranspose 11x17x64x24 order=3,0,1,2",
+           "StaticTranspose 9x23x5x37 order=3,2,0,1",
+           "StaticTranspose 64x12x40x40/bf16 order=3,1,2,0",
+           "StaticTranspose 33x12x40x47/u8 order=3,1,2,0",
+           "t = StaticTranspose 16x16x16x16x16 order=4,3,2,1,0; "
+           "a = Add t 16x16x16x16x16; b = Multiply a 16; ReLU b",
            "StaticTranspose 8x50x12x16 order=0,2,1,3",
            "StaticTranspose 2x3x5x7 order=0,2,1,3",
            "StaticTranspose 2x3x5x7 order=0,3,1,2",

@@ -46,18 +46,54 @@ func.func private @again(%x: tensor<128x512xf32>) -> tensor<128x512xf32> attribu
 
 // -----
 
-// What is read across rows is read in whole cache lines: 16 rows and not the 5
+// What is read across rows is read in whole cache lines: 16 rows and not the 8
 // that make an item.
 // CHECK-LABEL: func.func private @across.l(
-// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [16, 3008], strides: [1, 3008]
-func.func @main(%x: tensor<3008x3008xf32>) -> tensor<3008x3008xf32> {
-  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<3008x3008xf32>) -> tensor<3008x3008xf32>
-  %0 = call @across(%t) {tile.label = "relu"} : (tensor<3008x3008xf32>) -> tensor<3008x3008xf32>
-  return %0 : tensor<3008x3008xf32>
+// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [16, 2000], strides: [1, 2000]
+func.func @main(%x: tensor<2000x2000xf32>) -> tensor<2000x2000xf32> {
+  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<2000x2000xf32>) -> tensor<2000x2000xf32>
+  %0 = call @across(%t) {tile.label = "relu"} : (tensor<2000x2000xf32>) -> tensor<2000x2000xf32>
+  return %0 : tensor<2000x2000xf32>
 }
-func.func private @across(%x: tensor<3008x3008xf32>) -> tensor<3008x3008xf32> attributes {tile.group = "elementwise"} {
-  %0 = graph.ReLU %x : (tensor<3008x3008xf32>) -> tensor<3008x3008xf32>
-  return %0 : tensor<3008x3008xf32>
+func.func private @across(%x: tensor<2000x2000xf32>) -> tensor<2000x2000xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<2000x2000xf32>) -> tensor<2000x2000xf32>
+  return %0 : tensor<2000x2000xf32>
+}
+
+// -----
+
+// From 16 MiB on in blocks, of which neighbours share the rows that are read.
+// CHECK-LABEL: func.func private @blocks.l(
+// CHECK:         rt.parallel "blocks.l" items(%c1024)
+// CHECK:           arith.remui %{{.*}}, %c64
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [64, 256], strides: [1, 4096]
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [64, 256], strides: [4096, 1]
+func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %0 = call @blocks(%t) {tile.label = "relu"} : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}
+func.func private @blocks(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}
+
+// -----
+
+// So, too, where rows would be single ones, each with one element of a line:
+// here the last two dimensions are one run of 32 x 20.
+// CHECK-LABEL: func.func private @runs.l(
+// CHECK:         rt.parallel "runs.l" items(%c160)
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [32, 160], strides: [1, 1280]
+// CHECK:           memref.reinterpret_cast %{{.*}} sizes: [32, 160], strides: [25600, 1]
+func.func @main(%x: tensor<32x20x40x32xf32>) -> tensor<32x40x32x20xf32> {
+  %t = graph.StaticTranspose %x {order = [3, 2, 0, 1]} : (tensor<32x20x40x32xf32>) -> tensor<32x40x32x20xf32>
+  %0 = call @runs(%t) {tile.label = "relu"} : (tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32>
+  return %0 : tensor<32x40x32x20xf32>
+}
+func.func private @runs(%x: tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32>
+  return %0 : tensor<32x40x32x20xf32>
 }
 
 // -----
