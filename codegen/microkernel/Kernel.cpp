@@ -120,17 +120,18 @@ private:
     }
   }
 
-  /// As many lines as a full strip fills. Where a row begins inside a line its
-  /// last one is left out: it is the first of the next strip, or alone.
-  void fetchRow(Value row, Type element, bool forWriting) {
-    int64_t bytes = vectors * spec.lanes * alignment(element);
-    for (int64_t at = 0; at < bytes; at += lineBytes)
-      buildFetch(advance(row, at, builder.getI8Type()), forWriting, nearest);
-  }
-
   static constexpr int64_t lineBytes = 64;
   // Levels as LLVM counts them.
   static constexpr unsigned toL2 = 2, nearest = 3;
+
+  /// As many lines as a full strip fills. Where a row begins inside a line its
+  /// last one is left out: it is the first of the next strip, or alone.
+  void fetchRow(Value row, Type element, bool forWriting,
+                unsigned level = nearest) {
+    int64_t bytes = vectors * spec.lanes * alignment(element);
+    for (int64_t at = 0; at < bytes; at += lineBytes)
+      buildFetch(advance(row, at, builder.getI8Type()), forWriting, level);
+  }
 
   void buildFetch(Value address, bool forWriting, unsigned level) {
     constexpr unsigned data = 1;
@@ -310,6 +311,9 @@ private:
     SmallVector<Value> bRow;
     for (int64_t v = 0; v < vectors; ++v)
       bRow.push_back(loadB(b, v));
+    if (spec.fetchB)
+      fetchRow(advance(b, mul(args.k, args.bRow), spec.element), spec.element,
+               /*forWriting=*/false, toL2);
     for (int64_t r = 0; r < rows; ++r) {
       Value row = rowOfA(a, r);
       Value x = spec.interleave == 1 ? loadElement(row) : loadGroup(row, count);

@@ -43,6 +43,8 @@ struct KernelSpec {
   bool maskedB = false;
   /// Lines of other memory that each iteration over k brings to the L2 cache.
   int64_t prefetch = 0;
+  /// Each row of B that is read brings the one `k` rows behind it to L2.
+  bool fetchB = false;
   /// Lines of C, and of sides per element, are fetched before the sums.
   bool fetchOut = false;
   /// vector.fma; otherwise multiply and add, which the target may contract.

@@ -34,6 +34,8 @@ std::string KernelSpec::name() const {
     os << (maskedB ? "_maskb" : "_mask");
   if (prefetch)
     os << "_pf" << prefetch;
+  if (fetchB)
+    os << "_fb";
   if (fetchOut)
     os << "_fo";
   if (epilogueId)

@@ -66,6 +66,8 @@ public:
     else if (fetchesRows())
       spec.prefetch =
           llvm::divideCeil(full.rows * bytesPerRowStep(), kLineBytes);
+    spec.fetchB =
+        op.getPrefetchNext() && !op.getPacked() && spec.numBatchDims == 0;
     // What a matrix unit leaves is finished at once: there is no time to fetch.
     spec.fetchOut = op.getFetchOut() && !spec.fromPartial;
     if (!spec.fromPartial)

@@ -44,7 +44,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `prefetch_next` says that what follows B in memory is the panel needed next:
     it is brought to the cache meanwhile; with `next_panel`, what so many elements
     behind the beginning of B follows. A hint, ignored where B is not one piece;
-    nothing breaks if nothing follows. It pays where few rows use a panel.
+    nothing breaks if nothing follows. It pays where few rows use a panel. Of B that
+    is not packed each row brings the one as many rows behind it as B has.
     `fetch_rows` says that A comes from beyond the L2 cache: while a tile is made
     the rows behind its own are fetched. Another hint, ignored where the next
     panel is fetched or rows do not follow each other in memory.

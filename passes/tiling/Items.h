@@ -37,6 +37,10 @@ inline int64_t roundUp(int64_t n, int64_t step) {
 /// time, and are asked for one ahead.
 inline constexpr int64_t kStreamedWeights = 256 << 10;
 
+/// Bytes that no cache holds when they are read: they are asked for ahead. What
+/// is in the last cache takes a quarter longer so.
+inline constexpr int64_t kFromMemoryBytes = 32 << 20;
+
 using codegen::kLineBytes;
 
 /// Rows a multiple of it apart share few sets of the cache.

@@ -26,9 +26,8 @@ constexpr size_t kStoresBesideSums = 2;
 constexpr int64_t kStreamedBytes = 16 << 20;
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
 constexpr int64_t kFetchedBytes = 4 << 20;
-/// Inputs of so many bytes come from memory, and are read so far ahead: 32 MiB
-/// that were in the last cache would take a quarter longer.
-constexpr int64_t kFromMemory = 32 << 20, kBytesAhead = 2048;
+/// How far ahead what comes from memory is read.
+constexpr int64_t kBytesAhead = 2048;
 /// Rows between two visits of a sum in L1; as many streams are read at once.
 constexpr int64_t kStepRows = 8;
 } // namespace
@@ -417,7 +416,7 @@ int64_t LoopProgram::distanceToNext(const Item &item,
 /// of a tensor that no cache holds, where there is nothing but reading;
 /// otherwise 0.
 int64_t LoopProgram::distanceAhead(const Place &place) const {
-  if (place.scratch || !readsOnce() || bytesOf(place.tensor) < kFromMemory)
+  if (place.scratch || !readsOnce() || bytesOf(place.tensor) < kFromMemoryBytes)
     return 0;
   if (stepDim >= 0) {
     auto stride = IndexMath::constant(place.tensor.strides[stepDim]);

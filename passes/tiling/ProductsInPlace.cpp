@@ -45,6 +45,10 @@ private:
     Value scratch;
   };
 
+  int64_t weightBytes() const {
+    return p.n * IndexMath::constant(p.k).value_or(0) *
+           p.w.elementType().getIntOrFloatBitWidth() / 8;
+  }
   bool isDots() const { return IndexMath::isConstant(p.inPlace->k, 1); }
   void emitStreams(IndexMath &im, const Item &item) const;
   void emitDotProducts(IndexMath &im, const Item &item) const;
@@ -76,6 +80,7 @@ void InPlaceSection::emitStreams(IndexMath &im, const Item &item) const {
         epilogue.emitBrgemm(km, a, w, p.dst, p.sides, start, space.rowDim,
                             space.rows, km.attr(item.columns), part);
     product.setPacked(false);
+    product.setPrefetchNext(weightBytes() >= kFromMemoryBytes);
     product.setFetchOut(false);
   };
   int64_t k = *IndexMath::constant(p.k), parts = k / kStreams;

@@ -50,3 +50,19 @@ func.func @declined(%a: memref<60x64xf32, strided<[80, 1]>>, %b: memref<64x16xf3
       outs(%c : memref<60x16xf32>) fetch_rows
   return
 }
+
+// -----
+
+// Rows of a plain B: each brings the one as many rows behind it as there are.
+// CHECK-LABEL: func.func @plain
+// CHECK:         call @tenon_brgemm_f32_1x2x8_b0_u2_fb(
+// CHECK:       func.func private @tenon_brgemm_f32_1x2x8_b0_u2_fb
+// CHECK:         scf.for
+// CHECK-COUNT-2:   "llvm.intr.prefetch"{{.*}}cache = 1 : i32, hint = 2 : i32, rw = 0
+// CHECK-NOT:       prefetch
+// CHECK:           scf.yield
+func.func @plain(%a: memref<1x16xf32>, %b: memref<16x16xf32, strided<[4096, 1]>>, %c: memref<1x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<1x16xf32>, memref<16x16xf32, strided<[4096, 1]>>)
+      outs(%c : memref<1x16xf32>) prefetch_next attributes {packed = false}
+  return
+}

@@ -98,3 +98,24 @@ func.func private @stores(%x: tensor<2048x4096xf32>) -> tensor<2048x4096xf32> at
   %0 = graph.Abs %x : (tensor<2048x4096xf32>) -> tensor<2048x4096xf32>
   return %0 : tensor<2048x4096xf32>
 }
+
+// -----
+
+// A row times a matrix of the caller: 64 MiB come from memory, 4 MiB may not.
+// CHECK-LABEL: func.func private @large.l(
+// CHECK:         tile.brgemm {{.*}} prefetch_next {{.*}}packed = false
+// CHECK-LABEL: func.func private @small.l(
+// CHECK-NOT:     prefetch_next
+func.func @main(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>, %y: tensor<1x1024xf32>, %v: tensor<1024x1024xf32>) -> (tensor<1x4096xf32>, tensor<1x1024xf32>) {
+  %0 = call @large(%x, %w) : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
+  %1 = call @small(%y, %v) : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+  return %0, %1 : tensor<1x4096xf32>, tensor<1x1024xf32>
+}
+func.func private @large(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %w in_place : tensor<1x4096xf32>, tensor<4096x4096xf32> -> tensor<1x4096xf32>
+  return %0 : tensor<1x4096xf32>
+}
+func.func private @small(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1x1024xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %w in_place : tensor<1x1024xf32>, tensor<1024x1024xf32> -> tensor<1x1024xf32>
+  return %0 : tensor<1x1024xf32>
+}
