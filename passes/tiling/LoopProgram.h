@@ -150,7 +150,7 @@ private:
   bool divisible = true;
 
   // Decided by chooseChunks.
-  llvm::SmallVector<int64_t> itemDims; // walked by items, outermost first
+  llvm::SmallVector<int64_t> itemDims;      // walked by items, outermost first
   llvm::SmallDenseMap<int64_t, Ofr> chunks; // of itemDims: elements of an item
   int64_t stepDim = -1; // the reduced dimension, if walked some rows at a time
   Ofr items;
