@@ -182,8 +182,10 @@ void LoopProgram::chooseBlock() {
   while (across < rank - 1 && !readsAcross(across))
     ++across;
   int64_t run = lastRun();
-  if (run <= across || *IndexMath::constant(sizes[across]) < kLineElements ||
-      elements < (isInside(across) ? kManyAcross : kFewAcross))
+  // Where a size is unknown there are no elements.
+  if (run <= across ||
+      elements < (isInside(across) ? kManyAcross : kFewAcross) ||
+      *IndexMath::constant(sizes[across]) < kLineElements)
     return;
   int64_t inner = 1;
   for (int64_t d = run + 1; d < rank; ++d)

@@ -100,70 +100,69 @@ Cases layoutCases() {
     cases.push_back(conv("a", "x:2x6x7x8", "6x6x1x1") + "; " + work +
                     conv("y", "b", "5x" + channels + "x1x1"));
   }
-  for (
-      const char *text : {
-          // Buffers of the caller in either order.
-          "a = Convolution 2x6x7x8<336,1,48,6> 5x6x1x1c strides=1,1 "
-          "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
-          "weights_format=OIX; y<280,1,40,5> = Add a 2x5x7x8<280,1,40,5>",
-          "a = Convolution 2x6x7x8<336,1,48,6> 5x6x1x1c strides=1,1 "
-          "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
-          "weights_format=OIX; y = Add a 2x5x7x8<280,1,40,5>",
-          "a = Convolution 2x6x7x8 5x6x1x1c strides=1,1 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-          "y<560,2,80,10> = Add a 2x5x7x8",
-          "a = Convolution 2x7x8x6 1x1x6x5c strides=1,1 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1; b = ReLU a; y<280,8,1,56> = Add b "
-          "2x7x8x5",
-          // A norm by channels between convolutions, and one with few elements.
-          "a = Convolution 2x16x33x31 16x16x1x1c strides=1,1 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-          "b = GroupNorm a 16c 16c groups=8 keep_stats=false data_format=NCX; "
-          "c = Sigmoid b; d = Multiply b c; y = Convolution d 5x16x1x1c "
-          "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=1,1 "
-          "data_format=NCX weights_format=OIX",
-          "a = Convolution 2x64x33x31 64x64x1x1c strides=1,1 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-          "b = GroupNorm a 64c 64c groups=32 keep_stats=false data_format=NCX; "
-          "c = Sigmoid b; d = Multiply b c; y = Convolution d 5x64x1x1c "
-          "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=1,1 "
-          "data_format=NCX weights_format=OIX",
-          // A residual that the product reads, too, and others.
-          "a = Convolution x:2x6x7x8 6x6x1x1c strides=1,1 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-          "b = Add a x; y = Convolution b 5x6x1x1c strides=1,1 "
-          "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
-          "weights_format=OIX; out b y",
-          // Sequences and volumes; sizes unknown but for the channels.
-          "a = Convolution 2x6x9 6x6x3c strides=1 pads_begin=1 pads_end=1 "
-          "dilations=1 data_format=NCX weights_format=OIX; b = ReLU a; "
-          "c = Convolution b 5x6x1c strides=1 pads_begin=0 pads_end=0 "
-          "dilations=1 data_format=NCX weights_format=OIX; "
-          "SoftMax c axis=1",
-          "a = Convolution 1x3x4x5x6 8x3x1x1x1c strides=1,1,1 "
-          "pads_begin=0,0,0 pads_end=0,0,0 dilations=1,1,1 data_format=NCX "
-          "weights_format=OIX; b = MaxPool a strides=2,2,2 kernel=2,2,2 "
-          "pads_begin=0,0,0 pads_end=0,0,0 data_format=NCX; "
-          "c = ReduceMean b axes=2,3,4 keep_dims=false; MatMul c 8x3c",
-          "a = ConvTranspose 1x6x4x5 6x4x2x2c strides=2,2 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=IOX; "
-          "b = Concat a 1x3x8x10 axis=1; Convolution b 5x7x1x1c strides=1,1 "
-          "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
-          "weights_format=OIX",
-          // Gradients: of src, of weights, through an activation.
-          "d = ReLUBackward x:2x5x6x7 2x5x6x7; g = ConvolutionBackwardData d "
-          "5x4x1x1 dst_shape=2,4,6,7 strides=1,1 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-          "h = ReLUBackward z:2x4x6x7 g; w = ConvolutionBackwardWeights z h "
-          "weights_shape=4,4,1,1 strides=1,1 pads_begin=0,0 pads_end=0,0 "
-          "dilations=1,1 data_format=NCX weights_format=OIX; out h w",
-          // Pictures in pieces, as transformers take them.
-          "a = Convolution 2x3x8x8 10x3x4x4c strides=4,4 pads_begin=0,0 "
-          "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-          "b = StaticReshape a shape=2,10,4 special_zero=false; "
-          "c = StaticTranspose b order=0,2,1; d = Add c 1x4x10c; "
-          "LayerNorm d 10c 10c keep_stats=false",
-      })
+  for (const char *text : {
+           // Buffers of the caller in either order.
+           "a = Convolution 2x6x7x8<336,1,48,6> 5x6x1x1c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+           "weights_format=OIX; y<280,1,40,5> = Add a 2x5x7x8<280,1,40,5>",
+           "a = Convolution 2x6x7x8<336,1,48,6> 5x6x1x1c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+           "weights_format=OIX; y = Add a 2x5x7x8<280,1,40,5>",
+           "a = Convolution 2x6x7x8 5x6x1x1c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+           "y<560,2,80,10> = Add a 2x5x7x8",
+           "a = Convolution 2x7x8x6 1x1x6x5c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1; b = ReLU a; y<280,8,1,56> = Add b "
+           "2x7x8x5",
+           // A norm between convolutions, of few elements and by channels.
+           "a = Convolution 2x16x33x31 16x16x1x1c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+           "b = GroupNorm a 16c 16c groups=8 keep_stats=false "
+           "data_format=NCX; c = Sigmoid b; d = Multiply b c; "
+           "y = Convolution d 5x16x1x1c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX",
+           "a = Convolution 2x64x33x31 64x64x1x1c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+           "b = GroupNorm a 64c 64c groups=32 keep_stats=false "
+           "data_format=NCX; c = Sigmoid b; d = Multiply b c; "
+           "y = Convolution d 5x64x1x1c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX",
+           // A residual that the product reads, too, and others.
+           "a = Convolution x:2x6x7x8 6x6x1x1c strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+           "b = Add a x; y = Convolution b 5x6x1x1c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+           "weights_format=OIX; out b y",
+           // Sequences and volumes; sizes unknown but for the channels.
+           "a = Convolution 2x6x9 6x6x3c strides=1 pads_begin=1 pads_end=1 "
+           "dilations=1 data_format=NCX weights_format=OIX; b = ReLU a; "
+           "c = Convolution b 5x6x1c strides=1 pads_begin=0 pads_end=0 "
+           "dilations=1 data_format=NCX weights_format=OIX; "
+           "SoftMax c axis=1",
+           "a = Convolution 1x3x4x5x6 8x3x1x1x1c strides=1,1,1 "
+           "pads_begin=0,0,0 pads_end=0,0,0 dilations=1,1,1 data_format=NCX "
+           "weights_format=OIX; b = MaxPool a strides=2,2,2 kernel=2,2,2 "
+           "pads_begin=0,0,0 pads_end=0,0,0 data_format=NCX; "
+           "c = ReduceMean b axes=2,3,4 keep_dims=false; MatMul c 8x3c",
+           "a = ConvTranspose 1x6x4x5 6x4x2x2c strides=2,2 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=IOX; "
+           "b = Concat a 1x3x8x10 axis=1; Convolution b 5x7x1x1c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+           "weights_format=OIX",
+           // Gradients: of src, of weights, through an activation.
+           "d = ReLUBackward x:2x5x6x7 2x5x6x7; g = ConvolutionBackwardData d "
+           "5x4x1x1 dst_shape=2,4,6,7 strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+           "h = ReLUBackward z:2x4x6x7 g; w = ConvolutionBackwardWeights z h "
+           "weights_shape=4,4,1,1 strides=1,1 pads_begin=0,0 pads_end=0,0 "
+           "dilations=1,1 data_format=NCX weights_format=OIX; out h w",
+           // Pictures in pieces, as transformers take them.
+           "a = Convolution 2x3x8x8 10x3x4x4c strides=4,4 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+           "b = StaticReshape a shape=2,10,4 special_zero=false; "
+           "c = StaticTranspose b order=0,2,1; d = Add c 1x4x10c; "
+           "LayerNorm d 10c 10c keep_stats=false",
+       })
     cases.push_back(text);
   return cases;
 }
