@@ -597,15 +597,16 @@ private:
 
   /// Whether what the epilogue computes `x` by takes sums of bf16 to numbers
   /// that are as rarely denormal as they are: the instruction makes them 0.
-  bool isLikeSums(Value x) {
+  bool isLikeSums(Value x, int depth = 8) {
     Operation *op = x.getDefiningOp();
     if (!op || matchPattern(op, m_Constant()))
       return true;
-    return isa<arith::AddFOp, arith::SubFOp, arith::MaximumFOp,
+    return depth > 0 &&
+           isa<arith::AddFOp, arith::SubFOp, arith::MaximumFOp,
                arith::MinimumFOp, arith::SelectOp, arith::CmpFOp,
                arith::ExtFOp>(op) &&
            llvm::all_of(op->getOperands(),
-                        [&](Value v) { return isLikeSums(v); });
+                        [&](Value v) { return isLikeSums(v, depth - 1); });
   }
 
   void store(Value value, int64_t r, int64_t v) {
