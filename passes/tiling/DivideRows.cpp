@@ -18,8 +18,6 @@ using namespace mlir;
 namespace tenon::tiling {
 
 namespace {
-/// Below, one item is done before a second thread has started.
-constexpr int64_t kMinElements = 1 << 17;
 constexpr int64_t kPieceElements = 1 << 15;
 /// Items that keep threads busy.
 constexpr int64_t kEnoughItems = 32;
@@ -59,13 +57,14 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   }
   bool reduces = llvm::any_of(
       nodes, [](const NodeInfo &n) { return n.kind == Kind::reduce; });
-  if (!reduces || dim < 0 || total < kMinElements)
+  if (!reduces || dim < 0 || total < kMinDivided)
     return std::nullopt;
   chooseChunks();
   int64_t count = *IndexMath::constant(items);
   int64_t chain = classes.back() == 1 ? row / kRowAccumulators : row;
   int64_t item = total / count;
-  if (count >= kEnoughItems && chain <= kMaxChain && item <= kCachedElements)
+  bool enough = held || count >= kEnoughItems;
+  if (enough && chain <= kMaxChain && item <= kCachedElements)
     return std::nullopt;
   int64_t parallel = std::min(kEnoughItems * 2, total / kPieceElements) / count;
   int64_t wanted = std::max({int64_t(2), chain * 4 / kMaxChain, parallel,

@@ -30,6 +30,9 @@ constexpr int64_t kMinChunk = 16;
 constexpr int64_t kStreamChunk = 128;
 /// Columns whose sums, 8 KiB of f32, stay in L1 while steps of rows pass.
 constexpr int64_t kSteppedChunk = 2048;
+/// Where a cache holds all that is read, columns are cut instead of the sums
+/// (one section, not two), if so many are left for so many items.
+constexpr int64_t kHeldBytes = 1 << 20, kHeldItems = 8, kHeldColumns = 64;
 constexpr int64_t kMaxChunk = 256;
 /// Elements of a cache line: what is read across rows is read in such columns.
 constexpr int64_t kLineElements = 16;
@@ -83,11 +86,30 @@ bool LoopProgram::canStep() const {
   return IndexMath::constant(sizes[reduced]) && !readsAcross(reduced);
 }
 
+/// Columns of an item that steps, where one cache holds all that is read: equal
+/// parts of whole lines.
+std::optional<int64_t> LoopProgram::heldChunk(int64_t elements) const {
+  auto columns = IndexMath::constant(sizes.back());
+  int64_t bytes = 0;
+  for (const NodeInfo &n : nodes)
+    if (n.kind == Kind::input)
+      bytes += bytesOf(n.memory);
+  if (itemDims.size() != 1 || !columns || elements < kMinDivided ||
+      bytes > kHeldBytes)
+    return std::nullopt;
+  for (int64_t chunk = *columns / kHeldItems / kHeldColumns * kHeldColumns;
+       chunk > 0; chunk -= kHeldColumns)
+    if (*columns % chunk == 0)
+      return chunk;
+  return std::nullopt;
+}
+
 void LoopProgram::chooseChunks() {
   int64_t rank = sizes.size();
   itemDims.clear();
   chunks.clear();
   stepDim = -1;
+  held = false;
   int64_t chunkDim = -1;
   Ofr chunk;
   bool anyReduced = llvm::is_contained(classes, 1);
@@ -134,7 +156,9 @@ void LoopProgram::chooseChunks() {
       chunk = m.attr(isFar ? far : columns(kRowBlockElements));
       if (canStep()) {
         stepDim = llvm::find(classes, 1) - classes.begin();
-        chunk = m.attr(kSteppedChunk);
+        auto part = heldChunk(elements);
+        held = part.has_value();
+        chunk = m.attr(part.value_or(kSteppedChunk));
       }
     }
   }

@@ -107,6 +107,7 @@ private:
   void chooseBlock();
   void chooseChunks();
   bool canStep() const;
+  std::optional<int64_t> heldChunk(int64_t elements) const;
   void planScratch();
   llvm::SmallVector<int64_t> orderOfInput() const;
   Strided outputAsBuffer(const NodeInfo &n) const;
@@ -149,10 +150,15 @@ private:
   std::vector<NodeInfo> nodes;
   bool divisible = true;
 
+  /// Fewer elements are one item: it is done before a second thread has
+  /// started.
+  static constexpr int64_t kMinDivided = 1 << 17;
+
   // Decided by chooseChunks.
   llvm::SmallVector<int64_t> itemDims;      // walked by items, outermost first
   llvm::SmallDenseMap<int64_t, Ofr> chunks; // of itemDims: elements of an item
   int64_t stepDim = -1; // the reduced dimension, if walked some rows at a time
+  bool held = false;    // by one cache, all that it reads; and it is cut enough
   Ofr items;
   Ofr scratchBytes;
   llvm::SmallVector<int64_t> scratchOrder; // dimensions, outermost first

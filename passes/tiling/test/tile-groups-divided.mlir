@@ -79,3 +79,28 @@ func.func private @channels(%x: tensor<16x64x12544xf32>) -> tensor<1x64x1xf32> a
   %0 = graph.ReduceSum %x {axes = [0, 2], keep_dims = true} : (tensor<16x64x12544xf32>) -> tensor<1x64x1xf32>
   return %0 : tensor<1x64x1xf32>
 }
+
+// -----
+
+// What one cache holds is cut into columns: one section. More is cut into rows,
+// and their sums are summed.
+// CHECK-LABEL: func.func private @held.l(
+// CHECK:         rt.parallel "held.l" items(%c12{{.*}})
+// CHECK-NOT:     rt.parallel
+// CHECK-LABEL: func.func private @far.l(
+// CHECK-COUNT-2: rt.parallel
+// CHECK-NOT:     rt.parallel
+func.func @main(%x: tensor<768x768xsi8>, %y: tensor<768x768xf32>) -> (tensor<1x768xf32>, tensor<1x768xf32>) {
+  %0 = call @held(%x) {tile.label = "held"} : (tensor<768x768xsi8>) -> tensor<1x768xf32>
+  %1 = call @far(%y) {tile.label = "far"} : (tensor<768x768xf32>) -> tensor<1x768xf32>
+  return %0, %1 : tensor<1x768xf32>, tensor<1x768xf32>
+}
+func.func private @held(%x: tensor<768x768xsi8>) -> tensor<1x768xf32> attributes {tile.group = "rows"} {
+  %0 = graph.TypeCast %x : (tensor<768x768xsi8>) -> tensor<768x768xf32>
+  %1 = graph.ReduceSum %0 {axes = [0], keep_dims = true} : (tensor<768x768xf32>) -> tensor<1x768xf32>
+  return %1 : tensor<1x768xf32>
+}
+func.func private @far(%x: tensor<768x768xf32>) -> tensor<1x768xf32> attributes {tile.group = "rows"} {
+  %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<768x768xf32>) -> tensor<1x768xf32>
+  return %0 : tensor<1x768xf32>
+}
