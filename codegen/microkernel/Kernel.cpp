@@ -40,6 +40,8 @@ public:
     buildRowOffsets();
     if (spec.maskedC)
       buildMask();
+    if (streams())
+      wholeLines = startsWithLines();
     if (spec.fetchOut)
       fetchOutput();
     SmallVector<Value> carried = initialise();
@@ -110,8 +112,9 @@ private:
   /// own: nothing in the machine expects them.
   void fetchOutput() {
     for (int64_t r = 0; r < rows; ++r) {
-      fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
-               /*forWriting=*/true);
+      if (!streams())
+        fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
+                 /*forWriting=*/true);
       for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
         if (spec.sides[i] == SideKind::PerElement)
           fetchRow(advance(args.sides[i], mul(args.sideRow[i], constant(r)),
@@ -123,6 +126,22 @@ private:
   static constexpr int64_t lineBytes = 64;
   // Levels as LLVM counts them.
   static constexpr unsigned toL2 = 2, nearest = 3;
+
+  /// Whether C may go past the caches: a row of the tile fills lines.
+  bool streams() const {
+    return spec.streamOut &&
+           vectors * spec.lanes * alignment(spec.stored) % lineBytes == 0;
+  }
+  /// Whether each row of C begins with a line.
+  Value startsWithLines() {
+    Value address =
+        LLVM::PtrToIntOp::create(builder, loc, args.k.getType(), args.c);
+    Value row = mul(args.cRow, constant(alignment(spec.stored)));
+    Value bits = arith::OrIOp::create(builder, loc, address, row);
+    bits = arith::AndIOp::create(builder, loc, bits, constant(lineBytes - 1));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, bits,
+                                 constant(0));
+  }
 
   /// As many lines as a full strip fills. Where a row begins inside a line its
   /// last one is left out: it is the first of the next strip, or alone.
@@ -512,6 +531,7 @@ private:
   /// Epilogue and store. By columns, so that a per-column side is loaded once.
   void finish(ArrayRef<Value> accs) {
     SmallVector<Value> perRow = loadRowSides();
+    SmallVector<Value> values(rows * vectors);
     for (int64_t v = 0; v < vectors; ++v) {
       SmallVector<Value> perColumn = loadColumnSides(v);
       for (int64_t r = 0; r < rows; ++r) {
@@ -521,9 +541,31 @@ private:
                                         accs[rows * vectors + v]);
         if (spec.epilogue)
           value = applyEpilogue(value, r, v, perRow, perColumn);
-        store(value, r, v);
+        if (streams())
+          values[r * vectors + v] = value;
+        else
+          store(value, r, v);
       }
     }
+    if (streams())
+      storeLines(values);
+  }
+
+  /// Lines are filled one after the other, by rows: past the caches, or not
+  /// where they are not whole.
+  void storeLines(ArrayRef<Value> values) {
+    auto all = [&](bool stream) {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t v = 0; v < vectors; ++v)
+          store(values[r * vectors + v], r, v, stream);
+    };
+    auto branch = scf::IfOp::create(builder, loc, wholeLines,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    all(true);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    all(false);
   }
 
   Type sideElement(unsigned i) {
@@ -609,7 +651,7 @@ private:
                         [&](Value v) { return isLikeSums(v, depth - 1); });
   }
 
-  void store(Value value, int64_t r, int64_t v) {
+  void store(Value value, int64_t r, int64_t v, bool stream = false) {
     Value pointer = advance(args.c, cRowOffset[r], spec.stored);
     pointer = advance(pointer, v * spec.lanes, spec.stored);
     unsigned align = alignment(spec.stored);
@@ -617,7 +659,9 @@ private:
       LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask,
                                   builder.getI32IntegerAttr(align));
     else
-      LLVM::StoreOp::create(builder, loc, value, pointer, align);
+      LLVM::StoreOp::create(builder, loc, value, pointer,
+                            stream ? align * spec.lanes : align,
+                            /*isVolatile=*/false, /*isNonTemporal=*/stream);
   }
 
   OpBuilder &builder;
@@ -627,6 +671,7 @@ private:
   int64_t rows, vectors;
   SmallVector<Value> rowsOfA, cRowOffset; // bytes; elements
   Value mask;
+  Value wholeLines; // of C, null unless it may stream
 };
 } // namespace
 

@@ -47,6 +47,8 @@ struct KernelSpec {
   bool fetchB = false;
   /// Lines of C, and of sides per element, are fetched before the sums.
   bool fetchOut = false;
+  /// Whole vectors of C go past the caches, where they begin with lines.
+  bool streamOut = false;
   /// vector.fma; otherwise multiply and add, which the target may contract.
   bool fusedMultiplyAdd = true;
   /// Steps of k per iteration of the inner loop, and whether k always is a

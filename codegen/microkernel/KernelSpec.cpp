@@ -38,6 +38,8 @@ std::string KernelSpec::name() const {
     os << "_fb";
   if (fetchOut)
     os << "_fo";
+  if (streamOut)
+    os << "_so";
   if (epilogueId)
     os << "_e" << epilogueId;
   // Scalar, per row (m), per column (n), per element of C.

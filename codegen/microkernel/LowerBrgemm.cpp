@@ -16,10 +16,12 @@
 #include "codegen/microkernel/KernelCache.h"
 #include "codegen/microkernel/SiteChoice.h"
 #include "codegen/microkernel/SiteMath.h"
+#include "codegen/vector/Fence.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tenon::microkernel {
 #define GEN_PASS_DEF_LOWERBRGEMM
@@ -70,6 +72,7 @@ public:
         op.getPrefetchNext() && !op.getPacked() && spec.numBatchDims == 0;
     // What a matrix unit leaves is finished at once: there is no time to fetch.
     spec.fetchOut = op.getFetchOut() && !spec.fromPartial;
+    spec.streamOut = op.getStreamOut() && !spec.fromPartial;
     if (!spec.fromPartial)
       return buildStrips();
     setUpMatrixUnit();
@@ -612,11 +615,17 @@ struct LowerBrgemmPass
     for (BrgemmOp op : ops)
       sites.emplace_back(op, cache, isa, matrixUnit, unrollK);
     shareConfigurations(sites, ops);
-    for (SiteBuilder &site : sites)
+    llvm::SetVector<func::FuncOp> streaming;
+    for (auto [site, op] : llvm::zip(sites, ops)) {
       site.build();
+      if (op.getStreamOut())
+        streaming.insert(op->getParentOfType<func::FuncOp>());
+    }
     // Last: kernels were cloned from the epilogues of earlier operations.
     for (BrgemmOp op : ops)
       op.erase();
+    for (func::FuncOp f : streaming)
+      tenon::codegen::fenceStores(f);
     numLowered += ops.size();
     numKernels += cache.getNumKernels();
     numDispatchers += cache.getNumDispatchers();

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Passes.h"
+#include "codegen/vector/Fence.h"
 #include "codegen/vector/LoopEmitter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,7 +55,7 @@ struct VectorizeGeneric : impl::VectorizeGenericBase<VectorizeGeneric> {
     for (linalg::LinalgOp op : ops)
       lower(op);
     for (func::FuncOp f : streaming)
-      fence(f);
+      fenceStores(f);
   }
 
 private:
@@ -78,17 +79,6 @@ private:
       streaming.insert(op->getParentOfType<func::FuncOp>());
     }
     op->erase();
-  }
-
-  /// Stores past the caches are seen by others in any order: whoever is told
-  /// that the function has returned must find them done.
-  static void fence(func::FuncOp f) {
-    f.walk([](func::ReturnOp ret) {
-      OpBuilder b(ret);
-      LLVM::CallIntrinsicOp::create(b, ret.getLoc(),
-                                    b.getStringAttr("llvm.x86.sse.sfence"),
-                                    ValueRange());
-    });
   }
 
   llvm::SetVector<func::FuncOp> streaming;

@@ -51,6 +51,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     panel is fetched or rows do not follow each other in memory.
     `fetch_out` says that C and the sides with its shape lie in no near cache:
     their lines are fetched while the sums are made. A hint, too.
+    `stream_out` says that no cache will hold C when it is read: whole vectors go
+    past the caches where a tile begins with a line and its rows are whole lines.
     `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
 
     ```mlir
@@ -76,6 +78,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     OptionalAttr<I64Attr>:$next_panel,
     UnitAttr:$fetch_rows,
     UnitAttr:$fetch_out,
+    UnitAttr:$stream_out,
     UnitAttr:$unsigned_a,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
@@ -103,6 +106,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`next_panel` $next_panel^)?
     (`fetch_rows` $fetch_rows^)?
     (`fetch_out` $fetch_out^)?
+    (`stream_out` $stream_out^)?
     (`unsigned_a` $unsigned_a^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword

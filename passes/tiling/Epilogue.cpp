@@ -1,4 +1,5 @@
 #include "passes/tiling/Epilogue.h"
+#include "passes/tiling/Items.h"
 
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/ScalarOps.h"
@@ -99,6 +100,14 @@ Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
   return boxes;
 }
 
+/// Bytes of a tensor, 0 where they are not known.
+static int64_t bytesOf(const Strided &tensor) {
+  int64_t bits = tensor.elementType().getIntOrFloatBitWidth();
+  for (Ofr size : tensor.sizes)
+    bits *= IndexMath::constant(size).value_or(0);
+  return bits / 8;
+}
+
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
                                     const Strided &dst, ArrayRef<Strided> sides,
                                     ArrayRef<Ofr> start, int64_t rowDim,
@@ -108,8 +117,9 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
   bool ends = part == SumPart::whole || part == SumPart::last;
   Type element = cast<MemRefType>(a.getType()).getElementType();
   Type stored = dst.elementType();
-  auto intoMemory = [](tile::BrgemmOp op) {
+  auto intoMemory = [&](tile::BrgemmOp op) {
     op.setFetchOut(true);
+    op.setStreamOut(part == SumPart::whole && bytesOf(dst) >= kStreamedBytes);
     return op;
   };
   bool plain =

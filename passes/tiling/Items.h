@@ -41,6 +41,10 @@ inline constexpr int64_t kStreamedWeights = 256 << 10;
 /// is in the last cache takes a quarter longer so.
 inline constexpr int64_t kFromMemoryBytes = 32 << 20;
 
+/// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
+/// MiB half (docs/cost-model.md), but what is smaller may be read soon.
+inline constexpr int64_t kStreamedBytes = 16 << 20;
+
 using codegen::kLineBytes;
 
 /// Rows a multiple of it apart share few sets of the cache.

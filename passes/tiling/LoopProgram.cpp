@@ -21,9 +21,6 @@ namespace {
 /// either would not stay in registers.
 constexpr int kSumsTogether = 3;
 constexpr size_t kStoresBesideSums = 2;
-/// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
-/// MiB half (docs/cost-model.md), but what is smaller may be read soon.
-constexpr int64_t kStreamedBytes = 16 << 20;
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
 constexpr int64_t kFetchedBytes = 4 << 20;
 /// How far ahead what comes from memory is read.

@@ -192,7 +192,10 @@ private:
                                         rowDim, pm.attr(count), pm.attr(n));
       brgemm.setUnsignedA(
           rankedType(op->getOperand(0)).getElementType().isUnsignedInteger(8));
-      brgemm.setFetchOut(!intoScratch);
+      if (intoScratch) {
+        brgemm.setFetchOut(false);
+        brgemm.setStreamOut(false);
+      }
     };
     if (shape.columns == 1 && band.count)
       return product(m, band.from, 1, *band.count);
