@@ -26,6 +26,7 @@ struct Function {
   int64_t nb = 120;            // Of packed B.
   int batchDims = 0;
   bool packed = true, accumulate = false, unitK = true, prefetch = false;
+  bool streams = false;
   int64_t nextPanel = 0; // elements; 0: what follows B
   Epilogue epilogue = Epilogue::None;
   std::string tile;
@@ -77,6 +78,7 @@ struct Function {
            sides + "outs(%c : " + c + ")" + (accumulate ? " accumulate" : "") +
            (prefetch ? " prefetch_next" : "") +
            (nextPanel ? " next_panel " + std::to_string(nextPanel) : "") +
+           (streams ? " fetch_out stream_out" : "") +
            (tile.empty() ? "" : " register_tile " + tile) +
            (packed ? "" : " attributes {packed = false}") + body +
            "\nreturn\n}\n";
@@ -409,6 +411,33 @@ TEST(Brgemm, prefetchReadsNothing) {
     suite.check(1, {10, 21, k, {}});
   }
   EXPECT_EQ(suite.numFailures, 0);
+}
+
+TEST(Brgemm, pastTheCaches) {
+  // With whole lines, with rows that begin inside one, and with columns left.
+  Function fixed;
+  fixed.nb = 48;
+  fixed.streams = true;
+  fixed.tile = "[4, 2]";
+  fixed.n = 48;
+  Function dynamic = fixed;
+  dynamic.n.reset();
+  dynamic.epilogue = Epilogue::AllSides;
+  Suite suite({fixed, dynamic});
+  for (int64_t m : {1, 4, 7, 10})
+    for (int64_t gap : {0, 3, 16, 20}) {
+      Call call{m, 48, 16, {}};
+      call.cRowGap = gap;
+      suite.check(0, call);
+      for (int64_t n : {5, 16, 24, 40, 48}) {
+        call.n = n;
+        suite.check(1, call);
+      }
+    }
+  EXPECT_EQ(suite.numFailures, 0);
+  std::string text = compileBrgemm(fixed.text("f"), {}, false).assembly;
+  EXPECT_NE(text.find("vmovntps"), std::string::npos);
+  EXPECT_NE(text.find("sfence"), std::string::npos);
 }
 
 TEST(Brgemm, sideMayBeC) {
