@@ -45,7 +45,7 @@ namespace {
 constexpr double kShareOfL2 = 0.75;
 /// Operations in the time that a byte comes from beyond L2 or goes there, or
 /// that a byte of weights comes from L2: docs/cost-model.md.
-constexpr double kFlopsPerByte = 8, kFlopsPerWeightByte = 2;
+constexpr double kFlopsPerByte = 4, kFlopsPerWeightByte = 2;
 /// Of each image, where chains are formed whatever they cost: some in the
 /// middle, and a last one that is lower.
 constexpr int64_t kForcedBands = 3;
@@ -78,8 +78,10 @@ struct Member {
         result(bytesAtLeast(type())), row(BandBuffer(type(), 1).bytes) {
     auto conv = dyn_cast<tile::ConvOp>(first);
     int64_t terms = conv && conv.getDepthwise()
-                        ? conv.getTaps(0) * conv.getTaps(1)
+                        ? 1
                         : rankedType(first->getOperand(0)).getShape().back();
+    if (conv)
+      terms *= conv.getTaps(0) * conv.getTaps(1);
     flops = 2 * static_cast<double>(terms) *
             static_cast<double>(type().getNumElements());
   }
@@ -125,7 +127,7 @@ func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
   if (!reader)
     return {};
   std::optional<Member> member = memberOf(reader, symbols);
-  if (!member)
+  if (!member || !readsBands(member->first))
     return {};
   BlockArgument arg =
       member->group.getArgument(v.use_begin()->getOperandNumber());
@@ -138,6 +140,25 @@ func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
                    ? member->first->getOperand(0) == arg
                    : sameRows;
   return reads ? reader : func::CallOp();
+}
+
+/// What a group computes first, if that is a contraction that no band of src is
+/// enough for, and why.
+struct Whole {
+  Operation *first;
+  StringRef why;
+};
+std::optional<Whole> needsWhole(func::CallOp call, const SymbolTable &symbols) {
+  auto group = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!group || !group->hasAttr(kGroupAttr))
+    return std::nullopt;
+  for (Operation &op : group.getBody().front()) {
+    if (isa<tile::WinogradOp>(op))
+      return Whole{&op, "minimal filtering transforms whole images"};
+    if (startsMember(&op) && !readsBands(&op))
+      return Whole{&op, "a convolution with several taps reads a whole tensor"};
+  }
+  return std::nullopt;
 }
 
 /// Bytes that pass L2 between the writing and the reading of an element of the
@@ -326,6 +347,9 @@ private:
     SmallVector<func::CallOp> calls(
         entry.getBody().front().getOps<func::CallOp>());
     llvm::DenseSet<Operation *> onPath;
+    if (remarks)
+      for (func::CallOp call : calls)
+        explainWhole(call, symbols);
     for (func::CallOp call : calls) {
       std::vector<Member> path;
       while (call && onPath.insert(call).second) {
@@ -338,6 +362,26 @@ private:
       if (path.size() > 1)
         replaceParts(path, planner.cut(path));
     }
+  }
+
+  /// Why a convolution and the only group that reads it are in no path, though
+  /// one of them could be.
+  static void explainWhole(func::CallOp from, const SymbolTable &symbols) {
+    if (from.getNumResults() != 1 || !from.getResult(0).hasOneUse())
+      return;
+    auto to = dyn_cast<func::CallOp>(*from.getResult(0).user_begin());
+    if (!to)
+      return;
+    auto reader = memberOf(to, symbols);
+    std::optional<Whole> whole;
+    if (memberOf(from, symbols))
+      whole = needsWhole(to, symbols);
+    else if (reader)
+      whole = needsWhole(from, symbols);
+    if (whole)
+      (reader ? reader->first : whole->first)
+              ->emitRemark("not in bands with the group before it: ")
+          << whole->why;
   }
 
   void replaceParts(ArrayRef<Member> path, ArrayRef<size_t> lengths) {

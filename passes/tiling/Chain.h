@@ -13,9 +13,13 @@ struct BandShape {
 std::optional<BandShape> bandShape(mlir::Type type);
 
 /// The dimension of rows of a product or a window, if a band of them can be
-/// computed from a band of src: a product with one matrix, a 1x1 convolution,
-/// a depthwise one with few taps.
+/// computed from a band of src: a product with one matrix, a convolution, if
+/// depthwise then one with few taps.
 std::optional<WindowDim> bandWindow(mlir::Operation *first);
+
+/// Whether src may be a band: of convolutions with several taps, that of a
+/// depthwise one only.
+bool readsBands(mlir::Operation *first);
 
 /// Where a member of the chain begins: a product or a window.
 bool startsMember(mlir::Operation *op);

@@ -137,6 +137,11 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
                                            accumulate, /*packed=*/true, body));
 }
 
+void keepNear(tile::BrgemmOp product) {
+  product.setFetchOut(false);
+  product.setStreamOut(false);
+}
+
 void Epilogue::emitElementwise(IndexMath &m, Value sums, const Strided &dst,
                                ArrayRef<Strided> sides, ArrayRef<Ofr> start,
                                int64_t rowDim, Ofr rows, Ofr columns) const {

@@ -77,4 +77,8 @@ private:
   llvm::SmallVector<mlir::Value> sideValues;
 };
 
+/// The result of `product` is read soon: it is neither fetched nor stored past
+/// the caches.
+void keepNear(tile::BrgemmOp product);
+
 } // namespace tenon::tiling

@@ -9,6 +9,9 @@
 //     rows [r, r + 14) of depthwise    -> scratch
 //     rows [r, r + 14) of project      -> dst
 //
+// A convolution with several taps can only be the first: it may read a copy of
+// src between zeros.
+//
 // Rows that two bands need are computed by both: no item waits for another. A
 // member reads the one before as its src, or beside its product, as that of a
 // gated MLP does.
@@ -17,6 +20,7 @@
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Chain.h"
+#include "passes/tiling/DirectConv.h"
 #include "passes/tiling/DirectDepthwise.h"
 #include "passes/tiling/Windows.h"
 
@@ -40,6 +44,11 @@ std::optional<BandShape> bandShape(Type type) {
   return std::nullopt;
 }
 
+static bool isKnown(const WindowDim &d) {
+  return !ShapedType::isDynamic(d.in) && !ShapedType::isDynamic(d.out) &&
+         !ShapedType::isDynamic(d.kernel);
+}
+
 std::optional<WindowDim> bandWindow(Operation *first) {
   auto dst = bandShape(first->getResult(0).getType());
   if (!dst || !bandShape(first->getOperand(0).getType()))
@@ -59,8 +68,16 @@ std::optional<WindowDim> bandWindow(Operation *first) {
     return std::nullopt;
   if (isPointwise(conv))
     return same;
-  return DirectDepthwise::fits(conv) ? std::optional(windowDims(conv)[0])
-                                     : std::nullopt;
+  bool isDirect =
+      conv.getDepthwise()
+          ? DirectDepthwise::fits(conv)
+          : conv.getGroups() == 1 && llvm::all_of(windowDims(conv), isKnown);
+  return isDirect ? std::optional(windowDims(conv)[0]) : std::nullopt;
+}
+
+bool readsBands(Operation *first) {
+  auto conv = dyn_cast<tile::ConvOp>(first);
+  return !conv || isPointwise(conv) || conv.getDepthwise();
 }
 
 bool startsMember(Operation *op) {
@@ -114,18 +131,22 @@ public:
         side = asBand(ctx.m, side);
     if (isa<BlockArgument>(op->getOperand(0)))
       src = asBand(ctx.m, ctx.memoryOf(op->getOperand(0)));
-    if (auto conv = dyn_cast<tile::ConvOp>(op); conv && conv.getDepthwise()) {
+    auto conv = dyn_cast<tile::ConvOp>(op);
+    if (conv && conv.getDepthwise()) {
       dims = windowDims(conv);
       weights = depthwiseWeights(weights);
+    } else if (!readsBands(op)) {
+      direct.emplace(ctx, conv, *src);
     }
   }
 
   RankedTensorType type() const { return rankedType(last); }
 
-  /// These rows of `dst`; `before`: those that the member before made;
-  /// `intoScratch`: dst is read soon.
+  /// These rows of `dst`; `before`: those that the member before made.
   void emit(IndexMath &m, Ofr image, Rows band, const Strided &before,
-            const Strided &dst, bool intoScratch) const {
+            const Strided &dst, bool isReadSoon) const {
+    if (direct)
+      return emitDirect(m, image, band, dst, isReadSoon);
     const Strided &from = src ? *src : before;
     if (!dims.empty()) {
       DirectDepthwise window{dims, from, dst, weights, epilogue};
@@ -147,7 +168,7 @@ public:
       withBlockSize(pm, number, shape.channels, panel,
                     [&](IndexMath &cm, int64_t n) {
                       emitStrip(cm, image, band, {from, sides, dst}, b,
-                                cm.mul(number, cm.attr(panel)), n, intoScratch);
+                                cm.mul(number, cm.attr(panel)), n, isReadSoon);
                     });
     });
   }
@@ -155,6 +176,21 @@ public:
   WindowDim rows;
 
 private:
+  void emitDirect(IndexMath &m, Ofr image, Rows band, const Strided &dst,
+                  bool isReadSoon) const {
+    emitLoop(m, m.attr(0), m.attr(direct->panels()),
+             [&](IndexMath &pm, Ofr panel) {
+               direct->overColumns(pm, panel, [&](IndexMath &cm, int64_t n) {
+                 emitLoop(cm, band.from, band.past,
+                          [&](IndexMath &rm, Ofr row) {
+                            direct->emitRow(rm, {epilogue, dst, image, row,
+                                                 rm.attr(0), panel, n,
+                                                 isReadSoon});
+                          });
+               });
+             });
+  }
+
   std::pair<int64_t, RankedTensorType> packing() const {
     if (auto product = dyn_cast<tile::MatMulOp>(op))
       return {product.getInterleave(), rankedType(product.getWeights())};
@@ -179,7 +215,7 @@ private:
   /// `n` channels from `channel` on: all rows at once where they follow each
   /// other and their number is known, else the columns of each.
   void emitStrip(IndexMath &m, Ofr image, Rows band, const Tensors &tensors,
-                 Value b, Ofr channel, int64_t n, bool intoScratch) const {
+                 Value b, Ofr channel, int64_t n, bool isReadSoon) const {
     const Strided &src = tensors.src;
     auto product = [&](IndexMath &pm, Ofr row, int64_t rowDim, int64_t count) {
       Ofr at = pm.add(
@@ -192,10 +228,8 @@ private:
                                         rowDim, pm.attr(count), pm.attr(n));
       brgemm.setUnsignedA(
           rankedType(op->getOperand(0)).getElementType().isUnsignedInteger(8));
-      if (intoScratch) {
-        brgemm.setFetchOut(false);
-        brgemm.setStreamOut(false);
-      }
+      if (isReadSoon)
+        keepNear(brgemm);
     };
     if (shape.columns == 1 && band.count)
       return product(m, band.from, 1, *band.count);
@@ -214,7 +248,8 @@ private:
   BandShape shape;
   std::optional<Strided> src; // where the member before does not make it
   Strided weights;
-  SmallVector<WindowDim> dims; // of a window
+  SmallVector<WindowDim> dims;     // of a depthwise convolution
+  std::optional<DirectConv> direct; // of one with several taps
 };
 
 /// The rows of src that `band` of dst needs.

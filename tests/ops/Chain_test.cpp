@@ -132,6 +132,45 @@ INSTANTIATE_TEST_SUITE_P(
              1}),
     nameOf);
 
+/// First a convolution with several taps: joined ones (few channels), edges of
+/// rows by themselves or between zeros, a last panel, holes, odd sizes.
+INSTANTIATE_TEST_SUITE_P(
+    Stems, Chain,
+    testing::Values(
+        Case{"a = Convolution 2x23x17x3 3x3x3x32c 32c" HALF
+             "; b = Clamp a min=0 max=6; c = Convolution b 3x3x1x32c 32c "
+             "groups=32" SAME "; d = Clamp c min=0 max=6; Convolution d "
+             "1x1x32x16c 16c" ONE,
+             1},
+        Case{"a = Convolution 1x13x11x40 3x3x40x50c 50c" HALF
+             "; b = ReLU a; Convolution b 1x1x50x24c" ONE,
+             1},
+        Case{"a = Convolution 2x9x8x16 5x5x16x48c strides=1,1 pads_begin=2,2 "
+             "pads_end=2,2 dilations=1,1; Convolution a 3x3x1x48c groups=48" HALF,
+             1},
+        Case{"a = Convolution 1x14x15x24 3x3x24x32c strides=1,2 "
+             "pads_begin=2,0 pads_end=0,1 dilations=2,1; b = HardSwish a; "
+             "Convolution b 1x1x32x32c" ONE,
+             1},
+        Case{"a = Convolution 2x3x19x14 32x3x3x3c data_format=NCX "
+             "weights_format=OIX" HALF
+             "; b = ReLU a; Convolution b 24x32x1x1c data_format=NCX "
+             "weights_format=OIX" ONE,
+             1},
+        Case{"a = Convolution 2x15x12x4/bf16 3x3x4x32/bf16c" HALF
+             "; b = ReLU a; Convolution b 1x1x32x20/bf16c" ONE,
+             1},
+        Case{"x/f32 = Dequantize 1x15x12x3/u8 scales=0.25 zps=0; "
+             "u/f32 = Dequantize 3x3x3x48/s8c scales=0.5 zps=0; "
+             "v/f32 = Dequantize 3x3x1x48/s8c scales=0.5 zps=0; "
+             "a = Convolution x u" HALF "; b = ReLU a; "
+             "p/u8 = Quantize b scales=2 zps=0; "
+             "q/f32 = Dequantize p scales=2 zps=0; "
+             "c = Convolution q v groups=48" SAME "; "
+             "y/u8 = Quantize c scales=4 zps=3",
+             1}),
+    nameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     Products, Chain,
     testing::Values(
@@ -217,6 +256,12 @@ INSTANTIATE_TEST_SUITE_P(
              0},
         Case{"a = Convolution 1x9x9x16 1x1x16x24c" ONE
              "; Convolution a 3x3x24x16c" SAME,
+             0},
+        Case{"a = Convolution 1x9x9x16 1x1x16x24c" ONE
+             "; Convolution a 3x3x24x16c" HALF,
+             0},
+        Case{"a = Convolution 1x9x9x16 3x3x8x24c groups=2" HALF
+             "; Convolution a 1x1x24x16c" ONE,
              0},
         Case{"a = Convolution 1x9x9x16 1x1x16x24c" ONE
              "; Convolution a 5x5x1x24c groups=24 strides=1,1 pads_begin=2,2 "
