@@ -8,6 +8,9 @@ using namespace mlir;
 
 namespace tenon::codegen {
 
+/// Of a shuffle: any value will do.
+constexpr int64_t kAnyLane = vector::ShuffleOp::kPoisonIndex;
+
 BlockEmitter::BlockEmitter(OpBuilder &builder, linalg::LinalgOp op,
                            const LoopAccess &access, const VectorPlan &plan)
     : b(builder), op(op), access(access), plan(plan) {
@@ -164,12 +167,46 @@ Value BlockEmitter::load(unsigned number, const Point &point, int64_t lanes,
     return vector::MaskedLoadOp::create(b, loc(), type, view,
                                         ValueRange{address}, mask, zero);
   }
+  if (!mask && isNearby(operand, lanes))
+    return loadNearby(number, point, lanes);
   SmallVector<Value> elements;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value at = shift(point, plan.vectorDim, lane).address[number];
     elements.push_back(memref::LoadOp::create(b, loc(), view, ValueRange{at}));
   }
   return vector::FromElementsOp::create(b, loc(), type, elements);
+}
+
+/// Whether elements are 2 to 4 steps from each other: in so many vectors.
+bool BlockEmitter::isNearby(const OperandAccess &operand, int64_t lanes) const {
+  int64_t stride = operand.stride[plan.vectorDim];
+  return stride >= 2 && stride <= 4 && lanes >= 4 &&
+         operand.element.getIntOrFloatBitWidth() % 8 == 0;
+}
+
+/// Such elements of contiguous vectors, of which the last ends with the last
+/// element.
+Value BlockEmitter::loadNearby(unsigned number, const Point &point,
+                               int64_t lanes) {
+  const OperandAccess &operand = access.operands[number];
+  int64_t stride = operand.stride[plan.vectorDim];
+  auto type = VectorType::get({lanes}, operand.element);
+  Value result;
+  for (int64_t i = 0; i < stride; ++i) {
+    int64_t first = i + 1 < stride ? i * lanes : (lanes - 1) * stride + 1 - lanes;
+    Value part = vector::LoadOp::create(
+        b, loc(), type, buffers[number].view,
+        ValueRange{add(point.address[number], index(first))});
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t at = lane * stride, from = std::min(at / lanes, stride - 1);
+      order.push_back(from == i  ? (i ? lanes : 0) + at - first
+                      : from < i ? lane
+                                 : kAnyLane);
+    }
+    result = shuffle(i ? result : part, part, order);
+  }
+  return result;
 }
 
 /// A contiguous vector along the vector dim.
@@ -401,10 +438,21 @@ Value BlockEmitter::resultOf(Value yielded, const IRMapping &map,
   return value ? value : splat(yielded, lanes);
 }
 
-/// Element i of each, then element i + 1; their number is a power of two.
+/// Element i of each, then element i + 1; there are 1 to 4.
 Value BlockEmitter::interleaved(ArrayRef<Value> members) {
   if (members.size() == 1)
     return members.front();
+  if (members.size() == 3) {
+    int64_t lanes = cast<VectorType>(members[0].getType()).getDimSize(0);
+    SmallVector<int64_t> pairs, spread, all;
+    for (int64_t i = 0; i < lanes; ++i) {
+      pairs.append({i, lanes + i, kAnyLane});
+      spread.append({kAnyLane, kAnyLane, i});
+      all.append({3 * i, 3 * i + 1, 3 * (lanes + i) + 2});
+    }
+    Value x = shuffle(members[0], members[1], pairs);
+    return shuffle(x, shuffle(members[2], members[2], spread), all);
+  }
   SmallVector<Value> even, odd;
   for (auto [i, member] : llvm::enumerate(members))
     (i % 2 ? odd : even).push_back(member);
@@ -413,6 +461,10 @@ Value BlockEmitter::interleaved(ArrayRef<Value> members) {
   SmallVector<int64_t> order;
   for (int64_t i = 0; i < count; ++i)
     order.append({i, count + i});
+  return shuffle(x, y, order);
+}
+
+Value BlockEmitter::shuffle(Value x, Value y, ArrayRef<int64_t> order) {
   return vector::ShuffleOp::create(b, loc(), x, y, order);
 }
 

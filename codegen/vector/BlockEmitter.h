@@ -107,6 +107,10 @@ private:
   mlir::Value resultOf(mlir::Value yielded, const mlir::IRMapping &map,
                        int64_t lanes);
   mlir::Value interleaved(llvm::ArrayRef<mlir::Value> members);
+  mlir::Value shuffle(mlir::Value x, mlir::Value y,
+                      llvm::ArrayRef<int64_t> order);
+  bool isNearby(const OperandAccess &operand, int64_t lanes) const;
+  mlir::Value loadNearby(unsigned number, const Point &point, int64_t lanes);
   void mapArguments(llvm::ArrayRef<Point> points, int64_t lanes,
                     mlir::Value mask, mlir::ValueRange accumulators,
                     llvm::MutableArrayRef<mlir::IRMapping> maps);

@@ -354,10 +354,10 @@ private:
     }
   }
 
-  /// Where the output has groups of 32 bits (`tile.pack` with an interleave):
-  /// a strided store takes each element apart.
+  /// Where the output has groups of 2 to 4 (`tile.pack` with an interleave, the
+  /// colours of pixels): a strided store takes each element apart.
   bool planGroups() {
-    constexpr int64_t kGroupBits = 32;
+    constexpr int64_t kGroupBits = 32, kMostMembers = 4;
     const OperandAccess &output = access.operands.back();
     if (!plan.reductionDims.empty() || op.getNumDpsInits() != 1 ||
         !output.isMemref || !output.element.isIntOrFloat())
@@ -372,15 +372,15 @@ private:
     if (group == plan.parallelDims.end())
       return false;
     int64_t size = access.sizes[*group];
-    if (bits % 8 || size < 2 || size > kGroupBits / 8 ||
-        size * bits != kGroupBits)
+    if (bits % 8 || bits > kGroupBits || size < 2 || size > kMostMembers)
       return false;
     auto across = dimOfStride(size);
     if (across == plan.parallelDims.end())
       return false;
     unsigned groupDim = *group, vectorDim = *across;
-    if (!planGroupsThatMove(groupDim, vectorDim) &&
-        !canInterleave(groupDim, vectorDim))
+    bool moves =
+        size * bits == kGroupBits && planGroupsThatMove(groupDim, vectorDim);
+    if (!moves && !canInterleave(groupDim, vectorDim))
       return false;
     plan.groupDim = groupDim;
     plan.vectorDim = vectorDim;

@@ -72,6 +72,48 @@ TEST_F(VectorizeGroups, GroupsThatMove) {
           }
 }
 
+TEST_F(VectorizeGroups, GroupsOfFew) {
+  // The colours of pixels, from planes; and with something computed.
+  for (const char *type : {"f32", "i16", "i8"})
+    for (int64_t members : {2, 3, 4})
+      for (int64_t columns : {1, 4, 15, 16, 37})
+        for (bool dynamic : {false, true})
+          for (int bits : {128, 256, 512}) {
+            Case test = groupsCase(2, columns, type);
+            test.sizes[2] = members;
+            test.inputs = {{{0, 2, 1}, type}};
+            test.inputs[0].padding = 1;
+            test.dynamic = dynamic;
+            test.bits = bits;
+            run(test);
+            if (type != std::string("f32"))
+              continue;
+            test.inputs.push_back({{2}, type});
+            test.body = "%s = arith.addf %a, %b : f32";
+            test.result = "%s";
+            test.reference = [](auto &v, double) { return v[0] + v[1]; };
+            run(test);
+          }
+}
+
+TEST_F(VectorizeGroups, TakenApart) {
+  // Planes from pixels: elements 2 to 5 steps apart, of which the last is the
+  // last that may be read.
+  for (const char *type : {"f32", "i16", "i8"})
+    for (int64_t members : {2, 3, 4, 5})
+      for (int64_t columns : {1, 4, 8, 16, 33, 100})
+        for (bool dynamic : {false, true})
+          for (int bits : {128, 256, 512}) {
+            Case test = groupsCase(2, columns, type);
+            test.sizes = {2, members, columns};
+            test.inputs = {{{0, 2, 1}, type}};
+            test.inputs[0].offset = 3;
+            test.dynamic = dynamic;
+            test.bits = bits;
+            run(test);
+          }
+}
+
 TEST_F(VectorizeGroups, OtherGroups) {
   // Eight bytes; and pairs that are added to what the output holds.
   Case test = groupsCase(4, 20, "i8");

@@ -286,12 +286,57 @@ func.func @groups_that_move(%x: memref<48x16x4xi8>, %y: memref<16x48x4xi8>) {
 
 // -----
 
+#planes = affine_map<(p, c) -> (c, p)>
+#id = affine_map<(p, c) -> (p, c)>
+
+// The colours of pixels: three vectors become one.
+// CHECK-LABEL: func @colours
+// CHECK-NOT:     memref.load
+// CHECK-COUNT-3: vector.load {{.*}} vector<8xf32>
+// CHECK:         vector.store {{.*}} vector<24xf32>
+func.func @colours(%x: memref<3x64xf32>, %y: memref<64x3xf32>) {
+  linalg.generic {indexing_maps = [#planes, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<3x64xf32>) outs(%y : memref<64x3xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#pixels = affine_map<(c, p) -> (p, c)>
+#id = affine_map<(c, p) -> (c, p)>
+
+// And planes from them: three vectors, of which the last ends with the last
+// colour.
+// CHECK-LABEL: func @planes
+// CHECK-NOT:     memref.load
+// CHECK-COUNT-3: vector.load {{.*}} vector<8xf32>
+// CHECK-NOT:     memref.load
+// CHECK:         vector.store {{.*}} vector<8xf32>
+func.func @planes(%x: memref<64x3xf32>, %y: memref<3x64xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x3xf32>) outs(%y : memref<3x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// -----
+
 #rows = affine_map<(k, n, i) -> (k, i, n)>
 #id = affine_map<(k, n, i) -> (k, n, i)>
 
-// What the output holds is added to: not taken apart and put together.
+// What the output holds is added to: it is taken apart, not put together.
 // CHECK-LABEL: func @groups_that_are_read
-// CHECK-NOT:     vector.shuffle
+// CHECK:         vector.shuffle
+// CHECK-NOT:     vector.store
+// CHECK:         memref.store
+// CHECK-NOT:     vector.store
 // CHECK:         return
 func.func @groups_that_are_read(%x: memref<32x2x48xi16>,
                                 %y: memref<32x48x2xi16>) {
