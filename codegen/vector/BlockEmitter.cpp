@@ -193,7 +193,8 @@ Value BlockEmitter::loadNearby(unsigned number, const Point &point,
   auto type = VectorType::get({lanes}, operand.element);
   Value result;
   for (int64_t i = 0; i < stride; ++i) {
-    int64_t first = i + 1 < stride ? i * lanes : (lanes - 1) * stride + 1 - lanes;
+    int64_t first =
+        i + 1 < stride ? i * lanes : (lanes - 1) * stride + 1 - lanes;
     Value part = vector::LoadOp::create(
         b, loc(), type, buffers[number].view,
         ValueRange{add(point.address[number], index(first))});

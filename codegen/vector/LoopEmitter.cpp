@@ -456,10 +456,11 @@ private:
   void tile(const Point &at) {
     int64_t lanes = plan.lanes;
     if (plan.groupDim || isCopy())
-      return callTransposeTile(
-          b, block.loc(), lanes, block.rows(0, at, plan.vectorDim),
-          block.rows(1, at, plan.tileDim),
-          plan.groupDim ? access.sizes[*plan.groupDim] : 1);
+      return callTransposeTile(b, block.loc(), lanes,
+                               block.rows(0, at, plan.vectorDim),
+                               block.rows(1, at, plan.tileDim),
+                               plan.groupDim ? access.sizes[*plan.groupDim] : 1,
+                               plan.fetches.empty() ? 0 : plan.fetches.front());
     SmallVector<Values> columns(access.operands.size());
     for (unsigned o = 0; o < access.operands.size(); ++o) {
       if (!isTransposed(o))

@@ -33,16 +33,18 @@ void transposeRows(OpBuilder &builder, Location loc,
   }
 }
 
-/// (from, elements between its rows, to, elements between its rows)
+/// (from, elements between its rows, to, elements between its rows), and, if it
+/// `fetches`, elements between what is read and what is fetched.
 static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
                                      Operation *user, Type element,
-                                     int64_t lanes, int64_t group) {
+                                     int64_t lanes, int64_t group,
+                                     bool fetches) {
   auto module = user->getParentOfType<ModuleOp>();
   std::string name;
   llvm::raw_string_ostream(name)
       << "tenon_transpose_" << element << (group > 1 ? "g" : "")
       << (group > 1 ? std::to_string(group) : "") << "_" << lanes << "x"
-      << lanes;
+      << lanes << (fetches ? "_f" : "");
   if (auto known = module.lookupSymbol<func::FuncOp>(name))
     return known;
 
@@ -50,9 +52,11 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
   builder.setInsertionPointToEnd(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type number = builder.getI64Type();
-  auto func = func::FuncOp::create(
-      builder, loc, name,
-      builder.getFunctionType({pointer, number, pointer, number}, {}));
+  SmallVector<Type> types{pointer, number, pointer, number};
+  if (fetches)
+    types.push_back(number);
+  auto func = func::FuncOp::create(builder, loc, name,
+                                   builder.getFunctionType(types, {}));
   func.setPrivate();
   func.setNoInline(true);
   func->setAttr(
@@ -75,6 +79,12 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
   for (int64_t i = 0; i < lanes; ++i)
     rows.push_back(
         LLVM::LoadOp::create(builder, loc, vector, row(0, i), alignment));
+  for (int64_t i = 0; fetches && i < lanes; ++i) {
+    Value ahead = LLVM::GEPOp::create(builder, loc, pointer, element, row(0, i),
+                                      ValueRange{entry->getArgument(4)});
+    LLVM::Prefetch::create(builder, loc, ahead, /*rw=*/0, /*hint=*/3,
+                           /*cache=*/1);
+  }
   transposeRows(builder, loc, rows);
   for (int64_t i = 0; i < lanes; ++i)
     LLVM::StoreOp::create(builder, loc, rows[i], row(2, i), alignment);
@@ -83,7 +93,8 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
 }
 
 void callTransposeTile(OpBuilder &builder, Location loc, int64_t lanes,
-                       TileRows from, TileRows to, int64_t group) {
+                       TileRows from, TileRows to, int64_t group,
+                       int64_t ahead) {
   auto integer = [&](Value index) -> Value {
     return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
                                       index);
@@ -101,9 +112,13 @@ void callTransposeTile(OpBuilder &builder, Location loc, int64_t lanes,
                                             ValueRange{integer(tile.start)}));
     arguments.push_back(integer(tile.stride));
   }
+  if (ahead)
+    arguments.push_back(LLVM::ConstantOp::create(
+        builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(ahead)));
   Operation *user = builder.getInsertionBlock()->getParentOp();
   func::CallOp::create(
-      builder, loc, getTransposeTile(builder, loc, user, element, lanes, group),
+      builder, loc,
+      getTransposeTile(builder, loc, user, element, lanes, group, ahead != 0),
       arguments);
 }
 

@@ -21,7 +21,7 @@ static int64_t surplusBytes(tile::ConvOp op) {
 /// Whether copying src with zeros beside its rows takes less time than products
 /// of single columns at the edges do, which read all weights for one row.
 static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
-                   bool interleaved) {
+                          bool interleaved) {
   // Multiply-adds in the time that an element is copied, and rows among others
   // in whose time a lone one is done: matrix units take no single rows. See
   // docs/cost-model.md.
@@ -175,9 +175,8 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, Ofr column,
   start.push_back(column);
   start.push_back(m.add(m.mul(row.group, m.attr(outPerGroup)),
                         m.mul(row.panel, m.attr(panel))));
-  auto product =
-      row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides, start, s,
-                              count, m.attr(row.columns));
+  auto product = row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides,
+                                         start, s, count, m.attr(row.columns));
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
   if (row.isReadSoon)

@@ -23,6 +23,9 @@ constexpr int kSumsTogether = 3;
 constexpr size_t kStoresBesideSums = 2;
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
 constexpr int64_t kFetchedBytes = 4 << 20;
+/// Of a tile that is transposed; rows and bytes from which the next one is
+/// fetched meanwhile (docs/cost-model.md).
+constexpr int64_t kTileRows = 16, kRowsAcross = 64, kFetchedAcross = 2 << 20;
 /// How far ahead what comes from memory is read.
 constexpr int64_t kBytesAhead = 2048;
 /// Rows between two visits of a sum in L1; as many streams are read at once.
@@ -373,8 +376,8 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
       });
   if (!streams.empty())
     generic->setAttr(codegen::kStreamAttr, b.getDenseI64ArrayAttr(streams));
-  if (!full)
-    return;
+  if (!full && llvm::is_contained(classes, 1))
+    return; // once per row
   // A pass that needs the sums of one before reads what that left in a cache.
   bool again = llvm::any_of(
       leaves, [&](Node n) { return nodes[n].kind == Kind::reduce; });
@@ -413,13 +416,33 @@ int64_t LoopProgram::distanceToNext(const Item &item,
 /// of a tensor that no cache holds, where there is nothing but reading;
 /// otherwise 0.
 int64_t LoopProgram::distanceAhead(const Place &place) const {
-  if (place.scratch || !readsOnce() || bytesOf(place.tensor) < kFromMemoryBytes)
+  if (place.scratch)
+    return 0;
+  if (!llvm::is_contained(classes, 1))
+    return distanceAcross(place.tensor);
+  if (!readsOnce() || bytesOf(place.tensor) < kFromMemoryBytes)
     return 0;
   if (stepDim >= 0) {
     auto stride = IndexMath::constant(place.tensor.strides[stepDim]);
     return stride.value_or(0) * kStepRows;
   }
   return kBytesAhead * 8 / place.tensor.elementType().getIntOrFloatBitWidth();
+}
+
+/// The same for one that is read across: from a tile that is transposed to the
+/// next, where there are several.
+int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
+  auto step = IndexMath::constant(tensor.strides.back());
+  int64_t run = lastRun(), rows = 1;
+  for (Ofr size : ArrayRef(sizes).drop_front(run))
+    rows *= IndexMath::constant(size).value_or(0);
+  bool across = false;
+  for (int64_t d = 0; d < run; ++d)
+    across |= IndexMath::isConstant(tensor.strides[d], 1);
+  if (!across || step.value_or(0) <= 1 || rows < kRowsAcross ||
+      bytesOf(tensor) < kFetchedAcross)
+    return 0;
+  return *step * kTileRows;
 }
 
 /// Whether the result `node` goes to a tensor that no cache will hold, and is

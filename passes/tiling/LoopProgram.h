@@ -125,6 +125,7 @@ private:
   bool accumulates(const Item &item, Node node) const;
   int64_t bytesOf(const Strided &tensor) const;
   int64_t distanceToNext(const Item &item, const Place &place) const;
+  int64_t distanceAcross(const Strided &tensor) const;
   int64_t distanceAhead(const Place &place) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
                    llvm::ArrayRef<Place> destinations);

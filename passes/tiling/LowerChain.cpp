@@ -178,17 +178,15 @@ public:
 private:
   void emitDirect(IndexMath &m, Ofr image, Rows band, const Strided &dst,
                   bool isReadSoon) const {
-    emitLoop(m, m.attr(0), m.attr(direct->panels()),
-             [&](IndexMath &pm, Ofr panel) {
-               direct->overColumns(pm, panel, [&](IndexMath &cm, int64_t n) {
-                 emitLoop(cm, band.from, band.past,
-                          [&](IndexMath &rm, Ofr row) {
-                            direct->emitRow(rm, {epilogue, dst, image, row,
-                                                 rm.attr(0), panel, n,
-                                                 isReadSoon});
-                          });
-               });
-             });
+    emitLoop(
+        m, m.attr(0), m.attr(direct->panels()), [&](IndexMath &pm, Ofr panel) {
+          direct->overColumns(pm, panel, [&](IndexMath &cm, int64_t n) {
+            emitLoop(cm, band.from, band.past, [&](IndexMath &rm, Ofr row) {
+              direct->emitRow(rm, {epilogue, dst, image, row, rm.attr(0), panel,
+                                   n, isReadSoon});
+            });
+          });
+        });
   }
 
   std::pair<int64_t, RankedTensorType> packing() const {
@@ -248,7 +246,7 @@ private:
   BandShape shape;
   std::optional<Strided> src; // where the member before does not make it
   Strided weights;
-  SmallVector<WindowDim> dims;     // of a depthwise convolution
+  SmallVector<WindowDim> dims;      // of a depthwise convolution
   std::optional<DirectConv> direct; // of one with several taps
 };
 

@@ -131,9 +131,8 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
-      conv.emitRow(cm,
-                   {epilogue, dst, at[0], ArrayRef(at).drop_front(3), at[1],
-                    at[2], n});
+      conv.emitRow(cm, {epilogue, dst, at[0], ArrayRef(at).drop_front(3), at[1],
+                        at[2], n});
     });
   });
   return success();

@@ -146,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
              "; b = ReLU a; Convolution b 1x1x50x24c" ONE,
              1},
         Case{"a = Convolution 2x9x8x16 5x5x16x48c strides=1,1 pads_begin=2,2 "
-             "pads_end=2,2 dilations=1,1; Convolution a 3x3x1x48c groups=48" HALF,
+             "pads_end=2,2 dilations=1,1; Convolution a 3x3x1x48c "
+             "groups=48" HALF,
              1},
         Case{"a = Convolution 1x14x15x24 3x3x24x32c strides=1,2 "
              "pads_begin=2,0 pads_end=0,1 dilations=2,1; b = HardSwish a; "

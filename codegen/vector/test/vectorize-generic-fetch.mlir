@@ -39,3 +39,24 @@ func.func @columns(%x: memref<8x32xf32>, %y: memref<32xf32>) {
   }
   return
 }
+
+// -----
+
+#across = affine_map<(d0, d1) -> (d1, d0)>
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+
+// A tile that is transposed fetches the one so far behind it.
+// CHECK-LABEL: func @across
+// CHECK:         %[[AHEAD:.*]] = llvm.mlir.constant(1024 : i64)
+// CHECK:         call @tenon_transpose_f32_8x8_f({{.*}}, %[[AHEAD]])
+// CHECK:       func private @tenon_transpose_f32_8x8_f
+// CHECK-COUNT-8: "llvm.intr.prefetch"
+// CHECK-NOT:     prefetch
+func.func @across(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
+  linalg.generic {indexing_maps = [#across, #rows], iterator_types = ["parallel", "parallel"], codegen.fetch = array<i64: 1024>}
+      ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
