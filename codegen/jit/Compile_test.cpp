@@ -102,7 +102,7 @@ public:
   allocateMappedMemory(llvm::SectionMemoryManager::AllocationPurpose,
                        size_t bytes, const llvm::sys::MemoryBlock *, unsigned,
                        std::error_code &error) override {
-    constexpr uintptr_t kFirst = uintptr_t(1) << 44, kStep = uintptr_t(1) << 33,
+    constexpr uintptr_t kFirst = uintptr_t(1) << 45, kStep = uintptr_t(1) << 33,
                         kPage = 4096;
     bytes = (bytes + kPage - 1) / kPage * kPage;
     void *wanted = reinterpret_cast<void *>(kFirst + blocks++ * kStep);

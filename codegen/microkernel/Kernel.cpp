@@ -40,10 +40,12 @@ public:
     buildRowOffsets();
     if (spec.maskedC)
       buildMask();
-    if (streams())
+    if (spec.streamOut)
       wholeLines = startsWithLines();
     if (spec.fetchOut)
       fetchOutput();
+    if (spec.fetchOut && spec.streamOut)
+      fetchTornLines();
     SmallVector<Value> carried = initialise();
     if (spec.correctsSign())
       carried.append(vectors, zeros(vectorOf(spec.sum)));
@@ -112,9 +114,8 @@ private:
   /// own: nothing in the machine expects them.
   void fetchOutput() {
     for (int64_t r = 0; r < rows; ++r) {
-      if (!streams())
-        fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
-                 /*forWriting=*/true);
+      if (!spec.streamOut)
+        fetchRowOfC(r);
       for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
         if (spec.sides[i] == SideKind::PerElement)
           fetchRow(advance(args.sides[i], mul(args.sideRow[i], constant(r)),
@@ -123,22 +124,31 @@ private:
     }
   }
 
-  static constexpr int64_t lineBytes = 64;
   // Levels as LLVM counts them.
   static constexpr unsigned toL2 = 2, nearest = 3;
 
-  /// Whether C may go past the caches: a row of the tile fills lines.
-  bool streams() const {
-    return spec.streamOut &&
-           vectors * spec.lanes * alignment(spec.stored) % lineBytes == 0;
+  void fetchRowOfC(int64_t r) {
+    fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
+             /*forWriting=*/true);
   }
+
+  /// C that could have gone past the caches, but does not begin with a line.
+  void fetchTornLines() {
+    auto branch = scf::IfOp::create(builder, loc, wholeLines,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    for (int64_t r = 0; r < rows; ++r)
+      fetchRowOfC(r);
+  }
+
   /// Whether each row of C begins with a line.
   Value startsWithLines() {
     Value address =
         LLVM::PtrToIntOp::create(builder, loc, args.k.getType(), args.c);
     Value row = mul(args.cRow, constant(alignment(spec.stored)));
     Value bits = arith::OrIOp::create(builder, loc, address, row);
-    bits = arith::AndIOp::create(builder, loc, bits, constant(lineBytes - 1));
+    bits = arith::AndIOp::create(builder, loc, bits, constant(kLineBytes - 1));
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, bits,
                                  constant(0));
   }
@@ -148,7 +158,7 @@ private:
   void fetchRow(Value row, Type element, bool forWriting,
                 unsigned level = nearest) {
     int64_t bytes = vectors * spec.lanes * alignment(element);
-    for (int64_t at = 0; at < bytes; at += lineBytes)
+    for (int64_t at = 0; at < bytes; at += kLineBytes)
       buildFetch(advance(row, at, builder.getI8Type()), forWriting, level);
   }
 
@@ -350,7 +360,7 @@ private:
   /// Returns the address of the next iteration.
   Value buildPrefetch(Value address) {
     for (int64_t i = 0; i < spec.prefetch; ++i)
-      buildFetch(advance(address, i * lineBytes, builder.getI8Type()),
+      buildFetch(advance(address, i * kLineBytes, builder.getI8Type()),
                  /*forWriting=*/false, toL2);
     return advance(address, args.aheadStep, builder.getI8Type());
   }
@@ -541,13 +551,13 @@ private:
                                         accs[rows * vectors + v]);
         if (spec.epilogue)
           value = applyEpilogue(value, r, v, perRow, perColumn);
-        if (streams())
+        if (spec.streamOut)
           values[r * vectors + v] = value;
         else
           store(value, r, v);
       }
     }
-    if (streams())
+    if (spec.streamOut)
       storeLines(values);
   }
 
@@ -671,7 +681,7 @@ private:
   int64_t rows, vectors;
   SmallVector<Value> rowsOfA, cRowOffset; // bytes; elements
   Value mask;
-  Value wholeLines; // of C, null unless it may stream
+  Value wholeLines; // of C, only with streamOut
 };
 } // namespace
 

@@ -14,6 +14,9 @@
 
 namespace tenon::microkernel {
 
+/// Of a line of the cache.
+inline constexpr int64_t kLineBytes = 64;
+
 /// How bytes of A are to be read.
 enum class ByteSign { Signed, Unsigned };
 
@@ -65,6 +68,13 @@ struct KernelSpec {
   /// read with 128 added, and 128 times the sum of B subtracted at the end.
   bool correctsSign() const {
     return element.isInteger(8) && interleave == 4 && sign == ByteSign::Signed;
+  }
+
+  /// Whether a row of the tile fills lines, as stores past the caches need.
+  bool fillsLines() const {
+    return tile.vectors * lanes * stored.getIntOrFloatBitWidth() %
+               (8 * kLineBytes) ==
+           0;
   }
 
   /// A symbol name, different for different kernels.

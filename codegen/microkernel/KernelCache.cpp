@@ -37,7 +37,8 @@ func::FuncOp KernelCache::getOrBuild(const Spec &spec, Build build) {
   return func;
 }
 
-func::FuncOp KernelCache::getKernel(const KernelSpec &spec) {
+func::FuncOp KernelCache::getKernel(KernelSpec spec) {
+  spec.streamOut &= spec.fillsLines();
   return getOrBuild(spec, buildKernel);
 }
 

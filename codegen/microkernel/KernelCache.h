@@ -27,7 +27,7 @@ public:
   /// `region`, which must outlive this object. Empty regions are no epilogue.
   void setEpilogue(KernelSpec &spec, mlir::Region &region);
 
-  mlir::func::FuncOp getKernel(const KernelSpec &spec);
+  mlir::func::FuncOp getKernel(KernelSpec spec);
   mlir::func::FuncOp getKernel(const MatrixKernelSpec &spec);
 
   /// A function (rows, vectors : index, operands of a kernel..) that calls the

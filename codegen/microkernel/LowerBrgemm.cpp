@@ -41,10 +41,9 @@ Value allocateScratch(func::FuncOp function, int64_t bytes) {
   b.setInsertionPointToStart(&function.getBody().front());
   Location loc = function.getLoc();
   Value size = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(bytes));
-  constexpr unsigned lineBytes = 64;
   return LLVM::AllocaOp::create(b, loc,
                                 LLVM::LLVMPointerType::get(b.getContext()),
-                                b.getI8Type(), size, lineBytes);
+                                b.getI8Type(), size, kLineBytes);
 }
 
 class SiteBuilder : SiteMath, SiteChoice {
@@ -89,6 +88,9 @@ public:
     return staticM ? std::optional(std::clamp<int64_t>(*staticM, 1, kTileRows))
                    : std::nullopt;
   }
+  /// Whether a kernel may store past the caches.
+  bool streams() const { return storesPastCaches; }
+
   /// The function around sets the unit up.
   void setConfigured() { isConfigured = true; }
 
@@ -432,10 +434,12 @@ private:
       setRowFetch(operands, row, valueOf(rows));
     if (!rows.dynamic && !vectors.dynamic) {
       spec.tile = {rows.fixed, vectors.fixed};
+      storesPastCaches |= spec.streamOut && spec.fillsLines();
       func::CallOp::create(builder, loc, cache.getKernel(spec),
                            operands.flatten(spec));
       return;
     }
+    storesPastCaches |= spec.streamOut;
     auto range = [](Size size, int64_t limit) {
       return size.dynamic ? SizeRange{1, limit}
                           : SizeRange{size.fixed, size.fixed};
@@ -514,7 +518,6 @@ private:
 
   /// Rows, if their number is unknown, for which the next panel is fetched.
   static constexpr int64_t kMinRowsOfPanel = 4;
-  static constexpr int64_t kLineBytes = 64;
 
   BrgemmOp op;
   KernelCache &cache;
@@ -524,6 +527,7 @@ private:
   // what they cover of it (i64).
   Value sums, tileRows, matrixSteps, matrixK;
   bool isConfigured = false;
+  bool storesPastCaches = false;
   SmallVector<View, 2> sides;
 };
 
@@ -618,7 +622,7 @@ struct LowerBrgemmPass
     llvm::SetVector<func::FuncOp> streaming;
     for (auto [site, op] : llvm::zip(sites, ops)) {
       site.build();
-      if (op.getStreamOut())
+      if (site.streams())
         streaming.insert(op->getParentOfType<func::FuncOp>());
     }
     // Last: kernels were cloned from the epilogues of earlier operations.

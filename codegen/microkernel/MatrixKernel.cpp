@@ -185,25 +185,23 @@ private:
   /// Rows of A lie far apart, and no hardware fetches ahead of such loads: the
   /// lines that a later step loads here.
   void prefetchTile(Value a) {
-    constexpr int64_t lineBytes = 64;
     constexpr unsigned read = 0, toL1 = 3, data = 1;
     for (int64_t r = 0; r < kTileRows; ++r) {
       Value offset =
           arith::MulIOp::create(b, loc, bytesOfARow, integer(b, loc, r));
       Value line = advance(advance(a, offset, b.getI8Type()),
-                           kStepsAhead * lineBytes, b.getI8Type());
+                           kStepsAhead * kLineBytes, b.getI8Type());
       LLVM::Prefetch::create(b, loc, line, read, toL1, data);
     }
   }
 
   /// Returns where the next step goes on.
   Value buildPrefetch(Value address) {
-    constexpr int64_t lineBytes = 64;
     constexpr unsigned read = 0, toL2 = 2, toL1 = 3, data = 1;
     for (int64_t i = 0; i < spec.prefetch; ++i) {
       LLVM::Prefetch::create(b, loc, address, read,
                              spec.prefetchNear ? toL1 : toL2, data);
-      address = advance(address, lineBytes, b.getI8Type());
+      address = advance(address, kLineBytes, b.getI8Type());
     }
     return address;
   }

@@ -20,7 +20,7 @@ inline constexpr llvm::StringLiteral kInnerLoopAttr = "codegen.inner_loop";
 /// output begins with a line.
 inline constexpr llvm::StringLiteral kStreamAttr = "codegen.stream";
 /// On a linalg operation: per input, how many elements behind each that is read
-/// lies one to bring to the L2 cache meanwhile; 0: none.
+/// lies one to bring to a near cache meanwhile; 0: none.
 inline constexpr llvm::StringLiteral kFetchAttr = "codegen.fetch";
 
 } // namespace tenon::codegen

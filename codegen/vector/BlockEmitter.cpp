@@ -181,6 +181,7 @@ Value BlockEmitter::load(unsigned number, const Point &point, int64_t lanes,
 bool BlockEmitter::isNearby(const OperandAccess &operand, int64_t lanes) const {
   int64_t stride = operand.stride[plan.vectorDim];
   return stride >= 2 && stride <= 4 && lanes >= 4 &&
+         operand.element.isIntOrFloat() &&
          operand.element.getIntOrFloatBitWidth() % 8 == 0;
 }
 

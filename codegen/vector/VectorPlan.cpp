@@ -386,7 +386,7 @@ private:
     plan.vectorDim = vectorDim;
     int64_t columns = access.sizes[vectorDim];
     plan.lanes = vectorBits / kGroupBits;
-    if (columns != kDynamic && columns < plan.lanes)
+    if (columns != kDynamic && columns > 0 && columns < plan.lanes)
       plan.lanes = llvm::bit_floor(uint64_t(columns));
     llvm::erase(plan.parallelDims, groupDim);
     llvm::erase(plan.parallelDims, vectorDim);

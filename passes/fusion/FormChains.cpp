@@ -156,7 +156,9 @@ std::optional<Whole> needsWhole(func::CallOp call, const SymbolTable &symbols) {
     if (isa<tile::WinogradOp>(op))
       return Whole{&op, "minimal filtering transforms whole images"};
     if (startsMember(&op) && !readsBands(&op))
-      return Whole{&op, "a convolution with several taps reads a whole tensor"};
+      return Whole{
+          &op,
+          "only the first may be a convolution with several taps or strides"};
   }
   return std::nullopt;
 }
@@ -378,9 +380,15 @@ private:
       whole = needsWhole(to, symbols);
     else if (reader)
       whole = needsWhole(from, symbols);
-    if (whole)
-      (reader ? reader->first : whole->first)
-              ->emitRemark("not in bands with the group before it: ")
+    if (!whole)
+      return;
+    bool isReader = whole->first->getParentOfType<func::FuncOp>() ==
+                    symbols.lookup<func::FuncOp>(to.getCallee());
+    Operation *first = isReader ? whole->first : reader->first;
+    auto arg = dyn_cast<BlockArgument>(first->getOperand(0));
+    if (arg && to.getOperand(arg.getArgNumber()) == from.getResult(0) &&
+        (isReader || isa<tile::WinogradOp>(whole->first)))
+      first->emitRemark("not in bands with the group before it: ")
           << whole->why;
   }
 

@@ -159,7 +159,7 @@ tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
   int64_t rank = type.getRank(), groups = w.groups.getInt();
   int64_t n = type.getDimSize(rank - 1);
   // Rows of a product are those of the last spatial dimension. Joined bytes
-  // fill their groups, see LowerContraction.cpp.
+  // fill their groups, see DirectConv.cpp.
   Type element = type.getElementType();
   int64_t k = type.getDimSize(rank - 2);
   int64_t v = joined > 1 && element.isInteger(8) ? interleaveFor(element, k, 2)

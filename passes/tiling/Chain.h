@@ -17,8 +17,8 @@ std::optional<BandShape> bandShape(mlir::Type type);
 /// depthwise then one with few taps.
 std::optional<WindowDim> bandWindow(mlir::Operation *first);
 
-/// Whether src may be a band: of convolutions with several taps, that of a
-/// depthwise one only.
+/// Whether src may be a band: not that of a convolution with several taps,
+/// strides or padding, unless it is depthwise.
 bool readsBands(mlir::Operation *first);
 
 /// Where a member of the chain begins: a product or a window.

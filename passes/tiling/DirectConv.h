@@ -13,8 +13,8 @@
 
 namespace tenon::tiling {
 
-/// A convolution with more than one tap, that is not depthwise, channels last,
-/// of known sizes but the number of images.
+/// A convolution that is neither depthwise nor a product of single positions,
+/// channels last, of known sizes but the number of images.
 class DirectConv {
 public:
   /// May write the sections that copy `src`.

@@ -25,8 +25,7 @@ bool DirectDepthwise::fits(ArrayRef<WindowDim> dims) {
     return false;
   int64_t products = 1;
   for (const WindowDim &d : dims) {
-    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
-        ShapedType::isDynamic(d.kernel))
+    if (!d.isKnown())
       return false;
     auto [first, past] = d.interior();
     if (d.out == 0 || d.out - (past - first) > kMaxCut)

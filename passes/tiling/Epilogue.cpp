@@ -117,9 +117,13 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
   bool ends = part == SumPart::whole || part == SumPart::last;
   Type element = cast<MemRefType>(a.getType()).getElementType();
   Type stored = dst.elementType();
+  auto row = IndexMath::constant(dst.strides[rowDim]);
+  bool wholeLines =
+      row && *row * stored.getIntOrFloatBitWidth() % (8 * kLineBytes) == 0;
   auto intoMemory = [&](tile::BrgemmOp op) {
     op.setFetchOut(true);
-    op.setStreamOut(part == SumPart::whole && bytesOf(dst) >= kStreamedBytes);
+    op.setStreamOut(part == SumPart::whole && wholeLines &&
+                    bytesOf(dst) >= kStreamedBytes);
     return op;
   };
   bool plain =

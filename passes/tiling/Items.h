@@ -86,10 +86,16 @@ void emitLoop(IndexMath &m, Ofr from, Ofr to,
 void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
                    llvm::function_ref<void(IndexMath &, int64_t)> body);
 
-/// A sliding window along one spatial dimension; all sizes static.
+/// A sliding window along one spatial dimension; all sizes known, but for
+/// `isKnown`.
 struct WindowDim {
   int64_t in, out, kernel, stride, pad, dilation;
 
+  bool isKnown() const {
+    return !mlir::ShapedType::isDynamic(in) &&
+           !mlir::ShapedType::isDynamic(out) &&
+           !mlir::ShapedType::isDynamic(kernel);
+  }
   /// Whether position i of dst needs position i of src.
   bool isIdentity() const { return kernel == 1 && stride == 1 && pad == 0; }
   /// Elements from the first of the padding before src to the last that a

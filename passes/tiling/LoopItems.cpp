@@ -97,8 +97,9 @@ std::optional<int64_t> LoopProgram::heldChunk(int64_t elements) const {
   if (itemDims.size() != 1 || !columns || elements < kMinDivided ||
       bytes > kHeldBytes)
     return std::nullopt;
-  for (int64_t chunk = *columns / kHeldItems / kHeldColumns * kHeldColumns;
-       chunk > 0; chunk -= kHeldColumns)
+  int64_t most = std::min(*columns / kHeldItems, kSteppedChunk);
+  for (int64_t chunk = most / kHeldColumns * kHeldColumns; chunk > 0;
+       chunk -= kHeldColumns)
     if (*columns % chunk == 0)
       return chunk;
   return std::nullopt;

@@ -429,9 +429,16 @@ int64_t LoopProgram::distanceAhead(const Place &place) const {
   return kBytesAhead * 8 / place.tensor.elementType().getIntOrFloatBitWidth();
 }
 
-/// The same for one that is read across: from a tile that is transposed to the
-/// next, where there are several.
+/// The same for one that is read across and written along: from a tile of 16
+/// lanes that is transposed to the next, where there are several.
 int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
+  auto writesAlong = [](const NodeInfo &n) {
+    return llvm::all_of(n.outputs, [](const Strided &out) {
+      return IndexMath::isConstant(out.strides.back(), 1);
+    });
+  };
+  if (sizes.size() < 2 || !llvm::all_of(nodes, writesAlong))
+    return 0;
   auto step = IndexMath::constant(tensor.strides.back());
   int64_t run = lastRun(), rows = 1;
   for (Ofr size : ArrayRef(sizes).drop_front(run))

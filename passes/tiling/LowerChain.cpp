@@ -9,8 +9,8 @@
 //     rows [r, r + 14) of depthwise    -> scratch
 //     rows [r, r + 14) of project      -> dst
 //
-// A convolution with several taps can only be the first: it may read a copy of
-// src between zeros.
+// A convolution with several taps that is not depthwise can only be the first:
+// it may read a copy of src between zeros.
 //
 // Rows that two bands need are computed by both: no item waits for another. A
 // member reads the one before as its src, or beside its product, as that of a
@@ -44,11 +44,6 @@ std::optional<BandShape> bandShape(Type type) {
   return std::nullopt;
 }
 
-static bool isKnown(const WindowDim &d) {
-  return !ShapedType::isDynamic(d.in) && !ShapedType::isDynamic(d.out) &&
-         !ShapedType::isDynamic(d.kernel);
-}
-
 std::optional<WindowDim> bandWindow(Operation *first) {
   auto dst = bandShape(first->getResult(0).getType());
   if (!dst || !bandShape(first->getOperand(0).getType()))
@@ -71,7 +66,9 @@ std::optional<WindowDim> bandWindow(Operation *first) {
   bool isDirect =
       conv.getDepthwise()
           ? DirectDepthwise::fits(conv)
-          : conv.getGroups() == 1 && llvm::all_of(windowDims(conv), isKnown);
+          : conv.getGroups() == 1 &&
+                llvm::all_of(windowDims(conv),
+                             [](const WindowDim &d) { return d.isKnown(); });
   return isDirect ? std::optional(windowDims(conv)[0]) : std::nullopt;
 }
 

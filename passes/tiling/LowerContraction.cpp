@@ -112,8 +112,7 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   Epilogue epilogue(ctx, op);
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   for (const WindowDim &d : windowDims(op))
-    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
-        ShapedType::isDynamic(d.kernel))
+    if (!d.isKnown())
       return op.emitError("E2003 spatial dimensions must be static");
   if (srcType.isDynamicDim(srcType.getRank() - 1) ||
       dstType.isDynamicDim(dstType.getRank() - 1))

@@ -149,11 +149,11 @@ MemRefType memrefType(Type elementType, ArrayRef<Ofr> sizes,
   SmallVector<int64_t> steps = llvm::map_to_vector(strides, orDynamic);
   int64_t dense = 1;
   bool isDense = true;
-  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i >= 0; --i) {
-    isDense &= steps[i] == dense;
-    if (i > 0)
-      isDense &= !ShapedType::isDynamic(shape[i]);
-    dense *= shape[i];
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; isDense && i >= 0;
+       --i) {
+    isDense = steps[i] == dense && (i == 0 || !ShapedType::isDynamic(shape[i]));
+    if (isDense && i > 0)
+      dense *= shape[i];
   }
   if (isDense)
     return MemRefType::get(shape, elementType);

@@ -50,15 +50,11 @@ void printGroups(const BenchResult &r) {
     return;
   std::printf("%10s %7s %5s %9s %8s %10s %9s  %s\n", "time/run", "share",
               "calls", "GFLOP/s", "GB/s", "of peak", "unfused", "group");
-  double sum = 0;
-  for (const GroupTime &group : r.groups) {
-    sum += group.seconds;
+  for (const GroupTime &group : r.groups)
     printGroup(group, r);
-  }
-  double outside = std::max(r.profiledSeconds - sum, 0.0);
   std::printf("%10s %6.1f%% %53s  (between groups)\n",
-              secondsText(outside).c_str(), 100 * outside / r.profiledSeconds,
-              "");
+              secondsText(r.betweenSeconds).c_str(),
+              100 * r.betweenSeconds / r.profiledSeconds, "");
   if (!r.unfusedSeconds)
     return;
   std::printf("unfused   %s, %.2fx of the time with groups (%zu runs each, in "
@@ -150,6 +146,7 @@ ordered_json toJson(const BenchResult &r, const Peaks &peaks) {
     root["phases"][phase.name] = phase.seconds;
   root["profiledRuns"] = r.profiledRuns;
   root["profiledSeconds"] = r.profiledSeconds;
+  root["betweenSeconds"] = r.betweenSeconds;
   root["unfusedSeconds"] = orNull(r.unfusedSeconds);
   root["groups"] = ordered_json::array();
   for (const GroupTime &group : r.groups)

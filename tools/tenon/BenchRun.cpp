@@ -52,6 +52,7 @@ struct Profiled {
   Compiled *compiled = nullptr;
   Execution execution;
   std::vector<double> totals;
+  std::vector<double> between; // what no section took
   struct Label {
     std::vector<double> times;
     int64_t sections = 0;
@@ -83,10 +84,12 @@ struct Profiled {
       return {};
     totals.push_back(seconds);
     for (const Executor::SectionTime &section : executor.profile()) {
+      seconds -= section.seconds;
       Label &label = labels[section.name];
       label.times.push_back(section.seconds);
       label.sections += section.calls;
     }
+    between.push_back(std::max(seconds, 0.0));
     return {};
   }
 };
@@ -349,6 +352,7 @@ std::vector<Error> BenchRun::profileRuns() {
     }
   result.profiledRuns = with.totals.size();
   result.profiledSeconds = quantile(with.totals, 0.5);
+  result.betweenSeconds = quantile(with.between, 0.5);
   result.groups = groupTimes(with, result.compile.mainGroups);
   if (!unfused)
     return {};

@@ -73,6 +73,7 @@ struct BenchResult {
   std::vector<GroupTime> groups; // the slowest first
   size_t profiledRuns = 0;
   double profiledSeconds = 0; // median
+  double betweenSeconds = 0;  // of an execution, in no group; median
   std::optional<double> unfusedSeconds;
   std::string caches;
   bool hasConstants = false;

@@ -223,6 +223,10 @@ TEST(Bench, GroupsAgainstPeaksAndUnfused) {
                                     nullptr, false);
   ASSERT_FALSE(json.is_discarded());
   EXPECT_EQ(json["partitions"][0]["groups"].size(), 3u);
+  const auto &whole = json["partitions"][0];
+  EXPECT_GE(whole["betweenSeconds"], 0);
+  EXPECT_LT(whole["betweenSeconds"].get<double>(),
+            whole["profiledSeconds"].get<double>());
   auto group = groupNamed(json, "fc2+fc2.relu");
   // The product, the bias, the ReLU of 64x512 by 512x256.
   EXPECT_EQ(group["flops"], 2 * 64 * 512 * 256 + 2 * 64 * 256);

@@ -70,8 +70,8 @@ func.func @plain(%a: memref<1x16xf32>, %b: memref<16x16xf32, strided<[4096, 1]>>
 // -----
 
 // Results past the caches: two vectors of 32 bytes are a line, and rows of 64
-// bytes begin with one if C does. C is not fetched, and the stores are done
-// before the function returns.
+// bytes begin with one if C does; else C is fetched. The stores are done before
+// the function returns.
 // CHECK-LABEL: func.func @stream_out
 // CHECK:         call @tenon_brgemm_f32_2x2x8_b0{{[_a-z0-9]*}}_fo_so(
 // CHECK:         llvm.call_intrinsic "llvm.x86.sse.sfence"
@@ -79,6 +79,10 @@ func.func @plain(%a: memref<1x16xf32>, %b: memref<16x16xf32, strided<[4096, 1]>>
 // CHECK:       func.func private @tenon_brgemm_f32_2x2x8_b0{{[_a-z0-9]*}}_fo_so(
 // CHECK-NOT:     prefetch
 // CHECK:         %[[LINES:.*]] = arith.cmpi eq
+// CHECK:         scf.if %[[LINES]] {
+// CHECK-NEXT:    } else {
+// CHECK-COUNT-2:   "llvm.intr.prefetch"{{.*}}rw = 1
+// CHECK-NOT:       prefetch
 // CHECK:         scf.if %[[LINES]] {
 // CHECK-COUNT-4:   llvm.store {{.*}} {alignment = 32 : i64, nontemporal}
 // CHECK:         } else {
@@ -93,7 +97,8 @@ func.func @stream_out(%a: memref<2x64xf32>, %b: memref<64x16xf32>, %c: memref<2x
 
 // Three vectors of 32 bytes are no whole lines.
 // CHECK-LABEL: func.func @part_of_line
-// CHECK:       func.func private
+// CHECK-NOT:     sfence
+// CHECK:       func.func private @tenon_brgemm_f32_2x3x8_b0{{[_a-z0-9]*}}_fo(
 // CHECK-NOT:     nontemporal
 func.func @part_of_line(%a: memref<2x64xf32>, %b: memref<64x24xf32>, %c: memref<2x24xf32>) {
   tile.brgemm ins(%a, %b : memref<2x64xf32>, memref<64x24xf32>)

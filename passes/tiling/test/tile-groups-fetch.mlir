@@ -150,3 +150,18 @@ func.func private @single(%x: tensor<16384x48xf32>) -> tensor<16384x48xf32> attr
   %0 = graph.Reorder %x : (tensor<16384x48xf32>) -> tensor<16384x48xf32>
   return %0 : tensor<16384x48xf32>
 }
+
+// -----
+
+// One element has nothing ahead of it.
+// CHECK-LABEL: func.func private @one.l(
+// CHECK:         linalg.generic
+// CHECK-NOT:     codegen.fetch
+func.func @main(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
+  %0 = call @one(%x) : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %0 : tensor<1x1xf32>
+}
+func.func private @one(%x: tensor<1x1xf32>) -> tensor<1x1xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %0 : tensor<1x1xf32>
+}

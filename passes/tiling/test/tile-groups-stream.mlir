@@ -33,20 +33,28 @@ func.func private @g(%x: tensor<511x8192xf32>) -> tensor<511x8192xf32> attribute
 // A result of 16 MiB goes past the caches.
 // CHECK-LABEL: func.func private @large.l(
 // CHECK:         tile.brgemm {{.*}} stream_out
-// Declines: one of less.
+// Declines: one of less, and rows that end inside a line.
 // CHECK-LABEL: func.func private @small.l(
 // CHECK:         tile.brgemm
 // CHECK-NOT:     stream_out
-func.func @main(%x: tensor<4096x64xf32>, %p: tensor<16x64x64xf32>, %y: tensor<4032x64xf32>) -> (tensor<4096x1024xf32>, tensor<4032x1024xf32>) {
-  %0 = call @large(%x, %p) {tile.label = "large"} : (tensor<4096x64xf32>, tensor<16x64x64xf32>) -> tensor<4096x1024xf32>
+// CHECK-LABEL: func.func private @torn.l(
+// CHECK:         tile.brgemm
+// CHECK-NOT:     stream_out
+func.func @main(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>, %y: tensor<4032x64xf32>, %z: tensor<8192x64xf32>) -> (tensor<8192x1024xf32>, tensor<4032x1024xf32>, tensor<8192x1023xf32>) {
+  %0 = call @large(%x, %p) {tile.label = "large"} : (tensor<8192x64xf32>, tensor<16x64x64xf32>) -> tensor<8192x1024xf32>
   %1 = call @small(%y, %p) {tile.label = "small"} : (tensor<4032x64xf32>, tensor<16x64x64xf32>) -> tensor<4032x1024xf32>
-  return %0, %1 : tensor<4096x1024xf32>, tensor<4032x1024xf32>
+  %2 = call @torn(%z, %p) {tile.label = "torn"} : (tensor<8192x64xf32>, tensor<16x64x64xf32>) -> tensor<8192x1023xf32>
+  return %0, %1, %2 : tensor<8192x1024xf32>, tensor<4032x1024xf32>, tensor<8192x1023xf32>
 }
-func.func private @large(%x: tensor<4096x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<4096x1024xf32> attributes {tile.group = "contraction"} {
-  %0 = tile.matmul %x, %p : tensor<4096x64xf32>, tensor<16x64x64xf32> -> tensor<4096x1024xf32>
-  return %0 : tensor<4096x1024xf32>
+func.func private @large(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<8192x1024xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<8192x64xf32>, tensor<16x64x64xf32> -> tensor<8192x1024xf32>
+  return %0 : tensor<8192x1024xf32>
 }
 func.func private @small(%x: tensor<4032x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<4032x1024xf32> attributes {tile.group = "contraction"} {
   %0 = tile.matmul %x, %p : tensor<4032x64xf32>, tensor<16x64x64xf32> -> tensor<4032x1024xf32>
   return %0 : tensor<4032x1024xf32>
+}
+func.func private @torn(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<8192x1023xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<8192x64xf32>, tensor<16x64x64xf32> -> tensor<8192x1023xf32>
+  return %0 : tensor<8192x1023xf32>
 }
