@@ -67,6 +67,8 @@ public:
     else if (fetchesRows())
       spec.prefetch =
           llvm::divideCeil(full.rows * bytesPerRowStep(), kLineBytes);
+    else if (op.getFetchAhead() && staticM)
+      spec.prefetch = 1;
     spec.fetchB =
         op.getPrefetchNext() && !op.getPacked() && spec.numBatchDims == 0;
     // What a matrix unit leaves is finished at once: there is no time to fetch.
@@ -265,6 +267,29 @@ private:
         make<arith::MulIOp>(toInteger(rows), integer(bytesPerRowStep()));
   }
 
+  /// What `rows` rows from `row` bring of the memory named by the operation:
+  /// their share, or as much of it as a line per iteration over k is.
+  void setFetchAhead(KernelOperands &operands, Value row, Value rows) {
+    int64_t from = (*op.getFetchAhead())[0], count = (*op.getFetchAhead())[1];
+    auto share = [&](Value of, int64_t elements) {
+      Value all = make<arith::MulIOp>(toInteger(of), integer(elements));
+      return make<arith::DivUIOp>(all, integer(*staticM));
+    };
+    Value start = make<arith::AddIOp>(integer(from), share(row, count));
+    operands.ahead =
+        LLVM::GEPOp::create(builder, loc, a.pointer.getType(), spec.element,
+                            a.pointer, ValueRange{start});
+    Value bytes =
+        share(rows, count * spec.element.getIntOrFloatBitWidth() / 8);
+    Value iterations = make<arith::DivUIOp>(
+        a.sizes.back(), integer(spec.unroll * spec.interleave));
+    for (unsigned i = 0; i < spec.numBatchDims; ++i)
+      iterations = make<arith::MulIOp>(iterations, b.sizes[i]);
+    iterations = make<arith::MaxUIOp>(iterations, integer(1));
+    operands.aheadStep = make<arith::MinUIOp>(
+        make<arith::CeilDivUIOp>(bytes, iterations), integer(kLineBytes));
+  }
+
   /// Whether L1 holds this panel and the next beside rows of A and C.
   bool isSmallPanel() {
     constexpr int64_t kMostBytes = 8 << 10;
@@ -430,8 +455,10 @@ private:
       continueSums(operands, from);
     if (spec.prefetch && panelSize)
       setPrefetch(operands, row, valueOf(rows));
-    else if (spec.prefetch)
+    else if (spec.prefetch && fetchesRows())
       setRowFetch(operands, row, valueOf(rows));
+    else if (spec.prefetch)
+      setFetchAhead(operands, row, valueOf(rows));
     if (!rows.dynamic && !vectors.dynamic) {
       spec.tile = {rows.fixed, vectors.fixed};
       storesPastCaches |= spec.streamOut && spec.fillsLines();

@@ -272,6 +272,9 @@ LogicalResult BrgemmOp::verify() {
       verifySide(problems, *this, i);
   if (!getSides().empty() && !hasEpilogue())
     problems.report() << "has sides but no epilogue to use them";
+  if (std::optional<ArrayRef<int64_t>> ahead = getFetchAhead();
+      ahead && (ahead->size() != 2 || (*ahead)[1] < 1))
+    problems.report() << "fetch_ahead must be [from, count], count positive";
   if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile()) {
     // No machine has so many registers; and kernels are straight code.
     constexpr int64_t limit = 64;

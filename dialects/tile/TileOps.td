@@ -49,6 +49,10 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `fetch_rows` says that A comes from beyond the L2 cache: while a tile is made
     the rows behind its own are fetched. Another hint, ignored where the next
     panel is fetched or rows do not follow each other in memory.
+    `fetch_ahead [from, count]` says that so many elements, counted from the
+    first of A, lie in no near cache and are read next: each iteration over k
+    brings a line of them. A hint for taps, whose rows do not follow each other;
+    ignored where something else is fetched.
     `fetch_out` says that C and the sides with its shape lie in no near cache:
     their lines are fetched while the sums are made. A hint, too.
     `stream_out` says that no cache will hold C when it is read: whole vectors go
@@ -77,6 +81,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$prefetch_next,
     OptionalAttr<I64Attr>:$next_panel,
     UnitAttr:$fetch_rows,
+    OptionalAttr<DenseI64ArrayAttr>:$fetch_ahead,
     UnitAttr:$fetch_out,
     UnitAttr:$stream_out,
     UnitAttr:$unsigned_a,
@@ -105,6 +110,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`prefetch_next` $prefetch_next^)?
     (`next_panel` $next_panel^)?
     (`fetch_rows` $fetch_rows^)?
+    (`fetch_ahead` $fetch_ahead^)?
     (`fetch_out` $fetch_out^)?
     (`stream_out` $stream_out^)?
     (`unsigned_a` $unsigned_a^)?

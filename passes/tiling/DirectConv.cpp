@@ -64,6 +64,21 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
                                               op.getInterleave() > 1);
   if (pads)
     padRows(ctx);
+  ahead = rowsAhead(ctx.core.l2Bytes);
+}
+
+SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
+  auto images = IndexMath::constant(src.sizes[0]);
+  auto image = IndexMath::constant(src.strides[0]);
+  auto row = IndexMath::constant(src.strides[1]);
+  int64_t elementBytes = src.elementType().getIntOrFloatBitWidth() / 8;
+  if (dims.size() != 2 || !images || !image || !row ||
+      *images * *image * elementBytes <= l2Bytes)
+    return {};
+  auto [in, out, kernel, stride, pad, dilation] = dims.front();
+  if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup)
+    return {};
+  return {std::max(kernel, stride) * *row, std::min(kernel, stride) * *row};
 }
 
 int64_t DirectConv::panels() const {
@@ -179,6 +194,8 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, Ofr column,
                                          start, s, count, m.attr(row.columns));
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
+  if (!ahead.empty() && IndexMath::constant(count).value_or(0) > 1)
+    product.setFetchAhead(ahead);
   if (row.isReadSoon)
     keepNear(product);
 }

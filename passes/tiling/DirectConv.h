@@ -41,6 +41,10 @@ public:
 
 private:
   void padRows(GroupContext &ctx);
+  /// Elements of src from the first tap of a row of dst to what the next row
+  /// reads for the first time, and how many that are; empty where src stays in
+  /// L2 or they are not one piece.
+  llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
   /// Columns [column, column + count) of dst, of which all use the taps
   /// [lo, hi) of the last spatial dim.
   void emitStretch(IndexMath &m, const Row &row, Ofr column, Ofr count, Ofr lo,
@@ -51,6 +55,7 @@ private:
   Strided src;
   mlir::Value packed; // weights
   int64_t inPerGroup, outPerGroup, panel, k;
+  llvm::SmallVector<int64_t> ahead; // rowsAhead()
 };
 
 } // namespace tenon::tiling

@@ -105,3 +105,22 @@ func.func @part_of_line(%a: memref<2x64xf32>, %b: memref<64x24xf32>, %c: memref<
       outs(%c : memref<2x24xf32>) fetch_out stream_out register_tile [2, 3]
   return
 }
+
+// -----
+
+// Memory that the next taps read: each block of rows its share, a line per step
+// of k at most.
+// CHECK-LABEL: func.func @fetch_ahead
+// CHECK:         llvm.getelementptr %{{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK:         %[[STEP:.*]] = arith.minui
+// CHECK:         call @tenon_brgemm_f32_4x2x8_b1_w16_u2_pf1({{.*}}, %[[STEP]])
+// CHECK:       func.func private @tenon_brgemm_f32_4x2x8_b1_w16_u2_pf1
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK-COUNT-1:     "llvm.intr.prefetch"{{.*}}rw = 0
+// CHECK-NOT:     prefetch
+func.func @fetch_ahead(%a: memref<3x8x64xf32>, %b: memref<3x64x16xf32>, %c: memref<8x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<3x8x64xf32>, memref<3x64x16xf32>)
+      outs(%c : memref<8x16xf32>) fetch_ahead [1536, 512]
+  return
+}

@@ -165,3 +165,28 @@ func.func private @one(%x: tensor<1x1xf32>) -> tensor<1x1xf32> attributes {tile.
   %0 = graph.ReLU %x : (tensor<1x1xf32>) -> tensor<1x1xf32>
   return %0 : tensor<1x1xf32>
 }
+
+// -----
+
+// Rows of a convolution with stride 2: 1.6 MB, of which the next position reads
+// two rows of 56x128 for the first time, behind the three of its taps. Not what
+// L2 holds.
+// CHECK-LABEL: func.func private @large.l(
+// CHECK:         tile.brgemm {{.*}} fetch_ahead [21504, 14336]
+// CHECK-LABEL: func.func private @small.l(
+// CHECK-NOT:     fetch_ahead
+// CHECK:         tile.brgemm
+// CHECK-NOT:     fetch_ahead
+func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>, %y: tensor<1x14x14x128xf32>) -> (tensor<1x28x28x128xf32>, tensor<1x7x7x128xf32>) {
+  %0 = call @large(%x, %w) : (tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x28x28x128xf32>
+  %1 = call @small(%y, %w) : (tensor<1x14x14x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x7x7x128xf32>
+  return %0, %1 : tensor<1x28x28x128xf32>, tensor<1x7x7x128xf32>
+}
+func.func private @large(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x28x28x128xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x28x28x128xf32>
+  return %0 : tensor<1x28x28x128xf32>
+}
+func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x7x7x128xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %y, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x7x7x128xf32>
+  return %0 : tensor<1x7x7x128xf32>
+}
