@@ -155,26 +155,69 @@ Value BlockEmitter::load(unsigned number, const Point &point, int64_t lanes,
     return splat(point.known[number], lanes);
   if (!operand.isMemref)
     return splat(operand.value, lanes);
-  Value view = buffers[number].view, address = point.address[number];
+  auto scalarAt = [&](const Point &p) -> Value {
+    return memref::LoadOp::create(b, loc(), buffers[number].view,
+                                  ValueRange{addressOf(number, p)});
+  };
   if (lanes == 0 || !operand.dependsOn(plan.vectorDim))
-    return splat(memref::LoadOp::create(b, loc(), view, ValueRange{address}),
-                 lanes);
-  auto type = VectorType::get({lanes}, operand.element);
-  if (operand.stride[plan.vectorDim] == 1 && !operand.element.isInteger(1)) {
-    if (!mask)
-      return loadAlong(number, point, lanes);
-    Value zero = arith::ConstantOp::create(b, loc(), b.getZeroAttr(type));
-    return vector::MaskedLoadOp::create(b, loc(), type, view,
-                                        ValueRange{address}, mask, zero);
-  }
-  if (!mask && isNearby(operand, lanes))
+    return splat(scalarAt(point), lanes);
+  int64_t run = operand.run[plan.vectorDim];
+  if (operand.stride[plan.vectorDim] == 1 && !operand.element.isInteger(1) &&
+      lanes % run == 0)
+    return run > 1 ? loadRuns(number, point, lanes, mask)
+                   : loadWhole(number, point, lanes, mask);
+  if (!mask && run == 1 && isNearby(operand, lanes))
     return loadNearby(number, point, lanes);
   SmallVector<Value> elements;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    Value at = shift(point, plan.vectorDim, lane).address[number];
-    elements.push_back(memref::LoadOp::create(b, loc(), view, ValueRange{at}));
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    elements.push_back(scalarAt(shift(point, plan.vectorDim, lane)));
+  return vector::FromElementsOp::create(
+      b, loc(), VectorType::get({lanes}, operand.element), elements);
+}
+
+/// Of the element at `point`, where loop variables may be within a run; that of
+/// `vectorDim`, if given, is not.
+Value BlockEmitter::addressOf(unsigned number, const Point &point,
+                              std::optional<unsigned> vectorDim) {
+  const OperandAccess &operand = access.operands[number];
+  Value address = point.address[number];
+  for (unsigned d = 0; d < access.rank(); ++d) {
+    if (operand.run[d] == 1 || d == vectorDim)
+      continue;
+    Value within = arith::RemUIOp::create(b, loc(), point.ivs[d],
+                                          index(operand.run[d]));
+    Value back = arith::SubIOp::create(b, loc(), within,
+                                       index(operand.phase[d]));
+    address = arith::SubIOp::create(b, loc(), address,
+                                    mul(back, buffers[number].stride[d]));
   }
-  return vector::FromElementsOp::create(b, loc(), type, elements);
+  return address;
+}
+
+/// A contiguous vector along the vector dim.
+Value BlockEmitter::loadWhole(unsigned number, const Point &point,
+                              int64_t lanes, Value mask) {
+  Value view = buffers[number].view;
+  Value address = addressOf(number, point, plan.vectorDim);
+  auto type = VectorType::get({lanes}, access.operands[number].element);
+  if (!mask)
+    return vector::LoadOp::create(b, loc(), type, view, ValueRange{address});
+  Value zero = arith::ConstantOp::create(b, loc(), b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, loc(), type, view, ValueRange{address},
+                                      mask, zero);
+}
+
+/// One element of each run of such a vector, in all of its lanes. Vectors begin
+/// with runs: where a multiple of their lanes does.
+Value BlockEmitter::loadRuns(unsigned number, const Point &point, int64_t lanes,
+                             Value mask) {
+  int64_t run = access.operands[number].run[plan.vectorDim];
+  int64_t phase = access.operands[number].phase[plan.vectorDim];
+  Value whole = loadWhole(number, point, lanes, mask);
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    order.push_back(lane / run * run + phase);
+  return shuffle(whole, whole, order);
 }
 
 /// Whether elements are 2 to 4 steps from each other: in so many vectors.
@@ -192,13 +235,14 @@ Value BlockEmitter::loadNearby(unsigned number, const Point &point,
   const OperandAccess &operand = access.operands[number];
   int64_t stride = operand.stride[plan.vectorDim];
   auto type = VectorType::get({lanes}, operand.element);
+  Value address = addressOf(number, point, plan.vectorDim);
   Value result;
   for (int64_t i = 0; i < stride; ++i) {
     int64_t first =
         i + 1 < stride ? i * lanes : (lanes - 1) * stride + 1 - lanes;
     Value part = vector::LoadOp::create(
         b, loc(), type, buffers[number].view,
-        ValueRange{add(point.address[number], index(first))});
+        ValueRange{add(address, index(first))});
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       int64_t at = lane * stride, from = std::min(at / lanes, stride - 1);
@@ -258,7 +302,7 @@ void BlockEmitter::hoistLoads(Point &point, ArrayRef<unsigned> inner) {
         point.known[o])
       continue;
     point.known[o] = memref::LoadOp::create(b, loc(), buffers[o].view,
-                                            ValueRange{point.address[o]});
+                                            ValueRange{addressOf(o, point)});
   }
 }
 

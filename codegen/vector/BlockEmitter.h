@@ -104,6 +104,12 @@ private:
   llvm::SmallVector<mlir::IRMapping> evaluate(llvm::ArrayRef<Point> points,
                                               int64_t lanes, mlir::Value mask,
                                               mlir::ValueRange accumulators);
+  mlir::Value addressOf(unsigned number, const Point &point,
+                        std::optional<unsigned> vectorDim = std::nullopt);
+  mlir::Value loadRuns(unsigned number, const Point &point, int64_t lanes,
+                       mlir::Value mask);
+  mlir::Value loadWhole(unsigned number, const Point &point, int64_t lanes,
+                        mlir::Value mask);
   mlir::Value resultOf(mlir::Value yielded, const mlir::IRMapping &map,
                        int64_t lanes);
   mlir::Value interleaved(llvm::ArrayRef<mlir::Value> members);

@@ -44,9 +44,14 @@ struct Operand {
   }
   int64_t at(const Dims &ivs) const {
     int64_t address = spec.offset;
-    for (size_t i = 0; i < spec.dims.size(); ++i)
-      if (spec.dims[i] >= 0)
-        address += ivs[spec.dims[i]] * strides[i];
+    for (size_t i = 0; i < spec.dims.size(); ++i) {
+      if (spec.dims[i] < 0)
+        continue;
+      int64_t iv = ivs[spec.dims[i]];
+      if (spec.run > 1 && i + 1 == spec.dims.size())
+        iv += spec.phase - iv % spec.run;
+      address += iv * strides[i];
+    }
     return address;
   }
   double get(int64_t i) const {
@@ -99,10 +104,16 @@ std::string mapText(const OperandSpec &operand, size_t rank) {
   for (size_t d = 0; d < rank; ++d)
     text += (d ? ", d" : "d") + std::to_string(d);
   text += ") -> (";
-  for (size_t i = 0; i < operand.dims.size(); ++i)
-    text += (i ? ", " : "") + (operand.dims[i] < 0
-                                   ? std::string("0")
-                                   : "d" + std::to_string(operand.dims[i]));
+  for (size_t i = 0; i < operand.dims.size(); ++i) {
+    std::string index = operand.dims[i] < 0
+                            ? std::string("0")
+                            : "d" + std::to_string(operand.dims[i]);
+    std::string run = std::to_string(operand.run);
+    if (operand.run > 1 && i + 1 == operand.dims.size())
+      index = "(" + index + " floordiv " + run + ") * " + run + " + " +
+              std::to_string(operand.phase);
+    text += (i ? ", " : "") + index;
+  }
   return text + ")>";
 }
 

@@ -26,6 +26,9 @@ struct OperandSpec {
   /// Elements between rows beyond what the shape needs.
   int64_t padding = 0;
   int64_t offset = 0;
+  /// Along the last memref dim, so many neighbours read the same element: that
+  /// number `phase` of as many.
+  int64_t run = 1, phase = 0;
 };
 
 struct Case {

@@ -208,7 +208,11 @@ private:
         accumulators.push_back(block.load(o, point, lanes, mask));
     accumulators = reduce(plan.reductionDims, points, accumulators,
                           [&](ArrayRef<Point> inner, ValueRange values) {
-                            block.fetch(inner.front(), inner.size() * lanes);
+                            if (plan.jam == 1)
+                              block.fetch(inner.front(), inner.size() * lanes);
+                            else
+                              for (const Point &point : inner)
+                                block.fetch(point, lanes);
                             return block.emit(inner, lanes, mask, values);
                           });
     unsigned next = 0;
@@ -294,7 +298,9 @@ private:
       };
     };
     loop(block.index(0), done, plan.jam, {}, some(plan.jam));
-    loop(done, size, 1, {}, some(1));
+    std::optional<int64_t> all = getConstantIntValue(size);
+    int64_t step = all ? std::max<int64_t>(*all % plan.jam, 1) : 1;
+    loop(done, size, step, {}, some(step));
   }
 
   /// Blocks over [0, n) of the vector dim, from each of `rows`.

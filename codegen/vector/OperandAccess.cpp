@@ -33,6 +33,39 @@ bool addLinear(AffineExpr expr, int64_t factor,
                    constant);
 }
 
+/// Matches (d floordiv n) * n + phase with phase < n, by which neighbours along
+/// a loop dim read the same element.
+bool addRuns(AffineExpr expr, OperandAccess &access,
+             MutableArrayRef<int64_t> coefficients) {
+  int64_t phase = 0;
+  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (sum && sum.getKind() == AffineExprKind::Add) {
+    auto number = dyn_cast<AffineConstantExpr>(sum.getRHS());
+    if (!number)
+      return false;
+    phase = number.getValue();
+    expr = sum.getLHS();
+  }
+  auto scaled = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!scaled || scaled.getKind() != AffineExprKind::Mul)
+    return false;
+  auto divided = dyn_cast<AffineBinaryOpExpr>(scaled.getLHS());
+  auto run = dyn_cast<AffineConstantExpr>(scaled.getRHS());
+  if (!divided || divided.getKind() != AffineExprKind::FloorDiv || !run ||
+      divided.getRHS() != run)
+    return false;
+  auto dim = dyn_cast<AffineDimExpr>(divided.getLHS());
+  if (!dim || phase < 0 || phase >= run.getValue())
+    return false;
+  unsigned d = dim.getPosition();
+  if (access.run[d] > 1)
+    return false;
+  coefficients[d] = 1;
+  access.run[d] = run.getValue();
+  access.phase[d] = phase;
+  return true;
+}
+
 bool analyseMemref(OperandAccess &access, AffineMap map, unsigned rank,
                    std::string &reason) {
   auto type = cast<MemRefType>(access.value.getType());
@@ -47,7 +80,8 @@ bool analyseMemref(OperandAccess &access, AffineMap map, unsigned rank,
                              SmallVector<int64_t>(rank, 0));
   access.constants.assign(map.getNumResults(), 0);
   for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-    if (!addLinear(expr, 1, access.coefficients[i], access.constants[i])) {
+    if (!(!access.isOutput && addRuns(expr, access, access.coefficients[i])) &&
+        !addLinear(expr, 1, access.coefficients[i], access.constants[i])) {
       reason = "indexing map is not linear";
       return false;
     }
@@ -56,6 +90,10 @@ bool analyseMemref(OperandAccess &access, AffineMap map, unsigned rank,
       int64_t memrefStride = access.memrefStrides[i];
       if (coefficient == 0 || access.stride[d] == kDynamic)
         continue;
+      if (access.run[d] > 1 && access.stride[d] != 0) {
+        reason = "a loop with runs in two indices";
+        return false;
+      }
       access.stride[d] = memrefStride == kDynamic
                              ? kDynamic
                              : access.stride[d] + coefficient * memrefStride;
@@ -72,7 +110,7 @@ bool findSizes(LoopAccess &access, std::string &reason) {
       for (unsigned i = 0; i < operand.coefficients.size() && !found; ++i) {
         const auto &row = operand.coefficients[i];
         found = row[d] == 1 && operand.constants[i] == 0 &&
-                llvm::count(row, 0) + 1 == int64_t(row.size());
+                operand.run[d] == 1 && llvm::count(row, 0) + 1 == int64_t(row.size());
         if (found)
           access.sizeSource[d] = {unsigned(o), i};
       }
@@ -104,6 +142,8 @@ FailureOr<LoopAccess> analyseAccess(linalg::LinalgOp op, std::string &reason) {
         !op.getBlock()->getArgument(operand.getOperandNumber()).use_empty();
     // At least one entry, so that plans without loops may ask for dim 0.
     entry.stride.assign(std::max(rank, 1u), 0);
+    entry.run.assign(std::max(rank, 1u), 1);
+    entry.phase.assign(std::max(rank, 1u), 0);
     if (!isa<MemRefType>(entry.element))
       continue;
     if (!analyseMemref(entry, op.getMatchingIndexingMap(&operand), rank,

@@ -12,7 +12,8 @@ namespace tenon::codegen {
 inline constexpr int64_t kDynamic = mlir::ShapedType::kDynamic;
 
 /// How one operand of a linalg operation is addressed: element address =
-/// offset + sum over loop dims d of iv[d] * stride[d].
+/// offset + sum over loop dims d of iv[d] * stride[d], where a dim with runs
+/// counts as (iv[d] floordiv run[d]) * run[d] + phase[d].
 struct OperandAccess {
   mlir::Value value;
   /// Element type; the type itself for a scalar operand.
@@ -31,7 +32,14 @@ struct OperandAccess {
   /// The block argument's value is used by the body.
   bool isRead = true;
 
+  /// Per loop dim of an input: so many neighbours read the same element, that
+  /// number `phase` of as many.
+  llvm::SmallVector<int64_t> run, phase;
+
   bool dependsOn(unsigned dim) const { return stride[dim] != 0; }
+  bool hasRuns() const {
+    return llvm::any_of(run, [](int64_t n) { return n > 1; });
+  }
 };
 
 /// Everything the vectoriser needs to know about an operation's loops.

@@ -31,8 +31,11 @@ constexpr unsigned kCheapBody = 6;
 constexpr unsigned kHeavyBody = 16;
 /// Rows of fewer vectors than these take half of the lanes, but no fewer lanes.
 constexpr int64_t kShortRow = 3, kFewLanes = 8;
-/// Accumulators of rows that share loads, which leave room in 16 registers.
+/// Accumulators of rows that share loads, which leave room in 16 registers; and
+/// where runs are spread over lanes, which takes vectors of its own.
 constexpr unsigned kJammedVectors = 12;
+constexpr unsigned kJammedRuns = 4;
+constexpr int64_t kManyRegistersBits = 512; // 32 of them
 constexpr unsigned kMathCallWeight = 10;
 constexpr unsigned kDivisionWeight = 3;
 
@@ -192,7 +195,10 @@ public:
     findAccumulators();
     weight = bodyWeight(*op.getBlock());
     lanes = chooseLanes(op, access, vectorBits);
-    if (!check() || planGroups())
+    hasRuns = llvm::any_of(access.operands, [](const OperandAccess &operand) {
+      return operand.hasRuns();
+    });
+    if (!check() || (!hasRuns && planGroups()))
       return plan;
     chooseDim();
     if (plan.mode == VectorMode::Scalar)
@@ -200,7 +206,8 @@ public:
     llvm::erase(plan.parallelDims, plan.vectorDim);
     llvm::erase(plan.reductionDims, plan.vectorDim);
     setLanes();
-    if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
+    if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty() &&
+        !hasRuns)
       tryTranspose();
     if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
       moveInside();
@@ -314,6 +321,7 @@ private:
         continue;
       // AVX2 has masked moves of 32 and 64 bits only.
       plan.canMask &= unitStride(operand, plan.vectorDim) &&
+                      lanes % operand.run[plan.vectorDim] == 0 &&
                       operand.element.isIntOrFloat() &&
                       operand.element.getIntOrFloatBitWidth() >= 32;
     }
@@ -450,7 +458,8 @@ private:
   void setUnroll() {
     bool reduces = !plan.accumulators.empty();
     unsigned most = weight <= kCheapBody ? 4 : weight <= kHeavyBody ? 2 : 1;
-    if (plan.mode == VectorMode::Transpose || plan.innerDim)
+    if (plan.mode == VectorMode::Transpose || plan.innerDim ||
+        (hasRuns && reduces && !plan.parallelDims.empty()))
       most = 1; // Registers hold rows of the tile, or what stays.
     else if (reduces && plan.mode == VectorMode::Parallel)
       // Accumulators are the only vectors that stay: half the registers.
@@ -474,8 +483,8 @@ private:
   /// of the innermost parallel loop: a window that passes over rows.
   void setJam() {
     if (plan.mode != VectorMode::Parallel || plan.accumulators.size() != 1 ||
-        plan.parallelDims.empty() || weight > kHeavyBody ||
-        op->hasAttr(kFetchAttr))
+        plan.parallelDims.empty() || (weight > kHeavyBody && !hasRuns) ||
+        (op->hasAttr(kFetchAttr) && !hasRuns))
       return;
     unsigned dim = plan.parallelDims.back();
     bool shares =
@@ -485,9 +494,15 @@ private:
         });
     if (!shares || !access.operands.back().dependsOn(dim))
       return;
-    plan.jam = std::max(kJammedVectors / plan.unroll, 1u);
-    if (access.sizes[dim] != kDynamic)
-      plan.jam = std::min<int64_t>(plan.jam, access.sizes[dim]);
+    unsigned most = hasRuns && vectorBits < kManyRegistersBits ? kJammedRuns
+                                                               : kJammedVectors;
+    plan.jam = std::max(most / plan.unroll, 1u);
+    if (access.sizes[dim] == kDynamic)
+      return;
+    plan.jam = std::clamp<int64_t>(access.sizes[dim], 1, plan.jam);
+    // What is left over is a block of its own: about as large as the others.
+    int64_t blocks = llvm::divideCeil(access.sizes[dim], plan.jam);
+    plan.jam = llvm::divideCeil(access.sizes[dim], blocks);
   }
 
   linalg::LinalgOp op;
@@ -495,6 +510,7 @@ private:
   int64_t vectorBits;
   int64_t lanes = 1;
   unsigned weight = 0;
+  bool hasRuns = false; // of some input
   VectorPlan plan;
 };
 

@@ -37,8 +37,9 @@ double Counter::windowFlops(Value dense, Value weights, Value other,
   size_t spatial = rankedType(dense).getRank() - 2;
   auto taps = rankedType(weights).getShape().slice(depthwise ? 0 : 2, spatial);
   double flops = 2 * elements(dense.getType()) * product(taps);
+  // The channels of a group that each meets.
   if (depthwise)
-    return flops;
+    return flops * product(rankedType(weights).getShape().slice(spatial, 1));
   return flops * product(rankedType(other).getShape().take_back()) /
          static_cast<double>(groups);
 }

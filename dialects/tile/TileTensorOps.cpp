@@ -156,10 +156,16 @@ LogicalResult verifyConvolution(Op op, int64_t interleave, int64_t joined) {
   int64_t inputs = src.getDimSize(rank - 1);
   int64_t outputs = dst.getDimSize(rank - 1);
   if (op.getDepthwise()) {
-    if (failed(match(op, "depthwise: groups", groups, inputs)) ||
-        failed(match(op, "depthwise: channels of dst", outputs, inputs)) ||
-        failed(match(op, "depthwise: weights per channel",
-                     weights.getDimSize(rank - 2), 1)))
+    // One channel of src meets one of dst; in tile.conv those of a group meet.
+    int64_t perGroup = weights.getDimSize(rank - 2);
+    bool isGrouped = std::is_same_v<Op, ConvOp> && perGroup > 1;
+    if (isGrouped ? failed(match(op, "depthwise: channels of all groups",
+                                 groups * perGroup, inputs))
+                  : failed(match(op, "depthwise: groups", groups, inputs)) ||
+                        failed(match(op, "depthwise: weights per channel",
+                                     perGroup, 1)))
+      return failure();
+    if (failed(match(op, "depthwise: channels of dst", outputs, inputs)))
       return failure();
     return match(op, "depthwise: channels of weights",
                  weights.getDimSize(rank - 1), inputs);

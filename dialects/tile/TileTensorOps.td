@@ -80,8 +80,10 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
   let description = [{
     `src` `[N, spatial.., C]`, `dst` `[N, spatial.., O]`. `weights` are
     `[G, P, taps.., I, panel]` as tile.pack makes them or, when `depthwise`,
-    `[taps.., 1, C]` as they were. Taps that fall into the padding are left out
-    by loop bounds. Types and `interleave` as in tile.matmul.
+    `[taps.., I, C]` as they were: channels are lanes, of src as many as of dst,
+    and each meets the I of its group, of which there are C / I. Taps that fall
+    into the padding are left out by loop bounds. Types and `interleave` as in
+    tile.matmul.
 
     `joined` taps of the last dimension, all there are, are part of I where
     channels are few and lie beside those of the next position in memory:

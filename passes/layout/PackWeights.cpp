@@ -209,11 +209,18 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return choice.outputs;
   }
 
+  /// Whether a convolution in groups is computed like a depthwise one.
+  bool lanesAreGroups(Value src, RankedTensorType weights,
+                      const WindowAttrs &w) const {
+    return rankedType(src).getElementType().isF32() &&
+           hasNarrowGroups(weights, w.groups.getInt(), packing.isa.lanes(32));
+  }
+
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
     auto w = WindowAttrs::of(op, b, type.getRank() - 2);
-    if (!isDepthwise(type, w.groups.getInt())) {
+    if (!isDepthwise(type, w.groups.getInt()) && !lanesAreGroups(src, type, w)) {
       auto dst = rankedType(op->getResult(0));
       if (int64_t outputs = winogradOutputs(op, w)) {
         ++filtered;

@@ -179,4 +179,12 @@ bool isDepthwise(RankedTensorType weights, int64_t groups) {
          weights.getDimSize(rank - 1) == groups;
 }
 
+bool hasNarrowGroups(RankedTensorType weights, int64_t groups, int64_t lanes) {
+  int64_t rank = weights.getRank(), perGroup = weights.getDimSize(rank - 2);
+  return weights.hasStaticShape() && weights.getElementType().isF32() &&
+         (perGroup == 2 || perGroup == 4 || perGroup == 8) &&
+         2 * perGroup <= lanes &&
+         weights.getDimSize(rank - 1) == groups * perGroup && groups > 1;
+}
+
 } // namespace tenon

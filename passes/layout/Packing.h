@@ -70,4 +70,9 @@ bool readsInPlace(mlir::RankedTensorType dst, mlir::Value src,
 /// Whether weights [taps.., I, O] are those of a depthwise convolution.
 bool isDepthwise(mlir::RankedTensorType weights, int64_t groups);
 
+/// Whether they are those of groups so narrow that several make one vector:
+/// f32, as many channels of dst as of src.
+bool hasNarrowGroups(mlir::RankedTensorType weights, int64_t groups,
+                     int64_t lanes);
+
 } // namespace tenon

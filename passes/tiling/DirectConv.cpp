@@ -68,12 +68,8 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
 }
 
 SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
-  auto images = IndexMath::constant(src.sizes[0]);
-  auto image = IndexMath::constant(src.strides[0]);
   auto row = IndexMath::constant(src.strides[1]);
-  int64_t elementBytes = src.elementType().getIntOrFloatBitWidth() / 8;
-  if (dims.size() != 2 || !images || !image || !row ||
-      *images * *image * elementBytes <= l2Bytes)
+  if (dims.size() != 2 || !row || bytesOf(src) <= l2Bytes)
     return {};
   auto [in, out, kernel, stride, pad, dilation] = dims.front();
   if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup)

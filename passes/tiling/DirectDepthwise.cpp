@@ -1,6 +1,7 @@
 #include "passes/tiling/DirectDepthwise.h"
 
 #include "codegen/vector/Attrs.h"
+#include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,7 +40,9 @@ bool DirectDepthwise::fits(ArrayRef<WindowDim> dims) {
 }
 
 bool DirectDepthwise::fits(tile::ConvOp op) {
-  return op.getDepthwise() && fits(windowDims(op));
+  return op.getDepthwise() &&
+         rankedType(op.getWeights()).getShape().drop_back().back() == 1 &&
+         fits(windowDims(op));
 }
 
 /// Columns [column, column + count) in one pass: a vector of channels keeps its

@@ -100,14 +100,6 @@ Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
   return boxes;
 }
 
-/// Bytes of a tensor, 0 where they are not known.
-static int64_t bytesOf(const Strided &tensor) {
-  int64_t bits = tensor.elementType().getIntOrFloatBitWidth();
-  for (Ofr size : tensor.sizes)
-    bits *= IndexMath::constant(size).value_or(0);
-  return bits / 8;
-}
-
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
                                     const Strided &dst, ArrayRef<Strided> sides,
                                     ArrayRef<Ofr> start, int64_t rowDim,

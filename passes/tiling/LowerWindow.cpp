@@ -17,6 +17,7 @@
 // Depthwise with few taps: DirectDepthwise.cpp.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/vector/Attrs.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/fusion/Group.h"
 #include "passes/support/GraphAttrs.h"
@@ -52,7 +53,7 @@ struct Window {
   WindowKind kind;
   Computed made; // what taps are, of elements of src
   SmallVector<WindowDim> dims;
-  Strided src, dst, weights; // channels last; weights [taps.., C]
+  Strided src, dst, weights; // channels last; weights [taps.., I, C]
   bool excludePad = false;
   bool channelsInside = true; // channels are contiguous: part of a stretch
   Epilogue epilogue;
@@ -63,6 +64,8 @@ struct Window {
   bool sumsInDst = true;
   /// Whether src is a row of sums over the other dimensions.
   bool folded = false;
+  /// Channels of src that one of dst meets: I.
+  int64_t perGroup = 1;
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
@@ -112,7 +115,8 @@ struct Window {
     int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
     for (const WindowDim &d : dims)
       bytes *= d.kernel;
-    if (bytes <= kManyWeights)
+    // A group's weights meet many columns; more channels read whole lines.
+    if (bytes <= kManyWeights || perGroup > 1)
       return *c;
     // Four vectors of 8 or two of 16, and blocks of one size if possible.
     for (int64_t block : {32, 48, 40, 24})
@@ -158,30 +162,41 @@ struct Window {
     }
   };
 
-  /// out = out (+) taps of windows. Loops: column, [channel], taps..
-  void emitTaps(IndexMath &m, const Stretch &at, Taps taps, Value out) const {
-    OpBuilder &b = m.builder();
-    MLIRContext *context = b.getContext();
+  /// What the body of emitTaps has as arguments: for each of `terms` an element
+  /// of src, and then, depthwise, a weight.
+  struct Terms {
+    int64_t terms = 0, loops = 0, parallel = 0;
+    SmallVector<Value> ins;
+    SmallVector<AffineMap> maps;
+
+    void add(Value operand, ArrayRef<AffineExpr> indices) {
+      ins.push_back(operand);
+      maps.push_back(AffineMap::get(loops, 0, indices, operand.getContext()));
+    }
+  };
+
+  /// Loops: column, [channel], taps..; those of the last dimension are terms
+  /// where they are few.
+  Terms termsAt(IndexMath &m, const Stretch &at, Taps taps) const {
     int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
     auto lastTaps = IndexMath::constant(taps.back().second);
     bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
     int64_t written = writesOut ? *lastTaps : 1;
-    int64_t loops = parallel + s - writesOut;
     bool weighted = kind == WindowKind::depthwise;
-    if (written == 0)
-      return;
-    auto number = [&](int64_t i) { return getAffineDimExpr(i, context); };
-    TapBox x(m, src, at.channel);
-    std::optional<TapBox> w;
-    if (weighted)
-      w.emplace(m, weights, at.channel);
+    Terms result{written * perGroup, parallel + s - writesOut, parallel, {}, {}};
+    auto number = [&](int64_t i) {
+      return getAffineDimExpr(i, m.builder().getContext());
+    };
+    Ofr channel = at.channel; // of src
+    if (!at.channels)
+      channel = m.mul(m.floorDiv(channel, m.attr(perGroup)), m.attr(perGroup));
+    TapBox x(m, src, channel), w(m, weighted ? weights : src, at.channel);
     x.offset = m.add(x.offset, m.mul(at.image, src.strides[0]));
     x.loop(number(0), at.count,
            m.mul(src.strides[s], m.attr(dims[last()].stride)));
     if (at.channels) {
       x.loop(number(1), *at.channels, src.strides.back());
-      if (weighted)
-        w->loop(number(1), *at.channels, weights.strides.back());
+      w.loop(number(1), *at.channels, w.tensor.strides.back());
     }
     for (int64_t i = 0; i < s; ++i) {
       const WindowDim &d = dims[i];
@@ -191,43 +206,72 @@ struct Window {
       first = m.add(first, m.mul(lo, m.attr(d.dilation)));
       first = m.sub(first, m.attr(d.pad));
       x.offset = m.add(x.offset, m.mul(first, src.strides[i + 1]));
-      if (weighted)
-        w->offset = m.add(w->offset, m.mul(lo, weights.strides[i]));
+      w.offset = m.add(w.offset, m.mul(lo, w.tensor.strides[i]));
       if (i == last() && writesOut)
         continue;
       x.loop(number(parallel + i), n,
              m.mul(src.strides[i + 1], m.attr(d.dilation)));
-      if (weighted)
-        w->loop(number(parallel + i), n, weights.strides[i]);
+      w.loop(number(parallel + i), n, w.tensor.strides[i]);
     }
-    SmallVector<Value> ins;
-    SmallVector<AffineMap> maps;
-    auto read = [&](const TapBox &from, Ofr step) {
+    // A channel of the group after the other: what neighbouring columns have in
+    // common stays in registers that long.
+    for (int64_t i = 0; i < perGroup; ++i)
       for (int64_t tap = 0; tap < written; ++tap) {
-        ins.push_back(from.at(m, m.mul(m.attr(tap), step)));
-        maps.push_back(AffineMap::get(loops, 0, from.loops, context));
+        SmallVector<AffineExpr> indices(x.loops);
+        Ofr step = m.mul(m.mul(m.attr(tap), src.strides[s]),
+                         m.attr(dims[last()].dilation));
+        if (perGroup > 1 && at.channels)
+          indices[1] = number(1).floorDiv(perGroup) * perGroup + i;
+        else
+          step = m.add(step, m.mul(m.attr(i), src.strides.back()));
+        result.add(x.at(m, step), indices);
       }
-    };
-    read(x, m.mul(src.strides[s], m.attr(dims[last()].dilation)));
-    if (weighted)
-      read(*w, weights.strides[last()]);
-    maps.push_back(AffineMap::getMultiDimIdentityMap(loops, context)
-                       .getMajorSubMap(parallel));
-    SmallVector<utils::IteratorType> iterators(loops,
+    for (int64_t i = 0; weighted && i < perGroup; ++i)
+      for (int64_t tap = 0; tap < written; ++tap)
+        result.add(w.at(m, m.add(m.mul(m.attr(tap), weights.strides[last()]),
+                                 m.mul(m.attr(i), weights.strides[s]))),
+                   w.loops);
+    return result;
+  }
+
+  /// out = out (+) taps of windows.
+  void emitTaps(IndexMath &m, const Stretch &at, Taps taps, Value out) const {
+    OpBuilder &b = m.builder();
+    Terms t = termsAt(m, at, taps);
+    if (t.terms == 0)
+      return;
+    t.maps.push_back(b.getMultiDimIdentityMap(t.loops)
+                         .getMajorSubMap(t.parallel));
+    SmallVector<utils::IteratorType> iterators(t.loops,
                                                utils::IteratorType::reduction);
-    std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
-    linalg::GenericOp::create(
-        b, m.location(), TypeRange{}, ins, out, maps, iterators,
+    std::fill_n(iterators.begin(), t.parallel, utils::IteratorType::parallel);
+    auto generic = linalg::GenericOp::create(
+        b, m.location(), TypeRange{}, t.ins, out, t.maps, iterators,
         [&](OpBuilder &nb, Location nl, ValueRange args) {
           Value acc = args.back();
-          for (int64_t tap = 0; tap < written; ++tap) {
+          bool weighted = kind == WindowKind::depthwise;
+          for (int64_t i = 0; i < t.terms; ++i) {
             Value x =
-                bytes || folded ? args[tap] : made.elementOf(nb, nl, args[tap]);
+                bytes || folded ? args[i] : made.elementOf(nb, nl, args[i]);
             acc = combine(nb, nl, acc, x,
-                          weighted ? args[written + tap] : Value());
+                          weighted ? args[t.terms + i] : Value());
           }
           linalg::YieldOp::create(nb, nl, acc);
         });
+    if (int64_t distance = rowsAhead()) {
+      SmallVector<int64_t> fetches(t.ins.size(), 0);
+      fetches.front() = distance;
+      generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
+    }
+  }
+
+  /// Elements of src between a row and the one that the next row of dst has in
+  /// its place, where L2 does not hold them; 0: they are not fetched.
+  int64_t rowsAhead() const {
+    bool fetches = perGroup > 1 && dims.size() == 2 &&
+                   bytesOf(src) > ctx.core.l2Bytes;
+    auto row = IndexMath::constant(src.strides[1]);
+    return fetches && row ? *row * dims[0].stride : 0;
   }
 
   /// dst on the stretch, whose windows have the taps `taps`:
@@ -392,7 +436,7 @@ struct Window {
 
   void emitDirect() const {
     IndexMath &m = ctx.m;
-    DirectDepthwise direct{dims, src, dst, weights, epilogue};
+    DirectDepthwise direct{dims, src, dst, depthwiseWeights(weights), epilogue};
     SmallVector<Ofr> counts{src.sizes[0]};
     for (const WindowDim &d : ArrayRef(dims).drop_back())
       counts.push_back(m.attr(d.out));
@@ -406,7 +450,7 @@ struct Window {
     IndexMath &m = ctx.m;
     const WindowDim &w = dims[last()];
     auto [first, past] = w.interior();
-    if (kind == WindowKind::depthwise && channelsInside &&
+    if (kind == WindowKind::depthwise && perGroup == 1 && channelsInside &&
         DirectDepthwise::fits(dims))
       return emitDirect();
     SmallVector<WindowSegment> segments = segmentsOf(w);
@@ -548,8 +592,10 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   w.sumsInDst = w.bytes
                     ? isCastTo(w.bytes, ArrayRef(ctx.opsFrom(op)).drop_front())
                     : w.dst.elementType().isF32();
-  if (conv)
-    w.weights = depthwiseWeights(ctx.memoryOf(conv.getWeights()));
+  if (conv) {
+    w.weights = ctx.memoryOf(conv.getWeights());
+    w.perGroup = rankedType(conv.getWeights()).getShape().drop_back().back();
+  }
   w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
   w.emit();
   return success();

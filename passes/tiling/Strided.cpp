@@ -10,6 +10,13 @@ Type Strided::elementType() const {
   return cast<MemRefType>(base.getType()).getElementType();
 }
 
+int64_t bytesOf(const Strided &s) {
+  int64_t bits = s.elementType().getIntOrFloatBitWidth();
+  for (Ofr size : s.sizes)
+    bits *= IndexMath::constant(size).value_or(0);
+  return bits / 8;
+}
+
 Strided stridedOf(IndexMath &m, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   Strided s;

@@ -24,6 +24,9 @@ struct Strided {
   mlir::Type elementType() const;
 };
 
+/// Bytes of all its elements, 0 where they are not known.
+int64_t bytesOf(const Strided &s);
+
 /// `memref` as it is.  Strides of a dense memref are products of its sizes.
 Strided stridedOf(IndexMath &m, mlir::Value memref);
 

@@ -288,6 +288,36 @@ Cases convolutionCases() {
            "pads_end=1,1,1 dilations=1,1,1 groups=8",
        })
     add(text);
+  // Narrow groups, whose channels are lanes: ends of vectors, cut windows,
+  // strides, many taps, one and three dimensions, and the other orders.
+  for (const char *text : {
+           "2x7x9x20 3x3x4x20c 20c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=5",
+           "1x6x31x32 3x3x8x32c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=4",
+           "1x9x8x6 3x3x2x6c strides=2,2 pads_begin=0,1 pads_end=1,0 "
+           "dilations=1,1 groups=3",
+           "1x9x14x24 3x5x8x24c 24c strides=2,1 pads_begin=2,3 pads_end=2,1 "
+           "dilations=2,1 groups=3",
+           "1x5x17x16 3x13x4x16c strides=1,1 pads_begin=1,6 pads_end=1,6 "
+           "dilations=1,1 groups=4",
+           "2x13x40 4x4x40c strides=1 pads_begin=2 pads_end=1 dilations=1 "
+           "groups=10",
+           "1x3x4x5x16 3x3x3x2x16c strides=1,1,1 pads_begin=1,1,1 "
+           "pads_end=1,1,1 dilations=1,1,1 groups=8",
+           "1x4x5x8 1x1x4x8c strides=1,1 pads_begin=0,0 pads_end=0,0 "
+           "dilations=1,1 groups=2",
+           "1x2x2x8 3x3x4x8c strides=1,1 pads_begin=3,3 pads_end=3,3 "
+           "dilations=1,1 groups=2",
+           "2x24x9x8 24x4x3x3c 24c strides=1,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=6 data_format=NCX weights_format=OIX",
+           // More than L2: rows are fetched.
+           "1x41x57x160 3x3x4x160c strides=2,1 pads_begin=1,1 pads_end=1,1 "
+           "dilations=1,1 groups=40",
+       })
+    add(text);
+  cases.push_back("y<720,1,80,8> = Convolution 1x9x10x8 3x3x4x8c groups=2" +
+                  nxc);
   cases.push_back("y<27,1,9,3> = Convolution 1x5x5x2 3x3x2x3c" + nxc);
   cases.push_back("y<100,1,24,8> = Convolution 1x2x5x5 4x2x3x3c" + ncx);
   // Few channels: taps of a row are one piece of K; and more of them.

@@ -356,19 +356,20 @@ func.func @groups_that_are_read(%x: memref<32x2x48xi16>,
 #weights = affine_map<(d0, d1, d2) -> (d1, d2)>
 #sums = affine_map<(d0, d1, d2) -> (d0, d1)>
 
-// A window of three taps over rows of 16 channels: two vectors, six rows at a
-// time, for which the weights are loaded once; two of 14 rows are left.
+// A window of three taps over rows of 16 channels: two vectors, and of 14 rows
+// 5, 5 and 4 at a time, for which the weights are loaded once.
 // CHECK-LABEL: func @window
 // CHECK:         scf.for
-// CHECK-COUNT-12:  vector.load
+// CHECK-COUNT-10:  vector.load
 // CHECK:           scf.for {{.*}} iter_args
-// CHECK-COUNT-12:    arith.addf
+// CHECK-COUNT-10:    arith.addf
 // CHECK-NOT:         arith.addf
 // CHECK:             scf.yield
-// CHECK-COUNT-12:  vector.store
-// CHECK:         scf.for
-// CHECK-COUNT-2:   vector.load
-// CHECK:           scf.for {{.*}} iter_args
+// CHECK-COUNT-10:  vector.store
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK-COUNT-8:   arith.addf
+// CHECK-NOT:       arith.addf
+// CHECK:           scf.yield
 func.func @window(%x: memref<14x16x3xf32, strided<[16, 1, 16]>>, %w: memref<16x3xf32, strided<[1, 16]>>, %y: memref<14x16xf32>) {
   linalg.generic {indexing_maps = [#rows, #weights, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %w : memref<14x16x3xf32, strided<[16, 1, 16]>>, memref<16x3xf32, strided<[1, 16]>>) outs(%y : memref<14x16xf32>) {
@@ -389,6 +390,35 @@ func.func @pool(%x: memref<14x16x3xf32, strided<[16, 1, 16]>>, %y: memref<14x16x
       ins(%x : memref<14x16x3xf32, strided<[16, 1, 16]>>) outs(%y : memref<14x16xf32>) {
   ^bb0(%a: f32, %o: f32):
     %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#run = affine_map<(d0, d1, d2) -> (d0, (d1 floordiv 4) * 4 + 2, d2)>
+#weights = affine_map<(d0, d1, d2) -> (d1, d2)>
+#sums = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// Four neighbours read the third element of their run: a vector of them, spread
+// over its lanes. These take registers: of seven rows four and three.
+// CHECK-LABEL: func @runs
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK:           vector.shuffle {{.*}} [2, 2, 2, 2, 6, 6, 6, 6]
+// CHECK-COUNT-4:   arith.addf
+// CHECK-NOT:       arith.addf
+// CHECK:           scf.yield
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK-COUNT-3:   arith.addf
+// CHECK-NOT:       arith.addf
+// CHECK:           scf.yield
+func.func @runs(%x: memref<7x8x3xf32, strided<[8, 1, 56]>>, %w: memref<8x3xf32, strided<[1, 8]>>, %y: memref<7x8xf32>) {
+  linalg.generic {indexing_maps = [#run, #weights, #sums], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<7x8x3xf32, strided<[8, 1, 56]>>, memref<8x3xf32, strided<[1, 8]>>) outs(%y : memref<7x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
     linalg.yield %s : f32
   }
   return

@@ -73,6 +73,39 @@ func.func @depthwise_ncx(%x: tensor<1x8x6xf32>, %w: tensor<3x1x8xf32>) -> tensor
 
 // -----
 
+// Groups of 4 are as many lanes: their weights stay, too.
+// CHECK-LABEL: func @narrow_groups
+// CHECK-SAME:    %[[X:.*]]: tensor<1x6x6x24xf32>, %[[W:.*]]: tensor<3x3x4x24xf32>
+// CHECK-NEXT:    tile.conv %[[X]], %[[W]] {depthwise, {{.*}}groups = 6
+func.func @narrow_groups(%x: tensor<1x6x6x24xf32>, %w: tensor<3x3x4x24xf32>) -> tensor<1x4x4x24xf32> {
+  %0 = graph.Convolution %x, %w {groups = 6, strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x6x6x24xf32>, tensor<3x3x4x24xf32>) -> tensor<1x4x4x24xf32>
+  return %0 : tensor<1x4x4x24xf32>
+}
+
+// -----
+
+// Groups of 8 fill a vector of 8, and half of one of 16.
+// CHECK-LABEL: func @groups_of_8
+// AVX2:          tile.pack
+// AVX512-NOT:    tile.pack
+// CHECK:         tile.conv
+func.func @groups_of_8(%x: tensor<1x6x6x24xf32>, %w: tensor<3x3x8x24xf32>) -> tensor<1x4x4x24xf32> {
+  %0 = graph.Convolution %x, %w {groups = 3, strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x6x6x24xf32>, tensor<3x3x8x24xf32>) -> tensor<1x4x4x24xf32>
+  return %0 : tensor<1x4x4x24xf32>
+}
+
+// -----
+
+// Declines: more channels of dst than of src.
+// CHECK-LABEL: func @wider_groups
+// CHECK:         tile.pack
+func.func @wider_groups(%x: tensor<1x6x6x12xf32>, %w: tensor<3x3x4x24xf32>) -> tensor<1x4x4x24xf32> {
+  %0 = graph.Convolution %x, %w {groups = 3, strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x6x6x12xf32>, tensor<3x3x4x24xf32>) -> tensor<1x4x4x24xf32>
+  return %0 : tensor<1x4x4x24xf32>
+}
+
+// -----
+
 // Two outputs per channel are groups of two columns: packed.
 // CHECK-LABEL: func @multiplier
 // CHECK-NEXT:    tile.pack %{{.*}} groups 8 : tensor<3x3x1x16xf32> -> tensor<8x1x3x3x1x
