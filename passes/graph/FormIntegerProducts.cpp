@@ -141,8 +141,9 @@ public:
         llvm::any_of(data.drop_front(), ShapedType::isDynamic))
       return "the spatial dimensions are not known";
     if (isConvolution() &&
-        isDepthwise(rankedType(op->getOperand(1)), intAttr(op, "groups", 1)))
-      return "a depthwise convolution has no product of bytes";
+        hasChannelsAsLanes(op, packing.isa.lanes(/*elementBits=*/32)))
+      return "a convolution of so few channels per group has no product of "
+             "bytes";
     return "";
   }
 

@@ -213,6 +213,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   bool lanesAreGroups(Value src, RankedTensorType weights,
                       const WindowAttrs &w) const {
     return rankedType(src).getElementType().isF32() &&
+           weights.getElementType().isF32() &&
            hasNarrowGroups(weights, w.groups.getInt(), packing.isa.lanes(32));
   }
 

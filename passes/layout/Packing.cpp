@@ -181,10 +181,17 @@ bool isDepthwise(RankedTensorType weights, int64_t groups) {
 
 bool hasNarrowGroups(RankedTensorType weights, int64_t groups, int64_t lanes) {
   int64_t rank = weights.getRank(), perGroup = weights.getDimSize(rank - 2);
-  return weights.hasStaticShape() && weights.getElementType().isF32() &&
+  return weights.hasStaticShape() &&
          (perGroup == 2 || perGroup == 4 || perGroup == 8) &&
          2 * perGroup <= lanes &&
          weights.getDimSize(rank - 1) == groups * perGroup && groups > 1;
+}
+
+bool hasChannelsAsLanes(Operation *convolution, int64_t lanes) {
+  auto weights = rankedType(convolution->getOperand(1));
+  int64_t groups = intAttr(convolution, "groups", 1);
+  return isDepthwise(weights, groups) ||
+         hasNarrowGroups(weights, groups, lanes);
 }
 
 } // namespace tenon

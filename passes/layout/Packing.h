@@ -70,9 +70,13 @@ bool readsInPlace(mlir::RankedTensorType dst, mlir::Value src,
 /// Whether weights [taps.., I, O] are those of a depthwise convolution.
 bool isDepthwise(mlir::RankedTensorType weights, int64_t groups);
 
-/// Whether they are those of groups so narrow that several make one vector:
-/// f32, as many channels of dst as of src.
+/// Whether they are those of groups, of as many channels of dst as of src, so
+/// narrow that several make one vector of `lanes`.
 bool hasNarrowGroups(mlir::RankedTensorType weights, int64_t groups,
                      int64_t lanes);
+
+/// Whether a convolution is best computed in f32 whatever its types: it is
+/// depthwise, or its groups are narrow for vectors of `lanes`.
+bool hasChannelsAsLanes(mlir::Operation *convolution, int64_t lanes);
 
 } // namespace tenon

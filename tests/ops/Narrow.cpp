@@ -57,6 +57,9 @@ static void addProducts(Cases &cases) {
            "Convolution 1x7x7x32/bf16 3x3x1x32/bf16c strides=1,1 "
            "pads_begin=1,1 pads_end=1,1 dilations=1,1 groups=32 "
            "data_format=NXC weights_format=XIO",
+           "y = Convolution 1x7x15x24/bf16 3x3x4x24/bf16c 24/bf16c strides=1,1 "
+           "pads_begin=1,1 pads_end=1,1 dilations=1,1 groups=6 "
+           "data_format=NXC weights_format=XIO; ReLU y",
        })
     cases.push_back(text);
 }
@@ -91,6 +94,9 @@ static void addInteger(Cases &cases) {
       with("1x6x7x8", "b/f32 = Dequantize 3x3x4x8/s8c scales=0.25; y = "
                       "Convolution a b groups=2" +
                           conv);
+      with("1x6x7x32", "b/f32 = Dequantize 3x3x16x32/s8c scales=0.25; y = "
+                       "Convolution a b groups=2" +
+                           conv);
       with("16x96", "c/bf16 = TypeCast a; b/f32 = Dequantize 96x32/s8c "
                     "scales=0.25; d/bf16 = TypeCast b; y = MatMul c d; z/f32 = "
                     "TypeCast y; q/s8 = Quantize z scales=128");

@@ -43,3 +43,13 @@ func.func @floats(%x: tensor<4x64xf32>, %w: tensor<64x32xf32>) -> tensor<4x32xf3
   %0 = graph.MatMul %x, %w : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
   return %0 : tensor<4x32xf32>
 }
+
+// -----
+
+func.func @narrow_groups(%x: tensor<1x4x4x8xui8>, %w: tensor<3x3x4x8xsi8>) -> tensor<1x4x4x8xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<1x4x4x8xui8>) -> tensor<1x4x4x8xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<3x3x4x8xsi8>) -> tensor<3x3x4x8xf32>
+  // expected-remark @+1 {{dequantised operands are multiplied in f32: a convolution of so few channels per group has no product of bytes}}
+  %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1], groups = 2 : i64} : (tensor<1x4x4x8xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
+  return %2 : tensor<1x4x4x8xf32>
+}

@@ -25,6 +25,18 @@ func.func @depthwise(%x: tensor<1x4x4x8xf16>, %w: tensor<1x1x1x8xf16>) -> tensor
 
 // -----
 
+// Nor are groups of 4; those of 8 are.
+// CHECK-LABEL: func @narrow_groups
+// CHECK:         graph.Convolution {{.*}} -> tensor<1x4x4x8xf32>
+// CHECK:         graph.Convolution {{.*}} -> tensor<1x4x4x16xbf16>
+func.func @narrow_groups(%x: tensor<1x4x4x8xbf16>, %w: tensor<3x3x4x8xbf16>, %y: tensor<1x4x4x16xbf16>, %v: tensor<3x3x8x16xbf16>) -> (tensor<1x4x4x8xbf16>, tensor<1x4x4x16xbf16>) {
+  %0 = graph.Convolution %x, %w {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1], groups = 2 : i64} : (tensor<1x4x4x8xbf16>, tensor<3x3x4x8xbf16>) -> tensor<1x4x4x8xbf16>
+  %1 = graph.Convolution %y, %v {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1], groups = 2 : i64} : (tensor<1x4x4x16xbf16>, tensor<3x3x8x16xbf16>) -> tensor<1x4x4x16xbf16>
+  return %0, %1 : tensor<1x4x4x8xbf16>, tensor<1x4x4x16xbf16>
+}
+
+// -----
+
 // Declines: these groups load and store narrow floats; and what is f32 stays.
 // CHECK-LABEL: func @native
 // CHECK-NOT:     TypeCast
