@@ -10,10 +10,10 @@ namespace tenon::codegen {
 /// Of a line of the cache.
 inline constexpr int64_t kLineBytes = 64;
 
-/// On a linalg operation without reductions, the number of a parallel loop: it
-/// runs inside the loop over vectors, so that vectors of operands that do not
-/// depend on it stay in registers.
-inline constexpr llvm::StringLiteral kInnerLoopAttr = "codegen.inner_loop";
+/// On a linalg operation without reductions, the number of a parallel loop:
+/// several of its iterations pass together over the vectors, so that what
+/// operands have for all of them is loaded once.
+inline constexpr llvm::StringLiteral kJamAttr = "codegen.jam";
 
 /// On a linalg operation, the numbers of outputs that no cache will hold when
 /// they are read again: whole vectors go to memory past the caches, where the

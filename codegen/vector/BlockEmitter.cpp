@@ -306,16 +306,6 @@ void BlockEmitter::hoistLoads(Point &point, ArrayRef<unsigned> inner) {
   }
 }
 
-void BlockEmitter::keepLoads(Point &point, unsigned inner, int64_t lanes,
-                             Value mask) {
-  for (unsigned o = 0; o < access.operands.size(); ++o) {
-    const OperandAccess &operand = access.operands[o];
-    if (!operand.isOutput && operand.isRead && operand.isMemref &&
-        !operand.dependsOn(inner))
-      point.known[o] = load(o, point, lanes, mask);
-  }
-}
-
 Value BlockEmitter::indexValue(unsigned dim, const Point &point,
                                int64_t lanes) {
   Value iv = splat(point.ivs[dim], lanes);

@@ -64,10 +64,6 @@ public:
   /// loops, done now and kept in the point.
   void hoistLoads(Point &point, llvm::ArrayRef<unsigned> inner);
 
-  /// Vectors of inputs that do not depend on `inner`, loaded now and kept in
-  /// the point.
-  void keepLoads(Point &point, unsigned inner, int64_t lanes, mlir::Value mask);
-
   /// The body at each of `points`, which differ along the vector dim only.
   /// `accumulators` holds for each point the value of every accumulator;
   /// returns the new ones.  Other outputs are stored.  Masked-off lanes of

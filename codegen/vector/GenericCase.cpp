@@ -145,7 +145,7 @@ std::string moduleText(const Case &test,
          "{indexing_maps = [" +
          maps + "], iterator_types = [" + iterators + "]}" + insText +
          " outs(" + name + " : " + operands.back()->memrefType(test.dynamic) +
-         ") {\n  ^bb0(" + body + "):\n" + test.body + "\n  linalg.yield " +
+         ") attrs = {" + test.attributes + "} {\n  ^bb0(" + body + "):\n" + test.body + "\n  linalg.yield " +
          test.result + " : " + operands.back()->spec.type +
          "\n  }\n  return\n}\n";
 }

@@ -41,6 +41,8 @@ struct Case {
   std::string result;
   /// New output from inputs and old output.
   std::function<double(const std::vector<double> &, double)> reference;
+  /// Attributes of the operation, as text: "codegen.jam = 0 : i64".
+  std::string attributes = "";
   bool dynamic = false;
   int bits = 256;
   /// Relative to the sum of absolute values.

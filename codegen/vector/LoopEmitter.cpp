@@ -5,7 +5,6 @@
 // `reduce` nests the reduction loops that carry the accumulators.
 //
 //   Parallel    for parallel { stripe { load acc; reduce { block }; store } }
-//               for parallel { stripe { load what stays; for inner { block }}}
 //   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
 //                              combine lanes and the initial value; store }
 //   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }
@@ -62,8 +61,7 @@ private:
       case VectorMode::Scalar:
         return accumulateInPlace({point}, 0, nullptr);
       case VectorMode::Parallel:
-        block.hoistLoads(point, plan.innerDim ? ArrayRef(*plan.innerDim)
-                                              : ArrayRef(plan.reductionDims));
+        block.hoistLoads(point, plan.reductionDims);
         return parallel({point}, block.size(plan.vectorDim));
       case VectorMode::Horizontal:
         return horizontal(point);
@@ -208,17 +206,22 @@ private:
         accumulators.push_back(block.load(o, point, lanes, mask));
     accumulators = reduce(plan.reductionDims, points, accumulators,
                           [&](ArrayRef<Point> inner, ValueRange values) {
-                            if (plan.jam == 1)
-                              block.fetch(inner.front(), inner.size() * lanes);
-                            else
-                              for (const Point &point : inner)
-                                block.fetch(point, lanes);
+                            fetch(inner, lanes);
                             return block.emit(inner, lanes, mask, values);
                           });
     unsigned next = 0;
     for (const Point &point : points)
       for (unsigned o : plan.accumulators)
         block.store(accumulators[next++], o, point, lanes, mask);
+  }
+
+  /// `points` follow each other, or lie in rows apart.
+  void fetch(ArrayRef<Point> points, int64_t lanes) {
+    if (plan.jam == 1)
+      return block.fetch(points.front(), points.size() * lanes);
+    constexpr int64_t kLine = kLineBytes / sizeof(float);
+    for (const Point &point : points)
+      block.fetch(point, lanes ? std::max(lanes, kLine) : 0);
   }
 
   SmallVector<Point> pointsAt(const Point &point, Value iv, unsigned count,
@@ -283,6 +286,29 @@ private:
 
   /// Several iterations of the innermost parallel loop at a time.
   void jammed(const Point &point) {
+    Value n = block.size(plan.vectorDim);
+    if (!plan.strip)
+      return jammedRows(point,
+                        [&](ArrayRef<Point> rows) { parallel(rows, n); });
+    int64_t step = plan.strip * plan.lanes;
+    Value whole = roundDown(n, step);
+    loop(block.index(0), whole, step, {}, [&](Value from, ValueRange) {
+      Value to = block.add(from, block.index(step));
+      jammedRows(point, [&](ArrayRef<Point> rows) {
+        loop(from, to, plan.lanes, {}, [&](Value iv, ValueRange) {
+          passOver(rows, iv, 1, plan.lanes, nullptr);
+          return Values();
+        });
+      });
+      return Values();
+    });
+    if (getConstantIntValue(whole) != getConstantIntValue(n))
+      jammedRows(point,
+                 [&](ArrayRef<Point> rows) { parallel(rows, n, whole); });
+  }
+
+  void jammedRows(const Point &point,
+                  llvm::function_ref<void(ArrayRef<Point>)> body) {
     unsigned dim = plan.parallelDims.back();
     Value size = block.size(dim), done = roundDown(size, plan.jam);
     auto some = [&](unsigned count) {
@@ -293,7 +319,7 @@ private:
           rows.push_back(block.shift(first, dim, r));
           block.hoistLoads(rows.back(), plan.reductionDims);
         }
-        parallel(rows, block.size(plan.vectorDim));
+        body(rows);
         return Values();
       };
     };
@@ -303,20 +329,25 @@ private:
     loop(done, size, step, {}, some(step));
   }
 
-  /// Blocks over [0, n) of the vector dim, from each of `rows`.
-  void parallel(ArrayRef<Point> rows, Value n) {
+  /// `unroll` vectors from `iv` on of each of `rows`.
+  void passOver(ArrayRef<Point> rows, Value iv, unsigned unroll, int64_t lanes,
+                Value mask) {
+    SmallVector<Point> points;
+    for (const Point &row : rows)
+      llvm::append_range(points, pointsAt(row, iv, unroll, lanes));
+    accumulateInPlace(points, lanes, mask);
+  }
+
+  /// Blocks over [0, n) of the vector dim, or what is left behind `done`, from
+  /// each of `rows`.
+  void parallel(ArrayRef<Point> rows, Value n, Value done = {}) {
     SmallVector<unsigned> ahead = loadedAhead();
-    Value done = ahead.empty() ? Value() : rotated(rows.front(), n, ahead);
+    if (!ahead.empty())
+      done = rotated(rows.front(), n, ahead);
     stripe(
         n, {}, /*keepLanes=*/false,
         [&](Value iv, unsigned unroll, int64_t lanes, Value mask, ValueRange) {
-          SmallVector<Point> points;
-          for (const Point &row : rows)
-            llvm::append_range(points, pointsAt(row, iv, unroll, lanes));
-          if (plan.innerDim)
-            inner(points, lanes, mask);
-          else
-            accumulateInPlace(points, lanes, mask);
+          passOver(rows, iv, unroll, lanes, mask);
           return Values();
         },
         done);
@@ -329,20 +360,6 @@ private:
              block.emitGroups(block.enter(point, plan.vectorDim, iv), lanes);
              return Values();
            });
-  }
-
-  /// The inner parallel loop at `points`, which differ along the vector dim.
-  void inner(SmallVector<Point> points, int64_t lanes, Value mask) {
-    for (Point &point : points)
-      block.keepLoads(point, *plan.innerDim, lanes, mask);
-    loop(block.index(0), block.size(*plan.innerDim), 1, {},
-         [&](Value iv, ValueRange) {
-           SmallVector<Point> entered;
-           for (const Point &point : points)
-             entered.push_back(block.enter(point, *plan.innerDim, iv));
-           block.emit(entered, lanes, mask, {});
-           return Values();
-         });
   }
 
   Value combine(unsigned accumulator, Value x, Value y) {

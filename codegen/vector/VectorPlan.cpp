@@ -35,6 +35,10 @@ constexpr int64_t kShortRow = 3, kFewLanes = 8;
 /// where runs are spread over lanes, which takes vectors of its own.
 constexpr unsigned kJammedVectors = 12;
 constexpr unsigned kJammedRuns = 4;
+/// Iterations that kJamAttr lets pass together (docs/cost-model.md).
+constexpr unsigned kJammedBodies = 6;
+/// Rows a multiple of it apart meet two sets of L1 at most.
+constexpr int64_t kFewSetsStride = 2048; // bytes
 constexpr int64_t kManyRegistersBits = 512; // 32 of them
 constexpr unsigned kMathCallWeight = 10;
 constexpr unsigned kDivisionWeight = 3;
@@ -209,8 +213,6 @@ public:
     if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty() &&
         !hasRuns)
       tryTranspose();
-    if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty())
-      moveInside();
     setUnroll();
     setJam();
     return plan;
@@ -447,18 +449,10 @@ private:
            body->getTerminator()->getOperand(0) == body->getArgument(number);
   }
 
-  void moveInside() {
-    auto attr = op->getAttrOfType<IntegerAttr>(kInnerLoopAttr);
-    if (!attr || !llvm::is_contained(plan.parallelDims, attr.getInt()))
-      return;
-    plan.innerDim = attr.getInt();
-    llvm::erase(plan.parallelDims, *plan.innerDim);
-  }
-
   void setUnroll() {
     bool reduces = !plan.accumulators.empty();
     unsigned most = weight <= kCheapBody ? 4 : weight <= kHeavyBody ? 2 : 1;
-    if (plan.mode == VectorMode::Transpose || plan.innerDim ||
+    if (plan.mode == VectorMode::Transpose || op->hasAttr(kJamAttr) ||
         (hasRuns && reduces && !plan.parallelDims.empty()))
       most = 1; // Registers hold rows of the tile, or what stays.
     else if (reduces && plan.mode == VectorMode::Parallel)
@@ -482,6 +476,17 @@ private:
   /// Sums of products in which one factor is the same for the next iteration
   /// of the innermost parallel loop: a window that passes over rows.
   void setJam() {
+    auto asked = op->getAttrOfType<IntegerAttr>(kJamAttr);
+    if (asked && plan.mode == VectorMode::Parallel &&
+        plan.reductionDims.empty() &&
+        llvm::is_contained(plan.parallelDims, asked.getInt())) {
+      llvm::erase(plan.parallelDims, asked.getInt());
+      plan.parallelDims.push_back(asked.getInt());
+      // Whole rows come faster from memory.
+      if (!meetFewSets(asked.getInt()) && !op->hasAttr(kFetchAttr))
+        setStrip();
+      return jam(kJammedBodies);
+    }
     if (plan.mode != VectorMode::Parallel || plan.accumulators.size() != 1 ||
         plan.parallelDims.empty() || (weight > kHeavyBody && !hasRuns) ||
         (op->hasAttr(kFetchAttr) && !hasRuns))
@@ -496,13 +501,44 @@ private:
       return;
     unsigned most = hasRuns && vectorBits < kManyRegistersBits ? kJammedRuns
                                                                : kJammedVectors;
-    plan.jam = std::max(most / plan.unroll, 1u);
-    if (access.sizes[dim] == kDynamic)
+    jam(std::max(most / plan.unroll, 1u));
+  }
+
+  bool meetFewSets(unsigned dim) const {
+    return llvm::any_of(access.operands, [&](const OperandAccess &operand) {
+      int64_t stride = operand.isMemref ? operand.stride[dim] : 0;
+      return stride != 0 && stride != kDynamic &&
+             stride * operand.element.getIntOrFloatBitWidth() / 8 %
+                     kFewSetsStride ==
+                 0;
+    });
+  }
+
+  /// What iterations that pass together read of a strip of vectors stays in L1
+  /// for the next ones; of strips of one length, if there is a length.
+  void setStrip() {
+    constexpr int64_t kLongStrip = 8, kShortStrip = 5, kAtOnce = 12;
+    int64_t size = access.sizes[plan.vectorDim];
+    int64_t vectors = size == kDynamic ? 0 : size / plan.lanes;
+    if (vectors <= kAtOnce)
       return;
-    plan.jam = std::clamp<int64_t>(access.sizes[dim], 1, plan.jam);
-    // What is left over is a block of its own: about as large as the others.
-    int64_t blocks = llvm::divideCeil(access.sizes[dim], plan.jam);
-    plan.jam = llvm::divideCeil(access.sizes[dim], blocks);
+    plan.strip = kLongStrip;
+    for (int64_t length = kLongStrip; length >= kShortStrip; --length)
+      if (vectors % length == 0) {
+        plan.strip = length;
+        return;
+      }
+  }
+
+  /// As many iterations of the innermost parallel loop, or about as many where
+  /// less is left over so: that is a block of its own.
+  void jam(unsigned most) {
+    plan.jam = most;
+    int64_t size = access.sizes[plan.parallelDims.back()];
+    if (size == kDynamic || size == 0)
+      return;
+    int64_t blocks = llvm::divideCeil(size, most);
+    plan.jam = llvm::divideCeil(size, blocks);
   }
 
   linalg::LinalgOp op;
@@ -524,7 +560,7 @@ static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
   SmallVector<unsigned> streams;
   auto wanted = op->getAttrOfType<DenseI64ArrayAttr>(kStreamAttr);
   if (!wanted || plan.mode != VectorMode::Parallel ||
-      !plan.reductionDims.empty() || plan.innerDim)
+      !plan.reductionDims.empty() || plan.jam > 1)
     return streams;
   for (int64_t output : wanted.asArrayRef()) {
     unsigned o = op.getNumDpsInputs() + static_cast<unsigned>(output);
@@ -561,7 +597,7 @@ static bool loadsAhead(linalg::LinalgOp op, const LoopAccess &access,
                arith::DivFOp, math::SqrtOp>(inner);
   });
   return plan.mode == VectorMode::Parallel && plan.reductionDims.empty() &&
-         !plan.innerDim && isLong && vectors <= kMostVectors;
+         plan.jam == 1 && isLong && vectors <= kMostVectors;
 }
 
 VectorPlan planVectors(linalg::LinalgOp op, const LoopAccess &access,

@@ -52,12 +52,11 @@ struct VectorPlan {
   /// inner; dims of static size 1 are in neither.
   llvm::SmallVector<unsigned> parallelDims;
   llvm::SmallVector<unsigned> reductionDims;
-  /// Iterations of the innermost parallel loop that share a reduction: what an
-  /// input has for all of them is loaded once.
+  /// Iterations of the innermost parallel loop that share a reduction, or for
+  /// which kJamAttr asks: what an input has for all of them is loaded once.
   unsigned jam = 1;
-  /// The parallel loop inside the vector loop, where kInnerLoopAttr asks for
-  /// it.
-  std::optional<unsigned> innerDim;
+  /// Vectors that all iterations pass over before the next ones; 0: all.
+  int64_t strip = 0;
   /// Operand numbers of outputs kept in registers during the reduction.
   llvm::SmallVector<unsigned> accumulators;
   /// Operand numbers of outputs that kStreamAttr names, of which every vector

@@ -45,8 +45,8 @@ bool DirectDepthwise::fits(tile::ConvOp op) {
          fits(windowDims(op));
 }
 
-/// Columns [column, column + count) in one pass: a vector of channels keeps its
-/// weights in registers while the columns pass.
+/// Columns [column, column + count) in one pass: several at a time, which share
+/// weights and what their windows have in common.
 void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
                                   int64_t column, int64_t count,
                                   ArrayRef<Taps> taps) const {
@@ -111,7 +111,14 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
             nb, nl, sum, args.drop_front(2 * n).drop_back(), dst.elementType());
         linalg::YieldOp::create(nb, nl, value);
       });
-  generic->setAttr(codegen::kInnerLoopAttr, b.getI64IntegerAttr(0));
+  generic->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
+  auto row = IndexMath::constant(src.strides[1]);
+  if (!fetches || s != 2 || !row)
+    return;
+  // One tap of the last row does it for all.
+  SmallVector<int64_t> distances(generic.getInputs().size(), 0);
+  distances[n - 1] = *row * dims[0].stride * dims[0].dilation;
+  generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(distances));
 }
 
 /// With an outer dim, one branch per segment of it.

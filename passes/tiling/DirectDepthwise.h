@@ -19,6 +19,9 @@ struct DirectDepthwise {
   llvm::ArrayRef<WindowDim> dims;
   Strided src, dst, weights; // channels last; weights [taps.., C]
   const Epilogue &epilogue;
+  /// Whether src comes from beyond L2: the row that the next one reads first is
+  /// fetched.
+  bool fetches = false;
 
   /// Whether the sums of these windows, of known sizes, are few enough to be
   /// written out.

@@ -436,7 +436,8 @@ struct Window {
 
   void emitDirect() const {
     IndexMath &m = ctx.m;
-    DirectDepthwise direct{dims, src, dst, depthwiseWeights(weights), epilogue};
+    DirectDepthwise direct{dims, src, dst, depthwiseWeights(weights), epilogue,
+                           bytesOf(src) > ctx.core.l2Bytes};
     SmallVector<Ofr> counts{src.sizes[0]};
     for (const WindowDim &d : ArrayRef(dims).drop_back())
       counts.push_back(m.attr(d.out));

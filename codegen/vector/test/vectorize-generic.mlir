@@ -167,21 +167,21 @@ func.func @indices(%y: memref<5x64xi32>) {
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #col = affine_map<(d0, d1) -> (d1)>
 
-// The loop over rows is asked to run inside: the weights are loaded once for
-// each vector of columns.
-// CHECK-LABEL: func @inner
+// Of seven rows four and three are asked to pass together over the columns.
+// CHECK-LABEL: func @jam
 // CHECK:         scf.for
-// CHECK:           vector.load
-// CHECK:           scf.for
-// CHECK-COUNT-1:     vector.load
-// CHECK:             arith.mulf
-// CHECK:             vector.store
-func.func @inner(%x: memref<7x64xf32>, %w: memref<64xf32>,
+// CHECK-COUNT-4:   arith.mulf
+// CHECK-COUNT-4:   vector.store
+// CHECK:         scf.for
+// CHECK-COUNT-3:   arith.mulf
+// CHECK-NOT:       arith.mulf
+// CHECK-COUNT-3:   vector.store
+func.func @jam(%x: memref<7x64xf32>, %w: memref<64xf32>,
                  %y: memref<7x64xf32>) {
   linalg.generic {indexing_maps = [#id, #col, #id],
                   iterator_types = ["parallel", "parallel"]}
       ins(%x, %w : memref<7x64xf32>, memref<64xf32>)
-      outs(%y : memref<7x64xf32>) attrs = {codegen.inner_loop = 0 : i64} {
+      outs(%y : memref<7x64xf32>) attrs = {codegen.jam = 0 : i64} {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %r = arith.mulf %a, %b : f32
     linalg.yield %r : f32
@@ -420,6 +420,55 @@ func.func @runs(%x: memref<7x8x3xf32, strided<[8, 1, 56]>>, %w: memref<8x3xf32, 
     %m = arith.mulf %a, %b : f32
     %s = arith.addf %o, %m : f32
     linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#col = affine_map<(d0, d1) -> (d1)>
+
+// Of 15 vectors strips of five: the rows pass over one before the next. Not
+// where rows meet few sets of L1, or are fetched.
+// CHECK-LABEL: func @strips
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c120{{.*}} step %c40
+// CHECK:           scf.for
+// CHECK-COUNT-4:     vector.store
+// CHECK-LABEL: func @few_sets
+// CHECK-NOT:     step %c64
+// CHECK:         return
+// CHECK-LABEL: func @fetched
+// CHECK-NOT:     step %c40
+// CHECK-COUNT-4: memref.prefetch
+// CHECK:         return
+func.func @strips(%x: memref<4x120xf32>, %w: memref<120xf32>, %y: memref<4x120xf32>) {
+  linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w : memref<4x120xf32>, memref<120xf32>)
+      outs(%y : memref<4x120xf32>) attrs = {codegen.jam = 0 : i64} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  }
+  return
+}
+func.func @few_sets(%x: memref<4x512xf32>, %w: memref<512xf32>, %y: memref<4x512xf32>) {
+  linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w : memref<4x512xf32>, memref<512xf32>)
+      outs(%y : memref<4x512xf32>) attrs = {codegen.jam = 0 : i64} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  }
+  return
+}
+func.func @fetched(%x: memref<4x120xf32>, %w: memref<120xf32>, %y: memref<4x120xf32>) {
+  linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w : memref<4x120xf32>, memref<120xf32>)
+      outs(%y : memref<4x120xf32>) attrs = {codegen.jam = 0 : i64, codegen.fetch = array<i64: 480, 0>} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
   }
   return
 }

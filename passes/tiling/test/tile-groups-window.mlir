@@ -15,7 +15,7 @@
 // CHECK:           linalg.generic
 // CHECK-SAME:        memref<6x32xf32
 // CHECK-SAME:        outs({{.*}} : memref<6x32xf32
-// CHECK-SAME:        attrs = {codegen.inner_loop = 0 : i64}
+// CHECK-SAME:        attrs = {codegen.jam = 0 : i64}
 // CHECK-COUNT-9:     arith.mulf
 // CHECK:             arith.select
 // CHECK:             linalg.yield
@@ -48,7 +48,7 @@ func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tens
 // CHECK-COUNT-4: arith.mulf
 // CHECK-COUNT-3: arith.mulf
 // CHECK-NOT:     arith.mulf
-// CHECK-NOT:     codegen.inner_loop
+// CHECK-NOT:     codegen.jam
 func.func @main(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32> {
   %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x32xf32>, tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32>
   return %0 : tensor<1x8x8x32xf32>

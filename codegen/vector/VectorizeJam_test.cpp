@@ -1,0 +1,67 @@
+//===- VectorizeJam_test.cpp - iterations that pass together --------------===//
+#include "codegen/Passes.h"
+#include "codegen/vector/GenericCase.h"
+
+#include <gtest/gtest.h>
+
+using namespace tenon::codegen;
+using namespace tenon::codegen::testing;
+
+namespace {
+
+class VectorizeJam : public ::testing::Test {
+public:
+  static void SetUpTestSuite() { registerCodegenPasses(); }
+};
+
+/// Rows times weights of columns.
+Case weighted(int64_t rows, int64_t columns) {
+  Case test;
+  test.sizes = {rows, columns};
+  test.reduction = "pp";
+  test.inputs = {{{0, 1}}, {{1}}};
+  test.output = {{0, 1}};
+  test.body = "%p = arith.mulf %a, %b : f32";
+  test.result = "%p";
+  test.attributes = "codegen.jam = 0 : i64";
+  test.reference = [](auto &v, double) { return v[0] * v[1]; };
+  return test;
+}
+
+TEST_F(VectorizeJam, SharesColumns) {
+  for (int64_t rows : {0, 1, 2, 6, 7, 13, 26})
+    for (int64_t columns : {1, 8, 33, 112})
+      for (bool dynamic : {false, true}) {
+        Case test = weighted(rows, columns);
+        test.dynamic = dynamic;
+        run(test);
+      }
+}
+
+TEST_F(VectorizeJam, InStrips) {
+  // Vectors of 16, 13 and more: strips of one length, of two, and a rest.
+  for (int64_t vectors : {13, 15, 16, 19, 30})
+    for (int64_t rest : {0, 5})
+      for (int64_t rows : {1, 8}) {
+        Case test = weighted(rows, vectors * 16 + rest);
+        test.inputs[0].padding = 3;
+        test.bits = 512;
+        run(test);
+      }
+}
+
+TEST_F(VectorizeJam, InFewSets) {
+  for (int bits : {256, 512}) {
+    Case test = weighted(9, 512);
+    test.bits = bits;
+    run(test);
+  }
+}
+
+TEST_F(VectorizeJam, FetchesEachRow) {
+  Case test = weighted(7, 256);
+  test.attributes += ", codegen.fetch = array<i64: 512, 0>";
+  run(test);
+}
+
+} // namespace
