@@ -530,13 +530,18 @@ private:
       }
   }
 
-  /// As many iterations of the innermost parallel loop, or about as many where
-  /// less is left over so: that is a block of its own.
+  /// As many iterations of the innermost parallel loop, or about as many if
+  /// nothing is left over then, or less: what is left is a block of its own.
   void jam(unsigned most) {
     plan.jam = most;
     int64_t size = access.sizes[plan.parallelDims.back()];
     if (size == kDynamic || size == 0)
       return;
+    for (unsigned count = most; 3 * count >= 2 * most; --count)
+      if (size % count == 0) {
+        plan.jam = count;
+        return;
+      }
     int64_t blocks = llvm::divideCeil(size, most);
     plan.jam = llvm::divideCeil(size, blocks);
   }

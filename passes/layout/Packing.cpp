@@ -180,8 +180,11 @@ bool isDepthwise(RankedTensorType weights, int64_t groups) {
 }
 
 bool hasNarrowGroups(RankedTensorType weights, int64_t groups, int64_t lanes) {
+  // Products of a row of taps are written out, for a dozen columns at once.
+  constexpr int64_t kMostTerms = 28;
   int64_t rank = weights.getRank(), perGroup = weights.getDimSize(rank - 2);
   return weights.hasStaticShape() &&
+         perGroup * weights.getDimSize(rank - 3) <= kMostTerms &&
          (perGroup == 2 || perGroup == 4 || perGroup == 8) &&
          2 * perGroup <= lanes &&
          weights.getDimSize(rank - 1) == groups * perGroup && groups > 1;

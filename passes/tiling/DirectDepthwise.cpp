@@ -49,7 +49,7 @@ bool DirectDepthwise::fits(tile::ConvOp op) {
 /// weights and what their windows have in common.
 void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
                                   int64_t column, int64_t count,
-                                  ArrayRef<Taps> taps) const {
+                                  ArrayRef<Taps> taps, bool jams) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   int64_t s = dims.size();
@@ -111,7 +111,8 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
             nb, nl, sum, args.drop_front(2 * n).drop_back(), dst.elementType());
         linalg::YieldOp::create(nb, nl, value);
       });
-  generic->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
+  if (jams)
+    generic->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
   auto row = IndexMath::constant(src.strides[1]);
   if (!fetches || s != 2 || !row)
     return;
@@ -124,13 +125,16 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
 /// With an outer dim, one branch per segment of it.
 void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
                               ArrayRef<Ofr> outer) const {
-  auto columns = [&](IndexMath &cm, std::optional<Taps> row) {
+  // One in so many rows is not worth the code.
+  constexpr int64_t kRareRow = 20;
+  auto columns = [&](IndexMath &cm, std::optional<WindowSegment> row) {
     for (const WindowSegment &s : segmentsOf(dims.back())) {
       SmallVector<Taps> taps;
       if (row)
-        taps.push_back(*row);
+        taps.push_back(row->taps);
       taps.push_back(s.taps);
-      emitStretch(cm, image, outer, s.from, s.count, taps);
+      emitStretch(cm, image, outer, s.from, s.count, taps,
+                  !row || row->count * kRareRow > dims[0].out);
     }
   };
   if (outer.empty())
@@ -138,7 +142,7 @@ void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
   SmallVector<WindowSegment> rows = segmentsOf(dims[0]);
   auto choose = [&](auto &self, IndexMath &cm, size_t i) -> void {
     if (i + 1 == rows.size())
-      return columns(cm, rows[i].taps);
+      return columns(cm, rows[i]);
     OpBuilder &b = cm.builder();
     Value inside = arith::CmpIOp::create(
         b, cm.location(), arith::CmpIPredicate::slt, cm.value(outer[0]),
@@ -147,7 +151,7 @@ void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&branch.getThenRegion().front());
     IndexMath then(b, cm.location());
-    columns(then, rows[i].taps);
+    columns(then, rows[i]);
     b.setInsertionPointToStart(&branch.getElseRegion().front());
     IndexMath otherwise(b, cm.location());
     self(self, otherwise, i + 1);

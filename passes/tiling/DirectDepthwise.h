@@ -34,9 +34,10 @@ struct DirectDepthwise {
 
 private:
   using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
+  /// `jams`: columns pass together, which takes more code.
   void emitStretch(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer,
-                   int64_t column, int64_t count,
-                   llvm::ArrayRef<Taps> taps) const;
+                   int64_t column, int64_t count, llvm::ArrayRef<Taps> taps,
+                   bool jams) const;
 };
 
 } // namespace tenon::tiling

@@ -299,8 +299,8 @@ Cases convolutionCases() {
            "dilations=1,1 groups=3",
            "1x9x14x24 3x5x8x24c 24c strides=2,1 pads_begin=2,3 pads_end=2,1 "
            "dilations=2,1 groups=3",
-           "1x5x17x16 3x13x4x16c strides=1,1 pads_begin=1,6 pads_end=1,6 "
-           "dilations=1,1 groups=4",
+           "1x5x17x16 3x13x2x16c strides=1,1 pads_begin=1,6 pads_end=1,6 "
+           "dilations=1,1 groups=8",
            "2x13x40 4x4x40c strides=1 pads_begin=2 pads_end=1 dilations=1 "
            "groups=10",
            "1x3x4x5x16 3x3x3x2x16c strides=1,1,1 pads_begin=1,1,1 "

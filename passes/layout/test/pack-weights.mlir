@@ -96,6 +96,16 @@ func.func @groups_of_8(%x: tensor<1x6x6x24xf32>, %w: tensor<3x3x8x24xf32>) -> te
 
 // -----
 
+// Declines: 40 products for a row of 5 taps would be too much code.
+// CHECK-LABEL: func @many_terms
+// CHECK:         tile.pack
+func.func @many_terms(%x: tensor<1x8x8x24xf32>, %w: tensor<5x5x8x24xf32>) -> tensor<1x4x4x24xf32> {
+  %0 = graph.Convolution %x, %w {groups = 3, strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x8x8x24xf32>, tensor<5x5x8x24xf32>) -> tensor<1x4x4x24xf32>
+  return %0 : tensor<1x4x4x24xf32>
+}
+
+// -----
+
 // Declines: more channels of dst than of src.
 // CHECK-LABEL: func @wider_groups
 // CHECK:         tile.pack

@@ -170,3 +170,41 @@ func.func private @short(%x: tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32> attribu
   %0 = graph.MaxPool %x {data_format = "NCX", kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
   return %0 : tensor<1x8x4x4xf32>
 }
+
+// -----
+
+// One row of 24 at each border is not worth the code for columns together.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         scf.if
+// CHECK-NOT:     codegen.jam
+// CHECK:         } else {
+// CHECK:         scf.if
+// CHECK-COUNT-3: codegen.jam
+// CHECK:         } else {
+// CHECK-NOT:     codegen.jam
+func.func @main(%x: tensor<1x24x24x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<1x24x24x16xf32> {
+  %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x24x24x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x24x24x16xf32>
+  return %0 : tensor<1x24x24x16xf32>
+}
+func.func private @g(%x: tensor<1x24x24x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<1x24x24x16xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 16 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x24x24x16xf32>, tensor<3x3x1x16xf32> -> tensor<1x24x24x16xf32>
+  return %0 : tensor<1x24x24x16xf32>
+}
+
+// -----
+
+// Groups of 4: a row of three taps has twelve channels for each lane, of two at
+// the border eight. 1.6 MB are more than L2: rows are fetched.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         codegen.fetch = array<i64: 7168, 0
+// CHECK-COUNT-8: arith.mulf
+// CHECK:         codegen.fetch = array<i64: 7168, 0
+// CHECK-COUNT-12: arith.mulf
+func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32> {
+  %0 = call @g(%x, %w) {tile.label = "grouped"} : (tensor<1x56x56x128xf32>, tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32>
+  return %0 : tensor<1x56x56x128xf32>
+}
+func.func private @g(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<3x3x4x128xf32> -> tensor<1x56x56x128xf32>
+  return %0 : tensor<1x56x56x128xf32>
+}
