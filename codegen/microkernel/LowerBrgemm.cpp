@@ -279,8 +279,7 @@ private:
     operands.ahead =
         LLVM::GEPOp::create(builder, loc, a.pointer.getType(), spec.element,
                             a.pointer, ValueRange{start});
-    Value bytes =
-        share(rows, count * spec.element.getIntOrFloatBitWidth() / 8);
+    Value bytes = share(rows, count * spec.element.getIntOrFloatBitWidth() / 8);
     Value iterations = make<arith::DivUIOp>(
         a.sizes.back(), integer(spec.unroll * spec.interleave));
     for (unsigned i = 0; i < spec.numBatchDims; ++i)

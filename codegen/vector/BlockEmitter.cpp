@@ -128,8 +128,9 @@ Value BlockEmitter::splat(Value value, int64_t lanes) {
 Value BlockEmitter::loadAlong(unsigned number, const Point &point,
                               int64_t lanes) {
   auto type = VectorType::get({lanes}, access.operands[number].element);
-  return vector::LoadOp::create(b, loc(), type, buffers[number].view,
-                                ValueRange{point.address[number]});
+  return vector::LoadOp::create(
+      b, loc(), type, buffers[number].view,
+      ValueRange{addressOf(number, point, plan.vectorDim)});
 }
 
 void BlockEmitter::fetch(const Point &point, int64_t elements) {
@@ -182,12 +183,12 @@ Value BlockEmitter::addressOf(unsigned number, const Point &point,
   const OperandAccess &operand = access.operands[number];
   Value address = point.address[number];
   for (unsigned d = 0; d < access.rank(); ++d) {
-    if (operand.run[d] == 1 || d == vectorDim)
+    if (operand.run[d] == 1 || operand.stride[d] == 0 || d == vectorDim)
       continue;
-    Value within = arith::RemUIOp::create(b, loc(), point.ivs[d],
-                                          index(operand.run[d]));
-    Value back = arith::SubIOp::create(b, loc(), within,
-                                       index(operand.phase[d]));
+    Value within =
+        arith::RemUIOp::create(b, loc(), point.ivs[d], index(operand.run[d]));
+    Value back =
+        arith::SubIOp::create(b, loc(), within, index(operand.phase[d]));
     address = arith::SubIOp::create(b, loc(), address,
                                     mul(back, buffers[number].stride[d]));
   }
@@ -197,14 +198,13 @@ Value BlockEmitter::addressOf(unsigned number, const Point &point,
 /// A contiguous vector along the vector dim.
 Value BlockEmitter::loadWhole(unsigned number, const Point &point,
                               int64_t lanes, Value mask) {
-  Value view = buffers[number].view;
-  Value address = addressOf(number, point, plan.vectorDim);
-  auto type = VectorType::get({lanes}, access.operands[number].element);
   if (!mask)
-    return vector::LoadOp::create(b, loc(), type, view, ValueRange{address});
+    return loadAlong(number, point, lanes);
+  auto type = VectorType::get({lanes}, access.operands[number].element);
   Value zero = arith::ConstantOp::create(b, loc(), b.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(b, loc(), type, view, ValueRange{address},
-                                      mask, zero);
+  return vector::MaskedLoadOp::create(
+      b, loc(), type, buffers[number].view,
+      ValueRange{addressOf(number, point, plan.vectorDim)}, mask, zero);
 }
 
 /// One element of each run of such a vector, in all of its lanes. Vectors begin
@@ -213,10 +213,18 @@ Value BlockEmitter::loadRuns(unsigned number, const Point &point, int64_t lanes,
                              Value mask) {
   int64_t run = access.operands[number].run[plan.vectorDim];
   int64_t phase = access.operands[number].phase[plan.vectorDim];
-  Value whole = loadWhole(number, point, lanes, mask);
-  SmallVector<int64_t> order;
-  for (int64_t lane = 0; lane < lanes; ++lane)
+  SmallVector<int64_t> order, needed;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
     order.push_back(lane / run * run + phase);
+    needed.push_back(lane % run == phase ? lane - phase : lanes);
+  }
+  // The element of a run is there if the first lane is, also behind the last.
+  if (mask) {
+    Value none =
+        arith::ConstantOp::create(b, loc(), b.getZeroAttr(mask.getType()));
+    mask = shuffle(mask, none, needed);
+  }
+  Value whole = loadWhole(number, point, lanes, mask);
   return shuffle(whole, whole, order);
 }
 
@@ -240,9 +248,8 @@ Value BlockEmitter::loadNearby(unsigned number, const Point &point,
   for (int64_t i = 0; i < stride; ++i) {
     int64_t first =
         i + 1 < stride ? i * lanes : (lanes - 1) * stride + 1 - lanes;
-    Value part = vector::LoadOp::create(
-        b, loc(), type, buffers[number].view,
-        ValueRange{add(address, index(first))});
+    Value part = vector::LoadOp::create(b, loc(), type, buffers[number].view,
+                                        ValueRange{add(address, index(first))});
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       int64_t at = lane * stride, from = std::min(at / lanes, stride - 1);

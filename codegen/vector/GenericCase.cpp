@@ -145,9 +145,9 @@ std::string moduleText(const Case &test,
          "{indexing_maps = [" +
          maps + "], iterator_types = [" + iterators + "]}" + insText +
          " outs(" + name + " : " + operands.back()->memrefType(test.dynamic) +
-         ") attrs = {" + test.attributes + "} {\n  ^bb0(" + body + "):\n" + test.body + "\n  linalg.yield " +
-         test.result + " : " + operands.back()->spec.type +
-         "\n  }\n  return\n}\n";
+         ") attrs = {" + test.attributes + "} {\n  ^bb0(" + body + "):\n" +
+         test.body + "\n  linalg.yield " + test.result + " : " +
+         operands.back()->spec.type + "\n  }\n  return\n}\n";
 }
 
 void call(void *function, std::vector<std::unique_ptr<Operand>> &operands) {

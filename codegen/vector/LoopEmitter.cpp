@@ -5,6 +5,7 @@
 // `reduce` nests the reduction loops that carry the accumulators.
 //
 //   Parallel    for parallel { stripe { load acc; reduce { block }; store } }
+//     with jam  for strips { for several rows { stripe { .. of all of them }}}
 //   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
 //                              combine lanes and the initial value; store }
 //   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }

@@ -90,15 +90,18 @@ bool analyseMemref(OperandAccess &access, AffineMap map, unsigned rank,
       int64_t memrefStride = access.memrefStrides[i];
       if (coefficient == 0 || access.stride[d] == kDynamic)
         continue;
-      if (access.run[d] > 1 && access.stride[d] != 0) {
-        reason = "a loop with runs in two indices";
-        return false;
-      }
       access.stride[d] = memrefStride == kDynamic
                              ? kDynamic
                              : access.stride[d] + coefficient * memrefStride;
     }
   }
+  for (unsigned d = 0; d < rank; ++d)
+    if (access.run[d] > 1 &&
+        llvm::count_if(access.coefficients,
+                       [&](const auto &row) { return row[d] != 0; }) > 1) {
+      reason = "a loop with runs in two indices";
+      return false;
+    }
   return true;
 }
 
@@ -110,7 +113,8 @@ bool findSizes(LoopAccess &access, std::string &reason) {
       for (unsigned i = 0; i < operand.coefficients.size() && !found; ++i) {
         const auto &row = operand.coefficients[i];
         found = row[d] == 1 && operand.constants[i] == 0 &&
-                operand.run[d] == 1 && llvm::count(row, 0) + 1 == int64_t(row.size());
+                operand.run[d] == 1 &&
+                llvm::count(row, 0) + 1 == int64_t(row.size());
         if (found)
           access.sizeSource[d] = {unsigned(o), i};
       }

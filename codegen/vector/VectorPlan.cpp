@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/VectorPlan.h"
 #include "codegen/vector/Attrs.h"
+#include "codegen/vector/Combiners.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -32,13 +32,13 @@ constexpr unsigned kHeavyBody = 16;
 /// Rows of fewer vectors than these take half of the lanes, but no fewer lanes.
 constexpr int64_t kShortRow = 3, kFewLanes = 8;
 /// Accumulators of rows that share loads, which leave room in 16 registers; and
-/// where runs are spread over lanes, which takes vectors of its own.
+/// where runs are spread over lanes, which takes vectors of its own, in 16.
 constexpr unsigned kJammedVectors = 12;
 constexpr unsigned kJammedRuns = 4;
 /// Iterations that kJamAttr lets pass together (docs/cost-model.md).
 constexpr unsigned kJammedBodies = 6;
 /// Rows a multiple of it apart meet two sets of L1 at most.
-constexpr int64_t kFewSetsStride = 2048; // bytes
+constexpr int64_t kFewSetsStride = 2048;    // bytes
 constexpr int64_t kManyRegistersBits = 512; // 32 of them
 constexpr unsigned kMathCallWeight = 10;
 constexpr unsigned kDivisionWeight = 3;
@@ -115,70 +115,6 @@ int64_t chooseLanes(linalg::LinalgOp op, const LoopAccess &access,
       visit(type);
   // 64-bit values occur as indices beside 32-bit data: two registers each.
   return vectorBits / std::min(widest, 32u);
-}
-
-std::optional<arith::AtomicRMWKind> combinerKind(Operation &op) {
-  using Kind = arith::AtomicRMWKind;
-  return llvm::TypeSwitch<Operation *, std::optional<Kind>>(&op)
-      .Case([](arith::AddFOp) { return Kind::addf; })
-      .Case([](arith::AddIOp) { return Kind::addi; })
-      .Case([](arith::MulFOp) { return Kind::mulf; })
-      .Case([](arith::MulIOp) { return Kind::muli; })
-      .Case([](arith::MaximumFOp) { return Kind::maximumf; })
-      .Case([](arith::MinimumFOp) { return Kind::minimumf; })
-      .Case([](arith::MaxNumFOp) { return Kind::maxnumf; })
-      .Case([](arith::MinNumFOp) { return Kind::minnumf; })
-      .Case([](arith::MaxSIOp) { return Kind::maxs; })
-      .Case([](arith::MinSIOp) { return Kind::mins; })
-      .Case([](arith::MaxUIOp) { return Kind::maxu; })
-      .Case([](arith::MinUIOp) { return Kind::minu; })
-      .Case([](arith::AndIOp) { return Kind::andi; })
-      .Case([](arith::OrIOp) { return Kind::ori; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// old > x ? old : x, or with <, as the larger or smaller one.
-std::optional<Combiner> matchSelect(arith::SelectOp select, Value old) {
-  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
-  if (!compare || compare.getLhs() != old || select.getTrueValue() != old ||
-      compare.getRhs() != select.getFalseValue() ||
-      select.getFalseValue() == old || !compare->hasOneUse() ||
-      !old.hasNUses(2))
-    return std::nullopt;
-  arith::CmpFPredicate predicate = compare.getPredicate();
-  if (predicate == arith::CmpFPredicate::OGT)
-    return Combiner{arith::AtomicRMWKind::maximumf, predicate};
-  if (predicate == arith::CmpFPredicate::OLT)
-    return Combiner{arith::AtomicRMWKind::minimumf, predicate};
-  return std::nullopt;
-}
-
-/// How output `number` accumulates: yield = combine(old value, new element).
-std::optional<Combiner> matchCombiner(linalg::LinalgOp op, unsigned number) {
-  Block *body = op.getBlock();
-  BlockArgument old = body->getArgument(number);
-  Value yielded =
-      body->getTerminator()->getOperand(number - op.getNumDpsInputs());
-  Operation *combine = yielded.getDefiningOp();
-  if (!combine || combine->getBlock() != body)
-    return std::nullopt;
-  if (auto select = dyn_cast<arith::SelectOp>(combine))
-    return matchSelect(select, old);
-  if (!old.hasOneUse() || *old.user_begin() != combine)
-    return std::nullopt;
-  if (auto fma = dyn_cast<math::FmaOp>(combine))
-    return fma.getC() == old
-               ? std::optional(Combiner{arith::AtomicRMWKind::addf})
-               : std::nullopt;
-  if (combine->getNumOperands() != 2)
-    return std::nullopt;
-  std::optional<arith::AtomicRMWKind> kind = combinerKind(*combine);
-  if (!kind)
-    return std::nullopt;
-  auto fast = dyn_cast<arith::ArithFastMathInterface>(combine);
-  auto flags = fast ? fast.getFastMathFlagsAttr() : nullptr;
-  return Combiner{
-      *kind, {}, flags ? flags.getValue() : arith::FastMathFlags::none};
 }
 
 bool unitStride(const OperandAccess &operand, unsigned dim) {
@@ -317,6 +253,12 @@ private:
   }
 
   void setLanes() {
+    plan.lanes = lanes;
+    int64_t size = access.sizes[plan.vectorDim];
+    // Short rows are bound by their ends: idle lanes, and folding of lanes.
+    if (plan.mode == VectorMode::Horizontal && lanes > kFewLanes &&
+        size != kDynamic && size < kShortRow * lanes)
+      plan.lanes = lanes /= 2;
     plan.canMask = llvm::none_of(*op.getBlock(), mayTrap);
     for (const OperandAccess &operand : access.operands) {
       if (!operand.isMemref || !operand.dependsOn(plan.vectorDim))
@@ -327,12 +269,6 @@ private:
                       operand.element.isIntOrFloat() &&
                       operand.element.getIntOrFloatBitWidth() >= 32;
     }
-    plan.lanes = lanes;
-    int64_t size = access.sizes[plan.vectorDim];
-    // Short rows are bound by their ends: idle lanes, and folding of lanes.
-    if (plan.mode == VectorMode::Horizontal && lanes > kFewLanes &&
-        size != kDynamic && size < kShortRow * lanes)
-      plan.lanes = lanes /= 2;
     if (size == kDynamic || size >= lanes || size == 0)
       return;
     if (llvm::isPowerOf2_64(size) || !plan.canMask)

@@ -32,7 +32,8 @@ Case groupsCase(int64_t columns, int64_t channels, int64_t run, int64_t phase) {
 TEST_F(VectorizeRuns, AreTheLanes) {
   // Vectors of each width, masked ends, and as many columns as share loads.
   for (int64_t length : {2, 4, 8})
-    for (int64_t channels : {length, 3 * length, 5 * length, int64_t(32), int64_t(72)})
+    for (int64_t channels :
+         {length, 3 * length, 5 * length, int64_t(32), int64_t(72)})
       for (int64_t columns : {1, 5, 27})
         for (int bits : {128, 256, 512}) {
           Case test = groupsCase(columns, channels, length, length - 1);
@@ -69,6 +70,36 @@ TEST_F(VectorizeRuns, OfNoPowerOfTwo) {
     for (bool dynamic : {false, true}) {
       Case test = groupsCase(5, channels, 3, 2);
       test.dynamic = dynamic;
+      run(test);
+    }
+}
+
+TEST_F(VectorizeRuns, LongerThanVectors) {
+  for (int64_t length : {8, 16, 32})
+    for (bool dynamic : {false, true}) {
+      Case test = groupsCase(3, 2 * length, length, 5);
+      test.dynamic = dynamic;
+      test.bits = 128;
+      run(test);
+    }
+}
+
+TEST_F(VectorizeRuns, OfAReduction) {
+  // Neighbours that are summed.
+  for (int64_t length : {4, 16})
+    for (int bits : {256, 512}) {
+      Case test;
+      test.sizes = {3, 5 * length};
+      test.reduction = "pr";
+      test.inputs = {{{0, 1}}, {{1}}};
+      test.inputs[0].run = length;
+      test.inputs[0].phase = 1;
+      test.output = {{0}};
+      test.body =
+          "%p = arith.mulf %a, %b : f32\n%s = arith.addf %out, %p : f32";
+      test.result = "%s";
+      test.reference = [](auto &v, double out) { return out + v[0] * v[1]; };
+      test.bits = bits;
       run(test);
     }
 }

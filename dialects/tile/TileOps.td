@@ -52,7 +52,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `fetch_ahead [from, count]` says that so many elements, counted from the
     first of A, lie in no near cache and are read next: each iteration over k
     brings a line of them. A hint for taps, whose rows do not follow each other;
-    ignored where something else is fetched.
+    ignored where something else is fetched, M is not known or a matrix unit
+    multiplies.
     `fetch_out` says that C and the sides with its shape lie in no near cache:
     their lines are fetched while the sums are made. A hint, too.
     `stream_out` says that no cache will hold C when it is read: whole vectors go

@@ -158,12 +158,15 @@ LogicalResult verifyConvolution(Op op, int64_t interleave, int64_t joined) {
   if (op.getDepthwise()) {
     // One channel of src meets one of dst; in tile.conv those of a group meet.
     int64_t perGroup = weights.getDimSize(rank - 2);
-    bool isGrouped = std::is_same_v<Op, ConvOp> && perGroup > 1;
-    if (isGrouped ? failed(match(op, "depthwise: channels of all groups",
-                                 groups * perGroup, inputs))
-                  : failed(match(op, "depthwise: groups", groups, inputs)) ||
-                        failed(match(op, "depthwise: weights per channel",
-                                     perGroup, 1)))
+    bool isGrouped = std::is_same_v<Op, ConvOp> && perGroup > 1 &&
+                     !ShapedType::isDynamic(inputs);
+    if (isGrouped && inputs % perGroup)
+      return op.emitOpError() << "depthwise: " << inputs << " channels do not "
+                              << "divide into groups of " << perGroup;
+    if (failed(match(op, "depthwise: groups", groups,
+                     isGrouped ? inputs / perGroup : inputs)) ||
+        (!isGrouped &&
+         failed(match(op, "depthwise: weights per channel", perGroup, 1))))
       return failure();
     if (failed(match(op, "depthwise: channels of dst", outputs, inputs)))
       return failure();
@@ -248,6 +251,11 @@ int64_t ConvOp::getTaps(int64_t i) {
   int64_t taps = weights.getDimSize(i + (getDepthwise() ? 0 : 2));
   return ShapedType::isDynamic(taps) || i != spatial - 1 ? taps
                                                          : taps * getJoined();
+}
+
+bool ConvOp::hasGroupsAsLanes() {
+  auto weights = cast<RankedTensorType>(getWeights().getType());
+  return getDepthwise() && weights.getDimSize(weights.getRank() - 2) > 1;
 }
 
 LogicalResult ConvOp::verify() {

@@ -105,6 +105,8 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
   let extraClassDeclaration = [{
     /// Taps of spatial dimension `i`; may be dynamic.
     int64_t getTaps(int64_t i);
+    /// Whether it is `depthwise` and each channel meets several of src.
+    bool hasGroupsAsLanes();
   }];
 }
 

@@ -77,9 +77,9 @@ struct Member {
         weights(bytesAtLeast(rankedType(first->getOperand(1)))),
         result(bytesAtLeast(type())), row(BandBuffer(type(), 1).bytes) {
     auto conv = dyn_cast<tile::ConvOp>(first);
-    int64_t terms = rankedType(first->getOperand(0)).getShape().back();
-    if (conv && conv.getDepthwise())
-      terms /= conv.getGroups();
+    int64_t terms = conv && conv.getDepthwise()
+                        ? 1
+                        : rankedType(first->getOperand(0)).getShape().back();
     if (conv)
       terms *= conv.getTaps(0) * conv.getTaps(1);
     flops = 2 * static_cast<double>(terms) *

@@ -28,7 +28,7 @@ namespace tenon {
 
 namespace {
 
-/// Whether groups of `op` read and write narrow floats.
+/// Whether groups of `op` read and write narrow floats, and in no more time.
 bool knowsNarrow(Operation *op) {
   if (isKind(op, "Convolution"))
     // Groups of 8 are faster as products of pairs.
@@ -63,12 +63,13 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      op->emitRemark("computes in f32: " +
-                     (knowsNarrow(op)
-                          ? "the target has no instruction for products of "
-                            "narrow floats"
-                          : kindOf(op) + " has no code for narrow floats") +
-                     ", casts stand around it");
+      op->emitRemark(
+          "computes in f32: " +
+          (knowsNarrow(op)
+               ? "the target has no instruction for products of "
+                 "narrow floats"
+               : kindOf(op) + " has no faster code for narrow floats") +
+          ", casts stand around it");
       computeInF32(op, op->getOpOperands());
     }
     widened += ops.size();

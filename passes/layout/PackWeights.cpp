@@ -221,7 +221,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
     auto w = WindowAttrs::of(op, b, type.getRank() - 2);
-    if (!isDepthwise(type, w.groups.getInt()) && !lanesAreGroups(src, type, w)) {
+    if (!isDepthwise(type, w.groups.getInt()) &&
+        !lanesAreGroups(src, type, w)) {
       auto dst = rankedType(op->getResult(0));
       if (int64_t outputs = winogradOutputs(op, w)) {
         ++filtered;
@@ -234,6 +235,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
       return replace(op,
                      packing.buildConv(b, op->getLoc(), dst, src, weights, w));
     }
+    if (!isDepthwise(type, w.groups.getInt()))
+      op->emitRemark(
+          "narrow groups: channels are lanes, as in a depthwise one");
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(), channelsTogether(b, src),
         channelsTogether(b, weights), w.strides, w.padsBegin, w.padsEnd,

@@ -75,8 +75,8 @@ bool isDepthwise(mlir::RankedTensorType weights, int64_t groups);
 bool hasNarrowGroups(mlir::RankedTensorType weights, int64_t groups,
                      int64_t lanes);
 
-/// Whether a convolution is best computed in f32 whatever its types: it is
-/// depthwise, or its groups are narrow for vectors of `lanes`.
+/// Whether a convolution is depthwise, or its groups are narrow for vectors of
+/// `lanes`: in f32 its channels are lanes.
 bool hasChannelsAsLanes(mlir::Operation *convolution, int64_t lanes);
 
 } // namespace tenon

@@ -1,7 +1,6 @@
 #include "passes/tiling/DirectDepthwise.h"
 
 #include "codegen/vector/Attrs.h"
-#include "passes/support/GraphAttrs.h"
 #include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,9 +39,7 @@ bool DirectDepthwise::fits(ArrayRef<WindowDim> dims) {
 }
 
 bool DirectDepthwise::fits(tile::ConvOp op) {
-  return op.getDepthwise() &&
-         rankedType(op.getWeights()).getShape().drop_back().back() == 1 &&
-         fits(windowDims(op));
+  return op.getDepthwise() && !op.hasGroupsAsLanes() && fits(windowDims(op));
 }
 
 /// Columns [column, column + count) in one pass: several at a time, which share
@@ -116,9 +113,13 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
   auto row = IndexMath::constant(src.strides[1]);
   if (!fetches || s != 2 || !row)
     return;
-  // One tap of the last row does it for all.
+  // The taps that the next row, or column, is the first to read.
   SmallVector<int64_t> distances(generic.getInputs().size(), 0);
-  distances[n - 1] = *row * dims[0].stride * dims[0].dilation;
+  auto [rows, columns] =
+      std::pair(taps[0].second - taps[0].first, taps[1].second - taps[1].first);
+  for (int64_t i = std::max<int64_t>(rows - dims[0].stride, 0); i < rows; ++i)
+    for (int64_t j = 0; j < std::min(columns, dims[1].stride); ++j)
+      distances[i * columns + j] = *row * dims[0].stride;
   generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(distances));
 }
 

@@ -14,7 +14,8 @@
 // Pooling with channels apart: the rows of src that a row of dst reads become
 // one row in scratch memory, between the padding; windows slide along that.
 //
-// Depthwise with few taps: DirectDepthwise.cpp.
+// Depthwise with few taps: DirectDepthwise.cpp. Convolutions in narrow groups
+// are depthwise ones whose taps read several channels of src.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/vector/Attrs.h"
@@ -107,6 +108,19 @@ struct Window {
     return arith::AddFOp::create(b, loc, acc, x, contract);
   }
 
+  /// All channels of groups, whose weights meet many columns: whole lines are
+  /// read. Fewer where rows alone are too few items.
+  int64_t groupedBlock(int64_t channels) const {
+    constexpr int64_t kMinChannels = 32;
+    int64_t rows = IndexMath::constant(src.sizes[0]).value_or(kMinItems);
+    for (const WindowDim &d : ArrayRef(dims).drop_back())
+      rows *= d.out;
+    int64_t blocks = llvm::divideCeil(kMinItems, std::max<int64_t>(rows, 1));
+    return std::min(
+        channels,
+        std::max<int64_t>(llvm::divideCeil(channels, blocks), kMinChannels));
+  }
+
   /// Channels of an item.
   int64_t channelBlock() const {
     auto c = IndexMath::constant(src.sizes.back());
@@ -115,8 +129,9 @@ struct Window {
     int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
     for (const WindowDim &d : dims)
       bytes *= d.kernel;
-    // A group's weights meet many columns; more channels read whole lines.
-    if (bytes <= kManyWeights || perGroup > 1)
+    if (perGroup > 1)
+      return groupedBlock(*c);
+    if (bytes <= kManyWeights)
       return *c;
     // Four vectors of 8 or two of 16, and blocks of one size if possible.
     for (int64_t block : {32, 48, 40, 24})
@@ -183,14 +198,13 @@ struct Window {
     bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
     int64_t written = writesOut ? *lastTaps : 1;
     bool weighted = kind == WindowKind::depthwise;
-    Terms result{written * perGroup, parallel + s - writesOut, parallel, {}, {}};
+    Terms result{
+        written * perGroup, parallel + s - writesOut, parallel, {}, {}};
     auto number = [&](int64_t i) {
       return getAffineDimExpr(i, m.builder().getContext());
     };
-    Ofr channel = at.channel; // of src
-    if (!at.channels)
-      channel = m.mul(m.floorDiv(channel, m.attr(perGroup)), m.attr(perGroup));
-    TapBox x(m, src, channel), w(m, weighted ? weights : src, at.channel);
+    assert((perGroup == 1 || at.channels) && "groups are copied otherwise");
+    TapBox x(m, src, at.channel), w(m, weighted ? weights : src, at.channel);
     x.offset = m.add(x.offset, m.mul(at.image, src.strides[0]));
     x.loop(number(0), at.count,
            m.mul(src.strides[s], m.attr(dims[last()].stride)));
@@ -218,13 +232,11 @@ struct Window {
     for (int64_t i = 0; i < perGroup; ++i)
       for (int64_t tap = 0; tap < written; ++tap) {
         SmallVector<AffineExpr> indices(x.loops);
-        Ofr step = m.mul(m.mul(m.attr(tap), src.strides[s]),
-                         m.attr(dims[last()].dilation));
-        if (perGroup > 1 && at.channels)
+        if (perGroup > 1)
           indices[1] = number(1).floorDiv(perGroup) * perGroup + i;
-        else
-          step = m.add(step, m.mul(m.attr(i), src.strides.back()));
-        result.add(x.at(m, step), indices);
+        result.add(x.at(m, m.mul(m.mul(m.attr(tap), src.strides[s]),
+                                 m.attr(dims[last()].dilation))),
+                   indices);
       }
     for (int64_t i = 0; weighted && i < perGroup; ++i)
       for (int64_t tap = 0; tap < written; ++tap)
@@ -240,8 +252,8 @@ struct Window {
     Terms t = termsAt(m, at, taps);
     if (t.terms == 0)
       return;
-    t.maps.push_back(b.getMultiDimIdentityMap(t.loops)
-                         .getMajorSubMap(t.parallel));
+    t.maps.push_back(
+        b.getMultiDimIdentityMap(t.loops).getMajorSubMap(t.parallel));
     SmallVector<utils::IteratorType> iterators(t.loops,
                                                utils::IteratorType::reduction);
     std::fill_n(iterators.begin(), t.parallel, utils::IteratorType::parallel);
@@ -253,23 +265,25 @@ struct Window {
           for (int64_t i = 0; i < t.terms; ++i) {
             Value x =
                 bytes || folded ? args[i] : made.elementOf(nb, nl, args[i]);
-            acc = combine(nb, nl, acc, x,
-                          weighted ? args[t.terms + i] : Value());
+            acc =
+                combine(nb, nl, acc, x, weighted ? args[t.terms + i] : Value());
           }
           linalg::YieldOp::create(nb, nl, acc);
         });
-    if (int64_t distance = rowsAhead()) {
+    if (int64_t distance = distanceToNextRow()) {
       SmallVector<int64_t> fetches(t.ins.size(), 0);
-      fetches.front() = distance;
+      // The columns that the next one is the first to read.
+      std::fill_n(fetches.begin(),
+                  std::min(t.terms / perGroup, dims[last()].stride), distance);
       generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
     }
   }
 
   /// Elements of src between a row and the one that the next row of dst has in
   /// its place, where L2 does not hold them; 0: they are not fetched.
-  int64_t rowsAhead() const {
-    bool fetches = perGroup > 1 && dims.size() == 2 &&
-                   bytesOf(src) > ctx.core.l2Bytes;
+  int64_t distanceToNextRow() const {
+    bool fetches =
+        perGroup > 1 && dims.size() == 2 && bytesOf(src) > ctx.core.l2Bytes;
     auto row = IndexMath::constant(src.strides[1]);
     return fetches && row ? *row * dims[0].stride : 0;
   }
@@ -436,8 +450,9 @@ struct Window {
 
   void emitDirect() const {
     IndexMath &m = ctx.m;
-    DirectDepthwise direct{dims, src, dst, depthwiseWeights(weights), epilogue,
-                           bytesOf(src) > ctx.core.l2Bytes};
+    DirectDepthwise direct{dims,     src,
+                           dst,      depthwiseWeights(weights),
+                           epilogue, bytesOf(src) > ctx.core.l2Bytes};
     SmallVector<Ofr> counts{src.sizes[0]};
     for (const WindowDim &d : ArrayRef(dims).drop_back())
       counts.push_back(m.attr(d.out));
@@ -595,7 +610,8 @@ LogicalResult lowerWindow(GroupContext &ctx) {
                     : w.dst.elementType().isF32();
   if (conv) {
     w.weights = ctx.memoryOf(conv.getWeights());
-    w.perGroup = rankedType(conv.getWeights()).getShape().drop_back().back();
+    if (conv.hasGroupsAsLanes())
+      w.perGroup = rankedType(conv.getWeights()).getShape().drop_back().back();
   }
   w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
   w.emit();

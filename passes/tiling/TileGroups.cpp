@@ -337,6 +337,8 @@ private:
     // Sums that are rounded in registers are of whole vectors, too.
     contraction |= kind == fusion::name(GroupKind::window) &&
                    !rankedType(call.getResult(0)).getElementType().isF32();
+    for (auto conv : group.getOps<tile::ConvOp>())
+      contraction |= conv.hasGroupsAsLanes();
     // Sizes of the results, from those of the operands.
     SizeMap inner(m);
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))

@@ -312,7 +312,7 @@ Cases convolutionCases() {
            "2x24x9x8 24x4x3x3c 24c strides=1,1 pads_begin=1,1 pads_end=1,1 "
            "dilations=1,1 groups=6 data_format=NCX weights_format=OIX",
            // More than L2: rows are fetched.
-           "1x41x57x160 3x3x4x160c strides=2,1 pads_begin=1,1 pads_end=1,1 "
+           "1x61x57x160 3x3x4x160c strides=2,1 pads_begin=1,1 pads_end=1,1 "
            "dilations=1,1 groups=40",
        })
     add(text);

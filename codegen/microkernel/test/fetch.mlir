@@ -124,3 +124,25 @@ func.func @fetch_ahead(%a: memref<3x8x64xf32>, %b: memref<3x64x16xf32>, %c: memr
       outs(%c : memref<8x16xf32>) fetch_ahead [1536, 512]
   return
 }
+
+// -----
+
+// Shares of rows whose number is not known are not known either; and the next
+// panel goes before.
+// CHECK-LABEL: func.func @dynamic_rows
+// CHECK-NOT:     _pf
+// CHECK:         return
+// CHECK-LABEL: func.func @panel_first
+// CHECK:         call @tenon_brgemm_{{.*}}_pf{{[0-9]+}}({{.*}})
+// CHECK-NOT:     arith.minui
+// CHECK:         return
+func.func @dynamic_rows(%a: memref<3x?x64xf32>, %b: memref<3x64x16xf32>, %c: memref<?x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<3x?x64xf32>, memref<3x64x16xf32>)
+      outs(%c : memref<?x16xf32>) fetch_ahead [1536, 512]
+  return
+}
+func.func @panel_first(%a: memref<60x64xf32>, %b: memref<64x16xf32>, %c: memref<60x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<60x64xf32>, memref<64x16xf32>)
+      outs(%c : memref<60x16xf32>) prefetch_next fetch_ahead [1536, 512]
+  return
+}

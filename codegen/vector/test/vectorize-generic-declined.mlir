@@ -61,3 +61,20 @@ func.func @tensors(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   } -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+#run = affine_map<(d0) -> ((d0 floordiv 4) * 4, d0)>
+#id = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: func @runs_in_two_indices
+// CHECK:         linalg.generic
+func.func @runs_in_two_indices(%x: memref<?x?xf32, strided<[?, 1]>>, %y: memref<8xf32>) {
+  // expected-remark @+1 {{left alone: a loop with runs in two indices}}
+  linalg.generic {indexing_maps = [#run, #id], iterator_types = ["parallel"]}
+      ins(%x : memref<?x?xf32, strided<[?, 1]>>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}

@@ -294,3 +294,27 @@ func.func @joined(%x: tensor<1x6x3xf32>, %p: tensor<1x1x1x9x8xf32>) -> tensor<1x
   %0 = tile.conv %x, %p {dilations = array<i64: 2>, groups = 1 : i64, joined = 3 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>, pads_end = array<i64: 0>} : tensor<1x6x3xf32>, tensor<1x1x1x9x8xf32> -> tensor<1x2x8xf32>
   return %0 : tensor<1x2x8xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<1x6x8xf32>, %w: tensor<3x4x8xf32>) {
+  // expected-error @+1 {{depthwise: groups is 4, expected 2}}
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1>, groups = 4 : i64, pads_begin = array<i64: 1>, pads_end = array<i64: 1>, strides = array<i64: 1>} : tensor<1x6x8xf32>, tensor<3x4x8xf32> -> tensor<1x6x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x8xf32>, %w: tensor<3x3x8xf32>) {
+  // expected-error @+1 {{depthwise: 8 channels do not divide into groups of 3}}
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1>, groups = 2 : i64, pads_begin = array<i64: 1>, pads_end = array<i64: 1>, strides = array<i64: 1>} : tensor<1x6x8xf32>, tensor<3x3x8xf32> -> tensor<1x6x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x8xf32>, %w: tensor<3x4x8xf32>) {
+  // expected-error @+1 {{depthwise: groups is 2, expected 8}}
+  %0 = tile.conv_transpose %x, %w {depthwise, dilations = array<i64: 1>, groups = 2 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<1x6x8xf32>, tensor<3x4x8xf32> -> tensor<1x6x8xf32>
+  return
+}

@@ -23,11 +23,13 @@ func.func @pack(%a: tensor<8x40xf32>, %b: tensor<2x8x48xf32>, %c: tensor<8x?xf32
 // CHECK:         tile.matmul %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<2x8x24xf32> -> tensor<?x40xf32>
 // CHECK:         tile.conv %{{.*}}, %{{.*}} {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x6x6x3xf32>, tensor<1x1x3x3x3x8xf32> -> tensor<1x6x6x8xf32>
 // CHECK:         tile.conv {{.*}}{depthwise, {{.*}}groups = 8
-func.func @products(%x: tensor<?x8xf32>, %p: tensor<2x8x24xf32>, %i: tensor<1x6x6x3xf32>, %w: tensor<1x1x3x3x3x8xf32>, %d: tensor<1x1x1x8xf32>) -> tensor<1x6x6x8xf32> {
+// CHECK:         tile.conv {{.*}}{depthwise, {{.*}}groups = 2
+func.func @products(%x: tensor<?x8xf32>, %p: tensor<2x8x24xf32>, %i: tensor<1x6x6x3xf32>, %w: tensor<1x1x3x3x3x8xf32>, %d: tensor<1x1x1x8xf32>, %g: tensor<1x1x4x8xf32>) -> tensor<1x6x6x8xf32> {
   %0 = tile.matmul %x, %p : tensor<?x8xf32>, tensor<2x8x24xf32> -> tensor<?x40xf32>
   %1 = tile.conv %i, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x6x6x3xf32>, tensor<1x1x3x3x3x8xf32> -> tensor<1x6x6x8xf32>
   %2 = tile.conv %1, %d {depthwise, dilations = array<i64: 1, 1>, groups = 8 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x6x6x8xf32>, tensor<1x1x1x8xf32> -> tensor<1x6x6x8xf32>
-  return %2 : tensor<1x6x6x8xf32>
+  %3 = tile.conv %2, %g {depthwise, dilations = array<i64: 1, 1>, groups = 2 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x6x6x8xf32>, tensor<1x1x4x8xf32> -> tensor<1x6x6x8xf32>
+  return %3 : tensor<1x6x6x8xf32>
 }
 
 // Gradients: by data, by weights (packed, as it is, depthwise).

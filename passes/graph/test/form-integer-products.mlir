@@ -128,3 +128,18 @@ func.func @filtered(%x: tensor<1x56x56x64xui8>, %w: tensor<3x3x64x64xsi8> {graph
   %4 = graph.Convolution %0, %2 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>
   return %3, %4 : tensor<1x56x56x64xf32>, tensor<1x56x56x64xf32>
 }
+
+// -----
+
+// Groups of 8 are lanes of f32 where a vector has two of them.
+// CHECK-LABEL: func @groups_of_8
+// CHECK:         graph.Convolution
+// CHECK-NOT:     tile.conv
+// WORDS-LABEL: func @groups_of_8
+// WORDS:         tile.conv
+func.func @groups_of_8(%x: tensor<1x4x4x16xui8>, %w: tensor<3x3x8x16xsi8>) -> tensor<1x4x4x16xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<1x4x4x16xui8>) -> tensor<1x4x4x16xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<3x3x8x16xsi8>) -> tensor<3x3x8x16xf32>
+  %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1], groups = 2 : i64} : (tensor<1x4x4x16xf32>, tensor<3x3x8x16xf32>) -> tensor<1x4x4x16xf32>
+  return %2 : tensor<1x4x4x16xf32>
+}

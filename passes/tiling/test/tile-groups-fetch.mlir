@@ -190,3 +190,48 @@ func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<1x4x3x3x128x32x
   %0 = tile.conv %y, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x7x7x128xf32>
   return %0 : tensor<1x7x7x128xf32>
 }
+
+// -----
+
+// Rows of a dilated convolution are not one piece.
+// CHECK-LABEL: func.func private @dilated.l(
+// CHECK-NOT:     fetch_ahead
+// CHECK:         tile.brgemm
+// CHECK-NOT:     fetch_ahead
+func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> {
+  %0 = call @dilated(%x, %w) : (tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32>
+  return %0 : tensor<1x54x54x128xf32>
+}
+func.func private @dilated(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 2, 2>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x54x54x128xf32>
+  return %0 : tensor<1x54x54x128xf32>
+}
+
+// -----
+
+// Depthwise: of nine taps those of the last row, with stride 2 of two rows and
+// two columns, are the first to read what they do. Not what L2 holds.
+// CHECK-LABEL: func.func private @one.l(
+// CHECK:         codegen.fetch = array<i64: 0, 0, 0, 0, 0, 0, 7168, 0, 0, 0
+// CHECK-LABEL: func.func private @two.l(
+// CHECK:         codegen.fetch = array<i64: 0, 0, 0, 14336, 14336, 0, 14336, 14336, 0, 0
+// CHECK-LABEL: func.func private @small.l(
+// CHECK-NOT:     codegen.fetch
+func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>, %y: tensor<1x14x14x128xf32>) -> (tensor<1x54x54x128xf32>, tensor<1x27x27x128xf32>, tensor<1x12x12x128xf32>) {
+  %0 = call @one(%x, %w) : (tensor<1x56x56x128xf32>, tensor<3x3x1x128xf32>) -> tensor<1x54x54x128xf32>
+  %1 = call @two(%x, %w) : (tensor<1x56x56x128xf32>, tensor<3x3x1x128xf32>) -> tensor<1x27x27x128xf32>
+  %2 = call @small(%y, %w) : (tensor<1x14x14x128xf32>, tensor<3x3x1x128xf32>) -> tensor<1x12x12x128xf32>
+  return %0, %1, %2 : tensor<1x54x54x128xf32>, tensor<1x27x27x128xf32>, tensor<1x12x12x128xf32>
+}
+func.func private @one(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 128 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<3x3x1x128xf32> -> tensor<1x54x54x128xf32>
+  return %0 : tensor<1x54x54x128xf32>
+}
+func.func private @two(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x27x27x128xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 128 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 2, 2>} : tensor<1x56x56x128xf32>, tensor<3x3x1x128xf32> -> tensor<1x27x27x128xf32>
+  return %0 : tensor<1x27x27x128xf32>
+}
+func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x12x12x128xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %y, %w {depthwise, dilations = array<i64: 1, 1>, groups = 128 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x14x14x128xf32>, tensor<3x3x1x128xf32> -> tensor<1x12x12x128xf32>
+  return %0 : tensor<1x12x12x128xf32>
+}

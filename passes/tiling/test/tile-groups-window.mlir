@@ -2,7 +2,7 @@
 
 // Depthwise with 3x3 taps: every place in a row and every kind of row has its
 // taps written out, nine in the middle. Weights are operands along channels
-// only; the loop over columns runs inside. ReLU is part of the same pass.
+// only; columns pass together. ReLU is part of the same pass.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         %[[ITEMS:.*]] = arith.constant 8 : index
 // CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
