@@ -162,6 +162,19 @@ def convolution(n, c, size, o, kernel, stride=1, groups=1):
         2.0 * n * out * out * o * c // groups * kernel * kernel)
 
 
+def grouped_convolutions():
+    """Those of ResNeXt-50, with groups of 4 to 32 channels, and depthwise ones
+    whose channels are a power of two."""
+    shapes = [(4 * 2 ** i * 32, 56 >> i, 1, 32) for i in range(4)]
+    shapes += [(256, 56, 2, 32), (32, 112, 1, 16), (512, 14, 1, 512),
+               (128, 56, 1, 128)]
+    cases = [convolution(n, c, size, c, 3, stride, groups)
+             for c, size, stride, groups in shapes for n in (1, 16)]
+    for case in cases:
+        case.suite = "grouped conv"
+    return cases
+
+
 def resnet_convolutions():
     """Each shape of ResNet-50, with one image and with 16."""
     shapes = [(3, 224, 64, 7, 2), (64, 56, 64, 1), (64, 56, 64, 3),
@@ -313,7 +326,7 @@ def all_cases():
         (16, 256, 56, 64, 1)]]
     cases += [convolution(1, c, s, c, 3, 1, c)
               for c, s in ((96, 56), (384, 14))]
-    cases += resnet_convolutions()
+    cases += resnet_convolutions() + grouped_convolutions()
     cases += [attention(1, 12, 384, 384, 64), attention(1, 12, 1536, 1536, 64),
               attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128),
               attention(1, 12, 384, 384, 64, False, causal=True),
