@@ -115,7 +115,7 @@ struct Window {
     int64_t rows = IndexMath::constant(src.sizes[0]).value_or(kMinItems);
     for (const WindowDim &d : ArrayRef(dims).drop_back())
       rows *= d.out;
-    int64_t blocks = llvm::divideCeil(kMinItems, std::max<int64_t>(rows, 1));
+    int64_t blocks = kMinItems / std::clamp<int64_t>(rows, 1, kMinItems);
     return std::min(
         channels,
         std::max<int64_t>(llvm::divideCeil(channels, blocks), kMinChannels));

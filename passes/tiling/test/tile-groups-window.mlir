@@ -208,3 +208,27 @@ func.func private @g(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> 
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<3x3x4x128xf32> -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
 }
+
+// -----
+
+// Groups in one row, which would be one item for all threads: eight blocks of 32
+// channels. Rows enough have all channels each.
+// CHECK-LABEL: func.func private @row.l(
+// CHECK:         %[[ITEMS:.*]] = arith.constant 8 : index
+// CHECK:         rt.parallel "row.l" items(%[[ITEMS]])
+// CHECK-LABEL: func.func private @rows.l(
+// CHECK:         %[[ITEMS:.*]] = arith.constant 12 : index
+// CHECK:         rt.parallel "rows.l" items(%[[ITEMS]])
+func.func @main(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>, %y: tensor<1x12x12x256xf32>, %v: tensor<1x3x4x256xf32>) -> (tensor<1x62x256xf32>, tensor<1x12x10x256xf32>) {
+  %0 = call @row(%x, %w) {tile.label = "row"} : (tensor<1x64x256xf32>, tensor<3x4x256xf32>) -> tensor<1x62x256xf32>
+  %1 = call @rows(%y, %v) {tile.label = "rows"} : (tensor<1x12x12x256xf32>, tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32>
+  return %0, %1 : tensor<1x62x256xf32>, tensor<1x12x10x256xf32>
+}
+func.func private @row(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>) -> tensor<1x62x256xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1>, groups = 64 : i64, pads_begin = array<i64: 0>, pads_end = array<i64: 0>, strides = array<i64: 1>} : tensor<1x64x256xf32>, tensor<3x4x256xf32> -> tensor<1x62x256xf32>
+  return %0 : tensor<1x62x256xf32>
+}
+func.func private @rows(%y: tensor<1x12x12x256xf32>, %v: tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv %y, %v {depthwise, dilations = array<i64: 1, 1>, groups = 64 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x12x12x256xf32>, tensor<1x3x4x256xf32> -> tensor<1x12x10x256xf32>
+  return %0 : tensor<1x12x10x256xf32>
+}
