@@ -193,6 +193,8 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
            "vector registers of the target">,
     Option<"bf16Group", "bf16-group", "int64_t", "1",
            "bf16 products that one instruction adds up: 2, or 1">,
+    Option<"bf16GroupIsSlow", "bf16-group-is-slow", "bool", "false",
+           "f32 is faster where each element is used often">,
     Option<"int8Group", "int8-group", "int64_t", "1",
            "products of bytes that one instruction adds up: 4, 2 or 1">,
     Option<"matrixUnit", "matrix-unit", "bool", "false",
@@ -287,7 +289,9 @@ def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"bf16Group", "bf16-group", "int64_t", "1",
-           "bf16 products that one instruction adds up: 2, or 1">];
+           "bf16 products that one instruction adds up: 2, or 1">,
+    Option<"bf16GroupIsSlow", "bf16-group-is-slow", "bool", "false",
+           "f32 is faster where each element is used often">];
   let statistics = [Statistic<"widened", "ops", "Operations widened">];
 }
 

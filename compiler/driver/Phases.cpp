@@ -42,6 +42,7 @@ void buildGraph(OpPassManager &pm, const Options &options,
   pm.addPass(createDecomposeGraph());
   WidenFloatsOptions widen;
   widen.bf16Group = target.bf16Group;
+  widen.bf16GroupIsSlow = target.bf16GroupIsSlow;
   pm.addPass(createWidenFloats(widen));
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
@@ -83,6 +84,7 @@ void buildLayout(OpPassManager &pm, const Options &options,
   pack.vectorBits = target.vectorBits;
   pack.numVectorRegisters = target.numVectorRegisters;
   pack.bf16Group = target.bf16Group;
+  pack.bf16GroupIsSlow = target.bf16GroupIsSlow;
   pack.int8Group = target.int8Group;
   pack.matrixUnit = target.matrixUnit;
   pack.winograd = options.winograd;

@@ -47,7 +47,7 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
     return (isKind(op, "MatMul") || isKind(op, "Convolution")) &&
            isNarrowFloat(op->getOperand(0)) &&
            isNarrowFloat(op->getOperand(1)) &&
-           (bf16Group == 1 ||
+           (bf16Group == 1 || bf16GroupIsSlow ||
             rankedType(op->getOperand(0)).getElementType().isF16()) &&
            widensOften(op);
   }

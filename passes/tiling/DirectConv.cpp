@@ -21,12 +21,12 @@ static int64_t surplusBytes(tile::ConvOp op) {
 /// Whether copying src with zeros beside its rows takes less time than products
 /// of single columns at the edges do, which read all weights for one row.
 static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
-                          bool interleaved) {
+                          bool inTiles) {
   // Multiply-adds in the time that an element is copied, and rows among others
-  // in whose time a lone one is done: matrix units take no single rows. See
+  // in whose time a lone one is done: matrix units take no few rows. See
   // docs/cost-model.md.
   constexpr double kCopiedElement = 60;
-  const double kLoneRow = interleaved ? 16 : 3;
+  const double kLoneRow = inTiles ? 16 : 3;
   auto real = [](int64_t n) { return static_cast<double>(n); };
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
@@ -36,7 +36,9 @@ static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
   for (const WindowDim &d : dims)
     saved *= real(d.kernel);
   for (const WindowDim &d : dims.drop_back()) {
-    saved *= real(d.out);
+    auto [first, past] = d.interior();
+    bool areTogether = &d == dims.end() - 2 && !inTiles;
+    saved *= real(areTogether ? d.out - (past - first) : d.out);
     copied *= real(d.in);
   }
   return saved > copied * kCopiedElement;
@@ -61,7 +63,8 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
   bool pads = op.getJoined() > 1
                   ? surplusBytes(op) > 0 || !joinsTaps(src, dims.back())
                   : isStatic && shouldPadRows(dims, outPerGroup,
-                                              op.getInterleave() > 1);
+                                              op.getInterleave() > 1 &&
+                                                  ctx.core.matrixUnit);
   if (pads)
     padRows(ctx);
   ahead = rowsAhead(ctx.core.l2Bytes);
@@ -69,7 +72,7 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
 
 SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   auto row = IndexMath::constant(src.strides[1]);
-  if (dims.size() != 2 || !row || bytesOf(src) <= l2Bytes)
+  if (dims.size() != 2 || !row || bytesOf(src) <= std::min(l2Bytes, kMostOfL2))
     return {};
   auto [in, out, kernel, stride, pad, dilation] = dims.front();
   if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup)
@@ -126,37 +129,120 @@ void DirectConv::padRows(GroupContext &ctx) {
   src = padded;
 }
 
+DirectConv::Taps DirectConv::tapsAt(IndexMath &m, int64_t dim,
+                                    Ofr position) const {
+  const WindowDim &d = dims[dim];
+  return d.validTaps(m, m.mul(position, m.attr(d.stride)));
+}
+
 void DirectConv::emitRow(IndexMath &m, const Row &row) const {
+  SmallVector<Taps> taps;
+  for (auto [dim, position] : llvm::enumerate(row.outer))
+    taps.push_back(tapsAt(m, dim, position));
+  emitInterior(m, row, taps);
+  emitEnds(m, row, static_cast<int64_t>(dims.size()) - 1, 1, taps);
+}
+
+void DirectConv::emitInterior(IndexMath &m, const Row &row,
+                              ArrayRef<Taps> outerTaps) const {
   const WindowDim &w = dims.back();
   auto [first, past] = w.interior();
-  if (past > first)
-    emitStretch(m, row, m.attr(first), m.attr(past - first), m.attr(0),
-                m.attr(w.kernel));
+  if (past <= first)
+    return;
+  SmallVector<Ofr> at(row.outer);
+  at.push_back(m.attr(first));
+  SmallVector<Taps> taps(outerTaps);
+  taps.push_back({m.attr(0), m.attr(w.kernel)});
+  emitStretch(m, row, at, static_cast<int64_t>(dims.size()) - 1,
+              m.attr(past - first), taps);
+}
+
+void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
+                          int64_t count, ArrayRef<Taps> outerTaps) const {
+  const WindowDim &w = dims.back();
+  auto [first, past] = w.interior();
   for (auto [from, to] : {std::pair(int64_t(0), first), std::pair(past, w.out)})
     emitLoop(m, m.attr(from), m.attr(to), [&](IndexMath &em, Ofr column) {
-      auto [lo, hi] = w.validTaps(em, em.mul(column, em.attr(w.stride)));
-      emitStretch(em, row, column, em.attr(1), lo, hi);
+      SmallVector<Ofr> at(row.outer);
+      at.push_back(column);
+      SmallVector<Taps> taps(outerTaps);
+      taps.push_back(tapsAt(em, static_cast<int64_t>(dims.size()) - 1, column));
+      emitStretch(em, row, at, along, em.attr(count), taps);
     });
 }
 
-void DirectConv::emitStretch(IndexMath &m, const Row &row, Ofr column,
-                             Ofr count, Ofr lo, Ofr hi) const {
+DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
+    : conv(conv) {
+  auto dims = ArrayRef(conv.dims);
+  if (dims.size() < 2)
+    return;
+  const WindowDim &w = dims.back(), &d = dims[dims.size() - 2];
+  rows = d.out;
+  if (w.interior() == std::pair<int64_t, int64_t>(0, w.out))
+    return;
+  std::tie(first, past) = d.interior();
+  int64_t inside = past - first;
+  block = shareRows(inside, std::max<int64_t>(inside, 1), others, /*least=*/1);
+  blocks = (inside + block - 1) / block;
+}
+
+void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
+  SmallVector<Ofr> outer(row.outer);
+  Row own = row;
+  auto at = [&](Ofr position) {
+    if (!outer.empty())
+      outer.back() = position;
+    own.outer = outer;
+    return own;
+  };
+  int64_t inside = past - first;
+  auto emitAlone = [&](IndexMath &am) {
+    Ofr position = am.sub(number, am.attr(blocks));
+    if (inside > 0) { // blocks have those from `first` on
+      Ofr beyond = am.sub(position, am.attr(first - 1));
+      Ofr isBeyond = am.min(am.max(beyond, am.attr(0)), am.attr(1));
+      position = am.add(position, am.mul(isBeyond, am.attr(inside)));
+    }
+    conv.emitRow(am, at(position));
+  };
+  auto emitBlock = [&](IndexMath &bm) {
+    withBlockSize(bm, number, inside, block, [&](IndexMath &sm, int64_t size) {
+      Ofr start = sm.add(sm.mul(number, sm.attr(block)), sm.attr(first));
+      SmallVector<Taps> taps;
+      for (auto [dim, position] : llvm::enumerate(at(start).outer))
+        taps.push_back(conv.tapsAt(sm, dim, position));
+      taps.back() = {sm.attr(0), sm.attr(conv.dims[taps.size() - 1].kernel)};
+      emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
+        conv.emitInterior(rm, at(rm.add(start, i)), taps);
+      });
+      conv.emitEnds(sm, at(start), taps.size() - 1, size, taps);
+    });
+  };
+  if (blocks == 0)
+    emitAlone(m);
+  else if (inside == rows)
+    emitBlock(m);
+  else
+    emitIfBelow(m, number, blocks, emitBlock, emitAlone);
+}
+
+void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
+                             int64_t along, Ofr count,
+                             ArrayRef<Taps> taps) const {
   int64_t s = dims.size();
   bool joins = op.getJoined() > 1;
   // src box: [taps.., columns, channels].
   Ofr offset = src.offset.value_or(m.attr(0));
   offset = m.add(offset, m.mul(row.image, src.strides[0]));
-  SmallVector<Ofr> aSizes, aStrides, bSizes, bStrides, first;
-  for (int64_t i = 0; i < s; ++i) {
-    bool last = i == s - 1;
-    const WindowDim &d = dims[i];
-    Ofr start = m.mul(last ? column : row.outer[i], m.attr(d.stride));
-    auto [l, h] = last ? std::pair(lo, hi) : d.validTaps(m, start);
-    Ofr at = m.sub(m.add(start, m.mul(l, m.attr(d.dilation))), m.attr(d.pad));
-    offset = m.add(offset, m.mul(at, src.strides[i + 1]));
-    aSizes.push_back(m.sub(h, l));
+  SmallVector<Ofr> aSizes, aStrides, bSizes, bStrides;
+  for (auto [i, d] : llvm::enumerate(dims)) {
+    auto [lo, hi] = taps[i];
+    Ofr start = m.mul(at[i], m.attr(d.stride));
+    Ofr from =
+        m.sub(m.add(start, m.mul(lo, m.attr(d.dilation))), m.attr(d.pad));
+    offset = m.add(offset, m.mul(from, src.strides[i + 1]));
+    aSizes.push_back(m.sub(hi, lo));
     aStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
-    first.push_back(l);
   }
   if (joins)
     aSizes.back() = m.attr(1);
@@ -164,7 +250,7 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, Ofr column,
       offset, m.mul(m.mul(row.group, m.attr(inPerGroup)), src.strides.back()));
   bSizes = aSizes;
   aSizes.append({count, m.attr(k)});
-  aStrides.push_back(m.mul(src.strides[s], m.attr(dims[s - 1].stride)));
+  aStrides.push_back(m.mul(src.strides[along + 1], m.attr(dims[along].stride)));
   aStrides.push_back(src.strides.back());
   Value a = box(m, src.base, offset, aSizes, aStrides);
   // Weights box: [taps.., channels, panel].
@@ -174,7 +260,7 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, Ofr column,
   Ofr wOffset = m.attr(0);
   for (int64_t i = s - 1; i >= 0; --i) {
     bStrides[i] = m.attr(step);
-    wOffset = m.add(wOffset, m.mul(first[i], m.attr(step)));
+    wOffset = m.add(wOffset, m.mul(taps[i].first, m.attr(step)));
     if (i < s - 1 || !joins)
       step *= dims[i].kernel;
   }
@@ -182,15 +268,16 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, Ofr column,
   wOffset = m.add(wOffset, m.mul(which, m.attr(step)));
   Value b = panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(k), panel, v);
   SmallVector<Ofr> start{row.image};
-  start.append(row.outer.begin(), row.outer.end());
-  start.push_back(column);
+  start.append(at.begin(), at.end());
   start.push_back(m.add(m.mul(row.group, m.attr(outPerGroup)),
                         m.mul(row.panel, m.attr(panel))));
-  auto product = row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides,
-                                         start, s, count, m.attr(row.columns));
+  auto product =
+      row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides, start,
+                              along + 1, count, m.attr(row.columns));
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
-  if (!ahead.empty() && IndexMath::constant(count).value_or(0) > 1)
+  if (!ahead.empty() && along == s - 1 &&
+      IndexMath::constant(count).value_or(0) > 1)
     product.setFetchAhead(ahead);
   if (row.isReadSoon)
     keepNear(product);

@@ -1,9 +1,10 @@
 //===- DirectConv.h - a row of a convolution as products -------*- C++ -*-===//
 //
-// A row of dst is one tile.brgemm over the taps that fall inside src; the few
-// columns at its ends whose taps are cut by the padding are products of one row
-// each, or part of the row, where a first section has copied src with zeros
-// beside its rows.
+// A row of dst is one tile.brgemm over the taps that fall inside src. The few
+// columns at its ends whose taps are cut by the padding are part of the row,
+// where a first section has copied src with zeros beside its rows. Otherwise
+// such a column is one product for a block of rows, which use the same taps,
+// and at the top and the bottom for one row.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -39,16 +40,42 @@ public:
   };
   void emitRow(IndexMath &m, const Row &row) const;
 
+  /// How the rows of the last dimension but one are cut into items, of which
+  /// there are as many for each of `others`.
+  class Blocks {
+  public:
+    Blocks(const DirectConv &conv, int64_t others);
+    int64_t count() const { return blocks + rows - (past - first); }
+    /// Block `number`, whatever the last position of `row.outer` is.
+    void emit(IndexMath &m, Ofr number, const Row &row) const;
+
+  private:
+    const DirectConv &conv;
+    int64_t rows = 1;
+    // Rows [first, past), `block` of them at a time, come before the others.
+    int64_t first = 0, past = 0, block = 1, blocks = 0;
+  };
+
 private:
   void padRows(GroupContext &ctx);
   /// Elements of src from the first tap of a row of dst to what the next row
   /// reads for the first time, and how many that are; empty where src stays in
   /// L2 or they are not one piece.
   llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
-  /// Columns [column, column + count) of dst, of which all use the taps
-  /// [lo, hi) of the last spatial dim.
-  void emitStretch(IndexMath &m, const Row &row, Ofr column, Ofr count, Ofr lo,
-                   Ofr hi) const;
+  using Taps = std::pair<Ofr, Ofr>; // [lo, hi)
+  /// Those of a position of a spatial dimension that lie inside src.
+  Taps tapsAt(IndexMath &m, int64_t dim, Ofr position) const;
+  /// `count` positions of dst along spatial dimension `along`, from `at` on,
+  /// which all use the same taps.
+  void emitStretch(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,
+                   int64_t along, Ofr count, llvm::ArrayRef<Taps> taps) const;
+  /// The columns of a row that use all taps.
+  void emitInterior(IndexMath &m, const Row &row,
+                    llvm::ArrayRef<Taps> taps) const;
+  /// The other columns, from row `row` on along dimension `along`, which may be
+  /// the row's own.
+  void emitEnds(IndexMath &m, const Row &row, int64_t along, int64_t count,
+                llvm::ArrayRef<Taps> taps) const;
 
   mutable tile::ConvOp op; // handles of MLIR have no const methods
   llvm::SmallVector<WindowDim> dims;

@@ -114,6 +114,23 @@ void emitLoop(IndexMath &m, Ofr from, Ofr to,
   body(inner, Ofr(loop.getInductionVar()));
 }
 
+void emitIfBelow(IndexMath &m, Ofr number, int64_t bound,
+                 llvm::function_ref<void(IndexMath &)> below,
+                 llvm::function_ref<void(IndexMath &)> otherwise) {
+  OpBuilder &b = m.builder();
+  Value isBelow =
+      arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
+                            m.value(number), m.value(m.attr(bound)));
+  auto branch = scf::IfOp::create(b, m.location(), isBelow, true);
+  for (bool first : {true, false}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(
+        &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
+    IndexMath inner(b, m.location());
+    (first ? below : otherwise)(inner);
+  }
+}
+
 void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
                    llvm::function_ref<void(IndexMath &, int64_t)> body) {
   int64_t full = total / block, tail = total % block;
@@ -121,18 +138,9 @@ void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
     body(m, tail == 0 ? block : tail);
     return;
   }
-  OpBuilder &b = m.builder();
-  Value isFull =
-      arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
-                            m.value(number), m.value(full));
-  auto branch = scf::IfOp::create(b, m.location(), isFull, true);
-  for (bool first : {true, false}) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(
-        &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
-    IndexMath inner(b, m.location());
-    body(inner, first ? block : tail);
-  }
+  emitIfBelow(
+      m, number, full, [&](IndexMath &fm) { body(fm, block); },
+      [&](IndexMath &tm) { body(tm, tail); });
 }
 
 std::pair<int64_t, int64_t> WindowDim::interior() const {

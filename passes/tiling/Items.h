@@ -37,6 +37,10 @@ inline int64_t roundUp(int64_t n, int64_t step) {
 /// time, and are asked for one ahead.
 inline constexpr int64_t kStreamedWeights = 256 << 10;
 
+/// Bytes of L2 that products use: with twice as many those with long sums took
+/// 1.02 to 1.05 times as long (docs/cost-model.md).
+inline constexpr int64_t kMostOfL2 = 1 << 20;
+
 /// Bytes that no cache holds when they are read: they are asked for ahead. What
 /// is in the last cache takes a quarter longer so.
 inline constexpr int64_t kFromMemoryBytes = 32 << 20;
@@ -80,6 +84,11 @@ llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
 /// A loop over [from, to).
 void emitLoop(IndexMath &m, Ofr from, Ofr to,
               llvm::function_ref<void(IndexMath &, Ofr)> body);
+
+/// Calls `below` where `number` is less than `bound`.
+void emitIfBelow(IndexMath &m, Ofr number, int64_t bound,
+                 llvm::function_ref<void(IndexMath &)> below,
+                 llvm::function_ref<void(IndexMath &)> otherwise);
 
 /// Calls `body` with the size of block `number` of `total` elements: `block`,
 /// or what the last one has.

@@ -124,14 +124,19 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   DirectConv conv(ctx, op, ctx.memoryOf(op.getSrc()));
   SmallVector<Ofr> counts{ctx.sizes[op.getSrc()][0], m.attr(op.getGroups()),
                           m.attr(conv.panels())};
-  for (int64_t rows : dstType.getShape().drop_front().drop_back(2))
+  ArrayRef<int64_t> outer = dstType.getShape().drop_front().drop_back(2);
+  for (int64_t rows : outer.drop_back(!outer.empty()))
     counts.push_back(m.attr(rows));
+  DirectConv::Blocks blocks(
+      conv, IndexMath::constant(m.product(counts)).value_or(kMinItems));
+  counts.push_back(m.attr(blocks.count()));
   const Strided &dst = ctx.outputs.begin()->second.front();
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
-      conv.emitRow(cm, {epilogue, dst, at[0], ArrayRef(at).drop_front(3), at[1],
-                        at[2], n});
+      // A row has no position along dims that there are not.
+      ArrayRef<Ofr> rows = ArrayRef(at).drop_front(3).drop_back(outer.empty());
+      blocks.emit(cm, at.back(), {epilogue, dst, at[0], rows, at[1], at[2], n});
     });
   });
   return success();

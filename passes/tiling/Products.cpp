@@ -197,7 +197,8 @@ void Sections::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from,
 
 void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
-  int64_t block = rowBlock(r, IndexMath::constant(k), ctx.core.l2Bytes,
+  int64_t l2Bytes = std::min(ctx.core.l2Bytes, kMostOfL2);
+  int64_t block = rowBlock(r, IndexMath::constant(k), l2Bytes,
                            p.elementOfA().getIntOrFloatBitWidth() / 8,
                            p.interleave > 1 ? kTileRows : kMinRowBlock);
   int64_t step = p.interleave > 1 ? kTileRows : 1;
@@ -222,7 +223,7 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
       IndexMath::constant(m.mul(m.mul(m.product(space.sizes), k),
                                 m.attr(RowCopy::bytesOf(p.elementOfA()))));
   rowsStream = panels <= kFewPanels && !streams && !p.made &&
-               bytesOfA.value_or(ctx.core.l2Bytes + 1) > ctx.core.l2Bytes;
+               bytesOfA.value_or(l2Bytes + 1) > l2Bytes;
   RowCopy copy;
   if (p.made || (ctx.core.matrixUnit && panelLast))
     copy = RowCopy::of(p, k, space.rowDim, panels, block);
@@ -320,7 +321,8 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
     int64_t row = part * static_cast<int64_t>(sizeof(float));
     if (rows.value_or(0) <= kFewRows && row * panel > l2Bytes / kFewRowsShare)
       return false;
-    return (2 * panel + rowBlock(rows, part, l2Bytes)) * row <= l2Bytes;
+    int64_t shared = std::min(l2Bytes, kMostOfL2);
+    return (2 * panel + rowBlock(rows, part, shared)) * row <= shared;
   };
   if (k == 0)
     return {0};
