@@ -536,9 +536,11 @@ private:
   /// memory and little else, and gain most from requests that come just before
   /// those of the hardware (docs/microkernels.md).
   int64_t elementsAhead() {
-    constexpr int64_t kMostOfFew = 5, kBytesOfFew = 1024, kSteps = 64;
+    constexpr int64_t kMostOfFew = 5, kBytes = 4096, kBytesOfMost = 1024,
+                      kSteps = 64;
     if (*staticM <= kMostOfFew)
-      return kBytesOfFew * 8 / spec.element.getIntOrFloatBitWidth();
+      return (*staticM < kMostOfFew ? kBytes : kBytesOfMost) * 8 /
+             spec.element.getIntOrFloatBitWidth();
     return kSteps * panelWidth(op) * spec.interleave;
   }
 

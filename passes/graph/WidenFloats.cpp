@@ -41,15 +41,17 @@ bool knowsNarrow(Operation *op) {
 struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
   using WidenFloatsBase::WidenFloatsBase;
 
-  /// Whether the target has no instruction for the product `op`, and f32 is
-  /// faster.
+  /// Whether the product `op` is faster in f32: the target has no instruction
+  /// for it, or a slow one, which is the bound with less rows, too.
   bool isSlow(Operation *op) const {
-    return (isKind(op, "MatMul") || isKind(op, "Convolution")) &&
-           isNarrowFloat(op->getOperand(0)) &&
-           isNarrowFloat(op->getOperand(1)) &&
-           (bf16Group == 1 || bf16GroupIsSlow ||
-            rankedType(op->getOperand(0)).getElementType().isF16()) &&
-           widensOften(op);
+    constexpr int64_t kMinRowsIfSlow = kMinRowsToWiden / 2;
+    if (!(isKind(op, "MatMul") || isKind(op, "Convolution")) ||
+        !isNarrowFloat(op->getOperand(0)) || !isNarrowFloat(op->getOperand(1)))
+      return false;
+    bool isF16 = rankedType(op->getOperand(0)).getElementType().isF16();
+    if (bf16Group == 1 || isF16)
+      return widensOften(op);
+    return bf16GroupIsSlow && widensOften(op, kMinRowsIfSlow);
   }
 
   void runOnOperation() override {
@@ -66,7 +68,7 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
       op->emitRemark(
           "computes in f32: " +
           (knowsNarrow(op)
-               ? "the target has no instruction for products of "
+               ? "the target has no fast instruction for products of "
                  "narrow floats"
                : kindOf(op) + " has no faster code for narrow floats") +
           ", casts stand around it");

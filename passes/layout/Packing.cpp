@@ -24,9 +24,6 @@ WindowAttrs WindowAttrs::of(Operation *op, OpBuilder &b, int64_t spatial) {
 
 namespace {
 
-/// With fewer rows weights are read from memory for each product, and narrow
-/// ones are fewer bytes.
-constexpr int64_t kMinRows = 32;
 /// With less one group is better; the src of a convolution may be copied by the
 /// group itself.
 constexpr int64_t kMinProducts = 1 << 22, kMinConvProducts = 1 << 23;
@@ -63,7 +60,7 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
           (*rows <= kFewDots && liesTogether(weights, rank - 2)));
 }
 
-bool widensOften(Operation *op) {
+bool widensOften(Operation *op, int64_t minRows) {
   auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
        weights = rankedType(op->getOperand(1));
   if (!isKnownOnce(op->getOperand(1)) || !weights.hasStaticShape() ||
@@ -81,7 +78,7 @@ bool widensOften(Operation *op) {
                                    (boolAttr(op, "transpose_a") ? 2 : 1))
                   : src.getDimSize(fusion::channelDim(op, src.getRank()));
   int64_t elements = weights.getNumElements();
-  return rows >= kMinRows && k > 0 && elements / k >= kUsesToWiden &&
+  return rows >= minRows && k > 0 && elements / k >= kUsesToWiden &&
          rows * elements >=
              (isKind(op, "MatMul") ? kMinProducts : kMinConvProducts);
 }

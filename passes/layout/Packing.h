@@ -29,9 +29,13 @@ struct WindowAttrs {
 /// block of rows or columns that meets it.
 inline constexpr int64_t kUsesToWiden = 64;
 
+/// With fewer rows weights are read from memory for each product, and narrow
+/// ones are fewer bytes.
+inline constexpr int64_t kMinRowsToWiden = 32;
+
 /// Whether kernels of the MatMul or Convolution `op` would widen elements that
 /// often, and its weights are constant.
-bool widensOften(mlir::Operation *op);
+bool widensOften(mlir::Operation *op, int64_t minRows = kMinRowsToWiden);
 
 struct Packing {
   microkernel::VectorIsa isa;

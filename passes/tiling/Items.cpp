@@ -78,6 +78,12 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
   return block;
 }
 
+int64_t evenRows(int64_t rows, int64_t block) {
+  int64_t most = block + block / 8; // if that makes one block less
+  int64_t blocks = (rows + most - 1) / most;
+  return (rows + blocks - 1) / blocks;
+}
+
 int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least) {
   int64_t wanted = (kMinItems + others - 1) / std::max<int64_t>(others, 1);
   int64_t blocks = std::min(wanted, rows / std::max<int64_t>(least, 1));

@@ -70,6 +70,10 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
                  int64_t l2Bytes, int64_t elementBytes = 4,
                  int64_t multiple = kMinRowBlock);
 
+/// Rows of blocks of about `block`, as equal as they can be: a low one at the
+/// end passes all weights for few rows.
+int64_t evenRows(int64_t rows, int64_t block);
+
 /// Items that threads can share evenly.
 inline constexpr int64_t kMinItems = 8;
 

@@ -202,6 +202,8 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
                            p.elementOfA().getIntOrFloatBitWidth() / 8,
                            p.interleave > 1 ? kTileRows : kMinRowBlock);
   int64_t step = p.interleave > 1 ? kTileRows : 1;
+  if (r && *r > block)
+    block = roundUp(evenRows(*r, block), step);
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
   bool panelLast =
