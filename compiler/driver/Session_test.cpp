@@ -121,6 +121,29 @@ TEST(TargetTest, LevelsOfX86) {
   EXPECT_EQ(firstCode(t.errors()), ErrorCode::BadOption);
 }
 
+/// What no feature tells: caches, and an instruction that is there and slow.
+TEST(TargetTest, CoresByName) {
+  Options o;
+  o.targetCpu = "emeraldrapids";
+  auto t = Target::resolve(o);
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->l2Bytes, 2 << 20);
+  EXPECT_TRUE(t->matrixUnit);
+  EXPECT_FALSE(t->bf16GroupIsSlow); // tiles are fast
+  o.schedule = "avx2";
+  t = Target::resolve(o);
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->l2Bytes, 2 << 20);
+  EXPECT_FALSE(t->bf16GroupIsSlow); // it is not used
+  o = Options();
+  o.targetCpu = "znver4";
+  t = Target::resolve(o);
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->l2Bytes, 1 << 20);
+  EXPECT_EQ(t->bf16Group, 2);
+  EXPECT_FALSE(t->bf16GroupIsSlow);
+}
+
 /// Buffers for denseLayer.
 struct Buffers {
   std::vector<float> x, w, b, y;

@@ -80,12 +80,12 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
   target.matrixUnit = target.bf16Group == 2 && target.int8Group == 4 &&
                       any("amx-tile") && any("amx-bf16") && any("amx-int8");
   if (wide && any("avx512vl"))
-    target.l2Bytes = 1 << 20;
+    target.l2Bytes = any("amx-tile") ? 2 << 20 : 1 << 20;
   for (const Core &core : kCores)
     if (target.spec.cpu == core.cpu) {
       target.l2Bytes = core.l2Bytes;
-      target.bf16GroupIsSlow = core.bf16GroupIsSlow && target.bf16Group == 2 &&
-                               !target.matrixUnit;
+      target.bf16GroupIsSlow =
+          core.bf16GroupIsSlow && target.bf16Group == 2 && !target.matrixUnit;
     }
 }
 

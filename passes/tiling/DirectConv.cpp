@@ -180,10 +180,15 @@ DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
   rows = d.out;
   if (w.interior() == std::pair<int64_t, int64_t>(0, w.out))
     return;
-  std::tie(first, past) = d.interior();
-  int64_t inside = past - first;
-  block = shareRows(inside, std::max<int64_t>(inside, 1), others, /*least=*/1);
-  blocks = (inside + block - 1) / block;
+  auto [from, to] = d.interior();
+  int64_t size = shareRows(to - from, std::max<int64_t>(to - from, 1), others,
+                           /*least=*/1);
+  if (size < 2)
+    return;
+  first = from;
+  past = to;
+  block = size;
+  blocks = (to - from + size - 1) / size;
 }
 
 void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
@@ -209,13 +214,14 @@ void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
     withBlockSize(bm, number, inside, block, [&](IndexMath &sm, int64_t size) {
       Ofr start = sm.add(sm.mul(number, sm.attr(block)), sm.attr(first));
       SmallVector<Taps> taps;
-      for (auto [dim, position] : llvm::enumerate(at(start).outer))
+      for (auto [dim, position] : llvm::enumerate(row.outer.drop_back()))
         taps.push_back(conv.tapsAt(sm, dim, position));
-      taps.back() = {sm.attr(0), sm.attr(conv.dims[taps.size() - 1].kernel)};
+      int64_t along = taps.size();
+      taps.push_back({sm.attr(0), sm.attr(conv.dims[along].kernel)});
       emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
         conv.emitInterior(rm, at(rm.add(start, i)), taps);
       });
-      conv.emitEnds(sm, at(start), taps.size() - 1, size, taps);
+      conv.emitEnds(sm, at(start), along, size, taps);
     });
   };
   if (blocks == 0)

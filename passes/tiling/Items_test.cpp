@@ -234,6 +234,19 @@ TEST(ShareRows, MakesItemsEnough) {
   EXPECT_EQ(shareRows(7, 7, 0, 24), 7);
 }
 
+TEST(EvenRows, NoLowBlockAtTheEnd) {
+  EXPECT_EQ(evenRows(128, 120), 128); // an eighth more than 120 is 135
+  EXPECT_EQ(evenRows(135, 120), 135);
+  EXPECT_EQ(evenRows(136, 120), 68);
+  EXPECT_EQ(evenRows(1024, 120), 128);
+  EXPECT_EQ(evenRows(1, 24), 1);
+  for (int64_t rows = 1; rows < 1000; ++rows) {
+    int64_t block = evenRows(rows, 24), blocks = (rows + block - 1) / block;
+    EXPECT_LE(block, 27);
+    EXPECT_LT(block * blocks - rows, blocks) << rows;
+  }
+}
+
 TEST(PartsOfSum, FitL2) {
   constexpr int64_t l2 = 2 << 20, panel = 48;
   auto parts = [&](int64_t k, std::optional<int64_t> rows) {
@@ -242,8 +255,10 @@ TEST(PartsOfSum, FitL2) {
   using List = SmallVector<int64_t>;
   EXPECT_EQ(parts(0, 16), List({0}));
   EXPECT_EQ(parts(768, 512), List({768}));
-  EXPECT_EQ(parts(3072, 384), List({3072}));
-  EXPECT_EQ(parts(4096, 512), List({2048, 2048}));
+  EXPECT_EQ(parts(1536, 384), List({1536}));
+  // Of a large L2 they take no more than of one of kMostOfL2.
+  for (int64_t size : {l2, kMostOfL2})
+    EXPECT_EQ(partsOfSum(4096, 512, panel, size), List({1376, 1376, 1344}));
   // Few rows, or unknown ones: panels of 256 KiB.
   EXPECT_EQ(parts(4096, 16), List({1024, 1024, 1024, 1024}));
   EXPECT_EQ(parts(4096, std::nullopt), List({1024, 1024, 1024, 1024}));

@@ -216,7 +216,7 @@ TEST(Attention, ManyKeysArePackedBefore) {
            "x8";
   };
   EXPECT_EQ(kinds(compile(text("300"))), "attention");
-  EXPECT_EQ(kinds(compile(text("3000"))), "pack attention");
+  EXPECT_EQ(kinds(compile(text("9000"))), "pack attention");
 }
 
 TEST(Attention, ThreeThreads) {

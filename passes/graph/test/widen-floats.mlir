@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-widen-floats | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --tenon-widen-floats=bf16-group=2 | FileCheck %s --check-prefix=BF16
+// RUN: tenon-opt %s --split-input-file --tenon-widen-floats="bf16-group=2 bf16-group-is-slow" | FileCheck %s --check-prefix=SLOW
 
 // CHECK-LABEL: func @pool
 // CHECK:         %[[X:.*]] = graph.TypeCast %arg0 : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>
@@ -61,6 +62,9 @@ func.func @native(%x: tensor<4x8xbf16>, %w: tensor<8x8xbf16>, %p: tensor<1x4x4x8
 // BF16-LABEL:  func @product
 // BF16-NOT:      TypeCast
 // BF16:          return
+// SLOW-LABEL:  func @product
+// SLOW-COUNT-2:  graph.TypeCast
+// SLOW:          graph.MatMul {{.*}} -> tensor<128x64xf32>
 func.func @product(%x: tensor<128x512xbf16>, %w: tensor<512x64xbf16> {graph.property = "constant"}) -> tensor<128x64xbf16> {
   %0 = graph.MatMul %x, %w : (tensor<128x512xbf16>, tensor<512x64xbf16>) -> tensor<128x64xbf16>
   return %0 : tensor<128x64xbf16>
@@ -95,4 +99,19 @@ func.func @few(%x: tensor<31x4096xbf16>, %w: tensor<4096x64xbf16> {graph.propert
   %2 = graph.MatMul %y, %u : (tensor<128x2048xbf16>, tensor<2048x64xbf16>) -> tensor<128x64xbf16>
   %3 = graph.MatMul %z, %t : (tensor<127x512xbf16>, tensor<512x64xbf16>) -> tensor<127x64xbf16>
   return %0, %1, %2, %3 : tensor<31x64xbf16>, tensor<128x63xbf16>, tensor<128x64xbf16>, tensor<127x64xbf16>
+}
+
+// -----
+
+// A slow instruction is the bound with fewer rows, but not with a few.
+// CHECK-LABEL: func @some
+// CHECK-NOT:     TypeCast
+// CHECK:         return
+// SLOW-LABEL:  func @some
+// SLOW:          graph.MatMul {{.*}} -> tensor<15x1024xbf16>
+// SLOW:          graph.MatMul {{.*}} -> tensor<16x1024xf32>
+func.func @some(%x: tensor<15x512xbf16>, %y: tensor<16x512xbf16>, %w: tensor<512x1024xbf16> {graph.property = "constant"}) -> (tensor<15x1024xbf16>, tensor<16x1024xbf16>) {
+  %0 = graph.MatMul %x, %w : (tensor<15x512xbf16>, tensor<512x1024xbf16>) -> tensor<15x1024xbf16>
+  %1 = graph.MatMul %y, %w : (tensor<16x512xbf16>, tensor<512x1024xbf16>) -> tensor<16x1024xbf16>
+  return %0, %1 : tensor<15x1024xbf16>, tensor<16x1024xbf16>
 }

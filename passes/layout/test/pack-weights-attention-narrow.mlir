@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --tenon-pack-weights | FileCheck %s
 // RUN: tenon-opt %s --tenon-pack-weights="vector-bits=512 num-vector-registers=32 bf16-group=2" | FileCheck %s --check-prefix=BF16
+// RUN: tenon-opt %s --tenon-pack-weights="vector-bits=512 num-vector-registers=32 bf16-group=2 bf16-group-is-slow" | FileCheck %s --check-prefix=SLOW
 
 // Where the target has no products of bf16 and each element meets many, all of
 // attention is f32 and rounded at its end.
@@ -11,6 +12,10 @@
 // CHECK:         graph.TypeCast %[[D]] {tile.edge = unit}
 // BF16-LABEL:  func.func @many
 // BF16-NOT:      TypeCast
+// SLOW-LABEL:  func.func @many
+// SLOW-COUNT-3:  graph.TypeCast {{.*}}xf32>
+// SLOW-LABEL:  func.func @few
+// SLOW-NOT:      TypeCast
 func.func @many(%q: tensor<2x128x32xbf16>, %k: tensor<2x32x128xbf16>, %v: tensor<2x128x32xbf16>) -> tensor<2x128x32xbf16> {
   %o = tile.attention %q, %k, %v score {
   ^bb0(%x: f32, %row: index, %column: index):

@@ -174,19 +174,18 @@ func.func private @g(%x: tensor<1x5x5x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) ->
 
 // -----
 
-// A known number of rows: blocks of 384, and 16 in the last, each of a known
-// size.
+// A known number of rows: blocks of known sizes, as equal as they can be.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         scf.if
-// CHECK:           tile.brgemm ins({{.*}} : memref<384x16xf32, {{.*}}>, {{.*}} outs({{.*}} : memref<384x24xf32
+// CHECK:           tile.brgemm ins({{.*}} : memref<401x16xf32, {{.*}}>, {{.*}} outs({{.*}} : memref<401x24xf32
 // CHECK:         else
-// CHECK:           tile.brgemm ins({{.*}} : memref<16x16xf32, {{.*}}>, {{.*}} outs({{.*}} : memref<16x24xf32
+// CHECK:           tile.brgemm ins({{.*}} : memref<400x16xf32, {{.*}}>, {{.*}} outs({{.*}} : memref<400x24xf32
 // CHECK-NOT:       tile.brgemm
-func.func @main(%x: tensor<400x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<400x24xf32> {
-  %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<400x16xf32>, tensor<1x16x24xf32>) -> tensor<400x24xf32>
-  return %0 : tensor<400x24xf32>
+func.func @main(%x: tensor<801x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<801x24xf32> {
+  %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<801x16xf32>, tensor<1x16x24xf32>) -> tensor<801x24xf32>
+  return %0 : tensor<801x24xf32>
 }
-func.func private @g(%x: tensor<400x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<400x24xf32> attributes {tile.group = "contraction"} {
-  %0 = tile.matmul %x, %p : tensor<400x16xf32>, tensor<1x16x24xf32> -> tensor<400x24xf32>
-  return %0 : tensor<400x24xf32>
+func.func private @g(%x: tensor<801x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<801x24xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %x, %p : tensor<801x16xf32>, tensor<1x16x24xf32> -> tensor<801x24xf32>
+  return %0 : tensor<801x24xf32>
 }
