@@ -367,7 +367,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     Type element = dst.getElementType();
     int64_t rows = dst.getDimSize(dst.getRank() - 2);
     return !op.getFromLeft() && !op.hasWeights() &&
-           isNarrowFloat(op.getDst()) && (bf16Group == 1 || bf16GroupIsSlow || element.isF16()) &&
+           isNarrowFloat(op.getDst()) &&
+           (bf16Group == 1 || bf16GroupIsSlow || element.isF16()) &&
            (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
            op.getNumKeys() >= kManyQueries;
   }
