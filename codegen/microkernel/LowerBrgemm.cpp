@@ -67,8 +67,8 @@ public:
     else if (fetchesRows())
       spec.prefetch =
           llvm::divideCeil(full.rows * bytesPerRowStep(), kLineBytes);
-    else if (op.getFetchAhead() && staticM)
-      spec.prefetch = 1;
+    else if (op.getFetch() && staticM)
+      spec.prefetch = linesOfFetch();
     spec.fetchB =
         op.getPrefetchNext() && !op.getPacked() && spec.numBatchDims == 0;
     // What a matrix unit leaves is finished at once: there is no time to fetch.
@@ -267,26 +267,45 @@ private:
         make<arith::MulIOp>(toInteger(rows), integer(bytesPerRowStep()));
   }
 
+  /// Bytes of the memory that the operation names.
+  int64_t bytesOfFetch() {
+    auto type = cast<MemRefType>(op.getFetch().getType());
+    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+
+  /// Lines of it that an iteration over k brings.
+  int64_t linesOfFetch() {
+    constexpr int64_t kMost = 4;
+    MemRefType type = op.getAType();
+    if (!type.hasStaticShape())
+      return 1;
+    int64_t steps = type.getNumElements() / std::max<int64_t>(*staticM, 1) /
+                    (spec.unroll * spec.interleave);
+    int64_t iterations =
+        std::max<int64_t>(steps * llvm::divideCeil(*staticM, full.rows), 1);
+    return std::min<int64_t>(
+        llvm::divideCeil(bytesOfFetch(), iterations * kLineBytes), kMost);
+  }
+
   /// What `rows` rows from `row` bring of the memory named by the operation:
-  /// their share, or as much of it as a line per iteration over k is.
+  /// their share, or as much of it as so many lines per iteration over k are.
   void setFetchAhead(KernelOperands &operands, Value row, Value rows) {
-    int64_t from = (*op.getFetchAhead())[0], count = (*op.getFetchAhead())[1];
-    auto share = [&](Value of, int64_t elements) {
-      Value all = make<arith::MulIOp>(toInteger(of), integer(elements));
+    auto share = [&](Value of) {
+      Value all = make<arith::MulIOp>(toInteger(of), integer(bytesOfFetch()));
       return make<arith::DivUIOp>(all, integer(*staticM));
     };
-    Value start = make<arith::AddIOp>(integer(from), share(row, count));
-    operands.ahead =
-        LLVM::GEPOp::create(builder, loc, a.pointer.getType(), spec.element,
-                            a.pointer, ValueRange{start});
-    Value bytes = share(rows, count * spec.element.getIntOrFloatBitWidth() / 8);
+    operands.ahead = LLVM::GEPOp::create(
+        builder, loc, a.pointer.getType(), builder.getI8Type(),
+        takeApart(op.getFetch()).pointer, ValueRange{share(row)});
+    Value bytes = share(rows);
     Value iterations = make<arith::DivUIOp>(
         a.sizes.back(), integer(spec.unroll * spec.interleave));
     for (unsigned i = 0; i < spec.numBatchDims; ++i)
       iterations = make<arith::MulIOp>(iterations, b.sizes[i]);
     iterations = make<arith::MaxUIOp>(iterations, integer(1));
-    operands.aheadStep = make<arith::MinUIOp>(
-        make<arith::CeilDivUIOp>(bytes, iterations), integer(kLineBytes));
+    operands.aheadStep =
+        make<arith::MinUIOp>(make<arith::CeilDivUIOp>(bytes, iterations),
+                             integer(spec.prefetch * kLineBytes));
   }
 
   /// Whether L1 holds this panel and the next beside rows of A and C.

@@ -71,6 +71,8 @@ void BrgemmOp::build(
   auto &properties = state.getOrAddProperties<Properties>();
   properties.side_maps = builder.getAffineMapArrayAttr(sideMaps);
   properties.packed = builder.getBoolAttr(packed);
+  properties.operandSegmentSizes = {1, 1, static_cast<int32_t>(sides.size()), 1,
+                                    0};
   if (accumulate)
     properties.accumulate = builder.getUnitAttr();
   Region *region = state.addRegion();
@@ -272,9 +274,12 @@ LogicalResult BrgemmOp::verify() {
       verifySide(problems, *this, i);
   if (!getSides().empty() && !hasEpilogue())
     problems.report() << "has sides but no epilogue to use them";
-  if (std::optional<ArrayRef<int64_t>> ahead = getFetchAhead();
-      ahead && (ahead->size() != 2 || (*ahead)[1] < 1))
-    problems.report() << "fetch_ahead must be [from, count], count positive";
+  if (getFetch()) {
+    auto type = cast<MemRefType>(getFetch().getType());
+    if (type.getRank() != 1 || !type.hasStaticShape() ||
+        !type.areTrailingDimsContiguous(1))
+      problems.report() << "fetch must be one piece of known size, is " << type;
+  }
   if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile()) {
     // No machine has so many registers; and kernels are straight code.
     constexpr int64_t limit = 64;

@@ -8,6 +8,7 @@ include "dialects/tile/TileTensorOps.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_BrgemmOp : Tile_Op<"brgemm", [
+    AttrSizedOperandSegments,
     IsolatedFromAbove,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "batch-reduce matrix product with an epilogue";
@@ -49,9 +50,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     `fetch_rows` says that A comes from beyond the L2 cache: while a tile is made
     the rows behind its own are fetched. Another hint, ignored where the next
     panel is fetched or rows do not follow each other in memory.
-    `fetch_ahead [from, count]` says that so many elements, counted from the
-    first of A, lie in no near cache and are read next: each iteration over k
-    brings a line of them. A hint for taps, whose rows do not follow each other;
+    `fetch` is memory, one piece, that lies in no near cache and is read next:
+    each iteration over k brings a line of it, or as many as its size wants where
+    K is known. A hint for what is not the next panel, as rows that taps read;
     ignored where something else is fetched, M is not known or a matrix unit
     multiplies.
     `fetch_out` says that C and the sides with its shape lie in no near cache:
@@ -76,13 +77,13 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     AnyStridedMemRef:$b,
     Variadic<AnyStridedMemRef>:$sides,
     AnyStridedMemRef:$c,
+    Optional<AnyStridedMemRef>:$fetch,
     DefaultValuedAttr<AffineMapArrayAttr, "{}">:$side_maps,
     UnitAttr:$accumulate,
     DefaultValuedAttr<BoolAttr, "true">:$packed,
     UnitAttr:$prefetch_next,
     OptionalAttr<I64Attr>:$next_panel,
     UnitAttr:$fetch_rows,
-    OptionalAttr<DenseI64ArrayAttr>:$fetch_ahead,
     UnitAttr:$fetch_out,
     UnitAttr:$stream_out,
     UnitAttr:$unsigned_a,
@@ -111,7 +112,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`prefetch_next` $prefetch_next^)?
     (`next_panel` $next_panel^)?
     (`fetch_rows` $fetch_rows^)?
-    (`fetch_ahead` $fetch_ahead^)?
+    (`fetch` `(` $fetch^ `:` type($fetch) `)`)?
     (`fetch_out` $fetch_out^)?
     (`stream_out` $stream_out^)?
     (`unsigned_a` $unsigned_a^)?

@@ -83,7 +83,8 @@ TEST_F(TileTest, roundTrip) {
                          "memref<9x64x24xf32>", "memref<?x?xf32>",
                          "accumulate prefetch_next register_tile [4, 3]"));
   expectRoundTrip(brgemm("memref<3x8x64xf32>", "memref<3x64x24xf32>",
-                         "memref<8x24xf32>", "fetch_ahead [1536, 512]"));
+                         "memref<8x24xf32>", "fetch(%f : memref<512xf32>)", "",
+                         ", %f: memref<512xf32>"));
   expectRoundTrip(brgemm("memref<8x64xf32>",
                          "memref<64x?xf32, strided<[768, 1]>>",
                          "memref<8x20xf32>", "attributes {packed = false}"));
@@ -189,9 +190,12 @@ TEST_F(TileTest, refusesTypesAndTiles) {
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "unsigned_a"),
                 {"only bytes can be unsigned_a"});
-  expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
-                       "memref<8x24xf32>", "fetch_ahead [64, 0]"),
-                {"fetch_ahead must be [from, count], count positive"});
+  for (std::string type :
+       {"memref<?xf32>", "memref<8x8xf32>", "memref<64xf32, strided<[2]>>"})
+    expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
+                         "memref<8x24xf32>", "fetch(%f : " + type + ")", "",
+                         ", %f: " + type),
+                  {"fetch must be one piece of known size"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "register_tile [4]"),
                 {"register_tile must be [MR, NV]"});

@@ -135,10 +135,44 @@ DirectConv::Taps DirectConv::tapsAt(IndexMath &m, int64_t dim,
   return d.validTaps(m, m.mul(position, m.attr(d.stride)));
 }
 
+DirectConv::Taps DirectConv::inPart(IndexMath &m, const Row &row, Taps taps) {
+  if (row.part == SumPart::whole)
+    return taps;
+  Ofr from = m.attr(row.partTaps.first), to = m.attr(row.partTaps.second);
+  return {m.min(m.max(taps.first, from), to),
+          m.min(m.max(taps.second, from), to)};
+}
+
+int64_t DirectConv::panelElements() const {
+  return llvm::product_of(rankedType(op.getWeights()).getShape().drop_front(2));
+}
+
+bool DirectConv::panelsStream() const {
+  auto weights = rankedType(op.getWeights()).getNumElements();
+  auto image = IndexMath::constant(src.strides[0]);
+  return weights >= kStreamedWeights && weights > image.value_or(weights);
+}
+
+SmallVector<std::pair<int64_t, int64_t>>
+DirectConv::parts(const Strided &dst) const {
+  int64_t kernel = dims.front().kernel;
+  bool isF32 = src.elementType().isF32() && dst.elementType().isF32() &&
+               op.getInterleave() == 1; // sums are kept in dst
+  int64_t bytes = panelElements() * static_cast<int64_t>(sizeof(float));
+  if (dims.size() < 2 || !isF32 || !panelsStream() || 2 * bytes <= kMostOfL2)
+    return {{0, kernel}};
+  SmallVector<std::pair<int64_t, int64_t>> all;
+  for (int64_t tap = 0; tap < kernel; ++tap)
+    all.push_back({tap, tap + 1});
+  return all;
+}
+
 void DirectConv::emitRow(IndexMath &m, const Row &row) const {
   SmallVector<Taps> taps;
   for (auto [dim, position] : llvm::enumerate(row.outer))
     taps.push_back(tapsAt(m, dim, position));
+  if (!taps.empty())
+    taps.front() = inPart(m, row, taps.front());
   emitInterior(m, row, taps);
   emitEnds(m, row, static_cast<int64_t>(dims.size()) - 1, 1, taps);
 }
@@ -218,6 +252,7 @@ void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
         taps.push_back(conv.tapsAt(sm, dim, position));
       int64_t along = taps.size();
       taps.push_back({sm.attr(0), sm.attr(conv.dims[along].kernel)});
+      taps.front() = inPart(sm, row, taps.front());
       emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
         conv.emitInterior(rm, at(rm.add(start, i)), taps);
       });
@@ -230,6 +265,30 @@ void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
     emitBlock(m);
   else
     emitIfBelow(m, number, blocks, emitBlock, emitAlone);
+}
+
+void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
+                           Ofr srcAt, Ofr panelAt) const {
+  OpBuilder::InsertionGuard guard(m.builder());
+  m.builder().setInsertionPoint(product);
+  auto fetch = [&](Value memory, Ofr from, int64_t count) {
+    product.getFetchMutable().assign(
+        box(m, memory, from, {m.attr(count)}, {m.attr(1)}));
+  };
+  if (row.outer.empty() || !panelsStream()) {
+    if (!ahead.empty())
+      fetch(src.base, m.add(srcAt, m.attr(ahead[0])), ahead[1]);
+    return;
+  }
+  // Each row its share of the next panel.
+  auto [from, to] = row.part == SumPart::whole
+                        ? std::pair<int64_t, int64_t>(0, dims.front().kernel)
+                        : row.partTaps;
+  int64_t tap = panelElements() / dims.front().kernel;
+  int64_t rows = dims[dims.size() - 2].out;
+  int64_t share = llvm::divideCeil((to - from) * tap, rows);
+  Ofr start = m.add(panelAt, m.attr(panelElements() + from * tap));
+  fetch(packed, m.add(start, m.mul(row.outer.back(), m.attr(share))), share);
 }
 
 void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
@@ -271,7 +330,8 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
       step *= dims[i].kernel;
   }
   Ofr which = m.add(m.mul(row.group, m.attr(panels())), row.panel);
-  wOffset = m.add(wOffset, m.mul(which, m.attr(step)));
+  Ofr panelOffset = m.mul(which, m.attr(step));
+  wOffset = m.add(wOffset, panelOffset);
   Value b = panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(k), panel, v);
   SmallVector<Ofr> start{row.image};
   start.append(at.begin(), at.end());
@@ -279,12 +339,11 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
                         m.mul(row.panel, m.attr(panel))));
   auto product =
       row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides, start,
-                              along + 1, count, m.attr(row.columns));
+                              along + 1, count, m.attr(row.columns), row.part);
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
-  if (!ahead.empty() && along == s - 1 &&
-      IndexMath::constant(count).value_or(0) > 1)
-    product.setFetchAhead(ahead);
+  if (along == s - 1 && IndexMath::constant(count).value_or(0) > 1)
+    fetchNext(m, product, row, offset, panelOffset);
   if (row.isReadSoon)
     keepNear(product);
 }

@@ -37,7 +37,14 @@ public:
     Ofr group, panel;
     int64_t columns; // of the panel
     bool isReadSoon = false;
+    /// Which part of the sum this is, and its taps of the first dimension.
+    SumPart part = SumPart::whole;
+    std::pair<int64_t, int64_t> partTaps = {0, 0};
   };
+  /// Parts of the sum that are computed one after the other for all of dst:
+  /// taps of the first dimension. All, unless panels are large.
+  llvm::SmallVector<std::pair<int64_t, int64_t>>
+  parts(const Strided &dst) const;
   void emitRow(IndexMath &m, const Row &row) const;
 
   /// How the rows of the last dimension but one are cut into items, of which
@@ -58,6 +65,13 @@ public:
 
 private:
   void padRows(GroupContext &ctx);
+  int64_t panelElements() const;
+  /// Whether panels come from beyond L2, for each image anew, and more of them
+  /// than of src.
+  bool panelsStream() const;
+  /// Asks for what is read next while `product`, a row of dst, is made.
+  void fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row, Ofr src,
+                 Ofr panel) const;
   /// Elements of src from the first tap of a row of dst to what the next row
   /// reads for the first time, and how many that are; empty where src stays in
   /// L2 or they are not one piece.
@@ -65,6 +79,8 @@ private:
   using Taps = std::pair<Ofr, Ofr>; // [lo, hi)
   /// Those of a position of a spatial dimension that lie inside src.
   Taps tapsAt(IndexMath &m, int64_t dim, Ofr position) const;
+  /// Those of `taps`, of the first dimension, that the sum of `row` has.
+  static Taps inPart(IndexMath &m, const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
   /// which all use the same taps.
   void emitStretch(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,

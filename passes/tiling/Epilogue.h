@@ -12,6 +12,15 @@ namespace tenon::tiling {
 /// has the epilogue.
 enum class SumPart { whole, first, middle, last };
 
+/// Number `i` of `count` parts.
+inline SumPart partOf(size_t i, size_t count) {
+  bool first = i == 0, last = i + 1 == count;
+  return first && last ? SumPart::whole
+         : first       ? SumPart::first
+         : last        ? SumPart::last
+                       : SumPart::middle;
+}
+
 /// Code for one element of the result of the last of `ops`, which are
 /// elementwise, in type `stored`. `values` has an element of each operand that
 /// is neither made by them nor a constant of one value.

@@ -131,14 +131,21 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
       conv, IndexMath::constant(m.product(counts)).value_or(kMinItems));
   counts.push_back(m.attr(blocks.count()));
   const Strided &dst = ctx.outputs.begin()->second.front();
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
-      // A row has no position along dims that there are not.
-      ArrayRef<Ofr> rows = ArrayRef(at).drop_front(3).drop_back(outer.empty());
-      blocks.emit(cm, at.back(), {epilogue, dst, at[0], rows, at[1], at[2], n});
+  SmallVector<std::pair<int64_t, int64_t>> parts = conv.parts(dst);
+  for (auto [i, taps] : llvm::enumerate(parts)) {
+    SumPart part = partOf(i, parts.size());
+    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
+        // A row has no position along dims that there are not.
+        ArrayRef<Ofr> rows =
+            ArrayRef(at).drop_front(3).drop_back(outer.empty());
+        blocks.emit(cm, at.back(),
+                    {epilogue, dst, at[0], rows, at[1], at[2], n,
+                     /*isReadSoon=*/false, part, taps});
+      });
     });
-  });
+  }
   return success();
 }
 

@@ -109,12 +109,7 @@ public:
     SmallVector<int64_t> parts = partsOfSum(*k, r, p.panel, ctx.core.l2Bytes);
     int64_t from = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
-      bool first = i == 0, last = i + 1 == parts.size();
-      emitSection(m.attr(from), m.attr(part),
-                  first && last ? SumPart::whole
-                  : first       ? SumPart::first
-                  : last        ? SumPart::last
-                                : SumPart::middle);
+      emitSection(m.attr(from), m.attr(part), partOf(i, parts.size()));
       from += part;
     }
   }

@@ -265,6 +265,24 @@ Cases convolutionCases() {
            "dilations=1,1",
        })
     add(text);
+  // Panels of which L2 holds no two: rows of taps are summed one after the
+  // other, of which those at the top and the bottom have not all, or none.
+  for (const char *text : {
+           "2x5x4x600 3x3x600x140c 140c strides=2,1 pads_begin=1,1 "
+           "pads_end=1,1 dilations=1,1",
+           "1x3x3x600 3x3x600x60c strides=1,1 pads_begin=4,1 pads_end=4,1 "
+           "dilations=1,1",
+           "1x5x6x700 2x4x350x200c strides=1,2 pads_begin=1,0 pads_end=1,2 "
+           "dilations=2,1 groups=2",
+           "1x2x3x4x320 3x3x3x320x60c strides=1,1,1 pads_begin=1,1,1 "
+           "pads_end=1,1,1 dilations=1,1,1",
+           "1x9x1400 5x1400x140c strides=2 pads_begin=2 pads_end=2 "
+           "dilations=1",
+       })
+    add(text);
+  cases.push_back("y = Convolution 1x600x5x5 140x600x3x3c 140c strides=1,2 "
+                  "pads_begin=1,1 pads_end=1,1 dilations=1,1 data_format=NCX "
+                  "weights_format=OIX; z = Add y 1x140x5x3; ReLU z");
   // Depthwise: all taps known, too many of them, and not by rows.
   for (const char *text : {
            "2x7x9x20 3x3x1x20c 20c strides=1,1 pads_begin=1,1 pads_end=1,1 "

@@ -108,10 +108,9 @@ func.func @part_of_line(%a: memref<2x64xf32>, %b: memref<64x24xf32>, %c: memref<
 
 // -----
 
-// Memory that the next taps read: each block of rows its share, a line per step
-// of k at most.
-// CHECK-LABEL: func.func @fetch_ahead
-// CHECK:         llvm.getelementptr %{{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// Memory that is read next: each block of rows its share, spread over the steps
+// of k.
+// CHECK-LABEL: func.func @fetch_piece
 // CHECK:         %[[STEP:.*]] = arith.minui
 // CHECK:         call @tenon_brgemm_f32_4x2x8_b1_w16_u2_pf1({{.*}}, %[[STEP]])
 // CHECK:       func.func private @tenon_brgemm_f32_4x2x8_b1_w16_u2_pf1
@@ -119,9 +118,33 @@ func.func @part_of_line(%a: memref<2x64xf32>, %b: memref<64x24xf32>, %c: memref<
 // CHECK:           scf.for
 // CHECK-COUNT-1:     "llvm.intr.prefetch"{{.*}}rw = 0
 // CHECK-NOT:     prefetch
-func.func @fetch_ahead(%a: memref<3x8x64xf32>, %b: memref<3x64x16xf32>, %c: memref<8x16xf32>) {
+func.func @fetch_piece(%a: memref<3x8x64xf32>, %b: memref<3x64x16xf32>, %c: memref<8x16xf32>, %f: memref<512xf32>) {
   tile.brgemm ins(%a, %b : memref<3x8x64xf32>, memref<3x64x16xf32>)
-      outs(%c : memref<8x16xf32>) fetch_ahead [1536, 512]
+      outs(%c : memref<8x16xf32>) fetch(%f : memref<512xf32>)
+  return
+}
+
+// -----
+
+// More lines per step where there is more of it, four at most.
+// CHECK-LABEL: func.func @fetch_more
+// CHECK:         call @tenon_brgemm_f32_4x2x8_b0_w16_u2_pf3(
+// CHECK-LABEL: func.func @fetch_much
+// CHECK:         call @tenon_brgemm_f32_4x2x8_b0_w16_u2_pf4(
+// CHECK:       func.func private @tenon_brgemm_f32_4x2x8_b0_w16_u2_pf3
+// CHECK-COUNT-3:     "llvm.intr.prefetch"
+// CHECK-NOT:     prefetch
+// CHECK:       func.func private @tenon_brgemm_f32_4x2x8_b0_w16_u2_pf4
+// CHECK-COUNT-4:     "llvm.intr.prefetch"
+// CHECK-NOT:     prefetch
+func.func @fetch_more(%a: memref<8x64xf32>, %b: memref<64x16xf32>, %c: memref<8x16xf32>, %f: memref<3000xf32>) {
+  tile.brgemm ins(%a, %b : memref<8x64xf32>, memref<64x16xf32>)
+      outs(%c : memref<8x16xf32>) fetch(%f : memref<3000xf32>)
+  return
+}
+func.func @fetch_much(%a: memref<8x64xf32>, %b: memref<64x16xf32>, %c: memref<8x16xf32>, %f: memref<100000xf32>) {
+  tile.brgemm ins(%a, %b : memref<8x64xf32>, memref<64x16xf32>)
+      outs(%c : memref<8x16xf32>) fetch(%f : memref<100000xf32>)
   return
 }
 
@@ -136,13 +159,13 @@ func.func @fetch_ahead(%a: memref<3x8x64xf32>, %b: memref<3x64x16xf32>, %c: memr
 // CHECK:         call @tenon_brgemm_{{.*}}_pf{{[0-9]+}}({{.*}})
 // CHECK-NOT:     arith.minui
 // CHECK:         return
-func.func @dynamic_rows(%a: memref<3x?x64xf32>, %b: memref<3x64x16xf32>, %c: memref<?x16xf32>) {
+func.func @dynamic_rows(%a: memref<3x?x64xf32>, %b: memref<3x64x16xf32>, %c: memref<?x16xf32>, %f: memref<512xf32>) {
   tile.brgemm ins(%a, %b : memref<3x?x64xf32>, memref<3x64x16xf32>)
-      outs(%c : memref<?x16xf32>) fetch_ahead [1536, 512]
+      outs(%c : memref<?x16xf32>) fetch(%f : memref<512xf32>)
   return
 }
-func.func @panel_first(%a: memref<60x64xf32>, %b: memref<64x16xf32>, %c: memref<60x16xf32>) {
+func.func @panel_first(%a: memref<60x64xf32>, %b: memref<64x16xf32>, %c: memref<60x16xf32>, %f: memref<512xf32>) {
   tile.brgemm ins(%a, %b : memref<60x64xf32>, memref<64x16xf32>)
-      outs(%c : memref<60x16xf32>) prefetch_next fetch_ahead [1536, 512]
+      outs(%c : memref<60x16xf32>) prefetch_next fetch(%f : memref<512xf32>)
   return
 }

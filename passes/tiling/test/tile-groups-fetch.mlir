@@ -172,11 +172,11 @@ func.func private @one(%x: tensor<1x1xf32>) -> tensor<1x1xf32> attributes {tile.
 // two rows of 56x128 for the first time, behind the three of its taps. Not what
 // L2 holds.
 // CHECK-LABEL: func.func private @large.l(
-// CHECK:         tile.brgemm {{.*}} fetch_ahead [21504, 14336]
+// CHECK:         tile.brgemm {{.*}} fetch(%{{.*}} : memref<14336xf32, strided<[1], offset: ?>>)
 // CHECK-LABEL: func.func private @small.l(
-// CHECK-NOT:     fetch_ahead
+// CHECK-NOT:     fetch(
 // CHECK:         tile.brgemm
-// CHECK-NOT:     fetch_ahead
+// CHECK-NOT:     fetch(
 func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>, %y: tensor<1x14x14x128xf32>) -> (tensor<1x28x28x128xf32>, tensor<1x7x7x128xf32>) {
   %0 = call @large(%x, %w) : (tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x28x28x128xf32>
   %1 = call @small(%y, %w) : (tensor<1x14x14x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x7x7x128xf32>
@@ -193,11 +193,70 @@ func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<1x4x3x3x128x32x
 
 // -----
 
+// More weights than L2 holds, and than src has: each of 7 rows brings its share
+// of the next panel, 9 * 256 * 48 elements. Not of weights that stay.
+// CHECK-LABEL: func.func private @panels.l(
+// CHECK:         tile.brgemm {{.*}}memref<3x3x256x48xf32, {{.*}} fetch(%{{.*}} : memref<15799xf32, strided<[1], offset: ?>>)
+// CHECK-LABEL: func.func private @stay.l(
+// CHECK-NOT:     fetch(
+// CHECK:         return
+func.func @main(%x: tensor<1x14x14x256xf32>, %w: tensor<1x4x3x3x256x48xf32>, %v: tensor<1x2x3x3x256x48xf32>) -> (tensor<1x7x7x192xf32>, tensor<1x7x7x96xf32>) {
+  %0 = call @panels(%x, %w) : (tensor<1x14x14x256xf32>, tensor<1x4x3x3x256x48xf32>) -> tensor<1x7x7x192xf32>
+  %1 = call @stay(%x, %v) : (tensor<1x14x14x256xf32>, tensor<1x2x3x3x256x48xf32>) -> tensor<1x7x7x96xf32>
+  return %0, %1 : tensor<1x7x7x192xf32>, tensor<1x7x7x96xf32>
+}
+func.func private @panels(%x: tensor<1x14x14x256xf32>, %w: tensor<1x4x3x3x256x48xf32>) -> tensor<1x7x7x192xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x256xf32>, tensor<1x4x3x3x256x48xf32> -> tensor<1x7x7x192xf32>
+  return %0 : tensor<1x7x7x192xf32>
+}
+func.func private @stay(%x: tensor<1x14x14x256xf32>, %v: tensor<1x2x3x3x256x48xf32>) -> tensor<1x7x7x96xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %v {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x256xf32>, tensor<1x2x3x3x256x48xf32> -> tensor<1x7x7x96xf32>
+  return %0 : tensor<1x7x7x96xf32>
+}
+
+// -----
+
+// L2 does not hold two such panels: a section for each row of taps, which
+// fetches that part of the next panel. The last one has the epilogue. Sums in
+// bf16 are not kept in dst.
+// CHECK-LABEL: func.func private @parts.l(
+// CHECK:         rt.parallel
+// CHECK:         tile.brgemm {{.*}}memref<1x3x512x48xf32, {{.*}} outs({{[^)]*}}) fetch(%{{.*}} : memref<10533xf32,
+// CHECK:         rt.parallel
+// CHECK:         tile.brgemm {{.*}}memref<1x3x512x48xf32, {{.*}} outs({{[^)]*}}) accumulate fetch(%{{.*}} : memref<10533xf32,
+// CHECK-NOT:     maximumf
+// CHECK:         rt.parallel
+// CHECK:         tile.brgemm {{.*}} accumulate fetch(
+// CHECK:         arith.{{maximumf|maxnumf|cmpf}}
+// CHECK-NOT:     rt.parallel
+// CHECK-LABEL: func.func private @narrow.l(
+// CHECK:         rt.parallel
+// CHECK-NOT:     rt.parallel
+// CHECK:         tile.brgemm {{.*}}memref<3x3x512x48xf32,
+// CHECK-NOT:     accumulate
+func.func @main(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> (tensor<1x7x7x96xf32>, tensor<1x7x7x96xbf16>) {
+  %0 = call @parts(%x, %w) : (tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xf32>
+  %1 = call @narrow(%x, %w) : (tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xbf16>
+  return %0, %1 : tensor<1x7x7x96xf32>, tensor<1x7x7x96xbf16>
+}
+func.func private @parts(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32> -> tensor<1x7x7x96xf32>
+  %1 = graph.ReLU %0 : (tensor<1x7x7x96xf32>) -> tensor<1x7x7x96xf32>
+  return %1 : tensor<1x7x7x96xf32>
+}
+func.func private @narrow(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xbf16> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32> -> tensor<1x7x7x96xf32>
+  %1 = graph.TypeCast %0 : (tensor<1x7x7x96xf32>) -> tensor<1x7x7x96xbf16>
+  return %1 : tensor<1x7x7x96xbf16>
+}
+
+// -----
+
 // Rows of a dilated convolution are not one piece.
 // CHECK-LABEL: func.func private @dilated.l(
-// CHECK-NOT:     fetch_ahead
+// CHECK-NOT:     fetch(
 // CHECK:         tile.brgemm
-// CHECK-NOT:     fetch_ahead
+// CHECK-NOT:     fetch(
 func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> {
   %0 = call @dilated(%x, %w) : (tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32>
   return %0 : tensor<1x54x54x128xf32>
