@@ -90,6 +90,16 @@ int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least) {
   return blocks * block <= rows ? block : (rows + blocks - 1) / blocks;
 }
 
+int64_t evenItems(int64_t rows, int64_t block, int64_t others) {
+  // Of more items one is a thirtieth or less; lower blocks pass all weights for
+  // few rows.
+  constexpr int64_t kMostItems = 32, kLeastRows = 32;
+  int64_t blocks = (rows + block - 1) / block, items = blocks * others;
+  if (items > kMostItems || items % 2 == 0 || (blocks + 1) * kLeastRows > rows)
+    return block;
+  return (rows + blocks) / (blocks + 1);
+}
+
 SmallVector<Ofr> delinearize(IndexMath &m, Value index, ArrayRef<Ofr> counts) {
   SmallVector<Ofr> parts(counts.size());
   Ofr rest = index;

@@ -81,6 +81,10 @@ inline constexpr int64_t kMinItems = 8;
 /// times `others` are kMinItems, if those are `least` or more.
 int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least);
 
+/// `block`, or the rows of one block more where blocks times `others` are few
+/// items and odd in number: of two threads one would wait for the other.
+int64_t evenItems(int64_t rows, int64_t block, int64_t others);
+
 /// Splits `index` by `counts`, the last varying fastest.
 llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
                                    llvm::ArrayRef<Ofr> counts);

@@ -234,6 +234,18 @@ TEST(ShareRows, MakesItemsEnough) {
   EXPECT_EQ(shareRows(7, 7, 0, 24), 7);
 }
 
+TEST(EvenItems, TwoThreadsHaveEqualShares) {
+  EXPECT_EQ(evenItems(127, 127, 21), 64); // 42 items
+  EXPECT_EQ(evenItems(333, 111, 3), 84);  // 12, not 9
+  // An even number, many items, or few rows.
+  EXPECT_EQ(evenItems(127, 127, 22), 127);
+  EXPECT_EQ(evenItems(254, 127, 21), 127);
+  EXPECT_EQ(evenItems(127, 127, 33), 127);
+  EXPECT_EQ(evenItems(63, 63, 21), 63);
+  EXPECT_EQ(evenItems(0, 1, 1), 1);
+  EXPECT_EQ(evenItems(64, 64, 0), 64);
+}
+
 TEST(EvenRows, NoLowBlockAtTheEnd) {
   EXPECT_EQ(evenRows(128, 120), 128); // an eighth more than 120 is 135
   EXPECT_EQ(evenRows(135, 120), 135);

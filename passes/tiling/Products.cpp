@@ -209,7 +209,8 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   if (r && batch && sum) {
     int64_t perRow = std::max<int64_t>(1, *sum * std::min(p.n, p.panel));
     int64_t least = std::max(kMinRowBlock, kMinItemProducts / perRow);
-    block = roundUp(shareRows(*r, block, *batch * panels, least), step);
+    block = shareRows(*r, block, *batch * panels, least);
+    block = roundUp(evenItems(*r, block, *batch * panels), step);
   }
   if (p.packing && p.made) // rows are there for all panels
     block = std::max<int64_t>(*r, 1);
