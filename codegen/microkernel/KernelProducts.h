@@ -1,0 +1,51 @@
+//===- KernelProducts.h - one step of a kernel's sums ---------*- C++ -*-===//
+#pragma once
+
+#include "codegen/microkernel/KernelCode.h"
+
+namespace tenon::microkernel {
+
+/// Operands of a step of k as the target multiplies them, and their products.
+class KernelProducts : protected KernelCode {
+protected:
+  using KernelCode::KernelCode;
+
+  /// `a` + `steps` elements along k.
+  Value advanceK(Value a, int64_t steps);
+  /// Vector `v` of a row of B as the product takes it.
+  Value loadB(Value b, int64_t v);
+  /// One element of A in all lanes.
+  Value loadElement(Value a);
+  /// `interleave` neighbours of A in all lanes; those from `count` on are 0.
+  Value loadGroup(Value a, Value count);
+  /// A vector of `type` whose bytes all are `byte`.
+  Value splatBytes(VectorType type, uint8_t byte);
+  Value multiplyAdd(Value x, Value y, Value acc);
+  /// acc + the sums of the products within each group, by one instruction.
+  Value addProducts(Value x, Value y, Value acc);
+
+  VectorType groupsOf(Type element) {
+    return VectorType::get({spec.lanes * spec.interleave}, element);
+  }
+
+  bool multipliesBF16() const {
+    return spec.element.isBF16() && spec.interleave > 1;
+  }
+
+private:
+  /// Bytes in pairs are widened to 16 bits, unless they are already: without
+  /// VNNI the instruction that multiplies bytes saturates, the one for words
+  /// does not.
+  bool multipliesWords() const {
+    return spec.element.isInteger() && spec.interleave == 2;
+  }
+
+  Value loadScalarAs(Value pointer, Type type);
+  /// The group put together element by element.
+  Value gatherGroup(Value a, Type group, Value count);
+  /// Scalars or vectors of elements as the sums have them.
+  Value widen(Value x, ByteSign sign = ByteSign::Signed);
+  Value extend(Value x, bool isSigned, unsigned bits);
+};
+
+} // namespace tenon::microkernel

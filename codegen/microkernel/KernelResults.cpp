@@ -1,0 +1,218 @@
+//===- KernelResults.cpp - rows of C in a kernel --------------------------===//
+#include "codegen/microkernel/KernelResults.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using tenon::tile::SideKind;
+
+namespace tenon::microkernel {
+
+KernelResults::KernelResults(OpBuilder &builder, Location loc,
+                             const KernelSpec &spec, ValueRange arguments)
+    : KernelProducts(builder, loc, spec, arguments) {
+  for (int64_t r = 0; r < rows; ++r)
+    cRowOffset.push_back(mul(args.cRow, constant(r)));
+  if (spec.maskedC)
+    buildMask();
+  if (spec.streamOut)
+    wholeLines = startsWithLines();
+}
+
+void KernelResults::buildMask() {
+  SmallVector<int32_t> lanes(spec.lanes);
+  for (int64_t i = 0; i < spec.lanes; ++i)
+    lanes[i] = i;
+  auto type = vectorOf(builder.getI32Type());
+  Value index = arith::ConstantOp::create(
+      builder, loc, DenseIntElementsAttr::get(type, lanes));
+  Value tail =
+      arith::TruncIOp::create(builder, loc, builder.getI32Type(), args.tail);
+  mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
+                               broadcast(tail));
+}
+
+Value KernelResults::startsWithLines() {
+  Value address =
+      LLVM::PtrToIntOp::create(builder, loc, args.k.getType(), args.c);
+  Value row = mul(args.cRow, constant(alignment(spec.stored)));
+  Value bits = arith::OrIOp::create(builder, loc, address, row);
+  bits = arith::AndIOp::create(builder, loc, bits, constant(kLineBytes - 1));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, bits,
+                               constant(0));
+}
+
+void KernelResults::fetchOutput() {
+  for (int64_t r = 0; r < rows; ++r) {
+    if (!spec.streamOut)
+      fetchRowOfC(r);
+    for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+      if (spec.sides[i] == SideKind::PerElement)
+        fetchRow(advance(args.sides[i], mul(args.sideRow[i], constant(r)),
+                         sideElement(i)),
+                 sideElement(i), /*forWriting=*/false);
+  }
+  if (spec.streamOut)
+    fetchTornLines();
+}
+
+void KernelResults::fetchRowOfC(int64_t r) {
+  fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
+           /*forWriting=*/true);
+}
+
+void KernelResults::fetchTornLines() {
+  auto branch = scf::IfOp::create(builder, loc, wholeLines,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  for (int64_t r = 0; r < rows; ++r)
+    fetchRowOfC(r);
+}
+
+SmallVector<Value> KernelResults::initialise() {
+  SmallVector<Value> accs;
+  if (!spec.accumulate && !spec.fromPartial) {
+    accs.assign(rows * vectors, zeros(vectorOf(spec.sum)));
+    return accs;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    Value row = spec.fromPartial
+                    ? advance(args.partial, r * kPartialRow, spec.sum)
+                    : advance(args.c, cRowOffset[r], spec.sum);
+    for (int64_t v = 0; v < vectors; ++v)
+      accs.push_back(loadVector(row, v, spec.sum, !spec.fromPartial));
+  }
+  return accs;
+}
+
+void KernelResults::finish(ArrayRef<Value> accs) {
+  SmallVector<Value> perRow = loadRowSides();
+  SmallVector<Value> values(rows * vectors);
+  for (int64_t v = 0; v < vectors; ++v) {
+    SmallVector<Value> perColumn = loadColumnSides(v);
+    for (int64_t r = 0; r < rows; ++r) {
+      Value value = accs[r * vectors + v];
+      if (spec.correctsSign())
+        value = arith::SubIOp::create(builder, loc, value,
+                                      accs[rows * vectors + v]);
+      if (spec.epilogue)
+        value = applyEpilogue(value, r, v, perRow, perColumn);
+      if (spec.streamOut)
+        values[r * vectors + v] = value;
+      else
+        store(value, r, v);
+    }
+  }
+  if (spec.streamOut)
+    storeLines(values);
+}
+
+void KernelResults::storeLines(ArrayRef<Value> values) {
+  auto all = [&](bool stream) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v)
+        store(values[r * vectors + v], r, v, stream);
+  };
+  auto branch = scf::IfOp::create(builder, loc, wholeLines,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  all(true);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  all(false);
+}
+
+Type KernelResults::sideElement(unsigned i) {
+  return spec.epilogue->getArgument(i + 1).getType();
+}
+
+SmallVector<Value> KernelResults::loadRowSides() {
+  SmallVector<Value> values(spec.sides.size() * rows);
+  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+    for (int64_t r = 0; r < rows; ++r) {
+      Value &value = values[i * rows + r];
+      Value pointer = args.sides[i];
+      if (spec.sides[i] == SideKind::Scalar && r > 0)
+        value = values[i * rows];
+      else if (spec.sides[i] == SideKind::Scalar)
+        value = broadcast(loadScalar(pointer, sideElement(i)));
+      else if (spec.sides[i] == SideKind::PerRow)
+        value = broadcast(loadScalar(
+            advance(pointer, mul(args.sideRow[i], constant(r)), sideElement(i)),
+            sideElement(i)));
+    }
+  return values;
+}
+
+SmallVector<Value> KernelResults::loadColumnSides(int64_t v) {
+  SmallVector<Value> values(spec.sides.size());
+  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+    if (spec.sides[i] == SideKind::PerColumn)
+      values[i] = loadVector(args.sides[i], v, sideElement(i), true);
+  return values;
+}
+
+Value KernelResults::applyEpilogue(Value acc, int64_t r, int64_t v,
+                                   ArrayRef<Value> perRow,
+                                   ArrayRef<Value> perColumn) {
+  Block &block = spec.epilogue->front();
+  IRMapping mapping;
+  mapping.map(block.getArgument(0), acc);
+  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i) {
+    Value value = perColumn[i] ? perColumn[i] : perRow[i * rows + r];
+    if (spec.sides[i] == SideKind::PerElement) {
+      Value offset = mul(args.sideRow[i], constant(r));
+      value = loadVector(advance(args.sides[i], offset, sideElement(i)), v,
+                         sideElement(i), true);
+    }
+    mapping.map(block.getArgument(i + 1), value);
+  }
+  for (Operation &op : block.without_terminator())
+    vectorise(op, mapping);
+  return mapping.lookup(block.getTerminator()->getOperand(0));
+}
+
+void KernelResults::vectorise(Operation &op, IRMapping &mapping) {
+  Attribute value;
+  if (matchPattern(&op, m_Constant(&value))) {
+    auto type = vectorOf(op.getResult(0).getType());
+    Value splat = arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(type, value));
+    mapping.map(op.getResult(0), splat);
+    return;
+  }
+  Operation *clone = builder.clone(op, mapping);
+  for (OpResult result : clone->getResults())
+    result.setType(vectorOf(result.getType()));
+  auto trunc = dyn_cast<arith::TruncFOp>(clone);
+  if (trunc && multipliesBF16() && isLikeSums(op.getOperand(0)))
+    trunc.setFastmath(arith::FastMathFlags::afn);
+}
+
+bool KernelResults::isLikeSums(Value x, int depth) {
+  Operation *op = x.getDefiningOp();
+  if (!op || matchPattern(op, m_Constant()))
+    return true;
+  return depth > 0 &&
+         isa<arith::AddFOp, arith::SubFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::SelectOp, arith::CmpFOp, arith::ExtFOp>(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value v) { return isLikeSums(v, depth - 1); });
+}
+
+void KernelResults::store(Value value, int64_t r, int64_t v, bool stream) {
+  Value pointer = advance(args.c, cRowOffset[r], spec.stored);
+  pointer = advance(pointer, v * spec.lanes, spec.stored);
+  unsigned align = alignment(spec.stored);
+  if (isPartial(v))
+    LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask,
+                                builder.getI32IntegerAttr(align));
+  else
+    LLVM::StoreOp::create(builder, loc, value, pointer,
+                          stream ? align * spec.lanes : align,
+                          /*isVolatile=*/false, /*isNonTemporal=*/stream);
+}
+
+} // namespace tenon::microkernel

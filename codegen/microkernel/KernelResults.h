@@ -1,0 +1,53 @@
+//===- KernelResults.h - rows of C in a kernel ----------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/microkernel/KernelProducts.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace tenon::microkernel {
+
+/// C and the sides: fetched and read before the sums, computed from them and
+/// stored behind them.
+class KernelResults : protected KernelProducts {
+protected:
+  KernelResults(mlir::OpBuilder &builder, mlir::Location loc,
+                const KernelSpec &spec, mlir::ValueRange arguments);
+
+  /// The end of a kernel meets all its lines of C at once, each in a row of its
+  /// own: nothing in the machine expects them.
+  void fetchOutput();
+  /// Accumulators in the order row-major (row, vector).
+  llvm::SmallVector<Value> initialise();
+  /// Epilogue and store. By columns, so that a per-column side is loaded once.
+  void finish(llvm::ArrayRef<Value> accs);
+
+private:
+  void buildMask();
+  /// Whether each row of C begins with a line.
+  Value startsWithLines();
+  void fetchRowOfC(int64_t r);
+  /// C that could have gone past the caches, but does not begin with a line.
+  void fetchTornLines();
+  /// Lines are filled one after the other, by rows: past the caches, or not
+  /// where they are not whole.
+  void storeLines(llvm::ArrayRef<Value> values);
+  Type sideElement(unsigned i);
+  /// Sides that do not depend on n, broadcast: [side * rows + row].
+  llvm::SmallVector<Value> loadRowSides();
+  llvm::SmallVector<Value> loadColumnSides(int64_t v);
+  Value applyEpilogue(Value acc, int64_t r, int64_t v,
+                      llvm::ArrayRef<Value> perRow,
+                      llvm::ArrayRef<Value> perColumn);
+  /// Clones an elementwise scalar operation onto vectors.
+  void vectorise(mlir::Operation &op, mlir::IRMapping &mapping);
+  /// Whether what the epilogue computes `x` by takes sums of bf16 to numbers
+  /// that are as rarely denormal as they are: the instruction makes them 0.
+  bool isLikeSums(Value x, int depth = 8);
+  void store(Value value, int64_t r, int64_t v, bool stream = false);
+
+  llvm::SmallVector<Value> cRowOffset; // elements
+  Value wholeLines;                    // of C, only with streamOut
+};
+
+} // namespace tenon::microkernel

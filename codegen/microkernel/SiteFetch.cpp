@@ -1,0 +1,205 @@
+//===- SiteFetch.cpp - what kernels of a site bring to the caches ---------===//
+#include "codegen/microkernel/SiteFetch.h"
+
+using namespace mlir;
+
+namespace tenon::microkernel {
+
+SiteFetch::SiteFetch(tile::BrgemmOp op, KernelCache &cache, VectorIsa isa,
+                     bool matrixUnit, int64_t unroll)
+    : SiteMath(op), SiteChoice(op, cache, isa, matrixUnit, unroll), op(op),
+      a(takeApart(op.getA())), b(takeApart(op.getB())),
+      c(takeApart(op.getC())) {
+  panelSize = getPanelSize();
+  if (spec.fromPartial)
+    spec.prefetch = 0;
+  else if (panelSize)
+    spec.prefetch = linesPerStep(full.rows, spec.unroll);
+  else if (fetchesRows())
+    spec.prefetch = llvm::divideCeil(full.rows * bytesPerRowStep(), kLineBytes);
+  else if (op.getFetch() && staticM)
+    spec.prefetch = linesOfMemory();
+  spec.fetchB =
+      op.getPrefetchNext() && !op.getPacked() && spec.numBatchDims == 0;
+}
+
+void SiteFetch::setFetch(KernelOperands &operands, Value row, Value rows) {
+  if (panelSize)
+    setPanelFetch(operands, row, rows);
+  else if (fetchesRows())
+    setRowFetch(operands, row, rows);
+  else
+    setMemoryFetch(operands, row, rows);
+}
+
+void SiteFetch::setFetch(MatrixKernelSpec &unit, MatrixKernelOperands &operands,
+                         Value row) {
+  if (!panelSize || !staticM || spec.numBatchDims > 0)
+    return;
+  unit.prefetch = linesPerStep(kTilesPerSide * kTileRows, kTileGroups);
+  unit.prefetchNear = isSmallPanel();
+  operands.ahead = shareOfNextPanel(row);
+}
+
+/// Elements of one panel of B if the next may be prefetched: the panel is one
+/// piece of memory, and one strip of columns.
+std::optional<Value> SiteFetch::getPanelSize() {
+  MemRefType type = op.getBType();
+  int64_t j = spec.numBatchDims, width = panelWidth(op);
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (!op.getPrefetchNext() || ShapedType::isDynamic(width) ||
+      width > full.vectors * spec.lanes ||
+      (staticM && *staticM < minRowsToPrefetch()))
+    return std::nullopt;
+  int64_t expected = width * spec.interleave;
+  for (int64_t i = j; i >= 0; --i) {
+    if (ShapedType::isDynamic(expected) || strides[i] != expected)
+      return std::nullopt;
+    int64_t size = type.getDimSize(i);
+    expected = ShapedType::isDynamic(size) ? size : expected * size;
+  }
+  Value size = integer(width * spec.interleave);
+  for (int64_t i = 0; i <= j; ++i)
+    size = make<arith::MulIOp>(size, b.sizes[i]);
+  return size;
+}
+
+/// Whether the rows of A behind those of a tile are fetched meanwhile: they
+/// are the next piece of memory.
+bool SiteFetch::fetchesRows() {
+  MemRefType type = op.getA().getType();
+  auto [strides, offset] = type.getStridesAndOffset();
+  return op.getFetchRows() && spec.numBatchDims == 0 && spec.unitStrideK &&
+         !type.isDynamicDim(1) && strides[0] == type.getDimSize(1);
+}
+
+/// Bytes of a row of A that an iteration over k reads.
+int64_t SiteFetch::bytesPerRowStep() {
+  return spec.unroll * spec.interleave * spec.element.getIntOrFloatBitWidth() /
+         8;
+}
+
+/// What `rows` rows behind `row` make of it: as much of the next rows as they
+/// read of their own.
+void SiteFetch::setRowFetch(KernelOperands &operands, Value row, Value rows) {
+  operands.ahead = advance(a.pointer, make<arith::AddIOp>(row, rows),
+                           a.strides[0], spec.element);
+  operands.aheadStep =
+      make<arith::MulIOp>(toInteger(rows), integer(bytesPerRowStep()));
+}
+
+/// Bytes of the memory that the operation names.
+int64_t SiteFetch::bytesOfMemory() {
+  auto type = cast<MemRefType>(op.getFetch().getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// Lines of it that an iteration over k brings.
+int64_t SiteFetch::linesOfMemory() {
+  constexpr int64_t kMost = 4;
+  MemRefType type = op.getAType();
+  if (!type.hasStaticShape())
+    return 1;
+  int64_t steps = type.getNumElements() / std::max<int64_t>(*staticM, 1) /
+                  (spec.unroll * spec.interleave);
+  int64_t iterations =
+      std::max<int64_t>(steps * llvm::divideCeil(*staticM, full.rows), 1);
+  return std::min<int64_t>(
+      llvm::divideCeil(bytesOfMemory(), iterations * kLineBytes), kMost);
+}
+
+/// What `rows` rows from `row` bring of the memory named by the operation:
+/// their share, or as much of it as so many lines per iteration over k are.
+void SiteFetch::setMemoryFetch(KernelOperands &operands, Value row,
+                               Value rows) {
+  auto share = [&](Value of) {
+    Value all = make<arith::MulIOp>(toInteger(of), integer(bytesOfMemory()));
+    return make<arith::DivUIOp>(all, integer(*staticM));
+  };
+  operands.ahead = LLVM::GEPOp::create(
+      builder, loc, a.pointer.getType(), builder.getI8Type(),
+      takeApart(op.getFetch()).pointer, ValueRange{share(row)});
+  Value bytes = share(rows);
+  Value iterations = make<arith::DivUIOp>(
+      a.sizes.back(), integer(spec.unroll * spec.interleave));
+  for (unsigned i = 0; i < spec.numBatchDims; ++i)
+    iterations = make<arith::MulIOp>(iterations, b.sizes[i]);
+  iterations = make<arith::MaxUIOp>(iterations, integer(1));
+  operands.aheadStep =
+      make<arith::MinUIOp>(make<arith::CeilDivUIOp>(bytes, iterations),
+                           integer(spec.prefetch * kLineBytes));
+}
+
+/// Whether L1 holds this panel and the next beside rows of A and C.
+bool SiteFetch::isSmallPanel() {
+  constexpr int64_t kMostBytes = 8 << 10;
+  MemRefType type = op.getBType();
+  return type.hasStaticShape() &&
+         type.getNumElements() * type.getElementTypeBitWidth() / 8 <=
+             kMostBytes;
+}
+
+/// Lines of the next panel that a step, through so many `groups` of k, of
+/// each block of `rows` fetches.
+int64_t SiteFetch::linesPerStep(int64_t rows, int64_t groups) {
+  int64_t bytes = groups * panelWidth(op) * spec.interleave *
+                  spec.element.getIntOrFloatBitWidth() / 8;
+  int64_t blocks = staticM ? llvm::divideCeil(*staticM, rows) : 1;
+  return llvm::divideCeil(llvm::divideCeil(bytes, blocks), kLineBytes);
+}
+
+Value SiteFetch::shareOfNextPanel(Value row) {
+  Value share = make<arith::DivUIOp>(
+      make<arith::MulIOp>(toInteger(row), *panelSize), c.sizes[0]);
+  Value next = *panelSize;
+  if (std::optional<int64_t> distance = op.getNextPanel())
+    next = integer(*distance);
+  else if (staticM && *staticM <= full.rows)
+    next = make<arith::MinUIOp>(next, integer(elementsAhead()));
+  Value start = make<arith::AddIOp>(next, share);
+  return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
+                             b.pointer, ValueRange{start});
+}
+
+/// The piece of the next panel that goes with `rows` rows from `row`: panels
+/// follow each other, and each block of rows fetches its share.
+void SiteFetch::setPanelFetch(KernelOperands &operands, Value row, Value rows) {
+  // Rows, if their number is unknown, for which the next panel is fetched.
+  constexpr int64_t kMinRowsOfPanel = 4;
+  Value m = c.sizes[0];
+  operands.ahead = shareOfNextPanel(row);
+  int64_t rowBytes = panelWidth(op) * spec.interleave *
+                     spec.element.getIntOrFloatBitWidth() / 8;
+  operands.aheadStep = make<arith::CeilDivUIOp>(
+      make<arith::MulIOp>(toInteger(rows), integer(spec.unroll * rowBytes)), m);
+  if (staticM)
+    return;
+  // Too few rows at run time: touch one line of B again and again.
+  Value few = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, m,
+                                    integer(kMinRowsOfPanel));
+  operands.ahead =
+      arith::SelectOp::create(builder, loc, few, b.pointer, operands.ahead);
+  operands.aheadStep = arith::SelectOp::create(builder, loc, few, integer(0),
+                                               operands.aheadStep);
+}
+
+/// With fewer rows of narrow types B streams at its full rate as it is
+/// (docs/microkernels.md).
+int64_t SiteFetch::minRowsToPrefetch() const {
+  return spec.interleave > 1 ? 3 : 1;
+}
+
+/// How far ahead one block of rows fetches: it reads each line once, and what
+/// it fetches a whole panel ahead does not all stay in L2. Few rows wait for
+/// memory and little else, and gain most from requests that come just before
+/// those of the hardware (docs/microkernels.md).
+int64_t SiteFetch::elementsAhead() {
+  constexpr int64_t kMostOfFew = 5, kBytes = 4096, kBytesOfMost = 1024,
+                    kSteps = 64;
+  if (*staticM <= kMostOfFew)
+    return (*staticM < kMostOfFew ? kBytes : kBytesOfMost) * 8 /
+           spec.element.getIntOrFloatBitWidth();
+  return kSteps * panelWidth(op) * spec.interleave;
+}
+
+} // namespace tenon::microkernel

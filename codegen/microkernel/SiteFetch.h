@@ -1,0 +1,48 @@
+//===- SiteFetch.h - what kernels of a site bring to the caches -*- C++ -*-===//
+#pragma once
+
+#include "codegen/microkernel/SiteChoice.h"
+#include "codegen/microkernel/SiteMath.h"
+
+namespace tenon::microkernel {
+
+/// A tile.brgemm, and what its hints make kernels fetch: the next panel, the
+/// next rows of A or the memory it names, whichever comes first.
+class SiteFetch : protected SiteMath, protected SiteChoice {
+public:
+  SiteFetch(tile::BrgemmOp op, KernelCache &cache, VectorIsa isa,
+            bool matrixUnit, int64_t unroll);
+
+protected:
+  /// Where a kernel with `rows` rows from `row` begins to fetch, and how far it
+  /// goes with each iteration.
+  void setFetch(KernelOperands &operands, Value row, Value rows);
+  /// The same for a kernel of the matrix unit, whose first row is `row`.
+  void setFetch(MatrixKernelSpec &unit, MatrixKernelOperands &operands,
+                Value row);
+
+  tile::BrgemmOp op;
+  View a, b, c;
+
+private:
+  // The next panel.
+  std::optional<Value> getPanelSize();
+  bool isSmallPanel();
+  int64_t linesPerStep(int64_t rows, int64_t groups);
+  int64_t minRowsToPrefetch() const;
+  int64_t elementsAhead();
+  Value shareOfNextPanel(Value row);
+  void setPanelFetch(KernelOperands &operands, Value row, Value rows);
+  // The next rows of A.
+  bool fetchesRows();
+  int64_t bytesPerRowStep();
+  void setRowFetch(KernelOperands &operands, Value row, Value rows);
+  // Other memory.
+  int64_t bytesOfMemory();
+  int64_t linesOfMemory();
+  void setMemoryFetch(KernelOperands &operands, Value row, Value rows);
+
+  std::optional<Value> panelSize; // i64; set when the next one is fetched
+};
+
+} // namespace tenon::microkernel
