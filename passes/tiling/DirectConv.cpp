@@ -155,15 +155,20 @@ bool DirectConv::panelsStream() const {
 
 SmallVector<std::pair<int64_t, int64_t>>
 DirectConv::parts(const Strided &dst) const {
-  int64_t kernel = dims.front().kernel;
+  int64_t kernel = dims.front().kernel, count = 1;
   bool isF32 = src.elementType().isF32() && dst.elementType().isF32() &&
                op.getInterleave() == 1; // sums are kept in dst
-  int64_t bytes = panelElements() * static_cast<int64_t>(sizeof(float));
-  if (dims.size() < 2 || !isF32 || !panelsStream() || 2 * bytes <= kMostOfL2)
-    return {{0, kernel}};
+  if (dims.size() > 1 && isF32 && panelsStream()) {
+    int64_t row =
+        panelElements() / kernel * static_cast<int64_t>(sizeof(float));
+    // Of a panel and of the next one.
+    auto bytes = [&] { return 2 * llvm::divideCeil(kernel, count) * row; };
+    while (count < kernel && bytes() > kMostOfL2)
+      ++count;
+  }
   SmallVector<std::pair<int64_t, int64_t>> all;
-  for (int64_t tap = 0; tap < kernel; ++tap)
-    all.push_back({tap, tap + 1});
+  for (int64_t i = 0; i < count; ++i)
+    all.push_back({i * kernel / count, (i + 1) * kernel / count});
   return all;
 }
 
