@@ -72,7 +72,8 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
 
 SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   auto row = IndexMath::constant(src.strides[1]);
-  if (dims.size() != 2 || !row || bytesOf(src) <= std::min(l2Bytes, kMostOfL2))
+  if (dims.size() != 2 || !row || op.getGroups() > 1 ||
+      bytesOf(src) <= std::min(l2Bytes, kMostOfL2))
     return {};
   auto [in, out, kernel, stride, pad, dilation] = dims.front();
   if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup)

@@ -74,7 +74,7 @@ private:
                  Ofr panel) const;
   /// Elements of src from the first tap of a row of dst to what the next row
   /// reads for the first time, and how many that are; empty where src stays in
-  /// L2 or they are not one piece.
+  /// L2 or they are not one piece, as those of one group of several.
   llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
   using Taps = std::pair<Ofr, Ofr>; // [lo, hi)
   /// Those of a position of a spatial dimension that lie inside src.

@@ -252,14 +252,23 @@ func.func private @narrow(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48
 
 // -----
 
-// Rows of a dilated convolution are not one piece.
+// Rows of a dilated convolution are not one piece, nor are a group's.
+// CHECK-LABEL: func.func private @grouped.l(
+// CHECK-NOT:     fetch(
+// CHECK:         tile.brgemm
+// CHECK-NOT:     fetch(
 // CHECK-LABEL: func.func private @dilated.l(
 // CHECK-NOT:     fetch(
 // CHECK:         tile.brgemm
 // CHECK-NOT:     fetch(
-func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> {
+func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>, %v: tensor<8x1x3x3x16x16xf32>) -> (tensor<1x56x56x128xf32>, tensor<1x54x54x128xf32>) {
+  %1 = call @grouped(%x, %v) : (tensor<1x56x56x128xf32>, tensor<8x1x3x3x16x16xf32>) -> tensor<1x56x56x128xf32>
   %0 = call @dilated(%x, %w) : (tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32>
-  return %0 : tensor<1x54x54x128xf32>
+  return %1, %0 : tensor<1x56x56x128xf32>, tensor<1x54x54x128xf32>
+}
+func.func private @grouped(%x: tensor<1x56x56x128xf32>, %v: tensor<8x1x3x3x16x16xf32>) -> tensor<1x56x56x128xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %v {dilations = array<i64: 1, 1>, groups = 8 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<8x1x3x3x16x16xf32> -> tensor<1x56x56x128xf32>
+  return %0 : tensor<1x56x56x128xf32>
 }
 func.func private @dilated(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = "contraction"} {
   %0 = tile.conv %x, %w {dilations = array<i64: 2, 2>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x54x54x128xf32>
