@@ -18,6 +18,41 @@ static int64_t surplusBytes(tile::ConvOp op) {
              : 0;
 }
 
+RowSegments::RowSegments(ArrayRef<WindowDim> dims) {
+  // Columns alone are products of a block of rows, if there are so many rows
+  // with all taps. Each segment is code of its own.
+  constexpr int64_t kRowsOfBlock = 4, kLeast = 2, kLeastBesideBlocks = 4;
+  constexpr size_t kMost = 8;
+  SmallVector<WindowSegment> segments = segmentsOf(dims.back());
+  auto [first, past] = dims.back().interior();
+  int64_t least = kLeast;
+  if (dims.size() > 1) {
+    auto [from, to] = dims[dims.size() - 2].interior();
+    if (to - from >= kRowsOfBlock)
+      least = kLeastBesideBlocks;
+  }
+  auto isWide = [&](const WindowSegment &s) {
+    return s.count >= least && s.taps.first < s.taps.second;
+  };
+  bool areFew = llvm::count_if(segments, isWide) <= kMost;
+  for (const WindowSegment &s : segments) {
+    int64_t to = s.from + s.count;
+    if ((areFew && isWide(s)) || (s.from == first && to == past))
+      together.push_back(s);
+    else if (!alone.empty() && alone.back().second == s.from)
+      alone.back().second = to;
+    else
+      alone.push_back({s.from, to});
+  }
+}
+
+int64_t RowSegments::numAlone() const {
+  int64_t columns = 0;
+  for (auto [from, to] : alone)
+    columns += to - from;
+  return columns;
+}
+
 /// Whether copying src with zeros beside its rows takes less time than products
 /// of single columns at the edges do, which read all weights for one row.
 static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
@@ -29,9 +64,8 @@ static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
   const double kLoneRow = inTiles ? 16 : 3;
   auto real = [](int64_t n) { return static_cast<double>(n); };
   const WindowDim &w = dims.back();
-  auto [first, past] = w.interior();
   double saved =
-      (kLoneRow - 1) * real(w.out - (past - first)) * real(outPerGroup);
+      (kLoneRow - 1) * real(RowSegments(dims).numAlone()) * real(outPerGroup);
   double copied = real(w.paddedSize());
   for (const WindowDim &d : dims)
     saved *= real(d.kernel);
@@ -67,6 +101,7 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
                                                   ctx.core.matrixUnit);
   if (pads)
     padRows(ctx);
+  columns = RowSegments(dims);
   ahead = rowsAhead(ctx.core.l2Bytes);
 }
 
@@ -179,29 +214,29 @@ void DirectConv::emitRow(IndexMath &m, const Row &row) const {
     taps.push_back(tapsAt(m, dim, position));
   if (!taps.empty())
     taps.front() = inPart(m, row, taps.front());
-  emitInterior(m, row, taps);
+  emitStretches(m, row, taps);
   emitEnds(m, row, static_cast<int64_t>(dims.size()) - 1, 1, taps);
 }
 
-void DirectConv::emitInterior(IndexMath &m, const Row &row,
-                              ArrayRef<Taps> outerTaps) const {
-  const WindowDim &w = dims.back();
-  auto [first, past] = w.interior();
-  if (past <= first)
-    return;
-  SmallVector<Ofr> at(row.outer);
-  at.push_back(m.attr(first));
-  SmallVector<Taps> taps(outerTaps);
-  taps.push_back({m.attr(0), m.attr(w.kernel)});
-  emitStretch(m, row, at, static_cast<int64_t>(dims.size()) - 1,
-              m.attr(past - first), taps);
+void DirectConv::emitStretches(IndexMath &m, const Row &row,
+                               ArrayRef<Taps> outerTaps) const {
+  auto *widest = llvm::max_element(
+      columns.together, [](const WindowSegment &x, const WindowSegment &y) {
+        return x.count < y.count;
+      });
+  for (const WindowSegment &s : columns.together) {
+    SmallVector<Ofr> at(row.outer);
+    at.push_back(m.attr(s.from));
+    SmallVector<Taps> taps(outerTaps);
+    taps.push_back({m.attr(s.taps.first), m.attr(s.taps.second)});
+    emitStretch(m, row, at, static_cast<int64_t>(dims.size()) - 1,
+                m.attr(s.count), taps, /*fetches=*/&s == widest);
+  }
 }
 
 void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
                           int64_t count, ArrayRef<Taps> outerTaps) const {
-  const WindowDim &w = dims.back();
-  auto [first, past] = w.interior();
-  for (auto [from, to] : {std::pair(int64_t(0), first), std::pair(past, w.out)})
+  for (auto [from, to] : columns.alone)
     emitLoop(m, m.attr(from), m.attr(to), [&](IndexMath &em, Ofr column) {
       SmallVector<Ofr> at(row.outer);
       at.push_back(column);
@@ -218,7 +253,7 @@ DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
     return;
   const WindowDim &w = dims.back(), &d = dims[dims.size() - 2];
   rows = d.out;
-  if (w.interior() == std::pair<int64_t, int64_t>(0, w.out))
+  if (conv.columns.alone.empty())
     return;
   auto [from, to] = d.interior();
   int64_t size = shareRows(to - from, std::max<int64_t>(to - from, 1), others,
@@ -260,7 +295,7 @@ void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
       taps.push_back({sm.attr(0), sm.attr(conv.dims[along].kernel)});
       taps.front() = inPart(sm, row, taps.front());
       emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
-        conv.emitInterior(rm, at(rm.add(start, i)), taps);
+        conv.emitStretches(rm, at(rm.add(start, i)), taps);
       });
       conv.emitEnds(sm, at(start), along, size, taps);
     });
@@ -298,8 +333,8 @@ void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
 }
 
 void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
-                             int64_t along, Ofr count,
-                             ArrayRef<Taps> taps) const {
+                             int64_t along, Ofr count, ArrayRef<Taps> taps,
+                             bool fetches) const {
   int64_t s = dims.size();
   bool joins = op.getJoined() > 1;
   // src box: [taps.., columns, channels].
@@ -348,7 +383,7 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
                               along + 1, count, m.attr(row.columns), row.part);
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
-  if (along == s - 1 && IndexMath::constant(count).value_or(0) > 1)
+  if (fetches)
     fetchNext(m, product, row, offset, panelOffset);
   if (row.isReadSoon)
     keepNear(product);

@@ -1,18 +1,33 @@
 //===- DirectConv.h - a row of a convolution as products -------*- C++ -*-===//
 //
-// A row of dst is one tile.brgemm over the taps that fall inside src. The few
-// columns at its ends whose taps are cut by the padding are part of the row,
-// where a first section has copied src with zeros beside its rows. Otherwise
-// such a column is one product for a block of rows, which use the same taps,
-// and at the top and the bottom for one row.
+// A row of dst is one tile.brgemm over the taps that fall inside src; columns
+// whose taps are cut by the padding are another, where several beside each
+// other have the same, as with dilations. The others at the ends are part of
+// the row, where a first section has copied src with zeros beside its rows.
+// Otherwise such a column is one product for a block of rows, which use the
+// same taps, and at the top and the bottom for one row.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "passes/tiling/Epilogue.h"
 #include "passes/tiling/Items.h"
+#include "passes/tiling/Windows.h"
 
 namespace tenon::tiling {
+
+/// The columns of a row.
+struct RowSegments {
+  RowSegments() = default;
+  /// Of the last of `dims`.
+  explicit RowSegments(llvm::ArrayRef<WindowDim> dims);
+  /// Columns beside each other with the same taps, enough of them for a
+  /// product.
+  llvm::SmallVector<WindowSegment> together;
+  /// The others, [from, to).
+  llvm::SmallVector<std::pair<int64_t, int64_t>> alone;
+  int64_t numAlone() const;
+};
 
 /// A convolution that is neither depthwise nor a product of single positions,
 /// channels last, of known sizes but the number of images.
@@ -82,12 +97,14 @@ private:
   /// Those of `taps`, of the first dimension, that the sum of `row` has.
   static Taps inPart(IndexMath &m, const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
-  /// which all use the same taps.
+  /// which all use the same taps;
+  /// `fetches` what is read next.
   void emitStretch(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,
-                   int64_t along, Ofr count, llvm::ArrayRef<Taps> taps) const;
-  /// The columns of a row that use all taps.
-  void emitInterior(IndexMath &m, const Row &row,
-                    llvm::ArrayRef<Taps> taps) const;
+                   int64_t along, Ofr count, llvm::ArrayRef<Taps> taps,
+                   bool fetches = false) const;
+  /// The columns of a row that are products of a row.
+  void emitStretches(IndexMath &m, const Row &row,
+                     llvm::ArrayRef<Taps> taps) const;
   /// The other columns, from row `row` on along dimension `along`, which may be
   /// the row's own.
   void emitEnds(IndexMath &m, const Row &row, int64_t along, int64_t count,
@@ -95,6 +112,7 @@ private:
 
   mutable tile::ConvOp op; // handles of MLIR have no const methods
   llvm::SmallVector<WindowDim> dims;
+  RowSegments columns;
   Strided src;
   mlir::Value packed; // weights
   int64_t inPerGroup, outPerGroup, panel, k;

@@ -283,6 +283,25 @@ Cases convolutionCases() {
   cases.push_back("y = Convolution 1x600x5x5 140x600x3x3c 140c strides=1,2 "
                   "pads_begin=1,1 pads_end=1,1 dilations=1,1 data_format=NCX "
                   "weights_format=OIX; z = Add y 1x140x5x3; ReLU z");
+  // Columns at the ends that have the same taps: three of them and more, no
+  // inner ones, more kinds than are worth the code, windows of padding alone.
+  for (const char *text : {
+           "2x13x17x24 3x3x24x40c 40c strides=1,1 pads_begin=4,6 pads_end=4,6 "
+           "dilations=4,6",
+           "1x9x9x20 3x3x20x48c strides=1,1 pads_begin=6,6 pads_end=6,6 "
+           "dilations=6,6",
+           "1x40x16 3x16x48c 48c strides=1 pads_begin=12 pads_end=12 "
+           "dilations=12",
+           "1x8x23x16 3x5x8x32c strides=1,2 pads_begin=2,10 pads_end=2,9 "
+           "dilations=2,5 groups=2",
+           "1x5x90x6 2x12x6x20c strides=1,1 pads_begin=1,40 pads_end=1,40 "
+           "dilations=2,7",
+           "1x3x20x8 3x3x8x24c strides=1,1 pads_begin=2,30 pads_end=2,30 "
+           "dilations=2,4",
+           "1x24x13x17 40x24x3x3c strides=2,1 pads_begin=3,5 pads_end=3,5 "
+           "dilations=3,5 data_format=NCX weights_format=OIX",
+       })
+    add(text);
   // Depthwise: all taps known, too many of them, and not by rows.
   for (const char *text : {
            "2x7x9x20 3x3x1x20c 20c strides=1,1 pads_begin=1,1 pads_end=1,1 "

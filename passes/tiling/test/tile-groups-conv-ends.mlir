@@ -66,3 +66,34 @@ func.func private @g(%x: tensor<8x8x8x32xbf16>, %w: tensor<1x1x3x3x16x32x2xbf16>
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, interleave = 2 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<8x8x8x32xbf16>, tensor<1x1x3x3x16x32x2xbf16> -> tensor<8x8x8x32xf32>
   return %0 : tensor<8x8x8x32xf32>
 }
+
+// -----
+
+// With dilation 6 six columns at either end have the same taps: a row is three
+// products, also where there are no inner rows. Nothing is copied.
+// CHECK-LABEL: func.func private @dilated.l(
+// CHECK-NOT:     memref.alloc
+// CHECK:         tile.brgemm {{.*}}memref<?x2x6x16xf32, {{.*}}, memref<?x2x16x48xf32,
+// CHECK:         tile.brgemm {{.*}}memref<?x3x5x16xf32, {{.*}}, memref<?x3x16x48xf32,
+// CHECK:         tile.brgemm {{.*}}memref<?x2x6x16xf32, {{.*}}, memref<?x2x16x48xf32,
+// CHECK-NOT:     tile.brgemm
+// CHECK-LABEL: func.func private @wide.l(
+// CHECK-NOT:     memref.alloc
+// Three columns in the middle have one tap alone.
+// CHECK:         tile.brgemm {{.*}}memref<?x2x7x16xf32, {{.*}}, memref<?x2x16x48xf32,
+// CHECK:         tile.brgemm {{.*}}memref<?x1x3x16xf32, {{.*}}, memref<?x1x16x48xf32,
+// CHECK:         tile.brgemm {{.*}}memref<?x2x7x16xf32, {{.*}}, memref<?x2x16x48xf32,
+// CHECK-NOT:     tile.brgemm
+func.func @main(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> (tensor<1x4x17x48xf32>, tensor<1x4x17x48xf32>) {
+  %0 = call @dilated(%x, %w) : (tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32>
+  %1 = call @wide(%x, %w) : (tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32>
+  return %0, %1 : tensor<1x4x17x48xf32>, tensor<1x4x17x48xf32>
+}
+func.func private @dilated(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 6, 6>, groups = 1 : i64, pads_begin = array<i64: 6, 6>, pads_end = array<i64: 6, 6>, strides = array<i64: 1, 1>} : tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32> -> tensor<1x4x17x48xf32>
+  return %0 : tensor<1x4x17x48xf32>
+}
+func.func private @wide(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 6, 10>, groups = 1 : i64, pads_begin = array<i64: 6, 10>, pads_end = array<i64: 6, 10>, strides = array<i64: 1, 1>} : tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32> -> tensor<1x4x17x48xf32>
+  return %0 : tensor<1x4x17x48xf32>
+}
