@@ -194,11 +194,9 @@ int64_t SiteFetch::minRowsToPrefetch() const {
 /// memory and little else, and gain most from requests that come just before
 /// those of the hardware (docs/microkernels.md).
 int64_t SiteFetch::elementsAhead() {
-  constexpr int64_t kMostOfFew = 5, kBytes = 4096, kBytesOfMost = 1024,
-                    kSteps = 64;
+  constexpr int64_t kMostOfFew = 4, kBytes = 4096, kSteps = 64;
   if (*staticM <= kMostOfFew)
-    return (*staticM < kMostOfFew ? kBytes : kBytesOfMost) * 8 /
-           spec.element.getIntOrFloatBitWidth();
+    return kBytes * 8 / spec.element.getIntOrFloatBitWidth();
   return kSteps * panelWidth(op) * spec.interleave;
 }
 

@@ -11,6 +11,7 @@
 // The pieces follow from the sizes, so results do not depend on threads.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/tiling/Items.h"
 #include "passes/tiling/LoopProgram.h"
 
 using namespace mlir;
@@ -55,15 +56,20 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
       dim = d;
     }
   }
-  bool reduces = llvm::any_of(
-      nodes, [](const NodeInfo &n) { return n.kind == Kind::reduce; });
-  if (!reduces || dim < 0 || total < kMinDivided)
+  int levels = 0;
+  for (const NodeInfo &n : nodes)
+    if (n.kind == Kind::reduce)
+      levels = std::max(levels, n.level);
+  if (levels == 0 || dim < 0 || total < kMinDivided)
     return std::nullopt;
   chooseChunks();
   int64_t count = *IndexMath::constant(items);
   int64_t chain = classes.back() == 1 ? row / kRowAccumulators : row;
   int64_t item = total / count;
-  bool enough = held || count >= kEnoughItems;
+  // For each reduction pieces read all rows again, which no cache holds, and
+  // compute again what stands between.
+  bool rereads = levels > 1 && total > kCachedElements;
+  bool enough = held || count >= (rereads ? kMinItems : kEnoughItems);
   if (enough && chain <= kMaxChain && item <= kCachedElements)
     return std::nullopt;
   int64_t parallel = std::min(kEnoughItems * 2, total / kPieceElements) / count;
