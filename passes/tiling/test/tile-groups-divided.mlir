@@ -104,3 +104,33 @@ func.func private @far(%x: tensor<768x768xf32>) -> tensor<1x768xf32> attributes 
   %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<768x768xf32>) -> tensor<1x768xf32>
   return %0 : tensor<1x768xf32>
 }
+
+// -----
+
+// A softmax of 16 rows, more than the cache holds between its sections: an item
+// is a row. Of 4 rows, and of what the cache holds, pieces of rows.
+// CHECK-LABEL: func.func private @few.l(
+// CHECK-COUNT-3: rt.parallel
+// CHECK-LABEL: func.func private @small.l(
+// CHECK-COUNT-3: rt.parallel
+// CHECK-LABEL: func.func private @rows.l(
+// CHECK:         rt.parallel "rows.l" items(%c16{{.*}})
+// CHECK-NOT:     rt.parallel
+func.func @main(%x: tensor<4x131072xf32>, %y: tensor<16x16384xf32>, %z: tensor<16x32768xf32>) -> (tensor<4x131072xf32>, tensor<16x16384xf32>, tensor<16x32768xf32>) {
+  %0 = call @few(%x) {tile.label = "few"} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  %1 = call @small(%y) {tile.label = "small"} : (tensor<16x16384xf32>) -> tensor<16x16384xf32>
+  %2 = call @rows(%z) {tile.label = "rows"} : (tensor<16x32768xf32>) -> tensor<16x32768xf32>
+  return %0, %1, %2 : tensor<4x131072xf32>, tensor<16x16384xf32>, tensor<16x32768xf32>
+}
+func.func private @few(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  return %0 : tensor<4x131072xf32>
+}
+func.func private @small(%x: tensor<16x16384xf32>) -> tensor<16x16384xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<16x16384xf32>) -> tensor<16x16384xf32>
+  return %0 : tensor<16x16384xf32>
+}
+func.func private @rows(%x: tensor<16x32768xf32>) -> tensor<16x32768xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<16x32768xf32>) -> tensor<16x32768xf32>
+  return %0 : tensor<16x32768xf32>
+}
