@@ -284,8 +284,8 @@ def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
     Elementwise operations, rows, products, copies and views read and write
     narrow floats themselves. Each other operation gets casts around it; a
     remark names it. So does a product with constant weights where the target
-    multiplies f32 only: kernels would widen each element as often as they read
-    it.
+    multiplies f32 only, or faster: kernels would widen each element as often as
+    they read it, or wait for the slow instruction.
   }];
   let options = [
     Option<"bf16Group", "bf16-group", "int64_t", "1",
