@@ -251,7 +251,7 @@ DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
   auto dims = ArrayRef(conv.dims);
   if (dims.size() < 2)
     return;
-  const WindowDim &w = dims.back(), &d = dims[dims.size() - 2];
+  const WindowDim &d = dims[dims.size() - 2];
   rows = d.out;
   if (conv.columns.alone.empty())
     return;

@@ -97,8 +97,7 @@ private:
   /// Those of `taps`, of the first dimension, that the sum of `row` has.
   static Taps inPart(IndexMath &m, const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
-  /// which all use the same taps;
-  /// `fetches` what is read next.
+  /// which all use the same taps; `fetches`: asks for what is read next.
   void emitStretch(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,
                    int64_t along, Ofr count, llvm::ArrayRef<Taps> taps,
                    bool fetches = false) const;
