@@ -47,9 +47,8 @@ Value allocateScratch(func::FuncOp function, int64_t bytes) {
 
 class SiteBuilder : SiteFetch {
 public:
-  SiteBuilder(BrgemmOp op, KernelCache &cache, VectorIsa isa, bool matrixUnit,
-              int64_t unroll)
-      : SiteFetch(op, cache, isa, matrixUnit, unroll), cache(cache) {}
+  SiteBuilder(BrgemmOp op, KernelCache &cache, const KernelTarget &target)
+      : SiteFetch(op, cache, target), cache(cache) {}
 
   void build() {
     for (Value side : op.getSides())
@@ -446,14 +445,17 @@ struct LowerBrgemmPass
 
   void runOnOperation() override {
     if (vectorBits < 32 || vectorBits % 32 != 0 || numVectorRegisters < 4 ||
-        unrollK < 0) {
+        unrollK < 0 || fewRowsAhead < 0) {
       getOperation().emitError("tenon-lower-brgemm: vector-bits must be a "
                                "multiple of 32, num-vector-registers at least "
-                               "4, unroll-k at least 0; have ")
-          << vectorBits << ", " << numVectorRegisters << ", " << unrollK;
+                               "4, unroll-k and few-rows-ahead at least 0; "
+                               "have ")
+          << vectorBits << ", " << numVectorRegisters << ", " << unrollK << ", "
+          << fewRowsAhead;
       return signalPassFailure();
     }
     VectorIsa isa{vectorBits, numVectorRegisters};
+    KernelTarget target{isa, matrixUnit, unrollK, fewRows, fewRowsAhead};
     SmallVector<BrgemmOp> ops;
     bool fits = true;
     getOperation().walk([&](BrgemmOp op) {
@@ -476,7 +478,7 @@ struct LowerBrgemmPass
     KernelCache cache(getOperation());
     std::vector<SiteBuilder> sites;
     for (BrgemmOp op : ops)
-      sites.emplace_back(op, cache, isa, matrixUnit, unrollK);
+      sites.emplace_back(op, cache, target);
     shareConfigurations(sites, ops);
     llvm::SetVector<func::FuncOp> streaming;
     for (auto [site, op] : llvm::zip(sites, ops)) {

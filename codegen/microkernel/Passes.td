@@ -27,7 +27,12 @@ def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
     Option<"matrixUnit", "matrix-unit", "bool", "false",
            "Products of interleaved bf16 and bytes in AMX tiles.">,
     Option<"unrollK", "unroll-k", "int64_t", "0",
-           "Steps of k per iteration of a kernel's inner loop; 0 chooses.">];
+           "Steps of k per iteration of a kernel's inner loop; 0 chooses.">,
+    Option<"fewRows", "few-rows", "int64_t", "5",
+           "Up to so many rows a product fetches few-rows-ahead; with more, but "
+           "of one block, 64 steps of k ahead.">,
+    Option<"fewRowsAhead", "few-rows-ahead", "int64_t", "1024",
+           "In bytes of b.">];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "number of tile.brgemm lowered">,
     Statistic<"numKernels", "num-kernels", "number of kernels generated">,

@@ -22,8 +22,9 @@ int64_t tenon::microkernel::panelWidth(BrgemmOp op) {
   return op.getBType().getDimSize(op.getNumBatchDims() + 1);
 }
 
-SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
-                       bool matrixUnit, int64_t unroll) {
+SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
+                       const KernelTarget &target) {
+  VectorIsa isa = target.isa;
   spec.element = op.getAType().getElementType();
   spec.sum = op.getAccumulatorType();
   spec.stored = op.getCType().getElementType();
@@ -48,14 +49,14 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache, VectorIsa isa,
   staticN = known(op.getCType().getDimSize(1));
   int64_t sumBits = spec.sum.getIntOrFloatBitWidth();
   spec.lanes = isa.lanes(sumBits);
-  if (matrixUnit && fitsMatrixUnit(op)) {
+  if (target.matrixUnit && fitsMatrixUnit(op)) {
     chooseMatrixTile(op);
   } else {
     isa = isa.forColumns(staticN, sumBits);
     spec.lanes = isa.lanes(sumBits);
     chooseTile(op, isa);
   }
-  shapeLoop(op, isa, unroll);
+  shapeLoop(op, isa, target.unroll);
 }
 
 /// Groups of B are as tiles have them, and fill some.

@@ -11,11 +11,18 @@ namespace tenon::microkernel {
 /// Columns of b, as far as they are known.
 int64_t panelWidth(tile::BrgemmOp op);
 
+/// What kernels are made for.
+struct KernelTarget {
+  VectorIsa isa;
+  bool matrixUnit = false;
+  int64_t unroll = 0; // Steps of k per iteration; 0: what pays.
+  /// Up to so many rows fetch a plain distance ahead.
+  int64_t fewRows = 0, fewRowsAhead = 0; // In bytes.
+};
+
 /// What is decided about a tile.brgemm before anything is built for it.
 struct SiteChoice {
-  /// `unroll`: steps of k per iteration, 0 for what pays.
-  SiteChoice(tile::BrgemmOp op, KernelCache &cache, VectorIsa isa,
-             bool matrixUnit, int64_t unroll);
+  SiteChoice(tile::BrgemmOp op, KernelCache &cache, const KernelTarget &target);
 
   KernelSpec spec;
   RegisterTile full; // Of the blocks away from the edges.

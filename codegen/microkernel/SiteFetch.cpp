@@ -5,11 +5,11 @@ using namespace mlir;
 
 namespace tenon::microkernel {
 
-SiteFetch::SiteFetch(tile::BrgemmOp op, KernelCache &cache, VectorIsa isa,
-                     bool matrixUnit, int64_t unroll)
-    : SiteMath(op), SiteChoice(op, cache, isa, matrixUnit, unroll), op(op),
-      a(takeApart(op.getA())), b(takeApart(op.getB())),
-      c(takeApart(op.getC())) {
+SiteFetch::SiteFetch(tile::BrgemmOp op, KernelCache &cache,
+                     const KernelTarget &target)
+    : SiteMath(op), SiteChoice(op, cache, target), op(op),
+      a(takeApart(op.getA())), b(takeApart(op.getB())), c(takeApart(op.getC())),
+      fewRows(target.fewRows), fewRowsAhead(target.fewRowsAhead) {
   panelSize = getPanelSize();
   if (spec.fromPartial)
     spec.prefetch = 0;
@@ -194,9 +194,9 @@ int64_t SiteFetch::minRowsToPrefetch() const {
 /// memory and little else, and gain most from requests that come just before
 /// those of the hardware (docs/microkernels.md).
 int64_t SiteFetch::elementsAhead() {
-  constexpr int64_t kMostOfFew = 4, kBytes = 4096, kSteps = 64;
-  if (*staticM <= kMostOfFew)
-    return kBytes * 8 / spec.element.getIntOrFloatBitWidth();
+  constexpr int64_t kSteps = 64;
+  if (*staticM <= fewRows)
+    return fewRowsAhead * 8 / spec.element.getIntOrFloatBitWidth();
   return kSteps * panelWidth(op) * spec.interleave;
 }
 

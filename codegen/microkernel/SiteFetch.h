@@ -10,8 +10,7 @@ namespace tenon::microkernel {
 /// next rows of A or the memory it names, whichever comes first.
 class SiteFetch : protected SiteMath, protected SiteChoice {
 public:
-  SiteFetch(tile::BrgemmOp op, KernelCache &cache, VectorIsa isa,
-            bool matrixUnit, int64_t unroll);
+  SiteFetch(tile::BrgemmOp op, KernelCache &cache, const KernelTarget &target);
 
 protected:
   /// Where a kernel with `rows` rows from `row` begins to fetch, and how far it
@@ -42,6 +41,7 @@ private:
   int64_t linesOfMemory();
   void setMemoryFetch(KernelOperands &operands, Value row, Value rows);
 
+  int64_t fewRows, fewRowsAhead;
   std::optional<Value> panelSize; // i64; set when the next one is fetched
 };
 

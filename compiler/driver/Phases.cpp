@@ -140,6 +140,8 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   brgemm.vectorBits = target.vectorBits;
   brgemm.numVectorRegisters = target.numVectorRegisters;
   brgemm.matrixUnit = target.matrixUnit;
+  brgemm.fewRows = target.fewRows;
+  brgemm.fewRowsAhead = target.fewRowsAhead;
   pm.addPass(microkernel::createLowerBrgemm(brgemm));
   // Behind all that makes vectors: some functions have other code for them.
   codegen::ExpandMathOptions math;

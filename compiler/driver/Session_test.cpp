@@ -130,6 +130,8 @@ TEST(TargetTest, CoresByName) {
   EXPECT_EQ(t->l2Bytes, 2 << 20);
   EXPECT_TRUE(t->matrixUnit);
   EXPECT_FALSE(t->bf16GroupIsSlow); // tiles are fast
+  EXPECT_EQ(t->fewRows, 4);
+  EXPECT_EQ(t->fewRowsAhead, 4096);
   o.schedule = "avx2";
   t = Target::resolve(o);
   ASSERT_TRUE(t);
@@ -142,6 +144,8 @@ TEST(TargetTest, CoresByName) {
   EXPECT_EQ(t->l2Bytes, 1 << 20);
   EXPECT_EQ(t->bf16Group, 2);
   EXPECT_FALSE(t->bf16GroupIsSlow);
+  EXPECT_EQ(t->fewRows, 5);
+  EXPECT_EQ(t->fewRowsAhead, 1024);
 }
 
 /// Buffers for denseLayer.

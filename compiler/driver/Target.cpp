@@ -23,17 +23,19 @@ const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512vl"},
 
 /// What no feature tells of a core.
 struct Core {
-  const char *cpu; // LLVM's name
   int64_t l2Bytes;
   bool bf16GroupIsSlow;
+  int64_t fewRows, fewRowsAhead;
+  std::initializer_list<const char *> cpus; // LLVM's names
 };
-/// vdpbf16ps takes these cores (Golden Cove and its successors) as long as four
-/// vectors of f32, half of the products; measured on the second, 88 and 177
-/// GFLOP/s.
-constexpr Core kCores[] = {{"sapphirerapids", 2 << 20, true},
-                           {"emeraldrapids", 2 << 20, true},
-                           {"graniterapids", 2 << 20, true},
-                           {"graniterapids-d", 2 << 20, true}};
+/// Golden Cove and its successors, measured on Emerald Rapids: vdpbf16ps takes
+/// as long as four vectors of f32, half of the products (88 and 177 GFLOP/s).
+const Core kCores[] = {
+    {2 << 20,
+     true,
+     4,
+     4096,
+     {"sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"}}};
 
 /// Features of an LLVM CPU name; empty when it is unknown.
 llvm::SmallVector<llvm::StringRef> featuresOfCpu(const std::string &cpu) {
@@ -82,8 +84,10 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
   if (wide && any("avx512vl"))
     target.l2Bytes = any("amx-tile") ? 2 << 20 : 1 << 20;
   for (const Core &core : kCores)
-    if (target.spec.cpu == core.cpu) {
+    if (llvm::is_contained(core.cpus, target.spec.cpu)) {
       target.l2Bytes = core.l2Bytes;
+      target.fewRows = core.fewRows;
+      target.fewRowsAhead = core.fewRowsAhead;
       target.bf16GroupIsSlow =
           core.bf16GroupIsSlow && target.bf16Group == 2 && !target.matrixUnit;
     }

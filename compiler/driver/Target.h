@@ -24,6 +24,10 @@ struct Target {
   bool matrixUnit = false;
   /// L2 of a core: the least that cores with these instructions have.
   int64_t l2Bytes = 512 << 10;
+  /// Products with up to so many rows wait for weights and little else, and
+  /// fetch these so many bytes ahead.
+  int64_t fewRows = 5;
+  int64_t fewRowsAhead = 1024;
   /// "avx512", "avx2", "generic": the tiling in use.
   std::string schedule;
   /// What the code may use and a loader without LLVM can check: names of

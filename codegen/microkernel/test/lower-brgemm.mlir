@@ -72,10 +72,10 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
   return
 }
 
-// Few rows fetch 4 KiB ahead, or a panel that is shorter.
+// Few rows fetch 1 KiB ahead, or a panel that is shorter.
 
 // CHECK-LABEL: func.func @prefetch
-// CHECK:         %[[FEW:.*]] = arith.constant 1024 : i64
+// CHECK:         %[[FEW:.*]] = arith.constant 256 : i64
 // CHECK:         arith.minui %{{.*}}, %[[FEW]] : i64
 // CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8_u2_pf1(
 // CHECK:         call @tenon_brgemm_f32_1x1x8_b0_w8_u2_pf1(
