@@ -125,7 +125,8 @@ tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
   int64_t rank = type.getRank();
   int64_t v = interleaveFor(type.getElementType(), type.getDimSize(rank - 2));
   int64_t panel =
-      panelFor(dst.getDimSize(dst.getRank() - 2), type.getDimSize(rank - 1), v);
+      panelFor(rowsOfMatrix(dst, type).value_or(ShapedType::kDynamic),
+               type.getDimSize(rank - 1), v);
   Value packed = tile::PackOp::create(b, loc, weights, panel, std::nullopt, v);
   return tile::MatMulOp::create(b, loc, dst, src, packed, v);
 }
@@ -142,6 +143,16 @@ static int64_t joinedTaps(RankedTensorType src, RankedTensorType weights,
   return joins ? taps : 1;
 }
 
+/// Rows of one product of a convolution: all positions, or those of the last
+/// spatial dimension.
+static int64_t rowsOfProduct(RankedTensorType dst, RankedTensorType weights,
+                             const WindowAttrs &w) {
+  if (isPointwise(weights.getShape().drop_back(2), w.strides, w.padsBegin,
+                  w.padsEnd, w.groups.getInt()))
+    return rowsOfMatrix(dst, weights).value_or(ShapedType::kDynamic);
+  return dst.getDimSize(dst.getRank() - 2);
+}
+
 tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
                                 RankedTensorType dst, Value src, Value weights,
                                 const WindowAttrs &w) const {
@@ -155,13 +166,12 @@ tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
   auto type = rankedType(weights);
   int64_t rank = type.getRank(), groups = w.groups.getInt();
   int64_t n = type.getDimSize(rank - 1);
-  // Rows of a product are those of the last spatial dimension. Joined bytes
-  // fill their groups, see DirectConv.cpp.
+  // Joined bytes fill their groups, see DirectConv.cpp.
   Type element = type.getElementType();
   int64_t k = type.getDimSize(rank - 2);
   int64_t v = joined > 1 && element.isInteger(8) ? interleaveFor(element, k, 2)
                                                  : interleaveFor(element, k);
-  int64_t panel = panelFor(dst.getDimSize(dst.getRank() - 2),
+  int64_t panel = panelFor(rowsOfProduct(dst, type, w),
                            ShapedType::isDynamic(n) ? n : n / groups, v);
   Value packed = tile::PackOp::create(b, loc, weights, panel, groups, v);
   return tile::ConvOp::create(b, loc, dst, src, packed, w.strides, w.padsBegin,

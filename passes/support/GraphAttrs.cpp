@@ -136,4 +136,14 @@ std::optional<int64_t> rowsOfMatrix(RankedTensorType dst,
   return rows;
 }
 
+bool isPointwise(ArrayRef<int64_t> taps, ArrayRef<int64_t> strides,
+                 ArrayRef<int64_t> padsBegin, ArrayRef<int64_t> padsEnd,
+                 int64_t groups) {
+  auto all = [](ArrayRef<int64_t> values, int64_t expected) {
+    return llvm::all_of(values, [=](int64_t v) { return v == expected; });
+  };
+  return all(taps, 1) && all(strides, 1) && all(padsBegin, 0) &&
+         all(padsEnd, 0) && groups == 1;
+}
+
 } // namespace tenon

@@ -61,4 +61,9 @@ bool isKnownOnce(mlir::Value v);
 std::optional<int64_t> rowsOfMatrix(mlir::RankedTensorType dst,
                                     mlir::RankedTensorType shared);
 
+/// Whether a convolution is a product of each position with one matrix.
+bool isPointwise(llvm::ArrayRef<int64_t> taps, llvm::ArrayRef<int64_t> strides,
+                 llvm::ArrayRef<int64_t> padsBegin,
+                 llvm::ArrayRef<int64_t> padsEnd, int64_t groups);
+
 } // namespace tenon

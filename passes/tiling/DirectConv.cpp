@@ -34,7 +34,7 @@ RowSegments::RowSegments(ArrayRef<WindowDim> dims) {
   auto isWide = [&](const WindowSegment &s) {
     return s.count >= least && s.taps.first < s.taps.second;
   };
-  bool areFew = llvm::count_if(segments, isWide) <= kMost;
+  bool areFew = static_cast<size_t>(llvm::count_if(segments, isWide)) <= kMost;
   for (const WindowSegment &s : segments) {
     int64_t to = s.from + s.count;
     if ((areFew && isWide(s)) || (s.from == first && to == past))

@@ -50,14 +50,12 @@ SmallVector<WindowDim> windowDims(tile::ConvOp op) {
 }
 
 bool isPointwise(tile::ConvOp op) {
-  auto all = [](ArrayRef<int64_t> values, int64_t expected) {
-    return llvm::all_of(values, [=](int64_t v) { return v == expected; });
-  };
+  SmallVector<int64_t> taps;
   for (int64_t i = 0, e = op.getStrides().size(); i < e; ++i)
-    if (op.getTaps(i) != 1)
-      return false;
-  return op.getGroups() == 1 && !op.getDepthwise() && all(op.getStrides(), 1) &&
-         all(op.getPadsBegin(), 0) && all(op.getPadsEnd(), 0);
+    taps.push_back(op.getTaps(i));
+  return !op.getDepthwise() &&
+         tenon::isPointwise(taps, op.getStrides(), op.getPadsBegin(),
+                            op.getPadsEnd(), op.getGroups());
 }
 
 void addSides(IndexMath &m, ArrayRef<Strided> sides, const Stretch &stretch,

@@ -356,3 +356,30 @@ func.func @whole(%x: tensor<16x4096xf32>, %w: tensor<4096x512xf32>, %y: tensor<5
   %4 = graph.MatMul %3, %t : (tensor<16x4096xf32>, tensor<4096x16xf32>) -> tensor<16x16xf32>
   return %0, %1, %2, %4 : tensor<16x512xf32>, tensor<512x16xf32>, tensor<1x16xf32>, tensor<16x16xf32>
 }
+
+// -----
+
+// All positions of a 1x1 convolution are rows of one product, those of a row of
+// one with several taps or a stride.
+// CHECK-LABEL: func @rows_of_products
+// AVX512:        tile.pack %{{.*}} panel 64 groups 1 : tensor<1x1x128x256xf32>
+// AVX512:        tile.pack %{{.*}} panel 48 groups 1 : tensor<1x1x128x256xf32>
+// AVX512:        tile.pack %{{.*}} panel 48 groups 1 : tensor<1x3x128x256xf32>
+func.func @rows_of_products(%x: tensor<1x14x14x128xf32>, %y: tensor<1x27x27x128xf32>,
+                            %w: tensor<1x1x128x256xf32>, %v: tensor<1x3x128x256xf32>)
+    -> (tensor<1x14x14x256xf32>, tensor<1x14x14x256xf32>, tensor<1x14x14x256xf32>) {
+  %0 = graph.Convolution %x, %w {groups = 1, strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x14x14x128xf32>, tensor<1x1x128x256xf32>) -> tensor<1x14x14x256xf32>
+  %1 = graph.Convolution %y, %w {groups = 1, strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x27x27x128xf32>, tensor<1x1x128x256xf32>) -> tensor<1x14x14x256xf32>
+  %2 = graph.Convolution %x, %v {groups = 1, strides = [1, 1], pads_begin = [0, 1], pads_end = [0, 1], dilations = [1, 1]} : (tensor<1x14x14x128xf32>, tensor<1x3x128x256xf32>) -> tensor<1x14x14x256xf32>
+  return %0, %1, %2 : tensor<1x14x14x256xf32>, tensor<1x14x14x256xf32>, tensor<1x14x14x256xf32>
+}
+
+// -----
+
+// Rows of all batches are rows of one product where they share its weights.
+// CHECK-LABEL: func @rows_of_batches
+// AVX512:        tile.pack %{{.*}} panel 64 : tensor<128x256xf32>
+func.func @rows_of_batches(%x: tensor<14x14x128xf32>, %w: tensor<128x256xf32>) -> tensor<14x14x256xf32> {
+  %0 = graph.MatMul %x, %w : (tensor<14x14x128xf32>, tensor<128x256xf32>) -> tensor<14x14x256xf32>
+  return %0 : tensor<14x14x256xf32>
+}
