@@ -193,10 +193,11 @@ void Sections::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from,
 void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
   int64_t l2Bytes = std::min(ctx.core.l2Bytes, kMostOfL2);
+  bool inTiles = ctx.core.matrixUnit && p.interleave > 1;
   int64_t block = rowBlock(r, IndexMath::constant(k), l2Bytes,
                            p.elementOfA().getIntOrFloatBitWidth() / 8,
-                           p.interleave > 1 ? kTileRows : kMinRowBlock);
-  int64_t step = p.interleave > 1 ? kTileRows : 1;
+                           inTiles ? kTileRows : kMinRowBlock);
+  int64_t step = inTiles ? kTileRows : 1;
   if (r && *r > block)
     block = roundUp(evenRows(*r, block), step);
   // What lies still is read once: a block of rows while panels pass, or, where
