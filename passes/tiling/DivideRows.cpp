@@ -7,6 +7,8 @@
 //   y = x / s                ->    s = sum(part)
 //                                  for each piece p: y[p] = x[p] / s
 //
+// If x is not read but computed, the first loop leaves it in y.
+//
 // Every line is a program over fewer dimensions, which emits its own section.
 // The pieces follow from the sizes, so results do not depend on threads.
 //
@@ -37,7 +39,79 @@ struct LoopProgram::Divided {
   int64_t pieces = 0;                    // the last may be shorter
   llvm::DenseMap<Node, Strided> results; // of reductions, over the space
   llvm::DenseMap<Node, Strided> partial; // and a piece dimension before it
+  std::optional<Kept> kept;
 };
+
+/// Whether `node` is computed of what varies along the rows, but for `except`
+/// and reductions.
+bool LoopProgram::readsRows(Node node, Node except) const {
+  const NodeInfo &n = nodes[node];
+  switch (n.kind) {
+  case Kind::input:
+    return n.full;
+  case Kind::index:
+  case Kind::reduce:
+    return false;
+  case Kind::compute:
+    return node != except && llvm::any_of(n.operands, [&](Node operand) {
+             return readsRows(operand, except);
+           });
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// Bytes of `s` along the rows, as far as sizes are known.
+int64_t LoopProgram::rowBytes(const Strided &s) const {
+  int64_t bytes = s.elementType().getIntOrFloatBitWidth() / 8;
+  for (auto [size, cls] : llvm::zip(sizes, classes))
+    if (cls == 1)
+      bytes *= IndexMath::constant(size).value_or(1);
+  return bytes;
+}
+
+/// What is summed, where the sum is waited for to finish it: exp(x - m) of a
+/// softmax is kept where the result will be, not computed again. Nothing else
+/// may read rows from then on: the result may lie in their memory.
+std::optional<LoopProgram::Kept>
+LoopProgram::chooseKept(int64_t minRowBytes) const {
+  auto holds = [&](const Strided &out, Node x) {
+    if (out.elementType() != nodes[x].type || bytesOf(out) >= kStreamedBytes ||
+        rowBytes(out) < minRowBytes)
+      return false;
+    for (auto [d, stride] : llvm::enumerate(out.strides)) {
+      if (IndexMath::isConstant(stride, 0) &&
+          !IndexMath::isConstant(sizes[d], 1))
+        return false;
+      // It is written and read in the vectors of what is read.
+      for (const NodeInfo &n : nodes)
+        if (n.kind == Kind::input && n.full &&
+            IndexMath::isConstant(n.memory.strides[d], 1) &&
+            !IndexMath::isConstant(stride, 1))
+          return false;
+    }
+    return true;
+  };
+  for (const NodeInfo &n : nodes) {
+    if (n.kind != Kind::reduce || nodes[n.operands[0]].kind != Kind::compute ||
+        !nodes[n.operands[0]].full)
+      continue;
+    Node x = n.operands[0];
+    const Strided *place = nullptr;
+    bool isAll = true;
+    for (auto [i, later] : llvm::enumerate(nodes)) {
+      if (later.kind == Kind::reduce)
+        isAll &= later.level < n.level || !readsRows(later.operands[0], x);
+      if (!later.outputs.empty())
+        isAll &= later.level + 1 < n.level || !readsRows(i, x);
+      for (const Strided &out : later.outputs)
+        if (later.level >= n.level && later.full && holds(out, x))
+          place = &out;
+    }
+    if (isAll && place)
+      return Kept{x, n.level, *place};
+  }
+  return std::nullopt;
+}
 
 std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   if (!divisible)
@@ -185,6 +259,12 @@ void LoopProgram::emitPieces(Divided &divided, int level, int64_t first,
   auto view = [&, dim = dim, step = step](const Strided &s) {
     return piecesOf(m, s, dim, first, count, length, step);
   };
+  const std::optional<Kept> &kept = divided.kept;
+  if (kept && level >= kept->level)
+    copies[kept->node] = part.input(view(kept->place));
+  else if (kept && level + 1 == kept->level)
+    part.output(copyTo(part, kept->node, divided, copies, view),
+                view(kept->place));
   bool any = false;
   for (Node i = 0, e = nodes.size(); i < e; ++i) {
     const NodeInfo &n = nodes[i];
@@ -246,6 +326,7 @@ void LoopProgram::emitDivided(Division by) {
   int64_t length = *IndexMath::constant(sizes[by.dim]);
   int64_t full = length / by.length, rest = length % by.length;
   divided.pieces = full + (rest > 0);
+  divided.kept = chooseKept(/*minRowBytes=*/0);
   int last = 0;
   for (Node i = 0, e = nodes.size(); i < e; ++i) {
     last = std::max(last, nodes[i].level);

@@ -28,6 +28,8 @@ constexpr int64_t kFetchedBytes = 4 << 20;
 constexpr int64_t kTileRows = 16, kRowsAcross = 64, kFetchedAcross = 2 << 20;
 /// How far ahead what comes from memory is read.
 constexpr int64_t kBytesAhead = 2048;
+/// Bytes of a row of which L1 would not hold a copy, too.
+constexpr int64_t kLongRow = 8 << 10;
 /// Rows between two visits of a sum in L1; as many streams are read at once.
 constexpr int64_t kStepRows = 8;
 } // namespace
@@ -606,6 +608,8 @@ void LoopProgram::emit() {
 }
 
 void LoopProgram::emitSection() {
+  if (std::optional<Kept> kept = chooseKept(kLongRow))
+    output(kept->node, kept->place);
   decideStores();
   chooseChunks();
   planScratch();

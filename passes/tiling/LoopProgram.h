@@ -61,6 +61,12 @@ private:
     int64_t dim, length;
   };
   struct Divided;
+  /// A computed operand of a reduction of `level` that later ones read from
+  /// `place`, an output.
+  struct Kept {
+    int node, level;
+    Strided place;
+  };
   enum class Kind { input, index, compute, reduce };
   struct NodeInfo {
     Kind kind;
@@ -93,6 +99,9 @@ private:
   void emitSection();
   std::optional<Division> chooseDivision();
   void emitDivided(Division by);
+  bool readsRows(Node node, Node except) const;
+  int64_t rowBytes(const Strided &s) const;
+  std::optional<Kept> chooseKept(int64_t minRowBytes) const;
   void emitPieces(Divided &divided, int level, int64_t first, int64_t count,
                   int64_t length);
   void emitCombination(Divided &divided, int level);

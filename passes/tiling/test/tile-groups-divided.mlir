@@ -1,4 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefix=EXP
 
 // One row of 2^20: sums of 32 pieces, their sum, and then the quotients, again
 // in pieces. The entry provides the memory between.
@@ -133,4 +134,56 @@ func.func private @small(%x: tensor<16x16384xf32>) -> tensor<16x16384xf32> attri
 func.func private @rows(%x: tensor<16x32768xf32>) -> tensor<16x32768xf32> attributes {tile.group = "rows"} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<16x32768xf32>) -> tensor<16x32768xf32>
   return %0 : tensor<16x32768xf32>
+}
+
+// -----
+
+// What is summed stays where the result will be: exponentials are computed once.
+// Not where rows are read again, in whose memory the result may lie.
+// CHECK-LABEL: func.func private @kept.l(
+// CHECK-COUNT-5: rt.parallel
+// CHECK-LABEL: func.func private @reread.l(
+// CHECK-COUNT-2: math.exp
+// EXP-LABEL: func.func private @kept.l(
+// EXP-COUNT-1: math.exp
+// EXP-NOT:     math.exp
+// EXP-LABEL: func.func private @reread.l(
+func.func @main(%x: tensor<4x131072xf32>) -> (tensor<4x131072xf32>, tensor<4x131072xf32>) {
+  %0 = call @kept(%x) {tile.label = "softmax"} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  %1 = call @reread(%x) {tile.label = "added"} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  return %0, %1 : tensor<4x131072xf32>, tensor<4x131072xf32>
+}
+func.func private @kept(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  return %0 : tensor<4x131072xf32>
+}
+func.func private @reread(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  %1 = graph.Add %0, %x : (tensor<4x131072xf32>, tensor<4x131072xf32>) -> tensor<4x131072xf32>
+  return %1 : tensor<4x131072xf32>
+}
+
+// -----
+
+// In one section, too, where rows are so long that a copy of one would not stay
+// in L1.
+// CHECK-LABEL: func.func private @long.l(
+// CHECK:         rt.parallel "long.l" items(%c{{.*}}) scratch(%[[FEW:.*]])
+// CHECK:           memref.view
+// CHECK-NOT:       memref<2048xf32>
+// CHECK:           linalg.generic
+// CHECK-LABEL: func.func private @short.l(
+// CHECK:           memref.view {{.*}} to memref<1024xf32>
+func.func @main(%x: tensor<64x2048xf32>, %y: tensor<64x1024xf32>) -> (tensor<64x2048xf32>, tensor<64x1024xf32>) {
+  %0 = call @long(%x) {tile.label = "long"} : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
+  %1 = call @short(%y) {tile.label = "short"} : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  return %0, %1 : tensor<64x2048xf32>, tensor<64x1024xf32>
+}
+func.func private @long(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
+  return %0 : tensor<64x2048xf32>
+}
+func.func private @short(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {tile.group = "rows"} {
+  %0 = graph.SoftMax %x {axis = 1} : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  return %0 : tensor<64x1024xf32>
 }
