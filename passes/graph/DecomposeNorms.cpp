@@ -169,17 +169,18 @@ bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {
     int64_t axis = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
     SmallVector<int64_t> shape(rankedType(src).getShape().take_front(axis));
     shape.resize(rank, 1);
+    // Gradients of gamma and beta may be f32 where src is not: nothing between
+    // is rounded, fused or not.
+    Type f32 = b.getF32Type();
     auto column = [&](unsigned i) {
-      return buildReshape(b, loc, op->getOperand(i), shape);
+      return buildCast(b, loc, buildReshape(b, loc, op->getOperand(i), shape),
+                       f32);
     };
     Value variance = shifted(op, b, column(3));
     auto type = rankedType(variance);
     Value scale =
         buildGraphOp(b, loc, "Reciprocal",
                      buildGraphOp(b, loc, "Sqrt", variance, type), type);
-    // Gradients of gamma and beta may be f32 where src is not: nothing between
-    // is rounded, fused or not.
-    Type f32 = b.getF32Type();
     Value diff = buildCast(b, loc, diffDst, f32);
     Value x =
         buildBinary(b, loc, "Subtract", buildCast(b, loc, src, f32), column(2));

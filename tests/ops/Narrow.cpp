@@ -182,6 +182,9 @@ Cases narrowCases() {
   // Gradients of gamma and beta in f32 beside a narrow src.
   cases.push_back("x/f16,g/f32,b/f32 = LayerNormBackward 6x33/f16 6x33/f16 6 6 "
                   "33");
+  // Many rows of narrow statistics, whose scale is not rounded either.
+  cases.push_back("x/bf16,g/bf16,b/bf16 = LayerNormBackward 1024x1/bf16 "
+                  "1024x1/bf16 1024/bf16 1024/bf16 1/bf16 epsilon=0.5");
   // Attention: steps over an odd number of keys, one query, scores in f32.
   for (const char *text : {
            "s/bf16 = MatMul 2x97x64/bf16 2x64x1601/bf16; p/bf16 = SoftMax s "
