@@ -42,22 +42,18 @@ struct LoopProgram::Divided {
   std::optional<Kept> kept;
 };
 
-/// Whether `node` is computed of what varies along the rows, but for `except`
-/// and reductions.
-bool LoopProgram::readsRows(Node node, Node except) const {
-  const NodeInfo &n = nodes[node];
-  switch (n.kind) {
-  case Kind::input:
-    return n.full;
-  case Kind::index:
-  case Kind::reduce:
-    return false;
-  case Kind::compute:
-    return node != except && llvm::any_of(n.operands, [&](Node operand) {
-             return readsRows(operand, except);
-           });
+/// Which nodes are computed of what varies along the rows, but for `except` and
+/// reductions. Operands stand before what reads them.
+SmallVector<bool> LoopProgram::readersOfRows(Node except) const {
+  SmallVector<bool> reads;
+  for (auto [i, n] : llvm::enumerate(nodes)) {
+    bool computed = n.kind == Kind::compute && static_cast<Node>(i) != except;
+    reads.push_back((n.kind == Kind::input && n.full) ||
+                    (computed && llvm::any_of(n.operands, [&](Node operand) {
+                       return reads[operand];
+                     })));
   }
-  llvm_unreachable("covered switch");
+  return reads;
 }
 
 /// Bytes of `s` along the rows, as far as sizes are known.
@@ -96,18 +92,19 @@ LoopProgram::chooseKept(int64_t minRowBytes) const {
         !nodes[n.operands[0]].full)
       continue;
     Node x = n.operands[0];
+    SmallVector<bool> reads = readersOfRows(x);
     const Strided *place = nullptr;
-    bool isAll = true;
+    bool isLast = true; // reader of rows
     for (auto [i, later] : llvm::enumerate(nodes)) {
       if (later.kind == Kind::reduce)
-        isAll &= later.level < n.level || !readsRows(later.operands[0], x);
+        isLast &= later.level < n.level || !reads[later.operands[0]];
       if (!later.outputs.empty())
-        isAll &= later.level + 1 < n.level || !readsRows(i, x);
+        isLast &= later.level + 1 < n.level || !reads[i];
       for (const Strided &out : later.outputs)
         if (later.level >= n.level && later.full && holds(out, x))
           place = &out;
     }
-    if (isAll && place)
+    if (isLast && place)
       return Kept{x, n.level, *place};
   }
   return std::nullopt;

@@ -99,7 +99,7 @@ private:
   void emitSection();
   std::optional<Division> chooseDivision();
   void emitDivided(Division by);
-  bool readsRows(Node node, Node except) const;
+  llvm::SmallVector<bool> readersOfRows(Node except) const;
   int64_t rowBytes(const Strided &s) const;
   std::optional<Kept> chooseKept(int64_t minRowBytes) const;
   void emitPieces(Divided &divided, int level, int64_t first, int64_t count,

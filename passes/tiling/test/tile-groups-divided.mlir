@@ -187,3 +187,59 @@ func.func private @short(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attribu
   %0 = graph.SoftMax %x {axis = 1} : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
   return %0 : tensor<64x1024xf32>
 }
+
+// -----
+
+// Squares of squares of a sum: what reads rows is found in one pass over the nodes.
+// CHECK-LABEL: func.func private @squares.l(
+// CHECK:         rt.parallel
+func.func @main(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> {
+  %0 = call @squares(%x) {tile.label = "squares"} : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
+  return %0 : tensor<64x2048xf32>
+}
+func.func private @squares(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> attributes {tile.group = "rows"} {
+  %e = graph.Exp %x : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
+  %s0 = graph.ReduceSum %e {axes = [1], keep_dims = true} : (tensor<64x2048xf32>) -> tensor<64x1xf32>
+  %s1 = graph.Multiply %s0, %s0 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s2 = graph.Multiply %s1, %s1 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s3 = graph.Multiply %s2, %s2 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s4 = graph.Multiply %s3, %s3 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s5 = graph.Multiply %s4, %s4 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s6 = graph.Multiply %s5, %s5 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s7 = graph.Multiply %s6, %s6 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s8 = graph.Multiply %s7, %s7 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s9 = graph.Multiply %s8, %s8 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s10 = graph.Multiply %s9, %s9 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s11 = graph.Multiply %s10, %s10 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s12 = graph.Multiply %s11, %s11 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s13 = graph.Multiply %s12, %s12 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s14 = graph.Multiply %s13, %s13 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s15 = graph.Multiply %s14, %s14 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s16 = graph.Multiply %s15, %s15 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s17 = graph.Multiply %s16, %s16 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s18 = graph.Multiply %s17, %s17 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s19 = graph.Multiply %s18, %s18 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s20 = graph.Multiply %s19, %s19 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s21 = graph.Multiply %s20, %s20 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s22 = graph.Multiply %s21, %s21 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s23 = graph.Multiply %s22, %s22 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s24 = graph.Multiply %s23, %s23 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s25 = graph.Multiply %s24, %s24 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s26 = graph.Multiply %s25, %s25 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s27 = graph.Multiply %s26, %s26 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s28 = graph.Multiply %s27, %s27 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s29 = graph.Multiply %s28, %s28 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s30 = graph.Multiply %s29, %s29 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s31 = graph.Multiply %s30, %s30 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s32 = graph.Multiply %s31, %s31 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s33 = graph.Multiply %s32, %s32 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s34 = graph.Multiply %s33, %s33 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s35 = graph.Multiply %s34, %s34 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s36 = graph.Multiply %s35, %s35 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s37 = graph.Multiply %s36, %s36 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s38 = graph.Multiply %s37, %s37 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s39 = graph.Multiply %s38, %s38 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %s40 = graph.Multiply %s39, %s39 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %y = graph.Divide %e, %s40 : (tensor<64x2048xf32>, tensor<64x1xf32>) -> tensor<64x2048xf32>
+  return %y : tensor<64x2048xf32>
+}
