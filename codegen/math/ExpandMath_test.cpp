@@ -257,7 +257,7 @@ TEST_F(ExpandMath, ExpWithoutDenormals) {
 TEST_F(ExpandMath, ExpM1) { sweep("expm1", std::expm1, 2); }
 TEST_F(ExpandMath, Log) { sweep("log", std::log, 1); }
 TEST_F(ExpandMath, Log1p) { sweep("log1p", std::log1p, 1); }
-TEST_F(ExpandMath, Tanh) { sweep("tanh", std::tanh, 3); }
+TEST_F(ExpandMath, Tanh) { sweep("tanh", std::tanh, 4); }
 TEST_F(ExpandMath, Erf) { sweep("erf", std::erf, 1.6); }
 TEST_F(ExpandMath, Rsqrt) {
   sweep("rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5);
