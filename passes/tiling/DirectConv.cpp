@@ -102,18 +102,42 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
   if (pads)
     padRows(ctx);
   columns = RowSegments(dims);
+  kept = rowsKept(ctx.core.l2Bytes);
   ahead = rowsAhead(ctx.core.l2Bytes);
+}
+
+int64_t DirectConv::rowsKept(int64_t l2Bytes) const {
+  auto image = IndexMath::constant(src.strides[0]);
+  auto row = IndexMath::constant(src.strides[1]);
+  auto weights = rankedType(op.getWeights());
+  auto bytes = [](int64_t count, Type element) {
+    return count * element.getIntOrFloatBitWidth() / 8;
+  };
+  int64_t ofWeights = bytes(weights.getNumElements(), weights.getElementType());
+  if (op.getGroups() == 1 || dims.size() != 2 || !image || !row ||
+      bytes(*image, src.elementType()) <= l2Bytes || ofWeights > l2Bytes / 4)
+    return 0;
+  int64_t read = bytes(*row * dims.front().stride, src.elementType());
+  return std::max<int64_t>((l2Bytes / 2 - ofWeights) / read, 1);
 }
 
 SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   auto row = IndexMath::constant(src.strides[1]);
-  if (dims.size() != 2 || !row || op.getGroups() > 1 ||
-      bytesOf(src) <= std::min(l2Bytes, kMostOfL2))
+  auto groups = static_cast<int64_t>(op.getGroups());
+  int64_t most = kept > 0 ? kFromMemoryBytes : std::min(l2Bytes, kMostOfL2);
+  if (dims.size() != 2 || !row || (groups > 1 && kept == 0) ||
+      bytesOf(src) <= most)
     return {};
   auto [in, out, kernel, stride, pad, dilation] = dims.front();
-  if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup)
+  if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup * groups)
     return {};
-  return {std::max(kernel, stride) * *row, std::min(kernel, stride) * *row};
+  int64_t first = std::max(kernel, stride) * *row;
+  int64_t count = std::min(kernel, stride) * *row;
+  if (kept == 0)
+    return {first, count};
+  int64_t products = groups * panels();
+  return {first + (kept - 1) * stride * *row,
+          (count + products - 1) / products};
 }
 
 int64_t DirectConv::panels() const {
@@ -258,6 +282,8 @@ DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
   auto [from, to] = d.interior();
   int64_t size = shareRows(to - from, std::max<int64_t>(to - from, 1), others,
                            /*least=*/1);
+  if (conv.kept > 0)
+    size = std::min(size, conv.kept);
   if (size < 2)
     return;
   first = from;
@@ -317,9 +343,15 @@ void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
         box(m, memory, from, {m.attr(count)}, {m.attr(1)}));
   };
   if (row.outer.empty() || !panelsStream()) {
-    if (!ahead.empty())
-      fetch(src.base, m.add(srcAt, m.attr(ahead[0])), ahead[1]);
-    return;
+    if (ahead.empty())
+      return;
+    Ofr start = m.add(srcAt, m.attr(ahead[0]));
+    if (kept > 0) { // the part of this group and panel
+      start = m.sub(start, m.mul(row.group, m.attr(inPerGroup)));
+      Ofr part = m.add(m.mul(row.group, m.attr(panels())), row.panel);
+      start = m.add(start, m.mul(part, m.attr(ahead[1])));
+    }
+    return fetch(src.base, start, ahead[1]);
   }
   // Each row its share of the next panel.
   auto [from, to] = row.part == SumPart::whole

@@ -62,6 +62,9 @@ public:
   parts(const Strided &dst) const;
   void emitRow(IndexMath &m, const Row &row) const;
 
+  /// Rows of blocks whose groups follow each other, or 0: rows of one group do.
+  int64_t keptRows() const { return kept; }
+
   /// How the rows of the last dimension but one are cut into items, of which
   /// there are as many for each of `others`.
   class Blocks {
@@ -87,9 +90,13 @@ private:
   /// Asks for what is read next while `product`, a row of dst, is made.
   void fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row, Ofr src,
                  Ofr panel) const;
-  /// Elements of src from the first tap of a row of dst to what the next row
-  /// reads for the first time, and how many that are; empty where src stays in
-  /// L2 or they are not one piece, as those of one group of several.
+  /// See keptRows(): as many as L2 holds beside the weights, where it holds no
+  /// image. Each group reads part of the lines of a row, or some far apart.
+  int64_t rowsKept(int64_t l2Bytes) const;
+  /// Elements of src from the first tap of a row of dst to what the next row,
+  /// or the same one of the next block of rows, reads for the first time, and
+  /// how many that are for each product; empty where src stays in L2 or they
+  /// are not one piece, as those of one group of several.
   llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
   using Taps = std::pair<Ofr, Ofr>; // [lo, hi)
   /// Those of a position of a spatial dimension that lie inside src.
@@ -115,6 +122,7 @@ private:
   Strided src;
   mlir::Value packed; // weights
   int64_t inPerGroup, outPerGroup, panel, k;
+  int64_t kept = 0;                 // rowsKept()
   llvm::SmallVector<int64_t> ahead; // rowsAhead()
 };
 

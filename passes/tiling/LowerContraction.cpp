@@ -122,20 +122,28 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
     return success();
   }
   DirectConv conv(ctx, op, ctx.memoryOf(op.getSrc()));
-  SmallVector<Ofr> counts{ctx.sizes[op.getSrc()][0], m.attr(op.getGroups()),
-                          m.attr(conv.panels())};
+  // Groups and panels of a block of rows follow each other, or rows of one.
+  bool rowsFirst = conv.keptRows() > 0;
+  SmallVector<Ofr> counts{ctx.sizes[op.getSrc()][0]};
+  SmallVector<Ofr> columns{m.attr(op.getGroups()), m.attr(conv.panels())};
+  if (!rowsFirst)
+    counts.append(columns);
   ArrayRef<int64_t> outer = dstType.getShape().drop_front().drop_back(2);
   for (int64_t rows : outer.drop_back(!outer.empty()))
     counts.push_back(m.attr(rows));
   DirectConv::Blocks blocks(
       conv, IndexMath::constant(m.product(counts)).value_or(kMinItems));
   counts.push_back(m.attr(blocks.count()));
+  if (rowsFirst)
+    counts.append(columns);
   const Strided &dst = ctx.outputs.begin()->second.front();
   SmallVector<std::pair<int64_t, int64_t>> parts = conv.parts(dst);
   for (auto [i, taps] : llvm::enumerate(parts)) {
     SumPart part = partOf(i, parts.size());
     emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
+      if (rowsFirst) // image, group, panel, rows..
+        std::rotate(at.begin() + 1, at.end() - 2, at.end());
       conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
         // A row has no position along dims that there are not.
         ArrayRef<Ofr> rows =
