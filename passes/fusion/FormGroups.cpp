@@ -275,6 +275,11 @@ struct Former {
     return -1;
   }
 
+  /// Whether `op` was made of the same operation of the graph.
+  static bool isPartOf(Operation *op, const Group &g) {
+    return isa<NameLoc>(op->getLoc()) && op->getLoc() == g.ops.back()->getLoc();
+  }
+
   int64_t form() {
     int64_t fused = 0;
     for (Operation &op : f.getBody().front().without_terminator()) {
@@ -284,8 +289,10 @@ struct Former {
       int latest = -1;
       for (Value v : op.getOperands())
         latest = std::max(latest, producerGroup(v));
-      if (enable && latest >= 0 && !isMadeByWindow(&op)) {
-        if (int g = epilogueBefore(&op, latest); g >= 0) {
+      // Parts of one operation are one all the same: it rounds once.
+      bool joins = latest >= 0 && (enable || isPartOf(&op, groups[latest]));
+      if (joins && !isMadeByWindow(&op)) {
+        if (int g = enable ? epilogueBefore(&op, latest) : -1; g >= 0) {
           move(latest, g);
           latest = g;
         }

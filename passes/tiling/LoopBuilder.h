@@ -27,6 +27,7 @@ public:
   Node sub(Node x, Node y);
   Node mul(Node x, Node y);
   Node div(Node x, Node y);
+  Node fma(Node x, Node y, Node z);
   Node abs(Node x);
   Node exp(Node x, bool isFinite = false); // emitExpOrZero
   Node log(Node x);
@@ -35,6 +36,11 @@ public:
   Node selectGreater(Node x, Node y, Node a, Node b);
   Node selectEqual(Node x, Node y, Node a, Node b);
   Node reduce(Reduction kind, Node x);
+  /// x, known no earlier than `later` is: what is computed from it there is not
+  /// stored before.
+  Node behind(Node later, Node x);
+  /// The sum of x y; products need not be rounded.
+  Node sumOfProducts(Node x, Node y);
   /// 1 / (number of reduced elements).
   Node inverseCount();
   Node mean(Node x) { return mul(reduce(Reduction::sum, x), inverseCount()); }

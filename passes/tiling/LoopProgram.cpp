@@ -270,7 +270,9 @@ static Value combine(OpBuilder &b, Location loc, LoopProgram::Reduction kind,
   auto zeros = arith::FastMathFlags::nsz;
   switch (kind) {
   case R::sum:
-    return isFloat ? arith::AddFOp::create(b, loc, acc, x).getResult()
+    return isFloat ? arith::AddFOp::create(b, loc, acc, x,
+                                           arith::FastMathFlags::contract)
+                         .getResult()
                    : arith::AddIOp::create(b, loc, acc, x).getResult();
   case R::product:
     return isFloat ? arith::MulFOp::create(b, loc, acc, x).getResult()

@@ -84,6 +84,12 @@ Node LoopBuilder::add(Node x, Node y) { return binary<arith::AddFOp>(x, y); }
 Node LoopBuilder::sub(Node x, Node y) { return binary<arith::SubFOp>(x, y); }
 Node LoopBuilder::mul(Node x, Node y) { return binary<arith::MulFOp>(x, y); }
 Node LoopBuilder::div(Node x, Node y) { return binary<arith::DivFOp>(x, y); }
+Node LoopBuilder::fma(Node x, Node y, Node z) {
+  return program.compute({x, y, z}, f32,
+                         [](OpBuilder &b, Location l, ValueRange v) {
+                           return math::FmaOp::create(b, l, v[0], v[1], v[2]);
+                         });
+}
 Node LoopBuilder::abs(Node x) { return unary<math::AbsFOp>(x); }
 Node LoopBuilder::exp(Node x, bool isFinite) {
   return program.compute({x}, f32, [=](OpBuilder &b, Location l, ValueRange v) {
@@ -110,6 +116,21 @@ Node LoopBuilder::selectEqual(Node x, Node y, Node a, Node b) {
 
 Node LoopBuilder::reduce(Reduction kind, Node x) {
   return program.reduce(kind, x);
+}
+
+Node LoopBuilder::sumOfProducts(Node x, Node y) {
+  Node product = program.compute(
+      {x, y}, f32, [](OpBuilder &b, Location l, ValueRange v) -> Value {
+        return arith::MulFOp::create(b, l, v[0], v[1],
+                                     arith::FastMathFlags::contract);
+      });
+  return reduce(Reduction::sum, product);
+}
+
+Node LoopBuilder::behind(Node later, Node x) {
+  return program.compute(
+      {x, later}, f32,
+      [](OpBuilder &, Location, ValueRange v) { return v[0]; });
 }
 
 Node LoopBuilder::inverseCount() {

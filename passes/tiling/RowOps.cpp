@@ -46,7 +46,7 @@ void softmax(LoopBuilder &k, Operation *op) {
 
 void softmaxBackward(LoopBuilder &k, Operation *op) {
   Node dd = k.f32Of(op->getOperand(0)), d = k.f32Of(op->getOperand(1));
-  Node sum = k.reduce(Reduction::sum, k.mul(dd, d));
+  Node sum = k.sumOfProducts(dd, d);
   k.define(op->getResult(0), k.mul(d, k.sub(dd, sum)));
 }
 
@@ -64,7 +64,7 @@ Node inverseDeviation(LoopBuilder &k, Operation *op, Node v) {
 
 void rmsNorm(LoopBuilder &k, Operation *op) {
   Node x = k.f32Of(op->getOperand(0));
-  Node square = k.mean(k.mul(x, x));
+  Node square = k.mul(k.sumOfProducts(x, x), k.inverseCount());
   k.define(op->getResult(0), k.mul(x, inverseDeviation(k, op, square)));
 }
 
@@ -73,15 +73,22 @@ struct Moments {
 };
 
 /// Defines result 0 as operand 0, normalised. The variance is that of centred
-/// values: the difference of two large sums would lose all digits.
+/// values: the difference of two large sums would lose all digits. Where
+/// deviations are small beside the mean, its roundings are not: the mean of
+/// centred values is what it is off by.
 Moments normalize(LoopBuilder &k, Operation *op) {
   Node x = k.f32Of(op->getOperand(0));
   Node mean = k.mean(x);
   Node d = k.sub(x, mean);
-  Node variance = k.mean(k.mul(d, d));
-  // A second x - mean: cheaper to compute again than to store the first.
-  k.define(op->getResult(0),
-           k.mul(k.sub(x, mean), inverseDeviation(k, op, variance)));
+  Node off = k.mean(d), zero = k.constant(0);
+  Node variance =
+      k.sub(k.mul(k.sumOfProducts(d, d), k.inverseCount()), k.mul(off, off));
+  variance = k.selectGreater(zero, variance, zero, variance); // NaN stays
+  Node scale = inverseDeviation(k, op, variance);
+  Node shift = k.mul(k.sub(zero, off), scale);
+  // Cheaper to compute again than to store the first.
+  Node again = k.sub(x, k.behind(off, mean));
+  k.define(op->getResult(0), k.fma(again, scale, shift));
   return {mean, variance};
 }
 
@@ -130,7 +137,7 @@ void batchNormBackward(LoopBuilder &k, Operation *op) {
   SmallVector<int64_t> channel = k.keptDims();
   Normalized n(k, op);
   Node dd = k.f32Of(op->getOperand(1));
-  Node diffGamma = k.reduce(Reduction::sum, k.mul(dd, n.x()));
+  Node diffGamma = k.sumOfProducts(dd, n.x());
   Node diffBeta = k.reduce(Reduction::sum, dd);
   Node inverse = k.inverseCount();
   Node shift =
@@ -167,7 +174,7 @@ void reduceOp(LoopBuilder &k, Operation *op) {
   if (kind == "ReduceL1")
     r = k.reduce(Reduction::sum, k.abs(x));
   else if (kind == "ReduceL2")
-    r = k.sqrt(k.reduce(Reduction::sum, k.mul(x, x)));
+    r = k.sqrt(k.sumOfProducts(x, x));
   else if (kind == "ReduceMax")
     r = k.reduce(Reduction::max, x);
   else if (kind == "ReduceMin")

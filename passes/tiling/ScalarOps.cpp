@@ -338,8 +338,12 @@ const Entry kTable[] = {
     {"Tanh", [](Calc &k) { return k.tanh(k.x()); }},
     {"TanhBackward",
      [](Calc &k) {
-       Value d = k.usesDst() ? k.x() : k.tanh(k.x());
-       return k.mul(k.in[1], k.sub(k.c(1), k.mul(d, d)));
+       if (k.usesDst())
+         return k.mul(k.in[1], k.sub(k.c(1), k.mul(k.x(), k.x())));
+       // 1 / cosh^2: 1 - tanh^2 has no digits left where tanh is nearly 1.
+       Value e = k.exp(k.mul(k.c(-2), k.abs(k.x()))), sum = k.add(e, k.c(1));
+       Value slope = k.div(k.mul(k.c(4), e), k.mul(sum, sum));
+       return k.mul(k.in[1], slope);
      }},
     {"TypeCast", identity}, // castScalar
 };

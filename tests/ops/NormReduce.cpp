@@ -58,6 +58,17 @@ static void addChannelNorms(Cases &cases) {
            "use_affine=false keep_stats=false",
            "y = GroupNorm 2x8x5x3 8c 8c groups=2 data_format=NCX "
            "keep_stats=false; ReLU y",
+           // A mean that is large beside deviations.
+           "c = Clamp 1x64x65x6 min=1 max=1.0078125; GroupNorm c groups=6 "
+           "use_affine=false keep_stats=false",
+           "c = Clamp 2x16x17x7 min=1 max=1.0078125; y,a,b,m,v = "
+           "BatchNormForwardTraining c 7 7 epsilon=0.000001",
+           "c = Clamp 3x4160 min=1 max=1.0078125; LayerNorm c use_affine=false "
+           "keep_stats=false",
+           "c = Clamp 3x41600 min=1 max=1.0078125; LayerNorm c "
+           "use_affine=false keep_stats=false",
+           "c = Clamp 1x63x65x64 min=1 max=1.0078125; GroupNorm c groups=4 "
+           "use_affine=false keep_stats=false",
        })
     cases.push_back(text);
   for (std::string text :

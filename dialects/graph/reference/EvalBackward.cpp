@@ -76,7 +76,10 @@ bool evalHardSwish(OpContext &c) {
 bool evalMish(OpContext &c) {
   return apply(c, [](double s, double dd) {
     // d/ds s tanh(p(s)), p = ln(1 + e^s), p' = sigmoid(s): the same as the
-    // quotient of exponentials in the specification, without its overflow.
+    // quotient of exponentials in the specification, without its overflow. At
+    // infinities the limits: s outgrows no exponential.
+    if (std::isinf(s))
+      return dd * (s > 0 ? 1 : 0);
     double t = std::tanh(logOnePlusExp(s));
     return dd * (t + s * (1 - t * t) * sigmoid(s));
   });

@@ -75,6 +75,10 @@ TEST(Backward, NoOverflow) {
   for (double s : {-1000.0, 1000.0}) {
     OneOp op{"MishBackward", {make({1}, {s}), make({1}, {1})}};
     expectNear(op.run()[0], {1}, {s > 0 ? 1.0 : 0.0});
+    OneOp limit{"MishBackward",
+                {make({1}, {s * std::numeric_limits<double>::infinity()}),
+                 make({1}, {1})}};
+    expectNear(limit.run()[0], {1}, {s > 0 ? 1.0 : 0.0});
     op.kind = "GELUBackward";
     op.attrs["mode"] = std::string("gelu_tanh");
     expectNear(op.run()[0], {1}, {s > 0 ? 1.0 : 0.0});

@@ -195,14 +195,14 @@ func.func private @g(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {tile.
 // What a row keeps lies as its input does: channels together here.
 // CHECK-LABEL: func.func private @norm.l(
 // CHECK:         rt.parallel
-// CHECK:           linalg.generic {{.*}} iterator_types = ["reduction", "reduction"]
-// CHECK:           memref.view %{{.*}} to memref<35x3xf32>
-// CHECK-NOT:       memref<3x35xf32>
+// CHECK:           linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
+// CHECK:           memref.view %{{.*}} to memref<35x6xf32>
+// CHECK-NOT:       memref<6x35xf32>
 func.func @main(%x: tensor<1x6x5x7xf32> {tile.strides = array<i64: 210, 1, 42, 6>}) -> (tensor<1x6x5x7xf32> {tile.strides = array<i64: 210, 1, 42, 6>}) {
   %0 = call @norm(%x) {tile.label = "norm"} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }
 func.func private @norm(%x: tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32> attributes {tile.group = "rows"} {
-  %0 = graph.GroupNorm %x {groups = 2, keep_stats = false, use_affine = false, data_format = "NCX"} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
+  %0 = graph.SoftMax %x {axis = 1 : i64} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }
