@@ -275,9 +275,10 @@ struct Former {
     return -1;
   }
 
-  /// Whether `op` was made of the same operation of the graph.
+  /// Whether `op` ends the operation of the graph that the last of `g` begins.
   static bool isPartOf(Operation *op, const Group &g) {
-    return isa<NameLoc>(op->getLoc()) && op->getLoc() == g.ops.back()->getLoc();
+    return op->hasAttr(kPartAttr) &&
+           op->getOperand(0).getDefiningOp() == g.ops.back();
   }
 
   int64_t form() {

@@ -13,6 +13,10 @@ bool isNcx(mlir::Operation *op, int64_t rank);
 mlir::Value perChannel(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v,
                        bool ncx, int64_t rank);
 
+/// product + bias, part of one operation (kPartAttr).
+mlir::Value addBias(mlir::OpBuilder &b, mlir::Location loc, mlir::Value product,
+                    mlir::Value bias);
+
 /// Brings an operation of the convolution family to its normal form. False
 /// when it has that already.
 bool decomposeConvolution(mlir::Operation *op, mlir::OpBuilder &b);

@@ -150,8 +150,7 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
   if (!back.empty())
     y = buildTranspose(b, loc, y, back);
   if (forward && op->getNumOperands() == 3)
-    y = buildBinary(b, loc, "Add", y,
-                    perChannel(b, loc, op->getOperand(2), ncx, rank));
+    y = addBias(b, loc, y, perChannel(b, loc, op->getOperand(2), ncx, rank));
   op->getResult(0).replaceAllUsesWith(y);
   op->erase();
   return true;

@@ -26,6 +26,12 @@ namespace tenon {
 #define GEN_PASS_DEF_DECOMPOSEGRAPH
 #include "passes/Passes.h.inc"
 
+Value addBias(OpBuilder &b, Location loc, Value product, Value bias) {
+  Value sum = buildBinary(b, loc, "Add", product, bias);
+  sum.getDefiningOp()->setAttr(kPartAttr, b.getUnitAttr());
+  return sum;
+}
+
 namespace {
 
 /// Splits the optional bias operand off MatMul and adds it behind.
@@ -34,7 +40,7 @@ void splitBias(Operation *op, OpBuilder &b) {
   op->eraseOperand(2);
   b.setInsertionPointAfter(op);
   Value dst = op->getResult(0);
-  Value sum = buildBinary(b, op->getLoc(), "Add", dst, bias);
+  Value sum = addBias(b, op->getLoc(), dst, bias);
   dst.replaceAllUsesExcept(sum, sum.getDefiningOp());
 }
 

@@ -15,6 +15,9 @@ namespace tenon {
 
 /// On a TypeCast to a narrower float: it is an edge, not a rounding.
 inline constexpr llvm::StringLiteral kEdgeAttr = "tile.edge";
+/// On an operation that ends what its first operand begins: without fusion,
+/// too, they are one.
+inline constexpr llvm::StringLiteral kPartAttr = "tile.part";
 /// On an operation that computes in f32 what the graph has in a narrower type:
 /// the element type that its result had.
 inline constexpr llvm::StringLiteral kWidenedAttr = "tile.widened";

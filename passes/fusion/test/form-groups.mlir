@@ -27,6 +27,23 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x24xf32>, %b: tensor<16xf32>)
 
 // -----
 
+// The bias of a MatMul is part of it: without fusion, too, they are one group,
+// which rounds once.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_mm_ReLU(
+// OFF-LABEL:   func.func @main
+// OFF-NEXT:      call @g_mm(
+// OFF-NEXT:      call @g_ReLU(
+// OFF-NEXT:      return
+func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x24xf32>, %b: tensor<16xf32>) -> tensor<4x16xf32> {
+  %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x24xf32> -> tensor<4x16xf32> loc("mm")
+  %1 = graph.Add %0, %b {tile.part} : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32> loc("mm")
+  %2 = graph.ReLU %1 : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}
+
+// -----
+
 // A row operation takes what comes before it and what follows; literals are
 // repeated inside the group.
 // CHECK-LABEL: func.func @main

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func @matmul_bias
 // CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8x16xf32>, %[[B:.*]]: tensor<16xf32>
 // CHECK:         %[[P:.*]] = graph.MatMul %[[X]], %[[W]] :
-// CHECK:         %[[S:.*]] = graph.Add %[[P]], %[[B]] :
+// CHECK:         %[[S:.*]] = graph.Add %[[P]], %[[B]] {tile.part = unit} :
 // CHECK:         return %[[S]]
 func.func @matmul_bias(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>,
                        %b: tensor<16xf32>) -> tensor<4x16xf32> {
