@@ -455,7 +455,8 @@ struct LowerBrgemmPass
       return signalPassFailure();
     }
     VectorIsa isa{vectorBits, numVectorRegisters};
-    KernelTarget target{isa, matrixUnit, unrollK, fewRows, fewRowsAhead};
+    KernelTarget target{isa,     matrixUnit,   unrollK,
+                        fewRows, fewRowsAhead, leastRows};
     SmallVector<BrgemmOp> ops;
     bool fits = true;
     getOperation().walk([&](BrgemmOp op) {

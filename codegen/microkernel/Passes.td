@@ -32,7 +32,9 @@ def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
            "Up to so many rows a product fetches few-rows-ahead; with more, but "
            "of one block, 64 steps of k ahead.">,
     Option<"fewRowsAhead", "few-rows-ahead", "int64_t", "1024",
-           "In bytes of b.">];
+           "In bytes of b.">,
+    Option<"leastRows", "least-rows", "int64_t", "1",
+           "Fewer rows of f32 fetch nothing ahead.">];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "number of tile.brgemm lowered">,
     Statistic<"numKernels", "num-kernels", "number of kernels generated">,

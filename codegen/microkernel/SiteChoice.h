@@ -18,6 +18,7 @@ struct KernelTarget {
   int64_t unroll = 0; // Steps of k per iteration; 0: what pays.
   /// Up to so many rows fetch a plain distance ahead.
   int64_t fewRows = 0, fewRowsAhead = 0; // In bytes.
+  int64_t leastRows = 1;                 // Fewer of f32 fetch nothing.
 };
 
 /// What is decided about a tile.brgemm before anything is built for it.

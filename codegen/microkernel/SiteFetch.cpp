@@ -9,7 +9,8 @@ SiteFetch::SiteFetch(tile::BrgemmOp op, KernelCache &cache,
                      const KernelTarget &target)
     : SiteMath(op), SiteChoice(op, cache, target), op(op),
       a(takeApart(op.getA())), b(takeApart(op.getB())), c(takeApart(op.getC())),
-      fewRows(target.fewRows), fewRowsAhead(target.fewRowsAhead) {
+      fewRows(target.fewRows), fewRowsAhead(target.fewRowsAhead),
+      leastRows(target.leastRows) {
   panelSize = getPanelSize();
   if (spec.fromPartial)
     spec.prefetch = 0;
@@ -186,6 +187,8 @@ void SiteFetch::setPanelFetch(KernelOperands &operands, Value row, Value rows) {
 /// With fewer rows of narrow types B streams at its full rate as it is
 /// (docs/microkernels.md).
 int64_t SiteFetch::minRowsToPrefetch() const {
+  if (spec.element.isF32())
+    return leastRows;
   return spec.interleave > 1 ? 3 : 1;
 }
 

@@ -41,7 +41,7 @@ private:
   int64_t linesOfMemory();
   void setMemoryFetch(KernelOperands &operands, Value row, Value rows);
 
-  int64_t fewRows, fewRowsAhead;
+  int64_t fewRows, fewRowsAhead, leastRows;
   std::optional<Value> panelSize; // i64; set when the next one is fetched
 };
 

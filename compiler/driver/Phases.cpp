@@ -142,6 +142,7 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   brgemm.matrixUnit = target.matrixUnit;
   brgemm.fewRows = target.fewRows;
   brgemm.fewRowsAhead = target.fewRowsAhead;
+  brgemm.leastRows = target.leastRows;
   pm.addPass(microkernel::createLowerBrgemm(brgemm));
   // Behind all that makes vectors: some functions have other code for them.
   codegen::ExpandMathOptions math;

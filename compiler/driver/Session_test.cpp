@@ -146,6 +146,12 @@ TEST(TargetTest, CoresByName) {
   EXPECT_FALSE(t->bf16GroupIsSlow);
   EXPECT_EQ(t->fewRows, 5);
   EXPECT_EQ(t->fewRowsAhead, 1024);
+  EXPECT_EQ(t->leastRows, 1);
+  o.targetCpu = "znver3";
+  t = Target::resolve(o);
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->l2Bytes, 512 << 10);
+  EXPECT_EQ(t->leastRows, 2);
 }
 
 /// Buffers for denseLayer.

@@ -25,17 +25,20 @@ const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512vl"},
 struct Core {
   int64_t l2Bytes;
   bool bf16GroupIsSlow;
-  int64_t fewRows, fewRowsAhead;
+  int64_t fewRows, fewRowsAhead, leastRows;
   std::initializer_list<const char *> cpus; // LLVM's names
 };
 /// Golden Cove and its successors, measured on Emerald Rapids: vdpbf16ps takes
 /// as long as four vectors of f32, half of the products (88 and 177 GFLOP/s).
+/// Zen 3: one row waits for its own requests.
 const Core kCores[] = {
     {2 << 20,
      true,
      4,
      4096,
-     {"sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"}}};
+     1,
+     {"sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"}},
+    {512 << 10, false, 5, 1024, 2, {"znver3"}}};
 
 /// Features of an LLVM CPU name; empty when it is unknown.
 llvm::SmallVector<llvm::StringRef> featuresOfCpu(const std::string &cpu) {
@@ -88,6 +91,7 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
       target.l2Bytes = core.l2Bytes;
       target.fewRows = core.fewRows;
       target.fewRowsAhead = core.fewRowsAhead;
+      target.leastRows = core.leastRows;
       target.bf16GroupIsSlow =
           core.bf16GroupIsSlow && target.bf16Group == 2 && !target.matrixUnit;
     }

@@ -28,6 +28,8 @@ struct Target {
   /// fetch these so many bytes ahead.
   int64_t fewRows = 5;
   int64_t fewRowsAhead = 1024;
+  /// Fewer rows of f32 leave that to the hardware.
+  int64_t leastRows = 1;
   /// "avx512", "avx2", "generic": the tiling in use.
   std::string schedule;
   /// What the code may use and a loader without LLVM can check: names of

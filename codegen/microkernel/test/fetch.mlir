@@ -1,4 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm=least-rows=2 | FileCheck %s --check-prefix=LEAST
 
 // Lines of C, and of a side per element, are fetched before the sums: two rows
 // of 24 columns, three vectors of 32 bytes, touch two lines each.
@@ -167,5 +168,25 @@ func.func @dynamic_rows(%a: memref<3x?x64xf32>, %b: memref<3x64x16xf32>, %c: mem
 func.func @panel_first(%a: memref<60x64xf32>, %b: memref<64x16xf32>, %c: memref<60x16xf32>, %f: memref<512xf32>) {
   tile.brgemm ins(%a, %b : memref<60x64xf32>, memref<64x16xf32>)
       outs(%c : memref<60x16xf32>) prefetch_next fetch(%f : memref<512xf32>)
+  return
+}
+
+// -----
+
+// Fewer rows of f32 than the core asks for bring nothing ahead.
+// CHECK-LABEL: func.func @one_row
+// CHECK:         call @tenon_brgemm_f32_1x2x8_b0_w16_u2_pf2(
+// LEAST-LABEL: func.func @one_row
+// LEAST:         call @tenon_brgemm_f32_1x2x8_b0_w16_u2(
+// LEAST-LABEL: func.func @two_rows
+// LEAST:         call @tenon_brgemm_f32_2x2x8_b0_w16_u2_pf2(
+func.func @one_row(%a: memref<1x64xf32>, %b: memref<64x16xf32, strided<[16, 1]>>, %c: memref<1x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<1x64xf32>, memref<64x16xf32, strided<[16, 1]>>)
+      outs(%c : memref<1x16xf32>) prefetch_next
+  return
+}
+func.func @two_rows(%a: memref<2x64xf32>, %b: memref<64x16xf32, strided<[16, 1]>>, %c: memref<2x16xf32>) {
+  tile.brgemm ins(%a, %b : memref<2x64xf32>, memref<64x16xf32, strided<[16, 1]>>)
+      outs(%c : memref<2x16xf32>) prefetch_next
   return
 }
