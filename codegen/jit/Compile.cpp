@@ -1,12 +1,8 @@
 //===- Compile.cpp - LLVM dialect to machine code -------------------------===//
-//
-// The optimisation pipeline is short on purpose.  Our code arrives with loops
-// already vectorised, unrolled and blocked: LLVM has to clean up addresses and
-// hoist invariants, and must not unroll or vectorise anything again.
-//
 //===----------------------------------------------------------------------===//
 #include "codegen/jit/Compile.h"
 
+#include "codegen/jit/Optimise.h"
 #include "codegen/llvm/Parts.h"
 #include "dialects/support/Fail.h"
 
@@ -21,21 +17,13 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ArchiveWriter.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/GVN.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/LoopRotation.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Scalar.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <chrono>
@@ -114,44 +102,32 @@ void setFunctionAttributes(llvm::Module &module, llvm::TargetMachine &machine,
   }
 }
 
-void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
+/// The passes of the code generator but strength reduction, which ran before.
+class OthersThanReduction : public llvm::legacy::PassManagerBase {
+public:
+  explicit OthersThanReduction(llvm::legacy::PassManager &passes)
+      : passes(passes) {}
 
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::InstCombinePass());
-  llvm::LoopPassManager loopPasses;
-  // One branch per iteration, and a place for LICM to hoist loads to.
-  loopPasses.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
-  loopPasses.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses),
-                                                       /*UseMemorySSA=*/true));
-  passes.addPass(llvm::GVNPass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::InstCombinePass());
-  // Entries only start sections; they say optnone, since passes that are
-  // quadratic in a block would dominate the compilation of a large graph.
-  for (llvm::Function &f : module)
-    if (!f.isDeclaration() && !f.hasOptNone())
-      passes.run(f, functions);
-}
+  void add(llvm::Pass *pass) override {
+    static const void *reduction =
+        std::unique_ptr<llvm::Pass>(llvm::createLoopStrengthReducePass())
+            ->getPassID();
+    if (pass->getPassID() == reduction)
+      delete pass;
+    else
+      passes.add(pass);
+  }
+
+private:
+  llvm::legacy::PassManager &passes;
+};
 
 bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,
               llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out) {
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+  OthersThanReduction others(passes);
+  if (machine.addPassesToEmitFile(others, stream, nullptr, type))
     return false;
   passes.run(module);
   return true;

@@ -1,5 +1,6 @@
 // Modules compiled in parts: one archive, the same bytes for any number of
 // threads, functions that call each other across parts, errors of any part.
+// What the optimiser makes of addresses.
 #include "codegen/jit/Compile.h"
 #include "codegen/jit/Jit.h"
 #include "codegen/llvm/LowerToLLVM.h"
@@ -189,6 +190,65 @@ TEST_F(InParts, ErrorsKeepTheirCodes) {
   object = compile(bad, true);
   ASSERT_FALSE(object);
   EXPECT_EQ(object.errors().front().code, ErrorCode::Internal);
+}
+
+/// One loop sums `loads` rows of @x, 1000 `element`s apart.
+std::string rowsText(int loads, const std::string &element) {
+  std::string type = ", i64) -> !llvm.ptr, " + element + "\n",
+              rows = "llvm.func @sum(%x: !llvm.ptr, %y: !llvm.ptr, %n: i64) {\n"
+                     "  %zero = llvm.mlir.constant(0 : i64) : i64\n"
+                     "  %step = llvm.mlir.constant(8 : i64) : i64\n"
+                     "  llvm.br ^loop(%zero : i64)\n^loop(%i: i64):\n";
+  for (int r = 0; r < loads; ++r) {
+    std::string n = std::to_string(r);
+    // The distance first, as it is in a view of the row.
+    rows += "  %r" + n + " = llvm.getelementptr %x[" + n +
+            "000] : (!llvm.ptr) -> !llvm.ptr, " + element + "\n  %a" + n +
+            " = llvm.getelementptr %r" + n + "[%i] : (!llvm.ptr" + type +
+            "  %v" + n + " = llvm.load %a" + n +
+            " : !llvm.ptr -> vector<8xf32>\n";
+    rows += r == 0 ? "  %s0 = llvm.fadd %v0, %v0 : vector<8xf32>\n"
+                   : "  %s" + n + " = llvm.fadd %s" + std::to_string(r - 1) +
+                         ", %v" + n + " : vector<8xf32>\n";
+  }
+  return rows + "  %a = llvm.getelementptr %y[%i] : (!llvm.ptr" + type +
+         "  llvm.store %s" + std::to_string(loads - 1) +
+         ", %a : vector<8xf32>, !llvm.ptr\n"
+         "  %next = llvm.add %i, %step : i64\n"
+         "  %more = llvm.icmp \"slt\" %next, %n : i64\n"
+         "  llvm.cond_br %more, ^loop(%next : i64), ^end\n^end:\n"
+         "  llvm.return\n}\n";
+}
+
+class Addresses : public InParts {
+protected:
+  std::string optimised(int loads, const std::string &element) {
+    std::string text = rowsText(loads, element), ir;
+    options.llvmIR = &ir;
+    auto object = compile(text, false);
+    EXPECT_TRUE(object) << str(object.errors());
+    return ir;
+  }
+
+  static int count(const std::string &text, const std::string &part) {
+    int found = 0;
+    for (size_t i = text.find(part); i != std::string::npos;
+         i = text.find(part, i + 1))
+      ++found;
+    return found;
+  }
+};
+
+TEST_F(Addresses, ManyAtConstantDistancesShareOneAndAreLeft) {
+  // One of x by the loop's variable, one of y, and constants. Strength
+  // reduction would write them anew.
+  EXPECT_EQ(count(optimised(24, "f32"), "getelementptr float"), 2);
+}
+
+TEST_F(Addresses, OthersAreReduced) {
+  // Instructions multiply by 8 at most.
+  EXPECT_GT(count(optimised(24, "vector<8xf32>"), "lsr.iv"), 0);
+  EXPECT_GT(count(optimised(4, "vector<8xf32>"), "lsr.iv"), 0);
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 // No canonicaliser and no CSE in here: LLVM's own EarlyCSE and GVN remove the
 // repeated address arithmetic in a fraction of the time.  Each pass over all
 // operations costs as much as what it does, hence one conversion for all
-// dialects but vector.
+// dialects, and patterns before it that see what they are for.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/llvm/LowerToLLVM.h"
@@ -23,21 +23,26 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -62,6 +67,66 @@ struct JoinParts : PassWrapper<JoinParts, ModulePass> {
   StringRef getName() const final { return "JoinParts"; }
   void runOnOperation() final {
     if (failed(tenon::codegen::joinParts(getOperation())))
+      signalPassFailure();
+  }
+};
+
+/// `patterns` for `ops` and what they make of them alone: to look at, fold and
+/// simplify all else takes several times as long as what they do.
+LogicalResult rewrite(ArrayRef<Operation *> ops, RewritePatternSet patterns) {
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  return applyOpPatternsGreedily(ops, std::move(patterns), config);
+}
+
+/// Subviews become reinterpret_casts with explicit offset arithmetic (affine).
+struct ExpandViews : PassWrapper<ExpandViews, ModulePass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandViews)
+  StringRef getName() const final { return "ExpandViews"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<affine::AffineDialect, arith::ArithDialect>();
+  }
+  void runOnOperation() final {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp>(op))
+        ops.push_back(op);
+    });
+    RewritePatternSet patterns(&getContext());
+    memref::populateExpandStridedMetadataPatterns(patterns);
+    if (failed(rewrite(ops, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+/// Vector operations that have none like them in LLVM become those that have.
+struct LowerVectors : PassWrapper<LowerVectors, ModulePass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectors)
+  StringRef getName() const final { return "LowerVectors"; }
+  void runOnOperation() final {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa_and_nonnull<vector::VectorDialect>(op->getDialect()))
+        ops.push_back(op);
+    });
+    RewritePatternSet patterns(&getContext());
+    vector::populateVectorBitCastLoweringPatterns(patterns);
+    vector::populateVectorBroadcastLoweringPatterns(patterns);
+    vector::populateVectorMaskOpLoweringPatterns(patterns);
+    vector::populateVectorShapeCastLoweringPatterns(patterns);
+    vector::populateVectorInterleaveLoweringPatterns(patterns);
+    vector::populateVectorTransposeLoweringPatterns(
+        patterns, vector::VectorTransposeLowering::EltWise);
+    vector::populateVectorTransferLoweringPatterns(patterns,
+                                                   /*maxTransferRank=*/1);
+    // Masks compare lane numbers with element counts that may pass 2^31.
+    vector::populateVectorMaskMaterializationPatterns(
+        patterns, /*force32BitVectorIndices=*/false);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    vector::populateVectorStepLoweringPatterns(patterns);
+    vector::populateVectorRankReducingFMAPattern(patterns);
+    vector::populateVectorGatherLoweringPatterns(patterns);
+    if (failed(rewrite(ops, std::move(patterns))))
       signalPassFailure();
   }
 };
@@ -100,6 +165,7 @@ struct ConvertAll : PassWrapper<ConvertAll, ModulePass> {
     LLVMTypeConverter converter(context, LowerToLLVMOptions(context));
     SymbolTableCollection symbols;
     RewritePatternSet patterns(context);
+    populateAffineToStdConversionPatterns(patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
@@ -111,10 +177,13 @@ struct ConvertAll : PassWrapper<ConvertAll, ModulePass> {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns,
                                                    &symbols);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns,
+                                           /*reassociateFPReductions=*/true);
     LLVMConversionTarget target(*context);
-    target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect,
-                             func::FuncDialect, index::IndexDialect,
-                             memref::MemRefDialect, ub::UBDialect>();
+    target.addIllegalDialect<affine::AffineDialect, arith::ArithDialect,
+                             cf::ControlFlowDialect, func::FuncDialect,
+                             index::IndexDialect, memref::MemRefDialect,
+                             ub::UBDialect, vector::VectorDialect>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();
@@ -127,16 +196,9 @@ void tenon::codegen::buildLowerToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(std::make_unique<SplitParts>());
   OpPassManager &part = pm.nest<ModuleOp>();
   part.addPass(std::make_unique<LowerTransfers>());
-  // Subviews become reinterpret_casts with explicit offset arithmetic (affine).
-  part.addPass(memref::createExpandStridedMetadataPass());
-  part.addPass(createLowerAffinePass());
+  part.addPass(std::make_unique<ExpandViews>());
   part.addPass(createSCFToControlFlowPass());
-  ConvertVectorToLLVMPassOptions vectorOptions;
-  vectorOptions.reassociateFPReductions = true;
-  // Masks compare lane numbers with element counts that may pass 2^31.
-  vectorOptions.force32BitVectorIndices = false;
-  vectorOptions.x86Vector = true;
-  part.addPass(createConvertVectorToLLVMPass(vectorOptions));
+  part.addPass(std::make_unique<LowerVectors>());
   part.addPass(std::make_unique<ConvertAll>());
   part.addPass(createReconcileUnrealizedCastsPass());
   part.addPass(createMoveAsIntegers());

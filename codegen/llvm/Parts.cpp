@@ -18,7 +18,8 @@ namespace tenon::codegen {
 
 namespace {
 
-/// See docs/cost-model.md: LLVM takes some 15 ms for this many.
+/// Without constants, which cost nothing. See docs/cost-model.md: LLVM takes
+/// some 15 ms for this many.
 constexpr int64_t kOperationsPerPart = 400;
 /// Twice the most threads: those that are done early take another.
 constexpr int64_t kMostParts = 16;
@@ -167,7 +168,9 @@ int64_t countParts(ModuleOp module) {
     if (!function || function.isExternal())
       continue;
     ++functions;
-    op.walk([&](Operation *) { ++work; });
+    op.walk([&](Operation *inner) {
+      work += !inner->hasTrait<OpTrait::ConstantLike>();
+    });
   }
   return std::clamp<int64_t>(std::min(work / kOperationsPerPart, functions), 1,
                              kMostParts);
