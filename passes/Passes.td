@@ -278,6 +278,16 @@ def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"functions", "groups", "Group functions">];
 }
 
+def UnpackInt4 : Pass<"tenon-unpack-int4", "::mlir::ModuleOp"> {
+  let summary = "Arguments of s4 and u4 become bytes, unpacked at the entry";
+  let description = [{
+    Two elements share a byte, the first one low. Arithmetic in f32 takes them
+    apart, once for constants. What follows sees elements of s8 and u8.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"unpacked", "arguments", "Arguments unpacked">];
+}
+
 def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
   let summary = "Operations without code for bf16 and f16 compute in f32";
   let description = [{

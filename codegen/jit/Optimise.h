@@ -1,4 +1,4 @@
-//===- Optimise.h - LLVM's optimiser, as much of it as pays ------*- C++ -*-===//
+//===- Optimise.h - LLVM's optimiser, as much of it as pays -----*- C++ -*-===//
 //
 // The pipeline is short on purpose.  Our code arrives with loops already
 // vectorised, unrolled and blocked: LLVM has to clean up addresses and hoist

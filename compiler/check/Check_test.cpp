@@ -396,6 +396,26 @@ TEST(Compare, QuantizedStepsOnlyAtTies) {
       judge(b.graph, inputs, results({7, 5, 6}))->front().result.passed());
 }
 
+/// The steps of a float are 4 wide around 34, which is in the middle of two.
+TEST(Compare, StepsOfByteFloatsOnlyAtTies) {
+  Builder b;
+  uint64_t x = b.tensor({2});
+  uint64_t e = b.op("Exp", {x}, {2});
+  uint64_t q = b.op("Quantize", {e}, {2}, DType::f8_e4m3,
+                    {{"scales", std::vector<float>{0.5}}});
+  std::map<uint64_t, Tensor> inputs = {
+      {x, vec({std::log(17.0), std::log(16.9)})}};
+  auto passes = [&](double first, double second) {
+    std::map<uint64_t, Tensor> results = {
+        {q, vec({first, second}, DType::f8_e4m3)}};
+    return judge(b.graph, inputs, results)->front().result.passed();
+  };
+  EXPECT_TRUE(passes(32, 32));
+  EXPECT_TRUE(passes(36, 32));
+  EXPECT_FALSE(passes(40, 32));
+  EXPECT_FALSE(passes(32, 36));
+}
+
 /// A tolerance is relative to the value, not to what a zero point leaves of it.
 TEST(Compare, QuantizedStepsWithZeroPoints) {
   Builder b;

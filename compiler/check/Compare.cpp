@@ -184,8 +184,17 @@ struct Judge {
   /// Whether a value within tolerance of the one before rounding, which is
   /// `value` steps and whose size is `size`, becomes g.
   bool mayRoundTo(double g, double value, double size) const {
-    return !tolerance.exact && std::isfinite(value) &&
-           std::fabs(g - value) <= 0.5 + relative * std::max(size, scale);
+    if (tolerance.exact || !std::isfinite(value))
+      return false;
+    double slack = relative * std::max(size, scale);
+    if (!graph::isFloat(dtype))
+      return std::fabs(g - value) <= 0.5 + slack;
+    // Steps of a float are wider than what is allowed.
+    auto becomes = [&](double moved) {
+      double rounded = reference::roundTo(dtype, moved);
+      return rounded == g || (std::isnan(rounded) && std::isnan(g));
+    };
+    return becomes(value - slack) || becomes(value + slack);
   }
 };
 

@@ -39,6 +39,7 @@ void buildGraph(OpPassManager &pm, const Options &options,
   pm.addPass(createCheckSupported());
   // Rewrites build plain types: strides go to the entry's interface first.
   pm.addPass(createMaterializeLayouts());
+  pm.addPass(createUnpackInt4());
   pm.addPass(createDecomposeGraph());
   WidenFloatsOptions widen;
   widen.bf16Group = target.bf16Group;

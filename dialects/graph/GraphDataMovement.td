@@ -5,14 +5,15 @@
 include "dialects/graph/GraphBase.td"
 
 defvar MovedTypes = ["f32", "bf16", "f16", "s64", "s32", "s8", "u8",
-                     "boolean"];
+                     "boolean", "f8_e5m2", "f8_e4m3"];
 
 /// Values are copied, whatever they are.
 class Graph_Movement<string kind, int number, string cSuffix>
     : Graph_Op<kind, "data_movement", number, cSuffix> {
   let results = (outs Graph_Value<"T">:$dst);
   let typeVars = [Graph_Var<"T", MovedTypes>];
-  let compiles = ["f32", "s64", "s32", "s8", "u8", "boolean"];
+  let compiles = ["f32", "s64", "s32", "s8", "u8", "boolean", "f8_e5m2",
+                  "f8_e4m3"];
 }
 
 def Graph_ConcatOp : Graph_Movement<"Concat", 12, "concat"> {
@@ -76,7 +77,8 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   let summary = "dst = src in the element type of dst";
   let description = [{
     To a float: rounds once, to nearest even, and does not saturate: an f32 of
-    65520 or more gives infinity in f16.
+    65520 or more gives infinity in f16, one of 61440 or more in f8_e5m2, and
+    one above 464 NaN in f8_e4m3.
 
     From a float to an integer: drops the fraction, saturates, and NaN gives 0.
     From an integer to an integer: keeps the low bits (wraps around).
@@ -88,7 +90,7 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", MovedTypes>, Graph_Var<"T2", MovedTypes>];
   let constraints = ["element types differ",
-                     "bf16 and f16 are cast to and from f32 only"];
+                     "floats but f32 are cast to and from f32 only"];
   let compiles = MovedTypes;
 }
 

@@ -27,7 +27,7 @@ def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
   let typeVars = [Graph_Var<"T1", ["f32"]>,
                   Graph_Var<"T2", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>];
   let constraints = !listconcat(QuantizeConstraints, ["no scale is 0"]);
-  let compiles = ["f32", "s8", "u8"];
+  let compiles = ["f32", "s8", "u8", "f8_e5m2", "f8_e4m3"];
 }
 
 def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
@@ -41,7 +41,7 @@ def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
   let typeVars = [Graph_Var<"T1", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>,
                   Graph_Var<"T2", ["f32"]>];
   let constraints = QuantizeConstraints;
-  let compiles = ["f32", "s8", "u8"];
+  let compiles = ["f32", "s8", "u8", "f8_e5m2", "f8_e4m3"];
 }
 
 def Graph_DynamicQuantizeOp
@@ -92,7 +92,7 @@ def Graph_DynamicDequantizeOp
                      "zps has one element or as many as scales",
                      "per_group: zps and scales have the same shape, and "
                      "group_shape one entry per dim of src"];
-  let compiles = ["f32", "s32", "s8", "u8"];
+  let compiles = ["f32", "s32", "s8", "u8", "s4", "u4"];
 }
 
 #endif // TENON_GRAPH_QUANT_TD

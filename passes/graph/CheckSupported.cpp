@@ -11,6 +11,7 @@
 #include "dialects/support/Error.h"
 #include "passes/Passes.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -130,6 +131,18 @@ bool hasUnknownGroups(Operation *op) {
           !rankedType(op->getOperand(1)).hasStaticShape());
 }
 
+/// Whether `v` is the caller's memory, of elements side by side, which fill
+/// whole bytes.
+bool isPackedInput(Value v) {
+  auto type = rankedType(v);
+  if (!isa<BlockArgument>(v) || !type.hasStaticShape() ||
+      type.getNumElements() % 2 != 0)
+    return false;
+  auto layout = dyn_cast_or_null<graph::LayoutAttr>(type.getEncoding());
+  return !layout || (layout.getStrides().size() == type.getShape().size() &&
+                     orderInMemory(type.getShape(), layout.getStrides()));
+}
+
 /// Operations that slide a window over spatial dims, and their gradients.
 bool isWindow(Operation *op, const graph::OpInfo &info) {
   StringRef kind = kindOf(op);
@@ -181,6 +194,11 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
     if (hasUnknownGroups(op))
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");
+    for (Value v : op->getOperands())
+      if (rankedType(v).getElementType().isInteger(4) && !isPackedInput(v))
+        return makeError(op, ErrorCode::UnsupportedForm,
+                         "elements of 4 bits need to be an input of the "
+                         "graph, of known shape, dense and of an even number");
   }
   if (isKind(op, "LSTM"))
     return checkLstm(op);

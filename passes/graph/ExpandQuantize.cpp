@@ -10,6 +10,8 @@
 //       ->  Multiply(Subtract(MaxPool(TypeCast(q)), z), s)
 //   Quantize(MaxPool(Dequantize(q))) with the same s and z
 //       ->  TypeCast(MaxPool(TypeCast(q)))
+//   Quantize(x) to a float of 8 bits {scales = [s]}
+//       ->  TypeCast(Divide(x, s))
 //   Quantize(Clamp(x)), which saturates where Clamp does  ->  Quantize(x)
 //
 // All arithmetic is f32. A product with the rounded reciprocal of a known scale
@@ -129,7 +131,8 @@ public:
     } else {
       SmallVector<float> scales(
           op->getAttrOfType<DenseF32ArrayAttr>("scales").asArrayRef());
-      if (!dequantizes && llvm::all_of(scales, hasReciprocal)) {
+      if (!dequantizes && makesIntegers() &&
+          llvm::all_of(scales, hasReciprocal)) {
         for (float &s : scales)
           s = 1 / s;
         division = "Multiply";
@@ -195,7 +198,14 @@ private:
                      cast<RankedTensorType>(rankedType(x).clone(f32)));
     if (zp)
       x = build("Add", {x, zp}, f32);
-    return build("TypeCast", build("Round", x, f32), to);
+    if (makesIntegers())
+      x = build("Round", x, f32);
+    return build("TypeCast", x, to);
+  }
+
+  /// Not floats of 8 bits, whose steps are as small as the number.
+  bool makesIntegers() const {
+    return isa<IntegerType>(rankedType(op->getResult(0)).getElementType());
   }
 
   Value dequantize(Value q) {

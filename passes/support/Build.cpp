@@ -67,7 +67,7 @@ Value buildEdge(OpBuilder &b, Location loc, Value src, Type element) {
 
 bool isNarrowFloat(Value v) {
   auto type = dyn_cast<FloatType>(getElementTypeOrSelf(v.getType()));
-  return type && type.getWidth() < 32;
+  return type && type.getWidth() == 16;
 }
 
 void computeInF32(Operation *op, MutableArrayRef<OpOperand> operands) {

@@ -39,7 +39,7 @@ mlir::Value buildEdge(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
 void computeInF32(mlir::Operation *op,
                   llvm::MutableArrayRef<mlir::OpOperand> operands);
 
-/// Whether elements of `v` are floats of less than 32 bits.
+/// Whether elements of `v` are bf16 or f16.
 bool isNarrowFloat(mlir::Value v);
 
 /// Numpy-broadcasting binary operation; the result type is computed.

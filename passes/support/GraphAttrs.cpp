@@ -73,11 +73,12 @@ SmallVector<int64_t> intsAttr(Operation *op, StringRef name) {
 }
 
 Type storageType(Type elementType) {
-  auto integer = dyn_cast<IntegerType>(elementType);
-  if (!integer)
+  bool isFloat = isa<FloatType>(elementType);
+  unsigned width =
+      elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
+  if (width == 0 || (isFloat && width > 8))
     return elementType;
-  unsigned width = integer.getWidth() == 1 ? 8 : integer.getWidth();
-  return IntegerType::get(elementType.getContext(), width);
+  return IntegerType::get(elementType.getContext(), width == 1 ? 8 : width);
 }
 
 RankedTensorType rankedType(Value value) {

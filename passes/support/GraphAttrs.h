@@ -41,7 +41,7 @@ inline int64_t normalizedAxis(int64_t axis, int64_t rank) {
 }
 
 /// The type of the elements as memory and arithmetic see them: integers
-/// without sign, booleans as bytes.
+/// without sign, booleans and floats of 8 bits as bytes.
 mlir::Type storageType(mlir::Type elementType);
 mlir::RankedTensorType rankedType(mlir::Value value);
 /// Bytes of all elements; unknown sizes count as 1.

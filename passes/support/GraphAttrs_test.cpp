@@ -111,6 +111,7 @@ TEST_F(GraphAttrsTest, storageTypes) {
   EXPECT_EQ(storageType(integer(1)), integer(8)) << "a boolean is a byte";
   Type bf16 = BFloat16Type::get(&context);
   EXPECT_EQ(storageType(bf16), bf16);
+  EXPECT_EQ(storageType(Float8E5M2Type::get(&context)), integer(8));
 }
 
 TEST_F(GraphAttrsTest, namesOfLocations) {

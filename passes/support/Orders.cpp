@@ -49,6 +49,22 @@ RankedTensorType permuted(RankedTensorType type, ArrayRef<int64_t> order) {
                                type.getElementType());
 }
 
+std::optional<Order> orderInMemory(ArrayRef<int64_t> shape,
+                                   ArrayRef<int64_t> strides) {
+  Order order = llvm::to_vector(llvm::seq<int64_t>(shape.size()));
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+    // Those of one element may have any stride.
+    return std::pair(strides[a], shape[a]) > std::pair(strides[b], shape[b]);
+  });
+  int64_t stride = 1;
+  for (int64_t d : llvm::reverse(order)) {
+    if (shape[d] != 1 && strides[d] != stride)
+      return std::nullopt;
+    stride *= shape[d];
+  }
+  return order;
+}
+
 bool keepsMemory(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
   int64_t last = -1;
   for (int64_t d : order) {

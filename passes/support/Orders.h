@@ -33,6 +33,11 @@ mlir::RankedTensorType permuted(mlir::RankedTensorType type,
 /// of a tensor of `shape` keep their places in memory.
 bool keepsMemory(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);
 
+/// The order of the dimensions in memory of `strides`, outermost first, where
+/// elements lie side by side: dim i of memory is dim order[i] of the tensor.
+std::optional<Order> orderInMemory(llvm::ArrayRef<int64_t> shape,
+                                   llvm::ArrayRef<int64_t> strides);
+
 /// The order of the StaticTranspose that makes `v`: dim i of `v` is dim
 /// order[i] of its operand; empty: something else makes `v`.
 Order orderOf(mlir::Value v);

@@ -129,9 +129,119 @@ static Value floatToInteger(OpBuilder &b, Location loc, Value x,
   return pick(P::OGE, x, number(above), most, i);
 }
 
+namespace {
+
+/// Bytes of a float of 8 bits, with integers of 32 and f32: no instruction
+/// knows them. Both kinds have the bits of an f32, but fewer of them and
+/// another bias, so that a shift and a product with a power of two convert
+/// them, denormal numbers included.
+class ByteFloats {
+public:
+  ByteFloats(OpBuilder &b, Location loc, FloatType type)
+      : b(b), loc(loc), hasInf(isa<Float8E5M2Type>(type)),
+        shift(24 - type.getFPMantissaWidth()), bias(hasInf ? 15 : 7) {}
+
+  Value decode(Value byte) {
+    Value bits = arith::ExtUIOp::create(b, loc, b.getI32Type(), byte);
+    Value code = arith::AndIOp::create(b, loc, bits, number(0x7f));
+    Value sign =
+        shiftLeft(arith::AndIOp::create(b, loc, bits, number(0x80)), 24);
+    Value finite = asBits(arith::MulFOp::create(
+        b, loc, asFloat(shiftLeft(code, shift)), powerOfTwo(127 - bias)));
+    // The bits of a mantissa behind the exponent of infinity and NaN.
+    Value special = arith::OrIOp::create(b, loc, shiftLeft(code, shift),
+                                         number(0x7f800000));
+    Value isSpecial =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, code,
+                              number(hasInf ? kInfinity : kNaN));
+    Value result = arith::SelectOp::create(b, loc, isSpecial, special, finite);
+    return asFloat(arith::OrIOp::create(b, loc, result, sign));
+  }
+
+  Value encode(Value x) {
+    using P = arith::CmpFPredicate;
+    Value bits = asBits(x);
+    Value magnitude = arith::AndIOp::create(b, loc, bits, number(0x7fffffff));
+    Value rounded = roundToPlace(magnitude);
+    Value code = arith::ShRUIOp::create(
+        b, loc,
+        asBits(arith::MulFOp::create(b, loc, rounded, powerOfTwo(bias - 127))),
+        number(shift));
+    Value most = arith::ConstantOp::create(
+        b, loc, b.getF32FloatAttr(hasInf ? 57344 : 448));
+    code = pick(P::OGT, rounded, most, hasInf ? kInfinity : kNaN, code);
+    code = pick(P::UNO, rounded, rounded, hasInf ? kNaN - 1 : kNaN, code);
+    Value sign = arith::AndIOp::create(
+        b, loc, arith::ShRUIOp::create(b, loc, bits, number(24)), number(0x80));
+    return arith::TruncIOp::create(b, loc, b.getI8Type(),
+                                   arith::OrIOp::create(b, loc, code, sign));
+  }
+
+private:
+  static constexpr int64_t kInfinity = 0x7c, kNaN = 0x7f;
+
+  /// What is added to a number and taken off again leaves it rounded to even
+  /// at the place that the sum ends with: the last one of the number's
+  /// exponent, or of denormal numbers. Beyond 2^17, which is too large in any
+  /// case, exponents might overflow.
+  Value roundToPlace(Value magnitude) {
+    Value exponent =
+        arith::AndIOp::create(b, loc, magnitude, number(0x7f800000));
+    exponent = arith::MaxUIOp::create(b, loc, exponent,
+                                      number(int64_t(128 - bias) << 23));
+    exponent = arith::MinUIOp::create(b, loc, exponent,
+                                      number(int64_t(127 + 17) << 23));
+    Value above = asFloat(
+        arith::AddIOp::create(b, loc, exponent, number(int64_t(shift) << 23)));
+    Value sum = arith::AddFOp::create(b, loc, asFloat(magnitude), above);
+    return arith::SubFOp::create(b, loc, sum, above);
+  }
+
+  Value number(int64_t v) {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(v));
+  }
+  Value powerOfTwo(int exponent) {
+    return arith::ConstantOp::create(
+        b, loc, b.getF32FloatAttr(std::ldexp(1.0f, exponent)));
+  }
+  Value shiftLeft(Value v, int64_t by) {
+    return arith::ShLIOp::create(b, loc, v, number(by));
+  }
+  Value asFloat(Value v) {
+    return arith::BitcastOp::create(b, loc, b.getF32Type(), v);
+  }
+  Value asBits(Value v) {
+    return arith::BitcastOp::create(b, loc, b.getI32Type(), v);
+  }
+  Value pick(arith::CmpFPredicate p, Value l, Value r, int64_t yes, Value no) {
+    Value bit = arith::CmpFOp::create(b, loc, p, l, r);
+    return arith::SelectOp::create(b, loc, bit, number(yes), no);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  bool hasInf;
+  int64_t shift; // from the place of the mantissa to that of an f32
+  int bias;
+};
+
+/// `type` if its elements are floats of 8 bits.
+FloatType byteFloat(Type type) {
+  auto f = dyn_cast<FloatType>(type);
+  return f && f.getWidth() == 8 ? f : FloatType();
+}
+
+} // namespace
+
 Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   if (from == to)
     return v;
+  if (FloatType bytes = byteFloat(from)) {
+    v = ByteFloats(b, loc, bytes).decode(v);
+    from = v.getType();
+    if (from == to)
+      return v;
+  }
   // What is computed in f32 for a narrower float.
   if (isa<FloatType>(from))
     from = v.getType();
@@ -143,6 +253,10 @@ Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
     v = isNotZero(b, loc, v);
   if (to.isInteger(1))
     return isNotZero(b, loc, v);
+  if (FloatType bytes = byteFloat(to))
+    return ByteFloats(b, loc, bytes)
+        .encode(
+            convertScalar(b, loc, v, b.getF32Type(), from.isSignedInteger()));
   auto integer = dyn_cast<IntegerType>(to);
   if (integer && isa<FloatType>(from))
     return floatToInteger(b, loc, v, integer);

@@ -387,7 +387,7 @@ Value emitScalar(OpBuilder &b, Location loc, Operation *op,
 
 Type computedType(Type elementType) {
   auto narrow = dyn_cast<FloatType>(elementType);
-  return narrow && narrow.getWidth() < 32
+  return narrow && narrow.getWidth() == 16
              ? Type(Float32Type::get(elementType.getContext()))
              : storageType(elementType);
 }

@@ -178,6 +178,14 @@ static void addQuantised(FusionPatterns &rows) {
       "c = Select 64x64/boolean s ()/bf16c; t = Divide "
       "c ()/bf16c; ";
   row("x8_sdpa_fusion", "bytes, mask, heads joined", bytes(masked));
+  row("x8_sdpa_fusion", "f8, mask",
+      "a/f32 = Dequantize 2x4x64x32/f8_e4m3 scales=0.125; b/f32 = Dequantize "
+      "2x4x64x32/f8_e4m3 scales=0.125; v/f32 = Dequantize 2x4x64x32/f8_e4m3 "
+      "scales=0.125; s = MatMul a b transpose_b=true; " +
+          masked +
+          "p = SoftMax t axis=-1; q/f8_e4m3 = Quantize p scales=0.0078125; "
+          "w/f32 = Dequantize q scales=0.0078125; o = MatMul w v; e/f8_e4m3 = "
+          "Quantize o scales=0.125");
   row("int8_bf16_sdp_fusion", "bytes in bf16, mask", mixed(maskedBf16));
   const std::string k =
       "k/f32 = DynamicDequantize 2x4x64x32/s8 2x4x64x2 qtype=per_group axis=-1 "
@@ -193,6 +201,11 @@ static void addQuantised(FusionPatterns &rows) {
   };
   row("sdp_with_compressed_kv", "s8 keys, u8 values, in groups",
       compressed(k, v));
+  row("sdp_with_compressed_kv", "u4 keys, s4 values, in groups",
+      compressed("k/f32 = DynamicDequantize 2x4x64x32/u4 2x4x64x2 2x4x64x2/u4 "
+                 "qtype=per_group axis=-1 group_shape=1,1,1,16; ",
+                 "v/f32 = DynamicDequantize 2x4x64x32/s4 2x4x64x2 "
+                 "qtype=per_group axis=-1 group_shape=1,1,1,16; "));
   row("sdp_with_compressed_k", "s8 keys, in groups", compressed(k, ""));
   row("sdp_with_compressed_v", "u8 values, in groups", compressed("", v));
   const std::string gpt =

@@ -70,6 +70,10 @@ static void addInteger(FusionPatterns &rows) {
       "a/f32 = Dequantize 64x128/s8 scales=0.5; y = MatMul a 128x96c 96c; r = "
       "ReLU y; " +
           out + "r scales=0.5");
+  row("x8x8x_matmul_post_ops", "f8: bias, GELU, Q",
+      "a/f32 = Dequantize 64x128/f8_e4m3 scales=0.5; b/f32 = Dequantize "
+      "128x96/f8_e4m3c scales=0.25; y = MatMul a b 96c; g = GELU y; "
+      "q/f8_e4m3 = Quantize g scales=0.5");
   row("x8x8x8_matmul_add_post_ops_cpu", "bias, residual, smooth-quant, Q",
       integer() + other +
           "y = MatMul a b 96c; s = Add y o; m = Multiply s 96c; " + out +

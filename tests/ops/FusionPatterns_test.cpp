@@ -150,24 +150,4 @@ TEST(FusionDocument, EveryExceptionHasAReason) {
   EXPECT_EQ(document.reasons, counts);
 }
 
-/// Forms of these patterns that do not compile; when one does, it belongs into
-/// the table.
-TEST(FusionDocument, TheRestDoesNotCompile) {
-  for (const char *text :
-       {"a/f32 = Dequantize 64x128/f8_e4m3 scales=0.5; b/f32 = Dequantize "
-        "128x96/f8_e4m3c scales=0.5; MatMul a b",
-        "k/f32 = DynamicDequantize 2x4x64x32/u4 2x4x64x2 2x4x64x2/u4 "
-        "qtype=per_group axis=-1 group_shape=1,1,1,16; MatMul 2x4x64x32 k "
-        "transpose_b=true"}) {
-    auto graph = parseGraph(text);
-    ASSERT_TRUE(graph) << str(graph.errors());
-    auto model = Compiled::compile(*graph, documentedTarget());
-    ASSERT_FALSE(model) << text;
-    ErrorCode code = model.errors().front().code;
-    EXPECT_TRUE(code == ErrorCode::UnsupportedDType ||
-                code == ErrorCode::UnsupportedOp)
-        << text << ": " << str(model.errors());
-  }
-}
-
 } // namespace

@@ -48,6 +48,12 @@ static void addInteger(FusionPatterns &rows) {
   row("x8x8x8_conv_add_post_ops_cpu", "bias, residual, ReLU, Q",
       bytes3x3() + other + "y = Convolution a b 64c" + kSame +
           "; s = Add y o; r = ReLU s; q/u8 = Quantize r scales=0.5 zps=2");
+  row("x8x8x8_conv_add_post_ops_cpu", "f8: bias, residual, ReLU, Q",
+      "a/f32 = Dequantize 2x14x14x32/f8_e5m2 scales=0.5; b/f32 = Dequantize "
+      "3x3x32x64/f8_e4m3c scales=0.25; o/f32 = Dequantize 2x14x14x64/f8_e5m2 "
+      "scales=0.25; y = Convolution a b 64c" +
+          kSame +
+          "; s = Add y o; r = ReLU s; q/f8_e5m2 = Quantize r scales=0.5");
   row("x8x8x_conv_post_ops", "bias, ReLU, Q",
       bytes3x3() + "y = Convolution a b" + kSame +
           "; z = BiasAdd y 64c; r = ReLU z; q/u8 = Quantize r scales=0.5");

@@ -19,6 +19,12 @@ static void addCasts(Cases &cases) {
     }
   for (const char *text : {
            "y/s8 = TypeCast 13x17<1,13>",
+           "y/f32 = TypeCast 1031/f8_e4m3c",
+           "y/f32<1,13> = TypeCast 13x17/f8_e5m2<40,2>",
+           "y/f8_e5m2 = TypeCast 5x37",
+           "h/f8_e4m3 = TypeCast 5x37; y/f32 = TypeCast h; out h y",
+           "x/f32 = TypeCast 5x64/f8_e4m3; w/f32 = TypeCast 64x33/f8_e5m2c; y "
+           "= MatMul x w; e = GELU y; z/f8_e4m3 = TypeCast e",
            "y/u8<1,13> = TypeCast 13x17",
            "y/s64<40,2> = TypeCast 13x17/s32<18,1>",
            "y/f32<1,13> = TypeCast 13x17/u8<40,2>",
@@ -35,7 +41,8 @@ static void addCasts(Cases &cases) {
 
 /// Copies and views of all types.
 static void addMovement(Cases &cases) {
-  for (std::string type : {"s64", "s32", "s8", "u8", "boolean"})
+  for (std::string type :
+       {"s64", "s32", "s8", "u8", "boolean", "f8_e5m2", "f8_e4m3"})
     for (std::string text :
          {"Concat 5x7/T 5x9/T axis=1", "Concat 3/T 0/T 1/T axis=0",
           "Reorder 5x37/T", "y<1,13> = Reorder 13x17/T<40,2>",
@@ -84,6 +91,11 @@ static void addQuantize(Cases &cases) {
            "scales=1,2,4,8,0.5",
            "y/f32 = Dequantize 7/s8 qtype=per_channel axis=0 "
            "scales=1,2,3,4,5,6,7",
+           "y/f8_e4m3 = Quantize 5x37 scales=0.1",
+           "y/f8_e5m2 = Quantize 2x3x5x7 qtype=per_channel scales=1,2,4",
+           "y/f32 = Dequantize 5x37/f8_e5m2 scales=0.1",
+           "y/f32 = Dequantize 2x3x5x7/f8_e4m3c qtype=per_channel scales=1,2,4",
+           "y/f8_e4m3 = Quantize 0x3 scales=0.5",
            "y/s8<1,13> = Quantize 13x17 scales=0.5",
            "y/f32 = Dequantize 13x17/u8<40,2> scales=0.5 zps=7",
            "y/s8<105,1,21,3> = Quantize 2x3x5x7 qtype=per_channel "
@@ -122,6 +134,20 @@ static void addDynamicQuantize(Cases &cases) {
            "group_shape=1,1",
            "y/f32 = DynamicDequantize 2x3x64x5/s8c 2x3x2x5c 2x3x2x5/s32c "
            "qtype=per_group group_shape=1,1,32,1",
+           // Two to a byte.
+           "y/f32 = DynamicDequantize 5x38/u4 1",
+           "y/f32 = DynamicDequantize 5x38/s4 1 1/s8",
+           "y/f32 = DynamicDequantize 7x6x2/s4c 6c 6/s4c qtype=per_channel",
+           "y/f32 = DynamicDequantize 4x6/u4<1,4> 2x3 2x3/u4 qtype=per_group "
+           "group_shape=2,2",
+           "y/f32 = DynamicDequantize 2x3x64x4/s4<768,256,1,64> 2x3x2x4 "
+           "2x3x2x4/s4 qtype=per_group group_shape=1,1,32,1",
+           "y/f32 = DynamicDequantize 0x6/s4 0x3 qtype=per_group "
+           "group_shape=1,2",
+           "w/f32 = DynamicDequantize 64x48/u4c 2x48c 2x48/u4c "
+           "qtype=per_group group_shape=32,1; MatMul 5x64 w",
+           "a/f32 = DynamicDequantize x:8x6/s4 1; b/f32 = DynamicDequantize x "
+           "1; Add a b",
            "y/f32 = DynamicDequantize 0x6/s8 0x3 qtype=per_group "
            "group_shape=1,2",
            "y/f32 = DynamicDequantize 4x6/s8<1,4> 2x3<1,2> qtype=per_group "

@@ -5,6 +5,7 @@
 #include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace tenon;
@@ -93,6 +94,35 @@ const std::vector<double> kFloats = {0,
 TEST(Casts, FromFloat) {
   for (std::string to : {"s64", "s32", "s8", "u8", "boolean"})
     checkValues("y/" + to + " = TypeCast 211", kFloats);
+}
+
+/// All numbers of a float of 8 bits, and f32 on and beside the middle of each
+/// two of them, which is where they are rounded.
+std::vector<double> byteFloatEdges(DType dtype) {
+  std::vector<double> values = kFloats;
+  for (uint64_t code = 0; code < 128; ++code) {
+    double low = reference::decode(dtype, code);
+    double high = reference::decode(dtype, code + 1);
+    if (!std::isfinite(low))
+      break;
+    if (!std::isfinite(high)) // as if there were one more
+      high = 2 * low - reference::decode(dtype, code - 1);
+    auto middle = static_cast<float>((low + high) / 2);
+    for (double x : {low, double(middle), double(std::nextafterf(middle, 0)),
+                     double(std::nextafterf(middle, 1e9f)), high})
+      values.insert(values.end(), {x, -x});
+  }
+  return values;
+}
+
+TEST(Casts, ByteFloats) {
+  for (DType dtype : {DType::f8_e5m2, DType::f8_e4m3}) {
+    const std::vector<double> values = byteFloatEdges(dtype);
+    std::string type(name(dtype)), count = std::to_string(values.size());
+    checkValues("y/" + type + " = TypeCast " + count, values);
+    checkValues("y/f32 = TypeCast " + count + "/" + type, values);
+    checkValues("y/" + type + " = Quantize " + count + " scales=1", values);
+  }
 }
 
 TEST(Casts, FromInteger) {

@@ -24,13 +24,19 @@ func.func @main(%x: tensor<1x?x6x3xf32>, %w: tensor<3x3x3x8xf32>, %a: tensor<4x8
 // -----
 
 func.func @main(%x: tensor<4x8xf32>, %s: tensor<?xf32>, %z: tensor<?xsi8>, %i: tensor<4x8xsi32>,
-                %n: tensor<4x8xui4>, %t: tensor<1xf32>) -> tensor<4x8xsi8> {
+                %n: tensor<3x5xui4>, %g: tensor<4x6xsi4, #graph.layout<strided, [8, 1]>>, %u: tensor<?x6xsi4>,
+                %t: tensor<1xf32>) -> tensor<4x8xsi8> {
   // expected-error @+1 {{DynamicQuantize: the number of zero points is not known}}
   %0 = graph.DynamicQuantize %x, %s, %z {qtype = "per_channel"} : (tensor<4x8xf32>, tensor<?xf32>, tensor<?xsi8>) -> tensor<4x8xsi8>
   // expected-error @+1 {{Add: f32 and s32 in one operation do not compile yet}}
   %1 = graph.Add %x, %i : (tensor<4x8xf32>, tensor<4x8xsi32>) -> tensor<4x8xf32>
-  // expected-error @+1 {{DynamicDequantize: element type ui4 does not compile yet}}
-  %2 = graph.DynamicDequantize %n, %t : (tensor<4x8xui4>, tensor<1xf32>) -> tensor<4x8xf32>
+  // Not of an even number, with gaps, of unknown shape.
+  // expected-error @+1 {{DynamicDequantize: elements of 4 bits need to be an input of the graph}}
+  %2 = graph.DynamicDequantize %n, %t : (tensor<3x5xui4>, tensor<1xf32>) -> tensor<3x5xf32>
+  // expected-error @+1 {{DynamicDequantize: elements of 4 bits need to be an input of the graph}}
+  %3 = graph.DynamicDequantize %g, %t : (tensor<4x6xsi4, #graph.layout<strided, [8, 1]>>, tensor<1xf32>) -> tensor<4x6xf32>
+  // expected-error @+1 {{DynamicDequantize: elements of 4 bits need to be an input of the graph}}
+  %4 = graph.DynamicDequantize %u, %t : (tensor<?x6xsi4>, tensor<1xf32>) -> tensor<?x6xf32>
   return %0 : tensor<4x8xsi8>
 }
 

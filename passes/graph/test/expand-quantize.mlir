@@ -196,3 +196,17 @@ func.func @bounds_levels(%x: tensor<2x2xf32>) -> (tensor<2x2xui8>, tensor<2x2xui
   %7 = graph.Quantize %6 {scales = [0.5], zps = [0]} : (tensor<2x2xf32>) -> tensor<2x2xui8>
   return %1, %3, %5, %7, %6 : tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>
 }
+
+// -----
+
+// Steps of 8-bit floats are as small as the number: nothing is rounded before
+// the cast, and the quotient is exact.
+// CHECK-LABEL: func @to_byte_float
+// CHECK:         %[[S:.*]] = arith.constant dense<5.000000e-01> : tensor<f32>
+// CHECK:         %[[D:.*]] = graph.Divide %arg0, %[[S]]
+// CHECK-NEXT:    %[[C:.*]] = graph.TypeCast %[[D]] : (tensor<5x7xf32>) -> tensor<5x7xf8E4M3FN>
+// CHECK-NEXT:    return %[[C]]
+func.func @to_byte_float(%x: tensor<5x7xf32>) -> tensor<5x7xf8E4M3FN> {
+  %0 = graph.Quantize %x {scales = [0.5]} : (tensor<5x7xf32>) -> tensor<5x7xf8E4M3FN>
+  return %0 : tensor<5x7xf8E4M3FN>
+}

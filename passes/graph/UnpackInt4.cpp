@@ -1,0 +1,131 @@
+//===- UnpackInt4.cpp - two integers to a byte become two bytes -----------===//
+//
+//   func @main(%x: tensor<2x6xsi4>)
+//       ->  func @main(%x: tensor<6xui8>)      the same memory
+//           %v = floor(Reshape(%x) * [[1], [1/16]]) : tensor<2x6xf32>
+//           %n = %v - 16 floor(%v / 16)           0 to 15
+//           %s = %n - 16 floor((%n + 8) / 16)     of si4: -8 to 7
+//           Reshape(Transpose(TypeCast(%s))) : tensor<2x6xsi8>
+//
+// No memory below this point has elements of less than a byte. In f32 all of
+// this is exact: floor(y) of multiples of 1/16 is Round(y - 15/32). Constants
+// are unpacked once.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/support/Build.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_UNPACKINT4
+#include "passes/Passes.h.inc"
+
+namespace {
+
+class Unpacking {
+public:
+  Unpacking(func::FuncOp f, BlockArgument arg)
+      : b(OpBuilder::atBlockBegin(&f.getBody().front())), loc(arg.getLoc()),
+        arg(arg), type(rankedType(arg)) {
+    auto strides =
+        f.getArgAttrOfType<DenseI64ArrayAttr>(arg.getArgNumber(), kStridesAttr);
+    if (strides)
+      order = *orderInMemory(type.getShape(), strides.asArrayRef());
+  }
+
+  /// `arg` becomes bytes; what is made of them takes its place.
+  void run() {
+    auto element = cast<IntegerType>(type.getElementType());
+    MLIRContext *context = b.getContext();
+    int64_t count = (type.getNumElements() + 1) / 2;
+    arg.setType(RankedTensorType::get(
+        count, IntegerType::get(context, 8, IntegerType::Unsigned)));
+    Value bytes = buildReshape(b, loc, arg, {1, count});
+    Operation *first = bytes.getDefiningOp();
+    Value numbers = unpack(bytes, element.isSigned());
+    auto byte = IntegerType::get(context, 8, element.getSignedness());
+    Value result = inOrder(swapLastTwo(b, buildCast(b, loc, numbers, byte)));
+    arg.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return use.getOwner() != first;
+    });
+  }
+
+private:
+  Value unpack(Value bytes, bool isSigned) {
+    const float factors[] = {1, 1.0f / 16};
+    Value halves = arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(RankedTensorType::get({2, 1}, b.getF32Type()),
+                               ArrayRef(factors)));
+    Value x = buildCast(b, loc, bytes, b.getF32Type());
+    Value v = roundedSum(buildBinary(b, loc, "Multiply", x, halves), -15.0 / 32);
+    Value n = less16Times(v, roundedSum(over16(v), -15.0 / 32));
+    return isSigned ? less16Times(n, roundedSum(over16(n), 1.0 / 32)) : n;
+  }
+
+  Value roundedSum(Value x, double offset) {
+    Value sum = buildBinary(b, loc, "Add", x, buildScalar(b, loc, offset));
+    return buildGraphOp(b, loc, "Round", sum, rankedType(sum));
+  }
+
+  Value over16(Value x) {
+    return buildBinary(b, loc, "Multiply", x, buildScalar(b, loc, 1.0 / 16));
+  }
+
+  Value less16Times(Value x, Value y) {
+    Value times = buildBinary(b, loc, "Multiply", y, buildScalar(b, loc, 16));
+    return buildBinary(b, loc, "Subtract", x, times);
+  }
+
+  /// `pairs` with the dimensions of the argument.
+  Value inOrder(Value pairs) {
+    if (order.empty())
+      return buildReshape(b, loc, pairs, type.getShape());
+    Order back(order.size());
+    for (auto [i, o] : llvm::enumerate(order))
+      back[o] = i;
+    pairs = buildReshape(b, loc, pairs, permuted(type.getShape(), order));
+    return buildTranspose(b, loc, pairs, back);
+  }
+
+  OpBuilder b;
+  Location loc;
+  BlockArgument arg;
+  RankedTensorType type;
+  Order order; // of the dimensions in memory, if not as in the tensor
+};
+
+struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
+  void runOnOperation() override {
+    for (auto f : getOperation().getOps<func::FuncOp>()) {
+      bool changed = false;
+      for (BlockArgument arg : f.getArguments()) {
+        auto type = rankedType(arg);
+        if (!type || !type.getElementType().isInteger(4))
+          continue;
+        if (!arg.use_empty())
+          arg.user_begin()->emitRemark(
+              "two elements to a byte are unpacked to bytes before anything "
+              "reads them");
+        Unpacking(f, arg).run();
+        f.removeArgAttr(arg.getArgNumber(), kStridesAttr);
+        changed = true;
+        ++unpacked;
+      }
+      if (changed)
+        f.setFunctionType(FunctionType::get(&getContext(),
+                                            f.getBody().getArgumentTypes(),
+                                            f.getResultTypes()));
+    }
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,40 @@
+// RUN: tenon-opt %s --split-input-file --tenon-unpack-int4 | FileCheck %s
+
+// The halves of a byte: high ones are a 16th. Nothing has a sign in u4.
+// CHECK-LABEL: func @main
+// CHECK-SAME:    (%arg0: tensor<6xui8> {graph.id = 0 : ui64}, %arg1: tensor<1xf32>)
+// CHECK:         %[[BYTES:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<1x6xui8>
+// CHECK:         %[[HALVES:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [6.250000e-02]]>
+// CHECK:         %[[X:.*]] = graph.TypeCast %[[BYTES]]
+// CHECK:         %[[V:.*]] = graph.Multiply %[[X]], %[[HALVES]] {{.*}} -> tensor<2x6xf32>
+// CHECK-COUNT-2: graph.Round
+// CHECK-NOT:     graph.Round
+// CHECK:         %[[C:.*]] = graph.TypeCast {{.*}} -> tensor<2x6xui8>
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %[[C]]
+// CHECK:         %[[R:.*]] = graph.StaticReshape %[[T]] {{.*}} -> tensor<2x6xui8>
+// CHECK:         graph.DynamicDequantize %[[R]], %arg1 : (tensor<2x6xui8>, tensor<1xf32>)
+func.func @main(%q: tensor<2x6xui4> {graph.id = 0 : ui64}, %s: tensor<1xf32>) -> tensor<2x6xf32> {
+  %0 = graph.DynamicDequantize %q, %s : (tensor<2x6xui4>, tensor<1xf32>) -> tensor<2x6xf32>
+  return %0 : tensor<2x6xf32>
+}
+
+// -----
+
+// Signs of s4; memory whose first dimension is inside comes out transposed; both
+// readers have the same bytes. Other types stay.
+// CHECK-LABEL: func @main
+// CHECK-SAME:    (%arg0: tensor<12xui8>, %arg1: tensor<1xf32>, %arg2: tensor<4x6xsi8>)
+// CHECK-COUNT-3: graph.Round
+// CHECK:         graph.TypeCast {{.*}} -> tensor<2x12xsi8>
+// CHECK:         %[[R:.*]] = graph.StaticReshape {{.*}} -> tensor<6x4xsi8>
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %[[R]] {order = [1, 0]} {{.*}} -> tensor<4x6xsi8>
+// CHECK:         graph.DynamicDequantize %[[T]], %arg1
+// CHECK:         graph.DynamicDequantize %[[T]], %arg1
+// CHECK:         graph.DynamicDequantize %arg2, %arg1
+func.func @main(%q: tensor<4x6xsi4> {tile.strides = array<i64: 1, 4>}, %s: tensor<1xf32>, %b: tensor<4x6xsi8>)
+    -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+  %0 = graph.DynamicDequantize %q, %s : (tensor<4x6xsi4>, tensor<1xf32>) -> tensor<4x6xf32>
+  %1 = graph.DynamicDequantize %q, %s {qtype = "per_tensor"} : (tensor<4x6xsi4>, tensor<1xf32>) -> tensor<4x6xf32>
+  %2 = graph.DynamicDequantize %b, %s : (tensor<4x6xsi8>, tensor<1xf32>) -> tensor<4x6xf32>
+  return %0, %1, %2 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+}
