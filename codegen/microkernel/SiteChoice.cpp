@@ -87,12 +87,33 @@ void SiteChoice::chooseTile(BrgemmOp op, VectorIsa isa) {
   if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
     full = {(*given)[0], (*given)[1]};
   else
-    full = chooseRegisterTile(isa, spec.sum.getIntOrFloatBitWidth(), staticM,
-                              widest);
+    full =
+        ofWholeLines(op,
+                     chooseRegisterTile(isa, spec.sum.getIntOrFloatBitWidth(),
+                                        staticM, widest),
+                     isa.numRegisters);
   if (widest)
     full.vectors = std::max<int64_t>(
         1,
         std::min<int64_t>(full.vectors, llvm::divideCeil(*widest, spec.lanes)));
+}
+
+/// Where rows of B lie in their own place and begin with lines of the cache, a
+/// tile that ends within a line would leave the rest of it to the next tile,
+/// for which it has left L1: six rows of whole lines instead of more columns.
+RegisterTile SiteChoice::ofWholeLines(BrgemmOp op, RegisterTile tile,
+                                      int64_t registers) const {
+  int64_t bytes = spec.element.getIntOrFloatBitWidth() / 8;
+  auto row =
+      known(op.getBType().getStridesAndOffset().first[spec.numBatchDims]);
+  int64_t perLine = kLineBytes / (spec.lanes * bytes);
+  RegisterTile whole{6, tile.vectors / std::max<int64_t>(perLine, 1) * perLine};
+  bool fits = whole.vectors > 0 && whole.vectors < tile.vectors &&
+              registersNeeded(whole) <= registers;
+  return fits && !op.getPacked() && row && *row * bytes % kLineBytes == 0 &&
+                 staticM.value_or(whole.rows) >= whole.rows
+             ? whole
+             : tile;
 }
 
 /// Each instruction beside the products counts where another thread of the core

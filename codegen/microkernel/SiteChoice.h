@@ -35,6 +35,8 @@ private:
   bool fitsMatrixUnit(tile::BrgemmOp op) const;
   void chooseMatrixTile(tile::BrgemmOp op);
   void chooseTile(tile::BrgemmOp op, VectorIsa isa);
+  RegisterTile ofWholeLines(tile::BrgemmOp op, RegisterTile tile,
+                            int64_t registers) const;
   void shapeLoop(tile::BrgemmOp op, VectorIsa isa, int64_t unroll);
 };
 

@@ -52,9 +52,8 @@ public:
     Value numbers = unpack(bytes, element.isSigned());
     auto byte = IntegerType::get(context, 8, element.getSignedness());
     Value result = inOrder(swapLastTwo(b, buildCast(b, loc, numbers, byte)));
-    arg.replaceUsesWithIf(result, [&](OpOperand &use) {
-      return use.getOwner() != first;
-    });
+    arg.replaceUsesWithIf(
+        result, [&](OpOperand &use) { return use.getOwner() != first; });
   }
 
 private:
@@ -65,7 +64,8 @@ private:
         DenseElementsAttr::get(RankedTensorType::get({2, 1}, b.getF32Type()),
                                ArrayRef(factors)));
     Value x = buildCast(b, loc, bytes, b.getF32Type());
-    Value v = roundedSum(buildBinary(b, loc, "Multiply", x, halves), -15.0 / 32);
+    Value v =
+        roundedSum(buildBinary(b, loc, "Multiply", x, halves), -15.0 / 32);
     Value n = less16Times(v, roundedSum(over16(v), -15.0 / 32));
     return isSigned ? less16Times(n, roundedSum(over16(n), 1.0 / 32)) : n;
   }
@@ -120,9 +120,8 @@ struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
         ++unpacked;
       }
       if (changed)
-        f.setFunctionType(FunctionType::get(&getContext(),
-                                            f.getBody().getArgumentTypes(),
-                                            f.getResultTypes()));
+        f.setFunctionType(FunctionType::get(
+            &getContext(), f.getBody().getArgumentTypes(), f.getResultTypes()));
     }
   }
 };

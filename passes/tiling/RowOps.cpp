@@ -152,7 +152,8 @@ void batchNormBackward(LoopBuilder &k, Operation *op) {
 void layerNormBackward(LoopBuilder &k, Operation *op) {
   Normalized n(k, op);
   Node dd = k.f32Of(op->getOperand(1));
-  Node sum = k.mean(dd), weighted = k.mean(k.mul(dd, n.x()));
+  Node sum = k.mean(dd),
+       weighted = k.mul(k.sumOfProducts(dd, n.x()), k.inverseCount());
   k.define(op->getResult(0),
            k.mul(n.scale, k.sub(k.sub(dd, sum), k.mul(n.x(), weighted))));
 }

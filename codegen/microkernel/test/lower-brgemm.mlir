@@ -132,6 +132,36 @@ func.func @single_steps(%a: memref<4x63xf32>, %b: memref<63x8xf32>,
   return
 }
 
+// Rows of B in their own place that begin with lines of the cache: tiles of
+// whole lines. Not of a panel, of rows that begin anywhere, of few rows, and
+// with vectors that are lines.
+
+// CHECK-LABEL: func.func @whole_lines
+// CHECK:         call @tenon_brgemm_f32_6x2x8_
+// CHECK-NOT:     call @tenon_brgemm_f32_{{.}}x3x8_
+// CHECK:         return
+// ZMM-LABEL:   func.func @whole_lines
+// ZMM:           call @tenon_brgemm_f32_8x3x16_
+func.func @whole_lines(%a: memref<96x64xf32>, %b: memref<64x96xf32>, %c: memref<96x96xf32>) {
+  tile.brgemm ins(%a, %b : memref<96x64xf32>, memref<64x96xf32>)
+      outs(%c : memref<96x96xf32>) attributes {packed = false}
+  return
+}
+
+// CHECK-LABEL: func.func @not_whole_lines
+// CHECK-NOT:     call @tenon_brgemm_f32_6x2x8_
+// CHECK:         return
+func.func @not_whole_lines(%a: memref<96x64xf32>, %b: memref<64x96xf32>, %odd: memref<64x100xf32>,
+                           %c: memref<96x96xf32>, %few: memref<4x64xf32>, %cf: memref<4x96xf32>) {
+  tile.brgemm ins(%a, %b : memref<96x64xf32>, memref<64x96xf32>)
+      outs(%c : memref<96x96xf32>)
+  tile.brgemm ins(%a, %odd : memref<96x64xf32>, memref<64x100xf32>)
+      outs(%c : memref<96x96xf32>) attributes {packed = false}
+  tile.brgemm ins(%few, %b : memref<4x64xf32>, memref<64x96xf32>)
+      outs(%cf : memref<4x96xf32>) attributes {packed = false}
+  return
+}
+
 // The kernel: 12 accumulators carried by the loop, two steps of k in each
 // iteration, nothing but loads and fmas inside.
 
