@@ -19,7 +19,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -205,7 +204,7 @@ void registerAllDialects(DialectRegistry &registry) {
                   graph::GraphDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
                   math::MathDialect, memref::MemRefDialect, rt::RtDialect,
                   scf::SCFDialect, tensor::TensorDialect, tile::TileDialect,
-                  vector::VectorDialect, x86vector::X86VectorDialect>();
+                  vector::VectorDialect>();
   codegen::registerLLVMTranslations(registry);
 }
 

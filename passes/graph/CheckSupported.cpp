@@ -24,10 +24,10 @@ namespace tenon {
 
 namespace {
 
-std::string typeName(Type element) {
+std::string typeName(Type type) {
   std::string s;
   llvm::raw_string_ostream os(s);
-  os << element;
+  os << type;
   return s;
 }
 
@@ -198,7 +198,9 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       if (rankedType(v).getElementType().isInteger(4) && !isPackedInput(v))
         return makeError(op, ErrorCode::UnsupportedForm,
                          "elements of 4 bits need to be an input of the "
-                         "graph, of known shape, dense and of an even number");
+                         "graph, of known shape, dense and of an even number, "
+                         "not " +
+                             typeName(v.getType()));
   }
   if (isKind(op, "LSTM"))
     return checkLstm(op);
