@@ -20,7 +20,7 @@ namespace {
 
 /// Strength reduction of innermost loops but of those with many accesses whose
 /// addresses need none. Its time grows faster than the number of accesses: it
-/// was a quarter of ResNet-50's compilation, mostly Winograd transforms.
+/// was a fifth of ResNet-50's compilation, mostly Winograd transforms.
 struct ReduceStrength : llvm::PassInfoMixin<ReduceStrength> {
   llvm::PreservedAnalyses run(llvm::Loop &loop,
                               llvm::LoopAnalysisManager &analyses,
