@@ -16,8 +16,9 @@ struct tenon_exec {
   tenon_parallel_for_fn parallelFor;
   void *pool;
   std::atomic<bool> profiling{false};
-  std::atomic<int> status{TENON_RT_OK};
-  std::atomic<int> lastFailure{TENON_RT_OK};
+  /// Packed, so that nobody sees one change without the other: the status in
+  /// the lowest byte, what failed last in the next one, the number of failures
+  /// above.
   std::atomic<uint64_t> failures{0};
   /// Who holds it may use the team or the pool.
   GenLock workersLock;
@@ -160,27 +161,31 @@ int32_t tenon_exec_concurrency(const tenon_exec *exec) {
   return exec->concurrency;
 }
 
+static constexpr uint64_t kStatusMask = 0xff;
+static constexpr int kLastShift = 8, kCountShift = 16;
+
 tenon_rt_status tenon_exec_status(const tenon_exec *exec) {
-  return tenon_rt_status(exec->status.load(std::memory_order_acquire));
+  return failuresOf(*exec).status;
 }
 
 void tenon_exec_clear_status(tenon_exec *exec) {
-  exec->status.store(TENON_RT_OK, std::memory_order_release);
+  exec->failures.fetch_and(~kStatusMask, std::memory_order_acq_rel);
 }
 
 void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status) {
-  int none = TENON_RT_OK;
-  exec->status.compare_exchange_strong(none, status, std::memory_order_acq_rel);
-  exec->lastFailure.store(status, std::memory_order_release);
-  exec->failures.fetch_add(1, std::memory_order_acq_rel);
+  uint64_t seen = exec->failures.load(std::memory_order_relaxed), next;
+  do {
+    uint64_t first = seen & kStatusMask;
+    next = ((seen >> kCountShift) + 1) << kCountShift |
+           uint64_t(status) << kLastShift | (first ? first : uint64_t(status));
+  } while (!exec->failures.compare_exchange_weak(seen, next,
+                                                 std::memory_order_acq_rel));
 }
 
-uint64_t tenon::rt::failureCount(const tenon_exec &exec) {
-  return exec.failures.load(std::memory_order_acquire);
-}
-
-tenon_rt_status tenon::rt::lastFailure(const tenon_exec &exec) {
-  return tenon_rt_status(exec.lastFailure.load(std::memory_order_acquire));
+Failures tenon::rt::failuresOf(const tenon_exec &exec) {
+  uint64_t all = exec.failures.load(std::memory_order_acquire);
+  return {tenon_rt_status(all & kStatusMask),
+          tenon_rt_status(all >> kLastShift & kStatusMask), all >> kCountShift};
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,14 +197,21 @@ namespace {
 struct PoolCall {
   const Job *job;
   std::atomic<int64_t> finished{0};
-  std::atomic<bool> strayIndex{false};
+  std::atomic<bool> misused{false};
+  /// A bit for each range that was begun.
+  std::atomic<uint64_t> begun[TENON_RT_MAX_THREADS / 64] = {};
+
+  bool begin(int64_t range) {
+    uint64_t bit = uint64_t(1) << range % 64;
+    return !(begun[range / 64].fetch_or(bit, std::memory_order_relaxed) & bit);
+  }
 };
 } // namespace
 
 static void runPoolRange(void *argument, int64_t index) {
   auto &call = *static_cast<PoolCall *>(argument);
-  if (index < 0 || index >= call.job->ranges) {
-    call.strayIndex.store(true, std::memory_order_relaxed);
+  if (index < 0 || index >= call.job->ranges || !call.begin(index)) {
+    call.misused.store(true, std::memory_order_relaxed);
     return;
   }
   FloatControlScope scope(call.job->floatControl);
@@ -212,7 +224,7 @@ static tenon_rt_status runOnPool(tenon_exec &exec, const Job &job) {
   call.job = &job;
   exec.parallelFor(exec.pool, job.ranges, runPoolRange, &call);
   bool complete = call.finished.load(std::memory_order_acquire) == job.ranges &&
-                  !call.strayIndex.load(std::memory_order_relaxed);
+                  !call.misused.load(std::memory_order_relaxed);
   return complete ? TENON_RT_OK : TENON_RT_POOL_MISBEHAVED;
 }
 
@@ -235,7 +247,7 @@ static bool provideScratch(tenon_exec &exec, Job &job, int64_t bytes) {
 
 static void runSection(tenon_exec &exec, tenon_section_fn fn, void *const *args,
                        int64_t items, int64_t scratch) {
-  if (exec.status.load(std::memory_order_relaxed) != TENON_RT_OK)
+  if (exec.failures.load(std::memory_order_relaxed) & kStatusMask)
     return;
   if (items < 0 || scratch < 0)
     return tenon_rt_fail(&exec, TENON_RT_INVALID_ARGUMENT);

@@ -6,12 +6,16 @@
 
 namespace tenon::rt {
 
-/// How often something has failed, ever.  It grows after the status is set:
-/// who finds both the number unchanged and the status OK has been spared.
-uint64_t failureCount(const tenon_exec &exec);
-
-/// With what it did so last, cleared or not.
-tenon_rt_status lastFailure(const tenon_exec &exec);
+/// Of one moment: who finds the count unchanged and the status OK has been
+/// spared.
+struct Failures {
+  tenon_rt_status status;
+  /// What failed last, cleared or not.
+  tenon_rt_status last;
+  /// How often something has failed, ever.
+  uint64_t count;
+};
+Failures failuresOf(const tenon_exec &exec);
 
 } // namespace tenon::rt
 

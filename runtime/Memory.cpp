@@ -121,9 +121,10 @@ void BlockCache::trim() {
   for (Slot &slot : slots) {
     if (!slot.tryLock())
       continue;
-    allocator->release(slot.data.load(std::memory_order_relaxed));
-    slot.data.store(nullptr, std::memory_order_relaxed);
+    // Forgotten before it is freed: another thread may get the same address.
+    void *data = slot.data.exchange(nullptr, std::memory_order_relaxed);
     slot.size.store(0, std::memory_order_relaxed);
+    allocator->release(data);
     slot.unlock();
   }
 }

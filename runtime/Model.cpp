@@ -274,24 +274,25 @@ static tenon_rt_status runEntry(tenon_exec *exec,
                                 const tenon_model_entry &entry,
                                 void *const *buffers, const int64_t *dims,
                                 int64_t scratchBytes, void *scratch) {
-  uint64_t before = failureCount(*exec);
+  Failures before = failuresOf(*exec);
   // Another thread's failure, which that thread has yet to collect: sections
   // of this executor do nothing until then.
-  tenon_rt_status status = tenon_exec_status(exec);
-  if (status != TENON_RT_OK)
-    return status;
+  if (before.status != TENON_RT_OK)
+    return before.status;
+  if (scratchBytes < 0)
+    return TENON_RT_INVALID_ARGUMENT;
   void *own = nullptr;
   if (!scratch && scratchBytes > 0)
     scratch = own = tenon_rt_arena_acquire(exec, scratchBytes);
   if (scratch || scratchBytes == 0)
     entry.run(exec, buffers, dims, scratch);
   tenon_rt_arena_release(exec, own);
-  status = tenon_exec_status(exec);
-  if (status != TENON_RT_OK)
+  Failures after = failuresOf(*exec);
+  if (after.status != TENON_RT_OK)
     tenon_exec_clear_status(exec);
-  else if (failureCount(*exec) != before)
-    status = lastFailure(*exec);
-  return status;
+  else if (after.count != before.count)
+    return after.last;
+  return after.status;
 }
 
 int64_t tenon_model_scratch_bytes(const tenon_model *model,

@@ -437,7 +437,7 @@ TEST(ExecErrors, firstFailureIsKept) {
                tenon_rt_status_string(TENON_RT_OUT_OF_MEMORY));
 }
 
-TEST(ExecErrors, poolThatSkipsOrInventsIndices) {
+TEST(ExecErrors, poolThatSkipsInventsOrRepeatsIndices) {
   using Body = void (*)(void *, int64_t);
   tenon_parallel_for_fn skips = [](void *, int64_t n, Body body, void *arg) {
     for (int64_t i = 1; i < n; ++i)
@@ -447,7 +447,11 @@ TEST(ExecErrors, poolThatSkipsOrInventsIndices) {
     for (int64_t i = -1; i <= n; ++i)
       body(arg, i);
   };
-  for (tenon_parallel_for_fn bad : {skips, invents}) {
+  tenon_parallel_for_fn repeats = [](void *, int64_t n, Body body, void *arg) {
+    for (int64_t i = 0; i < n; ++i)
+      body(arg, 0);
+  };
+  for (tenon_parallel_for_fn bad : {skips, invents, repeats}) {
     tenon_exec_options options = singleOptions();
     options.threading = TENON_THREADS_POOL;
     options.concurrency = 4;

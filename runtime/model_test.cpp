@@ -10,14 +10,18 @@ using RunFn = int32_t (*)(tenon_exec *, void *const *, const int64_t *, void *);
 
 /// Code that reads one tensor of `dtype` and `size` elements and writes none.
 struct HandMade {
-  HandMade(RunFn run, int32_t dtype, int64_t size = 1) : size(size) {
+  using ScratchFn = int64_t (*)(const int64_t *);
+  HandMade(
+      RunFn run, int32_t dtype, int64_t size = 1,
+      ScratchFn scratch = [](const int64_t *) { return int64_t(0); })
+      : size(size) {
     tensor.name = "x";
     tensor.dtype = dtype;
     tensor.rank = 1;
     tensor.dims = &this->size;
     code.target = "any";
     code.features = "";
-    code.main = {run, [](const int64_t *) { return int64_t(0); }, &arg, 1};
+    code.main = {run, scratch, &arg, 1};
     info.magic = TENON_MODEL_MAGIC;
     info.version = TENON_MODEL_VERSION;
     info.name = "made by hand";
@@ -85,6 +89,15 @@ TEST(Model, failureThatNobodyHasCollectedStopsTheRun) {
   float x = 0;
   tenon_rt_fail(exec.get(), TENON_RT_FORKED_IN_SECTION);
   EXPECT_EQ(model.run(exec.get(), &x), TENON_RT_FORKED_IN_SECTION);
+}
+
+/// A size that has wrapped around is none.
+TEST(Model, scratchOfNegativeSizeIsRefused) {
+  HandMade model(good, TENON_F32, 1,
+                 [](const int64_t *) { return int64_t(-64); });
+  ExecPtr exec = makeExec(singleOptions());
+  float x = 0;
+  EXPECT_NE(model.run(exec.get(), &x), TENON_RT_OK);
 }
 
 TEST(Model, addressesAreMultiplesOfTheElementSize) {

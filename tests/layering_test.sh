@@ -12,7 +12,6 @@ rules='
 runtime:
 dialects: dialects
 codegen: codegen dialects runtime
-passes/cost:
 passes: passes dialects codegen
 compiler/import: compiler/import dialects
 compiler/check: compiler/check dialects
@@ -20,7 +19,6 @@ compiler: compiler passes codegen dialects runtime
 tools/tenon-tblgen:
 tools/devinfo: dialects codegen runtime
 tools: tools compiler passes codegen dialects runtime
-python: compiler dialects runtime
 examples: examples compiler dialects
 benchmarks: benchmarks compiler passes codegen dialects runtime tools
 tests: tests compiler passes codegen dialects runtime tools examples
@@ -28,8 +26,8 @@ tests: tests compiler passes codegen dialects runtime tools examples
 
 # FILE:LINE:INCLUDED of every include with quotes, ours only.
 includes() {
-  local folders=(runtime dialects codegen passes compiler tools python
-    examples benchmarks tests)
+  local folders=(runtime dialects codegen passes compiler tools examples
+    benchmarks tests)
   local existing=()
   for folder in "${folders[@]}"; do
     if [[ -d $folder ]]; then existing+=("$folder"); fi

@@ -4,8 +4,11 @@
 |* them.  docs/c-api.md walks through a program.                            *|
 |*                                                                          *|
 |* Calls return a status, TENON_SUCCESS or the number of an error; what      *|
-|* they yield comes through their last arguments, which are set to NULL or  *|
-|* zero when they fail.  tenon_last_error() tells the rest.  Nothing throws.*|
+|* they yield comes through their last arguments.  When they fail, a new    *|
+|* handle is NULL and other results mean nothing.  tenon_last_error() tells *|
+|* the rest.  Nothing throws.  Beside the errors listed any call may give   *|
+|* NullArgument, BadHandle (of another kind, destroyed), OutOfMemory and    *|
+|* Internal.                                                                *|
 |*                                                                          *|
 |* Handles: X_create makes one, X_destroy ends it; destroying NULL does     *|
 |* nothing.  A handle may be destroyed as soon as no call uses it: objects   *|
@@ -14,8 +17,8 @@
 |* does, unless a call says otherwise.                                      *|
 |*                                                                          *|
 |* Threads: any number of threads may use any objects at once, except that  *|
-|* an op and a graph under construction and a tensor whose handle is being  *|
-|* changed want one thread at a time.                                       *|
+|* an op and a graph under construction and a tensor whose data are being   *|
+|* set want one thread at a time.                                           *|
 |*                                                                          *|
 \*===----------------------------------------------------------------------===*/
 #ifndef TENON_H
@@ -55,7 +58,8 @@ typedef struct tenon_error {
   uint64_t op_id;
   /** What to do; may be empty. */
   const char *hint;
-  /** All of it in one line, as the command line prints it. */
+  /** All of it as the command line prints it.  Where several things are wrong
+   * a line for each; the fields above are of the first. */
   const char *text;
 } tenon_error;
 
@@ -130,14 +134,15 @@ TENON_API tenon_status tenon_logical_tensor_init(
     tenon_logical_tensor *tensor, uint64_t id, tenon_dtype dtype, int32_t rank,
     const int64_t *dims, tenon_layout layout, tenon_property property);
 
-/** The same with strides in elements, of which none is negative. */
+/** The same with strides in elements.  Errors: also BadStride (a negative one).
+ */
 TENON_API tenon_status tenon_logical_tensor_init_strided(
     tenon_logical_tensor *tensor, uint64_t id, tenon_dtype dtype, int32_t rank,
     const int64_t *dims, const int64_t *strides, tenon_property property);
 
 /**
- * Bytes from the first to the last element.  Errors: UnknownShape; BadStride
- * (layout is ANY or UNDEF); TooLarge.
+ * Bytes from the first to the last element.  Errors: UnknownShape; BadDim
+ * (larger than any memory); BadStride (layout is ANY or UNDEF).
  */
 TENON_API tenon_status tenon_logical_tensor_byte_size(
     const tenon_logical_tensor *tensor, size_t *bytes);
@@ -149,7 +154,8 @@ TENON_API int32_t tenon_logical_tensor_equal(const tenon_logical_tensor *a,
 /*===-- Engines and streams
  * -------------------------------------------------===*/
 
-/** Where memory comes from and what is compiled for. */
+/** Where memory of tensors and executions comes from, and what is compiled for.
+ * Code and what is computed from constants lie in the C library's memory. */
 typedef struct tenon_engine tenon_engine;
 
 /**
@@ -164,7 +170,8 @@ TENON_API void tenon_engine_destroy(tenon_engine *engine);
 /**
  * Sets an option of the compiler by the name of its flag, such as
  * "target-cpu", for what the engine compiles from now on.  `tenon compile
- * --help` lists them.  Errors: BadOption.
+ * --help` lists them.  Errors: BadOption (no such option, or not a number or
+ * boolean; which texts a value may be tenon_partition_compile knows).
  */
 TENON_API tenon_status tenon_engine_set_option(tenon_engine *engine,
                                                const char *name,
@@ -177,7 +184,8 @@ typedef struct tenon_stream tenon_stream;
  * `options` (NULL: one thread, the caller's) says whose threads: a team of its
  * own, the caller's pool, or none; its allocator is ignored for the engine's.
  * Many threads may execute on one stream at once; the first has its threads,
- * the others go alone.  Errors: BadOption, OutOfMemory.
+ * the others go alone; a failure of one may be told to the others.  Errors:
+ * BadOption, OutOfMemory.
  */
 TENON_API tenon_status tenon_stream_create(tenon_engine *engine,
                                            const tenon_exec_options *options,
@@ -210,13 +218,15 @@ typedef struct tenon_tensor tenon_tensor;
 TENON_API tenon_status tenon_tensor_create(const tenon_logical_tensor *about,
                                            tenon_engine *engine, void *data,
                                            tenon_tensor **tensor);
-/** A host scalar; its value is copied.  Errors: BadRank, NullArgument. */
+/** A host scalar; `value` has the size and form of its dtype and is copied.
+ * Errors: BadRank, BadDType, BadDim, NullArgument. */
 TENON_API tenon_status
 tenon_tensor_create_scalar(const tenon_logical_tensor *about, const void *value,
                            tenon_tensor **tensor);
 TENON_API void tenon_tensor_destroy(tenon_tensor *tensor);
 /** Errors: NullArgument, BadHandle (memory is the library's), BadTensorData. */
 TENON_API tenon_status tenon_tensor_set_data(tenon_tensor *tensor, void *data);
+/** NULL where none were set. */
 TENON_API tenon_status tenon_tensor_get_data(const tenon_tensor *tensor,
                                              void **data);
 /** The data have changed: what was computed from them once is no longer it. */
@@ -226,8 +236,8 @@ TENON_API tenon_status tenon_tensor_get_logical_tensor(
 
 /**
  * Copies the elements of `from` to `to`, of equal dtype and sizes and any
- * layouts, opaque ones included.  Errors: ShapeMismatch, BadDType,
- * BadTensorData (no memory).
+ * layouts, opaque ones included.  Does not touch `to`.  Errors: ShapeMismatch,
+ * BadDType, BadTensorData (no data).
  */
 TENON_API tenon_status tenon_tensor_convert(tenon_stream *stream,
                                             const tenon_tensor *from,
@@ -243,14 +253,18 @@ typedef enum tenon_op_kind {
 
 typedef struct tenon_op tenon_op;
 
-/** `name` appears in messages and profiles.  Errors: UnknownOp. */
+/** `name` (may be NULL) appears in messages and profiles.  Errors: UnknownOp.
+ */
 TENON_API tenon_status tenon_op_create(uint64_t id, tenon_op_kind kind,
                                        const char *name, tenon_op **op);
 /** Of a kind by name, "MatMul".  A kind that the table does not have is the
- * framework's own: it splits the graph as a Wildcard does. */
+ * framework's own: it splits the graph as a Wildcard does.  Errors: UnknownOp
+ * (an empty name). */
 TENON_API tenon_status tenon_op_create_named(uint64_t id, const char *kind,
                                              const char *name, tenon_op **op);
 TENON_API void tenon_op_destroy(tenon_op *op);
+/* Edges in the order of docs/ops.md; `input` and `output` are copied.  Errors:
+ * BadRank, BadDType, BadDim, BadStride. */
 TENON_API tenon_status tenon_op_add_input(tenon_op *op,
                                           const tenon_logical_tensor *input);
 TENON_API tenon_status tenon_op_add_output(tenon_op *op,
@@ -269,12 +283,14 @@ TENON_API tenon_status tenon_op_set_bool(tenon_op *op, const char *name,
                                          int32_t value);
 TENON_API tenon_status tenon_op_set_string(tenon_op *op, const char *name,
                                            const char *value);
+/** 0 for NULL. */
 TENON_API uint64_t tenon_op_get_id(const tenon_op *op);
-/** "MatMul". */
+/** "MatMul"; empty for NULL. */
 TENON_API const char *tenon_op_get_kind(const tenon_op *op);
 
 typedef struct tenon_graph tenon_graph;
 
+/** An empty graph. */
 TENON_API tenon_status tenon_graph_create(tenon_graph **graph);
 TENON_API void tenon_graph_destroy(tenon_graph *graph);
 
@@ -297,6 +313,7 @@ TENON_API tenon_status tenon_graph_add_output(tenon_graph *graph,
 /**
  * No more operations: sorts them, checks edges, infers shapes as far as they
  * follow.  Errors: Cycle, TwoProducers, ...; WrongState when it is finalized.
+ * After an error the graph is as it was.
  */
 TENON_API tenon_status tenon_graph_finalize(tenon_graph *graph);
 TENON_API int32_t tenon_graph_is_finalized(const tenon_graph *graph);
@@ -309,7 +326,7 @@ TENON_API tenon_status tenon_graph_from_json(const char *text, size_t length,
                                              const char *name,
                                              tenon_graph **graph);
 /** The graph as such a text, NUL-terminated; the graph's until it is destroyed
- * or asked again. */
+ * or asked again, so by one thread at a time. */
 TENON_API tenon_status tenon_graph_to_json(tenon_graph *graph,
                                            const char **text, size_t *length);
 
@@ -377,8 +394,8 @@ typedef struct tenon_compiled_partition tenon_compiled_partition;
  * Equal requests are served from the caches below.
  *
  * Errors: PortMismatch (ids), BadDType (not the graph's), UnknownShape,
- * ShapeMismatch, BadStride, UnsupportedOp and the other codes of the 2000s,
- * Internal.
+ * ShapeMismatch, BadStride, BadOption (an option's text), UnsupportedOp and the
+ * other codes of the 2000s, Internal.
  */
 TENON_API tenon_status tenon_partition_compile(
     const tenon_partition *partition, tenon_engine *engine, size_t num_inputs,
@@ -416,7 +433,8 @@ TENON_API tenon_status tenon_compiled_partition_get_scratch_size(
 
 /**
  * Sizes and layouts of all outputs, in the order of the ports, for inputs with
- * known sizes.  `outputs` has room for all of them.
+ * known sizes.  `outputs` has room for all of them.  Errors: PortMismatch,
+ * UnknownShape, ShapeMismatch.
  */
 TENON_API tenon_status tenon_compiled_partition_infer(
     const tenon_compiled_partition *compiled, size_t num_inputs,
@@ -426,7 +444,9 @@ TENON_API tenon_status tenon_compiled_partition_infer(
 /**
  * Computes now what depends on constants only, for the constant tensors given
  * (others are ignored).  Without this call the first execution does.
- * Errors: PortMismatch (one is missing), BadTensorData, OutOfMemory.
+ * The sets of constants given last, up to four, are remembered.
+ * Errors: PortMismatch (one is missing); BadDType, ShapeMismatch, BadStride (a
+ * tensor is not what was compiled); BadTensorData, OutOfMemory.
  */
 TENON_API tenon_status tenon_compiled_partition_bind_constants(
     tenon_compiled_partition *compiled, tenon_stream *stream,
@@ -436,11 +456,11 @@ TENON_API tenon_status tenon_compiled_partition_bind_constants(
  * Executes: one tensor for each port, by id (the order of the ports is the
  * fastest).  When it returns the outputs are written.  Any number of threads
  * may execute one compiled partition at once, with outputs of their own.
- * `scratch` (may be NULL): memory of the caller's, at least of the size asked
- * for, aligned to 64 bytes, used by nobody else meanwhile.
+ * `scratch`: memory of the caller's, at least of the size asked for, aligned to
+ * 64 bytes, used by nobody else meanwhile; may be NULL if that size is 0.
  *
  * Errors: PortMismatch; BadDType, ShapeMismatch, BadStride (a tensor is not
- * what was compiled); BadTensorData (no memory, not aligned, scratch too
+ * what was compiled); BadTensorData (no data, not aligned, scratch too
  * small); OutOfMemory; Internal.  On an error outputs may be partly written,
  * but nothing outside them.
  */
@@ -471,7 +491,7 @@ TENON_API tenon_status tenon_compiled_partition_deserialise(
 
 /**
  * Compiled partitions kept in memory for equal requests, least recently used
- * first to go; 0: none.  The default is 1024.
+ * first to go; 0: none.  The default is 1024.  Errors: BadOption (negative).
  */
 TENON_API tenon_status tenon_set_compiled_cache_capacity(int64_t partitions);
 TENON_API int64_t tenon_get_compiled_cache_capacity(void);
@@ -479,7 +499,8 @@ TENON_API int64_t tenon_get_compiled_cache_capacity(void);
 /**
  * A folder, which may be shared by processes, for compiled partitions; NULL or
  * empty: none, the default.  A file that cannot be used (another version, a
- * damaged one) is replaced.  Errors: CannotWrite.
+ * damaged one) is replaced.  Code is loaded from it: only a folder that you
+ * trust.  It grows without bound; files may be deleted.  Errors: CannotWrite.
  */
 TENON_API tenon_status tenon_set_compiled_cache_folder(const char *folder);
 
@@ -500,7 +521,7 @@ TENON_API tenon_status tenon_set_constant_cache_capacity(int64_t bytes);
 TENON_API int64_t tenon_get_constant_cache_capacity(void);
 TENON_API tenon_constants_stats tenon_get_constant_cache_stats(void);
 
-/** What is written as JSON into the folder of tenon_set_dump_folder. */
+/** What is written as JSON into the folder of tenon_set_dump_mode. */
 typedef enum tenon_dump_mode {
   TENON_DUMP_NONE = 0,
   /** Each partition that is compiled. */

@@ -1,6 +1,7 @@
 //===-- tenon.hpp - Tenon's C++ interface ----------------------*- C++ -*-===//
 //
-// tenon.h with objects that free themselves and one exception; nothing else.
+// tenon.h with objects that free themselves and one exception (and
+// std::invalid_argument where strides are not as many as sizes); nothing else.
 // What each call does, and its errors, is written there.
 //
 //   tenon::Engine engine;
@@ -9,9 +10,10 @@
 //   tenon::Op relu(0, tenon_op_relu, "relu");
 //   relu.input(x).output(y);
 //   auto compiled = tenon::Partition(relu).compile(engine, {x}, {y});
-//   compiled.execute(stream, {tensorX}, {tensorY});
+//   compiled.execute(stream, {&tensorX}, {&tensorY});
 //
-// C++17. Objects may be moved, not copied; a moved-from one is empty.
+// C++17. Objects may be moved, not copied; one that another is made from is
+// empty then, assignment swaps. Calls without a method take get().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TENON_HPP
@@ -163,6 +165,7 @@ public:
   Tensor(const LogicalTensor &about, const Engine &engine, void *data) {
     check(tenon_tensor_create(&about, engine.get(), data, &handle));
   }
+  /// `value` has the size and form of the dtype.
   template <typename T>
   static Tensor scalar(const LogicalTensor &about, const T &value) {
     Tensor t;

@@ -194,6 +194,12 @@ Expected<AotFiles> compileAhead(const graph::Graph &graph,
   auto prepared = prepareGraph(graph);
   if (!prepared)
     return prepared.errors();
+  for (const auto *ports : {&prepared->inputPorts, &prepared->outputPorts})
+    for (uint64_t id : *ports)
+      if (!prepared->tensor(id).shape)
+        return fail(ErrorCode::UnknownShape, "the rank of tensor " +
+                                                 std::to_string(id) +
+                                                 " is not known");
   codegen::AotInterface about = describeInterface(*prepared, request);
   codegen::Seal seal = {
       compilerVersion(), triple.str(), request.prefix, {}, {}};

@@ -8,10 +8,12 @@ namespace tenon {
 
 /// More are of no use for the largest models: see kMostParts.
 constexpr int64_t kMostByDefault = 8;
+/// Each costs a stack and a copy of the passes.
+constexpr int64_t kMost = 256;
 
 int64_t CompilePool::threadsFor(int64_t asked) {
   if (asked > 0)
-    return asked;
+    return std::min(asked, kMost);
   int64_t machine = std::thread::hardware_concurrency();
   return std::clamp<int64_t>(machine, 1, kMostByDefault);
 }

@@ -10,6 +10,7 @@
 #include "dialects/support/Fail.h"
 #include "passes/buffer/InPlace.h"
 #include "passes/constants/Recipes.h"
+#include "passes/support/Bytes.h"
 #include "passes/support/Entry.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -68,8 +69,7 @@ void describeEntry(func::FuncOp f, const PortIndex &ports,
       auto type = cast<MemRefType>(arg.getType());
       codegen::FoldedInfo &info = code.folded[entry.args.back().index];
       info.dims = type.getShape().vec();
-      info.bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) *
-                   type.getNumElements();
+      info.bytes = knownBytes(type);
       continue;
     }
     auto id = f.getArgAttrOfType<IntegerAttr>(i, graph::kIdAttr);

@@ -37,12 +37,16 @@ static int64_t dim0(const LogicalTensor &t) {
 }
 
 /// Whether dim 0 leaves its place: the tensor behind has no batch in front.
-static bool movesDim0(const Op &op) {
+static bool movesDim0(const Graph &graph, const Op &op) {
+  int64_t rank = op.inputs.empty() ? -1 : rankOf(graph.tensor(op.inputs[0]));
+  auto isDim0 = [rank](int64_t dim) {
+    return dim == 0 || (rank > 0 && dim == -rank);
+  };
   if (op.kind == "StaticTranspose") {
     Dims order = op.attrOr<Dims>("order", {});
-    return !order.empty() && order[0] != 0;
+    return order.empty() ? rank > 1 : !isDim0(order[0]); // empty: reversed
   }
-  return op.kind == "Concat" && op.attrOr<int64_t>("axis", 1) == 0;
+  return op.kind == "Concat" && isDim0(op.attrOr<int64_t>("axis", 1));
 }
 
 /// Whether operand `index` of `op` is data whose dim 0 may be the batch.
@@ -99,7 +103,7 @@ std::vector<uint64_t> findBatchInputs(Graph graph) {
   // parameter, directly or behind operations that keep dim 0.
   std::unordered_set<uint64_t> fixed, data;
   for (auto op = graph.ops.rbegin(); op != graph.ops.rend(); ++op) {
-    bool isFixed = movesDim0(*op);
+    bool isFixed = movesDim0(graph, *op);
     for (uint64_t id : op->outputs)
       isFixed |= fixed.count(id) != 0;
     for (size_t i = 0; i < op->inputs.size(); ++i)

@@ -309,6 +309,24 @@ TEST(Overrides, columnsAreNoBatch) {
   EXPECT_EQ(refuse(transposed, "--mb=3")[0].code, ErrorCode::BadOverride);
 }
 
+TEST(Overrides, batchBehindDimsCountedFromTheBack) {
+  auto transposed = [](const char *order, const char *to) {
+    return read(op(0, "StaticTranspose",
+                   R"("order": {"type": "s64[]", "value": [)" +
+                       std::string(order) + "]}",
+                   tensor(0, "1,3,8"), tensor(1, to)));
+  };
+  Graph stays = transposed("-3,-1,-2", "1,8,3");
+  apply(stays, "--mb=2");
+  EXPECT_EQ(stays.tensor(1).shape, (Dims{2, 8, 3}));
+  Graph reversed = transposed("", "8,3,1");
+  EXPECT_EQ(refuse(reversed, "--mb=2")[0].code, ErrorCode::BadOverride);
+  Graph joined =
+      read(op(0, "Concat", R"("axis": {"type": "s64", "value": -2})",
+              tensor(0, "1,4") + "," + tensor(1, "1,4"), tensor(2, "2,4")));
+  EXPECT_EQ(refuse(joined, "--mb=2")[0].code, ErrorCode::BadOverride);
+}
+
 TEST(Overrides, batchInAttributesIsRefused) {
   Graph g = read(op(0, "ConvolutionBackwardWeights",
                     std::string(kConvAttrs) + kNcx +

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 using namespace mlir;
@@ -104,7 +105,8 @@ private:
 
   const Graph &graph;
   OpBuilder builder;
-  llvm::DenseMap<uint64_t, Value> values;
+  /// By id, any number: a DenseMap keeps two for itself.
+  std::unordered_map<uint64_t, Value> values;
 };
 } // namespace
 
@@ -150,7 +152,7 @@ void Exporter::exportOp(const Op &op) {
       NameLoc::get(builder.getStringAttr(op.name)),
       (GraphDialect::getDialectNamespace() + "." + op.kind).str());
   for (uint64_t id : op.inputs)
-    state.operands.push_back(values.lookup(id));
+    state.operands.push_back(values.at(id));
   for (uint64_t id : op.outputs)
     state.types.push_back(type(id));
   for (auto &[name, value] : op.attrs)
@@ -195,7 +197,7 @@ OwningOpRef<ModuleOp> Exporter::run() {
     exportOp(op);
   SmallVector<Value> returned;
   for (uint64_t id : graph.outputPorts)
-    returned.push_back(values.lookup(id));
+    returned.push_back(values.at(id));
   func::ReturnOp::create(builder, unknown, returned);
   return module;
 }

@@ -15,7 +15,7 @@ def Graph_EndOp : Graph_Op<"End", "structural", 25, "end", []> {
   let typeVars = [Graph_Var<"T", ["f32", "f16", "bf16", "s8", "u8", "s32",
                                   "undef"]>];
   let shapeRule = "none";
-  let compiles = ["f32"];
+  let compiles = ["f32", "f16", "bf16", "s8", "u8", "s32"];
   let vectorException = "marks a tensor: nothing to compute";
 }
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/support/Bytes.h"
 #include "passes/support/Entry.h"
 #include "passes/tiling/IndexMath.h"
 
@@ -31,7 +32,9 @@ namespace {
 /// Start of every buffer: a cache line, so that vectors do not split lines.
 constexpr int64_t kAlign = 64;
 
-int64_t alignUp(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
+int64_t alignUp(int64_t n) {
+  return saturatingAdd(n, kAlign - 1) / kAlign * kAlign;
+}
 
 /// Free stretches of an arena that grows at its end.
 class FreeList {
@@ -58,7 +61,7 @@ public:
         free.erase(last);
       }
     }
-    end = at + size;
+    end = saturatingAdd(at, size);
     return at;
   }
   void give(int64_t at, int64_t size) {
@@ -87,13 +90,6 @@ struct Buffer {
   memref::AllocOp op;
   int64_t first, last; // positions of operations in the entry
 };
-
-int64_t bytesOf(MemRefType type) {
-  int64_t n = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
-  for (int64_t d : type.getShape())
-    n *= d;
-  return n;
-}
 
 /// Position of the last use of `v` or of a view of it.
 int64_t lastUse(Value v, const llvm::DenseMap<Operation *, int64_t> &position) {
@@ -156,10 +152,10 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
         live.erase(live.begin());
       }
       memref::AllocOp op = buffer.op;
-      int64_t bytes = std::max(kAlign, alignUp(bytesOf(op.getType())));
+      int64_t bytes = std::max(kAlign, alignUp(knownBytes(op.getType())));
       int64_t at = arenaList.take(bytes);
       live.insert({buffer.last, {at, bytes}});
-      bytesUnshared += bytes;
+      bytesUnshared = saturatingAdd(bytesUnshared, bytes);
       OpBuilder b(op);
       tiling::IndexMath m(b, op.getLoc());
       Value view = memref::ViewOp::create(b, op.getLoc(), op.getType(), arena,
@@ -181,6 +177,8 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
     };
     SmallVector<Slot> slots;
     Value end;
+    // The same in f64, for sums that do not fit 64 bits.
+    Value about;
     for (const Buffer &buffer : list) {
       memref::AllocOp op = buffer.op;
       OpBuilder b(op);
@@ -195,14 +193,13 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
         }
       if (!slot) {
         Value offset = end ? end : m.value(start);
-        int64_t known =
-            std::max<int64_t>(1, op.getType().getElementTypeBitWidth() / 8);
-        for (int64_t d : op.getType().getShape())
-          if (!ShapedType::isDynamic(d))
-            known *= d;
+        int64_t known = knownBytes(op.getType());
         tiling::Ofr bytes = m.attr(known);
         for (Value s : sizes)
           bytes = m.mul(bytes, s);
+        about = addProduct(b, op.getLoc(),
+                           about ? about : real(b, op.getLoc(), start), known,
+                           sizes);
         tiling::Ofr lines = m.ceilDiv(bytes, m.attr(kAlign));
         end = m.value(m.add(offset, m.mul(lines, m.attr(kAlign))));
         slots.push_back({op.getType(), sizes, offset, buffer.last});
@@ -214,7 +211,38 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
       op.replaceAllUsesWith(view);
       op.erase();
     }
-    return end;
+    return end ? saturated(end, about) : end;
+  }
+
+  static Value real(OpBuilder &b, Location loc, int64_t n) {
+    return arith::ConstantOp::create(b, loc,
+                                     b.getF64FloatAttr(static_cast<double>(n)));
+  }
+
+  /// sum + factor * sizes..., in f64.
+  static Value addProduct(OpBuilder &b, Location loc, Value sum, int64_t factor,
+                          ValueRange sizes) {
+    Value product = real(b, loc, factor);
+    for (Value size : sizes) {
+      Value n = arith::IndexCastOp::create(b, loc, b.getI64Type(), size);
+      n = arith::SIToFPOp::create(b, loc, b.getF64Type(), n);
+      product = arith::MulFOp::create(b, loc, product, n);
+    }
+    return arith::AddFOp::create(b, loc, sum, product);
+  }
+
+  /// `bytes`, or kTooManyBytes where there are `about` as many.
+  static Value saturated(Value bytes, Value about) {
+    Operation *later = bytes.getDefiningOp();
+    if (later->isBeforeInBlock(about.getDefiningOp()))
+      later = about.getDefiningOp();
+    OpBuilder b(later->getContext());
+    b.setInsertionPointAfter(later);
+    Location loc = about.getLoc();
+    Value fits = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, about,
+                                       real(b, loc, kTooManyBytes));
+    Value most = arith::ConstantIndexOp::create(b, loc, kTooManyBytes);
+    return arith::SelectOp::create(b, loc, fits, bytes, most);
   }
 
   /// `@NAME_arena`: the arguments of the entry -> bytes of the arena.

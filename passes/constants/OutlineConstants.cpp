@@ -34,10 +34,12 @@ bool isView(Operation *op) {
 
 /// Whether memory for the results can be had before any input is known.
 bool hasKnownShapes(Operation *op) {
-  return llvm::all_of(op->getResultTypes(), [](Type type) {
+  auto isKnown = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
     return !shaped || shaped.hasStaticShape();
-  });
+  };
+  return llvm::all_of(op->getOperandTypes(), isKnown) &&
+         llvm::all_of(op->getResultTypes(), isKnown);
 }
 
 struct Outliner {

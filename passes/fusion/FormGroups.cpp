@@ -423,13 +423,21 @@ struct Outlining {
 
   /// The new value of `v`, cloning views and literals where first needed.
   Value get(Value v) {
-    if (Value n = values.lookupOrNull(v))
-      return n;
-    Operation *def = v.getDefiningOp();
-    for (Value o : def->getOperands())
-      (void)get(o);
-    Operation *clone = b.clone(*def, values);
-    return clone->getResult(0);
+    SmallVector<Value> open = {v};
+    while (!open.empty()) {
+      Value next = open.back();
+      if (values.contains(next)) {
+        open.pop_back();
+        continue;
+      }
+      Operation *def = next.getDefiningOp();
+      size_t known = open.size();
+      llvm::copy_if(def->getOperands(), std::back_inserter(open),
+                    [&](Value o) { return !values.contains(o); });
+      if (open.size() == known)
+        b.clone(*def, values);
+    }
+    return values.lookup(v);
   }
 
   func::FuncOp outline(const Group &g, ArrayRef<Value> inputs,

@@ -52,26 +52,33 @@ Views viewsBehind(Value v) {
 
 /// Whether an elementwise operation on `v` joins what makes it: a product, rows
 /// of a norm, or elementwise operations that did so.
-bool joinsMaker(Value v) {
-  Operation *def = v.getDefiningOp();
-  if (!def || fusion::isView(def) || isa<arith::ConstantOp>(def))
-    return false;
-  if (!tiling::isScalarOp(def))
-    return fusion::takesEpilogue(def) || fusion::isRowOp(def);
-  return llvm::any_of(def->getOperands(), [&](Value o) {
-    return rankedType(o).getShape() == rankedType(v).getShape() &&
-           o.hasOneUse() && joinsMaker(o);
-  });
+bool joinsMaker(Value last) {
+  SmallVector<Value> open = {last}; // read once, so each comes once
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    Operation *def = v.getDefiningOp();
+    if (!def || fusion::isView(def) || isa<arith::ConstantOp>(def))
+      continue;
+    if (!tiling::isScalarOp(def)) {
+      if (fusion::takesEpilogue(def) || fusion::isRowOp(def))
+        return true;
+      continue;
+    }
+    for (Value o : def->getOperands())
+      if (rankedType(o).getShape() == rankedType(v).getShape() && o.hasOneUse())
+        open.push_back(o);
+  }
+  return false;
 }
 
 /// Whether elementwise operations alone stand between `op` and the end.
 bool isReturned(Operation *op) {
-  Value v = op->getResult(0);
-  if (!v.hasOneUse())
-    return false;
-  Operation *user = *v.user_begin();
-  return isa<func::ReturnOp>(user) ||
-         (tiling::isScalarOp(user) && isReturned(user));
+  do {
+    if (!op->hasOneUse())
+      return false;
+    op = *op->user_begin();
+  } while (tiling::isScalarOp(op));
+  return isa<func::ReturnOp>(op);
 }
 
 /// Whether rows of the operand are rows of the result.

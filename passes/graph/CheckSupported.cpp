@@ -131,12 +131,14 @@ bool hasUnknownGroups(Operation *op) {
           !rankedType(op->getOperand(1)).hasStaticShape());
 }
 
-/// Whether `v` is the caller's memory, of elements side by side, which fill
-/// whole bytes.
+/// Whether `v` is the caller's memory and no result, of elements side by side,
+/// which fill whole bytes, or of one.
 bool isPackedInput(Value v) {
   auto type = rankedType(v);
-  if (!isa<BlockArgument>(v) || !type.hasStaticShape() ||
-      type.getNumElements() % 2 != 0)
+  bool isResult = llvm::any_of(
+      v.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+  if (!isa<BlockArgument>(v) || isResult || !type.hasStaticShape() ||
+      (type.getNumElements() % 2 != 0 && type.getNumElements() != 1))
     return false;
   auto layout = dyn_cast_or_null<graph::LayoutAttr>(type.getEncoding());
   return !layout || (layout.getStrides().size() == type.getShape().size() &&
@@ -196,11 +198,12 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
                        "per_group needs known dimensions");
     for (Value v : op->getOperands())
       if (rankedType(v).getElementType().isInteger(4) && !isPackedInput(v))
-        return makeError(op, ErrorCode::UnsupportedForm,
-                         "elements of 4 bits need to be an input of the "
-                         "graph, of known shape, dense and of an even number, "
-                         "not " +
-                             typeName(v.getType()));
+        return makeError(
+            op, ErrorCode::UnsupportedForm,
+            "elements of 4 bits need to be an input of the "
+            "graph and no result, of known shape, dense and one or of an even "
+            "number, not " +
+                typeName(v.getType()));
   }
   if (isKind(op, "LSTM"))
     return checkLstm(op);

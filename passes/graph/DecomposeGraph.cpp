@@ -40,6 +40,8 @@ void splitBias(Operation *op, OpBuilder &b) {
   op->eraseOperand(2);
   b.setInsertionPointAfter(op);
   Value dst = op->getResult(0);
+  if (rankedType(dst).getRank() == 0) // takes any bias of one element
+    bias = buildReshape(b, op->getLoc(), bias, {});
   Value sum = addBias(b, op->getLoc(), dst, bias);
   dst.replaceAllUsesExcept(sum, sum.getDefiningOp());
 }

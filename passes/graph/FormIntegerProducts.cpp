@@ -13,6 +13,7 @@
 #include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -39,7 +40,8 @@ struct Quantised {
     for (Operation *view : llvm::reverse(views)) {
       auto shape = rankedType(view->getResult(0)).getShape();
       v = isKind(view, "StaticTranspose")
-              ? buildTranspose(b, view->getLoc(), v, intsAttr(view, "order"))
+              ? buildTranspose(b, view->getLoc(), v,
+                               orderOf(view->getResult(0)))
               : buildReshape(b, view->getLoc(), v, shape);
     }
     return v;
@@ -79,11 +81,8 @@ std::optional<int64_t> axisBehind(const Quantised &q, int64_t axis) {
   for (Operation *view : llvm::reverse(q.views)) {
     if (!isKind(view, "StaticTranspose"))
       return std::nullopt;
-    SmallVector<int64_t> order = intsAttr(view, "order");
-    int64_t rank = order.size();
-    auto it = llvm::find_if(
-        order, [&](int64_t o) { return normalizedAxis(o, rank) == axis; });
-    axis = it - order.begin();
+    Order order = orderOf(view->getResult(0));
+    axis = llvm::find(order, axis) - order.begin();
   }
   return axis;
 }

@@ -27,6 +27,7 @@
 #include "passes/graph/SplitHeads.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 #include "passes/tiling/Dropout.h"
 #include "passes/tiling/ScalarOps.h"
 
@@ -59,7 +60,7 @@ bool swapsLastTwo(Operation *op) {
   if (!isKind(op, "StaticTranspose"))
     return false;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
-  return rank >= 2 && normalizedOrder(op) == lastTwoSwapped(rank);
+  return rank >= 2 && orderOf(op->getResult(0)) == lastTwoSwapped(rank);
 }
 
 /// Whether `op` passes its operand on unchanged.

@@ -17,6 +17,7 @@
 #include "passes/graph/SplitHeads.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 #include "passes/tiling/ScalarOps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -25,14 +26,6 @@
 using namespace mlir;
 
 namespace tenon {
-
-SmallVector<int64_t> normalizedOrder(Operation *transpose) {
-  int64_t rank = rankedType(transpose->getOperand(0)).getRank();
-  SmallVector<int64_t> order = intsAttr(transpose, "order");
-  for (int64_t &o : order)
-    o = normalizedAxis(o, rank);
-  return order;
-}
 
 /// Values between product and softmax that are looked at.
 constexpr size_t kMaxValues = 64;
@@ -48,7 +41,7 @@ static bool swapsHeadsAndRows(Operation *op) {
   if (!op || !isKind(op, "StaticTranspose"))
     return false;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
-  return rank >= 3 && normalizedOrder(op) == headsAndRowsSwapped(rank);
+  return rank >= 3 && orderOf(op->getResult(0)) == headsAndRowsSwapped(rank);
 }
 
 /// Whether `split` is `joined` with the last dimension cut into two.

@@ -6,9 +6,6 @@
 
 namespace tenon {
 
-/// The order of a StaticTranspose, all of it counted from the front.
-llvm::SmallVector<int64_t> normalizedOrder(mlir::Operation *transpose);
-
 /// Rewrites the products before and behind `softmax` where these compute all
 /// heads as columns of one matrix; true if they did.
 bool splitHeads(mlir::Operation *softmax);

@@ -44,7 +44,7 @@ public:
   void run() {
     auto element = cast<IntegerType>(type.getElementType());
     MLIRContext *context = b.getContext();
-    int64_t count = (type.getNumElements() + 1) / 2;
+    int64_t count = llvm::divideCeil(type.getNumElements(), 2);
     arg.setType(RankedTensorType::get(
         count, IntegerType::get(context, 8, IntegerType::Unsigned)));
     Value bytes = buildReshape(b, loc, arg, {1, count});
@@ -59,10 +59,12 @@ public:
 private:
   Value unpack(Value bytes, bool isSigned) {
     const float factors[] = {1, 1.0f / 16};
+    int64_t perByte = type.getNumElements() == 1 ? 1 : 2;
     Value halves = arith::ConstantOp::create(
         b, loc,
-        DenseElementsAttr::get(RankedTensorType::get({2, 1}, b.getF32Type()),
-                               ArrayRef(factors)));
+        DenseElementsAttr::get(
+            RankedTensorType::get({perByte, 1}, b.getF32Type()),
+            ArrayRef(factors).take_front(perByte)));
     Value x = buildCast(b, loc, bytes, b.getF32Type());
     Value v =
         roundedSum(buildBinary(b, loc, "Multiply", x, halves), -15.0 / 32);

@@ -172,7 +172,9 @@ void reduceOp(LoopBuilder &k, Operation *op) {
   StringRef kind = kindOf(op);
   Node x = k.f32Of(op->getOperand(0));
   Node r;
-  if (kind == "ReduceL1")
+  if (intsAttr(op, "axes").empty()) // dst is src, not its norm
+    r = x;
+  else if (kind == "ReduceL1")
     r = k.reduce(Reduction::sum, k.abs(x));
   else if (kind == "ReduceL2")
     r = k.sqrt(k.sumOfProducts(x, x));

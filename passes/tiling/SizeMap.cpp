@@ -1,6 +1,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/fusion/Group.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
 #include "passes/tiling/GroupLowering.h"
 
 using namespace mlir;
@@ -109,24 +110,30 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
     return r;
   }
   if (isKind(op, "StaticReshape")) {
-    // One dynamic dim: what the known ones leave.
-    Ofr total = m.product((*this)[op->getOperand(0)]);
-    int64_t known = 1;
-    for (int64_t d : type.getShape())
-      if (!ShapedType::isDynamic(d))
-        known *= d;
+    // Dims are copied, and one is what the others leave.
+    ArrayRef<Ofr> s = (*this)[op->getOperand(0)];
     SmallVector<int64_t> shape = intsAttr(op, "shape");
     bool copies = boolAttr(op, "special_zero");
-    for (int64_t i = 0; i < rank; ++i)
-      if (type.isDynamicDim(i))
-        r[i] = copies && shape[i] == 0 ? (*this)[op->getOperand(0)][i]
-                                       : m.floorDiv(total, m.attr(known));
+    Ofr others = m.attr(1);
+    int64_t rest = -1;
+    for (int64_t i = 0; i < rank; ++i) {
+      if (!type.isDynamicDim(i))
+        r[i] = m.attr(type.getDimSize(i));
+      else if (copies && shape[i] == 0)
+        r[i] = s[i];
+      else
+        rest = i;
+      if (r[i])
+        others = m.mul(others, r[i]);
+    }
+    if (rest >= 0) // of an empty tensor nothing is left
+      r[rest] = m.floorDiv(m.product(s), m.max(others, m.attr(1)));
     return r;
   }
   if (isKind(op, "StaticTranspose")) {
     ArrayRef<Ofr> s = (*this)[op->getOperand(0)];
-    for (auto [i, o] : llvm::enumerate(intsAttr(op, "order")))
-      r[i] = s[normalizedAxis(o, rank)];
+    for (auto [i, o] : llvm::enumerate(orderOf(op->getResult(0))))
+      r[i] = s[o];
     return r;
   }
   if (kindOf(op).starts_with("Reduce")) {

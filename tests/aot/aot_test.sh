@@ -235,6 +235,24 @@ as_npy out.raw any.npy out.npy
 expect_error E1007 "$tenon" run any.so --mb=4 --dt=bf16
 expect_error E1007 "$tenon" run mlp.so --mb=4
 
+#--- one unknown size, and an unknown rank -------------------------------------
+one_op() { # SHAPE STRIDE LAYOUT-OF-RESULT
+  cat <<JSON
+{"graph": [{"id": 0, "name": "r", "kind": "ReLU", "attrs": {},
+ "inputs": [{"id": 0, "dtype": "f32", "shape": [$1], "stride": [$2],
+  "layout_type": "strided", "property_type": "variable"}],
+ "outputs": [{"id": 1, "dtype": "f32", "shape": [$1], "stride": [$1],
+  "layout_type": "$3", "property_type": "variable"}]}],
+ "input_ports": [0], "output_ports": [1]}
+JSON
+}
+unknown=-9223372036854775808
+one_op $unknown 1 any >line.json
+"$tenon" compile line.json -o line.so
+"$tenon" run line.so --in-shapes=0:5 | grep '5xf32'
+one_op $unknown $unknown undef >rank.json
+expect_error E1211 "$tenon" compile rank.json -o rank.o
+
 #--- mistakes --------------------------------------------------------------------
 expect_error E1007 "$tenon" compile "$mlp" -o out.exe
 expect_error E1007 "$tenon" compile "$mlp" -o out.so --name 1x

@@ -67,6 +67,11 @@ TEST(Hostile, CodeAndOperation) {
       {"y/f32 = DynamicDequantize 5x7/u4 1", ErrorCode::UnsupportedForm},
       {"y/f32 = DynamicDequantize 4x6/s4<8,1> 1", ErrorCode::UnsupportedForm},
       {"y/f32 = DynamicDequantize ?x6/s4 1", ErrorCode::UnsupportedForm},
+      {"y/f32 = DynamicDequantize x:4x6/s4 1; out y x",
+       ErrorCode::UnsupportedForm},
+      // Small in memory, not once it is computed.
+      {"a = Add 2147483648x1<0,0> 1x2147483648<0,0>; SoftMax a axis=1",
+       ErrorCode::BadDim},
       {"y/bf16 = TypeCast 5x7/s32", ErrorCode::BadDType},
       {"y/s64 = GenIndex 5x7 axis=0", ErrorCode::BadDType},
       {"Add 5x7 5x7/s32", ErrorCode::UnsupportedDType},
@@ -103,6 +108,9 @@ TEST(Hostile, CodeAndOperation) {
       {"y/s8 = DynamicQuantize 5x? ? ?/s8 qtype=per_channel",
        ErrorCode::UnsupportedForm},
       {"Dropout 5x7 2/s64 1/s64 1", ErrorCode::ShapeMismatch},
+      // Per channel, not along the last dim.
+      {"d,s = PReLUBackward 2x3x4 4 2x3x4 data_format=NCX",
+       ErrorCode::ShapeMismatch},
   };
   for (const Bad &bad : cases) {
     Graph g = graphOf(bad.text);
@@ -129,7 +137,12 @@ TEST(Hostile, WindowsThatDoNotFit) {
                "pads_end=9223372036854775807,0 dilations=1,1",
         pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=0,1",
         pool + "strides=0,1 pads_begin=0,0 pads_end=0,0 kernel=2,2",
-        pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=9,9"}) {
+        pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=9,9",
+        pool + "strides= pads_begin=0,0 pads_end=0,0 kernel=2,2",
+        pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=",
+        pool + "strides=1,1 pads_begin=0,0 pads_end=0,0 kernel=2,2 dilations=",
+        conv + "strides= pads_begin=0,0 pads_end=0,0 dilations=1,1",
+        conv + "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations="}) {
     std::vector<Error> errors = compileErrors(graphOf(text));
     ASSERT_FALSE(errors.empty()) << text;
     EXPECT_EQ(categoryOf(errors[0].code), ErrorCategory::user)
@@ -245,6 +258,20 @@ TEST(Hostile, NamesAndNumbers) {
     g = graphOf("Pow 5x7 beta=1");
     g.ops[0].attrs["beta"] = value;
     EXPECT_TRUE(copesWith(g)) << value;
+  }
+  // Ids that are no others', in a graph of many.
+  std::string chain = "a0 = ReLU x:5x7";
+  for (int i = 1; i < 60; ++i)
+    chain += "; a" + std::to_string(i) + " = ReLU a" + std::to_string(i - 1);
+  for (uint64_t id : {UINT64_MAX, UINT64_MAX - 1}) {
+    Graph last = graphOf(chain + "; y = Add a59 x");
+    uint64_t x = last.ops[0].inputs[0];
+    last.tensors.emplace(id, last.tensor(x)).first->second.id = id;
+    last.tensors.erase(x);
+    for (graph::Op &op : last.ops)
+      std::replace(op.inputs.begin(), op.inputs.end(), x, id);
+    std::replace(last.inputPorts.begin(), last.inputPorts.end(), x, id);
+    EXPECT_EQ(str(compileErrors(last)), "");
   }
   Graph big = graphOf("MatMul 5x7 7x11");
   big.tensors.emplace(UINT64_MAX, big.tensor(2)).first->second.id = UINT64_MAX;

@@ -31,6 +31,9 @@ Cases movementCases() {
            "y = Sqrt 5x7; End y",
            "x = Abs 5x7; End x; End x; Sqrt x",
            "Abs x:5x7; End x",
+           "q/u8 = Quantize x:5x7 scales=0.1; End q; Abs x",
+           "i/s32 = GenIndex 5x7 axis=0; End i",
+           "y/bf16 = Sqrt 5x7/bf16; End y; Abs y",
            // Strides are the point of a Reorder.
            "Reorder 5x7",
            "y<1,5> = Reorder 5x7",

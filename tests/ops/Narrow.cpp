@@ -79,6 +79,11 @@ static void addInteger(Cases &cases) {
         cases.push_back(text + "; " + rest);
       };
       with("33x64", "b/f32 = Dequantize 64x48/s8c scales=0.25; MatMul a b");
+      with("33x64", "b/f32 = Dequantize 48x64/s8c scales=0.25; "
+                    "c = StaticTranspose b order=-1,-2; MatMul a c");
+      with("131x6", "b/f32 = Dequantize 5x131/s8c qtype=per_channel axis=0 "
+                    "scales=1,2,0.5,4,0.25; c = StaticTranspose b order=; "
+                    "d = StaticTranspose a order=-1,0; MatMul d c");
       with("47x200", "b/f32 = Dequantize 200x80/s8c scales=0.25; y = MatMul a "
                      "b 80c; z = ReLU y; q/u8 = Quantize z scales=64 zps=2");
       with("6x131", "b/f32 = Dequantize 131x5/s8c qtype=per_channel axis=1 "

@@ -137,6 +137,8 @@ static void addDynamicQuantize(Cases &cases) {
            // Two to a byte.
            "y/f32 = DynamicDequantize 5x38/u4 1",
            "y/f32 = DynamicDequantize 5x38/s4 1 1/s8",
+           "y/f32 = DynamicDequantize 5x38/u4 1 1/u4",
+           "y/f32 = DynamicDequantize 1/s4 1",
            "y/f32 = DynamicDequantize 7x6x2/s4c 6c 6/s4c qtype=per_channel",
            "y/f32 = DynamicDequantize 4x6/u4<1,4> 2x3 2x3/u4 qtype=per_group "
            "group_shape=2,2",

@@ -86,7 +86,7 @@ void addBenchCommand(CLI::App &app, Action &action) {
   auto args = std::make_shared<BenchArgs>();
   CLI::App *sub = app.add_subcommand(
       "bench", "measure time and rate of a model and of its groups");
-  addModelOptions(*sub, args->model);
+  addModelOptions(*sub, args->model, /*required=*/true, kGraphOrCompiledFile);
   addArtefactOptions(*sub, args->loading);
   addExecOptions(*sub, args->exec);
   const char *group = "Measuring";

@@ -369,7 +369,7 @@ void addInspectCommand(CLI::App &app, Action &action) {
   auto args = std::make_shared<InspectArgs>();
   CLI::App *sub = app.add_subcommand(
       "inspect", "views of a model and of its compilation; --stats by default");
-  addModelOptions(*sub, args->model);
+  addModelOptions(*sub, args->model, /*required=*/true, kGraphOrCompiledFile);
   const char *views = "Views";
   CLI::Option *graph =
       sub->add_option("--graph", args->graphForm,

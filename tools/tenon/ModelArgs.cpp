@@ -69,11 +69,9 @@ void addCompilerOptions(CLI::App &app, Options &options) {
 #include "compiler/driver/Options.def"
 }
 
-void addModelOptions(CLI::App &app, ModelArgs &args, bool required) {
-  CLI::Option *model =
-      app.add_option("model", args.path, "graph, a .json or .mlir file");
-  if (required)
-    model->required();
+void addModelOptions(CLI::App &app, ModelArgs &args, bool required,
+                     const char *model) {
+  app.add_option("model", args.path, model)->required(required);
   addKnobOptions(app, args.knobs);
   addCompilerOptions(app, args.options);
 }

@@ -26,8 +26,14 @@ struct ExecArgs {
   uint64_t seed = 1;
 };
 
-/// `required`: without a file the command line is wrong.
-void addModelOptions(CLI::App &app, ModelArgs &args, bool required = true);
+inline constexpr const char *kGraphFile = "graph, a .json or .mlir file";
+inline constexpr const char *kGraphOrCompiledFile =
+    "graph, a .json or .mlir file, or a file that compile wrote";
+
+/// `required`: without a file the command line is wrong. `model` says what
+/// file that is.
+void addModelOptions(CLI::App &app, ModelArgs &args, bool required = true,
+                     const char *model = kGraphFile);
 /// The knobs alone.
 void addKnobOptions(CLI::App &app, OverrideText &knobs);
 /// Flags from Options.def, mirrored in the environment.

@@ -349,7 +349,7 @@ void addRunCommand(CLI::App &app, Action &action) {
   auto args = std::make_shared<RunArgs>();
   CLI::App *sub =
       app.add_subcommand("run", "compile a model, execute it, check it");
-  addModelOptions(*sub, args->model);
+  addModelOptions(*sub, args->model, /*required=*/true, kGraphOrCompiledFile);
   addArtefactOptions(*sub, args->loading);
   addExecOptions(*sub, args->exec);
   sub->add_option("--input", args->inputs,

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace tenon::json {
@@ -194,7 +195,12 @@ public:
                   v);
   }
   bool number_float(number_float_t, const string_t &spelling) {
-    return textual(Kind::real, spelling);
+    // The parser has put the locale's decimal point there.
+    string_t text = spelling;
+    for (char &c : text)
+      if (!std::strchr("+-0123456789eE", c))
+        c = '.';
+    return textual(Kind::real, text);
   }
   bool string(string_t &v) { return textual(Kind::string, v); }
   bool binary(binary_t &) { return false; }

@@ -111,7 +111,9 @@ void Writer::tensor(const LogicalTensor &t) {
   out += ", \"stride\": ";
   bool isStrided =
       t.layout == graph::LayoutType::strided || (t.shape && t.shape->empty());
-  if (!t.shape || (!isStrided && t.strides.empty()))
+  // Beside one unknown size, an unknown stride would mean an unknown rank.
+  bool hidesStrides = !isStrided && t.strides.empty() && t.shape != unknown;
+  if (!t.shape || hidesStrides)
     list(unknown);
   else
     list(t.effectiveStrides());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <cmath>
 #include <limits>
 
@@ -95,6 +96,22 @@ TEST(Json, keepsEveryAttributeValue) {
   EXPECT_TRUE(std::isnan(std::get<float>(h.ops[0].attrs["nan"])));
 }
 
+/// Whatever the decimal point of the program's locale.
+TEST(Json, numbersInAnyLocale) {
+  std::string before = setlocale(LC_NUMERIC, nullptr);
+  const char *found = nullptr;
+  for (const char *name : {"de_DE.UTF-8", "fr_FR.UTF-8", "pl_PL.UTF-8"})
+    if (!found)
+      found = setlocale(LC_NUMERIC, name);
+  if (!found)
+    GTEST_SKIP() << "no locale with a decimal comma is installed";
+  Graph g = mustRead(kElu);
+  g.ops[0].attrs["alpha"] = 0.5f;
+  Graph h = mustRead(writeJson(g));
+  setlocale(LC_NUMERIC, before.c_str());
+  EXPECT_EQ(std::get<float>(h.ops[0].attrs["alpha"]), 0.5f);
+}
+
 TEST(Json, namesThatAreNotUtf8AreRepaired) {
   Graph g = mustRead(kElu);
   g.ops[0].name = "a\xff";
@@ -117,6 +134,7 @@ TEST(Json, keepsShapesStridesAndIds) {
   roundTrip(std::nullopt, {}, LayoutType::undef);
   roundTrip(Dims{}, {}, LayoutType::strided);
   roundTrip(Dims{kUnknownDim}, {}, LayoutType::strided);
+  roundTrip(Dims{kUnknownDim}, {}, LayoutType::any);
   roundTrip(Dims{kUnknownDim, 13}, {}, LayoutType::strided);
   roundTrip(Dims{2, kUnknownDim, 3}, {}, LayoutType::strided);
   roundTrip(Dims{2, 3}, {}, LayoutType::undef);

@@ -84,14 +84,15 @@ void preluBackward(RuleContext &ctx) {
   ctx.setOut(0, src);
   ctx.setOut(1, ctx.in(1));
   const Shape &slope = ctx.in(1);
-  if (!src || !slope || stretchesTo(slope, src))
+  if (!src || !slope)
     return;
-  // The operation has no per_channel_broadcast: a 1-D slope that does not fit
-  // the last dim is per channel.
-  if (slope->size() == 1 && src->size() > 1)
+  // The operation has no per_channel_broadcast: one dim is one slope for all,
+  // or one per channel.
+  if (slope->size() == 1 && (*slope)[0] != 1 && src->size() > 1)
     return requirePerChannel(ctx, 1);
-  ctx.error(ErrorCode::ShapeMismatch,
-            cat(ctx.inText(1), ", which does not stretch to src of ", src));
+  if (!stretchesTo(slope, src))
+    ctx.error(ErrorCode::ShapeMismatch,
+              cat(ctx.inText(1), ", which does not stretch to src of ", src));
 }
 
 void dropout(RuleContext &ctx) {

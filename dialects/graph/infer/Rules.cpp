@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/infer/Rules.h"
 
+#include "dialects/graph/Merge.h"
+
 #include <algorithm>
 
 namespace tenon::graph::infer {
@@ -81,6 +83,10 @@ std::optional<Dims> RuleContext::listAttr(std::string_view name) const {
 std::optional<Dims> RuleContext::listAttr(std::string_view name, size_t count,
                                           int64_t fallback) {
   std::optional<Dims> list = listAttr(name);
+  // An empty list means zeros, where zeros mean something.
+  if (!list && fallback != 0 && op.attr(name) &&
+      op.attrOr<Dims>(name, {}).empty())
+    list.emplace();
   if (!list)
     return Dims(count, fallback);
   if (list->size() == count)
@@ -165,10 +171,9 @@ void RuleContext::setOut(size_t i, const Shape &shape) {
   if (!merged)
     return error(ErrorCode::ShapeMismatch,
                  cat(outText(i), ", the operation gives ", shape));
-  if (!product(**merged))
-    return error(ErrorCode::BadDim,
-                 cat(outName(i), " would be ", shape,
-                     ": the number of elements does not fit 64 bits"));
+  if (!isAddressable(**merged))
+    return error(ErrorCode::BadDim, cat(outName(i), " would be ", shape,
+                                        ", which is larger than any memory"));
   results[i] = std::move(*merged);
 }
 

@@ -4,6 +4,7 @@
 // shapes to each other is in the rules.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/Merge.h"
 #include "dialects/graph/infer/Rules.h"
 
 #include <algorithm>
@@ -363,10 +364,9 @@ bool verifyTensor(RuleContext &ctx, const std::string &name,
                 "sizes are 0 or more");
       ok = false;
     }
-  if (ok && !product(shape)) {
-    ctx.error(ErrorCode::BadDim,
-              cat(name, " is ", tensor.shape,
-                  ": the number of elements does not fit 64 bits"));
+  if (ok && !isAddressable(shape)) {
+    ctx.error(ErrorCode::BadDim, cat(name, " is ", tensor.shape,
+                                     ", which is larger than any memory"));
     ok = false;
   }
   if (!ok || tensor.strides.empty())

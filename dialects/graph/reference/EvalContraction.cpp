@@ -39,7 +39,10 @@ MatrixView viewOf(const Dims &shape, bool transpose, bool vectorIsRow) {
 bool addBias(OpContext &c) {
   const Tensor &bias = c.in(2);
   Tensor &dst = c.out();
-  auto strides = broadcastStrides(bias.shape, dst.shape);
+  // A scalar result takes any bias of one element.
+  Dims shape =
+      dst.shape.empty() && bias.numElements() == 1 ? Dims{} : bias.shape;
+  auto strides = broadcastStrides(shape, dst.shape);
   if (!strides)
     return c.fail(ErrorCode::ShapeMismatch, "bias " + shapeText(bias.shape) +
                                                 " does not broadcast to dst " +

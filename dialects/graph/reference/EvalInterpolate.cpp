@@ -104,8 +104,9 @@ std::optional<Dims> outputSizes(OpContext &c, const Dims &in, size_t operand) {
       sizes.push_back(static_cast<int64_t>(value));
   } else if (sizes.empty() && scales.size() == in.size()) {
     for (size_t d = 0; d < in.size(); ++d)
+      // In f32, the type of the attribute: 10 * 0.7f is 7.
       sizes.push_back(static_cast<int64_t>(
-          std::clamp(static_cast<double>(in[d]) * scales[d], 0.0, 1e12)));
+          std::clamp(static_cast<float>(in[d]) * scales[d], 0.0f, 1e12f)));
   }
   if (sizes.size() == in.size() && elementCount(sizes) >= 0)
     return sizes;

@@ -146,6 +146,13 @@ TEST(Reduce, AllKinds) {
   }
 }
 
+TEST(Reduce, WithoutAxesNothingIsReduced) {
+  for (const char *kind : {"ReduceL1", "ReduceL2", "ReduceSum", "ReduceMean"}) {
+    OneOp op{kind, {make({3}, {-3, 0, 2})}, {{"axes", Dims{}}}};
+    expectNear(op.run()[0], {3}, {-3, 0, 2});
+  }
+}
+
 TEST(Reduce, AxesAndEmptyDims) {
   Tensor src = make({2, 1, 3}, {1, 2, 3, 4, 5, 6});
   OneOp op{"ReduceSum", {src}, {{"axes", Dims{0, 2}}}};

@@ -76,12 +76,25 @@ bool reduce(OpContext &c, double start, Step step, Finish finish) {
 
 double keepValue(double value, double) { return value; }
 
+bool evalSum(OpContext &c) {
+  return reduce(c, 0, [](double a, double s) { return a + s; }, keepValue);
+}
+
+/// Without axes nothing is reduced: dst is src, not its norm.
+bool reducesNothing(const OpContext &c) {
+  return !c.hasIn(1) && c.list("axes").empty();
+}
+
 bool evalL1(OpContext &c) {
+  if (reducesNothing(c))
+    return evalSum(c);
   return reduce(
       c, 0, [](double a, double s) { return a + std::fabs(s); }, keepValue);
 }
 
 bool evalL2(OpContext &c) {
+  if (reducesNothing(c))
+    return evalSum(c);
   return reduce(
       c, 0, [](double a, double s) { return a + s * s; },
       [](double a, double) { return std::sqrt(a); });
@@ -104,10 +117,6 @@ bool evalMin(OpContext &c) {
 
 bool evalProd(OpContext &c) {
   return reduce(c, 1, [](double a, double s) { return a * s; }, keepValue);
-}
-
-bool evalSum(OpContext &c) {
-  return reduce(c, 0, [](double a, double s) { return a + s; }, keepValue);
 }
 
 } // namespace

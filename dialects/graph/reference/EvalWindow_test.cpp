@@ -122,6 +122,16 @@ TEST(Interpolate, Linear) {
              {0});
 }
 
+/// As inference: 10 * 0.7 in f32.
+TEST(Interpolate, SizesByScales) {
+  OneOp op{"Interpolate",
+           {make({1, 1, 10}, std::vector<double>(10, 1))},
+           {{"mode", std::string("nearest")},
+            {"scales", std::vector<float>{0.7f}},
+            {"data_format", std::string("NCX")}}};
+  expectNear(op.run()[0], {1, 1, 7}, std::vector<double>(7, 1));
+}
+
 TEST(Interpolate, Nearest) {
   OneOp op{
       "Interpolate",

@@ -123,7 +123,11 @@ func.func private @h(memref<48xf32>)
 // CHECK:         arith.divui
 // CHECK:         arith.divui
 // CHECK:         %[[END:.*]] = arith.addi
-// CHECK-NEXT:    return %[[END]]
+// In f64 beside it: more than any memory where the sum would wrap around.
+// CHECK:         %[[FITS:.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : f64
+// CHECK:         %[[MOST:.*]] = arith.constant 4611686018427387904 : index
+// CHECK:         %[[SIZE:.*]] = arith.select %[[FITS]], %[[END]], %[[MOST]]
+// CHECK-NEXT:    return %[[SIZE]]
 func.func @main(%x: memref<?x8xf32>, %y: memref<?x8xf32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?x8xf32>
@@ -182,3 +186,21 @@ func.func @other() {
   %a = memref.alloc() : memref<4xf32>
   return
 }
+
+// -----
+
+// What does not fit 64 bits is more than any memory has; nothing wraps around.
+// CHECK-LABEL: func.func @main_arena(
+// CHECK:         %[[SIZE:.*]] = arith.constant 4611686018427387904 : index
+// CHECK:         return %[[SIZE]]
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %a = memref.alloc() : memref<1073741824x1073741824xf32>
+  call @g(%x, %a) : (memref<4xf32>, memref<1073741824x1073741824xf32>) -> ()
+  %b = memref.alloc() : memref<1073741824x1073741824x8xf64>
+  call @h(%a, %b) : (memref<1073741824x1073741824xf32>, memref<1073741824x1073741824x8xf64>) -> ()
+  call @i(%b, %y) : (memref<1073741824x1073741824x8xf64>, memref<4xf32>) -> ()
+  return
+}
+func.func private @g(memref<4xf32>, memref<1073741824x1073741824xf32>)
+func.func private @h(memref<1073741824x1073741824xf32>, memref<1073741824x1073741824x8xf64>)
+func.func private @i(memref<1073741824x1073741824x8xf64>, memref<4xf32>)
