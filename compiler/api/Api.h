@@ -13,11 +13,11 @@
 
 #include <atomic>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace tenon::api {
@@ -186,7 +186,7 @@ struct tenon_graph : tenon::api::Handle {
   tenon::graph::Graph graph;
   /// Until finalized: positions in graph.ops of operations by id, and of
   /// producers by tensor.
-  std::unordered_map<uint64_t, size_t> opsById, producers;
+  std::map<uint64_t, size_t> opsById, producers;
   bool finalized = false;
   std::string json;
 };

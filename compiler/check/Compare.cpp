@@ -13,7 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <unordered_map>
+#include <map>
 
 namespace tenon::check {
 
@@ -74,9 +74,9 @@ bool isMoved(const std::string &kind) {
 }
 
 /// Costs of all edges of a sorted graph.  Inputs of the graph cost nothing.
-std::unordered_map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
-                                                 bool fastMath) {
-  std::unordered_map<uint64_t, PathCost> costs;
+std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
+                                       bool fastMath) {
+  std::map<uint64_t, PathCost> costs;
   for (const graph::Op &op : graph.ops) {
     bool moved = isMoved(op.kind);
     PathCost cost;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kF32Bits = 24;
 
-using Grids = std::unordered_map<uint64_t, Grid>;
+using Grids = std::map<uint64_t, Grid>;
 
 /// Largest power of two that divides `value` (finite); 0 for 0.
 double granuleOf(double value) {

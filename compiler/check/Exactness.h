@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 
 namespace tenon::check {
 
@@ -33,7 +32,7 @@ std::optional<Grid> gridOf(const reference::Tensor &tensor);
 /// The edges whose values are exact when computed in f32 (or, for integer
 /// edges, in integers) in any order.  The entry of a narrow floating edge is
 /// the value before its rounding.  Edges not listed round.
-std::unordered_map<uint64_t, Grid>
+std::map<uint64_t, Grid>
 exactEdges(const graph::Graph &graph,
            const std::map<uint64_t, reference::Tensor> &inputs);
 

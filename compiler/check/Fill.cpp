@@ -130,7 +130,7 @@ private:
   bool feedsSoftMax(uint64_t id, int depth, bool products = false) const;
 
   const graph::Graph &graph;
-  std::unordered_map<uint64_t, std::vector<Reader>> readers;
+  std::map<uint64_t, std::vector<Reader>> readers;
 };
 
 /// Whether `id` reaches SoftMax through at most a few elementwise steps, and

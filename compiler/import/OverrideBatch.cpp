@@ -11,7 +11,7 @@
 #include "dialects/graph/infer/Infer.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 namespace tenon::overrides {
 
@@ -101,7 +101,7 @@ std::vector<uint64_t> findBatchInputs(Graph graph) {
   (void)graph::inferGraph(graph);
   // Backwards: a tensor is not batched when one of its readers needs it as a
   // parameter, directly or behind operations that keep dim 0.
-  std::unordered_set<uint64_t> fixed, data;
+  std::set<uint64_t> fixed, data;
   for (auto op = graph.ops.rbegin(); op != graph.ops.rend(); ++op) {
     bool isFixed = movesDim0(graph, *op);
     for (uint64_t id : op->outputs)

@@ -195,7 +195,7 @@ static void removeOp(Graph &graph, uint64_t opId, Family family,
 
 /// Tensors and inputs nobody mentions any more.
 static void dropUnused(Graph &graph) {
-  std::unordered_map<uint64_t, graph::LogicalTensor> used;
+  std::map<uint64_t, graph::LogicalTensor> used;
   auto keep = [&](const std::vector<uint64_t> &ids) {
     for (uint64_t id : ids)
       if (auto it = graph.tensors.find(id); it != graph.tensors.end())

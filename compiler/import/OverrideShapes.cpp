@@ -4,7 +4,7 @@
 #include "dialects/graph/infer/Infer.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 namespace tenon::overrides {
 
@@ -160,7 +160,7 @@ static void fitReshape(Op &op, const LogicalTensor &src,
 /// Forgets the shapes of all results, but those of the operations in `keep`,
 /// which cannot tell, and those that were asked for.
 static void forgetResults(Graph &graph, const Snapshot &old, const Overrides &o,
-                          const std::unordered_set<uint64_t> &keep) {
+                          const std::set<uint64_t> &keep) {
   for (const Op &op : graph.ops)
     for (uint64_t id : op.outputs) {
       LogicalTensor &t = graph.tensor(id);
@@ -186,8 +186,8 @@ void reinfer(Graph &graph, const Snapshot &old, const Overrides &o,
     if (op.kind == "StaticReshape" && o.mb > 0)
       fitReshape(op, inputs[0], old.at(op.inputs[0]));
   };
-  std::vector<Op> ops = graph.ops;   // inference resolves padding in place
-  std::unordered_set<uint64_t> keep; // ids of operations
+  std::vector<Op> ops = graph.ops; // inference resolves padding in place
+  std::set<uint64_t> keep;         // ids of operations
   forgetResults(graph, old, o, keep);
   Errors found = graph::inferGraph(graph, fit);
   for (const Error &e : found)

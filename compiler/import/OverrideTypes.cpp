@@ -4,7 +4,7 @@
 #include "dialects/graph/OpTable.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 namespace tenon::overrides {
 
@@ -47,7 +47,7 @@ static bool isPinned(const OpInfo &info, const ValueInfo &value, DType dtype) {
 }
 
 void applyDType(Graph &graph, DType dtype, Errors &errors) {
-  std::unordered_set<uint64_t> pinned;
+  std::set<uint64_t> pinned;
   for (const Op &op : graph.ops) {
     const OpInfo *info = graph::lookupOp(op.kind);
     if (!info)

@@ -7,14 +7,14 @@
 
 #include "compiler/import/Overrides.h"
 
-#include <unordered_map>
+#include <map>
 
 namespace tenon::overrides {
 
 using Errors = std::vector<Error>;
 
 /// The shapes, strides and layouts a graph had before it was rewritten.
-using Snapshot = std::unordered_map<uint64_t, graph::LogicalTensor>;
+using Snapshot = std::map<uint64_t, graph::LogicalTensor>;
 
 Error badOverride(std::string message, std::string hint = "");
 Error badOverride(const graph::Op &op, std::string message,

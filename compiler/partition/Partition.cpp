@@ -180,7 +180,7 @@ struct Partitioner {
   }
 
   const Graph &graph;
-  std::unordered_map<uint64_t, size_t> producers;
+  std::map<uint64_t, size_t> producers;
   std::vector<std::string> reasons;
   std::vector<int64_t> levels;
   std::vector<std::pair<size_t, size_t>> edges;

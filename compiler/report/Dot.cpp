@@ -7,7 +7,7 @@
 
 #include "compiler/report/Stats.h"
 
-#include <unordered_map>
+#include <map>
 
 namespace tenon::report {
 
@@ -113,7 +113,7 @@ private:
   }
 
   const Graph &graph;
-  std::unordered_map<uint64_t, size_t> producers;
+  std::map<uint64_t, size_t> producers;
   std::string out;
 };
 

@@ -5,9 +5,9 @@
 #include "dialects/graph/Graph.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace tenon::report {
@@ -107,7 +107,7 @@ private:
   MoveTime moveTime;
   /// Those of the report but for values that never leave a group.
   std::vector<const ReorderFacts *> reorders;
-  std::unordered_map<uint64_t, size_t> producers;
+  std::map<uint64_t, size_t> producers;
   /// By operation: groups that compute it, in main and fold; copies of main.
   std::vector<std::vector<size_t>> mainOf, foldOf, copiesOf;
 };

@@ -6,8 +6,8 @@
 #include "compiler/report/Stats.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
-#include <unordered_set>
 
 namespace tenon::report {
 
@@ -134,10 +134,9 @@ GraphStats statsOf(const Graph &graph) {
     if (isContraction(op))
       stats.contractionFlops += flops;
   }
-  std::unordered_set<uint64_t> inputs(graph.inputPorts.begin(),
-                                      graph.inputPorts.end());
-  std::unordered_set<uint64_t> outputs(graph.outputPorts.begin(),
-                                       graph.outputPorts.end());
+  std::set<uint64_t> inputs(graph.inputPorts.begin(), graph.inputPorts.end());
+  std::set<uint64_t> outputs(graph.outputPorts.begin(),
+                             graph.outputPorts.end());
   for (const auto &[id, tensor] : graph.tensors) {
     stats.unknownTensors += !tensor.hasStaticShape();
     stats.elements += elementsOf(tensor);

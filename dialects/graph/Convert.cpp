@@ -8,9 +8,8 @@
 #include "mlir/IR/Builders.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 using namespace mlir;
 
@@ -41,7 +40,7 @@ static Error makeError(ErrorCode code, std::string message,
 
 /// Files list a port once per operation that reads it; it is one port.
 static void dropRepeated(std::vector<uint64_t> &ports) {
-  std::unordered_set<uint64_t> seen;
+  std::set<uint64_t> seen;
   std::erase_if(ports, [&](uint64_t id) { return !seen.insert(id).second; });
 }
 
@@ -105,8 +104,8 @@ private:
 
   const Graph &graph;
   OpBuilder builder;
-  /// By id, any number: a DenseMap keeps two for itself.
-  std::unordered_map<uint64_t, Value> values;
+  /// By id, of which a DenseMap would keep two for itself.
+  std::map<uint64_t, Value> values;
 };
 } // namespace
 
@@ -216,9 +215,9 @@ Expected<OwningOpRef<ModuleOp>> toMLIR(const Graph &graph,
   if (errors.empty())
     errors = checkPorts(sorted);
   if (errors.empty()) {
-    std::unordered_map<uint64_t, size_t> producers = sorted.producers();
-    std::unordered_set<uint64_t> inputs(sorted.inputPorts.begin(),
-                                        sorted.inputPorts.end());
+    std::map<uint64_t, size_t> producers = sorted.producers();
+    std::set<uint64_t> inputs(sorted.inputPorts.begin(),
+                              sorted.inputPorts.end());
     for (uint64_t id : sorted.outputPorts)
       if (!producers.count(id) && !inputs.count(id))
         errors.push_back(makeError(ErrorCode::BadPort,
@@ -265,7 +264,7 @@ public:
   }
 
 private:
-  std::unordered_set<uint64_t> used;
+  std::set<uint64_t> used;
   uint64_t next = 0;
 };
 

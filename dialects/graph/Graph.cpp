@@ -9,7 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <queue>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 namespace tenon::graph {
@@ -75,10 +75,10 @@ std::string label(const Op &op) {
 
 /// Producer of each tensor; a second producer and a second use of an operation
 /// id are appended to `errors`.
-std::unordered_map<uint64_t, size_t>
-collectProducers(const Graph &graph, std::vector<Error> &errors) {
-  std::unordered_map<uint64_t, size_t> producers;
-  std::unordered_map<uint64_t, size_t> opIds;
+std::map<uint64_t, size_t> collectProducers(const Graph &graph,
+                                            std::vector<Error> &errors) {
+  std::map<uint64_t, size_t> producers;
+  std::map<uint64_t, size_t> opIds;
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const Op &op = graph.ops[i];
     if (auto [it, isNew] = opIds.try_emplace(op.id, i); !isNew)
@@ -99,7 +99,7 @@ collectProducers(const Graph &graph, std::vector<Error> &errors) {
 
 /// Names one cycle among the operations that were not `placed`.
 Error describeCycle(const Graph &graph,
-                    const std::unordered_map<uint64_t, size_t> &producers,
+                    const std::map<uint64_t, size_t> &producers,
                     const std::vector<bool> &placed) {
   // Every unplaced operation waits for an unplaced producer, so walking
   // producers from any of them runs into a cycle.
@@ -200,7 +200,7 @@ const AttrValue *Op::attr(std::string_view name) const {
   return it == attrs.end() ? nullptr : &it->second;
 }
 
-std::unordered_map<uint64_t, size_t> Graph::producers() const {
+std::map<uint64_t, size_t> Graph::producers() const {
   std::vector<Error> ignored;
   return collectProducers(*this, ignored);
 }
@@ -252,7 +252,7 @@ std::vector<Error> topologicalSort(Graph &graph) {
 
 /// Keeps the first of equal ids. Files list a port once per reader.
 static void removeRepeats(std::vector<uint64_t> &ports) {
-  std::unordered_set<uint64_t> seen;
+  std::set<uint64_t> seen;
   std::erase_if(ports, [&](uint64_t id) { return !seen.insert(id).second; });
 }
 
@@ -260,7 +260,7 @@ std::vector<Error> completePorts(Graph &graph) {
   std::vector<Error> errors;
   removeRepeats(graph.inputPorts);
   removeRepeats(graph.outputPorts);
-  std::unordered_set<uint64_t> read, written;
+  std::set<uint64_t> read, written;
   for (const Op &op : graph.ops) {
     read.insert(op.inputs.begin(), op.inputs.end());
     written.insert(op.outputs.begin(), op.outputs.end());
@@ -298,10 +298,9 @@ std::vector<Error> completePorts(Graph &graph) {
   if (!errors.empty())
     return errors;
 
-  std::unordered_set<uint64_t> inputs(graph.inputPorts.begin(),
-                                      graph.inputPorts.end());
-  std::unordered_set<uint64_t> outputs(graph.outputPorts.begin(),
-                                       graph.outputPorts.end());
+  std::set<uint64_t> inputs(graph.inputPorts.begin(), graph.inputPorts.end());
+  std::set<uint64_t> outputs(graph.outputPorts.begin(),
+                             graph.outputPorts.end());
   for (const Op &op : graph.ops) {
     for (uint64_t id : op.inputs)
       if (!written.count(id) && inputs.insert(id).second)

@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -106,15 +105,15 @@ struct Graph {
   std::vector<uint64_t> inputPorts;
   std::vector<uint64_t> outputPorts;
   std::vector<Op> ops;
-  std::unordered_map<uint64_t, LogicalTensor> tensors;
+  std::map<uint64_t, LogicalTensor> tensors;
 
   LogicalTensor &tensor(uint64_t id) { return tensors.at(id); }
   const LogicalTensor &tensor(uint64_t id) const { return tensors.at(id); }
   /// Index into `ops` of the producer of each tensor that has one.
-  std::unordered_map<uint64_t, size_t> producers() const;
+  std::map<uint64_t, size_t> producers() const;
 };
 
-/// Orders `ops` so that producers come first, stable otherwise; linear time.
+/// Orders `ops` so that producers come first, stable otherwise.
 /// Errors: TwoProducers, DuplicateOpId, Cycle (each names the ops involved).
 std::vector<Error> topologicalSort(Graph &graph);
 

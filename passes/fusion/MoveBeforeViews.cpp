@@ -39,15 +39,18 @@ namespace {
 
 using Views = SmallVector<Operation *>; // the one next to the reader first
 
-/// Views behind `v`, as long as each tensor has one reader.
+/// Views behind `v`, as long as each tensor has one reader; none if there are
+/// many, which every operation that moves would copy.
 Views viewsBehind(Value v) {
+  constexpr size_t kMost = 16;
   Views views;
   for (Operation *def = v.getDefiningOp();
-       def && fusion::isView(def) && v.hasOneUse(); def = v.getDefiningOp()) {
+       def && fusion::isView(def) && v.hasOneUse() && views.size() <= kMost;
+       def = v.getDefiningOp()) {
     views.push_back(def);
     v = def->getOperand(0);
   }
-  return v.hasOneUse() ? views : Views();
+  return v.hasOneUse() && views.size() <= kMost ? views : Views();
 }
 
 /// Whether an elementwise operation on `v` joins what makes it: a product, rows

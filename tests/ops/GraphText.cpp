@@ -74,7 +74,7 @@ public:
   Graph graph;
   std::string problem;
   /// Strides of results, which only fit once shapes are inferred.
-  std::unordered_map<uint64_t, Dims> resultStrides;
+  std::map<uint64_t, Dims> resultStrides;
 
 private:
   bool fail(std::string message) {

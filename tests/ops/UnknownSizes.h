@@ -10,7 +10,7 @@ namespace tenon::test {
 
 /// `dynamic` compiled once, executed with the shapes of `text`.
 inline void checkShapes(const std::string &dynamic,
-                 const std::vector<std::string> &texts) {
+                        const std::vector<std::string> &texts) {
   auto graph = parseGraph(dynamic);
   ASSERT_TRUE(graph) << str(graph.errors());
   for (const char *schedule : {"avx2", "avx512"}) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <new>
-#include <unordered_set>
+#include <set>
 
 namespace tenon::json {
 
@@ -124,7 +124,7 @@ private:
               std::optional<Value> kind, Value object, Op &op);
 
   Reporter &reporter;
-  std::unordered_set<uint64_t> results; // tensors some op lists as output
+  std::set<uint64_t> results; // tensors some op lists as output
   std::vector<uint64_t> denseByDefault;
   size_t opIndex = 0;
 };

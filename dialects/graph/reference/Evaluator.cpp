@@ -6,8 +6,8 @@
 #include "dialects/graph/reference/Evaluator.h"
 #include "dialects/graph/reference/OpContext.h"
 
-#include <unordered_map>
-#include <unordered_set>
+#include <map>
+#include <set>
 
 namespace tenon::reference {
 
@@ -47,9 +47,9 @@ private:
 
   const graph::Graph &graph;
   const EvalOptions &options;
-  std::unordered_map<uint64_t, Tensor> values;
-  std::unordered_map<uint64_t, int64_t> uses; // reads still to come
-  std::unordered_set<uint64_t> wanted;
+  std::map<uint64_t, Tensor> values;
+  std::map<uint64_t, int64_t> uses; // reads still to come
+  std::set<uint64_t> wanted;
 };
 
 Error Evaluation::tensorError(ErrorCode code, uint64_t id,
@@ -62,8 +62,7 @@ Error Evaluation::tensorError(ErrorCode code, uint64_t id,
 
 std::vector<Error> Evaluation::takeInputs(std::map<uint64_t, Tensor> inputs) {
   std::vector<Error> errors;
-  std::unordered_set<uint64_t> needed(graph.inputPorts.begin(),
-                                      graph.inputPorts.end());
+  std::set<uint64_t> needed(graph.inputPorts.begin(), graph.inputPorts.end());
   for (uint64_t id : needed) {
     auto found = inputs.find(id);
     if (found == inputs.end()) {
