@@ -355,8 +355,10 @@ tenon_rt_status tenon::rt::runPrepared(const tenon_model &model,
 tenon_rt_status tenon_model_run(const tenon_model *model, tenon_exec *exec,
                                 tenon_folded *folded, void *const *tensors,
                                 const int64_t *dims, void *scratch) {
-  if (!model || !exec || !tensors || (!dims && !model->isStatic) ||
-      (!folded && model->code->num_folded) || uintptr_t(scratch) % kCacheLine)
+  if (!model || !exec ||
+      (!tensors && model->info->num_inputs + model->info->num_outputs) ||
+      (!dims && !model->isStatic) || (!folded && model->code->num_folded) ||
+      uintptr_t(scratch) % kCacheLine)
     return TENON_RT_INVALID_ARGUMENT;
   if (dims && !sizesFit(*model->info, dims))
     return TENON_RT_INVALID_ARGUMENT;

@@ -195,6 +195,26 @@ TEST_F(Api, StridedViewsWithoutCopies) {
       EXPECT_EQ(out[r * 4 + c], std::abs(buffer[r * 8 + c + 2]));
 }
 
+TEST_F(Api, StridesMayBeKnownWhereSizesAreNot) {
+  auto view = [](uint64_t id, int64_t rows) {
+    return LogicalTensor::strided(id, TENON_F32, {rows, 4}, {8, 1});
+  };
+  LogicalTensor x = view(0, TENON_UNKNOWN_DIM), z = view(1, TENON_UNKNOWN_DIM);
+  Partition p(Op(0, tenon_op_abs, "a").input(x).output(z));
+  auto compiled = p.compile(engine, {x}, {z});
+  LogicalTensor asked;
+  check(tenon_compiled_partition_query(compiled.get(), 1, &asked));
+  EXPECT_EQ(asked.strides[0], 8);
+  Values buffer = ramp(40), out(40, 7.f);
+  Tensor tx(view(0, 5), engine, buffer.data()),
+      tz(view(1, 5), engine, out.data());
+  compiled.execute(stream, {&tx}, {&tz});
+  for (size_t i = 0; i < 36; ++i)
+    EXPECT_EQ(out[i], i % 8 < 4 ? std::abs(buffer[i]) : 7.f) << i;
+  Tensor dense = tensor(f32(0, {5, 4}), buffer);
+  EXPECT_THROW(compiled.execute(stream, {&dense}, {&tz}), Exception);
+}
+
 TEST_F(Api, OpaqueLayoutsCanBeQueriedConvertedAndPassedOn) {
   auto x = f32(0, {1, 3, 5, 5});
   auto w = f32(1, {8, 3, 3, 3}, TENON_PROPERTY_CONSTANT);

@@ -57,6 +57,8 @@ tenon_status tenon_op_create_named(uint64_t id, const char *kind,
   return guarded([&]() -> std::vector<Error> {
     if (auto e = needed({{"kind", kind}, {"op", op}}); !e.empty())
       return e;
+    if (!*kind)
+      return errorList(ErrorCode::UnknownOp, "the kind is empty");
     *op = makeOp(id, kind, name);
     return {};
   });

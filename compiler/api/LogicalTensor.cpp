@@ -93,7 +93,8 @@ Expected<graph::LogicalTensor> fromApi(const tenon_logical_tensor &t) {
   if (t.rank >= 0)
     r.shape = Dims(t.dims, t.dims + t.rank);
   bool known = t.rank >= 0 && allKnown(t.dims, t.rank);
-  if (t.layout == TENON_LAYOUT_STRIDED && known && allKnown(t.strides, t.rank))
+  if (t.layout == TENON_LAYOUT_STRIDED && r.shape &&
+      allKnown(t.strides, t.rank))
     r.strides = Dims(t.strides, t.strides + t.rank);
   if (t.layout == TENON_LAYOUT_OPAQUE) {
     if (t.layout_id != kChannelsLast || t.rank < 3 || !known)
@@ -107,7 +108,7 @@ Expected<graph::LogicalTensor> fromApi(const tenon_logical_tensor &t) {
       (!graph::isAddressable(*r.shape) ||
        (!r.strides.empty() && !graph::isAddressable(*r.shape, r.strides))))
     return fail(ErrorCode::BadDim, called(t) + " is larger than any memory");
-  if (r.strides == (known ? graph::denseStrides(*r.shape) : Dims{}))
+  if (r.shape && r.strides == graph::denseStrides(*r.shape))
     r.strides.clear();
   return r;
 }
@@ -123,7 +124,7 @@ tenon_logical_tensor toApi(const graph::LogicalTensor &t) {
     r.dims[i] = (*t.shape)[i];
     r.strides[i] = TENON_UNKNOWN_DIM;
   }
-  if (t.hasStaticShape()) {
+  if (t.hasStaticShape() || !t.strides.empty()) {
     Dims strides = t.effectiveStrides();
     std::copy(strides.begin(), strides.end(), r.strides);
   }

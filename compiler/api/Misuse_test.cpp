@@ -153,6 +153,7 @@ TEST_F(Misuse, Operations) {
   EXPECT_EQ(tenon_op_create(0, static_cast<tenon_op_kind>(4711), "x", &op),
             TENON_E_UnknownOp);
   EXPECT_EQ(tenon_op_create_named(0, nullptr, "x", &op), TENON_E_NullArgument);
+  EXPECT_EQ(tenon_op_create_named(0, "", "x", &op), TENON_E_UnknownOp);
   Graph g;
   auto a = f32(1, {2, 3}), c = f32(3, {2, 2});
   auto add = [&](Op &op) { return tenon_graph_add_op(g.get(), op.get()); };

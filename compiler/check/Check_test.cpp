@@ -436,6 +436,41 @@ TEST(Compare, QuantizedStepsWithZeroPoints) {
   EXPECT_FALSE(passes(1, 3));
 }
 
+/// -1 is what unwritten memory may hold, and never what 0 becomes.
+TEST(Compare, TruncationStaysOnItsSideOfZero) {
+  Builder b;
+  uint64_t x = b.tensor({3});
+  uint64_t l = b.op("Log", {x}, {3});
+  uint64_t r = b.op("ReLU", {l}, {3});
+  uint64_t c = b.op("TypeCast", {r}, {3}, DType::s32);
+  std::map<uint64_t, Tensor> inputs = {
+      {x, vec({0.5, std::exp(2.0), std::exp(1.5)})}};
+  auto passes = [&](double first, double second, double third) {
+    std::map<uint64_t, Tensor> results = {
+        {c, vec({first, second, third}, DType::s32)}};
+    return judge(b.graph, inputs, results)->front().result.passed();
+  };
+  EXPECT_TRUE(passes(0, 1, 1)); // log = 2 within f32
+  EXPECT_TRUE(passes(0, 2, 1));
+  EXPECT_FALSE(passes(-1, 2, 1));
+  EXPECT_FALSE(passes(1, 2, 1));
+  EXPECT_FALSE(passes(0, 2, 2));
+}
+
+/// A comparison that came out the other way allows few others to do so, not
+/// everything.
+TEST(Compare, OneFlippedElementDoesNotFreeAllOthers) {
+  Tolerance tight;
+  tight.relative = 1e-6;
+  Tensor expected = vec(std::vector<double>(1000, 1.0)), plain = expected;
+  plain.data[3] = 2;
+  Tensor got = expected;
+  got.data[5] = 2;
+  EXPECT_TRUE(compare(got, expected, &plain, tight).passed());
+  got = vec(std::vector<double>(1000, 0.0));
+  EXPECT_EQ(compare(got, expected, &plain, tight).mismatches, 1000);
+}
+
 /// LRNBackward with windows of one element, in f32; `error` of its second term.
 /// With beta = 1/2 the result is dd k w^(-3/2): both terms are w / k as large.
 std::vector<double> lrnBackward(const Tensor &src, const Tensor &diff, float k,

@@ -56,7 +56,12 @@ std::string fit(const std::string &text, double width) {
   auto most = static_cast<size_t>(std::max(0.0, width / kCharacter));
   if (text.size() <= most)
     return text;
-  return most > 3 ? text.substr(0, most - 2) + ".." : std::string();
+  if (most <= 3)
+    return "";
+  size_t end = most - 2;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    --end; // not inside a character of UTF-8
+  return text.substr(0, end) + "..";
 }
 
 class Picture {

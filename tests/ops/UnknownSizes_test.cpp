@@ -17,6 +17,35 @@ TEST(UnknownSizes, WhatOthersLeave) {
   checkShapes(text("?x6", "-1,3"), {text("4x6", "-1,3")});
 }
 
+/// A size that is 1 when the code runs, and was unknown when it was made.
+TEST(UnknownSizes, DoNotStretch) {
+  struct Case {
+    const char *general, *stretched, *whole;
+  };
+  for (const Case &c :
+       {Case{"Add ?x4 ?x4", "Add 1x4 3x4", "Add 3x4 3x4"},
+        {"Add 4096x4 ?x4", "Add 4096x4 1x4", "Add 4096x4 4096x4"},
+        {"Multiply 8x? 8x?", "Multiply 8x7 8x1", "Multiply 8x1 8x1"},
+        {"Select ?x4/boolean 4 ?x4", "Select 1x4/boolean 4 3x4",
+         "Select 3x4/boolean 4 3x4"},
+        {"PReLU ?x4 ?x4 per_channel_broadcast=false",
+         "PReLU 3x4 1x4 per_channel_broadcast=false",
+         "PReLU 3x4 3x4 per_channel_broadcast=false"},
+        {"MatMul ?x4x8 ?x8x5", "MatMul 1x4x8 3x8x5", "MatMul 3x4x8 3x8x5"},
+        {"MatMul 4x8 8x5 ?", "MatMul 4x8 8x5 1", "MatMul 4x8 8x5 5"}}) {
+    checkShapes(c.general, {c.whole});
+    auto general = parseGraph(c.general), stretched = parseGraph(c.stretched);
+    ASSERT_TRUE(general && stretched);
+    auto model = tenon::Compiled::compile(*general, {});
+    ASSERT_TRUE(model) << str(model.errors());
+    auto oracle = Oracle::make(*stretched);
+    ASSERT_TRUE(oracle);
+    auto results = execute(**model, *oracle, {});
+    ASSERT_FALSE(results) << c.stretched;
+    EXPECT_EQ(results.errors()[0].code, tenon::ErrorCode::ShapeMismatch);
+  }
+}
+
 TEST(UnknownSizes, OrdersFromTheBack) {
   auto text = [](const std::string &src, const std::string &order) {
     return "a = StaticTranspose " + src + " order=" + order + "; ReLU a";

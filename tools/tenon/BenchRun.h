@@ -81,7 +81,7 @@ struct BenchResult {
   double median() const { return times.empty() ? 0 : times[times.size() / 2]; }
   double least() const { return times.empty() ? 0 : times[0]; }
   double p90() const {
-    return times.empty() ? 0 : times[(times.size() - 1) * 9 / 10];
+    return times.empty() ? 0 : times[(times.size() * 9 + 9) / 10 - 1];
   }
   double gflops() const { return median() > 0 ? 1e-9 * flops / median() : 0; }
   double peakPercent(const Peaks &peaks) const {

@@ -201,9 +201,11 @@ static bool isInstanceOf(const Graph &special, const Graph &general) {
       if ((*g.shape)[i] != graph::kUnknownDim && (*g.shape)[i] != (*s.shape)[i])
         return false;
     graph::Dims strides = s.effectiveStrides();
-    for (size_t i = 0; i < g.strides.size(); ++i)
-      if (g.strides.size() == strides.size() &&
-          g.strides[i] != graph::kUnknownDim && g.strides[i] != strides[i])
+    graph::Dims wanted =
+        g.strides.empty() ? graph::denseStrides(*s.shape) : g.strides;
+    for (size_t i = 0; i < wanted.size() && i < strides.size(); ++i)
+      if (wanted[i] != graph::kUnknownDim && wanted[i] != strides[i] &&
+          (*s.shape)[i] > 1)
         return false;
   }
   return true;

@@ -52,6 +52,11 @@ using BeforeInfer =
 /// tensors first when inputs were resized.
 std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before = {});
 
+/// The first operation of `graph`, all sizes known, that stretches a dim of 1
+/// which `general`, the same graph with fewer of them, does not know: code for
+/// `general` takes it to be as large as the others.
+std::optional<Error> findStretched(const Graph &general, const Graph &graph);
+
 /// Structure (ids, producers, cycles, tensors that exist) and verifyOp on each
 /// operation.
 std::vector<Error> verifyGraph(const Graph &graph);
