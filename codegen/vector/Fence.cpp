@@ -8,7 +8,7 @@ using namespace mlir;
 void tenon::codegen::fenceStores(func::FuncOp f) {
   f.walk([](func::ReturnOp ret) {
     OpBuilder b(ret);
-    LLVM::CallIntrinsicOp::create(
-        b, ret.getLoc(), b.getStringAttr("llvm.x86.sse.sfence"), ValueRange());
+    LLVM::FenceOp::create(b, ret.getLoc(), LLVM::AtomicOrdering::seq_cst,
+                          /*syncscope=*/StringRef());
   });
 }

@@ -104,8 +104,20 @@ Value shifted(Operation *op, OpBuilder &b, Value variance) {
                      buildScalar(b, op->getLoc(), floatAttr(op, "epsilon")));
 }
 
-/// x * (gamma / sqrt(var + eps)) + (beta - mean * that): with constant
-/// statistics both vectors are folded once.
+/// Whether `v` is a product, perhaps with a bias, whose epilogue goes on.
+bool isProduct(Value v) {
+  Operation *def = v.getDefiningOp();
+  while (def && (isKind(def, "Add") || isKind(def, "BiasAdd")))
+    def = def->getOperand(0).getDefiningOp();
+  return def && (isKind(def, "MatMul") || isKind(def, "Convolution") ||
+                 isKind(def, "ConvTranspose"));
+}
+
+/// With scale = gamma / sqrt(var + eps), which constant statistics fold once:
+/// (x - mean) * scale + beta. Behind a product x * scale + (beta - mean *
+/// scale) instead: the first factor can become part of the weights, and x is
+/// off by roundings of its terms already. Elsewhere it would cancel where x is
+/// near to the mean.
 bool decomposeInference(Operation *op, OpBuilder &b) {
   Location loc = op->getLoc();
   Value src = op->getOperand(0), gamma = op->getOperand(1),
@@ -116,11 +128,15 @@ bool decomposeInference(Operation *op, OpBuilder &b) {
   Value deviation = buildGraphOp(b, loc, "Sqrt", shifted(op, b, variance),
                                  rankedType(variance));
   Value scale = buildBinary(b, loc, "Divide", gamma, deviation);
-  Value shift = buildBinary(b, loc, "Subtract", beta,
-                            buildBinary(b, loc, "Multiply", mean, scale));
-  Value y = buildBinary(b, loc, "Multiply", src,
-                        perChannel(b, loc, scale, ncx, rank));
-  y = buildBinary(b, loc, "Add", y, perChannel(b, loc, shift, ncx, rank));
+  auto along = [&](Value v) { return perChannel(b, loc, v, ncx, rank); };
+  Value centred = src, shift = beta;
+  if (isProduct(src))
+    shift = buildBinary(b, loc, "Subtract", beta,
+                        buildBinary(b, loc, "Multiply", mean, scale));
+  else
+    centred = buildBinary(b, loc, "Subtract", src, along(mean));
+  Value y = buildBinary(b, loc, "Multiply", centred, along(scale));
+  y = buildBinary(b, loc, "Add", y, along(shift));
   replace(op, y);
   return true;
 }

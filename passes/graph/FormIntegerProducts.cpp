@@ -18,6 +18,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 
 namespace tenon {
@@ -134,6 +137,10 @@ public:
     ArrayRef<int64_t> shape = rankedType(op->getOperand(1)).getShape();
     if (llvm::any_of(shape, ShapedType::isDynamic))
       return "the shape of the weights is not known";
+    if (!sumsFit(shape.drop_back()))
+      return "sums of so many products do not fit 32 bits";
+    if (!scalesFit())
+      return "the product of two scales is 0 or infinite in f32";
     // What pads leave out, a literal of ones tells by position.
     ArrayRef<int64_t> data = rankedType(op->getOperand(0)).getShape();
     if (isConvolution() &&
@@ -177,6 +184,31 @@ public:
 
 private:
   bool isConvolution() const { return isKind(op, "Convolution"); }
+
+  /// Whether all sums over `dims` of products of bytes fit 32 bits.
+  bool sumsFit(ArrayRef<int64_t> dims) const {
+    constexpr int64_t kMostWeight = 128;
+    bool isSigned = rankedType(src.bytes()).getElementType().isSignedInteger();
+    // Dims before those of a matrix are a batch.
+    int64_t count =
+        isConvolution() ? ShapedType::getNumElements(dims) : dims.back();
+    int64_t most = kMostWeight * (isSigned ? 128 : 255);
+    return count <= std::numeric_limits<int32_t>::max() / most;
+  }
+
+  /// Whether scales() says what the two do; with tensors it keeps them apart.
+  bool scalesFit() const {
+    if (src.isDynamic() || weights.isDynamic())
+      return true;
+    auto all = knownScales(weights);
+    return llvm::all_of(
+        all, [&](float s) { return std::isnormal(s * knownScales(src)[0]); });
+  }
+
+  static ArrayRef<float> knownScales(const Quantised &q) {
+    return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales")
+        .asArrayRef();
+  }
 
   /// Outputs per dim of a tile of minimal filtering in f32, or 0. It saves more
   /// than bytes do where no instruction multiplies these: products of words are
@@ -259,20 +291,16 @@ private:
 
   /// What multiplies the sum: one literal where scales are known, else tensors.
   SmallVector<Value> scales() {
-    auto known = [](const Quantised &q) {
-      return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales")
-          .asArrayRef();
-    };
     if (!src.isDynamic() && !weights.isDynamic()) {
       SmallVector<float> values;
-      for (float s : known(weights))
-        values.push_back(s * known(src)[0]);
+      for (float s : knownScales(weights))
+        values.push_back(s * knownScales(src)[0]);
       return {literal(values)};
     }
     Value first = src.isDynamic() ? single(src.dequantize->getOperand(1))
-                                  : literal(known(src));
+                                  : literal(knownScales(src));
     if (!weights.isDynamic())
-      return {first, literal(known(weights))};
+      return {first, literal(knownScales(weights))};
     Value second = weights.dequantize->getOperand(1);
     return {first, weights.axis < 0 ? single(second) : toF32(second)};
   }

@@ -192,8 +192,12 @@ Value power(Calc &k) {
 
 Value softPlus(Calc &k) {
   double beta = floatAttr(k.op, "beta", 1);
-  Value v = k.softplus(k.mul(k.c(beta), k.x()));
-  return beta == 1 ? v : k.div(v, k.c(beta));
+  if (beta == 1)
+    return k.softplus(k.x());
+  // Where e^-v is nothing beside v the result is x, though v may overflow.
+  Value v = k.mul(k.c(beta), k.x());
+  Value y = k.div(k.softplus(v), k.c(beta));
+  return k.select(k.gt(v, k.c(30)), k.x(), y);
 }
 
 template <typename FloatOp, typename IntOp> Value arithmetic(Calc &k) {
@@ -275,7 +279,7 @@ const Entry kTable[] = {
     {"HardSwish",
      [](Calc &k) {
        Value v = k.clamp(k.add(k.x(), k.c(3)), k.c(0), k.c(6));
-       return k.div(k.mul(k.x(), v), k.c(6));
+       return k.mul(k.x(), k.div(v, k.c(6))); // x * v may overflow
      }},
     {"HardSwishBackward",
      [](Calc &k) {

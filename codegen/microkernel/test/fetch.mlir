@@ -75,7 +75,7 @@ func.func @plain(%a: memref<1x16xf32>, %b: memref<16x16xf32, strided<[4096, 1]>>
 // the function returns.
 // CHECK-LABEL: func.func @stream_out
 // CHECK:         call @tenon_brgemm_f32_2x2x8_b0{{[_a-z0-9]*}}_fo_so(
-// CHECK:         llvm.call_intrinsic "llvm.x86.sse.sfence"
+// CHECK:         llvm.fence seq_cst
 // CHECK-NEXT:    return
 // CHECK:       func.func private @tenon_brgemm_f32_2x2x8_b0{{[_a-z0-9]*}}_fo_so(
 // CHECK-NOT:     prefetch
@@ -98,7 +98,7 @@ func.func @stream_out(%a: memref<2x64xf32>, %b: memref<64x16xf32>, %c: memref<2x
 
 // Three vectors of 32 bytes are no whole lines.
 // CHECK-LABEL: func.func @part_of_line
-// CHECK-NOT:     sfence
+// CHECK-NOT:     llvm.fence
 // CHECK:       func.func private @tenon_brgemm_f32_2x3x8_b0{{[_a-z0-9]*}}_fo(
 // CHECK-NOT:     nontemporal
 func.func @part_of_line(%a: memref<2x64xf32>, %b: memref<64x24xf32>, %c: memref<2x24xf32>) {

@@ -13,7 +13,7 @@
 // CHECK:           vector.maskedstore
 // CHECK:         } else {
 // CHECK-NOT:       nontemporal
-// CHECK:         llvm.call_intrinsic "llvm.x86.sse.sfence"
+// CHECK:         llvm.fence seq_cst
 // CHECK-NEXT:    return
 func.func @long(%x: memref<1003xf32>, %y: memref<1003xf32>) {
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"], codegen.stream = array<i64: 0>}
@@ -31,7 +31,7 @@ func.func @long(%x: memref<1003xf32>, %y: memref<1003xf32>) {
 // Declines: rows begin inside lines; bytes fill no register.
 // CHECK-LABEL: func @odd
 // CHECK-NOT:     nontemporal
-// CHECK-NOT:     sfence
+// CHECK-NOT:     llvm.fence
 func.func @odd(%x: memref<4x40xf32>, %y: memref<4x40xf32, strided<[44, 1]>>, %z: memref<4x40xi8>, %v: memref<4x40xi8>) {
   linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"], codegen.stream = array<i64: 0>}
       ins(%x : memref<4x40xf32>) outs(%y : memref<4x40xf32, strided<[44, 1]>>) {

@@ -34,7 +34,9 @@ public:
   }
 
 private:
-  const Dims &shape(size_t i) const { return *graph.tensor(op.inputs[i]).shape; }
+  const Dims &shape(size_t i) const {
+    return *graph.tensor(op.inputs[i]).shape;
+  }
 
   /// Compares the first `count` dims of operand `i` with `to`, aligned at the
   /// right.
@@ -70,7 +72,9 @@ private:
 
 std::optional<Error> findStretched(const Graph &general, const Graph &graph) {
   for (const Op &op : graph.ops) {
-    auto isKnown = [&](uint64_t id) { return graph.tensor(id).hasStaticShape(); };
+    auto isKnown = [&](uint64_t id) {
+      return graph.tensor(id).hasStaticShape();
+    };
     if (op.outputs.empty() || !lookupOp(op.kind) ||
         !std::all_of(op.inputs.begin(), op.inputs.end(), isKnown) ||
         !isKnown(op.outputs[0]))
@@ -83,9 +87,10 @@ std::optional<Error> findStretched(const Graph &general, const Graph &graph) {
     e.opKind = op.kind;
     e.opName = op.name;
     e.opId = op.id;
-    e.message = infer::cat("dim ", found->dim, " of operand ", found->operand,
-                           " is 1 and would stretch to ", found->size,
-                           ", but was not known to be 1 when this was compiled");
+    e.message =
+        infer::cat("dim ", found->dim, " of operand ", found->operand,
+                   " is 1 and would stretch to ", found->size,
+                   ", but was not known to be 1 when this was compiled");
     e.hint = "compile for a size of 1, or give as many elements";
     return e;
   }

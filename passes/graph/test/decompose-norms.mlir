@@ -1,17 +1,15 @@
 // RUN: tenon-opt %s --split-input-file --tenon-decompose-graph | FileCheck %s
 
-// scale = gamma / sqrt(variance + eps), shift = beta - mean * scale: with
-// constant statistics two vectors that are computed once.
+// scale = gamma / sqrt(variance + eps): with constant statistics computed once.
 // CHECK-LABEL: func @batch_norm
 // CHECK-SAME:    %[[X:.*]]: tensor<2x5x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>, %[[M:.*]]: tensor<8xf32>, %[[V:.*]]: tensor<8xf32>
 // CHECK:         %[[EPS:.*]] = arith.constant dense<1.250000e-01> : tensor<f32>
 // CHECK:         %[[VE:.*]] = graph.Add %[[V]], %[[EPS]]
 // CHECK:         %[[D:.*]] = graph.Sqrt %[[VE]]
 // CHECK:         %[[SCALE:.*]] = graph.Divide %[[G]], %[[D]]
-// CHECK:         %[[MS:.*]] = graph.Multiply %[[M]], %[[SCALE]]
-// CHECK:         %[[SHIFT:.*]] = graph.Subtract %[[B]], %[[MS]]
-// CHECK:         %[[P:.*]] = graph.Multiply %[[X]], %[[SCALE]] : (tensor<2x5x8xf32>, tensor<8xf32>)
-// CHECK:         graph.Add %[[P]], %[[SHIFT]]
+// CHECK:         %[[C:.*]] = graph.Subtract %[[X]], %[[M]] : (tensor<2x5x8xf32>, tensor<8xf32>)
+// CHECK:         %[[P:.*]] = graph.Multiply %[[C]], %[[SCALE]] : (tensor<2x5x8xf32>, tensor<8xf32>)
+// CHECK:         graph.Add %[[P]], %[[B]]
 // CHECK-NOT:     BatchNorm
 func.func @batch_norm(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>,
                       %m: tensor<8xf32>, %v: tensor<8xf32>) -> tensor<2x5x8xf32> {
@@ -21,8 +19,28 @@ func.func @batch_norm(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32
 
 // -----
 
+// Behind a product, with a bias or not, beta - mean * scale is a vector of its own.
+// CHECK-LABEL: func @batch_norm_of_product
+// CHECK:         %[[Y:.*]] = graph.MatMul
+// CHECK:         %[[Z:.*]] = graph.Add %[[Y]]
+// CHECK:         %[[SCALE:.*]] = graph.Divide
+// CHECK:         %[[MS:.*]] = graph.Multiply %{{.*}}, %[[SCALE]] : (tensor<8xf32>, tensor<8xf32>)
+// CHECK:         %[[SHIFT:.*]] = graph.Subtract %{{.*}}, %[[MS]]
+// CHECK:         %[[P:.*]] = graph.Multiply %[[Z]], %[[SCALE]]
+// CHECK:         graph.Add %[[P]], %[[SHIFT]]
+func.func @batch_norm_of_product(%x: tensor<5x4xf32>, %w: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>,
+                                 %m: tensor<8xf32>, %v: tensor<8xf32>) -> tensor<5x8xf32> {
+  %0 = graph.MatMul %x, %w, %b : (tensor<5x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<5x8xf32>
+  %1 = graph.BatchNormInference %0, %g, %b, %m, %v {epsilon = 0.125} : (tensor<5x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<5x8xf32>
+  return %1 : tensor<5x8xf32>
+}
+
+// -----
+
 // In NCX data channels are dimension 1.
 // CHECK-LABEL: func @batch_norm_ncx
+// CHECK:         %[[MEAN:.*]] = graph.StaticReshape %{{.*}} {shape = [8, 1]
+// CHECK:         graph.Subtract %{{.*}}, %[[MEAN]] : (tensor<2x8x5xf32>, tensor<8x1xf32>)
 // CHECK:         %[[SCALE:.*]] = graph.StaticReshape %{{.*}} {shape = [8, 1]
 // CHECK:         graph.Multiply %{{.*}}, %[[SCALE]] : (tensor<2x8x5xf32>, tensor<8x1xf32>)
 // CHECK:         %[[SHIFT:.*]] = graph.StaticReshape %{{.*}} {shape = [8, 1]

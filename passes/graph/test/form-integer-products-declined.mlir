@@ -53,3 +53,20 @@ func.func @narrow_groups(%x: tensor<1x4x4x8xui8>, %w: tensor<3x3x4x8xsi8>) -> te
   %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1], groups = 2 : i64} : (tensor<1x4x4x8xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
   return %2 : tensor<1x4x4x8xf32>
 }
+
+// -----
+
+// Sums of 255 * 128 wrap around from 65794 on, and no scale is left of two tiny
+// ones.
+func.func @main(%x: tensor<4x65794xui8>, %w: tensor<65794x8xsi8>, %y: tensor<4x64xui8>, %v: tensor<64x8xsi8>)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = graph.Dequantize %x {scales = array<f32: 0.5>} : (tensor<4x65794xui8>) -> tensor<4x65794xf32>
+  %1 = graph.Dequantize %w {scales = array<f32: 0.5>} : (tensor<65794x8xsi8>) -> tensor<65794x8xf32>
+  // expected-remark @+1 {{sums of so many products do not fit 32 bits}}
+  %2 = graph.MatMul %0, %1 : (tensor<4x65794xf32>, tensor<65794x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.Dequantize %y {scales = array<f32: 1.0e-20>} : (tensor<4x64xui8>) -> tensor<4x64xf32>
+  %4 = graph.Dequantize %v {scales = array<f32: 1.0e-26>} : (tensor<64x8xsi8>) -> tensor<64x8xf32>
+  // expected-remark @+1 {{the product of two scales is 0 or infinite in f32}}
+  %5 = graph.MatMul %3, %4 : (tensor<4x64xf32>, tensor<64x8xf32>) -> tensor<4x8xf32>
+  return %2, %5 : tensor<4x8xf32>, tensor<4x8xf32>
+}
