@@ -21,6 +21,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Mode.h"
 #include "passes/tiling/Chain.h"
+#include "passes/tiling/ScalarOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -99,8 +100,11 @@ std::optional<Member> memberOf(func::CallOp call, const SymbolTable &symbols) {
   for (Operation &op : group.getBody().front()) {
     if (isa<tile::PackOp>(op)) // a panel at a time, of all rows
       return std::nullopt;
-    if (!startsMember(&op))
+    if (!startsMember(&op)) {
+      if (!first && tiling::isScalarOp(&op)) // makes src, a block at a time
+        return std::nullopt;
       continue;
+    }
     if (first) // already a chain
       return std::nullopt;
     first = &op;
@@ -133,7 +137,8 @@ func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
       member->group.getArgument(v.use_begin()->getOperandNumber());
   if (!arg.hasOneUse())
     return {};
-  bool sameRows = member->rows.isIdentity() &&
+  auto conv = dyn_cast<tile::ConvOp>(member->first);
+  bool sameRows = !(conv && conv.getDepthwise()) && member->rows.isIdentity() &&
                   rankedType(arg).getShape() ==
                       rankedType(member->first->getResult(0)).getShape();
   bool reads = *arg.user_begin() == member->first

@@ -30,11 +30,25 @@ constexpr int64_t kMinProducts = 1 << 22, kMinConvProducts = 1 << 23;
 /// What counts for an unknown number.
 constexpr int64_t kUnknownRows = 256;
 
+/// Whether the elements of `v` lie side by side in its order, as far as views
+/// tell.
+bool isRowMajor(Value v) {
+  Transposed view = behindTransposes(v);
+  Operation *def = view.source.getDefiningOp();
+  if (!view.order.empty() || !callerStrides(view).empty() ||
+      (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source))))
+    return false;
+  return !def || !isKind(def, "StaticReshape") ||
+         isRowMajor(def->getOperand(0));
+}
+
 /// Whether neighbours along dim `dim` of `v` lie together in memory.
 bool liesTogether(Value v, int64_t dim) {
   Transposed view = behindTransposes(v);
   Operation *def = view.source.getDefiningOp();
-  if (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source)))
+  if (def &&
+      (def->hasAttr(kOrderAttr) || isStridedResult(view.source) ||
+       (isKind(def, "StaticReshape") && !isRowMajor(def->getOperand(0)))))
     return false;
   SmallVector<int64_t> strides = callerStrides(view);
   if (!strides.empty())

@@ -114,7 +114,7 @@ int64_t DirectConv::rowsKept(int64_t l2Bytes) const {
     return count * element.getIntOrFloatBitWidth() / 8;
   };
   int64_t ofWeights = bytes(weights.getNumElements(), weights.getElementType());
-  if (op.getGroups() == 1 || dims.size() != 2 || !image || !row ||
+  if (op.getGroups() == 1 || dims.size() != 2 || !image || !row || *row == 0 ||
       bytes(*image, src.elementType()) <= l2Bytes || ofWeights > l2Bytes / 4)
     return 0;
   int64_t read = bytes(*row * dims.front().stride, src.elementType());

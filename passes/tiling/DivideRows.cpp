@@ -65,9 +65,21 @@ int64_t LoopProgram::rowBytes(const Strided &s) const {
   return bytes;
 }
 
+/// Which nodes are computed of `x` without a reduction between.
+SmallVector<bool> LoopProgram::computedOf(Node x) const {
+  SmallVector<bool> of;
+  for (auto [i, n] : llvm::enumerate(nodes))
+    of.push_back(
+        static_cast<Node>(i) == x ||
+        (n.kind == Kind::compute &&
+         llvm::any_of(n.operands, [&](Node operand) { return of[operand]; })));
+  return of;
+}
+
 /// What is summed, where the sum is waited for to finish it: exp(x - m) of a
 /// softmax is kept where the result will be, not computed again. Nothing else
-/// may read rows from then on: the result may lie in their memory.
+/// may read rows from then on: the result may lie in their memory. Nor may
+/// anything but the result be made of x: it could be read behind the result.
 std::optional<LoopProgram::Kept>
 LoopProgram::chooseKept(int64_t minRowBytes) const {
   auto holds = [&](const Strided &out, Node x) {
@@ -92,19 +104,24 @@ LoopProgram::chooseKept(int64_t minRowBytes) const {
         !nodes[n.operands[0]].full)
       continue;
     Node x = n.operands[0];
-    SmallVector<bool> reads = readersOfRows(x);
+    SmallVector<bool> reads = readersOfRows(x), made = computedOf(x);
     const Strided *place = nullptr;
+    size_t results = 0; // made of x
     bool isLast = true; // reader of rows
     for (auto [i, later] : llvm::enumerate(nodes)) {
-      if (later.kind == Kind::reduce)
+      if (later.kind == Kind::reduce) {
         isLast &= later.level < n.level || !reads[later.operands[0]];
+        isLast &= later.level <= n.level || !made[later.operands[0]];
+      }
+      if (made[i])
+        results += later.outputs.size();
       if (!later.outputs.empty())
         isLast &= later.level + 1 < n.level || !reads[i];
       for (const Strided &out : later.outputs)
-        if (later.level >= n.level && later.full && holds(out, x))
+        if (made[i] && later.level >= n.level && later.full && holds(out, x))
           place = &out;
     }
-    if (isLast && place)
+    if (isLast && place && results == 1)
       return Kept{x, n.level, *place};
   }
   return std::nullopt;

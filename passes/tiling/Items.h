@@ -114,7 +114,9 @@ struct WindowDim {
            !mlir::ShapedType::isDynamic(kernel);
   }
   /// Whether position i of dst needs position i of src.
-  bool isIdentity() const { return kernel == 1 && stride == 1 && pad == 0; }
+  bool isIdentity() const {
+    return kernel == 1 && stride == 1 && pad == 0 && in == out;
+  }
   /// Elements from the first of the padding before src to the last that a
   /// window reaches.
   int64_t paddedSize() const {

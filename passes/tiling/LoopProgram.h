@@ -100,6 +100,7 @@ private:
   std::optional<Division> chooseDivision();
   void emitDivided(Division by);
   llvm::SmallVector<bool> readersOfRows(Node except) const;
+  llvm::SmallVector<bool> computedOf(Node x) const;
   int64_t rowBytes(const Strided &s) const;
   std::optional<Kept> chooseKept(int64_t minRowBytes) const;
   void emitPieces(Divided &divided, int level, int64_t first, int64_t count,

@@ -174,6 +174,11 @@ SmallVector<Ofr> SizeMap::inferStatistics(Operation *op, int64_t rank) {
     return SmallVector<Ofr>((*this)[op->getOperand(1)]);
   if (kindOf(op).starts_with("BatchNorm"))
     return {s[fusion::channelDim(op, s.size())]};
+  if (isa<tile::AttentionOp>(op)) { // the last size is 1, by the type
+    SmallVector<Ofr> dst = inferResult(op, 0);
+    dst.resize(rank);
+    return dst;
+  }
   // The leading sizes; where reduced, the type says 1.
   return SmallVector<Ofr>(s.take_front(rank));
 }

@@ -92,6 +92,23 @@ INSTANTIATE_TEST_SUITE_P(
              "; b = Convolution a 3x3x1x96c groups=96" HALF
              "; c = ReLU b; Convolution c 1x1x96x50c" ONE,
              1},
+        // A product that makes its src itself is no part of one; nor is a
+        // window that reads the member before beside it.
+        Case{"a = MatMul 64x128 128x128c; h = ReLU 64x128; b = MatMul h "
+             "128x128c; Add a b",
+             0},
+        Case{"h = ReLU 64x128; a = MatMul h 128x128c; b = MatMul 64x128 "
+             "128x128c; Add a b",
+             0},
+        Case{"p = Convolution 2x16x16x32 1x1x32x64c" ONE
+             "; d = Convolution 2x16x16x64 1x3x1x64c groups=64 strides=1,1 "
+             "pads_begin=0,1 pads_end=0,1 dilations=1,1; Add d p",
+             0},
+        // One row of src, padding behind it.
+        Case{"a = Convolution 64x1x8x16 1x1x16x64c" ONE
+             "; Convolution a 1x3x1x64c groups=64 strides=1,1 pads_begin=0,1 "
+             "pads_end=5,1 dilations=1,1",
+             1},
         // Windows behind each other; padding on one side; holes.
         Case{"a = Convolution 1x17x9x33 3x3x1x33c groups=33" HALF
              "; b = HardSwish a; Convolution b 3x3x1x33c groups=33" SAME,

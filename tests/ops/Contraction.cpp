@@ -116,6 +116,15 @@ Cases matmulCases() {
            "pads_begin=0,0 pads_end=0,0 dilations=1,1",
            // Few rows of weights that are not constant, as they lie.
            "MatMul 1x300 300x700",
+           // Reshapes of what is no matrix in memory.
+           "MatMul 16x4096 4096x64<128,2>",
+           "t = ReLU 64x128x3; u = StaticTranspose t order=2,0,1; "
+           "w = StaticReshape u shape=3,1,64,128 special_zero=false; "
+           "MatMul 3x2x4x64 w",
+           "x = StaticReshape 1x300x512<307200,1024,2> shape=300,512 "
+           "special_zero=false; MatMul x 512x1",
+           "Convolution 1x8x8x64<4194304,0,64,1> 3x3x16x64 groups=4 "
+           "strides=1,1 pads_begin=0,0 pads_end=0,0 dilations=1,1",
            "MatMul 16x33 33x130 130",
            "MatMul 2x8x40 40x300",
            "MatMul 1x300 700x300 transpose_b=true",

@@ -258,6 +258,16 @@ Cases reduceCases() {
            "a = Multiply 70x300 70x300; y = ReduceSum a axes=0; z = Sqrt y; "
            "w = ReduceMin a axes=0; out z w",
            "ReduceMean 16x7x300 axes=0 keep_dims=true",
+           // More readers of exponentials than one pass has.
+           "y = SoftMax 32x4096 axis=1; a = Multiply y 1; b = ReduceMax y "
+           "axes=1; c = ReduceMin y axes=1; d = ReduceSum y axes=1; e = "
+           "ReduceL2 y axes=1; out a b c d e",
+           "y = SoftMax 32x4096 axis=1; a = Multiply y 1; b = Sigmoid y; c = "
+           "Tanh y; d = ReduceMax y axes=1; out a b c d",
+           "m = ReduceMax x:32x4096 axes=1 keep_dims=true; d = Subtract x m; "
+           "e = Exp d; s = ReduceSum e axes=1 keep_dims=true; f = Multiply e "
+           "s; g = ReduceMax f axes=1 keep_dims=true; z = Multiply e g; y = "
+           "Divide e s; out z y",
        })
     cases.push_back(text);
   return cases;

@@ -46,6 +46,15 @@ TEST(UnknownSizes, DoNotStretch) {
   }
 }
 
+TEST(UnknownSizes, StatisticsOfAttention) {
+  auto text = [](const std::string &keys) {
+    return "s = MatMul 2x1x4x8 2x" + keys +
+           "x8x16; p,t = SoftMax s axis=-1; o = MatMul p 2x" + keys +
+           "x16x8; out o t";
+  };
+  checkShapes(text("?"), {text("3"), text("5")});
+}
+
 TEST(UnknownSizes, OrdersFromTheBack) {
   auto text = [](const std::string &src, const std::string &order) {
     return "a = StaticTranspose " + src + " order=" + order + "; ReLU a";
