@@ -185,3 +185,16 @@ func.func @main(%x: tensor<2x?xf32>, %w: tensor<2x9xf32> {graph.property = "cons
   %0 = graph.Add %x, %a : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
   return %0 : tensor<2x?xf32>
 }
+
+// -----
+
+// Nor is the size of a constant known then, though that of its sum is.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    "constant"}) -> tensor<5x7xf32> {
+// CHECK-NEXT:    graph.ReduceSum
+// CHECK-NOT:     func.func @fold
+func.func @main(%x: tensor<5x7xf32>, %w: tensor<?xf32> {graph.property = "constant"}) -> tensor<5x7xf32> {
+  %s = graph.ReduceSum %w {axes = [0], keep_dims = true} : (tensor<?xf32>) -> tensor<1xf32>
+  %0 = graph.Add %x, %s : (tensor<5x7xf32>, tensor<1xf32>) -> tensor<5x7xf32>
+  return %0 : tensor<5x7xf32>
+}
