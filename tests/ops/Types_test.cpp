@@ -237,6 +237,18 @@ void checkDropout(std::string_view text, double seed, double offset,
         << probability << ", " << c.options.schedule;
 }
 
+/// Steps on the way overflow, the results do not.
+TEST(LargeValues, GiveWhatTheDefinitionSays) {
+  for (double x : {1e38, -1e38, 2e38, 100.0, -100.0}) {
+    checkValues("SoftPlus 37 beta=2", {x});
+    checkValues("SoftPlus 37 beta=-3", {x});
+    checkValues("HardSwish 37", {x});
+  }
+  // Where SoftPlus becomes src.
+  checkValues("SoftPlus 37 beta=2", {14.9, 15.1});
+  checkValues("SoftPlus 37 beta=-3", {-9.9, -10.1});
+}
+
 TEST(Dropout, SeedsOffsetsProbabilities) {
   const char *text = "y,m/u8 = Dropout 13x211 1/s64 1/s64 1";
   for (double p : {0.0, 0.25, 0.1, 0.9, 0.99999994, 1.0, 1.5, -1.0, kNan})
