@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 using namespace tenon;
 using namespace tenon::check;
@@ -469,6 +470,25 @@ TEST(Compare, OneFlippedElementDoesNotFreeAllOthers) {
   EXPECT_TRUE(compare(got, expected, &plain, tight).passed());
   got = vec(std::vector<double>(1000, 0.0));
   EXPECT_EQ(compare(got, expected, &plain, tight).mismatches, 1000);
+}
+
+/// Errors of the same kind, twice as wide, in results that are rounded besides.
+TEST(Compare, WiderErrorsThanThePlainOnesPass) {
+  Tolerance tolerance;
+  tolerance.relative = 0x1p-7;
+  Tensor expected = vec(std::vector<double>(4096, 1.0)), plain = expected;
+  expected.dtype = DType::bf16;
+  std::mt19937 random(5);
+  std::normal_distribution<double> error(0, 0x1p-9);
+  Tensor got = expected;
+  for (size_t i = 0; i < got.data.size(); ++i) {
+    plain.data[i] += error(random);
+    got.data[i] = reference::roundTo(DType::bf16, 1 + 2 * error(random));
+  }
+  EXPECT_TRUE(compare(got, expected, &plain, tolerance).passed());
+  for (double &g : got.data)
+    g = 1 + 8 * (g - 1);
+  EXPECT_FALSE(compare(got, expected, &plain, tolerance).passed());
 }
 
 /// LRNBackward with windows of one element, in f32; `error` of its second term.

@@ -142,26 +142,32 @@ double allowedByPlain(const Tensor &expected, const Tensor *plain,
   return 3 * worst;
 }
 
-/// How many elements are off by more than `relative`.
+/// How many elements are off by more than `relative`, and by half an ulp where
+/// `t` is `rounded`.
 int64_t countBeyond(const Tensor &t, const Tensor &expected, double scale,
-                    double relative) {
+                    double relative, bool rounded) {
   int64_t count = 0;
   for (size_t i = 0; i < expected.data.size(); ++i) {
     double e = expected.data[i];
-    count +=
-        std::fabs(t.data[i] - e) > relative * std::max(std::fabs(e), scale);
+    double slack = relative * std::max(std::fabs(e), scale);
+    if (rounded)
+      slack += reference::ulpOf(expected.dtype, std::fabs(e) + slack) / 2;
+    count += std::fabs(t.data[i] - e) > slack;
   }
   return count;
 }
 
-/// Whether `got` is far off in few elements more than the plain evaluation. A
-/// comparison that comes out the other way moves single elements as far as any
-/// error could: its size says nothing about all others.
+/// Whether about as few elements of `got` are off by `far` as of the plain
+/// evaluation by a third of it. A comparison that comes out the other way moves
+/// single elements as far as any error could: its size says nothing about all
+/// others.
 bool isOffAsPlain(const Tensor &got, const Tensor &expected,
                   const Tensor &plain, double scale, double far) {
   constexpr int64_t kTimes = 8, kMore = 8;
-  return countBeyond(got, expected, scale, far) <=
-         kTimes * countBeyond(plain, expected, scale, far) + kMore;
+  return countBeyond(got, expected, scale, far, /*rounded=*/true) <=
+         kTimes * countBeyond(plain, expected, scale, far / 3,
+                              /*rounded=*/false) +
+             kMore;
 }
 
 /// Judges single elements of one tensor.

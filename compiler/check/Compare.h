@@ -7,8 +7,9 @@
 //
 //   r   relative error of the plain evaluation, which rounds at every edge:
 //       the largest |p - e| / max(|e|, s) of the tensor.  It counts only if
-//       about as few elements of g are off by a sixteenth of it as of p: one
-//       comparison that comes out the other way makes r as large as values are
+//       about as few elements of g are off by max(3 r / 16, b), before they are
+//       rounded, as of p by a third of that: one comparison that comes out the
+//       other way makes r as large as values are
 //   s   root mean square of the tensor: sums cancel, so small elements carry
 //       the errors of large terms; for LRNBackward, whose terms are known and
 //       may cancel in every element, at least the sum of their sizes
