@@ -200,8 +200,10 @@ def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide"> {
   let summary = "dst = src_0 / src_1";
 }
 
-def Graph_MultiplyOp : Graph_MixedBinary<"Multiply", 46, "multiply"> {
+def Graph_MultiplyOp
+    : Graph_MixedBinary<"Multiply", 46, "multiply", FloatsAndS32> {
   let summary = "dst = src_0 * src_1";
+  let compiles = ["f32", "s32"];
   let commutative = 1;
 }
 

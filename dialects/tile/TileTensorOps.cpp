@@ -107,8 +107,9 @@ template <typename Op> LogicalResult verifyElements(Op op, Value weightsValue) {
   if (bytes ? !weights.isSignedInteger(8) : src != weights)
     return op.emitOpError() << "src has elements of type " << src
                             << ", weights of type " << weights;
-  if (bytes && !element(op.getDst()).isF32())
-    return op.emitOpError("the sum of products of bytes is f32");
+  Type dst = element(op.getDst());
+  if (bytes && !dst.isF32() && !dst.isSignedInteger(32))
+    return op.emitOpError("the sum of products of bytes is f32 or si32");
   return success();
 }
 

@@ -54,7 +54,7 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
     static sizes.
 
     Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8
-    times s8) are summed in 32 bits, and `dst` is the sum as f32.
+    times s8) are summed in 32 bits, and `dst` is the sum as f32 or si32.
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
                        DefaultValuedAttr<I64Attr, "1">:$interleave,

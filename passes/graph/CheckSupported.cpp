@@ -186,7 +186,8 @@ std::optional<Error> checkLstm(Operation *op) {
 }
 
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
-  if ((isKind(op, "Add") || isKind(op, "Subtract")) && mixesIntegers(op))
+  if ((isKind(op, "Add") || isKind(op, "Subtract") || isKind(op, "Multiply")) &&
+      mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
                      "f32 and s32 in one operation do not compile yet");
   if (isKind(op, "DynamicQuantize") || isKind(op, "DynamicDequantize")) {

@@ -3,10 +3,11 @@
 //   MatMul(Dequantize(a) {sa, za}, Dequantize(w) {sw[n]})
 //       ->  Multiply(Subtract(tile.matmul(a, pack(w)), za * sum_k w), sa * sw)
 //
-// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). A convolution
-// may be a tile.winograd of a. What the
-// padding of a convolution leaves out has no part in either sum: there sum w is
-// a convolution of ones, computed once.
+// since sum_k sa (a - za) sw w = sa sw (sum_k a w - za sum_k w). The difference
+// is one of s32: both may be so large that f32 keeps nothing of it. A
+// convolution may be a tile.winograd of a, which sums in f32. What the padding
+// of a convolution leaves out has no part in either sum: there sum w is a
+// convolution of ones, computed once.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -28,6 +29,9 @@ namespace tenon {
 #include "passes/Passes.h.inc"
 
 namespace {
+
+/// Of a tensor of zero points, those of bytes.
+constexpr double kMostZeroPoint = 255;
 
 /// An operand of a product: bytes, behind views and casts between floats.
 struct Quantised {
@@ -156,9 +160,11 @@ public:
   void form() {
     Value a = src.viewed(b), w = weights.viewed(b);
     auto dst = rankedType(op->getResult(0));
-    auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
     Value sum, wideA = a, wideW = w;
     int64_t outputs = isConvolution() ? winogradOutputs() : 0;
+    bool isExact = src.hasZeroPoint() && !outputs;
+    auto sumType =
+        RankedTensorType::get(dst.getShape(), isExact ? s32() : b.getF32Type());
     if (!outputs && multipliesWords()) {
       Type word = IntegerType::get(b.getContext(), 16, IntegerType::Signed);
       wideA = buildCast(b, loc, a, word);
@@ -172,9 +178,8 @@ public:
     } else {
       sum = packing.buildMatMul(b, loc, sumType, wideA, wideW);
     }
-    if (Value offset = zeroPoint())
-      sum = buildBinary(b, loc, "Subtract", sum,
-                        buildBinary(b, loc, "Multiply", weightSums(w), offset));
+    if (src.hasZeroPoint())
+      sum = takeOff(zeroPoint(), weightSums(w), sum);
     for (Value scale : scales())
       sum = buildBinary(b, loc, "Multiply", sum, scale);
     op->getResult(0).replaceAllUsesWith(
@@ -185,15 +190,26 @@ public:
 private:
   bool isConvolution() const { return isKind(op, "Convolution"); }
 
-  /// Whether all sums over `dims` of products of bytes fit 32 bits.
+  /// Whether all sums over `dims` of products of bytes fit 32 bits, with and
+  /// without the zero point.
   bool sumsFit(ArrayRef<int64_t> dims) const {
-    constexpr int64_t kMostWeight = 128;
+    constexpr double kMostWeight = 128;
     bool isSigned = rankedType(src.bytes()).getElementType().isSignedInteger();
+    double least = isSigned ? -128 : 0, most = isSigned ? 127 : 255;
+    double largest = std::max(-least, most);
+    auto takeOff = [&](double zp) {
+      largest = std::max({largest, std::abs(least - zp), std::abs(most - zp)});
+    };
+    if (src.isDynamic() && src.hasZeroPoint()) {
+      takeOff(-kMostZeroPoint);
+      takeOff(kMostZeroPoint);
+    } else if (src.hasZeroPoint()) {
+      takeOff(static_cast<double>(intsAttr(src.dequantize, "zps").front()));
+    }
     // Dims before those of a matrix are a batch.
-    int64_t count =
-        isConvolution() ? ShapedType::getNumElements(dims) : dims.back();
-    int64_t most = kMostWeight * (isSigned ? 128 : 255);
-    return count <= std::numeric_limits<int32_t>::max() / most;
+    auto count = static_cast<double>(
+        isConvolution() ? ShapedType::getNumElements(dims) : dims.back());
+    return count * kMostWeight * largest <= std::numeric_limits<int32_t>::max();
   }
 
   /// Whether scales() says what the two do; with tensors it keeps them apart.
@@ -233,7 +249,37 @@ private:
            widensOften(op);
   }
 
+  Type s32() const {
+    return IntegerType::get(op->getContext(), 32, IntegerType::Signed);
+  }
+
   Value toF32(Value v) { return buildCast(b, loc, v, b.getF32Type()); }
+  Value toS32(Value v) { return buildCast(b, loc, v, s32()); }
+
+  /// sum - zp * weights, in f32; where `sum` is of s32 the difference is, too.
+  Value takeOff(Value zp, Value weights, Value sum) {
+    auto minus = [&](Value sum, Value zp, Value weights) {
+      return buildBinary(b, loc, "Subtract", sum,
+                         buildBinary(b, loc, "Multiply", weights, zp));
+    };
+    if (rankedType(sum).getElementType().isF32())
+      return minus(sum, zp, weights);
+    // Sums of weights are below 2^24: f32 has them as they are.
+    auto exactly = [&](Value zp) {
+      return toF32(minus(sum, toS32(zp), toS32(weights)));
+    };
+    if (!src.isDynamic() || !rankedType(src.dequantize->getOperand(2))
+                                 .getElementType()
+                                 .isInteger(32))
+      return exactly(zp);
+    // What no byte has as zero point may be beyond s32 times the weights.
+    Value inRange = buildGraphOp(
+        b, loc, "Clamp", zp, rankedType(zp),
+        {b.getNamedAttr("min", b.getF32FloatAttr(-kMostZeroPoint)),
+         b.getNamedAttr("max", b.getF32FloatAttr(kMostZeroPoint))});
+    return minus(exactly(inRange), buildBinary(b, loc, "Subtract", zp, inRange),
+                 weights);
+  }
 
   /// A tensor of one element, of rank 0.
   Value single(Value v) {
@@ -241,10 +287,8 @@ private:
                                               : buildReshape(b, loc, v, {}));
   }
 
-  /// The zero point of src; null where it is 0.
+  /// The zero point of src.
   Value zeroPoint() {
-    if (!src.hasZeroPoint())
-      return Value();
     if (src.isDynamic())
       return single(src.dequantize->getOperand(2));
     return buildScalar(b, loc, intsAttr(src.dequantize, "zps").front());

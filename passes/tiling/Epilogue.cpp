@@ -63,7 +63,11 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first,
 Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
                       ValueRange sideElements, Type stored) const {
   llvm::DenseMap<Value, Value> values;
-  Value last = convertScalar(builder, loc, element, builder.getF32Type());
+  // Sums of floats are f32, whatever the edge.
+  Type held = computedType(rankedType(made).getElementType());
+  Value last =
+      convertScalar(builder, loc, element,
+                    held.isInteger(32) ? held : Type(builder.getF32Type()));
   values[made] = last;
   for (auto [v, side] : llvm::zip(sideValues, sideElements))
     values[v] = side;

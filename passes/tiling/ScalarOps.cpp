@@ -297,7 +297,7 @@ const Entry kTable[] = {
     {"Minimum", [](Calc &k) { return k.min(k.in[0], k.in[1]); }},
     {"Mish", mish},
     {"MishBackward", mishBackward},
-    {"Multiply", [](Calc &k) { return k.mul(k.in[0], k.in[1]); }},
+    {"Multiply", arithmetic<arith::MulFOp, arith::MulIOp>},
     {"PReLU",
      [](Calc &k) {
        return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.in[1], k.x()));

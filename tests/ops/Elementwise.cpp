@@ -133,6 +133,7 @@ static void addBinary(Cases &cases) {
            "y<1,13> = Add 13x17 17",
            "y<40,2> = Subtract 13x1 13x17<1,13>",
            "Subtract 5x7/s32 7/s32",
+           "Multiply 5x7/s32 7/s32",
            "y<3,1> = GreaterEqual 5x3 5x3",
            "y<1,5> = GreaterEqual 5x3 3",
            "Divide 4x8 4x8 auto_broadcast=none",

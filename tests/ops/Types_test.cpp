@@ -26,19 +26,21 @@ std::vector<RunConfig> fewConfigs() {
   return configs;
 }
 
-/// An oracle of `text` whose first input holds `values` over and over.
+/// An oracle of `text` whose first inputs hold `values` over and over.
 Expected<Oracle> withValues(std::string_view text,
-                            const std::vector<double> &values) {
+                            const std::vector<std::vector<double>> &values) {
   auto g = parseGraph(text);
   if (!g)
     return g.errors();
   auto o = Oracle::make(*g);
   if (!o)
     return o;
-  reference::Tensor &input = o->inputs.at(o->graph.inputPorts[0]);
-  for (size_t i = 0; i < input.data.size(); ++i)
-    input.data[i] = values[i % values.size()];
-  reference::roundToDType(input);
+  for (size_t n = 0; n < values.size(); ++n) {
+    reference::Tensor &input = o->inputs.at(o->graph.inputPorts[n]);
+    for (size_t i = 0; i < input.data.size(); ++i)
+      input.data[i] = values[n][i % values[n].size()];
+    reference::roundToDType(input);
+  }
   auto expected = reference::evaluate(o->graph, o->inputs, {});
   if (!expected)
     return expected.errors();
@@ -46,11 +48,16 @@ Expected<Oracle> withValues(std::string_view text,
   return o;
 }
 
-void checkValues(const std::string &text, const std::vector<double> &values) {
+void checkInputs(const std::string &text,
+                 const std::vector<std::vector<double>> &values) {
   auto o = withValues(text, values);
   ASSERT_TRUE(o) << text << ": " << str(o.errors());
   for (const RunConfig &c : fewConfigs())
     EXPECT_TRUE(checkGraph(*o, c)) << text << ", " << c.options.schedule;
+}
+
+void checkValues(const std::string &text, const std::vector<double> &values) {
+  checkInputs(text, {values});
 }
 
 /// Around 0, the bounds of all integer types, and what is no number.
@@ -211,6 +218,33 @@ TEST(Quantize, WholeRangeAndBack) {
   checkValues("x/f32 = Dequantize 256/s8 scales=0.125 zps=9; y/s8 = Quantize "
               "x scales=0.125 zps=9",
               all);
+}
+
+/// Sums of bytes and what a zero point adds to them all but cancel.
+TEST(ZeroPoints, LoseNoDigits) {
+  std::vector<double> near = {128, 129, 130, 130, 129}, weights;
+  for (int i = 0; i < 101; ++i)
+    weights.push_back(127 - i % 7);
+  std::string product =
+      "; w/f32 = Dequantize 4096x33/s8c scales=0.25; MatMul a w";
+  checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=129" + product,
+              {near, weights});
+  // Also of tensors, and far out of range.
+  for (std::string type : {"u8", "s32"})
+    checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/" + type + product,
+                {near, {0.5}, {129}, weights});
+  for (double zp : {300.0, 1e6, -1e9})
+    checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/s32" + product,
+                {near, {0.5}, {zp}, weights});
+  for (std::string zp : {"300", "1000000", "-1000000000"})
+    checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=" + zp + product,
+                {near, weights});
+  for (std::string pads : {"0,0", "1,1"})
+    checkInputs("a/f32 = Dequantize 1x7x8x512/u8 scales=0.5 zps=129; w/f32 = "
+                "Dequantize 3x3x512x17/s8c scales=0.25; Convolution a w "
+                "strides=2,2 dilations=1,1 pads_begin=" +
+                    pads + " pads_end=" + pads,
+                {near, weights});
 }
 
 /// Dropout with these parameters.

@@ -71,7 +71,13 @@ bool evalSubtract(OpContext &c) {
 }
 
 bool evalMultiply(OpContext &c) {
-  return applyWrapping(c, [](double a, double b) { return a * b; });
+  if (c.out().dtype != DType::s32)
+    return apply(c, [](double a, double b) { return a * b; });
+  // The low half; the whole has more digits than a double.
+  return apply(c, [](double a, double b) {
+    auto product = static_cast<int64_t>(a) * static_cast<int64_t>(b);
+    return static_cast<double>(static_cast<int32_t>(product));
+  });
 }
 
 bool evalDivide(OpContext &c) {

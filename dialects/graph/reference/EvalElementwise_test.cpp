@@ -119,6 +119,9 @@ TEST(Binary, IntegersWrap) {
   op.kind = "Subtract";
   op.inputs[0].data[0] = -2147483648.0;
   expectNear(op.run()[0], {1}, {2147483647.0});
+  op.kind = "Multiply";
+  op.inputs[0].data[0] = op.inputs[1].data[0] = 2147483647.0;
+  expectNear(op.run()[0], {1}, {1});
 }
 
 TEST(Binary, BiasAdd) {

@@ -5,14 +5,17 @@
 // CHECK-LABEL: func @matmul
 // CHECK-NOT:     graph.Dequantize
 // CHECK:         %[[P:.*]] = tile.pack %arg1 panel 32 interleave 4 : tensor<64x32xsi8>
-// CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4 : tensor<4x64xui8>, {{.*}} -> tensor<4x32xf32>
-// CHECK:         %[[Z:.*]] = arith.constant dense<3.000000e+00>
-// CHECK:         %[[W:.*]] = graph.TypeCast %arg1
+// CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4 : tensor<4x64xui8>, {{.*}} -> tensor<4x32xsi32>
+// CHECK-DAG:     %[[Z:.*]] = arith.constant dense<3.000000e+00>
+// CHECK-DAG:     %[[W:.*]] = graph.TypeCast %arg1
 // CHECK:         %[[S:.*]] = graph.ReduceSum %[[W]] {{.*}} -> tensor<1x32xf32>
-// CHECK:         %[[C:.*]] = graph.Multiply %[[S]], %[[Z]]
-// CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]]
+// CHECK-DAG:     %[[Z32:.*]] = graph.TypeCast %[[Z]]
+// CHECK-DAG:     %[[S32:.*]] = graph.TypeCast %[[S]]
+// CHECK:         %[[C:.*]] = graph.Multiply %[[S32]], %[[Z32]]
+// CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]] {{.*}} -> tensor<4x32xsi32>
+// CHECK:         %[[F:.*]] = graph.TypeCast %[[X]] {{.*}} -> tensor<4x32xf32>
 // CHECK:         %[[A:.*]] = arith.constant dense<1.250000e-01>
-// CHECK:         graph.Multiply %[[X]], %[[A]]
+// CHECK:         graph.Multiply %[[F]], %[[A]]
 func.func @matmul(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf32> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<4x64xui8>) -> tensor<4x64xf32>
   %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<64x32xsi8>) -> tensor<64x32xf32>
@@ -49,13 +52,35 @@ func.func @behind_views(%x: tensor<8x64xsi8>, %w: tensor<4x64xsi8>) -> tensor<8x
 // CHECK:         tile.conv %arg0
 // CHECK:         %[[O:.*]] = arith.constant dense<1.000000e+00> : tensor<1x5x5x1xf32>
 // CHECK:         %[[S:.*]] = graph.Convolution %[[O]], {{.*}} -> tensor<1x5x5x8xf32>
-// CHECK:         graph.Multiply %[[S]]
-// CHECK:         graph.Subtract
+// CHECK:         %[[S32:.*]] = graph.TypeCast %[[S]]
+// CHECK:         graph.Multiply %[[S32]]
+// CHECK:         graph.Subtract {{.*}} -> tensor<2x5x5x8xsi32>
 func.func @padded(%x: tensor<2x5x5x32xui8>, %w: tensor<3x3x32x8xsi8>) -> tensor<2x5x5x8xf32> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<2x5x5x32xui8>) -> tensor<2x5x5x32xf32>
   %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<3x3x32x8xsi8>) -> tensor<3x3x32x8xf32>
   %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<2x5x5x32xf32>, tensor<3x3x32x8xf32>) -> tensor<2x5x5x8xf32>
   return %2 : tensor<2x5x5x8xf32>
+}
+
+// -----
+
+// A zero point of s32 may be any number: what no byte has is taken off in f32.
+// One of a byte is taken off as it is.
+// CHECK-LABEL: func @dynamic_zero_points
+// CHECK:         tile.matmul {{.*}} -> tensor<4x32xsi32>
+// CHECK:         %[[Z:.*]] = graph.Clamp {{.*}} {max = 2.550000e+02, min = -2.550000e+02}
+// CHECK:         graph.Subtract {{.*}} -> tensor<4x32xsi32>
+// CHECK:         graph.Subtract %{{.*}}, %[[Z]]
+// CHECK:         graph.Subtract {{.*}} -> tensor<4x32xf32>
+// CHECK:         tile.matmul {{.*}} -> tensor<4x32xsi32>
+// CHECK-NOT:     graph.Clamp
+func.func @dynamic_zero_points(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>, %s: tensor<1xf32>, %z: tensor<1xsi32>, %zb: tensor<1xui8>) -> (tensor<4x32xf32>, tensor<4x32xf32>) {
+  %0 = graph.DynamicDequantize %x, %s, %z : (tensor<4x64xui8>, tensor<1xf32>, tensor<1xsi32>) -> tensor<4x64xf32>
+  %1 = graph.DynamicDequantize %x, %s, %zb : (tensor<4x64xui8>, tensor<1xf32>, tensor<1xui8>) -> tensor<4x64xf32>
+  %2 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<64x32xsi8>) -> tensor<64x32xf32>
+  %3 = graph.MatMul %0, %2 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  %4 = graph.MatMul %1, %2 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %3, %4 : tensor<4x32xf32>, tensor<4x32xf32>
 }
 
 // -----
@@ -118,7 +143,7 @@ func.func @bytes(%x: tensor<31x4096xui8>, %w: tensor<4096x64xsi8> {graph.propert
 // WORDS:         %[[U:.*]] = tile.winograd_weights %[[W]] outputs 2
 // WORDS:         %[[P:.*]] = tile.pack %[[U]]
 // WORDS:         tile.winograd %arg0, %[[P]] outputs 2 {{.*}}: tensor<1x56x56x64xui8>, {{.*}} -> tensor<1x56x56x64xf32>
-// WORDS:         graph.Subtract
+// WORDS:         graph.Subtract {{.*}} -> tensor<1x56x56x64xf32>
 // WORDS:         tile.conv
 func.func @filtered(%x: tensor<1x56x56x64xui8>, %w: tensor<3x3x64x64xsi8> {graph.property = "constant"}, %v: tensor<3x3x64x64xsi8>) -> (tensor<1x56x56x64xf32>, tensor<1x56x56x64xf32>) {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<1x56x56x64xui8>) -> tensor<1x56x56x64xf32>
