@@ -19,6 +19,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
+#include "passes/fusion/OutlineGroups.h"
 #include "passes/fusion/OwnOperands.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
@@ -28,10 +29,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -320,19 +317,6 @@ struct Former {
     return fused;
   }
 
-  /// Values of the first `n` operations of `g` that others read.
-  SmallVector<Value> escaping(const Group &g, size_t n) {
-    llvm::DenseSet<Operation *> inside(g.ops.begin(), g.ops.begin() + n);
-    SmallVector<Value> values;
-    for (size_t i = 0; i < n; ++i)
-      for (Value v : g.ops[i]->getResults())
-        if (isState(v) || llvm::any_of(v.getUsers(), [&](Operation *u) {
-              return !inside.contains(u);
-            }))
-          values.push_back(v);
-    return values;
-  }
-
   /// Why the result of the first `n` operations cannot be stored behind them.
   std::string whyNotStored(const Group &g, size_t n) {
     SmallVector<Value> values = escaping(g, n);
@@ -374,163 +358,6 @@ struct Former {
     for (auto [i, g] : llvm::enumerate(groups))
       for (Operation *op : g.ops)
         groupOf[op] = i;
-  }
-};
-
-/// "fc1+relu1" of the named operations, cut to a readable length.
-std::string labelOf(const Group &g) {
-  std::string label;
-  std::string kept;
-  for (Operation *op : g.ops) {
-    std::string n = nameOf(op->getLoc());
-    if (n.empty())
-      n = kindOf(op).empty() ? op->getName().stripDialect().str()
-                             : kindOf(op).str();
-    if (n == kept)
-      continue;
-    kept = n;
-    if (label.size() + n.size() > 60) {
-      label += "+...";
-      break;
-    }
-    label += (label.empty() ? "" : "+") + n;
-  }
-  return label;
-}
-
-std::string symbolOf(StringRef label) {
-  std::string s = "g_";
-  for (char c : label)
-    s += llvm::isAlnum(c) || c == '_' ? c : '_';
-  return s;
-}
-
-/// Rebuilds a function as calls of group functions.
-struct Outlining {
-  ModuleOp module;
-  Former &former;
-  llvm::StringMap<func::FuncOp> &known; // by text of type and body
-  llvm::StringSet<> &names;
-  int64_t shared = 0;
-  OpBuilder b;
-  IRMapping values; // old -> new, in the function under construction
-  Block *body = nullptr;
-
-  Outlining(ModuleOp module, Former &former,
-            llvm::StringMap<func::FuncOp> &known, llvm::StringSet<> &names)
-      : module(module), former(former), known(known), names(names),
-        b(module.getContext()) {}
-
-  /// The new value of `v`, cloning views and literals where first needed.
-  Value get(Value v) {
-    SmallVector<Value> open = {v};
-    while (!open.empty()) {
-      Value next = open.back();
-      if (values.contains(next)) {
-        open.pop_back();
-        continue;
-      }
-      Operation *def = next.getDefiningOp();
-      size_t known = open.size();
-      llvm::copy_if(def->getOperands(), std::back_inserter(open),
-                    [&](Value o) { return !values.contains(o); });
-      if (open.size() == known)
-        b.clone(*def, values);
-    }
-    return values.lookup(v);
-  }
-
-  func::FuncOp outline(const Group &g, ArrayRef<Value> inputs,
-                       ArrayRef<Value> outputs, StringRef label) {
-    SmallVector<Type> in, out;
-    for (Value v : inputs)
-      in.push_back(v.getType());
-    for (Value v : outputs)
-      out.push_back(v.getType());
-    SmallVector<Location> locs;
-    for (Operation *op : g.ops)
-      locs.push_back(op->getLoc());
-    OpBuilder fb(module.getContext());
-    auto fn = func::FuncOp::create(FusedLoc::get(module.getContext(), locs),
-                                   "group", fb.getFunctionType(in, out));
-    fn.setPrivate();
-    fn->setAttr(kGroupAttr, fb.getStringAttr(name(g.kind)));
-    fb.setInsertionPointToStart(fn.addEntryBlock());
-    IRMapping map;
-    for (auto [i, v] : llvm::enumerate(inputs))
-      map.map(v, fn.getArgument(i));
-    for (Operation *op : g.ops) {
-      for (Value o : op->getOperands())
-        if (auto literal = o.getDefiningOp<arith::ConstantOp>())
-          if (!map.contains(o))
-            fb.clone(*literal, map);
-      Operation *clone = fb.clone(*op, map);
-      for (NamedAttribute a : SmallVector<NamedAttribute>(op->getAttrs()))
-        if (a.getName().strref().starts_with("graph."))
-          clone->removeAttr(a.getName());
-    }
-    SmallVector<Value> results;
-    for (Value v : outputs)
-      results.push_back(map.lookup(v));
-    func::ReturnOp::create(fb, fn.getLoc(), results);
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    fn->print(os, OpPrintingFlags().useLocalScope());
-    auto [it, inserted] = known.try_emplace(text, fn);
-    if (!inserted) {
-      fn->erase();
-      ++shared;
-      return it->second;
-    }
-    std::string base = symbolOf(label), symbol = base;
-    for (int n = 1; !names.insert(symbol).second; ++n)
-      symbol = base + "_" + std::to_string(n);
-    fn.setName(symbol);
-    module.push_back(fn);
-    return fn;
-  }
-
-  void call(const Group &g) {
-    llvm::DenseSet<Operation *> inside(g.ops.begin(), g.ops.end());
-    llvm::SetVector<Value> inputs;
-    for (Operation *op : g.ops)
-      for (Value v : op->getOperands())
-        if (!inside.contains(v.getDefiningOp()) &&
-            !v.getDefiningOp<arith::ConstantOp>())
-          inputs.insert(v);
-    SmallVector<Value> outputs = former.escaping(g, g.ops.size());
-    std::string label = labelOf(g);
-    // Equal functions are shared; who calls them says for which operations.
-    SmallVector<Location> locs;
-    for (Operation *op : g.ops)
-      op->walk([&](Operation *inner) { locs.push_back(inner->getLoc()); });
-    SmallVector<Value> operands;
-    for (Value v : inputs)
-      operands.push_back(get(v));
-    func::FuncOp fn = outline(g, inputs.getArrayRef(), outputs, label);
-    auto c = func::CallOp::create(b, FusedLoc::get(module.getContext(), locs),
-                                  fn, operands);
-    c->setAttr(kLabelAttr, b.getStringAttr(label));
-    for (auto [old, now] : llvm::zip(outputs, c.getResults()))
-      values.map(old, now);
-  }
-
-  void run() {
-    func::FuncOp f = former.f;
-    Block *old = &f.getBody().front();
-    Block *fresh = new Block();
-    f.getBody().push_back(fresh);
-    for (BlockArgument arg : old->getArguments())
-      values.map(arg, fresh->addArgument(arg.getType(), arg.getLoc()));
-    b.setInsertionPointToStart(fresh);
-    for (const Group &g : former.groups)
-      call(g);
-    SmallVector<Value> results;
-    for (Value v : old->getTerminator()->getOperands())
-      results.push_back(get(v));
-    func::ReturnOp::create(b, old->getTerminator()->getLoc(), results);
-    old->dropAllReferences();
-    old->erase();
   }
 };
 
@@ -581,8 +408,7 @@ void copyAliasedResults(func::FuncOp f) {
 struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
   using FormGroupsBase::FormGroupsBase;
   void runOnOperation() override {
-    llvm::StringMap<func::FuncOp> known;
-    llvm::StringSet<> names;
+    GroupOutliner outliner(getOperation());
     SmallVector<func::FuncOp> entries;
     for (auto f : getOperation().getOps<func::FuncOp>())
       if (isEntry(f))
@@ -606,11 +432,10 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
         former.movePacks();
         former.movePrologues();
       }
-      Outlining outlining(getOperation(), former, known, names);
-      outlining.run();
+      outliner.outline(f, former.groups);
       groups += former.groups.size();
-      shared += outlining.shared;
     }
+    shared += outliner.shared();
   }
 };
 

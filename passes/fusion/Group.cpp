@@ -284,4 +284,16 @@ std::string whyNot(Operation *op, const Group &g,
   return "";
 }
 
+SmallVector<Value> escaping(const Group &group, size_t n) {
+  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.begin() + n);
+  SmallVector<Value> values;
+  for (size_t i = 0; i < n; ++i)
+    for (Value v : group.ops[i]->getResults())
+      if (isState(v) || llvm::any_of(v.getUsers(), [&](Operation *u) {
+            return !inside.contains(u);
+          }))
+        values.push_back(v);
+  return values;
+}
+
 } // namespace tenon::fusion

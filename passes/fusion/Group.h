@@ -67,6 +67,9 @@ struct Group {
 /// Whether the row operation `op` has the rows of `group`.
 bool sharesRows(mlir::Operation *op, const Group &group);
 
+/// Values of the first `n` operations of `group` that others read.
+llvm::SmallVector<mlir::Value> escaping(const Group &group, size_t n);
+
 /// Why `op` does not join `group`; empty: it may.
 std::string whyNot(mlir::Operation *op, const Group &group,
                    const llvm::DenseMap<mlir::Operation *, int> &groupOf,

@@ -21,17 +21,8 @@ namespace {
 /// either would not stay in registers.
 constexpr int kSumsTogether = 3;
 constexpr size_t kStoresBesideSums = 2;
-/// Inputs of so many bytes do not stay in L2 between one group and the next.
-constexpr int64_t kFetchedBytes = 4 << 20;
-/// Of a tile that is transposed; rows and bytes from which the next one is
-/// fetched meanwhile (docs/cost-model.md).
-constexpr int64_t kTileRows = 16, kRowsAcross = 64, kFetchedAcross = 2 << 20;
-/// How far ahead what comes from memory is read.
-constexpr int64_t kBytesAhead = 2048;
 /// Bytes of a row of which L1 would not hold a copy, too.
 constexpr int64_t kLongRow = 8 << 10;
-/// Rows between two visits of a sum in L1; as many streams are read at once.
-constexpr int64_t kStepRows = 8;
 } // namespace
 
 /// What is known inside one item: where it is, and what it has stored.
@@ -388,83 +379,10 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
   SmallVector<int64_t> fetches;
   for (const Place &place : sources)
     fetches.push_back(!again     ? distanceAhead(place)
-                      : reducing ? distanceToNext(item, place)
+                      : reducing ? distanceToNext(place, item.extent)
                                  : 0);
   if (llvm::any_of(fetches, [](int64_t d) { return d != 0; }))
     generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
-}
-
-/// What all elements of `tensor` that are read take, at least.
-int64_t LoopProgram::bytesOf(const Strided &tensor) const {
-  int64_t bytes = tensor.elementType().getIntOrFloatBitWidth() / 8;
-  for (auto [size, stride] : llvm::zip(sizes, tensor.strides))
-    if (!IndexMath::isConstant(stride, 0))
-      bytes *= IndexMath::constant(size).value_or(0);
-  return bytes;
-}
-
-/// Elements from those of this item to those of the next, in a tensor so large
-/// that they are in no cache; otherwise 0.
-int64_t LoopProgram::distanceToNext(const Item &item,
-                                    const Place &place) const {
-  if (place.scratch || itemDims.empty() ||
-      bytesOf(place.tensor) < kFetchedBytes)
-    return 0;
-  int64_t last = itemDims.back();
-  auto stride = IndexMath::constant(place.tensor.strides[last]);
-  auto rows = IndexMath::constant(item.extent[last]);
-  return stride && rows ? *stride * *rows : 0;
-}
-
-/// Elements between those that are read and those that are fetched meanwhile,
-/// of a tensor that no cache holds, where there is nothing but reading;
-/// otherwise 0.
-int64_t LoopProgram::distanceAhead(const Place &place) const {
-  if (place.scratch)
-    return 0;
-  if (!llvm::is_contained(classes, 1))
-    return distanceAcross(place.tensor);
-  if (!readsOnce() || bytesOf(place.tensor) < kFromMemoryBytes)
-    return 0;
-  if (stepDim >= 0) {
-    auto stride = IndexMath::constant(place.tensor.strides[stepDim]);
-    return stride.value_or(0) * kStepRows;
-  }
-  return kBytesAhead * 8 / place.tensor.elementType().getIntOrFloatBitWidth();
-}
-
-/// The same for one that is read across and written along: from a tile of 16
-/// lanes that is transposed to the next, where there are several.
-int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
-  auto writesAlong = [](const NodeInfo &n) {
-    return llvm::all_of(n.outputs, [](const Strided &out) {
-      return IndexMath::isConstant(out.strides.back(), 1);
-    });
-  };
-  if (sizes.size() < 2 || !llvm::all_of(nodes, writesAlong))
-    return 0;
-  auto step = IndexMath::constant(tensor.strides.back());
-  int64_t run = lastRun(), rows = 1;
-  for (Ofr size : ArrayRef(sizes).drop_front(run))
-    rows *= IndexMath::constant(size).value_or(0);
-  bool across = false;
-  for (int64_t d = 0; d < run; ++d)
-    across |= IndexMath::isConstant(tensor.strides[d], 1);
-  if (!across || step.value_or(0) <= 1 || rows < kRowsAcross ||
-      bytesOf(tensor) < kFetchedAcross)
-    return 0;
-  return *step * kTileRows;
-}
-
-/// Whether the result `node` goes to a tensor that no cache will hold, and is
-/// not read here.
-bool LoopProgram::streamsPast(Node node, const Place &destination) const {
-  if (destination.scratch || nodes[node].kind != Kind::compute)
-    return false;
-  return bytesOf(destination.tensor) >= kStreamedBytes &&
-         llvm::none_of(nodes, [&](auto &other) {
-           return llvm::is_contained(other.operands, node);
-         });
 }
 
 /// What is stored behind the reductions of `level`, and where.

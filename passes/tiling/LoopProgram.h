@@ -24,6 +24,9 @@
 
 namespace tenon::tiling {
 
+/// Rows between two visits of a sum in L1; as many streams are read at once.
+inline constexpr int64_t kStepRows = 8;
+
 class LoopProgram {
 public:
   using Node = int;
@@ -134,7 +137,7 @@ private:
   bool streamsPast(Node node, const Place &destination) const;
   bool accumulates(const Item &item, Node node) const;
   int64_t bytesOf(const Strided &tensor) const;
-  int64_t distanceToNext(const Item &item, const Place &place) const;
+  int64_t distanceToNext(const Place &place, llvm::ArrayRef<Ofr> extent) const;
   int64_t distanceAcross(const Strided &tensor) const;
   int64_t distanceAhead(const Place &place) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
