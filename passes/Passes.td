@@ -105,7 +105,7 @@ def FormIntegerProducts
   let description = [{
     MatMul or Convolution of two Dequantize, u8 or s8 times s8 weights without
     zero point, becomes a tile.matmul or tile.conv of the bytes; what the zero
-    point of src adds is subtracted, the scales multiply the sum. Casts to bf16
+    point of src adds is subtracted in s32, the scales multiply the difference. Casts to bf16
     and views between Dequantize and the product are passed through. A remark
     tells why a product of dequantised tensors computes in f32.
   }];

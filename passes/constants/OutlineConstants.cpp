@@ -91,6 +91,9 @@ struct Outliner {
       if (isConstantArg(main, arg.getArgNumber()) ||
           isFoldedArg(main, arg.getArgNumber()))
         known.insert(arg);
+    // Without constants nobody binds any, also where all is made of literals.
+    if (known.empty())
+      return {};
     llvm::DenseSet<Operation *> movable;
     bool anyReal = false;
     for (Operation &op : main.getBody().front().without_terminator()) {

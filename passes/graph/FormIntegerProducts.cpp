@@ -179,7 +179,7 @@ public:
       sum = packing.buildMatMul(b, loc, sumType, wideA, wideW);
     }
     if (src.hasZeroPoint())
-      sum = takeOff(zeroPoint(), weightSums(w), sum);
+      sum = takeOffZeroPoint(sum, weightSums(w));
     for (Value scale : scales())
       sum = buildBinary(b, loc, "Multiply", sum, scale);
     op->getResult(0).replaceAllUsesWith(
@@ -204,7 +204,7 @@ private:
       takeOff(-kMostZeroPoint);
       takeOff(kMostZeroPoint);
     } else if (src.hasZeroPoint()) {
-      takeOff(static_cast<double>(intsAttr(src.dequantize, "zps").front()));
+      takeOff(static_cast<double>(knownZeroPoint()));
     }
     // Dims before those of a matrix are a batch.
     auto count = static_cast<double>(
@@ -257,28 +257,34 @@ private:
   Value toS32(Value v) { return buildCast(b, loc, v, s32()); }
 
   /// sum - zp * weights, in f32; where `sum` is of s32 the difference is, too.
-  Value takeOff(Value zp, Value weights, Value sum) {
+  Value takeOffZeroPoint(Value sum, Value weights) {
     auto minus = [&](Value sum, Value zp, Value weights) {
       return buildBinary(b, loc, "Subtract", sum,
                          buildBinary(b, loc, "Multiply", weights, zp));
     };
     if (rankedType(sum).getElementType().isF32())
-      return minus(sum, zp, weights);
+      return minus(sum, zeroPoint(), weights);
     // Sums of weights are below 2^24: f32 has them as they are.
-    auto exactly = [&](Value zp) {
-      return toF32(minus(sum, toS32(zp), toS32(weights)));
-    };
-    if (!src.isDynamic() || !rankedType(src.dequantize->getOperand(2))
-                                 .getElementType()
-                                 .isInteger(32))
-      return exactly(zp);
+    Value sums = toS32(weights);
+    if (!src.isDynamic()) {
+      auto type = RankedTensorType::get({}, s32());
+      Value zp = arith::ConstantOp::create(
+          b, loc,
+          DenseElementsAttr::get(
+              type, APInt(32, knownZeroPoint(), /*isSigned=*/true)));
+      return toF32(minus(sum, zp, sums));
+    }
+    Value zp = zeroPoint();
+    Type type = rankedType(src.dequantize->getOperand(2)).getElementType();
+    if (!type.isInteger(32))
+      return toF32(minus(sum, toS32(zp), sums));
     // What no byte has as zero point may be beyond s32 times the weights.
     Value inRange = buildGraphOp(
         b, loc, "Clamp", zp, rankedType(zp),
         {b.getNamedAttr("min", b.getF32FloatAttr(-kMostZeroPoint)),
          b.getNamedAttr("max", b.getF32FloatAttr(kMostZeroPoint))});
-    return minus(exactly(inRange), buildBinary(b, loc, "Subtract", zp, inRange),
-                 weights);
+    Value near = toF32(minus(sum, toS32(inRange), sums));
+    return minus(near, buildBinary(b, loc, "Subtract", zp, inRange), weights);
   }
 
   /// A tensor of one element, of rank 0.
@@ -291,7 +297,10 @@ private:
   Value zeroPoint() {
     if (src.isDynamic())
       return single(src.dequantize->getOperand(2));
-    return buildScalar(b, loc, intsAttr(src.dequantize, "zps").front());
+    return buildScalar(b, loc, knownZeroPoint());
+  }
+  int64_t knownZeroPoint() const {
+    return intsAttr(src.dequantize, "zps").front();
   }
 
   Value reduceSum(Value v, int64_t axis) {

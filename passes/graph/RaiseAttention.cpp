@@ -86,17 +86,6 @@ bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
   return true;
 }
 
-/// The literal `v` is when all its elements are one value.
-std::optional<TypedAttr> splatOf(Value v) {
-  DenseElementsAttr dense = splatLiteral(v);
-  if (!dense)
-    return std::nullopt;
-  if (dense.getElementType().isInteger(1)) // booleans are bytes
-    return IntegerAttr::get(IntegerType::get(v.getContext(), 8),
-                            dense.getSplatValue<bool>());
-  return dense.getSplatValue<TypedAttr>();
-}
-
 /// One softmax and the operations around it.
 class Attention {
 public:
@@ -264,7 +253,7 @@ bool Attention::isInRegion(Value v, unsigned depth) {
 /// Finds the operations of the region and its sides.
 void Attention::collect(Value v) {
   Operation *def = v.getDefiningOp();
-  if (v == bottom || splatOf(v) || inside.size() > kMaxScoreOps)
+  if (v == bottom || splatElement(v) || inside.size() > kMaxScoreOps)
     return;
   if (!isInRegion(v)) {
     sides.insert(v);
@@ -377,7 +366,7 @@ std::string Attention::analyse() {
   collect(top);
   if (dropout)
     for (Value parameter : dropout->getOperands().drop_front())
-      if (!splatOf(parameter))
+      if (!splatElement(parameter))
         sides.insert(parameter);
   if (inside.size() > kMaxScoreOps)
     return "more than " + std::to_string(kMaxScoreOps) +
@@ -405,8 +394,8 @@ Value Attention::emit(OpBuilder &b, Value v) {
   Operation *def = v.getDefiningOp();
   Location loc = def->getLoc();
   Value result;
-  if (std::optional<TypedAttr> literal = splatOf(v)) {
-    result = arith::ConstantOp::create(b, loc, *literal);
+  if (TypedAttr literal = splatElement(v)) {
+    result = arith::ConstantOp::create(b, loc, literal);
   } else if (isKind(def, "GenIndex")) {
     Value index = b.getBlock()->getArgument(*indexArgument(def));
     Type type = storageType(rankedType(v).getElementType());

@@ -109,6 +109,20 @@ DenseElementsAttr splatLiteral(Value v) {
   return values && values.isSplat() ? values : DenseElementsAttr();
 }
 
+TypedAttr splatElement(Value v) {
+  DenseElementsAttr literal = splatLiteral(v);
+  if (!literal)
+    return TypedAttr();
+  auto integer = dyn_cast<IntegerType>(literal.getElementType());
+  if (!integer)
+    return literal.getSplatValue<TypedAttr>();
+  Type stored = storageType(integer); // booleans are bytes
+  unsigned width = stored.getIntOrFloatBitWidth();
+  auto value = literal.getSplatValue<APInt>();
+  return IntegerAttr::get(stored,
+                          integer.getWidth() == 1 ? value.zext(width) : value);
+}
+
 bool isKnownOnce(Value v) {
   while (Operation *def = v.getDefiningOp()) {
     if (def->getNumOperands() != 1)

@@ -52,6 +52,8 @@ std::string nameOf(mlir::Location loc);
 
 /// The literal that `v` is, if all its elements are one value; else null.
 mlir::DenseElementsAttr splatLiteral(mlir::Value v);
+/// Its elements, in the type they are stored in; null if it is no such literal.
+mlir::TypedAttr splatElement(mlir::Value v);
 
 /// Whether `v`, of an entry, is known before the first execution: a constant,
 /// or what operations of one operand make of it. More is one behind the phase

@@ -24,8 +24,7 @@ Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
     for (Value v : op->getOperands()) {
       Value &known = values[v];
       if (!known)
-        known = arith::ConstantOp::create(
-            builder, loc, splatLiteral(v).getSplatValue<TypedAttr>());
+        known = arith::ConstantOp::create(builder, loc, splatElement(v));
       operands.push_back(known);
     }
     last = emitScalar(builder, op->getLoc(), op, operands);

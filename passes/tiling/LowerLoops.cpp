@@ -193,20 +193,15 @@ SmallVector<int64_t> LoopBuilder::keptDims() const {
   return kept;
 }
 
-static std::optional<TypedAttr> splatOf(Value v) {
-  DenseElementsAttr attr = splatLiteral(v);
-  return attr ? std::optional(attr.getSplatValue<TypedAttr>()) : std::nullopt;
-}
-
 Node LoopBuilder::nodeOf(Value v) {
   auto it = nodes.find(v);
   if (it != nodes.end())
     return it->second;
-  if (std::optional<TypedAttr> element = splatOf(v)) {
-    Type type = computedType(element->getType());
+  if (TypedAttr element = splatElement(v)) {
+    Type type = computedType(element.getType());
     return nodes[v] = program.compute(
                {}, type, [element, type](OpBuilder &b, Location l, ValueRange) {
-                 Value c = arith::ConstantOp::create(b, l, *element);
+                 Value c = arith::ConstantOp::create(b, l, element);
                  return convertScalar(b, l, c, type);
                });
   }
@@ -238,7 +233,7 @@ Node LoopBuilder::f32Of(Value v) { return convertedFrom(v, nodeOf(v)); }
 Node LoopBuilder::along(Value v, ArrayRef<int64_t> dims) {
   // What the group itself computes has the shape of its space.
   Operation *def = v.getDefiningOp();
-  if (splatOf(v) || (def && !isa<arith::ConstantOp>(def)))
+  if (splatLiteral(v) || (def && !isa<arith::ConstantOp>(def)))
     return f32Of(v);
   return convertedFrom(v, inputOf(v, alignedAt(ctx.memoryOf(v), dims)));
 }

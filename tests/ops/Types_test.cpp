@@ -229,6 +229,12 @@ TEST(ZeroPoints, LoseNoDigits) {
       "; w/f32 = Dequantize 4096x33/s8c scales=0.25; MatMul a w";
   checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=129" + product,
               {near, weights});
+  // Weights that are known late.
+  std::string late = "; w/f32 = Dequantize 4096x33/s8 scales=0.25; MatMul a w";
+  checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=129" + late,
+              {near, weights});
+  checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/s32" + late,
+              {near, {0.5}, {129}, weights});
   // Also of tensors, and far out of range.
   for (std::string type : {"u8", "s32"})
     checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/" + type + product,

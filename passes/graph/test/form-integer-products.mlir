@@ -6,11 +6,10 @@
 // CHECK-NOT:     graph.Dequantize
 // CHECK:         %[[P:.*]] = tile.pack %arg1 panel 32 interleave 4 : tensor<64x32xsi8>
 // CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4 : tensor<4x64xui8>, {{.*}} -> tensor<4x32xsi32>
-// CHECK-DAG:     %[[Z:.*]] = arith.constant dense<3.000000e+00>
-// CHECK-DAG:     %[[W:.*]] = graph.TypeCast %arg1
+// CHECK:         %[[W:.*]] = graph.TypeCast %arg1
 // CHECK:         %[[S:.*]] = graph.ReduceSum %[[W]] {{.*}} -> tensor<1x32xf32>
-// CHECK-DAG:     %[[Z32:.*]] = graph.TypeCast %[[Z]]
-// CHECK-DAG:     %[[S32:.*]] = graph.TypeCast %[[S]]
+// CHECK:         %[[S32:.*]] = graph.TypeCast %[[S]]
+// CHECK:         %[[Z32:.*]] = arith.constant dense<3> : tensor<si32>
 // CHECK:         %[[C:.*]] = graph.Multiply %[[S32]], %[[Z32]]
 // CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]] {{.*}} -> tensor<4x32xsi32>
 // CHECK:         %[[F:.*]] = graph.TypeCast %[[X]] {{.*}} -> tensor<4x32xf32>
