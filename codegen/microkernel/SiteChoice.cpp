@@ -9,6 +9,8 @@ using tenon::tile::BrgemmOp;
 namespace {
 // Four gain nothing over two, and LLVM takes longer.
 constexpr int64_t kUnroll = 2;
+/// Steps of k from which a last one of its own pays.
+constexpr int64_t kStepsForRest = 32;
 // A few rows are bound by the memory that weights come from, and vectors read
 // it in order.
 constexpr int64_t kMinTileRows = 4;
@@ -125,17 +127,19 @@ void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
   if (op.getPacked() && row &&
       *row <= full.vectors * spec.lanes * spec.interleave)
     spec.rowOfB = *row;
-  // A rest of k would be a second loop to compile.
   int64_t k = op.getAType().getShape().back();
-  auto divides = [&](int64_t steps) {
-    return !ShapedType::isDynamic(k) && k / spec.interleave % steps == 0;
+  int64_t steps = ShapedType::isDynamic(k) ? 0 : k / spec.interleave;
+  auto divides = [&](int64_t count) {
+    return !ShapedType::isDynamic(k) && steps % count == 0;
   };
+  // A rest of k is a second loop to compile: not for a few steps.
+  bool pays = divides(kUnroll) || steps >= kStepsForRest;
   // LLVM would load A and B for both steps of a tile of one vector first: where
   // registers are too few an accumulator went through memory at each step.
   bool spills = full.vectors == 1 && 2 * full.rows + 2 > isa.numRegisters;
   if (unroll)
     spec.unroll = unroll;
-  else if (!spec.fromPartial && divides(kUnroll) && !spills)
+  else if (!spec.fromPartial && pays && !spills)
     spec.unroll = kUnroll;
   spec.wholeIterations = divides(spec.unroll);
 }

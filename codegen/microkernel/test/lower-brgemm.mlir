@@ -117,15 +117,27 @@ func.func @prefetch_near(%a: memref<8x128xf32>, %b: memref<128x8xf32>,
   return
 }
 
-// An odd or unknown k takes single steps, and a plain B has any stride.
+// An odd k has a last step of its own.
+
+// CHECK-LABEL: func.func @odd_steps
+// CHECK:         call @tenon_brgemm_f32_4x3x8_b0_w24_u2r(
+func.func @odd_steps(%a: memref<4x65xf32>, %b: memref<65x24xf32>,
+                     %c: memref<4x24xf32>) {
+  tile.brgemm ins(%a, %b : memref<4x65xf32>, memref<65x24xf32>)
+      outs(%c : memref<4x24xf32>) register_tile [4, 3]
+  return
+}
+
+// Declines: an odd k of few steps or an unknown one takes single steps, and a
+// plain B has any stride.
 
 // CHECK-LABEL: func.func @single_steps
 // CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8(
 // CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8(
-func.func @single_steps(%a: memref<4x63xf32>, %b: memref<63x8xf32>,
+func.func @single_steps(%a: memref<4x31xf32>, %b: memref<31x8xf32>,
                         %c: memref<4x8xf32>, %ax: memref<4x?xf32>,
                         %bx: memref<?x8xf32>) {
-  tile.brgemm ins(%a, %b : memref<4x63xf32>, memref<63x8xf32>)
+  tile.brgemm ins(%a, %b : memref<4x31xf32>, memref<31x8xf32>)
       outs(%c : memref<4x8xf32>)
   tile.brgemm ins(%ax, %bx : memref<4x?xf32>, memref<?x8xf32>)
       outs(%c : memref<4x8xf32>)
