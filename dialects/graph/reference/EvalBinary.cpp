@@ -71,8 +71,10 @@ bool evalSubtract(OpContext &c) {
 }
 
 bool evalMultiply(OpContext &c) {
-  if (c.out().dtype != DType::s32)
-    return apply(c, [](double a, double b) { return a * b; });
+  bool integers = c.in(0).dtype == DType::s32 && c.in(1).dtype == DType::s32 &&
+                  c.out().dtype == DType::s32;
+  if (!integers)
+    return applyWrapping(c, [](double a, double b) { return a * b; });
   // The low half; the whole has more digits than a double.
   return apply(c, [](double a, double b) {
     auto product = static_cast<int64_t>(a) * static_cast<int64_t>(b);
