@@ -204,8 +204,9 @@ func.func @main(%x: tensor<5x7xf32>, %w: tensor<?xf32> {graph.property = "consta
 // Declines: without constants nobody binds any, also where all is made of
 // literals.
 // CHECK-LABEL: func.func @main
+// CHECK-NOT:     func.func @fold
 // CHECK:         graph.Multiply
-// CHECK-NOT:   func.func @fold
+// CHECK-NOT:     func.func @fold
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %c = arith.constant dense<2.0> : tensor<8xf32>
   %s = graph.Multiply %c, %c : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
