@@ -126,6 +126,25 @@ def FormIntegerProducts
   let statistics = [Statistic<"formed", "products", "Products of bytes">];
 }
 
+def FormLevelProducts
+    : Pass<"tenon-form-level-products", "::mlir::ModuleOp"> {
+  let summary = "Products with weights that stay quantised in memory";
+  let description = [{
+    MatMul of floats and a Dequantize or DynamicDequantize of constants becomes a
+    tile.matmul that reads their levels, of 8 or 4 bits, and makes weights of
+    them in registers: few rows wait for memory, of which f32 is four or eight
+    times as much. Scales for each group of K are among the levels, those of
+    columns multiply the sum. A remark tells why weights become f32.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
+    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
+           "vector registers of the target">];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"formed", "products", "Products of levels">];
+}
+
 def InferShapes : Pass<"tenon-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Refines all shapes from those of the inputs";
 }

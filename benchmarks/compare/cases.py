@@ -65,9 +65,11 @@ class Case:
 
         def value(name):
             shape, dtype = self.shapes[name], self.dtype(name)
-            if dtype in ("u8", "s8"):
+            if dtype in ("u8", "s8", "u4", "s4"):
                 low, high, form = {"u8": (0, 256, np.uint8),
-                                   "s8": (-128, 128, np.int8)}[dtype]
+                                   "s8": (-128, 128, np.int8),
+                                   "u4": (0, 16, np.uint8),
+                                   "s4": (-8, 8, np.int8)}[dtype]
                 return random.integers(low, high, shape).astype(form)
             if name in self.fixed:
                 v = np.full(shape, self.fixed[name], np.float32)
@@ -79,6 +81,9 @@ class Case:
 
     def stored(self, name, value):
         """A value as Tenon reads it."""
+        if self.dtype(name) in ("u4", "s4"):  # the first in the low half
+            pairs = value.reshape(-1, 2).view(np.uint8) & 15
+            return pairs[:, 0] | pairs[:, 1] << 4
         return to_bf16(value) if self.dtype(name) == "bf16" else value
 
     def graph(self):

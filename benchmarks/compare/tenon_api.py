@@ -9,7 +9,8 @@ import numpy as np
 MAX_RANK = 12
 DTYPES = {"bf16": (2, np.uint16), "f32": (3, np.float32),
           "s32": (4, np.int32), "s8": (5, np.int8), "u8": (6, np.uint8),
-          "boolean": (7, np.bool_), "s64": (12, np.int64)}
+          "boolean": (7, np.bool_), "s64": (12, np.int64),
+          "s4": (10, np.uint8), "u4": (11, np.uint8)}
 
 
 class LogicalTensor(c.Structure):

@@ -8,7 +8,9 @@
 //
 // Where B is interleaved, a step takes 2 or 4 neighbours of k at once: the load
 // of A is a group of them, and an instruction adds up their products. Narrow
-// elements that are not are widened as they are loaded.
+// elements that are not are widened as they are loaded. Levels of weights are
+// made weights where they are loaded, too; a loop over groups of K, which begin
+// with scales and zero points, is around that over k.
 //
 // The body is straight code on native vectors: nothing after this point has to
 // vectorise, unroll or canonicalise it, and nothing should.
@@ -53,12 +55,14 @@ private:
   SmallVector<Value> buildReduction(unsigned level, Value a, Value b,
                                     SmallVector<Value> accs) {
     if (level == spec.numBatchDims)
-      return buildInnerProduct(a, b, accs);
+      return spec.levels ? buildGroups(a, b, accs)
+                         : buildInnerProduct(a, b, accs);
     auto loop = scf::ForOp::create(
         builder, loc, constant(0), args.batch[level], constant(1), accs,
         [&](OpBuilder &, Location, Value i, ValueRange carried) {
           Value aOfBatch = advance(a, mul(i, args.aBatch[level]), spec.element);
-          Value bOfBatch = advance(b, mul(i, args.bBatch[level]), spec.element);
+          Value bOfBatch =
+              advance(b, mul(i, args.bBatch[level]), spec.elementOfB());
           SmallVector<Value> sums = buildReduction(
               level + 1, aOfBatch, bOfBatch, SmallVector<Value>(carried));
           scf::YieldOp::create(builder, loc, sums);
@@ -67,14 +71,39 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
+  /// Groups of levels follow each other in A and B.
+  SmallVector<Value> buildGroups(Value a, Value b, SmallVector<Value> accs) {
+    Type byte = spec.elementOfB();
+    Value rows = arith::DivUIOp::create(builder, loc, args.k,
+                                        constant(spec.perRowOfB()));
+    rows = add(rows, constant(spec.levels->hasZeroPoints));
+    if (spec.levels->hasScales)
+      rows = add(rows, constant(alignment(builder.getF32Type())));
+    Value bytes = mul(rows, args.bRow);
+    accs.append({a, b, args.scales});
+    auto loop = scf::ForOp::create(
+        builder, loc, constant(0), args.groups, constant(1), accs,
+        [&](OpBuilder &, Location, Value, ValueRange carried) {
+          SmallVector<Value> sums(carried.drop_back(3));
+          Value a = carried[sums.size()], b = carried[sums.size() + 1],
+                scales = carried.back();
+          sums = buildInnerProduct(a, loadHead(b, scales), sums);
+          sums.append({advanceK(a, args.k), advance(b, bytes, byte),
+                       advance(scales, bytes, byte)});
+          scf::YieldOp::create(builder, loc, sums);
+        });
+    keepLoopAsIs(loop);
+    return SmallVector<Value>(loop.getResults().drop_back(3));
+  }
+
   SmallVector<Value> buildInnerProduct(Value a, Value b,
                                        SmallVector<Value> accs) {
     SmallVector<Value> carried(accs);
     carried.push_back(a);
     carried.push_back(b);
     Value steps = args.k, rest;
-    if (spec.interleave > 1) {
-      Value v = constant(spec.interleave);
+    if (spec.perRowOfB() > 1) {
+      Value v = constant(spec.perRowOfB());
       steps = arith::DivUIOp::create(builder, loc, args.k, v);
       rest = arith::RemUIOp::create(builder, loc, args.k, v);
     }
@@ -104,12 +133,15 @@ private:
           SmallVector<Value> accs(carried.drop_back(2));
           Value a = hide(carried[carried.size() - 2]), b = carried.back();
           for (int64_t i = 0; i < step; ++i) {
-            buildStep(a, b, accs, Value());
+            if (spec.levels)
+              buildStepOfLevels(a, b, accs);
+            else
+              buildStep(a, b, accs, Value());
             if (spec.prefetch && i == 0)
               accs.back() = buildPrefetch(accs.back());
-            a = advanceK(a, spec.interleave);
-            b = spec.rowOfB ? advance(b, spec.rowOfB, spec.element)
-                            : advance(b, args.bRow, spec.element);
+            a = advanceK(a, spec.perRowOfB());
+            b = spec.rowOfB ? advance(b, spec.rowOfB, spec.elementOfB())
+                            : advance(b, args.bRow, spec.elementOfB());
           }
           accs.append({a, b});
           scf::YieldOp::create(builder, loc, accs);
@@ -160,6 +192,31 @@ private:
       sum = addProducts(splatBytes(groupsOf(spec.element), 128), bRow[v], sum);
     }
   }
+
+  /// One row of levels. Few rows of A are many vectors wide: a vector after the
+  /// other, or what they hold would not fit registers.
+  void buildStepOfLevels(Value a, Value b, SmallVectorImpl<Value> &accs) {
+    int64_t parts = spec.perRowOfB(), together = rows <= kFewRows ? 1 : vectors;
+    for (int64_t first = 0; first < vectors; first += together) {
+      SmallVector<Value> levels;
+      for (int64_t i = 0; i < together; ++i)
+        levels.push_back(loadLevels(b, first + i));
+      for (int64_t part = 0; part < parts; ++part) {
+        SmallVector<Value> weights;
+        for (int64_t i = 0; i < together; ++i)
+          weights.push_back(weightsOf(levels[i], part, first + i));
+        for (int64_t r = 0; r < rows; ++r) {
+          Value x = loadElement(rowOfA(advanceK(a, part), r));
+          for (int64_t i = 0; i < together; ++i) {
+            Value &acc = accs[r * vectors + first + i];
+            acc = multiplyAdd(x, weights[i], acc);
+          }
+        }
+      }
+    }
+  }
+
+  static constexpr int64_t kFewRows = 2;
 
   /// Returns the address of the next iteration.
   Value buildPrefetch(Value address) {

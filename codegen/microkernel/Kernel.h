@@ -20,12 +20,22 @@ inline constexpr int64_t kLineBytes = 64;
 /// How bytes of A are to be read.
 enum class ByteSign { Signed, Unsigned };
 
+/// How a row of B holds weights as levels (tile.levels).
+struct LevelsOfB {
+  unsigned bits = 8;
+  bool isSigned = false;
+  /// Before each group of K, for each column: a scale, a zero point.
+  bool hasScales = false, hasZeroPoints = false;
+};
+
 /// Everything that makes two kernels different.
 struct KernelSpec {
   RegisterTile tile;
   int64_t lanes = 8;
   /// Elements of A and B, the sums, elements of C.
   mlir::Type element, sum, stored;
+  /// B holds levels, not elements.
+  std::optional<LevelsOfB> levels;
   ByteSign sign = ByteSign::Signed;
   /// Neighbours of k that lie together in B: so many products per step.
   int64_t interleave = 1;
@@ -70,6 +80,14 @@ struct KernelSpec {
     return element.isInteger(8) && interleave == 4 && sign == ByteSign::Signed;
   }
 
+  /// Of the memory of B.
+  mlir::Type elementOfB() const {
+    return levels ? mlir::IntegerType::get(element.getContext(), 8) : element;
+  }
+
+  /// Elements of K that a row of B holds for each column.
+  int64_t perRowOfB() const { return levels ? 8 / levels->bits : interleave; }
+
   /// Whether a row of the tile fills lines, as stores past the caches need.
   bool fillsLines() const {
     return tile.vectors * lanes * stored.getIntOrFloatBitWidth() %
@@ -93,7 +111,8 @@ inline constexpr int64_t kPartialRow = 32;
 struct KernelOperands {
   mlir::Value a, b, c;
   llvm::SmallVector<mlir::Value, 2> sides;
-  mlir::Value k;                        // Elements of the inner product.
+  mlir::Value k; // Elements of the inner product; with levels, of a group.
+  mlir::Value groups, scales; // Their number, the first; only with levels.
   llvm::SmallVector<mlir::Value> batch; // Count of each batch dimension.
   mlir::Value aRow, aK;                 // aK: only without unitStrideK.
   mlir::Value bRow, cRow;

@@ -18,6 +18,11 @@ Value KernelProducts::advanceK(Value a, int64_t steps) {
                  spec.element);
 }
 
+Value KernelProducts::advanceK(Value a, Value steps) {
+  return advance(a, spec.unitStrideK ? steps : mul(args.aK, steps),
+                 spec.element);
+}
+
 Value KernelProducts::loadB(Value b, int64_t v) {
   if (spec.interleave == 1)
     return widen(loadVector(b, v, spec.element, spec.maskedB));
@@ -26,6 +31,59 @@ Value KernelProducts::loadB(Value b, int64_t v) {
   Value groups =
       LLVM::LoadOp::create(builder, loc, type, b, alignment(spec.element));
   return multipliesWords() ? extend(groups, /*isSigned=*/true, 16) : groups;
+}
+
+Value KernelProducts::loadHead(Value b, Value scales) {
+  groupScales.clear();
+  groupZeroPoints.clear();
+  Type f32 = builder.getF32Type();
+  if (spec.levels->hasScales) {
+    for (int64_t v = 0; v < vectors; ++v)
+      groupScales.push_back(loadVector(scales, v, f32, /*masked=*/false));
+    b = advance(b, mul(args.bRow, constant(alignment(f32))), spec.elementOfB());
+  }
+  if (spec.levels->hasZeroPoints) {
+    for (int64_t v = 0; v < vectors; ++v)
+      groupZeroPoints.push_back(loadLevels(b, v));
+    b = advance(b, args.bRow, spec.elementOfB());
+  }
+  return b;
+}
+
+Value KernelProducts::loadLevels(Value b, int64_t v) {
+  return extend(loadVector(b, v, spec.elementOfB(), /*masked=*/false),
+                spec.levels->isSigned, 32);
+}
+
+Value KernelProducts::halfOfByte(Value levels, int64_t part) {
+  constexpr int32_t kHalf = 4, kAbove = 28;
+  auto number = [&](int32_t n) -> Value {
+    auto type = cast<VectorType>(levels.getType());
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getI32IntegerAttr(n)));
+  };
+  if (!spec.levels->isSigned)
+    return part == 0
+               ? arith::AndIOp::create(builder, loc, levels,
+                                       number((1 << kHalf) - 1))
+                     .getResult()
+               : arith::ShRUIOp::create(builder, loc, levels, number(kHalf));
+  if (part == 0)
+    levels = arith::ShLIOp::create(builder, loc, levels, number(kAbove));
+  return arith::ShRSIOp::create(builder, loc, levels,
+                                number(part == 0 ? kAbove : kHalf));
+}
+
+Value KernelProducts::weightsOf(Value levels, int64_t part, int64_t v) {
+  Value x = spec.levels->bits == 4 ? halfOfByte(levels, part) : levels;
+  if (spec.levels->hasZeroPoints)
+    x = arith::SubIOp::create(builder, loc, x, groupZeroPoints[v]);
+  x = arith::SIToFPOp::create(builder, loc, like(x, spec.sum), x);
+  return spec.levels->hasScales
+             ? arith::MulFOp::create(builder, loc, x, groupScales[v])
+                   .getResult()
+             : x;
 }
 
 Value KernelProducts::loadElement(Value a) {

@@ -12,8 +12,16 @@ protected:
 
   /// `a` + `steps` elements along k.
   Value advanceK(Value a, int64_t steps);
+  Value advanceK(Value a, Value steps);
   /// Vector `v` of a row of B as the product takes it.
   Value loadB(Value b, int64_t v);
+  /// Vector `v` of a row of levels as integers, `perRowOfB` in each lane.
+  Value loadLevels(Value b, int64_t v);
+  /// The weights of row `part` of those that `levels`, vector `v`, holds.
+  Value weightsOf(Value levels, int64_t part, int64_t v);
+  /// What a group of levels begins with, at `b` and at `scales`; returns where
+  /// its levels are.
+  Value loadHead(Value b, Value scales);
   /// One element of A in all lanes.
   Value loadElement(Value a);
   /// `interleave` neighbours of A in all lanes; those from `count` on are 0.
@@ -33,6 +41,12 @@ protected:
   }
 
 private:
+  /// Of the group at hand, for each vector.
+  llvm::SmallVector<Value> groupScales, groupZeroPoints;
+
+  /// Level `part` of the two in each byte.
+  Value halfOfByte(Value levels, int64_t part);
+
   /// Bytes in pairs are widened to 16 bits, unless they are already: without
   /// VNNI the instruction that multiplies bytes saturates, the one for words
   /// does not.

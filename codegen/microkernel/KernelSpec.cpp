@@ -16,6 +16,9 @@ std::string KernelSpec::name() const {
     os << "su"[static_cast<int>(sign)];
   if (stored != sum)
     os << "_" << stored;
+  if (levels)
+    os << "_q" << levels->bits << "us"[levels->isSigned]
+       << (levels->hasScales ? "c" : "") << (levels->hasZeroPoints ? "z" : "");
   if (interleave > 1)
     os << "_v" << interleave << (partialGroup ? "p" : "");
   os << "_" << tile.rows << "x" << tile.vectors << "x" << lanes << "_b"
@@ -57,6 +60,10 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
   visit(operands.b, true);
   visit(operands.c, true);
   visit(operands.k, false);
+  if (spec.levels) {
+    visit(operands.groups, false);
+    visit(operands.scales, true);
+  }
   visit(operands.aRow, false);
   visit(operands.bRow, false);
   visit(operands.cRow, false);

@@ -349,6 +349,8 @@ private:
     Value one = integer(1);
     KernelOperands operands;
     operands.k = spec.interleave == 1 ? b.sizes[j] : a.sizes[j + 1];
+    if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels())
+      setGroups(operands, *levels, column);
     operands.aRow = a.strides[j];
     operands.aK = a.strides[j + 1];
     operands.bRow = b.strides[j];
@@ -360,7 +362,7 @@ private:
     }
     operands.a = advance(a.pointer, row, a.strides[j], spec.element);
     operands.b =
-        advance(b.pointer, column, integer(spec.interleave), spec.element);
+        advance(b.pointer, column, integer(spec.interleave), spec.elementOfB());
     operands.c = advance(c.pointer, row, c.strides[0], spec.stored);
     operands.c = advance(operands.c, column, one, spec.stored);
     for (auto [i, view] : llvm::enumerate(sides)) {
@@ -378,6 +380,17 @@ private:
     }
     operands.tail = tail;
     return operands;
+  }
+
+  /// How many elements of K a group of `levels` has, how many there are, and
+  /// where scales of the first begin.
+  void setGroups(KernelOperands &operands, tenon::tile::LevelsAttr levels,
+                 Value column) {
+    int64_t k = op.getAType().getShape().back(), group = levels.groupOf(k);
+    operands.k = integer(group);
+    operands.groups = integer(k / group);
+    operands.scales =
+        advance(b.pointer, column, integer(1), builder.getF32Type());
   }
 
   KernelCache &cache;

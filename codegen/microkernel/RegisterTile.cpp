@@ -76,6 +76,18 @@ BalancedSplit tenon::microkernel::splitBalanced(int64_t total, int64_t limit) {
   return {total / blocks, total % blocks, blocks - total % blocks};
 }
 
+RegisterTile tenon::microkernel::chooseLevelsTile(VectorIsa isa, unsigned bits,
+                                                  std::optional<int64_t> m) {
+  constexpr int64_t narrow = 2;
+  if (m && *m <= narrow)
+    return {std::max<int64_t>(*m, 1), kLevelsVectors};
+  // Beside sums: an element of A, a row of weights, one of levels that has
+  // another row in it, and what is between.
+  int64_t others = 2 + narrow * static_cast<int64_t>(8 / bits);
+  int64_t rows = std::max<int64_t>((isa.numRegisters - others) / narrow, 1);
+  return {m ? std::min(rows, *m) : rows, narrow};
+}
+
 RegisterTile tenon::microkernel::chooseRegisterTile(VectorIsa isa,
                                                     int64_t elementBits,
                                                     std::optional<int64_t> m,

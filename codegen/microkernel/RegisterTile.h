@@ -53,6 +53,14 @@ RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
                                 std::optional<int64_t> n,
                                 bool wholeStrips = false);
 
+/// Vectors of sums that a panel of levels is wide.
+inline constexpr int64_t kLevelsVectors = 4;
+
+/// The tile for a panel of levels of so many `bits`: each strip makes weights
+/// of them for its rows alone, so that strips are narrow where there are rows.
+RegisterTile chooseLevelsTile(VectorIsa isa, unsigned bits,
+                              std::optional<int64_t> m);
+
 /// `total` rows in the fewest blocks of at most `limit`, as equal as possible:
 /// `numTall` blocks of `height + 1` rows, then `numShort` of `height`.
 struct BalancedSplit {

@@ -32,6 +32,9 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
   spec.stored = op.getCType().getElementType();
   spec.sign = op.getUnsignedA() ? ByteSign::Unsigned : ByteSign::Signed;
   spec.interleave = op.getInterleave();
+  if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels())
+    spec.levels = {levels->getBits(), levels->getIsSigned(),
+                   levels->hasScales(), levels->getZeroPoints()};
   int64_t k = op.getAType().getShape().back();
   spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
   spec.numBatchDims = op.getNumBatchDims();
@@ -88,6 +91,8 @@ void SiteChoice::chooseTile(BrgemmOp op, VectorIsa isa) {
   std::optional<int64_t> widest = staticN ? staticN : known(panelWidth(op));
   if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
     full = {(*given)[0], (*given)[1]};
+  else if (spec.levels)
+    full = chooseLevelsTile(isa, spec.levels->bits, staticM);
   else
     full =
         ofWholeLines(op,
@@ -128,7 +133,9 @@ void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
       *row <= full.vectors * spec.lanes * spec.interleave)
     spec.rowOfB = *row;
   int64_t k = op.getAType().getShape().back();
-  int64_t steps = ShapedType::isDynamic(k) ? 0 : k / spec.interleave;
+  if (op.getLevels())
+    k = op.getLevels()->groupOf(k);
+  int64_t steps = ShapedType::isDynamic(k) ? 0 : k / spec.perRowOfB();
   auto divides = [&](int64_t count) {
     return !ShapedType::isDynamic(k) && steps % count == 0;
   };

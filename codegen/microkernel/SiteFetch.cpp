@@ -76,7 +76,7 @@ bool SiteFetch::fetchesRows() {
 
 /// Bytes of a row of A that an iteration over k reads.
 int64_t SiteFetch::bytesPerRowStep() {
-  return spec.unroll * spec.interleave * spec.element.getIntOrFloatBitWidth() /
+  return spec.unroll * spec.perRowOfB() * spec.element.getIntOrFloatBitWidth() /
          8;
 }
 
@@ -140,11 +140,15 @@ bool SiteFetch::isSmallPanel() {
              kMostBytes;
 }
 
+int64_t SiteFetch::bytesOfRowOfB() {
+  return panelWidth(op) * spec.interleave *
+         spec.elementOfB().getIntOrFloatBitWidth() / 8;
+}
+
 /// Lines of the next panel that a step, through so many `groups` of k, of
 /// each block of `rows` fetches.
 int64_t SiteFetch::linesPerStep(int64_t rows, int64_t groups) {
-  int64_t bytes = groups * panelWidth(op) * spec.interleave *
-                  spec.element.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = groups * bytesOfRowOfB();
   int64_t blocks = staticM ? llvm::divideCeil(*staticM, rows) : 1;
   return llvm::divideCeil(llvm::divideCeil(bytes, blocks), kLineBytes);
 }
@@ -158,8 +162,8 @@ Value SiteFetch::shareOfNextPanel(Value row) {
   else if (staticM && *staticM <= full.rows)
     next = make<arith::MinUIOp>(next, integer(elementsAhead()));
   Value start = make<arith::AddIOp>(next, share);
-  return LLVM::GEPOp::create(builder, loc, b.pointer.getType(), spec.element,
-                             b.pointer, ValueRange{start});
+  return LLVM::GEPOp::create(builder, loc, b.pointer.getType(),
+                             spec.elementOfB(), b.pointer, ValueRange{start});
 }
 
 /// The piece of the next panel that goes with `rows` rows from `row`: panels
@@ -169,8 +173,7 @@ void SiteFetch::setPanelFetch(KernelOperands &operands, Value row, Value rows) {
   constexpr int64_t kMinRowsOfPanel = 4;
   Value m = c.sizes[0];
   operands.ahead = shareOfNextPanel(row);
-  int64_t rowBytes = panelWidth(op) * spec.interleave *
-                     spec.element.getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = bytesOfRowOfB();
   operands.aheadStep = make<arith::CeilDivUIOp>(
       make<arith::MulIOp>(toInteger(rows), integer(spec.unroll * rowBytes)), m);
   if (staticM)
@@ -187,6 +190,8 @@ void SiteFetch::setPanelFetch(KernelOperands &operands, Value row, Value rows) {
 /// With fewer rows of narrow types B streams at its full rate as it is
 /// (docs/microkernels.md).
 int64_t SiteFetch::minRowsToPrefetch() const {
+  if (spec.levels)
+    return 1;
   if (spec.element.isF32())
     return leastRows;
   return spec.interleave > 1 ? 3 : 1;
@@ -199,7 +204,7 @@ int64_t SiteFetch::minRowsToPrefetch() const {
 int64_t SiteFetch::elementsAhead() {
   constexpr int64_t kSteps = 64;
   if (*staticM <= fewRows)
-    return fewRowsAhead * 8 / spec.element.getIntOrFloatBitWidth();
+    return fewRowsAhead * 8 / spec.elementOfB().getIntOrFloatBitWidth();
   return kSteps * panelWidth(op) * spec.interleave;
 }
 

@@ -27,6 +27,7 @@ private:
   // The next panel.
   std::optional<Value> getPanelSize();
   bool isSmallPanel();
+  int64_t bytesOfRowOfB();
   int64_t linesPerStep(int64_t rows, int64_t groups);
   int64_t minRowsToPrefetch() const;
   int64_t elementsAhead();

@@ -63,6 +63,10 @@ void buildQuantize(OpPassManager &pm, const Options &options,
   products.winograd = options.winograd;
   products.fastMath = options.fastMath;
   pm.addPass(createFormIntegerProducts(products));
+  FormLevelProductsOptions levels;
+  levels.vectorBits = target.vectorBits;
+  levels.numVectorRegisters = target.numVectorRegisters;
+  pm.addPass(createFormLevelProducts(levels));
   pm.addPass(createExpandQuantize());
 }
 

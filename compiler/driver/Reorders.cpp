@@ -54,7 +54,7 @@ std::string copyText(func::FuncOp group) {
   if (!only)
     return "";
   return llvm::TypeSwitch<Operation *, std::string>(only)
-      .Case<tile::PackOp, tile::PackGatesOp>(
+      .Case<tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp>(
           [](auto) { return "packed in panels"; })
       .Case([](tile::WinogradWeightsOp w) {
         return "transformed for Winograd's " +

@@ -1,23 +1,41 @@
-//===- TileDialect.cpp - the tile dialect
-//-----------------------------------===//
+//===- TileDialect.cpp - the tile dialect ---------------------------------===//
 #include "dialects/tile/TileDialect.h"
 #include "dialects/tile/Verify.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tenon::tile;
 
 #include "dialects/tile/TileDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tile/TileAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/tile/TileOps.cpp.inc"
 
 void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/tile/TileAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/tile/TileOps.cpp.inc"
       >();
+}
+
+LogicalResult
+LevelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   unsigned bits, bool, int64_t group, bool) {
+  if (bits != 4 && bits != 8)
+    return emitError() << "levels have " << bits << " bits, must be 4 or 8";
+  if (group < 0 || (bits == 4 && group % 2))
+    return emitError() << "a group of " << group << " levels of " << bits
+                       << " bits does not fill bytes";
+  return success();
 }
 
 std::optional<SideKind> tenon::tile::getSideKind(AffineMap map) {
@@ -177,7 +195,7 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
 static void verifyElements(Problems &problems, BrgemmOp op) {
   Type a = op.getAType().getElementType(), b = op.getBType().getElementType(),
        c = op.getCType().getElementType();
-  if (a != b)
+  if (op.getLevels() ? !b.isInteger(8) || !isa<FloatType>(a) : a != b)
     problems.report() << "a has elements of type " << a << ", b of type " << b;
   bool known = a.isF32() || a.isBF16() || a.isF16() || a.isInteger(8) ||
                (a.isInteger(16) && op.getInterleave() == 2);
@@ -191,6 +209,22 @@ static void verifyElements(Problems &problems, BrgemmOp op) {
   if ((op.getAccumulate() || !op.hasEpilogue()) && c != sum)
     problems.report() << "c holds sums of type " << sum << ", has elements of "
                       << "type " << c;
+}
+
+/// b is [rows of bytes, NB], one piece.
+static void verifyLevels(Problems &problems, BrgemmOp op) {
+  MemRefType b = op.getBType();
+  auto [strides, offset] = b.getStridesAndOffset();
+  int64_t k = op.getAType().getDimSize(1);
+  if (op.getNumBatchDims() || !op.getPacked() ||
+      strides[0] != b.getDimSize(1) || ShapedType::isDynamic(k) ||
+      !op.getLevels()->divides(k))
+    problems.report() << "levels need one packed and dense b, no batch, and a "
+                         "K that is known and divides into their groups; have "
+                      << op.getAType() << " and " << b;
+  else
+    problems.checkSame(op.getLevels()->rows(k), b.getDimSize(0),
+                       "rows of levels for K and b");
 }
 
 static void verifyShapes(Problems &problems, BrgemmOp op) {
@@ -215,6 +249,8 @@ static void verifyShapes(Problems &problems, BrgemmOp op) {
   problems.checkSame(a.getDimSize(j), c.getDimSize(0), "rows of a and c");
   if (interleaved)
     verifyInterleave(problems, op);
+  else if (op.getLevels())
+    verifyLevels(problems, op);
   else
     problems.checkSame(a.getDimSize(j + 1), b.getDimSize(j), "K of a and b");
 

@@ -15,6 +15,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/tile/TileDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tile/TileAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/tile/TileOps.h.inc"
 

@@ -28,6 +28,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
       neighbours of K together, dense in its last two dimensions, zero beyond K.
     * Types: `a` and `b` are f32, bf16 or f16, summed in f32, or i8, summed in
       i32. Bytes of b are signed, those of a too unless `unsigned_a`.
+    * `levels`: b is i8, `[rows, NB]`, packed and one piece: quantised weights as
+      the attribute describes them, j = 0, a is of floats and K known.
     * `c`: `[M, n]`, unit stride along n, n <= NB. Not a byte beyond its columns
       is written or read. It must not overlap A or B.
     * `sides`: tensors of the epilogue, one map each in `side_maps`:
@@ -87,6 +89,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$fetch_out,
     UnitAttr:$stream_out,
     UnitAttr:$unsigned_a,
+    OptionalAttr<Tile_LevelsAttr>:$levels,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
 
@@ -116,6 +119,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`fetch_out` $fetch_out^)?
     (`stream_out` $stream_out^)?
     (`unsigned_a` $unsigned_a^)?
+    (`levels` $levels^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword
     (`epilogue` $epilogue^)?

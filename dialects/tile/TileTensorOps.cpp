@@ -66,6 +66,52 @@ LogicalResult PackOp::verify() {
   return success();
 }
 
+void PackLevelsOp::build(OpBuilder &b, OperationState &state, Value weights,
+                         Value scales, Value zeroPoints, int64_t panel,
+                         LevelsAttr levels) {
+  auto type = cast<RankedTensorType>(weights.getType());
+  auto byte = b.getIntegerType(8, /*isSigned=*/false);
+  build(b, state,
+        RankedTensorType::get({panels(type.getDimSize(1), panel),
+                               levels.rows(type.getDimSize(0)), panel},
+                              byte),
+        weights, scales, zeroPoints, b.getI64IntegerAttr(panel), levels);
+}
+
+LogicalResult PackLevelsOp::verify() {
+  auto weights = cast<RankedTensorType>(getWeights().getType());
+  LevelsAttr levels = getLevels();
+  if (weights.getRank() != 2 || !weights.hasStaticShape() ||
+      !weights.getElementType().isInteger(8) ||
+      !levels.divides(weights.getDimSize(0)))
+    return emitOpError("needs bytes [K, N] of static shape, K divided by the "
+                       "groups, has ")
+           << weights;
+  int64_t k = weights.getDimSize(0), n = weights.getDimSize(1);
+  auto check = [&](Value v, bool isNeeded, Type element,
+                   StringRef what) -> LogicalResult {
+    if (!v && !isNeeded)
+      return success();
+    auto expected = RankedTensorType::get({k / levels.groupOf(k), n}, element);
+    if (!v || !isNeeded || v.getType() != expected)
+      return emitOpError() << what << " must be " << (isNeeded ? "" : "absent")
+                           << expected;
+    return success();
+  };
+  if (failed(check(getScales(), levels.hasScales(),
+                   Float32Type::get(getContext()), "scales")) ||
+      failed(check(getZeroPoints(), levels.getZeroPoints(),
+                   weights.getElementType(), "zero points")))
+    return failure();
+  auto packed = cast<RankedTensorType>(getPacked().getType());
+  auto panel = static_cast<int64_t>(getPanel());
+  SmallVector<int64_t> shape{panels(n, panel), levels.rows(k), panel};
+  if (packed.getShape() != ArrayRef(shape) ||
+      !packed.getElementType().isUnsignedInteger(8))
+    return emitOpError("result is ") << packed << ", expected ui8 of " << shape;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -204,8 +250,18 @@ LogicalResult MatMulOp::verify() {
   auto dst = cast<RankedTensorType>(getDst().getType());
   int64_t rank = dst.getRank(), v = getInterleave();
   int64_t ownRank = getInPlace() ? 2 : 3 + (v > 1);
-  if (failed(verifyElements(*this, getWeights())))
+  std::optional<LevelsAttr> levels = getLevels();
+  if (levels) {
+    int64_t k = src.getShape().back();
+    if (!isa<FloatType>(src.getElementType()) || v > 1 || getInPlace() ||
+        !weights.getElementType().isUnsignedInteger(8) ||
+        ShapedType::isDynamic(k) || !levels->divides(k))
+      return emitOpError("levels meet floats and a known K of whole groups, "
+                         "have ")
+             << src << " and " << weights;
+  } else if (failed(verifyElements(*this, getWeights()))) {
     return failure();
+  }
   if (src.getRank() < 2 || weights.getRank() < ownRank || rank < 2)
     return emitOpError("src, weights and dst have ranks ")
            << src.getRank() << ", " << weights.getRank() << ", " << rank
@@ -217,8 +273,8 @@ LogicalResult MatMulOp::verify() {
   ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(weights, v);
   if (failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
                    a[a.size() - 2])) ||
-      failed(
-          match(*this, "K of weights", w[w.size() - 2], panels(a.back(), v))))
+      failed(match(*this, "K of weights", w[w.size() - 2],
+                   levels ? levels->rows(a.back()) : panels(a.back(), v))))
     return failure();
   int64_t columns = dst.getDimSize(rank - 1), panel = w.back();
   if (getInPlace()) {

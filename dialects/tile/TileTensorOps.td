@@ -45,26 +45,66 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
   }];
 }
 
+def Tile_PackLevelsOp : Tile_Op<"pack_levels", [Pure, AttrSizedOperandSegments]> {
+  let summary = "quantised weights in panels of `panel` columns";
+  let description = [{
+    `weights` `[K, N]`, bytes that hold levels of 4 or 8 bits, to
+    `[P, rows, panel]` of bytes as `levels` describes them, P = ceil(N / panel).
+    `scales` `[K / group, N]` f32 if levels have them, `zero_points` likewise, or
+    `[1, N]`, of the type of the weights. What is beyond N is zero.
+
+    ```mlir
+    %p = tile.pack_levels %w scales %s panel 16
+      levels <bits = 4, is_signed = true, group = 32, zero_points = false>
+      : tensor<64x24xsi8>, tensor<2x24xf32> -> tensor<2x40x16xui8>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$weights,
+                       Optional<AnyRankedTensor>:$scales,
+                       Optional<AnyRankedTensor>:$zero_points, I64Attr:$panel,
+                       Tile_LevelsAttr:$levels);
+  let results = (outs AnyRankedTensor:$packed);
+  let assemblyFormat = [{
+    $weights (`scales` $scales^)? (`zero_points` $zero_points^)?
+    `panel` $panel `levels` $levels attr-dict
+    `:` type(operands) `->` type($packed)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$weights,
+                                 "::mlir::Value":$scales,
+                                 "::mlir::Value":$zeroPoints, "int64_t":$panel,
+                                 "LevelsAttr":$levels)>];
+  let hasVerifier = 1;
+}
+
 def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
   let summary = "dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n]";
   let description = [{
     `src` `[B.., M, K]`, `weights` `[B'.., P, K, panel]` as tile.pack makes it,
     or interleaved; `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
     `in_place`: `weights` are `[B'.., K, N]`, not packed, floats of 32 bits with
-    static sizes.
+    static sizes. `levels`: they are what tile.pack_levels makes, src is of
+    floats.
 
     Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8
     times s8) are summed in 32 bits, and `dst` is the sum as f32 or si32.
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
                        DefaultValuedAttr<I64Attr, "1">:$interleave,
-                       UnitAttr:$in_place);
+                       UnitAttr:$in_place,
+                       OptionalAttr<Tile_LevelsAttr>:$levels);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $weights (`interleave` $interleave^)? (`in_place` $in_place^)?
-    attr-dict
+    (`levels` $levels^)? attr-dict
     `:` type($src) `,` type($weights) `->` type($dst)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$dst, "::mlir::Value":$src,
+                                 "::mlir::Value":$weights, "int64_t":$interleave,
+                                 CArg<"bool", "false">:$inPlace), [{
+    build($_builder, $_state, dst, src, weights,
+          $_builder.getI64IntegerAttr(interleave),
+          inPlace ? $_builder.getUnitAttr() : ::mlir::UnitAttr(), LevelsAttr());
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -75,7 +75,8 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::PackOp, tile::PackGatesOp, tile::WinogradWeightsOp>(op))
+  if (isa<tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
+          tile::WinogradWeightsOp>(op))
     return GroupKind::pack;
   if (isa<tile::RnnOp>(op))
     return GroupKind::recurrence;

@@ -1,6 +1,7 @@
 #include "passes/fusion/OwnOperands.h"
 
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/LevelPanels.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -60,6 +61,12 @@ bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
   auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
   if (!llvm::all_of(ops, isCheap) || op.getInPlace() ||
       src.isDynamicDim(src.getRank() - 1))
+    return false;
+  // Of many rows, all pass by each panel of weights that an item makes.
+  ArrayRef<int64_t> rowDims = dst.getShape().drop_back();
+  if (op.getLevels() &&
+      (ShapedType::isDynamicShape(rowDims) ||
+       ShapedType::getNumElements(rowDims) > tiling::kRowsOfLevels))
     return false;
   auto pack = op.getWeights().getDefiningOp<tile::PackOp>();
   if (!pack || !packs(op, pack))

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/graph/Quantised.h"
 #include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -33,75 +34,6 @@ namespace {
 /// Of a tensor of zero points, those of bytes.
 constexpr double kMostZeroPoint = 255;
 
-/// An operand of a product: bytes, behind views and casts between floats.
-struct Quantised {
-  Operation *dequantize = nullptr;
-  SmallVector<Operation *> views; // from the product backwards
-  int64_t axis = -1;              // of scales and zero points; -1: one of each
-
-  Value bytes() const { return dequantize->getOperand(0); }
-  bool isDynamic() const { return kindOf(dequantize).starts_with("Dynamic"); }
-  /// Behind the views: as the product reads it.
-  Value viewed(OpBuilder &b) const {
-    Value v = bytes();
-    for (Operation *view : llvm::reverse(views)) {
-      auto shape = rankedType(view->getResult(0)).getShape();
-      v = isKind(view, "StaticTranspose")
-              ? buildTranspose(b, view->getLoc(), v,
-                               orderOf(view->getResult(0)))
-              : buildReshape(b, view->getLoc(), v, shape);
-    }
-    return v;
-  }
-  bool hasZeroPoint() const {
-    if (isDynamic())
-      return dequantize->getNumOperands() > 2;
-    return llvm::any_of(intsAttr(dequantize, "zps"),
-                        [](int64_t z) { return z != 0; });
-  }
-};
-
-/// Follows `v` to the Dequantize behind it; null if something else is there.
-Quantised trace(Value v) {
-  Quantised q;
-  Operation *def = v.getDefiningOp();
-  for (; def; def = def->getOperand(0).getDefiningOp()) {
-    StringRef kind = kindOf(def);
-    if (kind == "StaticTranspose" || kind == "StaticReshape") {
-      q.views.push_back(def);
-      continue;
-    }
-    bool casts =
-        kind == "TypeCast" &&
-        isa<FloatType>(rankedType(def->getOperand(0)).getElementType());
-    if (!casts)
-      break;
-  }
-  if (!def || !kindOf(def).ends_with("Dequantize"))
-    return q;
-  q.dequantize = def;
-  return q;
-}
-
-/// Where dim `axis` of the bytes is behind the views.
-std::optional<int64_t> axisBehind(const Quantised &q, int64_t axis) {
-  for (Operation *view : llvm::reverse(q.views)) {
-    if (!isKind(view, "StaticTranspose"))
-      return std::nullopt;
-    Order order = orderOf(view->getResult(0));
-    axis = llvm::find(order, axis) - order.begin();
-  }
-  return axis;
-}
-
-/// How many scales there are, or dynamic.
-int64_t scaleCount(const Quantised &q) {
-  if (!q.isDynamic())
-    return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").size();
-  auto type = rankedType(q.dequantize->getOperand(1));
-  return type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
-}
-
 class Product {
 public:
   Product(Operation *op, const Packing &packing,
@@ -111,8 +43,8 @@ public:
 
   /// Whether both operands are dequantised.
   bool find() {
-    src = trace(op->getOperand(0));
-    weights = trace(op->getOperand(1));
+    src = traceQuantised(op->getOperand(0));
+    weights = traceQuantised(op->getOperand(1));
     return src.dequantize && weights.dequantize;
   }
 
@@ -123,15 +55,14 @@ public:
     };
     if (!element(src).isInteger(8) || !element(weights).isSignedInteger(8))
       return "only u8 or s8 times s8 is a product of bytes";
-    if (scaleCount(src) != 1)
+    if (src.scaleCount() != 1)
       return "src has a scale per channel";
     if (weights.hasZeroPoint())
       return "the weights have a zero point";
     int64_t rank = rankedType(op->getOperand(1)).getRank();
-    if (int64_t scales = scaleCount(weights); scales != 1) {
+    if (int64_t scales = weights.scaleCount(); scales != 1) {
       int64_t inner = rankedType(weights.bytes()).getRank();
-      std::optional<int64_t> axis = axisBehind(
-          weights,
+      std::optional<int64_t> axis = weights.axisBehind(
           normalizedAxis(intAttr(weights.dequantize, "axis", 1), inner));
       if (stringAttr(weights.dequantize, "qtype") != "per_channel" ||
           axis != rank - 1)
@@ -216,14 +147,9 @@ private:
   bool scalesFit() const {
     if (src.isDynamic() || weights.isDynamic())
       return true;
-    auto all = knownScales(weights);
+    auto all = weights.scales();
     return llvm::all_of(
-        all, [&](float s) { return std::isnormal(s * knownScales(src)[0]); });
-  }
-
-  static ArrayRef<float> knownScales(const Quantised &q) {
-    return q.dequantize->getAttrOfType<DenseF32ArrayAttr>("scales")
-        .asArrayRef();
+        all, [&](float s) { return std::isnormal(s * src.scales()[0]); });
   }
 
   /// Outputs per dim of a tile of minimal filtering in f32, or 0. It saves more
@@ -346,14 +272,14 @@ private:
   SmallVector<Value> scales() {
     if (!src.isDynamic() && !weights.isDynamic()) {
       SmallVector<float> values;
-      for (float s : knownScales(weights))
-        values.push_back(s * knownScales(src)[0]);
+      for (float s : weights.scales())
+        values.push_back(s * src.scales()[0]);
       return {literal(values)};
     }
     Value first = src.isDynamic() ? single(src.dequantize->getOperand(1))
-                                  : literal(knownScales(src));
+                                  : literal(src.scales());
     if (!weights.isDynamic())
-      return {first, literal(knownScales(weights))};
+      return {first, literal(weights.scales())};
     Value second = weights.dequantize->getOperand(1);
     return {first, weights.axis < 0 ? single(second) : toF32(second)};
   }

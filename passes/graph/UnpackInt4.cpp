@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
+#include "passes/graph/Quantised.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
@@ -52,6 +53,7 @@ public:
     Value numbers = unpack(bytes, element.isSigned());
     auto byte = IntegerType::get(context, 8, element.getSignedness());
     Value result = inOrder(swapLastTwo(b, buildCast(b, loc, numbers, byte)));
+    result.getDefiningOp()->setAttr(kBitsAttr, b.getI64IntegerAttr(4));
     arg.replaceUsesWithIf(
         result, [&](OpOperand &use) { return use.getOwner() != first; });
   }
@@ -118,6 +120,9 @@ struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
               "reads them");
         Unpacking(f, arg).run();
         f.removeArgAttr(arg.getArgNumber(), kStridesAttr);
+        f.setArgAttr(
+            arg.getArgNumber(), kRankAttr,
+            IntegerAttr::get(IndexType::get(&getContext()), type.getRank()));
         changed = true;
         ++unpacked;
       }

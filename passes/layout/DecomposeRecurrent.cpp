@@ -73,7 +73,7 @@ struct Decomposition {
     int64_t steps = type.getDimSize(0), batch = type.getDimSize(1);
     Value product = tile::MatMulOp::create(
         b, loc, RankedTensorType::get({steps, batch, columns}, element), below,
-        pack(op->getOperand(1), layer));
+        pack(op->getOperand(1), layer), /*interleave=*/1);
     Value gates = buildBinary(b, loc, "Add", product, packBias(layer));
     auto state = RankedTensorType::get({1, 1, batch, hidden}, element);
     auto optional = [&](unsigned i) {

@@ -261,7 +261,9 @@ struct Lowering {
       bind(arg, address, makeMemref(loc, type, address, [&](int64_t i, bool) {
              return loadAt(loc, dims, dim + i, i64);
            }));
-      dim += type.getRank();
+      auto rank =
+          f.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), kRankAttr);
+      dim += rank ? rank.getInt() : type.getRank();
     }
   }
 

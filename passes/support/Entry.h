@@ -17,6 +17,9 @@ inline constexpr llvm::StringLiteral kFoldName = "fold";
 inline constexpr llvm::StringLiteral kFoldedAttr = "tile.folded";
 /// On arguments and results: strides of the caller's buffer, in elements.
 inline constexpr llvm::StringLiteral kStridesAttr = "tile.strides";
+/// On arguments whose type has another rank than the caller's tensor: how many
+/// sizes the caller gives.
+inline constexpr llvm::StringLiteral kRankAttr = "tile.rank";
 /// On group functions: the kind of work, as in GroupKind.
 inline constexpr llvm::StringLiteral kGroupAttr = "tile.group";
 /// On group functions of chains: rows of the result that are computed at a

@@ -124,15 +124,22 @@ TypedAttr splatElement(Value v) {
 }
 
 bool isKnownOnce(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    if (def->getNumOperands() != 1)
-      return def->getNumOperands() == 0;
-    v = def->getOperand(0);
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<Value> stack{v};
+  while (!stack.empty()) {
+    Value x = stack.pop_back_val();
+    if (Operation *def = x.getDefiningOp()) {
+      if (seen.insert(def).second)
+        llvm::append_range(stack, def->getOperands());
+      continue;
+    }
+    auto arg = cast<BlockArgument>(x);
+    auto entry = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+    if (!entry || !(isConstantArg(entry, arg.getArgNumber()) ||
+                    isFoldedArg(entry, arg.getArgNumber())))
+      return false;
   }
-  auto arg = cast<BlockArgument>(v);
-  auto entry = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-  return entry && (isConstantArg(entry, arg.getArgNumber()) ||
-                   isFoldedArg(entry, arg.getArgNumber()));
+  return true;
 }
 
 std::optional<int64_t> rowsOfMatrix(RankedTensorType dst,

@@ -64,6 +64,7 @@ mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
                                        tile::ConvTransposeOp op);
 mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
 mlir::LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op);
+mlir::LogicalResult lowerPackLevels(GroupContext &ctx, tile::PackLevelsOp op);
 mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                          tile::WinogradWeightsOp op);
 mlir::LogicalResult lowerChain(GroupContext &ctx);

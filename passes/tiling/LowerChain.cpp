@@ -50,9 +50,9 @@ std::optional<WindowDim> bandWindow(Operation *first) {
     return std::nullopt;
   WindowDim same{dst->rows, dst->rows, 1, 1, 0, 1};
   if (auto product = dyn_cast<tile::MatMulOp>(first)) {
-    bool oneMatrix =
-        !product.getInPlace() && rankedType(product.getWeights()).getRank() ==
-                                     (product.getInterleave() > 1 ? 4 : 3);
+    bool oneMatrix = !product.getInPlace() && !product.getLevels() &&
+                     rankedType(product.getWeights()).getRank() ==
+                         (product.getInterleave() > 1 ? 4 : 3);
     bool sameRows = rankedType(product.getSrc()).getShape().drop_back() ==
                     rankedType(product.getDst()).getShape().drop_back();
     return oneMatrix && sameRows && dst->columns == 1 ? std::optional(same)

@@ -80,6 +80,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
     p.w = overRows(w, op.getInPlace() ? 2 : 3 + (p.interleave > 1));
   }
   p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
+  p.levels = op.getLevels();
   emitProduct(ctx, epilogue, std::move(p));
   return success();
 }

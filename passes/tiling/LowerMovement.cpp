@@ -96,6 +96,8 @@ LogicalResult lowerPack(GroupContext &ctx) {
     return lowerPackGates(ctx, gates);
   if (auto points = dyn_cast<tile::WinogradWeightsOp>(last))
     return lowerWinogradWeights(ctx, points);
+  if (auto levels = dyn_cast<tile::PackLevelsOp>(last))
+    return lowerPackLevels(ctx, levels);
   auto op = cast<tile::PackOp>(last);
   if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
     return op.emitError("E2003 the number of columns is unknown");

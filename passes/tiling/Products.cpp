@@ -9,15 +9,19 @@
 //   dst = dst + A[:, k:2k] W[k:2k]    four parts of 192 KiB
 //
 // Weights that change with every execution may be packed by the items: panels
-// are outermost then, and the first item of one packs it.
+// are outermost then, and the first item of one packs it. So are those of
+// levels, which become f32 for many rows; for few, kernels read them.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tiling/Products.h"
 
 #include "passes/tiling/Items.h"
+#include "passes/tiling/LevelPanels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -26,8 +30,6 @@ namespace tenon::tiling {
 namespace {
 
 constexpr int64_t kTileRows = 32; // two tiles of a matrix unit
-/// Parts of K are multiples of it: whole steps of kernels.
-constexpr int64_t kPartStep = 16;
 /// Up to so many rows, memory bounds a product: panels come from there in time
 /// if they are small.
 constexpr int64_t kFewRows = 64;
@@ -98,15 +100,35 @@ class Sections : ProductSections {
 public:
   Sections(GroupContext &ctx, const Epilogue &epilogue, Product product)
       : ProductSections(ctx, epilogue, std::move(product)),
-        panels((p.n + p.panel - 1) / p.panel) {}
+        panels((p.n + p.panel - 1) / p.panel), times(m.attr(1)) {}
 
   void emit() {
+    auto r = IndexMath::constant(space.rows);
+    makesWeights = p.levels && (!r || *r > kRowsOfLevels);
+    if (!makesWeights || r)
+      return emitParts();
+    // One of the two has no items.
+    Ofr most = m.attr(kRowsOfLevels + 1);
+    Ofr isMany = m.floorDiv(m.min(space.rows, most), most);
+    times = isMany;
+    emitParts();
+    makesWeights = false;
+    times = m.sub(m.attr(1), isMany);
+    emitParts();
+  }
+
+private:
+  void emitParts() {
     auto k = IndexMath::constant(p.k), r = IndexMath::constant(space.rows);
-    bool inParts = k && p.interleave == 1 && p.elementOfA().isF32() &&
-                   p.dst.elementType().isF32();
+    bool inParts = k && p.interleave == 1 && (!p.levels || makesWeights) &&
+                   p.elementOfA().isF32() && p.dst.elementType().isF32();
     if (!inParts)
       return emitSection(m.attr(0), p.k, SumPart::whole);
-    SmallVector<int64_t> parts = partsOfSum(*k, r, p.panel, ctx.core.l2Bytes);
+    int64_t step = p.levels && p.levels->hasScales()
+                       ? std::lcm(kPartStep, p.levels->getGroup())
+                       : kPartStep;
+    SmallVector<int64_t> parts =
+        partsOfSum(*k, r, p.panel, ctx.core.l2Bytes, step);
     int64_t from = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
       emitSection(m.attr(from), m.attr(part), partOf(i, parts.size()));
@@ -114,7 +136,6 @@ public:
     }
   }
 
-private:
   /// The sum over [from, from + k) of K.
   void emitSection(Ofr from, Ofr k, SumPart part);
   /// Item (batch and first row at `at`, panel): `length` rows.
@@ -132,22 +153,28 @@ private:
                  Value memory) const;
 
   int64_t panels;
-  bool streams = false;    // panels come from beyond L2
-  bool rowsStream = false; // rows do, and few panels share what that costs
+  Ofr times;                 // 0: there are no items
+  bool makesWeights = false; // of levels, for many rows
+  bool streams = false;      // panels come from beyond L2
+  bool rowsStream = false;   // rows do, and few panels share what that costs
 };
 
 void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
                         Ofr from, Ofr k, SumPart part, Value weights,
                         llvm::function_ref<Value(IndexMath &)> rowsOfA) const {
   int64_t rowDim = space.rowDim;
-  Ofr whole = panelSize(im, p.k, p.panel, p.interleave);
+  bool readsLevels = p.levels && !makesWeights;
+  Ofr rowsOfW =
+      readsLevels ? im.attr(p.levels->rows(*IndexMath::constant(p.k))) : p.k;
+  Ofr whole = panelSize(im, rowsOfW, p.panel, p.interleave);
   Ofr wOffset = im.attr(0);
-  if (!p.packing) {
+  if (!p.packing && !makesWeights) {
     wOffset = im.add(offsetOf(im, p.w, at), im.mul(panel, whole));
     wOffset = im.add(wOffset, panelSize(im, from, p.panel, p.interleave));
   }
   Value a = rowsOfA(im);
-  Value w = panelBox(im, weights, wOffset, {}, {}, k, p.panel, p.interleave);
+  Value w = panelBox(im, weights, wOffset, {}, {}, readsLevels ? rowsOfW : k,
+                     p.panel, p.interleave);
   withBlockSize(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
     SmallVector<Ofr> start(at);
     start.push_back(cm.mul(panel, cm.attr(p.panel)));
@@ -158,6 +185,8 @@ void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
     if (streams && part != SumPart::whole)
       product.setNextPanel(IndexMath::constant(whole));
     product.setUnsignedA(p.unsignedA);
+    if (readsLevels)
+      product.setLevelsAttr(*p.levels);
   });
 }
 
@@ -202,8 +231,8 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     block = roundUp(evenRows(*r, block), step);
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
-  bool panelLast =
-      !p.packing && (p.made || !r || *r <= block || block >= p.panel);
+  bool panelLast = !p.packing && !makesWeights &&
+                   (p.made || !r || *r <= block || block >= p.panel);
   SmallVector<Ofr> counts(ArrayRef(space.sizes).drop_back());
   auto batch = IndexMath::constant(m.product(counts));
   auto sum = IndexMath::constant(k);
@@ -234,7 +263,15 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     Ofr rowBlockAt = at.back();
     at.back() = im.mul(rowBlockAt, im.attr(block));
     Value weights = p.w.base;
-    if (p.packing) {
+    if (makesWeights) {
+      LevelPanels panels{*p.levels, *allK, p.panel};
+      weights = scratchView(im, scratch, im.builder().getF32Type(),
+                            im.attr(copy.bytes), im.attr(*sum * p.panel));
+      emitIfFirst(im, item, rowBlockAt, [&](IndexMath &fm) {
+        panels.emit(fm, p.w.base, fm.mul(panel, fm.attr(panels.bytes())),
+                    *IndexMath::constant(from), *sum, weights);
+      });
+    } else if (p.packing) {
       Type element = p.packing->elementType();
       weights = scratchView(im, scratch, element, im.attr(copy.bytes),
                             p.packing->panelSize(im, k));
@@ -269,7 +306,9 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     bytes =
         m.add(bytes, m.mul(p.packing->panelSize(m, k),
                            m.attr(RowCopy::bytesOf(p.packing->elementType()))));
-  emitItems(m, ctx.label, m.product(counts), bytes, section);
+  if (makesWeights)
+    bytes = m.add(bytes, m.attr(*sum * p.panel * sizeof(float)));
+  emitItems(m, ctx.label, m.mul(times, m.product(counts)), bytes, section);
 }
 
 } // namespace
@@ -315,7 +354,7 @@ RowSpace mergeRows(IndexMath &m, Product &p) {
 }
 
 SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
-                                int64_t panel, int64_t l2Bytes) {
+                                int64_t panel, int64_t l2Bytes, int64_t step) {
   auto fits = [&](int64_t part) {
     int64_t row = part * static_cast<int64_t>(sizeof(float));
     if (rows.value_or(0) <= kFewRows && row * panel > l2Bytes / kFewRowsShare)
@@ -327,8 +366,8 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
     return {0};
   int64_t part = k;
   bool cut = !rows || *rows >= kMinRowsOfParts;
-  for (int64_t count = 2; cut && !fits(part) && part > kPartStep; ++count)
-    part = roundUp((k + count - 1) / count, kPartStep);
+  for (int64_t count = 2; cut && !fits(part) && part > step; ++count)
+    part = roundUp((k + count - 1) / count, step);
   SmallVector<int64_t> parts;
   for (int64_t left = k; left > 0; left -= part)
     parts.push_back(std::min(left, part));

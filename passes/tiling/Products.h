@@ -18,6 +18,8 @@ struct Product {
   int64_t panel = 0;      // behind lead.. W is [P, K, panel], dense
   int64_t interleave = 1; // of k in W
   bool unsignedA = false; // of bytes
+  /// W is [P, rows of levels, panel], dense, for a known K.
+  std::optional<tile::LevelsAttr> levels;
 
   /// Strides of W [lead.., K, N] along K and N where it is not packed.
   struct InPlace {
@@ -77,10 +79,15 @@ void emitSums(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c,
 /// c[m, n] = sum over k of a[m, k] * b[k, n], where k lies together in memory.
 void emitDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
 
+/// Parts of K are multiples of it: whole steps of kernels.
+inline constexpr int64_t kPartStep = 16;
+
 /// K in parts that are summed one after the other, each so short that a panel
 /// of weights, the next one and a block of rows are in L2 together; one, if
-/// that is so for all of it. Floats of 4 bytes; absent: rows are not known.
+/// that is so for all of it. All but the last are multiples of `step`. Floats
+/// of 4 bytes; absent: rows are not known.
 llvm::SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
-                                      int64_t panel, int64_t l2Bytes);
+                                      int64_t panel, int64_t l2Bytes,
+                                      int64_t step = kPartStep);
 
 } // namespace tenon::tiling

@@ -34,6 +34,8 @@ Cases backwardCases();
 Cases typeCases();
 /// Graphs in bf16, f16 and bytes.
 Cases narrowCases();
+/// Products whose weights stay levels.
+Cases weightOnlyCases();
 /// Products around a softmax in every spelling.
 Cases attentionCases();
 /// Several operations: what fusion joins, and what it must not.

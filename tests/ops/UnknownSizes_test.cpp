@@ -55,6 +55,21 @@ TEST(UnknownSizes, StatisticsOfAttention) {
   checkShapes(text("?"), {text("3"), text("5")});
 }
 
+/// The memory of two elements to a byte has one dimension, the caller's tensor
+/// two; sizes behind it are found all the same. And few rows have code of their
+/// own.
+TEST(UnknownSizes, RowsThatMeetLevels) {
+  auto text = [](const std::string &rows, const std::string &type) {
+    return "w/f32 = DynamicDequantize 256x264/" + type +
+           "c 8x264c qtype=per_group group_shape=32,1; y = MatMul " + rows +
+           "x256 w; z = ReLU y; Add z 264";
+  };
+  for (const char *type : {"u4", "s4", "s8"})
+    checkShapes(text("?", type),
+                {text("1", type), text("3", type), text("16", type),
+                 text("17", type), text("61", type)});
+}
+
 TEST(UnknownSizes, OrdersFromTheBack) {
   auto text = [](const std::string &src, const std::string &order) {
     return "a = StaticTranspose " + src + " order=" + order + "; ReLU a";

@@ -67,3 +67,14 @@ func.func @winograd_of_four(%x: tensor<1x6x7x8xf32>, %w: tensor<3x3x8x40xf32>, %
   %1 = tile.winograd %x, %p outputs 4 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x6x7x8xf32>, tensor<1x2x6x6x8x24xf32> -> tensor<1x6x7x40xf32>
   return %1 : tensor<1x6x7x40xf32>
 }
+
+// Weights as levels: 2 groups of 4 rows of scales and 16 of two levels to a
+// byte, and 3 panels of 16 for 40 columns.
+// CHECK-LABEL: func.func @levels
+// CHECK-NEXT:    %[[P:.*]] = tile.pack_levels %{{.*}} scales %{{.*}} panel 16 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<64x40xsi8>, tensor<2x40xf32> -> tensor<3x40x16xui8>
+// CHECK-NEXT:    tile.matmul %{{.*}}, %[[P]] levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+func.func @levels(%x: tensor<?x64xbf16>, %w: tensor<64x40xsi8>, %s: tensor<2x40xf32>) -> tensor<?x40xf32> {
+  %0 = tile.pack_levels %w scales %s panel 16 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<64x40xsi8>, tensor<2x40xf32> -> tensor<3x40x16xui8>
+  %1 = tile.matmul %x, %0 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+  return %1 : tensor<?x40xf32>
+}

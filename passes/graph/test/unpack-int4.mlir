@@ -2,7 +2,7 @@
 
 // The halves of a byte: high ones are a 16th. Nothing has a sign in u4.
 // CHECK-LABEL: func @main
-// CHECK-SAME:    (%arg0: tensor<6xui8> {graph.id = 0 : ui64}, %arg1: tensor<1xf32>)
+// CHECK-SAME:    (%arg0: tensor<6xui8> {graph.id = 0 : ui64, tile.rank = 2 : index}, %arg1: tensor<1xf32>)
 // CHECK:         %[[BYTES:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<1x6xui8>
 // CHECK:         %[[HALVES:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [6.250000e-02]]>
 // CHECK:         %[[X:.*]] = graph.TypeCast %[[BYTES]]
@@ -23,11 +23,11 @@ func.func @main(%q: tensor<2x6xui4> {graph.id = 0 : ui64}, %s: tensor<1xf32>) ->
 // Signs of s4; memory whose first dimension is inside comes out transposed; both
 // readers have the same bytes. Other types stay.
 // CHECK-LABEL: func @main
-// CHECK-SAME:    (%arg0: tensor<12xui8>, %arg1: tensor<1xf32>, %arg2: tensor<4x6xsi8>)
+// CHECK-SAME:    (%arg0: tensor<12xui8> {tile.rank = 2 : index}, %arg1: tensor<1xf32>, %arg2: tensor<4x6xsi8>)
 // CHECK-COUNT-3: graph.Round
 // CHECK:         graph.TypeCast {{.*}} -> tensor<2x12xsi8>
 // CHECK:         %[[R:.*]] = graph.StaticReshape {{.*}} -> tensor<6x4xsi8>
-// CHECK:         %[[T:.*]] = graph.StaticTranspose %[[R]] {order = [1, 0]} {{.*}} -> tensor<4x6xsi8>
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %[[R]] {graph.bits = 4 : i64, order = [1, 0]} {{.*}} -> tensor<4x6xsi8>
 // CHECK:         graph.DynamicDequantize %[[T]], %arg1
 // CHECK:         graph.DynamicDequantize %[[T]], %arg1
 // CHECK:         graph.DynamicDequantize %arg2, %arg1

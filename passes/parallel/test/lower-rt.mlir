@@ -176,3 +176,21 @@ func.func @main(%arena: memref<?xi8> {tile.role = "arena"}) {
 func.func private @g.s0(%t: index, %x: memref<8xf32>, %begin: index, %end: index, %mem: memref<?xi8>) {
   return
 }
+
+// -----
+
+// The caller's tensor has two sizes, its memory here one: those of the next are
+// behind both.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[DIMS:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr) -> i32
+// CHECK-NOT:     llvm.getelementptr %[[DIMS]][1]
+// CHECK:         llvm.getelementptr %[[DIMS]][2]
+func.func @main(%q: memref<6xi8> {tile.role = "input", tile.rank = 2 : index}, %x: memref<?xf32> {tile.role = "input"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  rt.section @g.s0 "exp" items(%n) scratch(%c0) args(%q, %x : memref<6xi8>, memref<?xf32>)
+  return
+}
+func.func private @g.s0(%q: memref<6xi8>, %x: memref<?xf32>, %from: index, %to: index, %scratch: memref<?xi8>) {
+  return
+}

@@ -1,0 +1,42 @@
+// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm="vector-bits=512 num-vector-registers=32" | FileCheck %s --check-prefix=ZMM
+
+// One row is four vectors wide; a group begins with scales and zero points, a
+// row of levels is two of K: halves of bytes, low ones first.
+// CHECK-LABEL: func.func @one
+// CHECK:         call @tenon_brgemm_f32_q4ucz_1x4x8_b0_w32_u2(
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_q4ucz_1x4x8_b0_w32_u2(
+// CHECK:         scf.for
+// CHECK-COUNT-4:   llvm.load {{.*}} -> vector<8xf32>
+// CHECK-COUNT-4:   arith.extui {{.*}} : vector<8xi8> to vector<8xi32>
+// CHECK:           scf.for
+// CHECK:             arith.extui
+// CHECK:             %[[L:.*]] = arith.andi
+// CHECK:             %[[D:.*]] = arith.subi %[[L]]
+// CHECK:             %[[F:.*]] = arith.sitofp %[[D]]
+// CHECK:             %[[W:.*]] = arith.mulf %[[F]]
+// CHECK:             vector.fma %{{.*}}, %[[W]]
+// CHECK:             arith.shrui
+// ZMM-LABEL: func.func @one
+// ZMM:         call @tenon_brgemm_f32_q4ucz_1x2x16_b0_w32_u2(
+func.func @one(%a: memref<1x64xf32>, %b: memref<42x32xi8>, %c: memref<1x32xf32>) {
+  tile.brgemm ins(%a, %b : memref<1x64xf32>, memref<42x32xi8>) outs(%c : memref<1x32xf32>) levels <bits = 4, is_signed = false, group = 32, zero_points = true>
+  return
+}
+
+// -----
+
+// Rows share the weights of a strip of two vectors, of which there are two in a
+// panel: its scales are four bytes from column to column.
+// CHECK-LABEL: func.func @many
+// CHECK:         scf.for %[[COLUMN:.*]] =
+// CHECK:           call @tenon_brgemm_f32_q8s_6x2x8_b0_u2(
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_q8s_6x2x8_b0_u2(
+// CHECK-NOT:     arith.mulf
+// CHECK:         arith.extsi {{.*}} : vector<8xi8> to vector<8xi32>
+// ZMM-LABEL: func.func @many
+// ZMM:         call @tenon_brgemm_f32_q8s_6x2x16_b0_w32_u2(
+func.func @many(%a: memref<6x64xf32>, %b: memref<64x32xi8>, %c: memref<6x32xf32>) {
+  tile.brgemm ins(%a, %b : memref<6x64xf32>, memref<64x32xi8>) outs(%c : memref<6x32xf32>) levels <bits = 8, is_signed = true, group = 0, zero_points = false>
+  return
+}

@@ -1,0 +1,210 @@
+//===- FormLevelProducts.cpp - products with quantised weights ------------===//
+//
+//   MatMul(%x, Dequantize(%w) {scales [N]})        %w: constant bytes
+//       ->  Multiply(tile.matmul(%x, pack_levels(%w)), scales)
+//   MatMul(%x, DynamicDequantize(%w, %s) {per_group, group_shape = [32, 1]})
+//       ->  tile.matmul(%x, pack_levels(%w, %s))
+//
+// With few rows a product waits for its weights, and levels are a quarter or an
+// eighth of the bytes of f32. With many, weights are made of them a panel at a
+// time, and memory is what is saved.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Passes.h"
+#include "passes/graph/Quantised.h"
+#include "passes/layout/Packing.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tiling/LevelPanels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_FORMLEVELPRODUCTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Fewer stay in the cache as f32.
+constexpr int64_t kMinWeights = 1 << 16;
+constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
+
+class LevelProduct {
+public:
+  LevelProduct(Operation *op, const Packing &packing)
+      : op(op), packing(packing), b(op), loc(op->getLoc()),
+        type(rankedType(op->getOperand(1))) {}
+
+  /// Whether the weights are constants that are dequantised.
+  bool find() {
+    weights = traceQuantised(op->getOperand(1));
+    if (!weights.dequantize ||
+        !isa<FloatType>(rankedType(op->getOperand(0)).getElementType()))
+      return false;
+    return llvm::all_of(weights.dequantize->getOperands(), isKnownOnce);
+  }
+
+  /// Why they become f32; empty: they need not.
+  std::string whyNot() {
+    if (type.getRank() != 2 || !type.hasStaticShape())
+      return "the weights are not one matrix of known size";
+    if (!weights.axisBehind(0) ||
+        !(element().isInteger(8) && isa<IntegerType>(element())))
+      return "the weights are not a matrix of integers, as it is or transposed";
+    if (k() * n() < kMinWeights)
+      return "the weights are few";
+    if (std::string reason = findGroups(); !reason.empty())
+      return reason;
+    if (!levels().divides(k()))
+      return "K is not a multiple of a group or, of 4 bits, not even";
+    return weights.hasZeroPoint() ? findZeroPoints() : "";
+  }
+
+  void form() {
+    op->emitRemark("weights stay levels of ")
+        << weights.bits() << " bits: " << levels().rows(k()) * n()
+        << " bytes of memory, as f32 " << k() * n() * sizeof(float);
+    auto dst = rankedType(op->getResult(0));
+    Value src = op->getOperand(0);
+    // Weights that are made of levels are f32.
+    if (rowsOfMatrix(dst, type).value_or(kUnknownRows) > tiling::kRowsOfLevels)
+      src = buildCast(b, loc, src, b.getF32Type());
+    int64_t lanes = packing.isa.lanes(/*elementBits=*/32);
+    int64_t vectors = llvm::divideCeil(n(), lanes);
+    int64_t panel = std::min(microkernel::kLevelsVectors, vectors) * lanes;
+    Value scales;
+    if (group)
+      scales = buildCast(b, loc,
+                         weights.viewed(b, weights.dequantize->getOperand(1)),
+                         b.getF32Type());
+    Value packed = tile::PackLevelsOp::create(b, loc, weights.viewed(b), scales,
+                                              zeroPoints, panel, levels());
+    auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
+    Value sum =
+        tile::MatMulOp::create(b, loc, sumType, src, packed,
+                               b.getI64IntegerAttr(1), UnitAttr(), levels());
+    if (!group)
+      sum = buildBinary(b, loc, "Multiply", sum, scaleOfSum());
+    op->getResult(0).replaceAllUsesWith(
+        buildEdge(b, loc, sum, dst.getElementType()));
+    op->erase();
+  }
+
+private:
+  int64_t k() const { return type.getDimSize(0); }
+  int64_t n() const { return type.getDimSize(1); }
+  Type element() const { return rankedType(weights.bytes()).getElementType(); }
+
+  tile::LevelsAttr levels() const {
+    return tile::LevelsAttr::get(op->getContext(), weights.bits(),
+                                 element().isSignedInteger(), group,
+                                 weights.hasZeroPoint());
+  }
+
+  /// Which weights share a scale: all, those of a column, or of a group of K.
+  std::string findGroups() {
+    std::string qtype = stringAttr(weights.dequantize, "qtype");
+    if (qtype == "per_group") {
+      SmallVector<int64_t> shape = intsAttr(weights.dequantize, "group_shape");
+      int64_t alongK = shape[*weights.axisBehind(0) == 0 ? 0 : 1],
+              alongN = shape[*weights.axisBehind(0) == 0 ? 1 : 0];
+      if (alongN != 1)
+        return "groups have several columns";
+      perColumn = true;
+      group = alongK == k() ? 0 : alongK;
+      return "";
+    }
+    if (weights.scaleCount() == 1)
+      return "";
+    auto axis = weights.axisBehind(
+        normalizedAxis(intAttr(weights.dequantize, "axis", 1), 2));
+    perColumn = qtype == "per_channel" && axis == 1;
+    return perColumn ? "" : "the scales are not those of columns";
+  }
+
+  /// One for each column and group, as bytes.
+  std::string findZeroPoints() {
+    if (!weights.isDynamic()) {
+      SmallVector<int64_t> zps = intsAttr(weights.dequantize, "zps");
+      bool isSigned = element().isSignedInteger();
+      if (llvm::any_of(zps, [&](int64_t z) {
+            return isSigned ? z < -128 || z > 127 : z < 0 || z > 255;
+          }))
+        return "a zero point is not a level";
+      zps.resize(n(), zps.front());
+      SmallVector<APInt> bytes;
+      for (int64_t z : zps)
+        bytes.push_back(APInt(8, z, isSigned));
+      auto literal = RankedTensorType::get({1, n()}, element());
+      zeroPoints = arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(literal, bytes));
+      return "";
+    }
+    Value v = weights.dequantize->getOperand(2);
+    if (rankedType(v).getElementType() != element())
+      return "zero points have another type than the weights";
+    if (!perColumn && n() != 1)
+      return "one tensor of a zero point is for all columns";
+    if (stringAttr(weights.dequantize, "qtype") == "per_group")
+      zeroPoints = weights.viewed(b, v);
+    else
+      zeroPoints = buildReshape(b, loc, v, {1, n()});
+    return "";
+  }
+
+  /// What multiplies the sum: of all columns, or of each.
+  Value scaleOfSum() {
+    SmallVector<int64_t> shape;
+    if (perColumn)
+      shape.push_back(n());
+    auto scaleType = RankedTensorType::get(shape, b.getF32Type());
+    if (!weights.isDynamic())
+      return arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(scaleType, weights.scales()));
+    Value v = weights.dequantize->getOperand(1);
+    return buildCast(b, loc, buildReshape(b, loc, v, shape), b.getF32Type());
+  }
+
+  Operation *op;
+  const Packing &packing;
+  OpBuilder b;
+  Location loc;
+  RankedTensorType type; // [K, N]
+  Quantised weights;
+  int64_t group = 0; // elements of K that share a scale; 0: all
+  bool perColumn = false;
+  Value zeroPoints;
+};
+
+struct FormLevelProductsPass
+    : impl::FormLevelProductsBase<FormLevelProductsPass> {
+  using FormLevelProductsBase::FormLevelProductsBase;
+  void runOnOperation() override {
+    Packing packing{{vectorBits, numVectorRegisters}};
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isKind(op, "MatMul"))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      LevelProduct product(op, packing);
+      if (!product.find())
+        continue;
+      if (std::string reason = product.whyNot(); !reason.empty()) {
+        op->emitRemark("quantised weights become f32: " + reason);
+        continue;
+      }
+      product.form();
+      ++formed;
+    }
+    eraseDeadOps(getOperation()); // what dequantised for them alone
+  }
+};
+
+} // namespace
+} // namespace tenon

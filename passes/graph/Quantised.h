@@ -1,0 +1,40 @@
+//===- Quantised.h - operands of products that are dequantised -*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace tenon {
+
+/// What UnpackInt4 says of bytes that hold so few bits.
+inline constexpr char kBitsAttr[] = "graph.bits";
+
+/// An operand of a product: bytes, behind views and casts between floats.
+struct Quantised {
+  mlir::Operation *dequantize = nullptr;
+  llvm::SmallVector<mlir::Operation *> views; // from the product backwards
+  int64_t axis = -1; // of scales and zero points; -1: one of each
+
+  mlir::Value bytes() const { return dequantize->getOperand(0); }
+  /// Bits that a level needs.
+  unsigned bits() const;
+  bool isDynamic() const;
+  bool hasZeroPoint() const;
+  /// Known scales.
+  llvm::ArrayRef<float> scales() const;
+  /// How many there are, or dynamic.
+  int64_t scaleCount() const;
+  /// Bytes as the product reads them.
+  mlir::Value viewed(mlir::OpBuilder &b) const { return viewed(b, bytes()); }
+  /// The views of `v`, which has the dimensions of the bytes.
+  mlir::Value viewed(mlir::OpBuilder &b, mlir::Value v) const;
+  /// Where dim `axis` of the bytes is behind the views, if these only
+  /// transpose.
+  std::optional<int64_t> axisBehind(int64_t axis) const;
+};
+
+/// Follows `v` to the Dequantize behind it; null if something else is there.
+Quantised traceQuantised(mlir::Value v);
+
+} // namespace tenon

@@ -1,0 +1,40 @@
+// RUN: tenon-opt %s --split-input-file --tenon-form-level-products 2>/dev/null | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512 num-vector-registers=32' 2>&1 | FileCheck %s --check-prefix=WIDE
+
+// A scale for each column is behind the sum; a panel is four vectors wide.
+// CHECK-LABEL: func @main
+// CHECK-NOT:     graph.Dequantize
+// CHECK:         %[[P:.*]] = tile.pack_levels %arg1 panel 32 levels <bits = 8, is_signed = true, group = 0, zero_points = false> : tensor<256x512xsi8> -> tensor<16x256x32xui8>
+// CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] levels {{.*}} -> tensor<4x512xf32>
+// CHECK:         %[[S:.*]] = arith.constant dense<2.500000e-01> : tensor<f32>
+// CHECK:         graph.Multiply %[[D]], %[[S]]
+// WIDE:        weights stay levels of 8 bits: 131072 bytes of memory, as f32 524288
+// WIDE:          tile.pack_levels %arg1 panel 64
+func.func @main(%x: tensor<4x256xf32>, %w: tensor<256x512xsi8> {graph.property = "constant"}) -> tensor<4x512xf32> {
+  %0 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<256x512xsi8>) -> tensor<256x512xf32>
+  %1 = graph.MatMul %x, %0 : (tensor<4x256xf32>, tensor<256x512xf32>) -> tensor<4x512xf32>
+  return %1 : tensor<4x512xf32>
+}
+
+// -----
+
+// Groups of K keep their scales among the levels, whatever the number of rows;
+// all three tensors are transposed. For many rows weights are made in f32, which
+// src then is; the result is an edge of its type.
+// CHECK-LABEL: func @main
+// CHECK-DAG:     %[[X:.*]] = graph.TypeCast %arg0 : {{.*}} -> tensor<?x256xf32>
+// CHECK-DAG:     %[[S:.*]] = graph.StaticTranspose %arg2 {{.*}} -> tensor<8x512xf32>
+// CHECK-DAG:     %[[Z:.*]] = graph.StaticTranspose %arg3 {{.*}} -> tensor<8x512xui8>
+// CHECK-DAG:     %[[W:.*]] = graph.StaticTranspose %{{.*}} -> tensor<256x512xui8>
+// CHECK:         %[[P:.*]] = tile.pack_levels %[[W]] scales %[[S]] zero_points %[[Z]] panel 32 levels <bits = 4, is_signed = false, group = 32, zero_points = true> : {{.*}} -> tensor<16x168x32xui8>
+// CHECK:         %[[D:.*]] = tile.matmul %[[X]], %[[P]]
+// CHECK-NOT:     graph.Multiply
+// CHECK:         graph.TypeCast %[[D]] {tile.edge = unit} : {{.*}} -> tensor<?x512xbf16>
+func.func @main(%x: tensor<?x256xbf16>, %w: tensor<512x256xui8> {graph.property = "constant"}, %s: tensor<512x8xf32> {graph.property = "constant"}, %z: tensor<512x8xui8> {graph.property = "constant"}) -> tensor<?x512xbf16> {
+  %r = graph.StaticReshape %w {graph.bits = 4 : i64, shape = [512, 256], special_zero = false} : (tensor<512x256xui8>) -> tensor<512x256xui8>
+  %0 = graph.DynamicDequantize %r, %s, %z {qtype = "per_group", group_shape = [1, 32]} : (tensor<512x256xui8>, tensor<512x8xf32>, tensor<512x8xui8>) -> tensor<512x256xf32>
+  %1 = graph.TypeCast %0 : (tensor<512x256xf32>) -> tensor<512x256xbf16>
+  %2 = graph.StaticTranspose %1 {order = [1, 0]} : (tensor<512x256xbf16>) -> tensor<256x512xbf16>
+  %3 = graph.MatMul %x, %2 : (tensor<?x256xbf16>, tensor<256x512xbf16>) -> tensor<?x512xbf16>
+  return %3 : tensor<?x512xbf16>
+}

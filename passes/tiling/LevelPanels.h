@@ -1,0 +1,29 @@
+//===- LevelPanels.h - panels of levels become panels of f32 ---*- C++ -*-===//
+#pragma once
+
+#include "dialects/tile/TileDialect.h"
+#include "passes/tiling/IndexMath.h"
+
+namespace tenon::tiling {
+
+/// Up to so many rows, kernels read levels; for more, weights are made of them,
+/// a panel at a time (docs/cost-model.md).
+inline constexpr int64_t kRowsOfLevels = 16;
+
+/// Weights as tile.pack_levels writes them, `k` rows of K, panels of `panel`
+/// columns.
+struct LevelPanels {
+  tile::LevelsAttr levels;
+  int64_t k, panel;
+
+  /// Bytes from one panel to the next.
+  int64_t bytes() const { return levels.rows(k) * panel; }
+
+  /// Writes rows [from, from + count) of K, whole groups if levels have scales
+  /// of their own, of the panel that begins at byte `start` of `memory` to
+  /// `to`: f32 [count, panel], dense.
+  void emit(IndexMath &m, mlir::Value memory, Ofr start, int64_t from,
+            int64_t count, mlir::Value to) const;
+};
+
+} // namespace tenon::tiling
