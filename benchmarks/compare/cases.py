@@ -217,6 +217,18 @@ def int8_matmul(m, k, n):
                 types={"x": "u8", "w": "s8", "y": "u8"})
 
 
+def weight_only(m, k, n, dtype, group):
+    """Weights of `dtype`, a scale for each `group` of K."""
+    return Case("weights", f"{m}x{k}x{n} {dtype} by {group}",
+                [Op("DynamicDequantize", ["w", "s"], ["b"],
+                    {"qtype": "per_group", "group_shape": [group, 1]}),
+                 Op("MatMul", ["a", "b"], ["y"])],
+                {"w": (k, n), "s": (k // group, n), "b": (k, n), "a": (m, k),
+                 "y": (m, n)}, {"w", "s"}, 2.0 * m * k * n,
+                4.0 * (m * k + m * n + k * n / group)
+                + k * n * int(dtype[1:]) / 8, types={"w": dtype})
+
+
 def unary(kind, shape, **attrs):
     count = float(np.prod(shape))
     return Case("elementwise" if kind in ("GELU", "Tanh", "Exp", "ReLU")
@@ -317,6 +329,9 @@ def all_cases():
                 (1, 4096, 4096)]
     cases += [in_bf16(matmul(*s)) for s in products]
     cases += [int8_matmul(*s) for s in products]
+    cases += [weight_only(m, 4096, 4096, dtype, group)
+              for dtype, group in (("s4", 32), ("s4", 128), ("s8", 128))
+              for m in (1, 4, 16, 128)]
     cases += [in_bf16(convolution(*s)) for s in [
         (1, 64, 56, 64, 3), (1, 256, 14, 256, 3), (1, 256, 56, 64, 1)]]
     cases += [in_bf16(mlp(m, (768, 3072, 768), "GELU")) for m in (32, 128)]

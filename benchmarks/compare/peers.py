@@ -12,6 +12,8 @@ import re
 
 import numpy as np
 
+import weight_only
+
 
 class Missing(Exception):
     pass
@@ -378,8 +380,10 @@ class OnnxRuntime:
         options = self.ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
+        build = (weight_only.onnx_model if weight_only.parts(case, values)
+                 else onnx_model)
         session = self.ort.InferenceSession(
-            onnx_model(case, values), options,
+            build(case, values), options,
             providers=["CPUExecutionProvider"])
         # Bound once: no copies in the measured time.
         binding = session.io_binding()
@@ -407,7 +411,9 @@ class OpenVino:
 
     def prepare(self, case, values, threads):
         core = self.openvino.Core()
-        model = core.read_model(onnx_model(case, values))
+        model = (weight_only.openvino_model(case, values)
+                 if weight_only.parts(case, values)
+                 else core.read_model(onnx_model(case, values)))
         compiled = core.compile_model(
             model, "CPU", {"INFERENCE_NUM_THREADS": threads,
                            "NUM_STREAMS": 1,
