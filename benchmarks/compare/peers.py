@@ -380,10 +380,10 @@ class OnnxRuntime:
         options = self.ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        build = (weight_only.onnx_model if weight_only.parts(case, values)
-                 else onnx_model)
+        model = (weight_only.onnx_model(case, values)
+                 or onnx_model(case, values))
         session = self.ort.InferenceSession(
-            build(case, values), options,
+            model, options,
             providers=["CPUExecutionProvider"])
         # Bound once: no copies in the measured time.
         binding = session.io_binding()
@@ -412,8 +412,7 @@ class OpenVino:
     def prepare(self, case, values, threads):
         core = self.openvino.Core()
         model = (weight_only.openvino_model(case, values)
-                 if weight_only.parts(case, values)
-                 else core.read_model(onnx_model(case, values)))
+                 or core.read_model(onnx_model(case, values)))
         compiled = core.compile_model(
             model, "CPU", {"INFERENCE_NUM_THREADS": threads,
                            "NUM_STREAMS": 1,

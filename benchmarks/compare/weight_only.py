@@ -1,6 +1,7 @@
 """Products with weights of 4 and 8 bits, as the peers that have them say them.
 
-ONNX's own operations would make f32 of the weights before the first run."""
+ONNX's own operations would make f32 of the weights before the first run. Of
+other cases the models are None."""
 
 import numpy as np
 
@@ -20,7 +21,10 @@ def onnx_model(case, values):
     """MatMulNBits of ONNX Runtime, computing in f32."""
     import onnx
     from onnx import helper, numpy_helper
-    levels, scales, bits, group = parts(case, values)
+    found = parts(case, values)
+    if not found:
+        return None
+    levels, scales, bits, group = found
     n, k = levels.shape
     # Without zero points levels are around the middle.
     stored = (levels.astype(np.int16) + (1 << bits - 1)).astype(np.uint8)
@@ -48,7 +52,10 @@ def openvino_model(case, values):
     """The pattern that OpenVINO keeps in as many bits."""
     import openvino as ov
     from openvino import opset13 as op
-    levels, scales, bits, group = parts(case, values)
+    found = parts(case, values)
+    if not found:
+        return None
+    levels, scales, bits, group = found
     n, k = levels.shape
     name = case.ops[1].inputs[0]
     x = op.parameter(case.shapes[name], ov.Type.f32)

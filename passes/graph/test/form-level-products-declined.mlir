@@ -80,3 +80,12 @@ func.func @main(%x: tensor<4x257xf32>, %w: tensor<257x512xui8> {graph.property =
   %1 = graph.MatMul %x, %0 : (tensor<4x257xf32>, tensor<257x512xf32>) -> tensor<4x512xf32>
   return %1 : tensor<4x512xf32>
 }
+
+// -----
+
+// CHECK: quantised weights become f32: the weights are not a matrix of integers, as it is or transposed
+func.func @main(%x: tensor<4x256xf32>, %w: tensor<256x512xf8E5M2> {graph.property = "constant"}) -> tensor<4x512xf32> {
+  %0 = graph.Dequantize %w {scales = [0.25]} : (tensor<256x512xf8E5M2>) -> tensor<256x512xf32>
+  %1 = graph.MatMul %x, %0 : (tensor<4x256xf32>, tensor<256x512xf32>) -> tensor<4x512xf32>
+  return %1 : tensor<4x512xf32>
+}
