@@ -133,6 +133,16 @@ def matmul(m, k, n, suite="matmul"):
                 2.0 * m * k * n, 4.0 * (m * k + k * n + m * n))
 
 
+def transposed_matmul(m, k, n, constant):
+    """A is stored [K, M], as in a gradient of weights."""
+    case = matmul(m, k, n, "matmul transposed")
+    case.ops[0].attrs["transpose_a"] = True
+    case.shapes["x"] = (k, m)
+    case.name += " A^T" + " constant B" * constant
+    case.constants = {"w"} if constant else set()
+    return case
+
+
 def mlp(m, sizes, activation, times=1):
     """`times` after one another, each with weights of its own."""
     ops, shapes, constants, flops = [], {"x0": (m, sizes[0])}, set(), 0
@@ -165,6 +175,18 @@ def convolution(n, c, size, o, kernel, stride=1, groups=1):
         {"x": (n, size, size, c), "w": (o, c // groups, kernel, kernel),
          "b": (o,), "t": (n, out, out, o), "y": (n, out, out, o)}, {"w", "b"},
         2.0 * n * out * out * o * c // groups * kernel * kernel)
+
+
+def channels_first(case):
+    """The same with NCX tensors, as frameworks have them by default."""
+    case.suite = "conv NCX"
+    for op in case.ops:
+        if op.kind == "Convolution":
+            op.attrs["data_format"] = "NCX"
+    turned = {"x", "t", "y"}
+    case.shapes = {n: (s[0], s[3], s[1], s[2]) if n in turned else s
+                   for n, s in case.shapes.items()}
+    return case
 
 
 def grouped_convolutions():
@@ -324,6 +346,10 @@ def all_cases():
         (4096, 128, 128), (512, 80, 1536), (1024, 479, 1024), (1024, 1024, 256),
         (384, 384, 384), (2000, 320, 1280), (65, 257, 513), (333, 777, 129)]]
     cases += [matmul(m, 4096, 4096, "small M") for m in (1, 4, 8, 16, 32)]
+    cases += [transposed_matmul(*s) for s in [
+        (128, 768, 768, True), (384, 768, 3072, True),
+        (512, 1024, 1024, True), (768, 512, 3072, False),
+        (1024, 1024, 1024, False), (768, 128, 768, False)]]
     products = [(128, 768, 768), (512, 1024, 1024), (1024, 1024, 1024),
                 (127, 1008, 1000), (512, 4096, 4096), (16, 4096, 4096),
                 (1, 4096, 4096)]
@@ -347,6 +373,13 @@ def all_cases():
     cases += [convolution(1, c, s, c, 3, 1, c)
               for c, s in ((96, 56), (384, 14))]
     cases += resnet_convolutions() + grouped_convolutions()
+    cases += [channels_first(convolution(1, *s)) for s in [
+        (3, 224, 64, 7, 2), (64, 56, 64, 1), (64, 56, 256, 1),
+        (256, 56, 64, 1), (256, 56, 128, 1), (128, 56, 128, 3, 2),
+        (128, 28, 512, 1), (512, 28, 128, 1), (512, 28, 1024, 1, 2),
+        (128, 28, 128, 3), (256, 28, 256, 3, 2), (1024, 14, 256, 1),
+        (512, 14, 512, 3, 2), (2048, 7, 512, 1), (512, 7, 2048, 1),
+        (96, 56, 96, 3, 1, 96)]]
     cases += [attention(1, 12, 384, 384, 64), attention(1, 12, 1536, 1536, 64),
               attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128),
               attention(1, 12, 384, 384, 64, False, causal=True),

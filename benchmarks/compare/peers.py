@@ -57,11 +57,14 @@ class Torch:
                 else:
                     f = (lambda x, w: torch.matmul(x, w.mT)) if transpose \
                         else torch.matmul
+                if a.get("transpose_a"):
+                    f = lambda x, *r, f=f: f(x.mT, *r)
             elif kind == "Convolution":
                 # Channels last is torch's fast form; results keep the form
                 # of the weights.
-                w = constants[op.inputs[1]].contiguous(
-                    memory_format=torch.channels_last)
+                w = constants[op.inputs[1]]
+                if a["data_format"] == "NXC":
+                    w = w.contiguous(memory_format=torch.channels_last)
                 b = constants[op.inputs[2]]
                 f = (lambda x, *_, w=w, b=b, a=a: functional.conv2d(
                     x, w, b, a["strides"], a["pads_begin"], a["dilations"],
@@ -202,22 +205,23 @@ class OneDnn(Torch):
         bias = tensors[1] if len(tensors) > 1 else None
         mkldnn, a = self.torch.ops.mkldnn, op.attrs
         if op.kind == "MatMul":
-            if len(case.shapes[op.inputs[0]]) != 2 or tensors[0].ndim != 2:
+            if len(case.shapes[op.inputs[0]]) != 2 or tensors[0].ndim != 2 \
+                    or a.get("transpose_a"):
                 raise Missing("batches")
             packed = mkldnn._reorder_linear_weight(
                 tensors[0].t().contiguous(),
                 case.shapes[op.inputs[0]][0])
             return lambda x: mkldnn._linear_pointwise(
                 x, packed, bias, after[0], [], after[1])
-        if a["data_format"] != "NXC":
-            raise Missing("channels first")
-        shape = [case.shapes[op.inputs[0]][i] for i in (0, 3, 1, 2)]
+        into, back = ([0, 1, 2, 3],) * 2 if a["data_format"] == "NCX" else (
+            [0, 3, 1, 2], [0, 2, 3, 1])
+        shape = [case.shapes[op.inputs[0]][i] for i in into]
         window = (a["pads_begin"], a["strides"], a["dilations"], a["groups"])
         packed = mkldnn._reorder_convolution_weight(
             tensors[0], *window, shape)
         return lambda x: mkldnn._convolution_pointwise(
-            x.permute(0, 3, 1, 2), packed, bias, *window, after[0], [],
-            after[1]).permute(0, 2, 3, 1)
+            x.permute(into), packed, bias, *window, after[0], [],
+            after[1]).permute(back)
 
     def of_bytes(self, case, values, ops):
         torch = self.torch
@@ -274,14 +278,16 @@ def onnx_model(case, values):
     for i, op in enumerate(case.ops):
         a, out = op.attrs, op.outputs[0]
         if op.kind == "MatMul":
-            right = op.inputs[1]
-            if a.get("transpose_b"):
-                rank = len(case.shapes[right])
-                order = list(range(rank - 2)) + [rank - 1, rank - 2]
-                node("Transpose", [right], [f"{right}.t"], perm=order)
-                right = f"{right}.t"
+            sides = op.inputs[:2]
+            for side, attr in enumerate(("transpose_a", "transpose_b")):
+                if a.get(attr):
+                    rank = len(case.shapes[sides[side]])
+                    order = list(range(rank - 2)) + [rank - 1, rank - 2]
+                    turned = f"{sides[side]}.t"
+                    node("Transpose", [sides[side]], [turned], perm=order)
+                    sides[side] = turned
             product = f"{out}.p" if len(op.inputs) > 2 else out
-            node("MatMul", [op.inputs[0], right], [product])
+            node("MatMul", sides, [product])
             if len(op.inputs) > 2:
                 node("Add", [product, op.inputs[2]], [out])
         elif op.kind == "Convolution":
@@ -456,8 +462,10 @@ class Jax:
         def apply(op, x):
             a = op.attrs
             if op.kind == "MatMul":
-                right = x[1].swapaxes(-1, -2) if a.get("transpose_b") else x[1]
-                return x[0] @ right + (x[2] if len(x) > 2 else 0)
+                left, right = (
+                    v.swapaxes(-1, -2) if a.get(attr) else v
+                    for v, attr in zip(x, ("transpose_a", "transpose_b")))
+                return left @ right + (x[2] if len(x) > 2 else 0)
             if op.kind == "Convolution":
                 pads = list(zip(a["pads_begin"], a["pads_end"]))
                 first = a["data_format"] == "NCX"

@@ -37,26 +37,40 @@ namespace tenon {
 
 namespace {
 
+/// Whether one operation reads `v`, or elementwise ones alone, as x and its
+/// Sigmoid are multiplied: all of them move.
+bool isReadTogether(Value v) {
+  return v.hasOneUse() || llvm::all_of(v.getUsers(), tiling::isScalarOp);
+}
+
 using Views = SmallVector<Operation *>; // the one next to the reader first
 
-/// Views behind `v`, as long as each tensor has one reader; none if there are
-/// many, which every operation that moves would copy.
+/// Views behind `v`, as long as each tensor has one reader, or elementwise ones
+/// alone before and behind all of them; none if there are many, which every
+/// operation that moves would copy.
 Views viewsBehind(Value v) {
   constexpr size_t kMost = 16;
   Views views;
+  auto isRead = [&](Value each) {
+    return views.empty() ? isReadTogether(each) : each.hasOneUse();
+  };
   for (Operation *def = v.getDefiningOp();
-       def && fusion::isView(def) && v.hasOneUse() && views.size() <= kMost;
+       def && fusion::isView(def) && isRead(v) && views.size() <= kMost;
        def = v.getDefiningOp()) {
     views.push_back(def);
     v = def->getOperand(0);
   }
-  return v.hasOneUse() && views.size() <= kMost ? views : Views();
+  bool isOnly = llvm::all_of(v.getUsers(), [&](Operation *user) {
+    return llvm::is_contained(views, user) || tiling::isScalarOp(user);
+  });
+  return isOnly && views.size() <= kMost ? views : Views();
 }
 
 /// Whether an elementwise operation on `v` joins what makes it: a product, rows
 /// of a norm, or elementwise operations that did so.
 bool joinsMaker(Value last) {
-  SmallVector<Value> open = {last}; // read once, so each comes once
+  SmallVector<Value> open = {last};
+  llvm::DenseSet<Value> seen;
   while (!open.empty()) {
     Value v = open.pop_back_val();
     Operation *def = v.getDefiningOp();
@@ -68,7 +82,8 @@ bool joinsMaker(Value last) {
       continue;
     }
     for (Value o : def->getOperands())
-      if (rankedType(o).getShape() == rankedType(v).getShape() && o.hasOneUse())
+      if (rankedType(o).getShape() == rankedType(v).getShape() &&
+          isReadTogether(o) && seen.insert(o).second)
         open.push_back(o);
   }
   return false;
@@ -92,6 +107,25 @@ bool keepsLast(Operation *view) {
        out = rankedType(view->getResult(0));
   return in.getRank() && out.getRank() && !in.isDynamicDim(in.getRank() - 1) &&
          in.getShape().back() == out.getShape().back();
+}
+
+/// The shape of a tensor of `shape`, which broadcasts to `out`, where trailing
+/// dims of `out` are one dim of `in`: all of them are there, or none. Empty:
+/// that is not so.
+SmallVector<int64_t> mergedTrailing(ArrayRef<int64_t> shape,
+                                    ArrayRef<int64_t> in,
+                                    ArrayRef<int64_t> out) {
+  if (in.empty() || in.size() >= out.size() ||
+      !llvm::equal(in.drop_back(), out.take_front(in.size() - 1)))
+    return {};
+  SmallVector<int64_t> padded(out.size() - shape.size(), 1);
+  llvm::append_range(padded, shape);
+  ArrayRef<int64_t> trailing = ArrayRef(padded).drop_front(in.size() - 1);
+  SmallVector<int64_t> result(ArrayRef(padded).take_front(in.size() - 1));
+  result.push_back(llvm::product_of(trailing));
+  return result.back() == 1 || result.back() == in.back()
+             ? result
+             : SmallVector<int64_t>();
 }
 
 /// `v`, read beside the result of `view`, for reading beside its operand. Null:
@@ -126,7 +160,16 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
     }
     return buildTranspose(b, loc, v, invertPermutationVector(order));
   }
-  return whole ? buildReshape(b, loc, v, in.getShape()) : Value();
+  if (whole) { // perhaps of something that moved before it
+    Operation *def = v.getDefiningOp();
+    Value from = def && isKind(def, "StaticReshape") ? def->getOperand(0) : v;
+    return rankedType(from).getShape() == in.getShape()
+               ? from
+               : buildReshape(b, loc, from, in.getShape());
+  }
+  SmallVector<int64_t> merged =
+      mergedTrailing(type.getShape(), in.getShape(), out.getShape());
+  return merged.empty() ? Value() : buildReshape(b, loc, v, merged);
 }
 
 /// `what` on other operands, with a result of `shape` and `element`.
@@ -240,7 +283,8 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
     op->replaceAllUsesWith(ValueRange(v));
     op->erase();
     for (Operation *view : views)
-      view->erase();
+      if (view->use_empty())
+        view->erase();
     return true;
   }
 

@@ -55,6 +55,9 @@ constexpr int64_t kUnfused = 2;
 /// A pool with channels first: its windows are in no lanes.
 constexpr int64_t kPoolOfFirst = 2;
 
+/// A convolution that is a product with channels first packs its src.
+constexpr int64_t kProductOfFirst = 4;
+
 /// Which tensors and operations have channels, and where: what follows from the
 /// convolutions along transposes and movable operations.
 struct Images {
@@ -190,6 +193,9 @@ private:
     if (kindOf(op).contains("Pool"))
       addCost(node, Channels::first,
               kPoolOfFirst * bytesAtLeast(rankedType(op->getOperand(0))));
+    if (isKind(op, "Convolution"))
+      addCost(node, Channels::first,
+              kProductOfFirst * bytesAtLeast(rankedType(op->getOperand(0))));
   }
 
   /// Whether `v` is moved once, not in every execution.
@@ -295,10 +301,18 @@ private:
     for (const Costs &c : named)
       if (c.moved || c.here > 0)
         c.op->emitRemark(llvm::formatv(
-            "layout: channels {0}, {1} the graph has them: what lies across "
-            "takes as long as {2} bytes in rows, with channels {3} {4}",
-            last[index.at(c.op)] ? "last" : "first", c.moved ? "not as" : "as",
+            "layout: channels {0}, {1}: what lies across takes as long as {2} "
+            "bytes in rows, with channels {3} {4}",
+            last[index.at(c.op)] ? "last" : "first", reasonOf(c.op, c.moved),
             c.here, last[index.at(c.op)] ? "first" : "last", c.there));
+  }
+
+  /// How the place of an operation compares with that in the graph. All
+  /// convolutions have channels last here.
+  static StringRef reasonOf(Operation *op, bool moved) {
+    if (isKind(op, "Convolution"))
+      return moved ? "weights times positions" : "positions times weights";
+    return moved ? "not as the graph has them" : "as the graph has them";
   }
 
   func::FuncOp f;

@@ -18,7 +18,7 @@ namespace tenon {
 namespace {
 
 /// By what an operation knows where its channels are.
-enum class Means { none, shape, format, axis, axes, reshape };
+enum class Means { none, shape, format, axis, axes, reshape, product };
 
 int64_t rankOf(Value v) { return rankedType(v) ? rankedType(v).getRank() : 0; }
 
@@ -31,6 +31,24 @@ bool knows(Operation *op, std::string_view name) {
   return info && info->attr(name);
 }
 
+/// A convolution of single positions, so many that a product with channels
+/// first, weights times positions, takes no longer than one with them last.
+bool isProduct(Operation *op) {
+  constexpr int64_t kMinPositions = 512; // docs/cost-model.md, "Layouts"
+  if (!isKind(op, "Convolution") || rankOf(op->getOperand(0)) < 3)
+    return false;
+  auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
+       weights = rankedType(op->getOperand(1));
+  return src.getElementType().isF32() && dst.getElementType().isF32() &&
+         weights.getElementType().isF32() && src.hasStaticShape() &&
+         weights.hasStaticShape() &&
+         isPointwise(weights.getShape().drop_back(2), intsAttr(op, "strides"),
+                     intsAttr(op, "pads_begin"), intsAttr(op, "pads_end"),
+                     intAttr(op, "groups", 1)) &&
+         ShapedType::getNumElements(src.getShape().drop_front().drop_back()) >=
+             kMinPositions;
+}
+
 Means meansOf(Operation *op) {
   if (op->getNumResults() == 0 || op->getNumOperands() == 0 ||
       rankOf(op->getOperand(0)) < 3)
@@ -40,7 +58,7 @@ Means meansOf(Operation *op) {
     return op->getNumResults() == 1 && kind != "Reorder" ? Means::shape
                                                          : Means::none;
   if (kind.starts_with("Conv"))
-    return Means::none;
+    return isProduct(op) ? Means::product : Means::none;
   if (kind == "GroupNorm")
     return op->getNumResults() == 1 && isCheaperByChannels(op) ? Means::format
                                                                : Means::none;
@@ -135,6 +153,35 @@ bool reshapesSpaceOnly(Operation *op, Channels at) {
          space(from) >= 0 && space(from) == space(to);
 }
 
+/// Weights [O, I] times src [N, I, positions], for a convolution with channels
+/// last, whose src with channels first is `src`.
+Operation *buildProduct(OpBuilder &b, Operation *op, Value src) {
+  Location loc = op->getLoc();
+  auto dst = rankedType(op->getResult(0)), image = rankedType(src);
+  // Taps of one, I, O; as they were before they were brought into that order.
+  Value weights = op->getOperand(1);
+  int64_t rank = rankedType(weights).getRank();
+  ArrayRef<int64_t> matrix = rankedType(weights).getShape().take_back(2);
+  Order order = orderOf(weights);
+  if (rank == static_cast<int64_t>(order.size()) && order[rank - 1] == 0 &&
+      order[rank - 2] == 1)
+    weights = buildReshape(b, loc, weights.getDefiningOp()->getOperand(0),
+                           {matrix[1], matrix[0]});
+  else
+    weights = swapLastTwo(b, buildReshape(b, loc, weights, matrix));
+  int64_t images = image.getDimSize(0);
+  int64_t positions =
+      ShapedType::getNumElements(image.getShape().drop_front(2));
+  auto sums = RankedTensorType::get({images, matrix[1], positions},
+                                    dst.getElementType());
+  Value columns = buildReshape(b, loc, src, {images, matrix[0], positions});
+  Value product = buildGraphOp(b, loc, "MatMul", {weights, columns}, sums);
+  return buildReshape(b, loc, product,
+                      permuted(dst.getShape(),
+                               orderInto(Channels::first, dst.getRank())))
+      .getDefiningOp();
+}
+
 } // namespace
 
 bool movesChannels(Operation *op, Channels from) {
@@ -159,6 +206,8 @@ SmallVector<Value> imagesOf(Operation *op) {
   Means means = meansOf(op);
   if (means == Means::axes && !boolAttr(op, "keep_dims"))
     return {op->getOperand(0)};
+  if (means == Means::product)
+    return imagesOfConvolution(op);
   int64_t least = means == Means::shape ? rankOf(op->getResult(0)) : 3;
   for (ValueRange values :
        {ValueRange(op->getOperands()), ValueRange(op->getResults())})
@@ -197,6 +246,8 @@ bool isMovable(Operation *op, Channels at) {
     return keepsOrderOfRest(op, at);
   case Means::reshape:
     return reshapesSpaceOnly(op, at);
+  case Means::product:
+    return at == Channels::last;
   }
   return false;
 }
@@ -221,6 +272,8 @@ Operation *buildMoved(OpBuilder &b, Operation *op, Channels at,
                        : means == Means::shape
                            ? movedSide(b, v, order(op->getResult(0)))
                            : v);
+  if (means == Means::product)
+    return buildProduct(b, op, operands[0]);
   if (means == Means::reshape) {
     Value y = op->getResult(0);
     Value reshaped = buildReshape(b, op->getLoc(), operands[0],

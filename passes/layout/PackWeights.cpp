@@ -28,6 +28,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
 #include "passes/fusion/Group.h"
+#include "passes/layout/ChannelsApart.h"
 #include "passes/layout/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -166,32 +167,6 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return copy;
   }
 
-  /// Whether a convolution, whose windows overlap, would wait for the cache
-  /// each time it reads channels of src across, since they meet few of its
-  /// sets.
-  static bool waitsForChannels(Value src, RankedTensorType weights,
-                               RankedTensorType dst, const WindowAttrs &w) {
-    constexpr int64_t kMinPositions = 256;
-    auto type = rankedType(src);
-    ArrayRef<int64_t> from = type.getShape().drop_front(),
-                      to = dst.getShape().drop_front().drop_back();
-    if (orderOf(src).empty() || !type.getElementType().isF32() ||
-        w.groups.getInt() != 1 || ShapedType::isDynamicShape(from) ||
-        ShapedType::isDynamicShape(to) ||
-        ShapedType::getNumElements(to) < kMinPositions)
-      return false;
-    auto strides = callerStrides(behindTransposes(src));
-    int64_t apart = strides.empty()
-                        ? ShapedType::getNumElements(from.drop_back())
-                        : strides.back();
-    bool overlap = llvm::any_of(
-        llvm::zip(weights.getShape(), w.strides.asArrayRef()),
-        [](auto each) { return std::get<0>(each) > std::get<1>(each); });
-    return overlap &&
-           apart * static_cast<int64_t>(sizeof(float)) % tiling::kBadStride ==
-               0;
-  }
-
   /// Outputs per dim of a tile of minimal filtering, by which the convolution
   /// is computed, or 0; says why.
   int64_t winogradOutputs(Operation *op, const WindowAttrs &w) const {
@@ -230,7 +205,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                                          channelsTogether(b, src), weights, w,
                                          outputs));
       }
-      if (waitsForChannels(src, type, dst, w))
+      if (waitsForChannels(src, type, dst, w, packing))
         src = channelsTogether(b, src);
       return replace(op,
                      packing.buildConv(b, op->getLoc(), dst, src, weights, w));

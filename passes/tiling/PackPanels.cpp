@@ -25,6 +25,10 @@ static SmallVector<Operation *> makersOf(GroupContext &ctx, Value v) {
   return ordered;
 }
 
+/// Rows of so many panels are no neighbours in memory: of each the lines of
+/// panels ahead are fetched.
+constexpr int64_t kWidePanels = 16, kPanelsAhead = 2;
+
 Computed::Computed(GroupContext &ctx, Value value)
     : value(value), before(makersOf(ctx, value)) {
   for (Operation *each : before)
@@ -52,7 +56,7 @@ Value Computed::elementOf(OpBuilder &b, Location loc,
 }
 
 void Computed::emitBox(IndexMath &m, ArrayRef<Place> places,
-                       ArrayRef<Ofr> sizes, Value to) const {
+                       ArrayRef<Ofr> sizes, Value to, int64_t ahead) const {
   OpBuilder &b = m.builder();
   unsigned loops = sizes.size();
   SmallVector<Value> ins;
@@ -73,11 +77,15 @@ void Computed::emitBox(IndexMath &m, ArrayRef<Place> places,
   maps.push_back(b.getMultiDimIdentityMap(loops));
   SmallVector<utils::IteratorType> parallel(loops,
                                             utils::IteratorType::parallel);
-  linalg::GenericOp::create(
+  auto generic = linalg::GenericOp::create(
       b, m.location(), TypeRange(), ins, to, maps, parallel,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         linalg::YieldOp::create(nb, l, elementOf(nb, l, args.drop_back()));
       });
+  if (ahead)
+    generic->setAttr(
+        codegen::kFetchAttr,
+        b.getDenseI64ArrayAttr(SmallVector<int64_t>(ins.size(), ahead)));
 }
 
 PanelPacking::PanelPacking(GroupContext &ctx, tile::PackOp op)
@@ -218,12 +226,16 @@ void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Ofr> starts, Ofr number,
     Ofr row = m.add(from, m.mul(p.firstGroup, v));
     Ofr column = m.add(m.mul(number, m.attr(panel)), m.attr(p.column));
     SmallVector<Computed::Place> places;
+    bool along = neighbours == 1;
     for (auto [src, start] : llvm::zip(tensors(), starts)) {
+      along &= IndexMath::isConstant(src.strides.back(), 1);
       Ofr alongK = *(src.strides.end() - 2), alongN = src.strides.back();
       Ofr at = m.add(m.mul(row, alongK), m.mul(column, alongN));
       places.push_back({m.add(start, at), {m.mul(v, alongK), alongN, alongK}});
     }
-    weights.emitBox(m, places, space, to);
+    bool isWide = *IndexMath::constant(sizes.back()) >= kWidePanels * panel;
+    weights.emitBox(m, places, space, to,
+                    along && isWide ? kPanelsAhead * panel : 0);
   });
 }
 

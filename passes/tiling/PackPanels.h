@@ -35,7 +35,8 @@ public:
   };
   /// Writes the box of `sizes` at `places`, one for each tensor, to `to`.
   void emitBox(IndexMath &m, llvm::ArrayRef<Place> places,
-               llvm::ArrayRef<Ofr> sizes, mlir::Value to) const;
+               llvm::ArrayRef<Ofr> sizes, mlir::Value to,
+               int64_t ahead = 0) const;
 
 private:
   mlir::Value value;

@@ -40,6 +40,10 @@ constexpr int64_t kMinRowsOfParts = 9;
 /// With so many panels at most, the first of them, for which rows of A come
 /// from beyond L2, takes a share of the time that pays to fetch them ahead.
 constexpr int64_t kFewPanels = 32;
+/// With so many panels and columns at least, A whose columns lie apart is
+/// brought into rows first: each panel would find the elements of a row in as
+/// many lines.
+constexpr int64_t kMinPanelsAcross = 6, kMinColumnsAcross = 256;
 /// Multiplications that are worth an item of their own.
 constexpr int64_t kMinItemProducts = 1 << 17;
 
@@ -48,9 +52,10 @@ void dropDim(Strided &s) {
   s.strides.pop_back();
 }
 
-/// Where rows of src lie so far apart that those of a tile meet few sets of the
-/// cache, and many panels pass by, or src is computed here: a copy of a block
-/// of rows, made at its first panel and wherever a range of items begins.
+/// Where columns of src lie apart, or rows so far apart that those of a tile
+/// meet few sets of the cache, and many panels pass by, or src is computed
+/// here: a copy of a block of rows, made at its first panel and wherever a
+/// range of items begins.
 struct RowCopy {
   int64_t bytes = 0; // 0: there is none
   int64_t pitch = 0;
@@ -58,14 +63,16 @@ struct RowCopy {
   Type element;
 
   /// For the columns of `sum`, a part of K.
-  static RowCopy of(const Product &p, Ofr sum, int64_t rowDim, int64_t panels,
-                    int64_t block) {
+  static RowCopy of(const Product &p, Ofr sum, bool across, int64_t rowDim,
+                    int64_t panels, int64_t block) {
     constexpr int64_t kMinPanels = 8;
+    auto k = IndexMath::constant(sum);
     if (p.made)
-      return {*IndexMath::constant(sum), p.made->elementType(), block};
+      return {*k, p.made->elementType(), block};
+    if (across && k && *k >= kMinColumnsAcross && panels >= kMinPanelsAcross)
+      return {*k, p.elementOfA(), block};
     RowCopy copy;
     int64_t size = p.elementOfA().getIntOrFloatBitWidth() / 8;
-    auto k = IndexMath::constant(p.k);
     auto stride = IndexMath::constant(p.a.strides[rowDim]);
     if (p.interleave == 1 || !k || !stride || *stride * size % kBadStride ||
         panels < kMinPanels || block < kTileRows)
@@ -95,6 +102,36 @@ struct RowCopy {
     return to;
   }
 };
+
+/// Copies rows whose columns lie `stride` apart: some columns at a time, whose
+/// lines stay in L1 until all rows have read them, and asks for the next ones.
+void copyAcross(IndexMath &m, Value rows, Value to, Ofr stride) {
+  constexpr int64_t kColumns = 32;
+  int64_t columns = cast<MemRefType>(to.getType()).getShape().back();
+  Ofr length = memref::getMixedSize(m.builder(), m.location(), rows, 0);
+  auto known = IndexMath::constant(stride);
+  auto copy = [&](IndexMath &im, Ofr from, int64_t count) {
+    OpBuilder &b = im.builder();
+    Ofr at[] = {im.attr(0), from}, sizes[] = {length, im.attr(count)};
+    Ofr steps[] = {im.attr(1), im.attr(1)};
+    auto part = [&](Value whole) -> Value {
+      return memref::SubViewOp::create(b, im.location(), whole, at, sizes,
+                                       steps);
+    };
+    auto copied = linalg::CopyOp::create(
+        b, im.location(), ValueRange(part(rows)), ValueRange(part(to)));
+    if (known)
+      copied->setAttr(codegen::kFetchAttr,
+                      b.getDenseI64ArrayAttr({*known * kColumns}));
+  };
+  emitLoop(m, m.attr(0), m.attr(llvm::divideCeil(columns, kColumns)),
+           [&](IndexMath &lm, Ofr chunk) {
+             withBlockSize(lm, chunk, columns, kColumns,
+                           [&](IndexMath &im, int64_t count) {
+                             copy(im, im.mul(chunk, im.attr(kColumns)), count);
+                           });
+           });
+}
 
 class Sections : ProductSections {
 public:
@@ -250,11 +287,12 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   auto bytesOfA =
       IndexMath::constant(m.mul(m.mul(m.product(space.sizes), k),
                                 m.attr(RowCopy::bytesOf(p.elementOfA()))));
-  rowsStream = panels <= kFewPanels && !streams && !p.made &&
-               bytesOfA.value_or(l2Bytes + 1) > l2Bytes;
   RowCopy copy;
-  if (p.made || (ctx.core.matrixUnit && panelLast))
-    copy = RowCopy::of(p, k, space.rowDim, panels, block);
+  bool across = !IndexMath::isConstant(aK, 1);
+  if (p.made || (panelLast && (ctx.core.matrixUnit || across)))
+    copy = RowCopy::of(p, k, across, space.rowDim, panels, block);
+  rowsStream = panels <= kFewPanels && !streams && !copy.bytes &&
+               bytesOfA.value_or(l2Bytes + 1) > l2Bytes;
   auto section = [&](IndexMath &im, Value item, Value scratch) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     auto panelAt = at.end() - 1 - !panelLast;
@@ -288,8 +326,10 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
                 am, length, scratch, item, panel, [&](IndexMath &fm, Value to) {
                   if (p.made)
                     return emitRows(fm, at, length, from, k, to);
-                  linalg::CopyOp::create(fm.builder(), fm.location(),
-                                         boxOfA(fm, at, length, from, k), to);
+                  Value rows = boxOfA(fm, at, length, from, k);
+                  if (across)
+                    return copyAcross(fm, rows, to, aK);
+                  linalg::CopyOp::create(fm.builder(), fm.location(), rows, to);
                 });
           });
     };

@@ -114,6 +114,14 @@ Cases layoutCases() {
            "a = Convolution 2x7x8x6 1x1x6x5c strides=1,1 pads_begin=0,0 "
            "pads_end=0,0 dilations=1,1; b = ReLU a; y<280,8,1,56> = Add b "
            "2x7x8x5",
+           // So many channels, so far apart, that rows are copied.
+           "a = Convolution 2x270x5x7 160x270x1x1c 160c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+           "weights_format=OIX; ReLU a",
+           "Convolution 1x270x9x7 160x270x3x3c strides=2,2 pads_begin=1,1 "
+           "pads_end=1,1 dilations=1,1 data_format=NCX weights_format=OIX",
+           "Convolution 1x600x7x6 800x600x1x1c strides=2,2 pads_begin=0,0 "
+           "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX",
            // A norm between convolutions, of few elements and by channels.
            "a = Convolution 2x16x33x31 16x16x1x1c strides=1,1 pads_begin=0,0 "
            "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "

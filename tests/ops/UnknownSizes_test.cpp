@@ -70,6 +70,14 @@ TEST(UnknownSizes, RowsThatMeetLevels) {
                  text("17", type), text("61", type)});
 }
 
+/// Columns of src lie apart: so many are brought into rows first.
+TEST(UnknownSizes, RowsThatAreTransposed) {
+  auto text = [](const std::string &rows) {
+    return "y = MatMul 300x" + rows + " 300x260c 260c transpose_a=true; ReLU y";
+  };
+  checkShapes(text("?"), {text("1"), text("7"), text("130")});
+}
+
 TEST(UnknownSizes, OrdersFromTheBack) {
   auto text = [](const std::string &src, const std::string &order) {
     return "a = StaticTranspose " + src + " order=" + order + "; ReLU a";

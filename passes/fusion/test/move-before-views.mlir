@@ -51,27 +51,53 @@ func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %q: tensor<1x6x8xf32
 
 // -----
 
-// Two readers; an operand that has no view backwards (one number per pair of
-// rows); nothing to join.
+// Two readers, of which one is a product; an operand that has no view backwards
+// (one number per pair of rows); nothing to join.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[R:.*]] = graph.StaticReshape
 // CHECK-NEXT:    graph.ReLU %[[R]]
-// CHECK-NEXT:    graph.Abs %[[R]]
+// CHECK-NEXT:    tile.matmul %[[R]]
 // CHECK:         %[[S:.*]] = graph.StaticReshape
 // CHECK-NEXT:    graph.Add %[[S]], %arg2
 // CHECK:         %[[U:.*]] = graph.StaticReshape %arg0
 // CHECK-NEXT:    graph.Exp %[[U]]
-func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %pairs: tensor<3x1x1xf32>) -> (tensor<48xf32>, tensor<48xf32>, tensor<3x2x8xf32>, tensor<48xf32>) {
+func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %pairs: tensor<3x1x1xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<3x2x8xf32>, tensor<48xf32>) {
   %0 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
-  %1 = graph.StaticReshape %0 {shape = [48], special_zero = false} : (tensor<6x8xf32>) -> tensor<48xf32>
-  %2 = graph.ReLU %1 : (tensor<48xf32>) -> tensor<48xf32>
-  %3 = graph.Abs %1 : (tensor<48xf32>) -> tensor<48xf32>
+  %1 = graph.StaticReshape %0 {shape = [2, 3, 8], special_zero = false} : (tensor<6x8xf32>) -> tensor<2x3x8xf32>
+  %2 = graph.ReLU %1 : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %3 = tile.matmul %1, %p : tensor<2x3x8xf32>, tensor<1x8x8xf32> -> tensor<2x3x8xf32>
   %4 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
   %5 = graph.StaticReshape %4 {shape = [3, 2, 8], special_zero = false} : (tensor<6x8xf32>) -> tensor<3x2x8xf32>
   %6 = graph.Add %5, %pairs : (tensor<3x2x8xf32>, tensor<3x1x1xf32>) -> tensor<3x2x8xf32>
   %7 = graph.StaticReshape %x {shape = [48], special_zero = false} : (tensor<6x8xf32>) -> tensor<48xf32>
   %8 = graph.Exp %7 : (tensor<48xf32>) -> tensor<48xf32>
-  return %2, %3, %6, %8 : tensor<48xf32>, tensor<48xf32>, tensor<3x2x8xf32>, tensor<48xf32>
+  return %2, %3, %6, %8 : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<3x2x8xf32>, tensor<48xf32>
+}
+
+// -----
+
+// Elementwise readers alone move together. Positions of an image that were one
+// dimension: what has none of them, or all, is read beside them; what has a
+// column of them is not.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[Y:.*]] = tile.matmul
+// CHECK:         %[[B:.*]] = graph.StaticReshape %arg2 {shape = [6, 1]
+// CHECK-NEXT:    %[[A:.*]] = graph.Add %[[Y]], %[[B]] : (tensor<6x8xf32>, tensor<6x1xf32>)
+// CHECK-NEXT:    %[[S:.*]] = graph.Sigmoid %[[A]] : (tensor<6x8xf32>)
+// CHECK:         %[[M:.*]] = graph.Multiply %[[A]], %{{.*}} : (tensor<6x8xf32>, tensor<6x8xf32>)
+// CHECK:         %[[E:.*]] = graph.StaticReshape %arg3 {shape = [6, 8]
+// CHECK:         %[[N:.*]] = graph.Add %[[M]], %[[E]]
+// CHECK:         %[[R:.*]] = graph.StaticReshape %[[N]] {shape = [6, 2, 4]
+// CHECK:         graph.Multiply %[[R]], %arg4
+func.func @main(%w: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %bias: tensor<6x1x1xf32>, %e: tensor<6x2x4xf32>, %columns: tensor<2x1xf32>) -> tensor<6x2x4xf32> {
+  %0 = tile.matmul %w, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %1 = graph.StaticReshape %0 {shape = [6, 2, 4], special_zero = false} : (tensor<6x8xf32>) -> tensor<6x2x4xf32>
+  %2 = graph.Add %1, %bias : (tensor<6x2x4xf32>, tensor<6x1x1xf32>) -> tensor<6x2x4xf32>
+  %3 = graph.Sigmoid %2 : (tensor<6x2x4xf32>) -> tensor<6x2x4xf32>
+  %4 = graph.Multiply %2, %3 : (tensor<6x2x4xf32>, tensor<6x2x4xf32>) -> tensor<6x2x4xf32>
+  %5 = graph.Add %4, %e : (tensor<6x2x4xf32>, tensor<6x2x4xf32>) -> tensor<6x2x4xf32>
+  %6 = graph.Multiply %5, %columns : (tensor<6x2x4xf32>, tensor<2x1xf32>) -> tensor<6x2x4xf32>
+  return %6 : tensor<6x2x4xf32>
 }
 
 // -----

@@ -267,6 +267,30 @@ func.func @narrow_floats(%x: tensor<128x64xbf16>, %w: tensor<64x48xbf16>, %y: te
 
 // -----
 
+// So many channels across that L1 does not keep their lines for all panels and
+// taps: they are copied together. Fewer channels, few panels that read one
+// position of four, or a product of single positions, are read across.
+// CHECK-LABEL: func @many_channels
+// CHECK:         %[[MANY:.*]] = graph.StaticTranspose {{.*}}tensor<1x256x20x20xf32>
+// CHECK:         %[[R:.*]] = graph.Reorder %[[MANY]]
+// CHECK:         tile.conv %[[R]],
+// CHECK-NOT:     graph.Reorder
+// CHECK:         return
+func.func @many_channels(%x: tensor<1x256x20x20xf32>, %few: tensor<1x128x20x20xf32>, %w: tensor<3x3x256x192xf32>, %v: tensor<3x3x128x192xf32>, %u: tensor<1x1x256x192xf32>)
+    -> (tensor<1x10x10x192xf32>, tensor<1x10x10x192xf32>, tensor<1x10x10x192xf32>, tensor<1x20x20x192xf32>) {
+  %0 = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<1x256x20x20xf32>) -> tensor<1x20x20x256xf32>
+  %1 = graph.Convolution %0, %w {strides = [2, 2], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x20x20x256xf32>, tensor<3x3x256x192xf32>) -> tensor<1x10x10x192xf32>
+  %2 = graph.StaticTranspose %few {order = [0, 2, 3, 1]} : (tensor<1x128x20x20xf32>) -> tensor<1x20x20x128xf32>
+  %3 = graph.Convolution %2, %v {strides = [2, 2], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x20x20x128xf32>, tensor<3x3x128x192xf32>) -> tensor<1x10x10x192xf32>
+  %4 = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<1x256x20x20xf32>) -> tensor<1x20x20x256xf32>
+  %5 = graph.Convolution %4, %u {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x20x20x256xf32>, tensor<1x1x256x192xf32>) -> tensor<1x10x10x192xf32>
+  %6 = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<1x256x20x20xf32>) -> tensor<1x20x20x256xf32>
+  %7 = graph.Convolution %6, %u {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x20x20x256xf32>, tensor<1x1x256x192xf32>) -> tensor<1x20x20x192xf32>
+  return %1, %3, %5, %7 : tensor<1x10x10x192xf32>, tensor<1x10x10x192xf32>, tensor<1x10x10x192xf32>, tensor<1x20x20x192xf32>
+}
+
+// -----
+
 // Weights of a depthwise convolution that lie channels first are copied, so that
 // lanes are neighbours; those that lie channels last are read as they are.
 // CHECK-LABEL: func @depthwise_weights

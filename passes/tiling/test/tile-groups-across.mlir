@@ -1,0 +1,46 @@
+// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s
+
+// Columns of src lie apart: a block of rows is copied, 32 columns at a time, and
+// the next ones are fetched meanwhile; 300 = 9 x 32 + 12.
+// CHECK-LABEL: func.func private @across.l(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<100x300xf32, strided<[1, 100]>>
+// CHECK:           %[[COPY:.*]] = memref.view
+// CHECK:           %[[TO:.*]] = memref.reinterpret_cast %[[COPY]] {{.*}} strides: [304, 1]
+// CHECK:           scf.if
+// CHECK:             %[[A:.*]] = memref.reinterpret_cast %[[X]] {{.*}} strides: [1, 100]
+// CHECK:             scf.for
+// CHECK:               linalg.copy {codegen.fetch = array<i64: 3200>} ins(%{{.*}} : memref<{{.*}}x32xf32, strided<[1, 100]{{.*}} outs(%{{.*}} : memref<{{.*}}x32xf32, strided<[304, 1]
+// CHECK:               linalg.copy {codegen.fetch = array<i64: 3200>} ins(%{{.*}} : memref<{{.*}}x12xf32
+// CHECK:           tile.brgemm ins(%[[TO]],
+func.func @main(%x: tensor<300x100xf32>, %p: tensor<6x300x24xf32>) -> tensor<100x144xf32> {
+  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<300x100xf32>) -> tensor<100x300xf32>
+  %0 = call @across(%t, %p) {tile.label = "fc"} : (tensor<100x300xf32>, tensor<6x300x24xf32>) -> tensor<100x144xf32>
+  return %0 : tensor<100x144xf32>
+}
+func.func private @across(%t: tensor<100x300xf32>, %p: tensor<6x300x24xf32>) -> tensor<100x144xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %t, %p : tensor<100x300xf32>, tensor<6x300x24xf32> -> tensor<100x144xf32>
+  return %0 : tensor<100x144xf32>
+}
+
+// -----
+
+// Declines: too few columns, and too few panels.
+// CHECK-LABEL: func.func private @columns.l(
+// CHECK-NOT:     linalg.copy
+// CHECK-LABEL: func.func private @panels.l(
+// CHECK-NOT:     linalg.copy
+func.func @main(%x: tensor<255x100xf32>, %p: tensor<6x255x24xf32>, %y: tensor<300x100xf32>, %q: tensor<5x300x24xf32>) -> (tensor<100x144xf32>, tensor<100x120xf32>) {
+  %s = graph.StaticTranspose %x {order = [1, 0]} : (tensor<255x100xf32>) -> tensor<100x255xf32>
+  %t = graph.StaticTranspose %y {order = [1, 0]} : (tensor<300x100xf32>) -> tensor<100x300xf32>
+  %0 = call @columns(%s, %p) {tile.label = "columns"} : (tensor<100x255xf32>, tensor<6x255x24xf32>) -> tensor<100x144xf32>
+  %1 = call @panels(%t, %q) {tile.label = "panels"} : (tensor<100x300xf32>, tensor<5x300x24xf32>) -> tensor<100x120xf32>
+  return %0, %1 : tensor<100x144xf32>, tensor<100x120xf32>
+}
+func.func private @columns(%t: tensor<100x255xf32>, %p: tensor<6x255x24xf32>) -> tensor<100x144xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %t, %p : tensor<100x255xf32>, tensor<6x255x24xf32> -> tensor<100x144xf32>
+  return %0 : tensor<100x144xf32>
+}
+func.func private @panels(%t: tensor<100x300xf32>, %p: tensor<5x300x24xf32>) -> tensor<100x120xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.matmul %t, %p : tensor<100x300xf32>, tensor<5x300x24xf32> -> tensor<100x120xf32>
+  return %0 : tensor<100x120xf32>
+}
