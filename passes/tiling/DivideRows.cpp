@@ -267,7 +267,7 @@ void LoopProgram::emitPieces(Divided &divided, int level, int64_t first,
   for (int c : classes)
     reduced.push_back(c == 1);
   reduced.insert(reduced.begin() + dim, false);
-  LoopProgram part(m, label, space, reduced);
+  LoopProgram part(m, label, l2Bytes, space, reduced);
   part.divisible = false;
   llvm::DenseMap<Node, Node> copies;
   auto view = [&, dim = dim, step = step](const Strided &s) {
@@ -310,7 +310,7 @@ void LoopProgram::emitCombination(Divided &divided, int level) {
     if (c == 1)
       space[d] = m.attr(reduced.back() ? divided.pieces : 1);
   }
-  LoopProgram whole(m, label, space, reduced);
+  LoopProgram whole(m, label, l2Bytes, space, reduced);
   whole.divisible = false;
   llvm::DenseMap<Node, Node> copies;
   auto view = [&](const Strided &s) {

@@ -13,8 +13,9 @@ namespace tenon::tiling {
 namespace {
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
 constexpr int64_t kFetchedBytes = 4 << 20;
-/// Of a tile that is transposed; rows and bytes from which the next one is
-/// fetched meanwhile (docs/cost-model.md).
+/// Of a tile that is transposed; rows from which the next one is fetched
+/// meanwhile, and bytes, where both tiles meet few sets of the cache
+/// (docs/cost-model.md).
 constexpr int64_t kTileRows = 16, kRowsAcross = 64, kFetchedAcross = 2 << 20;
 /// How far ahead what comes from memory is read.
 constexpr int64_t kBytesAhead = 2048;
@@ -60,7 +61,8 @@ int64_t LoopProgram::distanceAhead(const Place &place) const {
 }
 
 /// The same for one that is read across and written along: from a tile of 16
-/// lanes that is transposed to the next, where there are several.
+/// lanes that is transposed to the next, where there are several that L2 does
+/// not hold.
 int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
   auto writesAlong = [](const NodeInfo &n) {
     return llvm::all_of(n.outputs, [](const Strided &out) {
@@ -77,7 +79,10 @@ int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
   for (int64_t d = 0; d < run; ++d)
     across |= IndexMath::isConstant(tensor.strides[d], 1);
   if (!across || step.value_or(0) <= 1 || rows < kRowsAcross ||
-      bytesOf(tensor) < kFetchedAcross)
+      bytesOf(tensor) <= l2Bytes)
+    return 0;
+  int64_t apart = *step * tensor.elementType().getIntOrFloatBitWidth() / 8;
+  if (apart % kBadStride == 0 && bytesOf(tensor) < kFetchedAcross)
     return 0;
   return *step * kTileRows;
 }

@@ -42,9 +42,9 @@ struct LoopProgram::Item {
   llvm::DenseSet<int> available; // nodes whose values are in memory
 };
 
-LoopProgram::LoopProgram(IndexMath &m, StringRef label, ArrayRef<Ofr> sizes,
-                         ArrayRef<bool> reduced)
-    : m(m), label(label), sizes(sizes.begin(), sizes.end()) {
+LoopProgram::LoopProgram(IndexMath &m, StringRef label, int64_t l2Bytes,
+                         ArrayRef<Ofr> sizes, ArrayRef<bool> reduced)
+    : m(m), label(label), l2Bytes(l2Bytes), sizes(sizes.begin(), sizes.end()) {
   for (bool r : reduced)
     classes.push_back(r);
 }

@@ -37,9 +37,9 @@ public:
   enum class Reduction { sum, product, max, min, greatest };
 
   /// A space of `sizes`, of which `reduced[i]` are reduced.  `m` builds at the
-  /// place where the section is to be.
-  LoopProgram(IndexMath &m, llvm::StringRef label, llvm::ArrayRef<Ofr> sizes,
-              llvm::ArrayRef<bool> reduced);
+  /// place where the section is to be; `l2Bytes`: of the core it is for.
+  LoopProgram(IndexMath &m, llvm::StringRef label, int64_t l2Bytes,
+              llvm::ArrayRef<Ofr> sizes, llvm::ArrayRef<bool> reduced);
 
   /// A tensor, broadcast to the space (broadcastTo).
   Node input(Strided s);
@@ -159,6 +159,7 @@ private:
 
   IndexMath &m;
   std::string label;
+  int64_t l2Bytes;
   llvm::SmallVector<Ofr> sizes;
   llvm::SmallVector<int> classes; // 1: reduced
   std::vector<NodeInfo> nodes;

@@ -122,21 +122,30 @@ func.func private @small(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>) -> t
 
 // -----
 
-// Tiles that are transposed fetch the next of several, of what L2 does not hold.
+// Tiles that are transposed fetch the next of several, of what L2 does not hold,
+// or not twice where rows meet few sets of the cache.
 // CHECK-LABEL: func.func private @matrix.l(
 // CHECK:         codegen.fetch = array<i64: 16384>
 // CHECK-LABEL: func.func private @held.l(
 // CHECK-NOT:     codegen.fetch
 // CHECK-LABEL: func.func private @single.l(
 // CHECK-NOT:     codegen.fetch
-func.func @main(%matrix: tensor<512x1024xf32>, %held: tensor<511x1024xf32>, %single: tensor<48x16384xf32>) -> (tensor<1024x512xf32>, tensor<1024x511xf32>, tensor<16384x48xf32>) {
+// CHECK-LABEL: func.func private @beyond.l(
+// CHECK:         codegen.fetch = array<i64: 16000>
+// CHECK-LABEL: func.func private @inside.l(
+// CHECK-NOT:     codegen.fetch
+func.func @main(%matrix: tensor<512x1024xf32>, %held: tensor<511x1024xf32>, %single: tensor<48x16384xf32>, %beyond: tensor<132x1000xf32>, %inside: tensor<131x1000xf32>) -> (tensor<1024x512xf32>, tensor<1024x511xf32>, tensor<16384x48xf32>, tensor<1000x132xf32>, tensor<1000x131xf32>) {
   %t0 = graph.StaticTranspose %matrix {order = [1, 0]} : (tensor<512x1024xf32>) -> tensor<1024x512xf32>
   %0 = call @matrix(%t0) : (tensor<1024x512xf32>) -> tensor<1024x512xf32>
   %t1 = graph.StaticTranspose %held {order = [1, 0]} : (tensor<511x1024xf32>) -> tensor<1024x511xf32>
   %1 = call @held(%t1) : (tensor<1024x511xf32>) -> tensor<1024x511xf32>
   %t2 = graph.StaticTranspose %single {order = [1, 0]} : (tensor<48x16384xf32>) -> tensor<16384x48xf32>
   %2 = call @single(%t2) : (tensor<16384x48xf32>) -> tensor<16384x48xf32>
-  return %0, %1, %2 : tensor<1024x512xf32>, tensor<1024x511xf32>, tensor<16384x48xf32>
+  %t3 = graph.StaticTranspose %beyond {order = [1, 0]} : (tensor<132x1000xf32>) -> tensor<1000x132xf32>
+  %3 = call @beyond(%t3) : (tensor<1000x132xf32>) -> tensor<1000x132xf32>
+  %t4 = graph.StaticTranspose %inside {order = [1, 0]} : (tensor<131x1000xf32>) -> tensor<1000x131xf32>
+  %4 = call @inside(%t4) : (tensor<1000x131xf32>) -> tensor<1000x131xf32>
+  return %0, %1, %2, %3, %4 : tensor<1024x512xf32>, tensor<1024x511xf32>, tensor<16384x48xf32>, tensor<1000x132xf32>, tensor<1000x131xf32>
 }
 func.func private @matrix(%x: tensor<1024x512xf32>) -> tensor<1024x512xf32> attributes {tile.group = "elementwise"} {
   %0 = graph.Reorder %x : (tensor<1024x512xf32>) -> tensor<1024x512xf32>
@@ -149,6 +158,14 @@ func.func private @held(%x: tensor<1024x511xf32>) -> tensor<1024x511xf32> attrib
 func.func private @single(%x: tensor<16384x48xf32>) -> tensor<16384x48xf32> attributes {tile.group = "elementwise"} {
   %0 = graph.Reorder %x : (tensor<16384x48xf32>) -> tensor<16384x48xf32>
   return %0 : tensor<16384x48xf32>
+}
+func.func private @beyond(%x: tensor<1000x132xf32>) -> tensor<1000x132xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.Reorder %x : (tensor<1000x132xf32>) -> tensor<1000x132xf32>
+  return %0 : tensor<1000x132xf32>
+}
+func.func private @inside(%x: tensor<1000x131xf32>) -> tensor<1000x131xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.Reorder %x : (tensor<1000x131xf32>) -> tensor<1000x131xf32>
+  return %0 : tensor<1000x131xf32>
 }
 
 // -----
