@@ -137,9 +137,7 @@ def FormLevelProducts
     columns multiply the sum. A remark tells why weights become f32.
   }];
   let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
-    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "vector registers of the target">];
+    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"formed", "products", "Products of levels">];

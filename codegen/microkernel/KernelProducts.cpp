@@ -1,6 +1,8 @@
 //===- KernelProducts.cpp - one step of a kernel's sums -------------------===//
 #include "codegen/microkernel/KernelProducts.h"
 
+#include "codegen/microkernel/Levels.h"
+
 using namespace mlir;
 
 namespace tenon::microkernel {
@@ -55,28 +57,10 @@ Value KernelProducts::loadLevels(Value b, int64_t v) {
                 spec.levels->isSigned, 32);
 }
 
-Value KernelProducts::halfOfByte(Value levels, int64_t part) {
-  constexpr int32_t kHalf = 4, kAbove = 28;
-  auto number = [&](int32_t n) -> Value {
-    auto type = cast<VectorType>(levels.getType());
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(type, builder.getI32IntegerAttr(n)));
-  };
-  if (!spec.levels->isSigned)
-    return part == 0
-               ? arith::AndIOp::create(builder, loc, levels,
-                                       number((1 << kHalf) - 1))
-                     .getResult()
-               : arith::ShRUIOp::create(builder, loc, levels, number(kHalf));
-  if (part == 0)
-    levels = arith::ShLIOp::create(builder, loc, levels, number(kAbove));
-  return arith::ShRSIOp::create(builder, loc, levels,
-                                number(part == 0 ? kAbove : kHalf));
-}
-
 Value KernelProducts::weightsOf(Value levels, int64_t part, int64_t v) {
-  Value x = spec.levels->bits == 4 ? halfOfByte(levels, part) : levels;
+  Value x = spec.levels->bits == 4
+                ? halfOfByte(builder, loc, levels, spec.levels->isSigned, part)
+                : levels;
   if (spec.levels->hasZeroPoints)
     x = arith::SubIOp::create(builder, loc, x, groupZeroPoints[v]);
   x = arith::SIToFPOp::create(builder, loc, like(x, spec.sum), x);

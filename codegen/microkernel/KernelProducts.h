@@ -44,9 +44,6 @@ private:
   /// Of the group at hand, for each vector.
   llvm::SmallVector<Value> groupScales, groupZeroPoints;
 
-  /// Level `part` of the two in each byte.
-  Value halfOfByte(Value levels, int64_t part);
-
   /// Bytes in pairs are widened to 16 bits, unless they are already: without
   /// VNNI the instruction that multiplies bytes saturates, the one for words
   /// does not.

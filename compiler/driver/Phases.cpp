@@ -65,7 +65,6 @@ void buildQuantize(OpPassManager &pm, const Options &options,
   pm.addPass(createFormIntegerProducts(products));
   FormLevelProductsOptions levels;
   levels.vectorBits = target.vectorBits;
-  levels.numVectorRegisters = target.numVectorRegisters;
   pm.addPass(createFormLevelProducts(levels));
   pm.addPass(createExpandQuantize());
 }

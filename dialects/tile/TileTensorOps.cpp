@@ -94,8 +94,8 @@ LogicalResult PackLevelsOp::verify() {
       return success();
     auto expected = RankedTensorType::get({k / levels.groupOf(k), n}, element);
     if (!v || !isNeeded || v.getType() != expected)
-      return emitOpError() << what << " must be " << (isNeeded ? "" : "absent")
-                           << expected;
+      return emitOpError() << what << " must be "
+                           << (isNeeded ? "" : "absent, not ") << expected;
     return success();
   };
   if (failed(check(getScales(), levels.hasScales(),

@@ -36,8 +36,8 @@ constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
 
 class LevelProduct {
 public:
-  LevelProduct(Operation *op, const Packing &packing)
-      : op(op), packing(packing), b(op), loc(op->getLoc()),
+  LevelProduct(Operation *op, const microkernel::VectorIsa &vectors)
+      : op(op), vectors(vectors), b(op), loc(op->getLoc()),
         type(rankedType(op->getOperand(1))) {}
 
   /// Whether the weights are constants that are dequantised.
@@ -74,7 +74,7 @@ public:
     // Weights that are made of levels are f32.
     if (rowsOfMatrix(dst, type).value_or(kUnknownRows) > tiling::kRowsOfLevels)
       src = buildCast(b, loc, src, b.getF32Type());
-    int64_t lanes = packing.isa.lanes(/*elementBits=*/32);
+    int64_t lanes = vectors.lanes(/*elementBits=*/32);
     int64_t vectors = llvm::divideCeil(n(), lanes);
     int64_t panel = std::min(microkernel::kLevelsVectors, vectors) * lanes;
     Value scales;
@@ -171,7 +171,7 @@ private:
   }
 
   Operation *op;
-  const Packing &packing;
+  const microkernel::VectorIsa &vectors;
   OpBuilder b;
   Location loc;
   RankedTensorType type; // [K, N]
@@ -185,14 +185,14 @@ struct FormLevelProductsPass
     : impl::FormLevelProductsBase<FormLevelProductsPass> {
   using FormLevelProductsBase::FormLevelProductsBase;
   void runOnOperation() override {
-    Packing packing{{vectorBits, numVectorRegisters}};
+    microkernel::VectorIsa vectors{vectorBits};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isKind(op, "MatMul"))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      LevelProduct product(op, packing);
+      LevelProduct product(op, vectors);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

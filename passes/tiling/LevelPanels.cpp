@@ -1,5 +1,6 @@
 #include "passes/tiling/LevelPanels.h"
 
+#include "codegen/microkernel/Levels.h"
 #include "passes/tiling/Strided.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,22 +24,12 @@ static Value asFloats(IndexMath &m, Value memory) {
 static Value levelOf(OpBuilder &b, Location loc, tile::LevelsAttr levels,
                      Value byte, int64_t part) {
   Type i32 = b.getI32Type();
-  auto number = [&](int32_t n) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(n));
-  };
-  if (!levels.getIsSigned()) {
-    Value x = arith::ExtUIOp::create(b, loc, i32, byte);
-    if (levels.getBits() == 8)
-      return x;
-    return part ? arith::ShRUIOp::create(b, loc, x, number(4)).getResult()
-                : arith::AndIOp::create(b, loc, x, number(15));
-  }
-  Value x = arith::ExtSIOp::create(b, loc, i32, byte);
-  if (levels.getBits() == 8)
-    return x;
-  if (part == 0)
-    x = arith::ShLIOp::create(b, loc, x, number(28));
-  return arith::ShRSIOp::create(b, loc, x, number(part ? 4 : 28));
+  bool isSigned = levels.getIsSigned();
+  Value x = isSigned ? arith::ExtSIOp::create(b, loc, i32, byte).getResult()
+                     : arith::ExtUIOp::create(b, loc, i32, byte);
+  return levels.getBits() == 8
+             ? x
+             : microkernel::halfOfByte(b, loc, x, isSigned, part);
 }
 
 void LevelPanels::emit(IndexMath &m, Value memory, Ofr start, int64_t from,

@@ -43,7 +43,7 @@ constexpr int64_t kFewPanels = 32;
 /// With so many panels and columns at least, A whose columns lie apart is
 /// brought into rows first: each panel would find the elements of a row in as
 /// many lines.
-constexpr int64_t kMinPanelsAcross = 6, kMinColumnsAcross = 256;
+constexpr int64_t kMinPanelsAcross = 6, kMinColumnsAcross = 288;
 /// Multiplications that are worth an item of their own.
 constexpr int64_t kMinItemProducts = 1 << 17;
 
@@ -69,7 +69,8 @@ struct RowCopy {
     auto k = IndexMath::constant(sum);
     if (p.made)
       return {*k, p.made->elementType(), block};
-    if (across && k && *k >= kMinColumnsAcross && panels >= kMinPanelsAcross)
+    if (across && k && *k >= kMinColumnsAcross && panels >= kMinPanelsAcross &&
+        block >= kMinRowBlock)
       return {*k, p.elementOfA(), block};
     RowCopy copy;
     int64_t size = p.elementOfA().getIntOrFloatBitWidth() / 8;

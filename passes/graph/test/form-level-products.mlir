@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-form-level-products 2>/dev/null | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512 num-vector-registers=32' 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512' 2>&1 | FileCheck %s --check-prefix=WIDE
 
 // A scale for each column is behind the sum; a panel is four vectors wide.
 // CHECK-LABEL: func @main
