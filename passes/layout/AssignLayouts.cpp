@@ -5,14 +5,14 @@
 //   %r = graph.ReLU %t                 ->   %t = graph.StaticTranspose %r
 //   %u = graph.StaticTranspose %r           (%u is %r)
 //
-// Convolutions write channels last. Where the user's tensors are NCX each
-// stands between two transposes, and what lies between could be computed in
-// either order. Which is cheapest is one question for all operations together:
-// each is a node with two sides, channels first and last; what is read or
-// written in an order that is not its own costs what moving it takes. The least
-// cut of that network (MinCut.h) is the assignment. What has but one order
-// (convolutions, buffers of the caller, operations that reshape) stands on its
-// side.
+// Convolutions write channels last, but for those of single positions, which
+// are products either way. Where the user's tensors are NCX each stands between
+// two transposes, and what lies between could be computed in either order.
+// Which is cheapest is one question for all operations together: each is a node
+// with two sides, channels first and last; what is read or written in an order
+// that is not its own costs what moving it takes. The least cut of that network
+// (MinCut.h) is the assignment. What has but one order (other convolutions,
+// buffers of the caller, operations that reshape) stands on its side.
 //
 // An operation of the other side than it is written for is built anew there;
 // transposes that meet their inverse vanish. What is read without its transpose

@@ -53,10 +53,10 @@ bool waitsForChannels(Value src, RankedTensorType weights, RankedTensorType dst,
   if (overlap && apart % tiling::kBadStride == 0 &&
       ShapedType::getNumElements(to) >= kMinPositions)
     return true;
-  int64_t n = weights.getShape().back();
-  int64_t panels = llvm::divideCeil(n, packing.panelFor(to.back(), n));
   if (taps * steps == 1) // a product, which copies blocks of rows itself
     return false;
+  int64_t n = weights.getShape().back();
+  int64_t panels = llvm::divideCeil(n, packing.panelFor(to.back(), n));
   // A copy reads every position once, a panel every `steps`-th for each tap.
   double lines = static_cast<double>(from.back()) *
                  linesOfBlock(w.strides.asArrayRef().back() *

@@ -37,8 +37,8 @@ func.func @main(%x: tensor<1x4x600xf32>, %w: tensor<1x4x8xf32>) -> tensor<1x8x60
 
 // -----
 
-// Declines: a result that is read with channels last; few positions; bytes or
-// bf16; three taps; an unknown number of images.
+// Declines: a result that is read with channels last; few positions; bf16; three
+// taps; an unknown number of images.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     graph.MatMul
 // CHECK:         return
