@@ -205,7 +205,8 @@ int64_t moveViewsBefore(OpOperand &read) {
       return moved;
     Operation *op = views.back()->getOperand(0).getDefiningOp();
     Value from = op && tiling::isScalarOp(op) ? onlyTensorOf(op) : Value();
-    if (!from)
+    // Other readers would compute it again.
+    if (!from || !at->get().hasOneUse() || !op->hasOneUse())
       return moved;
     OpBuilder b(views.front());
     Type element = rankedType(from).getElementType();

@@ -102,6 +102,30 @@ func.func @main(%w: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %bias: tensor<6x1x1x
 
 // -----
 
+// What somebody else reads, too, before or behind the view, stays where it is.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[E:.*]] = graph.Exp %arg0
+// CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[E]]
+// CHECK-NEXT:    tile.pack %[[T]]
+// CHECK-NEXT:    graph.Abs %[[E]]
+// CHECK:         %[[L:.*]] = graph.Log %arg0
+// CHECK-NEXT:    %[[U:.*]] = graph.StaticTranspose %[[L]]
+// CHECK-NEXT:    tile.pack %[[U]]
+// CHECK-NEXT:    graph.Abs %[[U]]
+func.func @main(%k: tensor<6x8xf32>) -> (tensor<1x8x8xf32>, tensor<6x8xf32>, tensor<1x8x8xf32>, tensor<8x6xf32>) {
+  %0 = graph.Exp %k : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %2 = tile.pack %1 panel 8 : tensor<8x6xf32> -> tensor<1x8x8xf32>
+  %3 = graph.Abs %0 : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %4 = graph.Log %k : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %5 = graph.StaticTranspose %4 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %6 = tile.pack %5 panel 8 : tensor<8x6xf32> -> tensor<1x8x8xf32>
+  %7 = graph.Abs %5 : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  return %2, %3, %6, %7 : tensor<1x8x8xf32>, tensor<6x8xf32>, tensor<1x8x8xf32>, tensor<8x6xf32>
+}
+
+// -----
+
 // What is packed is computed where it is packed: views come first.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %arg0 {{.*}} -> tensor<8x6xsi8>
