@@ -205,8 +205,9 @@ class OneDnn(Torch):
         bias = tensors[1] if len(tensors) > 1 else None
         mkldnn, a = self.torch.ops.mkldnn, op.attrs
         if op.kind == "MatMul":
-            if len(case.shapes[op.inputs[0]]) != 2 or tensors[0].ndim != 2 \
-                    or a.get("transpose_a"):
+            if a.get("transpose_a"):
+                raise Missing("transposed data")
+            if len(case.shapes[op.inputs[0]]) != 2 or tensors[0].ndim != 2:
                 raise Missing("batches")
             packed = mkldnn._reorder_linear_weight(
                 tensors[0].t().contiguous(),

@@ -115,9 +115,16 @@ Cases layoutCases() {
            "pads_end=0,0 dilations=1,1; b = ReLU a; y<280,8,1,56> = Add b "
            "2x7x8x5",
            // So many channels, so far apart, that rows are copied.
-           "a = Convolution 2x270x5x7 160x270x1x1c 160c strides=1,1 "
+           "a = Convolution 2x300x5x7 160x300x1x1c 160c strides=1,1 "
            "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
            "weights_format=OIX; ReLU a",
+           // So many positions that channels stay first.
+           "a = Convolution 2x7x23x29 13x7x1x1c 13c strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
+           "weights_format=OIX; b = Sigmoid a; c = Multiply a b; "
+           "d = Add c 2x13x23x29; Multiply d 2x13x1x1",
+           "Convolution 1x7x600 1x7x5c strides=1 pads_begin=0 pads_end=0 "
+           "dilations=1 data_format=NCX weights_format=XIO",
            "Convolution 1x270x9x7 160x270x3x3c strides=2,2 pads_begin=1,1 "
            "pads_end=1,1 dilations=1,1 data_format=NCX weights_format=OIX",
            "Convolution 1x600x7x6 800x600x1x1c strides=2,2 pads_begin=0,0 "
