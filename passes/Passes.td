@@ -147,6 +147,21 @@ def InferShapes : Pass<"tenon-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Refines all shapes from those of the inputs";
 }
 
+def JoinInPlace : Pass<"tenon-join-in-place", "::mlir::ModuleOp"> {
+  let summary = "Operands of a Concat are computed where it joins them";
+  let description = [{
+    Behind the formation of groups. Names the operands of each Concat that their
+    groups can write into its result, so that the tile phase gives them that
+    memory and nothing is copied: known sizes, rows of a cache line and more,
+    elements of the last dimension side by side. Declines what the caller gave,
+    results of the entry, and what another Concat has.
+  }];
+  let options = [
+    Option<"remarks", "remarks", "bool", "false",
+           "say why operands are copied or not">];
+  let statistics = [Statistic<"placed", "tensors", "Tensors not copied">];
+}
+
 def LowerRt : Pass<"tenon-lower-rt", "::mlir::ModuleOp"> {
   let summary = "Gives entries and sections the interface of the runtime";
   let description = [{

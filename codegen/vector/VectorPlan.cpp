@@ -339,7 +339,7 @@ private:
     return true;
   }
 
-  /// Each member of a group is a row of every input.
+  /// Each member of a group is a row of every input, or the same row.
   bool canInterleave(unsigned groupDim, unsigned vectorDim) {
     bool any = false;
     for (const OperandAccess &operand : access.operands) {
@@ -348,7 +348,7 @@ private:
         continue;
       if (!unitStride(operand, vectorDim))
         return false;
-      any |= operand.dependsOn(groupDim);
+      any = true;
     }
     if (any && !access.operands.back().isRead)
       plan.mode = VectorMode::Interleave;

@@ -96,6 +96,20 @@ TEST_F(VectorizeGroups, GroupsOfFew) {
           }
 }
 
+TEST_F(VectorizeGroups, RepeatedRows) {
+  // All members of a group are one element of the input.
+  for (const char *type : {"f32", "i16"})
+    for (int64_t members : {2, 3, 4})
+      for (int64_t columns : {1, 4, 8, 33, 100})
+        for (int bits : {128, 256, 512}) {
+          Case test = groupsCase(3, columns, type);
+          test.sizes[2] = members;
+          test.inputs = {{{0, 1}, type}};
+          test.bits = bits;
+          run(test);
+        }
+}
+
 TEST_F(VectorizeGroups, TakenApart) {
   // Planes from pixels: elements 2 to 5 steps apart, of which the last is the
   // last that may be read.

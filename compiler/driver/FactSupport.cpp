@@ -101,15 +101,6 @@ std::string typesText(TypeRange read, TypeRange written) {
   return text;
 }
 
-Value behindViews(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    if (!fusion::isView(def))
-      break;
-    v = def->getOperand(0);
-  }
-  return v;
-}
-
 Value bufferOf(Value v) {
   while (Operation *def = v.getDefiningOp()) {
     auto view = dyn_cast<ViewLikeOpInterface>(def);

@@ -42,8 +42,6 @@ std::string typeText(mlir::Type type);
 /// "64x13xf32, 13x512xf32 -> 64x512xf32".
 std::string typesText(mlir::TypeRange read, mlir::TypeRange written);
 
-/// What a chain of views of a tensor shows.
-mlir::Value behindViews(mlir::Value v);
 /// The buffer that a chain of views shows.
 mlir::Value bufferOf(mlir::Value v);
 

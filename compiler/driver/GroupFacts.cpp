@@ -114,7 +114,15 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
                   const OpNames &names, std::vector<GroupFacts> &list) {
   llvm::DenseSet<Value> results, touched;
   for (Value v : entry.getBody().front().getTerminator()->getOperands())
-    results.insert(behindViews(v));
+    results.insert(fusion::behindViews(v));
+  // What a result joins is written into it.
+  SmallVector<func::CallOp> calls(entry.getOps<func::CallOp>());
+  for (func::CallOp call : llvm::reverse(calls))
+    if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+        callee && results.contains(call.getResults().front()))
+      for (Value v : fusion::joinedInPlace(call, callee))
+        if (v)
+          results.insert(fusion::behindViews(v));
   for (auto call : entry.getOps<func::CallOp>()) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
@@ -128,9 +136,16 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     Counter counter;
     for (Operation &op : callee.getBody().front())
       facts.flops += counter.flopsOf(&op);
+    // What a Concat has in place it does not move.
     llvm::DenseSet<Value> seen;
+    double placed = 0;
+    for (Value v : fusion::joinedInPlace(call, callee))
+      if (v) {
+        seen.insert(fusion::behindViews(v));
+        placed += counter.bytes(v.getType());
+      }
     for (Value v : call.getOperands()) {
-      Value whole = behindViews(v);
+      Value whole = fusion::behindViews(v);
       if (!seen.insert(whole).second)
         continue;
       bool first = touched.insert(whole).second && !whole.getDefiningOp();
@@ -139,7 +154,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     }
     for (Value v : call.getResults())
       (results.contains(v) ? facts.memory : facts.reused).written +=
-          counter.bytes(v.getType());
+          counter.bytes(v.getType()) - placed;
     facts.sized = counter.sized;
   }
 }

@@ -117,6 +117,9 @@ void buildFuse(OpPassManager &pm, const Options &options,
   chain.mode = options.chains;
   chain.remarks = true;
   pm.addPass(createFormChains(chain));
+  JoinInPlaceOptions join;
+  join.remarks = true;
+  pm.addPass(createJoinInPlace(join));
 }
 
 void buildTile(OpPassManager &pm, const Options &, const Target &target) {

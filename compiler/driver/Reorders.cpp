@@ -4,6 +4,7 @@
 #include "compiler/driver/FactSupport.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/tile/TileDialect.h"
+#include "passes/fusion/Group.h"
 #include "passes/layout/WinogradName.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
@@ -87,10 +88,10 @@ struct EntryReorders {
 
   /// Sets who wrote what `v` shows, before it was copied.
   void setOrigin(Value v, ReorderFacts &facts) {
-    v = behindViews(v);
+    v = fusion::behindViews(v);
     auto call = v.getDefiningOp<func::CallOp>();
     while (call && !copyTextOf(call).empty()) {
-      v = behindViews(call.getOperand(0));
+      v = fusion::behindViews(call.getOperand(0));
       call = v.getDefiningOp<func::CallOp>();
     }
     if (call)
@@ -103,7 +104,7 @@ struct EntryReorders {
   std::optional<uint64_t> outputOf(Value v) {
     Operation *ret = entry.getBody().front().getTerminator();
     for (OpOperand &use : ret->getOpOperands())
-      if (behindViews(use.get()) == v)
+      if (fusion::behindViews(use.get()) == v)
         return idAt(entry.getResultAttrOfType<IntegerAttr>(
             use.getOperandNumber(), graph::kIdAttr));
     return std::nullopt;

@@ -43,6 +43,35 @@ LogicalResult ParallelOp::verify() {
   return success();
 }
 
+/// Elements of memory from the first to the last of a buffer of known sizes.
+static int64_t elementsSpanned(MemRefType type) {
+  int64_t span = 1;
+  for (auto [size, stride] :
+       llvm::zip(type.getShape(), type.getStridesAndOffset().first)) {
+    if (size == 0)
+      return 0;
+    span += (size - 1) * stride;
+  }
+  return span;
+}
+
+Value PartOp::getViewSource() { return getSource(); }
+
+LogicalResult PartOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType()),
+       part = cast<MemRefType>(getPart().getType());
+  if (source.getElementType() != part.getElementType())
+    return emitOpError("part of ") << source << " has type " << part;
+  if (part.getStridesAndOffset().second != 0)
+    return emitOpError("buffers have offset 0, not ") << part;
+  auto from = static_cast<int64_t>(getFirst());
+  if (from < 0 || (source.hasStaticShape() &&
+                   from + elementsSpanned(part) > elementsSpanned(source)))
+    return emitOpError("elements from ")
+           << from << " on do not fit into " << source;
+  return success();
+}
+
 LogicalResult SectionOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto callee = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getCalleeAttr());

@@ -9,6 +9,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 def Rt_Dialect : Dialect {
   let name = "rt";
@@ -70,6 +71,26 @@ def Rt_SectionOp : Rt_Op<"section", [
     $callee $label `items` `(` $items `)` `scratch` `(` $scratch `)`
     `args` `(` ($args^ `:` type($args))? `)` attr-dict
   }];
+}
+
+def Rt_PartOp : Rt_Op<"part", [
+    Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "The memory of a buffer from one of its elements on";
+  let description = [{
+    A buffer of known sizes whose first element is element `first` of `source`,
+    counted in memory. Like every buffer of an entry it has offset 0.
+
+    ```mlir
+    %1 = rt.part %0[64] : memref<4x192xf32>
+                       to memref<4x64xf32, strided<[192, 1]>>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, I64Attr:$first);
+  let results = (outs AnyStaticShapeMemRef:$part);
+  let assemblyFormat = [{
+    $source `[` $first `]` attr-dict `:` type($source) `to` type($part)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif

@@ -67,7 +67,9 @@ std::vector<std::pair<unsigned, unsigned>> inPlacePairs(func::FuncOp main) {
   for (OpOperand &result : ret->getOpOperands()) {
     auto writer = result.get().getDefiningOp<func::CallOp>();
     // A value that is returned twice is copied.
-    if (!writer || llvm::count(ret->getOperands(), result.get()) > 1)
+    // What a Concat has in place is written before its call.
+    if (!writer || writer->hasAttr(kInPlaceAttr) ||
+        llvm::count(ret->getOperands(), result.get()) > 1)
       continue;
     auto group = module.lookupSymbol<func::FuncOp>(writer.getCallee());
     unsigned r = result.getOperandNumber();

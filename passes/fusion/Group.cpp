@@ -1,6 +1,7 @@
 #include "passes/fusion/Group.h"
 
 #include "dialects/tile/TileDialect.h"
+#include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/ScalarOps.h"
 
@@ -37,6 +38,15 @@ StringRef name(GroupKind kind) {
 
 bool isView(Operation *op) {
   return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
+}
+
+Value behindViews(Value v) {
+  while (Operation *def = v.getDefiningOp()) {
+    if (!isView(def))
+      break;
+    v = def->getOperand(0);
+  }
+  return v;
 }
 
 bool isRowOp(Operation *op) {
@@ -91,6 +101,24 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
   if (tiling::isScalarOp(op) || tiling::isIndexedOp(op))
     return GroupKind::elementwise;
   return std::nullopt;
+}
+
+Operation *concatOf(func::FuncOp group) {
+  return &*llvm::find_if(group.getBody().front(),
+                         [](Operation &op) { return isKind(&op, "Concat"); });
+}
+
+SmallVector<Value> joinedInPlace(func::CallOp call, func::FuncOp group) {
+  auto inPlace = call->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr);
+  SmallVector<Value> values;
+  if (!inPlace)
+    return values;
+  Operation *concat = concatOf(group);
+  values.resize(concat->getNumOperands());
+  for (int64_t i : inPlace.asArrayRef())
+    values[i] = call.getOperand(
+        cast<BlockArgument>(concat->getOperand(i)).getArgNumber());
+  return values;
 }
 
 int64_t channelDim(Operation *op, int64_t rank) {

@@ -1,7 +1,7 @@
 //===- Group.h - which operations may share a group ------------*- C++ -*-===//
 #pragma once
 
-#include "mlir/IR/Operation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
 #include <vector>
 
@@ -24,6 +24,8 @@ llvm::StringRef name(GroupKind kind);
 
 /// A view costs nothing: it changes sizes and strides of a buffer.
 bool isView(mlir::Operation *op);
+/// What `v` shows through views.
+mlir::Value behindViews(mlir::Value v);
 /// Reductions and what is built on them: one pass over rows.
 bool isRowOp(mlir::Operation *op);
 /// A result that needs a buffer even if nobody reads it: the state that a
@@ -31,6 +33,13 @@ bool isRowOp(mlir::Operation *op);
 bool isState(mlir::Value v);
 /// The group that `op` starts; none for views and literals.
 std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
+
+/// The Concat of a group of that kind.
+mlir::Operation *concatOf(mlir::func::FuncOp group);
+/// What the call of such a group has in place (kInPlaceAttr), as values of the
+/// caller that the Concat joins; null for the others.
+llvm::SmallVector<mlir::Value> joinedInPlace(mlir::func::CallOp call,
+                                             mlir::func::FuncOp group);
 
 /// Whether elementwise operations may follow `first`, the first operation of a
 /// group, where it stores: products, pooling and depthwise convolutions.

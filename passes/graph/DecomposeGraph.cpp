@@ -8,6 +8,8 @@
 //                                   and ConvTranspose: DecomposeConvolution.cpp
 //   norms and their gradients       DecomposeNorms.cpp
 //   LRN {within_channel}            x * (k + c * AvgPool(x * x))^-beta
+//   Concat(a, b, c) behind          Concat(Concat(a, b), c)
+//     Concat(a, b)
 //
 // Transposes and reshapes cost nothing here: they become views of buffers.
 //
@@ -95,6 +97,32 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
     result = buildReshape(b, loc, product, dstType.getShape());
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
+  return true;
+}
+
+/// A Concat that begins with all that an earlier one joins (dense blocks of
+/// layers do) takes its result: JoinInPlace then has each tensor once.
+bool joinJoined(Operation *op, OpBuilder &b) {
+  auto axisOf = [](Operation *concat) {
+    return normalizedAxis(intAttr(concat, "axis"),
+                          rankedType(concat->getResult(0)).getRank());
+  };
+  Operation *longest = nullptr;
+  for (Operation *user : op->getOperand(0).getUsers()) {
+    size_t n = user->getNumOperands();
+    if (isKind(user, "Concat") && user->getBlock() == op->getBlock() &&
+        user->isBeforeInBlock(op) && axisOf(user) == axisOf(op) && n > 1 &&
+        n < op->getNumOperands() &&
+        (!longest || n > longest->getNumOperands()) &&
+        llvm::equal(user->getOperands(), op->getOperands().take_front(n)))
+      longest = user;
+  }
+  if (!longest)
+    return false;
+  SmallVector<Value> rest(
+      op->getOperands().drop_front(longest->getNumOperands()));
+  rest.insert(rest.begin(), longest->getResult(0));
+  op->setOperands(rest);
   return true;
 }
 
@@ -195,6 +223,8 @@ bool decompose(Operation *op, OpBuilder &b) {
     return decomposeBiasAdd(op, b);
   if (kind == "MatMul")
     return decomposeMatMul(op, b);
+  if (kind == "Concat")
+    return joinJoined(op, b);
   if (kind.starts_with("Conv"))
     return decomposeConvolution(op, b);
   if (kind == "LRN" || kind == "LRNBackward")

@@ -155,6 +155,11 @@ struct Lowering {
       Value base = addressOf(loc, view.getSource());
       address = LLVM::GEPOp::create(b, loc, ptr, b.getI8Type(), base,
                                     toI64(loc, view.getByteShift()));
+    } else if (auto part = v.getDefiningOp<rt::PartOp>()) {
+      Value base = addressOf(loc, part.getSource());
+      address = LLVM::GEPOp::create(
+          b, loc, ptr, part.getPart().getType().getElementType(), base,
+          constant(loc, static_cast<int64_t>(part.getFirst())));
     } else if (auto cast = v.getDefiningOp<memref::ReinterpretCastOp>()) {
       // Buffers of a partition have offset 0.
       address = addressOf(loc, cast.getSource());
@@ -287,6 +292,16 @@ struct Lowering {
     bindArguments(f, buffers, dims, arena, old);
     for (rt::SectionOp op : sections)
       lowerSection(op, exec, slotMemory);
+    SmallVector<rt::PartOp> parts(body.getOps<rt::PartOp>());
+    for (rt::PartOp op : parts) {
+      Value address = addressOf(op.getLoc(), op);
+      b.setInsertionPointAfter(address.getDefiningOp());
+      Value memref =
+          makeMemref(op.getLoc(), op.getPart().getType(), address, {});
+      op.getPart().replaceAllUsesWith(memref);
+    }
+    for (rt::PartOp op : parts)
+      op.erase();
     Operation *ret = body.getTerminator();
     b.setInsertionPoint(ret);
     Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));

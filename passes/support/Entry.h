@@ -27,6 +27,9 @@ inline constexpr llvm::StringLiteral kGroupAttr = "tile.group";
 inline constexpr llvm::StringLiteral kBandAttr = "tile.band";
 /// On calls of group functions: the names of the operations in it.
 inline constexpr llvm::StringLiteral kLabelAttr = "tile.label";
+/// On calls of groups of a Concat: its operands, by number, that are computed
+/// where they are joined.
+inline constexpr llvm::StringLiteral kInPlaceAttr = "tile.in_place";
 /// On arguments of entries from the tile phase on: "input", "output",
 /// "folded" or "arena".
 inline constexpr llvm::StringLiteral kRoleAttr = "tile.role";

@@ -154,33 +154,50 @@ std::optional<SmallVector<int64_t>> reshapedStrides(ArrayRef<int64_t> shape,
              : std::nullopt;
 }
 
+std::optional<SmallVector<int64_t>>
+stridesBeforeView(Value v, ArrayRef<int64_t> strides) {
+  Order order = orderOf(v);
+  if (order.empty())
+    return reshapedStrides(
+        rankedType(v).getShape(), strides,
+        rankedType(v.getDefiningOp()->getOperand(0)).getShape());
+  SmallVector<int64_t> before(strides.size());
+  for (auto [d, stride] : llvm::zip(order, strides))
+    before[d] = stride;
+  return before;
+}
+
+std::optional<SmallVector<int64_t>>
+stridesBehindView(Value v, ArrayRef<int64_t> strides) {
+  Order order = orderOf(v);
+  return order.empty()
+             ? reshapedStrides(
+                   rankedType(v.getDefiningOp()->getOperand(0)).getShape(),
+                   strides, rankedType(v).getShape())
+             : std::optional(permuted(strides, order));
+}
+
+SmallVector<int64_t> resultStrides(func::FuncOp entry, unsigned i) {
+  auto attr = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kStridesAttr);
+  if (attr)
+    return SmallVector<int64_t>(attr.asArrayRef());
+  auto type = cast<RankedTensorType>(entry.getResultTypes()[i]);
+  return MemRefType::get(type.getShape(), type.getElementType())
+      .getStridesAndOffset()
+      .first;
+}
+
 Value writtenAsComputed(func::FuncOp entry, unsigned i) {
   Value v = entry.getBody().front().getTerminator()->getOperand(i), source = v;
-  auto attr = entry.getResultAttrOfType<DenseI64ArrayAttr>(i, kStridesAttr);
-  auto type = rankedType(v);
-  SmallVector<int64_t> strides =
-      attr ? SmallVector<int64_t>(attr.asArrayRef())
-           : MemRefType::get(type.getShape(), type.getElementType())
-                 .getStridesAndOffset()
-                 .first;
+  SmallVector<int64_t> strides = resultStrides(entry, i);
   for (Operation *view = v.getDefiningOp();
        view &&
        (isKind(view, "StaticTranspose") || isKind(view, "StaticReshape"));
        view = source.getDefiningOp()) {
-    ArrayRef<int64_t> shape = rankedType(source).getShape();
-    Order order = orderOf(source);
-    source = view->getOperand(0);
-    if (!order.empty()) {
-      SmallVector<int64_t> seen = std::move(strides);
-      strides.assign(seen.size(), 0);
-      for (auto [d, stride] : llvm::zip(order, seen))
-        strides[d] = stride;
-      continue;
-    }
-    auto before =
-        reshapedStrides(shape, strides, rankedType(source).getShape());
+    auto before = stridesBeforeView(source, strides);
     if (!before)
       return {};
+    source = view->getOperand(0);
     strides = std::move(*before);
   }
   Operation *def = source.getDefiningOp();

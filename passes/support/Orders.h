@@ -67,6 +67,17 @@ std::optional<llvm::SmallVector<int64_t>>
 reshapedStrides(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
                 llvm::ArrayRef<int64_t> to);
 
+/// Strides of the operand of the view that makes `v`, where `v` has `strides`,
+/// and the other way round; none where no strides show the one as the other.
+std::optional<llvm::SmallVector<int64_t>>
+stridesBeforeView(mlir::Value v, llvm::ArrayRef<int64_t> strides);
+std::optional<llvm::SmallVector<int64_t>>
+stridesBehindView(mlir::Value v, llvm::ArrayRef<int64_t> strides);
+
+/// Strides of the result `i` of the entry: the caller's, or those of a dense
+/// tensor.
+llvm::SmallVector<int64_t> resultStrides(mlir::func::FuncOp entry, unsigned i);
+
 /// What the result `i` of the entry shows through transposes and reshapes, if
 /// that has rows of neighbours in the caller's buffer: it is written there as
 /// it is computed, without a copy. Null where it is not, or there is no view.

@@ -46,6 +46,8 @@ struct GroupContext {
   mlir::func::FuncOp group; // on tensors
   std::string label;
   CoreFacts core;
+  /// Operands of a Concat, by number, that are where it joins them.
+  llvm::ArrayRef<int64_t> inPlace;
   /// Buffers of the group's arguments and of the values it returns.
   llvm::DenseMap<mlir::Value, Strided> inputs;
   llvm::MapVector<mlir::Value, llvm::SmallVector<Strided>> outputs;

@@ -4,6 +4,8 @@
 // neighbours in each spatial dim, or taken from the nearest. Coordinates are
 // computed in f64 where they are needed: a division per position and dim.
 //
+// Nearest, where dst repeats each position: a copy.
+//
 // Channels last: an item is a row of dst (backward: some channels of an image,
 // as positions overlap); per position one linalg.generic over channels with a
 // weight per corner. Backward with channels apart walks positions.
@@ -394,7 +396,48 @@ struct Interpolation {
               });
   }
 
+  /// How often dst repeats each position of src along each dim; empty where it
+  /// does something else.
+  SmallVector<int64_t> repeats() const {
+    SmallVector<int64_t> times;
+    for (auto [in, out] : dims) {
+      if (!nearest || alignCorners || in == 0 || out % in != 0)
+        return {};
+      times.push_back(out / in);
+    }
+    return times;
+  }
+
+  /// dst as a copy: src varies along no dim of the repetitions.
+  void emitRepeated(ArrayRef<int64_t> times) const {
+    IndexMath &m = ctx.m;
+    Strided from, to;
+    from.base = small.base;
+    to.base = big.base;
+    auto dim = [&](Ofr size, Ofr stride, Ofr bigStride) {
+      from.sizes.push_back(size);
+      from.strides.push_back(stride);
+      to.strides.push_back(bigStride);
+    };
+    bool inside = IndexMath::isConstant(big.strides.back(), 1);
+    dim(big.sizes[0], small.strides[0], big.strides[0]);
+    if (!inside)
+      dim(big.sizes.back(), small.strides.back(), big.strides.back());
+    for (auto [d, n] : llvm::enumerate(times)) {
+      Ofr stride = big.strides[d + 1];
+      dim(m.attr(dims[d].first), small.strides[d + 1],
+          m.mul(stride, m.attr(n)));
+      dim(m.attr(n), m.attr(0), stride);
+    }
+    if (inside)
+      dim(big.sizes.back(), small.strides.back(), big.strides.back());
+    to.sizes = from.sizes;
+    emitCopy(ctx, from, to);
+  }
+
   void emitForward() const {
+    if (SmallVector<int64_t> times = repeats(); !times.empty())
+      return emitRepeated(times);
     IndexMath &m = ctx.m;
     bool inside = IndexMath::isConstant(big.strides.back(), 1);
     if (auto planar = inside ? std::nullopt : bands())

@@ -35,13 +35,14 @@ LogicalResult lowerConcat(GroupContext &ctx) {
   const Strided &dst = ctx.outputs.begin()->second.front();
   int64_t axis = normalizedAxis(intAttr(op, "axis"), dst.rank());
   Ofr at = m.attr(0);
-  for (Value v : op->getOperands()) {
+  for (auto [i, v] : llvm::enumerate(op->getOperands())) {
     Strided from = ctx.memoryOf(v);
     Strided to = dst;
     to.dense = false;
     to.sizes = from.sizes;
     to.offset = m.mul(at, dst.strides[axis]);
-    emitCopy(ctx, from, to);
+    if (!llvm::is_contained(ctx.inPlace, static_cast<int64_t>(i)))
+      emitCopy(ctx, from, to);
     at = m.add(at, from.sizes[axis]);
   }
   return success();

@@ -71,8 +71,9 @@ public:
       : module(module), core(core) {}
 
   /// `group` lowered for these buffers, or null after an error. Behind them it
-  /// takes its temporaries.
-  func::FuncOp get(func::FuncOp group, TypeRange inputs, TypeRange outputs);
+  /// takes its temporaries. `inPlace` as in GroupContext.
+  func::FuncOp get(func::FuncOp group, TypeRange inputs, TypeRange outputs,
+                   ArrayRef<int64_t> inPlace);
   int64_t count() const { return known.size(); }
 
 private:
@@ -83,13 +84,14 @@ private:
 };
 
 LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
-                        const CoreFacts &core) {
+                        const CoreFacts &core, ArrayRef<int64_t> inPlace) {
   OpBuilder b = OpBuilder::atBlockBegin(lowered.addEntryBlock());
   func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
   b.setInsertionPoint(ret);
   IndexMath m(b, group.getLoc());
   SizeMap sizes(m);
   GroupContext ctx(m, group, lowered.getName().str(), sizes, core);
+  ctx.inPlace = inPlace;
   unsigned n = group.getNumArguments();
   for (BlockArgument arg : group.getArguments()) {
     Strided s = stridedOf(m, lowered.getArgument(arg.getArgNumber()));
@@ -145,7 +147,7 @@ void passTemporaries(func::FuncOp fn) {
 }
 
 func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
-                              TypeRange outputs) {
+                              TypeRange outputs, ArrayRef<int64_t> inPlace) {
   std::string key;
   llvm::raw_string_ostream os(key);
   os << group.getName();
@@ -153,6 +155,8 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
   types.append(outputs.begin(), outputs.end());
   for (Type t : types)
     os << "|" << t;
+  for (int64_t i : inPlace)
+    os << "|" << i;
   func::FuncOp &lowered = known[key];
   if (lowered)
     return lowered;
@@ -164,13 +168,20 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
                                  b.getFunctionType(types, {}));
   fn.setPrivate();
   fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
-  if (failed(lowerBody(group, fn, core)))
+  if (failed(lowerBody(group, fn, core, inPlace)))
     return {};
   passTemporaries(fn);
   return lowered = fn;
 }
 
 class EntryLowering {
+  /// A value as a part of `whole`, from index `at` of dim `axis` on; `shown` is
+  /// the operand of the Concat, a view of the value or the value itself.
+  struct Part {
+    Value shown, whole;
+    int64_t axis, at;
+  };
+
 public:
   EntryLowering(ModuleOp module, func::FuncOp old, Specializer &specializer)
       : module(module), old(old), specializer(specializer),
@@ -227,24 +238,73 @@ private:
     for (auto [i, v] : llvm::enumerate(
              old.getBody().front().getTerminator()->getOperands())) {
       Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
-      for (Operation *view = v.getDefiningOp(); view && fusion::isView(view);
-           view = v.getDefiningOp()) {
-        buffer = beforeView(view, buffer);
-        v = view->getOperand(0);
-      }
-      outputs[v] = buffer;
+      places[fusion::behindViews(v)] = beforeViews(v, std::move(buffer));
+    }
+    for (auto call : old.getOps<func::CallOp>())
+      findParts(call);
+  }
+
+  /// The operands that the call of a Concat has in place.
+  void findParts(func::CallOp call) {
+    auto group = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    SmallVector<Value> joined = fusion::joinedInPlace(call, group);
+    if (joined.empty())
+      return;
+    Operation *concat = fusion::concatOf(group);
+    Value whole = call.getResult(0);
+    int64_t axis =
+        normalizedAxis(intAttr(concat, "axis"), rankedType(whole).getRank());
+    int64_t at = 0;
+    for (auto [part, operand] : llvm::zip(joined, concat->getOperands())) {
+      if (part)
+        parts[fusion::behindViews(part)] = {part, whole, axis, at};
+      at += rankedType(operand).getDimSize(axis);
     }
   }
 
-  /// The caller's `buffer` of the result of `view`, as its operand lies there;
-  /// see writtenAsComputed.
-  Strided beforeView(Operation *view, const Strided &buffer) {
-    if (Order order = orderOf(view->getResult(0)); !order.empty())
-      return transpose(buffer, invertPermutationVector(order));
-    SmallVector<Ofr> shape;
-    for (int64_t d : rankedType(view->getOperand(0)).getShape())
-      shape.push_back(m.attr(d));
-    return *tiling::reshape(m, buffer, shape);
+  SmallVector<Ofr> constantSizes(Value v) {
+    return llvm::map_to_vector(rankedType(v).getShape(),
+                               [&](int64_t d) { return m.attr(d); });
+  }
+
+  /// `buffer` of `v`, as what `v` shows lies there; see writtenAsComputed and
+  /// JoinInPlace, which make sure that it does.
+  Strided beforeViews(Value v, Strided buffer) {
+    for (Operation *view = v.getDefiningOp(); view && fusion::isView(view);
+         view = v.getDefiningOp()) {
+      Order order = orderOf(v);
+      v = view->getOperand(0);
+      buffer = order.empty()
+                   ? *tiling::reshape(m, buffer, constantSizes(v))
+                   : transpose(buffer, invertPermutationVector(order));
+    }
+    return buffer;
+  }
+
+  /// Where the result `v` of a group goes: to the caller's buffer, to a part of
+  /// another tensor, or to memory of its own.
+  Strided placeOf(Value v, ArrayRef<Ofr> shape) {
+    if (auto known = places.find(v); known != places.end()) {
+      Strided s = known->second;
+      s.sizes.assign(shape.begin(), shape.end());
+      return s;
+    }
+    auto part = parts.find(v);
+    Strided s = part == parts.end() ? allocate(rankedType(v), shape)
+                                    : partOf(part->second);
+    return places[v] = s;
+  }
+
+  Strided partOf(const Part &part) {
+    Strided whole = placeOf(part.whole, constantSizes(part.whole));
+    Strided s;
+    s.sizes = constantSizes(part.shown);
+    s.strides = whole.strides;
+    MemRefType type = memrefType(whole.elementType(), s.sizes, s.strides);
+    int64_t first = part.at * *IndexMath::constant(whole.strides[part.axis]);
+    s.base = rt::PartOp::create(b, m.location(), type, whole.base, first);
+    s.dense = type.getLayout().isIdentity();
+    return beforeViews(part.shown, std::move(s));
   }
 
   void define(Value v, Strided s) {
@@ -272,7 +332,7 @@ private:
 
   LogicalResult callLowered(func::FuncOp group, ArrayRef<Strided> in,
                             ArrayRef<Strided> out, StringRef label,
-                            Location loc) {
+                            Location loc, ArrayRef<int64_t> inPlace = {}) {
     SmallVector<Value> operands;
     for (const Strided &s : in)
       operands.push_back(asMemref(m, s));
@@ -282,7 +342,7 @@ private:
     SmallVector<Type> all(types);
     func::FuncOp lowered =
         specializer.get(group, ArrayRef<Type>(all).take_front(in.size()),
-                        ArrayRef<Type>(all).drop_front(in.size()));
+                        ArrayRef<Type>(all).drop_front(in.size()), inPlace);
     if (!lowered)
       return failure();
     for (Type t : lowered.getArgumentTypes().drop_front(operands.size()))
@@ -367,24 +427,19 @@ private:
     for (auto [i, v] : llvm::enumerate(call.getResults())) {
       auto type = rankedType(v);
       SmallVector<Ofr> shape(inner[ret->getOperand(i)]);
-      Strided s;
-      auto it = outputs.find(v);
-      if (it != outputs.end()) {
-        s = it->second;
-        s.sizes = shape;
-        if (contraction && !makeUnitLast(s)) {
-          later.push_back({i, s});
-          s = allocate(type, shape);
-        }
-      } else {
+      Strided s = placeOf(v, shape);
+      if (contraction && !makeUnitLast(s)) {
+        later.push_back({i, s});
         s = allocate(type, shape);
       }
       out.push_back(s);
       define(v, std::move(s));
     }
     auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
-    if (failed(callLowered(group, in, out, label ? label.getValue() : "",
-                           call.getLoc())))
+    auto inPlace = call->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr);
+    if (failed(callLowered(
+            group, in, out, label ? label.getValue() : "", call.getLoc(),
+            inPlace ? inPlace.asArrayRef() : ArrayRef<int64_t>())))
       return failure();
     for (auto &[i, s] : later)
       if (failed(copy(rankedType(call.getResult(i)), out[i], s, call.getLoc())))
@@ -446,7 +501,8 @@ private:
   IndexMath m;
   SizeMap sizes;
   llvm::DenseMap<Value, Strided> values;
-  llvm::DenseMap<Value, Strided> outputs; // the caller's buffers
+  llvm::DenseMap<Value, Strided> places; // of results: the caller's, or ours
+  llvm::DenseMap<Value, Part> parts;     // what a Concat has in place
   llvm::DenseMap<RankedTensorType, func::FuncOp> copies;
 };
 

@@ -40,6 +40,8 @@ Cases weightOnlyCases();
 Cases attentionCases();
 /// Several operations: what fusion joins, and what it must not.
 Cases fusionCases();
+/// Concats of what groups of every kind compute.
+Cases joinedCases();
 /// Images with channels first and last around convolutions.
 Cases layoutCases();
 

@@ -98,6 +98,7 @@ TENON_OPS(attention);
 TENON_OPS(fusion);
 TENON_OPS(narrow);
 TENON_OPS(layout);
+TENON_OPS(joined);
 TENON_OPS(weightOnly);
 
 /// Machines without registers for 16-bit floats: LLVM must not reach for a

@@ -286,6 +286,24 @@ func.func @groups_that_move(%x: memref<48x16x4xi8>, %y: memref<16x48x4xi8>) {
 
 // -----
 
+// Both members of a group are one element: a vector interleaved with itself.
+// CHECK-LABEL: func @repeated
+// CHECK:         %[[V:.*]] = vector.load {{.*}} vector<8xf32>
+// CHECK:         vector.shuffle {{.*}} [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]
+// CHECK:         vector.store {{.*}} vector<16xf32>
+func.func @repeated(%x: memref<64xf32>, %y: memref<64x2xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>,
+                                   affine_map<(d0, d1) -> (d0, d1)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64xf32>) outs(%y : memref<64x2xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// -----
+
 #planes = affine_map<(p, c) -> (c, p)>
 #id = affine_map<(p, c) -> (p, c)>
 

@@ -60,3 +60,27 @@ func.func @f() {
   // expected-error @+1 {{expects parent op 'rt.parallel'}}
   rt.yield
 }
+
+// -----
+
+func.func @f(%x: memref<4x8xf32>) {
+  // expected-error @+1 {{part of 'memref<4x8xf32>' has type 'memref<4x4xi32>'}}
+  %0 = rt.part %x[0] : memref<4x8xf32> to memref<4x4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<4x8xf32>) {
+  // expected-error @+1 {{buffers have offset 0, not 'memref<4x4xf32, strided<[8, 1], offset: 4>>'}}
+  %0 = rt.part %x[4] : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1], offset: 4>>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<4x8xf32>) {
+  // expected-error @+1 {{elements from 5 on do not fit into 'memref<4x8xf32>'}}
+  %0 = rt.part %x[5] : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1]>>
+  return
+}

@@ -37,3 +37,10 @@ func.func @lowered(%n: index, %x: memref<4xf32>) {
   return
 }
 func.func private @low(!llvm.ptr, i64, i64, !llvm.ptr) attributes {rt.lowered}
+
+// CHECK-LABEL: func.func @part
+// CHECK:         rt.part %{{.*}}[64] : memref<4x192xf32> to memref<4x64xf32, strided<[192, 1]>>
+func.func @part(%x: memref<4x192xf32>) -> memref<4x64xf32, strided<[192, 1]>> {
+  %0 = rt.part %x[64] : memref<4x192xf32> to memref<4x64xf32, strided<[192, 1]>>
+  return %0 : memref<4x64xf32, strided<[192, 1]>>
+}

@@ -194,3 +194,25 @@ func.func @main(%q: memref<6xi8> {tile.role = "input", tile.rank = 2 : index}, %
 func.func private @g.s0(%q: memref<6xi8>, %x: memref<?xf32>, %from: index, %to: index, %scratch: memref<?xi8>) {
   return
 }
+
+// -----
+
+// A part of a part begins at the sum of both elements; its sizes are known.
+// CHECK-LABEL: func.func @main(
+// CHECK:         %[[X:.*]] = llvm.load
+// CHECK:         llvm.mlir.constant(4 : i64)
+// CHECK:         %[[P:.*]] = llvm.getelementptr %[[X]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK:         llvm.mlir.constant(2 : i64)
+// CHECK:         %[[Q:.*]] = llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK:         llvm.store %[[Q]]
+// CHECK-NOT:     rt.part
+func.func @main(%x: memref<4x8xf32> {tile.role = "output"}) {
+  %c1 = arith.constant 1 : index
+  %0 = rt.part %x[4] : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1]>>
+  %1 = rt.part %0[2] : memref<4x4xf32, strided<[8, 1]>> to memref<4x2xf32, strided<[8, 1]>>
+  rt.section @g.s0 "g" items(%c1) scratch(%c1) args(%1 : memref<4x2xf32, strided<[8, 1]>>)
+  return
+}
+func.func private @g.s0(%x: memref<4x2xf32, strided<[8, 1]>>, %begin: index, %end: index, %mem: memref<?xi8>) {
+  return
+}

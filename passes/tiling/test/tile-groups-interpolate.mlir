@@ -23,11 +23,27 @@ func.func private @g(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> attribute
 // Channels first and fewer rows than lanes: one loop along a row of dst, which
 // loads by index.
 // CHECK-LABEL: func.func private @g.l(
-// CHECK:         rt.parallel "g.l" items(%c384) scratch(%c0) {
+// CHECK:         rt.parallel "g.l" items(%c448) scratch(%c0) {
 // CHECK:           linalg.generic {{.*}} iterator_types = ["parallel"]}
 // CHECK:             linalg.index 0
 // CHECK:             memref.load
 // CHECK-NOT:         memref.load
+func.func @main(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32> {
+  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32>
+  return %0 : tensor<1x64x7x6xf32>
+}
+func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32> attributes {tile.group = "window"} {
+  %0 = graph.Interpolate %x {mode = "nearest", sizes = [7, 6], data_format = "NCX"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32>
+  return %0 : tensor<1x64x7x6xf32>
+}
+
+// -----
+
+// Nearest, and each position of src is two rows and two columns of dst: a copy
+// along which src varies in two dims of four.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>]
+// CHECK-SAME:      outs(%{{.*}} : memref<192x2x3x2xf32, strided<[12, 6, 2, 1]>>)
 func.func @main(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32>
   return %0 : tensor<1x64x6x6xf32>
