@@ -4,7 +4,7 @@
 // neighbours in each spatial dim, or taken from the nearest. Coordinates are
 // computed in f64 where they are needed: a division per position and dim.
 //
-// Nearest, where dst repeats each position: a copy.
+// Nearest, where dst repeats each position: a copy, and backward a sum of few.
 //
 // Channels last: an item is a row of dst (backward: some channels of an image,
 // as positions overlap); per position one linalg.generic over channels with a
@@ -33,6 +33,9 @@ namespace tenon::tiling {
 namespace {
 
 constexpr int64_t kChannelBlock = 64; // backward
+
+/// Elements of diff_dst that are added up where they are read.
+constexpr int64_t kMaxSummed = 16;
 
 /// Rows of src in a band, which are lanes; with fewer, vectors are not full.
 constexpr int64_t kMinRows = 4, kMinLanes = 8, kMaxLanes = 64;
@@ -408,36 +411,60 @@ struct Interpolation {
     return times;
   }
 
-  /// dst as a copy: src varies along no dim of the repetitions.
-  void emitRepeated(ArrayRef<int64_t> times) const {
+  /// Backward: elements of diff_dst that each position of diff_src adds up, in
+  /// one pass over it.
+  void emitSums(ArrayRef<int64_t> times) const {
     IndexMath &m = ctx.m;
-    Strided from, to;
-    from.base = small.base;
-    to.base = big.base;
-    auto dim = [&](Ofr size, Ofr stride, Ofr bigStride) {
-      from.sizes.push_back(size);
-      from.strides.push_back(stride);
-      to.strides.push_back(bigStride);
-    };
-    bool inside = IndexMath::isConstant(big.strides.back(), 1);
-    dim(big.sizes[0], small.strides[0], big.strides[0]);
-    if (!inside)
-      dim(big.sizes.back(), small.strides.back(), big.strides.back());
-    for (auto [d, n] : llvm::enumerate(times)) {
-      Ofr stride = big.strides[d + 1];
-      dim(m.attr(dims[d].first), small.strides[d + 1],
-          m.mul(stride, m.attr(n)));
-      dim(m.attr(n), m.attr(0), stride);
+    auto [sum, parts] = asRepetition(m, small, big, times);
+    // The first of each repetition, in the space without them.
+    SmallVector<int64_t> kept, repeated;
+    for (int64_t d = 0; d < sum.rank(); ++d)
+      (IndexMath::isConstant(sum.strides[d], 0) &&
+               !IndexMath::isConstant(sum.sizes[d], 1)
+           ? repeated
+           : kept)
+          .push_back(d);
+    Strided first, to;
+    first.base = parts.base;
+    to.base = sum.base;
+    for (int64_t d : kept) {
+      first.sizes.push_back(parts.sizes[d]);
+      first.strides.push_back(parts.strides[d]);
+      to.strides.push_back(sum.strides[d]);
     }
-    if (inside)
-      dim(big.sizes.back(), small.strides.back(), big.strides.back());
-    to.sizes = from.sizes;
-    emitCopy(ctx, from, to);
+    to.sizes = first.sizes;
+    LoopProgram program(m, ctx.label, ctx.core.l2Bytes, to.sizes,
+                        SmallVector<bool>(to.rank(), false));
+    SmallVector<LoopProgram::Node> nodes;
+    std::function<void(size_t, Ofr)> add = [&](size_t i, Ofr at) {
+      if (i == repeated.size()) {
+        Strided part = first;
+        part.offset = at;
+        nodes.push_back(program.input(part));
+        return;
+      }
+      int64_t d = repeated[i];
+      for (int64_t n = 0; n < *IndexMath::constant(sum.sizes[d]); ++n)
+        add(i + 1, m.add(at, m.mul(m.attr(n), parts.strides[d])));
+    };
+    add(0, m.attr(0));
+    program.output(
+        program.compute(nodes, to.elementType(),
+                        [](OpBuilder &b, Location loc, ValueRange v) {
+                          Value x = v.front();
+                          for (Value y : v.drop_front())
+                            x = arith::AddFOp::create(b, loc, x, y);
+                          return x;
+                        }),
+        to);
+    program.emit();
   }
 
   void emitForward() const {
-    if (SmallVector<int64_t> times = repeats(); !times.empty())
-      return emitRepeated(times);
+    if (SmallVector<int64_t> times = repeats(); !times.empty()) {
+      auto [from, to] = asRepetition(ctx.m, small, big, times);
+      return emitCopy(ctx, from, to);
+    }
     IndexMath &m = ctx.m;
     bool inside = IndexMath::isConstant(big.strides.back(), 1);
     if (auto planar = inside ? std::nullopt : bands())
@@ -464,6 +491,12 @@ struct Interpolation {
   }
 
   void emitBackward() const {
+    SmallVector<int64_t> times = repeats();
+    int64_t most = 1;
+    for (int64_t n : times)
+      most = std::min(most * n, kMaxSummed + 1);
+    if (!times.empty() && most <= kMaxSummed)
+      return emitSums(times);
     IndexMath &m = ctx.m;
     bool inside = IndexMath::isConstant(small.strides.back(), 1);
     Ofr channels = small.sizes.back();

@@ -122,6 +122,32 @@ void fill(IndexMath &m, Value out, double value) {
   });
 }
 
+std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
+                                         const Strided &big,
+                                         ArrayRef<int64_t> times) {
+  Strided one, all;
+  one.base = small.base;
+  all.base = big.base;
+  auto dim = [&](Ofr size, Ofr stride, Ofr bigStride) {
+    one.sizes.push_back(size);
+    one.strides.push_back(stride);
+    all.strides.push_back(bigStride);
+  };
+  bool inside = IndexMath::isConstant(big.strides.back(), 1);
+  dim(big.sizes[0], small.strides[0], big.strides[0]);
+  if (!inside)
+    dim(big.sizes.back(), small.strides.back(), big.strides.back());
+  for (auto [d, n] : llvm::enumerate(times)) {
+    Ofr stride = big.strides[d + 1];
+    dim(small.sizes[d + 1], small.strides[d + 1], m.mul(stride, m.attr(n)));
+    dim(m.attr(n), m.attr(0), stride);
+  }
+  if (inside)
+    dim(big.sizes.back(), small.strides.back(), big.strides.back());
+  all.sizes = one.sizes;
+  return {one, all};
+}
+
 ChannelBlocks::ChannelBlocks(IndexMath &m, Ofr channels, bool inside,
                              int64_t wanted) {
   auto c = IndexMath::constant(channels);

@@ -42,6 +42,14 @@ void addSides(IndexMath &m, llvm::ArrayRef<Strided> sides,
               const Stretch &stretch, llvm::SmallVectorImpl<mlir::Value> &ins,
               llvm::SmallVectorImpl<mlir::AffineMap> &maps);
 
+/// `small` and `big`, both with channels last, over one space, in which each
+/// position of small is repeated in big: `times[i]` neighbours along spatial
+/// dim i. Dims are batch, channels if they lie apart, position and repetition
+/// of each spatial dim, channels if they lie together.
+std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
+                                         const Strided &big,
+                                         llvm::ArrayRef<int64_t> times);
+
 using ElementBody = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 using ElementsBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(

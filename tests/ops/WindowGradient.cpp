@@ -28,6 +28,15 @@ Cases poolGradientCases() {
        "strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 data_format=NCX"},
       {"1x3x33x64", "1x3x31x62", "strides=1,1 kernel=3,3 data_format=NCX"},
       {"1x7x7x32", "1x1x1x32", "strides=1,1 kernel=7,7"},
+      {"2x32x7x7", "2x32x1x1", "strides=1,1 kernel=7,7 data_format=NCX"},
+      {"2x5x6x9", "2x5x2x3", "strides=3,3 kernel=3,3 data_format=NCX"},
+      {"2x5x9x14", "2x5x3x4",
+       "strides=3,4 pads_begin=1,2 pads_end=0,1 kernel=3,3 data_format=NCX"},
+      // Too many taps, and too long steps, for planes of one channel.
+      {"1x3x11x13", "1x3x4x5",
+       "strides=2,2 pads_begin=1,0 pads_end=0,0 kernel=5,5 data_format=NCX"},
+      {"1x3x11x26", "1x3x6x6",
+       "strides=2,5 pads_begin=1,1 pads_end=1,1 kernel=2,3 data_format=NCX"},
       {"1x1x1x1", "1x1x1x1", "strides=1,1 kernel=1,1"},
       {"0x6x6x4", "0x3x3x4", "strides=2,2 kernel=2,2"},
       {"1x6x6x0", "1x3x3x0", "strides=2,2 kernel=2,2"},
@@ -74,6 +83,13 @@ Cases poolGradientCases() {
            "y<200,50,7,1> = AvgPoolBackward 1x4x3x3 strides=2,2 pads_begin=0,0 "
            "pads_end=0,0 kernel=2,2 exclude_pad=false data_format=NCX "
            "src_shape=1,4,6,6",
+           "MaxPoolBackward 2x3x9x17 2x3x8x4 strides=1,3 pads_begin=2,1 "
+           "pads_end=1,0 kernel=3,3 dilations=2,4 data_format=NCX",
+           "y<576,1,72,8> = MaxPoolBackward 1x8x8x9 1x8x4x4 strides=2,2 "
+           "pads_begin=0,0 pads_end=0,0 kernel=2,2 data_format=NCX",
+           "y = Round 1x4x8x8; z = Clamp y min=0 max=1; MaxPoolBackward z "
+           "1x4x4x4 strides=2,2 pads_begin=1,1 pads_end=0,0 kernel=3,3 "
+           "data_format=NCX",
            // Equal elements: the first of a window wins.
            "y = Round 1x8x8x4; z = Clamp y min=0 max=1; MaxPoolBackward z "
            "1x3x3x4 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=3,3",
