@@ -255,13 +255,14 @@ TEST(Tolerance, GrowsWithTheGraph) {
 
 /// With fast math, 3x3 convolutions that F(4x4, 3x3) may compute.
 TEST(Tolerance, FastMathCountsFilteredConvolutions) {
-  auto build = [](Dims taps, int64_t stride, const char *format) {
+  auto build = [](Dims taps, int64_t stride, const char *format,
+                  const char *kind = "Convolution") {
     Builder b;
     int64_t size = 8 / stride;
     uint64_t x = b.tensor({1, 8, 8, 32});
     uint64_t w = b.tensor(std::move(taps));
     Dims pads{1, 1}, strides{stride, stride};
-    b.op("Convolution", {x, w}, {1, size, size, 16}, DType::f32,
+    b.op(kind, {x, w}, {1, size, size, 16}, DType::f32,
          {{"strides", strides},
           {"pads_begin", pads},
           {"pads_end", pads},
@@ -272,6 +273,7 @@ TEST(Tolerance, FastMathCountsFilteredConvolutions) {
   for (auto &[graph, filtered] :
        {std::pair(build({3, 3, 32, 16}, 1, "XIO"), true),
         {build({16, 32, 3, 3}, 1, "OIX"), true},
+        {build({3, 3, 16, 32}, 1, "XOI", "ConvTranspose"), true},
         {build({3, 3, 32, 16}, 2, "XIO"), false},
         {build({1, 3, 32, 16}, 1, "XIO"), false}}) {
     auto inputs = fillOrDie(graph, 1);

@@ -135,7 +135,10 @@ std::optional<double> filteredRoundings(const graph::Graph &graph,
                                         const graph::Op &op, double walk) {
   constexpr double kGrowth = 8.2, kTransforms = 16, kTaps = 9;
   // Narrow floats may be computed in f32.
-  if ((op.kind != "Convolution" && op.kind != "ConvTransposeBackwardData") ||
+  static constexpr std::string_view kKinds[] = {"Convolution", "ConvTranspose",
+                                                "ConvolutionBackwardData",
+                                                "ConvTransposeBackwardData"};
+  if (std::ranges::find(kKinds, op.kind) == std::end(kKinds) ||
       op.inputs.size() < 2 || !graph.tensor(op.inputs[1]).hasStaticShape())
     return std::nullopt;
   const Dims &weights = *graph.tensor(op.inputs[1]).shape;

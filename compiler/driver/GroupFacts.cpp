@@ -95,7 +95,7 @@ double Counter::flopsOf(Operation *op) {
         return 2 * tile::RnnOp::kGates * elements(r.getDst().getType()) *
                product(shape(r.getRecurrent()).slice(1, 1));
       })
-      .Case<tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
+      .Case<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
             tile::WinogradWeightsOp, arith::ConstantOp, func::ReturnOp>(
           [](auto) { return 0.0; })
       .Default([&](Operation *other) {

@@ -57,6 +57,7 @@ std::string copyText(func::FuncOp group) {
   return llvm::TypeSwitch<Operation *, std::string>(only)
       .Case<tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp>(
           [](auto) { return "packed in panels"; })
+      .Case([](tile::FlipOp) { return "taps in the opposite order"; })
       .Case([](tile::WinogradWeightsOp w) {
         return "transformed for Winograd's " +
                winogradName(static_cast<int64_t>(w.getOutputs()));

@@ -66,6 +66,14 @@ LogicalResult PackOp::verify() {
   return success();
 }
 
+LogicalResult FlipOp::verify() {
+  if (cast<RankedTensorType>(getWeights().getType()).getRank() < 3)
+    return emitOpError("weights of a convolution have taps and two dims more, "
+                       "got ")
+           << getWeights().getType();
+  return success();
+}
+
 void PackLevelsOp::build(OpBuilder &b, OperationState &state, Value weights,
                          Value scales, Value zeroPoints, int64_t panel,
                          LevelsAttr levels) {

@@ -45,6 +45,20 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
   }];
 }
 
+def Tile_FlipOp : Tile_Op<"flip", [
+    Pure, AllTypesMatch<["weights", "flipped"]>]> {
+  let summary = "convolution weights with their taps in the opposite order";
+  let description = [{
+    `weights` `[taps.., I, O]`: tap (i, j, ..) of n x m x .. becomes tap
+    (n - 1 - i, m - 1 - j, ..). A transposed convolution with stride 1 is a
+    convolution with these.
+  }];
+  let arguments = (ins AnyRankedTensor:$weights);
+  let results = (outs AnyRankedTensor:$flipped);
+  let assemblyFormat = "$weights attr-dict `:` type($weights)";
+  let hasVerifier = 1;
+}
+
 def Tile_PackLevelsOp : Tile_Op<"pack_levels", [Pure, AttrSizedOperandSegments]> {
   let summary = "quantised weights in panels of `panel` columns";
   let description = [{

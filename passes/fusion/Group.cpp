@@ -85,7 +85,7 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
+  if (isa<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
           tile::WinogradWeightsOp>(op))
     return GroupKind::pack;
   if (isa<tile::RnnOp>(op))

@@ -158,7 +158,9 @@ private:
   int64_t winogradOutputs() {
     constexpr int64_t kBytes = 4;
     Value w = op->getOperand(1);
-    if (packing.int8Group == kBytes || !isWinogradKernel(rankedType(w)))
+    // Of weights that change, sums would have to be computed, too.
+    if (packing.int8Group == kBytes || !isWinogradKernel(rankedType(w)) ||
+        !isKnownOnce(w))
       return 0;
     return chooseWinograd(op->getOperand(0), w, rankedType(op->getResult(0)),
                           WindowAttrs::of(op, b, 2), filtering)

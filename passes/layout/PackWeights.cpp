@@ -192,6 +192,30 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
            hasNarrowGroups(weights, w.groups.getInt(), packing.isa.lanes(32));
   }
 
+  /// By minimal filtering with tiles of `outputs`.
+  void filter(Operation *op, OpBuilder &b, Value weights, const WindowAttrs &w,
+              int64_t outputs) {
+    ++filtered;
+    replace(op, buildWinograd(packing, b, op->getLoc(),
+                              rankedType(op->getResult(0)),
+                              channelsTogether(b, op->getOperand(0)), weights,
+                              w, outputs));
+  }
+
+  /// Depthwise, or in groups that are computed like that.
+  void packLanes(Operation *op, OpBuilder &b, Value weights,
+                 const WindowAttrs &w) {
+    if (!isDepthwise(rankedType(weights), w.groups.getInt()))
+      op->emitRemark(
+          "narrow groups: channels are lanes, as in a depthwise one");
+    Value product = tile::ConvOp::create(
+        b, op->getLoc(), op->getResult(0).getType(),
+        channelsTogether(b, op->getOperand(0)), channelsTogether(b, weights),
+        w.strides, w.padsBegin, w.padsEnd, w.dilations, w.groups,
+        b.getUnitAttr());
+    replace(op, product);
+  }
+
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
@@ -199,25 +223,14 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     if (!isDepthwise(type, w.groups.getInt()) &&
         !lanesAreGroups(src, type, w)) {
       auto dst = rankedType(op->getResult(0));
-      if (int64_t outputs = winogradOutputs(op, w)) {
-        ++filtered;
-        return replace(op, buildWinograd(packing, b, op->getLoc(), dst,
-                                         channelsTogether(b, src), weights, w,
-                                         outputs));
-      }
+      if (int64_t outputs = winogradOutputs(op, w))
+        return filter(op, b, weights, w, outputs);
       if (waitsForChannels(src, type, dst, w, packing))
         src = channelsTogether(b, src);
       return replace(op,
                      packing.buildConv(b, op->getLoc(), dst, src, weights, w));
     }
-    if (!isDepthwise(type, w.groups.getInt()))
-      op->emitRemark(
-          "narrow groups: channels are lanes, as in a depthwise one");
-    Value product = tile::ConvOp::create(
-        b, op->getLoc(), op->getResult(0).getType(), channelsTogether(b, src),
-        channelsTogether(b, weights), w.strides, w.padsBegin, w.padsEnd,
-        w.dilations, w.groups, b.getUnitAttr());
-    replace(op, product);
+    packLanes(op, b, weights, w);
   }
 
   /// Weights (taps.., I, O) of `op` in panels. Rows of a product are those of
@@ -253,7 +266,55 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return buildReshape(b, loc, buildTranspose(b, loc, weights, order), shape);
   }
 
+  /// With stride 1 a transposed convolution is one with its taps flipped. True,
+  /// and done, where that is better than products that go backwards: there is
+  /// minimal filtering, or channels are lanes.
+  ///
+  ///   ConvTranspose(%x, %w)  ->  Convolution(%x, tile.flip %t)
+  bool flipConvTranspose(Operation *op, OpBuilder &b) {
+    Location loc = op->getLoc();
+    Value src = op->getOperand(0), weights = op->getOperand(1);
+    auto type = rankedType(weights), srcType = rankedType(src),
+         dstType = rankedType(op->getResult(0));
+    int64_t spatial = type.getRank() - 2;
+    auto w = WindowAttrs::of(op, b, spatial);
+    SmallVector<int64_t> begin, end;
+    for (int64_t i = 0; i < spatial; ++i) {
+      int64_t in = srcType.getDimSize(i + 1), out = dstType.getDimSize(i + 1);
+      if (ShapedType::isDynamic(in) || ShapedType::isDynamic(out) ||
+          type.isDynamicDim(i) || w.strides[i] != 1)
+        return false;
+      int64_t reach = (type.getDimSize(i) - 1) * w.dilations[i];
+      begin.push_back(reach - w.padsBegin[i]);
+      end.push_back(out - in + reach - begin.back());
+    }
+    auto negative = [](int64_t pad) { return pad < 0; };
+    if (llvm::any_of(begin, negative) || llvm::any_of(end, negative) ||
+        !type.hasStaticShape())
+      return false;
+    w.padsBegin = b.getDenseI64ArrayAttr(begin);
+    w.padsEnd = b.getDenseI64ArrayAttr(end);
+    int64_t groups = w.groups.getInt(), outputs = 0;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[spatial] = type.getDimSize(spatial + 1) / groups;
+    shape[spatial + 1] = type.getDimSize(spatial) * groups;
+    auto turnedType = RankedTensorType::get(shape, type.getElementType());
+    bool lanes =
+        isDepthwise(turnedType, groups) || lanesAreGroups(src, turnedType, w);
+    if (!lanes && !(outputs = winogradOutputs(op, w)))
+      return false;
+    Value turned = transposeWeights(b, loc, weights, groups);
+    turned = tile::FlipOp::create(b, loc, turnedType, turned);
+    if (lanes)
+      packLanes(op, b, turned, w);
+    else
+      filter(op, b, turned, w, outputs);
+    return true;
+  }
+
   void packConvTranspose(Operation *op, OpBuilder &b) {
+    if (flipConvTranspose(op, b))
+      return;
     Location loc = op->getLoc();
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);

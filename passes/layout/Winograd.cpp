@@ -90,9 +90,13 @@ bool areAll(DenseI64ArrayAttr values, int64_t expected) {
                       [&](int64_t v) { return v == expected; });
 }
 
+/// Transforming and packing a pair of channels of weights that change with
+/// every execution, 9 taps to 16.
+constexpr double kPerTransformed = 1200;
+
 /// Why minimal filtering is not possible; empty: it is.
-std::string whyNotPossible(RankedTensorType src, Value weights,
-                           RankedTensorType dst, const WindowAttrs &w) {
+std::string whyNotPossible(RankedTensorType src, RankedTensorType dst,
+                           const WindowAttrs &w) {
   if (w.groups.getInt() != 1)
     return llvm::formatv("it has {0} groups", w.groups.getInt());
   if (!areAll(w.strides, 1))
@@ -104,9 +108,6 @@ std::string whyNotPossible(RankedTensorType src, Value weights,
     for (int64_t size : type.getShape().drop_front())
       if (ShapedType::isDynamic(size))
         return "only the batch may be dynamic";
-  if (!isKnownOnce(weights))
-    return "its weights change with every execution, and so would what is "
-           "computed of them";
   return "";
 }
 
@@ -130,12 +131,16 @@ std::string judge(RankedTensorType src, RankedTensorType dst,
 }
 
 WinogradChoice chooseByCost(RankedTensorType src, RankedTensorType dst,
-                            const WindowAttrs &w, bool fastMath) {
+                            const WindowAttrs &w, bool fastMath,
+                            bool constant) {
   WinogradChoice choice;
   double least = std::numeric_limits<double>::infinity();
   for (const TileCost &tile : ArrayRef(kTiles).take_front(fastMath ? 2 : 1)) {
     int64_t outputs = tile.outputs;
     WinogradCost cost = winogradCost(src, dst, w, outputs);
+    if (!constant)
+      cost.weights += kPerTransformed * static_cast<double>(src.getDimSize(3)) *
+                      static_cast<double>(dst.getDimSize(3));
     bool pays;
     std::string text = judge(src, dst, cost, outputs, pays);
     if (pays && cost.winograd() * kMargin <= least) {
@@ -202,15 +207,14 @@ WinogradChoice chooseWinograd(Value src, Value weights, RankedTensorType dst,
   if (options.mode == Mode::never)
     return {0, "winograd=never"};
   auto type = rankedType(src);
-  if (std::string reason = whyNotPossible(type, weights, dst, w);
-      !reason.empty())
+  if (std::string reason = whyNotPossible(type, dst, w); !reason.empty())
     return {0, reason};
   // What is computed once need not be fast: sums of the weights of integer
   // convolutions stay exact.
   bool fastMath = options.fastMath && !isKnownOnce(src);
   if (options.mode == Mode::always)
     return {kTiles[fastMath ? 1 : 0].outputs, ""};
-  return chooseByCost(type, dst, w, fastMath);
+  return chooseByCost(type, dst, w, fastMath, isKnownOnce(weights));
 }
 
 Value buildWinograd(const Packing &packing, OpBuilder &b, Location loc,

@@ -91,8 +91,26 @@ static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
   return success();
 }
 
+/// A copy whose source goes backwards along the taps.
+static LogicalResult lowerFlip(GroupContext &ctx, tile::FlipOp op) {
+  IndexMath &m = ctx.m;
+  Strided from = ctx.memoryOf(op.getWeights());
+  from.dense = false;
+  Ofr first = from.offset.value_or(m.attr(0));
+  for (int64_t d = 0; d < from.rank() - 2; ++d) {
+    first =
+        m.add(first, m.mul(m.sub(from.sizes[d], m.attr(1)), from.strides[d]));
+    from.strides[d] = m.mul(m.attr(-1), from.strides[d]);
+  }
+  from.offset = first;
+  emitCopy(ctx, from, ctx.outputs.begin()->second.front());
+  return success();
+}
+
 LogicalResult lowerPack(GroupContext &ctx) {
   Operation *last = ctx.ops().back();
+  if (auto flip = dyn_cast<tile::FlipOp>(last))
+    return lowerFlip(ctx, flip);
   if (auto gates = dyn_cast<tile::PackGatesOp>(last))
     return lowerPackGates(ctx, gates);
   if (auto points = dyn_cast<tile::WinogradWeightsOp>(last))

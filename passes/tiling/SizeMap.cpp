@@ -78,6 +78,8 @@ SmallVector<Ofr> SizeMap::inferResult(Operation *op, unsigned i) {
       r[0] = gates[0];
     return r;
   }
+  if (isa<tile::FlipOp>(op))
+    return llvm::to_vector((*this)[op->getOperand(0)]);
   if (isa<tile::PackGatesOp>(op)) {
     r[1] = (*this)[op->getOperand(0)][2];
     return r;

@@ -170,7 +170,19 @@ std::vector<std::string> formCases() {
       // One after the other, channels first outside.
       "y = Convolution x:2x16x7x9 16x16x3x3c 16c" + kSame + kNcx +
           "; r = ReLU y; z = Convolution r 16x16x3x3c 16c" + kSame + kNcx +
-          "; a = Add z x; ReLU a"};
+          "; a = Add z x; ReLU a",
+      // Weights of every execution.
+      "Convolution 2x9x8x16 3x3x16x33" + kSame,
+      "w = Abs 32x16x3x3; Convolution 2x16x9x8 w 32c" + kSame + kNcx,
+      // Transposed with stride 1: taps in the opposite order.
+      "ConvTranspose 2x9x8x16 3x3x24x16c" + window(0, 1, 2, 1),
+      "y = ConvTranspose 1x5x7x17 3x3x8x17 8c" + window(2, 0, 1, 0) +
+          "; ReLU y",
+      "ConvTranspose 2x16x9x8 16x32x3x3c 32c" + kSame +
+          " data_format=NCX weights_format=IOX",
+      "ConvolutionBackwardData 2x24x9x8 24x16x3x3 dst_shape=2,16,9,8" + kSame +
+          kNcx,
+      "ConvTransposeBackwardData 2x9x8x24 3x3x24x16" + kSame};
   return cases;
 }
 

@@ -318,3 +318,11 @@ func.func @f(%x: tensor<1x6x8xf32>, %w: tensor<3x4x8xf32>) {
   %0 = tile.conv_transpose %x, %w {depthwise, dilations = array<i64: 1>, groups = 2 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<1x6x8xf32>, tensor<3x4x8xf32> -> tensor<1x6x8xf32>
   return
 }
+
+// -----
+
+func.func @flip(%w: tensor<8x16xf32>) {
+  // expected-error @+1 {{weights of a convolution have taps and two dims more, got 'tensor<8x16xf32>'}}
+  %0 = tile.flip %w : tensor<8x16xf32>
+  return
+}

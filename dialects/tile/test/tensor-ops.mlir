@@ -78,3 +78,10 @@ func.func @levels(%x: tensor<?x64xbf16>, %w: tensor<64x40xsi8>, %s: tensor<2x40x
   %1 = tile.matmul %x, %0 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
   return %1 : tensor<?x40xf32>
 }
+
+// CHECK-LABEL: func @flip
+// CHECK:         tile.flip %{{.*}} : tensor<3x5x8x16xf32>
+func.func @flip(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> {
+  %0 = tile.flip %w : tensor<3x5x8x16xf32>
+  return %0 : tensor<3x5x8x16xf32>
+}

@@ -203,13 +203,41 @@ func.func @transpose_pointwise(%x: tensor<1x5x6xf32>, %w: tensor<1x4x6xf32>) -> 
 
 // -----
 
-// Declines: depthwise weights stay as they are.
+// Stride 1: a convolution with taps in the opposite order, where channels are
+// lanes.
 // CHECK-LABEL: func @transpose_depthwise
 // CHECK-NOT:     tile.pack
-// CHECK:         tile.conv_transpose %{{.*}}, %{{.*}} {depthwise,
+// CHECK:         %[[F:.*]] = tile.flip %{{.*}} : tensor<3x1x6xf32>
+// CHECK-NEXT:    tile.conv %{{.*}}, %[[F]] {depthwise, dilations = array<i64: 1>, groups = 6 : i64, pads_begin = array<i64: 2>, pads_end = array<i64: 2>, strides = array<i64: 1>}
 func.func @transpose_depthwise(%x: tensor<1x5x6xf32>, %w: tensor<3x1x6xf32>) -> tensor<1x7x6xf32> {
   %0 = graph.ConvTranspose %x, %w {groups = 6, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x1x6xf32>) -> tensor<1x7x6xf32>
   return %0 : tensor<1x7x6xf32>
+}
+
+// -----
+
+// ... and by minimal filtering.
+// CHECK-LABEL: func @transpose_filtered
+// CHECK:         %[[T:.*]] = graph.StaticTranspose %{{.*}} {order = [0, 1, 3, 2]} : (tensor<3x3x64x96xf32>) -> tensor<3x3x96x64xf32>
+// CHECK-NEXT:    %[[F:.*]] = tile.flip %[[T]]
+// CHECK-NEXT:    tile.winograd_weights %[[F]] outputs 2
+// CHECK:         tile.winograd {{.*}} {pads_begin = array<i64: 1, 2>, pads_end = array<i64: 1, 2>
+func.func @transpose_filtered(%x: tensor<1x56x56x96xf32>, %w: tensor<3x3x64x96xf32>) -> tensor<1x56x58x64xf32> {
+  %0 = graph.ConvTranspose %x, %w {groups = 1, strides = [1, 1], pads_begin = [1, 0], pads_end = [1, 0], dilations = [1, 1]} : (tensor<1x56x56x96xf32>, tensor<3x3x64x96xf32>) -> tensor<1x56x58x64xf32>
+  return %0 : tensor<1x56x58x64xf32>
+}
+
+// -----
+
+// Declines: a stride, and padding of more than the taps reach.
+// CHECK-LABEL: func @not_flipped
+// CHECK-NOT:     tile.flip
+// CHECK:         tile.conv_transpose {{.*}}depthwise
+// CHECK:         tile.conv_transpose {{.*}}depthwise
+func.func @not_flipped(%x: tensor<1x5x6xf32>, %w: tensor<3x1x6xf32>) -> (tensor<1x11x6xf32>, tensor<1x1x6xf32>) {
+  %0 = graph.ConvTranspose %x, %w {groups = 6, strides = [2], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x1x6xf32>) -> tensor<1x11x6xf32>
+  %1 = graph.ConvTranspose %x, %w {groups = 6, strides = [1], pads_begin = [3], pads_end = [3], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x1x6xf32>) -> tensor<1x1x6xf32>
+  return %0, %1 : tensor<1x11x6xf32>, tensor<1x1x6xf32>
 }
 
 // -----

@@ -3,14 +3,6 @@
 // Declines, whatever is asked for; each reason is a remark.
 // CHECK-NOT: tile.winograd
 
-func.func @weights_change(%x: tensor<1x56x56x64xf32>, %w: tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32> {
-  // expected-remark @+1 {{computed directly, not by Winograd's F(2x2, 3x3): its weights change with every execution, and so would what is computed of them}}
-  %0 = graph.Convolution %x, %w {groups = 1, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32>
-  return %0 : tensor<1x56x56x64xf32>
-}
-
-// -----
-
 func.func @groups(%x: tensor<1x56x56x64xf32>, %w: tensor<3x3x32x64xf32> {graph.property = "constant"}) -> tensor<1x56x56x64xf32> {
   // expected-remark @+1 {{computed directly, not by Winograd's F(2x2, 3x3): it has 2 groups}}
   %0 = graph.Convolution %x, %w {groups = 2, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x56x56x64xf32>, tensor<3x3x32x64xf32>) -> tensor<1x56x56x64xf32>

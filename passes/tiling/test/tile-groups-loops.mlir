@@ -159,3 +159,20 @@ func.func private @g(%x: tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32> attribute
   %0 = graph.MaxPool %x {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32>
   return %0 : tensor<1x4x4x16xf32>
 }
+
+// -----
+
+// The last tap comes first: backwards through the weights, forwards through
+// what is written.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: memref<3x5x8x16xf32>, %[[F:[a-z0-9]+]]: memref<3x5x8x16xf32>)
+// CHECK:         memref.reinterpret_cast %[[W]] to offset: [1792], sizes: [15, 128], strides: [-128, 1]
+// CHECK:         memref.reinterpret_cast %[[F]] to offset: [0], sizes: [15, 128], strides: [128, 1]
+func.func @main(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> {
+  %0 = call @g(%w) {tile.label = "flip"} : (tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32>
+  return %0 : tensor<3x5x8x16xf32>
+}
+func.func private @g(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> attributes {tile.group = "pack"} {
+  %0 = tile.flip %w : tensor<3x5x8x16xf32>
+  return %0 : tensor<3x5x8x16xf32>
+}
