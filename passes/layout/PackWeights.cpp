@@ -33,7 +33,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
-#include "passes/tiling/Items.h"
+#include "passes/tiling/ChannelPlanes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -360,6 +360,32 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return uses >= kUsesThatPay || (def && isKind(def, "StaticTranspose"));
   }
 
+  /// Whether `v` has its channels apart in memory, and rows together.
+  static bool hasRows(Value v) {
+    Transposed seen = behindTransposes(v);
+    int64_t rank = rankedType(v).getRank();
+    auto strides = callerStrides(seen);
+    return seen.order == orderInto(Channels::last, rank) &&
+           (strides.empty() || strides[rank - 2] == 1);
+  }
+
+  /// Whether the gradient by weights of a depthwise convolution takes one
+  /// channel at a time, as src and diff have them apart.
+  static bool readsPlanes(Value src, Value diff, RankedTensorType weights,
+                          const WindowAttrs &w) {
+    auto s = rankedType(src), d = rankedType(diff);
+    if (!s.hasStaticShape() || !d.hasStaticShape() || !weights.hasStaticShape())
+      return false;
+    SmallVector<tiling::WindowDim> dims;
+    for (int64_t i = 0; i < s.getRank() - 2; ++i)
+      dims.push_back({s.getDimSize(i + 1), d.getDimSize(i + 1),
+                      weights.getDimSize(i), w.strides[i], w.padsBegin[i],
+                      w.dilations[i]});
+    tiling::ChannelPlanes planes(dims);
+    return hasRows(src) && hasRows(diff) && planes.fit() &&
+           planes.tapsSummed() > 0;
+  }
+
   void packConvWeights(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), diff = op->getOperand(1);
     auto type = rankedType(op->getResult(0));
@@ -372,8 +398,10 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
       uses *= d;
     bool packs = !depthwise && packsDiff(diff, uses);
     if (depthwise) {
-      src = channelsTogether(b, src);
-      diff = channelsTogether(b, diff);
+      if (!readsPlanes(src, diff, type, w)) {
+        src = channelsTogether(b, src);
+        diff = channelsTogether(b, diff);
+      }
     } else if (packs) {
       int64_t rows = type.getDimSize(rank - 3) * type.getDimSize(rank - 2);
       int64_t panel =

@@ -10,12 +10,14 @@
 //
 // Each becomes linalg.generics that reduce. The first goes by rows and classes
 // of columns as in LowerConvTranspose.cpp; the second takes a few vectors of
-// channels at a time and adds rows to each tap.
+// channels at a time and adds rows to each tap, or, with channels apart, takes
+// one channel at a time and all its taps.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/ChannelPlanes.h"
 #include "passes/tiling/GroupLowering.h"
-#include "passes/tiling/Items.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -249,6 +251,75 @@ struct WeightsItem {
   }
 };
 
+/// With channels apart: the taps of a row of the kernel, or all if registers
+/// hold their sums, pass over the channel of each image together.
+struct PlanesItem {
+  const ChannelPlanes &planes;
+  const Strided &src, &diff, &dst;
+  ArrayRef<WindowDim> dims;
+
+  bool pays() const {
+    return planes.fit() && planes.tapsSummed() > 0 &&
+           ChannelPlanes::hasRows(src) && ChannelPlanes::hasRows(diff);
+  }
+
+  /// dst[tap, channel], a scalar.
+  Value sumOf(IndexMath &m, Ofr channel, int64_t tap) const {
+    Operand sum(m, dst);
+    sum.move(m, dst.rank() - 1, channel);
+    for (int64_t i = static_cast<int64_t>(dims.size()) - 1; i >= 0; --i) {
+      sum.move(m, i, m.attr(tap % dims[i].kernel));
+      tap /= dims[i].kernel;
+    }
+    return sum.build(m);
+  }
+
+  /// sums += of all windows, x * d.
+  static void addSums(IndexMath &m, ArrayRef<Value> taps, Value d,
+                      ArrayRef<Value> sums) {
+    OpBuilder &b = m.builder();
+    int64_t loops = cast<MemRefType>(d.getType()).getRank();
+    SmallVector<Value> ins(taps);
+    ins.push_back(d);
+    SmallVector<AffineMap> maps(ins.size(), b.getMultiDimIdentityMap(loops));
+    maps.append(sums.size(), AffineMap::get(loops, 0, b.getContext()));
+    SmallVector<utils::IteratorType> iterators(loops,
+                                               utils::IteratorType::reduction);
+    linalg::GenericOp::create(
+        b, m.location(), TypeRange{}, ins, ValueRange(sums), maps, iterators,
+        [&](OpBuilder &nb, Location nl, ValueRange args) {
+          SmallVector<Value> results;
+          Value gradient = args[taps.size()];
+          for (size_t i = 0; i < taps.size(); ++i) {
+            Value product = arith::MulFOp::create(nb, nl, args[i], gradient);
+            results.push_back(arith::AddFOp::create(
+                nb, nl, args[taps.size() + 1 + i], product));
+          }
+          linalg::YieldOp::create(nb, nl, results);
+        });
+  }
+
+  void emit(IndexMath &m, Ofr channel, Value plane) const {
+    fill(m, plane, 0);
+    for (int64_t tap = 0; tap < planes.taps; ++tap)
+      fill(m, sumOf(m, channel, tap), 0);
+    emitLoop(m, m.attr(0), src.sizes[0], [&](IndexMath &im, Ofr image) {
+      planes.read(im, src, ChannelPlanes::start(im, src, image, channel),
+                  plane);
+      Value d = planes.windowsOf(
+          im, diff, ChannelPlanes::start(im, diff, image, channel));
+      for (int64_t tap = 0; tap < planes.taps;) {
+        SmallVector<Value> taps, sums;
+        for (int64_t i = 0; i < planes.tapsSummed(); ++i, ++tap) {
+          taps.push_back(planes.tapOf(im, plane, tap));
+          sums.push_back(sumOf(im, channel, tap));
+        }
+        addSums(im, taps, d, sums);
+      }
+    });
+  }
+};
+
 } // namespace
 
 LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
@@ -317,6 +388,19 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
     dims.push_back(d);
   }
   Ofr channels = src.sizes.back(), size = m.attr(kChannelsOfItem);
+  ChannelPlanes planes(dims);
+  if (PlanesItem item{planes, src, diff, dst, dims};
+      !IndexMath::isConstant(src.strides.back(), 1) && item.pays()) {
+    int64_t elements = planes.elements;
+    emitItems(m, ctx.label, channels, m.attr(4 * elements),
+              [&](IndexMath &im, Value channel, Value scratch) {
+                Value plane =
+                    scratchView(im, scratch, im.builder().getF32Type(),
+                                im.attr(0), im.attr(elements));
+                item.emit(im, channel, plane);
+              });
+    return success();
+  }
   Ofr blocks = m.ceilDiv(channels, size);
   SmallVector<Ofr> counts{blocks};
   if (op.getGroups() < kBlocksEnough * kChannelsOfItem)

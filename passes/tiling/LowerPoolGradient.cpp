@@ -13,12 +13,12 @@
 //     for tap: diff_src[tap] +=
 //       at == tap ? diff_dst : 0
 //
-// With channels apart, maxima are taken a channel at a time, from a copy with
-// margins, if that stays in L2. Averages of windows that are next to each other
-// are one loop over diff_src.
+// With channels apart, maxima are taken a channel at a time (ChannelPlanes).
+// Averages of windows that are next to each other are one loop over diff_src.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
+#include "passes/tiling/ChannelPlanes.h"
 #include "passes/tiling/GroupLowering.h"
 #include "passes/tiling/Windows.h"
 
@@ -30,126 +30,28 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Most taps that one loop looks at, and strides that loads and stores take
-/// apart and put together.
-constexpr int64_t kMaxTaps = 16, kMaxStride = 4;
+/// Most taps that one loop looks at.
+constexpr int64_t kMaxTaps = 16;
 
-/// The gradient of a maximum with channels apart, one channel at a time. Two
-/// planes in scratch hold its src and diff_src with margins, which no window
-/// leaves: every tap of all windows is a box. Rows are folded into as many as
-/// the stride, row `f` of which has elements f, f + stride, ..: the columns of
-/// a tap are neighbours.
+/// The gradient of a maximum with channels apart: each has a plane of src and
+/// one of diff_src.
 struct MaxPlanes {
   GroupContext &ctx;
-  ArrayRef<WindowDim> dims;
+  ChannelPlanes planes;
   const Strided &src, &diffDst, &diffSrc; // channels last
-  int64_t margin = 0, pitch = 0;          // of a folded row, in its elements
-  int64_t elements = 1, windows = 1, taps = 1;
-  SmallVector<int64_t> strides = {}; // of outer dims
-
-  MaxPlanes(GroupContext &ctx, ArrayRef<WindowDim> dims, const Strided &src,
-            const Strided &diffDst, const Strided &diffSrc)
-      : ctx(ctx), dims(dims), src(src), diffDst(diffDst), diffSrc(diffSrc) {
-    const WindowDim &r = row();
-    margin = (r.pad + r.stride - 1) / r.stride;
-    pitch = margin + std::max((r.in + r.stride - 1) / r.stride,
-                              (reach(r) + r.stride - 1) / r.stride);
-    elements = pitch * r.stride;
-    strides.assign(last(), 0);
-    for (int64_t i = last() - 1; i >= 0; --i) {
-      strides[i] = elements;
-      elements *= dims[i].pad + std::max(dims[i].in, reach(dims[i]));
-    }
-    for (const WindowDim &d : dims) {
-      windows *= d.out;
-      taps *= d.kernel;
-    }
-  }
-
-  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
-  const WindowDim &row() const { return dims.back(); }
-  /// Positions of src up to the last one that a window meets.
-  static int64_t reach(const WindowDim &d) {
-    return (d.out - 1) * d.stride + (d.kernel - 1) * d.dilation + 1 - d.pad;
-  }
-  int64_t bytes() const { return 4 * (2 * elements + windows); }
 
   bool pays() const {
-    auto together = [](const Strided &s) {
-      return IndexMath::isConstant(s.strides[s.rank() - 2], 1);
-    };
-    return windows > 0 && taps <= kMaxTaps && row().stride <= kMaxStride &&
-           bytes() <= ctx.core.l2Bytes / 2 && together(src) &&
-           together(diffDst) && together(diffSrc);
-  }
-
-  Ofr start(IndexMath &m, const Strided &s, ArrayRef<Ofr> at) const {
-    return m.add(m.mul(at[0], s.strides[0]), m.mul(at[1], s.strides.back()));
-  }
-
-  /// What tap number `tap` of all windows sees of a plane.
-  Value tapOf(IndexMath &m, Value plane, int64_t tap) const {
-    SmallVector<Ofr> sizes, steps;
-    int64_t at = 0;
-    for (int64_t i = last(); i >= 0; --i) {
-      const WindowDim &d = dims[i];
-      int64_t k = tap % d.kernel * d.dilation;
-      tap /= d.kernel;
-      sizes.insert(sizes.begin(), m.attr(d.out));
-      if (i < last()) {
-        at += k * strides[i];
-        steps.insert(steps.begin(), m.attr(d.stride * strides[i]));
-      } else {
-        int64_t x = k - d.pad + margin * d.stride;
-        at += x % d.stride * pitch + x / d.stride;
-        steps.push_back(m.attr(1));
-      }
-    }
-    return box(m, plane, m.attr(at), sizes, steps);
-  }
-
-  /// Rows of the channel of `s` into those of `plane`, or back.
-  void move(IndexMath &m, const Strided &s, ArrayRef<Ofr> at, Value plane,
-            bool back) const {
-    int64_t stride = row().stride, inside = margin;
-    for (int64_t i = 0; i < last(); ++i)
-      inside += dims[i].pad * strides[i];
-    auto part = [&](int64_t rows, int64_t columns, int64_t from) {
-      SmallVector<Ofr> sizes, ours, theirs;
-      for (int64_t i = 0; i < last(); ++i) {
-        sizes.push_back(m.attr(dims[i].in));
-        ours.push_back(m.attr(strides[i]));
-        theirs.push_back(s.strides[i + 1]);
-      }
-      // The inner dim is the one whose elements are stored side by side.
-      auto dim = [&](int64_t size, int64_t our, int64_t their) {
-        sizes.push_back(m.attr(size));
-        ours.push_back(m.attr(our));
-        theirs.push_back(m.attr(their));
-      };
-      if (back)
-        dim(columns, 1, stride);
-      dim(rows, pitch, 1);
-      if (!back)
-        dim(columns, 1, stride);
-      Value mine = box(m, plane, m.attr(inside + from), sizes, ours);
-      Value other =
-          box(m, s.base, m.add(start(m, s, at), m.attr(from * stride)), sizes,
-              theirs);
-      pointwise(m, back ? mine : other, back ? other : mine,
-                [](OpBuilder &, Location, ValueRange v) { return v.front(); });
-    };
-    if (int64_t columns = row().in / stride)
-      part(stride, columns, 0);
-    if (int64_t rest = row().in % stride)
-      part(rest, 1, row().in / stride);
+    return planes.fit() && planes.taps <= kMaxTaps &&
+           llvm::all_of(
+               ArrayRef{&src, &diffDst, &diffSrc},
+               [](const Strided *s) { return ChannelPlanes::hasRows(*s); });
   }
 
   /// which = the first tap with the greatest element of each window, or -1.
   void select(IndexMath &m, Value plane, Value which) const {
     SmallVector<Value> ins;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      ins.push_back(tapOf(m, plane, tap));
+    for (int64_t tap = 0; tap < planes.taps; ++tap)
+      ins.push_back(planes.tapOf(m, plane, tap));
     pointwise(m, ins, which, [](OpBuilder &b, Location loc, ValueRange v) {
       auto lowest = b.getF32FloatAttr(std::numeric_limits<float>::lowest());
       Value best = arith::ConstantOp::create(b, loc, lowest);
@@ -169,8 +71,8 @@ struct MaxPlanes {
 
   /// plane[tap] += diff_dst where the tap is the selected one.
   void add(IndexMath &m, Value which, Value gradient, Value plane) const {
-    for (int64_t tap = 0; tap < taps; ++tap)
-      pointwise(m, {which, gradient}, tapOf(m, plane, tap),
+    for (int64_t tap = 0; tap < planes.taps; ++tap)
+      pointwise(m, {which, gradient}, planes.tapOf(m, plane, tap),
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
                   Value number = arith::ConstantOp::create(
                       b, loc, b.getI32IntegerAttr(static_cast<int32_t>(tap)));
@@ -188,34 +90,36 @@ struct MaxPlanes {
   void emit() const {
     IndexMath &m = ctx.m;
     SmallVector<Ofr> counts{diffSrc.sizes[0], diffSrc.sizes.back()};
+    int64_t elements = planes.elements, windows = planes.windows;
     auto body = [&](IndexMath &im, Value item, Value scratch) {
       SmallVector<Ofr> at = delinearize(im, item, counts);
       OpBuilder &b = im.builder();
+      auto startOf = [&](const Strided &s) {
+        return ChannelPlanes::start(im, s, at[0], at[1]);
+      };
       auto take = [&](Type type, int64_t offset, int64_t count) {
         return scratchView(im, scratch, type, im.attr(4 * offset),
                            im.attr(count));
       };
       Value values = take(b.getF32Type(), 0, elements);
       Value sums = take(b.getF32Type(), elements, elements);
-      SmallVector<Ofr> sizes, dense, steps;
-      int64_t rest = windows;
-      for (auto [i, d] : llvm::enumerate(dims)) {
-        sizes.push_back(im.attr(d.out));
-        dense.push_back(im.attr(rest /= d.out));
-        steps.push_back(diffDst.strides[i + 1]);
-      }
-      Value which = box(im, take(b.getI32Type(), 2 * elements, windows),
-                        im.attr(0), sizes, dense);
-      Value gradient =
-          box(im, diffDst.base, start(im, diffDst, at), sizes, steps);
+      Value gradient = planes.windowsOf(im, diffDst, startOf(diffDst));
+      Strided dense;
+      dense.base = take(b.getI32Type(), 2 * elements, windows);
+      dense.strides.assign(diffDst.rank(), im.attr(1));
+      auto shape = cast<MemRefType>(gradient.getType()).getShape();
+      for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i > 0; --i)
+        dense.strides[i] = im.mul(dense.strides[i + 1], im.attr(shape[i]));
+      Value which = planes.windowsOf(im, dense, im.attr(0));
       fill(im, values, std::numeric_limits<float>::lowest());
-      move(im, src, at, values, /*back=*/false);
+      planes.read(im, src, startOf(src), values);
       select(im, values, which);
       fill(im, sums, 0);
       add(im, which, gradient, sums);
-      move(im, diffSrc, at, sums, /*back=*/true);
+      planes.write(im, diffSrc, startOf(diffSrc), sums);
     };
-    emitItems(m, ctx.label, m.product(counts), m.attr(bytes()), body);
+    emitItems(m, ctx.label, m.product(counts),
+              m.attr(4 * (2 * elements + windows)), body);
   }
 };
 
@@ -493,7 +397,8 @@ struct PoolGradient {
     if (!max && repeats())
       return emitShares();
     if (max && !channelsInside)
-      if (MaxPlanes planes(ctx, dims, src, diffDst, diffSrc); planes.pays())
+      if (MaxPlanes planes{ctx, ChannelPlanes(dims), src, diffDst, diffSrc};
+          planes.pays())
         return planes.emit();
     IndexMath &m = ctx.m;
     int64_t columns = std::max<int64_t>(

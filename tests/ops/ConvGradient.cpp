@@ -169,6 +169,29 @@ Cases convGradientCases() {
     cases.push_back("ConvTransposeBackwardWeights " + small + " 1x9x8x3" +
                     twos + pad + " weights_shape=3,3,3,5");
   }
+  // Depthwise by weights with channels apart, one at a time: strides, taps that
+  // are summed a row at a time or are too many, dilations, three dims and one.
+  const std::string ncx = " data_format=NCX weights_format=OIX";
+  for (const char *text :
+       {"2x6x9x11 2x6x9x11 weights_shape=6,1,3,3 groups=6 strides=1,1 "
+        "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+        "3x5x9x12 3x5x5x6 weights_shape=5,1,3,3 groups=5 strides=2,2 "
+        "pads_begin=1,0 pads_end=1,1 dilations=1,1",
+        "1x40x14x14 1x40x14x14 weights_shape=40,1,5,5 groups=40 strides=1,1 "
+        "pads_begin=2,2 pads_end=2,2 dilations=1,1",
+        "1x3x4x40 1x3x4x40 weights_shape=3,1,1,13 groups=3 strides=1,1 "
+        "pads_begin=0,6 pads_end=0,6 dilations=1,1",
+        "2x3x9x29 2x3x7x5 weights_shape=3,1,2,3 groups=3 strides=1,5 "
+        "pads_begin=0,1 pads_end=0,0 dilations=2,3",
+        "2x4x5x6x7 2x4x5x3x4 weights_shape=4,1,3,2,3 groups=4 strides=1,2,2 "
+        "pads_begin=1,0,1 pads_end=1,0,1 dilations=1,1,1",
+        "2x7x50 2x7x25 weights_shape=7,1,4 groups=7 strides=2 pads_begin=1 "
+        "pads_end=1 dilations=1",
+        "0x4x5x5 0x4x5x5 weights_shape=4,1,3,3 groups=4 strides=1,1 "
+        "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+        "2x3x6x8<200,60,10,1> 2x3x6x8 weights_shape=3,1,3,3 groups=3 "
+        "strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1"})
+    cases.push_back(std::string("ConvolutionBackwardWeights ") + text + ncx);
   for (const char *text : {
            // Memory not row-major.
            "ConvTranspose 1x5x5x3<75,1,15,5> 3x3x4x3c",

@@ -107,6 +107,27 @@ func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3
 
 // -----
 
+// With channels apart an item is a channel, copied between zeros; the sums of
+// its three taps are made together.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<2x8x40xf32, strided<[320, 1, 8]>>
+// CHECK:         rt.parallel "g.l" items(%c40) scratch(%c40{{.*}}) {
+// CHECK:             scf.for
+// CHECK:               linalg.generic {{.*}} outs(%{{.*}} : memref<8xf32, strided<[1], offset: 1>>)
+// CHECK:               linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}} : memref<8xf32, strided<[1]>>, memref<8xf32, strided<[1], offset: 1>>, memref<8xf32, strided<[1], offset: 2>>, memref<8xf32, strided<[1], offset: ?>>) outs(%{{.*}} : memref<f32, strided<[], offset: ?>>, memref<f32, strided<[], offset: ?>>, memref<f32, strided<[], offset: ?>>)
+func.func @main(%x: tensor<2x40x8xf32>, %d: tensor<2x40x8xf32>) -> tensor<3x1x40xf32> {
+  %s = graph.StaticTranspose %x {order = [0, 2, 1]} : (tensor<2x40x8xf32>) -> tensor<2x8x40xf32>
+  %t = graph.StaticTranspose %d {order = [0, 2, 1]} : (tensor<2x40x8xf32>) -> tensor<2x8x40xf32>
+  %0 = call @g(%s, %t) {tile.label = "dw"} : (tensor<2x8x40xf32>, tensor<2x8x40xf32>) -> tensor<3x1x40xf32>
+  return %0 : tensor<3x1x40xf32>
+}
+func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40xf32> attributes {tile.group = "window"} {
+  %0 = tile.conv_weights %x, %d {depthwise, dilations = array<i64: 1>, groups = 40 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<2x8x40xf32>, tensor<2x8x40xf32> -> tensor<3x1x40xf32>
+  return %0 : tensor<3x1x40xf32>
+}
+
+// -----
+
 // Declines to merge taps with channels: with dilation 2 they have no common
 // stride. Each tap is a product of its own, over the columns where it is valid.
 // What is not packed is copied to scratch before.
