@@ -386,11 +386,44 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
            planes.tapsSummed() > 0;
   }
 
+  /// The gradient of a product of each position with one matrix: both operands
+  /// are what the other is, and with channels apart one is packed, the other
+  /// read where it is. True, and done, where diff is the larger one.
+  bool swapConvWeights(Operation *op, OpBuilder &b, const WindowAttrs &w) {
+    Value src = op->getOperand(0), diff = op->getOperand(1);
+    auto type = rankedType(op->getResult(0));
+    ArrayRef<int64_t> shape = type.getShape();
+    int64_t rank = type.getRank();
+    auto areAll = [](ArrayRef<int64_t> values, int64_t expected) {
+      return llvm::all_of(values, [&](int64_t v) { return v == expected; });
+    };
+    if (!areAll(shape.drop_back(2), 1) || !areAll(w.strides, 1) ||
+        !areAll(w.padsBegin, 0) || w.groups.getInt() != 1 ||
+        op->hasAttr(kOrderAttr) || !hasRows(src) || !hasRows(diff) ||
+        rankedType(src).getShape().drop_back() !=
+            rankedType(diff).getShape().drop_back() ||
+        shape[rank - 1] <= shape[rank - 2])
+      return false;
+    SmallVector<int64_t> swapped(shape);
+    std::swap(swapped[rank - 1], swapped[rank - 2]);
+    Value product = buildGraphOp(
+        b, op->getLoc(), "ConvolutionBackwardWeights", {diff, src},
+        RankedTensorType::get(swapped, type.getElementType()), op->getAttrs());
+    product.getDefiningOp()->removeAttr("weights_shape");
+    op->getResult(0).replaceAllUsesWith(swapLastTwo(b, product));
+    op->erase();
+    b.setInsertionPoint(product.getDefiningOp());
+    packConvWeights(product.getDefiningOp(), b);
+    return true;
+  }
+
   void packConvWeights(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), diff = op->getOperand(1);
     auto type = rankedType(op->getResult(0));
     int64_t rank = type.getRank();
     auto w = WindowAttrs::of(op, b, rank - 2);
+    if (swapConvWeights(op, b, w))
+      return;
     int64_t groups = w.groups.getInt();
     bool depthwise = isDepthwise(type, groups);
     int64_t uses = 1; // of an element of diff

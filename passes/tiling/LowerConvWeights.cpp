@@ -42,6 +42,8 @@ constexpr int64_t kScratchElements = 64 << 10;
 /// Rows of dst in one item: enough to use a block of diff often, few enough
 /// to leave items for all threads.
 constexpr int64_t kRowsOfItem = 96;
+/// Items from which each has all panels; fewer share them out.
+constexpr int64_t kItems = 6;
 
 struct Range {
   Ofr from, count;
@@ -133,6 +135,15 @@ struct Item {
     Value b = box(m, g.diff.base, diffAt, bSizes, bStrides);
     tile::BrgemmOp::create(m.builder(), m.location(), a, b, c, accumulate,
                            g.packed);
+  }
+
+  /// Taps of the last dim; a single one is known.
+  void forTaps(IndexMath &m,
+               llvm::function_ref<void(IndexMath &, Ofr)> body) const {
+    int64_t taps = g.dims.back().kernel;
+    if (taps == 1)
+      return body(m, m.attr(0));
+    emitLoop(m, m.attr(0), m.attr(taps), body);
   }
 
   /// dst = 0: the sum over nothing.
@@ -232,12 +243,10 @@ struct Item {
     if (g.scratch)
       return addCopied(m, block);
     const WindowDim &d = g.dims.back();
-    if (!g.merged) {
-      emitLoop(m, m.attr(0), m.attr(d.kernel), [&](IndexMath &km, Ofr tap) {
+    if (!g.merged)
+      return forTaps(m, [&](IndexMath &km, Ofr tap) {
         addColumns(km, block, positionsOf(km, d, tap), tap, firstRow, rowCount);
       });
-      return;
-    }
     auto [first, past] = d.interior();
     if (past > first)
       addColumns(m, block, {m.attr(first), m.attr(past - first)}, m.attr(0),
@@ -251,17 +260,18 @@ struct Item {
   }
 
   /// Blocks of batch and outer positions, dimension `i` of them and inwards.
-  void addBlocks(IndexMath &m, ArrayRef<Range> all,
-                 SmallVector<Range> block) const {
+  using BlockBody = llvm::function_ref<void(IndexMath &, ArrayRef<Range>)>;
+  void forBlocks(IndexMath &m, ArrayRef<Range> all, SmallVector<Range> block,
+                 BlockBody body) const {
     size_t i = block.size();
     if (i == all.size())
-      return addBlock(m, block);
+      return body(m, block);
     auto known = IndexMath::constant(all[i].count);
     if (i > 0 && !known)
       known = g.dims[i - 1].out; // at most
     if (known && *known <= g.blocks[i]) {
       block.push_back(all[i]);
-      return addBlocks(m, all, block);
+      return forBlocks(m, all, block, body);
     }
     Ofr size = m.attr(g.blocks[i]);
     emitLoop(m, m.attr(0), m.ceilDiv(all[i].count, size),
@@ -270,7 +280,7 @@ struct Item {
                Ofr count = im.min(size, im.sub(all[i].count, at));
                SmallVector<Range> inner = block;
                inner.push_back({im.add(all[i].from, at), count});
-               addBlocks(im, all, inner);
+               forBlocks(im, all, inner, body);
              });
   }
 };
@@ -331,19 +341,63 @@ void setDiff(IndexMath &m, Gradient &g, const Strided &diff) {
   g.diff.dense = false;
 }
 
+/// One tap: the positions of an image are one dim where they follow each other,
+/// cut into rows whose panel of diff is a block. Sums over short rows would
+/// begin again and again.
+void joinPositions(IndexMath &m, Gradient &g) {
+  int64_t spatial = static_cast<int64_t>(g.dims.size()), positions = 1;
+  for (const WindowDim &d : g.dims) {
+    if (!d.isIdentity())
+      return;
+    positions *= d.out;
+  }
+  for (const Strided *s : {&g.src, &g.diff})
+    for (int64_t i = 1; i < spatial; ++i)
+      if (s->strides[i] != m.mul(s->strides[i + 1], m.attr(g.dims[i].out)))
+        return;
+  int64_t most = std::max<int64_t>(kBlockElements / g.panel, 1), row = 1;
+  for (int64_t size = 2; size <= std::min(most, positions); ++size)
+    if (positions % size == 0)
+      row = size;
+  // Not where there is no such length, as for primes.
+  if (row < std::min(g.dims.back().out, most))
+    return;
+  auto dim = [](int64_t size) { return WindowDim{size, size, 1, 1, 0, 1}; };
+  g.dims = {dim(positions / row), dim(row)};
+  for (Strided *s : {&g.src, &g.diff}) {
+    Ofr step = s->strides[spatial];
+    s->strides = {s->strides.front(), m.mul(step, m.attr(row)), step,
+                  s->strides.back()};
+  }
+  ArrayRef<Ofr> matrix = ArrayRef(g.dst.strides).take_back(2);
+  g.dst.strides = {m.attr(0), m.attr(0), matrix[0], matrix[1]};
+}
+
 void emitGradient(GroupContext &ctx, const Gradient &g) {
   IndexMath &m = ctx.m;
   int64_t pieces = (g.rows() + kRowsOfItem - 1) / kRowsOfItem;
   SmallVector<Ofr> counts{m.attr(g.groups)};
-  for (const WindowDim &d : ArrayRef(g.dims).drop_back())
+  int64_t others = g.groups * std::max<int64_t>(pieces, 1);
+  for (const WindowDim &d : ArrayRef(g.dims).drop_back()) {
     counts.push_back(m.attr(d.kernel));
-  counts.append({m.attr(pieces), m.attr(g.panels)});
+    others *= d.kernel;
+  }
+  // A block of src is read from L2 for all panels of an item.
+  int64_t shares = std::min((kItems + others - 1) / others, g.panels);
+  int64_t together = shares ? (g.panels + shares - 1) / shares : 1;
+  shares = (g.panels + together - 1) / together;
+  counts.append({m.attr(pieces), m.attr(shares)});
   Ofr bytes = m.attr(g.scratch * static_cast<int64_t>(sizeof(float)));
   emitItems(
       m, ctx.label, m.product(counts), bytes,
       [&](IndexMath &im, Value index, Value memory) {
         SmallVector<Ofr> at = delinearize(im, index, counts);
-        Ofr panel = at.pop_back_val(), piece = at.pop_back_val();
+        Ofr share = at.pop_back_val(), piece = at.pop_back_val();
+        Ofr panel = im.mul(share, im.attr(together));
+        Ofr past =
+            g.panels % together == 0
+                ? im.add(panel, im.attr(together))
+                : im.min(im.add(panel, im.attr(together)), im.attr(g.panels));
         SmallVector<Range> all{{im.attr(0), g.src.sizes[0]}};
         SmallVector<Ofr> taps(ArrayRef(at).drop_front());
         for (auto [d, tap] : llvm::zip(g.dims, taps))
@@ -354,17 +408,35 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         Ofr rows = g.rows() == size * pieces
                        ? im.attr(size)
                        : im.min(im.attr(size), im.sub(im.attr(g.rows()), row));
-        withBlockSize(
-            im, panel, g.outPerGroup, g.panel,
-            [&](IndexMath &cm, int64_t columns) {
-              Item item{g, at[0], panel, taps, row, rows, columns, memory};
-              if (g.merged)
-                item.clear(cm, cm.attr(0));
-              else
-                emitLoop(cm, cm.attr(0), cm.attr(g.dims.back().kernel),
-                         [&](IndexMath &km, Ofr tap) { item.clear(km, tap); });
-              item.addBlocks(cm, all, {});
-            });
+        Item item{g, at[0], panel, taps, row, rows, g.panel, memory};
+        using PanelBody = llvm::function_ref<void(IndexMath &, const Item &)>;
+        auto forPanels = [&](IndexMath &pm, PanelBody body) {
+          auto one = [&](IndexMath &om, Ofr p) {
+            withBlockSize(om, p, g.outPerGroup, g.panel,
+                          [&](IndexMath &cm, int64_t columns) {
+                            Item inner = item;
+                            inner.panel = p;
+                            inner.columns = columns;
+                            body(cm, inner);
+                          });
+          };
+          if (together == 1)
+            one(pm, panel);
+          else
+            emitLoop(pm, panel, past, one);
+        };
+        forPanels(im, [&](IndexMath &cm, const Item &inner) {
+          if (g.merged)
+            inner.clear(cm, cm.attr(0));
+          else
+            inner.forTaps(
+                cm, [&](IndexMath &km, Ofr tap) { inner.clear(km, tap); });
+        });
+        item.forBlocks(im, all, {}, [&](IndexMath &bm, ArrayRef<Range> block) {
+          forPanels(bm, [&](IndexMath &cm, const Item &inner) {
+            inner.addBlock(cm, block);
+          });
+        });
       });
 }
 
@@ -410,6 +482,7 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
                         (std::max<int64_t>(1, g.outPerGroup) + 15) / 16 * 16);
   g.panels = (g.outPerGroup + g.panel - 1) / g.panel;
   setDiff(m, g, ctx.memoryOf(op.getDiff()));
+  joinPositions(m, g);
   g.merged = canMerge(m, g);
   g.blocks = chooseBlocks(g);
   if (!packed)

@@ -190,7 +190,14 @@ Cases convGradientCases() {
         "0x4x5x5 0x4x5x5 weights_shape=4,1,3,3 groups=4 strides=1,1 "
         "pads_begin=1,1 pads_end=1,1 dilations=1,1",
         "2x3x6x8<200,60,10,1> 2x3x6x8 weights_shape=3,1,3,3 groups=3 "
-        "strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1"})
+        "strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1",
+        // One tap: the smaller of both is packed.
+        "2x3x5x6 2x7x5x6 weights_shape=7,3,1,1 strides=1,1 pads_begin=0,0 "
+        "pads_end=0,0 dilations=1,1",
+        "3x17x40 3x50x40 weights_shape=50,17,1 strides=1 pads_begin=0 "
+        "pads_end=0 dilations=1",
+        "2x50x5x6 2x17x5x6 weights_shape=17,50,1,1 strides=1,1 pads_begin=0,0 "
+        "pads_end=0,0 dilations=1,1"})
     cases.push_back(std::string("ConvolutionBackwardWeights ") + text + ncx);
   for (const char *text : {
            // Memory not row-major.

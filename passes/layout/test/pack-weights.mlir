@@ -458,3 +458,24 @@ func.func @weights_planes(%a: tensor<2x40x8xf32>, %b: tensor<2x40x8xf32>, %c: te
   %2 = graph.ConvolutionBackwardWeights %y, %g {groups = 40, strides = [1], pads_begin = [6], pads_end = [6], dilations = [1], weights_shape = [13, 1, 40]} : (tensor<2x8x40xf32>, tensor<2x8x40xf32>) -> tensor<13x1x40xf32>
   return %0, %1, %2 : tensor<3x1x40xf32>, tensor<3x1x40xf32>, tensor<13x1x40xf32>
 }
+
+// -----
+
+// One tap, channels apart: diff, which is larger, is read where it is, and src
+// is packed. Declines where diff is the smaller one.
+// CHECK-LABEL: func @weights_swapped
+// CHECK:         %[[X:.*]] = graph.StaticTranspose %arg0
+// CHECK:         %[[D:.*]] = graph.StaticTranspose %arg1
+// CHECK:         %[[P:.*]] = tile.pack %[[X]]
+// CHECK-NEXT:    %[[W:.*]] = tile.conv_weights %[[D]], %[[P]] {{.*}} -> tensor<1x48x16xf32>
+// CHECK-NEXT:    graph.StaticTranspose %[[W]] {order = [0, 2, 1]}
+// CHECK:         %[[Q:.*]] = tile.pack %[[X]]
+// CHECK-NEXT:    tile.conv_weights %[[D]], %[[Q]] {{.*}} -> tensor<1x48x16xf32>
+// CHECK-NOT:     graph.StaticTranspose
+func.func @weights_swapped(%a: tensor<2x16x8xf32>, %b: tensor<2x48x8xf32>) -> (tensor<1x16x48xf32>, tensor<1x48x16xf32>) {
+  %x = graph.StaticTranspose %a {order = [0, 2, 1]} : (tensor<2x16x8xf32>) -> tensor<2x8x16xf32>
+  %d = graph.StaticTranspose %b {order = [0, 2, 1]} : (tensor<2x48x8xf32>) -> tensor<2x8x48xf32>
+  %0 = graph.ConvolutionBackwardWeights %x, %d {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [1, 16, 48]} : (tensor<2x8x16xf32>, tensor<2x8x48xf32>) -> tensor<1x16x48xf32>
+  %1 = graph.ConvolutionBackwardWeights %d, %x {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [1, 48, 16]} : (tensor<2x8x48xf32>, tensor<2x8x16xf32>) -> tensor<1x48x16xf32>
+  return %0, %1 : tensor<1x16x48xf32>, tensor<1x48x16xf32>
+}

@@ -148,3 +148,21 @@ func.func private @g(%x: tensor<2x9x8xf32>, %d: tensor<2x9x16xf32>) -> tensor<3x
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 2>, groups = 1 : i64, pads_begin = array<i64: 2>, strides = array<i64: 1>} : tensor<2x9x8xf32>, tensor<2x9x16xf32> -> tensor<3x8x16xf32>
   return %0 : tensor<3x8x16xf32>
 }
+
+// -----
+
+// One tap: the 48 positions of an image are one dim, and known. Ten items of 96
+// rows have all three panels each, which read one block of src.
+// CHECK-LABEL: func.func private @g.l(
+// CHECK:         rt.parallel "g.l" items(%c10) scratch(%c0) {
+// CHECK:             scf.for %{{.*}} = %{{.*}} to %c3
+// CHECK:             scf.for %{{.*}} = %{{.*}} to %c3
+// CHECK:               tile.brgemm ins(%{{.*}}, %{{.*}} : memref<2x1x96x48xf32, strided<[46080, 46080, 1, 960], offset: ?>>, memref<2x1x48x16xf32, strided<[768, 768, 16, 1], offset: ?>>) outs(%{{.*}} : memref<96x16xf32, strided<[48, 1], offset: ?>>)
+func.func @main(%x: tensor<2x6x8x960xf32>, %d: tensor<1x3x2x6x8x16xf32>) -> tensor<1x1x960x48xf32> {
+  %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<2x6x8x960xf32>, tensor<1x3x2x6x8x16xf32>) -> tensor<1x1x960x48xf32>
+  return %0 : tensor<1x1x960x48xf32>
+}
+func.func private @g(%x: tensor<2x6x8x960xf32>, %d: tensor<1x3x2x6x8x16xf32>) -> tensor<1x1x960x48xf32> attributes {tile.group = "contraction"} {
+  %0 = tile.conv_weights %x, %d {dilations = array<i64: 1, 1>, groups = 1 : i64, packed, pads_begin = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<2x6x8x960xf32>, tensor<1x3x2x6x8x16xf32> -> tensor<1x1x960x48xf32>
+  return %0 : tensor<1x1x960x48xf32>
+}
