@@ -354,7 +354,8 @@ TEST(WinogradChoice, Declines) {
   const std::string ones = " strides=1,1 dilations=1,1 pads_begin=1,1 "
                            "pads_end=1,1";
   for (const std::string &text :
-       {"Convolution 1x8x8x16 3x3x16x16" + ones, // weights that change
+       {std::string("ConvTranspose 1x8x8x16 3x3x16x16c strides=2,2 "
+                    "dilations=1,1 pads_begin=1,1 pads_end=1,1"),
         "Convolution 1x8x8x16 3x3x8x16c groups=2" + ones,
         "Convolution 1x8x8x16 3x3x1x16c groups=16" + ones,
         "Convolution 1x8x8x16 5x5x16x16c" + ones,
@@ -383,6 +384,22 @@ TEST(WinogradChoice, Declines) {
   auto refused = Compiled::compile(*graph, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.errors()[0].code, ErrorCode::BadOption);
+}
+
+/// Weights that change are transformed in every execution: worth it for many
+/// positions only.
+TEST(WinogradChoice, WeightsThatChange) {
+  const std::string ones = " strides=1,1 dilations=1,1 pads_begin=1,1 "
+                           "pads_end=1,1";
+  for (auto [src, outputs] : {std::pair("8x28x28x128", 2), {"1x7x7x128", 0}}) {
+    for (std::string op :
+         {std::string("Convolution "), std::string("ConvTranspose ")}) {
+      std::string text = op + src + " 3x3x128x128" + ones;
+      auto graph = parseGraph(text);
+      ASSERT_TRUE(graph) << text << str(graph.errors());
+      EXPECT_EQ(outputsOf(*graph, Options()), outputs) << text;
+    }
+  }
 }
 
 /// Larger tiles where they cost less, and only with fast math.
