@@ -90,9 +90,8 @@ bool areAll(DenseI64ArrayAttr values, int64_t expected) {
                       [&](int64_t v) { return v == expected; });
 }
 
-/// Transforming and packing a pair of channels of weights that change with
-/// every execution, 9 taps to 16.
-constexpr double kPerTransformed = 1200;
+/// Of making and packing a point of weights that change with every execution.
+constexpr double kPerTransformed = 75;
 
 /// Why minimal filtering is not possible; empty: it is.
 std::string whyNotPossible(RankedTensorType src, RankedTensorType dst,
@@ -139,7 +138,9 @@ WinogradChoice chooseByCost(RankedTensorType src, RankedTensorType dst,
     int64_t outputs = tile.outputs;
     WinogradCost cost = winogradCost(src, dst, w, outputs);
     if (!constant)
-      cost.weights += kPerTransformed * static_cast<double>(src.getDimSize(3)) *
+      cost.weights += kPerTransformed *
+                      static_cast<double>(Tile{outputs}.points()) *
+                      static_cast<double>(src.getDimSize(3)) *
                       static_cast<double>(dst.getDimSize(3));
     bool pays;
     std::string text = judge(src, dst, cost, outputs, pays);
