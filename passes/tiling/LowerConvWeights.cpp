@@ -9,10 +9,11 @@
 // image are 33 rows instead of 11 products of 3.
 //
 //   %0 = tile.conv_weights %x, %d          rt.parallel (group, taps, rows,
-//   panel)
+//   panels)
 //     {packed}                       ->      dst = 0
 //                                            for block of images and rows
-//                                              tile.brgemm accumulate
+//                                              for panel
+//                                                tile.brgemm accumulate
 //
 // Each item owns a piece of dst and sums it in one order, whatever the number
 // of threads. It goes through diff in blocks whose panel stays in L1 while all

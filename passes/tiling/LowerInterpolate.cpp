@@ -404,7 +404,7 @@ struct Interpolation {
   SmallVector<int64_t> repeats() const {
     SmallVector<int64_t> times;
     for (auto [in, out] : dims) {
-      if (!nearest || alignCorners || in == 0 || out % in != 0)
+      if (!nearest || alignCorners || in == 0 || out == 0 || out % in != 0)
         return {};
       times.push_back(out / in);
     }
