@@ -189,6 +189,47 @@ def channels_first(case):
     return case
 
 
+def fire(size, c=64, squeezed=16, each=64):
+    """SqueezeNet's: two convolutions of a third, joined along channels."""
+    image = lambda channels: (1, channels, size, size)
+    shapes, ops, work = {"x": image(c)}, [], 0
+
+    def convolved(src, dst, channels, out, kernel):
+        nonlocal work
+        pads = [kernel // 2] * 2
+        shapes.update({f"{dst}.w": (out, channels, kernel, kernel),
+                       f"{dst}.b": (out,), f"{dst}.t": image(out),
+                       dst: image(out)})
+        ops.extend([
+            Op("Convolution", [src, f"{dst}.w", f"{dst}.b"], [f"{dst}.t"],
+               {"strides": [1, 1], "pads_begin": pads, "pads_end": pads,
+                "dilations": [1, 1], "groups": 1, "data_format": "NCX",
+                "weights_format": "OIX"}),
+            Op("ReLU", [f"{dst}.t"], [dst])])
+        work += 2.0 * size * size * channels * out * kernel * kernel
+
+    convolved("x", "s", c, squeezed, 1)
+    convolved("s", "e", squeezed, each, 1)
+    convolved("s", "f", squeezed, each, 3)
+    shapes["j"] = image(2 * each)
+    ops.append(Op("Concat", ["e", "f"], ["j"], {"axis": 1}))
+    convolved("j", "y", 2 * each, squeezed, 1)
+    return Case("joined", f"fire {size}x{size}x{c}", ops, shapes,
+                {n for n in shapes if n[-2:] in (".w", ".b")}, work)
+
+
+def joined_rows(rows, columns):
+    parts, names = (rows, columns), ["a", "b"]
+    ops = [Op(kind, [x], [t])
+           for kind, x, t in zip(("ReLU", "Exp"), names, "st")]
+    ops += [Op("Concat", ["s", "t"], ["j"], {"axis": 1}),
+            Op("Tanh", ["j"], ["y"])]
+    whole = (rows, 2 * columns)
+    return Case("joined", f"two of {rows}x{columns}", ops,
+                {n: parts for n in "abst"} | {"j": whole, "y": whole}, set(),
+                bytes=16.0 * rows * columns)
+
+
 def grouped_convolutions():
     """Those of ResNeXt-50, with groups of 4 to 32 channels, and depthwise ones
     whose channels are a power of two."""
@@ -380,6 +421,8 @@ def all_cases():
         (128, 28, 128, 3), (256, 28, 256, 3, 2), (1024, 14, 256, 1),
         (512, 14, 512, 3, 2), (2048, 7, 512, 1), (512, 7, 2048, 1),
         (96, 56, 96, 3, 1, 96)]]
+    cases += [fire(56), fire(28), joined_rows(4096, 256),
+              joined_rows(65536, 16)]
     cases += [attention(1, 12, 384, 384, 64), attention(1, 12, 1536, 1536, 64),
               attention(1, 12, 128, 128, 64), attention(1, 32, 1, 4096, 128),
               attention(1, 12, 384, 384, 64, False, causal=True),

@@ -28,6 +28,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
+import gradients  # noqa: E402
 import models  # noqa: E402
 import peers  # noqa: E402
 import tenon_api  # noqa: E402
@@ -214,7 +215,8 @@ def run_suites(args, threads):
           + ", ".join(f"{p.name} {p.version}" for p in started)
           + f"; {platform.machine()}, {threads} threads")
     rows = []
-    for case in cases.all_cases() + models.all_models():
+    for case in (cases.all_cases() + gradients.cases()
+                 + models.all_models()):
         if args.suite and case.suite not in args.suite.split(","):
             continue
         if args.filter and args.filter not in case.name:

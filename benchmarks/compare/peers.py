@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+import gradients
 import weight_only
 
 
@@ -91,6 +92,8 @@ class Torch:
                 f = lambda x, a=a, r=reduce: r(x, a["axes"], keepdim=True)
             elif kind == "StaticTranspose":
                 f = lambda x, a=a: x.permute(a["order"]).contiguous()
+            elif kind == "Concat":
+                f = lambda *x, a=a: torch.cat(x, a["axis"])
             elif kind == "GenIndex":
                 f = lambda x, a=a: index_along(torch.arange, x, a["axis"])
             else:
@@ -99,9 +102,9 @@ class Torch:
                          "Divide": torch.div, "ReLU": torch.relu,
                          "GELU": functional.gelu, "Tanh": torch.tanh,
                          "Exp": torch.exp}
-                if kind not in table:
+                f = table.get(kind) or gradients.torch_function(torch, case, op)
+                if not f:
                     raise Missing(kind)
-                f = table[kind]
             steps.append((f, op.inputs, op.outputs[0]))
         inputs = [n for n in case.inputs() if n not in case.constants]
         outputs = case.outputs()
@@ -346,6 +349,8 @@ def onnx_model(case, values):
             node(op.kind, [op.inputs[0], axes], [out], keepdims=1)
         elif op.kind == "StaticTranspose":
             node("Transpose", op.inputs, [out], perm=a["order"])
+        elif op.kind == "Concat":
+            node("Concat", op.inputs, [out], axis=a["axis"])
         elif op.kind == "GenIndex":
             constant(out, index_along(np.arange, np.empty(case.shapes[out]),
                                       a["axis"]))
@@ -497,6 +502,8 @@ class Jax:
                 return reduce(x[0], tuple(a["axes"]), keepdims=True)
             if op.kind == "StaticTranspose":
                 return x[0].transpose(a["order"])
+            if op.kind == "Concat":
+                return jnp.concatenate(x, a["axis"])
             if op.kind == "GenIndex":
                 return index_along(jnp.arange, x[0], a["axis"])
             table = {"Add": jnp.add, "Multiply": jnp.multiply,

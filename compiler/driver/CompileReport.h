@@ -30,6 +30,9 @@ struct GroupFacts {
   /// operation may be in several groups; all operations of one name count when
   /// names are not unique.
   std::vector<size_t> ops;
+  /// Of a Concat: operations, in order, whose results are written where
+  /// it joins them; those of a Concat that is joined as a whole are, too.
+  std::vector<size_t> inPlace;
   /// The tensors it reads and writes: "64x13xf32, 13x512xf32 -> 64x512xf32".
   std::string types;
   /// False: sizes are not known, and the following numbers leave that out.

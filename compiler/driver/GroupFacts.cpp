@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace tenon {
@@ -123,6 +125,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
       for (Value v : fusion::joinedInPlace(call, callee))
         if (v)
           results.insert(fusion::behindViews(v));
+  llvm::DenseMap<Operation *, std::vector<size_t>> placedBy;
   for (auto call : entry.getOps<func::CallOp>()) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
@@ -139,11 +142,19 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     // What a Concat has in place it does not move.
     llvm::DenseSet<Value> seen;
     double placed = 0;
+    std::set<size_t> writers;
     for (Value v : fusion::joinedInPlace(call, callee))
       if (v) {
-        seen.insert(fusion::behindViews(v));
+        Value whole = fusion::behindViews(v);
+        seen.insert(whole);
         placed += counter.bytes(v.getType());
+        Operation *writer = whole.getDefiningOp();
+        for (const auto &ops :
+             {names.at(writer->getLoc()), placedBy.lookup(writer)})
+          writers.insert(ops.begin(), ops.end());
       }
+    facts.inPlace.assign(writers.begin(), writers.end());
+    placedBy[call] = facts.inPlace;
     for (Value v : call.getOperands()) {
       Value whole = fusion::behindViews(v);
       if (!seen.insert(whole).second)

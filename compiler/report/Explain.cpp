@@ -305,6 +305,13 @@ void Explainer::explainInner(EdgeAnswer &answer) const {
                   "another operation, or nobody reads it";
     return;
   }
+  for (size_t g : mainOf[to])
+    if (contains(report.mainGroups[g].inPlace, from)) {
+      answer.verdict = "in place";
+      answer.text = called(from) + " writes " + countOf(answer.bytes) +
+                    " where " + called(to) + " joins them: nothing is copied";
+      return;
+    }
   answer.verdict = "memory";
   answer.text = called(from) + " is in " + groupText(mainOf[from].back()) +
                 ", " + called(to) + " in " + groupText(mainOf[to].front()) +

@@ -257,6 +257,11 @@ TEST(Explain, Edges) {
   e.report.mainGroups.push_back(groupOf("copy", {2}));
   EXPECT_EQ(e.explainer().explainEdge(1, 3, 2).verdict, "copied");
   EXPECT_EQ(e.explainer().explainOp(2).verdict, "copied");
+  e.report.mainGroups[e.explainer().explainOp(4).groups.at(0)].inPlace = {0};
+  EdgeAnswer placed = e.explainer().explainEdge(0, 2, 4);
+  EXPECT_EQ(placed.verdict, "in place");
+  EXPECT_NE(placed.text.find("writes 256 bytes where"), std::string::npos)
+      << placed.text;
 }
 
 std::vector<std::string> textsOf(const std::vector<ReorderAnswer> &reorders) {

@@ -27,9 +27,9 @@ namespace tenon {
 
 namespace {
 
-/// Bytes that lie side by side in a part. Of shorter rows, a store of each is
-/// dearer than a copy of all.
-constexpr int64_t kMinRowBytes = 64;
+/// Bytes of the shortest rows of several elements: vectors go along rows, and
+/// of few elements they are dearer than a copy of all.
+constexpr int64_t kMinRowBytes = 16;
 
 using Strides = SmallVector<int64_t>;
 
@@ -48,11 +48,12 @@ public:
   }
 
   /// Operands of the Concat of `call` that are in place; `remarks`: says why.
-  Strides join(func::CallOp call, bool remarks) {
+  SmallVector<int64_t> join(func::CallOp call, bool remarks) {
     auto group = symbols.lookup<func::FuncOp>(call.getCallee());
     Operation *concat = fusion::concatOf(group);
     Value whole = call.getResult(0);
-    Strides inPlace, strides = stridesOf(whole);
+    SmallVector<int64_t> inPlace;
+    Strides strides = stridesOf(whole);
     std::string said;
     for (auto [i, arg] : llvm::enumerate(concat->getOperands())) {
       auto from = dyn_cast<BlockArgument>(arg);
@@ -97,15 +98,15 @@ private:
     });
   }
 
-  /// Bytes of `type` that lie side by side.
-  static int64_t rowBytes(RankedTensorType type, ArrayRef<int64_t> strides) {
+  /// Elements of `type` that lie side by side.
+  static int64_t rowElements(RankedTensorType type, ArrayRef<int64_t> strides) {
     int64_t elements = 1;
     for (int64_t d = type.getRank() - 1; d >= 0; --d) {
       if (type.getDimSize(d) != 1 && strides[d] != elements)
         break;
       elements *= type.getDimSize(d);
     }
-    return elements * type.getElementType().getIntOrFloatBitWidth() / 8;
+    return elements;
   }
 
   /// Why the group that computes `operand` cannot write it with `strides`;
@@ -131,8 +132,9 @@ private:
       return "its elements are less than bytes";
     if (type.getRank() == 0 || strides.back() != 1)
       return "it is computed in another order";
-    if (int64_t bytes = rowBytes(type, strides);
-        bytes < kMinRowBytes && bytes < bytesAtLeast(type))
+    int64_t row = rowElements(type, strides);
+    int64_t bytes = row * type.getElementType().getIntOrFloatBitWidth() / 8;
+    if (row > 1 && bytes < kMinRowBytes && bytes < bytesAtLeast(type))
       return "only " + std::to_string(bytes) + " bytes of it lie side by side";
     if (!keepsViews(v, strides))
       return "it is reshaped for others";
@@ -161,7 +163,7 @@ struct JoinInPlacePass : impl::JoinInPlaceBase<JoinInPlacePass> {
       auto kind = group->getAttrOfType<StringAttr>(kGroupAttr);
       if (!kind || kind != fusion::name(fusion::GroupKind::concat))
         continue;
-      Strides inPlace = joining.join(call, remarks);
+      SmallVector<int64_t> inPlace = joining.join(call, remarks);
       placed += inPlace.size();
       if (!inPlace.empty())
         call->setAttr(kInPlaceAttr,

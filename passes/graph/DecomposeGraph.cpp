@@ -102,7 +102,7 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
 
 /// A Concat that begins with all that an earlier one joins (dense blocks of
 /// layers do) takes its result: JoinInPlace then has each tensor once.
-bool joinJoined(Operation *op, OpBuilder &b) {
+bool joinJoined(Operation *op) {
   auto axisOf = [](Operation *concat) {
     return normalizedAxis(intAttr(concat, "axis"),
                           rankedType(concat->getResult(0)).getRank());
@@ -224,7 +224,7 @@ bool decompose(Operation *op, OpBuilder &b) {
   if (kind == "MatMul")
     return decomposeMatMul(op, b);
   if (kind == "Concat")
-    return joinJoined(op, b);
+    return joinJoined(op);
   if (kind.starts_with("Conv"))
     return decomposeConvolution(op, b);
   if (kind == "LRN" || kind == "LRNBackward")

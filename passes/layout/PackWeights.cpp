@@ -34,6 +34,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 #include "passes/tiling/ChannelPlanes.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -326,19 +327,13 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                         : packGrouped(op, b,
                                       transposeWeights(b, loc, weights, groups),
                                       groups);
-    auto ones = [](ArrayRef<int64_t> v) {
-      return llvm::all_of(v, [](int64_t x) { return x == 1; });
-    };
-    auto zeros = [](ArrayRef<int64_t> v) {
-      return llvm::all_of(v, [](int64_t x) { return x == 0; });
-    };
     UnitAttr flag = depthwise ? b.getUnitAttr() : UnitAttr();
     Type dst = op->getResult(0).getType();
     Value product;
     // One tap at every position: both directions are the same.
     bool pointwise =
-        ones(type.getShape().drop_back(2)) && ones(w.strides) &&
-        zeros(w.padsBegin) &&
+        isPointwise(type.getShape().drop_back(2), w.strides, w.padsBegin,
+                    w.padsBegin, /*groups=*/1) &&
         rankedType(src).getShape().slice(1, rank - 2) ==
             rankedType(op->getResult(0)).getShape().slice(1, rank - 2);
     if (pointwise)
@@ -371,19 +366,15 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
 
   /// Whether the gradient by weights of a depthwise convolution takes one
   /// channel at a time, as src and diff have them apart.
-  static bool readsPlanes(Value src, Value diff, RankedTensorType weights,
-                          const WindowAttrs &w) {
+  static bool readsPlanes(Operation *op) {
+    Value src = op->getOperand(0), diff = op->getOperand(1);
+    auto weights = rankedType(op->getResult(0));
     auto s = rankedType(src), d = rankedType(diff);
     if (!s.hasStaticShape() || !d.hasStaticShape() || !weights.hasStaticShape())
       return false;
-    SmallVector<tiling::WindowDim> dims;
-    for (int64_t i = 0; i < s.getRank() - 2; ++i)
-      dims.push_back({s.getDimSize(i + 1), d.getDimSize(i + 1),
-                      weights.getDimSize(i), w.strides[i], w.padsBegin[i],
-                      w.dilations[i]});
-    tiling::ChannelPlanes planes(dims);
-    return hasRows(src) && hasRows(diff) && planes.fit() &&
-           planes.tapsSummed() > 0;
+    tiling::ChannelPlanes planes(tiling::windowDims(
+        op, s, d, /*ncx=*/false, weights.getShape().drop_back(2)));
+    return hasRows(src) && hasRows(diff) && planes.fit();
   }
 
   /// The gradient of a product of each position with one matrix: both operands
@@ -394,11 +385,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto type = rankedType(op->getResult(0));
     ArrayRef<int64_t> shape = type.getShape();
     int64_t rank = type.getRank();
-    auto areAll = [](ArrayRef<int64_t> values, int64_t expected) {
-      return llvm::all_of(values, [&](int64_t v) { return v == expected; });
-    };
-    if (!areAll(shape.drop_back(2), 1) || !areAll(w.strides, 1) ||
-        !areAll(w.padsBegin, 0) || w.groups.getInt() != 1 ||
+    if (!isPointwise(shape.drop_back(2), w.strides, w.padsBegin, w.padsEnd,
+                     w.groups.getInt()) ||
         op->hasAttr(kOrderAttr) || !hasRows(src) || !hasRows(diff) ||
         rankedType(src).getShape().drop_back() !=
             rankedType(diff).getShape().drop_back() ||
@@ -431,7 +419,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
       uses *= d;
     bool packs = !depthwise && packsDiff(diff, uses);
     if (depthwise) {
-      if (!readsPlanes(src, diff, type, w)) {
+      if (!readsPlanes(op)) {
         src = channelsTogether(b, src);
         diff = channelsTogether(b, diff);
       }

@@ -9,8 +9,9 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Two planes stay in L2, beside what passes by.
-constexpr int64_t kMaxBytes = 96 << 10;
+/// Of a plane: 1024x1024 positions, which pay from whatever cache.
+constexpr int64_t kMaxBytes = 5 << 20;
+constexpr int64_t kMaxTaps = 64;
 /// Strides that loads and stores of vectors take apart and put together.
 constexpr int64_t kMaxStride = 4;
 
@@ -40,13 +41,8 @@ ChannelPlanes::ChannelPlanes(ArrayRef<WindowDim> dims) : dims(dims) {
 
 bool ChannelPlanes::fit() const {
   constexpr int64_t kBytes = 4;
-  return windows > 0 && taps > 0 && row().stride <= kMaxStride &&
-         kBytes * elements <= kMaxBytes;
-}
-
-int64_t ChannelPlanes::tapsSummed() const {
-  constexpr int64_t kSums = 12;
-  return taps <= kSums ? taps : row().kernel <= kSums ? row().kernel : 0;
+  return windows > 0 && taps > 0 && taps <= kMaxTaps &&
+         row().stride <= kMaxStride && kBytes * elements <= kMaxBytes;
 }
 
 Value ChannelPlanes::tapOf(IndexMath &m, Value plane, int64_t tap) const {
@@ -88,6 +84,16 @@ Value ChannelPlanes::windowsOf(IndexMath &m, const Strided &s,
     steps.push_back(s.strides[i + 1]);
   }
   return box(m, s.base, start, sizes, steps);
+}
+
+Value ChannelPlanes::windowsOf(IndexMath &m, Value dense) const {
+  SmallVector<Ofr> sizes, steps;
+  int64_t step = windows;
+  for (const WindowDim &d : dims) {
+    sizes.push_back(m.attr(d.out));
+    steps.push_back(m.attr(step /= d.out));
+  }
+  return box(m, dense, m.attr(0), sizes, steps);
 }
 
 void ChannelPlanes::move(IndexMath &m, const Strided &s, Ofr start, Value plane,

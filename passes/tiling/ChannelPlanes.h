@@ -17,11 +17,9 @@ class ChannelPlanes {
 public:
   explicit ChannelPlanes(llvm::ArrayRef<WindowDim> dims);
 
-  /// Whether a plane is small enough, and its rows can be folded.
+  /// Whether a plane is small enough, its rows can be folded, and the code for
+  /// its taps, each written out, is not too long.
   bool fit() const;
-  /// Taps whose sums over all windows stay in registers together: all, or those
-  /// of the last dim; 0: these are too many, too.
-  int64_t tapsSummed() const;
   /// Of a plane, margins included; windows; taps of a window.
   int64_t elements = 1, windows = 1, taps = 1;
 
@@ -33,8 +31,10 @@ public:
   static bool hasRows(const Strided &s);
   /// The element of `image` and `channel` of `s` at position 0.
   static Ofr start(IndexMath &m, const Strided &s, Ofr image, Ofr channel);
-  /// One element per window of such a tensor from `start` on.
+  /// One element per window of such a tensor from `start` on, or of `dense`
+  /// memory.
   mlir::Value windowsOf(IndexMath &m, const Strided &s, Ofr start) const;
+  mlir::Value windowsOf(IndexMath &m, mlir::Value dense) const;
   /// The channel of `s` that begins at `start` into `plane`, and back. Margins
   /// are left alone.
   void read(IndexMath &m, const Strided &s, Ofr start, mlir::Value plane) const;

@@ -251,16 +251,16 @@ struct WeightsItem {
   }
 };
 
-/// With channels apart: the taps of a row of the kernel, or all if registers
-/// hold their sums, pass over the channel of each image together.
+/// With channels apart: as many taps as registers hold sums of pass over the
+/// channel of each image together.
 struct PlanesItem {
   const ChannelPlanes &planes;
   const Strided &src, &diff, &dst;
   ArrayRef<WindowDim> dims;
 
   bool pays() const {
-    return planes.fit() && planes.tapsSummed() > 0 &&
-           ChannelPlanes::hasRows(src) && ChannelPlanes::hasRows(diff);
+    return planes.fit() && ChannelPlanes::hasRows(src) &&
+           ChannelPlanes::hasRows(diff);
   }
 
   /// dst[tap, channel], a scalar.
@@ -308,9 +308,14 @@ struct PlanesItem {
                   plane);
       Value d = planes.windowsOf(
           im, diff, ChannelPlanes::start(im, diff, image, channel));
-      for (int64_t tap = 0; tap < planes.taps;) {
+      // Registers hold 12 sums; of more, fewer in each pass are faster.
+      constexpr int64_t kMostSums = 12, kSums = 8;
+      int64_t passes =
+          planes.taps <= kMostSums ? 1 : (planes.taps + kSums - 1) / kSums;
+      for (int64_t pass = 0; pass < passes; ++pass) {
         SmallVector<Value> taps, sums;
-        for (int64_t i = 0; i < planes.tapsSummed(); ++i, ++tap) {
+        int64_t past = planes.taps * (pass + 1) / passes;
+        for (int64_t tap = planes.taps * pass / passes; tap < past; ++tap) {
           taps.push_back(planes.tapOf(im, plane, tap));
           sums.push_back(sumOf(im, channel, tap));
         }
@@ -377,16 +382,11 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   const Strided &src = ctx.memoryOf(op.getSrc());
   const Strided &diff = ctx.memoryOf(op.getDiff());
   const Strided &dst = ctx.outputs.begin()->second.front();
-  SmallVector<WindowDim> dims;
-  for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
-    WindowDim d{srcType.getDimSize(i + 1), diffType.getDimSize(i + 1),
-                dstType.getDimSize(i),     op.getStrides()[i],
-                op.getPadsBegin()[i],      op.getDilations()[i]};
-    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
-        ShapedType::isDynamic(d.kernel))
+  SmallVector<WindowDim> dims = windowDims(op, srcType, diffType, /*ncx=*/false,
+                                           dstType.getShape().drop_back(2));
+  for (const WindowDim &d : dims)
+    if (!d.isKnown())
       return op.emitError("E2003 only the batch may be dynamic");
-    dims.push_back(d);
-  }
   Ofr channels = src.sizes.back(), size = m.attr(kChannelsOfItem);
   ChannelPlanes planes(dims);
   if (PlanesItem item{planes, src, diff, dst, dims};

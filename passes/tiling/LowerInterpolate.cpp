@@ -35,7 +35,7 @@ namespace {
 constexpr int64_t kChannelBlock = 64; // backward
 
 /// Elements of diff_dst that are added up where they are read.
-constexpr int64_t kMaxSummed = 16;
+constexpr int64_t kMaxSummed = 64;
 
 /// Rows of src in a band, which are lanes; with fewer, vectors are not full.
 constexpr int64_t kMinRows = 4, kMinLanes = 8, kMaxLanes = 64;
@@ -415,39 +415,28 @@ struct Interpolation {
   /// one pass over it.
   void emitSums(ArrayRef<int64_t> times) const {
     IndexMath &m = ctx.m;
-    auto [sum, parts] = asRepetition(m, small, big, times);
-    // The first of each repetition, in the space without them.
-    SmallVector<int64_t> kept, repeated;
-    for (int64_t d = 0; d < sum.rank(); ++d)
-      (IndexMath::isConstant(sum.strides[d], 0) &&
-               !IndexMath::isConstant(sum.sizes[d], 1)
-           ? repeated
-           : kept)
-          .push_back(d);
-    Strided first, to;
-    first.base = parts.base;
-    to.base = sum.base;
-    for (int64_t d : kept) {
-      first.sizes.push_back(parts.sizes[d]);
-      first.strides.push_back(parts.strides[d]);
-      to.strides.push_back(sum.strides[d]);
+    auto [to, parts] = asRepetition(m, small, big, times);
+    // Where the elements of a sum begin, which is one element per repetition.
+    SmallVector<Ofr> starts{m.attr(0)};
+    for (int64_t d = 0; d < to.rank(); ++d) {
+      auto count = IndexMath::constant(to.sizes[d]);
+      if (!count || !IndexMath::isConstant(to.strides[d], 0))
+        continue;
+      SmallVector<Ofr> all;
+      for (int64_t n = 0; n < *count; ++n)
+        for (Ofr start : starts)
+          all.push_back(m.add(start, m.mul(m.attr(n), parts.strides[d])));
+      starts = std::move(all);
+      to.sizes[d] = parts.sizes[d] = m.attr(1);
     }
-    to.sizes = first.sizes;
     LoopProgram program(m, ctx.label, ctx.core.l2Bytes, to.sizes,
                         SmallVector<bool>(to.rank(), false));
     SmallVector<LoopProgram::Node> nodes;
-    std::function<void(size_t, Ofr)> add = [&](size_t i, Ofr at) {
-      if (i == repeated.size()) {
-        Strided part = first;
-        part.offset = at;
-        nodes.push_back(program.input(part));
-        return;
-      }
-      int64_t d = repeated[i];
-      for (int64_t n = 0; n < *IndexMath::constant(sum.sizes[d]); ++n)
-        add(i + 1, m.add(at, m.mul(m.attr(n), parts.strides[d])));
-    };
-    add(0, m.attr(0));
+    for (Ofr start : starts) {
+      Strided part = parts;
+      part.offset = start;
+      nodes.push_back(program.input(part));
+    }
     program.output(
         program.compute(nodes, to.elementType(),
                         [](OpBuilder &b, Location loc, ValueRange v) {

@@ -30,8 +30,16 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Most taps that one loop looks at.
-constexpr int64_t kMaxTaps = 16;
+/// v = (selected tap, gradient, sum): the sum, with the gradient if that tap is
+/// number `tap`.
+Value addIfSelected(OpBuilder &b, Location loc, Value tap, ValueRange v) {
+  Value here =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v[0], tap);
+  // A select, not a product: the gradient may be infinite.
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value share = arith::SelectOp::create(b, loc, here, v[1], zero);
+  return arith::AddFOp::create(b, loc, v[2], share);
+}
 
 /// The gradient of a maximum with channels apart: each has a plane of src and
 /// one of diff_src.
@@ -41,10 +49,10 @@ struct MaxPlanes {
   const Strided &src, &diffDst, &diffSrc; // channels last
 
   bool pays() const {
-    return planes.fit() && planes.taps <= kMaxTaps &&
-           llvm::all_of(
-               ArrayRef{&src, &diffDst, &diffSrc},
-               [](const Strided *s) { return ChannelPlanes::hasRows(*s); });
+    return planes.fit() && llvm::all_of(ArrayRef{&src, &diffDst, &diffSrc},
+                                        [](const Strided *s) {
+                                          return ChannelPlanes::hasRows(*s);
+                                        });
   }
 
   /// which = the first tap with the greatest element of each window, or -1.
@@ -76,14 +84,7 @@ struct MaxPlanes {
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
                   Value number = arith::ConstantOp::create(
                       b, loc, b.getI32IntegerAttr(static_cast<int32_t>(tap)));
-                  Value here = arith::CmpIOp::create(
-                      b, loc, arith::CmpIPredicate::eq, v[0], number);
-                  // A select, not a product: the gradient may be infinite.
-                  Value zero =
-                      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-                  Value share =
-                      arith::SelectOp::create(b, loc, here, v[1], zero);
-                  return arith::AddFOp::create(b, loc, v[2], share);
+                  return addIfSelected(b, loc, number, v);
                 });
   }
 
@@ -104,13 +105,8 @@ struct MaxPlanes {
       Value values = take(b.getF32Type(), 0, elements);
       Value sums = take(b.getF32Type(), elements, elements);
       Value gradient = planes.windowsOf(im, diffDst, startOf(diffDst));
-      Strided dense;
-      dense.base = take(b.getI32Type(), 2 * elements, windows);
-      dense.strides.assign(diffDst.rank(), im.attr(1));
-      auto shape = cast<MemRefType>(gradient.getType()).getShape();
-      for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i > 0; --i)
-        dense.strides[i] = im.mul(dense.strides[i + 1], im.attr(shape[i]));
-      Value which = planes.windowsOf(im, dense, im.attr(0));
+      Value which =
+          planes.windowsOf(im, take(b.getI32Type(), 2 * elements, windows));
       fill(im, values, std::numeric_limits<float>::lowest());
       planes.read(im, src, startOf(src), values);
       select(im, values, which);
@@ -257,14 +253,7 @@ struct PoolGradient {
       Value gradient = smallBox(im, r, tap.first, tap.past);
       pointwise(im, {at, gradient}, bigBox(im, r, diffSrc, tap),
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
-                  Value here = arith::CmpIOp::create(
-                      b, loc, arith::CmpIPredicate::eq, v[0], tap.number);
-                  // A select, not a product: the gradient may be infinite.
-                  Value zero =
-                      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-                  Value share =
-                      arith::SelectOp::create(b, loc, here, v[1], zero);
-                  return arith::AddFOp::create(b, loc, v[2], share);
+                  return addIfSelected(b, loc, tap.number, v);
                 });
     });
   }

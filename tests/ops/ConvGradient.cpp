@@ -170,7 +170,7 @@ Cases convGradientCases() {
                     twos + pad + " weights_shape=3,3,3,5");
   }
   // Depthwise by weights with channels apart, one at a time: strides, taps that
-  // are summed a row at a time or are too many, dilations, three dims and one.
+  // are summed in several passes or are too many, dilations, one dim and three.
   const std::string ncx = " data_format=NCX weights_format=OIX";
   for (const char *text :
        {"2x6x9x11 2x6x9x11 weights_shape=6,1,3,3 groups=6 strides=1,1 "
@@ -181,6 +181,8 @@ Cases convGradientCases() {
         "pads_begin=2,2 pads_end=2,2 dilations=1,1",
         "1x3x4x40 1x3x4x40 weights_shape=3,1,1,13 groups=3 strides=1,1 "
         "pads_begin=0,6 pads_end=0,6 dilations=1,1",
+        "1x3x70 1x3x70 weights_shape=3,1,65 groups=3 strides=1 pads_begin=32 "
+        "pads_end=32 dilations=1",
         "2x3x9x29 2x3x7x5 weights_shape=3,1,2,3 groups=3 strides=1,5 "
         "pads_begin=0,1 pads_end=0,0 dilations=2,3",
         "2x4x5x6x7 2x4x5x3x4 weights_shape=4,1,3,2,3 groups=4 strides=1,2,2 "

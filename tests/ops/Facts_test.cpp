@@ -116,6 +116,25 @@ TEST(Facts, TrafficIsThatOfTheTensors) {
   EXPECT_EQ(second.memory.written, 32 * 16 * f32);
 }
 
+/// What a Concat has in place it does not move; one that begins with all that
+/// another joins has that one's operands, too.
+TEST(Facts, ConcatMovesWhatIsNotInPlace) {
+  CompileReport report = compile(
+      parse("a = ReLU 8x64; b = Abs a; c = Concat a b axis=1; d = Exp c; "
+            "e = Concat a b x:8x16 axis=1; out d e"));
+  const double f32 = 4;
+  for (const GroupFacts &group : report.mainGroups) {
+    if (group.kind != "concat")
+      continue;
+    bool first = group.ops == std::vector<size_t>{2};
+    EXPECT_EQ(group.inPlace, first ? (std::vector<size_t>{0, 1})
+                                   : (std::vector<size_t>{0, 1, 2}));
+    EXPECT_EQ(group.memory.read, first ? 0 : 8 * 16 * f32);
+    EXPECT_EQ(group.memory.written, first ? 0 : 8 * 16 * f32);
+    EXPECT_EQ(group.reused.read + group.reused.written, 0);
+  }
+}
+
 TEST(Facts, UnknownSizesAreSaid) {
   CompileReport report = compile(parse("MatMul ?x7 7x11c"));
   ASSERT_EQ(report.mainGroups.size(), 1u);

@@ -91,13 +91,16 @@ Cases joinedCases() {
   for (const char *text : {
            "a/s32 = Add 6x32/s32 6x32/s32; b/s32 = Concat a 6x32/s32 axis=1; "
            "y/s32 = Add b 6x64/s32",
+           // Rows of few elements, and of one.
+           "a = Exp 37x2; b = Tanh 37x1; c = Concat a b 37x3 axis=1; Sqrt c",
+           "a = SoftMax 37x4 axis=-1; b = MatMul 37x8 8x5c; c = Concat a b "
+           "axis=1; ReLU c",
            "a/boolean = GreaterEqual 6x64 6x64; b/boolean = Concat a "
            "6x64/boolean axis=1; Select b 6x128 1",
            "a/s8 = Quantize 6x64 scales=0.25; b/s8 = Concat a 6x64/s8 axis=1; "
            "y/f32 = Dequantize b scales=0.5",
            "a,h,c = LSTM 4x3x5 1x1x5x4x16c 1x1x16x4x16c 1x1x4x16c; b = Concat "
-           "a 4x3x16 "
-           "axis=2; Tanh b",
+           "a 4x3x16 axis=2; Tanh b",
        })
     cases.push_back(text);
   return cases;

@@ -86,31 +86,35 @@ func.func private @cat(%x: tensor<2x2x32xf32>, %y: tensor<2x2x32xf32>) -> tensor
 
 // -----
 
-// Rows of 8 elements are stored faster together; a tensor twice has two places;
+// Rows of 2 elements are stored faster together; a tensor twice has two places;
 // the caller's buffer has elements of a row apart; sizes are not known.
 // WHY: operand 0 is copied: sizes or strides are not known
 // WHY: operand 0 is copied: it is computed in another order
 // WHY: operand 0 is copied: it is joined twice; operand 1 is copied: it is joined twice
-// WHY: operand 0 is copied: only 32 bytes of it lie side by side
+// WHY: operand 0 is copied: only 8 bytes of it lie side by side
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     tile.in_place
-func.func @main(%x: tensor<4x8xf32>, %u: tensor<?x8xf32>) -> (tensor<4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32> {tile.strides = array<i64: 1, 8>}, tensor<?x8xf32>) {
-  %a = call @relu(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  %j = call @cat(%a, %x) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
+func.func @main(%x: tensor<4x8xf32>, %u: tensor<?x8xf32>, %n: tensor<4x2xf32>) -> (tensor<4x4xf32>, tensor<8x8xf32>, tensor<8x8xf32> {tile.strides = array<i64: 1, 8>}, tensor<?x8xf32>) {
+  %a = call @short(%n) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %j = call @cat(%a, %n) : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
   %b = call @relu(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %k = call @twice(%b) : (tensor<4x8xf32>) -> tensor<8x8xf32>
   %c = call @relu(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %l = call @rows(%c, %x) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   %m = call @unknown(%x, %u) : (tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  return %j, %k, %l, %m : tensor<4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<?x8xf32>
+  return %j, %k, %l, %m : tensor<4x4xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<?x8xf32>
 }
 func.func private @relu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = "elementwise"} {
   %0 = graph.ReLU %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
-func.func private @cat(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x16xf32> attributes {tile.group = "concat"} {
-  %0 = graph.Concat %x, %y {axis = 1} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
-  return %0 : tensor<4x16xf32>
+func.func private @short(%x: tensor<4x2xf32>) -> tensor<4x2xf32> attributes {tile.group = "elementwise"} {
+  %0 = graph.ReLU %x : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
+func.func private @cat(%x: tensor<4x2xf32>, %y: tensor<4x2xf32>) -> tensor<4x4xf32> attributes {tile.group = "concat"} {
+  %0 = graph.Concat %x, %y {axis = 1} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
 }
 func.func private @rows(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {tile.group = "concat"} {
   %0 = graph.Concat %x, %y {axis = 0} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>

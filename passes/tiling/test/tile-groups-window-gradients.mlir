@@ -72,18 +72,18 @@ func.func private @g(%x: tensor<2x8x5x4xf32>, %d: tensor<2x8x2x2xf32>) -> tensor
 
 // -----
 
-// 25 taps: row by row.
+// 81 taps: row by row.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         rt.parallel "g.l" items(%c16)
 // CHECK-COUNT-1:   arith.cmpf ogt
 // CHECK-NOT:       arith.cmpf ogt
-func.func @main(%x: tensor<2x8x9x9xf32>, %d: tensor<2x8x3x3xf32>) -> tensor<2x8x9x9xf32> {
-  %0 = call @g(%x, %d) {tile.label = "pool"} : (tensor<2x8x9x9xf32>, tensor<2x8x3x3xf32>) -> tensor<2x8x9x9xf32>
-  return %0 : tensor<2x8x9x9xf32>
+func.func @main(%x: tensor<2x8x17x17xf32>, %d: tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32> {
+  %0 = call @g(%x, %d) {tile.label = "pool"} : (tensor<2x8x17x17xf32>, tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32>
+  return %0 : tensor<2x8x17x17xf32>
 }
-func.func private @g(%x: tensor<2x8x9x9xf32>, %d: tensor<2x8x3x3xf32>) -> tensor<2x8x9x9xf32> attributes {tile.group = "window"} {
-  %0 = graph.MaxPoolBackward %x, %d {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [5, 5], data_format = "NCX"} : (tensor<2x8x9x9xf32>, tensor<2x8x3x3xf32>) -> tensor<2x8x9x9xf32>
-  return %0 : tensor<2x8x9x9xf32>
+func.func private @g(%x: tensor<2x8x17x17xf32>, %d: tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32> attributes {tile.group = "window"} {
+  %0 = graph.MaxPoolBackward %x, %d {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [9, 9], data_format = "NCX"} : (tensor<2x8x17x17xf32>, tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32>
+  return %0 : tensor<2x8x17x17xf32>
 }
 
 // -----
