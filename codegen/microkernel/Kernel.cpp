@@ -75,7 +75,7 @@ private:
   SmallVector<Value> buildGroups(Value a, Value b, SmallVector<Value> accs) {
     Type byte = spec.elementOfB();
     Value rows = arith::DivUIOp::create(builder, loc, args.k,
-                                        constant(spec.perRowOfB()));
+                                        constant(spec.levels->perByte()));
     rows = add(rows, constant(spec.levels->hasZeroPoints));
     if (spec.levels->hasScales)
       rows = add(rows, constant(alignment(builder.getF32Type())));
@@ -87,13 +87,49 @@ private:
           SmallVector<Value> sums(carried.drop_back(3));
           Value a = carried[sums.size()], b = carried[sums.size() + 1],
                 scales = carried.back();
-          sums = buildInnerProduct(a, loadHead(b, scales), sums);
-          sums.append({advanceK(a, args.k), advance(b, bytes, byte),
-                       advance(scales, bytes, byte)});
+          Value levels = loadHead(b, scales), next;
+          if (spec.levels->digits) {
+            sums = buildGroupOfDigits(a, levels, sums);
+            next = advance(rowOfDigit(a, spec.levels->digits),
+                           1 + spec.levels->digits, spec.element);
+          } else {
+            sums = buildInnerProduct(a, levels, sums);
+            next = advanceK(a, args.k);
+          }
+          sums.append(
+              {next, advance(b, bytes, byte), advance(scales, bytes, byte)});
           scf::YieldOp::create(builder, loc, sums);
         });
     keepLoopAsIs(loop);
     return SmallVector<Value>(loop.getResults().drop_back(3));
+  }
+
+  /// Digits have sums of their own, which begin and end with the group. What
+  /// is carried behind `accs` goes through.
+  SmallVector<Value> buildGroupOfDigits(Value a, Value b,
+                                        SmallVector<Value> accs) {
+    int64_t digits = spec.levels->digits, count = rows * vectors;
+    SmallVector<Value> sums;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v)
+        llvm::append_range(sums, startOfDigits(rowOfA(a, r), v));
+    sums.append(accs.begin() + count, accs.end());
+    sums = buildInnerProduct(advance(a, 1 + digits, spec.element), b, sums);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        int64_t i = r * vectors + v;
+        accs[i] = addDigits(rowOfA(a, r), v,
+                            ArrayRef(sums).slice(i * digits, digits), accs[i]);
+      }
+    llvm::copy(ArrayRef(sums).drop_front(count * digits), accs.begin() + count);
+    return accs;
+  }
+
+  /// Where digit `d` of the group at `a` is.
+  Value rowOfDigit(Value a, int64_t d) {
+    Value words = arith::DivUIOp::create(builder, loc, args.k,
+                                         constant(spec.levels->together()));
+    return advance(a, mul(words, constant(d)), spec.element);
   }
 
   SmallVector<Value> buildInnerProduct(Value a, Value b,
@@ -133,15 +169,19 @@ private:
           SmallVector<Value> accs(carried.drop_back(2));
           Value a = hide(carried[carried.size() - 2]), b = carried.back();
           for (int64_t i = 0; i < step; ++i) {
-            if (spec.levels)
+            if (spec.levels && spec.levels->digits)
+              buildStepOfDigits(a, b, accs);
+            else if (spec.levels)
               buildStepOfLevels(a, b, accs);
             else
               buildStep(a, b, accs, Value());
             if (spec.prefetch && i == 0)
               accs.back() = buildPrefetch(accs.back());
-            a = advanceK(a, spec.perRowOfB());
-            b = spec.rowOfB ? advance(b, spec.rowOfB, spec.elementOfB())
-                            : advance(b, args.bRow, spec.elementOfB());
+            a = advanceK(a, spec.stepOfA());
+            b = spec.rowOfB
+                    ? advance(b, spec.rowOfB, spec.elementOfB())
+                    : advance(b, mul(args.bRow, constant(spec.perColumnOfB())),
+                              spec.elementOfB());
           }
           accs.append({a, b});
           scf::YieldOp::create(builder, loc, accs);
@@ -210,6 +250,32 @@ private:
           for (int64_t i = 0; i < together; ++i) {
             Value &acc = accs[r * vectors + first + i];
             acc = multiplyAdd(x, weights[i], acc);
+          }
+        }
+      }
+    }
+  }
+
+  /// One row of levels, and the digits of four neighbours of K for each half of
+  /// their bytes: levels, the bytes without sign, are multiplied by them.
+  void buildStepOfDigits(Value a, Value b, SmallVectorImpl<Value> &accs) {
+    SmallVector<Value> levels;
+    for (int64_t v = 0; v < vectors; ++v)
+      levels.push_back(loadPackedLevels(b, v));
+    for (int64_t part = 0; part < spec.levels->perByte(); ++part) {
+      SmallVector<Value> weights;
+      for (Value l : levels)
+        weights.push_back(partOfLevels(l, part));
+      for (int64_t d = 0; d < spec.levels->digits; ++d) {
+        Value word = rowOfDigit(advance(a, part, spec.element), d);
+        for (int64_t r = 0; r < rows; ++r) {
+          Value x =
+              broadcast(loadScalar(rowOfA(word, r), builder.getI32Type()));
+          x = vector::BitCastOp::create(builder, loc, weights.front().getType(),
+                                        x);
+          for (int64_t v = 0; v < vectors; ++v) {
+            Value &acc = accs[(r * vectors + v) * spec.levels->digits + d];
+            acc = addProducts(weights[v], x, acc);
           }
         }
       }

@@ -26,6 +26,12 @@ struct LevelsOfB {
   bool isSigned = false;
   /// Before each group of K, for each column: a scale, a zero point.
   bool hasScales = false, hasZeroPoints = false;
+  /// Bytes that an element of A is made of; 0: it is a float.
+  int64_t digits = 0;
+
+  int64_t perByte() const { return 8 / bits; }
+  /// Neighbours of K that lie together in B, and are a word of a digit in A.
+  int64_t together() const { return digits ? 4 : 1; }
 };
 
 /// Everything that makes two kernels different.
@@ -86,7 +92,15 @@ struct KernelSpec {
   }
 
   /// Elements of K that a row of B holds for each column.
-  int64_t perRowOfB() const { return levels ? 8 / levels->bits : interleave; }
+  int64_t perRowOfB() const {
+    return levels ? levels->perByte() * levels->together() : interleave;
+  }
+  /// What these are in A: elements, or words of each digit.
+  int64_t stepOfA() const {
+    return levels && levels->digits ? levels->perByte() : perRowOfB();
+  }
+  /// Bytes, or elements, for each column in a row of B that is not interleaved.
+  int64_t perColumnOfB() const { return levels ? levels->together() : 1; }
 
   /// Whether a row of the tile fills lines, as stores past the caches need.
   bool fillsLines() const {

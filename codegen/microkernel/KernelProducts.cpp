@@ -49,12 +49,68 @@ Value KernelProducts::loadHead(Value b, Value scales) {
       groupZeroPoints.push_back(loadLevels(b, v));
     b = advance(b, args.bRow, spec.elementOfB());
   }
-  return b;
+  if (!spec.levels->digits)
+    return b;
+  // A column is four bytes wide, as its scale is.
+  int64_t head = alignment(f32) + spec.levels->hasZeroPoints;
+  return advance(scales, mul(args.bRow, constant(head)), spec.elementOfB());
+}
+
+Value KernelProducts::loadPackedLevels(Value b, int64_t v) {
+  int64_t bytes = spec.lanes * spec.levels->together();
+  auto type = VectorType::get({bytes}, spec.elementOfB());
+  return LLVM::LoadOp::create(builder, loc, type,
+                              advance(b, v * bytes, spec.elementOfB()), 1);
+}
+
+Value KernelProducts::partOfLevels(Value levels, int64_t part) {
+  if (spec.levels->bits == 8)
+    return levels;
+  auto number = [&](int8_t n) -> Value {
+    auto type = cast<VectorType>(levels.getType());
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getI8IntegerAttr(n)));
+  };
+  if (part == 0)
+    return arith::AndIOp::create(builder, loc, levels, number(15));
+  return arith::ShRUIOp::create(builder, loc, levels, number(4));
+}
+
+SmallVector<Value> KernelProducts::startOfDigits(Value a, int64_t v) {
+  SmallVector<Value> sums;
+  for (int64_t d = 0; d < spec.levels->digits; ++d) {
+    Value start = broadcast(
+        loadScalar(advance(a, 1 + d, spec.element), builder.getI32Type()));
+    if (spec.levels->hasZeroPoints)
+      start = arith::MulIOp::create(builder, loc, start, groupZeroPoints[v]);
+    sums.push_back(start);
+  }
+  return sums;
+}
+
+Value KernelProducts::addDigits(Value a, int64_t v, ArrayRef<Value> sums,
+                                Value acc) {
+  VectorType floats = vectorOf(spec.sum);
+  Value sum;
+  for (auto [d, digit] : llvm::enumerate(llvm::reverse(sums))) {
+    Value x = arith::SIToFPOp::create(builder, loc, floats, digit);
+    Value weight = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(floats,
+                               builder.getF32FloatAttr(
+                                   static_cast<float>(int64_t(1) << (8 * d)))));
+    sum = sum ? vector::FMAOp::create(builder, loc, x, weight, sum).getResult()
+              : x;
+  }
+  Value scale = arith::MulFOp::create(
+      builder, loc, broadcast(loadScalar(a, spec.element)), groupScales[v]);
+  return vector::FMAOp::create(builder, loc, sum, scale, acc);
 }
 
 Value KernelProducts::loadLevels(Value b, int64_t v) {
   return extend(loadVector(b, v, spec.elementOfB(), /*masked=*/false),
-                spec.levels->isSigned, 32);
+                spec.levels->isSigned && !spec.levels->digits, 32);
 }
 
 Value KernelProducts::weightsOf(Value levels, int64_t part, int64_t v) {

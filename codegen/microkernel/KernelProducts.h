@@ -17,6 +17,14 @@ protected:
   Value loadB(Value b, int64_t v);
   /// Vector `v` of a row of levels as integers, `perRowOfB` in each lane.
   Value loadLevels(Value b, int64_t v);
+  /// Vector `v` of a row of levels that meet digits, as bytes; those of its
+  /// part `part`.
+  Value loadPackedLevels(Value b, int64_t v);
+  Value partOfLevels(Value levels, int64_t part);
+  /// What sums of the digits of a group begin with, for row `a` and vector `v`.
+  llvm::SmallVector<Value> startOfDigits(Value a, int64_t v);
+  /// acc + these sums, with the scales of the group.
+  Value addDigits(Value a, int64_t v, llvm::ArrayRef<Value> sums, Value acc);
   /// The weights of row `part` of those that `levels`, vector `v`, holds.
   Value weightsOf(Value levels, int64_t part, int64_t v);
   /// What a group of levels begins with, at `b` and at `scales`; returns where

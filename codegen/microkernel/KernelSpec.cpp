@@ -18,7 +18,8 @@ std::string KernelSpec::name() const {
     os << "_" << stored;
   if (levels)
     os << "_q" << levels->bits << "us"[levels->isSigned]
-       << (levels->hasScales ? "c" : "") << (levels->hasZeroPoints ? "z" : "");
+       << (levels->hasScales ? "c" : "") << (levels->hasZeroPoints ? "z" : "")
+       << (levels->digits ? "d" + std::to_string(levels->digits) : "");
   if (interleave > 1)
     os << "_v" << interleave << (partialGroup ? "p" : "");
   os << "_" << tile.rows << "x" << tile.vectors << "x" << lanes << "_b"

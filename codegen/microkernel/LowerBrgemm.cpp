@@ -386,7 +386,8 @@ private:
   /// where scales of the first begin.
   void setGroups(KernelOperands &operands, tenon::tile::LevelsAttr levels,
                  Value column) {
-    int64_t k = op.getAType().getShape().back(), group = levels.groupOf(k);
+    int64_t k = levels.kOf(op.getAType().getShape().back()),
+            group = levels.groupOf(k);
     operands.k = integer(group);
     operands.groups = integer(k / group);
     operands.scales =

@@ -88,6 +88,22 @@ RegisterTile tenon::microkernel::chooseLevelsTile(VectorIsa isa, unsigned bits,
   return {m ? std::min(rows, *m) : rows, narrow};
 }
 
+RegisterTile tenon::microkernel::chooseDigitsTile(VectorIsa isa, unsigned bits,
+                                                  int64_t digits,
+                                                  std::optional<int64_t> m) {
+  // Eight rows of one vector gain nothing over four of two.
+  constexpr int64_t enough = 4;
+  int64_t wanted = std::clamp<int64_t>(m.value_or(enough), 1, enough);
+  auto fitting = [&](int64_t vectors) {
+    // Beside sums: levels, weights made of halves of them, a word of A.
+    int64_t others = vectors * static_cast<int64_t>(8 / bits) + 1;
+    return (isa.numRegisters - others) / (digits * vectors);
+  };
+  if (fitting(kDigitsVectors) >= wanted)
+    return {wanted, kDigitsVectors};
+  return {std::clamp<int64_t>(fitting(1), 1, wanted), 1};
+}
+
 RegisterTile tenon::microkernel::chooseRegisterTile(VectorIsa isa,
                                                     int64_t elementBits,
                                                     std::optional<int64_t> m,

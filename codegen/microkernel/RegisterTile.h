@@ -56,9 +56,18 @@ RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
 /// Vectors of sums that a panel of levels is wide.
 inline constexpr int64_t kLevelsVectors = 4;
 
+/// The same where they meet digits. Panels are one strip, whatever the number
+/// of rows: a process with products of one row and of many packs weights once.
+inline constexpr int64_t kDigitsVectors = 2;
+
 /// The tile for a panel of levels of so many `bits`: each strip makes weights
 /// of them for its rows alone, so that strips are narrow where there are rows.
 RegisterTile chooseLevelsTile(VectorIsa isa, unsigned bits,
+                              std::optional<int64_t> m);
+
+/// The same where levels meet `digits` for each element of A, each with sums of
+/// its own.
+RegisterTile chooseDigitsTile(VectorIsa isa, unsigned bits, int64_t digits,
                               std::optional<int64_t> m);
 
 /// `total` rows in the fewest blocks of at most `limit`, as equal as possible:

@@ -34,7 +34,8 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
   spec.interleave = op.getInterleave();
   if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels())
     spec.levels = {levels->getBits(), levels->getIsSigned(),
-                   levels->hasScales(), levels->getZeroPoints()};
+                   levels->hasScales(), levels->getZeroPoints(),
+                   levels->getDigits()};
   int64_t k = op.getAType().getShape().back();
   spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
   spec.numBatchDims = op.getNumBatchDims();
@@ -92,7 +93,10 @@ void SiteChoice::chooseTile(BrgemmOp op, VectorIsa isa) {
   if (std::optional<ArrayRef<int64_t>> given = op.getRegisterTile())
     full = {(*given)[0], (*given)[1]};
   else if (spec.levels)
-    full = chooseLevelsTile(isa, spec.levels->bits, staticM);
+    full = spec.levels->digits
+               ? chooseDigitsTile(isa, spec.levels->bits, spec.levels->digits,
+                                  staticM)
+               : chooseLevelsTile(isa, spec.levels->bits, staticM);
   else
     full =
         ofWholeLines(op,
@@ -131,10 +135,10 @@ void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
       known(op.getBType().getStridesAndOffset().first[spec.numBatchDims]);
   if (op.getPacked() && row &&
       *row <= full.vectors * spec.lanes * spec.interleave)
-    spec.rowOfB = *row;
+    spec.rowOfB = *row * spec.perColumnOfB();
   int64_t k = op.getAType().getShape().back();
   if (op.getLevels())
-    k = op.getLevels()->groupOf(k);
+    k = op.getLevels()->groupOf(op.getLevels()->kOf(k));
   int64_t steps = ShapedType::isDynamic(k) ? 0 : k / spec.perRowOfB();
   auto divides = [&](int64_t count) {
     return !ShapedType::isDynamic(k) && steps % count == 0;
@@ -144,6 +148,7 @@ void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
   // LLVM would load A and B for both steps of a tile of one vector first: where
   // registers are too few an accumulator went through memory at each step.
   bool spills = full.vectors == 1 && 2 * full.rows + 2 > isa.numRegisters;
+  spills |= spec.levels && spec.levels->digits && full.rows > 1;
   if (unroll)
     spec.unroll = unroll;
   else if (!spec.fromPartial && pays && !spills)

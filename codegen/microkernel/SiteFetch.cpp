@@ -76,8 +76,10 @@ bool SiteFetch::fetchesRows() {
 
 /// Bytes of a row of A that an iteration over k reads.
 int64_t SiteFetch::bytesPerRowStep() {
-  return spec.unroll * spec.perRowOfB() * spec.element.getIntOrFloatBitWidth() /
-         8;
+  int64_t elements = spec.unroll * spec.stepOfA();
+  if (spec.levels && spec.levels->digits)
+    elements *= spec.levels->digits;
+  return elements * spec.element.getIntOrFloatBitWidth() / 8;
 }
 
 /// What `rows` rows behind `row` make of it: as much of the next rows as they
@@ -141,7 +143,7 @@ bool SiteFetch::isSmallPanel() {
 }
 
 int64_t SiteFetch::bytesOfRowOfB() {
-  return panelWidth(op) * spec.interleave *
+  return panelWidth(op) * spec.interleave * spec.perColumnOfB() *
          spec.elementOfB().getIntOrFloatBitWidth() / 8;
 }
 

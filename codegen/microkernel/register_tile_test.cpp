@@ -56,6 +56,17 @@ TEST(RegisterTile, sparesKernelsForColumnsLeftOver) {
   expectTile(chooseRegisterTile(avx2, 32, 1024, 1024), 4, 3);
 }
 
+TEST(RegisterTile, digitsHaveThreeSums) {
+  for (unsigned bits : {4, 8}) {
+    expectTile(chooseDigitsTile(avx512, bits, 3, {}), 4, 2);
+    expectTile(chooseDigitsTile(avx512, bits, 3, 100), 4, 2);
+    expectTile(chooseDigitsTile(avx512, bits, 3, 1), 1, 2);
+    // One vector where two would be a row each.
+    expectTile(chooseDigitsTile(avx2, bits, 3, 100), 4, 1);
+    expectTile(chooseDigitsTile(avx2, bits, 3, 1), 1, 2);
+  }
+}
+
 TEST(RegisterTile, wholeStripsDivideTheColumns) {
   // 8 vectors are two strips of 4, or three of 3 with one of padding.
   expectTile(chooseRegisterTile(avx512, 32, 24, 128), 8, 3);

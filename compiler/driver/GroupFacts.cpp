@@ -66,7 +66,8 @@ double Counter::flopsOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case([&](tile::MatMulOp m) {
         return 2 * elements(m.getDst().getType()) *
-               product(shape(m.getSrc()).take_back());
+               (m.getLevels() ? product({m.levelsK()})
+                              : product(shape(m.getSrc()).take_back()));
       })
       // Every element of dst meets all weights of its channel, from the
       // channels of src in its group ...

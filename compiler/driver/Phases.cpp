@@ -65,6 +65,7 @@ void buildQuantize(OpPassManager &pm, const Options &options,
   pm.addPass(createFormIntegerProducts(products));
   FormLevelProductsOptions levels;
   levels.vectorBits = target.vectorBits;
+  levels.int8Group = target.int8Group;
   pm.addPass(createFormLevelProducts(levels));
   pm.addPass(createExpandQuantize());
 }

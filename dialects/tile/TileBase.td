@@ -34,9 +34,16 @@ def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
 
     A weight is `(level - zero point) * scale`. Without scales they are behind
     the sum.
+
+    With `digits` they meet a src that tile.to_digits has made, in products of
+    bytes. Levels, and zero points, are without sign then: those of signed ones
+    are `2^(bits - 1)` more. Four rows of levels are one of four times as many
+    bytes: for each column four neighbours of K, of 4 bits in the low halves,
+    and the next four in the high ones.
   }];
   let parameters = (ins "unsigned":$bits, "bool":$is_signed, "int64_t":$group,
-                        "bool":$zero_points);
+                        "bool":$zero_points,
+                        DefaultValuedParameter<"int64_t", "0">:$digits);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -57,9 +64,30 @@ def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
     int64_t rows(int64_t k) const {
       return k == 0 ? 0 : k / groupOf(k) * rowsOfGroup(k);
     }
+    /// Neighbours of K that lie together.
+    int64_t together() const { return getDigits() ? 4 : 1; }
     /// Whether groups, and rows of levels, divide K.
     bool divides(int64_t k) const {
-      return k > 0 && k % groupOf(k) == 0 && groupOf(k) % perRow() == 0;
+      return k > 0 && k % groupOf(k) == 0 &&
+             groupOf(k) % (perRow() * together()) == 0;
+    }
+    /// What is added to signed levels that are stored without sign.
+    int64_t bias() const {
+      return getDigits() && getIsSigned() ? int64_t(1) << (getBits() - 1) : 0;
+    }
+    /// Words of 4 bytes before the digits of a group: a scale, and a sum each.
+    int64_t wordsOfDigitHead() const { return 1 + getDigits(); }
+    /// Words of `k` elements of src as digits.
+    int64_t wordsOfDigits(int64_t k) const {
+      return k / getGroup() *
+             (wordsOfDigitHead() + getDigits() * getGroup() / together());
+    }
+    /// K of a row of src, which has `elements`, or words; 0: of none.
+    int64_t kOf(int64_t elements) const {
+      if (!getDigits())
+        return elements;
+      int64_t words = wordsOfDigits(getGroup());
+      return elements % words ? 0 : elements / words * getGroup();
     }
   }];
 }

@@ -29,12 +29,17 @@ void TileDialect::initialize() {
 
 LogicalResult
 LevelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                   unsigned bits, bool, int64_t group, bool) {
+                   unsigned bits, bool, int64_t group, bool, int64_t digits) {
   if (bits != 4 && bits != 8)
     return emitError() << "levels have " << bits << " bits, must be 4 or 8";
   if (group < 0 || (bits == 4 && group % 2))
     return emitError() << "a group of " << group << " levels of " << bits
                        << " bits does not fill bytes";
+  if (digits != 0 && (digits != 3 || group % (32 / bits) || group == 0))
+    return emitError()
+           << digits << " digits and groups of " << group
+           << " levels; must be 0, or 3 and a group that four bytes "
+              "divide";
   return success();
 }
 
@@ -216,6 +221,8 @@ static void verifyLevels(Problems &problems, BrgemmOp op) {
   MemRefType b = op.getBType();
   auto [strides, offset] = b.getStridesAndOffset();
   int64_t k = op.getAType().getDimSize(1);
+  if (!ShapedType::isDynamic(k))
+    k = op.getLevels()->kOf(k);
   if (op.getNumBatchDims() || !op.getPacked() ||
       strides[0] != b.getDimSize(1) || ShapedType::isDynamic(k) ||
       !op.getLevels()->divides(k))

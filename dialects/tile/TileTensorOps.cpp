@@ -252,6 +252,42 @@ LogicalResult verifyConvolution(Op op, int64_t interleave, int64_t joined) {
 
 } // namespace
 
+void ToDigitsOp::build(OpBuilder &b, OperationState &state, Value src,
+                       LevelsAttr levels) {
+  auto type = cast<RankedTensorType>(src.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = levels.wordsOfDigits(shape.back()) * sizeof(float);
+  auto byte = b.getIntegerType(8, /*isSigned=*/false);
+  build(b, state, RankedTensorType::get(shape, byte), src, levels);
+}
+
+LogicalResult ToDigitsOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto digits = cast<RankedTensorType>(getDigits().getType());
+  LevelsAttr levels = getLevels();
+  int64_t k = src.getRank() ? src.getShape().back() : 0;
+  if (!isa<FloatType>(src.getElementType()) || !levels.getDigits() ||
+      ShapedType::isDynamic(k) || !levels.divides(k))
+    return emitOpError("needs digits, floats and a known K of whole groups, "
+                       "has ")
+           << src;
+  SmallVector<int64_t> shape(src.getShape());
+  shape.back() = levels.wordsOfDigits(k) * sizeof(float);
+  if (digits.getShape() != ArrayRef(shape) ||
+      !digits.getElementType().isUnsignedInteger(8))
+    return emitOpError("result is ") << digits << ", expected ui8 of " << shape;
+  return success();
+}
+
+int64_t MatMulOp::levelsK() {
+  int64_t width = cast<RankedTensorType>(getSrc().getType()).getShape().back();
+  LevelsAttr levels = *getLevels();
+  if (ShapedType::isDynamic(width) || !levels.getDigits())
+    return width;
+  constexpr int64_t word = sizeof(float);
+  return width % word ? 0 : levels.kOf(width / word);
+}
+
 LogicalResult MatMulOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());
   auto weights = cast<RankedTensorType>(getWeights().getType());
@@ -260,8 +296,10 @@ LogicalResult MatMulOp::verify() {
   int64_t ownRank = getInPlace() ? 2 : 3 + (v > 1);
   std::optional<LevelsAttr> levels = getLevels();
   if (levels) {
-    int64_t k = src.getShape().back();
-    if (!isa<FloatType>(src.getElementType()) || v > 1 || getInPlace() ||
+    int64_t k = levelsK();
+    bool fits = levels->getDigits() ? src.getElementType().isUnsignedInteger(8)
+                                    : isa<FloatType>(src.getElementType());
+    if (!fits || v > 1 || getInPlace() ||
         !weights.getElementType().isUnsignedInteger(8) ||
         ShapedType::isDynamic(k) || !levels->divides(k))
       return emitOpError("levels meet floats and a known K of whole groups, "
@@ -282,7 +320,7 @@ LogicalResult MatMulOp::verify() {
   if (failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
                    a[a.size() - 2])) ||
       failed(match(*this, "K of weights", w[w.size() - 2],
-                   levels ? levels->rows(a.back()) : panels(a.back(), v))))
+                   levels ? levels->rows(levelsK()) : panels(a.back(), v))))
     return failure();
   int64_t columns = dst.getDimSize(rank - 1), panel = w.back();
   if (getInPlace()) {

@@ -90,6 +90,34 @@ def Tile_PackLevelsOp : Tile_Op<"pack_levels", [Pure, AttrSizedOperandSegments]>
   let hasVerifier = 1;
 }
 
+def Tile_ToDigitsOp : Tile_Op<"to_digits", [Pure]> {
+  let summary = "floats as signed bytes that share an exponent";
+  let description = [{
+    `src` `[.., K]` to `[.., bytes]`. For each group of K, as `levels` has them:
+
+    * 4 bytes: in f32 a power of two, `s`;
+    * 4 bytes for each digit: in i32 its sum over the group times -1 or, without
+      zero points, times `levels.bias()`, negative;
+    * for each of `digits` the group's bytes, signed, the most significant first.
+
+    With three, x is about `s * (d0 * 2^16 + d1 * 2^8 + d2)`; the difference is
+    at most 2^-23 times the greatest of the group's magnitudes, or 2^-123. With
+    an infinite element in the group `s` is infinite, with NaN it is NaN.
+
+    ```mlir
+    %d = tile.to_digits %x levels <bits = 4, is_signed = true, group = 32,
+      zero_points = false, digits = 3> : tensor<6x64xf32> -> tensor<6x224xui8>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$src, Tile_LevelsAttr:$levels);
+  let results = (outs AnyRankedTensor:$digits);
+  let assemblyFormat = [{
+    $src `levels` $levels attr-dict `:` type($src) `->` type($digits)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$src, "LevelsAttr":$levels)>];
+  let hasVerifier = 1;
+}
+
 def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
   let summary = "dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n]";
   let description = [{
@@ -97,7 +125,7 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
     or interleaved; `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
     `in_place`: `weights` are `[B'.., K, N]`, not packed, floats of 32 bits with
     static sizes. `levels`: they are what tile.pack_levels makes, src is of
-    floats.
+    floats or, with digits, what tile.to_digits makes.
 
     Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8
     times s8) are summed in 32 bits, and `dst` is the sum as f32 or si32.
@@ -119,6 +147,10 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
           $_builder.getI64IntegerAttr(interleave),
           inPlace ? $_builder.getUnitAttr() : ::mlir::UnitAttr(), LevelsAttr());
   }]>];
+  let extraClassDeclaration = [{
+    /// K of a product of levels.
+    int64_t levelsK();
+  }];
   let hasVerifier = 1;
 }
 

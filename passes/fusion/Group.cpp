@@ -86,7 +86,7 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
   if (isa<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
-          tile::WinogradWeightsOp>(op))
+          tile::ToDigitsOp, tile::WinogradWeightsOp>(op))
     return GroupKind::pack;
   if (isa<tile::RnnOp>(op))
     return GroupKind::recurrence;

@@ -5,6 +5,10 @@
 //   MatMul(%x, DynamicDequantize(%w, %s) {per_group, group_shape = [32, 1]})
 //       ->  tile.matmul(%x, pack_levels(%w, %s))
 //
+// Where the target multiplies bytes in fours, src becomes bytes, too:
+//
+//       ->  tile.matmul(tile.to_digits(%x), pack_levels(%w, scales))
+//
 // With few rows a product waits for its weights, and levels are a quarter or an
 // eighth of the bytes of f32. With many, weights are made of them a panel at a
 // time, and memory is what is saved.
@@ -32,13 +36,19 @@ namespace {
 
 /// Fewer stay in the cache as f32.
 constexpr int64_t kMinWeights = 1 << 16;
+/// Digits of an element of src: with three, 23 bits of the greatest of a group.
+constexpr int64_t kDigits = 3;
+/// Elements that share an exponent: of more, few have many bits; with less,
+/// scales take as long as products.
+constexpr int64_t kMinDigitGroup = 16, kMaxDigitGroup = 256;
 constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
 
 class LevelProduct {
 public:
-  LevelProduct(Operation *op, const microkernel::VectorIsa &vectors)
-      : op(op), vectors(vectors), b(op), loc(op->getLoc()),
-        type(rankedType(op->getOperand(1))) {}
+  LevelProduct(Operation *op, const microkernel::VectorIsa &vectors,
+               bool multipliesBytes)
+      : op(op), vectors(vectors), multipliesBytes(multipliesBytes), b(op),
+        loc(op->getLoc()), type(rankedType(op->getOperand(1))) {}
 
   /// Whether the weights are constants that are dequantised.
   bool find() {
@@ -70,18 +80,24 @@ public:
         << weights.bits() << " bits: " << levels().rows(k()) * n()
         << " bytes of memory, as f32 " << k() * n() * sizeof(float);
     auto dst = rankedType(op->getResult(0));
-    Value src = op->getOperand(0);
-    // Weights that are made of levels are f32.
-    if (rowsOfMatrix(dst, type).value_or(kUnknownRows) > tiling::kRowsOfLevels)
-      src = buildCast(b, loc, src, b.getF32Type());
-    int64_t lanes = vectors.lanes(/*elementBits=*/32);
-    int64_t vectors = llvm::divideCeil(n(), lanes);
-    int64_t panel = std::min(microkernel::kLevelsVectors, vectors) * lanes;
-    Value scales;
-    if (group)
+    if (int64_t digitGroup = groupOfDigits())
+      repeatScales(digitGroup);
+    else if (group)
       scales = buildCast(b, loc,
                          weights.viewed(b, weights.dequantize->getOperand(1)),
                          b.getF32Type());
+    Value src = op->getOperand(0);
+    if (levels().getDigits())
+      src = tile::ToDigitsOp::create(b, loc, src, levels());
+    // Weights that are made of levels are f32.
+    else if (rowsOfMatrix(dst, type).value_or(kUnknownRows) >
+             tiling::kRowsOfLevels)
+      src = buildCast(b, loc, src, b.getF32Type());
+    int64_t lanes = vectors.lanes(/*elementBits=*/32);
+    int64_t vectors = llvm::divideCeil(n(), lanes);
+    int64_t wide =
+        digits ? microkernel::kDigitsVectors : microkernel::kLevelsVectors;
+    int64_t panel = std::min(wide, vectors) * lanes;
     Value packed = tile::PackLevelsOp::create(b, loc, weights.viewed(b), scales,
                                               zeroPoints, panel, levels());
     auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
@@ -103,7 +119,59 @@ private:
   tile::LevelsAttr levels() const {
     return tile::LevelsAttr::get(op->getContext(), weights.bits(),
                                  element().isSignedInteger(), group,
-                                 weights.hasZeroPoint());
+                                 weights.hasZeroPoint(), digits);
+  }
+
+  /// Elements of K that share an exponent where src becomes digits; 0: it does
+  /// not.
+  int64_t groupOfDigits() const {
+    int64_t whole = group ? group : k();
+    int64_t step = 4 * levels().perRow();
+    if (!multipliesBytes || !zeroPointsLoseTheirSign())
+      return 0;
+    int64_t size = std::min(whole, kMaxDigitGroup) / step * step;
+    while (size >= kMinDigitGroup && whole % size)
+      size -= step;
+    return size >= kMinDigitGroup ? size : 0;
+  }
+
+  /// Those of 4 bits become 8 more, and a byte may be less than -8.
+  bool zeroPointsLoseTheirSign() const {
+    return !weights.hasZeroPoint() || weights.bits() == 8 ||
+           !element().isSignedInteger() ||
+           (weights.isDynamic() &&
+            bitsOf(weights.dequantize->getOperand(2)) == weights.bits());
+  }
+
+  /// Groups of `size`, all of which have scales, and zero points.
+  void repeatScales(int64_t size) {
+    int64_t times = (group ? group : k()) / size;
+    scales = group ? weights.viewed(b, weights.dequantize->getOperand(1))
+                   : scaleOfSum();
+    scales = repeat(buildCast(b, loc, scales, b.getF32Type()), times);
+    if (zeroPoints)
+      zeroPoints = repeat(zeroPoints, times);
+    group = size;
+    digits = kDigits;
+  }
+
+  /// Each row of `v`, [rows, columns] or one row or element, so many times:
+  /// [rows * times, N].
+  Value repeat(Value v, int64_t times) {
+    auto from = rankedType(v);
+    int64_t columns = from.getRank() ? from.getShape().back() : 1;
+    int64_t rows = from.getRank() == 2 ? from.getDimSize(0) : 1;
+    if (times == 1 && columns == n() && from.getRank() == 2)
+      return v;
+    Type element = from.getElementType();
+    v = buildReshape(b, loc, v, {rows, 1, columns});
+    v = buildCast(b, loc, v, b.getF32Type());
+    auto shape = RankedTensorType::get({1, times, n()}, b.getF32Type());
+    Value ones =
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(shape, 1.0f));
+    v = buildBinary(b, loc, "Multiply", v, ones);
+    v = buildReshape(b, loc, v, {rows * times, n()});
+    return buildCast(b, loc, v, element);
   }
 
   /// Which weights share a scale: all, those of a column, or of a group of K.
@@ -172,12 +240,15 @@ private:
 
   Operation *op;
   const microkernel::VectorIsa &vectors;
+  bool multipliesBytes; // in fours
   OpBuilder b;
   Location loc;
   RankedTensorType type; // [K, N]
   Quantised weights;
   int64_t group = 0; // elements of K that share a scale; 0: all
+  int64_t digits = 0;
   bool perColumn = false;
+  Value scales; // of groups
   Value zeroPoints;
 };
 
@@ -192,7 +263,7 @@ struct FormLevelProductsPass
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      LevelProduct product(op, vectors);
+      LevelProduct product(op, vectors, /*multipliesBytes=*/int8Group == 4);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

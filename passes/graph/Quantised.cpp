@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace tenon {
 
-unsigned Quantised::bits() const {
-  Operation *def = bytes().getDefiningOp();
+unsigned bitsOf(Value bytes) {
+  Operation *def = bytes.getDefiningOp();
   auto attr = def ? def->getAttrOfType<IntegerAttr>(kBitsAttr) : IntegerAttr();
   return attr ? attr.getInt() : 8;
 }

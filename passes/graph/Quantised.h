@@ -10,6 +10,9 @@ namespace tenon {
 /// What UnpackInt4 says of bytes that hold so few bits.
 inline constexpr char kBitsAttr[] = "graph.bits";
 
+/// Bits that a level of `bytes` needs.
+unsigned bitsOf(mlir::Value bytes);
+
 /// An operand of a product: bytes, behind views and casts between floats.
 struct Quantised {
   mlir::Operation *dequantize = nullptr;
@@ -17,8 +20,7 @@ struct Quantised {
   int64_t axis = -1; // of scales and zero points; -1: one of each
 
   mlir::Value bytes() const { return dequantize->getOperand(0); }
-  /// Bits that a level needs.
-  unsigned bits() const;
+  unsigned bits() const { return bitsOf(bytes()); }
   bool isDynamic() const;
   bool hasZeroPoint() const;
   /// Known scales.

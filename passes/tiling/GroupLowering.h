@@ -67,6 +67,7 @@ mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
 mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
 mlir::LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op);
 mlir::LogicalResult lowerPackLevels(GroupContext &ctx, tile::PackLevelsOp op);
+mlir::LogicalResult lowerToDigits(GroupContext &ctx, tile::ToDigitsOp op);
 mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                          tile::WinogradWeightsOp op);
 mlir::LogicalResult lowerChain(GroupContext &ctx);

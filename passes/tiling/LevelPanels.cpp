@@ -10,14 +10,19 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-/// All of `memory`, dense bytes, as f32.
-static Value asFloats(IndexMath &m, Value memory) {
-  int64_t count = cast<MemRefType>(memory.getType()).getNumElements();
-  Value bytes = box(m, memory, m.attr(0), {m.attr(count)}, {m.attr(1)});
-  auto size = static_cast<int64_t>(sizeof(float));
-  auto type = MemRefType::get({count / size}, m.builder().getF32Type());
-  return memref::ViewOp::create(m.builder(), m.location(), type, bytes,
-                                m.value(m.attr(0)), ValueRange());
+Value wordsOf(IndexMath &m, Value memory, Type type) {
+  OpBuilder &b = m.builder();
+  Ofr count = m.product(memref::getMixedSizes(b, m.location(), memory));
+  Value bytes = box(m, memory, m.attr(0), {count}, {m.attr(1)});
+  Ofr words = m.floorDiv(count, m.attr(type.getIntOrFloatBitWidth() / 8));
+  auto known = IndexMath::constant(words);
+  SmallVector<Value> sizes;
+  if (!known)
+    sizes.push_back(m.value(words));
+  return memref::ViewOp::create(
+      b, m.location(),
+      MemRefType::get({known.value_or(ShapedType::kDynamic)}, type), bytes,
+      m.value(m.attr(0)), sizes);
 }
 
 /// Level `part` of those in a byte, as i32.
@@ -58,7 +63,8 @@ void LevelPanels::emit(IndexMath &m, Value memory, Ofr start, int64_t from,
   };
   constexpr int64_t size = sizeof(float);
   if (levels.hasScales())
-    addHead(asFloats(m, memory), m.floorDiv(at(0), m.attr(size)), size);
+    addHead(wordsOf(m, memory, b.getF32Type()), m.floorDiv(at(0), m.attr(size)),
+            size);
   if (levels.getZeroPoints())
     addHead(memory, at(levels.hasScales() ? size * panel : 0), 1);
   maps.push_back(all);

@@ -26,4 +26,7 @@ struct LevelPanels {
             int64_t count, mlir::Value to) const;
 };
 
+/// All of `memory`, dense bytes, as words of `type`.
+mlir::Value wordsOf(IndexMath &m, mlir::Value memory, mlir::Type type);
+
 } // namespace tenon::tiling

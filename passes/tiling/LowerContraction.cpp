@@ -18,6 +18,16 @@ namespace tenon::tiling {
 
 namespace {
 
+/// Digits are bytes in memory, and words to a product.
+static void countWords(IndexMath &m, Product &p) {
+  auto words = [&](Ofr bytes) {
+    return m.floorDiv(bytes, m.attr(sizeof(float)));
+  };
+  p.k = p.a.sizes.back() = words(p.k);
+  for (Ofr &stride : MutableArrayRef(p.a.strides).drop_back())
+    stride = words(stride);
+}
+
 LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   IndexMath &m = ctx.m;
   Epilogue epilogue(ctx, op);
@@ -30,6 +40,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   p.n = n;
   p.interleave = op.getInterleave();
   p.k = ctx.sizes[op.getSrc()].back();
+  p.levels = op.getLevels();
   p.dst = ctx.outputs.begin()->second.front();
   // src over dst's leading dims and rows, then K.
   ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
@@ -43,6 +54,8 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   Computed made(ctx, op.getSrc());
   if (made.isRead()) {
     p.a = overA(made.tensors().front());
+    if (p.isOfDigits())
+      countWords(m, p);
   } else {
     p.made = &made;
     for (const Strided &src : made.tensors())
@@ -79,8 +92,8 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
     }
     p.w = overRows(w, op.getInPlace() ? 2 : 3 + (p.interleave > 1));
   }
-  p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
-  p.levels = op.getLevels();
+  p.unsignedA = !p.isOfDigits() &&
+                rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
   emitProduct(ctx, epilogue, std::move(p));
   return success();
 }

@@ -117,6 +117,8 @@ LogicalResult lowerPack(GroupContext &ctx) {
     return lowerWinogradWeights(ctx, points);
   if (auto levels = dyn_cast<tile::PackLevelsOp>(last))
     return lowerPackLevels(ctx, levels);
+  if (auto digits = dyn_cast<tile::ToDigitsOp>(last))
+    return lowerToDigits(ctx, digits);
   auto op = cast<tile::PackOp>(last);
   if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
     return op.emitError("E2003 the number of columns is unknown");

@@ -56,7 +56,8 @@ private:
       row += sizeof(float);
     }
     if (levels.getZeroPoints())
-      emitHead(p, op.getZeroPoints(), row * panel, 1, Body());
+      emitHead(p, op.getZeroPoints(), row * panel, 1,
+               withoutSign(levels.bias()));
     emitLevels(p);
   }
 
@@ -89,32 +90,56 @@ private:
   void emitLevels(Part p) {
     Strided src = ctx.memoryOf(op.getWeights());
     Ofr alongK = src.strides[0], alongN = src.strides[1];
-    int64_t perRow = levels.perRow(), group = levels.groupOf(k);
+    int64_t perByte = levels.perRow(), group = levels.groupOf(k);
+    int64_t together = levels.together(), perRow = perByte * together;
     SmallVector<int64_t> sizes{p.count, groups, group / perRow, p.columns};
+    SmallVector<Ofr> steps{m.mul(m.attr(panel), alongN),
+                           m.mul(m.attr(group), alongK),
+                           m.mul(m.attr(perRow), alongK), alongN};
+    SmallVector<Ofr> stepsOfDst{m.attr(rowsOfPanel * panel),
+                                m.attr(rowsOfGroup * panel),
+                                m.attr(together * panel), m.attr(together)};
+    if (together > 1) {
+      sizes.push_back(together);
+      steps.push_back(alongK);
+      stepsOfDst.push_back(m.attr(1));
+    }
     SmallVector<Strided> from;
-    for (int64_t i = 0; i < perRow; ++i)
-      from.push_back(
-          view(src, sizes,
-               {m.mul(m.attr(panel), alongN), m.mul(m.attr(group), alongK),
-                m.mul(m.attr(perRow), alongK), alongN},
-               m.add(m.mul(m.attr(p.first * panel), alongN),
-                     m.mul(m.attr(i), alongK))));
+    for (int64_t i = 0; i < perByte; ++i)
+      from.push_back(view(src, sizes, steps,
+                          m.add(m.mul(m.attr(p.first * panel), alongN),
+                                m.mul(m.attr(i * together), alongK))));
     Strided to =
-        view(dst, sizes,
-             {m.attr(rowsOfPanel * panel), m.attr(rowsOfGroup * panel),
-              m.attr(panel), m.attr(1)},
+        view(dst, sizes, stepsOfDst,
              m.attr((p.first * rowsOfPanel + levels.rowsOfHead()) * panel));
-    write(from, to, perRow == 1 ? Body() : halvesOfByte());
+    write(from, to,
+          perByte == 1 ? withoutSign(levels.bias())
+                       : halvesOfByte(levels.bias()));
   }
 
-  static Body halvesOfByte() {
-    return [](OpBuilder &b, Location loc, ValueRange args) -> Value {
-      auto number = [&](int64_t n) -> Value {
-        return arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(n));
-      };
-      Value low = arith::AndIOp::create(b, loc, args[0], number(15));
-      Value high = arith::ShLIOp::create(b, loc, args[1], number(4));
-      return arith::OrIOp::create(b, loc, low, high);
+  static Value byte(OpBuilder &b, Location loc, int64_t n) {
+    return arith::ConstantOp::create(
+        b, loc, b.getI8IntegerAttr(static_cast<int8_t>(n)));
+  }
+
+  /// `bias` more, none if that is 0.
+  static Body withoutSign(int64_t bias) {
+    if (!bias)
+      return Body();
+    return [bias](OpBuilder &b, Location loc, ValueRange args) -> Value {
+      return arith::AddIOp::create(b, loc, args[0], byte(b, loc, bias));
+    };
+  }
+
+  /// In halves, `bias` is the highest bit, the sign.
+  static Body halvesOfByte(int64_t bias) {
+    return [bias](OpBuilder &b, Location loc, ValueRange args) -> Value {
+      Value low = arith::AndIOp::create(b, loc, args[0], byte(b, loc, 15));
+      Value high = arith::ShLIOp::create(b, loc, args[1], byte(b, loc, 4));
+      Value both = arith::OrIOp::create(b, loc, low, high);
+      return bias ? arith::XOrIOp::create(b, loc, both, byte(b, loc, 17 * bias))
+                        .getResult()
+                  : both;
     };
   }
 

@@ -142,7 +142,7 @@ public:
 
   void emit() {
     auto r = IndexMath::constant(space.rows);
-    makesWeights = p.levels && (!r || *r > kRowsOfLevels);
+    makesWeights = p.levels && !p.isOfDigits() && (!r || *r > kRowsOfLevels);
     if (!makesWeights || r)
       return emitParts();
     // One of the two has no items.
@@ -203,7 +203,9 @@ void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
   int64_t rowDim = space.rowDim;
   bool readsLevels = p.levels && !makesWeights;
   Ofr rowsOfW =
-      readsLevels ? im.attr(p.levels->rows(*IndexMath::constant(p.k))) : p.k;
+      readsLevels
+          ? im.attr(p.levels->rows(p.levels->kOf(*IndexMath::constant(p.k))))
+          : p.k;
   Ofr whole = panelSize(im, rowsOfW, p.panel, p.interleave);
   Ofr wOffset = im.attr(0);
   if (!p.packing && !makesWeights) {
@@ -231,8 +233,9 @@ void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
 Value Sections::boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
                        Ofr k) const {
   Ofr offset = im.add(offsetOf(im, p.a, at), im.mul(from, aK));
-  return box(im, p.a.base, offset, {length, k},
-             {p.a.strides[space.rowDim], aK});
+  Value base =
+      p.isOfDigits() ? wordsOf(im, p.a.base, p.elementOfA()) : p.a.base;
+  return box(im, base, offset, {length, k}, {p.a.strides[space.rowDim], aK});
 }
 
 void Sections::emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,

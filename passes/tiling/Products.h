@@ -35,8 +35,13 @@ struct Product {
   const Computed *made = nullptr;
   llvm::SmallVector<Strided> madeFrom;
   mlir::Type elementOfA() const {
+    if (isOfDigits())
+      return mlir::Float32Type::get(a.base.getContext());
     return made ? made->elementType() : a.elementType();
   }
+  /// Whether A is what tile.to_digits makes: the memory of `a` is bytes, its
+  /// sizes and strides, and k, count words.
+  bool isOfDigits() const { return levels && levels->getDigits(); }
 };
 
 /// The dimensions of dst before the columns, merged where the operands allow

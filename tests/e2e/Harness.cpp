@@ -22,6 +22,29 @@ Expected<Oracle> Oracle::unjudged(graph::Graph graph) {
   return o;
 }
 
+Expected<Oracle> Oracle::bounded(graph::Graph graph) {
+  auto oracle = unjudged(std::move(graph));
+  return oracle ? bounded(std::move(oracle->graph), std::move(oracle->inputs))
+                : oracle;
+}
+
+Expected<Oracle> Oracle::bounded(graph::Graph graph, Tensors inputs) {
+  Oracle o;
+  o.graph = std::move(graph);
+  if (auto errors = graph::inferGraph(o.graph); !errors.empty())
+    return errors;
+  if (auto errors = graph::completePorts(o.graph); !errors.empty())
+    return errors;
+  o.inputs = std::move(inputs);
+  reference::EvalOptions exact;
+  exact.roundOutputs = false;
+  auto expected = reference::evaluate(o.graph, o.inputs, exact);
+  if (!expected)
+    return expected.errors();
+  o.expected = o.plain = std::move(*expected);
+  return o;
+}
+
 std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
   std::map<uint64_t, std::vector<uint64_t>> bits;
   for (auto &[id, tensor] : results)

@@ -28,6 +28,10 @@ struct Oracle {
   /// Inputs only, with fractions, so that another order of summation rounds
   /// differently: for results that are compared with each other.
   static Expected<Oracle> unjudged(graph::Graph graph);
+  /// Judged by the graph's bound alone, not by what a plain evaluation rounds:
+  /// with `inputs`, or with fractions, which are rounded.
+  static Expected<Oracle> bounded(graph::Graph graph);
+  static Expected<Oracle> bounded(graph::Graph graph, Tensors inputs);
 };
 
 /// The elements of all results as bits; of f32 a double keeps each.

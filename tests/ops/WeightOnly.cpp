@@ -59,6 +59,10 @@ Cases weightOnlyCases() {
             "w/f32 = DynamicDequantize 300x256/s8c 300c qtype=per_channel "
             "axis=0; MatMul " +
                 a + " w transpose_b=true",
+            // Zero points of 8 bits for levels of 4.
+            "w/f32 = DynamicDequantize 256x256/s4c 8x256c 8x256/s8c "
+            "qtype=per_group group_shape=32,1; MatMul " +
+                a + " w",
             // Scales of rows, and of several columns.
             "w/f32 = DynamicDequantize 256x256/s8c 256c qtype=per_channel "
             "axis=0; MatMul " +

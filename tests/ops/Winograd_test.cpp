@@ -2,8 +2,6 @@
 // epilogues, layouts, an unknown batch; one and several sections; tiles of 2
 // and, with fast math, of 4 outputs.
 #include "compiler/check/Compare.h"
-#include "compiler/check/Fill.h"
-#include "dialects/graph/reference/Evaluator.h"
 #include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
 
@@ -48,26 +46,6 @@ int outputsOf(const graph::Graph &graph, const Options &options) {
              : std::atoi(text->c_str() + text->find(word, op) + word.size());
 }
 
-/// `graph` with fractions as inputs, which are rounded.
-Expected<Oracle> withFractions(const graph::Graph &graph) {
-  auto oracle = Oracle::make(graph);
-  if (!oracle)
-    return oracle;
-  auto inputs = check::fillInputs(graph, 1, check::FillMode::real);
-  if (!inputs)
-    return inputs.errors();
-  oracle->inputs = *inputs;
-  reference::EvalOptions exact;
-  exact.roundOutputs = false;
-  auto expected = reference::evaluate(oracle->graph, oracle->inputs, exact);
-  if (!expected)
-    return expected.errors();
-  // Nothing of a plain evaluation: the bound of the graph alone must hold.
-  oracle->expected = oracle->plain = *expected;
-  oracle->before.clear(); // of the inputs before
-  return oracle;
-}
-
 /// A graph, and whether with fast math.
 class Winograd : public testing::TestWithParam<std::tuple<std::string, bool>> {
 protected:
@@ -91,7 +69,7 @@ TEST_P(Winograd, AgreesWithTheEvaluator) {
 TEST_P(Winograd, RoundsWithinItsBound) {
   auto graph = parseGraph(text);
   ASSERT_TRUE(graph) << str(graph.errors());
-  auto oracle = withFractions(*graph);
+  auto oracle = Oracle::bounded(*graph);
   ASSERT_TRUE(oracle) << str(oracle.errors());
   for (const RunConfig &c : configs(fastMath))
     EXPECT_TRUE(checkGraph(*oracle, c)) << c.options.schedule;
@@ -308,7 +286,7 @@ TEST(WinogradErrors, AreThoseMeasured) {
     auto graph =
         parseGraph("Convolution 1x14x14x" + c + " 3x3x" + c + "x32c" + kSame);
     ASSERT_TRUE(graph) << str(graph.errors());
-    auto oracle = withFractions(*graph);
+    auto oracle = Oracle::bounded(*graph);
     ASSERT_TRUE(oracle) << str(oracle.errors());
     Options never;
     never.schedule = "avx2";

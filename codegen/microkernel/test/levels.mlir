@@ -40,3 +40,26 @@ func.func @many(%a: memref<6x64xf32>, %b: memref<64x32xi8>, %c: memref<6x32xf32>
   tile.brgemm ins(%a, %b : memref<6x64xf32>, memref<64x32xi8>) outs(%c : memref<6x32xf32>) levels <bits = 8, is_signed = true, group = 0, zero_points = false>
   return
 }
+
+// -----
+
+// Digits have sums of their own in a group, three for each of 4 x 2 vectors,
+// which begin with what zero points take; one instruction for four of K.
+// ZMM-LABEL: func.func @digits
+// ZMM:         call @tenon_brgemm_f32_q4uczd3_3x2x16_b0_w128(
+// ZMM-LABEL: func.func private @tenon_brgemm_f32_q4uczd3_3x2x16_b0_w128(
+// ZMM:         scf.for
+// ZMM:           arith.muli {{.*}} : vector<16xi32>
+// ZMM:           scf.for
+// ZMM:             llvm.load {{.*}} -> vector<64xi8>
+// ZMM:             arith.andi {{.*}} : vector<64xi8>
+// ZMM-COUNT-18:    llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// ZMM:             arith.shrui {{.*}} : vector<64xi8>
+// ZMM-COUNT-18:    llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// ZMM-NOT:         vpdpbusd
+// ZMM:           arith.sitofp
+// ZMM:           vector.fma
+func.func @digits(%a: memref<6x56xf32>, %b: memref<42x32xi8>, %c: memref<6x32xf32>) {
+  tile.brgemm ins(%a, %b : memref<6x56xf32>, memref<42x32xi8>) outs(%c : memref<6x32xf32>) levels <bits = 4, is_signed = false, group = 32, zero_points = true, digits = 3>
+  return
+}

@@ -85,3 +85,51 @@ func.func @f(%a: memref<6x?xf32>, %b: memref<64x32xi8>, %c: memref<6x32xf32>) {
   tile.brgemm ins(%a, %b : memref<6x?xf32>, memref<64x32xi8>) outs(%c : memref<6x32xf32>) levels <bits = 8, is_signed = true, group = 0, zero_points = false>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x64xf32>) {
+  // expected-error @+1 {{2 digits and groups of 32 levels; must be 0, or 3}}
+  %0 = tile.to_digits %x levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 2> : tensor<4x64xf32> -> tensor<4x224xui8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x64xf32>) {
+  // expected-error @+1 {{3 digits and groups of 4 levels}}
+  %0 = tile.to_digits %x levels <bits = 4, is_signed = true, group = 4, zero_points = false, digits = 3> : tensor<4x64xf32> -> tensor<4x224xui8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x?xf32>) {
+  // expected-error @+1 {{needs digits, floats and a known K of whole groups}}
+  %0 = tile.to_digits %x levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<4x?xf32> -> tensor<4x224xui8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x64xf32>) {
+  // expected-error @+1 {{expected ui8 of 4, 224}}
+  %0 = tile.to_digits %x levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<4x64xf32> -> tensor<4x192xui8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x64xf32>, %p: tensor<3x72x16xui8>) {
+  // expected-error @+1 {{levels meet floats and a known K of whole groups}}
+  %0 = tile.matmul %x, %p levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<4x64xf32>, tensor<3x72x16xui8> -> tensor<4x40xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<6x57xf32>, %b: memref<72x32xi8>, %c: memref<6x32xf32>) {
+  // expected-error @+1 {{a K that is known and divides into their groups}}
+  tile.brgemm ins(%a, %b : memref<6x57xf32>, memref<72x32xi8>) outs(%c : memref<6x32xf32>) levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 3>
+  return
+}

@@ -79,6 +79,17 @@ func.func @levels(%x: tensor<?x64xbf16>, %w: tensor<64x40xsi8>, %s: tensor<2x40x
   return %1 : tensor<?x40xf32>
 }
 
+// The same for floats that become bytes: of each group 16 of scale and sums,
+// then 3 times 32.
+// CHECK-LABEL: func.func @digits
+// CHECK-NEXT:    %[[D:.*]] = tile.to_digits %{{.*}} levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x64xbf16> -> tensor<?x224xui8>
+// CHECK-NEXT:    tile.matmul %[[D]], %{{.*}} levels <{{.*}}, digits = 3> : tensor<?x224xui8>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+func.func @digits(%x: tensor<?x64xbf16>, %p: tensor<3x40x16xui8>) -> tensor<?x40xf32> {
+  %0 = tile.to_digits %x levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x64xbf16> -> tensor<?x224xui8>
+  %1 = tile.matmul %0, %p levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x224xui8>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+  return %1 : tensor<?x40xf32>
+}
+
 // CHECK-LABEL: func @flip
 // CHECK:         tile.flip %{{.*}} : tensor<3x5x8x16xf32>
 func.func @flip(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> {

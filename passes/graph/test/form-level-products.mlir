@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-form-level-products 2>/dev/null | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512' 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512 int8-group=4' 2>/dev/null | FileCheck %s --check-prefix=DIGITS
 
 // A scale for each column is behind the sum; a panel is four vectors wide.
 // CHECK-LABEL: func @main
@@ -37,4 +38,23 @@ func.func @main(%x: tensor<?x256xbf16>, %w: tensor<512x256xui8> {graph.property 
   %2 = graph.StaticTranspose %1 {order = [1, 0]} : (tensor<512x256xbf16>) -> tensor<256x512xbf16>
   %3 = graph.MatMul %x, %2 : (tensor<?x256xbf16>, tensor<256x512xbf16>) -> tensor<?x512xbf16>
   return %3 : tensor<?x512xbf16>
+}
+
+// -----
+
+// Where bytes are multiplied in fours src becomes bytes, the scale of all columns
+// that of groups; with groups of two there is no time for it.
+// DIGITS-LABEL: func @main
+// DIGITS:         %[[S:.*]] = graph.StaticReshape %{{.*}} -> tensor<2x512xf32>
+// DIGITS:         %[[D:.*]] = tile.to_digits %arg0 levels <bits = 8, is_signed = true, group = 256, zero_points = false, digits = 3> : tensor<4x512xf32> -> tensor<4x1568xui8>
+// DIGITS:         %[[P:.*]] = tile.pack_levels %arg1 scales %[[S]] panel 32 levels
+// DIGITS:         tile.matmul %[[D]], %[[P]] levels
+// DIGITS-NOT:     tile.to_digits
+// DIGITS:         tile.matmul %arg0, %{{.*}} levels {{.*}}group = 2, zero_points = false>
+func.func @main(%x: tensor<4x512xf32>, %w: tensor<512x512xsi8> {graph.property = "constant"}, %s: tensor<256x512xf32> {graph.property = "constant"}) -> (tensor<4x512xf32>, tensor<4x512xf32>) {
+  %0 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<512x512xsi8>) -> tensor<512x512xf32>
+  %1 = graph.MatMul %x, %0 : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  %2 = graph.DynamicDequantize %w, %s {qtype = "per_group", group_shape = [2, 1]} : (tensor<512x512xsi8>, tensor<256x512xf32>) -> tensor<512x512xf32>
+  %3 = graph.MatMul %x, %2 : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  return %1, %3 : tensor<4x512xf32>, tensor<4x512xf32>
 }

@@ -1,0 +1,171 @@
+// Products of floats with quantised weights where floats become bytes that
+// share an exponent: rounding, and what floats have beside numbers. Without
+// VNNI they are products of f32, for which the same holds.
+#include "compiler/check/Fill.h"
+#include "tests/e2e/Harness.h"
+#include "tests/ops/GraphText.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::string product(const std::string &rows, const std::string &type) {
+  return "w/f32 = DynamicDequantize 256x260/" + type +
+         "c 8x260c qtype=per_group group_shape=32,1; MatMul x:" + rows +
+         "x256 w";
+}
+
+RunConfig onHost(int threads = 1) {
+  RunConfig config;
+  config.threads = threads;
+  return config;
+}
+
+/// The product of `rows` rows with `change(row, k, x)` for each element.
+Expected<Oracle> changed(const std::string &rows, const std::string &type,
+                         double (*change)(int64_t, int64_t, double)) {
+  auto graph = parseGraph(product(rows, type));
+  if (!graph)
+    return graph.errors();
+  auto oracle = Oracle::unjudged(*graph);
+  if (!oracle)
+    return oracle;
+  Tensors inputs = std::move(oracle->inputs);
+  for (auto &[id, tensor] : inputs)
+    if (tensor.shape.size() == 2 && tensor.shape[1] == 256) {
+      for (int64_t i = 0; i < tensor.numElements(); ++i)
+        tensor.data[i] = change(i / 256, i % 256, tensor.data[i]);
+      reference::roundToDType(tensor);
+    }
+  return Oracle::bounded(*graph, std::move(inputs));
+}
+
+TEST(Digits, RoundWithinTheBoundOfF32) {
+  for (const char *type : {"s8", "u8", "s4", "u4"})
+    for (const char *rows : {"1", "2", "3", "4", "5", "16", "33"}) {
+      auto graph = parseGraph(product(rows, type));
+      ASSERT_TRUE(graph) << str(graph.errors());
+      auto oracle = Oracle::bounded(*graph);
+      ASSERT_TRUE(oracle) << str(oracle.errors());
+      EXPECT_TRUE(checkGraph(*oracle, onHost(2))) << type << ", " << rows;
+    }
+}
+
+TEST(Digits, AnElementMayBeMuchGreaterThanOthers) {
+  auto oracle = changed("6", "s4", [](int64_t row, int64_t k, double x) {
+    return k == 7 * row ? x * std::ldexp(1.0, static_cast<int>(3 * row)) : x;
+  });
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  EXPECT_TRUE(checkGraph(*oracle, onHost()));
+}
+
+TEST(Digits, GroupsHaveExponentsOfTheirOwn) {
+  auto oracle = changed("4", "u4", [](int64_t row, int64_t k, double x) {
+    // Groups of 32, each of another size; the last row is very small.
+    return std::ldexp(x, static_cast<int>(row == 3 ? -90 : k / 32 * row));
+  });
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  EXPECT_TRUE(checkGraph(*oracle, onHost()));
+}
+
+TEST(Digits, PowersOfTwoAndTheirNeighboursAreGreatest) {
+  // What follows 2^n, what is before it, and the greatest that three signed
+  // bytes hold, above which the exponent is one more.
+  auto oracle = changed("6", "s8", [](int64_t row, int64_t k, double x) {
+    const double greatest[] = {1.0,
+                               std::nextafter(1.0f, 2.0f),
+                               std::nextafter(1.0f, 0.0f),
+                               static_cast<double>(0x7f7f7f) / (1 << 23),
+                               static_cast<double>(0x7f7f80) / (1 << 23),
+                               -1.0};
+    return k % 32 == 0 ? greatest[row] : x / 1024;
+  });
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  EXPECT_TRUE(checkGraph(*oracle, onHost()));
+}
+
+TEST(Digits, ZerosAndTheGreatestFloats) {
+  auto oracle = changed("3", "s8", [](int64_t row, int64_t k, double) {
+    return row == 0 ? 0.0 : row == 1 ? -0.0 : k == 5 ? 1e38 : 0.0;
+  });
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  EXPECT_TRUE(checkGraph(*oracle, onHost()));
+}
+
+/// An infinite element makes all of its row infinite, or NaN where its weight
+/// is 0; NaN makes all of it NaN; other rows are as they were.
+TEST(Digits, InfinityAndNaNStayInTheirRows) {
+  auto oracle = changed("5", "s4", [](int64_t row, int64_t k, double x) {
+    if (row == 1 && k == 40)
+      return kInf;
+    if (row == 2 && k == 255)
+      return -kInf;
+    return row == 4 && k == 3 ? std::nan("") : x;
+  });
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  auto model = Compiled::compile(oracle->graph, {});
+  ASSERT_TRUE(model) << str(model.errors());
+  auto results = execute(**model, *oracle, onHost());
+  ASSERT_TRUE(results) << str(results.errors());
+  auto &[id, got] = *results->begin();
+  const std::vector<double> &expected = oracle->expected.at(id).data;
+  int64_t special = 0;
+  for (int64_t i = 0; i < got.numElements(); ++i) {
+    double g = got.data[i], e = expected[i];
+    if (std::isfinite(e)) {
+      EXPECT_NEAR(g, e, 1e-4 * (1 + std::fabs(e))) << i;
+      continue;
+    }
+    ++special;
+    EXPECT_TRUE(std::isnan(e) ? std::isnan(g) : g == e)
+        << i << ": " << g << ", expected " << e;
+  }
+  EXPECT_EQ(special, 3 * 260);
+}
+
+/// Whether `text` becomes products of bytes on `cpu`.
+bool makesDigits(const std::string &text, const char *cpu) {
+  auto graph = parseGraph(text);
+  EXPECT_TRUE(graph) << str(graph.errors());
+  Options options;
+  options.targetCpu = cpu;
+  auto ir = lowerToPhase(*graph, options, "quantize");
+  EXPECT_TRUE(ir) << str(ir.errors());
+  return ir && ir->find("tile.to_digits") != std::string::npos;
+}
+
+TEST(Digits, AreMadeWhereBytesAreMultipliedInFours) {
+  std::string text = product("4", "s4");
+  EXPECT_TRUE(makesDigits(text, "znver4"));
+  EXPECT_TRUE(makesDigits(text, "alderlake")); // VNNI with 256 bits
+  EXPECT_FALSE(makesDigits(text, "skylake-avx512"));
+  EXPECT_FALSE(makesDigits(text, "x86-64-v3"));
+}
+
+TEST(Digits, ColumnsWithOneScaleHaveGroupsToo) {
+  EXPECT_TRUE(makesDigits("w/f32 = Dequantize 256x256/s8c scales=0.5 zps=-128; "
+                          "MatMul 4x256 w",
+                          "znver4"));
+  // Groups of two; of 257; zero points that no four bits hold.
+  EXPECT_FALSE(makesDigits(
+      "w/f32 = DynamicDequantize 512x260/s8c 256x260c qtype=per_group "
+      "group_shape=2,1; MatMul 4x512 w",
+      "znver4"));
+  EXPECT_FALSE(makesDigits("w/f32 = Dequantize 257x256/s8c scales=0.5; "
+                           "MatMul 4x257 w",
+                           "znver4"));
+  auto withZeroPoints = [](const std::string &type) {
+    return "w/f32 = DynamicDequantize 256x260/s4c 8x260c 8x260/" + type +
+           "c qtype=per_group group_shape=32,1; MatMul 4x256 w";
+  };
+  EXPECT_TRUE(makesDigits(withZeroPoints("s4"), "znver4"));
+  EXPECT_FALSE(makesDigits(withZeroPoints("s8"), "znver4"));
+}
+
+} // namespace
