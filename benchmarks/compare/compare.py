@@ -111,7 +111,8 @@ def prepare(case, library, started, threads):
     # One step of a quantised result, a few of bf16's roundings, which add up
     # from product to product.
     products = sum(op.kind in ("MatMul", "Convolution") for op in case.ops)
-    allowed = 1e-3 if not case.narrow() else 2e-2 * max(1, products / 8) ** 0.5
+    exact = case.suite == "weights" or not case.narrow()
+    allowed = 1e-3 if exact else 2e-2 * max(1, products / 8) ** 0.5
     runners = {"tenon": model.run}
     for peer in started:
         try:

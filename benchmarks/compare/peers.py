@@ -428,6 +428,9 @@ class OpenVino:
         compiled = core.compile_model(
             model, "CPU", {"INFERENCE_NUM_THREADS": threads,
                            "NUM_STREAMS": 1,
+                           # 8 bits of f32 where weights are quantised would
+                           # be another result.
+                           "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
                            "INFERENCE_PRECISION_HINT":
                                "bf16" if "bf16" in case.narrow() else "f32"})
         request = compiled.create_infer_request()

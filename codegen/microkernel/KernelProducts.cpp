@@ -63,6 +63,12 @@ Value KernelProducts::loadPackedLevels(Value b, int64_t v) {
                               advance(b, v * bytes, spec.elementOfB()), 1);
 }
 
+Value KernelProducts::splatOf(TypedAttr number) {
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorOf(number.getType()), Attribute(number)));
+}
+
 Value KernelProducts::partOfLevels(Value levels, int64_t part) {
   if (spec.levels->bits == 8)
     return levels;
@@ -91,18 +97,17 @@ SmallVector<Value> KernelProducts::startOfDigits(Value a, int64_t v) {
 
 Value KernelProducts::addDigits(Value a, int64_t v, ArrayRef<Value> sums,
                                 Value acc) {
-  VectorType floats = vectorOf(spec.sum);
-  Value sum;
-  for (auto [d, digit] : llvm::enumerate(llvm::reverse(sums))) {
-    Value x = arith::SIToFPOp::create(builder, loc, floats, digit);
-    Value weight = arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(floats,
-                               builder.getF32FloatAttr(
-                                   static_cast<float>(int64_t(1) << (8 * d)))));
-    sum = sum ? vector::FMAOp::create(builder, loc, x, weight, sum).getResult()
-              : x;
-  }
+  // Groups are so small that two digits are an integer of 32 bits.
+  auto floatOf = [&](Value x) {
+    return arith::SIToFPOp::create(builder, loc, vectorOf(spec.sum), x);
+  };
+  auto shift = splatOf(builder.getI32IntegerAttr(8));
+  Value high = arith::ShLIOp::create(builder, loc, sums[0], shift);
+  Value sum = floatOf(add(high, sums[1]));
+  if (sums.size() > 2)
+    sum = vector::FMAOp::create(builder, loc, sum,
+                                splatOf(builder.getF32FloatAttr(256)),
+                                floatOf(sums[2]));
   Value scale = arith::MulFOp::create(
       builder, loc, broadcast(loadScalar(a, spec.element)), groupScales[v]);
   return vector::FMAOp::create(builder, loc, sum, scale, acc);

@@ -49,6 +49,8 @@ protected:
   }
 
 private:
+  /// A vector of it, as the sums have.
+  Value splatOf(mlir::TypedAttr number);
   /// Of the group at hand, for each vector.
   llvm::SmallVector<Value> groupScales, groupZeroPoints;
 

@@ -91,8 +91,8 @@ RegisterTile tenon::microkernel::chooseLevelsTile(VectorIsa isa, unsigned bits,
 RegisterTile tenon::microkernel::chooseDigitsTile(VectorIsa isa, unsigned bits,
                                                   int64_t digits,
                                                   std::optional<int64_t> m) {
-  // Eight rows of one vector gain nothing over four of two.
-  constexpr int64_t enough = 4;
+  // Of three digits, eight rows of one vector gain nothing over four of two.
+  const int64_t enough = 12 / digits;
   int64_t wanted = std::clamp<int64_t>(m.value_or(enough), 1, enough);
   auto fitting = [&](int64_t vectors) {
     // Beside sums: levels, weights made of halves of them, a word of A.

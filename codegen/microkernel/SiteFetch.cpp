@@ -205,9 +205,11 @@ int64_t SiteFetch::minRowsToPrefetch() const {
 /// those of the hardware (docs/microkernels.md).
 int64_t SiteFetch::elementsAhead() {
   constexpr int64_t kSteps = 64;
-  if (*staticM <= fewRows)
+  // Digits of several rows take longer than their levels do to come.
+  bool hasDigits = spec.levels && spec.levels->digits;
+  if (*staticM <= (hasDigits ? 1 : fewRows))
     return fewRowsAhead * 8 / spec.elementOfB().getIntOrFloatBitWidth();
-  return kSteps * panelWidth(op) * spec.interleave;
+  return kSteps * panelWidth(op) * spec.interleave * spec.perColumnOfB();
 }
 
 } // namespace tenon::microkernel

@@ -61,6 +61,7 @@ TEST(RegisterTile, digitsHaveThreeSums) {
     expectTile(chooseDigitsTile(avx512, bits, 3, {}), 4, 2);
     expectTile(chooseDigitsTile(avx512, bits, 3, 100), 4, 2);
     expectTile(chooseDigitsTile(avx512, bits, 3, 1), 1, 2);
+    expectTile(chooseDigitsTile(avx512, bits, 2, 100), 6, 2);
     // One vector where two would be a row each.
     expectTile(chooseDigitsTile(avx2, bits, 3, 100), 4, 1);
     expectTile(chooseDigitsTile(avx2, bits, 3, 1), 1, 2);

@@ -18,7 +18,6 @@ namespace tenon::graph {
 static constexpr StringLiteral kMain = "main";
 static constexpr StringLiteral kVersionAttr = "graph.version";
 static constexpr StringLiteral kEngineAttr = "graph.engine_kind";
-static constexpr StringLiteral kFpmathAttr = "graph.fpmath_mode";
 static constexpr StringLiteral kFpmathIntAttr = "graph.fpmath_apply_to_int";
 
 static void moveTo(std::vector<Error> &all, std::vector<Error> errors) {

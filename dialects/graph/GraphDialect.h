@@ -25,6 +25,9 @@ bool isGraphTensor(mlir::Type type);
 /// table is checked for operations on them.
 bool isWord(mlir::Type type);
 
+/// Of a module, a string: how products may round f32 (Graph::fpmathMode).
+inline constexpr llvm::StringLiteral kFpmathAttr = "graph.fpmath_mode";
+
 /// The row of the operation table; `op` must be of the graph dialect.
 const OpInfo &infoOf(mlir::Operation *op);
 

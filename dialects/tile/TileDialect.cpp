@@ -35,11 +35,12 @@ LevelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (group < 0 || (bits == 4 && group % 2))
     return emitError() << "a group of " << group << " levels of " << bits
                        << " bits does not fill bytes";
-  if (digits != 0 && (digits != 3 || group % (32 / bits) || group == 0))
-    return emitError()
-           << digits << " digits and groups of " << group
-           << " levels; must be 0, or 3 and a group that four bytes "
-              "divide";
+  constexpr int64_t most = 256; // sums of two digits are 32 bits
+  if (digits != 0 && (digits < 2 || digits > 3 || group % (32 / bits) ||
+                      group < 1 || group > most))
+    return emitError() << digits << " digits and groups of " << group
+                       << " levels; must be 0, or 2 or 3 and a group that "
+                          "fills four bytes, up to 256";
   return success();
 }
 

@@ -101,7 +101,8 @@ def Tile_ToDigitsOp : Tile_Op<"to_digits", [Pure]> {
     * for each of `digits` the group's bytes, signed, the most significant first.
 
     With three, x is about `s * (d0 * 2^16 + d1 * 2^8 + d2)`; the difference is
-    at most 2^-23 times the greatest of the group's magnitudes, or 2^-123. With
+    at most 2^-23 times the greatest of the group's magnitudes, or 2^-123; with
+    two, `s * (d0 * 2^8 + d1)`, 2^-15 and 2^-115. With
     an infinite element in the group `s` is infinite, with NaN it is NaN.
 
     ```mlir

@@ -14,6 +14,7 @@
 // time, and memory is what is saved.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
 #include "passes/graph/Quantised.h"
 #include "passes/layout/Packing.h"
@@ -36,8 +37,9 @@ namespace {
 
 /// Fewer stay in the cache as f32.
 constexpr int64_t kMinWeights = 1 << 16;
-/// Digits of an element of src: with three, 23 bits of the greatest of a group.
-constexpr int64_t kDigits = 3;
+/// Digits of an element of src: 23 bits of the greatest of a group, or 15,
+/// where elements have up to 11, or may be rounded to so many.
+constexpr int64_t kDigits = 3, kDigitsOfNarrow = 2;
 /// Elements that share an exponent: of more, few have many bits; with less,
 /// scales take as long as products.
 constexpr int64_t kMinDigitGroup = 16, kMaxDigitGroup = 256;
@@ -76,9 +78,6 @@ public:
   }
 
   void form() {
-    op->emitRemark("weights stay levels of ")
-        << weights.bits() << " bits: " << levels().rows(k()) * n()
-        << " bytes of memory, as f32 " << k() * n() * sizeof(float);
     auto dst = rankedType(op->getResult(0));
     if (int64_t digitGroup = groupOfDigits())
       repeatScales(digitGroup);
@@ -86,8 +85,9 @@ public:
       scales = buildCast(b, loc,
                          weights.viewed(b, weights.dequantize->getOperand(1)),
                          b.getF32Type());
+    tell();
     Value src = op->getOperand(0);
-    if (levels().getDigits())
+    if (digits)
       src = tile::ToDigitsOp::create(b, loc, src, levels());
     // Weights that are made of levels are f32.
     else if (rowsOfMatrix(dst, type).value_or(kUnknownRows) >
@@ -112,6 +112,15 @@ public:
   }
 
 private:
+  void tell() {
+    InFlightDiagnostic remark =
+        op->emitRemark("weights stay levels of ")
+        << weights.bits() << " bits: " << levels().rows(k()) * n()
+        << " bytes of memory, as f32 " << k() * n() * sizeof(float);
+    if (digits)
+      remark << "; products of bytes, " << digits << " for each element of src";
+  }
+
   int64_t k() const { return type.getDimSize(0); }
   int64_t n() const { return type.getDimSize(1); }
   Type element() const { return rankedType(weights.bytes()).getElementType(); }
@@ -143,6 +152,12 @@ private:
             bitsOf(weights.dequantize->getOperand(2)) == weights.bits());
   }
 
+  bool roundsTo11Bits() const {
+    auto mode = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+        graph::kFpmathAttr);
+    return mode && mode != "strict";
+  }
+
   /// Groups of `size`, all of which have scales, and zero points.
   void repeatScales(int64_t size) {
     int64_t times = (group ? group : k()) / size;
@@ -152,7 +167,9 @@ private:
     if (zeroPoints)
       zeroPoints = repeat(zeroPoints, times);
     group = size;
-    digits = kDigits;
+    digits = roundsTo11Bits() || isNarrowFloat(op->getOperand(0))
+                 ? kDigitsOfNarrow
+                 : kDigits;
   }
 
   /// Each row of `v`, [rows, columns] or one row or element, so many times:

@@ -1,11 +1,13 @@
 //===- LowerDigits.cpp - floats as bytes that share an exponent -----------===//
 //
-//   greatest = max |x| of each group          2^e <= greatest * 1.004 < 2^(e +
-//   1) q = round(x * 2^(22 - e))                 |q| <= 0x7f7f7f: three bytes
-//   digit i = the low byte of (q + 0x80..) >> 8 * i, signed
+// The greatest magnitude of a group, times 1.004, is in [2^e, 2^(e+1)), and
 //
-// A power of two scales without rounding, and what has few bits, as numbers
-// from bf16 or integers, stays as it is.
+//   q = round(x * 2^(22 - e))
+//
+// at most 0x7f7f7f: three signed bytes. Of q a byte is the lowest one; what is
+// left, q + 128 divided by 256, has the others. A power of two scales without
+// rounding, and what has few bits, as numbers from bf16 or integers, stays as
+// it is.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
@@ -26,13 +28,21 @@ namespace tenon::tiling {
 
 namespace {
 
-/// The greatest number of three signed bytes, and the power of two above it.
-constexpr int64_t kGreatest = 0x7f7f7f, kAbove = 1 << 23;
+/// What so many signed bytes hold: up to `greatest`, below 2 * `unit`.
+struct Range {
+  explicit Range(int64_t digits) : unit(int64_t(1) << (8 * digits - 2)) {
+    for (int64_t d = 0; d < digits; ++d)
+      greatest = 256 * greatest + 127;
+  }
+  double unit; // that stands for 2^e
+  double greatest = 0;
+};
 
 /// Scalars of a linalg body.
 struct Scalars {
   OpBuilder &b;
   Location loc;
+  Range range;
 
   Value number(double v) const {
     return arith::ConstantOp::create(b, loc,
@@ -54,7 +64,7 @@ struct Scalars {
     greatest = arith::MaxNumFOp::create(b, loc, greatest, number(least));
     greatest = arith::MinNumFOp::create(
         b, loc, greatest, number(std::numeric_limits<float>::max()));
-    constexpr double above = static_cast<double>(kAbove) / kGreatest;
+    double above = 2 * range.unit / range.greatest;
     greatest = arith::MulFOp::create(b, loc, greatest, number(above / 4));
     constexpr int64_t exponent = 0x7f800000;
     Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), greatest);
@@ -65,7 +75,7 @@ struct Scalars {
   /// What `q` is multiplied by; not finite where the greatest element is not.
   Value scale(Value greatest) const {
     Value s = arith::MulFOp::create(b, loc, quarterOfPower(greatest),
-                                    number(4.0 * 2 / kAbove));
+                                    number(4 / range.unit));
     Value finite =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, greatest,
                               number(std::numeric_limits<float>::max()));
@@ -73,14 +83,14 @@ struct Scalars {
   }
 
   Value reciprocalOfScale(Value greatest) const {
-    return arith::DivFOp::create(b, loc, number(kAbove / 8.0),
+    return arith::DivFOp::create(b, loc, number(range.unit / 4),
                                  quarterOfPower(greatest));
   }
 
   Value q(Value x, Value reciprocal) const {
     x = arith::MulFOp::create(b, loc, toF32(x), reciprocal);
-    x = arith::MaxNumFOp::create(b, loc, x, number(-kGreatest));
-    x = arith::MinNumFOp::create(b, loc, x, number(kGreatest));
+    x = arith::MaxNumFOp::create(b, loc, x, number(-range.greatest));
+    x = arith::MinNumFOp::create(b, loc, x, number(range.greatest));
     x = math::RoundEvenOp::create(b, loc, x);
     return arith::FPToSIOp::create(b, loc, b.getI32Type(), x);
   }
@@ -101,7 +111,8 @@ class Digits {
 public:
   Digits(IndexMath &m, tile::LevelsAttr levels, int64_t k)
       : m(m), levels(levels), groups(k / levels.getGroup()),
-        words(levels.wordsOfDigits(levels.getGroup())) {}
+        words(levels.wordsOfDigits(levels.getGroup())),
+        range(levels.getDigits()) {}
 
   /// `src` [groups, group]; `greatest` and `reciprocals` are f32 [groups];
   /// `memory`: bytes, of which the row begins with `start`.
@@ -110,7 +121,7 @@ public:
     using Body = llvm::function_ref<Value(Scalars, ValueRange)>;
     auto each = [&](Value in, Value out, Body body) {
       pointwise(m, in, out, [&](OpBuilder &b, Location loc, ValueRange v) {
-        return body({b, loc}, v);
+        return body({b, loc, range}, v);
       });
     };
     fill(m, greatest, 0);
@@ -179,13 +190,14 @@ private:
         {utils::IteratorType::parallel,
          sums ? utils::IteratorType::reduction : utils::IteratorType::parallel},
         [&](OpBuilder &nb, Location l, ValueRange args) {
-          linalg::YieldOp::create(nb, l, body({nb, l}, args));
+          linalg::YieldOp::create(nb, l, body({nb, l, range}, args));
         });
   }
 
   IndexMath &m;
   tile::LevelsAttr levels;
   int64_t groups, words;
+  Range range;
 };
 
 } // namespace

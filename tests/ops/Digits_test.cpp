@@ -6,6 +6,7 @@
 #include "tests/ops/GraphText.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 using namespace tenon;
@@ -19,6 +20,12 @@ std::string product(const std::string &rows, const std::string &type) {
   return "w/f32 = DynamicDequantize 256x260/" + type +
          "c 8x260c qtype=per_group group_shape=32,1; MatMul x:" + rows +
          "x256 w";
+}
+
+std::string narrowProduct(const std::string &rows, const std::string &type) {
+  return "w/f32 = DynamicDequantize 256x260/s4c 8x260c qtype=per_group "
+         "group_shape=32,1; v/" +
+         type + " = TypeCast w; MatMul " + rows + "x256/" + type + " v";
 }
 
 RunConfig onHost(int threads = 1) {
@@ -55,6 +62,29 @@ TEST(Digits, RoundWithinTheBoundOfF32) {
       ASSERT_TRUE(oracle) << str(oracle.errors());
       EXPECT_TRUE(checkGraph(*oracle, onHost(2))) << type << ", " << rows;
     }
+}
+
+/// Two bytes for what has fewer bits.
+TEST(Digits, OfNarrowFloatsRoundWithinTheirBound) {
+  for (const char *type : {"bf16", "f16"})
+    for (const char *rows : {"1", "5", "6", "40"}) {
+      auto graph = parseGraph(narrowProduct(rows, type));
+      ASSERT_TRUE(graph) << str(graph.errors());
+      auto oracle = Oracle::bounded(*graph);
+      ASSERT_TRUE(oracle) << str(oracle.errors());
+      EXPECT_TRUE(checkGraph(*oracle, onHost(2))) << type << ", " << rows;
+    }
+}
+
+TEST(Digits, RoundAsTheModeOfTheGraphAllows) {
+  for (const char *mode : {"bf16", "tf32"}) {
+    auto graph = parseGraph(product("6", "s8"));
+    ASSERT_TRUE(graph) << str(graph.errors());
+    graph->fpmathMode = mode;
+    auto oracle = Oracle::bounded(*graph);
+    ASSERT_TRUE(oracle) << str(oracle.errors());
+    EXPECT_TRUE(checkGraph(*oracle, onHost())) << mode;
+  }
 }
 
 TEST(Digits, AnElementMayBeMuchGreaterThanOthers) {
@@ -129,15 +159,26 @@ TEST(Digits, InfinityAndNaNStayInTheirRows) {
   EXPECT_EQ(special, 3 * 260);
 }
 
-/// Whether `text` becomes products of bytes on `cpu`.
-bool makesDigits(const std::string &text, const char *cpu) {
+/// Bytes of an element of src where `text` becomes products of bytes on `cpu`,
+/// otherwise 0.
+int digitsOf(const std::string &text, const char *cpu,
+             const char *mode = "strict") {
   auto graph = parseGraph(text);
   EXPECT_TRUE(graph) << str(graph.errors());
+  graph->fpmathMode = mode;
   Options options;
   options.targetCpu = cpu;
   auto ir = lowerToPhase(*graph, options, "quantize");
   EXPECT_TRUE(ir) << str(ir.errors());
-  return ir && ir->find("tile.to_digits") != std::string::npos;
+  size_t op = ir ? ir->find("tile.to_digits") : std::string::npos;
+  const std::string word = " digits = ";
+  return op == std::string::npos
+             ? 0
+             : std::atoi(ir->c_str() + ir->find(word, op) + word.size());
+}
+
+bool makesDigits(const std::string &text, const char *cpu) {
+  return digitsOf(text, cpu) > 0;
 }
 
 TEST(Digits, AreMadeWhereBytesAreMultipliedInFours) {
@@ -146,6 +187,14 @@ TEST(Digits, AreMadeWhereBytesAreMultipliedInFours) {
   EXPECT_TRUE(makesDigits(text, "alderlake")); // VNNI with 256 bits
   EXPECT_FALSE(makesDigits(text, "skylake-avx512"));
   EXPECT_FALSE(makesDigits(text, "x86-64-v3"));
+}
+
+TEST(Digits, AreTwoWhereElementsHaveFewBits) {
+  EXPECT_EQ(digitsOf(product("4", "s4"), "znver4"), 3);
+  EXPECT_EQ(digitsOf(product("4", "s4"), "znver4", "bf16"), 2);
+  EXPECT_EQ(digitsOf(product("4", "s4"), "znver4", "tf32"), 2);
+  EXPECT_EQ(digitsOf(narrowProduct("4", "bf16"), "znver4"), 2);
+  EXPECT_EQ(digitsOf(narrowProduct("4", "f16"), "znver4"), 2);
 }
 
 TEST(Digits, ColumnsWithOneScaleHaveGroupsToo) {

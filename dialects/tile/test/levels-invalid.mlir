@@ -89,8 +89,8 @@ func.func @f(%a: memref<6x?xf32>, %b: memref<64x32xi8>, %c: memref<6x32xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x64xf32>) {
-  // expected-error @+1 {{2 digits and groups of 32 levels; must be 0, or 3}}
-  %0 = tile.to_digits %x levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 2> : tensor<4x64xf32> -> tensor<4x224xui8>
+  // expected-error @+1 {{4 digits and groups of 32 levels; must be 0, or 2 or 3}}
+  %0 = tile.to_digits %x levels <bits = 8, is_signed = true, group = 32, zero_points = false, digits = 4> : tensor<4x64xf32> -> tensor<4x224xui8>
   return
 }
 
