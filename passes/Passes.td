@@ -139,8 +139,8 @@ def FormLevelProducts
     Where the target sums products of four bytes at once, src becomes three bytes
     for each element, which share an exponent with their group
     (tile.to_digits): three such instructions take 3/4 of the time of f32, and
-    no weights are made. Of bf16 and f16, and where the module's fpmath mode lets
-    f32 be rounded to them, two bytes are enough.
+    no weights are made. Of bf16, and where the module's fpmath mode lets f32 be
+    rounded to that, f16 or tf32, two bytes are enough.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,

@@ -38,7 +38,7 @@ namespace {
 /// Fewer stay in the cache as f32.
 constexpr int64_t kMinWeights = 1 << 16;
 /// Digits of an element of src: 23 bits of the greatest of a group, or 15,
-/// where elements have up to 11, or may be rounded to so many.
+/// where elements have 8, or may be rounded to 11.
 constexpr int64_t kDigits = 3, kDigitsOfNarrow = 2;
 /// Elements that share an exponent: of more, few have many bits; with less,
 /// scales take as long as products.
@@ -167,9 +167,8 @@ private:
     if (zeroPoints)
       zeroPoints = repeat(zeroPoints, times);
     group = size;
-    digits = roundsTo11Bits() || isNarrowFloat(op->getOperand(0))
-                 ? kDigitsOfNarrow
-                 : kDigits;
+    bool hasFewBits = rankedType(op->getOperand(0)).getElementType().isBF16();
+    digits = hasFewBits || roundsTo11Bits() ? kDigitsOfNarrow : kDigits;
   }
 
   /// Each row of `v`, [rows, columns] or one row or element, so many times:
