@@ -65,6 +65,8 @@ public:
   std::string whyNot() {
     if (type.getRank() != 2 || !type.hasStaticShape())
       return "the weights are not one matrix of known size";
+    if (ShapedType::isDynamic(rankedType(op->getOperand(0)).getShape().back()))
+      return "the last dimension of src is unknown";
     if (!weights.axisBehind(0) ||
         !(element().isInteger(8) && isa<IntegerType>(element())))
       return "the weights are not a matrix of integers, as it is or transposed";

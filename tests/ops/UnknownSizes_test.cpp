@@ -70,6 +70,15 @@ TEST(UnknownSizes, RowsThatMeetLevels) {
                  text("17", type), text("61", type)});
 }
 
+/// Weights say how long a row is, but code for levels has to know it.
+TEST(UnknownSizes, ColumnsThatMeetLevels) {
+  auto text = [](const std::string &columns) {
+    return "w/f32 = Dequantize 256x264/s8c scales=0.5; y = MatMul 3x" +
+           columns + " w; ReLU y";
+  };
+  checkShapes(text("?"), {text("256")});
+}
+
 /// Columns of src lie apart: so many are brought into rows first.
 TEST(UnknownSizes, RowsThatAreTransposed) {
   auto text = [](const std::string &rows) {

@@ -43,7 +43,7 @@ func.func @many(%a: memref<6x64xf32>, %b: memref<64x32xi8>, %c: memref<6x32xf32>
 
 // -----
 
-// Digits have sums of their own in a group, three for each of 4 x 2 vectors,
+// Digits have sums of their own in a group, three for each of 3 x 2 vectors,
 // which begin with what zero points take; one instruction for four of K.
 // ZMM-LABEL: func.func @digits
 // ZMM:         call @tenon_brgemm_f32_q4uczd3_3x2x16_b0_w128(

@@ -58,3 +58,15 @@ func.func @main(%x: tensor<4x512xf32>, %w: tensor<512x512xsi8> {graph.property =
   %3 = graph.MatMul %x, %2 : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
   return %1, %3 : tensor<4x512xf32>, tensor<4x512xf32>
 }
+
+// -----
+
+// Of a row of unknown length nobody knows the groups.
+// CHECK-LABEL: func @unknown
+// CHECK-NOT:     tile.pack_levels
+// CHECK:         graph.MatMul
+func.func @unknown(%x: tensor<4x?xf32>, %w: tensor<512x512xsi8> {graph.property = "constant"}) -> tensor<4x512xf32> {
+  %0 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<512x512xsi8>) -> tensor<512x512xf32>
+  %1 = graph.MatMul %x, %0 : (tensor<4x?xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  return %1 : tensor<4x512xf32>
+}
