@@ -70,17 +70,9 @@ Value KernelProducts::splatOf(TypedAttr number) {
 }
 
 Value KernelProducts::partOfLevels(Value levels, int64_t part) {
-  if (spec.levels->bits == 8)
-    return levels;
-  auto number = [&](int8_t n) -> Value {
-    auto type = cast<VectorType>(levels.getType());
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(type, builder.getI8IntegerAttr(n)));
-  };
-  if (part == 0)
-    return arith::AndIOp::create(builder, loc, levels, number(15));
-  return arith::ShRUIOp::create(builder, loc, levels, number(4));
+  return spec.levels->bits == 4
+             ? halfOfByte(builder, loc, levels, /*isSigned=*/false, part)
+             : levels;
 }
 
 SmallVector<Value> KernelProducts::startOfDigits(Value a, int64_t v) {

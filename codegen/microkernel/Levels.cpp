@@ -9,9 +9,11 @@ namespace tenon::microkernel {
 
 Value halfOfByte(OpBuilder &b, Location loc, Value byte, bool isSigned,
                  int64_t part) {
-  constexpr int32_t kHalf = 4, kAbove = 28;
-  auto number = [&](int32_t n) -> Value {
-    TypedAttr value = b.getI32IntegerAttr(n);
+  Type element = getElementTypeOrSelf(byte.getType());
+  constexpr int64_t kHalf = 4;
+  int64_t above = element.getIntOrFloatBitWidth() - kHalf;
+  auto number = [&](int64_t n) -> Value {
+    TypedAttr value = b.getIntegerAttr(element, n);
     if (auto type = dyn_cast<VectorType>(byte.getType()))
       value = DenseElementsAttr::get(type, Attribute(value));
     return arith::ConstantOp::create(b, loc, value);
@@ -21,8 +23,8 @@ Value halfOfByte(OpBuilder &b, Location loc, Value byte, bool isSigned,
   if (!isSigned)
     return arith::ShRUIOp::create(b, loc, byte, number(kHalf));
   if (part == 0)
-    byte = arith::ShLIOp::create(b, loc, byte, number(kAbove));
-  return arith::ShRSIOp::create(b, loc, byte, number(part ? kHalf : kAbove));
+    byte = arith::ShLIOp::create(b, loc, byte, number(above));
+  return arith::ShRSIOp::create(b, loc, byte, number(part ? kHalf : above));
 }
 
 } // namespace tenon::microkernel

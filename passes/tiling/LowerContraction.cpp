@@ -19,7 +19,7 @@ namespace tenon::tiling {
 namespace {
 
 /// Digits are bytes in memory, and words to a product.
-static void countWords(IndexMath &m, Product &p) {
+void countWords(IndexMath &m, Product &p) {
   auto words = [&](Ofr bytes) {
     return m.floorDiv(bytes, m.attr(sizeof(float)));
   };

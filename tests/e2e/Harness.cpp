@@ -12,6 +12,17 @@
 
 namespace tenon::test {
 
+/// An oracle of `graph` with all shapes known, still without tensors.
+static Expected<Oracle> inferred(graph::Graph graph) {
+  Oracle o;
+  o.graph = std::move(graph);
+  if (auto errors = graph::inferGraph(o.graph); !errors.empty())
+    return errors;
+  if (auto errors = graph::completePorts(o.graph); !errors.empty())
+    return errors;
+  return o;
+}
+
 Expected<Oracle> Oracle::unjudged(graph::Graph graph) {
   Oracle o;
   o.graph = std::move(graph);
@@ -29,12 +40,10 @@ Expected<Oracle> Oracle::bounded(graph::Graph graph) {
 }
 
 Expected<Oracle> Oracle::bounded(graph::Graph graph, Tensors inputs) {
-  Oracle o;
-  o.graph = std::move(graph);
-  if (auto errors = graph::inferGraph(o.graph); !errors.empty())
-    return errors;
-  if (auto errors = graph::completePorts(o.graph); !errors.empty())
-    return errors;
+  auto made = inferred(std::move(graph));
+  if (!made)
+    return made;
+  Oracle &o = *made;
   o.inputs = std::move(inputs);
   reference::EvalOptions exact;
   exact.roundOutputs = false;
@@ -42,7 +51,7 @@ Expected<Oracle> Oracle::bounded(graph::Graph graph, Tensors inputs) {
   if (!expected)
     return expected.errors();
   o.expected = o.plain = std::move(*expected);
-  return o;
+  return made;
 }
 
 std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
@@ -54,12 +63,10 @@ std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
 }
 
 Expected<Oracle> Oracle::make(graph::Graph graph, uint64_t seed) {
-  Oracle o;
-  o.graph = std::move(graph);
-  if (auto errors = graph::inferGraph(o.graph); !errors.empty())
-    return errors;
-  if (auto errors = graph::completePorts(o.graph); !errors.empty())
-    return errors;
+  auto made = inferred(std::move(graph));
+  if (!made)
+    return made;
+  Oracle &o = *made;
   auto inputs = check::fillInputs(o.graph, seed);
   if (!inputs)
     return inputs.errors();
@@ -87,7 +94,7 @@ Expected<Oracle> Oracle::make(graph::Graph graph, uint64_t seed) {
                                              rounded->at(*source)));
   o.expected = std::move(*expected);
   o.plain = std::move(*rounded);
-  return o;
+  return made;
 }
 
 /// A caller's pool: a thread per index, which no section may notice.

@@ -53,38 +53,32 @@ Expected<Oracle> changed(const std::string &rows, const std::string &type,
   return Oracle::bounded(*graph, std::move(inputs));
 }
 
+/// Fractions as inputs of `text`, judged by the bound of its graph alone.
+void expectWithinBound(const std::string &text, const char *mode = "strict") {
+  auto graph = parseGraph(text);
+  ASSERT_TRUE(graph) << str(graph.errors());
+  graph->fpmathMode = mode;
+  auto oracle = Oracle::bounded(*graph);
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  EXPECT_TRUE(checkGraph(*oracle, onHost(2))) << text << ", " << mode;
+}
+
 TEST(Digits, RoundWithinTheBoundOfF32) {
   for (const char *type : {"s8", "u8", "s4", "u4"})
-    for (const char *rows : {"1", "2", "3", "4", "5", "16", "33"}) {
-      auto graph = parseGraph(product(rows, type));
-      ASSERT_TRUE(graph) << str(graph.errors());
-      auto oracle = Oracle::bounded(*graph);
-      ASSERT_TRUE(oracle) << str(oracle.errors());
-      EXPECT_TRUE(checkGraph(*oracle, onHost(2))) << type << ", " << rows;
-    }
+    for (const char *rows : {"1", "2", "3", "4", "5", "16", "33"})
+      expectWithinBound(product(rows, type));
 }
 
 /// Two bytes for bf16.
 TEST(Digits, OfNarrowFloatsRoundWithinTheirBound) {
   for (const char *type : {"bf16", "f16"})
-    for (const char *rows : {"1", "5", "6", "40"}) {
-      auto graph = parseGraph(narrowProduct(rows, type));
-      ASSERT_TRUE(graph) << str(graph.errors());
-      auto oracle = Oracle::bounded(*graph);
-      ASSERT_TRUE(oracle) << str(oracle.errors());
-      EXPECT_TRUE(checkGraph(*oracle, onHost(2))) << type << ", " << rows;
-    }
+    for (const char *rows : {"1", "5", "6", "40"})
+      expectWithinBound(narrowProduct(rows, type));
 }
 
 TEST(Digits, RoundAsTheModeOfTheGraphAllows) {
-  for (const char *mode : {"bf16", "tf32"}) {
-    auto graph = parseGraph(product("6", "s8"));
-    ASSERT_TRUE(graph) << str(graph.errors());
-    graph->fpmathMode = mode;
-    auto oracle = Oracle::bounded(*graph);
-    ASSERT_TRUE(oracle) << str(oracle.errors());
-    EXPECT_TRUE(checkGraph(*oracle, onHost())) << mode;
-  }
+  for (const char *mode : {"bf16", "tf32"})
+    expectWithinBound(product("6", "s8"), mode);
 }
 
 TEST(Digits, AnElementMayBeMuchGreaterThanOthers) {
