@@ -60,6 +60,31 @@ bool isLarge(Value x) {
          limit.convertToDouble() >= kLeastOfNormal;
 }
 
+/// Whether `x` becomes a narrower float and, beside, a term of sums.
+bool isNarrowed(Value x) {
+  auto narrows = [](Operation *user) {
+    return isa<arith::TruncFOp>(user) &&
+           getElementTypeOrSelf(user->getResult(0)).getIntOrFloatBitWidth() <=
+               16;
+  };
+  return llvm::any_of(x.getUsers(), narrows) &&
+         llvm::all_of(x.getUsers(), [&](Operation *user) {
+           return narrows(user) || isa<arith::AddFOp>(user);
+         });
+}
+
+ExpUse useOf(math::ExpOp exp) {
+  arith::FastMathFlags flags = exp.getFastmath();
+  ExpUse use;
+  use.isNormal = assumesNormal(flags);
+  use.isFinite = assumesFinite(flags);
+  use.isLarge = isLarge(exp.getOperand());
+  use.isOfDifference =
+      arith::bitEnumContainsAll(flags, arith::FastMathFlags::reassoc);
+  use.isNarrowed = use.isOfDifference && isNarrowed(exp.getResult());
+  return use;
+}
+
 /// Numbers rounded to integers of 32 bits: one instruction, where rounding and
 /// conversion are two. Null: `op` is something else.
 Value roundToInteger(OpBuilder &b, arith::FPToSIOp op) {
@@ -123,8 +148,7 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra, bool isExact) {
   Value x = op->getOperand(0);
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](math::ExpOp exp) {
-        return emitExp(b, loc, x, extra, assumesNormal(exp.getFastmath()),
-                       assumesFinite(exp.getFastmath()), isLarge(x));
+        return emitExp(b, loc, x, extra, useOf(exp));
       })
       .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })

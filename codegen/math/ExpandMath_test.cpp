@@ -31,11 +31,12 @@ uint32_t sweepStride() {
 }
 
 /// f = vector code, g = scalar code of one operation on one or two operands;
-/// `op` may end in flags behind a space.
+/// `op` may end in flags behind a space, `after` makes %r of the result %e.
 class Function {
 public:
   explicit Function(const std::string &op, bool binary = false,
-                    const std::string &expand = "tenon-expand-math")
+                    const std::string &expand = "tenon-expand-math",
+                    const std::string &after = "")
       : binary(binary) {
     std::string type = "memref<?xf32>", arguments = "%x: " + type;
     std::string maps = "affine_map<(d) -> (d)>, affine_map<(d) -> (d)>";
@@ -53,8 +54,9 @@ public:
     std::string attributes =
         ", %z: " + type + ") attributes {llvm.emit_c_interface} {\n";
     auto space = std::min(op.find(' '), op.size());
-    std::string apply = "%r = math." + op.substr(0, space) + " " + operands +
-                        op.substr(space) + " : f32\n";
+    std::string apply = (after.empty() ? "%r" : "%e") +
+                        (" = math." + op.substr(0, space)) + " " + operands +
+                        op.substr(space) + " : f32\n" + after;
     std::string text =
         "func.func @f(" + arguments + attributes +
         "linalg.generic {indexing_maps = [" + maps +
@@ -254,6 +256,41 @@ TEST_F(ExpandMath, ExpWithoutDenormals) {
       }
     }
 }
+/// Of a difference, which was rounded, and where the result will be: how far
+/// off ExpUse says it may be.
+TEST_F(ExpandMath, ExpOfDifference) {
+  const std::string narrowed = "%h = arith.truncf %e : f32 to bf16\n"
+                               "%w = arith.extf %h : bf16 to f32\n"
+                               "%zero = arith.constant 0.0 : f32\n"
+                               "%p = arith.mulf %w, %zero : f32\n"
+                               "%r = arith.addf %p, %e : f32\n";
+  for (bool narrow : {false, true})
+    for (const std::string &expand : expansions()) {
+      Function exp("exp fastmath<afn,ninf,reassoc>", /*binary=*/false, expand,
+                   narrow ? narrowed : "");
+      std::vector<float> x = {-std::numeric_limits<float>::infinity(), -1e30f,
+                              -88.0f, 0.0f, -0.0f};
+      for (double v = -87.3; v <= 0; v += 0.00137)
+        x.push_back(static_cast<float>(v));
+      std::vector<float> z = exp.run(true, x), scalar = exp.run(false, x);
+      double worst = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_EQ(scalar[i], z[i]) << x[i];
+        if (x[i] <= -88) {
+          EXPECT_EQ(z[i], 0) << x[i];
+          continue;
+        }
+        double exact = std::exp(double(x[i]));
+        double error = std::abs(z[i] - exact) / exact;
+        worst = std::max(worst, error);
+        EXPECT_LE(error, narrow ? 0x1p-18 : 1.1 * 0x1p-23 - x[i] * 0x1p-28)
+            << x[i] << " " << expand;
+      }
+      std::printf("%s%s worst error %.3g\n", expand.c_str(),
+                  narrow ? " narrowed" : "", worst);
+    }
+}
+
 TEST_F(ExpandMath, ExpM1) { sweep("expm1", std::expm1, 2); }
 TEST_F(ExpandMath, Log) { sweep("log", std::log, 1); }
 TEST_F(ExpandMath, Log1p) { sweep("log1p", std::log1p, 1); }

@@ -25,6 +25,7 @@ constexpr float kLog2ELow = 0x1.4ae0cp-26f;
 /// ln 2 in two parts; products of the first with |n| < 256 are exact.
 constexpr float kLn2High = 0x1.62e4p-1f;
 constexpr float kLn2Low = 0x1.7f7d1cp-20f;
+constexpr float kLn2 = 0x1.62e43p-1f;
 /// Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
 constexpr float kRoundingShift = 0x1.8p+23f;
 constexpr int32_t kExponentBias = 127;
@@ -108,18 +109,28 @@ Value expOfRest(MathBuilder &m, Value r) {
   return m.polynomial(r, {-0.0027179716f, 0.9972821f, 0.4987191f, 0.1661975f});
 }
 
+/// The same, error 3.4e-6.
+Value expOfRestNarrowed(MathBuilder &m, Value r) {
+  return m.polynomial(r, {-0.00271784f, 0.99751606f, 0.49858252f});
+}
+
 /// x = n ln 2 / 8 + r, |r| <= 0.0434; n in the lowest bits, others above the
-/// 22nd. `x` times 8 log2(e) must be below 2^21.
-Reduced reduceExp8(MathBuilder &m, Value x) {
+/// 22nd. `x` times 8 log2(e) must be below 2^21. `isRough`: r is off by 2.8e-9
+/// of x, what ln 2 lacks as one f32.
+Reduced reduceExp8(MathBuilder &m, Value x, bool isRough = false) {
   Rounded n = roundWithBias(m, x, m.number(8 * kLog2E), 0);
+  if (isRough)
+    return {n, m.fma(n.n, m.number(-kLn2 / 8), x)};
   Value r = m.fma(n.n, m.number(-kLn2High / 8), x);
   return {n, m.fma(n.n, m.number(-kLn2Low / 8), r)};
 }
 
 /// exp of what `reduced` is the reduction of, times 2^`exponent` in an
 /// exponent's place (may be null).
-Value expByTable(MathBuilder &m, Reduced reduced, Value exponent) {
-  Value p = expOfRest(m, reduced.r);
+Value expByTable(MathBuilder &m, Reduced reduced, Value exponent,
+                 bool isNarrowed = false) {
+  Value p =
+      isNarrowed ? expOfRestNarrowed(m, reduced.r) : expOfRest(m, reduced.r);
   Value power = m.shl(reduced.power.bits, kMantissaBits - 3);
   if (exponent)
     power = m.addI(power, exponent);
@@ -305,16 +316,19 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 
 } // namespace
 
-/// Error below 1 ulp by the table, 1.1 by the polynomial.
-Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, bool isNormal,
-              bool isFinite, bool isLarge) {
+/// Error below 1 ulp by the table, 1.1 by the polynomial, and what `use`
+/// allows.
+Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, ExpUse use) {
   MathBuilder m(b, loc, x.getType(), extra);
   if (!m.hasLookup())
-    return expByPolynomial(m, x, isNormal, isFinite);
+    return expByPolynomial(m, x, use.isNormal, use.isFinite);
   // What the first gives for large x, positive or negative, means nothing.
-  Value result = isNormal && isFinite ? expByTable(m, reduceExp8(m, x), Value())
-                                      : expOfAny(m, x);
-  if (!isNormal || isLarge)
+  bool isRough = use.isOfDifference || use.isNarrowed;
+  Value result =
+      use.isNormal && use.isFinite
+          ? expByTable(m, reduceExp8(m, x, isRough), Value(), use.isNarrowed)
+          : expOfAny(m, x);
+  if (!use.isNormal || use.isLarge)
     return result;
   return m.select(m.notLess(x, m.number(kLeastOfNormal)), result, m.number(0));
 }

@@ -26,12 +26,22 @@ struct MathIsa {
 
 inline constexpr float kLeastOfNormal = -87.3365f; // log(2^-126) is less
 
-/// `isNormal`: results below a limit between 2^-127 and 2^-126 are 0, before
-/// denormal numbers cost time; `isFinite`: no x is above 88; `isLarge`: nor
-/// below kLeastOfNormal.
+/// What is known of an exponential, and allowed.
+struct ExpUse {
+  /// Results below a limit between 2^-127 and 2^-126 are 0, before denormal
+  /// numbers cost time.
+  bool isNormal = false;
+  bool isFinite = false; // no x is above 88
+  bool isLarge = false;  // nor below kLeastOfNormal
+  /// x was rounded, as differences are, or for another reason is off by 2^-25
+  /// of itself: the result may be off by another 2^-28 of x.
+  bool isOfDifference = false;
+  /// The result is rounded to 11 bits or fewer: it may be off by 2^-18.
+  bool isNarrowed = false;
+};
+
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                    MathIsa extra = {}, bool isNormal = false,
-                    bool isFinite = false, bool isLarge = false);
+                    MathIsa extra = {}, ExpUse use = {});
 mlir::Value emitExp2(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                      MathIsa extra = {});
 mlir::Value emitExpM1(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);

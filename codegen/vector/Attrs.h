@@ -10,9 +10,10 @@ namespace tenon::codegen {
 /// Of a line of the cache.
 inline constexpr int64_t kLineBytes = 64;
 
-/// On a linalg operation without reductions, the number of a parallel loop:
-/// several of its iterations pass together over the vectors, so that what
-/// operands have for all of them is loaded once.
+/// On a linalg operation without reductions, or one whose vectors lie along
+/// one, the number of a parallel loop: several of its iterations pass together
+/// over the vectors, so that what operands have for all of them is loaded once,
+/// and lanes are folded together.
 inline constexpr llvm::StringLiteral kJamAttr = "codegen.jam";
 
 /// On a linalg operation, the numbers of outputs that no cache will hold when

@@ -8,6 +8,7 @@
 //     with jam  for strips { for several rows { stripe { .. of all of them }}}
 //   Horizontal  for parallel { acc = identity; reduce { stripe { block } };
 //                              combine lanes and the initial value; store }
+//     with jam  for several rows { the same, with lanes of all in one tree }
 //   Transpose   for parallel { tiles of lanes x lanes; the rims by stripes }
 //   Interleave  for parallel { stripe { blocks of members; shuffle; store }}
 //
@@ -65,7 +66,7 @@ private:
         block.hoistLoads(point, plan.reductionDims);
         return parallel({point}, block.size(plan.vectorDim));
       case VectorMode::Horizontal:
-        return horizontal(point);
+        return horizontal({point});
       case VectorMode::Transpose:
         return transpose(point);
       case VectorMode::Interleave:
@@ -288,6 +289,8 @@ private:
   /// Several iterations of the innermost parallel loop at a time.
   void jammed(const Point &point) {
     Value n = block.size(plan.vectorDim);
+    if (plan.mode == VectorMode::Horizontal)
+      return jammedRows(point, [&](ArrayRef<Point> rows) { horizontal(rows); });
     if (!plan.strip)
       return jammedRows(point,
                         [&](ArrayRef<Point> rows) { parallel(rows, n); });
@@ -379,37 +382,52 @@ private:
     return arith::SelectOp::create(b, block.loc(), first, x, y);
   }
 
-  void horizontal(const Point &point) {
-    unsigned count = plan.accumulators.size();
-    // Carried values: `unroll` sets of vectors, then one set of scalars when
-    // the remainder cannot be masked.
+  /// Rows pass together over what is reduced, a set of accumulators each.
+  void horizontal(ArrayRef<Point> rows) {
+    unsigned count = plan.accumulators.size() * rows.size();
+    // Carried values: `unroll` sets of vectors for all rows, then one set of
+    // scalars when the remainder cannot be masked.
     Values init;
     unsigned sets = plan.unroll;
     for (unsigned set = 0; set < sets + !plan.canMask; ++set)
-      for (unsigned a = 0; a < count; ++a)
-        init.push_back(identity(a, set < sets ? plan.lanes : 0));
+      for (unsigned i = 0; i < count; ++i)
+        init.push_back(identity(i % plan.accumulators.size(),
+                                set < sets ? plan.lanes : 0));
 
     Values sums = reduce(
-        plan.reductionDims, {point}, init,
+        plan.reductionDims, rows, init,
         [&](ArrayRef<Point> at, ValueRange outer) {
-          Point here = at[0];
-          block.hoistLoads(here, {});
+          SmallVector<Point> here(at);
+          for (Point &row : here)
+            block.hoistLoads(row, {});
           return stripe(block.size(plan.vectorDim), outer, /*keepLanes=*/true,
                         [&](Value iv, unsigned unroll, int64_t lanes,
                             Value mask, ValueRange carried) {
-                          block.fetch(block.enter(here, plan.vectorDim, iv),
-                                      unroll * lanes);
+                          SmallVector<Point> points =
+                              sideBySide(here, iv, unroll, lanes);
                           unsigned first = lanes ? 0 : sets * count;
                           Values next(carried);
-                          Values some = block.emit(
-                              pointsAt(here, iv, unroll, lanes), lanes, mask,
-                              carried.slice(first, unroll * count));
+                          Values some =
+                              block.emit(points, lanes, mask,
+                                         carried.slice(first, unroll * count));
                           llvm::copy(some, next.begin() + first);
                           return next;
                         });
         });
-    for (unsigned a = 0; a < count; ++a)
-      finish(a, point, sums);
+    for (unsigned a = 0; a < plan.accumulators.size(); ++a)
+      finish(a, rows, sums);
+  }
+
+  /// Vectors from `iv` on: the first of each of `rows`, then the second.
+  SmallVector<Point> sideBySide(ArrayRef<Point> rows, Value iv, unsigned unroll,
+                                int64_t lanes) {
+    SmallVector<Point> points(rows.size() * unroll);
+    for (auto [r, row] : llvm::enumerate(rows)) {
+      block.fetch(block.enter(row, plan.vectorDim, iv), unroll * lanes);
+      for (auto [u, point] : llvm::enumerate(pointsAt(row, iv, unroll, lanes)))
+        points[u * rows.size() + r] = point;
+    }
+    return points;
   }
 
   Value identity(unsigned accumulator, int64_t lanes) {
@@ -421,41 +439,80 @@ private:
   }
 
   /// Folds all partial results of one accumulator into its output.
-  void finish(unsigned accumulator, const Point &point, const Values &sums) {
-    unsigned count = plan.accumulators.size();
+  void finish(unsigned accumulator, ArrayRef<Point> rows, const Values &sums) {
     unsigned o = plan.accumulators[accumulator];
+    auto of = [&](unsigned set, unsigned row) {
+      return sums[(set * rows.size() + row) * plan.accumulators.size() +
+                  accumulator];
+    };
     Values vectors;
-    for (unsigned set = 0; set < plan.unroll; ++set)
-      vectors.push_back(sums[set * count + accumulator]);
-    while (vectors.size() > 1) {
-      Values half;
-      for (unsigned i = 0; i + 1 < vectors.size(); i += 2)
-        half.push_back(combine(accumulator, vectors[i], vectors[i + 1]));
-      if (vectors.size() % 2)
-        half.push_back(vectors.back());
-      vectors = half;
+    for (unsigned row = 0; row < rows.size(); ++row) {
+      Values parts;
+      for (unsigned set = 0; set < plan.unroll; ++set)
+        parts.push_back(of(set, row));
+      vectors.push_back(combineAll(accumulator, parts));
     }
-    Value value = foldLanes(accumulator, vectors[0]);
-    if (!plan.canMask)
-      value =
-          combine(accumulator, value, sums[plan.unroll * count + accumulator]);
-    value = combine(accumulator, block.load(o, point, 0, nullptr), value);
-    block.store(value, o, point, 0, nullptr);
+    Values values = foldLanes(accumulator, vectors);
+    for (auto [row, point] : llvm::enumerate(rows)) {
+      Value value = values[row];
+      if (!plan.canMask)
+        value = combine(accumulator, value, of(plan.unroll, row));
+      value = combine(accumulator, block.load(o, point, 0, nullptr), value);
+      block.store(value, o, point, 0, nullptr);
+    }
+  }
+
+  Value combineAll(unsigned accumulator, Values values) {
+    while (values.size() > 1) {
+      Values half;
+      for (unsigned i = 0; i + 1 < values.size(); i += 2)
+        half.push_back(combine(accumulator, values[i], values[i + 1]));
+      if (values.size() % 2)
+        half.push_back(values.back());
+      values = half;
+    }
+    return values.front();
   }
 
   /// Halves with shuffles: the same tree on every machine of this width.
-  Value foldLanes(unsigned accumulator, Value vector) {
-    for (int64_t lanes = plan.lanes / 2; lanes >= 1; lanes /= 2) {
-      SmallVector<int64_t> low, high;
-      for (int64_t i = 0; i < lanes; ++i) {
-        low.push_back(i);
-        high.push_back(i + lanes);
-      }
-      Value x = vector::ShuffleOp::create(b, block.loc(), vector, vector, low);
-      Value y = vector::ShuffleOp::create(b, block.loc(), vector, vector, high);
-      vector = combine(accumulator, x, y);
+  /// Halves of two vectors lie side by side in one, so that several are folded
+  /// with little more than one alone.
+  Values foldLanes(unsigned accumulator, Values vectors) {
+    size_t count = vectors.size();
+    int64_t part = plan.lanes; // of a vector: partial results of one
+    for (; part > 1 && vectors.size() > 1; part /= 2) {
+      if (vectors.size() % 2)
+        vectors.push_back(vectors.back());
+      Values half;
+      for (unsigned i = 0; i < vectors.size(); i += 2)
+        half.push_back(halve(accumulator, vectors[i], vectors[i + 1], part));
+      vectors = half;
     }
-    return vector::ExtractOp::create(b, block.loc(), vector, 0);
+    for (; part > 1; part /= 2)
+      vectors[0] = halve(accumulator, vectors[0], nullptr, part);
+    Values results;
+    for (Value vector : vectors)
+      for (int64_t i = 0; i < cast<VectorType>(vector.getType()).getDimSize(0);
+           ++i)
+        if (results.size() < count)
+          results.push_back(
+              vector::ExtractOp::create(b, block.loc(), vector, i));
+    return results;
+  }
+
+  /// Each `part` of `x`, then of `y` (may be null), to half as many lanes.
+  Value halve(unsigned accumulator, Value x, Value y, int64_t part) {
+    int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0) * (y ? 2 : 1);
+    SmallVector<int64_t> low, high;
+    for (int64_t i = 0; i < lanes; i += part)
+      for (int64_t lane = i; lane < i + part / 2; ++lane) {
+        low.push_back(lane);
+        high.push_back(lane + part / 2);
+      }
+    Value other = y ? y : x;
+    return combine(accumulator,
+                   vector::ShuffleOp::create(b, block.loc(), x, other, low),
+                   vector::ShuffleOp::create(b, block.loc(), x, other, high));
   }
 
   /// Operands that are read along the tile dim.

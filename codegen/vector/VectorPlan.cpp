@@ -35,8 +35,10 @@ constexpr int64_t kShortRow = 3, kFewLanes = 8;
 /// where runs are spread over lanes, which takes vectors of its own, in 16.
 constexpr unsigned kJammedVectors = 12;
 constexpr unsigned kJammedRuns = 4;
-/// Iterations that kJamAttr lets pass together (docs/cost-model.md).
+/// Iterations that kJamAttr lets pass together (docs/cost-model.md); the same
+/// of those that reduce what passes.
 constexpr unsigned kJammedBodies = 6;
+constexpr unsigned kJammedRows = 4;
 /// Rows a multiple of it apart meet two sets of L1 at most.
 constexpr int64_t kFewSetsStride = 2048;    // bytes
 constexpr int64_t kManyRegistersBits = 512; // 32 of them
@@ -149,6 +151,8 @@ public:
     if (plan.mode == VectorMode::Parallel && plan.reductionDims.empty() &&
         !hasRuns)
       tryTranspose();
+    if (plan.mode == VectorMode::Horizontal)
+      jamRows();
     setUnroll();
     setJam();
     return plan;
@@ -388,7 +392,8 @@ private:
   void setUnroll() {
     bool reduces = !plan.accumulators.empty();
     unsigned most = weight <= kCheapBody ? 4 : weight <= kHeavyBody ? 2 : 1;
-    if (plan.mode == VectorMode::Transpose || op->hasAttr(kJamAttr) ||
+    bool jams = op->hasAttr(kJamAttr) && plan.mode != VectorMode::Horizontal;
+    if (plan.mode == VectorMode::Transpose || jams ||
         (hasRuns && reduces && !plan.parallelDims.empty()))
       most = 1; // Registers hold rows of the tile, or what stays.
     else if (reduces && plan.mode == VectorMode::Parallel)
@@ -396,7 +401,8 @@ private:
       most = std::max<unsigned>(2 * most / plan.accumulators.size(), 1);
     else if (reduces)
       // Additions take four cycles and two start in each.
-      most = std::max<unsigned>(most, 4 / plan.accumulators.size());
+      most = std::max<unsigned>(most, 4 / plan.accumulators.size()) / plan.jam;
+    most = std::max(most, 1u);
     int64_t size = access.sizes[plan.vectorDim];
     plan.unroll = most;
     if (size == kDynamic)
@@ -407,6 +413,16 @@ private:
     for (unsigned count = plan.unroll; count > most / 2 && count > 1; --count)
       if (vectors % count < vectors % plan.unroll)
         plan.unroll = count;
+  }
+
+  /// Rows that kJamAttr lets pass together: their lanes are folded together.
+  void jamRows() {
+    auto asked = op->getAttrOfType<IntegerAttr>(kJamAttr);
+    if (!asked || !llvm::is_contained(plan.parallelDims, asked.getInt()))
+      return;
+    llvm::erase(plan.parallelDims, asked.getInt());
+    plan.parallelDims.push_back(asked.getInt());
+    jam(kJammedRows);
   }
 
   /// Sums of products in which one factor is the same for the next iteration

@@ -2,6 +2,7 @@
 #include "codegen/Passes.h"
 #include "codegen/vector/GenericCase.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace tenon::codegen;
@@ -54,6 +55,62 @@ TEST_F(VectorizeJam, InFewSets) {
   for (int bits : {256, 512}) {
     Case test = weighted(9, 512);
     test.bits = bits;
+    run(test);
+  }
+}
+
+/// Sums of products of rows with one row of weights.
+Case sums(int64_t rows, int64_t columns) {
+  Case test;
+  test.sizes = {rows, columns};
+  test.reduction = "pr";
+  test.inputs = {{{0, 1}}, {{1}}};
+  test.output = {{0}};
+  test.body = "%p = arith.mulf %a, %b : f32\n"
+              "%s = arith.addf %out, %p : f32";
+  test.result = "%s";
+  test.attributes = "codegen.jam = 0 : i64";
+  test.reference = [](auto &v, double old) { return old + v[0] * v[1]; };
+  return test;
+}
+
+TEST_F(VectorizeJam, FoldsRowsTogether) {
+  for (int64_t rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 11})
+    for (int64_t columns : {1, 5, 16, 33, 70, 144})
+      for (bool dynamic : {false, true})
+        for (int bits : {128, 256, 512}) {
+          Case test = sums(rows, columns);
+          test.dynamic = dynamic;
+          test.bits = bits;
+          run(test);
+        }
+}
+
+TEST_F(VectorizeJam, FoldsRowsWithRestsWithoutMasks) {
+  // Elements of 16 bits have no masked moves.
+  for (int64_t rows : {3, 4, 9})
+    for (int64_t columns : {15, 32, 77})
+      for (int bits : {256, 512}) {
+        Case test = sums(rows, columns);
+        test.inputs[1].type = "i16";
+        test.body = "%w = arith.sitofp %b : i16 to f32\n"
+                    "%p = arith.mulf %a, %w : f32\n"
+                    "%s = arith.addf %out, %p : f32";
+        test.bits = bits;
+        run(test);
+      }
+}
+
+TEST_F(VectorizeJam, FoldsLargestOfRows) {
+  for (int64_t rows : {2, 4, 7}) {
+    Case test = sums(rows, 100);
+    test.body = "%p = arith.mulf %a, %b : f32\n"
+                "%c = arith.cmpf ogt, %out, %p : f32\n"
+                "%s = arith.select %c, %out, %p : f32";
+    test.reference = [](auto &v, double old) {
+      return std::max(old, v[0] * v[1]);
+    };
+    test.bits = 512;
     run(test);
   }
 }

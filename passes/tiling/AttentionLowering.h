@@ -16,12 +16,28 @@
 
 namespace tenon::tiling {
 
+/// Arguments of the regions of scores and of weights that are side 0.
+inline constexpr unsigned kFirstSide = 3, kFirstWeightSide = 2;
+
+/// Whether `side`, over rows and columns, has one element for a whole matrix.
+bool hasOnePerMatrix(const Strided &side);
+
 class AttentionLowering {
 public:
   AttentionLowering(GroupContext &ctx, tile::AttentionOp op)
       : ctx(ctx), op(op), m(ctx.m), epilogue(ctx, op) {}
 
   void run();
+
+  /// Rows of a block of scores.
+  struct Rows {
+    Ofr first, count;
+  };
+  /// A number that scores are divided by, an argument of their region, and its
+  /// reciprocal.
+  struct Divisor {
+    mlir::Value argument, reciprocal;
+  };
 
 private:
   /// Memory of an item: a block of scores, numbers per row, a copy of values;
@@ -73,7 +89,7 @@ private:
     void emit(IndexMath &im, llvm::ArrayRef<Ofr> at, llvm::ArrayRef<Ofr> sizes,
               mlir::Value to) const;
   };
-  /// Sides that a region reads, along one row of scores.
+  /// Sides that a region reads, along rows of scores.
   struct RowSides {
     llvm::SmallVector<mlir::Value> boxes;
     llvm::SmallVector<mlir::AffineMap> maps;
@@ -135,15 +151,20 @@ private:
 
   // AttentionRows.cpp
   bool isShared(mlir::BlockArgument argument, unsigned first) const;
-  mlir::Value rowOfScores(Block &block, IndexMath &rm, Ofr row, Ofr count);
-  mlir::Value rowOfWeights(Block &block, IndexMath &rm, Ofr row, Ofr count);
+  mlir::Value scoresOf(Block &block, IndexMath &rm, const Rows &rows,
+                       const Keys &part);
+  mlir::Value weightsOf(Block &block, IndexMath &rm, const Rows &rows,
+                        const Keys &part);
   mlir::Value numbers(Block &block, mlir::Value scratch);
-  RowSides sidesOf(IndexMath &rm, llvm::ArrayRef<Ofr> at, const Keys &part,
-                   mlir::Block &region, unsigned first);
+  RowSides sidesOf(Block &block, IndexMath &rm, const Rows &rows,
+                   const Keys &part, mlir::Block &region, unsigned first);
   void emitRows(Block &block, const Keys &part);
-  void emitScoreRegion(Block &block, IndexMath &rm, Ofr row, const Keys &part);
-  void emitExponentials(Block &block, IndexMath &rm, Ofr row, const Keys &part);
-  void emitNormalized(Block &block, IndexMath &rm, Ofr row, const Keys &part);
+  mlir::BlockArgument divisorOfMatrix(mlir::Block &region) const;
+  void emitScoreRegion(Block &block, const Rows &rows, const Keys &part);
+  void emitScoreRegion(Block &block, const Rows &rows, const Keys &part,
+                       Divisor exact);
+  void emitExponentials(Block &block, const Rows &rows, const Keys &part);
+  void emitNormalized(Block &block, const Keys &part);
   void emitFactors(Block &block);
   void emitSums(Block &block);
   void scaleRows(Block &block, mlir::Value rows, mlir::Value factors);

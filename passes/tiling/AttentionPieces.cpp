@@ -216,9 +216,8 @@ void AttentionLowering::emitFactorsOfPieces(Block &block) {
       b, bm.location(), TypeRange(), ValueRange{sums, max},
       ValueRange{maxima, sum}, {both, perRow, both, perRow},
       {kParallel, kReduction}, [&](OpBuilder &nb, Location l, ValueRange args) {
-        Value d =
-            arith::SubFOp::create(nb, l, args[2], guarded(nb, l, args[1]));
-        Value factor = emitExpOrZero(nb, l, d, /*isFinite=*/true);
+        Value factor =
+            emitExpOfDifference(nb, l, args[2], guarded(nb, l, args[1]));
         Value total = math::FmaOp::create(nb, l, factor, args[0], args[3]);
         linalg::YieldOp::create(nb, l, ValueRange{factor, total});
       });

@@ -1,11 +1,15 @@
 //===- AttentionRows.cpp - rows of scores become weights ------------------===//
+#include "codegen/vector/Attrs.h"
 #include "passes/tiling/AttentionLowering.h"
 #include "passes/tiling/Items.h"
 #include "passes/tiling/ScalarOps.h"
+#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -25,6 +29,11 @@ static Value lowest(OpBuilder &b, Location loc) {
   return f32Constant(b, loc, -std::numeric_limits<double>::infinity());
 }
 
+/// x * r, which may be rounded together with a sum that it is a term of.
+static Value product(OpBuilder &b, Location loc, Value x, Value r) {
+  return arith::MulFOp::create(b, loc, x, r, arith::FastMathFlags::contract);
+}
+
 /// x / d for a d that all elements of a row share: the reciprocal is computed
 /// once, and the rest of the first quotient corrects it to the exact one, for
 /// a third of what divisions cost. Where that fails (infinities, d = 0) the
@@ -34,9 +43,9 @@ static Value lowest(OpBuilder &b, Location loc) {
 static Value quotient(OpBuilder &b, Location loc, Value x, Value d,
                       bool narrow) {
   Value r = arith::DivFOp::create(b, loc, f32Constant(b, loc, 1), d);
-  Value first = arith::MulFOp::create(b, loc, x, r);
   if (narrow)
-    return first;
+    return product(b, loc, x, r);
+  Value first = arith::MulFOp::create(b, loc, x, r);
   Value rest =
       math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, first), d, x);
   Value exact = math::FmaOp::create(b, loc, rest, r, first);
@@ -52,22 +61,43 @@ static BlockArgument argumentOf(Value x) {
   return dyn_cast<BlockArgument>(x);
 }
 
+/// 1 / `d` for a power of two, or null.
+static Value exactReciprocal(OpBuilder &b, Location loc, Value d) {
+  llvm::APFloat number(0.f), reciprocal(0.f);
+  if (!matchPattern(d, m_ConstantFloat(&number)) ||
+      !number.getExactInverse(&reciprocal))
+    return {};
+  return f32Constant(b, loc, reciprocal.convertToFloat());
+}
+
 /// Clones `region` for one element; returns what it yields. `shared` tells the
 /// arguments that are the same for a whole row, `narrow` that what is yielded
-/// becomes weights in a narrower type.
+/// becomes weights in a narrower type. Where scores are divided by a number
+/// that has an exact reciprocal, that is `exact`.
 static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
                           llvm::function_ref<bool(BlockArgument)> shared,
-                          bool narrow) {
+                          bool narrow, AttentionLowering::Divisor exact = {}) {
   for (Operation &inner : region.without_terminator()) {
+    Location loc = inner.getLoc();
+    Operation *clone = b.clone(inner, map);
+    if (auto sum = dyn_cast<arith::AddFOp>(clone))
+      sum.setFastmath(sum.getFastmath() | arith::FastMathFlags::contract);
     auto division = dyn_cast<arith::DivFOp>(inner);
-    auto divisor = division ? argumentOf(division.getRhs()) : BlockArgument();
-    if (divisor && division.getType().isF32() && shared(divisor))
+    if (!division || !division.getType().isF32())
+      continue;
+    Value d = division.getRhs(), x = map.lookupOrDefault(division.getLhs());
+    BlockArgument divisor = argumentOf(d);
+    bool isConstant = matchPattern(d, m_Constant());
+    Value reciprocal =
+        d == exact.argument ? exact.reciprocal : exactReciprocal(b, loc, d);
+    if (reciprocal)
+      map.map(division.getResult(), product(b, loc, x, reciprocal));
+    else if (isConstant || (divisor && shared(divisor)))
       map.map(division.getResult(),
-              quotient(b, inner.getLoc(),
-                       map.lookupOrDefault(division.getLhs()),
-                       map.lookupOrDefault(division.getRhs()), narrow));
+              quotient(b, loc, x, map.lookupOrDefault(d), narrow));
     else
-      b.clone(inner, map);
+      continue;
+    clone->erase();
   }
   Value yielded = cast<tile::YieldOp>(region.getTerminator()).getValue();
   return map.lookupOrDefault(yielded);
@@ -81,20 +111,22 @@ bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
          IndexMath::isConstant(sides[number - first].strides.back(), 0);
 }
 
-Value AttentionLowering::rowOfScores(Block &block, IndexMath &rm, Ofr row,
-                                     Ofr count) {
-  return box(rm, block.scratch.scores, rm.mul(row, rm.attr(pitch)), {count},
-             {rm.attr(1)});
+/// A row of scores after the other; of `rows` and of the keys of `part`.
+Value AttentionLowering::scoresOf(Block &block, IndexMath &rm, const Rows &rows,
+                                  const Keys &part) {
+  return box(rm, block.scratch.scores, rm.mul(rows.first, rm.attr(pitch)),
+             {rows.count, part.count}, {rm.attr(pitch), rm.attr(1)});
 }
 
-/// Where weights of a row of scores go: they replace them or, in another type,
-/// lie beside them.
-Value AttentionLowering::rowOfWeights(Block &block, IndexMath &rm, Ofr row,
-                                      Ofr count) {
+/// Where their weights go: they replace scores or, in another type, lie beside
+/// them.
+Value AttentionLowering::weightsOf(Block &block, IndexMath &rm,
+                                   const Rows &rows, const Keys &part) {
   if (!isNarrow)
-    return rowOfScores(block, rm, row, count);
-  return box(rm, block.scratch.weights, rm.mul(row, rm.attr(weightPitch)),
-             {count}, {rm.attr(1)});
+    return scoresOf(block, rm, rows, part);
+  return box(rm, block.scratch.weights,
+             rm.mul(rows.first, rm.attr(weightPitch)), {rows.count, part.count},
+             {rm.attr(weightPitch), rm.attr(1)});
 }
 
 /// The numbers in `scratch`, one for each row of the block.
@@ -103,105 +135,176 @@ Value AttentionLowering::numbers(Block &block, Value scratch) {
   return box(bm, scratch, bm.attr(0), {block.rows}, {bm.attr(1)});
 }
 
-/// The sides that `region` reads; its argument of side 0 is `first`.
+/// The numbers in `scratch` of `rows`.
+static Value numbersOf(IndexMath &rm, Value scratch,
+                       const AttentionLowering::Rows &rows) {
+  return box(rm, scratch, rows.first, {rows.count}, {rm.attr(1)});
+}
+
+static AffineMap perRow(MLIRContext *context) {
+  return AffineMap::get(2, 0, getAffineDimExpr(0, context), context);
+}
+
+/// The sides that `region` reads for `rows`; its argument of side 0 is `first`.
 AttentionLowering::RowSides
-AttentionLowering::sidesOf(IndexMath &rm, ArrayRef<Ofr> at, const Keys &part,
-                           mlir::Block &region, unsigned first) {
+AttentionLowering::sidesOf(Block &block, IndexMath &rm, const Rows &rows,
+                           const Keys &part, mlir::Block &region,
+                           unsigned first) {
   MLIRContext *context = rm.builder().getContext();
+  SmallVector<Ofr> at = block.at;
+  at.back() = rm.add(at.back(), rows.first);
   RowSides result;
   for (auto [i, s] : llvm::enumerate(sides)) {
     if (region.getArgument(first + i).use_empty())
       continue;
-    Ofr stride = s.strides.back();
-    Ofr offset = rm.add(offsetOf(rm, s, at), rm.mul(part.from, stride));
-    bool varies = !IndexMath::isConstant(stride, 0);
+    SmallVector<Ofr> sizes, strides;
+    SmallVector<AffineExpr> dims;
+    for (auto [dim, size] :
+         llvm::enumerate(std::array{rows.count, part.count})) {
+      Ofr stride = s.strides[s.rank() - 2 + dim];
+      if (IndexMath::isConstant(stride, 0))
+        continue;
+      sizes.push_back(size);
+      strides.push_back(stride);
+      dims.push_back(getAffineDimExpr(dim, context));
+    }
+    Ofr offset =
+        rm.add(offsetOf(rm, s, at), rm.mul(part.from, s.strides.back()));
     result.arguments.push_back(first + i);
-    result.maps.push_back(varies ? AffineMap::getMultiDimIdentityMap(1, context)
-                                 : AffineMap::get(1, 0, context));
-    result.boxes.push_back(varies
-                               ? box(rm, s.base, offset, {part.count}, {stride})
-                               : box(rm, s.base, offset, {}, {}));
+    result.maps.push_back(AffineMap::get(2, 0, dims, context));
+    result.boxes.push_back(box(rm, s.base, offset, sizes, strides));
   }
   return result;
 }
 
-/// Rows of scores become weights, each with its own maximum and sum. At its end
-/// a row waits for one number after the other; the next few have work
-/// meanwhile.
+/// Two loops, over rows and keys, of which `reduces` tells whether the second
+/// is a reduction: several rows pass together, and share what they read and the
+/// folding of lanes.
+static void
+emitRowsOf(OpBuilder &b, Location loc, ValueRange ins, ValueRange outs,
+           ArrayRef<AffineMap> maps, bool reduces,
+           llvm::function_ref<void(OpBuilder &, Location, ValueRange)> body) {
+  auto parallel = utils::IteratorType::parallel;
+  auto loops = linalg::GenericOp::create(
+      b, loc, TypeRange(), ins, outs, maps,
+      {parallel, reduces ? utils::IteratorType::reduction : parallel}, body);
+  if (reduces)
+    loops->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
+}
+
+/// Rows of scores become weights, each with its own maximum and sum.
 void AttentionLowering::emitRows(Block &block, const Keys &part) {
   constexpr int64_t kBytesTogether = 16 << 10; // half of L1
   constexpr int64_t kMostTogether = 4;
   int64_t together =
       std::clamp<int64_t>(kBytesTogether / (pitch * 4), 1, kMostTogether);
   IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Location loc = bm.location();
-  linalg::FillOp::create(b, loc, lowest(b, loc),
-                         numbers(block, block.scratch.max));
-  linalg::FillOp::create(b, loc, f32Constant(b, loc, 0),
-                         numbers(block, block.scratch.sum));
+  fill(bm, numbers(block, block.scratch.max),
+       -std::numeric_limits<double>::infinity());
+  fill(bm, numbers(block, block.scratch.sum), 0);
+  auto all = IndexMath::constant(block.rows);
+  auto pass = [&](IndexMath &rm, const Rows &rows) {
+    Block inner = block.inside(rm);
+    emitScoreRegion(inner, rows, part);
+    emitExponentials(inner, rows, part);
+  };
+  if (all && *all <= together)
+    return pass(bm, {bm.attr(0), block.rows});
   Ofr chunks = bm.ceilDiv(block.rows, bm.attr(together));
   emitLoop(bm, bm.attr(0), chunks, [&](IndexMath &cm, Ofr chunk) {
-    Ofr first = cm.mul(chunk, cm.attr(together));
-    Ofr last = cm.add(first, cm.attr(together));
-    auto all = IndexMath::constant(block.rows);
+    Ofr first = cm.mul(chunk, cm.attr(together)), count = cm.attr(together);
     if (!all || *all % together)
-      last = cm.min(last, block.rows);
-    emitLoop(cm, first, last, [&](IndexMath &rm, Ofr row) {
-      emitScoreRegion(block, rm, row, part);
-    });
-    emitLoop(cm, first, last, [&](IndexMath &rm, Ofr row) {
-      emitExponentials(block, rm, row, part);
-    });
+      count = cm.min(count, cm.sub(block.rows, first));
+    pass(cm, {first, count});
   });
 }
 
-/// scores = score(scores), max = the largest of max and scores.
-void AttentionLowering::emitScoreRegion(Block &block, IndexMath &rm, Ofr row,
+/// The number that the region divides all scores of a matrix by, if there is
+/// one.
+BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
+  for (auto division : region.getOps<arith::DivFOp>()) {
+    auto argument = dyn_cast<BlockArgument>(division.getRhs());
+    unsigned number = argument ? argument.getArgNumber() : 0;
+    if (number >= kFirstSide && division.getType().isF32() &&
+        hasOnePerMatrix(sides[number - kFirstSide]))
+      return argument;
+  }
+  return {};
+}
+
+/// scores = score(scores), max = the largest of max and scores. Powers of two
+/// have exact reciprocals: whether a divisor is one, is seen here.
+void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
                                         const Keys &part) {
+  IndexMath &rm = block.m;
+  OpBuilder &b = rm.builder();
+  Location loc = rm.location();
+  BlockArgument argument = divisorOfMatrix(op.getScore().front());
+  if (!argument || isNarrow)
+    return emitScoreRegion(block, rows, part, {});
+  const Strided &s = sides[argument.getArgNumber() - kFirstSide];
+  Value one = f32Constant(b, loc, 1);
+  Value d = memref::LoadOp::create(
+      b, loc, box(rm, s.base, offsetOf(rm, s, block.at), {}, {}), ValueRange());
+  Value reciprocal = arith::DivFOp::create(b, loc, one, d);
+  Value rest =
+      math::FmaOp::create(b, loc, reciprocal, d, f32Constant(b, loc, -1));
+  auto branch = scf::IfOp::create(
+      b, loc, isEqual(b, loc, rest, f32Constant(b, loc, 0)), /*else=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  for (bool exact : {true, false}) {
+    b.setInsertionPointToStart(exact ? branch.thenBlock() : branch.elseBlock());
+    IndexMath inner(b, loc);
+    Block inside = block.inside(inner);
+    emitScoreRegion(inside, rows, part,
+                    exact ? Divisor{argument, reciprocal} : Divisor());
+  }
+}
+
+void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
+                                        const Keys &part, Divisor exact) {
+  IndexMath &rm = block.m;
   OpBuilder &b = rm.builder();
   mlir::Block &region = op.getScore().front();
   auto yield = cast<tile::YieldOp>(region.getTerminator());
   bool changes = yield.getValue() != region.getArgument(0);
-  SmallVector<Ofr> at = block.at;
-  at.back() = rm.add(at.back(), row);
-  Value scores = rowOfScores(block, rm, row, part.count);
-  RowSides read = sidesOf(rm, at, part, region, /*first=*/3);
+  Value scores = scoresOf(block, rm, rows, part);
+  RowSides read = sidesOf(block, rm, rows, part, region, kFirstSide);
   SmallVector<Value> ins = read.boxes, outs;
   (changes ? outs : ins).push_back(scores);
-  outs.push_back(box(rm, block.scratch.max, row, {}, {}));
+  outs.push_back(numbersOf(rm, block.scratch.max, rows));
   SmallVector<AffineMap> maps = read.maps;
-  maps.append(
-      {b.getMultiDimIdentityMap(1), AffineMap::get(1, 0, b.getContext())});
-  Value query = rm.value(at.back());
+  maps.append({b.getMultiDimIdentityMap(2), perRow(b.getContext())});
+  Value query = rm.value(rm.add(block.at.back(), rows.first));
   Value from = rm.value(part.from);
-  linalg::GenericOp::create(
-      b, rm.location(), TypeRange(), ins, outs, maps,
-      {utils::IteratorType::reduction},
-      [&](OpBuilder &nb, Location l, ValueRange args) {
-        size_t n = read.arguments.size();
-        IRMapping map;
-        map.map(region.getArgument(0), args[n]);
-        map.map(region.getArgument(1), query);
-        if (!region.getArgument(2).use_empty()) {
-          Value key = linalg::IndexOp::create(nb, l, 0);
-          if (online)
-            key = arith::AddIOp::create(nb, l, key, from);
-          map.map(region.getArgument(2), key);
-        }
-        for (auto [argument, value] : llvm::zip(read.arguments, args))
-          map.map(region.getArgument(argument), value);
-        Value score = cloneScalars(
-            nb, region, map,
-            [&](BlockArgument a) { return isShared(a, /*first=*/3); },
-            isNarrow);
-        // A NaN reaches all of its row through the sum.
-        Value top = emitGreater(nb, l, args[n + 1], score);
-        SmallVector<Value> results{top};
-        if (changes)
-          results.insert(results.begin(), score);
-        linalg::YieldOp::create(nb, l, results);
-      });
+  emitRowsOf(b, rm.location(), ins, outs, maps, /*reduces=*/true,
+             [&](OpBuilder &nb, Location l, ValueRange args) {
+               size_t n = read.arguments.size();
+               IRMapping map;
+               auto place = [&](unsigned argument, unsigned dim, Value first) {
+                 if (region.getArgument(argument).use_empty())
+                   return;
+                 Value index = linalg::IndexOp::create(nb, l, dim);
+                 if (first)
+                   index = arith::AddIOp::create(nb, l, index, first);
+                 map.map(region.getArgument(argument), index);
+               };
+               map.map(region.getArgument(0), args[n]);
+               for (auto [argument, value] : llvm::zip(read.arguments, args))
+                 map.map(region.getArgument(argument), value);
+               place(1, 0, query);
+               place(2, 1, online ? from : Value());
+               Value score = cloneScalars(
+                   nb, region, map,
+                   [&](BlockArgument a) { return isShared(a, kFirstSide); },
+                   isNarrow, exact);
+               // A NaN reaches all of its row through the sum.
+               Value top = emitGreater(nb, l, args[n + 1], score);
+               SmallVector<Value> results{top};
+               if (changes)
+                 results.insert(results.begin(), score);
+               linalg::YieldOp::create(nb, l, results);
+             });
 }
 
 /// `max`, but 0 where nothing was above -inf: exp(-inf - 0) is 0, while
@@ -223,53 +326,57 @@ static Value emitWeight(OpBuilder &b, Location loc, Type type, Value e) {
 
 /// scores = weights(exp(scores - max)), sum += the exponentials. Denormal ones
 /// are 0.
-void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
+void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
                                          const Keys &part) {
+  IndexMath &rm = block.m;
   OpBuilder &b = rm.builder();
   Location loc = rm.location();
-  Value max = box(rm, block.scratch.max, row, {}, {});
-  Value shift = guarded(
-      b, loc, memref::LoadOp::create(b, loc, max, ValueRange()).getResult());
-  SmallVector<Ofr> at = block.at;
-  at.back() = rm.add(at.back(), row);
   // With `normalized` weights come later (emitNormalized).
   mlir::Block *region = op.hasWeights() && !op.getNormalized()
                             ? &op.getWeights().front()
                             : nullptr;
   bool narrows = isNarrow && !op.getNormalized();
   RowSides read;
-  Value element; // the number of the first weight of the row
+  Value element, width; // the number of the first weight, those of a row
   if (region) {
-    read = sidesOf(rm, at, part, *region, /*first=*/2);
+    read = sidesOf(block, rm, rows, part, *region, kFirstWeightSide);
     Ofr number = rm.attr(0);
-    for (auto [index, size] : llvm::zip(at, lead))
+    for (auto [index, size] : llvm::zip(block.at, lead))
       number = rm.add(rm.mul(number, size), index);
-    number = rm.add(rm.mul(number, rows), at.back());
+    number =
+        rm.add(rm.mul(number, this->rows), rm.add(block.at.back(), rows.first));
+    width = rm.value(rm.attr(keys));
     element = rm.value(rm.add(rm.mul(number, rm.attr(keys)), part.from));
   }
-  SmallVector<Value> outs{narrows ? rowOfWeights(block, rm, row, part.count)
-                                  : rowOfScores(block, rm, row, part.count),
-                          box(rm, block.scratch.sum, row, {}, {})};
+  AffineMap all = b.getMultiDimIdentityMap(2), ofRow = perRow(b.getContext());
+  SmallVector<Value> ins = read.boxes;
   SmallVector<AffineMap> maps = read.maps;
+  ins.push_back(numbersOf(rm, block.scratch.max, rows));
+  maps.push_back(ofRow);
   if (narrows) {
-    read.boxes.push_back(rowOfScores(block, rm, row, part.count));
-    maps.push_back(b.getMultiDimIdentityMap(1));
+    ins.push_back(scoresOf(block, rm, rows, part));
+    maps.push_back(all);
   }
-  maps.append(
-      {b.getMultiDimIdentityMap(1), AffineMap::get(1, 0, b.getContext())});
-  linalg::GenericOp::create(
-      b, loc, TypeRange(), read.boxes, outs, maps,
-      {utils::IteratorType::reduction},
+  SmallVector<Value> outs{narrows ? weightsOf(block, rm, rows, part)
+                                  : scoresOf(block, rm, rows, part),
+                          numbersOf(rm, block.scratch.sum, rows)};
+  maps.append({all, ofRow});
+  emitRowsOf(
+      b, loc, ins, outs, maps, /*reduces=*/true,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
-        Value d = arith::SubFOp::create(nb, l, args[n], shift);
-        Value e = emitExpOrZero(nb, l, d, /*isFinite=*/true);
+        Value e =
+            emitExpOfDifference(nb, l, args[n + 1], guarded(nb, l, args[n]));
         Value sum = arith::AddFOp::create(nb, l, args.back(), e);
         if (region) {
           IRMapping map;
           map.map(region->getArgument(0), e);
           Value index = arith::AddIOp::create(
-              nb, l, linalg::IndexOp::create(nb, l, 0), element);
+              nb, l,
+              arith::MulIOp::create(nb, l, linalg::IndexOp::create(nb, l, 0),
+                                    width),
+              arith::AddIOp::create(nb, l, linalg::IndexOp::create(nb, l, 1),
+                                    element));
           map.map(region->getArgument(1),
                   arith::IndexCastOp::create(nb, l, nb.getI64Type(), index)
                       .getResult());
@@ -277,7 +384,7 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
             map.map(region->getArgument(argument), value);
           e = cloneScalars(
               nb, *region, map,
-              [&](BlockArgument a) { return isShared(a, /*first=*/2); },
+              [&](BlockArgument a) { return isShared(a, kFirstWeightSide); },
               isNarrow);
         }
         if (narrows)
@@ -288,25 +395,23 @@ void AttentionLowering::emitExponentials(Block &block, IndexMath &rm, Ofr row,
 
 /// weights = weights(scores * sum), scores the exponentials, sum the reciprocal
 /// of theirs.
-void AttentionLowering::emitNormalized(Block &block, IndexMath &rm, Ofr row,
-                                       const Keys &part) {
+void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
+  IndexMath &rm = block.m;
   OpBuilder &b = rm.builder();
   mlir::Block &region = op.getWeights().front();
-  SmallVector<Ofr> at = block.at;
-  at.back() = rm.add(at.back(), row);
-  RowSides read = sidesOf(rm, at, part, region, /*first=*/2);
-  read.boxes.push_back(box(rm, block.scratch.sum, row, {}, {}));
-  read.maps.push_back(AffineMap::get(1, 0, b.getContext()));
+  Rows rows{rm.attr(0), block.rows};
+  RowSides read = sidesOf(block, rm, rows, part, region, kFirstWeightSide);
+  read.boxes.push_back(numbersOf(rm, block.scratch.sum, rows));
+  read.maps.push_back(perRow(b.getContext()));
+  AffineMap all = b.getMultiDimIdentityMap(2);
   if (isNarrow) {
-    read.boxes.push_back(rowOfScores(block, rm, row, part.count));
-    read.maps.push_back(b.getMultiDimIdentityMap(1));
+    read.boxes.push_back(scoresOf(block, rm, rows, part));
+    read.maps.push_back(all);
   }
-  read.maps.push_back(b.getMultiDimIdentityMap(1));
-  linalg::GenericOp::create(
-      b, rm.location(), TypeRange(), read.boxes,
-      rowOfWeights(block, rm, row, part.count), read.maps,
-      {utils::IteratorType::parallel},
-      [&](OpBuilder &nb, Location l, ValueRange args) {
+  read.maps.push_back(all);
+  emitRowsOf(
+      b, rm.location(), read.boxes, weightsOf(block, rm, rows, part), read.maps,
+      /*reduces=*/false, [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         IRMapping map;
         map.map(region.getArgument(0),
@@ -315,7 +420,7 @@ void AttentionLowering::emitNormalized(Block &block, IndexMath &rm, Ofr row,
           map.map(region.getArgument(argument), value);
         Value weight = cloneScalars(
             nb, region, map,
-            [&](BlockArgument a) { return isShared(a, /*first=*/2); },
+            [&](BlockArgument a) { return isShared(a, kFirstWeightSide); },
             isNarrow);
         if (isNarrow)
           weight = emitWeight(nb, l, element, weight);
@@ -333,9 +438,8 @@ void AttentionLowering::emitFactors(Block &block) {
       {numbers(block, block.scratch.factor), numbers(block, block.scratch.sum)},
       {map, map, map}, {utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
-        Value d =
-            arith::SubFOp::create(nb, l, args[1], guarded(nb, l, args[0]));
-        Value factor = emitExpOrZero(nb, l, d, /*isFinite=*/true);
+        Value factor =
+            emitExpOfDifference(nb, l, args[1], guarded(nb, l, args[0]));
         Value sum = arith::MulFOp::create(nb, l, args[2], factor);
         linalg::YieldOp::create(nb, l, ValueRange{factor, sum});
       });
@@ -379,11 +483,10 @@ void AttentionLowering::emitSums(Block &block) {
 /// Multiplies each row of `rows` by its number of `factors`.
 void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
   OpBuilder &b = block.m.builder();
-  AffineMap perRow =
-      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  AffineMap ofRow = perRow(b.getContext());
   linalg::GenericOp::create(
       b, block.m.location(), TypeRange(), factors, rows,
-      {perRow, b.getMultiDimIdentityMap(2)},
+      {ofRow, b.getMultiDimIdentityMap(2)},
       {utils::IteratorType::parallel, utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value scaled = arith::MulFOp::create(nb, l, args[0], args[1]);
@@ -394,14 +497,13 @@ void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
 /// result = result * factor + step.
 void AttentionLowering::addStep(Block &block) {
   OpBuilder &b = block.m.builder();
-  AffineMap perRow =
-      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  AffineMap ofRow = perRow(b.getContext());
   AffineMap all = b.getMultiDimIdentityMap(2);
   linalg::GenericOp::create(
       b, block.m.location(), TypeRange(),
       ValueRange{numbers(block, block.scratch.factor),
                  result(block, block.scratch.step)},
-      sumsOf(block), {perRow, all, all},
+      sumsOf(block), {ofRow, all, all},
       {utils::IteratorType::parallel, utils::IteratorType::parallel},
       [](OpBuilder &nb, Location l, ValueRange args) {
         Value sum = math::FmaOp::create(nb, l, args[2], args[0], args[1]);
@@ -412,13 +514,12 @@ void AttentionLowering::addStep(Block &block) {
 /// dst = epilogue(result * sum).
 void AttentionLowering::storeSums(Block &block) {
   OpBuilder &b = block.m.builder();
-  AffineMap perRow =
-      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  AffineMap ofRow = perRow(b.getContext());
   AffineMap all = b.getMultiDimIdentityMap(2);
   linalg::GenericOp::create(
       b, block.m.location(), TypeRange(),
       ValueRange{sumsOf(block), numbers(block, block.scratch.sum)},
-      output(block), {all, perRow, all},
+      output(block), {all, ofRow, all},
       {utils::IteratorType::parallel, utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value y = arith::MulFOp::create(nb, l, args[0], args[1]);

@@ -11,9 +11,8 @@ namespace tenon::tiling {
 
 /// exp of less is 0: half the smallest f32 is exp(-103.97).
 constexpr double kVanishing = -104;
-constexpr unsigned kFirstSide = 3; // argument of the region of scores
 
-static bool hasOnePerMatrix(const Strided &side) {
+bool hasOnePerMatrix(const Strided &side) {
   return llvm::all_of(ArrayRef<Ofr>(side.strides).take_back(2), [](Ofr stride) {
     return IndexMath::isConstant(stride, 0);
   });

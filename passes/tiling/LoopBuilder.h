@@ -29,7 +29,8 @@ public:
   Node div(Node x, Node y);
   Node fma(Node x, Node y, Node z);
   Node abs(Node x);
-  Node exp(Node x, bool isFinite = false); // emitExpOrZero
+  Node exp(Node x); // emitExpOrZero
+  Node expOfDifference(Node x, Node y);
   Node log(Node x);
   Node sqrt(Node x);
   /// x > y ? a : b, and x == y ? a : b.

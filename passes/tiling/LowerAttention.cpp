@@ -242,9 +242,7 @@ void AttentionLowering::emitWhole(Block &block) {
   });
   emitSums(block);
   if (op.getNormalized())
-    emitLoop(bm, bm.attr(0), block.rows, [&](IndexMath &rm, Ofr row) {
-      emitNormalized(block, rm, row, seen);
-    });
+    emitNormalized(block, seen);
   emitProduct(block, seen, /*accumulate=*/false);
 }
 
@@ -278,18 +276,14 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
   OpBuilder &b = bm.builder();
   linalg::CopyOp::create(b, bm.location(), numbers(block, block.scratch.max),
                          numbers(block, block.scratch.factor));
-  auto eachRow = [&](Block &inner, const Keys &keys, auto emit) {
-    emitLoop(inner.m, inner.m.attr(0), inner.rows, [&](IndexMath &rm, Ofr row) {
-      (this->*emit)(inner, rm, row, keys);
-    });
-  };
+  Rows all{bm.attr(0), block.rows};
   Keys seen = emitSeen(block, part, [&](Block &inner, const Keys &keys) {
     emitScores(inner, keys);
-    eachRow(inner, keys, &AttentionLowering::emitScoreRegion);
+    emitScoreRegion(inner, all, keys);
   });
   auto addSeen = [&](Block &inner) {
     emitFactors(inner);
-    eachRow(inner, seen, &AttentionLowering::emitExponentials);
+    emitExponentials(inner, all, seen);
     if (isNarrow) {
       emitProduct(inner, seen, /*accumulate=*/false);
       return addStep(inner);

@@ -91,10 +91,16 @@ Node LoopBuilder::fma(Node x, Node y, Node z) {
                          });
 }
 Node LoopBuilder::abs(Node x) { return unary<math::AbsFOp>(x); }
-Node LoopBuilder::exp(Node x, bool isFinite) {
-  return program.compute({x}, f32, [=](OpBuilder &b, Location l, ValueRange v) {
-    return emitExpOrZero(b, l, v[0], isFinite);
+Node LoopBuilder::exp(Node x) {
+  return program.compute({x}, f32, [](OpBuilder &b, Location l, ValueRange v) {
+    return emitExpOrZero(b, l, v[0]);
   });
+}
+Node LoopBuilder::expOfDifference(Node x, Node y) {
+  return program.compute({x, y}, f32,
+                         [](OpBuilder &b, Location l, ValueRange v) {
+                           return emitExpOfDifference(b, l, v[0], v[1]);
+                         });
 }
 Node LoopBuilder::log(Node x) { return unary<math::LogOp>(x); }
 Node LoopBuilder::sqrt(Node x) { return unary<math::SqrtOp>(x); }

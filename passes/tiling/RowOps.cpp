@@ -31,7 +31,7 @@ void softmax(LoopBuilder &k, Operation *op) {
     double inf = std::numeric_limits<double>::infinity();
     top = k.selectEqual(top, k.constant(-inf), k.constant(0), top);
   }
-  Node e = k.exp(k.sub(x, top), /*isFinite=*/true);
+  Node e = k.expOfDifference(x, top);
   Node sum = k.reduce(Reduction::sum, e);
   if (zeros)
     sum = k.selectEqual(sum, k.constant(0), k.constant(1), sum);

@@ -24,6 +24,13 @@ Value emitExpOrZero(OpBuilder &b, Location loc, Value x, bool isFinite) {
   return math::ExpOp::create(b, loc, x, flags);
 }
 
+Value emitExpOfDifference(OpBuilder &b, Location loc, Value x, Value y) {
+  using Flags = arith::FastMathFlags;
+  Value d = arith::SubFOp::create(b, loc, x, y);
+  return math::ExpOp::create(b, loc, d,
+                             Flags::afn | Flags::ninf | Flags::reassoc);
+}
+
 Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   auto c = [&](double v) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));

@@ -46,6 +46,11 @@ mlir::Value emitGreater(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
 /// is so large that the result would be infinite.
 mlir::Value emitExpOrZero(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                           bool isFinite = false);
+/// exp(x - y), y the largest x of a sum: likewise. How far it may be off beside
+/// what the difference lost in rounding: `ExpUse` in
+/// codegen/math/MathFunctions.h.
+mlir::Value emitExpOfDifference(mlir::OpBuilder &b, mlir::Location loc,
+                                mlir::Value x, mlir::Value y);
 /// 1 / (1 + exp(-x)).
 mlir::Value emitLogistic(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 

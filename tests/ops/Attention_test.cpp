@@ -5,6 +5,7 @@
 #include "tests/ops/GraphText.h"
 #include "tests/ops/UnknownSizes.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace tenon;
@@ -63,6 +64,36 @@ void checkDropout(double seed, double probability, double offset) {
     c.options.schedule = schedule;
     EXPECT_TRUE(checkGraph(*o, c)) << probability << ", " << schedule;
   }
+}
+
+/// Attention whose scores, of `type`, are divided by `divisor`.
+void checkDivisor(double divisor, const std::string &type) {
+  auto of = [&](const std::string &shape) { return " " + shape + type; };
+  auto graph = parseGraph("s = MatMul" + of("2x3x9x8") + of("2x3x37x8") +
+                          " transpose_b=true; d = Divide s" + of("()") +
+                          "; t = Add d" + of("2x1x1x37") +
+                          "; p = SoftMax t axis=-1; MatMul p" + of("2x3x37x8"));
+  ASSERT_TRUE(graph) << str(graph.errors());
+  Oracle plain = *Oracle::make(*graph);
+  reference::Tensor &d = plain.inputs.at(plain.graph.inputPorts[2]);
+  d.data[0] = divisor;
+  reference::roundToDType(d);
+  auto o = Oracle::bounded(*graph, plain.inputs);
+  ASSERT_TRUE(o) << str(o.errors());
+  for (const char *schedule : {"avx2", "avx512", "generic"}) {
+    RunConfig c;
+    c.options.schedule = schedule;
+    EXPECT_TRUE(checkGraph(*o, c)) << divisor << type << ", " << schedule;
+  }
+}
+
+/// Powers of two have exact reciprocals, some of them denormal; others, and
+/// what is no number, go another way.
+TEST(Attention, Divisors) {
+  for (const char *type : {"", "/bf16"})
+    for (double divisor : {8.0, 0.25, -4.0, 7.3, -11.3137, 0x1p-20, 0x1p100,
+                           0x1p127, 0.0, double(INFINITY), double(NAN)})
+      checkDivisor(divisor, type);
 }
 
 TEST(Attention, EverySpellingIsOneGroup) {

@@ -19,6 +19,39 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
+// Of a difference, ln 2 is one number; where only few bits of the result stay,
+// the polynomial is shorter, too. Not where others use it.
+// CHECK-LABEL: func @difference
+// CHECK-COUNT-5: math.fma
+// CHECK:         permps
+// CHECK:         math.fma
+// CHECK-NOT:     math.fma
+// CHECK-LABEL: func @narrowed
+// CHECK-COUNT-4: math.fma
+// CHECK:         permps
+// CHECK:         math.fma
+// CHECK-NOT:     math.fma
+// CHECK-LABEL: func @stored
+// CHECK-COUNT-5: math.fma
+// CHECK:         permps
+func.func @difference(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.exp %x fastmath<afn,ninf,reassoc> : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+func.func @narrowed(%x: vector<8xf32>, %sum: vector<8xf32>) -> (vector<8xf16>, vector<8xf32>) {
+  %0 = math.exp %x fastmath<afn,ninf,reassoc> : vector<8xf32>
+  %1 = arith.addf %sum, %0 : vector<8xf32>
+  %2 = arith.truncf %0 : vector<8xf32> to vector<8xf16>
+  return %2, %1 : vector<8xf16>, vector<8xf32>
+}
+func.func @stored(%x: vector<8xf32>) -> (vector<8xf16>, vector<8xf32>) {
+  %0 = math.exp %x fastmath<afn,ninf,reassoc> : vector<8xf32>
+  %2 = arith.truncf %0 : vector<8xf32> to vector<8xf16>
+  return %2, %0 : vector<8xf16>, vector<8xf32>
+}
+
+// -----
+
 // A lower limit from which exponentials are normal needs none for 0; a lower
 // one, and one of something else, do.
 // CHECK-LABEL: func @limited

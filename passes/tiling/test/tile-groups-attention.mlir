@@ -3,9 +3,8 @@
 // 200 queries are three blocks of at most 72. All scores of a block are in
 // scratch memory, rows an odd number of lines apart: panels of keys, then, four
 // rows at a time, score and maximum, exponential and sum. The division is the
-// epilogue
-// of the second product. A divisor of all scores is a reciprocal, whose
-// quotients are corrected.
+// epilogue of the second product. A divisor of all scores is a reciprocal, which
+// is exact, or its quotients are corrected.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<2x200x64xf32>, %[[K:[a-z0-9]+]]: memref<2x16x64x24xf32>, %[[V:[a-z0-9]+]]: memref<2x384x64xf32>
 // CHECK-NOT:     memref.alloc
@@ -20,9 +19,16 @@
 // CHECK:           scf.for %[[CHUNK:[a-z0-9]+]] =
 // CHECK-NEXT:        %[[FOUR:.*]] = arith.constant 4 : index
 // CHECK-NEXT:        %[[START:.*]] = arith.muli %[[CHUNK]], %[[FOUR]]
-// CHECK:             scf.for %{{.*}} = %[[START]] to
-// CHECK:             %[[ROW:.*]] = memref.reinterpret_cast %[[S]] {{.*}} sizes: [384], strides: [1]
-// CHECK:             linalg.generic {{.*}} iterator_types = ["reduction"]
+// CHECK:             %[[COUNT:.*]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK:             %[[RECIPROCAL:.*]] = arith.divf %{{.*}}, %[[D:.*]] : f32
+// CHECK:             %[[LEFT:.*]] = math.fma %[[RECIPROCAL]], %[[D]], %{{.*}} : f32
+// CHECK:             %[[IS_EXACT:.*]] = arith.cmpf oeq, %[[LEFT]], %{{.*}} : f32
+// CHECK:             scf.if %[[IS_EXACT]]
+// CHECK:             %[[ROWS:.*]] = memref.reinterpret_cast %[[S]] {{.*}} sizes: [%[[COUNT]], 384], strides: [400, 1]
+// CHECK:             linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} {{.*}} attrs = {codegen.jam = 0 : i64}
+// CHECK:               %[[P:.*]] = arith.mulf %{{.*}}, %[[RECIPROCAL]] fastmath<contract>
+// CHECK:               arith.addf %[[P]], %{{.*}} fastmath<contract>
+// CHECK:             else
 // CHECK:               %[[R:.*]] = arith.divf %{{.*}}, %[[DIVISOR:.*]] : f32
 // CHECK:               %[[Q:.*]] = arith.mulf %[[X:.*]], %[[R]]
 // CHECK:               %[[N:.*]] = arith.negf %[[Q]]
@@ -34,9 +40,9 @@
 // CHECK:               %[[ABOVE:.*]] = arith.cmpf ogt, %[[OLD:.*]], %[[M]]
 // CHECK:               %[[MAX:.*]] = arith.select %[[ABOVE]], %[[OLD]], %[[M]]
 // CHECK:               linalg.yield %[[M]], %[[MAX]]
-// CHECK:             scf.for %{{.*}} = %[[START]] to
-// CHECK:             linalg.generic {{.*}} outs(%{{.*}} : memref<384xf32, {{.*}}>, memref<f32
-// CHECK:               %[[E:.*]] = math.exp
+// CHECK:             linalg.generic {{.*}} outs(%{{.*}} : memref<?x384xf32, {{.*}}>, memref<?xf32
+// CHECK-SAME:          attrs = {codegen.jam = 0 : i64}
+// CHECK:               %[[E:.*]] = math.exp %{{.*}} fastmath<reassoc,ninf,afn>
 // CHECK:               %[[SUM:.*]] = arith.addf %{{.*}}, %[[E]]
 // CHECK:               linalg.yield %[[E]], %[[SUM]]
 // CHECK:           arith.divf
@@ -65,12 +71,14 @@ func.func private @g(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: t
 // CHECK:         rt.parallel
 // CHECK:           %[[FIRST:.*]] = arith.muli
 // CHECK:           scf.for
-// CHECK:           scf.for
-// CHECK:             scf.for %[[R:[a-z0-9]+]] =
+// CHECK:           scf.for %[[CHUNK:[a-z0-9]+]] =
+// CHECK:             %[[R:.*]] = arith.muli %[[CHUNK]]
 // CHECK:             %[[QUERY:.*]] = arith.addi %[[FIRST]], %[[R]]
 // CHECK:             linalg.generic
-// CHECK:               %[[KEY:.*]] = linalg.index 0
-// CHECK:               %[[ROW:.*]] = arith.index_cast %[[QUERY]]
+// CHECK:               %[[I:.*]] = linalg.index 0
+// CHECK:               %[[AT:.*]] = arith.addi %[[I]], %[[QUERY]]
+// CHECK:               %[[KEY:.*]] = linalg.index 1
+// CHECK:               %[[ROW:.*]] = arith.index_cast %[[AT]]
 // CHECK:               %[[COLUMN:.*]] = arith.index_cast %[[KEY]]
 // CHECK:               arith.cmpi sge, %[[ROW]], %[[COLUMN]]
 func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>) -> tensor<200x64xf32> {
@@ -212,9 +220,9 @@ func.func private @heads(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v:
 // CHECK-LABEL: func.func private @narrow.l(
 // CHECK:           tile.brgemm {{.*}} prefetch_next
 // CHECK:             %[[R:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
-// CHECK-NEXT:        %[[D:.*]] = arith.mulf %{{.*}}, %[[R]]
+// CHECK-NEXT:        %[[D:.*]] = arith.mulf %{{.*}}, %[[R]] fastmath<contract>
 // CHECK-NEXT:        arith.cmpf ogt, %{{.*}}, %[[D]]
-// CHECK:             math.exp %{{.*}} fastmath<ninf,afn>
+// CHECK:             math.exp %{{.*}} fastmath<reassoc,ninf,afn>
 // CHECK:             arith.truncf %{{.*}} fastmath<afn> : f32 to bf16
 func.func @main(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: tensor<2x2x192x32x2xbf16>, %c: tensor<1xbf16>) -> tensor<2x96x64xbf16> {
   %0 = call @narrow(%q, %k, %v, %c) {tile.label = "attn"} : (tensor<2x96x64xbf16>, tensor<2x12x32x32x2xbf16>, tensor<2x2x192x32x2xbf16>, tensor<1xbf16>) -> tensor<2x96x64xbf16>

@@ -18,7 +18,7 @@
 // CHECK:           %[[SUM:.*]] = memref.view %[[MEM]]{{.*}} to memref<f32>
 // CHECK:           linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}}, %[[MAX]] : {{.*}} outs(%[[E]], %[[SUM]] :
 // CHECK:             arith.subf
-// CHECK:             %[[X:.*]] = math.exp %{{.*}} fastmath<ninf,afn>
+// CHECK:             %[[X:.*]] = math.exp %{{.*}} fastmath<reassoc,ninf,afn>
 // CHECK:             %[[S:.*]] = arith.addf %{{.*}}, %[[X]]
 // CHECK:             linalg.yield %[[X]], %[[S]]
 // CHECK:           arith.divf
