@@ -16,6 +16,7 @@
 #include "codegen/vector/LoopEmitter.h"
 #include "codegen/vector/Attrs.h"
 #include "codegen/vector/BlockEmitter.h"
+#include "codegen/vector/Combiners.h"
 #include "codegen/vector/TransposeTile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -366,22 +367,6 @@ private:
            });
   }
 
-  Value combine(unsigned accumulator, Value x, Value y) {
-    const Combiner &combiner = plan.combiners[accumulator];
-    if (!combiner.selects) {
-      Value r = arith::getReductionOp(combiner.kind, b, block.loc(), x, y);
-      auto fast = r.getDefiningOp<arith::ArithFastMathInterface>();
-      if (fast && combiner.flags != arith::FastMathFlags::none)
-        fast->setAttr(
-            fast.getFastMathAttrName(),
-            arith::FastMathFlagsAttr::get(b.getContext(), combiner.flags));
-      return r;
-    }
-    Value first =
-        arith::CmpFOp::create(b, block.loc(), *combiner.selects, x, y);
-    return arith::SelectOp::create(b, block.loc(), first, x, y);
-  }
-
   /// Rows pass together over what is reduced, a set of accumulators each.
   void horizontal(ArrayRef<Point> rows) {
     unsigned count = plan.accumulators.size() * rows.size();
@@ -440,6 +425,7 @@ private:
 
   /// Folds all partial results of one accumulator into its output.
   void finish(unsigned accumulator, ArrayRef<Point> rows, const Values &sums) {
+    const Combiner &combiner = plan.combiners[accumulator];
     unsigned o = plan.accumulators[accumulator];
     auto of = [&](unsigned set, unsigned row) {
       return sums[(set * rows.size() + row) * plan.accumulators.size() +
@@ -450,69 +436,17 @@ private:
       Values parts;
       for (unsigned set = 0; set < plan.unroll; ++set)
         parts.push_back(of(set, row));
-      vectors.push_back(combineAll(accumulator, parts));
+      vectors.push_back(combineAll(b, block.loc(), combiner, parts));
     }
-    Values values = foldLanes(accumulator, vectors);
+    Values values = foldLanes(b, block.loc(), combiner, vectors);
     for (auto [row, point] : llvm::enumerate(rows)) {
       Value value = values[row];
       if (!plan.canMask)
-        value = combine(accumulator, value, of(plan.unroll, row));
-      value = combine(accumulator, block.load(o, point, 0, nullptr), value);
+        value = combine(b, block.loc(), combiner, value, of(plan.unroll, row));
+      value = combine(b, block.loc(), combiner,
+                      block.load(o, point, 0, nullptr), value);
       block.store(value, o, point, 0, nullptr);
     }
-  }
-
-  Value combineAll(unsigned accumulator, Values values) {
-    while (values.size() > 1) {
-      Values half;
-      for (unsigned i = 0; i + 1 < values.size(); i += 2)
-        half.push_back(combine(accumulator, values[i], values[i + 1]));
-      if (values.size() % 2)
-        half.push_back(values.back());
-      values = half;
-    }
-    return values.front();
-  }
-
-  /// Halves with shuffles: the same tree on every machine of this width.
-  /// Halves of two vectors lie side by side in one, so that several are folded
-  /// with little more than one alone.
-  Values foldLanes(unsigned accumulator, Values vectors) {
-    size_t count = vectors.size();
-    int64_t part = plan.lanes; // of a vector: partial results of one
-    for (; part > 1 && vectors.size() > 1; part /= 2) {
-      if (vectors.size() % 2)
-        vectors.push_back(vectors.back());
-      Values half;
-      for (unsigned i = 0; i < vectors.size(); i += 2)
-        half.push_back(halve(accumulator, vectors[i], vectors[i + 1], part));
-      vectors = half;
-    }
-    for (; part > 1; part /= 2)
-      vectors[0] = halve(accumulator, vectors[0], nullptr, part);
-    Values results;
-    for (Value vector : vectors)
-      for (int64_t i = 0; i < cast<VectorType>(vector.getType()).getDimSize(0);
-           ++i)
-        if (results.size() < count)
-          results.push_back(
-              vector::ExtractOp::create(b, block.loc(), vector, i));
-    return results;
-  }
-
-  /// Each `part` of `x`, then of `y` (may be null), to half as many lanes.
-  Value halve(unsigned accumulator, Value x, Value y, int64_t part) {
-    int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0) * (y ? 2 : 1);
-    SmallVector<int64_t> low, high;
-    for (int64_t i = 0; i < lanes; i += part)
-      for (int64_t lane = i; lane < i + part / 2; ++lane) {
-        low.push_back(lane);
-        high.push_back(lane + part / 2);
-      }
-    Value other = y ? y : x;
-    return combine(accumulator,
-                   vector::ShuffleOp::create(b, block.loc(), x, other, low),
-                   vector::ShuffleOp::create(b, block.loc(), x, other, high));
   }
 
   /// Operands that are read along the tile dim.

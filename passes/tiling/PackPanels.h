@@ -33,7 +33,8 @@ public:
     Ofr start;
     llvm::SmallVector<Ofr> strides;
   };
-  /// Writes the box of `sizes` at `places`, one for each tensor, to `to`.
+  /// Writes the box of `sizes` at `places`, one for each tensor, to `to`;
+  /// fetches what is `ahead` elements behind each that is read (0: nothing).
   void emitBox(IndexMath &m, llvm::ArrayRef<Place> places,
                llvm::ArrayRef<Ofr> sizes, mlir::Value to,
                int64_t ahead = 0) const;
