@@ -9,6 +9,10 @@
 // of a convolution leaves out has no part in either sum: there sum w is a
 // convolution of ones, computed once.
 //
+// Where the weights of a MatMul have a zero point zw, zw sum_k (a - za) is
+// taken off as well. Weights of u8 become s8, less 128, and so does their zero
+// point.
+//
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
 #include "passes/graph/Quantised.h"
@@ -50,15 +54,10 @@ public:
 
   /// Why the bytes cannot be multiplied as they are; empty: they can.
   std::string whyNot() {
-    auto element = [](const Quantised &q) {
-      return rankedType(q.bytes()).getElementType();
-    };
-    if (!element(src).isInteger(8) || !element(weights).isSignedInteger(8))
-      return "only u8 or s8 times s8 is a product of bytes";
-    if (src.scaleCount() != 1)
-      return "src has a scale per channel";
-    if (weights.hasZeroPoint())
-      return "the weights have a zero point";
+    if (std::string reason =
+            whyNoProductOfBytes(op, src, weights, packing.int8Group);
+        !reason.empty())
+      return reason;
     int64_t rank = rankedType(op->getOperand(1)).getRank();
     if (int64_t scales = weights.scaleCount(); scales != 1) {
       int64_t inner = rankedType(weights.bytes()).getRank();
@@ -89,11 +88,12 @@ public:
   }
 
   void form() {
-    Value a = src.viewed(b), w = weights.viewed(b);
+    Value a = src.viewed(b), w = signedWeights();
     auto dst = rankedType(op->getResult(0));
     Value sum, wideA = a, wideW = w;
     int64_t outputs = isConvolution() ? winogradOutputs() : 0;
-    bool isExact = src.hasZeroPoint() && !outputs;
+    int64_t weightZero = *weights.zeroPoint() - weightShift();
+    bool isExact = (src.hasZeroPoint() || weightZero) && !outputs;
     auto sumType =
         RankedTensorType::get(dst.getShape(), isExact ? s32() : b.getF32Type());
     if (!outputs && multipliesWords()) {
@@ -109,8 +109,12 @@ public:
     } else {
       sum = packing.buildMatMul(b, loc, sumType, wideA, wideW);
     }
+    if (weightZero)
+      sum = takeOffWeightZero(sum, a, weightZero);
     if (src.hasZeroPoint())
       sum = takeOffZeroPoint(sum, weightSums(w));
+    else if (isExact)
+      sum = toF32(sum);
     for (Value scale : scales())
       sum = buildBinary(b, loc, "Multiply", sum, scale);
     op->getResult(0).replaceAllUsesWith(
@@ -121,12 +125,41 @@ public:
 private:
   bool isConvolution() const { return isKind(op, "Convolution"); }
 
+  static bool isSigned(const Quantised &q) {
+    return rankedType(q.bytes()).getElementType().isSignedInteger();
+  }
+
+  /// What is taken off weights of u8 so that they fit s8; words hold them as
+  /// they are.
+  int64_t weightShift() const {
+    constexpr int64_t kHalf = 128;
+    return isSigned(weights) || multipliesWords() ? 0 : kHalf;
+  }
+
+  Value signedWeights() {
+    Value w = weights.viewed(b);
+    int64_t shift = weightShift();
+    if (!shift)
+      return w;
+    Value less = buildBinary(b, loc, "Subtract", toF32(w),
+                             buildScalar(b, loc, static_cast<double>(shift)));
+    return buildCast(b, loc, less,
+                     IntegerType::get(b.getContext(), 8, IntegerType::Signed));
+  }
+
   /// Whether all sums over `dims` of products of bytes fit 32 bits, with and
   /// without the zero point.
   bool sumsFit(ArrayRef<int64_t> dims) const {
-    constexpr double kMostWeight = 128;
-    bool isSigned = rankedType(src.bytes()).getElementType().isSignedInteger();
-    double least = isSigned ? -128 : 0, most = isSigned ? 127 : 255;
+    // Of bytes with either sign, and less a zero point.
+    double mostWeight = 128;
+    if (int64_t zp = weights.zeroPoint().value_or(0);
+        zp || !isSigned(weights)) {
+      int64_t least = isSigned(weights) ? -128 : 0;
+      for (int64_t end : {least, least + 255})
+        mostWeight = std::max({mostWeight, std::abs(static_cast<double>(end)),
+                               std::abs(static_cast<double>(end - zp))});
+    }
+    double least = isSigned(src) ? -128 : 0, most = least + 255;
     double largest = std::max(-least, most);
     auto takeOff = [&](double zp) {
       largest = std::max({largest, std::abs(least - zp), std::abs(most - zp)});
@@ -140,7 +173,7 @@ private:
     // Dims before those of a matrix are a batch.
     auto count = static_cast<double>(
         isConvolution() ? ShapedType::getNumElements(dims) : dims.back());
-    return count * kMostWeight * largest <= std::numeric_limits<int32_t>::max();
+    return count * mostWeight * largest <= std::numeric_limits<int32_t>::max();
   }
 
   /// Whether scales() says what the two do; with tensors it keeps them apart.
@@ -184,6 +217,27 @@ private:
   Value toF32(Value v) { return buildCast(b, loc, v, b.getF32Type()); }
   Value toS32(Value v) { return buildCast(b, loc, v, s32()); }
 
+  Value literalS32(int64_t value) {
+    return arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, s32()),
+                               APInt(32, value, /*isSigned=*/true)));
+  }
+
+  /// sum - zp * sum_k (a - za), in s32.
+  Value takeOffWeightZero(Value sum, Value a, int64_t zp) {
+    auto type = rankedType(a);
+    int64_t last = type.getRank() - 1;
+    Value rows = toS32(reduceSum(toF32(a), last));
+    if (int64_t za = *src.zeroPoint()) {
+      int64_t k = rankedType(op->getOperand(1))
+                      .getDimSize(rankedType(op->getOperand(1)).getRank() - 2);
+      rows = buildBinary(b, loc, "Subtract", rows, literalS32(k * za));
+    }
+    return buildBinary(b, loc, "Subtract", sum,
+                       buildBinary(b, loc, "Multiply", rows, literalS32(zp)));
+  }
+
   /// sum - zp * weights, in f32; where `sum` is of s32 the difference is, too.
   Value takeOffZeroPoint(Value sum, Value weights) {
     auto minus = [&](Value sum, Value zp, Value weights) {
@@ -194,14 +248,8 @@ private:
       return minus(sum, zeroPoint(), weights);
     // Sums of weights are below 2^24: f32 has them as they are.
     Value sums = toS32(weights);
-    if (!src.isDynamic()) {
-      auto type = RankedTensorType::get({}, s32());
-      Value zp = arith::ConstantOp::create(
-          b, loc,
-          DenseElementsAttr::get(
-              type, APInt(32, knownZeroPoint(), /*isSigned=*/true)));
-      return toF32(minus(sum, zp, sums));
-    }
+    if (!src.isDynamic())
+      return toF32(minus(sum, literalS32(knownZeroPoint()), sums));
     Value zp = zeroPoint();
     Type type = rankedType(src.dequantize->getOperand(2)).getElementType();
     if (!type.isInteger(32))

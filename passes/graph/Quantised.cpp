@@ -9,6 +9,10 @@ using namespace mlir;
 
 namespace tenon {
 
+/// Rows for which weights of u8 are made s8 in each execution
+/// (docs/cost-model.md).
+static constexpr int64_t kFewRows = 16, kFewRowsOfWords = 64;
+
 unsigned bitsOf(Value bytes) {
   Operation *def = bytes.getDefiningOp();
   auto attr = def ? def->getAttrOfType<IntegerAttr>(kBitsAttr) : IntegerAttr();
@@ -24,6 +28,15 @@ bool Quantised::hasZeroPoint() const {
     return dequantize->getNumOperands() > 2;
   return llvm::any_of(intsAttr(dequantize, "zps"),
                       [](int64_t z) { return z != 0; });
+}
+
+std::optional<int64_t> Quantised::zeroPoint() const {
+  if (isDynamic())
+    return hasZeroPoint() ? std::nullopt : std::optional<int64_t>(0);
+  SmallVector<int64_t> zps = intsAttr(dequantize, "zps");
+  if (zps.empty())
+    return 0;
+  return llvm::all_equal(zps) ? std::optional(zps.front()) : std::nullopt;
 }
 
 ArrayRef<float> Quantised::scales() const {
@@ -55,6 +68,34 @@ std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
     axis = llvm::find(order, axis) - order.begin();
   }
   return axis;
+}
+
+std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
+                                const Quantised &weights, int64_t int8Group) {
+  bool isMatMul = isKind(product, "MatMul");
+  auto element = [](const Quantised &q) {
+    return rankedType(q.bytes()).getElementType();
+  };
+  bool isSigned = element(weights).isSignedInteger(8);
+  if (!element(src).isInteger(8) || !element(weights).isInteger(8))
+    return "only bytes times bytes is a product of bytes";
+  if (src.scaleCount() != 1)
+    return "src has a scale per channel";
+  if (isMatMul ? !weights.zeroPoint() : weights.hasZeroPoint())
+    return isMatMul ? "the zero points of the weights are a tensor, or differ"
+                    : "the weights have a zero point";
+  if (!isMatMul && !isSigned)
+    return "a convolution multiplies u8 or s8 by s8";
+  if ((!isSigned || weights.hasZeroPoint()) && !src.zeroPoint())
+    return "the weights have a zero point, that of src is not known";
+  auto dst = rankedType(product->getResult(0));
+  int64_t few = int8Group >= 4 ? kFewRows : kFewRowsOfWords;
+  int64_t rows = isMatMul ? dst.getDimSize(dst.getRank() - 2) : few;
+  if (!isSigned && !isKnownOnce(weights.bytes()) &&
+      !ShapedType::isDynamic(rows) && rows < few)
+    return "the weights are u8 and change, fewer than " + std::to_string(few) +
+           " rows meet them";
+  return "";
 }
 
 Quantised traceQuantised(Value v) {

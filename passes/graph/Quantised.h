@@ -4,6 +4,7 @@
 #include "mlir/IR/Builders.h"
 
 #include <optional>
+#include <string>
 
 namespace tenon {
 
@@ -23,6 +24,9 @@ struct Quantised {
   unsigned bits() const { return bitsOf(bytes()); }
   bool isDynamic() const;
   bool hasZeroPoint() const;
+  /// A known zero point that all have; nothing where it is a tensor, or where
+  /// they differ.
+  std::optional<int64_t> zeroPoint() const;
   /// Known scales.
   llvm::ArrayRef<float> scales() const;
   /// How many there are, or dynamic.
@@ -35,6 +39,12 @@ struct Quantised {
   /// transpose.
   std::optional<int64_t> axisBehind(int64_t axis) const;
 };
+
+/// Why `product`, a MatMul or a Convolution, of `src` and `weights` is not one
+/// of their bytes, of which an instruction adds up `int8Group` products; empty:
+/// as far as types and zero points tell, it is.
+std::string whyNoProductOfBytes(mlir::Operation *product, const Quantised &src,
+                                const Quantised &weights, int64_t int8Group);
 
 /// Follows `v` to the Dequantize behind it; null if something else is there.
 Quantised traceQuantised(mlir::Value v);

@@ -11,8 +11,8 @@
 // region if it depends on the product, or on GenIndex, which becomes the row
 // or the column. Every other operand is a side. So no spelling of a mask is
 // named here. A Dropout behind the softmax becomes the region of the weights;
-// so do a Quantize and a Dequantize, where the target multiplies floats as fast
-// as bytes.
+// so do a Quantize and a Dequantize, where no bytes are multiplied, or the
+// target multiplies floats as fast.
 //
 // The softmax may run along the last dimension but one, and the second product
 // sum over either: with the scores transposed the softmax runs along the last,
@@ -24,6 +24,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
+#include "passes/graph/Quantised.h"
 #include "passes/graph/SplitHeads.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -89,9 +90,8 @@ bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
 /// One softmax and the operations around it.
 class Attention {
 public:
-  Attention(Operation *softmax, bool widensBytes)
-      : softmax(softmax), widensBytes(widensBytes),
-        top(softmax->getOperand(0)) {}
+  Attention(Operation *softmax, int64_t int8Group)
+      : softmax(softmax), int8Group(int8Group), top(softmax->getOperand(0)) {}
 
   /// Whether a product reads the probabilities, directly or nearly so.
   bool isBeforeProduct();
@@ -106,6 +106,7 @@ private:
   void collect(Value v);
   bool isBuiltOnScores(Value v);
   std::string checkShapes() const;
+  std::string checkBytes(int64_t keys) const;
   std::string checkReaders();
   std::string label() const;
   Value sideOf(OpBuilder &b, Value side) const;
@@ -122,10 +123,10 @@ private:
   bool transposesResult() const { return isFromLeft() != valuesFirst; }
 
   Operation *softmax;
-  bool widensBytes;                    // no instruction multiplies them
-  Value top;                           // what the softmax reads
-  Value bottom;                        // what the score region starts from
-  Operation *scores = nullptr;         // the first product, behind `bottom`
+  int64_t int8Group;           // products of bytes that one instruction adds up
+  Value top;                   // what the softmax reads
+  Value bottom;                // what the score region starts from
+  Operation *scores = nullptr; // the first product, behind `bottom`
   Operation *product = nullptr;        // the second
   Operation *dropout = nullptr;        // between softmax and product
   SmallVector<Operation *> requantize; // there: Quantize, Dequantize
@@ -146,8 +147,8 @@ bool Attention::passesBytes(OpOperand &use) {
   Operation *user = use.getOwner();
   StringRef next = requantize.empty() ? "Quantize" : "Dequantize";
   auto scales = user->getAttrOfType<DenseF32ArrayAttr>("scales");
-  if (!widensBytes || dropout || transposed || requantize.size() == 2 ||
-      !isKind(user, next) || !scales || scales.size() != 1)
+  if (dropout || transposed || requantize.size() == 2 || !isKind(user, next) ||
+      !scales || scales.size() != 1)
     return false;
   requantize.push_back(user);
   return true;
@@ -334,6 +335,28 @@ std::string Attention::checkShapes() const {
   return "";
 }
 
+/// Why products of bytes around the softmax are better than attention in floats
+/// (docs/cost-model.md).
+std::string Attention::checkBytes(int64_t keys) const {
+  // Rows of scores exist as a whole until they are divided.
+  constexpr int64_t kMaxKeysOfBytes = 512, kBytesOfInstructions = 4;
+  auto multipliesBytes = [&](Operation *op, unsigned weights) {
+    Quantised a = traceQuantised(op->getOperand(1 - weights));
+    Quantised w = traceQuantised(op->getOperand(weights));
+    return a.dequantize && w.dequantize &&
+           whyNoProductOfBytes(op, a, w, int8Group).empty();
+  };
+  if (!requantized || !multipliesBytes(scores, 1) ||
+      !multipliesBytes(product, 1))
+    return "";
+  if (int8Group >= kBytesOfInstructions)
+    return "its products are of bytes";
+  if (keys > kMaxKeysOfBytes)
+    return "its weights become bytes, more than " +
+           std::to_string(kMaxKeysOfBytes) + " of a row";
+  return "";
+}
+
 std::string Attention::analyse() {
   if (!productReason.empty())
     return productReason;
@@ -343,14 +366,8 @@ std::string Attention::analyse() {
   if (rank < 2 || axis < rank - 2)
     return "it does not run along one of the last two dimensions";
   alongRows = axis == rank - 2;
-  // Longer rows of scores, which exist as a whole until they are divided, are
-  // not faster than products of bytes (docs/cost-model.md).
-  constexpr int64_t kMaxKeysOfBytes = 512;
   if (requantize.size() == 1)
     return "its weights are bytes";
-  if (requantized && type.getDimSize(axis) > kMaxKeysOfBytes)
-    return "its weights become bytes, more than " +
-           std::to_string(kMaxKeysOfBytes) + " of a row";
   if (requantized && isFromLeft())
     return "its weights become bytes, and are summed along the queries";
   if (dropout && alongRows)
@@ -363,6 +380,8 @@ std::string Attention::analyse() {
     return "what it reads is not built on a MatMul of its shape";
   if (product == scores || product->getBlock() != softmax->getBlock())
     return "the products are not in one block";
+  if (std::string reason = checkBytes(type.getDimSize(axis)); !reason.empty())
+    return reason;
   collect(top);
   if (dropout)
     for (Value parameter : dropout->getOperands().drop_front())
@@ -537,8 +556,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     });
     for (Operation *softmax : candidates) {
       splitHeads(softmax);
-      constexpr int64_t kBytesOfInstructions = 4;
-      Attention attention(softmax, int8Group < kBytesOfInstructions);
+      Attention attention(softmax, int8Group);
       if (!attention.isBeforeProduct())
         continue;
       std::string reason = attention.analyse();

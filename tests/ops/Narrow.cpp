@@ -102,6 +102,24 @@ static void addInteger(Cases &cases) {
       with("1x6x7x32", "b/f32 = Dequantize 3x3x16x32/s8c scales=0.25; y = "
                        "Convolution a b groups=2" +
                            conv);
+      // Weights of u8, and with zero points; few rows of changing ones.
+      with("33x64", "b/f32 = Dequantize 64x48/u8c scales=0.25 zps=128; "
+                    "MatMul a b");
+      with("33x64", "b/f32 = Dequantize 64x48/u8 scales=0.25; MatMul a b");
+      with("5x64", "b/f32 = Dequantize 64x48/u8 scales=0.25 zps=3; "
+                   "MatMul a b");
+      with("33x64", "b/f32 = Dequantize 48x64/s8c scales=0.25 zps=-5; y = "
+                    "MatMul a b 48c transpose_b=true; q/u8 = Quantize y "
+                    "scales=128 zps=9");
+      with("3x40x70", "b/f32 = Dequantize 3x33x70/u8 scales=0.25 zps=130; c = "
+                      "StaticTranspose b order=0,2,1; MatMul a c");
+      with("17x31", "b/f32 = Dequantize 31x5/u8 qtype=per_channel axis=1 "
+                    "scales=1,2,0.5,4,0.25 zps=4,4,4,4,4; MatMul a b");
+      with("17x31", "b/f32 = Dequantize 31x3/u8c qtype=per_channel axis=1 "
+                    "scales=1,2,0.5 zps=4,5,4; MatMul a b");
+      with("2x3x19x16", "c/bf16 = TypeCast a; b/f32 = Dequantize 2x3x21x16/u8 "
+                        "scales=0.25 zps=131; d/bf16 = TypeCast b; MatMul c d "
+                        "transpose_b=true");
       with("16x96", "c/bf16 = TypeCast a; b/f32 = Dequantize 96x32/s8c "
                     "scales=0.25; d/bf16 = TypeCast b; y = MatMul c d; z/f32 = "
                     "TypeCast y; q/s8 = Quantize z scales=128");
@@ -120,11 +138,13 @@ static void addInteger(Cases &cases) {
            "48x64/s8c scales=0.25; MatMul a b transpose_b=true",
            "a/f32 = Dequantize 3x33x64/s8 scales=0.5; b/f32 = Dequantize "
            "3x64x48/s8 scales=0.25; MatMul a b",
+           "a/f32 = DynamicDequantize 33x64/u8 1; b/f32 = DynamicDequantize "
+           "64x48/u8c 48c qtype=per_channel axis=1; MatMul a b",
            // These multiply in f32.
-           "a/f32 = Dequantize 33x64/s8 scales=0.5; b/f32 = Dequantize "
-           "64x48/s8c scales=0.25 zps=3; MatMul a b",
-           "a/f32 = Dequantize 33x64/s8 scales=0.5; b/f32 = Dequantize "
-           "64x48/u8c scales=0.25; MatMul a b",
+           "a/f32 = DynamicDequantize 33x64/u8 1 1/u8; b/f32 = Dequantize "
+           "64x48/u8c scales=0.25 zps=3; MatMul a b",
+           "a/f32 = Dequantize 33x64/s8 scales=0.5; b/f32 = "
+           "DynamicDequantize 64x48/s8c 1c 1/s8c; MatMul a b",
            "a/f32 = Dequantize 4x6/s8 qtype=per_channel axis=1 "
            "scales=1,2,4,8,1,2; b/f32 = Dequantize 6x5/s8c scales=0.25; "
            "MatMul a b",

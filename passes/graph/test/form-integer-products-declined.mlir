@@ -2,12 +2,35 @@
 
 // CHECK-NOT: tile.matmul
 // CHECK-NOT: tile.conv
-func.func @zero_point(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf32> {
+func.func @zero_points(%x: tensor<4x64xui8>, %w: tensor<64x2xsi8>) -> tensor<4x2xf32> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<4x64xui8>) -> tensor<4x64xf32>
+  %1 = graph.Dequantize %w {qtype = "per_channel", axis = 1 : i64, scales = [0.25, 0.5], zps = [1, 2]} : (tensor<64x2xsi8>) -> tensor<64x2xf32>
+  // expected-remark @+1 {{dequantised operands are multiplied in f32: the zero points of the weights are a tensor, or differ}}
+  %2 = graph.MatMul %0, %1 : (tensor<4x64xf32>, tensor<64x2xf32>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// -----
+
+func.func @zero_point_of_src(%x: tensor<4x64xui8>, %s: tensor<1xf32>, %z: tensor<1xsi32>, %w: tensor<64x32xsi8>) -> tensor<4x32xf32> {
+  %0 = graph.DynamicDequantize %x, %s, %z : (tensor<4x64xui8>, tensor<1xf32>, tensor<1xsi32>) -> tensor<4x64xf32>
   %1 = graph.Dequantize %w {scales = [0.25], zps = [1]} : (tensor<64x32xsi8>) -> tensor<64x32xf32>
-  // expected-remark @+1 {{dequantised operands are multiplied in f32: the weights have a zero point}}
+  // expected-remark @+1 {{the weights have a zero point, that of src is not known}}
   %2 = graph.MatMul %0, %1 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
   return %2 : tensor<4x32xf32>
+}
+
+// -----
+
+func.func @convolutions(%x: tensor<1x4x4x32xui8>, %u: tensor<1x1x32x32xui8>, %w: tensor<1x1x32x32xsi8>) -> (tensor<1x4x4x32xf32>, tensor<1x4x4x32xf32>) {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<1x4x4x32xui8>) -> tensor<1x4x4x32xf32>
+  %1 = graph.Dequantize %u {scales = [0.25], zps = [0]} : (tensor<1x1x32x32xui8>) -> tensor<1x1x32x32xf32>
+  // expected-remark @+1 {{a convolution multiplies u8 or s8 by s8}}
+  %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x4x4x32xf32>, tensor<1x1x32x32xf32>) -> tensor<1x4x4x32xf32>
+  %3 = graph.Dequantize %w {scales = [0.25], zps = [1]} : (tensor<1x1x32x32xsi8>) -> tensor<1x1x32x32xf32>
+  // expected-remark @+1 {{the weights have a zero point}}
+  %4 = graph.Convolution %0, %3 {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x4x4x32xf32>, tensor<1x1x32x32xf32>) -> tensor<1x4x4x32xf32>
+  return %2, %4 : tensor<1x4x4x32xf32>, tensor<1x4x4x32xf32>
 }
 
 // -----
@@ -15,7 +38,7 @@ func.func @zero_point(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x3
 func.func @unsigned_weights(%x: tensor<4x64xui8>, %w: tensor<64x32xui8>) -> tensor<4x32xf32> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<4x64xui8>) -> tensor<4x64xf32>
   %1 = graph.Dequantize %w {scales = [0.25], zps = [0]} : (tensor<64x32xui8>) -> tensor<64x32xf32>
-  // expected-remark @+1 {{only u8 or s8 times s8 is a product of bytes}}
+  // expected-remark @+1 {{the weights are u8 and change, fewer than 64 rows meet them}}
   %2 = graph.MatMul %0, %1 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
   return %2 : tensor<4x32xf32>
 }

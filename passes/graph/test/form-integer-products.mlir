@@ -24,6 +24,61 @@ func.func @matmul(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf3
 
 // -----
 
+// Weights of u8 less 128 are s8, and so is their zero point, which meets the sums
+// of src. Words, of large products with constants, hold them as they are.
+// CHECK-LABEL: func @unsigned
+// CHECK:         %[[W:.*]] = graph.TypeCast %arg1
+// CHECK:         %[[HALF:.*]] = arith.constant dense<1.280000e+02>
+// CHECK:         %[[L:.*]] = graph.Subtract %[[W]], %[[HALF]]
+// CHECK:         %[[S8:.*]] = graph.TypeCast %[[L]] {{.*}} -> tensor<64x32xsi8>
+// CHECK:         %[[P:.*]] = tile.pack %[[S8]] panel 32 interleave 4
+// CHECK:         %[[D:.*]] = tile.matmul %arg0, %[[P]] interleave 4 {{.*}} -> tensor<20x32xsi32>
+// CHECK:         %[[A:.*]] = graph.TypeCast %arg0
+// CHECK:         %[[ROWS:.*]] = graph.ReduceSum %[[A]] {{.*}} -> tensor<20x1xf32>
+// CHECK:         %[[R32:.*]] = graph.TypeCast %[[ROWS]]
+// CHECK:         %[[K:.*]] = arith.constant dense<192> : tensor<si32>
+// CHECK:         %[[R:.*]] = graph.Subtract %[[R32]], %[[K]]
+// CHECK:         %[[TWO:.*]] = arith.constant dense<2> : tensor<si32>
+// CHECK:         %[[C:.*]] = graph.Multiply %[[R]], %[[TWO]]
+// CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]] {{.*}} -> tensor<20x32xsi32>
+// CHECK:         graph.ReduceSum {{.*}} -> tensor<1x32xf32>
+// CHECK:         graph.Subtract %[[X]], {{.*}} -> tensor<20x32xsi32>
+func.func @unsigned(%x: tensor<20x64xui8>, %w: tensor<64x32xui8>) -> tensor<20x32xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<20x64xui8>) -> tensor<20x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [130]} : (tensor<64x32xui8>) -> tensor<64x32xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<20x64xf32>, tensor<64x32xf32>) -> tensor<20x32xf32>
+  return %2 : tensor<20x32xf32>
+}
+
+// -----
+
+// WORDS-LABEL: func @unsigned_words
+// WORDS-NOT:     dense<1.280000e+02>
+// WORDS:         tile.matmul {{.*}} tensor<256x768xsi16>
+// WORDS:         arith.constant dense<130> : tensor<si32>
+func.func @unsigned_words(%x: tensor<256x768xui8>, %w: tensor<768x768xui8> {graph.property = "constant"}) -> tensor<256x768xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<256x768xui8>) -> tensor<256x768xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [130]} : (tensor<768x768xui8>) -> tensor<768x768xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<256x768xf32>, tensor<768x768xf32>) -> tensor<256x768xf32>
+  return %2 : tensor<256x768xf32>
+}
+
+// -----
+
+// A zero point of 128 vanishes with it.
+// CHECK-LABEL: func @half
+// CHECK:         tile.matmul {{.*}} -> tensor<20x32xf32>
+// CHECK-NOT:     graph.ReduceSum
+// CHECK:         return
+func.func @half(%x: tensor<20x64xui8>, %w: tensor<64x32xui8>) -> tensor<20x32xf32> {
+  %0 = graph.Dequantize %x {scales = [0.5], zps = [0]} : (tensor<20x64xui8>) -> tensor<20x64xf32>
+  %1 = graph.Dequantize %w {scales = [0.25], zps = [128]} : (tensor<64x32xui8>) -> tensor<64x32xf32>
+  %2 = graph.MatMul %0, %1 : (tensor<20x64xf32>, tensor<64x32xf32>) -> tensor<20x32xf32>
+  return %2 : tensor<20x32xf32>
+}
+
+// -----
+
 // Through casts and transposes; scales of columns follow their dimension. What
 // comes out is an edge of the user's type.
 // CHECK-LABEL: func @behind_views
