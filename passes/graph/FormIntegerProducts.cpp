@@ -112,7 +112,7 @@ public:
     if (weightZero)
       sum = takeOffWeightZero(sum, a, weightZero);
     if (src.hasZeroPoint())
-      sum = takeOffZeroPoint(sum, weightSums(w));
+      sum = takeOffZeroPoint(sum, signedSums());
     else if (isExact)
       sum = toF32(sum);
     for (Value scale : scales())
@@ -145,6 +145,22 @@ private:
                              buildScalar(b, loc, static_cast<double>(shift)));
     return buildCast(b, loc, less,
                      IntegerType::get(b.getContext(), 8, IntegerType::Signed));
+  }
+
+  /// Sums of signedWeights(), from those of the bytes as they are: nobody else
+  /// then needs weights that are made s8 where they are packed.
+  Value signedSums() {
+    Value sums = weightSums(weights.viewed(b));
+    int64_t less = weightShift() * depth();
+    return less ? buildBinary(b, loc, "Subtract", sums,
+                              buildScalar(b, loc, static_cast<double>(less)))
+                : sums;
+  }
+
+  /// Products of a sum of a MatMul.
+  int64_t depth() const {
+    auto type = rankedType(op->getOperand(1));
+    return type.getDimSize(type.getRank() - 2);
   }
 
   /// Whether all sums over `dims` of products of bytes fit 32 bits, with and
@@ -226,14 +242,9 @@ private:
 
   /// sum - zp * sum_k (a - za), in s32.
   Value takeOffWeightZero(Value sum, Value a, int64_t zp) {
-    auto type = rankedType(a);
-    int64_t last = type.getRank() - 1;
-    Value rows = toS32(reduceSum(toF32(a), last));
-    if (int64_t za = *src.zeroPoint()) {
-      int64_t k = rankedType(op->getOperand(1))
-                      .getDimSize(rankedType(op->getOperand(1)).getRank() - 2);
-      rows = buildBinary(b, loc, "Subtract", rows, literalS32(k * za));
-    }
+    Value rows = toS32(reduceSum(toF32(a), rankedType(a).getRank() - 1));
+    if (int64_t za = *src.zeroPoint())
+      rows = buildBinary(b, loc, "Subtract", rows, literalS32(depth() * za));
     return buildBinary(b, loc, "Subtract", sum,
                        buildBinary(b, loc, "Multiply", rows, literalS32(zp)));
   }

@@ -41,7 +41,10 @@ func.func @matmul(%x: tensor<4x64xui8>, %w: tensor<64x32xsi8>) -> tensor<4x32xf3
 // CHECK:         %[[TWO:.*]] = arith.constant dense<2> : tensor<si32>
 // CHECK:         %[[C:.*]] = graph.Multiply %[[R]], %[[TWO]]
 // CHECK:         %[[X:.*]] = graph.Subtract %[[D]], %[[C]] {{.*}} -> tensor<20x32xsi32>
-// CHECK:         graph.ReduceSum {{.*}} -> tensor<1x32xf32>
+// CHECK:         %[[U:.*]] = graph.TypeCast %arg1
+// CHECK:         %[[SUMS:.*]] = graph.ReduceSum %[[U]] {{.*}} -> tensor<1x32xf32>
+// CHECK:         %[[HALVES:.*]] = arith.constant dense<8.192000e+03>
+// CHECK:         graph.Subtract %[[SUMS]], %[[HALVES]]
 // CHECK:         graph.Subtract %[[X]], {{.*}} -> tensor<20x32xsi32>
 func.func @unsigned(%x: tensor<20x64xui8>, %w: tensor<64x32xui8>) -> tensor<20x32xf32> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<20x64xui8>) -> tensor<20x64xf32>
