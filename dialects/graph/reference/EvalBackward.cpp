@@ -92,8 +92,8 @@ bool evalRelu(OpContext &c) {
 bool evalSigmoid(OpContext &c) {
   bool dst = useDst(c);
   return apply(c, [=](double s, double dd) {
-    double d = dst ? s : sigmoid(s);
-    return dd * d * (1 - d);
+    // 1 - sigmoid(s) would cancel.
+    return dst ? dd * s * (1 - s) : dd * sigmoid(s) * sigmoid(-s);
   });
 }
 
@@ -112,8 +112,11 @@ bool evalSqrt(OpContext &c) {
 bool evalTanh(OpContext &c) {
   bool dst = useDst(c);
   return apply(c, [=](double s, double dd) {
-    double d = dst ? s : std::tanh(s);
-    return dd * (1 - d * d);
+    if (dst)
+      return dd * (1 - s * s);
+    // 1 - tanh(s)^2, which would cancel.
+    double inverse = 1 / std::cosh(s);
+    return dd * inverse * inverse;
   });
 }
 

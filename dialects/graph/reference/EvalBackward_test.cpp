@@ -85,6 +85,17 @@ TEST(Backward, NoOverflow) {
   }
 }
 
+TEST(Backward, NoCancellation) {
+  for (double s : {-50.0, -20.0, 20.0, 50.0}) {
+    OneOp op{
+        "TanhBackward", {make({1}, {s}), make({1}, {1})}, {{"use_dst", false}}};
+    double e = std::exp(-std::abs(s));
+    EXPECT_NEAR(op.run()[0].data[0] / (4 * e * e), 1, 1e-12) << s;
+    op.kind = "SigmoidBackward";
+    EXPECT_NEAR(op.run()[0].data[0] / e, 1, 1e-8) << s;
+  }
+}
+
 TEST(Backward, PRelu) {
   AttrMap ncx = {{"data_format", std::string("NCX")}};
   for (Dims slope : {Dims{2}, Dims{1}, Dims{1, 2, 1}, Dims{3, 1, 1}}) {
