@@ -369,6 +369,28 @@ def attention(batch, heads, queries, keys, size, mask=True, groups=0,
                 * (0.5 if causal else 1), types=types, fixed=fixed)
 
 
+def attention_of_bytes(heads, n, size, dtype):
+    """Queries of u8, keys and values of `dtype`, and weights that become u8."""
+    wide = attention(1, heads, n, n, size, mask=False)
+    shapes = wide.shapes | {"p8": wide.shapes["p"], "w": wide.shapes["p"]}
+    types = {"p8": "u8"}
+
+    def step(kind, src, dst, scale, zp):
+        return Op(kind, [src], [dst], {"scales": [scale], "zps": [zp]})
+
+    ops = []
+    for name, kind in (("q", "u8"), ("k", dtype), ("v", dtype)):
+        shapes[name + "8"], types[name + "8"] = wide.shapes[name], kind
+        ops.append(step("Dequantize", name + "8", name, 0.02,
+                        128 if kind == "u8" else 0))
+    ops += wide.ops[:-1] + [step("Quantize", "p", "p8", 1 / 255, 0),
+                            step("Dequantize", "p8", "w", 1 / 255, 0),
+                            Op("MatMul", ["w", "v"], ["y"])]
+    return Case("attention int8", f"1x{heads}x{n}x{n}x{size} {dtype}", ops,
+                shapes, set(), wide.flops, types=types, fixed=wide.fixed,
+                wide=wide)
+
+
 def padding(keys):
     """An additive mask: the last quarter of the keys is none."""
     return np.where(np.arange(keys) < keys - keys // 4, 0, -10000)
@@ -430,6 +452,8 @@ def all_cases():
               attention(1, 32, 384, 384, 128, groups=8),
               attention(1, 32, 1, 4096, 128, groups=8)]
     cases += [in_bf16(attention(1, 12, n, n, 64)) for n in (128, 384, 1536)]
+    cases += [attention_of_bytes(12, n, 64, dtype) for n in (128, 384)
+              for dtype in ("s8", "u8")]
     cases += [unary("SoftMax", (12, 384, 384), axis=-1),
               unary("SoftMax", (512, 32000), axis=-1),
               layer_norm(384, 768), layer_norm(4096, 1024),
