@@ -168,12 +168,11 @@ private:
   bool sumsFit(ArrayRef<int64_t> dims) const {
     // Of bytes with either sign, and less a zero point.
     double mostWeight = 128;
-    if (int64_t zp = weights.zeroPoint().value_or(0);
-        zp || !isSigned(weights)) {
-      int64_t least = isSigned(weights) ? -128 : 0;
-      for (int64_t end : {least, least + 255})
-        mostWeight = std::max({mostWeight, std::abs(static_cast<double>(end)),
-                               std::abs(static_cast<double>(end - zp))});
+    auto zp = static_cast<double>(weights.zeroPoint().value_or(0));
+    if (zp != 0 || !isSigned(weights)) {
+      double least = isSigned(weights) ? -128 : 0;
+      for (double end : {least, least + 255})
+        mostWeight = std::max({mostWeight, std::abs(end), std::abs(end - zp)});
     }
     double least = isSigned(src) ? -128 : 0, most = least + 255;
     double largest = std::max(-least, most);
