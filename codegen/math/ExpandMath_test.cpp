@@ -256,8 +256,9 @@ TEST_F(ExpandMath, ExpWithoutDenormals) {
       }
     }
 }
-/// Of a difference, which was rounded, and where the result will be: how far
-/// off ExpUse says it may be.
+
+/// Of a difference, which was rounded, also where few bits of the result stay:
+/// off by no more than ExpUse says.
 TEST_F(ExpandMath, ExpOfDifference) {
   const std::string narrowed = "%h = arith.truncf %e : f32 to bf16\n"
                                "%w = arith.extf %h : bf16 to f32\n"

@@ -323,11 +323,10 @@ Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, ExpUse use) {
   if (!m.hasLookup())
     return expByPolynomial(m, x, use.isNormal, use.isFinite);
   // What the first gives for large x, positive or negative, means nothing.
-  bool isRough = use.isOfDifference || use.isNarrowed;
-  Value result =
-      use.isNormal && use.isFinite
-          ? expByTable(m, reduceExp8(m, x, isRough), Value(), use.isNarrowed)
-          : expOfAny(m, x);
+  Value result = use.isNormal && use.isFinite
+                     ? expByTable(m, reduceExp8(m, x, use.isOfDifference),
+                                  Value(), use.isNarrowed)
+                     : expOfAny(m, x);
   if (!use.isNormal || use.isLarge)
     return result;
   return m.select(m.notLess(x, m.number(kLeastOfNormal)), result, m.number(0));

@@ -204,11 +204,10 @@ private:
   /// than bytes do where no instruction multiplies these: products of words are
   /// hardly faster than those of floats (docs/cost-model.md).
   int64_t winogradOutputs() {
-    constexpr int64_t kBytes = 4;
     Value w = op->getOperand(1);
     // Of weights that change, sums would have to be computed, too.
-    if (packing.int8Group == kBytes || !isWinogradKernel(rankedType(w)) ||
-        !isKnownOnce(w))
+    if (packing.int8Group == kGroupOfBytes ||
+        !isWinogradKernel(rankedType(w)) || !isKnownOnce(w))
       return 0;
     return chooseWinograd(op->getOperand(0), w, rankedType(op->getResult(0)),
                           WindowAttrs::of(op, b, 2), filtering)

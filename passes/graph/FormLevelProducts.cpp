@@ -281,7 +281,8 @@ struct FormLevelProductsPass
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      LevelProduct product(op, vectors, /*multipliesBytes=*/int8Group == 4);
+      LevelProduct product(op, vectors,
+                           /*multipliesBytes=*/int8Group == kGroupOfBytes);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

@@ -81,15 +81,16 @@ std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
     return "only bytes times bytes is a product of bytes";
   if (src.scaleCount() != 1)
     return "src has a scale per channel";
-  if (isMatMul ? !weights.zeroPoint() : weights.hasZeroPoint())
-    return isMatMul ? "the zero points of the weights are a tensor, or differ"
-                    : "the weights have a zero point";
+  if (!isMatMul && weights.hasZeroPoint())
+    return "the weights have a zero point";
   if (!isMatMul && !isSigned)
     return "a convolution multiplies u8 or s8 by s8";
+  if (!weights.zeroPoint())
+    return "the zero points of the weights are a tensor, or differ";
   if ((!isSigned || weights.hasZeroPoint()) && !src.zeroPoint())
     return "the weights have a zero point, that of src is not known";
   auto dst = rankedType(product->getResult(0));
-  int64_t few = int8Group >= 4 ? kFewRows : kFewRowsOfWords;
+  int64_t few = int8Group >= kGroupOfBytes ? kFewRows : kFewRowsOfWords;
   int64_t rows = isMatMul ? dst.getDimSize(dst.getRank() - 2) : few;
   if (!isSigned && !isKnownOnce(weights.bytes()) &&
       !ShapedType::isDynamic(rows) && rows < few)

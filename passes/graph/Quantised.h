@@ -8,6 +8,10 @@
 
 namespace tenon {
 
+/// Products of bytes that an instruction for them adds up, as a target's
+/// `int8Group`: VNNI and such. With two, bytes are multiplied as words.
+inline constexpr int64_t kGroupOfBytes = 4;
+
 /// What UnpackInt4 says of bytes that hold so few bits.
 inline constexpr char kBitsAttr[] = "graph.bits";
 

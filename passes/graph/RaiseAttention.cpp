@@ -339,17 +339,16 @@ std::string Attention::checkShapes() const {
 /// (docs/cost-model.md).
 std::string Attention::checkBytes(int64_t keys) const {
   // Rows of scores exist as a whole until they are divided.
-  constexpr int64_t kMaxKeysOfBytes = 512, kBytesOfInstructions = 4;
-  auto multipliesBytes = [&](Operation *op, unsigned weights) {
-    Quantised a = traceQuantised(op->getOperand(1 - weights));
-    Quantised w = traceQuantised(op->getOperand(weights));
+  constexpr int64_t kMaxKeysOfBytes = 512;
+  auto multipliesBytes = [&](Operation *op) {
+    Quantised a = traceQuantised(op->getOperand(0));
+    Quantised w = traceQuantised(op->getOperand(1));
     return a.dequantize && w.dequantize &&
            whyNoProductOfBytes(op, a, w, int8Group).empty();
   };
-  if (!requantized || !multipliesBytes(scores, 1) ||
-      !multipliesBytes(product, 1))
+  if (!requantized || !multipliesBytes(scores) || !multipliesBytes(product))
     return "";
-  if (int8Group >= kBytesOfInstructions)
+  if (int8Group >= kGroupOfBytes)
     return "its products are of bytes";
   if (keys > kMaxKeysOfBytes)
     return "its weights become bytes, more than " +

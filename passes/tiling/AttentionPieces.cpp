@@ -203,8 +203,7 @@ void AttentionLowering::emitFactorsOfPieces(Block &block) {
   Value max = numbers(block, block.scratch.max);
   Value sum = numbers(block, block.scratch.sum);
   AffineMap both = b.getMultiDimIdentityMap(2);
-  AffineMap perRow =
-      AffineMap::get(2, 0, b.getAffineDimExpr(0), b.getContext());
+  AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
   fill(bm, max, -std::numeric_limits<double>::infinity());
   linalg::GenericOp::create(
       b, bm.location(), TypeRange(), maxima, max, {both, perRow},

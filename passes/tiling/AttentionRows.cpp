@@ -142,7 +142,7 @@ static Value numbersOf(IndexMath &rm, Value scratch,
 }
 
 static AffineMap perRow(MLIRContext *context) {
-  return AffineMap::get(2, 0, getAffineDimExpr(0, context), context);
+  return tile::getSideMapOf(tile::SideKind::PerRow, context);
 }
 
 /// The sides that `region` reads for `rows`; its argument of side 0 is `first`.
