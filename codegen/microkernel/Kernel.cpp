@@ -42,16 +42,23 @@ public:
     SmallVector<Value> carried = initialise();
     if (spec.correctsSign())
       carried.append(vectors, zeros(vectorOf(spec.sum)));
+    if (spec.totals)
+      carried.append(2, constant(0));
     if (spec.prefetch)
       carried.push_back(args.ahead);
     carried = buildReduction(0, args.a, args.b, carried);
+    if (spec.totals) {
+      int64_t count = rows * vectors;
+      addTotals(MutableArrayRef(carried).take_front(count), carried[count + 1]);
+    }
     finish(carried);
   }
 
 private:
   /// Loops over batch dimensions `level`.. and k. `accs` are the accumulators,
-  /// then the sums of B where signs are corrected, then the address to
-  /// prefetch.
+  /// then the sums of B where signs are corrected, then, with totals, the steps
+  /// of k that are in the accumulators and the blocks that are in the totals,
+  /// then the address to prefetch.
   SmallVector<Value> buildReduction(unsigned level, Value a, Value b,
                                     SmallVector<Value> accs) {
     if (level == spec.numBatchDims)
@@ -85,6 +92,8 @@ private:
         builder, loc, constant(0), args.groups, constant(1), accs,
         [&](OpBuilder &, Location, Value, ValueRange carried) {
           SmallVector<Value> sums(carried.drop_back(3));
+          if (spec.totals && spec.levels->digits)
+            sums = makeRoom(sums, constant(1));
           Value a = carried[sums.size()], b = carried[sums.size() + 1],
                 scales = carried.back();
           Value levels = loadHead(b, scales), next;
@@ -132,6 +141,38 @@ private:
     return advance(a, mul(words, constant(d)), spec.element);
   }
 
+  /// Begins a block of the sum where `steps` more would make this one too long.
+  SmallVector<Value> makeRoom(SmallVector<Value> accs, Value steps) {
+    int64_t count = rows * vectors;
+    Value longer = add(accs[count], steps), blocks = accs[count + 1];
+    Value isFull =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, longer,
+                              constant(stepsPerBlock()));
+    ArrayRef<Value> others = ArrayRef(accs).drop_front(count + 2);
+    auto branch = scf::IfOp::create(
+        builder, loc, isFull,
+        [&](OpBuilder &, Location) {
+          addToTotals(ArrayRef(accs).take_front(count), blocks);
+          SmallVector<Value> next(count, zeros(vectorOf(spec.sum)));
+          next.append({steps, add(blocks, constant(1))});
+          llvm::append_range(next, others);
+          scf::YieldOp::create(builder, loc, next);
+        },
+        [&](OpBuilder &, Location) {
+          SmallVector<Value> same(accs);
+          same[count] = longer;
+          scf::YieldOp::create(builder, loc, same);
+        });
+    return SmallVector<Value>(branch.getResults());
+  }
+
+  /// A step adds as many products to an accumulator, one by one, as it takes
+  /// elements of K. Groups of digits add one.
+  int64_t stepsPerBlock() const {
+    return spec.levels && spec.levels->digits ? kSumBlock
+                                              : kSumBlock / spec.perRowOfB();
+  }
+
   SmallVector<Value> buildInnerProduct(Value a, Value b,
                                        SmallVector<Value> accs) {
     SmallVector<Value> carried(accs);
@@ -143,6 +184,33 @@ private:
       steps = arith::DivUIOp::create(builder, loc, args.k, v);
       rest = arith::RemUIOp::create(builder, loc, args.k, v);
     }
+    if (spec.totals && !(spec.levels && spec.levels->digits))
+      carried = buildBlocks(steps, carried);
+    else
+      carried = buildSteps(steps, carried);
+    if (spec.interleave > 1 && spec.partialGroup)
+      carried = buildPartialGroup(rest, carried);
+    carried.truncate(accs.size());
+    return carried;
+  }
+
+  /// `steps` of k in blocks, each with accumulators of its own.
+  SmallVector<Value> buildBlocks(Value steps, ValueRange initial) {
+    Value block = constant(stepsPerBlock());
+    auto loop = scf::ForOp::create(
+        builder, loc, constant(0), steps, block, initial,
+        [&](OpBuilder &, Location, Value from, ValueRange carried) {
+          Value left = arith::SubIOp::create(builder, loc, steps, from);
+          Value count = arith::MinUIOp::create(builder, loc, left, block);
+          SmallVector<Value> next =
+              makeRoom(SmallVector<Value>(carried), count);
+          scf::YieldOp::create(builder, loc, buildSteps(count, next));
+        });
+    keepLoopAsIs(loop);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  SmallVector<Value> buildSteps(Value steps, SmallVector<Value> carried) {
     if (spec.unroll > 1) {
       Value unrolled = steps;
       if (!spec.wholeIterations)
@@ -155,9 +223,6 @@ private:
     } else {
       carried = buildKLoop(constant(0), steps, 1, carried);
     }
-    if (spec.interleave > 1 && spec.partialGroup)
-      carried = buildPartialGroup(rest, carried);
-    carried.truncate(accs.size());
     return carried;
   }
 

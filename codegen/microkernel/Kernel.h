@@ -17,6 +17,14 @@ namespace tenon::microkernel {
 /// Of a line of the cache.
 inline constexpr int64_t kLineBytes = 64;
 
+/// A floating-point sum is a tree: blocks of at most so many products, one
+/// chain of additions each, so many blocks to a total, as many of these to the
+/// next total, and so on. Rounding errors grow with the chains on the way to
+/// the root, 256 + 32 log32(K / 256), not with K.
+inline constexpr int64_t kSumBlock = 256, kBlocksPerTotal = 32;
+/// Totals that are enough for any sum: of 2^28 products.
+inline constexpr unsigned kMostTotals = 4;
+
 /// How bytes of A are to be read.
 enum class ByteSign { Signed, Unsigned };
 
@@ -55,7 +63,11 @@ struct KernelSpec {
   int64_t rowOfB = 0;
   /// A's elements of a row are adjacent.
   bool unitStrideK = true;
+  /// The sum is added to C.
   bool accumulate = false;
+  /// Levels of totals, each a tile in memory: 0 where no sum is longer than a
+  /// block.
+  unsigned totals = 0;
   /// The last vector of a row is partial; C and sides are masked there.
   bool maskedC = false;
   /// ... and so is B, which has nothing readable beyond it.
@@ -133,6 +145,7 @@ struct KernelOperands {
   llvm::SmallVector<mlir::Value> aBatch, bBatch;
   llvm::SmallVector<mlir::Value, 2> sideRow; // Null without row stride.
   mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per iteration.
+  mlir::Value totals;           // Memory for them; only with totals.
   mlir::Value partial;          // Sums to begin with; only with fromPartial.
   mlir::Value tail; // Lanes of the last vector, 1..lanes; only with maskedC.
 

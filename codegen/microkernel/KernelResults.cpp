@@ -1,6 +1,7 @@
 //===- KernelResults.cpp - rows of C in a kernel --------------------------===//
 #include "codegen/microkernel/KernelResults.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -73,18 +74,112 @@ void KernelResults::fetchTornLines() {
 
 SmallVector<Value> KernelResults::initialise() {
   SmallVector<Value> accs;
-  if (!spec.accumulate && !spec.fromPartial) {
+  if (!spec.fromPartial) {
     accs.assign(rows * vectors, zeros(vectorOf(spec.sum)));
     return accs;
   }
   for (int64_t r = 0; r < rows; ++r) {
-    Value row = spec.fromPartial
-                    ? advance(args.partial, r * kPartialRow, spec.sum)
-                    : advance(args.c, cRowOffset[r], spec.sum);
+    Value row = advance(args.partial, r * kPartialRow, spec.sum);
     for (int64_t v = 0; v < vectors; ++v)
-      accs.push_back(loadVector(row, v, spec.sum, !spec.fromPartial));
+      accs.push_back(loadVector(row, v, spec.sum, /*masked=*/false));
   }
   return accs;
+}
+
+Value KernelResults::totalAt(unsigned level, Value i) {
+  Value at = add(i, constant(level * rows * vectors));
+  return advance(args.totals, mul(at, constant(spec.lanes)), spec.sum);
+}
+
+Value KernelResults::isFull(Value additions) {
+  Value rest = arith::RemUIOp::create(builder, loc, additions,
+                                      constant(kBlocksPerTotal));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
+                               constant(0));
+}
+
+void KernelResults::makeRoomInTotal(unsigned level, Value additions) {
+  if (level + 1 == spec.totals)
+    return;
+  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                     additions, constant(0));
+  some = arith::AndIOp::create(builder, loc, some, isFull(additions));
+  scf::IfOp::create(builder, loc, some, [&](OpBuilder &, Location) {
+    // Each time but this one.
+    Value before = arith::DivUIOp::create(builder, loc, additions,
+                                          constant(kBlocksPerTotal));
+    before = arith::SubIOp::create(builder, loc, before, constant(1));
+    makeRoomInTotal(level + 1, before);
+    carryTotal(level, isFull(before));
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+void KernelResults::carryTotal(unsigned level, Value isFirst) {
+  VectorType type = vectorOf(spec.sum);
+  unsigned align = spec.lanes * alignment(spec.sum);
+  scf::ForOp::create(
+      builder, loc, constant(0), constant(rows * vectors), constant(1),
+      ValueRange(), [&](OpBuilder &, Location, Value i, ValueRange) {
+        Value from = totalAt(level, i), to = totalAt(level + 1, i);
+        Value sum = LLVM::LoadOp::create(builder, loc, type, from, align);
+        Value before = LLVM::LoadOp::create(builder, loc, type, to, align);
+        Value both = arith::AddFOp::create(builder, loc, before, sum);
+        both = arith::SelectOp::create(builder, loc, isFirst, sum, both);
+        LLVM::StoreOp::create(builder, loc, both, to, align);
+        scf::YieldOp::create(builder, loc);
+      });
+}
+
+void KernelResults::addToTotals(ArrayRef<Value> accs, Value blocks) {
+  unsigned align = spec.lanes * alignment(spec.sum);
+  makeRoomInTotal(0, blocks);
+  auto storeAll = [&](bool isFirst) {
+    for (int64_t i = 0; i < rows * vectors; ++i) {
+      Value at = advance(args.totals, i * spec.lanes, spec.sum), sum = accs[i];
+      if (!isFirst)
+        sum = arith::AddFOp::create(
+            builder, loc,
+            LLVM::LoadOp::create(builder, loc, sum.getType(), at, align), sum);
+      LLVM::StoreOp::create(builder, loc, sum, at, align);
+    }
+    scf::YieldOp::create(builder, loc);
+  };
+  scf::IfOp::create(
+      builder, loc, isFull(blocks),
+      [&](OpBuilder &, Location) { storeAll(/*isFirst=*/true); },
+      [&](OpBuilder &, Location) { storeAll(/*isFirst=*/false); });
+}
+
+void KernelResults::addTotals(MutableArrayRef<Value> accs, Value blocks) {
+  unsigned align = spec.lanes * alignment(spec.sum);
+  // Total `level` has something when those before it were full and one block
+  // came after.
+  int64_t least = 0, times = 1;
+  for (unsigned level = 0; level < spec.totals; ++level) {
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt,
+                                       blocks, constant(least));
+    times *= kBlocksPerTotal;
+    least += times;
+    auto branch = scf::IfOp::create(
+        builder, loc, some,
+        [&](OpBuilder &, Location) {
+          SmallVector<Value> sums;
+          for (auto [i, acc] : llvm::enumerate(accs)) {
+            Value at =
+                advance(args.totals, (level * rows * vectors + i) * spec.lanes,
+                        spec.sum);
+            Value total =
+                LLVM::LoadOp::create(builder, loc, acc.getType(), at, align);
+            sums.push_back(arith::AddFOp::create(builder, loc, total, acc));
+          }
+          scf::YieldOp::create(builder, loc, sums);
+        },
+        [&](OpBuilder &, Location) {
+          scf::YieldOp::create(builder, loc, ValueRange(accs));
+        });
+    llvm::copy(branch.getResults(), accs.begin());
+  }
 }
 
 void KernelResults::finish(ArrayRef<Value> accs) {
@@ -97,6 +192,8 @@ void KernelResults::finish(ArrayRef<Value> accs) {
       if (spec.correctsSign())
         value = arith::SubIOp::create(builder, loc, value,
                                       accs[rows * vectors + v]);
+      if (spec.accumulate)
+        value = addToC(value, r, v);
       if (spec.epilogue)
         value = applyEpilogue(value, r, v, perRow, perColumn);
       if (spec.streamOut)
@@ -122,6 +219,14 @@ void KernelResults::storeLines(ArrayRef<Value> values) {
   all(true);
   builder.setInsertionPointToStart(branch.elseBlock());
   all(false);
+}
+
+Value KernelResults::addToC(Value sum, int64_t r, int64_t v) {
+  Value before = loadVector(advance(args.c, cRowOffset[r], spec.sum), v,
+                            spec.sum, /*masked=*/true);
+  if (spec.sum.isInteger())
+    return arith::AddIOp::create(builder, loc, before, sum);
+  return arith::AddFOp::create(builder, loc, before, sum);
 }
 
 Type KernelResults::sideElement(unsigned i) {

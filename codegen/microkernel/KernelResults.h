@@ -19,10 +19,24 @@ protected:
   void fetchOutput();
   /// Accumulators in the order row-major (row, vector).
   llvm::SmallVector<Value> initialise();
+  /// Adds the accumulators, sums of a block of K that `blocks` are before, to
+  /// the totals.
+  void addToTotals(llvm::ArrayRef<Value> accs, Value blocks);
+  /// Adds the totals of `blocks` blocks to the accumulators.
+  void addTotals(llvm::MutableArrayRef<Value> accs, Value blocks);
   /// Epilogue and store. By columns, so that a per-column side is loaded once.
   void finish(llvm::ArrayRef<Value> accs);
 
 private:
+  /// Total `level` of accumulator `i`.
+  Value totalAt(unsigned level, Value i);
+  /// Whether a total to which so many additions were made takes no more.
+  Value isFull(Value additions);
+  /// Adds total `level`, if it is full, to the next one.
+  void makeRoomInTotal(unsigned level, Value additions);
+  /// Of every accumulator, adds total `level` to the next or, `isFirst`, moves
+  /// it there.
+  void carryTotal(unsigned level, Value isFirst);
   void buildMask();
   /// Whether each row of C begins with a line.
   Value startsWithLines();
@@ -32,6 +46,8 @@ private:
   /// Lines are filled one after the other, by rows: past the caches, or not
   /// where they are not whole.
   void storeLines(llvm::ArrayRef<Value> values);
+  /// C + `sum`, vector `v` of row `r`.
+  Value addToC(Value sum, int64_t r, int64_t v);
   Type sideElement(unsigned i);
   /// Sides that do not depend on n, broadcast: [side * rows + row].
   llvm::SmallVector<Value> loadRowSides();

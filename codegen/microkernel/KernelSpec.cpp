@@ -32,6 +32,8 @@ std::string KernelSpec::name() const {
     os << "_u" << unroll << (wholeIterations ? "" : "r");
   if (accumulate)
     os << "_acc";
+  if (totals)
+    os << "_t" << totals;
   if (fromPartial)
     os << "_part";
   if (maskedC)
@@ -84,6 +86,8 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
     visit(operands.ahead, true);
     visit(operands.aheadStep, false);
   }
+  if (spec.totals)
+    visit(operands.totals, true);
   if (spec.fromPartial)
     visit(operands.partial, true);
   if (spec.maskedC)

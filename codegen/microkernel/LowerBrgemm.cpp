@@ -72,6 +72,13 @@ public:
     return staticM ? std::optional(std::clamp<int64_t>(*staticM, 1, kTileRows))
                    : std::nullopt;
   }
+  /// Memory that kernels need for totals.
+  int64_t bytesOfTotals() const {
+    return spec.totals * full.rows * full.vectors * spec.lanes *
+           spec.sum.getIntOrFloatBitWidth() / 8;
+  }
+  /// Such memory, for one kernel at a time.
+  void setTotals(Value memory) { totals = memory; }
   /// Whether a kernel may store past the caches.
   bool streams() const { return storesPastCaches; }
 
@@ -378,6 +385,7 @@ private:
       operands.sides.push_back(pointer);
       operands.sideRow.push_back(hasRow ? view.strides[0] : Value());
     }
+    operands.totals = totals;
     operands.tail = tail;
     return operands;
   }
@@ -398,6 +406,7 @@ private:
   // With a matrix unit: scratch, rows of a tile (index), whole steps of k and
   // what they cover of it (i64).
   Value sums, tileRows, matrixSteps, matrixK;
+  Value totals;
   bool isConfigured = false;
   bool storesPastCaches = false;
   SmallVector<View, 2> sides;
@@ -453,6 +462,21 @@ void shareConfigurations(MutableArrayRef<SiteBuilder> sites,
   }
 }
 
+/// Memory for totals: once for all products in a function.
+void shareTotals(MutableArrayRef<SiteBuilder> sites, ArrayRef<BrgemmOp> ops) {
+  llvm::MapVector<func::FuncOp, int64_t> bytes;
+  for (auto [site, op] : llvm::zip(sites, ops)) {
+    int64_t &most = bytes[op->getParentOfType<func::FuncOp>()];
+    most = std::max(most, site.bytesOfTotals());
+  }
+  llvm::DenseMap<func::FuncOp, Value> memory;
+  for (auto [function, most] : bytes)
+    if (most)
+      memory[function] = allocateScratch(function, most);
+  for (auto [site, op] : llvm::zip(sites, ops))
+    site.setTotals(memory.lookup(op->getParentOfType<func::FuncOp>()));
+}
+
 struct LowerBrgemmPass
     : tenon::microkernel::impl::LowerBrgemmBase<LowerBrgemmPass> {
   using LowerBrgemmBase::LowerBrgemmBase;
@@ -495,6 +519,7 @@ struct LowerBrgemmPass
     for (BrgemmOp op : ops)
       sites.emplace_back(op, cache, target);
     shareConfigurations(sites, ops);
+    shareTotals(sites, ops);
     llvm::SetVector<func::FuncOp> streaming;
     for (auto [site, op] : llvm::zip(sites, ops)) {
       site.build();

@@ -62,7 +62,33 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
     spec.lanes = isa.lanes(sumBits);
     chooseTile(op, isa);
   }
+  chooseTotals(op);
   shapeLoop(op, isa, target.unroll);
+}
+
+/// As many as the longest sum that the operation may have needs. Sums of
+/// integers do not round, those of a matrix unit are not cut.
+void SiteChoice::chooseTotals(BrgemmOp op) {
+  if (!isa<FloatType>(spec.sum) || spec.fromPartial)
+    return;
+  // All dimensions of A but the rows.
+  ArrayRef<int64_t> shape = op.getAType().getShape();
+  SmallVector<int64_t> summed(shape.take_front(spec.numBatchDims));
+  summed.push_back(shape.back());
+  std::optional<int64_t> terms = op.getMaxTerms();
+  if (ShapedType::isStaticShape(summed)) {
+    terms = ShapedType::getNumElements(summed);
+    if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels()) {
+      terms = levels->kOf(*terms);
+      if (levels->getDigits())
+        terms = *terms / levels->groupOf(*terms);
+    }
+  }
+  spec.totals = 0;
+  for (int64_t most = kSumBlock;
+       spec.totals < kMostTotals && !(terms && *terms <= most);
+       most *= kBlocksPerTotal)
+    ++spec.totals;
 }
 
 /// Groups of B are as tiles have them, and fill some.

@@ -37,6 +37,7 @@ private:
   void chooseTile(tile::BrgemmOp op, VectorIsa isa);
   RegisterTile ofWholeLines(tile::BrgemmOp op, RegisterTile tile,
                             int64_t registers) const;
+  void chooseTotals(tile::BrgemmOp op);
   void shapeLoop(tile::BrgemmOp op, VectorIsa isa, int64_t unroll);
 };
 

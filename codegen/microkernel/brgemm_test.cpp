@@ -279,6 +279,42 @@ TEST(Brgemm, everyDynamicSize) {
   EXPECT_EQ(suite.numCalls, 28000);
 }
 
+/// Sums in blocks, whose totals have totals again: one block more or less of
+/// each.
+TEST(Brgemm, longSums) {
+  Function plain, adding;
+  plain.n = adding.n = 8;
+  plain.nb = adding.nb = 8;
+  adding.accumulate = true;
+  adding.epilogue = Epilogue::BiasRelu;
+  Suite suite({plain, adding});
+  for (int64_t block : {256, 256 * 32, 256 * 32 * 32})
+    for (int64_t k : {block - 1, block, block + 1, block + 256, block + 257,
+                      2 * block + 300})
+      for (size_t i : {0, 1}) {
+        suite.check(i, {1, 8, k, {}});
+        if (k < 20000)
+          suite.check(i, {5, 8, k, {}});
+      }
+  EXPECT_EQ(suite.numFailures, 0);
+}
+
+/// Batches that are parts of a block, and some that are several.
+TEST(Brgemm, longSumsOverBatches) {
+  Function one, two;
+  one.n = two.n = 8;
+  one.nb = two.nb = 8;
+  one.batchDims = 1;
+  two.batchDims = 2;
+  Suite suite({one, two});
+  for (int64_t k : {1, 3, 100, 255, 256, 300, 700})
+    for (int64_t count : {1, 2, 3, 40}) {
+      suite.check(0, {3, 8, k, {count}});
+      suite.check(1, {3, 8, k, {3, count}});
+    }
+  EXPECT_EQ(suite.numFailures, 0);
+}
+
 TEST(Brgemm, noRowsOrColumns) {
   Suite suite({Function{}});
   GuardedFloats nothing(0);

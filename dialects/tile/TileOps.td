@@ -42,8 +42,13 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
       isolated, so that equal epilogues share one kernel: constants live inside,
       run-time scalars are sides with the map `()`.
 
-    The order of summation is b1, .., bj, k from zero (or C) upwards for each
-    element, whatever the schedule. Where K or a batch count is 0 the sum is 0.
+    Sums of floats are cut along b1, .., bj, k into blocks of at most 256
+    products. A block is one chain of additions from zero, the sums of up to 32
+    blocks are another, and so on, a tree; what is in C is added last.
+    The cut depends on the sizes alone, not on the schedule. A matrix unit sums K
+    in one chain. Where K or a batch count is 0 the sum is 0. `max_terms` bounds
+    the number of products of an element where sizes are dynamic: with few, no
+    memory for sums of blocks is needed.
     `prefetch_next` says that what follows B in memory is the panel needed next:
     it is brought to the cache meanwhile; with `next_panel`, what so many elements
     behind the beginning of B follows. A hint, ignored where B is not one piece;
@@ -89,6 +94,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$fetch_out,
     UnitAttr:$stream_out,
     UnitAttr:$unsigned_a,
+    OptionalAttr<I64Attr>:$max_terms,
     OptionalAttr<Tile_LevelsAttr>:$levels,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
@@ -119,6 +125,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`fetch_out` $fetch_out^)?
     (`stream_out` $stream_out^)?
     (`unsigned_a` $unsigned_a^)?
+    (`max_terms` $max_terms^)?
     (`levels` $levels^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword

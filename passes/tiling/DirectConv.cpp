@@ -413,6 +413,11 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
   auto product =
       row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides, start,
                               along + 1, count, m.attr(row.columns), row.part);
+  int64_t terms = k;
+  for (const WindowDim &d : dims)
+    terms *= d.kernel;
+  if (!cast<MemRefType>(a.getType()).hasStaticShape())
+    product.setMaxTerms(terms);
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
   if (fetches)

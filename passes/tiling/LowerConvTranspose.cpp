@@ -62,6 +62,7 @@ void emitColumns(IndexMath &m, const Spread &s, const Place &at, Ofr q,
   int64_t tapSize = s.inPerGroup * s.panel, taps = 1;
   for (const SpreadDim &d : s.dims)
     taps *= d.kernel;
+  int64_t terms = taps * s.inPerGroup;
   Ofr which = m.add(m.mul(at.group, m.attr(s.panels)), at.panel);
   Ofr wOffset = m.mul(which, m.attr(taps * tapSize));
   SmallVector<Ofr> aSizes, aStrides, bStrides;
@@ -99,8 +100,10 @@ void emitColumns(IndexMath &m, const Spread &s, const Place &at, Ofr q,
   start.push_back(q);
   start.push_back(m.add(m.mul(at.group, m.attr(s.outPerGroup)),
                         m.mul(at.panel, m.attr(s.panel))));
-  s.epilogue.emitBrgemm(m, a, b, dst, sides, start, rowDim, count,
-                        m.attr(columns));
+  auto product = s.epilogue.emitBrgemm(m, a, b, dst, sides, start, rowDim,
+                                       count, m.attr(columns));
+  if (!cast<MemRefType>(a.getType()).hasStaticShape())
+    product.setMaxTerms(terms);
 }
 
 /// All columns of one class.

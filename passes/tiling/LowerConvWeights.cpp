@@ -18,7 +18,8 @@
 // Each item owns a piece of dst and sums it in one order, whatever the number
 // of threads. It goes through diff in blocks whose panel stays in L1 while all
 // rows of dst pass by; what is not packed is copied to scratch block by block,
-// since rows of diff that lie a power of two apart evict each other. Positions
+// since rows of diff that lie a power of two apart evict each other. Of many
+// blocks, sums are totals in scratch memory (Totals.h). Positions
 // at the ends of a row, where taps are cut, sum over the rows of the image
 // instead.
 //
@@ -26,6 +27,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/GroupLowering.h"
 #include "passes/tiling/Items.h"
+#include "passes/tiling/Totals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -65,6 +67,20 @@ struct Gradient {
   int64_t rows() const {
     return (merged ? dims.back().kernel : 1) * inPerGroup;
   }
+  /// Positions of a block.
+  int64_t blockPositions() const {
+    return llvm::product_of(blocks) * dims.back().out;
+  }
+  /// Blocks of all positions; none: the number of images is not known.
+  std::optional<int64_t> numBlocks() const {
+    auto images = IndexMath::constant(src.sizes[0]);
+    if (!images)
+      return std::nullopt;
+    int64_t count = llvm::divideCeil(*images, blocks[0]);
+    for (int64_t i = 1; i <= last(); ++i)
+      count *= llvm::divideCeil(dims[i - 1].out, blocks[i]);
+    return count;
+  }
 };
 
 Range positionsOf(IndexMath &m, const WindowDim &d, Ofr tap) {
@@ -80,6 +96,11 @@ struct Item {
   Ofr firstRow, rowCount; // of dst, within g.rows()
   int64_t columns;
   Value memory; // for a block of diff
+  /// Where sums go instead of dst: panels from `firstPanel` on, of each the
+  /// taps of the last dim that are no rows, of these `mostRows` rows.
+  Value sums;
+  Ofr firstPanel;
+  int64_t mostRows = 0;
 
   /// Offset of src for (batch, outer positions), row and position `column` of
   /// the last dimension with the item's taps and tap `tap` of the last one.
@@ -110,6 +131,13 @@ struct Item {
 
   /// dst for `rows` rows from `row` of tap `tap`.
   Value dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const {
+    if (sums) {
+      int64_t taps = g.merged ? 1 : g.dims.back().kernel;
+      Ofr at = m.mul(m.sub(panel, firstPanel), m.attr(taps));
+      at = m.add(m.mul(m.add(at, tap), m.attr(mostRows)), m.sub(row, firstRow));
+      return box(m, sums, m.mul(at, m.attr(g.panel)), {rows, m.attr(columns)},
+                 {m.attr(g.panel), m.attr(1)});
+    }
     Ofr offset = g.dst.offset.value_or(m.attr(0));
     for (int64_t i = 0; i <= g.last(); ++i)
       offset =
@@ -134,8 +162,10 @@ struct Item {
     bStrides.append({diffK, m.attr(1)});
     Value a = box(m, g.src.base, srcAt, aSizes, aStrides);
     Value b = box(m, g.diff.base, diffAt, bSizes, bStrides);
-    tile::BrgemmOp::create(m.builder(), m.location(), a, b, c, accumulate,
-                           g.packed);
+    auto product = tile::BrgemmOp::create(m.builder(), m.location(), a, b, c,
+                                          accumulate, g.packed);
+    if (!cast<MemRefType>(a.getType()).hasStaticShape())
+      product.setMaxTerms(g.blockPositions());
   }
 
   /// Taps of the last dim; a single one is known.
@@ -236,8 +266,9 @@ struct Item {
     local.scratch = 0;
     local.diff = copy;
     local.groupStride = local.panelStride = m.attr(0);
-    Item{local, group, panel, taps, firstRow, rowCount, columns, {}}.addBlock(
-        m, block);
+    Item{local,   group,   panel, taps,       firstRow, rowCount,
+         columns, Value(), sums,  firstPanel, mostRows}
+        .addBlock(m, block);
   }
 
   void addBlock(IndexMath &m, ArrayRef<Range> block) const {
@@ -388,9 +419,12 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
   int64_t together = shares ? (g.panels + shares - 1) / shares : 1;
   shares = (g.panels + together - 1) / together;
   counts.append({m.attr(pieces), m.attr(shares)});
-  Ofr bytes = m.attr(g.scratch * static_cast<int64_t>(sizeof(float)));
+  int64_t blockBytes = g.scratch * static_cast<int64_t>(sizeof(float));
+  int64_t mostRows = pieces ? (g.rows() + pieces - 1) / pieces : 0;
+  int64_t tapsOfItem = g.merged ? 1 : g.dims.back().kernel;
+  Totals totals(together * tapsOfItem * mostRows * g.panel, g.numBlocks());
   emitItems(
-      m, ctx.label, m.product(counts), bytes,
+      m, ctx.label, m.product(counts), m.attr(blockBytes + totals.bytes()),
       [&](IndexMath &im, Value index, Value memory) {
         SmallVector<Ofr> at = delinearize(im, index, counts);
         Ofr share = at.pop_back_val(), piece = at.pop_back_val();
@@ -404,12 +438,12 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         for (auto [d, tap] : llvm::zip(g.dims, taps))
           all.push_back(positionsOf(im, d, tap));
         // Equal pieces, but for the last.
-        int64_t size = pieces ? (g.rows() + pieces - 1) / pieces : 0;
-        Ofr row = im.mul(piece, im.attr(size));
-        Ofr rows = g.rows() == size * pieces
-                       ? im.attr(size)
-                       : im.min(im.attr(size), im.sub(im.attr(g.rows()), row));
-        Item item{g, at[0], panel, taps, row, rows, g.panel, memory};
+        Ofr most = im.attr(mostRows), row = im.mul(piece, most);
+        Ofr rows = g.rows() == mostRows * pieces
+                       ? most
+                       : im.min(most, im.sub(im.attr(g.rows()), row));
+        Item item{g,       at[0],  panel,   taps,  row,     rows,
+                  g.panel, memory, Value(), panel, mostRows};
         using PanelBody = llvm::function_ref<void(IndexMath &, const Item &)>;
         auto forPanels = [&](IndexMath &pm, PanelBody body) {
           auto one = [&](IndexMath &om, Ofr p) {
@@ -426,18 +460,41 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
           else
             emitLoop(pm, panel, past, one);
         };
-        forPanels(im, [&](IndexMath &cm, const Item &inner) {
-          if (g.merged)
-            inner.clear(cm, cm.attr(0));
-          else
+        // The pieces of dst that a panel has.
+        using PieceBody =
+            llvm::function_ref<void(IndexMath &, const Item &, Ofr)>;
+        auto forPieces = [&](IndexMath &pm, PieceBody body) {
+          forPanels(pm, [&](IndexMath &cm, const Item &inner) {
+            if (g.merged)
+              return body(cm, inner, cm.attr(0));
             inner.forTaps(
-                cm, [&](IndexMath &km, Ofr tap) { inner.clear(km, tap); });
-        });
-        item.forBlocks(im, all, {}, [&](IndexMath &bm, ArrayRef<Range> block) {
-          forPanels(bm, [&](IndexMath &cm, const Item &inner) {
-            inner.addBlock(cm, block);
+                cm, [&](IndexMath &km, Ofr tap) { body(km, inner, tap); });
           });
+        };
+        forPieces(im, [&](IndexMath &pm, const Item &inner, Ofr tap) {
+          inner.clear(pm, tap);
         });
+        auto addToDst = [&](IndexMath &am, Value total) {
+          forPieces(am, [&](IndexMath &pm, const Item &inner, Ofr tap) {
+            Item from = inner;
+            from.sums = total;
+            addTo(pm, from.dstBox(pm, tap, row, rows),
+                  inner.dstBox(pm, tap, row, rows));
+          });
+        };
+        Totals sums = totals;
+        if (sums.any())
+          sums.begin(im, memory, im.attr(blockBytes));
+        item.forBlocks(im, all, {}, [&](IndexMath &bm, ArrayRef<Range> block) {
+          Value first = sums.any() ? sums.first(bm) : Value();
+          forPanels(bm, [&](IndexMath &cm, const Item &inner) {
+            Item target = inner;
+            target.sums = first;
+            target.addBlock(cm, block);
+          });
+          sums.added(bm, bm.attr(1), addToDst);
+        });
+        sums.finish(im, addToDst);
       });
 }
 

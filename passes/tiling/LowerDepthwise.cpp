@@ -17,6 +17,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/ChannelPlanes.h"
 #include "passes/tiling/GroupLowering.h"
+#include "passes/tiling/Totals.h"
 #include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -161,6 +162,8 @@ void emitClass(IndexMath &m, const Spread &s, Place at) {
 
 /// Channels of an item: a few vectors, whose sums stay in registers.
 constexpr int64_t kChannelsOfItem = 32;
+/// Positions of a row that are summed in one chain; longer rows are cut.
+constexpr int64_t kColumnsOfRow = 256;
 /// From this many blocks of channels on, an item has all taps of its channels:
 /// src and diff are read once. With fewer the outer taps are items, too.
 constexpr int64_t kBlocksEnough = 8;
@@ -171,6 +174,8 @@ struct WeightsItem {
   const Strided &src, &diff, &dst;
   ArrayRef<WindowDim> dims;
   Ofr channel, count;
+  /// Sums of some rows, which are added to dst.
+  Totals totals = Totals();
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
@@ -181,15 +186,34 @@ struct WeightsItem {
     return o;
   }
 
-  /// dst[taps from dim `i` on] = 0.
-  void clearTaps(IndexMath &m, Operand out, int64_t i) const {
+  /// For all taps of the dims from `i` on, what `boxes` hold of each.
+  using TapBody = llvm::function_ref<void(IndexMath &, ArrayRef<Operand>)>;
+  void forTaps(IndexMath &m, ArrayRef<Operand> boxes, int64_t i,
+               TapBody body) const {
     if (i > last())
-      return clear(m, out);
+      return body(m, boxes);
     emitLoop(m, m.attr(0), m.attr(dims[i].kernel), [&](IndexMath &im, Ofr tap) {
-      Operand inner = out;
-      inner.move(im, i, tap);
-      clearTaps(im, inner, i + 1);
+      SmallVector<Operand> inner(boxes);
+      for (Operand &o : inner)
+        o.move(im, i, tap);
+      forTaps(im, inner, i + 1, body);
     });
+  }
+
+  /// A total as dst, with the taps of the dims from `i` on.
+  Strided asDst(IndexMath &m, Value total, int64_t i) const {
+    Strided s;
+    s.base = total;
+    s.sizes = dst.sizes;
+    s.strides.assign(dst.rank(), m.attr(0));
+    s.strides.back() = m.attr(1);
+    int64_t step = kChannelsOfItem;
+    for (int64_t dim = last(); dim >= i; --dim) {
+      s.strides[dim] = m.attr(step);
+      step *= dims[dim].kernel;
+    }
+    s.offset = m.sub(m.attr(0), channel);
+    return s;
   }
 
   /// Adds all positions of the spatial dims from `i` on; `fixed` are the taps
@@ -202,9 +226,11 @@ struct WeightsItem {
                          im.mul(tap, im.attr(w.dilation)));
       return im.sub(start, im.attr(w.pad));
     };
-    if (i == last()) {
-      emitLoop(m, m.attr(0), m.attr(w.kernel), [&](IndexMath &im, Ofr tap) {
+    auto addColumns = [&](IndexMath &cm, Ofr first, Ofr end) {
+      emitLoop(cm, cm.attr(0), cm.attr(w.kernel), [&](IndexMath &im, Ofr tap) {
         auto [from, past] = w.validPositions(im, tap);
+        from = im.min(im.max(from, first), end);
+        past = im.max(im.min(past, end), from);
         Operand px = x, pd = d, py = y;
         px.move(im, i + 1, at(im, from, tap));
         pd.move(im, i + 1, from);
@@ -213,7 +239,19 @@ struct WeightsItem {
         pd.loop(im, 1, i + 1, im.sub(past, from));
         addSum(im, px, pd, py, 1, 2);
       });
-      return;
+      totals.added(cm, cm.sub(end, first), [&](IndexMath &am, Value total) {
+        addToDst(am, fixed, total);
+      });
+    };
+    if (i == last() && w.out <= 2 * kColumnsOfRow)
+      return addColumns(m, m.attr(0), m.attr(w.out));
+    if (i == last()) {
+      Ofr size = m.attr(kColumnsOfRow), out = m.attr(w.out);
+      return emitLoop(m, m.attr(0), m.ceilDiv(out, size),
+                      [&](IndexMath &im, Ofr block) {
+                        Ofr from = im.mul(block, size);
+                        addColumns(im, from, im.min(im.add(from, size), out));
+                      });
     }
     auto descend = [&](IndexMath &im, Ofr position, Ofr tap) {
       Operand px = x, pd = d, py = y;
@@ -236,18 +274,41 @@ struct WeightsItem {
     });
   }
 
-  void emit(IndexMath &m, ArrayRef<Ofr> fixed) const {
-    Operand x = boxOf(m, src), d = boxOf(m, diff), y = boxOf(m, dst);
-    Operand cleared = y;
+  /// dst with the item's taps.
+  Operand resultOf(IndexMath &m, ArrayRef<Ofr> fixed) const {
+    Operand y = boxOf(m, dst);
     for (auto [i, tap] : llvm::enumerate(fixed))
-      cleared.move(m, i, tap);
-    clearTaps(m, cleared, fixed.size());
+      y.move(m, i, tap);
+    return y;
+  }
+
+  void addToDst(IndexMath &m, ArrayRef<Ofr> fixed, Value total) const {
+    Strided sums = asDst(m, total, fixed.size());
+    forTaps(m, {boxOf(m, sums), resultOf(m, fixed)}, fixed.size(),
+            [&](IndexMath &im, ArrayRef<Operand> boxes) {
+              addTo(im, boxes[0].build(im), boxes[1].build(im));
+            });
+  }
+
+  void emit(IndexMath &m, ArrayRef<Ofr> fixed, Value scratch) {
+    forTaps(m, resultOf(m, fixed), fixed.size(),
+            [](IndexMath &im, ArrayRef<Operand> boxes) {
+              clear(im, boxes.front());
+            });
+    Strided sums = dst;
+    if (totals.any()) {
+      totals.begin(m, scratch, m.attr(0));
+      sums = asDst(m, totals.first(m), fixed.size());
+    }
+    Operand x = boxOf(m, src), d = boxOf(m, diff), y = boxOf(m, sums);
     emitLoop(m, m.attr(0), src.sizes[0], [&](IndexMath &im, Ofr image) {
       Operand px = x, pd = d;
       px.move(im, 0, image);
       pd.move(im, 0, image);
       addRows(im, fixed, px, pd, y, 0);
     });
+    totals.finish(
+        m, [&](IndexMath &am, Value total) { addToDst(am, fixed, total); });
   }
 };
 
@@ -257,6 +318,18 @@ struct PlanesItem {
   const ChannelPlanes &planes;
   const Strided &src, &diff, &dst;
   ArrayRef<WindowDim> dims;
+  /// Sums of some blocks of rows, one for each tap, which are added to dst.
+  Totals totals = Totals();
+
+  /// Rows whose sums begin anew: chains are a lane each.
+  int64_t rowsOfBlock() const {
+    constexpr int64_t kElementsOfBlock = 2048;
+    int64_t row = planes.windows / std::max<int64_t>(dims.front().out, 1);
+    return std::max<int64_t>(kElementsOfBlock / std::max<int64_t>(row, 1), 1);
+  }
+  int64_t blocks() const {
+    return llvm::divideCeil(dims.front().out, rowsOfBlock());
+  }
 
   bool pays() const {
     return planes.fit() && ChannelPlanes::hasRows(src) &&
@@ -299,30 +372,69 @@ struct PlanesItem {
         });
   }
 
-  void emit(IndexMath &m, Ofr channel, Value plane) const {
+  /// Of `windows`, the rows of block `block`.
+  Value rowsOf(IndexMath &m, Value windows, Ofr block) const {
+    if (blocks() == 1)
+      return windows;
+    auto sizes = memref::getMixedSizes(m.builder(), m.location(), windows);
+    SmallVector<Ofr> offsets(sizes.size(), m.attr(0)),
+        steps(sizes.size(), m.attr(1));
+    Ofr rows = m.attr(rowsOfBlock());
+    offsets[0] = m.mul(block, rows);
+    sizes[0] = dims.front().out % rowsOfBlock() == 0
+                   ? rows
+                   : m.min(rows, m.sub(sizes[0], offsets[0]));
+    return memref::SubViewOp::create(m.builder(), m.location(), windows,
+                                     offsets, sizes, steps);
+  }
+
+  /// Adds the rows of a block to the sums of all taps.
+  void addBlock(IndexMath &m, Ofr channel, Value plane, Value diffs,
+                Ofr block) const {
+    // Registers hold 12 sums; of more, fewer in each pass are faster.
+    constexpr int64_t kMostSums = 12, kSums = 8;
+    int64_t passes =
+        planes.taps <= kMostSums ? 1 : (planes.taps + kSums - 1) / kSums;
+    Value total = totals.any() ? totals.first(m) : Value();
+    Value d = rowsOf(m, diffs, block);
+    for (int64_t pass = 0; pass < passes; ++pass) {
+      SmallVector<Value> taps, sums;
+      int64_t past = planes.taps * (pass + 1) / passes;
+      for (int64_t tap = planes.taps * pass / passes; tap < past; ++tap) {
+        taps.push_back(rowsOf(m, planes.tapOf(m, plane, tap), block));
+        sums.push_back(total ? box(m, total, m.attr(tap), {}, {})
+                             : sumOf(m, channel, tap));
+      }
+      addSums(m, taps, d, sums);
+    }
+  }
+
+  void emit(IndexMath &m, Ofr channel, Value plane, Value scratch) {
     fill(m, plane, 0);
     for (int64_t tap = 0; tap < planes.taps; ++tap)
       fill(m, sumOf(m, channel, tap), 0);
+    if (totals.any())
+      totals.begin(m, scratch, m.attr(bytesOfPlane()));
+    auto addToDst = [&](IndexMath &am, Value total) {
+      for (int64_t tap = 0; tap < planes.taps; ++tap)
+        addTo(am, box(am, total, am.attr(tap), {}, {}),
+              sumOf(am, channel, tap));
+    };
     emitLoop(m, m.attr(0), src.sizes[0], [&](IndexMath &im, Ofr image) {
       planes.read(im, src, ChannelPlanes::start(im, src, image, channel),
                   plane);
       Value d = planes.windowsOf(
           im, diff, ChannelPlanes::start(im, diff, image, channel));
-      // Registers hold 12 sums; of more, fewer in each pass are faster.
-      constexpr int64_t kMostSums = 12, kSums = 8;
-      int64_t passes =
-          planes.taps <= kMostSums ? 1 : (planes.taps + kSums - 1) / kSums;
-      for (int64_t pass = 0; pass < passes; ++pass) {
-        SmallVector<Value> taps, sums;
-        int64_t past = planes.taps * (pass + 1) / passes;
-        for (int64_t tap = planes.taps * pass / passes; tap < past; ++tap) {
-          taps.push_back(planes.tapOf(im, plane, tap));
-          sums.push_back(sumOf(im, channel, tap));
-        }
-        addSums(im, taps, d, sums);
-      }
+      emitLoop(im, im.attr(0), im.attr(blocks()),
+               [&](IndexMath &bm, Ofr block) {
+                 addBlock(bm, channel, plane, d, block);
+                 totals.added(bm, bm.attr(1), addToDst);
+               });
     });
+    totals.finish(m, addToDst);
   }
+
+  int64_t bytesOfPlane() const { return roundUp(4 * planes.elements, 8); }
 };
 
 } // namespace
@@ -391,13 +503,17 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   ChannelPlanes planes(dims);
   if (PlanesItem item{planes, src, diff, dst, dims};
       !IndexMath::isConstant(src.strides.back(), 1) && item.pays()) {
-    int64_t elements = planes.elements;
-    emitItems(m, ctx.label, channels, m.attr(4 * elements),
+    auto images = IndexMath::constant(src.sizes.front());
+    item.totals =
+        Totals(planes.taps,
+               images ? std::optional(*images * item.blocks()) : std::nullopt);
+    emitItems(m, ctx.label, channels,
+              m.attr(item.bytesOfPlane() + item.totals.bytes()),
               [&](IndexMath &im, Value channel, Value scratch) {
                 Value plane =
                     scratchView(im, scratch, im.builder().getF32Type(),
-                                im.attr(0), im.attr(elements));
-                item.emit(im, channel, plane);
+                                im.attr(0), im.attr(planes.elements));
+                item.emit(im, channel, plane, scratch);
               });
     return success();
   }
@@ -406,13 +522,22 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   if (op.getGroups() < kBlocksEnough * kChannelsOfItem)
     for (const WindowDim &d : ArrayRef(dims).drop_back())
       counts.push_back(m.attr(d.kernel));
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    Ofr channel = im.mul(at[0], size);
-    Ofr count = im.min(size, im.sub(channels, channel));
-    WeightsItem{src, diff, dst, dims, channel, count}.emit(
-        im, ArrayRef(at).drop_front());
-  });
+  int64_t taps = 1, positions = 1;
+  for (const WindowDim &d : ArrayRef(dims).drop_front(counts.size() - 1))
+    taps *= d.kernel;
+  for (const WindowDim &d : dims)
+    positions *= d.out;
+  auto images = IndexMath::constant(src.sizes.front());
+  Totals totals(taps * kChannelsOfItem,
+                images ? std::optional(*images * positions) : std::nullopt);
+  emitItems(m, ctx.label, m.product(counts), m.attr(totals.bytes()),
+            [&](IndexMath &im, Value item, Value scratch) {
+              SmallVector<Ofr> at = delinearize(im, item, counts);
+              Ofr channel = im.mul(at[0], size);
+              Ofr count = im.min(size, im.sub(channels, channel));
+              WeightsItem{src, diff, dst, dims, channel, count, totals}.emit(
+                  im, ArrayRef(at).drop_front(), scratch);
+            });
   return success();
 }
 

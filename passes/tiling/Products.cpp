@@ -8,6 +8,8 @@
 //   dst = A[:, 0:k] W[0:k]            panels of 4096 x 48 floats, 768 KiB:
 //   dst = dst + A[:, k:2k] W[k:2k]    four parts of 192 KiB
 //
+// Each part is summed on its own and then added.
+//
 // Weights that change with every execution may be packed by the items: panels
 // are outermost then, and the first item of one packs it. So are those of
 // levels, which become f32 for many rows; for few, kernels read them.
@@ -17,6 +19,7 @@
 
 #include "passes/tiling/Items.h"
 #include "passes/tiling/LevelPanels.h"
+#include "passes/tiling/Totals.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -410,7 +413,8 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
     return {0};
   int64_t part = k;
   bool cut = !rows || *rows >= kMinRowsOfParts;
-  for (int64_t count = 2; cut && !fits(part) && part > step; ++count)
+  for (int64_t count = 2;
+       cut && count <= kMostAdditions && !fits(part) && part > step; ++count)
     part = roundUp((k + count - 1) / count, step);
   SmallVector<int64_t> parts;
   for (int64_t left = k; left > 0; left -= part)

@@ -83,14 +83,16 @@ void emitSums(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c,
 
 /// c[m, n] = sum over k of a[m, k] * b[k, n], where k lies together in memory.
 void emitDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
+/// c += the same.
+void addDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
 
 /// Parts of K are multiples of it: whole steps of kernels.
 inline constexpr int64_t kPartStep = 16;
 
-/// K in parts that are summed one after the other, each so short that a panel
-/// of weights, the next one and a block of rows are in L2 together; one, if
-/// that is so for all of it. All but the last are multiples of `step`. Floats
-/// of 4 bytes; absent: rows are not known.
+/// K in parts whose sums are added one after the other, each so short that a
+/// panel of weights, the next one and a block of rows are in L2 together; one,
+/// if that is so for all of it, and at most kMostAdditions. All but the last
+/// are multiples of `step`. Floats of 4 bytes; absent: rows are not known.
 llvm::SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
                                       int64_t panel, int64_t l2Bytes,
                                       int64_t step = kPartStep);

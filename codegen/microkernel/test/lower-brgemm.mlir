@@ -38,7 +38,7 @@ func.func @balanced(%a: memref<10x64xf32>, %b: memref<64x40xf32>,
 
 // CHECK-LABEL: func.func @dynamic_rows
 // CHECK:         scf.for
-// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_w8_mask_any_1to{{[0-9]+}}x1to1(
+// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_w8_t1_mask_any_1to{{[0-9]+}}x1to1(
 func.func @dynamic_rows(%a: memref<9x?x64xf32>, %b: memref<9x64x8xf32>,
                         %c: memref<?x5xf32>) {
   tile.brgemm ins(%a, %b : memref<9x?x64xf32>, memref<9x64x8xf32>)
@@ -129,11 +129,11 @@ func.func @odd_steps(%a: memref<4x65xf32>, %b: memref<65x24xf32>,
 }
 
 // Declines: an odd k of few steps or an unknown one takes single steps, and a
-// plain B has any stride.
+// plain B has any stride. A sum of unknown length has all totals.
 
 // CHECK-LABEL: func.func @single_steps
 // CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8(
-// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8(
+// CHECK:         call @tenon_brgemm_f32_4x1x8_b0_w8_t4(
 func.func @single_steps(%a: memref<4x31xf32>, %b: memref<31x8xf32>,
                         %c: memref<4x8xf32>, %ax: memref<4x?xf32>,
                         %bx: memref<?x8xf32>) {
@@ -189,20 +189,21 @@ func.func @not_whole_lines(%a: memref<96x64xf32>, %b: memref<64x96xf32>, %odd: m
 // CHECK-NOT:     scf.for
 // CHECK-COUNT-12:  llvm.store
 
-// CHECK: func.func private @tenon_brgemm_f32_0x0x8_b1_w8_mask_any
+// CHECK: func.func private @tenon_brgemm_f32_0x0x8_b1_w8_t1_mask_any
 // CHECK:   scf.index_switch
-// CHECK:     call @tenon_brgemm_f32_1x1x8_b1_w8_mask(
+// CHECK:     call @tenon_brgemm_f32_1x1x8_b1_w8_t1_mask(
 
 // The epilogue on vectors, and masks for C, its side and plain B.
 
 // CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_sk_u2_acc_maskb_e1n(
 // CHECK:         %[[MASK:.*]] = arith.cmpi slt
-// CHECK-COUNT-4: llvm.intr.masked.load
 // CHECK:         scf.for
 // CHECK:           llvm.intr.masked.load {{.*}}%[[MASK]]
 // CHECK:           scf.yield
 // CHECK:         %[[BIAS:.*]] = llvm.intr.masked.load {{.*}}%[[MASK]]
-// CHECK:         arith.addf %{{.*}}, %[[BIAS]] : vector<8xf32>
+// CHECK:         %[[C:.*]] = llvm.intr.masked.load {{.*}}%[[MASK]]
+// CHECK:         %[[SUM:.*]] = arith.addf %[[C]], %{{.*}} : vector<8xf32>
+// CHECK:         arith.addf %[[SUM]], %[[BIAS]] : vector<8xf32>
 // CHECK-COUNT-4: llvm.intr.masked.store
 
 // CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_w8_u2_pf1(

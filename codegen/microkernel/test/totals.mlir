@@ -1,0 +1,59 @@
+// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=256" --split-input-file | FileCheck %s
+
+// A sum of more than 256 products is made in blocks. Before a block that would
+// make the chain longer, the accumulators are added to the total in memory and
+// begin at zero; the total is added at the end. Of 8192 products and less there
+// is one total.
+
+// CHECK-LABEL: func.func @one_total
+// CHECK:         llvm.alloca {{.*}} {alignment = 64
+// CHECK:         call @tenon_brgemm_f32_1x1x8_b0_w8_u2_t1(
+func.func @one_total(%a: memref<1x600xf32>, %b: memref<600x8xf32>,
+                     %c: memref<1x8xf32>) {
+  tile.brgemm ins(%a, %b : memref<1x600xf32>, memref<600x8xf32>)
+      outs(%c : memref<1x8xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_1x1x8_b0_w8_u2_t1(
+// CHECK-SAME:    %{{[a-z0-9]+}}: !llvm.ptr) attributes
+// CHECK:         scf.for
+// CHECK:           arith.minui
+// CHECK:           %[[FULL:.*]] = arith.cmpi ugt
+// CHECK:           scf.if %[[FULL]]
+// CHECK:             scf.if
+// CHECK-NEXT:          llvm.store
+// CHECK:             else
+// CHECK:               %[[TOTAL:.*]] = llvm.load
+// CHECK:               %[[BOTH:.*]] = arith.addf %[[TOTAL]]
+// CHECK:               llvm.store %[[BOTH]]
+// CHECK:             arith.constant dense<0.000000e+00>
+// CHECK:           scf.for
+// CHECK-COUNT-2:     vector.fma
+// CHECK:         %[[SOME:.*]] = arith.cmpi ugt
+// CHECK:         scf.if %[[SOME]]
+// CHECK:           arith.addf
+// CHECK:         llvm.store
+
+// -----
+
+// Declines: few products, products of integers, and few products of sizes that
+// are not known.
+
+// CHECK-LABEL: func.func @no_totals
+// CHECK-NOT:     llvm.alloca
+// CHECK:         call @tenon_brgemm_f32_1x1x8_b0_w8_u2(
+// CHECK:         call @tenon_brgemm_i8s_1x1x8_b0_w8_u2(
+// CHECK:         call @tenon_brgemm_f32_1x1x8_b0_w8(
+func.func @no_totals(%a: memref<1x256xf32>, %b: memref<256x8xf32>,
+                     %c: memref<1x8xf32>, %ai: memref<1x600xi8>,
+                     %bi: memref<600x8xi8>, %ci: memref<1x8xi32>,
+                     %ad: memref<1x?xf32>, %bd: memref<?x8xf32>) {
+  tile.brgemm ins(%a, %b : memref<1x256xf32>, memref<256x8xf32>)
+      outs(%c : memref<1x8xf32>)
+  tile.brgemm ins(%ai, %bi : memref<1x600xi8>, memref<600x8xi8>)
+      outs(%ci : memref<1x8xi32>)
+  tile.brgemm ins(%ad, %bd : memref<1x?xf32>, memref<?x8xf32>)
+      outs(%c : memref<1x8xf32>) max_terms 100
+  return
+}
