@@ -1,6 +1,7 @@
 //===-- Model.cpp - executing compiled graphs -----------------------------===//
 #include "runtime/Model.h"
 #include "runtime/Exec.h"
+#include "runtime/Team.h"
 
 #include <alloca.h>
 #include <cerrno>
@@ -362,6 +363,10 @@ tenon_rt_status tenon_model_run(const tenon_model *model, tenon_exec *exec,
     return TENON_RT_INVALID_ARGUMENT;
   if (dims && !sizesFit(*model->info, dims))
     return TENON_RT_INVALID_ARGUMENT;
+  // Threads that help take the mode of the one that calls.
+  uint32_t control = readFloatControl();
+  FloatControlScope scope(
+      model->code->flush_denormals ? flushingDenormals(control) : control);
   return runPrepared(*model, model->main, exec, foldedBuffers(folded), tensors,
                      model->isStatic ? nullptr : dims, scratch);
 }

@@ -47,14 +47,31 @@ inline uint32_t readFloatControl() {
 #if defined(__SSE2__)
   // The low six bits are sticky exception flags, not control.
   return _mm_getcsr() & ~0x3fu;
+#elif defined(__aarch64__)
+  uint64_t control;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  return uint32_t(control);
 #else
   return 0;
+#endif
+}
+
+/// `control` with denormal numbers read and written as 0.
+inline uint32_t flushingDenormals(uint32_t control) {
+#if defined(__SSE2__)
+  return control | 0x8000u | 0x0040u; // FTZ, DAZ
+#elif defined(__aarch64__)
+  return control | 1u << 24; // FZ
+#else
+  return control;
 #endif
 }
 
 inline void writeFloatControl(uint32_t control) {
 #if defined(__SSE2__)
   _mm_setcsr(control);
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(uint64_t(control)));
 #else
   (void)control;
 #endif

@@ -100,6 +100,28 @@ TEST(Model, scratchOfNegativeSizeIsRefused) {
   EXPECT_NE(model.run(exec.get(), &x), TENON_RT_OK);
 }
 
+/// 2^-130 + 2^-130, as the machine adds.
+float doubledDenormal() {
+  volatile float tiny = 0x1p-130f;
+  return tiny + tiny;
+}
+
+TEST(Model, denormalsAreFlushedInTheModelOnly) {
+  auto store = [](tenon_exec *, void *const *buffers, const int64_t *, void *) {
+    *static_cast<float *>(buffers[0]) = doubledDenormal();
+    return int32_t(0);
+  };
+  ExecPtr exec = makeExec(singleOptions());
+  for (bool flushes : {false, true}) {
+    HandMade model(store, TENON_F32);
+    model.code.flush_denormals = flushes;
+    float x = 1;
+    EXPECT_EQ(model.run(exec.get(), &x), TENON_RT_OK);
+    EXPECT_EQ(x, flushes ? 0 : 0x1p-129f);
+    EXPECT_EQ(doubledDenormal(), 0x1p-129f);
+  }
+}
+
 TEST(Model, addressesAreMultiplesOfTheElementSize) {
   struct Case {
     int32_t dtype;

@@ -99,6 +99,9 @@ typedef struct tenon_model_code {
   tenon_model_entry fold;
   const tenon_model_folded *folded;
   int64_t num_folded;
+  /** Nonzero: `main` runs with denormal numbers read and written as 0. */
+  int32_t flush_denormals;
+  int32_t reserved;
 } tenon_model_code;
 
 /** Where the values of a constant input lie among the weights. */
@@ -109,7 +112,7 @@ typedef struct tenon_model_weight {
 } tenon_model_weight;
 
 #define TENON_MODEL_MAGIC 0x444d4e54u /* "TNMD" */
-#define TENON_MODEL_VERSION 1
+#define TENON_MODEL_VERSION 2
 
 typedef struct tenon_model_info {
   uint32_t magic;

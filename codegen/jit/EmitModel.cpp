@@ -117,7 +117,8 @@ llvm::GlobalVariable *emitCode(llvm::Module &module, const CodeInfo &code,
   return e.global(e.structure({e.text(code.target), e.text(code.features),
                                e.entry(code.main), e.entry(code.fold),
                                e.array(code.folded, folded),
-                               e.word(int64_t(code.folded.size()))}),
+                               e.word(int64_t(code.folded.size())),
+                               e.half(code.flushDenormals), e.half(0)}),
                   symbol, llvm::GlobalValue::ExternalLinkage);
 }
 

@@ -46,6 +46,7 @@ struct FoldedInfo {
 struct CodeInfo {
   std::string target;
   std::string features; // separated by commas
+  bool flushDenormals = false;
   EntryInfo main, fold;
   std::vector<FoldedInfo> folded;
 };

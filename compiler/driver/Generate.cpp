@@ -227,6 +227,7 @@ Expected<Generated> generateCode(const graph::Graph &graph,
   codegen::CodeInfo code;
   code.target = options.targetCpu;
   code.features = llvm::join(target.features, ",");
+  code.flushDenormals = options.denormals == kFlushDenormals;
   std::string_view reached;
   auto errors =
       pipeline.run("", "llvm", [&](const Phase &phase, double seconds) {

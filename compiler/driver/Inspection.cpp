@@ -88,6 +88,7 @@ void keepReproducer(const graph::Graph &graph, const Options &options,
       " --target-cpu=" + options.targetCpu + " --schedule=" + options.schedule +
       " --max-group-ops=" + std::to_string(options.maxGroupOps) +
       " --chains=" + options.chains + " --winograd=" + options.winograd +
+      " --denormals=" + options.denormals +
       (options.fastMath ? " --fast-math" : "") +
       (options.fuse ? "" : " --no-fuse");
   std::string path = writeTemporary(options.reproducer,

@@ -13,4 +13,7 @@ struct Options {
 #include "compiler/driver/Options.def"
 };
 
+/// The value of `denormals` that is not the default.
+inline constexpr char kFlushDenormals[] = "flush";
+
 } // namespace tenon

@@ -111,6 +111,10 @@ Expected<Target> Target::resolve(const Options &options) {
       return fail(ErrorCode::BadOption,
                   "unknown value '" + value + "' of " + name,
                   std::string("use ") + kModes);
+  if (options.denormals != "keep" && options.denormals != kFlushDenormals)
+    return fail(ErrorCode::BadOption,
+                "unknown value '" + options.denormals + "' of denormals",
+                "use keep or " + std::string(kFlushDenormals));
   constexpr int64_t kMostThreads = 1024;
   if (options.compileThreads < 0 || options.compileThreads > kMostThreads)
     return fail(ErrorCode::BadOption,
