@@ -1,15 +1,13 @@
 //===- Link.cpp - objects to one file -------------------------------------===//
 #include "codegen/aot/Link.h"
 
+#include "codegen/aot/TemporaryFolder.h"
 #include "dialects/support/Fail.h"
 
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
 
 #include <optional>
@@ -17,40 +15,6 @@
 namespace tenon::codegen {
 
 namespace {
-
-/// A folder that goes away with all that is in it.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    valid = !llvm::sys::fs::createUniqueDirectory("tenon-link", folder);
-  }
-  ~TemporaryFolder() {
-    if (valid)
-      llvm::sys::fs::remove_directories(folder);
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-
-  bool isValid() const { return valid; }
-  std::string file(const std::string &name) const {
-    return (folder + "/" + name).str();
-  }
-  bool write(const std::string &name, std::string_view bytes) const {
-    std::error_code error;
-    llvm::raw_fd_ostream os(file(name), error);
-    if (error)
-      return false;
-    os << llvm::StringRef(bytes.data(), bytes.size());
-    os.close();
-    bool ok = !os.has_error();
-    os.clear_error();
-    return ok;
-  }
-
-private:
-  llvm::SmallString<128> folder;
-  bool valid = false;
-};
 
 Expected<std::string> readFile(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -99,22 +63,13 @@ Expected<std::string> makeArchive(const LinkJob &job) {
   return (*buffer)->getBuffer().str();
 }
 
-} // namespace
-
-Expected<std::string> linkObjects(const LinkJob &job) {
-  if (job.output == LinkJob::archive)
-    return makeArchive(job);
-  if (job.output == LinkJob::object && job.objects.size() == 1)
-    return std::string(job.objects.front());
-  auto linker = findLinker(job);
-  if (!linker)
-    return linker;
-  TemporaryFolder folder;
-  if (!folder.isValid())
-    return fail(ErrorCode::CannotWrite, "no temporary folder");
-  std::string out = folder.file("out"), log = folder.file("log");
+/// The command that links what is in `folder` then to `out`.
+Expected<std::vector<std::string>> argumentsFor(const LinkJob &job,
+                                                const TemporaryFolder &folder,
+                                                const std::string &linker,
+                                                const std::string &out) {
   std::vector<std::string> arguments = {
-      *linker, "-m", emulationOf(llvm::Triple(job.triple)), "-o", out};
+      linker, "-m", emulationOf(llvm::Triple(job.triple)), "-o", out};
   if (job.output == LinkJob::object) {
     arguments.push_back("-r");
   } else {
@@ -125,25 +80,62 @@ Expected<std::string> linkObjects(const LinkJob &job) {
       arguments.insert(arguments.end(), {"-soname", job.soname});
   }
   for (size_t i = 0; i < job.objects.size(); ++i) {
-    std::string name = "part" + std::to_string(i) + ".o";
-    if (!folder.write(name, job.objects[i]))
-      return fail(ErrorCode::CannotWrite, folder.file(name));
-    arguments.push_back(folder.file(name));
+    auto path = folder.write("part" + std::to_string(i) + ".o", job.objects[i]);
+    if (!path)
+      return path.errors();
+    arguments.push_back(*path);
   }
   if (job.output == LinkJob::library)
     arguments.push_back("--no-whole-archive");
   arguments.insert(arguments.end(), job.files.begin(), job.files.end());
+  return arguments;
+}
+
+/// What the linker writes to `out`.
+Expected<std::string> runLinker(const LinkJob &job,
+                                const TemporaryFolder &folder,
+                                const std::vector<std::string> &arguments,
+                                const std::string &out) {
+  std::string log = folder.file("log"), message;
   std::vector<llvm::StringRef> words(arguments.begin(), arguments.end());
   std::optional<llvm::StringRef> redirects[] = {
       llvm::StringRef(), llvm::StringRef(log), llvm::StringRef(log)};
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(*linker, words, std::nullopt, redirects,
-                                       0, 0, &message);
+  int code = llvm::sys::ExecuteAndWait(arguments.front(), words, std::nullopt,
+                                       redirects, 0, 0, &message);
   if (code == 0)
     return readFile(out);
   if (auto text = readFile(log))
     message += *text;
-  return fail(ErrorCode::BadOption, *linker + " failed: " + message);
+  // The log may be empty then.
+  uint64_t bytes = 0;
+  for (std::string_view object : job.objects)
+    bytes += object.size();
+  if (folder.isFull(bytes))
+    return fail(ErrorCode::CannotWrite,
+                out + ": No space left on device" +
+                    (message.empty() ? "" : ": " + message),
+                "TMPDIR names another folder for temporary files");
+  return fail(ErrorCode::BadOption, arguments.front() + " failed: " + message);
+}
+
+} // namespace
+
+Expected<std::string> linkObjects(const LinkJob &job) {
+  if (job.output == LinkJob::archive)
+    return makeArchive(job);
+  if (job.output == LinkJob::object && job.objects.size() == 1)
+    return std::string(job.objects.front());
+  auto linker = findLinker(job);
+  if (!linker)
+    return linker;
+  auto folder = TemporaryFolder::create();
+  if (!folder)
+    return folder.errors();
+  std::string out = (*folder)->file("out");
+  auto arguments = argumentsFor(job, **folder, *linker, out);
+  if (!arguments)
+    return arguments.errors();
+  return runLinker(job, **folder, *arguments, out);
 }
 
 } // namespace tenon::codegen

@@ -5,6 +5,7 @@
 #include "compiler/api/Api.h"
 #include "compiler/driver/Version.h"
 #include "compiler/import/json/Json.h"
+#include "dialects/support/WriteFile.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -18,8 +19,6 @@
 namespace tenon::api {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 using Result = Expected<CodePtr>;
 
@@ -123,8 +122,9 @@ private:
     auto artefact = compileArtefact(graph, options);
     if (!artefact)
       return artefact.errors();
+    // What cannot be written is compiled again next time.
     if (!path.empty())
-      writeFile(path, serialise(*artefact));
+      (void)writeFile(path, serialise(*artefact));
     std::lock_guard lock(mutex);
     ++stats.compiled;
     return loadCode(std::move(*artefact));
@@ -151,27 +151,6 @@ private:
       return nullptr;
     auto code = loadCode(std::move(*artefact));
     return code ? *code : nullptr;
-  }
-
-  /// Under another name first, so that nobody reads half a file. What cannot
-  /// be written is compiled again next time.
-  static void writeFile(const std::string &path, const std::string &bytes) {
-    static std::atomic<int> count{0};
-    std::string temporary = path + "." + std::to_string(getpid()) + "." +
-                            std::to_string(count.fetch_add(1));
-    std::error_code error;
-    {
-      std::ofstream file(temporary, std::ios::binary);
-      file << bytes;
-      if (!file.flush()) {
-        file.close();
-        fs::remove(temporary, error);
-        return;
-      }
-    }
-    fs::rename(temporary, path, error);
-    if (error)
-      fs::remove(temporary, error);
   }
 
   void insert(const std::string &key, const CodePtr &code) {

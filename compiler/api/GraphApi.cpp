@@ -4,9 +4,9 @@
 #include "dialects/graph/Merge.h"
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/WriteFile.h"
 
 #include <cstdlib>
-#include <fstream>
 
 using namespace tenon;
 using namespace tenon::api;
@@ -393,5 +393,5 @@ void tenon::api::dump(const graph::Graph &graph, tenon_dump_mode what,
     return;
   std::string path = (d.folder.empty() ? "" : d.folder + "/") + "tenon-" +
                      name + "-" + std::to_string(d.count++) + ".json";
-  std::ofstream(path) << json::writeJson(graph);
+  (void)writeFile(path, json::writeJson(graph));
 }

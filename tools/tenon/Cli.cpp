@@ -8,10 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 
 namespace tenon::cli {
 
@@ -97,23 +95,6 @@ std::string closest(std::string_view word,
       best = candidate;
     }
   return best;
-}
-
-Expected<bool> writeFile(const std::string &path, std::string_view bytes) {
-  FILE *file = std::fopen(path.c_str(), "wb");
-  bool written =
-      file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  int reason = errno;
-  if (file && std::fclose(file) != 0 && written) {
-    reason = errno;
-    written = false;
-  }
-  if (written)
-    return true;
-  Error error;
-  error.code = ErrorCode::CannotWrite;
-  error.message = path + ": " + std::strerror(reason);
-  return error;
 }
 
 static std::string scaledText(double value, const char *const *units,

@@ -50,9 +50,6 @@ std::optional<int64_t> parseInteger(std::string_view text);
 std::string closest(std::string_view word,
                     const std::vector<std::string> &known);
 
-/// Writes a whole file.  Errors: CannotWrite.
-Expected<bool> writeFile(const std::string &path, std::string_view bytes);
-
 /// "12.3 us", "4.56 ms", ...
 std::string secondsText(double seconds);
 /// "1.5 KiB", ...

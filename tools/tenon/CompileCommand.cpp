@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Fill.h"
 #include "compiler/driver/Aot.h"
+#include "dialects/support/WriteFile.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
 
@@ -179,14 +180,13 @@ Expected<bool> CompileCommand::addConstants() {
 }
 
 Expected<bool> CompileCommand::write(const AotFiles &files) const {
-  if (auto ok = writeFile(args.output, files.code); !ok)
-    return ok;
+  std::vector<FileContent> all = {{args.output, files.code}};
   if (!args.header.empty())
-    if (auto ok = writeFile(args.header, files.header); !ok)
-      return ok;
+    all.push_back({args.header, files.header});
   if (!args.weights.empty())
-    if (auto ok = writeFile(args.weights, files.weights); !ok)
-      return ok;
+    all.push_back({args.weights, files.weights});
+  if (auto ok = writeFiles(all); !ok)
+    return ok;
   std::string targets;
   for (const std::string &target : files.targets)
     targets += (targets.empty() ? "" : ", ") + target;

@@ -10,6 +10,7 @@
 #include "compiler/report/Dot.h"
 #include "compiler/report/MemoryPlan.h"
 #include "compiler/report/Stats.h"
+#include "dialects/support/WriteFile.h"
 #include "tools/tenon/Graphviz.h"
 #include "tools/tenon/ModelArgs.h"
 

@@ -7,6 +7,7 @@
 #include "tools/tenon/Npy.h"
 
 #include "compiler/import/Load.h"
+#include "dialects/support/WriteFile.h"
 #include "tools/tenon/Cli.h"
 
 #include <cstdint>

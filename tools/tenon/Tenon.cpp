@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -120,6 +121,8 @@ int runTool(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // A limit of the size of files is an error of the write, told as such.
+  std::signal(SIGXFSZ, SIG_IGN);
   Error error;
   try {
     return runTool(argc, argv);
