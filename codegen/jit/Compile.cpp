@@ -2,52 +2,33 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/jit/Compile.h"
 
+#include "codegen/jit/Guard.h"
 #include "codegen/jit/Optimise.h"
+#include "codegen/jit/TargetMachine.h"
 #include "codegen/llvm/Parts.h"
 #include "dialects/support/Fail.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/Config/Targets.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/Scalar.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <chrono>
 #include <exception>
+#include <optional>
 
 namespace tenon::codegen {
 namespace {
-
-void initialiseTargets() {
-  static const bool once = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
-    // Files for other machines; x86-64 is where this is built.
-#if LLVM_HAS_AARCH64_TARGET
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-#endif
-    return true;
-  }();
-  (void)once;
-}
 
 /// Adds the time since construction to a counter when it leaves scope.
 class Stopwatch {
@@ -63,28 +44,6 @@ private:
   double *seconds;
   Clock::time_point start = Clock::now();
 };
-
-Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(const TargetSpec &spec) {
-  initialiseTargets();
-  llvm::Triple triple(spec.triple);
-  std::string message;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, message);
-  if (!target)
-    return fail(ErrorCode::UnsupportedTarget, message);
-  llvm::TargetOptions options;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, spec.cpu, spec.features, options, llvm::Reloc::PIC_,
-      /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Default));
-  if (!machine)
-    return fail(ErrorCode::UnsupportedTarget,
-                "no code generator for " + spec.triple);
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(spec.cpu))
-    return fail(ErrorCode::UnsupportedTarget,
-                "unknown CPU '" + spec.cpu + "' for " + spec.triple);
-  return machine;
-}
 
 void setFunctionAttributes(llvm::Module &module, llvm::TargetMachine &machine,
                            const CompileOptions &options) {
@@ -122,6 +81,34 @@ private:
   llvm::legacy::PassManager &passes;
 };
 
+using Object = std::unique_ptr<llvm::MemoryBuffer>;
+
+/// What LLVM works on for one module, with a context of its own.
+struct Job {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> ir;
+  std::string errors; // that LLVM has told the context, one per line
+};
+
+/// Instead of LLVM's own handler, which prints, and ends the process behind an
+/// error.
+void collectErrors(Job &job) {
+  job.context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *errors) {
+        if (info->getSeverity() != llvm::DS_Error)
+          return;
+        std::string &text = *static_cast<std::string *>(errors);
+        llvm::raw_string_ostream stream(text);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        if (!text.empty())
+          stream << "\n";
+        info->print(printer);
+      },
+      &job.errors);
+}
+
+/// Fails where the target has no such files.
 bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,
               llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out) {
   llvm::raw_svector_ostream stream(out);
@@ -133,7 +120,61 @@ bool emitFile(llvm::Module &module, llvm::TargetMachine &machine,
   return true;
 }
 
-using Object = std::unique_ptr<llvm::MemoryBuffer>;
+std::optional<Error> translate(mlir::ModuleOp module,
+                               const CompileOptions &options, Job &job) {
+  job.ir = mlir::translateModuleToLLVMIR(module, job.context, "tenon",
+                                         /*disableVerification=*/true);
+  if (!job.ir)
+    return fail(ErrorCode::Internal, "translation to LLVM IR failed");
+  job.ir->setDataLayout(job.machine->createDataLayout());
+  job.ir->setTargetTriple(job.machine->getTargetTriple());
+  setFunctionAttributes(*job.ir, *job.machine, options);
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(*job.ir, &stream))
+    return fail(ErrorCode::Internal, "LLVM IR is not valid: " + message);
+  return std::nullopt;
+}
+
+Expected<Object> compileJob(mlir::ModuleOp module,
+                            const CompileOptions &options, CompileTimes *times,
+                            Job &job) {
+  collectErrors(job);
+  {
+    Stopwatch watch(times ? &times->translate : nullptr);
+    if (auto error = translate(module, options, job))
+      return *error;
+  }
+  {
+    Stopwatch watch(times ? &times->optimize : nullptr);
+    optimise(*job.ir, *job.machine);
+  }
+  if (options.finish)
+    options.finish(*job.ir);
+  if (options.llvmIR) {
+    llvm::raw_string_ostream stream(*options.llvmIR);
+    job.ir->print(stream, nullptr);
+  }
+  llvm::SmallVector<char, 0> object;
+  if (options.assembly) {
+    // Code generation changes the module: print from a copy.
+    llvm::SmallVector<char, 0> text;
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*job.ir);
+    if (emitFile(*copy, *job.machine, llvm::CodeGenFileType::AssemblyFile,
+                 text))
+      options.assembly->assign(text.begin(), text.end());
+  }
+  Stopwatch watch(times ? &times->emit : nullptr);
+  if (!emitFile(*job.ir, *job.machine, llvm::CodeGenFileType::ObjectFile,
+                object))
+    return fail(ErrorCode::UnsupportedTarget,
+                "target " + job.machine->getTargetTriple().str() +
+                    " cannot emit object files");
+  if (!job.errors.empty())
+    return fail(ErrorCode::Internal, "LLVM: " + job.errors);
+  return Object(std::make_unique<llvm::SmallVectorMemoryBuffer>(
+      std::move(object), "tenon.o", /*RequiresNullTerminator=*/false));
+}
 
 /// A module in an LLVM context of its own.
 Expected<Object> compileModule(mlir::ModuleOp module, const TargetSpec &target,
@@ -142,47 +183,15 @@ Expected<Object> compileModule(mlir::ModuleOp module, const TargetSpec &target,
   auto machine = createTargetMachine(target);
   if (!machine)
     return machine.errors();
-
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> ir;
-  {
-    Stopwatch watch(times ? &times->translate : nullptr);
-    ir = mlir::translateModuleToLLVMIR(module, context, "tenon",
-                                       /*disableVerification=*/true);
-    if (!ir)
-      return fail(ErrorCode::Internal, "translation to LLVM IR failed");
-    ir->setDataLayout((*machine)->createDataLayout());
-    ir->setTargetTriple((*machine)->getTargetTriple());
-    setFunctionAttributes(*ir, **machine, options);
-    std::string message;
-    llvm::raw_string_ostream stream(message);
-    if (llvm::verifyModule(*ir, &stream))
-      return fail(ErrorCode::Internal, "LLVM IR is not valid: " + message);
+  auto job = std::make_unique<Job>();
+  job->machine = std::move(*machine);
+  Expected<Object> object = Object();
+  if (auto fatal = runGuarded(
+          [&] { object = compileJob(module, options, times, *job); })) {
+    (void)job.release(); // LLVM was in the midst of it
+    return *fatal;
   }
-  {
-    Stopwatch watch(times ? &times->optimize : nullptr);
-    optimise(*ir, **machine);
-  }
-  if (options.finish)
-    options.finish(*ir);
-  if (options.llvmIR) {
-    llvm::raw_string_ostream stream(*options.llvmIR);
-    ir->print(stream, nullptr);
-  }
-  llvm::SmallVector<char, 0> object;
-  if (options.assembly) {
-    // Code generation changes the module: print from a copy.
-    llvm::SmallVector<char, 0> text;
-    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*ir);
-    if (emitFile(*copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
-      options.assembly->assign(text.begin(), text.end());
-  }
-  Stopwatch watch(times ? &times->emit : nullptr);
-  if (!emitFile(*ir, **machine, llvm::CodeGenFileType::ObjectFile, object))
-    return fail(ErrorCode::UnsupportedTarget,
-                "target " + target.triple + " cannot emit object files");
-  return Object(std::make_unique<llvm::SmallVectorMemoryBuffer>(
-      std::move(object), "tenon.o", /*RequiresNullTerminator=*/false));
+  return object;
 }
 
 /// Modules at once, in threads that know no exceptions.
@@ -249,25 +258,6 @@ Expected<Object> compileInParts(mlir::ModuleOp module, int64_t parts,
 }
 
 } // namespace
-
-TargetSpec TargetSpec::host() {
-  // Asked once: each CPUID instruction traps in a virtual machine, and loading
-  // from a cache asks several times.
-  static const TargetSpec found = [] {
-    llvm::SubtargetFeatures features;
-    for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      features.AddFeature(feature.first(), feature.second);
-    return TargetSpec{llvm::sys::getProcessTriple(),
-                      llvm::sys::getHostCPUName().str(), features.getString()};
-  }();
-  return found;
-}
-
-TargetSpec TargetSpec::forCpu(const std::string &cpu) {
-  if (cpu == "host")
-    return host();
-  return {llvm::sys::getProcessTriple(), cpu, ""};
-}
 
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(mlir::ModuleOp module, const TargetSpec &target,

@@ -28,7 +28,7 @@ struct TargetSpec {
   std::string triple;
   /// LLVM CPU name, e.g. "znver5", "x86-64-v3".
   std::string cpu;
-  /// Additional features, "+avx2,-avx512f"; often empty.
+  /// Additional features of LLVM's, "+avx2,-avx512f"; often empty.
   std::string features;
 
   /// The machine this process runs on, with its exact feature list.
@@ -36,6 +36,12 @@ struct TargetSpec {
   /// `cpu` for the triple of this process; "host" means host().
   static TargetSpec forCpu(const std::string &cpu);
 };
+
+/// Whether there is code for `target`: x86-64 or little-endian AArch64, Linux
+/// with glibc, ELF, a CPU with a 64-bit mode and features that LLVM knows. LLVM
+/// itself answers some of these with a warning or the end of the process.
+/// Thread-safe.  Errors: UnsupportedTarget.
+Expected<bool> checkTarget(const TargetSpec &target);
 
 struct CompileOptions {
   /// Code model for position-independent shared objects is always on; this adds
@@ -62,8 +68,9 @@ struct CompileTimes {
 /// Compiles `module`, which must hold only LLVM-dialect operations and belong
 /// to a context with registerLLVMTranslations() done, to a relocatable object
 /// file; in parts, to one or to an archive of several.  The bytes depend on the
-/// arguments, not on the number of threads.  Fails on an unknown target
-/// (UnsupportedTarget) and on IR that does not translate or verify (Internal).
+/// arguments, not on the number of threads.  Errors: those of checkTarget;
+/// Internal for IR that does not translate or verify, and where LLVM's code
+/// generator cannot go on, which leaks what it worked on.
 /// Thread-safe for distinct contexts.
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(mlir::ModuleOp module, const TargetSpec &target,

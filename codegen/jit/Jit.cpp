@@ -6,27 +6,72 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/jit/Jit.h"
 
+#include "codegen/jit/Guard.h"
+#include "codegen/jit/TargetMachine.h"
+#include "dialects/support/Fail.h"
+
 #include "llvm/ExecutionEngine/JITEventListener.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+
+#include <dlfcn.h>
+#include <mutex>
 
 using namespace llvm::orc;
 
 namespace tenon::codegen {
 namespace {
 
-Error toError(llvm::Error error, std::string_view what) {
-  Error result;
-  result.code = ErrorCode::Internal;
-  result.message = std::string(what) + ": " + llvm::toString(std::move(error));
-  return result;
-}
+/// What the session complained about: LLVM's own reporter prints it.
+class Complaints {
+public:
+  void add(llvm::Error error) {
+    std::string text = llvm::toString(std::move(error));
+    std::lock_guard lock(mutex);
+    all.push_back(std::move(text));
+  }
+  /// An error with `cause` and all that was told before.
+  Error with(llvm::Error cause, std::string_view what) {
+    std::string text = llvm::toString(std::move(cause));
+    std::lock_guard lock(mutex);
+    for (const std::string &complaint : std::exchange(all, {}))
+      if (complaint != text)
+        text += "; " + complaint;
+    return fail(ErrorCode::Internal, std::string(what) + ": " + text);
+  }
+
+private:
+  std::mutex mutex;
+  std::vector<std::string> all;
+};
+
+/// Symbols as code of ours that was linked in the usual way would find them:
+/// those of the process, and those of the libraries that the one with this code
+/// depends on, even if a program opened it with RTLD_LOCAL. Generated code
+/// calls functions that nobody else may have loaded: of libgcc, for half
+/// precision on CPUs without F16C, and of libm.
+class OwnScope : public DefinitionGenerator {
+public:
+  llvm::Error tryToGenerate(LookupState &, LookupKind, JITDylib &library,
+                            JITDylibLookupFlags,
+                            const SymbolLookupSet &symbols) override {
+    SymbolMap found;
+    for (const auto &[name, flags] : symbols)
+      // It depends on the caller what is found: dlsym looks where that was
+      // loaded.
+      if (void *address = dlsym(RTLD_DEFAULT, (*name).str().c_str()))
+        found[name] = {ExecutorAddr::fromPtr(address),
+                       llvm::JITSymbolFlags::Exported};
+    if (found.empty())
+      return llvm::Error::success();
+    return library.define(absoluteSymbols(std::move(found)));
+  }
+};
 
 /// Code and data of an object in one block: they refer to each other with
 /// 32-bit displacements, which nobody checks. RuntimeDyld does not count the
@@ -73,16 +118,30 @@ std::unique_ptr<ObjectLayer> createLinkingLayer(ExecutionSession &session,
 
 } // namespace
 
+/// Null in a Jit that LLVM could not go on with.
 struct Jit::State {
+  Complaints complaints; // outlives the session
   std::unique_ptr<LLJIT> jit;
 };
 
 Jit::Jit(std::unique_ptr<State> state) : state(std::move(state)) {}
 Jit::~Jit() = default;
 
-Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+/// Calls `work`. Behind a fatal error the state is lost.
+template <typename Result, typename Work>
+static Expected<Result> guardedBy(std::unique_ptr<Jit::State> &state,
+                                  Work work) {
+  if (!state)
+    return fail(ErrorCode::Internal, "the JIT has failed before");
+  Expected<Result> result = Result();
+  if (auto fatal = runGuarded([&] { result = work(*state); })) {
+    (void)state.release();
+    return *fatal;
+  }
+  return result;
+}
+
+static Expected<bool> start(Jit::State &state, const JitOptions &options) {
   // It compiles nothing, so it need not know the CPU: asking for all features
   // and setting them up takes longer than linking small code.
   auto jit = LLJITBuilder()
@@ -93,53 +152,78 @@ Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
                  })
                  .create();
   if (!jit)
-    return toError(jit.takeError(), "cannot start the JIT");
+    return state.complaints.with(jit.takeError(), "cannot start the JIT");
+  state.jit = std::move(*jit);
+  state.jit->getExecutionSession().setErrorReporter(
+      [&state](llvm::Error error) { state.complaints.add(std::move(error)); });
+  state.jit->getMainJITDylib().addGenerator(std::make_unique<OwnScope>());
+  return true;
+}
+
+Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
+  initialiseTargets();
   auto state = std::make_unique<State>();
-  state->jit = std::move(*jit);
+  auto started = guardedBy<bool>(
+      state, [&](State &state) { return start(state, options); });
+  if (!started)
+    return started.errors();
   return std::unique_ptr<Jit>(new Jit(std::move(state)));
 }
 
-Expected<bool> Jit::addObject(std::unique_ptr<llvm::MemoryBuffer> object) {
+static Expected<bool> add(Jit::State &state,
+                          std::unique_ptr<llvm::MemoryBuffer> object) {
   constexpr const char *what = "cannot add object code";
+  auto failed = [&](llvm::Error error) {
+    return state.complaints.with(std::move(error), what);
+  };
   if (!object->getBuffer().starts_with(llvm::object::ArchiveMagic)) {
-    if (llvm::Error error = state->jit->addObjectFile(std::move(object)))
-      return toError(std::move(error), what);
+    if (llvm::Error error = state.jit->addObjectFile(std::move(object)))
+      return failed(std::move(error));
     return true;
   }
   auto archive = llvm::object::Archive::create(object->getMemBufferRef());
   if (!archive)
-    return toError(archive.takeError(), what);
+    return failed(archive.takeError());
   llvm::Error error = llvm::Error::success();
   for (const auto &child : (*archive)->children(error)) {
     auto member = child.getMemoryBufferRef();
     if (!member)
-      return toError(member.takeError(), what);
+      return failed(member.takeError());
     // Readers of objects want them aligned, which members are not.
     if (llvm::Error e =
-            state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(
+            state.jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(
                 member->getBuffer(), member->getBufferIdentifier())))
-      return toError(std::move(e), what);
+      return failed(std::move(e));
   }
   if (error)
-    return toError(std::move(error), what);
+    return failed(std::move(error));
   return true;
+}
+
+Expected<bool> Jit::addObject(std::unique_ptr<llvm::MemoryBuffer> object) {
+  return guardedBy<bool>(
+      state, [&](State &state) { return add(state, std::move(object)); });
 }
 
 Expected<bool> Jit::defineSymbol(std::string_view name, void *address) {
-  SymbolMap symbols;
-  symbols[state->jit->mangleAndIntern(llvm::StringRef(name))] = {
-      ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
-  if (llvm::Error error = state->jit->getMainJITDylib().define(
-          absoluteSymbols(std::move(symbols))))
-    return toError(std::move(error), "cannot define symbol");
-  return true;
+  return guardedBy<bool>(state, [&](State &state) -> Expected<bool> {
+    SymbolMap symbols;
+    symbols[state.jit->mangleAndIntern(llvm::StringRef(name))] = {
+        ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+    if (llvm::Error error = state.jit->getMainJITDylib().define(
+            absoluteSymbols(std::move(symbols))))
+      return state.complaints.with(std::move(error), "cannot define symbol");
+    return true;
+  });
 }
 
 Expected<void *> Jit::lookup(std::string_view name) {
-  auto address = state->jit->lookup(llvm::StringRef(name));
-  if (!address)
-    return toError(address.takeError(), "symbol not found");
-  return address->toPtr<void *>();
+  return guardedBy<void *>(state, [&](State &state) -> Expected<void *> {
+    auto address = state.jit->lookup(llvm::StringRef(name));
+    if (!address)
+      return state.complaints.with(address.takeError(), "symbol not found");
+    return address->toPtr<void *>();
+  });
 }
 
 } // namespace tenon::codegen

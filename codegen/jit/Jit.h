@@ -20,8 +20,9 @@ struct JitOptions {
 };
 
 /// Owns code linked into this process.  Symbols stay valid until destruction.
-/// Undefined symbols of the objects resolve against the process and what
-/// defineSymbol() added.
+/// Undefined symbols of the objects resolve against what defineSymbol() added,
+/// the process, and the libraries that the one with this code depends on.
+/// Nothing is printed: errors say what LLVM complained about.
 /// lookup() may be called from several threads; addObject() may not.
 class Jit {
 public:
@@ -40,8 +41,9 @@ public:
   /// Address of a global symbol; error when absent or when linking fails.
   Expected<void *> lookup(std::string_view name);
 
-private:
   struct State;
+
+private:
   explicit Jit(std::unique_ptr<State> state);
   std::unique_ptr<State> state;
 };

@@ -73,12 +73,8 @@ Expected<Target> resolveAArch64(const std::string &cpu, const Options &options,
 /// What to compile for; a loader can check all that the code uses.
 Expected<Target> resolve(const AotRequest &request, const std::string &cpu,
                          const llvm::Triple &triple) {
-  if (triple.isAArch64() && triple.isLittleEndian())
+  if (triple.isAArch64())
     return resolveAArch64(cpu, request.options, triple.str());
-  if (triple.getArch() != llvm::Triple::x86_64)
-    return fail(ErrorCode::UnsupportedTarget,
-                "no files for the machine '" + triple.str() + "'",
-                "use x86_64-linux-gnu or aarch64-linux-gnu");
   Options options = request.options;
   options.targetCpu = cpu;
   auto target = Target::resolve(options);
@@ -188,6 +184,8 @@ Expected<AotFiles> compileAhead(const graph::Graph &graph,
   llvm::Triple triple(llvm::Triple::normalize(
       request.triple.empty() ? codegen::TargetSpec::host().triple
                              : request.triple));
+  if (auto ok = codegen::checkTarget({triple.str(), "generic", ""}); !ok)
+    return ok.errors();
   auto targets = resolveAll(request, triple);
   if (!targets)
     return targets.errors();

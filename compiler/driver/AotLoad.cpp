@@ -1,4 +1,5 @@
 //===- AotLoad.cpp - loading files compiled ahead of time -----------------===//
+#include "codegen/aot/TemporaryFolder.h"
 #include "compiler/driver/Aot.h"
 #include "compiler/driver/SessionImpl.h"
 #include "compiler/import/json/Json.h"
@@ -6,10 +7,10 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
 
 #include <dlfcn.h>
+#include <optional>
 
 namespace tenon {
 
@@ -47,20 +48,13 @@ Expected<void *> linkAndOpen(const AotFile &file, llvm::StringRef bytes) {
   auto linked = codegen::linkObjects(job);
   if (!linked)
     return linked.errors();
-  llvm::SmallString<128> path;
-  int descriptor;
-  if (llvm::sys::fs::createTemporaryFile("tenon", "so", descriptor, path))
-    return fail(ErrorCode::CannotWrite, "no temporary file");
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << *linked;
-  os.close();
-  bool failed = os.has_error();
-  os.clear_error();
-  Expected<void *> opened = failed
-                                ? fail(ErrorCode::CannotWrite, path.str().str())
-                                : openLibrary(path.str().str());
-  llvm::sys::fs::remove(path);
-  return opened;
+  auto folder = codegen::TemporaryFolder::create();
+  if (!folder)
+    return folder.errors();
+  auto path = (*folder)->write("model.so", *linked);
+  if (!path)
+    return path.errors();
+  return openLibrary(*path);
 }
 
 Expected<void *> openAny(const AotFile &file) {
@@ -75,6 +69,56 @@ Expected<void *> openAny(const AotFile &file) {
   if (llvm::sys::fs::make_absolute(path))
     return fail(ErrorCode::CannotRead, file.path);
   return openLibrary(path.str().str());
+}
+
+/// Each word of `list` must be a feature that the runtime can look for.
+std::optional<Error> checkFeatureNames(const std::string &list) {
+  std::string known;
+  llvm::SmallVector<llvm::StringRef> names, words;
+#define TENON_CPU_FEATURE(name, builtin)                                       \
+  names.push_back(name);                                                       \
+  known += (known.empty() ? "" : ", ") + std::string(name);
+#include "runtime/CpuFeatures.def"
+  llvm::StringRef(list).split(words, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef word : words)
+    if (!llvm::is_contained(names, word))
+      return fail(ErrorCode::BadOption,
+                  "there is no CPU feature '" + word.str() + "' to do without",
+                  "features are " + known);
+  return std::nullopt;
+}
+
+/// What loading has failed for, where the runtime's status does not tell
+/// enough.
+Error loadError(tenon_rt_status status, const AotFile &file,
+                const tenon_model_info &info, const AotLoadOptions &options) {
+  const std::string &weights = options.weightsFile;
+  if (status == TENON_RT_UNSUPPORTED_CPU)
+    return fail(ErrorCode::UnsupportedTarget,
+                file.path + ": this machine lacks " +
+                    missingFeatures(info, options.withoutFeatures),
+                "compile it with --targets for a CPU without them, too");
+  if (status == TENON_RT_CANNOT_READ && weights.empty())
+    return fail(ErrorCode::CannotRead,
+                file.path + ": the values of its constants are in a file of "
+                            "weights, which is not given",
+                "--weights names the file");
+  if (status == TENON_RT_CANNOT_READ || status == TENON_RT_DAMAGED) {
+    auto bytes = readFile(weights);
+    if (!bytes)
+      return bytes.errors().front();
+    uint64_t size = (*bytes)->getBufferSize();
+    uint64_t wanted = static_cast<uint64_t>(info.weight_bytes);
+    return fail(
+        ErrorCode::DamagedArtefact,
+        weights + ": is not the file of weights that was written with " +
+            file.path + ": " +
+            (size == wanted ? "its content differs"
+                            : "it has " + std::to_string(size) +
+                                  " bytes, not " + std::to_string(wanted)),
+        "compile the model again, with --weights");
+  }
+  return runtimeError(status, "loading " + file.path);
 }
 
 } // namespace
@@ -108,6 +152,8 @@ Expected<std::unique_ptr<Compiled>> loadAotFile(const AotFile &file,
   if (llvm::Triple(file.seal.triple).getArch() != here.getArch())
     return fail(ErrorCode::UnsupportedTarget,
                 "code for " + file.seal.triple + " does not execute here");
+  if (auto error = checkFeatureNames(options.withoutFeatures))
+    return *error;
   auto library = openAny(file);
   if (!library)
     return library.errors();
@@ -126,7 +172,7 @@ Expected<std::unique_ptr<Compiled>> loadAotFile(const AotFile &file,
   tenon_rt_status status =
       tenon_model_create(info, &modelOptions, &impl->model);
   if (status != TENON_RT_OK)
-    return runtimeError(status, "loading " + file.path);
+    return loadError(status, file, *info, options);
   impl->setGraph(file.graph);
   return Compiled::adopt(std::move(impl));
 }

@@ -1,6 +1,8 @@
 //===- CompilePool.cpp - threads of one compilation -----------------------===//
 #include "compiler/driver/CompilePool.h"
 
+#include "codegen/jit/Guard.h"
+
 #include <algorithm>
 #include <system_error>
 
@@ -69,7 +71,8 @@ void CompilePool::runOne(std::unique_lock<std::mutex> &lock) {
   lock.unlock();
   std::exception_ptr caught;
   try {
-    task.run();
+    if (auto fatal = codegen::runGuarded([&] { task.run(); }))
+      throw FatalInTask(fatal->message);
   } catch (...) {
     caught = std::current_exception();
   }

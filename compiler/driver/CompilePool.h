@@ -12,10 +12,16 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
 namespace tenon {
+
+/// What LLVM could not go on with in a task.
+struct FatalInTask : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// As many threads as asked for, the one that waits included: nothing is
 /// started before there is a task, and where the system gives no more threads,
@@ -30,7 +36,7 @@ public:
   static int64_t threadsFor(int64_t asked);
 
   /// Both work on tasks while they wait. What a task has thrown comes out of
-  /// here.
+  /// here; a fatal error of LLVM's as FatalInTask.
   void wait() override { waitFor(nullptr); }
   void wait(llvm::ThreadPoolTaskGroup &group) override { waitFor(&group); }
   unsigned getMaxConcurrency() const override {

@@ -6,11 +6,12 @@
 #include "dialects/graph/Convert.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/support/Fail.h"
+#include "dialects/support/WriteFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/Process.h"
 
 using namespace mlir;
 
@@ -41,25 +42,23 @@ runPhases(const graph::Graph &graph, const Options &options,
   return pipeline;
 }
 
-/// `path` with `text` in it; empty when it cannot be written.
+/// Writes `text` to a new file in `folder`; its path, or empty when it cannot
+/// be written.
 static std::string writeTemporary(const std::string &folder,
                                   const std::string &text) {
-  llvm::SmallString<128> directory(folder);
-  if (directory.empty())
-    llvm::sys::path::system_temp_directory(true, directory);
-  llvm::sys::path::append(directory, "tenon-%%%%%%%%.mlir");
-  int fd = -1;
-  llvm::SmallString<128> path;
-  if (llvm::sys::fs::create_directories(
-          llvm::sys::path::parent_path(directory)) ||
-      llvm::sys::fs::createUniqueFile(directory, fd, path))
+  llvm::SmallString<128> model(folder), path;
+  if (model.empty())
+    llvm::sys::path::system_temp_directory(true, model);
+  if (llvm::sys::fs::create_directories(model))
     return {};
-  llvm::raw_fd_ostream os(fd, /*shouldClose=*/true);
-  os << text;
-  os.close();
-  if (!os.has_error())
+  llvm::sys::path::append(model, "tenon-%%%%%%%%.mlir");
+  int file = -1;
+  if (llvm::sys::fs::createUniqueFile(model, file, path))
+    return {};
+  llvm::sys::Process::SafelyCloseFileDescriptor(file);
+  if (writeFile(path.str(), text))
     return path.str().str();
-  os.clear_error();
+  llvm::sys::fs::remove(path);
   return {};
 }
 
@@ -147,7 +146,7 @@ Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
   if (std::error_code ec = llvm::sys::fs::create_directories(directory))
     return fail(ErrorCode::CannotWrite,
                 "cannot create " + directory + ": " + ec.message());
-  std::optional<Error> error;
+  std::vector<Error> errors;
   int n = 0;
   auto pipeline =
       runPhases(graph, options, "llvm", [&](const Phase &phase, Pipeline &p) {
@@ -155,18 +154,15 @@ Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
                            std::to_string(n) + "-" + std::string(phase.name) +
                            ".mlir";
         ++n;
-        std::error_code ec;
-        llvm::raw_fd_ostream os(file, ec);
-        if (!ec)
-          os << p.text(true);
-        os.flush();
-        if (ec || os.has_error())
-          error = fail(ErrorCode::CannotWrite, "cannot write " + file);
+        if (!errors.empty())
+          return;
+        if (auto written = writeFile(file, p.text(true)); !written)
+          errors = written.errors();
       });
   if (!pipeline)
     return pipeline.errors();
-  if (error)
-    return *error;
+  if (!errors.empty())
+    return errors;
   return true;
 }
 

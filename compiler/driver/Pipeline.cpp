@@ -1,5 +1,6 @@
 #include "compiler/driver/Pipeline.h"
 
+#include "codegen/jit/Guard.h"
 #include "dialects/graph/Convert.h"
 #include "dialects/support/Fail.h"
 #include "passes/support/GraphAttrs.h"
@@ -112,19 +113,40 @@ std::vector<Error> Pipeline::takeErrors(const std::string &fallback) {
   return taken;
 }
 
+std::vector<Error>
+Pipeline::guarded(llvm::function_ref<std::vector<Error>()> work) {
+  std::vector<Error> result;
+  std::optional<Error> fatal;
+  try {
+    fatal = codegen::runGuarded([&] { result = work(); });
+  } catch (const FatalInTask &error) {
+    fatal = fail(ErrorCode::Internal, error.what());
+  }
+  if (!fatal)
+    return result;
+  (void)op.release();
+  (void)ctx.release();
+  return {*fatal};
+}
+
 std::vector<Error> Pipeline::import(const graph::Graph &graph) {
-  auto module = graph::toMLIR(graph, *ctx);
-  if (!module)
-    return module.errors();
-  op = std::move(*module);
-  return {};
+  return guarded([&]() -> std::vector<Error> {
+    auto module = graph::toMLIR(graph, *ctx);
+    if (!module)
+      return module.errors();
+    op = std::move(*module);
+    return {};
+  });
 }
 
 std::vector<Error> Pipeline::parse(std::string_view text) {
   std::string copy(text); // NUL-terminated
-  op = parseSourceString<ModuleOp>(copy, ParserConfig(ctx.get()));
-  if (op)
+  auto fatal = guarded([&]() -> std::vector<Error> {
+    op = parseSourceString<ModuleOp>(copy, ParserConfig(ctx.get()));
     return {};
+  });
+  if (op || !fatal.empty())
+    return fatal;
   std::vector<Error> list = takeErrors("MLIR text does not parse");
   for (Error &e : list)
     if (e.code == ErrorCode::Internal)
@@ -149,6 +171,21 @@ void Pipeline::startThreads() {
   ctx->setThreadPool(*pool);
 }
 
+std::vector<Error> Pipeline::runPhase(const Phase &phase) {
+  bool last = &phase == &allPhases().back();
+  if (last)
+    startThreads();
+  PassManager pm(ctx.get());
+  // The last phase makes ten operations of one. Checking them behind each of
+  // its passes, not once, took 40 % of its time.
+  pm.enableVerifier(!last);
+  phase.build(pm, options, target);
+  bool failed = !setUpPassManager(pm, phase) || mlir::failed(pm.run(*op)) ||
+                (last && mlir::failed(mlir::verify(*op)));
+  return failed ? takeErrors("phase " + std::string(phase.name) + " failed")
+                : std::vector<Error>{};
+}
+
 std::vector<Error>
 Pipeline::run(std::string_view from, std::string_view to,
               const std::function<void(const Phase &, double)> &after) {
@@ -156,21 +193,11 @@ Pipeline::run(std::string_view from, std::string_view to,
   for (const Phase &phase : allPhases()) {
     if (active) {
       auto start = std::chrono::steady_clock::now();
-      bool last = &phase == &allPhases().back();
-      if (last)
-        startThreads();
-      PassManager pm(ctx.get());
-      // The last phase makes ten operations of one. Checking them behind each
-      // of its passes, not once, took 40 % of its time.
-      pm.enableVerifier(!last);
-      phase.build(pm, options, target);
-      bool failed = !setUpPassManager(pm, phase) || mlir::failed(pm.run(*op)) ||
-                    (last && mlir::failed(mlir::verify(*op)));
+      if (auto found = guarded([&] { return runPhase(phase); }); !found.empty())
+        return found;
       double seconds = std::chrono::duration<double>(
                            std::chrono::steady_clock::now() - start)
                            .count();
-      if (failed)
-        return takeErrors("phase " + std::string(phase.name) + " failed");
       if (after)
         after(phase, seconds);
     }

@@ -16,7 +16,9 @@
 namespace tenon {
 
 /// A context with all dialects, whose diagnostics become coded errors and
-/// remarks; single-threaded until the last phase of a large graph.
+/// remarks; single-threaded until the last phase of a large graph.  Where MLIR
+/// cannot go on, that is an error as well: the context and the module are gone
+/// then, and nothing else may be asked for.
 class Pipeline {
 public:
   explicit Pipeline(const Options &options, Target target);
@@ -38,6 +40,9 @@ public:
 
 private:
   std::vector<Error> takeErrors(const std::string &fallback);
+  /// Calls `work`, which returns errors, under a guard.
+  std::vector<Error> guarded(llvm::function_ref<std::vector<Error>()> work);
+  std::vector<Error> runPhase(const Phase &phase);
   void startThreads();
 
   Options options;

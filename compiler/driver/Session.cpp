@@ -6,6 +6,7 @@
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/support/Fail.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
@@ -62,6 +63,26 @@ Error runtimeError(tenon_rt_status status, const std::string &what) {
   return fail(code, what + " failed: " + tenon_rt_status_string(status));
 }
 
+std::string missingFeatures(const tenon_model_info &info,
+                            const std::string &without) {
+  llvm::SmallVector<llvm::StringRef> masked;
+  llvm::StringRef(without).split(masked, ',');
+  std::string text;
+  for (int64_t i = 0; i < info.num_codes; ++i) {
+    const tenon_model_code &code = *info.codes[i];
+    llvm::SmallVector<llvm::StringRef> features;
+    llvm::StringRef(code.features).split(features, ',', -1, false);
+    std::vector<std::string> lacking;
+    for (llvm::StringRef feature : features)
+      if (llvm::is_contained(masked, feature) ||
+          !tenon_rt_cpu_has(feature.str().c_str()))
+        lacking.push_back(feature.str());
+    text += (text.empty() ? "" : "; ") + llvm::join(lacking, ", ") + " for " +
+            code.target;
+  }
+  return text;
+}
+
 Compiled::Impl::~Impl() {
   tenon_folded_release(folded);
   tenon_model_destroy(model);
@@ -116,6 +137,9 @@ Expected<std::unique_ptr<Compiled>> Compiled::load(Artefact artefact) {
     return symbol.errors();
   auto *info = static_cast<const tenon_model_info *>(*symbol);
   tenon_rt_status status = tenon_model_create(info, nullptr, &impl->model);
+  if (status == TENON_RT_UNSUPPORTED_CPU)
+    return fail(ErrorCode::UnsupportedTarget,
+                "this machine lacks " + missingFeatures(*info, ""));
   if (status != TENON_RT_OK)
     return runtimeError(status, "loading compiled code");
   impl->setGraph(std::move(artefact.graph));

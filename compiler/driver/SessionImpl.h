@@ -30,4 +30,9 @@ struct Compiled::Impl {
 /// A failure of the runtime as one with a code.
 Error runtimeError(tenon_rt_status status, const std::string &what);
 
+/// What this machine and `without`, a list with commas, lack for each of the
+/// codes: "avx512f, avx512bw for znver5; avx2 for x86-64-v3".
+std::string missingFeatures(const tenon_model_info &info,
+                            const std::string &without);
+
 } // namespace tenon

@@ -3,6 +3,7 @@
 #include "dialects/support/Fail.h"
 #include "passes/support/Mode.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
@@ -104,7 +105,8 @@ Error unknownCpu(const std::string &cpu) {
 
 } // namespace
 
-Expected<Target> Target::resolve(const Options &options) {
+/// The values of options that are no words of their own types.
+static std::optional<Error> checkOptions(const Options &options) {
   for (auto [name, value] : {std::pair("winograd", options.winograd),
                              std::pair("chains", options.chains)})
     if (!parseMode(value))
@@ -115,13 +117,45 @@ Expected<Target> Target::resolve(const Options &options) {
     return fail(ErrorCode::BadOption,
                 "unknown value '" + options.denormals + "' of denormals",
                 "use keep or " + std::string(kFlushDenormals));
-  constexpr int64_t kMostThreads = 1024;
-  if (options.compileThreads < 0 || options.compileThreads > kMostThreads)
-    return fail(ErrorCode::BadOption,
-                "unknown value " + std::to_string(options.compileThreads) +
-                    " of compile-threads",
-                "use 0, for those of the machine, to " +
-                    std::to_string(kMostThreads));
+  struct Range {
+    const char *name;
+    int64_t value, least, most;
+    const char *hint;
+  };
+  for (const Range &range :
+       {Range{"compile-threads", options.compileThreads, 0, 1024,
+              "use 0, for those of the machine, to 1024"},
+        Range{"max-group-ops", options.maxGroupOps, 1, 1 << 20,
+              "use 1 to 1048576"}})
+    if (range.value < range.least || range.value > range.most)
+      return fail(ErrorCode::BadOption,
+                  "unknown value " + std::to_string(range.value) + " of " +
+                      range.name,
+                  range.hint);
+  for (const Schedule &s : kSchedules)
+    if (options.schedule == s.name)
+      return std::nullopt;
+  if (options.schedule == "auto")
+    return std::nullopt;
+  return fail(ErrorCode::BadOption,
+              "unknown schedule '" + options.schedule + "'",
+              "use auto, avx512, avx2 or generic");
+}
+
+/// What this machine lacks of `wanted`, separated by commas. Tuning flags and
+/// modes are not among the features that LLVM knows of the machine.
+static std::string lacking(const llvm::SmallVector<llvm::StringRef> &wanted,
+                           const llvm::StringMap<bool> &host) {
+  std::vector<std::string> names;
+  for (llvm::StringRef feature : wanted)
+    if (host.count(feature) && !host.lookup(feature))
+      names.push_back(feature.str());
+  return llvm::join(names, ", ");
+}
+
+Expected<Target> Target::resolve(const Options &options) {
+  if (auto error = checkOptions(options))
+    return *error;
   Target target;
   static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> wanted;
@@ -135,45 +169,32 @@ Expected<Target> Target::resolve(const Options &options) {
     if (wanted.empty())
       return unknownCpu(options.targetCpu);
     target.spec = codegen::TargetSpec::forCpu(options.targetCpu);
-    for (llvm::StringRef f : wanted)
-      // The features that matter for generated code are all listed by name;
-      // tuning flags and modes are not in the host's map.
-      if (host.count(f) && !host.lookup(f)) {
-        target.executable = false;
-        target.missingFeature = f.str();
-        break;
-      }
+    if (auto ok = codegen::checkTarget(target.spec); !ok)
+      return ok.errors();
+    target.missingFeature = lacking(wanted, host);
+    target.executable = target.missingFeature.empty();
   }
   target.features = checkable(wanted);
-  if (options.schedule == "auto") {
-    for (const Schedule &s : kSchedules)
-      if (!*s.feature || llvm::is_contained(wanted, s.feature)) {
-        target.vectorBits = s.vectorBits;
-        target.numVectorRegisters = s.numRegisters;
-        target.schedule = s.name;
-        setGroups(target, wanted);
-        return target;
-      }
+  for (const Schedule &s : kSchedules) {
+    bool isNative = !*s.feature || llvm::is_contained(wanted, s.feature);
+    if (options.schedule != s.name && !(options.schedule == "auto" && isNative))
+      continue;
+    target.vectorBits = s.vectorBits;
+    target.numVectorRegisters = s.numRegisters;
+    target.schedule = s.name;
+    setGroups(target, wanted);
+    break;
   }
-  for (const Schedule &s : kSchedules)
-    if (options.schedule == s.name) {
-      target.vectorBits = s.vectorBits;
-      target.numVectorRegisters = s.numRegisters;
-      target.schedule = s.name;
-      setGroups(target, wanted);
-      return target;
-    }
-  return fail(ErrorCode::BadOption,
-              "unknown schedule '" + options.schedule + "'",
-              "use auto, avx512, avx2 or generic");
+  return target;
 }
 
 Expected<Target> Target::resolveExecutable(const Options &options) {
   auto target = resolve(options);
   if (target && !target->executable)
     return fail(ErrorCode::UnsupportedTarget,
-                "this machine lacks " + target->missingFeature +
-                    ", which code for " + options.targetCpu + " may use",
+                "this machine lacks the instruction sets " +
+                    target->missingFeature + ", which code for " +
+                    options.targetCpu + " may use",
                 "choose a target-cpu that this machine implements");
   return target;
 }

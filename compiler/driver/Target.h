@@ -35,7 +35,8 @@ struct Target {
   /// What the code may use and a loader without LLVM can check: names of
   /// runtime/CpuFeatures.def.
   std::vector<std::string> features;
-  /// Whether this process can execute the code, and if not, what is missing.
+  /// Whether this process can execute the code, and if not, the features that
+  /// this machine lacks, separated by commas.
   bool executable = true;
   std::string missingFeature;
 
