@@ -8,6 +8,7 @@
 #include <cfenv>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -152,11 +153,8 @@ void straggle(void *const *args, int64_t begin, int64_t end, void *) {
   auto &work = *static_cast<Straggler *>(args[0]);
   if (begin == 0) {
     work.mine = end - begin;
-    for (int tries = 0; tries < 10000; ++tries) {
-      if (work.done.load() + work.mine == work.items)
-        break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    while (work.done.load() + work.mine != work.items)
+      std::this_thread::yield();
   }
   work.done += end - begin;
 }
@@ -168,10 +166,7 @@ TEST(Exec, threadsTakeOverWhatALateOneHasNotBegun) {
       Straggler work;
       work.items = items;
       void *args[] = {&work};
-      auto begin = std::chrono::steady_clock::now();
       tenon_rt_run_section(exec.get(), straggle, args, items, 0);
-      EXPECT_LT(std::chrono::steady_clock::now() - begin,
-                std::chrono::seconds(5));
       EXPECT_EQ(work.done, items);
       // Half of a range, no more, is lost to it.
       EXPECT_LE(work.mine, (items / threads + 2) / 2);
@@ -241,7 +236,7 @@ TEST(Exec, nestedSectionsRunInline) {
 }
 
 TEST(Exec, moreThreadsThanCpus) {
-  auto begin = std::chrono::steady_clock::now();
+  // Well under a second; a lost wake-up would take forever.
   ExecPtr exec = makeExec(teamOptions(8));
   std::atomic<int64_t> sum{0};
   void *args[] = {&sum};
@@ -249,11 +244,6 @@ TEST(Exec, moreThreadsThanCpus) {
   for (int i = 0; i < kSections; ++i)
     tenon_rt_run_section(exec.get(), addBody, args, 8, 0);
   EXPECT_EQ(sum.load(), kSections * 8);
-  double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
-  // Normally well under a second; a lost wake-up would take forever.
-  EXPECT_LT(seconds, 30.0);
 }
 
 TEST(Exec, sleepsAndWakesWithoutSpinning) {
@@ -275,21 +265,23 @@ struct Meeting {
   std::mutex mutex;
   std::set<std::thread::id> present;
   size_t expected;
+
+  /// Comes back when everybody is there.
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    present.insert(std::this_thread::get_id());
+    changed.notify_all();
+    changed.wait(lock, [this] { return present.size() >= expected; });
+  }
+
+private:
+  std::condition_variable changed;
 };
 
 /// Stays until everybody expected is there, so that no one can do the work of
 /// two.  (Real bodies never wait for each other.)
 void meetBody(void *const *args, int64_t, int64_t, void *) {
-  auto &meeting = *static_cast<Meeting *>(args[0]);
-  for (int tries = 0; tries < 10000; ++tries) {
-    {
-      std::lock_guard<std::mutex> lock(meeting.mutex);
-      meeting.present.insert(std::this_thread::get_id());
-      if (meeting.present.size() >= meeting.expected)
-        return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  static_cast<Meeting *>(args[0])->wait();
 }
 
 TEST(Exec, teamReallyUsesItsThreads) {
@@ -328,8 +320,8 @@ TEST(Exec, singleUsesTheCallingThreadOnly) {
 
 /// Records whether additions are rounded up.
 void recordRounding(void *const *args, int64_t begin, int64_t end, void *) {
-  // Keep others from taking this range over too early.
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  // Each thread takes one range.
+  static_cast<Meeting *>(args[1])->wait();
   volatile float one = 1, tiny = 1e-10f;
   for (int64_t i = begin; i < end; ++i)
     static_cast<int *>(args[0])[i] = one + tiny > 1;
@@ -343,7 +335,9 @@ TEST(Exec, workersUseTheCallersRounding) {
   // The worker starts while rounding is up, and must follow the change.
   for (int upward : {1, 0, 1}) {
     int roundsUp[2] = {-1, -1};
-    void *args[] = {roundsUp};
+    Meeting meeting;
+    meeting.expected = 2;
+    void *args[] = {roundsUp, &meeting};
     fesetround(upward ? FE_UPWARD : FE_TONEAREST);
     tenon_rt_run_section(exec.get(), recordRounding, args, 2, 0);
     fesetround(FE_TONEAREST);

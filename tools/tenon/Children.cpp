@@ -22,8 +22,6 @@
 
 namespace tenon::cli {
 
-using Clock = std::chrono::steady_clock;
-
 namespace {
 
 // What a child sends starts with one of these.
@@ -33,7 +31,7 @@ struct Child {
   size_t index;
   pid_t pid;
   int pipe;
-  Clock::time_point start;
+  double start; // by the clock of the options
   std::string received;
 };
 
@@ -121,7 +119,7 @@ public:
       failed.reason = std::strerror(reason);
       return done(index, failed);
     }
-    children.push_back({index, pid, ends[0], Clock::now(), {}});
+    children.push_back({index, pid, ends[0], now(), {}});
   }
 
   /// Waits for something to happen.
@@ -133,9 +131,7 @@ public:
     ::poll(fds.data(), fds.size(), options.timeout > 0 ? kTick : -1);
     for (size_t i = fds.size(); i-- > 0;) {
       bool ended = fds[i].revents && !receive(children[i]);
-      double age =
-          std::chrono::duration<double>(Clock::now() - children[i].start)
-              .count();
+      double age = now() - children[i].start;
       bool late = options.timeout > 0 && age > options.timeout;
       if (ended || late)
         finish(i, !ended);
@@ -143,6 +139,13 @@ public:
   }
 
 private:
+  double now() const {
+    if (options.clock)
+      return options.clock();
+    auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(time).count();
+  }
+
   /// False at the end of the stream.
   bool receive(Child &child) {
     char bytes[4096];

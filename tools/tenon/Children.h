@@ -18,6 +18,8 @@ struct ChildOptions {
   double timeout = 0;     // seconds; 0: none
   uint64_t memory = 0;    // address space in bytes; 0: no limit
   bool inProcess = false; // one after the other, unprotected
+  /// Seconds of the clock that timeouts go by; null: those of the machine.
+  std::function<double()> clock;
 };
 
 struct ChildResult {

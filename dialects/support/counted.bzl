@@ -1,0 +1,3 @@
+"""Options for code whose executed basic blocks a test counts (Counting.h)."""
+
+COUNTED = ["-fsanitize-coverage=trace-pc"]
