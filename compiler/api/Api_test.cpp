@@ -521,6 +521,36 @@ TEST_F(Api, JsonRoundTrip) {
   EXPECT_EQ(Graph::fromJson(text).toJson(), text);
 }
 
+TEST_F(Api, InputsThatNothingReadsAreIgnored) {
+  Dense dense{2, 3, 4};
+  std::string text = dense.graph().toJson();
+  const std::string ports = "\"input_ports\": [";
+  text.insert(text.find(ports) + ports.size(), "77, ");
+  auto partitions = Graph::fromJson(text).partitions();
+  ASSERT_EQ(partitions.size(), 1u);
+  auto more = f32(77, {5});
+  for (bool given : {false, true}) {
+    std::vector<LogicalTensor> in = {dense.x, dense.w, dense.b};
+    if (given)
+      in.insert(in.begin(), more);
+    CompiledPartition compiled = partitions[0].compile(engine, in, {dense.y});
+    Values x = ramp(6), w = ramp(12), b = ramp(4), y(8), m = ramp(5);
+    Tensor tx(dense.x, engine, x.data()), tw(dense.w, engine, w.data()),
+        tb(dense.b, engine, b.data()), ty(dense.y, engine, y.data()),
+        tm(more, engine, m.data());
+    Stream stream(engine);
+    compiled.execute(stream, {&tx, &tw, &tb}, {&ty});
+    expectNear(y, dense.expected(x, w, b));
+    std::fill(y.begin(), y.end(), 0.f);
+    compiled.execute(stream, {&tm, &tx, &tw, &tb}, {&ty});
+    expectNear(y, dense.expected(x, w, b));
+    auto unknown = f32(78, {5});
+    Tensor tu(unknown, engine, m.data());
+    EXPECT_THROW(compiled.execute(stream, {&tx, &tw, &tb, &tu}, {&ty}),
+                 tenon::Exception);
+  }
+}
+
 TEST_F(Api, DumpsWhatIsAskedFor) {
   std::string folder = testing::TempDir() + "/tenon_dump";
   std::filesystem::create_directories(folder);

@@ -201,11 +201,30 @@ Errors checkSizes(const tenon_compiled_partition &compiled,
   return {};
 }
 
+/// The inputs without those that are ignored.
+Errors dropIgnored(const tenon_compiled_partition &compiled, size_t &count,
+                   const tenon_tensor *const *&inputs, Tensors &kept) {
+  if (compiled.ignored.empty() || !inputs)
+    return {};
+  for (size_t i = 0; i < count; ++i) {
+    if (auto e = checkHandle(inputs[i], "inputs"); !e.empty())
+      return e;
+    if (std::find(compiled.ignored.begin(), compiled.ignored.end(),
+                  inputs[i]->about.id) == compiled.ignored.end())
+      kept.push_back(inputs[i]);
+  }
+  count = kept.size();
+  inputs = kept.data();
+  return {};
+}
+
 Errors execute(tenon_compiled_partition &compiled, tenon_stream &stream,
                size_t numInputs, const tenon_tensor *const *inputs,
                size_t numOutputs, tenon_tensor *const *outputs, void *scratch,
                const size_t *scratchSize) {
-  Tensors in, out;
+  Tensors in, out, kept;
+  if (auto e = dropIgnored(compiled, numInputs, inputs, kept); !e.empty())
+    return e;
   if (auto e = match(compiled.inputs, "inputs", numInputs, inputs, in);
       !e.empty())
     return e;

@@ -41,6 +41,8 @@ struct tenon_compiled_partition : tenon::api::Handle {
   std::vector<tenon::api::Port> inputs, outputs;
   std::vector<tenon_inplace_pair> pairs;
   std::vector<uint64_t> opaque;
+  /// Inputs that may be given and that nothing reads.
+  std::vector<uint64_t> ignored;
   bool isStatic = true;
   /// Positions of the inputs that folding reads.
   std::vector<size_t> constants;

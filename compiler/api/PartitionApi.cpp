@@ -148,6 +148,12 @@ tenon_status tenon_partition_get_outputs(const tenon_partition *partition,
 
 namespace {
 
+/// Whether no operation reads the input, here and elsewhere in the graph.
+bool isIgnored(const graph::Graph &graph, uint64_t id) {
+  return std::find(graph.ignoredInputs.begin(), graph.ignoredInputs.end(),
+                   id) != graph.ignoredInputs.end();
+}
+
 /// A partition's graph with the sizes and layouts that a caller asks for.
 class Request {
 public:
@@ -181,6 +187,8 @@ private:
     std::set<uint64_t> seen;
     for (size_t i = 0; i < count; ++i) {
       uint64_t id = tensors[i].id;
+      if (what == "input" && isIgnored(graph, id))
+        continue;
       if (std::find(ports.begin(), ports.end(), id) == ports.end() ||
           !seen.insert(id).second)
         return errorList(ErrorCode::PortMismatch,
@@ -313,6 +321,7 @@ tenon_status tenon_partition_compile(const tenon_partition *partition,
     if (!code)
       return code.errors();
     *compiled = makeCompiled(*code, request.opaqueOutputs());
+    (*compiled)->ignored = partition->graph.ignoredInputs;
     return {};
   });
 }

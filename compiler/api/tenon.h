@@ -6,9 +6,11 @@
 |* Calls return a status, TENON_SUCCESS or the number of an error; what      *|
 |* they yield comes through their last arguments.  When they fail, a new    *|
 |* handle is NULL and other results mean nothing.  tenon_last_error() tells *|
-|* the rest.  Nothing throws.  Beside the errors listed any call may give   *|
+|* the rest.  Nothing throws, prints or ends the process.  Beside the errors
+listed any call may give   *|
 |* NullArgument, BadHandle (of another kind, destroyed), OutOfMemory and    *|
-|* Internal.                                                                *|
+|* Internal.  Compiling installs LLVM's handlers of fatal errors; in a      *|
+|* program that uses the same LLVM, its own are replaced.                   *|
 |*                                                                          *|
 |* Handles: X_create makes one, X_destroy ends it; destroying NULL does     *|
 |* nothing.  A handle may be destroyed as soon as no call uses it: objects   *|
@@ -320,7 +322,8 @@ TENON_API int32_t tenon_graph_is_finalized(const tenon_graph *graph);
 
 /**
  * A finalized graph from the text of a file (JSON); `name` is for messages.
- * Any bytes are fine.  Errors: those of reading and of finalize.
+ * Any bytes are fine.  Input ports that no operation reads are ignored, and may
+ * be given to compile and execute.  Errors: those of reading and of finalize.
  */
 TENON_API tenon_status tenon_graph_from_json(const char *text, size_t length,
                                              const char *name,

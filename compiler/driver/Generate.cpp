@@ -267,7 +267,8 @@ Expected<Generated> generateCode(const graph::Graph &graph,
     return object.errors();
   report.codeBytes = static_cast<int64_t>((*object)->getBufferSize());
   report.phases.push_back({"object", secondsSince(objectStart)});
-  report.remarks = pipeline.remarks();
+  report.remarks = graph::remarksOnPorts(graph);
+  llvm::append_range(report.remarks, pipeline.remarks());
   result.object = std::move(*object);
   return result;
 }

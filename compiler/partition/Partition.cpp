@@ -236,6 +236,7 @@ Graph extract(const Graph &graph, const Partition &partition) {
   part.fpmathApplyToInt = graph.fpmathApplyToInt;
   part.inputPorts = partition.inputs;
   part.outputPorts = partition.outputs;
+  part.ignoredInputs = graph.ignoredInputs;
   for (size_t i : partition.ops) {
     const Op &op = graph.ops[i];
     part.ops.push_back(op);

@@ -39,7 +39,8 @@ std::string whyUnsupported(const graph::Graph &graph, const graph::Op &op);
 std::vector<Partition> partition(const graph::Graph &graph,
                                  PartitionPolicy policy);
 
-/// The operations of a region as a graph of its own: ports are the region's.
+/// The operations of a region as a graph of its own: ports are the region's,
+/// and what the whole graph ignores, it ignores.
 graph::Graph extract(const graph::Graph &graph, const Partition &partition);
 
 } // namespace tenon

@@ -256,6 +256,28 @@ static void removeRepeats(std::vector<uint64_t> &ports) {
   std::erase_if(ports, [&](uint64_t id) { return !seen.insert(id).second; });
 }
 
+/// Dumps of oneDNN list tensors that no operation of the graph has.
+static void moveIgnored(Graph &graph, const std::set<uint64_t> &read) {
+  std::erase_if(graph.inputPorts, [&](uint64_t id) {
+    auto it = graph.tensors.find(id);
+    bool isKnown =
+        it != graph.tensors.end() && it->second.dtype != DType::undef;
+    if (read.count(id) || isKnown)
+      return false;
+    graph.ignoredInputs.push_back(id);
+    return true;
+  });
+  removeRepeats(graph.ignoredInputs);
+}
+
+std::vector<std::string> remarksOnPorts(const Graph &graph) {
+  std::vector<std::string> remarks;
+  for (uint64_t id : graph.ignoredInputs)
+    remarks.push_back("input_ports names tensor " + std::to_string(id) +
+                      ", which no operation reads: it is ignored");
+  return remarks;
+}
+
 std::vector<Error> completePorts(Graph &graph) {
   std::vector<Error> errors;
   removeRepeats(graph.inputPorts);
@@ -278,25 +300,17 @@ std::vector<Error> completePorts(Graph &graph) {
   auto hasTensor = [&](uint64_t id) {
     return read.count(id) || written.count(id) || graph.tensors.count(id);
   };
-  for (uint64_t id : graph.inputPorts) {
-    if (!hasTensor(id))
-      report("input_ports", id, "which the graph does not have",
-             "remove it or correct the id");
-    else if (written.count(id))
+  for (uint64_t id : graph.inputPorts)
+    if (written.count(id))
       report("input_ports", id, "which an operation of the graph writes",
              "an input of the graph has no producer");
-    else if (auto it = graph.tensors.find(id); !read.count(id) &&
-                                               it != graph.tensors.end() &&
-                                               it->second.dtype == DType::undef)
-      report("input_ports", id, "which nothing reads and has no data type",
-             "remove it or give it a type");
-  }
   for (uint64_t id : graph.outputPorts)
     if (!hasTensor(id))
       report("output_ports", id, "which the graph does not have",
              "remove it or correct the id");
   if (!errors.empty())
     return errors;
+  moveIgnored(graph, read);
 
   std::set<uint64_t> inputs(graph.inputPorts.begin(), graph.inputPorts.end());
   std::set<uint64_t> outputs(graph.outputPorts.begin(),

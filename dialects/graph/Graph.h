@@ -104,6 +104,9 @@ struct Graph {
   bool fpmathApplyToInt = false;
   std::vector<uint64_t> inputPorts;
   std::vector<uint64_t> outputPorts;
+  /// What a list of input ports named and no operation reads: such a tensor may
+  /// be given and is ignored. Nothing is known of it but the id.
+  std::vector<uint64_t> ignoredInputs;
   std::vector<Op> ops;
   std::map<uint64_t, LogicalTensor> tensors;
 
@@ -119,7 +122,11 @@ std::vector<Error> topologicalSort(Graph &graph);
 
 /// Completes the ports: tensors without a producer join `inputPorts`; results
 /// that nobody or an End reads join `outputPorts`.  An id listed twice stays
-/// once, at its first place.  Errors: BadPort.
+/// once, at its first place.  Input ports that no operation reads and that have
+/// no data type move to `ignoredInputs`.  Errors: BadPort.
 std::vector<Error> completePorts(Graph &graph);
+
+/// A remark for each ignored input; it names the id.
+std::vector<std::string> remarksOnPorts(const Graph &graph);
 
 } // namespace tenon::graph

@@ -116,7 +116,7 @@ std::vector<Case> cases() {
       {"ports", WrongType, R"({"graph": [], "input_ports": ["x"]})", "\"x\""},
       {"portsObject", WrongType, R"({"graph": [], "input_ports": {}})",
        "input_ports"},
-      {"badPort", BadPort, R"({"graph": [], "input_ports": [4]})", "4"},
+      {"badPort", BadPort, R"({"graph": [], "output_ports": [4]})", "4"},
       {"duplicateOp", DuplicateOpId,
        R"({"graph": [{"id": 1, "kind": "A"}, {"id": 1, "kind": "B"}]})", "A_1"},
       {"twoProducers", TwoProducers,

@@ -106,8 +106,7 @@ public:
 
   void member(std::string_view key, Value v);
   void element(Value v);
-  /// What needs all operations: default layouts; output ports that name no
-  /// tensor, as old files have them, are dropped.
+  /// What needs all operations: default layouts.
   void finish();
 
   Graph graph;
@@ -299,9 +298,6 @@ void GraphReader::finish() {
     if (LogicalTensor &t = graph.tensor(id);
         t.layout == graph::LayoutType::undef)
       t.layout = graph::LayoutType::strided;
-  if (!reporter.options.strict)
-    std::erase_if(graph.outputPorts,
-                  [&](uint64_t id) { return !graph.tensors.count(id); });
 }
 
 } // namespace

@@ -167,7 +167,10 @@ std::string Writer::run(const Graph &graph) {
   out += ",\n  \"fpmath_mode_apply_to_int\": ";
   text(graph.fpmathApplyToInt ? "true" : "false");
   out += ",\n  \"input_ports\": ";
-  list(graph.inputPorts);
+  std::vector<uint64_t> inputs = graph.inputPorts;
+  inputs.insert(inputs.end(), graph.ignoredInputs.begin(),
+                graph.ignoredInputs.end());
+  list(inputs);
   out += ",\n  \"output_ports\": ";
   list(graph.outputPorts);
   out += ",\n  \"graph\": [";

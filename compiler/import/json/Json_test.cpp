@@ -154,7 +154,7 @@ TEST(Json, oldForms) {
                 "layout_type": "undef", "property_type": "host_scalar"}],
     "outputs": [{"id": 2, "shape": [-9223372036854775808],
                  "stride": [-9223372036854775808]}]}],
-    "output_ports": [17], "novelty": {"deep": [1, {"x": null}]}})");
+    "novelty": {"deep": [1, {"x": null}]}})");
   EXPECT_EQ(g.ops[0].kind, "BiasAddBackward");
   EXPECT_EQ(g.ops[0].attrOr<int64_t>("plain", 0), 3);
   EXPECT_EQ(g.ops[0].attrOr<Dims>("list", {}), Dims{4});
@@ -165,6 +165,28 @@ TEST(Json, oldForms) {
   EXPECT_EQ(g.tensor(1).property, PropertyType::host_scalar);
   EXPECT_FALSE(g.tensor(2).shape.has_value());
   EXPECT_EQ(g.outputPorts, std::vector<uint64_t>{2});
+}
+
+TEST(Json, inputPortsThatNothingReadsAreIgnored) {
+  const std::string ops = R"("graph": [{"id": 0, "kind": "ReLU",
+    "inputs": [{"id": 1, "dtype": "f32", "shape": [2]}],
+    "outputs": [{"id": 2, "dtype": "f32", "shape": [2]}]}])";
+  Graph g = mustRead("{" + ops + R"(, "input_ports": [7, 1, 99]})");
+  EXPECT_EQ(g.inputPorts, std::vector<uint64_t>{1});
+  EXPECT_EQ(g.ignoredInputs, (std::vector<uint64_t>{7, 99}));
+  Graph again = mustRead(writeJson(g));
+  EXPECT_EQ(again.inputPorts, g.inputPorts);
+  EXPECT_EQ(again.ignoredInputs, g.ignoredInputs);
+  // Nobody can write an output that there is not.
+  for (bool strict : {false, true}) {
+    json::JsonOptions options;
+    options.strict = strict;
+    auto bad = json::readJson("{" + ops + R"(, "output_ports": [2, 17]})",
+                              "test", options);
+    ASSERT_FALSE(bad);
+    EXPECT_EQ(bad.errors().front().code, ErrorCode::BadPort);
+    EXPECT_NE(bad.errors().front().message.find("17"), std::string::npos);
+  }
 }
 
 TEST(Json, integersThatAreFloatsConvert) {

@@ -186,20 +186,28 @@ TEST(CompletePorts, RefusesBadPorts) {
   graph.inputPorts = {6, 77};
   graph.outputPorts = {78};
   std::vector<Error> errors = completePorts(graph);
-  ASSERT_EQ(errors.size(), 3u);
+  ASSERT_EQ(errors.size(), 2u);
   for (const Error &error : errors)
     EXPECT_EQ(error.code, ErrorCode::BadPort);
 }
 
-TEST(CompletePorts, RefusesUnreadInputsWithoutType) {
+TEST(CompletePorts, IgnoresInputsThatNothingReads) {
   Graph graph = makeGraph({{1, {5}, {6}}});
   graph.tensors[7].id = 7;
-  graph.inputPorts = {5, 7};
-  std::vector<Error> errors = completePorts(graph);
-  ASSERT_EQ(errors.size(), 1u);
-  EXPECT_EQ(errors[0].code, ErrorCode::BadPort);
-  graph.tensors[7].dtype = DType::f32;
+  graph.inputPorts = {77, 5, 7, 77};
   EXPECT_TRUE(completePorts(graph).empty());
+  EXPECT_EQ(graph.inputPorts, (std::vector<uint64_t>{5}));
+  EXPECT_EQ(graph.ignoredInputs, (std::vector<uint64_t>{77, 7}));
+  std::vector<std::string> remarks = remarksOnPorts(graph);
+  ASSERT_EQ(remarks.size(), 2u);
+  EXPECT_NE(remarks[0].find("tensor 77"), std::string::npos);
+  EXPECT_TRUE(completePorts(graph).empty());
+  EXPECT_EQ(graph.ignoredInputs.size(), 2u);
+  // One with a type is an input as any other.
+  graph.tensors[8].dtype = DType::f32;
+  graph.inputPorts.push_back(8);
+  EXPECT_TRUE(completePorts(graph).empty());
+  EXPECT_EQ(graph.inputPorts, (std::vector<uint64_t>{5, 8}));
 }
 
 } // namespace
