@@ -277,7 +277,9 @@ def Graph_AvgPoolBackwardOp
   let description = [{
     exclude_pad and auto_pad repeat those of the forward operation.  The shape
     of diff_src is that of its type when known, else src_shape; with neither it
-    is an error.
+    is an error.  The values of src are not read, so the gradient of a window
+    with infinite or NaN elements is as any other.  An infinite or NaN diff_dst
+    reaches every element of its window, and no element outside.
   }];
   let arguments = (ins Graph_Value<"T">:$diff_dst,
       Optional<Graph_Value<"T1">>:$src_shape_tensor,
@@ -300,8 +302,13 @@ def Graph_MaxPoolBackwardOp
     : Graph_BackwardOp<"MaxPool", "MaxPoolBackward", 42, "max_pool_backward"> {
   let summary = "diff_src = each diff_dst at the maximum of its window";
   let description = [{
-    The position of the maximum is found again from src; of equal elements the
-    first of the window wins.  Without dilations they are all 1.
+    The position of the maximum is found again from src, as in MaxPool; of equal
+    elements the first of the window wins.  NaN elements are skipped.  A window
+    in which no element is greater than the lowest finite number, such as one of
+    nothing but -inf, NaN or padding, passes on no gradient.  diff_dst is added
+    to one element of the window and to no other, also where it is infinite or
+    NaN.  An element that is the maximum of no window gets 0.  Without dilations
+    they are all 1.
   }];
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,

@@ -5,6 +5,7 @@
 #include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -296,6 +297,40 @@ TEST(Dropout, SeedsOffsetsProbabilities) {
   for (double seed : {0.0, -1.0, 0x1p31, 0x1p32 + 3, -0x1p40})
     for (double offset : {0.0, 1.0, -5.0, 0x1p32 + 1})
       checkDropout(text, seed, offset, 0.5);
+}
+
+/// Windows of -inf, NaN, the lowest finite number and some of each, and
+/// gradients that are infinite or NaN: where they go, and where not.
+TEST(PoolGradient, EdgesOfFloats) {
+  const double lowest = std::numeric_limits<float>::lowest();
+  const std::vector<double> sources = {
+      -kInf, -kInf, -kInf, kNan,  kNan,   -kInf, lowest, lowest,
+      -kInf, 1,     kNan,  kInf,  lowest, -kInf, 2,      2,
+      kNan,  -kInf, -kInf, -kInf, -kInf,  -kInf, kNan};
+  const std::vector<double> gradients = {1, kInf, 2, kNan, -kInf, 3, 4};
+  for (const std::string format : {"NXC", "NCX"})
+    for (const std::string window :
+         {"strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2",
+          "strides=1,1 pads_begin=1,1 pads_end=1,1 kernel=3,3",
+          "strides=3,3 pads_begin=0,0 pads_end=0,0 kernel=2,2"}) {
+      bool dense = window[8] == '1', apart = window[8] == '3';
+      std::string side = dense ? "8" : apart ? "3" : "4";
+      for (const std::string channels : {"1", "4", "17"}) {
+        auto shape = [&](const std::string &size) {
+          return format == "NXC" ? "2x" + size + "x" + size + "x" + channels
+                                 : "2x" + channels + "x" + size + "x" + size;
+        };
+        std::string src = shape("8"), list = src;
+        std::replace(list.begin(), list.end(), 'x', ',');
+        std::string attrs = " " + window + " data_format=" + format;
+        checkInputs("MaxPoolBackward " + src + " " + shape(side) + attrs,
+                    {sources, gradients});
+        for (const char *exclude : {"true", "false"})
+          checkInputs("AvgPoolBackward " + shape(side) + attrs +
+                          " src_shape=" + list + " exclude_pad=" + exclude,
+                      {gradients});
+      }
+    }
 }
 
 TEST(Dropout, NumbersElementsRowByRow) {

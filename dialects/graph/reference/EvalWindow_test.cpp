@@ -88,6 +88,31 @@ TEST(PoolBackward, MaxFirstOfEquals) {
   expectNear(op.run()[0], {1, 1, 4}, {1, 0, 110, 0});
 }
 
+TEST(PoolBackward, EdgesOfFloats) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const double nan = std::nan(""), low = std::numeric_limits<float>::lowest();
+  // No element is greater than the lowest number: no gradient.
+  for (const std::vector<double> &window :
+       {std::vector<double>{-kInf, -kInf}, {nan, nan}, {low, -kInf}}) {
+    OneOp op{"MaxPoolBackward",
+             {make({1, 1, 2}, window), make({1, 1, 1}, {5})},
+             poolAttrs(2, 1, 0, 0)};
+    expectNear(op.run()[0], {1, 1, 2}, {0, 0});
+  }
+  // NaN is skipped, and an infinite gradient reaches one element.
+  OneOp max{
+      "MaxPoolBackward",
+      {make({1, 1, 4}, {nan, 1, kInf, -kInf}), make({1, 1, 2}, {kInf, 7})},
+      poolAttrs(2, 2, 0, 0)};
+  Tensor got = max.run()[0];
+  EXPECT_EQ(got.data, (std::vector<double>{0, kInf, 7, 0}));
+  // Every element of the window, and none outside.
+  OneOp average{
+      "AvgPoolBackward", {make({1, 1, 2}, {kInf, 4})}, poolAttrs(2, 2, 0, 0)};
+  average.attrs["src_shape"] = Dims{1, 1, 4};
+  EXPECT_EQ(average.run()[0].data, (std::vector<double>{kInf, kInf, 2, 2}));
+}
+
 TEST(PoolBackward, AverageIsTheGradient) {
   for (bool exclude : {false, true}) {
     AttrMap attrs = poolAttrs(3, 2, 1, 1);
