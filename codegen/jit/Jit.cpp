@@ -9,18 +9,23 @@
 #include "codegen/jit/Guard.h"
 #include "codegen/jit/TargetMachine.h"
 #include "dialects/support/Fail.h"
+#include "dialects/support/WriteFile.h"
 
 #include "llvm/ExecutionEngine/JITEventListener.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
 #include "llvm/Object/Archive.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
+#include <unistd.h>
 
 using namespace llvm::orc;
 
@@ -141,6 +146,27 @@ static Expected<Result> guardedBy(std::unique_ptr<Jit::State> &state,
   return result;
 }
 
+/// Whether LLVM can write its dump for perf: it prints that it cannot find a
+/// place for it, and ends the process when the disk is full.
+static Expected<bool> checkPerfFolder() {
+  constexpr size_t kRoom = 1 << 20;
+  llvm::SmallString<128> folder;
+  // Where LLVM looks.
+  for (const char *name : {"JITDUMPDIR", "HOME"})
+    if (const char *value = std::getenv(name); value && folder.empty())
+      folder = value;
+  llvm::sys::path::append(folder, ".debug", "jit");
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    return fail(ErrorCode::CannotWrite,
+                folder.str().str() + ": " + error.message(),
+                "JITDUMPDIR names another folder for the dump");
+  std::string probe =
+      (folder + "/.tenon-" + std::to_string(getpid()) + ".probe").str();
+  auto written = writeFile(probe, std::string(kRoom, '\0'));
+  llvm::sys::fs::remove(probe);
+  return written;
+}
+
 static Expected<bool> start(Jit::State &state, const JitOptions &options) {
   // It compiles nothing, so it need not know the CPU: asking for all features
   // and setting them up takes longer than linking small code.
@@ -162,6 +188,9 @@ static Expected<bool> start(Jit::State &state, const JitOptions &options) {
 
 Expected<std::unique_ptr<Jit>> Jit::create(const JitOptions &options) {
   initialiseTargets();
+  if (options.perf)
+    if (auto ok = checkPerfFolder(); !ok)
+      return ok.errors();
   auto state = std::make_unique<State>();
   auto started = guardedBy<bool>(
       state, [&](State &state) { return start(state, options); });

@@ -26,6 +26,8 @@ struct JitOptions {
 /// lookup() may be called from several threads; addObject() may not.
 class Jit {
 public:
+  /// Errors: Internal; CannotWrite when there is no place for the dump for
+  /// perf.
   static Expected<std::unique_ptr<Jit>> create(const JitOptions &options = {});
   ~Jit();
   Jit(const Jit &) = delete;
