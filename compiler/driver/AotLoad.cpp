@@ -7,6 +7,7 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Triple.h"
 
 #include <dlfcn.h>
@@ -124,6 +125,12 @@ Error loadError(tenon_rt_status status, const AotFile &file,
 } // namespace
 
 bool isAotFile(const std::string &path) {
+  if (!llvm::sys::fs::is_regular_file(path))
+    return false;
+  llvm::StringRef extension = llvm::sys::path::extension(path);
+  // Whatever it holds, it is to be one.
+  if (extension == ".so" || extension == ".o" || extension == ".a")
+    return true;
   auto bytes = llvm::MemoryBuffer::getFileSlice(path, /*MapSize=*/7,
                                                 /*Offset=*/0);
   return bytes && codegen::looksSealed((*bytes)->getBuffer());

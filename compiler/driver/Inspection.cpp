@@ -1,5 +1,6 @@
 //===- Inspection.cpp - IR, phase by phase, and assembly ------------------===//
 #include "codegen/jit/Compile.h"
+#include "compiler/driver/Aot.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Reproducer.h"
 #include "compiler/import/Load.h"
@@ -183,6 +184,10 @@ Expected<std::string> assemblyOf(const graph::Graph &graph,
 }
 
 Expected<graph::Graph> loadGraph(const std::string &path) {
+  if (isAotFile(path))
+    return fail(ErrorCode::BadOption,
+                path + ": is a compiled file, not a graph",
+                "run, bench and inspect take compiled files");
   if (!path.ends_with(".mlir"))
     return loadModel(path);
   auto text = readTextFile(path, LoadOptions().maxFileSize);

@@ -125,7 +125,8 @@ Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
 Expected<std::string> assemblyOf(const graph::Graph &graph,
                                  const Options &options);
 
-/// A graph from .json or .mlir (graph dialect) by file name extension.
+/// A graph from .json or .mlir (graph dialect) by file name extension.  Errors:
+/// those of reading and of the graph; BadOption for a compiled file.
 Expected<graph::Graph> loadGraph(const std::string &path);
 
 } // namespace tenon

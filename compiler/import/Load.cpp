@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace tenon {
 
@@ -20,11 +21,22 @@ static Error cannotRead(const std::string &path, std::string why,
   return e;
 }
 
+/// Why nothing can be read at `path`, before its name tells what it would be.
+static std::optional<Error> whyNoFile(const std::string &path) {
+  std::error_code code;
+  std::filesystem::file_status status = std::filesystem::status(path, code);
+  if (std::filesystem::is_directory(status))
+    return cannotRead(path, "is a directory", "name a file in it");
+  if (!std::filesystem::exists(status))
+    return cannotRead(path,
+                      code ? code.message() : "No such file or directory");
+  return std::nullopt;
+}
+
 Expected<std::string> readTextFile(const std::string &path,
                                    uint64_t maxFileSize) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code))
-    return cannotRead(path, "is a directory", "name a file in it");
+  if (auto error = whyNoFile(path))
+    return *error;
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"),
                                               std::fclose);
   if (!file)
@@ -53,10 +65,13 @@ Expected<std::string> readTextFile(const std::string &path,
 
 Expected<graph::Graph> loadModel(const std::string &path,
                                  const LoadOptions &options) {
+  if (auto error = whyNoFile(path))
+    return *error;
   std::string extension = std::filesystem::path(path).extension().string();
   if (extension != ".json")
     return cannotRead(path, "unknown kind of model file \"" + extension + "\"",
-                      "models end in .json");
+                      "graphs end in .json or .mlir, compiled files in .so, .o "
+                      "or .a");
   Expected<std::string> text = readTextFile(path, options.maxFileSize);
   if (!text)
     return text.errors();

@@ -83,6 +83,7 @@ int bench(const BenchArgs &args) {
 } // namespace
 
 void addBenchCommand(CLI::App &app, Action &action) {
+  constexpr double kMostSeconds = 1e6;
   auto args = std::make_shared<BenchArgs>();
   CLI::App *sub = app.add_subcommand(
       "bench", "measure time and rate of a model and of its groups");
@@ -99,7 +100,7 @@ void addBenchCommand(CLI::App &app, Action &action) {
                 "the default")
       ->group(group);
   sub->add_option("--min-time", args->minSeconds, "seconds of measured work")
-      ->check(CLI::NonNegativeNumber)
+      ->check(numberIn(0, kMostSeconds))
       ->capture_default_str()
       ->group(group);
   sub->add_option("--max-runs", args->maxRuns, "most executions")

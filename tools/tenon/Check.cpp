@@ -336,17 +336,19 @@ void addCheckCommand(CLI::App &app, Action &action) {
       ->capture_default_str()
       ->group(how);
   sub->add_option("--seed", args->seed, "of the data of inputs")
+      ->check(anySeed())
       ->capture_default_str()
       ->group(how);
   const char *limits = "Limits";
+  constexpr double kMostSeconds = 1e6, kMostGiB = 1e6;
   sub->add_option("--timeout-per-run", args->timeout, "seconds; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(numberIn(0, kMostSeconds))
       ->capture_default_str()
       ->group(limits);
   sub->add_option("--memory-limit", args->memoryGiB,
                   "GiB for each run (default: three quarters of the machine, "
                   "divided by --jobs)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(numberIn(0, kMostGiB))
       ->group(limits);
   sub->add_option("--jobs", args->jobs, "runs at the same time")
       ->check(CLI::Range(1, 256))

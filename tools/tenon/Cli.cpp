@@ -128,6 +128,34 @@ double quantile(std::vector<double> &values, double fraction) {
   return values[static_cast<size_t>(position + 0.5)];
 }
 
+CLI::Validator numberIn(double least, double most) {
+  char range[80];
+  std::snprintf(range, sizeof(range), "from %.10g to %.10g", least, most);
+  auto check = [=, text = std::string(range)](std::string &word) {
+    double value = 0;
+    auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), value);
+    bool good = error == std::errc() && end == word.data() + word.size() &&
+                value >= least && value <= most;
+    return good ? std::string()
+                : "\"" + word.substr(0, 40) + "\" is no number " + text;
+  };
+  return CLI::Validator(check, std::string(range));
+}
+
+CLI::Validator anySeed() {
+  auto check = [](std::string &word) {
+    uint64_t value = 0;
+    auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), value);
+    bool good = error == std::errc() && end == word.data() + word.size();
+    return good ? std::string()
+                : "\"" + word.substr(0, 40) +
+                      "\" is no whole number from 0 to 18446744073709551615";
+  };
+  return CLI::Validator(check, "");
+}
+
 void addFormatOption(CLI::App &app, std::string &format,
                      std::vector<std::string> allowed) {
   format = allowed.front();

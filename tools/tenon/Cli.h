@@ -11,6 +11,7 @@
 
 namespace CLI {
 class App;
+class Validator;
 } // namespace CLI
 
 namespace tenon::cli {
@@ -57,6 +58,11 @@ std::string bytesText(double bytes);
 
 /// Sorts `values`; the element at `fraction` of the way, 0 when empty.
 double quantile(std::vector<double> &values, double fraction);
+
+/// What an option of a real number may be: finite, from `least` to `most`.
+CLI::Validator numberIn(double least, double most);
+/// What a seed may be: digits, of a number of 64 bits.
+CLI::Validator anySeed();
 
 /// `--format`, one of `allowed`; the first is the default.
 void addFormatOption(CLI::App &app, std::string &format,

@@ -120,6 +120,8 @@ Expected<bool> CompileCommand::addValue(uint64_t id,
 
 Expected<bool> CompileCommand::addConstant(const TensorSpec &spec,
                                            const char *option) {
+  if (isIgnored(graph, spec.name))
+    return true;
   auto id = resolveTensor(graph, spec.name);
   if (!id)
     return id.errors();
@@ -260,14 +262,15 @@ void addOptions(CLI::App &sub, CompileArgs &args) {
                  "of the code gives the others")
       ->group(values);
   sub.add_option("--constant", args.constants,
-                 "NAME=SPEC, where SPEC is @w.npy, rand:SEED, ones, zeros or "
-                 "iota")
+                 "NAME=SPEC, where SPEC is @w.npy, cast:@w.npy, rand:SEED, "
+                 "ones, zeros or iota")
       ->allow_extra_args(false)
       ->group(values);
   sub.add_flag("--fill-constants", args.fill,
                "the values that tenon run takes for constants")
       ->group(values);
   sub.add_option("--seed", args.seed, "of those values")
+      ->check(anySeed())
       ->capture_default_str()
       ->group(values);
 }

@@ -31,12 +31,14 @@ Expected<LoadedModel> loadModel(const std::string &path) {
       return file.errors();
     model.graph = file->graph;
     model.file = std::move(*file);
+    printRemarks(model.graph);
     return model;
   }
   auto graph = loadGraph(path);
   if (!graph)
     return graph.errors();
   model.graph = std::move(*graph);
+  printRemarks(model.graph);
   return model;
 }
 

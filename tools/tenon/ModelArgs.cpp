@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 
 namespace tenon::cli {
@@ -87,6 +88,7 @@ void addExecOptions(CLI::App &app, ExecArgs &args) {
                "execute in a thread pool of the caller, not Tenon's own")
       ->group("Execution");
   app.add_option("--seed", args.seed, "of the data of inputs")
+      ->check(anySeed())
       ->capture_default_str()
       ->group("Execution");
 }
@@ -255,10 +257,29 @@ std::vector<Error> unknownInputs(const Graph &graph) {
   return errors;
 }
 
+void printRemarks(const Graph &graph) {
+  for (const std::string &remark : graph::remarksOnPorts(graph))
+    std::fprintf(stderr, "remark: %s\n", remark.c_str());
+}
+
+bool isIgnored(const Graph &graph, std::string_view name) {
+  std::optional<int64_t> id = parseInteger(name);
+  return id &&
+         std::find(graph.ignoredInputs.begin(), graph.ignoredInputs.end(),
+                   static_cast<uint64_t>(*id)) != graph.ignoredInputs.end();
+}
+
+void dropIgnored(const Graph &graph, std::vector<TensorSpec> &specs) {
+  std::erase_if(specs, [&](const TensorSpec &spec) {
+    return isIgnored(graph, spec.name);
+  });
+}
+
 Expected<Graph> loadForInspection(const ModelArgs &args) {
   Expected<Graph> model = loadGraph(args.path);
   if (!model)
     return model;
+  printRemarks(*model);
   Expected<Overrides> overrides = parseOverrides(args.knobs);
   if (!overrides)
     return overrides.errors();

@@ -73,4 +73,11 @@ std::vector<Error> unknownInputs(const graph::Graph &graph);
 /// execution.
 Expected<graph::Graph> loadForInspection(const ModelArgs &args);
 
+/// Says on stderr which inputs are ignored.
+void printRemarks(const graph::Graph &graph);
+/// Whether `name` is the id of an input that no operation reads.
+bool isIgnored(const graph::Graph &graph, std::string_view name);
+/// Removes what is given for inputs that no operation reads.
+void dropIgnored(const graph::Graph &graph, std::vector<TensorSpec> &specs);
+
 } // namespace tenon::cli

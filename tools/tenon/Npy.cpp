@@ -175,7 +175,8 @@ Expected<Tensor> readElements(const HeaderParser &header, std::string_view data,
 
 } // namespace
 
-Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name) {
+Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name,
+                          std::string *type) {
   if (bytes.substr(0, kMagic.size()) != kMagic || bytes.size() < 10)
     return badData(name, "is no .npy file",
                    "write it with numpy.save, or as @x.npy with --output");
@@ -198,24 +199,35 @@ Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name) {
   if (header.fortran && header.shape.size() > 1)
     return badData(name, "is in Fortran order",
                    "save numpy.ascontiguousarray(x)");
+  if (type) {
+    // Bytes have no order.
+    *type = header.descr;
+    if (type->size() == 3 && (*type)[0] == '<' && (*type)[2] == '1')
+      (*type)[0] = '|';
+  }
   return readElements(header, bytes.substr(start + length), name);
+}
+
+/// What elements of a type without a name in the format are stored as.
+static DType storedAs(DType dtype) {
+  if (graph::isFloat(dtype) && dtype != DType::f16)
+    return DType::f32;
+  return dtype == DType::s4   ? DType::s8
+         : dtype == DType::u4 ? DType::u8
+                              : dtype;
+}
+
+std::string npyTypeFor(DType dtype) {
+  for (const NpyType &type : npyTypes)
+    if (type.dtype == storedAs(dtype))
+      return std::string(type.descr);
+  return "<f4";
 }
 
 std::string formatNpy(const Tensor &tensor) {
   Tensor stored = tensor;
-  if (graph::isFloat(stored.dtype) && stored.dtype != DType::f16)
-    stored.dtype = DType::f32;
-  else if (stored.dtype == DType::s4)
-    stored.dtype = DType::s8;
-  else if (stored.dtype == DType::u4)
-    stored.dtype = DType::u8;
-  std::string_view descr = "<f4";
-  for (const NpyType &type : npyTypes)
-    if (type.dtype == stored.dtype) {
-      descr = type.descr;
-      break;
-    }
-  std::string header = "{'descr': '" + std::string(descr) +
+  stored.dtype = storedAs(tensor.dtype);
+  std::string header = "{'descr': '" + npyTypeFor(tensor.dtype) +
                        "', 'fortran_order': False, 'shape': (";
   for (int64_t dim : stored.shape)
     header += std::to_string(dim) + ",";
@@ -239,12 +251,12 @@ std::string formatNpy(const Tensor &tensor) {
   return out;
 }
 
-Expected<Tensor> readNpy(const std::string &path) {
+Expected<Tensor> readNpy(const std::string &path, std::string *type) {
   constexpr uint64_t kMaxFileSize = uint64_t(1) << 32;
   Expected<std::string> bytes = readTextFile(path, kMaxFileSize);
   if (!bytes)
     return bytes.errors();
-  return parseNpy(*bytes, path);
+  return parseNpy(*bytes, path, type);
 }
 
 Expected<bool> writeNpy(const std::string &path, const Tensor &tensor) {

@@ -16,16 +16,22 @@
 namespace tenon::cli {
 
 /// Reads the content of a file; `name` is for messages.  The dtype is that of
-/// the file ('<f8' reads as f32, unrounded).  Errors: BadTensorData.  Any
-/// bytes are fine; memory is bounded by the size of `bytes`.
+/// the file ('<f8' reads as f32, unrounded); `type`, unless null, receives the
+/// name that the format has for it.  Errors: BadTensorData.  Any bytes are
+/// fine; memory is bounded by the size of `bytes`.
 Expected<reference::Tensor> parseNpy(std::string_view bytes,
-                                     const std::string &name);
+                                     const std::string &name,
+                                     std::string *type = nullptr);
+
+/// The type of elements that files for tensors of `dtype` have: "<f4".
+std::string npyTypeFor(graph::DType dtype);
 
 /// The bytes of a file with `tensor`.
 std::string formatNpy(const reference::Tensor &tensor);
 
 /// Errors: CannotRead, TooLarge, BadTensorData.
-Expected<reference::Tensor> readNpy(const std::string &path);
+Expected<reference::Tensor> readNpy(const std::string &path,
+                                    std::string *type = nullptr);
 /// Errors: CannotWrite.
 Expected<bool> writeNpy(const std::string &path,
                         const reference::Tensor &tensor);

@@ -94,11 +94,13 @@ void printTensor(const Graph &graph, uint64_t id, const Tensor &tensor) {
 }
 
 bool RunCommand::parseSpecs() {
+  constexpr const char *kExpect = "expect";
   std::vector<Error> errors;
   auto parseAll = [&](const std::vector<std::string> &texts,
                       std::vector<TensorSpec> &specs, const char *option) {
     for (const std::string &text : texts) {
-      auto spec = option ? parseFileSpec(text, option) : parseTensorSpec(text);
+      auto spec = option ? parseFileSpec(text, option, option == kExpect)
+                         : parseTensorSpec(text);
       if (spec)
         specs.push_back(std::move(*spec));
       else
@@ -107,7 +109,7 @@ bool RunCommand::parseSpecs() {
   };
   parseAll(args.inputs, inputs, nullptr);
   parseAll(args.outputs, outputs, "output");
-  parseAll(args.expects, expects, "expect");
+  parseAll(args.expects, expects, kExpect);
   if (errors.empty())
     return true;
   report(errors);
@@ -310,6 +312,7 @@ int RunCommand::run() {
   if (!loaded)
     return fail(loaded.errors());
   model = std::move(*loaded);
+  dropIgnored(model.graph, inputs);
   auto variants = alternatives(args.model.knobs);
   if (!variants)
     return fail(variants.errors());
@@ -354,14 +357,15 @@ void addRunCommand(CLI::App &app, Action &action) {
   addExecOptions(*sub, args->exec);
   sub->add_option("--input", args->inputs,
                   "NAME=SPEC, where SPEC is 4x16xf32=@x.npy, @x.npy, "
-                  "rand:SEED, ones, zeros or iota")
+                  "cast:@x.npy, rand:SEED, ones, zeros or iota")
       ->allow_extra_args(false)
       ->group("Data");
   sub->add_option("--output", args->outputs, "NAME=@FILE.npy: write an output")
       ->allow_extra_args(false)
       ->group("Data");
   sub->add_option("--expect", args->expects,
-                  "NAME=@FILE.npy: compare an output with a file")
+                  "NAME=@FILE.npy, or NAME=cast:@FILE.npy: compare an output "
+                  "with a file")
       ->allow_extra_args(false)
       ->group("Data");
   sub->add_option("--repeat", args->repeat, "most timed executions")

@@ -28,7 +28,8 @@ using reference::Tensor;
 
 static Error badSpec(std::string_view text, std::string why) {
   return badOption("\"" + std::string(text.substr(0, 120)) + "\": " + why,
-                   "NAME=4x16xf32=@x.npy, NAME=@x.npy, NAME=rand:SEED, "
+                   "NAME=4x16xf32=@x.npy, NAME=@x.npy, NAME=cast:@x.npy, "
+                   "NAME=rand:SEED, "
                    "NAME=ones, NAME=zeros, NAME=iota");
 }
 
@@ -53,6 +54,12 @@ static bool parseType(std::string_view text, TensorSpec &spec) {
 
 static bool parseSource(std::string_view text, TensorSpec &spec) {
   using Source = TensorSpec::Source;
+  constexpr std::string_view kCast = "cast:";
+  if (text.substr(0, kCast.size()) == kCast &&
+      text.substr(kCast.size(), 1) == "@") {
+    spec.cast = true;
+    text.remove_prefix(kCast.size());
+  }
   if (text.size() > 1 && text[0] == '@') {
     spec.source = Source::file;
     spec.path = text.substr(1);
@@ -85,7 +92,8 @@ Expected<TensorSpec> parseTensorSpec(std::string_view text) {
   spec.name = text.substr(0, equals);
   std::string_view rest = text.substr(equals + 1);
   // A path may hold "=", a type may not.
-  size_t second = rest.empty() || rest[0] == '@' ? rest.npos : rest.find('=');
+  size_t file = rest.find('@');
+  size_t second = rest.substr(0, file).find('=');
   if (second != rest.npos) {
     if (!parseType(rest.substr(0, second), spec))
       return badSpec(text, "\"" + std::string(rest.substr(0, second)) +
@@ -103,12 +111,12 @@ Expected<TensorSpec> parseTensorSpec(std::string_view text) {
 }
 
 Expected<TensorSpec> parseFileSpec(std::string_view text,
-                                   std::string_view option) {
+                                   std::string_view option, bool mayCast) {
   size_t equals = text.find('=');
   TensorSpec spec;
   if (equals == text.npos || equals == 0 ||
       !parseSource(text.substr(equals + 1), spec) ||
-      spec.source != TensorSpec::Source::file)
+      spec.source != TensorSpec::Source::file || (spec.cast && !mayCast))
     return badOption("--" + std::string(option) + ": \"" + std::string(text) +
                          "\" names no file",
                      "write NAME=@FILE.npy");
@@ -223,9 +231,18 @@ static Error badTensor(const TensorSpec &spec, std::string why) {
 
 static Expected<Tensor> readFile(const TensorSpec &spec,
                                  const graph::LogicalTensor &tensor) {
-  Expected<Tensor> read = readNpy(spec.path);
+  std::string type;
+  Expected<Tensor> read = readNpy(spec.path, &type);
   if (!read)
     return read;
+  if (std::string wanted = npyTypeFor(tensor.dtype);
+      type != wanted && !spec.cast) {
+    Error error = badTensor(
+        spec, "the file holds elements of type " + type + ", tensors of " +
+                  std::string(graph::name(tensor.dtype)) + " need " + wanted);
+    error.hint = "cast:@" + spec.path + " converts them";
+    return error;
+  }
   if (read->shape != *tensor.shape)
     return badTensor(spec, "the file holds " + dimsText(read->shape) +
                                ", the tensor is " + dimsText(*tensor.shape));

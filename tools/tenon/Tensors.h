@@ -17,7 +17,8 @@
 
 namespace tenon::cli {
 
-/// `NAME=[SHAPExDTYPE=]SOURCE`, or `NAME=SHAPExDTYPE` (filled as by default).
+/// `NAME=[SHAPExDTYPE=]SOURCE`, or `NAME=SHAPExDTYPE` (filled as by default). A
+/// source is `@FILE`, `cast:@FILE`, `rand:SEED`, `ones`, `zeros` or `iota`.
 struct TensorSpec {
   enum class Source { fill, file, random, ones, zeros, iota };
 
@@ -26,15 +27,18 @@ struct TensorSpec {
   std::optional<graph::DType> dtype;
   Source source = Source::fill;
   std::string path;  // of a file
+  bool cast = false; // a file may have another type
   uint64_t seed = 0; // of random
 };
 
 /// Errors: BadOption.
 Expected<TensorSpec> parseTensorSpec(std::string_view text);
 
-/// `NAME=@FILE`.  Errors: BadOption; `option` is for messages.
+/// `NAME=@FILE` or, where `mayCast`, `NAME=cast:@FILE`.  Errors: BadOption;
+/// `option` is for messages.
 Expected<TensorSpec> parseFileSpec(std::string_view text,
-                                   std::string_view option);
+                                   std::string_view option,
+                                   bool mayCast = false);
 
 /// The tensor that `name` means: an id, `op` (its first result), or `op.role`
 /// with the role of an operand or result in the operation table.  Errors:
@@ -45,8 +49,10 @@ Expected<uint64_t> resolveTensor(const graph::Graph &graph,
 std::string describeTensor(const graph::Graph &graph, uint64_t id);
 
 /// The values `spec` asks for; its source is not `fill`.  `tensor` has a known
-/// shape.  Files must have that shape, and values its dtype can hold.
-/// Errors: BadTensorData, and those of readNpy.
+/// shape.  Files must have that shape, the type that tensors of its dtype are
+/// written with, unless a cast is asked for, and values that the dtype can
+/// hold; fractions of floats are rounded. Errors: BadTensorData, and those of
+/// readNpy.
 Expected<reference::Tensor> makeTensor(const TensorSpec &spec,
                                        const graph::LogicalTensor &tensor);
 

@@ -1,4 +1,5 @@
 //===- Tensors_test.cpp - specifications, names, memory, files ------------===//
+#include "dialects/support/WriteFile.h"
 #include "tools/tenon/Cli.h"
 #include "tools/tenon/Npy.h"
 #include "tools/tenon/Tensors.h"
@@ -322,6 +323,7 @@ TEST(Npy, FilesMustSuitTheTensor) {
   spec.name = "x";
   spec.source = Source::file;
   spec.path = path;
+  spec.cast = true;
   auto codeFor = [&](std::vector<double> values) {
     Tensor stored =
         reference::zeros(DType::f32, {static_cast<int64_t>(values.size())});
@@ -339,6 +341,64 @@ TEST(Npy, FilesMustSuitTheTensor) {
   auto missing = makeTensor(spec, tensor);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.errors()[0].code, ErrorCode::CannotRead);
+}
+
+TEST(Npy, TypesMustBeThoseOfTheTensor) {
+  std::string path = testing::TempDir() + "tenon_types_test.npy";
+  const DType all[] = {DType::f32,     DType::f16, DType::bf16, DType::f8_e4m3,
+                       DType::f8_e5m2, DType::s64, DType::s32,  DType::s8,
+                       DType::u8,      DType::s4,  DType::u4,   DType::boolean};
+  for (DType stored : all)
+    for (DType wanted : all) {
+      Tensor tensor = reference::zeros(stored, {2});
+      tensor.data = {1, 0};
+      ASSERT_TRUE(writeNpy(path, tensor));
+      graph::LogicalTensor about;
+      about.dtype = wanted;
+      about.shape = graph::Dims{2};
+      for (const char *text : {"x=@", "x=cast:@"}) {
+        auto spec = parseTensorSpec(text + path);
+        ASSERT_TRUE(spec);
+        EXPECT_EQ(spec->path, path);
+        auto made = makeTensor(*spec, about);
+        bool same = npyTypeFor(stored) == npyTypeFor(wanted);
+        EXPECT_EQ(bool(made), same || spec->cast)
+            << graph::name(stored) << " " << graph::name(wanted);
+        if (made)
+          EXPECT_EQ(made->data, tensor.data);
+        else
+          EXPECT_NE(made.errors()[0].str().find("cast:@"), std::string::npos);
+      }
+    }
+  // What f64 files hold is rounded only when that is asked for.
+  std::string header =
+      "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }\n";
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += {static_cast<char>(header.size()), '\0'};
+  double value = 0.1;
+  bytes += header;
+  bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
+  ASSERT_TRUE(writeFile(path, bytes));
+  graph::LogicalTensor about;
+  about.dtype = DType::f32;
+  about.shape = graph::Dims{1};
+  EXPECT_FALSE(makeTensor(*parseTensorSpec("x=@" + path), about));
+  auto made = makeTensor(*parseTensorSpec("x=1xf32=cast:@" + path), about);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->data[0], 0.1f);
+  std::remove(path.c_str());
+}
+
+TEST(Spec, Casts) {
+  auto spec = parseTensorSpec("x=4xf32=cast:@a=b.npy");
+  ASSERT_TRUE(spec);
+  EXPECT_TRUE(spec->cast);
+  EXPECT_EQ(spec->path, "a=b.npy");
+  EXPECT_EQ(spec->shape, graph::Dims{4});
+  EXPECT_FALSE(parseTensorSpec("x=cast:ones"));
+  EXPECT_FALSE(parseTensorSpec("x=cast:@"));
+  EXPECT_TRUE(parseFileSpec("x=cast:@a.npy", "expect", /*mayCast=*/true));
+  EXPECT_FALSE(parseFileSpec("x=cast:@a.npy", "output"));
 }
 
 //===----------------------------------------------------------------------===//
