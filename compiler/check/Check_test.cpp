@@ -74,6 +74,42 @@ std::map<uint64_t, Tensor> plainResults(const graph::Graph &graph,
   return *results;
 }
 
+TEST(Compare, S64CountsEveryBit) {
+  auto wide = [](std::vector<int64_t> values) {
+    return Tensor{DType::s64,
+                  {static_cast<int64_t>(values.size())},
+                  {},
+                  std::move(values)};
+  };
+  constexpr int64_t beyond = (int64_t{1} << 53) + 1;
+  Tensor expected = wide({1, beyond}), got = wide({1, beyond - 1});
+  for (bool exact : {false, true}) {
+    Tolerance tolerance;
+    tolerance.exact = tolerance.signedZero = exact;
+    EXPECT_TRUE(compare(expected, expected, nullptr, tolerance).passed());
+    CompareResult result = compare(got, expected, nullptr, tolerance);
+    EXPECT_EQ(result.mismatches, 1);
+    EXPECT_EQ(result.maxError, 1);
+    EXPECT_NE(result.str().find("got 9007199254740992, expected "
+                                "9007199254740993,"),
+              std::string::npos)
+        << result.str();
+  }
+  EXPECT_TRUE(compare(vec({1, 2}), expected, nullptr, {}).shapesDiffer);
+  // The lowest bit counts, also where a double loses it.
+  EXPECT_FALSE(gridOf(expected)->fits(52));
+  EXPECT_TRUE(gridOf(wide({int64_t{3} << 60}))->fits(24));
+}
+
+TEST(Fill, S64) {
+  Builder b;
+  uint64_t x = b.tensor({64}, DType::s64);
+  b.op("StaticTranspose", {x}, {64}, DType::s64);
+  Tensor filled = fillOrDie(b.graph, 1).at(x);
+  ASSERT_EQ(filled.integers.size(), 64u);
+  EXPECT_NE(filled.integers, std::vector<int64_t>(64, filled.integers[0]));
+}
+
 TEST(Fill, ElementsInOnePlaceAreEqual) {
   Builder b;
   uint64_t x = b.tensor({4, 3});

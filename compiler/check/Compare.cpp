@@ -174,8 +174,8 @@ bool isOffAsPlain(const Tensor &got, const Tensor &expected,
 struct Judge {
   DType dtype;
   const Tolerance &tolerance;
-  double scale;    // s
-  double relative; // max(3 r, b)
+  double scale = 0;    // s
+  double relative = 0; // max(3 r, b)
 
   /// Of element `i`, whose exact value is `e`.
   double slackAt(size_t i, double e) const {
@@ -257,11 +257,13 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
                       const BeforeRounding *beforeRounding) {
   CompareResult result;
   result.elements = expected.numElements();
-  if (got.shape != expected.shape || got.data.size() != expected.data.size()) {
+  if (got.shape != expected.shape || got.isS64() != expected.isS64() ||
+      got.numElements() != expected.numElements()) {
     result.shapesDiffer = true;
     return result;
   }
-  if (beforeRounding && beforeRounding->sizes.size() != expected.data.size())
+  if (beforeRounding && static_cast<int64_t>(beforeRounding->sizes.size()) !=
+                            expected.numElements())
     beforeRounding = nullptr;
   Judge judge{expected.dtype, tolerance, rootMeanSquare(expected.data), 0};
   // One flipped step of a rounding operation says nothing about its operand.
@@ -279,11 +281,11 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
     beforeJudge.relative = std::max(judge.relative, beforeRounding->relative);
   }
   double worstExcess = -1;
-  for (size_t i = 0; i < got.data.size(); ++i) {
-    double g = got.data[i], e = expected.data[i];
-    bool same = g == e || (std::isnan(g) && std::isnan(e));
-    double error = same ? 0 : std::fabs(g - e), allowed = judge.allowedAt(i, e);
-    bool accepted = judge.accepts(i, g, e);
+  for (int64_t i = 0; i < expected.numElements(); ++i) {
+    double g = got.at(i), e = expected.at(i);
+    double error = reference::difference(got, expected, i);
+    double allowed = judge.allowedAt(i, e);
+    bool accepted = got.isS64() ? error == 0 : judge.accepts(i, g, e);
     if (!accepted && beforeRounding &&
         beforeJudge.mayRoundTo(g, beforeRounding->steps[i],
                                beforeRounding->sizes[i])) {
@@ -302,11 +304,14 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
     excess += accepted ? 0 : 1e12;
     if (excess > worstExcess) {
       worstExcess = excess;
-      result.worstIndex = static_cast<int64_t>(i);
-      result.got = g;
-      result.expected = e;
+      result.worstIndex = i;
       result.allowed = allowed;
     }
+  }
+  if (result.worstIndex >= 0) {
+    constexpr int kDigits = 9; // tell any two numbers of f32 apart
+    result.got = got.text(result.worstIndex, kDigits);
+    result.expected = expected.text(result.worstIndex, kDigits);
   }
   return result;
 }
@@ -315,14 +320,14 @@ std::string CompareResult::str() const {
   if (shapesDiffer)
     return "the shapes differ";
   char text[256];
-  std::snprintf(text, sizeof(text),
-                "%lld of %lld elements differ; worst at %lld: got %.9g, "
-                "expected %.9g, allowed difference %.3g; largest error %.3g; "
-                "%lld in other steps, within tolerance before rounding",
-                static_cast<long long>(mismatches),
-                static_cast<long long>(elements),
-                static_cast<long long>(worstIndex), got, expected, allowed,
-                maxError, static_cast<long long>(otherSteps));
+  std::snprintf(
+      text, sizeof(text),
+      "%lld of %lld elements differ; worst at %lld: got %s, "
+      "expected %s, allowed difference %.3g; largest error %.3g; "
+      "%lld in other steps, within tolerance before rounding",
+      static_cast<long long>(mismatches), static_cast<long long>(elements),
+      static_cast<long long>(worstIndex), got.c_str(), expected.c_str(),
+      allowed, maxError, static_cast<long long>(otherSteps));
   return text;
 }
 

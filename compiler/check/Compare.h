@@ -74,7 +74,9 @@ struct CompareResult {
   /// exceeds what is allowed most (or comes closest to it).
   double maxError = 0;
   int64_t worstIndex = -1;
-  double got = 0, expected = 0, allowed = 0;
+  /// Of that element; integers with all digits.
+  std::string got, expected;
+  double allowed = 0;
 
   bool passed() const { return !shapesDiffer && mismatches == 0; }
   /// "3 of 1024 elements differ; worst at 17: got 1.5, expected ..."

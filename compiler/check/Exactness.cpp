@@ -191,10 +191,15 @@ bool Grid::fits(int bits) const {
 
 std::optional<Grid> gridOf(const reference::Tensor &tensor) {
   Grid grid{0, 0};
-  for (double value : tensor.data) {
+  for (int64_t i = 0; i < tensor.numElements(); ++i) {
+    double value = tensor.at(i);
     if (!std::isfinite(value))
       return std::nullopt;
-    double granule = granuleOf(value);
+    // The lowest bit of an s64 may be lost in a double.
+    double granule = tensor.isS64() && value != 0
+                         ? reference::powerOfTwo(std::countr_zero(
+                               static_cast<uint64_t>(tensor.integers[i])))
+                         : granuleOf(value);
     grid.largest = std::max(grid.largest, std::fabs(value));
     if (granule != 0)
       grid.granule =

@@ -306,7 +306,8 @@ void shareValues(const graph::LogicalTensor &edge, Tensor &tensor) {
 /// `magnitude` 0: fractions.
 Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
                   uint64_t seed, int64_t magnitude) {
-  Tensor tensor = reference::zeros(edge.dtype, *edge.shape);
+  // Numbers of every type are small here: doubles, until they are drawn.
+  Tensor tensor = reference::zeros(DType::undef, *edge.shape);
   Random random(seed * 0x9E3779B97F4A7C15 + edge.id + 1);
   random.next();
   if (use.role == Role::mask && graph::isFloat(edge.dtype))
@@ -314,8 +315,9 @@ Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
   else
     for (double &value : tensor.data)
       value = draw(random, edge.dtype, use, magnitude);
-  reference::roundToDType(tensor);
   shareValues(edge, tensor);
+  reference::setDType(tensor, edge.dtype);
+  reference::roundToDType(tensor);
   return tensor;
 }
 

@@ -248,12 +248,20 @@ Expected<Tensor> toTensor(const NpyArray &array, DType dtype) {
     return makeError(ErrorCode::BadTensorData,
                      "array of " + array.descr + " for a tensor of " +
                          std::string(graph::name(dtype)));
-  Tensor tensor = reference::zeros(dtype, array.shape);
+  if (array.descr == "<i8") { // no double holds all of these
+    auto tensor = reference::fromMemory(
+        DType::s64, array.shape, graph::denseStrides(array.shape), array.bytes);
+    if (tensor)
+      reference::setDType(*tensor, dtype);
+    return tensor;
+  }
+  Tensor tensor = reference::zeros(DType::undef, array.shape);
   for (size_t i = 0; i < tensor.data.size(); ++i) {
     double value = numberOf(array.descr, array.bytes.data() + i * width);
     tensor.data[i] =
         raw ? reference::decode(dtype, static_cast<uint64_t>(value)) : value;
   }
+  reference::setDType(tensor, dtype);
   return tensor;
 }
 

@@ -103,6 +103,19 @@ TEST(Npz, RawHalfPrecisionAndScalars) {
   EXPECT_FALSE(toTensor(*array, graph::DType::f8_e4m3));
 }
 
+TEST(Npz, IntegersKeepAllBits) {
+  constexpr int64_t beyond = (int64_t{1} << 53) + 1;
+  std::string data;
+  append(data, uint64_t{beyond}, 8);
+  auto array = parseNpy(bytesOf(npy("<i8", "(1,)", data)));
+  ASSERT_TRUE(array);
+  auto tensor = toTensor(*array, graph::DType::s64);
+  ASSERT_TRUE(tensor);
+  EXPECT_EQ(tensor->integers, std::vector<int64_t>{beyond});
+  EXPECT_EQ(toTensor(*array, graph::DType::f32)->data,
+            std::vector<double>{0x1p53});
+}
+
 TEST(Npz, EveryCutIsAnError) {
   std::string array = npy("<f4", "(2, 1)", floats());
   std::string file = zip("t.npy", 0, array, array.size());

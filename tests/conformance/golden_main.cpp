@@ -122,11 +122,9 @@ std::string compare(const Tensor &got, const Tensor &expected,
                                          : 0;
   size_t wrong = 0, worst = 0;
   double worstError = 0;
-  for (size_t i = 0; i < got.data.size(); ++i) {
-    double g = got.data[i], e = expected.data[i];
-    double error = std::fabs(g - e);
-    if (g == e || (std::isnan(g) && std::isnan(e)))
-      error = 0;
+  auto count = static_cast<size_t>(expected.numElements());
+  for (size_t i = 0; i < count; ++i) {
+    double error = reference::difference(got, expected, i);
     if (error <= limit)
       continue;
     ++wrong;
@@ -136,15 +134,15 @@ std::string compare(const Tensor &got, const Tensor &expected,
     }
   }
   bool inner = traits.quantizesInside || traits.narrowFloat;
-  size_t allowed = steps && inner ? got.data.size() / 50 : 0;
+  size_t allowed = steps && inner ? count / 50 : 0;
   if (wrong <= allowed)
     return {};
   char text[200];
   std::snprintf(text, sizeof(text),
                 "%zu of %zu elements differ by more than %g; worst at %zu: "
-                "%.9g, expected %.9g",
-                wrong, got.data.size(), limit, worst, got.data[worst],
-                expected.data[worst]);
+                "%s, expected %s",
+                wrong, count, limit, worst, got.text(worst, 9).c_str(),
+                expected.text(worst, 9).c_str());
   return text;
 }
 

@@ -56,9 +56,12 @@ Expected<Oracle> Oracle::bounded(graph::Graph graph, Tensors inputs) {
 
 std::map<uint64_t, std::vector<uint64_t>> bitsOf(const Tensors &results) {
   std::map<uint64_t, std::vector<uint64_t>> bits;
-  for (auto &[id, tensor] : results)
+  for (auto &[id, tensor] : results) {
     for (double element : tensor.data)
       bits[id].push_back(std::bit_cast<uint64_t>(element));
+    for (int64_t element : tensor.integers)
+      bits[id].push_back(static_cast<uint64_t>(element));
+  }
   return bits;
 }
 

@@ -18,18 +18,39 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Each case is compiled this often: both vector widths, one and two threads.
+/// Each case is compiled this often: all vector widths, one and two threads.
 std::vector<RunConfig> fewConfigs() {
-  std::vector<RunConfig> configs(2);
+  std::vector<RunConfig> configs(3);
   configs[0].options.schedule = "avx2";
   configs[1].options.schedule = "avx512";
   configs[1].threads = 2;
+  configs[2].options.targetCpu = "x86-64-v2";
   return configs;
 }
 
+/// A tensor of this type and shape with `values` over and over.
+template <typename T>
+reference::Tensor repeated(const reference::Tensor &like,
+                           const std::vector<T> &values) {
+  constexpr bool isWide = std::is_same_v<T, int64_t>;
+  reference::Tensor tensor =
+      reference::zeros(isWide ? DType::s64 : DType::undef, like.shape);
+  for (int64_t i = 0; i < tensor.numElements(); ++i) {
+    T value = values[static_cast<size_t>(i) % values.size()];
+    if constexpr (isWide)
+      tensor.integers[i] = value;
+    else
+      tensor.data[i] = value;
+  }
+  reference::setDType(tensor, like.dtype);
+  reference::roundToDType(tensor);
+  return tensor;
+}
+
 /// An oracle of `text` whose first inputs hold `values` over and over.
+template <typename T>
 Expected<Oracle> withValues(std::string_view text,
-                            const std::vector<std::vector<double>> &values) {
+                            const std::vector<std::vector<T>> &values) {
   auto g = parseGraph(text);
   if (!g)
     return g.errors();
@@ -38,9 +59,7 @@ Expected<Oracle> withValues(std::string_view text,
     return o;
   for (size_t n = 0; n < values.size(); ++n) {
     reference::Tensor &input = o->inputs.at(o->graph.inputPorts[n]);
-    for (size_t i = 0; i < input.data.size(); ++i)
-      input.data[i] = values[n][i % values[n].size()];
-    reference::roundToDType(input);
+    input = repeated(input, values[n]);
   }
   auto expected = reference::evaluate(o->graph, o->inputs, {});
   if (!expected)
@@ -49,12 +68,19 @@ Expected<Oracle> withValues(std::string_view text,
   return o;
 }
 
-void checkInputs(const std::string &text,
-                 const std::vector<std::vector<double>> &values) {
+template <typename T>
+void checkAll(const std::string &text,
+              const std::vector<std::vector<T>> &values) {
   auto o = withValues(text, values);
   ASSERT_TRUE(o) << text << ": " << str(o.errors());
   for (const RunConfig &c : fewConfigs())
-    EXPECT_TRUE(checkGraph(*o, c)) << text << ", " << c.options.schedule;
+    EXPECT_TRUE(checkGraph(*o, c))
+        << text << ", " << c.options.schedule << " for " << c.options.targetCpu;
+}
+
+void checkInputs(const std::string &text,
+                 const std::vector<std::vector<double>> &values) {
+  checkAll(text, values);
 }
 
 void checkValues(const std::string &text, const std::vector<double> &values) {
@@ -133,15 +159,108 @@ TEST(Casts, ByteFloats) {
   }
 }
 
+/// Around the bounds of all integer types, and ties of f32 that vanish in a
+/// double.
+const std::vector<int64_t> kIntegers = {0,
+                                        1,
+                                        -1,
+                                        127,
+                                        128,
+                                        255,
+                                        256,
+                                        -128,
+                                        -129,
+                                        -256,
+                                        65536,
+                                        16777217,
+                                        INT32_MAX,
+                                        INT32_MIN,
+                                        int64_t{INT32_MAX} + 1,
+                                        int64_t{INT32_MIN} - 1,
+                                        (int64_t{1} << 32) + 5,
+                                        (int64_t{1} << 53) + 1,
+                                        -(int64_t{1} << 53) - 1,
+                                        (int64_t{1} << 60) +
+                                            (int64_t{1} << 36) + 1,
+                                        (int64_t{1} << 60) + (int64_t{1} << 36),
+                                        INT64_MAX - 1,
+                                        INT64_MAX,
+                                        INT64_MIN,
+                                        INT64_MIN + 1};
+
+const std::vector<std::string> kIntegerTypes = {"s64", "s32", "s8", "u8",
+                                                "boolean"};
+
 TEST(Casts, FromInteger) {
-  const std::vector<double> values = {
-      0,          1,       -1,     127,        128,        255,
-      256,        -128,    -129,   -256,       65536,      16777217,
-      0x1p31 - 1, -0x1p31, 0x1p31, 0x1p32 + 5, 0x1p52 + 1, -0x1p52 - 1};
-  for (std::string from : {"s64", "s32", "s8", "u8", "boolean"})
+  for (const std::string &from : kIntegerTypes)
     for (std::string to : {"f32", "s64", "s32", "s8", "u8", "boolean"})
       if (from != to)
-        checkValues("y/" + to + " = TypeCast 211/" + from, values);
+        checkAll<int64_t>("y/" + to + " = TypeCast 211/" + from, {kIntegers});
+}
+
+/// One cast after the other, as each of them says: nothing is skipped, and no
+/// value on the way has more or fewer bits than its type.
+TEST(Casts, InARow) {
+  for (const std::string &middle : kIntegerTypes)
+    for (std::string to : {"f32", "s64", "s32", "s8", "u8", "boolean"})
+      if (middle != to) {
+        std::string second = "; y/" + to + " = TypeCast m";
+        checkValues("m/" + middle + " = TypeCast 211" + second, kFloats);
+        for (std::string from : {"s64", "s32", "u8"})
+          if (from != middle)
+            checkAll<int64_t>("m/" + middle + " = TypeCast 211/" + from +
+                                  second,
+                              {kIntegers});
+      }
+  for (std::string narrow : {"bf16", "f16", "f8_e5m2", "f8_e4m3"}) {
+    std::string widened = "w/f32 = TypeCast 211/" + narrow;
+    for (const std::string &to : kIntegerTypes)
+      checkValues(widened + "; y/" + to + " = TypeCast w", kFloats);
+    for (std::string from : {"s64", "s32", "u8"})
+      checkAll<int64_t>("w/f32 = TypeCast 211/" + from + "; y/" + narrow +
+                            " = TypeCast w",
+                        {kIntegers});
+  }
+}
+
+/// Numbers on and beside ties, the largest ones, denormal ones.
+TEST(Casts, NarrowFloats) {
+  std::vector<double> values = kFloats;
+  for (double x :
+       {1.00390625, 1.01171875, 0x1.fep127, 0x1.ffp127, 0x1.ff8p127, 65504.0,
+        65519.0,    65520.0,    0x1p-126,   0x1p-127,   0x1p-130,    0x1.8p-133,
+        0x1p-133,   0x1p-134,   0x1.8p-134, 0x1p-24,    0x1p-25,     0x1.8p-25,
+        0x1.8p-24,  0x1p-14,    0x1.ffcp-15})
+    values.insert(values.end(), {x, -x});
+  for (std::string narrow : {"bf16", "f16"}) {
+    checkValues("y/" + narrow + " = TypeCast 211", values);
+    checkValues("y/f32 = TypeCast 211/" + narrow, values);
+  }
+}
+
+/// All movement, on its own and in a row, with operands in strides.
+TEST(Movement, S64KeepsAllBits) {
+  for (const char *text :
+       {"StaticReshape 14x15/s64 shape=5,-1 special_zero=0",
+        "StaticTranspose 13x17/s64 order=1,0", "Reorder 13x17/s64<1,13>",
+        "y/s64<1,13> = Reorder 13x17/s64", "Concat 3x31/s64 3x31/s64 axis=1",
+        "t = StaticTranspose 13x17/s64 order=1,0; StaticReshape t shape=221 "
+        "special_zero=0",
+        "c = Concat 5x31/s64 5x7/s64 axis=1; StaticTranspose c order=1,0"})
+    checkAll<int64_t>(text, {kIntegers});
+}
+
+/// Sums, differences and products wrap around; comparisons are exact.
+TEST(Integers, S32AtItsBounds) {
+  const std::vector<double> values = {
+      0,     1,      -1,       0x1p31 - 1, -0x1p31,   0x1p31 - 2,
+      46341, -46341, 16777217, 0x1p30,     1 - 0x1p31};
+  std::vector<double> others = values;
+  std::rotate(others.begin(), others.begin() + 3, others.end());
+  others.push_back(7); // all pairs, as lengths have no common factor
+  for (std::string kind : {"Add", "Subtract", "Multiply"})
+    checkInputs("y/s32 = " + kind + " 211/s32 211/s32", {values, others});
+  checkInputs("GreaterEqual 211/s32 211/s32", {values, others});
 }
 
 /// Executes `text` on raw elements.
@@ -168,7 +287,6 @@ std::vector<Out> runRaw(std::string_view text, const char *schedule,
   return out;
 }
 
-/// More than the evaluator's doubles hold.
 TEST(Casts, AllBitsOfS64Count) {
   using Limits = std::numeric_limits<int64_t>;
   std::vector<int64_t> in = {Limits::max(),
@@ -264,8 +382,7 @@ void checkDropout(std::string_view text, double seed, double offset,
   const auto &ports = o->graph.inputPorts;
   for (auto [i, v] : {std::pair{1, seed}, {2, offset}, {3, probability}}) {
     reference::Tensor &input = o->inputs.at(ports[i]);
-    input.data[0] = v;
-    reference::roundToDType(input); // 0.1 is no f32
+    input = repeated<double>(input, {v});
   }
   reference::EvalOptions exact;
   exact.roundOutputs = false;

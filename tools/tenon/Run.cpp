@@ -66,27 +66,48 @@ private:
   int code = 0;
 };
 
+/// Indices of the smallest and largest number; 0 where all are NaN.
+std::pair<int64_t, int64_t> extremesOf(const Tensor &tensor) {
+  // As integers: doubles may round two of them to the same.
+  auto isLess = [&](int64_t i, int64_t j) {
+    return tensor.isS64() ? tensor.integers[i] < tensor.integers[j]
+                          : tensor.data[i] < tensor.data[j];
+  };
+  std::optional<int64_t> low, high;
+  for (int64_t i = 0; i < tensor.numElements(); ++i) {
+    if (std::isnan(tensor.at(i)))
+      continue;
+    if (!low || isLess(i, *low))
+      low = i;
+    if (!high || isLess(*high, i))
+      high = i;
+  }
+  return {low.value_or(0), high.value_or(0)};
+}
+
 void printTensor(const Graph &graph, uint64_t id, const Tensor &tensor) {
   graph::LogicalTensor type;
   type.dtype = tensor.dtype;
   type.shape = tensor.shape;
   std::printf("  %s: %s [", describeTensor(graph, id).c_str(),
               report::typeText(type).c_str());
-  constexpr size_t kShown = 6;
-  for (size_t i = 0; i < tensor.data.size() && i < kShown; ++i)
-    std::printf("%s%.6g", i ? ", " : "", tensor.data[i]);
-  std::printf("%s]", tensor.data.size() > kShown ? ", ..." : "");
-  if (!tensor.data.empty()) {
-    double low = INFINITY, high = -INFINITY, sum = 0;
+  constexpr int64_t kShown = 6;
+  constexpr int kDigits = 6; // of floats
+  int64_t count = tensor.numElements();
+  for (int64_t i = 0; i < count && i < kShown; ++i)
+    std::printf("%s%s", i ? ", " : "", tensor.text(i, kDigits).c_str());
+  std::printf("%s]", count > kShown ? ", ..." : "");
+  if (count > 0) {
     int64_t nans = 0;
-    for (double value : tensor.data) {
-      low = std::fmin(low, value);
-      high = std::fmax(high, value);
-      sum += value;
-      nans += std::isnan(value);
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      sum += tensor.at(i);
+      nans += std::isnan(tensor.at(i));
     }
-    std::printf(" min %.6g max %.6g mean %.6g", low, high,
-                sum / static_cast<double>(tensor.data.size()));
+    auto [low, high] = extremesOf(tensor);
+    std::printf(" min %s max %s mean %.6g", tensor.text(low, kDigits).c_str(),
+                tensor.text(high, kDigits).c_str(),
+                sum / static_cast<double>(count));
     if (nans)
       std::printf(" NaN %lld", static_cast<long long>(nans));
   }

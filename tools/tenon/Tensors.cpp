@@ -198,8 +198,8 @@ std::string describeTensor(const Graph &graph, uint64_t id) {
 //===----------------------------------------------------------------------===//
 
 /// Values in [-1, 1), small integers, or 0 and 1; the same on every machine.
-static void fillRandom(Tensor &tensor, uint64_t seed) {
-  reference::Range range = reference::rangeOf(tensor.dtype);
+static void fillRandom(Tensor &tensor, DType dtype, uint64_t seed) {
+  reference::Range range = reference::rangeOf(dtype);
   double low = std::max(range.min, -8.0), high = std::min(range.max, 8.0);
   uint64_t state = seed;
   for (double &value : tensor.data) {
@@ -209,9 +209,8 @@ static void fillRandom(Tensor &tensor, uint64_t seed) {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
     z ^= z >> 31;
     double unit = std::ldexp(static_cast<double>(z >> 40), -24);
-    value = graph::isFloat(tensor.dtype)
-                ? 2 * unit - 1
-                : low + std::floor(unit * (high - low + 1));
+    value = graph::isFloat(dtype) ? 2 * unit - 1
+                                  : low + std::floor(unit * (high - low + 1));
   }
 }
 
@@ -227,6 +226,16 @@ static Error badTensor(const TensorSpec &spec, std::string why) {
   error.code = ErrorCode::BadTensorData;
   error.message = spec.path + " for " + spec.name + ": " + std::move(why);
   return error;
+}
+
+/// Whether element `i` is a value of the integer type `dtype`.
+static bool holds(DType dtype, const Tensor &tensor, int64_t i) {
+  reference::Range range = reference::rangeOf(dtype);
+  double v = tensor.at(i);
+  if (dtype == DType::s64 && !tensor.isS64() && v >= range.max) // 2^63
+    return false;
+  // What at() rounds is out of range of every type but s64, rounded or not.
+  return v >= range.min && v <= range.max && v == std::floor(v);
 }
 
 static Expected<Tensor> readFile(const TensorSpec &spec,
@@ -246,16 +255,14 @@ static Expected<Tensor> readFile(const TensorSpec &spec,
   if (read->shape != *tensor.shape)
     return badTensor(spec, "the file holds " + dimsText(read->shape) +
                                ", the tensor is " + dimsText(*tensor.shape));
-  read->dtype = tensor.dtype;
-  reference::Range range = reference::rangeOf(tensor.dtype);
   if (!graph::isFloat(tensor.dtype))
-    for (size_t i = 0; i < read->data.size(); ++i)
-      if (double v = read->data[i];
-          !(v >= range.min && v <= range.max) || v != std::floor(v))
+    for (int64_t i = 0; i < read->numElements(); ++i)
+      if (!holds(tensor.dtype, *read, i))
         return badTensor(spec, "element " + std::to_string(i) + " is " +
-                                   std::to_string(v) + ", which " +
+                                   read->text(i, 17) + ", which " +
                                    std::string(graph::name(tensor.dtype)) +
                                    " cannot hold");
+  reference::setDType(*read, tensor.dtype);
   return read;
 }
 
@@ -274,14 +281,16 @@ Expected<Tensor> makeTensor(const TensorSpec &spec,
     error.message = spec.name + " has the shape " + dimsText(*tensor.shape);
     return error;
   }
-  Tensor made = reference::zeros(tensor.dtype, *tensor.shape);
+  // Numbers of every type are small here: doubles, until they are made.
+  Tensor made = reference::zeros(DType::undef, *tensor.shape);
   if (spec.source == Source::ones)
     std::fill(made.data.begin(), made.data.end(), 1.0);
   if (spec.source == Source::random)
-    fillRandom(made, spec.seed);
+    fillRandom(made, tensor.dtype, spec.seed);
   if (spec.source == Source::iota)
     for (size_t i = 0; i < made.data.size(); ++i)
       made.data[i] = static_cast<double>(i);
+  reference::setDType(made, tensor.dtype);
   reference::roundToDType(made);
   return made;
 }

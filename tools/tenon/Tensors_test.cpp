@@ -145,9 +145,10 @@ TEST(Values, SourcesFillTheTensor) {
 //===----------------------------------------------------------------------===//
 
 Tensor counting(DType dtype, graph::Dims shape) {
-  Tensor tensor = reference::zeros(dtype, std::move(shape));
+  Tensor tensor = reference::zeros(DType::undef, std::move(shape));
   for (size_t i = 0; i < tensor.data.size(); ++i)
     tensor.data[i] = static_cast<double>(i % 7);
+  reference::setDType(tensor, dtype);
   return tensor;
 }
 
@@ -224,6 +225,7 @@ TEST(Npy, RoundTrip) {
       ASSERT_TRUE(back) << str(back.errors());
       EXPECT_EQ(back->shape, shape);
       EXPECT_EQ(back->data, tensor.data) << graph::name(dtype);
+      EXPECT_EQ(back->integers, tensor.integers) << graph::name(dtype);
     }
 }
 
@@ -311,6 +313,52 @@ TEST(Npy, BadFilesAreErrors) {
       changed[i] = static_cast<char>(changed[i] ^ change);
       (void)parseNpy(changed, "x");
     }
+  }
+}
+
+/// `stored`, written to a file and read for a tensor of `dtype`.
+Expected<Tensor> throughFile(const Tensor &stored, DType dtype) {
+  TensorSpec spec;
+  spec.name = "x";
+  spec.source = Source::file;
+  spec.path = testing::TempDir() + "tenon_through_file.npy";
+  EXPECT_TRUE(writeNpy(spec.path, stored));
+  graph::LogicalTensor tensor;
+  tensor.dtype = dtype;
+  tensor.shape = stored.shape;
+  auto made = makeTensor(spec, tensor);
+  std::remove(spec.path.c_str());
+  return made;
+}
+
+TEST(Npy, IntegersKeepAllBits) {
+  constexpr int64_t tie = (int64_t{1} << 60) + (int64_t{1} << 36);
+  Tensor wide{DType::s64,
+              {4},
+              {},
+              {(int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN, tie + 1}};
+  auto same = throughFile(wide, DType::s64);
+  ASSERT_TRUE(same) << str(same.errors());
+  EXPECT_EQ(same->integers, wide.integers);
+  // One rounding, from the integer.
+  auto f32 = throughFile(wide, DType::f32);
+  ASSERT_TRUE(f32) << str(f32.errors());
+  EXPECT_EQ(f32->data,
+            (std::vector<double>{0x1p53, 0x1p63, -0x1p63, 0x1p60 + 0x1p37}));
+  for (DType narrow : {DType::s32, DType::s8, DType::u8, DType::boolean}) {
+    auto refused = throughFile(wide, narrow);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(str(refused.errors()).find("is 9007199254740993, which"),
+              std::string::npos)
+        << str(refused.errors());
+  }
+  Tensor floats{DType::f32, {1}, {0x1p62}};
+  auto read = throughFile(floats, DType::s64);
+  ASSERT_TRUE(read) << str(read.errors());
+  EXPECT_EQ(read->integers, (std::vector<int64_t>{int64_t{1} << 62}));
+  for (double no : {0x1p63, -0x1p64, 0.5, double(INFINITY), double(NAN)}) {
+    floats.data[0] = no;
+    EXPECT_FALSE(throughFile(floats, DType::s64)) << no;
   }
 }
 

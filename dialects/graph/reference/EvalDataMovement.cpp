@@ -12,7 +12,7 @@ namespace {
 bool copyTo(OpContext &c, const Dims &shape) {
   if (!c.setShape(0, shape))
     return false;
-  c.out().data = c.in(0).data;
+  moveElements(c.in(0), c.out(), [](const auto &src, auto &dst) { dst = src; });
   return true;
 }
 
@@ -41,10 +41,11 @@ bool evalConcat(OpContext &c) {
   int64_t start = 0; // along the axis
   for (const Tensor *part : c.inputs) {
     int64_t run = part->shape[*axis] * whole.inner;
-    for (int64_t o = 0; o < whole.outer; ++o)
-      std::copy_n(part->data.begin() + o * run, run,
-                  c.out().data.begin() +
-                      (o * whole.length + start) * whole.inner);
+    moveElements(*part, c.out(), [&](const auto &src, auto &dst) {
+      for (int64_t o = 0; o < whole.outer; ++o)
+        std::copy_n(src.begin() + o * run, run,
+                    dst.begin() + (o * whole.length + start) * whole.inner);
+    });
     start += part->shape[*axis];
   }
   return true;
@@ -128,25 +129,44 @@ bool evalTranspose(OpContext &c) {
   }
   if (!c.setShape(0, shape))
     return false;
-  forEachIndex<1>(shape, {strides},
-                  [&](int64_t i, const std::array<int64_t, 1> &at) {
-                    c.out().data[i] = src.data[at[0]];
-                  });
+  moveElements(src, c.out(), [&](const auto &from, auto &to) {
+    forEachIndex<1>(shape, {strides},
+                    [&](int64_t i, const std::array<int64_t, 1> &at) {
+                      to[i] = from[at[0]];
+                    });
+  });
   return true;
 }
 
 bool evalTypeCast(OpContext &c) {
-  if (!copyTo(c, c.in(0).shape))
+  const Tensor &src = c.in(0);
+  if (!c.setShape(0, src.shape))
     return false;
-  // Widening a float is exact in real arithmetic and rounds nothing.
   Tensor &dst = c.out();
-  DType from = c.in(0).dtype;
-  if (graph::isFloat(from) && graph::isFloat(dst.dtype) &&
-      graph::byteSize(dst.dtype) > graph::byteSize(from))
-    return true;
-  for (double &value : dst.data)
-    value = castTo(from, dst.dtype, value);
+  if (src.isS64() && dst.isS64()) {
+    dst.integers = src.integers;
+  } else if (dst.isS64()) {
+    std::transform(src.data.begin(), src.data.end(), dst.integers.begin(),
+                   castToS64);
+  } else if (src.isS64()) {
+    for (int64_t i = 0; i < dst.numElements(); ++i)
+      dst.data[i] = castFromS64(dst.dtype, src.integers[i]);
+  } else {
+    // Widening a float is exact in real arithmetic and rounds nothing.
+    dst.data = src.data;
+    if (graph::isFloat(src.dtype) && graph::isFloat(dst.dtype) &&
+        graph::byteSize(dst.dtype) > graph::byteSize(src.dtype))
+      return true;
+    for (double &value : dst.data)
+      value = castTo(src.dtype, dst.dtype, value);
+  }
   return true;
+}
+
+/// The one element of a tensor of integers: s64, or another type.
+uint64_t integerOf(const Tensor &tensor) {
+  return static_cast<uint64_t>(tensor.isS64() ? tensor.integers[0]
+                                              : nearestS64(tensor.data[0]));
 }
 
 /// Philox4x32-10: the four random words of one counter.
@@ -186,9 +206,7 @@ bool evalDropout(OpContext &c) {
                     "operand " + std::to_string(i) + " must have one element");
   if (!c.setShape(0, src.shape) || (c.hasOut(1) && !c.setShape(1, src.shape)))
     return false;
-  // Seeds and offsets are exact up to 2^53, as every integer here.
-  auto seed = static_cast<uint64_t>(static_cast<int64_t>(c.in(1).data[0]));
-  auto offset = static_cast<uint64_t>(static_cast<int64_t>(c.in(2).data[0]));
+  uint64_t seed = integerOf(c.in(1)), offset = integerOf(c.in(2));
   double probability = std::clamp(c.in(3).data[0], 0.0, 1.0);
   double threshold = probability * 4294967295.0;
   for (int64_t i = 0; i < src.numElements(); ++i) {
@@ -204,14 +222,14 @@ bool evalDropout(OpContext &c) {
 
 std::span<const OpEntry> dataMovementOps() {
   static constexpr OpEntry entries[] = {
-      {"Concat", evalConcat, 1, 1024},
-      {"Dropout", evalDropout, 4, 4, 1, 2},
-      {"End", evalEnd, 1, 1, 0, 0},
+      {"Concat", evalConcat, 1, 1024, 1, 1, S64Use::moved},
+      {"Dropout", evalDropout, 4, 4, 1, 2, S64Use::seed},
+      {"End", evalEnd, 1, 1, 0, 0, S64Use::moved},
       {"GenIndex", evalGenIndex, 1, 1},
-      {"Reorder", evalReorder, 1, 1},
-      {"StaticReshape", evalReshape, 1, 1},
-      {"StaticTranspose", evalTranspose, 1, 1},
-      {"TypeCast", evalTypeCast, 1, 1},
+      {"Reorder", evalReorder, 1, 1, 1, 1, S64Use::moved},
+      {"StaticReshape", evalReshape, 1, 1, 1, 1, S64Use::moved},
+      {"StaticTranspose", evalTranspose, 1, 1, 1, 1, S64Use::moved},
+      {"TypeCast", evalTypeCast, 1, 1, 1, 1, S64Use::cast},
   };
   return entries;
 }

@@ -80,8 +80,9 @@ TEST(Movement, TypeCastOfIntegers) {
   op.results = {DType::boolean};
   expectNear(op.run()[0], {n}, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0);
   op.results = {DType::s64};
-  EXPECT_EQ(op.run()[0].data[10], 0x1p63);
-  EXPECT_EQ(encode(DType::s64, 0x1p63), uint64_t{0x7fffffffffffffff});
+  EXPECT_EQ(op.run()[0].integers,
+            (std::vector<int64_t>{0, 0, 0, 1, -1, 127, -129, 300, 3000000000,
+                                  -7, INT64_MAX, INT64_MIN, 0, 0}));
   // Integers wrap.
   op.inputs = {make({5}, {0, 200, -129, 256, 2147483648.0}, DType::s64)};
   op.results = {DType::s8};
@@ -94,6 +95,73 @@ TEST(Movement, TypeCastOfIntegers) {
   op.inputs = {make({2}, {16777217, -16777219}, DType::s32)};
   op.results = {DType::f32};
   expectNear(op.run()[0], {2}, {16777216, -16777220}, 0);
+}
+
+TEST(Movement, S64KeepsAllBits) {
+  const std::vector<int64_t> values = {
+      (int64_t{1} << 53) + 1,  INT64_MAX, INT64_MIN,
+      -(int64_t{1} << 53) - 1, 7,         INT64_MAX - 1};
+  Tensor src = makeS64({2, 3}, values);
+  auto run = [&](OneOp op) {
+    op.results = {DType::s64};
+    return op.run()[0].integers;
+  };
+  EXPECT_EQ(run({"StaticReshape",
+                 {src},
+                 {{"shape", graph::Dims{3, 2}}, {"special_zero", false}}}),
+            values);
+  EXPECT_EQ(run({"Reorder", {src}}), values);
+  EXPECT_EQ(run({"StaticTranspose", {src}}),
+            (std::vector<int64_t>{values[0], values[3], values[1], values[4],
+                                  values[2], values[5]}));
+  EXPECT_EQ(
+      run({"Concat", {src, makeS64({2, 1}, {1, 2})}, {{"axis", int64_t{1}}}}),
+      (std::vector<int64_t>{values[0], values[1], values[2], 1, values[3],
+                            values[4], values[5], 2}));
+}
+
+TEST(Movement, CastsOfS64InARow) {
+  auto cast = [](Tensor src, DType to) {
+    return OneOp{"TypeCast", {std::move(src)}, {}, {to}}.run()[0];
+  };
+  Tensor far = make({4}, {1e38, -1e38, kNan, 0x1p62});
+  Tensor wide = cast(far, DType::s64);
+  EXPECT_EQ(wide.integers,
+            (std::vector<int64_t>{INT64_MAX, INT64_MIN, 0, int64_t{1} << 62}));
+  EXPECT_EQ(cast(wide, DType::s32).data, (std::vector<double>{-1, 0, 0, 0}));
+  EXPECT_EQ(cast(wide, DType::u8).data, (std::vector<double>{255, 0, 0, 0}));
+  EXPECT_EQ(cast(wide, DType::boolean).data, (std::vector<double>{1, 1, 0, 1}));
+  EXPECT_EQ(cast(wide, DType::f32).data,
+            (std::vector<double>{0x1p63, -0x1p63, 0, 0x1p62}));
+  EXPECT_EQ(cast(make({2}, {-1, 5}, DType::s32), DType::s64).integers,
+            (std::vector<int64_t>{-1, 5}));
+}
+
+TEST(Movement, SeedsOfDropoutHaveAllBits) {
+  constexpr int64_t seed = (int64_t{1} << 53) + 1;
+  auto run = [&](int64_t seed, int64_t offset) {
+    return OneOp{"Dropout",
+                 {make({4096}, std::vector<double>(4096, 1)),
+                  makeS64({}, {seed}), makeS64({}, {offset}), make({}, {0.5})}}
+        .run()[0]
+        .data;
+  };
+  EXPECT_NE(run(seed, 3), run(seed - 1, 3));
+  EXPECT_NE(run(3, seed), run(3, seed - 1));
+}
+
+TEST(Movement, S64IsRefusedWhereItIsComputedWith) {
+  Tensor wide = makeS64({2}, {1, 2}), f32 = make({2}, {1, 2});
+  OneOp add{"Add", {wide, wide}, {}, {DType::s64}};
+  EXPECT_EQ(add.error(), ErrorCode::BadDType);
+  OneOp round{"Round", {f32}, {}, {DType::s64}};
+  EXPECT_EQ(round.error(), ErrorCode::BadDType);
+  OneOp reorder{"Reorder", {wide}, {}, {DType::f32}};
+  EXPECT_EQ(reorder.error(), ErrorCode::BadDType);
+  OneOp concat{"Concat", {wide, f32}, {{"axis", int64_t{0}}}, {DType::s64}};
+  EXPECT_EQ(concat.error(), ErrorCode::BadDType);
+  OneOp dropout{"Dropout", {wide, wide, wide, make({}, {0.5})}};
+  EXPECT_EQ(dropout.error(), ErrorCode::BadDType);
 }
 
 TEST(Movement, Dropout) {

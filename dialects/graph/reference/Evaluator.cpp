@@ -43,6 +43,8 @@ private:
   Error tensorError(ErrorCode code, uint64_t id, const std::string &text) const;
   std::vector<Error> checkOperands(const graph::Op &op,
                                    const OpEntry &entry) const;
+  /// Whether tensors of s64 stand only where `entry` takes them.
+  bool takesS64(const graph::Op &op, const OpEntry &entry) const;
   void release(const graph::Op &op);
 
   const graph::Graph &graph;
@@ -72,7 +74,7 @@ std::vector<Error> Evaluation::takeInputs(std::map<uint64_t, Tensor> inputs) {
     }
     const graph::LogicalTensor &edge = graph.tensor(id);
     Tensor &value = found->second;
-    value.dtype = edge.dtype;
+    setDType(value, edge.dtype);
     if (edge.hasStaticShape() && *edge.shape != value.shape)
       errors.push_back(
           tensorError(ErrorCode::BadTensorData, id,
@@ -124,7 +126,31 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
   };
   check("operands", op.inputs.size(), entry.minInputs, entry.maxInputs);
   check("results", op.outputs.size(), entry.minOutputs, entry.maxOutputs);
+  if (!takesS64(op, entry))
+    context.fail(ErrorCode::BadDType,
+                 "the reference evaluator takes s64 only where it is moved, "
+                 "cast or a seed");
   return context.errors;
+}
+
+bool Evaluation::takesS64(const graph::Op &op, const OpEntry &entry) const {
+  size_t wide = 0, wideSeeds = 0;
+  for (const std::vector<uint64_t> *ids : {&op.inputs, &op.outputs})
+    for (uint64_t id : *ids)
+      wide += graph.tensor(id).dtype == graph::DType::s64;
+  for (size_t i = 1; i < op.inputs.size() && i <= 2; ++i)
+    wideSeeds += graph.tensor(op.inputs[i]).dtype == graph::DType::s64;
+  switch (entry.s64) {
+  case S64Use::none:
+    return wide == 0;
+  case S64Use::moved:
+    return wide == 0 || wide == op.inputs.size() + op.outputs.size();
+  case S64Use::cast:
+    return true;
+  case S64Use::seed:
+    return wide == wideSeeds;
+  }
+  return false;
 }
 
 void Evaluation::countUses() {

@@ -176,7 +176,7 @@ double wrapTo(DType dtype, double value) {
   Range range = rangeOf(dtype);
   if (value >= range.min && value <= range.max)
     return value;
-  if (!std::isfinite(value) || integerBits(dtype) == 64)
+  if (!std::isfinite(value))
     return roundTo(dtype, value);
   double modulus = std::ldexp(1.0, integerBits(dtype));
   double wrapped = std::fmod(value, modulus);
@@ -194,6 +194,47 @@ double castTo(DType from, DType to, double value) {
     return roundTo(to, value);
   return graph::isFloat(from) ? roundTo(to, std::trunc(value))
                               : wrapTo(to, value);
+}
+
+int64_t nearestS64(double value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= 0x1p63)
+    return std::numeric_limits<int64_t>::max();
+  if (value < -0x1p63)
+    return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(roundHalfEven(value));
+}
+
+double nearestTo(DType dtype, int64_t value) {
+  if (dtype == DType::boolean)
+    return value != 0;
+  if (dtype == DType::undef)
+    return static_cast<double>(value);
+  if (!graph::isFloat(dtype)) {
+    Range range = rangeOf(dtype);
+    return static_cast<double>(
+        std::clamp(value, nearestS64(range.min), nearestS64(range.max)));
+  }
+  // Of what has more bits than a double, the lowest bit kept says whether any
+  // of those dropped was set ("rounding to odd"): then the rounding to the
+  // narrower type behind it comes out as if it were the only one.
+  uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value)
+                                 : static_cast<uint64_t>(value);
+  constexpr uint64_t kDropped = (uint64_t{1} << 11) - 1;
+  if (magnitude >> 53)
+    magnitude = (magnitude & ~kDropped) |
+                ((magnitude & kDropped) != 0 ? kDropped + 1 : 0);
+  auto exact = static_cast<double>(magnitude);
+  return roundTo(dtype, value < 0 ? -exact : exact);
+}
+
+int64_t castToS64(double value) { return nearestS64(std::trunc(value)); }
+
+double castFromS64(DType to, int64_t value) {
+  if (graph::isFloat(to) || to == DType::boolean || to == DType::undef)
+    return nearestTo(to, value);
+  return decode(to, static_cast<uint64_t>(value));
 }
 
 double epsilonOf(DType dtype) {

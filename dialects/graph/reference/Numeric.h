@@ -62,14 +62,26 @@ double roundTo(graph::DType dtype, double value);
 /// Nearest integer, ties to even, independent of the rounding mode in force.
 double roundHalfEven(double value);
 
-/// s64, s32, ... arithmetic: `value` (an integer) modulo 2^bits as the integer
-/// dtype represents it.  Exact for |value| < 2^53.
+/// Arithmetic of s32, s8, ...: `value` (an integer) modulo 2^bits as the
+/// integer dtype represents it.  Exact for |value| < 2^53.
 double wrapTo(graph::DType dtype, double value);
 
 /// `value` of dtype `from` as TypeCast converts it.  Floats round; float to
 /// integer drops the fraction and saturates, NaN gives 0; integer to integer
-/// wraps; boolean is value != 0.
+/// wraps; boolean is value != 0.  Neither dtype is s64.
 double castTo(graph::DType from, graph::DType to, double value);
+
+// The same to and from s64, whose values a double does not hold.
+
+/// The nearest s64, ties to even; saturates, NaN gives 0.
+int64_t nearestS64(double value);
+/// The nearest value of `dtype`, rounded once; integers saturate, boolean is
+/// value != 0.  `undef` stands for double.
+double nearestTo(graph::DType dtype, int64_t value);
+/// As castTo, to s64.
+int64_t castToS64(double value);
+/// As castTo, from s64: floats round once, integers keep the low bits.
+double castFromS64(graph::DType to, int64_t value);
 
 /// Distance between 1 and the next larger number of a floating dtype;
 /// 1 for integers.
@@ -82,7 +94,7 @@ double ulpOf(graph::DType dtype, double value);
 /// The bit pattern of roundTo(dtype, value), in the low bits; s4 and u4 use 4.
 /// NaN encodes as the quiet NaN with a clear sign.
 uint64_t encode(graph::DType dtype, double value);
-/// The value of a bit pattern.  s64 beyond 2^53 is rounded to a double.
+/// The value of a bit pattern; of s64 rounded to a double.
 double decode(graph::DType dtype, uint64_t bits);
 
 } // namespace tenon::reference

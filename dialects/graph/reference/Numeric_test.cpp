@@ -2,6 +2,7 @@
 #include "dialects/graph/reference/TestOps.h"
 
 #include <bit>
+#include <limits>
 
 using namespace tenon;
 using namespace tenon::reference;
@@ -17,6 +18,36 @@ TEST(Numeric, F32AgreesWithTheHost) {
     EXPECT_EQ(roundTo(DType::f32, value), host) << value;
     EXPECT_EQ(encode(DType::f32, value), std::bit_cast<uint32_t>(host));
   }
+}
+
+using Limits = std::numeric_limits<int64_t>;
+
+TEST(Numeric, S64IsRoundedOnce) {
+  // By way of a double, 2^60 + 2^36 + 1 becomes the tie 2^60 + 2^36 first.
+  constexpr int64_t tie = (int64_t{1} << 60) + (int64_t{1} << 36);
+  for (int64_t value :
+       {tie + 1, tie, tie - 1, -tie - 1, Limits::max(), Limits::min(),
+        (int64_t{1} << 53) + 1, (int64_t{1} << 24) + 1, int64_t{0}}) {
+    EXPECT_EQ(nearestTo(DType::f32, value), static_cast<float>(value)) << value;
+    EXPECT_EQ(castFromS64(DType::f32, value), static_cast<float>(value));
+  }
+  EXPECT_EQ(nearestTo(DType::f32, tie + 1), 0x1p60 + 0x1p37);
+  EXPECT_EQ(nearestTo(DType::bf16, (int64_t{1} << 60) + (int64_t{1} << 52) + 1),
+            0x1p60 + 0x1p53);
+  EXPECT_EQ(nearestTo(DType::f16, Limits::max()), kInf);
+  EXPECT_EQ(nearestTo(DType::s32, Limits::min()), -0x1p31);
+  EXPECT_EQ(nearestTo(DType::u8, -3), 0);
+  EXPECT_EQ(nearestTo(DType::boolean, Limits::min()), 1);
+  EXPECT_EQ(nearestS64(0x1p63), Limits::max());
+  EXPECT_EQ(nearestS64(-0x1p63), Limits::min());
+  EXPECT_EQ(nearestS64(-0x1p64), Limits::min());
+  EXPECT_EQ(nearestS64(2.5), 2);
+  EXPECT_EQ(nearestS64(kNan), 0);
+  EXPECT_EQ(castToS64(-2.9), -2);
+  EXPECT_EQ(castToS64(kInf), Limits::max());
+  EXPECT_EQ(castFromS64(DType::s32, Limits::max()), -1);
+  EXPECT_EQ(castFromS64(DType::u8, -1), 255);
+  EXPECT_EQ(castFromS64(DType::s8, 128), -128);
 }
 
 TEST(Numeric, EveryNarrowPatternSurvives) {

@@ -77,14 +77,34 @@ private:
   int64_t maxElements;
 };
 
+/// Where an operation takes s64, whose tensors hold integers, not doubles.
+enum class S64Use {
+  none,
+  moved, // all operands and results, or none of them
+  cast,  // operands and results, each as it likes
+  seed   // operands 1 and 2
+};
+
 /// How an operation of the table is evaluated.  The function returns false
-/// after recording an error.  Counts are checked before it is called.
+/// after recording an error.  Counts, and that tensors are s64 only where it
+/// takes them, are checked before it is called.
 struct OpEntry {
   std::string_view kind;
   bool (*evaluate)(OpContext &);
   int minInputs, maxInputs;
   int minOutputs = 1, maxOutputs = 1;
+  S64Use s64 = S64Use::none;
 };
+
+/// Calls `copy(elements of src, elements of dst)`, vectors of integers for s64
+/// and else of doubles.  For operations with S64Use::moved.
+template <typename Copy>
+void moveElements(const Tensor &src, Tensor &dst, Copy copy) {
+  if (dst.isS64())
+    copy(src.integers, dst.integers);
+  else
+    copy(src.data, dst.data);
+}
 
 // The families; each is defined in the file of that name.
 std::span<const OpEntry> elementwiseOps();

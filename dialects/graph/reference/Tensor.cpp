@@ -1,4 +1,4 @@
-//===- Tensor.cpp - a tensor of doubles -----------------------------------===//
+//===- Tensor.cpp - the values of a tensor --------------------------------===//
 //
 // See Tensor.h.
 //
@@ -6,6 +6,8 @@
 #include "dialects/graph/reference/Tensor.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 
 namespace tenon::reference {
@@ -84,13 +86,17 @@ int64_t elementCount(const Dims &shape) {
 Tensor zeros(DType dtype, Dims shape) {
   Tensor tensor;
   tensor.dtype = dtype;
-  tensor.data.assign(static_cast<size_t>(elementCount(shape)), 0.0);
+  auto count = static_cast<size_t>(elementCount(shape));
+  if (tensor.isS64())
+    tensor.integers.assign(count, 0);
+  else
+    tensor.data.assign(count, 0.0);
   tensor.shape = std::move(shape);
   return tensor;
 }
 
 void roundToDType(Tensor &tensor) {
-  if (tensor.dtype == DType::undef)
+  if (tensor.dtype == DType::undef || tensor.isS64())
     return;
   if (tensor.dtype == DType::f32) {
     // The host's conversion is this very rounding, and much faster.
@@ -100,6 +106,39 @@ void roundToDType(Tensor &tensor) {
   }
   for (double &value : tensor.data)
     value = roundTo(tensor.dtype, value);
+}
+
+void setDType(Tensor &tensor, DType dtype) {
+  tensor.dtype = dtype;
+  if (tensor.isS64() && tensor.integers.empty()) {
+    for (double value : tensor.data)
+      tensor.integers.push_back(nearestS64(value));
+    tensor.data = {};
+  } else if (!tensor.isS64() && !tensor.integers.empty()) {
+    for (int64_t value : tensor.integers)
+      tensor.data.push_back(nearestTo(dtype, value));
+    tensor.integers = {};
+  }
+}
+
+std::string Tensor::text(int64_t i, int digits) const {
+  if (isS64())
+    return std::to_string(integers[i]);
+  if (!graph::isFloat(dtype) && dtype != DType::undef)
+    return std::to_string(static_cast<int64_t>(data[i]));
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*g", digits, data[i]);
+  return text;
+}
+
+double difference(const Tensor &a, const Tensor &b, int64_t i) {
+  if (a.isS64()) {
+    int64_t x = a.integers[i], y = b.integers[i];
+    auto low = static_cast<uint64_t>(std::min(x, y));
+    return static_cast<double>(static_cast<uint64_t>(std::max(x, y)) - low);
+  }
+  double x = a.data[i], y = b.data[i];
+  return x == y || (std::isnan(x) && std::isnan(y)) ? 0 : std::fabs(x - y);
 }
 
 int64_t spannedBytes(DType dtype, const Dims &shape, const Dims &strides) {
@@ -130,7 +169,10 @@ Expected<Tensor> fromMemory(DType dtype, const Dims &shape, const Dims &strides,
       bits = std::to_integer<uint64_t>(bytes[offset / 2]) >> (offset % 2 * 4);
     else
       std::memcpy(&bits, bytes.data() + offset * size, size);
-    tensor.data[i] = decode(dtype, bits);
+    if (tensor.isS64())
+      tensor.integers[i] = static_cast<int64_t>(bits);
+    else
+      tensor.data[i] = decode(dtype, bits);
   });
   return tensor;
 }
@@ -147,7 +189,8 @@ std::vector<Error> toMemory(const Tensor &tensor, const Dims &strides,
                     std::to_string(elementCount(tensor.shape)))};
   auto size = static_cast<size_t>(graph::byteSize(dtype));
   forEachElement(tensor.shape, strides, [&](int64_t i, int64_t offset) {
-    uint64_t bits = encode(dtype, tensor.data[i]);
+    uint64_t bits = tensor.isS64() ? static_cast<uint64_t>(tensor.integers[i])
+                                   : encode(dtype, tensor.data[i]);
     if (!isHalfByte(dtype)) {
       std::memcpy(bytes.data() + offset * size, &bits, size);
       return;

@@ -1,4 +1,4 @@
-//===- Tensor.h - a tensor of doubles --------------------------*- C++ -*-===//
+//===- Tensor.h - the values of a tensor -----------------------*- C++ -*-===//
 //
 // The value type of the reference evaluator, and its exchange with memory that
 // holds real element types.
@@ -11,19 +11,39 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tenon::reference {
 
 /// Elements in row-major logical order whatever the strides of the edge.
+///
+/// A double holds every value of every element type but s64, so that operations
+/// are formulas on doubles whatever the types of their operands. An s64 has up
+/// to 63 bits and a double only 53: an s64 tensor keeps integers instead. The
+/// few operations that take s64 (OpEntry::s64) move or convert its elements.
 struct Tensor {
   graph::DType dtype = graph::DType::undef;
   graph::Dims shape;
-  std::vector<double> data;
+  std::vector<double> data = {};      // of all types but s64
+  std::vector<int64_t> integers = {}; // of s64
 
   int rank() const { return static_cast<int>(shape.size()); }
-  int64_t numElements() const { return static_cast<int64_t>(data.size()); }
+  bool isS64() const { return dtype == graph::DType::s64; }
+  int64_t numElements() const {
+    return static_cast<int64_t>(isS64() ? integers.size() : data.size());
+  }
+  /// Element `i`; an s64 beyond 2^53 is rounded.
+  double at(int64_t i) const {
+    return isS64() ? static_cast<double>(integers[i]) : data[i];
+  }
+  /// Element `i` as text: integers with all digits, floats with `digits`.
+  std::string text(int64_t i, int digits) const;
 };
+
+/// |a[i] - b[i]| of two tensors of one type, rounded; 0 where both are the same
+/// number, the same infinity, or NaN.
+double difference(const Tensor &a, const Tensor &b, int64_t i);
 
 /// Product of `shape`, or -1 when a dim is negative or the product exceeds
 /// 2^62.  A rank-0 shape has one element.
@@ -34,6 +54,11 @@ Tensor zeros(graph::DType dtype, graph::Dims shape);
 
 /// Rounds every element to the tensor's dtype.
 void roundToDType(Tensor &tensor);
+
+/// Gives the tensor another dtype. To s64, elements are rounded to the nearest
+/// s64 (NaN to 0); from s64, to the nearest value of `dtype`, and of `undef` to
+/// that of double. Between the others they stay as they are, not rounded.
+void setDType(Tensor &tensor, graph::DType dtype);
 
 /// Bytes that a tensor with these strides (in elements) spans; 0 when empty.
 /// s4 and u4 are packed two to a byte, low half first.

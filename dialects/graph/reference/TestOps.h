@@ -15,7 +15,13 @@ inline const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 inline Tensor make(graph::Dims shape, std::vector<double> data,
                    graph::DType dtype = graph::DType::f32) {
-  return Tensor{dtype, std::move(shape), std::move(data)};
+  Tensor tensor{graph::DType::undef, std::move(shape), std::move(data)};
+  setDType(tensor, dtype);
+  return tensor;
+}
+
+inline Tensor makeS64(graph::Dims shape, std::vector<int64_t> integers) {
+  return Tensor{graph::DType::s64, std::move(shape), {}, std::move(integers)};
 }
 
 /// `count` distinct small numbers of both signs.
