@@ -76,15 +76,28 @@ def Graph_StaticTransposeOp
 def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   let summary = "dst = src in the element type of dst";
   let description = [{
-    To a float: rounds once, to nearest even, and does not saturate: an f32 of
-    65520 or more gives infinity in f16, one of 61440 or more in f8_e5m2, and
-    one above 464 NaN in f8_e4m3.
+    What becomes of a value, for every pair of types:
 
-    From a float to an integer: drops the fraction, saturates, and NaN gives 0.
-    From an integer to an integer: keeps the low bits (wraps around).
+    | from | to | in range | out of range | infinity | NaN |
+    |---|---|---|---|---|---|
+    | f32 | bf16, f16, f8_e5m2 | rounded to nearest even | infinity | infinity | NaN |
+    | f32 | f8_e4m3 | rounded to nearest even | NaN | NaN | NaN |
+    | bf16, f16, f8_e5m2, f8_e4m3 | f32 | the same number | - | infinity | NaN |
+    | f32 | s64, s32, s8, u8 | the fraction is dropped | the nearest bound | the nearest bound | 0 |
+    | s64, s32, s8, u8, boolean | f32 | rounded to nearest even | - | - | - |
+    | s64, s32, s8, u8 | s64, s32, s8, u8 | the same number | the low bits | - | - |
+    | any but boolean | boolean | 1, or 0 for 0 and -0 | - | 1 | 1 |
+    | boolean | s64, s32, s8, u8 | 0 or 1 | - | - | - |
 
-    To boolean: src != 0, which holds for NaN.  From boolean: any byte but 0 is
-    1.
+    A float is out of range when it rounds to more than the largest number: from
+    65520 on in f16, from 61440 on in f8_e5m2, above 464 in f8_e4m3.  Denormal
+    numbers are numbers like others, and none is taken for 0.  The low bits of
+    an integer are read in two's complement: 200 becomes -56 in s8, and -1
+    becomes 255 in u8.  Any byte but 0 is a boolean of 1.
+
+    Every cast rounds once, and an s64 to f32 directly, not by way of a wider
+    float.  Casts in a row are what each of them says: 1e38 becomes 2^63 - 1 in
+    s64, and that -1 in s32.
   }];
   let arguments = (ins Graph_Value<"T1">:$src);
   let results = (outs Graph_Value<"T2">:$dst);
