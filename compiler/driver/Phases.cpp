@@ -94,6 +94,7 @@ void buildLayout(OpPassManager &pm, const Options &options,
   pack.winograd = options.winograd;
   pack.fastMath = options.fastMath;
   pm.addPass(createPackWeights(pack));
+  pm.addPass(createCSEPass()); // weights that many read are packed once
   // Packing of constants moves to @fold, which may compute something twice.
   pm.addPass(createOutlineConstants());
   pm.addPass(createCSEPass());

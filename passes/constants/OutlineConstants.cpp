@@ -140,27 +140,45 @@ struct Outliner {
       b.clone(*op, toFold);
       moved += !isView(op) && !isa<arith::ConstantOp>(op);
     }
-    // What main still reads of them becomes a result and an argument.
-    for (Operation *op : ops) {
-      bool cheap = isView(op) || isa<arith::ConstantOp>(op);
-      for (Value v : op->getResults()) {
-        auto outside = [&](OpOperand &use) {
-          return !set.contains(use.getOwner());
-        };
-        if (cheap || !llvm::any_of(v.getUses(), outside))
-          continue;
-        unsigned index = main.getNumArguments();
-        DictionaryAttr attrs =
-            b.getDictionaryAttr(b.getNamedAttr(kFoldedAttr, b.getUnitAttr()));
-        (void)main.insertArgument(index, v.getType(), attrs, op->getLoc());
-        v.replaceUsesWithIf(main.getArgument(index), outside);
-        ret->insertOperands(ret->getNumOperands(), toFold.lookup(v));
-      }
-    }
+    auto outside = [&](OpOperand &use) {
+      return !set.contains(use.getOwner());
+    };
+    SmallVector<Value> read;
+    for (Operation *op : ops)
+      if (!isView(op) && !isa<arith::ConstantOp>(op))
+        for (Value v : op->getResults())
+          if (llvm::any_of(v.getUses(), outside))
+            read.push_back(v);
+    unsigned before = main.getNumArguments();
+    passFolded(read);
+    for (auto [v, arg] :
+         llvm::zip_equal(read, main.getArguments().drop_front(before)))
+      v.replaceUsesWithIf(arg, outside);
     for (Operation *op : llvm::reverse(ops))
       if (op->use_empty())
         op->erase();
     dropUnused();
+  }
+
+  /// What main still reads of `values` becomes results and arguments, all at
+  /// once: each change of a signature makes another type of all arguments.
+  void passFolded(ArrayRef<Value> values) {
+    Builder b(module.getContext());
+    unsigned end = main.getNumArguments();
+    DictionaryAttr attrs =
+        b.getDictionaryAttr(b.getNamedAttr(kFoldedAttr, b.getUnitAttr()));
+    SmallVector<Location> locs;
+    SmallVector<Value> results;
+    for (Value v : values) {
+      locs.push_back(v.getLoc());
+      results.push_back(toFold.lookup(v));
+    }
+    (void)main.insertArguments(
+        SmallVector<unsigned>(values.size(), end),
+        ValueRange(values).getTypes(),
+        SmallVector<DictionaryAttr>(values.size(), attrs), locs);
+    Operation *ret = fold.getBody().front().getTerminator();
+    ret->insertOperands(ret->getNumOperands(), results);
   }
 
   /// Folded arguments nobody reads any more, and the results they stand for.

@@ -110,6 +110,8 @@ struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
   void runOnOperation() override {
     for (auto f : getOperation().getOps<func::FuncOp>()) {
       bool changed = false;
+      SmallVector<DictionaryAttr> attrs;
+      f.getAllArgAttrs(attrs);
       for (BlockArgument arg : f.getArguments()) {
         auto type = rankedType(arg);
         if (!type || !type.getElementType().isInteger(4))
@@ -119,16 +121,20 @@ struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
               "two elements to a byte are unpacked to bytes before anything "
               "reads them");
         Unpacking(f, arg).run();
-        f.removeArgAttr(arg.getArgNumber(), kStridesAttr);
-        f.setArgAttr(
-            arg.getArgNumber(), kRankAttr,
-            IntegerAttr::get(IndexType::get(&getContext()), type.getRank()));
+        DictionaryAttr &dict = attrs[arg.getArgNumber()];
+        NamedAttrList list(dict);
+        list.erase(kStridesAttr);
+        list.set(kRankAttr, IntegerAttr::get(IndexType::get(&getContext()),
+                                             type.getRank()));
+        dict = list.getDictionary(&getContext());
         changed = true;
         ++unpacked;
       }
-      if (changed)
-        f.setFunctionType(FunctionType::get(
-            &getContext(), f.getBody().getArgumentTypes(), f.getResultTypes()));
+      if (!changed)
+        continue;
+      f.setAllArgAttrs(attrs); // at once: each change makes another list
+      f.setFunctionType(FunctionType::get(
+          &getContext(), f.getBody().getArgumentTypes(), f.getResultTypes()));
     }
   }
 };

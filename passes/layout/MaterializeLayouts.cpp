@@ -42,6 +42,21 @@ DenseI64ArrayAttr stridesOf(Type type) {
   return DenseI64ArrayAttr::get(type.getContext(), layout.getStrides());
 }
 
+/// Adds the strides of `types` to the attributes of each; whether any has some.
+/// All at once: each change of one makes another list of all.
+bool addStrides(TypeRange types, SmallVectorImpl<DictionaryAttr> &attrs) {
+  bool any = false;
+  attrs.resize(types.size());
+  for (auto [type, dict] : llvm::zip_equal(types, attrs))
+    if (DenseI64ArrayAttr s = stridesOf(type)) {
+      NamedAttrList list(dict);
+      list.set(kStridesAttr, s);
+      dict = list.getDictionary(type.getContext());
+      any = true;
+    }
+  return any;
+}
+
 struct MaterializeLayoutsPass
     : impl::MaterializeLayoutsBase<MaterializeLayoutsPass> {
   void runOnOperation() override {
@@ -57,26 +72,28 @@ struct MaterializeLayoutsPass
   }
 
   void materialize(func::FuncOp f) {
-    for (BlockArgument arg : f.getArguments()) {
-      if (DenseI64ArrayAttr s = stridesOf(arg.getType()))
-        f.setArgAttr(arg.getArgNumber(), kStridesAttr, s);
+    SmallVector<DictionaryAttr> args, results;
+    f.getAllArgAttrs(args);
+    f.getAllResultAttrs(results);
+    if (addStrides(f.getArgumentTypes(), args))
+      f.setAllArgAttrs(args);
+    if (addStrides(f.getResultTypes(), results))
+      f.setAllResultAttrs(results);
+    for (BlockArgument arg : f.getArguments())
       if (auto t = plain(arg.getType()))
         arg.setType(t);
-    }
-    SmallVector<Type> results;
-    for (auto [i, type] : llvm::enumerate(f.getResultTypes())) {
-      if (DenseI64ArrayAttr s = stridesOf(type))
-        f.setResultAttr(i, kStridesAttr, s);
+    SmallVector<Type> types;
+    for (Type type : f.getResultTypes()) {
       auto t = plain(type);
-      results.push_back(t ? t : type);
+      types.push_back(t ? t : type);
     }
     f.walk([&](Operation *op) {
       for (Value v : op->getResults())
         if (auto t = plain(v.getType()))
           v.setType(t);
     });
-    f.setFunctionType(FunctionType::get(
-        &getContext(), f.getBody().getArgumentTypes(), results));
+    f.setFunctionType(FunctionType::get(&getContext(),
+                                        f.getBody().getArgumentTypes(), types));
   }
 };
 
