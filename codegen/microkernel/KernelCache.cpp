@@ -8,22 +8,36 @@
 using namespace mlir;
 using namespace tenon::microkernel;
 
+/// Of the operations in it, not of how they are connected.
+static size_t hashOf(Region &region) {
+  llvm::hash_code hash(0);
+  region.walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
 void KernelCache::setEpilogue(KernelSpec &spec, Region &region) {
   spec.epilogue = nullptr;
   spec.epilogueId = 0;
   if (region.empty())
     return;
   // Which way each side runs is not in the region: name() adds it.
-  for (auto [i, known] : llvm::enumerate(epilogues))
+  std::vector<Epilogue> &alike = epilogues[hashOf(region)];
+  for (const Epilogue &known : alike)
     if (OperationEquivalence::isRegionEquivalentTo(
-            known, &region, OperationEquivalence::IgnoreLocations)) {
-      spec.epilogue = known;
-      spec.epilogueId = i + 1;
+            known.region, &region, OperationEquivalence::IgnoreLocations)) {
+      spec.epilogue = known.region;
+      spec.epilogueId = known.id;
       return;
     }
-  epilogues.push_back(&region);
+  alike.push_back({&region, ++numEpilogues});
   spec.epilogue = &region;
-  spec.epilogueId = epilogues.size();
+  spec.epilogueId = numEpilogues;
 }
 
 template <typename Spec, typename Build>

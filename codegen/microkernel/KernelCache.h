@@ -11,6 +11,9 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <unordered_map>
+#include <vector>
+
 namespace tenon::microkernel {
 
 /// Sizes a call site may ask a kernel for: low..high rows or vectors.
@@ -45,7 +48,12 @@ private:
   mlir::ModuleOp module;
   mlir::SymbolTable table;
   llvm::StringMap<mlir::func::FuncOp> kernels, dispatchers;
-  llvm::SmallVector<mlir::Region *> epilogues;
+  struct Epilogue {
+    mlir::Region *region;
+    int64_t id;
+  };
+  std::unordered_map<size_t, std::vector<Epilogue>> epilogues; // by hash
+  int64_t numEpilogues = 0;
 };
 
 } // namespace tenon::microkernel

@@ -413,14 +413,13 @@ private:
 };
 
 /// Whether something that `function` calls may set the matrix unit up.
-bool callsOtherProducts(func::FuncOp function) {
-  auto module = function->getParentOfType<ModuleOp>();
+bool callsOtherProducts(func::FuncOp function, const SymbolTable &symbols) {
   auto result = function.walk([&](SymbolUserOpInterface user) {
     if (isa<memref::GetGlobalOp>(user))
       return WalkResult::advance();
     auto call = dyn_cast<func::CallOp>(user.getOperation());
     auto callee =
-        call ? module.lookupSymbol<func::FuncOp>(call.getCallee()) : nullptr;
+        call ? symbols.lookup<func::FuncOp>(call.getCallee()) : nullptr;
     bool isKnown = callee && !callee.isExternal();
     if (!isKnown || !callee.getOps<func::CallOp>().empty() ||
         callee.walk([](BrgemmOp) { return WalkResult::interrupt(); })
@@ -439,9 +438,12 @@ void shareConfigurations(MutableArrayRef<SiteBuilder> sites,
   for (auto [site, op] : llvm::zip(sites, ops))
     if (site.rowsOfTiles() != 0)
       byFunction[op->getParentOfType<func::FuncOp>()].push_back(&site);
+  if (byFunction.empty())
+    return;
+  SymbolTable symbols(ops.front()->getParentOfType<ModuleOp>());
   for (auto &[function, members] : byFunction) {
     std::optional<int64_t> rows = members.front()->rowsOfTiles();
-    if (!rows || callsOtherProducts(function) ||
+    if (!rows || callsOtherProducts(function, symbols) ||
         !llvm::all_of(members, [&](SiteBuilder *site) {
           return site->rowsOfTiles() == rows;
         }))

@@ -421,7 +421,8 @@ typedef struct tenon_inplace_pair {
 
 /** If the tensors of a pair have the same address, the result is right all the
  * same; each output in one pair at most per execution.  Any other overlap of an
- * output is undefined. */
+ * output is undefined.  Of more than 64 inputs that could be paired with one
+ * output, those that are read last are listed. */
 TENON_API tenon_status tenon_compiled_partition_get_inplace_pairs(
     const tenon_compiled_partition *compiled, size_t *count,
     const tenon_inplace_pair **pairs);

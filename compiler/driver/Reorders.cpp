@@ -77,10 +77,12 @@ bool liesInOrder(const Transposed &value) {
 
 /// Reorders of one entry behind the fuse phase.
 struct EntryReorders {
-  func::FuncOp entry;
+  // Handles of MLIR have no const methods.
+  mutable func::FuncOp entry;
   const SymbolTable &symbols;
   const OpNames &names;
   std::vector<ReorderFacts> &list;
+  llvm::DenseMap<Value, unsigned> outputs{}; // numbers, behind views
 
   std::string copyTextOf(func::CallOp call) {
     auto group = symbols.lookup<func::FuncOp>(call.getCallee());
@@ -101,14 +103,13 @@ struct EntryReorders {
       facts.input = argId(entry, arg.getArgNumber());
   }
 
-  /// The output that is `v`, or a view of it.
-  std::optional<uint64_t> outputOf(Value v) {
-    Operation *ret = entry.getBody().front().getTerminator();
-    for (OpOperand &use : ret->getOpOperands())
-      if (fusion::behindViews(use.get()) == v)
-        return idAt(entry.getResultAttrOfType<IntegerAttr>(
-            use.getOperandNumber(), graph::kIdAttr));
-    return std::nullopt;
+  /// The first output that is `v`, or a view of it.
+  std::optional<uint64_t> outputOf(Value v) const {
+    auto found = outputs.find(v);
+    if (found == outputs.end())
+      return std::nullopt;
+    return idAt(
+        entry.getResultAttrOfType<IntegerAttr>(found->second, graph::kIdAttr));
   }
 
   void addCopyGroup(func::CallOp call, const std::string &what) {
@@ -159,6 +160,10 @@ struct EntryReorders {
   }
 
   void collect() {
+    Operation *ret = entry.getBody().front().getTerminator();
+    for (OpOperand &use : ret->getOpOperands())
+      outputs.try_emplace(fusion::behindViews(use.get()),
+                          use.getOperandNumber());
     for (auto call : entry.getOps<func::CallOp>()) {
       if (std::string what = copyTextOf(call); !what.empty())
         addCopyGroup(call, what);

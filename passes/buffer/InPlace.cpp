@@ -6,6 +6,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace tenon {
@@ -47,42 +49,92 @@ std::optional<SmallVector<OpOperand *>> readsOf(Value value) {
   return reads;
 }
 
-bool mayShare(BlockArgument input, func::CallOp writer, func::FuncOp group) {
+/// An input whose memory a result may get, and where it is read last.
+struct Candidate {
+  int64_t last; // position of a call; -1: nobody reads it
+  BlockArgument input;
+
+  bool operator<(const Candidate &other) const { return last < other.last; }
+};
+
+/// Whether the group that `writer` calls reads `input` only where it writes.
+bool isReadWhereWritten(BlockArgument input, func::CallOp writer,
+                        func::FuncOp group) {
   auto reads = readsOf(input);
   return reads && llvm::all_of(*reads, [&](OpOperand *read) {
-           if (read->getOwner() != writer)
-             return read->getOwner()->isBeforeInBlock(writer);
            // A view is read at other places.
-           return read->get() == input &&
-                  isElementByElement(group, read->getOperandNumber());
+           return read->getOwner() != writer ||
+                  (read->get() == input &&
+                   isElementByElement(group, read->getOperandNumber()));
          });
 }
+
+/// Inputs that may get results, by type and strides, those read first at first.
+class Candidates {
+public:
+  explicit Candidates(func::FuncOp main) {
+    int64_t position = 0;
+    for (Operation &op : main.getBody().front())
+      positions[&op] = position++;
+    for (BlockArgument input : main.getArguments()) {
+      unsigned i = input.getArgNumber();
+      auto reads = readsOf(input);
+      if (!reads || isFoldedArg(main, i) || isConstantArg(main, i))
+        continue;
+      int64_t last = -1;
+      for (OpOperand *read : *reads)
+        last = std::max(last, positions.lookup(read->getOwner()));
+      alike[{input.getType(), main.getArgAttr(i, kStridesAttr)}].push_back(
+          {last, input});
+    }
+    for (auto &[key, list] : alike)
+      std::stable_sort(list.begin(), list.end());
+  }
+
+  /// Those of `type` and `strides` that may share memory with what `writer`
+  /// writes: of many the ones that are read last, in order.
+  std::vector<unsigned> of(Type type, Attribute strides, func::CallOp writer,
+                           func::FuncOp group) const {
+    std::vector<unsigned> inputs;
+    auto list = alike.find({type, strides});
+    if (list == alike.end())
+      return inputs;
+    int64_t now = positions.lookup(writer);
+    auto end = std::upper_bound(list->second.begin(), list->second.end(),
+                                Candidate{now, {}});
+    for (auto it = std::make_reverse_iterator(end);
+         it != list->second.rend() && inputs.size() < kMostInPlace; ++it)
+      if (it->last < now || isReadWhereWritten(it->input, writer, group))
+        inputs.push_back(it->input.getArgNumber());
+    std::sort(inputs.begin(), inputs.end());
+    return inputs;
+  }
+
+private:
+  llvm::DenseMap<Operation *, int64_t> positions;
+  llvm::DenseMap<std::pair<Type, Attribute>, std::vector<Candidate>> alike;
+};
 
 } // namespace
 
 std::vector<std::pair<unsigned, unsigned>> inPlacePairs(func::FuncOp main) {
   std::vector<std::pair<unsigned, unsigned>> pairs;
-  auto module = main->getParentOfType<ModuleOp>();
+  SymbolTable symbols(main->getParentOfType<ModuleOp>());
   Operation *ret = main.getBody().front().getTerminator();
+  Candidates candidates(main);
   for (OpOperand &result : ret->getOpOperands()) {
     auto writer = result.get().getDefiningOp<func::CallOp>();
     // A value that is returned twice is copied.
     // What a Concat has in place is written before its call.
     if (!writer || writer->hasAttr(kInPlaceAttr) ||
-        llvm::count(ret->getOperands(), result.get()) > 1)
+        llvm::count(result.get().getUsers(), ret) > 1)
       continue;
-    auto group = module.lookupSymbol<func::FuncOp>(writer.getCallee());
+    auto group = symbols.lookup<func::FuncOp>(writer.getCallee());
     unsigned r = result.getOperandNumber();
-    for (BlockArgument input : main.getArguments()) {
-      unsigned i = input.getArgNumber();
-      if (isFoldedArg(main, i) || isConstantArg(main, i) ||
-          input.getType() != result.get().getType() ||
-          main.getArgAttr(i, kStridesAttr) !=
-              main.getResultAttr(r, kStridesAttr))
-        continue;
-      if (mayShare(input, writer, group))
-        pairs.push_back({i, r});
-    }
+    for (unsigned i :
+         candidates.of(result.get().getType(),
+                       main.getResultAttr(r, kStridesAttr), writer, group))
+      pairs.push_back({i, r});
   }
   return pairs;
 }

@@ -20,6 +20,7 @@
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Mode.h"
+#include "passes/support/UniqueNames.h"
 #include "passes/tiling/Chain.h"
 #include "passes/tiling/ScalarOps.h"
 
@@ -338,13 +339,18 @@ struct FormChainsPass : impl::FormChainsBase<FormChainsPass> {
       if (isEntry(f))
         entries.push_back(f);
       else
-        names.insert(f.getName());
+        names.add(f.getName());
     for (func::FuncOp f : entries)
       formIn(f);
+    // Only entries call groups.
+    llvm::StringSet<> called;
+    for (func::FuncOp f : entries)
+      for (auto call : f.getOps<func::CallOp>())
+        called.insert(call.getCallee());
     for (auto f :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (!isEntry(f) && f->hasAttr(kGroupAttr) &&
-          SymbolTable::symbolKnownUseEmpty(f, getOperation()))
+          !called.contains(f.getName()))
         f.erase();
   }
 
@@ -502,14 +508,11 @@ private:
     for (const Member &member : members)
       base += "_" + member.group.getName().str();
     base.resize(std::min<size_t>(base.size(), 80));
-    std::string name = base;
-    for (int n = 1; !names.insert(name).second; ++n)
-      name = base + "_" + std::to_string(n);
-    return name;
+    return names.unused(base);
   }
 
   Planner planner{};
-  llvm::StringSet<> names;
+  UniqueNames names;
   llvm::StringMap<func::FuncOp> known; // by members and their operands
 };
 

@@ -37,10 +37,15 @@ namespace tenon {
 
 namespace {
 
+/// Readers of a tensor from which on nothing moves for them: each would look at
+/// all others.
+constexpr unsigned kMostReaders = 64;
+
 /// Whether one operation reads `v`, or elementwise ones alone, as x and its
 /// Sigmoid are multiplied: all of them move.
 bool isReadTogether(Value v) {
-  return v.hasOneUse() || llvm::all_of(v.getUsers(), tiling::isScalarOp);
+  return v.hasOneUse() || (!v.hasNUsesOrMore(kMostReaders) &&
+                           llvm::all_of(v.getUsers(), tiling::isScalarOp));
 }
 
 using Views = SmallVector<Operation *>; // the one next to the reader first
@@ -60,10 +65,12 @@ Views viewsBehind(Value v) {
     views.push_back(def);
     v = def->getOperand(0);
   }
+  if (views.empty() || views.size() > kMost || v.hasNUsesOrMore(kMostReaders))
+    return {};
   bool isOnly = llvm::all_of(v.getUsers(), [&](Operation *user) {
     return llvm::is_contained(views, user) || tiling::isScalarOp(user);
   });
-  return isOnly && views.size() <= kMost ? views : Views();
+  return isOnly ? views : Views();
 }
 
 /// Whether an elementwise operation on `v` joins what makes it: a product, rows

@@ -86,10 +86,7 @@ func::FuncOp GroupOutliner::functionOf(const Group &g, ArrayRef<Value> inputs,
     ++sharedGroups;
     return it->second;
   }
-  std::string base = symbolOf(label), symbol = base;
-  for (int n = 1; !names.insert(symbol).second; ++n)
-    symbol = base + "_" + std::to_string(n);
-  fn.setName(symbol);
+  fn.setName(names.unused(symbolOf(label)));
   module.push_back(fn);
   return fn;
 }

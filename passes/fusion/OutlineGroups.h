@@ -2,11 +2,11 @@
 #pragma once
 
 #include "passes/fusion/Group.h"
+#include "passes/support/UniqueNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace tenon::fusion {
 
@@ -32,7 +32,7 @@ private:
 
   mlir::ModuleOp module;
   llvm::StringMap<mlir::func::FuncOp> known; // by text of type and body
-  llvm::StringSet<> names;
+  UniqueNames names;
   int64_t sharedGroups = 0;
 };
 

@@ -183,8 +183,10 @@ class EntryLowering {
   };
 
 public:
-  EntryLowering(ModuleOp module, func::FuncOp old, Specializer &specializer)
-      : module(module), old(old), specializer(specializer),
+  /// `groups` has all functions of groups.
+  EntryLowering(ModuleOp module, func::FuncOp old, const SymbolTable &groups,
+                Specializer &specializer)
+      : module(module), old(old), groups(groups), specializer(specializer),
         b(module.getContext()), m(b, old.getLoc()), sizes(m) {}
 
   LogicalResult run() {
@@ -246,7 +248,7 @@ private:
 
   /// The operands that the call of a Concat has in place.
   void findParts(func::CallOp call) {
-    auto group = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    auto group = groups.lookup<func::FuncOp>(call.getCallee());
     SmallVector<Value> joined = fusion::joinedInPlace(call, group);
     if (joined.empty())
       return;
@@ -386,7 +388,7 @@ private:
   }
 
   LogicalResult lowerCall(func::CallOp call) {
-    auto group = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    auto group = groups.lookup<func::FuncOp>(call.getCallee());
     StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
     using fusion::GroupKind;
     // These store rows with vectors.
@@ -495,6 +497,7 @@ private:
 
   ModuleOp module;
   func::FuncOp old, fn;
+  const SymbolTable &groups;
   std::string name;
   Specializer &specializer;
   OpBuilder b;
@@ -513,9 +516,10 @@ struct TileGroupsPass : impl::TileGroupsBase<TileGroupsPass> {
     SmallVector<func::FuncOp> entries, tensorGroups;
     for (auto f : module.getOps<func::FuncOp>())
       (isEntry(f) ? entries : tensorGroups).push_back(f);
+    SymbolTable groups(module);
     Specializer specializer(module, CoreFacts{l2Bytes, matrixUnit});
     for (func::FuncOp f : entries)
-      if (failed(EntryLowering(module, f, specializer).run()))
+      if (failed(EntryLowering(module, f, groups, specializer).run()))
         return signalPassFailure();
     functions += specializer.count();
     // Groups on tensors have served.
