@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -40,16 +41,12 @@ int64_t alignUp(int64_t n) {
 class FreeList {
 public:
   int64_t take(int64_t size) {
-    auto best = free.end();
-    for (auto it = free.begin(); it != free.end(); ++it)
-      if (it->second >= size &&
-          (best == free.end() || it->second < best->second))
-        best = it;
-    if (best != free.end()) {
-      int64_t at = best->first, left = best->second - size;
-      free.erase(best);
-      if (left)
-        free[at + size] = left;
+    // The first of the smallest that hold it.
+    if (auto best = bySize.lower_bound({size, 0}); best != bySize.end()) {
+      auto [bytes, at] = *best;
+      remove(at);
+      if (bytes > size)
+        add(at + size, bytes - size);
       return at;
     }
     // Grow, from the last stretch if that touches the end.
@@ -58,31 +55,43 @@ public:
       auto last = std::prev(free.end());
       if (last->first + last->second == end) {
         at = last->first;
-        free.erase(last);
+        remove(at);
       }
     }
     end = saturatingAdd(at, size);
     return at;
   }
   void give(int64_t at, int64_t size) {
-    auto it = free.emplace(at, size).first;
-    if (auto next = std::next(it);
-        next != free.end() && at + size == next->first) {
-      it->second += next->second;
-      free.erase(next);
-    }
-    if (it != free.begin()) {
-      auto before = std::prev(it);
-      if (before->first + before->second == at) {
-        before->second += it->second;
-        free.erase(it);
+    auto next = free.lower_bound(at);
+    if (next != free.begin()) {
+      auto [before, bytes] = *std::prev(next);
+      if (before + bytes == at) {
+        remove(before);
+        at = before;
+        size += bytes;
       }
     }
+    if (next != free.end() && at + size == next->first) {
+      size += next->second;
+      remove(next->first);
+    }
+    add(at, size);
   }
   int64_t size() const { return end; }
 
 private:
-  std::map<int64_t, int64_t> free; // start -> size
+  void add(int64_t at, int64_t size) {
+    free[at] = size;
+    bySize.insert({size, at});
+  }
+  void remove(int64_t at) {
+    auto it = free.find(at);
+    bySize.erase({it->second, at});
+    free.erase(it);
+  }
+
+  std::map<int64_t, int64_t> free;              // start -> size
+  std::set<std::pair<int64_t, int64_t>> bySize; // the same: size, start
   int64_t end = 0;
 };
 
@@ -169,13 +178,18 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
   /// Returns the end of the arena, or null when nothing is dynamic.
   Value placeDynamic(ArrayRef<Buffer> list, Value arena, int64_t start,
                      func::FuncOp f) {
-    struct Slot {
-      Type type;
-      SmallVector<Value> sizes;
-      Value offset;
-      int64_t busyUntil;
+    // Places of one type and size, in order, that nobody uses.
+    struct Alike {
+      std::map<size_t, Value> idle; // by number: offset
+      size_t count = 0;
     };
-    SmallVector<Slot> slots;
+    struct Used {
+      Alike *alike;
+      size_t number;
+      Value offset;
+    };
+    std::map<SmallVector<const void *>, Alike> places; // by type and sizes
+    std::multimap<int64_t, Used> live;                 // by last use
     Value end;
     // The same in f64, for sums that do not fit 64 bits.
     Value about;
@@ -184,15 +198,22 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
       OpBuilder b(op);
       tiling::IndexMath m(b, op.getLoc());
       SmallVector<Value> sizes(op.getDynamicSizes());
-      Slot *slot = nullptr;
-      for (Slot &s : slots)
-        if (s.type == op.getType() && s.sizes == sizes &&
-            s.busyUntil < buffer.first) {
-          slot = &s;
-          break;
-        }
-      if (!slot) {
-        Value offset = end ? end : m.value(start);
+      while (!live.empty() && live.begin()->first < buffer.first) {
+        const Used &used = live.begin()->second;
+        used.alike->idle[used.number] = used.offset;
+        live.erase(live.begin());
+      }
+      SmallVector<const void *> key = {op.getType().getAsOpaquePointer()};
+      for (Value size : sizes)
+        key.push_back(size.getAsOpaquePointer());
+      Alike &alike = places[key];
+      Used place{&alike, alike.count, {}};
+      if (!alike.idle.empty()) {
+        std::tie(place.number, place.offset) = *alike.idle.begin();
+        alike.idle.erase(alike.idle.begin());
+      } else {
+        place.offset = end ? end : m.value(start);
+        ++alike.count;
         int64_t known = knownBytes(op.getType());
         tiling::Ofr bytes = m.attr(known);
         for (Value s : sizes)
@@ -201,13 +222,11 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
                            about ? about : real(b, op.getLoc(), start), known,
                            sizes);
         tiling::Ofr lines = m.ceilDiv(bytes, m.attr(kAlign));
-        end = m.value(m.add(offset, m.mul(lines, m.attr(kAlign))));
-        slots.push_back({op.getType(), sizes, offset, buffer.last});
-        slot = &slots.back();
+        end = m.value(m.add(place.offset, m.mul(lines, m.attr(kAlign))));
       }
-      slot->busyUntil = buffer.last;
+      live.insert({buffer.last, place});
       Value view = memref::ViewOp::create(b, op.getLoc(), op.getType(), arena,
-                                          slot->offset, sizes);
+                                          place.offset, sizes);
       op.replaceAllUsesWith(view);
       op.erase();
     }
@@ -252,7 +271,7 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
     OpBuilder b(&getContext());
     b.setInsertionPointAfter(f);
     auto fn =
-        func::FuncOp::create(b, f.getLoc(), (f.getName() + "_arena").str(),
+        func::FuncOp::create(b, f.getLoc(), (f.getName() + kArenaSuffix).str(),
                              b.getFunctionType(types, {b.getIndexType()}));
     if (!attrs.empty())
       fn.setAllArgAttrs(attrs);

@@ -13,6 +13,7 @@ namespace tenon {
 
 inline constexpr llvm::StringLiteral kMainName = "main";
 inline constexpr llvm::StringLiteral kFoldName = "fold";
+inline constexpr llvm::StringLiteral kArenaSuffix = "_arena";
 /// On arguments of @main: the result of @fold of the same ordinal.
 inline constexpr llvm::StringLiteral kFoldedAttr = "tile.folded";
 /// On arguments and results: strides of the caller's buffer, in elements.
@@ -41,8 +42,15 @@ inline bool isConstantArg(mlir::func::FuncOp f, unsigned i) {
 inline bool isFoldedArg(mlir::func::FuncOp f, unsigned i) {
   return static_cast<bool>(f.getArgAttr(i, kFoldedAttr));
 }
-inline bool isEntry(mlir::func::FuncOp f) {
-  return f.getName() == kMainName || f.getName() == kFoldName;
+inline bool isEntryName(llvm::StringRef name) {
+  return name == kMainName || name == kFoldName;
+}
+inline bool isEntry(mlir::func::FuncOp f) { return isEntryName(f.getName()); }
+/// From the bufferize phase on: whether `f` computes the bytes of an entry's
+/// arena.
+inline bool isArenaSize(mlir::func::FuncOp f) {
+  llvm::StringRef name = f.getName();
+  return name.consume_back(kArenaSuffix) && isEntryName(name);
 }
 
 } // namespace tenon
