@@ -299,6 +299,23 @@ def AssignLayouts : Pass<"tenon-assign-layouts", "::mlir::ModuleOp"> {
                               "Operations computed in another order">];
 }
 
+def SplitEntries : Pass<"tenon-split-entries", "::mlir::ModuleOp"> {
+  let summary = "Cuts long entries into functions of bounded size";
+  let description = [{
+    Behind tenon-lower-rt an entry is one block with a few operations for each
+    section. Code generation takes more time for each of them the more there
+    are. An entry of more than `max-ops` operations becomes calls of functions
+    `NAME.p0`, `NAME.p1` ... of about that many. Addresses and sizes that follow
+    from the arguments are computed where they are read; other values that a
+    later function reads are stored in a frame, memory of the entry.
+  }];
+  let options = [Option<"maxOps", "max-ops", "int64_t", "512",
+                        "operations of one function">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"pieces", "functions", "Functions made">];
+}
+
 def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
   let summary = "Lowers groups to sections of loops on buffers";
   let description = [{

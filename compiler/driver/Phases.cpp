@@ -160,6 +160,7 @@ void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
   pm.addPass(codegen::createExpandMath(math));
   pm.addPass(createLowerRt());
   pm.addPass(createCSEPass()); // descriptors nobody reads
+  pm.addPass(createSplitEntries());
   codegen::buildLowerToLLVMPipeline(pm);
 }
 

@@ -17,6 +17,7 @@
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -38,7 +39,10 @@ struct Lowering {
   LLVMTypeConverter converter;
   Type ptr, i64, i32, index;
   llvm::StringMap<LLVM::GlobalOp> names;
+  llvm::DenseMap<StringAttr, func::FuncOp> callees; // sections
   llvm::DenseMap<Value, Value> addresses; // of the buffers of an entry
+  /// Of the caller's buffers, per dimension that is not known: its size in i64.
+  llvm::DenseMap<Value, SmallVector<Value>> sizes;
 
   explicit Lowering(ModuleOp module)
       : module(module), b(module.getContext()), converter(module.getContext()),
@@ -170,6 +174,34 @@ struct Lowering {
     return addresses[v] = address;
   }
 
+  /// A size of a buffer of an entry that is not known, as an index, without
+  /// its descriptor.
+  Value sizeOf(Location loc, Value v, int64_t dim) {
+    if (auto view = v.getDefiningOp<memref::ViewOp>())
+      return view.getDynamicSizes()[view.getType().getDynamicDimIndex(dim)];
+    if (auto cast = v.getDefiningOp<memref::ReinterpretCastOp>())
+      return getValueOrCreateConstantIndexOp(b, loc, cast.getMixedSizes()[dim]);
+    if (auto known = sizes.find(v); known != sizes.end())
+      return arith::IndexCastOp::create(b, loc, index, known->second[dim]);
+    return memref::DimOp::create(b, loc, v, dim);
+  }
+
+  /// Replaces what asks for sizes in the entry `f`.
+  void resolveSizes(func::FuncOp f) {
+    SmallVector<memref::DimOp> ops;
+    f.walk([&](memref::DimOp op) { ops.push_back(op); });
+    for (memref::DimOp op : ops) {
+      std::optional<int64_t> dim = op.getConstantIndex();
+      auto type = dyn_cast<MemRefType>(op.getSource().getType());
+      if (!dim || !type || *dim >= type.getRank() || !type.isDynamicDim(*dim))
+        continue;
+      b.setInsertionPoint(op);
+      Value size = sizeOf(op.getLoc(), op.getSource(), *dim);
+      op.replaceAllUsesWith(size);
+      op.erase();
+    }
+  }
+
   /// The slots of one argument of a section.
   void slotsOf(Location loc, Value v, SmallVector<Value> &slots) {
     auto type = dyn_cast<MemRefType>(v.getType());
@@ -180,13 +212,17 @@ struct Lowering {
     slots.push_back(addressOf(loc, v));
     for (int64_t i = 0; i < type.getRank(); ++i)
       if (type.isDynamicDim(i))
-        slots.push_back(toI64(loc, memref::DimOp::create(b, loc, v, i)));
+        slots.push_back(toI64(loc, sizeOf(loc, v, i)));
     if (type.getLayout().isIdentity())
       return;
     auto [strides, offset] = type.getStridesAndOffset();
+    auto cast = v.getDefiningOp<memref::ReinterpretCastOp>();
     memref::ExtractStridedMetadataOp meta;
     for (auto [i, s] : llvm::enumerate(strides))
-      if (ShapedType::isDynamic(s)) {
+      if (ShapedType::isDynamic(s) && cast) {
+        slots.push_back(toI64(loc, getValueOrCreateConstantIndexOp(
+                                       b, loc, cast.getMixedStrides()[i])));
+      } else if (ShapedType::isDynamic(s)) {
         if (!meta)
           meta = memref::ExtractStridedMetadataOp::create(b, loc, v);
         slots.push_back(toI64(loc, meta.getStrides()[i]));
@@ -219,7 +255,7 @@ struct Lowering {
                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       LLVM::StoreOp::create(b, loc, v, p);
     }
-    auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+    func::FuncOp callee = callees.at(op.getCalleeAttr().getAttr());
     Value fn = func::ConstantOp::create(b, loc, callee.getFunctionType(),
                                         op.getCallee());
     fn = UnrealizedConversionCastOp::create(b, loc, ptr, fn).getResult(0);
@@ -240,6 +276,11 @@ struct Lowering {
   }
 
   //===--- Entries
+
+  /// Nothing to gain from optimising straight calls, and much time to lose.
+  void leaveAsIs(func::FuncOp f) {
+    f->setAttr("passthrough", b.getStrArrayAttr({"noinline", "optnone"}));
+  }
 
   void bind(BlockArgument arg, Value address, Value memref) {
     addresses[memref] = address;
@@ -263,9 +304,13 @@ struct Lowering {
       }
       Value address = buffers ? loadAt(loc, buffers, buffer++, ptr)
                               : LLVM::ZeroOp::create(b, loc, ptr).getResult();
-      bind(arg, address, makeMemref(loc, type, address, [&](int64_t i, bool) {
-             return loadAt(loc, dims, dim + i, i64);
-           }));
+      SmallVector<Value> known(type.getRank());
+      Value memref = makeMemref(loc, type, address, [&](int64_t i, bool) {
+        return known[i] = loadAt(loc, dims, dim + i, i64);
+      });
+      bind(arg, address, memref);
+      if (!type.hasStaticShape())
+        sizes[memref] = std::move(known);
       auto rank =
           f.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), kRankAttr);
       dim += rank ? rank.getInt() : type.getRank();
@@ -280,6 +325,7 @@ struct Lowering {
     f.walk([&](rt::SectionOp op) { sections.push_back(op); });
     b.setInsertionPointToStart(&body);
     addresses.clear();
+    sizes.clear();
     Value exec = body.addArgument(ptr, loc);
     Value buffers = body.addArgument(ptr, loc);
     Value dims = body.addArgument(ptr, loc);
@@ -290,6 +336,7 @@ struct Lowering {
     Value slotMemory =
         LLVM::AllocaOp::create(b, loc, ptr, i64, constant(loc, most));
     bindArguments(f, buffers, dims, arena, old);
+    resolveSizes(f);
     for (rt::SectionOp op : sections)
       lowerSection(op, exec, slotMemory);
     SmallVector<rt::PartOp> parts(body.getOps<rt::PartOp>());
@@ -308,8 +355,7 @@ struct Lowering {
     ret->setOperands(zero);
     body.eraseArguments(0, old.size());
     setSignature(f, {ptr, ptr, ptr, ptr}, {i32});
-    // Nothing to gain from optimising straight calls, and much time to lose.
-    f->setAttr("passthrough", b.getStrArrayAttr({"noinline", "optnone"}));
+    leaveAsIs(f);
   }
 
   void lowerArenaFunction(func::FuncOp f) {
@@ -318,12 +364,15 @@ struct Lowering {
     SmallVector<BlockArgument> old(body.getArguments());
     b.setInsertionPointToStart(&body);
     Value dims = body.addArgument(ptr, loc);
+    sizes.clear();
     bindArguments(f, {}, dims, {}, old);
+    resolveSizes(f);
     Operation *ret = body.getTerminator();
     b.setInsertionPoint(ret);
     ret->setOperand(0, toI64(loc, ret->getOperand(0)));
     body.eraseArguments(0, old.size());
     setSignature(f, {ptr}, {i64});
+    leaveAsIs(f);
   }
 
   void declareRuntime() {
@@ -336,17 +385,16 @@ struct Lowering {
 
   void run() {
     SmallVector<func::FuncOp> sections, entries, sizes;
-    llvm::DenseSet<StringAttr> callees;
-    module.walk([&](rt::SectionOp op) {
-      callees.insert(op.getCalleeAttr().getAttr());
-    });
+    module.walk(
+        [&](rt::SectionOp op) { callees[op.getCalleeAttr().getAttr()] = {}; });
     for (auto f : module.getOps<func::FuncOp>()) {
       if (isEntry(f))
         entries.push_back(f);
-      else if (f.getName().ends_with("_arena"))
+      else if (isArenaSize(f))
         sizes.push_back(f);
-      else if (callees.contains(f.getNameAttr()))
-        sections.push_back(f);
+      else if (auto callee = callees.find(f.getNameAttr());
+               callee != callees.end())
+        sections.push_back(callee->second = f);
     }
     declareRuntime();
     for (func::FuncOp f : sections)
