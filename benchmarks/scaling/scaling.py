@@ -3,16 +3,19 @@
 
     bazel build //compiler/api:libtenon.so
     python3 benchmarks/scaling/scaling.py [--sweep layers] [--plot scaling.svg]
+    python3 benchmarks/scaling/scaling.py --sweep gru --write DIR
 
 Each point is a graph of its own, compiled once (a second time it would come
 from the cache) and executed for a slice of time, median over rounds.
 Behind each sweep stands by how much time and compile time grow per step of its
 last doublings, as an exponent: 1 is linear, 2 quadratic. One attention grows
 with the square of its sequence, everything else should stay near or below 1.
+With --write the graphs become files for `tenon` instead.
 """
 
 import argparse
 import csv
+import json
 import math
 import os
 import statistics
@@ -42,6 +45,58 @@ def elementwise(count):
                       {name: (64, 256) for name in names}, set())
 
 
+def gru(steps):
+    """Unrolled; each step has an input of its own and the same weights."""
+    units, ops = 16, []
+    shapes = {"h": (2, units)}
+    constants = set()
+    for gate in ("update", "reset", "candidate"):
+        for name, shape in (("weights", (units, units)),
+                            ("recurrent", (units, units)), ("bias", (units,))):
+            shapes[f"{gate}.{name}"] = shape
+            constants.add(f"{gate}.{name}")
+    state = "h"
+    for step in range(steps):
+        def op(kind, *inputs):
+            name = f"{step}.{len(ops)}"
+            shapes[name] = shapes["h"]
+            ops.append(cases.Op(kind, list(inputs), [name]))
+            return name
+
+        def product(of, gate, what):
+            return op("MatMul", of, f"{gate}.{what}")
+
+        def seen(gate):
+            return op("Add", product(x, gate, "weights"), f"{gate}.bias")
+
+        x = f"x{step}"
+        shapes[x] = shapes["h"]
+        z, r = [op("Sigmoid", op("Add", seen(gate),
+                                 product(state, gate, "recurrent")))
+                for gate in ("update", "reset")]
+        past = op("Multiply", r, product(state, "candidate", "recurrent"))
+        n = op("Tanh", op("Add", seen("candidate"), past))
+        state = op("Add", n, op("Multiply", z, op("Subtract", state, n)))
+    return cases.Case("gru", str(steps), ops, shapes, constants,
+                      scale={name: 0.2 for name in constants})
+
+
+def distinct(count):
+    """Groups of which no two have the same shapes and attributes."""
+    widths = [8 + i * i % 61 for i in range(count + 1)]
+    shapes = {"x0": (4, widths[0])}
+    ops = []
+    for i in range(count):
+        shapes[f"w{i}"] = (widths[i], widths[i + 1])
+        shapes[f"y{i}"] = shapes[f"x{i + 1}"] = (4, widths[i + 1])
+        ops.append(cases.Op("MatMul", [f"x{i}", f"w{i}"], [f"y{i}"]))
+        ops.append(cases.Op("LeakyReLU", [f"y{i}"], [f"x{i + 1}"],
+                            {"alpha": (i + 1) / (count + 1)}))
+    weights = {f"w{i}" for i in range(count)}
+    return cases.Case("distinct", str(count), ops, shapes, weights,
+                      scale={name: 0.1 for name in weights})
+
+
 SWEEPS = {
     "batch": (lambda n: cases.mlp(n, (768, 3072, 768), "GELU"),
               [2 ** i for i in range(10)]),
@@ -50,7 +105,18 @@ SWEEPS = {
     "layers": (layers, [1, 2, 5, 10, 20, 50, 100]),
     "bert layers": (lambda n: models.bert(1, 64, layers=n), [1, 2, 4, 8, 12]),
     "ops": (elementwise, [10, 30, 100, 300, 1000, 3000, 10000]),
+    "gru": (gru, [30, 100, 300, 1000, 3000]),
+    "distinct": (distinct, [30, 100, 300, 1000, 3000]),
 }
+
+
+def write(folder, sweep, points):
+    """The graphs as files."""
+    os.makedirs(folder, exist_ok=True)
+    for n in points:
+        path = os.path.join(folder, f"{sweep.replace(' ', '_')}_{n}.json")
+        with open(path, "w") as file:
+            json.dump(SWEEPS[sweep][0](n).graph(), file)
 
 
 def measure(library, case, rounds, seconds):
@@ -108,6 +174,10 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--slice", type=float, default=0.05)
     p.add_argument("--limit", type=int, help="leave out larger points")
+    p.add_argument("--points", type=lambda text: [int(n) for n in
+                                                  text.split(",")],
+                   help="sizes, separated by commas, in place of the usual")
+    p.add_argument("--write", help="folder for the graphs; measures nothing")
     p.add_argument("--csv", help="file for the table")
     p.add_argument("--plot", help="file for a picture (needs matplotlib)")
     args = p.parse_args()
@@ -115,11 +185,16 @@ def main():
     if unknown := [name for name in names if name not in SWEEPS]:
         p.error(f"no such sweep: {', '.join(unknown)}; there are "
                 + ", ".join(SWEEPS))
-    library = tenon_api.Library(args.library, args.threads)
+    library = None if args.write else tenon_api.Library(args.library,
+                                                        args.threads)
     table = {}
     for name in names:
         make, points = SWEEPS[name]
-        points = [n for n in points if not args.limit or n <= args.limit]
+        points = [n for n in args.points or points
+                  if not args.limit or n <= args.limit]
+        if args.write:
+            write(args.write, name, points)
+            continue
         rows = table[name] = []
         for n in points:
             compiled, executed = measure(library, make(n), args.rounds,

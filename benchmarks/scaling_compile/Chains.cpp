@@ -70,6 +70,57 @@ Graph matmulChain(int64_t ops) {
   return g;
 }
 
+Graph gruChain(int64_t steps) {
+  constexpr int64_t kBatch = 2, kUnits = 16;
+  Graph g;
+  Dims state = {kBatch, kUnits};
+  uint64_t h = addTensor(g, state, PropertyType::variable);
+  struct Gate {
+    uint64_t weights, recurrent, bias;
+  };
+  auto addGate = [&] {
+    return Gate{addTensor(g, {kUnits, kUnits}, PropertyType::constant),
+                addTensor(g, {kUnits, kUnits}, PropertyType::constant),
+                addTensor(g, {kUnits}, PropertyType::constant)};
+  };
+  const Gate update = addGate(), reset = addGate(), candidate = addGate();
+  for (int64_t i = 0; i < steps; ++i) {
+    uint64_t x = addTensor(g, state, PropertyType::variable);
+    auto op = [&](const char *kind, uint64_t a, uint64_t b) {
+      return addOp(g, kind, {a, b}, state);
+    };
+    auto gate = [&](const Gate &w) {
+      uint64_t sum =
+          op("Add", op("MatMul", x, w.weights), op("MatMul", h, w.recurrent));
+      return addOp(g, "Sigmoid", {op("Add", sum, w.bias)}, state);
+    };
+    uint64_t z = gate(update), r = gate(reset);
+    uint64_t past = op("Multiply", r, op("MatMul", h, candidate.recurrent));
+    uint64_t seen =
+        op("Add", op("MatMul", x, candidate.weights), candidate.bias);
+    uint64_t n = addOp(g, "Tanh", {op("Add", seen, past)}, state);
+    h = op("Add", n, op("Multiply", z, op("Subtract", h, n)));
+  }
+  g.outputPorts = {h};
+  return g;
+}
+
+Graph distinctChain(int64_t groups) {
+  Graph g;
+  // Widths without period, and an attribute that no two steps share.
+  auto widthAt = [](int64_t i) { return 8 + i * i % 61; };
+  uint64_t last = addTensor(g, {4, widthAt(0)}, PropertyType::variable);
+  for (int64_t i = 0; i < groups; ++i) {
+    int64_t in = widthAt(i), out = widthAt(i + 1);
+    uint64_t w = addTensor(g, {in, out}, PropertyType::constant);
+    last = addOp(g, "MatMul", {last, w}, {4, out});
+    last = addOp(g, "LeakyReLU", {last}, {4, out});
+    g.ops.back().attrs["alpha"] = float(i + 1) / float(groups + 1);
+  }
+  g.outputPorts = {last};
+  return g;
+}
+
 /// Bytes.
 static int64_t peakMemory() {
   rusage usage;
