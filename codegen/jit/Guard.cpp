@@ -7,7 +7,6 @@
 
 #include <csetjmp>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <string>
 
@@ -27,6 +26,7 @@ struct Landing {
   Landing *outer;
   std::jmp_buf place;
   std::string reason;
+  bool outOfMemory = false;
 };
 
 thread_local Landing *innermost = nullptr;
@@ -41,11 +41,14 @@ void onFatalError(void *, const char *reason, bool) {
   std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
 }
 
-void onBadAlloc(void *, const char *reason, bool) {
-  if (innermost)
-    throw std::bad_alloc();
-  std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
-  std::abort();
+/// An exception would have to pass frames of LLVM and MLIR that know none, and
+/// is lost in the tasks of MLIR's thread pools.
+void onBadAlloc(void *, const char *, bool) {
+  if (Landing *landing = innermost) {
+    landing->outOfMemory = true; // and no allocation here
+    std::longjmp(landing->place, 1);
+  }
+  throw std::bad_alloc(); // what LLVM does without a handler
 }
 
 void installHandlers() {
@@ -68,6 +71,8 @@ std::optional<Error> runGuarded(llvm::function_ref<void()> work) {
     work();
     return std::nullopt;
   }
+  if (landing.outOfMemory)
+    return fail(ErrorCode::OutOfMemory, "memory is exhausted");
   return fail(ErrorCode::Internal,
               "LLVM cannot go on: " + std::string(landing.reason));
 }

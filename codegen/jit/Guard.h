@@ -15,16 +15,17 @@
 
 namespace tenon::codegen {
 
-/// Calls `work`.  Where LLVM reports a fatal error in the calling thread, the
-/// work is left at once, as by longjmp and as in llvm::CrashRecoveryContext,
-/// and the error comes back with the code Internal.  No destructor between here
-/// and LLVM is called then: what `work` had on its stack leaks, and what LLVM
-/// worked on must not be used or destroyed any more.
+/// Calls `work`.  Where LLVM reports a fatal error or an allocation that failed
+/// in the calling thread, the work is left at once, as by longjmp and as in
+/// llvm::CrashRecoveryContext, and the error comes back with the code Internal
+/// or OutOfMemory.  No destructor between here and LLVM is called then: what
+/// `work` had on its stack leaks, and what LLVM worked on must not be used or
+/// destroyed any more.
 ///
-/// Where an allocation in LLVM fails, std::bad_alloc is thrown.  Exceptions of
-/// `work` pass.  Guards nest; each thread that calls LLVM needs one of its own.
-/// Outside of all guards LLVM's fatal errors end the process as ever.  The
-/// first call installs LLVM's handlers of the whole process.
+/// Exceptions of `work` pass.  Guards nest; each thread that calls LLVM needs
+/// one of its own.  Outside of all guards LLVM's fatal errors end the process
+/// as ever, and failed allocations throw std::bad_alloc.  The first call
+/// installs LLVM's handlers of the whole process.
 [[nodiscard]] std::optional<Error> runGuarded(llvm::function_ref<void()> work);
 
 } // namespace tenon::codegen

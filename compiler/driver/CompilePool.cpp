@@ -72,7 +72,7 @@ void CompilePool::runOne(std::unique_lock<std::mutex> &lock) {
   std::exception_ptr caught;
   try {
     if (auto fatal = codegen::runGuarded([&] { task.run(); }))
-      throw FatalInTask(fatal->message);
+      throw FatalInTask(std::move(*fatal));
   } catch (...) {
     caught = std::current_exception();
   }

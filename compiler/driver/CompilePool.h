@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/support/Error.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/ThreadPool.h"
 
@@ -12,15 +14,16 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
 namespace tenon {
 
 /// What LLVM could not go on with in a task.
-struct FatalInTask : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct FatalInTask : std::exception {
+  explicit FatalInTask(Error error) : error(std::move(error)) {}
+  const char *what() const noexcept override { return error.message.c_str(); }
+  Error error;
 };
 
 /// As many threads as asked for, the one that waits included: nothing is

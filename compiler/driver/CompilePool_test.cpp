@@ -2,6 +2,8 @@
 // what a task throws reaches the one who waits.
 #include "compiler/driver/CompilePool.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -64,6 +66,30 @@ TEST(CompilePoolTest, TasksWaitForTasksOfTheirOwn) {
     });
   outer.wait();
   EXPECT_EQ(done, 64);
+}
+
+TEST(CompilePoolTest, FatalErrorsOfTasksReachTheOneWhoWaits) {
+  for (int64_t threads : {1, 3})
+    for (bool memory : {false, true}) {
+      CompilePool pool(threads);
+      std::atomic<int> done = 0;
+      for (int i = 0; i < 5; ++i)
+        pool.async([&, i] {
+          if (i == 2 && memory)
+            llvm::report_bad_alloc_error("malloc");
+          if (i == 2)
+            llvm::report_fatal_error("no such luck");
+          ++done;
+        });
+      try {
+        pool.wait();
+        ADD_FAILURE() << "nothing came out";
+      } catch (const FatalInTask &fatal) {
+        EXPECT_EQ(fatal.error.code,
+                  memory ? ErrorCode::OutOfMemory : ErrorCode::Internal);
+      }
+      EXPECT_EQ(done, 4);
+    }
 }
 
 TEST(CompilePoolTest, LeavesNothingUndone) {

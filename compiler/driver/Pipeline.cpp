@@ -120,7 +120,7 @@ Pipeline::guarded(llvm::function_ref<std::vector<Error>()> work) {
   try {
     fatal = codegen::runGuarded([&] { result = work(); });
   } catch (const FatalInTask &error) {
-    fatal = fail(ErrorCode::Internal, error.what());
+    fatal = error.error;
   }
   if (!fatal)
     return result;
