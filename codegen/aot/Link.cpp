@@ -11,6 +11,7 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include <optional>
+#include <unistd.h>
 
 namespace tenon::codegen {
 
@@ -100,21 +101,33 @@ Expected<std::string> runLinker(const LinkJob &job,
   std::vector<llvm::StringRef> words(arguments.begin(), arguments.end());
   std::optional<llvm::StringRef> redirects[] = {
       llvm::StringRef(), llvm::StringRef(log), llvm::StringRef(log)};
-  int code = llvm::sys::ExecuteAndWait(arguments.front(), words, std::nullopt,
-                                       redirects, 0, 0, &message);
+  // What lld does about a crash needs files, too.
+  std::vector<llvm::StringRef> environment = {"LLVM_DISABLE_SYMBOLIZATION=1"};
+  for (char **variable = environ; *variable; ++variable)
+    environment.push_back(*variable);
+  int code = llvm::sys::ExecuteAndWait(
+      arguments.front(), words, llvm::ArrayRef<llvm::StringRef>(environment),
+      redirects, 0, 0, &message);
   if (code == 0)
     return readFile(out);
   if (auto text = readFile(log))
     message += *text;
-  // The log may be empty then.
   uint64_t bytes = 0;
   for (std::string_view object : job.objects)
     bytes += object.size();
+  const char *hint = "TMPDIR names another folder for temporary files";
   if (folder.isFull(bytes))
     return fail(ErrorCode::CannotWrite,
                 out + ": No space left on device" +
                     (message.empty() ? "" : ": " + message),
-                "TMPDIR names another folder for temporary files");
+                hint);
+  // lld maps its output: when the disk is full, it ends with a signal.
+  constexpr int kCrashed = -2;
+  if (code == kCrashed || message.empty())
+    return fail(ErrorCode::CannotWrite,
+                out + ": " + arguments.front() + " could not write it" +
+                    (message.empty() ? "" : ": " + message),
+                hint);
   return fail(ErrorCode::BadOption, arguments.front() + " failed: " + message);
 }
 
