@@ -1,10 +1,6 @@
 //===- Check_test.cpp - filling and comparing -----------------------------===//
-#include "compiler/check/Compare.h"
 #include "compiler/check/Exactness.h"
-#include "compiler/check/Fill.h"
-#include "dialects/graph/reference/Evaluator.h"
-
-#include "gtest/gtest.h"
+#include "compiler/check/TestGraph.h"
 
 #include <cmath>
 #include <limits>
@@ -22,56 +18,11 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Builds graphs edge by edge.
-struct Builder {
-  graph::Graph graph;
-
-  uint64_t tensor(Dims shape, DType dtype = DType::f32) {
-    uint64_t id = graph.tensors.size();
-    graph.tensors[id].id = id;
-    graph.tensors[id].dtype = dtype;
-    graph.tensors[id].shape = std::move(shape);
-    return id;
-  }
-  uint64_t op(const char *kind, std::vector<uint64_t> inputs, Dims shape,
-              DType dtype = DType::f32, AttrMap attrs = {}) {
-    graph::Op op;
-    op.id = graph.ops.size();
-    op.kind = kind;
-    op.inputs = std::move(inputs);
-    op.outputs = {tensor(std::move(shape), dtype)};
-    op.attrs = std::move(attrs);
-    graph.ops.push_back(op);
-    return op.outputs[0];
-  }
-};
-
-Tensor vec(std::vector<double> data, DType dtype = DType::f32) {
-  return Tensor{dtype, {static_cast<int64_t>(data.size())}, std::move(data)};
-}
-
 Builder matMul(int64_t depth, DType dtype = DType::f32) {
   Builder b;
   uint64_t x = b.tensor({8, depth}, dtype), y = b.tensor({depth, 8}, dtype);
   b.op("MatMul", {x, y}, {8, 8}, dtype);
   return b;
-}
-
-std::map<uint64_t, Tensor> fillOrDie(const graph::Graph &graph, uint64_t seed,
-                                     FillMode mode = FillMode::semantic) {
-  auto inputs = fillInputs(graph, seed, mode);
-  EXPECT_TRUE(static_cast<bool>(inputs));
-  return inputs ? *inputs : std::map<uint64_t, Tensor>();
-}
-
-/// What an f32 implementation without extra precision returns.
-std::map<uint64_t, Tensor> plainResults(const graph::Graph &graph,
-                                        std::map<uint64_t, Tensor> inputs) {
-  reference::EvalOptions options;
-  options.roundEdges = true;
-  auto results = reference::evaluate(graph, std::move(inputs), options);
-  EXPECT_TRUE(static_cast<bool>(results));
-  return *results;
 }
 
 TEST(Compare, S64CountsEveryBit) {

@@ -5,6 +5,12 @@
 //
 //     |g - e| <= max(3 r, b) * max(|e|, s) + ulp_T(e) / 2
 //
+// Where evaluations with errors of rounding size are at hand (Reference.h), r
+// is 0; an element that they moved by more than that bound (Conditioning.h) is
+// ill-conditioned and may be off by three times as much, and an integer may be
+// any between the least and the largest that they gave.  Otherwise r is used,
+// which needs no further evaluation but is the same for all elements.
+//
 //   r   relative error of the plain evaluation, which rounds at every edge:
 //       the largest |p - e| / max(|e|, s) of the tensor.  It counts only if
 //       about as few elements of g are off by max(3 r / 16, b), before they are
@@ -28,6 +34,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/check/Conditioning.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/reference/Tensor.h"
 
@@ -70,6 +77,9 @@ struct CompareResult {
   /// Integer elements that differ, but a value within tolerance of the exact
   /// one before rounding becomes them.
   int64_t otherSteps = 0;
+  /// Elements that are off by more than the bound from the graph, as errors of
+  /// rounding size on the way make them.
+  int64_t illConditioned = 0;
   /// Largest |got - expected| over all elements, and where the difference
   /// exceeds what is allowed most (or comes closest to it).
   double maxError = 0;
@@ -98,12 +108,13 @@ struct BeforeRounding {
 /// or null.  `beforeRounding` holds, for an integer result of a rounding
 /// operation, the oracle's values before that rounding, or null: then an
 /// element is accepted if a value within the tolerance of that one rounds to
-/// it.
+/// it.  `spreadOf`, if there is one, is asked when that does not do.
 CompareResult compare(const reference::Tensor &got,
                       const reference::Tensor &expected,
                       const reference::Tensor *plain,
                       const Tolerance &tolerance,
-                      const BeforeRounding *beforeRounding = nullptr);
+                      const BeforeRounding *beforeRounding = nullptr,
+                      const SpreadOf &spreadOf = nullptr);
 
 /// For an output of Quantize, Round or a cast from float to integer (also seen
 /// through data movement that keeps the order): the tensor whose oracle values
@@ -122,12 +133,5 @@ struct Judgement {
   Tolerance tolerance;
   CompareResult result;
 };
-
-/// Evaluates `graph` for `inputs` and judges `results` (by tensor id, missing
-/// ones are errors).  Errors: those of reference::evaluate, UnknownTensor.
-Expected<std::vector<Judgement>>
-judge(const graph::Graph &graph,
-      const std::map<uint64_t, reference::Tensor> &inputs,
-      const std::map<uint64_t, reference::Tensor> &results, int threads = 1);
 
 } // namespace tenon::check

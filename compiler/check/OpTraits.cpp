@@ -112,6 +112,74 @@ bool isTranscendental(std::string_view kind) {
   return kind.find("Norm") != std::string_view::npos;
 }
 
+double roundingsOf(const graph::Graph &graph, const graph::Op &op,
+                   bool fastMath) {
+  if (isMovement(op.kind) || op.kind == "Concat" || op.kind == "Select")
+    return 0;
+  double length = static_cast<double>(reductionLength(graph, op));
+  double sums = length > 1 ? kWalk * std::sqrt(length) : 0;
+  if (op.kind.starts_with("LRN"))
+    return lrnRoundings(op, sums, kFunctionRoundings);
+  double roundings =
+      1 + sums + (isTranscendental(op.kind) ? kFunctionRoundings : 0);
+  auto filtered = fastMath ? filteredRoundings(graph, op, kWalk) : std::nullopt;
+  return std::max(roundings, filtered.value_or(0));
+}
+
+ErrorModel errorModelOf(const graph::Graph &graph, const graph::Op &op,
+                        bool fastMath) {
+  constexpr std::string_view none[] = {
+      "Abs",     "AbsBackward", "Clamp",        "ClampBackward", "Concat",
+      "End",     "GenIndex",    "GreaterEqual", "MaxPool",       "Maximum",
+      "Minimum", "ReLU",        "ReLUBackward", "ReduceMax",     "ReduceMin",
+      "Round",   "Select"};
+  constexpr std::string_view alone[] = {"Add",
+                                        "BiasAdd",
+                                        "Dequantize",
+                                        "Divide",
+                                        "Dropout",
+                                        "Exp",
+                                        "LeakyReLU",
+                                        "DynamicDequantize",
+                                        "Log",
+                                        "Multiply",
+                                        "PReLU",
+                                        "Pow",
+                                        "Sigmoid",
+                                        "Reciprocal",
+                                        "Sqrt",
+                                        "Square",
+                                        "Subtract",
+                                        "Tanh",
+                                        "SquaredDifference"};
+  if (isMovement(op.kind) || contains(none, op.kind))
+    return {};
+  // A scale may be inverted, and a zero point added, before the sum is rounded;
+  // what it is rounded to is the meaning.
+  if (op.kind == "Quantize" || op.kind == "DynamicQuantize")
+    return {3, 0};
+  double all = roundingsOf(graph, op, fastMath);
+  if (contains(alone, op.kind))
+    return {0, all};
+  double length = static_cast<double>(reductionLength(graph, op));
+  if (length == 1)
+    return {all / 4, all / 2};
+  auto filtered = fastMath ? filteredRoundings(graph, op, 1) : std::nullopt;
+  return {std::max(std::sqrt(length) / 2, filtered.value_or(0)), all / 2};
+}
+
+double fpmathRoundoff(const graph::Graph &graph) {
+  const std::string &mode = graph.fpmathMode;
+  if (mode == "bf16" || mode == "any")
+    return 0x1p-8;
+  return mode == "f16" || mode == "tf32" ? 0x1p-11 : 0;
+}
+
+bool squaresOperand(std::string_view kind) {
+  return kind == "ReduceL2" || kind.starts_with("LRN") ||
+         kind.find("Norm") != std::string_view::npos;
+}
+
 /// Elements of a row, channel or group of channels; for the gradient of a
 /// LayerNorm also the rows that gamma and beta sum over.
 static int64_t normLength(const graph::Op &op, const Dims &src) {

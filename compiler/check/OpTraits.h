@@ -22,6 +22,39 @@ bool isMovement(std::string_view kind);
 /// Functions that are approximated by polynomials, not one rounded operation.
 bool isTranscendental(std::string_view kind);
 
+/// Roundoff of f32, in which compiled code computes.
+inline constexpr double kF32Roundoff = 0x1p-24;
+/// A library function may be off by 4 ulp, that is 8 roundings.
+inline constexpr double kFunctionRoundings = 8;
+/// Standard deviations of the random walk of rounding errors.
+inline constexpr double kWalk = 6;
+
+/// Roundings of f32 in one element of a result, a sum of K terms counted as
+/// 6 sqrt(K); 0 for what moves data.  With `fastMath` as the option lets
+/// convolutions be computed.
+double roundingsOf(const graph::Graph &graph, const graph::Op &op,
+                   bool fastMath);
+
+/// Roundoff of the type that fpmath_mode lets contractions use; 0: that of f32.
+double fpmathRoundoff(const graph::Graph &graph);
+
+/// Rounding errors of an operation as errors of its operands and its result, in
+/// roundings of f32.  An operation that is done in one step, or a function, is
+/// off by its own roundings alone.  Where sums may cancel inside, errors of
+/// what is summed remain: rounding errors of K partial sums of terms of either
+/// sign are a random walk and as large as if each term were off by sqrt(K / 6)
+/// roundings.  Together they are no more than roundingsOf() where nothing
+/// cancels.
+struct ErrorModel {
+  double ofOperands = 0, ofResult = 0;
+};
+ErrorModel errorModelOf(const graph::Graph &graph, const graph::Op &op,
+                        bool fastMath);
+
+/// Whether the operation squares its operand on the way to a result of its
+/// size: what is lost when squares are denormal is not small then.
+bool squaresOperand(std::string_view kind);
+
 /// Number of terms that make up one element of result 0, for contractions,
 /// reductions, pooling, normalisations and softmax; 1 for everything else and
 /// where shapes are unknown.

@@ -8,7 +8,6 @@
 #include "compiler/check/Compare.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
-#include "tests/differential/Random.h"
 #include "tools/tenon/Children.h"
 
 #include <algorithm>
@@ -21,43 +20,8 @@ using reference::Tensor;
 
 namespace {
 
-constexpr double kPerturbation = 0x1p-22;
-constexpr int kPerturbations = 3;
 /// Fillings of the inputs; a failure shows in two of them.
 constexpr uint64_t kFills = 3;
-
-/// Sums of values above it may overflow in f32, whatever the order.
-constexpr double kOverflow = 0x1p+120;
-
-/// How far perturbed results are from the exact ones, relative to their size;
-/// absent when they are of another kind, or when the size is no measure.
-std::optional<double> distance(const Tensor &exact, const Tensor &perturbed) {
-  bool isFloat = graph::isFloat(exact.dtype);
-  double sum = 0;
-  size_t count = std::max<size_t>(exact.data.size(), 1);
-  for (double e : exact.data)
-    sum += std::isfinite(e) ? e * e : 0;
-  double scale = std::sqrt(sum / static_cast<double>(count)), worst = 0;
-  for (size_t i = 0; i < exact.data.size(); ++i) {
-    double e = exact.data[i], p = perturbed.data[i];
-    if (std::isnan(e) && std::isnan(p))
-      continue;
-    if (!std::isfinite(e) || !std::isfinite(p) || !isFloat) {
-      if (e != p)
-        return std::nullopt;
-      continue;
-    }
-    double size = std::max(std::fabs(e), scale);
-    if (size > kOverflow || (size == 0 && p != 0))
-      return std::nullopt;
-    if (size > 0)
-      worst = std::max(worst, std::fabs(e - p) / size);
-  }
-  return worst;
-}
-
-/// What each output may be off besides rounding; absent: anything.
-using Slack = std::map<uint64_t, std::optional<double>>;
 
 /// Whether a value on the way is so large that what is computed from it may
 /// overflow in f32: the maximum of a window of nothing but padding, for one.
@@ -78,63 +42,28 @@ Expected<bool> mayOverflow(const Oracle &oracle) {
   return false;
 }
 
-Expected<Slack> measureSlack(const Oracle &oracle, Random &random) {
-  Slack slack;
-  auto large = mayOverflow(oracle);
-  if (!large)
-    return large.errors();
-  if (*large) {
-    for (uint64_t id : oracle.graph.outputPorts)
-      slack[id] = std::nullopt;
-    return slack;
-  }
-  for (uint64_t id : oracle.graph.outputPorts)
-    slack[id] = distance(oracle.expected.at(id), oracle.plain.at(id));
-  for (int i = 0; i < kPerturbations; ++i) {
-    Tensors inputs = oracle.inputs;
-    for (auto &[id, tensor] : inputs)
-      if (graph::isFloat(tensor.dtype))
-        for (double &value : tensor.data)
-          value *= 1 + kPerturbation * 0x1p-20 *
-                           static_cast<double>(random.in(-1 << 20, 1 << 20));
-    reference::EvalOptions options;
-    options.roundOutputs = false;
-    auto results = reference::evaluate(oracle.graph, inputs, options);
-    if (!results)
-      return results.errors();
-    for (auto &[id, size] : slack) {
-      std::optional<double> d =
-          distance(oracle.expected.at(id), results->at(id));
-      size =
-          size && d ? std::optional<double>(std::max(*size, *d)) : std::nullopt;
-    }
-  }
-  return slack;
-}
-
 /// The first output that differs, as text; empty when all agree.
 std::string firstDifference(const Oracle &o, const Tensors &results,
                             Verdict &verdict) {
-  Random random(1);
-  auto slack = measureSlack(o, random);
-  if (!slack)
-    return str(slack.errors());
+  auto overflows = mayOverflow(o);
+  if (!overflows)
+    return str(overflows.errors());
+  check::Conditioning conditioning(o.graph, o.inputs, /*fastMath=*/false, 1);
   for (uint64_t id : o.graph.outputPorts) {
     check::Tolerance tolerance = check::toleranceFor(o.graph, id, &o.inputs);
     ++verdict.outputs;
-    std::optional<double> size = slack->at(id);
-    if (!tolerance.exact) {
-      if (!size) {
-        ++verdict.loose;
-        continue;
-      }
-      tolerance.relative = std::max(tolerance.relative, 8 * *size);
-      verdict.loose += tolerance.relative > 1e-2;
+    if (!tolerance.exact && *overflows) {
+      ++verdict.loose;
+      continue;
     }
+    auto before = o.before.find(id);
     check::CompareResult result = check::compare(
-        results.at(id), o.expected.at(id), &o.plain.at(id), tolerance);
+        results.at(id), o.expected.at(id), &o.plain.at(id), tolerance,
+        before == o.before.end() ? nullptr : &before->second,
+        [&](int evaluations) { return conditioning.of(id, evaluations); });
     if (!result.passed())
       return "tensor " + std::to_string(id) + ": " + result.str();
+    verdict.loose += result.illConditioned > 0;
   }
   return "";
 }

@@ -1,11 +1,9 @@
 //===- Judge.h - compiled against evaluated ---------------------*- C++ -*-===//
 //
-// The tolerance of compiler/check takes well-conditioned graphs for granted.
-// Random ones are not: logarithms of differences, comparisons of sums. How much
-// the results of a graph depend on small errors is measured: the evaluator runs
-// again on inputs that are off by 2^-22, and results that it changes are
-// allowed that much more. Where it even makes a NaN, an infinity or another
-// integer, nothing can be said about the result.
+// Random graphs are ill-conditioned now and then: logarithms of differences,
+// comparisons of sums. Results are judged as by `tenon check`, which measures
+// that (compiler/check/Conditioning.h). Where squares and sums of what is on
+// the way may overflow in f32, nothing can be said about a result.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,7 +23,7 @@ struct Verdict {
   std::string kind;
   std::string message;
   int outputs = 0; // judged
-  int loose = 0;   // of these, with a tolerance above 1e-2, or not judged
+  int loose = 0;   // of these, with ill-conditioned elements, or not judged
 
   /// One line per member, and back.
   std::string str() const;

@@ -172,11 +172,19 @@ void Evaluation::release(const graph::Op &op) {
 
 std::vector<Error> Evaluation::run(const graph::Op &op) {
   OpContext context(graph, op, options.threads, options.maxElements);
+  std::vector<Tensor> disturbed;
+  disturbed.reserve(op.inputs.size());
   for (uint64_t id : op.inputs) {
     auto found = values.find(id);
     if (found == values.end())
       return {tensorError(ErrorCode::Internal, id, "has no value")};
     context.inputs.push_back(&found->second);
+    if (!options.disturber)
+      continue;
+    if (auto other = options.disturber->operand(op, found->second)) {
+      disturbed.push_back(std::move(*other));
+      context.inputs.back() = &disturbed.back();
+    }
   }
   for (uint64_t id : op.outputs) {
     context.outputs.emplace_back();
@@ -186,6 +194,8 @@ std::vector<Error> Evaluation::run(const graph::Op &op) {
     return context.errors;
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     Tensor &result = context.outputs[i];
+    if (options.disturber)
+      options.disturber->result(op, result);
     if (options.roundEdges || !graph::isFloat(result.dtype))
       roundToDType(result);
     values.insert_or_assign(op.outputs[i], std::move(result));

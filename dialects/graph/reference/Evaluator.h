@@ -19,10 +19,23 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 namespace tenon::reference {
+
+/// Changes values while a graph is evaluated: how much do results depend on
+/// small errors on the way?
+class Disturber {
+public:
+  virtual ~Disturber() = default;
+  /// What `op` reads instead of `operand`; nullopt: the value itself.
+  virtual std::optional<Tensor> operand(const graph::Op &op,
+                                        const Tensor &operand) = 0;
+  /// Changes a result of `op`, before it is rounded and read.
+  virtual void result(const graph::Op &op, Tensor &result) = 0;
+};
 
 struct EvalOptions {
   /// "Plain evaluation": round every edge to its dtype.
@@ -35,6 +48,8 @@ struct EvalOptions {
   std::vector<uint64_t> keep;
   /// No tensor may have more elements (8 bytes each while it lives).
   int64_t maxElements = int64_t{1} << 28;
+  /// Called for every operation, in one thread; may be null.
+  Disturber *disturber = nullptr;
 };
 
 /// Evaluates `graph` for `inputs` (by tensor id, every tensor without a

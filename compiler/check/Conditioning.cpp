@@ -1,0 +1,149 @@
+//===- Conditioning.cpp - how far rounding may move results ---------------===//
+//
+// See Conditioning.h.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/check/Conditioning.h"
+#include "compiler/check/OpTraits.h"
+#include "compiler/check/Random.h"
+#include "dialects/graph/reference/Evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tenon::check {
+
+using graph::DType;
+using reference::Tensor;
+
+namespace {
+
+/// Half the distance of denormal numbers of f32.
+constexpr double kF32Floor = 0x1p-150;
+
+/// Errors of the size of rounding errors.
+class Noise : public reference::Disturber {
+public:
+  /// `full`: errors have their largest size, else any up to that.
+  Noise(const graph::Graph &graph, bool fastMath, bool full, uint64_t seed)
+      : graph(graph), fastMath(fastMath), full(full), random(seed) {}
+
+  std::optional<Tensor> operand(const graph::Op &op,
+                                const Tensor &operand) override {
+    double roundings = errorModelOf(graph, op, fastMath).ofOperands;
+    if (!graph::isFloat(operand.dtype) || roundings == 0)
+      return std::nullopt;
+    double relative = roundings * kF32Roundoff;
+    if (isContraction(op.kind))
+      relative += fpmathRoundoff(graph);
+    Tensor changed = operand;
+    for (double &value : changed.data)
+      value = grown(value, share() * relative * std::fabs(value));
+    if (!squaresOperand(op.kind))
+      return changed;
+    // All larger or all smaller: every square may become 0.
+    roundings *= share();
+    for (double &value : changed.data)
+      value = grown(value, roundings * lostOfSquare(value));
+    return changed;
+  }
+
+  void result(const graph::Op &op, Tensor &result) override {
+    double roundings = errorModelOf(graph, op, fastMath).ofResult;
+    if (!graph::isFloat(result.dtype) || roundings == 0)
+      return;
+    if (!full) // the edge is rounded, too
+      roundings = std::max(roundings - 1, 0.0);
+    double relative = roundings * kF32Roundoff;
+    double floor = roundings * kF32Floor;
+    if (full && result.dtype != DType::f32) {
+      relative += reference::epsilonOf(result.dtype) / 2;
+      floor += reference::ulpOf(result.dtype, 0) / 2;
+    }
+    double largest = reference::rangeOf(result.dtype).max;
+    for (double &value : result.data) {
+      value =
+          grown(value, share() * std::max(relative * std::fabs(value), floor));
+      if (std::fabs(value) > largest)
+        value = reference::roundTo(result.dtype, value);
+    }
+  }
+
+private:
+  /// Of the largest error.
+  double share() {
+    return full ? (random.next() & 1 ? 1 : -1) : random.real(-1, 1);
+  }
+
+  /// `value` with a magnitude that is `more`, at least 0; 0 stays.
+  static double grown(double value, double more) {
+    if (value == 0 || !std::isfinite(value))
+      return value;
+    return std::copysign(std::max(std::fabs(value) + more, 0.0), value);
+  }
+
+  /// What a number is off when half the distance of denormal numbers is missing
+  /// in its square: that by twice the number, or, near 0, the root of it.
+  static double lostOfSquare(double value) {
+    return std::min(kF32Floor / (2 * std::fabs(value)), std::sqrt(kF32Floor));
+  }
+
+  const graph::Graph &graph;
+  bool fastMath, full;
+  Random random;
+};
+
+void merge(Spread &spread, const Tensor &tensor) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  auto count = static_cast<size_t>(tensor.numElements());
+  if (spread.seen.size() != count) {
+    spread.low.assign(count, inf);
+    spread.high.assign(count, -inf);
+    spread.nearest.assign(count, inf);
+    spread.seen.assign(count, 0);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    double value = tensor.at(static_cast<int64_t>(i));
+    spread.seen[i] |= std::isnan(value)      ? Spread::isNaN
+                      : std::isfinite(value) ? Spread::finite
+                      : value > 0            ? Spread::above
+                                             : Spread::below;
+    if (std::isfinite(value)) {
+      spread.low[i] = std::min(spread.low[i], value);
+      spread.high[i] = std::max(spread.high[i], value);
+      spread.nearest[i] = std::min(spread.nearest[i], std::fabs(value));
+    }
+  }
+}
+
+} // namespace
+
+bool Conditioning::evaluateOnce() {
+  reference::EvalOptions options;
+  options.threads = threads;
+  options.roundOutputs = false;
+  // Every other one with edges rounded, where differences may vanish.
+  options.roundEdges = done % 2 == 0;
+  Noise noise(graph, fastMath, /*full=*/!options.roundEdges,
+              static_cast<uint64_t>(done) + 1);
+  if (done > 0)
+    options.disturber = &noise;
+  auto results = reference::evaluate(graph, inputs, options);
+  if (!results)
+    return false;
+  ++done;
+  for (const auto &[id, tensor] : *results)
+    merge(spreads[id], tensor);
+  return true;
+}
+
+const Spread *Conditioning::of(uint64_t outputId, int evaluations) {
+  while (done < evaluations)
+    if (!evaluateOnce())
+      return nullptr;
+  auto found = spreads.find(outputId);
+  return found == spreads.end() ? nullptr : &found->second;
+}
+
+} // namespace tenon::check

@@ -1,0 +1,73 @@
+//===- Conditioning.h - how far rounding may move results ------*- C++ -*-===//
+//
+// How an error at an edge of a graph grows on its way to a result depends on
+// the values: the reciprocal of what all but vanishes, the logarithm of a
+// number near 1, a product that is denormal and then scaled.  It is measured:
+// the evaluator runs again with random errors at every edge, each as large as
+// those that the operation may make itself (Monte Carlo arithmetic; Parker,
+// Monte Carlo arithmetic: exploiting imprecise floating-point to estimate
+// error, 1997).  How far an element moves is what it may be off.
+//
+// An error is all roundings of the operation in one direction: of its result,
+// and where sums may cancel inside of it also of its operands (ErrorModel in
+// OpTraits.h; a result that is nearly right for operands that are nearly right
+// is what mixed stability means).  Near zero, where numbers are denormal and
+// have a fixed distance, that distance is what a rounding costs.  In every
+// other evaluation errors have any size up to that and every edge is rounded to
+// its type: values overflow, underflow and cancel as they do in compiled code.
+// The first one has no other errors than these.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/reference/Tensor.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace tenon::check {
+
+/// What became of the elements of one tensor in several evaluations.
+struct Spread {
+  /// What an element was at least once.
+  enum Seen : uint8_t { finite = 1, isNaN = 2, above = 4, below = 8 };
+
+  /// Least and largest finite value of each element; infinity and -infinity
+  /// where there was none.
+  std::vector<double> low, high;
+  std::vector<double> nearest; // least magnitude of these
+  std::vector<uint8_t> seen;   // sums of Seen
+};
+
+/// The spread of a tensor after at least so many evaluations; null when it is
+/// not known.
+using SpreadOf = std::function<const Spread *(int evaluations)>;
+
+/// Not thread-safe.
+class Conditioning {
+public:
+  /// `graph` and `inputs`, as for reference::evaluate, must outlive this.
+  Conditioning(const graph::Graph &graph,
+               const std::map<uint64_t, reference::Tensor> &inputs,
+               bool fastMath, int threads)
+      : graph(graph), inputs(inputs), fastMath(fastMath), threads(threads) {}
+
+  /// The spread of an output of the graph; takes `evaluations` evaluations, or
+  /// what is missing of them.  Null when the graph cannot be evaluated.
+  const Spread *of(uint64_t outputId, int evaluations);
+
+private:
+  bool evaluateOnce();
+
+  const graph::Graph &graph;
+  const std::map<uint64_t, reference::Tensor> &inputs;
+  bool fastMath;
+  int threads;
+  int done = 0;
+  std::map<uint64_t, Spread> spreads;
+};
+
+} // namespace tenon::check
