@@ -26,6 +26,7 @@ namespace {
 
 struct CheckArgs {
   ModelArgs model;
+  std::vector<std::string> inputs;
   std::string caseFile, cases, filter;
   std::vector<std::string> runs;
   std::string schedules, threadsList = "1", pools = "own";
@@ -157,6 +158,9 @@ std::vector<Error> CheckCommand::collectRuns() {
   if (!args.runs.empty() && !knobsText(args.model.knobs).empty())
     return {badOption("--runs: each line has its own changes to the model",
                       "leave out " + knobsText(args.model.knobs))};
+  if (!args.runs.empty() && !args.inputs.empty())
+    return {badOption("--runs: each line has a model of its own",
+                      "leave out --input")};
   std::vector<Error> errors;
   for (const std::string &list : args.runs)
     for (Error &error : readList(list))
@@ -195,6 +199,8 @@ std::string CheckCommand::repeatLine(const CheckRun &run,
   if (args.model.options.name != defaults.name)                                \
     line += optionText(flag, args.model.options.name);
 #include "compiler/driver/Options.def"
+  for (const std::string &input : args.inputs)
+    line += " " + shellQuote("--input=" + input);
   if (args.seed != CheckArgs().seed)
     line += " --seed=" + std::to_string(args.seed);
   return line + config;
@@ -281,6 +287,11 @@ int CheckCommand::run() {
   std::vector<Error> errors = collectConfigurations();
   for (Error &error : collectRuns())
     errors.push_back(std::move(error));
+  auto inputs = parseInputs(args.inputs);
+  if (inputs)
+    settings.inputs = std::move(*inputs);
+  else
+    errors.insert(errors.end(), inputs.errors().begin(), inputs.errors().end());
   if (errors.empty() && runs.empty())
     errors.push_back(badOption("there is nothing to check"));
   if (!errors.empty())
@@ -324,6 +335,7 @@ void addCheckCommand(CLI::App &app, Action &action) {
       ->group(what);
   sub->add_option("--filter", args->filter, "only runs with this text")
       ->group(what);
+  addInputOption(*sub, args->inputs);
   const char *how = "Configurations";
   sub->add_option("--schedules", args->schedules,
                   "list of auto, avx512, avx2, generic (default: --schedule)")

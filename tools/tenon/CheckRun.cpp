@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/CheckRun.h"
 
-#include "compiler/check/Fill.h"
 #include "dialects/graph/OpTable.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
@@ -60,6 +59,7 @@ public:
 private:
   /// Loads the graph and looks whether the reference is affordable.
   bool prepareRun();
+  bool makeValues();
   bool evaluateReference();
   void checkConfiguration(const Configuration &configuration);
   void blame(Stage stage, const std::vector<Error> &errors);
@@ -125,7 +125,7 @@ bool Checker::prepareRun() {
     blame(Stage::load, model.errors());
     return false;
   }
-  auto result = prepare(*model, run.knobs);
+  auto result = prepare(*model, run.knobs, settings.inputs);
   if (!result) {
     blame(Stage::load, result.errors());
     return false;
@@ -144,6 +144,18 @@ bool Checker::prepareRun() {
     blame(Stage::evaluate, {error});
     return false;
   }
+  return makeValues();
+}
+
+bool Checker::makeValues() {
+  auto made = makeInputs(prepared.runGraph, settings.seed, settings.inputs);
+  if (!made) {
+    // What the graph wants cannot be filled in; what the user gives is wrong.
+    blame(settings.inputs.empty() ? Stage::evaluate : Stage::load,
+          made.errors());
+    return false;
+  }
+  values = std::move(*made);
   return true;
 }
 
@@ -166,12 +178,6 @@ Compiled *Checker::compileFor(const std::string &schedule) {
 
 bool Checker::evaluateReference() {
   note(kEvaluatingNote);
-  auto filled = check::fillInputs(prepared.runGraph, settings.seed);
-  if (!filled) {
-    blame(Stage::evaluate, filled.errors());
-    return false;
-  }
-  values = std::move(*filled);
   auto created = Oracle::create(prepared.runGraph, values, settings.options,
                                 settings.evalThreads);
   if (!created) {

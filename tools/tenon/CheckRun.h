@@ -10,6 +10,7 @@
 #include "compiler/import/Load.h"
 #include "compiler/import/Overrides.h"
 #include "tools/tenon/Children.h"
+#include "tools/tenon/Tensors.h"
 
 #include <map>
 #include <string>
@@ -44,6 +45,7 @@ struct CheckRun {
 struct CheckSettings {
   Options options;
   uint64_t seed = 1;
+  std::vector<TensorSpec> inputs; // filled from seed are those not named
   int evalThreads = 1;
   double memory = 0; // bytes the reference may take
 };

@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/Execution.h"
 
+#include "compiler/check/Fill.h"
 #include "compiler/report/Stats.h"
-#include "dialects/graph/reference/Evaluator.h"
+#include "tools/tenon/Cli.h"
 
 #include <algorithm>
 
@@ -21,6 +22,36 @@ static Error makeError(ErrorCode code, std::string message) {
   error.code = code;
   error.message = std::move(message);
   return error;
+}
+
+Expected<TensorMap> makeInputs(const Graph &graph, uint64_t seed,
+                               const std::vector<TensorSpec> &specs) {
+  auto values = check::fillInputs(graph, seed);
+  if (!values)
+    return values;
+  std::vector<Error> errors;
+  for (const TensorSpec &spec : specs) {
+    auto id = resolveTensor(graph, spec.name);
+    if (!id) {
+      errors.push_back(id.errors().front());
+      continue;
+    }
+    if (!values->count(*id)) {
+      errors.push_back(badOption("--input: " + describeTensor(graph, *id) +
+                                 " is no input of the graph"));
+      continue;
+    }
+    if (spec.source == TensorSpec::Source::fill)
+      continue;
+    auto made = makeTensor(spec, graph.tensor(*id));
+    if (made)
+      (*values)[*id] = std::move(*made);
+    else
+      errors.push_back(made.errors().front());
+  }
+  if (!errors.empty())
+    return errors;
+  return values;
 }
 
 Expected<Execution> Execution::create(int threads, bool callerPool,
@@ -158,53 +189,19 @@ Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
 
 Expected<Oracle> Oracle::create(const Graph &graph, TensorMap inputs,
                                 const Options &compiled, int threads) {
-  reference::EvalOptions options;
-  options.threads = threads;
-  options.roundOutputs = false;
+  auto reference = check::Reference::create(graph, std::move(inputs),
+                                            compiled.fastMath, threads);
+  if (!reference)
+    return reference.errors();
+  Oracle oracle(std::move(*reference));
   for (uint64_t id : graph.outputPorts)
-    if (auto source = check::roundingSource(graph, id))
-      options.keep.push_back(*source);
-  auto exact = reference::evaluate(graph, inputs, options);
-  if (!exact)
-    return exact.errors();
-  Oracle oracle;
-  for (uint64_t id : graph.outputPorts) {
-    Output output;
-    output.tolerance =
-        check::toleranceFor(graph, id, &inputs, compiled.fastMath);
-    output.name = describeTensor(graph, id);
-    oracle.outputs.emplace(id, std::move(output));
-  }
-  options.roundEdges = true;
-  auto plain = reference::evaluate(graph, std::move(inputs), options);
-  if (!plain)
-    return plain.errors();
-  for (auto &[id, output] : oracle.outputs)
-    if (auto source = check::roundingSource(graph, id))
-      output.before = check::beforeRounding(graph, id, exact->at(*source),
-                                            plain->at(*source));
-  for (auto &[id, output] : oracle.outputs) {
-    output.exact = std::move(exact->at(id));
-    output.plain = std::move(plain->at(id));
-  }
+    oracle.names[id] = describeTensor(graph, id);
   return oracle;
 }
 
 Expected<std::vector<check::Judgement>>
 Oracle::judge(const TensorMap &got) const {
-  std::vector<check::Judgement> judgements;
-  for (const auto &[id, output] : outputs) {
-    auto found = got.find(id);
-    if (found == got.end())
-      return makeError(ErrorCode::UnknownTensor,
-                       "there is no result for tensor " + output.name);
-    check::Judgement judgement{id, output.tolerance, {}};
-    judgement.result = check::compare(
-        found->second, output.exact, &output.plain, output.tolerance,
-        output.before ? &*output.before : nullptr);
-    judgements.push_back(std::move(judgement));
-  }
-  return judgements;
+  return reference.judge(got);
 }
 
 std::vector<Error> Oracle::check(const TensorMap &got) const {
@@ -214,9 +211,9 @@ std::vector<Error> Oracle::check(const TensorMap &got) const {
   std::vector<Error> errors;
   for (const check::Judgement &judgement : *judgements)
     if (!judgement.result.passed())
-      errors.push_back(makeError(ErrorCode::Mismatch,
-                                 "output " + outputs.at(judgement.id).name +
-                                     ": " + judgement.result.str()));
+      errors.push_back(
+          makeError(ErrorCode::Mismatch, "output " + names.at(judgement.id) +
+                                             ": " + judgement.result.str()));
   return errors;
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/check/Compare.h"
+#include "compiler/check/Reference.h"
 #include "compiler/driver/Session.h"
 #include "dialects/graph/reference/Tensor.h"
 #include "tools/tenon/Pool.h"
@@ -19,6 +19,12 @@
 namespace tenon::cli {
 
 using TensorMap = std::map<uint64_t, reference::Tensor>;
+
+/// Values of all inputs of `graph`: what `specs` ask for, and filled from
+/// `seed` where they ask for nothing.  Errors: those of check::fillInputs,
+/// resolveTensor and makeTensor; BadOption for a tensor that is no input.
+Expected<TensorMap> makeInputs(const graph::Graph &graph, uint64_t seed,
+                               const std::vector<TensorSpec> &specs);
 
 /// An executor with what it needs to live.
 struct Execution {
@@ -82,13 +88,10 @@ public:
   std::vector<Error> check(const TensorMap &got) const;
 
 private:
-  struct Output {
-    check::Tolerance tolerance;
-    reference::Tensor exact, plain;
-    std::optional<check::BeforeRounding> before;
-    std::string name;
-  };
-  std::map<uint64_t, Output> outputs;
+  Oracle(check::Reference reference) : reference(std::move(reference)) {}
+
+  check::Reference reference;
+  std::map<uint64_t, std::string> names;
 };
 
 /// Evaluation takes three tensors of doubles for each edge at worst.

@@ -37,6 +37,10 @@ TEST(Mistakes, CodesAndHints) {
            {"check --schedules=sse --pools=mine examples/mlp/mlp.json",
             "allowed: auto, avx512, avx2, generic"},
            {"check --runs missing.txt", "E1001"},
+           {"check --input=0=many examples/mlp/mlp.json", "E1007"},
+           {"check --input=0=ones --runs missing.txt", "leave out --input"},
+           {"run --input=12=ones examples/mlp/mlp.json",
+            "no input of the graph"},
            {"bench --format=xml examples/mlp/mlp.json", "E1007: --format"},
            {"bench examples/mlp/mlp_dynamic.json", "E1211"},
            {"ops --format=xml", "E1007"}}) {

@@ -93,6 +93,30 @@ void addExecOptions(CLI::App &app, ExecArgs &args) {
       ->group("Execution");
 }
 
+void addInputOption(CLI::App &app, std::vector<std::string> &inputs) {
+  app.add_option("--input", inputs,
+                 "NAME=SPEC, where SPEC is 4x16xf32=@x.npy, @x.npy, "
+                 "cast:@x.npy, rand:SEED, ones, zeros or iota")
+      ->allow_extra_args(false)
+      ->group("Data");
+}
+
+Expected<std::vector<TensorSpec>>
+parseInputs(const std::vector<std::string> &texts) {
+  std::vector<TensorSpec> specs;
+  std::vector<Error> errors;
+  for (const std::string &text : texts) {
+    auto spec = parseTensorSpec(text);
+    if (spec)
+      specs.push_back(std::move(*spec));
+    else
+      errors.push_back(spec.errors().front());
+  }
+  if (!errors.empty())
+    return errors;
+  return specs;
+}
+
 Expected<std::vector<OverrideText>> alternatives(const OverrideText &knobs) {
   constexpr size_t kMost = 10000;
   std::vector<OverrideText> all = {knobs};

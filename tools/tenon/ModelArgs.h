@@ -39,6 +39,10 @@ void addKnobOptions(CLI::App &app, OverrideText &knobs);
 /// Flags from Options.def, mirrored in the environment.
 void addCompilerOptions(CLI::App &app, Options &options);
 void addExecOptions(CLI::App &app, ExecArgs &args);
+/// --input, which may be repeated; parseInputs() reads what is given.
+void addInputOption(CLI::App &app, std::vector<std::string> &inputs);
+Expected<std::vector<TensorSpec>>
+parseInputs(const std::vector<std::string> &texts);
 
 /// Every combination of the alternatives that commas separate.  Errors:
 /// BadOption when there are more than 10000.

@@ -4,7 +4,6 @@
 // A model with unknown dims is compiled once for all of them.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/check/Fill.h"
 #include "compiler/report/Stats.h"
 #include "runtime/tenon_model.h"
 #include "tools/tenon/Execution.h"
@@ -49,7 +48,6 @@ private:
   bool compile(const Prepared &prepared);
   bool giveWeights(const Graph &graph, TensorMap &values);
   void runOnce(const Prepared &prepared);
-  Expected<TensorMap> makeInputs(const Graph &graph);
   void writeOutputs(const Graph &graph, const TensorMap &results);
   void compareExpected(const Graph &graph, const TensorMap &results);
   void checkResults(const Graph &graph, TensorMap values,
@@ -120,15 +118,17 @@ bool RunCommand::parseSpecs() {
   auto parseAll = [&](const std::vector<std::string> &texts,
                       std::vector<TensorSpec> &specs, const char *option) {
     for (const std::string &text : texts) {
-      auto spec = option ? parseFileSpec(text, option, option == kExpect)
-                         : parseTensorSpec(text);
+      auto spec = parseFileSpec(text, option, option == kExpect);
       if (spec)
         specs.push_back(std::move(*spec));
       else
         errors.push_back(spec.errors().front());
     }
   };
-  parseAll(args.inputs, inputs, nullptr);
+  if (auto parsed = parseInputs(args.inputs))
+    inputs = std::move(*parsed);
+  else
+    errors = parsed.errors();
   parseAll(args.outputs, outputs, "output");
   parseAll(args.expects, expects, kExpect);
   if (errors.empty())
@@ -176,28 +176,6 @@ bool RunCommand::giveWeights(const Graph &graph, TensorMap &values) {
   if (!taken)
     report(taken.errors());
   return bool(taken);
-}
-
-Expected<TensorMap> RunCommand::makeInputs(const Graph &graph) {
-  auto values = check::fillInputs(graph, args.exec.seed);
-  if (!values)
-    return values;
-  std::vector<Error> errors;
-  for (const TensorSpec &spec : inputs) {
-    if (spec.source == TensorSpec::Source::fill)
-      continue;
-    auto id = resolveTensor(graph, spec.name);
-    if (!id)
-      return id.errors();
-    auto made = makeTensor(spec, graph.tensor(*id));
-    if (made)
-      (*values)[*id] = std::move(*made);
-    else
-      errors.push_back(made.errors().front());
-  }
-  if (!errors.empty())
-    return errors;
-  return values;
 }
 
 void RunCommand::writeOutputs(const Graph &graph, const TensorMap &results) {
@@ -275,20 +253,26 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
     return report(errors);
   double worst = 0;
   bool exact = true;
+  int64_t illConditioned = 0;
   if (auto judgements = oracle->judge(results))
     for (const check::Judgement &judgement : *judgements) {
       worst = std::max(worst, judgement.result.maxError);
       exact &= judgement.tolerance.exact;
+      illConditioned += judgement.result.illConditioned;
     }
-  std::printf("  check: passed against the reference%s, largest error %.3g\n",
+  std::printf("  check: passed against the reference%s, largest error %.3g",
               exact ? " (exact arithmetic, must be equal)" : "", worst);
+  if (illConditioned)
+    std::printf(", %lld elements ill-conditioned",
+                static_cast<long long>(illConditioned));
+  std::printf("\n");
 }
 
 void RunCommand::runOnce(const Prepared &prepared) {
   const Graph &graph = prepared.runGraph;
   if (auto unknown = unknownInputs(graph); !unknown.empty())
     return report(unknown);
-  auto values = makeInputs(graph);
+  auto values = makeInputs(graph, args.exec.seed, inputs);
   if (!values)
     return report(values.errors());
   if (!compile(prepared) || !giveWeights(graph, *values))
@@ -376,11 +360,7 @@ void addRunCommand(CLI::App &app, Action &action) {
   addModelOptions(*sub, args->model, /*required=*/true, kGraphOrCompiledFile);
   addArtefactOptions(*sub, args->loading);
   addExecOptions(*sub, args->exec);
-  sub->add_option("--input", args->inputs,
-                  "NAME=SPEC, where SPEC is 4x16xf32=@x.npy, @x.npy, "
-                  "cast:@x.npy, rand:SEED, ones, zeros or iota")
-      ->allow_extra_args(false)
-      ->group("Data");
+  addInputOption(*sub, args->inputs);
   sub->add_option("--output", args->outputs, "NAME=@FILE.npy: write an output")
       ->allow_extra_args(false)
       ->group("Data");

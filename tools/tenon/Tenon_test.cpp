@@ -28,55 +28,6 @@ TEST(Run, ExamplesPassTheCheck) {
   }
 }
 
-/// One operation from a tensor of `src` to one of `dst`, of two elements.
-std::string oneOp(const std::string &kind, const std::string &src,
-                  const std::string &dst, const std::string &attrs = "") {
-  auto tensor = [](int id, const std::string &dtype) {
-    return R"({"id": )" + std::to_string(id) + R"(, "dtype": ")" + dtype +
-           R"(", "shape": [2], "stride": [1], "layout_type": "strided"})";
-  };
-  return R"({"version": "3.14.0", "graph": [{"id": 0, "name": "op", "kind": ")" +
-         kind + R"(", "attrs": {)" + attrs + R"(}, "inputs": [)" +
-         tensor(0, src) + R"(], "outputs": [)" + tensor(1, dst) + "]}]}";
-}
-
-/// An .npy file with two elements of 8 bytes.
-template <typename T> void writePair(const std::string &path, T a, T b) {
-  std::string header = std::string("{'descr': '") +
-                       (std::is_integral_v<T> ? "<i8" : "<f8") +
-                       "', 'fortran_order': False, 'shape': (2,), }";
-  header.resize(117, ' ');
-  std::string bytes("\x93NUMPY\x01\x00\x76\x00", 10);
-  bytes += header + "\n";
-  for (T value : {a, b})
-    bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
-  writeTo(path, bytes);
-}
-
-TEST(Run, IntegersKeepAllDigits) {
-  std::string model = scratch("s64.json"), in = scratch("s64_in.npy"),
-              out = scratch("s64_out.npy");
-  writeTo(model, oneOp("Reorder", "s64", "s64"));
-  writePair<int64_t>(in, 9007199254740993, -9223372036854775807);
-  std::string run = "run --repeat=1 --input=0=@" + in + " " + model;
-  EXPECT_RESULT(tenon(run + " --output=1=@" + out), 0,
-                "2xs64 [9007199254740993, -9223372036854775807] min "
-                "-9223372036854775807 max 9007199254740993 mean");
-  EXPECT_RESULT(tenon(run), 0, "check: passed");
-  std::string wrote = contentOf(out), gave = contentOf(in);
-  ASSERT_EQ(wrote.size(), gave.size());
-  EXPECT_EQ(wrote.substr(128), gave.substr(128));
-  EXPECT_RESULT(tenon(run + " --expect=1=@" + in), 0, "expected: as in");
-  writePair<int64_t>(out, 9007199254740992, -9223372036854775807);
-  EXPECT_RESULT(tenon(run + " --expect=1=@" + out), 3,
-                "got 9007199254740993, expected 9007199254740992");
-  // Floats for integers: what the type holds.
-  writePair<double>(in, 0x1p62, -3);
-  EXPECT_RESULT(tenon(run), 0, "[4611686018427387904, -3]");
-  writePair<double>(in, 0x1p63, -3);
-  EXPECT_RESULT(tenon(run), 1, "which s64 cannot hold");
-}
-
 TEST(Run, UnknownDimsAreCompiledOnce) {
   Result result = tenon(std::string("run --repeat=1 --mb=1,7,64 ") + kDynamic);
   EXPECT_RESULT(result, 0, "3 runs, compiled 1 time\n");
