@@ -11,14 +11,15 @@ include "mlir/Pass/PassBase.td"
 def ExpandMath : Pass<"tenon-expand-math"> {
   let summary = "Replace transcendental functions by arithmetic";
   let description = [{
-    Rewrites `math.exp`, `exp2`, `expm1`, `log`, `log1p`, `tanh`, `erf`, `powf`
-    and `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
+    Rewrites `math.exp`, `exp2`, `expm1`, `log`, `log1p`, `tanh`, `powf` and
+    `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
     `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
-    arithmetic.  Scalars and vectors give the same bits; exp, log1p and erf
+    arithmetic.  Scalars and vectors give the same bits; exp and log1p
     other ones with AVX2, which finds their coefficients in registers.  Error
     bounds are stated beside each function and tested in ExpandMath_test.
     `math.exp fastmath<afn>` may take results below 2^-126 for 0, with `ninf`
-    it may assume that its operand is at most 88, `math.log1p fastmath<ninf>`
+    it may assume that its operand is at most 88, with `contract` the operand is
+    a product that was not rounded, `math.log1p fastmath<ninf>`
     that its operand is from 0 to 1 or NaN, `arith.truncf fastmath<afn>` that
     its operand is 0 or a normal number.
   }];

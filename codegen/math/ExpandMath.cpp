@@ -73,7 +73,17 @@ bool isNarrowed(Value x) {
          });
 }
 
-ExpUse useOf(math::ExpOp exp) {
+/// What `x`, a product, lost when it was rounded; null: it is none.
+Value lostBy(OpBuilder &b, Value x) {
+  auto product = x.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return {};
+  Value rounded = arith::NegFOp::create(b, product.getLoc(), x);
+  return math::FmaOp::create(b, product.getLoc(), product.getLhs(),
+                             product.getRhs(), rounded);
+}
+
+ExpUse useOf(OpBuilder &b, math::ExpOp exp) {
   arith::FastMathFlags flags = exp.getFastmath();
   ExpUse use;
   use.isNormal = assumesNormal(flags);
@@ -82,6 +92,8 @@ ExpUse useOf(math::ExpOp exp) {
   use.isOfDifference =
       arith::bitEnumContainsAll(flags, arith::FastMathFlags::reassoc);
   use.isNarrowed = use.isOfDifference && isNarrowed(exp.getResult());
+  if (arith::bitEnumContainsAll(flags, arith::FastMathFlags::contract))
+    use.lost = lostBy(b, exp.getOperand());
   return use;
 }
 
@@ -148,7 +160,7 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra, bool isExact) {
   Value x = op->getOperand(0);
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](math::ExpOp exp) {
-        return emitExp(b, loc, x, extra, useOf(exp));
+        return emitExp(b, loc, x, extra, useOf(b, exp));
       })
       .Case([&](math::Exp2Op) { return emitExp2(b, loc, x, extra); })
       .Case([&](math::ExpM1Op) { return emitExpM1(b, loc, x); })
@@ -157,7 +169,6 @@ Value expand(OpBuilder &b, Operation *op, MathIsa extra, bool isExact) {
         return emitLog1p(b, loc, x, extra, assumesFinite(log.getFastmath()));
       })
       .Case([&](math::TanhOp) { return emitTanh(b, loc, x); })
-      .Case([&](math::ErfOp) { return emitErf(b, loc, x, extra); })
       .Case([&](math::PowFOp) {
         return emitPow(b, loc, x, op->getOperand(1), extra);
       })

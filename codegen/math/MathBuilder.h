@@ -40,6 +40,8 @@ public:
   Value sub(Value x, Value y) { return make<mlir::arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) { return make<mlir::arith::MulFOp>(x, y); }
   Value div(Value x, Value y) { return make<mlir::arith::DivFOp>(x, y); }
+  /// `y` may be null: nothing to add.
+  Value plus(Value x, Value y) { return y ? add(x, y) : x; }
   Value fma(Value x, Value y, Value z) {
     return make<mlir::math::FmaOp>(x, y, z);
   }

@@ -142,29 +142,30 @@ Value expByTable(MathBuilder &m, Reduced reduced, Value exponent,
 /// exp(x) with the instruction that multiplies by 2^floor(n): the same bits as
 /// by factors. x log2(e) is rounded to eighths, whose last three bits say which
 /// entry it is.
-Value expByScalef(MathBuilder &m, Value x) {
+Value expByScalef(MathBuilder &m, Value x, Value lost) {
   Value shift = m.number(kRoundingShift / MathBuilder::kTableSize);
   Value shifted = m.fma(x, m.number(kLog2E), shift);
   Value n = m.sub(shifted, shift);
   Value r = m.fma(n, m.number(-kLn2High), x);
-  r = m.fma(n, m.number(-kLn2Low), r);
+  r = m.plus(m.fma(n, m.number(-kLn2Low), r), lost);
   Value entry = m.lookup(kEighthPowers, m.asInt(shifted));
   return m.scalef(m.fma(entry, expOfRest(m, r), entry), n);
 }
 
 /// exp(x), in the lowest and the highest octaves of exponents by two factors.
-Value expOfAny(MathBuilder &m, Value x) {
+Value expOfAny(MathBuilder &m, Value x, Value lost) {
   x = m.clamp(x, -104, 89); // beyond, the result is 0 or infinite
   if (m.hasScalef())
-    return expByScalef(m, x);
+    return expByScalef(m, x, lost);
   constexpr int32_t kFar = 64;
   constexpr auto inPlace = [](int32_t n) {
     return static_cast<int32_t>(static_cast<uint32_t>(n) << kMantissaBits);
   };
   // exp(x) 2^64 times 2^-64 where x is negative, the reverse where it is not.
   Value up = m.andI(m.shrS(m.asInt(x), 31), m.integer(inPlace(2 * kFar)));
-  Value result =
-      expByTable(m, reduceExp8(m, x), m.addI(up, m.integer(inPlace(-kFar))));
+  Reduced reduced = reduceExp8(m, x);
+  reduced.r = m.plus(reduced.r, lost);
+  Value result = expByTable(m, reduced, m.addI(up, m.integer(inPlace(-kFar))));
   Value factor =
       m.asFloat(m.subI(m.integer(inPlace(kExponentBias + kFar)), up));
   return m.mul(result, factor);
@@ -172,14 +173,16 @@ Value expOfAny(MathBuilder &m, Value x) {
 
 /// The same by a polynomial, for machines that have no instruction to look
 /// something up.
-Value expByPolynomial(MathBuilder &m, Value x, bool isNormal, bool isFinite) {
+Value expByPolynomial(MathBuilder &m, Value x, ExpUse use) {
+  auto [isNormal, isFinite] = std::pair(use.isNormal, use.isFinite);
   // Beyond these limits the result is 0 or infinite.
   x = m.atLeast(x, isNormal ? -88 : -104);
   if (!isNormal || !isFinite)
     x = m.atMost(x, 89);
   bool one = isNormal && isFinite;
   Reduced reduced = reduceExp(m, x, one ? kOneFactor : kTwoFactors);
-  Value p = m.add(expM1Kernel(m, reduced.r), m.number(1));
+  Value r = m.plus(reduced.r, use.lost);
+  Value p = m.add(expM1Kernel(m, r), m.number(1));
   if (one)
     return m.mul(p, powerOfTwo(m, reduced.power.bits)); // 0 for -127
   Value result = scale(m, p, reduced.power);
@@ -321,12 +324,16 @@ Value powSpecials(MathBuilder &m, Value x, Value y, Value result) {
 Value emitExp(OpBuilder &b, Location loc, Value x, MathIsa extra, ExpUse use) {
   MathBuilder m(b, loc, x.getType(), extra);
   if (!m.hasLookup())
-    return expByPolynomial(m, x, use.isNormal, use.isFinite);
-  // What the first gives for large x, positive or negative, means nothing.
-  Value result = use.isNormal && use.isFinite
-                     ? expByTable(m, reduceExp8(m, x, use.isOfDifference),
-                                  Value(), use.isNarrowed)
-                     : expOfAny(m, x);
+    return expByPolynomial(m, x, use);
+  // What the table gives for large x, positive or negative, means nothing.
+  Value result;
+  if (use.isNormal && use.isFinite) {
+    Reduced reduced = reduceExp8(m, x, use.isOfDifference);
+    reduced.r = m.plus(reduced.r, use.lost);
+    result = expByTable(m, reduced, Value(), use.isNarrowed);
+  } else {
+    result = expOfAny(m, x, use.lost);
+  }
   if (!use.isNormal || use.isLarge)
     return result;
   return m.select(m.notLess(x, m.number(kLeastOfNormal)), result, m.number(0));
@@ -436,56 +443,17 @@ Value emitTanh(OpBuilder &b, Location loc, Value x) {
   return m.asFloat(m.orI(m.asInt(result), sign));
 }
 
-namespace {
-
-/// erf on [0, 4], where it becomes 1; error 7.9e-9 before rounding.
-constexpr MathBuilder::Table kErfCoefficients[] = {
-    {1.1052907f, 0.94825506f, 0.7382827f, 0.5638819f, 0.44395158f, 0.36372155f,
-     0.3076819f, 0.25f},
-    {-0.1812207f, -0.4070117f, -0.40142354f, -0.2920757f, -0.19419573f,
-     -0.13209239f, -0.094659574f, -0.06249996f},
-    {-0.3353251f, -0.10027681f, 0.08464877f, 0.11410416f, 0.0791719f,
-     0.04746045f, 0.02909599f, 0.015624936f},
-    {0.104722016f, 0.16933498f, 0.06632007f, -0.013654903f, -0.025517443f,
-     -0.016257398f, -0.008892274f, -0.003904856f},
-    {0.089001216f, -0.024840705f, -0.05797993f, -0.019693598f, 0.0028406426f,
-     0.004723962f, 0.0026479592f, 0.0009822978f},
-    {-0.03498947f, -0.037266996f, 0.008094989f, 0.0148717435f, 0.0035916686f,
-     -0.00066513126f, -0.0007156822f, -0.0002233782f},
-    {-0.017950607f, 0.014237114f, 0.010042968f, -0.0033177151f, -0.0028491875f,
-     -0.00036454073f, 0.00013640054f, 8.823953e-05f}};
-
-constexpr Pieces kErf = {0x1.fffep+0f,
-                         {0.25008228f, 0.7498832f, 1.2500932f, 1.749762f,
-                          2.24919f, 2.7490778f, 3.250096f, 4.0f},
-                         kErfCoefficients};
-
-} // namespace
-
-/// By pieces, error below 1.2 ulp; or, |x| <= 1.125: x + x p(x^2), beyond:
-/// 1 - q(|x| - 2.5), error below 1.6 ulp.
-Value emitErf(OpBuilder &b, Location loc, Value x, MathIsa extra) {
-  MathBuilder m(b, loc, x.getType(), extra);
-  if (m.hasLookup())
-    return m.copySign(byPieces(m, kErf, m.atMost(m.abs(x), 4)), x);
-  Value square = m.mul(x, x);
-  // erf(x)/x - 1, error 6.3e-9.
-  Value p =
-      m.polynomial(square, m.mul(square, square),
-                   {0.128379166f, -0.376126021f, 0.112832561f, -0.0268392228f,
-                    0.00516025908f, -0.00077657972f, 7.06350693e-05f});
-  Value small = m.fma(p, x, x);
-  // erfc(t), error 4.7e-8; at 3.97 below half of what 1 can lose.
-  Value a = m.abs(x);
-  Value d = m.sub(m.atMost(a, 3.97f), m.number(2.5f));
-  Value q = m.polynomial(d, m.mul(d, d),
-                         {0.000406911597f, -0.00217806967f, 0.00544745196f,
-                          -0.00835323893f, 0.00861025415f, -0.0061036027f,
-                          0.00282974378f, -0.000569473719f, -0.000298341768f,
-                          0.000278176711f, -5.63411413e-05f, -2.0854508e-05f,
-                          8.15340991e-06f});
-  Value large = m.copySign(m.sub(m.number(1), q), x);
-  return m.select(m.greater(a, m.number(1.125f)), large, small);
+/// A quotient of polynomials, all of whose terms are positive: nothing cancels.
+/// Its own error is 3.6e-7 up to 13.3, where the exponential becomes denormal,
+/// with roundings below 6e-7. Two more coefficients would make that 1.3e-8, at
+/// a cost that epilogues of products see.
+Value emitNormalTailRatio(OpBuilder &b, Location loc, Value t) {
+  MathBuilder m(b, loc, t.getType());
+  Value above =
+      m.polynomial(t, {0.4999998f, 0.36061853f, 0.11875559f, 0.016863992f});
+  Value below =
+      m.polynomial(t, {1.0f, 1.519104f, 0.94972116f, 0.29746133f, 0.0422772f});
+  return m.div(above, below);
 }
 
 /// 2^(y log2|x|) with the logarithm in two floats.  Error below 4 ulp.

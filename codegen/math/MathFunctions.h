@@ -16,7 +16,7 @@
 namespace tenon::codegen {
 
 /// Instructions beyond plain arithmetic. The last bits of a result may depend
-/// on them (exp, log1p, erf), never on whether it is computed alone or in a
+/// on them (exp, log1p), never on whether it is computed alone or in a
 /// vector.
 struct MathIsa {
   bool avx2 = false;   // true with AVX-512
@@ -38,6 +38,9 @@ struct ExpUse {
   bool isOfDifference = false;
   /// The result is rounded to 11 bits or fewer: it may be off by 2^-18.
   bool isNarrowed = false;
+  /// What x lost when it was rounded, if that is known, or null: the result is
+  /// that of the sum.
+  mlir::Value lost = {};
 };
 
 mlir::Value emitExp(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
@@ -50,8 +53,10 @@ mlir::Value emitLog(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLog1p(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                       MathIsa extra = {}, bool isFraction = false);
 mlir::Value emitTanh(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
-mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                    MathIsa extra = {});
+/// erfc(t / sqrt 2) / 2, the upper tail of the normal distribution, over
+/// exp(-t^2 / 2), for t from 0 to 14.5, or NaN.
+mlir::Value emitNormalTailRatio(mlir::OpBuilder &b, mlir::Location loc,
+                                mlir::Value t);
 mlir::Value emitPow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                     mlir::Value y, MathIsa extra = {});
 mlir::Value emitRsqrt(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);

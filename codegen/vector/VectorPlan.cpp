@@ -550,8 +550,8 @@ static bool loadsAhead(linalg::LinalgOp op, const LoopAccess &access,
     vectors += plan.unroll;
   }
   bool isLong = llvm::any_of(*op.getBlock(), [](Operation &inner) {
-    return isa<math::ExpOp, math::ErfOp, math::TanhOp, math::LogOp,
-               arith::DivFOp, math::SqrtOp>(inner);
+    return isa<math::ExpOp, math::TanhOp, math::LogOp, arith::DivFOp,
+               math::SqrtOp>(inner);
   });
   return plan.mode == VectorMode::Parallel && plan.reductionDims.empty() &&
          plan.jam == 1 && isLong && vectors <= kMostVectors;

@@ -1,5 +1,6 @@
 #include "passes/tiling/ScalarOps.h"
 
+#include "codegen/math/MathFunctions.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,6 +72,10 @@ struct Calc {
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
   Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, loc, x, y, z);
+  }
+  Value neg(Value x) { return arith::NegFOp::create(b, loc, x); }
   /// The greater one, or NaN; of -0 and 0 any. Three instructions, where the
   /// maximum of IEEE 754 takes five.
   Value max(Value x, Value y) { return orNaN(x, select(gt(x, y), x, y)); }
@@ -82,7 +87,6 @@ struct Calc {
   Value expm1(Value x) { return math::ExpM1Op::create(b, loc, x); }
   Value log(Value x) { return math::LogOp::create(b, loc, x); }
   Value tanh(Value x) { return math::TanhOp::create(b, loc, x); }
-  Value erf(Value x) { return math::ErfOp::create(b, loc, x); }
   Value sqrt(Value x) { return math::SqrtOp::create(b, loc, x); }
   Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
   Value cmp(arith::CmpFPredicate p, Value x, Value y) {
@@ -115,14 +119,40 @@ struct Calc {
 
 using Rule = Value (*)(Calc &);
 
-constexpr double kInvSqrt2 = 0.70710678118654752440;
 constexpr double kSqrt2OverPi = 0.79788456080286535588;
 constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kGeluCubic = 0.044715;
 
+/// The distance of the normal distribution from its limit on the side of x,
+/// Phi(-|x|) = density * ratio: not by 1 + erf, which has no digits left there.
+struct NormalTail {
+  Value density; // exp(-x^2 / 2)
+  Value ratio;
+};
+
+/// From there the density is less than any normal number, or than any number.
+constexpr double kNormalEnd = 13.25, kDenormalEnd = 14.5;
+
+/// `isNormal`: a density less than any normal number is 0.
+NormalTail normalTail(Calc &k, bool isNormal) {
+  Value t = k.atMost(k.abs(k.x()), k.c(isNormal ? kNormalEnd : kDenormalEnd));
+  Value half = k.mul(k.c(-0.5), t), exponent = k.mul(half, t);
+  // Of the exact product: an exponent of -87 is rounded by 87 units.
+  using Flags = arith::FastMathFlags;
+  auto flags =
+      isNormal ? Flags::afn | Flags::ninf | Flags::reassoc : Flags::none;
+  Value density =
+      math::ExpOp::create(k.b, k.loc, exponent, flags | Flags::contract);
+  return {density, codegen::emitNormalTailRatio(k.b, k.loc, t)};
+}
+
+/// x Phi(x) is what the tail, times |x|, leaves of x, or of 0 where x is
+/// negative.
 Value geluErf(Calc &k) {
-  Value t = k.add(k.c(1), k.erf(k.mul(k.x(), k.c(kInvSqrt2))));
-  return k.mul(k.mul(k.c(0.5), k.x()), t);
+  auto [density, ratio] = normalTail(k, /*isNormal=*/true);
+  // Infinity by the ratio only where 0 times it is to be NaN.
+  Value away = k.atLeast(k.neg(k.x()), k.atMost(k.abs(k.x()), k.c(kNormalEnd)));
+  return k.fma(k.neg(k.mul(away, ratio)), density, k.atLeast(k.x(), k.c(0)));
 }
 
 /// 2 u, u = sqrt(2 / pi) (x + 0.044715 x^3): (1 + tanh u) / 2 is logistic(2 u),
@@ -142,16 +172,16 @@ Value gelu(Calc &k) {
 Value geluBackward(Calc &k) {
   Value x = k.x(), dd = k.in[1];
   if (stringAttr(k.op, "mode") != "gelu_tanh") {
-    // Phi(x) + x phi(x)
-    Value cdf = k.mul(k.c(0.5), k.add(k.c(1), k.erf(k.mul(x, k.c(kInvSqrt2)))));
-    Value density = emitExpOrZero(k.b, k.loc, k.mul(k.c(-0.5), k.mul(x, x)));
-    Value pdf = k.mul(k.c(kInvSqrt2Pi), density);
-    return k.mul(dd, k.add(cdf, k.mul(x, pdf)));
+    // Phi(x) + x phi(x), where x is negative; that of x and -x is 1.
+    auto [density, ratio] = normalTail(k, /*isNormal=*/false);
+    Value slope = k.mul(k.c(-kInvSqrt2Pi), k.abs(x));
+    Value tail = k.mul(density, k.add(ratio, slope));
+    return k.mul(dd, k.select(k.lt(x, k.c(0)), tail, k.sub(k.c(1), tail)));
   }
   // The factor and what it lacks of 1, from the smaller: no cancellation.
   Value argument = geluTanhArgument(k);
-  Value small = k.logistic(k.sub(k.c(0), k.abs(argument)));
-  Value large = k.sub(k.c(1), small);
+  Value e = k.exp(k.neg(k.abs(argument)));
+  Value large = k.div(k.c(1), k.add(k.c(1), e)), small = k.mul(e, large);
   Value half = k.select(k.lt(argument, k.c(0)), small, large);
   Value x2 = k.atMost(k.mul(x, x), k.c(1e30)); // times 0, where it is large
   Value dArg = k.mul(k.c(2 * kSqrt2OverPi),
@@ -350,7 +380,8 @@ const Entry kTable[] = {
     {"TanhBackward",
      [](Calc &k) {
        if (k.usesDst())
-         return k.mul(k.in[1], k.sub(k.c(1), k.mul(k.x(), k.x())));
+         return k.mul(k.in[1],
+                      k.mul(k.sub(k.c(1), k.x()), k.add(k.c(1), k.x())));
        // 1 / cosh^2: 1 - tanh^2 has no digits left where tanh is nearly 1.
        Value e = k.exp(k.mul(k.c(-2), k.abs(k.x()))), sum = k.add(e, k.c(1));
        Value slope = k.div(k.mul(k.c(4), e), k.mul(sum, sum));

@@ -88,16 +88,15 @@ func.func @unlike(%x: vector<8xf32>, %z: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// One polynomial, not two.
-// PLAIN-LABEL: func @erf
-// PLAIN:         arith.select
-// PLAIN:         arith.select
-// CHECK-LABEL: func @erf
-// CHECK-COUNT-8: permps
-// CHECK-NOT:     permps
-// CHECK:         return
-func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
-  %0 = math.erf %x : vector<8xf32>
+// What the product lost joins the rest.
+// CHECK-LABEL: func @exp_of_product
+// CHECK:         %[[P:.*]] = arith.mulf %[[X:.*]], %[[X]]
+// CHECK:         %[[N:.*]] = arith.negf %[[P]]
+// CHECK:         %[[LOST:.*]] = math.fma %[[X]], %[[X]], %[[N]]
+// CHECK:         arith.addf %{{.*}}, %[[LOST]]
+func.func @exp_of_product(%x: vector<8xf32>) -> vector<8xf32> {
+  %p = arith.mulf %x, %x : vector<8xf32>
+  %0 = math.exp %p fastmath<afn,ninf,contract> : vector<8xf32>
   return %0 : vector<8xf32>
 }
 

@@ -113,7 +113,7 @@ bool evalTanh(OpContext &c) {
   bool dst = useDst(c);
   return apply(c, [=](double s, double dd) {
     if (dst)
-      return dd * (1 - s * s);
+      return dd * ((1 - s) * (1 + s));
     // 1 - tanh(s)^2, which would cancel.
     double inverse = 1 / std::cosh(s);
     return dd * inverse * inverse;

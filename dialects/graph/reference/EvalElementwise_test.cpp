@@ -56,6 +56,31 @@ TEST(Unary, HandComputedValues) {
   }
 }
 
+/// Far from where the factor of x is 1: digits by arithmetic of 40 digits.
+TEST(Unary, TailsKeepTheirDigits) {
+  const UnaryCase cases[] = {
+      {"GELU",
+       {},
+       {-4, -6, -13},
+       {-0.0001266849673324797, -5.919525870226189e-9, -7.952313719414844e-38}},
+      {"GELU",
+       {{"mode", std::string("gelu_tanh")}},
+       {-4, -6},
+       {-7.024594819237269e-5, -8.439646700762297e-11}},
+      {"Elu", {{"alpha", 1.f}}, {-1e-20}, {-1e-20}},
+      {"Mish", {}, {-30}, {-2.807286890651921e-12}},
+      {"Sigmoid", {}, {-80}, {1.804851387845415e-35}},
+      {"SoftPlus", {}, {-50}, {1.928749847963918e-22}},
+  };
+  for (const UnaryCase &c : cases) {
+    auto size = static_cast<int64_t>(c.src.size());
+    OneOp op{c.kind, {make({size}, c.src)}, c.attrs};
+    std::vector<double> got = op.run()[0].data;
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_NEAR(got[i] / c.dst[i], 1, 1e-12) << c.kind << " " << c.src[i];
+  }
+}
+
 TEST(Unary, ScalarsAndEmptyTensors) {
   expectNear(OneOp{"Square", {make({}, {3})}}.run()[0], {}, {9});
   expectNear(OneOp{"Square", {make({2, 0}, {})}}.run()[0], {2, 0}, {});
