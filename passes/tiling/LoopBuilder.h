@@ -32,7 +32,10 @@ public:
   Node exp(Node x); // emitExpOrZero
   Node expOfDifference(Node x, Node y);
   Node log(Node x);
+  Node log1p(Node x);
   Node sqrt(Node x);
+  /// 2^-e for x = 2^e f, 1 <= f < 2; no less than 2^-125, no more than 2^126.
+  Node inversePower(Node x);
   /// x > y ? a : b, and x == y ? a : b.
   Node selectGreater(Node x, Node y, Node a, Node b);
   Node selectEqual(Node x, Node y, Node a, Node b);
@@ -42,9 +45,17 @@ public:
   Node behind(Node later, Node x);
   /// The sum of x y; products need not be rounded.
   Node sumOfProducts(Node x, Node y);
-  /// 1 / (number of reduced elements).
-  Node inverseCount();
-  Node mean(Node x) { return mul(reduce(Reduction::sum, x), inverseCount()); }
+  /// The number of reduced elements, and 1 over it.
+  Node count();
+  Node inverseCount() { return div(constant(1), count()); }
+  /// Terms of a mean are multiplied with this power of two, no more than 1 /
+  /// count, so that no sum of finite numbers overflows; sums of them by
+  /// `restOfMean`. Nothing is rounded but what is denormal.
+  Node partOfMean();
+  Node restOfMean() { return div(inverseCount(), partOfMean()); }
+  Node mean(Node x) {
+    return mul(sumOfProducts(x, partOfMean()), restOfMean());
+  }
 
   /// The node of a value that is aligned with the space from the right.
   Node nodeOf(mlir::Value v);
@@ -67,6 +78,9 @@ private:
   template <typename Op> Node unary(Node x);
   template <typename Op> Node binary(Node x, Node y);
   Node converted(Node n, mlir::Type from, mlir::Type to);
+  Ofr reducedElements();
+  /// Of `constant`, or null.
+  const double *literalOf(Node n) const;
   Node inputOf(mlir::Value v, Strided memory);
   Node convertedFrom(mlir::Value v, Node n);
   void scalarOp(mlir::Operation *op);
@@ -84,6 +98,7 @@ private:
   llvm::SmallVector<Ofr> space; // `shape` with channels split into groups
   LoopProgram program;
   llvm::DenseMap<mlir::Value, Node> nodes;
+  llvm::DenseMap<Node, double> literals;
   /// Values that have some dimensions of the space only.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> dimsOf;
   mlir::Type f32;

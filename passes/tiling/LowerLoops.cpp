@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tenon::tiling {
@@ -76,14 +78,26 @@ template <typename Op> Node LoopBuilder::binary(Node x, Node y) {
 }
 
 Node LoopBuilder::constant(double v) {
-  return program.compute({}, f32, [v](OpBuilder &b, Location l, ValueRange) {
+  Node n = program.compute({}, f32, [v](OpBuilder &b, Location l, ValueRange) {
     return arith::ConstantOp::create(b, l, b.getF32FloatAttr(v));
   });
+  literals[n] = v;
+  return n;
+}
+const double *LoopBuilder::literalOf(Node n) const {
+  auto it = literals.find(n);
+  return it == literals.end() ? nullptr : &it->second;
 }
 Node LoopBuilder::add(Node x, Node y) { return binary<arith::AddFOp>(x, y); }
 Node LoopBuilder::sub(Node x, Node y) { return binary<arith::SubFOp>(x, y); }
-Node LoopBuilder::mul(Node x, Node y) { return binary<arith::MulFOp>(x, y); }
-Node LoopBuilder::div(Node x, Node y) { return binary<arith::DivFOp>(x, y); }
+Node LoopBuilder::mul(Node x, Node y) {
+  const double *a = literalOf(x), *b = literalOf(y);
+  return a && b ? constant(*a * *b) : binary<arith::MulFOp>(x, y);
+}
+Node LoopBuilder::div(Node x, Node y) {
+  const double *a = literalOf(x), *b = literalOf(y);
+  return a && b ? constant(*a / *b) : binary<arith::DivFOp>(x, y);
+}
 Node LoopBuilder::fma(Node x, Node y, Node z) {
   return program.compute({x, y, z}, f32,
                          [](OpBuilder &b, Location l, ValueRange v) {
@@ -103,7 +117,24 @@ Node LoopBuilder::expOfDifference(Node x, Node y) {
                          });
 }
 Node LoopBuilder::log(Node x) { return unary<math::LogOp>(x); }
+Node LoopBuilder::log1p(Node x) { return unary<math::Log1pOp>(x); }
 Node LoopBuilder::sqrt(Node x) { return unary<math::SqrtOp>(x); }
+
+Node LoopBuilder::inversePower(Node x) {
+  constexpr int kMantissaBits = 23, kBias = 127;
+  return program.compute({x}, f32, [](OpBuilder &b, Location l, ValueRange v) {
+    auto exponent = [&](int32_t biased) -> Value {
+      return arith::ConstantOp::create(
+          b, l, b.getI32IntegerAttr(biased << kMantissaBits));
+    };
+    Value bits = arith::BitcastOp::create(b, l, b.getI32Type(), v[0]);
+    bits = arith::AndIOp::create(b, l, bits, exponent(0xff));
+    bits = arith::MaxSIOp::create(b, l, bits, exponent(1));
+    bits = arith::MinSIOp::create(b, l, bits, exponent(2 * kBias - 2));
+    bits = arith::SubIOp::create(b, l, exponent(2 * kBias), bits);
+    return arith::BitcastOp::create(b, l, b.getF32Type(), bits).getResult();
+  });
+}
 
 static LoopProgram::Body selectIf(arith::CmpFPredicate predicate) {
   return [predicate](OpBuilder &b, Location l, ValueRange v) -> Value {
@@ -139,23 +170,33 @@ Node LoopBuilder::behind(Node later, Node x) {
       [](OpBuilder &, Location, ValueRange v) { return v[0]; });
 }
 
-Node LoopBuilder::inverseCount() {
+Ofr LoopBuilder::reducedElements() {
   Ofr count = ctx.m.attr(1);
   for (auto [size, r] : llvm::zip(space, rows.reduced))
     if (r)
       count = ctx.m.mul(count, size);
+  return count;
+}
+
+Node LoopBuilder::count() {
+  Ofr count = reducedElements();
   if (auto c = IndexMath::constant(count))
-    return constant(1.0 / static_cast<double>(*c));
+    return constant(static_cast<double>(*c));
   OpBuilder &b = ctx.m.builder();
   Location loc = ctx.m.location();
   Value n =
       arith::IndexCastOp::create(b, loc, b.getI64Type(), ctx.m.value(count));
   n = arith::SIToFPOp::create(b, loc, f32, n);
-  Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
-  Value inverse = arith::DivFOp::create(b, loc, one, n);
-  return program.compute({}, f32, [inverse](OpBuilder &, Location, ValueRange) {
-    return inverse;
-  });
+  return program.compute({}, f32,
+                         [n](OpBuilder &, Location, ValueRange) { return n; });
+}
+
+/// Half of 2^-e: a count that was rounded up is no more than 2^(e + 1).
+Node LoopBuilder::partOfMean() {
+  if (auto c = IndexMath::constant(reducedElements()))
+    return constant(std::exp2(
+        -std::ceil(std::log2(static_cast<double>(std::max<int64_t>(*c, 1))))));
+  return mul(constant(0.5), inversePower(count()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/LoopBuilder.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -18,6 +19,17 @@ namespace {
 
 using Node = LoopBuilder::Node;
 using Reduction = LoopBuilder::Reduction;
+
+/// x - top - ln(sum of exp(x - top)). The sum without the first term of 1:
+/// where the others are small, ln has no other digits.
+void logSoftmax(LoopBuilder &k, Operation *op, Node x, Node top) {
+  Node zero = k.constant(0), one = k.constant(1), d = k.sub(x, top);
+  Node others = k.reduce(
+      Reduction::sum, k.selectEqual(d, zero, zero, k.expOfDifference(x, top)));
+  Node tops = k.reduce(Reduction::sum, k.selectEqual(d, zero, one, zero));
+  Node log = k.log1p(k.add(k.sub(tops, one), others));
+  k.define(op->getResult(0), k.sub(k.sub(x, top), log));
+}
 
 /// A row of -inf must not give NaN where `mode` says so: exp(-inf - 0) is 0,
 /// and the sum of zeros divides as 1.
@@ -31,14 +43,12 @@ void softmax(LoopBuilder &k, Operation *op) {
     double inf = std::numeric_limits<double>::infinity();
     top = k.selectEqual(top, k.constant(-inf), k.constant(0), top);
   }
+  if (log)
+    return logSoftmax(k, op, x, top);
   Node e = k.expOfDifference(x, top);
   Node sum = k.reduce(Reduction::sum, e);
   if (zeros)
     sum = k.selectEqual(sum, k.constant(0), k.constant(1), sum);
-  if (log) {
-    k.define(op->getResult(0), k.sub(k.sub(x, top), k.log(sum)));
-    return;
-  }
   k.define(op->getResult(0), k.mul(e, k.div(k.constant(1), sum)));
   if (op->getNumResults() > 1)
     k.define(op->getResult(1), k.add(top, k.log(sum)));
@@ -52,8 +62,13 @@ void softmaxBackward(LoopBuilder &k, Operation *op) {
 
 void logSoftmaxBackward(LoopBuilder &k, Operation *op) {
   Node dd = k.f32Of(op->getOperand(0)), d = k.f32Of(op->getOperand(1));
-  Node sum = k.reduce(Reduction::sum, dd);
-  k.define(op->getResult(0), k.sub(dd, k.mul(k.exp(d), sum)));
+  Node part = k.partOfMean(), sum = k.sumOfProducts(dd, part);
+  Node factor = k.div(k.constant(-1), part);
+  k.define(op->getResult(0), k.fma(k.mul(k.exp(d), factor), sum, dd));
+}
+
+Node largerOf(LoopBuilder &k, Node x, Node y) {
+  return k.selectGreater(x, y, x, y); // y where x is NaN
 }
 
 /// 1 / sqrt(v + epsilon)
@@ -62,34 +77,94 @@ Node inverseDeviation(LoopBuilder &k, Operation *op, Node v) {
   return k.div(k.constant(1), k.sqrt(k.add(v, epsilon)));
 }
 
+/// A sum of squares that does not fit f32: of numbers times `power`.
+struct SquareSum {
+  Node sum, power;
+};
+
+/// Powers of two that bring squares of large and of small numbers, whatever
+/// those are, into the range of f32.
+constexpr double kForLarge = 0x1p-90, kForSmall = 0x1p+90;
+/// Sums of squares as they are, below kMostSquares, and from kLeastSquares on:
+/// what was denormal or 0 in them had no part then.
+constexpr double kMostSquares = 0x1p+126, kLeastSquares = 0x1p-70;
+
+/// The sum of x^2 in one pass: of x as it is and of multiples, from which a row
+/// takes the one that is right. `small`: also for rows of small numbers.
+SquareSum sumOfSquares(LoopBuilder &k, Node x, bool small) {
+  auto times = [&](double power) {
+    Node scaled = k.mul(x, k.constant(power));
+    return SquareSum{k.sumOfProducts(scaled, scaled), k.constant(power)};
+  };
+  Node plain = k.sumOfProducts(x, x);
+  SquareSum s = times(kForLarge);
+  auto takeIf = [&](Node greater, double less, SquareSum other) {
+    Node limit = k.constant(less);
+    s = {k.selectGreater(limit, greater, other.sum, s.sum),
+         k.selectGreater(limit, greater, other.power, s.power)};
+  };
+  takeIf(plain, kMostSquares, {plain, k.constant(1)});
+  if (small)
+    takeIf(plain, kLeastSquares, times(kForSmall));
+  return s;
+}
+
+/// Beside an epsilon from here on squares of small numbers are nothing.
+constexpr double kLeastEpsilon = 0x1p-60;
+
 void rmsNorm(LoopBuilder &k, Operation *op) {
   Node x = k.f32Of(op->getOperand(0));
-  Node square = k.mul(k.sumOfProducts(x, x), k.inverseCount());
-  k.define(op->getResult(0), k.mul(x, inverseDeviation(k, op, square)));
+  double epsilon = floatAttr(op, "epsilon");
+  auto [sum, power] = sumOfSquares(k, x, epsilon < kLeastEpsilon);
+  Node mean = k.mul(sum, k.inverseCount());
+  Node shift = k.mul(k.mul(k.constant(epsilon), power), power);
+  Node scale = k.div(k.constant(1), k.sqrt(k.add(mean, shift)));
+  k.define(op->getResult(0), k.mul(k.mul(x, power), scale));
 }
 
 struct Moments {
-  Node mean, variance;
+  Node mean;
+  Node scaled, inverse; // the variance times the square of 1 / inverse
+
+  /// factor * variance, infinite only if that is.
+  Node variance(LoopBuilder &k, double factor = 1) const {
+    return k.mul(k.mul(scaled, k.mul(k.constant(factor), inverse)), inverse);
+  }
 };
 
 /// Defines result 0 as operand 0, normalised. The variance is that of centred
 /// values: the difference of two large sums would lose all digits. Where
 /// deviations are small beside the mean, its roundings are not: the mean of
 /// centred values is what it is off by.
+///
+/// Centred values are multiples of a power of two, about 1 over the largest
+/// element or the root of epsilon, so that no square overflows, and what
+/// vanishes has no part. Equal elements are all off by the same: sums of that
+/// and quotients by their number are exact, and leave 0.
 Moments normalize(LoopBuilder &k, Operation *op) {
-  Node x = k.f32Of(op->getOperand(0));
+  double epsilon = floatAttr(op, "epsilon");
+  Node least = k.constant(std::sqrt(std::max(epsilon, 0.0)));
+  Node x = k.f32Of(op->getOperand(0)), zero = k.constant(0);
+  // A NaN reaches its row through the mean.
+  Node largest = k.reduce(Reduction::greatest, k.abs(x));
+  Node power = k.inversePower(largerOf(k, largest, least));
   Node mean = k.mean(x);
-  Node d = k.sub(x, mean);
-  Node off = k.mean(d), zero = k.constant(0);
+  Node below = k.mul(k.sub(zero, mean), power);
+  Node d = k.fma(x, power, below);
+  Node off = k.div(k.reduce(Reduction::sum, d), k.count());
   Node variance =
-      k.sub(k.mul(k.sumOfProducts(d, d), k.inverseCount()), k.mul(off, off));
+      k.sub(k.div(k.sumOfProducts(d, d), k.count()), k.mul(off, off));
   variance = k.selectGreater(zero, variance, zero, variance); // NaN stays
-  Node scale = inverseDeviation(k, op, variance);
-  Node shift = k.mul(k.sub(zero, off), scale);
+  Node late = k.behind(off, power);
+  Node shift = k.mul(k.mul(k.constant(epsilon), late), late);
+  if (epsilon > 0) // and for no reason 0: a variance is 0 or much larger
+    shift = largerOf(k, shift, k.constant(0x1p-120));
+  Node scale = k.div(k.constant(1), k.sqrt(k.add(variance, shift)));
   // Cheaper to compute again than to store the first.
-  Node again = k.sub(x, k.behind(off, mean));
-  k.define(op->getResult(0), k.fma(again, scale, shift));
-  return {mean, variance};
+  Node again = k.fma(x, power, k.behind(off, below));
+  k.define(op->getResult(0), k.mul(k.sub(again, off), scale));
+  Node inverse = k.div(k.constant(1), late);
+  return {mean, variance, inverse};
 }
 
 /// LayerNorm and GroupNorm without gamma and beta.
@@ -98,7 +173,7 @@ void norm(LoopBuilder &k, Operation *op) {
   if (op->getNumResults() < 3)
     return;
   k.define(op->getResult(1), m.mean, k.keptDims());
-  k.define(op->getResult(2), m.variance, k.keptDims());
+  k.define(op->getResult(2), m.variance(k), k.keptDims());
 }
 
 /// Without gamma and beta. momentum weighs the old statistics.
@@ -106,30 +181,43 @@ void batchNormTraining(LoopBuilder &k, Operation *op) {
   SmallVector<int64_t> channel = k.keptDims();
   Moments m = normalize(k, op);
   double momentum = floatAttr(op, "momentum", 0.5);
-  auto blend = [&](Value old, Node batch) {
-    return k.add(k.mul(k.constant(momentum), k.along(old, channel)),
-                 k.mul(k.constant(1 - momentum), batch));
+  auto blend = [&](Value old, Node share) {
+    return k.add(k.mul(k.constant(momentum), k.along(old, channel)), share);
   };
-  k.define(op->getResult(1), blend(op->getOperand(1), m.mean), channel);
-  k.define(op->getResult(2), blend(op->getOperand(2), m.variance), channel);
+  double rest = 1 - momentum;
+  k.define(op->getResult(1),
+           blend(op->getOperand(1), k.mul(k.constant(rest), m.mean)), channel);
+  k.define(op->getResult(2), blend(op->getOperand(2), m.variance(k, rest)),
+           channel);
   k.define(op->getResult(3), m.mean, channel);
-  k.define(op->getResult(4), m.variance, channel);
+  k.define(op->getResult(4), m.variance(k), channel);
 }
 
 /// What the gradients of LayerNorm and of batch normalisation begin with.
+/// Differences are halves, which no finite numbers make infinite.
 struct Normalized {
   LoopBuilder &k;
-  Node src, mean, scale;
+  Node src, below, scale;
 
   Normalized(LoopBuilder &k, Operation *op)
       : k(k), src(k.f32Of(op->getOperand(0))),
-        mean(k.along(op->getOperand(2), k.keptDims())),
-        scale(inverseDeviation(k, op,
-                               k.along(op->getOperand(3), k.keptDims()))) {}
+        below(
+            k.mul(k.constant(-0.5), k.along(op->getOperand(2), k.keptDims()))),
+        scale(k.mul(k.constant(2),
+                    inverseDeviation(
+                        k, op, k.along(op->getOperand(3), k.keptDims())))) {}
 
-  /// (src - mean) * scale, a new node each time: cheaper to compute again than
-  /// to store.
-  Node x() { return k.mul(k.sub(src, mean), scale); }
+  /// (src - mean) / deviation * factor, a new node each time: cheaper to
+  /// compute again than to store.
+  Node x(Node factor) {
+    return k.mul(k.fma(src, k.constant(0.5), below), k.mul(scale, factor));
+  }
+  /// Half of dd - mean - x weight.
+  Node rest(Node dd, Node mean, Node weight) {
+    Node half = k.constant(0.5);
+    Node centred = k.fma(dd, half, k.mul(k.constant(-0.5), mean));
+    return k.sub(centred, x(k.mul(weight, half)));
+  }
 };
 
 /// The form with three results; the other is elementwise.
@@ -137,25 +225,24 @@ void batchNormBackward(LoopBuilder &k, Operation *op) {
   SmallVector<int64_t> channel = k.keptDims();
   Normalized n(k, op);
   Node dd = k.f32Of(op->getOperand(1));
-  Node diffGamma = k.sumOfProducts(dd, n.x());
-  Node diffBeta = k.reduce(Reduction::sum, dd);
-  Node inverse = k.inverseCount();
-  Node shift =
-      k.add(k.mul(diffBeta, inverse), k.mul(n.x(), k.mul(diffGamma, inverse)));
+  Node part = k.partOfMean(), toMean = k.restOfMean();
+  Node weighted = k.sumOfProducts(dd, n.x(part));
+  Node sum = k.sumOfProducts(dd, part);
   Node gamma = k.along(op->getOperand(4), channel);
-  k.define(op->getResult(0), k.mul(k.mul(gamma, n.scale), k.sub(dd, shift)));
-  k.define(op->getResult(1), diffGamma, channel);
-  k.define(op->getResult(2), diffBeta, channel);
+  Node rest = n.rest(dd, k.mul(sum, toMean), k.mul(weighted, toMean));
+  k.define(op->getResult(0), k.mul(k.mul(gamma, n.scale), rest));
+  Node whole = k.div(k.constant(1), part);
+  k.define(op->getResult(1), k.mul(weighted, whole), channel);
+  k.define(op->getResult(2), k.mul(sum, whole), channel);
 }
 
 /// diff_src; the passes before have multiplied diff_dst with gamma.
 void layerNormBackward(LoopBuilder &k, Operation *op) {
   Normalized n(k, op);
   Node dd = k.f32Of(op->getOperand(1));
-  Node sum = k.mean(dd),
-       weighted = k.mul(k.sumOfProducts(dd, n.x()), k.inverseCount());
-  k.define(op->getResult(0),
-           k.mul(n.scale, k.sub(k.sub(dd, sum), k.mul(n.x(), weighted))));
+  Node weighted =
+      k.mul(k.sumOfProducts(dd, n.x(k.partOfMean())), k.restOfMean());
+  k.define(op->getResult(0), k.mul(n.scale, n.rest(dd, k.mean(dd), weighted)));
 }
 
 void preluBackward(LoopBuilder &k, Operation *op) {
@@ -168,6 +255,12 @@ void preluBackward(LoopBuilder &k, Operation *op) {
   k.define(op->getResult(1), sum, dims);
 }
 
+/// sqrt(sum of x^2)
+Node norm2(LoopBuilder &k, Node x) {
+  auto [sum, power] = sumOfSquares(k, x, /*small=*/true);
+  return k.div(k.sqrt(sum), power);
+}
+
 void reduceOp(LoopBuilder &k, Operation *op) {
   StringRef kind = kindOf(op);
   Node x = k.f32Of(op->getOperand(0));
@@ -177,7 +270,7 @@ void reduceOp(LoopBuilder &k, Operation *op) {
   else if (kind == "ReduceL1")
     r = k.reduce(Reduction::sum, k.abs(x));
   else if (kind == "ReduceL2")
-    r = k.sqrt(k.sumOfProducts(x, x));
+    r = norm2(k, x);
   else if (kind == "ReduceMax")
     r = k.reduce(Reduction::max, x);
   else if (kind == "ReduceMin")

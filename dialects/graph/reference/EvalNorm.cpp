@@ -289,10 +289,17 @@ bool evalLogSoftmax(OpContext &c) {
     return false;
   AxisSplit split = splitAt(src.shape, *axis);
   forEachLine(c, split, [&](int64_t first, int64_t) {
-    double max = lineMax(src.data, first, split), sum = 0;
-    for (int64_t k = 0; k < split.length; ++k)
-      sum += std::exp(src.data[first + k * split.inner] - max);
-    double shift = std::log(sum);
+    double max = lineMax(src.data, first, split), others = 0;
+    int64_t top = -1; // the first of the largest: its term is 1
+    for (int64_t k = 0; k < split.length; ++k) {
+      double difference = src.data[first + k * split.inner] - max;
+      if (difference == 0 && top < 0)
+        top = k;
+      else
+        others += std::exp(difference);
+    }
+    // Without the 1, which would leave few digits of small terms.
+    double shift = top < 0 ? std::log(others) : std::log1p(others);
     for (int64_t k = 0; k < split.length; ++k) {
       int64_t i = first + k * split.inner;
       c.out().data[i] = src.data[i] - max - shift;

@@ -129,4 +129,15 @@ TEST(LogSoftmax, LastAxisByDefault) {
   expectNear(op.run()[0], {1, 2, 2}, {-l3, l2 - l3, -l3, l2 - l3});
 }
 
+/// ln(1 + exp(-50)) is not ln 1; of a row of equal elements, ln of their
+/// number.
+TEST(LogSoftmax, NearZero) {
+  OneOp op{"LogSoftmax", {make({3, 2}, {0, -50, 7, 7, -kInf, -kInf})}};
+  std::vector<double> got = op.run()[0].data;
+  EXPECT_NEAR(got[0] / -std::exp(-50.0), 1, 1e-12);
+  EXPECT_EQ(got[1], -50);
+  EXPECT_NEAR(got[2], -std::log(2.0), 1e-15);
+  EXPECT_TRUE(std::isnan(got[4]));
+}
+
 } // namespace
