@@ -47,6 +47,7 @@ private:
     mlir::Value scores, max, sum, factor, values, weights, result, step;
     mlir::Value packedKeys, packedValues; // of a head, for all of its blocks
     mlir::Value madeQueries, madeValues;  // of a block, of a head
+    mlir::Value hidden; // with a causal mask: a sum of what it hides
   };
   /// One of these, where it is needed.
   struct Piece {
@@ -113,6 +114,7 @@ private:
   Keys emitSeen(Block &block, const Keys &part,
                 llvm::function_ref<void(Block &, const Keys &)> emit);
   mlir::Value vanishes(Block &block);
+  mlir::Value hiddenAreFinite(Block &block, const Keys &part, const Keys &seen);
   void emitScores(Block &block, const Keys &part);
   void emitProduct(Block &block, const Keys &part, bool accumulate);
   void emitWeightedSum(Block &block, mlir::Value a, mlir::Value values,

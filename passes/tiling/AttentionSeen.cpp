@@ -1,6 +1,8 @@
 //===- AttentionSeen.cpp - keys that a causal mask leaves to see ----------===//
 #include "passes/tiling/AttentionLowering.h"
+#include "passes/tiling/ScalarOps.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
@@ -75,6 +77,53 @@ Value AttentionLowering::vanishes(Block &block) {
                                number(kVanishing));
 }
 
+/// Whether no value of the keys of `part` behind those of `seen` is infinite or
+/// NaN: 0 times such a one is NaN.
+Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
+                                         const Keys &seen) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  Location loc = bm.location();
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value sum = box(bm, block.scratch.hidden, bm.attr(0), {}, {});
+  memref::StoreOp::create(b, loc, zero, sum, ValueRange());
+  auto add = [&](Value memory, Ofr at, Ofr rows, int64_t columns, Ofr stride) {
+    Value values =
+        box(bm, memory, at, {rows, bm.attr(columns)}, {stride, bm.attr(1)});
+    auto reduction = utils::IteratorType::reduction;
+    linalg::GenericOp::create(
+        b, loc, TypeRange(), values, sum,
+        {b.getMultiDimIdentityMap(2), AffineMap::get(2, 0, b.getContext())},
+        {reduction, reduction}, [&](OpBuilder &nb, Location l, ValueRange v) {
+          Value x = convertScalar(nb, l, v[0], nb.getF32Type());
+          x = arith::MulFOp::create(nb, l, x, zero,
+                                    arith::FastMathFlags::contract);
+          linalg::YieldOp::create(
+              nb, l, arith::AddFOp::create(nb, l, v[1], x).getResult());
+        });
+  };
+  Ofr first = bm.add(part.from, seen.count);
+  Ofr count = bm.sub(part.count, seen.count);
+  Ofr start = offsetOf(bm, v, ArrayRef(block.at).drop_back());
+  if (interleave == 1) {
+    Ofr stride = v.strides[v.rank() - 2];
+    add(baseOf(block, v, &Scratch::madeValues),
+        bm.add(start, bm.mul(first, stride)), count, columns, stride);
+  }
+  // Panels hold whole groups of keys, and zeros beside them.
+  int64_t width = valuePanel * interleave;
+  for (int64_t column = 0; interleave > 1 && column < columns;
+       column += valuePanel) {
+    Ofr panel = bm.mul(bm.attr(column / valuePanel),
+                       panelSize(bm, bm.attr(keys), valuePanel, interleave));
+    add(baseOf(block, v, &Scratch::packedValues),
+        bm.add(bm.add(start, panel), bm.mul(first, bm.attr(valuePanel))),
+        bm.ceilDiv(count, bm.attr(interleave)), width, bm.attr(width));
+  }
+  Value total = memref::LoadOp::create(b, loc, sum, ValueRange());
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, total, zero);
+}
+
 /// Emits `emit`, which leaves maxima of rows, for those of `part` that the
 /// block's rows see, and once more for all of them if the others count as well.
 /// Returns those it was emitted for last.
@@ -101,11 +150,14 @@ AttentionLowering::Keys AttentionLowering::emitSeen(
       [&](OpBuilder &nb, Location l, ValueRange panels) {
         IndexMath inner(nb, l);
         Block inside = block.inside(inner);
-        emit(inside, keysOf(inner, panels[0]));
+        Keys seen = keysOf(inner, panels[0]);
+        emit(inside, seen);
         Value less = arith::CmpIOp::create(nb, l, arith::CmpIPredicate::slt,
                                            panels[0], all);
+        Value nothing = arith::AndIOp::create(
+            nb, l, vanishes(inside), hiddenAreFinite(inside, part, seen));
         Value counts = arith::XOrIOp::create(
-            nb, l, vanishes(inside),
+            nb, l, nothing,
             arith::ConstantOp::create(nb, l, nb.getBoolAttr(true)));
         scf::ConditionOp::create(
             nb, l, arith::AndIOp::create(nb, l, less, counts), panels);

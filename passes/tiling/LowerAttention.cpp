@@ -27,11 +27,12 @@
 //
 // Where a causal mask replaces scores (CausalMask.h), keys that no row of a
 // block sees have no scores computed, and take no part in sums. That changes
-// nothing where their weights are 0, which the largest scores show; where they
-// do not, all scores are computed:
+// nothing where their weights are 0, which the largest scores show, and 0 times
+// their values is 0, which those show. Otherwise all scores are computed:
 //
 //     for n of {keys that rows see, all keys}:
-//       the above with n keys, until all exp(masked - max) are 0
+//       the above with n keys, until all exp(masked - max) are 0 and no value
+//       of the other keys is infinite or NaN
 //
 // In bf16 scores and sums are f32 all the same; weights are rounded to bf16
 // beside the scores, and sums over steps stay in scratch until the last. Where
@@ -125,6 +126,8 @@ SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
     pieces.push_back({&Scratch::result, queries * columns, false});
   if (isNarrow && online)
     pieces.push_back({&Scratch::step, queries * columns, false});
+  if (mask)
+    pieces.push_back({&Scratch::hidden, 1, false});
   if (madeQueries)
     pieces.push_back(
         {&Scratch::madeQueries, queries * *IndexMath::constant(depth), true});

@@ -235,6 +235,114 @@ TEST(Attention, ThreeThreads) {
     checkShapes(text, {text});
 }
 
+/// Causal attention in `type`; `score` makes t of the scores s, of g, which
+/// tells what a query sees, and of h, which hides.
+std::string causal(int64_t queries, int64_t keys, const std::string &type,
+                   const std::string &hiding, const std::string &score) {
+  auto matrix = [&](int64_t rows) {
+    return " 2x" + std::to_string(rows) + "x16" + type;
+  };
+  return "s = MatMul" + matrix(queries) + matrix(keys) +
+         " transpose_b=true; r/s32 = GenIndex s axis=-2; "
+         "c/s32 = GenIndex s axis=-1; g/boolean = GreaterEqual r c; "
+         "z = Subtract n:()" +
+         type + "c n; h = " + hiding + "; " + score +
+         "; p = SoftMax t axis=-1; MatMul p" + matrix(keys);
+}
+
+/// One number of the second matrix of queries (0), keys (1) or values (2).
+struct Foreign {
+  int operand;
+  int64_t row;
+  double value;
+};
+
+/// How many elements are not NaN, infinite or about what they should be.
+int64_t countWrong(const std::vector<double> &got,
+                   const std::vector<double> &expected) {
+  int64_t wrong = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    double x = expected[i];
+    bool same = std::isnan(x)   ? std::isnan(got[i])
+                : std::isinf(x) ? got[i] == x
+                                : std::abs(got[i] - x) < 0.05;
+    wrong += !same;
+  }
+  return wrong;
+}
+
+/// Results are NaN, infinite and finite where the definition says: 0 times NaN
+/// is NaN, and what a Select does not take has no part.
+void checkForeign(const std::string &text, const std::vector<Foreign> &all) {
+  auto graph = parseGraph(text);
+  ASSERT_TRUE(graph) << text << ": " << str(graph.errors());
+  auto inputs = Oracle::unjudged(*graph);
+  ASSERT_TRUE(inputs) << str(inputs.errors());
+  std::vector<uint64_t> matrices;
+  for (uint64_t id : inputs->graph.inputPorts)
+    if (inputs->inputs.at(id).rank() == 3)
+      matrices.push_back(id);
+  std::vector<Oracle> oracles;
+  for (const Foreign &foreign : all) {
+    Tensors changed = inputs->inputs;
+    reference::Tensor &input = changed.at(matrices[foreign.operand]);
+    constexpr int64_t kColumns = 16, kColumn = 3;
+    input.data[(input.shape[1] + foreign.row) * kColumns + kColumn] =
+        foreign.value;
+    auto oracle = Oracle::bounded(*graph, changed);
+    ASSERT_TRUE(oracle) << str(oracle.errors());
+    oracles.push_back(std::move(*oracle));
+  }
+  for (const char *schedule : {"avx2", "avx512", "generic"})
+    for (bool fuse : {true, false}) {
+      RunConfig setup;
+      setup.options.schedule = schedule;
+      setup.options.fuse = fuse;
+      auto model = Compiled::compile(oracles[0].graph, setup.options);
+      ASSERT_TRUE(model) << text << ": " << str(model.errors());
+      for (size_t i = 0; i < all.size(); ++i) {
+        auto results = execute(**model, oracles[i], setup);
+        ASSERT_TRUE(results) << str(results.errors());
+        EXPECT_EQ(countWrong(results->begin()->second.data,
+                             oracles[i].expected.begin()->second.data),
+                  0)
+            << text << ", " << schedule << (fuse ? ": " : ", not fused: ")
+            << all[i].value << " in operand " << all[i].operand << ", row "
+            << all[i].row;
+      }
+    }
+}
+
+/// NaN and infinity in `rows` of operands from `first` on.
+std::vector<Foreign> foreignNumbers(int first, std::vector<int64_t> rows) {
+  std::vector<Foreign> all;
+  for (double value : {double(NAN), double(INFINITY), -double(INFINITY)})
+    for (int operand = first; operand < 3; ++operand)
+      for (int64_t row : rows)
+        all.push_back({operand, row, value});
+  return all;
+}
+
+/// ... that all, some and one query sees.
+TEST(Attention, ForeignNumbersBehindMasks) {
+  std::vector<Foreign> all = foreignNumbers(0, {0, 131, 199});
+  for (std::string type : {"/f32", "/bf16"}) {
+    for (std::string hiding : {"Log z", "Clamp z min=-10000 max=-10000"})
+      checkForeign(causal(200, 200, type, hiding, "t = Select g s h"), all);
+    std::string mask = "f/f32 = TypeCast g; m = Log f; ";
+    if (type == "/bf16")
+      mask = "f/f32 = TypeCast g; u = Log f; m/bf16 = TypeCast u; ";
+    checkForeign(causal(200, 200, type, "Log z", mask + "t = Add s m"), all);
+  }
+}
+
+/// ... some of them no query.
+TEST(Attention, ForeignNumbersInSteps) {
+  for (std::string type : {"", "/bf16"})
+    checkForeign(causal(117, 1601, type, "Log z", "t = Select g s h"),
+                 foreignNumbers(1, {3, 700, 1600}));
+}
+
 TEST(Attention, RefusalsAreRemarks) {
   auto remarked = [](const std::string &text, const std::string &reason) {
     CompileReport report = compile(text);

@@ -1,7 +1,8 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // Keys up to the last that the block's last row sees, in whole panels; all of
-// them if a score that replaces others is not far below every maximum.
+// them if a score that replaces others is not far below every maximum, or 0
+// times one of the other values is not 0.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         %[[OFFSET:.*]] = memref.load {{.*}} : memref<i32
 // CHECK:         %[[MASKED:.*]] = memref.load {{.*}} : memref<f32
@@ -17,6 +18,9 @@
 // CHECK:             arith.minimumf
 // CHECK:           %[[DISTANCE:.*]] = arith.subf %[[HIDDEN]]
 // CHECK:           arith.cmpf olt, %[[DISTANCE]]
+// CHECK:           linalg.generic {{.*}}iterator_types = ["reduction", "reduction"]
+// CHECK:             arith.mulf %{{.*}}, %cst
+// CHECK:           arith.cmpf oeq
 // CHECK:           scf.condition
 // CHECK:         } do {
 // CHECK:         %[[COUNT:.*]] = arith.muli %[[SEEN]]
