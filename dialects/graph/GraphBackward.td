@@ -284,7 +284,7 @@ def Graph_AvgPoolBackwardOp
   let arguments = (ins Graph_Value<"T">:$diff_dst,
       Optional<Graph_Value<"T1">>:$src_shape_tensor,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
-      Graph_PadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
+      Graph_PoolPadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
       Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
       Graph_DataFormat:$data_format,
       Arg<OptionalAttr<DenseI64ArrayAttr>,
@@ -293,7 +293,7 @@ def Graph_AvgPoolBackwardOp
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [1, 2];
   let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"T1", ["s32"]>];
-  let constraints = ["pads are at least 0"];
+  let constraints = ["pads_begin is at least 0"];
   let shapeRule = "avg_pool_backward";
   let compiles = ["f32"];
 }
@@ -312,11 +312,11 @@ def Graph_MaxPoolBackwardOp
   }];
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
-      Graph_PadsEnd:$pads_end, Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
+      Graph_PoolPadsEnd:$pads_end, Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
       Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format);
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
-  let constraints = ["pads are at least 0"];
+  let constraints = ["pads_begin is at least 0"];
   let shapeRule = "max_pool_backward";
   let compiles = ["f32"];
 }

@@ -177,6 +177,10 @@ def Graph_PadsBegin
 def Graph_PadsEnd
     : Arg<DenseI64ArrayAttr, "trailing padding per spatial dim, at least 0; "
                              "replaced when auto_pad is not None">;
+def Graph_PoolPadsEnd
+    : Arg<DenseI64ArrayAttr,
+          "trailing padding per spatial dim, replaced when auto_pad is not "
+          "None; negative: so many elements at the end of src are cut off">;
 def Graph_Dilations
     : Arg<DenseI64ArrayAttr,
           "distance of neighbouring taps per spatial dim; 1 is dense">;

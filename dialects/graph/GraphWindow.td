@@ -7,7 +7,7 @@ include "dialects/graph/GraphBase.td"
 class Graph_Pool<string kind, int number, string cSuffix>
     : Graph_Op<kind, "window_spatial", number, cSuffix> {
   let results = (outs Graph_Value<"T">:$dst);
-  let constraints = ["pads are at least 0"];
+  let constraints = ["pads_begin is at least 0"];
   let shapeRule = "pool";
   let compiles = ["f32"];
 }
@@ -22,7 +22,7 @@ def Graph_AvgPoolOp : Graph_Pool<"AvgPool", 3, "avg_pool"> {
   }];
   let arguments = (ins Graph_Value<"T">:$src,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
-      Graph_PadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
+      Graph_PoolPadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
       Graph_Kernel:$kernel, Graph_DataFormat:$data_format,
       Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
 }
@@ -38,7 +38,7 @@ def Graph_MaxPoolOp : Graph_Pool<"MaxPool", 41, "max_pool"> {
   }];
   let arguments = (ins Graph_Value<"T">:$src,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
-      Graph_PadsEnd:$pads_end, Graph_Kernel:$kernel,
+      Graph_PoolPadsEnd:$pads_end, Graph_Kernel:$kernel,
       Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format,
       Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
 }

@@ -129,6 +129,7 @@ struct PoolGradient {
   GroupContext &ctx;
   bool max;
   SmallVector<WindowDim> dims;
+  SmallVector<int64_t> sizes;    // of diff_src, also where windows see less
   Strided src, diffDst, diffSrc; // channels last; src for max only
   bool excludePad = false;
   bool channelsInside = true; // channels are contiguous: part of a row
@@ -306,13 +307,13 @@ struct PoolGradient {
 
   /// Rows [from, to) of the first spatial dim of diff_src = 0.
   void clear(IndexMath &m, const Row &r, Ofr from, Ofr to) const {
-    SmallVector<Ofr> sizes{m.max(m.sub(to, from), m.attr(0))}, strides;
+    SmallVector<Ofr> extent{m.max(m.sub(to, from), m.attr(0))}, strides;
     for (int64_t i = 1; i <= last(); ++i)
-      sizes.push_back(m.attr(dims[i].in));
-    sizes.push_back(r.channels);
+      extent.push_back(m.attr(sizes[i]));
+    extent.push_back(r.channels);
     llvm::append_range(strides, ArrayRef(diffSrc.strides).drop_front());
     Ofr at = m.add(start(m, r, diffSrc), m.mul(from, diffSrc.strides[1]));
-    fill(m, box(m, diffSrc.base, at, sizes, strides), 0);
+    fill(m, box(m, diffSrc.base, at, extent, strides), 0);
   }
 
   void emitColumns(IndexMath &m, Row r, int64_t columns) const {
@@ -349,16 +350,22 @@ struct PoolGradient {
     Ofr bound = m.add(m.mul(p, m.attr(d.stride)),
                       m.attr((d.kernel - 1) * d.dilation + 1));
     bound = m.sub(bound, m.attr(d.stride + d.pad));
-    return m.max(m.min(bound, m.attr(d.in)), m.attr(0));
+    return m.max(m.min(bound, m.attr(sizes[0])), m.attr(0));
+  }
+
+  bool seesAll() const {
+    return llvm::all_of(llvm::zip(dims, sizes), [](auto both) {
+      return std::get<0>(both).in == std::get<1>(both);
+    });
   }
 
   /// Whether windows are next to each other and meet all of diff_src once: each
   /// element is a share of one of diff_dst.
   bool repeats() const {
-    return llvm::all_of(dims, [](const WindowDim &d) {
-      return d.pad == 0 && d.dilation == 1 && d.kernel * d.out == d.in &&
-             (d.out == 1 || d.stride == d.kernel);
-    });
+    return seesAll() && llvm::all_of(dims, [](const WindowDim &d) {
+             return d.pad == 0 && d.dilation == 1 && d.kernel * d.out == d.in &&
+                    (d.out == 1 || d.stride == d.kernel);
+           });
   }
 
   void emitShares() const {
@@ -385,7 +392,7 @@ struct PoolGradient {
   void emit() const {
     if (!max && repeats())
       return emitShares();
-    if (max && !channelsInside)
+    if (max && !channelsInside && seesAll())
       if (MaxPlanes planes{ctx, ChannelPlanes(dims), src, diffDst, diffSrc};
           planes.pays())
         return planes.emit();
@@ -411,7 +418,7 @@ struct PoolGradient {
         r.at = scratchView(im, scratch, b.getI32Type(),
                            im.mul(elements, im.attr(4)), elements);
       bool rows = last() > 0;
-      Ofr none = im.attr(0), all = im.attr(dims[0].in);
+      Ofr none = im.attr(0), all = im.attr(sizes[0]);
       // Before the first window and behind the last.
       clear(im, r, none, rows ? cleared(im, none) : all);
       emitRows(im, r, columns);
@@ -430,8 +437,10 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
   Value diffDst = op->getOperand(max ? 1 : 0);
   auto big = rankedType(op->getResult(0)), small = rankedType(diffDst);
   bool ncx = isNcx(op, big.getRank());
-  PoolGradient g{ctx, max, {}, {}, {}, {}};
+  PoolGradient g{ctx, max, {}, {}, {}, {}, {}};
   g.dims = windowDims(op, big, small, ncx, intsAttr(op, "kernel"));
+  for (int64_t i = 0, e = big.getRank() - 2; i < e; ++i)
+    g.sizes.push_back(big.getDimSize(ncx ? i + 2 : i + 1));
   for (const WindowDim &d : g.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
       return op->emitError("E2003 spatial dimensions must be static");

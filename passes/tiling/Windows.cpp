@@ -28,15 +28,22 @@ SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
   auto smallType = cast<RankedTensorType>(small);
   SmallVector<int64_t> strides = intsAttr(op, "strides");
   SmallVector<int64_t> pads = intsAttr(op, "pads_begin");
+  SmallVector<int64_t> ends = intsAttr(op, "pads_end");
   SmallVector<int64_t> dilations = intsAttr(op, "dilations");
   int64_t spatial = bigType.getRank() - 2;
   pads.resize(spatial, 0);
+  ends.resize(spatial, 0);
   dilations.resize(spatial, 1);
   SmallVector<WindowDim> dims;
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t d = ncx ? i + 2 : i + 1;
     dims.push_back({bigType.getDimSize(d), smallType.getDimSize(d), kernel[i],
                     strides[i], pads[i], dilations[i]});
+    // Where rounding up lets windows reach what a negative padding cuts off.
+    WindowDim &dim = dims.back();
+    if (ends[i] < 0 && dim.isKnown() &&
+        dim.paddedSize() - dim.pad > dim.in + ends[i])
+      dim.in += ends[i];
   }
   return dims;
 }

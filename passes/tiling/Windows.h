@@ -18,7 +18,8 @@ Strided toChannelsLast(const Strided &s, bool ncx);
 bool isNcx(mlir::Operation *op, int64_t rank);
 
 /// The windows of `op`, whose attributes are those of a pooling, between
-/// tensors of these types: `big` is what forward pooling reads.
+/// tensors of these types: `big` is what forward pooling reads. `in` is the
+/// size that windows see.
 llvm::SmallVector<WindowDim> windowDims(mlir::Operation *op, mlir::Type big,
                                         mlir::Type small, bool ncx,
                                         llvm::ArrayRef<int64_t> kernel);

@@ -35,6 +35,20 @@ Cases poolCases() {
       "data_format=NCX",
       "1x6x6x4<144,1,24,6> strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2",
       "1x6x6x4<400,60,8,2> strides=2,2 pads_begin=1,0 pads_end=0,1 kernel=2,2",
+      // Windows end before src does; rounded up they reach what is cut off.
+      "2x9x8x5 strides=2,2 pads_begin=0,0 pads_end=-1,-1 kernel=3,3",
+      "2x9x8x17 strides=2,3 pads_begin=1,0 pads_end=-2,-3 kernel=3,2 "
+      "rounding_type=ceil",
+      "2x5x9x8 strides=2,2 pads_begin=1,0 pads_end=-1,-1 kernel=2,2 "
+      "data_format=NCX",
+      "2x5x9x8 strides=2,2 pads_begin=0,1 pads_end=-1,-2 kernel=2,2 "
+      "rounding_type=ceil data_format=NCX",
+      "2x3x9x40 strides=2,2 pads_begin=1,1 pads_end=-1,-1 kernel=3,3 "
+      "rounding_type=ceil data_format=NCX",
+      "2x11x5 strides=2 pads_begin=0 pads_end=-7 kernel=3",
+      "1x3x6x7x8 strides=2,2,3 pads_begin=0,1,0 pads_end=-1,0,-1 kernel=2,3,3 "
+      "rounding_type=ceil data_format=NCX",
+      "2x4x1 strides=1 pads_begin=6 pads_end=-5 kernel=2",
       // Rows of src that are folded first.
       "2x3x9x27 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
       "data_format=NCX",

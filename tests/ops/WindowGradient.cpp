@@ -44,6 +44,18 @@ Cases poolGradientCases() {
       {"2x11x5", "2x5x5", "strides=2 pads_begin=1 pads_end=0 kernel=3"},
       {"2x5x11", "2x5x5",
        "strides=2 pads_begin=1 pads_end=0 kernel=3 data_format=NCX"},
+      // Windows end before src does; rounded up they reach what is cut off.
+      {"2x9x8x5", "2x3x3x5",
+       "strides=2,2 pads_begin=0,0 pads_end=-1,-1 kernel=3,3"},
+      {"2x9x8x17", "2x4x3x17",
+       "strides=2,3 pads_begin=1,0 pads_end=-2,-1 kernel=3,2"},
+      {"2x5x9x8", "2x5x4x3",
+       "strides=2,2 pads_begin=0,0 pads_end=-1,-1 kernel=2,2 data_format=NCX"},
+      {"2x5x9x8", "2x5x4x4",
+       "strides=2,2 pads_begin=0,0 pads_end=-2,-1 kernel=2,2 data_format=NCX"},
+      {"2x11x5", "2x1x5", "strides=2 pads_begin=0 pads_end=-7 kernel=3"},
+      {"1x6x6x4", "1x3x3x4",
+       "strides=2,2 pads_begin=0,0 pads_end=-1,-1 kernel=2,2"},
       // Windows apart, and one that is mostly padding.
       {"1x13x11x4", "1x3x3x4", "strides=5,5 kernel=2,1"},
       {"1x3x4x2", "1x9x8x2",

@@ -218,6 +218,11 @@ constexpr IntBound intBounds[] = {
     {"size", 1},
 };
 
+/// The windows of a pooling may end before src does.
+bool mayCrop(const RuleContext &ctx, std::string_view name) {
+  return name == "pads_end" && ctx.op.kind.find("Pool") != std::string::npos;
+}
+
 bool checkIntRange(RuleContext &ctx, std::string_view name,
                    const AttrValue &value) {
   const IntBound *bound =
@@ -231,14 +236,19 @@ bool checkIntRange(RuleContext &ctx, std::string_view name,
     single.push_back(*number);
     list = &single;
   }
+  // Beyond 2^31 it cannot be meant.
+  int64_t least = mayCrop(ctx, name) ? -INT32_MAX : bound->least;
   if (!list || std::all_of(list->begin(), list->end(),
-                           [&](int64_t v) { return v >= bound->least; }))
+                           [&](int64_t v) { return v >= least; }))
     return true;
   ctx.error(
       ErrorCode::AttrValue,
       cat("attribute ", name, " is ",
           list == &single ? std::to_string(single[0]) : listToString(*list),
-          "; the least value is ", bound->least));
+          "; the least value is ", least),
+      name == "pads_begin" || name == "pads_end"
+          ? "only pads_end of a pooling may be negative: it cuts off elements"
+          : "");
   return false;
 }
 

@@ -62,7 +62,7 @@ void forEachSource(const Window &w, const Dims &at, Visit visit) {
     int64_t linear = 0;
     for (int d = 0; d < w.spatial(); ++d) {
       int64_t x = w.source(d, at[d], k[d]);
-      if (x < 0 || x >= w.big[d])
+      if (x < 0 || x >= w.present(d))
         return;
       linear = linear * w.big[d] + x;
     }

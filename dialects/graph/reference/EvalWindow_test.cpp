@@ -72,6 +72,32 @@ TEST(AvgPool, WindowWithoutElements) {
   expectNear(op.run()[0], {1, 1, 3}, {2, 0, 0});
 }
 
+// Elements that a negative end padding cuts off are in no window.
+TEST(Pool, NegativeEndPadding) {
+  OneOp max{
+      "MaxPool", {make({1, 1, 6}, {1, 2, 3, 4, 5, 9})}, poolAttrs(2, 2, 0, -1)};
+  expectNear(max.run()[0], {1, 1, 2}, {2, 4});
+  max.attrs["rounding_type"] = std::string("ceil");
+  expectNear(max.run()[0], {1, 1, 3}, {2, 4, 5});
+  OneOp average{
+      "AvgPool", {make({1, 1, 6}, {1, 2, 3, 4, 5, 9})}, poolAttrs(2, 2, 0, -1)};
+  average.attrs["rounding_type"] = std::string("ceil");
+  average.attrs["exclude_pad"] = true;
+  expectNear(average.run()[0], {1, 1, 3}, {1.5, 3.5, 5});
+  average.attrs["exclude_pad"] = false;
+  expectNear(average.run()[0], {1, 1, 3}, {1.5, 3.5, 2.5});
+  OneOp backward{
+      "MaxPoolBackward",
+      {make({1, 1, 6}, {1, 2, 3, 4, 5, 9}), make({1, 1, 3}, {10, 20, 30})},
+      poolAttrs(2, 2, 0, -1)};
+  expectNear(backward.run()[0], {1, 1, 6}, {0, 10, 0, 20, 30, 0});
+  // Nothing is left for a window.
+  max.attrs = poolAttrs(2, 2, 0, -5);
+  EXPECT_EQ(max.error(), ErrorCode::ShapeMismatch);
+  max.attrs = poolAttrs(2, 2, 0, INT64_MIN + 1);
+  EXPECT_EQ(max.error(), ErrorCode::AttrValue);
+}
+
 TEST(Pool, Errors) {
   OneOp op{"MaxPool", {make({1, 1, 2}, {2, 4})}, poolAttrs(3, 1, 0, 0)};
   EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);

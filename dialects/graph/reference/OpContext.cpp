@@ -76,8 +76,10 @@ std::optional<Dims> OpContext::spatialList(std::string_view name, int spatial,
   }
   // Windows beyond 2^31 cannot be meant and would overflow index arithmetic.
   bool positive = name == "strides" || name == "dilations" || name == "kernel";
+  bool crops = name == "pads_end" && op.kind.find("Pool") != std::string::npos;
+  int64_t least = positive ? 1 : crops ? -INT32_MAX : 0;
   for (int64_t value : values)
-    if (value < (positive ? 1 : 0) || value > INT32_MAX) {
+    if (value < least || value > INT32_MAX) {
       fail(ErrorCode::AttrValue,
            std::string(name) + " has the entry " + std::to_string(value));
       return std::nullopt;

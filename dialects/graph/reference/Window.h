@@ -8,6 +8,8 @@
 
 #include "dialects/graph/reference/OpContext.h"
 
+#include <algorithm>
+
 namespace tenon::reference {
 
 /// A window of `kernel` elements, `dilations` apart, that moves over `big`
@@ -16,6 +18,10 @@ namespace tenon::reference {
 struct Window {
   Dims big, small, kernel, strides, dilations, padsBegin, padsEnd;
 
+  /// Elements of `big` that exist: a negative end padding cuts some off.
+  int64_t present(int d) const {
+    return big[d] + std::min<int64_t>(padsEnd[d], 0);
+  }
   int spatial() const { return static_cast<int>(kernel.size()); }
   /// Extent of the dilated window.
   int64_t extent(int d) const { return dilations[d] * (kernel[d] - 1) + 1; }
