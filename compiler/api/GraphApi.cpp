@@ -300,6 +300,8 @@ std::vector<Error> tenon::api::finalize(tenon_graph &graph) {
     return e;
   if (auto e = inferKnown(g); !e.empty())
     return e;
+  if (auto e = graph::checkReaders(g); !e.empty())
+    return e;
   graph.graph = std::move(g);
   graph.finalized = true;
   graph.opsById.clear();

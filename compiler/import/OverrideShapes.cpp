@@ -90,8 +90,10 @@ static void applyOutputLayouts(Graph &graph, const Overrides &o,
 // Attributes that follow shapes
 //===----------------------------------------------------------------------===//
 
-/// Makes per-channel lists as long as the channel dim.
-static void fitQuantisation(Op &op, const LogicalTensor &src) {
+/// Makes per-channel lists as long as the channel dim, but where they are for
+/// weights in groups and have a scale for each channel of each.
+static void fitQuantisation(const Graph &graph, Op &op,
+                            const LogicalTensor &src) {
   if (op.attrOr<std::string>("qtype", "per_tensor") != "per_channel" ||
       !src.shape)
     return;
@@ -105,6 +107,10 @@ static void fitQuantisation(Op &op, const LogicalTensor &src) {
   // then reports that they do not fit.
   constexpr int64_t kMostChannels = int64_t(1) << 24;
   if (channels == kUnknownDim || channels > kMostChannels)
+    return;
+  size_t count = op.attrOr<std::vector<float>>("scales", {}).size();
+  if (count > static_cast<size_t>(channels) &&
+      count == static_cast<size_t>(channels * graph::scaleGroups(graph, op)))
     return;
   if (auto it = op.attrs.find("scales"); it != op.attrs.end())
     if (auto *s = std::get_if<std::vector<float>>(&it->second);
@@ -180,7 +186,7 @@ void reinfer(Graph &graph, const Snapshot &old, const Overrides &o,
     if (inputs.empty())
       return;
     if (op.kind == "Quantize" || op.kind == "Dequantize")
-      fitQuantisation(op, inputs[0]);
+      fitQuantisation(graph, op, inputs[0]);
     if (op.kind == "DynamicDequantize" && inputs.size() > 1)
       fitGroups(op, inputs[0], inputs[1]);
     if (op.kind == "StaticReshape" && o.mb > 0)

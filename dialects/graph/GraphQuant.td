@@ -9,6 +9,7 @@ class Graph_Quantization<string kind, int number, string cSuffix>
 
 defvar QuantizeConstraints = [
   "per_tensor has exactly one scale",
+  "per_channel has one for each index of axis, or groups times as many",
   "zps, when given, has as many entries as scales",
   "zps is not given when src or dst is f8"
 ];
@@ -33,7 +34,11 @@ def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
 def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
   let summary = "dst = (src - zp) * scale";
   let description = [{
-    Nothing is rounded but the product, to f32.
+    Nothing is rounded but the product, to f32.  Weights of a convolution in
+    groups may have a scale for each channel of each group: along the dim of
+    channels per group (O of ConvTranspose) groups times as many as that is
+    large, those of the first group first.  Only such convolutions may read the
+    result then, if need be through casts.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_QuantType:$qtype,
       Graph_QuantAxis:$axis, Graph_QuantScales:$scales, Graph_QuantZps:$zps);

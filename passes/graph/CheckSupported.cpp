@@ -10,6 +10,7 @@
 #include "dialects/graph/PlainOp.h"
 #include "dialects/support/Error.h"
 #include "passes/Passes.h"
+#include "passes/graph/Decompose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 
@@ -194,6 +195,10 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
     if (hasUnknownZeroPoints(op))
       return makeError(op, ErrorCode::UnsupportedForm,
                        "the number of zero points is not known");
+    if (hasUnknownScaleGroups(op))
+      return makeError(op, ErrorCode::UnsupportedForm,
+                       "the number of scales of weights in groups is not "
+                       "known");
     if (hasUnknownGroups(op))
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");

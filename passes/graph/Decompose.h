@@ -21,6 +21,15 @@ mlir::Value addBias(mlir::OpBuilder &b, mlir::Location loc, mlir::Value product,
 /// when it has that already.
 bool decomposeConvolution(mlir::Operation *op, mlir::OpBuilder &b);
 
+/// Brings a (dynamic) Quantize or Dequantize of weights with scales for each
+/// channel of each group to one with a scale for each index of its axis. False
+/// when it has that already. Before convolutions are brought to normal form.
+bool separateGroupedScales(mlir::Operation *op, mlir::OpBuilder &b);
+
+/// Whether the number of scales of `op`, which convolutions in groups read,
+/// is not known: one for each index of its axis, or for each of each group?
+bool hasUnknownScaleGroups(mlir::Operation *op);
+
 /// The same for normalisations and their gradients (DecomposeNorms.cpp).
 bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);
 

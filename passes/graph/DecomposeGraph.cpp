@@ -227,6 +227,8 @@ bool decompose(Operation *op, OpBuilder &b) {
     return joinJoined(op);
   if (kind.starts_with("Conv"))
     return decomposeConvolution(op, b);
+  if (kind.ends_with("Quantize") || kind.ends_with("Dequantize"))
+    return separateGroupedScales(op, b);
   if (kind == "LRN" || kind == "LRNBackward")
     return decomposeLrn(op, b);
   if (kind == "PReLU")

@@ -104,6 +104,74 @@ static void addQuantize(Cases &cases) {
     cases.push_back(text);
 }
 
+/// Weights of convolutions in groups with scales for each channel of each.
+static void addGroupedScales(Cases &cases) {
+  const std::string window = " strides=2,2 pads_begin=1,1 pads_end=1,1 "
+                             "dilations=1,1";
+  const std::string line = " strides=1 pads_begin=0 pads_end=0 dilations=1";
+  const std::string six = " scales=1,2,4,8,0.5,0.25";
+  for (std::string zps : {"", " zps=1,2,-3,4,5,-6"}) {
+    std::string rest = " qtype=per_channel" + six + zps;
+    // [I, O, ..] and [.., O, I], each of three groups with two channels.
+    std::string first = "w/f32 = Dequantize 12x2x3x3/s8c axis=1" + rest;
+    std::string last = "w/f32 = Dequantize 3x3x2x12/s8c axis=-2" + rest;
+    cases.push_back(first +
+                    "; ConvTranspose 2x12x5x4 w 6 groups=3 "
+                    "data_format=NCX weights_format=IOX" +
+                    window);
+    cases.push_back(last + "; ConvTranspose 2x5x4x12 w groups=3" + window);
+    cases.push_back("s/f32 = Dequantize 2x5x4x12/u8 scales=0.5 zps=3; " + last +
+                    "; y = ConvTranspose s w groups=3" + window +
+                    "; z = ReLU y; q/u8 = Quantize z scales=0.5");
+    cases.push_back(first +
+                    "; ConvTransposeBackwardData 2x6x9x7 w groups=3 "
+                    "data_format=NCX weights_format=IOX" +
+                    window);
+    cases.push_back("s/f32 = Dequantize 2x6x9x7/u8 scales=0.5 zps=3; " + first +
+                    "; ConvTransposeBackwardData s w groups=3 data_format=NCX "
+                    "weights_format=IOX" +
+                    window);
+    // The channels of src in a group are those that the gradient makes.
+    cases.push_back("w/f32 = Dequantize 12x2x3x3/s8 axis=1" + rest +
+                    "; ConvolutionBackwardData 2x12x5x4 w groups=3 "
+                    "data_format=NCX weights_format=OIX dst_shape=2,6,9,7" +
+                    window);
+    cases.push_back(first +
+                    "; v/bf16 = TypeCast w; y/bf16 = ConvTranspose "
+                    "2x12x5x4/bf16 v groups=3 data_format=NCX "
+                    "weights_format=IOX" +
+                    window);
+    // Of rank 3 both orders have the channels of a group in dim 1.
+    cases.push_back("w/f32 = Dequantize 6x2x3/s8c axis=1" + rest +
+                    "; ConvTranspose 1x6x5 w groups=3 data_format=NCX "
+                    "weights_format=IOX" +
+                    line);
+    cases.push_back("w/f32 = Dequantize 3x2x6/s8 axis=1" + rest +
+                    "; ConvTranspose 1x5x6 w groups=3" + line);
+  }
+  // One channel in each group.
+  std::string sixteen = "1";
+  for (int i = 2; i <= 16; ++i)
+    sixteen += "," + std::to_string(i);
+  cases.push_back("w/f32 = Dequantize 16x1x3x3/s8c axis=1 qtype=per_channel "
+                  "scales=" +
+                  sixteen +
+                  "; ConvTranspose 1x16x5x5 w groups=16 "
+                  "data_format=NCX weights_format=IOX" +
+                  window);
+  // Scales that all groups share.
+  cases.push_back("w/f32 = Dequantize 12x2x3x3/s8c axis=1 qtype=per_channel "
+                  "scales=1,2; ConvTranspose 1x12x5x5 w groups=3 "
+                  "data_format=NCX weights_format=IOX" +
+                  window);
+  cases.push_back("w/f32 = DynamicDequantize 3x3x2x12/s8 6 6/s32 axis=2 "
+                  "qtype=per_channel; ConvTranspose 2x5x4x12 w groups=3" +
+                  window);
+  cases.push_back("q/s8 = Quantize 3x3x2x12 axis=2 qtype=per_channel" + six +
+                  "; w/f32 = Dequantize q axis=2 qtype=per_channel" + six +
+                  "; ConvTranspose 2x5x4x12 w groups=3" + window);
+}
+
 static void addDynamicQuantize(Cases &cases) {
   for (std::string zps : {"", " 1/s8", " 1/u8c", " ()/s32"}) {
     cases.push_back("y/s8 = DynamicQuantize 5x37 1" + zps);
@@ -258,6 +326,7 @@ Cases typeCases() {
   addCasts(cases);
   addMovement(cases);
   addQuantize(cases);
+  addGroupedScales(cases);
   addDynamicQuantize(cases);
   addIndices(cases);
   addDropout(cases);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/infer/Rules.h"
+#include "dialects/graph/infer/ScaleGroups.h"
 
 #include <algorithm>
 #include <iterator>
@@ -131,7 +132,17 @@ std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before) {
         graph.tensor(op.outputs[i]).shape = std::move((*outputs)[i].shape);
     moveTo(errors, std::move(found));
   }
+  if (errors.empty())
+    errors = checkReaders(graph);
   return errors;
+}
+
+std::vector<Error> checkReaders(const Graph &graph) {
+  return infer::ScaleGroups(graph).check();
+}
+
+int64_t scaleGroups(const Graph &graph, const Op &op) {
+  return infer::ScaleGroups(graph).of(op);
 }
 
 std::vector<Error> verifyGraph(const Graph &graph) {
@@ -144,6 +155,8 @@ std::vector<Error> verifyGraph(const Graph &graph) {
     if (inputs && outputs)
       moveTo(errors, verifyOp(op, *inputs, *outputs));
   }
+  if (errors.empty())
+    errors = checkReaders(graph);
   return errors;
 }
 

@@ -57,8 +57,18 @@ std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before = {});
 /// `general` takes it to be as large as the others.
 std::optional<Error> findStretched(const Graph &general, const Graph &graph);
 
-/// Structure (ids, producers, cycles, tensors that exist) and verifyOp on each
-/// operation.
+/// What verifyOp cannot tell, since it depends on who reads a result: more
+/// scales of a Quantize or Dequantize than channels are for weights of
+/// convolutions in groups.  inferGraph and verifyGraph end with it.
+std::vector<Error> checkReaders(const Graph &graph);
+
+/// Groups of the convolutions that alone read the result of `op`, a (dynamic)
+/// Quantize or Dequantize of `graph`, as weights with channels per group along
+/// its axis; 1: there are none.
+int64_t scaleGroups(const Graph &graph, const Op &op);
+
+/// Structure (ids, producers, cycles, tensors that exist), verifyOp on each
+/// operation, and checkReaders.
 std::vector<Error> verifyGraph(const Graph &graph);
 
 /// Adds the defaults of the operation table for absent attributes.  Unknown

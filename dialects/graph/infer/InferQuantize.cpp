@@ -17,6 +17,13 @@ std::optional<int64_t> channelCount(RuleContext &ctx) {
   return axis ? std::optional<int64_t>((*ctx.in(0))[*axis]) : std::nullopt;
 }
 
+/// Whether `count` may be the scales of weights in groups of `channels` each:
+/// checkReaders looks at who reads them.
+bool mayBeGrouped(std::string_view qtype, int64_t count, int64_t channels) {
+  return qtype == "per_channel" && channels > 0 && count > channels &&
+         count % channels == 0;
+}
+
 /// Scales and zero points are attributes.
 void staticQuantize(RuleContext &ctx) {
   ctx.setOut(0, ctx.in(0));
@@ -33,7 +40,8 @@ void staticQuantize(RuleContext &ctx) {
       return;
     needed = *channels;
   }
-  if (scales != static_cast<size_t>(needed))
+  if (scales != static_cast<size_t>(needed) &&
+      !mayBeGrouped(qtype, static_cast<int64_t>(scales), needed))
     ctx.error(ErrorCode::AttrValue,
               cat("attribute scales has ", scales, " entries, needed is ",
                   needed, " for qtype ", qtype, " and src of ", ctx.in(0)));
@@ -47,7 +55,8 @@ void requireCount(RuleContext &ctx, size_t i, int64_t count, bool orOne,
     return;
   std::optional<int64_t> given = product(*ctx.in(i));
   bool fits = ctx.in(i)->size() <= 1 && given &&
-              (mergeDim(*given, count) || (orOne && *given == 1));
+              (mergeDim(*given, count) || (orOne && *given == 1) ||
+               mayBeGrouped(qtype, *given, count));
   if (!fits)
     ctx.error(ErrorCode::ShapeMismatch,
               cat(ctx.inText(i), ", needed is ", count,
@@ -98,6 +107,11 @@ void dynamicQuantize(RuleContext &ctx) {
     needed = *channels;
   }
   requireCount(ctx, 1, needed, /*orOne=*/false, qtype);
+  // As many zero points as scales, which may be those of several groups.
+  if (std::optional<int64_t> scales =
+          ctx.in(1) ? product(*ctx.in(1)) : std::nullopt;
+      scales && !ctx.failed() && isKnown(*scales))
+    needed = *scales;
   requireCount(ctx, 2, needed, /*orOne=*/true, qtype);
 }
 

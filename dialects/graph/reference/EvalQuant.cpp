@@ -44,6 +44,56 @@ bool setPerGroup(OpContext &c, const Dims &scalesShape, Parameters &p) {
   return true;
 }
 
+/// How many groups the convolution has that reads tensor `id` as weights with
+/// the channels of one group along `axis`, behind casts and other quantisation;
+/// 0: something else does.
+int64_t groupsOfReader(const OpContext &c, uint64_t id, int axis, int rank) {
+  int64_t groups = 0;
+  auto readers = c.readersOf(id);
+  for (const auto &[op, operand] : readers) {
+    int64_t here = 0;
+    bool isQuant = op->kind.find("uantize") != std::string::npos;
+    if ((isQuant || op->kind == "TypeCast") && operand == 0) {
+      here = groupsOfReader(c, op->outputs[0], axis, rank);
+    } else if (op->kind.starts_with("Conv") && operand == 1 &&
+               !op->kind.ends_with("Weights")) {
+      std::string format = op->attrOr<std::string>("weights_format", "XIO");
+      bool channelsFirst = format == "OIX" || format == "IOX";
+      if (axis == (channelsFirst ? 1 : rank - 2))
+        here = op->attrOr<int64_t>("groups", 1);
+    }
+    if (here == 0 || (groups != 0 && groups != here))
+      return 0;
+    groups = here;
+  }
+  return groups;
+}
+
+/// Scales for each of `channels` along `axis` of each group of weights: which
+/// group it is says the dim of all channels. Returns how many there are.
+int64_t setGrouped(const OpContext &c, int axis, Parameters &p) {
+  const Dims &shape = c.in(0).shape;
+  int rank = c.in(0).rank();
+  int64_t groups = groupsOfReader(c, c.op.outputs[0], axis, rank);
+  auto count = static_cast<int64_t>(p.scales.size());
+  if (groups < 2 || count != groups * shape[axis])
+    return shape[axis];
+  // Dim 0 where dim 1 has the channels of a group, else the last one.  Of rank
+  // 3 both orders have them in dim 1.
+  auto format = [&](uint64_t id) {
+    for (;;) {
+      const graph::Op &reader = *c.readersOf(id)[0].op;
+      if (reader.kind.starts_with("Conv"))
+        return reader.attrOr<std::string>("weights_format", "XIO");
+      id = reader.outputs[0];
+    }
+  }(c.op.outputs[0]);
+  int full = format == "OIX" || format == "IOX" ? 0 : rank - 1;
+  p.groups[full] = std::max<int64_t>(shape[full] / groups, 1);
+  p.strides[full] = shape[axis];
+  return count;
+}
+
 /// Fills strides and groups from qtype, axis, group_shape.
 bool setGranularity(OpContext &c, const Dims &scalesShape, Parameters &p) {
   const Dims &shape = c.in(0).shape;
@@ -65,6 +115,8 @@ bool setGranularity(OpContext &c, const Dims &scalesShape, Parameters &p) {
     needed = shape[*axis];
     if (count != 1)
       p.strides[*axis] = 1;
+    if (count > needed && needed > 0)
+      needed = setGrouped(c, *axis, p);
   }
   if (qtype != "per_group" && count != 1 && count != needed)
     return c.fail(ErrorCode::AttrValue, std::to_string(count) +

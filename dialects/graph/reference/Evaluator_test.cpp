@@ -66,6 +66,38 @@ TEST(Evaluator, EndMarksAnOutput) {
   EXPECT_EQ(results->at(2).data[0], 3);
 }
 
+/// Weights [I, O, 1] in two groups with a scale for each channel of each.
+TEST(Evaluator, ScalesOfWeightsInGroups) {
+  graph::Graph g;
+  auto tensor = [&](uint64_t id, DType dtype, graph::Dims shape) {
+    g.tensors[id].id = id;
+    g.tensors[id].dtype = dtype;
+    g.tensors[id].shape = std::move(shape);
+  };
+  tensor(0, DType::s8, {4, 1, 1});
+  tensor(1, DType::f32, {4, 1, 1});
+  tensor(2, DType::f32, {1, 4, 1});
+  tensor(3, DType::f32, {1, 2, 1});
+  graph::AttrMap quant, conv;
+  quant["qtype"] = std::string("per_channel");
+  quant["scales"] = std::vector<float>{2, 3};
+  quant["zps"] = graph::Dims{0, 1};
+  conv["strides"] = conv["dilations"] = graph::Dims{1};
+  conv["pads_begin"] = conv["pads_end"] = graph::Dims{0};
+  conv["groups"] = int64_t(2);
+  conv["data_format"] = std::string("NCX");
+  conv["weights_format"] = std::string("IOX");
+  g.ops.push_back({0, "dq", "Dequantize", quant, {0}, {1}});
+  g.ops.push_back({1, "conv", "ConvTranspose", conv, {2, 1}, {3}});
+  std::map<uint64_t, Tensor> inputs = {
+      {0, make({4, 1, 1}, {1, 1, 2, 2}, DType::s8)},
+      {2, make({1, 4, 1}, {1, 10, 100, 1000})}};
+  auto result = evaluate(g, inputs);
+  ASSERT_TRUE(result) << str(result.errors());
+  // 2 * 1 for the first two channels of src, 3 * (2 - 1) for the others.
+  expectNear(result->at(3), {1, 2, 1}, {22, 3300});
+}
+
 ErrorCode errorOf(const graph::Graph &graph, std::map<uint64_t, Tensor> inputs,
                   EvalOptions options = {}) {
   auto results = evaluate(graph, std::move(inputs), options);

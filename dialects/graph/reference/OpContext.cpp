@@ -59,6 +59,18 @@ std::optional<int> OpContext::axis(std::string_view name, int64_t fallback,
   return static_cast<int>(value < 0 ? value + rank : value);
 }
 
+std::vector<OpContext::Reader> OpContext::readersOf(uint64_t tensor) const {
+  std::vector<Reader> readers;
+  const std::vector<uint64_t> &outputs = graph.outputPorts;
+  if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end())
+    return readers;
+  for (const graph::Op &reader : graph.ops)
+    for (size_t i = 0; i < reader.inputs.size(); ++i)
+      if (reader.inputs[i] == tensor)
+        readers.push_back({&reader, i});
+  return readers;
+}
+
 std::optional<Dims> OpContext::spatialList(std::string_view name, int spatial,
                                            int64_t fallback) {
   Dims values = list(name);

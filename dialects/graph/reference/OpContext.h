@@ -59,6 +59,14 @@ public:
   std::optional<Dims> spatialList(std::string_view name, int spatial,
                                   int64_t fallback);
 
+  /// An operation that reads a tensor, and as which operand.
+  struct Reader {
+    const graph::Op *op;
+    size_t operand;
+  };
+  /// Who reads `tensor`; empty, too, if it is an output of the graph.
+  std::vector<Reader> readersOf(uint64_t tensor) const;
+
   /// The shape the graph declares for a result; null while not all known.
   const Dims *declaredShape(size_t output) const;
   /// Allocates a zeroed result; fails when the graph declares another shape or
