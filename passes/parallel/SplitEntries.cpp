@@ -113,8 +113,8 @@ private:
     auto load = dyn_cast<LLVM::LoadOp>(op);
     auto address =
         load ? load.getAddr().getDefiningOp<LLVM::GEPOp>() : LLVM::GEPOp();
-    auto arg = address ? dyn_cast<BlockArgument>(address.getBase())
-                       : BlockArgument();
+    auto arg =
+        address ? dyn_cast<BlockArgument>(address.getBase()) : BlockArgument();
     if (!arg)
       return false;
     constexpr unsigned kBuffers = 1, kDims = 2; // as LowerRt has them
@@ -201,8 +201,8 @@ private:
     if (!costs.contains(def)) {
       auto slot = slots.find(v);
       int64_t at = slot == slots.end() ? save(v) : slot->second;
-      Value read = LLVM::LoadOp::create(b, loc, converter.convertType(v.getType()),
-                                        addressOf(frameHere, at));
+      Value read = LLVM::LoadOp::create(
+          b, loc, converter.convertType(v.getType()), addressOf(frameHere, at));
       here.map(v, as(v.getType(), read));
       return here.lookup(v);
     }

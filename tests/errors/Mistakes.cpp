@@ -267,9 +267,13 @@ private:
     if (std::string_view(label) == "strides" || label == "kernel" ||
         label == "dilations" || label.starts_with("pads")) {
       bool isPad = label.starts_with("pads");
-      Mistake &m =
-          add("too small " + label, {AttrValue_}, {label, isPad ? "-1" : "0"});
-      m.form.op.attrs[label] = Dims(length, isPad ? -1 : 0);
+      // The windows of a pooling may end before src does.
+      bool crops =
+          label == "pads_end" && form.op.kind.find("Pool") != std::string::npos;
+      int64_t small = crops ? INT32_MIN : isPad ? -1 : 0;
+      Mistake &m = add("too small " + label, {AttrValue_},
+                       {label, std::to_string(small)});
+      m.form.op.attrs[label] = Dims(length, small);
     }
   }
 

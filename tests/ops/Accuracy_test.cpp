@@ -105,8 +105,8 @@ public:
   static Expected<Oracle> oracleOf(const std::string &op, DType dtype) {
     std::vector<double> x = numbersOf(dtype);
     std::string kind = op.substr(0, op.find(' '));
-    std::string shape = " " + std::to_string(x.size()) + "/" +
-                        std::string(graph::name(dtype));
+    std::string shape =
+        " " + std::to_string(x.size()) + "/" + std::string(graph::name(dtype));
     std::string operands = kind.ends_with("Backward") ? shape + shape : shape;
     auto graph = parseGraph(kind + operands + op.substr(kind.size()));
     if (!graph)
@@ -172,9 +172,8 @@ TEST_P(Accuracy, IsAsDocumented) {
       for (size_t i = 0; i < x.size(); ++i)
         if (!isWithin(GetParam(), dtype, x[i], got[i], exact[i], worst) &&
             ++wrong <= 3)
-          ADD_FAILURE() << target.name << " " << graph::name(dtype)
-                        << " of " << x[i] << ": " << got[i]
-                        << ", should be " << exact[i];
+          ADD_FAILURE() << target.name << " " << graph::name(dtype) << " of "
+                        << x[i] << ": " << got[i] << ", should be " << exact[i];
       EXPECT_EQ(wrong, 0) << target.name << " " << graph::name(dtype);
       if (dtype == DType::f32)
         std::printf("%s %s: worst relative error 2^%.2f\n",

@@ -49,8 +49,8 @@ testing::AssertionResult areNear(const reference::Tensor &got,
     double x = reference::roundTo(got.dtype, expected.data[i]);
     bool same = std::isnan(x) ? std::isnan(got.data[i]) : got.data[i] == x;
     // Terms of a mean that are denormal have few digits.
-    if (!same && !(std::abs(got.data[i] - x) <=
-                   std::max(relative * size, 0x1p-138)))
+    if (!same &&
+        !(std::abs(got.data[i] - x) <= std::max(relative * size, 0x1p-138)))
       return testing::AssertionFailure()
              << "element " << i << " is " << got.data[i] << ", should be " << x;
   }
@@ -200,7 +200,8 @@ TEST(Ranges, Gradients) {
     check(layer, form, {1e18, 8e37, 1e17, 0x1p120}, kOfSums, 3);
     check(layer, form, {1e19, 8e37, 1e18, 0x1p126}, kOfSums, 3);
     check(layer, form, {1e-30, 8e37, 1e-30, 1}, kOfSums, 3);
-    check(layer + " epsilon=0", form, {1e-15, 1e10, 1e-15, 0x1p-100}, kOfSums, 3);
+    check(layer + " epsilon=0", form, {1e-15, 1e10, 1e-15, 0x1p-100}, kOfSums,
+          3);
     check(batch + "1e-5", form, {1e18, 8e37, 1e17, 0x1p120, 1}, kOfSums, 3);
     check(batch + "1e-5", form, {1, 1, 1, 1, 1}, kOfSums, 3);
     check(batch + "0", form, {1e-15, 1e10, 1e-15, 0x1p-100, 1}, kOfSums, 3);
