@@ -278,8 +278,9 @@ Errors errorsOf(const Oracle &oracle, const Options &options) {
   return errors;
 }
 
-/// Measured (docs/cost-model.md): tiles of 2 outputs round no more than the
-/// definition does, those of 4 two to three times as much.
+/// Measured (docs/cost-model.md): tiles of 2 outputs round about as much as the
+/// definition does, whose sums of many channels are cut into more blocks than
+/// those of a tile; tiles of 4 round three times as much as these.
 TEST(WinogradErrors, AreThoseMeasured) {
   for (int channels : {4, 32, 128, 512}) {
     std::string c = std::to_string(channels);
@@ -295,10 +296,10 @@ TEST(WinogradErrors, AreThoseMeasured) {
     Errors two = errorsOf(*oracle, withWinograd("avx2", false));
     Errors four = errorsOf(*oracle, withWinograd("avx2", true));
     EXPECT_GT(direct.rms, 0) << channels;
-    EXPECT_LT(two.rms, 1.3 * direct.rms) << channels;
+    EXPECT_LT(two.rms, 1.9 * direct.rms) << channels;
     EXPECT_GT(four.rms, two.rms) << channels;
-    EXPECT_LT(four.rms, 4 * direct.rms) << channels;
-    EXPECT_LT(four.largest, 5 * direct.largest) << channels;
+    EXPECT_LT(four.rms, 6 * direct.rms) << channels;
+    EXPECT_LT(four.largest, 8 * direct.largest) << channels;
   }
 }
 
