@@ -126,15 +126,18 @@ bool joinJoined(Operation *op) {
   return true;
 }
 
-/// A slope vector per channel of NCX data needs its dims spelled out.
+/// A slope per channel becomes one that stretches by its shape: NCX data needs
+/// its dims spelled out.
 bool decomposePRelu(Operation *op, OpBuilder &b) {
   Value slope = op->getOperand(1);
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   auto type = rankedType(slope);
-  if (!isNcx(op, rank) || !boolAttr(op, "per_channel_broadcast") ||
-      type.getRank() != 1 || type.getDimSize(0) == 1)
+  if (!boolAttr(op, "per_channel_broadcast"))
     return false;
-  op->setOperand(1, perChannel(b, op->getLoc(), slope, true, rank));
+  if (isNcx(op, rank) && type.getRank() == 1 && type.getDimSize(0) != 1)
+    op->setOperand(1, perChannel(b, op->getLoc(), slope, true, rank));
+  // From here on shapes alone say what stretches, whatever order dims get.
+  op->setAttr("per_channel_broadcast", b.getBoolAttr(false));
   return true;
 }
 

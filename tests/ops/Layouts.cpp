@@ -101,6 +101,10 @@ Cases layoutCases() {
                     conv("y", "b", "5x" + channels + "x1x1"));
   }
   for (const char *text : {
+           // One channel, which is the last dim before the layout changes.
+           "p = PReLU 1x2x1x1 1; ConvTransposeBackwardWeights p 1x1x1x1 "
+           "strides=1,1 pads_begin=0,1 pads_end=0,0 dilations=1,1 "
+           "data_format=NCX weights_format=IOX weights_shape=2,1,1,2",
            // Buffers of the caller in either order.
            "a = Convolution 2x6x7x8<336,1,48,6> 5x6x1x1c strides=1,1 "
            "pads_begin=0,0 pads_end=0,0 dilations=1,1 data_format=NCX "
