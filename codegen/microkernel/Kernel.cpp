@@ -42,8 +42,10 @@ public:
     SmallVector<Value> carried = initialise();
     if (spec.correctsSign())
       carried.append(vectors, zeros(vectorOf(spec.sum)));
-    if (spec.totals)
+    if (spec.totals) {
+      clearTotal(0);
       carried.append(2, constant(0));
+    }
     if (spec.prefetch)
       carried.push_back(args.ahead);
     carried = buildReduction(0, args.a, args.b, carried);
@@ -194,20 +196,44 @@ private:
     return carried;
   }
 
-  /// `steps` of k in blocks, each with accumulators of its own.
-  SmallVector<Value> buildBlocks(Value steps, ValueRange initial) {
+  /// `steps` of k in blocks, each with accumulators of its own. Where these
+  /// blocks are all that is summed, none is carried from one to the next.
+  SmallVector<Value> buildBlocks(Value steps, SmallVector<Value> initial) {
     Value block = constant(stepsPerBlock());
+    int64_t count = rows * vectors;
+    bool isAll = spec.numBatchDims == 0 && !spec.levels && !spec.fromPartial;
+    SmallVector<Value> none(count, zeros(vectorOf(spec.sum)));
+    ArrayRef<Value> all = initial;
     auto loop = scf::ForOp::create(
-        builder, loc, constant(0), steps, block, initial,
+        builder, loc, constant(0), steps, block,
+        isAll ? all.drop_front(count + 1) : all,
         [&](OpBuilder &, Location, Value from, ValueRange carried) {
           Value left = arith::SubIOp::create(builder, loc, steps, from);
-          Value count = arith::MinUIOp::create(builder, loc, left, block);
-          SmallVector<Value> next =
-              makeRoom(SmallVector<Value>(carried), count);
-          scf::YieldOp::create(builder, loc, buildSteps(count, next));
+          Value some = arith::MinUIOp::create(builder, loc, left, block);
+          SmallVector<Value> next;
+          if (!isAll) {
+            next =
+                buildSteps(some, makeRoom(SmallVector<Value>(carried), some));
+            scf::YieldOp::create(builder, loc, next);
+            return;
+          }
+          next = none;
+          next.push_back(some);
+          llvm::append_range(next, carried);
+          next = buildSteps(some, next);
+          Value &blocks = next[count + 1];
+          addToTotals(ArrayRef(next).take_front(count), blocks);
+          blocks = add(blocks, constant(1));
+          scf::YieldOp::create(builder, loc,
+                               ArrayRef(next).drop_front(count + 1));
         });
     keepLoopAsIs(loop);
-    return SmallVector<Value>(loop.getResults());
+    SmallVector<Value> results(loop.getResults());
+    if (isAll) {
+      none.push_back(initial[count]);
+      results.insert(results.begin(), none.begin(), none.end());
+    }
+    return results;
   }
 
   SmallVector<Value> buildSteps(Value steps, SmallVector<Value> carried) {

@@ -91,94 +91,95 @@ Value KernelResults::totalAt(unsigned level, Value i) {
   return advance(args.totals, mul(at, constant(spec.lanes)), spec.sum);
 }
 
-Value KernelResults::isFull(Value additions) {
-  Value rest = arith::RemUIOp::create(builder, loc, additions,
-                                      constant(kBlocksPerTotal));
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
-                               constant(0));
+void KernelResults::forTotal(unsigned level,
+                             llvm::function_ref<void(Value)> body) {
+  scf::ForOp::create(builder, loc, constant(0), constant(rows * vectors),
+                     constant(1), ValueRange(),
+                     [&](OpBuilder &, Location, Value i, ValueRange) {
+                       body(totalAt(level, i));
+                       scf::YieldOp::create(builder, loc);
+                     });
+}
+
+Value KernelResults::loadTotal(Value at) {
+  return LLVM::LoadOp::create(builder, loc, vectorOf(spec.sum), at,
+                              spec.lanes * alignment(spec.sum));
+}
+
+void KernelResults::storeTotal(Value sum, Value at) {
+  LLVM::StoreOp::create(builder, loc, sum, at,
+                        spec.lanes * alignment(spec.sum));
+}
+
+void KernelResults::clearTotal(unsigned level) {
+  Value zero = zeros(vectorOf(spec.sum));
+  forTotal(level, [&](Value at) { storeTotal(zero, at); });
 }
 
 void KernelResults::makeRoomInTotal(unsigned level, Value additions) {
   if (level + 1 == spec.totals)
     return;
-  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                     additions, constant(0));
-  some = arith::AndIOp::create(builder, loc, some, isFull(additions));
-  scf::IfOp::create(builder, loc, some, [&](OpBuilder &, Location) {
-    // Each time but this one.
+  Value rest = arith::RemUIOp::create(builder, loc, additions,
+                                      constant(kBlocksPerTotal));
+  auto is = [&](arith::CmpIPredicate how, Value x) -> Value {
+    return arith::CmpIOp::create(builder, loc, how, x, constant(0));
+  };
+  Value full =
+      arith::AndIOp::create(builder, loc, is(arith::CmpIPredicate::eq, rest),
+                            is(arith::CmpIPredicate::ne, additions));
+  scf::IfOp::create(builder, loc, full, [&](OpBuilder &, Location) {
+    // How often that was done before.
     Value before = arith::DivUIOp::create(builder, loc, additions,
                                           constant(kBlocksPerTotal));
     before = arith::SubIOp::create(builder, loc, before, constant(1));
     makeRoomInTotal(level + 1, before);
-    carryTotal(level, isFull(before));
+    scf::IfOp::create(builder, loc, is(arith::CmpIPredicate::eq, before),
+                      [&](OpBuilder &, Location) {
+                        clearTotal(level + 1);
+                        scf::YieldOp::create(builder, loc);
+                      });
+    addTotalTo(level, level + 1);
+    clearTotal(level);
     scf::YieldOp::create(builder, loc);
   });
 }
 
-void KernelResults::carryTotal(unsigned level, Value isFirst) {
-  VectorType type = vectorOf(spec.sum);
-  unsigned align = spec.lanes * alignment(spec.sum);
-  scf::ForOp::create(
-      builder, loc, constant(0), constant(rows * vectors), constant(1),
-      ValueRange(), [&](OpBuilder &, Location, Value i, ValueRange) {
-        Value from = totalAt(level, i), to = totalAt(level + 1, i);
-        Value sum = LLVM::LoadOp::create(builder, loc, type, from, align);
-        Value before = LLVM::LoadOp::create(builder, loc, type, to, align);
-        Value both = arith::AddFOp::create(builder, loc, before, sum);
-        both = arith::SelectOp::create(builder, loc, isFirst, sum, both);
-        LLVM::StoreOp::create(builder, loc, both, to, align);
-        scf::YieldOp::create(builder, loc);
-      });
+void KernelResults::addTotalTo(unsigned level, unsigned other) {
+  int64_t distance = static_cast<int64_t>(other) - level;
+  Value step = constant(distance * rows * vectors * spec.lanes);
+  forTotal(level, [&](Value from) {
+    Value to = advance(from, step, spec.sum);
+    storeTotal(
+        arith::AddFOp::create(builder, loc, loadTotal(to), loadTotal(from)),
+        to);
+  });
 }
 
 void KernelResults::addToTotals(ArrayRef<Value> accs, Value blocks) {
-  unsigned align = spec.lanes * alignment(spec.sum);
   makeRoomInTotal(0, blocks);
-  auto storeAll = [&](bool isFirst) {
-    for (int64_t i = 0; i < rows * vectors; ++i) {
-      Value at = advance(args.totals, i * spec.lanes, spec.sum), sum = accs[i];
-      if (!isFirst)
-        sum = arith::AddFOp::create(
-            builder, loc,
-            LLVM::LoadOp::create(builder, loc, sum.getType(), at, align), sum);
-      LLVM::StoreOp::create(builder, loc, sum, at, align);
-    }
-    scf::YieldOp::create(builder, loc);
-  };
-  scf::IfOp::create(
-      builder, loc, isFull(blocks),
-      [&](OpBuilder &, Location) { storeAll(/*isFirst=*/true); },
-      [&](OpBuilder &, Location) { storeAll(/*isFirst=*/false); });
+  for (auto [i, acc] : llvm::enumerate(accs)) {
+    Value at = advance(args.totals, i * spec.lanes, spec.sum);
+    storeTotal(arith::AddFOp::create(builder, loc, loadTotal(at), acc), at);
+  }
 }
 
 void KernelResults::addTotals(MutableArrayRef<Value> accs, Value blocks) {
-  unsigned align = spec.lanes * alignment(spec.sum);
-  // Total `level` has something when those before it were full and one block
-  // came after.
+  // A total has something when those before it were full and a block came
+  // after.
   int64_t least = 0, times = 1;
-  for (unsigned level = 0; level < spec.totals; ++level) {
-    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt,
-                                       blocks, constant(least));
+  for (unsigned level = 1; level < spec.totals; ++level) {
     times *= kBlocksPerTotal;
     least += times;
-    auto branch = scf::IfOp::create(
-        builder, loc, some,
-        [&](OpBuilder &, Location) {
-          SmallVector<Value> sums;
-          for (auto [i, acc] : llvm::enumerate(accs)) {
-            Value at =
-                advance(args.totals, (level * rows * vectors + i) * spec.lanes,
-                        spec.sum);
-            Value total =
-                LLVM::LoadOp::create(builder, loc, acc.getType(), at, align);
-            sums.push_back(arith::AddFOp::create(builder, loc, total, acc));
-          }
-          scf::YieldOp::create(builder, loc, sums);
-        },
-        [&](OpBuilder &, Location) {
-          scf::YieldOp::create(builder, loc, ValueRange(accs));
-        });
-    llvm::copy(branch.getResults(), accs.begin());
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt,
+                                       blocks, constant(least));
+    scf::IfOp::create(builder, loc, some, [&](OpBuilder &, Location) {
+      addTotalTo(level, 0);
+      scf::YieldOp::create(builder, loc);
+    });
+  }
+  for (auto [i, acc] : llvm::enumerate(accs)) {
+    Value at = advance(args.totals, i * spec.lanes, spec.sum);
+    acc = arith::AddFOp::create(builder, loc, loadTotal(at), acc);
   }
 }
 

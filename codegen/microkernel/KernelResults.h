@@ -19,6 +19,7 @@ protected:
   void fetchOutput();
   /// Accumulators in the order row-major (row, vector).
   llvm::SmallVector<Value> initialise();
+  void clearTotal(unsigned level);
   /// Adds the accumulators, sums of a block of K that `blocks` are before, to
   /// the totals.
   void addToTotals(llvm::ArrayRef<Value> accs, Value blocks);
@@ -30,13 +31,16 @@ protected:
 private:
   /// Total `level` of accumulator `i`.
   Value totalAt(unsigned level, Value i);
-  /// Whether a total to which so many additions were made takes no more.
-  Value isFull(Value additions);
-  /// Adds total `level`, if it is full, to the next one.
+  /// A loop over the vectors of total `level`: they are used too rarely for
+  /// straight code.
+  void forTotal(unsigned level, llvm::function_ref<void(Value)> body);
+  Value loadTotal(Value at);
+  void storeTotal(Value sum, Value at);
+  /// After so many additions to total `level`: if it is full, it is added to
+  /// the next one and begins at zero.
   void makeRoomInTotal(unsigned level, Value additions);
-  /// Of every accumulator, adds total `level` to the next or, `isFirst`, moves
-  /// it there.
-  void carryTotal(unsigned level, Value isFirst);
+  /// Adds total `level` to another.
+  void addTotalTo(unsigned level, unsigned other);
   void buildMask();
   /// Whether each row of C begins with a line.
   Value startsWithLines();

@@ -1,9 +1,8 @@
 // RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=256" --split-input-file | FileCheck %s
 
-// A sum of more than 256 products is made in blocks. Before a block that would
-// make the chain longer, the accumulators are added to the total in memory and
-// begin at zero; the total is added at the end. Of 8192 products and less there
-// is one total.
+// A sum of more than 256 products is made in blocks: a chain from zero for each,
+// whose sum is added to the total in memory. Of 8192 products and less there is
+// one total.
 
 // CHECK-LABEL: func.func @one_total
 // CHECK:         llvm.alloca {{.*}} {alignment = 64
@@ -16,24 +15,48 @@ func.func @one_total(%a: memref<1x600xf32>, %b: memref<600x8xf32>,
 }
 
 // CHECK-LABEL: func.func private @tenon_brgemm_f32_1x1x8_b0_w8_u2_t1(
-// CHECK-SAME:    %{{[a-z0-9]+}}: !llvm.ptr) attributes
+// CHECK-SAME:    %[[TOTALS:[a-z0-9]+]]: !llvm.ptr) attributes
+// CHECK:         %[[ZERO:.*]] = arith.constant dense<0.000000e+00>
+// CHECK:         scf.for
+// CHECK:           llvm.store
+// CHECK:         %[[START:.*]] = arith.constant dense<0.000000e+00>
 // CHECK:         scf.for
 // CHECK:           arith.minui
-// CHECK:           %[[FULL:.*]] = arith.cmpi ugt
-// CHECK:           scf.if %[[FULL]]
-// CHECK:             scf.if
-// CHECK-NEXT:          llvm.store
-// CHECK:             else
-// CHECK:               %[[TOTAL:.*]] = llvm.load
-// CHECK:               %[[BOTH:.*]] = arith.addf %[[TOTAL]]
-// CHECK:               llvm.store %[[BOTH]]
-// CHECK:             arith.constant dense<0.000000e+00>
-// CHECK:           scf.for
+// CHECK:           %[[SUM:.*]]:{{[0-9]+}} = scf.for {{.*}} = %[[START]]
 // CHECK-COUNT-2:     vector.fma
-// CHECK:         %[[SOME:.*]] = arith.cmpi ugt
-// CHECK:         scf.if %[[SOME]]
-// CHECK:           arith.addf
-// CHECK:         llvm.store
+// CHECK:           %[[BEFORE:.*]] = llvm.load %[[TOTALS]]
+// CHECK:           %[[TOTAL:.*]] = arith.addf %[[BEFORE]], %[[SUM]]#0
+// CHECK:           llvm.store %[[TOTAL]], %[[TOTALS]]
+// CHECK:         llvm.load %[[TOTALS]]
+// CHECK-NOT:     scf.if
+// CHECK:         return
+
+// -----
+
+// Short sums of many taps go on in one block until it would be too long. With
+// more than 32 blocks their total is added to another one.
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_1x1x8_b1_w8_u2_t2(
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             %[[FULL:.*]] = arith.cmpi ugt
+// CHECK:             scf.if %[[FULL]]
+// CHECK:               arith.remui
+// CHECK:               scf.if
+// CHECK:                 scf.for
+// CHECK:               llvm.store
+// CHECK:               arith.constant dense<0.000000e+00>
+// CHECK:             scf.for
+// CHECK-COUNT-2:       vector.fma
+// CHECK:         arith.cmpi ugt
+// CHECK:         scf.if
+// CHECK:           scf.for
+func.func @two_totals(%a: memref<400x1x100xf32>, %b: memref<400x100x8xf32>,
+                      %c: memref<1x8xf32>) {
+  tile.brgemm ins(%a, %b : memref<400x1x100xf32>, memref<400x100x8xf32>)
+      outs(%c : memref<1x8xf32>)
+  return
+}
 
 // -----
 
