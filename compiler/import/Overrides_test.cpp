@@ -298,6 +298,33 @@ TEST(Overrides, batchOfRowStatistics) {
   EXPECT_EQ(g.tensor(4).shape, (Dims{3, 6, 4}));
 }
 
+TEST(Overrides, batchLeavesScalesOfGroups) {
+  // Weights [4, 3, 1] of two groups with three channels each: six scales.
+  Graph g = read(op(0, "Dequantize",
+                    R"("qtype": {"type": "string", "value": "per_channel"},
+            "axis": {"type": "s64", "value": 1},
+            "scales": {"type": "f32[]", "value": [1, 2, 3, 4, 5, 6]},
+            "zps": {"type": "s64[]", "value": [6, 5, 4, 3, 2, 1]})",
+                    tensor(0, "4,3,1", "s8"), tensor(1, "4,3,1")) +
+                 "," +
+                 op(1, "ConvTranspose",
+                    R"("groups": {"type": "s64", "value": 2},
+            "strides": {"type": "s64[]", "value": [1]},
+            "dilations": {"type": "s64[]", "value": [1]},
+            "pads_begin": {"type": "s64[]", "value": [0]},
+            "pads_end": {"type": "s64[]", "value": [0]},
+            "data_format": {"type": "string", "value": "NCX"},
+            "weights_format": {"type": "string", "value": "IOX"})",
+                    tensor(2, "1,4,5") + "," + tensor(1, "4,3,1"),
+                    tensor(3, "1,6,5")));
+  apply(g, "--mb=7");
+  EXPECT_EQ(g.tensor(3).shape, (Dims{7, 6, 5}));
+  EXPECT_EQ(g.tensor(1).shape, (Dims{4, 3, 1}));
+  EXPECT_EQ(std::get<std::vector<float>>(g.ops[0].attrs.at("scales")),
+            (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(std::get<Dims>(g.ops[0].attrs.at("zps")), (Dims{6, 5, 4, 3, 2, 1}));
+}
+
 TEST(Overrides, columnsAreNoBatch) {
   Graph vector =
       read(op(0, "MatMul", "", tensor(0, "4") + "," + tensor(1, "4,5"),
