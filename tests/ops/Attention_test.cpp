@@ -257,6 +257,13 @@ struct Foreign {
   double value;
 };
 
+/// One number of an input of the graph, of those with three dims.
+struct Change {
+  int input;
+  int64_t element;
+  double value;
+};
+
 /// How many elements are not NaN, infinite or about what they should be.
 int64_t countWrong(const std::vector<double> &got,
                    const std::vector<double> &expected) {
@@ -273,22 +280,19 @@ int64_t countWrong(const std::vector<double> &got,
 
 /// Results are NaN, infinite and finite where the definition says: 0 times NaN
 /// is NaN, and what a Select does not take has no part.
-void checkForeign(const std::string &text, const std::vector<Foreign> &all) {
+void checkChanges(const std::string &text, const std::vector<Change> &all) {
   auto graph = parseGraph(text);
   ASSERT_TRUE(graph) << text << ": " << str(graph.errors());
   auto inputs = Oracle::unjudged(*graph);
   ASSERT_TRUE(inputs) << str(inputs.errors());
-  std::vector<uint64_t> matrices;
+  std::vector<uint64_t> ports;
   for (uint64_t id : inputs->graph.inputPorts)
     if (inputs->inputs.at(id).rank() == 3)
-      matrices.push_back(id);
+      ports.push_back(id);
   std::vector<Oracle> oracles;
-  for (const Foreign &foreign : all) {
+  for (const Change &change : all) {
     Tensors changed = inputs->inputs;
-    reference::Tensor &input = changed.at(matrices[foreign.operand]);
-    constexpr int64_t kColumns = 16, kColumn = 3;
-    input.data[(input.shape[1] + foreign.row) * kColumns + kColumn] =
-        foreign.value;
+    changed.at(ports[change.input]).data[change.element] = change.value;
     auto oracle = Oracle::bounded(*graph, changed);
     ASSERT_TRUE(oracle) << str(oracle.errors());
     oracles.push_back(std::move(*oracle));
@@ -307,10 +311,24 @@ void checkForeign(const std::string &text, const std::vector<Foreign> &all) {
                              oracles[i].expected.begin()->second.data),
                   0)
             << text << ", " << schedule << (fuse ? ": " : ", not fused: ")
-            << all[i].value << " in operand " << all[i].operand << ", row "
-            << all[i].row;
+            << all[i].value << " in input " << all[i].input << ", element "
+            << all[i].element;
       }
     }
+}
+
+/// Of causal(queries, keys, ..).
+void checkForeign(const std::string &text, int64_t queries, int64_t keys,
+                  const std::vector<Foreign> &all) {
+  constexpr int64_t kColumns = 16, kColumn = 3;
+  std::vector<Change> changes;
+  for (const Foreign &foreign : all) {
+    int64_t before = foreign.operand == 0 ? queries : keys;
+    changes.push_back({foreign.operand,
+                       (before + foreign.row) * kColumns + kColumn,
+                       foreign.value});
+  }
+  checkChanges(text, changes);
 }
 
 /// NaN and infinity in `rows` of operands from `first` on.
@@ -328,19 +346,66 @@ TEST(Attention, ForeignNumbersBehindMasks) {
   std::vector<Foreign> all = foreignNumbers(0, {0, 131, 199});
   for (std::string type : {"/f32", "/bf16"}) {
     for (std::string hiding : {"Log z", "Clamp z min=-10000 max=-10000"})
-      checkForeign(causal(200, 200, type, hiding, "t = Select g s h"), all);
+      checkForeign(causal(200, 200, type, hiding, "t = Select g s h"), 200, 200,
+                   all);
     std::string mask = "f/f32 = TypeCast g; m = Log f; ";
     if (type == "/bf16")
       mask = "f/f32 = TypeCast g; u = Log f; m/bf16 = TypeCast u; ";
-    checkForeign(causal(200, 200, type, "Log z", mask + "t = Add s m"), all);
+    checkForeign(causal(200, 200, type, "Log z", mask + "t = Add s m"), 200,
+                 200, all);
   }
 }
 
 /// ... some of them no query.
 TEST(Attention, ForeignNumbersInSteps) {
   for (std::string type : {"", "/bf16"})
-    checkForeign(causal(117, 1601, type, "Log z", "t = Select g s h"),
-                 foreignNumbers(1, {3, 700, 1600}));
+    checkForeign(causal(117, 1601, type, "Log z", "t = Select g s h"), 117,
+                 1601, foreignNumbers(1, {3, 700, 1600}));
+}
+
+/// Attention whose scores meet a tensor of `shape` in `op`.
+std::string withMask(const std::string &op, const std::string &shape,
+                     int64_t queries, int64_t keys, const std::string &type) {
+  auto matrix = [&](int64_t rows) {
+    return " 2x" + std::to_string(rows) + "x16" + type;
+  };
+  return "s = MatMul" + matrix(queries) + matrix(keys) +
+         " transpose_b=true; t = " + op + " s " + shape + type +
+         "; p = SoftMax t axis=-1; MatMul p" + matrix(keys);
+}
+
+/// A mask that is NaN or infinite somewhere: for one query and key, for a key
+/// and all queries, for a query and all keys.
+TEST(Attention, ForeignNumbersInTheMask) {
+  for (std::string type : {"", "/bf16"})
+    for (std::string op : {"Add", "Multiply", "Subtract", "Maximum"})
+      for (auto [shape, element] : {std::pair{"2x40x72", 40 * 72 + 17 * 72 + 5},
+                                    {"1x40x72", 71},
+                                    {"1x1x72", 33},
+                                    {"2x1x72", 72},
+                                    {"2x40x1", 40 + 39}}) {
+        std::string text = withMask(op, shape, 40, 72, type);
+        EXPECT_EQ(kinds(compile(text)), "attention") << text;
+        std::vector<Change> all;
+        for (double value : {double(NAN), double(INFINITY), -double(INFINITY)})
+          all.push_back({2, element, value});
+        checkChanges(text, all);
+      }
+}
+
+/// The same where attention takes steps along the keys, and with a Select that
+/// hides what the mask has made NaN.
+TEST(Attention, ForeignNumbersInTheMaskOfSteps) {
+  std::vector<Change> all;
+  for (double value : {double(NAN), double(INFINITY), -double(INFINITY)})
+    for (int64_t key : {0, 801, 1600})
+      all.push_back({2, key, value});
+  for (std::string type : {"", "/bf16"}) {
+    checkChanges(withMask("Add", "1x1x1601", 33, 1601, type), all);
+    checkChanges(causal(117, 1601, type, "Log z",
+                        "a = Add s 1x1x1601" + type + "; t = Select g a h"),
+                 all);
+  }
 }
 
 TEST(Attention, RefusalsAreRemarks) {
