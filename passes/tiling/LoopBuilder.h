@@ -45,6 +45,11 @@ public:
   Node behind(Node later, Node x);
   /// The sum of x y; products need not be rounded.
   Node sumOfProducts(Node x, Node y);
+  /// The same for rows of which `condition` is not 0 (LoopProgram::reduceIf).
+  Node sumOfProductsIf(Node condition, Node x, Node y);
+  Node chooseIf(Node condition, Node rare, Node other) {
+    return program.chooseIf(condition, rare, other);
+  }
   /// The number of reduced elements, and 1 over it.
   Node count();
   Node inverseCount() { return div(constant(1), count()); }
@@ -77,6 +82,7 @@ public:
 private:
   template <typename Op> Node unary(Node x);
   template <typename Op> Node binary(Node x, Node y);
+  Node productOf(Node x, Node y);
   Node converted(Node n, mlir::Type from, mlir::Type to);
   Ofr reducedElements();
   /// Of `constant`, or null.

@@ -43,14 +43,33 @@ constexpr int64_t kBlockColumns = 256, kManyAcross = 1 << 22,
 constexpr int64_t kAlign = 64;
 } // namespace
 
+/// Reductions for some rows only become those of a later level than their
+/// conditions. Where an item has several rows, they are for all of them, beside
+/// others, and what is chosen is a value like any other.
+void LoopProgram::putBehindConditions() {
+  bool single = !classes.empty() && classes.back() == 1;
+  for (NodeInfo &n : nodes) {
+    if (!single)
+      n.condition = -1;
+    int level = n.condition < 0 ? 0 : nodes[n.condition].level;
+    for (Node o : n.operands)
+      level = std::max(level, nodes[o].level);
+    n.level = level + (n.kind == Kind::reduce);
+    if (n.condition >= 0)
+      n.stored = nodes[n.condition].stored = true;
+  }
+}
+
 /// A computation is stored, and not repeated, when it is used behind a later
 /// reduction, or when many elements share it; and an index before a reduction,
-/// since a linalg.generic takes the sizes of its loops from memory.
+/// since a linalg.generic takes the sizes of its loops from memory. What few
+/// rows need is repeated for them.
 void LoopProgram::decideStores() {
   for (NodeInfo &n : nodes)
     for (Node o : n.operands) {
       NodeInfo &operand = nodes[o];
-      if (operand.kind != Kind::compute || isConstant(operand))
+      bool repeats = n.condition >= 0 && !operand.indexed;
+      if (operand.kind != Kind::compute || isConstant(operand) || repeats)
         continue;
       int useLevel = n.kind == Kind::reduce ? n.level - 1 : n.level;
       if (useLevel > operand.level || (n.full && !operand.full) ||

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 #include <limits>
@@ -41,82 +42,6 @@ struct LoopProgram::Item {
   llvm::DenseMap<int, Value> scratchViews;
   llvm::DenseSet<int> available; // nodes whose values are in memory
 };
-
-LoopProgram::LoopProgram(IndexMath &m, StringRef label, int64_t l2Bytes,
-                         ArrayRef<Ofr> sizes, ArrayRef<bool> reduced)
-    : m(m), label(label), l2Bytes(l2Bytes), sizes(sizes.begin(), sizes.end()) {
-  for (bool r : reduced)
-    classes.push_back(r);
-}
-
-/// Whether `s` has more than one element per row.
-bool LoopProgram::variesAlong(const Strided &s) const {
-  for (auto [stride, cls] : llvm::zip(s.strides, classes))
-    if (cls == 1 && !IndexMath::isConstant(stride, 0))
-      return true;
-  return false;
-}
-
-LoopProgram::Node LoopProgram::input(Strided s) {
-  NodeInfo n;
-  n.kind = Kind::input;
-  n.type = s.elementType();
-  n.full = variesAlong(s);
-  n.memory = std::move(s);
-  nodes.push_back(std::move(n));
-  return nodes.size() - 1;
-}
-
-LoopProgram::Node LoopProgram::index(ArrayRef<Ofr> strides, Type type) {
-  NodeInfo n;
-  n.kind = Kind::index;
-  n.indexed = true;
-  n.type = type;
-  n.memory.sizes = sizes;
-  n.memory.strides.assign(strides.begin(), strides.end());
-  n.full = variesAlong(n.memory);
-  nodes.push_back(std::move(n));
-  return nodes.size() - 1;
-}
-
-LoopProgram::Node LoopProgram::compute(ArrayRef<Node> operands, Type type,
-                                       Body body) {
-  NodeInfo n;
-  n.kind = Kind::compute;
-  n.type = type;
-  n.operands.assign(operands.begin(), operands.end());
-  n.body = std::move(body);
-  for (Node o : operands) {
-    n.level = std::max(n.level, nodes[o].level);
-    n.full |= nodes[o].full;
-    n.indexed |= nodes[o].indexed;
-  }
-  nodes.push_back(std::move(n));
-  return nodes.size() - 1;
-}
-
-LoopProgram::Node LoopProgram::reduce(Reduction kind, Node operand) {
-  if (nodes[operand].indexed && !nodes[operand].full) {
-    // No memory would show the reduced loops: repeat the value along them.
-    operand = compute({operand}, nodes[operand].type,
-                      [](OpBuilder &, Location, ValueRange v) { return v[0]; });
-    nodes[operand].full = true;
-  }
-  NodeInfo n;
-  n.kind = Kind::reduce;
-  n.type = nodes[operand].type;
-  n.operands = {operand};
-  n.reduction = kind;
-  n.level = nodes[operand].level + 1;
-  n.stored = true;
-  nodes.push_back(std::move(n));
-  return nodes.size() - 1;
-}
-
-void LoopProgram::output(Node node, Strided dst) {
-  nodes[node].outputs.push_back(std::move(dst));
-  nodes[node].stored = true;
-}
 
 /// The part of `s` that belongs to the item, over the dimensions that are
 /// walked inside it and along which `s` varies or which are `shown`.
@@ -393,16 +318,17 @@ void LoopProgram::collectStores(Item &item, int level, bool full,
     const NodeInfo &n = nodes[i];
     if (!n.stored || n.level != level)
       continue;
-    // A reduction's own memory may be its output: nothing to copy then.
-    Value own = n.kind == Kind::reduce && !n.scratchOffset
-                    ? outputAsBuffer(n).base
-                    : Value();
+    // The memory of what is stored already may be its output: nothing to copy
+    // then.
+    bool isStored = n.kind == Kind::reduce || n.condition >= 0;
+    Value own = isStored && !n.scratchOffset ? outputAsBuffer(n).base : Value();
     for (const Strided &out : n.outputs)
       if (variesAlong(out) == full && out.base != own) {
         results.push_back(i);
         places.push_back({out, {}, full});
       }
-    if (n.kind == Kind::compute && n.scratchOffset && n.full == full) {
+    if (n.kind == Kind::compute && !isStored && n.scratchOffset &&
+        n.full == full) {
       results.push_back(i);
       places.push_back(placeOf(item, i));
     }
@@ -467,7 +393,8 @@ void LoopProgram::emitPasses(Item &item, int level, bool full) {
     stores = accumulators = 0;
   };
   for (Node i = 0, e = full ? nodes.size() : 0; i < e; ++i) {
-    if (nodes[i].kind != Kind::reduce || nodes[i].level != level + 1)
+    if (nodes[i].kind != Kind::reduce || nodes[i].level != level + 1 ||
+        nodes[i].condition >= 0)
       continue;
     Place accumulator = placeOf(item, i);
     startReduction(item, nodes[i], accumulator);
@@ -478,6 +405,49 @@ void LoopProgram::emitPasses(Item &item, int level, bool full) {
     ++accumulators;
   }
   flush();
+}
+
+/// The reductions behind `level` that few rows need, under their condition,
+/// and what is chosen for these rows. What others find in place of the sums is
+/// not read.
+void LoopProgram::emitRarePasses(Item &item, int level) {
+  llvm::MapVector<Node, SmallVector<Node>> byCondition;
+  for (Node i = 0, e = nodes.size(); i < e; ++i)
+    if (nodes[i].condition >= 0 && nodes[i].level == level + 1)
+      byCondition[nodes[i].condition].push_back(i);
+  OpBuilder &b = item.m.builder();
+  Location loc = item.m.location();
+  for (auto &[condition, rare] : byCondition) {
+    SmallVector<Node> sums, chosen;
+    SmallVector<Place> places;
+    for (Node n : rare) {
+      if (nodes[n].kind == Kind::compute) {
+        chosen.push_back(n);
+        emitGeneric(item, /*full=*/false, nodes[n].operands[2],
+                    placeOf(item, n));
+        continue;
+      }
+      sums.push_back(n);
+      places.push_back(placeOf(item, n));
+    }
+    Value row = memref::LoadOp::create(
+        b, loc, memoryOf(item, placeOf(item, condition)));
+    Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+    Value holds =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, row, zero);
+    scf::IfOp::create(b, loc, holds, [&](OpBuilder &ib, Location l) {
+      Item inner(IndexMath(ib, l), item);
+      for (auto [n, place] : llvm::zip(sums, places))
+        startReduction(inner, nodes[n], place);
+      emitGeneric(inner, /*full=*/true, sums, places);
+      inner.available.insert_range(sums);
+      for (Node n : chosen)
+        emitGeneric(inner, /*full=*/false, nodes[n].operands[1],
+                    placeOf(inner, n));
+      scf::YieldOp::create(ib, l);
+    });
+    item.available.insert_range(rare);
+  }
 }
 
 /// The same pass over a few rows at a time.
@@ -505,6 +475,7 @@ void LoopProgram::emitItem(Item &item) {
   for (int level = 0; level <= last; ++level) {
     emitPasses(item, level, /*full=*/false);
     emitPasses(item, level, /*full=*/true);
+    emitRarePasses(item, level);
   }
 }
 
@@ -530,6 +501,7 @@ void LoopProgram::emit() {
 void LoopProgram::emitSection() {
   if (std::optional<Kept> kept = chooseKept(kLongRow))
     output(kept->node, kept->place);
+  putBehindConditions();
   decideStores();
   chooseChunks();
   planScratch();

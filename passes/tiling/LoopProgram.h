@@ -51,6 +51,13 @@ public:
   Node compute(llvm::ArrayRef<Node> operands, mlir::Type type, Body body);
   /// `kind` over the reduced dimensions; operands are f32 (or integers).
   Node reduce(Reduction kind, Node operand);
+  /// The same, for rows of which `condition`, an f32 for each row, is not 0;
+  /// others have any number. Such rows should be rare: where an item is one
+  /// row, they are passed once more for it.
+  Node reduceIf(Node condition, Reduction kind, Node operand);
+  /// `rare`, computed from such reductions, where `condition` is not 0, `other`
+  /// elsewhere; both f32 for each row.
+  Node chooseIf(Node condition, Node rare, Node other);
   /// Stores `node`; `dst` is broadcast to the space: stride 0 along the
   /// reduced dimensions if and only if the node does not vary along them.
   void output(Node node, Strided dst);
@@ -77,6 +84,7 @@ private:
     llvm::SmallVector<Node> operands;
     Body body;
     Reduction reduction = Reduction::sum;
+    Node condition = -1;  // of what is for some rows only
     int level = 0;        // number of reductions before it
     bool full = false;    // varies along the reduced dimensions
     bool indexed = false; // computed from an index
@@ -113,6 +121,7 @@ private:
               llvm::DenseMap<Node, Node> &copies,
               llvm::function_ref<Strided(const Strided &)> view);
   bool variesAlong(const Strided &s) const;
+  void putBehindConditions();
   void decideStores();
   bool readsAcross(int64_t dim) const;
   bool readsOnce() const;
@@ -128,6 +137,7 @@ private:
                     llvm::ArrayRef<int64_t> shown);
   void emitItem(Item &item);
   void emitPasses(Item &item, int level, bool full);
+  void emitRarePasses(Item &item, int level);
   void emitSteps(Item &item, llvm::ArrayRef<Node> results,
                  llvm::ArrayRef<Place> destinations);
   void collectStores(Item &item, int level, bool full,

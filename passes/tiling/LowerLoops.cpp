@@ -155,13 +155,21 @@ Node LoopBuilder::reduce(Reduction kind, Node x) {
   return program.reduce(kind, x);
 }
 
-Node LoopBuilder::sumOfProducts(Node x, Node y) {
-  Node product = program.compute(
+/// A term of a sum.
+Node LoopBuilder::productOf(Node x, Node y) {
+  return program.compute(
       {x, y}, f32, [](OpBuilder &b, Location l, ValueRange v) -> Value {
         return arith::MulFOp::create(b, l, v[0], v[1],
                                      arith::FastMathFlags::contract);
       });
-  return reduce(Reduction::sum, product);
+}
+
+Node LoopBuilder::sumOfProducts(Node x, Node y) {
+  return reduce(Reduction::sum, productOf(x, y));
+}
+
+Node LoopBuilder::sumOfProductsIf(Node condition, Node x, Node y) {
+  return program.reduceIf(condition, Reduction::sum, productOf(x, y));
 }
 
 Node LoopBuilder::behind(Node later, Node x) {

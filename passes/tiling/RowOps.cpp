@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 
@@ -77,9 +78,9 @@ Node inverseDeviation(LoopBuilder &k, Operation *op, Node v) {
   return k.div(k.constant(1), k.sqrt(k.add(v, epsilon)));
 }
 
-/// A sum of squares that does not fit f32: of numbers times `power`.
+/// A sum of squares that may not fit f32: of numbers times `power`.
 struct SquareSum {
-  Node sum, power;
+  Node sum, power, inverse; // 1 / power
 };
 
 /// Powers of two that bring squares of large and of small numbers, whatever
@@ -89,33 +90,54 @@ constexpr double kForLarge = 0x1p-90, kForSmall = 0x1p+90;
 /// what was denormal or 0 in them had no part then.
 constexpr double kMostSquares = 0x1p+126, kLeastSquares = 0x1p-70;
 
-/// The sum of x^2 in one pass: of x as it is and of multiples, from which a row
-/// takes the one that is right. `small`: also for rows of small numbers.
-SquareSum sumOfSquares(LoopBuilder &k, Node x, bool small) {
+/// The sum of squares of multiples of x, for rows whose sum of squares,
+/// `plain`, does not fit. `small`: also for rows of small numbers. With
+/// `condition` only where that is not 0.
+SquareSum sumOfMultiples(LoopBuilder &k, Node x, Node plain, bool small,
+                         std::optional<Node> condition = std::nullopt) {
   auto times = [&](double power) {
     Node scaled = k.mul(x, k.constant(power));
-    return SquareSum{k.sumOfProducts(scaled, scaled), k.constant(power)};
+    Node sum = condition ? k.sumOfProductsIf(*condition, scaled, scaled)
+                         : k.sumOfProducts(scaled, scaled);
+    return SquareSum{sum, k.constant(power), k.constant(1 / power)};
   };
-  Node plain = k.sumOfProducts(x, x);
-  SquareSum s = times(kForLarge);
-  auto takeIf = [&](Node greater, double less, SquareSum other) {
-    Node limit = k.constant(less);
-    s = {k.selectGreater(limit, greater, other.sum, s.sum),
-         k.selectGreater(limit, greater, other.power, s.power)};
+  SquareSum large = times(kForLarge);
+  if (!small)
+    return large;
+  SquareSum other = times(kForSmall);
+  auto pick = [&](Node a, Node b) { // b of NaN
+    return k.selectGreater(k.constant(kLeastSquares), plain, a, b);
   };
-  takeIf(plain, kMostSquares, {plain, k.constant(1)});
-  if (small)
-    takeIf(plain, kLeastSquares, times(kForSmall));
-  return s;
+  return {pick(other.sum, large.sum), pick(other.power, large.power),
+          pick(other.inverse, large.inverse)};
+}
+
+/// Not 0 where `plain`, a sum of squares, is not right: the distance from where
+/// it would be; NaN of NaN.
+Node misfitOf(LoopBuilder &k, Node plain) {
+  Node most = k.constant(kMostSquares), least = k.constant(kLeastSquares);
+  Node below = k.selectGreater(most, plain, plain, most);
+  return k.sub(k.selectGreater(least, below, least, below), plain);
 }
 
 /// Beside an epsilon from here on squares of small numbers are nothing.
 constexpr double kLeastEpsilon = 0x1p-60;
 
+/// All sums are made in one pass, and the row is read once more in any case:
+/// to ask first whether a row needs them was slower (384x768).
 void rmsNorm(LoopBuilder &k, Operation *op) {
   Node x = k.f32Of(op->getOperand(0));
   double epsilon = floatAttr(op, "epsilon");
-  auto [sum, power] = sumOfSquares(k, x, epsilon < kLeastEpsilon);
+  bool small = epsilon < kLeastEpsilon;
+  Node plain = k.sumOfProducts(x, x), zero = k.constant(0);
+  SquareSum s = sumOfMultiples(k, x, plain, small);
+  Node misfit = small ? misfitOf(k, plain) : zero;
+  auto pick = [&](Node fitting, Node other) {
+    return small ? k.selectEqual(misfit, zero, fitting, other)
+                 : k.selectGreater(k.constant(kMostSquares), plain, fitting,
+                                   other);
+  };
+  Node sum = pick(plain, s.sum), power = pick(k.constant(1), s.power);
   Node mean = k.mul(sum, k.inverseCount());
   Node shift = k.mul(k.mul(k.constant(epsilon), power), power);
   Node scale = k.div(k.constant(1), k.sqrt(k.add(mean, shift)));
@@ -257,8 +279,9 @@ void preluBackward(LoopBuilder &k, Operation *op) {
 
 /// sqrt(sum of x^2)
 Node norm2(LoopBuilder &k, Node x) {
-  auto [sum, power] = sumOfSquares(k, x, /*small=*/true);
-  return k.div(k.sqrt(sum), power);
+  Node plain = k.sumOfProducts(x, x), misfit = misfitOf(k, plain);
+  SquareSum s = sumOfMultiples(k, x, plain, /*small=*/true, misfit);
+  return k.chooseIf(misfit, k.mul(k.sqrt(s.sum), s.inverse), k.sqrt(plain));
 }
 
 void reduceOp(LoopBuilder &k, Operation *op) {
