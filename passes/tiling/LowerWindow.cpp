@@ -9,7 +9,9 @@
 // padding, are stretches of their own. What follows in the group passes over
 // each stretch while it is in L1; where it makes another type than sums have,
 // these are in scratch memory. What makes an element of src, a conversion, is
-// computed where a tap reads it; maxima of bytes are bytes.
+// computed where a tap reads it; maxima of bytes are bytes. Terms of an average
+// are multiplied with a power of two before they are added, which costs
+// nothing.
 //
 // Pooling with channels apart: the rows of src that a row of dst reads become
 // one row in scratch memory, between the padding; windows slide along that.
@@ -18,18 +20,18 @@
 // are depthwise ones whose taps read several channels of src.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/tiling/LowerWindow.h"
+
 #include "codegen/vector/Attrs.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/fusion/Group.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/DirectDepthwise.h"
-#include "passes/tiling/PackPanels.h"
-#include "passes/tiling/ScalarOps.h"
-#include "passes/tiling/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -38,500 +40,329 @@ namespace tenon::tiling {
 
 namespace {
 
-enum class WindowKind { max, average, depthwise };
-
-/// Taps of the last dimension that are written out.
-constexpr int64_t kMaxWritten = 11;
 /// Columns of dst from which folding rows pays: short rows wait for what was
 /// stored just before.
 constexpr int64_t kMinFolded = 12;
 /// Weights of so many bytes would push src out of L1.
 constexpr int64_t kManyWeights = 8 << 10;
 
-struct Window {
-  GroupContext &ctx;
-  Operation *op;
-  WindowKind kind;
-  Computed made; // what taps are, of elements of src
-  SmallVector<WindowDim> dims;
-  Strided src, dst, weights; // channels last; weights [taps.., I, C]
-  bool excludePad = false;
-  bool channelsInside = true; // channels are contiguous: part of a stretch
-  Epilogue epilogue;
-  SmallVector<Strided> sides; // of the epilogue, channels last
-  /// The type of bytes, whose maxima are bytes.
-  Type bytes;
-  /// Whether dst holds sums before it holds results.
-  bool sumsInDst = true;
-  /// Whether src is a row of sums over the other dimensions.
-  bool folded = false;
-  /// Channels of src that one of dst meets: I.
-  int64_t perGroup = 1;
+} // namespace
 
-  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+double Window::neutral() const {
+  if (kind != WindowKind::max || bytes)
+    return bytes && bytes.isSignedInteger() ? -128 : 0;
+  // The search for a maximum starts at the lowest finite value of the type.
+  auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
+  Type element = widened ? widened.getValue()
+                         : rankedType(op->getResult(0)).getElementType();
+  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(),
+                                   /*Negative=*/true)
+      .convertToDouble();
+}
 
-  Type sumType() const {
-    return bytes ? storageType(bytes) : ctx.m.builder().getF32Type();
+/// All channels of groups, whose weights meet many columns: whole lines are
+/// read. Fewer where rows alone are too few items.
+int64_t Window::groupedBlock(int64_t channels) const {
+  constexpr int64_t kMinChannels = 32;
+  int64_t rows = IndexMath::constant(src.sizes[0]).value_or(kMinItems);
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    rows *= d.out;
+  int64_t blocks = kMinItems / std::clamp<int64_t>(rows, 1, kMinItems);
+  return std::min(
+      channels,
+      std::max<int64_t>(llvm::divideCeil(channels, blocks), kMinChannels));
+}
+
+/// Channels of an item.
+int64_t Window::channelBlock() const {
+  auto c = IndexMath::constant(src.sizes.back());
+  if (kind != WindowKind::depthwise || !c)
+    return std::numeric_limits<int64_t>::max();
+  int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
+  for (const WindowDim &d : dims)
+    bytes *= d.kernel;
+  if (perGroup > 1)
+    return groupedBlock(*c);
+  if (bytes <= kManyWeights)
+    return *c;
+  // Four vectors of 8 or two of 16, and blocks of one size if possible.
+  for (int64_t block : {32, 48, 40, 24})
+    if (*c % block == 0)
+      return block;
+  return 32;
+}
+
+Value Window::boxOfDst(IndexMath &m, const Stretch &at) const {
+  Ofr offset = m.add(m.mul(at.image, dst.strides[0]),
+                     m.mul(at.channel, dst.strides.back()));
+  for (auto [i, position] : llvm::enumerate(at.outer))
+    offset = m.add(offset, m.mul(position, dst.strides[i + 1]));
+  int64_t s = dims.size();
+  offset = m.add(offset, m.mul(at.column, dst.strides[s]));
+  SmallVector<Ofr> sizes{at.count}, strides{dst.strides[s]};
+  if (at.channels) {
+    sizes.push_back(*at.channels);
+    strides.push_back(dst.strides.back());
   }
+  return box(m, dst.base, offset, sizes, strides);
+}
 
-  int64_t sumBytes() const { return bytes ? 1 : sizeof(float); }
-
-  double neutral() const {
-    if (kind != WindowKind::max || bytes)
-      return bytes && bytes.isSignedInteger() ? -128 : 0;
-    // The search for a maximum starts at the lowest finite value of the type.
-    auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
-    Type element = widened ? widened.getValue()
-                           : rankedType(op->getResult(0)).getElementType();
-    return llvm::APFloat::getLargest(
-               cast<FloatType>(element).getFloatSemantics(), /*Negative=*/true)
-        .convertToDouble();
-  }
-
-  /// `acc` with the tap `x`, whose weight is `weight` (depthwise).
-  Value combine(OpBuilder &b, Location loc, Value acc, Value x,
-                Value weight) const {
-    constexpr auto contract = arith::FastMathFlags::contract;
-    if (bytes && bytes.isSignedInteger())
-      return arith::MaxSIOp::create(b, loc, x, acc);
-    if (bytes)
-      return arith::MaxUIOp::create(b, loc, x, acc);
-    if (kind == WindowKind::max) {
-      // Strictly greater: NaN is never selected.
-      Value greater =
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, acc);
-      return arith::SelectOp::create(b, loc, greater, x, acc);
-    }
-    if (kind == WindowKind::average)
-      return arith::AddFOp::create(b, loc, acc, x);
-    x = arith::MulFOp::create(b, loc, x, weight, contract);
-    return arith::AddFOp::create(b, loc, acc, x, contract);
-  }
-
-  /// All channels of groups, whose weights meet many columns: whole lines are
-  /// read. Fewer where rows alone are too few items.
-  int64_t groupedBlock(int64_t channels) const {
-    constexpr int64_t kMinChannels = 32;
-    int64_t rows = IndexMath::constant(src.sizes[0]).value_or(kMinItems);
-    for (const WindowDim &d : ArrayRef(dims).drop_back())
-      rows *= d.out;
-    int64_t blocks = kMinItems / std::clamp<int64_t>(rows, 1, kMinItems);
-    return std::min(
-        channels,
-        std::max<int64_t>(llvm::divideCeil(channels, blocks), kMinChannels));
-  }
-
-  /// Channels of an item.
-  int64_t channelBlock() const {
-    auto c = IndexMath::constant(src.sizes.back());
-    if (kind != WindowKind::depthwise || !c)
-      return std::numeric_limits<int64_t>::max();
-    int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
-    for (const WindowDim &d : dims)
-      bytes *= d.kernel;
-    if (perGroup > 1)
-      return groupedBlock(*c);
-    if (bytes <= kManyWeights)
-      return *c;
-    // Four vectors of 8 or two of 16, and blocks of one size if possible.
-    for (int64_t block : {32, 48, 40, 24})
-      if (*c % block == 0)
-        return block;
-    return 32;
-  }
-
-  using Taps = ArrayRef<std::pair<Ofr, Ofr>>; // per dim: lo, count
-
-  Value boxOfDst(IndexMath &m, const Stretch &at) const {
-    Ofr offset = m.add(m.mul(at.image, dst.strides[0]),
-                       m.mul(at.channel, dst.strides.back()));
-    for (auto [i, position] : llvm::enumerate(at.outer))
-      offset = m.add(offset, m.mul(position, dst.strides[i + 1]));
-    int64_t s = dims.size();
-    offset = m.add(offset, m.mul(at.column, dst.strides[s]));
-    SmallVector<Ofr> sizes{at.count}, strides{dst.strides[s]};
-    if (at.channels) {
-      sizes.push_back(*at.channels);
-      strides.push_back(dst.strides.back());
-    }
-    return box(m, dst.base, offset, sizes, strides);
-  }
-
-  /// What windows read of src, or of the weights, at one tap of the last
-  /// dimension, or, where these are not written out, at all of them.
-  struct TapBox {
-    const Strided &tensor;
-    Ofr offset;
-    SmallVector<Ofr> sizes, strides;
-    SmallVector<AffineExpr> loops;
-
-    TapBox(IndexMath &m, const Strided &tensor, Ofr channel)
-        : tensor(tensor), offset(m.mul(channel, tensor.strides.back())) {}
-    void loop(AffineExpr number, Ofr size, Ofr stride) {
-      loops.push_back(number);
-      sizes.push_back(size);
-      strides.push_back(stride);
-    }
-    Value at(IndexMath &m, Ofr step) const {
-      return box(m, tensor.base, m.add(offset, step), sizes, strides);
-    }
-  };
-
-  /// What the body of emitTaps has as arguments: for each of `terms` an element
-  /// of src, and then, depthwise, a weight.
-  struct Terms {
-    int64_t terms = 0, loops = 0, parallel = 0;
-    SmallVector<Value> ins;
-    SmallVector<AffineMap> maps;
-
-    void add(Value operand, ArrayRef<AffineExpr> indices) {
-      ins.push_back(operand);
-      maps.push_back(AffineMap::get(loops, 0, indices, operand.getContext()));
-    }
-  };
-
-  /// Loops: column, [channel], taps..; those of the last dimension are terms
-  /// where they are few.
-  Terms termsAt(IndexMath &m, const Stretch &at, Taps taps) const {
-    int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
-    auto lastTaps = IndexMath::constant(taps.back().second);
-    bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
-    int64_t written = writesOut ? *lastTaps : 1;
-    bool weighted = kind == WindowKind::depthwise;
-    Terms result{
-        written * perGroup, parallel + s - writesOut, parallel, {}, {}};
-    auto number = [&](int64_t i) {
-      return getAffineDimExpr(i, m.builder().getContext());
-    };
-    assert((perGroup == 1 || at.channels) && "groups are copied otherwise");
-    TapBox x(m, src, at.channel), w(m, weighted ? weights : src, at.channel);
-    x.offset = m.add(x.offset, m.mul(at.image, src.strides[0]));
-    x.loop(number(0), at.count,
-           m.mul(src.strides[s], m.attr(dims[last()].stride)));
-    if (at.channels) {
-      x.loop(number(1), *at.channels, src.strides.back());
-      w.loop(number(1), *at.channels, w.tensor.strides.back());
-    }
-    for (int64_t i = 0; i < s; ++i) {
-      const WindowDim &d = dims[i];
-      auto [lo, n] = taps[i];
-      Ofr first =
-          m.mul(i == last() ? at.column : at.outer[i], m.attr(d.stride));
-      first = m.add(first, m.mul(lo, m.attr(d.dilation)));
-      first = m.sub(first, m.attr(d.pad));
-      x.offset = m.add(x.offset, m.mul(first, src.strides[i + 1]));
-      w.offset = m.add(w.offset, m.mul(lo, w.tensor.strides[i]));
-      if (i == last() && writesOut)
-        continue;
-      x.loop(number(parallel + i), n,
-             m.mul(src.strides[i + 1], m.attr(d.dilation)));
-      w.loop(number(parallel + i), n, w.tensor.strides[i]);
-    }
-    // A channel of the group after the other: what neighbouring columns have in
-    // common stays in registers that long.
-    for (int64_t i = 0; i < perGroup; ++i)
-      for (int64_t tap = 0; tap < written; ++tap) {
-        SmallVector<AffineExpr> indices(x.loops);
-        if (perGroup > 1)
-          indices[1] = number(1).floorDiv(perGroup) * perGroup + i;
-        result.add(x.at(m, m.mul(m.mul(m.attr(tap), src.strides[s]),
-                                 m.attr(dims[last()].dilation))),
-                   indices);
-      }
-    for (int64_t i = 0; weighted && i < perGroup; ++i)
-      for (int64_t tap = 0; tap < written; ++tap)
-        result.add(w.at(m, m.add(m.mul(m.attr(tap), weights.strides[last()]),
-                                 m.mul(m.attr(i), weights.strides[s]))),
-                   w.loops);
-    return result;
-  }
-
-  /// out = out (+) taps of windows.
-  void emitTaps(IndexMath &m, const Stretch &at, Taps taps, Value out) const {
-    OpBuilder &b = m.builder();
-    Terms t = termsAt(m, at, taps);
-    if (t.terms == 0)
-      return;
-    t.maps.push_back(
-        b.getMultiDimIdentityMap(t.loops).getMajorSubMap(t.parallel));
-    SmallVector<utils::IteratorType> iterators(t.loops,
-                                               utils::IteratorType::reduction);
-    std::fill_n(iterators.begin(), t.parallel, utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        b, m.location(), TypeRange{}, t.ins, out, t.maps, iterators,
-        [&](OpBuilder &nb, Location nl, ValueRange args) {
-          Value acc = args.back();
-          bool weighted = kind == WindowKind::depthwise;
-          for (int64_t i = 0; i < t.terms; ++i) {
-            Value x =
-                bytes || folded ? args[i] : made.elementOf(nb, nl, args[i]);
-            acc =
-                combine(nb, nl, acc, x, weighted ? args[t.terms + i] : Value());
-          }
-          linalg::YieldOp::create(nb, nl, acc);
-        });
-    if (int64_t distance = distanceToNextRow()) {
-      SmallVector<int64_t> fetches(t.ins.size(), 0);
-      // The columns that the next one is the first to read.
-      std::fill_n(fetches.begin(),
-                  std::min(t.terms / perGroup, dims[last()].stride), distance);
-      generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
-    }
-  }
-
-  /// Elements of src between a row and the one that the next row of dst has in
-  /// its place, where L2 does not hold them; 0: they are not fetched.
-  int64_t distanceToNextRow() const {
-    bool fetches =
-        perGroup > 1 && dims.size() == 2 && bytesOf(src) > ctx.core.l2Bytes;
-    auto row = IndexMath::constant(src.strides[1]);
-    return fetches && row ? *row * dims[0].stride : 0;
-  }
-
-  /// dst on the stretch, whose windows have the taps `taps`:
-  /// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
-  void emitStretch(IndexMath &m, Value scratch, const Stretch &at,
-                   Taps taps) const {
-    Value sums = sumsOf(m, scratch, at);
-    fill(m, sums, neutral());
+/// dst on the stretch, whose windows have the taps `taps`:
+/// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
+void Window::emitStretch(IndexMath &m, Value scratch, Ofr partialAt,
+                         const Stretch &at, Taps taps) const {
+  Value sums = sumsOf(m, scratch, at);
+  fill(m, sums, neutral());
+  if (cutOfTaps())
+    emitCutTaps(m, at, SmallVector<Tap>(taps), 0,
+                scratchOf(m, scratch, at, partialAt), sums);
+  else
     emitTaps(m, at, taps, sums);
-    divide(m, sums, taps);
-    finish(m, sums, at);
-  }
+  divide(m, sums, taps);
+  finish(m, sums, at);
+}
 
-  /// sums = sums / count, of an average.
-  void divide(IndexMath &m, Value sums, Taps taps) const {
-    if (kind != WindowKind::average)
-      return;
-    Value divisor = divisorOf(m, taps);
-    pointwise(m, {}, sums,
-              [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
-                return arith::DivFOp::create(nb, nl, args[0], divisor);
-              });
-  }
+/// sums = sums / count, of an average.
+void Window::divide(IndexMath &m, Value sums, Taps taps) const {
+  if (kind != WindowKind::average)
+    return;
+  Value divisor = divisorOf(m, taps);
+  pointwise(m, {}, sums,
+            [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
+              return arith::DivFOp::create(nb, nl, args[0], divisor);
+            });
+}
 
-  void finish(IndexMath &m, Value sums, const Stretch &at) const {
-    if (!sumsInDst || (!epilogue.empty() && !bytes))
-      emitEpilogue(m, sums, at);
-  }
+void Window::finish(IndexMath &m, Value sums, const Stretch &at) const {
+  if (!sumsInDst || (!epilogue.empty() && !bytes))
+    emitEpilogue(m, sums, at);
+}
 
-  /// The sums of `at`: in dst, or in scratch memory behind `before` others.
-  Value sumsOf(IndexMath &m, Value scratch, const Stretch &at,
-               int64_t before = 0) const {
-    if (sumsInDst)
-      return boxOfDst(m, at);
-    Ofr channels = at.channels.value_or(m.attr(1));
-    Value all = scratchView(m, scratch, sumType(), m.attr(before * sumBytes()),
-                            m.mul(at.count, channels));
-    SmallVector<Ofr> sizes{at.count}, strides{channels};
-    if (at.channels) {
-      sizes.push_back(channels);
-      strides.push_back(m.attr(1));
-    }
-    return box(m, all, m.attr(0), sizes, strides);
-  }
+/// The sums of `at`: in dst, or in scratch memory behind `before` others.
+Value Window::sumsOf(IndexMath &m, Value scratch, const Stretch &at,
+                     int64_t before) const {
+  return sumsInDst ? boxOfDst(m, at)
+                   : scratchOf(m, scratch, at, m.attr(before * sumBytes()));
+}
 
-  /// Whether rows of src are folded into one first: loads with a stride are
-  /// several each, and fewer then.
-  bool folds() const {
-    const WindowDim &w = dims[last()];
-    int64_t rows = 1;
-    for (const WindowDim &d : ArrayRef(dims).drop_back())
-      rows *= d.kernel;
-    return kind != WindowKind::depthwise && !channelsInside && rows > 1 &&
-           w.kernel > 1 && w.stride > 1 && w.out >= kMinFolded &&
-           segmentsOf(w).size() <= 2 * kMaxWritten;
+/// As many sums as `at` has, in scratch memory from byte `offset` on.
+Value Window::scratchOf(IndexMath &m, Value scratch, const Stretch &at,
+                        Ofr offset) const {
+  Ofr channels = at.channels.value_or(m.attr(1));
+  Value all =
+      scratchView(m, scratch, sumType(), offset, m.mul(at.count, channels));
+  SmallVector<Ofr> sizes{at.count}, strides{channels};
+  if (at.channels) {
+    sizes.push_back(channels);
+    strides.push_back(m.attr(1));
   }
+  return box(m, all, m.attr(0), sizes, strides);
+}
 
-  /// An item has sums, unless they are in dst, and the row behind them.
-  int64_t foldedAt() const {
-    return sumsInDst ? 0 : roundUp(dims[last()].out * sumBytes(), kLineBytes);
-  }
-  int64_t foldedBytes() const {
-    return foldedAt() + dims[last()].paddedSize() * sumBytes();
-  }
+/// Whether rows of src are folded into one first: loads with a stride are
+/// several each, and fewer then.
+bool Window::folds() const {
+  const WindowDim &w = dims[last()];
+  int64_t rows = 1;
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    rows *= d.kernel;
+  return kind != WindowKind::depthwise && !channelsInside && rows > 1 &&
+         w.kernel > 1 && w.stride > 1 && w.out >= kMinFolded &&
+         segmentsOf(w).size() <= 2 * kMaxWritten;
+}
 
-  /// Stretches of a row of averages over equally many elements.
-  SmallVector<WindowSegment> dividedAlike() const {
-    const WindowDim &w = dims[last()];
-    if (kind != WindowKind::average)
-      return {};
-    if (excludePad)
-      return segmentsOf(w);
-    return {{0, w.out, {0, w.kernel}}};
-  }
+/// Stretches of a row of averages over equally many elements.
+SmallVector<WindowSegment> Window::dividedAlike() const {
+  const WindowDim &w = dims[last()];
+  if (kind != WindowKind::average)
+    return {};
+  if (excludePad)
+    return segmentsOf(w);
+  return {{0, w.out, {0, w.kernel}}};
+}
 
-  /// The whole row of dst in `row`; `taps` are those of other dims.
-  void emitFolded(IndexMath &m, Value scratch, Stretch row,
-                  SmallVector<std::pair<Ofr, Ofr>> taps) const {
-    const WindowDim &w = dims[last()];
-    int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
-    Value all =
-        scratchView(m, scratch, sumType(), m.attr(foldedAt()), m.attr(padded));
-    fill(m, all, neutral());
-    if (int64_t seen = std::min(w.in, padded - pad); seen > 0) {
-      Window rows = *this;
-      rows.dims.back() = {seen, seen, 1, 1, 0, 1};
-      row.column = m.attr(0);
-      row.count = m.attr(seen);
-      taps.push_back({m.attr(0), m.attr(1)});
-      rows.emitTaps(m, row, taps,
-                    box(m, all, m.attr(pad), {m.attr(seen)}, {m.attr(1)}));
-      taps.pop_back();
-    }
-    Window columns = *this;
-    columns.folded = true;
-    columns.dims = {{padded, w.out, w.kernel, w.stride, 0, w.dilation}};
-    columns.src.base = all;
-    columns.src.sizes = {m.attr(1), m.attr(padded), m.attr(1)};
-    columns.src.strides = {m.attr(0), m.attr(1), m.attr(0)};
-    row.count = m.attr(w.out);
-    Value sums = sumsOf(m, scratch, row);
-    fill(m, sums, neutral());
-    columns.emitTaps(
-        m, {m.attr(0), m.attr(0), {}, m.attr(0), row.count, std::nullopt},
-        {{m.attr(0), m.attr(w.kernel)}}, sums);
-    for (const WindowSegment &s : dividedAlike()) {
-      row.column = m.attr(s.from);
-      row.count = m.attr(s.count);
-      taps.push_back(
-          {m.attr(s.taps.first), m.attr(s.taps.second - s.taps.first)});
-      divide(m, sumsOf(m, scratch, row, s.from), taps);
-      taps.pop_back();
-    }
+/// The whole row of dst in `row`; `taps` are those of other dims.
+void Window::emitFolded(IndexMath &m, Value scratch, Stretch row,
+                        SmallVector<Tap> taps) const {
+  const WindowDim &w = dims[last()];
+  int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
+  Value all =
+      scratchView(m, scratch, sumType(), m.attr(foldedAt()), m.attr(padded));
+  fill(m, all, neutral());
+  if (int64_t seen = std::min(w.in, padded - pad); seen > 0) {
+    Window rows = *this;
+    rows.dims.back() = {seen, seen, 1, 1, 0, 1};
     row.column = m.attr(0);
-    row.count = m.attr(w.out);
-    finish(m, sums, row);
+    row.count = m.attr(seen);
+    taps.push_back({m.attr(0), m.attr(1)});
+    rows.emitTaps(m, row, taps,
+                  box(m, all, m.attr(pad), {m.attr(seen)}, {m.attr(1)}));
+    taps.pop_back();
   }
+  Window columns = *this;
+  columns.folded = true;
+  columns.dims = {{padded, w.out, w.kernel, w.stride, 0, w.dilation}};
+  columns.src.base = all;
+  columns.src.sizes = {m.attr(1), m.attr(padded), m.attr(1)};
+  columns.src.strides = {m.attr(0), m.attr(1), m.attr(0)};
+  row.count = m.attr(w.out);
+  Value sums = sumsOf(m, scratch, row);
+  fill(m, sums, neutral());
+  columns.emitTaps(
+      m, {m.attr(0), m.attr(0), {}, m.attr(0), row.count, std::nullopt},
+      {{m.attr(0), m.attr(w.kernel)}}, sums);
+  for (const WindowSegment &s : dividedAlike()) {
+    row.column = m.attr(s.from);
+    row.count = m.attr(s.count);
+    taps.push_back(
+        {m.attr(s.taps.first), m.attr(s.taps.second - s.taps.first)});
+    divide(m, sumsOf(m, scratch, row, s.from), taps);
+    taps.pop_back();
+  }
+  row.column = m.attr(0);
+  row.count = m.attr(w.out);
+  finish(m, sums, row);
+}
 
-  /// dst = epilogue(sums, sides) on the same stretch.
-  void emitEpilogue(IndexMath &m, Value sums, const Stretch &at) const {
-    int64_t parallel = at.channels ? 2 : 1;
-    SmallVector<Value> ins;
-    SmallVector<AffineMap> maps;
-    addSides(m, sides, at, ins, maps);
-    AffineMap identity = m.builder().getMultiDimIdentityMap(parallel);
+/// dst = epilogue(sums, sides) on the same stretch.
+void Window::emitEpilogue(IndexMath &m, Value sums, const Stretch &at) const {
+  int64_t parallel = at.channels ? 2 : 1;
+  SmallVector<Value> ins;
+  SmallVector<AffineMap> maps;
+  addSides(m, sides, at, ins, maps);
+  AffineMap identity = m.builder().getMultiDimIdentityMap(parallel);
+  maps.push_back(identity);
+  Value out = sums;
+  if (!sumsInDst) {
+    ins.push_back(sums);
     maps.push_back(identity);
-    Value out = sums;
-    if (!sumsInDst) {
-      ins.push_back(sums);
-      maps.push_back(identity);
-      out = boxOfDst(m, at);
+    out = boxOfDst(m, at);
+  }
+  SmallVector<utils::IteratorType> iterators(parallel,
+                                             utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      m.builder(), m.location(), TypeRange{}, ins, out, maps, iterators,
+      [&](OpBuilder &nb, Location nl, ValueRange args) {
+        Value sum = args[sides.size()];
+        if (bytes)
+          sum = castScalar(nb, nl, sum, bytes, nb.getF32Type());
+        Value value = epilogue.apply(nb, nl, sum, args.take_front(sides.size()),
+                                     dst.elementType());
+        linalg::YieldOp::create(nb, nl, value);
+      });
+}
+
+/// Number of elements an average is taken over, times `part`, as f32.
+Value Window::divisorOf(IndexMath &m, Taps taps) const {
+  OpBuilder &b = m.builder();
+  Ofr count = m.attr(1);
+  for (auto [i, tap] : llvm::enumerate(taps))
+    count = m.mul(count, excludePad ? tap.second : m.attr(dims[i].kernel));
+  // A window that lies in the padding alone has the sum 0: 0 / 1.
+  if (auto c = IndexMath::constant(count))
+    return arith::ConstantOp::create(
+        b, m.location(),
+        b.getF32FloatAttr(static_cast<float>(
+            static_cast<double>(std::max<int64_t>(*c, 1)) * part)));
+  Value n = m.value(m.max(count, m.attr(1)));
+  n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
+  n = arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
+  return arith::MulFOp::create(
+      b, m.location(), n,
+      arith::ConstantOp::create(b, m.location(),
+                                b.getF32FloatAttr(static_cast<float>(part))));
+}
+
+void Window::emitDirect() const {
+  IndexMath &m = ctx.m;
+  DirectDepthwise direct{dims,     src,
+                         dst,      depthwiseWeights(weights),
+                         epilogue, bytesOf(src) > ctx.core.l2Bytes};
+  SmallVector<Ofr> counts{src.sizes[0]};
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    counts.push_back(m.attr(d.out));
+  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    direct.emitRow(im, at[0], ArrayRef(at).drop_front());
+  });
+}
+
+/// Whether the stretches at the ends of a row are written out.
+bool Window::writesEdges() const {
+  return dims[last()].kernel <= kMaxWritten &&
+         segmentsOf(dims[last()]).size() <= 2 * kMaxWritten;
+}
+
+/// Bytes of the sums of the longest stretch, of so many `channels`.
+Ofr Window::stretchBytes(IndexMath &m, Ofr channels) const {
+  auto [first, past] = dims[last()].interior();
+  int64_t longest = std::max<int64_t>(past - first, 1);
+  if (writesEdges())
+    for (const WindowSegment &s : segmentsOf(dims[last()]))
+      longest = std::max(longest, s.count);
+  return m.mul(m.attr(longest * sumBytes()), channels);
+}
+
+void Window::emit() const {
+  IndexMath &m = ctx.m;
+  const WindowDim &w = dims[last()];
+  auto [first, past] = w.interior();
+  if (kind == WindowKind::depthwise && perGroup == 1 && channelsInside &&
+      DirectDepthwise::fits(dims))
+    return emitDirect();
+  SmallVector<Ofr> counts{src.sizes[0]};
+  ChannelBlocks blocks(m, src.sizes.back(), channelsInside, channelBlock());
+  counts.push_back(blocks.count);
+  for (int64_t i = 0; i < last(); ++i)
+    counts.push_back(m.attr(dims[i].out));
+  Ofr one = stretchBytes(m, blocks.block), none = m.attr(0);
+  Ofr partialAt = sumsInDst ? none : one;
+  Ofr scratchBytes = m.add(partialAt, cutOfTaps() ? one : none);
+  bool folding = folds();
+  if (folding)
+    scratchBytes = m.attr(foldedBytes());
+  auto row = [&](IndexMath &im, Value item, Value scratch) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    Stretch stretch{
+        at[0],          im.mul(at[1], blocks.block), ArrayRef(at).drop_front(2),
+        im.attr(first), im.attr(past - first),       std::nullopt};
+    if (channelsInside)
+      stretch.channels = blocks.extent(im, src.sizes.back(), at[1]);
+    SmallVector<std::pair<Ofr, Ofr>> taps;
+    for (int64_t i = 0; i < last(); ++i) {
+      Ofr start = im.mul(stretch.outer[i], im.attr(dims[i].stride));
+      auto [lo, hi] = dims[i].validTaps(im, start);
+      taps.push_back({lo, im.sub(hi, lo)});
     }
-    SmallVector<utils::IteratorType> iterators(parallel,
-                                               utils::IteratorType::parallel);
-    linalg::GenericOp::create(
-        m.builder(), m.location(), TypeRange{}, ins, out, maps, iterators,
-        [&](OpBuilder &nb, Location nl, ValueRange args) {
-          Value sum = args[sides.size()];
-          if (bytes)
-            sum = castScalar(nb, nl, sum, bytes, nb.getF32Type());
-          Value value = epilogue.apply(
-              nb, nl, sum, args.take_front(sides.size()), dst.elementType());
-          linalg::YieldOp::create(nb, nl, value);
-        });
-  }
-
-  /// Number of elements an average is taken over, as f32.
-  Value divisorOf(IndexMath &m, Taps taps) const {
-    OpBuilder &b = m.builder();
-    Ofr count = m.attr(1);
-    for (auto [i, tap] : llvm::enumerate(taps))
-      count = m.mul(count, excludePad ? tap.second : m.attr(dims[i].kernel));
-    // A window that lies in the padding alone has the sum 0: 0 / 1.
-    if (auto c = IndexMath::constant(count))
-      return arith::ConstantOp::create(
-          b, m.location(),
-          b.getF32FloatAttr(static_cast<float>(std::max<int64_t>(*c, 1))));
-    Value n = m.value(m.max(count, m.attr(1)));
-    n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
-    return arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
-  }
-
-  void emitDirect() const {
-    IndexMath &m = ctx.m;
-    DirectDepthwise direct{dims,     src,
-                           dst,      depthwiseWeights(weights),
-                           epilogue, bytesOf(src) > ctx.core.l2Bytes};
-    SmallVector<Ofr> counts{src.sizes[0]};
-    for (const WindowDim &d : ArrayRef(dims).drop_back())
-      counts.push_back(m.attr(d.out));
-    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      direct.emitRow(im, at[0], ArrayRef(at).drop_front());
-    });
-  }
-
-  void emit() const {
-    IndexMath &m = ctx.m;
-    const WindowDim &w = dims[last()];
-    auto [first, past] = w.interior();
-    if (kind == WindowKind::depthwise && perGroup == 1 && channelsInside &&
-        DirectDepthwise::fits(dims))
-      return emitDirect();
-    SmallVector<WindowSegment> segments = segmentsOf(w);
-    bool writesEdges =
-        w.kernel <= kMaxWritten && segments.size() <= 2 * kMaxWritten;
-    SmallVector<Ofr> counts{src.sizes[0]};
-    ChannelBlocks blocks(m, src.sizes.back(), channelsInside, channelBlock());
-    counts.push_back(blocks.count);
-    for (int64_t i = 0; i < last(); ++i)
-      counts.push_back(m.attr(dims[i].out));
-    Ofr scratchBytes = m.attr(0);
-    if (!sumsInDst) {
-      int64_t longest = std::max<int64_t>(past - first, 1);
-      if (writesEdges)
-        for (const WindowSegment &s : segments)
-          longest = std::max(longest, s.count);
-      scratchBytes = m.mul(m.attr(longest * sumBytes()), blocks.block);
-    }
-    bool folding = folds();
     if (folding)
-      scratchBytes = m.attr(foldedBytes());
-    auto row = [&](IndexMath &im, Value item, Value scratch) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      Stretch stretch{at[0],
-                      im.mul(at[1], blocks.block),
-                      ArrayRef(at).drop_front(2),
-                      im.attr(first),
-                      im.attr(past - first),
-                      std::nullopt};
-      if (channelsInside)
-        stretch.channels = blocks.extent(im, src.sizes.back(), at[1]);
-      SmallVector<std::pair<Ofr, Ofr>> taps;
-      for (int64_t i = 0; i < last(); ++i) {
-        Ofr start = im.mul(stretch.outer[i], im.attr(dims[i].stride));
-        auto [lo, hi] = dims[i].validTaps(im, start);
-        taps.push_back({lo, im.sub(hi, lo)});
+      return emitFolded(im, scratch, stretch, taps);
+    taps.push_back({im.attr(0), im.attr(w.kernel)});
+    if (writesEdges()) {
+      for (const WindowSegment &s : segmentsOf(w)) {
+        taps.back() = {im.attr(s.taps.first),
+                       im.attr(s.taps.second - s.taps.first)};
+        stretch.column = im.attr(s.from);
+        stretch.count = im.attr(s.count);
+        emitStretch(im, scratch, partialAt, stretch, taps);
       }
-      if (folding)
-        return emitFolded(im, scratch, stretch, taps);
-      taps.push_back({im.attr(0), im.attr(w.kernel)});
-      if (writesEdges) {
-        for (const WindowSegment &s : segments) {
-          taps.back() = {im.attr(s.taps.first),
-                         im.attr(s.taps.second - s.taps.first)};
-          stretch.column = im.attr(s.from);
-          stretch.count = im.attr(s.count);
-          emitStretch(im, scratch, stretch, taps);
-        }
-        return;
-      }
-      if (past > first)
-        emitStretch(im, scratch, stretch, taps);
-      stretch.count = im.attr(1);
-      for (auto [from, to] :
-           {std::pair(int64_t(0), first), std::pair(past, w.out)})
-        emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
-          auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
-          taps.back() = {lo, em.sub(hi, lo)};
-          stretch.column = c;
-          emitStretch(em, scratch, stretch, taps);
-        });
-    };
-    emitItems(m, ctx.label, m.product(counts), scratchBytes, row);
-  }
-};
+      return;
+    }
+    if (past > first)
+      emitStretch(im, scratch, partialAt, stretch, taps);
+    stretch.count = im.attr(1);
+    for (auto [from, to] :
+         {std::pair(int64_t(0), first), std::pair(past, w.out)})
+      emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
+        auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
+        taps.back() = {lo, em.sub(hi, lo)};
+        stretch.column = c;
+        emitStretch(em, scratch, partialAt, stretch, taps);
+      });
+  };
+  emitItems(m, ctx.label, m.product(counts), scratchBytes, row);
+}
+
+namespace {
 
 /// The type of bytes whose cast `window` reads; null: it reads something else.
 Type castFromBytes(Operation *window) {
@@ -546,6 +377,14 @@ Type castFromBytes(Operation *window) {
 bool isCastTo(Type type, ArrayRef<Operation *> ops) {
   return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
          rankedType(ops[0]->getResult(0)).getElementType() == type;
+}
+
+/// A power of two, no more than 1 over the elements of a window.
+double partOfMean(ArrayRef<WindowDim> dims) {
+  double all = 1;
+  for (const WindowDim &d : dims)
+    all *= static_cast<double>(std::max<int64_t>(d.kernel, 1));
+  return std::exp2(-std::ceil(std::log2(all)));
 }
 
 LogicalResult staticDims(Operation *op, const Window &w) {
@@ -602,6 +441,8 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   if (failed(staticDims(op, w)))
     return failure();
   w.excludePad = boolAttr(op, "exclude_pad");
+  if (w.kind == WindowKind::average)
+    w.part = partOfMean(w.dims);
   // The maximum of padding alone is no byte.
   if (w.kind == WindowKind::max && meetSrc(w.dims))
     w.bytes = castFromBytes(op);

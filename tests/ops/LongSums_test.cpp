@@ -131,6 +131,26 @@ INSTANTIATE_TEST_SUITE_P(
              "weights_format=XIO weights_shape=3,1,8 auto_pad=None groups=8",
              200001}));
 
+INSTANTIATE_TEST_SUITE_P(
+    AvgPool, LongSums,
+    testing::Values(
+        Case{"AvgPool 1x256x256x16 kernel=256,256 strides=1,1 pads_begin=0,0 "
+             "pads_end=0,0 exclude_pad=false data_format=NXC",
+             0x1p16},
+        Case{"AvgPool 1x40x41x40x7 kernel=40,40,40 strides=1,1,1 "
+             "pads_begin=0,0,0 pads_end=0,0,0 exclude_pad=true "
+             "data_format=NXC",
+             64000},
+        Case{"AvgPool 1x60001x3 kernel=60000 strides=1 pads_begin=0 "
+             "pads_end=0 exclude_pad=false data_format=NXC",
+             60000},
+        Case{"AvgPool 1x3x256x256 kernel=256,256 strides=1,1 pads_begin=0,0 "
+             "pads_end=0,0 exclude_pad=false data_format=NCX",
+             0x1p16},
+        Case{"AvgPool 1x2x300x300 kernel=256,256 strides=2,2 pads_begin=0,0 "
+             "pads_end=0,0 exclude_pad=false data_format=NCX",
+             0x1p16}));
+
 /// Values of 30000 keys, all with the same weight.
 INSTANTIATE_TEST_SUITE_P(Attention, LongSums,
                          testing::Values(Case{
