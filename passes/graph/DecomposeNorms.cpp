@@ -117,7 +117,8 @@ bool isProduct(Value v) {
 /// (x - mean) * scale + beta. Behind a product x * scale + (beta - mean *
 /// scale) instead: the first factor can become part of the weights, and x is
 /// off by roundings of its terms already. Elsewhere it would cancel where x is
-/// near to the mean.
+/// near to the mean; there x and mean are halves, and scale is twice as much,
+/// since the difference may be twice as large as the largest number of f32.
 bool decomposeInference(Operation *op, OpBuilder &b) {
   Location loc = op->getLoc();
   Value src = op->getOperand(0), gamma = op->getOperand(1),
@@ -127,14 +128,20 @@ bool decomposeInference(Operation *op, OpBuilder &b) {
   bool ncx = isNcx(op, rank);
   Value deviation = buildGraphOp(b, loc, "Sqrt", shifted(op, b, variance),
                                  rankedType(variance));
+  auto times = [&](Value v, double factor) {
+    return buildBinary(b, loc, "Multiply", v, buildScalar(b, loc, factor));
+  };
   Value scale = buildBinary(b, loc, "Divide", gamma, deviation);
   auto along = [&](Value v) { return perChannel(b, loc, v, ncx, rank); };
   Value centred = src, shift = beta;
-  if (isProduct(src))
+  if (isProduct(src)) {
     shift = buildBinary(b, loc, "Subtract", beta,
                         buildBinary(b, loc, "Multiply", mean, scale));
-  else
-    centred = buildBinary(b, loc, "Subtract", src, along(mean));
+  } else {
+    centred = buildBinary(b, loc, "Subtract", times(src, 0.5),
+                          along(times(mean, 0.5)));
+    scale = times(scale, 2);
+  }
   Value y = buildBinary(b, loc, "Multiply", centred, along(scale));
   y = buildBinary(b, loc, "Add", y, along(shift));
   replace(op, y);

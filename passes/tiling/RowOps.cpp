@@ -55,10 +55,14 @@ void softmax(LoopBuilder &k, Operation *op) {
     k.define(op->getResult(1), k.add(top, k.log(sum)));
 }
 
+/// Of halves of dd: no difference of finite numbers is infinite, and no sum of
+/// them weighted with d, which add up to 1.
 void softmaxBackward(LoopBuilder &k, Operation *op) {
   Node dd = k.f32Of(op->getOperand(0)), d = k.f32Of(op->getOperand(1));
-  Node sum = k.sumOfProducts(dd, d);
-  k.define(op->getResult(0), k.mul(d, k.sub(dd, sum)));
+  Node half = k.constant(0.5);
+  Node sum = k.sumOfProducts(d, k.mul(dd, half));
+  Node rest = k.fma(dd, half, k.sub(k.constant(0), sum));
+  k.define(op->getResult(0), k.mul(k.mul(d, k.constant(2)), rest));
 }
 
 void logSoftmaxBackward(LoopBuilder &k, Operation *op) {

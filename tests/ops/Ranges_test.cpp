@@ -209,6 +209,53 @@ TEST(Ranges, Gradients) {
   check("LogSoftmaxBackward 3x1024 3x1024 axis=1", Form::positive, {8e37, 1});
 }
 
+/// src, gamma, beta, mean and variance: src and mean of opposite signs.
+TEST(Ranges, BatchNormInference) {
+  const std::string norm = "BatchNormInference 9x5x16 16 16 16 16 epsilon=";
+  for (Form form : kForms) {
+    check(norm + "1e-5", form, {kMax, 1, 1, kMax, 0x1p120}, 0x1p-19, 4);
+    check(norm + "1e-5", form, {8e37, 1e10, 1e30, 8e37, 1e30}, 0x1p-19, 4);
+    check(norm + "1e-5", form, {1e-30, 1, 0, 1e-30, 1}, 0x1p-19, 4);
+    check(norm + "0", form, {1e-38, 1, 0, 1e-38, 1e-38}, 0x1p-19, 4);
+    check("BatchNormInference 2x16x33 16 16 16 16 epsilon=1e-5 "
+          "data_format=NCX",
+          form, {kMax, 1, 1, kMax, 0x1p120}, 0x1p-19, 4);
+    check("y/bf16 = BatchNormInference 9x5x16/bf16 16 16 16 16 epsilon=1e-5",
+          form, {3e38, 1, 1, 3e38, 0x1p120}, 0x1p-19, 4);
+  }
+}
+
+/// diff_dst and dst, weights that add up to about 1.
+TEST(Ranges, SoftMaxBackward) {
+  for (double size : kSizes)
+    for (Form form : kForms) {
+      check("SoftMaxBackward 6x96 6x96 axis=1", form, {size, 1.0 / 96},
+            kOfSums);
+      check("SoftMaxBackward 96x6 96x6 axis=0", form, {size, 1.0 / 96},
+            kOfSums);
+    }
+}
+
+TEST(Ranges, AvgPool) {
+  for (const std::string &shape : {"1x9x9x5 data_format=NXC",
+                                   "1x5x9x9 "
+                                   "data_format=NCX",
+                                   "1x9x9x5/bf16 "
+                                   "data_format=NXC"})
+    for (const std::string &window :
+         {"kernel=3,3 strides=2,2 pads_begin=1,1 pads_end=1,1",
+          "kernel=7,8 strides=1,1 pads_begin=0,0 pads_end=0,0"})
+      for (const std::string &pad : {"true", "false"})
+        checkAll("AvgPool " + shape + " " + window + " exclude_pad=" + pad);
+  // Rows of src are folded first.
+  checkAll("AvgPool 1x2x28x28 data_format=NCX kernel=2,2 strides=2,2 "
+           "pads_begin=0,0 pads_end=0,0 exclude_pad=false");
+  // Windows that are summed in parts.
+  checkAll("AvgPool 1x40x41x16 data_format=NXC kernel=40,40 strides=1,1 "
+           "pads_begin=0,0 pads_end=0,0 exclude_pad=false",
+           kOfSums);
+}
+
 /// The largest logarithm is that of 1 + small: all its digits are right.
 TEST(Ranges, LogSoftmaxNearZero) {
   auto graph = parseGraph("LogSoftmax 4x37 axis=1");
