@@ -45,7 +45,7 @@ struct Window {
   void emit() const;
 
 private:
-  using Tap = std::pair<Ofr, Ofr>; // lo, count
+  using Tap = std::pair<Ofr, Ofr>;  // lo, count
   using Taps = llvm::ArrayRef<Tap>; // of each dim
 
   struct Terms;

@@ -68,9 +68,8 @@ Value Window::combine(OpBuilder &b, Location loc, Value acc, Value x,
     // One instruction in a loop. Not where taps are written out, each waiting
     // for the sum before: an addition has its result earlier than a product
     // and a sum (3x3 on rows of 26: 1.18).
-    auto flags = dims[last()].kernel > kMaxWritten
-                     ? contract
-                     : arith::FastMathFlags::none;
+    auto flags = dims[last()].kernel > kMaxWritten ? contract
+                                                   : arith::FastMathFlags::none;
     if (!folded && part != 1)
       x = arith::MulFOp::create(
           b, loc, x,
@@ -85,14 +84,14 @@ Value Window::combine(OpBuilder &b, Location loc, Value acc, Value x,
 
 /// Loops: column, [channel], taps..; those of the last dimension are terms
 /// where they are few.
-Window::Terms Window::termsAt(IndexMath &m, const Stretch &at, Taps taps) const {
+Window::Terms Window::termsAt(IndexMath &m, const Stretch &at,
+                              Taps taps) const {
   int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
   auto lastTaps = IndexMath::constant(taps.back().second);
   bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
   int64_t written = writesOut ? *lastTaps : 1;
   bool weighted = kind == WindowKind::depthwise;
-  Terms result{
-      written * perGroup, parallel + s - writesOut, parallel, {}, {}};
+  Terms result{written * perGroup, parallel + s - writesOut, parallel, {}, {}};
   auto number = [&](int64_t i) {
     return getAffineDimExpr(i, m.builder().getContext());
   };
@@ -108,8 +107,7 @@ Window::Terms Window::termsAt(IndexMath &m, const Stretch &at, Taps taps) const 
   for (int64_t i = 0; i < s; ++i) {
     const WindowDim &d = dims[i];
     auto [lo, n] = taps[i];
-    Ofr first =
-        m.mul(i == last() ? at.column : at.outer[i], m.attr(d.stride));
+    Ofr first = m.mul(i == last() ? at.column : at.outer[i], m.attr(d.stride));
     first = m.add(first, m.mul(lo, m.attr(d.dilation)));
     first = m.sub(first, m.attr(d.pad));
     x.offset = m.add(x.offset, m.mul(first, src.strides[i + 1]));
@@ -140,7 +138,8 @@ Window::Terms Window::termsAt(IndexMath &m, const Stretch &at, Taps taps) const 
 }
 
 /// out = out (+) taps of windows.
-void Window::emitTaps(IndexMath &m, const Stretch &at, Taps taps, Value out) const {
+void Window::emitTaps(IndexMath &m, const Stretch &at, Taps taps,
+                      Value out) const {
   OpBuilder &b = m.builder();
   Terms t = termsAt(m, at, taps);
   if (t.terms == 0)
@@ -156,10 +155,8 @@ void Window::emitTaps(IndexMath &m, const Stretch &at, Taps taps, Value out) con
         Value acc = args.back();
         bool weighted = kind == WindowKind::depthwise;
         for (int64_t i = 0; i < t.terms; ++i) {
-          Value x =
-              bytes || folded ? args[i] : made.elementOf(nb, nl, args[i]);
-          acc =
-              combine(nb, nl, acc, x, weighted ? args[t.terms + i] : Value());
+          Value x = bytes || folded ? args[i] : made.elementOf(nb, nl, args[i]);
+          acc = combine(nb, nl, acc, x, weighted ? args[t.terms + i] : Value());
         }
         linalg::YieldOp::create(nb, nl, acc);
       });
