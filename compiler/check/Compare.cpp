@@ -28,6 +28,8 @@ struct PathCost {
   /// Roundoff of a narrow edge on the way that no arithmetic has read yet.
   double pending = 0;
   bool arithmetic = false;
+  /// A float narrower than f32 was computed on the way.
+  bool narrow = false;
   /// Not exact on any grid.
   bool filtered = false;
 
@@ -69,6 +71,7 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
         cost.edges = in.edges;
       }
       cost.arithmetic |= in.arithmetic;
+      cost.narrow |= in.narrow;
       cost.filtered |= in.filtered;
     }
     cost.filtered |= fastMath && filteredRoundings(graph, op, kWalk);
@@ -79,8 +82,10 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
     for (uint64_t id : op.outputs) {
       PathCost &result = costs[id] = cost;
       DType dtype = graph.tensor(id).dtype;
-      if (dtype != DType::f32 && (!moved || op.kind == "TypeCast"))
+      if (dtype != DType::f32 && (!moved || op.kind == "TypeCast")) {
         result.pending = std::max(result.pending, roundoffOf(dtype));
+        result.narrow |= cost.arithmetic && graph::isFloat(dtype);
+      }
     }
   }
   return costs;
@@ -179,12 +184,17 @@ struct Judge {
     return std::fabs(g - e) <= allowedAt(i, e);
   }
 
+  /// In steps, of a value before rounding whose size is `size`.
+  double slackBefore(double size) const {
+    return relative * std::max(size, scale);
+  }
+
   /// Whether a value within tolerance of the one before rounding, which is
   /// `value` steps and whose size is `size`, becomes g.
   bool mayRoundTo(double g, double value, double size) const {
     if (tolerance.exact || !std::isfinite(value))
       return false;
-    double slack = relative * std::max(size, scale);
+    double slack = slackBefore(size);
     if (!graph::isFloat(dtype))
       return std::fabs(g - value) <= 0.5 + slack;
     // Steps of a float are wider than what is allowed.
@@ -224,9 +234,36 @@ bool surroundsInfinity(double e, const Spread &spread, int64_t i) {
 }
 
 /// Whether errors of rounding size on the way may make `g` of what is exactly
-/// `e` and may be off by `allowed` anyway. `isRounded`: to steps, whose width
-/// says nothing about errors.
-bool mayMoveTo(DType dtype, bool isRounded, double g, double e, double allowed,
+/// `value` steps and may be off by `allowed` steps anyway. The spread is that of
+/// the value before it is rounded.
+bool mayStepTo(DType dtype, double g, double value, double allowed,
+               const Spread &spread, int64_t i) {
+  double infinite = std::numeric_limits<double>::infinity();
+  uint8_t seen = spread.seen[i];
+  double slack = allowedBySpread(value, allowed, spread, i);
+  double low = spread.low[i], high = spread.high[i];
+  if (!std::isnan(value)) {
+    low = std::min(low, value - slack);
+    high = std::max(high, value + slack);
+  }
+  if (seen & Spread::below)
+    low = -infinite;
+  if (seen & Spread::above)
+    high = infinite;
+  if (seen & Spread::isNaN) {
+    double of = reference::roundTo(dtype, std::nan(""));
+    if (g == of || (std::isnan(g) && std::isnan(of)))
+      return true;
+  }
+  // An infinite end has the steps of all numbers up to it.
+  double least = reference::roundTo(dtype, low),
+         most = reference::roundTo(dtype, high);
+  return (g >= least || std::isnan(least)) && (g <= most || std::isnan(most));
+}
+
+/// Whether errors of rounding size on the way may make `g` of what is exactly
+/// `e` and may be off by `allowed` anyway.
+bool mayMoveTo(DType dtype, double g, double e, double allowed,
                const Spread &spread, int64_t i) {
   uint8_t seen = spread.seen[i];
   bool surrounds = surroundsInfinity(e, spread, i);
@@ -246,7 +283,7 @@ bool mayMoveTo(DType dtype, bool isRounded, double g, double e, double allowed,
     return false;
   if (std::isinf(e))
     return true;
-  if (isRounded)
+  if (!graph::isFloat(dtype))
     return g >= std::min(spread.low[i], e) && g <= std::max(spread.high[i], e);
   double slack = allowedBySpread(e, allowed, spread, i);
   return std::fabs(g - e) <=
@@ -267,6 +304,7 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
   PathCost cost = found == costs.end() ? PathCost() : found->second;
   tolerance.roundings = cost.roundings;
   tolerance.relative = cost.relative();
+  tolerance.narrow = cost.narrow;
   // A narrow value in a wider output may have been rounded or not.
   DType dtype = graph.tensor(outputId).dtype;
   if (cost.pending > roundoffOf(dtype))
@@ -305,14 +343,18 @@ bool Comparison::accepts(int64_t i, const Spread *spread,
     ++result.otherSteps;
     return true;
   }
-  bool isRounded = beforeRounding || !graph::isFloat(expected.dtype);
-  if (spread &&
-      mayMoveTo(expected.dtype, isRounded, g, e,
-                judge.allowedAt(static_cast<size_t>(i), e), *spread, i)) {
-    ++result.illConditioned;
-    return true;
-  }
-  return false;
+  if (!spread)
+    return false;
+  DType dtype = expected.dtype;
+  bool mayBe =
+      beforeRounding
+          ? mayStepTo(dtype, g, beforeRounding->steps[i],
+                      beforeJudge.slackBefore(beforeRounding->sizes[i]),
+                      *spread, i)
+          : mayMoveTo(dtype, g, e, judge.allowedAt(static_cast<size_t>(i), e),
+                      *spread, i);
+  result.illConditioned += mayBe;
+  return mayBe;
 }
 
 CompareResult Comparison::run(const Spread *spread) {
@@ -384,8 +426,8 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
       static_cast<int64_t>(beforeRounding->sizes.size()) != count)
     beforeRounding = nullptr;
   // One flipped step of a rounding operation says nothing about its operand.
-  Judge judge = makeJudge(got, expected, plain, tolerance,
-                          /*usePlain=*/!beforeRounding && !spreadOf);
+  bool usePlain = !beforeRounding && (!spreadOf || tolerance.narrow);
+  Judge judge = makeJudge(got, expected, plain, tolerance, usePlain);
   Judge beforeJudge = judge;
   if (beforeRounding) {
     beforeJudge.scale = rootMeanSquare(beforeRounding->sizes);
@@ -400,9 +442,11 @@ CompareResult compare(const Tensor &got, const Tensor &expected,
   if (tolerance.exact || !spreadOf)
     return result;
   for (int evaluations : {kFew, kMany}) {
-    bool isHopeless =
-        evaluations > kFew && comparison.excess > kByFar &&
-        (std::isfinite(comparison.excess) || result.mismatches > count / 16);
+    // Steps may be far although errors are not.
+    bool showsFar = std::isfinite(comparison.excess) &&
+                    graph::isFloat(expected.dtype) && !beforeRounding;
+    bool isHopeless = evaluations > kFew && comparison.excess > kByFar &&
+                      (showsFar || result.mismatches > count / 16);
     if (result.passed() || isHopeless)
       break;
     const Spread *spread = spreadOf(evaluations);

@@ -5,11 +5,14 @@
 //
 //     |g - e| <= max(3 r, b) * max(|e|, s) + ulp_T(e) / 2
 //
-// Where evaluations with errors of rounding size are at hand (Reference.h), r
-// is 0; an element that they moved by more than that bound (Conditioning.h) is
-// ill-conditioned and may be off by three times as much, and an integer may be
-// any between the least and the largest that they gave.  Otherwise r is used,
-// which needs no further evaluation but is the same for all elements.
+// Where evaluations with errors of rounding size are at hand (Reference.h), an
+// element that they moved by more than that (Conditioning.h) is ill-conditioned
+// and may be off by three times as much; where an operation rounds to steps,
+// the value before it does.  Another integer may be any between the least and
+// the largest that they gave.  r is 0 then, unless a float narrower than f32 was
+// computed on the way: it is the same for all elements and may be that of one
+// which all but vanished, but of roundings that wide a few evaluations leave
+// some elements where they are.
 //
 //   r   relative error of the plain evaluation, which rounds at every edge:
 //       the largest |p - e| / max(|e|, s) of the tensor.  It counts only if
@@ -52,6 +55,8 @@ struct Tolerance {
   bool exact = false;
   /// Also the sign of zeros counts: nothing but moved data.
   bool signedZero = false;
+  /// A float narrower than f32 was computed on the way.
+  bool narrow = false;
   /// f32 roundings along the worst path; informative.
   double roundings = 0;
   /// The bound b: relative to max(|e|, s).

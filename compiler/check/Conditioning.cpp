@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Conditioning.h"
+#include "compiler/check/Compare.h"
 #include "compiler/check/OpTraits.h"
 #include "compiler/check/Random.h"
 #include "dialects/graph/reference/Evaluator.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace tenon::check {
 
@@ -51,7 +53,8 @@ public:
 
   void result(const graph::Op &op, Tensor &result) override {
     double roundings = errorModelOf(graph, op, fastMath).ofResult;
-    if (!graph::isFloat(result.dtype) || roundings == 0)
+    bool rounds = roundsComputed(op);
+    if (!graph::isFloat(result.dtype) || (roundings == 0 && !rounds))
       return;
     if (!full) // the edge is rounded, too
       roundings = std::max(roundings - 1, 0.0);
@@ -71,6 +74,18 @@ public:
   }
 
 private:
+  /// Whether `op` is a cast of what was computed: the number before it may be
+  /// another one, and scaled otherwise, than that which the evaluator rounds.
+  bool roundsComputed(const graph::Op &op) {
+    bool isComputed =
+        !isMovement(op.kind) && op.kind != "Concat" && op.kind != "Select";
+    for (uint64_t id : op.inputs)
+      isComputed |= computed.contains(id);
+    if (isComputed)
+      computed.insert(op.outputs.begin(), op.outputs.end());
+    return isComputed && op.kind == "TypeCast";
+  }
+
   /// Of the largest error.
   double share() {
     return full ? (random.next() & 1 ? 1 : -1) : random.real(-1, 1);
@@ -92,6 +107,7 @@ private:
   const graph::Graph &graph;
   bool fastMath, full;
   Random random;
+  std::set<uint64_t> computed; // not only moved
 };
 
 void merge(Spread &spread, const Tensor &tensor) {
@@ -119,6 +135,15 @@ void merge(Spread &spread, const Tensor &tensor) {
 
 } // namespace
 
+Conditioning::Conditioning(const graph::Graph &graph,
+                           const std::map<uint64_t, Tensor> &inputs,
+                           bool fastMath, int threads)
+    : graph(graph), inputs(inputs), fastMath(fastMath), threads(threads) {
+  for (uint64_t id : graph.outputPorts)
+    if (auto source = roundingSource(graph, id))
+      sources[id] = *source;
+}
+
 bool Conditioning::evaluateOnce() {
   reference::EvalOptions options;
   options.threads = threads;
@@ -129,12 +154,22 @@ bool Conditioning::evaluateOnce() {
               static_cast<uint64_t>(done) + 1);
   if (done > 0)
     options.disturber = &noise;
+  for (const auto &[id, source] : sources)
+    options.keep.push_back(source);
   auto results = reference::evaluate(graph, inputs, options);
   if (!results)
     return false;
   ++done;
-  for (const auto &[id, tensor] : *results)
-    merge(spreads[id], tensor);
+  for (const auto &[id, tensor] : *results) {
+    auto source = sources.find(id);
+    if (source == sources.end()) {
+      merge(spreads[id], tensor);
+      continue;
+    }
+    Tensor before = results->at(source->second);
+    before.data = beforeRounding(graph, id, before, before).steps;
+    merge(spreads[id], before);
+  }
   return true;
 }
 

@@ -30,7 +30,9 @@
 
 namespace tenon::check {
 
-/// What became of the elements of one tensor in several evaluations.
+/// What became of the elements of one tensor in several evaluations; where an
+/// operation rounds to steps (roundingSource), of the values before it does, in
+/// steps: how far these moved is more than the steps can tell.
 struct Spread {
   /// What an element was at least once.
   enum Seen : uint8_t { finite = 1, isNaN = 2, above = 4, below = 8 };
@@ -52,8 +54,7 @@ public:
   /// `graph` and `inputs`, as for reference::evaluate, must outlive this.
   Conditioning(const graph::Graph &graph,
                const std::map<uint64_t, reference::Tensor> &inputs,
-               bool fastMath, int threads)
-      : graph(graph), inputs(inputs), fastMath(fastMath), threads(threads) {}
+               bool fastMath, int threads);
 
   /// The spread of an output of the graph; takes `evaluations` evaluations, or
   /// what is missing of them.  Null when the graph cannot be evaluated.
@@ -66,6 +67,7 @@ private:
   const std::map<uint64_t, reference::Tensor> &inputs;
   bool fastMath;
   int threads;
+  std::map<uint64_t, uint64_t> sources; // of outputs that are rounded to steps
   int done = 0;
   std::map<uint64_t, Spread> spreads;
 };

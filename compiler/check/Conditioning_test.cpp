@@ -352,6 +352,80 @@ TEST(Conditioning, SmallErrorsAreFoundWhereNothingGrowsThem) {
   }
 }
 
+/// exp(x), whose large terms cancel, in bf16 or in steps: of a sum of numbers of
+/// either sign little is left, and each was rounded to bf16 before.
+struct NarrowProduct {
+  static constexpr int64_t kRows = 64, kDepth = 128;
+  Builder b;
+  Inputs inputs;
+
+  /// `kind`: a cast to bf16, or a function whose result is bf16.
+  explicit NarrowProduct(bool cast, bool steps = false) {
+    DType narrow = DType::bf16;
+    uint64_t x = b.tensor({kRows, kDepth}), w = b.tensor({kDepth, kRows});
+    b.graph.tensor(w).dtype = narrow;
+    uint64_t e =
+        b.op("Exp", {x}, {kRows, kDepth}, cast ? DType::f32 : narrow);
+    if (cast)
+      e = b.op("TypeCast", {e}, {kRows, kDepth}, narrow);
+    uint64_t y = b.op("MatMul", {e, w}, {kRows, kRows}, DType::f32);
+    if (steps)
+      b.op("Quantize", {y}, {kRows, kRows}, DType::s8,
+           {{"scales", std::vector<float>{0x1p-11}}});
+    inputs = fillOrDie(b.graph, 1, FillMode::real);
+    // Terms of one size, signs that take turns: sums of nothing but errors.
+    for (size_t i = 0; i < inputs.at(x).data.size(); ++i)
+      inputs.at(x).data[i] =
+          static_cast<float>(inputs.at(x).data[i / 2 * 2] / 16);
+    for (size_t i = 0; i < inputs.at(w).data.size(); ++i)
+      inputs.at(w).data[i] = i / kRows % 2 ? -1 : 1;
+  }
+
+  /// Exponentials that are scaled before they are rounded to bf16, as a softmax
+  /// in steps does with what it has not divided yet.
+  std::vector<double> scaled(double scale) const {
+    const std::vector<double> &x = inputs.at(0).data, &w = inputs.at(1).data;
+    std::vector<double> result(kRows * kRows);
+    for (int64_t r = 0; r < kRows; ++r)
+      for (int64_t k = 0; k < kDepth; ++k) {
+        // Not all even: neighbours are rounded apart.
+        double by = k % 2 ? scale : 1;
+        double e =
+            reference::roundTo(DType::bf16, std::exp(x[r * kDepth + k]) * by);
+        for (int64_t c = 0; c < kRows; ++c)
+          result[r * kRows + c] += e / by * w[k * kRows + c];
+      }
+    return result;
+  }
+};
+
+TEST(Conditioning, NarrowNumbersAreRoundedInAnotherWay) {
+  for (bool cast : {false, true}) {
+    NarrowProduct p(cast);
+    for (double scale : {0.7, 0.9, 1.3}) {
+      std::vector<double> right = p.scaled(scale);
+      CompareResult result = judgeOne(p.b.graph, p.inputs, right);
+      EXPECT_TRUE(result.passed()) << cast << " " << scale << result.str();
+      // One term is missing.
+      right[70] += std::exp(p.inputs.at(0).data[128]);
+      EXPECT_EQ(judgeOne(p.b.graph, p.inputs, right).mismatches, 1);
+    }
+  }
+}
+
+TEST(Conditioning, StepsOfWhatWasNarrow) {
+  NarrowProduct p(/*cast=*/true, /*steps=*/true);
+  for (double scale : {0.7, 0.9, 1.3}) {
+    std::vector<double> right = p.scaled(scale);
+    for (double &value : right)
+      value = reference::roundTo(DType::s8, value * 0x1p11);
+    CompareResult result = judgeOne(p.b.graph, p.inputs, right);
+    EXPECT_TRUE(result.passed()) << scale << " " << result.str();
+    right[70] = right[70] > 0 ? -128 : 127;
+    EXPECT_EQ(judgeOne(p.b.graph, p.inputs, right).mismatches, 1);
+  }
+}
+
 TEST(Conditioning, IsNotMeasuredWithoutNeed) {
   Builder b;
   uint64_t x = b.tensor({4});
