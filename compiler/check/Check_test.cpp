@@ -1,5 +1,6 @@
 //===- Check_test.cpp - filling and comparing -----------------------------===//
 #include "compiler/check/Exactness.h"
+#include "compiler/check/FunctionErrors.h"
 #include "compiler/check/TestGraph.h"
 
 #include <cmath>
@@ -238,6 +239,28 @@ TEST(Tolerance, GrowsWithTheGraph) {
   uint64_t y = b.op("StaticTranspose", {x}, {3, 2});
   EXPECT_TRUE(toleranceFor(b.graph, y).exact);
   EXPECT_TRUE(toleranceFor(b.graph, y).signedZero);
+}
+
+/// What docs/accuracy.md states of a function is what it may be off.
+TEST(Tolerance, FunctionsCountWhatIsStated) {
+  auto of = [](const char *kind, AttrMap attrs) {
+    size_t inputs = std::string_view(kind).ends_with("Backward") ? 2 : 1;
+    return std::ldexp(roundingsOf(kind, inputs, 1, std::move(attrs)), -24);
+  };
+  auto mode = [](const char *name) {
+    return AttrMap{{"mode", std::string(name)}};
+  };
+  EXPECT_EQ(of("Exp", {}), 0x1p-23);
+  EXPECT_EQ(of("GELUBackward", {}), 0x1p-19); // gelu_erf by default
+  EXPECT_EQ(of("GELU", mode("gelu_erf")), 0x1p-20);
+  EXPECT_EQ(of("GELU", mode("gelu_tanh")), 0x1p-19);
+  EXPECT_EQ(of("SigmoidBackward", {}), 0x1p-23);
+  EXPECT_EQ(of("SigmoidBackward", {{"use_dst", false}}), 0x1p-21);
+  EXPECT_EQ(of("SoftPlus", {{"beta", 1.0f}}), 0x1p-22);
+  // No row has it: the largest error of the operation.
+  EXPECT_EQ(of("SoftPlus", {{"beta", 7.0f}}), 0x1p-20);
+  for (const FunctionError &row : functionErrors())
+    EXPECT_TRUE(row.ofLarge > 0 && row.ofLarge <= row.ofSmall) << row.op;
 }
 
 /// With fast math, 3x3 convolutions that F(4x4, 3x3) may compute.

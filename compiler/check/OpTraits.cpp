@@ -120,8 +120,12 @@ double roundingsOf(const graph::Graph &graph, const graph::Op &op,
   double sums = length > 1 ? kWalk * std::sqrt(length) : 0;
   if (op.kind.starts_with("LRN"))
     return lrnRoundings(op, sums, kFunctionRoundings);
-  double roundings =
-      1 + sums + (isTranscendental(op.kind) ? kFunctionRoundings : 0);
+  // Small results are measured by larger ones.
+  const FunctionError *stated = functionErrorOf(op);
+  double function =
+      stated ? stated->ofLarge / kF32Roundoff
+             : 1 + (isTranscendental(op.kind) ? kFunctionRoundings : 0);
+  double roundings = sums + function;
   auto filtered = fastMath ? filteredRoundings(graph, op, kWalk) : std::nullopt;
   return std::max(roundings, filtered.value_or(0));
 }
@@ -159,11 +163,12 @@ ErrorModel errorModelOf(const graph::Graph &graph, const graph::Op &op,
   if (op.kind == "Quantize" || op.kind == "DynamicQuantize")
     return {3, 0};
   double all = roundingsOf(graph, op, fastMath);
+  const FunctionError *stated = functionErrorOf(op);
   if (contains(alone, op.kind))
-    return {0, all};
+    return {0, all, stated};
   double length = static_cast<double>(reductionLength(graph, op));
   if (length == 1)
-    return {all / 4, all / 2};
+    return {all / 4, all / 2, stated};
   auto filtered = fastMath ? filteredRoundings(graph, op, 1) : std::nullopt;
   return {std::max(std::sqrt(length) / 2, filtered.value_or(0)), all / 2};
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "compiler/check/FunctionErrors.h"
 #include "dialects/graph/Graph.h"
 
 #include <optional>
@@ -19,12 +20,14 @@ bool isContraction(std::string_view kind);
 /// StaticReshape, StaticTranspose, Reorder, TypeCast, ...
 bool isMovement(std::string_view kind);
 
-/// Functions that are approximated by polynomials, not one rounded operation.
+/// Operations that are made of functions and quotients, of which one alone is
+/// not exact up to its rounding.
 bool isTranscendental(std::string_view kind);
 
 /// Roundoff of f32, in which compiled code computes.
 inline constexpr double kF32Roundoff = 0x1p-24;
-/// A library function may be off by 4 ulp, that is 8 roundings.
+/// Such an operation may be off by 4 ulp, that is 8 roundings, where no
+/// document says how much it is (FunctionErrors.h).
 inline constexpr double kFunctionRoundings = 8;
 /// Standard deviations of the random walk of rounding errors.
 inline constexpr double kWalk = 6;
@@ -47,6 +50,8 @@ double fpmathRoundoff(const graph::Graph &graph);
 /// cancels.
 struct ErrorModel {
   double ofOperands = 0, ofResult = 0;
+  /// At least this, of what a document states.
+  const FunctionError *stated = nullptr;
 };
 ErrorModel errorModelOf(const graph::Graph &graph, const graph::Op &op,
                         bool fastMath);

@@ -1,5 +1,6 @@
 // Errors of elementwise functions over the numbers of f32, bf16 and f16, tails
 // included, are at most those that docs/accuracy.md states.
+#include "compiler/check/FunctionErrors.h"
 #include "dialects/graph/reference/Evaluator.h"
 #include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
@@ -8,8 +9,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 using namespace tenon;
 using namespace tenon::test;
@@ -17,52 +16,7 @@ using graph::DType;
 
 namespace {
 
-/// Relative to the runfiles.
-constexpr const char *kDocument = "docs/accuracy.md";
-
-/// A row of the table: an operation with its attributes, and what its results
-/// in f32 may be off by: `relative` to the result, or `floor` if that is more;
-/// for x between -2 and 0, where a gradient may change its sign, `nearZero`.
-struct Row {
-  std::string op;
-  double relative = 0, floor = 0, nearZero = 0;
-};
-
-void PrintTo(const Row &row, std::ostream *out) { *out << row.op; }
-
-/// "2^-21"
-double powerOf(const std::string &text) {
-  return text.starts_with("2^") ? std::exp2(std::atof(text.c_str() + 2))
-                                : std::atof(text.c_str());
-}
-
-/// Rows whose first cell is code: "| `GELU` | 2^-21 | 2^-126 | |".
-const std::vector<Row> &documentedRows() {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> all;
-    std::ifstream file(kDocument);
-    for (std::string line; std::getline(file, line);) {
-      if (!line.starts_with("| `"))
-        continue;
-      std::istringstream cells(line.substr(3));
-      Row row;
-      std::string relative, floor, nearZero;
-      std::getline(cells, row.op, '`');
-      cells.ignore(3);
-      std::getline(cells, relative, '|');
-      cells.ignore(1);
-      std::getline(cells, floor, '|');
-      cells.ignore(1);
-      std::getline(cells, nearZero, '|');
-      row.relative = powerOf(relative);
-      row.floor = powerOf(floor);
-      row.nearZero = powerOf(nearZero);
-      all.push_back(row);
-    }
-    return all;
-  }();
-  return rows;
-}
+using Row = check::FunctionError;
 
 /// Distance of the bit patterns that are tried, a prime; TENON_MATH_STRIDE sets
 /// it, as for the functions themselves.
@@ -98,7 +52,20 @@ std::vector<TargetCpu> targets() {
           {"x86-64-v4", bool(__builtin_cpu_supports("avx512vl"))}};
 }
 
-class Accuracy : public testing::TestWithParam<Row> {
+/// The rows, whose type is printed by its operation.
+struct Param {
+  Row row;
+};
+void PrintTo(const Param &param, std::ostream *out) { *out << param.row.op; }
+
+std::vector<Param> params() {
+  std::vector<Param> all;
+  for (const Row &row : check::functionErrors())
+    all.push_back({row});
+  return all;
+}
+
+class Accuracy : public testing::TestWithParam<Param> {
 public:
   /// An oracle of the operation on all numbers of `dtype`; the gradients behind
   /// it are 1.
@@ -136,23 +103,25 @@ bool isWithin(const Row &row, DType dtype, double x, double value, double exact,
     return std::isnan(exact) && std::isnan(value);
   if (value == rounded)
     return true;
+  double relative = row.relativeTo(exact);
   if (std::isinf(value) || std::isinf(rounded)) {
     // On both sides of the largest number.
     double limit = reference::rangeOf(dtype).max;
     return std::min(std::abs(value), std::abs(exact)) >=
-               limit * (1 - row.relative - reference::epsilonOf(dtype)) &&
+               limit * (1 - relative - reference::epsilonOf(dtype)) &&
            !std::isinf(exact) && std::signbit(value) == std::signbit(exact);
   }
   double error = std::abs(value - exact) - halfUlp(dtype, exact);
   if (error <= row.floor || (x > -2 && x < 0 && error <= row.nearZero))
     return true;
   worst = std::max(worst, error / std::abs(exact));
-  return error <= row.relative * std::abs(exact);
+  return error <= relative * std::abs(exact);
 }
 
 TEST_P(Accuracy, IsAsDocumented) {
+  const Row &row = GetParam().row;
   for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-    auto oracle = Accuracy::oracleOf(GetParam().op, dtype);
+    auto oracle = Accuracy::oracleOf(std::string(row.op), dtype);
     ASSERT_TRUE(oracle) << str(oracle.errors());
     const auto &x = oracle->inputs.at(oracle->graph.inputPorts[0]).data;
     uint64_t output = oracle->graph.outputPorts[0];
@@ -170,25 +139,24 @@ TEST_P(Accuracy, IsAsDocumented) {
       double worst = 0;
       int64_t wrong = 0;
       for (size_t i = 0; i < x.size(); ++i)
-        if (!isWithin(GetParam(), dtype, x[i], got[i], exact[i], worst) &&
+        if (!isWithin(row, dtype, x[i], got[i], exact[i], worst) &&
             ++wrong <= 3)
           ADD_FAILURE() << target.name << " " << graph::name(dtype) << " of "
                         << x[i] << ": " << got[i] << ", should be " << exact[i];
       EXPECT_EQ(wrong, 0) << target.name << " " << graph::name(dtype);
       if (dtype == DType::f32)
         std::printf("%s %s: worst relative error 2^%.2f\n",
-                    GetParam().op.c_str(), target.name, std::log2(worst));
+                    std::string(row.op).c_str(), target.name, std::log2(worst));
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Functions, Accuracy,
-                         testing::ValuesIn(documentedRows()),
+INSTANTIATE_TEST_SUITE_P(Functions, Accuracy, testing::ValuesIn(params()),
                          [](const auto &info) {
-                           return caseName(info.index, info.param.op);
+                           return caseName(info.index, info.param.row.op);
                          });
 
 /// The table can be read.
-TEST(AccuracyTable, HasRows) { EXPECT_GE(documentedRows().size(), 20u); }
+TEST(AccuracyTable, HasRows) { EXPECT_GE(check::functionErrors().size(), 20u); }
 
 } // namespace

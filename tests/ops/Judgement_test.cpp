@@ -92,6 +92,29 @@ TEST(Judgement, IllConditionedResultsAreRightOrWrong) {
     }
 }
 
+/// Functions are off by what docs/accuracy.md states, whatever the size of
+/// their results: all numbers near one, where it is the most.
+TEST(Judgement, FunctionsMayBeOffByWhatIsStated) {
+  for (const char *text :
+       {"GELUBackward 64x64 64x64", "GELUBackward 64x64 64x64 mode=gelu_tanh",
+        "GELU 64x64", "GELU 64x64 mode=gelu_tanh", "MishBackward 64x64 64x64",
+        "SoftPlus 64x64 beta=2.5", "HardSwish 64x64"})
+    for (double at : {-12.0, -4.0, -1.0, 0.1, 3.0})
+      for (const char *schedule : kSchedules) {
+        Computed computed =
+            compute(text, schedule, [&](std::vector<double> &data) {
+              for (size_t i = 0; i < data.size(); ++i)
+                data[i] = at + std::ldexp(static_cast<double>(i), -14);
+            });
+        EXPECT_EQ(computed.mismatches(), 0)
+            << text << " " << at << " " << schedule;
+        double &value = computed.data()[1000];
+        value += std::max(std::fabs(value) / 64, 1e-30);
+        EXPECT_EQ(computed.mismatches(), 1)
+            << text << " " << at << " " << schedule;
+      }
+}
+
 /// Of functions twice as many, as 4 ulp are granted to a library.
 TEST(Judgement, TenUlpAreFoundWhereNothingGrowsThem) {
   struct Case {
