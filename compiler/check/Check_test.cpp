@@ -288,7 +288,7 @@ TEST(Tolerance, FastMathCountsFilteredConvolutions) {
         {build({1, 3, 32, 16}, 1, "XIO"), false}}) {
     auto inputs = fillOrDie(graph, 1);
     Tolerance strict = toleranceFor(graph, 2, &inputs);
-    Tolerance fast = toleranceFor(graph, 2, &inputs, /*fastMath=*/true);
+    Tolerance fast = toleranceFor(graph, 2, &inputs, {.fastMath = true});
     EXPECT_TRUE(strict.exact);
     EXPECT_EQ(fast.exact, !filtered);
     EXPECT_EQ(fast.relative > strict.relative, filtered);

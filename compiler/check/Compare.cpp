@@ -157,7 +157,7 @@ struct Judge {
     double slack = relative * std::max(std::fabs(e), scale);
     if (i < tolerance.terms.size())
       slack = std::max(slack, tolerance.relative * tolerance.terms[i]);
-    return slack;
+    return std::max(slack, tolerance.floor);
   }
 
   double allowedAt(size_t i, double e) const {
@@ -217,11 +217,14 @@ double movedBy(double e, const Spread &spread, int64_t i) {
 constexpr double kTimes = 3;
 
 /// What conditioning lets an element be off that may be off by `allowed`
-/// anyway.
-double allowedBySpread(double e, double allowed, const Spread &spread,
-                       int64_t i) {
+/// anyway. `narrow`: by chance evaluations may have moved it less than that.
+/// Otherwise it is as well-conditioned as the bound assumes, which no error is
+/// beyond.
+double allowedBySpread(bool narrow, double e, double allowed,
+                       const Spread &spread, int64_t i) {
   double moved = movedBy(e, spread, i);
-  return moved > allowed ? kTimes * moved : allowed;
+  return narrow || moved > allowed ? std::max(allowed, kTimes * moved)
+                                   : allowed;
 }
 
 /// Whether an element is a quotient by what may vanish: exactly it is larger by
@@ -234,13 +237,13 @@ bool surroundsInfinity(double e, const Spread &spread, int64_t i) {
 }
 
 /// Whether errors of rounding size on the way may make `g` of what is exactly
-/// `value` steps and may be off by `allowed` steps anyway. The spread is that of
-/// the value before it is rounded.
-bool mayStepTo(DType dtype, double g, double value, double allowed,
+/// `value` steps and may be off by `allowed` steps anyway. The spread is that
+/// of the value before it is rounded.
+bool mayStepTo(DType dtype, bool narrow, double g, double value, double allowed,
                const Spread &spread, int64_t i) {
   double infinite = std::numeric_limits<double>::infinity();
   uint8_t seen = spread.seen[i];
-  double slack = allowedBySpread(value, allowed, spread, i);
+  double slack = allowedBySpread(narrow, value, allowed, spread, i);
   double low = spread.low[i], high = spread.high[i];
   if (!std::isnan(value)) {
     low = std::min(low, value - slack);
@@ -263,7 +266,7 @@ bool mayStepTo(DType dtype, double g, double value, double allowed,
 
 /// Whether errors of rounding size on the way may make `g` of what is exactly
 /// `e` and may be off by `allowed` anyway.
-bool mayMoveTo(DType dtype, double g, double e, double allowed,
+bool mayMoveTo(DType dtype, bool narrow, double g, double e, double allowed,
                const Spread &spread, int64_t i) {
   uint8_t seen = spread.seen[i];
   bool surrounds = surroundsInfinity(e, spread, i);
@@ -285,21 +288,30 @@ bool mayMoveTo(DType dtype, double g, double e, double allowed,
     return true;
   if (!graph::isFloat(dtype))
     return g >= std::min(spread.low[i], e) && g <= std::max(spread.high[i], e);
-  double slack = allowedBySpread(e, allowed, spread, i);
+  double slack = allowedBySpread(narrow, e, allowed, spread, i);
   return std::fabs(g - e) <=
          slack + reference::ulpOf(dtype, std::fabs(e) + slack) / 2;
 }
 
 } // namespace
 
+/// Whether an element is not 0 but may be read as 0.
+static bool holdDenormals(const std::map<uint64_t, Tensor> &tensors) {
+  for (const auto &[id, tensor] : tensors)
+    for (double value : tensor.data)
+      if (value != 0 && std::fabs(value) < kSmallestNormal)
+        return true;
+  return false;
+}
+
 Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
                        const std::map<uint64_t, Tensor> *inputs,
-                       bool fastMath) {
+                       Arithmetic arithmetic) {
   graph::Graph sorted = graph;
   Tolerance tolerance;
   if (!topologicalSort(sorted).empty())
     return tolerance;
-  auto costs = pathCosts(sorted, fastMath);
+  auto costs = pathCosts(sorted, arithmetic.fastMath);
   auto found = costs.find(outputId);
   PathCost cost = found == costs.end() ? PathCost() : found->second;
   tolerance.roundings = cost.roundings;
@@ -309,7 +321,12 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
   DType dtype = graph.tensor(outputId).dtype;
   if (cost.pending > roundoffOf(dtype))
     tolerance.relative += cost.pending;
-  tolerance.signedZero = tolerance.exact = !cost.arithmetic;
+  bool flushes = arithmetic.flushDenormals;
+  tolerance.floor = flushes ? kSmallestNormal : 0;
+  // What is moved may be flushed on the way, or not. Grids have no such
+  // numbers.
+  tolerance.signedZero = tolerance.exact =
+      !cost.arithmetic && !(flushes && (!inputs || holdDenormals(*inputs)));
   if (inputs && !cost.filtered && exactEdges(graph, *inputs).count(outputId))
     tolerance.exact = true;
   if (inputs && !tolerance.exact)
@@ -346,13 +363,14 @@ bool Comparison::accepts(int64_t i, const Spread *spread,
   if (!spread)
     return false;
   DType dtype = expected.dtype;
+  bool narrow = judge.tolerance.narrow;
   bool mayBe =
       beforeRounding
-          ? mayStepTo(dtype, g, beforeRounding->steps[i],
+          ? mayStepTo(dtype, narrow, g, beforeRounding->steps[i],
                       beforeJudge.slackBefore(beforeRounding->sizes[i]),
                       *spread, i)
-          : mayMoveTo(dtype, g, e, judge.allowedAt(static_cast<size_t>(i), e),
-                      *spread, i);
+          : mayMoveTo(dtype, narrow, g, e,
+                      judge.allowedAt(static_cast<size_t>(i), e), *spread, i);
   result.illConditioned += mayBe;
   return mayBe;
 }
@@ -366,7 +384,7 @@ CompareResult Comparison::run(const Spread *spread) {
     double error = reference::difference(got, expected, i);
     double allowed = judge.allowedAt(i, e);
     if (spread)
-      allowed = allowedBySpread(e, allowed, *spread, i);
+      allowed = allowedBySpread(judge.tolerance.narrow, e, allowed, *spread, i);
     bool accepted = accepts(i, spread, result);
     result.mismatches += !accepted;
     if (!std::isnan(error))

@@ -8,11 +8,11 @@
 // Where evaluations with errors of rounding size are at hand (Reference.h), an
 // element that they moved by more than that (Conditioning.h) is ill-conditioned
 // and may be off by three times as much; where an operation rounds to steps,
-// the value before it does.  Another integer may be any between the least and
-// the largest that they gave.  r is 0 then, unless a float narrower than f32 was
-// computed on the way: it is the same for all elements and may be that of one
-// which all but vanished, but of roundings that wide a few evaluations leave
-// some elements where they are.
+// the value before it may.  Another integer may be any between the least and
+// the largest that they gave.  r is 0 then, unless a float narrower than f32
+// was computed on the way: it is the same for all elements and may be that of
+// one which all but vanished, but of roundings that wide a few evaluations
+// leave some elements where they are.
 //
 //   r   relative error of the plain evaluation, which rounds at every edge:
 //       the largest |p - e| / max(|e|, s) of the tensor.  It counts only if
@@ -29,7 +29,10 @@
 //       deviations are never met by chance (Higham, Mary: A new approach to
 //       probabilistic rounding error analysis, 2019).
 //
-//       With fast math a convolution may count more (filteredRoundings).
+//       With fast math a convolution may count more (filteredRoundings), and
+//       functions count what docs/accuracy.md states.
+//
+// Where denormal numbers are flushed, 2^-126 is allowed at least.
 //
 // Where inputs make all arithmetic exact (Exactness.h), g must be e rounded to
 // T once, with equality.  NaN must meet NaN, infinities the same infinity.
@@ -61,6 +64,8 @@ struct Tolerance {
   double roundings = 0;
   /// The bound b: relative to max(|e|, s).
   double relative = 0;
+  /// At least this, where results that are smaller may be 0.
+  double floor = 0;
   /// Least s of each element: the sizes of the terms it is the sum of. Empty
   /// where these are not known.
   std::vector<double> terms;
@@ -69,11 +74,10 @@ struct Tolerance {
 /// The tolerance of `outputId`.  With `inputs`, exactness is derived from their
 /// values; without, only integer arithmetic and moved data count as exact.
 /// Shapes must be known.
-/// `fastMath`: that option is on.
 Tolerance
 toleranceFor(const graph::Graph &graph, uint64_t outputId,
              const std::map<uint64_t, reference::Tensor> *inputs = nullptr,
-             bool fastMath = false);
+             Arithmetic arithmetic = {});
 
 struct CompareResult {
   bool shapesDiffer = false;

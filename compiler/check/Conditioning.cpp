@@ -28,52 +28,90 @@ constexpr double kF32Floor = 0x1p-150;
 class Noise : public reference::Disturber {
 public:
   /// `full`: errors have their largest size, else any up to that.
-  Noise(const graph::Graph &graph, bool fastMath, bool full, uint64_t seed)
-      : graph(graph), fastMath(fastMath), full(full), random(seed) {}
+  Noise(const graph::Graph &graph, Arithmetic arithmetic, bool full,
+        uint64_t seed)
+      : graph(graph), arithmetic(arithmetic), full(full), random(seed) {}
 
   std::optional<Tensor> operand(const graph::Op &op,
                                 const Tensor &operand) override {
-    double roundings = errorModelOf(graph, op, fastMath).ofOperands;
-    if (!graph::isFloat(operand.dtype) || roundings == 0)
+    double roundings = errorModelOf(graph, op, arithmetic.fastMath).ofOperands;
+    bool flushes = arithmetic.flushDenormals &&
+                   std::ranges::any_of(operand.data, isFlushed);
+    if (!graph::isFloat(operand.dtype) || (roundings == 0 && !flushes))
       return std::nullopt;
     double relative = roundings * kF32Roundoff;
-    if (isContraction(op.kind))
+    if (isContraction(op.kind) && roundings > 0)
       relative += fpmathRoundoff(graph);
     Tensor changed = operand;
-    for (double &value : changed.data)
-      value = grown(value, share() * relative * std::fabs(value));
-    if (!squaresOperand(op.kind))
-      return changed;
-    // All larger or all smaller: every square may become 0.
-    roundings *= share();
-    for (double &value : changed.data)
-      value = grown(value, roundings * lostOfSquare(value));
+    if (relative > 0)
+      for (double &value : changed.data)
+        value = grown(value, share() * relative * std::fabs(value));
+    if (squaresOperand(op.kind)) {
+      // All larger or all smaller: every square may become 0.
+      roundings *= share();
+      for (double &value : changed.data)
+        value = grown(value, roundings * lostOfSquare(value));
+    }
+    if (flushes)
+      flush(changed.data);
     return changed;
   }
 
   void result(const graph::Op &op, Tensor &result) override {
-    double roundings = errorModelOf(graph, op, fastMath).ofResult;
+    ErrorModel errors = errorModelOf(graph, op, arithmetic.fastMath);
     bool rounds = roundsComputed(op);
-    if (!graph::isFloat(result.dtype) || (roundings == 0 && !rounds))
+    if (!graph::isFloat(result.dtype))
       return;
+    if (errors.ofResult != 0 || rounds)
+      disturb(errors, result);
+    if (arithmetic.flushDenormals)
+      flush(result.data);
+  }
+
+private:
+  void disturb(const ErrorModel &errors, Tensor &result) {
+    double roundings = errors.ofResult;
     if (!full) // the edge is rounded, too
       roundings = std::max(roundings - 1, 0.0);
     double relative = roundings * kF32Roundoff;
-    double floor = roundings * kF32Floor;
+    // What is computed in several steps has lost what one of them flushed.
+    double floor = errors.ofOperands == 0 ? roundings * kF32Floor
+                                          : roundings * denormalFloor();
+    double narrow = 0;
     if (full && result.dtype != DType::f32) {
-      relative += reference::epsilonOf(result.dtype) / 2;
+      narrow = reference::epsilonOf(result.dtype) / 2;
       floor += reference::ulpOf(result.dtype, 0) / 2;
     }
+    if (errors.stated)
+      floor = std::max(floor, errors.stated->floor);
     double largest = reference::rangeOf(result.dtype).max;
     for (double &value : result.data) {
-      value =
-          grown(value, share() * std::max(relative * std::fabs(value), floor));
+      double own = errors.stated
+                       ? std::max(relative, errors.stated->relativeTo(value))
+                       : relative;
+      double size = (own + narrow) * std::fabs(value);
+      value = grown(value, share() * std::max(size, floor));
       if (std::fabs(value) > largest)
         value = reference::roundTo(result.dtype, value);
     }
   }
 
-private:
+  static bool isFlushed(double value) {
+    return value != 0 && std::fabs(value) < kSmallestNormal;
+  }
+
+  /// Numbers that arithmetic may read or write as 0: all of them, or any.
+  void flush(std::vector<double> &values) {
+    for (double &value : values)
+      if (isFlushed(value) && (!full || random.next() & 1))
+        value = std::copysign(0.0, value);
+  }
+
+  /// What a number near 0 may be off.
+  double denormalFloor() const {
+    return arithmetic.flushDenormals ? kSmallestNormal : kF32Floor;
+  }
+
   /// Whether `op` is a cast of what was computed: the number before it may be
   /// another one, and scaled otherwise, than that which the evaluator rounds.
   bool roundsComputed(const graph::Op &op) {
@@ -98,14 +136,16 @@ private:
     return std::copysign(std::max(std::fabs(value) + more, 0.0), value);
   }
 
-  /// What a number is off when half the distance of denormal numbers is missing
-  /// in its square: that by twice the number, or, near 0, the root of it.
-  static double lostOfSquare(double value) {
-    return std::min(kF32Floor / (2 * std::fabs(value)), std::sqrt(kF32Floor));
+  /// What a number is off when what its square is off near 0 is missing in it:
+  /// that by twice the number, or, near 0, the root of it.
+  double lostOfSquare(double value) const {
+    double floor = denormalFloor();
+    return std::min(floor / (2 * std::fabs(value)), std::sqrt(floor));
   }
 
   const graph::Graph &graph;
-  bool fastMath, full;
+  Arithmetic arithmetic;
+  bool full;
   Random random;
   std::set<uint64_t> computed; // not only moved
 };
@@ -137,8 +177,8 @@ void merge(Spread &spread, const Tensor &tensor) {
 
 Conditioning::Conditioning(const graph::Graph &graph,
                            const std::map<uint64_t, Tensor> &inputs,
-                           bool fastMath, int threads)
-    : graph(graph), inputs(inputs), fastMath(fastMath), threads(threads) {
+                           Arithmetic arithmetic, int threads)
+    : graph(graph), inputs(inputs), arithmetic(arithmetic), threads(threads) {
   for (uint64_t id : graph.outputPorts)
     if (auto source = roundingSource(graph, id))
       sources[id] = *source;
@@ -150,7 +190,7 @@ bool Conditioning::evaluateOnce() {
   options.roundOutputs = false;
   // Every other one with edges rounded, where differences may vanish.
   options.roundEdges = done % 2 == 0;
-  Noise noise(graph, fastMath, /*full=*/!options.roundEdges,
+  Noise noise(graph, arithmetic, /*full=*/!options.roundEdges,
               static_cast<uint64_t>(done) + 1);
   if (done > 0)
     options.disturber = &noise;

@@ -17,6 +17,11 @@
 // its type: values overflow, underflow and cancel as they do in compiled code.
 // The first one has no other errors than these.
 //
+// Where denormal numbers are flushed, each that an operation reads or writes
+// becomes 0: all of them in every other evaluation, any of them in the others,
+// as code that keeps a number in another form may not flush it. A quotient by
+// such a number, or its logarithm, is then what it is and infinite.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -29,6 +34,17 @@
 #include <vector>
 
 namespace tenon::check {
+
+/// How compiled code may compute otherwise than the definition says: options.
+struct Arithmetic {
+  /// Convolutions by F(4x4, 3x3).
+  bool fastMath = false;
+  /// Operations read and write 0 in place of numbers below kSmallestNormal.
+  bool flushDenormals = false;
+};
+
+/// Of f32 and bf16.
+inline constexpr double kSmallestNormal = 0x1p-126;
 
 /// What became of the elements of one tensor in several evaluations; where an
 /// operation rounds to steps (roundingSource), of the values before it does, in
@@ -54,7 +70,7 @@ public:
   /// `graph` and `inputs`, as for reference::evaluate, must outlive this.
   Conditioning(const graph::Graph &graph,
                const std::map<uint64_t, reference::Tensor> &inputs,
-               bool fastMath, int threads);
+               Arithmetic arithmetic, int threads);
 
   /// The spread of an output of the graph; takes `evaluations` evaluations, or
   /// what is missing of them.  Null when the graph cannot be evaluated.
@@ -65,7 +81,7 @@ private:
 
   const graph::Graph &graph;
   const std::map<uint64_t, reference::Tensor> &inputs;
-  bool fastMath;
+  Arithmetic arithmetic;
   int threads;
   std::map<uint64_t, uint64_t> sources; // of outputs that are rounded to steps
   int done = 0;

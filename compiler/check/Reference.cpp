@@ -12,7 +12,7 @@ using reference::Tensor;
 
 Expected<Reference> Reference::create(const graph::Graph &graph,
                                       std::map<uint64_t, Tensor> inputs,
-                                      bool fastMath, int threads) {
+                                      Arithmetic arithmetic, int threads) {
   Reference reference;
   reference.problem = std::make_unique<Problem>();
   Problem &problem = *reference.problem;
@@ -38,7 +38,7 @@ Expected<Reference> Reference::create(const graph::Graph &graph,
     return plain.errors();
   for (uint64_t id : whole.outputPorts) {
     Output &output = reference.outputs[id];
-    output.tolerance = toleranceFor(whole, id, &problem.inputs, fastMath);
+    output.tolerance = toleranceFor(whole, id, &problem.inputs, arithmetic);
     if (auto source = roundingSource(whole, id))
       output.before =
           beforeRounding(whole, id, exact->at(*source), plain->at(*source));
@@ -47,7 +47,7 @@ Expected<Reference> Reference::create(const graph::Graph &graph,
     output.exact = std::move(exact->at(id));
     output.plain = std::move(plain->at(id));
   }
-  problem.conditioning.emplace(whole, problem.inputs, fastMath, threads);
+  problem.conditioning.emplace(whole, problem.inputs, arithmetic, threads);
   return reference;
 }
 
@@ -77,8 +77,7 @@ Reference::judge(const std::map<uint64_t, Tensor> &results) const {
 Expected<std::vector<Judgement>>
 judge(const graph::Graph &graph, const std::map<uint64_t, Tensor> &inputs,
       const std::map<uint64_t, Tensor> &results, int threads) {
-  auto reference =
-      Reference::create(graph, inputs, /*fastMath=*/false, threads);
+  auto reference = Reference::create(graph, inputs, /*arithmetic=*/{}, threads);
   if (!reference)
     return reference.errors();
   return reference->judge(results);

@@ -3,7 +3,8 @@
 // The oracle's results for one graph and one set of inputs, kept for any number
 // of comparisons.  What an element may be off (Compare.h) is
 //
-//   * the bound b from the graph, or where that is not enough
+//   * the bound b from the graph, or of narrow floats three times the error of
+//     the plain evaluation, or where that is not enough
 //   * three times what errors of rounding size on the way move it, if that is
 //     more (Conditioning.h).  It takes some evaluations more, and as many again
 //     if elements are left that are off by little more.
@@ -21,12 +22,12 @@ namespace tenon::check {
 /// Not thread-safe: conditioning is measured when it is needed first.
 class Reference {
 public:
-  /// `inputs` as for reference::evaluate.  `fastMath`: results are of code that
-  /// was compiled with that option.  Errors: those of reference::evaluate.
+  /// `inputs` as for reference::evaluate.  `arithmetic` is that of the code
+  /// whose results are judged.  Errors: those of reference::evaluate.
   static Expected<Reference>
   create(const graph::Graph &graph,
-         std::map<uint64_t, reference::Tensor> inputs, bool fastMath = false,
-         int threads = 1);
+         std::map<uint64_t, reference::Tensor> inputs,
+         Arithmetic arithmetic = {}, int threads = 1);
 
   /// Judges every output (`results` by tensor id).  Errors: UnknownTensor.
   Expected<std::vector<Judgement>>

@@ -48,7 +48,7 @@ std::string firstDifference(const Oracle &o, const Tensors &results,
   auto overflows = mayOverflow(o);
   if (!overflows)
     return str(overflows.errors());
-  check::Conditioning conditioning(o.graph, o.inputs, /*fastMath=*/false, 1);
+  check::Conditioning conditioning(o.graph, o.inputs, /*arithmetic=*/{}, 1);
   for (uint64_t id : o.graph.outputPorts) {
     check::Tolerance tolerance = check::toleranceFor(o.graph, id, &o.inputs);
     ++verdict.outputs;

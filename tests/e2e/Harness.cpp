@@ -214,7 +214,8 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
 testing::AssertionResult agrees(const Oracle &o, const Tensors &results,
                                 bool fastMath) {
   for (uint64_t id : o.graph.outputPorts) {
-    check::Tolerance t = check::toleranceFor(o.graph, id, &o.inputs, fastMath);
+    check::Tolerance t =
+        check::toleranceFor(o.graph, id, &o.inputs, {.fastMath = fastMath});
     auto before = o.before.find(id);
     check::CompareResult r =
         check::compare(results.at(id), o.expected.at(id), &o.plain.at(id), t,

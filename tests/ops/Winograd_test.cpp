@@ -318,8 +318,9 @@ TEST(WinogradErrors, BeyondTheBoundFail) {
   EXPECT_TRUE(agrees(*oracle, *results, /*fastMath=*/true));
   EXPECT_FALSE(agrees(*oracle, *results, /*fastMath=*/false));
   uint64_t id = oracle->graph.outputPorts.front();
-  double bound =
-      check::toleranceFor(oracle->graph, id, &oracle->inputs, true).relative;
+  double bound = check::toleranceFor(oracle->graph, id, &oracle->inputs,
+                                     {.fastMath = true})
+                     .relative;
   // Errors of f32, not of anything narrower.
   EXPECT_LT(bound, 0x1p-14);
   std::vector<double> &data = results->at(id).data;

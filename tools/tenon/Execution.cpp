@@ -187,10 +187,15 @@ Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
 // Reference results
 //===----------------------------------------------------------------------===//
 
+check::Arithmetic arithmeticOf(const Options &options) {
+  return {.fastMath = options.fastMath,
+          .flushDenormals = options.denormals == kFlushDenormals};
+}
+
 Expected<Oracle> Oracle::create(const Graph &graph, TensorMap inputs,
                                 const Options &compiled, int threads) {
   auto reference = check::Reference::create(graph, std::move(inputs),
-                                            compiled.fastMath, threads);
+                                            arithmeticOf(compiled), threads);
   if (!reference)
     return reference.errors();
   Oracle oracle(std::move(*reference));

@@ -73,6 +73,9 @@ Expected<bool> bindConstants(Compiled &compiled, Executor &executor,
 Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
                                 Buffers &buffers);
 
+/// What the options let compiled code do otherwise than the definition says.
+check::Arithmetic arithmeticOf(const Options &options);
+
 /// Reference results of one graph for one set of inputs, kept for any number
 /// of comparisons.
 class Oracle {

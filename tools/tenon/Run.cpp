@@ -213,9 +213,10 @@ void RunCommand::compareExpected(const Graph &graph, const TensorMap &results) {
       report(expected.errors());
       continue;
     }
-    check::CompareResult result = check::compare(
-        results.at(*id), *expected, nullptr,
-        check::toleranceFor(graph, *id, nullptr, args.model.options.fastMath));
+    check::CompareResult result =
+        check::compare(results.at(*id), *expected, nullptr,
+                       check::toleranceFor(graph, *id, nullptr,
+                                           arithmeticOf(args.model.options)));
     if (result.passed()) {
       std::printf("  expected: as in %s, largest error %.3g\n",
                   spec.path.c_str(), result.maxError);
