@@ -275,6 +275,10 @@ std::vector<std::string> remarksOnPorts(const Graph &graph) {
   for (uint64_t id : graph.ignoredInputs)
     remarks.push_back("input_ports names tensor " + std::to_string(id) +
                       ", which no operation reads: it is ignored");
+  for (uint64_t id : graph.ignoredOutputs)
+    remarks.push_back("output_ports names tensor " + std::to_string(id) +
+                      ", which the graph does not have, and none that it has: "
+                      "results that no operation reads leave the graph");
   return remarks;
 }
 

@@ -107,6 +107,8 @@ struct Graph {
   /// What a list of input ports named and no operation reads: such a tensor may
   /// be given and is ignored. Nothing is known of it but the id.
   std::vector<uint64_t> ignoredInputs;
+  /// All that a list of output ports named, if the graph has none of them.
+  std::vector<uint64_t> ignoredOutputs;
   std::vector<Op> ops;
   std::map<uint64_t, LogicalTensor> tensors;
 
@@ -126,7 +128,7 @@ std::vector<Error> topologicalSort(Graph &graph);
 /// no data type move to `ignoredInputs`.  Errors: BadPort.
 std::vector<Error> completePorts(Graph &graph);
 
-/// A remark for each ignored input; it names the id.
+/// A remark for each ignored port; it names the id.
 std::vector<std::string> remarksOnPorts(const Graph &graph);
 
 } // namespace tenon::graph

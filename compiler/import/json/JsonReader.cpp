@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <set>
+#include <utility>
 
 namespace tenon::json {
 
@@ -106,7 +107,8 @@ public:
 
   void member(std::string_view key, Value v);
   void element(Value v);
-  /// What needs all operations: default layouts.
+  /// What needs all operations: default layouts, and output ports of which the
+  /// graph has none, as a dump of oneDNN lists them: they say nothing.
   void finish();
 
   Graph graph;
@@ -298,6 +300,10 @@ void GraphReader::finish() {
     if (LogicalTensor &t = graph.tensor(id);
         t.layout == graph::LayoutType::undef)
       t.layout = graph::LayoutType::strided;
+  auto isUnknown = [&](uint64_t id) { return !graph.tensors.count(id); };
+  if (!reporter.options.strict && !graph.ops.empty() &&
+      std::ranges::all_of(graph.outputPorts, isUnknown))
+    graph.ignoredOutputs = std::exchange(graph.outputPorts, {});
 }
 
 } // namespace

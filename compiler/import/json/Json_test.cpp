@@ -189,6 +189,21 @@ TEST(Json, inputPortsThatNothingReadsAreIgnored) {
   }
 }
 
+TEST(Json, outputPortsOfWhichTheGraphHasNoneSayNothing) {
+  const std::string text = R"({"graph": [{"id": 0, "kind": "ReLU",
+    "inputs": [{"id": 1, "dtype": "f32", "shape": [2]}],
+    "outputs": [{"id": 2, "dtype": "f32", "shape": [2]}]}],
+    "output_ports": [5]})";
+  Graph g = mustRead(text);
+  EXPECT_EQ(g.outputPorts, std::vector<uint64_t>{2});
+  EXPECT_EQ(g.ignoredOutputs, std::vector<uint64_t>{5});
+  ASSERT_EQ(graph::remarksOnPorts(g).size(), 1u);
+  EXPECT_NE(graph::remarksOnPorts(g)[0].find("tensor 5"), std::string::npos);
+  json::JsonOptions strict;
+  strict.strict = true;
+  EXPECT_FALSE(json::readJson(text, "test", strict));
+}
+
 TEST(Json, integersThatAreFloatsConvert) {
   Graph g = mustRead(withAttrs(R"({"f": {"type": "f32", "value": 16777217},
       "tiny": {"type": "f32", "value": 1e-60},
