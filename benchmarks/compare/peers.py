@@ -105,6 +105,10 @@ class Torch:
                 f = table.get(kind) or gradients.torch_function(torch, case, op)
                 if not f:
                     raise Missing(kind)
+                if kind == "Divide" and op.inputs[1] in case.fixed:
+                    # A number, as programs have it: Inductor recognises
+                    # attention by it, and fails on a tensor there.
+                    f = lambda x, *_, d=float(values[op.inputs[1]].item()): x / d
             steps.append((f, op.inputs, op.outputs[0]))
         inputs = [n for n in case.inputs() if n not in case.constants]
         outputs = case.outputs()
