@@ -352,8 +352,8 @@ TEST(Conditioning, SmallErrorsAreFoundWhereNothingGrowsThem) {
   }
 }
 
-/// exp(x), whose large terms cancel, in bf16 or in steps: of a sum of numbers of
-/// either sign little is left, and each was rounded to bf16 before.
+/// exp(x), whose large terms cancel, in bf16 or in steps: of a sum of numbers
+/// of either sign little is left, and each was rounded to bf16 before.
 struct NarrowProduct {
   static constexpr int64_t kRows = 64, kDepth = 128;
   Builder b;
@@ -364,8 +364,7 @@ struct NarrowProduct {
     DType narrow = DType::bf16;
     uint64_t x = b.tensor({kRows, kDepth}), w = b.tensor({kDepth, kRows});
     b.graph.tensor(w).dtype = narrow;
-    uint64_t e =
-        b.op("Exp", {x}, {kRows, kDepth}, cast ? DType::f32 : narrow);
+    uint64_t e = b.op("Exp", {x}, {kRows, kDepth}, cast ? DType::f32 : narrow);
     if (cast)
       e = b.op("TypeCast", {e}, {kRows, kDepth}, narrow);
     uint64_t y = b.op("MatMul", {e, w}, {kRows, kRows}, DType::f32);
