@@ -267,6 +267,7 @@ void BlockEmitter::storeAlong(Value value, unsigned number, const Point &point,
                               int64_t lanes) {
   bool streams = streaming && lanes == plan.lanes &&
                  llvm::is_contained(plan.streams, number);
+  // That of a register: groups side by side are several.
   int64_t bytes =
       lanes * access.operands[number].element.getIntOrFloatBitWidth() / 8;
   vector::StoreOp::create(
@@ -525,9 +526,7 @@ void BlockEmitter::emitGroups(const Point &point, int64_t lanes) {
   }
   if (members.empty())
     return;
-  unsigned output = access.operands.size() - 1;
-  vector::StoreOp::create(b, loc(), interleaved(members), buffers[output].view,
-                          ValueRange{point.address[output]});
+  storeAlong(interleaved(members), access.operands.size() - 1, point, lanes);
 }
 
 void BlockEmitter::copyGroup(const Point &point) {

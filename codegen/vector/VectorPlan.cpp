@@ -280,28 +280,41 @@ private:
   }
 
   /// Square tiles when an input runs along another parallel dim than the
-  /// output does, and both dims hold at least one tile.
+  /// output does, and both dims hold at least one tile. Kernels of 3x3 taps
+  /// take tiles of half as many lanes.
   void tryTranspose() {
-    int64_t tile = std::max<int64_t>(vectorBits / 32, 4);
-    for (unsigned dim : plan.parallelDims) {
-      auto fits = [&](unsigned d) {
-        return access.sizes[d] == kDynamic || access.sizes[d] >= tile;
-      };
-      if (!fits(dim) || !fits(plan.vectorDim) || plan.lanes < tile)
+    int64_t widest = std::max<int64_t>(vectorBits / 32, 4);
+    auto fits = [&](unsigned d, int64_t tile) {
+      return access.sizes[d] == kDynamic || access.sizes[d] >= tile;
+    };
+    for (int64_t tile : {widest, kFewLanes}) {
+      if (tile > std::min(widest, lanes))
         continue;
-      bool any = false;
-      for (const OperandAccess &operand : access.operands)
-        any |= operand.isMemref && !operand.isOutput &&
-               unitStride(operand, dim) && operand.dependsOn(plan.vectorDim) &&
-               operand.stride[plan.vectorDim] != 1;
-      if (!any)
-        continue;
-      plan.mode = VectorMode::Transpose;
-      plan.tileDim = dim;
-      plan.lanes = tile;
-      llvm::erase(plan.parallelDims, dim);
-      return;
+      for (unsigned dim : plan.parallelDims) {
+        unsigned across = dim, along = plan.vectorDim;
+        if (!contiguousOutput(along) && contiguousOutput(across))
+          std::swap(across, along);
+        if (!fits(across, tile) || !fits(along, tile) ||
+            !readsAcross(across, along))
+          continue;
+        llvm::erase(plan.parallelDims, dim);
+        plan.mode = VectorMode::Transpose;
+        plan.vectorDim = along;
+        plan.tileDim = across;
+        plan.lanes = tile;
+        return;
+      }
     }
+  }
+
+  /// Whether an input's neighbours are those along `across`, which are none of
+  /// the output's, along `along`.
+  bool readsAcross(unsigned across, unsigned along) const {
+    return llvm::any_of(access.operands, [&](const OperandAccess &operand) {
+      return operand.isMemref && !operand.isOutput &&
+             unitStride(operand, across) && operand.dependsOn(along) &&
+             operand.stride[along] != 1;
+    });
   }
 
   /// Where the output has groups of 2 to 4 (`tile.pack` with an interleave, the
@@ -516,19 +529,23 @@ static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
                                          const VectorPlan &plan) {
   SmallVector<unsigned> streams;
   auto wanted = op->getAttrOfType<DenseI64ArrayAttr>(kStreamAttr);
-  if (!wanted || plan.mode != VectorMode::Parallel ||
-      !plan.reductionDims.empty() || plan.jam > 1)
+  bool isParallel = plan.mode == VectorMode::Parallel &&
+                    plan.reductionDims.empty() && plan.jam == 1;
+  if (!wanted || !(isParallel || plan.mode == VectorMode::Interleave))
     return streams;
+  // Elements that one store writes side by side.
+  int64_t together =
+      plan.mode == VectorMode::Interleave ? access.sizes[*plan.groupDim] : 1;
   for (int64_t output : wanted.asArrayRef()) {
     unsigned o = op.getNumDpsInputs() + static_cast<unsigned>(output);
     const OperandAccess &operand = access.operands[o];
     int64_t perLine = kLineBytes * 8 / operand.element.getIntOrFloatBitWidth();
     bool whole = operand.element.getIntOrFloatBitWidth() == 32 &&
-                 operand.stride[plan.vectorDim] == 1 &&
+                 operand.stride[plan.vectorDim] == together &&
                  !llvm::is_contained(plan.accumulators, o);
     for (unsigned d = 0; d < access.rank(); ++d)
       whole &=
-          d == plan.vectorDim || access.sizes[d] == 1 ||
+          d == plan.vectorDim || d == plan.groupDim || access.sizes[d] == 1 ||
           (operand.stride[d] != kDynamic && operand.stride[d] % perLine == 0);
     if (whole)
       streams.push_back(o);

@@ -51,6 +51,8 @@ LogicalResult PackOp::verify() {
            << weights.getRank() << ", at least 2 is needed";
   if (getPanel() < 1 || (getGroups() && *getGroups() < 1))
     return emitOpError("panel and groups are at least 1");
+  if (getFlipped() && !getGroups())
+    return emitOpError("only weights of a convolution have taps to flip");
   if (getInterleave() != 1 && getInterleave() != 2 && getInterleave() != 4)
     return emitOpError("interleave is ")
            << getInterleave() << ", must be 1, 2 or 4";
@@ -402,6 +404,19 @@ LogicalResult ConvWeightsOp::verify() {
   auto diff = cast<RankedTensorType>(getDiff().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
   int64_t rank = src.getRank(), groups = getGroups();
+  if (auto parts = getParts()) {
+    int64_t images = src.getDimSize(0), count = *parts;
+    if (count < 1 || ShapedType::isDynamic(images) || images % count)
+      return emitOpError() << images << " images do not divide into " << count
+                           << " parts";
+    if (getDepthwise())
+      return emitOpError("depthwise gradients have no parts");
+    if (failed(match(*this, "the rank of dst", dst.getRank(), rank + 1)) ||
+        failed(match(*this, "parts of dst", dst.getDimSize(0), count)))
+      return failure();
+    dst = RankedTensorType::get(dst.getShape().drop_front(),
+                                dst.getElementType());
+  }
   if (failed(verifyWindow(*this, rank)) ||
       failed(match(*this, "the rank of dst", dst.getRank(), rank)) ||
       failed(match(*this, "the rank of diff", diff.getRank(),

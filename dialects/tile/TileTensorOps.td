@@ -23,14 +23,18 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
     With `interleave = v` > 1 neighbouring v of K (or I) lie together, as
     instructions read them that add v products at once: `[.., ceil(K / v),
     panel, v]` instead of `[.., K, panel]`. Elements beyond K are zero.
+
+    With `flipped`, which needs groups, taps are in the opposite order, as
+    `tile.flip` says.
   }];
   let arguments = (ins AnyRankedTensor:$weights, I64Attr:$panel,
                        OptionalAttr<I64Attr>:$groups,
-                       DefaultValuedAttr<I64Attr, "1">:$interleave);
+                       DefaultValuedAttr<I64Attr, "1">:$interleave,
+                       UnitAttr:$flipped);
   let results = (outs AnyRankedTensor:$packed);
   let assemblyFormat = [{
     $weights `panel` $panel (`groups` $groups^)?
-    (`interleave` $interleave^)? attr-dict
+    (`interleave` $interleave^)? (`flipped` $flipped^)? attr-dict
     `:` type($weights) `->` type($packed)
   }];
   let skipDefaultBuilders = 1;
@@ -231,13 +235,16 @@ def Tile_ConvWeightsOp : Tile_WindowOp<"conv_weights"> {
     `src` `[N, spatial.., C]`, `dst` `[taps.., C / G, O]`. `diff` is the
     gradient of the convolution's dst: `[N, spatial.., O]` or, when `packed`,
     `[G, P, N, spatial.., panel]` as tile.pack makes it of that. `depthwise`:
-    C, O and G are equal, diff is not packed.
+    C, O and G are equal, diff is not packed. With `parts` dst has one dim
+    more, the first: gradients of as many equal parts of the images, whose sum
+    is that of all.
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$diff,
                        DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$pads_begin,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       UnitAttr:$depthwise, UnitAttr:$packed);
+                       UnitAttr:$depthwise, UnitAttr:$packed,
+                       OptionalAttr<I64Attr>:$parts);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $diff attr-dict

@@ -1,5 +1,6 @@
 #include "passes/layout/ChannelsApart.h"
 
+#include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 #include "passes/tiling/Items.h"
@@ -63,6 +64,58 @@ bool waitsForChannels(Value src, RankedTensorType weights, RankedTensorType dst,
                               static_cast<int64_t>(sizeof(float)));
   return panels * taps >= kMinReads * steps &&
          lines > kShareOfL1 * static_cast<double>(linesInL1(apart));
+}
+
+/// The matrix [O, I] of weights [taps.., I, O] with one tap, as a view.
+static Value matrixOf(OpBuilder &b, Location loc, Value weights) {
+  int64_t rank = rankedType(weights).getRank();
+  ArrayRef<int64_t> shape = rankedType(weights).getShape();
+  Transposed from = behindTransposes(weights);
+  int64_t in = shape[rank - 2], out = shape[rank - 1];
+  if (from.order[rank - 1] < from.order[rank - 2])
+    return buildReshape(b, loc, from.source, {out, in});
+  return swapLastTwo(b, buildReshape(b, loc, from.source, {in, out}));
+}
+
+bool multiplyPlanes(OpBuilder &b, Operation *op, Value weights,
+                    const WindowAttrs &w, const Packing &packing) {
+  constexpr int64_t kMinPositions = 192;
+  auto dst = rankedType(op->getResult(0));
+  int64_t rank = dst.getRank();
+  Order toLast = orderInto(Channels::last, rank),
+        toFirst = orderInto(Channels::first, rank);
+  Transposed image = behindTransposes(op->getOperand(0));
+  auto from = rankedType(image.source), type = rankedType(weights);
+  ArrayRef<int64_t> positions = dst.getShape().drop_front().drop_back();
+  if (!isPointwise(type.getShape().drop_back(2), w.strides, w.padsBegin,
+                   w.padsEnd, w.groups.getInt()) ||
+      op->hasAttr(kOrderAttr) || !from.getElementType().isF32() ||
+      !type.getElementType().isF32() || !dst.hasStaticShape() ||
+      !from.hasStaticShape() || !type.hasStaticShape() ||
+      image.order != toLast || !callerStrides(image).empty() ||
+      from.getShape().drop_front(2) != positions ||
+      ShapedType::getNumElements(positions) < kMinPositions)
+    return false;
+  auto isFirst = [&](Operation *user) {
+    return user->getNumResults() == 1 && orderOf(user->getResult(0)) == toFirst;
+  };
+  if (!llvm::all_of(op->getUsers(), isFirst))
+    return false;
+  Location loc = op->getLoc();
+  int64_t n = dst.getDimSize(0), out = type.getShape().back();
+  int64_t all = ShapedType::getNumElements(positions);
+  Value planes =
+      buildReshape(b, loc, image.source, {n, from.getDimSize(1), all});
+  Value product = packing.buildMatMul(
+      b, loc, RankedTensorType::get({n, out, all}, dst.getElementType()),
+      matrixOf(b, loc, weights), planes);
+  product = buildReshape(b, loc, product, permuted(dst.getShape(), toFirst));
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+    user->getResult(0).replaceAllUsesWith(product);
+    user->erase();
+  }
+  op->erase();
+  return true;
 }
 
 } // namespace tenon

@@ -217,19 +217,27 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     replace(op, product);
   }
 
+  /// By products of each tap.
+  void multiply(Operation *op, OpBuilder &b, Value weights,
+                const WindowAttrs &w) {
+    Value src = op->getOperand(0);
+    auto dst = rankedType(op->getResult(0));
+    if (waitsForChannels(src, rankedType(weights), dst, w, packing))
+      src = channelsTogether(b, src);
+    replace(op, packing.buildConv(b, op->getLoc(), dst, src, weights, w));
+  }
+
   void packConvolution(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), weights = op->getOperand(1);
     auto type = rankedType(weights);
     auto w = WindowAttrs::of(op, b, type.getRank() - 2);
     if (!isDepthwise(type, w.groups.getInt()) &&
         !lanesAreGroups(src, type, w)) {
-      auto dst = rankedType(op->getResult(0));
       if (int64_t outputs = winogradOutputs(op, w))
         return filter(op, b, weights, w, outputs);
-      if (waitsForChannels(src, type, dst, w, packing))
-        src = channelsTogether(b, src);
-      return replace(op,
-                     packing.buildConv(b, op->getLoc(), dst, src, weights, w));
+      if (multiplyPlanes(b, op, weights, w, packing))
+        return;
+      return multiply(op, b, weights, w);
     }
     packLanes(op, b, weights, w);
   }
@@ -267,9 +275,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return buildReshape(b, loc, buildTranspose(b, loc, weights, order), shape);
   }
 
-  /// With stride 1 a transposed convolution is one with its taps flipped. True,
-  /// and done, where that is better than products that go backwards: there is
-  /// minimal filtering, or channels are lanes.
+  /// With stride 1 a transposed convolution is one with its taps flipped, for
+  /// which there are minimal filtering, channels as lanes, and products of
+  /// several rows. True, and done, if its padding is none of dst.
   ///
   ///   ConvTranspose(%x, %w)  ->  Convolution(%x, tile.flip %t)
   bool flipConvTranspose(Operation *op, OpBuilder &b) {
@@ -302,14 +310,19 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto turnedType = RankedTensorType::get(shape, type.getElementType());
     bool lanes =
         isDepthwise(turnedType, groups) || lanesAreGroups(src, turnedType, w);
-    if (!lanes && !(outputs = winogradOutputs(op, w)))
-      return false;
+    if (!lanes)
+      outputs = winogradOutputs(op, w);
+    if (!lanes && !outputs &&
+        llvm::product_of(shape) == shape.back() * shape[spatial])
+      return false; // one tap
     Value turned = transposeWeights(b, loc, weights, groups);
     turned = tile::FlipOp::create(b, loc, turnedType, turned);
     if (lanes)
       packLanes(op, b, turned, w);
-    else
+    else if (outputs)
       filter(op, b, turned, w, outputs);
+    else
+      multiply(op, b, turned, w);
     return true;
   }
 
@@ -323,19 +336,23 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto w = WindowAttrs::of(op, b, rank - 2);
     int64_t groups = w.groups.getInt();
     bool depthwise = isDepthwise(type, groups);
-    weights = depthwise ? channelsTogether(b, weights)
-                        : packGrouped(op, b,
-                                      transposeWeights(b, loc, weights, groups),
-                                      groups);
-    UnitAttr flag = depthwise ? b.getUnitAttr() : UnitAttr();
     Type dst = op->getResult(0).getType();
-    Value product;
     // One tap at every position: both directions are the same.
     bool pointwise =
         isPointwise(type.getShape().drop_back(2), w.strides, w.padsBegin,
                     w.padsBegin, /*groups=*/1) &&
         rankedType(src).getShape().slice(1, rank - 2) ==
             rankedType(op->getResult(0)).getShape().slice(1, rank - 2);
+    if (pointwise && groups == 1 &&
+        multiplyPlanes(b, op, transposeWeights(b, loc, weights, groups), w,
+                       packing))
+      return;
+    weights = depthwise ? channelsTogether(b, weights)
+                        : packGrouped(op, b,
+                                      transposeWeights(b, loc, weights, groups),
+                                      groups);
+    UnitAttr flag = depthwise ? b.getUnitAttr() : UnitAttr();
+    Value product;
     if (pointwise)
       product = tile::ConvOp::create(b, loc, dst, src, weights, w.strides,
                                      w.padsBegin, w.padsBegin, w.dilations,
@@ -405,6 +422,27 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return true;
   }
 
+  /// Whether channels are so few that a product of one tap has fewer rows than
+  /// a kernel: with channels together the taps of a row are rows of one.
+  static bool joinsTaps(RankedTensorType weights, const WindowAttrs &w) {
+    constexpr int64_t kFewChannels = 4;
+    int64_t rank = weights.getRank();
+    return w.groups.getInt() == 1 && weights.getDimSize(rank - 3) > 1 &&
+           weights.getDimSize(rank - 2) <= kFewChannels &&
+           w.dilations.asArrayRef().back() == 1;
+  }
+
+  /// Parts of the images whose gradients of few rows are summed on their own;
+  /// 1: too few images.
+  static int64_t partsOfImages(int64_t images) {
+    constexpr int64_t kMost = 8, kLeast = 4;
+    if (!ShapedType::isDynamic(images))
+      for (int64_t parts = kMost; parts >= kLeast; --parts)
+        if (images % parts == 0)
+          return parts;
+    return 1;
+  }
+
   void packConvWeights(Operation *op, OpBuilder &b) {
     Value src = op->getOperand(0), diff = op->getOperand(1);
     auto type = rankedType(op->getResult(0));
@@ -418,21 +456,38 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     for (int64_t d : type.getShape().drop_back())
       uses *= d;
     bool packs = !depthwise && packsDiff(diff, uses);
+    bool joins = !depthwise && joinsTaps(type, w);
     if (depthwise) {
       if (!readsPlanes(op)) {
         src = channelsTogether(b, src);
         diff = channelsTogether(b, diff);
       }
-    } else if (packs) {
+    } else if (joins) {
+      src = channelsTogether(b, src);
+    }
+    if (packs) {
       int64_t rows = type.getDimSize(rank - 3) * type.getDimSize(rank - 2);
       int64_t panel =
           packing.panelFor(rows, type.getDimSize(rank - 1) / groups);
       diff = tile::PackOp::create(b, op->getLoc(), diff, panel, groups);
     }
     auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
+    int64_t parts = joins ? partsOfImages(rankedType(src).getDimSize(0)) : 1;
+    RankedTensorType result = type;
+    if (parts > 1) {
+      SmallVector<int64_t> shape{parts};
+      llvm::append_range(shape, type.getShape());
+      result = RankedTensorType::get(shape, type.getElementType());
+    }
     Value product = tile::ConvWeightsOp::create(
-        b, op->getLoc(), type, src, diff, w.strides, w.padsBegin, w.dilations,
-        w.groups, flag(depthwise), flag(packs));
+        b, op->getLoc(), result, src, diff, w.strides, w.padsBegin, w.dilations,
+        w.groups, flag(depthwise), flag(packs),
+        parts > 1 ? b.getI64IntegerAttr(parts) : IntegerAttr());
+    if (parts > 1)
+      product =
+          buildGraphOp(b, op->getLoc(), "ReduceSum", product, type,
+                       {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({0})),
+                        b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
     replace(op, product);
   }
 

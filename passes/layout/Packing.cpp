@@ -187,7 +187,12 @@ tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
                                                  : interleaveFor(element, k);
   int64_t panel = panelFor(rowsOfProduct(dst, type, w),
                            ShapedType::isDynamic(n) ? n : n / groups, v);
-  Value packed = tile::PackOp::create(b, loc, weights, panel, groups, v);
+  auto flip = weights.getDefiningOp<tile::FlipOp>();
+  auto packed = tile::PackOp::create(b, loc, flip ? flip.getWeights() : weights,
+                                     panel, groups, v);
+  packed.setFlipped(flip != nullptr);
+  if (flip && flip->use_empty())
+    flip->erase();
   return tile::ConvOp::create(b, loc, dst, src, packed, w.strides, w.padsBegin,
                               w.padsEnd, w.dilations, w.groups, UnitAttr(),
                               b.getI64IntegerAttr(v),

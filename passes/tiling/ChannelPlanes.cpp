@@ -1,6 +1,7 @@
 //===- ChannelPlanes.cpp - one channel with margins, in scratch -----------===//
 #include "passes/tiling/ChannelPlanes.h"
 
+#include "codegen/vector/Attrs.h"
 #include "passes/tiling/Windows.h"
 
 using namespace mlir;
@@ -123,8 +124,12 @@ void ChannelPlanes::move(IndexMath &m, const Strided &s, Ofr start, Value plane,
     Value mine = box(m, plane, m.attr(inside + from), sizes, ours);
     Value other =
         box(m, s.base, m.add(start, m.attr(from * stride)), sizes, theirs);
-    pointwise(m, back ? mine : other, back ? other : mine,
-              [](OpBuilder &, Location, ValueRange v) { return v.front(); });
+    Operation *copy = pointwise(
+        m, back ? mine : other, back ? other : mine,
+        [](OpBuilder &, Location, ValueRange v) { return v.front(); });
+    if (back && bytesOf(s) >= kStreamedBytes)
+      copy->setAttr(codegen::kStreamAttr,
+                    m.builder().getDenseI64ArrayAttr({0}));
   };
   if (int64_t columns = row().in / stride)
     part(stride, columns, 0);

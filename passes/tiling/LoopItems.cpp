@@ -36,6 +36,8 @@ constexpr int64_t kHeldBytes = 1 << 20, kHeldItems = 8, kHeldColumns = 64;
 constexpr int64_t kMaxChunk = 256;
 /// Elements of a cache line: what is read across rows is read in such columns.
 constexpr int64_t kLineElements = 16;
+/// Taps of 3x3 kernels, to which code for tiles of 8x8 elements fits.
+constexpr int64_t kFewTaps = 8, kTapColumns = 64;
 /// Columns of a block that is read across; elements in all, from which rows of
 /// whole lines are slower, and single rows.
 constexpr int64_t kBlockColumns = 256, kManyAcross = 1 << 22,
@@ -215,6 +217,29 @@ int64_t LoopProgram::lastRun() const {
   return first;
 }
 
+/// Items of whole kernels, where their taps are few and neighbours in what is
+/// read: each line of it is used at once. Each item has so many columns, and as
+/// much of the dimension before them as fits.
+bool LoopProgram::chooseTaps(int64_t taps) {
+  int64_t last = static_cast<int64_t>(sizes.size()) - 1;
+  auto columns = IndexMath::constant(sizes[last]);
+  auto count = IndexMath::constant(sizes[taps]);
+  int64_t between = taps == last - 1 ? last - 2 : last - 1;
+  if (taps == last || between < 0 || *count < kFewTaps ||
+      *count >= kLineElements || *columns < kLineElements)
+    return false;
+  itemDims.clear();
+  for (int64_t d = 0; d <= last; ++d)
+    if (d != taps)
+      itemDims.push_back(d);
+  int64_t wanted = std::min(*columns, kTapColumns);
+  chunks.clear();
+  chunks[last] = m.attr(wanted);
+  chunks[between] =
+      m.attr(std::max<int64_t>(kItemElements / (*count * wanted), 1));
+  return true;
+}
+
 /// Items that are blocks of two dimensions, where an input is contiguous along
 /// another than the last: whole lines of both sides, and few enough of each
 /// that their pages stay in the TLB. Rows of whole lines do as well, unless
@@ -227,6 +252,8 @@ void LoopProgram::chooseBlock() {
     ++across;
   int64_t run = lastRun();
   // Where a size is unknown there are no elements.
+  if (elements >= kFewAcross && chooseTaps(across))
+    return;
   if (run <= across ||
       elements < (isInside(across) ? kManyAcross : kFewAcross) ||
       *IndexMath::constant(sizes[across]) < kLineElements)

@@ -126,6 +126,7 @@ private:
   bool readsAcross(int64_t dim) const;
   bool readsOnce() const;
   int64_t lastRun() const;
+  bool chooseTaps(int64_t taps);
   void chooseBlock();
   void chooseChunks();
   bool canStep() const;

@@ -23,17 +23,22 @@
 // at the ends of a row, where taps are cut, sum over the rows of the image
 // instead.
 //
+// An item has one tap of the outer dims, and diff passes by once for each. With
+// few rows that takes longer than the products: `parts` of the images are items
+// then, which have all taps.
+//
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"
 #include "passes/tiling/GroupLowering.h"
 #include "passes/tiling/Items.h"
 #include "passes/tiling/Totals.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/tiling/WeightsGradient.h"
 
 using namespace mlir;
 
 namespace tenon::tiling {
+
+using namespace weights;
 
 namespace {
 
@@ -47,275 +52,6 @@ constexpr int64_t kScratchElements = 64 << 10;
 constexpr int64_t kRowsOfItem = 96;
 /// Items from which each has all panels; fewer share them out.
 constexpr int64_t kItems = 6;
-
-struct Range {
-  Ofr from, count;
-};
-
-struct Gradient {
-  bool packed; // diff is
-  SmallVector<WindowDim> dims;
-  Strided src, dst;
-  Strided diff; // [batch, spatial.., panel], at the first panel
-  int64_t groups, inPerGroup, outPerGroup, panel, panels;
-  Ofr panelStride, groupStride; // of diff
-  bool merged;                  // rows are (tap of the last dim, channel)
-  SmallVector<int64_t> blocks;  // positions per block: batch, outer dims
-  int64_t scratch = 0;          // elements of a block, when it is copied
-
-  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
-  int64_t rows() const {
-    return (merged ? dims.back().kernel : 1) * inPerGroup;
-  }
-  /// Positions of a block.
-  int64_t blockPositions() const {
-    return llvm::product_of(blocks) * dims.back().out;
-  }
-  /// Blocks of all positions; none: the number of images is not known.
-  std::optional<int64_t> numBlocks() const {
-    auto images = IndexMath::constant(src.sizes[0]);
-    if (!images)
-      return std::nullopt;
-    int64_t count = llvm::divideCeil(*images, blocks[0]);
-    for (int64_t i = 1; i <= last(); ++i)
-      count *= llvm::divideCeil(dims[i - 1].out, blocks[i]);
-    return count;
-  }
-};
-
-Range positionsOf(IndexMath &m, const WindowDim &d, Ofr tap) {
-  auto [from, past] = d.validPositions(m, tap);
-  return {from, m.sub(past, from)};
-}
-
-/// One item, while its pieces are emitted.
-struct Item {
-  const Gradient &g;
-  Ofr group, panel;
-  SmallVector<Ofr> taps;  // of the outer spatial dims
-  Ofr firstRow, rowCount; // of dst, within g.rows()
-  int64_t columns;
-  Value memory; // for a block of diff
-  /// Where sums go instead of dst: panels from `firstPanel` on, of each the
-  /// taps of the last dim that are no rows, of these `mostRows` rows.
-  Value sums;
-  Ofr firstPanel;
-  int64_t mostRows = 0;
-
-  /// Offset of src for (batch, outer positions), row and position `column` of
-  /// the last dimension with the item's taps and tap `tap` of the last one.
-  Ofr srcOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column, Ofr tap,
-                Ofr row) const {
-    Ofr offset = g.src.offset.value_or(m.attr(0));
-    offset = m.add(offset, m.mul(at[0], g.src.strides[0]));
-    for (int64_t i = 0; i <= g.last(); ++i) {
-      const WindowDim &d = g.dims[i];
-      bool isLast = i == g.last();
-      Ofr position = m.mul(isLast ? column : at[i + 1], m.attr(d.stride));
-      Ofr reach = m.mul(isLast ? tap : taps[i], m.attr(d.dilation));
-      position = m.sub(m.add(position, reach), m.attr(d.pad));
-      offset = m.add(offset, m.mul(position, g.src.strides[i + 1]));
-    }
-    Ofr channel = m.add(m.mul(group, m.attr(g.inPerGroup)), row);
-    return m.add(offset, m.mul(channel, g.src.strides.back()));
-  }
-
-  Ofr diffOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column) const {
-    Ofr offset = g.diff.offset.value_or(m.attr(0));
-    offset = m.add(offset, m.mul(group, g.groupStride));
-    offset = m.add(offset, m.mul(panel, g.panelStride));
-    for (auto [i, position] : llvm::enumerate(at))
-      offset = m.add(offset, m.mul(position, g.diff.strides[i]));
-    return m.add(offset, m.mul(column, g.diff.strides[g.last() + 1]));
-  }
-
-  /// dst for `rows` rows from `row` of tap `tap`.
-  Value dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const {
-    if (sums) {
-      int64_t taps = g.merged ? 1 : g.dims.back().kernel;
-      Ofr at = m.mul(m.sub(panel, firstPanel), m.attr(taps));
-      at = m.add(m.mul(m.add(at, tap), m.attr(mostRows)), m.sub(row, firstRow));
-      return box(m, sums, m.mul(at, m.attr(g.panel)), {rows, m.attr(columns)},
-                 {m.attr(g.panel), m.attr(1)});
-    }
-    Ofr offset = g.dst.offset.value_or(m.attr(0));
-    for (int64_t i = 0; i <= g.last(); ++i)
-      offset =
-          m.add(offset, m.mul(i == g.last() ? tap : taps[i], g.dst.strides[i]));
-    Ofr rowStride = g.dst.strides[g.last() + 1];
-    offset = m.add(offset, m.mul(row, rowStride));
-    Ofr column = m.add(m.mul(group, m.attr(g.outPerGroup)),
-                       m.mul(panel, m.attr(g.panel)));
-    offset = m.add(offset, m.mul(column, g.dst.strides.back()));
-    return box(m, g.dst.base, offset, {rows, m.attr(columns)},
-               {rowStride, m.attr(1)});
-  }
-
-  void product(IndexMath &m, Ofr srcAt, Ofr diffAt, ArrayRef<Ofr> batch,
-               ArrayRef<Ofr> srcStrides, ArrayRef<Ofr> diffStrides, Ofr k,
-               Ofr srcK, Ofr diffK, Ofr rows, Value c, bool accumulate) const {
-    SmallVector<Ofr> aSizes(batch), aStrides(srcStrides), bSizes(batch),
-        bStrides(diffStrides);
-    aSizes.append({rows, k});
-    aStrides.append({g.src.strides.back(), srcK});
-    bSizes.append({k, m.attr(g.packed ? g.panel : columns)});
-    bStrides.append({diffK, m.attr(1)});
-    Value a = box(m, g.src.base, srcAt, aSizes, aStrides);
-    Value b = box(m, g.diff.base, diffAt, bSizes, bStrides);
-    auto product = tile::BrgemmOp::create(m.builder(), m.location(), a, b, c,
-                                          accumulate, g.packed);
-    if (!cast<MemRefType>(a.getType()).hasStaticShape())
-      product.setMaxTerms(g.blockPositions());
-  }
-
-  /// Taps of the last dim; a single one is known.
-  void forTaps(IndexMath &m,
-               llvm::function_ref<void(IndexMath &, Ofr)> body) const {
-    int64_t taps = g.dims.back().kernel;
-    if (taps == 1)
-      return body(m, m.attr(0));
-    emitLoop(m, m.attr(0), m.attr(taps), body);
-  }
-
-  /// dst = 0: the sum over nothing.
-  void clear(IndexMath &m, Ofr tap) const {
-    product(m, m.attr(0), m.attr(0), {}, {}, {}, m.attr(0), m.attr(1),
-            m.attr(g.panel), rowCount, dstBox(m, tap, firstRow, rowCount),
-            false);
-  }
-
-  /// Strides of src and diff along batch and outer positions.
-  void strides(IndexMath &m, SmallVectorImpl<Ofr> &srcStrides,
-               SmallVectorImpl<Ofr> &diffStrides) const {
-    for (int64_t i = 0; i <= g.last(); ++i) {
-      int64_t step = i == 0 ? 1 : g.dims[i - 1].stride;
-      srcStrides.push_back(m.mul(g.src.strides[i], m.attr(step)));
-      diffStrides.push_back(g.diff.strides[i]);
-    }
-  }
-
-  /// Adds positions `column` of the last dimension through tap `tap`; rows
-  /// [row, row + rows) count from that tap.
-  void addColumns(IndexMath &m, ArrayRef<Range> block, Range column, Ofr tap,
-                  Ofr row, Ofr rows) const {
-    SmallVector<Ofr> at, sizes, srcStrides, diffStrides;
-    for (const Range &r : block) {
-      at.push_back(r.from);
-      sizes.push_back(r.count);
-    }
-    strides(m, srcStrides, diffStrides);
-    Ofr srcK =
-        m.mul(g.src.strides[g.last() + 1], m.attr(g.dims[g.last()].stride));
-    product(m, srcOffset(m, at, column.from, tap, row),
-            diffOffset(m, at, column.from), sizes, srcStrides, diffStrides,
-            column.count, srcK, g.diff.strides[g.last() + 1], rows,
-            dstBox(m, tap, row, rows), true);
-  }
-
-  /// Adds position `column`, whose taps outside [lo, hi) are cut: the sum is
-  /// over the innermost other dimension.
-  void addEdge(IndexMath &m, ArrayRef<Range> block, Ofr column, Ofr lo,
-               Ofr hi) const {
-    SmallVector<Ofr> at, sizes, srcStrides, diffStrides;
-    for (const Range &r : block) {
-      at.push_back(r.from);
-      sizes.push_back(r.count);
-    }
-    strides(m, srcStrides, diffStrides);
-    Ofr k = sizes.pop_back_val(), srcK = srcStrides.pop_back_val(),
-        diffK = diffStrides.pop_back_val();
-    Ofr inner = m.attr(g.inPerGroup), end = m.add(firstRow, rowCount);
-    Ofr from = m.max(firstRow, m.mul(lo, inner));
-    Ofr past = m.max(m.min(end, m.mul(hi, inner)), from);
-    Ofr rows = m.sub(past, from), zero = m.attr(0);
-    product(m, srcOffset(m, at, column, zero, from), diffOffset(m, at, column),
-            sizes, srcStrides, diffStrides, k, srcK, diffK, rows,
-            dstBox(m, zero, from, rows), true);
-  }
-
-  /// Copies a block of diff to scratch, where its rows follow each other, and
-  /// adds it from there.
-  void addCopied(IndexMath &m, ArrayRef<Range> block) const {
-    Strided copy;
-    copy.base = scratchView(m, memory, g.diff.elementType(), m.attr(0),
-                            m.attr(g.scratch));
-    SmallVector<Ofr> at, sizes;
-    for (const Range &r : block) {
-      at.push_back(r.from);
-      sizes.push_back(r.count);
-    }
-    sizes.append({m.attr(g.dims.back().out), m.attr(columns)});
-    copy.strides.assign(sizes.size(), m.attr(1));
-    Ofr stride = m.attr(g.panel);
-    for (int64_t i = static_cast<int64_t>(sizes.size()) - 2; i >= 0; --i) {
-      copy.strides[i] = stride;
-      stride = m.mul(stride, sizes[i]);
-    }
-    SmallVector<Ofr> strides(g.diff.strides);
-    Value from =
-        box(m, g.diff.base, diffOffset(m, at, m.attr(0)), sizes, strides);
-    Value to = box(m, copy.base, m.attr(0), sizes, copy.strides);
-    linalg::CopyOp::create(m.builder(), m.location(), from, to);
-    // Positions count from the start of the tensor.
-    Ofr start = m.attr(0);
-    for (auto [position, step] : llvm::zip(at, copy.strides))
-      start = m.add(start, m.mul(position, step));
-    copy.offset = m.sub(m.attr(0), start);
-    Gradient local = g;
-    local.packed = true;
-    local.scratch = 0;
-    local.diff = copy;
-    local.groupStride = local.panelStride = m.attr(0);
-    Item{local,   group,   panel, taps,       firstRow, rowCount,
-         columns, Value(), sums,  firstPanel, mostRows}
-        .addBlock(m, block);
-  }
-
-  void addBlock(IndexMath &m, ArrayRef<Range> block) const {
-    if (g.scratch)
-      return addCopied(m, block);
-    const WindowDim &d = g.dims.back();
-    if (!g.merged)
-      return forTaps(m, [&](IndexMath &km, Ofr tap) {
-        addColumns(km, block, positionsOf(km, d, tap), tap, firstRow, rowCount);
-      });
-    auto [first, past] = d.interior();
-    if (past > first)
-      addColumns(m, block, {m.attr(first), m.attr(past - first)}, m.attr(0),
-                 firstRow, rowCount);
-    for (auto [from, to] :
-         {std::pair(int64_t(0), first), std::pair(past, d.out)})
-      emitLoop(m, m.attr(from), m.attr(to), [&](IndexMath &em, Ofr column) {
-        auto [lo, hi] = d.validTaps(em, em.mul(column, em.attr(d.stride)));
-        addEdge(em, block, column, lo, hi);
-      });
-  }
-
-  /// Blocks of batch and outer positions, dimension `i` of them and inwards.
-  using BlockBody = llvm::function_ref<void(IndexMath &, ArrayRef<Range>)>;
-  void forBlocks(IndexMath &m, ArrayRef<Range> all, SmallVector<Range> block,
-                 BlockBody body) const {
-    size_t i = block.size();
-    if (i == all.size())
-      return body(m, block);
-    auto known = IndexMath::constant(all[i].count);
-    if (i > 0 && !known)
-      known = g.dims[i - 1].out; // at most
-    if (known && *known <= g.blocks[i]) {
-      block.push_back(all[i]);
-      return forBlocks(m, all, block, body);
-    }
-    Ofr size = m.attr(g.blocks[i]);
-    emitLoop(m, m.attr(0), m.ceilDiv(all[i].count, size),
-             [&](IndexMath &im, Ofr b) {
-               Ofr at = im.mul(b, size);
-               Ofr count = im.min(size, im.sub(all[i].count, at));
-               SmallVector<Range> inner = block;
-               inner.push_back({im.add(all[i].from, at), count});
-               forBlocks(im, all, inner, body);
-             });
-  }
-};
 
 /// Blocks of about kBlockElements elements of a panel of diff, whole inner
 /// dimensions first.
@@ -410,7 +146,12 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
   int64_t pieces = (g.rows() + kRowsOfItem - 1) / kRowsOfItem;
   SmallVector<Ofr> counts{m.attr(g.groups)};
   int64_t others = g.groups * std::max<int64_t>(pieces, 1);
-  for (const WindowDim &d : ArrayRef(g.dims).drop_back()) {
+  if (g.parts)
+    counts.push_back(m.attr(g.parts));
+  others *= std::max<int64_t>(g.parts, 1);
+  for (const WindowDim &d : g.outer()) {
+    if (g.parts)
+      break;
     counts.push_back(m.attr(d.kernel));
     others *= d.kernel;
   }
@@ -421,8 +162,7 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
   counts.append({m.attr(pieces), m.attr(shares)});
   int64_t blockBytes = g.scratch * static_cast<int64_t>(sizeof(float));
   int64_t mostRows = pieces ? (g.rows() + pieces - 1) / pieces : 0;
-  int64_t tapsOfItem = g.merged ? 1 : g.dims.back().kernel;
-  Totals totals(together * tapsOfItem * mostRows * g.panel, g.numBlocks());
+  Totals totals(together * g.tapsOfItem() * mostRows * g.panel, g.numBlocks());
   emitItems(
       m, ctx.label, m.product(counts), m.attr(blockBytes + totals.bytes()),
       [&](IndexMath &im, Value index, Value memory) {
@@ -434,16 +174,26 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
                 ? im.add(panel, im.attr(together))
                 : im.min(im.add(panel, im.attr(together)), im.attr(g.panels));
         SmallVector<Range> all{{im.attr(0), g.src.sizes[0]}};
-        SmallVector<Ofr> taps(ArrayRef(at).drop_front());
-        for (auto [d, tap] : llvm::zip(g.dims, taps))
-          all.push_back(positionsOf(im, d, tap));
+        SmallVector<Ofr> taps;
+        Ofr part = im.attr(0);
+        if (g.parts) {
+          part = at[1];
+          Ofr images = im.floorDiv(g.src.sizes[0], im.attr(g.parts));
+          all[0] = {im.mul(part, images), images};
+          for (const WindowDim &d : g.outer())
+            all.push_back({im.attr(0), im.attr(d.out)});
+        } else {
+          taps.append(at.begin() + 1, at.end());
+          for (auto [d, tap] : llvm::zip(g.dims, taps))
+            all.push_back(positionsOf(im, d, tap));
+        }
         // Equal pieces, but for the last.
         Ofr most = im.attr(mostRows), row = im.mul(piece, most);
         Ofr rows = g.rows() == mostRows * pieces
                        ? most
                        : im.min(most, im.sub(im.attr(g.rows()), row));
-        Item item{g,       at[0],  panel,   taps,  row,     rows,
-                  g.panel, memory, Value(), panel, mostRows};
+        Item item{g,    at[0],   panel,  taps,    im.attr(0), part,    row,
+                  rows, g.panel, memory, Value(), panel,      mostRows};
         using PanelBody = llvm::function_ref<void(IndexMath &, const Item &)>;
         auto forPanels = [&](IndexMath &pm, PanelBody body) {
           auto one = [&](IndexMath &om, Ofr p) {
@@ -464,11 +214,15 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         using PieceBody =
             llvm::function_ref<void(IndexMath &, const Item &, Ofr)>;
         auto forPieces = [&](IndexMath &pm, PieceBody body) {
-          forPanels(pm, [&](IndexMath &cm, const Item &inner) {
-            if (g.merged)
-              return body(cm, inner, cm.attr(0));
-            inner.forTaps(
-                cm, [&](IndexMath &km, Ofr tap) { body(km, inner, tap); });
+          forPanels(pm, [&](IndexMath &cm, const Item &all) {
+            all.forOuterTaps(
+                cm, {}, [&](IndexMath &om, const Item &inner, ArrayRef<Range>) {
+                  if (g.merged)
+                    return body(om, inner, om.attr(0));
+                  inner.forTaps(om, [&](IndexMath &km, Ofr tap) {
+                    body(km, inner, tap);
+                  });
+                });
           });
         };
         forPieces(im, [&](IndexMath &pm, const Item &inner, Ofr tap) {
@@ -490,7 +244,11 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
           forPanels(bm, [&](IndexMath &cm, const Item &inner) {
             Item target = inner;
             target.sums = first;
-            target.addBlock(cm, block);
+            target.forOuterTaps(
+                cm, block,
+                [&](IndexMath &om, const Item &one, ArrayRef<Range> seen) {
+                  one.addBlock(om, seen);
+                });
           });
           sums.added(bm, bm.attr(1), addToDst);
         });
@@ -506,6 +264,9 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   auto diffType = rankedType(op.getDiff());
   int64_t rank = srcType.getRank(), groups = op.getGroups();
   bool packed = op.getPacked();
+  if (op.getParts()) // of the gradient of one
+    dstType = RankedTensorType::get(dstType.getShape().drop_front(),
+                                    dstType.getElementType());
   for (auto [type, batch] : {std::pair(srcType, 0), std::pair(dstType, -1),
                              std::pair(diffType, packed ? 2 : 0)})
     for (auto [i, size] : llvm::enumerate(type.getShape()))
@@ -524,7 +285,14 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
              {},
              {},
              false,
+             static_cast<int64_t>(op.getParts().value_or(0)),
+             {},
              {}};
+  if (g.parts) {
+    g.partStride = g.dst.strides.front();
+    g.dst.strides.erase(g.dst.strides.begin());
+    g.dst.sizes.erase(g.dst.sizes.begin());
+  }
   int64_t firstDim = packed ? 3 : 1;
   for (int64_t i = 0; i < rank - 2; ++i)
     g.dims.push_back({srcType.getDimSize(i + 1),

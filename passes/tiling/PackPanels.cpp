@@ -156,9 +156,13 @@ Strided PanelPacking::partOfDst(const Strided &dst, const Part &p) const {
   to.sizes.assign(dst.sizes.begin(), dst.sizes.begin() + at);
   to.strides.assign(dst.strides.begin(), dst.strides.begin() + at + 1);
   to.sizes.push_back(p.count);
+  Ofr firstTap = m.attr(0);
   for (int64_t i = 0; isGrouped() && i < rank() - 2; ++i) {
+    Ofr stride = dst.strides[at + 1 + i];
     to.sizes.push_back(sizes[i]);
-    to.strides.push_back(dst.strides[at + 1 + i]);
+    to.strides.push_back(op.getFlipped() ? m.mul(stride, m.attr(-1)) : stride);
+    if (op.getFlipped())
+      firstTap = m.add(firstTap, m.mul(m.sub(sizes[i], m.attr(1)), stride));
   }
   to.sizes.append({p.groups, m.attr(p.columns)});
   to.strides.append({group, m.attr(v)});
@@ -168,7 +172,7 @@ Strided PanelPacking::partOfDst(const Strided &dst, const Part &p) const {
   }
   to.offset =
       m.add(m.add(m.mul(p.first, dst.strides[at]), m.mul(p.firstGroup, group)),
-            m.attr(p.column * v + p.inGroup));
+            m.add(firstTap, m.attr(p.column * v + p.inGroup)));
   return to;
 }
 

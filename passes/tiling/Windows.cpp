@@ -97,25 +97,26 @@ void addSides(IndexMath &m, ArrayRef<Strided> sides, const Stretch &stretch,
   }
 }
 
-void pointwise(IndexMath &m, ValueRange ins, ValueRange outs,
-               ElementsBody body) {
+Operation *pointwise(IndexMath &m, ValueRange ins, ValueRange outs,
+                     ElementsBody body) {
   int64_t rank = cast<MemRefType>(outs.front().getType()).getRank();
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   SmallVector<AffineMap> maps(ins.size() + outs.size(),
                               m.builder().getMultiDimIdentityMap(rank));
-  linalg::GenericOp::create(
+  return linalg::GenericOp::create(
       m.builder(), m.location(), TypeRange{}, ins, outs, maps, iterators,
       [&](OpBuilder &nb, Location nl, ValueRange args) {
         linalg::YieldOp::create(nb, nl, body(nb, nl, args));
       });
 }
 
-void pointwise(IndexMath &m, ValueRange ins, Value out, ElementBody body) {
-  pointwise(m, ins, ValueRange(out),
-            [&](OpBuilder &b, Location loc, ValueRange args) {
-              return SmallVector<Value>{body(b, loc, args)};
-            });
+Operation *pointwise(IndexMath &m, ValueRange ins, Value out,
+                     ElementBody body) {
+  return pointwise(m, ins, ValueRange(out),
+                   [&](OpBuilder &b, Location loc, ValueRange args) {
+                     return SmallVector<Value>{body(b, loc, args)};
+                   });
 }
 
 void fill(IndexMath &m, Value out, double value) {

@@ -57,11 +57,11 @@ using ElementsBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
 /// outs = body(ins.., outs..): one linalg.generic over memrefs of one shape.
-void pointwise(IndexMath &m, mlir::ValueRange ins, mlir::ValueRange outs,
-               ElementsBody body);
+mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins,
+                           mlir::ValueRange outs, ElementsBody body);
 /// out = body(ins.., out).
-void pointwise(IndexMath &m, mlir::ValueRange ins, mlir::Value out,
-               ElementBody body);
+mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins, mlir::Value out,
+                           ElementBody body);
 /// out = value.
 void fill(IndexMath &m, mlir::Value out, double value);
 

@@ -146,7 +146,24 @@ Cases convGradientCases() {
            // More than a panel of columns, several blocks and pieces.
            {2, {14, 14}, 37, 61, 1, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
            {3, {28, 30}, 48, 50, 1, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
-           {9, {7, 7}, 64, 96, 1, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}}) {
+           {9, {7, 7}, 64, 96, 1, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+           // Few channels: parts of the images, all taps at once.
+           {8, {17, 19}, 3, 70, 1, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {1, 1}},
+           {10, {33}, 2, 9, 1, {5}, {2}, {2}, {1}, {1}},
+           {4,
+            {5, 6, 7},
+            3,
+            6,
+            1,
+            {3, 2, 3},
+            {2, 1, 1},
+            {1, 0, 1},
+            {0, 1, 2},
+            {1, 2, 1}},
+           {6, {3, 4}, 1, 5, 1, {5, 5}, {1, 1}, {2, 2}, {2, 2}, {1, 1}},
+           // Products whose columns are positions.
+           {2, {16, 14}, 24, 40, 1, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+           {1, {301}, 5, 3, 1, {1}, {1}, {0}, {0}, {1}}}) {
     // Formats in turn; channels last twice.
     r.add(cases, false, form % 2 == 0);
     r.add(cases, true, form % 3 == 0);
@@ -201,6 +218,13 @@ Cases convGradientCases() {
         "2x50x5x6 2x17x5x6 weights_shape=17,50,1,1 strides=1,1 pads_begin=0,0 "
         "pads_end=0,0 dilations=1,1"})
     cases.push_back(std::string("ConvolutionBackwardWeights ") + text + ncx);
+  // Weights of narrow floats are flipped and packed in groups of K.
+  for (std::string type : {"bf16", "f16"})
+    for (std::string window :
+         {" strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1",
+          " strides=1,1 pads_begin=0,2 pads_end=0,2 dilations=1,2"})
+      cases.push_back("ConvTranspose 2x5x9x33/" + type + " 3x3x20x33/" + type +
+                      window);
   for (const char *text : {
            // Memory not row-major.
            "ConvTranspose 1x5x5x3<75,1,15,5> 3x3x4x3c",

@@ -60,3 +60,34 @@ func.func @even(%x: memref<4x40xf32>, %y: memref<4x40xf32, strided<[48, 1]>>) {
   }
   return
 }
+
+// -----
+
+#rows = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+
+// Neighbours that two rows make, side by side, are whole lines, too; not where
+// rows are no whole lines.
+// CHECK-LABEL: func @interleaved
+// CHECK:         scf.if
+// CHECK:           vector.store {{.*}} {alignment = 32 : i64, nontemporal = true} : {{.*}} vector<16xf32>
+// CHECK:         } else {
+// CHECK-NOT:       nontemporal
+// CHECK-LABEL: func @interleaved_parts
+// CHECK-NOT:     nontemporal
+// CHECK:         return
+func.func @interleaved(%x: memref<4x64x2xf32, strided<[128, 1, 64]>>, %y: memref<4x64x2xf32>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel", "parallel"], codegen.stream = array<i64: 0>}
+      ins(%x : memref<4x64x2xf32, strided<[128, 1, 64]>>) outs(%y : memref<4x64x2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func @interleaved_parts(%x: memref<4x61x2xf32, strided<[128, 1, 64]>>, %y: memref<4x61x2xf32>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel", "parallel"], codegen.stream = array<i64: 0>}
+      ins(%x : memref<4x61x2xf32, strided<[128, 1, 64]>>) outs(%y : memref<4x61x2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}

@@ -148,9 +148,9 @@ func.func @transpose(%x: tensor<1x5x5x16xf32>, %w: tensor<3x3x8x16xf32>) -> tens
 // CHECK-NEXT:    graph.StaticReshape %{{.*}} {shape = [3, 3, 8]
 // CHECK-NEXT:    tile.pack %{{.*}} groups 2 : tensor<3x3x8xf32> -> tensor<2x1x3x3x
 // CHECK-NEXT:    tile.conv_transpose {{.*}}groups = 2
-func.func @transpose_groups(%x: tensor<1x5x6xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x7x8xf32> {
-  %0 = graph.ConvTranspose %x, %w {groups = 2, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x4x6xf32>) -> tensor<1x7x8xf32>
-  return %0 : tensor<1x7x8xf32>
+func.func @transpose_groups(%x: tensor<1x5x6xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x11x8xf32> {
+  %0 = graph.ConvTranspose %x, %w {groups = 2, strides = [2], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x4x6xf32>) -> tensor<1x11x8xf32>
+  return %0 : tensor<1x11x8xf32>
 }
 
 // -----
@@ -160,10 +160,10 @@ func.func @transpose_groups(%x: tensor<1x5x6xf32>, %w: tensor<3x4x6xf32>) -> ten
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %{{.*}} {order = [0, 2, 1]} : (tensor<1x6x5xf32>)
 // CHECK:         %[[X:.*]] = graph.Reorder %[[T]]
 // CHECK:         tile.conv_transpose %[[X]],
-func.func @transpose_ncx(%x: tensor<1x6x5xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x7x4xf32> {
+func.func @transpose_ncx(%x: tensor<1x6x5xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x11x4xf32> {
   %t = graph.StaticTranspose %x {order = [0, 2, 1]} : (tensor<1x6x5xf32>) -> tensor<1x5x6xf32>
-  %0 = graph.ConvTranspose %t, %w {groups = 1, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x4x6xf32>) -> tensor<1x7x4xf32>
-  return %0 : tensor<1x7x4xf32>
+  %0 = graph.ConvTranspose %t, %w {groups = 1, strides = [2], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x5x6xf32>, tensor<3x4x6xf32>) -> tensor<1x11x4xf32>
+  return %0 : tensor<1x11x4xf32>
 }
 
 // -----
@@ -478,4 +478,94 @@ func.func @weights_swapped(%a: tensor<2x16x8xf32>, %b: tensor<2x48x8xf32>) -> (t
   %0 = graph.ConvolutionBackwardWeights %x, %d {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [1, 16, 48]} : (tensor<2x8x16xf32>, tensor<2x8x48xf32>) -> tensor<1x16x48xf32>
   %1 = graph.ConvolutionBackwardWeights %d, %x {strides = [1], pads_begin = [0], pads_end = [0], dilations = [1], weights_shape = [1, 48, 16]} : (tensor<2x8x48xf32>, tensor<2x8x16xf32>) -> tensor<1x48x16xf32>
   return %0, %1 : tensor<1x16x48xf32>, tensor<1x48x16xf32>
+}
+
+// -----
+
+// Stride 1: products of several rows of a convolution whose taps are in the
+// opposite order; the copy into panels turns them. Stride 2 goes backwards.
+// CHECK-LABEL: func @transpose_flipped
+// CHECK:         %[[P:.*]] = tile.pack %{{.*}} panel {{[0-9]+}} groups 1 flipped : tensor<3x3x20x16xf32>
+// CHECK-NEXT:    tile.conv %{{.*}}, %[[P]] {dilations = array<i64: 1, 2>, groups = 1 : i64, pads_begin = array<i64: 1, 3>, pads_end = array<i64: 1, 3>, strides = array<i64: 1, 1>}
+// CHECK-NOT:     tile.flip
+// CHECK-LABEL: func @transpose_spread
+// CHECK-NOT:     flipped
+// CHECK:         tile.conv_transpose
+func.func @transpose_flipped(%x: tensor<2x5x6x20xf32>, %w: tensor<3x3x16x20xf32>) -> tensor<2x5x8x16xf32> {
+  %0 = graph.ConvTranspose %x, %w {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 2]} : (tensor<2x5x6x20xf32>, tensor<3x3x16x20xf32>) -> tensor<2x5x8x16xf32>
+  return %0 : tensor<2x5x8x16xf32>
+}
+func.func @transpose_spread(%x: tensor<2x5x6x20xf32>, %w: tensor<3x3x16x20xf32>) -> tensor<2x9x11x16xf32> {
+  %0 = graph.ConvTranspose %x, %w {strides = [2, 2], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<2x5x6x20xf32>, tensor<3x3x16x20xf32>) -> tensor<2x9x11x16xf32>
+  return %0 : tensor<2x9x11x16xf32>
+}
+
+// -----
+
+// With channels first on both sides, a convolution of single positions is a
+// product whose columns are positions: nothing is transposed. Declines: few
+// positions, and a reader of another order.
+// CHECK-LABEL: func @planes
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<2x8x16x16xf32>, %[[W:[a-z0-9]+]]: tensor<8x12x1x1xf32>
+// CHECK-DAG:     %[[IN:.*]] = graph.StaticReshape %[[X]] {{.*}} -> tensor<2x8x256xf32>
+// CHECK-DAG:     %[[FLAT:.*]] = graph.StaticReshape %[[W]] {{.*}} -> tensor<8x12xf32>
+// CHECK-DAG:     %[[A:.*]] = graph.StaticTranspose %[[FLAT]] {order = [1, 0]}
+// CHECK-DAG:     %[[P:.*]] = tile.pack %[[IN]]
+// CHECK:         %[[C:.*]] = tile.matmul %[[A]], %[[P]] : {{.*}} -> tensor<2x12x256xf32>
+// CHECK:         %[[Y:.*]] = graph.StaticReshape %[[C]] {{.*}} -> tensor<2x12x16x16xf32>
+// CHECK-NEXT:    return %[[Y]]
+// CHECK-LABEL: func @few_positions
+// CHECK:         tile.conv
+// CHECK-LABEL: func @also_read
+// CHECK:         tile.conv
+func.func @planes(%x: tensor<2x8x16x16xf32>, %w: tensor<8x12x1x1xf32>) -> tensor<2x12x16x16xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<2x8x16x16xf32>) -> tensor<2x16x16x8xf32>
+  %v = graph.StaticTranspose %w {order = [2, 3, 1, 0]} : (tensor<8x12x1x1xf32>) -> tensor<1x1x12x8xf32>
+  %0 = graph.ConvTranspose %t, %v {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x16x16x8xf32>, tensor<1x1x12x8xf32>) -> tensor<2x16x16x12xf32>
+  %1 = graph.StaticTranspose %0 {order = [0, 3, 1, 2]} : (tensor<2x16x16x12xf32>) -> tensor<2x12x16x16xf32>
+  return %1 : tensor<2x12x16x16xf32>
+}
+func.func @few_positions(%x: tensor<2x8x8x8xf32>, %w: tensor<1x1x8x12xf32>) -> tensor<2x12x8x8xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<2x8x8x8xf32>) -> tensor<2x8x8x8xf32>
+  %0 = graph.Convolution %t, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x8x8x8xf32>, tensor<1x1x8x12xf32>) -> tensor<2x8x8x12xf32>
+  %1 = graph.StaticTranspose %0 {order = [0, 3, 1, 2]} : (tensor<2x8x8x12xf32>) -> tensor<2x12x8x8xf32>
+  return %1 : tensor<2x12x8x8xf32>
+}
+func.func @also_read(%x: tensor<2x8x16x16xf32>, %w: tensor<1x1x8x12xf32>) -> (tensor<2x12x16x16xf32>, tensor<2x16x16x12xf32>) {
+  %t = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<2x8x16x16xf32>) -> tensor<2x16x16x8xf32>
+  %0 = graph.Convolution %t, %w {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x16x16x8xf32>, tensor<1x1x8x12xf32>) -> tensor<2x16x16x12xf32>
+  %1 = graph.StaticTranspose %0 {order = [0, 3, 1, 2]} : (tensor<2x16x16x12xf32>) -> tensor<2x12x16x16xf32>
+  return %1, %0 : tensor<2x12x16x16xf32>, tensor<2x16x16x12xf32>
+}
+
+// -----
+
+// A gradient of the weights of 3 channels: they are brought together, so that
+// the taps of a row are rows of one product, and parts of the images are summed
+// on their own. Declines: more channels; too few images have no parts.
+// CHECK-LABEL: func @joined_taps
+// CHECK:         %[[R:.*]] = graph.Reorder
+// CHECK:         %[[G:.*]] = tile.conv_weights %[[R]], %{{.*}}parts = 8 : i64{{.*}} -> tensor<8x3x3x3x16xf32>
+// CHECK-NEXT:    graph.ReduceSum %[[G]] {axes = [0]}
+// CHECK-LABEL: func @many_channels
+// CHECK-NOT:     graph.Reorder
+// CHECK:         tile.conv_weights
+// CHECK-NOT:     parts
+// CHECK-LABEL: func @two_images
+// CHECK:         tile.conv_weights
+// CHECK-NOT:     parts
+func.func @joined_taps(%x: tensor<16x3x9x9xf32>, %d: tensor<16x9x9x16xf32>) -> tensor<3x3x3x16xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<16x3x9x9xf32>) -> tensor<16x9x9x3xf32>
+  %0 = graph.ConvolutionBackwardWeights %t, %d {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<16x9x9x3xf32>, tensor<16x9x9x16xf32>) -> tensor<3x3x3x16xf32>
+  return %0 : tensor<3x3x3x16xf32>
+}
+func.func @many_channels(%x: tensor<16x5x9x9xf32>, %d: tensor<16x9x9x16xf32>) -> tensor<3x3x5x16xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<16x5x9x9xf32>) -> tensor<16x9x9x5xf32>
+  %0 = graph.ConvolutionBackwardWeights %t, %d {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<16x9x9x5xf32>, tensor<16x9x9x16xf32>) -> tensor<3x3x5x16xf32>
+  return %0 : tensor<3x3x5x16xf32>
+}
+func.func @two_images(%x: tensor<2x3x9x9xf32>, %d: tensor<2x9x9x16xf32>) -> tensor<3x3x3x16xf32> {
+  %t = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<2x3x9x9xf32>) -> tensor<2x9x9x3xf32>
+  %0 = graph.ConvolutionBackwardWeights %t, %d {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<2x9x9x3xf32>, tensor<2x9x9x16xf32>) -> tensor<3x3x3x16xf32>
+  return %0 : tensor<3x3x3x16xf32>
 }
