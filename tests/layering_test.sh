@@ -7,11 +7,29 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$1")")"
 
-# FOLDER: folders whose files it may include, its own always.
+# FOLDER: folders and files that it may include, its own always. Of passes, a
+# folder is a phase (of tile, a kind of group); phases do not include each other,
+# but tile has groups, which fuse makes.
 rules='
 runtime:
 dialects: dialects
 codegen: codegen dialects runtime
+passes/support: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen
+passes/ops: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen
+passes/graph: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/quantize: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/constants: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/layout: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/fuse: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/bufferize: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/parallel: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops
+passes/tile/core: passes/support passes/ops dialects codegen passes/tile/core
+passes/tile/loops: passes/support passes/ops dialects codegen passes/tile/core
+passes/tile/products: passes/support passes/ops dialects codegen passes/tile/core passes/tile/loops
+passes/tile/windows: passes/support passes/ops dialects codegen passes/tile/core passes/tile/loops passes/tile/products
+passes/tile/convolution: passes/support passes/ops dialects codegen passes/tile/core passes/tile/windows
+passes/tile/attention: passes/support passes/ops dialects codegen passes/tile/core passes/tile/products passes/tile/windows
+passes/tile: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops passes/fuse
 passes: passes dialects codegen
 compiler/import: compiler/import dialects
 compiler/check: compiler/check dialects
@@ -60,8 +78,10 @@ includes | awk -v rules="$rules" '
         allowed[count] = part[1] " " part[2]
       }
   }
-  # Whether path lies in the folder.
-  function inside(path, where) { return index(path, where "/") == 1 }
+  # Whether path lies in the folder, or is that file.
+  function inside(path, where) {
+    return path == where || index(path, where "/") == 1
+  }
   function isOurs(path, i) {
     for (i = 1; i <= count; i++) {
       top = folder[i]; sub("/.*", "", top)

@@ -66,7 +66,7 @@ bool squaresOperand(std::string_view kind);
 int64_t reductionLength(const graph::Graph &graph, const graph::Op &op);
 
 /// Roundings of a convolution that the option fast-math lets compute by
-/// F(4x4, 3x3) (passes/layout/Winograd.cpp), by a random walk of `walk`
+/// F(4x4, 3x3) (passes/ops/Winograd.cpp), by a random walk of `walk`
 /// standard deviations; nullopt for all others.
 ///
 /// Let products of src and weights have variance 1, and let b, g be the sums of

@@ -1,7 +1,7 @@
 //===- FactSupport.cpp - what facts about a module are made of ------------===//
 #include "compiler/driver/FactSupport.h"
 
-#include "passes/fusion/Group.h"
+#include "passes/fuse/Group.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

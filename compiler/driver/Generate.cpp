@@ -8,7 +8,7 @@
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/support/Fail.h"
-#include "passes/buffer/InPlace.h"
+#include "passes/bufferize/InPlace.h"
 #include "passes/constants/Recipes.h"
 #include "passes/support/Bytes.h"
 #include "passes/support/Entry.h"

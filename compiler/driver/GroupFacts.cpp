@@ -5,7 +5,7 @@
 #include "compiler/driver/Reorders.h"
 #include "compiler/report/Stats.h"
 #include "dialects/tile/TileDialect.h"
-#include "passes/fusion/Group.h"
+#include "passes/fuse/Group.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 

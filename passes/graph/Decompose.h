@@ -33,8 +33,4 @@ bool hasUnknownScaleGroups(mlir::Operation *op);
 /// The same for normalisations and their gradients (DecomposeNorms.cpp).
 bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);
 
-/// Replaces a (dynamic) Quantize or Dequantize by arithmetic
-/// (ExpandQuantize.cpp).
-void expandQuantize(mlir::Operation *op);
-
 } // namespace tenon

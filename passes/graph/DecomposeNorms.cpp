@@ -10,8 +10,8 @@
 //   BiasAddBackward                ReduceSum over all but the channels
 //
 //===----------------------------------------------------------------------===//
-#include "passes/fusion/Group.h"
 #include "passes/graph/Decompose.h"
+#include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 

@@ -15,10 +15,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/graph/SplitHeads.h"
+#include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
-#include "passes/tiling/ScalarOps.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/graph/Quantised.h"
+#include "passes/ops/Quantised.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"

@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/fusion/Group.h"
-#include "passes/layout/Packing.h"
+#include "passes/ops/OpKinds.h"
+#include "passes/ops/Packing.h"
+#include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/tiling/ScalarOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

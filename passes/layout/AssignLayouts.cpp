@@ -20,14 +20,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
-#include "passes/fusion/Group.h"
 #include "passes/layout/ChannelOrders.h"
 #include "passes/layout/GroupNorms.h"
 #include "passes/layout/MinCut.h"
+#include "passes/ops/OpKinds.h"
+#include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"

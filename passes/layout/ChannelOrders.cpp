@@ -2,11 +2,11 @@
 
 #include "dialects/graph/OpTable.h"
 #include "dialects/tile/TileDialect.h"
-#include "passes/fusion/Group.h"
 #include "passes/layout/GroupNorms.h"
+#include "passes/ops/OpKinds.h"
+#include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/tiling/ScalarOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"

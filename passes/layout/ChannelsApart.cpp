@@ -1,9 +1,10 @@
 #include "passes/layout/ChannelsApart.h"
 
+#include "passes/ops/Costs.h"
+#include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
-#include "passes/tiling/Items.h"
 
 #include <numeric>
 

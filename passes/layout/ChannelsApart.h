@@ -1,7 +1,7 @@
 //===- ChannelsApart.h - convolutions of NCX tensors ------------*- C++ -*-===//
 #pragma once
 
-#include "passes/layout/Packing.h"
+#include "passes/ops/Packing.h"
 
 namespace tenon {
 

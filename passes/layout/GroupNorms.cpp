@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/layout/GroupNorms.h"
 
-#include "passes/fusion/Group.h"
+#include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 

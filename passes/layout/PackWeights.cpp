@@ -27,14 +27,14 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
-#include "passes/fusion/Group.h"
 #include "passes/layout/ChannelsApart.h"
-#include "passes/layout/Winograd.h"
+#include "passes/ops/OpKinds.h"
+#include "passes/ops/PlaneShape.h"
+#include "passes/ops/WindowGeometry.h"
+#include "passes/ops/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
-#include "passes/tiling/ChannelPlanes.h"
-#include "passes/tiling/Windows.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -389,7 +389,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto s = rankedType(src), d = rankedType(diff);
     if (!s.hasStaticShape() || !d.hasStaticShape() || !weights.hasStaticShape())
       return false;
-    tiling::ChannelPlanes planes(tiling::windowDims(
+    tiling::PlaneShape planes(tiling::windowDims(
         op, s, d, /*ncx=*/false, weights.getShape().drop_back(2)));
     return hasRows(src) && hasRows(diff) && planes.fit();
   }

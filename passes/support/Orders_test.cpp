@@ -1,6 +1,6 @@
 // What strides behind reshapes are not known, and orders of dimensions in
 // memory; known strides are compared with the places of all elements in
-// passes/tiling/Strided_test.cpp.
+// passes/tile/core/Strided_test.cpp.
 #include "passes/support/Orders.h"
 
 #include <gmock/gmock.h>

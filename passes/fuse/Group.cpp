@@ -1,0 +1,170 @@
+#include "passes/fuse/Group.h"
+
+#include "dialects/tile/TileDialect.h"
+#include "passes/ops/ScalarOps.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace tenon::fusion {
+
+Operation *concatOf(func::FuncOp group) {
+  return &*llvm::find_if(group.getBody().front(),
+                         [](Operation &op) { return isKind(&op, "Concat"); });
+}
+
+SmallVector<Value> joinedInPlace(func::CallOp call, func::FuncOp group) {
+  auto inPlace = call->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr);
+  SmallVector<Value> values;
+  if (!inPlace)
+    return values;
+  Operation *concat = concatOf(group);
+  values.resize(concat->getNumOperands());
+  for (int64_t i : inPlace.asArrayRef())
+    values[i] = call.getOperand(
+        cast<BlockArgument>(concat->getOperand(i)).getArgNumber());
+  return values;
+}
+
+bool sharesRows(Operation *op, const Group &g) {
+  return g.kind == GroupKind::rows && g.rows == rowSpace(op) &&
+         rankedType(op->getOperand(0)).getShape() == ArrayRef(g.space);
+}
+
+/// Dimensions as a row group sees a value: those of the space, or the space
+/// with reduced dimensions of size 1.
+static bool isSpaceShape(ArrayRef<int64_t> shape, const Group &g) {
+  return shape == ArrayRef<int64_t>(g.space);
+}
+static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
+  if (g.kind != GroupKind::rows || g.rows.groups ||
+      shape.size() != g.space.size())
+    return false;
+  for (auto [d, size] : llvm::enumerate(g.space))
+    if (shape[d] != (g.rows.reduced[d] ? 1 : size))
+      return false;
+  return true;
+}
+
+static std::string sizesText(ArrayRef<int64_t> sizes) {
+  std::string text;
+  for (int64_t size : sizes)
+    text += (text.empty() ? "" : "x") +
+            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+  return text.empty() ? "a scalar" : text;
+}
+
+/// "1,2": the reduced dimensions.
+static std::string reducedText(const RowSpace &rows) {
+  std::string text;
+  for (auto [d, reduced] : llvm::enumerate(rows.reduced))
+    if (reduced)
+      text += (text.empty() ? "" : ",") + std::to_string(d);
+  if (rows.groups)
+    text += " (" + std::to_string(rows.groups) + " groups)";
+  return text;
+}
+
+std::string whyNot(Operation *op, const Group &g,
+                   const llvm::DenseMap<Operation *, int> &groupOf,
+                   int groupIndex, int64_t maxOps) {
+  if (static_cast<int64_t>(g.ops.size()) >= maxOps)
+    return "the group already has " + std::to_string(g.ops.size()) +
+           " operations (max-ops)";
+  auto inGroup = [&](Value v) {
+    Operation *def = v.getDefiningOp();
+    return def && groupOf.lookup_or(def, -1) == groupIndex;
+  };
+  bool indexed = tiling::isIndexedOp(op), row = isRowOp(op);
+  if (!tiling::isScalarOp(op) && !indexed && !row)
+    return ("it starts a group of its own, of kind " + name(*kindOfGroup(op)))
+        .str();
+  if (isa<tile::ConvWeightsOp>(g.ops.front()))
+    return "a gradient of weights is summed piece by piece in memory";
+  bool epilogue = takesEpilogue(g.ops.front());
+  if (indexed && epilogue)
+    return "epilogues know no indices";
+  switch (g.kind) {
+  case GroupKind::window:
+  case GroupKind::attention:
+    if (epilogue)
+      break;
+    [[fallthrough]];
+  case GroupKind::chain:
+  case GroupKind::concat:
+  case GroupKind::pack:
+  case GroupKind::recurrence:
+    return ("a group of kind " + name(g.kind) + " takes no epilogue").str();
+  case GroupKind::elementwise:
+  case GroupKind::rows:
+  case GroupKind::contraction:
+    break;
+  }
+  ArrayRef<int64_t> space(g.space);
+  // Inside a group values are aligned dimension by dimension.
+  auto dropped = [&](RankedTensorType type) {
+    return "an operand from the group has dropped dimensions: " +
+           sizesText(type.getShape()) + " in a group of " + sizesText(space);
+  };
+  if (row) {
+    if (epilogue)
+      return ("complete rows are needed, a " + name(g.kind)).str() +
+             " makes tiles: it reduces dimensions " +
+             reducedText(rowSpace(op)) + " of " +
+             sizesText(rankedType(op->getOperand(0)).getShape());
+    if (llvm::none_of(op->getOperands(), inGroup))
+      return "its operand reaches it through a view";
+    if (!isSpaceShape(rankedType(op->getOperand(0)).getShape(), g))
+      return "its rows are not those of the group: " +
+             sizesText(rankedType(op->getOperand(0)).getShape()) + ", not " +
+             sizesText(space);
+    for (Value v : op->getOperands())
+      if (inGroup(v) && !isSpaceShape(rankedType(v).getShape(), g))
+        return dropped(rankedType(v));
+    if (!llvm::is_contained(rowSpace(op).reduced, true))
+      return "it reduces nothing";
+    if (g.kind == GroupKind::rows && !sharesRows(op, g))
+      return "it reduces other dimensions than the group: " +
+             reducedText(rowSpace(op)) + ", not " + reducedText(g.rows);
+    return "";
+  }
+  auto shape = rankedType(op->getResult(0)).getShape();
+  bool stat = isStatShape(shape, g);
+  if (!isSpaceShape(shape, g) && !stat)
+    return "its shape is not that of the group: " + sizesText(shape) +
+           ", not " + sizesText(space);
+  bool any = false;
+  for (Value v : op->getOperands()) {
+    auto type = rankedType(v);
+    if (inGroup(v)) {
+      if (!isSpaceShape(type.getShape(), g) && !isStatShape(type.getShape(), g))
+        return dropped(type);
+      any = true;
+    } else if (g.kind == GroupKind::attention && !splatLiteral(v)) {
+      return "epilogues of attention read constants of one value only";
+    }
+  }
+  if (!any)
+    return "its operands reach it through views";
+  if (epilogue && !fitsEpilogue(op))
+    return "epilogues know no 64-bit integers";
+  return "";
+}
+
+SmallVector<Value> escaping(const Group &group, size_t n) {
+  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.begin() + n);
+  SmallVector<Value> values;
+  for (size_t i = 0; i < n; ++i)
+    for (Value v : group.ops[i]->getResults())
+      if (isState(v) || llvm::any_of(v.getUsers(), [&](Operation *u) {
+            return !inside.contains(u);
+          }))
+        values.push_back(v);
+  return values;
+}
+
+} // namespace tenon::fusion

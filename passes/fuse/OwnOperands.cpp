@@ -1,0 +1,104 @@
+#include "passes/fuse/OwnOperands.h"
+
+#include "passes/ops/Costs.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace tenon::fusion {
+
+static int64_t bytesOf(RankedTensorType type) {
+  return type.getElementTypeBitWidth() / 8;
+}
+
+/// Bytes of a matrix of `v`, if its size is known.
+static std::optional<int64_t> matrixBytes(Value v) {
+  auto type = rankedType(v);
+  ArrayRef<int64_t> matrix = type.getShape().take_back(2);
+  if (ShapedType::isDynamicShape(matrix))
+    return std::nullopt;
+  return llvm::product_of(matrix) * bytesOf(type);
+}
+
+/// Bytes of the rows of src that meet one matrix of weights.
+static std::optional<int64_t> bytesOfRows(tile::MatMulOp op,
+                                          tile::PackOp pack) {
+  auto w = rankedType(pack.getWeights());
+  auto rows = rowsOfMatrix(rankedType(op.getDst()), w);
+  if (!rows)
+    return std::nullopt;
+  return *rows * w.getDimSize(w.getRank() - 2) *
+         bytesOf(rankedType(op.getSrc()));
+}
+
+bool OwnOperands::packs(Operation *user, tile::PackOp pack) const {
+  auto matrix = matrixBytes(pack.getWeights());
+  if (!matrix || isKnownOnce(pack.getWeights()))
+    return false;
+  if (isa<tile::AttentionOp>(user))
+    return *matrix <= headBytes();
+  auto product = dyn_cast<tile::MatMulOp>(user);
+  if (!product || product.getWeights() != pack.getResult())
+    return false;
+  auto bytes = bytesOfRows(product, pack);
+  return bytes && *bytes <= l2Bytes;
+}
+
+/// Operations of few instructions: each thread may repeat them.
+static bool isCheap(Operation *op) {
+  static const llvm::StringSet<> kinds = {
+      "Abs",  "Add",   "Clamp",  "LeakyReLU", "Maximum",  "Minimum", "Multiply",
+      "ReLU", "Round", "Select", "Square",    "Subtract", "TypeCast"};
+  return kinds.contains(kindOf(op));
+}
+
+/// A block of rows is computed, which all panels then meet. Where these are
+/// packed by items, too, that is all rows, and panels are not divided by rows.
+bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
+  constexpr int64_t kMinPanels = 8;
+  auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  if (!llvm::all_of(ops, isCheap) || op.getInPlace() ||
+      src.isDynamicDim(src.getRank() - 1))
+    return false;
+  // Of many rows, all pass by each panel of weights that an item makes.
+  ArrayRef<int64_t> rowDims = dst.getShape().drop_back();
+  if (op.getLevels() &&
+      (ShapedType::isDynamicShape(rowDims) ||
+       ShapedType::getNumElements(rowDims) > tiling::kRowsOfLevels))
+    return false;
+  auto pack = op.getWeights().getDefiningOp<tile::PackOp>();
+  if (!pack || !packs(op, pack))
+    return true;
+  int64_t rows = *rowsOfMatrix(dst, rankedType(pack.getWeights()));
+  auto panel = static_cast<int64_t>(pack.getPanel());
+  return dst.hasStaticShape() && *bytesOfRows(op, pack) <= l2Bytes / 2 &&
+         dst.getNumElements() >= rows * kMinPanels * panel;
+}
+
+/// Whether `ops` only widen elements, which a pooling does faster than memory
+/// takes the wide ones.
+static bool widens(ArrayRef<Operation *> ops) {
+  return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
+         rankedType(ops[0]->getOperand(0)).getElementTypeBitWidth() <= 16 &&
+         rankedType(ops[0]->getResult(0)).getElementType().isF32();
+}
+
+bool OwnOperands::makes(Operation *user, ArrayRef<Operation *> ops) const {
+  Value v = ops.back()->getResult(0);
+  if (isKind(user, "MaxPool") || isKind(user, "AvgPool"))
+    return widens(ops);
+  if (auto product = dyn_cast<tile::MatMulOp>(user))
+    return v == product.getSrc() && v != product.getWeights() &&
+           makesSrc(product, ops);
+  auto op = dyn_cast<tile::AttentionOp>(user);
+  if (!op || !op.getPacked() || op.getFromLeft())
+    return false;
+  if (v == op.getQ())
+    return !ShapedType::isDynamic(rankedType(v).getShape().back());
+  auto bytes = matrixBytes(v);
+  return v == op.getV() && bytes && *bytes <= headBytes();
+}
+
+} // namespace tenon::fusion

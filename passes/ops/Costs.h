@@ -1,0 +1,54 @@
+//===- Costs.h - thresholds that several phases must agree on --*- C++ -*-===//
+//
+// The reason of each: docs/cost-model.md.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/vector/Attrs.h"
+
+#include <cstdint>
+
+namespace tenon::tiling {
+
+/// Elements of weights that do not stay in L2: panels come from beyond it each
+/// time, and are asked for one ahead.
+inline constexpr int64_t kStreamedWeights = 256 << 10;
+
+/// Bytes of L2 that products use: with twice as many those with long sums took
+/// 1.02 to 1.05 times as long (docs/cost-model.md).
+inline constexpr int64_t kMostOfL2 = 1 << 20;
+
+/// Bytes that no cache holds when they are read: they are asked for ahead. What
+/// is in the last cache takes a quarter longer so.
+inline constexpr int64_t kFromMemoryBytes = 32 << 20;
+
+/// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
+/// MiB half (docs/cost-model.md), but what is smaller may be read soon.
+inline constexpr int64_t kStreamedBytes = 16 << 20;
+
+using codegen::kLineBytes;
+
+/// Rows a multiple of it apart share few sets of the cache.
+inline constexpr int64_t kBadStride = 1024; // bytes
+
+/// Up to so many rows, kernels read levels; for more, weights are made of them,
+/// a panel at a time (docs/cost-model.md).
+inline constexpr int64_t kRowsOfLevels = 16;
+
+/// Items that threads can share evenly.
+inline constexpr int64_t kMinItems = 8;
+
+/// The least multiple of `step` that is not below `n` >= 0.
+inline int64_t roundUp(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
+
+/// Elements of `bytes` each between rows of `elements`: an odd number of lines,
+/// so that rows beside each other use all sets of the cache.
+inline int64_t oddPitch(int64_t elements, int64_t bytes) {
+  int64_t lines = roundUp(elements * bytes, kLineBytes) / kLineBytes;
+  return (lines | 1) * kLineBytes / bytes;
+}
+
+} // namespace tenon::tiling

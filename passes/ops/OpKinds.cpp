@@ -1,0 +1,172 @@
+#include "passes/ops/OpKinds.h"
+
+#include "dialects/tile/TileDialect.h"
+#include "passes/ops/ScalarOps.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace tenon::fusion {
+
+StringRef name(GroupKind kind) {
+  switch (kind) {
+  case GroupKind::elementwise:
+    return "elementwise";
+  case GroupKind::rows:
+    return "rows";
+  case GroupKind::contraction:
+    return "contraction";
+  case GroupKind::chain:
+    return "chain";
+  case GroupKind::attention:
+    return "attention";
+  case GroupKind::window:
+    return "window";
+  case GroupKind::concat:
+    return "concat";
+  case GroupKind::pack:
+    return "pack";
+  case GroupKind::recurrence:
+    return "recurrence";
+  }
+  return "";
+}
+
+bool isView(Operation *op) {
+  return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
+}
+
+Value behindViews(Value v) {
+  while (Operation *def = v.getDefiningOp()) {
+    if (!isView(def))
+      break;
+    v = def->getOperand(0);
+  }
+  return v;
+}
+
+bool isRowOp(Operation *op) {
+  static const llvm::StringSet<> kinds = {
+      "BatchNormForwardTraining",
+      "BatchNormTrainingBackward",
+      "GroupNorm",
+      "LayerNorm",
+      "LayerNormBackward",
+      "LogSoftmax",
+      "LogSoftmaxBackward",
+      "PReLUBackward",
+      "RMSNorm",
+      "SoftMax",
+      "SoftMaxBackward",
+  };
+  StringRef kind = kindOf(op);
+  return kinds.contains(kind) || kind.starts_with("Reduce");
+}
+
+bool isState(Value v) {
+  auto rnn = v.getDefiningOp<tile::RnnOp>();
+  return rnn && v != rnn.getH();
+}
+
+std::optional<GroupKind> kindOfGroup(Operation *op) {
+  if (isView(op) || isa<arith::ConstantOp>(op))
+    return std::nullopt;
+  if (auto conv = dyn_cast<tile::ConvOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (auto conv = dyn_cast<tile::ConvTransposeOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+    return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
+  if (isa<tile::MatMulOp, tile::WinogradOp>(op))
+    return GroupKind::contraction;
+  if (isa<tile::AttentionOp>(op))
+    return GroupKind::attention;
+  if (isa<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
+          tile::ToDigitsOp, tile::WinogradWeightsOp>(op))
+    return GroupKind::pack;
+  if (isa<tile::RnnOp>(op))
+    return GroupKind::recurrence;
+  if (isRowOp(op))
+    return GroupKind::rows;
+  StringRef kind = kindOf(op);
+  if (kind.starts_with("MaxPool") || kind.starts_with("AvgPool") ||
+      kind.starts_with("Interpolate") || kind.starts_with("LRN"))
+    return GroupKind::window;
+  if (kind == "Concat")
+    return GroupKind::concat;
+  if (tiling::isScalarOp(op) || tiling::isIndexedOp(op))
+    return GroupKind::elementwise;
+  return std::nullopt;
+}
+
+int64_t channelDim(Operation *op, int64_t rank) {
+  return rank > 2 && stringAttr(op, "data_format") == "NCX" ? 1 : rank - 1;
+}
+
+SmallVector<int64_t> slopeDims(Operation *op) {
+  ArrayRef<int64_t> src = rankedType(op->getOperand(0)).getShape();
+  ArrayRef<int64_t> slope = rankedType(op->getOperand(1)).getShape();
+  int64_t rank = src.size();
+  if (slope.size() == 1 && slope[0] != 1)
+    return {channelDim(op, rank)};
+  SmallVector<int64_t> dims;
+  for (int64_t i = rank - slope.size(); i < rank; ++i)
+    dims.push_back(i);
+  return dims;
+}
+
+RowSpace rowSpace(Operation *op) {
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  RowSpace rows;
+  rows.reduced.assign(rank, false);
+  StringRef kind = kindOf(op);
+  if (kind.contains("SoftMax") || kind.contains("LogSoftmax")) {
+    if (rank > 0)
+      rows.reduced[normalizedAxis(intAttr(op, "axis"), rank)] = true;
+  } else if (kind.starts_with("LayerNorm") || kind == "RMSNorm") {
+    for (int64_t d = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
+         d < rank; ++d)
+      rows.reduced[d] = true;
+  } else if (kind.starts_with("BatchNorm")) {
+    rows.reduced.assign(rank, true);
+    rows.reduced[channelDim(op, rank)] = false;
+  } else if (kind == "GroupNorm") {
+    rows.groups = intAttr(op, "groups");
+    rows.channel = channelDim(op, rank);
+    rows.reduced.assign(rank + 1, true);
+    rows.reduced[0] = rows.reduced[rows.channel] = false;
+  } else if (kind == "PReLUBackward") {
+    rows.reduced.assign(rank, true);
+    auto slope = rankedType(op->getOperand(1));
+    for (auto [i, d] : llvm::enumerate(slopeDims(op)))
+      rows.reduced[d] = slope.getDimSize(i) == 1;
+  } else {
+    for (int64_t a : intsAttr(op, "axes"))
+      rows.reduced[normalizedAxis(a, rank)] = true;
+  }
+  return rows;
+}
+
+bool takesEpilogue(Operation *first) {
+  auto conv = dyn_cast<tile::ConvOp>(first);
+  if (auto attention = dyn_cast<tile::AttentionOp>(first))
+    return !attention.getFromLeft() && !attention.getStats();
+  return kindOfGroup(first) == GroupKind::contraction ||
+         (conv && conv.getDepthwise()) || isKind(first, "MaxPool") ||
+         isKind(first, "AvgPool");
+}
+
+/// Whether an epilogue's vectors, of as many lanes as sums have, hold it.
+static bool fits(Value v) {
+  return rankedType(v).getElementTypeBitWidth() <= 32;
+}
+
+bool fitsEpilogue(Operation *op) {
+  return llvm::all_of(op->getOperands(), fits) &&
+         llvm::all_of(op->getResults(), fits);
+}
+
+} // namespace tenon::fusion

@@ -1,0 +1,65 @@
+//===- OpKinds.h - what kind of operation an operation is ------*- C++ -*-===//
+//
+// Facts that every phase asks: is it a view, does it reduce rows, how would a
+// group that it starts be lowered.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
+namespace tenon::fusion {
+
+/// What decides how a group is lowered.
+enum class GroupKind {
+  elementwise,
+  rows,
+  contraction,
+  /// Several groups with a product or a window each, a band of rows at a time.
+  chain,
+  attention,
+  window,
+  concat,
+  pack,
+  recurrence
+};
+llvm::StringRef name(GroupKind kind);
+
+/// A view costs nothing: it changes sizes and strides of a buffer.
+bool isView(mlir::Operation *op);
+/// What `v` shows through views.
+mlir::Value behindViews(mlir::Value v);
+/// Reductions and what is built on them: one pass over rows.
+bool isRowOp(mlir::Operation *op);
+/// A result that needs a buffer even if nobody reads it: the state that a
+/// recurrence carries from step to step.
+bool isState(mlir::Value v);
+/// The group that `op` starts; none for views and literals.
+std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
+
+/// Whether elementwise operations may follow `first`, the first operation of a
+/// group, where it stores: products, pooling and depthwise convolutions.
+bool takesEpilogue(mlir::Operation *first);
+/// Whether the values of `op` fit into an epilogue: none has 64 bits.
+bool fitsEpilogue(mlir::Operation *op);
+/// Where the channels of a tensor of `rank` dimensions are (data_format).
+int64_t channelDim(mlir::Operation *op, int64_t rank);
+/// Dimensions of src along which the slope of a PReLU or its gradient goes, one
+/// per dimension of the slope.
+llvm::SmallVector<int64_t> slopeDims(mlir::Operation *op);
+
+/// The rows of a row operation.
+struct RowSpace {
+  /// Which dimensions of operand 0 are reduced.  With `groups`, dimension
+  /// `channel` counts as two, groups x channels of one group.
+  llvm::SmallVector<bool> reduced;
+  int64_t groups = 0;
+  int64_t channel = 0;
+
+  bool operator==(const RowSpace &other) const = default;
+};
+RowSpace rowSpace(mlir::Operation *op);
+
+} // namespace tenon::fusion

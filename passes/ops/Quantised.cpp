@@ -1,0 +1,123 @@
+//===- Quantised.cpp - operands of products that are dequantised ----------===//
+#include "passes/ops/Quantised.h"
+
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+/// Rows for which weights of u8 are made s8 in each execution
+/// (docs/cost-model.md).
+static constexpr int64_t kFewRows = 16, kFewRowsOfWords = 64;
+
+unsigned bitsOf(Value bytes) {
+  Operation *def = bytes.getDefiningOp();
+  auto attr = def ? def->getAttrOfType<IntegerAttr>(kBitsAttr) : IntegerAttr();
+  return attr ? attr.getInt() : 8;
+}
+
+bool Quantised::isDynamic() const {
+  return kindOf(dequantize).starts_with("Dynamic");
+}
+
+bool Quantised::hasZeroPoint() const {
+  if (isDynamic())
+    return dequantize->getNumOperands() > 2;
+  return llvm::any_of(intsAttr(dequantize, "zps"),
+                      [](int64_t z) { return z != 0; });
+}
+
+std::optional<int64_t> Quantised::zeroPoint() const {
+  if (isDynamic())
+    return hasZeroPoint() ? std::nullopt : std::optional<int64_t>(0);
+  SmallVector<int64_t> zps = intsAttr(dequantize, "zps");
+  if (zps.empty())
+    return 0;
+  return llvm::all_equal(zps) ? std::optional(zps.front()) : std::nullopt;
+}
+
+ArrayRef<float> Quantised::scales() const {
+  return dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").asArrayRef();
+}
+
+int64_t Quantised::scaleCount() const {
+  if (!isDynamic())
+    return scales().size();
+  auto type = rankedType(dequantize->getOperand(1));
+  return type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
+}
+
+Value Quantised::viewed(OpBuilder &b, Value v) const {
+  for (Operation *view : llvm::reverse(views)) {
+    auto shape = rankedType(view->getResult(0)).getShape();
+    v = isKind(view, "StaticTranspose")
+            ? buildTranspose(b, view->getLoc(), v, orderOf(view->getResult(0)))
+            : buildReshape(b, view->getLoc(), v, shape);
+  }
+  return v;
+}
+
+std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
+  for (Operation *view : llvm::reverse(views)) {
+    if (!isKind(view, "StaticTranspose"))
+      return std::nullopt;
+    Order order = orderOf(view->getResult(0));
+    axis = llvm::find(order, axis) - order.begin();
+  }
+  return axis;
+}
+
+std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
+                                const Quantised &weights, int64_t int8Group) {
+  bool isMatMul = isKind(product, "MatMul");
+  auto element = [](const Quantised &q) {
+    return rankedType(q.bytes()).getElementType();
+  };
+  bool isSigned = element(weights).isSignedInteger(8);
+  if (!element(src).isInteger(8) || !element(weights).isInteger(8))
+    return "only bytes times bytes is a product of bytes";
+  if (src.scaleCount() != 1)
+    return "src has a scale per channel";
+  if (!isMatMul && weights.hasZeroPoint())
+    return "the weights have a zero point";
+  if (!isMatMul && !isSigned)
+    return "a convolution multiplies u8 or s8 by s8";
+  if (!weights.zeroPoint())
+    return "the zero points of the weights are a tensor, or differ";
+  if ((!isSigned || weights.hasZeroPoint()) && !src.zeroPoint())
+    return "the weights have a zero point, that of src is not known";
+  auto dst = rankedType(product->getResult(0));
+  int64_t few = int8Group >= kGroupOfBytes ? kFewRows : kFewRowsOfWords;
+  int64_t rows = isMatMul ? dst.getDimSize(dst.getRank() - 2) : few;
+  if (!isSigned && !isKnownOnce(weights.bytes()) &&
+      !ShapedType::isDynamic(rows) && rows < few)
+    return "the weights are u8 and change, fewer than " + std::to_string(few) +
+           " rows meet them";
+  return "";
+}
+
+Quantised traceQuantised(Value v) {
+  Quantised q;
+  Operation *def = v.getDefiningOp();
+  for (; def; def = def->getOperand(0).getDefiningOp()) {
+    StringRef kind = kindOf(def);
+    if (kind == "StaticTranspose" || kind == "StaticReshape") {
+      q.views.push_back(def);
+      continue;
+    }
+    bool casts =
+        kind == "TypeCast" &&
+        isa<FloatType>(rankedType(def->getOperand(0)).getElementType());
+    if (!casts)
+      break;
+  }
+  if (!def || !kindOf(def).ends_with("Dequantize"))
+    return q;
+  q.dequantize = def;
+  return q;
+}
+
+} // namespace tenon

@@ -1,0 +1,437 @@
+#include "passes/ops/ScalarOps.h"
+
+#include "codegen/math/MathFunctions.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
+  Value first = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
+  return arith::SelectOp::create(b, loc, first, x, y);
+}
+
+Value emitExpOrZero(OpBuilder &b, Location loc, Value x, bool isFinite) {
+  auto flags = arith::FastMathFlags::afn;
+  if (isFinite)
+    flags = flags | arith::FastMathFlags::ninf;
+  return math::ExpOp::create(b, loc, x, flags);
+}
+
+Value emitExpOfDifference(OpBuilder &b, Location loc, Value x, Value y) {
+  using Flags = arith::FastMathFlags;
+  Value d = arith::SubFOp::create(b, loc, x, y);
+  return math::ExpOp::create(b, loc, d,
+                             Flags::afn | Flags::ninf | Flags::reassoc);
+}
+
+Value emitLogistic(OpBuilder &b, Location loc, Value x) {
+  auto c = [&](double v) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), v));
+  };
+  auto limited = [&](Value v, arith::CmpFPredicate beyond, double limit) {
+    Value isBeyond = arith::CmpFOp::create(b, loc, beyond, v, c(limit));
+    return std::pair(isBeyond, Value(arith::SelectOp::create(b, loc, isBeyond,
+                                                             c(limit), v)));
+  };
+  // What would be denormal is 0, so that exp(-x) is finite; below exp(-40) it
+  // adds nothing to 1. NaN stays.
+  constexpr double kLargest = 87.336; // 2^126 = exp(87.3365)
+  Value y = arith::SubFOp::create(b, loc, c(0), x);
+  auto [tiny, z] = limited(y, arith::CmpFPredicate::OGT, kLargest);
+  z = limited(z, arith::CmpFPredicate::OLT, -40).second;
+  Value e = emitExpOrZero(b, loc, z, /*isFinite=*/true);
+  y = arith::DivFOp::create(b, loc, c(1),
+                            arith::AddFOp::create(b, loc, c(1), e));
+  return arith::SelectOp::create(b, loc, tiny, c(0), y);
+}
+
+namespace {
+
+/// Writes arithmetic on values of one float type without ceremony.
+struct Calc {
+  OpBuilder &b;
+  Location loc;
+  Operation *op;
+  SmallVector<Value> in;
+
+  Value x() { return in[0]; }
+  Type type() { return in[0].getType(); }
+  Value c(double v) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type(), v));
+  }
+  Value a(StringRef name) { return c(floatAttr(op, name)); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, loc, x, y, z);
+  }
+  Value neg(Value x) { return arith::NegFOp::create(b, loc, x); }
+  /// The greater one, or NaN; of -0 and 0 any. Three instructions, where the
+  /// maximum of IEEE 754 takes five.
+  Value max(Value x, Value y) { return orNaN(x, select(gt(x, y), x, y)); }
+  Value min(Value x, Value y) { return orNaN(x, select(lt(x, y), x, y)); }
+  Value orNaN(Value x, Value other) {
+    return select(cmp(arith::CmpFPredicate::UNO, x, x), x, other);
+  }
+  Value exp(Value x) { return math::ExpOp::create(b, loc, x); }
+  Value expm1(Value x) { return math::ExpM1Op::create(b, loc, x); }
+  Value log(Value x) { return math::LogOp::create(b, loc, x); }
+  Value tanh(Value x) { return math::TanhOp::create(b, loc, x); }
+  Value sqrt(Value x) { return math::SqrtOp::create(b, loc, x); }
+  Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
+  Value cmp(arith::CmpFPredicate p, Value x, Value y) {
+    return arith::CmpFOp::create(b, loc, p, x, y);
+  }
+  Value gt(Value x, Value y) { return cmp(arith::CmpFPredicate::OGT, x, y); }
+  Value ge(Value x, Value y) { return cmp(arith::CmpFPredicate::OGE, x, y); }
+  Value lt(Value x, Value y) { return cmp(arith::CmpFPredicate::OLT, x, y); }
+  Value select(Value c, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, c, x, y);
+  }
+  Value logistic(Value x) { return emitLogistic(b, loc, x); }
+  /// ln(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
+  Value softplus(Value x) {
+    Value e = emitExpOrZero(b, loc, sub(c(0), abs(x)), /*isFinite=*/true);
+    // Its operand is from 0 to 1.
+    Value log = math::Log1pOp::create(b, loc, e, arith::FastMathFlags::ninf);
+    return add(atLeast(x, c(0)), log);
+  }
+  /// A limit, which is a number, instead of what is beyond it; NaN and -0 stay.
+  /// One instruction, where the maximum of IEEE 754 takes three.
+  Value atLeast(Value x, Value limit) { return select(lt(x, limit), limit, x); }
+  Value atMost(Value x, Value limit) { return select(gt(x, limit), limit, x); }
+  Value clamp(Value x, Value lo, Value hi) {
+    return atMost(atLeast(x, lo), hi);
+  }
+  /// d of a *Backward operation whose input 0 is src or dst.
+  bool usesDst() { return boolAttr(op, "use_dst", true); }
+};
+
+using Rule = Value (*)(Calc &);
+
+constexpr double kSqrt2OverPi = 0.79788456080286535588;
+constexpr double kInvSqrt2Pi = 0.39894228040143267794;
+constexpr double kGeluCubic = 0.044715;
+
+/// The distance of the normal distribution from its limit on the side of x,
+/// Phi(-|x|) = density * ratio: not by 1 + erf, which has no digits left there.
+struct NormalTail {
+  Value density; // exp(-x^2 / 2)
+  Value ratio;
+};
+
+/// From there the density is less than any normal number, or than any number.
+constexpr double kNormalEnd = 13.25, kDenormalEnd = 14.5;
+
+/// `isNormal`: a density less than any normal number is 0.
+NormalTail normalTail(Calc &k, bool isNormal) {
+  Value t = k.atMost(k.abs(k.x()), k.c(isNormal ? kNormalEnd : kDenormalEnd));
+  Value half = k.mul(k.c(-0.5), t), exponent = k.mul(half, t);
+  // Of the exact product: an exponent of -87 is rounded by 87 units.
+  using Flags = arith::FastMathFlags;
+  auto flags =
+      isNormal ? Flags::afn | Flags::ninf | Flags::reassoc : Flags::none;
+  Value density =
+      math::ExpOp::create(k.b, k.loc, exponent, flags | Flags::contract);
+  return {density, codegen::emitNormalTailRatio(k.b, k.loc, t)};
+}
+
+/// x Phi(x) is what the tail, times |x|, leaves of x, or of 0 where x is
+/// negative.
+Value geluErf(Calc &k) {
+  auto [density, ratio] = normalTail(k, /*isNormal=*/true);
+  // Infinity by the ratio only where 0 times it is to be NaN.
+  Value away = k.atLeast(k.neg(k.x()), k.atMost(k.abs(k.x()), k.c(kNormalEnd)));
+  return k.fma(k.neg(k.mul(away, ratio)), density, k.atLeast(k.x(), k.c(0)));
+}
+
+/// 2 u, u = sqrt(2 / pi) (x + 0.044715 x^3): (1 + tanh u) / 2 is logistic(2 u),
+/// which costs less.
+Value geluTanhArgument(Calc &k) {
+  Value x2 = k.mul(k.x(), k.x());
+  Value inner = k.mul(k.x(), k.add(k.c(1), k.mul(k.c(kGeluCubic), x2)));
+  return k.mul(k.c(2 * kSqrt2OverPi), inner);
+}
+
+Value gelu(Calc &k) {
+  if (stringAttr(k.op, "mode") != "gelu_tanh")
+    return geluErf(k);
+  return k.mul(k.x(), k.logistic(geluTanhArgument(k)));
+}
+
+Value geluBackward(Calc &k) {
+  Value x = k.x(), dd = k.in[1];
+  if (stringAttr(k.op, "mode") != "gelu_tanh") {
+    // Phi(x) + x phi(x), where x is negative; that of x and -x is 1.
+    auto [density, ratio] = normalTail(k, /*isNormal=*/false);
+    Value slope = k.mul(k.c(-kInvSqrt2Pi), k.abs(x));
+    Value tail = k.mul(density, k.add(ratio, slope));
+    return k.mul(dd, k.select(k.lt(x, k.c(0)), tail, k.sub(k.c(1), tail)));
+  }
+  // The factor and what it lacks of 1, from the smaller: no cancellation.
+  Value argument = geluTanhArgument(k);
+  Value e = k.exp(k.neg(k.abs(argument)));
+  Value large = k.div(k.c(1), k.add(k.c(1), e)), small = k.mul(e, large);
+  Value half = k.select(k.lt(argument, k.c(0)), small, large);
+  Value x2 = k.atMost(k.mul(x, x), k.c(1e30)); // times 0, where it is large
+  Value dArg = k.mul(k.c(2 * kSqrt2OverPi),
+                     k.add(k.c(1), k.mul(k.c(3 * kGeluCubic), x2)));
+  Value slope = k.mul(k.mul(small, large), dArg);
+  return k.mul(dd, k.add(half, k.mul(x, slope)));
+}
+
+/// x tanh(ln(1 + e)) with e = exp(x) is x t / (t + 2), t = e (e + 2): one exp,
+/// no cancellation. Beyond x = 20 the factor is 1 in f32, and t stays finite.
+Value mish(Calc &k) {
+  Value e = k.exp(k.atMost(k.x(), k.c(20)));
+  Value t = k.mul(e, k.add(e, k.c(2)));
+  return k.mul(k.x(), k.div(t, k.add(t, k.c(2))));
+}
+
+/// tanh(sp) + x sigmoid(x) (1 - tanh(sp)^2), sp = ln(1 + e), is
+/// (t (t + 2) + 4 x e (e + 1)) / (t + 2)^2 with e and t as above: no
+/// cancellation where tanh is almost 1. Below x = -104 e is 0.
+Value mishBackward(Calc &k) {
+  Value x = k.clamp(k.x(), k.c(-110), k.c(20));
+  Value e = k.exp(x);
+  Value t = k.mul(e, k.add(e, k.c(2)));
+  Value below = k.add(t, k.c(2));
+  Value slope = k.mul(k.mul(k.c(4), x), k.mul(e, k.add(e, k.c(1))));
+  Value sum = k.add(k.mul(t, below), slope);
+  return k.mul(k.in[1], k.div(sum, k.mul(below, below)));
+}
+
+Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }
+
+Value power(Calc &k) {
+  double beta = floatAttr(k.op, "beta");
+  // The common exponents are exact; the rest goes through powf.
+  if (beta == 2)
+    return k.mul(k.x(), k.x());
+  if (beta == 1)
+    return k.x();
+  if (beta == 0)
+    return k.c(1);
+  if (beta == -1)
+    return k.div(k.c(1), k.x());
+  return math::PowFOp::create(k.b, k.loc, k.x(), k.c(beta));
+}
+
+Value softPlus(Calc &k) {
+  double beta = floatAttr(k.op, "beta", 1);
+  if (beta == 1)
+    return k.softplus(k.x());
+  // Where e^-v is nothing beside v the result is x, though v may overflow.
+  Value v = k.mul(k.c(beta), k.x());
+  Value y = k.div(k.softplus(v), k.c(beta));
+  return k.select(k.gt(v, k.c(30)), k.x(), y);
+}
+
+template <typename FloatOp, typename IntOp> Value arithmetic(Calc &k) {
+  if (isa<FloatType>(k.type()))
+    return FloatOp::create(k.b, k.loc, k.in[0], k.in[1]);
+  return IntOp::create(k.b, k.loc, k.in[0], k.in[1]);
+}
+
+Value greaterEqual(Calc &k) {
+  Value bit = isa<FloatType>(k.type())
+                  ? k.ge(k.in[0], k.in[1])
+                  : arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sge,
+                                          k.in[0], k.in[1])
+                        .getResult();
+  return arith::ExtUIOp::create(k.b, k.loc, k.b.getI8Type(), bit);
+}
+
+Value selectByte(Calc &k) {
+  // Any byte but 0 is true.
+  Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getI8IntegerAttr(0));
+  Value bit = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::ne,
+                                    k.in[0], zero);
+  return k.select(bit, k.in[1], k.in[2]);
+}
+
+Value identity(Calc &k) { return k.x(); }
+
+struct Entry {
+  const char *kind;
+  Rule rule;
+};
+
+/// One row per operation; formulas are those of docs/ops.md.
+const Entry kTable[] = {
+    {"Abs", [](Calc &k) { return k.abs(k.x()); }},
+    {"AbsBackward",
+     [](Calc &k) {
+       Value zero = k.c(0), dd = k.in[1];
+       Value neg = k.select(k.lt(k.x(), zero), k.sub(zero, dd), zero);
+       return k.select(k.gt(k.x(), zero), dd, neg);
+     }},
+    {"Add", arithmetic<arith::AddFOp, arith::AddIOp>},
+    {"Clamp", [](Calc &k) { return k.clamp(k.x(), k.a("min"), k.a("max")); }},
+    {"ClampBackward",
+     [](Calc &k) {
+       Value in = arith::AndIOp::create(k.b, k.loc, k.gt(k.x(), k.a("min")),
+                                        k.lt(k.x(), k.a("max")));
+       return k.select(in, k.in[1], k.c(0));
+     }},
+    {"Divide", [](Calc &k) { return k.div(k.in[0], k.in[1]); }},
+    {"Elu",
+     [](Calc &k) {
+       Value neg = k.mul(k.a("alpha"), k.expm1(k.x()));
+       return k.select(k.gt(k.x(), k.c(0)), k.x(), neg);
+     }},
+    {"EluBackward",
+     [](Calc &k) {
+       Value alpha = k.a("alpha"), dd = k.in[1];
+       Value slope =
+           k.usesDst() ? k.add(k.x(), alpha) : k.mul(alpha, k.exp(k.x()));
+       return k.select(k.gt(k.x(), k.c(0)), dd, k.mul(dd, slope));
+     }},
+    {"Exp", [](Calc &k) { return k.exp(k.x()); }},
+    {"GELU", gelu},
+    {"GELUBackward", geluBackward},
+    {"GreaterEqual", greaterEqual},
+    {"HardSigmoid",
+     [](Calc &k) {
+       Value v = k.add(k.mul(k.a("alpha"), k.x()), k.a("beta"));
+       return k.clamp(v, k.c(0), k.c(1));
+     }},
+    {"HardSigmoidBackward",
+     [](Calc &k) {
+       Value v = k.add(k.mul(k.a("alpha"), k.x()), k.a("beta"));
+       Value in =
+           arith::AndIOp::create(k.b, k.loc, k.gt(v, k.c(0)), k.lt(v, k.c(1)));
+       return k.select(in, k.mul(k.in[1], k.a("alpha")), k.c(0));
+     }},
+    {"HardSwish",
+     [](Calc &k) {
+       Value v = k.clamp(k.add(k.x(), k.c(3)), k.c(0), k.c(6));
+       return k.mul(k.x(), k.div(v, k.c(6))); // x * v may overflow
+     }},
+    {"HardSwishBackward",
+     [](Calc &k) {
+       Value x = k.x();
+       Value mid = k.div(k.add(k.mul(k.c(2), x), k.c(3)), k.c(6));
+       Value v = k.select(k.ge(x, k.c(3)), k.c(1), mid);
+       return k.select(k.ge(k.c(-3), x), k.c(0), k.mul(k.in[1], v));
+     }},
+    {"LeakyReLU",
+     [](Calc &k) {
+       return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.a("alpha"), k.x()));
+     }},
+    {"Log", [](Calc &k) { return k.log(k.x()); }},
+    {"Maximum", [](Calc &k) { return k.max(k.in[0], k.in[1]); }},
+    {"Minimum", [](Calc &k) { return k.min(k.in[0], k.in[1]); }},
+    {"Mish", mish},
+    {"MishBackward", mishBackward},
+    {"Multiply", arithmetic<arith::MulFOp, arith::MulIOp>},
+    {"PReLU",
+     [](Calc &k) {
+       return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.in[1], k.x()));
+     }},
+    {"Pow", power},
+    {"ReLU", [](Calc &k) { return k.atLeast(k.x(), k.c(0)); }},
+    {"ReLUBackward",
+     [](Calc &k) { return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0)); }},
+    {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},
+    {"Reorder", identity},
+    {"Round", round},
+    {"Select", selectByte},
+    {"Sigmoid", [](Calc &k) { return k.logistic(k.x()); }},
+    {"SigmoidBackward",
+     [](Calc &k) {
+       if (k.usesDst())
+         return k.mul(k.in[1], k.mul(k.x(), k.sub(k.c(1), k.x())));
+       // Even in x, and with e = exp(-|x|) e / (1 + e)^2: where d is nearly 1,
+       // 1 - d would keep few digits.
+       Value e = k.exp(k.sub(k.c(0), k.abs(k.x())));
+       Value t = k.add(k.c(1), e);
+       return k.mul(k.in[1], k.div(e, k.mul(t, t)));
+     }},
+    {"SoftPlus", softPlus},
+    {"SoftPlusBackward",
+     [](Calc &k) {
+       return k.mul(k.in[1], k.logistic(k.mul(k.a("beta"), k.x())));
+     }},
+    {"Sqrt", [](Calc &k) { return k.sqrt(k.x()); }},
+    {"SqrtBackward",
+     [](Calc &k) {
+       Value d = k.usesDst() ? k.x() : k.sqrt(k.x());
+       return k.div(k.in[1], k.mul(k.c(2), d));
+     }},
+    {"Square", [](Calc &k) { return k.mul(k.x(), k.x()); }},
+    {"SquaredDifference",
+     [](Calc &k) {
+       Value d = k.sub(k.in[0], k.in[1]);
+       return k.mul(d, d);
+     }},
+    {"Subtract", arithmetic<arith::SubFOp, arith::SubIOp>},
+    {"Tanh", [](Calc &k) { return k.tanh(k.x()); }},
+    {"TanhBackward",
+     [](Calc &k) {
+       if (k.usesDst())
+         return k.mul(k.in[1],
+                      k.mul(k.sub(k.c(1), k.x()), k.add(k.c(1), k.x())));
+       // 1 / cosh^2: 1 - tanh^2 has no digits left where tanh is nearly 1.
+       Value e = k.exp(k.mul(k.c(-2), k.abs(k.x()))), sum = k.add(e, k.c(1));
+       Value slope = k.div(k.mul(k.c(4), e), k.mul(sum, sum));
+       return k.mul(k.in[1], slope);
+     }},
+    {"TypeCast", identity}, // castScalar
+};
+
+Rule ruleOf(StringRef kind) {
+  for (const Entry &e : kTable)
+    if (kind == e.kind)
+      return e.rule;
+  return nullptr;
+}
+
+} // namespace
+
+bool isScalarOp(Operation *op) {
+  StringRef kind = kindOf(op);
+  return !kind.empty() && ruleOf(kind);
+}
+
+bool isIndexedOp(Operation *op) {
+  return isKind(op, "GenIndex") || isKind(op, "Dropout");
+}
+
+Value emitScalar(OpBuilder &b, Location loc, Operation *op,
+                 ValueRange operands) {
+  Type result = rankedType(op->getResult(0)).getElementType();
+  if (isKind(op, "TypeCast") && !op->hasAttr(kEdgeAttr)) {
+    // A cast to a narrower float is there to round.
+    Value cast =
+        castScalar(b, loc, operands[0],
+                   rankedType(op->getOperand(0)).getElementType(), result);
+    return convertScalar(b, loc, cast, computedType(result));
+  }
+  Rule rule = ruleOf(kindOf(op));
+  Calc k{b, loc, op, SmallVector<Value>(operands)};
+  // Narrow floats compute in f32.
+  for (Value &v : k.in)
+    if (auto f = dyn_cast<FloatType>(v.getType()); f && f.getWidth() < 32)
+      v = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
+  return convertScalar(b, loc, rule(k), computedType(result));
+}
+
+Type computedType(Type elementType) {
+  auto narrow = dyn_cast<FloatType>(elementType);
+  return narrow && narrow.getWidth() == 16
+             ? Type(Float32Type::get(elementType.getContext()))
+             : storageType(elementType);
+}
+
+} // namespace tenon::tiling

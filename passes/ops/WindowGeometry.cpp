@@ -1,0 +1,180 @@
+#include "passes/ops/WindowGeometry.h"
+
+#include "passes/support/GraphAttrs.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+std::pair<int64_t, int64_t> WindowDim::interior() const {
+  int64_t first = std::min(out, (pad + stride - 1) / stride);
+  int64_t room = in - 1 - (kernel - 1) * dilation + pad;
+  int64_t past = room < 0 ? 0 : std::min(out, room / stride + 1);
+  return {first, std::max(past, first)};
+}
+
+std::pair<int64_t, int64_t> WindowDim::tapsAt(int64_t position) const {
+  int64_t start = position * stride;
+  auto reach = [&](int64_t distance) {
+    int64_t taps = (std::max<int64_t>(distance, 0) + dilation - 1) / dilation;
+    return std::min(taps, kernel);
+  };
+  int64_t lo = reach(pad - start);
+  return {lo, std::max(lo, reach(in + pad - start))};
+}
+
+std::pair<Ofr, Ofr> WindowDim::validTaps(IndexMath &m, Ofr start) const {
+  // lo = ceil((pad - start) / dilation), hi = ceil((in + pad - start) / dil).
+  Ofr before = m.max(m.sub(m.attr(pad), start), m.attr(0));
+  Ofr lo = m.min(m.ceilDiv(before, m.attr(dilation)), m.attr(kernel));
+  Ofr room = m.max(m.sub(m.attr(in + pad), start), m.attr(0));
+  Ofr hi = m.min(m.ceilDiv(room, m.attr(dilation)), m.attr(kernel));
+  return {lo, m.max(lo, hi)};
+}
+
+std::pair<Ofr, Ofr> WindowDim::validPositions(IndexMath &m, Ofr k) const {
+  Ofr reach = m.mul(k, m.attr(dilation)), step = m.attr(stride);
+  Ofr before = m.max(m.sub(m.attr(pad), reach), m.attr(0));
+  Ofr from = m.min(m.ceilDiv(before, step), m.attr(out));
+  Ofr room = m.max(m.sub(m.attr(in + pad), reach), m.attr(0));
+  Ofr past = m.min(m.ceilDiv(room, step), m.attr(out));
+  return {from, m.max(past, from)};
+}
+
+SpreadDim::SpreadDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                     int64_t pad, int64_t dilation)
+    : in(in), out(out), kernel(kernel), stride(stride), pad(pad),
+      dilation(dilation) {
+  divisor = std::gcd(stride, dilation);
+  step = stride / divisor;
+  back = dilation / divisor;
+  // Euclid: x * (back mod step) = r (mod step) holds for both pairs.
+  int64_t r0 = step, r1 = back % step, x0 = 0, x1 = 1;
+  while (r1 != 0) {
+    int64_t q = r0 / r1;
+    std::tie(r0, r1) = std::pair(r1, r0 - q * r1);
+    std::tie(x0, x1) = std::pair(x1, x0 - q * x1);
+  }
+  inverse = step == 1 ? 0 : (x0 % step + step) % step;
+}
+
+SpreadDim::Class SpreadDim::classOf(IndexMath &m, Ofr c) const {
+  // The first tap k solves k * dilation = t (mod stride) with t = c + pad. It
+  // exists where the divisor divides t.
+  Ofr t = m.add(c, m.attr(pad));
+  Ofr rest = m.rem(t, m.attr(stride));
+  Class result;
+  result.first = m.rem(
+      m.mul(m.floorDiv(rest, m.attr(divisor)), m.attr(inverse)), m.attr(step));
+  Ofr left = m.max(m.sub(m.attr(kernel), result.first), m.attr(0));
+  Ofr none = m.min(m.rem(rest, m.attr(divisor)), m.attr(1));
+  result.taps = m.mul(m.ceilDiv(left, m.attr(step)), m.sub(m.attr(1), none));
+  Ofr reach = m.sub(m.mul(result.first, m.attr(dilation)), rest);
+  result.shift = m.sub(m.floorDiv(t, m.attr(stride)),
+                       m.floorDiv(m.max(reach, m.attr(0)), m.attr(stride)));
+  result.count =
+      m.ceilDiv(m.max(m.sub(m.attr(out), c), m.attr(0)), m.attr(stride));
+  return result;
+}
+
+std::pair<Ofr, Ofr> SpreadDim::interior(IndexMath &m, const Class &c) const {
+  Ofr reach = m.mul(m.sub(c.taps, m.attr(1)), m.attr(back));
+  Ofr first = m.min(m.max(m.sub(reach, c.shift), m.attr(0)), c.count);
+  Ofr past = m.min(m.sub(m.attr(in), c.shift), c.count);
+  return {first, m.max(past, first)};
+}
+
+std::pair<Ofr, Ofr> SpreadDim::validTaps(IndexMath &m, const Class &c,
+                                         Ofr q) const {
+  // Tap j meets at - j * back.
+  Ofr at = m.add(c.shift, q);
+  Ofr before = m.max(m.add(at, m.attr(1)), m.attr(0));
+  Ofr hi = m.min(m.ceilDiv(before, m.attr(back)), c.taps);
+  Ofr beyond = m.max(m.sub(at, m.attr(in - 1)), m.attr(0));
+  Ofr lo = m.min(m.ceilDiv(beyond, m.attr(back)), hi);
+  return {lo, hi};
+}
+
+bool isNcx(Operation *op, int64_t rank) {
+  return rank > 2 && stringAttr(op, "data_format") == "NCX";
+}
+
+SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
+                                  ArrayRef<int64_t> kernel) {
+  auto bigType = cast<RankedTensorType>(big);
+  auto smallType = cast<RankedTensorType>(small);
+  SmallVector<int64_t> strides = intsAttr(op, "strides");
+  SmallVector<int64_t> pads = intsAttr(op, "pads_begin");
+  SmallVector<int64_t> ends = intsAttr(op, "pads_end");
+  SmallVector<int64_t> dilations = intsAttr(op, "dilations");
+  int64_t spatial = bigType.getRank() - 2;
+  pads.resize(spatial, 0);
+  ends.resize(spatial, 0);
+  dilations.resize(spatial, 1);
+  SmallVector<WindowDim> dims;
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t d = ncx ? i + 2 : i + 1;
+    dims.push_back({bigType.getDimSize(d), smallType.getDimSize(d), kernel[i],
+                    strides[i], pads[i], dilations[i]});
+    // Where rounding up lets windows reach what a negative padding cuts off.
+    WindowDim &dim = dims.back();
+    if (ends[i] < 0 && dim.isKnown() &&
+        dim.paddedSize() - dim.pad > dim.in + ends[i])
+      dim.in += ends[i];
+  }
+  return dims;
+}
+
+SmallVector<WindowDim> windowDims(tile::ConvOp op) {
+  auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  SmallVector<int64_t> kernel;
+  for (int64_t i = 0; i < src.getRank() - 2; ++i)
+    kernel.push_back(op.getTaps(i));
+  return windowDims(op, src, dst, /*ncx=*/false, kernel);
+}
+
+bool isPointwise(tile::ConvOp op) {
+  SmallVector<int64_t> taps;
+  for (int64_t i = 0, e = op.getStrides().size(); i < e; ++i)
+    taps.push_back(op.getTaps(i));
+  return !op.getDepthwise() &&
+         tenon::isPointwise(taps, op.getStrides(), op.getPadsBegin(),
+                            op.getPadsEnd(), op.getGroups());
+}
+
+std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d) {
+  // Tap k of position p reads p * stride - pad + k * dilation.
+  int64_t before = std::max<int64_t>(d.pad - (d.out - 1) * d.stride, 0);
+  int64_t first = (before + d.dilation - 1) / d.dilation;
+  int64_t past = (d.in + d.pad + d.dilation - 1) / d.dilation;
+  past = std::min(past, d.kernel);
+  return {std::min(first, past), past};
+}
+
+SmallVector<WindowSegment> segmentsOf(const WindowDim &d) {
+  SmallVector<WindowSegment> segments;
+  auto [first, past] = d.interior();
+  for (int64_t p = 0; p < d.out; ++p) {
+    auto taps = d.tapsAt(p);
+    if (segments.empty() || segments.back().taps != taps)
+      segments.push_back({p, 0, taps});
+    int64_t next = p == first && past > first ? past : p + 1;
+    segments.back().count += next - p;
+    p = next - 1;
+  }
+  return segments;
+}
+
+bool meetSrc(ArrayRef<WindowDim> dims, bool whole) {
+  return llvm::all_of(dims, [&](const WindowDim &d) {
+    return llvm::all_of(segmentsOf(d), [&](const WindowSegment &s) {
+      return s.taps.second - s.taps.first >= (whole ? d.kernel : 1);
+    });
+  });
+}
+
+} // namespace tenon::tiling

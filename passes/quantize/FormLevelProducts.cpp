@@ -1,0 +1,300 @@
+//===- FormLevelProducts.cpp - products with quantised weights ------------===//
+//
+//   MatMul(%x, Dequantize(%w) {scales [N]})        %w: constant bytes
+//       ->  Multiply(tile.matmul(%x, pack_levels(%w)), scales)
+//   MatMul(%x, DynamicDequantize(%w, %s) {per_group, group_shape = [32, 1]})
+//       ->  tile.matmul(%x, pack_levels(%w, %s))
+//
+// Where the target multiplies bytes in fours, src becomes bytes, too:
+//
+//       ->  tile.matmul(tile.to_digits(%x), pack_levels(%w, scales))
+//
+// With few rows a product waits for its weights, and levels are a quarter or an
+// eighth of the bytes of f32. With many, weights are made of them a panel at a
+// time, and memory is what is saved.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "passes/Passes.h"
+#include "passes/ops/Costs.h"
+#include "passes/ops/Packing.h"
+#include "passes/ops/Quantised.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_FORMLEVELPRODUCTS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Fewer stay in the cache as f32.
+constexpr int64_t kMinWeights = 1 << 16;
+/// Digits of an element of src: 23 bits of the greatest of a group, or 15,
+/// where elements have 8, or may be rounded to 11.
+constexpr int64_t kDigits = 3, kDigitsOfNarrow = 2;
+/// Elements that share an exponent: of more, few have many bits; with less,
+/// scales take as long as products.
+constexpr int64_t kMinDigitGroup = 16, kMaxDigitGroup = 256;
+constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
+
+class LevelProduct {
+public:
+  LevelProduct(Operation *op, const microkernel::VectorIsa &vectors,
+               bool multipliesBytes)
+      : op(op), vectors(vectors), multipliesBytes(multipliesBytes), b(op),
+        loc(op->getLoc()), type(rankedType(op->getOperand(1))) {}
+
+  /// Whether the weights are constants that are dequantised.
+  bool find() {
+    weights = traceQuantised(op->getOperand(1));
+    if (!weights.dequantize ||
+        !isa<FloatType>(rankedType(op->getOperand(0)).getElementType()))
+      return false;
+    return llvm::all_of(weights.dequantize->getOperands(), isKnownOnce);
+  }
+
+  /// Why they become f32; empty: they need not.
+  std::string whyNot() {
+    if (type.getRank() != 2 || !type.hasStaticShape())
+      return "the weights are not one matrix of known size";
+    if (ShapedType::isDynamic(rankedType(op->getOperand(0)).getShape().back()))
+      return "the last dimension of src is unknown";
+    if (!weights.axisBehind(0) ||
+        !(element().isInteger(8) && isa<IntegerType>(element())))
+      return "the weights are not a matrix of integers, as it is or transposed";
+    if (k() * n() < kMinWeights)
+      return "the weights are few";
+    if (std::string reason = findGroups(); !reason.empty())
+      return reason;
+    if (!levels().divides(k()))
+      return "K is not a multiple of a group or, of 4 bits, not even";
+    return weights.hasZeroPoint() ? findZeroPoints() : "";
+  }
+
+  void form() {
+    auto dst = rankedType(op->getResult(0));
+    if (int64_t digitGroup = groupOfDigits())
+      repeatScales(digitGroup);
+    else if (group)
+      scales = buildCast(b, loc,
+                         weights.viewed(b, weights.dequantize->getOperand(1)),
+                         b.getF32Type());
+    tell();
+    Value src = op->getOperand(0);
+    if (digits)
+      src = tile::ToDigitsOp::create(b, loc, src, levels());
+    // Weights that are made of levels are f32.
+    else if (rowsOfMatrix(dst, type).value_or(kUnknownRows) >
+             tiling::kRowsOfLevels)
+      src = buildCast(b, loc, src, b.getF32Type());
+    int64_t lanes = vectors.lanes(/*elementBits=*/32);
+    int64_t vectors = llvm::divideCeil(n(), lanes);
+    int64_t wide =
+        digits ? microkernel::kDigitsVectors : microkernel::kLevelsVectors;
+    int64_t panel = std::min(wide, vectors) * lanes;
+    Value packed = tile::PackLevelsOp::create(b, loc, weights.viewed(b), scales,
+                                              zeroPoints, panel, levels());
+    auto sumType = RankedTensorType::get(dst.getShape(), b.getF32Type());
+    Value sum =
+        tile::MatMulOp::create(b, loc, sumType, src, packed,
+                               b.getI64IntegerAttr(1), UnitAttr(), levels());
+    if (!group)
+      sum = buildBinary(b, loc, "Multiply", sum, scaleOfSum());
+    op->getResult(0).replaceAllUsesWith(
+        buildEdge(b, loc, sum, dst.getElementType()));
+    op->erase();
+  }
+
+private:
+  void tell() {
+    InFlightDiagnostic remark =
+        op->emitRemark("weights stay levels of ")
+        << weights.bits() << " bits: " << levels().rows(k()) * n()
+        << " bytes of memory, as f32 " << k() * n() * sizeof(float);
+    if (digits)
+      remark << "; products of bytes, " << digits << " for each element of src";
+  }
+
+  int64_t k() const { return type.getDimSize(0); }
+  int64_t n() const { return type.getDimSize(1); }
+  Type element() const { return rankedType(weights.bytes()).getElementType(); }
+
+  tile::LevelsAttr levels() const {
+    return tile::LevelsAttr::get(op->getContext(), weights.bits(),
+                                 element().isSignedInteger(), group,
+                                 weights.hasZeroPoint(), digits);
+  }
+
+  /// Elements of K that share an exponent where src becomes digits; 0: it does
+  /// not.
+  int64_t groupOfDigits() const {
+    int64_t whole = group ? group : k();
+    int64_t step = 4 * levels().perRow();
+    if (!multipliesBytes || !zeroPointsLoseTheirSign())
+      return 0;
+    int64_t size = std::min(whole, kMaxDigitGroup) / step * step;
+    while (size >= kMinDigitGroup && whole % size)
+      size -= step;
+    return size >= kMinDigitGroup ? size : 0;
+  }
+
+  /// Those of 4 bits become 8 more, and a byte may be less than -8.
+  bool zeroPointsLoseTheirSign() const {
+    return !weights.hasZeroPoint() || weights.bits() == 8 ||
+           !element().isSignedInteger() ||
+           (weights.isDynamic() &&
+            bitsOf(weights.dequantize->getOperand(2)) == weights.bits());
+  }
+
+  bool roundsTo11Bits() const {
+    auto mode = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+        graph::kFpmathAttr);
+    return mode && mode != "strict";
+  }
+
+  /// Groups of `size`, all of which have scales, and zero points.
+  void repeatScales(int64_t size) {
+    int64_t times = (group ? group : k()) / size;
+    scales = group ? weights.viewed(b, weights.dequantize->getOperand(1))
+                   : scaleOfSum();
+    scales = repeat(buildCast(b, loc, scales, b.getF32Type()), times);
+    if (zeroPoints)
+      zeroPoints = repeat(zeroPoints, times);
+    group = size;
+    bool hasFewBits = rankedType(op->getOperand(0)).getElementType().isBF16();
+    digits = hasFewBits || roundsTo11Bits() ? kDigitsOfNarrow : kDigits;
+  }
+
+  /// Each row of `v`, [rows, columns] or one row or element, so many times:
+  /// [rows * times, N].
+  Value repeat(Value v, int64_t times) {
+    auto from = rankedType(v);
+    int64_t columns = from.getRank() ? from.getShape().back() : 1;
+    int64_t rows = from.getRank() == 2 ? from.getDimSize(0) : 1;
+    if (times == 1 && columns == n() && from.getRank() == 2)
+      return v;
+    Type element = from.getElementType();
+    v = buildReshape(b, loc, v, {rows, 1, columns});
+    v = buildCast(b, loc, v, b.getF32Type());
+    auto shape = RankedTensorType::get({1, times, n()}, b.getF32Type());
+    Value ones =
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(shape, 1.0f));
+    v = buildBinary(b, loc, "Multiply", v, ones);
+    v = buildReshape(b, loc, v, {rows * times, n()});
+    return buildCast(b, loc, v, element);
+  }
+
+  /// Which weights share a scale: all, those of a column, or of a group of K.
+  std::string findGroups() {
+    std::string qtype = stringAttr(weights.dequantize, "qtype");
+    if (qtype == "per_group") {
+      SmallVector<int64_t> shape = intsAttr(weights.dequantize, "group_shape");
+      int64_t alongK = shape[*weights.axisBehind(0) == 0 ? 0 : 1],
+              alongN = shape[*weights.axisBehind(0) == 0 ? 1 : 0];
+      if (alongN != 1)
+        return "groups have several columns";
+      perColumn = true;
+      group = alongK == k() ? 0 : alongK;
+      return "";
+    }
+    if (weights.scaleCount() == 1)
+      return "";
+    auto axis = weights.axisBehind(
+        normalizedAxis(intAttr(weights.dequantize, "axis", 1), 2));
+    perColumn = qtype == "per_channel" && axis == 1;
+    return perColumn ? "" : "the scales are not those of columns";
+  }
+
+  /// One for each column and group, as bytes.
+  std::string findZeroPoints() {
+    if (!weights.isDynamic()) {
+      SmallVector<int64_t> zps = intsAttr(weights.dequantize, "zps");
+      bool isSigned = element().isSignedInteger();
+      if (llvm::any_of(zps, [&](int64_t z) {
+            return isSigned ? z < -128 || z > 127 : z < 0 || z > 255;
+          }))
+        return "a zero point is not a level";
+      zps.resize(n(), zps.front());
+      SmallVector<APInt> bytes;
+      for (int64_t z : zps)
+        bytes.push_back(APInt(8, z, isSigned));
+      auto literal = RankedTensorType::get({1, n()}, element());
+      zeroPoints = arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(literal, bytes));
+      return "";
+    }
+    Value v = weights.dequantize->getOperand(2);
+    if (rankedType(v).getElementType() != element())
+      return "zero points have another type than the weights";
+    if (!perColumn && n() != 1)
+      return "one tensor of a zero point is for all columns";
+    if (stringAttr(weights.dequantize, "qtype") == "per_group")
+      zeroPoints = weights.viewed(b, v);
+    else
+      zeroPoints = buildReshape(b, loc, v, {1, n()});
+    return "";
+  }
+
+  /// What multiplies the sum: of all columns, or of each.
+  Value scaleOfSum() {
+    SmallVector<int64_t> shape;
+    if (perColumn)
+      shape.push_back(n());
+    auto scaleType = RankedTensorType::get(shape, b.getF32Type());
+    if (!weights.isDynamic())
+      return arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(scaleType, weights.scales()));
+    Value v = weights.dequantize->getOperand(1);
+    return buildCast(b, loc, buildReshape(b, loc, v, shape), b.getF32Type());
+  }
+
+  Operation *op;
+  const microkernel::VectorIsa &vectors;
+  bool multipliesBytes; // in fours
+  OpBuilder b;
+  Location loc;
+  RankedTensorType type; // [K, N]
+  Quantised weights;
+  int64_t group = 0; // elements of K that share a scale; 0: all
+  int64_t digits = 0;
+  bool perColumn = false;
+  Value scales; // of groups
+  Value zeroPoints;
+};
+
+struct FormLevelProductsPass
+    : impl::FormLevelProductsBase<FormLevelProductsPass> {
+  using FormLevelProductsBase::FormLevelProductsBase;
+  void runOnOperation() override {
+    microkernel::VectorIsa vectors{vectorBits};
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isKind(op, "MatMul"))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      LevelProduct product(op, vectors,
+                           /*multipliesBytes=*/int8Group == kGroupOfBytes);
+      if (!product.find())
+        continue;
+      if (std::string reason = product.whyNot(); !reason.empty()) {
+        op->emitRemark("quantised weights become f32: " + reason);
+        continue;
+      }
+      product.form();
+      ++formed;
+    }
+    eraseDeadOps(getOperation()); // what dequantised for them alone
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,347 @@
+//===- LowerChain.cpp - products and windows, a band of rows at a time ----===//
+//
+// Items are (image, band of rows of the last member's result). An item computes
+// of each member the rows that the next one needs, into scratch memory that
+// stays in L2:
+//
+//   expand 1x1 -> depthwise 3x3 -> project 1x1, a band of rows [r, r + 14)
+//     rows [r - 1, r + 15) of expand   -> scratch
+//     rows [r, r + 14) of depthwise    -> scratch
+//     rows [r, r + 14) of project      -> dst
+//
+// A convolution with several taps that is not depthwise can only be the first:
+// it may read a copy of src between zeros.
+//
+// Rows that two bands need are computed by both: no item waits for another. A
+// member reads the one before as its src, or beside its product, as that of a
+// gated MLP does.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/fuse/Chain.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/convolution/DirectConv.h"
+#include "passes/tile/windows/DirectDepthwise.h"
+#include "passes/tile/windows/Windows.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+std::optional<BandShape> bandShape(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  ArrayRef<int64_t> s = tensor.getShape();
+  if (!tensor.hasStaticShape() || tensor.getNumElements() == 0)
+    return std::nullopt;
+  switch (s.size()) {
+  case 2:
+    return BandShape{1, s[0], 1, s[1]};
+  case 3:
+    return BandShape{s[0], s[1], 1, s[2]};
+  case 4:
+    return BandShape{s[0], s[1], s[2], s[3]};
+  }
+  return std::nullopt;
+}
+
+std::optional<WindowDim> bandWindow(Operation *first) {
+  auto dst = bandShape(first->getResult(0).getType());
+  if (!dst || !bandShape(first->getOperand(0).getType()))
+    return std::nullopt;
+  WindowDim same{dst->rows, dst->rows, 1, 1, 0, 1};
+  if (auto product = dyn_cast<tile::MatMulOp>(first)) {
+    bool oneMatrix = !product.getInPlace() && !product.getLevels() &&
+                     rankedType(product.getWeights()).getRank() ==
+                         (product.getInterleave() > 1 ? 4 : 3);
+    bool sameRows = rankedType(product.getSrc()).getShape().drop_back() ==
+                    rankedType(product.getDst()).getShape().drop_back();
+    return oneMatrix && sameRows && dst->columns == 1 ? std::optional(same)
+                                                      : std::nullopt;
+  }
+  auto conv = dyn_cast<tile::ConvOp>(first);
+  if (!conv || rankedType(conv.getSrc()).getRank() != 4)
+    return std::nullopt;
+  if (isPointwise(conv))
+    return same;
+  bool isDirect =
+      conv.getDepthwise()
+          ? DirectDepthwise::fits(conv)
+          : conv.getGroups() == 1 &&
+                llvm::all_of(windowDims(conv),
+                             [](const WindowDim &d) { return d.isKnown(); });
+  return isDirect ? std::optional(windowDims(conv)[0]) : std::nullopt;
+}
+
+bool readsBands(Operation *first) {
+  auto conv = dyn_cast<tile::ConvOp>(first);
+  return !conv || isPointwise(conv) || conv.getDepthwise();
+}
+
+bool startsMember(Operation *op) {
+  return isa<tile::MatMulOp, tile::ConvOp>(op);
+}
+
+BandBuffer::BandBuffer(RankedTensorType type, int64_t rows) {
+  BandShape shape = *bandShape(type);
+  int64_t size = storageType(type.getElementType()).getIntOrFloatBitWidth() / 8;
+  pitch = shape.channels * size % kBadStride ? shape.channels
+                                             : oddPitch(shape.channels, size);
+  bytes = roundUp(rows * shape.columns * pitch * size, kLineBytes);
+}
+
+int64_t rowsNeeded(const WindowDim &rows, int64_t count) {
+  return std::min(rows.in, (count - 1) * rows.stride +
+                               (rows.kernel - 1) * rows.dilation + 1);
+}
+
+namespace {
+
+/// `s` over the dimensions of a BandShape.
+Strided asBand(IndexMath &m, Strided s) {
+  s.dense = false;
+  if (s.rank() == 2) {
+    s.sizes.insert(s.sizes.begin(), m.attr(1));
+    s.strides.insert(s.strides.begin(), m.attr(0));
+  }
+  if (s.rank() == 3) {
+    s.sizes.insert(s.sizes.begin() + 2, m.attr(1));
+    s.strides.insert(s.strides.begin() + 2, m.attr(0));
+  }
+  return s;
+}
+
+/// Rows [from, past) of a band; `count` of them, where that is known.
+struct Rows {
+  Ofr from, past;
+  std::optional<int64_t> count;
+};
+
+class Member {
+public:
+  Member(GroupContext &ctx, ArrayRef<Operation *> ops)
+      : rows(*bandWindow(ops.front())), op(ops.front()), epilogue(ctx, op, ops),
+        last(ops.back()->getResult(0)),
+        shape(*bandShape(op->getResult(0).getType())),
+        weights(ctx.memoryOf(op->getOperand(1))) {
+    for (auto [i, side] : llvm::enumerate(epilogue.sides))
+      if (i != epilogue.linked)
+        side = asBand(ctx.m, side);
+    if (isa<BlockArgument>(op->getOperand(0)))
+      src = asBand(ctx.m, ctx.memoryOf(op->getOperand(0)));
+    auto conv = dyn_cast<tile::ConvOp>(op);
+    if (conv && conv.getDepthwise()) {
+      dims = windowDims(conv);
+      weights = depthwiseWeights(weights);
+    } else if (!readsBands(op)) {
+      direct.emplace(ctx, conv, *src);
+    }
+  }
+
+  RankedTensorType type() const { return rankedType(last); }
+
+  /// These rows of `dst`; `before`: those that the member before made.
+  void emit(IndexMath &m, Ofr image, Rows band, const Strided &before,
+            const Strided &dst, bool isReadSoon) const {
+    if (direct)
+      return emitDirect(m, image, band, dst, isReadSoon);
+    const Strided &from = src ? *src : before;
+    if (!dims.empty()) {
+      DirectDepthwise window{dims, from, dst, weights, epilogue};
+      emitLoop(m, band.from, band.past,
+               [&](IndexMath &rm, Ofr row) { window.emitRow(rm, image, row); });
+      return;
+    }
+    SmallVector<Strided> sides = epilogue.sides;
+    if (epilogue.linked)
+      sides[*epilogue.linked] = before;
+    auto [interleave, packed] = packing();
+    int64_t panel = panelWidth(packed, interleave);
+    int64_t panels = (shape.channels + panel - 1) / panel;
+    Ofr k = from.sizes.back();
+    emitLoop(m, m.attr(0), m.attr(panels), [&](IndexMath &pm, Ofr number) {
+      Value b = panelBox(pm, weights.base,
+                         pm.mul(number, panelSize(pm, k, panel, interleave)),
+                         {}, {}, k, panel, interleave);
+      withBlockSize(pm, number, shape.channels, panel,
+                    [&](IndexMath &cm, int64_t n) {
+                      emitStrip(cm, image, band, {from, sides, dst}, b,
+                                cm.mul(number, cm.attr(panel)), n, isReadSoon);
+                    });
+    });
+  }
+
+  WindowDim rows;
+
+private:
+  void emitDirect(IndexMath &m, Ofr image, Rows band, const Strided &dst,
+                  bool isReadSoon) const {
+    emitLoop(
+        m, m.attr(0), m.attr(direct->panels()), [&](IndexMath &pm, Ofr panel) {
+          direct->overColumns(pm, panel, [&](IndexMath &cm, int64_t n) {
+            emitLoop(cm, band.from, band.past, [&](IndexMath &rm, Ofr row) {
+              direct->emitRow(rm, {epilogue, dst, image, row, rm.attr(0), panel,
+                                   n, isReadSoon});
+            });
+          });
+        });
+  }
+
+  std::pair<int64_t, RankedTensorType> packing() const {
+    if (auto product = dyn_cast<tile::MatMulOp>(op))
+      return {product.getInterleave(), rankedType(product.getWeights())};
+    auto conv = cast<tile::ConvOp>(op);
+    return {conv.getInterleave(), rankedType(conv.getWeights())};
+  }
+
+  /// Whether the columns of a row and of the next are evenly apart.
+  bool rowsFollow(const Strided &s) const {
+    auto row = IndexMath::constant(s.strides[1]),
+         column = IndexMath::constant(s.strides[2]);
+    return row && column && *row == shape.columns * *column;
+  }
+
+  /// What a product reads and writes besides weights.
+  struct Tensors {
+    const Strided &src;
+    ArrayRef<Strided> sides;
+    const Strided &dst;
+  };
+
+  /// `n` channels from `channel` on: all rows at once where they follow each
+  /// other and their number is known, else the columns of each.
+  void emitStrip(IndexMath &m, Ofr image, Rows band, const Tensors &tensors,
+                 Value b, Ofr channel, int64_t n, bool isReadSoon) const {
+    const Strided &src = tensors.src;
+    auto product = [&](IndexMath &pm, Ofr row, int64_t rowDim, int64_t count) {
+      Ofr at = pm.add(
+          src.offset.value_or(pm.attr(0)),
+          pm.add(pm.mul(image, src.strides[0]), pm.mul(row, src.strides[1])));
+      Value a = box(pm, src.base, at, {pm.attr(count), src.sizes.back()},
+                    {src.strides[rowDim], src.strides.back()});
+      auto brgemm = epilogue.emitBrgemm(pm, a, b, tensors.dst, tensors.sides,
+                                        {image, row, pm.attr(0), channel},
+                                        rowDim, pm.attr(count), pm.attr(n));
+      brgemm.setUnsignedA(
+          rankedType(op->getOperand(0)).getElementType().isUnsignedInteger(8));
+      if (isReadSoon)
+        keepNear(brgemm);
+    };
+    if (shape.columns == 1 && band.count)
+      return product(m, band.from, 1, *band.count);
+    auto follow = [&](const Strided &s) { return rowsFollow(s); };
+    if (band.count && follow(src) && follow(tensors.dst) &&
+        llvm::all_of(tensors.sides, follow))
+      return product(m, band.from, 2, *band.count * shape.columns);
+    emitLoop(m, band.from, band.past, [&](IndexMath &rm, Ofr row) {
+      product(rm, row, 2, shape.columns);
+    });
+  }
+
+  Operation *op;
+  Epilogue epilogue;
+  Value last;
+  BandShape shape;
+  std::optional<Strided> src; // where the member before does not make it
+  Strided weights;
+  SmallVector<WindowDim> dims;      // of a depthwise convolution
+  std::optional<DirectConv> direct; // of one with several taps
+};
+
+/// The rows of src that `band` of dst needs.
+Rows needed(IndexMath &m, const WindowDim &d, Rows band) {
+  if (d.isIdentity())
+    return band;
+  Ofr from = m.sub(m.mul(band.from, m.attr(d.stride)), m.attr(d.pad));
+  Ofr past = m.add(m.mul(m.sub(band.past, m.attr(1)), m.attr(d.stride)),
+                   m.attr((d.kernel - 1) * d.dilation + 1 - d.pad));
+  Rows rows{m.max(from, m.attr(0)), m.min(past, m.attr(d.in)), std::nullopt};
+  auto first = IndexMath::constant(rows.from),
+       end = IndexMath::constant(rows.past);
+  if (first && end)
+    rows.count = *end - *first;
+  return rows;
+}
+
+/// Scratch memory at `byteOffset` as rows from `first` on of a tensor.
+Strided bandOf(IndexMath &m, Value scratch, int64_t byteOffset,
+               RankedTensorType type, int64_t rows, Ofr first) {
+  BandShape shape = *bandShape(type);
+  BandBuffer buffer(type, rows);
+  Type element = storageType(type.getElementType());
+  Strided s;
+  s.base =
+      scratchView(m, scratch, element, m.attr(byteOffset),
+                  m.attr(buffer.bytes * 8 / element.getIntOrFloatBitWidth()));
+  int64_t row = shape.columns * buffer.pitch;
+  s.sizes = {m.attr(1), m.attr(shape.rows), m.attr(shape.columns),
+             m.attr(shape.channels)};
+  s.strides = {m.attr(0), m.attr(row), m.attr(buffer.pitch), m.attr(1)};
+  s.offset = m.mul(first, m.attr(-row));
+  return s;
+}
+
+std::vector<Member> membersOf(GroupContext &ctx) {
+  SmallVector<SmallVector<Operation *>> parts;
+  for (Operation *op : ctx.ops()) {
+    if (startsMember(op))
+      parts.emplace_back();
+    parts.back().push_back(op);
+  }
+  std::vector<Member> members;
+  for (ArrayRef<Operation *> part : parts)
+    members.emplace_back(ctx, part);
+  return members;
+}
+
+} // namespace
+
+LogicalResult lowerChain(GroupContext &ctx) {
+  IndexMath &m = ctx.m;
+  std::vector<Member> members = membersOf(ctx);
+  int64_t band = ctx.group->getAttrOfType<IntegerAttr>(kBandAttr).getInt();
+  size_t n = members.size();
+  BandShape shape = *bandShape(members.back().type());
+  // Rows of each result that a band needs at most, and where they are.
+  SmallVector<int64_t> rows(n, band), offsets(n, 0);
+  int64_t scratchBytes = 0;
+  for (size_t i = n - 1; i-- > 0;) {
+    rows[i] = rowsNeeded(members[i + 1].rows, rows[i + 1]);
+    offsets[i] = scratchBytes;
+    scratchBytes += BandBuffer(members[i].type(), rows[i]).bytes;
+  }
+  Strided dst = asBand(m, ctx.outputs.begin()->second.front());
+  SmallVector<Ofr> counts{m.attr(shape.images),
+                          m.attr((shape.rows + band - 1) / band)};
+  auto emitBand = [&](IndexMath &bm, Value scratch, Ofr image, Rows last) {
+    SmallVector<Rows> bands(n, last);
+    for (size_t i = n - 1; i-- > 0;)
+      bands[i] = needed(bm, members[i + 1].rows, bands[i + 1]);
+    Strided before;
+    for (auto [i, member] : llvm::enumerate(members)) {
+      bool isLast = i + 1 == n;
+      Strided to = isLast ? dst
+                          : bandOf(bm, scratch, offsets[i], member.type(),
+                                   rows[i], bands[i].from);
+      member.emit(bm, image, bands[i], before, to, !isLast);
+      before = std::move(to);
+    }
+  };
+  auto section = [&](IndexMath &im, Value item, Value scratch) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    Ofr first = im.mul(at[1], im.attr(band));
+    // A last band of another height would be another copy of everything.
+    if (shape.columns > 1 && shape.rows % band != 0) {
+      Ofr past = im.min(im.add(first, im.attr(band)), im.attr(shape.rows));
+      return emitBand(im, scratch, at[0], {first, past, {}});
+    }
+    withBlockSize(im, at[1], shape.rows, band,
+                  [&](IndexMath &bm, int64_t count) {
+                    Ofr past = bm.add(first, bm.attr(count));
+                    emitBand(bm, scratch, at[0], {first, past, count});
+                  });
+  };
+  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes), section);
+  return success();
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,192 @@
+//===- LowerContraction.cpp - products as sections of tile.brgemm ---------===//
+//
+// MatMul: Products.cpp. Convolution: items are (image, group, panel, row of
+// dst), DirectConv.cpp.
+//
+// Its gradients: LowerConvTranspose.cpp, LowerConvWeights.cpp. By minimal
+// filtering: LowerWinograd.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/convolution/DirectConv.h"
+#include "passes/tile/products/Products.h"
+#include "passes/tile/windows/Windows.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// Digits are bytes in memory, and words to a product.
+void countWords(IndexMath &m, Product &p) {
+  auto words = [&](Ofr bytes) {
+    return m.floorDiv(bytes, m.attr(sizeof(float)));
+  };
+  p.k = p.a.sizes.back() = words(p.k);
+  for (Ofr &stride : MutableArrayRef(p.a.strides).drop_back())
+    stride = words(stride);
+}
+
+LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
+  IndexMath &m = ctx.m;
+  Epilogue epilogue(ctx, op);
+  auto type = rankedType(op.getDst());
+  int64_t n = type.getShape().back();
+  if (ShapedType::isDynamic(n))
+    return op.emitError("E2003 the number of columns is unknown");
+  Product p;
+  p.sides = epilogue.sides;
+  p.n = n;
+  p.interleave = op.getInterleave();
+  p.k = ctx.sizes[op.getSrc()].back();
+  p.levels = op.getLevels();
+  p.dst = ctx.outputs.begin()->second.front();
+  // src over dst's leading dims and rows, then K.
+  ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
+  SmallVector<Ofr> aSpace(space.begin(), space.end() - 1);
+  aSpace.push_back(p.k);
+  auto overA = [&](const Strided &src) {
+    Strided a = broadcastTo(m, src, aSpace);
+    a.strides.back() = src.strides.back();
+    return a;
+  };
+  Computed made(ctx, op.getSrc());
+  if (made.isRead()) {
+    p.a = overA(made.tensors().front());
+    if (p.isOfDigits())
+      countWords(m, p);
+  } else {
+    p.made = &made;
+    for (const Strided &src : made.tensors())
+      p.madeFrom.push_back(overA(src));
+    p.a.sizes = aSpace;
+    p.a.strides.assign(aSpace.size(), m.attr(0));
+  }
+  // Weights, `own` of whose dims are their own, over dst's leading dims and
+  // rows.
+  auto overRows = [&](Strided w, int64_t own) {
+    w.dense = false;
+    w.sizes.pop_back_n(own);
+    w.strides.pop_back_n(own);
+    Strided over = broadcastTo(m, w, space.drop_back(2));
+    over.sizes.push_back(space[space.size() - 2]);
+    over.strides.push_back(m.attr(0));
+    return over;
+  };
+  std::optional<PanelPacking> packing;
+  if (!op.getInPlace())
+    p.panel = panelWidth(rankedType(op.getWeights()), p.interleave);
+  if (auto pack = op.getWeights().getDefiningOp<tile::PackOp>()) {
+    packing.emplace(ctx, pack);
+    p.packing = &*packing;
+    for (const Strided &w : packing->tensors())
+      p.unpacked.push_back(overRows(w, 2));
+    p.w.sizes = p.unpacked.front().sizes;
+    p.w.strides.assign(p.w.sizes.size(), m.attr(0));
+  } else {
+    Strided w = ctx.memoryOf(op.getWeights());
+    if (op.getInPlace()) {
+      p.inPlace = {w.strides[w.rank() - 2], w.strides.back()};
+      p.k = w.sizes[w.rank() - 2]; // static
+    }
+    p.w = overRows(w, op.getInPlace() ? 2 : 3 + (p.interleave > 1));
+  }
+  p.unsignedA = !p.isOfDigits() &&
+                rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
+  emitProduct(ctx, epilogue, std::move(p));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
+                   tile::ConvOp op) {
+  IndexMath &m = ctx.m;
+  auto packedType = rankedType(op.getWeights());
+  Product p;
+  p.sides = epilogue.sides;
+  p.n = rankedType(op.getDst()).getShape().back();
+  p.interleave = op.getInterleave();
+  p.panel = panelWidth(packedType, p.interleave);
+  p.a = ctx.memoryOf(op.getSrc());
+  p.k = p.a.sizes.back();
+  p.dst = ctx.outputs.begin()->second.front();
+  p.w.base = ctx.memoryOf(op.getWeights()).base;
+  p.w.sizes.assign(p.dst.sizes.begin(), p.dst.sizes.end() - 1);
+  p.w.strides.assign(p.w.sizes.size(), m.attr(0));
+  p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
+  emitProduct(ctx, epilogue, std::move(p));
+}
+
+LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
+  IndexMath &m = ctx.m;
+  Epilogue epilogue(ctx, op);
+  auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
+  for (const WindowDim &d : windowDims(op))
+    if (!d.isKnown())
+      return op.emitError("E2003 spatial dimensions must be static");
+  if (srcType.isDynamicDim(srcType.getRank() - 1) ||
+      dstType.isDynamicDim(dstType.getRank() - 1))
+    return op.emitError("E2003 channels must be static");
+  if (isPointwise(op)) {
+    emitPointwise(ctx, epilogue, op);
+    return success();
+  }
+  DirectConv conv(ctx, op, ctx.memoryOf(op.getSrc()));
+  // Groups and panels of a block of rows follow each other, or rows of one.
+  bool rowsFirst = conv.keptRows() > 0;
+  SmallVector<Ofr> counts{ctx.sizes[op.getSrc()][0]};
+  SmallVector<Ofr> columns{m.attr(op.getGroups()), m.attr(conv.panels())};
+  if (!rowsFirst)
+    counts.append(columns);
+  ArrayRef<int64_t> outer = dstType.getShape().drop_front().drop_back(2);
+  for (int64_t rows : outer.drop_back(!outer.empty()))
+    counts.push_back(m.attr(rows));
+  DirectConv::Blocks blocks(
+      conv, IndexMath::constant(m.product(counts)).value_or(kMinItems));
+  counts.push_back(m.attr(blocks.count()));
+  if (rowsFirst)
+    counts.append(columns);
+  const Strided &dst = ctx.outputs.begin()->second.front();
+  SmallVector<std::pair<int64_t, int64_t>> parts = conv.parts(dst);
+  for (auto [i, taps] : llvm::enumerate(parts)) {
+    SumPart part = partOf(i, parts.size());
+    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      if (rowsFirst) // image, group, panel, rows..
+        std::rotate(at.begin() + 1, at.end() - 2, at.end());
+      conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
+        // A row has no position along dims that there are not.
+        ArrayRef<Ofr> rows =
+            ArrayRef(at).drop_front(3).drop_back(outer.empty());
+        blocks.emit(cm, at.back(),
+                    {epilogue, dst, at[0], rows, at[1], at[2], n,
+                     /*isReadSoon=*/false, part, taps});
+      });
+    });
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerContraction(GroupContext &ctx) {
+  for (Operation *op : ctx.ops()) {
+    if (auto product = dyn_cast<tile::MatMulOp>(op))
+      return lowerMatMul(ctx, product);
+    if (auto conv = dyn_cast<tile::ConvOp>(op))
+      return lowerConv(ctx, conv);
+    if (auto conv = dyn_cast<tile::WinogradOp>(op))
+      return lowerWinograd(ctx, conv);
+    if (auto conv = dyn_cast<tile::ConvTransposeOp>(op))
+      return lowerConvTranspose(ctx, conv);
+    if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+      return lowerConvWeights(ctx, conv);
+  }
+  return ctx.group.emitError("no contraction in the group");
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,536 @@
+//===- TileGroups.cpp - entries and groups on buffers ---------------------===//
+//
+//   func @main(%x: tensor, ..) -> tensor       func @main(%x: memref, .., %y:
+//   memref)
+//     %0 = call @fc1(%x, %p, %b)         ->      %0 = memref.alloc
+//     return ..                                  call @fc1(%x, %p, %b, %0)
+//
+// Views become sizes and strides on the way; a reshape that strides cannot
+// express becomes a copy. A group function is lowered once per combination of
+// operand layouts. Temporaries are plain memref.allocs until the arena is
+// planned.
+//
+// Groups are lowered straight to buffers: they are destination-passing by
+// construction and hold no conflicting writes, so one-shot bufferisation would
+// have nothing to decide.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/rt/RtDialect.h"
+#include "dialects/tile/TileDialect.h"
+#include "passes/Passes.h"
+#include "passes/fuse/Group.h"
+#include "passes/support/Build.h"
+#include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/support/Orders.h"
+#include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/core/Literals.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_TILEGROUPS
+#include "passes/Passes.h.inc"
+
+using namespace tiling;
+
+namespace {
+
+/// The caller's buffer of an argument or result.
+MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
+  Type element = storageType(type.getElementType());
+  if (!strides)
+    return MemRefType::get(type.getShape(), element);
+  Builder b(type.getContext());
+  SmallVector<OpFoldResult> sizes, steps;
+  // Sizes matter for recognising dense layouts only; dynamic ones never do.
+  bool dynamic = !type.hasStaticShape();
+  for (auto [d, s] : llvm::zip(type.getShape(), strides.asArrayRef())) {
+    sizes.push_back(b.getIndexAttr(ShapedType::isDynamic(d) ? 1 : d));
+    steps.push_back(b.getIndexAttr(s));
+  }
+  if (!dynamic)
+    return memrefType(element, sizes, steps);
+  return MemRefType::get(
+      type.getShape(), element,
+      StridedLayoutAttr::get(type.getContext(), 0, strides.asArrayRef()));
+}
+
+/// Specialisations of group functions for the layouts they meet.
+class Specializer {
+public:
+  Specializer(ModuleOp module, const CoreFacts &core)
+      : module(module), core(core) {}
+
+  /// `group` lowered for these buffers, or null after an error. Behind them it
+  /// takes its temporaries. `inPlace` as in GroupContext.
+  func::FuncOp get(func::FuncOp group, TypeRange inputs, TypeRange outputs,
+                   ArrayRef<int64_t> inPlace);
+  int64_t count() const { return known.size(); }
+
+private:
+  ModuleOp module;
+  CoreFacts core;
+  llvm::StringMap<func::FuncOp> known;
+  llvm::StringMap<int> names;
+};
+
+LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
+                        const CoreFacts &core, ArrayRef<int64_t> inPlace) {
+  OpBuilder b = OpBuilder::atBlockBegin(lowered.addEntryBlock());
+  func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
+  b.setInsertionPoint(ret);
+  IndexMath m(b, group.getLoc());
+  SizeMap sizes(m);
+  GroupContext ctx(m, group, lowered.getName().str(), sizes, core);
+  ctx.inPlace = inPlace;
+  unsigned n = group.getNumArguments();
+  for (BlockArgument arg : group.getArguments()) {
+    Strided s = stridedOf(m, lowered.getArgument(arg.getArgNumber()));
+    sizes.set(arg, s.sizes);
+    ctx.inputs[arg] = std::move(s);
+  }
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (failed(sizes.infer(&op)))
+      return failure();
+  for (auto [i, v] : llvm::enumerate(
+           group.getBody().front().getTerminator()->getOperands())) {
+    Strided s = stridedOf(m, lowered.getArgument(n + i));
+    // One SSA value per size, so that layouts can be compared.
+    s.sizes.assign(sizes[v].begin(), sizes[v].end());
+    if (s.dense) {
+      Ofr stride = m.attr(1);
+      for (int64_t d = s.rank() - 1; d >= 0; --d) {
+        s.strides[d] = stride;
+        stride = m.mul(s.sizes[d], stride);
+      }
+    }
+    ctx.outputs[v].push_back(std::move(s));
+  }
+  StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
+  using fusion::GroupKind;
+  if (kind == name(GroupKind::contraction))
+    return lowerContraction(ctx);
+  if (kind == name(GroupKind::chain))
+    return lowerChain(ctx);
+  if (kind == name(GroupKind::attention))
+    return lowerAttention(ctx);
+  if (kind == name(GroupKind::window))
+    return lowerWindow(ctx);
+  if (kind == name(GroupKind::concat))
+    return lowerConcat(ctx);
+  if (kind == name(GroupKind::pack))
+    return lowerPack(ctx);
+  if (kind == name(GroupKind::recurrence))
+    return lowerRecurrence(ctx);
+  return lowerLoops(ctx);
+}
+
+/// Makes arguments of the buffers that `fn` allocates: only entries do that.
+void passTemporaries(func::FuncOp fn) {
+  Block &body = fn.getBody().front();
+  for (auto alloc :
+       llvm::make_early_inc_range(body.getOps<memref::AllocOp>())) {
+    alloc.replaceAllUsesWith(body.addArgument(alloc.getType(), alloc.getLoc()));
+    alloc.erase();
+  }
+  fn.setFunctionType(FunctionType::get(fn.getContext(), body.getArgumentTypes(),
+                                       fn.getResultTypes()));
+}
+
+func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
+                              TypeRange outputs, ArrayRef<int64_t> inPlace) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  os << group.getName();
+  SmallVector<Type> types(inputs);
+  types.append(outputs.begin(), outputs.end());
+  for (Type t : types)
+    os << "|" << t;
+  for (int64_t i : inPlace)
+    os << "|" << i;
+  func::FuncOp &lowered = known[key];
+  if (lowered)
+    return lowered;
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  std::string symbol = group.getName().str();
+  int n = names[symbol]++;
+  symbol += n ? ".l" + std::to_string(n) : ".l";
+  auto fn = func::FuncOp::create(b, group.getLoc(), symbol,
+                                 b.getFunctionType(types, {}));
+  fn.setPrivate();
+  fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
+  if (failed(lowerBody(group, fn, core, inPlace)))
+    return {};
+  passTemporaries(fn);
+  return lowered = fn;
+}
+
+class EntryLowering {
+  /// A value as a part of `whole`, from index `at` of dim `axis` on; `shown` is
+  /// the operand of the Concat, a view of the value or the value itself.
+  struct Part {
+    Value shown, whole;
+    int64_t axis, at;
+  };
+
+public:
+  /// `groups` has all functions of groups.
+  EntryLowering(ModuleOp module, func::FuncOp old, const SymbolTable &groups,
+                Specializer &specializer)
+      : module(module), old(old), groups(groups), specializer(specializer),
+        b(module.getContext()), m(b, old.getLoc()), sizes(m) {}
+
+  LogicalResult run() {
+    makeFunction();
+    for (Operation &op : old.getBody().front().without_terminator()) {
+      if (isa<arith::ConstantOp>(op))
+        continue;
+      if (auto call = dyn_cast<func::CallOp>(op)) {
+        if (failed(lowerCall(call)))
+          return failure();
+        continue;
+      }
+      if (failed(lowerView(&op)))
+        return failure();
+    }
+    old.erase();
+    fn.setName(name);
+    return success();
+  }
+
+private:
+  void makeFunction() {
+    name = old.getName().str();
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attrs;
+    auto add = [&](Type type, DictionaryAttr dict, StringRef role) {
+      NamedAttrList list(dict);
+      list.set(kRoleAttr, b.getStringAttr(role));
+      auto strides =
+          dyn_cast_or_null<DenseI64ArrayAttr>(list.get(kStridesAttr));
+      types.push_back(bufferType(cast<RankedTensorType>(type), strides));
+      attrs.push_back(list.getDictionary(b.getContext()));
+    };
+    for (BlockArgument arg : old.getArguments()) {
+      unsigned i = arg.getArgNumber();
+      add(arg.getType(), old.getArgAttrDict(i),
+          isFoldedArg(old, i) ? "folded" : "input");
+    }
+    unsigned inputs = types.size();
+    for (auto [i, type] : llvm::enumerate(old.getResultTypes()))
+      add(type, old.getResultAttrDict(i), "output");
+    b.setInsertionPoint(old);
+    fn = func::FuncOp::create(b, old.getLoc(), name + ".new",
+                              b.getFunctionType(types, {}));
+    fn.setAllArgAttrs(attrs);
+    b.setInsertionPointToStart(fn.addEntryBlock());
+    auto ret = func::ReturnOp::create(b, old.getLoc());
+    b.setInsertionPoint(ret);
+    for (BlockArgument arg : old.getArguments())
+      define(arg, stridedOf(m, fn.getArgument(arg.getArgNumber())));
+    for (auto [i, v] : llvm::enumerate(
+             old.getBody().front().getTerminator()->getOperands())) {
+      Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
+      places[fusion::behindViews(v)] = beforeViews(v, std::move(buffer));
+    }
+    for (auto call : old.getOps<func::CallOp>())
+      findParts(call);
+  }
+
+  /// The operands that the call of a Concat has in place.
+  void findParts(func::CallOp call) {
+    auto group = groups.lookup<func::FuncOp>(call.getCallee());
+    SmallVector<Value> joined = fusion::joinedInPlace(call, group);
+    if (joined.empty())
+      return;
+    Operation *concat = fusion::concatOf(group);
+    Value whole = call.getResult(0);
+    int64_t axis =
+        normalizedAxis(intAttr(concat, "axis"), rankedType(whole).getRank());
+    int64_t at = 0;
+    for (auto [part, operand] : llvm::zip(joined, concat->getOperands())) {
+      if (part)
+        parts[fusion::behindViews(part)] = {part, whole, axis, at};
+      at += rankedType(operand).getDimSize(axis);
+    }
+  }
+
+  SmallVector<Ofr> constantSizes(Value v) {
+    return llvm::map_to_vector(rankedType(v).getShape(),
+                               [&](int64_t d) { return m.attr(d); });
+  }
+
+  /// `buffer` of `v`, as what `v` shows lies there; see writtenAsComputed and
+  /// JoinInPlace, which make sure that it does.
+  Strided beforeViews(Value v, Strided buffer) {
+    for (Operation *view = v.getDefiningOp(); view && fusion::isView(view);
+         view = v.getDefiningOp()) {
+      Order order = orderOf(v);
+      v = view->getOperand(0);
+      buffer = order.empty()
+                   ? *tiling::reshape(m, buffer, constantSizes(v))
+                   : transpose(buffer, invertPermutationVector(order));
+    }
+    return buffer;
+  }
+
+  /// Where the result `v` of a group goes: to the caller's buffer, to a part of
+  /// another tensor, or to memory of its own.
+  Strided placeOf(Value v, ArrayRef<Ofr> shape) {
+    if (auto known = places.find(v); known != places.end()) {
+      Strided s = known->second;
+      s.sizes.assign(shape.begin(), shape.end());
+      return s;
+    }
+    auto part = parts.find(v);
+    Strided s = part == parts.end() ? allocate(rankedType(v), shape)
+                                    : partOf(part->second);
+    return places[v] = s;
+  }
+
+  Strided partOf(const Part &part) {
+    Strided whole = placeOf(part.whole, constantSizes(part.whole));
+    Strided s;
+    s.sizes = constantSizes(part.shown);
+    s.strides = whole.strides;
+    MemRefType type = memrefType(whole.elementType(), s.sizes, s.strides);
+    int64_t first = part.at * *IndexMath::constant(whole.strides[part.axis]);
+    s.base = rt::PartOp::create(b, m.location(), type, whole.base, first);
+    s.dense = type.getLayout().isIdentity();
+    return beforeViews(part.shown, std::move(s));
+  }
+
+  void define(Value v, Strided s) {
+    sizes.set(v, s.sizes);
+    values[v] = std::move(s);
+  }
+
+  Strided allocate(RankedTensorType type, ArrayRef<Ofr> shape) {
+    SmallVector<Value> dynamic;
+    for (auto [i, d] : llvm::enumerate(shape))
+      if (type.isDynamicDim(i))
+        dynamic.push_back(m.value(d));
+    auto t =
+        MemRefType::get(type.getShape(), storageType(type.getElementType()));
+    Value alloc = memref::AllocOp::create(b, m.location(), t, dynamic);
+    Strided s;
+    s.base = alloc;
+    s.dense = true;
+    s.sizes.assign(shape.begin(), shape.end());
+    s.strides.assign(shape.size(), m.attr(1));
+    for (int64_t d = s.rank() - 2; d >= 0; --d)
+      s.strides[d] = m.mul(s.sizes[d + 1], s.strides[d + 1]);
+    return s;
+  }
+
+  LogicalResult callLowered(func::FuncOp group, ArrayRef<Strided> in,
+                            ArrayRef<Strided> out, StringRef label,
+                            Location loc, ArrayRef<int64_t> inPlace = {}) {
+    SmallVector<Value> operands;
+    for (const Strided &s : in)
+      operands.push_back(asMemref(m, s));
+    for (const Strided &s : out)
+      operands.push_back(asMemref(m, s));
+    TypeRange types = ValueRange(operands).getTypes();
+    SmallVector<Type> all(types);
+    func::FuncOp lowered =
+        specializer.get(group, ArrayRef<Type>(all).take_front(in.size()),
+                        ArrayRef<Type>(all).drop_front(in.size()), inPlace);
+    if (!lowered)
+      return failure();
+    for (Type t : lowered.getArgumentTypes().drop_front(operands.size()))
+      operands.push_back(memref::AllocOp::create(b, loc, cast<MemRefType>(t)));
+    auto call = func::CallOp::create(b, loc, lowered, operands);
+    call->setAttr(kLabelAttr, b.getStringAttr(label));
+    return success();
+  }
+
+  /// A group that copies tensors of `type`. Symbols of the user's operations
+  /// have no dot.
+  func::FuncOp copyGroup(RankedTensorType type) {
+    func::FuncOp &group = copies[type];
+    if (group)
+      return group;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(module.getBody());
+    group = func::FuncOp::create(b, old.getLoc(),
+                                 "g.copy" + std::to_string(copies.size()),
+                                 b.getFunctionType({type}, {type}));
+    group.setPrivate();
+    group->setAttr(kGroupAttr, b.getStringAttr(fusion::name(
+                                   fusion::GroupKind::elementwise)));
+    b.setInsertionPointToStart(group.addEntryBlock());
+    Value v =
+        buildGraphOp(b, old.getLoc(), "Reorder", group.getArgument(0), type);
+    func::ReturnOp::create(b, old.getLoc(), v);
+    return group;
+  }
+
+  LogicalResult copy(RankedTensorType type, const Strided &from,
+                     const Strided &to, Location loc) {
+    return callLowered(copyGroup(type), from, to, "copy", loc);
+  }
+
+  /// Whether the elements of a row lie side by side; a single one does.
+  bool makeUnitLast(Strided &s) {
+    if (s.rank() > 0 && IndexMath::isConstant(s.sizes.back(), 1))
+      s.strides.back() = m.attr(1);
+    return s.rank() == 0 || IndexMath::isConstant(s.strides.back(), 1);
+  }
+
+  LogicalResult lowerCall(func::CallOp call) {
+    auto group = groups.lookup<func::FuncOp>(call.getCallee());
+    StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
+    using fusion::GroupKind;
+    // These store rows with vectors.
+    bool contraction = kind == fusion::name(GroupKind::contraction) ||
+                       kind == fusion::name(GroupKind::chain) ||
+                       kind == fusion::name(GroupKind::attention) ||
+                       kind == fusion::name(GroupKind::recurrence);
+    // Sums that are rounded in registers are of whole vectors, too.
+    contraction |= kind == fusion::name(GroupKind::window) &&
+                   !rankedType(call.getResult(0)).getElementType().isF32();
+    for (auto conv : group.getOps<tile::ConvOp>())
+      contraction |= conv.hasGroupsAsLanes();
+    // Sizes of the results, from those of the operands.
+    SizeMap inner(m);
+    for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))
+      inner.set(arg, sizes[v]);
+    for (Operation &op : group.getBody().front().without_terminator())
+      if (failed(inner.infer(&op)))
+        return failure();
+    SmallVector<Strided> in, out;
+    SmallVector<std::pair<unsigned, Strided>> later; // result, its real place
+    for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands())) {
+      Strided s = values.find(v)->second;
+      // Rows of all but the product's operands are read with vector loads; its
+      // operand may be a residual as well.
+      bool rows =
+          contraction && (!arg.hasOneUse() ||
+                          !llvm::is_contained(operandsOf(group), Value(arg)));
+      if (rows && !makeUnitLast(s)) {
+        Strided dense = allocate(rankedType(v), s.sizes);
+        if (failed(copy(rankedType(v), s, dense, call.getLoc())))
+          return failure();
+        s = dense;
+      }
+      in.push_back(std::move(s));
+    }
+    Operation *ret = group.getBody().front().getTerminator();
+    for (auto [i, v] : llvm::enumerate(call.getResults())) {
+      auto type = rankedType(v);
+      SmallVector<Ofr> shape(inner[ret->getOperand(i)]);
+      Strided s = placeOf(v, shape);
+      if (contraction && !makeUnitLast(s)) {
+        later.push_back({i, s});
+        s = allocate(type, shape);
+      }
+      out.push_back(s);
+      define(v, std::move(s));
+    }
+    auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
+    auto inPlace = call->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr);
+    if (failed(callLowered(
+            group, in, out, label ? label.getValue() : "", call.getLoc(),
+            inPlace ? inPlace.asArrayRef() : ArrayRef<int64_t>())))
+      return failure();
+    for (auto &[i, s] : later)
+      if (failed(copy(rankedType(call.getResult(i)), out[i], s, call.getLoc())))
+        return failure();
+    return success();
+  }
+
+  /// Arguments that the product itself, or packing for it, reads, whatever
+  /// their strides.
+  SmallVector<Value> operandsOf(func::FuncOp group) {
+    SmallVector<Value> read;
+    for (Operation &op : group.getBody().front()) {
+      // What is not packed is read by rows.
+      if (auto conv = dyn_cast<tile::ConvWeightsOp>(op))
+        return {conv.getSrc()};
+      if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
+        read.append({attention.getQ(), attention.getK()});
+        return read;
+      }
+      // Before a product there is only what is packed for it.
+      llvm::append_range(read, op.getOperands());
+      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp,
+              tile::WinogradOp>(op))
+        return read;
+    }
+    return {};
+  }
+
+  LogicalResult lowerView(Operation *op) {
+    Value src = op->getOperand(0), dst = op->getResult(0);
+    if (auto literal = src.getDefiningOp<arith::ConstantOp>())
+      if (!values.contains(src))
+        define(src,
+               literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
+    const Strided s = values.find(src)->second;
+    if (isKind(op, "StaticTranspose")) {
+      define(dst, tiling::transpose(s, orderOf(dst)));
+      return success();
+    }
+    if (failed(sizes.infer(op)))
+      return failure();
+    SmallVector<Ofr> shape(sizes[dst]);
+    if (std::optional<Strided> view = tiling::reshape(m, s, shape)) {
+      define(dst, *view);
+      return success();
+    }
+    Strided dense = allocate(rankedType(src), s.sizes);
+    if (failed(copy(rankedType(src), s, dense, op->getLoc())))
+      return failure();
+    define(dst, *tiling::reshape(m, dense, shape));
+    return success();
+  }
+
+  ModuleOp module;
+  func::FuncOp old, fn;
+  const SymbolTable &groups;
+  std::string name;
+  Specializer &specializer;
+  OpBuilder b;
+  IndexMath m;
+  SizeMap sizes;
+  llvm::DenseMap<Value, Strided> values;
+  llvm::DenseMap<Value, Strided> places; // of results: the caller's, or ours
+  llvm::DenseMap<Value, Part> parts;     // what a Concat has in place
+  llvm::DenseMap<RankedTensorType, func::FuncOp> copies;
+};
+
+struct TileGroupsPass : impl::TileGroupsBase<TileGroupsPass> {
+  using TileGroupsBase::TileGroupsBase;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<func::FuncOp> entries, tensorGroups;
+    for (auto f : module.getOps<func::FuncOp>())
+      (isEntry(f) ? entries : tensorGroups).push_back(f);
+    SymbolTable groups(module);
+    Specializer specializer(module, CoreFacts{l2Bytes, matrixUnit});
+    for (func::FuncOp f : entries)
+      if (failed(EntryLowering(module, f, groups, specializer).run()))
+        return signalPassFailure();
+    functions += specializer.count();
+    // Groups on tensors have served.
+    for (auto f : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (f.getNumArguments() &&
+          llvm::any_of(f.getArgumentTypes(), llvm::IsaPred<TensorType>))
+        f.erase();
+      else if (llvm::any_of(f.getResultTypes(), llvm::IsaPred<TensorType>))
+        f.erase();
+  }
+};
+
+} // namespace
+} // namespace tenon

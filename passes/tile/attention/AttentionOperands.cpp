@@ -1,0 +1,210 @@
+//===- AttentionOperands.cpp - queries, keys and values -------------------===//
+//
+// Read as they lie, packed before, or packed and computed here: keys and values
+// by the first block of queries of their head, queries by each block.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/attention/AttentionLowering.h"
+#include "passes/tile/core/WorkItems.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+/// Heads that share keys and values are rows of one product: what matters when
+/// there is one query.
+void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
+  if (op.getFromLeft() || !op.getScore().front().getArgument(1).use_empty())
+    return;
+  SmallVector<Strided *> byRow{&dst}, shared{&k};
+  auto addTo = [](SmallVector<Strided *> &list, MutableArrayRef<Strided> s) {
+    for (Strided &each : s)
+      list.push_back(&each);
+  };
+  addTo(byRow, madeQueries ? MutableArrayRef(madeQueries->sources) : q);
+  addTo(shared, madeValues ? MutableArrayRef(madeValues->sources) : v);
+  for (PackedHere &p : packedHere)
+    addTo(shared, p.sources);
+  if (stats)
+    byRow.push_back(&*stats);
+  for (Strided &s : sides)
+    byRow.push_back(&s);
+  while (!lead.empty()) {
+    int64_t l = static_cast<int64_t>(lead.size()) - 1;
+    bool unit = IndexMath::isConstant(lead[l], 1);
+    bool single = IndexMath::isConstant(rows, 1);
+    if (!unit && !llvm::all_of(shared, [&](Strided *s) {
+          return IndexMath::isConstant(s->strides[l], 0);
+        }))
+      return;
+    if (!unit && !single && !llvm::all_of(byRow, [&](Strided *s) {
+          return s->strides[l] == m.mul(rows, s->strides[l + 1]);
+        }))
+      return;
+    for (Strided *s : byRow)
+      if (!unit && single)
+        s->strides[l + 1] = s->strides[l];
+    for (auto *list : {&byRow, &shared})
+      for (Strided *s : *list) {
+        s->sizes.erase(s->sizes.begin() + l);
+        s->strides.erase(s->strides.begin() + l);
+      }
+    rows = m.mul(lead.pop_back_val(), rows);
+  }
+}
+
+/// `s`, `own` of whose dims are its own, over the leading dims of the result.
+Strided AttentionLowering::overLead(Strided s, int64_t own) {
+  s.dense = false;
+  s.sizes.pop_back_n(own);
+  s.strides.pop_back_n(own);
+  return broadcastTo(m, s, lead);
+}
+
+/// Packed keys or values, over leading dimensions.
+Strided AttentionLowering::readPacked(Value value, Value Scratch::*place) {
+  auto pack = value.getDefiningOp<tile::PackOp>();
+  if (!pack)
+    return overLead(ctx.memoryOf(value), interleave > 1 ? 4 : 3);
+  PackedHere &p =
+      packedHere.emplace_back(PackedHere{PanelPacking(ctx, pack), {}, place});
+  for (const Strided &s : p.packing.tensors())
+    p.sources.push_back(overLead(s, 2));
+  Strided none;
+  none.sizes = lead;
+  none.strides.assign(lead.size(), m.attr(0));
+  return none;
+}
+
+/// `s` over the leading dimensions of the result. The last two dimensions are
+/// its own: never broadcast.
+Strided AttentionLowering::over(Strided s, Ofr first, Ofr second) {
+  SmallVector<Ofr> shape(lead);
+  shape.append({first, second});
+  Strided t = broadcastTo(m, s, shape);
+  for (int64_t i : {1, 2})
+    t.strides[t.rank() - i] = s.strides[s.rank() - i];
+  return t;
+}
+
+/// The operand `value`; what the group makes is in scratch memory later.
+Strided AttentionLowering::readOrMade(Value value, Ofr first, Ofr second,
+                                      std::optional<MadeHere> &made) {
+  Operation *def = value.getDefiningOp();
+  if (!def || isa<arith::ConstantOp>(def))
+    return over(ctx.memoryOf(value), first, second);
+  made.emplace(MadeHere{Computed(ctx, value), {}});
+  for (const Strided &s : made->value.tensors())
+    made->sources.push_back(over(s, first, second));
+  return {};
+}
+
+void AttentionLowering::readOperands() {
+  ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
+  lead.assign(space.begin(), space.end() - 2);
+  rows = *(ctx.sizes[op.getQ()].end() - 2);
+  depth = ctx.sizes[op.getQ()].back();
+  keys = op.getNumKeys();
+  bool fromLeft = op.getFromLeft();
+  element = rankedType(op.getQ()).getElementType();
+  isNarrow = !element.isF32();
+  sumsApart = isNarrow || !epilogue.empty();
+  inPlace = !op.getPacked();
+  interleave = op.getInterleave();
+  auto vType = rankedType(op.getV());
+  columns = interleave > 1
+                ? rankedType(op.getDst()).getShape().back()
+                : vType.getDimSize(vType.getRank() - (fromLeft ? 2 : 1));
+  auto panelOf = [&](Value value) {
+    return panelWidth(rankedType(value), interleave);
+  };
+  q = readOrMade(op.getQ(), rows, depth, madeQueries);
+  if (interleave > 1) {
+    v = readPacked(op.getV(), &Scratch::packedValues);
+    valuePanel = panelOf(op.getV());
+  } else {
+    v = fromLeft
+            ? over(ctx.memoryOf(op.getV()), m.attr(columns), rows)
+            : readOrMade(op.getV(), m.attr(keys), m.attr(columns), madeValues);
+  }
+  if (op.getPacked()) {
+    k = readPacked(op.getK(), &Scratch::packedKeys);
+    panel = panelOf(op.getK());
+  } else {
+    k = over(ctx.memoryOf(op.getK()), depth, m.attr(keys));
+  }
+  Value last = ctx.ops().back()->getResult(0);
+  dst = ctx.outputs.find(last)->second.front();
+  if (op.getStats())
+    if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
+      stats = it->second.front();
+  SmallVector<Ofr> scoreSpace(lead);
+  scoreSpace.append({rows, m.attr(keys)});
+  for (Value side : op.getSides())
+    sides.push_back(broadcastTo(m, ctx.memoryOf(side), scoreSpace));
+}
+
+/// Computed values are in scratch memory, one head's.
+void AttentionLowering::placeMade() {
+  if (!madeValues)
+    return;
+  v.sizes = lead;
+  v.sizes.append({m.attr(keys), m.attr(columns)});
+  v.strides.assign(lead.size(), m.attr(0));
+  v.strides.append({m.attr(columns), m.attr(1)});
+}
+
+/// Keys and values of a head are packed or computed by the first of its blocks.
+void AttentionLowering::emitOperands(Block &block, Value item) {
+  if (packedHere.empty() && !madeValues)
+    return;
+  ArrayRef<Ofr> head = ArrayRef(block.at).drop_back();
+  emitIfFirst(block.m, item, block.at.back(), [&](IndexMath &fm) {
+    for (const PackedHere &p : packedHere) {
+      SmallVector<Ofr> starts;
+      for (const Strided &s : p.sources)
+        starts.push_back(offsetOf(fm, s, head));
+      p.packing.emitPanels(fm, starts, block.scratch.*p.place);
+    }
+    if (!madeValues)
+      return;
+    Ofr n = fm.attr(keys), e = fm.attr(columns);
+    madeValues->emit(
+        fm, head, {n, e},
+        box(fm, block.scratch.madeValues, fm.attr(0), {n, e}, {e, fm.attr(1)}));
+  });
+}
+
+/// Writes the box of `sizes` whose leading indices, and perhaps row, are `at`.
+void AttentionLowering::MadeHere::emit(IndexMath &im, ArrayRef<Ofr> at,
+                                       ArrayRef<Ofr> sizes, Value to) const {
+  SmallVector<Computed::Place> places;
+  for (const Strided &s : sources)
+    places.push_back({offsetOf(im, s, at),
+                      SmallVector<Ofr>(ArrayRef(s.strides).take_back(2))});
+  value.emitBox(im, places, sizes, to);
+}
+
+void AttentionLowering::emitQueries(Block &block) {
+  if (madeQueries)
+    madeQueries->emit(block.m, block.at, {block.rows, depth}, queriesOf(block));
+}
+
+/// The queries of a block.
+Value AttentionLowering::queriesOf(Block &block) {
+  IndexMath &bm = block.m;
+  if (madeQueries)
+    return box(bm, block.scratch.madeQueries, bm.attr(0), {block.rows, depth},
+               {depth, bm.attr(1)});
+  return box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
+             {q.strides[q.rank() - 2], q.strides.back()});
+}
+
+/// Where keys or values `s` are.
+Value AttentionLowering::baseOf(Block &block, const Strided &s,
+                                Value Scratch::*place) const {
+  return s.base ? s.base : block.scratch.*place;
+}
+
+} // namespace tenon::tiling

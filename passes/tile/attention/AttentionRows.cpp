@@ -1,0 +1,531 @@
+//===- AttentionRows.cpp - rows of scores become weights ------------------===//
+#include "codegen/vector/Attrs.h"
+#include "passes/ops/ScalarOps.h"
+#include "passes/tile/attention/AttentionLowering.h"
+#include "passes/tile/core/WorkItems.h"
+#include "passes/tile/windows/Windows.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+static Value f32Constant(OpBuilder &b, Location loc, double value) {
+  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
+}
+
+static Value isEqual(OpBuilder &b, Location loc, Value x, Value y) {
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
+}
+
+static Value lowest(OpBuilder &b, Location loc) {
+  return f32Constant(b, loc, -std::numeric_limits<double>::infinity());
+}
+
+/// x * r, which may be rounded together with a sum that it is a term of.
+static Value product(OpBuilder &b, Location loc, Value x, Value r) {
+  return arith::MulFOp::create(b, loc, x, r, arith::FastMathFlags::contract);
+}
+
+/// x / d for a d that all elements of a row share: the reciprocal is computed
+/// once, and the rest of the first quotient corrects it to the exact one, for
+/// a third of what divisions cost. Where that fails (infinities, d = 0) the
+/// first quotient stands. Only a d below 2^-128 has no reciprocal. The first
+/// quotient is within 1.5 ulp, enough for results that are rounded to a
+/// `narrow` type.
+static Value quotient(OpBuilder &b, Location loc, Value x, Value d,
+                      bool narrow) {
+  Value r = arith::DivFOp::create(b, loc, f32Constant(b, loc, 1), d);
+  if (narrow)
+    return product(b, loc, x, r);
+  Value first = arith::MulFOp::create(b, loc, x, r);
+  Value rest =
+      math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, first), d, x);
+  Value exact = math::FmaOp::create(b, loc, rest, r, first);
+  Value isNumber =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, exact, exact);
+  return arith::SelectOp::create(b, loc, isNumber, exact, first);
+}
+
+/// The argument that `x` is, or is in another type.
+static BlockArgument argumentOf(Value x) {
+  if (auto wide = x.getDefiningOp<arith::ExtFOp>())
+    x = wide.getIn();
+  return dyn_cast<BlockArgument>(x);
+}
+
+/// 1 / `d` for a power of two, or null.
+static Value exactReciprocal(OpBuilder &b, Location loc, Value d) {
+  llvm::APFloat number(0.f), reciprocal(0.f);
+  if (!matchPattern(d, m_ConstantFloat(&number)) ||
+      !number.getExactInverse(&reciprocal))
+    return {};
+  return f32Constant(b, loc, reciprocal.convertToFloat());
+}
+
+/// Clones `region` for one element; returns what it yields. `shared` tells the
+/// arguments that are the same for a whole row, `narrow` that what is yielded
+/// becomes weights in a narrower type. Where scores are divided by a number
+/// that has an exact reciprocal, that is `exact`.
+static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
+                          llvm::function_ref<bool(BlockArgument)> shared,
+                          bool narrow, AttentionLowering::Divisor exact = {}) {
+  for (Operation &inner : region.without_terminator()) {
+    Location loc = inner.getLoc();
+    Operation *clone = b.clone(inner, map);
+    if (auto sum = dyn_cast<arith::AddFOp>(clone))
+      sum.setFastmath(sum.getFastmath() | arith::FastMathFlags::contract);
+    auto division = dyn_cast<arith::DivFOp>(inner);
+    if (!division || !division.getType().isF32())
+      continue;
+    Value d = division.getRhs(), x = map.lookupOrDefault(division.getLhs());
+    BlockArgument divisor = argumentOf(d);
+    bool isConstant = matchPattern(d, m_Constant());
+    Value reciprocal =
+        d == exact.argument ? exact.reciprocal : exactReciprocal(b, loc, d);
+    if (reciprocal)
+      map.map(division.getResult(), product(b, loc, x, reciprocal));
+    else if (isConstant || (divisor && shared(divisor)))
+      map.map(division.getResult(),
+              quotient(b, loc, x, map.lookupOrDefault(d), narrow));
+    else
+      continue;
+    clone->erase();
+  }
+  Value yielded = cast<tile::YieldOp>(region.getTerminator()).getValue();
+  return map.lookupOrDefault(yielded);
+}
+
+/// Whether `argument` of a region, whose side 0 is argument `first`, is a side
+/// that does not vary along the keys.
+bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
+  unsigned number = argument.getArgNumber();
+  return number >= first &&
+         IndexMath::isConstant(sides[number - first].strides.back(), 0);
+}
+
+/// A row of scores after the other; of `rows` and of the keys of `part`.
+Value AttentionLowering::scoresOf(Block &block, IndexMath &rm, const Rows &rows,
+                                  const Keys &part) {
+  return box(rm, block.scratch.scores, rm.mul(rows.first, rm.attr(pitch)),
+             {rows.count, part.count}, {rm.attr(pitch), rm.attr(1)});
+}
+
+/// Where their weights go: they replace scores or, in another type, lie beside
+/// them.
+Value AttentionLowering::weightsOf(Block &block, IndexMath &rm,
+                                   const Rows &rows, const Keys &part) {
+  if (!isNarrow)
+    return scoresOf(block, rm, rows, part);
+  return box(rm, block.scratch.weights,
+             rm.mul(rows.first, rm.attr(weightPitch)), {rows.count, part.count},
+             {rm.attr(weightPitch), rm.attr(1)});
+}
+
+/// The numbers in `scratch`, one for each row of the block.
+Value AttentionLowering::numbers(Block &block, Value scratch) {
+  IndexMath &bm = block.m;
+  return box(bm, scratch, bm.attr(0), {block.rows}, {bm.attr(1)});
+}
+
+/// The numbers in `scratch` of `rows`.
+static Value numbersOf(IndexMath &rm, Value scratch,
+                       const AttentionLowering::Rows &rows) {
+  return box(rm, scratch, rows.first, {rows.count}, {rm.attr(1)});
+}
+
+static AffineMap perRow(MLIRContext *context) {
+  return tile::getSideMapOf(tile::SideKind::PerRow, context);
+}
+
+/// The sides that `region` reads for `rows`; its argument of side 0 is `first`.
+AttentionLowering::RowSides
+AttentionLowering::sidesOf(Block &block, IndexMath &rm, const Rows &rows,
+                           const Keys &part, mlir::Block &region,
+                           unsigned first) {
+  MLIRContext *context = rm.builder().getContext();
+  SmallVector<Ofr> at = block.at;
+  at.back() = rm.add(at.back(), rows.first);
+  RowSides result;
+  for (auto [i, s] : llvm::enumerate(sides)) {
+    if (region.getArgument(first + i).use_empty())
+      continue;
+    SmallVector<Ofr> sizes, strides;
+    SmallVector<AffineExpr> dims;
+    for (auto [dim, size] :
+         llvm::enumerate(std::array{rows.count, part.count})) {
+      Ofr stride = s.strides[s.rank() - 2 + dim];
+      if (IndexMath::isConstant(stride, 0))
+        continue;
+      sizes.push_back(size);
+      strides.push_back(stride);
+      dims.push_back(getAffineDimExpr(dim, context));
+    }
+    Ofr offset =
+        rm.add(offsetOf(rm, s, at), rm.mul(part.from, s.strides.back()));
+    result.arguments.push_back(first + i);
+    result.maps.push_back(AffineMap::get(2, 0, dims, context));
+    result.boxes.push_back(box(rm, s.base, offset, sizes, strides));
+  }
+  return result;
+}
+
+/// Two loops, over rows and keys, of which `reduces` tells whether the second
+/// is a reduction: several rows pass together, and share what they read and the
+/// folding of lanes.
+static void
+emitRowsOf(OpBuilder &b, Location loc, ValueRange ins, ValueRange outs,
+           ArrayRef<AffineMap> maps, bool reduces,
+           llvm::function_ref<void(OpBuilder &, Location, ValueRange)> body) {
+  auto parallel = utils::IteratorType::parallel;
+  auto loops = linalg::GenericOp::create(
+      b, loc, TypeRange(), ins, outs, maps,
+      {parallel, reduces ? utils::IteratorType::reduction : parallel}, body);
+  if (reduces)
+    loops->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
+}
+
+/// Rows of scores become weights, each with its own maximum and sum.
+void AttentionLowering::emitRows(Block &block, const Keys &part) {
+  constexpr int64_t kBytesTogether = 16 << 10; // half of L1
+  constexpr int64_t kMostTogether = 4;
+  int64_t together =
+      std::clamp<int64_t>(kBytesTogether / (pitch * 4), 1, kMostTogether);
+  IndexMath &bm = block.m;
+  fill(bm, numbers(block, block.scratch.max),
+       -std::numeric_limits<double>::infinity());
+  fill(bm, numbers(block, block.scratch.sum), 0);
+  auto all = IndexMath::constant(block.rows);
+  auto pass = [&](IndexMath &rm, const Rows &rows) {
+    Block inner = block.inside(rm);
+    emitScoreRegion(inner, rows, part);
+    emitExponentials(inner, rows, part);
+  };
+  if (all && *all <= together)
+    return pass(bm, {bm.attr(0), block.rows});
+  Ofr chunks = bm.ceilDiv(block.rows, bm.attr(together));
+  emitLoop(bm, bm.attr(0), chunks, [&](IndexMath &cm, Ofr chunk) {
+    Ofr first = cm.mul(chunk, cm.attr(together)), count = cm.attr(together);
+    if (!all || *all % together)
+      count = cm.min(count, cm.sub(block.rows, first));
+    pass(cm, {first, count});
+  });
+}
+
+/// The number that the region divides all scores of a matrix by, if there is
+/// one.
+BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
+  for (auto division : region.getOps<arith::DivFOp>()) {
+    auto argument = dyn_cast<BlockArgument>(division.getRhs());
+    unsigned number = argument ? argument.getArgNumber() : 0;
+    if (number >= kFirstSide && division.getType().isF32() &&
+        hasOnePerMatrix(sides[number - kFirstSide]))
+      return argument;
+  }
+  return {};
+}
+
+/// scores = score(scores), max = the largest of max and scores. Powers of two
+/// have exact reciprocals: whether a divisor is one, is seen here.
+void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
+                                        const Keys &part) {
+  IndexMath &rm = block.m;
+  OpBuilder &b = rm.builder();
+  Location loc = rm.location();
+  BlockArgument argument = divisorOfMatrix(op.getScore().front());
+  if (!argument || isNarrow)
+    return emitScoreRegion(block, rows, part, {});
+  const Strided &s = sides[argument.getArgNumber() - kFirstSide];
+  Value one = f32Constant(b, loc, 1);
+  Value d = memref::LoadOp::create(
+      b, loc, box(rm, s.base, offsetOf(rm, s, block.at), {}, {}), ValueRange());
+  Value reciprocal = arith::DivFOp::create(b, loc, one, d);
+  Value rest =
+      math::FmaOp::create(b, loc, reciprocal, d, f32Constant(b, loc, -1));
+  auto branch = scf::IfOp::create(
+      b, loc, isEqual(b, loc, rest, f32Constant(b, loc, 0)), /*else=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  for (bool exact : {true, false}) {
+    b.setInsertionPointToStart(exact ? branch.thenBlock() : branch.elseBlock());
+    IndexMath inner(b, loc);
+    Block inside = block.inside(inner);
+    emitScoreRegion(inside, rows, part,
+                    exact ? Divisor{argument, reciprocal} : Divisor());
+  }
+}
+
+void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
+                                        const Keys &part, Divisor exact) {
+  IndexMath &rm = block.m;
+  OpBuilder &b = rm.builder();
+  mlir::Block &region = op.getScore().front();
+  auto yield = cast<tile::YieldOp>(region.getTerminator());
+  bool changes = yield.getValue() != region.getArgument(0);
+  Value scores = scoresOf(block, rm, rows, part);
+  RowSides read = sidesOf(block, rm, rows, part, region, kFirstSide);
+  SmallVector<Value> ins = read.boxes, outs;
+  (changes ? outs : ins).push_back(scores);
+  outs.push_back(numbersOf(rm, block.scratch.max, rows));
+  SmallVector<AffineMap> maps = read.maps;
+  maps.append({b.getMultiDimIdentityMap(2), perRow(b.getContext())});
+  Value query = rm.value(rm.add(block.at.back(), rows.first));
+  Value from = rm.value(part.from);
+  emitRowsOf(b, rm.location(), ins, outs, maps, /*reduces=*/true,
+             [&](OpBuilder &nb, Location l, ValueRange args) {
+               size_t n = read.arguments.size();
+               IRMapping map;
+               auto place = [&](unsigned argument, unsigned dim, Value first) {
+                 if (region.getArgument(argument).use_empty())
+                   return;
+                 Value index = linalg::IndexOp::create(nb, l, dim);
+                 if (first)
+                   index = arith::AddIOp::create(nb, l, index, first);
+                 map.map(region.getArgument(argument), index);
+               };
+               map.map(region.getArgument(0), args[n]);
+               for (auto [argument, value] : llvm::zip(read.arguments, args))
+                 map.map(region.getArgument(argument), value);
+               place(1, 0, query);
+               place(2, 1, online ? from : Value());
+               Value score = cloneScalars(
+                   nb, region, map,
+                   [&](BlockArgument a) { return isShared(a, kFirstSide); },
+                   isNarrow, exact);
+               // A NaN reaches all of its row through the sum.
+               Value top = emitGreater(nb, l, args[n + 1], score);
+               SmallVector<Value> results{top};
+               if (changes)
+                 results.insert(results.begin(), score);
+               linalg::YieldOp::create(nb, l, results);
+             });
+}
+
+/// `max`, but 0 where nothing was above -inf: exp(-inf - 0) is 0, while
+/// exp(-inf - -inf) would be NaN.
+Value AttentionLowering::guarded(OpBuilder &b, Location loc, Value max) {
+  if (!op.getInfAsZero() && !online)
+    return max;
+  Value masked = isEqual(b, loc, max, lowest(b, loc));
+  return arith::SelectOp::create(b, loc, masked, f32Constant(b, loc, 0), max);
+}
+
+/// `e` rounded; what is smaller than any normal number may become 0, as for
+/// exp.
+static Value emitWeight(OpBuilder &b, Location loc, Type type, Value e) {
+  auto rounded = arith::TruncFOp::create(b, loc, type, e);
+  rounded.setFastmath(arith::FastMathFlags::afn);
+  return rounded;
+}
+
+/// scores = weights(exp(scores - max)), sum += the exponentials. Denormal ones
+/// are 0.
+void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
+                                         const Keys &part) {
+  IndexMath &rm = block.m;
+  OpBuilder &b = rm.builder();
+  Location loc = rm.location();
+  // With `normalized` weights come later (emitNormalized).
+  mlir::Block *region = op.hasWeights() && !op.getNormalized()
+                            ? &op.getWeights().front()
+                            : nullptr;
+  bool narrows = isNarrow && !op.getNormalized();
+  RowSides read;
+  Value element, width; // the number of the first weight, those of a row
+  if (region) {
+    read = sidesOf(block, rm, rows, part, *region, kFirstWeightSide);
+    Ofr number = rm.attr(0);
+    for (auto [index, size] : llvm::zip(block.at, lead))
+      number = rm.add(rm.mul(number, size), index);
+    number =
+        rm.add(rm.mul(number, this->rows), rm.add(block.at.back(), rows.first));
+    width = rm.value(rm.attr(keys));
+    element = rm.value(rm.add(rm.mul(number, rm.attr(keys)), part.from));
+  }
+  AffineMap all = b.getMultiDimIdentityMap(2), ofRow = perRow(b.getContext());
+  SmallVector<Value> ins = read.boxes;
+  SmallVector<AffineMap> maps = read.maps;
+  ins.push_back(numbersOf(rm, block.scratch.max, rows));
+  maps.push_back(ofRow);
+  if (narrows) {
+    ins.push_back(scoresOf(block, rm, rows, part));
+    maps.push_back(all);
+  }
+  SmallVector<Value> outs{narrows ? weightsOf(block, rm, rows, part)
+                                  : scoresOf(block, rm, rows, part),
+                          numbersOf(rm, block.scratch.sum, rows)};
+  maps.append({all, ofRow});
+  emitRowsOf(
+      b, loc, ins, outs, maps, /*reduces=*/true,
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        size_t n = read.arguments.size();
+        Value e =
+            emitExpOfDifference(nb, l, args[n + 1], guarded(nb, l, args[n]));
+        Value sum = arith::AddFOp::create(nb, l, args.back(), e);
+        if (region) {
+          IRMapping map;
+          map.map(region->getArgument(0), e);
+          Value index = arith::AddIOp::create(
+              nb, l,
+              arith::MulIOp::create(nb, l, linalg::IndexOp::create(nb, l, 0),
+                                    width),
+              arith::AddIOp::create(nb, l, linalg::IndexOp::create(nb, l, 1),
+                                    element));
+          map.map(region->getArgument(1),
+                  arith::IndexCastOp::create(nb, l, nb.getI64Type(), index)
+                      .getResult());
+          for (auto [argument, value] : llvm::zip(read.arguments, args))
+            map.map(region->getArgument(argument), value);
+          e = cloneScalars(
+              nb, *region, map,
+              [&](BlockArgument a) { return isShared(a, kFirstWeightSide); },
+              isNarrow);
+        }
+        if (narrows)
+          e = emitWeight(nb, l, this->element, e);
+        linalg::YieldOp::create(nb, l, ValueRange{e, sum});
+      });
+}
+
+/// weights = weights(scores * sum), scores the exponentials, sum the reciprocal
+/// of theirs.
+void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
+  IndexMath &rm = block.m;
+  OpBuilder &b = rm.builder();
+  mlir::Block &region = op.getWeights().front();
+  Rows rows{rm.attr(0), block.rows};
+  RowSides read = sidesOf(block, rm, rows, part, region, kFirstWeightSide);
+  read.boxes.push_back(numbersOf(rm, block.scratch.sum, rows));
+  read.maps.push_back(perRow(b.getContext()));
+  AffineMap all = b.getMultiDimIdentityMap(2);
+  if (isNarrow) {
+    read.boxes.push_back(scoresOf(block, rm, rows, part));
+    read.maps.push_back(all);
+  }
+  read.maps.push_back(all);
+  emitRowsOf(
+      b, rm.location(), read.boxes, weightsOf(block, rm, rows, part), read.maps,
+      /*reduces=*/false, [&](OpBuilder &nb, Location l, ValueRange args) {
+        size_t n = read.arguments.size();
+        IRMapping map;
+        map.map(region.getArgument(0),
+                arith::MulFOp::create(nb, l, args[n + 1], args[n]).getResult());
+        for (auto [argument, value] : llvm::zip(read.arguments, args))
+          map.map(region.getArgument(argument), value);
+        Value weight = cloneScalars(
+            nb, region, map,
+            [&](BlockArgument a) { return isShared(a, kFirstWeightSide); },
+            isNarrow);
+        if (isNarrow)
+          weight = emitWeight(nb, l, element, weight);
+        linalg::YieldOp::create(nb, l, weight);
+      });
+}
+
+/// factor, the old maxima, becomes exp(old - max); sum = sum * factor.
+void AttentionLowering::emitFactors(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  AffineMap map = b.getMultiDimIdentityMap(1);
+  linalg::GenericOp::create(
+      b, bm.location(), TypeRange(), numbers(block, block.scratch.max),
+      {numbers(block, block.scratch.factor), numbers(block, block.scratch.sum)},
+      {map, map, map}, {utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value factor =
+            emitExpOfDifference(nb, l, args[1], guarded(nb, l, args[0]));
+        Value sum = arith::MulFOp::create(nb, l, args[2], factor);
+        linalg::YieldOp::create(nb, l, ValueRange{factor, sum});
+      });
+}
+
+/// Statistics, and sum = 1 / sum.
+void AttentionLowering::emitSums(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  AffineMap map = b.getMultiDimIdentityMap(1);
+  SmallVector<Value> outs{numbers(block, block.scratch.sum)};
+  if (stats)
+    outs.push_back(box(bm, stats->base, offsetOf(bm, *stats, block.at),
+                       {block.rows}, {stats->strides[stats->rank() - 2]}));
+  SmallVector<AffineMap> maps(1 + outs.size(), map);
+  linalg::GenericOp::create(
+      b, bm.location(), TypeRange(), numbers(block, block.scratch.max), outs,
+      maps, {utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value total = args[1], one = f32Constant(nb, l, 1);
+        if (op.getInfAsZero()) {
+          Value empty = isEqual(nb, l, total, f32Constant(nb, l, 0));
+          total = arith::SelectOp::create(nb, l, empty, one, total);
+        } else if (online) {
+          // What exp(-inf - -inf) would have given.
+          Value masked = isEqual(nb, l, args[0], lowest(nb, l));
+          Value nan =
+              f32Constant(nb, l, std::numeric_limits<double>::quiet_NaN());
+          total = arith::SelectOp::create(nb, l, masked, nan, total);
+        }
+        SmallVector<Value> results{arith::DivFOp::create(nb, l, one, total)};
+        if (stats) {
+          Value log = math::LogOp::create(nb, l, total);
+          results.push_back(
+              arith::AddFOp::create(nb, l, guarded(nb, l, args[0]), log));
+        }
+        linalg::YieldOp::create(nb, l, results);
+      });
+}
+
+/// Multiplies each row of `rows` by its number of `factors`.
+void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
+  OpBuilder &b = block.m.builder();
+  AffineMap ofRow = perRow(b.getContext());
+  linalg::GenericOp::create(
+      b, block.m.location(), TypeRange(), factors, rows,
+      {ofRow, b.getMultiDimIdentityMap(2)},
+      {utils::IteratorType::parallel, utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value scaled = arith::MulFOp::create(nb, l, args[0], args[1]);
+        linalg::YieldOp::create(nb, l, scaled);
+      });
+}
+
+/// result = result * factor + step.
+void AttentionLowering::addStep(Block &block) {
+  OpBuilder &b = block.m.builder();
+  AffineMap ofRow = perRow(b.getContext());
+  AffineMap all = b.getMultiDimIdentityMap(2);
+  linalg::GenericOp::create(
+      b, block.m.location(), TypeRange(),
+      ValueRange{numbers(block, block.scratch.factor),
+                 result(block, block.scratch.step)},
+      sumsOf(block), {ofRow, all, all},
+      {utils::IteratorType::parallel, utils::IteratorType::parallel},
+      [](OpBuilder &nb, Location l, ValueRange args) {
+        Value sum = math::FmaOp::create(nb, l, args[2], args[0], args[1]);
+        linalg::YieldOp::create(nb, l, sum);
+      });
+}
+
+/// dst = epilogue(result * sum).
+void AttentionLowering::storeSums(Block &block) {
+  OpBuilder &b = block.m.builder();
+  AffineMap ofRow = perRow(b.getContext());
+  AffineMap all = b.getMultiDimIdentityMap(2);
+  linalg::GenericOp::create(
+      b, block.m.location(), TypeRange(),
+      ValueRange{sumsOf(block), numbers(block, block.scratch.sum)},
+      output(block), {all, ofRow, all},
+      {utils::IteratorType::parallel, utils::IteratorType::parallel},
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        Value y = arith::MulFOp::create(nb, l, args[0], args[1]);
+        linalg::YieldOp::create(
+            nb, l, epilogue.apply(nb, l, y, {}, dst.elementType()));
+      });
+}
+
+} // namespace tenon::tiling

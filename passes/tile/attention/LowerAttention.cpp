@@ -1,0 +1,445 @@
+//===- LowerAttention.cpp - attention, a block of queries at a time -------===//
+//
+//   rt.parallel items(batch x blocks of queries) scratch(S, max, sum) {
+//     for each panel of keys:  S[:, panel] = tile.brgemm Q, K[panel]
+//     for each row r:          S[r] = score(S[r]); max[r] = max(S[r])
+//                              S[r] = exp(S[r] - max[r]); sum[r] = sum(S[r])
+//     sum = 1 / sum
+//     dst = tile.brgemm S, V  epilogue { acc * sum[row] }
+//   }
+//
+// While whole rows of scores stay in L2 with the keys and values of their head,
+// nothing is computed twice and the order of summation is that of the plain
+// graph. Dividing rows of dst instead of rows of S saves a pass.
+//
+// Longer rows are walked in steps, and S holds those of one step (online
+// softmax). Maxima and sums are those so far: when a maximum grows, what was
+// summed with the old one shrinks.
+//
+//     max, sum, dst = -inf, 0, 0
+//     for each step: for each panel of it:  S[:, panel] = tile.brgemm Q,
+//     K[panel]
+//                    old = max; S = score(S); max = max(old, S)
+//                    factor = exp(old - max); S = exp(S - max)
+//                    sum = sum * factor + sum(S); dst = dst * factor
+//                    dst += tile.brgemm S, V[step]
+//     dst = dst / sum
+//
+// Where a causal mask replaces scores (CausalMask.h), keys that no row of a
+// block sees have no scores computed, and take no part in sums. That changes
+// nothing where their weights are 0, which the largest scores show, and 0 times
+// their values is 0, which those show. Otherwise all scores are computed:
+//
+//     for n of {keys that rows see, all keys}:
+//       the above with n keys, until all exp(masked - max) are 0 and no value
+//       of the other keys is infinite or NaN
+//
+// In bf16 scores and sums are f32 all the same; weights are rounded to bf16
+// beside the scores, and sums over steps stay in scratch until the last. Where
+// products take neighbours of K in groups, k and v are packed so, and rows of
+// weights meet one panel of v after the other.
+//
+// `from_left` sums over the queries: each has its own divisor, so rows of S are
+// divided, and blocks of queries follow each other within an item.
+//
+//     dst = 0
+//     for each block of queries: S as above; S[r] = S[r] / sum[r]
+//                                dst += tile.brgemm V[:, block], S
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/attention/AttentionLowering.h"
+#include "passes/tile/core/WorkItems.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// Bytes of scores that stay in L2 beside a head's keys and values: half of the
+/// 512 KiB that the smallest current server cores have.
+constexpr int64_t kScoreBytes = 256 << 10;
+/// Rows of queries that share one pass over keys and values.
+constexpr int64_t kMinQueries = 8;
+constexpr int64_t kMaxQueries = 96;
+/// With fewer whole rows than these in L2, a pass over keys and values serves
+/// too few queries: steps over the keys instead.
+constexpr int64_t kMinWholeQueries = 48;
+/// Keys of a step; as many scores of kMaxQueries rows fit kScoreBytes.
+constexpr int64_t kStepKeys = 512;
+/// Blocks are multiples of the heights of register tiles.
+constexpr int64_t kQueryStep = 8;
+constexpr int64_t kFloatBytes = 4;
+
+int64_t elementBytes(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+} // namespace
+
+void AttentionLowering::chooseBlock() {
+  int64_t panels = (keys + panel - 1) / panel;
+  span = panels * panel; // whole panels, whose last columns nobody reads
+  int64_t whole = kScoreBytes / (oddPitch(span, kFloatBytes) * kFloatBytes);
+  // Rows that are divided first are there as a whole.
+  online = !op.getFromLeft() && !op.getNormalized() &&
+           whole < kMinWholeQueries && keys > kStepKeys;
+  if (online) {
+    int64_t steps = (keys + kStepKeys - 1) / kStepKeys;
+    span = (panels + steps - 1) / steps * panel;
+  }
+  pitch = oddPitch(span, kFloatBytes);
+  weightPitch = isNarrow ? oddPitch(span, elementBytes(element)) : pitch;
+  queries = kScoreBytes / (pitch * kFloatBytes) / kQueryStep * kQueryStep;
+  queries = std::clamp(queries, kMinQueries, kMaxQueries);
+  // Equal blocks: not 96 queries and then 4.
+  if (auto r = IndexMath::constant(rows)) {
+    int64_t blocks = std::max<int64_t>(1, (*r + queries - 1) / queries);
+    int64_t even = std::max<int64_t>(1, (*r + blocks - 1) / blocks);
+    queries = std::min(*r < kQueryStep ? even : roundUp(even, kQueryStep),
+                       std::max<int64_t>(1, *r));
+  }
+  if (op.getFromLeft() || interleave > 1)
+    return;
+  auto stride = IndexMath::constant(v.strides[v.rank() - 2]);
+  copiesValues = stride && *stride > columns && queries >= kQueryStep &&
+                 *stride * elementBytes(element) % kBadStride == 0;
+}
+
+SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
+  SmallVector<Piece> pieces{{&Scratch::scores, queries * pitch, false},
+                            {&Scratch::max, queries, false},
+                            {&Scratch::sum, queries, false}};
+  if (online)
+    pieces.push_back({&Scratch::factor, queries, false});
+  if (copiesValues)
+    pieces.push_back({&Scratch::values, std::min(keys, span) * columns, true});
+  if (isNarrow)
+    pieces.push_back({&Scratch::weights, queries * weightPitch, true});
+  if (sumsApart && (online || inPlace))
+    pieces.push_back({&Scratch::result, queries * columns, false});
+  if (isNarrow && online)
+    pieces.push_back({&Scratch::step, queries * columns, false});
+  if (mask)
+    pieces.push_back({&Scratch::hidden, 1, false});
+  if (madeQueries)
+    pieces.push_back(
+        {&Scratch::madeQueries, queries * *IndexMath::constant(depth), true});
+  if (madeValues)
+    pieces.push_back({&Scratch::madeValues, keys * columns, true});
+  for (const PackedHere &p : packedHere)
+    pieces.push_back({p.place, p.packing.matrixSize(), true});
+  return pieces;
+}
+
+int64_t AttentionLowering::bytesOf(const Piece &piece) const {
+  return roundUp(piece.elements *
+                     (piece.narrow ? elementBytes(element) : kFloatBytes),
+                 kLineBytes);
+}
+
+int64_t AttentionLowering::scratchBytes() const {
+  int64_t bytes = 0;
+  for (const Piece &piece : scratchPieces())
+    bytes += bytesOf(piece);
+  return bytes;
+}
+
+AttentionLowering::Scratch AttentionLowering::scratchOf(IndexMath &im,
+                                                        Value memory) const {
+  int64_t at = 0;
+  Scratch scratch;
+  OpBuilder &b = im.builder();
+  for (const Piece &piece : scratchPieces()) {
+    auto type = MemRefType::get(piece.elements,
+                                piece.narrow ? element : b.getF32Type());
+    scratch.*piece.place = memref::ViewOp::create(
+        b, im.location(), type, memory, im.value(at), ValueRange());
+    at += bytesOf(piece);
+  }
+  return scratch;
+}
+
+/// Makes `block` the `number`-th block of queries.
+void AttentionLowering::placeRows(Block &block, Ofr number) {
+  IndexMath &bm = block.m;
+  Ofr first = bm.mul(number, bm.attr(queries));
+  block.at.back() = first;
+  auto r = IndexMath::constant(rows);
+  block.rows = r && *r % queries == 0
+                   ? bm.attr(queries)
+                   : bm.min(bm.attr(queries), bm.sub(rows, first));
+}
+
+void AttentionLowering::run() {
+  readOperands();
+  mergeRows(lead);
+  placeMade();
+  if (inPlace)
+    return runInPlace();
+  chooseBlock();
+  findMask();
+  bool fromLeft = op.getFromLeft();
+  SmallVector<Ofr> counts(lead);
+  counts.push_back(fromLeft ? m.attr(1) : m.ceilDiv(rows, m.attr(queries)));
+  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
+            [&](IndexMath &im, Value item, Value memory) {
+              Block block{im, delinearize(im, item, counts), im.attr(0),
+                          scratchOf(im, memory)};
+              emitOperands(block, item);
+              if (fromLeft)
+                return emitFromLeft(block);
+              placeRows(block, block.at.back());
+              placeMask(block);
+              emitQueries(block);
+              if (online)
+                emitSteps(block);
+              else
+                emitWhole(block);
+            });
+}
+
+/// Rows of dst that a block computes; `from_left`: its whole matrix.
+Value AttentionLowering::output(Block &block) {
+  IndexMath &bm = block.m;
+  ArrayRef<Ofr> at(block.at);
+  bool fromLeft = op.getFromLeft();
+  Ofr width = bm.attr(fromLeft ? keys : columns);
+  return box(bm, dst.base, offsetOf(bm, dst, fromLeft ? at.drop_back() : at),
+             {fromLeft ? bm.attr(columns) : block.rows, width},
+             {dst.strides[dst.rank() - 2], bm.attr(1)});
+}
+
+/// A block's rows of `scratch`, as wide as those of dst.
+Value AttentionLowering::result(Block &block, Value scratch) {
+  IndexMath &bm = block.m;
+  return box(bm, scratch, bm.attr(0), {block.rows, bm.attr(columns)},
+             {bm.attr(columns), bm.attr(1)});
+}
+
+/// What steps add up.
+Value AttentionLowering::sumsOf(Block &block) {
+  return sumsApart ? result(block, block.scratch.result) : output(block);
+}
+
+/// dst from sums.
+void AttentionLowering::finishRows(Block &block) {
+  if (sumsApart)
+    storeSums(block);
+  else
+    scaleRows(block, output(block), numbers(block, block.scratch.sum));
+}
+
+void AttentionLowering::emitWhole(Block &block) {
+  IndexMath &bm = block.m;
+  Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
+  Keys seen = emitSeen(block, all, [&](Block &inner, const Keys &part) {
+    emitScores(inner, part);
+    emitRows(inner, part);
+  });
+  emitSums(block);
+  if (op.getNormalized())
+    emitNormalized(block, seen);
+  emitProduct(block, seen, /*accumulate=*/false);
+}
+
+void AttentionLowering::emitSteps(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  double inf = std::numeric_limits<double>::infinity();
+  for (auto [start, buffer] :
+       {std::pair(-inf, numbers(block, block.scratch.max)),
+        std::pair(0.0, numbers(block, block.scratch.sum)),
+        std::pair(0.0, sumsOf(block))}) {
+    Value value =
+        arith::ConstantOp::create(b, bm.location(), b.getF32FloatAttr(start));
+    linalg::FillOp::create(b, bm.location(), value, buffer);
+  }
+  int64_t full = keys / span, tail = keys % span;
+  emitLoop(bm, bm.attr(0), bm.attr(full), [&](IndexMath &sm, Ofr step) {
+    Block inner = block.inside(sm);
+    emitStep(inner, {sm.mul(step, sm.attr(span / panel)),
+                     sm.mul(step, sm.attr(span)), sm.attr(span)});
+  });
+  if (tail)
+    emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span),
+                     bm.attr(tail)});
+  emitSums(block);
+  finishRows(block);
+}
+
+void AttentionLowering::emitStep(Block &block, const Keys &part) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  linalg::CopyOp::create(b, bm.location(), numbers(block, block.scratch.max),
+                         numbers(block, block.scratch.factor));
+  Rows all{bm.attr(0), block.rows};
+  Keys seen = emitSeen(block, part, [&](Block &inner, const Keys &keys) {
+    emitScores(inner, keys);
+    emitScoreRegion(inner, all, keys);
+  });
+  auto addSeen = [&](Block &inner) {
+    emitFactors(inner);
+    emitExponentials(inner, all, seen);
+    if (isNarrow) {
+      emitProduct(inner, seen, /*accumulate=*/false);
+      return addStep(inner);
+    }
+    scaleRows(inner, sumsOf(inner), numbers(inner, inner.scratch.factor));
+    emitProduct(inner, seen, /*accumulate=*/true);
+  };
+  if (!mask)
+    return addSeen(block);
+  Value some = arith::CmpIOp::create(b, bm.location(), arith::CmpIPredicate::ne,
+                                     bm.value(seen.count), bm.value(0));
+  auto branch = scf::IfOp::create(b, bm.location(), some, /*else=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  IndexMath inner(b, bm.location());
+  Block inside = block.inside(inner);
+  addSeen(inside);
+}
+
+void AttentionLowering::emitFromLeft(Block &outer) {
+  IndexMath &im = outer.m;
+  OpBuilder &b = im.builder();
+  Value zero =
+      arith::ConstantOp::create(b, im.location(), b.getF32FloatAttr(0));
+  Value c = output(outer);
+  linalg::FillOp::create(b, im.location(), zero, c);
+  Ofr blocks = im.ceilDiv(rows, im.attr(queries));
+  emitLoop(im, im.attr(0), blocks, [&](IndexMath &bm, Ofr number) {
+    Block block = outer.inside(bm);
+    placeRows(block, number);
+    Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
+    emitScores(block, all);
+    emitRows(block, all);
+    emitSums(block);
+    Ofr one = bm.attr(1);
+    Value p = box(bm, block.scratch.scores, bm.attr(0),
+                  {block.rows, bm.attr(keys)}, {bm.attr(pitch), one});
+    scaleRows(block, p, numbers(block, block.scratch.sum));
+    Ofr across = v.strides.back();
+    Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
+                    bm.mul(block.at.back(), across));
+    Value a = box(bm, v.base, at, {bm.attr(columns), block.rows},
+                  {v.strides[v.rank() - 2], across});
+    tile::BrgemmOp::create(b, bm.location(), a, p, c, /*accumulate=*/true,
+                           /*packed=*/false);
+  });
+}
+
+void AttentionLowering::emitScores(Block &block, const Keys &part) {
+  IndexMath &bm = block.m;
+  Value a = queriesOf(block);
+  Ofr keysOffset = offsetOf(bm, k, ArrayRef(block.at).drop_back());
+  Ofr panels = bm.ceilDiv(part.count, bm.attr(panel));
+  emitLoop(bm, bm.attr(0), panels, [&](IndexMath &pm, Ofr p) {
+    Ofr width = pm.attr(panel), one = pm.attr(1);
+    Ofr number = pm.add(part.panel, p);
+    Ofr at = pm.add(keysOffset,
+                    pm.mul(number, panelSize(pm, depth, panel, interleave)));
+    Value b = panelBox(pm, baseOf(block, k, &Scratch::packedKeys), at, {}, {},
+                       depth, panel, interleave);
+    Value c = box(pm, block.scratch.scores, pm.mul(p, width),
+                  {block.rows, width}, {pm.attr(pitch), one});
+    auto product = tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
+    // It is in L2, and only tiles are fast enough to wait for it.
+    product.setPrefetchNext(interleave > 1 && ctx.core.matrixUnit);
+  });
+}
+
+/// The values of `part` as they lie, or a copy.
+Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
+  IndexMath &bm = block.m;
+  Ofr one = bm.attr(1), n = part.count, e = bm.attr(columns);
+  Ofr stride = v.strides[v.rank() - 2];
+  Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
+                  bm.mul(part.from, stride));
+  Value values = box(bm, baseOf(block, v, &Scratch::madeValues), at, {n, e},
+                     {stride, one});
+  if (!copiesValues)
+    return values;
+  Value copy = box(bm, block.scratch.values, bm.attr(0), {n, e}, {e, one});
+  linalg::CopyOp::create(bm.builder(), bm.location(), values, copy);
+  return copy;
+}
+
+/// c += or = a values; without steps it is the result.
+void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
+                                        Value c, bool accumulate, bool packed) {
+  OpBuilder &b = block.m.builder();
+  Location loc = block.m.location();
+  if (online) {
+    tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
+    return;
+  }
+  AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
+  tile::BrgemmOp::create(
+      b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
+      accumulate, packed,
+      [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
+        Value y = args[0];
+        if (!op.getNormalized())
+          y = arith::MulFOp::create(eb, l, y, args[1]);
+        return epilogue.apply(eb, l, y, {}, dst.elementType());
+      });
+}
+
+/// The weighted values of `part`: dst or, where parts are steps, what is added
+/// to their sums.
+void AttentionLowering::emitProduct(Block &block, const Keys &part,
+                                    bool accumulate) {
+  if (interleave > 1)
+    return emitPanels(block, part);
+  IndexMath &bm = block.m;
+  Value weights = box(
+      bm, isNarrow ? block.scratch.weights : block.scratch.scores, bm.attr(0),
+      {block.rows, part.count}, {bm.attr(weightPitch), bm.attr(1)});
+  Value c = !online    ? output(block)
+            : isNarrow ? result(block, block.scratch.step)
+                       : sumsOf(block);
+  emitWeightedSum(block, weights, valuesOf(block, part), c, accumulate,
+                  /*packed=*/false);
+}
+
+/// The same, one panel of values after the other.
+void AttentionLowering::emitPanels(Block &block, const Keys &part) {
+  IndexMath &bm = block.m;
+  Ofr count = part.count, one = bm.attr(1);
+  Value weights = box(bm, block.scratch.weights, bm.attr(0),
+                      {block.rows, count}, {bm.attr(weightPitch), one});
+  Ofr first = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
+                     bm.mul(part.from, bm.attr(valuePanel)));
+  Ofr dstOffset = offsetOf(bm, dst, block.at);
+  for (int64_t column = 0; column < columns; column += valuePanel) {
+    Ofr number = bm.attr(column / valuePanel), at = bm.attr(column);
+    Ofr width = bm.attr(std::min(valuePanel, columns - column));
+    Value values = panelBox(
+        bm, baseOf(block, v, &Scratch::packedValues),
+        bm.add(first, bm.mul(number, panelSize(bm, bm.attr(keys), valuePanel,
+                                               interleave))),
+        {}, {}, count, valuePanel, interleave);
+    Value c =
+        online ? box(bm, block.scratch.step, at, {block.rows, width},
+                     {bm.attr(columns), one})
+               : box(bm, dst.base, bm.add(dstOffset, at), {block.rows, width},
+                     {dst.strides[dst.rank() - 2], one});
+    emitWeightedSum(block, weights, values, c, /*accumulate=*/false,
+                    /*packed=*/true);
+  }
+}
+
+LogicalResult lowerAttention(GroupContext &ctx) {
+  auto op = *ctx.group.getOps<tile::AttentionOp>().begin();
+  AttentionLowering(ctx, op).run();
+  return success();
+}
+
+} // namespace tenon::tiling

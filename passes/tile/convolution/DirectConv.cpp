@@ -1,0 +1,429 @@
+//===- DirectConv.cpp - a row of a convolution as products ----------------===//
+#include "passes/tile/convolution/DirectConv.h"
+
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/windows/Windows.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+/// Joined bytes that do not fill their last group are read with what follows
+/// them, so many bytes: weights are zero there. (Floats could be infinite.)
+static int64_t surplusBytes(tile::ConvOp op) {
+  int64_t k = op.getJoined() * rankedType(op.getSrc()).getShape().back();
+  return op.getJoined() > 1 &&
+                 rankedType(op.getSrc()).getElementType().isInteger(8)
+             ? roundUp(k, op.getInterleave()) - k
+             : 0;
+}
+
+RowSegments::RowSegments(ArrayRef<WindowDim> dims) {
+  // Columns alone are products of a block of rows, if there are so many rows
+  // with all taps. Each segment is code of its own.
+  constexpr int64_t kRowsOfBlock = 4, kLeast = 2, kLeastBesideBlocks = 4;
+  constexpr size_t kMost = 8;
+  SmallVector<WindowSegment> segments = segmentsOf(dims.back());
+  auto [first, past] = dims.back().interior();
+  int64_t least = kLeast;
+  if (dims.size() > 1) {
+    auto [from, to] = dims[dims.size() - 2].interior();
+    if (to - from >= kRowsOfBlock)
+      least = kLeastBesideBlocks;
+  }
+  auto isWide = [&](const WindowSegment &s) {
+    return s.count >= least && s.taps.first < s.taps.second;
+  };
+  bool areFew = static_cast<size_t>(llvm::count_if(segments, isWide)) <= kMost;
+  for (const WindowSegment &s : segments) {
+    int64_t to = s.from + s.count;
+    if ((areFew && isWide(s)) || (s.from == first && to == past))
+      together.push_back(s);
+    else if (!alone.empty() && alone.back().second == s.from)
+      alone.back().second = to;
+    else
+      alone.push_back({s.from, to});
+  }
+}
+
+int64_t RowSegments::numAlone() const {
+  int64_t columns = 0;
+  for (auto [from, to] : alone)
+    columns += to - from;
+  return columns;
+}
+
+/// Whether copying src with zeros beside its rows takes less time than products
+/// of single columns at the edges do, which read all weights for one row.
+static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
+                          bool inTiles) {
+  // Multiply-adds in the time that an element is copied, and rows among others
+  // in whose time a lone one is done: matrix units take no few rows. See
+  // docs/cost-model.md.
+  constexpr double kCopiedElement = 60;
+  const double kLoneRow = inTiles ? 16 : 3;
+  auto real = [](int64_t n) { return static_cast<double>(n); };
+  const WindowDim &w = dims.back();
+  double saved =
+      (kLoneRow - 1) * real(RowSegments(dims).numAlone()) * real(outPerGroup);
+  double copied = real(w.paddedSize());
+  for (const WindowDim &d : dims)
+    saved *= real(d.kernel);
+  for (const WindowDim &d : dims.drop_back()) {
+    auto [first, past] = d.interior();
+    bool areTogether = &d == dims.end() - 2 && !inTiles;
+    saved *= real(areTogether ? d.out - (past - first) : d.out);
+    copied *= real(d.in);
+  }
+  return saved > copied * kCopiedElement;
+}
+
+/// Whether the taps of every position of dst lie in src, one piece of a row.
+static bool joinsTaps(const Strided &src, const WindowDim &w) {
+  return w.interior() == std::pair<int64_t, int64_t>(0, w.out) &&
+         IndexMath::isConstant(src.strides.back(), 1) &&
+         IndexMath::constant(src.strides[src.rank() - 2]) ==
+             IndexMath::constant(src.sizes.back());
+}
+
+DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
+    : op(op), dims(windowDims(op)), src(std::move(from)),
+      packed(ctx.memoryOf(op.getWeights()).base),
+      inPerGroup(rankedType(op.getSrc()).getShape().back() / op.getGroups()),
+      outPerGroup(rankedType(op.getDst()).getShape().back() / op.getGroups()),
+      panel(panelWidth(rankedType(op.getWeights()), op.getInterleave())),
+      k(inPerGroup * op.getJoined() + surplusBytes(op)) {
+  bool isStatic = IndexMath::constant(src.sizes[0]).has_value();
+  bool pads = op.getJoined() > 1
+                  ? surplusBytes(op) > 0 || !joinsTaps(src, dims.back())
+                  : isStatic && shouldPadRows(dims, outPerGroup,
+                                              op.getInterleave() > 1 &&
+                                                  ctx.core.matrixUnit);
+  if (pads)
+    padRows(ctx);
+  columns = RowSegments(dims);
+  kept = rowsKept(ctx.core.l2Bytes);
+  ahead = rowsAhead(ctx.core.l2Bytes);
+}
+
+int64_t DirectConv::rowsKept(int64_t l2Bytes) const {
+  auto image = IndexMath::constant(src.strides[0]);
+  auto row = IndexMath::constant(src.strides[1]);
+  auto weights = rankedType(op.getWeights());
+  auto bytes = [](int64_t count, Type element) {
+    return count * element.getIntOrFloatBitWidth() / 8;
+  };
+  int64_t ofWeights = bytes(weights.getNumElements(), weights.getElementType());
+  if (op.getGroups() == 1 || dims.size() != 2 || !image || !row || *row == 0 ||
+      bytes(*image, src.elementType()) <= l2Bytes || ofWeights > l2Bytes / 4)
+    return 0;
+  int64_t read = bytes(*row * dims.front().stride, src.elementType());
+  return std::max<int64_t>((l2Bytes / 2 - ofWeights) / read, 1);
+}
+
+SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
+  auto row = IndexMath::constant(src.strides[1]);
+  auto groups = static_cast<int64_t>(op.getGroups());
+  int64_t most = kept > 0 ? kFromMemoryBytes : std::min(l2Bytes, kMostOfL2);
+  if (dims.size() != 2 || !row || (groups > 1 && kept == 0) ||
+      bytesOf(src) <= most)
+    return {};
+  auto [in, out, kernel, stride, pad, dilation] = dims.front();
+  if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup * groups)
+    return {};
+  int64_t first = std::max(kernel, stride) * *row;
+  int64_t count = std::min(kernel, stride) * *row;
+  if (kept == 0)
+    return {first, count};
+  int64_t products = groups * panels();
+  return {first + (kept - 1) * stride * *row,
+          (count + products - 1) / products};
+}
+
+int64_t DirectConv::panels() const {
+  return rankedType(op.getWeights()).getDimSize(1);
+}
+
+void DirectConv::overColumns(
+    IndexMath &m, Ofr which,
+    llvm::function_ref<void(IndexMath &, int64_t)> body) const {
+  withBlockSize(m, which, outPerGroup, panel, body);
+}
+
+/// src becomes a copy whose last spatial dim has its padding, and its windows
+/// are those of the copy.
+void DirectConv::padRows(GroupContext &ctx) {
+  IndexMath &m = ctx.m;
+  WindowDim &w = dims.back();
+  int64_t rank = src.rank(), dim = rank - 2, total = 1;
+  src.dense = false;
+  Strided padded = src;
+  padded.offset.reset();
+  padded.sizes[dim] = m.attr(w.paddedSize());
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    padded.strides[i] = m.attr(total);
+    total *= *IndexMath::constant(padded.sizes[i]);
+  }
+  padded.base = memref::AllocOp::create(
+      m.builder(), m.location(),
+      MemRefType::get({total + surplusBytes(op)}, src.elementType()));
+  auto write = [&](std::optional<Strided> from, int64_t start, int64_t count) {
+    if (count <= 0)
+      return;
+    Strided to = padded;
+    to.sizes[dim] = m.attr(count);
+    to.offset = m.mul(m.attr(start), padded.strides[dim]);
+    if (from)
+      from->sizes[dim] = to.sizes[dim];
+    emitCopy(ctx, from, to);
+  };
+  int64_t before = std::min(w.pad, w.paddedSize());
+  // Strides may leave columns at the end unread.
+  int64_t used = std::min(w.in, w.paddedSize() - before);
+  int64_t behind = w.paddedSize() - before - used;
+  write(std::nullopt, 0, before);
+  write(src, before, used);
+  write(std::nullopt, before + used, behind);
+  w.in = w.paddedSize();
+  w.pad = 0;
+  src = padded;
+}
+
+DirectConv::Taps DirectConv::tapsAt(IndexMath &m, int64_t dim,
+                                    Ofr position) const {
+  const WindowDim &d = dims[dim];
+  return d.validTaps(m, m.mul(position, m.attr(d.stride)));
+}
+
+DirectConv::Taps DirectConv::inPart(IndexMath &m, const Row &row, Taps taps) {
+  if (row.part == SumPart::whole)
+    return taps;
+  Ofr from = m.attr(row.partTaps.first), to = m.attr(row.partTaps.second);
+  return {m.min(m.max(taps.first, from), to),
+          m.min(m.max(taps.second, from), to)};
+}
+
+int64_t DirectConv::panelElements() const {
+  return llvm::product_of(rankedType(op.getWeights()).getShape().drop_front(2));
+}
+
+bool DirectConv::panelsStream() const {
+  auto weights = rankedType(op.getWeights()).getNumElements();
+  auto image = IndexMath::constant(src.strides[0]);
+  return weights >= kStreamedWeights && weights > image.value_or(weights);
+}
+
+SmallVector<std::pair<int64_t, int64_t>>
+DirectConv::parts(const Strided &dst) const {
+  int64_t kernel = dims.front().kernel, count = 1;
+  bool isF32 = src.elementType().isF32() && dst.elementType().isF32() &&
+               op.getInterleave() == 1; // sums are kept in dst
+  if (dims.size() > 1 && isF32 && panelsStream()) {
+    int64_t row =
+        panelElements() / kernel * static_cast<int64_t>(sizeof(float));
+    // Of a panel and of the next one.
+    auto bytes = [&] { return 2 * llvm::divideCeil(kernel, count) * row; };
+    while (count < kernel && bytes() > kMostOfL2)
+      ++count;
+  }
+  SmallVector<std::pair<int64_t, int64_t>> all;
+  for (int64_t i = 0; i < count; ++i)
+    all.push_back({i * kernel / count, (i + 1) * kernel / count});
+  return all;
+}
+
+void DirectConv::emitRow(IndexMath &m, const Row &row) const {
+  SmallVector<Taps> taps;
+  for (auto [dim, position] : llvm::enumerate(row.outer))
+    taps.push_back(tapsAt(m, dim, position));
+  if (!taps.empty())
+    taps.front() = inPart(m, row, taps.front());
+  emitStretches(m, row, taps);
+  emitEnds(m, row, static_cast<int64_t>(dims.size()) - 1, 1, taps);
+}
+
+void DirectConv::emitStretches(IndexMath &m, const Row &row,
+                               ArrayRef<Taps> outerTaps) const {
+  auto *widest = llvm::max_element(
+      columns.together, [](const WindowSegment &x, const WindowSegment &y) {
+        return x.count < y.count;
+      });
+  for (const WindowSegment &s : columns.together) {
+    SmallVector<Ofr> at(row.outer);
+    at.push_back(m.attr(s.from));
+    SmallVector<Taps> taps(outerTaps);
+    taps.push_back({m.attr(s.taps.first), m.attr(s.taps.second)});
+    emitStretch(m, row, at, static_cast<int64_t>(dims.size()) - 1,
+                m.attr(s.count), taps, /*fetches=*/&s == widest);
+  }
+}
+
+void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
+                          int64_t count, ArrayRef<Taps> outerTaps) const {
+  for (auto [from, to] : columns.alone)
+    emitLoop(m, m.attr(from), m.attr(to), [&](IndexMath &em, Ofr column) {
+      SmallVector<Ofr> at(row.outer);
+      at.push_back(column);
+      SmallVector<Taps> taps(outerTaps);
+      taps.push_back(tapsAt(em, static_cast<int64_t>(dims.size()) - 1, column));
+      emitStretch(em, row, at, along, em.attr(count), taps);
+    });
+}
+
+DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
+    : conv(conv) {
+  auto dims = ArrayRef(conv.dims);
+  if (dims.size() < 2)
+    return;
+  const WindowDim &d = dims[dims.size() - 2];
+  rows = d.out;
+  if (conv.columns.alone.empty())
+    return;
+  auto [from, to] = d.interior();
+  int64_t size = shareRows(to - from, std::max<int64_t>(to - from, 1), others,
+                           /*least=*/1);
+  if (conv.kept > 0)
+    size = std::min(size, conv.kept);
+  if (size < 2)
+    return;
+  first = from;
+  past = to;
+  block = size;
+  blocks = (to - from + size - 1) / size;
+}
+
+void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
+  SmallVector<Ofr> outer(row.outer);
+  Row own = row;
+  auto at = [&](Ofr position) {
+    if (!outer.empty())
+      outer.back() = position;
+    own.outer = outer;
+    return own;
+  };
+  int64_t inside = past - first;
+  auto emitAlone = [&](IndexMath &am) {
+    Ofr position = am.sub(number, am.attr(blocks));
+    if (inside > 0) { // blocks have those from `first` on
+      Ofr beyond = am.sub(position, am.attr(first - 1));
+      Ofr isBeyond = am.min(am.max(beyond, am.attr(0)), am.attr(1));
+      position = am.add(position, am.mul(isBeyond, am.attr(inside)));
+    }
+    conv.emitRow(am, at(position));
+  };
+  auto emitBlock = [&](IndexMath &bm) {
+    withBlockSize(bm, number, inside, block, [&](IndexMath &sm, int64_t size) {
+      Ofr start = sm.add(sm.mul(number, sm.attr(block)), sm.attr(first));
+      SmallVector<Taps> taps;
+      for (auto [dim, position] : llvm::enumerate(row.outer.drop_back()))
+        taps.push_back(conv.tapsAt(sm, dim, position));
+      int64_t along = taps.size();
+      taps.push_back({sm.attr(0), sm.attr(conv.dims[along].kernel)});
+      taps.front() = inPart(sm, row, taps.front());
+      emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
+        conv.emitStretches(rm, at(rm.add(start, i)), taps);
+      });
+      conv.emitEnds(sm, at(start), along, size, taps);
+    });
+  };
+  if (blocks == 0)
+    emitAlone(m);
+  else if (inside == rows)
+    emitBlock(m);
+  else
+    emitIfBelow(m, number, blocks, emitBlock, emitAlone);
+}
+
+void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
+                           Ofr srcAt, Ofr panelAt) const {
+  OpBuilder::InsertionGuard guard(m.builder());
+  m.builder().setInsertionPoint(product);
+  auto fetch = [&](Value memory, Ofr from, int64_t count) {
+    product.getFetchMutable().assign(
+        box(m, memory, from, {m.attr(count)}, {m.attr(1)}));
+  };
+  if (row.outer.empty() || !panelsStream()) {
+    if (ahead.empty())
+      return;
+    Ofr start = m.add(srcAt, m.attr(ahead[0]));
+    if (kept > 0) { // the part of this group and panel
+      start = m.sub(start, m.mul(row.group, m.attr(inPerGroup)));
+      Ofr part = m.add(m.mul(row.group, m.attr(panels())), row.panel);
+      start = m.add(start, m.mul(part, m.attr(ahead[1])));
+    }
+    return fetch(src.base, start, ahead[1]);
+  }
+  // Each row its share of the next panel.
+  auto [from, to] = row.part == SumPart::whole
+                        ? std::pair<int64_t, int64_t>(0, dims.front().kernel)
+                        : row.partTaps;
+  int64_t tap = panelElements() / dims.front().kernel;
+  int64_t rows = dims[dims.size() - 2].out;
+  int64_t share = llvm::divideCeil((to - from) * tap, rows);
+  Ofr start = m.add(panelAt, m.attr(panelElements() + from * tap));
+  fetch(packed, m.add(start, m.mul(row.outer.back(), m.attr(share))), share);
+}
+
+void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
+                             int64_t along, Ofr count, ArrayRef<Taps> taps,
+                             bool fetches) const {
+  int64_t s = dims.size();
+  bool joins = op.getJoined() > 1;
+  // src box: [taps.., columns, channels].
+  Ofr offset = src.offset.value_or(m.attr(0));
+  offset = m.add(offset, m.mul(row.image, src.strides[0]));
+  SmallVector<Ofr> aSizes, aStrides, bSizes, bStrides;
+  for (auto [i, d] : llvm::enumerate(dims)) {
+    auto [lo, hi] = taps[i];
+    Ofr start = m.mul(at[i], m.attr(d.stride));
+    Ofr from =
+        m.sub(m.add(start, m.mul(lo, m.attr(d.dilation))), m.attr(d.pad));
+    offset = m.add(offset, m.mul(from, src.strides[i + 1]));
+    aSizes.push_back(m.sub(hi, lo));
+    aStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
+  }
+  if (joins)
+    aSizes.back() = m.attr(1);
+  offset = m.add(
+      offset, m.mul(m.mul(row.group, m.attr(inPerGroup)), src.strides.back()));
+  bSizes = aSizes;
+  aSizes.append({count, m.attr(k)});
+  aStrides.push_back(m.mul(src.strides[along + 1], m.attr(dims[along].stride)));
+  aStrides.push_back(src.strides.back());
+  Value a = box(m, src.base, offset, aSizes, aStrides);
+  // Weights box: [taps.., channels, panel].
+  int64_t v = op.getInterleave();
+  int64_t step = *IndexMath::constant(panelSize(m, m.attr(k), panel, v));
+  bStrides.assign(s, m.attr(0));
+  Ofr wOffset = m.attr(0);
+  for (int64_t i = s - 1; i >= 0; --i) {
+    bStrides[i] = m.attr(step);
+    wOffset = m.add(wOffset, m.mul(taps[i].first, m.attr(step)));
+    if (i < s - 1 || !joins)
+      step *= dims[i].kernel;
+  }
+  Ofr which = m.add(m.mul(row.group, m.attr(panels())), row.panel);
+  Ofr panelOffset = m.mul(which, m.attr(step));
+  wOffset = m.add(wOffset, panelOffset);
+  Value b = panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(k), panel, v);
+  SmallVector<Ofr> start{row.image};
+  start.append(at.begin(), at.end());
+  start.push_back(m.add(m.mul(row.group, m.attr(outPerGroup)),
+                        m.mul(row.panel, m.attr(panel))));
+  auto product =
+      row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides, start,
+                              along + 1, count, m.attr(row.columns), row.part);
+  int64_t terms = k;
+  for (const WindowDim &d : dims)
+    terms *= d.kernel;
+  if (!cast<MemRefType>(a.getType()).hasStaticShape())
+    product.setMaxTerms(terms);
+  product.setUnsignedA(
+      rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
+  if (fetches)
+    fetchNext(m, product, row, offset, panelOffset);
+  if (row.isReadSoon)
+    keepNear(product);
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,320 @@
+//===- LowerConvWeights.cpp - gradients of weights as products ------------===//
+//
+//   dst[tap, c, o] = sum over images and positions p of
+//                    src[p * stride + tap * dilation - pad, c] * diff[p, o]
+//
+// is a product: rows c, columns o, summed over positions. Neighbouring taps of
+// the last spatial dimension shift src by one position, so that with dilation 1
+// (tap, c) together are the rows, read with unit stride: 11 taps of an RGB
+// image are 33 rows instead of 11 products of 3.
+//
+//   %0 = tile.conv_weights %x, %d          rt.parallel (group, taps, rows,
+//   panels)
+//     {packed}                       ->      dst = 0
+//                                            for block of images and rows
+//                                              for panel
+//                                                tile.brgemm accumulate
+//
+// Each item owns a piece of dst and sums it in one order, whatever the number
+// of threads. It goes through diff in blocks whose panel stays in L1 while all
+// rows of dst pass by; what is not packed is copied to scratch block by block,
+// since rows of diff that lie a power of two apart evict each other. Of many
+// blocks, sums are totals in scratch memory (Totals.h). Positions
+// at the ends of a row, where taps are cut, sum over the rows of the image
+// instead.
+//
+// An item has one tap of the outer dims, and diff passes by once for each. With
+// few rows that takes longer than the products: `parts` of the images are items
+// then, which have all taps.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/convolution/WeightsGradient.h"
+#include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/core/Totals.h"
+#include "passes/tile/core/WorkItems.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+using namespace weights;
+
+namespace {
+
+/// Elements of diff in one block: 16 KiB, half of L1.
+constexpr int64_t kBlockElements = 4 << 10;
+/// Elements of a block that is copied: 256 KiB, what stays in L2. Larger ones,
+/// of very long rows, are read in place.
+constexpr int64_t kScratchElements = 64 << 10;
+/// Rows of dst in one item: enough to use a block of diff often, few enough
+/// to leave items for all threads.
+constexpr int64_t kRowsOfItem = 96;
+/// Items from which each has all panels; fewer share them out.
+constexpr int64_t kItems = 6;
+
+/// Blocks of about kBlockElements elements of a panel of diff, whole inner
+/// dimensions first.
+SmallVector<int64_t> chooseBlocks(const Gradient &g) {
+  int64_t left =
+      kBlockElements / std::max<int64_t>(1, g.dims.back().out * g.panel);
+  SmallVector<int64_t> blocks(g.dims.size(), 1);
+  for (int64_t i = g.last(); i >= 0; --i) {
+    left = std::max<int64_t>(1, left);
+    if (i == 0) {
+      blocks[0] = left;
+      break;
+    }
+    blocks[i] = std::min(left, std::max<int64_t>(1, g.dims[i - 1].out));
+    left = blocks[i] == g.dims[i - 1].out ? left / blocks[i] : 1;
+  }
+  return blocks;
+}
+
+/// Elements of one block of diff; 0 where it is too large for L2.
+int64_t scratchElements(const Gradient &g) {
+  int64_t elements = g.dims.back().out * g.panel;
+  for (int64_t size : g.blocks)
+    elements *= size;
+  return elements <= kScratchElements ? elements : 0;
+}
+
+/// Whether (tap of the last dimension, channel) walk through src and through
+/// dst with one stride each.
+bool canMerge(IndexMath &m, const Gradient &g) {
+  size_t w = g.dims.size(); // dimension of src; of dst one less
+  auto steps = [&](Ofr outer, Ofr inner) {
+    auto x = IndexMath::constant(outer);
+    auto y = IndexMath::constant(m.mul(inner, m.attr(g.inPerGroup)));
+    return x && y && *x == *y;
+  };
+  return g.groups == 1 && g.dims.back().dilation == 1 &&
+         g.dims.back().kernel > 1 &&
+         steps(g.src.strides[w], g.src.strides[w + 1]) &&
+         steps(g.dst.strides[w - 1], g.dst.strides[w]);
+}
+
+/// diff as [batch, spatial.., panel] and where groups and panels are in it.
+void setDiff(IndexMath &m, Gradient &g, const Strided &diff) {
+  g.diff = diff;
+  if (!g.packed) {
+    g.groupStride = m.attr(g.outPerGroup);
+    g.panelStride = m.attr(g.panel);
+    return;
+  }
+  g.groupStride = diff.strides[0];
+  g.panelStride = diff.strides[1];
+  g.diff.sizes.erase(g.diff.sizes.begin(), g.diff.sizes.begin() + 2);
+  g.diff.strides.erase(g.diff.strides.begin(), g.diff.strides.begin() + 2);
+  g.diff.dense = false;
+}
+
+/// One tap: the positions of an image are one dim where they follow each other,
+/// cut into rows whose panel of diff is a block. Sums over short rows would
+/// begin again and again.
+void joinPositions(IndexMath &m, Gradient &g) {
+  int64_t spatial = static_cast<int64_t>(g.dims.size()), positions = 1;
+  for (const WindowDim &d : g.dims) {
+    if (!d.isIdentity())
+      return;
+    positions *= d.out;
+  }
+  for (const Strided *s : {&g.src, &g.diff})
+    for (int64_t i = 1; i < spatial; ++i)
+      if (s->strides[i] != m.mul(s->strides[i + 1], m.attr(g.dims[i].out)))
+        return;
+  int64_t most = std::max<int64_t>(kBlockElements / g.panel, 1), row = 1;
+  for (int64_t size = 2; size <= std::min(most, positions); ++size)
+    if (positions % size == 0)
+      row = size;
+  // Not where there is no such length, as for primes.
+  if (row < std::min(g.dims.back().out, most))
+    return;
+  auto dim = [](int64_t size) { return WindowDim{size, size, 1, 1, 0, 1}; };
+  g.dims = {dim(positions / row), dim(row)};
+  for (Strided *s : {&g.src, &g.diff}) {
+    Ofr step = s->strides[spatial];
+    s->strides = {s->strides.front(), m.mul(step, m.attr(row)), step,
+                  s->strides.back()};
+  }
+  ArrayRef<Ofr> matrix = ArrayRef(g.dst.strides).take_back(2);
+  g.dst.strides = {m.attr(0), m.attr(0), matrix[0], matrix[1]};
+}
+
+void emitGradient(GroupContext &ctx, const Gradient &g) {
+  IndexMath &m = ctx.m;
+  int64_t pieces = (g.rows() + kRowsOfItem - 1) / kRowsOfItem;
+  SmallVector<Ofr> counts{m.attr(g.groups)};
+  int64_t others = g.groups * std::max<int64_t>(pieces, 1);
+  if (g.parts)
+    counts.push_back(m.attr(g.parts));
+  others *= std::max<int64_t>(g.parts, 1);
+  for (const WindowDim &d : g.outer()) {
+    if (g.parts)
+      break;
+    counts.push_back(m.attr(d.kernel));
+    others *= d.kernel;
+  }
+  // A block of src is read from L2 for all panels of an item.
+  int64_t shares = std::min((kItems + others - 1) / others, g.panels);
+  int64_t together = shares ? (g.panels + shares - 1) / shares : 1;
+  shares = (g.panels + together - 1) / together;
+  counts.append({m.attr(pieces), m.attr(shares)});
+  int64_t blockBytes = g.scratch * static_cast<int64_t>(sizeof(float));
+  int64_t mostRows = pieces ? (g.rows() + pieces - 1) / pieces : 0;
+  Totals totals(together * g.tapsOfItem() * mostRows * g.panel, g.numBlocks());
+  emitItems(
+      m, ctx.label, m.product(counts), m.attr(blockBytes + totals.bytes()),
+      [&](IndexMath &im, Value index, Value memory) {
+        SmallVector<Ofr> at = delinearize(im, index, counts);
+        Ofr share = at.pop_back_val(), piece = at.pop_back_val();
+        Ofr panel = im.mul(share, im.attr(together));
+        Ofr past =
+            g.panels % together == 0
+                ? im.add(panel, im.attr(together))
+                : im.min(im.add(panel, im.attr(together)), im.attr(g.panels));
+        SmallVector<Range> all{{im.attr(0), g.src.sizes[0]}};
+        SmallVector<Ofr> taps;
+        Ofr part = im.attr(0);
+        if (g.parts) {
+          part = at[1];
+          Ofr images = im.floorDiv(g.src.sizes[0], im.attr(g.parts));
+          all[0] = {im.mul(part, images), images};
+          for (const WindowDim &d : g.outer())
+            all.push_back({im.attr(0), im.attr(d.out)});
+        } else {
+          taps.append(at.begin() + 1, at.end());
+          for (auto [d, tap] : llvm::zip(g.dims, taps))
+            all.push_back(positionsOf(im, d, tap));
+        }
+        // Equal pieces, but for the last.
+        Ofr most = im.attr(mostRows), row = im.mul(piece, most);
+        Ofr rows = g.rows() == mostRows * pieces
+                       ? most
+                       : im.min(most, im.sub(im.attr(g.rows()), row));
+        Item item{g,    at[0],   panel,  taps,    im.attr(0), part,    row,
+                  rows, g.panel, memory, Value(), panel,      mostRows};
+        using PanelBody = llvm::function_ref<void(IndexMath &, const Item &)>;
+        auto forPanels = [&](IndexMath &pm, PanelBody body) {
+          auto one = [&](IndexMath &om, Ofr p) {
+            withBlockSize(om, p, g.outPerGroup, g.panel,
+                          [&](IndexMath &cm, int64_t columns) {
+                            Item inner = item;
+                            inner.panel = p;
+                            inner.columns = columns;
+                            body(cm, inner);
+                          });
+          };
+          if (together == 1)
+            one(pm, panel);
+          else
+            emitLoop(pm, panel, past, one);
+        };
+        // The pieces of dst that a panel has.
+        using PieceBody =
+            llvm::function_ref<void(IndexMath &, const Item &, Ofr)>;
+        auto forPieces = [&](IndexMath &pm, PieceBody body) {
+          forPanels(pm, [&](IndexMath &cm, const Item &all) {
+            all.forOuterTaps(
+                cm, {}, [&](IndexMath &om, const Item &inner, ArrayRef<Range>) {
+                  if (g.merged)
+                    return body(om, inner, om.attr(0));
+                  inner.forTaps(om, [&](IndexMath &km, Ofr tap) {
+                    body(km, inner, tap);
+                  });
+                });
+          });
+        };
+        forPieces(im, [&](IndexMath &pm, const Item &inner, Ofr tap) {
+          inner.clear(pm, tap);
+        });
+        auto addToDst = [&](IndexMath &am, Value total) {
+          forPieces(am, [&](IndexMath &pm, const Item &inner, Ofr tap) {
+            Item from = inner;
+            from.sums = total;
+            addTo(pm, from.dstBox(pm, tap, row, rows),
+                  inner.dstBox(pm, tap, row, rows));
+          });
+        };
+        Totals sums = totals;
+        if (sums.any())
+          sums.begin(im, memory, im.attr(blockBytes));
+        item.forBlocks(im, all, {}, [&](IndexMath &bm, ArrayRef<Range> block) {
+          Value first = sums.any() ? sums.first(bm) : Value();
+          forPanels(bm, [&](IndexMath &cm, const Item &inner) {
+            Item target = inner;
+            target.sums = first;
+            target.forOuterTaps(
+                cm, block,
+                [&](IndexMath &om, const Item &one, ArrayRef<Range> seen) {
+                  one.addBlock(om, seen);
+                });
+          });
+          sums.added(bm, bm.attr(1), addToDst);
+        });
+        sums.finish(im, addToDst);
+      });
+}
+
+} // namespace
+
+LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
+  IndexMath &m = ctx.m;
+  auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
+  auto diffType = rankedType(op.getDiff());
+  int64_t rank = srcType.getRank(), groups = op.getGroups();
+  bool packed = op.getPacked();
+  if (op.getParts()) // of the gradient of one
+    dstType = RankedTensorType::get(dstType.getShape().drop_front(),
+                                    dstType.getElementType());
+  for (auto [type, batch] : {std::pair(srcType, 0), std::pair(dstType, -1),
+                             std::pair(diffType, packed ? 2 : 0)})
+    for (auto [i, size] : llvm::enumerate(type.getShape()))
+      if (static_cast<int>(i) != batch && ShapedType::isDynamic(size))
+        return op.emitError("E2003 only the batch may be dynamic");
+  Gradient g{packed,
+             {},
+             ctx.memoryOf(op.getSrc()),
+             ctx.outputs.begin()->second.front(),
+             {},
+             groups,
+             dstType.getDimSize(rank - 2),
+             dstType.getDimSize(rank - 1) / groups,
+             0,
+             0,
+             {},
+             {},
+             false,
+             static_cast<int64_t>(op.getParts().value_or(0)),
+             {},
+             {}};
+  if (g.parts) {
+    g.partStride = g.dst.strides.front();
+    g.dst.strides.erase(g.dst.strides.begin());
+    g.dst.sizes.erase(g.dst.sizes.begin());
+  }
+  int64_t firstDim = packed ? 3 : 1;
+  for (int64_t i = 0; i < rank - 2; ++i)
+    g.dims.push_back({srcType.getDimSize(i + 1),
+                      diffType.getDimSize(firstDim + i), dstType.getDimSize(i),
+                      op.getStrides()[i], op.getPadsBegin()[i],
+                      op.getDilations()[i]});
+  // Three vectors of 16 lanes or twice three of 8; fewer columns are whole
+  // vectors, too.
+  constexpr int64_t kPlainPanel = 48;
+  g.panel =
+      packed ? diffType.getDimSize(rank + 1)
+             : std::min(kPlainPanel,
+                        (std::max<int64_t>(1, g.outPerGroup) + 15) / 16 * 16);
+  g.panels = (g.outPerGroup + g.panel - 1) / g.panel;
+  setDiff(m, g, ctx.memoryOf(op.getDiff()));
+  joinPositions(m, g);
+  g.merged = canMerge(m, g);
+  g.blocks = chooseBlocks(g);
+  if (!packed)
+    g.scratch = scratchElements(g);
+  emitGradient(ctx, g);
+  return success();
+}
+
+} // namespace tenon::tiling

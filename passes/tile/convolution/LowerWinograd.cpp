@@ -1,0 +1,591 @@
+//===- LowerWinograd.cpp - 3x3 convolutions by minimal filtering ----------===//
+//
+// F(m x m, 3x3): a tile is m x m elements of dst, computed from m+2 x m+2 of
+// src. Tiles of all images, row by row, are cut into blocks of T:
+//
+//   V[x, t, c] = B^T src B            (m+2)^2 points x of T tiles, channels as
+//                                     lanes
+//   M[x, t, k] = sum over c of V[x, t, c] * weights[x, c, k]   one tile.brgemm
+//                                                              for each point
+//   dst        = epilogue(A^T M A)    channels as lanes
+//
+// The matrices are in WinogradTransforms.cpp.
+//
+// With many blocks an item is a block, and V and M are its scratch. With few,
+// a first section writes V to a temporary, and items of the second are (block,
+// panel): else a small image would leave one thread all the work.
+//
+// Tiles whose elements of src all exist are transformed from where they are;
+// others from a copy between zeros.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/convolution/WinogradTransforms.h"
+#include "passes/tile/core/Epilogue.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+using namespace winograd;
+
+namespace {
+
+/// As many blocks leave no thread without work; they need no second section.
+constexpr int64_t kEnoughBlocks = 8;
+/// So few blocks are a multiple of kSharedBy: 2 or 4 threads have equal shares.
+constexpr int64_t kManyBlocks = 32;
+constexpr int64_t kSharedBy = 4;
+/// Tiles of an item that only transforms: some microseconds.
+constexpr int64_t kMinPiece = 8;
+/// Elements of a cache line, and those of a power of two of bytes whose
+/// multiples meet few sets of L1.
+constexpr int64_t kLine = kLineBytes / sizeof(float);
+constexpr int64_t kBadPitch = 128;
+
+/// Elements from one row of `columns` to the next.
+int64_t pitchOf(int64_t columns) {
+  int64_t pitch = roundUp(columns, kLine);
+  return pitch % kBadPitch == 0 ? pitch + kLine : pitch;
+}
+
+/// Elements from one point to the next: all of them are read or written at once
+/// and must not meet in one set of the cache, so they are an odd number of
+/// lines apart.
+int64_t slabOf(int64_t rows, int64_t pitch) {
+  return oddPitch(rows * pitch, sizeof(float));
+}
+
+/// x where `a` and `b` compare so, else y.
+Ofr choose(IndexMath &m, arith::CmpIPredicate predicate, Ofr a, Ofr b, Ofr x,
+           Ofr y) {
+  Value holds = arith::CmpIOp::create(m.builder(), m.location(), predicate,
+                                      m.value(a), m.value(b));
+  return arith::SelectOp::create(m.builder(), m.location(), holds, m.value(x),
+                                 m.value(y))
+      .getResult();
+}
+
+/// The tiles of one row of tiles that are in a block, or in a part of one.
+struct RowPart {
+  Ofr image, row;
+  Ofr from, to; // columns of tiles
+  Ofr slot;     // of column 0 in the block; negative where that is not in it
+};
+
+struct Winograd {
+  GroupContext &ctx;
+  const Epilogue &epilogue;
+  Tile tile;
+  Strided src, dst;        // [N, H, W, C]
+  Value packed;            // [1, P, edge, edge, C, panel]
+  WindowDim rows, columns; // of tiles over src
+  int64_t outRows, outColumns;
+  int64_t channels, outputs, panel;
+  bool isUnsigned;       // src, if it is bytes
+  Ofr tiles = {};        // in all
+  int64_t block = 0;     // tiles of a block
+  bool sharesV = false;  // with all items of a second section
+  int64_t pitch = 0;     // of V
+  int64_t slab = 0;      // of a point of V
+  int64_t panelSlab = 0; // of a point of M
+
+  int64_t panels() const { return (outputs + panel - 1) / panel; }
+  bool streams() const {
+    return tile.points() * channels * outputs >= kStreamedWeights;
+  }
+
+  void chooseBlock(int64_t l2Bytes);
+
+  //===--- Where things are -----------------------------------------------===//
+
+  Value boxOfPoints(IndexMath &m, Value base, Ofr offset, int64_t slabSize,
+                    int64_t rowPitch, Ofr slot, Ofr count,
+                    int64_t width) const {
+    offset = m.add(offset, m.mul(slot, m.attr(rowPitch)));
+    return box(m, base, offset, {m.attr(tile.points()), count, m.attr(width)},
+               {m.attr(slabSize), m.attr(rowPitch), m.attr(1)});
+  }
+
+  /// Calls `body` for each row of tiles that meets tiles [first, first +
+  /// count); slots count from `start`.
+  void
+  overRows(IndexMath &m, Ofr first, Ofr count, Ofr start,
+           llvm::function_ref<void(IndexMath &, const RowPart &)> body) const {
+    Ofr perRow = m.attr(columns.out), end = m.add(first, count);
+    emitLoop(m, m.floorDiv(first, perRow), m.ceilDiv(end, perRow),
+             [&](IndexMath &im, Ofr r) {
+               RowPart part;
+               part.image = im.floorDiv(r, im.attr(rows.out));
+               part.row = im.rem(r, im.attr(rows.out));
+               Ofr origin = im.mul(r, perRow);
+               part.from = im.max(im.sub(first, origin), im.attr(0));
+               part.to = im.min(im.sub(end, origin), perRow);
+               part.slot = im.sub(origin, start);
+               body(im, part);
+             });
+  }
+
+  //===--- src ------------------------------------------------------------===//
+
+  /// B^T d B of tiles that begin in `in` a tile's outputs apart:
+  /// [edge, columns, C].
+  void transform(IndexMath &m, Value in, Value v) const {
+    Coordinates at{m.builder().getContext()};
+    int64_t edge = tile.edge(), points = tile.points();
+    SmallVector<AffineMap> maps;
+    for (int64_t x = 0; x < points; ++x)
+      maps.push_back(
+          at.map({at.number(x / edge), at.outer() * tile.outputs + x % edge,
+                  at.inner()}));
+    for (int64_t x = 0; x < points; ++x)
+      maps.push_back(at.map({at.number(x), at.outer(), at.inner()}));
+    SmallVector<Value> ins(points, in), outs(points, v);
+    emitLoops(
+        m, ins, outs, maps, [&](OpBuilder &b, Location loc, ValueRange args) {
+          Transforms a{b, loc, tile};
+          auto apply = [&](ArrayRef<Value> d) { return a.src(d); };
+          auto d = llvm::map_to_vector(args.take_front(points), [&](Value x) {
+            return toFloat(b, loc, x);
+          });
+          return a.both(d, edge, apply, apply);
+        });
+  }
+
+  Value toFloat(OpBuilder &b, Location loc, Value x) const {
+    Type f32 = b.getF32Type();
+    if (x.getType() == f32)
+      return x;
+    return isUnsigned ? arith::UIToFPOp::create(b, loc, f32, x).getResult()
+                      : arith::SIToFPOp::create(b, loc, f32, x);
+  }
+
+  /// The tile at column `at`, of which some of src is padding.
+  void transformEdge(IndexMath &m, const RowPart &p, Ofr at, Value v,
+                     Ofr vOffset, Value patch) const {
+    Ofr edge = m.attr(tile.edge());
+    SmallVector<Ofr> strides{m.attr(tile.edge() * pitch), m.attr(pitch),
+                             m.attr(1)};
+    SmallVector<Ofr> sizes{edge, edge, m.attr(channels)};
+    Value whole = box(m, patch, m.attr(0), sizes, strides);
+    fill(m, whole, 0);
+    Ofr from = m.mul(p.image, src.strides[0]), to = m.attr(0);
+    for (int64_t i = 0; i < 2; ++i) {
+      const WindowDim &window = i == 0 ? rows : columns;
+      Ofr start = m.mul(i == 0 ? p.row : at, m.attr(tile.outputs));
+      auto [lo, hi] = window.validTaps(m, start);
+      sizes[i] = m.sub(hi, lo);
+      Ofr position = m.sub(m.add(start, lo), m.attr(window.pad));
+      from = m.add(from, m.mul(position, src.strides[i + 1]));
+      to = m.add(to, m.mul(lo, strides[i]));
+    }
+    Value there =
+        box(m, src.base, from, sizes, ArrayRef(src.strides).drop_front());
+    linalg::CopyOp::create(m.builder(), m.location(), there,
+                           box(m, patch, to, sizes, strides));
+    transform(m, whole,
+              boxOfPoints(m, v, vOffset, slab, pitch, m.add(p.slot, at),
+                          m.attr(1), channels));
+  }
+
+  /// V of tiles [first, first + count), whose slots count from `start`.
+  void transformTiles(IndexMath &m, Ofr first, Ofr count, Ofr start, Value v,
+                      Ofr vOffset, Value patch) const {
+    overRows(m, first, count, start, [&](IndexMath &im, const RowPart &p) {
+      auto [lo, hi] = inside(im, p);
+      // One loop over both ends of the row.
+      Ofr before = im.sub(lo, p.from), after = im.sub(p.to, hi);
+      Ofr skipped = im.sub(hi, lo);
+      emitLoop(im, im.attr(0), im.add(before, after),
+               [&](IndexMath &em, Ofr i) {
+                 Ofr at = em.add(p.from, i);
+                 at = choose(em, arith::CmpIPredicate::slt, at, lo, at,
+                             em.add(at, skipped));
+                 transformEdge(em, p, at, v, vOffset, patch);
+               });
+      auto interior = columns.interior();
+      if (interior.first < interior.second) {
+        Ofr n = im.sub(hi, lo), step = im.attr(tile.outputs);
+        Ofr offset = im.mul(p.image, src.strides[0]);
+        for (auto [i, window, at] :
+             {std::tuple(1, rows, p.row), std::tuple(2, columns, lo)})
+          offset = im.add(offset,
+                          im.mul(im.sub(im.mul(at, step), im.attr(window.pad)),
+                                 src.strides[i]));
+        Value in = box(im, src.base, offset,
+                       {im.attr(tile.edge()),
+                        im.add(im.mul(n, step), im.attr(kTaps - 1)),
+                        im.attr(channels)},
+                       ArrayRef(src.strides).drop_front());
+        transform(im, in,
+                  boxOfPoints(im, v, vOffset, slab, pitch, im.add(p.slot, lo),
+                              n, channels));
+      }
+    });
+  }
+
+  /// Columns [lo, hi) of the part whose tiles lie in src; both are the end of
+  /// the part where there are none.
+  std::pair<Ofr, Ofr> inside(IndexMath &m, const RowPart &p) const {
+    auto [firstRow, pastRow] = rows.interior();
+    auto [first, past] = columns.interior();
+    Ofr lo = m.min(m.max(p.from, m.attr(first)), p.to);
+    Ofr hi = m.max(m.min(p.to, m.attr(past)), lo);
+    if (firstRow == 0 && pastRow == rows.out)
+      return {lo, hi};
+    for (auto [predicate, limit] :
+         {std::pair(arith::CmpIPredicate::sge, firstRow),
+          std::pair(arith::CmpIPredicate::slt, pastRow)}) {
+      lo = choose(m, predicate, p.row, m.attr(limit), lo, p.to);
+      hi = choose(m, predicate, p.row, m.attr(limit), hi, p.to);
+    }
+    return {lo, hi};
+  }
+
+  //===--- Products -------------------------------------------------------===//
+
+  void multiply(IndexMath &m, Ofr count, Ofr p, int64_t width, Value v,
+                Ofr vOffset, Value sums) const {
+    emitLoop(m, m.attr(0), m.attr(tile.points()), [&](IndexMath &xm, Ofr x) {
+      Value a = box(xm, v, xm.add(vOffset, xm.mul(x, xm.attr(slab))),
+                    {count, xm.attr(channels)}, {xm.attr(pitch), xm.attr(1)});
+      Ofr which = xm.add(xm.mul(p, xm.attr(tile.points())), x);
+      Value b = box(xm, packed, xm.mul(which, xm.attr(channels * panel)),
+                    {xm.attr(channels), xm.attr(panel)},
+                    {xm.attr(panel), xm.attr(1)});
+      Value c = box(xm, sums, xm.mul(x, xm.attr(panelSlab)),
+                    {count, xm.attr(width)}, {xm.attr(panel), xm.attr(1)});
+      auto product =
+          tile::BrgemmOp::create(xm.builder(), xm.location(), a, b, c);
+      product.setPrefetchNext(streams());
+    });
+  }
+
+  //===--- dst ------------------------------------------------------------===//
+
+  /// epilogue(A^T M A) of tiles [from, to) of a row, of which `height` rows and
+  /// `width` columns of dst exist; `n` columns of panel `p`.
+  void store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
+             int64_t height, int64_t width, Ofr p, int64_t n, Value sums) const;
+
+  void storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
+                  Value sums) const;
+
+  /// All that follows V for one panel of the block at `first`.
+  void finishPanel(IndexMath &m, Ofr which, Ofr first, Ofr count, Ofr p,
+                   Value v, Ofr vOffset, Value sums) const {
+    withBlockSize(m, p, outputs, panel, [&](IndexMath &cm, int64_t n) {
+      auto total = IndexMath::constant(tiles);
+      if (total)
+        withBlockSize(cm, which, *total, block, [&](IndexMath &bm, int64_t t) {
+          multiply(bm, bm.attr(t), p, n, v, vOffset, sums);
+        });
+      else
+        multiply(cm, count, p, n, v, vOffset, sums);
+      storeTiles(cm, first, count, p, n, sums);
+    });
+  }
+
+  //===--- Sections -------------------------------------------------------===//
+
+  void emit();
+  void emitBlocks(Ofr blocks) const;
+  void emitTransforms(int64_t blocks, Value v) const;
+  void emitPanels(int64_t blocks, Value v) const;
+
+  Ofr countOf(IndexMath &m, Ofr which) const {
+    Ofr first = m.mul(which, m.attr(block));
+    auto total = IndexMath::constant(tiles);
+    if (total && *total % block == 0)
+      return m.attr(block);
+    return m.min(m.attr(block), m.sub(tiles, first));
+  }
+  Ofr bytes(IndexMath &m, int64_t elements) const {
+    return m.attr(elements * static_cast<int64_t>(sizeof(float)));
+  }
+  Value scratch(IndexMath &m, Value memory, int64_t from,
+                int64_t elements) const {
+    return scratchView(m, memory, m.builder().getF32Type(), bytes(m, from),
+                       m.attr(elements));
+  }
+  Value patchAt(IndexMath &m, Value memory, int64_t from) const {
+    return scratchView(m, memory, src.elementType(), bytes(m, from),
+                       m.attr(patchElements()));
+  }
+  int64_t patchElements() const { return tile.points() * pitch; }
+};
+
+/// V and M of a block take a quarter of L2, or, where blocks are so few that V
+/// is shared, half of it: then weights pass by fewer times. Blocks are as equal
+/// as they can be.
+void Winograd::chooseBlock(int64_t l2Bytes) {
+  pitch = pitchOf(channels);
+  int64_t perTile = tile.points() * (pitch + panel);
+  auto total = IndexMath::constant(tiles);
+  block = rowBlock(total, perTile, l2Bytes / 2);
+  if (total) {
+    auto blocksOf = [&] { return (*total + block - 1) / block; };
+    int64_t blocks =
+        std::max(blocksOf(), std::min(kEnoughBlocks, *total / kMinRowBlock));
+    sharesV = blocks < kEnoughBlocks;
+    if (sharesV) {
+      block = rowBlock(total, perTile, l2Bytes);
+      blocks = blocksOf();
+    } else if (blocks < kManyBlocks) {
+      blocks = roundUp(blocks, kSharedBy);
+    }
+    block = blocks ? (*total + blocks - 1) / blocks : 1;
+  }
+  slab = slabOf(block, pitch);
+  panelSlab = slabOf(block, panel);
+}
+
+/// Operands of the loop that writes dst: points, sides, elements of dst.
+struct DstLoop {
+  const Winograd &w;
+  IndexMath &m;
+  SmallVector<Ofr> start; // in dst
+  SmallVector<Ofr> sizes; // of the part: rows, columns, channels
+  int64_t height, width;  // of a tile
+  Coordinates at;
+  SmallVector<Value> ins, outs;
+  SmallVector<AffineMap> maps;
+  /// Of each element of a tile, the operands that are its sides.
+  SmallVector<SmallVector<unsigned>> sides;
+
+  // Which of rows, columns and channels a tensor has.
+  using Has = std::array<bool, 3>;
+
+  int64_t elements() const { return height * width; }
+
+  Value boxOf(const Strided &s, const Has &has) const {
+    Ofr offset = s.offset.value_or(m.attr(0));
+    for (auto [position, stride] : llvm::zip(start, s.strides))
+      offset = m.add(offset, m.mul(position, stride));
+    SmallVector<Ofr> boxSizes, boxStrides;
+    for (int64_t d = 0; d < 3; ++d) {
+      if (!has[d])
+        continue;
+      boxSizes.push_back(sizes[d]);
+      boxStrides.push_back(s.strides[d + 1]);
+    }
+    return box(m, s.base, offset, boxSizes, boxStrides);
+  }
+
+  /// Element `e` of each tile.
+  AffineMap mapOf(const Has &has, int64_t e) const {
+    const std::array<AffineExpr, 3> all{at.number(e / width),
+                                        at.outer() * w.tile.outputs + e % width,
+                                        at.inner()};
+    SmallVector<AffineExpr> results;
+    for (int64_t d = 0; d < 3; ++d)
+      if (has[d])
+        results.push_back(all[d]);
+    return at.map(results);
+  }
+
+  void addPoints(Value points) {
+    for (int64_t i = 0; i < w.tile.pointsFor(height); ++i)
+      for (int64_t j = 0; j < w.tile.pointsFor(width); ++j) {
+        ins.push_back(points);
+        maps.push_back(
+            at.map({at.number(i * w.tile.edge() + j), at.outer(), at.inner()}));
+      }
+  }
+
+  /// One operand for each element of a tile, or for all of them.
+  void addSide(const Strided &side) {
+    Has has;
+    for (int64_t d = 0; d < 3; ++d)
+      has[d] = !IndexMath::isConstant(side.strides[d + 1], 0);
+    Value memory = boxOf(side, has);
+    bool shared = !has[0] && !has[1];
+    for (int64_t e = 0; e < elements(); ++e) {
+      if (!shared || e == 0) {
+        ins.push_back(memory);
+        maps.push_back(mapOf(has, e));
+      }
+      sides[e].push_back(ins.size() - 1);
+    }
+  }
+
+  void addDst() {
+    constexpr Has whole{true, true, true};
+    outs.assign(elements(), boxOf(w.dst, whole));
+    for (int64_t e = 0; e < elements(); ++e)
+      maps.push_back(mapOf(whole, e));
+  }
+
+  SmallVector<Value> compute(OpBuilder &b, Location loc,
+                             ValueRange args) const {
+    Transforms a{b, loc, w.tile};
+    int64_t rows = w.tile.pointsFor(height), columns = w.tile.pointsFor(width);
+    auto points = llvm::to_vector(args.take_front(rows * columns));
+    SmallVector<Value> stored = a.both(
+        points, rows, [&](ArrayRef<Value> m) { return a.dst(m, height); },
+        [&](ArrayRef<Value> m) { return a.dst(m, width); });
+    for (auto [y, beside] : llvm::zip(stored, sides)) {
+      SmallVector<Value> values;
+      for (unsigned arg : beside)
+        values.push_back(args[arg]);
+      y = w.epilogue.apply(b, loc, y, values, w.dst.elementType());
+    }
+    return stored;
+  }
+};
+
+void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
+                     int64_t height, int64_t width, Ofr p, int64_t n,
+                     Value sums) const {
+  Ofr count = m.sub(to, from), step = m.attr(tile.outputs);
+  DstLoop loop{*this,
+               m,
+               {part.image, m.mul(part.row, step), m.mul(from, step),
+                m.mul(p, m.attr(panel))},
+               {m.attr(height), m.mul(count, step), m.attr(n)},
+               height,
+               width,
+               {m.builder().getContext()},
+               {},
+               {},
+               {},
+               {}};
+  loop.sides.resize(loop.elements());
+  loop.addPoints(boxOfPoints(m, sums, m.attr(0), panelSlab, panel,
+                             m.add(part.slot, from), count, n));
+  for (const Strided &side : epilogue.sides)
+    loop.addSide(side);
+  loop.addDst();
+  emitLoops(m, loop.ins, loop.outs, loop.maps,
+            [&](OpBuilder &b, Location loc, ValueRange args) {
+              return loop.compute(b, loc, args);
+            });
+}
+
+void Winograd::storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
+                          Value sums) const {
+  int64_t wholeColumns = outColumns / tile.outputs;
+  int64_t lastRows = outRows % tile.outputs;
+  int64_t lastColumns = outColumns % tile.outputs;
+  overRows(m, first, count, first, [&](IndexMath &im, const RowPart &part) {
+    auto columnsOf = [&](IndexMath &cm, int64_t height) {
+      Ofr middle = part.to;
+      if (lastColumns) {
+        middle = cm.max(cm.min(part.to, cm.attr(wholeColumns)), part.from);
+        store(cm, part, middle, part.to, height, lastColumns, p, n, sums);
+      }
+      if (wholeColumns)
+        store(cm, part, part.from, middle, height, tile.outputs, p, n, sums);
+    };
+    if (lastRows == 0)
+      return columnsOf(im, tile.outputs);
+    withBlockSize(im, part.row, outRows, tile.outputs, columnsOf);
+  });
+}
+
+/// Blocks as items: each has V and M to itself.
+void Winograd::emitBlocks(Ofr blocks) const {
+  int64_t vElements = tile.points() * slab;
+  int64_t sumElements = tile.points() * panelSlab;
+  Ofr total = bytes(ctx.m, vElements + sumElements + patchElements());
+  emitItems(ctx.m, ctx.label, blocks, total,
+            [&](IndexMath &m, Value item, Value memory) {
+              Value v = scratch(m, memory, 0, vElements);
+              Value sums = scratch(m, memory, vElements, sumElements);
+              Value patch = patchAt(m, memory, vElements + sumElements);
+              Ofr which = item, first = m.mul(which, m.attr(block));
+              Ofr count = countOf(m, which), none = m.attr(0);
+              transformTiles(m, first, count, first, v, none, patch);
+              emitLoop(m, none, m.attr(panels()), [&](IndexMath &pm, Ofr p) {
+                finishPanel(pm, which, first, count, p, v, none, sums);
+              });
+            });
+}
+
+/// V of all blocks, for emitPanels.
+void Winograd::emitTransforms(int64_t blocks, Value v) const {
+  int64_t piece = std::min(block, std::max(columns.out, kMinPiece));
+  SmallVector<Ofr> counts{ctx.m.attr(blocks),
+                          ctx.m.attr((block + piece - 1) / piece)};
+  emitItems(
+      ctx.m, ctx.label, ctx.m.product(counts), bytes(ctx.m, patchElements()),
+      [&](IndexMath &m, Value item, Value memory) {
+        SmallVector<Ofr> at = delinearize(m, item, counts);
+        Ofr start = m.mul(at[0], m.attr(block));
+        Ofr from = m.mul(at[1], m.attr(piece));
+        Ofr count = m.min(m.attr(piece),
+                          m.max(m.sub(countOf(m, at[0]), from), m.attr(0)));
+        transformTiles(m, m.add(start, from), count, start, v,
+                       m.mul(at[0], m.attr(tile.points() * slab)),
+                       patchAt(m, memory, 0));
+      });
+}
+
+void Winograd::emitPanels(int64_t blocks, Value v) const {
+  SmallVector<Ofr> counts{ctx.m.attr(blocks), ctx.m.attr(panels())};
+  int64_t elements = tile.points() * panelSlab;
+  emitItems(ctx.m, ctx.label, ctx.m.product(counts), bytes(ctx.m, elements),
+            [&](IndexMath &m, Value item, Value memory) {
+              SmallVector<Ofr> at = delinearize(m, item, counts);
+              finishPanel(m, at[0], m.mul(at[0], m.attr(block)),
+                          countOf(m, at[0]), at[1], v,
+                          m.mul(at[0], m.attr(tile.points() * slab)),
+                          scratch(m, memory, 0, elements));
+            });
+}
+
+void Winograd::emit() {
+  IndexMath &m = ctx.m;
+  tiles = m.mul(src.sizes[0], m.attr(rows.out * columns.out));
+  chooseBlock(ctx.core.l2Bytes);
+  Ofr blocks = m.ceilDiv(tiles, m.attr(block));
+  auto known = IndexMath::constant(blocks);
+  if (known && *known == 0)
+    return; // no images
+  if (!sharesV)
+    return emitBlocks(blocks);
+  OpBuilder &b = m.builder();
+  Value v = memref::AllocOp::create(
+      b, m.location(),
+      MemRefType::get(*known * tile.points() * slab, b.getF32Type()));
+  emitTransforms(*known, v);
+  emitPanels(*known, v);
+}
+
+} // namespace
+
+LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
+  Epilogue epilogue(ctx, op);
+  Tile tile{static_cast<int64_t>(op.getOutputs())};
+  auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
+  for (RankedTensorType type : {srcType, dstType})
+    for (int64_t size : type.getShape().drop_front())
+      if (ShapedType::isDynamic(size))
+        return op.emitError("E2003 only the batch may be dynamic");
+  auto window = [&](int64_t d) {
+    int64_t tiles = llvm::divideCeilSigned(dstType.getDimSize(d), tile.outputs);
+    return WindowDim{srcType.getDimSize(d),    tiles, tile.edge(), tile.outputs,
+                     op.getPadsBegin()[d - 1], 1};
+  };
+  Winograd{ctx,
+           epilogue,
+           tile,
+           ctx.memoryOf(op.getSrc()),
+           ctx.outputs.begin()->second.front(),
+           ctx.memoryOf(op.getWeights()).base,
+           window(1),
+           window(2),
+           dstType.getDimSize(1),
+           dstType.getDimSize(2),
+           srcType.getDimSize(3),
+           dstType.getDimSize(3),
+           rankedType(op.getWeights()).getDimSize(5),
+           srcType.getElementType().isUnsignedInteger(8)}
+      .emit();
+  return success();
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,141 @@
+//===- WeightsGradient.h - a gradient of weights and its items --*- C++ -*-===//
+//
+// What LowerConvWeights.cpp computes, and the products that one item of it is.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tile/core/WorkItems.h"
+
+namespace tenon::tiling::weights {
+
+/// Positions [from, from + count) of a dim.
+struct Range {
+  Ofr from, count;
+};
+
+/// The gradient of weights that a tile.conv_weights computes.
+struct Gradient {
+  bool packed; // diff is
+  llvm::SmallVector<WindowDim> dims;
+  Strided src, dst;
+  Strided diff; // [batch, spatial.., panel], at the first panel
+  int64_t groups, inPerGroup, outPerGroup, panel, panels;
+  Ofr panelStride, groupStride; // of diff
+  bool merged;                  // rows are (tap of the last dim, channel)
+  int64_t parts;                // of the images; 0: items have one outer tap
+  Ofr partStride;               // of dst
+  llvm::SmallVector<int64_t> blocks; // positions per block: batch, outer dims
+  int64_t scratch = 0;               // elements of a block, when it is copied
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+  int64_t rows() const {
+    return (merged ? dims.back().kernel : 1) * inPerGroup;
+  }
+  llvm::ArrayRef<WindowDim> outer() const {
+    return llvm::ArrayRef(dims).drop_back();
+  }
+  /// Products of different taps that an item has.
+  int64_t tapsOfItem() const {
+    int64_t taps = merged ? 1 : dims.back().kernel;
+    if (parts)
+      for (const WindowDim &d : outer())
+        taps *= d.kernel;
+    return taps;
+  }
+  /// Positions of a block.
+  int64_t blockPositions() const {
+    return llvm::product_of(blocks) * dims.back().out;
+  }
+  /// Blocks of all positions; none: the number of images is not known.
+  std::optional<int64_t> numBlocks() const {
+    auto images = IndexMath::constant(src.sizes[0]);
+    if (!images)
+      return std::nullopt;
+    int64_t ofItem = llvm::divideCeil(*images, std::max<int64_t>(parts, 1));
+    int64_t count = llvm::divideCeil(ofItem, blocks[0]);
+    for (int64_t i = 1; i <= last(); ++i)
+      count *= llvm::divideCeil(dims[i - 1].out, blocks[i]);
+    return count;
+  }
+};
+
+/// The positions of `d` whose windows have tap `tap` within src.
+Range positionsOf(IndexMath &m, const WindowDim &d, Ofr tap);
+
+/// One item, while its pieces are emitted.
+struct Item {
+  const Gradient &g;
+  Ofr group, panel;
+  llvm::SmallVector<Ofr> taps; // of the outer spatial dims
+  Ofr outerTap, part;          // their number within the item; part of images
+  Ofr firstRow, rowCount;      // of dst, within g.rows()
+  int64_t columns;
+  mlir::Value memory; // for a block of diff
+  /// Where sums go instead of dst: panels from `firstPanel` on, of each the
+  /// taps that are no rows, of these `mostRows` rows.
+  mlir::Value sums;
+  Ofr firstPanel;
+  int64_t mostRows = 0;
+
+  /// Offset of src for (batch, outer positions), row and position `column` of
+  /// the last dimension with the item's taps and tap `tap` of the last one.
+  Ofr srcOffset(IndexMath &m, llvm::ArrayRef<Ofr> at, Ofr column, Ofr tap,
+                Ofr row) const;
+
+  /// The same of diff, in the item's panel.
+  Ofr diffOffset(IndexMath &m, llvm::ArrayRef<Ofr> at, Ofr column) const;
+
+  /// dst for `rows` rows from `row` of tap `tap`.
+  mlir::Value dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const;
+
+  /// Adds the product of src from `srcAt` and diff from `diffAt` to `c`, or
+  /// stores it, summed over `batch` and `k` positions, each with its strides.
+  void product(IndexMath &m, Ofr srcAt, Ofr diffAt, llvm::ArrayRef<Ofr> batch,
+               llvm::ArrayRef<Ofr> srcStrides, llvm::ArrayRef<Ofr> diffStrides,
+               Ofr k, Ofr srcK, Ofr diffK, Ofr rows, mlir::Value c,
+               bool accumulate) const;
+
+  /// Taps of the last dim; a single one is known.
+  void forTaps(IndexMath &m,
+               llvm::function_ref<void(IndexMath &, Ofr)> body) const;
+
+  /// dst = 0: the sum over nothing.
+  void clear(IndexMath &m, Ofr tap) const;
+
+  /// Strides of src and diff along batch and outer positions.
+  void strides(IndexMath &m, llvm::SmallVectorImpl<Ofr> &srcStrides,
+               llvm::SmallVectorImpl<Ofr> &diffStrides) const;
+
+  /// Adds positions `column` of the last dimension through tap `tap`; rows
+  /// [row, row + rows) count from that tap.
+  void addColumns(IndexMath &m, llvm::ArrayRef<Range> block, Range column,
+                  Ofr tap, Ofr row, Ofr rows) const;
+
+  /// Adds position `column`, whose taps outside [lo, hi) are cut: the sum is
+  /// over the innermost other dimension.
+  void addEdge(IndexMath &m, llvm::ArrayRef<Range> block, Ofr column, Ofr lo,
+               Ofr hi) const;
+
+  /// Copies a block of diff to scratch, where its rows follow each other, and
+  /// adds it from there.
+  void addCopied(IndexMath &m, llvm::ArrayRef<Range> block) const;
+
+  /// Adds a block of positions, of all rows.
+  void addBlock(IndexMath &m, llvm::ArrayRef<Range> block) const;
+
+  /// Calls `body` with the item of each outer tap, and what of `block` it
+  /// sees, dimension `i` and inwards.
+  using TapBody = llvm::function_ref<void(IndexMath &, const Item &,
+                                          llvm::ArrayRef<Range>)>;
+  void forOuterTaps(IndexMath &m, llvm::ArrayRef<Range> block,
+                    TapBody body) const;
+
+  /// Blocks of batch and outer positions, dimension `i` of them and inwards.
+  using BlockBody =
+      llvm::function_ref<void(IndexMath &, llvm::ArrayRef<Range>)>;
+  void forBlocks(IndexMath &m, llvm::ArrayRef<Range> all,
+                 llvm::SmallVector<Range> block, BlockBody body) const;
+};
+
+} // namespace tenon::tiling::weights

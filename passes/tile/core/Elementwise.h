@@ -1,0 +1,22 @@
+//===- Elementwise.h - elementwise operations on buffers -------*- C++ -*-===//
+#pragma once
+
+#include "passes/support/IndexMath.h"
+
+namespace tenon::tiling {
+
+using ElementBody = llvm::function_ref<mlir::Value(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+using ElementsBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+/// outs = body(ins.., outs..): one linalg.generic over memrefs of one shape.
+mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins,
+                           mlir::ValueRange outs, ElementsBody body);
+/// out = body(ins.., out).
+mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins, mlir::Value out,
+                           ElementBody body);
+/// out = value.
+void fill(IndexMath &m, mlir::Value out, double value);
+
+} // namespace tenon::tiling

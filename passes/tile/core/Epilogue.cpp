@@ -1,0 +1,167 @@
+#include "passes/tile/core/Epilogue.h"
+#include "passes/tile/core/WorkItems.h"
+
+#include "passes/ops/ScalarOps.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+bool isReadBy(ArrayRef<Operation *> ops, Value v) {
+  return !splatLiteral(v) && !llvm::is_contained(ops, v.getDefiningOp());
+}
+
+Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
+                llvm::DenseMap<Value, Value> values, Type stored) {
+  Value last;
+  for (Operation *op : ops) {
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands()) {
+      Value &known = values[v];
+      if (!known)
+        known = arith::ConstantOp::create(builder, loc, splatElement(v));
+      operands.push_back(known);
+    }
+    last = emitScalar(builder, op->getLoc(), op, operands);
+    values[op->getResult(0)] = last;
+  }
+  return convertScalar(builder, loc, last, stored);
+}
+
+Epilogue::Epilogue(GroupContext &ctx, Operation *first)
+    : Epilogue(ctx, first, ctx.opsFrom(first)) {}
+
+Epilogue::Epilogue(GroupContext &ctx, Operation *first,
+                   ArrayRef<Operation *> all)
+    : made(first->getResult(0)) {
+  ArrayRef<Ofr> space = ctx.sizes[made];
+  llvm::SetVector<Value> outside;
+  for (Operation *op : all) {
+    if (op == first)
+      continue;
+    ops.push_back(op);
+    for (Value v : op->getOperands())
+      if (isReadBy(all, v))
+        outside.insert(v);
+  }
+  for (Value v : outside) {
+    bool isMade = v.getDefiningOp() && !v.getDefiningOp<arith::ConstantOp>();
+    if (isMade)
+      linked = sides.size();
+    sideValues.push_back(v);
+    sides.push_back(isMade ? Strided()
+                           : broadcastTo(ctx.m, ctx.memoryOf(v), space));
+  }
+}
+
+Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
+                      ValueRange sideElements, Type stored) const {
+  llvm::DenseMap<Value, Value> values;
+  // Sums of floats are f32, whatever the edge.
+  Type held = computedType(rankedType(made).getElementType());
+  Value last =
+      convertScalar(builder, loc, element,
+                    held.isInteger(32) ? held : Type(builder.getF32Type()));
+  values[made] = last;
+  for (auto [v, side] : llvm::zip(sideValues, sideElements))
+    values[v] = side;
+  return ops.empty() ? convertScalar(builder, loc, last, stored)
+                     : emitChain(builder, loc, ops, std::move(values), stored);
+}
+
+Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
+                                  ArrayRef<Strided> sides, ArrayRef<Ofr> start,
+                                  int64_t rowDim, Ofr rows, Ofr columns) {
+  int64_t columnDim = dst.rank() - 1;
+  auto boxAt = [&](const Strided &s, bool byRow, bool byColumn) {
+    SmallVector<Ofr> sizes, strides;
+    if (byRow) {
+      sizes.push_back(rows);
+      strides.push_back(rowDim < 0 ? m.attr(0) : s.strides[rowDim]);
+    }
+    if (byColumn) {
+      sizes.push_back(columns);
+      strides.push_back(s.strides[columnDim]);
+    }
+    return box(m, s.base, offsetOf(m, s, start), sizes, strides);
+  };
+  Boxes boxes{boxAt(dst, true, true), {}, {}};
+  for (const Strided &s : sides) {
+    bool byRow = rowDim >= 0 && !IndexMath::isConstant(s.strides[rowDim], 0);
+    bool byColumn = !IndexMath::isConstant(s.strides[columnDim], 0);
+    using tile::SideKind;
+    SideKind kind = byRow ? (byColumn ? SideKind::PerElement : SideKind::PerRow)
+                          : (byColumn ? SideKind::PerColumn : SideKind::Scalar);
+    boxes.sides.push_back(boxAt(s, byRow, byColumn));
+    boxes.maps.push_back(tile::getSideMapOf(kind, m.builder().getContext()));
+  }
+  return boxes;
+}
+
+tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
+                                    const Strided &dst, ArrayRef<Strided> sides,
+                                    ArrayRef<Ofr> start, int64_t rowDim,
+                                    Ofr rows, Ofr columns, SumPart part) const {
+  OpBuilder &builder = m.builder();
+  bool accumulate = part == SumPart::middle || part == SumPart::last;
+  bool ends = part == SumPart::whole || part == SumPart::last;
+  Type element = cast<MemRefType>(a.getType()).getElementType();
+  Type stored = dst.elementType();
+  auto row = IndexMath::constant(dst.strides[rowDim]);
+  bool wholeLines =
+      row && *row * stored.getIntOrFloatBitWidth() % (8 * kLineBytes) == 0;
+  auto intoMemory = [&](tile::BrgemmOp op) {
+    op.setFetchOut(true);
+    op.setStreamOut(part == SumPart::whole && wholeLines &&
+                    bytesOf(dst) >= kStreamedBytes);
+    return op;
+  };
+  bool plain =
+      !ends || (ops.empty() && stored.isF32() && isa<FloatType>(element));
+  Boxes boxes = boxesAt(m, dst, plain ? ArrayRef<Strided>() : sides, start,
+                        rowDim, rows, columns);
+  if (plain)
+    return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b,
+                                             boxes.dst, accumulate));
+  auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
+    return apply(eb, loc, args.front(), args.drop_front(), stored);
+  };
+  return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b,
+                                           boxes.dst, boxes.sides, boxes.maps,
+                                           accumulate, /*packed=*/true, body));
+}
+
+void keepNear(tile::BrgemmOp product) {
+  product.setFetchOut(false);
+  product.setStreamOut(false);
+}
+
+void Epilogue::emitElementwise(IndexMath &m, Value sums, const Strided &dst,
+                               ArrayRef<Strided> sides, ArrayRef<Ofr> start,
+                               int64_t rowDim, Ofr rows, Ofr columns) const {
+  OpBuilder &builder = m.builder();
+  Boxes boxes = boxesAt(m, dst, sides, start, rowDim, rows, columns);
+  AffineMap identity = builder.getMultiDimIdentityMap(2);
+  SmallVector<Value> ins{sums};
+  SmallVector<AffineMap> maps{identity};
+  llvm::append_range(ins, boxes.sides);
+  llvm::append_range(maps, boxes.maps);
+  maps.push_back(identity);
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      builder, m.location(), TypeRange{}, ins, boxes.dst, maps, loops,
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        ValueRange elements = args.drop_back();
+        linalg::YieldOp::create(nb, l,
+                                apply(nb, l, elements.front(),
+                                      elements.drop_front(),
+                                      dst.elementType()));
+      });
+}
+
+} // namespace tenon::tiling

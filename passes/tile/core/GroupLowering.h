@@ -1,0 +1,91 @@
+//===- GroupLowering.h - from a group to sections on buffers ---*- C++ -*-===//
+//
+// Each kind of group has one function below. It is given the group's function
+// on tensors and the buffers of its arguments and results, and writes
+// rt.parallel sections at the builder's place.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/tile/TileDialect.h"
+#include "passes/tile/core/Strided.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tenon::tiling {
+
+/// Sizes of all values of one function on tensors, from those of its arguments.
+class SizeMap {
+public:
+  explicit SizeMap(IndexMath &m) : m(m) {}
+  void set(mlir::Value v, llvm::ArrayRef<Ofr> sizes);
+  /// Computes and remembers the sizes of the results of `op`. Fails, with an
+  /// error on `op`, where they cannot be derived.
+  mlir::LogicalResult infer(mlir::Operation *op);
+  llvm::ArrayRef<Ofr> operator[](mlir::Value v) const;
+
+private:
+  llvm::SmallVector<Ofr> inferResult(mlir::Operation *op, unsigned i);
+  llvm::SmallVector<Ofr> inferStatistics(mlir::Operation *op, int64_t rank);
+  IndexMath &m;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
+};
+
+/// What lowering asks about a core of the target.
+struct CoreFacts {
+  int64_t l2Bytes;
+  bool matrixUnit; // multiplies narrow types in tiles
+};
+
+struct GroupContext {
+  GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,
+               SizeMap &sizes, const CoreFacts &core)
+      : m(m), group(group), label(std::move(label)), core(core), sizes(sizes) {}
+
+  IndexMath &m;
+  mlir::func::FuncOp group; // on tensors
+  std::string label;
+  CoreFacts core;
+  /// Operands of a Concat, by number, that are where it joins them.
+  llvm::ArrayRef<int64_t> inPlace;
+  /// Buffers of the group's arguments and of the values it returns.
+  llvm::DenseMap<mlir::Value, Strided> inputs;
+  llvm::MapVector<mlir::Value, llvm::SmallVector<Strided>> outputs;
+  SizeMap &sizes;
+
+  llvm::SmallVector<mlir::Operation *> ops() const;
+  /// `first` and what is behind it.
+  llvm::SmallVector<mlir::Operation *> opsFrom(mlir::Operation *first) const;
+  /// The buffer of an argument, or the memory of a literal of several values.
+  Strided memoryOf(mlir::Value v);
+};
+
+mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows
+mlir::LogicalResult lowerContraction(GroupContext &ctx);
+mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
+                                       tile::ConvTransposeOp op);
+mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
+mlir::LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op);
+mlir::LogicalResult lowerPackLevels(GroupContext &ctx, tile::PackLevelsOp op);
+mlir::LogicalResult lowerToDigits(GroupContext &ctx, tile::ToDigitsOp op);
+mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
+                                         tile::WinogradWeightsOp op);
+mlir::LogicalResult lowerChain(GroupContext &ctx);
+mlir::LogicalResult lowerAttention(GroupContext &ctx);
+mlir::LogicalResult lowerWindow(GroupContext &ctx);
+mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
+                                            tile::ConvTransposeOp op);
+mlir::LogicalResult lowerDepthwiseWeights(GroupContext &ctx,
+                                          tile::ConvWeightsOp op);
+mlir::LogicalResult lowerPoolGradient(GroupContext &ctx);
+mlir::LogicalResult lowerInterpolate(GroupContext &ctx);
+mlir::LogicalResult lowerLrn(GroupContext &ctx);
+mlir::LogicalResult lowerConcat(GroupContext &ctx);
+mlir::LogicalResult lowerPack(GroupContext &ctx);
+mlir::LogicalResult lowerRecurrence(GroupContext &ctx);
+
+/// A section that copies `from`, or zeros when it is absent, to `to`.
+void emitCopy(GroupContext &ctx, std::optional<Strided> from,
+              const Strided &to);
+
+} // namespace tenon::tiling

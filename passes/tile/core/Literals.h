@@ -1,0 +1,14 @@
+//===- Literals.h - literals of several values as memory -------*- C++ -*-===//
+#pragma once
+
+#include "passes/tile/core/Strided.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace tenon::tiling {
+
+/// `value` in the constant data of the module: equal values
+/// share one memref.global.
+Strided literalMemory(IndexMath &m, mlir::DenseElementsAttr value);
+
+} // namespace tenon::tiling

@@ -1,0 +1,213 @@
+#include "passes/tile/core/Strided.h"
+
+#include "passes/support/Orders.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Type Strided::elementType() const {
+  return cast<MemRefType>(base.getType()).getElementType();
+}
+
+int64_t bytesOf(const Strided &s) {
+  int64_t bits = s.elementType().getIntOrFloatBitWidth();
+  for (Ofr size : s.sizes)
+    bits *= IndexMath::constant(size).value_or(0);
+  return bits / 8;
+}
+
+Strided stridedOf(IndexMath &m, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Strided s;
+  s.base = memref;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    s.sizes.push_back(
+        type.isDynamicDim(i)
+            ? Ofr(memref::DimOp::create(m.builder(), m.location(), memref, i)
+                      .getResult())
+            : m.attr(type.getDimSize(i)));
+  if (type.getLayout().isIdentity()) {
+    s.dense = true;
+    Ofr stride = m.attr(1);
+    s.strides.resize(type.getRank());
+    for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+      s.strides[i] = stride;
+      stride = m.mul(s.sizes[i], stride);
+    }
+    return s;
+  }
+  auto [strides, offset] = type.getStridesAndOffset();
+  assert(offset == 0 && "buffers of a partition have offset 0");
+  memref::ExtractStridedMetadataOp meta;
+  for (auto [i, stride] : llvm::enumerate(strides)) {
+    if (!ShapedType::isDynamic(stride)) {
+      s.strides.push_back(m.attr(stride));
+      continue;
+    }
+    if (!meta)
+      meta = memref::ExtractStridedMetadataOp::create(m.builder(), m.location(),
+                                                      memref);
+    s.strides.push_back(Ofr(meta.getStrides()[i]));
+  }
+  return s;
+}
+
+Strided transpose(const Strided &s, ArrayRef<int64_t> order) {
+  Strided t;
+  t.base = s.base;
+  t.offset = s.offset;
+  for (int64_t o : order) {
+    t.sizes.push_back(s.sizes[o]);
+    t.strides.push_back(s.strides[o]);
+  }
+  return t;
+}
+
+Strided broadcastTo(IndexMath &m, const Strided &s, ArrayRef<Ofr> sizes) {
+  Strided t;
+  t.base = s.base;
+  t.offset = s.offset;
+  t.sizes.assign(sizes.begin(), sizes.end());
+  t.strides.assign(sizes.size(), m.attr(0));
+  int64_t lead = static_cast<int64_t>(sizes.size()) - s.rank();
+  Ofr dense = m.attr(1);
+  for (int64_t i = s.rank() - 1; i >= 0; --i) {
+    if (IndexMath::isConstant(s.sizes[i], 1))
+      continue;
+    // From the sizes of the iteration space, so that operands agree on them.
+    t.strides[lead + i] = s.dense ? dense : s.strides[i];
+    if (s.dense)
+      dense = m.mul(dense, sizes[lead + i]);
+  }
+  return t;
+}
+
+static int64_t orDynamic(Ofr o) {
+  return IndexMath::constant(o).value_or(ShapedType::kDynamic);
+}
+
+std::optional<Strided> reshape(IndexMath &m, const Strided &s,
+                               ArrayRef<Ofr> sizes) {
+  Strided t;
+  t.base = s.base;
+  t.offset = s.offset;
+  t.sizes.assign(sizes.begin(), sizes.end());
+  t.strides.assign(sizes.size(), m.attr(1));
+  if (s.dense) {
+    t.dense = true;
+    Ofr stride = m.attr(1);
+    for (int64_t i = t.rank() - 1; i >= 0; --i) {
+      t.strides[i] = stride;
+      stride = m.mul(sizes[i], stride);
+    }
+    return t;
+  }
+  auto numbers = [](ArrayRef<Ofr> list) {
+    SmallVector<int64_t> result;
+    for (Ofr o : list)
+      result.push_back(orDynamic(o));
+    return result;
+  };
+  auto strides =
+      reshapedStrides(numbers(s.sizes), numbers(s.strides), numbers(sizes));
+  if (!strides)
+    return std::nullopt;
+  for (auto [stride, number] : llvm::zip(t.strides, *strides))
+    stride = m.attr(number);
+  return t;
+}
+
+Ofr offsetOf(IndexMath &m, const Strided &s, ArrayRef<Ofr> at) {
+  Ofr offset = s.offset.value_or(m.attr(0));
+  for (auto [i, stride] : llvm::zip(at, s.strides))
+    offset = m.add(offset, m.mul(i, stride));
+  return offset;
+}
+
+Value box(IndexMath &m, Value base, Ofr offset, ArrayRef<Ofr> sizes,
+          ArrayRef<Ofr> strides) {
+  return memref::ReinterpretCastOp::create(m.builder(), m.location(), base,
+                                           offset, sizes, strides);
+}
+
+Value panelBox(IndexMath &m, Value base, Ofr offset, SmallVector<Ofr> sizes,
+               SmallVector<Ofr> strides, Ofr k, int64_t panel, int64_t v) {
+  sizes.append({m.ceilDiv(k, m.attr(v)), m.attr(panel)});
+  strides.append({m.attr(panel * v), m.attr(v)});
+  if (v > 1) {
+    sizes.push_back(m.attr(v));
+    strides.push_back(m.attr(1));
+  }
+  return box(m, base, offset, sizes, strides);
+}
+
+int64_t panelWidth(RankedTensorType packed, int64_t v) {
+  return packed.getShape().drop_back(v > 1).back();
+}
+
+Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
+  return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
+}
+
+MemRefType memrefType(Type elementType, ArrayRef<Ofr> sizes,
+                      ArrayRef<Ofr> strides) {
+  SmallVector<int64_t> shape = llvm::map_to_vector(sizes, orDynamic);
+  SmallVector<int64_t> steps = llvm::map_to_vector(strides, orDynamic);
+  int64_t dense = 1;
+  bool isDense = true;
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; isDense && i >= 0;
+       --i) {
+    isDense = steps[i] == dense && (i == 0 || !ShapedType::isDynamic(shape[i]));
+    if (isDense && i > 0)
+      dense *= shape[i];
+  }
+  if (isDense)
+    return MemRefType::get(shape, elementType);
+  return MemRefType::get(
+      shape, elementType,
+      StridedLayoutAttr::get(elementType.getContext(), 0, steps));
+}
+
+Value asMemref(IndexMath &m, const Strided &s) {
+  MemRefType type =
+      s.dense ? MemRefType::get(llvm::map_to_vector(s.sizes, orDynamic),
+                                s.elementType())
+              : memrefType(s.elementType(), s.sizes, s.strides);
+  if (type == s.base.getType())
+    return s.base;
+  return memref::ReinterpretCastOp::create(
+      m.builder(), m.location(), type, s.base, m.attr(0), s.sizes, s.strides);
+}
+
+void coalesce(IndexMath &m, SmallVectorImpl<Ofr> &sizes,
+              SmallVectorImpl<int> &classes, MutableArrayRef<Strided *> ops) {
+  auto erase = [&](int64_t i) {
+    sizes.erase(sizes.begin() + i);
+    classes.erase(classes.begin() + i);
+    for (Strided *s : ops) {
+      s->sizes.erase(s->sizes.begin() + i);
+      s->strides.erase(s->strides.begin() + i);
+    }
+  };
+  for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i)
+    if (IndexMath::isConstant(sizes[i], 1))
+      erase(i);
+  for (int64_t i = static_cast<int64_t>(sizes.size()) - 2; i >= 0; --i) {
+    if (classes[i] != classes[i + 1])
+      continue;
+    bool all = llvm::all_of(ops, [&](Strided *s) {
+      return s->strides[i] == m.mul(sizes[i + 1], s->strides[i + 1]);
+    });
+    if (!all)
+      continue;
+    sizes[i] = m.mul(sizes[i], sizes[i + 1]);
+    for (Strided *s : ops) {
+      s->sizes[i] = sizes[i];
+      s->strides[i] = s->strides[i + 1];
+    }
+    erase(i + 1);
+  }
+}
+
+} // namespace tenon::tiling

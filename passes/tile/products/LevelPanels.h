@@ -1,0 +1,29 @@
+//===- LevelPanels.h - panels of levels become panels of f32 ---*- C++ -*-===//
+#pragma once
+
+#include "dialects/tile/TileDialect.h"
+#include "passes/ops/Costs.h"
+#include "passes/support/IndexMath.h"
+
+namespace tenon::tiling {
+
+/// Weights as tile.pack_levels writes them, `k` rows of K, panels of `panel`
+/// columns.
+struct LevelPanels {
+  tile::LevelsAttr levels;
+  int64_t k, panel;
+
+  /// Bytes from one panel to the next.
+  int64_t bytes() const { return levels.rows(k) * panel; }
+
+  /// Writes rows [from, from + count) of K, whole groups if levels have scales
+  /// of their own, of the panel that begins at byte `start` of `memory` to
+  /// `to`: f32 [count, panel], dense.
+  void emit(IndexMath &m, mlir::Value memory, Ofr start, int64_t from,
+            int64_t count, mlir::Value to) const;
+};
+
+/// All of `memory`, dense bytes, as words of `type`.
+mlir::Value wordsOf(IndexMath &m, mlir::Value memory, mlir::Type type);
+
+} // namespace tenon::tiling

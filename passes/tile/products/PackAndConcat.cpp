@@ -1,0 +1,130 @@
+//===- PackAndConcat.cpp - Concat and the packing of weights --------------===//
+//
+// Both are copies between boxes of buffers.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/tile/TileDialect.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/loops/LoopProgram.h"
+#include "passes/tile/products/PackPanels.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+void emitCopy(GroupContext &ctx, std::optional<Strided> from,
+              const Strided &to) {
+  SmallVector<bool> reduced(to.rank(), false);
+  LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes, reduced);
+  LoopProgram::Node node;
+  if (from) {
+    node = program.input(*from);
+  } else {
+    Type type = to.elementType();
+    node = program.compute(
+        {}, type, [type](OpBuilder &b, Location loc, ValueRange) -> Value {
+          return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+        });
+  }
+  program.output(node, to);
+  program.emit();
+}
+
+LogicalResult lowerConcat(GroupContext &ctx) {
+  Operation *op = ctx.ops().front();
+  IndexMath &m = ctx.m;
+  const Strided &dst = ctx.outputs.begin()->second.front();
+  int64_t axis = normalizedAxis(intAttr(op, "axis"), dst.rank());
+  Ofr at = m.attr(0);
+  for (auto [i, v] : llvm::enumerate(op->getOperands())) {
+    Strided from = ctx.memoryOf(v);
+    Strided to = dst;
+    to.dense = false;
+    to.sizes = from.sizes;
+    to.offset = m.mul(at, dst.strides[axis]);
+    if (!llvm::is_contained(ctx.inPlace, static_cast<int64_t>(i)))
+      emitCopy(ctx, from, to);
+    at = m.add(at, from.sizes[axis]);
+  }
+  return success();
+}
+
+/// Blocks of `unit` hidden units: [blocks, strips, K, gates of a strip, units]
+/// on both sides; the last block may be cut, the rest of it is zero.
+static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
+  IndexMath &m = ctx.m;
+  const Strided &src = ctx.memoryOf(op.getWeights());
+  const Strided &dst = ctx.outputs.begin()->second.front();
+  auto type = rankedType(op.getWeights());
+  int64_t hidden = type.getDimSize(4), unit = op.getUnit();
+  if (ShapedType::isDynamic(hidden))
+    return op.emitError("E2003 the number of hidden units is unknown");
+  int64_t panel = op.getPanel(),
+          gatesOfStrip = std::max(panel / unit, int64_t(1));
+  int64_t gates = type.getDimSize(3), strips = gates * unit / panel;
+  Ofr k = src.sizes[2], strip = dst.strides[0];
+  Ofr layer = m.mul(m.attr(op.getLayer()), src.strides[0]);
+  auto part = [&](int64_t first, int64_t count, int64_t from, int64_t units,
+                  bool zeros) {
+    if (count == 0 || units == 0)
+      return;
+    Strided to, in;
+    to.base = dst.base;
+    to.sizes = {m.attr(count), m.attr(strips), k, m.attr(gatesOfStrip),
+                m.attr(units)};
+    to.strides = {m.mul(m.attr(strips), strip), strip, dst.strides[1],
+                  m.attr(unit), m.attr(1)};
+    to.offset = m.add(m.mul(m.attr(first * strips), strip), m.attr(from));
+    if (zeros)
+      return emitCopy(ctx, std::nullopt, to);
+    in.base = src.base;
+    in.sizes = to.sizes;
+    in.strides = {m.mul(m.attr(unit), src.strides[4]),
+                  m.mul(m.attr(gatesOfStrip), src.strides[3]), src.strides[2],
+                  src.strides[3], src.strides[4]};
+    in.offset = m.add(layer, m.mul(m.attr(first * unit), src.strides[4]));
+    emitCopy(ctx, in, to);
+  };
+  int64_t full = hidden / unit, tail = hidden % unit;
+  part(0, full, 0, unit, false);
+  part(full, tail != 0, 0, tail, false);
+  part(full, tail != 0, tail, unit - tail, true);
+  return success();
+}
+
+/// A copy whose source goes backwards along the taps.
+static LogicalResult lowerFlip(GroupContext &ctx, tile::FlipOp op) {
+  IndexMath &m = ctx.m;
+  Strided from = ctx.memoryOf(op.getWeights());
+  from.dense = false;
+  Ofr first = from.offset.value_or(m.attr(0));
+  for (int64_t d = 0; d < from.rank() - 2; ++d) {
+    first =
+        m.add(first, m.mul(m.sub(from.sizes[d], m.attr(1)), from.strides[d]));
+    from.strides[d] = m.mul(m.attr(-1), from.strides[d]);
+  }
+  from.offset = first;
+  emitCopy(ctx, from, ctx.outputs.begin()->second.front());
+  return success();
+}
+
+LogicalResult lowerPack(GroupContext &ctx) {
+  Operation *last = ctx.ops().back();
+  if (auto flip = dyn_cast<tile::FlipOp>(last))
+    return lowerFlip(ctx, flip);
+  if (auto gates = dyn_cast<tile::PackGatesOp>(last))
+    return lowerPackGates(ctx, gates);
+  if (auto points = dyn_cast<tile::WinogradWeightsOp>(last))
+    return lowerWinogradWeights(ctx, points);
+  if (auto levels = dyn_cast<tile::PackLevelsOp>(last))
+    return lowerPackLevels(ctx, levels);
+  if (auto digits = dyn_cast<tile::ToDigitsOp>(last))
+    return lowerToDigits(ctx, digits);
+  auto op = cast<tile::PackOp>(last);
+  if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
+    return op.emitError("E2003 the number of columns is unknown");
+  PanelPacking(ctx, op).emitSections(ctx.outputs.begin()->second.front());
+  return success();
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,105 @@
+//===- PackPanels.h - operands of products that are copied -----*- C++ -*-===//
+//
+// What tile.pack reads and where that goes: all panels, in sections of their
+// own, or one panel, inside an item that multiplies with it. What is copied may
+// be computed on the way: keys that are bytes are dequantised where they are
+// packed.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tile/core/GroupLowering.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace tenon::tiling {
+
+/// A value and the elementwise operations of the group that make it, if any.
+class Computed {
+public:
+  Computed(GroupContext &ctx, mlir::Value value);
+
+  /// What is read for it: tensors over its dimensions.
+  llvm::ArrayRef<Strided> tensors() const { return sources; }
+  mlir::Type elementType() const;
+  /// One element, from one of each tensor.
+  mlir::Value elementOf(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::ValueRange elements) const;
+  /// Whether it is an argument of the group.
+  bool isRead() const { return before.empty(); }
+
+  /// Where a box begins in a tensor, and its strides along the box.
+  struct Place {
+    Ofr start;
+    llvm::SmallVector<Ofr> strides;
+  };
+  /// Writes the box of `sizes` at `places`, one for each tensor, to `to`;
+  /// fetches what is `ahead` elements behind each that is read (0: nothing).
+  void emitBox(IndexMath &m, llvm::ArrayRef<Place> places,
+               llvm::ArrayRef<Ofr> sizes, mlir::Value to,
+               int64_t ahead = 0) const;
+
+private:
+  mlir::Value value;
+  llvm::SmallVector<mlir::Operation *> before;
+  llvm::SetVector<mlir::Value> read;
+  llvm::SmallVector<Strided> sources;
+};
+
+class PanelPacking {
+public:
+  PanelPacking(GroupContext &ctx, tile::PackOp op);
+
+  /// Tensors that are read, over the dimensions of the weights.
+  llvm::ArrayRef<Strided> tensors() const { return weights.tensors(); }
+  /// Elements of a panel with `k` rows of K.
+  Ofr panelSize(IndexMath &m, Ofr k) const;
+  /// Elements of all panels, one matrix of static size.
+  int64_t matrixSize() const;
+  mlir::Type elementType() const { return weights.elementType(); }
+
+  /// Sections that write all panels to `dst`.
+  void emitSections(const Strided &dst) const;
+
+  /// Writes a panel to `dst`, from element `offset` on: rows [from, from + k)
+  /// of K, `columns` of which there are, and zeros. `starts` are where the
+  /// matrix begins in each of `tensors`. With an interleave `from` is 0.
+  void emitPanel(IndexMath &m, llvm::ArrayRef<Ofr> starts, Ofr number,
+                 int64_t columns, Ofr from, Ofr k, mlir::Value dst,
+                 Ofr offset) const;
+
+  /// The same for all panels, of all of K.
+  void emitPanels(IndexMath &m, llvm::ArrayRef<Ofr> starts,
+                  mlir::Value dst) const;
+
+private:
+  /// A part of packed weights: panels [first, first + count), of each `columns`
+  /// columns from `column` on, and of K `groups` whole groups of `part`
+  /// neighbours, from element `inGroup` of a group of dst.
+  struct Part {
+    Ofr first, count;
+    int64_t column, columns;
+    Ofr firstGroup, groups;
+    int64_t inGroup, part;
+    bool zeros = false;
+  };
+
+  int64_t rank() const { return sizes.size(); }
+  bool isGrouped() const;
+  /// Dims of dst before P.
+  int64_t lead() const { return isGrouped() ? 1 : rank() - 2; }
+  /// Calls `emit` with the parts of `count` panels from `first` on that have
+  /// `columns` each, and `k` rows.
+  void forEachPart(IndexMath &m, Ofr first, Ofr count, int64_t columns, Ofr k,
+                   llvm::function_ref<void(const Part &)> emit) const;
+  Strided partOf(const Strided &src, const Part &p) const;
+  Strided partOfDst(const Strided &dst, const Part &p) const;
+  void emitSection(const Strided &dst, const Part &p) const;
+
+  GroupContext &ctx;
+  mutable tile::PackOp op; // handles of MLIR have no const methods
+  Computed weights;
+  llvm::SmallVector<Ofr> sizes; // of them
+};
+
+} // namespace tenon::tiling

@@ -1,0 +1,100 @@
+//===- Products.h - matrices times packed matrices -------------*- C++ -*-===//
+#pragma once
+
+#include "passes/tile/core/Epilogue.h"
+#include "passes/tile/products/PackPanels.h"
+
+namespace tenon::tiling {
+
+/// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
+/// over the leading dims of dst.
+struct Product {
+  Strided a;                        // [lead.., M, K]
+  Strided w;                        // [lead.., M], stride 0 along M
+  Strided dst;                      // [lead.., M, N]
+  llvm::SmallVector<Strided> sides; // like dst
+  Ofr k;
+  int64_t n;
+  int64_t panel = 0;      // behind lead.. W is [P, K, panel], dense
+  int64_t interleave = 1; // of k in W
+  bool unsignedA = false; // of bytes
+  /// W is [P, rows of levels, panel], dense, for a known K.
+  std::optional<tile::LevelsAttr> levels;
+
+  /// Strides of W [lead.., K, N] along K and N where it is not packed.
+  struct InPlace {
+    Ofr k, n;
+  };
+  std::optional<InPlace> inPlace;
+
+  /// Weights that items pack, one panel each: what is read, like W.
+  const PanelPacking *packing = nullptr;
+  llvm::SmallVector<Strided> unpacked;
+
+  /// A that items compute, a block of rows each: what is read, like A.
+  const Computed *made = nullptr;
+  llvm::SmallVector<Strided> madeFrom;
+  mlir::Type elementOfA() const {
+    if (isOfDigits())
+      return mlir::Float32Type::get(a.base.getContext());
+    return made ? made->elementType() : a.elementType();
+  }
+  /// Whether A is what tile.to_digits makes: the memory of `a` is bytes, its
+  /// sizes and strides, and k, count words.
+  bool isOfDigits() const { return levels && levels->getDigits(); }
+};
+
+/// The dimensions of dst before the columns, merged where the operands allow
+/// it. The last one has the rows that share a matrix of weights.
+struct RowSpace {
+  llvm::SmallVector<Ofr> sizes;
+  int64_t rowDim;
+  Ofr rows;
+};
+
+/// Merges rows of all operands of `p` with their leading dims: A, dst and sides
+/// are then over the space (and columns), `p.w` over the space.
+RowSpace mergeRows(IndexMath &m, Product &p);
+
+/// What all sections of a product know.
+struct ProductSections {
+  ProductSections(GroupContext &ctx, const Epilogue &epilogue, Product product)
+      : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
+        aK(p.a.strides.back()), space(mergeRows(m, p)) {}
+
+  GroupContext &ctx;
+  IndexMath &m;
+  const Epilogue &epilogue;
+  Product p; // over `space`
+  Ofr aK;    // stride of A along K
+  RowSpace space;
+};
+
+/// Sections that compute `product` with what follows it.
+void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product product);
+
+/// The same for weights that are not packed (ProductsInPlace.cpp).
+void emitProductInPlace(GroupContext &ctx, const Epilogue &epilogue, Product p);
+
+/// c[i, j] = sum over k of a * b, f32; `maps` of a, b, c with k the last of
+/// three loops.
+void emitSums(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c,
+              llvm::ArrayRef<mlir::AffineMap> maps);
+
+/// c[m, n] = sum over k of a[m, k] * b[k, n], where k lies together in memory.
+void emitDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
+/// c += the same.
+void addDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
+
+/// Parts of K are multiples of it: whole steps of kernels.
+inline constexpr int64_t kPartStep = 16;
+
+/// K in parts whose sums are added one after the other, each so short that a
+/// panel of weights, the next one and a block of rows are in L2 together; one,
+/// if that is so for all of it, and at most kMostAdditions. All but the last
+/// are multiples of `step`. Floats of 4 bytes; absent: rows are not known.
+llvm::SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
+                                      int64_t panel, int64_t l2Bytes,
+                                      int64_t step = kPartStep);
+
+} // namespace tenon::tiling

@@ -1,0 +1,43 @@
+//===- DirectDepthwise.h - depthwise convolution, taps written out -*- C++ -*-//
+//
+// A row of dst is a linalg.generic per stretch of columns whose windows have
+// the same taps inside src. The taps stand in its body, and behind them what
+// follows in the group: a sum never leaves its register.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tile/core/Epilogue.h"
+#include "passes/tile/core/WorkItems.h"
+
+namespace tenon::tiling {
+
+/// Weights [taps.., 1, C] without the 1.
+Strided depthwiseWeights(Strided weights);
+
+struct DirectDepthwise {
+  llvm::ArrayRef<WindowDim> dims;
+  Strided src, dst, weights; // channels last; weights [taps.., C]
+  const Epilogue &epilogue;
+  /// Whether src comes from beyond L2: the row that the next one reads first is
+  /// fetched.
+  bool fetches = false;
+
+  /// Whether the sums of these windows, of known sizes, are few enough to be
+  /// written out.
+  static bool fits(llvm::ArrayRef<WindowDim> dims);
+  /// Whether `op` is depthwise with such windows.
+  static bool fits(tile::ConvOp op);
+
+  /// Row `outer` (one position per dimension but the last) of dst.
+  void emitRow(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer) const;
+
+private:
+  using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
+  /// `jams`: columns pass together, which takes more code.
+  void emitStretch(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer,
+                   int64_t column, int64_t count, llvm::ArrayRef<Taps> taps,
+                   bool jams) const;
+};
+
+} // namespace tenon::tiling

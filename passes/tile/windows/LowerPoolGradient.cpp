@@ -1,0 +1,460 @@
+//===- LowerPoolGradient.cpp - MaxPoolBackward, AvgPoolBackward -----------===//
+//
+// Windows overlap, so an item owns whole images: the channels of one block, or
+// one channel. It clears diff_src in step with the windows, then takes the
+// windows row by row. For each tap the windows of a row read, and add to,
+// positions that differ: every step is one linalg.generic over columns and
+// channels.
+//
+//   MaxPoolBackward, per row        AvgPoolBackward, per row
+//     best = lowest; at = -1          share = diff_dst / count
+//     for tap: at = tap where         for tap: diff_src[tap] += share
+//       src[tap] > best
+//     for tap: diff_src[tap] +=
+//       at == tap ? diff_dst : 0
+//
+// With channels apart, maxima are taken a channel at a time (ChannelPlanes).
+// Averages of windows that are next to each other are one loop over diff_src.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/loops/LoopProgram.h"
+#include "passes/tile/windows/ChannelPlanes.h"
+#include "passes/tile/windows/Windows.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// v = (selected tap, gradient, sum): the sum, with the gradient if that tap is
+/// number `tap`.
+Value addIfSelected(OpBuilder &b, Location loc, Value tap, ValueRange v) {
+  Value here =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v[0], tap);
+  // A select, not a product: the gradient may be infinite.
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value share = arith::SelectOp::create(b, loc, here, v[1], zero);
+  return arith::AddFOp::create(b, loc, v[2], share);
+}
+
+/// The gradient of a maximum with channels apart: each has a plane of src and
+/// one of diff_src.
+struct MaxPlanes {
+  GroupContext &ctx;
+  ChannelPlanes planes;
+  const Strided &src, &diffDst, &diffSrc; // channels last
+
+  bool pays() const {
+    return planes.fit() && llvm::all_of(ArrayRef{&src, &diffDst, &diffSrc},
+                                        [](const Strided *s) {
+                                          return ChannelPlanes::hasRows(*s);
+                                        });
+  }
+
+  /// which = the first tap with the greatest element of each window, or -1.
+  void select(IndexMath &m, Value plane, Value which) const {
+    SmallVector<Value> ins;
+    for (int64_t tap = 0; tap < planes.taps; ++tap)
+      ins.push_back(planes.tapOf(m, plane, tap));
+    pointwise(m, ins, which, [](OpBuilder &b, Location loc, ValueRange v) {
+      auto lowest = b.getF32FloatAttr(std::numeric_limits<float>::lowest());
+      Value best = arith::ConstantOp::create(b, loc, lowest);
+      Value where = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(-1));
+      for (auto [tap, x] : llvm::enumerate(v.drop_back())) {
+        // Strictly greater: the first maximum stays, NaN is never selected.
+        Value greater =
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, best);
+        Value here = arith::ConstantOp::create(
+            b, loc, b.getI32IntegerAttr(static_cast<int32_t>(tap)));
+        where = arith::SelectOp::create(b, loc, greater, here, where);
+        best = arith::SelectOp::create(b, loc, greater, x, best);
+      }
+      return where;
+    });
+  }
+
+  /// plane[tap] += diff_dst where the tap is the selected one.
+  void add(IndexMath &m, Value which, Value gradient, Value plane) const {
+    for (int64_t tap = 0; tap < planes.taps; ++tap)
+      pointwise(m, {which, gradient}, planes.tapOf(m, plane, tap),
+                [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
+                  Value number = arith::ConstantOp::create(
+                      b, loc, b.getI32IntegerAttr(static_cast<int32_t>(tap)));
+                  return addIfSelected(b, loc, number, v);
+                });
+  }
+
+  void emit() const {
+    IndexMath &m = ctx.m;
+    SmallVector<Ofr> counts{diffSrc.sizes[0], diffSrc.sizes.back()};
+    int64_t elements = planes.elements, windows = planes.windows;
+    auto body = [&](IndexMath &im, Value item, Value scratch) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      OpBuilder &b = im.builder();
+      auto startOf = [&](const Strided &s) {
+        return ChannelPlanes::start(im, s, at[0], at[1]);
+      };
+      auto take = [&](Type type, int64_t offset, int64_t count) {
+        return scratchView(im, scratch, type, im.attr(4 * offset),
+                           im.attr(count));
+      };
+      Value values = take(b.getF32Type(), 0, elements);
+      Value sums = take(b.getF32Type(), elements, elements);
+      Value gradient = planes.windowsOf(im, diffDst, startOf(diffDst));
+      Value which =
+          planes.windowsOf(im, take(b.getI32Type(), 2 * elements, windows));
+      fill(im, values, std::numeric_limits<float>::lowest());
+      planes.read(im, src, startOf(src), values);
+      select(im, values, which);
+      fill(im, sums, 0);
+      add(im, which, gradient, sums);
+      planes.write(im, diffSrc, startOf(diffSrc), sums);
+    };
+    emitItems(m, ctx.label, m.product(counts),
+              m.attr(4 * (2 * elements + windows)), body);
+  }
+};
+
+/// Elements of a row that an item works on at a time: with scratch for two
+/// values each they stay in L1.
+constexpr int64_t kRowElements = 2048;
+constexpr int64_t kMaxColumns = 128;
+constexpr int64_t kMinChannels = 16;
+
+struct PoolGradient {
+  GroupContext &ctx;
+  bool max;
+  SmallVector<WindowDim> dims;
+  SmallVector<int64_t> sizes;    // of diff_src, also where windows see less
+  Strided src, diffDst, diffSrc; // channels last; src for max only
+  bool excludePad = false;
+  bool channelsInside = true; // channels are contiguous: part of a row
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+  const WindowDim &row() const { return dims[last()]; }
+
+  /// What is worked on: a stretch of a row of windows, of some channels.
+  struct Row {
+    Ofr image, channel, channels; // channels [channel, channel + channels)
+    SmallVector<Ofr> outer;       // position in all spatial dims but the last
+    Ofr column, columns;
+    Ofr pitch;      // of scratch rows
+    Value best, at; // scratch; average: only best
+  };
+  /// One tap in the windows of a row, and the columns where it is in src.
+  struct Tap {
+    SmallVector<Ofr> outer;
+    Ofr inner, first, past;
+    Value number; // in window order
+  };
+  using TapBody = llvm::function_ref<void(IndexMath &, const Tap &)>;
+
+  Value scratchBox(IndexMath &m, const Row &r, Value base, Ofr first,
+                   Ofr past) const {
+    return box(m, base, m.mul(m.sub(first, r.column), r.pitch),
+               {m.sub(past, first), r.channels}, {r.pitch, m.attr(1)});
+  }
+
+  Ofr start(IndexMath &m, const Row &r, const Strided &s) const {
+    return m.add(m.mul(r.image, s.strides[0]),
+                 m.mul(r.channel, s.strides.back()));
+  }
+
+  /// diff_dst[first, past) of the row.
+  Value smallBox(IndexMath &m, const Row &r, Ofr first, Ofr past) const {
+    Ofr at = start(m, r, diffDst);
+    for (auto [i, position] : llvm::enumerate(r.outer))
+      at = m.add(at, m.mul(position, diffDst.strides[i + 1]));
+    Ofr step = diffDst.strides[dims.size()];
+    at = m.add(at, m.mul(first, step));
+    return box(m, diffDst.base, at, {m.sub(past, first), r.channels},
+               {step, diffDst.strides.back()});
+  }
+
+  /// What `tap` of the row's windows sees of `s`, src or diff_src.
+  Value bigBox(IndexMath &m, const Row &r, const Strided &s,
+               const Tap &tap) const {
+    Ofr at = start(m, r, s);
+    for (int64_t i = 0; i <= last(); ++i) {
+      const WindowDim &d = dims[i];
+      Ofr position = i == last() ? tap.first : r.outer[i];
+      Ofr k = i == last() ? tap.inner : tap.outer[i];
+      Ofr x = m.add(m.mul(position, m.attr(d.stride)),
+                    m.mul(k, m.attr(d.dilation)));
+      at = m.add(at, m.mul(m.sub(x, m.attr(d.pad)), s.strides[i + 1]));
+    }
+    return box(m, s.base, at, {m.sub(tap.past, tap.first), r.channels},
+               {m.mul(s.strides[dims.size()], m.attr(row().stride)),
+                s.strides.back()});
+  }
+
+  /// Loops over the taps of the row's windows that meet src, in window order.
+  void forTaps(IndexMath &m, const Row &r, TapBody body) const {
+    forOuterTaps(m, r, {}, m.attr(0), body);
+  }
+  void forOuterTaps(IndexMath &m, const Row &r, ArrayRef<Ofr> outer, Ofr number,
+                    TapBody body) const {
+    int64_t i = outer.size();
+    number = m.mul(number, m.attr(dims[i].kernel));
+    if (i < last()) {
+      Ofr at = m.mul(r.outer[i], m.attr(dims[i].stride));
+      auto [lo, hi] = dims[i].validTaps(m, at);
+      emitLoop(m, lo, hi, [&](IndexMath &im, Ofr k) {
+        SmallVector<Ofr> taps(outer);
+        taps.push_back(k);
+        forOuterTaps(im, r, taps, im.add(number, k), body);
+      });
+      return;
+    }
+    auto [lo, hi] = usefulTaps(row());
+    emitLoop(m, m.attr(lo), m.attr(hi), [&](IndexMath &im, Ofr k) {
+      auto [first, past] = row().validPositions(im, k);
+      Tap tap{SmallVector<Ofr>(outer), k, im.max(first, r.column),
+              im.min(past, im.add(r.column, r.columns)), Value()};
+      tap.past = im.max(tap.first, tap.past);
+      tap.number = arith::IndexCastOp::create(im.builder(), im.location(),
+                                              im.builder().getI32Type(),
+                                              im.value(im.add(number, k)));
+      body(im, tap);
+    });
+  }
+
+  void maxRow(IndexMath &m, const Row &r) const {
+    Ofr end = m.add(r.column, r.columns);
+    fill(m, scratchBox(m, r, r.best, r.column, end),
+         std::numeric_limits<float>::lowest());
+    fill(m, scratchBox(m, r, r.at, r.column, end), -1);
+    forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
+      Value best = scratchBox(im, r, r.best, tap.first, tap.past);
+      Value at = scratchBox(im, r, r.at, tap.first, tap.past);
+      Value x = bigBox(im, r, src, tap);
+      // Strictly greater: the first maximum stays, NaN is never selected.
+      pointwise(
+          im, x, {at, best}, [&](OpBuilder &b, Location loc, ValueRange v) {
+            Value greater = arith::CmpFOp::create(
+                b, loc, arith::CmpFPredicate::OGT, v[0], v[2]);
+            // Numbers grow: the latest is the greatest. Selecting the
+            // stored value itself would become a masked store, for which
+            // the load of the next tap has to wait.
+            Value none =
+                arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(-1));
+            Value where =
+                arith::SelectOp::create(b, loc, greater, tap.number, none);
+            where = arith::MaxSIOp::create(b, loc, v[1], where);
+            Value most = arith::SelectOp::create(b, loc, greater, v[0], v[2]);
+            return SmallVector<Value>{where, most};
+          });
+    });
+    forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
+      Value at = scratchBox(im, r, r.at, tap.first, tap.past);
+      Value gradient = smallBox(im, r, tap.first, tap.past);
+      pointwise(im, {at, gradient}, bigBox(im, r, diffSrc, tap),
+                [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
+                  return addIfSelected(b, loc, tap.number, v);
+                });
+    });
+  }
+
+  /// share[first, past) = diff_dst / count, for columns of equal count.
+  void emitShare(IndexMath &m, const Row &r, Ofr first, Ofr past,
+                 Ofr count) const {
+    OpBuilder &b = m.builder();
+    Value n = m.value(m.max(count, m.attr(1)));
+    n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
+    n = arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
+    pointwise(m, smallBox(m, r, first, past),
+              scratchBox(m, r, r.best, first, past),
+              [&](OpBuilder &nb, Location loc, ValueRange v) -> Value {
+                return arith::DivFOp::create(nb, loc, v[0], n);
+              });
+  }
+
+  void averageRow(IndexMath &m, const Row &r) const {
+    Ofr end = m.add(r.column, r.columns), count = m.attr(1);
+    for (auto [i, position] : llvm::enumerate(r.outer)) {
+      auto [lo, hi] =
+          dims[i].validTaps(m, m.mul(position, m.attr(dims[i].stride)));
+      count = m.mul(count, excludePad ? m.sub(hi, lo) : m.attr(dims[i].kernel));
+    }
+    auto [first, past] = row().interior();
+    Ofr full = m.mul(count, m.attr(row().kernel));
+    if (!excludePad) {
+      emitShare(m, r, r.column, end, full);
+    } else {
+      // Windows at the ends of a row have counts of their own.
+      Ofr from = m.min(m.max(m.attr(first), r.column), end);
+      Ofr to = m.max(m.min(m.attr(past), end), from);
+      emitShare(m, r, from, to, full);
+      for (auto [begin, stop] : {std::pair(r.column, from), {to, end}})
+        emitLoop(m, begin, stop, [&](IndexMath &im, Ofr c) {
+          auto [lo, hi] = row().validTaps(im, im.mul(c, im.attr(row().stride)));
+          emitShare(im, r, c, im.add(c, im.attr(1)),
+                    im.mul(count, im.sub(hi, lo)));
+        });
+    }
+    forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
+      pointwise(im, scratchBox(im, r, r.best, tap.first, tap.past),
+                bigBox(im, r, diffSrc, tap),
+                [](OpBuilder &b, Location loc, ValueRange v) -> Value {
+                  return arith::AddFOp::create(b, loc, v[1], v[0]);
+                });
+    });
+  }
+
+  /// Rows [from, to) of the first spatial dim of diff_src = 0.
+  void clear(IndexMath &m, const Row &r, Ofr from, Ofr to) const {
+    SmallVector<Ofr> extent{m.max(m.sub(to, from), m.attr(0))}, strides;
+    for (int64_t i = 1; i <= last(); ++i)
+      extent.push_back(m.attr(sizes[i]));
+    extent.push_back(r.channels);
+    llvm::append_range(strides, ArrayRef(diffSrc.strides).drop_front());
+    Ofr at = m.add(start(m, r, diffSrc), m.mul(from, diffSrc.strides[1]));
+    fill(m, box(m, diffSrc.base, at, extent, strides), 0);
+  }
+
+  void emitColumns(IndexMath &m, Row r, int64_t columns) const {
+    int64_t out = row().out;
+    emitLoop(m, m.attr(0), m.attr((out + columns - 1) / columns),
+             [&](IndexMath &im, Ofr chunk) {
+               r.column = out == columns ? im.attr(0)
+                                         : im.mul(chunk, im.attr(columns));
+               r.columns = out % columns == 0
+                               ? im.attr(columns)
+                               : im.min(im.attr(columns),
+                                        im.sub(im.attr(out), r.column));
+               max ? maxRow(im, r) : averageRow(im, r);
+             });
+  }
+
+  void emitRows(IndexMath &m, Row r, int64_t columns) const {
+    int64_t i = r.outer.size();
+    if (i == last())
+      return emitColumns(m, r, columns);
+    emitLoop(m, m.attr(0), m.attr(dims[i].out), [&](IndexMath &im, Ofr p) {
+      Row inner = r;
+      inner.outer.push_back(p);
+      if (i == 0)
+        clear(im, r, cleared(im, p), cleared(im, im.add(p, im.attr(1))));
+      emitRows(im, inner, columns);
+    });
+  }
+
+  /// Rows of diff_src that windows before position `p` of dim 0 may touch.
+  Ofr cleared(IndexMath &m, Ofr p) const {
+    const WindowDim &d = dims[0];
+    // (p - 1) * stride - pad + extent, within [0, in].
+    Ofr bound = m.add(m.mul(p, m.attr(d.stride)),
+                      m.attr((d.kernel - 1) * d.dilation + 1));
+    bound = m.sub(bound, m.attr(d.stride + d.pad));
+    return m.max(m.min(bound, m.attr(sizes[0])), m.attr(0));
+  }
+
+  bool seesAll() const {
+    return llvm::all_of(llvm::zip(dims, sizes), [](auto both) {
+      return std::get<0>(both).in == std::get<1>(both);
+    });
+  }
+
+  /// Whether windows are next to each other and meet all of diff_src once: each
+  /// element is a share of one of diff_dst.
+  bool repeats() const {
+    return seesAll() && llvm::all_of(dims, [](const WindowDim &d) {
+             return d.pad == 0 && d.dilation == 1 && d.kernel * d.out == d.in &&
+                    (d.out == 1 || d.stride == d.kernel);
+           });
+  }
+
+  void emitShares() const {
+    SmallVector<int64_t> times;
+    int64_t elements = 1;
+    for (const WindowDim &d : dims) {
+      times.push_back(d.kernel);
+      elements *= d.kernel;
+    }
+    auto [from, to] = asRepetition(ctx.m, diffDst, diffSrc, times);
+    LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes,
+                        SmallVector<bool>(to.rank(), false));
+    LoopProgram::Node share = program.compute(
+        program.input(from), to.elementType(),
+        [elements](OpBuilder &b, Location loc, ValueRange v) -> Value {
+          Value n = arith::ConstantOp::create(
+              b, loc, b.getF32FloatAttr(static_cast<float>(elements)));
+          return arith::DivFOp::create(b, loc, v[0], n);
+        });
+    program.output(share, to);
+    program.emit();
+  }
+
+  void emit() const {
+    if (!max && repeats())
+      return emitShares();
+    if (max && !channelsInside && seesAll())
+      if (MaxPlanes planes{ctx, ChannelPlanes(dims), src, diffDst, diffSrc};
+          planes.pays())
+        return planes.emit();
+    IndexMath &m = ctx.m;
+    int64_t columns = std::max<int64_t>(
+        1, std::min(row().out, channelsInside ? kMaxColumns : kRowElements));
+    int64_t wanted = std::max(kMinChannels, kRowElements / columns / 16 * 16);
+    Ofr channels = diffSrc.sizes.back();
+    ChannelBlocks blocks(m, channels, channelsInside, wanted);
+    Ofr elements = m.mul(blocks.block, m.attr(columns));
+    Ofr bytes = m.mul(elements, m.attr(max ? 8 : 4));
+    SmallVector<Ofr> counts{diffSrc.sizes[0], blocks.count};
+    auto body = [&](IndexMath &im, Value item, Value scratch) {
+      SmallVector<Ofr> at = delinearize(im, item, counts);
+      Row r;
+      r.image = at[0];
+      r.channel = im.mul(at[1], blocks.block);
+      r.channels = blocks.extent(im, channels, at[1]);
+      r.pitch = blocks.block;
+      OpBuilder &b = im.builder();
+      r.best = scratchView(im, scratch, b.getF32Type(), im.attr(0), elements);
+      if (max)
+        r.at = scratchView(im, scratch, b.getI32Type(),
+                           im.mul(elements, im.attr(4)), elements);
+      bool rows = last() > 0;
+      Ofr none = im.attr(0), all = im.attr(sizes[0]);
+      // Before the first window and behind the last.
+      clear(im, r, none, rows ? cleared(im, none) : all);
+      emitRows(im, r, columns);
+      if (rows)
+        clear(im, r, cleared(im, im.attr(dims[0].out)), all);
+    };
+    emitItems(m, ctx.label, m.product(counts), bytes, body);
+  }
+};
+
+} // namespace
+
+LogicalResult lowerPoolGradient(GroupContext &ctx) {
+  Operation *op = ctx.ops().front();
+  bool max = isKind(op, "MaxPoolBackward");
+  Value diffDst = op->getOperand(max ? 1 : 0);
+  auto big = rankedType(op->getResult(0)), small = rankedType(diffDst);
+  bool ncx = isNcx(op, big.getRank());
+  PoolGradient g{ctx, max, {}, {}, {}, {}, {}};
+  g.dims = windowDims(op, big, small, ncx, intsAttr(op, "kernel"));
+  for (int64_t i = 0, e = big.getRank() - 2; i < e; ++i)
+    g.sizes.push_back(big.getDimSize(ncx ? i + 2 : i + 1));
+  for (const WindowDim &d : g.dims)
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
+      return op->emitError("E2003 spatial dimensions must be static");
+  if (!big.getElementType().isF32())
+    return op->emitError("E2003 windows are lowered for f32");
+  if (max)
+    g.src = toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx);
+  g.diffDst = toChannelsLast(ctx.memoryOf(diffDst), ncx);
+  g.diffSrc = toChannelsLast(ctx.outputs.begin()->second.front(), ncx);
+  g.excludePad = boolAttr(op, "exclude_pad");
+  g.channelsInside = IndexMath::isConstant(g.diffSrc.strides.back(), 1);
+  g.emit();
+  return success();
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,462 @@
+//===- LowerWindow.cpp - pooling and depthwise convolution ----------------===//
+//
+// Items are rows of dst. A stretch of columns whose windows have the same
+// valid taps is one linalg.generic: parallel over columns (and channels, when
+// those are contiguous), reduced over the taps inside src. Those of the last
+// dimension are written out if they are few: neighbours are in registers or on
+// the same lines. Depthwise with many taps takes some channels at a time, whose
+// weights stay in L1. Columns at the ends of a row, whose windows are cut by
+// padding, are stretches of their own. What follows in the group passes over
+// each stretch while it is in L1; where it makes another type than sums have,
+// these are in scratch memory. What makes an element of src, a conversion, is
+// computed where a tap reads it; maxima of bytes are bytes. Terms of an average
+// are multiplied with a power of two before they are added, which costs
+// nothing.
+//
+// Pooling with channels apart: the rows of src that a row of dst reads become
+// one row in scratch memory, between the padding; windows slide along that.
+//
+// Depthwise with few taps: DirectDepthwise.cpp. Convolutions in narrow groups
+// are depthwise ones whose taps read several channels of src.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/tile/windows/LowerWindow.h"
+
+#include "codegen/vector/Attrs.h"
+#include "dialects/tile/TileDialect.h"
+#include "passes/ops/OpKinds.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/windows/DirectDepthwise.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// Columns of dst from which folding rows pays: short rows wait for what was
+/// stored just before.
+constexpr int64_t kMinFolded = 12;
+/// Weights of so many bytes would push src out of L1.
+constexpr int64_t kManyWeights = 8 << 10;
+
+} // namespace
+
+double Window::neutral() const {
+  if (kind != WindowKind::max || bytes)
+    return bytes && bytes.isSignedInteger() ? -128 : 0;
+  // The search for a maximum starts at the lowest finite value of the type.
+  auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
+  Type element = widened ? widened.getValue()
+                         : rankedType(op->getResult(0)).getElementType();
+  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(),
+                                   /*Negative=*/true)
+      .convertToDouble();
+}
+
+/// All channels of groups, whose weights meet many columns: whole lines are
+/// read. Fewer where rows alone are too few items.
+int64_t Window::groupedBlock(int64_t channels) const {
+  constexpr int64_t kMinChannels = 32;
+  int64_t rows = IndexMath::constant(src.sizes[0]).value_or(kMinItems);
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    rows *= d.out;
+  int64_t blocks = kMinItems / std::clamp<int64_t>(rows, 1, kMinItems);
+  return std::min(
+      channels,
+      std::max<int64_t>(llvm::divideCeil(channels, blocks), kMinChannels));
+}
+
+/// Channels of an item.
+int64_t Window::channelBlock() const {
+  auto c = IndexMath::constant(src.sizes.back());
+  if (kind != WindowKind::depthwise || !c)
+    return std::numeric_limits<int64_t>::max();
+  int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
+  for (const WindowDim &d : dims)
+    bytes *= d.kernel;
+  if (perGroup > 1)
+    return groupedBlock(*c);
+  if (bytes <= kManyWeights)
+    return *c;
+  // Four vectors of 8 or two of 16, and blocks of one size if possible.
+  for (int64_t block : {32, 48, 40, 24})
+    if (*c % block == 0)
+      return block;
+  return 32;
+}
+
+Value Window::boxOfDst(IndexMath &m, const Stretch &at) const {
+  Ofr offset = m.add(m.mul(at.image, dst.strides[0]),
+                     m.mul(at.channel, dst.strides.back()));
+  for (auto [i, position] : llvm::enumerate(at.outer))
+    offset = m.add(offset, m.mul(position, dst.strides[i + 1]));
+  int64_t s = dims.size();
+  offset = m.add(offset, m.mul(at.column, dst.strides[s]));
+  SmallVector<Ofr> sizes{at.count}, strides{dst.strides[s]};
+  if (at.channels) {
+    sizes.push_back(*at.channels);
+    strides.push_back(dst.strides.back());
+  }
+  return box(m, dst.base, offset, sizes, strides);
+}
+
+/// dst on the stretch, whose windows have the taps `taps`:
+/// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
+void Window::emitStretch(IndexMath &m, Value scratch, Ofr partialAt,
+                         const Stretch &at, Taps taps) const {
+  Value sums = sumsOf(m, scratch, at);
+  fill(m, sums, neutral());
+  if (cutOfTaps())
+    emitCutTaps(m, at, SmallVector<Tap>(taps), 0,
+                scratchOf(m, scratch, at, partialAt), sums);
+  else
+    emitTaps(m, at, taps, sums);
+  divide(m, sums, taps);
+  finish(m, sums, at);
+}
+
+/// sums = sums / count, of an average.
+void Window::divide(IndexMath &m, Value sums, Taps taps) const {
+  if (kind != WindowKind::average)
+    return;
+  Value divisor = divisorOf(m, taps);
+  pointwise(m, {}, sums,
+            [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
+              return arith::DivFOp::create(nb, nl, args[0], divisor);
+            });
+}
+
+void Window::finish(IndexMath &m, Value sums, const Stretch &at) const {
+  if (!sumsInDst || (!epilogue.empty() && !bytes))
+    emitEpilogue(m, sums, at);
+}
+
+/// The sums of `at`: in dst, or in scratch memory behind `before` others.
+Value Window::sumsOf(IndexMath &m, Value scratch, const Stretch &at,
+                     int64_t before) const {
+  return sumsInDst ? boxOfDst(m, at)
+                   : scratchOf(m, scratch, at, m.attr(before * sumBytes()));
+}
+
+/// As many sums as `at` has, in scratch memory from byte `offset` on.
+Value Window::scratchOf(IndexMath &m, Value scratch, const Stretch &at,
+                        Ofr offset) const {
+  Ofr channels = at.channels.value_or(m.attr(1));
+  Value all =
+      scratchView(m, scratch, sumType(), offset, m.mul(at.count, channels));
+  SmallVector<Ofr> sizes{at.count}, strides{channels};
+  if (at.channels) {
+    sizes.push_back(channels);
+    strides.push_back(m.attr(1));
+  }
+  return box(m, all, m.attr(0), sizes, strides);
+}
+
+/// Whether rows of src are folded into one first: loads with a stride are
+/// several each, and fewer then.
+bool Window::folds() const {
+  const WindowDim &w = dims[last()];
+  int64_t rows = 1;
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    rows *= d.kernel;
+  return kind != WindowKind::depthwise && !channelsInside && rows > 1 &&
+         w.kernel > 1 && w.stride > 1 && w.out >= kMinFolded &&
+         segmentsOf(w).size() <= 2 * kMaxWritten;
+}
+
+/// Stretches of a row of averages over equally many elements.
+SmallVector<WindowSegment> Window::dividedAlike() const {
+  const WindowDim &w = dims[last()];
+  if (kind != WindowKind::average)
+    return {};
+  if (excludePad)
+    return segmentsOf(w);
+  return {{0, w.out, {0, w.kernel}}};
+}
+
+/// The whole row of dst in `row`; `taps` are those of other dims.
+void Window::emitFolded(IndexMath &m, Value scratch, Stretch row,
+                        SmallVector<Tap> taps) const {
+  const WindowDim &w = dims[last()];
+  int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
+  Value all =
+      scratchView(m, scratch, sumType(), m.attr(foldedAt()), m.attr(padded));
+  fill(m, all, neutral());
+  if (int64_t seen = std::min(w.in, padded - pad); seen > 0) {
+    Window rows = *this;
+    rows.dims.back() = {seen, seen, 1, 1, 0, 1};
+    row.column = m.attr(0);
+    row.count = m.attr(seen);
+    taps.push_back({m.attr(0), m.attr(1)});
+    rows.emitTaps(m, row, taps,
+                  box(m, all, m.attr(pad), {m.attr(seen)}, {m.attr(1)}));
+    taps.pop_back();
+  }
+  Window columns = *this;
+  columns.folded = true;
+  columns.dims = {{padded, w.out, w.kernel, w.stride, 0, w.dilation}};
+  columns.src.base = all;
+  columns.src.sizes = {m.attr(1), m.attr(padded), m.attr(1)};
+  columns.src.strides = {m.attr(0), m.attr(1), m.attr(0)};
+  row.count = m.attr(w.out);
+  Value sums = sumsOf(m, scratch, row);
+  fill(m, sums, neutral());
+  columns.emitTaps(
+      m, {m.attr(0), m.attr(0), {}, m.attr(0), row.count, std::nullopt},
+      {{m.attr(0), m.attr(w.kernel)}}, sums);
+  for (const WindowSegment &s : dividedAlike()) {
+    row.column = m.attr(s.from);
+    row.count = m.attr(s.count);
+    taps.push_back(
+        {m.attr(s.taps.first), m.attr(s.taps.second - s.taps.first)});
+    divide(m, sumsOf(m, scratch, row, s.from), taps);
+    taps.pop_back();
+  }
+  row.column = m.attr(0);
+  row.count = m.attr(w.out);
+  finish(m, sums, row);
+}
+
+/// dst = epilogue(sums, sides) on the same stretch.
+void Window::emitEpilogue(IndexMath &m, Value sums, const Stretch &at) const {
+  int64_t parallel = at.channels ? 2 : 1;
+  SmallVector<Value> ins;
+  SmallVector<AffineMap> maps;
+  addSides(m, sides, at, ins, maps);
+  AffineMap identity = m.builder().getMultiDimIdentityMap(parallel);
+  maps.push_back(identity);
+  Value out = sums;
+  if (!sumsInDst) {
+    ins.push_back(sums);
+    maps.push_back(identity);
+    out = boxOfDst(m, at);
+  }
+  SmallVector<utils::IteratorType> iterators(parallel,
+                                             utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      m.builder(), m.location(), TypeRange{}, ins, out, maps, iterators,
+      [&](OpBuilder &nb, Location nl, ValueRange args) {
+        Value sum = args[sides.size()];
+        if (bytes)
+          sum = castScalar(nb, nl, sum, bytes, nb.getF32Type());
+        Value value = epilogue.apply(nb, nl, sum, args.take_front(sides.size()),
+                                     dst.elementType());
+        linalg::YieldOp::create(nb, nl, value);
+      });
+}
+
+/// Number of elements an average is taken over, times `part`, as f32.
+Value Window::divisorOf(IndexMath &m, Taps taps) const {
+  OpBuilder &b = m.builder();
+  Ofr count = m.attr(1);
+  for (auto [i, tap] : llvm::enumerate(taps))
+    count = m.mul(count, excludePad ? tap.second : m.attr(dims[i].kernel));
+  // A window that lies in the padding alone has the sum 0: 0 / 1.
+  if (auto c = IndexMath::constant(count))
+    return arith::ConstantOp::create(
+        b, m.location(),
+        b.getF32FloatAttr(static_cast<float>(
+            static_cast<double>(std::max<int64_t>(*c, 1)) * part)));
+  Value n = m.value(m.max(count, m.attr(1)));
+  n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
+  n = arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
+  return arith::MulFOp::create(
+      b, m.location(), n,
+      arith::ConstantOp::create(b, m.location(),
+                                b.getF32FloatAttr(static_cast<float>(part))));
+}
+
+void Window::emitDirect() const {
+  IndexMath &m = ctx.m;
+  DirectDepthwise direct{dims,     src,
+                         dst,      depthwiseWeights(weights),
+                         epilogue, bytesOf(src) > ctx.core.l2Bytes};
+  SmallVector<Ofr> counts{src.sizes[0]};
+  for (const WindowDim &d : ArrayRef(dims).drop_back())
+    counts.push_back(m.attr(d.out));
+  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    direct.emitRow(im, at[0], ArrayRef(at).drop_front());
+  });
+}
+
+/// Whether the stretches at the ends of a row are written out.
+bool Window::writesEdges() const {
+  return dims[last()].kernel <= kMaxWritten &&
+         segmentsOf(dims[last()]).size() <= 2 * kMaxWritten;
+}
+
+/// Bytes of the sums of the longest stretch, of so many `channels`.
+Ofr Window::stretchBytes(IndexMath &m, Ofr channels) const {
+  auto [first, past] = dims[last()].interior();
+  int64_t longest = std::max<int64_t>(past - first, 1);
+  if (writesEdges())
+    for (const WindowSegment &s : segmentsOf(dims[last()]))
+      longest = std::max(longest, s.count);
+  return m.mul(m.attr(longest * sumBytes()), channels);
+}
+
+void Window::emit() const {
+  IndexMath &m = ctx.m;
+  const WindowDim &w = dims[last()];
+  auto [first, past] = w.interior();
+  if (kind == WindowKind::depthwise && perGroup == 1 && channelsInside &&
+      DirectDepthwise::fits(dims))
+    return emitDirect();
+  SmallVector<Ofr> counts{src.sizes[0]};
+  ChannelBlocks blocks(m, src.sizes.back(), channelsInside, channelBlock());
+  counts.push_back(blocks.count);
+  for (int64_t i = 0; i < last(); ++i)
+    counts.push_back(m.attr(dims[i].out));
+  Ofr one = stretchBytes(m, blocks.block), none = m.attr(0);
+  Ofr partialAt = sumsInDst ? none : one;
+  Ofr scratchBytes = m.add(partialAt, cutOfTaps() ? one : none);
+  bool folding = folds();
+  if (folding)
+    scratchBytes = m.attr(foldedBytes());
+  auto row = [&](IndexMath &im, Value item, Value scratch) {
+    SmallVector<Ofr> at = delinearize(im, item, counts);
+    Stretch stretch{
+        at[0],          im.mul(at[1], blocks.block), ArrayRef(at).drop_front(2),
+        im.attr(first), im.attr(past - first),       std::nullopt};
+    if (channelsInside)
+      stretch.channels = blocks.extent(im, src.sizes.back(), at[1]);
+    SmallVector<std::pair<Ofr, Ofr>> taps;
+    for (int64_t i = 0; i < last(); ++i) {
+      Ofr start = im.mul(stretch.outer[i], im.attr(dims[i].stride));
+      auto [lo, hi] = dims[i].validTaps(im, start);
+      taps.push_back({lo, im.sub(hi, lo)});
+    }
+    if (folding)
+      return emitFolded(im, scratch, stretch, taps);
+    taps.push_back({im.attr(0), im.attr(w.kernel)});
+    if (writesEdges()) {
+      for (const WindowSegment &s : segmentsOf(w)) {
+        taps.back() = {im.attr(s.taps.first),
+                       im.attr(s.taps.second - s.taps.first)};
+        stretch.column = im.attr(s.from);
+        stretch.count = im.attr(s.count);
+        emitStretch(im, scratch, partialAt, stretch, taps);
+      }
+      return;
+    }
+    if (past > first)
+      emitStretch(im, scratch, partialAt, stretch, taps);
+    stretch.count = im.attr(1);
+    for (auto [from, to] :
+         {std::pair(int64_t(0), first), std::pair(past, w.out)})
+      emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
+        auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
+        taps.back() = {lo, em.sub(hi, lo)};
+        stretch.column = c;
+        emitStretch(em, scratch, partialAt, stretch, taps);
+      });
+  };
+  emitItems(m, ctx.label, m.product(counts), scratchBytes, row);
+}
+
+namespace {
+
+/// The type of bytes whose cast `window` reads; null: it reads something else.
+Type castFromBytes(Operation *window) {
+  Operation *cast = window->getOperand(0).getDefiningOp();
+  if (!cast || !isKind(cast, "TypeCast") ||
+      !isa<BlockArgument>(cast->getOperand(0)))
+    return Type();
+  Type type = rankedType(cast->getOperand(0)).getElementType();
+  return type.isUnsignedInteger(8) || type.isSignedInteger(8) ? type : Type();
+}
+
+bool isCastTo(Type type, ArrayRef<Operation *> ops) {
+  return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
+         rankedType(ops[0]->getResult(0)).getElementType() == type;
+}
+
+/// A power of two, no more than 1 over the elements of a window.
+double partOfMean(ArrayRef<WindowDim> dims) {
+  double all = 1;
+  for (const WindowDim &d : dims)
+    all *= static_cast<double>(std::max<int64_t>(d.kernel, 1));
+  return std::exp2(-std::ceil(std::log2(all)));
+}
+
+LogicalResult staticDims(Operation *op, const Window &w) {
+  for (const WindowDim &d : w.dims)
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
+      return op->emitError("E2003 spatial dimensions must be static");
+  if (!rankedType(op->getOperand(0)).getElementType().isF32())
+    return op->emitError("E2003 windows are lowered for f32");
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerWindow(GroupContext &ctx) {
+  // Before it is what makes an element of src.
+  Operation *op = *llvm::find_if(ctx.ops(), [](Operation *each) {
+    return fusion::kindOfGroup(each) == fusion::GroupKind::window;
+  });
+  if (auto transposed = dyn_cast<tile::ConvTransposeOp>(op))
+    return lowerDepthwiseTranspose(ctx, transposed);
+  if (auto gradient = dyn_cast<tile::ConvWeightsOp>(op))
+    return lowerDepthwiseWeights(ctx, gradient);
+  if (isKind(op, "MaxPoolBackward") || isKind(op, "AvgPoolBackward"))
+    return lowerPoolGradient(ctx);
+  if (kindOf(op).starts_with("Interpolate"))
+    return lowerInterpolate(ctx);
+  if (kindOf(op).starts_with("LRN"))
+    return lowerLrn(ctx);
+  auto conv = dyn_cast<tile::ConvOp>(op);
+  auto type = rankedType(op->getOperand(0));
+  auto dstType = rankedType(op->getResult(0));
+  bool ncx = !conv && isNcx(op, type.getRank());
+  Window w{ctx,
+           op,
+           conv                    ? WindowKind::depthwise
+           : isKind(op, "MaxPool") ? WindowKind::max
+                                   : WindowKind::average,
+           Computed(ctx, op->getOperand(0)),
+           {},
+           {},
+           toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
+           {},
+           false,
+           true,
+           Epilogue(ctx, op),
+           {},
+           {},
+           true};
+  w.src = toChannelsLast(w.made.tensors().front(), ncx);
+  for (const Strided &side : w.epilogue.sides)
+    w.sides.push_back(toChannelsLast(side, ncx));
+  w.dims = conv ? windowDims(conv)
+                : windowDims(op, type, dstType, ncx, intsAttr(op, "kernel"));
+  if (failed(staticDims(op, w)))
+    return failure();
+  w.excludePad = boolAttr(op, "exclude_pad");
+  if (w.kind == WindowKind::average)
+    w.part = partOfMean(w.dims);
+  // The maximum of padding alone is no byte.
+  if (w.kind == WindowKind::max && meetSrc(w.dims))
+    w.bytes = castFromBytes(op);
+  w.sumsInDst = w.bytes
+                    ? isCastTo(w.bytes, ArrayRef(ctx.opsFrom(op)).drop_front())
+                    : w.dst.elementType().isF32();
+  if (conv) {
+    w.weights = ctx.memoryOf(conv.getWeights());
+    if (conv.hasGroupsAsLanes())
+      w.perGroup = rankedType(conv.getWeights()).getShape().drop_back().back();
+  }
+  w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
+  w.emit();
+  return success();
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,113 @@
+//===- LowerWindow.h - pooling and depthwise convolution -------*- C++ -*-===//
+//
+// LowerWindow.cpp walks rows of dst, WindowTaps.cpp folds what windows see.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/ops/ScalarOps.h"
+#include "passes/support/GraphAttrs.h"
+#include "passes/tile/core/Epilogue.h"
+#include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/products/PackPanels.h"
+#include "passes/tile/windows/Windows.h"
+
+namespace tenon::tiling {
+
+enum class WindowKind { max, average, depthwise };
+
+/// Taps of the last dimension that are written out.
+inline constexpr int64_t kMaxWritten = 11;
+
+struct Window {
+  GroupContext &ctx;
+  mlir::Operation *op;
+  WindowKind kind;
+  Computed made; // what taps are, of elements of src
+  llvm::SmallVector<WindowDim> dims;
+  Strided src, dst, weights; // channels last; weights [taps.., I, C]
+  bool excludePad = false;
+  bool channelsInside = true; // channels are contiguous: part of a stretch
+  Epilogue epilogue;
+  llvm::SmallVector<Strided> sides; // of the epilogue, channels last
+  /// The type of bytes, whose maxima are bytes.
+  mlir::Type bytes;
+  /// Whether dst holds sums before it holds results.
+  bool sumsInDst = true;
+  /// Whether src is a row of sums over the other dimensions.
+  bool folded = false;
+  /// Channels of src that one of dst meets: I.
+  int64_t perGroup = 1;
+  /// What terms of an average are multiplied with, a power of two: no sum of
+  /// finite numbers overflows.
+  double part = 1;
+
+  void emit() const;
+
+private:
+  using Tap = std::pair<Ofr, Ofr>;  // lo, count
+  using Taps = llvm::ArrayRef<Tap>; // of each dim
+
+  struct Terms;
+  /// How a sum of many taps is cut: blocks of so many along `dim`, with all
+  /// taps of the dims behind it.
+  struct Cut {
+    int64_t dim, block;
+  };
+
+  int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
+  mlir::Type sumType() const {
+    return bytes ? storageType(bytes) : ctx.m.builder().getF32Type();
+  }
+  int64_t sumBytes() const { return bytes ? 1 : sizeof(float); }
+  double neutral() const;
+  int64_t groupedBlock(int64_t channels) const;
+  int64_t channelBlock() const;
+  int64_t distanceToNextRow() const;
+
+  bool writesEdges() const;
+
+  // Memory.
+  Ofr stretchBytes(IndexMath &m, Ofr channels) const;
+  mlir::Value boxOfDst(IndexMath &m, const Stretch &at) const;
+  mlir::Value sumsOf(IndexMath &m, mlir::Value scratch, const Stretch &at,
+                     int64_t before = 0) const;
+  mlir::Value scratchOf(IndexMath &m, mlir::Value scratch, const Stretch &at,
+                        Ofr offset) const;
+
+  // Taps.
+  mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, mlir::Value acc,
+                      mlir::Value x, mlir::Value weight) const;
+  Terms termsAt(IndexMath &m, const Stretch &at, Taps taps) const;
+  void emitTaps(IndexMath &m, const Stretch &at, Taps taps,
+                mlir::Value out) const;
+
+  std::optional<Cut> cutOfTaps() const;
+  void emitCutTaps(IndexMath &m, const Stretch &at, llvm::SmallVector<Tap> taps,
+                   int64_t dim, mlir::Value partial, mlir::Value sums) const;
+
+  // Stretches of dst.
+  void emitStretch(IndexMath &m, mlir::Value scratch, Ofr partialAt,
+                   const Stretch &at, Taps taps) const;
+  mlir::Value divisorOf(IndexMath &m, Taps taps) const;
+  void divide(IndexMath &m, mlir::Value sums, Taps taps) const;
+  void finish(IndexMath &m, mlir::Value sums, const Stretch &at) const;
+  void emitEpilogue(IndexMath &m, mlir::Value sums, const Stretch &at) const;
+
+  // Rows that are folded first.
+  bool folds() const;
+  /// An item has sums, unless they are in dst, and the row behind them.
+  int64_t foldedAt() const {
+    return sumsInDst ? 0 : roundUp(dims[last()].out * sumBytes(), kLineBytes);
+  }
+  int64_t foldedBytes() const {
+    return foldedAt() + dims[last()].paddedSize() * sumBytes();
+  }
+  llvm::SmallVector<WindowSegment> dividedAlike() const;
+  void emitFolded(IndexMath &m, mlir::Value scratch, Stretch row,
+                  llvm::SmallVector<Tap> taps) const;
+
+  void emitDirect() const;
+};
+
+} // namespace tenon::tiling

@@ -1,0 +1,224 @@
+//===- WindowTaps.cpp - sums and maxima of what windows see ---------------===//
+//
+// One linalg.generic folds the taps of a stretch of windows. See
+// LowerWindow.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/vector/Attrs.h"
+#include "passes/tile/windows/LowerWindow.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+namespace {
+
+/// What windows read of src, or of the weights, at one tap of the last
+/// dimension, or, where these are not written out, at all of them.
+struct TapBox {
+  const Strided &tensor;
+  Ofr offset;
+  SmallVector<Ofr> sizes, strides;
+  SmallVector<AffineExpr> loops;
+
+  TapBox(IndexMath &m, const Strided &tensor, Ofr channel)
+      : tensor(tensor), offset(m.mul(channel, tensor.strides.back())) {}
+  void loop(AffineExpr number, Ofr size, Ofr stride) {
+    loops.push_back(number);
+    sizes.push_back(size);
+    strides.push_back(stride);
+  }
+  Value at(IndexMath &m, Ofr step) const {
+    return box(m, tensor.base, m.add(offset, step), sizes, strides);
+  }
+};
+
+} // namespace
+
+/// What the body of emitTaps has as arguments: for each of `terms` an element
+/// of src, and then, depthwise, a weight.
+struct Window::Terms {
+  int64_t terms = 0, loops = 0, parallel = 0;
+  SmallVector<Value> ins;
+  SmallVector<AffineMap> maps;
+
+  void add(Value operand, ArrayRef<AffineExpr> indices) {
+    ins.push_back(operand);
+    maps.push_back(AffineMap::get(loops, 0, indices, operand.getContext()));
+  }
+};
+
+/// `acc` with the tap `x`, whose weight is `weight` (depthwise).
+Value Window::combine(OpBuilder &b, Location loc, Value acc, Value x,
+                      Value weight) const {
+  constexpr auto contract = arith::FastMathFlags::contract;
+  if (bytes && bytes.isSignedInteger())
+    return arith::MaxSIOp::create(b, loc, x, acc);
+  if (bytes)
+    return arith::MaxUIOp::create(b, loc, x, acc);
+  if (kind == WindowKind::max) {
+    // Strictly greater: NaN is never selected.
+    Value greater =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, acc);
+    return arith::SelectOp::create(b, loc, greater, x, acc);
+  }
+  if (kind == WindowKind::average) {
+    // One instruction in a loop. Not where taps are written out, each waiting
+    // for the sum before: an addition has its result earlier than a product
+    // and a sum (3x3 on rows of 26: 1.18).
+    auto flags = dims[last()].kernel > kMaxWritten ? contract
+                                                   : arith::FastMathFlags::none;
+    if (!folded && part != 1)
+      x = arith::MulFOp::create(
+          b, loc, x,
+          arith::ConstantOp::create(
+              b, loc, b.getF32FloatAttr(static_cast<float>(part))),
+          flags);
+    return arith::AddFOp::create(b, loc, acc, x, flags);
+  }
+  x = arith::MulFOp::create(b, loc, x, weight, contract);
+  return arith::AddFOp::create(b, loc, acc, x, contract);
+}
+
+/// Loops: column, [channel], taps..; those of the last dimension are terms
+/// where they are few.
+Window::Terms Window::termsAt(IndexMath &m, const Stretch &at,
+                              Taps taps) const {
+  int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
+  auto lastTaps = IndexMath::constant(taps.back().second);
+  bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
+  int64_t written = writesOut ? *lastTaps : 1;
+  bool weighted = kind == WindowKind::depthwise;
+  Terms result{written * perGroup, parallel + s - writesOut, parallel, {}, {}};
+  auto number = [&](int64_t i) {
+    return getAffineDimExpr(i, m.builder().getContext());
+  };
+  assert((perGroup == 1 || at.channels) && "groups are copied otherwise");
+  TapBox x(m, src, at.channel), w(m, weighted ? weights : src, at.channel);
+  x.offset = m.add(x.offset, m.mul(at.image, src.strides[0]));
+  x.loop(number(0), at.count,
+         m.mul(src.strides[s], m.attr(dims[last()].stride)));
+  if (at.channels) {
+    x.loop(number(1), *at.channels, src.strides.back());
+    w.loop(number(1), *at.channels, w.tensor.strides.back());
+  }
+  for (int64_t i = 0; i < s; ++i) {
+    const WindowDim &d = dims[i];
+    auto [lo, n] = taps[i];
+    Ofr first = m.mul(i == last() ? at.column : at.outer[i], m.attr(d.stride));
+    first = m.add(first, m.mul(lo, m.attr(d.dilation)));
+    first = m.sub(first, m.attr(d.pad));
+    x.offset = m.add(x.offset, m.mul(first, src.strides[i + 1]));
+    w.offset = m.add(w.offset, m.mul(lo, w.tensor.strides[i]));
+    if (i == last() && writesOut)
+      continue;
+    x.loop(number(parallel + i), n,
+           m.mul(src.strides[i + 1], m.attr(d.dilation)));
+    w.loop(number(parallel + i), n, w.tensor.strides[i]);
+  }
+  // A channel of the group after the other: what neighbouring columns have in
+  // common stays in registers that long.
+  for (int64_t i = 0; i < perGroup; ++i)
+    for (int64_t tap = 0; tap < written; ++tap) {
+      SmallVector<AffineExpr> indices(x.loops);
+      if (perGroup > 1)
+        indices[1] = number(1).floorDiv(perGroup) * perGroup + i;
+      result.add(x.at(m, m.mul(m.mul(m.attr(tap), src.strides[s]),
+                               m.attr(dims[last()].dilation))),
+                 indices);
+    }
+  for (int64_t i = 0; weighted && i < perGroup; ++i)
+    for (int64_t tap = 0; tap < written; ++tap)
+      result.add(w.at(m, m.add(m.mul(m.attr(tap), weights.strides[last()]),
+                               m.mul(m.attr(i), weights.strides[s]))),
+                 w.loops);
+  return result;
+}
+
+/// out = out (+) taps of windows.
+void Window::emitTaps(IndexMath &m, const Stretch &at, Taps taps,
+                      Value out) const {
+  OpBuilder &b = m.builder();
+  Terms t = termsAt(m, at, taps);
+  if (t.terms == 0)
+    return;
+  t.maps.push_back(
+      b.getMultiDimIdentityMap(t.loops).getMajorSubMap(t.parallel));
+  SmallVector<utils::IteratorType> iterators(t.loops,
+                                             utils::IteratorType::reduction);
+  std::fill_n(iterators.begin(), t.parallel, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, m.location(), TypeRange{}, t.ins, out, t.maps, iterators,
+      [&](OpBuilder &nb, Location nl, ValueRange args) {
+        Value acc = args.back();
+        bool weighted = kind == WindowKind::depthwise;
+        for (int64_t i = 0; i < t.terms; ++i) {
+          Value x = bytes || folded ? args[i] : made.elementOf(nb, nl, args[i]);
+          acc = combine(nb, nl, acc, x, weighted ? args[t.terms + i] : Value());
+        }
+        linalg::YieldOp::create(nb, nl, acc);
+      });
+  if (int64_t distance = distanceToNextRow()) {
+    SmallVector<int64_t> fetches(t.ins.size(), 0);
+    // The columns that the next one is the first to read.
+    std::fill_n(fetches.begin(),
+                std::min(t.terms / perGroup, dims[last()].stride), distance);
+    generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
+  }
+}
+
+/// Averages over many elements are sums of sums: a long chain of additions
+/// loses digits. Where channels are apart, lanes of a vector are chains of
+/// their own.
+std::optional<Window::Cut> Window::cutOfTaps() const {
+  const int64_t longest = channelsInside ? 256 : 2048;
+  int64_t all = 1, behind = 1, d = last();
+  for (const WindowDim &w : dims)
+    all *= w.kernel;
+  if (kind != WindowKind::average || all <= longest)
+    return std::nullopt;
+  for (; d > 0 && behind * dims[d].kernel <= longest; --d)
+    behind *= dims[d].kernel;
+  return Cut{d, std::max<int64_t>(longest / behind, 1)};
+}
+
+/// sums = sums + taps of windows, those of `dim` and behind it in parts, which
+/// are summed in `partial`.
+void Window::emitCutTaps(IndexMath &m, const Stretch &at, SmallVector<Tap> taps,
+                         int64_t dim, Value partial, Value sums) const {
+  Cut cut = *cutOfTaps();
+  if (dim > cut.dim) {
+    fill(m, partial, 0);
+    emitTaps(m, at, taps, partial);
+    pointwise(m, partial, sums,
+              [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
+                return arith::AddFOp::create(nb, nl, args[0], args[1]);
+              });
+    return;
+  }
+  auto [lo, n] = taps[dim];
+  int64_t block = dim == cut.dim ? cut.block : 1;
+  auto count = IndexMath::constant(n);
+  bool even = block == 1 || (count && *count % block == 0);
+  emitLoop(m, m.attr(0), m.ceilDiv(n, m.attr(block)),
+           [&, lo = lo, n = n](IndexMath &em, Ofr number) {
+             Ofr first = em.mul(number, em.attr(block));
+             Ofr size = em.attr(block);
+             taps[dim] = {em.add(lo, first),
+                          even ? size : em.min(size, em.sub(n, first))};
+             emitCutTaps(em, at, taps, dim + 1, partial, sums);
+           });
+}
+
+/// Elements of src between a row and the one that the next row of dst has in
+/// its place, where L2 does not hold them; 0: they are not fetched.
+int64_t Window::distanceToNextRow() const {
+  bool fetches =
+      perGroup > 1 && dims.size() == 2 && bytesOf(src) > ctx.core.l2Bytes;
+  auto row = IndexMath::constant(src.strides[1]);
+  return fetches && row ? *row * dims[0].stride : 0;
+}
+
+} // namespace tenon::tiling

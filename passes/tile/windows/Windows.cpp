@@ -1,0 +1,100 @@
+#include "passes/tile/windows/Windows.h"
+
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Strided toChannelsLast(const Strided &s, bool ncx) {
+  if (!ncx)
+    return s;
+  SmallVector<int64_t> order{0};
+  for (int64_t i = 2; i < s.rank(); ++i)
+    order.push_back(i);
+  order.push_back(1);
+  return transpose(s, order);
+}
+
+void addSides(IndexMath &m, ArrayRef<Strided> sides, const Stretch &stretch,
+              SmallVectorImpl<Value> &ins, SmallVectorImpl<AffineMap> &maps) {
+  MLIRContext *context = m.builder().getContext();
+  int64_t columns = stretch.outer.size() + 1, channels = columns + 1;
+  for (const Strided &side : sides) {
+    Ofr at = side.offset.value_or(m.attr(0));
+    auto move = [&](int64_t dim, Ofr position) {
+      at = m.add(at, m.mul(position, side.strides[dim]));
+    };
+    move(0, stretch.image);
+    for (auto [i, position] : llvm::enumerate(stretch.outer))
+      move(i + 1, position);
+    move(columns, stretch.column);
+    move(channels, stretch.channel);
+    // A side is read along the loops it depends on.
+    SmallVector<Ofr> sizes, strides;
+    SmallVector<AffineExpr> loops;
+    auto loop = [&](int64_t number, int64_t dim, Ofr size) {
+      if (IndexMath::isConstant(side.strides[dim], 0))
+        return;
+      sizes.push_back(size);
+      strides.push_back(side.strides[dim]);
+      loops.push_back(getAffineDimExpr(number, context));
+    };
+    loop(0, columns, stretch.count);
+    if (stretch.channels)
+      loop(1, channels, *stretch.channels);
+    ins.push_back(box(m, side.base, at, sizes, strides));
+    maps.push_back(AffineMap::get(stretch.channels ? 2 : 1, 0, loops, context));
+  }
+}
+
+std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
+                                         const Strided &big,
+                                         ArrayRef<int64_t> times) {
+  Strided one, all;
+  one.base = small.base;
+  all.base = big.base;
+  auto dim = [&](Ofr size, Ofr stride, Ofr bigStride) {
+    one.sizes.push_back(size);
+    one.strides.push_back(stride);
+    all.strides.push_back(bigStride);
+  };
+  bool inside = IndexMath::isConstant(big.strides.back(), 1);
+  dim(big.sizes[0], small.strides[0], big.strides[0]);
+  if (!inside)
+    dim(big.sizes.back(), small.strides.back(), big.strides.back());
+  for (auto [d, n] : llvm::enumerate(times)) {
+    Ofr stride = big.strides[d + 1];
+    dim(small.sizes[d + 1], small.strides[d + 1], m.mul(stride, m.attr(n)));
+    dim(m.attr(n), m.attr(0), stride);
+  }
+  if (inside)
+    dim(big.sizes.back(), small.strides.back(), big.strides.back());
+  all.sizes = one.sizes;
+  return {one, all};
+}
+
+ChannelBlocks::ChannelBlocks(IndexMath &m, Ofr channels, bool inside,
+                             int64_t wanted) {
+  auto c = IndexMath::constant(channels);
+  // Blocks of equal size, so that the last is not a sliver.
+  if (inside && c && *c > wanted) {
+    int64_t blocks = (*c + wanted - 1) / wanted;
+    wanted = (*c + blocks - 1) / blocks;
+    wanted = (wanted + 15) / 16 * 16;
+  }
+  block = inside ? m.min(channels, m.attr(wanted)) : m.attr(1);
+  block = m.max(block, m.attr(1));
+  count = m.ceilDiv(channels, block);
+}
+
+Ofr ChannelBlocks::extent(IndexMath &m, Ofr channels, Ofr i) const {
+  auto c = IndexMath::constant(channels), b = IndexMath::constant(block);
+  if (c && b && *c % *b == 0)
+    return block;
+  return m.min(block, m.sub(channels, m.mul(i, block)));
+}
+
+} // namespace tenon::tiling

@@ -1,0 +1,47 @@
+//===- Windows.h - what lowerings of windows share -------------*- C++ -*-===//
+//
+// Pooling, its gradients, resampling and local response normalisation all walk
+// rows of [batch, spatial.., channels] tensors.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tile/core/Elementwise.h"
+#include "passes/tile/core/WorkItems.h"
+
+namespace tenon::tiling {
+
+/// `s` of NCX order with the channel dimension last; NXC as it is.
+Strided toChannelsLast(const Strided &s, bool ncx);
+
+/// Neighbouring columns of one row of a tensor with channels last.
+struct Stretch {
+  Ofr image, channel; // the first
+  llvm::ArrayRef<Ofr> outer;
+  Ofr column, count;
+  std::optional<Ofr> channels; // that a loop passes; none: there is one
+};
+/// Appends the box of each of `sides` on `stretch`, and its map from the loops
+/// over columns and channels.
+void addSides(IndexMath &m, llvm::ArrayRef<Strided> sides,
+              const Stretch &stretch, llvm::SmallVectorImpl<mlir::Value> &ins,
+              llvm::SmallVectorImpl<mlir::AffineMap> &maps);
+
+/// `small` and `big`, both with channels last, over one space, in which each
+/// position of small is repeated in big: `times[i]` neighbours along spatial
+/// dim i. Dims are batch, channels if they lie apart, position and repetition
+/// of each spatial dim, channels if they lie together.
+std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
+                                         const Strided &big,
+                                         llvm::ArrayRef<int64_t> times);
+
+/// What channels one item covers: a block of neighbours, or one where they are
+/// apart in memory.
+struct ChannelBlocks {
+  Ofr block, count;
+  ChannelBlocks(IndexMath &m, Ofr channels, bool inside, int64_t block);
+  /// Channels of block `i`.
+  Ofr extent(IndexMath &m, Ofr channels, Ofr i) const;
+};
+
+} // namespace tenon::tiling
