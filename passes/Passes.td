@@ -80,10 +80,10 @@ def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
   let description = [{
     Walks operations in order; each joins the latest group among its producers
     when dependence and cost allow, else it starts one. Groups are outlined;
-    equal ones share one function. Weights that are no constants and keys are
-    packed, and src, queries and values computed, by the product that reads
-    them, where that stays in the cache. A remark tells why an operation did
-    not join.
+    equal ones share one function. The MatMul or attention that reads them packs
+    weights that are not constant, and keys, itself; it also fuses cheap
+    producers of src, queries and values. Both require that the operand stays in
+    the cache. A remark tells why an operation did not join.
   }];
   let options = [
     Option<"enable", "enable", "bool", "true",
@@ -131,10 +131,11 @@ def FormLevelProducts
   let summary = "Products with weights that stay quantised in memory";
   let description = [{
     MatMul of floats and a Dequantize or DynamicDequantize of constants becomes a
-    tile.matmul that reads their levels, of 8 or 4 bits, and makes weights of
-    them in registers: few rows wait for memory, of which f32 is four or eight
-    times as much. Scales for each group of K are among the levels, those of
-    columns multiply the sum. A remark tells why weights become f32.
+    tile.matmul that reads the weights as integers of 8 or 4 bits (levels) and
+    dequantizes them in registers. With few rows the product is bound by memory,
+    and f32 weights are four or eight times as large. Scales of groups of K are
+    stored among the levels; scales of columns multiply the sum. A remark tells
+    why weights become f32.
 
     Where the target sums products of four bytes at once, src becomes three bytes
     for each element, which share an exponent with their group

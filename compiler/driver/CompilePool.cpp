@@ -51,7 +51,8 @@ void CompilePool::startWorker() {
   try {
     workers.emplace_back([this] { work(); });
   } catch (const std::system_error &) {
-    // Those that there are, and the one that waits, do it.
+    // No further thread can be created: the existing workers and the caller
+    // that waits do the work.
   }
 }
 

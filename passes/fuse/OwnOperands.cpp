@@ -54,8 +54,9 @@ static bool isCheap(Operation *op) {
   return kinds.contains(kindOf(op));
 }
 
-/// A block of rows is computed, which all panels then meet. Where these are
-/// packed by items, too, that is all rows, and panels are not divided by rows.
+/// A work item computes a block of rows of src, and multiplies it by all
+/// panels. If panels are also packed on the fly, one item must own all rows of
+/// a panel.
 bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
   constexpr int64_t kMinPanels = 8;
   auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());

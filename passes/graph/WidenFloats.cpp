@@ -8,8 +8,8 @@
 // round where they store. The lowerings of windows, gradients and recurrent
 // cells know f32 only. Products that have no instruction of their own on the
 // target load an element for each panel or block that meets it, and widen it
-// there: f32 throughout is faster, unless memory is the bound. So it is where
-// the instruction does less than that for f32.
+// there: f32 throughout is faster, unless memory is the bound. The same holds
+// if the target has an instruction for them that is slower than f32 FMA.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"

@@ -48,7 +48,8 @@ constexpr TileCost kTiles[] = {{2, 128, 1}, {4, 450, 1.3}};
 constexpr double kPerWeight = 10;
 /// A vector of weights from L2 takes as long as multiplying so many rows.
 constexpr int64_t kMinRows = 3;
-/// Of one image of an unknown number: eight blocks of 24, one for each item.
+/// If the number of images is unknown, one image must have eight blocks of 24
+/// tiles: one block for each work item.
 constexpr int64_t kMinUnknownTiles = 192;
 /// The gain from which the estimate is believed, and pays for larger errors.
 constexpr double kMargin = 1.1;

@@ -11,8 +11,9 @@
 // Each part is summed on its own and then added.
 //
 // Weights that change with every execution may be packed by the items: panels
-// are outermost then, and the first item of one packs it. So are those of
-// levels, which become f32 for many rows; for few, kernels read them.
+// are outermost then, and the first item of one packs it. Quantized weights are
+// dequantized panel by panel in the same way if there are many rows; with few
+// rows the kernels read them directly.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/products/Products.h"

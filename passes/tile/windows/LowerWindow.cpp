@@ -7,9 +7,9 @@
 // the same lines. Depthwise with many taps takes some channels at a time, whose
 // weights stay in L1. Columns at the ends of a row, whose windows are cut by
 // padding, are stretches of their own. What follows in the group passes over
-// each stretch while it is in L1; where it makes another type than sums have,
-// these are in scratch memory. What makes an element of src, a conversion, is
-// computed where a tap reads it; maxima of bytes are bytes. Terms of an average
+// each stretch while it is in L1. If dst has another type than the sums, they
+// are accumulated in scratch memory. A conversion of src is applied at each
+// load. A maximum of int8 data stays int8. Terms of an average
 // are multiplied with a power of two before they are added, which costs
 // nothing.
 //
