@@ -1,13 +1,14 @@
 //===- Decompose.h - pieces of DecomposeGraph ------------------*- C++ -*-===//
 #pragma once
 
+#include "passes/ops/WindowGeometry.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace tenon {
 
-/// Whether `op`, whose data has this rank, has data_format NCX.
-bool isNcx(mlir::Operation *op, int64_t rank);
+using tiling::isNcx;
 
 /// A per-channel vector, shaped to broadcast against NXC or NCX tensors.
 mlir::Value perChannel(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v,

@@ -44,10 +44,6 @@ static Order tapsLast(int64_t rank) {
   return order;
 }
 
-bool isNcx(Operation *op, int64_t rank) {
-  return rank > 2 && stringAttr(op, "data_format") == "NCX";
-}
-
 Value perChannel(OpBuilder &b, Location loc, Value v, bool ncx, int64_t rank) {
   auto type = rankedType(v);
   if (!ncx || type.getRank() != 1)

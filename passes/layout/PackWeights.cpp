@@ -71,6 +71,16 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return parts;
   }
 
+  /// The sum of `parts` along their first dim.
+  static Value sumOfParts(OpBuilder &b, Value parts) {
+    auto type = rankedType(parts);
+    return buildGraphOp(b, parts.getLoc(), "ReduceSum", parts,
+                        RankedTensorType::get(type.getShape().drop_front(),
+                                              type.getElementType()),
+                        {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({0})),
+                         b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+  }
+
   /// Cuts a product of floats along K if that pays.
   bool splitMatMul(Operation *op, OpBuilder &b) {
     auto dst = rankedType(op->getResult(0));
@@ -96,11 +106,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     weights = buildReshape(b, loc, weights, {parts, part, n});
     auto sums = RankedTensorType::get({parts, rows, n}, b.getF32Type());
     Value products = packing.buildMatMul(b, loc, sums, src, weights);
-    Value sum =
-        buildGraphOp(b, loc, "ReduceSum", products,
-                     RankedTensorType::get({rows, n}, b.getF32Type()),
-                     {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({0})),
-                      b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+    Value sum = sumOfParts(b, products);
     sum = buildReshape(b, loc, sum, dst.getShape());
     op->emitRemark("K is cut into " + std::to_string(parts) + " parts of " +
                    std::to_string(part));
@@ -422,16 +428,6 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     return true;
   }
 
-  /// Whether channels are so few that a product of one tap has fewer rows than
-  /// a kernel: with channels together the taps of a row are rows of one.
-  static bool joinsTaps(RankedTensorType weights, const WindowAttrs &w) {
-    constexpr int64_t kFewChannels = 4;
-    int64_t rank = weights.getRank();
-    return w.groups.getInt() == 1 && weights.getDimSize(rank - 3) > 1 &&
-           weights.getDimSize(rank - 2) <= kFewChannels &&
-           w.dilations.asArrayRef().back() == 1;
-  }
-
   /// Parts of the images whose gradients of few rows are summed on their own;
   /// 1: too few images.
   static int64_t partsOfImages(int64_t images) {
@@ -484,10 +480,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
         w.groups, flag(depthwise), flag(packs),
         parts > 1 ? b.getI64IntegerAttr(parts) : IntegerAttr());
     if (parts > 1)
-      product =
-          buildGraphOp(b, op->getLoc(), "ReduceSum", product, type,
-                       {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({0})),
-                        b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+      product = sumOfParts(b, product);
     replace(op, product);
   }
 

@@ -58,7 +58,7 @@ bool meetsSrc(Operation *pool, bool whole) {
 
 } // namespace
 
-bool commutes(Operation *dequantize, Operation *pool) {
+bool commutesWithPooling(Operation *dequantize, Operation *pool) {
   if (!isKind(dequantize, "Dequantize") || !dequantize->hasOneUse() ||
       !(isKind(pool, "MaxPool") || isKind(pool, "AvgPool")))
     return false;
@@ -178,7 +178,7 @@ private:
 
   Value dequantize(Value q) {
     Value levels = build("TypeCast", q, b.getF32Type());
-    if (!op->use_empty() && commutes(op, *op->user_begin()))
+    if (!op->use_empty() && commutesWithPooling(op, *op->user_begin()))
       poolLevels(*op->user_begin(), levels);
     return scaled(levels);
   }

@@ -8,10 +8,9 @@ namespace tenon {
 /// Replaces a (dynamic) Quantize or Dequantize by arithmetic.
 void expandQuantize(mlir::Operation *op);
 
-/// Whether pooling what `dequantize` makes is the same as scaling, behind it,
-/// what `pool` makes of levels: greater levels are greater numbers, and an
-/// average of levels is the level of the average, if there is a level for
-/// padding that counts.
-bool commutes(mlir::Operation *dequantize, mlir::Operation *pool);
+/// Whether `dequantize` may be moved from before `pool` to after it. Maxima may
+/// be taken of quantized elements, since scales are positive. Averages may, if
+/// no window has padding that counts, or the zero point is 0.
+bool commutesWithPooling(mlir::Operation *dequantize, mlir::Operation *pool);
 
 } // namespace tenon

@@ -145,16 +145,20 @@ tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
   return tile::MatMulOp::create(b, loc, dst, src, packed, v);
 }
 
-/// How many taps of the last dimension are joined with the channels: all, where
-/// channels are so few that products of one tap are not worth their beginning.
+bool joinsTaps(RankedTensorType weights, const WindowAttrs &w) {
+  constexpr int64_t kFewChannels = 4;
+  int64_t rank = weights.getRank();
+  return weights.hasStaticShape() && w.groups.getInt() == 1 &&
+         w.dilations.asArrayRef().back() == 1 &&
+         weights.getDimSize(rank - 2) <= kFewChannels &&
+         weights.getDimSize(rank - 3) > 1;
+}
+
+/// How many taps of the last dimension are joined with the channels.
 static int64_t joinedTaps(RankedTensorType src, RankedTensorType weights,
                           const WindowAttrs &w) {
-  constexpr int64_t kFewChannels = 4;
-  int64_t rank = weights.getRank(), taps = weights.getDimSize(rank - 3);
-  bool joins = src.hasStaticShape() && weights.hasStaticShape() &&
-               w.groups.getInt() == 1 && w.dilations.asArrayRef().back() == 1 &&
-               weights.getDimSize(rank - 2) <= kFewChannels && taps > 1;
-  return joins ? taps : 1;
+  bool joins = src.hasStaticShape() && joinsTaps(weights, w);
+  return joins ? weights.getDimSize(weights.getRank() - 3) : 1;
 }
 
 /// Rows of one product of a convolution: all positions, or those of the last

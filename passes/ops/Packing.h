@@ -71,6 +71,10 @@ struct Packing {
 bool readsInPlace(mlir::RankedTensorType dst, mlir::Value src,
                   mlir::Value weights);
 
+/// Whether weights [taps.., I, O] have so few channels I that one product
+/// takes all taps of a row: of one tap it would be too small.
+bool joinsTaps(mlir::RankedTensorType weights, const WindowAttrs &window);
+
 /// Whether weights [taps.., I, O] are those of a depthwise convolution.
 bool isDepthwise(mlir::RankedTensorType weights, int64_t groups);
 

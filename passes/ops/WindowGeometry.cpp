@@ -99,6 +99,16 @@ std::pair<Ofr, Ofr> SpreadDim::validTaps(IndexMath &m, const Class &c,
   return {lo, hi};
 }
 
+SpreadRow::SpreadRow(IndexMath &m, ArrayRef<SpreadDim> outer,
+                     ArrayRef<Ofr> row) {
+  for (auto [d, position] : llvm::zip(outer, row)) {
+    Ofr stride = m.attr(d.stride);
+    classes.push_back(d.classOf(m, m.rem(position, stride)));
+    taps.push_back(
+        d.validTaps(m, classes.back(), m.floorDiv(position, stride)));
+  }
+}
+
 bool isNcx(Operation *op, int64_t rank) {
   return rank > 2 && stringAttr(op, "data_format") == "NCX";
 }

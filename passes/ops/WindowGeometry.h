@@ -74,6 +74,17 @@ private:
   int64_t inverse; // of dilation / divisor modulo step
 };
 
+/// Where a position of dst is in the outer dims of a transposed convolution: in
+/// each, its class and the taps [lo, hi) that meet src.
+struct SpreadRow {
+  llvm::SmallVector<SpreadDim::Class> classes;
+  llvm::SmallVector<std::pair<Ofr, Ofr>> taps;
+
+  /// `row`: a position of each of `outer`.
+  SpreadRow(IndexMath &m, llvm::ArrayRef<SpreadDim> outer,
+            llvm::ArrayRef<Ofr> row);
+};
+
 /// Whether `op` says that its tensors of `rank` have their channels second.
 bool isNcx(mlir::Operation *op, int64_t rank);
 

@@ -6,8 +6,6 @@
 #include "passes/ops/ExpandQuantize.h"
 
 #include "passes/Passes.h"
-#include "passes/ops/OpKinds.h"
-#include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -30,7 +28,7 @@ bool takeGreatestLevel(Operation *quantize) {
       !pool->hasOneUse())
     return false;
   Operation *dequantize = pool->getOperand(0).getDefiningOp();
-  if (!dequantize || !commutes(dequantize, pool))
+  if (!dequantize || !commutesWithPooling(dequantize, pool))
     return false;
   for (StringRef name : {"scales", "zps", "axis", "qtype"})
     if (quantize->getAttr(name) != dequantize->getAttr(name))
@@ -47,10 +45,6 @@ bool takeGreatestLevel(Operation *quantize) {
   quantize->erase();
   return true;
 }
-
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
 
 struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
   using ExpandQuantizeBase::ExpandQuantizeBase;
