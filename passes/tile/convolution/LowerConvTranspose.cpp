@@ -156,14 +156,9 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     Place place{at[0], at[1], at[2], ArrayRef(at).drop_front(3), {}, {}, {}};
-    for (int64_t i = 0; i < s.last(); ++i) {
-      const SpreadDim &outer = s.dims[i];
-      Ofr stride = im.attr(outer.stride);
-      SpreadDim::Class c = outer.classOf(im, im.rem(place.row[i], stride));
-      place.taps.push_back(
-          outer.validTaps(im, c, im.floorDiv(place.row[i], stride)));
-      place.classes.push_back(c);
-    }
+    SpreadRow row(im, ArrayRef(s.dims).drop_back(), place.row);
+    place.classes = std::move(row.classes);
+    place.taps = std::move(row.taps);
     withBlockSize(im, at[2], s.outPerGroup, s.panel,
                   [&](IndexMath &cm, int64_t columns) {
                     auto emit = [&](IndexMath &em, Ofr c) {

@@ -38,8 +38,6 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-using namespace weights;
-
 namespace {
 
 /// Elements of diff in one block: 16 KiB, half of L1.
@@ -55,7 +53,7 @@ constexpr int64_t kItems = 6;
 
 /// Blocks of about kBlockElements elements of a panel of diff, whole inner
 /// dimensions first.
-SmallVector<int64_t> chooseBlocks(const Gradient &g) {
+SmallVector<int64_t> chooseBlocks(const WeightsGradient &g) {
   int64_t left =
       kBlockElements / std::max<int64_t>(1, g.dims.back().out * g.panel);
   SmallVector<int64_t> blocks(g.dims.size(), 1);
@@ -72,7 +70,7 @@ SmallVector<int64_t> chooseBlocks(const Gradient &g) {
 }
 
 /// Elements of one block of diff; 0 where it is too large for L2.
-int64_t scratchElements(const Gradient &g) {
+int64_t scratchElements(const WeightsGradient &g) {
   int64_t elements = g.dims.back().out * g.panel;
   for (int64_t size : g.blocks)
     elements *= size;
@@ -81,7 +79,7 @@ int64_t scratchElements(const Gradient &g) {
 
 /// Whether (tap of the last dimension, channel) walk through src and through
 /// dst with one stride each.
-bool canMerge(IndexMath &m, const Gradient &g) {
+bool canMerge(IndexMath &m, const WeightsGradient &g) {
   size_t w = g.dims.size(); // dimension of src; of dst one less
   auto steps = [&](Ofr outer, Ofr inner) {
     auto x = IndexMath::constant(outer);
@@ -95,7 +93,7 @@ bool canMerge(IndexMath &m, const Gradient &g) {
 }
 
 /// diff as [batch, spatial.., panel] and where groups and panels are in it.
-void setDiff(IndexMath &m, Gradient &g, const Strided &diff) {
+void setDiff(IndexMath &m, WeightsGradient &g, const Strided &diff) {
   g.diff = diff;
   if (!g.packed) {
     g.groupStride = m.attr(g.outPerGroup);
@@ -112,7 +110,7 @@ void setDiff(IndexMath &m, Gradient &g, const Strided &diff) {
 /// One tap: the positions of an image are one dim where they follow each other,
 /// cut into rows whose panel of diff is a block. Sums over short rows would
 /// begin again and again.
-void joinPositions(IndexMath &m, Gradient &g) {
+void joinPositions(IndexMath &m, WeightsGradient &g) {
   int64_t spatial = static_cast<int64_t>(g.dims.size()), positions = 1;
   for (const WindowDim &d : g.dims) {
     if (!d.isIdentity())
@@ -141,7 +139,7 @@ void joinPositions(IndexMath &m, Gradient &g) {
   g.dst.strides = {m.attr(0), m.attr(0), matrix[0], matrix[1]};
 }
 
-void emitGradient(GroupContext &ctx, const Gradient &g) {
+void emitGradient(GroupContext &ctx, const WeightsGradient &g) {
   IndexMath &m = ctx.m;
   int64_t pieces = (g.rows() + kRowsOfItem - 1) / kRowsOfItem;
   SmallVector<Ofr> counts{m.attr(g.groups)};
@@ -173,7 +171,7 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
             g.panels % together == 0
                 ? im.add(panel, im.attr(together))
                 : im.min(im.add(panel, im.attr(together)), im.attr(g.panels));
-        SmallVector<Range> all{{im.attr(0), g.src.sizes[0]}};
+        SmallVector<PositionRange> all{{im.attr(0), g.src.sizes[0]}};
         SmallVector<Ofr> taps;
         Ofr part = im.attr(0);
         if (g.parts) {
@@ -192,14 +190,16 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         Ofr rows = g.rows() == mostRows * pieces
                        ? most
                        : im.min(most, im.sub(im.attr(g.rows()), row));
-        Item item{g,    at[0],   panel,  taps,    im.attr(0), part,    row,
-                  rows, g.panel, memory, Value(), panel,      mostRows};
-        using PanelBody = llvm::function_ref<void(IndexMath &, const Item &)>;
+        GradientItem item{g,       at[0], panel,   taps,    im.attr(0),
+                          part,    row,   rows,    g.panel, memory,
+                          Value(), panel, mostRows};
+        using PanelBody =
+            llvm::function_ref<void(IndexMath &, const GradientItem &)>;
         auto forPanels = [&](IndexMath &pm, PanelBody body) {
           auto one = [&](IndexMath &om, Ofr p) {
             withBlockSize(om, p, g.outPerGroup, g.panel,
                           [&](IndexMath &cm, int64_t columns) {
-                            Item inner = item;
+                            GradientItem inner = item;
                             inner.panel = p;
                             inner.columns = columns;
                             body(cm, inner);
@@ -212,25 +212,26 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         };
         // The pieces of dst that a panel has.
         using PieceBody =
-            llvm::function_ref<void(IndexMath &, const Item &, Ofr)>;
+            llvm::function_ref<void(IndexMath &, const GradientItem &, Ofr)>;
         auto forPieces = [&](IndexMath &pm, PieceBody body) {
-          forPanels(pm, [&](IndexMath &cm, const Item &all) {
-            all.forOuterTaps(
-                cm, {}, [&](IndexMath &om, const Item &inner, ArrayRef<Range>) {
-                  if (g.merged)
-                    return body(om, inner, om.attr(0));
-                  inner.forTaps(om, [&](IndexMath &km, Ofr tap) {
-                    body(km, inner, tap);
-                  });
-                });
+          forPanels(pm, [&](IndexMath &cm, const GradientItem &all) {
+            all.forOuterTaps(cm, {},
+                             [&](IndexMath &om, const GradientItem &inner,
+                                 ArrayRef<PositionRange>) {
+                               if (g.merged)
+                                 return body(om, inner, om.attr(0));
+                               inner.forTaps(om, [&](IndexMath &km, Ofr tap) {
+                                 body(km, inner, tap);
+                               });
+                             });
           });
         };
-        forPieces(im, [&](IndexMath &pm, const Item &inner, Ofr tap) {
+        forPieces(im, [&](IndexMath &pm, const GradientItem &inner, Ofr tap) {
           inner.clear(pm, tap);
         });
         auto addToDst = [&](IndexMath &am, Value total) {
-          forPieces(am, [&](IndexMath &pm, const Item &inner, Ofr tap) {
-            Item from = inner;
+          forPieces(am, [&](IndexMath &pm, const GradientItem &inner, Ofr tap) {
+            GradientItem from = inner;
             from.sums = total;
             addTo(pm, from.dstBox(pm, tap, row, rows),
                   inner.dstBox(pm, tap, row, rows));
@@ -239,19 +240,20 @@ void emitGradient(GroupContext &ctx, const Gradient &g) {
         Totals sums = totals;
         if (sums.any())
           sums.begin(im, memory, im.attr(blockBytes));
-        item.forBlocks(im, all, {}, [&](IndexMath &bm, ArrayRef<Range> block) {
-          Value first = sums.any() ? sums.first(bm) : Value();
-          forPanels(bm, [&](IndexMath &cm, const Item &inner) {
-            Item target = inner;
-            target.sums = first;
-            target.forOuterTaps(
-                cm, block,
-                [&](IndexMath &om, const Item &one, ArrayRef<Range> seen) {
-                  one.addBlock(om, seen);
-                });
-          });
-          sums.added(bm, bm.attr(1), addToDst);
-        });
+        item.forBlocks(
+            im, all, {}, [&](IndexMath &bm, ArrayRef<PositionRange> block) {
+              Value first = sums.any() ? sums.first(bm) : Value();
+              forPanels(bm, [&](IndexMath &cm, const GradientItem &inner) {
+                GradientItem target = inner;
+                target.sums = first;
+                target.forOuterTaps(cm, block,
+                                    [&](IndexMath &om, const GradientItem &one,
+                                        ArrayRef<PositionRange> seen) {
+                                      one.addBlock(om, seen);
+                                    });
+              });
+              sums.added(bm, bm.attr(1), addToDst);
+            });
         sums.finish(im, addToDst);
       });
 }
@@ -272,22 +274,22 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
     for (auto [i, size] : llvm::enumerate(type.getShape()))
       if (static_cast<int>(i) != batch && ShapedType::isDynamic(size))
         return op.emitError("E2003 only the batch may be dynamic");
-  Gradient g{packed,
-             {},
-             ctx.memoryOf(op.getSrc()),
-             ctx.outputs.begin()->second.front(),
-             {},
-             groups,
-             dstType.getDimSize(rank - 2),
-             dstType.getDimSize(rank - 1) / groups,
-             0,
-             0,
-             {},
-             {},
-             false,
-             static_cast<int64_t>(op.getParts().value_or(0)),
-             {},
-             {}};
+  WeightsGradient g{packed,
+                    {},
+                    ctx.memoryOf(op.getSrc()),
+                    ctx.outputs.begin()->second.front(),
+                    {},
+                    groups,
+                    dstType.getDimSize(rank - 2),
+                    dstType.getDimSize(rank - 1) / groups,
+                    0,
+                    0,
+                    {},
+                    {},
+                    false,
+                    static_cast<int64_t>(op.getParts().value_or(0)),
+                    {},
+                    {}};
   if (g.parts) {
     g.partStride = g.dst.strides.front();
     g.dst.strides.erase(g.dst.strides.begin());

@@ -6,15 +6,15 @@
 
 using namespace mlir;
 
-namespace tenon::tiling::weights {
+namespace tenon::tiling {
 
-Range positionsOf(IndexMath &m, const WindowDim &d, Ofr tap) {
+PositionRange positionsOf(IndexMath &m, const WindowDim &d, Ofr tap) {
   auto [from, past] = d.validPositions(m, tap);
   return {from, m.sub(past, from)};
 }
 
-Ofr Item::srcOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column, Ofr tap,
-                    Ofr row) const {
+Ofr GradientItem::srcOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column, Ofr tap,
+                            Ofr row) const {
   Ofr offset = g.src.offset.value_or(m.attr(0));
   offset = m.add(offset, m.mul(at[0], g.src.strides[0]));
   for (int64_t i = 0; i <= g.last(); ++i) {
@@ -29,7 +29,7 @@ Ofr Item::srcOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column, Ofr tap,
   return m.add(offset, m.mul(channel, g.src.strides.back()));
 }
 
-Ofr Item::diffOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column) const {
+Ofr GradientItem::diffOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column) const {
   Ofr offset = g.diff.offset.value_or(m.attr(0));
   offset = m.add(offset, m.mul(group, g.groupStride));
   offset = m.add(offset, m.mul(panel, g.panelStride));
@@ -38,7 +38,7 @@ Ofr Item::diffOffset(IndexMath &m, ArrayRef<Ofr> at, Ofr column) const {
   return m.add(offset, m.mul(column, g.diff.strides[g.last() + 1]));
 }
 
-Value Item::dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const {
+Value GradientItem::dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const {
   if (sums) {
     Ofr at = m.mul(m.sub(panel, firstPanel), m.attr(g.tapsOfItem()));
     at = m.add(at, m.add(outerTap, g.merged ? m.attr(0) : tap));
@@ -61,10 +61,11 @@ Value Item::dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const {
              {rowStride, m.attr(1)});
 }
 
-void Item::product(IndexMath &m, Ofr srcAt, Ofr diffAt, ArrayRef<Ofr> batch,
-                   ArrayRef<Ofr> srcStrides, ArrayRef<Ofr> diffStrides, Ofr k,
-                   Ofr srcK, Ofr diffK, Ofr rows, Value c,
-                   bool accumulate) const {
+void GradientItem::product(IndexMath &m, Ofr srcAt, Ofr diffAt,
+                           ArrayRef<Ofr> batch, ArrayRef<Ofr> srcStrides,
+                           ArrayRef<Ofr> diffStrides, Ofr k, Ofr srcK,
+                           Ofr diffK, Ofr rows, Value c,
+                           bool accumulate) const {
   SmallVector<Ofr> aSizes(batch), aStrides(srcStrides), bSizes(batch),
       bStrides(diffStrides);
   aSizes.append({rows, k});
@@ -79,21 +80,21 @@ void Item::product(IndexMath &m, Ofr srcAt, Ofr diffAt, ArrayRef<Ofr> batch,
     product.setMaxTerms(g.blockPositions());
 }
 
-void Item::forTaps(IndexMath &m,
-                   llvm::function_ref<void(IndexMath &, Ofr)> body) const {
+void GradientItem::forTaps(
+    IndexMath &m, llvm::function_ref<void(IndexMath &, Ofr)> body) const {
   int64_t taps = g.dims.back().kernel;
   if (taps == 1)
     return body(m, m.attr(0));
   emitLoop(m, m.attr(0), m.attr(taps), body);
 }
 
-void Item::clear(IndexMath &m, Ofr tap) const {
+void GradientItem::clear(IndexMath &m, Ofr tap) const {
   product(m, m.attr(0), m.attr(0), {}, {}, {}, m.attr(0), m.attr(1),
           m.attr(g.panel), rowCount, dstBox(m, tap, firstRow, rowCount), false);
 }
 
-void Item::strides(IndexMath &m, SmallVectorImpl<Ofr> &srcStrides,
-                   SmallVectorImpl<Ofr> &diffStrides) const {
+void GradientItem::strides(IndexMath &m, SmallVectorImpl<Ofr> &srcStrides,
+                           SmallVectorImpl<Ofr> &diffStrides) const {
   for (int64_t i = 0; i <= g.last(); ++i) {
     int64_t step = i == 0 ? 1 : g.dims[i - 1].stride;
     srcStrides.push_back(m.mul(g.src.strides[i], m.attr(step)));
@@ -101,10 +102,11 @@ void Item::strides(IndexMath &m, SmallVectorImpl<Ofr> &srcStrides,
   }
 }
 
-void Item::addColumns(IndexMath &m, ArrayRef<Range> block, Range column,
-                      Ofr tap, Ofr row, Ofr rows) const {
+void GradientItem::addColumns(IndexMath &m, ArrayRef<PositionRange> block,
+                              PositionRange column, Ofr tap, Ofr row,
+                              Ofr rows) const {
   SmallVector<Ofr> at, sizes, srcStrides, diffStrides;
-  for (const Range &r : block) {
+  for (const PositionRange &r : block) {
     at.push_back(r.from);
     sizes.push_back(r.count);
   }
@@ -117,10 +119,10 @@ void Item::addColumns(IndexMath &m, ArrayRef<Range> block, Range column,
           dstBox(m, tap, row, rows), true);
 }
 
-void Item::addEdge(IndexMath &m, ArrayRef<Range> block, Ofr column, Ofr lo,
-                   Ofr hi) const {
+void GradientItem::addEdge(IndexMath &m, ArrayRef<PositionRange> block,
+                           Ofr column, Ofr lo, Ofr hi) const {
   SmallVector<Ofr> at, sizes, srcStrides, diffStrides;
-  for (const Range &r : block) {
+  for (const PositionRange &r : block) {
     at.push_back(r.from);
     sizes.push_back(r.count);
   }
@@ -136,12 +138,13 @@ void Item::addEdge(IndexMath &m, ArrayRef<Range> block, Ofr column, Ofr lo,
           dstBox(m, zero, from, rows), true);
 }
 
-void Item::addCopied(IndexMath &m, ArrayRef<Range> block) const {
+void GradientItem::addCopied(IndexMath &m,
+                             ArrayRef<PositionRange> block) const {
   Strided copy;
   copy.base = scratchView(m, memory, g.diff.elementType(), m.attr(0),
                           m.attr(g.scratch));
   SmallVector<Ofr> at, sizes;
-  for (const Range &r : block) {
+  for (const PositionRange &r : block) {
     at.push_back(r.from);
     sizes.push_back(r.count);
   }
@@ -162,17 +165,18 @@ void Item::addCopied(IndexMath &m, ArrayRef<Range> block) const {
   for (auto [position, step] : llvm::zip(at, copy.strides))
     start = m.add(start, m.mul(position, step));
   copy.offset = m.sub(m.attr(0), start);
-  Gradient local = g;
+  WeightsGradient local = g;
   local.packed = true;
   local.scratch = 0;
   local.diff = copy;
   local.groupStride = local.panelStride = m.attr(0);
-  Item item{local,    group,   panel,   taps, outerTap,   part,    firstRow,
-            rowCount, columns, Value(), sums, firstPanel, mostRows};
+  GradientItem item{local, group,      panel,    taps,    outerTap,
+                    part,  firstRow,   rowCount, columns, Value(),
+                    sums,  firstPanel, mostRows};
   item.addBlock(m, block);
 }
 
-void Item::addBlock(IndexMath &m, ArrayRef<Range> block) const {
+void GradientItem::addBlock(IndexMath &m, ArrayRef<PositionRange> block) const {
   if (g.scratch)
     return addCopied(m, block);
   const WindowDim &d = g.dims.back();
@@ -191,19 +195,19 @@ void Item::addBlock(IndexMath &m, ArrayRef<Range> block) const {
     });
 }
 
-void Item::forOuterTaps(IndexMath &m, ArrayRef<Range> block,
-                        TapBody body) const {
+void GradientItem::forOuterTaps(IndexMath &m, ArrayRef<PositionRange> block,
+                                TapBody body) const {
   size_t i = taps.size();
   if (i == g.outer().size())
     return body(m, *this, block);
   const WindowDim &d = g.dims[i];
   emitLoop(m, m.attr(0), m.attr(d.kernel), [&](IndexMath &tm, Ofr tap) {
-    Item inner = *this;
+    GradientItem inner = *this;
     inner.taps.push_back(tap);
     inner.outerTap = tm.add(tm.mul(outerTap, tm.attr(d.kernel)), tap);
-    SmallVector<Range> seen(block);
+    SmallVector<PositionRange> seen(block);
     if (!seen.empty()) {
-      Range all = positionsOf(tm, d, tap), &rows = seen[i + 1];
+      PositionRange all = positionsOf(tm, d, tap), &rows = seen[i + 1];
       Ofr from = tm.max(rows.from, all.from);
       Ofr past =
           tm.min(tm.add(rows.from, rows.count), tm.add(all.from, all.count));
@@ -213,8 +217,9 @@ void Item::forOuterTaps(IndexMath &m, ArrayRef<Range> block,
   });
 }
 
-void Item::forBlocks(IndexMath &m, ArrayRef<Range> all,
-                     SmallVector<Range> block, BlockBody body) const {
+void GradientItem::forBlocks(IndexMath &m, ArrayRef<PositionRange> all,
+                             SmallVector<PositionRange> block,
+                             BlockBody body) const {
   size_t i = block.size();
   if (i == all.size())
     return body(m, block);
@@ -230,10 +235,10 @@ void Item::forBlocks(IndexMath &m, ArrayRef<Range> all,
            [&](IndexMath &im, Ofr b) {
              Ofr at = im.mul(b, size);
              Ofr count = im.min(size, im.sub(all[i].count, at));
-             SmallVector<Range> inner = block;
+             SmallVector<PositionRange> inner = block;
              inner.push_back({im.add(all[i].from, at), count});
              forBlocks(im, all, inner, body);
            });
 }
 
-} // namespace tenon::tiling::weights
+} // namespace tenon::tiling

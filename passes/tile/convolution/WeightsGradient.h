@@ -7,15 +7,15 @@
 
 #include "passes/tile/core/WorkItems.h"
 
-namespace tenon::tiling::weights {
+namespace tenon::tiling {
 
 /// Positions [from, from + count) of a dim.
-struct Range {
+struct PositionRange {
   Ofr from, count;
 };
 
 /// The gradient of weights that a tile.conv_weights computes.
-struct Gradient {
+struct WeightsGradient {
   bool packed; // diff is
   llvm::SmallVector<WindowDim> dims;
   Strided src, dst;
@@ -61,11 +61,11 @@ struct Gradient {
 };
 
 /// The positions of `d` whose windows have tap `tap` within src.
-Range positionsOf(IndexMath &m, const WindowDim &d, Ofr tap);
+PositionRange positionsOf(IndexMath &m, const WindowDim &d, Ofr tap);
 
 /// One item, while its pieces are emitted.
-struct Item {
-  const Gradient &g;
+struct GradientItem {
+  const WeightsGradient &g;
   Ofr group, panel;
   llvm::SmallVector<Ofr> taps; // of the outer spatial dims
   Ofr outerTap, part;          // their number within the item; part of images
@@ -109,33 +109,33 @@ struct Item {
 
   /// Adds positions `column` of the last dimension through tap `tap`; rows
   /// [row, row + rows) count from that tap.
-  void addColumns(IndexMath &m, llvm::ArrayRef<Range> block, Range column,
-                  Ofr tap, Ofr row, Ofr rows) const;
+  void addColumns(IndexMath &m, llvm::ArrayRef<PositionRange> block,
+                  PositionRange column, Ofr tap, Ofr row, Ofr rows) const;
 
   /// Adds position `column`, whose taps outside [lo, hi) are cut: the sum is
   /// over the innermost other dimension.
-  void addEdge(IndexMath &m, llvm::ArrayRef<Range> block, Ofr column, Ofr lo,
-               Ofr hi) const;
+  void addEdge(IndexMath &m, llvm::ArrayRef<PositionRange> block, Ofr column,
+               Ofr lo, Ofr hi) const;
 
   /// Copies a block of diff to scratch, where its rows follow each other, and
   /// adds it from there.
-  void addCopied(IndexMath &m, llvm::ArrayRef<Range> block) const;
+  void addCopied(IndexMath &m, llvm::ArrayRef<PositionRange> block) const;
 
   /// Adds a block of positions, of all rows.
-  void addBlock(IndexMath &m, llvm::ArrayRef<Range> block) const;
+  void addBlock(IndexMath &m, llvm::ArrayRef<PositionRange> block) const;
 
   /// Calls `body` with the item of each outer tap, and what of `block` it
   /// sees, dimension `i` and inwards.
-  using TapBody = llvm::function_ref<void(IndexMath &, const Item &,
-                                          llvm::ArrayRef<Range>)>;
-  void forOuterTaps(IndexMath &m, llvm::ArrayRef<Range> block,
+  using TapBody = llvm::function_ref<void(IndexMath &, const GradientItem &,
+                                          llvm::ArrayRef<PositionRange>)>;
+  void forOuterTaps(IndexMath &m, llvm::ArrayRef<PositionRange> block,
                     TapBody body) const;
 
   /// Blocks of batch and outer positions, dimension `i` of them and inwards.
   using BlockBody =
-      llvm::function_ref<void(IndexMath &, llvm::ArrayRef<Range>)>;
-  void forBlocks(IndexMath &m, llvm::ArrayRef<Range> all,
-                 llvm::SmallVector<Range> block, BlockBody body) const;
+      llvm::function_ref<void(IndexMath &, llvm::ArrayRef<PositionRange>)>;
+  void forBlocks(IndexMath &m, llvm::ArrayRef<PositionRange> all,
+                 llvm::SmallVector<PositionRange> block, BlockBody body) const;
 };
 
-} // namespace tenon::tiling::weights
+} // namespace tenon::tiling

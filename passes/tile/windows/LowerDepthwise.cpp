@@ -467,14 +467,9 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
     Place place{at[0], at[1], ArrayRef(at).drop_front(2), {}, {}, {}};
-    for (int64_t i = 0; i < s.last(); ++i) {
-      const SpreadDim &d = s.dims[i];
-      Ofr stride = im.attr(d.stride);
-      SpreadDim::Class c = d.classOf(im, im.rem(place.row[i], stride));
-      place.taps.push_back(
-          d.validTaps(im, c, im.floorDiv(place.row[i], stride)));
-      place.classes.push_back(c);
-    }
+    SpreadRow row(im, ArrayRef(s.dims).drop_back(), place.row);
+    place.classes = std::move(row.classes);
+    place.taps = std::move(row.taps);
     auto emit = [&](IndexMath &em, Ofr c) {
       place.column = c;
       emitClass(em, s, place);
