@@ -56,6 +56,13 @@ def Graph_ExpOp : Graph_Unary<"Exp", 26, "exp"> {
   let transcendental = 1;
 }
 
+def Graph_FloorOp : Graph_Unary<"Floor", 120, "floor"> {
+  let summary = "dst = largest integer that is at most src";
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "floor";
+}
+
 def Graph_GELUOp : Graph_Unary<"GELU", 27, "gelu"> {
   let summary = "dst = src * Phi(src)";
   let description = [{

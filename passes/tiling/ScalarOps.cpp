@@ -298,6 +298,8 @@ const Entry kTable[] = {
        return k.select(k.gt(k.x(), k.c(0)), dd, k.mul(dd, slope));
      }},
     {"Exp", [](Calc &k) { return k.exp(k.x()); }},
+    {"Floor",
+     [](Calc &k) -> Value { return math::FloorOp::create(k.b, k.loc, k.x()); }},
     {"GELU", gelu},
     {"GELUBackward", geluBackward},
     {"GreaterEqual", greaterEqual},

@@ -11,6 +11,7 @@ Cases unaryCases() {
       "Elu alpha=0.25",
       "Elu alpha=-0.5",
       "Exp",
+      "Floor",
       "GELU mode=gelu_erf",
       "GELU mode=gelu_tanh",
       "GELU",

@@ -44,6 +44,10 @@ bool evalExp(OpContext &c) {
   return apply(c, [](double s) { return std::exp(s); });
 }
 
+bool evalFloor(OpContext &c) {
+  return apply(c, [](double s) { return std::floor(s); });
+}
+
 bool evalGelu(OpContext &c) {
   if (c.text("mode", "gelu_erf") == "gelu_erf")
     return apply(c, [](double s) { return s * normalCdf(s); });
@@ -119,6 +123,7 @@ std::span<const OpEntry> elementwiseOps() {
       {"Clamp", evalClamp},
       {"Elu", evalElu},
       {"Exp", evalExp},
+      {"Floor", evalFloor},
       {"GELU", evalGelu},
       {"HardSigmoid", evalHardSigmoid},
       {"HardSwish", evalHardSwish},
