@@ -48,6 +48,18 @@ def Graph_EluOp : Graph_Unary<"Elu", 23, "elu"> {
   let transcendental = 1;
 }
 
+def Graph_ErfOp : Graph_Unary<"Erf", 121, "erf"> {
+  let summary = "dst = erf(src)";
+  let description = [{
+    The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to
+    src.
+  }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 70 operations per vector";
+  let rounding = "once";
+  let transcendental = 1;
+}
+
 def Graph_ExpOp : Graph_Unary<"Exp", 26, "exp"> {
   let summary = "dst = exp(src)";
   let vectorException =

@@ -10,6 +10,7 @@ Cases unaryCases() {
       "Elu alpha=1",
       "Elu alpha=0.25",
       "Elu alpha=-0.5",
+      "Erf",
       "Exp",
       "Floor",
       "GELU mode=gelu_erf",

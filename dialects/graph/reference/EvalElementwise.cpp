@@ -40,6 +40,10 @@ bool evalElu(OpContext &c) {
   return apply(c, [=](double s) { return s > 0 ? s : alpha * std::expm1(s); });
 }
 
+bool evalErf(OpContext &c) {
+  return apply(c, [](double s) { return std::erf(s); });
+}
+
 bool evalExp(OpContext &c) {
   return apply(c, [](double s) { return std::exp(s); });
 }
@@ -122,6 +126,7 @@ std::span<const OpEntry> elementwiseOps() {
       {"Abs", evalAbs},
       {"Clamp", evalClamp},
       {"Elu", evalElu},
+      {"Erf", evalErf},
       {"Exp", evalExp},
       {"Floor", evalFloor},
       {"GELU", evalGelu},
