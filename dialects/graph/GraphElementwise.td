@@ -178,6 +178,19 @@ def Graph_SigmoidOp : Graph_Unary<"Sigmoid", 62, "sigmoid"> {
   let transcendental = 1;
 }
 
+def Graph_SinOp : Graph_Unary<"Sin", 122, "sin"> {
+  let summary = "dst = sin(src)";
+  let description = [{
+    src is in radians, and may be any number: pi is taken with as many digits as
+    the largest one needs. An infinity gives NaN.
+  }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 60 operations per vector, "
+      "most of them on f64";
+  let rounding = "once";
+  let transcendental = 1;
+}
+
 def Graph_SoftPlusOp : Graph_Unary<"SoftPlus", 66, "softplus"> {
   let summary = "dst = ln(1 + exp(beta * src)) / beta";
   let description = [{

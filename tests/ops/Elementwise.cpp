@@ -33,6 +33,7 @@ Cases unaryCases() {
       "Reciprocal",
       "Round",
       "Sigmoid",
+      "Sin",
       "SoftPlus",
       "SoftPlus beta=0.5",
       "SoftPlus beta=-1",

@@ -102,6 +102,10 @@ bool evalRound(OpContext &c) {
 
 bool evalSigmoid(OpContext &c) { return apply(c, sigmoid); }
 
+bool evalSin(OpContext &c) {
+  return apply(c, [](double s) { return std::sin(s); });
+}
+
 bool evalSoftPlus(OpContext &c) {
   double beta = c.f32("beta", 1);
   return apply(c, [=](double s) { return logOnePlusExp(beta * s) / beta; });
@@ -140,6 +144,7 @@ std::span<const OpEntry> elementwiseOps() {
       {"Reciprocal", evalReciprocal},
       {"Round", evalRound},
       {"Sigmoid", evalSigmoid},
+      {"Sin", evalSin},
       {"SoftPlus", evalSoftPlus},
       {"Sqrt", evalSqrt},
       {"Square", evalSquare},
