@@ -2,6 +2,7 @@
 #include "compiler/check/Exactness.h"
 #include "compiler/check/FunctionErrors.h"
 #include "compiler/check/TestGraph.h"
+#include "dialects/graph/OpTable.h"
 
 #include <cmath>
 #include <limits>
@@ -24,6 +25,11 @@ Builder matMul(int64_t depth, DType dtype = DType::f32) {
   uint64_t x = b.tensor({8, depth}, dtype), y = b.tensor({depth, 8}, dtype);
   b.op("MatMul", {x, y}, {8, 8}, dtype);
   return b;
+}
+
+TEST(Exactness, EveryNamedRuleExists) {
+  for (const graph::OpInfo &info : graph::allOps())
+    EXPECT_TRUE(info.grid.empty() || isGridRule(info.grid)) << info.kind;
 }
 
 TEST(Compare, S64CountsEveryBit) {

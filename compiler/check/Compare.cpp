@@ -7,6 +7,7 @@
 #include "compiler/check/Cancellation.h"
 #include "compiler/check/Exactness.h"
 #include "compiler/check/OpTraits.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,8 +47,7 @@ double roundoffOf(DType dtype) {
 }
 
 bool isMoved(const std::string &kind) {
-  return isMovement(kind) || kind == "Concat" || kind == "Select" ||
-         kind == "GenIndex";
+  return copiesValues(kind) || kind == "GenIndex";
 }
 
 /// Costs of all edges of a sorted graph.  Inputs of the graph cost nothing.
@@ -506,9 +506,13 @@ const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
     bool truncates = op.kind == "TypeCast" &&
                      graph::isFloat(graph.tensor(op.inputs[0]).dtype) &&
                      !graph::isFloat(graph.tensor(outputId).dtype);
-    if (op.kind == "Quantize" || op.kind == "Round" || truncates)
+    const graph::OpInfo &info = graph::factsOf(op.kind);
+    if (info.grid == "quantize" || info.grid == "integer" ||
+        info.grid == "floor" || truncates)
       return &op;
-    if (op.kind != "StaticReshape" && op.kind != "Reorder")
+    bool keepsOrder = isMovement(op.kind) && op.kind != "TypeCast" &&
+                      op.kind != "StaticTranspose";
+    if (!keepsOrder)
       return nullptr;
     outputId = op.inputs[0];
   }
@@ -535,6 +539,10 @@ BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
   if (op && op->kind == "TypeCast")
     for (double &value : before.steps)
       value = std::copysign(std::max(std::fabs(value) - 0.5, 0.0), value);
+  // What rounds down has its steps at integers, not at halves.
+  if (op && graph::factsOf(op->kind).grid == "floor")
+    for (double &value : before.steps)
+      value -= 0.5;
   if (!op || op->kind != "Quantize")
     return before;
   auto scales = op->attrOr<std::vector<float>>("scales", {1.0f});

@@ -115,8 +115,7 @@ private:
   /// Whether `op` is a cast of what was computed: the number before it may be
   /// another one, and scaled otherwise, than that which the evaluator rounds.
   bool roundsComputed(const graph::Op &op) {
-    bool isComputed =
-        !isMovement(op.kind) && op.kind != "Concat" && op.kind != "Select";
+    bool isComputed = !copiesValues(op.kind);
     for (uint64_t id : op.inputs)
       isComputed |= computed.contains(id);
     if (isComputed)

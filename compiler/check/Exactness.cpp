@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Exactness.h"
 #include "compiler/check/OpTraits.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <bit>
@@ -52,6 +53,21 @@ Grid either(const Grid &a, const Grid &b) {
   return {std::max(a.largest, b.largest), std::min(a.granule, b.granule)};
 }
 
+/// An operation, and the grids of its operands.
+struct Call {
+  const graph::Graph &graph;
+  const graph::Op &op;
+  const std::vector<Grid> &in;
+
+  Grid attr(const char *name) const {
+    return constantGrid(op.attrOr<float>(name, 0));
+  }
+  DType resultType() const { return graph.tensor(op.outputs[0]).dtype; }
+  double length() const {
+    return static_cast<double>(reductionLength(graph, op));
+  }
+};
+
 /// One scale of a static quantisation that is a power of two; 0 otherwise.
 double powerScale(const graph::Op &op) {
   auto scales = op.attrOr<std::vector<float>>("scales", {});
@@ -68,109 +84,123 @@ double largestZp(const graph::Op &op) {
   return largest;
 }
 
-/// Contractions, sums, means: `length` terms per result.
-std::optional<Grid> reductionGrid(const graph::Graph &graph,
-                                  const graph::Op &op,
-                                  const std::vector<Grid> &in) {
-  auto length = static_cast<double>(reductionLength(graph, op));
-  if (isContraction(op.kind)) {
-    Grid result = product(in[0], in[1]);
-    result.largest *= length;
-    bool bias = in.size() > 2 && op.kind.find("Backward") == std::string::npos;
-    return bias ? sum(result, in[2]) : result;
-  }
-  Grid result = in[0];
-  if (op.kind == "ReduceMax" || op.kind == "ReduceMin" || op.kind == "MaxPool")
-    return result;
-  if (op.kind == "ReduceSum" || op.kind == "ReduceL1" ||
-      op.kind == "BiasAddBackward") {
-    result.largest *= length;
-    return result;
-  }
-  if (op.kind == "ReduceMean" && isPowerOfTwo(length)) {
-    // The sum must be exact before it is divided.
-    result.largest *= length;
-    if (!result.fits(kF32Bits))
-      return std::nullopt;
-    return Grid{result.largest / length, result.granule / length};
-  }
-  return std::nullopt;
+Grid contraction(const Call &call) {
+  Grid result = product(call.in[0], call.in[1]);
+  result.largest *= call.length();
+  const graph::OpInfo &info = graph::factsOf(call.op.kind);
+  bool bias = call.in.size() > 2 && info.backwardOf.empty();
+  return bias ? sum(result, call.in[2]) : result;
 }
 
-std::optional<Grid> quantGrid(const graph::Graph &graph, const graph::Op &op,
-                              const Grid &in) {
-  double scale = powerScale(op);
+Grid sumOfRow(const Call &call) {
+  return {call.in[0].largest * call.length(), call.in[0].granule};
+}
+
+std::optional<Grid> mean(const Call &call) {
+  double length = call.length();
+  Grid all = sumOfRow(call);
+  // The sum must be exact before it is divided.
+  if (!isPowerOfTwo(length) || !all.fits(kF32Bits))
+    return std::nullopt;
+  return Grid{all.largest / length, all.granule / length};
+}
+
+std::optional<Grid> dequantized(const Call &call) {
+  double scale = powerScale(call.op);
   if (scale == 0)
     return std::nullopt;
-  if (op.kind == "Dequantize")
-    return product(sum(in, constantGrid(largestZp(op))), constantGrid(scale));
-  if (graph::isFloat(graph.tensor(op.outputs[0]).dtype)) // f8 rounds
-    return std::nullopt;
-  return Grid{std::min(in.largest / scale + largestZp(op) + 1, 255.0), 1};
+  return product(sum(call.in[0], constantGrid(largestZp(call.op))),
+                 constantGrid(scale));
 }
 
-/// Elementwise operations that keep to a grid.
-std::optional<Grid> elementwiseGrid(const graph::Op &op,
-                                    const std::vector<Grid> &in) {
-  const std::string &kind = op.kind;
-  auto attr = [&](const char *name) {
-    return constantGrid(op.attrOr<float>(name, 0));
-  };
-  if (kind == "Add" || kind == "Subtract" || kind == "BiasAdd")
-    return sum(in[0], in[1]);
-  if (kind == "Multiply")
-    return product(in[0], in[1]);
-  if (kind == "Square")
-    return product(in[0], in[0]);
-  if (kind == "SquaredDifference") {
-    Grid difference = sum(in[0], in[1]);
-    return product(difference, difference);
-  }
-  if (kind == "Maximum" || kind == "Minimum" || kind == "Concat") {
-    Grid result = in[0];
-    for (const Grid &other : in)
-      result = either(result, other);
-    return result;
-  }
-  if (kind == "Select")
-    return either(in[1], in[2]);
-  if (kind == "ReLU" || kind == "Abs")
-    return in[0];
-  if (kind == "Clamp")
-    return either(in[0], either(attr("min"), attr("max")));
-  if (kind == "LeakyReLU")
-    return either(in[0], product(in[0], attr("alpha")));
-  if (kind == "PReLU")
-    return either(in[0], product(in[0], in[1]));
-  if (kind == "ReLUBackward" || kind == "AbsBackward" ||
-      kind == "ClampBackward")
-    return in[1];
-  if (kind == "Round")
-    return Grid{in[0].largest + 1, 1};
-  if (kind == "GreaterEqual")
-    return Grid{1, 1};
-  return std::nullopt;
+std::optional<Grid> quantized(const Call &call) {
+  double scale = powerScale(call.op);
+  if (scale == 0 || graph::isFloat(call.resultType())) // f8 rounds
+    return std::nullopt;
+  double steps = call.in[0].largest / scale + largestZp(call.op) + 1;
+  return Grid{std::min(steps, 255.0), 1};
+}
+
+Grid squaredDifference(const Call &call) {
+  Grid difference = sum(call.in[0], call.in[1]);
+  return product(difference, difference);
+}
+
+Grid unionOfAll(const Call &call) {
+  Grid result = call.in[0];
+  for (const Grid &other : call.in)
+    result = either(result, other);
+  return result;
 }
 
 /// A cast to an integer drops what is below 1 and stays in range.
-Grid castGrid(DType to, const Grid &in) {
-  if (graph::isFloat(to))
-    return in;
-  reference::Range range = reference::rangeOf(to);
-  return {std::min(in.largest, std::max(-range.min, range.max)), 1};
+Grid cast(const Call &call) {
+  if (graph::isFloat(call.resultType()))
+    return call.in[0];
+  reference::Range range = reference::rangeOf(call.resultType());
+  return {std::min(call.in[0].largest, std::max(-range.min, range.max)), 1};
 }
 
-std::optional<Grid> gridOfResult(const graph::Graph &graph, const graph::Op &op,
-                                 const std::vector<Grid> &in) {
-  if (op.kind == "TypeCast")
-    return castGrid(graph.tensor(op.outputs[0]).dtype, in[0]);
-  if (isMovement(op.kind))
-    return in[0];
-  if (op.kind == "Quantize" || op.kind == "Dequantize")
-    return quantGrid(graph, op, in[0]);
-  if (auto grid = elementwiseGrid(op, in))
-    return grid;
-  return reductionGrid(graph, op, in);
+std::optional<Grid> nextInteger(const Call &call) {
+  return Grid{call.in[0].largest + 1, 1};
+}
+
+/// How results keep to a grid, by the name that the operation table gives.
+struct GridRule {
+  std::string_view name;
+  std::optional<Grid> (*grid)(const Call &);
+};
+
+constexpr GridRule kRules[] = {
+    {"boolean", [](const Call &) { return std::optional(Grid{1, 1}); }},
+    {"cast", [](const Call &c) { return std::optional(cast(c)); }},
+    {"clamp",
+     [](const Call &c) {
+       Grid bounds = either(c.attr("min"), c.attr("max"));
+       return std::optional(either(c.in[0], bounds));
+     }},
+    {"contraction",
+     [](const Call &c) { return std::optional(contraction(c)); }},
+    {"dequantize", dequantized},
+    {"first", [](const Call &c) { return std::optional(c.in[0]); }},
+    {"floor", nextInteger},
+    {"integer", nextInteger},
+    {"leaky_relu",
+     [](const Call &c) {
+       return std::optional(either(c.in[0], product(c.in[0], c.attr("alpha"))));
+     }},
+    {"mean", mean},
+    {"prelu",
+     [](const Call &c) {
+       return std::optional(either(c.in[0], product(c.in[0], c.in[1])));
+     }},
+    {"product",
+     [](const Call &c) { return std::optional(product(c.in[0], c.in[1])); }},
+    {"quantize", quantized},
+    {"reduce_sum", [](const Call &c) { return std::optional(sumOfRow(c)); }},
+    {"second", [](const Call &c) { return std::optional(c.in[1]); }},
+    {"select",
+     [](const Call &c) { return std::optional(either(c.in[1], c.in[2])); }},
+    {"square",
+     [](const Call &c) { return std::optional(product(c.in[0], c.in[0])); }},
+    {"squared_difference",
+     [](const Call &c) { return std::optional(squaredDifference(c)); }},
+    {"sum", [](const Call &c) { return std::optional(sum(c.in[0], c.in[1])); }},
+    {"union", [](const Call &c) { return std::optional(unionOfAll(c)); }},
+};
+
+std::optional<Grid> gridOfResult(const Call &call) {
+  std::string_view name = graph::factsOf(call.op.kind).grid;
+  const auto *rule = std::ranges::find(kRules, name, &GridRule::name);
+  return rule == std::end(kRules) ? std::nullopt : rule->grid(call);
+}
+
+/// Of indices, whatever the operand holds.
+Grid gridOfIndices(const graph::LogicalTensor &dst) {
+  double largest = 1;
+  for (int64_t dim : dst.shape.value_or(graph::Dims{}))
+    largest = std::max(largest, static_cast<double>(dim));
+  return {largest, 1};
 }
 
 /// Whether later operations may take the values of this edge for exact:
@@ -183,6 +213,11 @@ bool readable(const graph::Graph &graph, uint64_t id, const Grid &grid) {
 }
 
 } // namespace
+
+bool isGridRule(std::string_view name) {
+  return name == "index" ||
+         std::ranges::find(kRules, name, &GridRule::name) != std::end(kRules);
+}
 
 bool Grid::fits(int bits) const {
   return largest <= std::ldexp(granule, bits) && granule > 0x1p-100 &&
@@ -220,12 +255,8 @@ Grids exactEdges(const graph::Graph &graph,
   if (!topologicalSort(sorted).empty())
     return grids;
   for (const graph::Op &op : sorted.ops) {
-    if (op.kind == "GenIndex") { // whatever its operand holds
-      const graph::LogicalTensor &dst = sorted.tensor(op.outputs[0]);
-      double largest = 1;
-      for (int64_t dim : dst.shape.value_or(graph::Dims{}))
-        largest = std::max(largest, static_cast<double>(dim));
-      grids[op.outputs[0]] = {largest, 1};
+    if (graph::factsOf(op.kind).grid == "index") {
+      grids[op.outputs[0]] = gridOfIndices(sorted.tensor(op.outputs[0]));
       continue;
     }
     std::vector<Grid> in;
@@ -235,7 +266,7 @@ Grids exactEdges(const graph::Graph &graph,
         in.push_back(found->second);
     if (op.inputs.empty() || in.size() != op.inputs.size())
       continue;
-    auto grid = gridOfResult(sorted, op, in);
+    auto grid = gridOfResult({sorted, op, in});
     if (grid && grid->fits(kF32Bits))
       for (uint64_t id : op.outputs)
         grids[id] = *grid;

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string_view>
 
 namespace tenon::check {
 
@@ -28,6 +30,10 @@ struct Grid {
 
 /// The grid of a tensor's values; nullopt with NaN or infinities.
 std::optional<Grid> gridOf(const reference::Tensor &tensor);
+
+/// Whether there is a rule of this name, which the operation table gives as
+/// grid.
+bool isGridRule(std::string_view name);
 
 /// The edges whose values are exact when computed in f32 (or, for integer
 /// edges, in integers) in any order.  The entry of a narrow floating edge is

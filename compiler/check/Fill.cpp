@@ -8,6 +8,7 @@
 #include "compiler/check/Exactness.h"
 #include "compiler/check/OpTraits.h"
 #include "compiler/check/Random.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +38,45 @@ enum class Role {
   zeroPoint,
   half, // probability of Dropout
 };
+
+/// The operation table gives what does not depend on other operations.
+Role roleOf(graph::Domain domain) {
+  switch (domain) {
+  case graph::Domain::any:
+    return Role::data;
+  case graph::Domain::positive:
+    return Role::positive;
+  case graph::Domain::divisor:
+    return Role::divisor;
+  case graph::Domain::variance:
+    return Role::variance;
+  case graph::Domain::probability:
+    return Role::probability;
+  case graph::Domain::openUnit:
+    return Role::openUnit;
+  case graph::Domain::negative:
+    return Role::negative;
+  case graph::Domain::quantized:
+    return Role::quantized;
+  case graph::Domain::scale:
+    return Role::scale;
+  case graph::Domain::zeroPoint:
+    return Role::zeroPoint;
+  case graph::Domain::half:
+    return Role::half;
+  }
+  return Role::data;
+}
+
+graph::Domain domainAt(const graph::Op &op, size_t operand) {
+  const graph::OpInfo &info = graph::factsOf(op.kind);
+  if (operand >= info.operands.size())
+    return graph::Domain::any;
+  bool isSrc = info.operands[operand].name == "src_or_dst" &&
+               !op.attrOr<bool>("use_dst", true);
+  return isSrc ? graph::forwardOf(info).operands[0].domain
+               : info.operands[operand].domain;
+}
 
 struct Use {
   Role role = Role::data;
@@ -84,18 +124,20 @@ private:
       if (role > use.role)
         use.role = role;
       const std::string &kind = reader.op->kind;
-      if (kind == "Quantize" || role == Role::score) {
+      const graph::OpInfo &info = graph::factsOf(kind);
+      if (info.grid == "quantize" || role == Role::score) {
         auto scales = reader.op->attrOr<std::vector<float>>("scales", {});
         auto zps = reader.op->attrOr<std::vector<int64_t>>("zps", {});
         use.scale = scales.empty() ? 1 : std::fabs(scales[0]);
         use.zeroPoint = zps.empty() ? 0 : static_cast<double>(zps[0]);
       }
-      bool weights =
-          (isContraction(kind) && reader.operand == 1) ||
-          (kind == "LSTM" && reader.operand > 0 && reader.operand < 3);
+      bool isRecurrent = info.opClass == graph::OpClass::recurrent;
+      bool weights = (isContraction(kind) && reader.operand == 1) ||
+                     (isRecurrent && reader.operand > 0 && reader.operand < 3);
       if (weights)
         use.gain = gainFor(reductionLength(graph, *reader.op));
-      if (isMovement(kind) || kind == "Concat")
+      bool isConcat = info.shapeRule == "concat";
+      if (isMovement(kind) || isConcat)
         for (uint64_t result : reader.op->outputs)
           visit(result, use, depth + 1);
     }
@@ -116,7 +158,8 @@ bool Readers::feedsSoftMax(uint64_t id, int depth, bool products) const {
     return false;
   for (const Reader &reader : found->second) {
     const std::string &kind = reader.op->kind;
-    if (kind == "SoftMax" || kind == "LogSoftmax")
+    std::string_view rule = graph::factsOf(kind).shapeRule;
+    if (rule == "softmax" || rule == "log_softmax")
       return true;
     bool scales = kind == "TypeCast" || kind == "Divide" || kind == "Multiply";
     bool passes = isMovement(kind) || kind == "Add" || kind == "Select" ||
@@ -129,36 +172,12 @@ bool Readers::feedsSoftMax(uint64_t id, int depth, bool products) const {
 }
 
 Role Readers::roleAt(const graph::Op &op, size_t operand) const {
-  const std::string &kind = op.kind;
-  bool useDst = op.attrOr<bool>("use_dst", true);
-  if (kind == "Sqrt" || kind == "Log" || kind == "Pow" ||
-      (kind == "SqrtBackward" && operand == 0))
-    return kind == "SqrtBackward" ? Role::divisor : Role::positive;
-  if ((kind == "Divide" && operand == 1) || kind == "Reciprocal")
-    return Role::divisor;
-  if ((kind == "BatchNormInference" && operand == 4) ||
-      (kind == "BatchNormForwardTraining" && operand == 2) ||
-      (kind.ends_with("NormBackward") && operand == 3) ||
-      (kind == "BatchNormTrainingBackward" && operand == 3))
-    return Role::variance;
-  if ((kind == "SoftMaxBackward" && operand == 1) ||
-      (kind == "SigmoidBackward" && operand == 0 && useDst))
-    return Role::probability;
-  if (kind == "TanhBackward" && operand == 0 && useDst)
-    return Role::openUnit;
-  if (kind == "LogSoftmaxBackward" && operand == 1)
-    return Role::negative;
-  if (kind == "Add" && operand == 1 && feedsSoftMax(op.outputs[0], 0))
+  if (op.kind == "Add" && operand == 1 && feedsSoftMax(op.outputs[0], 0))
     return Role::mask;
-  if (kind == "Quantize" || (kind == "DynamicQuantize" && operand == 0))
-    return Role::quantized;
-  if (kind == "Dequantize" && feedsSoftMax(op.outputs[0], 0, /*products=*/true))
+  bool dequantizes = graph::factsOf(op.kind).grid == "dequantize";
+  if (dequantizes && feedsSoftMax(op.outputs[0], 0, /*products=*/true))
     return Role::score;
-  if (kind.starts_with("Dynamic") && operand > 0)
-    return operand == 1 ? Role::scale : Role::zeroPoint;
-  if (kind == "Dropout" && operand == 3)
-    return Role::half;
-  return Role::data;
+  return roleOf(domainAt(op, operand));
 }
 
 /// Scores of 64 such products, divided by 8, are a few units apart: in

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/check/OpTraits.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,13 +13,13 @@
 namespace tenon::check {
 
 using graph::Dims;
+using graph::factsOf;
+using graph::forwardOf;
+using graph::OpClass;
+using graph::OpInfo;
+using graph::Rounding;
 
 namespace {
-
-template <size_t N>
-bool contains(const std::string_view (&list)[N], std::string_view kind) {
-  return std::find(std::begin(list), std::end(list), kind) != std::end(list);
-}
 
 int64_t count(const Dims &shape) {
   int64_t result = 1;
@@ -36,7 +37,8 @@ int64_t dimAt(const Dims &shape, int64_t axis) {
 /// Spatial size of a weights tensor times its channels other than `full`.
 int64_t convolutionLength(const graph::Op &op, const Dims &src,
                           const Dims &weights, const Dims &dst) {
-  if (op.kind.ends_with("BackwardWeights")) // batch and positions
+  const OpInfo &info = factsOf(op.kind);
+  if (info.operands[1].name != "weights") // batch and positions
     return count(weights) /
            std::max<int64_t>(
                dimAt(weights,
@@ -49,8 +51,10 @@ int64_t convolutionLength(const graph::Op &op, const Dims &src,
   int64_t full = dimAt(weights, spatialFirst ? rank - 1 : 0);
   int64_t part = dimAt(weights, spatialFirst ? rank - 2 : 1);
   int64_t kernel = count(weights) / std::max<int64_t>(full * part, 1);
+  // The gradient by data of the one is what the other computes.
+  bool isForward = info.backwardOf.empty();
   bool sumsOverFull =
-      op.kind == "ConvTranspose" || op.kind == "ConvolutionBackwardData";
+      isForward == (forwardOf(info).shapeRule == "conv_transpose");
   int64_t groups = std::max<int64_t>(op.attrOr<int64_t>("groups", 1), 1);
   return kernel * (sumsOverFull ? full / groups : part);
 }
@@ -76,49 +80,31 @@ int64_t lrnLength(const graph::Op &op, const Dims &src) {
 } // namespace
 
 bool isContraction(std::string_view kind) {
-  return kind == "MatMul" || kind.starts_with("Conv");
+  return factsOf(kind).opClass == OpClass::contraction;
 }
 
 bool isMovement(std::string_view kind) {
-  constexpr std::string_view kinds[] = {"StaticReshape", "StaticTranspose",
-                                        "Reorder", "TypeCast"};
-  return contains(kinds, kind);
+  const OpInfo &info = factsOf(kind);
+  bool moves =
+      info.opClass == OpClass::view || info.opClass == OpClass::movement;
+  return moves && !info.operands[0].variadic;
+}
+
+bool copiesValues(std::string_view kind) {
+  return factsOf(kind).rounding == Rounding::copies;
 }
 
 bool isTranscendental(std::string_view kind) {
-  constexpr std::string_view kinds[] = {"Elu",
-                                        "Exp",
-                                        "GELU",
-                                        "LRN",
-                                        "Log",
-                                        "LSTM",
-                                        "LogSoftmax",
-                                        "Mish",
-                                        "Pow",
-                                        "Sigmoid",
-                                        "SoftMax",
-                                        "SoftPlus",
-                                        "Tanh",
-                                        "SigmoidBackward",
-                                        "Sqrt",
-                                        "Divide",
-                                        "Reciprocal",
-                                        "ReduceL2",
-                                        "LogSoftmaxBackward"};
-  for (std::string_view forward : kinds)
-    if (kind == forward ||
-        (kind.ends_with("Backward") && kind.starts_with(forward)))
-      return true;
-  return kind.find("Norm") != std::string_view::npos;
+  return factsOf(kind).transcendental;
 }
 
 double roundingsOf(const graph::Graph &graph, const graph::Op &op,
                    bool fastMath) {
-  if (isMovement(op.kind) || op.kind == "Concat" || op.kind == "Select")
+  if (copiesValues(op.kind))
     return 0;
   double length = static_cast<double>(reductionLength(graph, op));
   double sums = length > 1 ? kWalk * std::sqrt(length) : 0;
-  if (op.kind.starts_with("LRN"))
+  if (forwardOf(factsOf(op.kind)).shapeRule == "lrn")
     return lrnRoundings(op, sums, kFunctionRoundings);
   // Small results are measured by larger ones.
   const FunctionError *stated = functionErrorOf(op);
@@ -132,40 +118,21 @@ double roundingsOf(const graph::Graph &graph, const graph::Op &op,
 
 ErrorModel errorModelOf(const graph::Graph &graph, const graph::Op &op,
                         bool fastMath) {
-  constexpr std::string_view none[] = {
-      "Abs",     "AbsBackward", "Clamp",        "ClampBackward", "Concat",
-      "End",     "GenIndex",    "GreaterEqual", "MaxPool",       "Maximum",
-      "Minimum", "ReLU",        "ReLUBackward", "ReduceMax",     "ReduceMin",
-      "Round",   "Select"};
-  constexpr std::string_view alone[] = {"Add",
-                                        "BiasAdd",
-                                        "Dequantize",
-                                        "Divide",
-                                        "Dropout",
-                                        "Exp",
-                                        "LeakyReLU",
-                                        "DynamicDequantize",
-                                        "Log",
-                                        "Multiply",
-                                        "PReLU",
-                                        "Pow",
-                                        "Sigmoid",
-                                        "Reciprocal",
-                                        "Sqrt",
-                                        "Square",
-                                        "Subtract",
-                                        "Tanh",
-                                        "SquaredDifference"};
-  if (isMovement(op.kind) || contains(none, op.kind))
+  switch (factsOf(op.kind).rounding) {
+  case Rounding::copies:
+  case Rounding::exact:
     return {};
-  // A scale may be inverted, and a zero point added, before the sum is rounded;
-  // what it is rounded to is the meaning.
-  if (op.kind == "Quantize" || op.kind == "DynamicQuantize")
+  case Rounding::quantizes:
+    // A scale may be inverted, and a zero point added, before the sum is
+    // rounded; what it is rounded to is the meaning.
     return {3, 0};
+  case Rounding::once:
+    return {0, roundingsOf(graph, op, fastMath), functionErrorOf(op)};
+  case Rounding::several:
+    break;
+  }
   double all = roundingsOf(graph, op, fastMath);
   const FunctionError *stated = functionErrorOf(op);
-  if (contains(alone, op.kind))
-    return {0, all, stated};
   double length = static_cast<double>(reductionLength(graph, op));
   if (length == 1)
     return {all / 4, all / 2, stated};
@@ -180,24 +147,22 @@ double fpmathRoundoff(const graph::Graph &graph) {
   return mode == "f16" || mode == "tf32" ? 0x1p-11 : 0;
 }
 
-bool squaresOperand(std::string_view kind) {
-  return kind == "ReduceL2" || kind.starts_with("LRN") ||
-         kind.find("Norm") != std::string_view::npos;
-}
+bool squaresOperand(std::string_view kind) { return factsOf(kind).squares; }
 
 /// Elements of a row, channel or group of channels; for the gradient of a
 /// LayerNorm also the rows that gamma and beta sum over.
 static int64_t normLength(const graph::Op &op, const Dims &src) {
   int64_t all = count(src), rank = static_cast<int64_t>(src.size());
-  if (op.kind.starts_with("LayerNorm") || op.kind == "RMSNorm") {
+  const OpInfo &info = factsOf(op.kind);
+  if (info.attr("begin_norm_axis")) {
     int64_t axis = op.attrOr<int64_t>("begin_norm_axis", -1);
     int64_t row = 1;
     for (int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d)
       row *= dimAt(src, d);
-    bool sums = op.kind == "LayerNormBackward" && op.outputs.size() > 1;
+    bool sums = !info.backwardOf.empty() && op.outputs.size() > 1;
     return sums ? std::max(row, all / std::max<int64_t>(row, 1)) : row;
   }
-  if (op.kind == "GroupNorm")
+  if (info.shapeRule == "group_norm")
     return all / std::max<int64_t>(
                      dimAt(src, 0) * op.attrOr<int64_t>("groups", 1), 1);
   bool ncx = op.attrOr<std::string>("data_format", "NXC") == "NCX";
@@ -208,11 +173,11 @@ std::optional<double> filteredRoundings(const graph::Graph &graph,
                                         const graph::Op &op, double walk) {
   constexpr double kGrowth = 8.2, kTransforms = 16, kTaps = 9;
   // Narrow floats may be computed in f32.
-  static constexpr std::string_view kKinds[] = {"Convolution", "ConvTranspose",
-                                                "ConvolutionBackwardData",
-                                                "ConvTransposeBackwardData"};
-  if (std::ranges::find(kKinds, op.kind) == std::end(kKinds) ||
-      op.inputs.size() < 2 || !graph.tensor(op.inputs[1]).hasStaticShape())
+  const OpInfo &info = factsOf(op.kind);
+  bool readsFilter =
+      info.attr("weights_format") && info.operands[1].name == "weights";
+  if (!readsFilter || op.inputs.size() < 2 ||
+      !graph.tensor(op.inputs[1]).hasStaticShape())
     return std::nullopt;
   const Dims &weights = *graph.tensor(op.inputs[1]).shape;
   bool spatialFirst = op.attrOr<std::string>("weights_format", "XIO")[0] == 'X';
@@ -232,10 +197,60 @@ double lrnRoundings(const graph::Op &op, double sum, double function) {
   double beta = std::fabs(op.attrOr<float>("beta", 0.75f));
   // k + alpha / n * sum of squares: no cancellation.
   double w = sum + 3;
-  if (op.kind == "LRN")
+  if (factsOf(op.kind).backwardOf.empty())
     return beta * w + function + 1;
   double share = (beta + 1) * w + function + 2; // s dd w^(-beta - 1)
   return share + sum + 3; // their sum, times factor and s, subtracted
+}
+
+/// Sums over windows: those of pooling, LRN and resampling.
+static int64_t windowLength(const graph::Op &op, const Dims &src,
+                            const Dims *second) {
+  const OpInfo &info = factsOf(op.kind);
+  if (info.attr("kernel"))
+    return count(op.attrOr<Dims>("kernel", {}));
+  if (info.attr("algorithm"))
+    return lrnLength(op, src);
+  if (!info.backwardOf.empty())
+    return second ? std::max<int64_t>(count(*second) / count(src), 1) * 2 : 1;
+  // Two neighbours per spatial dim.
+  return op.attrOr<std::string>("mode", "nearest") == "nearest"
+             ? 1
+             : int64_t{1} << (std::clamp<size_t>(src.size(), 2, 62) - 2);
+}
+
+/// Softmax has an axis, whose default is that of the table.
+static int64_t rowLength(const graph::Op &op, const Dims &src) {
+  const graph::AttrInfo *axis = factsOf(op.kind).attr("axis");
+  if (!axis)
+    return normLength(op, src);
+  return dimAt(src, op.attrOr("axis", std::get<int64_t>(axis->defaultValue())));
+}
+
+static int64_t lengthByClass(const graph::Op &op, const Dims &src,
+                             const Dims *second, const Dims &dst) {
+  const OpInfo &info = factsOf(op.kind);
+  switch (info.opClass) {
+  case OpClass::contraction:
+    if (info.shapeRule == "matmul")
+      return matMulLength(op, src);
+    return second ? convolutionLength(op, src, *second, dst) : 1;
+  case OpClass::reduction:
+    // Of gradients of parameters all but the parameter's dims.
+    if (info.operands.size() == 3)
+      return second ? count(src) / count(*second) : 1;
+    return count(src) / count(dst);
+  case OpClass::window:
+    return windowLength(op, src, second);
+  case OpClass::normalization:
+    return rowLength(op, src);
+  case OpClass::recurrent:
+    // One step's sums over x and h; a gate forgets earlier errors.
+    return second ? dimAt(src, -1) + dimAt(dst, -1) : 1;
+  default:
+    // BatchNormInference has the statistics of channels.
+    return info.typeRule == "statistics" ? normLength(op, src) : 1;
+  }
 }
 
 int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
@@ -249,36 +264,7 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
   const Dims *second = op.inputs.size() > 1 ? shapeOf(op.inputs[1]) : nullptr;
   if (!src || !dst)
     return 1;
-  const std::string &kind = op.kind;
-  int64_t length = 1;
-  if (kind == "MatMul")
-    length = matMulLength(op, *src);
-  else if (isContraction(kind) && second)
-    length = convolutionLength(op, *src, *second, *dst);
-  else if (kind.starts_with("Reduce") || kind == "BiasAddBackward")
-    length = count(*src) / count(*dst);
-  else if (kind.find("Pool") != std::string::npos)
-    length = count(op.attrOr<Dims>("kernel", {}));
-  else if (kind.starts_with("SoftMax"))
-    length = dimAt(*src, op.attrOr<int64_t>("axis", 1));
-  else if (kind.starts_with("LogSoftmax"))
-    length = dimAt(*src, op.attrOr<int64_t>("axis", -1));
-  else if (kind.find("Norm") != std::string::npos)
-    length = normLength(op, *src);
-  else if (kind == "LSTM" && second)
-    // One step's sums over x and h; a gate forgets earlier errors.
-    length = dimAt(*src, -1) + dimAt(*dst, -1);
-  else if (kind == "PReLUBackward" && second)
-    length = count(*src) / count(*second);
-  else if (kind.starts_with("LRN"))
-    length = lrnLength(op, *src);
-  else if (kind == "Interpolate" &&
-           op.attrOr<std::string>("mode", "nearest") != "nearest")
-    // Two neighbours per spatial dim.
-    length = int64_t{1} << (std::clamp<size_t>(src->size(), 2, 62) - 2);
-  else if (kind == "InterpolateBackward" && second)
-    length = std::max<int64_t>(count(*second) / count(*src), 1) * 2;
-  return std::max<int64_t>(length, 1);
+  return std::max<int64_t>(lengthByClass(op, *src, second, *dst), 1);
 }
 
 } // namespace tenon::check

@@ -20,6 +20,9 @@ bool isContraction(std::string_view kind);
 /// StaticReshape, StaticTranspose, Reorder, TypeCast, ...
 bool isMovement(std::string_view kind);
 
+/// Those, Concat and Select: all values of the result are values of operands.
+bool copiesValues(std::string_view kind);
+
 /// Operations that are made of functions and quotients, of which one alone is
 /// not exact up to its rounding.
 bool isTranscendental(std::string_view kind);

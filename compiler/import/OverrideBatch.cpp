@@ -23,9 +23,9 @@ using graph::OpInfo;
 
 /// Their shape attributes pin the batch.
 static bool pinsBatch(const Op &op) {
-  return op.kind == "ConvolutionBackwardData" ||
-         op.kind == "ConvolutionBackwardWeights" ||
-         op.kind == "ConvTransposeBackwardWeights";
+  const OpInfo &info = graph::factsOf(op.kind);
+  return info.opClass == graph::OpClass::contraction &&
+         (info.attr("dst_shape") || info.attr("weights_shape"));
 }
 
 static int64_t rankOf(const LogicalTensor &t) {
@@ -49,6 +49,12 @@ static bool movesDim0(const Graph &graph, const Op &op) {
   return op.kind == "Concat" && isDim0(op.attrOr<int64_t>("axis", 1));
 }
 
+/// Statistics are of channels, over the batch.
+static bool isBatchNorm(const OpInfo &info) {
+  return info.typeRule == "statistics" && info.attr("data_format") &&
+         !info.attr("groups");
+}
+
 /// Whether operand `index` of `op` is data whose dim 0 may be the batch.
 static bool isBatchOperand(const Graph &graph, const Op &op, size_t index) {
   const OpInfo *info = graph::lookupOp(op.kind);
@@ -62,20 +68,21 @@ static bool isBatchOperand(const Graph &graph, const Op &op, size_t index) {
     return false;
   // Parameters that come one per batch have its rank and dim 0: the weights of
   // a batched product, statistics of rows, scales of dynamic quantisation.
-  if (op.kind == "LayerNormBackward" && (role == "mean" || role == "variance"))
+  if (info->shapeRule == "layer_norm_backward" &&
+      (role == "mean" || role == "variance"))
     return dim0(t) == dim0(first);
   if (role == "weights" || role == "mean" || role == "variance" ||
       role == "scales" || role == "zps" || role == "slope")
     return rankOf(t) >= 3 && rankOf(t) == rankOf(first) &&
-           dim0(t) == dim0(first) && op.kind.find("Conv") != 0 &&
-           op.kind.find("BatchNorm") != 0;
+           dim0(t) == dim0(first) && !info->attr("weights_format") &&
+           !isBatchNorm(*info);
   for (std::string_view no :
        {"bias", "gamma", "beta", "sizes", "axes", "seed", "offset",
         "probability", "src_shape", "dst_shape", "weights_shape"})
     if (role == no)
       return false;
   // A vector has no rows, and those of a transposed matrix are not in front.
-  if (op.kind == "MatMul")
+  if (info->shapeRule == "matmul")
     return rankOf(t) > 2 ||
            (rankOf(t) == 2 && !op.attrOr<bool>("transpose_a", false));
   if (role != "src_0" && role != "src_1" && role != "cond")

@@ -1,6 +1,7 @@
 //===- OverrideShapes.cpp - new shapes and what follows from them ---------===//
 #include "compiler/import/OverridesImpl.h"
 
+#include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 
 #include <algorithm>
@@ -185,11 +186,12 @@ void reinfer(Graph &graph, const Snapshot &old, const Overrides &o,
   auto fit = [&](Op &op, std::span<const LogicalTensor> inputs) {
     if (inputs.empty())
       return;
-    if (op.kind == "Quantize" || op.kind == "Dequantize")
+    std::string_view rule = graph::factsOf(op.kind).shapeRule;
+    if (rule == "quantize")
       fitQuantisation(graph, op, inputs[0]);
     if (op.kind == "DynamicDequantize" && inputs.size() > 1)
       fitGroups(op, inputs[0], inputs[1]);
-    if (op.kind == "StaticReshape" && o.mb > 0)
+    if (rule == "static_reshape" && o.mb > 0)
       fitReshape(op, inputs[0], old.at(op.inputs[0]));
   };
   std::vector<Op> ops = graph.ops; // inference resolves padding in place

@@ -1,5 +1,6 @@
 //===- OverrideStrides.cpp - strides of a rewritten graph -----------------===//
 #include "compiler/import/OverridesImpl.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <numeric>
@@ -78,8 +79,8 @@ static bool keepsOrder(const LogicalTensor &before, const LogicalTensor &now) {
 }
 
 static bool isRowMajorProducer(const Op &op) {
-  return op.kind == "Reorder" || op.kind == "StaticReshape" ||
-         op.kind == "StaticTranspose";
+  return op.kind == "Reorder" ||
+         graph::factsOf(op.kind).opClass == graph::OpClass::view;
 }
 
 void layOutResults(Graph &graph, const Snapshot &old, Errors &errors) {

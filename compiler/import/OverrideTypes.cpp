@@ -17,12 +17,8 @@ using graph::ValueInfo;
 /// Operations whose meaning is a conversion: a graph that has one cannot be of
 /// one data type.
 static bool isConversion(std::string_view kind) {
-  return kind == "TypeCast" || kind == "Quantize" || kind == "Dequantize" ||
-         kind == "DynamicQuantize" || kind == "DynamicDequantize";
-}
-
-static bool isNorm(std::string_view kind) {
-  return kind.find("Norm") != kind.npos;
+  return kind == "TypeCast" ||
+         graph::factsOf(kind).opClass == graph::OpClass::quantization;
 }
 
 static const ValueInfo *slot(std::span<const ValueInfo> values, size_t index) {
@@ -36,7 +32,7 @@ static const ValueInfo *slot(std::span<const ValueInfo> values, size_t index) {
 /// Whether this operand or result stays f32: the statistics and affine
 /// parameters of norms, and what cannot be `dtype` at all.
 static bool isPinned(const OpInfo &info, const ValueInfo &value, DType dtype) {
-  if (isNorm(info.kind) && !info.operands.empty() &&
+  if (info.typeRule == "statistics" &&
       value.typeVar != info.operands[0].typeVar)
     return true;
   if (value.typeVar.empty())

@@ -8,6 +8,7 @@
 #include "compiler/report/Explain.h"
 
 #include "compiler/report/Stats.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -26,7 +27,7 @@ bool prepares(const GroupFacts &group) {
 }
 
 bool isView(const Op &op) {
-  return op.kind == "StaticReshape" || op.kind == "StaticTranspose";
+  return graph::factsOf(op.kind).opClass == graph::OpClass::view;
 }
 
 std::string countOf(double bytes) {

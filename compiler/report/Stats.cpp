@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/report/Stats.h"
+#include "dialects/graph/OpTable.h"
 
 #include <algorithm>
 #include <set>
@@ -12,9 +13,13 @@
 namespace tenon::report {
 
 using graph::Dims;
+using graph::factsOf;
+using graph::forwardOf;
 using graph::Graph;
 using graph::LogicalTensor;
 using graph::Op;
+using graph::OpClass;
+using graph::OpInfo;
 
 namespace {
 
@@ -28,10 +33,6 @@ double elementsOf(const LogicalTensor &tensor) {
     count *= static_cast<double>(dim);
   }
   return count;
-}
-
-bool startsWith(std::string_view text, std::string_view head) {
-  return text.substr(0, head.size()) == head;
 }
 
 /// The channel dim of a data tensor.
@@ -59,7 +60,8 @@ double contractionMacs(const Graph &graph, const Op &op) {
   const LogicalTensor &first = graph.tensor(op.inputs[0]);
   const LogicalTensor &second = graph.tensor(op.inputs[1]);
   const LogicalTensor &result = graph.tensor(op.outputs[0]);
-  if (op.kind == "MatMul") {
+  std::string_view rule = factsOf(op.kind).shapeRule;
+  if (rule == "matmul") {
     if (!first.shape || first.shape->empty())
       return 0;
     size_t rank = first.shape->size();
@@ -68,7 +70,7 @@ double contractionMacs(const Graph &graph, const Op &op) {
     return depth > 0 ? elementsOf(result) * static_cast<double>(depth) : 0;
   }
   // Each weight of input and state is used once per step and batch entry.
-  if (op.kind == "LSTM") {
+  if (rule == "lstm") {
     if (op.inputs.size() < 3 || !first.shape || first.shape->size() != 3 ||
         (*first.shape)[0] < 0 || (*first.shape)[1] < 0)
       return 0;
@@ -77,35 +79,26 @@ double contractionMacs(const Graph &graph, const Op &op) {
            (elementsOf(second) + elementsOf(graph.tensor(op.inputs[2])));
   }
   // Forward and by data the weights are an operand, by weights the result.
-  if (op.kind == "Convolution")
-    return convolutionMacs(op, result, elementsOf(second));
-  if (op.kind == "ConvolutionBackwardData")
-    return convolutionMacs(op, first, elementsOf(second));
-  if (op.kind == "ConvolutionBackwardWeights")
-    return convolutionMacs(op, second, elementsOf(result));
-  if (op.kind == "ConvTranspose")
-    return convolutionMacs(op, first, elementsOf(second));
-  if (op.kind == "ConvTransposeBackwardData")
-    return convolutionMacs(op, result, elementsOf(second));
-  if (op.kind == "ConvTransposeBackwardWeights")
-    return convolutionMacs(op, first, elementsOf(result));
-  return 0;
+  const OpInfo &info = factsOf(op.kind);
+  bool isTransposed = forwardOf(info).shapeRule == "conv_transpose";
+  bool isForward = info.backwardOf.empty();
+  if (info.operands[1].name != "weights")
+    return convolutionMacs(op, isTransposed ? first : second,
+                           elementsOf(result));
+  return convolutionMacs(op, isTransposed == isForward ? first : result,
+                         elementsOf(second));
 }
 
 bool isContraction(const Op &op) {
-  return op.kind == "MatMul" || op.kind == "LSTM" ||
-         startsWith(op.kind, "Conv");
+  OpClass opClass = factsOf(op.kind).opClass;
+  return opClass == OpClass::contraction || opClass == OpClass::recurrent;
 }
 
 } // namespace
 
 bool movesOnly(std::string_view kind) {
-  for (std::string_view mover :
-       {"StaticReshape", "StaticTranspose", "Reorder", "Concat", "TypeCast",
-        "End", "Wildcard", "GenIndex"})
-    if (kind == mover)
-      return true;
-  return false;
+  std::string_view category = factsOf(kind).category;
+  return category == "data_movement" || category == "structural";
 }
 
 double flopsOf(const Graph &graph, const Op &op) {

@@ -16,6 +16,8 @@ class Graph_UnaryBackward<string forward, int number, string cSuffix>
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
   let compiles = ["f32"];
+  let opClass = "elementwise";
+  let shapeRule = "all_same";
 }
 
 /// Reads the operand or the result of the forward operation: use_dst.
@@ -31,6 +33,8 @@ def Graph_AbsBackwardOp
   let description = [{
     The sign of 0 is 0.
   }];
+  let rounding = "exact";
+  let grid = "second";
 }
 
 def Graph_ClampBackwardOp
@@ -43,6 +47,9 @@ def Graph_ClampBackwardOp
                        Arg<F32Attr, "lower bound">:$min,
                        Arg<F32Attr, "upper bound">:$max,
                        Graph_UseDst:$use_dst);
+  let rounding = "exact";
+  let grid = "second";
+  let attrRules = ["min_at_most_max"];
 }
 
 def Graph_EluBackwardOp
@@ -55,6 +62,8 @@ def Graph_EluBackwardOp
   let arguments = (ins Graph_Value<"T">:$src_or_dst, Graph_Value<"T">:$diff_dst,
                        Arg<F32Attr, "as for Elu">:$alpha,
                        Graph_UseDst:$use_dst);
+  let transcendental = 1;
+  let attrRules = ["alpha_of_dst"];
 }
 
 def Graph_GELUBackwardOp
@@ -67,6 +76,7 @@ def Graph_GELUBackwardOp
   }];
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
                        Graph_GeluMode:$mode);
+  let transcendental = 1;
 }
 
 def Graph_HardSigmoidBackwardOp
@@ -92,6 +102,7 @@ def Graph_MishBackwardOp
     With t = tanh(ln(1 + exp(src))) the derivative is
     t + src * sigmoid(src) * (1 - t^2), computed without overflow.
   }];
+  let transcendental = 1;
 }
 
 def Graph_ReLUBackwardOp
@@ -100,11 +111,16 @@ def Graph_ReLUBackwardOp
   let description = [{
     The test is the same on dst.
   }];
+  let rounding = "exact";
+  let grid = "second";
 }
 
 def Graph_SigmoidBackwardOp
     : Graph_UnaryBackwardDst<"Sigmoid", 63, "sigmoid_backward"> {
   let summary = "diff_src = diff_dst * dst * (1 - dst)";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T", "probability">:$src_or_dst,
+                       Graph_Value<"T">:$diff_dst, Graph_UseDst:$use_dst);
 }
 
 def Graph_SoftPlusBackwardOp
@@ -113,16 +129,24 @@ def Graph_SoftPlusBackwardOp
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
                        Arg<DefaultValuedAttr<F32Attr, "1.0">,
                            "as for SoftPlus">:$beta);
+  let transcendental = 1;
+  let attrRules = ["beta_is_not_0"];
 }
 
 def Graph_SqrtBackwardOp
     : Graph_UnaryBackwardDst<"Sqrt", 69, "sqrt_backward"> {
   let summary = "diff_src = diff_dst / (2 * dst)";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T", "divisor">:$src_or_dst,
+                       Graph_Value<"T">:$diff_dst, Graph_UseDst:$use_dst);
 }
 
 def Graph_TanhBackwardOp
     : Graph_UnaryBackwardDst<"Tanh", 76, "tanh_backward"> {
   let summary = "diff_src = diff_dst * (1 - dst^2)";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T", "openUnit">:$src_or_dst,
+                       Graph_Value<"T">:$diff_dst, Graph_UseDst:$use_dst);
 }
 
 def Graph_PReLUBackwardOp
@@ -142,6 +166,7 @@ def Graph_PReLUBackwardOp
   let constraints = ["slope broadcasts one-way to src"];
   let shapeRule = "prelu_backward";
   let compiles = ["f32"];
+  let opClass = "reduction";
 }
 
 def Graph_BiasAddBackwardOp
@@ -156,6 +181,8 @@ def Graph_BiasAddBackwardOp
   let constraints = ["diff_dst has rank 2 or more"];
   let shapeRule = "bias_add_backward";
   let compiles = ["f32"];
+  let opClass = "reduction";
+  let grid = "reduce_sum";
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,6 +218,8 @@ def Graph_ConvolutionBackwardDataOp
                      "diff_dst"];
   let shapeRule = "conv_backward_data";
   let compiles = ["f32"];
+  let opClass = "contraction";
+  let grid = "contraction";
 }
 
 class Graph_WeightsGradient<string forward, string kind, int number,
@@ -202,6 +231,8 @@ class Graph_WeightsGradient<string forward, string kind, int number,
   let constraints = ["pads are at least 0",
                      "a forward " # forward # " with diff_weights gives the "
                      "shape of diff_dst"];
+  let opClass = "contraction";
+  let grid = "contraction";
 }
 
 def Graph_ConvolutionBackwardWeightsOp
@@ -244,6 +275,8 @@ def Graph_ConvTransposeBackwardDataOp
                      "channels of diff_dst are groups * O of weights"];
   let shapeRule = "conv_transpose_backward_data";
   let compiles = ["f32"];
+  let opClass = "contraction";
+  let grid = "contraction";
 }
 
 def Graph_ConvTransposeBackwardWeightsOp
@@ -296,6 +329,7 @@ def Graph_AvgPoolBackwardOp
   let constraints = ["pads_begin is at least 0"];
   let shapeRule = "avg_pool_backward";
   let compiles = ["f32"];
+  let opClass = "window";
 }
 
 def Graph_MaxPoolBackwardOp
@@ -319,6 +353,7 @@ def Graph_MaxPoolBackwardOp
   let constraints = ["pads_begin is at least 0"];
   let shapeRule = "max_pool_backward";
   let compiles = ["f32"];
+  let opClass = "window";
 }
 
 def Graph_InterpolateBackwardOp
@@ -342,6 +377,7 @@ def Graph_InterpolateBackwardOp
                      "sizes and scales have one entry per spatial dim"];
   let shapeRule = "interpolate_backward";
   let compiles = ["f32"];
+  let opClass = "window";
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,6 +391,8 @@ class Graph_NormBackward<string forward, string kind, int number,
                       Optional<Graph_Value<"T2">>:$diff_gamma,
                       Optional<Graph_Value<"T2">>:$diff_beta);
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", StatTypes>];
+  let opClass = "normalization";
+  let transcendental = 1;
 }
 
 def Graph_BatchNormTrainingBackwardOp
@@ -377,7 +415,7 @@ def Graph_BatchNormTrainingBackwardOp
     only as part of an unfinished graph.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
-      Graph_Value<"T2">:$mean, Graph_Value<"T2">:$variance,
+      Graph_Value<"T2">:$mean, Graph_Value<"T2", "variance">:$variance,
       Optional<Graph_Value<"T2">>:$gamma,
       Graph_RequiredEpsilon:$epsilon, Graph_DataFormat:$data_format);
   let operandCounts = [4, 5];
@@ -386,6 +424,8 @@ def Graph_BatchNormTrainingBackwardOp
                      "3 results need gamma"];
   let shapeRule = "batch_norm_backward";
   let compiles = ["f32"];
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_LayerNormBackwardOp
@@ -402,7 +442,7 @@ def Graph_LayerNormBackwardOp
     diff_beta = sum(diff_dst) over the leading dims.  beta is not read.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
-      Graph_Value<"T2">:$mean, Graph_Value<"T2">:$variance,
+      Graph_Value<"T2">:$mean, Graph_Value<"T2", "variance">:$variance,
       Optional<Graph_Value<"T2">>:$gamma, Optional<Graph_Value<"T2">>:$beta,
       Graph_BeginNormAxis:$begin_norm_axis, Graph_UseAffine:$use_affine,
       Graph_Epsilon:$epsilon);
@@ -412,6 +452,8 @@ def Graph_LayerNormBackwardOp
                      "use_affine needs gamma and 3 results"];
   let shapeRule = "layer_norm_backward";
   let compiles = ["f32"];
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_SoftMaxBackwardOp
@@ -421,7 +463,8 @@ def Graph_SoftMaxBackwardOp
   let description = [{
     diff_dst comes first.  axis is 1 when absent, as in SoftMax.
   }];
-  let arguments = (ins Graph_Value<"T1">:$diff_dst, Graph_Value<"T1">:$dst,
+  let arguments = (ins Graph_Value<"T1">:$diff_dst,
+      Graph_Value<"T1", "probability">:$dst,
       Arg<DefaultValuedAttr<SI64Attr, "1">, "as for SoftMax">:$axis);
   let results = (outs Graph_Value<"T2">:$diff_src);
   let operandCounts = [2];
@@ -429,6 +472,9 @@ def Graph_SoftMaxBackwardOp
   let constraints = ["diff_src is f32 or has the element type of diff_dst"];
   let shapeRule = "softmax_backward";
   let compiles = ["f32"];
+  let opClass = "normalization";
+  let transcendental = 1;
+  let typeRule = "same_or_f32";
 }
 
 def Graph_LogSoftmaxBackwardOp
@@ -438,12 +484,15 @@ def Graph_LogSoftmaxBackwardOp
   let description = [{
     diff_dst comes first.  axis is -1 when absent.
   }];
-  let arguments = (ins Graph_Value<"T">:$diff_dst, Graph_Value<"T">:$dst,
+  let arguments = (ins Graph_Value<"T">:$diff_dst,
+      Graph_Value<"T", "negative">:$dst,
       Arg<DefaultValuedAttr<SI64Attr, "-1">, "as for LogSoftmax">:$axis);
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
   let shapeRule = "log_softmax_backward";
   let compiles = ["f32"];
+  let opClass = "normalization";
+  let transcendental = 1;
 }
 
 def Graph_LRNBackwardOp
@@ -463,6 +512,9 @@ def Graph_LRNBackwardOp
   let constraints = ["src has rank 2 or more"];
   let shapeRule = "lrn_backward";
   let compiles = ["f32"];
+  let opClass = "window";
+  let transcendental = 1;
+  let squares = 1;
 }
 
 #endif // TENON_GRAPH_BACKWARD_TD

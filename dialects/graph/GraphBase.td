@@ -74,10 +74,14 @@ def Graph_TensorPred : CPred<"::tenon::graph::isGraphTensor($_self)">;
 
 /// A tensor whose element type is bound to a type variable; "" binds nothing.
 /// Which element types the variable allows is checked by the plain checker.
-class Graph_Value<string var>
+/// `values` names a Domain of OpTable.h: which numbers are worth testing with.
+/// That of an operand `src_or_dst` is for dst; src has that of the forward
+/// operation.
+class Graph_Value<string var, string values = "any">
     : Type<Graph_TensorPred, "tensor of a graph element type",
            "::mlir::TensorType"> {
   string typeVar = var;
+  string domain = values;
 }
 
 class Graph_Var<string var, list<string> types> {
@@ -88,6 +92,14 @@ class Graph_Var<string var, list<string> types> {
 defvar Floats = ["f32", "bf16", "f16"];
 defvar FloatsAndS32 = ["f32", "bf16", "f16", "s32"];
 defvar StatTypes = ["f32", "bf16"];
+
+/// Numbers that random tests choose from for the f32 attribute `attribute`,
+/// where any others would be useless: a gradient has those of the forward
+/// operation.
+class Graph_Samples<string attribute, list<string> numbers> {
+  string attr = attribute;
+  list<string> values = numbers;
+}
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -125,8 +137,24 @@ class Graph_Op<string kind, string cat, int number, string cSuffix,
   list<int> resultCounts = [1];
   list<Graph_Var> typeVars = [Graph_Var<"T", Floats>];
   list<string> constraints = [];
+  // Names of rules, which are looked up where the rules are: of shapes
+  // (infer/Rules.h), of element types beside typeVars and of attributes
+  // (infer/Verify.cpp).
   string shapeRule = "identity";
+  string typeRule = "";
+  list<string> attrRules = [];
   bit commutative = 0;
+  // What the operation is to a compiler: an enumerator of OpClass (OpTable.h).
+  // There is no default.
+  string opClass = "";
+  bit cheap = 0;          // few instructions: may be computed several times
+  bit transcendental = 0; // has functions or quotients, not exact when rounded
+  bit squares = 0;        // squares its operand on the way to its result
+  string rounding = "several"; // an enumerator of Rounding (OpTable.h)
+  // How results of exact numbers are exact: a rule of check/Exactness.cpp.
+  // Empty: they are rounded.
+  string grid = "";
+  list<Graph_Samples> samples = [];
   // Element types that compile, for operands and results alike; empty: the
   // operation is evaluated only.
   list<string> compiles = [];

@@ -34,6 +34,9 @@ def Graph_MatMulOp : Graph_Op<"MatMul", "contraction", 39, "matmul"> {
   let constraints = ["dst has the element type of src, or f32"];
   let shapeRule = "matmul";
   let compiles = ["f32"];
+  let opClass = "contraction";
+  let grid = "contraction";
+  let typeRule = "same_or_f32";
 }
 
 def Graph_ConvolutionOp
@@ -60,6 +63,8 @@ def Graph_ConvolutionOp
                      "O of weights is a multiple of groups"];
   let shapeRule = "conv";
   let compiles = ["f32"];
+  let opClass = "contraction";
+  let grid = "contraction";
 }
 
 def Graph_ConvTransposeOp
@@ -90,6 +95,8 @@ def Graph_ConvTransposeOp
                      "I of weights is a multiple of groups"];
   let shapeRule = "conv_transpose";
   let compiles = ["f32"];
+  let opClass = "contraction";
+  let grid = "contraction";
 }
 
 #endif // TENON_GRAPH_CONTRACTION_TD

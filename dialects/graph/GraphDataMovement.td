@@ -14,6 +14,8 @@ class Graph_Movement<string kind, int number, string cSuffix>
   let typeVars = [Graph_Var<"T", MovedTypes>];
   let compiles = ["f32", "s64", "s32", "s8", "u8", "boolean", "f8_e5m2",
                   "f8_e4m3"];
+  let opClass = "movement";
+  let rounding = "copies";
 }
 
 def Graph_ConcatOp : Graph_Movement<"Concat", 12, "concat"> {
@@ -28,6 +30,7 @@ def Graph_ConcatOp : Graph_Movement<"Concat", 12, "concat"> {
                      "all dims but axis are equal"];
   let shapeRule = "concat";
   let vectorException = "copies blocks; left to the memory copy of the target";
+  let grid = "union";
 }
 
 def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
@@ -39,6 +42,7 @@ def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
   let arguments = (ins Graph_Value<"T">:$src);
   let vectorException =
       "copies elements; left to the memory copy of the target";
+  let grid = "first";
 }
 
 def Graph_StaticReshapeOp
@@ -57,6 +61,8 @@ def Graph_StaticReshapeOp
                      "src and dst have equally many elements"];
   let shapeRule = "static_reshape";
   let vectorException = "same elements in the same order: nothing to compute";
+  let opClass = "view";
+  let grid = "first";
 }
 
 def Graph_StaticTransposeOp
@@ -71,6 +77,8 @@ def Graph_StaticTransposeOp
           :$order);
   let constraints = ["order is a permutation of the dims of src, or empty"];
   let shapeRule = "static_transpose";
+  let opClass = "view";
+  let grid = "first";
 }
 
 def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
@@ -105,6 +113,9 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   let constraints = ["element types differ",
                      "floats but f32 are cast to and from f32 only"];
   let compiles = MovedTypes;
+  let typeRule = "cast";
+  let grid = "cast";
+  let cheap = 1;
 }
 
 def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
@@ -121,6 +132,10 @@ def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
   let constraints = ["axis is within the rank of src"];
   let compiles = ["f32", "bf16", "f16", "s32"]; // src is not read
   let vectorException = "reads nothing: indices are computed and stored";
+  let opClass = "indexed";
+  let shapeRule = "gen_index";
+  let rounding = "exact";
+  let grid = "index";
 }
 
 #endif // TENON_GRAPH_DATAMOVEMENT_TD

@@ -9,10 +9,14 @@ class Graph_Unary<string kind, int number, string cSuffix>
   let arguments = (ins Graph_Value<"T">:$src);
   let results = (outs Graph_Value<"T">:$dst);
   let compiles = ["f32"];
+  let opClass = "elementwise";
 }
 
 def Graph_AbsOp : Graph_Unary<"Abs", 0, "abs"> {
   let summary = "dst = |src|";
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "first";
 }
 
 def Graph_ClampOp : Graph_Unary<"Clamp", 10, "clamp"> {
@@ -25,6 +29,10 @@ def Graph_ClampOp : Graph_Unary<"Clamp", 10, "clamp"> {
                        Arg<F32Attr, "lower bound">:$min,
                        Arg<F32Attr, "upper bound">:$max);
   let constraints = ["min is at most max"];
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "clamp";
+  let attrRules = ["min_at_most_max"];
 }
 
 def Graph_EluOp : Graph_Unary<"Elu", 23, "elu"> {
@@ -37,12 +45,34 @@ def Graph_EluOp : Graph_Unary<"Elu", 23, "elu"> {
                        Arg<F32Attr, "scale of the negative branch">:$alpha);
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 21 operations per vector";
+  let transcendental = 1;
+}
+
+def Graph_ErfOp : Graph_Unary<"Erf", 121, "erf"> {
+  let summary = "dst = erf(src)";
+  let description = [{
+    The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to
+    src.
+  }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 70 operations per vector";
+  let rounding = "once";
+  let transcendental = 1;
 }
 
 def Graph_ExpOp : Graph_Unary<"Exp", 26, "exp"> {
   let summary = "dst = exp(src)";
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 22 operations per vector";
+  let rounding = "once";
+  let transcendental = 1;
+}
+
+def Graph_FloorOp : Graph_Unary<"Floor", 120, "floor"> {
+  let summary = "dst = largest integer that is at most src";
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "floor";
 }
 
 def Graph_GELUOp : Graph_Unary<"GELU", 27, "gelu"> {
@@ -56,6 +86,7 @@ def Graph_GELUOp : Graph_Unary<"GELU", 27, "gelu"> {
                        Graph_GeluMode:$mode);
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 41 operations per vector";
+  let transcendental = 1;
 }
 
 def Graph_HardSigmoidOp : Graph_Unary<"HardSigmoid", 79, "hard_sigmoid"> {
@@ -63,6 +94,7 @@ def Graph_HardSigmoidOp : Graph_Unary<"HardSigmoid", 79, "hard_sigmoid"> {
   let arguments = (ins Graph_Value<"T">:$src,
                        Arg<F32Attr, "slope">:$alpha,
                        Arg<F32Attr, "offset">:$beta);
+  let samples = [Graph_Samples<"beta", ["0.5", "0", "-0.25"]>];
 }
 
 def Graph_HardSwishOp : Graph_Unary<"HardSwish", 29, "hard_swish"> {
@@ -76,6 +108,9 @@ def Graph_LeakyReLUOp : Graph_Unary<"LeakyReLU", 35, "leaky_relu"> {
   }];
   let arguments = (ins Graph_Value<"T">:$src,
                        Arg<F32Attr, "slope of the negative branch">:$alpha);
+  let rounding = "once";
+  let cheap = 1;
+  let grid = "leaky_relu";
 }
 
 def Graph_LogOp : Graph_Unary<"Log", 36, "log"> {
@@ -85,6 +120,9 @@ def Graph_LogOp : Graph_Unary<"Log", 36, "log"> {
   }];
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 33 operations per vector";
+  let rounding = "once";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T", "positive">:$src);
 }
 
 def Graph_MishOp : Graph_Unary<"Mish", 44, "mish"> {
@@ -92,17 +130,24 @@ def Graph_MishOp : Graph_Unary<"Mish", 44, "mish"> {
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 99 operations per vector, "
       "most of them in one dependent chain";
+  let transcendental = 1;
 }
 
 def Graph_PowOp : Graph_Unary<"Pow", 82, "pow"> {
   let summary = "dst = src ^ beta";
-  let arguments = (ins Graph_Value<"T">:$src,
+  let arguments = (ins Graph_Value<"T", "positive">:$src,
                        Arg<F32Attr,
                            "exponent, the same for all elements">:$beta);
+  let rounding = "once";
+  let transcendental = 1;
+  let samples = [Graph_Samples<"beta", ["0", "1", "2", "3", "0.5", "-1", "-0.5"]>];
 }
 
 def Graph_ReLUOp : Graph_Unary<"ReLU", 58, "relu"> {
   let summary = "dst = max(src, 0)";
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "first";
 }
 
 def Graph_ReciprocalOp : Graph_Unary<"Reciprocal", 50, "reciprocal"> {
@@ -110,6 +155,9 @@ def Graph_ReciprocalOp : Graph_Unary<"Reciprocal", 50, "reciprocal"> {
   let description = [{
     0 gives an infinity of the same sign.
   }];
+  let rounding = "once";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T", "divisor">:$src);
 }
 
 def Graph_RoundOp : Graph_Unary<"Round", 61, "round"> {
@@ -117,12 +165,30 @@ def Graph_RoundOp : Graph_Unary<"Round", 61, "round"> {
   let description = [{
     Ties go to the even neighbour.
   }];
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "integer";
 }
 
 def Graph_SigmoidOp : Graph_Unary<"Sigmoid", 62, "sigmoid"> {
   let summary = "dst = 1 / (1 + exp(-src))";
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 25 operations per vector";
+  let rounding = "once";
+  let transcendental = 1;
+}
+
+def Graph_SinOp : Graph_Unary<"Sin", 122, "sin"> {
+  let summary = "dst = sin(src)";
+  let description = [{
+    src is in radians, and may be any number: pi is taken with as many digits as
+    the largest one needs. An infinity gives NaN.
+  }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 60 operations per vector, "
+      "most of them on f64";
+  let rounding = "once";
+  let transcendental = 1;
 }
 
 def Graph_SoftPlusOp : Graph_Unary<"SoftPlus", 66, "softplus"> {
@@ -137,6 +203,9 @@ def Graph_SoftPlusOp : Graph_Unary<"SoftPlus", 66, "softplus"> {
   let constraints = ["beta is not 0"];
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 76 operations per vector";
+  let transcendental = 1;
+  let attrRules = ["beta_is_not_0"];
+  let samples = [Graph_Samples<"beta", ["1", "2", "0.5", "-1"]>];
 }
 
 def Graph_SqrtOp : Graph_Unary<"Sqrt", 68, "sqrt"> {
@@ -144,16 +213,24 @@ def Graph_SqrtOp : Graph_Unary<"Sqrt", 68, "sqrt"> {
   let description = [{
     A negative number gives NaN.
   }];
+  let rounding = "once";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T", "positive">:$src);
 }
 
 def Graph_SquareOp : Graph_Unary<"Square", 70, "square"> {
   let summary = "dst = src * src";
+  let rounding = "once";
+  let cheap = 1;
+  let grid = "square";
 }
 
 def Graph_TanhOp : Graph_Unary<"Tanh", 75, "tanh"> {
   let summary = "dst = tanh(src)";
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 22 operations per vector";
+  let rounding = "once";
+  let transcendental = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,6 +241,7 @@ class Graph_Elementwise<string kind, int number, string cSuffix>
     : Graph_Op<kind, "elementwise_binary_ternary", number, cSuffix> {
   let operandCounts = [2];
   let compiles = ["f32"];
+  let opClass = "elementwise";
 }
 
 /// All three types may differ: f32 with bf16 gives f32, for instance.
@@ -194,10 +272,18 @@ def Graph_AddOp : Graph_MixedBinary<"Add", 2, "add", FloatsAndS32> {
   let summary = "dst = src_0 + src_1";
   let compiles = ["f32", "s32"];
   let commutative = 1;
+  let rounding = "once";
+  let cheap = 1;
+  let grid = "sum";
 }
 
 def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide"> {
   let summary = "dst = src_0 / src_1";
+  let rounding = "once";
+  let transcendental = 1;
+  let arguments = (ins Graph_Value<"T1">:$src_0,
+                       Graph_Value<"T2", "divisor">:$src_1,
+                       Graph_AutoBroadcast:$auto_broadcast);
 }
 
 def Graph_MultiplyOp
@@ -205,28 +291,42 @@ def Graph_MultiplyOp
   let summary = "dst = src_0 * src_1";
   let compiles = ["f32", "s32"];
   let commutative = 1;
+  let rounding = "once";
+  let cheap = 1;
+  let grid = "product";
 }
 
 def Graph_SubtractOp
     : Graph_MixedBinary<"Subtract", 74, "subtract", FloatsAndS32> {
   let summary = "dst = src_0 - src_1";
   let compiles = ["f32", "s32"];
+  let rounding = "once";
+  let cheap = 1;
+  let grid = "sum";
 }
 
 def Graph_MaximumOp : Graph_SameBinary<"Maximum", 40, "maximum"> {
   let summary = "dst = max(src_0, src_1)";
   let commutative = 1;
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "union";
 }
 
 def Graph_MinimumOp : Graph_SameBinary<"Minimum", 43, "minimum"> {
   let summary = "dst = min(src_0, src_1)";
   let commutative = 1;
+  let rounding = "exact";
+  let cheap = 1;
+  let grid = "union";
 }
 
 def Graph_SquaredDifferenceOp
     : Graph_SameBinary<"SquaredDifference", 71, "squared_difference"> {
   let summary = "dst = (src_0 - src_1)^2";
   let commutative = 1;
+  let rounding = "once";
+  let grid = "squared_difference";
 }
 
 def Graph_GreaterEqualOp
@@ -241,6 +341,8 @@ def Graph_GreaterEqualOp
   let typeVars = [Graph_Var<"T1", FloatsAndS32>, Graph_Var<"T2", ["boolean"]>];
   let shapeRule = "broadcast";
   let compiles = ["f32", "s32", "boolean"];
+  let rounding = "exact";
+  let grid = "boolean";
 }
 
 def Graph_BiasAddOp : Graph_Elementwise<"BiasAdd", 8, "bias_add"> {
@@ -254,6 +356,8 @@ def Graph_BiasAddOp : Graph_Elementwise<"BiasAdd", 8, "bias_add"> {
   let constraints = ["src has rank 2 or more",
                      "bias has rank 1 and one element per channel"];
   let shapeRule = "bias_add";
+  let rounding = "once";
+  let grid = "sum";
 }
 
 def Graph_PReLUOp : Graph_Elementwise<"PReLU", 47, "prelu"> {
@@ -272,6 +376,8 @@ def Graph_PReLUOp : Graph_Elementwise<"PReLU", 47, "prelu"> {
   let results = (outs Graph_Value<"T">:$dst);
   let constraints = ["slope broadcasts one-way to src"];
   let shapeRule = "prelu";
+  let rounding = "once";
+  let grid = "prelu";
 }
 
 def Graph_SelectOp : Graph_Elementwise<"Select", 81, "select"> {
@@ -289,6 +395,9 @@ def Graph_SelectOp : Graph_Elementwise<"Select", 81, "select"> {
   let constraints = ["cond broadcasts one-way to dst"];
   let shapeRule = "select";
   let compiles = ["f32", "boolean"];
+  let rounding = "copies";
+  let cheap = 1;
+  let grid = "select";
 }
 
 #endif // TENON_GRAPH_ELEMENTWISE_TD

@@ -8,6 +8,8 @@ class Graph_Norm<string kind, int number, string cSuffix,
                  list<Trait> traits = [Pure]>
     : Graph_Op<kind, "normalization_softmax", number, cSuffix, traits> {
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", StatTypes>];
+  let opClass = "normalization";
+  let transcendental = 1;
 }
 
 def Graph_BatchNormInferenceOp
@@ -18,13 +20,16 @@ def Graph_BatchNormInferenceOp
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T2">:$gamma,
       Graph_Value<"T2">:$beta, Graph_Value<"T2">:$mean,
-      Graph_Value<"T2">:$variance,
+      Graph_Value<"T2", "variance">:$variance,
       Graph_RequiredEpsilon:$epsilon, Graph_DataFormat:$data_format);
   let results = (outs Graph_Value<"T1">:$dst);
   let operandCounts = [5];
   let constraints = ["the other tensors are bf16 only when src is bf16"];
   let shapeRule = "batch_norm_inference";
   let compiles = ["f32"];
+  let opClass = "elementwise";
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_BatchNormForwardTrainingOp
@@ -41,7 +46,7 @@ def Graph_BatchNormForwardTrainingOp
     BatchNormInference.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T2">:$mean,
-      Graph_Value<"T2">:$variance, Optional<Graph_Value<"T2">>:$gamma,
+      Graph_Value<"T2", "variance">:$variance, Optional<Graph_Value<"T2">>:$gamma,
       Optional<Graph_Value<"T2">>:$beta,
       Graph_RequiredEpsilon:$epsilon,
       Arg<OptionalAttr<F32Attr>,
@@ -56,6 +61,8 @@ def Graph_BatchNormForwardTrainingOp
                      "src has rank 2 or more"];
   let shapeRule = "batch_norm_training";
   let compiles = ["f32"];
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_GroupNormOp
@@ -85,6 +92,8 @@ def Graph_GroupNormOp
                      "3 operands if use_affine"];
   let shapeRule = "group_norm";
   let compiles = ["f32"];
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_LayerNormOp
@@ -113,6 +122,8 @@ def Graph_LayerNormOp
   let vectorException =
       "three passes over a row, of which two meet the L1 cache: 40 % of the "
       "bandwidth of a copy";
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_RMSNormOp : Graph_Norm<"RMSNorm", 86, "rms_norm"> {
@@ -130,6 +141,8 @@ def Graph_RMSNormOp : Graph_Norm<"RMSNorm", 86, "rms_norm"> {
   let constraints = ["gamma is f32 or has the element type of src"];
   let shapeRule = "rms_norm";
   let compiles = ["f32"];
+  let typeRule = "statistics";
+  let squares = 1;
 }
 
 def Graph_SoftMaxOp : Graph_Norm<"SoftMax", 64, "softmax"> {
@@ -156,6 +169,7 @@ def Graph_SoftMaxOp : Graph_Norm<"SoftMax", 64, "softmax"> {
   let compiles = ["f32"];
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 30 operations per vector";
+  let typeRule = "via_f32";
 }
 
 def Graph_LogSoftmaxOp : Graph_Norm<"LogSoftmax", 37, "log_softmax"> {
@@ -204,6 +218,10 @@ def Graph_LRNOp : Graph_Op<"LRN", "normalization_softmax", 101, "lrn"> {
   let constraints = ["src has rank 2 or more"];
   let shapeRule = "lrn";
   let compiles = ["f32"];
+  let opClass = "window";
+  let transcendental = 1;
+  let squares = 1;
+  let samples = [Graph_Samples<"alpha", ["0.25", "0", "1", "1.5"]>];
 }
 
 #endif // TENON_GRAPH_NORM_TD

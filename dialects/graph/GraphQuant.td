@@ -5,7 +5,9 @@
 include "dialects/graph/GraphBase.td"
 
 class Graph_Quantization<string kind, int number, string cSuffix>
-    : Graph_Op<kind, "quantization", number, cSuffix>;
+    : Graph_Op<kind, "quantization", number, cSuffix> {
+  let opClass = "quantization";
+}
 
 defvar QuantizeConstraints = [
   "per_tensor has exactly one scale",
@@ -22,13 +24,17 @@ def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
     no zero points and does not saturate: an f8_e4m3 beyond 464 becomes NaN, an
     f8_e5m2 from 61440 on infinity.
   }];
-  let arguments = (ins Graph_Value<"T1">:$src, Graph_QuantType:$qtype,
+  let arguments = (ins Graph_Value<"T1", "quantized">:$src, Graph_QuantType:$qtype,
       Graph_QuantAxis:$axis, Graph_QuantScales:$scales, Graph_QuantZps:$zps);
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", ["f32"]>,
                   Graph_Var<"T2", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>];
   let constraints = !listconcat(QuantizeConstraints, ["no scale is 0"]);
   let compiles = ["f32", "s8", "u8", "f8_e5m2", "f8_e4m3"];
+  let typeRule = "zps_of_integers";
+  let shapeRule = "quantize";
+  let grid = "quantize";
+  let rounding = "quantizes";
 }
 
 def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
@@ -47,6 +53,10 @@ def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
                   Graph_Var<"T2", ["f32"]>];
   let constraints = QuantizeConstraints;
   let compiles = ["f32", "s8", "u8", "f8_e5m2", "f8_e4m3"];
+  let typeRule = "zps_of_integers";
+  let shapeRule = "quantize";
+  let grid = "dequantize";
+  let rounding = "once";
 }
 
 def Graph_DynamicQuantizeOp
@@ -57,8 +67,9 @@ def Graph_DynamicQuantizeOp
     (or scalars).  Rounds to nearest even after zp was added, saturates; NaN
     gives 0, as does 0 / 0.
   }];
-  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$scales,
-      Optional<Graph_Value<"T2">>:$zps, Graph_QuantType:$qtype,
+  let arguments = (ins Graph_Value<"T1", "quantized">:$src,
+      Graph_Value<"T1", "scale">:$scales,
+      Optional<Graph_Value<"T2", "zeroPoint">>:$zps, Graph_QuantType:$qtype,
       Graph_QuantAxis:$axis);
   let results = (outs Graph_Value<"T3">:$dst);
   let operandCounts = [2, 3];
@@ -68,6 +79,8 @@ def Graph_DynamicQuantizeOp
   let constraints = ["per_tensor has exactly one scale",
                      "zps has one element or as many as scales"];
   let compiles = ["f32", "s32", "s8", "u8"];
+  let shapeRule = "dynamic_quantize";
+  let rounding = "quantizes";
 }
 
 def Graph_DynamicDequantizeOp
@@ -78,8 +91,8 @@ def Graph_DynamicDequantizeOp
     shares a scale between group_shape[i] neighbouring indices of each dim i of
     src; scales and zps then have dim i of src / group_shape[i].
   }];
-  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T2">:$scales,
-      Optional<Graph_Value<"T3">>:$zps,
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T2", "scale">:$scales,
+      Optional<Graph_Value<"T3", "zeroPoint">>:$zps,
       Arg<DefaultValuedStrAttr<
               Graph_OneOf<["per_tensor", "per_channel", "per_group"]>,
               "per_tensor">,
@@ -98,6 +111,8 @@ def Graph_DynamicDequantizeOp
                      "per_group: zps and scales have the same shape, and "
                      "group_shape one entry per dim of src"];
   let compiles = ["f32", "s32", "s8", "u8", "s4", "u4"];
+  let shapeRule = "dynamic_quantize";
+  let rounding = "once";
 }
 
 #endif // TENON_GRAPH_QUANT_TD

@@ -55,6 +55,8 @@ def Graph_LSTMOp
                      "SIC equals DHC unless T is 1"];
   let shapeRule = "lstm";
   let compiles = ["f32"];
+  let opClass = "recurrent";
+  let transcendental = 1;
 }
 
 #endif // TENON_GRAPH_RECURRENT_TD

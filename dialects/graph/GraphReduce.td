@@ -25,26 +25,35 @@ class Graph_Reduce<string kind, int number, string cSuffix>
                      "axes are distinct and within the rank of src"];
   let shapeRule = "reduce";
   let compiles = ["f32"];
+  let opClass = "reduction";
 }
 
 def Graph_ReduceL1Op : Graph_Reduce<"ReduceL1", 51, "reduce_l1"> {
   let summary = "dst = sum of |src| along axes";
+  let grid = "reduce_sum";
 }
 
 def Graph_ReduceL2Op : Graph_Reduce<"ReduceL2", 52, "reduce_l2"> {
   let summary = "dst = sqrt(sum of src^2 along axes)";
+  let transcendental = 1;
+  let squares = 1;
 }
 
 def Graph_ReduceMaxOp : Graph_Reduce<"ReduceMax", 53, "reduce_max"> {
   let summary = "dst = maximum of src along axes";
+  let rounding = "exact";
+  let grid = "first";
 }
 
 def Graph_ReduceMeanOp : Graph_Reduce<"ReduceMean", 54, "reduce_mean"> {
   let summary = "dst = mean of src along axes";
+  let grid = "mean";
 }
 
 def Graph_ReduceMinOp : Graph_Reduce<"ReduceMin", 55, "reduce_min"> {
   let summary = "dst = minimum of src along axes";
+  let rounding = "exact";
+  let grid = "first";
 }
 
 def Graph_ReduceProdOp : Graph_Reduce<"ReduceProd", 56, "reduce_prod"> {
@@ -53,6 +62,7 @@ def Graph_ReduceProdOp : Graph_Reduce<"ReduceProd", 56, "reduce_prod"> {
 
 def Graph_ReduceSumOp : Graph_Reduce<"ReduceSum", 57, "reduce_sum"> {
   let summary = "dst = sum of src along axes";
+  let grid = "reduce_sum";
 }
 
 #endif // TENON_GRAPH_REDUCE_TD

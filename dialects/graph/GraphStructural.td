@@ -17,6 +17,8 @@ def Graph_EndOp : Graph_Op<"End", "structural", 25, "end", []> {
   let shapeRule = "none";
   let compiles = ["f32", "f16", "bf16", "s8", "u8", "s32"];
   let vectorException = "marks a tensor: nothing to compute";
+  let opClass = "structural";
+  let rounding = "exact";
 }
 
 def Graph_WildcardOp : Graph_Op<"Wildcard", "structural", 78, "wildcard", []> {
@@ -32,6 +34,8 @@ def Graph_WildcardOp : Graph_Op<"Wildcard", "structural", 78, "wildcard", []> {
   let resultCounts = [];
   let typeVars = [];
   let shapeRule = "none";
+  let opClass = "structural";
+  let shapeRule = "wildcard";
 }
 
 def Graph_DropoutOp : Graph_Op<"Dropout", "random", 87, "dropout"> {
@@ -53,7 +57,7 @@ def Graph_DropoutOp : Graph_Op<"Dropout", "random", 87, "dropout"> {
   }];
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"Tseed">:$seed,
                        Graph_Value<"Toffset">:$offset,
-                       Graph_Value<"Tp">:$probability);
+                       Graph_Value<"Tp", "half">:$probability);
   let results = (outs Graph_Value<"T">:$dst,
                       Optional<Graph_Value<"Tmask">>:$mask);
   let operandCounts = [4];
@@ -66,6 +70,8 @@ def Graph_DropoutOp : Graph_Op<"Dropout", "random", 87, "dropout"> {
   let compiles = ["f32", "s64", "u8"];
   let vectorException = "bounded by arithmetic, not bandwidth: ten rounds of "
                         "two 32x32-bit products per element";
+  let opClass = "indexed";
+  let rounding = "once";
 }
 
 #endif // TENON_GRAPH_STRUCTURAL_TD

@@ -10,6 +10,7 @@ class Graph_Pool<string kind, int number, string cSuffix>
   let constraints = ["pads_begin is at least 0"];
   let shapeRule = "pool";
   let compiles = ["f32"];
+  let opClass = "window";
 }
 
 def Graph_AvgPoolOp : Graph_Pool<"AvgPool", 3, "avg_pool"> {
@@ -41,6 +42,8 @@ def Graph_MaxPoolOp : Graph_Pool<"MaxPool", 41, "max_pool"> {
       Graph_PoolPadsEnd:$pads_end, Graph_Kernel:$kernel,
       Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format,
       Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
+  let rounding = "exact";
+  let grid = "first";
 }
 
 def Graph_InterpolateOp
@@ -66,6 +69,7 @@ def Graph_InterpolateOp
                      "sizes and scales have one entry per spatial dim"];
   let shapeRule = "interpolate";
   let compiles = ["f32"];
+  let opClass = "window";
 }
 
 #endif // TENON_GRAPH_WINDOW_TD

@@ -26,6 +26,14 @@ std::string_view name(AttrType type) {
   return "?";
 }
 
+std::string_view name(OpClass opClass) {
+  static constexpr std::string_view names[] = {
+      "unknown",     "elementwise", "indexed",       "view",
+      "movement",    "reduction",   "normalization", "window",
+      "contraction", "recurrent",   "quantization",  "structural"};
+  return names[static_cast<size_t>(opClass)];
+}
+
 /// The table is ours: what does not parse is a mistake in a .td file, which
 /// the test of the table finds.
 template <typename T> static T parse(std::string_view text) {
@@ -68,6 +76,17 @@ std::span<const OpInfo> allOps() { return kOps; }
 const OpInfo *lookupOp(std::string_view kind) {
   auto it = std::ranges::lower_bound(kOps, kind, {}, &OpInfo::kind);
   return it == std::end(kOps) || it->kind != kind ? nullptr : &*it;
+}
+
+const OpInfo &factsOf(std::string_view kind) {
+  static constexpr OpInfo none{};
+  const OpInfo *info = lookupOp(kind);
+  return info ? *info : none;
+}
+
+const OpInfo &forwardOf(const OpInfo &info) {
+  const OpInfo *forward = lookupOp(info.backwardOf);
+  return forward ? *forward : info;
 }
 
 } // namespace tenon::graph

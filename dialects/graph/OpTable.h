@@ -27,6 +27,8 @@ struct AttrInfo {
   std::optional<std::string_view> defaultText;
   /// Allowed strings; empty when every value is.
   std::span<const std::string_view> allowed;
+  /// Numbers that random tests choose from; empty: any will do.
+  std::span<const float> samples;
   std::string_view doc;
 
   /// The default as a value; requires defaultText.
@@ -38,12 +40,57 @@ struct TypeVarInfo {
   std::span<const DType> allowed;
 };
 
+/// Numbers that are worth testing an operand with. The later ones win where
+/// several operations read one tensor.
+enum class Domain : uint8_t {
+  any,
+  positive,
+  divisor,     // not near 0
+  variance,    // of a normalisation
+  probability, // results of SoftMax, Sigmoid
+  openUnit,    // results of Tanh
+  negative,    // results of LogSoftmax
+  quantized,   // to be rounded to a step: not near the middle of two
+  scale,       // of a quantisation
+  zeroPoint,
+  half
+};
+
 /// One operand or result.
 struct ValueInfo {
   std::string_view name;    // "src"
   std::string_view typeVar; // "T1"; empty: any dtype
   bool optional;
   bool variadic;
+  Domain domain; // if this is `src_or_dst`, of dst
+};
+
+/// What an operation is to a compiler: which elements of its operands an
+/// element of its result is made of.
+enum class OpClass : uint8_t {
+  unknown,       // no row of the table
+  elementwise,   // those at its own index, broadcasting aside
+  indexed,       // those, and the index itself
+  view,          // one, at another index; elements may stay where they are
+  movement,      // one, which is copied
+  reduction,     // all along some dims
+  normalization, // as reduction, then each of these again
+  window,        // those near its index: pooling, resampling, LRN
+  contraction,   // sums of products: MatMul and convolutions
+  recurrent,     // those of all steps before
+  quantization,  // one, and its scale
+  structural     // not computed: End, Wildcard
+};
+/// "elementwise", ...
+std::string_view name(OpClass);
+
+/// How often elements are rounded on the way to a result in f32.
+enum class Rounding : uint8_t {
+  copies,    // never: a result has values of operands
+  exact,     // never: a comparison, a sign, an integer
+  once,      // one arithmetic operation, or one function
+  quantizes, // to a step, which is the meaning
+  several
 };
 
 struct OpInfo {
@@ -61,8 +108,19 @@ struct OpInfo {
   std::span<const AttrInfo> attrs;
   std::span<const TypeVarInfo> typeVars;
   std::span<const std::string_view> constraints;
+  // Names of rules that other files define; see GraphBase.td.
   std::string_view shapeRule;
+  std::string_view typeRule;
+  std::span<const std::string_view> attrRules;
+  std::string_view grid;
+  OpClass opClass = OpClass::unknown;
+  Rounding rounding = Rounding::several;
   bool commutative; // first two data operands
+  bool cheap;       // few instructions: may be computed several times
+  /// Made of functions and quotients, of which one alone is not exact up to its
+  /// rounding.
+  bool transcendental;
+  bool squares; // its operand, on the way to a result of its size
   /// Dtypes that compile today: {"f32"}; empty: evaluator only.
   std::span<const std::string_view> compiles;
   /// Why the vector-code test excuses the operation; empty: it does not.
@@ -76,5 +134,10 @@ struct OpInfo {
 std::span<const OpInfo> allOps();
 /// Null when unknown.
 const OpInfo *lookupOp(std::string_view kind);
+/// The same, but for a kind that the table does not have a row of no class and
+/// no rules, so that questions about it are answered with no.
+const OpInfo &factsOf(std::string_view kind);
+/// The row of the operation that `info` is the gradient of, or `info`.
+const OpInfo &forwardOf(const OpInfo &info);
 
 } // namespace tenon::graph

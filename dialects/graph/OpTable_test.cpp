@@ -37,6 +37,24 @@ TEST(OpTable, EnumIsUnique) {
             "tenon_op_batch_norm_backward");
 }
 
+TEST(OpTable, FactsAgree) {
+  for (const OpInfo &op : allOps()) {
+    EXPECT_NE(op.opClass, OpClass::unknown) << op.kind;
+    // What copies values can not be made of functions.
+    EXPECT_FALSE(op.rounding == Rounding::copies && op.transcendental)
+        << op.kind;
+    EXPECT_FALSE(op.cheap && op.transcendental) << op.kind;
+    EXPECT_TRUE(op.opClass != OpClass::view || op.operands.size() == 1)
+        << op.kind;
+    // A gradient of one element at a time is of such an operation.
+    if (op.opClass == OpClass::elementwise)
+      EXPECT_EQ(forwardOf(op).opClass, OpClass::elementwise) << op.kind;
+  }
+  EXPECT_EQ(&factsOf("Exp"), lookupOp("Exp"));
+  EXPECT_EQ(factsOf("Zzz").opClass, OpClass::unknown);
+  EXPECT_TRUE(factsOf("").operands.empty());
+}
+
 TEST(OpTable, TextIsThere) {
   for (const OpInfo &op : allOps()) {
     EXPECT_FALSE(op.summary.empty()) << op.kind;

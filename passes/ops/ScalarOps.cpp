@@ -211,6 +211,86 @@ Value mishBackward(Calc &k) {
   return k.mul(k.in[1], k.div(sum, k.mul(below, below)));
 }
 
+/// Near 0 a polynomial; from 1 on what the tail of the normal distribution
+/// leaves of 1: erfc(x) = 2 Phi(-x sqrt 2), which is less than 0.16 there. From
+/// 4 on the result is 1.
+Value erf(Calc &k) {
+  constexpr double kTerms[] = {
+      1.1283791659137647,    -0.37612627136077775, 0.11283600177582803,
+      -0.026854444648810108, 0.005189535449505569, -0.0008020842261706128,
+      7.889122811550016e-05}; // minimax of erf(x) / x in x^2; 2^-29.5
+  Value x = k.x(), size = k.abs(x), square = k.mul(x, x);
+  Value sum = k.c(kTerms[6]);
+  for (int i = 5; i >= 0; --i)
+    sum = k.fma(sum, square, k.c(kTerms[i]));
+  Value a = k.atMost(size, k.c(4));
+  Value density =
+      emitExpOrZero(k.b, k.loc, k.neg(k.mul(a, a)), /*isFinite=*/true);
+  Value ratio =
+      codegen::emitNormalTailRatio(k.b, k.loc, k.mul(a, k.c(std::sqrt(2.0))));
+  Value far = k.fma(k.mul(k.c(-2), density), ratio, k.c(1));
+  far = k.select(k.lt(x, k.c(0)), k.neg(far), far);
+  return k.select(k.lt(size, k.c(1)), k.mul(x, sum), far);
+}
+
+/// 1 / pi without the bits that add whole periods of sin to the product with a
+/// number of 24 bits from 2^(24 k) on: 28 bits, 28 more, and 53 beyond.
+constexpr double kInversePi[][3] = {
+    {0x1.4p-2, 0x1.7cc1b7p-8, 0x1.391054a7f09d6p-35},
+    {0x1.45f306cp-2, 0x1.c9c8828p-30, 0x1.29fc2757d1f53p-57},
+    {0x1.6e4e44p-25, 0x1.529fc26p-53, 0x1.57d1f534ddc0ep-81},
+    {0x1.529fc2p-53, 0x1.d5f47dp-79, 0x1.34ddc0db6295ap-105},
+    {0x1.3abe8fp-76, 0x1.534ddcp-101, 0x1.b6c52b3278872p-130},
+    {0x1.f534ddcp-97, 0x1.b6c528p-130, 0x1.993c439041fe5p-153}};
+
+/// What x leaves when a whole multiple of pi is subtracted, in f32, and whether
+/// that is an odd one. Cody and Waite's reduction by three parts of pi, for all
+/// numbers: the parts follow the exponent, as in Payne and Hanek's. In f64 the
+/// products with the first two are exact, and so are their fractions. They may
+/// cancel down to 2^-31; the third part goes on to 2^-61.
+std::pair<Value, Value> reduceByPi(Calc &k) {
+  OpBuilder &b = k.b;
+  Value x = arith::ExtFOp::create(b, k.loc, b.getF64Type(), k.x());
+  Calc w{b, k.loc, k.op, {x}};
+  Value size = w.abs(x), products[3];
+  Value parts[] = {w.c(kInversePi[0][0]), w.c(kInversePi[0][1]),
+                   w.c(kInversePi[0][2])};
+  for (int i = 1; i < 6; ++i) {
+    Value isLarger = w.ge(size, w.c(std::ldexp(1.0, 24 * i)));
+    for (int j = 0; j < 3; ++j)
+      parts[j] = w.select(isLarger, w.c(kInversePi[i][j]), parts[j]);
+  }
+  for (int j = 0; j < 3; ++j)
+    products[j] = w.mul(x, parts[j]);
+  auto whole = [&](Value v) -> Value {
+    return math::RoundEvenOp::create(b, k.loc, v);
+  };
+  Value n0 = whole(products[0]), n1 = whole(products[1]);
+  Value r0 = w.sub(products[0], n0), r1 = w.sub(products[1], n1);
+  // Both may be nearly a half.
+  Value n2 = whole(w.add(r0, r1));
+  Value fraction = w.add(w.add(w.sub(r0, n2), r1), products[2]);
+  Value half = w.mul(w.add(w.add(n0, n1), n2), w.c(0.5));
+  Value isOdd = w.cmp(arith::CmpFPredicate::ONE, half, whole(half));
+  Value rest =
+      arith::TruncFOp::create(b, k.loc, k.type(), w.mul(fraction, w.c(M_PI)));
+  return {rest, isOdd};
+}
+
+Value sine(Calc &k) {
+  constexpr double kTerms[] = {-0.16666666624819965, 0.008333331011347495,
+                               -0.000198408511851883, 2.7524330225154118e-06,
+                               -2.3867702812183993e-08}; // 2^-35 up to 1.6
+  auto [z, isOdd] = reduceByPi(k);
+  Value square = k.mul(z, z), sum = k.c(kTerms[4]);
+  for (int i = 3; i >= 0; --i)
+    sum = k.fma(sum, square, k.c(kTerms[i]));
+  Value y = k.fma(k.mul(z, square), sum, z);
+  y = k.select(isOdd, k.neg(y), y);
+  // x itself, with the sign of 0; NaN is not below.
+  return k.select(k.lt(k.abs(k.x()), k.c(0x1p-13)), k.x(), y);
+}
+
 Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }
 
 Value power(Calc &k) {
@@ -297,7 +377,10 @@ const Entry kTable[] = {
            k.usesDst() ? k.add(k.x(), alpha) : k.mul(alpha, k.exp(k.x()));
        return k.select(k.gt(k.x(), k.c(0)), dd, k.mul(dd, slope));
      }},
+    {"Erf", erf},
     {"Exp", [](Calc &k) { return k.exp(k.x()); }},
+    {"Floor",
+     [](Calc &k) -> Value { return math::FloorOp::create(k.b, k.loc, k.x()); }},
     {"GELU", gelu},
     {"GELUBackward", geluBackward},
     {"GreaterEqual", greaterEqual},
@@ -358,6 +441,7 @@ const Entry kTable[] = {
        Value t = k.add(k.c(1), e);
        return k.mul(k.in[1], k.div(e, k.mul(t, t)));
      }},
+    {"Sin", sine},
     {"SoftPlus", softPlus},
     {"SoftPlusBackward",
      [](Calc &k) {

@@ -19,28 +19,38 @@ using namespace graph;
 
 namespace {
 
+/// Whether results of the operation may be so large that they say nothing when
+/// its operands were computed.
+bool grows(std::string_view kind) {
+  return kind == "Exp" || kind == "ReduceL2" || kind == "ReduceProd";
+}
+
+bool isOfDomain(const ValueInfo &operand) {
+  switch (operand.domain) {
+  case Domain::any:
+  case Domain::quantized:
+  case Domain::scale:
+  case Domain::zeroPoint:
+  case Domain::half:
+    return false;
+  default:
+    return true;
+  }
+}
+
 /// Whether values computed on the way make a poor operand: not in the domain
 /// of the function, or so large that the result says nothing.  New inputs get
 /// values that suit (compiler/check/Fill.h).
 bool wantsInput(std::string_view kind, size_t operand) {
-  static const std::set<std::string_view> domains = {"Exp",
-                                                     "Log",
-                                                     "Pow",
-                                                     "Reciprocal",
-                                                     "Sqrt",
-                                                     "PowBackward",
-                                                     "SqrtBackward",
-                                                     "LogBackward",
-                                                     "ReduceProd",
-                                                     "ReduceL2",
-                                                     "TanhBackward",
-                                                     "SoftMaxBackward",
-                                                     "LogSoftmaxBackward",
-                                                     "SigmoidBackward"};
-  if (domains.count(kind))
-    return true;
-  // Divisors, variances, and other parameters.
-  return operand > 0 && (kind == "Divide" || kind.find("Norm") != kind.npos);
+  const OpInfo &info = factsOf(kind);
+  // Variances and other parameters.
+  if (info.typeRule == "statistics")
+    return operand > 0;
+  // Divisors.
+  bool isGradient = !info.backwardOf.empty();
+  if (info.operands.size() > 1 && !isGradient)
+    return operand < info.operands.size() && isOfDomain(info.operands[operand]);
+  return grows(kind) || std::ranges::any_of(info.operands, isOfDomain);
 }
 
 class Generator {

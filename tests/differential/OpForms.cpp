@@ -17,33 +17,31 @@ using namespace graph;
 
 namespace {
 
-/// Numbers that make sense for an attribute; the first entry that fits counts.
+/// Numbers that make sense for any attribute of a name; the first entry that
+/// fits counts. Where they do not, the operation table has others (samples).
 struct FloatChoice {
-  std::string_view kind; // a prefix
   std::string_view attr;
   std::vector<float> values;
 };
 
 const std::vector<FloatChoice> &floatChoices() {
   static const std::vector<FloatChoice> choices = {
-      {"", "epsilon", {1e-5f, 1e-3f, 0.5f}},
-      {"", "min", {-1, -2.5f, 0}},
-      {"", "max", {1, 6, 0.5f}},
-      {"", "momentum", {0, 0.1f, 0.9f, 1}},
-      {"Pow", "beta", {0, 1, 2, 3, 0.5f, -1, -0.5f}},
-      {"SoftPlus", "beta", {1, 2, 0.5f, -1}},
-      {"HardSigmoid", "beta", {0.5f, 0, -0.25f}},
-      {"LRN", "alpha", {0.25f, 0, 1, 1.5f}}, // else a power of about 0
-      {"", "alpha", {0.25f, 0, 1, 1.5f, -0.5f}},
-      {"", "", {1, 0.5f, 0.75f, 2}},
+      {"epsilon", {1e-5f, 1e-3f, 0.5f}},
+      {"min", {-1, -2.5f, 0}},
+      {"max", {1, 6, 0.5f}},
+      {"momentum", {0, 0.1f, 0.9f, 1}},
+      {"alpha", {0.25f, 0, 1, 1.5f, -0.5f}},
+      {"", {1, 0.5f, 0.75f, 2}},
   };
   return choices;
 }
 
-float guessFloat(Draft &draft, std::string_view attr) {
+float guessFloat(Draft &draft, std::string_view name) {
+  const AttrInfo *attr = forwardOf(draft.info).attr(name);
+  if (attr && !attr->samples.empty())
+    return draft.random.pick(attr->samples);
   for (const FloatChoice &choice : floatChoices())
-    if (draft.info.kind.starts_with(choice.kind) &&
-        (choice.attr.empty() || choice.attr == attr))
+    if (choice.attr.empty() || choice.attr == name)
       return draft.random.pick(choice.values);
   return 1;
 }
@@ -128,7 +126,7 @@ public:
     std::vector<DType> types =
         typesOf(draft.info, value.typeVar, draft.options.onlyCompiling);
     bool fits = std::find(types.begin(), types.end(), main) != types.end();
-    bool differs = draft.info.kind == "TypeCast" && !isFirst;
+    bool differs = draft.info.typeRule == "cast" && !isFirst;
     bool stays = isFirst || draft.options.onlyCompiling;
     DType type = fits && !differs && (stays || draft.random.chance(90))
                      ? main
@@ -217,7 +215,7 @@ std::vector<DType> typesOf(const OpInfo &info, std::string_view typeVar,
     return {DType::f32};
   std::vector<DType> all(var->allowed.begin(), var->allowed.end()), compiling;
   // A cast has one type of the list and one that it converts to.
-  if (!onlyCompiling || info.kind == "TypeCast")
+  if (!onlyCompiling || info.typeRule == "cast")
     return all;
   for (DType type : all)
     for (std::string_view word : info.compiles)

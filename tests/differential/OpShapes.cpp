@@ -533,6 +533,7 @@ constexpr ShapeGuess guesses[] = {
     {"conv", convolution},
     {"conv_transpose", convTranspose},
     {"dropout", dropout},
+    {"dynamic_quantize", quantize},
     {"group_norm", groupNorm},
     {"interpolate", interpolate},
     {"layer_norm", rowNorm},
@@ -542,12 +543,14 @@ constexpr ShapeGuess guesses[] = {
     {"none", anything},
     {"pool", pool},
     {"prelu", prelu},
+    {"quantize", quantize},
     {"reduce", reduce},
     {"rms_norm", rowNorm},
     {"select", select},
     {"softmax", alongAxis},
     {"static_reshape", reshape},
     {"static_transpose", transpose},
+    {"wildcard", anything},
 };
 
 } // namespace
@@ -555,8 +558,6 @@ constexpr ShapeGuess guesses[] = {
 void guessShapes(Draft &draft) {
   if (!draft.info.backwardOf.empty())
     return gradient(draft);
-  if (draft.info.category == "quantization")
-    return quantize(draft);
   for (const ShapeGuess &entry : guesses)
     if (entry.rule == draft.info.shapeRule)
       return entry.guess(draft);

@@ -165,7 +165,7 @@ private:
       higher.form.inputs[i].shape->insert(higher.form.inputs[i].shape->begin(),
                                           1009);
     }
-    if (info.shapeRule == "none")
+    if (info.opClass == OpClass::structural)
       return;
     for (size_t i = 0; i < form.outputs.size(); ++i) {
       std::string role = roleName(info.results, i);

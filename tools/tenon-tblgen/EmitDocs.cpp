@@ -89,7 +89,7 @@ static void emitOp(raw_ostream &os, const OpRecord &op) {
     for (StringRef c : op.constraints)
       os << "- " << c << '\n';
   }
-  os << "\nCategory " << op.category;
+  os << "\nCategory " << op.category << ", class " << op.opClass;
   if (!op.backwardOf.empty())
     os << ", backward of `" << op.backwardOf << '`';
   os << "; shape rule " << op.shapeRule << "; C name `" << op.cEnum << "` ("
@@ -100,6 +100,8 @@ static void emitOp(raw_ostream &os, const OpRecord &op) {
     os << "compiles for " << join(op.compiles, ", ");
   if (op.commutative)
     os << "; commutative";
+  if (op.cheap)
+    os << "; cheap";
   os << ".\n";
 }
 

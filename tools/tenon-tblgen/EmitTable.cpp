@@ -62,7 +62,7 @@ private:
     array("ValueInfo", name, range, [&](const ValueRecord &v) {
       os << '{' << quoted(v.name) << ", " << quoted(v.typeVar) << ", "
          << (v.optional ? "true" : "false") << ", "
-         << (v.variadic ? "true" : "false") << '}';
+         << (v.variadic ? "true" : "false") << ", Domain::" << v.domain << '}';
     });
   }
 
@@ -87,19 +87,25 @@ void TableEmitter::emitArrays(const OpRecord &op) {
         });
   for (const AttrRecord &attr : op.attrs)
     strings(k + "Allowed_" + attr.name, attr.allowed);
+  for (const AttrRecord &attr : op.attrs)
+    array("float", k + "Samples_" + attr.name, attr.samples,
+          [&](StringRef number) { os << number; });
   array("AttrInfo", k + "Attrs", op.attrs, [&](const AttrRecord &attr) {
     os << "\n    {" << quoted(attr.name) << ", AttrType::" << attr.type << ", "
        << (attr.required ? "true" : "false") << ", "
        << (attr.defaultText ? quoted(*attr.defaultText) : "std::nullopt")
        << ", " << ref(attr.allowed, k + "Allowed_" + attr.name) << ", "
+       << ref(attr.samples, k + "Samples_" + attr.name) << ", "
        << quoted(attr.doc) << '}';
   });
   strings(k + "Constraints", op.constraints);
+  strings(k + "AttrRules", op.attrRules);
   strings(k + "Compiles", op.compiles);
 }
 
 void TableEmitter::emitInfo(const OpRecord &op) {
   std::string k = ("k" + op.kind).str();
+  auto flag = [](bool value) { return value ? "true" : "false"; };
   os << "    {" << quoted(op.kind) << ", " << quoted(op.cEnum) << ", "
      << op.cEnumValue << ", " << quoted(op.category) << ", "
      << quoted(op.backwardOf) << ",\n     " << quoted(op.summary) << ",\n     "
@@ -109,9 +115,13 @@ void TableEmitter::emitInfo(const OpRecord &op) {
      << ref(op.resultCounts, k + "ResultCounts") << ", "
      << ref(op.attrs, k + "Attrs") << ", " << ref(op.typeVars, k + "TypeVars")
      << ", " << ref(op.constraints, k + "Constraints") << ", "
-     << quoted(op.shapeRule) << ", " << (op.commutative ? "true" : "false")
-     << ", " << ref(op.compiles, k + "Compiles") << ", "
-     << quoted(op.vectorException) << "},\n";
+     << quoted(op.shapeRule) << ", " << quoted(op.typeRule) << ", "
+     << ref(op.attrRules, k + "AttrRules") << ", " << quoted(op.grid)
+     << ",\n     OpClass::" << op.opClass << ", Rounding::" << op.rounding
+     << ", " << flag(op.commutative) << ", " << flag(op.cheap) << ", "
+     << flag(op.transcendental) << ", " << flag(op.squares) << ", "
+     << ref(op.compiles, k + "Compiles") << ", " << quoted(op.vectorException)
+     << "},\n";
 }
 
 void emitTable(raw_ostream &os, const std::vector<OpRecord> &ops) {

@@ -83,6 +83,7 @@ static ValueRecord readValue(StringRef name, const Record *constraint,
   if (!constraint->isSubClassOf("Graph_Value"))
     PrintFatalError(op.getLoc(), "'" + name + "' is not a Graph_Value");
   result.typeVar = constraint->getValueAsString("typeVar");
+  result.domain = constraint->getValueAsString("domain");
   return result;
 }
 
@@ -120,6 +121,34 @@ static void checkTypeVars(const OpRecord &op) {
                                                  "' is not declared");
 }
 
+/// What the table says about the meaning of the operation.
+static void readFacts(const Record &record, OpRecord &op) {
+  op.shapeRule = record.getValueAsString("shapeRule");
+  op.typeRule = record.getValueAsString("typeRule");
+  op.attrRules = record.getValueAsListOfStrings("attrRules");
+  op.grid = record.getValueAsString("grid");
+  op.opClass = record.getValueAsString("opClass");
+  op.rounding = record.getValueAsString("rounding");
+  op.commutative = record.getValueAsBit("commutative");
+  op.cheap = record.getValueAsBit("cheap");
+  op.transcendental = record.getValueAsBit("transcendental");
+  op.squares = record.getValueAsBit("squares");
+  if (op.opClass.empty())
+    PrintFatalError(record.getLoc(), "'" + op.kind + "' has no opClass");
+}
+
+static void readSamples(const Record &record, OpRecord &op) {
+  for (const Record *samples : record.getValueAsListOfDefs("samples")) {
+    StringRef name = samples->getValueAsString("attr");
+    auto attr = llvm::find_if(
+        op.attrs, [&](const AttrRecord &a) { return a.name == name; });
+    if (attr == op.attrs.end() || attr->type != "f32")
+      PrintFatalError(record.getLoc(),
+                      "'" + name + "' is no attribute of type f32");
+    attr->samples = samples->getValueAsListOfStrings("values");
+  }
+}
+
 static OpRecord readOp(const Record &record) {
   OpRecord op;
   op.record = &record;
@@ -133,8 +162,7 @@ static OpRecord readOp(const Record &record) {
   op.operandCounts = record.getValueAsListOfInts("operandCounts");
   op.resultCounts = record.getValueAsListOfInts("resultCounts");
   op.constraints = record.getValueAsListOfStrings("constraints");
-  op.shapeRule = record.getValueAsString("shapeRule");
-  op.commutative = record.getValueAsBit("commutative");
+  readFacts(record, op);
   op.compiles = record.getValueAsListOfStrings("compiles");
   op.vectorException = record.getValueAsString("vectorException");
   for (const Record *var : record.getValueAsListOfDefs("typeVars"))
@@ -150,6 +178,7 @@ static OpRecord readOp(const Record &record) {
         op.compiles.push_back(narrow);
   readDag(*record.getValueAsDag("arguments"), record, op.operands, op.attrs);
   readDag(*record.getValueAsDag("results"), record, op.results, op.attrs);
+  readSamples(record, op);
   checkTypeVars(op);
   return op;
 }

@@ -21,6 +21,7 @@ struct AttrRecord {
   bool required = false;
   std::optional<std::string> defaultText;
   std::vector<llvm::StringRef> allowed;
+  std::vector<llvm::StringRef> samples; // numbers of C++
   llvm::StringRef doc;
 };
 
@@ -29,6 +30,7 @@ struct ValueRecord {
   llvm::StringRef typeVar; // empty: any element type
   bool optional = false;
   bool variadic = false;
+  llvm::StringRef domain; // enumerator of graph::Domain
 };
 
 struct TypeVarRecord {
@@ -53,7 +55,15 @@ struct OpRecord {
   std::vector<TypeVarRecord> typeVars;
   std::vector<llvm::StringRef> constraints;
   llvm::StringRef shapeRule;
+  llvm::StringRef typeRule;
+  std::vector<llvm::StringRef> attrRules;
+  llvm::StringRef grid;
+  llvm::StringRef opClass;  // enumerator of graph::OpClass
+  llvm::StringRef rounding; // enumerator of graph::Rounding
   bool commutative = false;
+  bool cheap = false;
+  bool transcendental = false;
+  bool squares = false;
   std::vector<llvm::StringRef> compiles;
   llvm::StringRef vectorException;
 };

@@ -51,7 +51,7 @@ const OpInfo *lookupOrReport(const Op &op, std::vector<Error> &errors) {
 void runRule(RuleContext &ctx) {
   if (!infer::verifyAgainstTable(ctx))
     return;
-  if (infer::Rule rule = infer::lookupRule(ctx.info.kind))
+  if (infer::Rule rule = infer::lookupRule(ctx.info.shapeRule))
     return rule(ctx);
   ctx.error(ErrorCode::Internal, "the operation has no shape rule");
 }

@@ -102,11 +102,11 @@ void biasAddBackward(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"BiasAddBackward", biasAddBackward},
-    {"ConvTransposeBackwardData", convTransposeBackwardData},
-    {"ConvTransposeBackwardWeights", convTransposeBackwardWeights},
-    {"ConvolutionBackwardData", convolutionBackwardData},
-    {"ConvolutionBackwardWeights", convolutionBackwardWeights},
+    {"bias_add_backward", biasAddBackward},
+    {"conv_backward_data", convolutionBackwardData},
+    {"conv_backward_weights", convolutionBackwardWeights},
+    {"conv_transpose_backward_data", convTransposeBackwardData},
+    {"conv_transpose_backward_weights", convTransposeBackwardWeights},
 };
 
 } // namespace

@@ -114,9 +114,9 @@ void convTranspose(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"ConvTranspose", convTranspose},
-    {"Convolution", convolution},
-    {"MatMul", matmul},
+    {"conv", convolution},
+    {"conv_transpose", convTranspose},
+    {"matmul", matmul},
 };
 
 } // namespace

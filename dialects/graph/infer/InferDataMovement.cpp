@@ -187,13 +187,11 @@ void wildcard(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"Concat", concat},
-    {"End", end},
-    {"Reorder", sameAsFirst},
-    {"StaticReshape", staticReshape},
-    {"StaticTranspose", staticTranspose},
-    {"TypeCast", sameAsFirst},
-    {"Wildcard", wildcard},
+    {"concat", concat},
+    {"none", end},
+    {"static_reshape", staticReshape},
+    {"static_transpose", staticTranspose},
+    {"wildcard", wildcard},
 };
 
 } // namespace

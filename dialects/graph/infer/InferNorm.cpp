@@ -128,7 +128,7 @@ constexpr std::string_view affineText =
 constexpr std::string_view statsText = "the dims of src before begin_norm_axis";
 
 void layerNorm(RuleContext &ctx) {
-  if (ctx.info.kind == "LayerNorm")
+  if (ctx.info.attr("keep_stats"))
     checkNormForm(ctx);
   std::optional<NormSplit> split = splitAtNormAxis(ctx);
   if (!split)
@@ -197,19 +197,19 @@ void lrn(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"BatchNormForwardTraining", batchNormTraining},
-    {"BatchNormInference", batchNormInference},
-    {"BatchNormTrainingBackward", batchNormBackward},
-    {"GroupNorm", groupNorm},
-    {"LRN", lrn},
-    {"LRNBackward", lrn},
-    {"LayerNorm", layerNorm},
-    {"LayerNormBackward", layerNormBackward},
-    {"LogSoftmax", softmax},
-    {"LogSoftmaxBackward", softmax},
-    {"RMSNorm", layerNorm},
-    {"SoftMax", softmax},
-    {"SoftMaxBackward", softmax},
+    {"batch_norm_backward", batchNormBackward},
+    {"batch_norm_inference", batchNormInference},
+    {"batch_norm_training", batchNormTraining},
+    {"group_norm", groupNorm},
+    {"layer_norm", layerNorm},
+    {"layer_norm_backward", layerNormBackward},
+    {"log_softmax", softmax},
+    {"log_softmax_backward", softmax},
+    {"lrn", lrn},
+    {"lrn_backward", lrn},
+    {"rms_norm", layerNorm},
+    {"softmax", softmax},
+    {"softmax_backward", softmax},
 };
 
 } // namespace

@@ -116,10 +116,8 @@ void dynamicQuantize(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"Dequantize", staticQuantize},
-    {"DynamicDequantize", dynamicQuantize},
-    {"DynamicQuantize", dynamicQuantize},
-    {"Quantize", staticQuantize},
+    {"dynamic_quantize", dynamicQuantize},
+    {"quantize", staticQuantize},
 };
 
 } // namespace

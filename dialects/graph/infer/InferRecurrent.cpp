@@ -91,7 +91,7 @@ void lstm(RuleContext &ctx) {
     ctx.setOut(i, Dims{s.layers, directions, s.batch, s.hidden});
 }
 
-constexpr RuleEntry rules[] = {{"LSTM", lstm}};
+constexpr RuleEntry rules[] = {{"lstm", lstm}};
 
 } // namespace
 

@@ -66,9 +66,7 @@ void reduce(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"ReduceL1", reduce},   {"ReduceL2", reduce},  {"ReduceMax", reduce},
-    {"ReduceMean", reduce}, {"ReduceMin", reduce}, {"ReduceProd", reduce},
-    {"ReduceSum", reduce},
+    {"reduce", reduce},
 };
 
 } // namespace

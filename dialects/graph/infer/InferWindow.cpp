@@ -183,12 +183,11 @@ void interpolateBackward(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"AvgPool", pool},
-    {"AvgPoolBackward", avgPoolBackward},
-    {"Interpolate", interpolate},
-    {"InterpolateBackward", interpolateBackward},
-    {"MaxPool", pool},
-    {"MaxPoolBackward", maxPoolBackward},
+    {"avg_pool_backward", avgPoolBackward},
+    {"interpolate", interpolate},
+    {"interpolate_backward", interpolateBackward},
+    {"max_pool_backward", maxPoolBackward},
+    {"pool", pool},
 };
 
 } // namespace

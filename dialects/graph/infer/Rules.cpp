@@ -191,13 +191,13 @@ void RuleContext::setAttr(std::string_view name, AttrValue value) {
   changedAttrs.insert_or_assign(std::string(name), std::move(value));
 }
 
-Rule lookupRule(std::string_view kind) {
+Rule lookupRule(std::string_view name) {
   for (std::span<const RuleEntry> family :
        {elementwiseRules(), contractionRules(), windowRules(), normRules(),
         recurrentRules(), reduceRules(), quantizeRules(), dataMovementRules(),
         backwardRules()})
     for (const RuleEntry &entry : family)
-      if (entry.kind == kind)
+      if (entry.name == name)
         return entry.rule;
   return nullptr;
 }

@@ -98,12 +98,13 @@ private:
 
 using Rule = void (*)(RuleContext &);
 
+/// `name` is what the operation table gives as shapeRule.
 struct RuleEntry {
-  std::string_view kind;
+  std::string_view name;
   Rule rule;
 };
 
-// One table per family; a kind is in exactly one of them.
+// One table per family; a name is in exactly one of them.
 std::span<const RuleEntry> elementwiseRules();
 std::span<const RuleEntry> contractionRules();
 std::span<const RuleEntry> windowRules();
@@ -114,8 +115,8 @@ std::span<const RuleEntry> quantizeRules();
 std::span<const RuleEntry> dataMovementRules();
 std::span<const RuleEntry> backwardRules();
 
-/// Null when the kind has no rule.
-Rule lookupRule(std::string_view kind);
+/// Null when there is no rule of this name.
+Rule lookupRule(std::string_view name);
 
 /// The result shape of most operations: that of operand 0.
 void sameAsFirst(RuleContext &ctx);
@@ -130,6 +131,10 @@ bool isPlaceholder(std::string_view attr, const Dims &list);
 /// Dims and strides of one tensor on its own; false after an error.
 bool verifyTensor(RuleContext &ctx, const std::string &name,
                   const LogicalTensor &tensor, bool isResult);
+
+/// Whether Verify.cpp has the rule that the operation table names.
+bool isTypeRule(std::string_view name);
+bool isAttrRule(std::string_view name);
 
 /// The generic checks: numbers of operands and results, tensors, data types,
 /// attributes.  Returns whether the rule of the operation may run.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/infer/ScaleGroups.h"
+#include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Shapes.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace tenon::graph::infer {
 namespace {
 
 bool isQuantisation(const Op &op) {
-  return op.kind.ends_with("Quantize") || op.kind.ends_with("Dequantize");
+  return factsOf(op.kind).opClass == OpClass::quantization;
 }
 
 /// Whether every element of the result is one of operand 0.
@@ -22,8 +23,9 @@ bool isPassedThrough(const Op &op) {
 }
 
 bool readsWeights(const Op &op) {
-  return op.kind == "ConvTranspose" || op.kind == "ConvTransposeBackwardData" ||
-         op.kind == "Convolution" || op.kind == "ConvolutionBackwardData";
+  const OpInfo &info = factsOf(op.kind);
+  return info.opClass == OpClass::contraction && info.attr("weights_format") &&
+         info.operands[1].name == "weights";
 }
 
 /// Whether the weights of a convolution begin with their channels.

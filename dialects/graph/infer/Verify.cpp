@@ -154,44 +154,56 @@ void checkAuxiliaryTypes(RuleContext &ctx) {
       return;
 }
 
-bool isOneOf(std::string_view kind,
-             std::initializer_list<std::string_view> kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+//===----------------------------------------------------------------------===//
+// Constraints between type variables, by typeRule.
+//===----------------------------------------------------------------------===//
+
+void checkCast(RuleContext &ctx) {
+  DType src = ctx.inputs[0].dtype, dst = ctx.outputs[0].dtype;
+  if (src == dst)
+    ctx.error(ErrorCode::BadDType, cat("src and dst are both ", name(src)),
+              "a cast between equal types is not an operation; leave it out");
+  // Integers and f32 are cast to each other as they are.
+  if (isNarrowFloat(src) || isNarrowFloat(dst))
+    checkTypesDifferOnlyVia32(ctx, src, dst);
 }
 
-/// Constraints between type variables.
+void checkViaF32(RuleContext &ctx) {
+  checkTypesDifferOnlyVia32(ctx, ctx.inputs[0].dtype, ctx.outputs[0].dtype);
+}
+
+void checkSameOrF32(RuleContext &ctx) {
+  DType in = ctx.inputs[0].dtype, out = ctx.outputs[0].dtype;
+  if (out != in && out != DType::f32)
+    ctx.error(ErrorCode::BadDType,
+              cat(ctx.inName(0), " is ", name(in), " and ", ctx.outName(0),
+                  " is ", name(out), "; the result must be of the type of ",
+                  ctx.inName(0), " or f32"));
+}
+
+void checkZpsOfIntegers(RuleContext &ctx) {
+  bool quantizes = ctx.info.rounding == Rounding::quantizes;
+  DType quantized = quantizes ? ctx.outputs[0].dtype : ctx.inputs[0].dtype;
+  if (isFloat(quantized) && ctx.op.attr("zps"))
+    ctx.error(ErrorCode::AttrValue,
+              cat("attribute zps is given but the quantized type is ",
+                  name(quantized)),
+              "zero points exist for integer types only");
+}
+
+constexpr RuleEntry typeRules[] = {
+    {"cast", checkCast},
+    {"same_or_f32", checkSameOrF32},
+    {"statistics", checkAuxiliaryTypes},
+    {"via_f32", checkViaF32},
+    {"zps_of_integers", checkZpsOfIntegers},
+};
+
+/// Every name of the table has its rule, as Verify_test makes sure.
 void checkCrossTypes(RuleContext &ctx) {
-  std::string_view kind = ctx.op.kind;
-  if (kind == "TypeCast") {
-    DType src = ctx.inputs[0].dtype, dst = ctx.outputs[0].dtype;
-    if (src == dst)
-      ctx.error(ErrorCode::BadDType, cat("src and dst are both ", name(src)),
-                "a cast between equal types is not an operation; leave it out");
-    // Integers and f32 are cast to each other as they are.
-    if (isNarrowFloat(src) || isNarrowFloat(dst))
-      checkTypesDifferOnlyVia32(ctx, src, dst);
-  } else if (kind == "SoftMax") {
-    checkTypesDifferOnlyVia32(ctx, ctx.inputs[0].dtype, ctx.outputs[0].dtype);
-  } else if (kind == "MatMul" || kind == "SoftMaxBackward") {
-    DType in = ctx.inputs[0].dtype, out = ctx.outputs[0].dtype;
-    if (out != in && out != DType::f32)
-      ctx.error(ErrorCode::BadDType,
-                cat(ctx.inName(0), " is ", name(in), " and ", ctx.outName(0),
-                    " is ", name(out), "; the result must be of the type of ",
-                    ctx.inName(0), " or f32"));
-  } else if (kind == "Quantize" || kind == "Dequantize") {
-    DType quantized =
-        kind == "Quantize" ? ctx.outputs[0].dtype : ctx.inputs[0].dtype;
-    if (isFloat(quantized) && ctx.op.attr("zps"))
-      ctx.error(ErrorCode::AttrValue,
-                cat("attribute zps is given but the quantized type is ",
-                    name(quantized)),
-                "zero points exist for integer types only");
-  } else if (isOneOf(kind, {"BatchNormInference", "BatchNormForwardTraining",
-                            "BatchNormTrainingBackward", "GroupNorm",
-                            "LayerNorm", "LayerNormBackward", "RMSNorm"})) {
-    checkAuxiliaryTypes(ctx);
-  }
+  if (!ctx.info.typeRule.empty())
+    std::ranges::find(typeRules, ctx.info.typeRule, &RuleEntry::name)
+        ->rule(ctx);
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,7 +232,7 @@ constexpr IntBound intBounds[] = {
 
 /// The windows of a pooling may end before src does.
 bool mayCrop(const RuleContext &ctx, std::string_view name) {
-  return name == "pads_end" && ctx.op.kind.find("Pool") != std::string::npos;
+  return name == "pads_end" && ctx.info.opClass == OpClass::window;
 }
 
 bool checkIntRange(RuleContext &ctx, std::string_view name,
@@ -260,7 +272,8 @@ bool checkFloatRange(RuleContext &ctx, std::string_view name,
   else if (const auto *list = std::get_if<std::vector<float>>(&value))
     numbers = *list;
   bool isBound = name == "min" || name == "max"; // Infinity is a bound, too.
-  bool resizes = ctx.op.kind.starts_with("Interpolate");
+  bool resizes = ctx.info.opClass == OpClass::window;
+  bool divides = ctx.info.rounding == Rounding::quantizes;
   for (float number : numbers) {
     std::string_view problem;
     if (std::isnan(number))
@@ -271,7 +284,7 @@ bool checkFloatRange(RuleContext &ctx, std::string_view name,
       problem = "is negative";
     else if (name == "scales" && resizes && number <= 0)
       problem = "must be positive";
-    else if (name == "scales" && number == 0 && ctx.op.kind == "Quantize")
+    else if (name == "scales" && number == 0 && divides)
       problem = "can not be divided by";
     if (problem.empty())
       continue;
@@ -313,6 +326,56 @@ bool checkAttr(RuleContext &ctx, std::string_view name,
   return checkIntRange(ctx, name, value) && checkFloatRange(ctx, name, value);
 }
 
+//===----------------------------------------------------------------------===//
+// Constraints on values of attributes, by attrRules.
+//===----------------------------------------------------------------------===//
+
+bool isMinAtMostMax(RuleContext &ctx) {
+  if (ctx.floatAttr("min") <= ctx.floatAttr("max"))
+    return true;
+  ctx.error(ErrorCode::AttrValue, cat("min ", ctx.floatAttr("min"),
+                                      " is above max ", ctx.floatAttr("max")));
+  return false;
+}
+
+bool isBetaNot0(RuleContext &ctx) {
+  if (ctx.floatAttr("beta") != 0)
+    return true;
+  ctx.error(ErrorCode::AttrValue,
+            "attribute beta is 0; the result is divided by it");
+  return false;
+}
+
+/// The gradient from dst tells the branches of Elu apart by the sign of dst.
+bool fitsAlphaDst(RuleContext &ctx) {
+  if (!ctx.boolAttr("use_dst") || ctx.floatAttr("alpha") >= 0)
+    return true;
+  ctx.error(ErrorCode::AttrValue,
+            cat("attribute alpha is ", ctx.floatAttr("alpha"),
+                "; the gradient from dst needs alpha >= 0"),
+            "use_dst=false with src has no such limit");
+  return false;
+}
+
+struct AttrRule {
+  std::string_view name;
+  bool (*holds)(RuleContext &); // reports when not
+};
+
+constexpr AttrRule attrRules[] = {
+    {"alpha_of_dst", fitsAlphaDst},
+    {"beta_is_not_0", isBetaNot0},
+    {"min_at_most_max", isMinAtMostMax},
+};
+
+/// Runs the rules of an operation whose attributes are there and of their type.
+bool checkAttrRules(RuleContext &ctx) {
+  bool ok = true;
+  for (std::string_view name : ctx.info.attrRules)
+    ok &= std::ranges::find(attrRules, name, &AttrRule::name)->holds(ctx);
+  return ok;
+}
+
 bool checkAttrs(RuleContext &ctx) {
   bool ok = true;
   for (const auto &[name, value] : ctx.op.attrs)
@@ -324,30 +387,20 @@ bool checkAttrs(RuleContext &ctx) {
           cat(attr.name, " (", tenon::graph::name(attr.type), "): ", attr.doc));
       ok = false;
     }
-  if (ok && ctx.op.kind.starts_with("Clamp") &&
-      ctx.floatAttr("min") > ctx.floatAttr("max")) {
-    ctx.error(ErrorCode::AttrValue,
-              cat("min ", ctx.floatAttr("min"), " is above max ",
-                  ctx.floatAttr("max")));
-    ok = false;
-  }
-  if (ok && ctx.op.kind.starts_with("SoftPlus") && ctx.floatAttr("beta") == 0) {
-    ctx.error(ErrorCode::AttrValue,
-              "attribute beta is 0; the result is divided by it");
-    ok = false;
-  }
-  if (ok && ctx.op.kind == "EluBackward" && ctx.boolAttr("use_dst") &&
-      ctx.floatAttr("alpha") < 0) {
-    ctx.error(ErrorCode::AttrValue,
-              cat("attribute alpha is ", ctx.floatAttr("alpha"),
-                  "; the gradient from dst needs alpha >= 0"),
-              "use_dst=false with src has no such limit");
-    ok = false;
-  }
-  return ok;
+  return ok && checkAttrRules(ctx);
 }
 
 } // namespace
+
+bool isTypeRule(std::string_view name) {
+  return std::ranges::find(typeRules, name, &RuleEntry::name) !=
+         std::end(typeRules);
+}
+
+bool isAttrRule(std::string_view name) {
+  return std::ranges::find(attrRules, name, &AttrRule::name) !=
+         std::end(attrRules);
+}
 
 bool verifyTensor(RuleContext &ctx, const std::string &name,
                   const LogicalTensor &tensor, bool isResult) {

@@ -3,12 +3,23 @@
 #include "dialects/graph/infer/RuleTest.h"
 #include "dialects/graph/infer/Rules.h"
 
+#include <algorithm>
+
 namespace tenon::graph::test {
 namespace {
 
 TEST(Verify, EveryOperationHasARule) {
   for (const OpInfo &info : allOps())
-    EXPECT_NE(infer::lookupRule(info.kind), nullptr) << info.kind;
+    EXPECT_NE(infer::lookupRule(info.shapeRule), nullptr) << info.kind;
+}
+
+TEST(Verify, EveryNamedRuleExists) {
+  for (const OpInfo &info : allOps()) {
+    EXPECT_TRUE(info.typeRule.empty() || infer::isTypeRule(info.typeRule))
+        << info.kind;
+    for (std::string_view rule : info.attrRules)
+      EXPECT_TRUE(infer::isAttrRule(rule)) << info.kind;
+  }
 }
 
 TEST(Verify, EveryRuleHasAnOperation) {
@@ -18,7 +29,8 @@ TEST(Verify, EveryRuleHasAnOperation) {
         infer::reduceRules(), infer::quantizeRules(),
         infer::dataMovementRules(), infer::backwardRules()})
     for (const infer::RuleEntry &entry : family)
-      EXPECT_NE(lookupOp(entry.kind), nullptr) << entry.kind;
+      EXPECT_TRUE(std::ranges::count(allOps(), entry.name, &OpInfo::shapeRule))
+          << entry.name;
 }
 
 TEST(Verify, Attributes) {

@@ -172,20 +172,20 @@ bool evalBiasAdd(OpContext &c) {
 
 std::span<const OpEntry> backwardOps() {
   static constexpr OpEntry entries[] = {
-      {"AbsBackward", evalAbs, 2, 2},
-      {"BiasAddBackward", evalBiasAdd, 1, 1},
-      {"ClampBackward", evalClamp, 2, 2},
-      {"EluBackward", evalElu, 2, 2},
-      {"GELUBackward", evalGelu, 2, 2},
-      {"HardSigmoidBackward", evalHardSigmoid, 2, 2},
-      {"HardSwishBackward", evalHardSwish, 2, 2},
-      {"MishBackward", evalMish, 2, 2},
-      {"PReLUBackward", evalPRelu, 3, 3, 2, 2},
-      {"ReLUBackward", evalRelu, 2, 2},
-      {"SigmoidBackward", evalSigmoid, 2, 2},
-      {"SoftPlusBackward", evalSoftPlus, 2, 2},
-      {"SqrtBackward", evalSqrt, 2, 2},
-      {"TanhBackward", evalTanh, 2, 2},
+      {"AbsBackward", evalAbs},
+      {"BiasAddBackward", evalBiasAdd},
+      {"ClampBackward", evalClamp},
+      {"EluBackward", evalElu},
+      {"GELUBackward", evalGelu},
+      {"HardSigmoidBackward", evalHardSigmoid},
+      {"HardSwishBackward", evalHardSwish},
+      {"MishBackward", evalMish},
+      {"PReLUBackward", evalPRelu},
+      {"ReLUBackward", evalRelu},
+      {"SigmoidBackward", evalSigmoid},
+      {"SoftPlusBackward", evalSoftPlus},
+      {"SqrtBackward", evalSqrt},
+      {"TanhBackward", evalTanh},
   };
   return entries;
 }

@@ -178,17 +178,12 @@ bool evalSelect(OpContext &c) {
 
 std::span<const OpEntry> binaryOps() {
   static constexpr OpEntry entries[] = {
-      {"Add", evalAdd, 2, 2},
-      {"BiasAdd", evalBiasAdd, 2, 2},
-      {"Divide", evalDivide, 2, 2},
-      {"GreaterEqual", evalGreaterEqual, 2, 2},
-      {"Maximum", evalMaximum, 2, 2},
-      {"Minimum", evalMinimum, 2, 2},
-      {"Multiply", evalMultiply, 2, 2},
-      {"PReLU", evalPRelu, 2, 2},
-      {"Select", evalSelect, 3, 3},
-      {"SquaredDifference", evalSquaredDifference, 2, 2},
-      {"Subtract", evalSubtract, 2, 2},
+      {"Add", evalAdd},           {"BiasAdd", evalBiasAdd},
+      {"Divide", evalDivide},     {"GreaterEqual", evalGreaterEqual},
+      {"Maximum", evalMaximum},   {"Minimum", evalMinimum},
+      {"Multiply", evalMultiply}, {"PReLU", evalPRelu},
+      {"Select", evalSelect},     {"SquaredDifference", evalSquaredDifference},
+      {"Subtract", evalSubtract},
   };
   return entries;
 }

@@ -116,7 +116,7 @@ bool evalMatMul(OpContext &c) {
 } // namespace
 
 std::span<const OpEntry> contractionOps() {
-  static constexpr OpEntry entries[] = {{"MatMul", evalMatMul, 2, 3}};
+  static constexpr OpEntry entries[] = {{"MatMul", evalMatMul}};
   return entries;
 }
 

@@ -396,12 +396,12 @@ bool evalConvTransposeBackwardWeights(OpContext &c) {
 
 std::span<const OpEntry> convolutionOps() {
   static constexpr OpEntry entries[] = {
-      {"ConvTranspose", evalConvTranspose, 2, 3},
-      {"ConvTransposeBackwardData", evalToSmall, 2, 2},
-      {"ConvTransposeBackwardWeights", evalConvTransposeBackwardWeights, 2, 3},
-      {"Convolution", evalToSmall, 2, 3},
-      {"ConvolutionBackwardData", evalConvolutionBackwardData, 2, 3},
-      {"ConvolutionBackwardWeights", evalConvolutionBackwardWeights, 2, 3},
+      {"ConvTranspose", evalConvTranspose},
+      {"ConvTransposeBackwardData", evalToSmall},
+      {"ConvTransposeBackwardWeights", evalConvTransposeBackwardWeights},
+      {"Convolution", evalToSmall},
+      {"ConvolutionBackwardData", evalConvolutionBackwardData},
+      {"ConvolutionBackwardWeights", evalConvolutionBackwardWeights},
   };
   return entries;
 }

@@ -222,14 +222,14 @@ bool evalDropout(OpContext &c) {
 
 std::span<const OpEntry> dataMovementOps() {
   static constexpr OpEntry entries[] = {
-      {"Concat", evalConcat, 1, 1024, 1, 1, S64Use::moved},
-      {"Dropout", evalDropout, 4, 4, 1, 2, S64Use::seed},
-      {"End", evalEnd, 1, 1, 0, 0, S64Use::moved},
-      {"GenIndex", evalGenIndex, 1, 1},
-      {"Reorder", evalReorder, 1, 1, 1, 1, S64Use::moved},
-      {"StaticReshape", evalReshape, 1, 1, 1, 1, S64Use::moved},
-      {"StaticTranspose", evalTranspose, 1, 1, 1, 1, S64Use::moved},
-      {"TypeCast", evalTypeCast, 1, 1, 1, 1, S64Use::cast},
+      {"Concat", evalConcat, S64Use::moved},
+      {"Dropout", evalDropout, S64Use::seed},
+      {"End", evalEnd, S64Use::moved},
+      {"GenIndex", evalGenIndex},
+      {"Reorder", evalReorder, S64Use::moved},
+      {"StaticReshape", evalReshape, S64Use::moved},
+      {"StaticTranspose", evalTranspose, S64Use::moved},
+      {"TypeCast", evalTypeCast, S64Use::cast},
   };
   return entries;
 }

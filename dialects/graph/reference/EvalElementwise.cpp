@@ -40,8 +40,16 @@ bool evalElu(OpContext &c) {
   return apply(c, [=](double s) { return s > 0 ? s : alpha * std::expm1(s); });
 }
 
+bool evalErf(OpContext &c) {
+  return apply(c, [](double s) { return std::erf(s); });
+}
+
 bool evalExp(OpContext &c) {
   return apply(c, [](double s) { return std::exp(s); });
+}
+
+bool evalFloor(OpContext &c) {
+  return apply(c, [](double s) { return std::floor(s); });
 }
 
 bool evalGelu(OpContext &c) {
@@ -94,6 +102,10 @@ bool evalRound(OpContext &c) {
 
 bool evalSigmoid(OpContext &c) { return apply(c, sigmoid); }
 
+bool evalSin(OpContext &c) {
+  return apply(c, [](double s) { return std::sin(s); });
+}
+
 bool evalSoftPlus(OpContext &c) {
   double beta = c.f32("beta", 1);
   return apply(c, [=](double s) { return logOnePlusExp(beta * s) / beta; });
@@ -115,25 +127,28 @@ bool evalTanh(OpContext &c) {
 
 std::span<const OpEntry> elementwiseOps() {
   static constexpr OpEntry entries[] = {
-      {"Abs", evalAbs, 1, 1},
-      {"Clamp", evalClamp, 1, 1},
-      {"Elu", evalElu, 1, 1},
-      {"Exp", evalExp, 1, 1},
-      {"GELU", evalGelu, 1, 1},
-      {"HardSigmoid", evalHardSigmoid, 1, 1},
-      {"HardSwish", evalHardSwish, 1, 1},
-      {"LeakyReLU", evalLeakyRelu, 1, 1},
-      {"Log", evalLog, 1, 1},
-      {"Mish", evalMish, 1, 1},
-      {"Pow", evalPow, 1, 1},
-      {"ReLU", evalRelu, 1, 1},
-      {"Reciprocal", evalReciprocal, 1, 1},
-      {"Round", evalRound, 1, 1},
-      {"Sigmoid", evalSigmoid, 1, 1},
-      {"SoftPlus", evalSoftPlus, 1, 1},
-      {"Sqrt", evalSqrt, 1, 1},
-      {"Square", evalSquare, 1, 1},
-      {"Tanh", evalTanh, 1, 1},
+      {"Abs", evalAbs},
+      {"Clamp", evalClamp},
+      {"Elu", evalElu},
+      {"Erf", evalErf},
+      {"Exp", evalExp},
+      {"Floor", evalFloor},
+      {"GELU", evalGelu},
+      {"HardSigmoid", evalHardSigmoid},
+      {"HardSwish", evalHardSwish},
+      {"LeakyReLU", evalLeakyRelu},
+      {"Log", evalLog},
+      {"Mish", evalMish},
+      {"Pow", evalPow},
+      {"ReLU", evalRelu},
+      {"Reciprocal", evalReciprocal},
+      {"Round", evalRound},
+      {"Sigmoid", evalSigmoid},
+      {"Sin", evalSin},
+      {"SoftPlus", evalSoftPlus},
+      {"Sqrt", evalSqrt},
+      {"Square", evalSquare},
+      {"Tanh", evalTanh},
   };
   return entries;
 }

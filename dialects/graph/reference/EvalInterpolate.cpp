@@ -171,8 +171,8 @@ bool evalInterpolateBackward(OpContext &c) {
 
 std::span<const OpEntry> interpolateOps() {
   static constexpr OpEntry entries[] = {
-      {"Interpolate", evalInterpolate, 1, 2},
-      {"InterpolateBackward", evalInterpolateBackward, 2, 3},
+      {"Interpolate", evalInterpolate},
+      {"InterpolateBackward", evalInterpolateBackward},
   };
   return entries;
 }

@@ -120,8 +120,8 @@ bool evalLrnBackward(OpContext &c) {
 
 std::span<const OpEntry> lrnOps() {
   static constexpr OpEntry entries[] = {
-      {"LRN", evalLrn, 1, 1},
-      {"LRNBackward", evalLrnBackward, 2, 2},
+      {"LRN", evalLrn},
+      {"LRNBackward", evalLrnBackward},
   };
   return entries;
 }

@@ -157,10 +157,10 @@ bool evalLogSoftmax(OpContext &c) {
 
 std::span<const OpEntry> normBackwardOps() {
   static constexpr OpEntry entries[] = {
-      {"BatchNormTrainingBackward", evalBatchNorm, 4, 5, 1, 3},
-      {"LayerNormBackward", evalLayerNorm, 4, 6, 1, 3},
-      {"LogSoftmaxBackward", evalLogSoftmax, 2, 2},
-      {"SoftMaxBackward", evalSoftMax, 2, 2},
+      {"BatchNormTrainingBackward", evalBatchNorm},
+      {"LayerNormBackward", evalLayerNorm},
+      {"LogSoftmaxBackward", evalLogSoftmax},
+      {"SoftMaxBackward", evalSoftMax},
   };
   return entries;
 }

@@ -8,6 +8,7 @@
 // point lists may also have a single entry for per_channel.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/OpTable.h"
 #include "dialects/graph/reference/OpContext.h"
 
 namespace tenon::reference {
@@ -52,11 +53,12 @@ int64_t groupsOfReader(const OpContext &c, uint64_t id, int axis, int rank) {
   auto readers = c.readersOf(id);
   for (const auto &[op, operand] : readers) {
     int64_t here = 0;
-    bool isQuant = op->kind.find("uantize") != std::string::npos;
+    const graph::OpInfo &info = graph::factsOf(op->kind);
+    bool isQuant = info.opClass == graph::OpClass::quantization;
     if ((isQuant || op->kind == "TypeCast") && operand == 0) {
       here = groupsOfReader(c, op->outputs[0], axis, rank);
-    } else if (op->kind.starts_with("Conv") && operand == 1 &&
-               !op->kind.ends_with("Weights")) {
+    } else if (info.attr("weights_format") &&
+               info.operands[operand].name == "weights") {
       std::string format = op->attrOr<std::string>("weights_format", "XIO");
       bool channelsFirst = format == "OIX" || format == "IOX";
       if (axis == (channelsFirst ? 1 : rank - 2))
@@ -83,7 +85,7 @@ int64_t setGrouped(const OpContext &c, int axis, Parameters &p) {
   auto format = [&](uint64_t id) {
     for (;;) {
       const graph::Op &reader = *c.readersOf(id)[0].op;
-      if (reader.kind.starts_with("Conv"))
+      if (graph::factsOf(reader.kind).attr("weights_format"))
         return reader.attrOr<std::string>("weights_format", "XIO");
       id = reader.outputs[0];
     }
@@ -200,10 +202,10 @@ bool evalDynamicDequantize(OpContext &c) {
 
 std::span<const OpEntry> quantOps() {
   static constexpr OpEntry entries[] = {
-      {"Dequantize", evalDequantize, 1, 1},
-      {"DynamicDequantize", evalDynamicDequantize, 2, 3},
-      {"DynamicQuantize", evalDynamicQuantize, 2, 3},
-      {"Quantize", evalQuantize, 1, 1},
+      {"Dequantize", evalDequantize},
+      {"DynamicDequantize", evalDynamicDequantize},
+      {"DynamicQuantize", evalDynamicQuantize},
+      {"Quantize", evalQuantize},
   };
   return entries;
 }

@@ -117,7 +117,7 @@ bool evalLstm(OpContext &c) {
 } // namespace
 
 std::span<const OpEntry> recurrentOps() {
-  static constexpr OpEntry entries[] = {{"LSTM", evalLstm, 4, 6, 1, 3}};
+  static constexpr OpEntry entries[] = {{"LSTM", evalLstm}};
   return entries;
 }
 

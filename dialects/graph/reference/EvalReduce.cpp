@@ -123,10 +123,10 @@ bool evalProd(OpContext &c) {
 
 std::span<const OpEntry> reduceOps() {
   static constexpr OpEntry entries[] = {
-      {"ReduceL1", evalL1, 1, 2},   {"ReduceL2", evalL2, 1, 2},
-      {"ReduceMax", evalMax, 1, 2}, {"ReduceMean", evalMean, 1, 2},
-      {"ReduceMin", evalMin, 1, 2}, {"ReduceProd", evalProd, 1, 2},
-      {"ReduceSum", evalSum, 1, 2},
+      {"ReduceL1", evalL1},   {"ReduceL2", evalL2},
+      {"ReduceMax", evalMax}, {"ReduceMean", evalMean},
+      {"ReduceMin", evalMin}, {"ReduceProd", evalProd},
+      {"ReduceSum", evalSum},
   };
   return entries;
 }

@@ -213,10 +213,10 @@ bool evalAvgPoolBackward(OpContext &c) {
 
 std::span<const OpEntry> windowOps() {
   static constexpr OpEntry entries[] = {
-      {"AvgPool", evalAvgPool, 1, 1},
-      {"AvgPoolBackward", evalAvgPoolBackward, 1, 2},
-      {"MaxPool", evalMaxPool, 1, 1},
-      {"MaxPoolBackward", evalMaxPoolBackward, 2, 2},
+      {"AvgPool", evalAvgPool},
+      {"AvgPoolBackward", evalAvgPoolBackward},
+      {"MaxPool", evalMaxPool},
+      {"MaxPoolBackward", evalMaxPoolBackward},
   };
   return entries;
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Evaluator.h"
+#include "dialects/graph/OpTable.h"
 #include "dialects/graph/reference/OpContext.h"
 
 #include <map>
@@ -118,14 +119,17 @@ std::vector<Error> Evaluation::checkKinds() const {
 std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
                                              const OpEntry &entry) const {
   OpContext context(graph, op, 1, options.maxElements);
-  auto check = [&](const char *what, size_t count, int least, int most) {
-    if (count < static_cast<size_t>(least) || count > static_cast<size_t>(most))
+  auto check = [&](const char *what, size_t count,
+                   std::span<const int> allowed) {
+    if (std::ranges::find(allowed, static_cast<int>(count)) == allowed.end())
       context.fail(ErrorCode::OperandCount,
                    std::to_string(count) + " " + what + ", allowed are " +
-                       std::to_string(least) + " to " + std::to_string(most));
+                       std::to_string(allowed.front()) + " to " +
+                       std::to_string(allowed.back()));
   };
-  check("operands", op.inputs.size(), entry.minInputs, entry.maxInputs);
-  check("results", op.outputs.size(), entry.minOutputs, entry.maxOutputs);
+  const graph::OpInfo &info = graph::factsOf(op.kind);
+  check("operands", op.inputs.size(), info.operandCounts);
+  check("results", op.outputs.size(), info.resultCounts);
   if (!takesS64(op, entry))
     context.fail(ErrorCode::BadDType,
                  "the reference evaluator takes s64 only where it is moved, "

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/OpContext.h"
+#include "dialects/graph/OpTable.h"
 
 #include <atomic>
 #include <thread>
@@ -88,7 +89,8 @@ std::optional<Dims> OpContext::spatialList(std::string_view name, int spatial,
   }
   // Windows beyond 2^31 cannot be meant and would overflow index arithmetic.
   bool positive = name == "strides" || name == "dilations" || name == "kernel";
-  bool crops = name == "pads_end" && op.kind.find("Pool") != std::string::npos;
+  bool crops = name == "pads_end" &&
+               graph::factsOf(op.kind).opClass == graph::OpClass::window;
   int64_t least = positive ? 1 : crops ? -INT32_MAX : 0;
   for (int64_t value : values)
     if (value < least || value > INT32_MAX) {

@@ -94,13 +94,12 @@ enum class S64Use {
 };
 
 /// How an operation of the table is evaluated.  The function returns false
-/// after recording an error.  Counts, and that tensors are s64 only where it
-/// takes them, are checked before it is called.
+/// after recording an error.  The numbers of operands and results are those of
+/// the table; these, and that tensors are s64 only where it takes them, are
+/// checked before it is called.
 struct OpEntry {
   std::string_view kind;
   bool (*evaluate)(OpContext &);
-  int minInputs, maxInputs;
-  int minOutputs = 1, maxOutputs = 1;
   S64Use s64 = S64Use::none;
 };
 
