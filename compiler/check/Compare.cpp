@@ -82,7 +82,7 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
     for (uint64_t id : op.outputs) {
       PathCost &result = costs[id] = cost;
       DType dtype = graph.tensor(id).dtype;
-      if (dtype != DType::f32 && (!moved || op.kind == "TypeCast")) {
+      if (dtype != DType::f32 && (!moved || isCast(op.kind))) {
         result.pending = std::max(result.pending, roundoffOf(dtype));
         result.narrow |= cost.arithmetic && graph::isFloat(dtype);
       }
@@ -503,15 +503,15 @@ const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
     const graph::Op &op = graph.ops[found->second];
     if (op.inputs.empty())
       return nullptr;
-    bool truncates = op.kind == "TypeCast" &&
+    bool truncates = isCast(op.kind) &&
                      graph::isFloat(graph.tensor(op.inputs[0]).dtype) &&
                      !graph::isFloat(graph.tensor(outputId).dtype);
     const graph::OpInfo &info = graph::factsOf(op.kind);
     if (info.grid == "quantize" || info.grid == "integer" ||
         info.grid == "floor" || truncates)
       return &op;
-    bool keepsOrder = isMovement(op.kind) && op.kind != "TypeCast" &&
-                      op.kind != "StaticTranspose";
+    bool keepsOrder =
+        isMovement(op.kind) && !isCast(op.kind) && op.kind != "StaticTranspose";
     if (!keepsOrder)
       return nullptr;
     outputId = op.inputs[0];
@@ -536,14 +536,14 @@ BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
     size = std::fabs(size);
   // What drops the fraction rounds numbers that are half closer to 0, but never
   // to the other side of it.
-  if (op && op->kind == "TypeCast")
+  if (op && isCast(op->kind))
     for (double &value : before.steps)
       value = std::copysign(std::max(std::fabs(value) - 0.5, 0.0), value);
   // What rounds down has its steps at integers, not at halves.
   if (op && graph::factsOf(op->kind).grid == "floor")
     for (double &value : before.steps)
       value -= 0.5;
-  if (!op || op->kind != "Quantize")
+  if (!op || graph::factsOf(op->kind).grid != "quantize")
     return before;
   auto scales = op->attrOr<std::vector<float>>("scales", {1.0f});
   auto zps = op->attrOr<graph::Dims>("zps", {});

@@ -120,7 +120,7 @@ private:
       isComputed |= computed.contains(id);
     if (isComputed)
       computed.insert(op.outputs.begin(), op.outputs.end());
-    return isComputed && op.kind == "TypeCast";
+    return isComputed && isCast(op.kind);
   }
 
   /// Of the largest error.

@@ -161,7 +161,7 @@ bool Readers::feedsSoftMax(uint64_t id, int depth, bool products) const {
     std::string_view rule = graph::factsOf(kind).shapeRule;
     if (rule == "softmax" || rule == "log_softmax")
       return true;
-    bool scales = kind == "TypeCast" || kind == "Divide" || kind == "Multiply";
+    bool scales = isCast(kind) || kind == "Divide" || kind == "Multiply";
     bool passes = isMovement(kind) || kind == "Add" || kind == "Select" ||
                   (products && (kind == "MatMul" || scales));
     for (uint64_t result : reader.op->outputs)

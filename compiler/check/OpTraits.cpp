@@ -38,7 +38,7 @@ int64_t dimAt(const Dims &shape, int64_t axis) {
 int64_t convolutionLength(const graph::Op &op, const Dims &src,
                           const Dims &weights, const Dims &dst) {
   const OpInfo &info = factsOf(op.kind);
-  if (info.operands[1].name != "weights") // batch and positions
+  if (graph::isWeightsGradient(info)) // batch and positions
     return count(weights) /
            std::max<int64_t>(
                dimAt(weights,
@@ -80,15 +80,15 @@ int64_t lrnLength(const graph::Op &op, const Dims &src) {
 } // namespace
 
 bool isContraction(std::string_view kind) {
-  return factsOf(kind).opClass == OpClass::contraction;
+  return graph::isContraction(factsOf(kind));
 }
 
 bool isMovement(std::string_view kind) {
   const OpInfo &info = factsOf(kind);
-  bool moves =
-      info.opClass == OpClass::view || info.opClass == OpClass::movement;
-  return moves && !info.operands[0].variadic;
+  return graph::isMovement(info) && !info.operands[0].variadic;
 }
+
+bool isCast(std::string_view kind) { return graph::isCast(factsOf(kind)); }
 
 bool copiesValues(std::string_view kind) {
   return factsOf(kind).rounding == Rounding::copies;
@@ -175,7 +175,7 @@ std::optional<double> filteredRoundings(const graph::Graph &graph,
   // Narrow floats may be computed in f32.
   const OpInfo &info = factsOf(op.kind);
   bool readsFilter =
-      info.attr("weights_format") && info.operands[1].name == "weights";
+      graph::isConvolution(info) && !graph::isWeightsGradient(info);
   if (!readsFilter || op.inputs.size() < 2 ||
       !graph.tensor(op.inputs[1]).hasStaticShape())
     return std::nullopt;

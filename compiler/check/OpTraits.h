@@ -20,7 +20,11 @@ bool isContraction(std::string_view kind);
 /// StaticReshape, StaticTranspose, Reorder, TypeCast, ...
 bool isMovement(std::string_view kind);
 
-/// Those, Concat and Select: all values of the result are values of operands.
+/// Operations that change the element type and nothing else: TypeCast.
+bool isCast(std::string_view kind);
+
+/// Those that move data, Concat and Select: all values of the result are values
+/// of operands.
 bool copiesValues(std::string_view kind);
 
 /// Operations that are made of functions and quotients, of which one alone is

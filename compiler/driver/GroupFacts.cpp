@@ -4,6 +4,7 @@
 #include "compiler/driver/FactSupport.h"
 #include "compiler/driver/Reorders.h"
 #include "compiler/report/Stats.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/fuse/Group.h"
 #include "passes/support/Entry.h"
@@ -117,7 +118,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
                   const OpNames &names, std::vector<GroupFacts> &list) {
   llvm::DenseSet<Value> results, touched;
   for (Value v : entry.getBody().front().getTerminator()->getOperands())
-    results.insert(fusion::behindViews(v));
+    results.insert(graph::skipViews(v));
   // What a result joins is written into it.
   SmallVector<func::CallOp> calls(entry.getOps<func::CallOp>());
   for (func::CallOp call : llvm::reverse(calls))
@@ -125,7 +126,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
         callee && results.contains(call.getResults().front()))
       for (Value v : fusion::joinedInPlace(call, callee))
         if (v)
-          results.insert(fusion::behindViews(v));
+          results.insert(graph::skipViews(v));
   llvm::DenseMap<Operation *, std::vector<size_t>> placedBy;
   for (auto call : entry.getOps<func::CallOp>()) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
@@ -146,7 +147,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     std::set<size_t> writers;
     for (Value v : fusion::joinedInPlace(call, callee))
       if (v) {
-        Value whole = fusion::behindViews(v);
+        Value whole = graph::skipViews(v);
         seen.insert(whole);
         placed += counter.bytes(v.getType());
         Operation *writer = whole.getDefiningOp();
@@ -157,7 +158,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     facts.inPlace.assign(writers.begin(), writers.end());
     placedBy[call] = facts.inPlace;
     for (Value v : call.getOperands()) {
-      Value whole = fusion::behindViews(v);
+      Value whole = graph::skipViews(v);
       if (!seen.insert(whole).second)
         continue;
       bool first = touched.insert(whole).second && !whole.getDefiningOp();

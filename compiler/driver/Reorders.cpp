@@ -2,6 +2,8 @@
 #include "compiler/driver/Reorders.h"
 
 #include "compiler/driver/FactSupport.h"
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/fuse/Group.h"
@@ -62,9 +64,8 @@ std::string copyText(func::FuncOp group) {
         return "transformed for Winograd's " +
                winogradName(static_cast<int64_t>(w.getOutputs()));
       })
-      .Default([](Operation *other) {
-        return isKind(other, "Reorder") ? "copied" : "";
-      });
+      .Case([](graph::ReorderOp) { return "copied"; })
+      .Default([](Operation *) { return ""; });
 }
 
 /// Whether rows of the transposed value are rows of the caller's buffer, one
@@ -91,10 +92,10 @@ struct EntryReorders {
 
   /// Sets who wrote what `v` shows, before it was copied.
   void setOrigin(Value v, ReorderFacts &facts) {
-    v = fusion::behindViews(v);
+    v = graph::skipViews(v);
     auto call = v.getDefiningOp<func::CallOp>();
     while (call && !copyTextOf(call).empty()) {
-      v = fusion::behindViews(call.getOperand(0));
+      v = graph::skipViews(call.getOperand(0));
       call = v.getDefiningOp<func::CallOp>();
     }
     if (call)
@@ -162,8 +163,7 @@ struct EntryReorders {
   void collect() {
     Operation *ret = entry.getBody().front().getTerminator();
     for (OpOperand &use : ret->getOpOperands())
-      outputs.try_emplace(fusion::behindViews(use.get()),
-                          use.getOperandNumber());
+      outputs.try_emplace(graph::skipViews(use.get()), use.getOperandNumber());
     for (auto call : entry.getOps<func::CallOp>()) {
       if (std::string what = copyTextOf(call); !what.empty())
         addCopyGroup(call, what);
@@ -196,7 +196,7 @@ void collectKept(ModuleOp module, const graph::Graph &graph,
     for (Operation *user : op.getUsers()) {
       // One operation of the graph may have become several.
       auto to = names.at(user->getLoc());
-      if (isKind(user, "StaticTranspose") || !seen.insert(to).second)
+      if (isa<graph::StaticTransposeOp>(user) || !seen.insert(to).second)
         continue;
       ReorderFacts &facts = report.reorders.emplace_back();
       facts.what = "kept as it is computed";

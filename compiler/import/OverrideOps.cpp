@@ -131,7 +131,7 @@ static Family familyOf(const OpInfo &info) {
   if (info.category == "elementwise_unary")
     return Family::unary;
   if (info.operands.size() == 2 && info.operands[0].name == "src_0" &&
-      info.operands[1].name == "src_1" && info.kind != "GreaterEqual")
+      info.operands[1].name == "src_1" && info.grid != "boolean")
     return Family::binary;
   if (!info.backwardOf.empty() && info.operands.size() == 2)
     if (const OpInfo *forward = graph::lookupOp(info.backwardOf);

@@ -186,10 +186,11 @@ void reinfer(Graph &graph, const Snapshot &old, const Overrides &o,
   auto fit = [&](Op &op, std::span<const LogicalTensor> inputs) {
     if (inputs.empty())
       return;
-    std::string_view rule = graph::factsOf(op.kind).shapeRule;
+    const graph::OpInfo &info = graph::factsOf(op.kind);
+    std::string_view rule = info.shapeRule;
     if (rule == "quantize")
       fitQuantisation(graph, op, inputs[0]);
-    if (op.kind == "DynamicDequantize" && inputs.size() > 1)
+    if (info.attr("group_shape") && inputs.size() > 1)
       fitGroups(op, inputs[0], inputs[1]);
     if (rule == "static_reshape" && o.mb > 0)
       fitReshape(op, inputs[0], old.at(op.inputs[0]));

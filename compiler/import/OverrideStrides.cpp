@@ -79,8 +79,7 @@ static bool keepsOrder(const LogicalTensor &before, const LogicalTensor &now) {
 }
 
 static bool isRowMajorProducer(const Op &op) {
-  return op.kind == "Reorder" ||
-         graph::factsOf(op.kind).opClass == graph::OpClass::view;
+  return op.kind == "Reorder" || graph::isView(graph::factsOf(op.kind));
 }
 
 void layOutResults(Graph &graph, const Snapshot &old, Errors &errors) {

@@ -17,8 +17,8 @@ using graph::ValueInfo;
 /// Operations whose meaning is a conversion: a graph that has one cannot be of
 /// one data type.
 static bool isConversion(std::string_view kind) {
-  return kind == "TypeCast" ||
-         graph::factsOf(kind).opClass == graph::OpClass::quantization;
+  const OpInfo &info = graph::factsOf(kind);
+  return graph::isCast(info) || info.opClass == graph::OpClass::quantization;
 }
 
 static const ValueInfo *slot(std::span<const ValueInfo> values, size_t index) {

@@ -30,6 +30,9 @@ namespace {
 
 constexpr int64_t kNever = INT64_MAX;
 
+/// A mark, which is in no partition.
+bool isEnd(const Op &op) { return op.kind == "End"; }
+
 /// Sets of operations joined pairwise.
 class Pieces {
 public:
@@ -128,7 +131,7 @@ struct Partitioner {
     std::vector<Partition> result;
     int64_t regionLevel = -1;
     for (size_t i : order) {
-      if (graph.ops[i].kind == "End")
+      if (isEnd(graph.ops[i]))
         continue;
       if (!supported(i) || levels[i] != regionLevel) {
         result.emplace_back();
@@ -144,7 +147,7 @@ struct Partitioner {
   std::vector<Partition> single() {
     std::vector<Partition> result;
     for (size_t i = 0; i < graph.ops.size(); ++i)
-      if (graph.ops[i].kind != "End")
+      if (!isEnd(graph.ops[i]))
         result.push_back({{i}, {}, {}, supported(i), reasons[i]});
     return result;
   }
@@ -192,7 +195,7 @@ std::string whyUnsupported(const Graph &graph, const Op &op) {
   const graph::OpInfo *info = graph::lookupOp(op.kind);
   if (!info)
     return "the kind " + op.kind + " is not known";
-  if (info->compiles.empty() && op.kind != "End")
+  if (info->compiles.empty())
     return op.kind + " does not compile";
   auto compiles = [&](uint64_t id) {
     const graph::LogicalTensor &t = graph.tensor(id);

@@ -26,9 +26,7 @@ bool prepares(const GroupFacts &group) {
   return group.kind == "pack" || group.kind == "copy";
 }
 
-bool isView(const Op &op) {
-  return graph::factsOf(op.kind).opClass == graph::OpClass::view;
-}
+bool isView(const Op &op) { return graph::isView(graph::factsOf(op.kind)); }
 
 std::string countOf(double bytes) {
   return bytes > 0 ? std::to_string(static_cast<int64_t>(bytes)) + " bytes"

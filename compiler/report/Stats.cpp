@@ -82,7 +82,7 @@ double contractionMacs(const Graph &graph, const Op &op) {
   const OpInfo &info = factsOf(op.kind);
   bool isTransposed = forwardOf(info).shapeRule == "conv_transpose";
   bool isForward = info.backwardOf.empty();
-  if (info.operands[1].name != "weights")
+  if (graph::isWeightsGradient(info))
     return convolutionMacs(op, isTransposed ? first : second,
                            elementsOf(result));
   return convolutionMacs(op, isTransposed == isForward ? first : result,

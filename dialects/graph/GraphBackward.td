@@ -165,6 +165,7 @@ def Graph_PReLUBackwardOp
   let resultCounts = [2];
   let constraints = ["slope broadcasts one-way to src"];
   let shapeRule = "prelu_backward";
+  let reducedDims = "slope";
   let compiles = ["f32"];
   let opClass = "reduction";
 }
@@ -180,6 +181,7 @@ def Graph_BiasAddBackwardOp
   let results = (outs Graph_Value<"T">:$diff_bias);
   let constraints = ["diff_dst has rank 2 or more"];
   let shapeRule = "bias_add_backward";
+  let reducedDims = "allButChannels";
   let compiles = ["f32"];
   let opClass = "reduction";
   let grid = "reduce_sum";
@@ -201,7 +203,7 @@ def Graph_ConvolutionBackwardDataOp
     resolved as in the forward operation, from the spatial dims of diff_src.
   }];
   let arguments = (ins Graph_Value<"T1">:$diff_dst, Graph_Value<"T1">:$weights,
-      Optional<Graph_Value<"T2">>:$dst_shape_tensor,
+      Optional<Graph_Shape<"T2">>:$dst_shape_tensor,
       Graph_OutputPadding:$output_padding,
       Arg<OptionalAttr<DenseI64ArrayAttr>,
           "all dims of diff_src, in the order of data_format; absent: the type "
@@ -245,7 +247,7 @@ def Graph_ConvolutionBackwardWeightsOp
     weights_shape.  auto_pad is resolved from the spatial dims of src.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
-      Optional<Graph_Value<"T2">>:$weights_shape_tensor,
+      Optional<Graph_Shape<"T2">>:$weights_shape_tensor,
       Graph_WeightsShape:$weights_shape,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
@@ -290,7 +292,7 @@ def Graph_ConvTransposeBackwardWeightsOp
     spatial dims of diff_dst.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
-      Optional<Graph_Value<"T2">>:$weights_shape_tensor,
+      Optional<Graph_Shape<"T2">>:$weights_shape_tensor,
       Graph_WeightsShape:$weights_shape,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
@@ -315,7 +317,7 @@ def Graph_AvgPoolBackwardOp
     reaches every element of its window, and no element outside.
   }];
   let arguments = (ins Graph_Value<"T">:$diff_dst,
-      Optional<Graph_Value<"T1">>:$src_shape_tensor,
+      Optional<Graph_Shape<"T1">>:$src_shape_tensor,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PoolPadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
       Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
@@ -365,7 +367,7 @@ def Graph_InterpolateBackwardOp
     with the same weights.  The values of src are not read, only its shape.
   }];
   let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
-      Optional<Graph_Value<"T2">>:$sizes_tensor,
+      Optional<Graph_Shape<"T2">>:$sizes_tensor,
       Graph_InterpolateMode:$mode,
       Graph_Coordinates:$coordinate_transformation_mode,
       Graph_Sizes:$sizes, Graph_InterpolateScales:$scales,
@@ -423,6 +425,7 @@ def Graph_BatchNormTrainingBackwardOp
   let constraints = ["the other tensors are bf16 only when src is bf16",
                      "3 results need gamma"];
   let shapeRule = "batch_norm_backward";
+  let reducedDims = "allButChannels";
   let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
@@ -451,6 +454,7 @@ def Graph_LayerNormBackwardOp
   let constraints = ["the other tensors are bf16 only when src is bf16",
                      "use_affine needs gamma and 3 results"];
   let shapeRule = "layer_norm_backward";
+  let reducedDims = "fromBeginNormAxis";
   let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
@@ -471,6 +475,7 @@ def Graph_SoftMaxBackwardOp
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
   let constraints = ["diff_src is f32 or has the element type of diff_dst"];
   let shapeRule = "softmax_backward";
+  let reducedDims = "axis";
   let compiles = ["f32"];
   let opClass = "normalization";
   let transcendental = 1;
@@ -490,6 +495,7 @@ def Graph_LogSoftmaxBackwardOp
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
   let shapeRule = "log_softmax_backward";
+  let reducedDims = "axis";
   let compiles = ["f32"];
   let opClass = "normalization";
   let transcendental = 1;

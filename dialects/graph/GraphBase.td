@@ -82,6 +82,13 @@ class Graph_Value<string var, string values = "any">
            "::mlir::TensorType"> {
   string typeVar = var;
   string domain = values;
+  bit isShape = 0;
+}
+
+/// An operand whose elements are sizes of a result, which shape inference reads
+/// and nothing else.
+class Graph_Shape<string var> : Graph_Value<var> {
+  let isShape = 1;
 }
 
 class Graph_Var<string var, list<string> types> {
@@ -147,6 +154,9 @@ class Graph_Op<string kind, string cat, int number, string cSuffix,
   // What the operation is to a compiler: an enumerator of OpClass (OpTable.h).
   // There is no default.
   string opClass = "";
+  // Along which dims of operand 0 a reduction or a normalization sums: an
+  // enumerator of ReducedDims (OpTable.h).
+  string reducedDims = "none";
   bit cheap = 0;          // few instructions: may be computed several times
   bit transcendental = 0; // has functions or quotients, not exact when rounded
   bit squares = 0;        // squares its operand on the way to its result

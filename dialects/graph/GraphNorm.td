@@ -60,6 +60,7 @@ def Graph_BatchNormForwardTrainingOp
   let constraints = ["the other tensors are bf16 only when src is bf16",
                      "src has rank 2 or more"];
   let shapeRule = "batch_norm_training";
+  let reducedDims = "allButChannels";
   let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
@@ -91,6 +92,7 @@ def Graph_GroupNormOp
                      "3 results if and only if keep_stats",
                      "3 operands if use_affine"];
   let shapeRule = "group_norm";
+  let reducedDims = "channelGroups";
   let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
@@ -118,6 +120,7 @@ def Graph_LayerNormOp
                      "3 results if and only if keep_stats",
                      "3 operands if use_affine"];
   let shapeRule = "layer_norm";
+  let reducedDims = "fromBeginNormAxis";
   let compiles = ["f32"];
   let vectorException =
       "three passes over a row, of which two meet the L1 cache: 40 % of the "
@@ -140,6 +143,7 @@ def Graph_RMSNormOp : Graph_Norm<"RMSNorm", 86, "rms_norm"> {
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
   let constraints = ["gamma is f32 or has the element type of src"];
   let shapeRule = "rms_norm";
+  let reducedDims = "fromBeginNormAxis";
   let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
@@ -166,6 +170,7 @@ def Graph_SoftMaxOp : Graph_Norm<"SoftMax", 64, "softmax"> {
                   Graph_Var<"T3", ["f32"]>];
   let constraints = ["src and dst have the same element type, or one is f32"];
   let shapeRule = "softmax";
+  let reducedDims = "axis";
   let compiles = ["f32"];
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 30 operations per vector";
@@ -183,6 +188,7 @@ def Graph_LogSoftmaxOp : Graph_Norm<"LogSoftmax", 37, "log_softmax"> {
   let results = (outs Graph_Value<"T">:$dst);
   let typeVars = [Graph_Var<"T", Floats>];
   let shapeRule = "log_softmax";
+  let reducedDims = "axis";
   let compiles = ["f32"];
 }
 

@@ -26,6 +26,7 @@ class Graph_Reduce<string kind, int number, string cSuffix>
   let shapeRule = "reduce";
   let compiles = ["f32"];
   let opClass = "reduction";
+  let reducedDims = "axes";
 }
 
 def Graph_ReduceL1Op : Graph_Reduce<"ReduceL1", 51, "reduce_l1"> {

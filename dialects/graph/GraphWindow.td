@@ -57,7 +57,7 @@ def Graph_InterpolateOp
     the operand sizes_tensor is given.
   }];
   let arguments = (ins Graph_Value<"T1">:$src,
-      Optional<Graph_Value<"T2">>:$sizes_tensor,
+      Optional<Graph_Shape<"T2">>:$sizes_tensor,
       Graph_InterpolateMode:$mode, Graph_Sizes:$sizes,
       Graph_InterpolateScales:$scales,
       Graph_Coordinates:$coordinate_transformation_mode,

@@ -2,7 +2,9 @@
 //
 // The facts of dialects/graph/*.td for passes, which hold MLIR operations.  A
 // pass should ask here what it needs to know, not for kinds by name: then an
-// operation that comes later is answered for by its row of the table.
+// operation that comes later is answered for by its row of the table.  What is
+// about one operation and no other is asked with isa<graph::SoftMaxOp>(op) and
+// its like (GraphDialect.h).
 //
 // Every question may be asked of any operation.  One of another dialect has an
 // empty row, and the answer to all questions is no.
@@ -36,20 +38,26 @@ inline bool isIndexed(mlir::Operation *op) {
   return classOf(op) == OpClass::indexed;
 }
 
-/// StaticReshape and StaticTranspose, whose elements may stay in their place.
-inline bool isView(mlir::Operation *op) { return classOf(op) == OpClass::view; }
-
-/// A result has nothing but elements of operands, if need be in another type:
-/// views, and what copies.
-inline bool isMovement(mlir::Operation *op) {
-  return isView(op) || classOf(op) == OpClass::movement;
+// These are explained in OpTable.h.
+inline bool isView(mlir::Operation *op) { return isView(factsOf(op)); }
+inline bool isMovement(mlir::Operation *op) { return isMovement(factsOf(op)); }
+inline bool isCast(mlir::Operation *op) { return isCast(factsOf(op)); }
+inline bool isContraction(mlir::Operation *op) {
+  return isContraction(factsOf(op));
 }
+inline bool isConvolution(mlir::Operation *op) {
+  return isConvolution(factsOf(op));
+}
+inline bool isWeightsGradient(mlir::Operation *op) {
+  return isWeightsGradient(factsOf(op));
+}
+inline bool isPooling(mlir::Operation *op) { return isPooling(factsOf(op)); }
+inline bool isBackward(mlir::Operation *op) { return isBackward(factsOf(op)); }
 
-/// One element needs all elements of the operand along some dims: reductions,
-/// normalisations and softmax, and their gradients.
+/// One element needs all elements of the operand along some dims (ReducedDims):
+/// reductions, normalisations and softmax, and their gradients.
 inline bool isReductionLike(mlir::Operation *op) {
-  return classOf(op) == OpClass::reduction ||
-         classOf(op) == OpClass::normalization;
+  return factsOf(op).reducedDims != ReducedDims::none;
 }
 
 /// Pooling, resampling, LRN and their gradients; convolutions are contractions.
@@ -57,9 +65,9 @@ inline bool isWindow(mlir::Operation *op) {
   return classOf(op) == OpClass::window;
 }
 
-/// MatMul, convolutions and their gradients.
-inline bool isContraction(mlir::Operation *op) {
-  return classOf(op) == OpClass::contraction;
+/// Quantize, Dequantize and those whose scales are operands.
+inline bool isQuantization(mlir::Operation *op) {
+  return classOf(op) == OpClass::quantization;
 }
 
 /// Of few instructions: to compute it twice costs less than to store it.
@@ -68,11 +76,6 @@ inline bool isCheap(mlir::Operation *op) { return factsOf(op).cheap; }
 /// Has functions or quotients, which take many instructions.
 inline bool isTranscendental(mlir::Operation *op) {
   return factsOf(op).transcendental;
-}
-
-/// Whether `op` is the gradient of another operation.
-inline bool isBackward(mlir::Operation *op) {
-  return !factsOf(op).backwardOf.empty();
 }
 
 /// What `v` is a view of, or `v`.

@@ -34,6 +34,13 @@ std::string_view name(OpClass opClass) {
   return names[static_cast<size_t>(opClass)];
 }
 
+std::string_view name(ReducedDims dims) {
+  static constexpr std::string_view names[] = {
+      "none",           "axis",          "axes", "fromBeginNormAxis",
+      "allButChannels", "channelGroups", "slope"};
+  return names[static_cast<size_t>(dims)];
+}
+
 /// The table is ours: what does not parse is a mistake in a .td file, which
 /// the test of the table finds.
 template <typename T> static T parse(std::string_view text) {
@@ -87,6 +94,23 @@ const OpInfo &factsOf(std::string_view kind) {
 const OpInfo &forwardOf(const OpInfo &info) {
   const OpInfo *forward = lookupOp(info.backwardOf);
   return forward ? *forward : info;
+}
+
+bool isCast(const OpInfo &info) {
+  return info.opClass == OpClass::movement &&
+         info.operands[0].typeVar != info.results[0].typeVar;
+}
+
+bool isConvolution(const OpInfo &info) {
+  return isContraction(info) && info.attr("weights_format");
+}
+
+bool isWeightsGradient(const OpInfo &info) {
+  return isConvolution(info) && info.operands[1].name != "weights";
+}
+
+bool isPooling(const OpInfo &info) {
+  return info.opClass == OpClass::window && info.attr("kernel");
 }
 
 } // namespace tenon::graph

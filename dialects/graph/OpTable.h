@@ -63,6 +63,7 @@ struct ValueInfo {
   bool optional;
   bool variadic;
   Domain domain; // if this is `src_or_dst`, of dst
+  bool isShape; // elements are sizes of a result, read by shape inference alone
 };
 
 /// What an operation is to a compiler: which elements of its operands an
@@ -83,6 +84,19 @@ enum class OpClass : uint8_t {
 };
 /// "elementwise", ...
 std::string_view name(OpClass);
+
+/// Along which dims of operand 0 a reduction or a normalization sums.
+enum class ReducedDims : uint8_t {
+  none,
+  axis,              // the one that the attribute names
+  axes,              // those that the attribute names
+  fromBeginNormAxis, // that one and all later ones
+  allButChannels,
+  channelGroups, // spatial dims, and the channels of one group
+  slope          // those over which operand 1, the slope, is broadcast
+};
+/// "none", ...
+std::string_view name(ReducedDims dims);
 
 /// How often elements are rounded on the way to a result in f32.
 enum class Rounding : uint8_t {
@@ -114,6 +128,7 @@ struct OpInfo {
   std::span<const std::string_view> attrRules;
   std::string_view grid;
   OpClass opClass = OpClass::unknown;
+  ReducedDims reducedDims = ReducedDims::none;
   Rounding rounding = Rounding::several;
   bool commutative; // first two data operands
   bool cheap;       // few instructions: may be computed several times
@@ -139,5 +154,37 @@ const OpInfo *lookupOp(std::string_view kind);
 const OpInfo &factsOf(std::string_view kind);
 /// The row of the operation that `info` is the gradient of, or `info`.
 const OpInfo &forwardOf(const OpInfo &info);
+
+// Questions that a row answers. OpFacts.h asks them about operations of MLIR.
+
+/// StaticReshape and StaticTranspose, whose elements may stay in their place.
+inline bool isView(const OpInfo &info) { return info.opClass == OpClass::view; }
+
+/// A result has nothing but elements of operands, if need be in another type:
+/// views, and what copies.
+inline bool isMovement(const OpInfo &info) {
+  return isView(info) || info.opClass == OpClass::movement;
+}
+
+/// A movement that changes the element type and nothing else: TypeCast.
+bool isCast(const OpInfo &info);
+
+/// MatMul, convolutions and their gradients.
+inline bool isContraction(const OpInfo &info) {
+  return info.opClass == OpClass::contraction;
+}
+
+/// Contractions with windows: Convolution, ConvTranspose and their gradients.
+bool isConvolution(const OpInfo &info);
+
+/// Of those, the gradients with respect to weights; other convolutions have the
+/// weights as operand 1.
+bool isWeightsGradient(const OpInfo &info);
+
+/// MaxPool, AvgPool and their gradients.
+bool isPooling(const OpInfo &info);
+
+/// Whether `info` is the gradient of another operation.
+inline bool isBackward(const OpInfo &info) { return !info.backwardOf.empty(); }
 
 } // namespace tenon::graph

@@ -37,6 +37,26 @@ TEST(OpTable, EnumIsUnique) {
             "tenon_op_batch_norm_backward");
 }
 
+/// The attribute that says which dims those are; empty: none does.
+static std::string_view attrOf(ReducedDims dims) {
+  switch (dims) {
+  case ReducedDims::axis:
+    return "axis";
+  case ReducedDims::axes:
+    return "axes";
+  case ReducedDims::fromBeginNormAxis:
+    return "begin_norm_axis";
+  case ReducedDims::allButChannels:
+    return "data_format";
+  case ReducedDims::channelGroups:
+    return "groups";
+  case ReducedDims::none:
+  case ReducedDims::slope:
+    return "";
+  }
+  return "";
+}
+
 TEST(OpTable, FactsAgree) {
   for (const OpInfo &op : allOps()) {
     EXPECT_NE(op.opClass, OpClass::unknown) << op.kind;
@@ -46,6 +66,13 @@ TEST(OpTable, FactsAgree) {
     EXPECT_FALSE(op.cheap && op.transcendental) << op.kind;
     EXPECT_TRUE(op.opClass != OpClass::view || op.operands.size() == 1)
         << op.kind;
+    // What sums along dims says along which.
+    EXPECT_EQ(op.reducedDims != ReducedDims::none,
+              op.opClass == OpClass::reduction ||
+                  op.opClass == OpClass::normalization)
+        << op.kind;
+    std::string_view attr = attrOf(op.reducedDims);
+    EXPECT_TRUE(attr.empty() || op.attr(attr)) << op.kind;
     // A gradient of one element at a time is of such an operation.
     if (op.opClass == OpClass::elementwise)
       EXPECT_EQ(forwardOf(op).opClass, OpClass::elementwise) << op.kind;
@@ -184,4 +211,35 @@ TEST(OpTable, CompiledTypesExist) {
     EXPECT_TRUE(op.vectorException.empty() || !op.compiles.empty()) << op.kind;
   }
   EXPECT_GT(compiling, 40);
+}
+
+/// The kinds for which `holds`, joined.
+static std::string kindsWith(bool (*holds)(const OpInfo &)) {
+  std::string kinds;
+  for (const OpInfo &op : allOps())
+    if (holds(op))
+      kinds += (kinds.empty() ? "" : " ") + std::string(op.kind);
+  return kinds;
+}
+
+TEST(OpTable, QuestionsHaveTheExpectedAnswers) {
+  EXPECT_EQ(kindsWith(isView), "StaticReshape StaticTranspose");
+  EXPECT_EQ(kindsWith(isMovement),
+            "Concat Reorder StaticReshape StaticTranspose TypeCast");
+  EXPECT_EQ(kindsWith(isCast), "TypeCast");
+  EXPECT_EQ(kindsWith(isConvolution),
+            "ConvTranspose ConvTransposeBackwardData "
+            "ConvTransposeBackwardWeights Convolution ConvolutionBackwardData "
+            "ConvolutionBackwardWeights");
+  EXPECT_EQ(kindsWith(isContraction), kindsWith(isConvolution) + " MatMul");
+  EXPECT_EQ(kindsWith(isWeightsGradient),
+            "ConvTransposeBackwardWeights ConvolutionBackwardWeights");
+  EXPECT_EQ(kindsWith(isPooling),
+            "AvgPool AvgPoolBackward MaxPool MaxPoolBackward");
+  EXPECT_EQ(kindsWith([](const OpInfo &op) {
+              return std::ranges::any_of(op.operands, &ValueInfo::isShape);
+            }),
+            "AvgPoolBackward ConvTransposeBackwardWeights "
+            "ConvolutionBackwardData ConvolutionBackwardWeights Interpolate "
+            "InterpolateBackward");
 }

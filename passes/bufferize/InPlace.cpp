@@ -1,6 +1,7 @@
 //===- InPlace.cpp - inputs that may share memory with outputs ------------===//
 #include "passes/bufferize/InPlace.h"
 
+#include "dialects/graph/OpFacts.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Entry.h"
 
@@ -27,7 +28,7 @@ bool isElementByElement(func::FuncOp group, unsigned operand) {
   };
   BlockArgument arg = group.getArgument(operand);
   return llvm::all_of(arg.getUsers(), [&](Operation *user) {
-    return !fusion::isView(user) && user->getNumResults() == 1 &&
+    return !graph::isView(user) && user->getNumResults() == 1 &&
            shapeOf(user->getResult(0)) == shapeOf(arg);
   });
 }
@@ -41,7 +42,7 @@ std::optional<SmallVector<OpOperand *>> readsOf(Value value) {
       Operation *user = use.getOwner();
       if (isa<func::CallOp>(user))
         reads.push_back(&use);
-      else if (fusion::isView(user))
+      else if (graph::isView(user))
         list.append(user->result_begin(), user->result_end());
       else
         return std::nullopt;

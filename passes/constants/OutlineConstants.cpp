@@ -10,6 +10,7 @@
 // move only when something that moves reads them.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/OpFacts.h"
 #include "passes/Passes.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
@@ -27,10 +28,6 @@ namespace tenon {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-bool isView(Operation *op) {
-  return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
-}
 
 /// Whether memory for the results can be had before any input is known.
 bool hasKnownShapes(Operation *op) {
@@ -104,7 +101,7 @@ struct Outliner {
         continue;
       known.insert(op.result_begin(), op.result_end());
       movable.insert(&op);
-      anyReal |= !isView(&op) && !isa<arith::ConstantOp>(op);
+      anyReal |= !graph::isView(&op) && !isa<arith::ConstantOp>(op);
     }
     if (!anyReal)
       return {};
@@ -115,7 +112,7 @@ struct Outliner {
          llvm::reverse(main.getBody().front().without_terminator())) {
       if (!movable.contains(&op))
         continue;
-      bool cheap = isView(&op) || isa<arith::ConstantOp>(op);
+      bool cheap = graph::isView(&op) || isa<arith::ConstantOp>(op);
       bool wanted = !cheap || llvm::any_of(op.getUsers(), [&](Operation *u) {
         return needed.contains(u);
       });
@@ -138,14 +135,14 @@ struct Outliner {
     llvm::DenseSet<Operation *> set(ops.begin(), ops.end());
     for (Operation *op : ops) {
       b.clone(*op, toFold);
-      moved += !isView(op) && !isa<arith::ConstantOp>(op);
+      moved += !graph::isView(op) && !isa<arith::ConstantOp>(op);
     }
     auto outside = [&](OpOperand &use) {
       return !set.contains(use.getOwner());
     };
     SmallVector<Value> read;
     for (Operation *op : ops)
-      if (!isView(op) && !isa<arith::ConstantOp>(op))
+      if (!graph::isView(op) && !isa<arith::ConstantOp>(op))
         for (Value v : op->getResults())
           if (llvm::any_of(v.getUses(), outside))
             read.push_back(v);

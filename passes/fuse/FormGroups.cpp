@@ -16,6 +16,8 @@
 //   %r = call @fc2(%x, %w, %d)     ->
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
@@ -57,9 +59,7 @@ struct Former {
 
   /// Group of the operation behind views, or -1.
   int producerGroup(Value v) {
-    Operation *def = v.getDefiningOp();
-    while (def && isView(def))
-      def = def->getOperand(0).getDefiningOp();
+    Operation *def = graph::skipViews(v).getDefiningOp();
     return def ? groupOf.lookup_or(def, -1) : -1;
   }
 
@@ -68,13 +68,13 @@ struct Former {
   bool readsView(Operation *op, int g) {
     return llvm::any_of(op->getOperands(), [&](Value v) {
       Operation *def = v.getDefiningOp();
-      return def && isView(def) && producerGroup(v) == g;
+      return def && graph::isView(def) && producerGroup(v) == g;
     });
   }
 
   void join(Operation *op, int g) {
     Group &group = groups[g];
-    if (isRowOp(op) && group.kind == GroupKind::elementwise) {
+    if (graph::isReductionLike(op) && group.kind == GroupKind::elementwise) {
       group.kind = GroupKind::rows;
       group.rows = rowSpace(op);
     }
@@ -85,7 +85,8 @@ struct Former {
   void start(Operation *op, GroupKind kind) {
     Group g;
     g.kind = kind;
-    Value shaped = isRowOp(op) ? op->getOperand(0) : op->getResult(0);
+    Value shaped =
+        graph::isReductionLike(op) ? op->getOperand(0) : op->getResult(0);
     g.space.assign(rankedType(shaped).getShape());
     if (kind == GroupKind::rows)
       g.rows = rowSpace(op);
@@ -97,7 +98,8 @@ struct Former {
   /// The last group behind `latest` that reads operand 0 of the row operation
   /// `op` over the same rows, or -1.
   int siblingGroup(Operation *op, int latest) {
-    if (!isRowOp(op) || !llvm::is_contained(rowSpace(op).reduced, true))
+    if (!graph::isReductionLike(op) ||
+        !llvm::is_contained(rowSpace(op).reduced, true))
       return -1;
     int sibling = -1;
     for (Operation *user : op->getOperand(0).getUsers()) {
@@ -111,7 +113,7 @@ struct Former {
 
   /// Whether `v`, which an epilogue would read, lies along its columns.
   static bool liesAlongRows(Value v) {
-    for (Operation *def = v.getDefiningOp(); def && isView(def);
+    for (Operation *def = v.getDefiningOp(); def && graph::isView(def);
          def = def->getOperand(0).getDefiningOp()) {
       Order order = orderOf(def->getResult(0));
       if (!order.empty() &&
@@ -155,7 +157,7 @@ struct Former {
     for (Operation *op : e.ops) {
       Value result = op->getResult(0);
       if ((epilogue && !fitsEpilogue(op)) ||
-          ((epilogue || pack) && tiling::isIndexedOp(op)) ||
+          ((epilogue || pack) && graph::isIndexed(op)) ||
           rankedType(result).getShape() != space ||
           !llvm::all_of(result.getUsers(), reads))
         return false;
@@ -238,7 +240,7 @@ struct Former {
     for (Group &from : groups) {
       Operation *last = from.ops.empty() ? nullptr : from.ops.back();
       if (from.kind != GroupKind::elementwise || !last->hasOneUse() ||
-          llvm::any_of(from.ops, tiling::isIndexedOp))
+          llvm::any_of(from.ops, graph::isIndexed))
         continue;
       Operation *reader = *last->user_begin();
       if (!own.makes(reader, from.ops) ||
@@ -368,10 +370,9 @@ void copyResult(OpBuilder &b, Location loc, func::FuncOp f, OpOperand &use) {
     return buildGraphOp(b, loc, "Reorder", v, rankedType(v));
   };
   Value v = use.get();
-  Operation *reshape = v.getDefiningOp();
-  if (reshape && isKind(reshape, "StaticReshape") &&
-      !orderOf(reshape->getOperand(0)).empty()) {
-    Value before = copy(reshape->getOperand(0));
+  auto reshape = v.getDefiningOp<graph::StaticReshapeOp>();
+  if (reshape && !orderOf(reshape.getSrc()).empty()) {
+    Value before = copy(reshape.getSrc());
     Operation *again = b.clone(*reshape);
     again->setOperand(0, before);
     use.set(again->getResult(0));
@@ -396,7 +397,7 @@ void copyAliasedResults(func::FuncOp f) {
     if (Value source = writtenAsComputed(f, use.getOperandNumber());
         source && seen.insert(source).second)
       continue;
-    bool alias = !def || isView(def) || isa<arith::ConstantOp>(def) ||
+    bool alias = !def || graph::isView(def) || isa<arith::ConstantOp>(def) ||
                  !seen.insert(v).second;
     if (!alias)
       continue;

@@ -1,20 +1,20 @@
 #include "passes/fuse/Group.h"
 
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
 namespace tenon::fusion {
 
 Operation *concatOf(func::FuncOp group) {
-  return &*llvm::find_if(group.getBody().front(),
-                         [](Operation &op) { return isKind(&op, "Concat"); });
+  return *group.getOps<graph::ConcatOp>().begin();
 }
 
 SmallVector<Value> joinedInPlace(func::CallOp call, func::FuncOp group) {
@@ -79,7 +79,7 @@ std::string whyNot(Operation *op, const Group &g,
     Operation *def = v.getDefiningOp();
     return def && groupOf.lookup_or(def, -1) == groupIndex;
   };
-  bool indexed = tiling::isIndexedOp(op), row = isRowOp(op);
+  bool indexed = graph::isIndexed(op), row = graph::isReductionLike(op);
   if (!tiling::isScalarOp(op) && !indexed && !row)
     return ("it starts a group of its own, of kind " + name(*kindOfGroup(op)))
         .str();

@@ -10,6 +10,7 @@
 // Concat may be an operand of another one, and what it joins follows it there.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/OpFacts.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
 #include "passes/support/Entry.h"
@@ -40,7 +41,7 @@ public:
     Operation *ret = entry.getBody().front().getTerminator();
     for (auto [i, v] : llvm::enumerate(ret->getOperands())) {
       std::optional<Strides> strides = resultStrides(entry, i);
-      Value source = fusion::behindViews(v);
+      Value source = graph::skipViews(v);
       for (; strides && v != source; v = v.getDefiningOp()->getOperand(0))
         strides = stridesBeforeView(v, *strides);
       known[source] = strides.value_or(Strides());
@@ -91,7 +92,7 @@ private:
   /// Whether all views of `v` are views of memory with these strides.
   static bool keepsViews(Value v, ArrayRef<int64_t> strides) {
     return llvm::all_of(v.getUsers(), [&](Operation *user) {
-      if (!fusion::isView(user))
+      if (!graph::isView(user))
         return true;
       auto behind = stridesBehindView(user->getResult(0), strides);
       return behind && keepsViews(user->getResult(0), *behind);
@@ -113,7 +114,7 @@ private:
   /// empty: it can, and does from here on.
   std::string place(Value operand, Strides strides) {
     Value v = operand;
-    for (Operation *def = v.getDefiningOp(); def && fusion::isView(def);
+    for (Operation *def = v.getDefiningOp(); def && graph::isView(def);
          def = v.getDefiningOp()) {
       auto before = stridesBeforeView(v, strides);
       if (!before)

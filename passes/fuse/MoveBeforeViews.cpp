@@ -16,6 +16,8 @@
 //   %2 = tile.pack %1                    %2 = tile.pack %1
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
@@ -60,7 +62,7 @@ Views viewsBehind(Value v) {
     return views.empty() ? isReadTogether(each) : each.hasOneUse();
   };
   for (Operation *def = v.getDefiningOp();
-       def && fusion::isView(def) && isRead(v) && views.size() <= kMost;
+       def && graph::isView(def) && isRead(v) && views.size() <= kMost;
        def = v.getDefiningOp()) {
     views.push_back(def);
     v = def->getOperand(0);
@@ -81,10 +83,10 @@ bool joinsMaker(Value last) {
   while (!open.empty()) {
     Value v = open.pop_back_val();
     Operation *def = v.getDefiningOp();
-    if (!def || fusion::isView(def) || isa<arith::ConstantOp>(def))
+    if (!def || graph::isView(def) || isa<arith::ConstantOp>(def))
       continue;
     if (!tiling::isScalarOp(def)) {
-      if (fusion::takesEpilogue(def) || fusion::isRowOp(def))
+      if (fusion::takesEpilogue(def) || graph::isReductionLike(def))
         return true;
       continue;
     }
@@ -168,8 +170,8 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
     return buildTranspose(b, loc, v, invertPermutationVector(order));
   }
   if (whole) { // perhaps of something that moved before it
-    Operation *def = v.getDefiningOp();
-    Value from = def && isKind(def, "StaticReshape") ? def->getOperand(0) : v;
+    auto reshape = v.getDefiningOp<graph::StaticReshapeOp>();
+    Value from = reshape ? reshape.getSrc() : v;
     return rankedType(from).getShape() == in.getShape()
                ? from
                : buildReshape(b, loc, from, in.getShape());
@@ -252,7 +254,7 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
           rankedType(v).getShape() != rankedType(op->getResult(0)).getShape())
         continue;
       bool rows = llvm::all_of(views, [](Operation *view) {
-        return isKind(view, "StaticReshape") || keepsLast(view);
+        return isa<graph::StaticReshapeOp>(view) || keepsLast(view);
       });
       if (joinsMaker(views.back()->getOperand(0)) && (rows || isReturned(op)))
         return &operand;

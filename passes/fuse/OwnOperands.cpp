@@ -1,9 +1,8 @@
 #include "passes/fuse/OwnOperands.h"
 
+#include "dialects/graph/OpFacts.h"
 #include "passes/ops/Costs.h"
 #include "passes/support/GraphAttrs.h"
-
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -46,21 +45,13 @@ bool OwnOperands::packs(Operation *user, tile::PackOp pack) const {
   return bytes && *bytes <= l2Bytes;
 }
 
-/// Operations of few instructions: each thread may repeat them.
-static bool isCheap(Operation *op) {
-  static const llvm::StringSet<> kinds = {
-      "Abs",  "Add",   "Clamp",  "LeakyReLU", "Maximum",  "Minimum", "Multiply",
-      "ReLU", "Round", "Select", "Square",    "Subtract", "TypeCast"};
-  return kinds.contains(kindOf(op));
-}
-
 /// A work item computes a block of rows of src, and multiplies it by all
 /// panels. If panels are also packed on the fly, one item must own all rows of
 /// a panel.
 bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
   constexpr int64_t kMinPanels = 8;
   auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
-  if (!llvm::all_of(ops, isCheap) || op.getInPlace() ||
+  if (!llvm::all_of(ops, graph::isCheap) || op.getInPlace() ||
       src.isDynamicDim(src.getRank() - 1))
     return false;
   // Of many rows, all pass by each panel of weights that an item makes.
@@ -81,14 +72,14 @@ bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
 /// Whether `ops` only widen elements, which a pooling does faster than memory
 /// takes the wide ones.
 static bool widens(ArrayRef<Operation *> ops) {
-  return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
+  return ops.size() == 1 && graph::isCast(ops[0]) &&
          rankedType(ops[0]->getOperand(0)).getElementTypeBitWidth() <= 16 &&
          rankedType(ops[0]->getResult(0)).getElementType().isF32();
 }
 
 bool OwnOperands::makes(Operation *user, ArrayRef<Operation *> ops) const {
   Value v = ops.back()->getResult(0);
-  if (isKind(user, "MaxPool") || isKind(user, "AvgPool"))
+  if (graph::isPooling(user) && !graph::isBackward(user))
     return widens(ops);
   if (auto product = dyn_cast<tile::MatMulOp>(user))
     return v == product.getSrc() && v != product.getWeights() &&

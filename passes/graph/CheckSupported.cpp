@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/support/Error.h"
 #include "passes/Passes.h"
@@ -70,9 +71,7 @@ bool hasUnknownColumns(Operation *matmul) {
 /// The first operand or result of a window whose sizes are not known. The batch
 /// of data may be dynamic, weights are static.
 std::optional<Error> checkWindow(Operation *op) {
-  StringRef kind = kindOf(op);
-  bool convolution = kind.starts_with("Conv");
-  bool toWeights = kind.ends_with("BackwardWeights");
+  bool toWeights = graph::isWeightsGradient(op);
   auto known = [&](Value v, StringRef what,
                    bool isWeights) -> std::optional<Error> {
     for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))
@@ -90,7 +89,7 @@ std::optional<Error> checkWindow(Operation *op) {
     return e;
   if (auto e = known(op->getResult(0), "the gradient", toWeights))
     return e;
-  if (convolution)
+  if (graph::isConvolution(op))
     if (auto e = known(op->getOperand(1), "weights", !toWeights))
       return e;
   if (stringAttr(op, "auto_pad") != "None" &&
@@ -98,15 +97,6 @@ std::optional<Error> checkWindow(Operation *op) {
     return makeError(op, ErrorCode::UnsupportedForm,
                      "auto_pad needs known spatial dimensions");
   return std::nullopt;
-}
-
-/// The operand that gives the shape of a gradient: inference has read it.
-bool isShapeOperand(Operation *op, unsigned i) {
-  StringRef kind = kindOf(op);
-  if (kind == "AvgPoolBackward" || kind == "Interpolate")
-    return i == 1;
-  return i == 2 && kind.contains("Backward") &&
-         (kind.starts_with("Conv") || kind.starts_with("Interpolate"));
 }
 
 /// Add and Subtract bind their three types independently.
@@ -146,14 +136,6 @@ bool isPackedInput(Value v) {
                      orderInMemory(type.getShape(), layout.getStrides()));
 }
 
-/// Operations that slide a window over spatial dims, and their gradients.
-bool isWindow(Operation *op, const graph::OpInfo &info) {
-  StringRef kind = kindOf(op);
-  return info.category == "window_spatial" || kind.starts_with("Conv") ||
-         kind.starts_with("LRN") || kind.starts_with("Interpolate") ||
-         kind.contains("PoolBackward");
-}
-
 /// Weights are packed by their sizes, and the loop over steps is one loop.
 std::optional<Error> checkLstm(Operation *op) {
   // Each layer is compiled for itself. With no channels a shape of few
@@ -187,11 +169,11 @@ std::optional<Error> checkLstm(Operation *op) {
 }
 
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
-  if ((isKind(op, "Add") || isKind(op, "Subtract") || isKind(op, "Multiply")) &&
+  if (isa<graph::AddOp, graph::SubtractOp, graph::MultiplyOp>(op) &&
       mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
                      "f32 and s32 in one operation do not compile yet");
-  if (isKind(op, "DynamicQuantize") || isKind(op, "DynamicDequantize")) {
+  if (graph::isQuantization(op) && op->getNumOperands() > 1) {
     if (hasUnknownZeroPoints(op))
       return makeError(op, ErrorCode::UnsupportedForm,
                        "the number of zero points is not known");
@@ -211,18 +193,24 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
             "number, not " +
                 typeName(v.getType()));
   }
-  if (isKind(op, "LSTM"))
+  if (isa<graph::LSTMOp>(op))
     return checkLstm(op);
-  if (isWindow(op, info))
+  // What slides over spatial dims.
+  if (graph::isWindow(op) || graph::isConvolution(op))
     if (auto e = checkWindow(op))
       return e;
-  if (isKind(op, "MatMul") && hasUnknownColumns(op))
+  if (isa<graph::MatMulOp>(op) && hasUnknownColumns(op))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of columns of weights is not known");
-  if (kindOf(op).starts_with("Reduce") && op->getNumOperands() > 1)
+  if (info.reducedDims == graph::ReducedDims::axes && op->getNumOperands() > 1)
     return makeError(op, ErrorCode::UnsupportedForm,
                      "axes given by a tensor do not compile");
   return std::nullopt;
+}
+
+/// Whether operand `i` only gives the shape of a result.
+bool readsShape(const graph::OpInfo &info, size_t i) {
+  return i < info.operands.size() && info.operands[i].isShape;
 }
 
 std::optional<Error> check(Operation *op) {
@@ -234,7 +222,7 @@ std::optional<Error> check(Operation *op) {
                      "the operation does not compile yet");
   SmallVector<Value> values(op->getResults());
   for (auto [i, v] : llvm::enumerate(op->getOperands()))
-    if (!isShapeOperand(op, i))
+    if (!readsShape(info, i)) // inference has read it
       values.push_back(v);
   for (Value v : values) {
     Type element = rankedType(v).getElementType();

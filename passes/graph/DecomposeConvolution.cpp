@@ -16,12 +16,15 @@
 //                                      y = Add(StaticTranspose(c), b)
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -53,13 +56,14 @@ Value perChannel(OpBuilder &b, Location loc, Value v, bool ncx, int64_t rank) {
   return buildReshape(b, loc, v, shape);
 }
 
-/// The normal form of `kind`.
-static StringRef normalKind(StringRef kind) {
-  if (kind == "Convolution" || kind == "ConvTransposeBackwardData")
-    return "Convolution";
-  if (kind == "ConvTranspose" || kind == "ConvolutionBackwardData")
-    return "ConvTranspose";
-  return "ConvolutionBackwardWeights";
+/// The kind of the normal form of the convolution `op`.
+static StringRef normalKind(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<graph::ConvolutionOp, graph::ConvTransposeBackwardDataOp>(
+          [](auto) { return "Convolution"; })
+      .Case<graph::ConvTransposeOp, graph::ConvolutionBackwardDataOp>(
+          [](auto) { return "ConvTranspose"; })
+      .Default(StringRef("ConvolutionBackwardWeights"));
 }
 
 /// What a transposed convolution from `small` to `big` appends to a dimension.
@@ -90,13 +94,15 @@ static SmallVector<NamedAttribute> normalAttrs(Operation *op, OpBuilder &b) {
 
 bool decomposeConvolution(Operation *op, OpBuilder &b) {
   Location loc = op->getLoc();
-  StringRef kind = kindOf(op), normal = normalKind(kind);
+  StringRef normal = normalKind(op);
+  bool toWeights = graph::isWeightsGradient(op);
+  bool transposes = normal == "ConvTranspose";
   auto dstType = rankedType(op->getResult(0));
   int64_t rank = dstType.getRank();
   auto isEmpty = [](RankedTensorType type) {
     return llvm::is_contained(type.getShape(), 0);
   };
-  if (normal == "ConvTranspose" && isEmpty(dstType) &&
+  if (transposes && isEmpty(dstType) &&
       !isEmpty(rankedType(op->getOperand(0)))) {
     // The gradient of an empty tensor, of which padding made something.
     auto nothing = DenseElementsAttr::get(dstType, ArrayRef<Attribute>());
@@ -106,19 +112,17 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
   }
   bool ncx = isNcx(op, rank);
   bool tapsBehind = StringRef(stringAttr(op, "weights_format")).ends_with("X");
-  bool forward = kind == "Convolution" || kind == "ConvTranspose";
-  if (kind == normal && !ncx && !tapsBehind && op->getNumOperands() == 2)
+  if (kindOf(op) == normal && !ncx && !tapsBehind && op->getNumOperands() == 2)
     return false;
 
   auto data = [&](Value v) {
     return ncx ? buildTranspose(b, loc, v, orderInto(Channels::last, rank)) : v;
   };
   Value first = data(op->getOperand(0)), second = op->getOperand(1);
-  bool toWeights = normal == "ConvolutionBackwardWeights";
   Order back;
   if (toWeights) {
     second = data(second);
-    if (kind == "ConvTransposeBackwardWeights")
+    if (isa<graph::ConvTransposeBackwardWeightsOp>(op))
       std::swap(first, second);
     if (tapsBehind) {
       dstType = permuted(dstType, tapsFirst(rank));
@@ -133,7 +137,7 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
     }
   }
   SmallVector<NamedAttribute> attrs = normalAttrs(op, b);
-  if (normal == "ConvTranspose") {
+  if (transposes) {
     SmallVector<int64_t> padding;
     for (int64_t i = 0; i < rank - 2; ++i)
       padding.push_back(outputPadding(
@@ -145,7 +149,7 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
   Value y = buildGraphOp(b, loc, normal, {first, second}, dstType, attrs);
   if (!back.empty())
     y = buildTranspose(b, loc, y, back);
-  if (forward && op->getNumOperands() == 3)
+  if (!graph::isBackward(op) && op->getNumOperands() == 3)
     y = addBias(b, loc, y, perChannel(b, loc, op->getOperand(2), ncx, rank));
   op->getResult(0).replaceAllUsesWith(y);
   op->erase();

@@ -14,6 +14,8 @@
 // Transposes and reshapes cost nothing here: they become views of buffers.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
@@ -21,6 +23,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -110,7 +113,7 @@ bool joinJoined(Operation *op) {
   Operation *longest = nullptr;
   for (Operation *user : op->getOperand(0).getUsers()) {
     size_t n = user->getNumOperands();
-    if (isKind(user, "Concat") && user->getBlock() == op->getBlock() &&
+    if (isa<graph::ConcatOp>(user) && user->getBlock() == op->getBlock() &&
         user->isBeforeInBlock(op) && axisOf(user) == axisOf(op) && n > 1 &&
         n < op->getNumOperands() &&
         (!longest || n > longest->getNumOperands()) &&
@@ -204,7 +207,7 @@ bool decomposeLrn(Operation *op, OpBuilder &b) {
       b.getNamedAttr("beta", b.getF32FloatAttr(static_cast<float>(-beta)));
   Value power = buildGraphOp(b, loc, "Pow", w, rankedType(src), exponent);
   Value result;
-  if (isKind(op, "LRN")) {
+  if (!graph::isBackward(op)) {
     result = binary("Multiply", src, power);
   } else {
     Value first = binary("Multiply", op->getOperand(1), power);
@@ -221,26 +224,22 @@ bool decomposeLrn(Operation *op, OpBuilder &b) {
 
 bool decompose(Operation *op, OpBuilder &b) {
   b.setInsertionPoint(op);
-  StringRef kind = kindOf(op);
-  if (kind == "BiasAdd")
-    return decomposeBiasAdd(op, b);
-  if (kind == "MatMul")
-    return decomposeMatMul(op, b);
-  if (kind == "Concat")
-    return joinJoined(op);
-  if (kind.starts_with("Conv"))
+  if (graph::isConvolution(op))
     return decomposeConvolution(op, b);
-  if (kind.ends_with("Quantize") || kind.ends_with("Dequantize"))
+  if (graph::isQuantization(op))
     return separateGroupedScales(op, b);
-  if (kind == "LRN" || kind == "LRNBackward")
-    return decomposeLrn(op, b);
-  if (kind == "PReLU")
-    return decomposePRelu(op, b);
-  if (kind == "End") { // Its operand is a result of the function.
-    op->erase();
-    return true;
-  }
-  return decomposeNorm(op, b);
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](graph::BiasAddOp) { return decomposeBiasAdd(op, b); })
+      .Case([&](graph::MatMulOp) { return decomposeMatMul(op, b); })
+      .Case([&](graph::ConcatOp) { return joinJoined(op); })
+      .Case<graph::LRNOp, graph::LRNBackwardOp>(
+          [&](auto) { return decomposeLrn(op, b); })
+      .Case([&](graph::PReLUOp) { return decomposePRelu(op, b); })
+      .Case([&](graph::EndOp end) { // its operand is a result of the function
+        end.erase();
+        return true;
+      })
+      .Default([&](Operation *) { return decomposeNorm(op, b); });
 }
 
 struct DecomposeGraphPass : impl::DecomposeGraphBase<DecomposeGraphPass> {

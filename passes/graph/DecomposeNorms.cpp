@@ -10,12 +10,15 @@
 //   BiasAddBackward                ReduceSum over all but the channels
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/graph/Decompose.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -42,8 +45,7 @@ Operation *buildCore(Operation *op, OpBuilder &b, ValueRange operands,
     state.addAttribute("operandSegmentSizes", b.getDenseI32ArrayAttr(segments));
   if (op->hasAttr("resultSegmentSizes") && results == 1)
     state.addAttribute("resultSegmentSizes", b.getDenseI32ArrayAttr({1, 0, 0}));
-  if (isKind(op, "LayerNorm") || isKind(op, "GroupNorm") ||
-      isKind(op, "LayerNormBackward"))
+  if (graph::factsOf(op).attr("use_affine"))
     state.addAttribute("use_affine", b.getBoolAttr(false));
   return b.create(state);
 }
@@ -67,15 +69,13 @@ bool replaceByAffine(Operation *op, OpBuilder &b, Operation *core, Value gamma,
 }
 
 /// Gamma and beta of LayerNorm, gamma of RMSNorm: over the trailing dimensions.
-bool decomposeRowNorm(Operation *op, OpBuilder &b) {
+bool decomposeRowNorm(Operation *op, OpBuilder &b, const Segments &segments) {
   unsigned n = op->getNumOperands();
   if (n == 1)
     return false;
-  bool layerNorm = isKind(op, "LayerNorm");
-  bool used = !layerNorm || boolAttr(op, "use_affine");
-  Operation *core = buildCore(op, b, op->getOperand(0),
-                              layerNorm ? Segments{1, 0, 0} : Segments{},
-                              op->getNumResults());
+  bool used = boolAttr(op, "use_affine", /*fallback=*/true);
+  Operation *core =
+      buildCore(op, b, op->getOperand(0), segments, op->getNumResults());
   return replaceByAffine(op, b, core, used ? op->getOperand(1) : Value(),
                          used && n > 2 ? op->getOperand(2) : Value());
 }
@@ -86,7 +86,7 @@ bool decomposeChannelNorm(Operation *op, OpBuilder &b, unsigned kept,
                           const Segments &segments) {
   if (op->getNumOperands() == kept)
     return false;
-  bool used = !isKind(op, "GroupNorm") || boolAttr(op, "use_affine");
+  bool used = boolAttr(op, "use_affine", /*fallback=*/true);
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   Operation *core = buildCore(op, b, op->getOperands().take_front(kept),
                               segments, op->getNumResults());
@@ -107,10 +107,9 @@ Value shifted(Operation *op, OpBuilder &b, Value variance) {
 /// Whether `v` is a product, perhaps with a bias, whose epilogue goes on.
 bool isProduct(Value v) {
   Operation *def = v.getDefiningOp();
-  while (def && (isKind(def, "Add") || isKind(def, "BiasAdd")))
+  while (isa_and_nonnull<graph::AddOp, graph::BiasAddOp>(def))
     def = def->getOperand(0).getDefiningOp();
-  return def && (isKind(def, "MatMul") || isKind(def, "Convolution") ||
-                 isKind(def, "ConvTranspose"));
+  return def && graph::isContraction(def) && !graph::isBackward(def);
 }
 
 /// With scale = gamma / sqrt(var + eps), which constant statistics fold once:
@@ -231,22 +230,30 @@ bool decomposeBiasBackward(Operation *op, OpBuilder &b) {
 } // namespace
 
 bool decomposeNorm(Operation *op, OpBuilder &b) {
-  StringRef kind = kindOf(op);
-  if (kind == "LayerNorm" || kind == "RMSNorm")
-    return decomposeRowNorm(op, b);
-  if (kind == "GroupNorm")
-    return decomposeChannelNorm(op, b, 1, {1, 0, 0});
-  if (kind == "BatchNormForwardTraining")
-    return decomposeChannelNorm(op, b, 3, {1, 1, 1, 0, 0});
-  if (kind == "BatchNormInference")
-    return decomposeInference(op, b);
-  if (kind == "BatchNormTrainingBackward")
-    return decomposeBatchNormBackward(op, b);
-  if (kind == "LayerNormBackward")
-    return decomposeLayerNormBackward(op, b);
-  if (kind == "BiasAddBackward")
-    return decomposeBiasBackward(op, b);
-  return false;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](graph::LayerNormOp) {
+        return decomposeRowNorm(op, b, {1, 0, 0});
+      })
+      .Case([&](graph::RMSNormOp) { return decomposeRowNorm(op, b, {}); })
+      .Case([&](graph::GroupNormOp) {
+        return decomposeChannelNorm(op, b, 1, {1, 0, 0});
+      })
+      .Case([&](graph::BatchNormForwardTrainingOp) {
+        return decomposeChannelNorm(op, b, 3, {1, 1, 1, 0, 0});
+      })
+      .Case([&](graph::BatchNormInferenceOp) {
+        return decomposeInference(op, b);
+      })
+      .Case([&](graph::BatchNormTrainingBackwardOp) {
+        return decomposeBatchNormBackward(op, b);
+      })
+      .Case([&](graph::LayerNormBackwardOp) {
+        return decomposeLayerNormBackward(op, b);
+      })
+      .Case([&](graph::BiasAddBackwardOp) {
+        return decomposeBiasBackward(op, b);
+      })
+      .Default(false);
 }
 
 } // namespace tenon

@@ -10,6 +10,7 @@
 // each scale has an index of its own. What is constant moves to @fold.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/OpFacts.h"
 #include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -33,7 +34,7 @@ Operation *weightsReader(Value v) {
   while (!v.use_empty()) {
     OpOperand &use = *v.use_begin();
     Operation *op = use.getOwner();
-    if (kindOf(op).starts_with("Conv"))
+    if (graph::isConvolution(op))
       return use.getOperandNumber() == 1 ? op : nullptr;
     if (op->getNumResults() != 1)
       return nullptr;

@@ -21,6 +21,8 @@
 // Scores and probabilities may have no other reader: they never reach memory.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
@@ -59,7 +61,7 @@ SmallVector<int64_t> lastTwoSwapped(int64_t rank) {
 }
 
 bool swapsLastTwo(Operation *op) {
-  if (!isKind(op, "StaticTranspose"))
+  if (!isa<graph::StaticTransposeOp>(op))
     return false;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   return rank >= 2 && orderOf(op->getResult(0)) == lastTwoSwapped(rank);
@@ -67,13 +69,13 @@ bool swapsLastTwo(Operation *op) {
 
 /// Whether `op` passes its operand on unchanged.
 bool isIdentity(Operation *op) {
-  return (isKind(op, "Reorder") || isKind(op, "StaticReshape")) &&
+  return isa<graph::ReorderOp, graph::StaticReshapeOp>(op) &&
          op->getOperand(0).getType() == op->getResult(0).getType();
 }
 
 /// Whether `op` casts a float to another.
 bool isFloatCast(Operation *op) {
-  return isKind(op, "TypeCast") &&
+  return graph::isCast(op) &&
          isa<FloatType>(rankedType(op->getOperand(0)).getElementType()) &&
          isa<FloatType>(rankedType(op->getResult(0)).getElementType());
 }
@@ -146,10 +148,11 @@ private:
 /// of the weights.
 bool Attention::passesBytes(OpOperand &use) {
   Operation *user = use.getOwner();
-  StringRef next = requantize.empty() ? "Quantize" : "Dequantize";
+  bool isNext = requantize.empty() ? isa<graph::QuantizeOp>(user)
+                                   : isa<graph::DequantizeOp>(user);
   auto scales = user->getAttrOfType<DenseF32ArrayAttr>("scales");
-  if (dropout || transposed || requantize.size() == 2 || !isKind(user, next) ||
-      !scales || scales.size() != 1)
+  if (dropout || transposed || requantize.size() == 2 || !isNext || !scales ||
+      scales.size() != 1)
     return false;
   requantize.push_back(user);
   return true;
@@ -162,14 +165,14 @@ bool Attention::isBeforeProduct() {
     Operation *user = use.getOwner();
     if (requantize.size() == 2 && !requantized)
       requantized = &use;
-    if (isKind(user, "MatMul")) {
+    if (isa<graph::MatMulOp>(user)) {
       product = user;
       valuesFirst = use.getOperandNumber() == 1;
       return true;
     }
     if (swapsLastTwo(user))
       transposed = !transposed;
-    else if (isKind(user, "Dropout") && use.getOperandNumber() == 0 &&
+    else if (isa<graph::DropoutOp>(user) && use.getOperandNumber() == 0 &&
              !dropout && !transposed && requantize.empty())
       dropout = user;
     else if (!isIdentity(user) && !isFloatCast(user) && !passesBytes(use))
@@ -177,14 +180,14 @@ bool Attention::isBeforeProduct() {
     p = user->getResult(0);
   }
   for (Operation *user : p.getUsers()) {
-    if (isKind(user, "MatMul")) {
+    if (isa<graph::MatMulOp>(user)) {
       productReason = "the probabilities have more than one reader";
       return true;
     }
     // One operation further is near enough to be worth a word.
     for (Value result : user->getResults())
       for (Operation *reader : result.getUsers())
-        if (isKind(reader, "MatMul")) {
+        if (isa<graph::MatMulOp>(reader)) {
           productReason = (kindOf(user) + " stands before the product").str();
           return true;
         }
@@ -204,11 +207,9 @@ void Attention::findScores() {
         !isa<FloatType>(rankedType(v).getElementType()) ||
         !seen.insert(v).second)
       continue;
-    Operation *from = def;
-    if (swapsLastTwo(def))
-      from = def->getOperand(0).getDefiningOp();
-    if (from && isKind(from, "MatMul")) {
-      scores = from;
+    Value from = swapsLastTwo(def) ? def->getOperand(0) : v;
+    if (auto first = from.getDefiningOp<graph::MatMulOp>()) {
+      scores = first;
       bottom = v;
       return;
     }
@@ -243,7 +244,7 @@ bool Attention::isInRegion(Value v, unsigned depth) {
   if (known != inRegion.end())
     return known->second;
   bool is = false;
-  if (isKind(def, "GenIndex"))
+  if (isa<graph::GenIndexOp>(def))
     is = indexArgument(def).has_value();
   else if (tiling::isScalarOp(def) && def->getNumResults() == 1 &&
            broadcasts(rankedType(v).getShape(), scoreShape()))
@@ -261,7 +262,7 @@ void Attention::collect(Value v) {
     sides.insert(v);
     return;
   }
-  if (!inside.insert(def) || isKind(def, "GenIndex"))
+  if (!inside.insert(def) || isa<graph::GenIndexOp>(def))
     return;
   for (Value o : def->getOperands())
     collect(o);
@@ -415,7 +416,7 @@ Value Attention::emit(OpBuilder &b, Value v) {
   Value result;
   if (TypedAttr literal = splatElement(v)) {
     result = arith::ConstantOp::create(b, loc, literal);
-  } else if (isKind(def, "GenIndex")) {
+  } else if (isa<graph::GenIndexOp>(def)) {
     Value index = b.getBlock()->getArgument(*indexArgument(def));
     Type type = storageType(rankedType(v).getElementType());
     result = arith::IndexCastOp::create(b, loc, type, index);
@@ -550,10 +551,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
   void runOnOperation() override {
     SmallVector<Operation *> candidates;
     llvm::SetVector<Block *> blocks;
-    getOperation().walk([&](Operation *op) {
-      if (isKind(op, "SoftMax"))
-        candidates.push_back(op);
-    });
+    getOperation().walk(
+        [&](graph::SoftMaxOp softmax) { candidates.push_back(softmax); });
     for (Operation *softmax : candidates) {
       splitHeads(softmax);
       Attention attention(softmax, int8Group);

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/graph/SplitHeads.h"
+#include "dialects/graph/GraphDialect.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -38,7 +39,7 @@ static SmallVector<int64_t> headsAndRowsSwapped(int64_t rank) {
 }
 
 static bool swapsHeadsAndRows(Operation *op) {
-  if (!op || !isKind(op, "StaticTranspose"))
+  if (!isa<graph::StaticTransposeOp>(op))
     return false;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   return rank >= 3 && orderOf(op->getResult(0)) == headsAndRowsSwapped(rank);
@@ -65,12 +66,11 @@ static Operation *findSplit(Operation *softmax) {
         !seen.insert(v).second)
       continue;
     if (swapsHeadsAndRows(def)) {
-      Operation *reshape = def->getOperand(0).getDefiningOp();
-      if (!reshape || !isKind(reshape, "StaticReshape"))
+      auto reshape = def->getOperand(0).getDefiningOp<graph::StaticReshapeOp>();
+      if (!reshape)
         continue;
-      Value joined = reshape->getOperand(0);
-      Operation *product = joined.getDefiningOp();
-      if (product && isKind(product, "MatMul") && joined.hasOneUse() &&
+      Value joined = reshape.getSrc();
+      if (joined.getDefiningOp<graph::MatMulOp>() && joined.hasOneUse() &&
           def->getOperand(0).hasOneUse() &&
           cutsLast(rankedType(def->getOperand(0)), rankedType(joined)))
         return def;
@@ -82,28 +82,28 @@ static Operation *findSplit(Operation *softmax) {
   return nullptr;
 }
 
+/// The operation that alone reads `v`, as its operand `index`, if it is an
+/// `Op`; else null.
+template <typename Op> static Op onlyReader(Value v, unsigned index) {
+  if (!v.hasOneUse() || v.use_begin()->getOperandNumber() != index)
+    return {};
+  return dyn_cast<Op>(v.use_begin()->getOwner());
+}
+
 /// The MatMul that reads, as its second operand, the weights of `softmax` with
 /// all heads joined, or null.
 static Operation *findJoin(Operation *softmax) {
   Value p = softmax->getResult(0);
-  auto next = [&](StringRef kind) -> Operation * {
-    if (!p.hasOneUse())
-      return nullptr;
-    OpOperand &use = *p.use_begin();
-    bool right = use.getOperandNumber() == (kind == "MatMul" ? 1 : 0);
-    return isKind(use.getOwner(), kind) && right ? use.getOwner() : nullptr;
-  };
-  if (Operation *dropout = next("Dropout"))
-    p = dropout->getResult(0);
-  Operation *transpose = next("StaticTranspose");
-  if (!swapsHeadsAndRows(transpose))
+  if (auto dropout = onlyReader<graph::DropoutOp>(p, 0))
+    p = dropout.getDst();
+  auto transpose = onlyReader<graph::StaticTransposeOp>(p, 0);
+  if (!transpose || !swapsHeadsAndRows(transpose))
     return nullptr;
-  p = transpose->getResult(0);
-  Operation *reshape = next("StaticReshape");
-  if (!reshape || !cutsLast(rankedType(p), rankedType(reshape->getResult(0))))
+  p = transpose.getDst();
+  auto reshape = onlyReader<graph::StaticReshapeOp>(p, 0);
+  if (!reshape || !cutsLast(rankedType(p), rankedType(reshape.getDst())))
     return nullptr;
-  p = reshape->getResult(0);
-  return next("MatMul");
+  return onlyReader<graph::MatMulOp>(reshape.getDst(), 1);
 }
 
 /// `v`, [B.., X, Y], as [B.., 1, X, Y].

@@ -12,6 +12,8 @@
 // if the target has an instruction for them that is slower than f32 FMA.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/Passes.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/ops/Packing.h"
@@ -31,12 +33,12 @@ namespace {
 
 /// Whether groups of `op` read and write narrow floats, and in no more time.
 bool knowsNarrow(Operation *op) {
-  if (isKind(op, "Convolution"))
+  if (isa<graph::ConvolutionOp>(op))
     // Groups of 8 are faster as products of pairs.
     return !hasChannelsAsLanes(op, /*lanes=*/8);
-  return isKind(op, "MatMul") || isKind(op, "Concat") || fusion::isView(op) ||
-         fusion::isRowOp(op) || tiling::isScalarOp(op) ||
-         tiling::isIndexedOp(op);
+  return isa<graph::MatMulOp>(op) || graph::isMovement(op) ||
+         graph::isReductionLike(op) || graph::isIndexed(op) ||
+         tiling::isScalarOp(op);
 }
 
 struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
@@ -46,7 +48,7 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
   /// for it, or a slow one, which is the bound with less rows, too.
   bool isSlow(Operation *op) const {
     constexpr int64_t kMinRowsIfSlow = kMinRowsToWiden / 2;
-    if (!(isKind(op, "MatMul") || isKind(op, "Convolution")) ||
+    if (!isa<graph::MatMulOp, graph::ConvolutionOp>(op) ||
         !isNarrowFloat(op->getOperand(0)) || !isNarrowFloat(op->getOperand(1)))
       return false;
     bool isF16 = rankedType(op->getOperand(0)).getElementType().isF16();

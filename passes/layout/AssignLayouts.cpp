@@ -19,6 +19,8 @@
 // is marked with the order of the graph's tensor, for reports.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/Passes.h"
 #include "passes/layout/ChannelOrders.h"
 #include "passes/layout/GroupNorms.h"
@@ -190,10 +192,10 @@ private:
     for (Value v : copiedBesides(op, at))
       if (!isConstant(v))
         addCost(node, other(at), kCopy * bytesAtLeast(rankedType(v)));
-    if (kindOf(op).contains("Pool"))
+    if (graph::isPooling(op))
       addCost(node, Channels::first,
               kPoolOfFirst * bytesAtLeast(rankedType(op->getOperand(0))));
-    if (isKind(op, "Convolution"))
+    if (graph::isContraction(op))
       addCost(node, Channels::first,
               kProductOfFirst * bytesAtLeast(rankedType(op->getOperand(0))));
   }
@@ -231,7 +233,7 @@ private:
         readers.fixed[size_t(inMemory(f.getResultAttrOfType<DenseI64ArrayAttr>(
                                           use.getOperandNumber(), kStridesAttr),
                                       at))] = true;
-      else if (!isKind(op, "StaticTranspose")) // others are read through it
+      else if (!isa<graph::StaticTransposeOp>(op)) // others are read through it
         readers.fixed[size_t(at)] = true;
     }
   }
@@ -251,7 +253,7 @@ private:
     Readers readers;
     collect(v, readers);
     // Work on elements would be done where `v` is made.
-    bool apart = def && !fusion::isView(def) && !readers.fixed[0] &&
+    bool apart = def && !graph::isView(def) && !readers.fixed[0] &&
                  !readers.fixed[1] &&
                  llvm::all_of(readers.free, tiling::isScalarOp);
     int64_t cost = (kAcross + (apart ? kUnfused : 0)) * bytesOf(v);
@@ -310,7 +312,7 @@ private:
   /// How the place of an operation compares with that in the graph. All
   /// convolutions have channels last here.
   static StringRef reasonOf(Operation *op, bool moved) {
-    if (isKind(op, "Convolution"))
+    if (graph::isContraction(op))
       return moved ? "weights times positions" : "positions times weights";
     return moved ? "not as the graph has them" : "as the graph has them";
   }
@@ -392,15 +394,16 @@ struct AssignLayoutsPass : impl::AssignLayoutsBase<AssignLayoutsPass> {
     Mover mover;
     for (Operation &op :
          llvm::make_early_inc_range(f.getBody().front().without_terminator())) {
-      if (isKind(&op, "StaticTranspose"))
+      if (isa<graph::StaticTransposeOp>(op))
         cancel(&op);
       else if (auto place = places.find(&op); place != places.end())
         mover.move(&op, place->second);
     }
-    for (Operation &op : llvm::make_early_inc_range(f.getBody().front()))
-      if (isKind(&op, "GroupNorm") && isCheaperByChannels(&op) &&
-          fusion::channelDim(&op, rankedType(op.getOperand(0)).getRank()) != 1)
-        decomposeByChannels(&op);
+    for (auto norm : llvm::make_early_inc_range(
+             f.getBody().front().getOps<graph::GroupNormOp>()))
+      if (isCheaperByChannels(norm) &&
+          fusion::channelDim(norm, rankedType(norm.getSrc()).getRank()) != 1)
+        decomposeByChannels(norm);
     eraseDeadOps(f);
   }
 };

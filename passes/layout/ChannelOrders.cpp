@@ -1,5 +1,7 @@
 #include "passes/layout/ChannelOrders.h"
 
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/graph/OpTable.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/layout/GroupNorms.h"
@@ -26,16 +28,14 @@ bool isLiteral(Value v) { return v.getDefiningOp<arith::ConstantOp>(); }
 
 /// Whether operations of this kind have an attribute `name`.
 bool knows(Operation *op, std::string_view name) {
-  StringRef kind = kindOf(op);
-  const graph::OpInfo *info = graph::lookupOp({kind.data(), kind.size()});
-  return info && info->attr(name);
+  return graph::factsOf(op).attr(name);
 }
 
 /// A convolution of single positions, so many that a product with channels
 /// first, weights times positions, takes no longer than one with them last.
 bool isProduct(Operation *op) {
   constexpr int64_t kMinPositions = 512; // docs/cost-model.md, "Layouts"
-  if (!isKind(op, "Convolution") || rankOf(op->getOperand(0)) < 3)
+  if (!isa<graph::ConvolutionOp>(op) || rankOf(op->getOperand(0)) < 3)
     return false;
   auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
        weights = rankedType(op->getOperand(1));
@@ -53,22 +53,22 @@ Means meansOf(Operation *op) {
   if (op->getNumResults() == 0 || op->getNumOperands() == 0 ||
       rankOf(op->getOperand(0)) < 3)
     return Means::none;
-  StringRef kind = kindOf(op);
   if (tiling::isScalarOp(op))
-    return op->getNumResults() == 1 && kind != "Reorder" ? Means::shape
-                                                         : Means::none;
-  if (kind.starts_with("Conv"))
+    return op->getNumResults() == 1 && !isa<graph::ReorderOp>(op) ? Means::shape
+                                                                  : Means::none;
+  if (graph::isConvolution(op))
     return isProduct(op) ? Means::product : Means::none;
-  if (kind == "GroupNorm")
+  if (isa<graph::GroupNormOp>(op))
     return op->getNumResults() == 1 && isCheaperByChannels(op) ? Means::format
                                                                : Means::none;
   if (knows(op, "data_format"))
     return Means::format;
-  if ((kind == "Concat" || fusion::isRowOp(op)) && knows(op, "axis"))
+  if ((graph::isMovement(op) || graph::isReductionLike(op)) &&
+      knows(op, "axis"))
     return op->getNumResults() == 1 ? Means::axis : Means::none;
   if (knows(op, "axes"))
     return op->getNumOperands() == 1 ? Means::axes : Means::none;
-  return kind == "StaticReshape" && rankOf(op->getResult(0)) >= 3
+  return isa<graph::StaticReshapeOp>(op) && rankOf(op->getResult(0)) >= 3
              ? Means::reshape
              : Means::none;
 }
@@ -185,18 +185,16 @@ Operation *buildProduct(OpBuilder &b, Operation *op, Value src) {
 } // namespace
 
 bool movesChannels(Operation *op, Channels from) {
-  if (!isKind(op, "StaticTranspose"))
+  if (!isa<graph::StaticTransposeOp>(op))
     return false;
   int64_t rank = rankOf(op->getResult(0));
   return rank >= 3 && orderOf(op->getResult(0)) == orderInto(other(from), rank);
 }
 
 SmallVector<Value> imagesOfConvolution(Operation *op) {
-  StringRef kind = kindOf(op);
-  if (kind == "ConvolutionBackwardWeights" ||
-      kind == "ConvTransposeBackwardWeights")
+  if (graph::isWeightsGradient(op))
     return {op->getOperand(0), op->getOperand(1)};
-  if (kind.starts_with("Conv") || isa<tile::ConvOp, tile::WinogradOp>(op))
+  if (graph::isConvolution(op) || isa<tile::ConvOp, tile::WinogradOp>(op))
     return {op->getOperand(0), op->getResult(0)};
   return {};
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/RegisterTile.h"
+#include "dialects/graph/GraphDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/support/Build.h"
@@ -121,10 +122,7 @@ struct DecomposeRecurrentPass
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isKind(op, "LSTM"))
-        ops.push_back(op);
-    });
+    getOperation().walk([&](graph::LSTMOp op) { ops.push_back(op); });
     for (Operation *op : ops)
       layers += Decomposition(op, {vectorBits, numVectorRegisters}).run();
   }

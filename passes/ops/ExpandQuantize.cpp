@@ -24,6 +24,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/ops/ExpandQuantize.h"
 
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
@@ -59,8 +61,8 @@ bool meetsSrc(Operation *pool, bool whole) {
 } // namespace
 
 bool commutesWithPooling(Operation *dequantize, Operation *pool) {
-  if (!isKind(dequantize, "Dequantize") || !dequantize->hasOneUse() ||
-      !(isKind(pool, "MaxPool") || isKind(pool, "AvgPool")))
+  if (!isa<graph::DequantizeOp>(dequantize) || !dequantize->hasOneUse() ||
+      !graph::isPooling(pool) || graph::isBackward(pool))
     return false;
   ArrayRef<float> scales =
       dequantize->getAttrOfType<DenseF32ArrayAttr>("scales").asArrayRef();
@@ -72,7 +74,7 @@ bool commutesWithPooling(Operation *dequantize, Operation *pool) {
   if (along && axis != fusion::channelDim(pool, rank))
     return false;
   bool shifts = llvm::any_of(zps, [](int64_t z) { return z != 0; });
-  if (isKind(pool, "AvgPool"))
+  if (isa<graph::AvgPoolOp>(pool))
     return meetsSrc(pool, shifts && !boolAttr(pool, "exclude_pad"));
   return llvm::all_of(scales,
                       [](float s) { return s > 0 && std::isnormal(s); }) &&
@@ -88,9 +90,9 @@ public:
         shape(rankedType(op->getOperand(0)).getShape()) {}
 
   void run() {
-    bool dequantizes = kindOf(op).ends_with("Dequantize");
+    bool dequantizes = isa<graph::DequantizeOp, graph::DynamicDequantizeOp>(op);
     Value src = op->getOperand(0);
-    if (kindOf(op).starts_with("Dynamic")) {
+    if (op->getNumOperands() > 1) { // DynamicQuantize, DynamicDequantize
       scale = parameter(op->getOperand(1));
       if (op->getNumOperands() > 2)
         zp = parameter(op->getOperand(2));
@@ -144,11 +146,11 @@ private:
                      ArrayRef<float> zps) const {
     auto to =
         dyn_cast<IntegerType>(rankedType(op->getResult(0)).getElementType());
-    if (!bound || !(isKind(bound, "ReLU") || isKind(bound, "Clamp")) ||
+    if (!isa_and_nonnull<graph::ReLUOp, graph::ClampOp>(bound) ||
         !bound->hasOneUse() || division != "Multiply" || !to ||
         to.getWidth() != 8)
       return false;
-    bool relu = isKind(bound, "ReLU");
+    bool relu = isa<graph::ReLUOp>(bound);
     double low = relu ? 0 : floatAttr(bound, "min");
     double high = relu ? HUGE_VAL : floatAttr(bound, "max");
     double least = to.isUnsigned() ? 0 : -128, most = least + 255;

@@ -1,11 +1,12 @@
 #include "passes/ops/OpKinds.h"
 
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -35,44 +36,13 @@ StringRef name(GroupKind kind) {
   return "";
 }
 
-bool isView(Operation *op) {
-  return isKind(op, "StaticReshape") || isKind(op, "StaticTranspose");
-}
-
-Value behindViews(Value v) {
-  while (Operation *def = v.getDefiningOp()) {
-    if (!isView(def))
-      break;
-    v = def->getOperand(0);
-  }
-  return v;
-}
-
-bool isRowOp(Operation *op) {
-  static const llvm::StringSet<> kinds = {
-      "BatchNormForwardTraining",
-      "BatchNormTrainingBackward",
-      "GroupNorm",
-      "LayerNorm",
-      "LayerNormBackward",
-      "LogSoftmax",
-      "LogSoftmaxBackward",
-      "PReLUBackward",
-      "RMSNorm",
-      "SoftMax",
-      "SoftMaxBackward",
-  };
-  StringRef kind = kindOf(op);
-  return kinds.contains(kind) || kind.starts_with("Reduce");
-}
-
 bool isState(Value v) {
   auto rnn = v.getDefiningOp<tile::RnnOp>();
   return rnn && v != rnn.getH();
 }
 
 std::optional<GroupKind> kindOfGroup(Operation *op) {
-  if (isView(op) || isa<arith::ConstantOp>(op))
+  if (graph::isView(op) || isa<arith::ConstantOp>(op))
     return std::nullopt;
   if (auto conv = dyn_cast<tile::ConvOp>(op))
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
@@ -89,15 +59,13 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::pack;
   if (isa<tile::RnnOp>(op))
     return GroupKind::recurrence;
-  if (isRowOp(op))
+  if (graph::isReductionLike(op))
     return GroupKind::rows;
-  StringRef kind = kindOf(op);
-  if (kind.starts_with("MaxPool") || kind.starts_with("AvgPool") ||
-      kind.starts_with("Interpolate") || kind.starts_with("LRN"))
+  if (graph::isWindow(op))
     return GroupKind::window;
-  if (kind == "Concat")
+  if (isa<graph::ConcatOp>(op))
     return GroupKind::concat;
-  if (tiling::isScalarOp(op) || tiling::isIndexedOp(op))
+  if (tiling::isScalarOp(op) || graph::isIndexed(op))
     return GroupKind::elementwise;
   return std::nullopt;
 }
@@ -119,33 +87,42 @@ SmallVector<int64_t> slopeDims(Operation *op) {
 }
 
 RowSpace rowSpace(Operation *op) {
+  using graph::ReducedDims;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   RowSpace rows;
   rows.reduced.assign(rank, false);
-  StringRef kind = kindOf(op);
-  if (kind.contains("SoftMax") || kind.contains("LogSoftmax")) {
+  switch (graph::factsOf(op).reducedDims) {
+  case ReducedDims::none:
+    break;
+  case ReducedDims::axis:
     if (rank > 0)
       rows.reduced[normalizedAxis(intAttr(op, "axis"), rank)] = true;
-  } else if (kind.starts_with("LayerNorm") || kind == "RMSNorm") {
+    break;
+  case ReducedDims::axes:
+    for (int64_t a : intsAttr(op, "axes"))
+      rows.reduced[normalizedAxis(a, rank)] = true;
+    break;
+  case ReducedDims::fromBeginNormAxis:
     for (int64_t d = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
          d < rank; ++d)
       rows.reduced[d] = true;
-  } else if (kind.starts_with("BatchNorm")) {
+    break;
+  case ReducedDims::allButChannels:
     rows.reduced.assign(rank, true);
     rows.reduced[channelDim(op, rank)] = false;
-  } else if (kind == "GroupNorm") {
+    break;
+  case ReducedDims::channelGroups:
     rows.groups = intAttr(op, "groups");
     rows.channel = channelDim(op, rank);
     rows.reduced.assign(rank + 1, true);
     rows.reduced[0] = rows.reduced[rows.channel] = false;
-  } else if (kind == "PReLUBackward") {
+    break;
+  case ReducedDims::slope:
     rows.reduced.assign(rank, true);
     auto slope = rankedType(op->getOperand(1));
     for (auto [i, d] : llvm::enumerate(slopeDims(op)))
       rows.reduced[d] = slope.getDimSize(i) == 1;
-  } else {
-    for (int64_t a : intsAttr(op, "axes"))
-      rows.reduced[normalizedAxis(a, rank)] = true;
+    break;
   }
   return rows;
 }
@@ -155,8 +132,8 @@ bool takesEpilogue(Operation *first) {
   if (auto attention = dyn_cast<tile::AttentionOp>(first))
     return !attention.getFromLeft() && !attention.getStats();
   return kindOfGroup(first) == GroupKind::contraction ||
-         (conv && conv.getDepthwise()) || isKind(first, "MaxPool") ||
-         isKind(first, "AvgPool");
+         (conv && conv.getDepthwise()) ||
+         (graph::isPooling(first) && !graph::isBackward(first));
 }
 
 /// Whether an epilogue's vectors, of as many lanes as sums have, hold it.

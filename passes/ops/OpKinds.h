@@ -1,7 +1,8 @@
-//===- OpKinds.h - what kind of operation an operation is ------*- C++ -*-===//
+//===- OpKinds.h - how operations are lowered ------------------*- C++ -*-===//
 //
-// Facts that every phase asks: is it a view, does it reduce rows, how would a
-// group that it starts be lowered.
+// What every phase asks of an operation beyond the facts of the table
+// (dialects/graph/OpFacts.h): how a group that it starts is lowered, which rows
+// it reduces.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,12 +28,6 @@ enum class GroupKind {
 };
 llvm::StringRef name(GroupKind kind);
 
-/// A view costs nothing: it changes sizes and strides of a buffer.
-bool isView(mlir::Operation *op);
-/// What `v` shows through views.
-mlir::Value behindViews(mlir::Value v);
-/// Reductions and what is built on them: one pass over rows.
-bool isRowOp(mlir::Operation *op);
 /// A result that needs a buffer even if nobody reads it: the state that a
 /// recurrence carries from step to step.
 bool isState(mlir::Value v);
@@ -50,7 +45,7 @@ int64_t channelDim(mlir::Operation *op, int64_t rank);
 /// per dimension of the slope.
 llvm::SmallVector<int64_t> slopeDims(mlir::Operation *op);
 
-/// The rows of a row operation.
+/// The rows of an operation that reduces (graph::isReductionLike).
 struct RowSpace {
   /// Which dimensions of operand 0 are reduced.  With `groups`, dimension
   /// `channel` counts as two, groups x channels of one group.

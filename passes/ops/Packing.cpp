@@ -1,5 +1,6 @@
 #include "passes/ops/Packing.h"
 
+#include "dialects/graph/GraphDialect.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -35,20 +36,20 @@ constexpr int64_t kUnknownRows = 256;
 bool isRowMajor(Value v) {
   Transposed view = behindTransposes(v);
   Operation *def = view.source.getDefiningOp();
+  auto reshape = dyn_cast_or_null<graph::StaticReshapeOp>(def);
   if (!view.order.empty() || !callerStrides(view).empty() ||
       (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source))))
     return false;
-  return !def || !isKind(def, "StaticReshape") ||
-         isRowMajor(def->getOperand(0));
+  return !reshape || isRowMajor(reshape.getSrc());
 }
 
 /// Whether neighbours along dim `dim` of `v` lie together in memory.
 bool liesTogether(Value v, int64_t dim) {
   Transposed view = behindTransposes(v);
   Operation *def = view.source.getDefiningOp();
-  if (def &&
-      (def->hasAttr(kOrderAttr) || isStridedResult(view.source) ||
-       (isKind(def, "StaticReshape") && !isRowMajor(def->getOperand(0)))))
+  auto reshape = dyn_cast_or_null<graph::StaticReshapeOp>(def);
+  if (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source) ||
+              (reshape && !isRowMajor(reshape.getSrc()))))
     return false;
   SmallVector<int64_t> strides = callerStrides(view);
   if (!strides.empty())
@@ -80,21 +81,19 @@ bool widensOften(Operation *op, int64_t minRows) {
   if (!isKnownOnce(op->getOperand(1)) || !weights.hasStaticShape() ||
       dst.getRank() < 2)
     return false;
-  int64_t columns = fusion::channelDim(op, dst.getRank());
-  if (isKind(op, "MatMul"))
-    columns = dst.getRank() - 1;
+  bool isMatMul = isa<graph::MatMulOp>(op);
+  int64_t columns =
+      isMatMul ? dst.getRank() - 1 : fusion::channelDim(op, dst.getRank());
   int64_t rows = 1;
   for (int64_t i = 0; i < dst.getRank(); ++i)
     if (i != columns)
       rows *= dst.isDynamicDim(i) ? kUnknownRows : dst.getDimSize(i);
-  int64_t k = isKind(op, "MatMul")
-                  ? src.getDimSize(src.getRank() -
-                                   (boolAttr(op, "transpose_a") ? 2 : 1))
-                  : src.getDimSize(fusion::channelDim(op, src.getRank()));
+  int64_t k = isMatMul ? src.getDimSize(src.getRank() -
+                                        (boolAttr(op, "transpose_a") ? 2 : 1))
+                       : src.getDimSize(fusion::channelDim(op, src.getRank()));
   int64_t elements = weights.getNumElements();
   return rows >= minRows && k > 0 && elements / k >= kUsesToWiden &&
-         rows * elements >=
-             (isKind(op, "MatMul") ? kMinProducts : kMinConvProducts);
+         rows * elements >= (isMatMul ? kMinProducts : kMinConvProducts);
 }
 
 int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,

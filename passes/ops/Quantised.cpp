@@ -1,6 +1,8 @@
 //===- Quantised.cpp - operands of products that are dequantised ----------===//
 #include "passes/ops/Quantised.h"
 
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
@@ -20,7 +22,7 @@ unsigned bitsOf(Value bytes) {
 }
 
 bool Quantised::isDynamic() const {
-  return kindOf(dequantize).starts_with("Dynamic");
+  return isa<graph::DynamicDequantizeOp>(dequantize);
 }
 
 bool Quantised::hasZeroPoint() const {
@@ -53,18 +55,18 @@ int64_t Quantised::scaleCount() const {
 Value Quantised::viewed(OpBuilder &b, Value v) const {
   for (Operation *view : llvm::reverse(views)) {
     auto shape = rankedType(view->getResult(0)).getShape();
-    v = isKind(view, "StaticTranspose")
-            ? buildTranspose(b, view->getLoc(), v, orderOf(view->getResult(0)))
-            : buildReshape(b, view->getLoc(), v, shape);
+    Order order = orderOf(view->getResult(0));
+    v = order.empty() ? buildReshape(b, view->getLoc(), v, shape)
+                      : buildTranspose(b, view->getLoc(), v, order);
   }
   return v;
 }
 
 std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
   for (Operation *view : llvm::reverse(views)) {
-    if (!isKind(view, "StaticTranspose"))
-      return std::nullopt;
     Order order = orderOf(view->getResult(0));
+    if (order.empty()) // a reshape
+      return std::nullopt;
     axis = llvm::find(order, axis) - order.begin();
   }
   return axis;
@@ -72,7 +74,7 @@ std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
 
 std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
                                 const Quantised &weights, int64_t int8Group) {
-  bool isMatMul = isKind(product, "MatMul");
+  bool isMatMul = isa<graph::MatMulOp>(product);
   auto element = [](const Quantised &q) {
     return rankedType(q.bytes()).getElementType();
   };
@@ -103,18 +105,17 @@ Quantised traceQuantised(Value v) {
   Quantised q;
   Operation *def = v.getDefiningOp();
   for (; def; def = def->getOperand(0).getDefiningOp()) {
-    StringRef kind = kindOf(def);
-    if (kind == "StaticTranspose" || kind == "StaticReshape") {
+    if (graph::isView(def)) {
       q.views.push_back(def);
       continue;
     }
     bool casts =
-        kind == "TypeCast" &&
+        graph::isCast(def) &&
         isa<FloatType>(rankedType(def->getOperand(0)).getElementType());
     if (!casts)
       break;
   }
-  if (!def || !kindOf(def).ends_with("Dequantize"))
+  if (!isa_and_nonnull<graph::DequantizeOp, graph::DynamicDequantizeOp>(def))
     return q;
   q.dequantize = def;
   return q;

@@ -1,6 +1,7 @@
 #include "passes/ops/ScalarOps.h"
 
 #include "codegen/math/MathFunctions.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -488,14 +489,10 @@ bool isScalarOp(Operation *op) {
   return !kind.empty() && ruleOf(kind);
 }
 
-bool isIndexedOp(Operation *op) {
-  return isKind(op, "GenIndex") || isKind(op, "Dropout");
-}
-
 Value emitScalar(OpBuilder &b, Location loc, Operation *op,
                  ValueRange operands) {
   Type result = rankedType(op->getResult(0)).getElementType();
-  if (isKind(op, "TypeCast") && !op->hasAttr(kEdgeAttr)) {
+  if (graph::isCast(op) && !op->hasAttr(kEdgeAttr)) {
     // A cast to a narrower float is there to round.
     Value cast =
         castScalar(b, loc, operands[0],

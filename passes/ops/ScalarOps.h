@@ -12,12 +12,9 @@
 namespace tenon::tiling {
 
 /// Whether `op` computes each element of its result from one element of each
-/// operand (with broadcasting): it has a row in the table.
+/// operand (with broadcasting): it has a row in the table. What also depends on
+/// the index (graph::isIndexed) has none; loops compute it.
 bool isScalarOp(mlir::Operation *op);
-
-/// Whether an element of a result also depends on its own index: GenIndex and
-/// Dropout. Loops compute them, emitScalar does not.
-bool isIndexedOp(mlir::Operation *op);
 
 /// Code for one element of `op`.  `operands` have the storage types of the
 /// operands, or are f32 where those are narrower floats; the result has the

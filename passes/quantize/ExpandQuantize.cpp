@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/ops/ExpandQuantize.h"
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "passes/Passes.h"
 #include "passes/support/Build.h"
@@ -23,9 +25,8 @@ namespace {
 /// Makes the greatest level of Quantize(MaxPool(Dequantize(q))) of one scale.
 /// Whether `quantize` was one, and is gone.
 bool takeGreatestLevel(Operation *quantize) {
-  Operation *pool = quantize->getOperand(0).getDefiningOp();
-  if (!isKind(quantize, "Quantize") || !pool || !isKind(pool, "MaxPool") ||
-      !pool->hasOneUse())
+  auto pool = quantize->getOperand(0).getDefiningOp<graph::MaxPoolOp>();
+  if (!isa<graph::QuantizeOp>(quantize) || !pool || !pool->hasOneUse())
     return false;
   Operation *dequantize = pool->getOperand(0).getDefiningOp();
   if (!dequantize || !commutesWithPooling(dequantize, pool))
@@ -51,9 +52,7 @@ struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      StringRef kind = kindOf(op);
-      kind.consume_front("Dynamic");
-      if (kind == "Quantize" || kind == "Dequantize")
+      if (graph::isQuantization(op))
         ops.push_back(op);
     });
     expanded += ops.size();

@@ -14,6 +14,7 @@
 // point.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
 #include "passes/ops/Quantised.h"
 #include "passes/ops/Winograd.h"
@@ -123,7 +124,7 @@ public:
   }
 
 private:
-  bool isConvolution() const { return isKind(op, "Convolution"); }
+  bool isConvolution() const { return isa<graph::ConvolutionOp>(op); }
 
   static bool isSigned(const Quantised &q) {
     return rankedType(q.bytes()).getElementType().isSignedInteger();
@@ -370,7 +371,7 @@ struct FormIntegerProductsPass
       return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isKind(op, "MatMul") || isKind(op, "Convolution"))
+      if (isa<graph::MatMulOp, graph::ConvolutionOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

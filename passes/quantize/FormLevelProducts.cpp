@@ -276,10 +276,7 @@ struct FormLevelProductsPass
   void runOnOperation() override {
     microkernel::VectorIsa vectors{vectorBits};
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isKind(op, "MatMul"))
-        ops.push_back(op);
-    });
+    getOperation().walk([&](graph::MatMulOp op) { ops.push_back(op); });
     for (Operation *op : ops) {
       LevelProduct product(op, vectors,
                            /*multipliesBytes=*/int8Group == kGroupOfBytes);

@@ -16,8 +16,6 @@ StringRef kindOf(Operation *op) {
   return name.consume_front("graph.") ? name : StringRef();
 }
 
-bool isKind(Operation *op, StringRef kind) { return kindOf(op) == kind; }
-
 /// The table's default for an absent attribute, or null.
 static std::optional<graph::AttrValue> tableDefault(Operation *op,
                                                     StringRef name) {

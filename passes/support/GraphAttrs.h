@@ -22,9 +22,9 @@ inline constexpr llvm::StringLiteral kPartAttr = "tile.part";
 /// the element type that its result had.
 inline constexpr llvm::StringLiteral kWidenedAttr = "tile.widened";
 
-/// "MatMul" of `graph.MatMul`; empty when `op` is of another dialect.
+/// "MatMul" of `graph.MatMul`; empty when `op` is of another dialect. This is
+/// for texts; ask OpFacts.h, or for a class of GraphDialect.h, what `op` is.
 llvm::StringRef kindOf(mlir::Operation *op);
-bool isKind(mlir::Operation *op, llvm::StringRef kind);
 
 // The attribute, else the default of the table, else `fallback`.
 double floatAttr(mlir::Operation *op, llvm::StringRef name,

@@ -1,6 +1,8 @@
 //===- Orders.cpp - tensors with their dimensions in another order --------===//
 #include "passes/support/Orders.h"
 
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -12,8 +14,8 @@ using namespace mlir;
 namespace tenon {
 
 Order orderOf(Value v) {
-  Operation *def = v.getDefiningOp();
-  if (!def || !isKind(def, "StaticTranspose"))
+  auto def = v.getDefiningOp<graph::StaticTransposeOp>();
+  if (!def)
     return {};
   int64_t rank = rankedType(v).getRank();
   Order order = intsAttr(def, "order");
@@ -111,7 +113,7 @@ SmallVector<int64_t> callerStrides(const Transposed &value) {
 bool isStridedResult(Value v) {
   return llvm::any_of(v.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isKind(user, "StaticTranspose") || isKind(user, "StaticReshape"))
+    if (graph::isView(user))
       return isStridedResult(user->getResult(0));
     auto entry = dyn_cast<func::FuncOp>(user->getParentOp());
     return entry && isa<func::ReturnOp>(user) &&
@@ -190,9 +192,7 @@ SmallVector<int64_t> resultStrides(func::FuncOp entry, unsigned i) {
 Value writtenAsComputed(func::FuncOp entry, unsigned i) {
   Value v = entry.getBody().front().getTerminator()->getOperand(i), source = v;
   SmallVector<int64_t> strides = resultStrides(entry, i);
-  for (Operation *view = v.getDefiningOp();
-       view &&
-       (isKind(view, "StaticTranspose") || isKind(view, "StaticReshape"));
+  for (Operation *view = v.getDefiningOp(); view && graph::isView(view);
        view = source.getDefiningOp()) {
     auto before = stridesBeforeView(source, strides);
     if (!before)

@@ -15,6 +15,8 @@
 // have nothing to decide.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/rt/RtDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
@@ -240,7 +242,7 @@ private:
     for (auto [i, v] : llvm::enumerate(
              old.getBody().front().getTerminator()->getOperands())) {
       Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
-      places[fusion::behindViews(v)] = beforeViews(v, std::move(buffer));
+      places[graph::skipViews(v)] = beforeViews(v, std::move(buffer));
     }
     for (auto call : old.getOps<func::CallOp>())
       findParts(call);
@@ -259,7 +261,7 @@ private:
     int64_t at = 0;
     for (auto [part, operand] : llvm::zip(joined, concat->getOperands())) {
       if (part)
-        parts[fusion::behindViews(part)] = {part, whole, axis, at};
+        parts[graph::skipViews(part)] = {part, whole, axis, at};
       at += rankedType(operand).getDimSize(axis);
     }
   }
@@ -272,7 +274,7 @@ private:
   /// `buffer` of `v`, as what `v` shows lies there; see writtenAsComputed and
   /// JoinInPlace, which make sure that it does.
   Strided beforeViews(Value v, Strided buffer) {
-    for (Operation *view = v.getDefiningOp(); view && fusion::isView(view);
+    for (Operation *view = v.getDefiningOp(); view && graph::isView(view);
          view = v.getDefiningOp()) {
       Order order = orderOf(v);
       v = view->getOperand(0);
@@ -477,7 +479,7 @@ private:
         define(src,
                literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
     const Strided s = values.find(src)->second;
-    if (isKind(op, "StaticTranspose")) {
+    if (isa<graph::StaticTransposeOp>(op)) {
       define(dst, tiling::transpose(s, orderOf(dst)));
       return success();
     }

@@ -92,6 +92,8 @@ static void emitOp(raw_ostream &os, const OpRecord &op) {
   os << "\nCategory " << op.category << ", class " << op.opClass;
   if (!op.backwardOf.empty())
     os << ", backward of `" << op.backwardOf << '`';
+  if (op.reducedDims != "none")
+    os << ", reduces " << op.reducedDims;
   os << "; shape rule " << op.shapeRule << "; C name `" << op.cEnum << "` ("
      << op.cEnumValue << "); ";
   if (op.compiles.empty())

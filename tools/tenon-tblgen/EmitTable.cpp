@@ -62,7 +62,8 @@ private:
     array("ValueInfo", name, range, [&](const ValueRecord &v) {
       os << '{' << quoted(v.name) << ", " << quoted(v.typeVar) << ", "
          << (v.optional ? "true" : "false") << ", "
-         << (v.variadic ? "true" : "false") << ", Domain::" << v.domain << '}';
+         << (v.variadic ? "true" : "false") << ", Domain::" << v.domain << ", "
+         << (v.isShape ? "true" : "false") << '}';
     });
   }
 
@@ -117,11 +118,11 @@ void TableEmitter::emitInfo(const OpRecord &op) {
      << ", " << ref(op.constraints, k + "Constraints") << ", "
      << quoted(op.shapeRule) << ", " << quoted(op.typeRule) << ", "
      << ref(op.attrRules, k + "AttrRules") << ", " << quoted(op.grid)
-     << ",\n     OpClass::" << op.opClass << ", Rounding::" << op.rounding
-     << ", " << flag(op.commutative) << ", " << flag(op.cheap) << ", "
-     << flag(op.transcendental) << ", " << flag(op.squares) << ", "
-     << ref(op.compiles, k + "Compiles") << ", " << quoted(op.vectorException)
-     << "},\n";
+     << ",\n     OpClass::" << op.opClass << ", ReducedDims::" << op.reducedDims
+     << ", Rounding::" << op.rounding << ", " << flag(op.commutative) << ", "
+     << flag(op.cheap) << ", " << flag(op.transcendental) << ", "
+     << flag(op.squares) << ", " << ref(op.compiles, k + "Compiles") << ", "
+     << quoted(op.vectorException) << "},\n";
 }
 
 void emitTable(raw_ostream &os, const std::vector<OpRecord> &ops) {

@@ -84,6 +84,7 @@ static ValueRecord readValue(StringRef name, const Record *constraint,
     PrintFatalError(op.getLoc(), "'" + name + "' is not a Graph_Value");
   result.typeVar = constraint->getValueAsString("typeVar");
   result.domain = constraint->getValueAsString("domain");
+  result.isShape = constraint->getValueAsBit("isShape");
   return result;
 }
 
@@ -128,6 +129,7 @@ static void readFacts(const Record &record, OpRecord &op) {
   op.attrRules = record.getValueAsListOfStrings("attrRules");
   op.grid = record.getValueAsString("grid");
   op.opClass = record.getValueAsString("opClass");
+  op.reducedDims = record.getValueAsString("reducedDims");
   op.rounding = record.getValueAsString("rounding");
   op.commutative = record.getValueAsBit("commutative");
   op.cheap = record.getValueAsBit("cheap");

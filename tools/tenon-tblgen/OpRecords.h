@@ -31,6 +31,7 @@ struct ValueRecord {
   bool optional = false;
   bool variadic = false;
   llvm::StringRef domain; // enumerator of graph::Domain
+  bool isShape = false;
 };
 
 struct TypeVarRecord {
@@ -58,8 +59,9 @@ struct OpRecord {
   llvm::StringRef typeRule;
   std::vector<llvm::StringRef> attrRules;
   llvm::StringRef grid;
-  llvm::StringRef opClass;  // enumerator of graph::OpClass
-  llvm::StringRef rounding; // enumerator of graph::Rounding
+  llvm::StringRef opClass;     // enumerator of graph::OpClass
+  llvm::StringRef reducedDims; // enumerator of graph::ReducedDims
+  llvm::StringRef rounding;    // enumerator of graph::Rounding
   bool commutative = false;
   bool cheap = false;
   bool transcendental = false;

@@ -25,8 +25,6 @@ public:
   llvm::ArrayRef<Ofr> operator[](mlir::Value v) const;
 
 private:
-  llvm::SmallVector<Ofr> inferResult(mlir::Operation *op, unsigned i);
-  llvm::SmallVector<Ofr> inferStatistics(mlir::Operation *op, int64_t rank);
   IndexMath &m;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
 };

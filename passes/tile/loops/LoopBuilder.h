@@ -111,7 +111,7 @@ private:
   mlir::Type f32;
 };
 
-/// Defines the results of a row operation (fusion::isRowOp).
+/// Defines the results of a row operation (graph::isReductionLike).
 mlir::LogicalResult buildRowOp(LoopBuilder &b, mlir::Operation *op);
 
 } // namespace tenon::tiling

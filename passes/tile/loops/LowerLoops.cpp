@@ -5,6 +5,8 @@
 // around them.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "passes/ops/Dropout.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/GraphAttrs.h"
@@ -379,9 +381,9 @@ void LoopBuilder::dropout(Operation *op) {
 
 LogicalResult LoopBuilder::build() {
   for (Operation *op : ctx.ops()) {
-    if (isKind(op, "GenIndex"))
+    if (isa<graph::GenIndexOp>(op))
       genIndex(op);
-    else if (isKind(op, "Dropout"))
+    else if (isa<graph::DropoutOp>(op))
       dropout(op);
     else if (isScalarOp(op))
       scalarOp(op);
@@ -406,7 +408,7 @@ LogicalResult lowerLoops(GroupContext &ctx) {
   Value shaped = ops.back()->getResult(0);
   fusion::RowSpace rows;
   for (Operation *op : ops)
-    if (fusion::isRowOp(op)) {
+    if (graph::isReductionLike(op)) {
       shaped = op->getOperand(0);
       rows = fusion::rowSpace(op);
       break;

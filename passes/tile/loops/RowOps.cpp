@@ -23,7 +23,9 @@ using Reduction = LoopBuilder::Reduction;
 
 /// x - top - ln(sum of exp(x - top)). The sum without the first term of 1:
 /// where the others are small, ln has no other digits.
-void logSoftmax(LoopBuilder &k, Operation *op, Node x, Node top) {
+void logSoftmax(LoopBuilder &k, Operation *op) {
+  Node x = k.f32Of(op->getOperand(0));
+  Node top = k.reduce(Reduction::greatest, x); // a NaN reaches all of its row
   Node zero = k.constant(0), one = k.constant(1), d = k.sub(x, top);
   Node others = k.reduce(
       Reduction::sum, k.selectEqual(d, zero, zero, k.expOfDifference(x, top)));
@@ -36,16 +38,13 @@ void logSoftmax(LoopBuilder &k, Operation *op, Node x, Node top) {
 /// and the sum of zeros divides as 1.
 void softmax(LoopBuilder &k, Operation *op) {
   Node x = k.f32Of(op->getOperand(0));
-  bool log = isKind(op, "LogSoftmax");
-  bool zeros = !log && stringAttr(op, "mode") == "inf_as_zero";
+  bool zeros = stringAttr(op, "mode") == "inf_as_zero";
   // A NaN reaches all of its row through the sum.
   Node top = k.reduce(Reduction::greatest, x);
   if (zeros) {
     double inf = std::numeric_limits<double>::infinity();
     top = k.selectEqual(top, k.constant(-inf), k.constant(0), top);
   }
-  if (log)
-    return logSoftmax(k, op, x, top);
   Node e = k.expOfDifference(x, top);
   Node sum = k.reduce(Reduction::sum, e);
   if (zeros)
@@ -288,26 +287,22 @@ Node norm2(LoopBuilder &k, Node x) {
   return k.chooseIf(misfit, k.mul(k.sqrt(s.sum), s.inverse), k.sqrt(plain));
 }
 
+Node norm1(LoopBuilder &k, Node x) {
+  return k.reduce(Reduction::sum, k.abs(x));
+}
+
+Node mean(LoopBuilder &k, Node x) { return k.mean(x); }
+
+template <Reduction how> Node reduced(LoopBuilder &k, Node x) {
+  return k.reduce(how, x);
+}
+
+/// A reduction whose rows become what `Compute` makes of them.
+template <Node (*Compute)(LoopBuilder &, Node)>
 void reduceOp(LoopBuilder &k, Operation *op) {
-  StringRef kind = kindOf(op);
   Node x = k.f32Of(op->getOperand(0));
-  Node r;
-  if (intsAttr(op, "axes").empty()) // dst is src, not its norm
-    r = x;
-  else if (kind == "ReduceL1")
-    r = k.reduce(Reduction::sum, k.abs(x));
-  else if (kind == "ReduceL2")
-    r = norm2(k, x);
-  else if (kind == "ReduceMax")
-    r = k.reduce(Reduction::max, x);
-  else if (kind == "ReduceMin")
-    r = k.reduce(Reduction::min, x);
-  else if (kind == "ReduceProd")
-    r = k.reduce(Reduction::product, x);
-  else if (kind == "ReduceMean")
-    r = k.mean(x);
-  else
-    r = k.reduce(Reduction::sum, x);
+  // Along no axis dst is src, not its norm.
+  Node r = intsAttr(op, "axes").empty() ? x : Compute(k, x);
   if (boolAttr(op, "keep_dims"))
     k.define(op->getResult(0), r);
   else
@@ -325,10 +320,17 @@ const Entry kTable[] = {
     {"GroupNorm", norm},
     {"LayerNorm", norm},
     {"LayerNormBackward", layerNormBackward},
-    {"LogSoftmax", softmax},
+    {"LogSoftmax", logSoftmax},
     {"LogSoftmaxBackward", logSoftmaxBackward},
     {"PReLUBackward", preluBackward},
     {"RMSNorm", rmsNorm},
+    {"ReduceL1", reduceOp<norm1>},
+    {"ReduceL2", reduceOp<norm2>},
+    {"ReduceMax", reduceOp<reduced<Reduction::max>>},
+    {"ReduceMean", reduceOp<mean>},
+    {"ReduceMin", reduceOp<reduced<Reduction::min>>},
+    {"ReduceProd", reduceOp<reduced<Reduction::product>>},
+    {"ReduceSum", reduceOp<reduced<Reduction::sum>>},
     {"SoftMax", softmax},
     {"SoftMaxBackward", softmaxBackward},
 };
@@ -336,12 +338,8 @@ const Entry kTable[] = {
 } // namespace
 
 LogicalResult buildRowOp(LoopBuilder &k, Operation *op) {
-  if (kindOf(op).starts_with("Reduce")) {
-    reduceOp(k, op);
-    return success();
-  }
   for (const Entry &e : kTable)
-    if (isKind(op, e.kind)) {
+    if (kindOf(op) == e.kind) {
       e.rule(k, op);
       return success();
     }

@@ -16,6 +16,7 @@
 // linalg.generic along a row of dst loads the corners by computed indices.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/OpFacts.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
@@ -511,7 +512,7 @@ struct Interpolation {
 
 LogicalResult lowerInterpolate(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
-  bool backward = isKind(op, "InterpolateBackward");
+  bool backward = graph::isBackward(op);
   Value bigValue = backward ? op->getOperand(1) : op->getResult(0);
   auto small = rankedType(op->getOperand(0)), big = rankedType(bigValue);
   bool ncx = isNcx(op, small.getRank());

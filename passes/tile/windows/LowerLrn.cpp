@@ -16,6 +16,7 @@
 // Windows within a channel have become AvgPool in DecomposeGraph.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/OpFacts.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/windows/Windows.h"
@@ -307,7 +308,7 @@ struct Lrn {
 LogicalResult lowerLrn(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
   auto type = rankedType(op->getOperand(0));
-  bool backward = isKind(op, "LRNBackward"), ncx = isNcx(op, type.getRank());
+  bool backward = graph::isBackward(op), ncx = isNcx(op, type.getRank());
   int64_t channels = type.getDimSize(ncx ? 1 : type.getRank() - 1);
   if (ShapedType::isDynamic(channels))
     return op->emitError("E2003 the number of channels must be static");

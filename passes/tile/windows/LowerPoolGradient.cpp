@@ -17,6 +17,7 @@
 // Averages of windows that are next to each other are one loop over diff_src.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
@@ -434,7 +435,7 @@ struct PoolGradient {
 
 LogicalResult lowerPoolGradient(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
-  bool max = isKind(op, "MaxPoolBackward");
+  bool max = isa<graph::MaxPoolBackwardOp>(op);
   Value diffDst = op->getOperand(max ? 1 : 0);
   auto big = rankedType(op->getResult(0)), small = rankedType(diffDst);
   bool ncx = isNcx(op, big.getRank());

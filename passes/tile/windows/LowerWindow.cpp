@@ -23,6 +23,8 @@
 #include "passes/tile/windows/LowerWindow.h"
 
 #include "codegen/vector/Attrs.h"
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/GraphAttrs.h"
@@ -30,6 +32,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
 #include <limits>
@@ -366,16 +369,15 @@ namespace {
 
 /// The type of bytes whose cast `window` reads; null: it reads something else.
 Type castFromBytes(Operation *window) {
-  Operation *cast = window->getOperand(0).getDefiningOp();
-  if (!cast || !isKind(cast, "TypeCast") ||
-      !isa<BlockArgument>(cast->getOperand(0)))
+  auto cast = window->getOperand(0).getDefiningOp<graph::TypeCastOp>();
+  if (!cast || !isa<BlockArgument>(cast.getSrc()))
     return Type();
-  Type type = rankedType(cast->getOperand(0)).getElementType();
+  Type type = rankedType(cast.getSrc()).getElementType();
   return type.isUnsignedInteger(8) || type.isSignedInteger(8) ? type : Type();
 }
 
 bool isCastTo(Type type, ArrayRef<Operation *> ops) {
-  return ops.size() == 1 && isKind(ops[0], "TypeCast") &&
+  return ops.size() == 1 && graph::isCast(ops[0]) &&
          rankedType(ops[0]->getResult(0)).getElementType() == type;
 }
 
@@ -396,32 +398,17 @@ LogicalResult staticDims(Operation *op, const Window &w) {
   return success();
 }
 
-} // namespace
-
-LogicalResult lowerWindow(GroupContext &ctx) {
-  // Before it is what makes an element of src.
-  Operation *op = *llvm::find_if(ctx.ops(), [](Operation *each) {
-    return fusion::kindOfGroup(each) == fusion::GroupKind::window;
-  });
-  if (auto transposed = dyn_cast<tile::ConvTransposeOp>(op))
-    return lowerDepthwiseTranspose(ctx, transposed);
-  if (auto gradient = dyn_cast<tile::ConvWeightsOp>(op))
-    return lowerDepthwiseWeights(ctx, gradient);
-  if (isKind(op, "MaxPoolBackward") || isKind(op, "AvgPoolBackward"))
-    return lowerPoolGradient(ctx);
-  if (kindOf(op).starts_with("Interpolate"))
-    return lowerInterpolate(ctx);
-  if (kindOf(op).starts_with("LRN"))
-    return lowerLrn(ctx);
+/// Pooling and depthwise convolution.
+LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
   auto conv = dyn_cast<tile::ConvOp>(op);
   auto type = rankedType(op->getOperand(0));
   auto dstType = rankedType(op->getResult(0));
   bool ncx = !conv && isNcx(op, type.getRank());
   Window w{ctx,
            op,
-           conv                    ? WindowKind::depthwise
-           : isKind(op, "MaxPool") ? WindowKind::max
-                                   : WindowKind::average,
+           conv                        ? WindowKind::depthwise
+           : isa<graph::MaxPoolOp>(op) ? WindowKind::max
+                                       : WindowKind::average,
            Computed(ctx, op->getOperand(0)),
            {},
            {},
@@ -457,6 +444,29 @@ LogicalResult lowerWindow(GroupContext &ctx) {
   w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
   w.emit();
   return success();
+}
+
+} // namespace
+
+LogicalResult lowerWindow(GroupContext &ctx) {
+  // Before it is what makes an element of src.
+  Operation *op = *llvm::find_if(ctx.ops(), [](Operation *each) {
+    return fusion::kindOfGroup(each) == fusion::GroupKind::window;
+  });
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tile::ConvTransposeOp transposed) {
+        return lowerDepthwiseTranspose(ctx, transposed);
+      })
+      .Case([&](tile::ConvWeightsOp gradient) {
+        return lowerDepthwiseWeights(ctx, gradient);
+      })
+      .Case<graph::MaxPoolBackwardOp, graph::AvgPoolBackwardOp>(
+          [&](auto) { return lowerPoolGradient(ctx); })
+      .Case<graph::InterpolateOp, graph::InterpolateBackwardOp>(
+          [&](auto) { return lowerInterpolate(ctx); })
+      .Case<graph::LRNOp, graph::LRNBackwardOp>(
+          [&](auto) { return lowerLrn(ctx); })
+      .Default([&](Operation *) { return lowerForward(ctx, op); });
 }
 
 } // namespace tenon::tiling

@@ -1,0 +1,75 @@
+//===- SelectAttention.cpp - keys and values in panels --------------------===//
+//
+//   tile.attention %q, %k, %v       %p = tile.pack %k panel 16
+//                       ->          tile.attention %q, %p, %v {packed}
+//
+//===----------------------------------------------------------------------===//
+#include "passes/layout/SelectAttention.h"
+
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+namespace {
+
+/// Whether so few queries read each key that packing would cost more than it
+/// saves. Heads that share their keys count as rows of one.
+bool readsKeysInPlace(tile::AttentionOp op) {
+  constexpr int64_t kFewRows = 8;
+  auto rows = rowsOfMatrix(rankedType(op.getDst()), rankedType(op.getK()));
+  return !op.getFromLeft() && rows && *rows <= kFewRows;
+}
+
+/// Whether the products of `op` are of narrow floats that the target widens,
+/// and meet each of them often.
+bool isSlow(tile::AttentionOp op, const Selection &selection) {
+  constexpr int64_t kManyQueries = 2 * kUsesToWiden; // four more sections
+  auto dst = rankedType(op.getDst());
+  Type element = dst.getElementType();
+  int64_t rows = dst.getDimSize(dst.getRank() - 2);
+  return !op.getFromLeft() && !op.hasWeights() && isNarrowFloat(op.getDst()) &&
+         (selection.packing.bf16Group == 1 || selection.bf16GroupIsSlow ||
+          element.isF16()) &&
+         (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
+         op.getNumKeys() >= kManyQueries;
+}
+
+} // namespace
+
+/// Keys change with every execution, but are read once per block of queries;
+/// so do values where their type has products of groups.
+void selectAttention(tile::AttentionOp op, OpBuilder &b, Selection &selection) {
+  auto dst = rankedType(op.getDst());
+  Type element = dst.getElementType();
+  if (element.isF32() && !op.getNormalized() && readsKeysInPlace(op))
+    return;
+  if (isSlow(op, selection)) {
+    constexpr unsigned kProductsOf = 3; // q, k, v
+    computeInF32(op, op->getOpOperands().take_front(kProductsOf));
+    element = b.getF32Type();
+  }
+  int64_t keys = op.getNumKeys();
+  int64_t v = std::min(selection.packing.interleaveFor(
+                           element, rankedType(op.getQ()).getShape().back()),
+                       selection.packing.interleaveFor(element, keys));
+  auto pack = [&](OpOperand &operand, int64_t columns, bool whole) {
+    int64_t panel =
+        selection.packing.panelFor(ShapedType::kDynamic, columns, v, whole);
+    operand.assign(tile::PackOp::create(b, op.getLoc(), operand.get(), panel,
+                                        std::nullopt, v));
+    ++selection.packed;
+  };
+  // Scores of whole panels are computed.
+  pack(op.getKMutable(), keys, /*whole=*/true);
+  op.setPacked(true);
+  if (v == 1)
+    return;
+  pack(op.getVMutable(), dst.getShape().back(), /*whole=*/false);
+  op.setInterleave(v);
+  op.setKeys(keys);
+}
+
+} // namespace tenon

@@ -1,0 +1,13 @@
+//===- SelectAttention.h - what attention reads ----------------*- C++ -*-===//
+#pragma once
+
+#include "passes/layout/Selection.h"
+
+namespace tenon {
+
+/// Packs the keys that `op` reads, and its values, where that pays; widens its
+/// operands where the target is slow with their type. `b` stands at `op`.
+void selectAttention(tile::AttentionOp op, mlir::OpBuilder &b,
+                     Selection &selection);
+
+} // namespace tenon
