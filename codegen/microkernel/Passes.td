@@ -17,24 +17,11 @@ def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::tenon::tile::TileDialect"];
   let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256",
-           "Width of a vector register: 512, 256, 128 for any machine (no fused "
-           "multiply-add is assumed then), or 32 for scalar code.">,
-    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "Vector registers of the machine: 32 with AVX-512, else 16.">,
-    Option<"matrixUnit", "matrix-unit", "bool", "false",
-           "Products of interleaved bf16 and bytes in AMX tiles.">,
     Option<"unrollK", "unroll-k", "int64_t", "0",
-           "Steps of k per iteration of a kernel's inner loop; 0 chooses.">,
-    Option<"fewRows", "few-rows", "int64_t", "5",
-           "Up to so many rows a product fetches few-rows-ahead; with more, but "
-           "of one block, 64 steps of k ahead.">,
-    Option<"fewRowsAhead", "few-rows-ahead", "int64_t", "1024",
-           "In bytes of b.">,
-    Option<"leastRows", "least-rows", "int64_t", "1",
-           "Fewer rows of f32 fetch nothing ahead.">];
+           "Steps of k per iteration of a kernel's inner loop; 0 chooses.">];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "number of tile.brgemm lowered">,
     Statistic<"numKernels", "num-kernels", "number of kernels generated">,

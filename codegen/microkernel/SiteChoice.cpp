@@ -25,8 +25,8 @@ int64_t tenon::microkernel::panelWidth(BrgemmOp op) {
 }
 
 SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
-                       const KernelTarget &target) {
-  VectorIsa isa = target.isa;
+                       tenon::tile::TargetAttr target, int64_t unroll) {
+  VectorIsa isa = isaOf(target);
   spec.element = op.getAType().getElementType();
   spec.sum = op.getAccumulatorType();
   spec.stored = op.getCType().getElementType();
@@ -55,7 +55,7 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
   staticN = known(op.getCType().getDimSize(1));
   int64_t sumBits = spec.sum.getIntOrFloatBitWidth();
   spec.lanes = isa.lanes(sumBits);
-  if (target.matrixUnit && fitsMatrixUnit(op)) {
+  if (target.multipliesInTiles(spec.interleave) && fitsMatrixUnit(op)) {
     chooseMatrixTile(op);
   } else {
     isa = isa.forColumns(staticN, sumBits);
@@ -63,7 +63,7 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
     chooseTile(op, isa);
   }
   chooseTotals(op);
-  shapeLoop(op, isa, target.unroll);
+  shapeLoop(op, isa, unroll);
 }
 
 /// As many as the longest sum that the operation may have needs. Sums of
@@ -94,7 +94,7 @@ void SiteChoice::chooseTotals(BrgemmOp op) {
 /// Groups of B are as tiles have them, and fill some.
 bool SiteChoice::fitsMatrixUnit(BrgemmOp op) const {
   int64_t groups = op.getBType().getDimSize(spec.numBatchDims);
-  return spec.interleave > 1 && spec.lanes == kTileColumns &&
+  return spec.lanes == kTileColumns &&
          spec.interleave * spec.element.getIntOrFloatBitWidth() == 32 &&
          spec.unitStrideK && !spec.accumulate && op.getPacked() &&
          staticM.value_or(kMinTileRows) >= kMinTileRows &&

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codegen/microkernel/KernelCache.h"
-#include "dialects/tile/TileDialect.h"
+#include "codegen/microkernel/TargetIsa.h"
 
 #include <optional>
 
@@ -11,19 +11,11 @@ namespace tenon::microkernel {
 /// Columns of b, as far as they are known.
 int64_t panelWidth(tile::BrgemmOp op);
 
-/// What kernels are made for.
-struct KernelTarget {
-  VectorIsa isa;
-  bool matrixUnit = false;
-  int64_t unroll = 0; // Steps of k per iteration; 0: what pays.
-  /// Up to so many rows fetch a plain distance ahead.
-  int64_t fewRows = 0, fewRowsAhead = 0; // In bytes.
-  int64_t leastRows = 1;                 // Fewer of f32 fetch nothing.
-};
-
 /// What is decided about a tile.brgemm before anything is built for it.
 struct SiteChoice {
-  SiteChoice(tile::BrgemmOp op, KernelCache &cache, const KernelTarget &target);
+  /// `unroll`: steps of k per iteration; 0: what pays.
+  SiteChoice(tile::BrgemmOp op, KernelCache &cache, tile::TargetAttr target,
+             int64_t unroll);
 
   KernelSpec spec;
   RegisterTile full; // Of the blocks away from the edges.

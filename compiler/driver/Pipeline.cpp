@@ -3,6 +3,7 @@
 #include "codegen/jit/Guard.h"
 #include "dialects/graph/Convert.h"
 #include "dialects/support/Fail.h"
+#include "dialects/tile/Target.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -82,6 +83,24 @@ Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
   return e;
 }
 
+/// `target` as passes read it.
+tile::TargetAttr attributeOf(const Target &target, MLIRContext *context) {
+  auto has = [&](StringRef feature) {
+    return llvm::is_contained(target.features, feature);
+  };
+  return tile::TargetAttr::get(
+      context, target.vectorBits, target.numVectorRegisters, target.bf16Group,
+      target.bf16GroupIsSlow, target.int8Group, target.matrixUnit, has("avx2"),
+      has("avx512vl"), has("avx512bf16"), target.l2Bytes, target.fewRows,
+      target.fewRowsAhead, target.leastRows);
+}
+
+std::string textOf(Attribute attribute) {
+  std::string s;
+  llvm::raw_string_ostream(s) << attribute;
+  return s;
+}
+
 } // namespace
 
 Pipeline::Pipeline(const Options &options, Target target)
@@ -135,6 +154,7 @@ std::vector<Error> Pipeline::import(const graph::Graph &graph) {
     if (!module)
       return module.errors();
     op = std::move(*module);
+    (*op)->setAttr(tile::kTargetAttr, attributeOf(target, ctx.get()));
     return {};
   });
 }
@@ -152,6 +172,20 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
     if (e.code == ErrorCode::Internal)
       e.code = ErrorCode::Syntax;
   return list;
+}
+
+std::vector<Error> Pipeline::setTarget(std::string_view from) {
+  tile::TargetAttr wanted = attributeOf(target, ctx.get());
+  auto made = (*op)->getAttrOfType<tile::TargetAttr>(tile::kTargetAttr);
+  // No pass has read it behind the first phase.
+  if (made && made != wanted && from != allPhases().front().name)
+    return {fail(ErrorCode::BadOption,
+                 "the IR was made for " + textOf(made) +
+                     ", code is asked for " + textOf(wanted),
+                 "give the target-cpu and the schedule of the run that has "
+                 "written it")};
+  (*op)->setAttr(tile::kTargetAttr, wanted);
+  return {};
 }
 
 /// Threads for what runs on each function alone, up to and with LLVM. A small
@@ -179,7 +213,7 @@ std::vector<Error> Pipeline::runPhase(const Phase &phase) {
   // The last phase makes ten operations of one. Checking them behind each of
   // its passes, not once, took 40 % of its time.
   pm.enableVerifier(!last);
-  phase.build(pm, options, target);
+  phase.build(pm, options);
   bool failed = !setUpPassManager(pm, phase) || mlir::failed(pm.run(*op)) ||
                 (last && mlir::failed(mlir::verify(*op)));
   return failed ? takeErrors("phase " + std::string(phase.name) + " failed")

@@ -14,7 +14,7 @@
 // are items enough to balance threads.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Target.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Chain.h"
 #include "passes/fuse/Group.h"
@@ -334,7 +334,7 @@ struct FormChainsPass : impl::FormChainsBase<FormChainsPass> {
       getOperation()->emitError("mode must be ") << kModes << ", is " << mode;
       return signalPassFailure();
     }
-    planner = {l2Bytes, maxOps, *parsed};
+    planner = {tile::targetOf(getOperation()).getL2Bytes(), maxOps, *parsed};
     SmallVector<func::FuncOp> entries;
     for (auto f : getOperation().getOps<func::FuncOp>())
       if (isEntry(f))

@@ -16,7 +16,7 @@
 //   %r = call @fc2(%x, %w, %d)     ->
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Target.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
 #include "passes/fuse/OutlineGroups.h"
@@ -421,7 +421,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       former.enable = enable;
       former.maxOps = maxOps;
       former.remarks = remarks;
-      former.own = {l2Bytes};
+      former.own = {tile::targetOf(f).getL2Bytes()};
       fused += former.form();
       former.number();
       former.splitEpilogues();

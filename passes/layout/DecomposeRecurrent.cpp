@@ -10,8 +10,7 @@
 // left to the steps.  Weights that are constants are packed once, in @fold.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/microkernel/RegisterTile.h"
-#include "dialects/tile/TileDialect.h"
+#include "codegen/microkernel/TargetIsa.h"
 #include "passes/Passes.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -125,8 +124,10 @@ struct DecomposeRecurrentPass
       if (isKind(op, "LSTM"))
         ops.push_back(op);
     });
+    microkernel::VectorIsa isa =
+        microkernel::isaOf(tile::targetOf(getOperation()));
     for (Operation *op : ops)
-      layers += Decomposition(op, {vectorBits, numVectorRegisters}).run();
+      layers += Decomposition(op, isa).run();
   }
 };
 

@@ -196,7 +196,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
                       const WindowAttrs &w) const {
     return rankedType(src).getElementType().isF32() &&
            weights.getElementType().isF32() &&
-           hasNarrowGroups(weights, w.groups.getInt(), packing.isa.lanes(32));
+           hasNarrowGroups(weights, w.groups.getInt(), packing.isa().lanes(32));
   }
 
   /// By minimal filtering with tiles of `outputs`.
@@ -501,7 +501,8 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     int64_t rows = dst.getDimSize(dst.getRank() - 2);
     return !op.getFromLeft() && !op.hasWeights() &&
            isNarrowFloat(op.getDst()) &&
-           (bf16Group == 1 || bf16GroupIsSlow || element.isF16()) &&
+           (packing.target.getBf16DotWidth() == 1 ||
+            packing.target.getBf16DotIsSlow() || element.isF16()) &&
            (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
            op.getNumKeys() >= kManyQueries;
   }
@@ -547,8 +548,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   }
 
   void runOnOperation() override {
-    packing = {
-        {vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit};
+    packing = {tile::targetOf(getOperation())};
     auto options = winogradOptions(getOperation(), winograd, fastMath);
     if (failed(options))
       return signalPassFailure();

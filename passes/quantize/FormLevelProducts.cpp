@@ -14,6 +14,7 @@
 // time, and memory is what is saved.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/microkernel/TargetIsa.h"
 #include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
 #include "passes/ops/Costs.h"
@@ -274,7 +275,8 @@ struct FormLevelProductsPass
     : impl::FormLevelProductsBase<FormLevelProductsPass> {
   using FormLevelProductsBase::FormLevelProductsBase;
   void runOnOperation() override {
-    microkernel::VectorIsa vectors{vectorBits};
+    tile::TargetAttr target = tile::targetOf(getOperation());
+    microkernel::VectorIsa vectors = microkernel::isaOf(target);
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isKind(op, "MatMul"))
@@ -282,7 +284,8 @@ struct FormLevelProductsPass
     });
     for (Operation *op : ops) {
       LevelProduct product(op, vectors,
-                           /*multipliesBytes=*/int8Group == kGroupOfBytes);
+                           /*multipliesBytes=*/target.getInt8DotWidth() ==
+                               kGroupOfBytes);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

@@ -67,8 +67,7 @@ MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
 /// Specialisations of group functions for the layouts they meet.
 class Specializer {
 public:
-  Specializer(ModuleOp module, const CoreFacts &core)
-      : module(module), core(core) {}
+  explicit Specializer(ModuleOp module) : module(module) {}
 
   /// `group` lowered for these buffers, or null after an error. Behind them it
   /// takes its temporaries. `inPlace` as in GroupContext.
@@ -78,19 +77,18 @@ public:
 
 private:
   ModuleOp module;
-  CoreFacts core;
   llvm::StringMap<func::FuncOp> known;
   llvm::StringMap<int> names;
 };
 
 LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
-                        const CoreFacts &core, ArrayRef<int64_t> inPlace) {
+                        ArrayRef<int64_t> inPlace) {
   OpBuilder b = OpBuilder::atBlockBegin(lowered.addEntryBlock());
   func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
   b.setInsertionPoint(ret);
   IndexMath m(b, group.getLoc());
   SizeMap sizes(m);
-  GroupContext ctx(m, group, lowered.getName().str(), sizes, core);
+  GroupContext ctx(m, group, lowered.getName().str(), sizes);
   ctx.inPlace = inPlace;
   unsigned n = group.getNumArguments();
   for (BlockArgument arg : group.getArguments()) {
@@ -168,7 +166,7 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
                                  b.getFunctionType(types, {}));
   fn.setPrivate();
   fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
-  if (failed(lowerBody(group, fn, core, inPlace)))
+  if (failed(lowerBody(group, fn, inPlace)))
     return {};
   passTemporaries(fn);
   return lowered = fn;
@@ -517,7 +515,7 @@ struct TileGroupsPass : impl::TileGroupsBase<TileGroupsPass> {
     for (auto f : module.getOps<func::FuncOp>())
       (isEntry(f) ? entries : tensorGroups).push_back(f);
     SymbolTable groups(module);
-    Specializer specializer(module, CoreFacts{l2Bytes, matrixUnit});
+    Specializer specializer(module);
     for (func::FuncOp f : entries)
       if (failed(EntryLowering(module, f, groups, specializer).run()))
         return signalPassFailure();

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-form-chains="l2-bytes=65536 remarks" --verify-diagnostics | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=65536 --tenon-form-chains=remarks --verify-diagnostics | FileCheck %s
 
 // 512 KiB between two products, and 64 KiB of L2.
 // CHECK-LABEL: func.func @main

@@ -1,6 +1,6 @@
-// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576" | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 max-ops=3" | FileCheck %s --check-prefix=THREE
-// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 enable=false" | FileCheck %s --check-prefix=ALONE
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=1048576 --tenon-form-groups | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=1048576 --tenon-form-groups=max-ops=3 | FileCheck %s --check-prefix=THREE
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=1048576 --tenon-form-groups=enable=false | FileCheck %s --check-prefix=ALONE
 
 // A product packs weights that are no constants, and computes its src.
 // CHECK-LABEL: func.func @main

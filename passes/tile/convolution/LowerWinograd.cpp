@@ -540,7 +540,7 @@ void Winograd::emitPanels(int64_t blocks, Value v) const {
 void Winograd::emit() {
   IndexMath &m = ctx.m;
   tiles = m.mul(src.sizes[0], m.attr(rows.out * columns.out));
-  chooseBlock(ctx.core.l2Bytes);
+  chooseBlock(ctx.target.getL2Bytes());
   Ofr blocks = m.ceilDiv(tiles, m.attr(block));
   auto known = IndexMath::constant(blocks);
   if (known && *known == 0)

@@ -15,7 +15,8 @@ namespace tenon::tiling {
 void emitCopy(GroupContext &ctx, std::optional<Strided> from,
               const Strided &to) {
   SmallVector<bool> reduced(to.rank(), false);
-  LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes, reduced);
+  LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
+                      reduced);
   LoopProgram::Node node;
   if (from) {
     node = program.input(*from);

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // Columns of src lie apart: a block of rows is copied, 32 columns at a time, and
 // the next ones are fetched meanwhile; 300 = 9 x 32 + 12.

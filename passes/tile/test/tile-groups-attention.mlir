@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups=matrix-unit --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=matrix_unit=true --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // 200 queries are three blocks of at most 72. All scores of a block are in
 // scratch memory, rows an odd number of lines apart: panels of keys, then, four

@@ -1,6 +1,6 @@
 // Columns at the ends of the rows of a convolution, whose taps padding cuts.
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,VECTORS
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups=matrix-unit --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,TILES
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=matrix_unit=true --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,TILES
 
 // An item is the four inner rows of an image, whose columns at either end are
 // one product of four rows each, or a row at the top or the bottom, whose ends

@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="matrix-unit l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s --check-prefix=PLAIN
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=matrix_unit=true,l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefix=PLAIN
 
 // PLAIN-NOT: linalg.copy
 

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="l2-bytes=65536" --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=65536 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // A panel of 1024 x 24 floats takes 96 KiB, more than all of L2: of 16 rows, for
 // which memory is the bound, parts of 80 take 7.5. The first does not add to

@@ -430,7 +430,7 @@ struct Interpolation {
       starts = std::move(all);
       to.sizes[d] = parts.sizes[d] = m.attr(1);
     }
-    LoopProgram program(m, ctx.label, ctx.core.l2Bytes, to.sizes,
+    LoopProgram program(m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     SmallVector<LoopProgram::Node> nodes;
     for (Ofr start : starts) {

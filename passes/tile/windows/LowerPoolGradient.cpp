@@ -377,7 +377,7 @@ struct PoolGradient {
       elements *= d.kernel;
     }
     auto [from, to] = asRepetition(ctx.m, diffDst, diffSrc, times);
-    LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes,
+    LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     LoopProgram::Node share = program.compute(
         program.input(from), to.elementType(),

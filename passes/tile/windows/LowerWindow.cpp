@@ -277,7 +277,7 @@ void Window::emitDirect() const {
   IndexMath &m = ctx.m;
   DirectDepthwise direct{dims,     src,
                          dst,      depthwiseWeights(weights),
-                         epilogue, bytesOf(src) > ctx.core.l2Bytes};
+                         epilogue, bytesOf(src) > ctx.target.getL2Bytes()};
   SmallVector<Ofr> counts{src.sizes[0]};
   for (const WindowDim &d : ArrayRef(dims).drop_back())
     counts.push_back(m.attr(d.out));
