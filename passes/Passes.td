@@ -230,7 +230,8 @@ def PlanArena : Pass<"tenon-plan-arena", "::mlir::ModuleOp"> {
     Each memref.alloc of an entry becomes a view of the arena argument. Buffers
     whose lifetimes do not overlap share bytes.
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::memref::MemRefDialect",
+                           "::tenon::tile::TileDialect"];
   let statistics = [
     Statistic<"buffers", "buffers", "Buffers placed">,
     Statistic<"bytesUnshared", "bytes unshared", "Sum of their sizes">,

@@ -4,6 +4,7 @@
 #include "codegen/Passes.h"
 #include "codegen/llvm/LowerToLLVM.h"
 #include "codegen/microkernel/LowerBrgemm.h"
+#include "dialects/support/LinkNames.h"
 #include "dialects/tile/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,7 +48,7 @@ static bool lower(ModuleOp module, const HarnessOptions &options,
   tile::TargetAttr attribute = tile::parseTarget(target, module.getContext());
   if (!attribute)
     return false;
-  module->setAttr(tile::kTargetAttr, attribute);
+  module->setAttr(kTargetAttr, attribute);
   PassManager pm(module.getContext());
   LowerBrgemmOptions lowering;
   lowering.unrollK = options.unrollK;
@@ -55,9 +56,9 @@ static bool lower(ModuleOp module, const HarnessOptions &options,
   if (failed(pm.run(module)))
     return false;
   module.walk([&](func::FuncOp func) {
-    result.numKernels += func.getName().starts_with("tenon_brgemm") &&
+    result.numKernels += func.getName().starts_with(kKernelPrefix) &&
                          !func.getName().contains("_any_");
-    result.numMatrixKernels += func.getName().starts_with("tenon_matrix");
+    result.numMatrixKernels += func.getName().starts_with(kMatrixKernelPrefix);
   });
   PassManager toLLVM(module.getContext());
   toLLVM.addPass(codegen::createExpandMath()); // rounding to bf16

@@ -49,7 +49,7 @@ Expected<std::unique_ptr<Jit>> compileText(const std::string &text,
   tile::TargetAttr attribute = tile::parseTarget(target, &context);
   if (!attribute)
     return fail("bad target " + target);
-  (*module)->setAttr(tile::kTargetAttr, attribute);
+  (*module)->setAttr(kTargetAttr, attribute);
   PassManager pm(&context);
   if (!passes.empty() && failed(parsePassPipeline(passes, pm)))
     return fail("bad pipeline " + passes);

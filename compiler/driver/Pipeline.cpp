@@ -154,7 +154,7 @@ std::vector<Error> Pipeline::import(const graph::Graph &graph) {
     if (!module)
       return module.errors();
     op = std::move(*module);
-    (*op)->setAttr(tile::kTargetAttr, attributeOf(target, ctx.get()));
+    (*op)->setAttr(kTargetAttr, attributeOf(target, ctx.get()));
     return {};
   });
 }
@@ -176,7 +176,7 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
 
 std::vector<Error> Pipeline::setTarget(std::string_view from) {
   tile::TargetAttr wanted = attributeOf(target, ctx.get());
-  auto made = (*op)->getAttrOfType<tile::TargetAttr>(tile::kTargetAttr);
+  auto made = (*op)->getAttrOfType<tile::TargetAttr>(kTargetAttr);
   // No pass has read it behind the first phase.
   if (made && made != wanted && from != allPhases().front().name)
     return {fail(ErrorCode::BadOption,
@@ -184,7 +184,7 @@ std::vector<Error> Pipeline::setTarget(std::string_view from) {
                      ", code is asked for " + textOf(wanted),
                  "give the target-cpu and the schedule of the run that has "
                  "written it")};
-  (*op)->setAttr(tile::kTargetAttr, wanted);
+  (*op)->setAttr(kTargetAttr, wanted);
   return {};
 }
 

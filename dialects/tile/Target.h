@@ -7,12 +7,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/tile/AttrNames.h"
 #include "dialects/tile/TileDialect.h"
 
 namespace tenon::tile {
-
-/// On modules: the target.
-inline constexpr llvm::StringLiteral kTargetAttr = "tile.target";
 
 /// The target of the module that `op` is or lies in. A module without the
 /// attribute is for the target with all defaults.

@@ -3,6 +3,7 @@
 #define TENON_DIALECTS_TILE_TILEBASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
 def Tile_Dialect : Dialect {
@@ -15,10 +16,58 @@ def Tile_Dialect : Dialect {
     rows, which thread) is explicit loops. `Rationale.md` argues the choices.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, mnemonic, traits>;
+
+def Tile_GroupKind : I32EnumAttr<"GroupKind", "how a group is lowered", [
+    I32EnumAttrCase<"elementwise", 0>,
+    I32EnumAttrCase<"rows", 1>,
+    I32EnumAttrCase<"contraction", 2>,
+    // Several groups with a product or a window each, a band of rows at a time.
+    I32EnumAttrCase<"chain", 3>,
+    I32EnumAttrCase<"attention", 4>,
+    I32EnumAttrCase<"window", 5>,
+    I32EnumAttrCase<"concat", 6>,
+    I32EnumAttrCase<"pack", 7>,
+    I32EnumAttrCase<"recurrence", 8>]> {
+  let cppNamespace = "::tenon::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_GroupKindAttr : EnumAttr<Tile_Dialect, Tile_GroupKind, "group"> {
+  let summary = "the kind of a group";
+  let description = [{
+    `tile.group` on the function of a group: what decides how the tile phase
+    lowers it. One of elementwise, rows, contraction, chain (several groups with
+    a product or a window each, a band of rows at a time), attention, window,
+    concat, pack and recurrence.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tile_ArgRole : I32EnumAttr<"ArgRole", "what an argument of an entry is", [
+    I32EnumAttrCase<"input", 0>,
+    I32EnumAttrCase<"output", 1>,
+    I32EnumAttrCase<"folded", 2>,
+    I32EnumAttrCase<"arena", 3>]> {
+  let cppNamespace = "::tenon::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_ArgRoleAttr : EnumAttr<Tile_Dialect, Tile_ArgRole, "role"> {
+  let summary = "the role of an argument of an entry";
+  let description = [{
+    `tile.role` on arguments of entries from the tile phase on: a tensor of the
+    caller (input, output), a result of @fold (folded), or the memory of
+    temporaries (arena).
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
 
 def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
   let mnemonic = "levels";

@@ -13,6 +13,7 @@ using namespace tenon::tile;
 #include "dialects/tile/TileDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tile/TileAttrs.cpp.inc"
+#include "dialects/tile/TileEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/tile/TileOps.cpp.inc"
 

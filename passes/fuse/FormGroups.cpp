@@ -1,7 +1,7 @@
 //===- FormGroups.cpp - groups by dependence and cost ---------------------===//
 //
 //   %0 = tile.matmul %x, %w              %r = call @fc1(%x, %w, %b)
-//   %1 = graph.Add %0, %b          ->    @fc1 {tile.group = "contraction"} {
+//   %1 = graph.Add %0, %b          ->    @fc1 {#tile.group<contraction>} {
 //   %2 = graph.ReLU %1                     tile.matmul, Add, ReLU }
 //
 // Operations are taken in order. One joins the latest group among the

@@ -20,7 +20,7 @@ struct SetTargetPass : impl::SetTargetBase<SetTargetPass> {
     tile::TargetAttr target = tile::parseTarget(fields, &getContext());
     if (!target)
       return signalPassFailure();
-    getOperation()->setAttr(tile::kTargetAttr, target);
+    getOperation()->setAttr(kTargetAttr, target);
   }
 };
 

@@ -113,23 +113,27 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
     }
     ctx.outputs[v].push_back(std::move(s));
   }
-  StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
-  using fusion::GroupKind;
-  if (kind == name(GroupKind::contraction))
+  using tile::GroupKind;
+  switch (*groupKindOf(group)) {
+  case GroupKind::contraction:
     return lowerContraction(ctx);
-  if (kind == name(GroupKind::chain))
+  case GroupKind::chain:
     return lowerChain(ctx);
-  if (kind == name(GroupKind::attention))
+  case GroupKind::attention:
     return lowerAttention(ctx);
-  if (kind == name(GroupKind::window))
+  case GroupKind::window:
     return lowerWindow(ctx);
-  if (kind == name(GroupKind::concat))
+  case GroupKind::concat:
     return lowerConcat(ctx);
-  if (kind == name(GroupKind::pack))
+  case GroupKind::pack:
     return lowerPack(ctx);
-  if (kind == name(GroupKind::recurrence))
+  case GroupKind::recurrence:
     return lowerRecurrence(ctx);
-  return lowerLoops(ctx);
+  case GroupKind::elementwise:
+  case GroupKind::rows:
+    return lowerLoops(ctx);
+  }
+  llvm_unreachable("every kind of group has a lowering");
 }
 
 /// Makes arguments of the buffers that `fn` allocates: only entries do that.
@@ -161,7 +165,9 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   std::string symbol = group.getName().str();
   int n = names[symbol]++;
-  symbol += n ? ".l" + std::to_string(n) : ".l";
+  symbol += kLoweredSuffix;
+  if (n)
+    symbol += std::to_string(n);
   auto fn = func::FuncOp::create(b, group.getLoc(), symbol,
                                  b.getFunctionType(types, {}));
   fn.setPrivate();
@@ -210,9 +216,9 @@ private:
     name = old.getName().str();
     SmallVector<Type> types;
     SmallVector<DictionaryAttr> attrs;
-    auto add = [&](Type type, DictionaryAttr dict, StringRef role) {
+    auto add = [&](Type type, DictionaryAttr dict, tile::ArgRole role) {
       NamedAttrList list(dict);
-      list.set(kRoleAttr, b.getStringAttr(role));
+      list.set(kRoleAttr, tile::ArgRoleAttr::get(b.getContext(), role));
       auto strides =
           dyn_cast_or_null<DenseI64ArrayAttr>(list.get(kStridesAttr));
       types.push_back(bufferType(cast<RankedTensorType>(type), strides));
@@ -221,11 +227,11 @@ private:
     for (BlockArgument arg : old.getArguments()) {
       unsigned i = arg.getArgNumber();
       add(arg.getType(), old.getArgAttrDict(i),
-          isFoldedArg(old, i) ? "folded" : "input");
+          isFoldedArg(old, i) ? tile::ArgRole::folded : tile::ArgRole::input);
     }
     unsigned inputs = types.size();
     for (auto [i, type] : llvm::enumerate(old.getResultTypes()))
-      add(type, old.getResultAttrDict(i), "output");
+      add(type, old.getResultAttrDict(i), tile::ArgRole::output);
     b.setInsertionPoint(old);
     fn = func::FuncOp::create(b, old.getLoc(), name + ".new",
                               b.getFunctionType(types, {}));
@@ -352,8 +358,7 @@ private:
     return success();
   }
 
-  /// A group that copies tensors of `type`. Symbols of the user's operations
-  /// have no dot.
+  /// A group that copies tensors of `type`.
   func::FuncOp copyGroup(RankedTensorType type) {
     func::FuncOp &group = copies[type];
     if (group)
@@ -361,11 +366,12 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
     group = func::FuncOp::create(b, old.getLoc(),
-                                 "g.copy" + std::to_string(copies.size()),
+                                 kCopyPrefix + std::to_string(copies.size()),
                                  b.getFunctionType({type}, {type}));
     group.setPrivate();
-    group->setAttr(kGroupAttr, b.getStringAttr(fusion::name(
-                                   fusion::GroupKind::elementwise)));
+    group->setAttr(
+        kGroupAttr,
+        tile::GroupKindAttr::get(b.getContext(), tile::GroupKind::elementwise));
     b.setInsertionPointToStart(group.addEntryBlock());
     Value v =
         buildGraphOp(b, old.getLoc(), "Reorder", group.getArgument(0), type);
@@ -387,15 +393,14 @@ private:
 
   LogicalResult lowerCall(func::CallOp call) {
     auto group = groups.lookup<func::FuncOp>(call.getCallee());
-    StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
-    using fusion::GroupKind;
+    std::optional<tile::GroupKind> kind = groupKindOf(group);
+    using tile::GroupKind;
     // These store rows with vectors.
-    bool contraction = kind == fusion::name(GroupKind::contraction) ||
-                       kind == fusion::name(GroupKind::chain) ||
-                       kind == fusion::name(GroupKind::attention) ||
-                       kind == fusion::name(GroupKind::recurrence);
+    bool contraction =
+        kind == GroupKind::contraction || kind == GroupKind::chain ||
+        kind == GroupKind::attention || kind == GroupKind::recurrence;
     // Sums that are rounded in registers are of whole vectors, too.
-    contraction |= kind == fusion::name(GroupKind::window) &&
+    contraction |= kind == GroupKind::window &&
                    !rankedType(call.getResult(0)).getElementType().isF32();
     for (auto conv : group.getOps<tile::ConvOp>())
       contraction |= conv.hasGroupsAsLanes();
