@@ -507,6 +507,10 @@ struct LowerBrgemmPass
             << lanes << " columns, has " << op.getBType();
         fits = false;
       }
+      if (std::string reason = whyNoSuchTile(op, target); !reason.empty()) {
+        op.emitError(reason);
+        fits = false;
+      }
     });
     if (!fits)
       return signalPassFailure();

@@ -4,6 +4,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChooseRegisterTiles
+    : Pass<"tenon-choose-register-tiles", "::mlir::ModuleOp"> {
+  let summary = "write into each tile.brgemm how it is cut for the registers";
+  let description = [{
+    The choice is made once, for the target of the module: `matrix_unit`, where
+    it has one and the product fills its tiles, else `register_tile`. What is
+    written already stays. The lowering reads it and refuses what the target
+    cannot do.
+  }];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numChosen", "num-chosen", "number of tile.brgemm">,
+    Statistic<"numMatrixUnit", "num-matrix-unit",
+              "number of those for the matrix unit">];
+}
+
 def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
   let summary = "expand tile.brgemm to calls of shared microkernels";
   let description = [{

@@ -2,14 +2,11 @@
 #pragma once
 
 #include "codegen/microkernel/KernelCache.h"
-#include "codegen/microkernel/TargetIsa.h"
+#include "codegen/microkernel/TileChoice.h"
 
 #include <optional>
 
 namespace tenon::microkernel {
-
-/// Columns of b, as far as they are known.
-int64_t panelWidth(tile::BrgemmOp op);
 
 /// What is decided about a tile.brgemm before anything is built for it.
 struct SiteChoice {
@@ -24,11 +21,6 @@ struct SiteChoice {
   bool sumsGoToC = false;
 
 private:
-  bool fitsMatrixUnit(tile::BrgemmOp op) const;
-  void chooseMatrixTile(tile::BrgemmOp op);
-  void chooseTile(tile::BrgemmOp op, VectorIsa isa);
-  RegisterTile ofWholeLines(tile::BrgemmOp op, RegisterTile tile,
-                            int64_t registers) const;
   void chooseTotals(tile::BrgemmOp op);
   void shapeLoop(tile::BrgemmOp op, VectorIsa isa, int64_t unroll);
 };

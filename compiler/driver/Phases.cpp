@@ -99,6 +99,7 @@ void buildFuse(OpPassManager &pm, const Options &options) {
 
 void buildTile(OpPassManager &pm, const Options &) {
   pm.addPass(createTileGroups());
+  pm.addPass(microkernel::createChooseRegisterTiles());
   pm.addPass(createCSEPass()); // index arithmetic is built piece by piece
 }
 
