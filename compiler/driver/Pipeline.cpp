@@ -2,6 +2,7 @@
 
 #include "codegen/jit/Guard.h"
 #include "dialects/graph/Convert.h"
+#include "dialects/graph/Diagnose.h"
 #include "dialects/support/Fail.h"
 #include "dialects/tile/Target.h"
 #include "passes/support/GraphAttrs.h"
@@ -11,8 +12,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 #include <chrono>
 
 using namespace mlir;
@@ -21,59 +20,14 @@ namespace tenon {
 
 namespace {
 
-bool isCode(int number) {
-  switch (static_cast<ErrorCode>(number)) {
-#define TENON_ERROR(number, codeName, category, meaning)                       \
-  case ErrorCode::codeName:                                                    \
-    return true;
-#include "dialects/support/ErrorCodes.def"
-  }
-  return false;
-}
-
-/// Reads what Error::str() wrote: `E1203 MatMul "fc1" (id 7): text; hint: x`.
-std::optional<Error> parseError(StringRef text) {
-  Error e;
-  int number = 0;
-  if (!text.consume_front("E") || text.consumeInteger(10, number) ||
-      !isCode(number))
-    return std::nullopt;
-  e.code = static_cast<ErrorCode>(number);
-  text = text.ltrim();
-  StringRef rest = text;
-  StringRef kind = rest.take_while([](char c) { return llvm::isAlnum(c); });
-  rest = rest.drop_front(kind.size());
-  StringRef name;
-  if (rest.consume_front(" \"")) {
-    name = rest.take_until([](char c) { return c == '"'; });
-    rest = rest.drop_front(std::min(rest.size(), name.size() + 1));
-  }
-  uint64_t id = 0;
-  bool hasId = rest.consume_front(" (id ") && !rest.consumeInteger(10, id) &&
-               rest.consume_front(")");
-  if (!kind.empty() && rest.consume_front(": ")) {
-    e.opKind = kind.str();
-    e.opName = name.str();
-    if (hasId)
-      e.opId = id;
-    text = rest;
-  } else {
-    text.consume_front(": ");
-  }
-  auto [message, hint] = text.split("; hint: ");
-  e.message = message.str();
-  e.hint = hint.str();
-  return e;
-}
-
-/// The error behind a diagnostic. Passes and verifiers that know a code start
-/// with it; anything else is `fallback`.
-Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
-  std::string text = diagnostic.str();
-  if (auto e = parseError(text))
+/// The error behind a diagnostic: the one that a pass or a verifier reported,
+/// or, of a fault that has no code, an internal one.
+Error toError(Diagnostic &diagnostic) {
+  if (auto e = graph::errorIn(diagnostic))
     return *e;
+  std::string text = diagnostic.str();
   Error e;
-  e.code = fallback;
+  e.code = ErrorCode::Internal;
   e.message = text;
   e.opName = nameOf(diagnostic.getLocation());
   if (auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
@@ -117,7 +71,7 @@ Pipeline::Pipeline(const Options &options, Target target)
     if (d.getSeverity() == DiagnosticSeverity::Remark)
       remarkList.push_back(nameOf(d.getLocation()) + ": " + d.str());
     else if (d.getSeverity() == DiagnosticSeverity::Error)
-      errors.push_back(toError(d, ErrorCode::Internal));
+      errors.push_back(toError(d));
     return success();
   });
 }

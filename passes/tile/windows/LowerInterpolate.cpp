@@ -16,6 +16,7 @@
 // linalg.generic along a row of dst loads the corners by computed indices.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
@@ -516,7 +517,8 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
   auto small = rankedType(op->getOperand(0)), big = rankedType(bigValue);
   bool ncx = isNcx(op, small.getRank());
   if (!small.getElementType().isF32())
-    return op->emitError("E2003 windows are lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
   const Strided &in = ctx.memoryOf(op->getOperand(backward ? 1 : 0));
   const Strided &out = ctx.outputs.begin()->second.front();
   Interpolation it{ctx,
@@ -531,10 +533,13 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
     int64_t d = ncx ? i + 2 : i + 1;
     it.dims.push_back({small.getDimSize(d), big.getDimSize(d)});
     if (small.isDynamicDim(d) || big.isDynamicDim(d))
-      return op->emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
     if (it.dims.back().first == 0 && it.dims.back().second > 0)
-      return op->emitError("E2003 there is nothing to interpolate: dimension ")
-             << d << " of src is 0, of dst " << it.dims.back().second;
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "there is nothing to interpolate: dimension " +
+                           Twine(d) + " of src is 0, of dst " +
+                           Twine(it.dims.back().second));
   }
   int64_t channels = small.getDimSize(ncx ? 1 : small.getRank() - 1);
   if (ncx && !backward && it.dims.size() == 1 && channels >= kMinRows)

@@ -17,6 +17,7 @@
 // Averages of windows that are next to each other are one loop over diff_src.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
@@ -444,9 +445,11 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
     g.sizes.push_back(big.getDimSize(ncx ? i + 2 : i + 1));
   for (const WindowDim &d : g.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return op->emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
   if (!big.getElementType().isF32())
-    return op->emitError("E2003 windows are lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
   if (max)
     g.src = toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx);
   g.diffDst = toChannelsLast(ctx.memoryOf(diffDst), ncx);

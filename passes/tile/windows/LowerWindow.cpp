@@ -25,6 +25,7 @@
 #include "codegen/vector/Attrs.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/windows/DirectDepthwise.h"
 
@@ -390,9 +391,11 @@ double partOfMean(ArrayRef<WindowDim> dims) {
 LogicalResult staticDims(Operation *op, const Window &w) {
   for (const WindowDim &d : w.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return op->emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
   if (!rankedType(op->getOperand(0)).getElementType().isF32())
-    return op->emitError("E2003 windows are lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
   return success();
 }
 
