@@ -26,15 +26,8 @@ def ExpandMath : Pass<"tenon-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
-  let options = [
-    Option<"avx2", "avx2", "bool", /*default=*/"false",
-           "Use instructions of AVX2">,
-    Option<"avx512", "avx512", "bool", /*default=*/"false",
-           "Use instructions of AVX-512F and VL">,
-    Option<"avx512bf16", "avx512bf16", "bool", /*default=*/"false",
-           "Use instructions of AVX512_BF16">
-  ];
+                           "::mlir::vector::VectorDialect",
+                           "::tenon::tile::TileDialect"];
   let statistics = [
     Statistic<"numExpanded", "num-expanded", "operations replaced">
   ];
@@ -65,10 +58,9 @@ def VectorizeGeneric : Pass<"tenon-vectorize-generic", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect"];
+                           "::mlir::vector::VectorDialect",
+                           "::tenon::tile::TileDialect"];
   let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"256",
-           "Width of a vector register in bits: 128, 256 or 512">,
     Option<"remarks", "remarks", "bool", /*default=*/"false",
            "Emit a remark for every operation that gets no vector code">
   ];

@@ -34,10 +34,6 @@ def DecomposeRecurrent : Pass<"tenon-decompose-recurrent", "::mlir::ModuleOp"> {
     For each layer of an LSTM one product over all time steps, with weights in
     panels, and one tile.rnn that adds the part of the state step by step.
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
-    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "vector registers of the target">];
   let dependentDialects = ["::tenon::tile::TileDialect"];
   let statistics = [Statistic<"layers", "layers", "Layers decomposed">];
 }
@@ -62,9 +58,8 @@ def FormChains : Pass<"tenon-form-chains", "::mlir::ModuleOp"> {
     would leave L2, both become one of kind "chain", computed a band of rows at
     a time. A remark tells how it is cut and what that saves, or why it is not.
   }];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
   let options = [
-    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
-           "size of the second cache of a core">,
     Option<"maxOps", "max-ops", "int64_t", "48",
            "largest number of operations in a group">,
     Option<"mode", "mode", "std::string", "\"auto\"",
@@ -85,13 +80,12 @@ def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
     producers of src, queries and values. Both require that the operand stays in
     the cache. A remark tells why an operation did not join.
   }];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
   let options = [
     Option<"enable", "enable", "bool", "true",
            "false: every operation is a group of its own">,
     Option<"maxOps", "max-ops", "int64_t", "48",
            "largest number of operations in a group">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
-           "size of the second cache of a core">,
     Option<"remarks", "remarks", "bool", "false",
            "say why operations did not join a group">];
   let statistics = [Statistic<"groups", "groups", "Groups formed">,
@@ -110,13 +104,6 @@ def FormIntegerProducts
     tells why a product of dequantised tensors computes in f32.
   }];
   let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
-    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "vector registers of the target">,
-    Option<"int8Group", "int8-group", "int64_t", "1",
-           "products of bytes that one instruction adds up: 4, 2 or 1">,
-    Option<"matrixUnit", "matrix-unit", "bool", "false",
-           "interleaved products are for tiles of 32 columns">,
     Option<"winograd", "winograd", "std::string", "\"auto\"",
            "as for tenon-pack-weights: where it will choose minimal filtering "
            "and bytes would be multiplied as words, products are of floats">,
@@ -143,10 +130,6 @@ def FormLevelProducts
     no weights are made. Of bf16, and where the module's fpmath mode lets f32 be
     rounded to that, f16 or tf32, two bytes are enough.
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
-    Option<"int8Group", "int8-group", "int64_t", "1",
-           "products of bytes that an instruction adds up; 1: there is none">];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"formed", "products", "Products of levels">];
@@ -229,17 +212,6 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
     where that costs less; a remark tells why it does not.
   }];
   let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256", "native width">,
-    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "vector registers of the target">,
-    Option<"bf16Group", "bf16-group", "int64_t", "1",
-           "bf16 products that one instruction adds up: 2, or 1">,
-    Option<"bf16GroupIsSlow", "bf16-group-is-slow", "bool", "false",
-           "f32 is faster where each element is used often">,
-    Option<"int8Group", "int8-group", "int64_t", "1",
-           "products of bytes that one instruction adds up: 4, 2 or 1">,
-    Option<"matrixUnit", "matrix-unit", "bool", "false",
-           "interleaved products are for tiles of 32 columns">,
     Option<"winograd", "winograd", "std::string", "\"auto\"",
            "convolutions of 3x3 taps by minimal filtering: auto (by cost), "
            "always (where possible) or never">,
@@ -258,7 +230,8 @@ def PlanArena : Pass<"tenon-plan-arena", "::mlir::ModuleOp"> {
     Each memref.alloc of an entry becomes a view of the arena argument. Buffers
     whose lifetimes do not overlap share bytes.
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::memref::MemRefDialect",
+                           "::tenon::tile::TileDialect"];
   let statistics = [
     Statistic<"buffers", "buffers", "Buffers placed">,
     Statistic<"bytesUnshared", "bytes unshared", "Sum of their sizes">,
@@ -270,12 +243,9 @@ def RaiseAttention : Pass<"tenon-raise-attention", "::mlir::ModuleOp"> {
   let description = [{
     What stands between the first product and the softmax (scale, masks, also
     those computed from GenIndex, soft-capping) becomes the score region. A
-    remark tells why a softmax before a product was left.
+    remark tells why a softmax before a product was left. Attention of bytes
+    computes in floats where the target has no dot products of four bytes.
   }];
-  let options = [
-    Option<"int8Group", "int8-group", "int64_t", "1",
-           "products of bytes that one instruction adds up; below 4, attention "
-           "of bytes computes in floats">];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
@@ -298,6 +268,19 @@ def AssignLayouts : Pass<"tenon-assign-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"moved", "ops",
                               "Operations computed in another order">];
+}
+
+def SetTarget : Pass<"tenon-set-target", "::mlir::ModuleOp"> {
+  let summary = "Puts a target on the module";
+  let description = [{
+    For tests and for work by hand: the driver does so when it makes the module.
+    `fields` are parameters of `#tile.target`, without spaces, such as
+    `fields=vector_bits=512,num_vector_registers=32`; those that are not named
+    have their defaults.
+  }];
+  let options = [Option<"fields", "fields", "std::string", "\"\"",
+                        "parameters of the target, separated by commas">];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
 }
 
 def SplitEntries : Pass<"tenon-split-entries", "::mlir::ModuleOp"> {
@@ -325,10 +308,6 @@ def TileGroups : Pass<"tenon-tile-groups", "::mlir::ModuleOp"> {
     linalg.generic and tile.brgemm. Groups are specialised for the layouts of
     their operands; equal ones stay one function.
   }];
-  let options = [Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
-                        "L2 cache of a core">,
-                 Option<"matrixUnit", "matrix-unit", "bool", "false",
-                        "products of narrow types are made in tiles">];
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",
@@ -355,11 +334,7 @@ def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
     multiplies f32 only, or faster: kernels would widen each element as often as
     they read it, or wait for the slow instruction.
   }];
-  let options = [
-    Option<"bf16Group", "bf16-group", "int64_t", "1",
-           "bf16 products that one instruction adds up: 2, or 1">,
-    Option<"bf16GroupIsSlow", "bf16-group-is-slow", "bool", "false",
-           "f32 is faster where each element is used often">];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
   let statistics = [Statistic<"widened", "ops", "Operations widened">];
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/Passes.h"
 #include "codegen/math/MathFunctions.h"
+#include "dialects/tile/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -187,7 +188,9 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
         candidates.emplace_back(op, isa<arith::TruncFOp>(op) &&
                                         isOfBF16(op->getOperand(0)));
     });
-    MathIsa isa{avx2 || avx512, avx512, avx512bf16};
+    tile::TargetAttr target = tile::targetOf(getOperation());
+    MathIsa isa{target.getAvx2() || target.getAvx512(), target.getAvx512(),
+                target.getAvx512Bf16()};
     for (auto [op, isExact] : candidates) {
       OpBuilder builder(op);
       Value replacement = expand(builder, op, isa, isExact);

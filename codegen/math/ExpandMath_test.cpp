@@ -35,7 +35,7 @@ uint32_t sweepStride() {
 class Function {
 public:
   explicit Function(const std::string &op, bool binary = false,
-                    const std::string &expand = "tenon-expand-math",
+                    const std::string &target = "",
                     const std::string &after = "")
       : binary(binary) {
     std::string type = "memref<?xf32>", arguments = "%x: " + type;
@@ -68,7 +68,8 @@ public:
         "%n = memref.dim %z, %c0 : " +
         type + "\nscf.for %i = %c0 to %n step %c1 {\n" + loads + apply +
         "memref.store %r, %z[%i] : " + type + "\n}\nreturn\n}\n";
-    auto compiled = compileText(text, "tenon-vectorize-generic," + expand);
+    auto compiled =
+        compileText(text, "tenon-vectorize-generic,tenon-expand-math", target);
     if (!compiled) {
       ADD_FAILURE() << tenon::str(compiled.errors());
       return;
@@ -126,8 +127,8 @@ double ulps(float value, double exact) {
 }
 
 void sweep(const char *op, double (*reference)(double), double bound,
-           const std::string &expand = "tenon-expand-math") {
-  Function function(op, /*binary=*/false, expand);
+           const std::string &target = "") {
+  Function function(op, /*binary=*/false, target);
   uint64_t stride = sweepStride();
   constexpr size_t kBatch = 1 << 16;
   double worst = 0;
@@ -159,21 +160,19 @@ void sweep(const char *op, double (*reference)(double), double bound,
   EXPECT_TRUE(sameBits) << op;
 }
 
-/// Whether this machine executes what the pass with that text emits.
-bool supports(const std::string &expand) {
-  auto has = [&](const char *option) {
-    return expand.find(option) != std::string::npos;
+/// Whether this machine executes what the pass emits for `target`.
+bool supports(const std::string &target) {
+  auto has = [&](const char *parameter) {
+    return target.find(parameter) != std::string::npos;
   };
   return (!has("avx2") || __builtin_cpu_supports("avx2")) &&
          (!has("avx512") || __builtin_cpu_supports("avx512vl"));
 }
 
-/// The pass with each set of instructions that this machine executes.
-std::vector<std::string> expansions() {
-  std::vector<std::string> all = {"tenon-expand-math",
-                                  "tenon-expand-math{avx2=true}",
-                                  "tenon-expand-math{avx512=true}"};
-  std::erase_if(all, [](const std::string &e) { return !supports(e); });
+/// A target with each set of instructions that this machine executes.
+std::vector<std::string> targets() {
+  std::vector<std::string> all = {"", "avx2 = true", "avx512 = true"};
+  std::erase_if(all, [](const std::string &t) { return !supports(t); });
   return all;
 }
 
@@ -185,15 +184,15 @@ public:
 TEST_F(ExpandMath, Exp) { sweep("exp", std::exp, 1.1); }
 /// Coefficients found in registers.
 TEST_F(ExpandMath, Avx2) {
-  const std::string expand = "tenon-expand-math{avx2=true}";
-  if (!supports(expand))
+  const std::string target = "avx2 = true";
+  if (!supports(target))
     GTEST_SKIP() << "no AVX2";
-  sweep("exp", std::exp, 1, expand);
-  Function exp("exp", /*binary=*/false, expand);
+  sweep("exp", std::exp, 1, target);
+  Function exp("exp", /*binary=*/false, target);
   EXPECT_EQ(exp.at(0), 1);
   EXPECT_EQ(exp.at(-0.0f), 1);
   // With the flag, of numbers from 0 to 1.
-  Function log1p("log1p fastmath<ninf>", /*binary=*/false, expand);
+  Function log1p("log1p fastmath<ninf>", /*binary=*/false, target);
   std::vector<float> x = {0, 1, 0x1p-149f, 0x1p-126f, kNaN};
   for (uint32_t bits = 0; bits < 0x3f800000; bits += 40009)
     x.push_back(std::bit_cast<float>(bits));
@@ -205,13 +204,13 @@ TEST_F(ExpandMath, Avx2) {
 }
 /// Where a result becomes 1 it never exceeds it.
 TEST_F(ExpandMath, AtMostOne) {
-  for (const std::string &expand : expansions()) {
-    Function function("tanh", /*binary=*/false, expand);
+  for (const std::string &target : targets()) {
+    Function function("tanh", /*binary=*/false, target);
     std::vector<float> x = {1e30f, kInf};
     for (float v = 2; v < 12; v += 0x1p-12f)
       x.push_back(v);
     std::vector<float> z = function.run(true, x);
-    EXPECT_LE(*std::max_element(z.begin(), z.end()), 1) << expand;
+    EXPECT_LE(*std::max_element(z.begin(), z.end()), 1) << target;
     EXPECT_EQ(z[0], 1);
     EXPECT_EQ(z[1], 1);
     EXPECT_EQ(function.at(-kInf), -1);
@@ -222,20 +221,20 @@ TEST_F(ExpandMath, AtMostOne) {
 TEST_F(ExpandMath, Exp2) { sweep("exp2", std::exp2, 1); }
 /// The scalar code has no such instruction: its bits must be the same.
 TEST_F(ExpandMath, Avx512) {
-  const std::string expand = "tenon-expand-math{avx512=true}";
-  if (!supports(expand))
+  const std::string target = "avx512 = true";
+  if (!supports(target))
     GTEST_SKIP() << "no AVX-512";
-  sweep("exp", std::exp, 1, expand);
-  sweep("exp2", std::exp2, 1, expand);
+  sweep("exp", std::exp, 1, target);
+  sweep("exp2", std::exp2, 1, target);
 }
 /// As sums of exponentials ask for it: tiny results are 0, all others as exact.
 TEST_F(ExpandMath, ExpWithoutDenormals) {
   const float inf = std::numeric_limits<float>::infinity();
   for (const char *flags : {"afn", "afn,ninf"})
-    for (const std::string &expand : expansions()) {
+    for (const std::string &target : targets()) {
       bool isFinite = std::strchr(flags, ',');
       Function exp(std::string("exp fastmath<") + flags + ">",
-                   /*binary=*/false, expand);
+                   /*binary=*/false, target);
       std::vector<float> x;
       for (double v = -120; v < (isFinite ? 88 : 95); v += 0.0137)
         x.push_back(static_cast<float>(v));
@@ -263,8 +262,8 @@ TEST_F(ExpandMath, ExpOfDifference) {
                                "%p = arith.mulf %w, %zero : f32\n"
                                "%r = arith.addf %p, %e : f32\n";
   for (bool narrow : {false, true})
-    for (const std::string &expand : expansions()) {
-      Function exp("exp fastmath<afn,ninf,reassoc>", /*binary=*/false, expand,
+    for (const std::string &target : targets()) {
+      Function exp("exp fastmath<afn,ninf,reassoc>", /*binary=*/false, target,
                    narrow ? narrowed : "");
       std::vector<float> x = {-std::numeric_limits<float>::infinity(), -1e30f,
                               -88.0f, 0.0f, -0.0f};
@@ -282,9 +281,9 @@ TEST_F(ExpandMath, ExpOfDifference) {
         double error = std::abs(z[i] - exact) / exact;
         worst = std::max(worst, error);
         EXPECT_LE(error, narrow ? 0x1p-18 : 1.1 * 0x1p-23 - x[i] * 0x1p-28)
-            << x[i] << " " << expand;
+            << x[i] << " " << target;
       }
-      std::printf("%s%s worst error %.3g\n", expand.c_str(),
+      std::printf("%s%s worst error %.3g\n", target.c_str(),
                   narrow ? " narrowed" : "", worst);
     }
 }

@@ -4,7 +4,8 @@
 #include "codegen/Passes.h"
 #include "codegen/llvm/LowerToLLVM.h"
 #include "codegen/microkernel/LowerBrgemm.h"
-#include "dialects/tile/TileDialect.h"
+#include "dialects/support/LinkNames.h"
+#include "dialects/tile/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,19 +41,24 @@ static bool lower(ModuleOp module, const HarnessOptions &options,
   module.walk([&](func::FuncOp func) {
     func->setAttr("llvm.emit_c_interface", UnitAttr::get(func.getContext()));
   });
+  std::string target =
+      "vector_bits = " + std::to_string(options.vectorBits) +
+      ", num_vector_registers = " + std::to_string(options.numVectorRegisters) +
+      ", matrix_unit = " + (options.matrixUnit ? "true" : "false");
+  tile::TargetAttr attribute = tile::parseTarget(target, module.getContext());
+  if (!attribute)
+    return false;
+  module->setAttr(kTargetAttr, attribute);
   PassManager pm(module.getContext());
   LowerBrgemmOptions lowering;
-  lowering.vectorBits = options.vectorBits;
-  lowering.numVectorRegisters = options.numVectorRegisters;
   lowering.unrollK = options.unrollK;
-  lowering.matrixUnit = options.matrixUnit;
   pm.addPass(createLowerBrgemm(lowering));
   if (failed(pm.run(module)))
     return false;
   module.walk([&](func::FuncOp func) {
-    result.numKernels += func.getName().starts_with("tenon_brgemm") &&
+    result.numKernels += func.getName().starts_with(kKernelPrefix) &&
                          !func.getName().contains("_any_");
-    result.numMatrixKernels += func.getName().starts_with("tenon_matrix");
+    result.numMatrixKernels += func.getName().starts_with(kMatrixKernelPrefix);
   });
   PassManager toLLVM(module.getContext());
   toLLVM.addPass(codegen::createExpandMath()); // rounding to bf16

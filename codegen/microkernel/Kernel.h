@@ -28,6 +28,13 @@ inline constexpr unsigned kMostTotals = 4;
 /// How bytes of A are to be read.
 enum class ByteSign { Signed, Unsigned };
 
+/// Whether the product instruction takes bytes of A without sign only: A is
+/// read with 128 added, and 128 times the sum of B subtracted at the end.
+inline bool correctsSign(mlir::Type element, int64_t interleave,
+                         ByteSign sign) {
+  return element.isInteger(8) && interleave == 4 && sign == ByteSign::Signed;
+}
+
 /// How a row of B holds weights as levels (tile.levels).
 struct LevelsOfB {
   unsigned bits = 8;
@@ -92,10 +99,8 @@ struct KernelSpec {
   /// Number of that region among the distinct ones; 0 for none.
   unsigned epilogueId = 0;
 
-  /// Whether the product instruction takes bytes of A without sign only: A is
-  /// read with 128 added, and 128 times the sum of B subtracted at the end.
   bool correctsSign() const {
-    return element.isInteger(8) && interleave == 4 && sign == ByteSign::Signed;
+    return microkernel::correctsSign(element, interleave, sign);
   }
 
   /// Of the memory of B.

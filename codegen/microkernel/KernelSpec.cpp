@@ -1,5 +1,6 @@
 //===- KernelSpec.cpp - names and signatures of kernels -------------------===//
 #include "codegen/microkernel/Kernel.h"
+#include "dialects/support/LinkNames.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -10,7 +11,7 @@ using tenon::tile::SideKind;
 std::string KernelSpec::name() const {
   std::string result;
   llvm::raw_string_ostream os(result);
-  os << "tenon_brgemm_" << element;
+  os << kKernelPrefix << element;
   // Signed, unsigned.
   if (element.isInteger())
     os << "su"[static_cast<int>(sign)];

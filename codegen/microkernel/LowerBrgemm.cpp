@@ -47,8 +47,9 @@ Value allocateScratch(func::FuncOp function, int64_t bytes) {
 
 class SiteBuilder : SiteFetch {
 public:
-  SiteBuilder(BrgemmOp op, KernelCache &cache, const KernelTarget &target)
-      : SiteFetch(op, cache, target), cache(cache) {}
+  SiteBuilder(BrgemmOp op, KernelCache &cache, tenon::tile::TargetAttr target,
+              int64_t unroll)
+      : SiteFetch(op, cache, target, unroll), cache(cache) {}
 
   void build() {
     for (Value side : op.getSides())
@@ -484,19 +485,12 @@ struct LowerBrgemmPass
   using LowerBrgemmBase::LowerBrgemmBase;
 
   void runOnOperation() override {
-    if (vectorBits < 32 || vectorBits % 32 != 0 || numVectorRegisters < 4 ||
-        unrollK < 0 || fewRowsAhead < 0) {
-      getOperation().emitError("tenon-lower-brgemm: vector-bits must be a "
-                               "multiple of 32, num-vector-registers at least "
-                               "4, unroll-k and few-rows-ahead at least 0; "
-                               "have ")
-          << vectorBits << ", " << numVectorRegisters << ", " << unrollK << ", "
-          << fewRowsAhead;
+    if (unrollK < 0) {
+      getOperation().emitError("unroll-k must be at least 0, is ") << unrollK;
       return signalPassFailure();
     }
-    VectorIsa isa{vectorBits, numVectorRegisters};
-    KernelTarget target{isa,     matrixUnit,   unrollK,
-                        fewRows, fewRowsAhead, leastRows};
+    tenon::tile::TargetAttr target = tenon::tile::targetOf(getOperation());
+    VectorIsa isa = isaOf(target);
     SmallVector<BrgemmOp> ops;
     bool fits = true;
     getOperation().walk([&](BrgemmOp op) {
@@ -513,13 +507,17 @@ struct LowerBrgemmPass
             << lanes << " columns, has " << op.getBType();
         fits = false;
       }
+      if (std::string reason = whyNoSuchTile(op, target); !reason.empty()) {
+        op.emitError(reason);
+        fits = false;
+      }
     });
     if (!fits)
       return signalPassFailure();
     KernelCache cache(getOperation());
     std::vector<SiteBuilder> sites;
     for (BrgemmOp op : ops)
-      sites.emplace_back(op, cache, target);
+      sites.emplace_back(op, cache, target, unrollK);
     shareConfigurations(sites, ops);
     shareTotals(sites, ops);
     llvm::SetVector<func::FuncOp> streaming;

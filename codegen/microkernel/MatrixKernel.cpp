@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/MatrixKernel.h"
+#include "dialects/support/LinkNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -22,7 +23,7 @@ using namespace tenon::microkernel;
 std::string MatrixKernelSpec::name() const {
   std::string result;
   llvm::raw_string_ostream os(result);
-  os << "tenon_matrix_" << element;
+  os << kMatrixKernelPrefix << element;
   if (element.isInteger())
     os << "su"[static_cast<int>(sign)];
   os << "_" << rowTiles << "x" << columnTiles << "_b" << numBatchDims;

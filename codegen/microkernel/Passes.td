@@ -4,6 +4,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChooseRegisterTiles
+    : Pass<"tenon-choose-register-tiles", "::mlir::ModuleOp"> {
+  let summary = "write into each tile.brgemm how it is cut for the registers";
+  let description = [{
+    The choice is made once, for the target of the module: `matrix_unit`, where
+    it has one and the product fills its tiles, else `register_tile`. What is
+    written already stays. The lowering reads it and refuses what the target
+    cannot do.
+  }];
+  let dependentDialects = ["::tenon::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numChosen", "num-chosen", "number of tile.brgemm">,
+    Statistic<"numMatrixUnit", "num-matrix-unit",
+              "number of those for the matrix unit">];
+}
+
 def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
   let summary = "expand tile.brgemm to calls of shared microkernels";
   let description = [{
@@ -17,24 +33,11 @@ def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::tenon::tile::TileDialect"];
   let options = [
-    Option<"vectorBits", "vector-bits", "int64_t", "256",
-           "Width of a vector register: 512, 256, 128 for any machine (no fused "
-           "multiply-add is assumed then), or 32 for scalar code.">,
-    Option<"numVectorRegisters", "num-vector-registers", "int64_t", "16",
-           "Vector registers of the machine: 32 with AVX-512, else 16.">,
-    Option<"matrixUnit", "matrix-unit", "bool", "false",
-           "Products of interleaved bf16 and bytes in AMX tiles.">,
     Option<"unrollK", "unroll-k", "int64_t", "0",
-           "Steps of k per iteration of a kernel's inner loop; 0 chooses.">,
-    Option<"fewRows", "few-rows", "int64_t", "5",
-           "Up to so many rows a product fetches few-rows-ahead; with more, but "
-           "of one block, 64 steps of k ahead.">,
-    Option<"fewRowsAhead", "few-rows-ahead", "int64_t", "1024",
-           "In bytes of b.">,
-    Option<"leastRows", "least-rows", "int64_t", "1",
-           "Fewer rows of f32 fetch nothing ahead.">];
+           "Steps of k per iteration of a kernel's inner loop; 0 chooses.">];
   let statistics = [
     Statistic<"numLowered", "num-lowered", "number of tile.brgemm lowered">,
     Statistic<"numKernels", "num-kernels", "number of kernels generated">,

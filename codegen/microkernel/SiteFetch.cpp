@@ -6,11 +6,11 @@ using namespace mlir;
 namespace tenon::microkernel {
 
 SiteFetch::SiteFetch(tile::BrgemmOp op, KernelCache &cache,
-                     const KernelTarget &target)
-    : SiteMath(op), SiteChoice(op, cache, target), op(op),
+                     tile::TargetAttr target, int64_t unroll)
+    : SiteMath(op), SiteChoice(op, cache, target, unroll), op(op),
       a(takeApart(op.getA())), b(takeApart(op.getB())), c(takeApart(op.getC())),
-      fewRows(target.fewRows), fewRowsAhead(target.fewRowsAhead),
-      leastRows(target.leastRows) {
+      fewRows(target.getFewRows()), fewRowsAhead(target.getFewRowsAhead()),
+      leastRows(target.getLeastRows()) {
   panelSize = getPanelSize();
   if (spec.fromPartial)
     spec.prefetch = 0;

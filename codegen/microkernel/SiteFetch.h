@@ -10,7 +10,9 @@ namespace tenon::microkernel {
 /// next rows of A or the memory it names, whichever comes first.
 class SiteFetch : protected SiteMath, protected SiteChoice {
 public:
-  SiteFetch(tile::BrgemmOp op, KernelCache &cache, const KernelTarget &target);
+  /// As for SiteChoice.
+  SiteFetch(tile::BrgemmOp op, KernelCache &cache, tile::TargetAttr target,
+            int64_t unroll);
 
 protected:
   /// Where a kernel with `rows` rows from `row` begins to fetch, and how far it

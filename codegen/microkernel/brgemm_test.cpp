@@ -565,12 +565,12 @@ TEST(Brgemm, equalEpiloguesShareKernels) {
   EXPECT_EQ(Suite({f, different}).code.numKernels, 2);
 }
 
-TEST(Brgemm, refusesNonsenseOptions) {
+TEST(Brgemm, refusesNonsenseTargets) {
   HarnessOptions options;
   options.vectorBits = 100;
   Compiled code = compileBrgemm(Function{}.text("f"), options);
   EXPECT_FALSE(code.jit);
-  EXPECT_NE(code.error.find("vector-bits must be"), std::string::npos)
+  EXPECT_NE(code.error.find("vector_bits is 100, must be"), std::string::npos)
       << code.error;
 }
 

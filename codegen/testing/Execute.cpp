@@ -1,6 +1,7 @@
 //===- Execute.cpp - run MLIR text in a test ------------------------------===//
 #include "codegen/testing/Execute.h"
 #include "codegen/llvm/LowerToLLVM.h"
+#include "dialects/tile/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,23 +36,27 @@ Error fail(const std::string &message) {
 
 Expected<std::unique_ptr<Jit>> compileText(const std::string &text,
                                            const std::string &passes,
-                                           const CompileOptions &options) {
+                                           const std::string &target) {
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+                  tile::TileDialect, vector::VectorDialect>();
   registerLLVMTranslations(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return fail("the text does not parse:\n" + text);
+  tile::TargetAttr attribute = tile::parseTarget(target, &context);
+  if (!attribute)
+    return fail("bad target " + target);
+  (*module)->setAttr(kTargetAttr, attribute);
   PassManager pm(&context);
   if (!passes.empty() && failed(parsePassPipeline(passes, pm)))
     return fail("bad pipeline " + passes);
   buildLowerToLLVMPipeline(pm);
   if (failed(pm.run(*module)))
     return fail("a pass failed on\n" + text);
-  auto object = compileToObject(*module, TargetSpec::host(), options);
+  auto object = compileToObject(*module, TargetSpec::host(), CompileOptions());
   if (!object)
     return object.errors();
   auto jit = Jit::create();

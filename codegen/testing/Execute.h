@@ -13,10 +13,11 @@ namespace tenon::codegen::testing {
 
 /// Compiles `text`, a module of functions with `llvm.emit_c_interface`, through
 /// the textual pass pipeline `passes` (of a module; may be empty) and
-/// the lowering to LLVM, for this machine.
+/// the lowering to LLVM, for this machine. `target`: parameters of
+/// `#tile.target` for the passes.
 Expected<std::unique_ptr<Jit>> compileText(const std::string &text,
                                            const std::string &passes,
-                                           const CompileOptions &options = {});
+                                           const std::string &target = "");
 
 /// Memory that ends at a page nobody may touch and starts after a filled zone:
 /// a read or write past the end faults, one before the start is noticed by

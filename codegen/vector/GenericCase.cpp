@@ -206,8 +206,8 @@ void run(const Case &test) {
 
   std::string text = moduleText(test, operands);
   SCOPED_TRACE(text);
-  auto jit = compileText(text, "tenon-vectorize-generic{vector-bits=" +
-                                   std::to_string(test.bits) + "}");
+  auto jit = compileText(text, "tenon-vectorize-generic",
+                         "vector_bits = " + std::to_string(test.bits));
   ASSERT_TRUE(bool(jit)) << tenon::str(jit.errors());
   auto function = (*jit)->lookup("_mlir_ciface_f");
   ASSERT_TRUE(bool(function)) << tenon::str(function.errors());

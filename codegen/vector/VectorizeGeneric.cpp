@@ -18,6 +18,7 @@
 #include "codegen/Passes.h"
 #include "codegen/vector/Fence.h"
 #include "codegen/vector/LoopEmitter.h"
+#include "dialects/tile/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,7 +26,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace tenon::codegen {
 #define GEN_PASS_DEF_VECTORIZEGENERIC
@@ -41,10 +41,10 @@ struct VectorizeGeneric : impl::VectorizeGenericBase<VectorizeGeneric> {
   using VectorizeGenericBase::VectorizeGenericBase;
 
   void runOnOperation() override {
-    if (vectorBits < 128 || vectorBits > 512 ||
-        !llvm::isPowerOf2_64(vectorBits)) {
-      getOperation()->emitError("vector-bits must be 128, 256 or 512, got ")
-          << vectorBits.getValue();
+    vectorBits = tile::targetOf(getOperation()).getVectorBits();
+    if (vectorBits < 128) {
+      getOperation()->emitError("vectors must have 128 bits or more, have ")
+          << vectorBits;
       return signalPassFailure();
     }
     SmallVector<linalg::LinalgOp> ops;
@@ -81,6 +81,7 @@ private:
     op->erase();
   }
 
+  int64_t vectorBits = 0;
   llvm::SetVector<func::FuncOp> streaming;
 
   Statistic &numFor(VectorMode mode) {

@@ -28,9 +28,6 @@ namespace tenon {
 
 namespace {
 
-/// How the microkernel lowering names its functions.
-constexpr llvm::StringLiteral kKernelPrefix = "tenon_brgemm_";
-
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
@@ -58,11 +55,11 @@ void describeEntry(func::FuncOp f, const PortIndex &ports,
   int32_t folded = 0;
   for (BlockArgument arg : f.getArguments()) {
     unsigned i = arg.getArgNumber();
-    auto role = f.getArgAttrOfType<StringAttr>(i, kRoleAttr);
-    if (!role || role.getValue() == "arena")
+    std::optional<tile::ArgRole> role = roleOf(f, i);
+    if (!role || role == tile::ArgRole::arena)
       continue;
-    bool output = role.getValue() == "output";
-    if (role.getValue() == "folded" || (isFold && output)) {
+    bool output = role == tile::ArgRole::output;
+    if (role == tile::ArgRole::folded || (isFold && output)) {
       entry.args.push_back({1, folded++});
       if (!isFold)
         continue;
@@ -114,7 +111,8 @@ static void countPhase(const Phase &phase, Pipeline &pipeline,
         report.unsharedBytes += alloc.getType().getNumElements() *
                                 (alloc.getType().getElementTypeBitWidth() / 8);
   if (phase.name == "bufferize")
-    if (auto size = module.lookupSymbol<func::FuncOp>("main_arena")) {
+    if (auto size = module.lookupSymbol<func::FuncOp>(
+            kMainName + std::string(kArenaSuffix))) {
       Operation *ret = size.getBody().front().getTerminator();
       if (auto c = getConstantIntValue(ret->getOperand(0)))
         report.arenaBytes = *c;

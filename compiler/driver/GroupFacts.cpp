@@ -23,9 +23,6 @@ namespace tenon {
 
 namespace {
 
-/// How the tile phase names functions that copy.
-constexpr llvm::StringLiteral kCopyPrefix = "g.copy";
-
 struct Counter : SizeCounter {
   double flopsOf(Operation *op);
   double attentionFlops(tile::AttentionOp op);
@@ -135,7 +132,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
       continue;
     GroupFacts &facts = list.emplace_back();
     facts.label = label.getValue().str();
-    facts.kind = callee->getAttrOfType<StringAttr>(kGroupAttr).str();
+    facts.kind = tile::stringifyGroupKind(*groupKindOf(callee)).str();
     facts.types = typesText(call.getOperandTypes(), call.getResultTypes());
     facts.ops = names.at(call.getLoc());
     Counter counter;

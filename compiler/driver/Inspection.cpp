@@ -137,6 +137,8 @@ Expected<std::string> lowerText(std::string_view mlirText,
   Pipeline pipeline(options, *target);
   if (auto errors = pipeline.parse(mlirText); !errors.empty())
     return errors;
+  if (auto errors = pipeline.setTarget(fromPhase); !errors.empty())
+    return errors;
   if (auto errors = pipeline.run(fromPhase, toPhase); !errors.empty())
     return errors;
   return pipeline.text(false);

@@ -30,67 +30,43 @@ namespace tenon {
 
 namespace {
 
-void buildImport(OpPassManager &, const Options &, const Target &) {}
+void buildImport(OpPassManager &, const Options &) {}
 
-void buildGraph(OpPassManager &pm, const Options &options,
-                const Target &target) {
+void buildGraph(OpPassManager &pm, const Options &options) {
   pm.addPass(createInferShapes());
   pm.addPass(createCheckSupported());
   // Rewrites build plain types: strides go to the entry's interface first.
   pm.addPass(createMaterializeLayouts());
   pm.addPass(createUnpackInt4());
   pm.addPass(createDecomposeGraph());
-  WidenFloatsOptions widen;
-  widen.bf16Group = target.bf16Group;
-  widen.bf16GroupIsSlow = target.bf16GroupIsSlow;
-  pm.addPass(createWidenFloats(widen));
+  pm.addPass(createWidenFloats());
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
-  RaiseAttentionOptions attention;
-  attention.int8Group = target.int8Group;
   if (options.fuse)
-    pm.addPass(createRaiseAttention(attention));
+    pm.addPass(createRaiseAttention());
 }
 
-void buildQuantize(OpPassManager &pm, const Options &options,
-                   const Target &target) {
+void buildQuantize(OpPassManager &pm, const Options &options) {
   // Products of bytes first: what is left computes in f32.
   FormIntegerProductsOptions products;
-  products.vectorBits = target.vectorBits;
-  products.numVectorRegisters = target.numVectorRegisters;
-  products.int8Group = target.int8Group;
-  products.matrixUnit = target.matrixUnit;
   products.winograd = options.winograd;
   products.fastMath = options.fastMath;
   pm.addPass(createFormIntegerProducts(products));
-  FormLevelProductsOptions levels;
-  levels.vectorBits = target.vectorBits;
-  levels.int8Group = target.int8Group;
-  pm.addPass(createFormLevelProducts(levels));
+  pm.addPass(createFormLevelProducts());
   pm.addPass(createExpandQuantize());
 }
 
-void buildConstants(OpPassManager &pm, const Options &, const Target &) {
+void buildConstants(OpPassManager &pm, const Options &) {
   pm.addPass(createOutlineConstants());
 }
 
-void buildLayout(OpPassManager &pm, const Options &options,
-                 const Target &target) {
+void buildLayout(OpPassManager &pm, const Options &options) {
   AssignLayoutsOptions assign;
   assign.remarks = true;
   pm.addPass(createAssignLayouts(assign));
   pm.addPass(createCSEPass()); // a transpose once, for all who read it
-  DecomposeRecurrentOptions recurrent;
-  recurrent.vectorBits = target.vectorBits;
-  recurrent.numVectorRegisters = target.numVectorRegisters;
-  pm.addPass(createDecomposeRecurrent(recurrent));
+  pm.addPass(createDecomposeRecurrent());
   PackWeightsOptions pack;
-  pack.vectorBits = target.vectorBits;
-  pack.numVectorRegisters = target.numVectorRegisters;
-  pack.bf16Group = target.bf16Group;
-  pack.bf16GroupIsSlow = target.bf16GroupIsSlow;
-  pack.int8Group = target.int8Group;
-  pack.matrixUnit = target.matrixUnit;
   pack.winograd = options.winograd;
   pack.fastMath = options.fastMath;
   pm.addPass(createPackWeights(pack));
@@ -101,12 +77,10 @@ void buildLayout(OpPassManager &pm, const Options &options,
   pm.addPass(createMaterializeLayouts());
 }
 
-void buildFuse(OpPassManager &pm, const Options &options,
-               const Target &target) {
+void buildFuse(OpPassManager &pm, const Options &options) {
   FormGroupsOptions form;
   form.enable = options.fuse;
   form.maxOps = options.maxGroupOps;
-  form.l2Bytes = target.l2Bytes;
   form.remarks = true;
   if (options.fuse)
     pm.addPass(createMoveBeforeViews());
@@ -114,7 +88,6 @@ void buildFuse(OpPassManager &pm, const Options &options,
   if (!options.fuse)
     return;
   FormChainsOptions chain;
-  chain.l2Bytes = target.l2Bytes;
   chain.maxOps = options.maxGroupOps;
   chain.mode = options.chains;
   chain.remarks = true;
@@ -124,40 +97,25 @@ void buildFuse(OpPassManager &pm, const Options &options,
   pm.addPass(createJoinInPlace(join));
 }
 
-void buildTile(OpPassManager &pm, const Options &, const Target &target) {
-  TileGroupsOptions tile;
-  tile.l2Bytes = target.l2Bytes;
-  tile.matrixUnit = target.matrixUnit;
-  pm.addPass(createTileGroups(tile));
+void buildTile(OpPassManager &pm, const Options &) {
+  pm.addPass(createTileGroups());
+  pm.addPass(microkernel::createChooseRegisterTiles());
   pm.addPass(createCSEPass()); // index arithmetic is built piece by piece
 }
 
-void buildBufferize(OpPassManager &pm, const Options &, const Target &) {
+void buildBufferize(OpPassManager &pm, const Options &) {
   pm.addPass(createPlanArena());
 }
 
-void buildParallel(OpPassManager &pm, const Options &, const Target &) {
+void buildParallel(OpPassManager &pm, const Options &) {
   pm.addPass(createOutlineSections());
 }
 
-void buildLlvm(OpPassManager &pm, const Options &, const Target &target) {
-  codegen::VectorizeGenericOptions vectorize;
-  vectorize.vectorBits = target.vectorBits;
-  pm.addPass(codegen::createVectorizeGeneric(vectorize));
-  microkernel::LowerBrgemmOptions brgemm;
-  brgemm.vectorBits = target.vectorBits;
-  brgemm.numVectorRegisters = target.numVectorRegisters;
-  brgemm.matrixUnit = target.matrixUnit;
-  brgemm.fewRows = target.fewRows;
-  brgemm.fewRowsAhead = target.fewRowsAhead;
-  brgemm.leastRows = target.leastRows;
-  pm.addPass(microkernel::createLowerBrgemm(brgemm));
+void buildLlvm(OpPassManager &pm, const Options &) {
+  pm.addPass(codegen::createVectorizeGeneric());
+  pm.addPass(microkernel::createLowerBrgemm());
   // Behind all that makes vectors: some functions have other code for them.
-  codegen::ExpandMathOptions math;
-  math.avx2 = llvm::is_contained(target.features, "avx2");
-  math.avx512 = llvm::is_contained(target.features, "avx512vl");
-  math.avx512bf16 = llvm::is_contained(target.features, "avx512bf16");
-  pm.addPass(codegen::createExpandMath(math));
+  pm.addPass(codegen::createExpandMath());
   pm.addPass(createLowerRt());
   pm.addPass(createCSEPass()); // descriptors nobody reads
   pm.addPass(createSplitEntries());

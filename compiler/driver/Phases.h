@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/driver/Target.h"
+#include "compiler/driver/Options.h"
 
 #include <functional>
 #include <span>
@@ -23,8 +23,7 @@ namespace tenon {
 struct Phase {
   std::string_view name;
   std::string_view summary;
-  void (*build)(mlir::OpPassManager &pm, const Options &options,
-                const Target &target);
+  void (*build)(mlir::OpPassManager &pm, const Options &options);
 };
 
 /// import, graph, quantize, constants, layout, fuse, tile, bufferize,

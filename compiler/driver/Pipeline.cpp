@@ -2,15 +2,15 @@
 
 #include "codegen/jit/Guard.h"
 #include "dialects/graph/Convert.h"
+#include "dialects/graph/Diagnose.h"
 #include "dialects/support/Fail.h"
+#include "dialects/tile/Target.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-
-#include "llvm/ADT/StringExtras.h"
 
 #include <chrono>
 
@@ -20,59 +20,14 @@ namespace tenon {
 
 namespace {
 
-bool isCode(int number) {
-  switch (static_cast<ErrorCode>(number)) {
-#define TENON_ERROR(number, codeName, category, meaning)                       \
-  case ErrorCode::codeName:                                                    \
-    return true;
-#include "dialects/support/ErrorCodes.def"
-  }
-  return false;
-}
-
-/// Reads what Error::str() wrote: `E1203 MatMul "fc1" (id 7): text; hint: x`.
-std::optional<Error> parseError(StringRef text) {
-  Error e;
-  int number = 0;
-  if (!text.consume_front("E") || text.consumeInteger(10, number) ||
-      !isCode(number))
-    return std::nullopt;
-  e.code = static_cast<ErrorCode>(number);
-  text = text.ltrim();
-  StringRef rest = text;
-  StringRef kind = rest.take_while([](char c) { return llvm::isAlnum(c); });
-  rest = rest.drop_front(kind.size());
-  StringRef name;
-  if (rest.consume_front(" \"")) {
-    name = rest.take_until([](char c) { return c == '"'; });
-    rest = rest.drop_front(std::min(rest.size(), name.size() + 1));
-  }
-  uint64_t id = 0;
-  bool hasId = rest.consume_front(" (id ") && !rest.consumeInteger(10, id) &&
-               rest.consume_front(")");
-  if (!kind.empty() && rest.consume_front(": ")) {
-    e.opKind = kind.str();
-    e.opName = name.str();
-    if (hasId)
-      e.opId = id;
-    text = rest;
-  } else {
-    text.consume_front(": ");
-  }
-  auto [message, hint] = text.split("; hint: ");
-  e.message = message.str();
-  e.hint = hint.str();
-  return e;
-}
-
-/// The error behind a diagnostic. Passes and verifiers that know a code start
-/// with it; anything else is `fallback`.
-Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
-  std::string text = diagnostic.str();
-  if (auto e = parseError(text))
+/// The error behind a diagnostic: the one that a pass or a verifier reported,
+/// or, of a fault that has no code, an internal one.
+Error toError(Diagnostic &diagnostic) {
+  if (auto e = graph::errorIn(diagnostic))
     return *e;
+  std::string text = diagnostic.str();
   Error e;
-  e.code = fallback;
+  e.code = ErrorCode::Internal;
   e.message = text;
   e.opName = nameOf(diagnostic.getLocation());
   if (auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
@@ -80,6 +35,24 @@ Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
                 std::to_string(file.getLine()) + ":" +
                 std::to_string(file.getColumn()) + ": " + text;
   return e;
+}
+
+/// `target` as passes read it.
+tile::TargetAttr attributeOf(const Target &target, MLIRContext *context) {
+  auto has = [&](StringRef feature) {
+    return llvm::is_contained(target.features, feature);
+  };
+  return tile::TargetAttr::get(
+      context, target.vectorBits, target.numVectorRegisters, target.bf16Group,
+      target.bf16GroupIsSlow, target.int8Group, target.matrixUnit, has("avx2"),
+      has("avx512vl"), has("avx512bf16"), target.l2Bytes, target.fewRows,
+      target.fewRowsAhead, target.leastRows);
+}
+
+std::string textOf(Attribute attribute) {
+  std::string s;
+  llvm::raw_string_ostream(s) << attribute;
+  return s;
 }
 
 } // namespace
@@ -98,7 +71,7 @@ Pipeline::Pipeline(const Options &options, Target target)
     if (d.getSeverity() == DiagnosticSeverity::Remark)
       remarkList.push_back(nameOf(d.getLocation()) + ": " + d.str());
     else if (d.getSeverity() == DiagnosticSeverity::Error)
-      errors.push_back(toError(d, ErrorCode::Internal));
+      errors.push_back(toError(d));
     return success();
   });
 }
@@ -135,6 +108,7 @@ std::vector<Error> Pipeline::import(const graph::Graph &graph) {
     if (!module)
       return module.errors();
     op = std::move(*module);
+    (*op)->setAttr(kTargetAttr, attributeOf(target, ctx.get()));
     return {};
   });
 }
@@ -152,6 +126,20 @@ std::vector<Error> Pipeline::parse(std::string_view text) {
     if (e.code == ErrorCode::Internal)
       e.code = ErrorCode::Syntax;
   return list;
+}
+
+std::vector<Error> Pipeline::setTarget(std::string_view from) {
+  tile::TargetAttr wanted = attributeOf(target, ctx.get());
+  auto made = (*op)->getAttrOfType<tile::TargetAttr>(kTargetAttr);
+  // No pass has read it behind the first phase.
+  if (made && made != wanted && from != allPhases().front().name)
+    return {fail(ErrorCode::BadOption,
+                 "the IR was made for " + textOf(made) +
+                     ", code is asked for " + textOf(wanted),
+                 "give the target-cpu and the schedule of the run that has "
+                 "written it")};
+  (*op)->setAttr(kTargetAttr, wanted);
+  return {};
 }
 
 /// Threads for what runs on each function alone, up to and with LLVM. A small
@@ -179,7 +167,7 @@ std::vector<Error> Pipeline::runPhase(const Phase &phase) {
   // The last phase makes ten operations of one. Checking them behind each of
   // its passes, not once, took 40 % of its time.
   pm.enableVerifier(!last);
-  phase.build(pm, options, target);
+  phase.build(pm, options);
   bool failed = !setUpPassManager(pm, phase) || mlir::failed(pm.run(*op)) ||
                 (last && mlir::failed(mlir::verify(*op)));
   return failed ? takeErrors("phase " + std::string(phase.name) + " failed")

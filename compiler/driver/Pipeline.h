@@ -29,6 +29,9 @@ public:
   std::vector<Error> import(const graph::Graph &graph);
   /// Parses IR of any phase.
   std::vector<Error> parse(std::string_view text);
+  /// Gives parsed IR, which the phase `from` has left, the target. Errors:
+  /// BadOption, where passes have made it for another one.
+  std::vector<Error> setTarget(std::string_view from);
   /// Runs the phases behind `from` ("" : from the start) up to `to`, calling
   /// `after` behind each.
   std::vector<Error>

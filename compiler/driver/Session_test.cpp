@@ -61,6 +61,27 @@ TEST(Phases, EachResumesWhereItStopped) {
   }
 }
 
+TEST(Phases, IrIsForOneTarget) {
+  graph::Graph g = denseLayer(4);
+  Options made, asked;
+  made.targetCpu = "x86-64-v3";
+  asked.targetCpu = "x86-64-v4";
+  auto text = lowerToPhase(g, made, "graph");
+  ASSERT_TRUE(text) << str(text.errors());
+  auto resumed = lowerText(*text, asked, "graph", "tile");
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(firstCode(resumed.errors()), ErrorCode::BadOption);
+  EXPECT_NE(resumed.errors()[0].message.find(
+                "#tile.target<int8_dot_width = 2, avx2 = true>"),
+            std::string::npos)
+      << str(resumed.errors());
+  EXPECT_TRUE(lowerText(*text, made, "graph", "tile"));
+  // No pass has read the target of an imported graph.
+  text = lowerToPhase(g, made, "import");
+  ASSERT_TRUE(text) << str(text.errors());
+  EXPECT_TRUE(lowerText(*text, asked, "import", "tile"));
+}
+
 TEST(Phases, UnknownNameListsThem) {
   auto text = lowerToPhase(denseLayer(4), Options(), "nosuch");
   ASSERT_FALSE(text);

@@ -3,6 +3,7 @@
 
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
+#include "dialects/support/LinkNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -15,7 +16,6 @@ using namespace mlir;
 
 namespace tenon::graph {
 
-static constexpr StringLiteral kMain = "main";
 static constexpr StringLiteral kVersionAttr = "graph.version";
 static constexpr StringLiteral kEngineAttr = "graph.engine_kind";
 static constexpr StringLiteral kFpmathIntAttr = "graph.fpmath_apply_to_int";
@@ -184,8 +184,8 @@ OwningOpRef<ModuleOp> Exporter::run() {
   }
   builder.setInsertionPointToEnd(module->getBody());
   auto function = func::FuncOp::create(
-      builder, unknown, kMain, builder.getFunctionType(inputTypes, outputTypes),
-      {}, inputAttrs);
+      builder, unknown, kMainName,
+      builder.getFunctionType(inputTypes, outputTypes), {}, inputAttrs);
   function.setResAttrsAttr(builder.getArrayAttr(outputAttrs));
   Block *body = function.addEntryBlock();
   for (auto [id, arg] : llvm::zip(graph.inputPorts, body->getArguments()))
@@ -237,7 +237,7 @@ Expected<OwningOpRef<ModuleOp>> toMLIR(const Graph &graph,
 
 /// The function of a graph: `main`, with a body of one block.
 static Expected<func::FuncOp> mainOf(ModuleOp module) {
-  auto function = module.lookupSymbol<func::FuncOp>(kMain);
+  auto function = module.lookupSymbol<func::FuncOp>(kMainName);
   if (!function || function.isDeclaration())
     return makeError(ErrorCode::UnsupportedForm,
                      "the module has no function main with a body",

@@ -1,6 +1,7 @@
 //===- GraphDialect.cpp - the graph dialect -------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 
+#include "dialects/graph/Diagnose.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/graph/infer/Infer.h"
 
@@ -70,7 +71,7 @@ LogicalResult verifyGraphOp(Operation *op) {
   std::vector<Error> errors = verifyOp(plain.op, plain.inputs, plain.outputs);
   dropIdsWithout(op, errors);
   for (const Error &error : errors)
-    op->emitError() << error.str();
+    report(op, error);
   return success(errors.empty());
 }
 

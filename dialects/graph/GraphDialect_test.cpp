@@ -4,6 +4,7 @@
 // printed and parsed again.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/Diagnose.h"
 #include "dialects/graph/PlainOp.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -307,6 +308,35 @@ TEST_F(GraphDialectTest, ErrorsOfTheForm) {
   EXPECT_NE(messages.find("1 strides for a tensor of rank 2"),
             std::string::npos)
       << messages;
+}
+
+/// The error travels beside the text, of which nothing is read.
+TEST_F(GraphDialectTest, HandlersReceiveErrors) {
+  OwningOpRef<ModuleOp> module = parse("");
+  std::optional<tenon::Error> received;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    received = errorIn(diagnostic);
+  });
+  tenon::Error error;
+  error.code = tenon::ErrorCode::ShapeMismatch;
+  error.message = "2 is not 3; hint: none";
+  error.opKind = "MatMul";
+  error.opName = "the \"first\": (id 8)";
+  error.opId = ~uint64_t(0);
+  error.hint = "transpose it";
+  report(*module, error);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->code, error.code);
+  EXPECT_EQ(received->str(), error.str());
+  EXPECT_EQ(received->message, error.message);
+  EXPECT_EQ(received->opName, error.opName);
+  EXPECT_EQ(received->opId, error.opId);
+  error.opId.reset();
+  report(*module, error);
+  ASSERT_TRUE(received);
+  EXPECT_FALSE(received->opId);
+  module->emitError("E1203 MatMul: as if it had a code");
+  EXPECT_FALSE(received);
 }
 
 TEST_F(GraphDialectTest, ShapesAreInferred) {

@@ -3,6 +3,7 @@
 #define TENON_DIALECTS_TILE_TILEBASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
 def Tile_Dialect : Dialect {
@@ -15,10 +16,58 @@ def Tile_Dialect : Dialect {
     rows, which thread) is explicit loops. `Rationale.md` argues the choices.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, mnemonic, traits>;
+
+def Tile_GroupKind : I32EnumAttr<"GroupKind", "how a group is lowered", [
+    I32EnumAttrCase<"elementwise", 0>,
+    I32EnumAttrCase<"rows", 1>,
+    I32EnumAttrCase<"contraction", 2>,
+    // Several groups with a product or a window each, a band of rows at a time.
+    I32EnumAttrCase<"chain", 3>,
+    I32EnumAttrCase<"attention", 4>,
+    I32EnumAttrCase<"window", 5>,
+    I32EnumAttrCase<"concat", 6>,
+    I32EnumAttrCase<"pack", 7>,
+    I32EnumAttrCase<"recurrence", 8>]> {
+  let cppNamespace = "::tenon::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_GroupKindAttr : EnumAttr<Tile_Dialect, Tile_GroupKind, "group"> {
+  let summary = "the kind of a group";
+  let description = [{
+    `tile.group` on the function of a group: what decides how the tile phase
+    lowers it. One of elementwise, rows, contraction, chain (several groups with
+    a product or a window each, a band of rows at a time), attention, window,
+    concat, pack and recurrence.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tile_ArgRole : I32EnumAttr<"ArgRole", "what an argument of an entry is", [
+    I32EnumAttrCase<"input", 0>,
+    I32EnumAttrCase<"output", 1>,
+    I32EnumAttrCase<"folded", 2>,
+    I32EnumAttrCase<"arena", 3>]> {
+  let cppNamespace = "::tenon::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_ArgRoleAttr : EnumAttr<Tile_Dialect, Tile_ArgRole, "role"> {
+  let summary = "the role of an argument of an entry";
+  let description = [{
+    `tile.role` on arguments of entries from the tile phase on: a tensor of the
+    caller (input, output), a result of @fold (folded), or the memory of
+    temporaries (arena).
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
 
 def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
   let mnemonic = "levels";
@@ -88,6 +137,56 @@ def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
         return elements;
       int64_t words = wordsOfDigits(getGroup());
       return elements % words ? 0 : elements / words * getGroup();
+    }
+  }];
+}
+
+def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "what code is generated for, as passes see it";
+  let description = [{
+    `tile.target` on the module: passes ask it (tile::targetOf) and never the
+    machine they run on. A parameter that is not written has its default, and a
+    module without the attribute is for a target with all the defaults: vectors
+    of 256 bits and no instruction for products of narrow types.
+
+    * `vector_bits`: width of a vector register: 512, 256, 128 for any machine
+      (no fused multiply-add is assumed then), or 32 for scalar code.
+    * `num_vector_registers`: how many there are, at least 4.
+    * `bf16_dot_width`, `int8_dot_width`: products of bf16, and of bytes, that one
+      instruction adds up in vectors of this width; 1: there is none.
+    * `bf16_dot_is_slow`: f32 is faster where each element is used often.
+    * `matrix_unit`: products of interleaved bf16 and bytes are made in tiles
+      (AMX).
+    * `avx2`, `avx512` (F and VL), `avx512_bf16`: instructions that code of
+      transcendental functions and roundings may use.
+    * `l2_bytes`: size of the second cache of a core.
+    * `few_rows`, `few_rows_ahead`: products of up to so many rows fetch this
+      number of bytes of b ahead; with more rows, but of one block, 64 steps of
+      k.
+    * `least_rows`: products of f32 of fewer rows fetch nothing ahead.
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "256">:$vector_bits,
+    DefaultValuedParameter<"int64_t", "16">:$num_vector_registers,
+    DefaultValuedParameter<"int64_t", "1">:$bf16_dot_width,
+    DefaultValuedParameter<"bool", "false">:$bf16_dot_is_slow,
+    DefaultValuedParameter<"int64_t", "1">:$int8_dot_width,
+    DefaultValuedParameter<"bool", "false">:$matrix_unit,
+    DefaultValuedParameter<"bool", "false">:$avx2,
+    DefaultValuedParameter<"bool", "false">:$avx512,
+    DefaultValuedParameter<"bool", "false">:$avx512_bf16,
+    DefaultValuedParameter<"int64_t", "524288">:$l2_bytes,
+    DefaultValuedParameter<"int64_t", "5">:$few_rows,
+    DefaultValuedParameter<"int64_t", "1024">:$few_rows_ahead,
+    DefaultValuedParameter<"int64_t", "1">:$least_rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether products that read `interleave` neighbours of K together are
+    /// made in tiles of the matrix unit, if their shapes fit it.
+    bool multipliesInTiles(int64_t interleave) const {
+      return getMatrixUnit() && interleave > 1;
     }
   }];
 }

@@ -13,6 +13,7 @@ using namespace tenon::tile;
 #include "dialects/tile/TileDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tile/TileAttrs.cpp.inc"
+#include "dialects/tile/TileEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/tile/TileOps.cpp.inc"
 
@@ -324,6 +325,8 @@ LogicalResult BrgemmOp::verify() {
         !type.areTrailingDimsContiguous(1))
       problems.report() << "fetch must be one piece of known size, is " << type;
   }
+  if (getMatrixUnit() && getRegisterTile())
+    problems.report() << "has matrix_unit and register_tile, may have one";
   if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile()) {
     // No machine has so many registers; and kernels are straight code.
     constexpr int64_t limit = 64;

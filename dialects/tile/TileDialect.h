@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/tile/TileDialect.h.inc"
+#include "dialects/tile/TileEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tile/TileAttrs.h.inc"
 #define GET_OP_CLASSES

@@ -66,7 +66,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     their lines are fetched while the sums are made. A hint, too.
     `stream_out` says that no cache will hold C when it is read: whole vectors go
     past the caches where a tile begins with a line and its rows are whole lines.
-    `register_tile [MR, NV]` (rows x vectors) overrides the lowering's choice.
+    `register_tile [MR, NV]` (rows x vectors) is the block of C that a kernel
+    keeps in registers, `matrix_unit` says that products are made in tiles of
+    the target's matrix unit: tenon-choose-register-tiles writes one of them.
 
     ```mlir
     tile.brgemm ins(%a, %b : memref<?x768xf32>, memref<768x24xf32>)
@@ -96,6 +98,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$unsigned_a,
     OptionalAttr<I64Attr>:$max_terms,
     OptionalAttr<Tile_LevelsAttr>:$levels,
+    UnitAttr:$matrix_unit,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
 
@@ -127,6 +130,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`unsigned_a` $unsigned_a^)?
     (`max_terms` $max_terms^)?
     (`levels` $levels^)?
+    (`matrix_unit` $matrix_unit^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword
     (`epilogue` $epilogue^)?

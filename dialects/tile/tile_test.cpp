@@ -200,6 +200,9 @@ TEST_F(TileTest, refusesTypesAndTiles) {
                        "memref<8x24xf32>", "register_tile [4]"),
                 {"register_tile must be [MR, NV]"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
+                       "memref<8x24xf32>", "matrix_unit register_tile [4, 3]"),
+                {"matrix_unit and register_tile, may have one"});
+  expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "register_tile [4000000000, 9]"),
                 {"has more than 64 accumulators"});
 }

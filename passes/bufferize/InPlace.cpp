@@ -17,8 +17,7 @@ namespace {
 
 /// Whether the group reads `operand` only where it writes its result.
 bool isElementByElement(func::FuncOp group, unsigned operand) {
-  auto kind = group->getAttrOfType<StringAttr>(kGroupAttr);
-  if (!kind || kind.getValue() != fusion::name(fusion::GroupKind::elementwise))
+  if (groupKindOf(group) != tile::GroupKind::elementwise)
     return false;
   // Several results may be written by several loops.
   if (group.getNumResults() != 1)

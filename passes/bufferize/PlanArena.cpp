@@ -135,8 +135,9 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
     Type arenaType = MemRefType::get({ShapedType::kDynamic},
                                      IntegerType::get(&getContext(), 8));
     Builder attr(&getContext());
-    DictionaryAttr role = attr.getDictionaryAttr(
-        attr.getNamedAttr(kRoleAttr, attr.getStringAttr("arena")));
+    DictionaryAttr role = attr.getDictionaryAttr(attr.getNamedAttr(
+        kRoleAttr,
+        tile::ArgRoleAttr::get(&getContext(), tile::ArgRole::arena)));
     // The size function has the arguments before the arena.
     SmallVector<Type> argTypes(f.getArgumentTypes());
     SmallVector<DictionaryAttr> argAttrs;

@@ -1,7 +1,7 @@
 //===- FormChains.cpp - groups that share one split of their rows ---------===//
 //
 //   %0 = call @expand(%x, ..)            %2 = call @chain(%x, ..)
-//   %1 = call @depthwise(%0, ..)    ->   @chain {tile.group = "chain",
+//   %1 = call @depthwise(%0, ..)    ->   @chain {#tile.group<chain>,
 //   %2 = call @project(%1, ..)             tile.band = 14} { all operations }
 //
 // A product or window whose result only the next one reads, as its src or
@@ -14,7 +14,7 @@
 // are items enough to balance threads.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Target.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Chain.h"
 #include "passes/fuse/Group.h"
@@ -334,7 +334,7 @@ struct FormChainsPass : impl::FormChainsBase<FormChainsPass> {
       getOperation()->emitError("mode must be ") << kModes << ", is " << mode;
       return signalPassFailure();
     }
-    planner = {l2Bytes, maxOps, *parsed};
+    planner = {tile::targetOf(getOperation()).getL2Bytes(), maxOps, *parsed};
     SmallVector<func::FuncOp> entries;
     for (auto f : getOperation().getOps<func::FuncOp>())
       if (isEntry(f))
@@ -482,8 +482,8 @@ private:
         b.getFunctionType(ValueRange(operands).getTypes(),
                           {members.back().type()}));
     fn.setPrivate();
-    fn->setAttr(kGroupAttr,
-                b.getStringAttr(fusion::name(fusion::GroupKind::chain)));
+    fn->setAttr(kGroupAttr, tile::GroupKindAttr::get(b.getContext(),
+                                                     tile::GroupKind::chain));
     fn->setAttr(kBandAttr, b.getI64IntegerAttr(plan.band));
     b.setInsertionPointToStart(fn.addEntryBlock());
     unsigned next = 0;

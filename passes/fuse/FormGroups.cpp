@@ -1,7 +1,7 @@
 //===- FormGroups.cpp - groups by dependence and cost ---------------------===//
 //
 //   %0 = tile.matmul %x, %w              %r = call @fc1(%x, %w, %b)
-//   %1 = graph.Add %0, %b          ->    @fc1 {tile.group = "contraction"} {
+//   %1 = graph.Add %0, %b          ->    @fc1 {#tile.group<contraction>} {
 //   %2 = graph.ReLU %1                     tile.matmul, Add, ReLU }
 //
 // Operations are taken in order. One joins the latest group among the
@@ -19,6 +19,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Target.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
 #include "passes/fuse/OutlineGroups.h"
@@ -422,7 +423,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       former.enable = enable;
       former.maxOps = maxOps;
       former.remarks = remarks;
-      former.own = {l2Bytes};
+      former.own = {tile::targetOf(f).getL2Bytes()};
       fused += former.form();
       former.number();
       former.splitEpilogues();

@@ -81,7 +81,8 @@ std::string whyNot(Operation *op, const Group &g,
   };
   bool indexed = graph::isIndexed(op), row = graph::isReductionLike(op);
   if (!tiling::isScalarOp(op) && !indexed && !row)
-    return ("it starts a group of its own, of kind " + name(*kindOfGroup(op)))
+    return ("it starts a group of its own, of kind " +
+            tile::stringifyGroupKind(*kindOfGroup(op)))
         .str();
   if (isa<tile::ConvWeightsOp>(g.ops.front()))
     return "a gradient of weights is summed piece by piece in memory";
@@ -98,7 +99,9 @@ std::string whyNot(Operation *op, const Group &g,
   case GroupKind::concat:
   case GroupKind::pack:
   case GroupKind::recurrence:
-    return ("a group of kind " + name(g.kind) + " takes no epilogue").str();
+    return ("a group of kind " + tile::stringifyGroupKind(g.kind) +
+            " takes no epilogue")
+        .str();
   case GroupKind::elementwise:
   case GroupKind::rows:
   case GroupKind::contraction:
@@ -112,7 +115,8 @@ std::string whyNot(Operation *op, const Group &g,
   };
   if (row) {
     if (epilogue)
-      return ("complete rows are needed, a " + name(g.kind)).str() +
+      return ("complete rows are needed, a " + tile::stringifyGroupKind(g.kind))
+                 .str() +
              " makes tiles: it reduces dimensions " +
              reducedText(rowSpace(op)) + " of " +
              sizesText(rankedType(op->getOperand(0)).getShape());

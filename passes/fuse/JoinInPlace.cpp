@@ -161,8 +161,7 @@ struct JoinInPlacePass : impl::JoinInPlaceBase<JoinInPlacePass> {
     SmallVector<func::CallOp> calls(entry.getOps<func::CallOp>());
     for (func::CallOp call : llvm::reverse(calls)) {
       auto group = symbols.lookup<func::FuncOp>(call.getCallee());
-      auto kind = group->getAttrOfType<StringAttr>(kGroupAttr);
-      if (!kind || kind != fusion::name(fusion::GroupKind::concat))
+      if (groupKindOf(group) != tile::GroupKind::concat)
         continue;
       SmallVector<int64_t> inPlace = joining.join(call, remarks);
       placed += inPlace.size();

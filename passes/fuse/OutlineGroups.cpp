@@ -58,7 +58,7 @@ func::FuncOp GroupOutliner::functionOf(const Group &g, ArrayRef<Value> inputs,
   auto fn = func::FuncOp::create(FusedLoc::get(module.getContext(), locs),
                                  "group", fb.getFunctionType(in, out));
   fn.setPrivate();
-  fn->setAttr(kGroupAttr, fb.getStringAttr(name(g.kind)));
+  fn->setAttr(kGroupAttr, tile::GroupKindAttr::get(fb.getContext(), g.kind));
   fb.setInsertionPointToStart(fn.addEntryBlock());
   IRMapping map;
   for (auto [i, v] : llvm::enumerate(inputs))

@@ -6,12 +6,14 @@
 // compiled then.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/Diagnose.h"
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "dialects/graph/PlainOp.h"
 #include "dialects/support/Error.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 
@@ -242,7 +244,8 @@ struct CheckSupportedPass : impl::CheckSupportedBase<CheckSupportedPass> {
       if (auto literal = dyn_cast<arith::ConstantOp>(op)) {
         auto dense = dyn_cast<DenseElementsAttr>(literal.getValue());
         if (!dense) {
-          op->emitError("E2003: only dense literals compile");
+          emitError(op, ErrorCode::UnsupportedForm,
+                    "only dense literals compile");
           signalPassFailure();
         }
         return;
@@ -250,7 +253,7 @@ struct CheckSupportedPass : impl::CheckSupportedBase<CheckSupportedPass> {
       if (kindOf(op).empty())
         return;
       if (std::optional<Error> e = check(op)) {
-        op->emitError(e->str());
+        graph::report(op, *e);
         signalPassFailure();
       }
     });

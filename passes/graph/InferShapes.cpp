@@ -1,5 +1,6 @@
 //===- InferShapes.cpp - refines all shapes -------------------------------===//
 #include "dialects/graph/Convert.h"
+#include "dialects/graph/Diagnose.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -12,7 +13,7 @@ namespace {
 struct InferShapesPass : impl::InferShapesBase<InferShapesPass> {
   void runOnOperation() override {
     for (const Error &e : graph::inferShapes(getOperation())) {
-      getOperation().emitError(e.str());
+      graph::report(getOperation(), e);
       signalPassFailure();
     }
   }

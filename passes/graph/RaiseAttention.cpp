@@ -24,6 +24,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Target.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
 #include "passes/graph/SplitHeads.h"
@@ -93,8 +94,9 @@ bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
 /// One softmax and the operations around it.
 class Attention {
 public:
-  Attention(Operation *softmax, int64_t int8Group)
-      : softmax(softmax), int8Group(int8Group), top(softmax->getOperand(0)) {}
+  Attention(Operation *softmax, int64_t int8DotWidth)
+      : softmax(softmax), int8DotWidth(int8DotWidth),
+        top(softmax->getOperand(0)) {}
 
   /// Whether a product reads the probabilities, directly or nearly so.
   bool isBeforeProduct();
@@ -126,7 +128,7 @@ private:
   bool transposesResult() const { return isFromLeft() != valuesFirst; }
 
   Operation *softmax;
-  int64_t int8Group;           // products of bytes that one instruction adds up
+  int64_t int8DotWidth;        // products of bytes that one instruction adds up
   Value top;                   // what the softmax reads
   Value bottom;                // what the score region starts from
   Operation *scores = nullptr; // the first product, behind `bottom`
@@ -346,11 +348,11 @@ std::string Attention::checkBytes(int64_t keys) const {
     Quantised a = traceQuantised(op->getOperand(0));
     Quantised w = traceQuantised(op->getOperand(1));
     return a.dequantize && w.dequantize &&
-           whyNoProductOfBytes(op, a, w, int8Group).empty();
+           whyNoProductOfBytes(op, a, w, int8DotWidth).empty();
   };
   if (!requantized || !multipliesBytes(scores) || !multipliesBytes(product))
     return "";
-  if (int8Group >= kGroupOfBytes)
+  if (int8DotWidth >= kGroupOfBytes)
     return "its products are of bytes";
   if (keys > kMaxKeysOfBytes)
     return "its weights become bytes, more than " +
@@ -549,13 +551,14 @@ void Attention::raise() {
 struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
   using RaiseAttentionBase::RaiseAttentionBase;
   void runOnOperation() override {
+    int64_t int8DotWidth = tile::targetOf(getOperation()).getInt8DotWidth();
     SmallVector<Operation *> candidates;
     llvm::SetVector<Block *> blocks;
     getOperation().walk(
         [&](graph::SoftMaxOp softmax) { candidates.push_back(softmax); });
     for (Operation *softmax : candidates) {
       splitHeads(softmax);
-      Attention attention(softmax, int8Group);
+      Attention attention(softmax, int8DotWidth);
       if (!attention.isBeforeProduct())
         continue;
       std::string reason = attention.analyse();

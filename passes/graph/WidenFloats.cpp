@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
+#include "dialects/tile/Target.h"
 #include "passes/Passes.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/ops/Packing.h"
@@ -52,12 +53,13 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
         !isNarrowFloat(op->getOperand(0)) || !isNarrowFloat(op->getOperand(1)))
       return false;
     bool isF16 = rankedType(op->getOperand(0)).getElementType().isF16();
-    if (bf16Group == 1 || isF16)
+    if (target.getBf16DotWidth() == 1 || isF16)
       return widensOften(op);
-    return bf16GroupIsSlow && widensOften(op, kMinRowsIfSlow);
+    return target.getBf16DotIsSlow() && widensOften(op, kMinRowsIfSlow);
   }
 
   void runOnOperation() override {
+    target = tile::targetOf(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       auto anyNarrow = [](ValueRange values) {
@@ -79,6 +81,8 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
     }
     widened += ops.size();
   }
+
+  tile::TargetAttr target;
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 // left to the steps.  Weights that are constants are packed once, in @fold.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/microkernel/RegisterTile.h"
+#include "codegen/microkernel/TargetIsa.h"
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
@@ -123,8 +123,10 @@ struct DecomposeRecurrentPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](graph::LSTMOp op) { ops.push_back(op); });
+    microkernel::VectorIsa isa =
+        microkernel::isaOf(tile::targetOf(getOperation()));
     for (Operation *op : ops)
-      layers += Decomposition(op, {vectorBits, numVectorRegisters}).run();
+      layers += Decomposition(op, isa).run();
   }
 };
 

@@ -62,9 +62,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     if (failed(options))
       return signalPassFailure();
     Selection selection{
-        {{vectorBits, numVectorRegisters}, bf16Group, int8Group, matrixUnit},
-        *options,
-        bf16GroupIsSlow};
+        {tile::targetOf(getOperation())}, *options};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());

@@ -31,7 +31,8 @@ bool isSlow(tile::AttentionOp op, const Selection &selection) {
   Type element = dst.getElementType();
   int64_t rows = dst.getDimSize(dst.getRank() - 2);
   return !op.getFromLeft() && !op.hasWeights() && isNarrowFloat(op.getDst()) &&
-         (selection.packing.bf16Group == 1 || selection.bf16GroupIsSlow ||
+         (selection.packing.target.getBf16DotWidth() == 1 ||
+          selection.packing.target.getBf16DotIsSlow() ||
           element.isF16()) &&
          (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
          op.getNumKeys() >= kManyQueries;

@@ -104,7 +104,7 @@ private:
     return rankedType(src).getElementType().isF32() &&
            weights.getElementType().isF32() &&
            hasNarrowGroups(weights, w.groups.getInt(),
-                           selection.packing.isa.lanes(32));
+                           selection.packing.isa().lanes(32));
   }
 
   /// By Winograd with tiles of `outputs`.

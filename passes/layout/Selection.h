@@ -16,8 +16,6 @@ namespace tenon {
 struct Selection {
   Packing packing;
   WinogradOptions winograd;
-  /// Products of pairs of bf16 take longer than those of f32.
-  bool bf16GroupIsSlow = false;
 
   int64_t packed = 0;   // contractions, and operands of attention
   int64_t filtered = 0; // convolutions by Winograd

@@ -12,30 +12,6 @@ using namespace mlir;
 
 namespace tenon::fusion {
 
-StringRef name(GroupKind kind) {
-  switch (kind) {
-  case GroupKind::elementwise:
-    return "elementwise";
-  case GroupKind::rows:
-    return "rows";
-  case GroupKind::contraction:
-    return "contraction";
-  case GroupKind::chain:
-    return "chain";
-  case GroupKind::attention:
-    return "attention";
-  case GroupKind::window:
-    return "window";
-  case GroupKind::concat:
-    return "concat";
-  case GroupKind::pack:
-    return "pack";
-  case GroupKind::recurrence:
-    return "recurrence";
-  }
-  return "";
-}
-
 bool isState(Value v) {
   auto rnn = v.getDefiningOp<tile::RnnOp>();
   return rnn && v != rnn.getH();

@@ -7,26 +7,15 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/tile/TileDialect.h"
+
 #include "mlir/IR/Operation.h"
 
 #include <optional>
 
 namespace tenon::fusion {
 
-/// What decides how a group is lowered.
-enum class GroupKind {
-  elementwise,
-  rows,
-  contraction,
-  /// Several groups with a product or a window each, a band of rows at a time.
-  chain,
-  attention,
-  window,
-  concat,
-  pack,
-  recurrence
-};
-llvm::StringRef name(GroupKind kind);
+using tile::GroupKind;
 
 /// A result that needs a buffer even if nobody reads it: the state that a
 /// recurrence carries from step to step.

@@ -102,9 +102,9 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
     return ShapedType::isDynamic(d) ? std::nullopt : std::optional(d);
   };
   constexpr int64_t elementBits = 32; // of sums
-  bool inTiles = matrixUnit && interleave > 1;
+  bool inTiles = target.multipliesInTiles(interleave);
   microkernel::VectorIsa forSums =
-      inTiles ? isa : isa.forColumns(known(n), elementBits);
+      inTiles ? isa() : isa().forColumns(known(n), elementBits);
   int64_t lanes = forSums.lanes(elementBits);
   constexpr int64_t vectorsOfTiles = 2;
   forSums.numRegisters -= microkernel::registersForProducts(interleave);
@@ -122,7 +122,9 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
 
 int64_t Packing::interleaveFor(Type element, int64_t k, int64_t groups) const {
   bool isBytes = element.isInteger(8) || element.isInteger(16); // widened ones
-  int64_t group = element.isBF16() ? bf16Group : isBytes ? int8Group : 1;
+  int64_t group = element.isBF16() ? target.getBf16DotWidth()
+                  : isBytes        ? target.getInt8DotWidth()
+                                   : 1;
   // A few of K: most of a group would be padding, and what does not fill one is
   // put together byte by byte.
   return ShapedType::isDynamic(k) || k < group * groups ? 1 : group;

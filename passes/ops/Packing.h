@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "codegen/microkernel/RegisterTile.h"
-#include "dialects/tile/TileDialect.h"
+#include "codegen/microkernel/TargetIsa.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -38,11 +37,9 @@ inline constexpr int64_t kMinRowsToWiden = 32;
 bool widensOften(mlir::Operation *op, int64_t minRows = kMinRowsToWiden);
 
 struct Packing {
-  microkernel::VectorIsa isa;
-  /// Neighbours of K that one instruction of the target takes; 1: it has none.
-  int64_t bf16Group = 1, int8Group = 1;
-  /// Such groups are multiplied in tiles.
-  bool matrixUnit = false;
+  tile::TargetAttr target;
+
+  microkernel::VectorIsa isa() const { return microkernel::isaOf(target); }
 
   /// Columns of a panel for N columns in all, M rows (or dynamic) and this
   /// interleave of K. `whole`: products have all columns of the last panel.

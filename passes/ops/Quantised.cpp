@@ -73,7 +73,8 @@ std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
 }
 
 std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
-                                const Quantised &weights, int64_t int8Group) {
+                                const Quantised &weights,
+                                int64_t int8DotWidth) {
   bool isMatMul = isa<graph::MatMulOp>(product);
   auto element = [](const Quantised &q) {
     return rankedType(q.bytes()).getElementType();
@@ -92,7 +93,7 @@ std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
   if ((!isSigned || weights.hasZeroPoint()) && !src.zeroPoint())
     return "the weights have a zero point, that of src is not known";
   auto dst = rankedType(product->getResult(0));
-  int64_t few = int8Group >= kGroupOfBytes ? kFewRows : kFewRowsOfWords;
+  int64_t few = int8DotWidth >= kGroupOfBytes ? kFewRows : kFewRowsOfWords;
   int64_t rows = isMatMul ? dst.getDimSize(dst.getRank() - 2) : few;
   if (!isSigned && !isKnownOnce(weights.bytes()) &&
       !ShapedType::isDynamic(rows) && rows < few)

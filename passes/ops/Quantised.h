@@ -9,7 +9,7 @@
 namespace tenon {
 
 /// Products of bytes that an instruction for them adds up, as a target's
-/// `int8Group`: VNNI and such. With two, bytes are multiplied as words.
+/// `int8DotWidth`: VNNI and such. With two, bytes are multiplied as words.
 inline constexpr int64_t kGroupOfBytes = 4;
 
 /// What UnpackInt4 says of bytes that hold so few bits.
@@ -45,10 +45,10 @@ struct Quantised {
 };
 
 /// Why `product`, a MatMul or a Convolution, of `src` and `weights` is not one
-/// of their bytes, of which an instruction adds up `int8Group` products; empty:
-/// as far as types and zero points tell, it is.
+/// of their bytes, of which an instruction adds up `int8DotWidth` products;
+/// empty: as far as types and zero points tell, it is.
 std::string whyNoProductOfBytes(mlir::Operation *product, const Quantised &src,
-                                const Quantised &weights, int64_t int8Group);
+                                const Quantised &weights, int64_t int8DotWidth);
 
 /// Follows `v` to the Dequantize behind it; null if something else is there.
 Quantised traceQuantised(mlir::Value v);

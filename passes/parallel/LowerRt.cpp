@@ -295,8 +295,7 @@ struct Lowering {
     int64_t buffer = 0, dim = 0;
     for (BlockArgument arg : old) {
       auto type = cast<MemRefType>(arg.getType());
-      auto role = f.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kRoleAttr);
-      if (role && role.getValue() == "arena") {
+      if (roleOf(f, arg.getArgNumber()) == tile::ArgRole::arena) {
         bind(arg, arena, makeMemref(loc, type, arena, [&](int64_t, bool) {
                return constant(loc, std::numeric_limits<int64_t>::max());
              }));

@@ -84,13 +84,12 @@ struct OutlineSectionsPass : impl::OutlineSectionsBase<OutlineSectionsPass> {
     }
     for (func::FuncOp g : groups) {
       int n = 0;
-      std::string base = g.getName().str();
-      if (StringRef(base).ends_with(".l"))
-        base.resize(base.size() - 2);
+      StringRef base = g.getName();
+      base.consume_back(kLoweredSuffix);
       SmallVector<rt::ParallelOp> list; // also those in loops over time steps
       g.walk([&](rt::ParallelOp op) { list.push_back(op); });
       for (rt::ParallelOp op : list) {
-        outline(op, base + ".s" + std::to_string(n++), module);
+        outline(op, (base + ".s" + Twine(n++)).str(), module);
         ++sections;
       }
     }

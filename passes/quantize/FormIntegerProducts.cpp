@@ -55,8 +55,8 @@ public:
 
   /// Why the bytes cannot be multiplied as they are; empty: they can.
   std::string whyNot() {
-    if (std::string reason =
-            whyNoProductOfBytes(op, src, weights, packing.int8Group);
+    if (std::string reason = whyNoProductOfBytes(
+            op, src, weights, packing.target.getInt8DotWidth());
         !reason.empty())
       return reason;
     int64_t rank = rankedType(op->getOperand(1)).getRank();
@@ -82,7 +82,7 @@ public:
         llvm::any_of(data.drop_front(), ShapedType::isDynamic))
       return "the spatial dimensions are not known";
     if (isConvolution() &&
-        hasChannelsAsLanes(op, packing.isa.lanes(/*elementBits=*/32)))
+        hasChannelsAsLanes(op, packing.isa().lanes(/*elementBits=*/32)))
       return "a convolution of so few channels per group has no product of "
              "bytes";
     return "";
@@ -207,7 +207,7 @@ private:
   int64_t winogradOutputs() {
     Value w = op->getOperand(1);
     // Of weights that change, sums would have to be computed, too.
-    if (packing.int8Group == kGroupOfBytes ||
+    if (packing.target.getInt8DotWidth() == kGroupOfBytes ||
         !isWinogradKernel(rankedType(w)) || !isKnownOnce(w))
       return 0;
     return chooseWinograd(op->getOperand(0), w, rankedType(op->getResult(0)),
@@ -220,7 +220,7 @@ private:
   bool multipliesWords() const {
     constexpr int64_t kWords = 2, kMinChannels = 16;
     auto type = rankedType(op->getOperand(1));
-    return packing.int8Group == kWords &&
+    return packing.target.getInt8DotWidth() == kWords &&
            type.getDimSize(type.getRank() - 2) >= kMinChannels &&
            widensOften(op);
   }
@@ -365,7 +365,7 @@ struct FormIntegerProductsPass
     : impl::FormIntegerProductsBase<FormIntegerProductsPass> {
   using FormIntegerProductsBase::FormIntegerProductsBase;
   void runOnOperation() override {
-    Packing packing{{vectorBits, numVectorRegisters}, 1, int8Group, matrixUnit};
+    Packing packing{tile::targetOf(getOperation())};
     auto filtering = winogradOptions(getOperation(), winograd, fastMath);
     if (failed(filtering))
       return signalPassFailure();

@@ -14,6 +14,7 @@
 // time, and memory is what is saved.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/microkernel/TargetIsa.h"
 #include "dialects/graph/GraphDialect.h"
 #include "passes/Passes.h"
 #include "passes/ops/Costs.h"
@@ -274,12 +275,14 @@ struct FormLevelProductsPass
     : impl::FormLevelProductsBase<FormLevelProductsPass> {
   using FormLevelProductsBase::FormLevelProductsBase;
   void runOnOperation() override {
-    microkernel::VectorIsa vectors{vectorBits};
+    tile::TargetAttr target = tile::targetOf(getOperation());
+    microkernel::VectorIsa vectors = microkernel::isaOf(target);
     SmallVector<Operation *> ops;
     getOperation().walk([&](graph::MatMulOp op) { ops.push_back(op); });
     for (Operation *op : ops) {
       LevelProduct product(op, vectors,
-                           /*multipliesBytes=*/int8Group == kGroupOfBytes);
+                           /*multipliesBytes=*/target.getInt8DotWidth() ==
+                               kGroupOfBytes);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

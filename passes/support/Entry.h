@@ -7,37 +7,28 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/graph/PlainOp.h"
+#include "dialects/support/LinkNames.h"
+#include "dialects/tile/AttrNames.h"
+#include "dialects/tile/TileDialect.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tenon {
 
-inline constexpr llvm::StringLiteral kMainName = "main";
-inline constexpr llvm::StringLiteral kFoldName = "fold";
-inline constexpr llvm::StringLiteral kArenaSuffix = "_arena";
-/// On arguments of @main: the result of @fold of the same ordinal.
-inline constexpr llvm::StringLiteral kFoldedAttr = "tile.folded";
-/// On arguments and results: strides of the caller's buffer, in elements.
-inline constexpr llvm::StringLiteral kStridesAttr = "tile.strides";
-/// On arguments whose type has another rank than the caller's tensor: how many
-/// sizes the caller gives.
-inline constexpr llvm::StringLiteral kRankAttr = "tile.rank";
-/// On group functions: the kind of work, as in GroupKind.
-inline constexpr llvm::StringLiteral kGroupAttr = "tile.group";
-/// On group functions of chains: rows of the result that are computed at a
-/// time.
-inline constexpr llvm::StringLiteral kBandAttr = "tile.band";
-/// On calls of group functions: the names of the operations in it.
-inline constexpr llvm::StringLiteral kLabelAttr = "tile.label";
-/// On calls of groups of a Concat: its operands, by number, that are computed
-/// where they are joined.
-inline constexpr llvm::StringLiteral kInPlaceAttr = "tile.in_place";
-/// On arguments of entries from the tile phase on: "input", "output",
-/// "folded" or "arena".
-inline constexpr llvm::StringLiteral kRoleAttr = "tile.role";
-
 inline bool isConstantArg(mlir::func::FuncOp f, unsigned i) {
-  auto property = f.getArgAttrOfType<mlir::StringAttr>(i, "graph.property");
+  auto property = f.getArgAttrOfType<mlir::StringAttr>(i, graph::kPropertyAttr);
   return property && property.getValue() == "constant";
+}
+/// The kind of the group whose function `f` is; none: it is that of no group.
+inline std::optional<tile::GroupKind> groupKindOf(mlir::func::FuncOp f) {
+  auto kind = f->getAttrOfType<tile::GroupKindAttr>(kGroupAttr);
+  return kind ? std::optional(kind.getValue()) : std::nullopt;
+}
+/// The role of argument `i` of an entry on buffers; none before the tile phase.
+inline std::optional<tile::ArgRole> roleOf(mlir::func::FuncOp f, unsigned i) {
+  auto role = f.getArgAttrOfType<tile::ArgRoleAttr>(i, kRoleAttr);
+  return role ? std::optional(role.getValue()) : std::nullopt;
 }
 inline bool isFoldedArg(mlir::func::FuncOp f, unsigned i) {
   return static_cast<bool>(f.getArgAttr(i, kFoldedAttr));

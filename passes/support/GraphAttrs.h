@@ -6,21 +6,14 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/tile/AttrNames.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tenon {
-
-/// On a TypeCast to a narrower float: it is an edge, not a rounding.
-inline constexpr llvm::StringLiteral kEdgeAttr = "tile.edge";
-/// On an operation that ends what its first operand begins: without fusion,
-/// too, they are one.
-inline constexpr llvm::StringLiteral kPartAttr = "tile.part";
-/// On an operation that computes in f32 what the graph has in a narrower type:
-/// the element type that its result had.
-inline constexpr llvm::StringLiteral kWidenedAttr = "tile.widened";
 
 /// "MatMul" of `graph.MatMul`; empty when `op` is of another dialect. This is
 /// for texts; ask OpFacts.h, or for a class of GraphDialect.h, what `op` is.

@@ -7,6 +7,7 @@
 // filtering: LowerWinograd.cpp.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/convolution/DirectConv.h"
 #include "passes/tile/products/Products.h"
@@ -34,7 +35,8 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   auto type = rankedType(op.getDst());
   int64_t n = type.getShape().back();
   if (ShapedType::isDynamic(n))
-    return op.emitError("E2003 the number of columns is unknown");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "the number of columns is unknown");
   Product p;
   p.sides = epilogue.sides;
   p.n = n;
@@ -127,10 +129,11 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   for (const WindowDim &d : windowDims(op))
     if (!d.isKnown())
-      return op.emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
   if (srcType.isDynamicDim(srcType.getRank() - 1) ||
       dstType.isDynamicDim(dstType.getRank() - 1))
-    return op.emitError("E2003 channels must be static");
+    return emitError(op, ErrorCode::UnsupportedForm, "channels must be static");
   if (isPointwise(op)) {
     emitPointwise(ctx, epilogue, op);
     return success();

@@ -69,8 +69,7 @@ MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
 /// Specialisations of group functions for the layouts they meet.
 class Specializer {
 public:
-  Specializer(ModuleOp module, const CoreFacts &core)
-      : module(module), core(core) {}
+  explicit Specializer(ModuleOp module) : module(module) {}
 
   /// `group` lowered for these buffers, or null after an error. Behind them it
   /// takes its temporaries. `inPlace` as in GroupContext.
@@ -80,19 +79,18 @@ public:
 
 private:
   ModuleOp module;
-  CoreFacts core;
   llvm::StringMap<func::FuncOp> known;
   llvm::StringMap<int> names;
 };
 
 LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
-                        const CoreFacts &core, ArrayRef<int64_t> inPlace) {
+                        ArrayRef<int64_t> inPlace) {
   OpBuilder b = OpBuilder::atBlockBegin(lowered.addEntryBlock());
   func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
   b.setInsertionPoint(ret);
   IndexMath m(b, group.getLoc());
   SizeMap sizes(m);
-  GroupContext ctx(m, group, lowered.getName().str(), sizes, core);
+  GroupContext ctx(m, group, lowered.getName().str(), sizes);
   ctx.inPlace = inPlace;
   unsigned n = group.getNumArguments();
   for (BlockArgument arg : group.getArguments()) {
@@ -117,23 +115,27 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
     }
     ctx.outputs[v].push_back(std::move(s));
   }
-  StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
-  using fusion::GroupKind;
-  if (kind == name(GroupKind::contraction))
+  using tile::GroupKind;
+  switch (*groupKindOf(group)) {
+  case GroupKind::contraction:
     return lowerContraction(ctx);
-  if (kind == name(GroupKind::chain))
+  case GroupKind::chain:
     return lowerChain(ctx);
-  if (kind == name(GroupKind::attention))
+  case GroupKind::attention:
     return lowerAttention(ctx);
-  if (kind == name(GroupKind::window))
+  case GroupKind::window:
     return lowerWindow(ctx);
-  if (kind == name(GroupKind::concat))
+  case GroupKind::concat:
     return lowerConcat(ctx);
-  if (kind == name(GroupKind::pack))
+  case GroupKind::pack:
     return lowerPack(ctx);
-  if (kind == name(GroupKind::recurrence))
+  case GroupKind::recurrence:
     return lowerRecurrence(ctx);
-  return lowerLoops(ctx);
+  case GroupKind::elementwise:
+  case GroupKind::rows:
+    return lowerLoops(ctx);
+  }
+  llvm_unreachable("every kind of group has a lowering");
 }
 
 /// Makes arguments of the buffers that `fn` allocates: only entries do that.
@@ -165,12 +167,14 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   std::string symbol = group.getName().str();
   int n = names[symbol]++;
-  symbol += n ? ".l" + std::to_string(n) : ".l";
+  symbol += kLoweredSuffix;
+  if (n)
+    symbol += std::to_string(n);
   auto fn = func::FuncOp::create(b, group.getLoc(), symbol,
                                  b.getFunctionType(types, {}));
   fn.setPrivate();
   fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
-  if (failed(lowerBody(group, fn, core, inPlace)))
+  if (failed(lowerBody(group, fn, inPlace)))
     return {};
   passTemporaries(fn);
   return lowered = fn;
@@ -214,9 +218,9 @@ private:
     name = old.getName().str();
     SmallVector<Type> types;
     SmallVector<DictionaryAttr> attrs;
-    auto add = [&](Type type, DictionaryAttr dict, StringRef role) {
+    auto add = [&](Type type, DictionaryAttr dict, tile::ArgRole role) {
       NamedAttrList list(dict);
-      list.set(kRoleAttr, b.getStringAttr(role));
+      list.set(kRoleAttr, tile::ArgRoleAttr::get(b.getContext(), role));
       auto strides =
           dyn_cast_or_null<DenseI64ArrayAttr>(list.get(kStridesAttr));
       types.push_back(bufferType(cast<RankedTensorType>(type), strides));
@@ -225,11 +229,11 @@ private:
     for (BlockArgument arg : old.getArguments()) {
       unsigned i = arg.getArgNumber();
       add(arg.getType(), old.getArgAttrDict(i),
-          isFoldedArg(old, i) ? "folded" : "input");
+          isFoldedArg(old, i) ? tile::ArgRole::folded : tile::ArgRole::input);
     }
     unsigned inputs = types.size();
     for (auto [i, type] : llvm::enumerate(old.getResultTypes()))
-      add(type, old.getResultAttrDict(i), "output");
+      add(type, old.getResultAttrDict(i), tile::ArgRole::output);
     b.setInsertionPoint(old);
     fn = func::FuncOp::create(b, old.getLoc(), name + ".new",
                               b.getFunctionType(types, {}));
@@ -356,8 +360,7 @@ private:
     return success();
   }
 
-  /// A group that copies tensors of `type`. Symbols of the user's operations
-  /// have no dot.
+  /// A group that copies tensors of `type`.
   func::FuncOp copyGroup(RankedTensorType type) {
     func::FuncOp &group = copies[type];
     if (group)
@@ -365,11 +368,12 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
     group = func::FuncOp::create(b, old.getLoc(),
-                                 "g.copy" + std::to_string(copies.size()),
+                                 kCopyPrefix + std::to_string(copies.size()),
                                  b.getFunctionType({type}, {type}));
     group.setPrivate();
-    group->setAttr(kGroupAttr, b.getStringAttr(fusion::name(
-                                   fusion::GroupKind::elementwise)));
+    group->setAttr(
+        kGroupAttr,
+        tile::GroupKindAttr::get(b.getContext(), tile::GroupKind::elementwise));
     b.setInsertionPointToStart(group.addEntryBlock());
     Value v =
         buildGraphOp(b, old.getLoc(), "Reorder", group.getArgument(0), type);
@@ -391,15 +395,14 @@ private:
 
   LogicalResult lowerCall(func::CallOp call) {
     auto group = groups.lookup<func::FuncOp>(call.getCallee());
-    StringRef kind = group->getAttrOfType<StringAttr>(kGroupAttr).getValue();
-    using fusion::GroupKind;
+    std::optional<tile::GroupKind> kind = groupKindOf(group);
+    using tile::GroupKind;
     // These store rows with vectors.
-    bool contraction = kind == fusion::name(GroupKind::contraction) ||
-                       kind == fusion::name(GroupKind::chain) ||
-                       kind == fusion::name(GroupKind::attention) ||
-                       kind == fusion::name(GroupKind::recurrence);
+    bool contraction =
+        kind == GroupKind::contraction || kind == GroupKind::chain ||
+        kind == GroupKind::attention || kind == GroupKind::recurrence;
     // Sums that are rounded in registers are of whole vectors, too.
-    contraction |= kind == fusion::name(GroupKind::window) &&
+    contraction |= kind == GroupKind::window &&
                    !rankedType(call.getResult(0)).getElementType().isF32();
     for (auto conv : group.getOps<tile::ConvOp>())
       contraction |= conv.hasGroupsAsLanes();
@@ -519,7 +522,7 @@ struct TileGroupsPass : impl::TileGroupsBase<TileGroupsPass> {
     for (auto f : module.getOps<func::FuncOp>())
       (isEntry(f) ? entries : tensorGroups).push_back(f);
     SymbolTable groups(module);
-    Specializer specializer(module, CoreFacts{l2Bytes, matrixUnit});
+    Specializer specializer(module);
     for (func::FuncOp f : entries)
       if (failed(EntryLowering(module, f, groups, specializer).run()))
         return signalPassFailure();

@@ -25,7 +25,7 @@ int chainsOf(const graph::Graph &graph, const Options &options) {
   EXPECT_TRUE(text) << str(text.errors());
   if (!text)
     return -1;
-  const std::string word = "tile.group = \"chain\"";
+  const std::string word = "tile.group = #tile.group<chain>";
   int count = 0;
   for (size_t at = text->find(word); at != std::string::npos;
        at = text->find(word, at + 1))

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-expand-math=avx512 | FileCheck %s
+// RUN: tenon-opt %s --tenon-set-target=fields=avx512=true --tenon-expand-math | FileCheck %s
 // RUN: tenon-opt %s --tenon-expand-math | FileCheck %s --check-prefix=PLAIN
 
 // PLAIN-NOT: call_intrinsic

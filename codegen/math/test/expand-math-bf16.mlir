@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --tenon-expand-math="avx512 avx512bf16" | FileCheck %s
-// RUN: tenon-opt %s --tenon-expand-math=avx512 | FileCheck %s --check-prefix=PLAIN
+// RUN: tenon-opt %s --tenon-set-target=fields=avx512=true,avx512_bf16=true --tenon-expand-math | FileCheck %s
+// RUN: tenon-opt %s --tenon-set-target=fields=avx512=true --tenon-expand-math | FileCheck %s --check-prefix=PLAIN
 
 // PLAIN-NOT: cvtneps2bf16
 

@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --split-input-file --tenon-expand-math=avx2 | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-expand-math=avx512 | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=avx2=true --tenon-expand-math | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=avx512=true --tenon-expand-math | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: tenon-opt %s --split-input-file --tenon-expand-math | FileCheck %s --check-prefix=PLAIN
 
 // One entry of a table in a register, three products and sums less.

@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm=least-rows=2 | FileCheck %s --check-prefix=LEAST
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=least_rows=2 --tenon-lower-brgemm | FileCheck %s --check-prefix=LEAST
 
 // Lines of C, and of a side per element, are fetched before the sums: two rows
 // of 24 columns, three vectors of 32 bytes, touch two lines each.

@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm="vector-bits=512 num-vector-registers=32" | FileCheck %s --check-prefix=ZMM
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-lower-brgemm | FileCheck %s --check-prefix=ZMM
 
 // One row is four vectors wide; a group begins with scales and zero points, a
 // row of levels is two of K: halves of bytes, low ones first.

@@ -1,9 +1,9 @@
 // RUN: tenon-opt %s --tenon-lower-brgemm | FileCheck %s
-// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=512 num-vector-registers=32" | FileCheck %s --check-prefix=ZMM
-// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=128" | FileCheck %s --check-prefix=ANY
-// RUN: not tenon-opt %s --tenon-lower-brgemm="vector-bits=48" 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-lower-brgemm | FileCheck %s --check-prefix=ZMM
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=128 --tenon-lower-brgemm | FileCheck %s --check-prefix=ANY
+// RUN: not tenon-opt %s --tenon-set-target=fields=vector_bits=48 --tenon-lower-brgemm 2>&1 | FileCheck %s --check-prefix=BAD
 
-// BAD: vector-bits must be a multiple of 32
+// BAD: vector_bits is 48, must be a power of two from 32 to 512
 
 // Ten rows are 4 + 3 + 3, not 4 + 4 + 2; one full strip of 3 vectors needs no
 // loop; 16 columns more are a strip of 2 vectors.

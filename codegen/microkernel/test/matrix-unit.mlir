@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=512 num-vector-registers=32 matrix-unit" | FileCheck %s
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=512,num_vector_registers=32,matrix_unit=true --tenon-lower-brgemm | FileCheck %s
 
 // 40 rows: one block of two tiles, then 8 rows in a tile that begins 8 rows
 // earlier. Kernels of vectors take the sums, and what K has beyond 128.

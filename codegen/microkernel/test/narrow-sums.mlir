@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-lower-brgemm="vector-bits=512 num-vector-registers=32" | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-lower-brgemm | FileCheck %s
 
 // The instruction that adds up products of bf16 makes denormal sums 0, so that
 // rounding them may do so, too; behind a bias and a bound as well.

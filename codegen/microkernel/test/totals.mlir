@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-lower-brgemm="vector-bits=256" --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=256 --tenon-lower-brgemm --split-input-file | FileCheck %s
 
 // A sum of more than 256 products is made in blocks: a chain from zero for each,
 // whose sum is added to the total in memory. Of 8192 products and less there is

@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --tenon-vectorize-generic=remarks=true --verify-diagnostics | FileCheck %s
-// RUN: not tenon-opt %s --split-input-file --tenon-vectorize-generic=vector-bits=100 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: not tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=64 --tenon-vectorize-generic 2>&1 | FileCheck %s --check-prefix=BITS
 
-// BITS: vector-bits must be 128, 256 or 512, got 100
+// BITS: vectors must have 128 bits or more, have 64
 
 #id = affine_map<(d0) -> (d0)>
 #div = affine_map<(d0) -> (d0 floordiv 2)>

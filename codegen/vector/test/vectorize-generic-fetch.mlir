@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --tenon-vectorize-generic=vector-bits=256 | FileCheck %s
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=256 --tenon-vectorize-generic | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
 #one = affine_map<(d0) -> ()>

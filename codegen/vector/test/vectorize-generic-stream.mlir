@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-vectorize-generic=vector-bits=256 | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=256 --tenon-vectorize-generic | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
 #rows = affine_map<(d0, d1) -> (d0, d1)>

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-vectorize-generic=vector-bits=512 --cse | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512 --tenon-vectorize-generic --cse | FileCheck %s
 
 #id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 

@@ -3,7 +3,7 @@
 // %a is dead when %c is needed: they share bytes. %b lives beside both.
 // 4 x 8 floats are 128 bytes, two lines.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %[[ARENA:[a-z0-9]+]]: memref<?xi8> {tile.role = "arena"})
+// CHECK-SAME:    %[[ARENA:[a-z0-9]+]]: memref<?xi8> {tile.role = #tile.role<arena>})
 // CHECK-NOT:     memref.alloc
 // CHECK:         %[[AT:.*]] = arith.constant 0 : index
 // CHECK-NEXT:    %[[A:.*]] = memref.view %[[ARENA]][%[[AT]]][] : memref<?xi8> to memref<4x8xf32>
@@ -172,14 +172,14 @@ func.func private @g(memref<?xf32>, memref<?xf32>)
 
 // Declines: without temporaries the arena is empty; only entries have one.
 // CHECK-LABEL: func.func @fold(
-// CHECK-SAME:    %{{.*}}: memref<4xf32> {tile.role = "input"}, %{{.*}}: memref<?xi8> {tile.role = "arena"})
+// CHECK-SAME:    %{{.*}}: memref<4xf32> {tile.role = #tile.role<input>}, %{{.*}}: memref<?xi8> {tile.role = #tile.role<arena>})
 // CHECK-LABEL: func.func @fold_arena(
-// CHECK-SAME:    %{{.*}}: memref<4xf32> {tile.role = "input"}) -> index
+// CHECK-SAME:    %{{.*}}: memref<4xf32> {tile.role = #tile.role<input>}) -> index
 // CHECK:         arith.constant 0 : index
 // CHECK-LABEL: func.func @other(
 // CHECK-NEXT:    memref.alloc
 // CHECK-NOT:   @other_arena
-func.func @fold(%x: memref<4xf32> {tile.role = "input"}) {
+func.func @fold(%x: memref<4xf32> {tile.role = #tile.role<input>}) {
   return
 }
 func.func @other() {

@@ -10,7 +10,7 @@
 // ALWAYS-NEXT:    call @chain_fc1_fc2(%arg0, %arg2, %arg2)
 // ALWAYS-NEXT:    call @chain_fc1_fc2(%arg1, %arg2, %arg2)
 // ALWAYS-NEXT:    return
-// ALWAYS:       func.func private @chain_fc1_fc2({{.*}} attributes {tile.band = 8 : i64, tile.group = "chain"}
+// ALWAYS:       func.func private @chain_fc1_fc2({{.*}} attributes {tile.band = 8 : i64, tile.group = #tile.group<chain>}
 // ALWAYS-NOT:   func.func
 // WRONG: mode must be auto, always or never, is sometimes
 func.func @main(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %p: tensor<1x16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
@@ -20,12 +20,12 @@ func.func @main(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %p: tensor<1x16x16
   %3 = call @fc2(%2, %p) : (tensor<16x16xf32>, tensor<1x16x16xf32>) -> tensor<16x16xf32>
   return %1, %3 : tensor<16x16xf32>, tensor<16x16xf32>
 }
-func.func private @fc1(%x: tensor<16x16xf32>, %p: tensor<1x16x16xf32>) -> tensor<16x16xf32> attributes {tile.group = "contraction"} {
+func.func private @fc1(%x: tensor<16x16xf32>, %p: tensor<1x16x16xf32>) -> tensor<16x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<16x16xf32>, tensor<1x16x16xf32> -> tensor<16x16xf32>
   %1 = graph.ReLU %0 : (tensor<16x16xf32>) -> tensor<16x16xf32>
   return %1 : tensor<16x16xf32>
 }
-func.func private @fc2(%x: tensor<16x16xf32>, %p: tensor<1x16x16xf32>) -> tensor<16x16xf32> attributes {tile.group = "contraction"} {
+func.func private @fc2(%x: tensor<16x16xf32>, %p: tensor<1x16x16xf32>) -> tensor<16x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<16x16xf32>, tensor<1x16x16xf32> -> tensor<16x16xf32>
   return %0 : tensor<16x16xf32>
 }

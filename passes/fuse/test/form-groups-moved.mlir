@@ -121,7 +121,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x4xf32>, %y: tensor<4x4xf32>)
 // CHECK-NEXT:    %[[R:.*]] = call @g_TypeCast_Multiply_pack(%arg0) {{.*}} : (tensor<8x8xsi8>) -> tensor<1x8x8xf32>
 // CHECK-NEXT:    return %[[R]]
 // CHECK:       func.func private @g_TypeCast_Multiply_pack
-// CHECK-SAME:    tile.group = "pack"
+// CHECK-SAME:    tile.group = #tile.group<pack>
 func.func @main(%k: tensor<8x8xsi8>) -> tensor<1x8x8xf32> {
   %c = arith.constant dense<0.5> : tensor<f32>
   %0 = graph.TypeCast %k : (tensor<8x8xsi8>) -> tensor<8x8xf32>

@@ -1,13 +1,13 @@
-// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576" | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 max-ops=3" | FileCheck %s --check-prefix=THREE
-// RUN: tenon-opt %s --split-input-file --tenon-form-groups="l2-bytes=1048576 enable=false" | FileCheck %s --check-prefix=ALONE
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=1048576 --tenon-form-groups | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=1048576 --tenon-form-groups=max-ops=3 | FileCheck %s --check-prefix=THREE
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=1048576 --tenon-form-groups=enable=false | FileCheck %s --check-prefix=ALONE
 
 // A product packs weights that are no constants, and computes its src.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    %[[R:.*]] = call @g_ReLU_pack_matmul_Add(%arg0, %arg1, %arg2)
 // CHECK-NEXT:    return %[[R]]
 // CHECK:       func.func private @g_ReLU_pack_matmul_Add
-// CHECK-SAME:    tile.group = "contraction"
+// CHECK-SAME:    tile.group = #tile.group<contraction>
 // THREE-LABEL: func.func @main
 // THREE:         call @g_ReLU(
 // THREE-NEXT:    call @g_pack_matmul_Add(
@@ -132,7 +132,7 @@ func.func @main(%x: tensor<512x64xf32>, %w: tensor<64x64xf32>) -> tensor<512x64x
 // CHECK-NEXT:    call @g_TypeCast_pack_attention(
 // CHECK-NEXT:    return
 // CHECK:       func.func private @g_TypeCast_pack_attention
-// CHECK-SAME:    tile.group = "attention"
+// CHECK-SAME:    tile.group = #tile.group<attention>
 func.func @main(%qb: tensor<2x200x64xsi8>, %kb: tensor<2x64x384xsi8>, %vb: tensor<2x384x64xsi8>) -> tensor<2x200x64xf32> {
   %q = graph.TypeCast %qb : (tensor<2x200x64xsi8>) -> tensor<2x200x64xf32>
   %k = graph.TypeCast %kb : (tensor<2x64x384xsi8>) -> tensor<2x64x384xf32>

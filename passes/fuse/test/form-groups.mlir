@@ -7,7 +7,7 @@
 // CHECK-NEXT:    %[[R:.*]] = call @g_fc1_bias_ReLU(%[[X]], %[[P]], %[[B]]) {tile.label = "fc1+bias+ReLU"}
 // CHECK-NEXT:    return %[[R]]
 // CHECK:       func.func private @g_fc1_bias_ReLU
-// CHECK-SAME:    attributes {tile.group = "contraction"}
+// CHECK-SAME:    attributes {tile.group = #tile.group<contraction>}
 // CHECK-NEXT:    tile.matmul
 // CHECK-NEXT:    graph.Add
 // CHECK-NEXT:    graph.ReLU
@@ -50,7 +50,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x24xf32>, %b: tensor<16xf32>)
 // CHECK-NEXT:    call @g_Multiply_Add_SoftMax_Multiply(%{{[a-z0-9]+}}, %{{[a-z0-9]+}})
 // CHECK-NEXT:    return
 // CHECK:       func.func private
-// CHECK-SAME:    attributes {tile.group = "rows"}
+// CHECK-SAME:    attributes {tile.group = #tile.group<rows>}
 // CHECK-NEXT:    arith.constant
 // CHECK-NEXT:    graph.Multiply
 // CHECK-NEXT:    graph.Add
@@ -74,7 +74,7 @@ func.func @main(%x: tensor<4x8xf32>, %mask: tensor<4x8xf32>) -> tensor<4x8xf32> 
 // CHECK-NOT:     call @
 // CHECK:         return
 // CHECK:       func.func private
-// CHECK-SAME:    attributes {tile.group = "rows"}
+// CHECK-SAME:    attributes {tile.group = #tile.group<rows>}
 // CHECK:         graph.ReduceMean
 // CHECK:         graph.Subtract
 // CHECK:         graph.ReduceMean
@@ -202,8 +202,8 @@ func.func @other(%w: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @g_conv_transpose_Add_ReLU(
 // CHECK-NEXT:    call @g_conv_transpose(
-// CHECK:       func.func private @g_conv_transpose_Add_ReLU({{.*}}tile.group = "contraction"
-// CHECK:       func.func private @g_conv_transpose({{.*}}tile.group = "window"
+// CHECK:       func.func private @g_conv_transpose_Add_ReLU({{.*}}tile.group = #tile.group<contraction>
+// CHECK:       func.func private @g_conv_transpose({{.*}}tile.group = #tile.group<window>
 func.func @main(%x: tensor<1x5x16xf32>, %p: tensor<1x1x3x16x8xf32>, %b: tensor<8xf32>, %d: tensor<3x1x16xf32>) -> (tensor<1x7x8xf32>, tensor<1x7x16xf32>) {
   %0 = tile.conv_transpose %x, %p {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>} : tensor<1x5x16xf32>, tensor<1x1x3x16x8xf32> -> tensor<1x7x8xf32>
   %1 = graph.Add %0, %b : (tensor<1x7x8xf32>, tensor<8xf32>) -> tensor<1x7x8xf32>
@@ -221,7 +221,7 @@ func.func @main(%x: tensor<1x5x16xf32>, %p: tensor<1x1x3x16x8xf32>, %b: tensor<8
 // CHECK:         %[[T:.*]] = call @g_Tanh(%[[R]]#0)
 // CHECK:         return %[[T]]
 // CHECK-LABEL: func.func private @g_rnn(
-// CHECK-SAME:    tile.group = "recurrence"
+// CHECK-SAME:    tile.group = #tile.group<recurrence>
 // CHECK:         %[[D:.*]], %[[H:.*]], %[[C:.*]] = tile.rnn
 // CHECK-NEXT:    return %[[D]], %[[C]]
 func.func @main(%g: tensor<7x3x32xf32>, %u: tensor<2x8x16xf32>) -> tensor<7x3x8xf32> {

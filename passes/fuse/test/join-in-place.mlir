@@ -11,11 +11,11 @@ func.func @main(%x: tensor<4x32xf32>) -> tensor<4x96xf32> {
   %j = call @cat(%a, %b, %x) : (tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x96xf32>
   return %j : tensor<4x96xf32>
 }
-func.func private @relu(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {tile.group = "elementwise"} {
+func.func private @relu(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4x32xf32>) -> tensor<4x32xf32>
   return %0 : tensor<4x32xf32>
 }
-func.func private @cat(%x: tensor<4x32xf32>, %y: tensor<4x32xf32>, %z: tensor<4x32xf32>) -> tensor<4x96xf32> attributes {tile.group = "concat"} {
+func.func private @cat(%x: tensor<4x32xf32>, %y: tensor<4x32xf32>, %z: tensor<4x32xf32>) -> tensor<4x96xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y, %z {axis = -1} : (tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x96xf32>
   return %0 : tensor<4x96xf32>
 }
@@ -37,15 +37,15 @@ func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x96xf32>, tensor<4x32xf32>) {
   %j = call @cat(%i, %c) : (tensor<4x64xf32>, tensor<4x32xf32>) -> tensor<4x96xf32>
   return %j, %c : tensor<4x96xf32>, tensor<4x32xf32>
 }
-func.func private @relu(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {tile.group = "elementwise"} {
+func.func private @relu(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4x32xf32>) -> tensor<4x32xf32>
   return %0 : tensor<4x32xf32>
 }
-func.func private @two(%x: tensor<4x32xf32>, %y: tensor<4x32xf32>) -> tensor<4x64xf32> attributes {tile.group = "concat"} {
+func.func private @two(%x: tensor<4x32xf32>, %y: tensor<4x32xf32>) -> tensor<4x64xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 1} : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x64xf32>
   return %0 : tensor<4x64xf32>
 }
-func.func private @cat(%x: tensor<4x64xf32>, %y: tensor<4x32xf32>) -> tensor<4x96xf32> attributes {tile.group = "concat"} {
+func.func private @cat(%x: tensor<4x64xf32>, %y: tensor<4x32xf32>) -> tensor<4x96xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 1} : (tensor<4x64xf32>, tensor<4x32xf32>) -> tensor<4x96xf32>
   return %0 : tensor<4x96xf32>
 }
@@ -71,15 +71,15 @@ func.func @main(%x: tensor<2x2x32xf32>, %y: tensor<4x32xf32>) -> (tensor<2x2x64x
   %s = call @neg(%r) : (tensor<128xf32>) -> tensor<128xf32>
   return %j, %k, %s : tensor<2x2x64xf32>, tensor<2x2x64xf32>, tensor<128xf32>
 }
-func.func private @relu(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {tile.group = "elementwise"} {
+func.func private @relu(%x: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4x32xf32>) -> tensor<4x32xf32>
   return %0 : tensor<4x32xf32>
 }
-func.func private @neg(%x: tensor<128xf32>) -> tensor<128xf32> attributes {tile.group = "elementwise"} {
+func.func private @neg(%x: tensor<128xf32>) -> tensor<128xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Abs %x : (tensor<128xf32>) -> tensor<128xf32>
   return %0 : tensor<128xf32>
 }
-func.func private @cat(%x: tensor<2x2x32xf32>, %y: tensor<2x2x32xf32>) -> tensor<2x2x64xf32> attributes {tile.group = "concat"} {
+func.func private @cat(%x: tensor<2x2x32xf32>, %y: tensor<2x2x32xf32>) -> tensor<2x2x64xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 2} : (tensor<2x2x32xf32>, tensor<2x2x32xf32>) -> tensor<2x2x64xf32>
   return %0 : tensor<2x2x64xf32>
 }
@@ -104,27 +104,27 @@ func.func @main(%x: tensor<4x8xf32>, %u: tensor<?x8xf32>, %n: tensor<4x2xf32>) -
   %m = call @unknown(%x, %u) : (tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return %j, %k, %l, %m : tensor<4x4xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<?x8xf32>
 }
-func.func private @relu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = "elementwise"} {
+func.func private @relu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
-func.func private @short(%x: tensor<4x2xf32>) -> tensor<4x2xf32> attributes {tile.group = "elementwise"} {
+func.func private @short(%x: tensor<4x2xf32>) -> tensor<4x2xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
-func.func private @cat(%x: tensor<4x2xf32>, %y: tensor<4x2xf32>) -> tensor<4x4xf32> attributes {tile.group = "concat"} {
+func.func private @cat(%x: tensor<4x2xf32>, %y: tensor<4x2xf32>) -> tensor<4x4xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 1} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
-func.func private @rows(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {tile.group = "concat"} {
+func.func private @rows(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 0} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
-func.func private @twice(%x: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {tile.group = "concat"} {
+func.func private @twice(%x: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %x {axis = 0} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
-func.func private @unknown(%x: tensor<4x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> attributes {tile.group = "concat"} {
+func.func private @unknown(%x: tensor<4x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 0} : (tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }

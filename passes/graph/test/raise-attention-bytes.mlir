@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-raise-attention | FileCheck %s
-// RUN: tenon-opt %s --split-input-file "--tenon-raise-attention=int8-group=4" | FileCheck %s --check-prefixes=CHECK,VNNI
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=int8_dot_width=4 --tenon-raise-attention | FileCheck %s --check-prefixes=CHECK,VNNI
 
 // Weights that become bytes: rows are divided first.
 // CHECK-LABEL: func.func @main

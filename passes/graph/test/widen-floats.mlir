@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-widen-floats | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-widen-floats=bf16-group=2 | FileCheck %s --check-prefix=BF16
-// RUN: tenon-opt %s --split-input-file --tenon-widen-floats="bf16-group=2 bf16-group-is-slow" | FileCheck %s --check-prefix=SLOW
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=bf16_dot_width=2 --tenon-widen-floats | FileCheck %s --check-prefix=BF16
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=bf16_dot_width=2,bf16_dot_is_slow=true --tenon-widen-floats | FileCheck %s --check-prefix=SLOW
 
 // CHECK-LABEL: func @pool
 // CHECK:         %[[X:.*]] = graph.TypeCast %arg0 : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>

@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-decompose-recurrent | FileCheck %s --check-prefixes=CHECK,AVX2
-// RUN: tenon-opt %s --split-input-file --tenon-decompose-recurrent='vector-bits=512 num-vector-registers=32' | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-decompose-recurrent | FileCheck %s --check-prefixes=CHECK,AVX512
 
 // One product for all steps, then the steps. A block is one vector of units;
 // 20 units are 3 blocks of 8, or 2 of 16, with 4 gates each.

@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --tenon-pack-weights | FileCheck %s
-// RUN: tenon-opt %s --tenon-pack-weights="vector-bits=512 num-vector-registers=32 bf16-group=2" | FileCheck %s --check-prefix=BF16
-// RUN: tenon-opt %s --tenon-pack-weights="vector-bits=512 num-vector-registers=32 bf16-group=2 bf16-group-is-slow" | FileCheck %s --check-prefix=SLOW
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=512,num_vector_registers=32,bf16_dot_width=2 --tenon-pack-weights | FileCheck %s --check-prefix=BF16
+// RUN: tenon-opt %s --tenon-set-target=fields=vector_bits=512,num_vector_registers=32,bf16_dot_width=2,bf16_dot_is_slow=true --tenon-pack-weights | FileCheck %s --check-prefix=SLOW
 
 // Where the target has no products of bf16 and each element meets many, all of
 // attention is f32 and rounded at its end.

@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-pack-weights | FileCheck %s --check-prefixes=CHECK,AVX2
-// RUN: tenon-opt %s --split-input-file --tenon-pack-weights='vector-bits=512 num-vector-registers=32' | FileCheck %s --check-prefixes=CHECK,AVX512
-// RUN: tenon-opt %s --split-input-file --tenon-pack-weights='vector-bits=512 num-vector-registers=32 bf16-group=2 int8-group=4' | FileCheck %s --check-prefixes=CHECK,AVX512,PAIRS
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-pack-weights | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32,bf16_dot_width=2,int8_dot_width=4 --tenon-pack-weights | FileCheck %s --check-prefixes=CHECK,AVX512,PAIRS
 
 // A panel is as wide as the register tile: three vectors of 8, four of 16.
 // CHECK-LABEL: func @wide

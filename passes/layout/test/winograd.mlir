@@ -1,5 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --tenon-pack-weights | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-pack-weights='vector-bits=512 num-vector-registers=32' | FileCheck %s --check-prefix=AVX512
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-pack-weights | FileCheck %s --check-prefix=AVX512
 // RUN: tenon-opt %s --split-input-file --tenon-pack-weights='winograd=never' | FileCheck %s --check-prefix=NEVER
 // RUN: not tenon-opt %s --split-input-file --tenon-pack-weights='winograd=maybe' 2>&1 | FileCheck %s --check-prefix=BAD
 

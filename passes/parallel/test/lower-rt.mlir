@@ -50,7 +50,7 @@
 // CHECK:         %[[B:.*]] = arith.index_cast %[[BEGIN]]
 // CHECK:         %[[E:.*]] = arith.index_cast %[[END]]
 // CHECK:         scf.for %{{.*}} = %[[B]] to %[[E]]
-func.func @main(%x: memref<?x4xf32> {tile.role = "input"}, %y: memref<?xf32> {tile.role = "output"}, %arena: memref<?xi8> {tile.role = "arena"}) {
+func.func @main(%x: memref<?x4xf32> {tile.role = #tile.role<input>}, %y: memref<?xf32> {tile.role = #tile.role<output>}, %arena: memref<?xi8> {tile.role = #tile.role<arena>}) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?x4xf32>
   rt.section @g.s0 "exp" items(%n) scratch(%c0) args(%x, %y : memref<?x4xf32>, memref<?xf32>)
@@ -96,7 +96,7 @@ func.func private @g.s0(%x: memref<?x4xf32>, %y: memref<?xf32>, %begin: index, %
 // CHECK-NEXT:    %[[K:.*]] = llvm.load %{{.*}} -> i64
 // CHECK-NEXT:    arith.index_cast %[[K]] : i64 to index
 // CHECK-NOT:     llvm.getelementptr
-func.func @fold(%x: memref<?x4xf32>, %arena: memref<?xi8> {tile.role = "arena"}) {
+func.func @fold(%x: memref<?x4xf32>, %arena: memref<?xi8> {tile.role = #tile.role<arena>}) {
   %c0 = arith.constant 0 : index
   %f = arith.constant 1.0 : f32
   %n = memref.dim %x, %c0 : memref<?x4xf32>
@@ -123,7 +123,7 @@ func.func private @g.s0(%x: memref<4x?xf32, strided<[1, ?]>>, %f: f32, %k: index
 // CHECK:         %[[S1:.*]] = llvm.getelementptr %{{.*}}[1]
 // CHECK-NEXT:    llvm.store %[[PLACE]], %[[S1]]
 // CHECK:         call @tenon_rt_run_named_section
-func.func @main(%arena: memref<?xi8> {tile.role = "arena"}) {
+func.func @main(%arena: memref<?xi8> {tile.role = #tile.role<arena>}) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %t = memref.view %arena[%c64][] : memref<?xi8> to memref<4x8xf32>
@@ -164,7 +164,7 @@ func.func @helper(%x: memref<4xf32>) {
 // CHECK:         }
 // CHECK:         llvm.store %[[PLACE]]
 // CHECK:         call @tenon_rt_run_named_section
-func.func @main(%arena: memref<?xi8> {tile.role = "arena"}) {
+func.func @main(%arena: memref<?xi8> {tile.role = #tile.role<arena>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -187,7 +187,7 @@ func.func private @g.s0(%t: index, %x: memref<8xf32>, %begin: index, %end: index
 // CHECK-SAME:    %[[DIMS:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr) -> i32
 // CHECK-NOT:     llvm.getelementptr %[[DIMS]][1]
 // CHECK:         llvm.getelementptr %[[DIMS]][2]
-func.func @main(%q: memref<6xi8> {tile.role = "input", tile.rank = 2 : index}, %x: memref<?xf32> {tile.role = "input"}) {
+func.func @main(%q: memref<6xi8> {tile.role = #tile.role<input>, tile.rank = 2 : index}, %x: memref<?xf32> {tile.role = #tile.role<input>}) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
   rt.section @g.s0 "exp" items(%n) scratch(%c0) args(%q, %x : memref<6xi8>, memref<?xf32>)
@@ -208,7 +208,7 @@ func.func private @g.s0(%q: memref<6xi8>, %x: memref<?xf32>, %from: index, %to: 
 // CHECK:         %[[Q:.*]] = llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
 // CHECK:         llvm.store %[[Q]]
 // CHECK-NOT:     rt.part
-func.func @main(%x: memref<4x8xf32> {tile.role = "output"}) {
+func.func @main(%x: memref<4x8xf32> {tile.role = #tile.role<output>}) {
   %c1 = arith.constant 1 : index
   %0 = rt.part %x[4] : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1]>>
   %1 = rt.part %0[2] : memref<4x4xf32, strided<[8, 1]>> to memref<4x2xf32, strided<[8, 1]>>

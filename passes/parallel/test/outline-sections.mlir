@@ -20,7 +20,7 @@ func.func @main(%x: memref<?xf32>, %y: memref<?xf32>) {
   call @g.l(%x, %y) {tile.label = "exp"} : (memref<?xf32>, memref<?xf32>) -> ()
   return
 }
-func.func private @g.l(%x: memref<?xf32>, %y: memref<?xf32>) attributes {tile.group = "elementwise"} {
+func.func private @g.l(%x: memref<?xf32>, %y: memref<?xf32>) attributes {tile.group = #tile.group<elementwise>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
@@ -53,7 +53,7 @@ func.func @main(%x: memref<4xf32>) {
   call @g.l(%x) {tile.label = "b"} : (memref<4xf32>) -> ()
   return
 }
-func.func private @g.l(%x: memref<4xf32>) attributes {tile.group = "elementwise"} {
+func.func private @g.l(%x: memref<4xf32>) attributes {tile.group = #tile.group<elementwise>} {
   %c1 = arith.constant 1 : index
   %c0 = arith.constant 0 : index
   %f = arith.constant 1.0 : f32
@@ -78,7 +78,7 @@ func.func @fold(%x: memref<8xf32>, %k: index) {
   call @g.l1(%x, %k) {tile.label = "a"} : (memref<8xf32>, index) -> ()
   return
 }
-func.func private @g.l1(%x: memref<8xf32>, %k: index) attributes {tile.group = "elementwise"} {
+func.func private @g.l1(%x: memref<8xf32>, %k: index) attributes {tile.group = #tile.group<elementwise>} {
   %c0 = arith.constant 0 : index
   %n = arith.muli %k, %k : index
   rt.parallel "g.l1" items(%k) scratch(%c0) {
@@ -123,7 +123,7 @@ func.func @main(%x: memref<8xf32>) {
   call @g.l(%x) {tile.label = "lstm"} : (memref<8xf32>) -> ()
   return
 }
-func.func private @g.l(%x: memref<8xf32>) attributes {tile.group = "recurrence"} {
+func.func private @g.l(%x: memref<8xf32>) attributes {tile.group = #tile.group<recurrence>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index

@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --split-input-file --tenon-form-integer-products='vector-bits=512 num-vector-registers=32 int8-group=4' 2>/dev/null | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-form-integer-products=int8-group=2 2>/dev/null | FileCheck %s --check-prefix=WORDS
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32,int8_dot_width=4 --tenon-form-integer-products 2>/dev/null | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=int8_dot_width=2 --tenon-form-integer-products 2>/dev/null | FileCheck %s --check-prefix=WORDS
 
 // The zero point of src is taken from the sum, the scales multiply it.
 // CHECK-LABEL: func @matmul

@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-form-level-products 2>/dev/null | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512' 2>&1 | FileCheck %s --check-prefix=WIDE
-// RUN: tenon-opt %s --split-input-file --tenon-form-level-products='vector-bits=512 int8-group=4' 2>/dev/null | FileCheck %s --check-prefix=DIGITS
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512 --tenon-form-level-products 2>&1 | FileCheck %s --check-prefix=WIDE
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,int8_dot_width=4 --tenon-form-level-products 2>/dev/null | FileCheck %s --check-prefix=DIGITS
 
 // A scale for each column is behind the sum; a panel is four vectors wide.
 // CHECK-LABEL: func @main

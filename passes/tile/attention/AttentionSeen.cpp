@@ -24,7 +24,7 @@ bool hasOnePerMatrix(const Strided &side) {
 /// matrix unit take known sizes only.
 void AttentionLowering::findMask() {
   if (op.getFromLeft() || op.hasWeights() ||
-      (interleave > 1 && ctx.core.matrixUnit))
+      ctx.target.multipliesInTiles(interleave))
     return;
   mask = CausalMask::find(op.getScore().front(), [&](BlockArgument argument) {
     return hasOnePerMatrix(sides[argument.getArgNumber() - kFirstSide]);

@@ -351,7 +351,7 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
                   {block.rows, width}, {pm.attr(pitch), one});
     auto product = tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
     // It is in L2, and only tiles are fast enough to wait for it.
-    product.setPrefetchNext(interleave > 1 && ctx.core.matrixUnit);
+    product.setPrefetchNext(ctx.target.multipliesInTiles(interleave));
   });
 }
 

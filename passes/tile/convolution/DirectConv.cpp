@@ -94,16 +94,17 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
       panel(panelWidth(rankedType(op.getWeights()), op.getInterleave())),
       k(inPerGroup * op.getJoined() + surplusBytes(op)) {
   bool isStatic = IndexMath::constant(src.sizes[0]).has_value();
-  bool pads = op.getJoined() > 1
-                  ? surplusBytes(op) > 0 || !joinsTaps(src, dims.back())
-                  : isStatic && shouldPadRows(dims, outPerGroup,
-                                              op.getInterleave() > 1 &&
-                                                  ctx.core.matrixUnit);
+  bool pads =
+      op.getJoined() > 1
+          ? surplusBytes(op) > 0 || !joinsTaps(src, dims.back())
+          : isStatic &&
+                shouldPadRows(dims, outPerGroup,
+                              ctx.target.multipliesInTiles(op.getInterleave()));
   if (pads)
     padRows(ctx);
   columns = RowSegments(dims);
-  kept = rowsKept(ctx.core.l2Bytes);
-  ahead = rowsAhead(ctx.core.l2Bytes);
+  kept = rowsKept(ctx.target.getL2Bytes());
+  ahead = rowsAhead(ctx.target.getL2Bytes());
 }
 
 int64_t DirectConv::rowsKept(int64_t l2Bytes) const {

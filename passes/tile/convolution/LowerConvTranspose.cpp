@@ -14,6 +14,7 @@
 // taps go backwards through src: their stride there is negative.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/WorkItems.h"
@@ -133,7 +134,8 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
        {std::pair(srcType, 1), std::pair(dstType, 1), std::pair(packedType, 0)})
     for (int64_t size : type.getShape().drop_front(from))
       if (ShapedType::isDynamic(size))
-        return op.emitError("E2003 only the batch may be dynamic");
+        return emitError(op, ErrorCode::UnsupportedForm,
+                         "only the batch may be dynamic");
   Spread s{epilogue,
            {},
            ctx.memoryOf(op.getSrc()),

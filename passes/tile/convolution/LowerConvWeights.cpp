@@ -28,6 +28,7 @@
 // then, which have all taps.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/convolution/WeightsGradient.h"
 #include "passes/tile/core/GroupLowering.h"
@@ -273,7 +274,8 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
                              std::pair(diffType, packed ? 2 : 0)})
     for (auto [i, size] : llvm::enumerate(type.getShape()))
       if (static_cast<int>(i) != batch && ShapedType::isDynamic(size))
-        return op.emitError("E2003 only the batch may be dynamic");
+        return emitError(op, ErrorCode::UnsupportedForm,
+                         "only the batch may be dynamic");
   WeightsGradient g{packed,
                     {},
                     ctx.memoryOf(op.getSrc()),

@@ -19,6 +19,7 @@
 // others from a copy between zeros.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/convolution/WinogradTransforms.h"
 #include "passes/tile/core/Epilogue.h"
@@ -540,7 +541,7 @@ void Winograd::emitPanels(int64_t blocks, Value v) const {
 void Winograd::emit() {
   IndexMath &m = ctx.m;
   tiles = m.mul(src.sizes[0], m.attr(rows.out * columns.out));
-  chooseBlock(ctx.core.l2Bytes);
+  chooseBlock(ctx.target.getL2Bytes());
   Ofr blocks = m.ceilDiv(tiles, m.attr(block));
   auto known = IndexMath::constant(blocks);
   if (known && *known == 0)
@@ -564,7 +565,8 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
   for (RankedTensorType type : {srcType, dstType})
     for (int64_t size : type.getShape().drop_front())
       if (ShapedType::isDynamic(size))
-        return op.emitError("E2003 only the batch may be dynamic");
+        return emitError(op, ErrorCode::UnsupportedForm,
+                         "only the batch may be dynamic");
   auto window = [&](int64_t d) {
     int64_t tiles = llvm::divideCeilSigned(dstType.getDimSize(d), tile.outputs);
     return WindowDim{srcType.getDimSize(d),    tiles, tile.edge(), tile.outputs,

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dialects/tile/TileDialect.h"
+#include "dialects/tile/Target.h"
 #include "passes/tile/core/Strided.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,21 +29,16 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
 };
 
-/// What lowering asks about a core of the target.
-struct CoreFacts {
-  int64_t l2Bytes;
-  bool matrixUnit; // multiplies narrow types in tiles
-};
-
 struct GroupContext {
   GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,
-               SizeMap &sizes, const CoreFacts &core)
-      : m(m), group(group), label(std::move(label)), core(core), sizes(sizes) {}
+               SizeMap &sizes)
+      : m(m), group(group), label(std::move(label)),
+        target(tile::targetOf(group)), sizes(sizes) {}
 
   IndexMath &m;
   mlir::func::FuncOp group; // on tensors
   std::string label;
-  CoreFacts core;
+  tile::TargetAttr target;
   /// Operands of a Concat, by number, that are where it joins them.
   llvm::ArrayRef<int64_t> inPlace;
   /// Buffers of the group's arguments and of the values it returns.

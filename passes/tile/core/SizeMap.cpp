@@ -2,6 +2,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 #include "passes/tile/core/GroupLowering.h"
@@ -253,8 +254,9 @@ LogicalResult SizeMap::infer(Operation *op) {
       if (!type.isDynamicDim(d))
         r[d] = m.attr(type.getDimSize(d));
       else if (!r[d])
-        return op->emitError("E2003 cannot derive the size of dimension ")
-               << d << " of its result";
+        return emitError(op, ErrorCode::UnsupportedForm,
+                         "cannot derive the size of dimension " + Twine(d) +
+                             " of its result");
     }
     sizes[v] = std::move(r);
   }

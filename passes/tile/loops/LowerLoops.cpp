@@ -60,7 +60,7 @@ static SmallVector<Ofr> splitShape(IndexMath &m, ArrayRef<Ofr> shape,
 LoopBuilder::LoopBuilder(GroupContext &ctx, ArrayRef<Ofr> shape,
                          const fusion::RowSpace &rows)
     : ctx(ctx), shape(shape), rows(rows), space(splitShape(ctx.m, shape, rows)),
-      program(ctx.m, ctx.label, ctx.core.l2Bytes, space, rows.reduced),
+      program(ctx.m, ctx.label, ctx.target.getL2Bytes(), space, rows.reduced),
       f32(ctx.m.builder().getF32Type()) {}
 
 //===----------------------------------------------------------------------===//

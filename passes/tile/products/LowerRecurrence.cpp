@@ -111,9 +111,9 @@ struct Recurrence {
 };
 
 void Recurrence::emitStep(IndexMath &sm, Ofr t, bool first) {
-  int64_t height =
-      rowBlock(IndexMath::constant(batch),
-               IndexMath::constant(recurrent.sizes[1]), ctx.core.l2Bytes);
+  int64_t height = rowBlock(IndexMath::constant(batch),
+                            IndexMath::constant(recurrent.sizes[1]),
+                            ctx.target.getL2Bytes());
   int64_t perItem = blocksPerItem(height);
   int64_t itemsOfRows = (blocks + perItem - 1) / perItem;
   SmallVector<Ofr> counts{sm.ceilDiv(batch, sm.attr(height)),
@@ -250,7 +250,7 @@ void Recurrence::run() {
   // The last states: c is there; h is the last row, without steps h0.
   auto last = ctx.outputs.find(op.getH());
   auto finish = [&](IndexMath &sm, bool any) {
-    GroupContext inner(sm, ctx.group, ctx.label, ctx.sizes, ctx.core);
+    GroupContext inner(sm, ctx.group, ctx.label, ctx.sizes);
     if (last != ctx.outputs.end())
       for (const Strided &out : last->second) {
         Strided to = at(sm, at(sm, out, zero), zero);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/tile/TileDialect.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/loops/LoopProgram.h"
 #include "passes/tile/products/PackPanels.h"
@@ -15,7 +16,8 @@ namespace tenon::tiling {
 void emitCopy(GroupContext &ctx, std::optional<Strided> from,
               const Strided &to) {
   SmallVector<bool> reduced(to.rank(), false);
-  LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes, reduced);
+  LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
+                      reduced);
   LoopProgram::Node node;
   if (from) {
     node = program.input(*from);
@@ -58,7 +60,8 @@ static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
   auto type = rankedType(op.getWeights());
   int64_t hidden = type.getDimSize(4), unit = op.getUnit();
   if (ShapedType::isDynamic(hidden))
-    return op.emitError("E2003 the number of hidden units is unknown");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "the number of hidden units is unknown");
   int64_t panel = op.getPanel(),
           gatesOfStrip = std::max(panel / unit, int64_t(1));
   int64_t gates = type.getDimSize(3), strips = gates * unit / panel;
@@ -122,7 +125,8 @@ LogicalResult lowerPack(GroupContext &ctx) {
     return lowerToDigits(ctx, digits);
   auto op = cast<tile::PackOp>(last);
   if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
-    return op.emitError("E2003 the number of columns is unknown");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "the number of columns is unknown");
   PanelPacking(ctx, op).emitSections(ctx.outputs.begin()->second.front());
   return success();
 }

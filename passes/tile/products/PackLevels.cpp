@@ -156,7 +156,7 @@ private:
 
   /// `body` of the elements of `from`, or these as they are.
   void write(ArrayRef<Strided> from, const Strided &to, const Body &body) {
-    LoopProgram program(m, ctx.label, ctx.core.l2Bytes, to.sizes,
+    LoopProgram program(m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     SmallVector<LoopProgram::Node> nodes;
     for (const Strided &s : from)

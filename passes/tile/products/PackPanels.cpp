@@ -181,7 +181,7 @@ void PanelPacking::emitSection(const Strided &dst, const Part &p) const {
   Strided to = partOfDst(dst, p);
   if (p.zeros)
     return emitCopy(ctx, std::nullopt, to);
-  LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes,
+  LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                       SmallVector<bool>(to.rank(), false));
   SmallVector<LoopProgram::Node> nodes;
   for (const Strided &src : tensors()) {

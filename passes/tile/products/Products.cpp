@@ -170,7 +170,7 @@ private:
                        ? std::lcm(kPartStep, p.levels->getGroup())
                        : kPartStep;
     SmallVector<int64_t> parts =
-        partsOfSum(*k, r, p.panel, ctx.core.l2Bytes, step);
+        partsOfSum(*k, r, p.panel, ctx.target.getL2Bytes(), step);
     int64_t from = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
       emitSection(m.attr(from), m.attr(part), partOf(i, parts.size()));
@@ -266,8 +266,8 @@ void Sections::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from,
 
 void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
   auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
-  int64_t l2Bytes = std::min(ctx.core.l2Bytes, kMostOfL2);
-  bool inTiles = ctx.core.matrixUnit && p.interleave > 1;
+  int64_t l2Bytes = std::min(ctx.target.getL2Bytes(), kMostOfL2);
+  bool inTiles = ctx.target.multipliesInTiles(p.interleave);
   int64_t block = rowBlock(r, IndexMath::constant(k), l2Bytes,
                            p.elementOfA().getIntOrFloatBitWidth() / 8,
                            inTiles ? kTileRows : kMinRowBlock);
@@ -297,7 +297,7 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
                                 m.attr(RowCopy::bytesOf(p.elementOfA()))));
   RowCopy copy;
   bool across = !IndexMath::isConstant(aK, 1);
-  if (p.made || (panelLast && (ctx.core.matrixUnit || across)))
+  if (p.made || (panelLast && (ctx.target.getMatrixUnit() || across)))
     copy = RowCopy::of(p, k, across, space.rowDim, panels, block);
   rowsStream = panels <= kFewPanels && !streams && !copy.bytes &&
                bytesOfA.value_or(l2Bytes + 1) > l2Bytes;

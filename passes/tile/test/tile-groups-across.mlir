@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // Columns of src lie apart: a block of rows is copied, 32 columns at a time, and
 // the next ones are fetched meanwhile; 300 = 9 x 32 + 12.
@@ -17,7 +17,7 @@ func.func @main(%x: tensor<300x100xf32>, %p: tensor<6x300x24xf32>) -> tensor<100
   %0 = call @across(%t, %p) {tile.label = "fc"} : (tensor<100x300xf32>, tensor<6x300x24xf32>) -> tensor<100x144xf32>
   return %0 : tensor<100x144xf32>
 }
-func.func private @across(%t: tensor<100x300xf32>, %p: tensor<6x300x24xf32>) -> tensor<100x144xf32> attributes {tile.group = "contraction"} {
+func.func private @across(%t: tensor<100x300xf32>, %p: tensor<6x300x24xf32>) -> tensor<100x144xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %t, %p : tensor<100x300xf32>, tensor<6x300x24xf32> -> tensor<100x144xf32>
   return %0 : tensor<100x144xf32>
 }
@@ -36,11 +36,11 @@ func.func @main(%x: tensor<280x100xf32>, %p: tensor<6x280x24xf32>, %y: tensor<30
   %1 = call @panels(%t, %q) {tile.label = "panels"} : (tensor<100x300xf32>, tensor<5x300x24xf32>) -> tensor<100x120xf32>
   return %0, %1 : tensor<100x144xf32>, tensor<100x120xf32>
 }
-func.func private @columns(%t: tensor<100x280xf32>, %p: tensor<6x280x24xf32>) -> tensor<100x144xf32> attributes {tile.group = "contraction"} {
+func.func private @columns(%t: tensor<100x280xf32>, %p: tensor<6x280x24xf32>) -> tensor<100x144xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %t, %p : tensor<100x280xf32>, tensor<6x280x24xf32> -> tensor<100x144xf32>
   return %0 : tensor<100x144xf32>
 }
-func.func private @panels(%t: tensor<100x300xf32>, %p: tensor<5x300x24xf32>) -> tensor<100x120xf32> attributes {tile.group = "contraction"} {
+func.func private @panels(%t: tensor<100x300xf32>, %p: tensor<5x300x24xf32>) -> tensor<100x120xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %t, %p : tensor<100x300xf32>, tensor<5x300x24xf32> -> tensor<100x120xf32>
   return %0 : tensor<100x120xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups=matrix-unit --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=matrix_unit=true --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // 200 queries are three blocks of at most 72. All scores of a block are in
 // scratch memory, rows an odd number of lines apart: panels of keys, then, four
@@ -53,7 +53,7 @@ func.func @main(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor
   %0 = call @g(%q, %k, %v, %c, %m) {tile.label = "attn"} : (tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32>, tensor<1xf32>, tensor<2x1x384xf32>) -> tensor<2x200x64xf32>
   return %0 : tensor<2x200x64xf32>
 }
-func.func private @g(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor<2x384x64xf32>, %c: tensor<1xf32>, %m: tensor<2x1x384xf32>) -> tensor<2x200x64xf32> attributes {tile.group = "attention"} {
+func.func private @g(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor<2x384x64xf32>, %c: tensor<1xf32>, %m: tensor<2x1x384xf32>) -> tensor<2x200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v sides(%c, %m) packed inf_as_zero score {
   ^bb0(%x: f32, %row: index, %column: index, %a: f32, %b: f32):
     %0 = arith.divf %x, %a : f32
@@ -85,7 +85,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   %0 = call @causal(%q, %k, %v) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32>) -> tensor<200x64xf32>
   return %0 : tensor<200x64xf32>
 }
-func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+func.func private @causal(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v packed score {
   ^bb0(%x: f32, %row: index, %column: index):
     %0 = arith.index_cast %row : index to i32
@@ -117,7 +117,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<171x64x24xf32>, %v: tensor<40
   %0 = call @long(%q, %k, %v) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<171x64x24xf32>, tensor<4096x64xf32>) -> tensor<200x64xf32>
   return %0 : tensor<200x64xf32>
 }
-func.func private @long(%q: tensor<200x64xf32>, %k: tensor<171x64x24xf32>, %v: tensor<4096x64xf32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+func.func private @long(%q: tensor<200x64xf32>, %k: tensor<171x64x24xf32>, %v: tensor<4096x64xf32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v packed score {
   ^bb0(%x: f32, %row: index, %column: index):
     tile.yield %x : f32
@@ -141,7 +141,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: tensor<5x20
   %0 = call @left(%q, %k, %v) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<4x64x24xf32>, tensor<5x200xf32>) -> tensor<5x96xf32>
   return %0 : tensor<5x96xf32>
 }
-func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: tensor<5x200xf32>) -> tensor<5x96xf32> attributes {tile.group = "attention"} {
+func.func private @left(%q: tensor<200x64xf32>, %k: tensor<4x64x24xf32>, %v: tensor<5x200xf32>) -> tensor<5x96xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v packed from_left score {
   ^bb0(%x: f32, %row: index, %column: index):
     tile.yield %x : f32
@@ -183,7 +183,7 @@ func.func @main(%q: tensor<2x1x64xf32>, %k: tensor<2x64x4096xf32>, %v: tensor<2x
   %0 = call @few(%q, %k, %v) {tile.label = "attn"} : (tensor<2x1x64xf32>, tensor<2x64x4096xf32>, tensor<2x4096x64xf32>) -> tensor<2x1x64xf32>
   return %0 : tensor<2x1x64xf32>
 }
-func.func private @few(%q: tensor<2x1x64xf32>, %k: tensor<2x64x4096xf32>, %v: tensor<2x4096x64xf32>) -> tensor<2x1x64xf32> attributes {tile.group = "attention"} {
+func.func private @few(%q: tensor<2x1x64xf32>, %k: tensor<2x64x4096xf32>, %v: tensor<2x4096x64xf32>) -> tensor<2x1x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v score {
   ^bb0(%x: f32, %row: index, %column: index):
     tile.yield %x : f32
@@ -204,7 +204,7 @@ func.func @main(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<3
   %0 = call @heads(%q, %k, %v, %d) {tile.label = "attn"} : (tensor<32x1x64xf32>, tensor<32x64x512xf32>, tensor<32x512x64xf32>, tensor<512xf32>) -> tensor<32x1x64xf32>
   return %0 : tensor<32x1x64xf32>
 }
-func.func private @heads(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<32x512x64xf32>, %d: tensor<512xf32>) -> tensor<32x1x64xf32> attributes {tile.group = "attention"} {
+func.func private @heads(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<32x512x64xf32>, %d: tensor<512xf32>) -> tensor<32x1x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v sides(%d) score {
   ^bb0(%x: f32, %row: index, %column: index, %a: f32):
     %0 = arith.divf %x, %a : f32
@@ -228,7 +228,7 @@ func.func @main(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: ten
   %0 = call @narrow(%q, %k, %v, %c) {tile.label = "attn"} : (tensor<2x96x64xbf16>, tensor<2x12x32x32x2xbf16>, tensor<2x2x192x32x2xbf16>, tensor<1xbf16>) -> tensor<2x96x64xbf16>
   return %0 : tensor<2x96x64xbf16>
 }
-func.func private @narrow(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: tensor<2x2x192x32x2xbf16>, %c: tensor<1xbf16>) -> tensor<2x96x64xbf16> attributes {tile.group = "attention"} {
+func.func private @narrow(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: tensor<2x2x192x32x2xbf16>, %c: tensor<1xbf16>) -> tensor<2x96x64xbf16> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v sides(%c) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %a: bf16):
     %w = arith.extf %a : bf16 to f32

@@ -17,7 +17,7 @@ func.func @main(%x: tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32> {
   %0 = call @g(%x) {tile.label = "pool"} : (tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32>
   return %0 : tensor<1x1x1x16xf32>
 }
-func.func private @g(%x: tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.AvgPool %x {data_format = "NXC", exclude_pad = true, kernel = [40, 40], pads_begin = [0, 0], pads_end = [0, 0], strides = [1, 1]} : (tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32>
   return %0 : tensor<1x1x1x16xf32>
 }
@@ -36,11 +36,11 @@ func.func @main(%x: tensor<1x16x16x16xf32>, %y: tensor<1x40x40x16xf32>) -> (tens
   %1 = call @h(%y) {tile.label = "maximum"} : (tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32>
   return %0, %1 : tensor<1x1x1x16xf32>, tensor<1x1x1x16xf32>
 }
-func.func private @g(%x: tensor<1x16x16x16xf32>) -> tensor<1x1x1x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x16x16x16xf32>) -> tensor<1x1x1x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.AvgPool %x {data_format = "NXC", exclude_pad = true, kernel = [16, 16], pads_begin = [0, 0], pads_end = [0, 0], strides = [1, 1]} : (tensor<1x16x16x16xf32>) -> tensor<1x1x1x16xf32>
   return %0 : tensor<1x1x1x16xf32>
 }
-func.func private @h(%x: tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32> attributes {tile.group = "window"} {
+func.func private @h(%x: tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPool %x {data_format = "NXC", kernel = [40, 40], pads_begin = [0, 0], pads_end = [0, 0], strides = [1, 1], dilations = [1, 1]} : (tensor<1x40x40x16xf32>) -> tensor<1x1x1x16xf32>
   return %0 : tensor<1x1x1x16xf32>
 }

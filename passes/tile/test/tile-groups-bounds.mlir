@@ -23,7 +23,7 @@ func.func @main(%x: tensor<2x32xf32>) -> tensor<2x32xf32> {
   %0 = call @levels(%x) {tile.label = "levels"} : (tensor<2x32xf32>) -> tensor<2x32xf32>
   return %0 : tensor<2x32xf32>
 }
-func.func private @levels(%x: tensor<2x32xf32>) -> tensor<2x32xf32> attributes {tile.group = "elementwise"} {
+func.func private @levels(%x: tensor<2x32xf32>) -> tensor<2x32xf32> attributes {tile.group = #tile.group<elementwise>} {
   %s = arith.constant dense<2.0> : tensor<f32>
   %0 = graph.ReLU %x : (tensor<2x32xf32>) -> tensor<2x32xf32>
   %1 = graph.Multiply %0, %s : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
@@ -44,7 +44,7 @@ func.func @main(%x: tensor<2x32xf32>) -> tensor<2x32xui8> {
   %0 = call @shifted(%x) {tile.label = "shifted"} : (tensor<2x32xf32>) -> tensor<2x32xui8>
   return %0 : tensor<2x32xui8>
 }
-func.func private @shifted(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes {tile.group = "elementwise"} {
+func.func private @shifted(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes {tile.group = #tile.group<elementwise>} {
   %s = arith.constant dense<2.5> : tensor<f32>
   %z = arith.constant dense<128.0> : tensor<f32>
   %0 = graph.Multiply %x, %s : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
@@ -66,7 +66,7 @@ func.func @main(%x: tensor<2x32xf32>) -> tensor<2x32xui8> {
   %0 = call @apart(%x) {tile.label = "apart"} : (tensor<2x32xf32>) -> tensor<2x32xui8>
   return %0 : tensor<2x32xui8>
 }
-func.func private @apart(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes {tile.group = "elementwise"} {
+func.func private @apart(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes {tile.group = #tile.group<elementwise>} {
   %s = arith.constant dense<2.5> : tensor<f32>
   %z = arith.constant dense<128.0> : tensor<f32>
   %0 = graph.Multiply %x, %s : (tensor<2x32xf32>, tensor<f32>) -> tensor<2x32xf32>
@@ -86,7 +86,7 @@ func.func @main(%x: tensor<2x32xf32>) -> tensor<2x32xsi8> {
   %0 = call @cut(%x) {tile.label = "cut"} : (tensor<2x32xf32>) -> tensor<2x32xsi8>
   return %0 : tensor<2x32xsi8>
 }
-func.func private @cut(%x: tensor<2x32xf32>) -> tensor<2x32xsi8> attributes {tile.group = "elementwise"} {
+func.func private @cut(%x: tensor<2x32xf32>) -> tensor<2x32xsi8> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.TypeCast %x : (tensor<2x32xf32>) -> tensor<2x32xsi8>
   return %0 : tensor<2x32xsi8>
 }

@@ -30,7 +30,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   %0 = call @g(%q, %k, %v, %a, %b, %c) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32>, tensor<1xi32>, tensor<f32>, tensor<1xf32>) -> tensor<200x64xf32>
   return %0 : tensor<200x64xf32>
 }
-func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %a: tensor<1xi32>, %b: tensor<f32>, %c: tensor<1xf32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %a: tensor<1xi32>, %b: tensor<f32>, %c: tensor<1xf32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v sides(%a, %b, %c) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %offset: i32, %masked: f32, %scale: f32):
     %r = arith.index_cast %row : index to i32
@@ -53,7 +53,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   %0 = call @g(%q, %k, %v, %b) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32>, tensor<f32>) -> tensor<200x64xf32>
   return %0 : tensor<200x64xf32>
 }
-func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<f32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<f32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v sides(%b) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %masked: f32):
     %sees = arith.cmpi sle, %row, %column : index
@@ -72,7 +72,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   %0 = call @g(%q, %k, %v, %b) {tile.label = "attn"} : (tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32>, tensor<384xf32>) -> tensor<200x64xf32>
   return %0 : tensor<200x64xf32>
 }
-func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<384xf32>) -> tensor<200x64xf32> attributes {tile.group = "attention"} {
+func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<384xf32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %o = tile.attention %q, %k, %v sides(%b) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %masked: f32):
     %sees = arith.cmpi sge, %row, %column : index

@@ -30,7 +30,7 @@ func.func @main(%x: tensor<1x8x8x8xf32>, %p: tensor<1x1x1x1x8x16xf32>, %w: tenso
   %0 = call @chain(%x, %p, %w, %q, %r) {tile.label = "chain"} : (tensor<1x8x8x8xf32>, tensor<1x1x1x1x8x16xf32>, tensor<3x3x1x16xf32>, tensor<1x1x1x1x16x16xf32>, tensor<1x8x8x12xf32>) -> tensor<1x8x8x12xf32>
   return %0 : tensor<1x8x8x12xf32>
 }
-func.func private @chain(%x: tensor<1x8x8x8xf32>, %p: tensor<1x1x1x1x8x16xf32>, %w: tensor<3x3x1x16xf32>, %q: tensor<1x1x1x1x16x16xf32>, %r: tensor<1x8x8x12xf32>) -> tensor<1x8x8x12xf32> attributes {tile.band = 2 : i64, tile.group = "chain"} {
+func.func private @chain(%x: tensor<1x8x8x8xf32>, %p: tensor<1x1x1x1x8x16xf32>, %w: tensor<3x3x1x16xf32>, %q: tensor<1x1x1x1x16x16xf32>, %r: tensor<1x8x8x12xf32>) -> tensor<1x8x8x12xf32> attributes {tile.band = 2 : i64, tile.group = #tile.group<chain>} {
   %0 = tile.conv %x, %p {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x8x8x8xf32>, tensor<1x1x1x1x8x16xf32> -> tensor<1x8x8x16xf32>
   %1 = graph.ReLU %0 : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xf32>
   %2 = tile.conv %1, %w {depthwise, dilations = array<i64: 1, 1>, groups = 16 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x8x8x16xf32>, tensor<3x3x1x16xf32> -> tensor<1x8x8x16xf32>
@@ -53,7 +53,7 @@ func.func @main(%x: tensor<10x8xf32>, %p: tensor<1x8x16xf32>, %q: tensor<1x16x16
   %0 = call @chain(%x, %p, %q) {tile.label = "chain"} : (tensor<10x8xf32>, tensor<1x8x16xf32>, tensor<1x16x16xf32>) -> tensor<10x12xf32>
   return %0 : tensor<10x12xf32>
 }
-func.func private @chain(%x: tensor<10x8xf32>, %p: tensor<1x8x16xf32>, %q: tensor<1x16x16xf32>) -> tensor<10x12xf32> attributes {tile.band = 4 : i64, tile.group = "chain"} {
+func.func private @chain(%x: tensor<10x8xf32>, %p: tensor<1x8x16xf32>, %q: tensor<1x16x16xf32>) -> tensor<10x12xf32> attributes {tile.band = 4 : i64, tile.group = #tile.group<chain>} {
   %0 = tile.matmul %x, %p : tensor<10x8xf32>, tensor<1x8x16xf32> -> tensor<10x16xf32>
   %1 = tile.matmul %0, %q : tensor<10x16xf32>, tensor<1x16x16xf32> -> tensor<10x12xf32>
   return %1 : tensor<10x12xf32>

@@ -4,10 +4,10 @@
 // directly. Items are blocks of rows times panels, panels innermost; 90
 // columns are 3 panels of 24 and one of 18, the bias is a side of each.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x64xf32> {tile.role = "input"}
-// CHECK-SAME:    %[[P:[a-z0-9]+]]: memref<4x64x24xf32> {tile.folded, tile.role = "folded"}
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x64xf32> {tile.role = #tile.role<input>}
+// CHECK-SAME:    %[[P:[a-z0-9]+]]: memref<4x64x24xf32> {tile.folded, tile.role = #tile.role<folded>}
 // CHECK-SAME:    %[[B:[a-z0-9]+]]: memref<90xf32>
-// CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<?x90xf32> {tile.role = "output"})
+// CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<?x90xf32> {tile.role = #tile.role<output>})
 // CHECK-NOT:     memref.alloc
 // CHECK:         call @g.l(%[[X]], %[[P]], %[[B]], %[[Y]]) {tile.label = "fc"}
 // CHECK-LABEL: func.func private @g.l(
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<?x64xf32>, %p: tensor<4x64x24xf32> {tile.folded}, %b:
   %0 = call @g(%x, %p, %b) {tile.label = "fc"} : (tensor<?x64xf32>, tensor<4x64x24xf32>, tensor<90xf32>) -> tensor<?x90xf32>
   return %0 : tensor<?x90xf32>
 }
-func.func private @g(%x: tensor<?x64xf32>, %p: tensor<4x64x24xf32>, %b: tensor<90xf32>) -> tensor<?x90xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<?x64xf32>, %p: tensor<4x64x24xf32>, %b: tensor<90xf32>) -> tensor<?x90xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<?x64xf32>, tensor<4x64x24xf32> -> tensor<?x90xf32>
   %1 = graph.Add %0, %b : (tensor<?x90xf32>, tensor<90xf32>) -> tensor<?x90xf32>
   return %1 : tensor<?x90xf32>
@@ -57,7 +57,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %p: tensor<1x8x16xf32>, %r: tensor<2x3x16
   %0 = call @g(%x, %p, %r, %s, %m) {tile.label = "fc"} : (tensor<2x3x8xf32>, tensor<1x8x16xf32>, tensor<2x3x16xf32>, tensor<f32>, tensor<2x3x1xf32>) -> tensor<2x3x16xf32>
   return %0 : tensor<2x3x16xf32>
 }
-func.func private @g(%x: tensor<2x3x8xf32>, %p: tensor<1x8x16xf32>, %r: tensor<2x3x16xf32>, %s: tensor<f32>, %m: tensor<2x3x1xf32>) -> tensor<2x3x16xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<2x3x8xf32>, %p: tensor<1x8x16xf32>, %r: tensor<2x3x16xf32>, %s: tensor<f32>, %m: tensor<2x3x1xf32>) -> tensor<2x3x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<2x3x8xf32>, tensor<1x8x16xf32> -> tensor<2x3x16xf32>
   %1 = graph.Add %0, %r : (tensor<2x3x16xf32>, tensor<2x3x16xf32>) -> tensor<2x3x16xf32>
   %2 = graph.Multiply %1, %s : (tensor<2x3x16xf32>, tensor<f32>) -> tensor<2x3x16xf32>
@@ -78,7 +78,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %p: tensor<2x1x8x16xf32>) -> tensor<2x3x1
   %0 = call @g(%x, %p) {tile.label = "bmm"} : (tensor<2x3x8xf32>, tensor<2x1x8x16xf32>) -> tensor<2x3x16xf32>
   return %0 : tensor<2x3x16xf32>
 }
-func.func private @g(%x: tensor<2x3x8xf32>, %p: tensor<2x1x8x16xf32>) -> tensor<2x3x16xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<2x3x8xf32>, %p: tensor<2x1x8x16xf32>) -> tensor<2x3x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<2x3x8xf32>, tensor<2x1x8x16xf32> -> tensor<2x3x16xf32>
   return %0 : tensor<2x3x16xf32>
 }
@@ -99,7 +99,7 @@ func.func @main(%x: tensor<8x4xf32>, %p: tensor<1x8x16xf32>) -> (tensor<4x16xf32
   %0 = call @g(%t, %p) {tile.label = "fc"} : (tensor<4x8xf32>, tensor<1x8x16xf32>) -> tensor<4x16xf32>
   return %0 : tensor<4x16xf32>
 }
-func.func private @g(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
   return %0 : tensor<4x16xf32>
 }
@@ -127,7 +127,7 @@ func.func @main(%x: tensor<1x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>, %s: tenso
   %0 = call @g(%x, %w, %s) {tile.label = "conv"} : (tensor<1x6x6x3xf32>, tensor<1x1x3x3x3x24xf32>, tensor<f32>) -> tensor<1x6x6x8xf32>
   return %0 : tensor<1x6x6x8xf32>
 }
-func.func private @g(%x: tensor<1x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>, %s: tensor<f32>) -> tensor<1x6x6x8xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>, %s: tensor<f32>) -> tensor<1x6x6x8xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x6x6x3xf32>, tensor<1x1x3x3x3x24xf32> -> tensor<1x6x6x8xf32>
   %1 = graph.Multiply %0, %s : (tensor<1x6x6x8xf32>, tensor<f32>) -> tensor<1x6x6x8xf32>
   return %1 : tensor<1x6x6x8xf32>
@@ -144,7 +144,7 @@ func.func @main(%x: tensor<1x6x6x16xf32>, %w: tensor<1x1x1x1x16x24xf32>) -> tens
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<1x6x6x16xf32>, tensor<1x1x1x1x16x24xf32>) -> tensor<1x6x6x8xf32>
   return %0 : tensor<1x6x6x8xf32>
 }
-func.func private @g(%x: tensor<1x6x6x16xf32>, %w: tensor<1x1x1x1x16x24xf32>) -> tensor<1x6x6x8xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x6x6x16xf32>, %w: tensor<1x1x1x1x16x24xf32>) -> tensor<1x6x6x8xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x6x6x16xf32>, tensor<1x1x1x1x16x24xf32> -> tensor<1x6x6x8xf32>
   return %0 : tensor<1x6x6x8xf32>
 }
@@ -167,7 +167,7 @@ func.func @main(%x: tensor<1x5x5x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tens
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<1x5x5x16xf32>, tensor<1x1x3x3x16x48xf32>) -> tensor<1x5x5x48xf32>
   return %0 : tensor<1x5x5x48xf32>
 }
-func.func private @g(%x: tensor<1x5x5x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x5x5x48xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x5x5x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x5x5x48xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x5x5x16xf32>, tensor<1x1x3x3x16x48xf32> -> tensor<1x5x5x48xf32>
   return %0 : tensor<1x5x5x48xf32>
 }
@@ -185,7 +185,7 @@ func.func @main(%x: tensor<801x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<801x2
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<801x16xf32>, tensor<1x16x24xf32>) -> tensor<801x24xf32>
   return %0 : tensor<801x24xf32>
 }
-func.func private @g(%x: tensor<801x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<801x24xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<801x16xf32>, %p: tensor<1x16x24xf32>) -> tensor<801x24xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<801x16xf32>, tensor<1x16x24xf32> -> tensor<801x24xf32>
   return %0 : tensor<801x24xf32>
 }

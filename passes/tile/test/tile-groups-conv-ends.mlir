@@ -1,6 +1,6 @@
 // Columns at the ends of the rows of a convolution, whose taps padding cuts.
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,VECTORS
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups=matrix-unit --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,TILES
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=matrix_unit=true --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefixes=CHECK,TILES
 
 // An item is the four inner rows of an image, whose columns at either end are
 // one product of four rows each, or a row at the top or the bottom, whose ends
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<8x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<8x6x6x3xf32>, tensor<1x1x3x3x3x24xf32>) -> tensor<8x6x6x8xf32>
   return %0 : tensor<8x6x6x8xf32>
 }
-func.func private @g(%x: tensor<8x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<8x6x6x8xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<8x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<8x6x6x8xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<8x6x6x3xf32>, tensor<1x1x3x3x3x24xf32> -> tensor<8x6x6x8xf32>
   return %0 : tensor<8x6x6x8xf32>
 }
@@ -45,7 +45,7 @@ func.func @main(%x: tensor<8x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<8x6x6x3xf32>, tensor<1x1x3x3x3x24xf32>) -> tensor<8x4x4x8xf32>
   return %0 : tensor<8x4x4x8xf32>
 }
-func.func private @g(%x: tensor<8x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<8x4x4x8xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<8x6x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<8x4x4x8xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<8x6x6x3xf32>, tensor<1x1x3x3x3x24xf32> -> tensor<8x4x4x8xf32>
   return %0 : tensor<8x4x4x8xf32>
 }
@@ -62,7 +62,7 @@ func.func @main(%x: tensor<8x8x8x32xbf16>, %w: tensor<1x1x3x3x16x32x2xbf16>) -> 
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<8x8x8x32xbf16>, tensor<1x1x3x3x16x32x2xbf16>) -> tensor<8x8x8x32xf32>
   return %0 : tensor<8x8x8x32xf32>
 }
-func.func private @g(%x: tensor<8x8x8x32xbf16>, %w: tensor<1x1x3x3x16x32x2xbf16>) -> tensor<8x8x8x32xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<8x8x8x32xbf16>, %w: tensor<1x1x3x3x16x32x2xbf16>) -> tensor<8x8x8x32xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, interleave = 2 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<8x8x8x32xbf16>, tensor<1x1x3x3x16x32x2xbf16> -> tensor<8x8x8x32xf32>
   return %0 : tensor<8x8x8x32xf32>
 }
@@ -89,11 +89,11 @@ func.func @main(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> (te
   %1 = call @wide(%x, %w) : (tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32>
   return %0, %1 : tensor<1x4x17x48xf32>, tensor<1x4x17x48xf32>
 }
-func.func private @dilated(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32> attributes {tile.group = "contraction"} {
+func.func private @dilated(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 6, 6>, groups = 1 : i64, pads_begin = array<i64: 6, 6>, pads_end = array<i64: 6, 6>, strides = array<i64: 1, 1>} : tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32> -> tensor<1x4x17x48xf32>
   return %0 : tensor<1x4x17x48xf32>
 }
-func.func private @wide(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32> attributes {tile.group = "contraction"} {
+func.func private @wide(%x: tensor<1x4x17x16xf32>, %w: tensor<1x1x3x3x16x48xf32>) -> tensor<1x4x17x48xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 6, 10>, groups = 1 : i64, pads_begin = array<i64: 6, 10>, pads_end = array<i64: 6, 10>, strides = array<i64: 1, 1>} : tensor<1x4x17x16xf32>, tensor<1x1x3x3x16x48xf32> -> tensor<1x4x17x48xf32>
   return %0 : tensor<1x4x17x48xf32>
 }

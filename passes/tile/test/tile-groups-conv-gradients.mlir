@@ -25,7 +25,7 @@ func.func @main(%x: tensor<1x5x6x16xf32>, %w: tensor<1x1x3x3x16x24xf32>, %b: ten
   %0 = call @g(%x, %w, %b) {tile.label = "up"} : (tensor<1x5x6x16xf32>, tensor<1x1x3x3x16x24xf32>, tensor<8xf32>) -> tensor<1x10x12x8xf32>
   return %0 : tensor<1x10x12x8xf32>
 }
-func.func private @g(%x: tensor<1x5x6x16xf32>, %w: tensor<1x1x3x3x16x24xf32>, %b: tensor<8xf32>) -> tensor<1x10x12x8xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x5x6x16xf32>, %w: tensor<1x1x3x3x16x24xf32>, %b: tensor<8xf32>) -> tensor<1x10x12x8xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_transpose %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x5x6x16xf32>, tensor<1x1x3x3x16x24xf32> -> tensor<1x10x12x8xf32>
   %1 = graph.Add %0, %b : (tensor<1x10x12x8xf32>, tensor<8xf32>) -> tensor<1x10x12x8xf32>
   return %1 : tensor<1x10x12x8xf32>
@@ -60,7 +60,7 @@ func.func @main(%x: tensor<?x8x8x3xf32>, %d: tensor<1x2x?x8x8x24xf32>) -> tensor
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<?x8x8x3xf32>, tensor<1x2x?x8x8x24xf32>) -> tensor<3x3x3x40xf32>
   return %0 : tensor<3x3x3x40xf32>
 }
-func.func private @g(%x: tensor<?x8x8x3xf32>, %d: tensor<1x2x?x8x8x24xf32>) -> tensor<3x3x3x40xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<?x8x8x3xf32>, %d: tensor<1x2x?x8x8x24xf32>) -> tensor<3x3x3x40xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_weights %x, %d {packed, dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<?x8x8x3xf32>, tensor<1x2x?x8x8x24xf32> -> tensor<3x3x3x40xf32>
   return %0 : tensor<3x3x3x40xf32>
 }
@@ -78,7 +78,7 @@ func.func @main(%x: tensor<2x5x6x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<2x
   %0 = call @g(%x, %w) {tile.label = "up"} : (tensor<2x5x6x16xf32>, tensor<3x3x1x16xf32>) -> tensor<2x10x12x16xf32>
   return %0 : tensor<2x10x12x16xf32>
 }
-func.func private @g(%x: tensor<2x5x6x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<2x10x12x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x5x6x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<2x10x12x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv_transpose %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 16 : i64, pads_begin = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<2x5x6x16xf32>, tensor<3x3x1x16xf32> -> tensor<2x10x12x16xf32>
   return %0 : tensor<2x10x12x16xf32>
 }
@@ -100,7 +100,7 @@ func.func @main(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<2x8x40xf32>, tensor<2x8x40xf32>) -> tensor<3x1x40xf32>
   return %0 : tensor<3x1x40xf32>
 }
-func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv_weights %x, %d {depthwise, dilations = array<i64: 1>, groups = 40 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<2x8x40xf32>, tensor<2x8x40xf32> -> tensor<3x1x40xf32>
   return %0 : tensor<3x1x40xf32>
 }
@@ -121,7 +121,7 @@ func.func @main(%x: tensor<2x40x8xf32>, %d: tensor<2x40x8xf32>) -> tensor<3x1x40
   %0 = call @g(%s, %t) {tile.label = "dw"} : (tensor<2x8x40xf32>, tensor<2x8x40xf32>) -> tensor<3x1x40xf32>
   return %0 : tensor<3x1x40xf32>
 }
-func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x8x40xf32>, %d: tensor<2x8x40xf32>) -> tensor<3x1x40xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv_weights %x, %d {depthwise, dilations = array<i64: 1>, groups = 40 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<2x8x40xf32>, tensor<2x8x40xf32> -> tensor<3x1x40xf32>
   return %0 : tensor<3x1x40xf32>
 }
@@ -144,7 +144,7 @@ func.func @main(%x: tensor<2x9x8xf32>, %d: tensor<2x9x16xf32>) -> tensor<3x8x16x
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<2x9x8xf32>, tensor<2x9x16xf32>) -> tensor<3x8x16xf32>
   return %0 : tensor<3x8x16xf32>
 }
-func.func private @g(%x: tensor<2x9x8xf32>, %d: tensor<2x9x16xf32>) -> tensor<3x8x16xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<2x9x8xf32>, %d: tensor<2x9x16xf32>) -> tensor<3x8x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 2>, groups = 1 : i64, pads_begin = array<i64: 2>, strides = array<i64: 1>} : tensor<2x9x8xf32>, tensor<2x9x16xf32> -> tensor<3x8x16xf32>
   return %0 : tensor<3x8x16xf32>
 }
@@ -162,7 +162,7 @@ func.func @main(%x: tensor<2x6x8x960xf32>, %d: tensor<1x3x2x6x8x16xf32>) -> tens
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<2x6x8x960xf32>, tensor<1x3x2x6x8x16xf32>) -> tensor<1x1x960x48xf32>
   return %0 : tensor<1x1x960x48xf32>
 }
-func.func private @g(%x: tensor<2x6x8x960xf32>, %d: tensor<1x3x2x6x8x16xf32>) -> tensor<1x1x960x48xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<2x6x8x960xf32>, %d: tensor<1x3x2x6x8x16xf32>) -> tensor<1x1x960x48xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 1, 1>, groups = 1 : i64, packed, pads_begin = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<2x6x8x960xf32>, tensor<1x3x2x6x8x16xf32> -> tensor<1x1x960x48xf32>
   return %0 : tensor<1x1x960x48xf32>
 }

@@ -24,11 +24,11 @@ func.func @main(%x: tensor<16x28x28x256xf32>, %v: tensor<32x1x3x3x8x8xf32>, %y: 
   %1 = call @wide(%y, %w) : (tensor<16x28x28x512xf32>, tensor<32x1x3x3x16x16xf32>) -> tensor<16x28x28x512xf32>
   return %0, %1 : tensor<16x28x28x256xf32>, tensor<16x28x28x512xf32>
 }
-func.func private @narrow(%x: tensor<16x28x28x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> attributes {tile.group = "contraction"} {
+func.func private @narrow(%x: tensor<16x28x28x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<16x28x28x256xf32>, tensor<32x1x3x3x8x8xf32> -> tensor<16x28x28x256xf32>
   return %0 : tensor<16x28x28x256xf32>
 }
-func.func private @wide(%x: tensor<16x28x28x512xf32>, %w: tensor<32x1x3x3x16x16xf32>) -> tensor<16x28x28x512xf32> attributes {tile.group = "contraction"} {
+func.func private @wide(%x: tensor<16x28x28x512xf32>, %w: tensor<32x1x3x3x16x16xf32>) -> tensor<16x28x28x512xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<16x28x28x512xf32>, tensor<32x1x3x3x16x16xf32> -> tensor<16x28x28x512xf32>
   return %0 : tensor<16x28x28x512xf32>
 }
@@ -46,7 +46,7 @@ func.func @main(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> t
   %0 = call @fetched(%x, %w) : (tensor<16x56x56x256xf32>, tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32>
   return %0 : tensor<16x28x28x256xf32>
 }
-func.func private @fetched(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> attributes {tile.group = "contraction"} {
+func.func private @fetched(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<16x56x56x256xf32>, tensor<32x1x3x3x8x8xf32> -> tensor<16x28x28x256xf32>
   return %0 : tensor<16x28x28x256xf32>
 }

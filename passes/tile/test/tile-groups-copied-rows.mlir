@@ -1,5 +1,5 @@
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="matrix-unit l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s
-// RUN: tenon-opt %s --split-input-file --tenon-tile-groups="l2-bytes=2097152" --mlir-print-local-scope | FileCheck %s --check-prefix=PLAIN
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=matrix_unit=true,l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s --check-prefix=PLAIN
 
 // PLAIN-NOT: linalg.copy
 
@@ -23,7 +23,7 @@ func.func @main(%x: tensor<64x512xbf16>, %p: tensor<8x256x32x2xbf16>) -> tensor<
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<64x512xbf16>, tensor<8x256x32x2xbf16>) -> tensor<64x256xf32>
   return %0 : tensor<64x256xf32>
 }
-func.func private @g(%x: tensor<64x512xbf16>, %p: tensor<8x256x32x2xbf16>) -> tensor<64x256xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<64x512xbf16>, %p: tensor<8x256x32x2xbf16>) -> tensor<64x256xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p {interleave = 2 : i64} : tensor<64x512xbf16>, tensor<8x256x32x2xbf16> -> tensor<64x256xf32>
   return %0 : tensor<64x256xf32>
 }
@@ -40,11 +40,11 @@ func.func @main(%x: tensor<64x768xbf16>, %p: tensor<8x384x32x2xbf16>, %y: tensor
   %1 = call @panels(%y, %q) {tile.label = "panels"} : (tensor<64x512xbf16>, tensor<7x256x32x2xbf16>) -> tensor<64x224xf32>
   return %0, %1 : tensor<64x256xf32>, tensor<64x224xf32>
 }
-func.func private @rows(%x: tensor<64x768xbf16>, %p: tensor<8x384x32x2xbf16>) -> tensor<64x256xf32> attributes {tile.group = "contraction"} {
+func.func private @rows(%x: tensor<64x768xbf16>, %p: tensor<8x384x32x2xbf16>) -> tensor<64x256xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p {interleave = 2 : i64} : tensor<64x768xbf16>, tensor<8x384x32x2xbf16> -> tensor<64x256xf32>
   return %0 : tensor<64x256xf32>
 }
-func.func private @panels(%x: tensor<64x512xbf16>, %p: tensor<7x256x32x2xbf16>) -> tensor<64x224xf32> attributes {tile.group = "contraction"} {
+func.func private @panels(%x: tensor<64x512xbf16>, %p: tensor<7x256x32x2xbf16>) -> tensor<64x224xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p {interleave = 2 : i64} : tensor<64x512xbf16>, tensor<7x256x32x2xbf16> -> tensor<64x224xf32>
   return %0 : tensor<64x224xf32>
 }

@@ -27,7 +27,7 @@ func.func @main(%x: tensor<6x64xf32>) -> tensor<6x224xui8> {
   %0 = call @g(%x) {tile.label = "fc"} : (tensor<6x64xf32>) -> tensor<6x224xui8>
   return %0 : tensor<6x224xui8>
 }
-func.func private @g(%x: tensor<6x64xf32>) -> tensor<6x224xui8> attributes {tile.group = "pack"} {
+func.func private @g(%x: tensor<6x64xf32>) -> tensor<6x224xui8> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.to_digits %x levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<6x64xf32> -> tensor<6x224xui8>
   return %0 : tensor<6x224xui8>
 }
@@ -46,7 +46,7 @@ func.func @main(%x: tensor<?x224xui8>, %p: tensor<3x40x32xui8> {tile.folded}) ->
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<?x224xui8>, tensor<3x40x32xui8>) -> tensor<?x96xf32>
   return %0 : tensor<?x96xf32>
 }
-func.func private @g(%x: tensor<?x224xui8>, %p: tensor<3x40x32xui8>) -> tensor<?x96xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<?x224xui8>, %p: tensor<3x40x32xui8>) -> tensor<?x96xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x224xui8>, tensor<3x40x32xui8> -> tensor<?x96xf32>
   return %0 : tensor<?x96xf32>
 }
@@ -65,7 +65,7 @@ func.func @main(%w: tensor<64x32xsi8>, %s: tensor<2x32xf32>) -> tensor<1x40x32xu
   %0 = call @g(%w, %s) {tile.label = "fc"} : (tensor<64x32xsi8>, tensor<2x32xf32>) -> tensor<1x40x32xui8>
   return %0 : tensor<1x40x32xui8>
 }
-func.func private @g(%w: tensor<64x32xsi8>, %s: tensor<2x32xf32>) -> tensor<1x40x32xui8> attributes {tile.group = "pack"} {
+func.func private @g(%w: tensor<64x32xsi8>, %s: tensor<2x32xf32>) -> tensor<1x40x32xui8> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.pack_levels %w scales %s panel 32 levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<64x32xsi8>, tensor<2x32xf32> -> tensor<1x40x32xui8>
   return %0 : tensor<1x40x32xui8>
 }

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
   %0 = call @g(%x) {tile.label = "sum"} : (tensor<1048576xf32>) -> tensor<1048576xf32>
   return %0 : tensor<1048576xf32>
 }
-func.func private @g(%x: tensor<1048576xf32>) -> tensor<1048576xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<1048576xf32>) -> tensor<1048576xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<1048576xf32>) -> tensor<1xf32>
   %1 = graph.Divide %x, %0 : (tensor<1048576xf32>, tensor<1xf32>) -> tensor<1048576xf32>
   return %1 : tensor<1048576xf32>
@@ -38,7 +38,7 @@ func.func @main(%x: tensor<1000003xf32>) -> tensor<f32> {
   %0 = call @g(%x) {tile.label = "sum"} : (tensor<1000003xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
-func.func private @g(%x: tensor<1000003xf32>) -> tensor<f32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<1000003xf32>) -> tensor<f32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<1000003xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
@@ -57,11 +57,11 @@ func.func @main(%x: tensor<64x16384xf32>, %y: tensor<?xf32>) -> (tensor<64xf32>,
   %1 = call @h(%y) {tile.label = "sum"} : (tensor<?xf32>) -> tensor<f32>
   return %0, %1 : tensor<64xf32>, tensor<f32>
 }
-func.func private @g(%x: tensor<64x16384xf32>) -> tensor<64xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<64x16384xf32>) -> tensor<64xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [1]} : (tensor<64x16384xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
-func.func private @h(%x: tensor<?xf32>) -> tensor<f32> attributes {tile.group = "rows"} {
+func.func private @h(%x: tensor<?xf32>) -> tensor<f32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<?xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
@@ -76,7 +76,7 @@ func.func @main(%x: tensor<16x64x12544xf32>) -> tensor<1x64x1xf32> {
   %0 = call @channels(%x) {tile.label = "channels"} : (tensor<16x64x12544xf32>) -> tensor<1x64x1xf32>
   return %0 : tensor<1x64x1xf32>
 }
-func.func private @channels(%x: tensor<16x64x12544xf32>) -> tensor<1x64x1xf32> attributes {tile.group = "rows"} {
+func.func private @channels(%x: tensor<16x64x12544xf32>) -> tensor<1x64x1xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0, 2], keep_dims = true} : (tensor<16x64x12544xf32>) -> tensor<1x64x1xf32>
   return %0 : tensor<1x64x1xf32>
 }
@@ -96,12 +96,12 @@ func.func @main(%x: tensor<768x768xsi8>, %y: tensor<768x768xf32>) -> (tensor<1x7
   %1 = call @far(%y) {tile.label = "far"} : (tensor<768x768xf32>) -> tensor<1x768xf32>
   return %0, %1 : tensor<1x768xf32>, tensor<1x768xf32>
 }
-func.func private @held(%x: tensor<768x768xsi8>) -> tensor<1x768xf32> attributes {tile.group = "rows"} {
+func.func private @held(%x: tensor<768x768xsi8>) -> tensor<1x768xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.TypeCast %x : (tensor<768x768xsi8>) -> tensor<768x768xf32>
   %1 = graph.ReduceSum %0 {axes = [0], keep_dims = true} : (tensor<768x768xf32>) -> tensor<1x768xf32>
   return %1 : tensor<1x768xf32>
 }
-func.func private @far(%x: tensor<768x768xf32>) -> tensor<1x768xf32> attributes {tile.group = "rows"} {
+func.func private @far(%x: tensor<768x768xf32>) -> tensor<1x768xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0], keep_dims = true} : (tensor<768x768xf32>) -> tensor<1x768xf32>
   return %0 : tensor<1x768xf32>
 }
@@ -123,15 +123,15 @@ func.func @main(%x: tensor<4x131072xf32>, %y: tensor<16x16384xf32>, %z: tensor<1
   %2 = call @rows(%z) {tile.label = "rows"} : (tensor<16x32768xf32>) -> tensor<16x32768xf32>
   return %0, %1, %2 : tensor<4x131072xf32>, tensor<16x16384xf32>, tensor<16x32768xf32>
 }
-func.func private @few(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = "rows"} {
+func.func private @few(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
   return %0 : tensor<4x131072xf32>
 }
-func.func private @small(%x: tensor<16x16384xf32>) -> tensor<16x16384xf32> attributes {tile.group = "rows"} {
+func.func private @small(%x: tensor<16x16384xf32>) -> tensor<16x16384xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<16x16384xf32>) -> tensor<16x16384xf32>
   return %0 : tensor<16x16384xf32>
 }
-func.func private @rows(%x: tensor<16x32768xf32>) -> tensor<16x32768xf32> attributes {tile.group = "rows"} {
+func.func private @rows(%x: tensor<16x32768xf32>) -> tensor<16x32768xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<16x32768xf32>) -> tensor<16x32768xf32>
   return %0 : tensor<16x32768xf32>
 }
@@ -153,11 +153,11 @@ func.func @main(%x: tensor<4x131072xf32>) -> (tensor<4x131072xf32>, tensor<4x131
   %1 = call @reread(%x) {tile.label = "added"} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
   return %0, %1 : tensor<4x131072xf32>, tensor<4x131072xf32>
 }
-func.func private @kept(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = "rows"} {
+func.func private @kept(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
   return %0 : tensor<4x131072xf32>
 }
-func.func private @reread(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = "rows"} {
+func.func private @reread(%x: tensor<4x131072xf32>) -> tensor<4x131072xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<4x131072xf32>) -> tensor<4x131072xf32>
   %1 = graph.Add %0, %x : (tensor<4x131072xf32>, tensor<4x131072xf32>) -> tensor<4x131072xf32>
   return %1 : tensor<4x131072xf32>
@@ -179,11 +179,11 @@ func.func @main(%x: tensor<64x2048xf32>, %y: tensor<64x1024xf32>) -> (tensor<64x
   %1 = call @short(%y) {tile.label = "short"} : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
   return %0, %1 : tensor<64x2048xf32>, tensor<64x1024xf32>
 }
-func.func private @long(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> attributes {tile.group = "rows"} {
+func.func private @long(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
   return %0 : tensor<64x2048xf32>
 }
-func.func private @short(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {tile.group = "rows"} {
+func.func private @short(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
   return %0 : tensor<64x1024xf32>
 }
@@ -197,7 +197,7 @@ func.func @main(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> {
   %0 = call @squares(%x) {tile.label = "squares"} : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
   return %0 : tensor<64x2048xf32>
 }
-func.func private @squares(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> attributes {tile.group = "rows"} {
+func.func private @squares(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> attributes {tile.group = #tile.group<rows>} {
   %e = graph.Exp %x : (tensor<64x2048xf32>) -> tensor<64x2048xf32>
   %s0 = graph.ReduceSum %e {axes = [1], keep_dims = true} : (tensor<64x2048xf32>) -> tensor<64x1xf32>
   %s1 = graph.Multiply %s0, %s0 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>

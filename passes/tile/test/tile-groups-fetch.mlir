@@ -12,7 +12,7 @@ func.func @main(%x: tensor<256x4096xf32> {graph.id = 0 : ui64}) -> (tensor<256x4
   %0 = call @g(%x) {tile.label = "softmax"} : (tensor<256x4096xf32>) -> tensor<256x4096xf32>
   return %0 : tensor<256x4096xf32>
 }
-func.func private @g(%x: tensor<256x4096xf32>) -> tensor<256x4096xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<256x4096xf32>) -> tensor<256x4096xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<256x4096xf32>) -> tensor<256x4096xf32>
   return %0 : tensor<256x4096xf32>
 }
@@ -26,7 +26,7 @@ func.func @main(%x: tensor<255x4096xf32> {graph.id = 0 : ui64}) -> (tensor<255x4
   %0 = call @g(%x) {tile.label = "softmax"} : (tensor<255x4096xf32>) -> tensor<255x4096xf32>
   return %0 : tensor<255x4096xf32>
 }
-func.func private @g(%x: tensor<255x4096xf32>) -> tensor<255x4096xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<255x4096xf32>) -> tensor<255x4096xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<255x4096xf32>) -> tensor<255x4096xf32>
   return %0 : tensor<255x4096xf32>
 }
@@ -50,15 +50,15 @@ func.func @main(%x: tensor<4096x64xf32>, %y: tensor<64x64xf32>, %p: tensor<4x64x
   %2 = call @wide(%x, %q) : (tensor<4096x64xf32>, tensor<40x64x16xf32>) -> tensor<4096x640xf32>
   return %0, %1, %2 : tensor<4096x64xf32>, tensor<64x64xf32>, tensor<4096x640xf32>
 }
-func.func private @rows(%x: tensor<4096x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<4096x64xf32> attributes {tile.group = "contraction"} {
+func.func private @rows(%x: tensor<4096x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<4096x64xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<4096x64xf32>, tensor<4x64x16xf32> -> tensor<4096x64xf32>
   return %0 : tensor<4096x64xf32>
 }
-func.func private @few(%x: tensor<64x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<64x64xf32> attributes {tile.group = "contraction"} {
+func.func private @few(%x: tensor<64x64xf32>, %p: tensor<4x64x16xf32>) -> tensor<64x64xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<64x64xf32>, tensor<4x64x16xf32> -> tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
 }
-func.func private @wide(%x: tensor<4096x64xf32>, %p: tensor<40x64x16xf32>) -> tensor<4096x640xf32> attributes {tile.group = "contraction"} {
+func.func private @wide(%x: tensor<4096x64xf32>, %p: tensor<40x64x16xf32>) -> tensor<4096x640xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<4096x64xf32>, tensor<40x64x16xf32> -> tensor<4096x640xf32>
   return %0 : tensor<4096x640xf32>
 }
@@ -82,19 +82,19 @@ func.func @main(%x: tensor<2048x4096xf32>, %y: tensor<2047x4096xf32>) -> (tensor
   %3 = call @stores(%x) : (tensor<2048x4096xf32>) -> tensor<2048x4096xf32>
   return %0, %1, %2, %3 : tensor<2048x1xf32>, tensor<1x4096xf32>, tensor<2047x1xf32>, tensor<2048x4096xf32>
 }
-func.func private @rows(%x: tensor<2048x4096xf32>) -> tensor<2048x1xf32> attributes {tile.group = "rows"} {
+func.func private @rows(%x: tensor<2048x4096xf32>) -> tensor<2048x1xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceMax %x {axes = [1], keep_dims = true} : (tensor<2048x4096xf32>) -> tensor<2048x1xf32>
   return %0 : tensor<2048x1xf32>
 }
-func.func private @columns(%x: tensor<2048x4096xf32>) -> tensor<1x4096xf32> attributes {tile.group = "rows"} {
+func.func private @columns(%x: tensor<2048x4096xf32>) -> tensor<1x4096xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceMax %x {axes = [0], keep_dims = true} : (tensor<2048x4096xf32>) -> tensor<1x4096xf32>
   return %0 : tensor<1x4096xf32>
 }
-func.func private @less(%y: tensor<2047x4096xf32>) -> tensor<2047x1xf32> attributes {tile.group = "rows"} {
+func.func private @less(%y: tensor<2047x4096xf32>) -> tensor<2047x1xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceMax %y {axes = [1], keep_dims = true} : (tensor<2047x4096xf32>) -> tensor<2047x1xf32>
   return %0 : tensor<2047x1xf32>
 }
-func.func private @stores(%x: tensor<2048x4096xf32>) -> tensor<2048x4096xf32> attributes {tile.group = "elementwise"} {
+func.func private @stores(%x: tensor<2048x4096xf32>) -> tensor<2048x4096xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Abs %x : (tensor<2048x4096xf32>) -> tensor<2048x4096xf32>
   return %0 : tensor<2048x4096xf32>
 }
@@ -111,11 +111,11 @@ func.func @main(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>, %y: tensor<1x
   %1 = call @small(%y, %v) : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
   return %0, %1 : tensor<1x4096xf32>, tensor<1x1024xf32>
 }
-func.func private @large(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> attributes {tile.group = "contraction"} {
+func.func private @large(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %w in_place : tensor<1x4096xf32>, tensor<4096x4096xf32> -> tensor<1x4096xf32>
   return %0 : tensor<1x4096xf32>
 }
-func.func private @small(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1x1024xf32> attributes {tile.group = "contraction"} {
+func.func private @small(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1x1024xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %w in_place : tensor<1x1024xf32>, tensor<1024x1024xf32> -> tensor<1x1024xf32>
   return %0 : tensor<1x1024xf32>
 }
@@ -147,23 +147,23 @@ func.func @main(%matrix: tensor<512x1024xf32>, %held: tensor<511x1024xf32>, %sin
   %4 = call @inside(%t4) : (tensor<1000x131xf32>) -> tensor<1000x131xf32>
   return %0, %1, %2, %3, %4 : tensor<1024x512xf32>, tensor<1024x511xf32>, tensor<16384x48xf32>, tensor<1000x132xf32>, tensor<1000x131xf32>
 }
-func.func private @matrix(%x: tensor<1024x512xf32>) -> tensor<1024x512xf32> attributes {tile.group = "elementwise"} {
+func.func private @matrix(%x: tensor<1024x512xf32>) -> tensor<1024x512xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Reorder %x : (tensor<1024x512xf32>) -> tensor<1024x512xf32>
   return %0 : tensor<1024x512xf32>
 }
-func.func private @held(%x: tensor<1024x511xf32>) -> tensor<1024x511xf32> attributes {tile.group = "elementwise"} {
+func.func private @held(%x: tensor<1024x511xf32>) -> tensor<1024x511xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Reorder %x : (tensor<1024x511xf32>) -> tensor<1024x511xf32>
   return %0 : tensor<1024x511xf32>
 }
-func.func private @single(%x: tensor<16384x48xf32>) -> tensor<16384x48xf32> attributes {tile.group = "elementwise"} {
+func.func private @single(%x: tensor<16384x48xf32>) -> tensor<16384x48xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Reorder %x : (tensor<16384x48xf32>) -> tensor<16384x48xf32>
   return %0 : tensor<16384x48xf32>
 }
-func.func private @beyond(%x: tensor<1000x132xf32>) -> tensor<1000x132xf32> attributes {tile.group = "elementwise"} {
+func.func private @beyond(%x: tensor<1000x132xf32>) -> tensor<1000x132xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Reorder %x : (tensor<1000x132xf32>) -> tensor<1000x132xf32>
   return %0 : tensor<1000x132xf32>
 }
-func.func private @inside(%x: tensor<1000x131xf32>) -> tensor<1000x131xf32> attributes {tile.group = "elementwise"} {
+func.func private @inside(%x: tensor<1000x131xf32>) -> tensor<1000x131xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Reorder %x : (tensor<1000x131xf32>) -> tensor<1000x131xf32>
   return %0 : tensor<1000x131xf32>
 }
@@ -178,7 +178,7 @@ func.func @main(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
   %0 = call @one(%x) : (tensor<1x1xf32>) -> tensor<1x1xf32>
   return %0 : tensor<1x1xf32>
 }
-func.func private @one(%x: tensor<1x1xf32>) -> tensor<1x1xf32> attributes {tile.group = "elementwise"} {
+func.func private @one(%x: tensor<1x1xf32>) -> tensor<1x1xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<1x1xf32>) -> tensor<1x1xf32>
   return %0 : tensor<1x1xf32>
 }
@@ -199,11 +199,11 @@ func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>, %y:
   %1 = call @small(%y, %w) : (tensor<1x14x14x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x7x7x128xf32>
   return %0, %1 : tensor<1x28x28x128xf32>, tensor<1x7x7x128xf32>
 }
-func.func private @large(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x28x28x128xf32> attributes {tile.group = "contraction"} {
+func.func private @large(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x28x28x128xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x28x28x128xf32>
   return %0 : tensor<1x28x28x128xf32>
 }
-func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x7x7x128xf32> attributes {tile.group = "contraction"} {
+func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x7x7x128xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %y, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x7x7x128xf32>
   return %0 : tensor<1x7x7x128xf32>
 }
@@ -222,11 +222,11 @@ func.func @main(%x: tensor<1x14x14x256xf32>, %w: tensor<1x4x3x3x256x48xf32>, %v:
   %1 = call @stay(%x, %v) : (tensor<1x14x14x256xf32>, tensor<1x2x3x3x256x48xf32>) -> tensor<1x7x7x96xf32>
   return %0, %1 : tensor<1x7x7x192xf32>, tensor<1x7x7x96xf32>
 }
-func.func private @panels(%x: tensor<1x14x14x256xf32>, %w: tensor<1x4x3x3x256x48xf32>) -> tensor<1x7x7x192xf32> attributes {tile.group = "contraction"} {
+func.func private @panels(%x: tensor<1x14x14x256xf32>, %w: tensor<1x4x3x3x256x48xf32>) -> tensor<1x7x7x192xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x256xf32>, tensor<1x4x3x3x256x48xf32> -> tensor<1x7x7x192xf32>
   return %0 : tensor<1x7x7x192xf32>
 }
-func.func private @stay(%x: tensor<1x14x14x256xf32>, %v: tensor<1x2x3x3x256x48xf32>) -> tensor<1x7x7x96xf32> attributes {tile.group = "contraction"} {
+func.func private @stay(%x: tensor<1x14x14x256xf32>, %v: tensor<1x2x3x3x256x48xf32>) -> tensor<1x7x7x96xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %v {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x256xf32>, tensor<1x2x3x3x256x48xf32> -> tensor<1x7x7x96xf32>
   return %0 : tensor<1x7x7x96xf32>
 }
@@ -256,12 +256,12 @@ func.func @main(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> 
   %1 = call @narrow(%x, %w) : (tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xbf16>
   return %0, %1 : tensor<1x7x7x96xf32>, tensor<1x7x7x96xbf16>
 }
-func.func private @parts(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xf32> attributes {tile.group = "contraction"} {
+func.func private @parts(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32> -> tensor<1x7x7x96xf32>
   %1 = graph.ReLU %0 : (tensor<1x7x7x96xf32>) -> tensor<1x7x7x96xf32>
   return %1 : tensor<1x7x7x96xf32>
 }
-func.func private @narrow(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xbf16> attributes {tile.group = "contraction"} {
+func.func private @narrow(%x: tensor<1x14x14x512xf32>, %w: tensor<1x2x3x3x512x48xf32>) -> tensor<1x7x7x96xbf16> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<1x14x14x512xf32>, tensor<1x2x3x3x512x48xf32> -> tensor<1x7x7x96xf32>
   %1 = graph.TypeCast %0 : (tensor<1x7x7x96xf32>) -> tensor<1x7x7x96xbf16>
   return %1 : tensor<1x7x7x96xbf16>
@@ -283,11 +283,11 @@ func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>, %v:
   %0 = call @dilated(%x, %w) : (tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32>
   return %1, %0 : tensor<1x56x56x128xf32>, tensor<1x54x54x128xf32>
 }
-func.func private @grouped(%x: tensor<1x56x56x128xf32>, %v: tensor<8x1x3x3x16x16xf32>) -> tensor<1x56x56x128xf32> attributes {tile.group = "contraction"} {
+func.func private @grouped(%x: tensor<1x56x56x128xf32>, %v: tensor<8x1x3x3x16x16xf32>) -> tensor<1x56x56x128xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %v {dilations = array<i64: 1, 1>, groups = 8 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<8x1x3x3x16x16xf32> -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
 }
-func.func private @dilated(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = "contraction"} {
+func.func private @dilated(%x: tensor<1x56x56x128xf32>, %w: tensor<1x4x3x3x128x32xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 2, 2>, groups = 1 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<1x4x3x3x128x32xf32> -> tensor<1x54x54x128xf32>
   return %0 : tensor<1x54x54x128xf32>
 }
@@ -308,15 +308,15 @@ func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>, %y: tens
   %2 = call @small(%y, %w) : (tensor<1x14x14x128xf32>, tensor<3x3x1x128xf32>) -> tensor<1x12x12x128xf32>
   return %0, %1, %2 : tensor<1x54x54x128xf32>, tensor<1x27x27x128xf32>, tensor<1x12x12x128xf32>
 }
-func.func private @one(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = "window"} {
+func.func private @one(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x54x54x128xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 128 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<3x3x1x128xf32> -> tensor<1x54x54x128xf32>
   return %0 : tensor<1x54x54x128xf32>
 }
-func.func private @two(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x27x27x128xf32> attributes {tile.group = "window"} {
+func.func private @two(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x27x27x128xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 128 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 2, 2>} : tensor<1x56x56x128xf32>, tensor<3x3x1x128xf32> -> tensor<1x27x27x128xf32>
   return %0 : tensor<1x27x27x128xf32>
 }
-func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x12x12x128xf32> attributes {tile.group = "window"} {
+func.func private @small(%y: tensor<1x14x14x128xf32>, %w: tensor<3x3x1x128xf32>) -> tensor<1x12x12x128xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %y, %w {depthwise, dilations = array<i64: 1, 1>, groups = 128 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x14x14x128xf32>, tensor<3x3x1x128xf32> -> tensor<1x12x12x128xf32>
   return %0 : tensor<1x12x12x128xf32>
 }

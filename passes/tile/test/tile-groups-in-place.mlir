@@ -17,7 +17,7 @@ func.func @main(%x: tensor<3x70xf32>, %w: tensor<70x700xf32>, %b: tensor<700xf32
   %0 = call @g(%x, %w, %b) {tile.label = "fc"} : (tensor<3x70xf32>, tensor<70x700xf32>, tensor<700xf32>) -> tensor<3x700xf32>
   return %0 : tensor<3x700xf32>
 }
-func.func private @g(%x: tensor<3x70xf32>, %w: tensor<70x700xf32>, %b: tensor<700xf32>) -> tensor<3x700xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<3x70xf32>, %w: tensor<70x700xf32>, %b: tensor<700xf32>) -> tensor<3x700xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %w in_place : tensor<3x70xf32>, tensor<70x700xf32> -> tensor<3x700xf32>
   %1 = graph.Add %0, %b : (tensor<3x700xf32>, tensor<700xf32>) -> tensor<3x700xf32>
   return %1 : tensor<3x700xf32>
@@ -41,7 +41,7 @@ func.func @main(%x: tensor<2x3x70xf32>, %w: tensor<2x200x70xf32>) -> tensor<2x3x
   %0 = call @g(%x, %t) {tile.label = "fc"} : (tensor<2x3x70xf32>, tensor<2x70x200xf32>) -> tensor<2x3x200xf32>
   return %0 : tensor<2x3x200xf32>
 }
-func.func private @g(%x: tensor<2x3x70xf32>, %w: tensor<2x70x200xf32>) -> tensor<2x3x200xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<2x3x70xf32>, %w: tensor<2x70x200xf32>) -> tensor<2x3x200xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %w in_place : tensor<2x3x70xf32>, tensor<2x70x200xf32> -> tensor<2x3x200xf32>
   %1 = graph.ReLU %0 : (tensor<2x3x200xf32>) -> tensor<2x3x200xf32>
   return %1 : tensor<2x3x200xf32>
@@ -58,7 +58,7 @@ func.func @main(%x: tensor<1x?xf32>, %w: tensor<20x40xf32>) -> tensor<1x40xf32> 
   %0 = call @g(%x, %w) {tile.label = "fc"} : (tensor<1x?xf32>, tensor<20x40xf32>) -> tensor<1x40xf32>
   return %0 : tensor<1x40xf32>
 }
-func.func private @g(%x: tensor<1x?xf32>, %w: tensor<20x40xf32>) -> tensor<1x40xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x?xf32>, %w: tensor<20x40xf32>) -> tensor<1x40xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %w in_place : tensor<1x?xf32>, tensor<20x40xf32> -> tensor<1x40xf32>
   return %0 : tensor<1x40xf32>
 }

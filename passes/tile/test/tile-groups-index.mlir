@@ -14,7 +14,7 @@ func.func @main(%x: tensor<4x40x8x16xf32>) -> tensor<4x40x8x16xsi32> {
   %0 = call @g(%x) {tile.label = "index"} : (tensor<4x40x8x16xf32>) -> tensor<4x40x8x16xsi32>
   return %0 : tensor<4x40x8x16xsi32>
 }
-func.func private @g(%x: tensor<4x40x8x16xf32>) -> tensor<4x40x8x16xsi32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<4x40x8x16xf32>) -> tensor<4x40x8x16xsi32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.GenIndex %x {axis = 1} : (tensor<4x40x8x16xf32>) -> tensor<4x40x8x16xsi32>
   return %0 : tensor<4x40x8x16xsi32>
 }
@@ -33,7 +33,7 @@ func.func @main(%x: tensor<4x40xf32>, %s: tensor<1xsi64>, %p: tensor<f32>) -> (t
   %0:2 = call @g(%x, %s, %p) {tile.label = "dropout"} : (tensor<4x40xf32>, tensor<1xsi64>, tensor<f32>) -> (tensor<4x40xf32>, tensor<4x40xui8>)
   return %0#0, %0#1 : tensor<4x40xf32>, tensor<4x40xui8>
 }
-func.func private @g(%x: tensor<4x40xf32>, %s: tensor<1xsi64>, %p: tensor<f32>) -> (tensor<4x40xf32>, tensor<4x40xui8>) attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<4x40xf32>, %s: tensor<1xsi64>, %p: tensor<f32>) -> (tensor<4x40xf32>, tensor<4x40xui8>) attributes {tile.group = #tile.group<elementwise>} {
   %0:2 = graph.Dropout %x, %s, %s, %p : (tensor<4x40xf32>, tensor<1xsi64>, tensor<1xsi64>, tensor<f32>) -> (tensor<4x40xf32>, tensor<4x40xui8>)
   return %0#0, %0#1 : tensor<4x40xf32>, tensor<4x40xui8>
 }
@@ -49,7 +49,7 @@ func.func @main(%x: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> {
   %0 = call @g(%x) {tile.label = "scales"} : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   return %0 : tensor<2x3x5xf32>
 }
-func.func private @g(%x: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> attributes {tile.group = #tile.group<elementwise>} {
   %c = arith.constant dense<[[1.0], [2.0], [4.0]]> : tensor<3x1xf32>
   %d = arith.constant dense<[[1.0], [2.0], [4.0]]> : tensor<3x1xf32>
   %0 = graph.Multiply %x, %c : (tensor<2x3x5xf32>, tensor<3x1xf32>) -> tensor<2x3x5xf32>

@@ -13,7 +13,7 @@ func.func @main(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32>
   return %0 : tensor<1x6x6x64xf32>
 }
-func.func private @g(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.Interpolate %x {mode = "linear", sizes = [6, 6]} : (tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32>
   return %0 : tensor<1x6x6x64xf32>
 }
@@ -32,7 +32,7 @@ func.func @main(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32>
   return %0 : tensor<1x64x7x6xf32>
 }
-func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.Interpolate %x {mode = "nearest", sizes = [7, 6], data_format = "NCX"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x7x6xf32>
   return %0 : tensor<1x64x7x6xf32>
 }
@@ -48,7 +48,7 @@ func.func @main(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32>
   return %0 : tensor<1x64x6x6xf32>
 }
-func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.Interpolate %x {mode = "nearest", sizes = [6, 6], data_format = "NCX"} : (tensor<1x64x3x3xf32>) -> tensor<1x64x6x6xf32>
   return %0 : tensor<1x64x6x6xf32>
 }
@@ -70,7 +70,7 @@ func.func @main(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32>
   return %0 : tensor<1x64x16x16xf32>
 }
-func.func private @g(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.Interpolate %x {mode = "linear", sizes = [16, 16], data_format = "NCX"} : (tensor<1x64x8x8xf32>) -> tensor<1x64x16x16xf32>
   return %0 : tensor<1x64x16x16xf32>
 }
@@ -85,7 +85,7 @@ func.func @main(%x: tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32>
   return %0 : tensor<1x2x8x20001xf32>
 }
-func.func private @g(%x: tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.Interpolate %x {mode = "linear", sizes = [8, 20001], data_format = "NCX"} : (tensor<1x2x8x20000xf32>) -> tensor<1x2x8x20001xf32>
   return %0 : tensor<1x2x8x20001xf32>
 }
@@ -100,7 +100,7 @@ func.func @main(%x: tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32> {
   %0 = call @g(%x) {tile.label = "down"} : (tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32>
   return %0 : tensor<1x64x16x16xf32>
 }
-func.func private @g(%x: tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.Interpolate %x {mode = "linear", sizes = [16, 16], data_format = "NCX"} : (tensor<1x64x33x8xf32>) -> tensor<1x64x16x16xf32>
   return %0 : tensor<1x64x16x16xf32>
 }

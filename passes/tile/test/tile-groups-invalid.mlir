@@ -5,7 +5,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?xf32> 
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<4x8xf32>, tensor<?x8x24xf32>) -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
 }
-func.func private @g(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?xf32> attributes {tile.group = #tile.group<contraction>} {
   // expected-error @+1 {{cannot derive the size of dimension 1 of its result}}
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<?x8x24xf32> -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
@@ -17,7 +17,7 @@ func.func @fold(%w: tensor<8x?xf32>) -> tensor<?x8x24xf32> {
   %0 = call @g(%w) {tile.label = "pack"} : (tensor<8x?xf32>) -> tensor<?x8x24xf32>
   return %0 : tensor<?x8x24xf32>
 }
-func.func private @g(%w: tensor<8x?xf32>) -> tensor<?x8x24xf32> attributes {tile.group = "pack"} {
+func.func private @g(%w: tensor<8x?xf32>) -> tensor<?x8x24xf32> attributes {tile.group = #tile.group<pack>} {
   // expected-error @+1 {{the number of columns is unknown}}
   %0 = tile.pack %w panel 24 : tensor<8x?xf32> -> tensor<?x8x24xf32>
   return %0 : tensor<?x8x24xf32>
@@ -29,7 +29,7 @@ func.func @main(%x: tensor<1x?x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<1x?x6x3xf32>, tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32>
   return %0 : tensor<1x?x4x8xf32>
 }
-func.func private @g(%x: tensor<1x?x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x?x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32> attributes {tile.group = #tile.group<contraction>} {
   // expected-error @+1 {{spatial dimensions must be static}}
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x?x6x3xf32>, tensor<1x1x3x3x3x24xf32> -> tensor<1x?x4x8xf32>
   return %0 : tensor<1x?x4x8xf32>
@@ -41,7 +41,7 @@ func.func @main(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32>
   return %0 : tensor<1x6x6x4xf32>
 }
-func.func private @g(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> attributes {tile.group = #tile.group<window>} {
   // expected-error @+1 {{spatial dimensions must be static}}
   %0 = graph.Interpolate %x {mode = "linear", sizes = [6, 6]} : (tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32>
   return %0 : tensor<1x6x6x4xf32>
@@ -53,7 +53,7 @@ func.func @main(%x: tensor<1x0x3x4xf32>) -> tensor<1x6x6x4xf32> {
   %0 = call @g(%x) {tile.label = "up"} : (tensor<1x0x3x4xf32>) -> tensor<1x6x6x4xf32>
   return %0 : tensor<1x6x6x4xf32>
 }
-func.func private @g(%x: tensor<1x0x3x4xf32>) -> tensor<1x6x6x4xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x0x3x4xf32>) -> tensor<1x6x6x4xf32> attributes {tile.group = #tile.group<window>} {
   // expected-error @+1 {{there is nothing to interpolate: dimension 1 of src is 0, of dst 6}}
   %0 = graph.Interpolate %x {mode = "linear", sizes = [6, 6]} : (tensor<1x0x3x4xf32>) -> tensor<1x6x6x4xf32>
   return %0 : tensor<1x6x6x4xf32>
@@ -65,7 +65,7 @@ func.func @main(%x: tensor<1x?xf32>) -> tensor<1x?xf32> {
   %0 = call @g(%x) {tile.label = "lrn"} : (tensor<1x?xf32>) -> tensor<1x?xf32>
   return %0 : tensor<1x?xf32>
 }
-func.func private @g(%x: tensor<1x?xf32>) -> tensor<1x?xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x?xf32>) -> tensor<1x?xf32> attributes {tile.group = #tile.group<window>} {
   // expected-error @+1 {{the number of channels must be static}}
   %0 = graph.LRN %x : (tensor<1x?xf32>) -> tensor<1x?xf32>
   return %0 : tensor<1x?xf32>

@@ -8,7 +8,7 @@ func.func @main(%x: tensor<128x512xf32>) -> tensor<1x512xf32> {
   %0 = call @once(%x) {tile.label = "mean"} : (tensor<128x512xf32>) -> tensor<1x512xf32>
   return %0 : tensor<1x512xf32>
 }
-func.func private @once(%x: tensor<128x512xf32>) -> tensor<1x512xf32> attributes {tile.group = "rows"} {
+func.func private @once(%x: tensor<128x512xf32>) -> tensor<1x512xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceMean %x {axes = [0], keep_dims = true} : (tensor<128x512xf32>) -> tensor<1x512xf32>
   return %0 : tensor<1x512xf32>
 }
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<?x512xf32>) -> tensor<512xf32> {
   %0 = call @unknown(%x) {tile.label = "sum"} : (tensor<?x512xf32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }
-func.func private @unknown(%x: tensor<?x512xf32>) -> tensor<512xf32> attributes {tile.group = "rows"} {
+func.func private @unknown(%x: tensor<?x512xf32>) -> tensor<512xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<?x512xf32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }
@@ -39,7 +39,7 @@ func.func @main(%x: tensor<128x512xf32>) -> tensor<128x512xf32> {
   %0 = call @again(%x) {tile.label = "softmax"} : (tensor<128x512xf32>) -> tensor<128x512xf32>
   return %0 : tensor<128x512xf32>
 }
-func.func private @again(%x: tensor<128x512xf32>) -> tensor<128x512xf32> attributes {tile.group = "rows"} {
+func.func private @again(%x: tensor<128x512xf32>) -> tensor<128x512xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 0} : (tensor<128x512xf32>) -> tensor<128x512xf32>
   return %0 : tensor<128x512xf32>
 }
@@ -55,7 +55,7 @@ func.func @main(%x: tensor<2000x2000xf32>) -> tensor<2000x2000xf32> {
   %0 = call @across(%t) {tile.label = "relu"} : (tensor<2000x2000xf32>) -> tensor<2000x2000xf32>
   return %0 : tensor<2000x2000xf32>
 }
-func.func private @across(%x: tensor<2000x2000xf32>) -> tensor<2000x2000xf32> attributes {tile.group = "elementwise"} {
+func.func private @across(%x: tensor<2000x2000xf32>) -> tensor<2000x2000xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<2000x2000xf32>) -> tensor<2000x2000xf32>
   return %0 : tensor<2000x2000xf32>
 }
@@ -73,7 +73,7 @@ func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   %0 = call @blocks(%t) {tile.label = "relu"} : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %0 : tensor<4096x4096xf32>
 }
-func.func private @blocks(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {tile.group = "elementwise"} {
+func.func private @blocks(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
   return %0 : tensor<4096x4096xf32>
 }
@@ -91,7 +91,7 @@ func.func @main(%x: tensor<32x20x40x32xf32>) -> tensor<32x40x32x20xf32> {
   %0 = call @runs(%t) {tile.label = "relu"} : (tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32>
   return %0 : tensor<32x40x32x20xf32>
 }
-func.func private @runs(%x: tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32> attributes {tile.group = "elementwise"} {
+func.func private @runs(%x: tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<32x40x32x20xf32>) -> tensor<32x40x32x20xf32>
   return %0 : tensor<32x40x32x20xf32>
 }
@@ -105,7 +105,7 @@ func.func @main(%x: tensor<3000x3000xf32>, %b: tensor<3000xf32>) -> tensor<3000x
   %0 = call @along(%x, %b) {tile.label = "add"} : (tensor<3000x3000xf32>, tensor<3000xf32>) -> tensor<3000x3000xf32>
   return %0 : tensor<3000x3000xf32>
 }
-func.func private @along(%x: tensor<3000x3000xf32>, %b: tensor<3000xf32>) -> tensor<3000x3000xf32> attributes {tile.group = "elementwise"} {
+func.func private @along(%x: tensor<3000x3000xf32>, %b: tensor<3000xf32>) -> tensor<3000x3000xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Add %x, %b : (tensor<3000x3000xf32>, tensor<3000xf32>) -> tensor<3000x3000xf32>
   return %0 : tensor<3000x3000xf32>
 }
@@ -123,7 +123,7 @@ func.func @main(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) 
   %0:2 = call @together(%x) {tile.label = "sums"} : (tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>)
   return %0#0, %0#1 : tensor<64x1xf32>, tensor<64x1xf32>
 }
-func.func private @together(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {tile.group = "rows"} {
+func.func private @together(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   %1 = graph.ReduceL1 %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   return %0, %1 : tensor<64x1xf32>, tensor<64x1xf32>
@@ -142,7 +142,7 @@ func.func @main(%x: tensor<64x128xf32>) -> tensor<64x1xf32> {
   %0 = call @apart(%x) {tile.label = "apart"} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   return %0 : tensor<64x1xf32>
 }
-func.func private @apart(%x: tensor<64x128xf32>) -> tensor<64x1xf32> attributes {tile.group = "rows"} {
+func.func private @apart(%x: tensor<64x128xf32>) -> tensor<64x1xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceMax %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   %1 = graph.Subtract %x, %0 : (tensor<64x128xf32>, tensor<64x1xf32>) -> tensor<64x128xf32>
   %2 = graph.ReduceSum %1 {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
@@ -162,11 +162,11 @@ func.func @main(%x: tensor<1x128x256xf32>, %y: tensor<4x128x1024xf32>) -> (tenso
   %1 = call @far(%y) {tile.label = "far"} : (tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32>
   return %0, %1 : tensor<1x128x256xf32>, tensor<4x128x1024xf32>
 }
-func.func private @near(%x: tensor<1x128x256xf32>) -> tensor<1x128x256xf32> attributes {tile.group = "rows"} {
+func.func private @near(%x: tensor<1x128x256xf32>) -> tensor<1x128x256xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<1x128x256xf32>) -> tensor<1x128x256xf32>
   return %0 : tensor<1x128x256xf32>
 }
-func.func private @far(%x: tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32> attributes {tile.group = "rows"} {
+func.func private @far(%x: tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32>
   return %0 : tensor<4x128x1024xf32>
 }

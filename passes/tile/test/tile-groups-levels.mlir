@@ -9,7 +9,7 @@ func.func @main(%x: tensor<16x64xf32>, %p: tensor<3x40x32xui8> {tile.folded}) ->
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<16x64xf32>, tensor<3x40x32xui8>) -> tensor<16x96xf32>
   return %0 : tensor<16x96xf32>
 }
-func.func private @g(%x: tensor<16x64xf32>, %p: tensor<3x40x32xui8>) -> tensor<16x96xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<16x64xf32>, %p: tensor<3x40x32xui8>) -> tensor<16x96xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<16x64xf32>, tensor<3x40x32xui8> -> tensor<16x96xf32>
   return %0 : tensor<16x96xf32>
 }
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<17x64xf32>, %p: tensor<3x40x32xui8> {tile.folded}) ->
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<17x64xf32>, tensor<3x40x32xui8>) -> tensor<17x96xf32>
   return %0 : tensor<17x96xf32>
 }
-func.func private @g(%x: tensor<17x64xf32>, %p: tensor<3x40x32xui8>) -> tensor<17x96xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<17x64xf32>, %p: tensor<3x40x32xui8>) -> tensor<17x96xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<17x64xf32>, tensor<3x40x32xui8> -> tensor<17x96xf32>
   return %0 : tensor<17x96xf32>
 }
@@ -58,7 +58,7 @@ func.func @main(%x: tensor<?x64xf32>, %p: tensor<3x40x32xui8> {tile.folded}) -> 
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<?x64xf32>, tensor<3x40x32xui8>) -> tensor<?x96xf32>
   return %0 : tensor<?x96xf32>
 }
-func.func private @g(%x: tensor<?x64xf32>, %p: tensor<3x40x32xui8>) -> tensor<?x96xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<?x64xf32>, %p: tensor<3x40x32xui8>) -> tensor<?x96xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xf32>, tensor<3x40x32xui8> -> tensor<?x96xf32>
   return %0 : tensor<?x96xf32>
 }

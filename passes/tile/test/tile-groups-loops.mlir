@@ -29,7 +29,7 @@ func.func @main(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %0 = call @g(%x) {tile.label = "softmax"} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   return %0 : tensor<64x128xf32>
 }
-func.func private @g(%x: tensor<64x128xf32>) -> tensor<64x128xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<64x128xf32>) -> tensor<64x128xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   return %0 : tensor<64x128xf32>
 }
@@ -50,7 +50,7 @@ func.func @main(%x: tensor<2x3x5xf32>, %y: tensor<2x3x5xf32>) -> tensor<2x3x5xf3
   %0 = call @g(%x, %y) {tile.label = "ew"} : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   return %0 : tensor<2x3x5xf32>
 }
-func.func private @g(%x: tensor<2x3x5xf32>, %y: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<2x3x5xf32>, %y: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   %1 = graph.Add %0, %y : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   return %1 : tensor<2x3x5xf32>
@@ -67,7 +67,7 @@ func.func @main(%x: tensor<2x3x5xf32>, %b: tensor<5xf32>) -> tensor<2x3x5xf32> {
   %0 = call @g(%x, %b) {tile.label = "bias"} : (tensor<2x3x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
   return %0 : tensor<2x3x5xf32>
 }
-func.func private @g(%x: tensor<2x3x5xf32>, %b: tensor<5xf32>) -> tensor<2x3x5xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<2x3x5xf32>, %b: tensor<5xf32>) -> tensor<2x3x5xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Add %x, %b : (tensor<2x3x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
   return %0 : tensor<2x3x5xf32>
 }
@@ -86,7 +86,7 @@ func.func @main(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) -> tensor<4x5xf32> {
   %0 = call @g(%x, %y) {tile.label = "concat"} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<4x5xf32>
   return %0 : tensor<4x5xf32>
 }
-func.func private @g(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) -> tensor<4x5xf32> attributes {tile.group = "concat"} {
+func.func private @g(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) -> tensor<4x5xf32> attributes {tile.group = #tile.group<concat>} {
   %0 = graph.Concat %x, %y {axis = 1} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<4x5xf32>
   return %0 : tensor<4x5xf32>
 }
@@ -110,7 +110,7 @@ func.func @main(%x: tensor<100x1024xf32>) -> tensor<1024xf32> {
   %0 = call @g(%x) {tile.label = "sum"} : (tensor<100x1024xf32>) -> tensor<1024xf32>
   return %0 : tensor<1024xf32>
 }
-func.func private @g(%x: tensor<100x1024xf32>) -> tensor<1024xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<100x1024xf32>) -> tensor<1024xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<100x1024xf32>) -> tensor<1024xf32>
   return %0 : tensor<1024xf32>
 }
@@ -135,7 +135,7 @@ func.func @fold(%w: tensor<8x40xf32>) -> tensor<2x8x24xf32> {
   %0 = call @g(%w) {tile.label = "pack"} : (tensor<8x40xf32>) -> tensor<2x8x24xf32>
   return %0 : tensor<2x8x24xf32>
 }
-func.func private @g(%w: tensor<8x40xf32>) -> tensor<2x8x24xf32> attributes {tile.group = "pack"} {
+func.func private @g(%w: tensor<8x40xf32>) -> tensor<2x8x24xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.pack %w panel 24 : tensor<8x40xf32> -> tensor<2x8x24xf32>
   return %0 : tensor<2x8x24xf32>
 }
@@ -155,7 +155,7 @@ func.func @main(%x: tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32> {
   %0 = call @g(%x) {tile.label = "pool"} : (tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32>
   return %0 : tensor<1x4x4x16xf32>
 }
-func.func private @g(%x: tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPool %x {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x16xf32>) -> tensor<1x4x4x16xf32>
   return %0 : tensor<1x4x4x16xf32>
 }
@@ -172,7 +172,7 @@ func.func @main(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> {
   %0 = call @g(%w) {tile.label = "flip"} : (tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32>
   return %0 : tensor<3x5x8x16xf32>
 }
-func.func private @g(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> attributes {tile.group = "pack"} {
+func.func private @g(%w: tensor<3x5x8x16xf32>) -> tensor<3x5x8x16xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.flip %w : tensor<3x5x8x16xf32>
   return %0 : tensor<3x5x8x16xf32>
 }

@@ -20,7 +20,7 @@ func.func @main(%x: tensor<8x55x55x96xf32>) -> tensor<8x55x55x96xf32> {
   %0 = call @g(%x) {tile.label = "lrn"} : (tensor<8x55x55x96xf32>) -> tensor<8x55x55x96xf32>
   return %0 : tensor<8x55x55x96xf32>
 }
-func.func private @g(%x: tensor<8x55x55x96xf32>) -> tensor<8x55x55x96xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<8x55x55x96xf32>) -> tensor<8x55x55x96xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.LRN %x : (tensor<8x55x55x96xf32>) -> tensor<8x55x55x96xf32>
   return %0 : tensor<8x55x55x96xf32>
 }
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<8x96xf32>) -> tensor<8x96xf32> {
   %0 = call @g(%x) {tile.label = "lrn"} : (tensor<8x96xf32>) -> tensor<8x96xf32>
   return %0 : tensor<8x96xf32>
 }
-func.func private @g(%x: tensor<8x96xf32>) -> tensor<8x96xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<8x96xf32>) -> tensor<8x96xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.LRN %x {size = 11 : si64, beta = 0.3 : f32} : (tensor<8x96xf32>) -> tensor<8x96xf32>
   return %0 : tensor<8x96xf32>
 }

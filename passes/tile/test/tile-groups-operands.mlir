@@ -24,7 +24,7 @@ func.func @main(%x: tensor<32x64xf32>, %w: tensor<104x64xf32>) -> tensor<32x104x
   %0 = call @g(%x, %t) {tile.label = "fc"} : (tensor<32x64xf32>, tensor<64x104xf32>) -> tensor<32x104xf32>
   return %0 : tensor<32x104xf32>
 }
-func.func private @g(%x: tensor<32x64xf32>, %w: tensor<64x104xf32>) -> tensor<32x104xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<32x64xf32>, %w: tensor<64x104xf32>) -> tensor<32x104xf32> attributes {tile.group = #tile.group<contraction>} {
   %p = tile.pack %w panel 16 : tensor<64x104xf32> -> tensor<7x64x16xf32>
   %0 = tile.matmul %x, %p : tensor<32x64xf32>, tensor<7x64x16xf32> -> tensor<32x104xf32>
   return %0 : tensor<32x104xf32>
@@ -48,7 +48,7 @@ func.func @main(%x: tensor<32x64xui8>, %s: tensor<32x1xf32>, %p: tensor<8x64x16x
   %0 = call @g(%x, %s, %p) {tile.label = "fc"} : (tensor<32x64xui8>, tensor<32x1xf32>, tensor<8x64x16xf32>) -> tensor<32x128xf32>
   return %0 : tensor<32x128xf32>
 }
-func.func private @g(%x: tensor<32x64xui8>, %s: tensor<32x1xf32>, %p: tensor<8x64x16xf32>) -> tensor<32x128xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<32x64xui8>, %s: tensor<32x1xf32>, %p: tensor<8x64x16xf32>) -> tensor<32x128xf32> attributes {tile.group = #tile.group<contraction>} {
   %a = graph.TypeCast %x : (tensor<32x64xui8>) -> tensor<32x64xf32>
   %b = graph.Multiply %a, %s : (tensor<32x64xf32>, tensor<32x1xf32>) -> tensor<32x64xf32>
   %0 = tile.matmul %b, %p : tensor<32x64xf32>, tensor<8x64x16xf32> -> tensor<32x128xf32>
@@ -77,7 +77,7 @@ func.func @main(%q: tensor<2x200x64xsi8>, %k: tensor<2x384x64xf32>, %v: tensor<2
   %0 = call @g(%q, %t, %v) {tile.label = "attn"} : (tensor<2x200x64xsi8>, tensor<2x64x384xf32>, tensor<2x384x64xsi8>) -> tensor<2x200x64xf32>
   return %0 : tensor<2x200x64xf32>
 }
-func.func private @g(%qb: tensor<2x200x64xsi8>, %k: tensor<2x64x384xf32>, %vb: tensor<2x384x64xsi8>) -> tensor<2x200x64xf32> attributes {tile.group = "attention"} {
+func.func private @g(%qb: tensor<2x200x64xsi8>, %k: tensor<2x64x384xf32>, %vb: tensor<2x384x64xsi8>) -> tensor<2x200x64xf32> attributes {tile.group = #tile.group<attention>} {
   %q = graph.TypeCast %qb : (tensor<2x200x64xsi8>) -> tensor<2x200x64xf32>
   %v = graph.TypeCast %vb : (tensor<2x384x64xsi8>) -> tensor<2x384x64xf32>
   %p = tile.pack %k panel 24 : tensor<2x64x384xf32> -> tensor<2x16x64x24xf32>

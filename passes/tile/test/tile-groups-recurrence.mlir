@@ -39,7 +39,7 @@ func.func @main(%g: tensor<7x3x64xf32>, %u: tensor<4x13x16xf32>, %s: tensor<2x1x
   %0:3 = call @g(%g, %u, %s) {tile.label = "lstm"} : (tensor<7x3x64xf32>, tensor<4x13x16xf32>, tensor<2x1x3x13xf32>) -> (tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>)
   return %0#0, %0#1 : tensor<7x3x13xf32>, tensor<1x1x3x13xf32>
 }
-func.func private @g(%g: tensor<7x3x64xf32>, %u: tensor<4x13x16xf32>, %s: tensor<2x1x3x13xf32>) -> (tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>) attributes {tile.group = "recurrence"} {
+func.func private @g(%g: tensor<7x3x64xf32>, %u: tensor<4x13x16xf32>, %s: tensor<2x1x3x13xf32>) -> (tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>) attributes {tile.group = #tile.group<recurrence>} {
   %0:3 = tile.rnn %g, %u h(%s : tensor<2x1x3x13xf32>) layer 1 unit 8 : tensor<7x3x64xf32>, tensor<4x13x16xf32> -> tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>
   return %0#0, %0#1, %0#2 : tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>
 }
@@ -62,7 +62,7 @@ func.func @main(%g: tensor<?x?x32xf32>, %u: tensor<2x8x16xf32>) -> tensor<?x?x8x
   %0:2 = call @g(%g, %u) {tile.label = "lstm"} : (tensor<?x?x32xf32>, tensor<2x8x16xf32>) -> (tensor<?x?x8xf32>, tensor<1x1x?x8xf32>)
   return %0#0 : tensor<?x?x8xf32>
 }
-func.func private @g(%g: tensor<?x?x32xf32>, %u: tensor<2x8x16xf32>) -> (tensor<?x?x8xf32>, tensor<1x1x?x8xf32>) attributes {tile.group = "recurrence"} {
+func.func private @g(%g: tensor<?x?x32xf32>, %u: tensor<2x8x16xf32>) -> (tensor<?x?x8xf32>, tensor<1x1x?x8xf32>) attributes {tile.group = #tile.group<recurrence>} {
   %0:3 = tile.rnn %g, %u layer 0 unit 8 : tensor<?x?x32xf32>, tensor<2x8x16xf32> -> tensor<?x?x8xf32>, tensor<1x1x?x8xf32>, tensor<1x1x?x8xf32>
   return %0#0, %0#2 : tensor<?x?x8xf32>, tensor<1x1x?x8xf32>
 }
@@ -85,7 +85,7 @@ func.func @main(%w: tensor<2x1x5x4x13xf32>) -> tensor<4x5x16xf32> {
   %0 = call @g(%w) {tile.label = "pack"} : (tensor<2x1x5x4x13xf32>) -> tensor<4x5x16xf32>
   return %0 : tensor<4x5x16xf32>
 }
-func.func private @g(%w: tensor<2x1x5x4x13xf32>) -> tensor<4x5x16xf32> attributes {tile.group = "pack"} {
+func.func private @g(%w: tensor<2x1x5x4x13xf32>) -> tensor<4x5x16xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.pack_gates %w layer 1 unit 8 panel 16 : tensor<2x1x5x4x13xf32> -> tensor<4x5x16xf32>
   return %0 : tensor<4x5x16xf32>
 }

@@ -9,7 +9,7 @@ func.func @main(%x: tensor<512x8192xf32> {graph.id = 0 : ui64}) -> (tensor<512x8
   %0 = call @g(%x) {tile.label = "softmax"} : (tensor<512x8192xf32>) -> tensor<512x8192xf32>
   return %0 : tensor<512x8192xf32>
 }
-func.func private @g(%x: tensor<512x8192xf32>) -> tensor<512x8192xf32> attributes {tile.group = "rows"} {
+func.func private @g(%x: tensor<512x8192xf32>) -> tensor<512x8192xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<512x8192xf32>) -> tensor<512x8192xf32>
   return %0 : tensor<512x8192xf32>
 }
@@ -23,7 +23,7 @@ func.func @main(%x: tensor<511x8192xf32> {graph.id = 0 : ui64}) -> (tensor<511x8
   %0 = call @g(%x) {tile.label = "relu"} : (tensor<511x8192xf32>) -> tensor<511x8192xf32>
   return %0 : tensor<511x8192xf32>
 }
-func.func private @g(%x: tensor<511x8192xf32>) -> tensor<511x8192xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<511x8192xf32>) -> tensor<511x8192xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<511x8192xf32>) -> tensor<511x8192xf32>
   return %0 : tensor<511x8192xf32>
 }
@@ -46,15 +46,15 @@ func.func @main(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>, %y: tensor<40
   %2 = call @torn(%z, %p) {tile.label = "torn"} : (tensor<8192x64xf32>, tensor<16x64x64xf32>) -> tensor<8192x1023xf32>
   return %0, %1, %2 : tensor<8192x1024xf32>, tensor<4032x1024xf32>, tensor<8192x1023xf32>
 }
-func.func private @large(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<8192x1024xf32> attributes {tile.group = "contraction"} {
+func.func private @large(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<8192x1024xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<8192x64xf32>, tensor<16x64x64xf32> -> tensor<8192x1024xf32>
   return %0 : tensor<8192x1024xf32>
 }
-func.func private @small(%x: tensor<4032x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<4032x1024xf32> attributes {tile.group = "contraction"} {
+func.func private @small(%x: tensor<4032x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<4032x1024xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<4032x64xf32>, tensor<16x64x64xf32> -> tensor<4032x1024xf32>
   return %0 : tensor<4032x1024xf32>
 }
-func.func private @torn(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<8192x1023xf32> attributes {tile.group = "contraction"} {
+func.func private @torn(%x: tensor<8192x64xf32>, %p: tensor<16x64x64xf32>) -> tensor<8192x1023xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.matmul %x, %p : tensor<8192x64xf32>, tensor<16x64x64xf32> -> tensor<8192x1023xf32>
   return %0 : tensor<8192x1023xf32>
 }

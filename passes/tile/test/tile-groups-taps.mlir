@@ -10,7 +10,7 @@ func.func @main(%w: tensor<64x64x3x3xf32>) -> tensor<1x2x3x3x64x48xf32> {
   %0 = call @pack(%t) {tile.label = "w"} : (tensor<3x3x64x64xf32>) -> tensor<1x2x3x3x64x48xf32>
   return %0 : tensor<1x2x3x3x64x48xf32>
 }
-func.func private @pack(%w: tensor<3x3x64x64xf32>) -> tensor<1x2x3x3x64x48xf32> attributes {tile.group = "pack"} {
+func.func private @pack(%w: tensor<3x3x64x64xf32>) -> tensor<1x2x3x3x64x48xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.pack %w panel 48 groups 1 flipped : tensor<3x3x64x64xf32> -> tensor<1x2x3x3x64x48xf32>
   return %0 : tensor<1x2x3x3x64x48xf32>
 }
@@ -26,7 +26,7 @@ func.func @main(%w: tensor<64x64x5x5xf32>) -> tensor<1x2x5x5x64x48xf32> {
   %0 = call @many(%t) {tile.label = "w"} : (tensor<5x5x64x64xf32>) -> tensor<1x2x5x5x64x48xf32>
   return %0 : tensor<1x2x5x5x64x48xf32>
 }
-func.func private @many(%w: tensor<5x5x64x64xf32>) -> tensor<1x2x5x5x64x48xf32> attributes {tile.group = "pack"} {
+func.func private @many(%w: tensor<5x5x64x64xf32>) -> tensor<1x2x5x5x64x48xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.pack %w panel 48 groups 1 : tensor<5x5x64x64xf32> -> tensor<1x2x5x5x64x48xf32>
   return %0 : tensor<1x2x5x5x64x48xf32>
 }
@@ -45,7 +45,7 @@ func.func @main(%x: tensor<8x9x9x3xf32>, %d: tensor<1x1x8x9x9x16xf32>) -> tensor
   %0 = call @parts(%x, %d) {tile.label = "dw"} : (tensor<8x9x9x3xf32>, tensor<1x1x8x9x9x16xf32>) -> tensor<4x3x3x3x16xf32>
   return %0 : tensor<4x3x3x3x16xf32>
 }
-func.func private @parts(%x: tensor<8x9x9x3xf32>, %d: tensor<1x1x8x9x9x16xf32>) -> tensor<4x3x3x3x16xf32> attributes {tile.group = "contraction"} {
+func.func private @parts(%x: tensor<8x9x9x3xf32>, %d: tensor<1x1x8x9x9x16xf32>) -> tensor<4x3x3x3x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 1, 1>, groups = 1 : i64, packed, pads_begin = array<i64: 1, 1>, parts = 4 : i64, strides = array<i64: 1, 1>} : tensor<8x9x9x3xf32>, tensor<1x1x8x9x9x16xf32> -> tensor<4x3x3x3x16xf32>
   return %0 : tensor<4x3x3x3x16xf32>
 }

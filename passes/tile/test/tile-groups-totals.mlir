@@ -21,7 +21,7 @@ func.func @main(%x: tensor<64x128x128x8xf32>, %d: tensor<64x128x128x16xf32>) -> 
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<64x128x128x8xf32>, tensor<64x128x128x16xf32>) -> tensor<1x1x8x16xf32>
   return %0 : tensor<1x1x8x16xf32>
 }
-func.func private @g(%x: tensor<64x128x128x8xf32>, %d: tensor<64x128x128x16xf32>) -> tensor<1x1x8x16xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<64x128x128x8xf32>, %d: tensor<64x128x128x16xf32>) -> tensor<1x1x8x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<64x128x128x8xf32>, tensor<64x128x128x16xf32> -> tensor<1x1x8x16xf32>
   return %0 : tensor<1x1x8x16xf32>
 }
@@ -38,7 +38,7 @@ func.func @main(%x: tensor<1x128x128x8xf32>, %d: tensor<1x128x128x16xf32>) -> te
   %0 = call @g(%x, %d) {tile.label = "dw"} : (tensor<1x128x128x8xf32>, tensor<1x128x128x16xf32>) -> tensor<1x1x8x16xf32>
   return %0 : tensor<1x1x8x16xf32>
 }
-func.func private @g(%x: tensor<1x128x128x8xf32>, %d: tensor<1x128x128x16xf32>) -> tensor<1x1x8x16xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x128x128x8xf32>, %d: tensor<1x128x128x16xf32>) -> tensor<1x1x8x16xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x128x128x8xf32>, tensor<1x128x128x16xf32> -> tensor<1x1x8x16xf32>
   return %0 : tensor<1x1x8x16xf32>
 }

@@ -2,7 +2,7 @@
 
 // A transpose is a buffer with other strides; the group is lowered for them.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = "input"}, %[[Y:[a-z0-9]+]]: memref<8x4xf32>
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = #tile.role<input>}, %[[Y:[a-z0-9]+]]: memref<8x4xf32>
 // CHECK-NOT:     alloc
 // CHECK:         %[[T:.*]] = memref.reinterpret_cast %[[X]] to offset: [0], sizes: [8, 4], strides: [1, 8]
 // CHECK-NEXT:    call @g.l(%[[T]], %[[Y]])
@@ -13,7 +13,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
   %0 = call @g(%t) {tile.label = "exp"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
-func.func private @g(%x: tensor<8x4xf32>) -> tensor<8x4xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<8x4xf32>) -> tensor<8x4xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
@@ -32,7 +32,7 @@ func.func @main(%x: tensor<2x3x32xf32>) -> tensor<2x4x3x8xf32> {
   %0 = call @g(%t) {tile.label = "exp"} : (tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32>
   return %0 : tensor<2x4x3x8xf32>
 }
-func.func private @g(%x: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32>
   return %0 : tensor<2x4x3x8xf32>
 }
@@ -41,7 +41,7 @@ func.func private @g(%x: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> attributes 
 
 // No strides can flatten a transposed matrix: it is copied first.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = "input"}, %[[Y:[a-z0-9]+]]: memref<32xf32>
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = #tile.role<input>}, %[[Y:[a-z0-9]+]]: memref<32xf32>
 // CHECK:         %[[D:.*]] = memref.alloc() : memref<8x4xf32>
 // CHECK:         %[[T:.*]] = memref.reinterpret_cast %[[X]] to offset: [0], sizes: [8, 4], strides: [1, 8]
 // CHECK:         call @{{.*}}(%[[T]], %[[D]]) {tile.label = "copy"}
@@ -53,7 +53,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<32xf32> {
   %0 = call @g(%r) {tile.label = "exp"} : (tensor<32xf32>) -> tensor<32xf32>
   return %0 : tensor<32xf32>
 }
-func.func private @g(%x: tensor<32xf32>) -> tensor<32xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<32xf32>) -> tensor<32xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<32xf32>) -> tensor<32xf32>
   return %0 : tensor<32xf32>
 }
@@ -62,8 +62,8 @@ func.func private @g(%x: tensor<32xf32>) -> tensor<32xf32> attributes {tile.grou
 
 // Strides of the caller's buffers stand in the types; nothing is copied.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32, strided<[20, 1]>> {tile.role = "input", tile.strides = array<i64: 20, 1>}
-// CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<4x8xf32, strided<[1, 4]>> {tile.role = "output", tile.strides = array<i64: 1, 4>}
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32, strided<[20, 1]>> {tile.role = #tile.role<input>, tile.strides = array<i64: 20, 1>}
+// CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<4x8xf32, strided<[1, 4]>> {tile.role = #tile.role<output>, tile.strides = array<i64: 1, 4>}
 // CHECK-NOT:     alloc
 // CHECK:         call @g.l(%[[X]], %[[Y]])
 // CHECK-LABEL: func.func private @g.l(
@@ -72,7 +72,7 @@ func.func @main(%x: tensor<4x8xf32> {tile.strides = array<i64: 20, 1>}) -> (tens
   %0 = call @g(%x) {tile.label = "exp"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
-func.func private @g(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
@@ -94,7 +94,7 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %2 = call @g(%t) {tile.label = "c"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   return %2 : tensor<8x8xf32>
 }
-func.func private @g(%x: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
@@ -115,7 +115,7 @@ func.func @main(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %1 = call @g(%0, %y) {tile.label = "b"} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }
-func.func private @g(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Add %x, %y : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }
@@ -124,13 +124,13 @@ func.func private @g(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32
 
 // Booleans are bytes, signed integers are plain ones in memory.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %{{.*}}: memref<4xi32> {{.*}}, %{{.*}}: memref<4xi8> {tile.role = "output"}
+// CHECK-SAME:    %{{.*}}: memref<4xi32> {{.*}}, %{{.*}}: memref<4xi8> {tile.role = #tile.role<output>}
 // CHECK:         arith.cmpi sge
 func.func @main(%x: tensor<4xsi32>) -> tensor<4xi1> {
   %0 = call @g(%x) {tile.label = "ge"} : (tensor<4xsi32>) -> tensor<4xi1>
   return %0 : tensor<4xi1>
 }
-func.func private @g(%x: tensor<4xsi32>) -> tensor<4xi1> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<4xsi32>) -> tensor<4xi1> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.GreaterEqual %x, %x : (tensor<4xsi32>, tensor<4xsi32>) -> tensor<4xi1>
   return %0 : tensor<4xi1>
 }
@@ -140,7 +140,7 @@ func.func private @g(%x: tensor<4xsi32>) -> tensor<4xi1> attributes {tile.group 
 // A result that is a view is written as its group computes it; others read it
 // there.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = "input"}, %[[Y:[a-z0-9]+]]: memref<8x4xf32, strided<[1, 8]>> {{.*}}, %[[Z:[a-z0-9]+]]: memref<4x8xf32>
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x8xf32> {tile.role = #tile.role<input>}, %[[Y:[a-z0-9]+]]: memref<8x4xf32, strided<[1, 8]>> {{.*}}, %[[Z:[a-z0-9]+]]: memref<4x8xf32>
 // CHECK-NOT:     alloc
 // CHECK:         %[[V:.*]] = memref.reinterpret_cast %[[Y]] to offset: [0], sizes: [4, 8], strides: [8, 1]
 // CHECK:         call @g.l(%[[X]], %[[V]])
@@ -151,7 +151,7 @@ func.func @main(%x: tensor<4x8xf32>) -> (tensor<8x4xf32> {tile.strides = array<i
   %2 = call @g(%0) {tile.label = "exp2"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %1, %2 : tensor<8x4xf32>, tensor<4x8xf32>
 }
-func.func private @g(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
@@ -169,7 +169,7 @@ func.func @main(%x: tensor<4x8xbf16>) -> tensor<8x4xbf16> {
   %0 = call @g(%t) {tile.label = "copy"} : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
   return %0 : tensor<8x4xbf16>
 }
-func.func private @g(%x: tensor<8x4xbf16>) -> tensor<8x4xbf16> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<8x4xbf16>) -> tensor<8x4xbf16> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.Reorder %x : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
   return %0 : tensor<8x4xbf16>
 }
@@ -185,7 +185,7 @@ func.func @main(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
   %0 = call @g(%x) {tile.label = "relu"} : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
   return %0 : tensor<4x8xbf16>
 }
-func.func private @g(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {tile.group = "elementwise"} {
+func.func private @g(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {tile.group = #tile.group<elementwise>} {
   %0 = graph.ReLU %x : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
   return %0 : tensor<4x8xbf16>
 }
@@ -202,7 +202,7 @@ func.func @main(%x: tensor<1x6x5x7xf32> {tile.strides = array<i64: 210, 1, 42, 6
   %0 = call @norm(%x) {tile.label = "norm"} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }
-func.func private @norm(%x: tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32> attributes {tile.group = "rows"} {
+func.func private @norm(%x: tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32> attributes {tile.group = #tile.group<rows>} {
   %0 = graph.SoftMax %x {axis = 1 : i64} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }

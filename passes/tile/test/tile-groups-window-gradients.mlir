@@ -24,7 +24,7 @@ func.func @main(%x: tensor<2x9x9x96xf32>, %d: tensor<2x4x4x96xf32>) -> tensor<2x
   %0 = call @g(%x, %d) {tile.label = "pool"} : (tensor<2x9x9x96xf32>, tensor<2x4x4x96xf32>) -> tensor<2x9x9x96xf32>
   return %0 : tensor<2x9x9x96xf32>
 }
-func.func private @g(%x: tensor<2x9x9x96xf32>, %d: tensor<2x4x4x96xf32>) -> tensor<2x9x9x96xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x9x9x96xf32>, %d: tensor<2x4x4x96xf32>) -> tensor<2x9x9x96xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPoolBackward %x, %d {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [3, 3]} : (tensor<2x9x9x96xf32>, tensor<2x4x4x96xf32>) -> tensor<2x9x9x96xf32>
   return %0 : tensor<2x9x9x96xf32>
 }
@@ -41,7 +41,7 @@ func.func @main(%d: tensor<1x4x4x96xf32>) -> tensor<1x9x9x96xf32> {
   %0 = call @g(%d) {tile.label = "pool"} : (tensor<1x4x4x96xf32>) -> tensor<1x9x9x96xf32>
   return %0 : tensor<1x9x9x96xf32>
 }
-func.func private @g(%d: tensor<1x4x4x96xf32>) -> tensor<1x9x9x96xf32> attributes {tile.group = "window"} {
+func.func private @g(%d: tensor<1x4x4x96xf32>) -> tensor<1x9x9x96xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.AvgPoolBackward %d {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [3, 3], exclude_pad = false, src_shape = [1, 9, 9, 96]} : (tensor<1x4x4x96xf32>) -> tensor<1x9x9x96xf32>
   return %0 : tensor<1x9x9x96xf32>
 }
@@ -65,7 +65,7 @@ func.func @main(%x: tensor<2x8x5x4xf32>, %d: tensor<2x8x2x2xf32>) -> tensor<2x8x
   %0 = call @g(%x, %d) {tile.label = "pool"} : (tensor<2x8x5x4xf32>, tensor<2x8x2x2xf32>) -> tensor<2x8x5x4xf32>
   return %0 : tensor<2x8x5x4xf32>
 }
-func.func private @g(%x: tensor<2x8x5x4xf32>, %d: tensor<2x8x2x2xf32>) -> tensor<2x8x5x4xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x8x5x4xf32>, %d: tensor<2x8x2x2xf32>) -> tensor<2x8x5x4xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPoolBackward %x, %d {strides = [2, 2], pads_begin = [1, 1], pads_end = [0, 0], kernel = [3, 3], data_format = "NCX"} : (tensor<2x8x5x4xf32>, tensor<2x8x2x2xf32>) -> tensor<2x8x5x4xf32>
   return %0 : tensor<2x8x5x4xf32>
 }
@@ -81,7 +81,7 @@ func.func @main(%x: tensor<2x8x17x17xf32>, %d: tensor<2x8x5x5xf32>) -> tensor<2x
   %0 = call @g(%x, %d) {tile.label = "pool"} : (tensor<2x8x17x17xf32>, tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32>
   return %0 : tensor<2x8x17x17xf32>
 }
-func.func private @g(%x: tensor<2x8x17x17xf32>, %d: tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x8x17x17xf32>, %d: tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPoolBackward %x, %d {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [9, 9], data_format = "NCX"} : (tensor<2x8x17x17xf32>, tensor<2x8x5x5xf32>) -> tensor<2x8x17x17xf32>
   return %0 : tensor<2x8x17x17xf32>
 }
@@ -98,7 +98,7 @@ func.func @main(%d: tensor<2x8x3x5xf32>) -> tensor<2x8x6x15xf32> {
   %0 = call @g(%d) {tile.label = "pool"} : (tensor<2x8x3x5xf32>) -> tensor<2x8x6x15xf32>
   return %0 : tensor<2x8x6x15xf32>
 }
-func.func private @g(%d: tensor<2x8x3x5xf32>) -> tensor<2x8x6x15xf32> attributes {tile.group = "window"} {
+func.func private @g(%d: tensor<2x8x3x5xf32>) -> tensor<2x8x6x15xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.AvgPoolBackward %d {strides = [2, 3], pads_begin = [0, 0], pads_end = [0, 0], kernel = [2, 3], exclude_pad = false, src_shape = [2, 8, 6, 15], data_format = "NCX"} : (tensor<2x8x3x5xf32>) -> tensor<2x8x6x15xf32>
   return %0 : tensor<2x8x6x15xf32>
 }
@@ -114,7 +114,7 @@ func.func @main(%x: tensor<2x8x3x5xf32>, %d: tensor<2x8x6x10xf32>) -> tensor<2x8
   %0 = call @g(%x, %d) {tile.label = "up"} : (tensor<2x8x3x5xf32>, tensor<2x8x6x10xf32>) -> tensor<2x8x3x5xf32>
   return %0 : tensor<2x8x3x5xf32>
 }
-func.func private @g(%x: tensor<2x8x3x5xf32>, %d: tensor<2x8x6x10xf32>) -> tensor<2x8x3x5xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<2x8x3x5xf32>, %d: tensor<2x8x6x10xf32>) -> tensor<2x8x3x5xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.InterpolateBackward %x, %d {mode = "nearest", sizes = [6, 10], data_format = "NCX"} : (tensor<2x8x3x5xf32>, tensor<2x8x6x10xf32>) -> tensor<2x8x3x5xf32>
   return %0 : tensor<2x8x3x5xf32>
 }

@@ -27,7 +27,7 @@ func.func @main(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tensor<1x
   %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x8x8x32xf32>
   return %0 : tensor<1x8x8x32xf32>
 }
-func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tensor<1x8x8x32xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<3x3x1x32xf32>) -> tensor<1x8x8x32xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x8x8x32xf32>, tensor<3x3x1x32xf32> -> tensor<1x8x8x32xf32>
   %1 = graph.ReLU %0 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
   return %1 : tensor<1x8x8x32xf32>
@@ -53,7 +53,7 @@ func.func @main(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x
   %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x32xf32>, tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32>
   return %0 : tensor<1x8x8x32xf32>
 }
-func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x8x8x32xf32>, %w: tensor<5x5x1x32xf32>) -> tensor<1x8x8x32xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 2, 2>, pads_end = array<i64: 2, 2>, strides = array<i64: 1, 1>} : tensor<1x8x8x32xf32>, tensor<5x5x1x32xf32> -> tensor<1x8x8x32xf32>
   return %0 : tensor<1x8x8x32xf32>
 }
@@ -69,7 +69,7 @@ func.func @main(%x: tensor<1x8x8x96xf32>, %w: tensor<7x7x1x96xf32>) -> tensor<1x
   %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x8x8x96xf32>, tensor<7x7x1x96xf32>) -> tensor<1x8x8x96xf32>
   return %0 : tensor<1x8x8x96xf32>
 }
-func.func private @g(%x: tensor<1x8x8x96xf32>, %w: tensor<7x7x1x96xf32>) -> tensor<1x8x8x96xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x8x8x96xf32>, %w: tensor<7x7x1x96xf32>) -> tensor<1x8x8x96xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 96 : i64, pads_begin = array<i64: 3, 3>, pads_end = array<i64: 3, 3>, strides = array<i64: 1, 1>} : tensor<1x8x8x96xf32>, tensor<7x7x1x96xf32> -> tensor<1x8x8x96xf32>
   return %0 : tensor<1x8x8x96xf32>
 }
@@ -87,7 +87,7 @@ func.func @main(%x: tensor<1x8x8x32xf32>, %s: tensor<32xf32>) -> tensor<1x4x4x32
   %0 = call @g(%x, %s) {tile.label = "pool"} : (tensor<1x8x8x32xf32>, tensor<32xf32>) -> tensor<1x4x4x32xf32>
   return %0 : tensor<1x4x4x32xf32>
 }
-func.func private @g(%x: tensor<1x8x8x32xf32>, %s: tensor<32xf32>) -> tensor<1x4x4x32xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x8x8x32xf32>, %s: tensor<32xf32>) -> tensor<1x4x4x32xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPool %x {data_format = "NXC", dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
   %1 = graph.Multiply %0, %s : (tensor<1x4x4x32xf32>, tensor<32xf32>) -> tensor<1x4x4x32xf32>
   return %1 : tensor<1x4x4x32xf32>
@@ -106,7 +106,7 @@ func.func @main(%x: tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8> {
   %0 = call @bytes(%x) {tile.label = "bytes"} : (tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8>
   return %0 : tensor<1x4x4x32xui8>
 }
-func.func private @bytes(%x: tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8> attributes {tile.group = "window"} {
+func.func private @bytes(%x: tensor<1x8x8x32xui8>) -> tensor<1x4x4x32xui8> attributes {tile.group = #tile.group<window>} {
   %0 = graph.TypeCast %x : (tensor<1x8x8x32xui8>) -> tensor<1x8x8x32xf32>
   %1 = graph.MaxPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
   %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xui8>
@@ -131,13 +131,13 @@ func.func @main(%x: tensor<1x8x8x32xsi8>) -> (tensor<1x4x4x32xbf16>, tensor<1x4x
   %1 = call @mean(%x) {tile.label = "mean"} : (tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16>
   return %0, %1 : tensor<1x4x4x32xbf16>, tensor<1x4x4x32xbf16>
 }
-func.func private @most(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attributes {tile.group = "window"} {
+func.func private @most(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attributes {tile.group = #tile.group<window>} {
   %0 = graph.TypeCast %x : (tensor<1x8x8x32xsi8>) -> tensor<1x8x8x32xf32>
   %1 = graph.MaxPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
   %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xbf16>
   return %2 : tensor<1x4x4x32xbf16>
 }
-func.func private @mean(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attributes {tile.group = "window"} {
+func.func private @mean(%x: tensor<1x8x8x32xsi8>) -> tensor<1x4x4x32xbf16> attributes {tile.group = #tile.group<window>} {
   %0 = graph.TypeCast %x : (tensor<1x8x8x32xsi8>) -> tensor<1x8x8x32xf32>
   %1 = graph.AvgPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], exclude_pad = true} : (tensor<1x8x8x32xf32>) -> tensor<1x4x4x32xf32>
   %2 = graph.TypeCast %1 : (tensor<1x4x4x32xf32>) -> tensor<1x4x4x32xbf16>
@@ -162,11 +162,11 @@ func.func @main(%x: tensor<1x8x32x32xf32>, %y: tensor<1x8x8x8xf32>) -> (tensor<1
   %1 = call @short(%y) {tile.label = "short"} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
   return %0, %1 : tensor<1x8x16x16xf32>, tensor<1x8x4x4xf32>
 }
-func.func private @first(%x: tensor<1x8x32x32xf32>) -> tensor<1x8x16x16xf32> attributes {tile.group = "window"} {
+func.func private @first(%x: tensor<1x8x32x32xf32>) -> tensor<1x8x16x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPool %x {data_format = "NCX", kernel = [3, 3], strides = [2, 2], pads_begin = [1, 1], pads_end = [0, 0]} : (tensor<1x8x32x32xf32>) -> tensor<1x8x16x16xf32>
   return %0 : tensor<1x8x16x16xf32>
 }
-func.func private @short(%x: tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32> attributes {tile.group = "window"} {
+func.func private @short(%x: tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32> attributes {tile.group = #tile.group<window>} {
   %0 = graph.MaxPool %x {data_format = "NCX", kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x8x8x8xf32>) -> tensor<1x8x4x4xf32>
   return %0 : tensor<1x8x4x4xf32>
 }
@@ -186,7 +186,7 @@ func.func @main(%x: tensor<1x24x24x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<
   %0 = call @g(%x, %w) {tile.label = "dw"} : (tensor<1x24x24x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x24x24x16xf32>
   return %0 : tensor<1x24x24x16xf32>
 }
-func.func private @g(%x: tensor<1x24x24x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<1x24x24x16xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x24x24x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<1x24x24x16xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 16 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x24x24x16xf32>, tensor<3x3x1x16xf32> -> tensor<1x24x24x16xf32>
   return %0 : tensor<1x24x24x16xf32>
 }
@@ -204,7 +204,7 @@ func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> tenso
   %0 = call @g(%x, %w) {tile.label = "grouped"} : (tensor<1x56x56x128xf32>, tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
 }
-func.func private @g(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32> attributes {tile.group = "window"} {
+func.func private @g(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1, 1>} : tensor<1x56x56x128xf32>, tensor<3x3x4x128xf32> -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
 }
@@ -224,11 +224,11 @@ func.func @main(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>, %y: tensor<1x
   %1 = call @rows(%y, %v) {tile.label = "rows"} : (tensor<1x12x12x256xf32>, tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32>
   return %0, %1 : tensor<1x62x256xf32>, tensor<1x12x10x256xf32>
 }
-func.func private @row(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>) -> tensor<1x62x256xf32> attributes {tile.group = "window"} {
+func.func private @row(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>) -> tensor<1x62x256xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %x, %w {depthwise, dilations = array<i64: 1>, groups = 64 : i64, pads_begin = array<i64: 0>, pads_end = array<i64: 0>, strides = array<i64: 1>} : tensor<1x64x256xf32>, tensor<3x4x256xf32> -> tensor<1x62x256xf32>
   return %0 : tensor<1x62x256xf32>
 }
-func.func private @rows(%y: tensor<1x12x12x256xf32>, %v: tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32> attributes {tile.group = "window"} {
+func.func private @rows(%y: tensor<1x12x12x256xf32>, %v: tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32> attributes {tile.group = #tile.group<window>} {
   %0 = tile.conv %y, %v {depthwise, dilations = array<i64: 1, 1>, groups = 64 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x12x12x256xf32>, tensor<1x3x4x256xf32> -> tensor<1x12x10x256xf32>
   return %0 : tensor<1x12x10x256xf32>
 }

@@ -36,7 +36,7 @@ func.func @main(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32> {tile.fold
   %0 = call @g(%x, %p, %b) {tile.label = "conv"} : (tensor<1x7x6x8xf32>, tensor<1x2x4x4x8x24xf32>, tensor<40xf32>) -> tensor<1x7x6x40xf32>
   return %0 : tensor<1x7x6x40xf32>
 }
-func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32>, %b: tensor<40xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x4x4x8x24xf32>, %b: tensor<40xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x4x4x8x24xf32> -> tensor<1x7x6x40xf32>
   %1 = graph.Add %0, %b : (tensor<1x7x6x40xf32>, tensor<40xf32>) -> tensor<1x7x6x40xf32>
   return %1 : tensor<1x7x6x40xf32>
@@ -58,7 +58,7 @@ func.func @main(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32> {tile.fold
   %0 = call @g(%x, %p) {tile.label = "conv"} : (tensor<?x8x8x8xf32>, tensor<1x1x4x4x8x24xf32>) -> tensor<?x6x6x24xf32>
   return %0 : tensor<?x6x6x24xf32>
 }
-func.func private @g(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32>) -> tensor<?x6x6x24xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<?x8x8x8xf32>, %p: tensor<1x1x4x4x8x24xf32>) -> tensor<?x6x6x24xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : tensor<?x8x8x8xf32>, tensor<1x1x4x4x8x24xf32> -> tensor<?x6x6x24xf32>
   return %0 : tensor<?x6x6x24xf32>
 }
@@ -76,7 +76,7 @@ func.func @main(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> {
   %0 = call @u(%w) {tile.label = "conv"} : (tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32>
   return %0 : tensor<4x4x8x40xf32>
 }
-func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> attributes {tile.group = "pack"} {
+func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<4x4x8x40xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.winograd_weights %w outputs 2 : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
   return %0 : tensor<4x4x8x40xf32>
 }
@@ -102,7 +102,7 @@ func.func @main(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x6x6x8x24xf32> {tile.fold
   %0 = call @g(%x, %p) {tile.label = "conv"} : (tensor<1x7x6x8xf32>, tensor<1x2x6x6x8x24xf32>) -> tensor<1x7x6x40xf32>
   return %0 : tensor<1x7x6x40xf32>
 }
-func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x6x6x8x24xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = "contraction"} {
+func.func private @g(%x: tensor<1x7x6x8xf32>, %p: tensor<1x2x6x6x8x24xf32>) -> tensor<1x7x6x40xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.winograd %x, %p outputs 4 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x7x6x8xf32>, tensor<1x2x6x6x8x24xf32> -> tensor<1x7x6x40xf32>
   return %0 : tensor<1x7x6x40xf32>
 }
@@ -119,7 +119,7 @@ func.func @main(%w: tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32> {
   %0 = call @u(%w) {tile.label = "conv"} : (tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32>
   return %0 : tensor<6x6x8x40xf32>
 }
-func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32> attributes {tile.group = "pack"} {
+func.func private @u(%w: tensor<3x3x8x40xf32>) -> tensor<6x6x8x40xf32> attributes {tile.group = #tile.group<pack>} {
   %0 = tile.winograd_weights %w outputs 4 : tensor<3x3x8x40xf32> -> tensor<6x6x8x40xf32>
   return %0 : tensor<6x6x8x40xf32>
 }

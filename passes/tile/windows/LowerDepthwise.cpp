@@ -14,6 +14,7 @@
 // one channel at a time and all its taps.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/core/Totals.h"
@@ -455,7 +456,8 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
                 op.getPadsBegin()[i], op.getDilations()[i]);
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
         ShapedType::isDynamic(d.kernel))
-      return op.emitError("E2003 only the batch may be dynamic");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "only the batch may be dynamic");
     s.dims.push_back(d);
   }
   s.channelsInside = IndexMath::isConstant(s.dst.strides.back(), 1);
@@ -493,7 +495,8 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
                                            dstType.getShape().drop_back(2));
   for (const WindowDim &d : dims)
     if (!d.isKnown())
-      return op.emitError("E2003 only the batch may be dynamic");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "only the batch may be dynamic");
   Ofr channels = src.sizes.back(), size = m.attr(kChannelsOfItem);
   ChannelPlanes planes(dims);
   if (PlanesItem item{planes, src, diff, dst, dims};

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/OpFacts.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
@@ -431,7 +432,7 @@ struct Interpolation {
       starts = std::move(all);
       to.sizes[d] = parts.sizes[d] = m.attr(1);
     }
-    LoopProgram program(m, ctx.label, ctx.core.l2Bytes, to.sizes,
+    LoopProgram program(m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     SmallVector<LoopProgram::Node> nodes;
     for (Ofr start : starts) {
@@ -517,7 +518,8 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
   auto small = rankedType(op->getOperand(0)), big = rankedType(bigValue);
   bool ncx = isNcx(op, small.getRank());
   if (!small.getElementType().isF32())
-    return op->emitError("E2003 windows are lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
   const Strided &in = ctx.memoryOf(op->getOperand(backward ? 1 : 0));
   const Strided &out = ctx.outputs.begin()->second.front();
   Interpolation it{ctx,
@@ -532,10 +534,13 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
     int64_t d = ncx ? i + 2 : i + 1;
     it.dims.push_back({small.getDimSize(d), big.getDimSize(d)});
     if (small.isDynamicDim(d) || big.isDynamicDim(d))
-      return op->emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
     if (it.dims.back().first == 0 && it.dims.back().second > 0)
-      return op->emitError("E2003 there is nothing to interpolate: dimension ")
-             << d << " of src is 0, of dst " << it.dims.back().second;
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "there is nothing to interpolate: dimension " +
+                           Twine(d) + " of src is 0, of dst " +
+                           Twine(it.dims.back().second));
   }
   int64_t channels = small.getDimSize(ncx ? 1 : small.getRank() - 1);
   if (ncx && !backward && it.dims.size() == 1 && channels >= kMinRows)

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/OpFacts.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/windows/Windows.h"
@@ -311,11 +312,13 @@ LogicalResult lowerLrn(GroupContext &ctx) {
   bool backward = graph::isBackward(op), ncx = isNcx(op, type.getRank());
   int64_t channels = type.getDimSize(ncx ? 1 : type.getRank() - 1);
   if (ShapedType::isDynamic(channels))
-    return op->emitError("E2003 the number of channels must be static");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "the number of channels must be static");
   if (!type.getElementType().isF32())
-    return op->emitError("E2003 LRN is lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm, "LRN is lowered for f32");
   if (stringAttr(op, "algorithm") == "within_channel")
-    return op->emitError("E2003 windows within a channel are decomposed first");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows within a channel are decomposed first");
   int64_t size = intAttr(op, "size");
   Lrn lrn{ctx,
           toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx),

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
@@ -378,7 +379,7 @@ struct PoolGradient {
       elements *= d.kernel;
     }
     auto [from, to] = asRepetition(ctx.m, diffDst, diffSrc, times);
-    LoopProgram program(ctx.m, ctx.label, ctx.core.l2Bytes, to.sizes,
+    LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     LoopProgram::Node share = program.compute(
         program.input(from), to.elementType(),
@@ -445,9 +446,11 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
     g.sizes.push_back(big.getDimSize(ncx ? i + 2 : i + 1));
   for (const WindowDim &d : g.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return op->emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
   if (!big.getElementType().isF32())
-    return op->emitError("E2003 windows are lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
   if (max)
     g.src = toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx);
   g.diffDst = toChannelsLast(ctx.memoryOf(diffDst), ncx);

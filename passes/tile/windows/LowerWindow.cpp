@@ -27,6 +27,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/windows/DirectDepthwise.h"
 
@@ -280,7 +281,7 @@ void Window::emitDirect() const {
   IndexMath &m = ctx.m;
   DirectDepthwise direct{dims,     src,
                          dst,      depthwiseWeights(weights),
-                         epilogue, bytesOf(src) > ctx.core.l2Bytes};
+                         epilogue, bytesOf(src) > ctx.target.getL2Bytes()};
   SmallVector<Ofr> counts{src.sizes[0]};
   for (const WindowDim &d : ArrayRef(dims).drop_back())
     counts.push_back(m.attr(d.out));
@@ -392,9 +393,11 @@ double partOfMean(ArrayRef<WindowDim> dims) {
 LogicalResult staticDims(Operation *op, const Window &w) {
   for (const WindowDim &d : w.dims)
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return op->emitError("E2003 spatial dimensions must be static");
+      return emitError(op, ErrorCode::UnsupportedForm,
+                       "spatial dimensions must be static");
   if (!rankedType(op->getOperand(0)).getElementType().isF32())
-    return op->emitError("E2003 windows are lowered for f32");
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
   return success();
 }
 

@@ -215,8 +215,8 @@ void Window::emitCutTaps(IndexMath &m, const Stretch &at, SmallVector<Tap> taps,
 /// Elements of src between a row and the one that the next row of dst has in
 /// its place, where L2 does not hold them; 0: they are not fetched.
 int64_t Window::distanceToNextRow() const {
-  bool fetches =
-      perGroup > 1 && dims.size() == 2 && bytesOf(src) > ctx.core.l2Bytes;
+  bool fetches = perGroup > 1 && dims.size() == 2 &&
+                 bytesOf(src) > ctx.target.getL2Bytes();
   auto row = IndexMath::constant(src.strides[1]);
   return fetches && row ? *row * dims[0].stride : 0;
 }

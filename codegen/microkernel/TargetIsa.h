@@ -1,0 +1,13 @@
+//===- TargetIsa.h - the vector unit of a target ---------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/microkernel/RegisterTile.h"
+#include "dialects/tile/Target.h"
+
+namespace tenon::microkernel {
+
+inline VectorIsa isaOf(tile::TargetAttr target) {
+  return {target.getVectorBits(), target.getNumVectorRegisters()};
+}
+
+} // namespace tenon::microkernel
