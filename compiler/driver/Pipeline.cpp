@@ -84,8 +84,7 @@ Error toError(Diagnostic &diagnostic, ErrorCode fallback) {
 
 } // namespace
 
-Pipeline::Pipeline(const Options &options, Target target)
-    : options(options), target(std::move(target)) {
+Pipeline::Pipeline(const Options &options) : options(options) {
   DialectRegistry registry;
   registerAllDialects(registry);
   ctx =
@@ -129,12 +128,9 @@ Pipeline::guarded(llvm::function_ref<std::vector<Error>()> work) {
   return {*fatal};
 }
 
-std::vector<Error> Pipeline::import(const graph::Graph &graph) {
+std::vector<Error> Pipeline::import(const graph::PreparedGraph &graph) {
   return guarded([&]() -> std::vector<Error> {
-    auto module = graph::toMLIR(graph, *ctx);
-    if (!module)
-      return module.errors();
-    op = std::move(*module);
+    op = graph::toMLIR(graph, *ctx);
     return {};
   });
 }
@@ -171,7 +167,8 @@ void Pipeline::startThreads() {
   ctx->setThreadPool(*pool);
 }
 
-std::vector<Error> Pipeline::runPhase(const Phase &phase) {
+std::vector<Error> Pipeline::runPhase(const Phase &phase,
+                                      const Target &target) {
   bool last = &phase == &allPhases().back();
   if (last)
     startThreads();
@@ -187,13 +184,14 @@ std::vector<Error> Pipeline::runPhase(const Phase &phase) {
 }
 
 std::vector<Error>
-Pipeline::run(std::string_view from, std::string_view to,
+Pipeline::run(const Target &target, std::string_view from, std::string_view to,
               const std::function<void(const Phase &, double)> &after) {
   bool active = from.empty();
   for (const Phase &phase : allPhases()) {
     if (active) {
       auto start = std::chrono::steady_clock::now();
-      if (auto found = guarded([&] { return runPhase(phase); }); !found.empty())
+      if (auto found = guarded([&] { return runPhase(phase, target); });
+          !found.empty())
         return found;
       double seconds = std::chrono::duration<double>(
                            std::chrono::steady_clock::now() - start)

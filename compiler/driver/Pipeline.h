@@ -21,18 +21,18 @@ namespace tenon {
 /// then, and nothing else may be asked for.
 class Pipeline {
 public:
-  explicit Pipeline(const Options &options, Target target);
+  explicit Pipeline(const Options &options);
   ~Pipeline();
 
   mlir::MLIRContext &context() { return *ctx; }
-  /// Imports a graph. Errors as graph::toMLIR.
-  std::vector<Error> import(const graph::Graph &graph);
+  /// Imports a graph.
+  std::vector<Error> import(const graph::PreparedGraph &graph);
   /// Parses IR of any phase.
   std::vector<Error> parse(std::string_view text);
-  /// Runs the phases behind `from` ("" : from the start) up to `to`, calling
-  /// `after` behind each.
+  /// Runs the phases behind `from` ("" : from the start) up to `to` for
+  /// `target`, calling `after` behind each.
   std::vector<Error>
-  run(std::string_view from, std::string_view to,
+  run(const Target &target, std::string_view from, std::string_view to,
       const std::function<void(const Phase &, double seconds)> &after = {});
   mlir::ModuleOp module() { return *op; }
   std::string text(bool locations) const;
@@ -42,11 +42,10 @@ private:
   std::vector<Error> takeErrors(const std::string &fallback);
   /// Calls `work`, which returns errors, under a guard.
   std::vector<Error> guarded(llvm::function_ref<std::vector<Error>()> work);
-  std::vector<Error> runPhase(const Phase &phase);
+  std::vector<Error> runPhase(const Phase &phase, const Target &target);
   void startThreads();
 
   Options options;
-  Target target;
   std::unique_ptr<CompilePool> pool; // outlives the context
   std::unique_ptr<mlir::MLIRContext> ctx;
   mlir::OwningOpRef<mlir::ModuleOp> op;
