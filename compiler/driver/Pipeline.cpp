@@ -172,6 +172,7 @@ std::vector<Error> Pipeline::runPhase(const Phase &phase,
   bool last = &phase == &allPhases().back();
   if (last)
     startThreads();
+  assert(succeeded(mlir::verify(*op)) && "a phase begins with valid IR");
   PassManager pm(ctx.get());
   // The last phase makes ten operations of one. Checking them behind each of
   // its passes, not once, took 40 % of its time.

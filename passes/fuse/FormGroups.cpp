@@ -29,6 +29,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-form-groups"
 
 using namespace mlir;
 
@@ -74,6 +77,7 @@ struct Former {
 
   void join(Operation *op, int g) {
     Group &group = groups[g];
+    LDBG() << nameOf(op->getLoc()) << " joins group " << g;
     if (isRowOp(op) && group.kind == GroupKind::elementwise) {
       group.kind = GroupKind::rows;
       group.rows = rowSpace(op);
@@ -83,6 +87,8 @@ struct Former {
   }
 
   void start(Operation *op, GroupKind kind) {
+    LDBG() << nameOf(op->getLoc()) << " starts group " << groups.size() << ", "
+           << name(kind);
     Group g;
     g.kind = kind;
     Value shaped = isRowOp(op) ? op->getOperand(0) : op->getResult(0);
@@ -169,6 +175,8 @@ struct Former {
 
   void move(int from, int to) {
     Group &e = groups[from], &g = groups[to];
+    assert(from != to && !e.ops.empty() && "an empty group moved");
+    LDBG() << "group " << from << " moves into group " << to;
     auto at = llvm::find_if(g.ops, [&](Operation *op) {
       return llvm::any_of(op->getOperands(), [&](Value v) {
         return groupOf.lookup_or(v.getDefiningOp(), -1) == from;
@@ -237,7 +245,7 @@ struct Former {
   void movePrologues() {
     for (Group &from : groups) {
       Operation *last = from.ops.empty() ? nullptr : from.ops.back();
-      if (from.kind != GroupKind::elementwise || !last->hasOneUse() ||
+      if (!last || from.kind != GroupKind::elementwise || !last->hasOneUse() ||
           llvm::any_of(from.ops, tiling::isIndexedOp))
         continue;
       Operation *reader = *last->user_begin();
@@ -432,6 +440,8 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
         former.movePacks();
         former.movePrologues();
       }
+      assert(llvm::none_of(former.groups,
+                           [](const Group &g) { return g.ops.empty(); }));
       outliner.outline(f, former.groups);
       groups += former.groups.size();
     }

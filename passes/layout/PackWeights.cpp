@@ -38,6 +38,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-pack-weights"
 
 using namespace mlir;
 
@@ -539,6 +542,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
   }
 
   void replace(Operation *op, Value product) {
+    assert(product.getType() == op->getResult(0).getType());
+    LDBG() << nameOf(op->getLoc()) << ", " << op->getName() << ", becomes "
+           << product.getDefiningOp()->getName();
     if (Attribute order = op->getAttr(kOrderAttr))
       product.getDefiningOp()->setAttr(kOrderAttr, order);
     op->getResult(0).replaceAllUsesWith(product);
