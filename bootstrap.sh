@@ -9,7 +9,7 @@ set -euo pipefail
 # What each is for: docs/dependencies.md.
 packages=(
   bazel-bootstrap git python3
-  clang-22 lld-22 clang-format-22 libclang-rt-22-dev
+  clang-22 lld-22 clang-format-22 clang-tidy-22 libclang-rt-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   googletest libgtest-dev libgmock-dev libbenchmark-dev
   nlohmann-json3-dev libcli11-dev libxxhash-dev zlib1g-dev

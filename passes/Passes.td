@@ -135,10 +135,6 @@ def FormLevelProducts
   let statistics = [Statistic<"formed", "products", "Products of levels">];
 }
 
-def InferShapes : Pass<"tenon-infer-shapes", "::mlir::ModuleOp"> {
-  let summary = "Refines all shapes from those of the inputs";
-}
-
 def JoinInPlace : Pass<"tenon-join-in-place", "::mlir::ModuleOp"> {
   let summary = "Operands of a Concat are computed where it joins them";
   let description = [{

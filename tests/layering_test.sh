@@ -33,6 +33,9 @@ passes/tile: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen
 passes: passes dialects codegen
 compiler/import: compiler/import dialects
 compiler/check: compiler/check dialects
+compiler/report: compiler/report dialects
+compiler/partition: compiler/partition dialects
+compiler/driver: compiler/driver compiler/report compiler/import passes codegen dialects runtime
 compiler: compiler passes codegen dialects runtime
 tools/tenon-tblgen:
 tools/devinfo: dialects codegen runtime

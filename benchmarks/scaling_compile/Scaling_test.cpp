@@ -41,7 +41,7 @@ void expectLinear(graph::Graph (*make)(int64_t)) {
 
 /// Operations of the largest function that LLVM gets, each a line of text.
 int64_t largestFunction(const graph::Graph &chain) {
-  auto text = lowerToPhase(chain, Options(), "llvm");
+  auto text = lowerToPhase(*graph::prepareGraph(chain), Options(), "llvm");
   if (!text)
     return -1;
   int64_t largest = 0, count = 0;

@@ -2,6 +2,10 @@
 #include "codegen/microkernel/SiteChoice.h"
 #include "codegen/microkernel/MatrixKernel.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-lower-brgemm"
+
 using namespace mlir;
 using namespace tenon::microkernel;
 using tenon::tile::BrgemmOp;
@@ -51,6 +55,10 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
               *staticN % kTileColumns == 0;
   chooseTotals(op);
   shapeLoop(op, choice.isa, unroll);
+  assert(full.rows > 0 && full.vectors > 0 && spec.lanes > 0);
+  LDBG() << "tile of " << full.rows << " rows and " << full.vectors
+         << " vectors of " << spec.lanes << ", unrolled " << spec.unroll
+         << (spec.fromPartial ? " times, by the matrix unit" : " times");
 }
 
 /// As many as the longest sum that the operation may have needs. Sums of

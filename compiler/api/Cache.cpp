@@ -38,8 +38,9 @@ std::string keyOf(const graph::Graph &graph, const Options &options) {
 
 class Cache {
 public:
-  Result request(const graph::Graph &graph, const Options &options) {
-    std::string key = keyOf(graph, options);
+  Result request(const graph::PreparedGraph &graph, const Options &options,
+                 const Target &target) {
+    std::string key = keyOf(*graph, options);
     std::promise<Result> promise;
     std::shared_future<Result> pending;
     {
@@ -60,7 +61,7 @@ public:
       ++stats.from_memory;
       return result;
     }
-    Result result = produceSafely(key, graph, options);
+    Result result = produceSafely(key, graph, options, target);
     promise.set_value(result);
     std::lock_guard lock(mutex);
     running.erase(key);
@@ -94,10 +95,11 @@ private:
   };
 
   /// Whoever waits for the result gets one, whatever happens.
-  Result produceSafely(const std::string &key, const graph::Graph &graph,
-                       const Options &options) {
+  Result produceSafely(const std::string &key,
+                       const graph::PreparedGraph &graph,
+                       const Options &options, const Target &target) {
     try {
-      return produce(key, graph, options);
+      return produce(key, graph, options, target);
     } catch (const std::bad_alloc &) {
       return fail(ErrorCode::OutOfMemory, "memory is exhausted");
     } catch (const std::exception &e) {
@@ -105,8 +107,8 @@ private:
     }
   }
 
-  Result produce(const std::string &key, const graph::Graph &graph,
-                 const Options &options) {
+  Result produce(const std::string &key, const graph::PreparedGraph &graph,
+                 const Options &options, const Target &target) {
     std::string path;
     {
       std::lock_guard lock(mutex);
@@ -119,7 +121,7 @@ private:
         ++stats.from_disk;
         return code;
       }
-    auto artefact = compileArtefact(graph, options);
+    auto artefact = compileArtefact(graph, options, target);
     if (!artefact)
       return artefact.errors();
     // What cannot be written is compiled again next time.
@@ -196,12 +198,12 @@ Expected<CodePtr> loadCode(Artefact artefact) {
   return CodePtr(std::move(code));
 }
 
-Expected<CodePtr> compileCached(const graph::Graph &graph,
+Expected<CodePtr> compileCached(const graph::PreparedGraph &graph,
                                 const Options &options) {
   auto target = Target::resolveExecutable(options);
   if (!target)
     return target.errors();
-  return cache().request(graph, options);
+  return cache().request(graph, options, *target);
 }
 
 } // namespace tenon::api

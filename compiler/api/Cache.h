@@ -20,7 +20,7 @@ Expected<CodePtr> loadCode(Artefact artefact);
 
 /// From memory, from the folder, or compiled. Equal requests at the same time
 /// are compiled once.
-Expected<CodePtr> compileCached(const graph::Graph &graph,
+Expected<CodePtr> compileCached(const graph::PreparedGraph &graph,
                                 const Options &options);
 
 } // namespace tenon::api

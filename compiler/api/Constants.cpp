@@ -94,8 +94,10 @@ tenon_status tenon_tensor_convert(tenon_stream *stream,
       return {};
     if (!from->data || !to->data)
       return errorList(ErrorCode::BadTensorData, "a tensor has no data");
-    auto code = compileCached(reorderGraph(*from, *to),
-                              stream->engine->currentOptions());
+    auto graph = graph::prepareGraph(reorderGraph(*from, *to));
+    if (!graph)
+      return graph.errors();
+    auto code = compileCached(*graph, stream->engine->currentOptions());
     if (!code)
       return code.errors();
     void *tensors[] = {from->data, to->data};

@@ -159,22 +159,22 @@ class Request {
 public:
   explicit Request(const tenon_partition &partition) : graph(partition.graph) {}
 
-  std::vector<Error> apply(size_t numInputs, const tenon_logical_tensor *inputs,
-                           size_t numOutputs,
-                           const tenon_logical_tensor *outputs) {
+  Expected<graph::PreparedGraph> prepare(size_t numInputs,
+                                         const tenon_logical_tensor *inputs,
+                                         size_t numOutputs,
+                                         const tenon_logical_tensor *outputs) {
     if (auto e = applyList(graph.inputPorts, numInputs, inputs, "input");
         !e.empty())
       return e;
     if (auto e = applyList(graph.outputPorts, numOutputs, outputs, "output");
         !e.empty())
       return e;
-    if (auto e = graph::inferGraph(graph); !e.empty())
-      return e;
-    chooseLayouts();
-    return {};
+    auto prepared = graph::prepareGraph(std::move(graph));
+    if (prepared)
+      chooseLayouts(*prepared);
+    return prepared;
   }
 
-  graph::Graph take() { return std::move(graph); }
   /// Outputs whose layout was chosen and is not plain.
   const std::set<uint64_t> &opaqueOutputs() const { return opaque; }
 
@@ -245,24 +245,24 @@ private:
 
   /// Kernels compute images with channels last, whatever the order of sizes,
   /// and elementwise work goes along: such results stay as they are computed.
-  void chooseLayouts() {
+  void chooseLayouts(graph::PreparedGraph &prepared) {
     std::set<uint64_t> lastInMemory;
-    for (uint64_t id : graph.inputPorts) {
-      const graph::LogicalTensor &t = graph.tensor(id);
+    for (uint64_t id : prepared->inputPorts) {
+      const graph::LogicalTensor &t = prepared->tensor(id);
       if (isImage(t) && t.strides == channelsLastStrides(*t.shape))
         lastInMemory.insert(id);
     }
-    for (const graph::Op &op : graph.ops) {
-      if (!computesChannelsLast(op, lastInMemory))
+    for (const graph::Op &op : prepared->ops) {
+      if (!computesChannelsLast(*prepared, op, lastInMemory))
         continue;
       for (uint64_t id : op.outputs) {
-        graph::LogicalTensor &t = graph.tensor(id);
+        const graph::LogicalTensor &t = prepared->tensor(id);
         if (!isImage(t))
           continue;
         lastInMemory.insert(id);
         if (!chosen.count(id))
           continue;
-        t.strides = channelsLastStrides(*t.shape);
+        prepared.layOutOutput(id, channelsLastStrides(*t.shape));
         opaque.insert(id);
       }
     }
@@ -272,8 +272,9 @@ private:
     return t.hasStaticShape() && t.shape->size() >= 3;
   }
 
-  bool computesChannelsLast(const graph::Op &op,
-                            const std::set<uint64_t> &lastInMemory) const {
+  static bool computesChannelsLast(const graph::Graph &graph,
+                                   const graph::Op &op,
+                                   const std::set<uint64_t> &lastInMemory) {
     const graph::OpInfo *info = graph::lookupOp(op.kind);
     if (!info)
       return false;
@@ -312,12 +313,11 @@ tenon_status tenon_partition_compile(const tenon_partition *partition,
       return errorList(ErrorCode::UnsupportedOp, partition->reason,
                        "the framework has to run this partition");
     Request request(*partition);
-    if (auto e = request.apply(num_inputs, inputs, num_outputs, outputs);
-        !e.empty())
-      return e;
-    graph::Graph graph = request.take();
-    dump(graph, TENON_DUMP_SUBGRAPH, "partition");
-    auto code = compileCached(graph, engine->state->currentOptions());
+    auto graph = request.prepare(num_inputs, inputs, num_outputs, outputs);
+    if (!graph)
+      return graph.errors();
+    dump(**graph, TENON_DUMP_SUBGRAPH, "partition");
+    auto code = compileCached(*graph, engine->state->currentOptions());
     if (!code)
       return code.errors();
     *compiled = makeCompiled(*code, request.opaqueOutputs());

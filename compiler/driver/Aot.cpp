@@ -8,11 +8,9 @@
 #include "dialects/support/Fail.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/TargetParser/X86TargetParser.h"
 
 #include <algorithm>
 #include <tuple>
@@ -21,70 +19,6 @@ namespace tenon {
 
 namespace {
 
-/// Features that generated code may not use, since a loader cannot look for
-/// them, as LLVM wants them: "-aes,-sha".
-std::string withoutUncheckable(const codegen::TargetSpec &spec) {
-  llvm::StringSet<> checkable;
-#define TENON_CPU_FEATURE(name, builtin) checkable.insert(name);
-#include "runtime/CpuFeatures.def"
-  llvm::SmallVector<llvm::StringRef> base, own;
-  llvm::X86::getFeaturesForCPU("x86-64", base);
-  base.push_back("64bit"); // a mode
-  if (llvm::X86::parseArchX86(spec.cpu) != llvm::X86::CK_None)
-    llvm::X86::getFeaturesForCPU(spec.cpu, own);
-  llvm::SmallVector<llvm::StringRef> given;
-  llvm::StringRef(spec.features).split(given, ',', -1, false);
-  std::vector<std::string> features;
-  for (llvm::StringRef feature : given)
-    if (feature.consume_front("+"))
-      own.push_back(feature);
-    else
-      features.push_back(feature.str());
-  for (llvm::StringRef feature : own)
-    if (llvm::is_contained(base, feature) || checkable.contains(feature))
-      features.push_back("+" + feature.str());
-  for (llvm::StringRef feature : own)
-    if (!llvm::is_contained(base, feature) && !checkable.contains(feature))
-      features.push_back("-" + feature.str());
-  std::sort(features.begin(), features.end());
-  features.erase(std::unique(features.begin(), features.end()), features.end());
-  return llvm::join(features, ",");
-}
-
-Expected<Target> resolveAArch64(const std::string &cpu, const Options &options,
-                                const std::string &triple) {
-  if (cpu != "host" && cpu != "generic")
-    return fail(ErrorCode::UnsupportedTarget,
-                "for AArch64 there is no target '" + cpu + "'",
-                "generic is NEON, which all of them have");
-  if (options.schedule != "auto" && options.schedule != "generic")
-    return fail(ErrorCode::BadOption,
-                "the schedule '" + options.schedule + "' is one of x86-64",
-                "use auto or generic");
-  Target target;
-  target.spec = {triple, "generic", ""};
-  target.vectorBits = 128;
-  target.numVectorRegisters = 32;
-  target.schedule = "generic";
-  target.features = {"neon"};
-  return target;
-}
-
-/// What to compile for; a loader can check all that the code uses.
-Expected<Target> resolve(const AotRequest &request, const std::string &cpu,
-                         const llvm::Triple &triple) {
-  if (triple.isAArch64())
-    return resolveAArch64(cpu, request.options, triple.str());
-  Options options = request.options;
-  options.targetCpu = cpu;
-  auto target = Target::resolve(options);
-  if (!target)
-    return target;
-  target->spec.triple = triple.str();
-  target->spec.features = withoutUncheckable(target->spec);
-  return target;
-}
-
 Expected<std::vector<Target>> resolveAll(const AotRequest &request,
                                          const llvm::Triple &triple) {
   std::vector<std::string> cpus = request.targets;
@@ -92,7 +26,7 @@ Expected<std::vector<Target>> resolveAll(const AotRequest &request,
     cpus = {request.options.targetCpu};
   std::vector<Target> targets;
   for (const std::string &cpu : cpus) {
-    auto target = resolve(request, cpu, triple);
+    auto target = Target::resolveAhead(request.options, cpu, triple.str());
     if (!target)
       return target.errors();
     for (const Target &other : targets)
@@ -150,7 +84,7 @@ std::string codeSymbol(const AotRequest &request, const Target &target) {
 
 /// The objects of all targets; the last one holds what they share.
 Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
-compileAll(const graph::Graph &graph, const AotRequest &request,
+compileAll(const graph::PreparedGraph &graph, const AotRequest &request,
            const std::vector<Target> &targets,
            const codegen::AotInterface &about, const codegen::Seal &seal) {
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
@@ -164,7 +98,7 @@ compileAll(const graph::Graph &graph, const AotRequest &request,
         return;
       bool isX86 = llvm::Triple(target.spec.triple).isX86();
       codegen::emitStubs(module, about, symbols, isX86 ? "x86-64" : "generic");
-      codegen::emitSeal(module, seal, json::writeJson(graph));
+      codegen::emitSeal(module, seal, json::writeJson(*graph));
     };
     CompileReport report;
     // One object: functions stay private to it.
@@ -179,7 +113,7 @@ compileAll(const graph::Graph &graph, const AotRequest &request,
 
 } // namespace
 
-Expected<AotFiles> compileAhead(const graph::Graph &graph,
+Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
                                 const AotRequest &request) {
   llvm::Triple triple(llvm::Triple::normalize(
       request.triple.empty() ? codegen::TargetSpec::host().triple
@@ -189,21 +123,18 @@ Expected<AotFiles> compileAhead(const graph::Graph &graph,
   auto targets = resolveAll(request, triple);
   if (!targets)
     return targets.errors();
-  auto prepared = prepareGraph(graph);
-  if (!prepared)
-    return prepared.errors();
-  for (const auto *ports : {&prepared->inputPorts, &prepared->outputPorts})
+  for (const auto *ports : {&graph->inputPorts, &graph->outputPorts})
     for (uint64_t id : *ports)
-      if (!prepared->tensor(id).shape)
+      if (!graph->tensor(id).shape)
         return fail(ErrorCode::UnknownShape, "the rank of tensor " +
                                                  std::to_string(id) +
                                                  " is not known");
-  codegen::AotInterface about = describeInterface(*prepared, request);
+  codegen::AotInterface about = describeInterface(*graph, request);
   codegen::Seal seal = {
       compilerVersion(), triple.str(), request.prefix, {}, {}};
   for (const Target &target : *targets)
     seal.targets.push_back(target.spec.cpu);
-  auto objects = compileAll(*prepared, request, *targets, about, seal);
+  auto objects = compileAll(graph, request, *targets, about, seal);
   if (!objects)
     return objects.errors();
   codegen::LinkJob job = request.link;

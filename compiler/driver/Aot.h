@@ -39,8 +39,9 @@ struct AotFiles {
 };
 
 /// Equal requests for equal graphs give equal bytes.  Errors: those of
-/// Compiled::compile and codegen::linkObjects; BadOption, UnsupportedTarget.
-Expected<AotFiles> compileAhead(const graph::Graph &graph,
+/// Compiled::compile and codegen::linkObjects; BadOption, UnsupportedTarget,
+/// UnknownShape.
+Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
                                 const AotRequest &request);
 
 /// A compiled file that was found to be as it was written.

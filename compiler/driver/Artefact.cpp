@@ -93,23 +93,17 @@ Error damaged(const std::string &what) {
 
 } // namespace
 
-Expected<Artefact> compileArtefact(const graph::Graph &graph,
-                                   const Options &options,
+Expected<Artefact> compileArtefact(const graph::PreparedGraph &graph,
+                                   const Options &options, const Target &target,
                                    CompileReport *report) {
   auto start = std::chrono::steady_clock::now();
   CompileReport unused;
   CompileReport &r = report ? *report : unused;
   r = {};
-  auto target = Target::resolve(options);
-  if (!target)
-    return target.errors();
-  auto prepared = prepareGraph(graph);
-  if (!prepared)
-    return prepared.errors();
   auto finish = [&](llvm::Module &module, codegen::CodeInfo &code) {
-    codegen::emitModelWithCode(module, describeModel(*prepared), code);
+    codegen::emitModelWithCode(module, describeModel(*graph), code);
   };
-  auto code = generateCode(*prepared, options, *target, finish, r,
+  auto code = generateCode(graph, options, target, finish, r,
                            /*inParts=*/true);
   if (!code)
     return code.errors();
@@ -117,8 +111,8 @@ Expected<Artefact> compileArtefact(const graph::Graph &graph,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   Artefact artefact;
-  artefact.graph = std::move(*prepared);
-  artefact.target = target->spec;
+  artefact.graph = *graph;
+  artefact.target = target.spec;
   artefact.object = code->object->getBuffer().str();
   artefact.inPlace = std::move(code->inPlace);
   artefact.perf = options.perf;

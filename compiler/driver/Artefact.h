@@ -29,10 +29,10 @@ struct Artefact {
   bool perf = false;
 };
 
-/// Compiles for any target, executable here or not. Errors as
-/// Compiled::compile.
-Expected<Artefact> compileArtefact(const graph::Graph &graph,
-                                   const Options &options,
+/// Compiles for `target`, which `options` was resolved to, executable here or
+/// not. Errors as Compiled::compile.
+Expected<Artefact> compileArtefact(const graph::PreparedGraph &graph,
+                                   const Options &options, const Target &target,
                                    CompileReport *report = nullptr);
 
 /// The bytes of an artefact: format version, compiler version, target, graph,

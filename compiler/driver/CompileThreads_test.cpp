@@ -90,13 +90,22 @@ Expected<std::vector<float>> execute(Artefact artefact, int64_t rows) {
   return out;
 }
 
+Expected<Artefact> artefactOf(int64_t rows, const Options &options,
+                              CompileReport *report = nullptr) {
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
+  return compileArtefact(*graph::prepareGraph(manyLayers(rows)), options,
+                         *target, report);
+}
+
 TEST(CompileThreads, SameBytesAndSameResults) {
   constexpr int64_t rows = 19;
   CompileReport reports[3];
   std::vector<Artefact> made;
   for (int64_t threads : {1, 4, 0}) {
-    auto artefact = compileArtefact(manyLayers(rows), withThreads(threads),
-                                    &reports[made.size()]);
+    auto artefact =
+        artefactOf(rows, withThreads(threads), &reports[made.size()]);
     ASSERT_TRUE(artefact) << str(artefact.errors());
     made.push_back(std::move(*artefact));
   }
@@ -124,8 +133,10 @@ TEST(CompileThreads, SameBytesAndSameResults) {
 
 TEST(CompileThreads, SameIr) {
   for (int64_t rows : {int64_t(19), graph::kUnknownDim}) {
-    auto one = lowerToPhase(manyLayers(rows), withThreads(1), "llvm");
-    auto four = lowerToPhase(manyLayers(rows), withThreads(4), "llvm");
+    auto one = lowerToPhase(*graph::prepareGraph(manyLayers(rows)),
+                            withThreads(1), "llvm");
+    auto four = lowerToPhase(*graph::prepareGraph(manyLayers(rows)),
+                             withThreads(4), "llvm");
     ASSERT_TRUE(one) << str(one.errors());
     ASSERT_TRUE(four) << str(four.errors());
     EXPECT_TRUE(*one == *four) << rows;
@@ -133,7 +144,7 @@ TEST(CompileThreads, SameIr) {
 }
 
 TEST(CompileThreads, ArtefactsOfSeveralObjectsAreRead) {
-  auto artefact = compileArtefact(manyLayers(3), withThreads(2));
+  auto artefact = artefactOf(3, withThreads(2));
   ASSERT_TRUE(artefact) << str(artefact.errors());
   auto read = deserialise(serialise(*artefact));
   ASSERT_TRUE(read) << str(read.errors());
@@ -145,7 +156,7 @@ TEST(CompileThreads, ArtefactsOfSeveralObjectsAreRead) {
 
 TEST(CompileThreads, NumbersOutOfRangeAreRefused) {
   for (int64_t threads : {int64_t(-1), int64_t(1025)}) {
-    auto made = compileArtefact(manyLayers(3), withThreads(threads));
+    auto made = artefactOf(3, withThreads(threads));
     ASSERT_FALSE(made) << threads;
     EXPECT_EQ(made.errors().front().code, ErrorCode::BadOption);
   }

@@ -18,12 +18,8 @@ class Module;
 
 namespace tenon {
 
-/// A graph ready to compile: shapes inferred, ports complete.
-/// Errors: those of the graph, BadStride.
-Expected<graph::Graph> prepareGraph(graph::Graph graph);
-
-/// The tensors of a prepared graph. Names are those of the operations that
-/// write outputs and first read inputs.
+/// The tensors of a graph that was prepared. Names are those of the operations
+/// that write outputs and first read inputs.
 codegen::ModelInfo describeModel(const graph::Graph &graph);
 
 /// The code of a graph, and what is known about it.
@@ -37,9 +33,9 @@ struct Generated {
 using FinishCode =
     std::function<void(llvm::Module &module, codegen::CodeInfo &code)>;
 
-/// Compiles a prepared graph; `inParts` allows an archive of objects. An
-/// internal error leaves a reproducer.
-Expected<Generated> generateCode(const graph::Graph &graph,
+/// Compiles for `target`, which `options` was resolved to; `inParts` allows an
+/// archive of objects. An internal error leaves a reproducer.
+Expected<Generated> generateCode(const graph::PreparedGraph &graph,
                                  const Options &options, const Target &target,
                                  const FinishCode &finish,
                                  CompileReport &report, bool inParts);

@@ -219,9 +219,8 @@ void collectArena(func::FuncOp main, CompileReport &report) {
 
 } // namespace
 
-void collectGroups(ModuleOp module, const graph::Graph &graph,
+void collectGroups(ModuleOp module, const OpNames &names,
                    CompileReport &report) {
-  OpNames names(graph);
   SymbolTable symbols(module);
   if (auto main = symbols.lookup<func::FuncOp>(kMainName))
     collectEntry(main, symbols, names, report.mainGroups);
@@ -229,9 +228,8 @@ void collectGroups(ModuleOp module, const graph::Graph &graph,
     collectEntry(fold, symbols, names, report.foldGroups);
 }
 
-void collectBuffers(ModuleOp module, const graph::Graph &graph,
+void collectBuffers(ModuleOp module, const OpNames &names,
                     CompileReport &report) {
-  OpNames names(graph);
   if (auto main = module.lookupSymbol<func::FuncOp>(kMainName)) {
     collectCopies(main, names, report.mainGroups, report);
     collectArena(main, report);

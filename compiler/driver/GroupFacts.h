@@ -5,19 +5,20 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/driver/CompileReport.h"
-#include "dialects/graph/Graph.h"
+#include "compiler/report/CompileReport.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tenon {
 
-/// Adds the groups of a module behind the fuse phase, made from `graph`.
-void collectGroups(mlir::ModuleOp module, const graph::Graph &graph,
+class OpNames;
+
+/// Adds the groups of a module behind the fuse phase.
+void collectGroups(mlir::ModuleOp module, const OpNames &names,
                    CompileReport &report);
 
 /// Adds copies and the arena's buffers of a module behind the bufferize phase.
-void collectBuffers(mlir::ModuleOp module, const graph::Graph &graph,
+void collectBuffers(mlir::ModuleOp module, const OpNames &names,
                     CompileReport &report);
 
 } // namespace tenon

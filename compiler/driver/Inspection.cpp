@@ -5,7 +5,6 @@
 #include "compiler/driver/Reproducer.h"
 #include "compiler/import/Load.h"
 #include "dialects/graph/Convert.h"
-#include "dialects/graph/infer/Infer.h"
 #include "dialects/support/Fail.h"
 #include "dialects/support/WriteFile.h"
 
@@ -20,19 +19,11 @@ namespace tenon {
 
 /// Runs the phases from the imported graph and keeps the pipeline.
 static Expected<std::unique_ptr<Pipeline>>
-runPhases(const graph::Graph &graph, const Options &options,
-          std::string_view to,
+runPhases(const graph::PreparedGraph &graph, const Options &options,
+          const Target &target, std::string_view to,
           const std::function<void(const Phase &, Pipeline &)> &after = {}) {
-  auto target = Target::resolve(options);
-  if (!target)
-    return target.errors();
-  graph::Graph g = graph;
-  if (auto errors = graph::inferGraph(g); !errors.empty())
-    return errors;
-  if (auto errors = graph::completePorts(g); !errors.empty())
-    return errors;
-  auto pipeline = std::make_unique<Pipeline>(options, *target);
-  if (auto errors = pipeline->import(g); !errors.empty())
+  auto pipeline = std::make_unique<Pipeline>(options);
+  if (auto errors = pipeline->import(graph, target); !errors.empty())
     return errors;
   auto errors = pipeline->run("", to, [&](const Phase &phase, double) {
     if (after)
@@ -63,8 +54,9 @@ static std::string writeTemporary(const std::string &folder,
   return {};
 }
 
-void keepReproducer(const graph::Graph &graph, const Options &options,
-                    std::string_view reached, std::vector<Error> &errors) {
+void keepReproducer(const graph::PreparedGraph &graph, const Options &options,
+                    const Target &target, std::string_view reached,
+                    std::vector<Error> &errors) {
   if (options.reproducer == "none")
     return;
   auto internal = llvm::find_if(
@@ -79,7 +71,7 @@ void keepReproducer(const graph::Graph &graph, const Options &options,
     return;
   // Nothing fails in import: IR exists from there on.
   std::string from(reached.empty() ? "import" : reached);
-  auto pipeline = runPhases(graph, options, from);
+  auto pipeline = runPhases(graph, options, target, from);
   if (!pipeline)
     return;
   std::string command =
@@ -110,17 +102,32 @@ static std::optional<Error> checkPhase(std::string_view name) {
               "phases are " + all);
 }
 
-Expected<std::string> lowerToPhase(const graph::Graph &graph,
+Expected<std::string> lowerToPhase(const graph::PreparedGraph &graph,
                                    const Options &options,
                                    std::string_view phase, bool locations) {
   if (phase.empty())
     phase = "import";
   if (auto e = checkPhase(phase))
     return *e;
-  auto pipeline = runPhases(graph, options, phase);
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
+  auto pipeline = runPhases(graph, options, *target, phase);
   if (!pipeline)
     return pipeline.errors();
   return (*pipeline)->text(locations);
+}
+
+/// Imports the graph that was parsed.
+static std::vector<Error> prepareParsed(Pipeline &pipeline,
+                                        const Target &target) {
+  auto graph = graph::fromMLIR(pipeline.module());
+  if (!graph)
+    return graph.errors();
+  auto prepared = graph::prepareGraph(std::move(*graph));
+  if (!prepared)
+    return prepared.errors();
+  return pipeline.import(*prepared, target);
 }
 
 Expected<std::string> lowerText(std::string_view mlirText,
@@ -134,25 +141,33 @@ Expected<std::string> lowerText(std::string_view mlirText,
   auto target = Target::resolve(options);
   if (!target)
     return target.errors();
-  Pipeline pipeline(options, *target);
+  Pipeline pipeline(options);
   if (auto errors = pipeline.parse(mlirText); !errors.empty())
     return errors;
-  if (auto errors = pipeline.setTarget(fromPhase); !errors.empty())
+  // Behind import it is a graph, which may have been edited.
+  bool isGraph = fromPhase == allPhases().front().name;
+  if (auto errors = isGraph ? prepareParsed(pipeline, *target)
+                            : pipeline.setTarget(*target);
+      !errors.empty())
     return errors;
   if (auto errors = pipeline.run(fromPhase, toPhase); !errors.empty())
     return errors;
   return pipeline.text(false);
 }
 
-Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
+Expected<bool> dumpPhases(const graph::PreparedGraph &graph,
+                          const Options &options,
                           const std::string &directory) {
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
   if (std::error_code ec = llvm::sys::fs::create_directories(directory))
     return fail(ErrorCode::CannotWrite,
                 "cannot create " + directory + ": " + ec.message());
   std::vector<Error> errors;
   int n = 0;
-  auto pipeline =
-      runPhases(graph, options, "llvm", [&](const Phase &phase, Pipeline &p) {
+  auto pipeline = runPhases(
+      graph, options, *target, "llvm", [&](const Phase &phase, Pipeline &p) {
         std::string file = directory + "/" + (n < 10 ? "0" : "") +
                            std::to_string(n) + "-" + std::string(phase.name) +
                            ".mlir";
@@ -169,12 +184,14 @@ Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
   return true;
 }
 
-Expected<std::string> assemblyOf(const graph::Graph &graph,
+Expected<std::string> assemblyOf(const graph::PreparedGraph &graph,
                                  const Options &options) {
-  auto pipeline = runPhases(graph, options, "llvm");
+  auto target = Target::resolve(options);
+  if (!target)
+    return target.errors();
+  auto pipeline = runPhases(graph, options, *target, "llvm");
   if (!pipeline)
     return pipeline.errors();
-  auto target = Target::resolve(options);
   codegen::CompileOptions co;
   std::string assembly;
   co.assembly = &assembly;
@@ -195,11 +212,7 @@ Expected<graph::Graph> loadGraph(const std::string &path) {
   auto text = readTextFile(path, LoadOptions().maxFileSize);
   if (!text)
     return text.errors();
-  Options options;
-  auto target = Target::resolve(options);
-  if (!target)
-    return target.errors();
-  Pipeline pipeline(options, *target);
+  Pipeline pipeline{Options()};
   if (auto errors = pipeline.parse(*text); !errors.empty())
     return errors;
   return graph::fromMLIR(pipeline.module());

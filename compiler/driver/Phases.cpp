@@ -33,7 +33,6 @@ namespace {
 void buildImport(OpPassManager &, const Options &) {}
 
 void buildGraph(OpPassManager &pm, const Options &options) {
-  pm.addPass(createInferShapes());
   pm.addPass(createCheckSupported());
   // Rewrites build plain types: strides go to the entry's interface first.
   pm.addPass(createMaterializeLayouts());
@@ -123,8 +122,8 @@ void buildLlvm(OpPassManager &pm, const Options &) {
 }
 
 const Phase kPhases[] = {
-    {"import", "the graph as it was given", buildImport},
-    {"graph", "shapes, one normal form, no repetition", buildGraph},
+    {"import", "the graph as it was given, with all shapes", buildImport},
+    {"graph", "one normal form, no repetition", buildGraph},
     {"quantize", "scales and zero points as arithmetic in f32", buildQuantize},
     {"constants", "what depends on constants only moves to @fold",
      buildConstants},

@@ -21,19 +21,20 @@ namespace tenon {
 /// then, and nothing else may be asked for.
 class Pipeline {
 public:
-  explicit Pipeline(const Options &options, Target target);
+  explicit Pipeline(const Options &options);
   ~Pipeline();
 
   mlir::MLIRContext &context() { return *ctx; }
-  /// Imports a graph. Errors as graph::toMLIR.
-  std::vector<Error> import(const graph::Graph &graph);
+  /// Imports a graph, to be compiled for `target`, which the module names.
+  std::vector<Error> import(const graph::PreparedGraph &graph,
+                            const Target &target);
   /// Parses IR of any phase.
   std::vector<Error> parse(std::string_view text);
-  /// Gives parsed IR, which the phase `from` has left, the target. Errors:
-  /// BadOption, where passes have made it for another one.
-  std::vector<Error> setTarget(std::string_view from);
+  /// Gives IR that was parsed the target. Errors: BadOption, where passes have
+  /// made the IR for another one.
+  std::vector<Error> setTarget(const Target &target);
   /// Runs the phases behind `from` ("" : from the start) up to `to`, calling
-  /// `after` behind each.
+  /// `after` behind each. The module has its target.
   std::vector<Error>
   run(std::string_view from, std::string_view to,
       const std::function<void(const Phase &, double seconds)> &after = {});
@@ -49,7 +50,6 @@ private:
   void startThreads();
 
   Options options;
-  Target target;
   std::unique_ptr<CompilePool> pool; // outlives the context
   std::unique_ptr<mlir::MLIRContext> ctx;
   mlir::OwningOpRef<mlir::ModuleOp> op;

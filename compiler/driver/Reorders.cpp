@@ -177,12 +177,10 @@ struct EntryReorders {
 
 } // namespace
 
-void collectKept(ModuleOp module, const graph::Graph &graph,
-                 CompileReport &report) {
+void collectKept(ModuleOp module, const OpNames &names, CompileReport &report) {
   auto main = module.lookupSymbol<func::FuncOp>(kMainName);
   if (!main)
     return;
-  OpNames names(graph);
   for (Operation &op : main.getBody().front()) {
     auto attr = op.getAttrOfType<DenseI64ArrayAttr>(kOrderAttr);
     if (!attr)
@@ -208,9 +206,8 @@ void collectKept(ModuleOp module, const graph::Graph &graph,
   }
 }
 
-void collectReorders(ModuleOp module, const graph::Graph &graph,
+void collectReorders(ModuleOp module, const OpNames &names,
                      CompileReport &report) {
-  OpNames names(graph);
   SymbolTable symbols(module);
   for (StringRef name : {kMainName, kFoldName})
     if (auto entry = symbols.lookup<func::FuncOp>(name))

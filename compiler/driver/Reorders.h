@@ -1,13 +1,11 @@
 //===- Reorders.h - what is copied in another order ------------*- C++ -*-===//
 //
-// Private to the driver. Each adds to report.reorders; modules were made from
-// `graph`.
+// Private to the driver. Each adds to report.reorders.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/driver/CompileReport.h"
-#include "dialects/graph/Graph.h"
+#include "compiler/report/CompileReport.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -17,12 +15,12 @@ class OpNames;
 
 /// Behind the layout phase: tensors that are read in the order in which they
 /// are computed, which is not the graph's.
-void collectKept(mlir::ModuleOp module, const graph::Graph &graph,
+void collectKept(mlir::ModuleOp module, const OpNames &names,
                  CompileReport &report);
 
 /// Behind the fuse phase: groups that only copy, and transposes that are part
 /// of what reads or writes a tensor.
-void collectReorders(mlir::ModuleOp module, const graph::Graph &graph,
+void collectReorders(mlir::ModuleOp module, const OpNames &names,
                      CompileReport &report);
 
 /// Behind the bufferize phase: a call that copies from one buffer to another,

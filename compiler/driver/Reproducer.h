@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/driver/Options.h"
-#include "dialects/graph/Graph.h"
+#include "compiler/driver/Target.h"
+#include "dialects/graph/infer/Prepare.h"
 
 #include <string_view>
 #include <vector>
@@ -16,7 +16,8 @@ namespace tenon {
 /// When `errors` holds an internal one, writes the IR behind phase `reached`
 /// (empty: the first) to a new file in the folder that the options name, and
 /// puts the command that repeats the failure into the error's hint.
-void keepReproducer(const graph::Graph &graph, const Options &options,
-                    std::string_view reached, std::vector<Error> &errors);
+void keepReproducer(const graph::PreparedGraph &graph, const Options &options,
+                    const Target &target, std::string_view reached,
+                    std::vector<Error> &errors);
 
 } // namespace tenon

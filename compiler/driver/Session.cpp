@@ -111,11 +111,20 @@ bool Compiled::isStatic() const {
 Expected<std::unique_ptr<Compiled>> Compiled::compile(const graph::Graph &graph,
                                                       const Options &options,
                                                       CompileReport *report) {
+  auto prepared = graph::prepareGraph(graph);
+  if (!prepared)
+    return prepared.errors();
+  return compile(*prepared, options, report);
+}
+
+Expected<std::unique_ptr<Compiled>>
+Compiled::compile(const graph::PreparedGraph &graph, const Options &options,
+                  CompileReport *report) {
   auto start = std::chrono::steady_clock::now();
   auto target = Target::resolveExecutable(options);
   if (!target)
     return target.errors();
-  auto artefact = compileArtefact(graph, options, report);
+  auto artefact = compileArtefact(graph, options, *target, report);
   if (!artefact)
     return artefact.errors();
   auto compiled = load(std::move(*artefact));

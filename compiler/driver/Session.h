@@ -8,10 +8,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/driver/CompileReport.h"
 #include "compiler/driver/Options.h"
 #include "compiler/driver/Target.h"
-#include "dialects/graph/Graph.h"
+#include "compiler/report/CompileReport.h"
+#include "dialects/graph/infer/Prepare.h"
 
 #include <map>
 #include <memory>
@@ -68,8 +68,12 @@ using HostTensors = std::map<uint64_t, HostTensor>; // by tensor id
 /// be called by several threads at once, each with its own Executor.
 class Compiled {
 public:
-  /// Unknown dims stay symbolic. Errors: those of the graph, UnsupportedOp,
-  /// UnsupportedDType, UnsupportedForm, UnsupportedTarget, Internal.
+  /// Unknown dims stay symbolic. Errors: UnsupportedOp, UnsupportedDType,
+  /// UnsupportedForm, UnsupportedTarget, BadOption, Internal.
+  static Expected<std::unique_ptr<Compiled>>
+  compile(const graph::PreparedGraph &graph, const Options &options,
+          CompileReport *report = nullptr);
+  /// Prepares the graph and compiles it. Errors: graph::prepareGraph's, too.
   static Expected<std::unique_ptr<Compiled>>
   compile(const graph::Graph &graph, const Options &options,
           CompileReport *report = nullptr);
@@ -109,8 +113,9 @@ private:
 };
 
 /// IR text after `phase` ("" or "import": as imported). With `fromPhase`,
-/// `text` is IR that has been through that phase, and the following ones run.
-Expected<std::string> lowerToPhase(const graph::Graph &graph,
+/// `text` is IR that has been through that phase, and the following ones run;
+/// behind "import" it is a graph, which is prepared.
+Expected<std::string> lowerToPhase(const graph::PreparedGraph &graph,
                                    const Options &options,
                                    std::string_view phase,
                                    bool locations = false);
@@ -119,10 +124,10 @@ Expected<std::string> lowerText(std::string_view mlirText,
                                 std::string_view fromPhase,
                                 std::string_view toPhase);
 /// One numbered file per phase in `directory`.
-Expected<bool> dumpPhases(const graph::Graph &graph, const Options &options,
-                          const std::string &directory);
+Expected<bool> dumpPhases(const graph::PreparedGraph &graph,
+                          const Options &options, const std::string &directory);
 /// Assembly of everything compiled.
-Expected<std::string> assemblyOf(const graph::Graph &graph,
+Expected<std::string> assemblyOf(const graph::PreparedGraph &graph,
                                  const Options &options);
 
 /// A graph from .json or .mlir (graph dialect) by file name extension.  Errors:

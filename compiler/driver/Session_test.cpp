@@ -48,10 +48,11 @@ ErrorCode firstCode(const std::vector<Error> &errors) {
 TEST(Phases, EachResumesWhereItStopped) {
   graph::Graph g = denseLayer(graph::kUnknownDim);
   Options options;
-  auto whole = lowerToPhase(g, options, "llvm", false);
+  auto whole = lowerToPhase(*graph::prepareGraph(g), options, "llvm", false);
   ASSERT_TRUE(whole) << str(whole.errors());
   for (const Phase &phase : allPhases()) {
-    auto text = lowerToPhase(g, options, phase.name, /*locations=*/true);
+    auto text = lowerToPhase(*graph::prepareGraph(g), options, phase.name,
+                             /*locations=*/true);
     ASSERT_TRUE(text) << phase.name << ": " << str(text.errors());
     if (phase.name == "llvm")
       continue;
@@ -62,11 +63,11 @@ TEST(Phases, EachResumesWhereItStopped) {
 }
 
 TEST(Phases, IrIsForOneTarget) {
-  graph::Graph g = denseLayer(4);
+  auto g = graph::prepareGraph(denseLayer(4));
   Options made, asked;
   made.targetCpu = "x86-64-v3";
   asked.targetCpu = "x86-64-v4";
-  auto text = lowerToPhase(g, made, "graph");
+  auto text = lowerToPhase(*g, made, "graph");
   ASSERT_TRUE(text) << str(text.errors());
   auto resumed = lowerText(*text, asked, "graph", "tile");
   ASSERT_FALSE(resumed);
@@ -77,13 +78,14 @@ TEST(Phases, IrIsForOneTarget) {
       << str(resumed.errors());
   EXPECT_TRUE(lowerText(*text, made, "graph", "tile"));
   // No pass has read the target of an imported graph.
-  text = lowerToPhase(g, made, "import");
+  text = lowerToPhase(*g, made, "import");
   ASSERT_TRUE(text) << str(text.errors());
   EXPECT_TRUE(lowerText(*text, asked, "import", "tile"));
 }
 
 TEST(Phases, UnknownNameListsThem) {
-  auto text = lowerToPhase(denseLayer(4), Options(), "nosuch");
+  auto text =
+      lowerToPhase(*graph::prepareGraph(denseLayer(4)), Options(), "nosuch");
   ASSERT_FALSE(text);
   EXPECT_EQ(firstCode(text.errors()), ErrorCode::BadOption);
   EXPECT_NE(text.errors()[0].hint.find("bufferize"), std::string::npos);
@@ -91,7 +93,7 @@ TEST(Phases, UnknownNameListsThem) {
 
 TEST(Phases, DumpWritesOneFileEach) {
   std::string dir = testing::TempDir() + "/phases";
-  auto ok = dumpPhases(denseLayer(4), Options(), dir);
+  auto ok = dumpPhases(*graph::prepareGraph(denseLayer(4)), Options(), dir);
   ASSERT_TRUE(ok) << str(ok.errors());
   size_t files = 0;
   for ([[maybe_unused]] auto &f : std::filesystem::directory_iterator(dir))
@@ -100,7 +102,7 @@ TEST(Phases, DumpWritesOneFileEach) {
 }
 
 TEST(Phases, SymbolsNameOriginalOperations) {
-  auto assembly = assemblyOf(denseLayer(4), Options());
+  auto assembly = assemblyOf(*graph::prepareGraph(denseLayer(4)), Options());
   ASSERT_TRUE(assembly) << str(assembly.errors());
   EXPECT_NE(assembly->find("fc1"), std::string::npos);
   EXPECT_NE(assembly->find("relu1"), std::string::npos);

@@ -5,8 +5,12 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+
+#include <algorithm>
 
 namespace tenon {
 
@@ -96,6 +100,36 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
       target.bf16GroupIsSlow =
           core.bf16GroupIsSlow && target.bf16Group == 2 && !target.matrixUnit;
     }
+}
+
+/// Features that generated code may not use, since a loader cannot look for
+/// them, as LLVM wants them: "-aes,-sha".
+std::string withoutUncheckable(const codegen::TargetSpec &spec) {
+  llvm::StringSet<> checkable;
+#define TENON_CPU_FEATURE(name, builtin) checkable.insert(name);
+#include "runtime/CpuFeatures.def"
+  llvm::SmallVector<llvm::StringRef> base, own;
+  llvm::X86::getFeaturesForCPU("x86-64", base);
+  base.push_back("64bit"); // a mode
+  if (llvm::X86::parseArchX86(spec.cpu) != llvm::X86::CK_None)
+    llvm::X86::getFeaturesForCPU(spec.cpu, own);
+  llvm::SmallVector<llvm::StringRef> given;
+  llvm::StringRef(spec.features).split(given, ',', -1, false);
+  std::vector<std::string> features;
+  for (llvm::StringRef feature : given)
+    if (feature.consume_front("+"))
+      own.push_back(feature);
+    else
+      features.push_back(feature.str());
+  for (llvm::StringRef feature : own)
+    if (llvm::is_contained(base, feature) || checkable.contains(feature))
+      features.push_back("+" + feature.str());
+  for (llvm::StringRef feature : own)
+    if (!llvm::is_contained(base, feature) && !checkable.contains(feature))
+      features.push_back("-" + feature.str());
+  std::sort(features.begin(), features.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  return llvm::join(features, ",");
 }
 
 Error unknownCpu(const std::string &cpu) {
@@ -196,6 +230,44 @@ Expected<Target> Target::resolveExecutable(const Options &options) {
                     target->missingFeature + ", which code for " +
                     options.targetCpu + " may use",
                 "choose a target-cpu that this machine implements");
+  return target;
+}
+
+Expected<Target> Target::resolveAArch64(const Options &options,
+                                        const std::string &cpu,
+                                        const std::string &triple) {
+  if (cpu != "host" && cpu != "generic")
+    return fail(ErrorCode::UnsupportedTarget,
+                "for AArch64 there is no target '" + cpu + "'",
+                "generic is NEON, which all of them have");
+  if (options.schedule != "auto" && options.schedule != "generic")
+    return fail(ErrorCode::BadOption,
+                "the schedule '" + options.schedule + "' is one of x86-64",
+                "use auto or generic");
+  Target target;
+  target.spec = {triple, "generic", ""};
+  target.vectorBits = 128;
+  target.numVectorRegisters = 32;
+  target.schedule = "generic";
+  target.features = {"neon"};
+  return target;
+}
+
+Expected<Target> Target::resolveAhead(const Options &options,
+                                      const std::string &cpu,
+                                      const std::string &triple) {
+  if (llvm::Triple(triple).isAArch64()) {
+    if (auto error = checkOptions(options))
+      return *error;
+    return resolveAArch64(options, cpu, triple);
+  }
+  Options forCpu = options;
+  forCpu.targetCpu = cpu;
+  auto target = resolve(forCpu);
+  if (!target)
+    return target;
+  target->spec.triple = triple;
+  target->spec.features = withoutUncheckable(target->spec);
   return target;
 }
 

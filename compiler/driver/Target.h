@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-/// A machine as the passes see it.
+/// A machine as the passes see it. There are only resolved ones: what takes a
+/// target knows that its options are good.
 struct Target {
   codegen::TargetSpec spec;
   int64_t vectorBits = 256;
@@ -44,6 +45,17 @@ struct Target {
   static Expected<Target> resolve(const Options &options);
   /// One that this process can execute code for. Errors: the same.
   static Expected<Target> resolveExecutable(const Options &options);
+  /// `cpu` instead of that of the options, of the machine that LLVM calls
+  /// `triple`. Code uses only what a loader can check. Errors: the same.
+  static Expected<Target> resolveAhead(const Options &options,
+                                       const std::string &cpu,
+                                       const std::string &triple);
+
+private:
+  Target() = default;
+  static Expected<Target> resolveAArch64(const Options &options,
+                                         const std::string &cpu,
+                                         const std::string &triple);
 };
 
 } // namespace tenon

@@ -77,7 +77,7 @@ TEST_F(Targets, EveryCpuOfX86) {
   graph::Graph graph = model();
   int64_t compiled = 0, narrow = 0;
   for (const std::string &cpu : cpusOf("x86_64-linux-gnu")) {
-    auto files = compileAhead(graph, requestFor(cpu, ""));
+    auto files = compileAhead(*graph::prepareGraph(graph), requestFor(cpu, ""));
     compiled += bool(files);
     if (files)
       continue;
@@ -100,7 +100,8 @@ TEST_F(Targets, EveryCpuOfAArch64) {
   graph::Graph graph = model();
   int64_t compiled = 0;
   for (const std::string &cpu : cpusOf("aarch64-linux-gnu")) {
-    auto files = compileAhead(graph, requestFor(cpu, "aarch64-linux-gnu"));
+    auto files = compileAhead(*graph::prepareGraph(graph),
+                              requestFor(cpu, "aarch64-linux-gnu"));
     compiled += bool(files);
     if (!files)
       EXPECT_EQ(files.errors().front().code, ErrorCode::UnsupportedTarget)
@@ -118,7 +119,8 @@ TEST_F(Targets, OtherMachines) {
         "aarch64_be-linux-gnu", "aarch64_32-linux-gnu", "arm64ec-linux-gnu",
         "i386-linux-gnu", "riscv64-linux-gnu", "wasm32", "nonsense", "-",
         "linux-gnu"}) {
-    auto files = compileAhead(graph, requestFor("host", triple));
+    auto files =
+        compileAhead(*graph::prepareGraph(graph), requestFor("host", triple));
     ASSERT_FALSE(files) << triple;
     EXPECT_EQ(files.errors().front().code, ErrorCode::UnsupportedTarget)
         << triple << ": " << str(files.errors());

@@ -1,8 +1,6 @@
 //===- Overrides.cpp - applying the rewriting knobs -----------------------===//
 #include "compiler/import/OverridesImpl.h"
 
-#include "dialects/graph/infer/Infer.h"
-
 #include <algorithm>
 
 namespace tenon {
@@ -21,45 +19,35 @@ static Overrides dropUnknownTensors(Overrides o, const Graph &graph) {
   return o;
 }
 
-std::vector<Error> applyOverrides(Graph &graph, const Overrides &wanted) {
+Expected<graph::PreparedGraph> applyOverrides(Graph graph,
+                                              const Overrides &wanted) {
   const Overrides o = dropUnknownTensors(wanted, graph);
-  Graph rewritten = graph;
-  std::vector<Error> errors = graph::topologicalSort(rewritten);
-  if (!errors.empty())
+  if (o.empty())
+    return graph::prepareGraph(std::move(graph));
+  if (auto errors = graph::topologicalSort(graph); !errors.empty())
     return errors;
-  if (o.empty()) {
-    errors = graph::inferGraph(rewritten);
-    if (errors.empty())
-      graph = std::move(rewritten);
-    return errors;
-  }
 
   // Kinds, types and properties do not change the rules of shape inference, so
   // they come first, and one inference checks the graph as it will be.
-  applyAttrs(rewritten, o, errors);
-  applyKinds(rewritten, o, errors);
+  std::vector<Error> errors;
+  applyAttrs(graph, o, errors);
+  applyKinds(graph, o, errors);
   if (o.dtype)
-    applyDType(rewritten, *o.dtype, errors);
-  applyTypeMaps(rewritten, o, errors);
+    applyDType(graph, *o.dtype, errors);
+  applyTypeMaps(graph, o, errors);
 
-  Snapshot old = rewritten.tensors;
-  applyTensors(rewritten, o, errors);
+  Snapshot old = graph.tensors;
+  applyTensors(graph, o, errors);
   if (o.mb > 0)
-    applyBatch(rewritten, o.mb, errors);
+    applyBatch(graph, o.mb, errors);
   if (!errors.empty())
     return errors;
 
-  bool hasNewShapes =
-      o.mb > 0 || !o.tensors.empty() || !o.attrs.empty() || !o.kinds.empty();
-  if (hasNewShapes)
-    reinfer(rewritten, old, o, errors);
-  else
-    errors = graph::inferGraph(rewritten);
-  if (errors.empty() && hasNewShapes)
-    errors = graph::verifyGraph(rewritten); // strides are new, too
-  if (errors.empty())
-    graph = std::move(rewritten);
-  return errors;
+  if (o.mb > 0 || !o.tensors.empty() || !o.attrs.empty() || !o.kinds.empty())
+    reinfer(graph, old, o, errors);
+  if (!errors.empty())
+    return errors;
+  return graph::prepareGraph(std::move(graph));
 }
 
 } // namespace tenon

@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/infer/Prepare.h"
 
 #include <optional>
 #include <string>
@@ -67,8 +67,9 @@ struct Overrides {
 /// Parses the knobs.  Errors: BadOverride, one for each knob that is wrong.
 Expected<Overrides> parseOverrides(const OverrideText &text);
 
-/// Applies `overrides` and infers all shapes anew; with no overrides only
-/// infers.  On errors the graph is unchanged.
+/// Applies `overrides` and prepares what comes out; with no overrides that is
+/// all.  Lists that depend on shapes are fitted by inference of their own, on
+/// the graph that is being rewritten.
 ///
 /// The result is that of the order: shapes of inputs, attributes, inference,
 /// shapes of outputs, quantisation lists, kinds, math mode, group shapes, data
@@ -79,9 +80,9 @@ Expected<Overrides> parseOverrides(const OverrideText &text);
 /// are row-major behind Reorder, StaticReshape and StaticTranspose.
 ///
 /// Errors: BadOverride, UnknownTensor, UnknownAttr, AttrValue, BadStride, and
-/// whatever inference finds wrong with the new graph.
-std::vector<Error> applyOverrides(graph::Graph &graph,
-                                  const Overrides &overrides);
+/// whatever prepareGraph finds wrong with the new graph.
+Expected<graph::PreparedGraph> applyOverrides(graph::Graph graph,
+                                              const Overrides &overrides);
 
 /// A line of a list of runs: `--mb=2 --in-shapes=0:2x3 --case=FILE`.
 struct RunLine {

@@ -1,7 +1,7 @@
 //===- Dot.h - a graph as a picture -----------------------------*- C++ -*-===//
 #pragma once
 
-#include "compiler/driver/CompileReport.h"
+#include "compiler/report/CompileReport.h"
 #include "dialects/graph/Graph.h"
 
 #include <span>

@@ -1,7 +1,7 @@
 //===- Explain.h - why operations are fused and copied, or not --*- C++ -*-===//
 #pragma once
 
-#include "compiler/driver/CompileReport.h"
+#include "compiler/report/CompileReport.h"
 #include "dialects/graph/Graph.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 //===- MemoryPlan.h - the arena as text and as a picture --------*- C++ -*-===//
 #pragma once
 
-#include "compiler/driver/CompileReport.h"
+#include "compiler/report/CompileReport.h"
 
 #include <string>
 

@@ -8,7 +8,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -36,47 +35,6 @@ static Error makeError(ErrorCode code, std::string message,
 //===----------------------------------------------------------------------===//
 // Graph to MLIR
 //===----------------------------------------------------------------------===//
-
-/// Files list a port once per operation that reads it; it is one port.
-static void dropRepeated(std::vector<uint64_t> &ports) {
-  std::set<uint64_t> seen;
-  std::erase_if(ports, [&](uint64_t id) { return !seen.insert(id).second; });
-}
-
-/// What verifyGraph does not look at: ports, and tensors that only ports name.
-static std::vector<Error> checkPorts(const Graph &graph) {
-  std::vector<Error> errors;
-  std::set<uint64_t> ports(graph.inputPorts.begin(), graph.inputPorts.end());
-  ports.insert(graph.outputPorts.begin(), graph.outputPorts.end());
-  for (uint64_t id : ports) {
-    auto it = graph.tensors.find(id);
-    if (it == graph.tensors.end()) {
-      errors.push_back(makeError(ErrorCode::UnknownTensor,
-                                 "port names tensor " + std::to_string(id) +
-                                     ", which has no description"));
-      continue;
-    }
-    const LogicalTensor &tensor = it->second;
-    for (int64_t dim : tensor.shape.value_or(Dims()))
-      if (dim < 0 && dim != kUnknownDim)
-        errors.push_back(makeError(ErrorCode::BadDim,
-                                   "tensor " + std::to_string(id) +
-                                       " has a dim of size " +
-                                       std::to_string(dim),
-                                   "sizes are 0 or more"));
-    bool anyStride = std::ranges::any_of(
-        tensor.strides, [](int64_t s) { return s != kUnknownDim; });
-    if (anyStride && tensor.shape &&
-        tensor.shape->size() != tensor.strides.size())
-      errors.push_back(
-          makeError(ErrorCode::BadStride,
-                    "tensor " + std::to_string(id) + " has rank " +
-                        std::to_string(tensor.shape->size()) + " and " +
-                        std::to_string(tensor.strides.size()) + " strides",
-                    "one stride per dim"));
-  }
-  return errors;
-}
 
 namespace {
 class Exporter {
@@ -200,35 +158,9 @@ OwningOpRef<ModuleOp> Exporter::run() {
   return module;
 }
 
-Expected<OwningOpRef<ModuleOp>> toMLIR(const Graph &graph,
-                                       MLIRContext &context) {
-  // verifyGraph looks at the structure too: what it passes can be sorted.
-  std::vector<Error> errors = verifyGraph(graph);
-  if (!errors.empty())
-    return errors;
-  Graph sorted = graph;
-  moveTo(errors, topologicalSort(sorted));
-  moveTo(errors, completePorts(sorted));
-  dropRepeated(sorted.inputPorts);
-  dropRepeated(sorted.outputPorts);
-  if (errors.empty())
-    errors = checkPorts(sorted);
-  if (errors.empty()) {
-    std::map<uint64_t, size_t> producers = sorted.producers();
-    std::set<uint64_t> inputs(sorted.inputPorts.begin(),
-                              sorted.inputPorts.end());
-    for (uint64_t id : sorted.outputPorts)
-      if (!producers.count(id) && !inputs.count(id))
-        errors.push_back(makeError(ErrorCode::BadPort,
-                                   "output_ports names tensor " +
-                                       std::to_string(id) +
-                                       ", which nothing produces",
-                                   "list it in input_ports too"));
-  }
-  if (!errors.empty())
-    return errors;
+OwningOpRef<ModuleOp> toMLIR(const PreparedGraph &graph, MLIRContext &context) {
   context.loadDialect<GraphDialect, func::FuncDialect>();
-  return Exporter(sorted, context).run();
+  return Exporter(*graph, context).run();
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,25 +326,6 @@ Expected<Graph> fromMLIR(ModuleOp module) {
   if (!function)
     return function.errors();
   return Importer(module, *function).run();
-}
-
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-std::vector<Error> inferShapes(ModuleOp module) {
-  Expected<func::FuncOp> function = mainOf(module);
-  if (!function)
-    return function.errors();
-  std::vector<Error> errors;
-  Block &body = function->getBody().front();
-  for (Operation &op : body)
-    if (auto graphOp = llvm::dyn_cast<GraphOpInterface>(op))
-      moveTo(errors, graphOp.inferShapes());
-  function->setType(FunctionType::get(module.getContext(),
-                                      body.getArgumentTypes(),
-                                      body.getTerminator()->getOperandTypes()));
-  return errors;
 }
 
 } // namespace tenon::graph

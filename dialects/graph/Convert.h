@@ -16,14 +16,13 @@
 // Arguments are the input ports, results the output ports, in order.  What
 // MLIR has no place for is in the attributes of PlainOp.h; the name of an
 // operation is its location.  The way there and back changes nothing but:
-// operations come in topological order, attributes that were left out are
-// filled in with their defaults, strides that say "dense row-major" go, and a
-// port that is listed twice is one port.
+// attributes that were left out are filled in with their defaults, and strides
+// that say "dense row-major" go.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/infer/Prepare.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -31,20 +30,14 @@
 namespace tenon::graph {
 
 /// `graph` as a module.  Loads the dialects it needs into `context`, which no
-/// other thread may change meanwhile.  Errors: all that verifyOp,
-/// topologicalSort and completePorts find in `graph`.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> toMLIR(const Graph &graph,
-                                                   mlir::MLIRContext &context);
+/// other thread may change meanwhile.
+mlir::OwningOpRef<mlir::ModuleOp> toMLIR(const PreparedGraph &graph,
+                                         mlir::MLIRContext &context);
 
 /// The graph of `main`.  Modules written by hand or changed by passes may lack
 /// ids and names, or repeat ids: fresh ids are given out, and names like
 /// "MatMul_7".  Errors: no such function, several blocks, types or operations
 /// that a graph does not have, and all that verifyOp finds.
 Expected<Graph> fromMLIR(mlir::ModuleOp module);
-
-/// Infers the shapes of all results in `main`, in order, and updates the type
-/// of the function.  Problems of one operation do not stop the others, except
-/// that what depends on an unknown shape may stay unknown.
-std::vector<Error> inferShapes(mlir::ModuleOp module);
 
 } // namespace tenon::graph

@@ -29,9 +29,12 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <array>
+
+#define DEBUG_TYPE "tenon-form-chains"
 
 using namespace mlir;
 
@@ -259,6 +262,9 @@ struct Planner {
     if (fewest == 0)
       return {};
     Plan highest = planFor(members, fewest);
+    LDBG() << members.size() << " groups in " << fewest
+           << " bands at least: " << highest.footprint << " bytes of " << room()
+           << ", gain " << highest.gain();
     for (int64_t bands = fewest; bands < fewest + kTries; ++bands) {
       Plan plan = planFor(members, std::min(rows, bands));
       if (plan.gain() < kNearlyBest * highest.gain())
@@ -418,6 +424,7 @@ private:
 
   /// One call in place of those of all members.
   void replace(ArrayRef<Member> members, const Plan &plan) {
+    assert(members.size() > 1 && plan.band > 0 && "a chain has bands");
     SmallVector<Value> operands;
     std::string key;
     llvm::raw_string_ostream os(key);

@@ -18,8 +18,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
-#include "dialects/tile/TileDialect.h"
 #include "dialects/tile/Target.h"
+#include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
 #include "passes/fuse/OutlineGroups.h"
@@ -32,6 +32,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-form-groups"
 
 using namespace mlir;
 
@@ -75,6 +78,7 @@ struct Former {
 
   void join(Operation *op, int g) {
     Group &group = groups[g];
+    LDBG() << nameOf(op->getLoc()) << " joins group " << g;
     if (graph::isReductionLike(op) && group.kind == GroupKind::elementwise) {
       group.kind = GroupKind::rows;
       group.rows = rowSpace(op);
@@ -84,6 +88,8 @@ struct Former {
   }
 
   void start(Operation *op, GroupKind kind) {
+    LDBG() << nameOf(op->getLoc()) << " starts group " << groups.size() << ", "
+           << tile::stringifyGroupKind(kind);
     Group g;
     g.kind = kind;
     Value shaped =
@@ -172,6 +178,8 @@ struct Former {
 
   void move(int from, int to) {
     Group &e = groups[from], &g = groups[to];
+    assert(from != to && !e.ops.empty() && "an empty group moved");
+    LDBG() << "group " << from << " moves into group " << to;
     auto at = llvm::find_if(g.ops, [&](Operation *op) {
       return llvm::any_of(op->getOperands(), [&](Value v) {
         return groupOf.lookup_or(v.getDefiningOp(), -1) == from;
@@ -240,7 +248,7 @@ struct Former {
   void movePrologues() {
     for (Group &from : groups) {
       Operation *last = from.ops.empty() ? nullptr : from.ops.back();
-      if (from.kind != GroupKind::elementwise || !last->hasOneUse() ||
+      if (!last || from.kind != GroupKind::elementwise || !last->hasOneUse() ||
           llvm::any_of(from.ops, graph::isIndexed))
         continue;
       Operation *reader = *last->user_begin();
@@ -434,6 +442,8 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
         former.movePacks();
         former.movePrologues();
       }
+      assert(llvm::none_of(former.groups,
+                           [](const Group &g) { return g.ops.empty(); }));
       outliner.outline(f, former.groups);
       groups += former.groups.size();
     }

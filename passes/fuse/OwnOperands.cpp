@@ -4,6 +4,10 @@
 #include "passes/ops/Costs.h"
 #include "passes/support/GraphAttrs.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-form-groups"
+
 using namespace mlir;
 
 namespace tenon::fusion {
@@ -42,6 +46,8 @@ bool OwnOperands::packs(Operation *user, tile::PackOp pack) const {
   if (!product || product.getWeights() != pack.getResult())
     return false;
   auto bytes = bytesOfRows(product, pack);
+  LDBG() << "rows that meet packed weights have " << bytes.value_or(-1)
+         << " bytes, L2 " << l2Bytes;
   return bytes && *bytes <= l2Bytes;
 }
 
@@ -65,7 +71,8 @@ bool OwnOperands::makesSrc(tile::MatMulOp op, ArrayRef<Operation *> ops) const {
     return true;
   int64_t rows = *rowsOfMatrix(dst, rankedType(pack.getWeights()));
   auto panel = static_cast<int64_t>(pack.getPanel());
-  return dst.hasStaticShape() && *bytesOfRows(op, pack) <= l2Bytes / 2 &&
+  auto bytes = bytesOfRows(op, pack);
+  return dst.hasStaticShape() && bytes && *bytes <= l2Bytes / 2 &&
          dst.getNumElements() >= rows * kMinPanels * panel;
 }
 
@@ -78,6 +85,7 @@ static bool widens(ArrayRef<Operation *> ops) {
 }
 
 bool OwnOperands::makes(Operation *user, ArrayRef<Operation *> ops) const {
+  assert(!ops.empty() && "a reader makes what somebody computed");
   Value v = ops.back()->getResult(0);
   if (graph::isPooling(user) && !graph::isBackward(user))
     return widens(ops);

@@ -35,7 +35,10 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#define DEBUG_TYPE "tenon-assign-layouts"
 
 using namespace mlir;
 
@@ -158,8 +161,11 @@ public:
       for (Value v : op.getResults())
         addReads(v);
     MinCut cut(ops.size());
-    for (size_t i = 0; i < ops.size(); ++i)
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      LDBG() << nameOf(op->getLoc()) << " costs " << costs[i].first
+             << " with channels first, " << costs[i].second << " last";
       cut.addCosts(i, costs[i].first, costs[i].second);
+    }
     for (const Edge &e : edges)
       cut.addEdge(e.a, e.b, e.cost);
     std::vector<bool> last = cut.solve();

@@ -1,7 +1,12 @@
 #include "passes/layout/MinCut.h"
 
+#include "llvm/Support/DebugLog.h"
+
 #include <algorithm>
+#include <cassert>
 #include <limits>
+
+#define DEBUG_TYPE "tenon-assign-layouts"
 
 namespace tenon {
 
@@ -12,11 +17,13 @@ MinCut::MinCut(size_t nodes)
       second(nodes, 0) {}
 
 void MinCut::addCosts(size_t node, int64_t onFirst, int64_t onSecond) {
+  assert(node < first.size() && onFirst >= 0 && onSecond >= 0);
   first[node] = std::min(kNever, first[node] + onFirst);
   second[node] = std::min(kNever, second[node] + onSecond);
 }
 
 void MinCut::addEdge(size_t a, size_t b, int64_t cost) {
+  assert(a < first.size() && b < first.size());
   if (a != b && cost > 0)
     addArcs(a, b, cost, cost);
 }
@@ -82,11 +89,13 @@ std::vector<bool> MinCut::solve() {
     if (second[i] > both)
       addArcs(source, i, second[i] - both, 0);
   }
+  int64_t total = 0;
   while (findLevels()) {
     next.assign(arcs.size(), 0);
-    while (augment() > 0) {
-    }
+    while (int64_t flow = augment())
+      total += flow;
   }
+  LDBG() << "the least cut of " << first.size() << " nodes costs " << total;
   // The source reaches what no cheapest cut puts on the second side.
   std::vector<bool> sides(first.size());
   for (size_t i = 0; i < sides.size(); ++i)

@@ -6,11 +6,18 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-pack-weights"
+
 using namespace mlir;
 
 namespace tenon {
 
 void Selection::replace(Operation *op, Value product) {
+  assert(product.getType() == op->getResult(0).getType());
+  LDBG() << nameOf(op->getLoc()) << ", " << op->getName() << ", becomes "
+         << product.getDefiningOp()->getName();
   if (Attribute order = op->getAttr(kOrderAttr))
     product.getDefiningOp()->setAttr(kOrderAttr, order);
   op->getResult(0).replaceAllUsesWith(product);

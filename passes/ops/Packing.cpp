@@ -6,7 +6,11 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Orders.h"
 
+#include "llvm/Support/DebugLog.h"
+
 #include <utility>
+
+#define DEBUG_TYPE "tenon-packing"
 
 using namespace mlir;
 
@@ -114,6 +118,9 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
                                                 known(n), whole)
                     .vectors;
   int64_t panel = vectors * lanes;
+  assert(interleave >= 1 && panel > 0 && "a panel has columns");
+  LDBG() << "panel of " << vectors << " vectors of " << lanes << " for m " << m
+         << ", n " << n << ", interleave " << interleave;
   return ShapedType::isDynamic(n)
              ? panel
              : std::min(panel,
@@ -135,7 +142,7 @@ tile::MatMulOp Packing::buildMatMul(OpBuilder &b, Location loc,
                                     Value weights) const {
   if (readsInPlace(dst, src, weights))
     return tile::MatMulOp::create(b, loc, dst, src, weights, /*interleave=*/1,
-                                  /*in_place=*/true);
+                                  /*inPlace=*/true);
   auto type = rankedType(weights);
   int64_t rank = type.getRank();
   int64_t v = interleaveFor(type.getElementType(), type.getDimSize(rank - 2));

@@ -22,9 +22,12 @@
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
+
+#define DEBUG_TYPE "tenon-winograd"
 
 using namespace mlir;
 
@@ -146,6 +149,8 @@ WinogradChoice chooseByCost(RankedTensorType src, RankedTensorType dst,
                       static_cast<double>(dst.getDimSize(3));
     bool pays;
     std::string text = judge(src, dst, cost, outputs, pays);
+    LDBG() << winogradName(outputs) << (pays ? " pays: " : " does not pay: ")
+           << text;
     if (pays && cost.winograd() * kMargin <= least) {
       least = cost.winograd();
       choice.outputs = outputs;
@@ -179,13 +184,14 @@ WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
   WinogradCost cost;
   cost.direct = static_cast<double>(images) * static_cast<double>(rows.taps) *
                 static_cast<double>(row) * c * k;
-  const TileCost &per = *llvm::find_if(
+  const TileCost *per = llvm::find_if(
       kTiles, [&](const TileCost &t) { return t.outputs == outputs; });
+  assert(per != std::end(kTiles) && "tiles of a size that has no costs");
   double weights = static_cast<double>(points) * c * k;
   cost.products = weights * static_cast<double>(std::max(tiles, kMinRows));
   if (weights >= tiling::kStreamedWeights)
-    cost.products *= per.perProduct;
-  cost.transforms = per.perChannel * static_cast<double>(tiles) * (c + k);
+    cost.products *= per->perProduct;
+  cost.transforms = per->perChannel * static_cast<double>(tiles) * (c + k);
   cost.weights =
       kPerWeight * static_cast<double>(points - kTaps * kTaps) * c * k;
   return cost;

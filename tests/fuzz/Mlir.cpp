@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace tenon;
@@ -46,9 +47,13 @@ void checkModule(mlir::ModuleOp module, mlir::MLIRContext &context) {
     fuzz::requireBlameless(plain.errors());
     return;
   }
-  auto again = graph::toMLIR(*plain, context);
-  fuzz::require(bool(again), "a graph from a module is no module",
-                again ? "" : str(again.errors()));
+  auto prepared = graph::prepareGraph(std::move(*plain));
+  if (prepared)
+    fuzz::require(
+        mlir::succeeded(mlir::verify(*graph::toMLIR(*prepared, context))),
+        "a graph from a module is no module", "");
+  else
+    fuzz::requireBlameless(prepared.errors());
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream);

@@ -21,7 +21,7 @@ Options withChains(const char *mode, const char *schedule = "avx2") {
 
 /// Groups of kind "chain" of which `graph` consists.
 int chainsOf(const graph::Graph &graph, const Options &options) {
-  auto text = lowerToPhase(graph, options, "fuse");
+  auto text = lowerToPhase(*graph::prepareGraph(graph), options, "fuse");
   EXPECT_TRUE(text) << str(text.errors());
   if (!text)
     return -1;

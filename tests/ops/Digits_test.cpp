@@ -162,7 +162,7 @@ int digitsOf(const std::string &text, const char *cpu,
   graph->fpmathMode = mode;
   Options options;
   options.targetCpu = cpu;
-  auto ir = lowerToPhase(*graph, options, "quantize");
+  auto ir = lowerToPhase(*graph::prepareGraph(*graph), options, "quantize");
   EXPECT_TRUE(ir) << str(ir.errors());
   size_t op = ir ? ir->find("tile.to_digits") : std::string::npos;
   const std::string word = " digits = ";

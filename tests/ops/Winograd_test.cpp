@@ -35,7 +35,7 @@ std::vector<RunConfig> configs(bool fastMath) {
 
 /// Outputs per dim of the tiles by which `graph` is computed; 0: directly.
 int outputsOf(const graph::Graph &graph, const Options &options) {
-  auto text = lowerToPhase(graph, options, "layout");
+  auto text = lowerToPhase(*graph::prepareGraph(graph), options, "layout");
   EXPECT_TRUE(text) << str(text.errors());
   if (!text)
     return 0;

@@ -39,7 +39,7 @@ TEST_P(VectorCode, HotLoopLoadsAndComputesWithVectors) {
     options.schedule = schedule;
     if (std::string_view(schedule) == "avx512")
       options.targetCpu = "x86-64-v4"; // need not run here
-    auto assembly = assemblyOf(*g, options);
+    auto assembly = assemblyOf(*graph::prepareGraph(*g), options);
     ASSERT_TRUE(assembly) << str(assembly.errors());
     std::vector<Loop> loops = innermostLoops(*assembly);
     const Loop *best = bestLoop(loops);
@@ -100,7 +100,7 @@ TEST(Attention, RowsAreVectors) {
     options.schedule = schedule;
     if (std::string_view(schedule) == "avx512")
       options.targetCpu = "x86-64-v4"; // need not run here
-    auto assembly = assemblyOf(*g, options);
+    auto assembly = assemblyOf(*graph::prepareGraph(*g), options);
     ASSERT_TRUE(assembly) << str(assembly.errors());
     // tanh and exp are at least ten operations each.
     int loops = 0;
@@ -133,7 +133,7 @@ TEST(Winograd, TransformsAreVectors) {
     // The same code on every machine; it need not run here.
     options.targetCpu =
         std::string_view(schedule) == "avx512" ? "x86-64-v4" : "x86-64-v3";
-    auto assembly = assemblyOf(*g, options);
+    auto assembly = assemblyOf(*graph::prepareGraph(*g), options);
     ASSERT_TRUE(assembly) << str(assembly.errors());
     int fromSrc = 0, toDst = 0;
     for (const Loop &loop : innermostLoops(*assembly)) {
@@ -188,7 +188,7 @@ TEST(Loops, NarrowCodeIsNotVectorCode) {
   Options options;
   options.schedule = "generic";
   options.targetCpu = "x86-64-v2";
-  auto assembly = assemblyOf(*g, options);
+  auto assembly = assemblyOf(*graph::prepareGraph(*g), options);
   ASSERT_TRUE(assembly) << str(assembly.errors());
   std::vector<Loop> loops = innermostLoops(*assembly);
   ASSERT_FALSE(loops.empty());

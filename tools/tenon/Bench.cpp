@@ -23,15 +23,11 @@ struct Part {
 
 /// The whole model where that compiles or nothing does: the compiler says what
 /// is wrong with it.
-std::vector<Part> partsOf(const LoadedModel &model, Prepared prepared) {
+Expected<std::vector<Part>> partsOf(const LoadedModel &model,
+                                    Prepared prepared) {
   std::vector<Partition> partitions;
-  Prepared sorted = prepared;
-  bool good = !model.file;
-  for (graph::Graph *g : {&sorted.compileGraph, &sorted.runGraph})
-    good = good && graph::topologicalSort(*g).empty() &&
-           graph::completePorts(*g).empty();
-  if (good)
-    partitions = partition(sorted.runGraph, PartitionPolicy::fusion);
+  if (!model.file)
+    partitions = partition(prepared.runGraph, PartitionPolicy::fusion);
   bool any = std::any_of(partitions.begin(), partitions.end(),
                          [](const Partition &p) { return p.supported; });
   std::vector<Part> parts;
@@ -41,9 +37,13 @@ std::vector<Part> partsOf(const LoadedModel &model, Prepared prepared) {
   }
   for (const Partition &p : partitions) {
     Part part{{}, p.ops.size(), p.reason};
-    if (p.supported)
-      part.prepared = {extract(sorted.compileGraph, p),
-                       extract(sorted.runGraph, p), sorted.isDynamic};
+    if (p.supported) {
+      auto extracted = graph::prepareGraph(extract(*prepared.compileGraph, p));
+      if (!extracted)
+        return extracted.errors();
+      part.prepared = {std::move(*extracted), extract(prepared.runGraph, p),
+                       prepared.isDynamic};
+    }
     parts.push_back(std::move(part));
   }
   return parts;
@@ -56,11 +56,13 @@ int bench(const BenchArgs &args) {
   auto prepared = prepareLoaded(*model, args.model.knobs);
   if (!prepared)
     return fail(prepared.errors());
-  std::vector<Part> parts = partsOf(*model, std::move(*prepared));
+  auto parts = partsOf(*model, std::move(*prepared));
+  if (!parts)
+    return fail(parts.errors());
   Peaks peaks =
       Peaks::of(devinfo::measureMachine(/*quick=*/true), args.exec.threads);
   std::vector<BenchResult> results;
-  for (const Part &part : parts) {
+  for (const Part &part : *parts) {
     BenchResult &result = results.emplace_back();
     result.ops = part.ops;
     result.reason = part.reason;

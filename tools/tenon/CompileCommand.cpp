@@ -53,7 +53,7 @@ private:
   Expected<bool> write(const AotFiles &files) const;
 
   const CompileArgs &args;
-  Graph graph;
+  graph::PreparedGraph graph;
   AotRequest request;
 };
 
@@ -106,7 +106,7 @@ Expected<bool> CompileCommand::choosePrefix() {
 
 Expected<bool> CompileCommand::addValue(uint64_t id,
                                         const reference::Tensor &value) {
-  const graph::LogicalTensor &tensor = graph.tensor(id);
+  const graph::LogicalTensor &tensor = graph->tensor(id);
   auto buffer = TensorBuffer::allocate(tensor.dtype, value.shape,
                                        stridesFor(tensor, value.shape));
   if (!buffer)
@@ -120,15 +120,15 @@ Expected<bool> CompileCommand::addValue(uint64_t id,
 
 Expected<bool> CompileCommand::addConstant(const TensorSpec &spec,
                                            const char *option) {
-  if (isIgnored(graph, spec.name))
+  if (isIgnored(*graph, spec.name))
     return true;
-  auto id = resolveTensor(graph, spec.name);
+  auto id = resolveTensor(*graph, spec.name);
   if (!id)
     return id.errors();
-  const graph::LogicalTensor &tensor = graph.tensor(*id);
-  std::string what = std::string(option) + ": " + describeTensor(graph, *id);
-  if (std::find(graph.inputPorts.begin(), graph.inputPorts.end(), *id) ==
-          graph.inputPorts.end() ||
+  const graph::LogicalTensor &tensor = graph->tensor(*id);
+  std::string what = std::string(option) + ": " + describeTensor(*graph, *id);
+  if (std::find(graph->inputPorts.begin(), graph->inputPorts.end(), *id) ==
+          graph->inputPorts.end() ||
       tensor.property != graph::PropertyType::constant)
     return badOption(what + " is no constant input of the graph");
   if (!tensor.hasStaticShape())
@@ -143,11 +143,11 @@ Expected<bool> CompileCommand::addConstant(const TensorSpec &spec,
 
 Expected<bool> CompileCommand::addConstants() {
   if (args.fill) {
-    auto values = check::fillInputs(graph, args.seed);
+    auto values = check::fillInputs(*graph, args.seed);
     if (!values)
       return values.errors();
-    for (uint64_t id : graph.inputPorts)
-      if (graph.tensor(id).property == graph::PropertyType::constant)
+    for (uint64_t id : graph->inputPorts)
+      if (graph->tensor(id).property == graph::PropertyType::constant)
         if (auto ok = addValue(id, values->at(id)); !ok)
           return ok;
   }

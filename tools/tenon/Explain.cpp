@@ -303,8 +303,8 @@ int ExplainCommand::run() {
   auto graph = loadForInspection(args.model);
   if (!graph)
     return fail(graph.errors());
-  if (!args.op.empty() && opsNamed(*graph, args.op).empty())
-    return fail(unknownOp(*graph, "--op", args.op));
+  if (!args.op.empty() && opsNamed(**graph, args.op).empty())
+    return fail(unknownOp(**graph, "--op", args.op));
   auto made = Compiled::compile(*graph, args.model.options, &compileReport);
   if (!made)
     return fail(made.errors());

@@ -53,6 +53,7 @@ private:
   bool compile();
 
   const InspectArgs &args;
+  graph::PreparedGraph prepared; // none of a compiled file
   Graph graph;
   std::unique_ptr<Compiled> compiled;
   CompileReport compileReport;
@@ -88,7 +89,7 @@ std::vector<Error> InspectCommand::checkPhases() const {
 bool InspectCommand::compile() {
   if (compiled || !compileErrors.empty())
     return compiled != nullptr;
-  auto made = Compiled::compile(graph, args.model.options, &compileReport);
+  auto made = Compiled::compile(prepared, args.model.options, &compileReport);
   if (made)
     compiled = std::move(*made);
   else
@@ -99,7 +100,8 @@ bool InspectCommand::compile() {
 int InspectCommand::showIr() {
   const std::string &to = args.phase.empty() ? args.compileTo : args.phase;
   if (args.compileFrom.empty())
-    return print(lowerToPhase(graph, args.model.options, to, args.locations));
+    return print(
+        lowerToPhase(prepared, args.model.options, to, args.locations));
   constexpr uint64_t kMaxFileSize = uint64_t(1) << 30;
   auto text = readTextFile(args.model.path, kMaxFileSize);
   if (!text)
@@ -138,7 +140,7 @@ std::string selectFunctions(const std::string &assembly,
 }
 
 int InspectCommand::showAssembly() {
-  auto assembly = assemblyOf(graph, args.model.options);
+  auto assembly = assemblyOf(prepared, args.model.options);
   if (!assembly)
     return fail(assembly.errors());
   // CLI11 gives an option without a value as "{}" or nothing.
@@ -240,11 +242,8 @@ int InspectCommand::writeReport() {
   report::GraphStats stats = report::statsOf(graph);
   ordered_json root;
   root["model"] = args.model.path;
-  auto target = Target::resolve(args.model.options);
-  if (target) {
-    root["target"] = target->spec.cpu;
-    root["schedule"] = target->schedule;
-  }
+  root["target"] = r.targetCpu;
+  root["schedule"] = r.schedule;
   root["ops"] = r.ops;
   root["opsByKind"] = stats.opsByKind;
   root["flops"] = stats.flops;
@@ -325,7 +324,8 @@ int InspectCommand::run() {
     auto loaded = loadForInspection(args.model);
     if (!loaded)
       return fail(loaded.errors());
-    graph = std::move(*loaded);
+    prepared = std::move(*loaded);
+    graph = *prepared;
   } else if (args.graph || args.fusion || args.memory || args.stats ||
              args.assembly || !args.report.empty() ||
              !args.dumpFolder.empty()) {
@@ -334,7 +334,7 @@ int InspectCommand::run() {
   }
   int code = 0;
   if (!args.dumpFolder.empty())
-    if (auto dumped = dumpPhases(graph, args.model.options, args.dumpFolder);
+    if (auto dumped = dumpPhases(prepared, args.model.options, args.dumpFolder);
         !dumped)
       code = std::max(code, fail(dumped.errors()));
   if (!args.phase.empty() || !args.compileTo.empty() ||

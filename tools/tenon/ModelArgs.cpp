@@ -248,19 +248,20 @@ Expected<Prepared> prepare(const Graph &model, const OverrideText &knobs,
   if (auto errors = addShapes(model, inputs, *parsed); !errors.empty())
     return errors;
 
+  auto run = applyOverrides(model, *parsed);
+  if (!run)
+    return run.errors();
   Prepared prepared;
-  prepared.runGraph = model;
-  if (auto errors = applyOverrides(prepared.runGraph, *parsed); !errors.empty())
-    return errors;
+  prepared.runGraph = **run;
   if (hasUnknownInputs(model)) {
     // Errors here only mean that the shapes are needed to compile.
-    prepared.compileGraph = model;
-    prepared.isDynamic =
-        applyOverrides(prepared.compileGraph, structural).empty() &&
-        isInstanceOf(prepared.runGraph, prepared.compileGraph);
+    auto general = applyOverrides(model, structural);
+    prepared.isDynamic = general && isInstanceOf(**run, **general);
+    if (prepared.isDynamic)
+      prepared.compileGraph = std::move(*general);
   }
   if (!prepared.isDynamic)
-    prepared.compileGraph = prepared.runGraph;
+    prepared.compileGraph = std::move(*run);
   return prepared;
 }
 
@@ -299,17 +300,15 @@ void dropIgnored(const Graph &graph, std::vector<TensorSpec> &specs) {
   });
 }
 
-Expected<Graph> loadForInspection(const ModelArgs &args) {
+Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args) {
   Expected<Graph> model = loadGraph(args.path);
   if (!model)
-    return model;
+    return model.errors();
   printRemarks(*model);
   Expected<Overrides> overrides = parseOverrides(args.knobs);
   if (!overrides)
     return overrides.errors();
-  if (auto errors = applyOverrides(*model, *overrides); !errors.empty())
-    return errors;
-  return model;
+  return applyOverrides(std::move(*model), *overrides);
 }
 
 } // namespace tenon::cli

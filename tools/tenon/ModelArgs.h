@@ -53,10 +53,10 @@ std::string knobsText(const OverrideText &knobs);
 /// `word` in quotes where a shell would not take it literally.
 std::string shellQuote(const std::string &word);
 
-/// One graph to compile and one to execute.
+/// One graph to compile and one to execute, both inferred.
 struct Prepared {
   /// With the dims that are unknown until run time.
-  graph::Graph compileGraph;
+  graph::PreparedGraph compileGraph;
   /// With the shapes of one execution; the same ids.
   graph::Graph runGraph;
   /// Whether compileGraph serves other shapes as well.
@@ -75,7 +75,7 @@ std::vector<Error> unknownInputs(const graph::Graph &graph);
 
 /// `model` with exactly one set of knobs, unknown dims kept: for what needs no
 /// execution.
-Expected<graph::Graph> loadForInspection(const ModelArgs &args);
+Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args);
 
 /// Says on stderr which inputs are ignored.
 void printRemarks(const graph::Graph &graph);

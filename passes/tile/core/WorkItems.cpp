@@ -3,9 +3,12 @@
 #include "dialects/rt/RtDialect.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/DebugLog.h"
 
 #include <numeric>
 #include <tuple>
+
+#define DEBUG_TYPE "tenon-tile-groups"
 
 using namespace mlir;
 
@@ -69,12 +72,15 @@ Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
 
 int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
                  int64_t l2Bytes, int64_t elementBytes, int64_t multiple) {
+  assert(multiple > 0 && multiple <= kMaxRowBlock && elementBytes > 0);
   int64_t columns = k.value_or(1024);
   int64_t row = std::max<int64_t>(1, elementBytes * columns);
   int64_t block = std::clamp(l2Bytes / 2 / row, multiple, kMaxRowBlock) /
                   multiple * multiple;
   if (rows)
     block = std::min(block, std::max<int64_t>(1, *rows));
+  LDBG() << "blocks of " << block << " rows of " << row << " bytes, of "
+         << rows.value_or(-1) << ", L2 " << l2Bytes;
   return block;
 }
 

@@ -82,6 +82,8 @@ struct ArenaBuffer {
 
 /// What a compilation did; every number is counted, none estimated.
 struct CompileReport {
+  std::string targetCpu; // LLVM's name
+  std::string schedule;  // "avx512", "avx2" or "generic"
   std::vector<PhaseTime> phases;
   double totalSeconds = 0;
   int64_t ops = 0;            // of the graph
