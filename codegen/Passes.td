@@ -68,7 +68,7 @@ def VectorizeGeneric : Pass<"tenon-vectorize-generic", "::mlir::ModuleOp"> {
     Statistic<"numVectorized", "num-vectorized", "operations vectorised">,
     Statistic<"numTransposed", "num-transposed",
               "operations done by register transposes">,
-    Statistic<"numStreamed", "num-streamed",
+    Statistic<"numNontemporal", "num-nontemporal",
               "operations that store past the caches">,
     Statistic<"numScalar", "num-scalar", "operations lowered to scalar loops">,
     Statistic<"numDeclined", "num-declined", "operations left alone">

@@ -4,7 +4,7 @@
 #   docs/gen_life.sh [TENON [MODEL]]
 #
 # What stands between `<!-- ir PHASE LINES REGEX -->` and `<!-- end -->` becomes
-# at most LINES lines of the IR behind PHASE, from the first one that REGEX
+# at most LINES lines of the IR after PHASE, from the first one that REGEX
 # matches on (from the start without REGEX). Long lines are cut. The target is
 # AVX2, whatever machine this runs on.
 set -euo pipefail

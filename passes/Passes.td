@@ -95,7 +95,7 @@ def FormGroups : Pass<"tenon-form-groups", "::mlir::ModuleOp"> {
 
 def FormIntegerProducts
     : Pass<"tenon-form-integer-products", "::mlir::ModuleOp"> {
-  let summary = "Products of dequantised bytes become products of bytes";
+  let summary = "Products of dequantized operands become int8 products";
   let description = [{
     MatMul or Convolution of two Dequantize, u8 or s8 times s8 weights without
     zero point, becomes a tile.matmul or tile.conv of the bytes; what the zero
@@ -105,16 +105,16 @@ def FormIntegerProducts
   }];
   let options = [
     Option<"winograd", "winograd", "std::string", "\"auto\"",
-           "as for tenon-pack-weights: where it will choose minimal filtering "
-           "and bytes would be multiplied as words, products are of floats">,
+           "as for tenon-pack-weights: where it will choose Winograd "
+           "and int8 operands would be multiplied as int16, products are of floats">,
     Option<"fastMath", "fast-math", "bool", "false", "as there">];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"formed", "products", "Products of bytes">];
+  let statistics = [Statistic<"formed", "products", "Int8 products">];
 }
 
-def FormLevelProducts
-    : Pass<"tenon-form-level-products", "::mlir::ModuleOp"> {
+def FormQuantizedMatMuls
+    : Pass<"tenon-form-quantized-matmuls", "::mlir::ModuleOp"> {
   let summary = "Products with weights that stay quantised in memory";
   let description = [{
     MatMul of floats and a Dequantize or DynamicDequantize of constants becomes a
@@ -126,7 +126,7 @@ def FormLevelProducts
 
     Where the target sums products of four bytes at once, src becomes three bytes
     for each element, which share an exponent with their group
-    (tile.to_digits): three such instructions take 3/4 of the time of f32, and
+    (tile.to_int8_slices): three such instructions take 3/4 of the time of f32, and
     no weights are made. Of bf16, and where the module's fpmath mode lets f32 be
     rounded to that, f16 or tf32, two bytes are enough.
   }];
@@ -135,10 +135,10 @@ def FormLevelProducts
   let statistics = [Statistic<"formed", "products", "Products of levels">];
 }
 
-def JoinInPlace : Pass<"tenon-join-in-place", "::mlir::ModuleOp"> {
+def ElideConcat : Pass<"tenon-elide-concat", "::mlir::ModuleOp"> {
   let summary = "Operands of a Concat are computed where it joins them";
   let description = [{
-    Behind the formation of groups. Names the operands of each Concat that their
+    After the formation of groups. Names the operands of each Concat that their
     groups can write into its result, so that the tile phase gives them that
     memory and nothing is copied: known sizes, rows of a cache line and more,
     elements of the last dimension side by side. Declines what the caller gave,
@@ -209,7 +209,7 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"winograd", "winograd", "std::string", "\"auto\"",
-           "convolutions of 3x3 taps by minimal filtering: auto (by cost), "
+           "convolutions of 3x3 taps by Winograd: auto (by cost), "
            "always (where possible) or never">,
     Option<"fastMath", "fast-math", "bool", "false",
            "also by F(4x4, 3x3), whose errors are larger">];
@@ -217,7 +217,7 @@ def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {
                            "::tenon::tile::TileDialect"];
   let statistics = [
     Statistic<"packed", "weights", "Weights packed">,
-    Statistic<"filtered", "convolutions", "Convolutions by minimal filtering">];
+    Statistic<"filtered", "convolutions", "Convolutions by Winograd">];
 }
 
 def PlanArena : Pass<"tenon-plan-arena", "::mlir::ModuleOp"> {
@@ -282,7 +282,7 @@ def SetTarget : Pass<"tenon-set-target", "::mlir::ModuleOp"> {
 def SplitEntries : Pass<"tenon-split-entries", "::mlir::ModuleOp"> {
   let summary = "Cuts long entries into functions of bounded size";
   let description = [{
-    Behind tenon-lower-rt an entry is one block with a few operations for each
+    After tenon-lower-rt an entry is one block with a few operations for each
     section. Code generation takes more time for each of them the more there
     are. An entry of more than `max-ops` operations becomes calls of functions
     `NAME.p0`, `NAME.p1` ... of about that many. Addresses and sizes that follow

@@ -22,7 +22,7 @@ struct tenon_folded {
   tenon_constants *store = nullptr;
   int64_t count = 0;
   int64_t bytes = 0;
-  Piece *pieces = nullptr; // behind the object
+  Piece *pieces = nullptr; // after the object
   void **buffers = nullptr;
 };
 

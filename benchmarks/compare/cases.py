@@ -369,7 +369,7 @@ def attention(batch, heads, queries, keys, size, mask=True, groups=0,
                 * (0.5 if causal else 1), types=types, fixed=fixed)
 
 
-def attention_of_bytes(heads, n, size, dtype):
+def int8_attention(heads, n, size, dtype):
     """Queries of u8, keys and values of `dtype`, and weights that become u8."""
     wide = attention(1, heads, n, n, size, mask=False)
     shapes = wide.shapes | {"p8": wide.shapes["p"], "w": wide.shapes["p"]}
@@ -452,7 +452,7 @@ def all_cases():
               attention(1, 32, 384, 384, 128, groups=8),
               attention(1, 32, 1, 4096, 128, groups=8)]
     cases += [in_bf16(attention(1, 12, n, n, 64)) for n in (128, 384, 1536)]
-    cases += [attention_of_bytes(12, n, 64, dtype) for n in (128, 384)
+    cases += [int8_attention(12, n, 64, dtype) for n in (128, 384)
               for dtype in ("s8", "u8")]
     cases += [unary("SoftMax", (12, 384, 384), axis=-1),
               unary("SoftMax", (512, 32000), axis=-1),

@@ -7,7 +7,7 @@
 namespace tenon::benchmarks {
 namespace {
 
-using When = ReorderFacts::When;
+using When = ReorderInfo::When;
 
 struct Counts {
   size_t ends = 0;   // copies at the input and the output of the whole graph
@@ -26,15 +26,15 @@ Counts countsOf(const Chain &chain) {
       continue;
     for (const EdgeOrder &order : *orders) {
       bool isEnd = order.port == Chain::kInput || order.port == Chain::kOutput;
-      if (order.order.facts.when == When::run)
+      if (order.order.info.when == When::run)
         ++(isEnd ? counts.ends : counts.inside);
-      counts.saved += order.order.facts.when == When::never;
+      counts.saved += order.order.info.when == When::never;
     }
   }
   return counts;
 }
 
-/// By minimal filtering, and of too few channels for it.
+/// By Winograd, and of too few channels for it.
 TEST(Layout, AWildcardCostsNoCopyWhereTheCompilerChoosesItsEdges) {
   for (const ChainShape &shape :
        {ChainShape{32, 16, 2}, ChainShape{8, 14, 1}}) {

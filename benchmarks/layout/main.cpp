@@ -44,10 +44,10 @@ void printOrders(const char *edges, const Chain &chain,
     if (!orders)
       throw std::runtime_error(str(orders.errors()));
     for (const EdgeOrder &order : *orders) {
-      if (order.order.facts.when == ReorderFacts::When::bind)
+      if (order.order.info.when == ReorderInfo::When::bind)
         continue;
       std::printf("    %s: %s\n", order.edge.c_str(), order.order.text.c_str());
-      copies += order.order.facts.when == ReorderFacts::When::run &&
+      copies += order.order.info.when == ReorderInfo::When::run &&
                 order.port != Chain::kInput && order.port != Chain::kOutput;
     }
   }

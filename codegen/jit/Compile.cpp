@@ -91,7 +91,7 @@ struct Job {
   std::string errors; // that LLVM has told the context, one per line
 };
 
-/// Instead of LLVM's own handler, which prints, and ends the process behind an
+/// Instead of LLVM's own handler, which prints, and ends the process after an
 /// error.
 void collectErrors(Job &job) {
   job.context.setDiagnosticHandlerCallBack(

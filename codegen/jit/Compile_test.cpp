@@ -96,7 +96,7 @@ TEST_F(InParts, CallsReachOtherParts) {
     EXPECT_EQ(f0(x), chain(kCount, kLength, x));
 }
 
-/// Each block 8 GiB behind the last, as in a process full of other memory.
+/// Each block 8 GiB after the last, as in a process full of other memory.
 class FarApart : public llvm::SectionMemoryManager::MemoryMapper {
 public:
   llvm::sys::MemoryBlock

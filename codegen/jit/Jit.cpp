@@ -132,7 +132,7 @@ struct Jit::State {
 Jit::Jit(std::unique_ptr<State> state) : state(std::move(state)) {}
 Jit::~Jit() = default;
 
-/// Calls `work`. Behind a fatal error the state is lost.
+/// Calls `work`. After a fatal error the state is lost.
 template <typename Result, typename Work>
 static Expected<Result> guardedBy(std::unique_ptr<Jit::State> &state,
                                   Work work) {

@@ -31,7 +31,7 @@ uint32_t sweepStride() {
 }
 
 /// f = vector code, g = scalar code of one operation on one or two operands;
-/// `op` may end in flags behind a space, `after` makes %r of the result %e.
+/// `op` may end in flags after a space, `after` makes %r of the result %e.
 class Function {
 public:
   explicit Function(const std::string &op, bool binary = false,

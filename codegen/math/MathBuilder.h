@@ -203,7 +203,7 @@ private:
     return make<mlir::arith::ConstantOp>(
         mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(values)));
   }
-  /// `count` lanes of `x` of rank 1 from `at`; behind the last the first again.
+  /// `count` lanes of `x` of rank 1 from `at`; after the last the first again.
   Value lanesOf(Value x, int64_t at, int64_t count) {
     int64_t has = mlir::cast<mlir::VectorType>(x.getType()).getNumElements();
     if (has == count)
@@ -222,7 +222,7 @@ private:
           x);
     return lanesOf(x, 0, lanes);
   }
-  /// Parts of equal length, one behind the other, in the operands' shape.
+  /// Parts of equal length, one after the other, in the operands' shape.
   Value join(llvm::ArrayRef<Value> parts) {
     Value all = parts[0];
     if (parts.size() > 1) {

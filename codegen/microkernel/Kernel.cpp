@@ -8,7 +8,7 @@
 //
 // Where B is interleaved, a step takes 2 or 4 neighbours of k at once: the load
 // of A is a group of them, and an instruction adds up their products. Narrow
-// elements that are not are widened as they are loaded. Levels of weights are
+// elements that are not are widened as they are loaded. Quantized weights are
 // made weights where they are loaded, too; a loop over groups of K, which begin
 // with scales and zero points, is around that over k.
 //
@@ -37,8 +37,8 @@ public:
   }
 
   void build() {
-    if (spec.fetchOut)
-      fetchOutput();
+    if (spec.prefetchOut)
+      prefetchOutput();
     SmallVector<Value> carried = initialise();
     if (spec.correctsSign())
       carried.append(vectors, zeros(vectorOf(spec.sum)));
@@ -64,8 +64,8 @@ private:
   SmallVector<Value> buildReduction(unsigned level, Value a, Value b,
                                     SmallVector<Value> accs) {
     if (level == spec.numBatchDims)
-      return spec.levels ? buildGroups(a, b, accs)
-                         : buildInnerProduct(a, b, accs);
+      return spec.quantized ? buildGroups(a, b, accs)
+                            : buildInnerProduct(a, b, accs);
     auto loop = scf::ForOp::create(
         builder, loc, constant(0), args.batch[level], constant(1), accs,
         [&](OpBuilder &, Location, Value i, ValueRange carried) {
@@ -80,13 +80,13 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Groups of levels follow each other in A and B.
+  /// Groups of quantized weights follow each other in A and B.
   SmallVector<Value> buildGroups(Value a, Value b, SmallVector<Value> accs) {
     Type byte = spec.elementOfB();
     Value rows = arith::DivUIOp::create(builder, loc, args.k,
-                                        constant(spec.levels->perByte()));
-    rows = add(rows, constant(spec.levels->hasZeroPoints));
-    if (spec.levels->hasScales)
+                                        constant(spec.quantized->perByte()));
+    rows = add(rows, constant(spec.quantized->hasZeroPoints));
+    if (spec.quantized->hasScales)
       rows = add(rows, constant(alignment(builder.getF32Type())));
     Value bytes = mul(rows, args.bRow);
     accs.append({a, b, args.scales});
@@ -94,17 +94,17 @@ private:
         builder, loc, constant(0), args.groups, constant(1), accs,
         [&](OpBuilder &, Location, Value, ValueRange carried) {
           SmallVector<Value> sums(carried.drop_back(3));
-          if (spec.totals && spec.levels->digits)
+          if (spec.totals && spec.quantized->slices)
             sums = makeRoom(sums, constant(1));
           Value a = carried[sums.size()], b = carried[sums.size() + 1],
                 scales = carried.back();
-          Value levels = loadHead(b, scales), next;
-          if (spec.levels->digits) {
-            sums = buildGroupOfDigits(a, levels, sums);
-            next = advance(rowOfDigit(a, spec.levels->digits),
-                           1 + spec.levels->digits, spec.element);
+          Value quantized = loadHead(b, scales), next;
+          if (spec.quantized->slices) {
+            sums = buildSlicedGroup(a, quantized, sums);
+            next = advance(rowOfSlice(a, spec.quantized->slices),
+                           1 + spec.quantized->slices, spec.element);
           } else {
-            sums = buildInnerProduct(a, levels, sums);
+            sums = buildInnerProduct(a, quantized, sums);
             next = advanceK(a, args.k);
           }
           sums.append(
@@ -115,31 +115,31 @@ private:
     return SmallVector<Value>(loop.getResults().drop_back(3));
   }
 
-  /// Digits have sums of their own, which begin and end with the group. What
-  /// is carried behind `accs` goes through.
-  SmallVector<Value> buildGroupOfDigits(Value a, Value b,
-                                        SmallVector<Value> accs) {
-    int64_t digits = spec.levels->digits, count = rows * vectors;
+  /// Int8 slices have sums of their own, which begin and end with the group.
+  /// What is carried after `accs` goes through.
+  SmallVector<Value> buildSlicedGroup(Value a, Value b,
+                                      SmallVector<Value> accs) {
+    int64_t slices = spec.quantized->slices, count = rows * vectors;
     SmallVector<Value> sums;
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
-        llvm::append_range(sums, startOfDigits(rowOfA(a, r), v));
+        llvm::append_range(sums, startOfSlices(rowOfA(a, r), v));
     sums.append(accs.begin() + count, accs.end());
-    sums = buildInnerProduct(advance(a, 1 + digits, spec.element), b, sums);
+    sums = buildInnerProduct(advance(a, 1 + slices, spec.element), b, sums);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v) {
         int64_t i = r * vectors + v;
-        accs[i] = addDigits(rowOfA(a, r), v,
-                            ArrayRef(sums).slice(i * digits, digits), accs[i]);
+        accs[i] = addSlices(rowOfA(a, r), v,
+                            ArrayRef(sums).slice(i * slices, slices), accs[i]);
       }
-    llvm::copy(ArrayRef(sums).drop_front(count * digits), accs.begin() + count);
+    llvm::copy(ArrayRef(sums).drop_front(count * slices), accs.begin() + count);
     return accs;
   }
 
-  /// Where digit `d` of the group at `a` is.
-  Value rowOfDigit(Value a, int64_t d) {
+  /// Where slice `d` of the group at `a` is.
+  Value rowOfSlice(Value a, int64_t d) {
     Value words = arith::DivUIOp::create(builder, loc, args.k,
-                                         constant(spec.levels->together()));
+                                         constant(spec.quantized->together()));
     return advance(a, mul(words, constant(d)), spec.element);
   }
 
@@ -169,10 +169,11 @@ private:
   }
 
   /// A step adds as many products to an accumulator, one by one, as it takes
-  /// elements of K. Groups of digits add one.
+  /// elements of K. Groups of int8 slices add one.
   int64_t stepsPerBlock() const {
-    return spec.levels && spec.levels->digits ? kSumBlock
-                                              : kSumBlock / spec.perRowOfB();
+    return spec.quantized && spec.quantized->slices
+               ? kSumBlock
+               : kSumBlock / spec.perRowOfB();
   }
 
   SmallVector<Value> buildInnerProduct(Value a, Value b,
@@ -186,7 +187,7 @@ private:
       steps = arith::DivUIOp::create(builder, loc, args.k, v);
       rest = arith::RemUIOp::create(builder, loc, args.k, v);
     }
-    if (spec.totals && !(spec.levels && spec.levels->digits))
+    if (spec.totals && !(spec.quantized && spec.quantized->slices))
       carried = buildBlocks(steps, carried);
     else
       carried = buildSteps(steps, carried);
@@ -201,7 +202,7 @@ private:
   SmallVector<Value> buildBlocks(Value steps, SmallVector<Value> initial) {
     Value block = constant(stepsPerBlock());
     int64_t count = rows * vectors;
-    bool isAll = spec.numBatchDims == 0 && !spec.levels && !spec.fromPartial;
+    bool isAll = spec.numBatchDims == 0 && !spec.quantized && !spec.fromPartial;
     SmallVector<Value> none(count, zeros(vectorOf(spec.sum)));
     ArrayRef<Value> all = initial;
     auto loop = scf::ForOp::create(
@@ -260,10 +261,10 @@ private:
           SmallVector<Value> accs(carried.drop_back(2));
           Value a = hide(carried[carried.size() - 2]), b = carried.back();
           for (int64_t i = 0; i < step; ++i) {
-            if (spec.levels && spec.levels->digits)
-              buildStepOfDigits(a, b, accs);
-            else if (spec.levels)
-              buildStepOfLevels(a, b, accs);
+            if (spec.quantized && spec.quantized->slices)
+              buildSlicedStep(a, b, accs);
+            else if (spec.quantized)
+              buildQuantizedStep(a, b, accs);
             else
               buildStep(a, b, accs, Value());
             if (spec.prefetch && i == 0)
@@ -307,9 +308,10 @@ private:
     SmallVector<Value> bRow;
     for (int64_t v = 0; v < vectors; ++v)
       bRow.push_back(loadB(b, v));
-    if (spec.fetchB)
-      fetchRow(advance(b, mul(args.k, args.bRow), spec.element), spec.element,
-               /*forWriting=*/false, toL2);
+    if (spec.prefetchB)
+      prefetchRow(advance(b, mul(args.k, args.bRow), spec.element),
+                  spec.element,
+                  /*forWriting=*/false, toL2);
     for (int64_t r = 0; r < rows; ++r) {
       Value row = rowOfA(a, r);
       Value x = spec.interleave == 1 ? loadElement(row) : loadGroup(row, count);
@@ -324,18 +326,18 @@ private:
     }
   }
 
-  /// One row of levels. Few rows of A are many vectors wide: a vector after the
-  /// other, or what they hold would not fit registers.
-  void buildStepOfLevels(Value a, Value b, SmallVectorImpl<Value> &accs) {
+  /// One row of quantized weights. Few rows of A are many vectors wide: a
+  /// vector after the other, or what they hold would not fit registers.
+  void buildQuantizedStep(Value a, Value b, SmallVectorImpl<Value> &accs) {
     int64_t parts = spec.perRowOfB(), together = rows <= kFewRows ? 1 : vectors;
     for (int64_t first = 0; first < vectors; first += together) {
-      SmallVector<Value> levels;
+      SmallVector<Value> quantized;
       for (int64_t i = 0; i < together; ++i)
-        levels.push_back(loadLevels(b, first + i));
+        quantized.push_back(loadQuantized(b, first + i));
       for (int64_t part = 0; part < parts; ++part) {
         SmallVector<Value> weights;
         for (int64_t i = 0; i < together; ++i)
-          weights.push_back(weightsOf(levels[i], part, first + i));
+          weights.push_back(weightsOf(quantized[i], part, first + i));
         for (int64_t r = 0; r < rows; ++r) {
           Value x = loadElement(rowOfA(advanceK(a, part), r));
           for (int64_t i = 0; i < together; ++i) {
@@ -347,25 +349,26 @@ private:
     }
   }
 
-  /// One row of levels, and the digits of four neighbours of K for each half of
-  /// their bytes: levels, the bytes without sign, are multiplied by them.
-  void buildStepOfDigits(Value a, Value b, SmallVectorImpl<Value> &accs) {
-    SmallVector<Value> levels;
+  /// One row of quantized weights, and the int8 slices of four neighbours of K
+  /// for each half of their bytes: quantized weights, the bytes without sign,
+  /// are multiplied by them.
+  void buildSlicedStep(Value a, Value b, SmallVectorImpl<Value> &accs) {
+    SmallVector<Value> quantized;
     for (int64_t v = 0; v < vectors; ++v)
-      levels.push_back(loadPackedLevels(b, v));
-    for (int64_t part = 0; part < spec.levels->perByte(); ++part) {
+      quantized.push_back(loadPackedQuantized(b, v));
+    for (int64_t part = 0; part < spec.quantized->perByte(); ++part) {
       SmallVector<Value> weights;
-      for (Value l : levels)
-        weights.push_back(partOfLevels(l, part));
-      for (int64_t d = 0; d < spec.levels->digits; ++d) {
-        Value word = rowOfDigit(advance(a, part, spec.element), d);
+      for (Value l : quantized)
+        weights.push_back(partOfQuantized(l, part));
+      for (int64_t d = 0; d < spec.quantized->slices; ++d) {
+        Value word = rowOfSlice(advance(a, part, spec.element), d);
         for (int64_t r = 0; r < rows; ++r) {
           Value x =
               broadcast(loadScalar(rowOfA(word, r), builder.getI32Type()));
           x = vector::BitCastOp::create(builder, loc, weights.front().getType(),
                                         x);
           for (int64_t v = 0; v < vectors; ++v) {
-            Value &acc = accs[(r * vectors + v) * spec.levels->digits + d];
+            Value &acc = accs[(r * vectors + v) * spec.quantized->slices + d];
             acc = addProducts(weights[v], x, acc);
           }
         }
@@ -378,8 +381,8 @@ private:
   /// Returns the address of the next iteration.
   Value buildPrefetch(Value address) {
     for (int64_t i = 0; i < spec.prefetch; ++i)
-      buildFetch(advance(address, i * kLineBytes, builder.getI8Type()),
-                 /*forWriting=*/false, toL2);
+      buildPrefetchAt(advance(address, i * kLineBytes, builder.getI8Type()),
+                      /*forWriting=*/false, toL2);
     return advance(address, args.aheadStep, builder.getI8Type());
   }
 

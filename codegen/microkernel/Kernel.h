@@ -35,18 +35,18 @@ inline bool correctsSign(mlir::Type element, int64_t interleave,
   return element.isInteger(8) && interleave == 4 && sign == ByteSign::Signed;
 }
 
-/// How a row of B holds weights as levels (tile.levels).
-struct LevelsOfB {
+/// How a row of B holds quantized weights (tile.quantized_weights).
+struct QuantizedB {
   unsigned bits = 8;
   bool isSigned = false;
   /// Before each group of K, for each column: a scale, a zero point.
   bool hasScales = false, hasZeroPoints = false;
   /// Bytes that an element of A is made of; 0: it is a float.
-  int64_t digits = 0;
+  int64_t slices = 0;
 
   int64_t perByte() const { return 8 / bits; }
-  /// Neighbours of K that lie together in B, and are a word of a digit in A.
-  int64_t together() const { return digits ? 4 : 1; }
+  /// Neighbours of K that lie together in B, and are a word of a slice in A.
+  int64_t together() const { return slices ? 4 : 1; }
 };
 
 /// Everything that makes two kernels different.
@@ -55,8 +55,8 @@ struct KernelSpec {
   int64_t lanes = 8;
   /// Elements of A and B, the sums, elements of C.
   mlir::Type element, sum, stored;
-  /// B holds levels, not elements.
-  std::optional<LevelsOfB> levels;
+  /// B holds quantized weights, not elements.
+  std::optional<QuantizedB> quantized;
   ByteSign sign = ByteSign::Signed;
   /// Neighbours of k that lie together in B: so many products per step.
   int64_t interleave = 1;
@@ -75,25 +75,27 @@ struct KernelSpec {
   /// Levels of totals, each a tile in memory: 0 where no sum is longer than a
   /// block.
   unsigned totals = 0;
-  /// The last vector of a row is partial; C and sides are masked there.
+  /// The last vector of a row is partial; C and epilogue operands are masked
+  /// there.
   bool maskedC = false;
   /// ... and so is B, which has nothing readable beyond it.
   bool maskedB = false;
   /// Lines of other memory that each iteration over k brings to the L2 cache.
   int64_t prefetch = 0;
-  /// Each row of B that is read brings the one `k` rows behind it to L2.
-  bool fetchB = false;
-  /// Lines of C, and of sides per element, are fetched before the sums.
-  bool fetchOut = false;
+  /// Each row of B that is read brings the one `k` rows after it to L2.
+  bool prefetchB = false;
+  /// Lines of C, and of epilogue operands per element, are prefetched before
+  /// the sums.
+  bool prefetchOut = false;
   /// Whole vectors of C go past the caches, where they begin with lines.
-  bool streamOut = false;
+  bool nontemporalOut = false;
   /// vector.fma; otherwise multiply and add, which the target may contract.
   bool fusedMultiplyAdd = true;
   /// Steps of k per iteration of the inner loop, and whether k always is a
   /// multiple of them.
   int64_t unroll = 1;
   bool wholeIterations = false;
-  llvm::SmallVector<tile::SideKind, 2> sides;
+  llvm::SmallVector<tile::EpilogueBroadcast, 2> epilogueOperands;
   /// The epilogue's region, null for none. Alive while kernels are built.
   mlir::Region *epilogue = nullptr;
   /// Number of that region among the distinct ones; 0 for none.
@@ -105,19 +107,21 @@ struct KernelSpec {
 
   /// Of the memory of B.
   mlir::Type elementOfB() const {
-    return levels ? mlir::IntegerType::get(element.getContext(), 8) : element;
+    return quantized ? mlir::IntegerType::get(element.getContext(), 8)
+                     : element;
   }
 
   /// Elements of K that a row of B holds for each column.
   int64_t perRowOfB() const {
-    return levels ? levels->perByte() * levels->together() : interleave;
+    return quantized ? quantized->perByte() * quantized->together()
+                     : interleave;
   }
-  /// What these are in A: elements, or words of each digit.
+  /// What these are in A: elements, or words of each slice.
   int64_t stepOfA() const {
-    return levels && levels->digits ? levels->perByte() : perRowOfB();
+    return quantized && quantized->slices ? quantized->perByte() : perRowOfB();
   }
   /// Bytes, or elements, for each column in a row of B that is not interleaved.
-  int64_t perColumnOfB() const { return levels ? levels->together() : 1; }
+  int64_t perColumnOfB() const { return quantized ? quantized->together() : 1; }
 
   /// Whether a row of the tile fills lines, as stores past the caches need.
   bool fillsLines() const {
@@ -128,9 +132,9 @@ struct KernelSpec {
 
   /// A symbol name, different for different kernels.
   std::string name() const;
-  bool hasRowStride(unsigned side) const {
-    return sides[side] == tile::SideKind::PerRow ||
-           sides[side] == tile::SideKind::PerElement;
+  bool hasRowStride(unsigned operand) const {
+    return epilogueOperands[operand] == tile::EpilogueBroadcast::PerRow ||
+           epilogueOperands[operand] == tile::EpilogueBroadcast::PerElement;
   }
 };
 
@@ -141,14 +145,16 @@ inline constexpr int64_t kPartialRow = 32;
 /// count elements. The same order serves signature and call.
 struct KernelOperands {
   mlir::Value a, b, c;
-  llvm::SmallVector<mlir::Value, 2> sides;
-  mlir::Value k; // Elements of the inner product; with levels, of a group.
-  mlir::Value groups, scales; // Their number, the first; only with levels.
+  llvm::SmallVector<mlir::Value, 2> epilogueOperands;
+  mlir::Value
+      k; // Elements of the inner product; with quantized weights, of a group.
+  mlir::Value groups,
+      scales; // Their number, the first; only with quantized weights.
   llvm::SmallVector<mlir::Value> batch; // Count of each batch dimension.
   mlir::Value aRow, aK;                 // aK: only without unitStrideK.
   mlir::Value bRow, cRow;
   llvm::SmallVector<mlir::Value> aBatch, bBatch;
-  llvm::SmallVector<mlir::Value, 2> sideRow; // Null without row stride.
+  llvm::SmallVector<mlir::Value, 2> epilogueRow; // Null without row stride.
   mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per iteration.
   mlir::Value totals;           // Memory for them; only with totals.
   mlir::Value partial;          // Sums to begin with; only with fromPartial.

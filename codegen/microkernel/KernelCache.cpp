@@ -52,7 +52,7 @@ func::FuncOp KernelCache::getOrBuild(const Spec &spec, Build build) {
 }
 
 func::FuncOp KernelCache::getKernel(KernelSpec spec) {
-  spec.streamOut &= spec.fillsLines();
+  spec.nontemporalOut &= spec.fillsLines();
   return getOrBuild(spec, buildKernel);
 }
 

@@ -88,21 +88,22 @@ protected:
                                            builder.getZeroAttr(type));
   }
 
-  void buildFetch(Value address, bool forWriting, unsigned level) {
+  void buildPrefetchAt(Value address, bool forWriting, unsigned level) {
     constexpr unsigned data = 1;
     mlir::LLVM::Prefetch::create(builder, loc, address, forWriting, level,
                                  data);
   }
 
-  static constexpr unsigned toL2 = 2, nearest = 3; // as LLVM counts levels
+  static constexpr unsigned toL2 = 2,
+                            nearest = 3; // as LLVM counts quantized weights
 
   /// As many lines as a full strip fills. Where a row begins inside a line its
   /// last one is left out: it is the first of the next strip, or alone.
-  void fetchRow(Value row, Type element, bool forWriting,
-                unsigned level = nearest) {
+  void prefetchRow(Value row, Type element, bool forWriting,
+                   unsigned level = nearest) {
     int64_t bytes = vectors * spec.lanes * alignment(element);
     for (int64_t at = 0; at < bytes; at += kLineBytes)
-      buildFetch(advance(row, at, builder.getI8Type()), forWriting, level);
+      buildPrefetchAt(advance(row, at, builder.getI8Type()), forWriting, level);
   }
 
   mlir::OpBuilder &builder;

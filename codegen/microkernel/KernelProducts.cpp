@@ -1,7 +1,7 @@
 //===- KernelProducts.cpp - one step of a kernel's sums -------------------===//
 #include "codegen/microkernel/KernelProducts.h"
 
-#include "codegen/microkernel/Levels.h"
+#include "codegen/microkernel/Int4.h"
 
 using namespace mlir;
 
@@ -32,32 +32,32 @@ Value KernelProducts::loadB(Value b, int64_t v) {
   b = advance(b, v * type.getNumElements(), spec.element);
   Value groups =
       LLVM::LoadOp::create(builder, loc, type, b, alignment(spec.element));
-  return multipliesWords() ? extend(groups, /*isSigned=*/true, 16) : groups;
+  return multipliesInt16() ? extend(groups, /*isSigned=*/true, 16) : groups;
 }
 
 Value KernelProducts::loadHead(Value b, Value scales) {
   groupScales.clear();
   groupZeroPoints.clear();
   Type f32 = builder.getF32Type();
-  if (spec.levels->hasScales) {
+  if (spec.quantized->hasScales) {
     for (int64_t v = 0; v < vectors; ++v)
       groupScales.push_back(loadVector(scales, v, f32, /*masked=*/false));
     b = advance(b, mul(args.bRow, constant(alignment(f32))), spec.elementOfB());
   }
-  if (spec.levels->hasZeroPoints) {
+  if (spec.quantized->hasZeroPoints) {
     for (int64_t v = 0; v < vectors; ++v)
-      groupZeroPoints.push_back(loadLevels(b, v));
+      groupZeroPoints.push_back(loadQuantized(b, v));
     b = advance(b, args.bRow, spec.elementOfB());
   }
-  if (!spec.levels->digits)
+  if (!spec.quantized->slices)
     return b;
   // A column is four bytes wide, as its scale is.
-  int64_t head = alignment(f32) + spec.levels->hasZeroPoints;
+  int64_t head = alignment(f32) + spec.quantized->hasZeroPoints;
   return advance(scales, mul(args.bRow, constant(head)), spec.elementOfB());
 }
 
-Value KernelProducts::loadPackedLevels(Value b, int64_t v) {
-  int64_t bytes = spec.lanes * spec.levels->together();
+Value KernelProducts::loadPackedQuantized(Value b, int64_t v) {
+  int64_t bytes = spec.lanes * spec.quantized->together();
   auto type = VectorType::get({bytes}, spec.elementOfB());
   return LLVM::LoadOp::create(builder, loc, type,
                               advance(b, v * bytes, spec.elementOfB()), 1);
@@ -69,27 +69,27 @@ Value KernelProducts::splatOf(TypedAttr number) {
       DenseElementsAttr::get(vectorOf(number.getType()), Attribute(number)));
 }
 
-Value KernelProducts::partOfLevels(Value levels, int64_t part) {
-  return spec.levels->bits == 4
-             ? halfOfByte(builder, loc, levels, /*isSigned=*/false, part)
-             : levels;
+Value KernelProducts::partOfQuantized(Value quantized, int64_t part) {
+  return spec.quantized->bits == 4
+             ? halfOfByte(builder, loc, quantized, /*isSigned=*/false, part)
+             : quantized;
 }
 
-SmallVector<Value> KernelProducts::startOfDigits(Value a, int64_t v) {
+SmallVector<Value> KernelProducts::startOfSlices(Value a, int64_t v) {
   SmallVector<Value> sums;
-  for (int64_t d = 0; d < spec.levels->digits; ++d) {
+  for (int64_t d = 0; d < spec.quantized->slices; ++d) {
     Value start = broadcast(
         loadScalar(advance(a, 1 + d, spec.element), builder.getI32Type()));
-    if (spec.levels->hasZeroPoints)
+    if (spec.quantized->hasZeroPoints)
       start = arith::MulIOp::create(builder, loc, start, groupZeroPoints[v]);
     sums.push_back(start);
   }
   return sums;
 }
 
-Value KernelProducts::addDigits(Value a, int64_t v, ArrayRef<Value> sums,
+Value KernelProducts::addSlices(Value a, int64_t v, ArrayRef<Value> sums,
                                 Value acc) {
-  // Groups are so small that two digits are an integer of 32 bits.
+  // Groups are so small that two int8 slices are an integer of 32 bits.
   auto floatOf = [&](Value x) {
     return arith::SIToFPOp::create(builder, loc, vectorOf(spec.sum), x);
   };
@@ -105,19 +105,20 @@ Value KernelProducts::addDigits(Value a, int64_t v, ArrayRef<Value> sums,
   return vector::FMAOp::create(builder, loc, sum, scale, acc);
 }
 
-Value KernelProducts::loadLevels(Value b, int64_t v) {
+Value KernelProducts::loadQuantized(Value b, int64_t v) {
   return extend(loadVector(b, v, spec.elementOfB(), /*masked=*/false),
-                spec.levels->isSigned && !spec.levels->digits, 32);
+                spec.quantized->isSigned && !spec.quantized->slices, 32);
 }
 
-Value KernelProducts::weightsOf(Value levels, int64_t part, int64_t v) {
-  Value x = spec.levels->bits == 4
-                ? halfOfByte(builder, loc, levels, spec.levels->isSigned, part)
-                : levels;
-  if (spec.levels->hasZeroPoints)
+Value KernelProducts::weightsOf(Value quantized, int64_t part, int64_t v) {
+  Value x =
+      spec.quantized->bits == 4
+          ? halfOfByte(builder, loc, quantized, spec.quantized->isSigned, part)
+          : quantized;
+  if (spec.quantized->hasZeroPoints)
     x = arith::SubIOp::create(builder, loc, x, groupZeroPoints[v]);
   x = arith::SIToFPOp::create(builder, loc, like(x, spec.sum), x);
-  return spec.levels->hasScales
+  return spec.quantized->hasScales
              ? arith::MulFOp::create(builder, loc, x, groupScales[v])
                    .getResult()
              : x;
@@ -141,7 +142,7 @@ Value KernelProducts::loadGroup(Value a, Value count) {
         splatBytes(cast<VectorType>(lanes.getType()), 128));
   Value elements =
       vector::BitCastOp::create(builder, loc, groupsOf(spec.element), lanes);
-  return multipliesWords() ? extend(elements, spec.sign == ByteSign::Signed, 16)
+  return multipliesInt16() ? extend(elements, spec.sign == ByteSign::Signed, 16)
                            : elements;
 }
 
@@ -227,7 +228,7 @@ Value KernelProducts::addProducts(Value x, Value y, Value acc) {
   };
   if (multipliesBF16())
     return call("llvm.x86.avx512bf16.dpbf16ps." + bits, {acc, x, y});
-  if (!multipliesWords())
+  if (!multipliesInt16())
     return call("llvm.x86.avx512.vpdpbusd." + bits, {acc, x, y});
   Value sums = call(bits == "512"   ? "llvm.x86.avx512.pmaddw.d.512"
                     : bits == "256" ? "llvm.x86.avx2.pmadd.wd"

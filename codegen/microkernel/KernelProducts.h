@@ -15,20 +15,22 @@ protected:
   Value advanceK(Value a, Value steps);
   /// Vector `v` of a row of B as the product takes it.
   Value loadB(Value b, int64_t v);
-  /// Vector `v` of a row of levels as integers, `perRowOfB` in each lane.
-  Value loadLevels(Value b, int64_t v);
-  /// Vector `v` of a row of levels that meet digits, as bytes; those of its
-  /// part `part`.
-  Value loadPackedLevels(Value b, int64_t v);
-  Value partOfLevels(Value levels, int64_t part);
-  /// What sums of the digits of a group begin with, for row `a` and vector `v`.
-  llvm::SmallVector<Value> startOfDigits(Value a, int64_t v);
+  /// Vector `v` of a row of quantized weights as integers, `perRowOfB` in each
+  /// lane.
+  Value loadQuantized(Value b, int64_t v);
+  /// Vector `v` of a row of quantized weights that meet int8 slices, as bytes;
+  /// those of its part `part`.
+  Value loadPackedQuantized(Value b, int64_t v);
+  Value partOfQuantized(Value quantized, int64_t part);
+  /// What sums of the int8 slices of a group begin with, for row `a` and vector
+  /// `v`.
+  llvm::SmallVector<Value> startOfSlices(Value a, int64_t v);
   /// acc + these sums, with the scales of the group.
-  Value addDigits(Value a, int64_t v, llvm::ArrayRef<Value> sums, Value acc);
-  /// The weights of row `part` of those that `levels`, vector `v`, holds.
-  Value weightsOf(Value levels, int64_t part, int64_t v);
-  /// What a group of levels begins with, at `b` and at `scales`; returns where
-  /// its levels are.
+  Value addSlices(Value a, int64_t v, llvm::ArrayRef<Value> sums, Value acc);
+  /// The weights of row `part` of those that `quantized`, vector `v`, holds.
+  Value weightsOf(Value quantized, int64_t part, int64_t v);
+  /// What a group of quantized weights begins with, at `b` and at `scales`;
+  /// returns where its quantized weights are.
   Value loadHead(Value b, Value scales);
   /// One element of A in all lanes.
   Value loadElement(Value a);
@@ -55,9 +57,9 @@ private:
   llvm::SmallVector<Value> groupScales, groupZeroPoints;
 
   /// Bytes in pairs are widened to 16 bits, unless they are already: without
-  /// VNNI the instruction that multiplies bytes saturates, the one for words
-  /// does not.
-  bool multipliesWords() const {
+  /// VNNI the instruction that multiplies int8 operands saturates, the one for
+  /// words does not.
+  bool multipliesInt16() const {
     return spec.element.isInteger() && spec.interleave == 2;
   }
 

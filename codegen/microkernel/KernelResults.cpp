@@ -6,7 +6,7 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
-using tenon::tile::SideKind;
+using tenon::tile::EpilogueBroadcast;
 
 namespace tenon::microkernel {
 
@@ -17,7 +17,7 @@ KernelResults::KernelResults(OpBuilder &builder, Location loc,
     cRowOffset.push_back(mul(args.cRow, constant(r)));
   if (spec.maskedC)
     buildMask();
-  if (spec.streamOut)
+  if (spec.nontemporalOut)
     wholeLines = startsWithLines();
 }
 
@@ -44,32 +44,33 @@ Value KernelResults::startsWithLines() {
                                constant(0));
 }
 
-void KernelResults::fetchOutput() {
+void KernelResults::prefetchOutput() {
   for (int64_t r = 0; r < rows; ++r) {
-    if (!spec.streamOut)
-      fetchRowOfC(r);
-    for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
-      if (spec.sides[i] == SideKind::PerElement)
-        fetchRow(advance(args.sides[i], mul(args.sideRow[i], constant(r)),
-                         sideElement(i)),
-                 sideElement(i), /*forWriting=*/false);
+    if (!spec.nontemporalOut)
+      prefetchRowOfC(r);
+    for (unsigned i = 0, e = spec.epilogueOperands.size(); i < e; ++i)
+      if (spec.epilogueOperands[i] == EpilogueBroadcast::PerElement)
+        prefetchRow(advance(args.epilogueOperands[i],
+                            mul(args.epilogueRow[i], constant(r)),
+                            epilogueElement(i)),
+                    epilogueElement(i), /*forWriting=*/false);
   }
-  if (spec.streamOut)
-    fetchTornLines();
+  if (spec.nontemporalOut)
+    prefetchTornLines();
 }
 
-void KernelResults::fetchRowOfC(int64_t r) {
-  fetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
-           /*forWriting=*/true);
+void KernelResults::prefetchRowOfC(int64_t r) {
+  prefetchRow(advance(args.c, cRowOffset[r], spec.stored), spec.stored,
+              /*forWriting=*/true);
 }
 
-void KernelResults::fetchTornLines() {
+void KernelResults::prefetchTornLines() {
   auto branch = scf::IfOp::create(builder, loc, wholeLines,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.elseBlock());
   for (int64_t r = 0; r < rows; ++r)
-    fetchRowOfC(r);
+    prefetchRowOfC(r);
 }
 
 SmallVector<Value> KernelResults::initialise() {
@@ -184,10 +185,10 @@ void KernelResults::addTotals(MutableArrayRef<Value> accs, Value blocks) {
 }
 
 void KernelResults::finish(ArrayRef<Value> accs) {
-  SmallVector<Value> perRow = loadRowSides();
+  SmallVector<Value> perRow = loadRowOperands();
   SmallVector<Value> values(rows * vectors);
   for (int64_t v = 0; v < vectors; ++v) {
-    SmallVector<Value> perColumn = loadColumnSides(v);
+    SmallVector<Value> perColumn = loadColumnOperands(v);
     for (int64_t r = 0; r < rows; ++r) {
       Value value = accs[r * vectors + v];
       if (spec.correctsSign())
@@ -197,21 +198,21 @@ void KernelResults::finish(ArrayRef<Value> accs) {
         value = addToC(value, r, v);
       if (spec.epilogue)
         value = applyEpilogue(value, r, v, perRow, perColumn);
-      if (spec.streamOut)
+      if (spec.nontemporalOut)
         values[r * vectors + v] = value;
       else
         store(value, r, v);
     }
   }
-  if (spec.streamOut)
+  if (spec.nontemporalOut)
     storeLines(values);
 }
 
 void KernelResults::storeLines(ArrayRef<Value> values) {
-  auto all = [&](bool stream) {
+  auto all = [&](bool nontemporal) {
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
-        store(values[r * vectors + v], r, v, stream);
+        store(values[r * vectors + v], r, v, nontemporal);
   };
   auto branch = scf::IfOp::create(builder, loc, wholeLines,
                                   /*withElseRegion=*/true);
@@ -230,33 +231,35 @@ Value KernelResults::addToC(Value sum, int64_t r, int64_t v) {
   return arith::AddFOp::create(builder, loc, before, sum);
 }
 
-Type KernelResults::sideElement(unsigned i) {
+Type KernelResults::epilogueElement(unsigned i) {
   return spec.epilogue->getArgument(i + 1).getType();
 }
 
-SmallVector<Value> KernelResults::loadRowSides() {
-  SmallVector<Value> values(spec.sides.size() * rows);
-  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+SmallVector<Value> KernelResults::loadRowOperands() {
+  SmallVector<Value> values(spec.epilogueOperands.size() * rows);
+  for (unsigned i = 0, e = spec.epilogueOperands.size(); i < e; ++i)
     for (int64_t r = 0; r < rows; ++r) {
       Value &value = values[i * rows + r];
-      Value pointer = args.sides[i];
-      if (spec.sides[i] == SideKind::Scalar && r > 0)
+      Value pointer = args.epilogueOperands[i];
+      if (spec.epilogueOperands[i] == EpilogueBroadcast::Scalar && r > 0)
         value = values[i * rows];
-      else if (spec.sides[i] == SideKind::Scalar)
-        value = broadcast(loadScalar(pointer, sideElement(i)));
-      else if (spec.sides[i] == SideKind::PerRow)
-        value = broadcast(loadScalar(
-            advance(pointer, mul(args.sideRow[i], constant(r)), sideElement(i)),
-            sideElement(i)));
+      else if (spec.epilogueOperands[i] == EpilogueBroadcast::Scalar)
+        value = broadcast(loadScalar(pointer, epilogueElement(i)));
+      else if (spec.epilogueOperands[i] == EpilogueBroadcast::PerRow)
+        value = broadcast(
+            loadScalar(advance(pointer, mul(args.epilogueRow[i], constant(r)),
+                               epilogueElement(i)),
+                       epilogueElement(i)));
     }
   return values;
 }
 
-SmallVector<Value> KernelResults::loadColumnSides(int64_t v) {
-  SmallVector<Value> values(spec.sides.size());
-  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
-    if (spec.sides[i] == SideKind::PerColumn)
-      values[i] = loadVector(args.sides[i], v, sideElement(i), true);
+SmallVector<Value> KernelResults::loadColumnOperands(int64_t v) {
+  SmallVector<Value> values(spec.epilogueOperands.size());
+  for (unsigned i = 0, e = spec.epilogueOperands.size(); i < e; ++i)
+    if (spec.epilogueOperands[i] == EpilogueBroadcast::PerColumn)
+      values[i] =
+          loadVector(args.epilogueOperands[i], v, epilogueElement(i), true);
   return values;
 }
 
@@ -266,12 +269,13 @@ Value KernelResults::applyEpilogue(Value acc, int64_t r, int64_t v,
   Block &block = spec.epilogue->front();
   IRMapping mapping;
   mapping.map(block.getArgument(0), acc);
-  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i) {
+  for (unsigned i = 0, e = spec.epilogueOperands.size(); i < e; ++i) {
     Value value = perColumn[i] ? perColumn[i] : perRow[i * rows + r];
-    if (spec.sides[i] == SideKind::PerElement) {
-      Value offset = mul(args.sideRow[i], constant(r));
-      value = loadVector(advance(args.sides[i], offset, sideElement(i)), v,
-                         sideElement(i), true);
+    if (spec.epilogueOperands[i] == EpilogueBroadcast::PerElement) {
+      Value offset = mul(args.epilogueRow[i], constant(r));
+      value = loadVector(
+          advance(args.epilogueOperands[i], offset, epilogueElement(i)), v,
+          epilogueElement(i), true);
     }
     mapping.map(block.getArgument(i + 1), value);
   }
@@ -308,7 +312,7 @@ bool KernelResults::isLikeSums(Value x, int depth) {
                       [&](Value v) { return isLikeSums(v, depth - 1); });
 }
 
-void KernelResults::store(Value value, int64_t r, int64_t v, bool stream) {
+void KernelResults::store(Value value, int64_t r, int64_t v, bool nontemporal) {
   Value pointer = advance(args.c, cRowOffset[r], spec.stored);
   pointer = advance(pointer, v * spec.lanes, spec.stored);
   unsigned align = alignment(spec.stored);
@@ -317,8 +321,8 @@ void KernelResults::store(Value value, int64_t r, int64_t v, bool stream) {
                                 builder.getI32IntegerAttr(align));
   else
     LLVM::StoreOp::create(builder, loc, value, pointer,
-                          stream ? align * spec.lanes : align,
-                          /*isVolatile=*/false, /*isNonTemporal=*/stream);
+                          nontemporal ? align * spec.lanes : align,
+                          /*isVolatile=*/false, /*isNonTemporal=*/nontemporal);
 }
 
 } // namespace tenon::microkernel

@@ -7,8 +7,8 @@
 
 namespace tenon::microkernel {
 
-/// C and the sides: fetched and read before the sums, computed from them and
-/// stored behind them.
+/// C and the epilogue operands: prefetched and read before the sums, computed
+/// from them and stored after them.
 class KernelResults : protected KernelProducts {
 protected:
   KernelResults(mlir::OpBuilder &builder, mlir::Location loc,
@@ -16,7 +16,7 @@ protected:
 
   /// The end of a kernel meets all its lines of C at once, each in a row of its
   /// own: nothing in the machine expects them.
-  void fetchOutput();
+  void prefetchOutput();
   /// Accumulators in the order row-major (row, vector).
   llvm::SmallVector<Value> initialise();
   void clearTotal(unsigned level);
@@ -44,18 +44,18 @@ private:
   void buildMask();
   /// Whether each row of C begins with a line.
   Value startsWithLines();
-  void fetchRowOfC(int64_t r);
+  void prefetchRowOfC(int64_t r);
   /// C that could have gone past the caches, but does not begin with a line.
-  void fetchTornLines();
+  void prefetchTornLines();
   /// Lines are filled one after the other, by rows: past the caches, or not
   /// where they are not whole.
   void storeLines(llvm::ArrayRef<Value> values);
   /// C + `sum`, vector `v` of row `r`.
   Value addToC(Value sum, int64_t r, int64_t v);
-  Type sideElement(unsigned i);
-  /// Sides that do not depend on n, broadcast: [side * rows + row].
-  llvm::SmallVector<Value> loadRowSides();
-  llvm::SmallVector<Value> loadColumnSides(int64_t v);
+  Type epilogueElement(unsigned i);
+  /// Epilogue operands that do not depend on n, broadcast: [side * rows + row].
+  llvm::SmallVector<Value> loadRowOperands();
+  llvm::SmallVector<Value> loadColumnOperands(int64_t v);
   Value applyEpilogue(Value acc, int64_t r, int64_t v,
                       llvm::ArrayRef<Value> perRow,
                       llvm::ArrayRef<Value> perColumn);
@@ -64,10 +64,10 @@ private:
   /// Whether what the epilogue computes `x` by takes sums of bf16 to numbers
   /// that are as rarely denormal as they are: the instruction makes them 0.
   bool isLikeSums(Value x, int depth = 8);
-  void store(Value value, int64_t r, int64_t v, bool stream = false);
+  void store(Value value, int64_t r, int64_t v, bool nontemporal = false);
 
   llvm::SmallVector<Value> cRowOffset; // elements
-  Value wholeLines;                    // of C, only with streamOut
+  Value wholeLines;                    // of C, only with nontemporalOut
 };
 
 } // namespace tenon::microkernel

@@ -6,7 +6,7 @@
 
 using namespace mlir;
 using namespace tenon::microkernel;
-using tenon::tile::SideKind;
+using tenon::tile::EpilogueBroadcast;
 
 std::string KernelSpec::name() const {
   std::string result;
@@ -17,10 +17,11 @@ std::string KernelSpec::name() const {
     os << "su"[static_cast<int>(sign)];
   if (stored != sum)
     os << "_" << stored;
-  if (levels)
-    os << "_q" << levels->bits << "us"[levels->isSigned]
-       << (levels->hasScales ? "c" : "") << (levels->hasZeroPoints ? "z" : "")
-       << (levels->digits ? "d" + std::to_string(levels->digits) : "");
+  if (quantized)
+    os << "_q" << quantized->bits << "us"[quantized->isSigned]
+       << (quantized->hasScales ? "c" : "")
+       << (quantized->hasZeroPoints ? "z" : "")
+       << (quantized->slices ? "d" + std::to_string(quantized->slices) : "");
   if (interleave > 1)
     os << "_v" << interleave << (partialGroup ? "p" : "");
   os << "_" << tile.rows << "x" << tile.vectors << "x" << lanes << "_b"
@@ -41,17 +42,17 @@ std::string KernelSpec::name() const {
     os << (maskedB ? "_maskb" : "_mask");
   if (prefetch)
     os << "_pf" << prefetch;
-  if (fetchB)
+  if (prefetchB)
     os << "_fb";
-  if (fetchOut)
+  if (prefetchOut)
     os << "_fo";
-  if (streamOut)
+  if (nontemporalOut)
     os << "_so";
   if (epilogueId)
     os << "_e" << epilogueId;
   // Scalar, per row (m), per column (n), per element of C.
-  for (SideKind side : sides)
-    os << "smnc"[static_cast<int>(side)];
+  for (EpilogueBroadcast operand : epilogueOperands)
+    os << "smnc"[static_cast<int>(operand)];
   return result;
 }
 
@@ -64,18 +65,18 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
   visit(operands.b, true);
   visit(operands.c, true);
   visit(operands.k, false);
-  if (spec.levels) {
+  if (spec.quantized) {
     visit(operands.groups, false);
     visit(operands.scales, true);
   }
   visit(operands.aRow, false);
   visit(operands.bRow, false);
   visit(operands.cRow, false);
-  for (auto &side : operands.sides)
-    visit(side, true);
-  for (unsigned i = 0, e = spec.sides.size(); i < e; ++i)
+  for (auto &operand : operands.epilogueOperands)
+    visit(operand, true);
+  for (unsigned i = 0, e = spec.epilogueOperands.size(); i < e; ++i)
     if (spec.hasRowStride(i))
-      visit(operands.sideRow[i], false);
+      visit(operands.epilogueRow[i], false);
   if (!spec.unitStrideK)
     visit(operands.aK, false);
   for (unsigned i = 0; i < spec.numBatchDims; ++i) {
@@ -97,8 +98,8 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
 
 KernelOperands makeEmptyOperands(const KernelSpec &spec) {
   KernelOperands operands;
-  operands.sides.resize(spec.sides.size());
-  operands.sideRow.resize(spec.sides.size());
+  operands.epilogueOperands.resize(spec.epilogueOperands.size());
+  operands.epilogueRow.resize(spec.epilogueOperands.size());
   operands.batch.resize(spec.numBatchDims);
   operands.aBatch.resize(spec.numBatchDims);
   operands.bBatch.resize(spec.numBatchDims);

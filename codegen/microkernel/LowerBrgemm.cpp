@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/LowerBrgemm.h"
 #include "codegen/microkernel/KernelCache.h"
-#include "codegen/microkernel/SiteFetch.h"
+#include "codegen/microkernel/SitePrefetch.h"
 #include "codegen/vector/Fence.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,7 +30,7 @@ namespace tenon::microkernel {
 using namespace mlir;
 using namespace tenon::microkernel;
 using tenon::tile::BrgemmOp;
-using tenon::tile::SideKind;
+using tenon::tile::EpilogueBroadcast;
 
 namespace {
 
@@ -45,18 +45,19 @@ Value allocateScratch(func::FuncOp function, int64_t bytes) {
                                 b.getI8Type(), size, kLineBytes);
 }
 
-class SiteBuilder : SiteFetch {
+class BrgemmCallLowering : SitePrefetch {
 public:
-  SiteBuilder(BrgemmOp op, KernelCache &cache, tenon::tile::TargetAttr target,
-              int64_t unroll)
-      : SiteFetch(op, cache, target, unroll), cache(cache) {}
+  BrgemmCallLowering(BrgemmOp op, KernelCache &cache,
+                     tenon::tile::TargetAttr target, int64_t unroll)
+      : SitePrefetch(op, cache, target, unroll), cache(cache) {}
 
   void build() {
-    for (Value side : op.getSides())
-      sides.push_back(takeApart(side));
-    // What a matrix unit leaves is finished at once: there is no time to fetch.
-    spec.fetchOut = op.getFetchOut() && !spec.fromPartial;
-    spec.streamOut = op.getStreamOut() && !spec.fromPartial;
+    for (Value operand : op.getEpilogueOperands())
+      epilogueOperands.push_back(takeApart(operand));
+    // What a matrix unit leaves is finished at once: there is no time to
+    // prefetch.
+    spec.prefetchOut = op.getPrefetchOut() && !spec.fromPartial;
+    spec.nontemporalOut = op.getNontemporalOut() && !spec.fromPartial;
     if (!spec.fromPartial)
       return buildStrips();
     setUpMatrixUnit();
@@ -81,7 +82,7 @@ public:
   /// Such memory, for one kernel at a time.
   void setTotals(Value memory) { totals = memory; }
   /// Whether a kernel may store past the caches.
-  bool streams() const { return storesPastCaches; }
+  bool nontemporal() const { return storesNontemporally; }
 
   /// The function around sets the unit up.
   void setConfigured() { isConfigured = true; }
@@ -176,10 +177,10 @@ private:
     }
     operands.sumRow = sumsGoToC ? at.cRow : integer(kPartialRow);
     int64_t k = op.getAType().getShape().back();
-    unit.fetchRows = ShapedType::isDynamic(k) ||
-                     k > kStepsAhead * kTileGroups * spec.interleave;
+    unit.prefetchRows = ShapedType::isDynamic(k) ||
+                        k > kStepsAhead * kTileGroups * spec.interleave;
     operands.b = at.b;
-    setFetch(unit, operands, rows.front());
+    setPrefetch(unit, operands, rows.front());
     operands.steps = matrixSteps;
     operands.aRow = at.aRow;
     operands.bRow = at.bRow;
@@ -318,15 +319,15 @@ private:
     if (from)
       continueSums(operands, from);
     if (spec.prefetch)
-      setFetch(operands, row, valueOf(rows));
+      setPrefetch(operands, row, valueOf(rows));
     if (!rows.dynamic && !vectors.dynamic) {
       spec.tile = {rows.fixed, vectors.fixed};
-      storesPastCaches |= spec.streamOut && spec.fillsLines();
+      storesNontemporally |= spec.nontemporalOut && spec.fillsLines();
       func::CallOp::create(builder, loc, cache.getKernel(spec),
                            operands.flatten(spec));
       return;
     }
-    storesPastCaches |= spec.streamOut;
+    storesNontemporally |= spec.nontemporalOut;
     auto range = [](Size size, int64_t limit) {
       return size.dynamic ? SizeRange{1, limit}
                           : SizeRange{size.fixed, size.fixed};
@@ -357,8 +358,9 @@ private:
     Value one = integer(1);
     KernelOperands operands;
     operands.k = spec.interleave == 1 ? b.sizes[j] : a.sizes[j + 1];
-    if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels())
-      setGroups(operands, *levels, column);
+    if (std::optional<tenon::tile::QuantizedWeightsAttr> quantized =
+            op.getQuantized())
+      setGroups(operands, *quantized, column);
     operands.aRow = a.strides[j];
     operands.aK = a.strides[j + 1];
     operands.bRow = b.strides[j];
@@ -373,30 +375,30 @@ private:
         advance(b.pointer, column, integer(spec.interleave), spec.elementOfB());
     operands.c = advance(c.pointer, row, c.strides[0], spec.stored);
     operands.c = advance(operands.c, column, one, spec.stored);
-    for (auto [i, view] : llvm::enumerate(sides)) {
-      Type element =
-          cast<MemRefType>(op.getSides()[i].getType()).getElementType();
+    for (auto [i, view] : llvm::enumerate(epilogueOperands)) {
+      Type element = cast<MemRefType>(op.getEpilogueOperands()[i].getType())
+                         .getElementType();
       Value pointer = view.pointer;
       bool hasRow = spec.hasRowStride(i);
       if (hasRow)
         pointer = advance(pointer, row, view.strides[0], element);
-      if (spec.sides[i] == SideKind::PerColumn ||
-          spec.sides[i] == SideKind::PerElement)
+      if (spec.epilogueOperands[i] == EpilogueBroadcast::PerColumn ||
+          spec.epilogueOperands[i] == EpilogueBroadcast::PerElement)
         pointer = advance(pointer, column, one, element);
-      operands.sides.push_back(pointer);
-      operands.sideRow.push_back(hasRow ? view.strides[0] : Value());
+      operands.epilogueOperands.push_back(pointer);
+      operands.epilogueRow.push_back(hasRow ? view.strides[0] : Value());
     }
     operands.totals = totals;
     operands.tail = tail;
     return operands;
   }
 
-  /// How many elements of K a group of `levels` has, how many there are, and
+  /// How many elements of K a group of `quantized` has, how many there are, and
   /// where scales of the first begin.
-  void setGroups(KernelOperands &operands, tenon::tile::LevelsAttr levels,
-                 Value column) {
-    int64_t k = levels.kOf(op.getAType().getShape().back()),
-            group = levels.groupOf(k);
+  void setGroups(KernelOperands &operands,
+                 tenon::tile::QuantizedWeightsAttr quantized, Value column) {
+    int64_t k = quantized.kOf(op.getAType().getShape().back()),
+            group = quantized.groupOf(k);
     operands.k = integer(group);
     operands.groups = integer(k / group);
     operands.scales =
@@ -409,8 +411,8 @@ private:
   Value sums, tileRows, matrixSteps, matrixK;
   Value totals;
   bool isConfigured = false;
-  bool storesPastCaches = false;
-  SmallVector<View, 2> sides;
+  bool storesNontemporally = false;
+  SmallVector<View, 2> epilogueOperands;
 };
 
 /// Whether something that `function` calls may set the matrix unit up.
@@ -433,9 +435,9 @@ bool callsOtherProducts(func::FuncOp function, const SymbolTable &symbols) {
 
 /// Setting the matrix unit up takes as long as some products: once for all in a
 /// function, where they want the same.
-void shareConfigurations(MutableArrayRef<SiteBuilder> sites,
+void shareConfigurations(MutableArrayRef<BrgemmCallLowering> sites,
                          ArrayRef<BrgemmOp> ops) {
-  llvm::MapVector<func::FuncOp, SmallVector<SiteBuilder *>> byFunction;
+  llvm::MapVector<func::FuncOp, SmallVector<BrgemmCallLowering *>> byFunction;
   for (auto [site, op] : llvm::zip(sites, ops))
     if (site.rowsOfTiles() != 0)
       byFunction[op->getParentOfType<func::FuncOp>()].push_back(&site);
@@ -445,7 +447,7 @@ void shareConfigurations(MutableArrayRef<SiteBuilder> sites,
   for (auto &[function, members] : byFunction) {
     std::optional<int64_t> rows = members.front()->rowsOfTiles();
     if (!rows || callsOtherProducts(function, symbols) ||
-        !llvm::all_of(members, [&](SiteBuilder *site) {
+        !llvm::all_of(members, [&](BrgemmCallLowering *site) {
           return site->rowsOfTiles() == rows;
         }))
       continue;
@@ -460,13 +462,14 @@ void shareConfigurations(MutableArrayRef<SiteBuilder> sites,
       builder.setInsertionPoint(exit);
       buildTileRelease(builder, loc);
     });
-    for (SiteBuilder *site : members)
+    for (BrgemmCallLowering *site : members)
       site->setConfigured();
   }
 }
 
 /// Memory for totals: once for all products in a function.
-void shareTotals(MutableArrayRef<SiteBuilder> sites, ArrayRef<BrgemmOp> ops) {
+void shareTotals(MutableArrayRef<BrgemmCallLowering> sites,
+                 ArrayRef<BrgemmOp> ops) {
   llvm::MapVector<func::FuncOp, int64_t> bytes;
   for (auto [site, op] : llvm::zip(sites, ops)) {
     int64_t &most = bytes[op->getParentOfType<func::FuncOp>()];
@@ -515,21 +518,21 @@ struct LowerBrgemmPass
     if (!fits)
       return signalPassFailure();
     KernelCache cache(getOperation());
-    std::vector<SiteBuilder> sites;
+    std::vector<BrgemmCallLowering> sites;
     for (BrgemmOp op : ops)
       sites.emplace_back(op, cache, target, unrollK);
     shareConfigurations(sites, ops);
     shareTotals(sites, ops);
-    llvm::SetVector<func::FuncOp> streaming;
+    llvm::SetVector<func::FuncOp> nontemporal;
     for (auto [site, op] : llvm::zip(sites, ops)) {
       site.build();
-      if (site.streams())
-        streaming.insert(op->getParentOfType<func::FuncOp>());
+      if (site.nontemporal())
+        nontemporal.insert(op->getParentOfType<func::FuncOp>());
     }
     // Last: kernels were cloned from the epilogues of earlier operations.
     for (BrgemmOp op : ops)
       op.erase();
-    for (func::FuncOp f : streaming)
+    for (func::FuncOp f : nontemporal)
       tenon::codegen::fenceStores(f);
     numLowered += ops.size();
     numKernels += cache.getNumKernels();

@@ -29,7 +29,7 @@ std::string MatrixKernelSpec::name() const {
   os << "_" << rowTiles << "x" << columnTiles << "_b" << numBatchDims;
   if (prefetch)
     os << "_pf" << prefetch << (prefetchNear ? "n" : "");
-  if (fetchRows)
+  if (prefetchRows)
     os << "_fa";
   return result;
 }
@@ -175,7 +175,7 @@ private:
     }
     for (int64_t row = 0; row < spec.rowTiles; ++row) {
       call("tileloadd64", {tile(kFirstA + row), at[row], bytesOfARow});
-      if (spec.fetchRows)
+      if (spec.prefetchRows)
         prefetchTile(at[row]);
       for (int64_t column = 0; column < spec.columnTiles; ++column)
         call(product(), {tile(sum(row, column)), tile(kFirstA + row),
@@ -183,8 +183,8 @@ private:
     }
   }
 
-  /// Rows of A lie far apart, and no hardware fetches ahead of such loads: the
-  /// lines that a later step loads here.
+  /// Rows of A lie far apart, and no hardware prefetches ahead of such loads:
+  /// the lines that a later step loads here.
   void prefetchTile(Value a) {
     constexpr unsigned read = 0, toL1 = 3, data = 1;
     for (int64_t r = 0; r < kTileRows; ++r) {

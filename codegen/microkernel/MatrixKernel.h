@@ -30,8 +30,8 @@ struct MatrixKernelSpec {
   int64_t prefetch = 0;
   /// ... or to the L1 cache.
   bool prefetchNear = false;
-  /// Lines of A are fetched some steps ahead.
-  bool fetchRows = true;
+  /// Lines of A are prefetched some steps ahead.
+  bool prefetchRows = true;
 
   std::string name() const;
 };
@@ -49,8 +49,8 @@ struct MatrixKernelOperands {
   llvm::SmallVector<mlir::Value> flatten() const;
 };
 
-/// Steps ahead that lines of A are fetched; with no more steps than these there
-/// is nothing to fetch.
+/// Steps ahead that lines of A are prefetched; with no more steps than these
+/// there is nothing to prefetch.
 inline constexpr int64_t kStepsAhead = 2;
 
 /// Builds the function at the builder's insertion point (a module's body).

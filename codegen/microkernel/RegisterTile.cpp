@@ -76,31 +76,34 @@ BalancedSplit tenon::microkernel::splitBalanced(int64_t total, int64_t limit) {
   return {total / blocks, total % blocks, blocks - total % blocks};
 }
 
-RegisterTile tenon::microkernel::chooseLevelsTile(VectorIsa isa, unsigned bits,
-                                                  std::optional<int64_t> m) {
+RegisterTile tenon::microkernel::chooseQuantizedTile(VectorIsa isa,
+                                                     unsigned bits,
+                                                     std::optional<int64_t> m) {
   constexpr int64_t narrow = 2;
   if (m && *m <= narrow)
-    return {std::max<int64_t>(*m, 1), kLevelsVectors};
-  // Beside sums: an element of A, a row of weights, one of levels that has
-  // another row in it, and what is between.
+    return {std::max<int64_t>(*m, 1), kQuantizedVectors};
+  // Beside sums: an element of A, a row of weights, one of quantized weights
+  // that has another row in it, and what is between.
   int64_t others = 2 + narrow * static_cast<int64_t>(8 / bits);
   int64_t rows = std::max<int64_t>((isa.numRegisters - others) / narrow, 1);
   return {m ? std::min(rows, *m) : rows, narrow};
 }
 
-RegisterTile tenon::microkernel::chooseDigitsTile(VectorIsa isa, unsigned bits,
-                                                  int64_t digits,
+RegisterTile tenon::microkernel::chooseSlicesTile(VectorIsa isa, unsigned bits,
+                                                  int64_t slices,
                                                   std::optional<int64_t> m) {
-  // Of three digits, eight rows of one vector gain nothing over four of two.
-  const int64_t enough = 12 / digits;
+  // Of three int8 slices, eight rows of one vector gain nothing over four of
+  // two.
+  const int64_t enough = 12 / slices;
   int64_t wanted = std::clamp<int64_t>(m.value_or(enough), 1, enough);
   auto fitting = [&](int64_t vectors) {
-    // Beside sums: levels, weights made of halves of them, a word of A.
+    // Beside sums: quantized weights, weights made of halves of them, a word of
+    // A.
     int64_t others = vectors * static_cast<int64_t>(8 / bits) + 1;
-    return (isa.numRegisters - others) / (digits * vectors);
+    return (isa.numRegisters - others) / (slices * vectors);
   };
-  if (fitting(kDigitsVectors) >= wanted)
-    return {wanted, kDigitsVectors};
+  if (fitting(kSlicesVectors) >= wanted)
+    return {wanted, kSlicesVectors};
   return {std::clamp<int64_t>(fitting(1), 1, wanted), 1};
 }
 

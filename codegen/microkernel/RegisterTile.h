@@ -33,7 +33,7 @@ struct RegisterTile {
 };
 
 /// Registers for what sums do not take in the same instruction: products of
-/// words in pairs are added by another. (Those of bf16 are not, but there are
+/// int16 in pairs are added by another. (Those of bf16 are not, but there are
 /// enough registers.)
 inline int64_t registersForProducts(int64_t interleave) {
   return interleave == 2 ? 1 : 0;
@@ -53,21 +53,23 @@ RegisterTile chooseRegisterTile(VectorIsa isa, int64_t elementBits,
                                 std::optional<int64_t> n,
                                 bool wholeStrips = false);
 
-/// Vectors of sums that a panel of levels is wide.
-inline constexpr int64_t kLevelsVectors = 4;
+/// Vectors of sums that a panel of quantized weights is wide.
+inline constexpr int64_t kQuantizedVectors = 4;
 
-/// The same where they meet digits. Panels are one strip, whatever the number
-/// of rows: a process with products of one row and of many packs weights once.
-inline constexpr int64_t kDigitsVectors = 2;
+/// The same where they meet int8 slices. Panels are one strip, whatever the
+/// number of rows: a process with products of one row and of many packs weights
+/// once.
+inline constexpr int64_t kSlicesVectors = 2;
 
-/// The tile for a panel of levels of so many `bits`: each strip makes weights
-/// of them for its rows alone, so that strips are narrow where there are rows.
-RegisterTile chooseLevelsTile(VectorIsa isa, unsigned bits,
-                              std::optional<int64_t> m);
+/// The tile for a panel of quantized weights of so many `bits`: each strip
+/// makes weights of them for its rows alone, so that strips are narrow where
+/// there are rows.
+RegisterTile chooseQuantizedTile(VectorIsa isa, unsigned bits,
+                                 std::optional<int64_t> m);
 
-/// The same where levels meet `digits` for each element of A, each with sums of
-/// its own.
-RegisterTile chooseDigitsTile(VectorIsa isa, unsigned bits, int64_t digits,
+/// The same where quantized weights meet `slices` for each element of A, each
+/// with sums of its own.
+RegisterTile chooseSlicesTile(VectorIsa isa, unsigned bits, int64_t slices,
                               std::optional<int64_t> m);
 
 /// `total` rows in the fewest blocks of at most `limit`, as equal as possible:

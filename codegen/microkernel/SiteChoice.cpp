@@ -29,10 +29,11 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
   spec.stored = op.getCType().getElementType();
   spec.sign = op.getUnsignedA() ? ByteSign::Unsigned : ByteSign::Signed;
   spec.interleave = op.getInterleave();
-  if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels())
-    spec.levels = {levels->getBits(), levels->getIsSigned(),
-                   levels->hasScales(), levels->getZeroPoints(),
-                   levels->getDigits()};
+  if (std::optional<tenon::tile::QuantizedWeightsAttr> quantized =
+          op.getQuantized())
+    spec.quantized = {quantized->getBits(), quantized->getIsSigned(),
+                      quantized->hasScales(), quantized->getZeroPoints(),
+                      quantized->getSlices()};
   int64_t k = op.getAType().getShape().back();
   spec.partialGroup = ShapedType::isDynamic(k) || k % spec.interleave != 0;
   spec.numBatchDims = op.getNumBatchDims();
@@ -41,8 +42,9 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
   spec.fusedMultiplyAdd = target.getVectorBits() > 128;
   auto [strides, offset] = op.getAType().getStridesAndOffset();
   spec.unitStrideK = strides.back() == 1;
-  for (unsigned i = 0, e = op.getSides().size(); i < e; ++i)
-    spec.sides.push_back(*tenon::tile::getSideKind(op.getSideMap(i)));
+  for (unsigned i = 0, e = op.getEpilogueOperands().size(); i < e; ++i)
+    spec.epilogueOperands.push_back(
+        *tenon::tile::getEpilogueBroadcast(op.getEpilogueMap(i)));
   cache.setEpilogue(spec, op.getEpilogue());
   staticM = known(op.getCType().getDimSize(0));
   staticN = known(op.getCType().getDimSize(1));
@@ -73,10 +75,11 @@ void SiteChoice::chooseTotals(BrgemmOp op) {
   std::optional<int64_t> terms = op.getMaxTerms();
   if (ShapedType::isStaticShape(summed)) {
     terms = ShapedType::getNumElements(summed);
-    if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels()) {
-      terms = levels->kOf(*terms);
-      if (levels->getDigits())
-        terms = *terms / levels->groupOf(*terms);
+    if (std::optional<tenon::tile::QuantizedWeightsAttr> quantized =
+            op.getQuantized()) {
+      terms = quantized->kOf(*terms);
+      if (quantized->getSlices())
+        terms = *terms / quantized->groupOf(*terms);
     }
   }
   spec.totals = 0;
@@ -96,8 +99,8 @@ void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
       *row <= full.vectors * spec.lanes * spec.interleave)
     spec.rowOfB = *row * spec.perColumnOfB();
   int64_t k = op.getAType().getShape().back();
-  if (op.getLevels())
-    k = op.getLevels()->groupOf(op.getLevels()->kOf(k));
+  if (op.getQuantized())
+    k = op.getQuantized()->groupOf(op.getQuantized()->kOf(k));
   int64_t steps = ShapedType::isDynamic(k) ? 0 : k / spec.perRowOfB();
   auto divides = [&](int64_t count) {
     return !ShapedType::isDynamic(k) && steps % count == 0;
@@ -107,7 +110,7 @@ void SiteChoice::shapeLoop(BrgemmOp op, VectorIsa isa, int64_t unroll) {
   // LLVM would load A and B for both steps of a tile of one vector first: where
   // registers are too few an accumulator went through memory at each step.
   bool spills = full.vectors == 1 && 2 * full.rows + 2 > isa.numRegisters;
-  spills |= spec.levels && spec.levels->digits && full.rows > 1;
+  spills |= spec.quantized && spec.quantized->slices && full.rows > 1;
   if (unroll)
     spec.unroll = unroll;
   else if (!spec.fromPartial && pays && !spills)

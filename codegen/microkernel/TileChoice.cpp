@@ -61,10 +61,12 @@ RegisterTile ofWholeLines(BrgemmOp op, RegisterTile tile, VectorIsa isa) {
 RegisterTile bestTile(BrgemmOp op, VectorIsa isa,
                       std::optional<int64_t> widest) {
   auto m = known(op.getCType().getDimSize(0));
-  if (std::optional<tenon::tile::LevelsAttr> levels = op.getLevels())
-    return levels->getDigits() ? chooseDigitsTile(isa, levels->getBits(),
-                                                  levels->getDigits(), m)
-                               : chooseLevelsTile(isa, levels->getBits(), m);
+  if (std::optional<tenon::tile::QuantizedWeightsAttr> quantized =
+          op.getQuantized())
+    return quantized->getSlices()
+               ? chooseSlicesTile(isa, quantized->getBits(),
+                                  quantized->getSlices(), m)
+               : chooseQuantizedTile(isa, quantized->getBits(), m);
   return ofWholeLines(op, chooseRegisterTile(isa, sumBits(op), m, widest), isa);
 }
 

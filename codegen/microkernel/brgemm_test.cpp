@@ -26,7 +26,7 @@ struct Function {
   int64_t nb = 120;            // Of packed B.
   int batchDims = 0;
   bool packed = true, accumulate = false, unitK = true, prefetch = false;
-  bool streams = false;
+  bool nontemporal = false;
   int64_t nextPanel = 0; // elements; 0: what follows B
   Epilogue epilogue = Epilogue::None;
   std::string tile;
@@ -46,25 +46,26 @@ struct Function {
                     "f32, strided<[" + strides + "?, 1], offset: ?>>";
     std::string c =
         "memref<" + size(m) + size(n) + "f32, strided<[?, 1], offset: ?>>";
-    std::string body, sides, sideArgs;
-    sideArgs = ", %bias: memref<?xf32>, %residual: memref<?x?xf32, "
-               "strided<[?, 1], offset: ?>>, %scale: memref<?xf32, "
-               "strided<[?], offset: ?>>, %shift: memref<f32>";
+    std::string body, epilogueOperands, epilogueArgs;
+    epilogueArgs = ", %bias: memref<?xf32>, %residual: memref<?x?xf32, "
+                   "strided<[?, 1], offset: ?>>, %scale: memref<?xf32, "
+                   "strided<[?], offset: ?>>, %shift: memref<f32>";
     if (epilogue == Epilogue::BiasRelu) {
-      sides = "sides(%bias : memref<?xf32>) "
-              "maps [affine_map<(d0, d1) -> (d1)>] ";
+      epilogueOperands = "epilogue_operands(%bias : memref<?xf32>) "
+                         "maps [affine_map<(d0, d1) -> (d1)>] ";
       body = " epilogue {\n^bb0(%acc: f32, %x: f32):\n"
              "%zero = arith.constant 0.0 : f32\n"
              "%0 = arith.addf %acc, %x : f32\n"
              "%1 = arith.maximumf %0, %zero : f32\n"
              "tile.yield %1 : f32\n}";
     } else if (epilogue == Epilogue::AllSides) {
-      sides = "sides(%bias, %residual, %scale, %shift : memref<?xf32>, "
-              "memref<?x?xf32, strided<[?, 1], offset: ?>>, "
-              "memref<?xf32, strided<[?], offset: ?>>, memref<f32>) "
-              "maps [affine_map<(d0, d1) -> (d1)>, "
-              "affine_map<(d0, d1) -> (d0, d1)>, "
-              "affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> ()>] ";
+      epilogueOperands =
+          "epilogue_operands(%bias, %residual, %scale, %shift : memref<?xf32>, "
+          "memref<?x?xf32, strided<[?, 1], offset: ?>>, "
+          "memref<?xf32, strided<[?], offset: ?>>, memref<f32>) "
+          "maps [affine_map<(d0, d1) -> (d1)>, "
+          "affine_map<(d0, d1) -> (d0, d1)>, "
+          "affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> ()>] ";
       body = " epilogue {\n"
              "^bb0(%acc: f32, %x: f32, %r: f32, %s: f32, %t: f32):\n"
              "%0 = arith.addf %acc, %x : f32\n"
@@ -74,11 +75,12 @@ struct Function {
              "tile.yield %3 : f32\n}";
     }
     return "func.func @" + name + "(%a: " + a + ", %b: " + b + ", %c: " + c +
-           sideArgs + ") {\ntile.brgemm ins(%a, %b : " + a + ", " + b + ") " +
-           sides + "outs(%c : " + c + ")" + (accumulate ? " accumulate" : "") +
+           epilogueArgs + ") {\ntile.brgemm ins(%a, %b : " + a + ", " + b +
+           ") " + epilogueOperands + "outs(%c : " + c + ")" +
+           (accumulate ? " accumulate" : "") +
            (prefetch ? " prefetch_next" : "") +
            (nextPanel ? " next_panel " + std::to_string(nextPanel) : "") +
-           (streams ? " fetch_out stream_out" : "") +
+           (nontemporal ? " prefetch_out nontemporal_out" : "") +
            (tile.empty() ? "" : " register_tile " + tile) +
            (packed ? "" : " attributes {packed = false}") + body +
            "\nreturn\n}\n";
@@ -453,7 +455,7 @@ TEST(Brgemm, pastTheCaches) {
   // With whole lines, with rows that begin inside one, and with columns left.
   Function fixed;
   fixed.nb = 48;
-  fixed.streams = true;
+  fixed.nontemporal = true;
   fixed.tile = "[4, 2]";
   fixed.n = 48;
   Function dynamic = fixed;
@@ -479,13 +481,13 @@ TEST(Brgemm, pastTheCaches) {
       << text;
 }
 
-TEST(Brgemm, sideMayBeC) {
-  // In place: C = A B + C through a side.
+TEST(Brgemm, epilogueOperandMayBeC) {
+  // In place: C = A B + C through an epilogue operand.
   Compiled code = compileBrgemm(R"(
     func.func @f(%a: memref<5x3xf32>, %b: memref<3x24xf32>,
                  %c: memref<5x19xf32>) {
       tile.brgemm ins(%a, %b : memref<5x3xf32>, memref<3x24xf32>)
-          sides(%c : memref<5x19xf32>) maps [affine_map<(d0, d1) -> (d0, d1)>]
+          epilogue_operands(%c : memref<5x19xf32>) maps [affine_map<(d0, d1) -> (d0, d1)>]
           outs(%c : memref<5x19xf32>) epilogue {
       ^bb0(%acc: f32, %x: f32):
         %0 = arith.addf %acc, %x : f32

@@ -62,7 +62,7 @@ void expectCleanLoop(const HarnessOptions &options, RegisterTile tile,
                loop);
   EXPECT_EQ(count(loop, "vfmadd"), tile.rows * tile.vectors);
   EXPECT_GE(count(loop, registerName), 2 * tile.rows * tile.vectors);
-  // One block of rows: each step fetches all that the panel has for it.
+  // One block of rows: each step prefetches all that the panel has for it.
   EXPECT_EQ(count(loop, "prefetch"), prefetch ? (n * 4 + 63) / 64 : 0);
   // Neither spilled accumulators nor reloaded addresses.
   EXPECT_EQ(count(loop, "(%rsp"), 0);

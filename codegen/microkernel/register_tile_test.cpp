@@ -56,15 +56,15 @@ TEST(RegisterTile, sparesKernelsForColumnsLeftOver) {
   expectTile(chooseRegisterTile(avx2, 32, 1024, 1024), 4, 3);
 }
 
-TEST(RegisterTile, digitsHaveThreeSums) {
+TEST(RegisterTile, slicesHaveThreeSums) {
   for (unsigned bits : {4, 8}) {
-    expectTile(chooseDigitsTile(avx512, bits, 3, {}), 4, 2);
-    expectTile(chooseDigitsTile(avx512, bits, 3, 100), 4, 2);
-    expectTile(chooseDigitsTile(avx512, bits, 3, 1), 1, 2);
-    expectTile(chooseDigitsTile(avx512, bits, 2, 100), 6, 2);
+    expectTile(chooseSlicesTile(avx512, bits, 3, {}), 4, 2);
+    expectTile(chooseSlicesTile(avx512, bits, 3, 100), 4, 2);
+    expectTile(chooseSlicesTile(avx512, bits, 3, 1), 1, 2);
+    expectTile(chooseSlicesTile(avx512, bits, 2, 100), 6, 2);
     // One vector where two would be a row each.
-    expectTile(chooseDigitsTile(avx2, bits, 3, 100), 4, 1);
-    expectTile(chooseDigitsTile(avx2, bits, 3, 1), 1, 2);
+    expectTile(chooseSlicesTile(avx2, bits, 3, 100), 4, 1);
+    expectTile(chooseSlicesTile(avx2, bits, 3, 1), 1, 2);
   }
 }
 

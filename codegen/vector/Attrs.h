@@ -19,9 +19,9 @@ inline constexpr llvm::StringLiteral kJamAttr = "codegen.jam";
 /// On a linalg operation, the numbers of outputs that no cache will hold when
 /// they are read again: whole vectors go to memory past the caches, where the
 /// output begins with a line.
-inline constexpr llvm::StringLiteral kStreamAttr = "codegen.stream";
-/// On a linalg operation: per input, how many elements behind each that is read
+inline constexpr llvm::StringLiteral kNontemporalAttr = "codegen.nontemporal";
+/// On a linalg operation: per input, how many elements after each that is read
 /// lies one to bring to a near cache meanwhile; 0: none.
-inline constexpr llvm::StringLiteral kFetchAttr = "codegen.fetch";
+inline constexpr llvm::StringLiteral kPrefetchAttr = "codegen.prefetch";
 
 } // namespace tenon::codegen

@@ -82,7 +82,7 @@ Point BlockEmitter::origin() {
 
 Value BlockEmitter::startsWithLines() {
   Value bytes; // of all addresses, as far as they are no multiples of a line
-  for (unsigned o : plan.streams) {
+  for (unsigned o : plan.nontemporal) {
     Value address = memref::ExtractAlignedPointerAsIndexOp::create(
         b, loc(), buffers[o].view);
     int64_t size = access.operands[o].element.getIntOrFloatBitWidth() / 8;
@@ -133,8 +133,8 @@ Value BlockEmitter::loadAlong(unsigned number, const Point &point,
       ValueRange{addressOf(number, point, plan.vectorDim)});
 }
 
-void BlockEmitter::fetch(const Point &point, int64_t elements) {
-  for (auto [number, distance] : llvm::enumerate(plan.fetches)) {
+void BlockEmitter::prefetch(const Point &point, int64_t elements) {
+  for (auto [number, distance] : llvm::enumerate(plan.prefetches)) {
     const OperandAccess &operand = access.operands[number];
     if (distance == 0 || !operand.isMemref ||
         operand.stride[plan.vectorDim] != 1)
@@ -218,7 +218,7 @@ Value BlockEmitter::loadRuns(unsigned number, const Point &point, int64_t lanes,
     order.push_back(lane / run * run + phase);
     needed.push_back(lane % run == phase ? lane - phase : lanes);
   }
-  // The element of a run is there if the first lane is, also behind the last.
+  // The element of a run is there if the first lane is, also after the last.
   if (mask) {
     Value none =
         arith::ConstantOp::create(b, loc(), b.getZeroAttr(mask.getType()));
@@ -265,15 +265,15 @@ Value BlockEmitter::loadNearby(unsigned number, const Point &point,
 /// A contiguous vector along the vector dim.
 void BlockEmitter::storeAlong(Value value, unsigned number, const Point &point,
                               int64_t lanes) {
-  bool streams = streaming && lanes == plan.lanes &&
-                 llvm::is_contained(plan.streams, number);
+  bool nontemporal = allowNontemporal && lanes == plan.lanes &&
+                     llvm::is_contained(plan.nontemporal, number);
   // That of a register: groups side by side are several.
   int64_t bytes =
       lanes * access.operands[number].element.getIntOrFloatBitWidth() / 8;
   vector::StoreOp::create(
       b, loc(), value, buffers[number].view, ValueRange{point.address[number]},
-      /*nontemporal=*/streams,
-      streams ? llvm::MaybeAlign(bytes) : llvm::MaybeAlign());
+      /*nontemporal=*/nontemporal,
+      nontemporal ? llvm::MaybeAlign(bytes) : llvm::MaybeAlign());
 }
 
 void BlockEmitter::store(Value value, unsigned number, const Point &point,

@@ -47,8 +47,9 @@ public:
   /// Operand `number` at `point`: a scalar for lanes == 0.  `mask` may be null.
   mlir::Value load(unsigned number, const Point &point, int64_t lanes,
                    mlir::Value mask);
-  /// Brings what plan.fetches asks for, of `elements` from `point` on, to L2.
-  void fetch(const Point &point, int64_t elements);
+  /// Brings what plan.prefetches asks for, of `elements` from `point` on, to
+  /// L2.
+  void prefetch(const Point &point, int64_t elements);
   void store(mlir::Value value, unsigned number, const Point &point,
              int64_t lanes, mlir::Value mask);
   /// A contiguous vector of operand `number` along `dim`.
@@ -81,7 +82,7 @@ public:
   /// Whether streamed outputs begin with a line; null if there are none.
   mlir::Value startsWithLines();
   /// From now on, whole vectors of streamed outputs go past the caches.
-  void setStreaming(bool value) { streaming = value; }
+  void setNontemporal(bool value) { allowNontemporal = value; }
 
   /// `value` in every lane; itself for lanes == 0.
   mlir::Value splat(mlir::Value value, int64_t lanes);
@@ -132,7 +133,7 @@ private:
   const LoopAccess &access;
   const VectorPlan &plan;
   llvm::SmallVector<Buffer> buffers;
-  bool streaming = false;
+  bool allowNontemporal = false;
 };
 
 } // namespace tenon::codegen

@@ -46,10 +46,10 @@ public:
     auto branch = scf::IfOp::create(b, block.loc(), aligned,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    for (bool streams : {true, false}) {
-      block.setStreaming(streams);
-      b.setInsertionPointToStart(streams ? branch.thenBlock()
-                                         : branch.elseBlock());
+    for (bool nontemporal : {true, false}) {
+      block.setNontemporal(nontemporal);
+      b.setInsertionPointToStart(nontemporal ? branch.thenBlock()
+                                             : branch.elseBlock());
       loops();
     }
   }
@@ -209,7 +209,7 @@ private:
         accumulators.push_back(block.load(o, point, lanes, mask));
     accumulators = reduce(plan.reductionDims, points, accumulators,
                           [&](ArrayRef<Point> inner, ValueRange values) {
-                            fetch(inner, lanes);
+                            prefetch(inner, lanes);
                             return block.emit(inner, lanes, mask, values);
                           });
     unsigned next = 0;
@@ -219,12 +219,12 @@ private:
   }
 
   /// `points` follow each other, or lie in rows apart.
-  void fetch(ArrayRef<Point> points, int64_t lanes) {
+  void prefetch(ArrayRef<Point> points, int64_t lanes) {
     if (plan.jam == 1)
-      return block.fetch(points.front(), points.size() * lanes);
+      return block.prefetch(points.front(), points.size() * lanes);
     constexpr int64_t kLine = kLineBytes / sizeof(float);
     for (const Point &point : points)
-      block.fetch(point, lanes ? std::max(lanes, kLine) : 0);
+      block.prefetch(point, lanes ? std::max(lanes, kLine) : 0);
   }
 
   SmallVector<Point> pointsAt(const Point &point, Value iv, unsigned count,
@@ -408,7 +408,7 @@ private:
                                 int64_t lanes) {
     SmallVector<Point> points(rows.size() * unroll);
     for (auto [r, row] : llvm::enumerate(rows)) {
-      block.fetch(block.enter(row, plan.vectorDim, iv), unroll * lanes);
+      block.prefetch(block.enter(row, plan.vectorDim, iv), unroll * lanes);
       for (auto [u, point] : llvm::enumerate(pointsAt(row, iv, unroll, lanes)))
         points[u * rows.size() + r] = point;
     }
@@ -471,11 +471,11 @@ private:
   void tile(const Point &at) {
     int64_t lanes = plan.lanes;
     if (plan.groupDim || isCopy())
-      return callTransposeTile(b, block.loc(), lanes,
-                               block.rows(0, at, plan.vectorDim),
-                               block.rows(1, at, plan.tileDim),
-                               plan.groupDim ? access.sizes[*plan.groupDim] : 1,
-                               plan.fetches.empty() ? 0 : plan.fetches.front());
+      return callTransposeTile(
+          b, block.loc(), lanes, block.rows(0, at, plan.vectorDim),
+          block.rows(1, at, plan.tileDim),
+          plan.groupDim ? access.sizes[*plan.groupDim] : 1,
+          plan.prefetches.empty() ? 0 : plan.prefetches.front());
     SmallVector<Values> columns(access.operands.size());
     for (unsigned o = 0; o < access.operands.size(); ++o) {
       if (!isTransposed(o))

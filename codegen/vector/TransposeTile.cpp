@@ -34,17 +34,17 @@ void transposeRows(OpBuilder &builder, Location loc,
 }
 
 /// (from, elements between its rows, to, elements between its rows), and, if it
-/// `fetches`, elements between what is read and what is fetched.
+/// `prefetches`, elements between what is read and what is prefetched.
 static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
                                      Operation *user, Type element,
                                      int64_t lanes, int64_t group,
-                                     bool fetches) {
+                                     bool prefetches) {
   auto module = user->getParentOfType<ModuleOp>();
   std::string name;
   llvm::raw_string_ostream(name)
       << "tenon_transpose_" << element << (group > 1 ? "g" : "")
       << (group > 1 ? std::to_string(group) : "") << "_" << lanes << "x"
-      << lanes << (fetches ? "_f" : "");
+      << lanes << (prefetches ? "_f" : "");
   if (auto known = module.lookupSymbol<func::FuncOp>(name))
     return known;
 
@@ -53,7 +53,7 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type number = builder.getI64Type();
   SmallVector<Type> types{pointer, number, pointer, number};
-  if (fetches)
+  if (prefetches)
     types.push_back(number);
   auto func = func::FuncOp::create(builder, loc, name,
                                    builder.getFunctionType(types, {}));
@@ -79,7 +79,7 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
   for (int64_t i = 0; i < lanes; ++i)
     rows.push_back(
         LLVM::LoadOp::create(builder, loc, vector, row(0, i), alignment));
-  for (int64_t i = 0; fetches && i < lanes; ++i) {
+  for (int64_t i = 0; prefetches && i < lanes; ++i) {
     Value ahead = LLVM::GEPOp::create(builder, loc, pointer, element, row(0, i),
                                       ValueRange{entry->getArgument(4)});
     LLVM::Prefetch::create(builder, loc, ahead, /*rw=*/0, /*hint=*/3,

@@ -19,7 +19,7 @@ struct TileRows {
 /// Copies a tile of lanes x lanes groups of `group` neighbours so that the rows
 /// of `from` become the columns of `to`: a call of a function that the module
 /// has once per element type, for a tile is hundreds of instructions and copies
-/// are many. What lies `ahead` elements behind each row of `from` is brought to
+/// are many. What lies `ahead` elements after each row of `from` is brought to
 /// the cache meanwhile; 0: nothing is.
 void callTransposeTile(mlir::OpBuilder &builder, mlir::Location loc,
                        int64_t lanes, TileRows from, TileRows to,

@@ -448,13 +448,13 @@ private:
       llvm::erase(plan.parallelDims, asked.getInt());
       plan.parallelDims.push_back(asked.getInt());
       // Whole rows come faster from memory.
-      if (!meetFewSets(asked.getInt()) && !op->hasAttr(kFetchAttr))
+      if (!meetFewSets(asked.getInt()) && !op->hasAttr(kPrefetchAttr))
         setStrip();
       return jam(kJammedBodies);
     }
     if (plan.mode != VectorMode::Parallel || plan.accumulators.size() != 1 ||
         plan.parallelDims.empty() || (weight > kHeavyBody && !hasRuns) ||
-        (op->hasAttr(kFetchAttr) && !hasRuns))
+        (op->hasAttr(kPrefetchAttr) && !hasRuns))
       return;
     unsigned dim = plan.parallelDims.back();
     bool shares =
@@ -522,17 +522,17 @@ private:
 
 } // namespace
 
-/// What of kStreamAttr can be done: stores of whole vectors along rows that
-/// begin with a line if the first one does.
-static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
-                                         const LoopAccess &access,
-                                         const VectorPlan &plan) {
-  SmallVector<unsigned> streams;
-  auto wanted = op->getAttrOfType<DenseI64ArrayAttr>(kStreamAttr);
+/// What of kNontemporalAttr can be done: stores of whole vectors along rows
+/// that begin with a line if the first one does.
+static SmallVector<unsigned> planNontemporal(linalg::LinalgOp op,
+                                             const LoopAccess &access,
+                                             const VectorPlan &plan) {
+  SmallVector<unsigned> nontemporal;
+  auto wanted = op->getAttrOfType<DenseI64ArrayAttr>(kNontemporalAttr);
   bool isParallel = plan.mode == VectorMode::Parallel &&
                     plan.reductionDims.empty() && plan.jam == 1;
   if (!wanted || !(isParallel || plan.mode == VectorMode::Interleave))
-    return streams;
+    return nontemporal;
   // Elements that one store writes side by side.
   int64_t together =
       plan.mode == VectorMode::Interleave ? access.sizes[*plan.groupDim] : 1;
@@ -548,9 +548,9 @@ static SmallVector<unsigned> planStreams(linalg::LinalgOp op,
           d == plan.vectorDim || d == plan.groupDim || access.sizes[d] == 1 ||
           (operand.stride[d] != kDynamic && operand.stride[d] % perLine == 0);
     if (whole)
-      streams.push_back(o);
+      nontemporal.push_back(o);
   }
-  return streams;
+  return nontemporal;
 }
 
 /// Whether the body takes long, and inputs of a second iteration fit into
@@ -577,11 +577,11 @@ static bool loadsAhead(linalg::LinalgOp op, const LoopAccess &access,
 VectorPlan planVectors(linalg::LinalgOp op, const LoopAccess &access,
                        int64_t vectorBits) {
   VectorPlan plan = Planner(op, access, vectorBits).run();
-  plan.streams = planStreams(op, access, plan);
+  plan.nontemporal = planNontemporal(op, access, plan);
   plan.loadsAhead = loadsAhead(op, access, plan);
-  if (auto fetches = op->getAttrOfType<DenseI64ArrayAttr>(kFetchAttr))
-    plan.fetches.assign(fetches.asArrayRef().begin(),
-                        fetches.asArrayRef().end());
+  if (auto prefetches = op->getAttrOfType<DenseI64ArrayAttr>(kPrefetchAttr))
+    plan.prefetches.assign(prefetches.asArrayRef().begin(),
+                           prefetches.asArrayRef().end());
   return plan;
 }
 

@@ -59,13 +59,14 @@ struct VectorPlan {
   int64_t strip = 0;
   /// Operand numbers of outputs kept in registers during the reduction.
   llvm::SmallVector<unsigned> accumulators;
-  /// Operand numbers of outputs that kStreamAttr names, of which every vector
-  /// is as long as a register and, if the first is, aligned to a line.
-  llvm::SmallVector<unsigned> streams;
-  /// Per input, the distance that kFetchAttr gives; empty: none is fetched.
-  llvm::SmallVector<int64_t> fetches;
+  /// Operand numbers of outputs that kNontemporalAttr names, of which every
+  /// vector is as long as a register and, if the first is, aligned to a line.
+  llvm::SmallVector<unsigned> nontemporal;
+  /// Per input, the distance that kPrefetchAttr gives; empty: none is
+  /// prefetched.
+  llvm::SmallVector<int64_t> prefetches;
   /// The main loop loads inputs before it stores what is computed from those
-  /// before.  Where an output lies a little behind an input modulo 4096 bytes,
+  /// before.  Where an output lies a little after an input modulo 4096 bytes,
   /// a CPU that compares 12 bits of addresses lets a load wait for the stores
   /// above it, and a long computation for the whole of the one before.
   bool loadsAhead = false;

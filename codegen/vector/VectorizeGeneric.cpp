@@ -54,7 +54,7 @@ struct VectorizeGeneric : impl::VectorizeGenericBase<VectorizeGeneric> {
     });
     for (linalg::LinalgOp op : ops)
       lower(op);
-    for (func::FuncOp f : streaming)
+    for (func::FuncOp f : nontemporal)
       fenceStores(f);
   }
 
@@ -74,15 +74,15 @@ private:
       op->emitRemark("scalar loops: ") << plan.reason;
     OpBuilder builder(op);
     emitLoops(builder, op, *access, plan);
-    if (!plan.streams.empty()) {
-      ++numStreamed;
-      streaming.insert(op->getParentOfType<func::FuncOp>());
+    if (!plan.nontemporal.empty()) {
+      ++numNontemporal;
+      nontemporal.insert(op->getParentOfType<func::FuncOp>());
     }
     op->erase();
   }
 
   int64_t vectorBits = 0;
-  llvm::SetVector<func::FuncOp> streaming;
+  llvm::SetVector<func::FuncOp> nontemporal;
 
   Statistic &numFor(VectorMode mode) {
     switch (mode) {

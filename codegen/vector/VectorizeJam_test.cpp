@@ -117,7 +117,7 @@ TEST_F(VectorizeJam, FoldsLargestOfRows) {
 
 TEST_F(VectorizeJam, FetchesEachRow) {
   Case test = weighted(7, 256);
-  test.attributes += ", codegen.fetch = array<i64: 512, 0>";
+  test.attributes += ", codegen.prefetch = array<i64: 512, 0>";
   run(test);
 }
 

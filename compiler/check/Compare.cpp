@@ -404,9 +404,9 @@ CompareResult Comparison::run(const Spread *spread) {
     }
   }
   if (result.worstIndex >= 0) {
-    constexpr int kDigits = 9; // tell any two numbers of f32 apart
-    result.got = got.text(result.worstIndex, kDigits);
-    result.expected = expected.text(result.worstIndex, kDigits);
+    constexpr int kSlices = 9; // tell any two numbers of f32 apart
+    result.got = got.text(result.worstIndex, kSlices);
+    result.expected = expected.text(result.worstIndex, kSlices);
   }
   return result;
 }

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/driver/Gather.h"
 
-#include "compiler/driver/GroupFacts.h"
+#include "compiler/driver/GroupStats.h"
 #include "compiler/driver/Reorders.h"
 #include "dialects/graph/PlainOp.h"
 #include "passes/bufferize/InPlace.h"

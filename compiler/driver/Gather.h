@@ -2,15 +2,15 @@
 //
 // Private to the driver. Reports and the description of the code are about
 // things that later phases do away with: groups, copies, roles of arguments.
-// They are gathered from the IR behind the phase that decides them; Gather.cpp
-// has the one list of what is gathered behind which phase.
+// They are gathered from the IR after the phase that decides them; Gather.cpp
+// has the one list of what is gathered after which phase.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "codegen/jit/ModelInfo.h"
-#include "compiler/driver/FactSupport.h"
 #include "compiler/driver/Phases.h"
+#include "compiler/driver/ReportSupport.h"
 #include "compiler/driver/Target.h"
 #include "compiler/report/CompileReport.h"
 #include "dialects/graph/infer/Prepare.h"
@@ -41,7 +41,7 @@ struct Gathered {
   std::vector<std::pair<uint64_t, uint64_t>> inPlace;
 };
 
-/// Gathers what is known behind `phase`, which has just run on `module`.
+/// Gathers what is known after `phase`, which has just run on `module`.
 void gatherAfter(const Phase &phase, mlir::ModuleOp module, Gathered &to);
 
 } // namespace tenon

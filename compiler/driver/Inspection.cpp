@@ -144,7 +144,7 @@ Expected<std::string> lowerText(std::string_view mlirText,
   Pipeline pipeline(options);
   if (auto errors = pipeline.parse(mlirText); !errors.empty())
     return errors;
-  // Behind import it is a graph, which may have been edited.
+  // After import it is a graph, which may have been edited.
   bool isGraph = fromPhase == allPhases().front().name;
   if (auto errors = isGraph ? prepareParsed(pipeline, *target)
                             : pipeline.setTarget(*target);

@@ -46,12 +46,12 @@ void buildGraph(OpPassManager &pm, const Options &options) {
 }
 
 void buildQuantize(OpPassManager &pm, const Options &options) {
-  // Products of bytes first: what is left computes in f32.
+  // Int8 products first: what is left computes in f32.
   FormIntegerProductsOptions products;
   products.winograd = options.winograd;
   products.fastMath = options.fastMath;
   pm.addPass(createFormIntegerProducts(products));
-  pm.addPass(createFormLevelProducts());
+  pm.addPass(createFormQuantizedMatMuls());
   pm.addPass(createExpandQuantize());
 }
 
@@ -91,9 +91,9 @@ void buildFuse(OpPassManager &pm, const Options &options) {
   chain.mode = options.chains;
   chain.remarks = true;
   pm.addPass(createFormChains(chain));
-  JoinInPlaceOptions join;
+  ElideConcatOptions join;
   join.remarks = true;
-  pm.addPass(createJoinInPlace(join));
+  pm.addPass(createElideConcat(join));
 }
 
 void buildTile(OpPassManager &pm, const Options &) {
@@ -113,7 +113,7 @@ void buildParallel(OpPassManager &pm, const Options &) {
 void buildLlvm(OpPassManager &pm, const Options &) {
   pm.addPass(codegen::createVectorizeGeneric());
   pm.addPass(microkernel::createLowerBrgemm());
-  // Behind all that makes vectors: some functions have other code for them.
+  // After all that makes vectors: some functions have other code for them.
   pm.addPass(codegen::createExpandMath());
   pm.addPass(createLowerRt());
   pm.addPass(createCSEPass()); // descriptors nobody reads

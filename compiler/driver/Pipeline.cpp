@@ -43,10 +43,10 @@ tile::TargetAttr attributeOf(const Target &target, MLIRContext *context) {
     return llvm::is_contained(target.features, feature);
   };
   return tile::TargetAttr::get(
-      context, target.vectorBits, target.numVectorRegisters, target.bf16Group,
-      target.bf16GroupIsSlow, target.int8Group, target.matrixUnit, has("avx2"),
-      has("avx512vl"), has("avx512bf16"), target.l2Bytes, target.fewRows,
-      target.fewRowsAhead, target.leastRows);
+      context, target.vectorBits, target.numVectorRegisters,
+      target.bf16DotWidth, target.bf16DotIsSlow, target.int8DotWidth,
+      target.matrixUnit, has("avx2"), has("avx512vl"), has("avx512bf16"),
+      target.l2Bytes, target.fewRows, target.fewRowsAhead, target.leastRows);
 }
 
 std::string textOf(Attribute attribute) {
@@ -161,7 +161,7 @@ std::vector<Error> Pipeline::runPhase(const Phase &phase) {
     startThreads();
   assert(succeeded(mlir::verify(*op)) && "a phase begins with valid IR");
   PassManager pm(ctx.get());
-  // The last phase makes ten operations of one. Checking them behind each of
+  // The last phase makes ten operations of one. Checking them after each of
   // its passes, not once, took 40 % of its time.
   pm.enableVerifier(!last);
   phase.build(pm, options);

@@ -33,8 +33,8 @@ public:
   /// Gives IR that was parsed the target. Errors: BadOption, where passes have
   /// made the IR for another one.
   std::vector<Error> setTarget(const Target &target);
-  /// Runs the phases behind `from` ("" : from the start) up to `to`, calling
-  /// `after` behind each. The module has its target.
+  /// Runs the phases after `from` ("" : from the start) up to `to`, calling
+  /// `after` after each. The module has its target.
   std::vector<Error>
   run(std::string_view from, std::string_view to,
       const std::function<void(const Phase &, double seconds)> &after = {});

@@ -1,7 +1,7 @@
 //===- Reorders.cpp - what is copied in another order, and what is not ----===//
 #include "compiler/driver/Reorders.h"
 
-#include "compiler/driver/FactSupport.h"
+#include "compiler/driver/ReportSupport.h"
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "dialects/graph/PlainOp.h"
@@ -10,7 +10,7 @@
 #include "passes/ops/WinogradName.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,7 +23,7 @@ namespace tenon {
 
 namespace {
 
-using When = ReorderFacts::When;
+using When = ReorderInfo::When;
 
 std::optional<uint64_t> idAt(IntegerAttr attr) {
   if (!attr)
@@ -35,10 +35,10 @@ std::optional<uint64_t> argId(func::FuncOp entry, unsigned i) {
   return idAt(entry.getArgAttrOfType<IntegerAttr>(i, graph::kIdAttr));
 }
 
-void setBytes(ReorderFacts &facts, Type from, Type to) {
+void setBytes(ReorderInfo &info, Type from, Type to) {
   SizeCounter counter;
-  facts.bytes = {counter.bytes(from), counter.bytes(to)};
-  facts.sized = counter.sized;
+  info.bytes = {counter.bytes(from), counter.bytes(to)};
+  info.sized = counter.sized;
 }
 
 /// What a group does that only brings a tensor into another order; empty: it
@@ -57,7 +57,7 @@ std::string copyText(func::FuncOp group) {
   if (!only)
     return "";
   return llvm::TypeSwitch<Operation *, std::string>(only)
-      .Case<tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp>(
+      .Case<tile::PackOp, tile::PackGatesOp, tile::PackQuantizedOp>(
           [](auto) { return "packed in panels"; })
       .Case([](tile::FlipOp) { return "taps in the opposite order"; })
       .Case([](tile::WinogradWeightsOp w) {
@@ -69,21 +69,21 @@ std::string copyText(func::FuncOp group) {
 }
 
 /// Whether rows of the transposed value are rows of the caller's buffer, one
-/// behind the other.
+/// after the other.
 bool liesInOrder(const Transposed &value) {
   SmallVector<int64_t> strides = callerStrides(value);
   return !strides.empty() && strides.back() == 1 &&
          llvm::is_sorted(strides, std::greater<>());
 }
 
-/// Reorders of one entry behind the fuse phase.
+/// Reorders of one entry after the fuse phase.
 struct EntryReorders {
   // Handles of MLIR have no const methods.
   mutable func::FuncOp entry;
   const SymbolTable &symbols;
   const OpNames &names;
-  std::vector<ReorderFacts> &list;
-  llvm::DenseMap<Value, unsigned> outputs{}; // numbers, behind views
+  std::vector<ReorderInfo> &list;
+  llvm::DenseMap<Value, unsigned> outputs{}; // numbers, under views
 
   std::string copyTextOf(func::CallOp call) {
     auto group = symbols.lookup<func::FuncOp>(call.getCallee());
@@ -91,7 +91,7 @@ struct EntryReorders {
   }
 
   /// Sets who wrote what `v` shows, before it was copied.
-  void setOrigin(Value v, ReorderFacts &facts) {
+  void setOrigin(Value v, ReorderInfo &info) {
     v = graph::skipViews(v);
     auto call = v.getDefiningOp<func::CallOp>();
     while (call && !copyTextOf(call).empty()) {
@@ -99,9 +99,9 @@ struct EntryReorders {
       call = v.getDefiningOp<func::CallOp>();
     }
     if (call)
-      facts.from = names.at(call.getLoc());
+      info.from = names.at(call.getLoc());
     else if (auto arg = dyn_cast<BlockArgument>(v))
-      facts.input = argId(entry, arg.getArgNumber());
+      info.input = argId(entry, arg.getArgNumber());
   }
 
   /// The first output that is `v`, or a view of it.
@@ -114,33 +114,33 @@ struct EntryReorders {
   }
 
   void addCopyGroup(func::CallOp call, const std::string &what) {
-    ReorderFacts &facts = list.emplace_back();
-    Value src = behindTransposes(call.getOperand(0)).source;
+    ReorderInfo &info = list.emplace_back();
+    Value src = skipTransposes(call.getOperand(0)).source;
     Value dst = call.getResult(0);
-    facts.when = entry.getName() == kFoldName ? When::bind : When::run;
-    facts.what = what;
-    facts.types = typesText(src.getType(), dst.getType());
-    facts.ops = names.at(call.getLoc());
-    setOrigin(src, facts);
-    facts.output = outputOf(dst);
-    if (!facts.output)
-      facts.to = facts.ops;
-    setBytes(facts, src.getType(), dst.getType());
+    info.when = entry.getName() == kFoldName ? When::bind : When::run;
+    info.what = what;
+    info.types = typesText(src.getType(), dst.getType());
+    info.ops = names.at(call.getLoc());
+    setOrigin(src, info);
+    info.output = outputOf(dst);
+    if (!info.output)
+      info.to = info.ops;
+    setBytes(info, src.getType(), dst.getType());
   }
 
   void addFusedReads(func::CallOp call) {
     llvm::SmallDenseSet<Value> seen;
     for (Value v : call.getOperands()) {
-      Transposed value = behindTransposes(v);
+      Transposed value = skipTransposes(v);
       if (!seen.insert(v).second || value.source == v || value.isSame())
         continue;
-      ReorderFacts &facts = list.emplace_back();
-      facts.what = liesInOrder(value) ? "read as it lies in the caller's buffer"
-                                      : "read in another order";
-      facts.types = typesText(value.source.getType(), v.getType());
-      facts.to = names.at(call.getLoc());
-      setOrigin(value.source, facts);
-      setBytes(facts, value.source.getType(), v.getType());
+      ReorderInfo &info = list.emplace_back();
+      info.what = liesInOrder(value) ? "read as it lies in the caller's buffer"
+                                     : "read in another order";
+      info.types = typesText(value.source.getType(), v.getType());
+      info.to = names.at(call.getLoc());
+      setOrigin(value.source, info);
+      setBytes(info, value.source.getType(), v.getType());
     }
   }
 
@@ -151,12 +151,12 @@ struct EntryReorders {
       Value source = writtenAsComputed(entry, i);
       if (!source)
         continue;
-      ReorderFacts &facts = list.emplace_back();
-      facts.what = "written in the order of the caller's buffer";
-      facts.types = typesText(source.getType(), use.get().getType());
-      setOrigin(source, facts);
-      facts.output = outputOf(source);
-      setBytes(facts, source.getType(), use.get().getType());
+      ReorderInfo &info = list.emplace_back();
+      info.what = "written in the order of the caller's buffer";
+      info.types = typesText(source.getType(), use.get().getType());
+      setOrigin(source, info);
+      info.output = outputOf(source);
+      setBytes(info, source.getType(), use.get().getType());
     }
   }
 
@@ -196,12 +196,12 @@ void collectKept(ModuleOp module, const OpNames &names, CompileReport &report) {
       auto to = names.at(user->getLoc());
       if (isa<graph::StaticTransposeOp>(user) || !seen.insert(to).second)
         continue;
-      ReorderFacts &facts = report.reorders.emplace_back();
-      facts.what = "kept as it is computed";
-      facts.types = typesText(given, type);
-      facts.from = names.at(op.getLoc());
-      facts.to = std::move(to);
-      setBytes(facts, given, type);
+      ReorderInfo &info = report.reorders.emplace_back();
+      info.what = "kept as it is computed";
+      info.types = typesText(given, type);
+      info.from = names.at(op.getLoc());
+      info.to = std::move(to);
+      setBytes(info, given, type);
     }
   }
 }
@@ -217,24 +217,24 @@ void collectReorders(ModuleOp module, const OpNames &names,
 void addCopy(func::CallOp call, const OpNames &names, CompileReport &report) {
   auto entry = call->getParentOfType<func::FuncOp>();
   Value from = call.getOperand(0), to = call.getOperands().back();
-  ReorderFacts facts;
-  facts.when = entry.getName() == kFoldName ? When::bind : When::run;
-  facts.what = "copied";
-  facts.types = typesText(from.getType(), to.getType());
-  facts.ops = names.at(call.getLoc());
+  ReorderInfo info;
+  info.when = entry.getName() == kFoldName ? When::bind : When::run;
+  info.what = "copied";
+  info.types = typesText(from.getType(), to.getType());
+  info.ops = names.at(call.getLoc());
   if (auto arg = dyn_cast<BlockArgument>(bufferOf(from)))
-    facts.input = argId(entry, arg.getArgNumber());
+    info.input = argId(entry, arg.getArgNumber());
   if (auto arg = dyn_cast<BlockArgument>(bufferOf(to)))
-    facts.output = argId(entry, arg.getArgNumber());
-  (facts.output ? facts.from : facts.to) = facts.ops;
-  setBytes(facts, from.getType(), to.getType());
+    info.output = argId(entry, arg.getArgNumber());
+  (info.output ? info.from : info.to) = info.ops;
+  setBytes(info, from.getType(), to.getType());
   // Its reader cannot take it as it lies after all.
-  llvm::erase_if(report.reorders, [&](const ReorderFacts &other) {
+  llvm::erase_if(report.reorders, [&](const ReorderInfo &other) {
     return other.when == When::never && !other.to.empty() &&
-           other.to == facts.to && other.input == facts.input &&
-           other.bytes.read == facts.bytes.read;
+           other.to == info.to && other.input == info.input &&
+           other.bytes.read == info.bytes.read;
   });
-  report.reorders.push_back(std::move(facts));
+  report.reorders.push_back(std::move(info));
 }
 
 } // namespace tenon

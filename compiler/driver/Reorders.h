@@ -13,17 +13,17 @@ namespace tenon {
 
 class OpNames;
 
-/// Behind the layout phase: tensors that are read in the order in which they
+/// After the layout phase: tensors that are read in the order in which they
 /// are computed, which is not the graph's.
 void collectKept(mlir::ModuleOp module, const OpNames &names,
                  CompileReport &report);
 
-/// Behind the fuse phase: groups that only copy, and transposes that are part
+/// After the fuse phase: groups that only copy, and transposes that are part
 /// of what reads or writes a tensor.
 void collectReorders(mlir::ModuleOp module, const OpNames &names,
                      CompileReport &report);
 
-/// Behind the bufferize phase: a call that copies from one buffer to another,
+/// After the bufferize phase: a call that copies from one buffer to another,
 /// in @main or @fold.
 void addCopy(mlir::func::CallOp call, const OpNames &names,
              CompileReport &report);

@@ -13,7 +13,7 @@
 
 namespace tenon {
 
-/// When `errors` holds an internal one, writes the IR behind phase `reached`
+/// When `errors` holds an internal one, writes the IR after phase `reached`
 /// (empty: the first) to a new file in the folder that the options name, and
 /// puts the command that repeats the failure into the error's hint.
 void keepReproducer(const graph::PreparedGraph &graph, const Options &options,

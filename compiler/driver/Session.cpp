@@ -242,7 +242,7 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
         inferred.tensor(id).shape = dims;
     if (auto errors = graph::inferGraph(inferred); !errors.empty())
       return errors;
-    if (auto error = graph::findStretched(compiled, inferred))
+    if (auto error = graph::findBroadcast(compiled, inferred))
       return std::vector<Error>{*error};
   }
   const graph::Graph &g = isStatic() ? compiled : inferred;

@@ -114,7 +114,7 @@ private:
 
 /// IR text after `phase` ("" or "import": as imported). With `fromPhase`,
 /// `text` is IR that has been through that phase, and the following ones run;
-/// behind "import" it is a graph, which is prepared.
+/// after "import" it is a graph, which is prepared.
 Expected<std::string> lowerToPhase(const graph::PreparedGraph &graph,
                                    const Options &options,
                                    std::string_view phase,

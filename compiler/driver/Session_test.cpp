@@ -58,7 +58,7 @@ TEST(Phases, EachResumesWhereItStopped) {
       continue;
     auto resumed = lowerText(*text, options, phase.name, "llvm");
     ASSERT_TRUE(resumed) << phase.name << ": " << str(resumed.errors());
-    EXPECT_EQ(*resumed, *whole) << "resumed behind " << phase.name;
+    EXPECT_EQ(*resumed, *whole) << "resumed after " << phase.name;
   }
 }
 
@@ -152,21 +152,21 @@ TEST(TargetTest, CoresByName) {
   ASSERT_TRUE(t);
   EXPECT_EQ(t->l2Bytes, 2 << 20);
   EXPECT_TRUE(t->matrixUnit);
-  EXPECT_FALSE(t->bf16GroupIsSlow); // tiles are fast
+  EXPECT_FALSE(t->bf16DotIsSlow); // tiles are fast
   EXPECT_EQ(t->fewRows, 4);
   EXPECT_EQ(t->fewRowsAhead, 4096);
   o.schedule = "avx2";
   t = Target::resolve(o);
   ASSERT_TRUE(t);
   EXPECT_EQ(t->l2Bytes, 2 << 20);
-  EXPECT_FALSE(t->bf16GroupIsSlow); // it is not used
+  EXPECT_FALSE(t->bf16DotIsSlow); // it is not used
   o = Options();
   o.targetCpu = "znver4";
   t = Target::resolve(o);
   ASSERT_TRUE(t);
   EXPECT_EQ(t->l2Bytes, 1 << 20);
-  EXPECT_EQ(t->bf16Group, 2);
-  EXPECT_FALSE(t->bf16GroupIsSlow);
+  EXPECT_EQ(t->bf16DotWidth, 2);
+  EXPECT_FALSE(t->bf16DotIsSlow);
   EXPECT_EQ(t->fewRows, 5);
   EXPECT_EQ(t->fewRowsAhead, 1024);
   EXPECT_EQ(t->leastRows, 1);

@@ -29,7 +29,7 @@ const Schedule kSchedules[] = {{"avx512", 512, 32, "avx512vl"},
 /// What no feature tells of a core.
 struct Core {
   int64_t l2Bytes;
-  bool bf16GroupIsSlow;
+  bool bf16DotIsSlow;
   int64_t fewRows, fewRowsAhead, leastRows;
   std::initializer_list<const char *> cpus; // LLVM's names
 };
@@ -82,12 +82,12 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
   };
   bool wide = target.vectorBits == 512;
   if (wide && any("avx512bf16"))
-    target.bf16Group = 2;
+    target.bf16DotWidth = 2;
   if (wide ? any("avx512vnni") : target.vectorBits == 256 && any("avxvnni"))
-    target.int8Group = 4;
+    target.int8DotWidth = 4;
   else if (wide ? any("avx512bw") : target.vectorBits == 256 && any("avx2"))
-    target.int8Group = 2;
-  target.matrixUnit = target.bf16Group == 2 && target.int8Group == 4 &&
+    target.int8DotWidth = 2;
+  target.matrixUnit = target.bf16DotWidth == 2 && target.int8DotWidth == 4 &&
                       any("amx-tile") && any("amx-bf16") && any("amx-int8");
   if (wide && any("avx512vl"))
     target.l2Bytes = any("amx-tile") ? 2 << 20 : 1 << 20;
@@ -97,8 +97,8 @@ void setGroups(Target &target, const llvm::SmallVector<llvm::StringRef> &has) {
       target.fewRows = core.fewRows;
       target.fewRowsAhead = core.fewRowsAhead;
       target.leastRows = core.leastRows;
-      target.bf16GroupIsSlow =
-          core.bf16GroupIsSlow && target.bf16Group == 2 && !target.matrixUnit;
+      target.bf16DotIsSlow =
+          core.bf16DotIsSlow && target.bf16DotWidth == 2 && !target.matrixUnit;
     }
 }
 

@@ -16,11 +16,11 @@ struct Target {
   int64_t numVectorRegisters = 16;
   /// Products of bf16, and of bytes, that one instruction adds up in vectors of
   /// the schedule; 1: there is none.
-  int64_t bf16Group = 1;
-  int64_t int8Group = 1;
+  int64_t bf16DotWidth = 1;
+  int64_t int8DotWidth = 1;
   /// Whether the instruction for products of bf16 is slower than those for f32
   /// that do the same work.
-  bool bf16GroupIsSlow = false;
+  bool bf16DotIsSlow = false;
   /// Whether products of bf16 and of bytes have a matrix unit (AMX).
   bool matrixUnit = false;
   /// L2 of a core: the least that cores with these instructions have.

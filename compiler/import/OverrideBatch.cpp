@@ -107,7 +107,7 @@ std::vector<uint64_t> findBatchInputs(Graph graph) {
   // Ranks in between decide; what inference cannot tell is reported later.
   (void)graph::inferGraph(graph);
   // Backwards: a tensor is not batched when one of its readers needs it as a
-  // parameter, directly or behind operations that keep dim 0.
+  // parameter, directly or after operations that keep dim 0.
   std::set<uint64_t> fixed, data;
   for (auto op = graph.ops.rbegin(); op != graph.ops.rend(); ++op) {
     bool isFixed = movesDim0(graph, *op);

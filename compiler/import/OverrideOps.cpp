@@ -29,8 +29,8 @@ Error badOverride(const Op &op, std::string message, std::string hint) {
   return e;
 }
 
-static Error noSuchOp(std::string_view knob, uint64_t id) {
-  return badOverride("--" + std::string(knob) +
+static Error noSuchOp(std::string_view override, uint64_t id) {
+  return badOverride("--" + std::string(override) +
                          ": the graph has no operation " + std::to_string(id),
                      "ids are those of operations, not of tensors");
 }

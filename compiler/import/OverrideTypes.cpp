@@ -73,8 +73,8 @@ void applyDType(Graph &graph, DType dtype, Errors &errors) {
       t.dtype = dtype;
 }
 
-static Error noSuchTensor(std::string_view knob, uint64_t id) {
-  Error e = badOverride("--" + std::string(knob) +
+static Error noSuchTensor(std::string_view override, uint64_t id) {
+  Error e = badOverride("--" + std::string(override) +
                         ": the graph has no tensor " + std::to_string(id));
   e.code = ErrorCode::UnknownTensor;
   return e;

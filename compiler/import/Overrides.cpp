@@ -1,4 +1,5 @@
-//===- Overrides.cpp - applying the rewriting knobs -----------------------===//
+//===- Overrides.cpp - applying the rewriting overrides
+//-----------------------===//
 #include "compiler/import/OverridesImpl.h"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
-//===- Overrides.h - rewriting knobs ----------------------------*- C++ -*-===//
+//===- Overrides.h - rewriting overrides ----------------------------*- C++
+//-*-===//
 //
 // Changes to a graph that was read from a file: batch size, shapes, strides,
 // attributes, kinds, data types, properties, math mode.  The textual grammar
-// of each knob:
+// of each override:
 //
 //   mb               N                      0 keeps the batch size
 //   in-shapes        ID:SHAPE[*LAYOUT]+...  2x16x64, "-" rank 0; *abdc is the
@@ -27,7 +28,7 @@
 
 namespace tenon {
 
-/// The text of each knob; empty: as in the file.
+/// The text of each override; empty: as in the file.
 struct OverrideText {
   std::string mb;
   std::string inShapes;
@@ -64,7 +65,8 @@ struct Overrides {
   bool empty() const;
 };
 
-/// Parses the knobs.  Errors: BadOverride, one for each knob that is wrong.
+/// Parses the overrides.  Errors: BadOverride, one for each override that is
+/// wrong.
 Expected<Overrides> parseOverrides(const OverrideText &text);
 
 /// Applies `overrides` and prepares what comes out; with no overrides that is
@@ -77,7 +79,7 @@ Expected<Overrides> parseOverrides(const OverrideText &text);
 /// count by repetition (by zeros); group shapes follow the shape of scales.
 /// Strides: unless the axis order of an input changes, results keep the order
 /// they had; otherwise they take that of their operation's first input, and
-/// are row-major behind Reorder, StaticReshape and StaticTranspose.
+/// are row-major after Reorder, StaticReshape and StaticTranspose.
 ///
 /// Errors: BadOverride, UnknownTensor, UnknownAttr, AttrValue, BadStride, and
 /// whatever prepareGraph finds wrong with the new graph.
@@ -92,7 +94,7 @@ struct RunLine {
 };
 
 /// Parses one line.  Expectations about partitions are accepted and ignored.
-/// Errors: BadOption (unknown knob, no case), BadOverride.
+/// Errors: BadOption (unknown override, no case), BadOverride.
 Expected<RunLine> parseRunLine(std::string_view line);
 
 } // namespace tenon

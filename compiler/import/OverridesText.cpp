@@ -1,4 +1,5 @@
-//===- OverridesText.cpp - the grammar of the knobs -----------------------===//
+//===- OverridesText.cpp - the grammar of the overrides
+//-----------------------===//
 #include "compiler/import/OverridesImpl.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ bool Overrides::empty() const {
 
 namespace {
 
-/// Parses all knobs, one error for each wrong entry.
+/// Parses all overrides, one error for each wrong entry.
 class Parser {
 public:
   void run(const OverrideText &text);
@@ -78,7 +79,7 @@ public:
   std::vector<Error> errors;
 
 private:
-  void fail(std::string_view knob, std::string_view entry, std::string why,
+  void fail(std::string_view override, std::string_view entry, std::string why,
             std::string hint);
   void mb(std::string_view text);
   void shapeEntry(uint64_t id, std::string_view rest, std::string_view entry);
@@ -88,13 +89,13 @@ private:
   void dt(std::string_view text);
   void fpmath(std::string_view text);
   template <typename Fn>
-  void entries(std::string_view knob, std::string_view text, Fn fn);
+  void entries(std::string_view override, std::string_view text, Fn fn);
 };
 
-void Parser::fail(std::string_view knob, std::string_view entry,
+void Parser::fail(std::string_view override, std::string_view entry,
                   std::string why, std::string hint) {
   constexpr size_t kLongest = 120;
-  errors.push_back(badOverride("--" + std::string(knob) + ": \"" +
+  errors.push_back(badOverride("--" + std::string(override) + ": \"" +
                                    std::string(entry.substr(0, kLongest)) +
                                    "\": " + std::move(why),
                                std::move(hint)));
@@ -102,11 +103,11 @@ void Parser::fail(std::string_view knob, std::string_view entry,
 
 /// Calls `fn(id, rest, entry)` for each `ID:rest` between pluses.
 template <typename Fn>
-void Parser::entries(std::string_view knob, std::string_view text, Fn fn) {
+void Parser::entries(std::string_view override, std::string_view text, Fn fn) {
   if (text.empty())
     return;
   if (text.find(',') != text.npos)
-    return fail(knob, text, "holds several alternatives",
+    return fail(override, text, "holds several alternatives",
                 "one run applies one of them: split at the commas");
   for (std::string_view entry : split(text, '+')) {
     size_t colon = entry.find(':');
@@ -114,7 +115,7 @@ void Parser::entries(std::string_view knob, std::string_view text, Fn fn) {
     if (colon != entry.npos)
       id = parseInt(entry.substr(0, colon));
     if (!id || *id < 0)
-      fail(knob, entry, "does not start with an id", "write ID:VALUE");
+      fail(override, entry, "does not start with an id", "write ID:VALUE");
     else
       fn(static_cast<uint64_t>(*id), entry.substr(colon + 1), entry);
   }
@@ -291,7 +292,7 @@ Expected<RunLine> parseRunLine(std::string_view line) {
     e.hint = std::move(hint);
     return e;
   };
-  const std::pair<std::string_view, std::string *> knobs[] = {
+  const std::pair<std::string_view, std::string *> overrides[] = {
       {"--case", &run.caseFile},
       {"--mb", &run.text.mb},
       {"--in-shapes", &run.text.inShapes},
@@ -311,15 +312,17 @@ Expected<RunLine> parseRunLine(std::string_view line) {
     std::string_view key = word.substr(0, equals);
     if (key == "--expected-n-partitions" && equals != word.npos)
       continue;
-    const auto *knob = std::find_if(std::begin(knobs), std::end(knobs),
-                                    [&](auto &k) { return k.first == key; });
-    if (knob == std::end(knobs) || equals == word.npos)
-      errors.push_back(badOption(
-          "\"" + std::string(word.substr(0, 80)) + "\" is no knob of a run",
-          "knobs are --case= --mb= --in-shapes= --op-attrs= --op-kind= --dt= "
-          "--attr-fpmath= --tensor-property="));
+    const auto *override =
+        std::find_if(std::begin(overrides), std::end(overrides),
+                     [&](auto &k) { return k.first == key; });
+    if (override == std::end(overrides) || equals == word.npos)
+      errors.push_back(badOption("\"" + std::string(word.substr(0, 80)) +
+                                     "\" is no override of a run",
+                                 "overrides are --case= --mb= --in-shapes= "
+                                 "--op-attrs= --op-kind= --dt= "
+                                 "--attr-fpmath= --tensor-property="));
     else
-      *knob->second = word.substr(equals + 1);
+      *override->second = word.substr(equals + 1);
   }
   if (run.caseFile.empty())
     errors.push_back(badOption("a run names no file", "add --case=FILE"));

@@ -1,4 +1,5 @@
-//===- Overrides_test.cpp - rewriting knobs -------------------------------===//
+//===- Overrides_test.cpp - rewriting overrides
+//-------------------------------===//
 #include "compiler/import/Overrides.h"
 
 #include "compiler/import/json/Json.h"
@@ -44,14 +45,14 @@ Overrides parse(const std::string &line) {
   return run->overrides;
 }
 
-/// Applies knobs that must apply.
+/// Applies overrides that must apply.
 void apply(Graph &g, const std::string &line) {
   auto prepared = applyOverrides(g, parse(line));
   ASSERT_TRUE(prepared) << line << "\n" << str(prepared.errors());
   g = **prepared;
 }
 
-/// Applies knobs that must not.
+/// Applies overrides that must not.
 std::vector<Error> refuse(const Graph &g, const std::string &line) {
   auto prepared = applyOverrides(g, parse(line));
   EXPECT_FALSE(prepared) << line << " was applied";
@@ -84,7 +85,7 @@ Graph conv() {
 // Grammar
 //===----------------------------------------------------------------------===//
 
-TEST(OverridesText, everyKnob) {
+TEST(OverridesText, everyOverride) {
   Expected<RunLine> run = parseRunLine(
       "--mb=4 --in-shapes=0:2x3*ba+1:-+2:*12x4x1+3:0 "
       "--op-attrs=7:axes:0x1*keep_dims:true+8:mode:gelu_erf "
@@ -114,44 +115,44 @@ TEST(OverridesText, everyKnob) {
 }
 
 TEST(OverridesText, mistakes) {
-  for (const char *knob : {"--mb=two",
-                           "--mb=-1",
-                           "--mb=1,2",
-                           "--in-shapes=2x3",
-                           "--in-shapes=a:2",
-                           "--in-shapes=0:",
-                           "--in-shapes=0:2x",
-                           "--in-shapes=0:2xx3",
-                           "--in-shapes=0:-2",
-                           "--in-shapes=0:2x3*abc",
-                           "--in-shapes=0:2x3*aa",
-                           "--in-shapes=0:2x3*aB16b",
-                           "--in-shapes=0:2x3*1x-1",
-                           "--in-shapes=0:4294967296x4294967296",
-                           "--in-shapes=0:99999999999999999999",
-                           "--in-shapes=0:1x1x1x1x1x1x1x1x1x1x1x1x1",
-                           "--in-shapes=0:2,0:3",
-                           "--op-attrs=0:axis",
-                           "--op-attrs=0::1",
-                           "--op-kind=0:",
-                           "--op-kind=ReLU",
-                           "--dt=s8",
-                           "--dt=f33",
-                           "--dt=0:f33",
-                           "--dt=0:undef",
-                           "--attr-fpmath=fast",
-                           "--attr-fpmath=bf16:maybe",
-                           "--tensor-property=0:frozen",
-                           "--in-shapes=0:1+",
-                           "--fast=1",
-                           "noise",
-                           "--mb",
-                           "--in-shapes=-1:2"}) {
-    Expected<RunLine> run = parseRunLine(std::string(knob) + " --case=x");
-    ASSERT_FALSE(bool(run)) << knob;
+  for (const char *override : {"--mb=two",
+                               "--mb=-1",
+                               "--mb=1,2",
+                               "--in-shapes=2x3",
+                               "--in-shapes=a:2",
+                               "--in-shapes=0:",
+                               "--in-shapes=0:2x",
+                               "--in-shapes=0:2xx3",
+                               "--in-shapes=0:-2",
+                               "--in-shapes=0:2x3*abc",
+                               "--in-shapes=0:2x3*aa",
+                               "--in-shapes=0:2x3*aB16b",
+                               "--in-shapes=0:2x3*1x-1",
+                               "--in-shapes=0:4294967296x4294967296",
+                               "--in-shapes=0:99999999999999999999",
+                               "--in-shapes=0:1x1x1x1x1x1x1x1x1x1x1x1x1",
+                               "--in-shapes=0:2,0:3",
+                               "--op-attrs=0:axis",
+                               "--op-attrs=0::1",
+                               "--op-kind=0:",
+                               "--op-kind=ReLU",
+                               "--dt=s8",
+                               "--dt=f33",
+                               "--dt=0:f33",
+                               "--dt=0:undef",
+                               "--attr-fpmath=fast",
+                               "--attr-fpmath=bf16:maybe",
+                               "--tensor-property=0:frozen",
+                               "--in-shapes=0:1+",
+                               "--fast=1",
+                               "noise",
+                               "--mb",
+                               "--in-shapes=-1:2"}) {
+    Expected<RunLine> run = parseRunLine(std::string(override) + " --case=x");
+    ASSERT_FALSE(bool(run)) << override;
     ErrorCode code = run.errors()[0].code;
     EXPECT_TRUE(code == ErrorCode::BadOverride || code == ErrorCode::BadOption)
-        << knob;
+        << override;
   }
   EXPECT_FALSE(bool(parseRunLine("--mb=1"))) << "needs a case";
   // All problems of a line at once.

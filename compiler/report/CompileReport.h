@@ -21,7 +21,7 @@ struct Traffic {
 };
 
 /// A call of a group function, or of one that copies what no view can express.
-struct GroupFacts {
+struct GroupStats {
   /// The names of its operations, joined with "+", perhaps cut.
   std::string label;
   /// As in GroupKind, or "copy".
@@ -49,7 +49,7 @@ struct GroupFacts {
 
 /// What became of the order of elements of a tensor between who writes and who
 /// reads it: a copy in another order, or why there is none.
-struct ReorderFacts {
+struct ReorderInfo {
   enum class When {
     run,  // copied in every execution
     bind, // copied once, when constants are bound
@@ -98,9 +98,9 @@ struct CompileReport {
   std::vector<std::string> remarks;
   /// What is called for every execution, and what once for its constants; in
   /// order, copies last.
-  std::vector<GroupFacts> mainGroups, foldGroups;
+  std::vector<GroupStats> mainGroups, foldGroups;
   /// In order of main, then of fold; copies last.
-  std::vector<ReorderFacts> reorders;
+  std::vector<ReorderInfo> reorders;
   /// The calls of main in order, and the buffers of known size they share.
   std::vector<std::string> arenaSteps;
   std::vector<ArenaBuffer> arena;

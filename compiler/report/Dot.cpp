@@ -13,7 +13,7 @@ namespace tenon::report {
 
 using graph::Graph;
 using graph::Op;
-using Groups = std::span<const GroupFacts>;
+using Groups = std::span<const GroupStats>;
 
 namespace {
 

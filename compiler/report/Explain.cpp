@@ -18,11 +18,11 @@ namespace tenon::report {
 
 using graph::Graph;
 using graph::Op;
-using When = ReorderFacts::When;
+using When = ReorderInfo::When;
 
 namespace {
 
-bool prepares(const GroupFacts &group) {
+bool prepares(const GroupStats &group) {
   return group.kind == "pack" || group.kind == "copy";
 }
 
@@ -80,7 +80,7 @@ Explainer::Explainer(const Graph &graph, const CompileReport &report, bool fuse,
       producers(graph.producers()), mainOf(graph.ops.size()),
       foldOf(graph.ops.size()), copiesOf(graph.ops.size()) {
   for (size_t g = 0; g < report.mainGroups.size(); ++g) {
-    const GroupFacts &group = report.mainGroups[g];
+    const GroupStats &group = report.mainGroups[g];
     for (size_t op : group.ops)
       if (group.kind == "copy")
         copiesOf[op].push_back(g);
@@ -91,13 +91,13 @@ Explainer::Explainer(const Graph &graph, const CompileReport &report, bool fuse,
     if (!prepares(report.foldGroups[g]))
       for (size_t op : report.foldGroups[g].ops)
         foldOf[op].push_back(g);
-  for (const ReorderFacts &reorder : report.reorders)
+  for (const ReorderInfo &reorder : report.reorders)
     if (reorder.when != When::never || !shareGroup(reorder))
       reorders.push_back(&reorder);
 }
 
 /// Whether who writes a tensor and who reads it are in one group.
-bool Explainer::shareGroup(const ReorderFacts &reorder) const {
+bool Explainer::shareGroup(const ReorderInfo &reorder) const {
   for (size_t from : reorder.from)
     for (size_t to : reorder.to)
       for (size_t group : mainOf[from])
@@ -110,9 +110,9 @@ double Explainer::secondsOf(const Traffic &bytes) const {
   return moveTime && bytes.read + bytes.written > 0 ? moveTime(bytes) : 0;
 }
 
-ReorderAnswer Explainer::answerFor(const ReorderFacts &reorder) const {
+ReorderAnswer Explainer::answerFor(const ReorderInfo &reorder) const {
   ReorderAnswer answer;
-  answer.facts = reorder;
+  answer.info = reorder;
   if (reorder.sized)
     answer.seconds = secondsOf(reorder.bytes);
   std::string cost = reorder.sized ? costText(reorder.bytes, answer.seconds)
@@ -125,7 +125,7 @@ ReorderAnswer Explainer::answerFor(const ReorderFacts &reorder) const {
 
 ReorderSum Explainer::sumOf(When when) const {
   ReorderSum sum;
-  for (const ReorderFacts *reorder : reorders) {
+  for (const ReorderInfo *reorder : reorders) {
     if (reorder->when != when)
       continue;
     ++sum.count;
@@ -162,7 +162,7 @@ std::string Explainer::called(size_t op) const {
 }
 
 std::string Explainer::groupText(size_t group) const {
-  const GroupFacts &g = report.mainGroups[group];
+  const GroupStats &g = report.mainGroups[group];
   return "group " + std::to_string(group) + ", " + g.label + " (" + g.kind +
          ")";
 }
@@ -205,7 +205,7 @@ std::string Explainer::whyHere(size_t op) const {
       inside = p->second;
   }
   if (inside)
-    return "it joined group " + std::to_string(group) + " behind " +
+    return "it joined group " + std::to_string(group) + " after " +
            called(*inside) +
            (computed.size() > 1 ? ": of several producers the latest counts"
                                 : "");
@@ -222,7 +222,7 @@ OpAnswer Explainer::explainOp(size_t op) const {
   answer.reasons = reasonsOf(op);
   answer.layouts = remarksOf(op, true);
   if (!answer.groups.empty()) {
-    const GroupFacts &group = report.mainGroups[answer.groups.front()];
+    const GroupStats &group = report.mainGroups[answer.groups.front()];
     answer.verdict = group.ops.size() > 1 ? "fused" : "alone";
     answer.text = "in ";
     for (size_t g : answer.groups)
@@ -247,7 +247,7 @@ OpAnswer Explainer::explainOp(size_t op) const {
     answer.text = "no code of its own: rewritten into others, equal to another "
                   "operation, or nobody reads it";
   }
-  for (const ReorderFacts *reorder : reorders)
+  for (const ReorderInfo *reorder : reorders)
     if (contains(reorder->ops, op))
       answer.reorders.push_back(answerFor(*reorder));
   return answer;
@@ -285,7 +285,7 @@ void Explainer::explainInner(EdgeAnswer &answer) const {
         answer.text = called(op) + " changes sizes and strides of a buffer, "
                                    "nothing is copied";
       } else {
-        const GroupFacts &copy = report.mainGroups[copiesOf[op].front()];
+        const GroupStats &copy = report.mainGroups[copiesOf[op].front()];
         answer.verdict = "copied";
         answer.text = called(op) + " is copied, " + copy.types +
                       ": no view of the buffer expresses it";
@@ -343,8 +343,7 @@ EdgeAnswer Explainer::explainPlace(std::optional<size_t> from, uint64_t tensor,
 }
 
 /// Whoever reads a view reads what the view shows.
-bool Explainer::isOn(const ReorderFacts &reorder,
-                     const EdgeAnswer &edge) const {
+bool Explainer::isOn(const ReorderInfo &reorder, const EdgeAnswer &edge) const {
   std::optional<size_t> from = edge.from;
   uint64_t tensor = edge.tensor;
   while (from && mainOf[*from].empty() && isView(graph.ops[*from])) {
@@ -363,7 +362,7 @@ bool Explainer::isOn(const ReorderFacts &reorder,
 EdgeAnswer Explainer::explainEdge(std::optional<size_t> from, uint64_t tensor,
                                   std::optional<size_t> to) const {
   EdgeAnswer answer = explainPlace(from, tensor, to);
-  for (const ReorderFacts *reorder : reorders)
+  for (const ReorderInfo *reorder : reorders)
     if (isOn(*reorder, answer))
       answer.reorders.push_back(answerFor(*reorder));
   return answer;

@@ -17,7 +17,7 @@ using MoveTime = std::function<double(const Traffic &)>;
 
 /// A copy in another order, or why there is none.
 struct ReorderAnswer {
-  ReorderFacts facts;
+  ReorderInfo info;
   double seconds = 0; // of the copy, made or saved; 0: not known
   std::string text;
 };
@@ -78,7 +78,7 @@ public:
   std::vector<EdgeAnswer> explainEdges() const;
 
   /// What all copies of one time cost, or would.
-  ReorderSum sumOf(ReorderFacts::When when) const;
+  ReorderSum sumOf(ReorderInfo::When when) const;
   /// "in every execution: 2 copies, 8 bytes read, 8 written, at best 1 us"; a
   /// text for each time.
   std::vector<std::string> sumTexts() const;
@@ -96,17 +96,17 @@ private:
   void explainInner(EdgeAnswer &answer) const;
   EdgeAnswer explainPlace(std::optional<size_t> from, uint64_t tensor,
                           std::optional<size_t> to) const;
-  bool shareGroup(const ReorderFacts &reorder) const;
-  bool isOn(const ReorderFacts &reorder, const EdgeAnswer &edge) const;
+  bool shareGroup(const ReorderInfo &reorder) const;
+  bool isOn(const ReorderInfo &reorder, const EdgeAnswer &edge) const;
   double secondsOf(const Traffic &bytes) const;
-  ReorderAnswer answerFor(const ReorderFacts &reorder) const;
+  ReorderAnswer answerFor(const ReorderInfo &reorder) const;
 
   const graph::Graph &graph;
   const CompileReport &report;
   bool fuse;
   MoveTime moveTime;
   /// Those of the report but for values that never leave a group.
-  std::vector<const ReorderFacts *> reorders;
+  std::vector<const ReorderInfo *> reorders;
   std::map<uint64_t, size_t> producers;
   /// By operation: groups that compute it, in main and fold; copies of main.
   std::vector<std::vector<size_t>> mainOf, foldOf, copiesOf;

@@ -110,8 +110,8 @@ TEST(Stats, UnknownDimsAreLeftOut) {
   EXPECT_EQ(typeText(graph.tensor(2)), "*xf32");
 }
 
-GroupFacts groupOf(const char *kind, std::vector<size_t> ops) {
-  GroupFacts group;
+GroupStats groupOf(const char *kind, std::vector<size_t> ops) {
+  GroupStats group;
   group.kind = kind;
   group.ops = std::move(ops);
   return group;
@@ -119,7 +119,7 @@ GroupFacts groupOf(const char *kind, std::vector<size_t> ops) {
 
 TEST(Dot, GroupsBecomeClusters) {
   Graph graph = chain();
-  std::vector<GroupFacts> groups = {groupOf("matmul", {0, 1})};
+  std::vector<GroupStats> groups = {groupOf("matmul", {0, 1})};
   std::string dot = toDot(graph, groups);
   EXPECT_NE(dot.find("subgraph cluster_0"), std::string::npos) << dot;
   EXPECT_NE(dot.find("op0 -> op1 [label=\"2: 4x16xf32\"]"), std::string::npos)
@@ -130,9 +130,9 @@ TEST(Dot, GroupsBecomeClusters) {
 
 TEST(Dot, AnOperationIsWhereItIsComputedFirst) {
   using Members = std::vector<std::vector<size_t>>;
-  std::vector<GroupFacts> groups = {groupOf("pack", {0}),
-                                    groupOf("contraction", {0}),
-                                    groupOf("rows", {0, 1}), groupOf("", {})};
+  std::vector<GroupStats> groups = {
+      groupOf("pack", {0}), groupOf("contraction", {0}),
+      groupOf("reduction", {0, 1}), groupOf("", {})};
   EXPECT_EQ(membersOf(chain(), groups), (Members{{}, {0}, {1}, {}}));
   groups = {groupOf("copy", {1}), groupOf("pack", {0, 1})};
   EXPECT_EQ(membersOf(chain(), groups), (Members{{1}, {0}}));
@@ -169,7 +169,8 @@ struct Explained {
     graph.inputPorts = {0, 1, 7};
     graph.outputPorts = {5, 6};
     report.mainGroups = {groupOf("pack", {0}), groupOf("contraction", {0, 1}),
-                         groupOf("rows", {3}), groupOf("elementwise", {4})};
+                         groupOf("reduction", {3}),
+                         groupOf("elementwise", {4})};
     addReorder(When::run, "packed in panels", {0}, {}, {0}).input = 1;
     addReorder(When::bind, "transformed", {5}, {}, {5}).input = 7;
     addReorder(When::never, "read in another order", {}, {0, 1}, {3});
@@ -181,18 +182,18 @@ struct Explained {
                       "sum: its operand reaches it through a view",
                       "other+side: no: really no"};
   }
-  using When = ReorderFacts::When;
-  ReorderFacts &addReorder(When when, const char *what, std::vector<size_t> ops,
-                           std::vector<size_t> from, std::vector<size_t> to) {
-    ReorderFacts &facts = report.reorders.emplace_back();
-    facts.when = when;
-    facts.what = what;
-    facts.types = "8x16xf32 -> 1x8x16xf32";
-    facts.ops = std::move(ops);
-    facts.from = std::move(from);
-    facts.to = std::move(to);
-    facts.bytes = {512, 1024};
-    return facts;
+  using When = ReorderInfo::When;
+  ReorderInfo &addReorder(When when, const char *what, std::vector<size_t> ops,
+                          std::vector<size_t> from, std::vector<size_t> to) {
+    ReorderInfo &info = report.reorders.emplace_back();
+    info.when = when;
+    info.what = what;
+    info.types = "8x16xf32 -> 1x8x16xf32";
+    info.ops = std::move(ops);
+    info.from = std::move(from);
+    info.to = std::move(to);
+    info.bytes = {512, 1024};
+    return info;
   }
   /// A byte takes a nanosecond to read and two to write.
   Explainer explainer(bool fuse = true) const {
@@ -219,7 +220,7 @@ TEST(Explain, Operations) {
   EXPECT_NE(fc.reasons[0].find("starts its group"), std::string::npos);
   OpAnswer act = explainer.explainOp(1);
   EXPECT_NE(act.text.find("with 1 other operation"), std::string::npos);
-  EXPECT_NE(act.reasons.at(0).find("joined group 1 behind MatMul \"fc\""),
+  EXPECT_NE(act.reasons.at(0).find("joined group 1 after MatMul \"fc\""),
             std::string::npos);
   EXPECT_EQ(explainer.explainOp(2).verdict, "view");
   OpAnswer sum = explainer.explainOp(3);
@@ -295,7 +296,7 @@ TEST(Explain, OrdersOnEdgesHaveCosts) {
 TEST(Explain, OrdersAddUp) {
   Explained e;
   e.report.reorders.back().sized = false;
-  ReorderSum run = e.explainer().sumOf(ReorderFacts::When::run);
+  ReorderSum run = e.explainer().sumOf(ReorderInfo::When::run);
   EXPECT_EQ(run.count, 2u);
   EXPECT_EQ(run.unsized, 1u);
   EXPECT_EQ(run.bytes.written, 1024);

@@ -56,7 +56,7 @@ private:
     return builder.getStringAttr(name(graph.tensor(id).property));
   }
   DictionaryAttr portAttrs(uint64_t id, bool isInput);
-  void addSideAttrs(OperationState &state, const Op &op);
+  void addEpilogueMaps(OperationState &state, const Op &op);
   void exportOp(const Op &op);
 
   const Graph &graph;
@@ -79,7 +79,7 @@ DictionaryAttr Exporter::portAttrs(uint64_t id, bool isInput) {
 }
 
 /// Ids, and the properties and layouts of results that are not the usual ones.
-void Exporter::addSideAttrs(OperationState &state, const Op &op) {
+void Exporter::addEpilogueMaps(OperationState &state, const Op &op) {
   state.addAttribute(kIdAttr, idAttr(op.id));
   SmallVector<int64_t> ids(op.outputs.begin(), op.outputs.end());
   if (!ids.empty())
@@ -113,7 +113,7 @@ void Exporter::exportOp(const Op &op) {
     state.types.push_back(type(id));
   for (auto &[name, value] : op.attrs)
     state.addAttribute(name, attributeOf(value, builder.getContext()));
-  addSideAttrs(state, op);
+  addEpilogueMaps(state, op);
   addSegmentSizes(state, *lookupOp(op.kind));
   Operation *created = builder.create(state);
   for (auto [id, result] : llvm::zip(op.outputs, created->getResults()))

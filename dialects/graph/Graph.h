@@ -1,6 +1,6 @@
 //===- Graph.h - a graph as plain data ------------------------*- C++ -*-===//
 //
-// What the JSON reader, the C API, the rewriting knobs, shape inference and
+// What the JSON reader, the C API, the rewriting overrides, shape inference and
 // the reference evaluator share: operations, edges (logical tensors), ports.
 // No MLIR.  dialects/graph/Convert.h turns it into the graph dialect and back.
 //

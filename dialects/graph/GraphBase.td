@@ -196,7 +196,7 @@ class Graph_BackwardOp<string forward, string kind, int number, string cSuffix,
 def Graph_AutoBroadcast
     : Arg<DefaultValuedStrAttr<Graph_OneOf<["none", "numpy"]>, "numpy">,
           "none: equal shapes; numpy: dims are paired from the right, and a "
-          "dim of 1 stretches">;
+          "dim of 1 broadcasts">;
 def Graph_DataFormat
     : Arg<DefaultValuedStrAttr<Graph_OneOf<["NXC", "NCX"]>, "NXC">,
           "where the channel dim is: last (NXC) or second (NCX)">;

@@ -384,7 +384,7 @@ def Graph_SelectOp : Graph_Elementwise<"Select", 81, "select"> {
   let summary = "dst = cond ? src_0 : src_1";
   let description = [{
     Any byte but 0 in cond counts as true.  src_0 and src_1 decide the shape;
-    cond is stretched to it and cannot enlarge it.
+    cond is broadcast to it and cannot enlarge it.
   }];
   let arguments = (ins Graph_Value<"T1">:$cond, Graph_Value<"T2">:$src_0,
                        Graph_Value<"T2">:$src_1,

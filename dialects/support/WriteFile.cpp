@@ -25,7 +25,7 @@ Error cannotWrite(std::string_view path, int reason) {
               std::string(path) + ": " + std::strerror(reason));
 }
 
-/// While it lives, the calling thread gets EFBIG from a write behind the limit
+/// While it lives, the calling thread gets EFBIG from a write after the limit
 /// of the size of files, and not the signal, which would end the process.
 class SizeLimitAsError {
 public:

@@ -118,10 +118,10 @@ LogicalResult AttentionOp::verify() {
       !broadcasts(v.getShape().drop_back(2), lead))
     return emitOpError("leading dimensions do not broadcast to those of dst");
   SmallVector<int64_t> scores = getScoreShape();
-  for (Value side : getSides())
-    if (!broadcasts(typeOf(side).getShape(), scores))
-      return emitOpError("side ")
-             << side.getType() << " does not broadcast to the scores";
+  for (Value operand : getEpilogueOperands())
+    if (!broadcasts(typeOf(operand).getShape(), scores))
+      return emitOpError("epilogue operand ")
+             << operand.getType() << " does not broadcast to the scores";
   if (getStats()) {
     SmallVector<int64_t> shape = scores;
     shape.back() = 1;
@@ -145,12 +145,12 @@ LogicalResult AttentionOp::verifyRegions() {
   bool any = false;
   auto check = [&](Block &block, StringRef name, StringRef first,
                    SmallVector<Type> expected) -> LogicalResult {
-    for (Value side : getSides())
-      expected.push_back(storage(typeOf(side).getElementType()));
+    for (Value operand : getEpilogueOperands())
+      expected.push_back(storage(typeOf(operand).getElementType()));
     if (block.getArgumentTypes() != TypeRange(expected))
       return emitOpError() << name << " arguments must be (" << first
-                           << ", sides..) of types " << expected << ", are "
-                           << block.getArgumentTypes();
+                           << ", epilogue operands..) of types " << expected
+                           << ", are " << block.getArgumentTypes();
     for (Operation &op : block.without_terminator())
       verifyScalarOp(op, name, [&] {
         any = true;

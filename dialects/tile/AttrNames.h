@@ -40,7 +40,7 @@ inline constexpr llvm::StringLiteral kStridesAttr = "tile.strides";
 
 //===--- on operations of the graph ---------------------------------------===//
 /// On a TypeCast to a narrower float: it is an edge, not a rounding.
-inline constexpr llvm::StringLiteral kEdgeAttr = "tile.edge";
+inline constexpr llvm::StringLiteral kImplicitCastAttr = "tile.implicit_cast";
 /// On an operation that ends what its first operand begins: without fusion,
 /// too, they are one.
 inline constexpr llvm::StringLiteral kPartAttr = "tile.part";

@@ -26,7 +26,7 @@ class Tile_Op<string mnemonic, list<Trait> traits = []>
 
 def Tile_GroupKind : I32EnumAttr<"GroupKind", "how a group is lowered", [
     I32EnumAttrCase<"elementwise", 0>,
-    I32EnumAttrCase<"rows", 1>,
+    I32EnumAttrCase<"reduction", 1>,
     I32EnumAttrCase<"contraction", 2>,
     // Several groups with a product or a window each, a band of rows at a time.
     I32EnumAttrCase<"chain", 3>,
@@ -69,39 +69,39 @@ def Tile_ArgRoleAttr : EnumAttr<Tile_Dialect, Tile_ArgRole, "role"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
-  let mnemonic = "levels";
-  let summary = "weights as levels, which products dequantise in registers";
+def Tile_QuantizedWeightsAttr : AttrDef<Tile_Dialect, "QuantizedWeights"> {
+  let mnemonic = "quantized";
+  let summary = "quantized weights, which products dequantise in registers";
   let description = [{
     Rows of bytes that stand for K rows of f32. K is cut in groups of `group`, or
     is one group if that is 0. A group is, in this order:
 
     * 4 rows, if `group` is not 0: for each column a scale in f32;
-    * 1 row, if `zero_points`: for each column one, a byte signed like levels;
-    * group * bits / 8 rows of levels. With 8 bits a row is one of K. With 4 it
+    * 1 row, if `zero_points`: for each column one, a byte signed like quantized;
+    * group * bits / 8 rows of quantized weights. With 8 bits a row is one of K. With 4 it
       is two of them: that of the even k is in the low half of each byte.
 
-    A weight is `(level - zero point) * scale`. Without scales they are behind
+    A weight is `(level - zero point) * scale`. Without scales they are after
     the sum.
 
-    With `digits` they meet a src that tile.to_digits has made, in products of
-    bytes. Levels, and zero points, are without sign then: those of signed ones
-    are `2^(bits - 1)` more. Four rows of levels are one of four times as many
+    With `slices` they meet a src that tile.to_int8_slices has made, in products of
+    bytes. Quantized weights, and zero points, are without sign then: those of signed ones
+    are `2^(bits - 1)` more. Four rows of quantized weights are one of four times as many
     bytes: for each column four neighbours of K, of 4 bits in the low halves,
     and the next four in the high ones.
   }];
   let parameters = (ins "unsigned":$bits, "bool":$is_signed, "int64_t":$group,
                         "bool":$zero_points,
-                        DefaultValuedParameter<"int64_t", "0">:$digits);
+                        DefaultValuedParameter<"int64_t", "0">:$slices);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool hasScales() const { return getGroup() != 0; }
-    /// Rows of K in a row of levels.
+    /// Rows of K in a row of quantized weights.
     int64_t perRow() const { return 8 / getBits(); }
     /// Elements of K in a group, of `k` in all.
     int64_t groupOf(int64_t k) const { return hasScales() ? getGroup() : k; }
-    /// Rows of bytes before the levels of a group.
+    /// Rows of bytes before the quantized weights of a group.
     int64_t rowsOfHead() const {
       return (hasScales() ? sizeof(float) : 0) + getZeroPoints();
     }
@@ -114,28 +114,28 @@ def Tile_LevelsAttr : AttrDef<Tile_Dialect, "Levels"> {
       return k == 0 ? 0 : k / groupOf(k) * rowsOfGroup(k);
     }
     /// Neighbours of K that lie together.
-    int64_t together() const { return getDigits() ? 4 : 1; }
-    /// Whether groups, and rows of levels, divide K.
+    int64_t together() const { return getSlices() ? 4 : 1; }
+    /// Whether groups, and rows of quantized weights, divide K.
     bool divides(int64_t k) const {
       return k > 0 && k % groupOf(k) == 0 &&
              groupOf(k) % (perRow() * together()) == 0;
     }
-    /// What is added to signed levels that are stored without sign.
+    /// What is added to signed quantized weights that are stored without sign.
     int64_t bias() const {
-      return getDigits() && getIsSigned() ? int64_t(1) << (getBits() - 1) : 0;
+      return getSlices() && getIsSigned() ? int64_t(1) << (getBits() - 1) : 0;
     }
-    /// Words of 4 bytes before the digits of a group: a scale, and a sum each.
-    int64_t wordsOfDigitHead() const { return 1 + getDigits(); }
-    /// Words of `k` elements of src as digits.
-    int64_t wordsOfDigits(int64_t k) const {
+    /// Words of 4 bytes before the int8 slices of a group: a scale, and a sum each.
+    int64_t wordsOfSliceHead() const { return 1 + getSlices(); }
+    /// Words of `k` elements of src as int8 slices.
+    int64_t wordsOfSlices(int64_t k) const {
       return k / getGroup() *
-             (wordsOfDigitHead() + getDigits() * getGroup() / together());
+             (wordsOfSliceHead() + getSlices() * getGroup() / together());
     }
     /// K of a row of src, which has `elements`, or words; 0: of none.
     int64_t kOf(int64_t elements) const {
-      if (!getDigits())
+      if (!getSlices())
         return elements;
-      int64_t words = wordsOfDigits(getGroup());
+      int64_t words = wordsOfSlices(getGroup());
       return elements % words ? 0 : elements / words * getGroup();
     }
   }];
@@ -161,10 +161,10 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     * `avx2`, `avx512` (F and VL), `avx512_bf16`: instructions that code of
       transcendental functions and roundings may use.
     * `l2_bytes`: size of the second cache of a core.
-    * `few_rows`, `few_rows_ahead`: products of up to so many rows fetch this
+    * `few_rows`, `few_rows_ahead`: products of up to so many rows prefetch this
       number of bytes of b ahead; with more rows, but of one block, 64 steps of
       k.
-    * `least_rows`: products of f32 of fewer rows fetch nothing ahead.
+    * `least_rows`: products of f32 of fewer rows prefetch nothing ahead.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "256">:$vector_bits,

@@ -29,40 +29,46 @@ void TileDialect::initialize() {
 }
 
 LogicalResult
-LevelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                   unsigned bits, bool, int64_t group, bool, int64_t digits) {
+QuantizedWeightsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                             unsigned bits, bool, int64_t group, bool,
+                             int64_t slices) {
   if (bits != 4 && bits != 8)
-    return emitError() << "levels have " << bits << " bits, must be 4 or 8";
+    return emitError() << "quantized weights have " << bits
+                       << " bits, must be 4 or 8";
   if (group < 0 || (bits == 4 && group % 2))
-    return emitError() << "a group of " << group << " levels of " << bits
-                       << " bits does not fill bytes";
-  constexpr int64_t most = 256; // sums of two digits are 32 bits
-  if (digits != 0 && (digits < 2 || digits > 3 || group % (32 / bits) ||
+    return emitError() << "a group of " << group << " quantized weights of "
+                       << bits << " bits does not fill bytes";
+  constexpr int64_t most = 256; // sums of two int8 slices are 32 bits
+  if (slices != 0 && (slices < 2 || slices > 3 || group % (32 / bits) ||
                       group < 1 || group > most))
-    return emitError() << digits << " digits and groups of " << group
-                       << " levels; must be 0, or 2 or 3 and a group that "
-                          "fills four bytes, up to 256";
+    return emitError()
+           << slices << " int8 slices and groups of " << group
+           << " quantized weights; must be 0, or 2 or 3 and a group that "
+              "fills four bytes, up to 256";
   return success();
 }
 
-std::optional<SideKind> tenon::tile::getSideKind(AffineMap map) {
-  for (SideKind kind : {SideKind::Scalar, SideKind::PerRow, SideKind::PerColumn,
-                        SideKind::PerElement})
-    if (map == getSideMapOf(kind, map.getContext()))
+std::optional<EpilogueBroadcast>
+tenon::tile::getEpilogueBroadcast(AffineMap map) {
+  for (EpilogueBroadcast kind :
+       {EpilogueBroadcast::Scalar, EpilogueBroadcast::PerRow,
+        EpilogueBroadcast::PerColumn, EpilogueBroadcast::PerElement})
+    if (map == getEpilogueMapOf(kind, map.getContext()))
       return kind;
   return std::nullopt;
 }
 
-AffineMap tenon::tile::getSideMapOf(SideKind kind, MLIRContext *context) {
+AffineMap tenon::tile::getEpilogueMapOf(EpilogueBroadcast kind,
+                                        MLIRContext *context) {
   AffineExpr m = getAffineDimExpr(0, context), n = getAffineDimExpr(1, context);
   switch (kind) {
-  case SideKind::Scalar:
+  case EpilogueBroadcast::Scalar:
     return AffineMap::get(2, 0, {}, context);
-  case SideKind::PerRow:
+  case EpilogueBroadcast::PerRow:
     return AffineMap::get(2, 0, {m}, context);
-  case SideKind::PerColumn:
+  case EpilogueBroadcast::PerColumn:
     return AffineMap::get(2, 0, {n}, context);
-  case SideKind::PerElement:
+  case EpilogueBroadcast::PerElement:
     return AffineMap::get(2, 0, {m, n}, context);
   }
   llvm_unreachable("covered switch");
@@ -87,17 +93,17 @@ void BrgemmOp::build(OpBuilder &builder, OperationState &state, Value a,
 
 void BrgemmOp::build(
     OpBuilder &builder, OperationState &state, Value a, Value b, Value c,
-    ValueRange sides, ArrayRef<AffineMap> sideMaps, bool accumulate,
-    bool packed,
+    ValueRange epilogueOperands, ArrayRef<AffineMap> epilogueMaps,
+    bool accumulate, bool packed,
     llvm::function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
   state.addOperands({a, b});
-  state.addOperands(sides);
+  state.addOperands(epilogueOperands);
   state.addOperands(c);
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.side_maps = builder.getAffineMapArrayAttr(sideMaps);
+  properties.epilogue_maps = builder.getAffineMapArrayAttr(epilogueMaps);
   properties.packed = builder.getBoolAttr(packed);
-  properties.operandSegmentSizes = {1, 1, static_cast<int32_t>(sides.size()), 1,
-                                    0};
+  properties.operandSegmentSizes = {
+      1, 1, static_cast<int32_t>(epilogueOperands.size()), 1, 0};
   if (accumulate)
     properties.accumulate = builder.getUnitAttr();
   Region *region = state.addRegion();
@@ -106,8 +112,8 @@ void BrgemmOp::build(
 
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Type> types{accumulatorType(a.getType())};
-  for (Value side : sides)
-    types.push_back(cast<MemRefType>(side.getType()).getElementType());
+  for (Value operand : epilogueOperands)
+    types.push_back(cast<MemRefType>(operand.getType()).getElementType());
   SmallVector<Location> locs(types.size(), state.location);
   Block *block = builder.createBlock(region, region->end(), types, locs);
   Value result = body(builder, state.location, block->getArguments());
@@ -127,8 +133,8 @@ int64_t BrgemmOp::getInterleave() {
 
 Type BrgemmOp::getAccumulatorType() { return accumulatorType(getAType()); }
 
-AffineMap BrgemmOp::getSideMap(unsigned i) {
-  return cast<AffineMapAttr>(getSideMaps()[i]).getValue();
+AffineMap BrgemmOp::getEpilogueMap(unsigned i) {
+  return cast<AffineMapAttr>(getEpilogueMaps()[i]).getValue();
 }
 
 void BrgemmOp::getEffects(
@@ -138,8 +144,8 @@ void BrgemmOp::getEffects(
                        SideEffects::DefaultResource::get());
   effects.emplace_back(MemoryEffects::Read::get(), &getBMutable(),
                        SideEffects::DefaultResource::get());
-  for (OpOperand &side : getSidesMutable())
-    effects.emplace_back(MemoryEffects::Read::get(), &side,
+  for (OpOperand &operand : getEpilogueOperandsMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &operand,
                          SideEffects::DefaultResource::get());
   if (getAccumulate())
     effects.emplace_back(MemoryEffects::Read::get(), &getCMutable(),
@@ -181,7 +187,7 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
   MemRefType a = op.getAType(), b = op.getBType();
   int64_t j = op.getNumBatchDims(), v = b.getShape().back();
   auto [strides, offset] = b.getStridesAndOffset();
-  // What instructions add up: pairs of bf16 and words, pairs or fours of bytes.
+  // What instructions add up: pairs of bf16 and int16, pairs or fours of bytes.
   Type element = b.getElementType();
   bool known = element.isBF16() || element.isInteger(16)
                    ? v == 2
@@ -197,12 +203,12 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
     problems.checkSame((k + v - 1) / v, b.getDimSize(j), "K / v of a and b");
 }
 
-/// Elements: floats of one type, summed in f32, or bytes, also as words, summed
+/// Elements: floats of one type, summed in f32, or bytes, also as int16, summed
 /// in i32.
 static void verifyElements(Problems &problems, BrgemmOp op) {
   Type a = op.getAType().getElementType(), b = op.getBType().getElementType(),
        c = op.getCType().getElementType();
-  if (op.getLevels() ? !b.isInteger(8) || !isa<FloatType>(a) : a != b)
+  if (op.getQuantized() ? !b.isInteger(8) || !isa<FloatType>(a) : a != b)
     problems.report() << "a has elements of type " << a << ", b of type " << b;
   bool known = a.isF32() || a.isBF16() || a.isF16() || a.isInteger(8) ||
                (a.isInteger(16) && op.getInterleave() == 2);
@@ -219,21 +225,22 @@ static void verifyElements(Problems &problems, BrgemmOp op) {
 }
 
 /// b is [rows of bytes, NB], one piece.
-static void verifyLevels(Problems &problems, BrgemmOp op) {
+static void verifyQuantized(Problems &problems, BrgemmOp op) {
   MemRefType b = op.getBType();
   auto [strides, offset] = b.getStridesAndOffset();
   int64_t k = op.getAType().getDimSize(1);
   if (!ShapedType::isDynamic(k))
-    k = op.getLevels()->kOf(k);
+    k = op.getQuantized()->kOf(k);
   if (op.getNumBatchDims() || !op.getPacked() ||
       strides[0] != b.getDimSize(1) || ShapedType::isDynamic(k) ||
-      !op.getLevels()->divides(k))
-    problems.report() << "levels need one packed and dense b, no batch, and a "
-                         "K that is known and divides into their groups; have "
-                      << op.getAType() << " and " << b;
+      !op.getQuantized()->divides(k))
+    problems.report()
+        << "quantized weights need one packed and dense b, no batch, and a "
+           "K that is known and divides into their groups; have "
+        << op.getAType() << " and " << b;
   else
-    problems.checkSame(op.getLevels()->rows(k), b.getDimSize(0),
-                       "rows of levels for K and b");
+    problems.checkSame(op.getQuantized()->rows(k), b.getDimSize(0),
+                       "rows of quantized weights for K and b");
 }
 
 static void verifyShapes(Problems &problems, BrgemmOp op) {
@@ -258,8 +265,8 @@ static void verifyShapes(Problems &problems, BrgemmOp op) {
   problems.checkSame(a.getDimSize(j), c.getDimSize(0), "rows of a and c");
   if (interleaved)
     verifyInterleave(problems, op);
-  else if (op.getLevels())
-    verifyLevels(problems, op);
+  else if (op.getQuantized())
+    verifyQuantized(problems, op);
   else
     problems.checkSame(a.getDimSize(j + 1), b.getDimSize(j), "K of a and b");
 
@@ -273,12 +280,13 @@ static void verifyShapes(Problems &problems, BrgemmOp op) {
     problems.report() << "c has " << n << " columns, b only " << nb;
 }
 
-static void verifySide(Problems &problems, BrgemmOp op, unsigned i) {
-  auto type = cast<MemRefType>(op.getSides()[i].getType());
-  std::string what = "side " + std::to_string(i);
-  std::optional<SideKind> kind = getSideKind(op.getSideMap(i));
+static void verifyEpilogueOperand(Problems &problems, BrgemmOp op, unsigned i) {
+  auto type = cast<MemRefType>(op.getEpilogueOperands()[i].getType());
+  std::string what = "epilogue operand " + std::to_string(i);
+  std::optional<EpilogueBroadcast> kind =
+      getEpilogueBroadcast(op.getEpilogueMap(i));
   if (!kind) {
-    problems.report() << what << " has map " << op.getSideMaps()[i]
+    problems.report() << what << " has map " << op.getEpilogueMaps()[i]
                       << "; must be (d0, d1) -> (), (d0), (d1) or (d0, d1)";
     return;
   }
@@ -286,7 +294,7 @@ static void verifySide(Problems &problems, BrgemmOp op, unsigned i) {
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
     problems.report() << what << " has elements of type " << element
                       << "; must be floats or integers of whole bytes";
-  unsigned rank = op.getSideMap(i).getNumResults();
+  unsigned rank = op.getEpilogueMap(i).getNumResults();
   if (type.getRank() != rank) {
     problems.report() << what << " has rank " << type.getRank()
                       << ", its map has " << rank << " results";
@@ -294,10 +302,12 @@ static void verifySide(Problems &problems, BrgemmOp op, unsigned i) {
   }
   if (op.getCType().getRank() != 2)
     return;
-  if (*kind == SideKind::PerRow || *kind == SideKind::PerElement)
+  if (*kind == EpilogueBroadcast::PerRow ||
+      *kind == EpilogueBroadcast::PerElement)
     problems.checkSame(type.getDimSize(0), op.getCType().getDimSize(0),
                        "rows of " + Twine(what) + " and c");
-  if (*kind == SideKind::PerColumn || *kind == SideKind::PerElement) {
+  if (*kind == EpilogueBroadcast::PerColumn ||
+      *kind == EpilogueBroadcast::PerElement) {
     problems.checkUnitStride(type, what);
     int64_t n = op.getCType().getDimSize(1);
     int64_t columns = type.getDimSize(rank - 1);
@@ -311,19 +321,21 @@ LogicalResult BrgemmOp::verify() {
   Problems problems{*this};
   verifyElements(problems, *this);
   verifyShapes(problems, *this);
-  if (getSideMaps().size() != getSides().size())
-    problems.report() << "has " << getSides().size() << " sides but "
-                      << getSideMaps().size() << " side maps";
+  if (getEpilogueMaps().size() != getEpilogueOperands().size())
+    problems.report() << "has " << getEpilogueOperands().size()
+                      << " epilogue operands but " << getEpilogueMaps().size()
+                      << " epilogue maps";
   else
-    for (unsigned i = 0, e = getSides().size(); i < e; ++i)
-      verifySide(problems, *this, i);
-  if (!getSides().empty() && !hasEpilogue())
-    problems.report() << "has sides but no epilogue to use them";
-  if (getFetch()) {
-    auto type = cast<MemRefType>(getFetch().getType());
+    for (unsigned i = 0, e = getEpilogueOperands().size(); i < e; ++i)
+      verifyEpilogueOperand(problems, *this, i);
+  if (!getEpilogueOperands().empty() && !hasEpilogue())
+    problems.report() << "has epilogue operands but no epilogue to use them";
+  if (getPrefetch()) {
+    auto type = cast<MemRefType>(getPrefetch().getType());
     if (type.getRank() != 1 || !type.hasStaticShape() ||
         !type.areTrailingDimsContiguous(1))
-      problems.report() << "fetch must be one piece of known size, is " << type;
+      problems.report() << "prefetch must be one piece of known size, is "
+                        << type;
   }
   if (getMatrixUnit() && getRegisterTile())
     problems.report() << "has matrix_unit and register_tile, may have one";
@@ -367,11 +379,12 @@ LogicalResult BrgemmOp::verifyRegions() {
   Problems problems{*this};
   Block &block = getEpilogue().front();
   SmallVector<Type> expected{getAccumulatorType()};
-  for (Value side : getSides())
-    expected.push_back(cast<MemRefType>(side.getType()).getElementType());
+  for (Value operand : getEpilogueOperands())
+    expected.push_back(cast<MemRefType>(operand.getType()).getElementType());
   if (block.getArgumentTypes() != TypeRange(expected))
-    problems.report() << "epilogue arguments must be (acc, sides..) of types "
-                      << expected << ", are " << block.getArgumentTypes();
+    problems.report()
+        << "epilogue arguments must be (acc, epilogue operands..) of types "
+        << expected << ", are " << block.getArgumentTypes();
   for (Operation &op : block.without_terminator())
     verifyScalarOp(op, "epilogue", [&] { return problems.report(); });
   auto yield = dyn_cast<YieldOp>(block.getTerminator());

@@ -24,12 +24,14 @@
 namespace tenon::tile {
 
 /// Over which of (m, n) an epilogue's side operand runs.
-enum class SideKind { Scalar, PerRow, PerColumn, PerElement };
+enum class EpilogueBroadcast { Scalar, PerRow, PerColumn, PerElement };
 
-/// The kind of a side map; nothing when `map` is not one of `(d0, d1) -> ()`,
+/// The kind of an epilogue operand map; nothing when `map` is not one of `(d0,
+/// d1) -> ()`,
 /// `(d0)`, `(d1)`, `(d0, d1)`.
-std::optional<SideKind> getSideKind(mlir::AffineMap map);
+std::optional<EpilogueBroadcast> getEpilogueBroadcast(mlir::AffineMap map);
 /// The map of a kind.
-mlir::AffineMap getSideMapOf(SideKind kind, mlir::MLIRContext *context);
+mlir::AffineMap getEpilogueMapOf(EpilogueBroadcast kind,
+                                 mlir::MLIRContext *context);
 
 } // namespace tenon::tile

@@ -28,11 +28,11 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
       neighbours of K together, dense in its last two dimensions, zero beyond K.
     * Types: `a` and `b` are f32, bf16 or f16, summed in f32, or i8, summed in
       i32. Bytes of b are signed, those of a too unless `unsigned_a`.
-    * `levels`: b is i8, `[rows, NB]`, packed and one piece: quantised weights as
+    * `quantized`: b is i8, `[rows, NB]`, packed and one piece: quantised weights as
       the attribute describes them, j = 0, a is of floats and K known.
     * `c`: `[M, n]`, unit stride along n, n <= NB. Not a byte beyond its columns
       is written or read. It must not overlap A or B.
-    * `sides`: tensors of the epilogue, one map each in `side_maps`:
+    * `epilogue_operands`: tensors of the epilogue, one map each in `epilogue_maps`:
       `(d0, d1) -> ()`, `(d1)` along a row, `(d0)` one per row, or `(d0, d1)`.
       Rank = results of the map. Those with d1 have unit stride along it. A
       `(d0, d1)` side may be C itself.
@@ -40,7 +40,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
       on scalars `(acc, side0, side1, ...)`, ended by `tile.yield` of a value as C
       has them; acc is a sum. Empty: C holds sums; accumulate: it does, too. It is
       isolated, so that equal epilogues share one kernel: constants live inside,
-      run-time scalars are sides with the map `()`.
+      run-time scalars are epilogueOperands with the map `()`.
 
     Sums of floats are cut along b1, .., bj, k into blocks of at most 256
     products. A block is one chain of additions from zero, the sums of up to 32
@@ -53,18 +53,18 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     it is brought to the cache meanwhile; with `next_panel`, what so many elements
     behind the beginning of B follows. A hint, ignored where B is not one piece;
     nothing breaks if nothing follows. It pays where few rows use a panel. Of B that
-    is not packed each row brings the one as many rows behind it as B has.
-    `fetch_rows` says that A comes from beyond the L2 cache: while a tile is made
-    the rows behind its own are fetched. Another hint, ignored where the next
-    panel is fetched or rows do not follow each other in memory.
-    `fetch` is memory, one piece, that lies in no near cache and is read next:
+    is not packed each row brings the one as many rows after it as B has.
+    `prefetch_rows` says that A comes from beyond the L2 cache: while a tile is made
+    the rows after its own are prefetched. Another hint, ignored where the next
+    panel is prefetched or rows do not follow each other in memory.
+    `prefetch` is memory, one piece, that lies in no near cache and is read next:
     each iteration over k brings a line of it, or as many as its size wants where
     K is known. A hint for what is not the next panel, as rows that taps read;
-    ignored where something else is fetched, M is not known or a matrix unit
+    ignored where something else is prefetched, M is not known or a matrix unit
     multiplies.
-    `fetch_out` says that C and the sides with its shape lie in no near cache:
-    their lines are fetched while the sums are made. A hint, too.
-    `stream_out` says that no cache will hold C when it is read: whole vectors go
+    `prefetch_out` says that C and the epilogue operands with its shape lie in no near cache:
+    their lines are prefetched while the sums are made. A hint, too.
+    `nontemporal_out` says that no cache will hold C when it is read: whole vectors go
     past the caches where a tile begins with a line and its rows are whole lines.
     `register_tile [MR, NV]` (rows x vectors) is the block of C that a kernel
     keeps in registers, `matrix_unit` says that products are made in tiles of
@@ -72,7 +72,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
 
     ```mlir
     tile.brgemm ins(%a, %b : memref<?x768xf32>, memref<768x24xf32>)
-        sides(%bias : memref<24xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+        epilogue_operands(%bias : memref<24xf32>) maps [affine_map<(d0, d1) -> (d1)>]
         outs(%c : memref<?x24xf32, strided<[768, 1]>>) epilogue {
     ^bb0(%acc: f32, %x: f32):
       %0 = arith.addf %acc, %x : f32
@@ -84,52 +84,52 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
   let arguments = (ins
     AnyStridedMemRef:$a,
     AnyStridedMemRef:$b,
-    Variadic<AnyStridedMemRef>:$sides,
+    Variadic<AnyStridedMemRef>:$epilogueOperands,
     AnyStridedMemRef:$c,
-    Optional<AnyStridedMemRef>:$fetch,
-    DefaultValuedAttr<AffineMapArrayAttr, "{}">:$side_maps,
+    Optional<AnyStridedMemRef>:$prefetch,
+    DefaultValuedAttr<AffineMapArrayAttr, "{}">:$epilogue_maps,
     UnitAttr:$accumulate,
     DefaultValuedAttr<BoolAttr, "true">:$packed,
     UnitAttr:$prefetch_next,
     OptionalAttr<I64Attr>:$next_panel,
-    UnitAttr:$fetch_rows,
-    UnitAttr:$fetch_out,
-    UnitAttr:$stream_out,
+    UnitAttr:$prefetch_rows,
+    UnitAttr:$prefetch_out,
+    UnitAttr:$nontemporal_out,
     UnitAttr:$unsigned_a,
     OptionalAttr<I64Attr>:$max_terms,
-    OptionalAttr<Tile_LevelsAttr>:$levels,
+    OptionalAttr<Tile_QuantizedWeightsAttr>:$quantized,
     UnitAttr:$matrix_unit,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
   let regions = (region AnyRegion:$epilogue);
 
   let builders = [
-    // No sides, no epilogue.
+    // No epilogue operands, no epilogue.
     OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
                    CArg<"bool", "false">:$accumulate,
                    CArg<"bool", "true">:$packed)>,
     // `body` builds the epilogue from (acc, side0, ...) and returns the value
     // to store; the terminator is added here.
     OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
-                   "::mlir::ValueRange":$sides,
-                   "::llvm::ArrayRef<::mlir::AffineMap>":$sideMaps,
+                   "::mlir::ValueRange":$epilogueOperands,
+                   "::llvm::ArrayRef<::mlir::AffineMap>":$epilogueMaps,
                    "bool":$accumulate, "bool":$packed,
                    "::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, "
                    "::mlir::Location, ::mlir::ValueRange)>":$body)>];
 
   let assemblyFormat = [{
     `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
-    (`sides` `(` $sides^ `:` type($sides) `)` `maps` $side_maps)?
+    (`epilogue_operands` `(` $epilogueOperands^ `:` type($epilogueOperands) `)` `maps` $epilogue_maps)?
     `outs` `(` $c `:` type($c) `)`
     (`accumulate` $accumulate^)?
     (`prefetch_next` $prefetch_next^)?
     (`next_panel` $next_panel^)?
-    (`fetch_rows` $fetch_rows^)?
-    (`fetch` `(` $fetch^ `:` type($fetch) `)`)?
-    (`fetch_out` $fetch_out^)?
-    (`stream_out` $stream_out^)?
+    (`prefetch_rows` $prefetch_rows^)?
+    (`prefetch` `(` $prefetch^ `:` type($prefetch) `)`)?
+    (`prefetch_out` $prefetch_out^)?
+    (`nontemporal_out` $nontemporal_out^)?
     (`unsigned_a` $unsigned_a^)?
     (`max_terms` $max_terms^)?
-    (`levels` $levels^)?
+    (`quantized` $quantized^)?
     (`matrix_unit` $matrix_unit^)?
     (`register_tile` $register_tile^)?
     attr-dict-with-keyword
@@ -147,7 +147,7 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     ::mlir::MemRefType getBType();
     ::mlir::MemRefType getCType();
     bool hasEpilogue() { return !getEpilogue().empty(); }
-    ::mlir::AffineMap getSideMap(unsigned i);
+    ::mlir::AffineMap getEpilogueMap(unsigned i);
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -76,24 +76,24 @@ LogicalResult FlipOp::verify() {
   return success();
 }
 
-void PackLevelsOp::build(OpBuilder &b, OperationState &state, Value weights,
-                         Value scales, Value zeroPoints, int64_t panel,
-                         LevelsAttr levels) {
+void PackQuantizedOp::build(OpBuilder &b, OperationState &state, Value weights,
+                            Value scales, Value zeroPoints, int64_t panel,
+                            QuantizedWeightsAttr quantized) {
   auto type = cast<RankedTensorType>(weights.getType());
   auto byte = b.getIntegerType(8, /*isSigned=*/false);
   build(b, state,
         RankedTensorType::get({panels(type.getDimSize(1), panel),
-                               levels.rows(type.getDimSize(0)), panel},
+                               quantized.rows(type.getDimSize(0)), panel},
                               byte),
-        weights, scales, zeroPoints, b.getI64IntegerAttr(panel), levels);
+        weights, scales, zeroPoints, b.getI64IntegerAttr(panel), quantized);
 }
 
-LogicalResult PackLevelsOp::verify() {
+LogicalResult PackQuantizedOp::verify() {
   auto weights = cast<RankedTensorType>(getWeights().getType());
-  LevelsAttr levels = getLevels();
+  QuantizedWeightsAttr quantized = getQuantized();
   if (weights.getRank() != 2 || !weights.hasStaticShape() ||
       !weights.getElementType().isInteger(8) ||
-      !levels.divides(weights.getDimSize(0)))
+      !quantized.divides(weights.getDimSize(0)))
     return emitOpError("needs bytes [K, N] of static shape, K divided by the "
                        "groups, has ")
            << weights;
@@ -102,20 +102,21 @@ LogicalResult PackLevelsOp::verify() {
                    StringRef what) -> LogicalResult {
     if (!v && !isNeeded)
       return success();
-    auto expected = RankedTensorType::get({k / levels.groupOf(k), n}, element);
+    auto expected =
+        RankedTensorType::get({k / quantized.groupOf(k), n}, element);
     if (!v || !isNeeded || v.getType() != expected)
       return emitOpError() << what << " must be "
                            << (isNeeded ? "" : "absent, not ") << expected;
     return success();
   };
-  if (failed(check(getScales(), levels.hasScales(),
+  if (failed(check(getScales(), quantized.hasScales(),
                    Float32Type::get(getContext()), "scales")) ||
-      failed(check(getZeroPoints(), levels.getZeroPoints(),
+      failed(check(getZeroPoints(), quantized.getZeroPoints(),
                    weights.getElementType(), "zero points")))
     return failure();
   auto packed = cast<RankedTensorType>(getPacked().getType());
   auto panel = static_cast<int64_t>(getPanel());
-  SmallVector<int64_t> shape{panels(n, panel), levels.rows(k), panel};
+  SmallVector<int64_t> shape{panels(n, panel), quantized.rows(k), panel};
   if (packed.getShape() != ArrayRef(shape) ||
       !packed.getElementType().isUnsignedInteger(8))
     return emitOpError("result is ") << packed << ", expected ui8 of " << shape;
@@ -165,7 +166,7 @@ template <typename Op> LogicalResult verifyElements(Op op, Value weightsValue) {
                             << ", weights of type " << weights;
   Type dst = element(op.getDst());
   if (bytes && !dst.isF32() && !dst.isSignedInteger(32))
-    return op.emitOpError("the sum of products of bytes is f32 or si32");
+    return op.emitOpError("the sum of int8 products is f32 or si32");
   return success();
 }
 
@@ -254,40 +255,41 @@ LogicalResult verifyConvolution(Op op, int64_t interleave, int64_t joined) {
 
 } // namespace
 
-void ToDigitsOp::build(OpBuilder &b, OperationState &state, Value src,
-                       LevelsAttr levels) {
+void ToInt8SlicesOp::build(OpBuilder &b, OperationState &state, Value src,
+                           QuantizedWeightsAttr quantized) {
   auto type = cast<RankedTensorType>(src.getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape.back() = levels.wordsOfDigits(shape.back()) * sizeof(float);
+  shape.back() = quantized.wordsOfSlices(shape.back()) * sizeof(float);
   auto byte = b.getIntegerType(8, /*isSigned=*/false);
-  build(b, state, RankedTensorType::get(shape, byte), src, levels);
+  build(b, state, RankedTensorType::get(shape, byte), src, quantized);
 }
 
-LogicalResult ToDigitsOp::verify() {
+LogicalResult ToInt8SlicesOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());
-  auto digits = cast<RankedTensorType>(getDigits().getType());
-  LevelsAttr levels = getLevels();
+  auto slices = cast<RankedTensorType>(getSlices().getType());
+  QuantizedWeightsAttr quantized = getQuantized();
   int64_t k = src.getRank() ? src.getShape().back() : 0;
-  if (!isa<FloatType>(src.getElementType()) || !levels.getDigits() ||
-      ShapedType::isDynamic(k) || !levels.divides(k))
-    return emitOpError("needs digits, floats and a known K of whole groups, "
-                       "has ")
+  if (!isa<FloatType>(src.getElementType()) || !quantized.getSlices() ||
+      ShapedType::isDynamic(k) || !quantized.divides(k))
+    return emitOpError(
+               "needs int8 slices, floats and a known K of whole groups, "
+               "has ")
            << src;
   SmallVector<int64_t> shape(src.getShape());
-  shape.back() = levels.wordsOfDigits(k) * sizeof(float);
-  if (digits.getShape() != ArrayRef(shape) ||
-      !digits.getElementType().isUnsignedInteger(8))
-    return emitOpError("result is ") << digits << ", expected ui8 of " << shape;
+  shape.back() = quantized.wordsOfSlices(k) * sizeof(float);
+  if (slices.getShape() != ArrayRef(shape) ||
+      !slices.getElementType().isUnsignedInteger(8))
+    return emitOpError("result is ") << slices << ", expected ui8 of " << shape;
   return success();
 }
 
-int64_t MatMulOp::levelsK() {
+int64_t MatMulOp::quantizedK() {
   int64_t width = cast<RankedTensorType>(getSrc().getType()).getShape().back();
-  LevelsAttr levels = *getLevels();
-  if (ShapedType::isDynamic(width) || !levels.getDigits())
+  QuantizedWeightsAttr quantized = *getQuantized();
+  if (ShapedType::isDynamic(width) || !quantized.getSlices())
     return width;
   constexpr int64_t word = sizeof(float);
-  return width % word ? 0 : levels.kOf(width / word);
+  return width % word ? 0 : quantized.kOf(width / word);
 }
 
 LogicalResult MatMulOp::verify() {
@@ -296,16 +298,18 @@ LogicalResult MatMulOp::verify() {
   auto dst = cast<RankedTensorType>(getDst().getType());
   int64_t rank = dst.getRank(), v = getInterleave();
   int64_t ownRank = getInPlace() ? 2 : 3 + (v > 1);
-  std::optional<LevelsAttr> levels = getLevels();
-  if (levels) {
-    int64_t k = levelsK();
-    bool fits = levels->getDigits() ? src.getElementType().isUnsignedInteger(8)
-                                    : isa<FloatType>(src.getElementType());
+  std::optional<QuantizedWeightsAttr> quantized = getQuantized();
+  if (quantized) {
+    int64_t k = quantizedK();
+    bool fits = quantized->getSlices()
+                    ? src.getElementType().isUnsignedInteger(8)
+                    : isa<FloatType>(src.getElementType());
     if (!fits || v > 1 || getInPlace() ||
         !weights.getElementType().isUnsignedInteger(8) ||
-        ShapedType::isDynamic(k) || !levels->divides(k))
-      return emitOpError("levels meet floats and a known K of whole groups, "
-                         "have ")
+        ShapedType::isDynamic(k) || !quantized->divides(k))
+      return emitOpError(
+                 "quantized weights meet floats and a known K of whole groups, "
+                 "have ")
              << src << " and " << weights;
   } else if (failed(verifyElements(*this, getWeights()))) {
     return failure();
@@ -322,7 +326,8 @@ LogicalResult MatMulOp::verify() {
   if (failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
                    a[a.size() - 2])) ||
       failed(match(*this, "K of weights", w[w.size() - 2],
-                   levels ? levels->rows(levelsK()) : panels(a.back(), v))))
+                   quantized ? quantized->rows(quantizedK())
+                             : panels(a.back(), v))))
     return failure();
   int64_t columns = dst.getDimSize(rank - 1), panel = w.back();
   if (getInPlace()) {
@@ -452,7 +457,7 @@ LogicalResult ConvWeightsOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Minimal filtering
+// Winograd
 //===----------------------------------------------------------------------===//
 
 namespace {

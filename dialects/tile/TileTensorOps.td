@@ -63,46 +63,46 @@ def Tile_FlipOp : Tile_Op<"flip", [
   let hasVerifier = 1;
 }
 
-def Tile_PackLevelsOp : Tile_Op<"pack_levels", [Pure, AttrSizedOperandSegments]> {
+def Tile_PackQuantizedOp : Tile_Op<"pack_quantized", [Pure, AttrSizedOperandSegments]> {
   let summary = "quantised weights in panels of `panel` columns";
   let description = [{
-    `weights` `[K, N]`, bytes that hold levels of 4 or 8 bits, to
-    `[P, rows, panel]` of bytes as `levels` describes them, P = ceil(N / panel).
-    `scales` `[K / group, N]` f32 if levels have them, `zero_points` likewise, or
+    `weights` `[K, N]`, bytes that hold quantized weights of 4 or 8 bits, to
+    `[P, rows, panel]` of bytes as `quantized` describes them, P = ceil(N / panel).
+    `scales` `[K / group, N]` f32 if quantized weights have them, `zero_points` likewise, or
     `[1, N]`, of the type of the weights. What is beyond N is zero.
 
     ```mlir
-    %p = tile.pack_levels %w scales %s panel 16
-      levels <bits = 4, is_signed = true, group = 32, zero_points = false>
+    %p = tile.pack_quantized %w scales %s panel 16
+      quantized weights <bits = 4, is_signed = true, group = 32, zero_points = false>
       : tensor<64x24xsi8>, tensor<2x24xf32> -> tensor<2x40x16xui8>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$weights,
                        Optional<AnyRankedTensor>:$scales,
                        Optional<AnyRankedTensor>:$zero_points, I64Attr:$panel,
-                       Tile_LevelsAttr:$levels);
+                       Tile_QuantizedWeightsAttr:$quantized);
   let results = (outs AnyRankedTensor:$packed);
   let assemblyFormat = [{
     $weights (`scales` $scales^)? (`zero_points` $zero_points^)?
-    `panel` $panel `levels` $levels attr-dict
+    `panel` $panel `quantized` $quantized attr-dict
     `:` type(operands) `->` type($packed)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$weights,
                                  "::mlir::Value":$scales,
                                  "::mlir::Value":$zeroPoints, "int64_t":$panel,
-                                 "LevelsAttr":$levels)>];
+                                 "QuantizedWeightsAttr":$quantized)>];
   let hasVerifier = 1;
 }
 
-def Tile_ToDigitsOp : Tile_Op<"to_digits", [Pure]> {
+def Tile_ToInt8SlicesOp : Tile_Op<"to_int8_slices", [Pure]> {
   let summary = "floats as signed bytes that share an exponent";
   let description = [{
-    `src` `[.., K]` to `[.., bytes]`. For each group of K, as `levels` has them:
+    `src` `[.., K]` to `[.., bytes]`. For each group of K, as `quantized` has them:
 
     * 4 bytes: in f32 a power of two, `s`;
-    * 4 bytes for each digit: in i32 its sum over the group times -1 or, without
-      zero points, times `levels.bias()`, negative;
-    * for each of `digits` the group's bytes, signed, the most significant first.
+    * 4 bytes for each slice: in i32 its sum over the group times -1 or, without
+      zero points, times `quantized.bias()`, negative;
+    * for each of `slices` the group's bytes, signed, the most significant first.
 
     With three, x is about `s * (d0 * 2^16 + d1 * 2^8 + d2)`; the difference is
     at most 2^-23 times the greatest of the group's magnitudes, or 2^-123; with
@@ -110,16 +110,16 @@ def Tile_ToDigitsOp : Tile_Op<"to_digits", [Pure]> {
     an infinite element in the group `s` is infinite, with NaN it is NaN.
 
     ```mlir
-    %d = tile.to_digits %x levels <bits = 4, is_signed = true, group = 32,
-      zero_points = false, digits = 3> : tensor<6x64xf32> -> tensor<6x224xui8>
+    %d = tile.to_int8_slices %x quantized <bits = 4, is_signed = true, group = 32,
+      zero_points = false, int8 slices = 3> : tensor<6x64xf32> -> tensor<6x224xui8>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$src, Tile_LevelsAttr:$levels);
-  let results = (outs AnyRankedTensor:$digits);
+  let arguments = (ins AnyRankedTensor:$src, Tile_QuantizedWeightsAttr:$quantized);
+  let results = (outs AnyRankedTensor:$slices);
   let assemblyFormat = [{
-    $src `levels` $levels attr-dict `:` type($src) `->` type($digits)
+    $src `quantized` $quantized attr-dict `:` type($src) `->` type($slices)
   }];
-  let builders = [OpBuilder<(ins "::mlir::Value":$src, "LevelsAttr":$levels)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$src, "QuantizedWeightsAttr":$quantized)>];
   let hasVerifier = 1;
 }
 
@@ -129,8 +129,8 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
     `src` `[B.., M, K]`, `weights` `[B'.., P, K, panel]` as tile.pack makes it,
     or interleaved; `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
     `in_place`: `weights` are `[B'.., K, N]`, not packed, floats of 32 bits with
-    static sizes. `levels`: they are what tile.pack_levels makes, src is of
-    floats or, with digits, what tile.to_digits makes.
+    static sizes. `quantized`: they are what tile.pack_quantized makes, src is of
+    floats or, with int8 slices, what tile.to_int8_slices makes.
 
     Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8
     times s8) are summed in 32 bits, and `dst` is the sum as f32 or si32.
@@ -138,11 +138,11 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
                        DefaultValuedAttr<I64Attr, "1">:$interleave,
                        UnitAttr:$in_place,
-                       OptionalAttr<Tile_LevelsAttr>:$levels);
+                       OptionalAttr<Tile_QuantizedWeightsAttr>:$quantized);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $weights (`interleave` $interleave^)? (`in_place` $in_place^)?
-    (`levels` $levels^)? attr-dict
+    (`quantized` $quantized^)? attr-dict
     `:` type($src) `,` type($weights) `->` type($dst)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$dst, "::mlir::Value":$src,
@@ -150,11 +150,11 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
                                  CArg<"bool", "false">:$inPlace), [{
     build($_builder, $_state, dst, src, weights,
           $_builder.getI64IntegerAttr(interleave),
-          inPlace ? $_builder.getUnitAttr() : ::mlir::UnitAttr(), LevelsAttr());
+          inPlace ? $_builder.getUnitAttr() : ::mlir::UnitAttr(), QuantizedWeightsAttr());
   }]>];
   let extraClassDeclaration = [{
-    /// K of a product of levels.
-    int64_t levelsK();
+    /// K of a product of quantized weights.
+    int64_t quantizedK();
   }];
   let hasVerifier = 1;
 }
@@ -207,7 +207,7 @@ def Tile_ConvTransposeOp : Tile_WindowOp<"conv_transpose"> {
     `src` `[N, spatial.., C]` is the small tensor, `dst` `[N, spatial.., O]` the
     big one. `weights` are `[G, P, taps.., I, panel]` as tile.pack makes them,
     with I channels of src and O / G channels of dst per group, or, when
-    `depthwise`, `[taps.., 1, C]`. What lies behind the last position of src
+    `depthwise`, `[taps.., 1, C]`. What lies after the last position of src
     (output_padding) is in the sizes of dst. A position of dst that no tap
     reaches is 0.
 
@@ -253,7 +253,7 @@ def Tile_ConvWeightsOp : Tile_WindowOp<"conv_weights"> {
 }
 
 def Tile_WinogradOp : Tile_Op<"winograd", [Pure]> {
-  let summary = "tile.conv of 3x3 taps by minimal filtering";
+  let summary = "tile.conv of 3x3 taps by Winograd";
   let description = [{
     `src` `[N, H, W, C]`, `dst` `[N, H', W', O]`, all f32, with stride and
     dilation 1 and one group: H' = H + pads - 2. `src` may be bytes, u8 or s8,
@@ -314,8 +314,8 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let summary = "softmax(score(q . k)) . v, the scores never in memory";
   let description = [{
     ```
-    s[.., m, n]   = score(sum over d of q[.., m, d] * k[.., d, n], m, n, sides)
-    p[.., m, n]   = weights(softmax(s)[.., m, n], element, sides)
+    s[.., m, n]   = score(sum over d of q[.., m, d] * k[.., d, n], m, n, epilogue operands)
+    p[.., m, n]   = weights(softmax(s)[.., m, n], element, epilogue operands)
     dst[.., m, e] = sum over n of p[.., m, n] * v[.., n, e]
     ```
 
@@ -328,7 +328,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
 
     `k` is `[B.., D, N]` or, when `packed`,
     `[B.., P, D, panel]` as tile.pack makes it; leading dimensions broadcast as
-    in numpy. Sides are broadcast to `[B.., M, N]`. q, k, v and dst are f32 or
+    in numpy. Epilogue operands are broadcast to `[B.., M, N]`. q, k, v and dst are f32 or
     bf16; scores, their sums and `stats` are f32. With `interleave` > 1 both k
     and v are packed and interleaved, and `keys` is N.
 
@@ -340,23 +340,23 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
     element, side0, side1, ...)`: dropout. `element` is the number of the weight
     in a dense `[B.., M, N]`, an i64. The sums of the softmax are those of the
     weights before. It must be linear in the weight: what divides a row may be
-    applied behind it. With `normalized` it need not be, and rows are divided
+    applied after it. With `normalized` it need not be, and rows are divided
     first: weights that are rounded to bytes. Not with `from_left`.
 
     With `inf_as_zero` a row of -inf gives zeros, not NaN. `stats` is
     `[B.., M, 1]`: max + log(sum(exp(s - max))) of each row.
 
     ```mlir
-    %o = tile.attention %q, %k, %v sides(%scale) score {
+    %o = tile.attention %q, %k, %v epilogue_operands(%scale) score {
     ^bb0(%x: f32, %m: index, %n: index, %s: f32):
       %0 = arith.divf %x, %s : f32
       tile.yield %0 : f32
     } : tensor<2x33x64xf32>, tensor<2x64x97xf32>, tensor<2x97x64xf32>
-        sides(tensor<f32>) -> tensor<2x33x64xf32>
+        epilogue_operands(tensor<f32>) -> tensor<2x33x64xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-                       AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$sides,
+                       AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$epilogueOperands,
                        UnitAttr:$packed, UnitAttr:$inf_as_zero,
                        UnitAttr:$from_left, UnitAttr:$normalized,
                        DefaultValuedAttr<I64Attr, "1">:$interleave,
@@ -364,11 +364,11 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let results = (outs AnyRankedTensor:$dst, Optional<AnyRankedTensor>:$stats);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$weights);
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`sides` `(` $sides^ `)`)? (`packed` $packed^)?
+    $q `,` $k `,` $v (`epilogue_operands` `(` $epilogueOperands^ `)`)? (`packed` $packed^)?
     (`inf_as_zero` $inf_as_zero^)? (`from_left` $from_left^)?
     (`normalized` $normalized^)? `score` $score
     (`weights` $weights^)? attr-dict
-    `:` type($q) `,` type($k) `,` type($v) (`sides` `(` type($sides)^ `)`)?
+    `:` type($q) `,` type($k) `,` type($v) (`epilogue_operands` `(` type($epilogueOperands)^ `)`)?
     `->` type($dst) (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;

@@ -34,7 +34,7 @@ const Rule kOnOperations[] = {
      "a call"},
     {kInPlaceAttr, isOne<DenseI64ArrayAttr>, "an array of i64",
      isOn<CallOpInterface>, "a call"},
-    {kEdgeAttr, isOne<UnitAttr>, "a unit attribute", nullptr, ""},
+    {kImplicitCastAttr, isOne<UnitAttr>, "a unit attribute", nullptr, ""},
     {kPartAttr, isOne<UnitAttr>, "a unit attribute", nullptr, ""},
     {kWidenedAttr, isOne<TypeAttr>, "a type", nullptr, ""}};
 

@@ -33,11 +33,12 @@ protected:
   /// A brgemm with the given pieces in a function.
   static std::string brgemm(const std::string &a, const std::string &b,
                             const std::string &c, const std::string &rest = "",
-                            const std::string &sides = "",
-                            const std::string &sideArgs = "") {
-    return "func.func @f(%a: " + a + ", %b: " + b + ", %c: " + c + sideArgs +
-           ") {\n  tile.brgemm ins(%a, %b : " + a + ", " + b + ") " + sides +
-           " outs(%c : " + c + ") " + rest + "\n  return\n}\n";
+                            const std::string &epilogueOperands = "",
+                            const std::string &epilogueArgs = "") {
+    return "func.func @f(%a: " + a + ", %b: " + b + ", %c: " + c +
+           epilogueArgs + ") {\n  tile.brgemm ins(%a, %b : " + a + ", " + b +
+           ") " + epilogueOperands + " outs(%c : " + c + ") " + rest +
+           "\n  return\n}\n";
   }
 
   void expectRefused(const std::string &text,
@@ -73,8 +74,8 @@ const char *biasRelu = R"( epilogue {
     %1 = arith.maximumf %0, %zero : f32
     tile.yield %1 : f32
   })";
-const char *biasSide =
-    "sides(%s : memref<24xf32>) maps [affine_map<(d0, d1) -> (d1)>]";
+const char *biasOperand = "epilogue_operands(%s : memref<24xf32>) maps "
+                          "[affine_map<(d0, d1) -> (d1)>]";
 
 TEST_F(TileTest, roundTrip) {
   expectRoundTrip(
@@ -83,13 +84,13 @@ TEST_F(TileTest, roundTrip) {
                          "memref<9x64x24xf32>", "memref<?x?xf32>",
                          "accumulate prefetch_next register_tile [4, 3]"));
   expectRoundTrip(brgemm("memref<3x8x64xf32>", "memref<3x64x24xf32>",
-                         "memref<8x24xf32>", "fetch(%f : memref<512xf32>)", "",
-                         ", %f: memref<512xf32>"));
+                         "memref<8x24xf32>", "prefetch(%f : memref<512xf32>)",
+                         "", ", %f: memref<512xf32>"));
   expectRoundTrip(brgemm("memref<8x64xf32>",
                          "memref<64x?xf32, strided<[768, 1]>>",
                          "memref<8x20xf32>", "attributes {packed = false}"));
   expectRoundTrip(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
-                         "memref<8x24xf32>", biasRelu, biasSide,
+                         "memref<8x24xf32>", biasRelu, biasOperand,
                          ", %s: memref<24xf32>"));
 }
 
@@ -105,7 +106,7 @@ TEST_F(TileTest, builderMakesAValidOp) {
   Block *entry = func.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   Value x = entry->getArgument(0), y = entry->getArgument(1);
-  AffineMap map = getSideMapOf(SideKind::PerRow, &context);
+  AffineMap map = getEpilogueMapOf(EpilogueBroadcast::PerRow, &context);
   auto op = BrgemmOp::create(
       builder, loc, x, x, y, ValueRange{entry->getArgument(2)}, map,
       /*accumulate=*/true, /*packed=*/true,
@@ -125,7 +126,7 @@ TEST_F(TileTest, builderMakesAValidOp) {
 TEST_F(TileTest, effects) {
   OwningOpRef<ModuleOp> module =
       parse(brgemm("memref<8x64xf32>", "memref<64x24xf32>", "memref<8x24xf32>",
-                   biasRelu, biasSide, ", %s: memref<24xf32>"));
+                   biasRelu, biasOperand, ", %s: memref<24xf32>"));
   ASSERT_TRUE(module);
   module->walk([](BrgemmOp op) {
     SmallVector<MemoryEffects::EffectInstance> effects;
@@ -137,11 +138,13 @@ TEST_F(TileTest, effects) {
   });
 }
 
-TEST_F(TileTest, sideKinds) {
-  for (SideKind kind : {SideKind::Scalar, SideKind::PerRow, SideKind::PerColumn,
-                        SideKind::PerElement})
-    EXPECT_EQ(getSideKind(getSideMapOf(kind, &context)), kind);
-  EXPECT_FALSE(getSideKind(AffineMap::getMultiDimIdentityMap(3, &context)));
+TEST_F(TileTest, epilogueBroadcast) {
+  for (EpilogueBroadcast kind :
+       {EpilogueBroadcast::Scalar, EpilogueBroadcast::PerRow,
+        EpilogueBroadcast::PerColumn, EpilogueBroadcast::PerElement})
+    EXPECT_EQ(getEpilogueBroadcast(getEpilogueMapOf(kind, &context)), kind);
+  EXPECT_FALSE(
+      getEpilogueBroadcast(AffineMap::getMultiDimIdentityMap(3, &context)));
 }
 
 TEST_F(TileTest, refusesShapes) {
@@ -193,9 +196,9 @@ TEST_F(TileTest, refusesTypesAndTiles) {
   for (std::string type :
        {"memref<?xf32>", "memref<8x8xf32>", "memref<64xf32, strided<[2]>>"})
     expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
-                         "memref<8x24xf32>", "fetch(%f : " + type + ")", "",
+                         "memref<8x24xf32>", "prefetch(%f : " + type + ")", "",
                          ", %f: " + type),
-                  {"fetch must be one piece of known size"});
+                  {"prefetch must be one piece of known size"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "register_tile [4]"),
                 {"register_tile must be [MR, NV]"});
@@ -207,31 +210,31 @@ TEST_F(TileTest, refusesTypesAndTiles) {
                 {"has more than 64 accumulators"});
 }
 
-TEST_F(TileTest, refusesSides) {
-  auto side = [](const char *type, const char *map, const char *argument) {
+TEST_F(TileTest, refusesEpilogueOperands) {
+  auto operand = [](const char *type, const char *map, const char *argument) {
     return brgemm("memref<8x64xf32>", "memref<64x24xf32>", "memref<8x24xf32>",
                   std::string("epilogue {\n^bb0(%acc: f32, %x: ") + argument +
                       "):\n tile.yield %acc : f32\n}",
-                  std::string("sides(%s : ") + type + ") maps [affine_map<" +
-                      map + ">]",
+                  std::string("epilogue_operands(%s : ") + type +
+                      ") maps [affine_map<" + map + ">]",
                   std::string(", %s: ") + type);
   };
-  expectRefused(side("memref<24xf32>", "(d0, d1) -> (d1, d0)", "f32"),
-                {"side 0 has map"});
-  expectRefused(side("memref<24xf32>", "(d0, d1) -> (d0, d1)", "f32"),
-                {"side 0 has rank 1, its map has 2 results"});
-  expectRefused(side("memref<23xf32>", "(d0, d1) -> (d1)", "f32"),
-                {"side 0 has 23 columns, c 24"});
-  expectRefused(side("memref<9xf32>", "(d0, d1) -> (d0)", "f32"),
-                {"rows of side 0 and c differ: 9 and 8"});
-  expectRefused(side("memref<24xi1>", "(d0, d1) -> (d1)", "i1"),
+  expectRefused(operand("memref<24xf32>", "(d0, d1) -> (d1, d0)", "f32"),
+                {"epilogue operand 0 has map"});
+  expectRefused(operand("memref<24xf32>", "(d0, d1) -> (d0, d1)", "f32"),
+                {"epilogue operand 0 has rank 1, its map has 2 results"});
+  expectRefused(operand("memref<23xf32>", "(d0, d1) -> (d1)", "f32"),
+                {"epilogue operand 0 has 23 columns, c 24"});
+  expectRefused(operand("memref<9xf32>", "(d0, d1) -> (d0)", "f32"),
+                {"rows of epilogue operand 0 and c differ: 9 and 8"});
+  expectRefused(operand("memref<24xi1>", "(d0, d1) -> (d1)", "i1"),
                 {"must be floats or integers of whole bytes"});
-  expectRefused(side("memref<24xf32>", "(d0, d1) -> (d1)", "i8"),
+  expectRefused(operand("memref<24xf32>", "(d0, d1) -> (d1)", "i8"),
                 {"epilogue arguments must be"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
-                       "memref<8x24xf32>", "", biasSide,
+                       "memref<8x24xf32>", "", biasOperand,
                        ", %s: memref<24xf32>"),
-                {"has sides but no epilogue"});
+                {"has epilogue operands but no epilogue"});
 }
 
 TEST_F(TileTest, refusesEpilogues) {

@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// Argument and result of `main`, behind the fuse phase, of one type: results
+/// Argument and result of `main`, after the fuse phase, of one type: results
 /// are right even if the caller gives both the same memory. Either every read
 /// of the argument comes before the group that writes the result, or that group
 /// reads it element by element, where it writes. Of more than kMostInPlace

@@ -1,7 +1,7 @@
 //===- PlanArena.cpp - one arena per entry --------------------------------===//
 //
 // Buffers are taken in the order of the calls that need them; each gets the
-// smallest free stretch of the arena that holds it, else the arena grows. A
+// smallest free range of the arena that holds it, else the arena grows. A
 // buffer is free again after the last call that reads it, views included.
 //
 // Buffers of dynamic size follow the static part; two of equal type and equal
@@ -37,7 +37,7 @@ int64_t alignUp(int64_t n) {
   return saturatingAdd(n, kAlign - 1) / kAlign * kAlign;
 }
 
-/// Free stretches of an arena that grows at its end.
+/// Free ranges of an arena that grows at its end.
 class FreeList {
 public:
   int64_t take(int64_t size) {
@@ -49,7 +49,7 @@ public:
         add(at + size, bytes - size);
       return at;
     }
-    // Grow, from the last stretch if that touches the end.
+    // Grow, from the last range if that touches the end.
     int64_t at = end;
     if (!free.empty()) {
       auto last = std::prev(free.end());

@@ -63,7 +63,7 @@ constexpr int64_t kTries = 32;
 constexpr int64_t kRowStep = 8;
 
 /// One group of a chain to be.
-struct Member {
+struct ChainMember {
   // Handles of MLIR have no const methods.
   mutable func::CallOp call;
   mutable func::FuncOp group;
@@ -75,8 +75,8 @@ struct Member {
   int64_t row = 0;                          // of the result, in scratch memory
   double flops = 0;
 
-  Member(func::CallOp call, func::FuncOp group, Operation *first,
-         const WindowDim &rows, const BandShape &shape)
+  ChainMember(func::CallOp call, func::FuncOp group, Operation *first,
+              const WindowDim &rows, const BandShape &shape)
       : call(call), group(group), first(first), rows(rows), shape(shape),
         ops(llvm::range_size(group.getBody().front())),
         src(bytesAtLeast(rankedType(first->getOperand(0)))),
@@ -97,7 +97,8 @@ struct Member {
   }
 };
 
-std::optional<Member> memberOf(func::CallOp call, const SymbolTable &symbols) {
+std::optional<ChainMember> memberOf(func::CallOp call,
+                                    const SymbolTable &symbols) {
   auto group = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!group || !group->hasAttr(kGroupAttr) || group.getNumResults() != 1)
     return std::nullopt;
@@ -123,11 +124,11 @@ std::optional<Member> memberOf(func::CallOp call, const SymbolTable &symbols) {
   std::optional<WindowDim> rows = bandWindow(first);
   if (!rows)
     return std::nullopt;
-  return Member(call, group, first, *rows, *shape);
+  return ChainMember(call, group, first, *rows, *shape);
 }
 
 /// The call of the one group that reads `call`'s result, where only its first
-/// operation does, or only one that reads the same rows behind a product.
+/// operation does, or only one that reads the same rows after a product.
 func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
   Value v = call.getResult(0);
   if (!v.hasOneUse())
@@ -135,7 +136,7 @@ func::CallOp onlyReader(func::CallOp call, const SymbolTable &symbols) {
   auto reader = dyn_cast<func::CallOp>(*v.user_begin());
   if (!reader)
     return {};
-  std::optional<Member> member = memberOf(reader, symbols);
+  std::optional<ChainMember> member = memberOf(reader, symbols);
   if (!member || !readsBands(member->first))
     return {};
   BlockArgument arg =
@@ -164,7 +165,7 @@ std::optional<Whole> needsWhole(func::CallOp call, const SymbolTable &symbols) {
     return std::nullopt;
   for (Operation &op : group.getBody().front()) {
     if (isa<tile::WinogradOp>(op))
-      return Whole{&op, "minimal filtering transforms whole images"};
+      return Whole{&op, "Winograd transforms whole images"};
     if (startsMember(&op) && !readsBands(&op))
       return Whole{
           &op,
@@ -176,12 +177,12 @@ std::optional<Whole> needsWhole(func::CallOp call, const SymbolTable &symbols) {
 /// Bytes that pass L2 between the writing and the reading of an element of the
 /// result of `from`: the tensor itself, half of what both read and write beside
 /// it, and all weights.
-int64_t passingBytes(const Member &from, const Member &to) {
+int64_t passingBytes(const ChainMember &from, const ChainMember &to) {
   return from.result + from.weights + to.weights + (from.src + to.result) / 2;
 }
 
 /// How a chain is cut, and what that costs and saves.
-struct Plan {
+struct ChainPlan {
   int64_t band = 0; // 0: nothing fits
   int64_t items = 0;
   int64_t footprint = 0; // bytes of bands and weights
@@ -202,15 +203,15 @@ struct Planner {
     return static_cast<int64_t>(kShareOfL2 * static_cast<double>(l2Bytes));
   }
 
-  bool staysInL2(const Member &from, const Member &to) const {
+  bool staysInL2(const ChainMember &from, const ChainMember &to) const {
     return passingBytes(from, to) <= room();
   }
 
   /// The plan of `members` for this many bands of each image.
-  Plan planFor(ArrayRef<Member> members, int64_t bands) const {
+  ChainPlan planFor(ArrayRef<ChainMember> members, int64_t bands) const {
     const BandShape &shape = members.back().shape;
     auto real = [](int64_t n) { return static_cast<double>(n); };
-    Plan plan;
+    ChainPlan plan;
     plan.band =
         std::min(shape.rows, roundUp((shape.rows + bands - 1) / bands,
                                      shape.columns == 1 ? kRowStep : 1));
@@ -233,12 +234,12 @@ struct Planner {
 
   /// Whether bands and weights fit, and threads are balanced; it is so for more
   /// bands, too.
-  bool isPossible(const Plan &plan) const {
+  bool isPossible(const ChainPlan &plan) const {
     return plan.footprint <= room() && plan.items >= kMinItems;
   }
 
   /// Fewest bands for which it is possible; 0: none gain.
-  int64_t fewestBands(ArrayRef<Member> members) const {
+  int64_t fewestBands(ArrayRef<ChainMember> members) const {
     if (planFor(members, 1).gain() <= 0)
       return 0;
     int64_t fewest = 1;
@@ -249,24 +250,24 @@ struct Planner {
       else
         fewest = middle + 1;
     }
-    Plan plan = planFor(members, fewest);
+    ChainPlan plan = planFor(members, fewest);
     return isPossible(plan) && plan.gain() > 0 ? fewest : 0;
   }
 
   /// The highest bands, or of equal heights where those gain nearly as much.
-  Plan planOf(ArrayRef<Member> members) const {
+  ChainPlan planOf(ArrayRef<ChainMember> members) const {
     int64_t rows = members.back().shape.rows;
     if (mode == Mode::always)
       return planFor(members, std::min(rows, kForcedBands));
     int64_t fewest = fewestBands(members);
     if (fewest == 0)
       return {};
-    Plan highest = planFor(members, fewest);
+    ChainPlan highest = planFor(members, fewest);
     LDBG() << members.size() << " groups in " << fewest
            << " bands at least: " << highest.footprint << " bytes of " << room()
            << ", gain " << highest.gain();
     for (int64_t bands = fewest; bands < fewest + kTries; ++bands) {
-      Plan plan = planFor(members, std::min(rows, bands));
+      ChainPlan plan = planFor(members, std::min(rows, bands));
       if (plan.gain() < kNearlyBest * highest.gain())
         break;
       if (rows % plan.band == 0)
@@ -275,7 +276,7 @@ struct Planner {
     return highest;
   }
 
-  double gainOf(ArrayRef<Member> members) const {
+  double gainOf(ArrayRef<ChainMember> members) const {
     if (mode == Mode::always)
       return static_cast<double>(members.size() - 1);
     int64_t bands = fewestBands(members);
@@ -284,7 +285,7 @@ struct Planner {
 
   /// Lengths of the chains that `path` is cut into, for the largest gain; the
   /// longest ones, if that is asked for.
-  SmallVector<size_t> cut(ArrayRef<Member> path) const {
+  SmallVector<size_t> cut(ArrayRef<ChainMember> path) const {
     if (mode == Mode::never)
       return SmallVector<size_t>(path.size(), 1);
     SmallVector<double> gains(path.size() + 1, 0); // of the first so many
@@ -312,7 +313,7 @@ struct Planner {
   }
 
   /// Why two groups beside each other are in no chain together.
-  std::string whyNot(const Member &from, const Member &to) const {
+  std::string whyNot(const ChainMember &from, const ChainMember &to) const {
     if (mode != Mode::byCost)
       return mode == Mode::never ? "chains=never" : "max-ops";
     int64_t between = from.result;
@@ -320,8 +321,8 @@ struct Planner {
       return llvm::formatv("the {0} bytes between stay in L2 until they are "
                            "read, with {1} more",
                            between, passingBytes(from, to) - between);
-    std::array<Member, 2> both = {from, to};
-    Plan one = planFor(both, to.shape.rows);
+    std::array<ChainMember, 2> both = {from, to};
+    ChainPlan one = planFor(both, to.shape.rows);
     if (one.footprint > room())
       return llvm::formatv("weights and rows take {0} bytes at least, of {1} "
                            "of L2",
@@ -371,7 +372,7 @@ private:
       for (func::CallOp call : calls)
         explainWhole(call, symbols);
     for (func::CallOp call : calls) {
-      std::vector<Member> path;
+      std::vector<ChainMember> path;
       while (call && onPath.insert(call).second) {
         auto member = memberOf(call, symbols);
         if (!member)
@@ -410,9 +411,9 @@ private:
           << whole->why;
   }
 
-  void replaceParts(ArrayRef<Member> path, ArrayRef<size_t> lengths) {
+  void replaceParts(ArrayRef<ChainMember> path, ArrayRef<size_t> lengths) {
     for (size_t at = 0; size_t length : lengths) {
-      ArrayRef<Member> part = path.slice(at, length);
+      ArrayRef<ChainMember> part = path.slice(at, length);
       at += length;
       if (remarks && at < path.size())
         path[at].first->emitRemark("not in bands with the group before it: " +
@@ -423,14 +424,14 @@ private:
   }
 
   /// One call in place of those of all members.
-  void replace(ArrayRef<Member> members, const Plan &plan) {
+  void replace(ArrayRef<ChainMember> members, const ChainPlan &plan) {
     assert(members.size() > 1 && plan.band > 0 && "a chain has bands");
     SmallVector<Value> operands;
     std::string key;
     llvm::raw_string_ostream os(key);
     os << plan.band;
     Value between;
-    for (const Member &member : members) {
+    for (const ChainMember &member : members) {
       os << " " << member.group.getName();
       for (Value v : member.call.getOperands())
         if (v == between)
@@ -446,7 +447,7 @@ private:
     OpBuilder b(last);
     SmallVector<Location> locs;
     std::string label;
-    for (const Member &member : members) {
+    for (const ChainMember &member : members) {
       locs.push_back(member.call.getLoc());
       if (auto name = member.call->getAttrOfType<StringAttr>(kLabelAttr))
         label += (label.empty() ? "" : " > ") + name.str();
@@ -456,7 +457,7 @@ private:
     call->setAttr(kLabelAttr, b.getStringAttr(label));
     last.getResult(0).replaceAllUsesWith(call.getResult(0));
     if (remarks)
-      for (const Member &member : members)
+      for (const ChainMember &member : members)
         member.first->emitRemark(llvm::formatv(
             "computed with {0} more groups, in bands of {1} of {2} rows, {3} "
             "items: {4} bytes stay in L2, {5} of weights and bands, {6:F1} % "
@@ -464,24 +465,24 @@ private:
             members.size() - 1, plan.band, members.back().shape.rows,
             plan.items, static_cast<int64_t>(plan.saved), plan.footprint,
             100 * plan.twice / flopsOf(members)));
-    for (const Member &member : llvm::reverse(members))
+    for (const ChainMember &member : llvm::reverse(members))
       member.call.erase();
     ++chains;
     joined += members.size();
   }
 
-  static double flopsOf(ArrayRef<Member> members) {
+  static double flopsOf(ArrayRef<ChainMember> members) {
     double flops = 0;
-    for (const Member &member : members)
+    for (const ChainMember &member : members)
       flops += member.flops;
     return flops;
   }
 
   /// The operations of all members in one function; `operands` are its own.
-  func::FuncOp build(ArrayRef<Member> members, const Plan &plan,
+  func::FuncOp build(ArrayRef<ChainMember> members, const ChainPlan &plan,
                      ArrayRef<Value> operands) {
     SmallVector<Location> locs;
-    for (const Member &member : members)
+    for (const ChainMember &member : members)
       locs.push_back(member.group.getLoc());
     OpBuilder b(&getContext());
     auto fn = func::FuncOp::create(
@@ -495,7 +496,7 @@ private:
     b.setInsertionPointToStart(fn.addEntryBlock());
     unsigned next = 0;
     Value before, between; // outside, inside
-    for (const Member &member : members) {
+    for (const ChainMember &member : members) {
       IRMapping map;
       for (auto [arg, v] :
            llvm::zip(member.group.getArguments(), member.call.getOperands()))
@@ -511,9 +512,9 @@ private:
     return fn;
   }
 
-  std::string nameOf(ArrayRef<Member> members) {
+  std::string nameOf(ArrayRef<ChainMember> members) {
     std::string base = "chain";
-    for (const Member &member : members)
+    for (const ChainMember &member : members)
       base += "_" + member.group.getName().str();
     base.resize(std::min<size_t>(base.size(), 80));
     return names.unused(base);

@@ -21,14 +21,14 @@
 #include "dialects/tile/Target.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
+#include "passes/fuse/FusedPrologue.h"
 #include "passes/fuse/Group.h"
 #include "passes/fuse/OutlineGroups.h"
-#include "passes/fuse/OwnOperands.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -46,12 +46,12 @@ using namespace fusion;
 
 namespace {
 
-struct Former {
+struct FusionPlanner {
   func::FuncOp f;
   bool enable;
   int64_t maxOps;
   bool remarks;
-  OwnOperands own;
+  FusedPrologue own;
   std::vector<Group> groups;
   llvm::DenseMap<Operation *, int> groupOf;
 
@@ -80,8 +80,8 @@ struct Former {
     Group &group = groups[g];
     LDBG() << nameOf(op->getLoc()) << " joins group " << g;
     if (graph::isReductionLike(op) && group.kind == GroupKind::elementwise) {
-      group.kind = GroupKind::rows;
-      group.rows = rowSpace(op);
+      group.kind = GroupKind::reduction;
+      group.rows = reductionSpace(op);
     }
     group.ops.push_back(op);
     groupOf[op] = g;
@@ -95,18 +95,18 @@ struct Former {
     Value shaped =
         graph::isReductionLike(op) ? op->getOperand(0) : op->getResult(0);
     g.space.assign(rankedType(shaped).getShape());
-    if (kind == GroupKind::rows)
-      g.rows = rowSpace(op);
+    if (kind == GroupKind::reduction)
+      g.rows = reductionSpace(op);
     groups.push_back(std::move(g));
     groups.back().ops.push_back(op);
     groupOf[op] = groups.size() - 1;
   }
 
-  /// The last group behind `latest` that reads operand 0 of the row operation
+  /// The last group after `latest` that reads operand 0 of the row operation
   /// `op` over the same rows, or -1.
   int siblingGroup(Operation *op, int latest) {
     if (!graph::isReductionLike(op) ||
-        !llvm::is_contained(rowSpace(op).reduced, true))
+        !llvm::is_contained(reductionSpace(op).reduced, true))
       return -1;
     int sibling = -1;
     for (Operation *user : op->getOperand(0).getUsers()) {
@@ -131,7 +131,7 @@ struct Former {
   }
 
   /// Whether only a window reads `op`, and computes it where it reads.
-  bool isMadeByWindow(Operation *op) {
+  bool isResultOfWindow(Operation *op) {
     return op->getNumResults() == 1 && op->hasOneUse() &&
            kindOfGroup(*op->user_begin()) == GroupKind::window &&
            own.makes(*op->user_begin(), op);
@@ -146,11 +146,11 @@ struct Former {
     bool epilogue = takesEpilogue(g.ops.front());
     bool kinds =
         e.kind == GroupKind::elementwise &&
-        (g.kind == GroupKind::elementwise || g.kind == GroupKind::rows ||
+        (g.kind == GroupKind::elementwise || g.kind == GroupKind::reduction ||
          g.kind == GroupKind::contraction ||
          (g.kind == GroupKind::window && epilogue) || pack);
     if (!kinds || isa<tile::ConvWeightsOp>(g.ops.front()) ||
-        isMadeByWindow(g.ops.back()) ||
+        isResultOfWindow(g.ops.back()) ||
         static_cast<int64_t>(e.ops.size() + g.ops.size()) >= maxOps)
       return false;
     ArrayRef<int64_t> space = g.space;
@@ -300,7 +300,7 @@ struct Former {
         latest = std::max(latest, producerGroup(v));
       // Parts of one operation are one all the same: it rounds once.
       bool joins = latest >= 0 && (enable || isPartOf(&op, groups[latest]));
-      if (joins && !isMadeByWindow(&op)) {
+      if (joins && !isResultOfWindow(&op)) {
         if (int g = enable ? epilogueBefore(&op, latest) : -1; g >= 0) {
           move(latest, g);
           latest = g;
@@ -328,7 +328,7 @@ struct Former {
     return fused;
   }
 
-  /// Why the result of the first `n` operations cannot be stored behind them.
+  /// Why the result of the first `n` operations cannot be stored after them.
   std::string whyNotStored(const Group &g, size_t n) {
     SmallVector<Value> values = escaping(g, n);
     if (values.size() != 1)
@@ -372,7 +372,7 @@ struct Former {
   }
 };
 
-/// Returns a copy. What is reshaped behind transposes is copied before, if that
+/// Returns a copy. What is reshaped after transposes is copied before, if that
 /// copy can be written as the caller's buffer has it: reshapes copy, too.
 void copyResult(OpBuilder &b, Location loc, func::FuncOp f, OpOperand &use) {
   auto copy = [&](Value v) {
@@ -426,7 +426,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
     for (func::FuncOp f : entries) {
       eraseDeadOps(f); // A group has results.
       copyAliasedResults(f);
-      Former former;
+      FusionPlanner former;
       former.f = f;
       former.enable = enable;
       former.maxOps = maxOps;

@@ -17,7 +17,7 @@ Operation *concatOf(func::FuncOp group) {
   return *group.getOps<graph::ConcatOp>().begin();
 }
 
-SmallVector<Value> joinedInPlace(func::CallOp call, func::FuncOp group) {
+SmallVector<Value> elidedOperands(func::CallOp call, func::FuncOp group) {
   auto inPlace = call->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr);
   SmallVector<Value> values;
   if (!inPlace)
@@ -31,7 +31,7 @@ SmallVector<Value> joinedInPlace(func::CallOp call, func::FuncOp group) {
 }
 
 bool sharesRows(Operation *op, const Group &g) {
-  return g.kind == GroupKind::rows && g.rows == rowSpace(op) &&
+  return g.kind == GroupKind::reduction && g.rows == reductionSpace(op) &&
          rankedType(op->getOperand(0)).getShape() == ArrayRef(g.space);
 }
 
@@ -41,7 +41,7 @@ static bool isSpaceShape(ArrayRef<int64_t> shape, const Group &g) {
   return shape == ArrayRef<int64_t>(g.space);
 }
 static bool isStatShape(ArrayRef<int64_t> shape, const Group &g) {
-  if (g.kind != GroupKind::rows || g.rows.groups ||
+  if (g.kind != GroupKind::reduction || g.rows.groups ||
       shape.size() != g.space.size())
     return false;
   for (auto [d, size] : llvm::enumerate(g.space))
@@ -59,7 +59,7 @@ static std::string sizesText(ArrayRef<int64_t> sizes) {
 }
 
 /// "1,2": the reduced dimensions.
-static std::string reducedText(const RowSpace &rows) {
+static std::string reducedText(const ReductionSpace &rows) {
   std::string text;
   for (auto [d, reduced] : llvm::enumerate(rows.reduced))
     if (reduced)
@@ -85,10 +85,12 @@ std::string whyNot(Operation *op, const Group &g,
             tile::stringifyGroupKind(*kindOfGroup(op)))
         .str();
   if (isa<tile::ConvWeightsOp>(g.ops.front()))
-    return "a gradient of weights is summed piece by piece in memory";
+    return "a weights gradient is accumulated part by part in memory, so "
+           "nothing can be computed before it is complete";
   bool epilogue = takesEpilogue(g.ops.front());
   if (indexed && epilogue)
-    return "epilogues know no indices";
+    return "an epilogue has no index of its element, which this operation "
+           "needs";
   switch (g.kind) {
   case GroupKind::window:
   case GroupKind::attention:
@@ -103,7 +105,7 @@ std::string whyNot(Operation *op, const Group &g,
             " takes no epilogue")
         .str();
   case GroupKind::elementwise:
-  case GroupKind::rows:
+  case GroupKind::reduction:
   case GroupKind::contraction:
     break;
   }
@@ -118,7 +120,7 @@ std::string whyNot(Operation *op, const Group &g,
       return ("complete rows are needed, a " + tile::stringifyGroupKind(g.kind))
                  .str() +
              " makes tiles: it reduces dimensions " +
-             reducedText(rowSpace(op)) + " of " +
+             reducedText(reductionSpace(op)) + " of " +
              sizesText(rankedType(op->getOperand(0)).getShape());
     if (llvm::none_of(op->getOperands(), inGroup))
       return "its operand reaches it through a view";
@@ -129,11 +131,11 @@ std::string whyNot(Operation *op, const Group &g,
     for (Value v : op->getOperands())
       if (inGroup(v) && !isSpaceShape(rankedType(v).getShape(), g))
         return dropped(rankedType(v));
-    if (!llvm::is_contained(rowSpace(op).reduced, true))
+    if (!llvm::is_contained(reductionSpace(op).reduced, true))
       return "it reduces nothing";
-    if (g.kind == GroupKind::rows && !sharesRows(op, g))
+    if (g.kind == GroupKind::reduction && !sharesRows(op, g))
       return "it reduces other dimensions than the group: " +
-             reducedText(rowSpace(op)) + ", not " + reducedText(g.rows);
+             reducedText(reductionSpace(op)) + ", not " + reducedText(g.rows);
     return "";
   }
   auto shape = rankedType(op->getResult(0)).getShape();
@@ -149,13 +151,14 @@ std::string whyNot(Operation *op, const Group &g,
         return dropped(type);
       any = true;
     } else if (g.kind == GroupKind::attention && !splatLiteral(v)) {
-      return "epilogues of attention read constants of one value only";
+      return "an epilogue of attention reads no tensor but constants of one "
+             "value";
     }
   }
   if (!any)
     return "its operands reach it through views";
   if (epilogue && !fitsEpilogue(op))
-    return "epilogues know no 64-bit integers";
+    return "an epilogue computes in 32 bits, and it has 64-bit values";
   return "";
 }
 

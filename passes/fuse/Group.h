@@ -13,8 +13,8 @@ namespace tenon::fusion {
 mlir::Operation *concatOf(mlir::func::FuncOp group);
 /// What the call of such a group has in place (kInPlaceAttr), as values of the
 /// caller that the Concat joins; null for the others.
-llvm::SmallVector<mlir::Value> joinedInPlace(mlir::func::CallOp call,
-                                             mlir::func::FuncOp group);
+llvm::SmallVector<mlir::Value> elidedOperands(mlir::func::CallOp call,
+                                              mlir::func::FuncOp group);
 
 struct Group {
   GroupKind kind;
@@ -22,7 +22,7 @@ struct Group {
   /// The iteration space: the shape of elementwise results, of the operand of
   /// row operations, of the product.
   llvm::SmallVector<int64_t> space;
-  RowSpace rows; // of its row operations
+  ReductionSpace rows; // of its row operations
 };
 
 /// Whether the row operation `op` has the rows of `group`.

@@ -6,7 +6,7 @@
 //   %3 = graph.GELU %2                   %3 = graph.StaticTranspose %2
 //
 // Views end groups: their strides belong to what is in memory. So an operation
-// behind them passes over the tensor once more, though it could have been
+// after them passes over the tensor once more, though it could have been
 // computed where the tensor is made.
 //
 // What is packed is computed where it is packed, so there views come first:
@@ -25,7 +25,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -52,8 +52,8 @@ bool isReadTogether(Value v) {
 
 using Views = SmallVector<Operation *>; // the one next to the reader first
 
-/// Views behind `v`, as long as each tensor has one reader, or elementwise ones
-/// alone before and behind all of them; none if there are many, which every
+/// Views after `v`, as long as each tensor has one reader, or elementwise ones
+/// alone before and after all of them; none if there are many, which every
 /// operation that moves would copy.
 Views viewsBehind(Value v) {
   constexpr size_t kMost = 16;
@@ -241,7 +241,7 @@ int64_t moveViewsBefore(OpOperand &read) {
 struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
   using MoveBeforeViewsBase::MoveBeforeViewsBase;
 
-  /// The operand of `op` that has its shape behind views, if `op` is to be
+  /// The operand of `op` that has its shape under views, if `op` is to be
   /// computed before them; else null.
   static OpOperand *operandToUnview(Operation *op) {
     // Dimensions have meaning for those with such an attribute.

@@ -1,7 +1,7 @@
 //===- CheckSupported.cpp - what does not compile is said at once ---------===//
 //
 // An operation compiles when the operation table lists the element types of all
-// its operands and results, and its form is one the passes behind know. Each
+// its operands and results, and its form is one the passes after know. Each
 // other operation gets an error with code, kind, name and reason; nothing is
 // compiled then.
 //
@@ -15,7 +15,7 @@
 #include "passes/graph/Decompose.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"

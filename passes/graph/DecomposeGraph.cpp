@@ -1,14 +1,14 @@
 //===- DecomposeGraph.cpp - one normal form of each operation -------------===//
 //
 // Users may write a bias inside MatMul, a convolution over NCX tensors, a
-// batch normalisation. Passes behind this one see none of these:
+// batch normalisation. Passes after this one see none of these:
 //
 //   MatMul(x, w, b) {transpose_b}   Add(MatMul(x, StaticTranspose(w)), b)
 //   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO; gradients
 //                                   and ConvTranspose: DecomposeConvolution.cpp
 //   norms and their gradients       DecomposeNorms.cpp
 //   LRN {within_channel}            x * (k + c * AvgPool(x * x))^-beta
-//   Concat(a, b, c) behind          Concat(Concat(a, b), c)
+//   Concat(a, b, c) after          Concat(Concat(a, b), c)
 //     Concat(a, b)
 //
 // Transposes and reshapes cost nothing here: they become views of buffers.
@@ -39,7 +39,7 @@ Value addBias(OpBuilder &b, Location loc, Value product, Value bias) {
 
 namespace {
 
-/// Splits the optional bias operand off MatMul and adds it behind.
+/// Splits the optional bias operand off MatMul and adds it after.
 void splitBias(Operation *op, OpBuilder &b) {
   Value bias = op->getOperand(2);
   op->eraseOperand(2);
@@ -104,7 +104,7 @@ bool decomposeMatMul(Operation *op, OpBuilder &b) {
 }
 
 /// A Concat that begins with all that an earlier one joins (dense blocks of
-/// layers do) takes its result: JoinInPlace then has each tensor once.
+/// layers do) takes its result: ElideConcat then has each tensor once.
 bool joinJoined(Operation *op) {
   auto axisOf = [](Operation *concat) {
     return normalizedAxis(intAttr(concat, "axis"),
@@ -129,7 +129,7 @@ bool joinJoined(Operation *op) {
   return true;
 }
 
-/// A slope per channel becomes one that stretches by its shape: NCX data needs
+/// A slope per channel becomes one that broadcasts by its shape: NCX data needs
 /// its dims spelled out.
 bool decomposePRelu(Operation *op, OpBuilder &b) {
   Value slope = op->getOperand(1);
@@ -139,7 +139,7 @@ bool decomposePRelu(Operation *op, OpBuilder &b) {
     return false;
   if (isNcx(op, rank) && type.getRank() == 1 && type.getDimSize(0) != 1)
     op->setOperand(1, perChannel(b, op->getLoc(), slope, true, rank));
-  // From here on shapes alone say what stretches, whatever order dims get.
+  // From here on shapes alone say what broadcasts, whatever order dims get.
   op->setAttr("per_channel_broadcast", b.getBoolAttr(false));
   return true;
 }

@@ -81,7 +81,7 @@ bool decomposeRowNorm(Operation *op, OpBuilder &b, const Segments &segments) {
 }
 
 /// Gamma and beta of GroupNorm and BatchNormForwardTraining: one element per
-/// channel, behind the first `kept` operands.
+/// channel, after the first `kept` operands.
 bool decomposeChannelNorm(Operation *op, OpBuilder &b, unsigned kept,
                           const Segments &segments) {
   if (op->getNumOperands() == kept)
@@ -113,7 +113,7 @@ bool isProduct(Value v) {
 }
 
 /// With scale = gamma / sqrt(var + eps), which constant statistics fold once:
-/// (x - mean) * scale + beta. Behind a product x * scale + (beta - mean *
+/// (x - mean) * scale + beta. After a product x * scale + (beta - mean *
 /// scale) instead: the first factor can become part of the weights, and x is
 /// off by roundings of its terms already. Elsewhere it would cancel where x is
 /// near to the mean; there x and mean are halves, and scale is twice as much,
@@ -172,7 +172,7 @@ Value buildSum(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> axes,
       b, loc, "ReduceSum", v, RankedTensorType::get(result.getShape(), element),
       {b.getNamedAttr("axes", b.getDenseI64ArrayAttr(axes)),
        b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
-  return buildEdge(b, loc, sum, result.getElementType());
+  return buildImplicitCast(b, loc, sum, result.getElementType());
 }
 
 bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {

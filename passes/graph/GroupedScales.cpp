@@ -14,7 +14,7 @@
 #include "passes/graph/Decompose.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -29,7 +29,7 @@ bool hasSpatialLast(Operation *conv) {
   return format == "OIX" || format == "IOX";
 }
 
-/// A convolution that reads `v` as weights, perhaps behind casts; null: none.
+/// A convolution that reads `v` as weights, perhaps under casts; null: none.
 Operation *weightsReader(Value v) {
   while (!v.use_empty()) {
     OpOperand &use = *v.use_begin();

@@ -2,17 +2,17 @@
 //
 //   %s = MatMul(%q, %k)
 //   %d = Divide(%s, %c)                  %o = tile.attention %q, %k, %v
-//   %m = Add(%d, %mask)            ->         sides(%c, %mask) score {
-//   %p = SoftMax(%m) {axis = -1}            ^bb0(%x, %row, %column, %a, %b):
-//   %o = MatMul(%p, %v)                       yield %x / %a + %b }
+//   %m = Add(%d, %mask)            ->         epilogue_operands(%c, %mask)
+//   score { %p = SoftMax(%m) {axis = -1}            ^bb0(%x, %row, %column, %a,
+//   %b): %o = MatMul(%p, %v)                       yield %x / %a + %b }
 //
 // What lies between the product and the softmax is found backwards from the
 // softmax and may be anything elementwise: an operation belongs to the score
 // region if it depends on the product, or on GenIndex, which becomes the row
-// or the column. Every other operand is a side. So no spelling of a mask is
-// named here. A Dropout behind the softmax becomes the region of the weights;
-// so do a Quantize and a Dequantize, where no bytes are multiplied, or the
-// target multiplies floats as fast.
+// or the column. Every other operand is an epilogue operand. So no spelling of
+// a mask is named here. A Dropout after the softmax becomes the region of the
+// weights; so do a Quantize and a Dequantize, where no int8 operands are
+// multiplied, or the target multiplies floats as fast.
 //
 // The softmax may run along the last dimension but one, and the second product
 // sum over either: with the scores transposed the softmax runs along the last,
@@ -23,8 +23,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
-#include "dialects/tile/TileDialect.h"
 #include "dialects/tile/Target.h"
+#include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
 #include "passes/graph/SplitHeads.h"
@@ -34,7 +34,7 @@
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -114,7 +114,7 @@ private:
   std::string checkBytes(int64_t keys) const;
   std::string checkReaders();
   std::string label() const;
-  Value sideOf(OpBuilder &b, Value side) const;
+  Value scoreOperandOf(OpBuilder &b, Value operand) const;
   Value emit(OpBuilder &b, Value v);
   void emitScore(OpBuilder &b, tile::AttentionOp op);
   bool passesBytes(OpOperand &use);
@@ -128,12 +128,12 @@ private:
   bool transposesResult() const { return isFromLeft() != valuesFirst; }
 
   Operation *softmax;
-  int64_t int8DotWidth;        // products of bytes that one instruction adds up
-  Value top;                   // what the softmax reads
-  Value bottom;                // what the score region starts from
-  Operation *scores = nullptr; // the first product, behind `bottom`
-  Operation *product = nullptr;        // the second
-  Operation *dropout = nullptr;        // between softmax and product
+  int64_t int8DotWidth;         // int8 products that one instruction adds up
+  Value top;                    // what the softmax reads
+  Value bottom;                 // what the score region starts from
+  Operation *scores = nullptr;  // the first product, after `bottom`
+  Operation *product = nullptr; // the second
+  Operation *dropout = nullptr; // between softmax and product
   SmallVector<Operation *> requantize; // there: Quantize, Dequantize
   OpOperand *requantized = nullptr;    // reads what these make
   bool alongRows = false;    // the softmax runs along the last dim but one
@@ -141,12 +141,12 @@ private:
   bool transposed = false;   // these are transposed on the way
   std::string productReason; // why the reader is no second product
   llvm::SetVector<Operation *> inside;
-  llvm::SetVector<Value> sides;
+  llvm::SetVector<Value> epilogueOperands;
   llvm::DenseMap<Value, bool> inRegion, builtOnScores;
   llvm::DenseMap<Value, Value> scalars; // values inside a region
 };
 
-/// Whether `use` is by a Quantize, or the Dequantize behind it, of the region
+/// Whether `use` is by a Quantize, or the Dequantize after it, of the region
 /// of the weights.
 bool Attention::passesBytes(OpOperand &use) {
   Operation *user = use.getOwner();
@@ -255,13 +255,13 @@ bool Attention::isInRegion(Value v, unsigned depth) {
   return inRegion[v] = is;
 }
 
-/// Finds the operations of the region and its sides.
+/// Finds the operations of the region and its epilogue operands.
 void Attention::collect(Value v) {
   Operation *def = v.getDefiningOp();
   if (v == bottom || splatElement(v) || inside.size() > kMaxScoreOps)
     return;
   if (!isInRegion(v)) {
-    sides.insert(v);
+    epilogueOperands.insert(v);
     return;
   }
   if (!inside.insert(def) || isa<graph::GenIndexOp>(def))
@@ -332,28 +332,28 @@ std::string Attention::checkShapes() const {
   if (ShapedType::isDynamic(columns) || columns == 0)
     return "the number of columns of the values is unknown or 0";
   if (dst.getShape().drop_back(2) != shape.drop_back(2))
-    return "the product behind it has other leading dimensions";
-  for (Value side : sides)
-    if (!broadcasts(rankedType(side).getShape(), shape))
+    return "the product after it has other leading dimensions";
+  for (Value operand : epilogueOperands)
+    if (!broadcasts(rankedType(operand).getShape(), shape))
       return "an operand does not broadcast to the scores";
   return "";
 }
 
-/// Why products of bytes around the softmax are better than attention in floats
+/// Why int8 products around the softmax are better than attention in floats
 /// (docs/cost-model.md).
 std::string Attention::checkBytes(int64_t keys) const {
   // Rows of scores exist as a whole until they are divided.
   constexpr int64_t kMaxKeysOfBytes = 512;
-  auto multipliesBytes = [&](Operation *op) {
+  auto multipliesInt8 = [&](Operation *op) {
     Quantised a = traceQuantised(op->getOperand(0));
     Quantised w = traceQuantised(op->getOperand(1));
     return a.dequantize && w.dequantize &&
-           whyNoProductOfBytes(op, a, w, int8DotWidth).empty();
+           whyNoInt8Product(op, a, w, int8DotWidth).empty();
   };
-  if (!requantized || !multipliesBytes(scores) || !multipliesBytes(product))
+  if (!requantized || !multipliesInt8(scores) || !multipliesInt8(product))
     return "";
-  if (int8DotWidth >= kGroupOfBytes)
-    return "its products are of bytes";
+  if (int8DotWidth >= kFullInt8DotWidth)
+    return "its products are int8";
   if (keys > kMaxKeysOfBytes)
     return "its weights become bytes, more than " +
            std::to_string(kMaxKeysOfBytes) + " of a row";
@@ -389,7 +389,7 @@ std::string Attention::analyse() {
   if (dropout)
     for (Value parameter : dropout->getOperands().drop_front())
       if (!splatElement(parameter))
-        sides.insert(parameter);
+        epilogueOperands.insert(parameter);
   if (inside.size() > kMaxScoreOps)
     return "more than " + std::to_string(kMaxScoreOps) +
            " operations stand between the product and the softmax";
@@ -438,21 +438,22 @@ Value Attention::emit(OpBuilder &b, Value v) {
   return scalars[v] = result;
 }
 
-/// `side` as it broadcasts to the scores of tile.attention.
-Value Attention::sideOf(OpBuilder &b, Value side) const {
-  auto type = rankedType(side);
+/// `operand` as it broadcasts to the scores of tile.attention.
+Value Attention::scoreOperandOf(OpBuilder &b, Value operand) const {
+  auto type = rankedType(operand);
   if (!alongRows || type.getRank() == 0)
-    return side;
+    return operand;
   if (type.getRank() == 1)
-    return buildReshape(b, side.getLoc(), side, {type.getDimSize(0), 1});
-  return swapLastTwo(b, side);
+    return buildReshape(b, operand.getLoc(), operand, {type.getDimSize(0), 1});
+  return swapLastTwo(b, operand);
 }
 
-/// A block of `region` for scalars: `types`, then the sides.
-static Block *createBlock(OpBuilder &b, Region &region, ValueRange sides,
+/// A block of `region` for scalars: `types`, then the epilogue operands.
+static Block *createBlock(OpBuilder &b, Region &region,
+                          ValueRange epilogueOperands,
                           SmallVector<Type> types) {
-  for (Value side : sides)
-    types.push_back(storageType(rankedType(side).getElementType()));
+  for (Value operand : epilogueOperands)
+    types.push_back(storageType(rankedType(operand).getElementType()));
   SmallVector<Location> locs(types.size(), region.getLoc());
   return b.createBlock(&region, {}, types, locs);
 }
@@ -460,11 +461,11 @@ static Block *createBlock(OpBuilder &b, Region &region, ValueRange sides,
 void Attention::emitScore(OpBuilder &b, tile::AttentionOp op) {
   OpBuilder::InsertionGuard guard(b);
   Block *block =
-      createBlock(b, op.getScore(), op.getSides(),
+      createBlock(b, op.getScore(), op.getEpilogueOperands(),
                   {b.getF32Type(), b.getIndexType(), b.getIndexType()});
   scalars[bottom] = block->getArgument(0);
-  for (auto [i, side] : llvm::enumerate(sides))
-    scalars[side] = block->getArgument(3 + i);
+  for (auto [i, operand] : llvm::enumerate(epilogueOperands))
+    scalars[operand] = block->getArgument(3 + i);
   Value score = emit(b, top);
   tile::YieldOp::create(b, op.getLoc(), score);
 }
@@ -485,11 +486,11 @@ void Attention::emitDropout(OpBuilder &b, Block *block) {
 
 void Attention::emitWeights(OpBuilder &b, tile::AttentionOp op) {
   OpBuilder::InsertionGuard guard(b);
-  Block *block = createBlock(b, op.getWeights(), op.getSides(),
+  Block *block = createBlock(b, op.getWeights(), op.getEpilogueOperands(),
                              {b.getF32Type(), b.getI64Type()});
   scalars.clear();
-  for (auto [i, side] : llvm::enumerate(sides))
-    scalars[side] = block->getArgument(2 + i);
+  for (auto [i, operand] : llvm::enumerate(epilogueOperands))
+    scalars[operand] = block->getArgument(2 + i);
   if (dropout)
     return emitDropout(b, block);
   scalars[softmax->getResult(0)] = block->getArgument(0);
@@ -528,11 +529,11 @@ void Attention::raise() {
   if (hasStats)
     stats = alongRows ? swappedType(softmax->getResult(1))
                       : softmax->getResult(1).getType();
-  SmallVector<Value> sideOperands;
-  for (Value side : sides)
-    sideOperands.push_back(sideOf(b, side));
+  SmallVector<Value> scoreOperands;
+  for (Value operand : epilogueOperands)
+    scoreOperands.push_back(scoreOperandOf(b, operand));
   auto op = tile::AttentionOp::create(
-      b, loc, dst, stats, q, k, v, sideOperands, /*packed=*/false,
+      b, loc, dst, stats, q, k, v, scoreOperands, /*packed=*/false,
       /*inf_as_zero=*/stringAttr(softmax, "mode") == "inf_as_zero",
       /*from_left=*/isFromLeft(), /*normalized=*/requantized != nullptr,
       /*interleave=*/1, /*keys=*/IntegerAttr());

@@ -19,7 +19,7 @@
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"

@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// Rewrites the products before and behind `softmax` where these compute all
+/// Rewrites the products before and after `softmax` where these compute all
 /// heads as columns of one matrix; true if they did.
 bool splitHeads(mlir::Operation *softmax);
 

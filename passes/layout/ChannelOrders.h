@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -83,7 +83,7 @@ public:
       auto type = rankedType(result);
       if (rankedType(v).getShape() != type.getShape())
         v = buildReshape(b, loc, v, type.getShape());
-      v = buildEdge(b, loc, v, type.getElementType());
+      v = buildImplicitCast(b, loc, v, type.getElementType());
     }
     norm->replaceAllUsesWith(results);
     norm->erase();

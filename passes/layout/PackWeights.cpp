@@ -44,7 +44,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
           selectAttention(attention, b, selection);
         })
         .Case([&](tile::WinogradOp product) { // of bytes
-          product.getSrcMutable().assign(channelsTogether(b, product.getSrc()));
+          product.getSrcMutable().assign(channelsLast(b, product.getSrc()));
         })
         .Case([&](graph::MatMulOp) { selectMatMul(op, b, selection); })
         .Case(
@@ -61,8 +61,7 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     auto options = winogradOptions(getOperation(), winograd, fastMath);
     if (failed(options))
       return signalPassFailure();
-    Selection selection{
-        {tile::targetOf(getOperation())}, *options};
+    Selection selection{{tile::targetOf(getOperation())}, *options};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder b(&getContext());

@@ -32,8 +32,7 @@ bool isSlow(tile::AttentionOp op, const Selection &selection) {
   int64_t rows = dst.getDimSize(dst.getRank() - 2);
   return !op.getFromLeft() && !op.hasWeights() && isNarrowFloat(op.getDst()) &&
          (selection.packing.target.getBf16DotWidth() == 1 ||
-          selection.packing.target.getBf16DotIsSlow() ||
-          element.isF16()) &&
+          selection.packing.target.getBf16DotIsSlow() || element.isF16()) &&
          (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
          op.getNumKeys() >= kManyQueries;
 }

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/layout/SelectConvolution.h"
 
-#include "passes/layout/ChannelsApart.h"
+#include "passes/layout/StridedChannels.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -64,7 +64,7 @@ public:
                        selection.packing))
       return;
     weights = depthwise
-                  ? channelsTogether(b, weights)
+                  ? channelsLast(b, weights)
                   : packGrouped(transposeWeights(weights, groups), groups);
     UnitAttr flag = depthwise ? b.getUnitAttr() : UnitAttr();
     Value product;
@@ -73,9 +73,9 @@ public:
                                      w.padsBegin, w.padsBegin, w.dilations,
                                      w.groups, flag);
     else
-      product = tile::ConvTransposeOp::create(
-          b, loc, dst, channelsTogether(b, src), weights, w.strides,
-          w.padsBegin, w.dilations, w.groups, flag);
+      product = tile::ConvTransposeOp::create(b, loc, dst, channelsLast(b, src),
+                                              weights, w.strides, w.padsBegin,
+                                              w.dilations, w.groups, flag);
     selection.replace(op, product);
   }
 
@@ -112,7 +112,7 @@ private:
     ++selection.filtered;
     selection.replace(op, buildWinograd(selection.packing, b, op->getLoc(),
                                         rankedType(op->getResult(0)),
-                                        channelsTogether(b, op->getOperand(0)),
+                                        channelsLast(b, op->getOperand(0)),
                                         weights, w, outputs));
   }
 
@@ -123,9 +123,8 @@ private:
           "narrow groups: channels are lanes, as in a depthwise one");
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(),
-        channelsTogether(b, op->getOperand(0)), channelsTogether(b, weights),
-        w.strides, w.padsBegin, w.padsEnd, w.dilations, w.groups,
-        b.getUnitAttr());
+        channelsLast(b, op->getOperand(0)), channelsLast(b, weights), w.strides,
+        w.padsBegin, w.padsEnd, w.dilations, w.groups, b.getUnitAttr());
     selection.replace(op, product);
   }
 
@@ -134,7 +133,7 @@ private:
     Value src = op->getOperand(0);
     auto dst = rankedType(op->getResult(0));
     if (waitsForChannels(src, rankedType(weights), dst, w, selection.packing))
-      src = channelsTogether(b, src);
+      src = channelsLast(b, src);
     selection.replace(
         op, selection.packing.buildConv(b, op->getLoc(), dst, src, weights, w));
   }

@@ -11,7 +11,7 @@
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 using namespace mlir;
 
@@ -28,7 +28,7 @@ bool packsDiff(Value diff, int64_t uses) {
 
 /// Whether `v` has its channels apart in memory, and rows together.
 bool hasRows(Value v) {
-  Transposed seen = behindTransposes(v);
+  Transposed seen = skipTransposes(v);
   int64_t rank = rankedType(v).getRank();
   auto strides = callerStrides(seen);
   return seen.order == orderInto(Channels::last, rank) &&
@@ -106,11 +106,11 @@ void selectConvWeights(Operation *op, OpBuilder &b, Selection &selection) {
   bool joins = !depthwise && joinsTaps(type, w);
   if (depthwise) {
     if (!readsPlanes(op)) {
-      src = channelsTogether(b, src);
-      diff = channelsTogether(b, diff);
+      src = channelsLast(b, src);
+      diff = channelsLast(b, diff);
     }
   } else if (joins) {
-    src = channelsTogether(b, src);
+    src = channelsLast(b, src);
   }
   if (packs) {
     int64_t rows = type.getDimSize(rank - 3) * type.getDimSize(rank - 2);

@@ -16,7 +16,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 using namespace mlir;
 
@@ -71,7 +71,7 @@ bool splitMatMul(Operation *op, OpBuilder &b, Selection &selection) {
   sum = buildReshape(b, loc, sum, dst.getShape());
   op->emitRemark("K is cut into " + std::to_string(parts) + " parts of " +
                  std::to_string(part));
-  selection.replace(op, buildEdge(b, loc, sum, dst.getElementType()));
+  selection.replace(op, buildImplicitCast(b, loc, sum, dst.getElementType()));
   return true;
 }
 

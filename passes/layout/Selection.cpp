@@ -4,7 +4,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "llvm/Support/DebugLog.h"
 
@@ -25,14 +25,14 @@ void Selection::replace(Operation *op, Value product) {
   ++packed;
 }
 
-Value channelsTogether(OpBuilder &b, Value data) {
+Value channelsLast(OpBuilder &b, Value data) {
   auto transpose = data.getDefiningOp<graph::StaticTransposeOp>();
   if (!transpose)
     return data;
   // Transposed twice, it may lie channels last in memory.
   if (transpose.getSrc().getDefiningOp<graph::StaticTransposeOp>())
     return data;
-  auto strides = callerStrides(behindTransposes(data));
+  auto strides = callerStrides(skipTransposes(data));
   if (!strides.empty() && strides.back() == 1)
     return data;
   Value copy =

@@ -28,7 +28,7 @@ struct Selection {
 /// channels, so tensors with channels elsewhere are copied, which costs less
 /// than gathering each element for every tap. The same for others that would
 /// wait for the cache. Returns the copy, or `data` where none is needed.
-mlir::Value channelsTogether(mlir::OpBuilder &b, mlir::Value data);
+mlir::Value channelsLast(mlir::OpBuilder &b, mlir::Value data);
 
 /// The sum of `parts` along their first dim.
 mlir::Value sumOfParts(mlir::OpBuilder &b, mlir::Value parts);

@@ -70,7 +70,7 @@ static Value isNotZero(OpBuilder &b, Location loc, Value v) {
 }
 
 /// Lets a sum of a product and something be one instruction, if `op` is one,
-/// rounded once. What is rounded to an integer behind it is never taken for
+/// rounded once. What is rounded to an integer after it is never taken for
 /// more precise than it is.
 static void contract(Operation *op) {
   auto sum = dyn_cast_or_null<arith::AddFOp>(op);
@@ -87,8 +87,8 @@ static void contract(Operation *op) {
 
 /// An f32 without its fraction, saturated to `to`; NaN gives 0. The conversion
 /// itself is only defined in range: what is outside is replaced before, or,
-/// where f32 has no number at the bound, behind it. What is rounded before is
-/// rounded behind the bounds instead, next to the conversion: the two are one
+/// where f32 has no number at the bound, after it. What is rounded before is
+/// rounded after the bounds instead, next to the conversion: the two are one
 /// instruction (ExpandMath.cpp).
 static Value floatToInteger(OpBuilder &b, Location loc, Value x,
                             IntegerType to) {
@@ -148,7 +148,7 @@ public:
         shiftLeft(arith::AndIOp::create(b, loc, bits, number(0x80)), 24);
     Value finite = asBits(arith::MulFOp::create(
         b, loc, asFloat(shiftLeft(code, shift)), powerOfTwo(127 - bias)));
-    // The bits of a mantissa behind the exponent of infinity and NaN.
+    // The bits of a mantissa after the exponent of infinity and NaN.
     Value special = arith::OrIOp::create(b, loc, shiftLeft(code, shift),
                                          number(0x7f800000));
     Value isSpecial =

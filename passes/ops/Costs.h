@@ -13,7 +13,7 @@ namespace tenon::tiling {
 
 /// Elements of weights that do not stay in L2: panels come from beyond it each
 /// time, and are asked for one ahead.
-inline constexpr int64_t kStreamedWeights = 256 << 10;
+inline constexpr int64_t kMaxCachedWeights = 256 << 10;
 
 /// Bytes of L2 that products use: with twice as many those with long sums took
 /// 1.02 to 1.05 times as long (docs/cost-model.md).
@@ -25,7 +25,7 @@ inline constexpr int64_t kFromMemoryBytes = 32 << 20;
 
 /// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
 /// MiB half (docs/cost-model.md), but what is smaller may be read soon.
-inline constexpr int64_t kStreamedBytes = 16 << 20;
+inline constexpr int64_t kNontemporalBytes = 16 << 20;
 
 using codegen::kLineBytes;
 
@@ -34,7 +34,7 @@ inline constexpr int64_t kBadStride = 1024; // bytes
 
 /// Up to so many rows, kernels read levels; for more, weights are made of them,
 /// a panel at a time (docs/cost-model.md).
-inline constexpr int64_t kRowsOfLevels = 16;
+inline constexpr int64_t kMaxQuantizedRows = 16;
 
 /// Items that threads can share evenly.
 inline constexpr int64_t kMinItems = 8;

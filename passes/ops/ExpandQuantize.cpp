@@ -43,7 +43,7 @@ namespace tenon {
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Pooling of levels
+// Pooling of quantized weights
 //===----------------------------------------------------------------------===//
 
 /// Whether every window of `pool` meets src, and, if `whole`, no padding.
@@ -179,23 +179,23 @@ private:
   }
 
   Value dequantize(Value q) {
-    Value levels = build("TypeCast", q, b.getF32Type());
+    Value quantized = build("TypeCast", q, b.getF32Type());
     if (!op->use_empty() && commutesWithPooling(op, *op->user_begin()))
-      poolLevels(*op->user_begin(), levels);
-    return scaled(levels);
+      poolQuantized(*op->user_begin(), quantized);
+    return scaled(quantized);
   }
 
-  Value scaled(Value levels) {
+  Value scaled(Value quantized) {
     Type f32 = b.getF32Type();
     if (zp)
-      levels = build("Subtract", {levels, zp}, f32);
-    return build("Multiply", {levels, scale}, f32);
+      quantized = build("Subtract", {quantized, zp}, f32);
+    return build("Multiply", {quantized, scale}, f32);
   }
 
-  /// `pool` of levels, which are scaled behind it.
-  void poolLevels(Operation *pool, Value levels) {
+  /// `pool` of quantized weights, which are scaled after it.
+  void poolQuantized(Operation *pool, Value quantized) {
     OpBuilder::InsertionGuard guard(b);
-    pool->setOperand(0, levels);
+    pool->setOperand(0, quantized);
     b.setInsertionPointAfter(pool);
     Value pooled = pool->getResult(0), result = scaled(pooled);
     llvm::SmallPtrSet<Operation *, 2> made;
@@ -252,7 +252,7 @@ private:
     return group != 1 && group != shape[d];
   }
 
-  /// `counts` of scales, with a 1 behind where src gets a dim.
+  /// `counts` of scales, with a 1 after where src gets a dim.
   SmallVector<int64_t> groupCounts(ArrayRef<int64_t> counts) {
     SmallVector<int64_t> dims;
     for (auto [d, count] : llvm::enumerate(counts)) {

@@ -30,13 +30,13 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackLevelsOp,
-          tile::ToDigitsOp, tile::WinogradWeightsOp>(op))
+  if (isa<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackQuantizedOp,
+          tile::ToInt8SlicesOp, tile::WinogradWeightsOp>(op))
     return GroupKind::pack;
   if (isa<tile::RnnOp>(op))
     return GroupKind::recurrence;
   if (graph::isReductionLike(op))
-    return GroupKind::rows;
+    return GroupKind::reduction;
   if (graph::isWindow(op))
     return GroupKind::window;
   if (isa<graph::ConcatOp>(op))
@@ -62,10 +62,10 @@ SmallVector<int64_t> slopeDims(Operation *op) {
   return dims;
 }
 
-RowSpace rowSpace(Operation *op) {
+ReductionSpace reductionSpace(Operation *op) {
   using graph::ReducedDims;
   int64_t rank = rankedType(op->getOperand(0)).getRank();
-  RowSpace rows;
+  ReductionSpace rows;
   rows.reduced.assign(rank, false);
   switch (graph::factsOf(op).reducedDims) {
   case ReducedDims::none:

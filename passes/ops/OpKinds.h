@@ -35,15 +35,15 @@ int64_t channelDim(mlir::Operation *op, int64_t rank);
 llvm::SmallVector<int64_t> slopeDims(mlir::Operation *op);
 
 /// The rows of an operation that reduces (graph::isReductionLike).
-struct RowSpace {
+struct ReductionSpace {
   /// Which dimensions of operand 0 are reduced.  With `groups`, dimension
   /// `channel` counts as two, groups x channels of one group.
   llvm::SmallVector<bool> reduced;
   int64_t groups = 0;
   int64_t channel = 0;
 
-  bool operator==(const RowSpace &other) const = default;
+  bool operator==(const ReductionSpace &other) const = default;
 };
-RowSpace rowSpace(mlir::Operation *op);
+ReductionSpace reductionSpace(mlir::Operation *op);
 
 } // namespace tenon::fusion

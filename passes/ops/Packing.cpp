@@ -4,7 +4,7 @@
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "llvm/Support/DebugLog.h"
 
@@ -38,7 +38,7 @@ constexpr int64_t kUnknownRows = 256;
 /// Whether the elements of `v` lie side by side in its order, as far as views
 /// tell.
 bool isRowMajor(Value v) {
-  Transposed view = behindTransposes(v);
+  Transposed view = skipTransposes(v);
   Operation *def = view.source.getDefiningOp();
   auto reshape = dyn_cast_or_null<graph::StaticReshapeOp>(def);
   if (!view.order.empty() || !callerStrides(view).empty() ||
@@ -48,8 +48,8 @@ bool isRowMajor(Value v) {
 }
 
 /// Whether neighbours along dim `dim` of `v` lie together in memory.
-bool liesTogether(Value v, int64_t dim) {
-  Transposed view = behindTransposes(v);
+bool isContiguous(Value v, int64_t dim) {
+  Transposed view = skipTransposes(v);
   Operation *def = view.source.getDefiningOp();
   auto reshape = dyn_cast_or_null<graph::StaticReshapeOp>(def);
   if (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source) ||
@@ -75,8 +75,8 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
   auto rows = rowsOfMatrix(dst, w);
   int64_t rank = w.getRank();
   return rows && !isKnownOnce(weights) &&
-         ((*rows <= kFewRows && liesTogether(weights, rank - 1)) ||
-          (*rows <= kFewDots && liesTogether(weights, rank - 2)));
+         ((*rows <= kFewRows && isContiguous(weights, rank - 1)) ||
+          (*rows <= kFewDots && isContiguous(weights, rank - 2)));
 }
 
 bool widensOften(Operation *op, int64_t minRows) {

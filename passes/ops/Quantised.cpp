@@ -5,7 +5,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 using namespace mlir;
 
@@ -13,7 +13,7 @@ namespace tenon {
 
 /// Rows for which weights of u8 are made s8 in each execution
 /// (docs/cost-model.md).
-static constexpr int64_t kFewRows = 16, kFewRowsOfWords = 64;
+static constexpr int64_t kFewRows = 16, kFewRowsOfInt16 = 64;
 
 unsigned bitsOf(Value bytes) {
   Operation *def = bytes.getDefiningOp();
@@ -72,33 +72,34 @@ std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
   return axis;
 }
 
-std::string whyNoProductOfBytes(Operation *product, const Quantised &src,
-                                const Quantised &weights,
-                                int64_t int8DotWidth) {
+std::string whyNoInt8Product(Operation *product, const Quantised &src,
+                             const Quantised &weights, int64_t int8DotWidth) {
   bool isMatMul = isa<graph::MatMulOp>(product);
   auto element = [](const Quantised &q) {
     return rankedType(q.bytes()).getElementType();
   };
   bool isSigned = element(weights).isSignedInteger(8);
   if (!element(src).isInteger(8) || !element(weights).isInteger(8))
-    return "only bytes times bytes is a product of bytes";
+    return "only int8 times int8 is an int8 product";
   if (src.scaleCount() != 1)
     return "src has a scale per channel";
   if (!isMatMul && weights.hasZeroPoint())
     return "the weights have a zero point";
   if (!isMatMul && !isSigned)
-    return "a convolution multiplies u8 or s8 by s8";
+    return "a convolution multiplies u8 or s8 by s8 only, and its weights are "
+           "u8";
   if (!weights.zeroPoint())
     return "the zero points of the weights are a tensor, or differ";
   if ((!isSigned || weights.hasZeroPoint()) && !src.zeroPoint())
     return "the weights have a zero point, that of src is not known";
   auto dst = rankedType(product->getResult(0));
-  int64_t few = int8DotWidth >= kGroupOfBytes ? kFewRows : kFewRowsOfWords;
+  int64_t few = int8DotWidth >= kFullInt8DotWidth ? kFewRows : kFewRowsOfInt16;
   int64_t rows = isMatMul ? dst.getDimSize(dst.getRank() - 2) : few;
   if (!isSigned && !isKnownOnce(weights.bytes()) &&
       !ShapedType::isDynamic(rows) && rows < few)
-    return "the weights are u8 and change, fewer than " + std::to_string(few) +
-           " rows meet them";
+    return "the weights are u8 and change with each execution, and only " +
+           std::to_string(rows) + " rows, fewer than " + std::to_string(few) +
+           ", are multiplied by them";
   return "";
 }
 

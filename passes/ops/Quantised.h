@@ -8,9 +8,10 @@
 
 namespace tenon {
 
-/// Products of bytes that an instruction for them adds up, as a target's
-/// `int8DotWidth`: VNNI and such. With two, bytes are multiplied as words.
-inline constexpr int64_t kGroupOfBytes = 4;
+/// Int8 products that an instruction for them adds up, as a target's
+/// `int8DotWidth`: VNNI and such. With two, int8 operands are multiplied as
+/// int16.
+inline constexpr int64_t kFullInt8DotWidth = 4;
 
 /// What UnpackInt4 says of bytes that hold so few bits.
 inline constexpr char kBitsAttr[] = "graph.bits";
@@ -18,7 +19,7 @@ inline constexpr char kBitsAttr[] = "graph.bits";
 /// Bits that a level of `bytes` needs.
 unsigned bitsOf(mlir::Value bytes);
 
-/// An operand of a product: bytes, behind views and casts between floats.
+/// An operand of a product: bytes, under views and casts between floats.
 struct Quantised {
   mlir::Operation *dequantize = nullptr;
   llvm::SmallVector<mlir::Operation *> views; // from the product backwards
@@ -47,10 +48,10 @@ struct Quantised {
 /// Why `product`, a MatMul or a Convolution, of `src` and `weights` is not one
 /// of their bytes, of which an instruction adds up `int8DotWidth` products;
 /// empty: as far as types and zero points tell, it is.
-std::string whyNoProductOfBytes(mlir::Operation *product, const Quantised &src,
-                                const Quantised &weights, int64_t int8DotWidth);
+std::string whyNoInt8Product(mlir::Operation *product, const Quantised &src,
+                             const Quantised &weights, int64_t int8DotWidth);
 
-/// Follows `v` to the Dequantize behind it; null if something else is there.
+/// Follows `v` to the Dequantize after it; null if something else is there.
 Quantised traceQuantised(mlir::Value v);
 
 } // namespace tenon

@@ -492,7 +492,7 @@ bool isScalarOp(Operation *op) {
 Value emitScalar(OpBuilder &b, Location loc, Operation *op,
                  ValueRange operands) {
   Type result = rankedType(op->getResult(0)).getElementType();
-  if (graph::isCast(op) && !op->hasAttr(kEdgeAttr)) {
+  if (graph::isCast(op) && !op->hasAttr(kImplicitCastAttr)) {
     // A cast to a narrower float is there to round.
     Value cast =
         castScalar(b, loc, operands[0],

@@ -45,8 +45,8 @@ std::pair<Ofr, Ofr> WindowDim::validPositions(IndexMath &m, Ofr k) const {
   return {from, m.max(past, from)};
 }
 
-SpreadDim::SpreadDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
-                     int64_t pad, int64_t dilation)
+TransposedDim::TransposedDim(int64_t in, int64_t out, int64_t kernel,
+                             int64_t stride, int64_t pad, int64_t dilation)
     : in(in), out(out), kernel(kernel), stride(stride), pad(pad),
       dilation(dilation) {
   divisor = std::gcd(stride, dilation);
@@ -62,7 +62,7 @@ SpreadDim::SpreadDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
   inverse = step == 1 ? 0 : (x0 % step + step) % step;
 }
 
-SpreadDim::Class SpreadDim::classOf(IndexMath &m, Ofr c) const {
+TransposedDim::Class TransposedDim::classOf(IndexMath &m, Ofr c) const {
   // The first tap k solves k * dilation = t (mod stride) with t = c + pad. It
   // exists where the divisor divides t.
   Ofr t = m.add(c, m.attr(pad));
@@ -81,15 +81,16 @@ SpreadDim::Class SpreadDim::classOf(IndexMath &m, Ofr c) const {
   return result;
 }
 
-std::pair<Ofr, Ofr> SpreadDim::interior(IndexMath &m, const Class &c) const {
+std::pair<Ofr, Ofr> TransposedDim::interior(IndexMath &m,
+                                            const Class &c) const {
   Ofr reach = m.mul(m.sub(c.taps, m.attr(1)), m.attr(back));
   Ofr first = m.min(m.max(m.sub(reach, c.shift), m.attr(0)), c.count);
   Ofr past = m.min(m.sub(m.attr(in), c.shift), c.count);
   return {first, m.max(past, first)};
 }
 
-std::pair<Ofr, Ofr> SpreadDim::validTaps(IndexMath &m, const Class &c,
-                                         Ofr q) const {
+std::pair<Ofr, Ofr> TransposedDim::validTaps(IndexMath &m, const Class &c,
+                                             Ofr q) const {
   // Tap j meets at - j * back.
   Ofr at = m.add(c.shift, q);
   Ofr before = m.max(m.add(at, m.attr(1)), m.attr(0));
@@ -99,8 +100,8 @@ std::pair<Ofr, Ofr> SpreadDim::validTaps(IndexMath &m, const Class &c,
   return {lo, hi};
 }
 
-SpreadRow::SpreadRow(IndexMath &m, ArrayRef<SpreadDim> outer,
-                     ArrayRef<Ofr> row) {
+TransposedRow::TransposedRow(IndexMath &m, ArrayRef<TransposedDim> outer,
+                             ArrayRef<Ofr> row) {
   for (auto [d, position] : llvm::zip(outer, row)) {
     Ofr stride = m.attr(d.stride);
     classes.push_back(d.classOf(m, m.rem(position, stride)));

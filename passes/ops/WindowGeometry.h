@@ -48,9 +48,9 @@ struct WindowDim {
 /// Positions c, c + stride, c + 2 * stride, .. are a class: they use the same
 /// taps first, first + step, .., and within it the operation is a convolution
 /// of stride 1 whose taps go backwards through src, `back` positions each.
-struct SpreadDim {
-  SpreadDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
-            int64_t pad, int64_t dilation);
+struct TransposedDim {
+  TransposedDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                int64_t pad, int64_t dilation);
 
   int64_t in, out, kernel, stride, pad, dilation;
   int64_t step; // from one tap of a class to the next
@@ -76,13 +76,13 @@ private:
 
 /// Where a position of dst is in the outer dims of a transposed convolution: in
 /// each, its class and the taps [lo, hi) that meet src.
-struct SpreadRow {
-  llvm::SmallVector<SpreadDim::Class> classes;
+struct TransposedRow {
+  llvm::SmallVector<TransposedDim::Class> classes;
   llvm::SmallVector<std::pair<Ofr, Ofr>> taps;
 
   /// `row`: a position of each of `outer`.
-  SpreadRow(IndexMath &m, llvm::ArrayRef<SpreadDim> outer,
-            llvm::ArrayRef<Ofr> row);
+  TransposedRow(IndexMath &m, llvm::ArrayRef<TransposedDim> outer,
+                llvm::ArrayRef<Ofr> row);
 };
 
 /// Whether `op` says that its tensors of `rank` have their channels second.

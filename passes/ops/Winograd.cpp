@@ -1,4 +1,4 @@
-//===- Winograd.cpp - which convolutions use minimal filtering ------------===//
+//===- Winograd.cpp - which convolutions use Winograd ------------===//
 //
 //   Convolution(%x, %w)        %u = tile.winograd_weights %w outputs 2
 //                       ->     %p = tile.pack %u panel 24 groups 1
@@ -98,7 +98,7 @@ bool areAll(DenseI64ArrayAttr values, int64_t expected) {
 /// Of making and packing a point of weights that change with every execution.
 constexpr double kPerTransformed = 75;
 
-/// Why minimal filtering is not possible; empty: it is.
+/// Why a Winograd convolution is not possible; empty: it is.
 std::string whyNotPossible(RankedTensorType src, RankedTensorType dst,
                            const WindowAttrs &w) {
   if (w.groups.getInt() != 1)
@@ -189,7 +189,7 @@ WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
   assert(per != std::end(kTiles) && "tiles of a size that has no costs");
   double weights = static_cast<double>(points) * c * k;
   cost.products = weights * static_cast<double>(std::max(tiles, kMinRows));
-  if (weights >= tiling::kStreamedWeights)
+  if (weights >= tiling::kMaxCachedWeights)
     cost.products *= per->perProduct;
   cost.transforms = per->perChannel * static_cast<double>(tiles) * (c + k);
   cost.weights =

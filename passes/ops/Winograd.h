@@ -1,4 +1,4 @@
-//===- Winograd.h - which convolutions use minimal filtering ---*- C++ -*-===//
+//===- Winograd.h - which convolutions use Winograd ---*- C++ -*-===//
 #pragma once
 
 #include "passes/ops/Packing.h"

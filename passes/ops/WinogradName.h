@@ -1,4 +1,5 @@
-//===- WinogradName.h - what minimal filtering is called --------*- C++ -*-===//
+//===- WinogradName.h - what a Winograd convolution is called --------*- C++
+//-*-===//
 #pragma once
 
 #include <cstdint>

@@ -212,7 +212,7 @@ private:
     return here.lookup(v);
   }
 
-  /// Stores `v` in the frame behind its operation; returns where.
+  /// Stores `v` in the frame after its operation; returns where.
   int64_t save(Value v) {
     OpBuilder::InsertionGuard guard(b);
     Operation *def = v.getDefiningOp();

@@ -20,7 +20,7 @@
 #include "passes/ops/Winograd.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -39,10 +39,10 @@ namespace {
 /// Of a tensor of zero points, those of bytes.
 constexpr double kMostZeroPoint = 255;
 
-class Product {
+class Int8Product {
 public:
-  Product(Operation *op, const Packing &packing,
-          const WinogradOptions &filtering)
+  Int8Product(Operation *op, const Packing &packing,
+              const WinogradOptions &filtering)
       : op(op), packing(packing), filtering(filtering), b(op),
         loc(op->getLoc()) {}
 
@@ -55,8 +55,8 @@ public:
 
   /// Why the bytes cannot be multiplied as they are; empty: they can.
   std::string whyNot() {
-    if (std::string reason = whyNoProductOfBytes(
-            op, src, weights, packing.target.getInt8DotWidth());
+    if (std::string reason = whyNoInt8Product(op, src, weights,
+                                              packing.target.getInt8DotWidth());
         !reason.empty())
       return reason;
     int64_t rank = rankedType(op->getOperand(1)).getRank();
@@ -66,14 +66,14 @@ public:
           normalizedAxis(intAttr(weights.dequantize, "axis", 1), inner));
       if (stringAttr(weights.dequantize, "qtype") != "per_channel" ||
           axis != rank - 1)
-        return "the scales of the weights are not those of columns";
+        return "there is not one scale per column of the weights";
       weights.axis = rank - 1;
     }
     ArrayRef<int64_t> shape = rankedType(op->getOperand(1)).getShape();
     if (llvm::any_of(shape, ShapedType::isDynamic))
       return "the shape of the weights is not known";
     if (!sumsFit(shape.drop_back()))
-      return "sums of so many products do not fit 32 bits";
+      return "the largest possible sum of products does not fit 32 bits";
     if (!scalesFit())
       return "the product of two scales is 0 or infinite in f32";
     // What pads leave out, a literal of ones tells by position.
@@ -83,8 +83,7 @@ public:
       return "the spatial dimensions are not known";
     if (isConvolution() &&
         hasChannelsAsLanes(op, packing.isa().lanes(/*elementBits=*/32)))
-      return "a convolution of so few channels per group has no product of "
-             "bytes";
+      return "a convolution of so few channels per group has no int8 kernel";
     return "";
   }
 
@@ -97,7 +96,7 @@ public:
     bool isExact = (src.hasZeroPoint() || weightZero) && !outputs;
     auto sumType =
         RankedTensorType::get(dst.getShape(), isExact ? s32() : b.getF32Type());
-    if (!outputs && multipliesWords()) {
+    if (!outputs && multipliesInt16()) {
       Type word = IntegerType::get(b.getContext(), 16, IntegerType::Signed);
       wideA = buildCast(b, loc, a, word);
       wideW = buildCast(b, loc, w, word);
@@ -119,7 +118,7 @@ public:
     for (Value scale : scales())
       sum = buildBinary(b, loc, "Multiply", sum, scale);
     op->getResult(0).replaceAllUsesWith(
-        buildEdge(b, loc, sum, dst.getElementType()));
+        buildImplicitCast(b, loc, sum, dst.getElementType()));
     op->erase();
   }
 
@@ -134,7 +133,7 @@ private:
   /// they are.
   int64_t weightShift() const {
     constexpr int64_t kHalf = 128;
-    return isSigned(weights) || multipliesWords() ? 0 : kHalf;
+    return isSigned(weights) || multipliesInt16() ? 0 : kHalf;
   }
 
   Value signedWeights() {
@@ -164,7 +163,7 @@ private:
     return type.getDimSize(type.getRank() - 2);
   }
 
-  /// Whether all sums over `dims` of products of bytes fit 32 bits, with and
+  /// Whether all sums over `dims` of int8 products fit 32 bits, with and
   /// without the zero point.
   bool sumsFit(ArrayRef<int64_t> dims) const {
     // Of bytes with either sign, and less a zero point.
@@ -201,13 +200,13 @@ private:
         all, [&](float s) { return std::isnormal(s * src.scales()[0]); });
   }
 
-  /// Outputs per dim of a tile of minimal filtering in f32, or 0. It saves more
-  /// than bytes do where no instruction multiplies these: products of words are
+  /// Outputs per dim of a Winograd tile in f32, or 0. It saves more
+  /// than bytes do where no instruction multiplies these: int16 products are
   /// hardly faster than those of floats (docs/cost-model.md).
   int64_t winogradOutputs() {
     Value w = op->getOperand(1);
     // Of weights that change, sums would have to be computed, too.
-    if (packing.target.getInt8DotWidth() == kGroupOfBytes ||
+    if (packing.target.getInt8DotWidth() == kFullInt8DotWidth ||
         !isWinogradKernel(rankedType(w)) || !isKnownOnce(w))
       return 0;
     return chooseWinograd(op->getOperand(0), w, rankedType(op->getResult(0)),
@@ -215,9 +214,9 @@ private:
         .outputs;
   }
 
-  /// Whether bytes that the target multiplies as words are widened in memory.
+  /// Whether bytes that the target multiplies as int16 are widened in memory.
   /// Few channels are joined with taps, which bytes fill better.
-  bool multipliesWords() const {
+  bool multipliesInt16() const {
     constexpr int64_t kWords = 2, kMinChannels = 16;
     auto type = rankedType(op->getOperand(1));
     return packing.target.getInt8DotWidth() == kWords &&
@@ -375,7 +374,7 @@ struct FormIntegerProductsPass
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      Product product(op, packing, *filtering);
+      Int8Product product(op, packing, *filtering);
       if (!product.find())
         continue;
       if (std::string reason = product.whyNot(); !reason.empty()) {

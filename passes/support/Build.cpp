@@ -1,7 +1,7 @@
 #include "passes/support/Build.h"
 
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Iterators.h"
@@ -58,10 +58,10 @@ Value buildCast(OpBuilder &b, Location loc, Value src, Type element) {
                       RankedTensorType::get(type.getShape(), element));
 }
 
-Value buildEdge(OpBuilder &b, Location loc, Value src, Type element) {
+Value buildImplicitCast(OpBuilder &b, Location loc, Value src, Type element) {
   Value edge = buildCast(b, loc, src, element);
   if (edge != src)
-    edge.getDefiningOp()->setAttr(kEdgeAttr, b.getUnitAttr());
+    edge.getDefiningOp()->setAttr(kImplicitCastAttr, b.getUnitAttr());
   return edge;
 }
 
@@ -84,7 +84,7 @@ void computeInF32(Operation *op, MutableArrayRef<OpOperand> operands) {
     auto type = cast<RankedTensorType>(result.getType());
     op->setAttr(kWidenedAttr, TypeAttr::get(type.getElementType()));
     result.setType(type.clone(f32));
-    Value edge = buildEdge(b, loc, result, type.getElementType());
+    Value edge = buildImplicitCast(b, loc, result, type.getElementType());
     result.replaceAllUsesExcept(edge, edge.getDefiningOp());
   }
 }

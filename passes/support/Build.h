@@ -28,14 +28,14 @@ mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value buildCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
                       mlir::Type element);
 
-/// `src` as an edge of type `element`: a TypeCast marked kEdgeAttr, which
-/// rounds only where a group stores it. The user did not ask for a rounding
-/// there.
-mlir::Value buildEdge(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
-                      mlir::Type element);
+/// `src` as an edge of type `element`: a TypeCast marked kImplicitCastAttr,
+/// which rounds only where a group stores it. The user did not ask for a
+/// rounding there.
+mlir::Value buildImplicitCast(mlir::OpBuilder &b, mlir::Location loc,
+                              mlir::Value src, mlir::Type element);
 
 /// Casts around `op`: its narrow `operands` and results become f32. The latter
-/// are edges again behind it, and kWidenedAttr has their type.
+/// are edges again after it, and kWidenedAttr has their type.
 void computeInF32(mlir::Operation *op,
                   llvm::MutableArrayRef<mlir::OpOperand> operands);
 

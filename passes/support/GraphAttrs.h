@@ -49,7 +49,7 @@ mlir::DenseElementsAttr splatLiteral(mlir::Value v);
 mlir::TypedAttr splatElement(mlir::Value v);
 
 /// Whether `v`, of an entry, is known before the first execution: a constant,
-/// or what operations of one operand make of it. More is one behind the phase
+/// or what operations of one operand make of it. More is one after the phase
 /// of constants.
 bool isKnownOnce(mlir::Value v);
 

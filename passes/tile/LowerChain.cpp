@@ -12,8 +12,8 @@
 // A convolution with several taps that is not depthwise can only be the first:
 // it may read a copy of src between zeros.
 //
-// Rows that two bands need are computed by both: no item waits for another. A
-// member reads the one before as its src, or beside its product, as that of a
+// BandRows that two bands need are computed by both: no item waits for another.
+// A member reads the one before as its src, or beside its product, as that of a
 // gated MLP does.
 //
 //===----------------------------------------------------------------------===//
@@ -50,7 +50,7 @@ std::optional<WindowDim> bandWindow(Operation *first) {
     return std::nullopt;
   WindowDim same{dst->rows, dst->rows, 1, 1, 0, 1};
   if (auto product = dyn_cast<tile::MatMulOp>(first)) {
-    bool oneMatrix = !product.getInPlace() && !product.getLevels() &&
+    bool oneMatrix = !product.getInPlace() && !product.getQuantized() &&
                      rankedType(product.getWeights()).getRank() ==
                          (product.getInterleave() > 1 ? 4 : 3);
     bool sameRows = rankedType(product.getSrc()).getShape().drop_back() ==
@@ -110,22 +110,22 @@ Strided asBand(IndexMath &m, Strided s) {
   return s;
 }
 
-/// Rows [from, past) of a band; `count` of them, where that is known.
-struct Rows {
+/// BandRows [from, past) of a band; `count` of them, where that is known.
+struct BandRows {
   Ofr from, past;
   std::optional<int64_t> count;
 };
 
-class Member {
+class BandMember {
 public:
-  Member(GroupContext &ctx, ArrayRef<Operation *> ops)
+  BandMember(GroupContext &ctx, ArrayRef<Operation *> ops)
       : rows(*bandWindow(ops.front())), op(ops.front()), epilogue(ctx, op, ops),
         last(ops.back()->getResult(0)),
         shape(*bandShape(op->getResult(0).getType())),
         weights(ctx.memoryOf(op->getOperand(1))) {
-    for (auto [i, side] : llvm::enumerate(epilogue.sides))
+    for (auto [i, operand] : llvm::enumerate(epilogue.epilogueOperands))
       if (i != epilogue.linked)
-        side = asBand(ctx.m, side);
+        operand = asBand(ctx.m, operand);
     if (isa<BlockArgument>(op->getOperand(0)))
       src = asBand(ctx.m, ctx.memoryOf(op->getOperand(0)));
     auto conv = dyn_cast<tile::ConvOp>(op);
@@ -140,7 +140,7 @@ public:
   RankedTensorType type() const { return rankedType(last); }
 
   /// These rows of `dst`; `before`: those that the member before made.
-  void emit(IndexMath &m, Ofr image, Rows band, const Strided &before,
+  void emit(IndexMath &m, Ofr image, BandRows band, const Strided &before,
             const Strided &dst, bool isReadSoon) const {
     if (direct)
       return emitDirect(m, image, band, dst, isReadSoon);
@@ -151,9 +151,9 @@ public:
                [&](IndexMath &rm, Ofr row) { window.emitRow(rm, image, row); });
       return;
     }
-    SmallVector<Strided> sides = epilogue.sides;
+    SmallVector<Strided> epilogueOperands = epilogue.epilogueOperands;
     if (epilogue.linked)
-      sides[*epilogue.linked] = before;
+      epilogueOperands[*epilogue.linked] = before;
     auto [interleave, packed] = packing();
     int64_t panel = panelWidth(packed, interleave);
     int64_t panels = (shape.channels + panel - 1) / panel;
@@ -162,18 +162,18 @@ public:
       Value b = panelBox(pm, weights.base,
                          pm.mul(number, panelSize(pm, k, panel, interleave)),
                          {}, {}, k, panel, interleave);
-      withBlockSize(pm, number, shape.channels, panel,
-                    [&](IndexMath &cm, int64_t n) {
-                      emitStrip(cm, image, band, {from, sides, dst}, b,
-                                cm.mul(number, cm.attr(panel)), n, isReadSoon);
-                    });
+      withBlockSize(
+          pm, number, shape.channels, panel, [&](IndexMath &cm, int64_t n) {
+            emitStrip(cm, image, band, {from, epilogueOperands, dst}, b,
+                      cm.mul(number, cm.attr(panel)), n, isReadSoon);
+          });
     });
   }
 
   WindowDim rows;
 
 private:
-  void emitDirect(IndexMath &m, Ofr image, Rows band, const Strided &dst,
+  void emitDirect(IndexMath &m, Ofr image, BandRows band, const Strided &dst,
                   bool isReadSoon) const {
     emitLoop(
         m, m.attr(0), m.attr(direct->panels()), [&](IndexMath &pm, Ofr panel) {
@@ -203,13 +203,13 @@ private:
   /// What a product reads and writes besides weights.
   struct Tensors {
     const Strided &src;
-    ArrayRef<Strided> sides;
+    ArrayRef<Strided> epilogueOperands;
     const Strided &dst;
   };
 
   /// `n` channels from `channel` on: all rows at once where they follow each
   /// other and their number is known, else the columns of each.
-  void emitStrip(IndexMath &m, Ofr image, Rows band, const Tensors &tensors,
+  void emitStrip(IndexMath &m, Ofr image, BandRows band, const Tensors &tensors,
                  Value b, Ofr channel, int64_t n, bool isReadSoon) const {
     const Strided &src = tensors.src;
     auto product = [&](IndexMath &pm, Ofr row, int64_t rowDim, int64_t count) {
@@ -218,9 +218,10 @@ private:
           pm.add(pm.mul(image, src.strides[0]), pm.mul(row, src.strides[1])));
       Value a = box(pm, src.base, at, {pm.attr(count), src.sizes.back()},
                     {src.strides[rowDim], src.strides.back()});
-      auto brgemm = epilogue.emitBrgemm(pm, a, b, tensors.dst, tensors.sides,
-                                        {image, row, pm.attr(0), channel},
-                                        rowDim, pm.attr(count), pm.attr(n));
+      auto brgemm =
+          epilogue.emitBrgemm(pm, a, b, tensors.dst, tensors.epilogueOperands,
+                              {image, row, pm.attr(0), channel}, rowDim,
+                              pm.attr(count), pm.attr(n));
       brgemm.setUnsignedA(
           rankedType(op->getOperand(0)).getElementType().isUnsignedInteger(8));
       if (isReadSoon)
@@ -230,7 +231,7 @@ private:
       return product(m, band.from, 1, *band.count);
     auto follow = [&](const Strided &s) { return rowsFollow(s); };
     if (band.count && follow(src) && follow(tensors.dst) &&
-        llvm::all_of(tensors.sides, follow))
+        llvm::all_of(tensors.epilogueOperands, follow))
       return product(m, band.from, 2, *band.count * shape.columns);
     emitLoop(m, band.from, band.past, [&](IndexMath &rm, Ofr row) {
       product(rm, row, 2, shape.columns);
@@ -248,13 +249,14 @@ private:
 };
 
 /// The rows of src that `band` of dst needs.
-Rows needed(IndexMath &m, const WindowDim &d, Rows band) {
+BandRows needed(IndexMath &m, const WindowDim &d, BandRows band) {
   if (d.isIdentity())
     return band;
   Ofr from = m.sub(m.mul(band.from, m.attr(d.stride)), m.attr(d.pad));
   Ofr past = m.add(m.mul(m.sub(band.past, m.attr(1)), m.attr(d.stride)),
                    m.attr((d.kernel - 1) * d.dilation + 1 - d.pad));
-  Rows rows{m.max(from, m.attr(0)), m.min(past, m.attr(d.in)), std::nullopt};
+  BandRows rows{m.max(from, m.attr(0)), m.min(past, m.attr(d.in)),
+                std::nullopt};
   auto first = IndexMath::constant(rows.from),
        end = IndexMath::constant(rows.past);
   if (first && end)
@@ -280,14 +282,14 @@ Strided bandOf(IndexMath &m, Value scratch, int64_t byteOffset,
   return s;
 }
 
-std::vector<Member> membersOf(GroupContext &ctx) {
+std::vector<BandMember> membersOf(GroupContext &ctx) {
   SmallVector<SmallVector<Operation *>> parts;
   for (Operation *op : ctx.ops()) {
     if (startsMember(op))
       parts.emplace_back();
     parts.back().push_back(op);
   }
-  std::vector<Member> members;
+  std::vector<BandMember> members;
   for (ArrayRef<Operation *> part : parts)
     members.emplace_back(ctx, part);
   return members;
@@ -297,11 +299,11 @@ std::vector<Member> membersOf(GroupContext &ctx) {
 
 LogicalResult lowerChain(GroupContext &ctx) {
   IndexMath &m = ctx.m;
-  std::vector<Member> members = membersOf(ctx);
+  std::vector<BandMember> members = membersOf(ctx);
   int64_t band = ctx.group->getAttrOfType<IntegerAttr>(kBandAttr).getInt();
   size_t n = members.size();
   BandShape shape = *bandShape(members.back().type());
-  // Rows of each result that a band needs at most, and where they are.
+  // BandRows of each result that a band needs at most, and where they are.
   SmallVector<int64_t> rows(n, band), offsets(n, 0);
   int64_t scratchBytes = 0;
   for (size_t i = n - 1; i-- > 0;) {
@@ -312,8 +314,8 @@ LogicalResult lowerChain(GroupContext &ctx) {
   Strided dst = asBand(m, ctx.outputs.begin()->second.front());
   SmallVector<Ofr> counts{m.attr(shape.images),
                           m.attr((shape.rows + band - 1) / band)};
-  auto emitBand = [&](IndexMath &bm, Value scratch, Ofr image, Rows last) {
-    SmallVector<Rows> bands(n, last);
+  auto emitBand = [&](IndexMath &bm, Value scratch, Ofr image, BandRows last) {
+    SmallVector<BandRows> bands(n, last);
     for (size_t i = n - 1; i-- > 0;)
       bands[i] = needed(bm, members[i + 1].rows, bands[i + 1]);
     Strided before;

@@ -19,8 +19,8 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Digits are bytes in memory, and words to a product.
-void countWords(IndexMath &m, Product &p) {
+/// Int8 slices are bytes in memory, and words to a product.
+void countWords(IndexMath &m, MatMulProblem &p) {
   auto words = [&](Ofr bytes) {
     return m.floorDiv(bytes, m.attr(sizeof(float)));
   };
@@ -37,12 +37,12 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   if (ShapedType::isDynamic(n))
     return emitError(op, ErrorCode::UnsupportedForm,
                      "the number of columns is unknown");
-  Product p;
-  p.sides = epilogue.sides;
+  MatMulProblem p;
+  p.epilogueOperands = epilogue.epilogueOperands;
   p.n = n;
   p.interleave = op.getInterleave();
   p.k = ctx.sizes[op.getSrc()].back();
-  p.levels = op.getLevels();
+  p.quantized = op.getQuantized();
   p.dst = ctx.outputs.begin()->second.front();
   // src over dst's leading dims and rows, then K.
   ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
@@ -53,15 +53,15 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
     a.strides.back() = src.strides.back();
     return a;
   };
-  Computed made(ctx, op.getSrc());
+  FusedOperand made(ctx, op.getSrc());
   if (made.isRead()) {
     p.a = overA(made.tensors().front());
-    if (p.isOfDigits())
+    if (p.isSliced())
       countWords(m, p);
   } else {
     p.made = &made;
     for (const Strided &src : made.tensors())
-      p.madeFrom.push_back(overA(src));
+      p.fusedFrom.push_back(overA(src));
     p.a.sizes = aSpace;
     p.a.strides.assign(aSpace.size(), m.attr(0));
   }
@@ -94,7 +94,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
     }
     p.w = overRows(w, op.getInPlace() ? 2 : 3 + (p.interleave > 1));
   }
-  p.unsignedA = !p.isOfDigits() &&
+  p.unsignedA = !p.isSliced() &&
                 rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
   emitProduct(ctx, epilogue, std::move(p));
   return success();
@@ -108,8 +108,8 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
                    tile::ConvOp op) {
   IndexMath &m = ctx.m;
   auto packedType = rankedType(op.getWeights());
-  Product p;
-  p.sides = epilogue.sides;
+  MatMulProblem p;
+  p.epilogueOperands = epilogue.epilogueOperands;
   p.n = rankedType(op.getDst()).getShape().back();
   p.interleave = op.getInterleave();
   p.panel = panelWidth(packedType, p.interleave);

@@ -24,7 +24,7 @@
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/core/Literals.h"
 
@@ -71,7 +71,7 @@ class Specializer {
 public:
   explicit Specializer(ModuleOp module) : module(module) {}
 
-  /// `group` lowered for these buffers, or null after an error. Behind them it
+  /// `group` lowered for these buffers, or null after an error. After them it
   /// takes its temporaries. `inPlace` as in GroupContext.
   func::FuncOp get(func::FuncOp group, TypeRange inputs, TypeRange outputs,
                    ArrayRef<int64_t> inPlace);
@@ -132,7 +132,7 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
   case GroupKind::recurrence:
     return lowerRecurrence(ctx);
   case GroupKind::elementwise:
-  case GroupKind::rows:
+  case GroupKind::reduction:
     return lowerLoops(ctx);
   }
   llvm_unreachable("every kind of group has a lowering");
@@ -255,7 +255,7 @@ private:
   /// The operands that the call of a Concat has in place.
   void findParts(func::CallOp call) {
     auto group = groups.lookup<func::FuncOp>(call.getCallee());
-    SmallVector<Value> joined = fusion::joinedInPlace(call, group);
+    SmallVector<Value> joined = fusion::elidedOperands(call, group);
     if (joined.empty())
       return;
     Operation *concat = fusion::concatOf(group);
@@ -276,7 +276,7 @@ private:
   }
 
   /// `buffer` of `v`, as what `v` shows lies there; see writtenAsComputed and
-  /// JoinInPlace, which make sure that it does.
+  /// ElideConcat, which make sure that it does.
   Strided beforeViews(Value v, Strided buffer) {
     for (Operation *view = v.getDefiningOp(); view && graph::isView(view);
          view = v.getDefiningOp()) {

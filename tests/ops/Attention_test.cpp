@@ -29,7 +29,7 @@ CompileReport compile(const std::string &text, bool fuse = true) {
 /// The kinds of the groups of main, in order, but for copies.
 std::string kinds(const CompileReport &report) {
   std::string all;
-  for (const GroupFacts &group : report.mainGroups)
+  for (const GroupStats &group : report.mainGroups)
     if (group.kind != "copy")
       all += (all.empty() ? "" : " ") + group.kind;
   return all;

@@ -31,7 +31,7 @@ graph::Graph parse(const std::string &text) {
 double flopsOf(const CompileReport &report) {
   double sum = 0;
   for (const auto *list : {&report.mainGroups, &report.foldGroups})
-    for (const GroupFacts &group : *list)
+    for (const GroupStats &group : *list)
       sum += group.flops;
   return sum;
 }
@@ -78,7 +78,7 @@ TEST(Facts, AttentionCountsBothProducts) {
   double scores = 2 * 3 * 11 * 13;
   EXPECT_EQ(flopsOf(report), scores * (2 * 8 + 2 * 8 + 2));
   EXPECT_TRUE(std::any_of(report.mainGroups.begin(), report.mainGroups.end(),
-                          [](const GroupFacts &g) {
+                          [](const GroupStats &g) {
                             return g.kind == "attention" && g.ops.size() == 4;
                           }));
 }
@@ -90,28 +90,28 @@ TEST(Facts, TrafficIsThatOfTheTensors) {
   CompileReport report = compile(graph);
   ASSERT_EQ(report.mainGroups.size(), 3u);
   const double f32 = 4;
-  auto find = [&](const std::string &kind, size_t op) -> const GroupFacts & {
-    for (const GroupFacts &g : report.mainGroups)
+  auto find = [&](const std::string &kind, size_t op) -> const GroupStats & {
+    for (const GroupStats &g : report.mainGroups)
       if (g.kind == kind &&
           std::find(g.ops.begin(), g.ops.end(), op) != g.ops.end())
         return g;
     ADD_FAILURE() << kind << " of " << op;
     return report.mainGroups[0];
   };
-  const GroupFacts &first = find("contraction", 0);
+  const GroupStats &first = find("contraction", 0);
   EXPECT_EQ(first.ops, (std::vector<size_t>{0, 1}));
   EXPECT_EQ(first.memory.read, (32 * 64 + 64 * 128) * f32);
   EXPECT_EQ(first.memory.written, 0);
   EXPECT_EQ(first.reused.read, 0);
   EXPECT_EQ(first.reused.written, 32 * 128 * f32);
   EXPECT_EQ(first.flops, 2. * 32 * 64 * 128 + 32 * 128);
-  const GroupFacts &rows = find("rows", 2);
+  const GroupStats &rows = find("reduction", 2);
   EXPECT_EQ(rows.ops, (std::vector<size_t>{2, 3}));
   EXPECT_EQ(rows.memory.read, 32 * 128 * f32);
   EXPECT_EQ(rows.reused.read, 32 * 128 * f32);
   EXPECT_EQ(rows.memory.written, 32 * 128 * f32);
   EXPECT_EQ(rows.types, "32x128xf32, 32x128xf32 -> 32x128xf32");
-  const GroupFacts &second = find("contraction", 4);
+  const GroupStats &second = find("contraction", 4);
   EXPECT_EQ(second.memory.read, 128 * 16 * f32);
   EXPECT_EQ(second.memory.written, 32 * 16 * f32);
 }
@@ -123,7 +123,7 @@ TEST(Facts, ConcatMovesWhatIsNotInPlace) {
       parse("a = ReLU 8x64; b = Abs a; c = Concat a b axis=1; d = Exp c; "
             "e = Concat a b x:8x16 axis=1; out d e"));
   const double f32 = 4;
-  for (const GroupFacts &group : report.mainGroups) {
+  for (const GroupStats &group : report.mainGroups) {
     if (group.kind != "concat")
       continue;
     bool first = group.ops == std::vector<size_t>{2};

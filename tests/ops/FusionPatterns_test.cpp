@@ -94,7 +94,7 @@ TEST_P(Patterns, HaveTheDocumentedGroups) {
   std::string expected =
       "| " + keyOf(pattern) + " | " + groups + " | " + bytes + " | REASONS |";
   std::string list, kinds;
-  for (const GroupFacts &group : report.mainGroups) {
+  for (const GroupStats &group : report.mainGroups) {
     kinds += group.kind + " ";
     list += "\n  " + group.label + " (" + group.kind + ")";
   }

@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         "ConvTranspose 5x10x12x40 3x3x13x40 13" SPREAD),
     nameOf);
 
-/// By minimal filtering: blocks of tiles that share V, in two sections, and
+/// By Winograd: blocks of tiles that share V, in two sections, and
 /// many blocks.
 const auto kFiltered =
     testing::Values("Convolution 1x14x14x256 3x3x256x256c 256" WINDOW,

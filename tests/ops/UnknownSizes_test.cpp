@@ -58,7 +58,7 @@ TEST(UnknownSizes, StatisticsOfAttention) {
 /// The memory of two elements to a byte has one dimension, the caller's tensor
 /// two; sizes behind it are found all the same. And few rows have code of their
 /// own.
-TEST(UnknownSizes, RowsThatMeetLevels) {
+TEST(UnknownSizes, RowsThatMeetQuantizedWeights) {
   auto text = [](const std::string &rows, const std::string &type) {
     return "w/f32 = DynamicDequantize 256x264/" + type +
            "c 8x264c qtype=per_group group_shape=32,1; y = MatMul " + rows +
@@ -71,7 +71,7 @@ TEST(UnknownSizes, RowsThatMeetLevels) {
 }
 
 /// Weights say how long a row is, but code for levels has to know it.
-TEST(UnknownSizes, ColumnsThatMeetLevels) {
+TEST(UnknownSizes, ColumnsThatMeetQuantizedWeights) {
   auto text = [](const std::string &columns) {
     return "w/f32 = Dequantize 256x264/s8c scales=0.5; y = MatMul 3x" +
            columns + " w; ReLU y";

@@ -1,4 +1,4 @@
-// Products of floats with weights that stay levels of 8 or 4 bits.
+// Products of floats with weights that stay quantized to 8 or 4 bits.
 #include "tests/ops/Cases.h"
 
 namespace tenon::test {
@@ -19,8 +19,8 @@ static std::string grouped(const std::string &rows, int64_t k, int64_t n,
 
 Cases weightOnlyCases() {
   Cases cases;
-  // Few rows, whose kernels read levels; many, for which weights are made of
-  // them; panels of which the last is cut, and narrower than a vector.
+  // Few rows, whose kernels read quantized weights; many, for which weights are
+  // made of them; panels of which the last is cut, and narrower than a vector.
   for (const char *rows : {"1", "2", "3", "7", "16", "17", "70"})
     for (const char *type : {"s8", "u8", "s4", "u4"}) {
       cases.push_back(grouped(rows, 256, 256, 32, type, ""));
@@ -59,7 +59,7 @@ Cases weightOnlyCases() {
             "w/f32 = DynamicDequantize 300x256/s8c 300c qtype=per_channel "
             "axis=0; MatMul " +
                 a + " w transpose_b=true",
-            // Zero points of 8 bits for levels of 4.
+            // Zero points of 8 bits for quantized weights of 4.
             "w/f32 = DynamicDequantize 256x256/s4c 8x256c 8x256/s8c "
             "qtype=per_group group_shape=32,1; MatMul " +
                 a + " w",
@@ -93,7 +93,7 @@ Cases weightOnlyCases() {
             "w/f32 = DynamicDequantize 256x256/u4c 8x256c qtype=per_group "
             "group_shape=32,1; y = MatMul x:" +
                 a + " w; z = Sigmoid y; MatMul z w",
-            // Bytes with a scale per channel times levels.
+            // Bytes with a scale per channel times quantized weights.
             "x/f32 = DynamicDequantize " + a +
                 "/u8 256 qtype=per_channel "
                 "axis=1; w/f32 = Dequantize 256x256/s8c scales=0.5; MatMul x w",

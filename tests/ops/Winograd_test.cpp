@@ -1,4 +1,4 @@
-// Convolutions by minimal filtering against the evaluator: sizes, paddings,
+// Convolutions by Winograd against the evaluator: sizes, paddings,
 // epilogues, layouts, an unknown batch; one and several sections; tiles of 2
 // and, with fast math, of 4 outputs.
 #include "compiler/check/Compare.h"

@@ -111,7 +111,7 @@ TEST(Attention, RowsAreVectors) {
   }
 }
 
-/// Minimal filtering: the transforms of src and dst load, compute and store
+/// Winograd: the transforms of src and dst load, compute and store
 /// whole vectors, and no scalar f32 arithmetic is left anywhere.
 TEST(Winograd, TransformsAreVectors) {
   auto g = parseGraph("y = Convolution 1x28x27x64 3x3x64x96c 96 strides=1,1 "

@@ -53,7 +53,7 @@ int bench(const BenchArgs &args) {
   auto model = loadModel(args.model.path);
   if (!model)
     return fail(model.errors());
-  auto prepared = prepareLoaded(*model, args.model.knobs);
+  auto prepared = prepareLoaded(*model, args.model.overrides);
   if (!prepared)
     return fail(prepared.errors());
   auto parts = partsOf(*model, std::move(*prepared));

@@ -96,7 +96,7 @@ struct Profiled {
 
 /// Groups of one label as one, with times.
 std::vector<GroupTime> groupTimes(Profiled &profiled,
-                                  const std::vector<GroupFacts> &facts) {
+                                  const std::vector<GroupStats> &stats) {
   std::map<std::string, GroupTime> byLabel;
   for (auto &[name, label] : profiled.labels) {
     GroupTime &group = byLabel[name];
@@ -105,7 +105,7 @@ std::vector<GroupTime> groupTimes(Profiled &profiled,
     group.sections = static_cast<double>(label.sections) /
                      static_cast<double>(profiled.totals.size());
   }
-  for (const GroupFacts &f : facts) {
+  for (const GroupStats &f : stats) {
     auto it = byLabel.find(f.label);
     if (it == byLabel.end())
       continue;
@@ -370,8 +370,8 @@ void BenchRun::findBounds() {
   auto seconds = [](const Traffic &t, const Peaks::Level &level) {
     return level.seconds(t.read, t.written);
   };
-  auto moving = [&](const GroupFacts &facts) {
-    const Traffic &far = facts.memory, &near = facts.reused;
+  auto moving = [&](const GroupStats &stats) {
+    const Traffic &far = stats.memory, &near = stats.reused;
     double reused = near.read + near.written;
     if (!args.warm)
       return seconds(far, peaks.levels.back()) +
@@ -384,9 +384,9 @@ void BenchRun::findBounds() {
       continue;
     double arithmetic = peaks.flops > 0 ? group.flops / peaks.flops : 0;
     double transfer = 0;
-    for (const GroupFacts &facts : result.compile.mainGroups)
-      if (facts.label == group.label)
-        transfer += moving(facts);
+    for (const GroupStats &stats : result.compile.mainGroups)
+      if (stats.label == group.label)
+        transfer += moving(stats);
     group.boundByMemory = transfer > arithmetic;
     group.boundSeconds = std::max(transfer, arithmetic);
   }

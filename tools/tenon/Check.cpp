@@ -115,7 +115,7 @@ std::vector<Error> CheckCommand::collectConfigurations() {
 }
 
 void CheckCommand::addRun(CheckRun run) {
-  std::string text = run.path + " " + knobsText(run.knobs);
+  std::string text = run.path + " " + overridesText(run.overrides);
   if (args.filter.empty() || text.find(args.filter) != text.npos)
     runs.push_back(std::move(run));
 }
@@ -138,7 +138,7 @@ std::vector<Error> CheckCommand::readList(const std::string &path) {
     if (parsed) {
       run.caseFile = parsed->caseFile;
       run.path = (std::filesystem::path(args.cases) / run.caseFile).string();
-      run.knobs = parsed->text;
+      run.overrides = parsed->text;
     } else {
       // Counts as a failed run: lists are input too, one line spoils nothing.
       run.path = path + ":" + std::to_string(number);
@@ -155,9 +155,9 @@ std::vector<Error> CheckCommand::collectRuns() {
   if (sources != 1)
     return {badOption("what to check is not clear",
                       "give one of MODEL, --case=FILE, --runs FILE...")};
-  if (!args.runs.empty() && !knobsText(args.model.knobs).empty())
+  if (!args.runs.empty() && !overridesText(args.model.overrides).empty())
     return {badOption("--runs: each line has its own changes to the model",
-                      "leave out " + knobsText(args.model.knobs))};
+                      "leave out " + overridesText(args.model.overrides))};
   if (!args.runs.empty() && !args.inputs.empty())
     return {badOption("--runs: each line has a model of its own",
                       "leave out --input")};
@@ -167,17 +167,17 @@ std::vector<Error> CheckCommand::collectRuns() {
       errors.push_back(std::move(error));
   if (!args.runs.empty())
     return errors;
-  auto variants = alternatives(args.model.knobs);
+  auto variants = alternatives(args.model.overrides);
   if (!variants)
     return variants.errors();
-  for (OverrideText &knobs : *variants) {
+  for (OverrideText &overrides : *variants) {
     CheckRun run;
     run.caseFile = args.caseFile;
     run.path =
         args.caseFile.empty()
             ? args.model.path
             : (std::filesystem::path(args.cases) / args.caseFile).string();
-    run.knobs = std::move(knobs);
+    run.overrides = std::move(overrides);
     addRun(std::move(run));
   }
   return {};
@@ -190,8 +190,8 @@ std::string CheckCommand::repeatLine(const CheckRun &run,
     line += " " + shellQuote(run.path);
   else if (!args.cases.empty())
     line += " " + shellQuote("--cases=" + args.cases);
-  if (std::string knobs = knobsText(run.knobs); !knobs.empty())
-    line += " " + knobs;
+  if (std::string overrides = overridesText(run.overrides); !overrides.empty())
+    line += " " + overrides;
   if (!run.caseFile.empty())
     line += " " + shellQuote("--case=" + run.caseFile);
   Options defaults;
@@ -217,7 +217,8 @@ void CheckCommand::finished(size_t index, const ChildResult &result) {
     // Says nothing about the compiler, which has done its part.
     outcome.verdict = CheckOutcome::unsupported;
     outcome.reasons.emplace("reference takes longer than --timeout-per-run",
-                            shellQuote(run.path) + " " + knobsText(run.knobs));
+                            shellQuote(run.path) + " " +
+                                overridesText(run.overrides));
   } else {
     outcome.verdict = CheckOutcome::failed;
     outcome.exitCode = static_cast<int>(ErrorCategory::internal);
@@ -253,7 +254,7 @@ void CheckCommand::finished(size_t index, const ChildResult &result) {
     std::printf("%s %s %s\n",
                 outcome.verdict == CheckOutcome::passed ? "passed"
                                                         : "unsupported",
-                run.path.c_str(), knobsText(run.knobs).c_str());
+                run.path.c_str(), overridesText(run.overrides).c_str());
   }
   std::fflush(stdout);
 }

@@ -125,7 +125,7 @@ bool Checker::prepareRun() {
     blame(Stage::load, model.errors());
     return false;
   }
-  auto result = prepare(*model, run.knobs, settings.inputs);
+  auto result = prepare(*model, run.overrides, settings.inputs);
   if (!result) {
     blame(Stage::load, result.errors());
     return false;

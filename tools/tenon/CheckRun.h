@@ -38,7 +38,7 @@ std::string optionText(const char *flag, bool value);
 struct CheckRun {
   std::string path;     // of the model, or where the run was written
   std::string caseFile; // as in the list; empty for a model
-  OverrideText knobs;
+  OverrideText overrides;
   std::vector<Error> broken; // why there is no run
 };
 

@@ -67,7 +67,7 @@ struct Child {
   _exit(0);
 }
 
-/// `received`: lines of notes, then the output, each behind its mark.
+/// `received`: lines of notes, then the output, each after its mark.
 ChildResult resultOf(int status, std::string_view received, bool timedOut) {
   ChildResult result;
   while (!received.empty() && received[0] == kNoteMark) {

@@ -44,7 +44,7 @@ std::string environmentName(std::string_view flag);
 /// Splits at every `separator`; an empty text gives no pieces.
 std::vector<std::string> splitText(std::string_view text, char separator);
 
-/// A whole number with nothing behind it.
+/// A whole number with nothing after it.
 std::optional<int64_t> parseInteger(std::string_view text);
 
 /// Of `known`, the one spelled most like `word`; empty when none is close.

@@ -155,7 +155,7 @@ std::string ExplainCommand::endText(const std::optional<size_t> &op,
 }
 
 void ExplainCommand::printGroup(size_t index) const {
-  const GroupFacts &g = compileReport.mainGroups[index];
+  const GroupStats &g = compileReport.mainGroups[index];
   std::printf("  group %zu: %s\n", index, g.types.c_str());
   if (!g.sized) {
     std::printf("    sizes are not known\n");
@@ -201,13 +201,13 @@ void ExplainCommand::printText(const report::Explainer &explainer) const {
       std::printf("order, %s\n", sum.c_str());
 }
 
-const char *nameOf(ReorderFacts::When when) {
+const char *nameOf(ReorderInfo::When when) {
   switch (when) {
-  case ReorderFacts::When::run:
+  case ReorderInfo::When::run:
     return "run";
-  case ReorderFacts::When::bind:
+  case ReorderInfo::When::bind:
     return "bind";
-  case ReorderFacts::When::never:
+  case ReorderInfo::When::never:
     return "never";
   }
   return "";
@@ -226,18 +226,18 @@ ordered_json costJson(bool sized, const Traffic &bytes, double seconds) {
 ordered_json toJson(const std::vector<report::ReorderAnswer> &reorders) {
   ordered_json list = ordered_json::array();
   for (const report::ReorderAnswer &reorder : reorders) {
-    const ReorderFacts &facts = reorder.facts;
-    ordered_json entry = {{"what", facts.what},
-                          {"types", facts.types},
-                          {"when", nameOf(facts.when)}};
-    entry.update(costJson(facts.sized, facts.bytes, reorder.seconds));
+    const ReorderInfo &info = reorder.info;
+    ordered_json entry = {{"what", info.what},
+                          {"types", info.types},
+                          {"when", nameOf(info.when)}};
+    entry.update(costJson(info.sized, info.bytes, reorder.seconds));
     entry["text"] = reorder.text;
     list.push_back(std::move(entry));
   }
   return list;
 }
 
-ordered_json toJson(const GroupFacts &g, const Graph &graph) {
+ordered_json toJson(const GroupStats &g, const Graph &graph) {
   ordered_json names = ordered_json::array();
   for (size_t op : g.ops)
     names.push_back(graph.ops[op].name);
@@ -259,10 +259,10 @@ void ExplainCommand::printJson(const report::Explainer &explainer) const {
   ordered_json root;
   root["model"] = args.model.path;
   root["groups"] = ordered_json::array();
-  for (const GroupFacts &g : compileReport.mainGroups)
+  for (const GroupStats &g : compileReport.mainGroups)
     root["groups"].push_back(toJson(g, graph));
   root["foldGroups"] = ordered_json::array();
-  for (const GroupFacts &g : compileReport.foldGroups)
+  for (const GroupStats &g : compileReport.foldGroups)
     root["foldGroups"].push_back(toJson(g, graph));
   root["operations"] = ordered_json::array();
   for (const OpAnswer &answer : ops)
@@ -287,8 +287,8 @@ void ExplainCommand::printJson(const report::Explainer &explainer) const {
          {"text", edge.text},
          {"reasons", edge.reasons},
          {"reorders", toJson(edge.reorders)}});
-  for (auto when : {ReorderFacts::When::run, ReorderFacts::When::bind,
-                    ReorderFacts::When::never}) {
+  for (auto when : {ReorderInfo::When::run, ReorderInfo::When::bind,
+                    ReorderInfo::When::never}) {
     report::ReorderSum sum = explainer.sumOf(when);
     ordered_json &entry = root["order"][nameOf(when)] = {{"count", sum.count}};
     entry.update(costJson(true, sum.bytes, sum.seconds));

@@ -248,7 +248,7 @@ int InspectCommand::writeReport() {
   root["opsByKind"] = stats.opsByKind;
   root["flops"] = stats.flops;
   root["groups"] = ordered_json::array();
-  for (const GroupFacts &group : r.mainGroups)
+  for (const GroupStats &group : r.mainGroups)
     root["groups"].push_back(
         {{"label", group.label}, {"kind", group.kind}, {"types", group.types}});
   root["groupFunctions"] = r.groupFunctions;

@@ -43,12 +43,12 @@ Expected<LoadedModel> loadModel(const std::string &path) {
 }
 
 Expected<Prepared> prepareLoaded(const LoadedModel &model,
-                                 const OverrideText &knobs,
+                                 const OverrideText &overrides,
                                  const std::vector<TensorSpec> &inputs) {
-  auto prepared = prepare(model.graph, knobs, inputs);
+  auto prepared = prepare(model.graph, overrides, inputs);
   if (!prepared || !model.file)
     return prepared;
-  OverrideText structural = knobs;
+  OverrideText structural = overrides;
   structural.mb.clear();
   structural.inShapes.clear();
   bool sameShapes = prepared->isDynamic;
@@ -58,7 +58,7 @@ Expected<Prepared> prepareLoaded(const LoadedModel &model,
       sameShapes &=
           model.graph.tensor(id).shape == prepared->runGraph.tensor(id).shape;
   }
-  if (!knobsText(structural).empty() || !sameShapes)
+  if (!overridesText(structural).empty() || !sameShapes)
     return badOption("a compiled file cannot be changed",
                      "compile the model with these options");
   return prepared;

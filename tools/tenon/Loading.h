@@ -28,7 +28,7 @@ Expected<LoadedModel> loadModel(const std::string &path);
 
 /// As prepare; BadOption for changes that a compiled file cannot follow.
 Expected<Prepared> prepareLoaded(const LoadedModel &model,
-                                 const OverrideText &knobs,
+                                 const OverrideText &overrides,
                                  const std::vector<TensorSpec> &inputs = {});
 
 /// Compiles the graph, or loads the file.

@@ -22,13 +22,13 @@ using graph::LogicalTensor;
 
 namespace {
 
-struct Knob {
+struct OverrideOption {
   const char *flag;
   std::string OverrideText::*text;
   const char *help;
 };
 
-constexpr Knob kKnobs[] = {
+constexpr OverrideOption kOverrides[] = {
     {"mb", &OverrideText::mb, "batch size N, or several: N,N"},
     {"in-shapes", &OverrideText::inShapes,
      "ID:SHAPE[*LAYOUT]+...: shapes and strides of inputs, 0:2x16*ba"},
@@ -58,9 +58,10 @@ void addOption(CLI::App &app, const char *flag, T &value, const char *help) {
 
 } // namespace
 
-void addKnobOptions(CLI::App &app, OverrideText &knobs) {
-  for (const Knob &knob : kKnobs)
-    app.add_option("--" + std::string(knob.flag), knobs.*knob.text, knob.help)
+void addOverrideOptions(CLI::App &app, OverrideText &overrides) {
+  for (const OverrideOption &override : kOverrides)
+    app.add_option("--" + std::string(override.flag), overrides.*override.text,
+                   override.help)
         ->group("Changes to the model");
 }
 
@@ -73,7 +74,7 @@ void addCompilerOptions(CLI::App &app, Options &options) {
 void addModelOptions(CLI::App &app, ModelArgs &args, bool required,
                      const char *model) {
   app.add_option("model", args.path, model)->required(required);
-  addKnobOptions(app, args.knobs);
+  addOverrideOptions(app, args.overrides);
   addCompilerOptions(app, args.options);
 }
 
@@ -117,21 +118,22 @@ parseInputs(const std::vector<std::string> &texts) {
   return specs;
 }
 
-Expected<std::vector<OverrideText>> alternatives(const OverrideText &knobs) {
+Expected<std::vector<OverrideText>>
+alternatives(const OverrideText &overrides) {
   constexpr size_t kMost = 10000;
-  std::vector<OverrideText> all = {knobs};
-  for (const Knob &knob : kKnobs) {
-    std::vector<std::string> values = splitText(knobs.*knob.text, ',');
+  std::vector<OverrideText> all = {overrides};
+  for (const OverrideOption &override : kOverrides) {
+    std::vector<std::string> values = splitText(overrides.*override.text, ',');
     if (values.size() < 2)
       continue;
     if (values.size() > kMost / all.size())
-      return badOption("the knobs ask for more than " + std::to_string(kMost) +
-                       " combinations");
+      return badOption("the overrides ask for more than " +
+                       std::to_string(kMost) + " combinations");
     std::vector<OverrideText> more;
     for (const OverrideText &text : all)
       for (const std::string &value : values) {
         more.push_back(text);
-        more.back().*knob.text = value;
+        more.back().*override.text = value;
       }
     all = std::move(more);
   }
@@ -151,12 +153,12 @@ std::string shellQuote(const std::string &word) {
   return out + "'";
 }
 
-std::string knobsText(const OverrideText &knobs) {
+std::string overridesText(const OverrideText &overrides) {
   std::string text;
-  for (const Knob &knob : kKnobs)
-    if (const std::string &value = knobs.*knob.text; !value.empty())
+  for (const OverrideOption &override : kOverrides)
+    if (const std::string &value = overrides.*override.text; !value.empty())
       text += (text.empty() ? "" : " ") +
-              shellQuote("--" + std::string(knob.flag) + "=" + value);
+              shellQuote("--" + std::string(override.flag) + "=" + value);
   return text;
 }
 
@@ -237,9 +239,9 @@ static bool isInstanceOf(const Graph &special, const Graph &general) {
   return true;
 }
 
-Expected<Prepared> prepare(const Graph &model, const OverrideText &knobs,
+Expected<Prepared> prepare(const Graph &model, const OverrideText &overrides,
                            const std::vector<TensorSpec> &inputs) {
-  Expected<Overrides> parsed = parseOverrides(knobs);
+  Expected<Overrides> parsed = parseOverrides(overrides);
   if (!parsed)
     return parsed.errors();
   Overrides structural = *parsed;
@@ -305,7 +307,7 @@ Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args) {
   if (!model)
     return model.errors();
   printRemarks(*model);
-  Expected<Overrides> overrides = parseOverrides(args.knobs);
+  Expected<Overrides> overrides = parseOverrides(args.overrides);
   if (!overrides)
     return overrides.errors();
   return applyOverrides(std::move(*model), *overrides);

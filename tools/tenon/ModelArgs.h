@@ -1,7 +1,7 @@
 //===- ModelArgs.h - the model and how to treat it --------------*- C++ -*-===//
 //
 // The options of every subcommand that works on a model: its file, the
-// rewriting knobs, the compiler's options (from Options.def), and where to
+// rewriting overrides, the compiler's options (from Options.def), and where to
 // execute.
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@ namespace tenon::cli {
 
 struct ModelArgs {
   std::string path;
-  OverrideText knobs;
+  OverrideText overrides;
   Options options;
 };
 
@@ -34,8 +34,8 @@ inline constexpr const char *kGraphOrCompiledFile =
 /// file that is.
 void addModelOptions(CLI::App &app, ModelArgs &args, bool required = true,
                      const char *model = kGraphFile);
-/// The knobs alone.
-void addKnobOptions(CLI::App &app, OverrideText &knobs);
+/// The overrides alone.
+void addOverrideOptions(CLI::App &app, OverrideText &overrides);
 /// Flags from Options.def, mirrored in the environment.
 void addCompilerOptions(CLI::App &app, Options &options);
 void addExecOptions(CLI::App &app, ExecArgs &args);
@@ -46,10 +46,10 @@ parseInputs(const std::vector<std::string> &texts);
 
 /// Every combination of the alternatives that commas separate.  Errors:
 /// BadOption when there are more than 10000.
-Expected<std::vector<OverrideText>> alternatives(const OverrideText &knobs);
+Expected<std::vector<OverrideText>> alternatives(const OverrideText &overrides);
 
-/// `--mb=2 --in-shapes=...`, quoted for a shell; empty without knobs.
-std::string knobsText(const OverrideText &knobs);
+/// `--mb=2 --in-shapes=...`, quoted for a shell; empty without overrides.
+std::string overridesText(const OverrideText &overrides);
 /// `word` in quotes where a shell would not take it literally.
 std::string shellQuote(const std::string &word);
 
@@ -63,18 +63,19 @@ struct Prepared {
   bool isDynamic = false;
 };
 
-/// Applies `knobs` and the shapes of `inputs` to `model`.  A model with
-/// unknown dims keeps them for compilation when the knobs only say what they
-/// are.  Errors: those of the overrides; UnknownTensor; BadOption.
-Expected<Prepared> prepare(const graph::Graph &model, const OverrideText &knobs,
+/// Applies `overrides` and the shapes of `inputs` to `model`.  A model with
+/// unknown dims keeps them for compilation when the overrides only say what
+/// they are.  Errors: those of the overrides; UnknownTensor; BadOption.
+Expected<Prepared> prepare(const graph::Graph &model,
+                           const OverrideText &overrides,
                            const std::vector<TensorSpec> &inputs = {});
 
 /// The input ports with unknown dims, as an error that says how to give them;
 /// empty when there are none.
 std::vector<Error> unknownInputs(const graph::Graph &graph);
 
-/// `model` with exactly one set of knobs, unknown dims kept: for what needs no
-/// execution.
+/// `model` with exactly one set of overrides, unknown dims kept: for what needs
+/// no execution.
 Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args);
 
 /// Says on stderr which inputs are ignored.

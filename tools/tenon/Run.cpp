@@ -90,10 +90,10 @@ void printTensor(const Graph &graph, uint64_t id, const Tensor &tensor) {
   std::printf("  %s: %s [", describeTensor(graph, id).c_str(),
               report::typeText(type).c_str());
   constexpr int64_t kShown = 6;
-  constexpr int kDigits = 6; // of floats
+  constexpr int kSlices = 6; // of floats
   int64_t count = tensor.numElements();
   for (int64_t i = 0; i < count && i < kShown; ++i)
-    std::printf("%s%s", i ? ", " : "", tensor.text(i, kDigits).c_str());
+    std::printf("%s%s", i ? ", " : "", tensor.text(i, kSlices).c_str());
   std::printf("%s]", count > kShown ? ", ..." : "");
   if (count > 0) {
     int64_t nans = 0;
@@ -103,8 +103,8 @@ void printTensor(const Graph &graph, uint64_t id, const Tensor &tensor) {
       nans += std::isnan(tensor.at(i));
     }
     auto [low, high] = extremesOf(tensor);
-    std::printf(" min %s max %s mean %.6g", tensor.text(low, kDigits).c_str(),
-                tensor.text(high, kDigits).c_str(),
+    std::printf(" min %s max %s mean %.6g", tensor.text(low, kSlices).c_str(),
+                tensor.text(high, kSlices).c_str(),
                 sum / static_cast<double>(count));
     if (nans)
       std::printf(" NaN %lld", static_cast<long long>(nans));
@@ -319,31 +319,31 @@ int RunCommand::run() {
     return fail(loaded.errors());
   model = std::move(*loaded);
   dropIgnored(model.graph, inputs);
-  auto variants = alternatives(args.model.knobs);
+  auto variants = alternatives(args.model.overrides);
   if (!variants)
     return fail(variants.errors());
   auto created = Execution::create(args.exec.threads, args.exec.pool);
   if (!created)
     return fail(created.errors());
   execution = std::move(*created);
-  std::string compiledKnobs;
+  std::string compiledOverrides;
   for (size_t i = 0; i < variants->size(); ++i) {
-    const OverrideText &knobs = (*variants)[i];
-    auto prepared = prepareLoaded(model, knobs, inputs);
+    const OverrideText &overrides = (*variants)[i];
+    auto prepared = prepareLoaded(model, overrides, inputs);
     if (!prepared) {
       report(prepared.errors());
       continue;
     }
     // Only shapes may differ between runs of one compiled object.
-    OverrideText structural = knobs;
+    OverrideText structural = overrides;
     structural.mb.clear();
     structural.inShapes.clear();
-    if (knobsText(structural) != compiledKnobs)
+    if (overridesText(structural) != compiledOverrides)
       compiled.reset();
-    compiledKnobs = knobsText(structural);
+    compiledOverrides = overridesText(structural);
     if (variants->size() > 1)
       std::printf("run %zu of %zu: %s\n", i + 1, variants->size(),
-                  knobsText(knobs).c_str());
+                  overridesText(overrides).c_str());
     runOnce(*prepared);
   }
   if (variants->size() > 1)

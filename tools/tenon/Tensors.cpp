@@ -345,7 +345,7 @@ std::string TensorBuffer::damage() const {
     if (memory[i] != std::byte{0xFF})
       return "memory before the tensor was written";
     if (memory[kGuard + size + i] != std::byte{0xFF})
-      return "memory behind the tensor was written";
+      return "memory after the tensor was written";
   }
   double dense = static_cast<double>(reference::elementCount(dims)) *
                  graph::byteSize(dtype);

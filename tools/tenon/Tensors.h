@@ -72,7 +72,7 @@ public:
   Expected<reference::Tensor> read() const;
   /// All bytes 0xFF again.
   void clear();
-  /// Empty, or what was written outside the elements: before, behind, or in
+  /// Empty, or what was written outside the elements: before, after, or in
   /// the gaps that strides leave.  Requires that elements were written.
   std::string damage() const;
   /// Changes when any byte does (with all but certainty).

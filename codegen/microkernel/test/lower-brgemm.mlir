@@ -54,7 +54,7 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
                   %c: memref<4x5xf32>, %d: memref<4x7xf32, strided<[9, 1]>>,
                   %b7: memref<64x7xf32>, %bias: memref<7xf32>) {
   tile.brgemm ins(%a, %b : memref<4x64xf32, strided<[1, 4]>>, memref<64x5xf32>)
-      sides(%bias : memref<7xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+      epilogue_operands(%bias : memref<7xf32>) maps [affine_map<(d0, d1) -> (d1)>]
       outs(%c : memref<4x5xf32>) accumulate attributes {packed = false}
       epilogue {
   ^bb0(%acc: f32, %x: f32):
@@ -62,7 +62,7 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
     tile.yield %0 : f32
   }
   tile.brgemm ins(%a, %b7 : memref<4x64xf32, strided<[1, 4]>>, memref<64x7xf32>)
-      sides(%bias : memref<7xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+      epilogue_operands(%bias : memref<7xf32>) maps [affine_map<(d0, d1) -> (d1)>]
       outs(%d : memref<4x7xf32, strided<[9, 1]>>) accumulate
       attributes {packed = false} epilogue {
   ^bb0(%acc: f32, %x: f32):
@@ -72,7 +72,7 @@ func.func @shared(%a: memref<4x64xf32, strided<[1, 4]>>, %b: memref<64x5xf32>,
   return
 }
 
-// Few rows fetch 1 KiB ahead, or a panel that is shorter.
+// Few rows prefetch 1 KiB ahead, or a panel that is shorter.
 
 // CHECK-LABEL: func.func @prefetch
 // CHECK:         %[[FEW:.*]] = arith.constant 256 : i64
@@ -104,7 +104,7 @@ func.func @prefetch_narrow(%a: memref<3x64xi8>, %b: memref<16x8x4xi8>,
   return
 }
 
-// One block of six rows and more fetches 64 steps ahead, not a panel.
+// One block of six rows and more prefetches 64 steps ahead, not a panel.
 
 // CHECK-LABEL: func.func @prefetch_near
 // CHECK:         %[[NEAR:.*]] = arith.constant 512 : i64
@@ -193,7 +193,7 @@ func.func @not_whole_lines(%a: memref<96x64xf32>, %b: memref<64x96xf32>, %odd: m
 // CHECK:   scf.index_switch
 // CHECK:     call @tenon_brgemm_f32_1x1x8_b1_w8_t1_mask(
 
-// The epilogue on vectors, and masks for C, its side and plain B.
+// The epilogue on vectors, and masks for C, its epilogue operand and plain B.
 
 // CHECK-LABEL: func.func private @tenon_brgemm_f32_4x1x8_b0_sk_u2_acc_maskb_e1n(
 // CHECK:         %[[MASK:.*]] = arith.cmpi slt

@@ -1,13 +1,13 @@
 // RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=vector_bits=512,num_vector_registers=32 --tenon-lower-brgemm | FileCheck %s
 
 // The instruction that adds up products of bf16 makes denormal sums 0, so that
-// rounding them may do so, too; behind a bias and a bound as well.
+// rounding them may do so, too; after a bias and a bound as well.
 // CHECK-LABEL: func.func private @tenon_brgemm_bf16
 // CHECK-COUNT-8: arith.truncf %{{.*}} fastmath<afn> : vector<16xf32> to vector<16xbf16>
 // CHECK-NOT:     arith.truncf
 func.func @sums(%a: memref<4x64xbf16>, %b: memref<32x32x2xbf16>, %bias: memref<32xf32>, %c: memref<4x32xbf16>) {
   tile.brgemm ins(%a, %b : memref<4x64xbf16>, memref<32x32x2xbf16>)
-      sides(%bias : memref<32xf32>) maps [affine_map<(m, n) -> (n)>]
+      epilogue_operands(%bias : memref<32xf32>) maps [affine_map<(m, n) -> (n)>]
       outs(%c : memref<4x32xbf16>) epilogue {
   ^bb0(%acc: f32, %x: f32):
     %zero = arith.constant 0.0 : f32

@@ -448,7 +448,7 @@ func.func @runs(%x: memref<7x8x3xf32, strided<[8, 1, 56]>>, %w: memref<8x3xf32, 
 #col = affine_map<(d0, d1) -> (d1)>
 
 // Of 15 vectors strips of five: the rows pass over one before the next. Not
-// where rows meet few sets of L1, or are fetched.
+// where rows meet few sets of L1, or are prefetched.
 // CHECK-LABEL: func @strips
 // CHECK:         scf.for %{{.*}} = %c0{{.*}} to %c120{{.*}} step %c40
 // CHECK:           scf.for
@@ -456,7 +456,7 @@ func.func @runs(%x: memref<7x8x3xf32, strided<[8, 1, 56]>>, %w: memref<8x3xf32, 
 // CHECK-LABEL: func @few_sets
 // CHECK-NOT:     step %c64
 // CHECK:         return
-// CHECK-LABEL: func @fetched
+// CHECK-LABEL: func @prefetched
 // CHECK-NOT:     step %c40
 // CHECK-COUNT-4: memref.prefetch
 // CHECK:         return
@@ -480,10 +480,10 @@ func.func @few_sets(%x: memref<4x512xf32>, %w: memref<512xf32>, %y: memref<4x512
   }
   return
 }
-func.func @fetched(%x: memref<4x120xf32>, %w: memref<120xf32>, %y: memref<4x120xf32>) {
+func.func @prefetched(%x: memref<4x120xf32>, %w: memref<120xf32>, %y: memref<4x120xf32>) {
   linalg.generic {indexing_maps = [#id, #col, #id], iterator_types = ["parallel", "parallel"]}
       ins(%x, %w : memref<4x120xf32>, memref<120xf32>)
-      outs(%y : memref<4x120xf32>) attrs = {codegen.jam = 0 : i64, codegen.fetch = array<i64: 480, 0>} {
+      outs(%y : memref<4x120xf32>) attrs = {codegen.jam = 0 : i64, codegen.prefetch = array<i64: 480, 0>} {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %r = arith.mulf %a, %b : f32
     linalg.yield %r : f32

@@ -222,7 +222,7 @@ public:
   bool parse_error(size_t at, const std::string &lastToken,
                    const nlohmann::detail::exception &e);
 
-  const char *seen; // one behind the last character the parser looked at
+  const char *seen; // one after the last character the parser looked at
   std::optional<Error> error;
 
 private:

@@ -43,7 +43,7 @@ std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
 
 /// Called by inferGraph for each operation before it is checked, with the
 /// operands already inferred; may change attributes of the operation (the
-/// rewriting knobs fit the lists of quantisation parameters here).
+/// rewriting overrides fit the lists of quantisation parameters here).
 using BeforeInfer =
     std::function<void(Op &op, std::span<const LogicalTensor> inputs)>;
 
@@ -52,10 +52,10 @@ using BeforeInfer =
 /// tensors first when inputs were resized.
 std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before = {});
 
-/// The first operation of `graph`, all sizes known, that stretches a dim of 1
+/// The first operation of `graph`, all sizes known, that broadcasts a dim of 1
 /// which `general`, the same graph with fewer of them, does not know: code for
 /// `general` takes it to be as large as the others.
-std::optional<Error> findStretched(const Graph &general, const Graph &graph);
+std::optional<Error> findBroadcast(const Graph &general, const Graph &graph);
 
 /// What verifyOp cannot tell, since it depends on who reads a result: more
 /// scales of a Quantize or Dequantize than channels are for weights of

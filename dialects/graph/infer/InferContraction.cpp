@@ -33,15 +33,15 @@ struct Matrix {
   }
 };
 
-/// The bias stretches to the result; a scalar result takes any bias of one
+/// The bias broadcasts to the result; a scalar result takes any bias of one
 /// element.
 void checkMatMulBias(RuleContext &ctx, const Dims &dst) {
-  if (!ctx.hasInput(2) || stretchesTo(ctx.in(2), dst))
+  if (!ctx.hasInput(2) || broadcastsTo(ctx.in(2), dst))
     return;
   if (dst.empty() && product(*ctx.in(2)) == 1)
     return;
   ctx.error(ErrorCode::ShapeMismatch,
-            cat(ctx.inText(2), ", which does not stretch to dst of ", dst),
+            cat(ctx.inText(2), ", which does not broadcast to dst of ", dst),
             "dims, aligned at the right, must be equal or 1");
 }
 

@@ -38,10 +38,10 @@ void select(RuleContext &ctx) {
       ctx.setOut(0, *mergeShapes(ctx.in(0), *shape));
     return;
   }
-  if (!stretchesTo(ctx.in(0), *shape))
+  if (!broadcastsTo(ctx.in(0), *shape))
     return ctx.error(ErrorCode::ShapeMismatch,
-                     cat(ctx.inText(0), ", which does not stretch to ", *shape,
-                         ", the shape of the values"),
+                     cat(ctx.inText(0), ", which does not broadcast to ",
+                         *shape, ", the shape of the values"),
                      "cond can not enlarge the result");
   ctx.setOut(0, *shape);
 }
@@ -74,9 +74,9 @@ void prelu(RuleContext &ctx) {
   if (ctx.boolAttr("per_channel_broadcast") && slope->size() == 1 &&
       src->size() > 1)
     return requirePerChannel(ctx, 1);
-  if (!stretchesTo(slope, src))
+  if (!broadcastsTo(slope, src))
     ctx.error(ErrorCode::ShapeMismatch,
-              cat(ctx.inText(1), ", which does not stretch to src of ", src));
+              cat(ctx.inText(1), ", which does not broadcast to src of ", src));
 }
 
 void preluBackward(RuleContext &ctx) {
@@ -90,9 +90,9 @@ void preluBackward(RuleContext &ctx) {
   // or one per channel.
   if (slope->size() == 1 && (*slope)[0] != 1 && src->size() > 1)
     return requirePerChannel(ctx, 1);
-  if (!stretchesTo(slope, src))
+  if (!broadcastsTo(slope, src))
     ctx.error(ErrorCode::ShapeMismatch,
-              cat(ctx.inText(1), ", which does not stretch to src of ", src));
+              cat(ctx.inText(1), ", which does not broadcast to src of ", src));
 }
 
 void dropout(RuleContext &ctx) {

@@ -69,7 +69,7 @@ TEST(InferElementwise, Select) {
       {"Select", "", "[] 2x1 1x3", "2x3"},
       {"Select", "", "? 2x1 1x3", "2x3"},
       {"Select", "", "4x2x3 2x3 2x3", "E1203 can not enlarge"},
-      {"Select", "", "2x3 2x1 2x1", "E1203 does not stretch"},
+      {"Select", "", "2x3 2x1 2x1", "E1203 does not broadcast"},
       {"Select", "", "2 2x3 2x4", "E1203 do not broadcast"},
       {"Select", "auto_broadcast=none", "2x? ?x3 2x3", "2x3"},
       {"Select", "auto_broadcast=none", "1x3 2x3 2x3", "E1203 cond is 1x3"},
@@ -89,7 +89,7 @@ TEST(InferElementwise, BiasAddAndPReLU) {
       {"PReLU", "per_channel_broadcast=false", "2x5x5x3 1", "2x5x5x3"},
       {"PReLU", "data_format=NCX", "2x3x5x5 3x1x1", "2x3x5x5"},
       {"PReLU", "", "3 3", "3"},
-      {"PReLU", "", "2x3 1x2x3", "E1203 does not stretch"},
+      {"PReLU", "", "2x3 1x2x3", "E1203 does not broadcast"},
       {"PReLU", "", "* 3", "*"},
       {"PReLUBackward", "", "2x5x5x3 3 2x5x5x3", "2x5x5x3 3"},
       {"PReLUBackward", "data_format=NCX", "2x3x5x4 3 2x3x5x4", "2x3x5x4 3"},
@@ -97,7 +97,7 @@ TEST(InferElementwise, BiasAddAndPReLU) {
       {"PReLUBackward", "data_format=NCX", "2x3x5x5 3 2x3x5x5", "2x3x5x5 3"},
       {"PReLUBackward", "", "2x3 3 2x4", "E1203 shapes differ", "* *"},
       {"PReLUBackward", "", "2x3 4 2x3", "E1203 slope is 4", "* *"},
-      {"PReLUBackward", "", "2x3 3x3 2x3", "E1203 does not stretch", "* *"},
+      {"PReLUBackward", "", "2x3 3x3 2x3", "E1203 does not broadcast", "* *"},
   }});
 }
 

@@ -81,7 +81,7 @@ std::optional<Shape> broadcastShapes(const Shape &a, const Shape &b) {
   return Shape(std::move(dims));
 }
 
-bool stretchesTo(const Shape &from, const Shape &to) {
+bool broadcastsTo(const Shape &from, const Shape &to) {
   if (!from || !to)
     return true;
   if (from->size() > to->size())

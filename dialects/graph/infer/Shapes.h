@@ -30,9 +30,9 @@ std::optional<int64_t> mergeDim(int64_t a, int64_t b);
 std::optional<Shape> mergeShapes(const Shape &a, const Shape &b);
 /// Right-aligned numpy broadcast of both; absent when they clash.
 std::optional<Shape> broadcastShapes(const Shape &a, const Shape &b);
-/// Whether `from` may stretch to `to`: right-aligned, each dim equal or 1,
+/// Whether `from` may broadcast to `to`: right-aligned, each dim equal or 1,
 /// rank not larger.  What is unknown passes.
-bool stretchesTo(const Shape &from, const Shape &to);
+bool broadcastsTo(const Shape &from, const Shape &to);
 
 /// Product; kUnknownDim when a dim is unknown (unless another is 0), absent on
 /// overflow.

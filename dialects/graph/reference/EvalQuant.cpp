@@ -46,7 +46,7 @@ bool setPerGroup(OpContext &c, const Dims &scalesShape, Parameters &p) {
 }
 
 /// How many groups the convolution has that reads tensor `id` as weights with
-/// the channels of one group along `axis`, behind casts and other quantisation;
+/// the channels of one group along `axis`, under casts and other quantisation;
 /// 0: something else does.
 int64_t groupsOfReader(const OpContext &c, uint64_t id, int axis, int rank) {
   int64_t groups = 0;

@@ -218,7 +218,7 @@ double nearestTo(DType dtype, int64_t value) {
   }
   // Of what has more bits than a double, the lowest bit kept says whether any
   // of those dropped was set ("rounding to odd"): then the rounding to the
-  // narrower type behind it comes out as if it were the only one.
+  // narrower type after it comes out as if it were the only one.
   uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value)
                                  : static_cast<uint64_t>(value);
   constexpr uint64_t kDropped = (uint64_t{1} << 11) - 1;

@@ -67,11 +67,11 @@ func.func @f(%q: tensor<2x5x8xf32>, %k: tensor<3x8x7xf32>, %v: tensor<7x4xf32>) 
 // -----
 
 func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %s: tensor<8xf32>) {
-  // expected-error @+1 {{side 'tensor<8xf32>' does not broadcast to the scores}}
-  %0 = tile.attention %q, %k, %v sides(%s) score {
+  // expected-error @+1 {{epilogue operand 'tensor<8xf32>' does not broadcast to the scores}}
+  %0 = tile.attention %q, %k, %v epilogue_operands(%s) score {
   ^bb0(%x: f32, %m: index, %n: index, %a: f32):
     tile.yield %x : f32
-  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> sides(tensor<8xf32>) -> tensor<5x4xf32>
+  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> epilogue_operands(tensor<8xf32>) -> tensor<5x4xf32>
   return
 }
 
@@ -90,11 +90,11 @@ func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) {
 
 // Booleans are bytes inside.
 func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>, %s: tensor<7xi1>) {
-  // expected-error @+1 {{score arguments must be (product, m, n, sides..) of types}}
-  %0 = tile.attention %q, %k, %v sides(%s) score {
+  // expected-error @+1 {{score arguments must be (product, m, n, epilogue operands..) of types}}
+  %0 = tile.attention %q, %k, %v epilogue_operands(%s) score {
   ^bb0(%x: f32, %m: index, %n: index, %a: i1):
     tile.yield %x : f32
-  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> sides(tensor<7xi1>) -> tensor<5x4xf32>
+  } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<7x4xf32> epilogue_operands(tensor<7xi1>) -> tensor<5x4xf32>
   return
 }
 
@@ -136,7 +136,7 @@ func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<4x6xf32>) {
 
 // The number of a weight is 64 bits wide.
 func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) {
-  // expected-error @+1 {{weights arguments must be (weight, element, sides..) of types}}
+  // expected-error @+1 {{weights arguments must be (weight, element, epilogue operands..) of types}}
   %0 = tile.attention %q, %k, %v score {
   ^bb0(%x: f32, %m: index, %n: index):
     tile.yield %x : f32

@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{attribute 'tile.group' must be #tile.group, is "contraction"}}
-func.func @f() attributes {tile.group = "contraction"} {
+func.func @f() attributes {tile.group = #tile.group<contraction>} {
   return
 }
 
@@ -15,7 +15,7 @@ func.func private @f() attributes {tile.group = #tile.group<product>}
 
 func.func @f(%x: i32) {
   // expected-error @+1 {{attribute 'tile.group' belongs on a function}}
-  %0 = arith.addi %x, %x {tile.group = #tile.group<rows>} : i32
+  %0 = arith.addi %x, %x {tile.group = #tile.group<reduction>} : i32
   return
 }
 

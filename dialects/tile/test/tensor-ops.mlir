@@ -46,7 +46,7 @@ func.func @gradients(%x: tensor<?x6x16xf32>, %p: tensor<1x1x3x16x8xf32>, %d: ten
   return
 }
 
-// By minimal filtering: 4x4 points for 3x3 taps; the batch may be unknown.
+// By Winograd: 4x4 points for 3x3 taps; the batch may be unknown.
 // CHECK-LABEL: func.func @winograd
 // CHECK-NEXT:    %[[U:.*]] = tile.winograd_weights %{{.*}} outputs 2 : tensor<3x3x8x40xf32> -> tensor<4x4x8x40xf32>
 // CHECK-NEXT:    %[[P:.*]] = tile.pack %[[U]] panel 24 groups 1 : tensor<4x4x8x40xf32> -> tensor<1x2x4x4x8x24xf32>
@@ -68,25 +68,25 @@ func.func @winograd_of_four(%x: tensor<1x6x7x8xf32>, %w: tensor<3x3x8x40xf32>, %
   return %1 : tensor<1x6x7x40xf32>
 }
 
-// Weights as levels: 2 groups of 4 rows of scales and 16 of two levels to a
+// Quantized weights: 2 groups of 4 rows of scales and 16 of two quantized weights to a
 // byte, and 3 panels of 16 for 40 columns.
-// CHECK-LABEL: func.func @levels
-// CHECK-NEXT:    %[[P:.*]] = tile.pack_levels %{{.*}} scales %{{.*}} panel 16 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<64x40xsi8>, tensor<2x40xf32> -> tensor<3x40x16xui8>
-// CHECK-NEXT:    tile.matmul %{{.*}}, %[[P]] levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
-func.func @levels(%x: tensor<?x64xbf16>, %w: tensor<64x40xsi8>, %s: tensor<2x40xf32>) -> tensor<?x40xf32> {
-  %0 = tile.pack_levels %w scales %s panel 16 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<64x40xsi8>, tensor<2x40xf32> -> tensor<3x40x16xui8>
-  %1 = tile.matmul %x, %0 levels <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+// CHECK-LABEL: func.func @quantized
+// CHECK-NEXT:    %[[P:.*]] = tile.pack_quantized %{{.*}} scales %{{.*}} panel 16 quantized <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<64x40xsi8>, tensor<2x40xf32> -> tensor<3x40x16xui8>
+// CHECK-NEXT:    tile.matmul %{{.*}}, %[[P]] quantized <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+func.func @quantized(%x: tensor<?x64xbf16>, %w: tensor<64x40xsi8>, %s: tensor<2x40xf32>) -> tensor<?x40xf32> {
+  %0 = tile.pack_quantized %w scales %s panel 16 quantized <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<64x40xsi8>, tensor<2x40xf32> -> tensor<3x40x16xui8>
+  %1 = tile.matmul %x, %0 quantized <bits = 4, is_signed = true, group = 32, zero_points = false> : tensor<?x64xbf16>, tensor<3x40x16xui8> -> tensor<?x40xf32>
   return %1 : tensor<?x40xf32>
 }
 
 // The same for floats that become bytes: of each group 16 of scale and sums,
 // then 3 times 32.
-// CHECK-LABEL: func.func @digits
-// CHECK-NEXT:    %[[D:.*]] = tile.to_digits %{{.*}} levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x64xbf16> -> tensor<?x224xui8>
-// CHECK-NEXT:    tile.matmul %[[D]], %{{.*}} levels <{{.*}}, digits = 3> : tensor<?x224xui8>, tensor<3x40x16xui8> -> tensor<?x40xf32>
-func.func @digits(%x: tensor<?x64xbf16>, %p: tensor<3x40x16xui8>) -> tensor<?x40xf32> {
-  %0 = tile.to_digits %x levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x64xbf16> -> tensor<?x224xui8>
-  %1 = tile.matmul %0, %p levels <bits = 4, is_signed = true, group = 32, zero_points = false, digits = 3> : tensor<?x224xui8>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+// CHECK-LABEL: func.func @slices
+// CHECK-NEXT:    %[[D:.*]] = tile.to_int8_slices %{{.*}} quantized <bits = 4, is_signed = true, group = 32, zero_points = false, slices = 3> : tensor<?x64xbf16> -> tensor<?x224xui8>
+// CHECK-NEXT:    tile.matmul %[[D]], %{{.*}} quantized <{{.*}}, slices = 3> : tensor<?x224xui8>, tensor<3x40x16xui8> -> tensor<?x40xf32>
+func.func @slices(%x: tensor<?x64xbf16>, %p: tensor<3x40x16xui8>) -> tensor<?x40xf32> {
+  %0 = tile.to_int8_slices %x quantized <bits = 4, is_signed = true, group = 32, zero_points = false, slices = 3> : tensor<?x64xbf16> -> tensor<?x224xui8>
+  %1 = tile.matmul %0, %p quantized <bits = 4, is_signed = true, group = 32, zero_points = false, slices = 3> : tensor<?x224xui8>, tensor<3x40x16xui8> -> tensor<?x40xf32>
   return %1 : tensor<?x40xf32>
 }
 

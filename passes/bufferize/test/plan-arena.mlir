@@ -58,7 +58,7 @@ func.func private @g(memref<4xf32>, memref<4xf32>)
 
 // -----
 
-// A free stretch is cut: two small buffers fit where a large one was.
+// A free range is cut: two small buffers fit where a large one was.
 // CHECK-LABEL: func.func @main(
 // CHECK:         arith.constant 0 : index
 // CHECK-NEXT:    memref.view %{{.*}} to memref<32xf32>
@@ -81,7 +81,7 @@ func.func private @g(memref<16xf32>, memref<5xi8>)
 
 // -----
 
-// Free neighbours merge, and the last stretch grows instead of leaving a hole.
+// Free neighbours merge, and the last range grows instead of leaving a hole.
 // CHECK-LABEL: func.func @main(
 // CHECK:         memref.view %{{.*}} to memref<16xf32>
 // CHECK:         memref.view %{{.*}} to memref<16xf32>

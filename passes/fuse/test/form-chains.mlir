@@ -72,7 +72,7 @@ func.func private @fc2(%x: tensor<64x384xf32>, %p: tensor<3x384x48xf32>) -> tens
 
 // -----
 
-// An inverted residual. A second one behind it would compute rows three times.
+// An inverted residual. A second one after it would compute rows three times.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @chain_expand_dw(
 // CHECK-NEXT:    call @dw2(
@@ -138,7 +138,7 @@ func.func private @down(%x: tensor<1024x128xf32>, %p: tensor<1x128x24xf32>) -> t
 // -----
 
 // A convolution with several taps can be the first, as a stem is, not a later
-// one; and minimal filtering is no member.
+// one; and a Winograd convolution is no member.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    %[[A:.*]] = call @chain_stem_dw(
 // CHECK-NEXT:    %[[B:.*]] = call @direct(%[[A]]
@@ -166,7 +166,7 @@ func.func private @direct(%x: tensor<1x56x14x48xf32>, %p: tensor<1x1x3x3x48x24xf
   return %0 : tensor<1x56x14x24xf32>
 }
 func.func private @minimal(%x: tensor<1x56x14x24xf32>, %p: tensor<1x1x4x4x24x24xf32>) -> tensor<1x56x14x24xf32> attributes {tile.group = #tile.group<contraction>} {
-  // expected-remark @+1 {{not in bands with the group before it: minimal filtering transforms whole images}}
+  // expected-remark @+1 {{not in bands with the group before it: Winograd transforms whole images}}
   %0 = tile.winograd %x, %p outputs 2 {pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>} : tensor<1x56x14x24xf32>, tensor<1x1x4x4x24x24xf32> -> tensor<1x56x14x24xf32>
   return %0 : tensor<1x56x14x24xf32>
 }

@@ -126,7 +126,7 @@ func.func @main(%x: tensor<4x4xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
   %1 = graph.TypeCast %0 : (tensor<4x16xf32>) -> tensor<4x16xsi32>
-  // expected-remark @+1 {{epilogues know no 64-bit integers}}
+  // expected-remark @+1 {{an epilogue computes in 32 bits, and it has 64-bit values}}
   %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xsi64>
   return %2 : tensor<4x16xsi64>
 }
@@ -139,7 +139,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xsi64
 // CHECK-NEXT:    call @g_GenIndex_TypeCast(
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32> {
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<1x8x16xf32> -> tensor<4x16xf32>
-  // expected-remark @+1 {{epilogues know no indices}}
+  // expected-remark @+1 {{an epilogue has no index of its element, which this operation needs}}
   %1 = graph.GenIndex %0 {axis = 0} : (tensor<4x16xf32>) -> tensor<4x16xsi32>
   %2 = graph.TypeCast %1 : (tensor<4x16xsi32>) -> tensor<4x16xf32>
   return %2 : tensor<4x16xf32>
@@ -154,7 +154,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x16xf32>) -> tensor<4x16xf32>
 // CHECK-NEXT:    call @g_ReLU(
 func.func @main(%x: tensor<2x6x4xf32>, %d: tensor<2x4x16xf32>) -> tensor<3x4x16xf32> {
   %0 = tile.conv_weights %x, %d {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 0>, strides = array<i64: 1>} : tensor<2x6x4xf32>, tensor<2x4x16xf32> -> tensor<3x4x16xf32>
-  // expected-remark @+1 {{a gradient of weights is summed piece by piece in memory}}
+  // expected-remark @+1 {{a weights gradient is accumulated part by part in memory, so nothing can be computed before it is complete}}
   %1 = graph.ReLU %0 : (tensor<3x4x16xf32>) -> tensor<3x4x16xf32>
   return %1 : tensor<3x4x16xf32>
 }

@@ -50,7 +50,7 @@ func.func @main(%x: tensor<4x8xf32>, %p: tensor<1x8x24xf32>, %b: tensor<16xf32>)
 // CHECK-NEXT:    call @g_Multiply_Add_SoftMax_Multiply(%{{[a-z0-9]+}}, %{{[a-z0-9]+}})
 // CHECK-NEXT:    return
 // CHECK:       func.func private
-// CHECK-SAME:    attributes {tile.group = #tile.group<rows>}
+// CHECK-SAME:    attributes {tile.group = #tile.group<reduction>}
 // CHECK-NEXT:    arith.constant
 // CHECK-NEXT:    graph.Multiply
 // CHECK-NEXT:    graph.Add
@@ -74,7 +74,7 @@ func.func @main(%x: tensor<4x8xf32>, %mask: tensor<4x8xf32>) -> tensor<4x8xf32> 
 // CHECK-NOT:     call @
 // CHECK:         return
 // CHECK:       func.func private
-// CHECK-SAME:    attributes {tile.group = #tile.group<rows>}
+// CHECK-SAME:    attributes {tile.group = #tile.group<reduction>}
 // CHECK:         graph.ReduceMean
 // CHECK:         graph.Subtract
 // CHECK:         graph.ReduceMean

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %bias: tensor<8xf32>
 
 // -----
 
-// Columns become rows, but only elementwise operations are behind: fewer bytes
+// Columns become rows, but only elementwise operations are after: fewer bytes
 // are transposed.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[C:.*]] = graph.TypeCast {{.*}} -> tensor<6x8xbf16>
@@ -102,7 +102,7 @@ func.func @main(%w: tensor<6x8xf32>, %p: tensor<1x8x8xf32>, %bias: tensor<6x1x1x
 
 // -----
 
-// What somebody else reads, too, before or behind the view, stays where it is.
+// What somebody else reads, too, before or under the view, stays where it is.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[E:.*]] = graph.Exp %arg0
 // CHECK-NEXT:    %[[T:.*]] = graph.StaticTranspose %[[E]]

@@ -53,7 +53,7 @@ func.func @matmul_row(%x: tensor<8xf32>, %w: tensor<3x8x16xf32>) -> tensor<3x16x
 
 // -----
 
-// Two vectors: a scalar; its bias stays behind the product.
+// Two vectors: a scalar; its bias stays after the product.
 // CHECK-LABEL: func @matmul_dot
 // CHECK:         %[[P:.*]] = graph.MatMul {{.*}} : (tensor<1x8xf32>, tensor<8x1xf32>) -> tensor<1x1xf32>
 // CHECK:         %[[S:.*]] = graph.StaticReshape %[[P]] {shape = []

@@ -25,7 +25,7 @@ func.func @batch_norm(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32
 
 // -----
 
-// Behind a product, with a bias or not, beta - mean * scale is a vector of its own.
+// After a product, with a bias or not, beta - mean * scale is a vector of its own.
 // CHECK-LABEL: func @batch_norm_of_product
 // CHECK:         %[[Y:.*]] = graph.MatMul
 // CHECK:         %[[Z:.*]] = graph.Add %[[Y]]

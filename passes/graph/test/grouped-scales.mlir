@@ -20,7 +20,7 @@ func.func @channels_first(%x: tensor<2x12x5x4xf32>, %w: tensor<12x2x3x3xsi8>) ->
 
 // -----
 
-// Channels last, behind a cast; an axis counted from the back, zero points.
+// Channels last, after a cast; an axis counted from the back, zero points.
 // CHECK-LABEL: func @channels_last
 // CHECK-SAME:    %{{[a-z0-9]+}}: tensor<2x5x4x12xbf16>, %[[W:[a-z0-9]+]]: tensor<3x3x2x12xsi8>
 // CHECK:         %[[A:.*]] = graph.StaticReshape %[[W]] {{.*}} -> tensor<3x3x2x3x4xsi8>

@@ -20,7 +20,7 @@ func.func @main(%q: tensor<7x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x5xf32>) -
 
 // -----
 
-// Where its products are of bytes, and these have an instruction, they stay.
+// Where its products are int8, and these have an instruction, they stay.
 // CHECK-LABEL: func.func @main
 // VNNI-NOT:      tile.attention
 // VNNI:          graph.SoftMax
@@ -55,7 +55,7 @@ func.func @main(%q8: tensor<7x8xui8>, %k8: tensor<8x6xsi8>, %v8: tensor<6x5xui8>
 
 // -----
 
-// Rows of products of bytes that are longer than pays.
+// Rows of int8 products that are longer than pays.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     tile.attention
 // CHECK:         graph.Quantize
@@ -73,7 +73,7 @@ func.func @main(%q8: tensor<7x8xui8>, %k8: tensor<8x513xsi8>, %v8: tensor<513x5x
 
 // -----
 
-// There are no products of bytes.
+// There are no int8 products.
 // CHECK-LABEL: func.func @main
 // CHECK:         tile.attention {{.*}} normalized
 func.func @main(%q8: tensor<7x8xui8>, %k8: tensor<8x513xsi8>, %v8: tensor<513x5xui8>) -> tensor<7x5xf32> {

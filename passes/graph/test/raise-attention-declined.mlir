@@ -90,7 +90,7 @@ func.func @scores_broadcast(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor
 
 func.func @values_broadcast(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<3x7x4xf32>) -> tensor<3x5x4xf32> {
   %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
-  // expected-remark @+1 {{the product behind it has other leading dimensions}}
+  // expected-remark @+1 {{the product after it has other leading dimensions}}
   %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
   %2 = graph.MatMul %1, %v : (tensor<5x7xf32>, tensor<3x7x4xf32>) -> tensor<3x5x4xf32>
   return %2 : tensor<3x5x4xf32>

@@ -1,14 +1,14 @@
 // RUN: tenon-opt %s --split-input-file --tenon-raise-attention | FileCheck %s
 
-// Scale by a scalar and additive mask: both are sides; the division stays one.
+// Scale by a scalar and additive mask: both are epilogue operands; the division stays one.
 // CHECK-LABEL: func @scale_mask
 // CHECK-SAME:    %[[Q:.*]]: tensor<2x5x8xf32>, %[[K:.*]]: tensor<2x8x7xf32>, %[[V:.*]]: tensor<2x7x4xf32>, %[[C:.*]]: tensor<1xf32>, %[[MASK:.*]]: tensor<2x1x7xf32>
-// CHECK-NEXT:    %[[O:.*]] = tile.attention %[[Q]], %[[K]], %[[V]] sides(%[[MASK]], %[[C]]) score {
+// CHECK-NEXT:    %[[O:.*]] = tile.attention %[[Q]], %[[K]], %[[V]] epilogue_operands(%[[MASK]], %[[C]]) score {
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[A:.*]]: f32, %[[D:.*]]: f32):
 // CHECK-NEXT:      %[[S:.*]] = arith.divf %[[X]], %[[D]]
 // CHECK-NEXT:      %[[T:.*]] = arith.addf %[[A]], %[[S]]
 // CHECK-NEXT:      tile.yield %[[T]]
-// CHECK-NEXT:    } : tensor<2x5x8xf32>, tensor<2x8x7xf32>, tensor<2x7x4xf32> sides(tensor<2x1x7xf32>, tensor<1xf32>) -> tensor<2x5x4xf32>
+// CHECK-NEXT:    } : tensor<2x5x8xf32>, tensor<2x8x7xf32>, tensor<2x7x4xf32> epilogue_operands(tensor<2x1x7xf32>, tensor<1xf32>) -> tensor<2x5x4xf32>
 // CHECK-NEXT:    return %[[O]]
 func.func @scale_mask(%q: tensor<2x5x8xf32>, %k: tensor<2x8x7xf32>, %v: tensor<2x7x4xf32>, %c: tensor<1xf32>, %mask: tensor<2x1x7xf32>) -> tensor<2x5x4xf32> {
   %0 = graph.MatMul %q, %k : (tensor<2x5x8xf32>, tensor<2x8x7xf32>) -> tensor<2x5x7xf32>
@@ -22,10 +22,10 @@ func.func @scale_mask(%q: tensor<2x5x8xf32>, %k: tensor<2x8x7xf32>, %v: tensor<2
 // -----
 
 // Rows and columns of a causal mask are arguments of the region: neither the
-// indices nor the mask is a tensor. The offset of the rows is a side.
+// indices nor the mask is a tensor. The offset of the rows is an epilogue operand.
 // CHECK-LABEL: func @causal
 // CHECK-NOT:     graph.
-// CHECK:         tile.attention %{{.*}} sides(%{{.*}}, %{{.*}}) inf_as_zero score {
+// CHECK:         tile.attention %{{.*}} epilogue_operands(%{{.*}}, %{{.*}}) inf_as_zero score {
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %[[M:.*]]: index, %[[N:.*]]: index, %[[OFF:.*]]: i32, %[[LOW:.*]]: f32):
 // CHECK-NEXT:      %[[ROW:.*]] = arith.index_cast %[[M]] : index to i32
 // CHECK-NEXT:      %[[AT:.*]] = arith.addi %[[ROW]], %[[OFF]]
@@ -99,7 +99,7 @@ func.func @keys_first(%k: tensor<7x8xf32>, %q: tensor<8x5xf32>, %v: tensor<7x4xf
 // Soft-capping, and a mask whose own computation stays outside.
 // CHECK-LABEL: func @soft_cap
 // CHECK:         %[[MASK:.*]] = graph.Multiply
-// CHECK:         tile.attention %{{.*}} sides(%{{.*}}, %[[MASK]]) score {
+// CHECK:         tile.attention %{{.*}} epilogue_operands(%{{.*}}, %[[MASK]]) score {
 // CHECK:           arith.divf
 // CHECK:           math.tanh
 // CHECK:           arith.mulf
@@ -119,11 +119,11 @@ func.func @soft_cap(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32
 
 // -----
 
-// Weights are dropped behind the sum of the softmax, in a region of their own.
+// Weights are dropped after the sum of the softmax, in a region of their own.
 // CHECK-LABEL: func @dropout
 // CHECK-SAME:    %[[Q:.*]]: tensor<5x8xf32>, %[[K:.*]]: tensor<8x7xf32>, %[[V:.*]]: tensor<7x4xf32>, %[[SEED:.*]]: tensor<si64>, %[[P:.*]]: tensor<1xf32>
 // CHECK-NOT:     graph.
-// CHECK:         tile.attention %[[Q]], %[[K]], %[[V]] sides(%[[SEED]], %[[P]]) score {
+// CHECK:         tile.attention %[[Q]], %[[K]], %[[V]] epilogue_operands(%[[SEED]], %[[P]]) score {
 // CHECK:           tile.yield
 // CHECK:         } weights {
 // CHECK-NEXT:    ^bb0(%[[W:.*]]: f32, %[[ELEMENT:.*]]: i64, %[[S:.*]]: i64, %[[PROB:.*]]: f32):
@@ -150,7 +150,7 @@ func.func @dropout(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>
 // CHECK-DAG:     %[[KT:.*]] = graph.StaticTranspose %[[K]]
 // CHECK-DAG:     %[[VT:.*]] = graph.StaticTranspose %[[V]]
 // CHECK-DAG:     %[[MT:.*]] = graph.StaticReshape %[[M]] {{.*}} -> tensor<5x1xf32>
-// CHECK:         %[[O:.*]] = tile.attention %[[QT]], %[[KT]], %[[VT]] sides(%[[MT]]) score
+// CHECK:         %[[O:.*]] = tile.attention %[[QT]], %[[KT]], %[[VT]] epilogue_operands(%[[MT]]) score
 // CHECK:         graph.StaticTranspose %[[O]] {{.*}} -> tensor<4x5xf32>
 func.func @along_rows(%k: tensor<7x8xf32>, %q: tensor<8x5xf32>, %v: tensor<4x7xf32>, %m: tensor<5xf32>) -> tensor<4x5xf32> {
   %0 = graph.MatMul %k, %q : (tensor<7x8xf32>, tensor<8x5xf32>) -> tensor<7x5xf32>
@@ -184,7 +184,7 @@ func.func @from_left(%q: tensor<7x8xf32>, %k: tensor<8x5xf32>, %v: tensor<4x7xf3
 // CHECK-DAG:     %[[KT:.*]] = graph.StaticTranspose %[[KR]] {{.*}} -> tensor<2x3x8x5xf32>
 // CHECK-DAG:     %[[QR:.*]] = graph.StaticReshape %[[Q]] {{.*}} -> tensor<2x1x7x8xf32>
 // CHECK-DAG:     %[[VR:.*]] = graph.StaticReshape %[[V]] {{.*}} -> tensor<2x1x4x7xf32>
-// CHECK:         %[[O:.*]] = tile.attention %[[QR]], %[[KT]], %[[VR]] sides(%[[M]]) from_left score
+// CHECK:         %[[O:.*]] = tile.attention %[[QR]], %[[KT]], %[[VR]] epilogue_operands(%[[M]]) from_left score
 // CHECK:         -> tensor<2x3x4x5xf32>
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %[[O]] {{.*}} -> tensor<2x4x3x5xf32>
 // CHECK-NEXT:    %[[R:.*]] = graph.StaticReshape %[[T]] {{.*}} -> tensor<2x4x15xf32>

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func @pool
 // CHECK:         %[[X:.*]] = graph.TypeCast %arg0 : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>
 // CHECK:         %[[P:.*]] = graph.MaxPool %[[X]] {{.*}} -> tensor<1x2x2x8xf32>
-// CHECK:         %[[Y:.*]] = graph.TypeCast %[[P]] {tile.edge = unit} : (tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xbf16>
+// CHECK:         %[[Y:.*]] = graph.TypeCast %[[P]] {tile.implicit_cast = unit} : (tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xbf16>
 // CHECK:         return %[[Y]]
 func.func @pool(%x: tensor<1x4x4x8xbf16>) -> tensor<1x2x2x8xbf16> {
   %0 = graph.MaxPool %x {strides = [2, 2], kernel = [2, 2], pads_begin = [0, 0], pads_end = [0, 0]} : (tensor<1x4x4x8xbf16>) -> tensor<1x2x2x8xbf16>
@@ -58,7 +58,7 @@ func.func @native(%x: tensor<4x8xbf16>, %w: tensor<8x8xbf16>, %p: tensor<1x4x4x8
 // CHECK:         %[[X:.*]] = graph.TypeCast %arg0
 // CHECK:         %[[W:.*]] = graph.TypeCast %arg1
 // CHECK:         %[[P:.*]] = graph.MatMul %[[X]], %[[W]] {{.*}} -> tensor<128x64xf32>
-// CHECK:         graph.TypeCast %[[P]] {tile.edge = unit}
+// CHECK:         graph.TypeCast %[[P]] {tile.implicit_cast = unit}
 // BF16-LABEL:  func @product
 // BF16-NOT:      TypeCast
 // BF16:          return

@@ -28,7 +28,7 @@ func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>, %v: tensor<1x1
 // A pool of channels first becomes one of channels last, a Concat of dim 1 one
 // of dim 3, means over rows and columns means over dims 1 and 2, and a softmax
 // of channels one of the last dim. Their sizes merged, rows and columns still
-// are one behind the other.
+// are one after the other.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[C:.*]] = graph.Convolution
 // CHECK:         %[[P:.*]] = graph.MaxPool %[[C]] {{.*}} -> tensor<2x2x2x8xf32>
@@ -61,7 +61,7 @@ func.func @main(%x: tensor<2x4x4x8xf32>, %w: tensor<1x1x8x8xf32>, %v: tensor<1x1
 
 // Declines: with a residual and a result in the user's order it is cheaper to
 // read the convolution's across; and a transpose that no convolution stands
-// behind is as well read by a loop.
+// after is as well read by a loop.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[C:.*]] = graph.Convolution
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %[[C]]

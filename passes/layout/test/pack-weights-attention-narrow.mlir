@@ -9,7 +9,7 @@
 // CHECK:         tile.pack {{.*}} : tensor<2x32x128xf32>
 // CHECK:         %[[D:.*]] = tile.attention
 // CHECK:         -> tensor<2x128x32xf32>
-// CHECK:         graph.TypeCast %[[D]] {tile.edge = unit}
+// CHECK:         graph.TypeCast %[[D]] {tile.implicit_cast = unit}
 // BF16-LABEL:  func.func @many
 // BF16-NOT:      TypeCast
 // SLOW-LABEL:  func.func @many

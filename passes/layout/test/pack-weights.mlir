@@ -216,7 +216,7 @@ func.func @transpose_depthwise(%x: tensor<1x5x6xf32>, %w: tensor<3x1x6xf32>) -> 
 
 // -----
 
-// ... and by minimal filtering.
+// ... and by Winograd.
 // CHECK-LABEL: func @transpose_filtered
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %{{.*}} {order = [0, 1, 3, 2]} : (tensor<3x3x64x96xf32>) -> tensor<3x3x96x64xf32>
 // CHECK-NEXT:    %[[F:.*]] = tile.flip %[[T]]

@@ -18,7 +18,7 @@ func.func @same(%x: tensor<1x56x56x64xf32>, %w: tensor<3x3x64x64xf32> {graph.pro
 
 // -----
 
-// Weights behind views are constants, too; an unknown batch counts as one.
+// Weights under views are constants, too; an unknown batch counts as one.
 // CHECK-LABEL: func @views
 // CHECK:         tile.winograd %arg0
 // NEVER-NOT:     tile.winograd

@@ -182,7 +182,7 @@ func.func private @g.s0(%t: index, %x: memref<8xf32>, %begin: index, %end: index
 // -----
 
 // The caller's tensor has two sizes, its memory here one: those of the next are
-// behind both.
+// after both.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[DIMS:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr) -> i32
 // CHECK-NOT:     llvm.getelementptr %[[DIMS]][1]

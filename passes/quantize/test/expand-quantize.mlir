@@ -95,8 +95,8 @@ func.func @tiny(%x: tensor<4xf32>) -> tensor<4xsi8> {
 
 // -----
 
-// Levels are pooled, and what is pooled is scaled.
-// CHECK-LABEL: func @pool_levels
+// Quantized weights are pooled, and what is pooled is scaled.
+// CHECK-LABEL: func @pool_quantized
 // CHECK-NEXT:    %[[S:.*]] = arith.constant dense<5.000000e-01>
 // CHECK-NEXT:    %[[Z:.*]] = arith.constant dense<3.000000e+00>
 // CHECK-NEXT:    %[[L:.*]] = graph.TypeCast %{{.*}} : (tensor<1x4x4x8xui8>) -> tensor<1x4x4x8xf32>
@@ -106,7 +106,7 @@ func.func @tiny(%x: tensor<4xf32>) -> tensor<4xsi8> {
 // CHECK-NEXT:    %[[A:.*]] = graph.Abs %[[R]]
 // CHECK-NEXT:    %[[B:.*]] = graph.Add %[[A]], %[[R]]
 // CHECK-NEXT:    return %[[B]]
-func.func @pool_levels(%q: tensor<1x4x4x8xui8>) -> tensor<1x2x2x8xf32> {
+func.func @pool_quantized(%q: tensor<1x4x4x8xui8>) -> tensor<1x2x2x8xf32> {
   %0 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x4x4x8xui8>) -> tensor<1x4x4x8xf32>
   %1 = graph.AvgPool %0 {kernel = [2, 2], strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], exclude_pad = false} : (tensor<1x4x4x8xf32>) -> tensor<1x2x2x8xf32>
   %2 = graph.Abs %1 : (tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xf32>
@@ -116,7 +116,7 @@ func.func @pool_levels(%q: tensor<1x4x4x8xui8>) -> tensor<1x2x2x8xf32> {
 
 // -----
 
-// Of one scale before and behind, a maximum is the greatest level.
+// Of one scale before and after, a maximum is the greatest level.
 // CHECK-LABEL: func @greatest_level
 // CHECK-NEXT:    graph.TypeCast
 // CHECK-NEXT:    graph.MaxPool
@@ -132,9 +132,9 @@ func.func @greatest_level(%q: tensor<1x8x8x8xsi8>) -> tensor<1x4x4x8xsi8> {
 // -----
 
 // An average that counts padding, which has no level; channels that windows
-// pass; levels that fall; a window of padding alone, whose maximum is none;
+// pass; quantized weights that fall; a window of padding alone, whose maximum is none;
 // another reader of the numbers.
-// CHECK-LABEL: func @not_levels
+// CHECK-LABEL: func @not_quantized
 // CHECK:         %[[X:.*]] = graph.Multiply
 // CHECK:         graph.Multiply
 // CHECK-NEXT:    %[[A:.*]] = graph.AvgPool
@@ -146,7 +146,7 @@ func.func @greatest_level(%q: tensor<1x8x8x8xsi8>) -> tensor<1x4x4x8xsi8> {
 // CHECK-NEXT:    graph.MaxPool
 // CHECK-NEXT:    graph.MaxPool %[[X]]
 // CHECK-NEXT:    return %[[A]]
-func.func @not_levels(%q: tensor<1x4x4x2xui8>) -> (tensor<1x3x3x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>) {
+func.func @not_quantized(%q: tensor<1x4x4x2xui8>) -> (tensor<1x3x3x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x2x2xf32>, tensor<1x4x4x2xf32>) {
   %0 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
   %1 = graph.Dequantize %q {scales = [0.5], zps = [3]} : (tensor<1x4x4x2xui8>) -> tensor<1x4x4x2xf32>
   %2 = graph.AvgPool %1 {kernel = [2, 2], strides = [2, 2], pads_begin = [1, 1], pads_end = [1, 1], exclude_pad = false} : (tensor<1x4x4x2xf32>) -> tensor<1x3x3x2xf32>
@@ -162,7 +162,7 @@ func.func @not_levels(%q: tensor<1x4x4x2xui8>) -> (tensor<1x3x3x2xf32>, tensor<1
 
 // -----
 
-// Levels saturate where Clamp and ReLU do: 6 is beyond level 255, 0 is the
+// Quantized weights saturate where Clamp and ReLU do: 6 is beyond level 255, 0 is the
 // least; 0 of -128.
 // CHECK-LABEL: func @saturates
 // CHECK-NOT:     graph.Clamp
@@ -180,12 +180,12 @@ func.func @saturates(%x: tensor<4xf32>) -> (tensor<4xui8>, tensor<4xsi8>) {
 
 // 6 is a level; 0 is above the least one, in all channels or in one; somebody
 // else reads.
-// CHECK-LABEL: func @bounds_levels
+// CHECK-LABEL: func @bounds_quantized
 // CHECK:         graph.Clamp
 // CHECK:         graph.ReLU
 // CHECK:         graph.ReLU
 // CHECK:         graph.ReLU
-func.func @bounds_levels(%x: tensor<2x2xf32>) -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>) {
+func.func @bounds_quantized(%x: tensor<2x2xf32>) -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>) {
   %0 = graph.Clamp %x {min = 0.0, max = 6.0} : (tensor<2x2xf32>) -> tensor<2x2xf32>
   %1 = graph.Quantize %0 {scales = [0.0236], zps = [0]} : (tensor<2x2xf32>) -> tensor<2x2xui8>
   %2 = graph.ReLU %x : (tensor<2x2xf32>) -> tensor<2x2xf32>

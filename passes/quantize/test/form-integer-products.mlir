@@ -55,11 +55,11 @@ func.func @unsigned(%x: tensor<20x64xui8>, %w: tensor<64x32xui8>) -> tensor<20x3
 
 // -----
 
-// WORDS-LABEL: func @unsigned_words
+// WORDS-LABEL: func @unsigned_int16
 // WORDS-NOT:     dense<1.280000e+02>
 // WORDS:         tile.matmul {{.*}} tensor<256x768xsi16>
 // WORDS:         arith.constant dense<130> : tensor<si32>
-func.func @unsigned_words(%x: tensor<256x768xui8>, %w: tensor<768x768xui8> {graph.property = "constant"}) -> tensor<256x768xf32> {
+func.func @unsigned_int16(%x: tensor<256x768xui8>, %w: tensor<768x768xui8> {graph.property = "constant"}) -> tensor<256x768xf32> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [3]} : (tensor<256x768xui8>) -> tensor<256x768xf32>
   %1 = graph.Dequantize %w {scales = [0.25], zps = [130]} : (tensor<768x768xui8>) -> tensor<768x768xf32>
   %2 = graph.MatMul %0, %1 : (tensor<256x768xf32>, tensor<768x768xf32>) -> tensor<256x768xf32>
@@ -91,7 +91,7 @@ func.func @half(%x: tensor<20x64xui8>, %w: tensor<64x32xui8>) -> tensor<20x32xf3
 // CHECK-NOT:     Subtract
 // CHECK:         %[[S:.*]] = arith.constant dense<[5.000000e-01, 1.000000e+00, 1.500000e+00, 2.000000e+00]> : tensor<4xf32>
 // CHECK:         %[[M:.*]] = graph.Multiply %[[D]], %[[S]]
-// CHECK:         graph.TypeCast %[[M]] {tile.edge = unit} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+// CHECK:         graph.TypeCast %[[M]] {tile.implicit_cast = unit} : (tensor<8x4xf32>) -> tensor<8x4xbf16>
 func.func @behind_views(%x: tensor<8x64xsi8>, %w: tensor<4x64xsi8>) -> tensor<8x4xbf16> {
   %0 = graph.Dequantize %x {scales = [0.5], zps = [0]} : (tensor<8x64xsi8>) -> tensor<8x64xf32>
   %1 = graph.TypeCast %0 : (tensor<8x64xf32>) -> tensor<8x64xbf16>
@@ -155,7 +155,7 @@ func.func @few(%x: tensor<4x9xsi8>, %w: tensor<9x32xsi8>) -> tensor<4x32xf32> {
 
 // -----
 
-// Where bytes are multiplied as words, and each meets many, they become words
+// Where int8 operands are multiplied as int16, and each meets many, they become words
 // in memory. The sums of the weights are those of bytes.
 // WORDS-LABEL: func @words
 // WORDS-DAG:     %[[X:.*]] = graph.TypeCast %arg0 : (tensor<128x512xui8>) -> tensor<128x512xsi16>
@@ -190,7 +190,7 @@ func.func @bytes(%x: tensor<31x4096xui8>, %w: tensor<4096x64xsi8> {graph.propert
 // -----
 
 // Words: 3x3 taps of enough constant weights are filtered minimally in f32,
-// bytes of src widened on the way. Declined where bytes are multiplied, and
+// bytes of src widened on the way. Declined where int8 operands are multiplied, and
 // where weights are not known once.
 // CHECK-LABEL: func @filtered
 // CHECK-NOT:     tile.winograd

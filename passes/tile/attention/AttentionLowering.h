@@ -1,7 +1,7 @@
 //===- AttentionLowering.h - blocks of attention ---------------*- C++ -*-===//
 //
 // Shared by LowerAttention.cpp, which cuts attention into blocks and writes
-// their products, AttentionPieces.cpp, which does so for few queries,
+// their products, AttentionSplits.cpp, which does so for few queries,
 // AttentionOperands.cpp, which says where queries, keys and values are, and
 // AttentionRows.cpp, which writes what happens to a row of scores between the
 // products.
@@ -16,11 +16,13 @@
 
 namespace tenon::tiling {
 
-/// Arguments of the regions of scores and of weights that are side 0.
-inline constexpr unsigned kFirstSide = 3, kFirstWeightSide = 2;
+/// Arguments of the regions of scores and of weights that are epilogue operand
+/// 0.
+inline constexpr unsigned kFirstEpilogueOperand = 3, kFirstWeightOperand = 2;
 
-/// Whether `side`, over rows and columns, has one element for a whole matrix.
-bool hasOnePerMatrix(const Strided &side);
+/// Whether `operand`, over rows and columns, has one element for a whole
+/// matrix.
+bool hasOnePerMatrix(const Strided &operand);
 
 class AttentionLowering {
 public:
@@ -45,12 +47,12 @@ private:
   /// the sums so far and those of one step.
   struct Scratch {
     mlir::Value scores, max, sum, factor, values, weights, result, step;
-    mlir::Value packedKeys, packedValues; // of a head, for all of its blocks
-    mlir::Value madeQueries, madeValues;  // of a block, of a head
+    mlir::Value packedKeys, packedValues;  // of a head, for all of its blocks
+    mlir::Value fusedQueries, fusedValues; // of a block, of a head
     mlir::Value hidden; // with a causal mask: a sum of what it hides
   };
   /// One of these, where it is needed.
-  struct Piece {
+  struct ScratchBuffer {
     mlir::Value Scratch::*place;
     int64_t elements;
     bool narrow;
@@ -61,12 +63,12 @@ private:
     llvm::SmallVector<Ofr> at;
     Ofr rows;
     Scratch scratch;
-    Ofr seenPanels = {};     // with a causal mask: of keys that its rows see
+    Ofr visiblePanels = {};  // with a causal mask: of keys that its rows see
     mlir::Value masked = {}; // and the score of the others
 
     /// The same inside a loop.
     Block inside(IndexMath &inner) const {
-      return {inner, at, rows, scratch, seenPanels, masked};
+      return {inner, at, rows, scratch, visiblePanels, masked};
     }
   };
   /// Keys whose scores exist at one time: all, or those of one step.
@@ -83,14 +85,14 @@ private:
     mlir::Value Scratch::*place;
   };
   /// Queries or values that are computed here, likewise.
-  struct MadeHere {
-    Computed value;
+  struct FusedInput {
+    FusedOperand value;
     llvm::SmallVector<Strided, 2> sources; // and the operand's own dimensions
 
     void emit(IndexMath &im, llvm::ArrayRef<Ofr> at, llvm::ArrayRef<Ofr> sizes,
               mlir::Value to) const;
   };
-  /// Sides that a region reads, along rows of scores.
+  /// Epilogue operands that a region reads, along rows of scores.
   struct RowSides {
     llvm::SmallVector<mlir::Value> boxes;
     llvm::SmallVector<mlir::AffineMap> maps;
@@ -99,9 +101,9 @@ private:
 
   // LowerAttention.cpp
   void chooseBlock();
-  llvm::SmallVector<Piece> scratchPieces() const;
+  llvm::SmallVector<ScratchBuffer> scratchBuffers() const;
   int64_t scratchBytes() const;
-  int64_t bytesOf(const Piece &piece) const;
+  int64_t bytesOf(const ScratchBuffer &split) const;
   Scratch scratchOf(IndexMath &im, mlir::Value memory) const;
   void placeRows(Block &block, Ofr number);
   mlir::Value output(Block &block);
@@ -111,8 +113,8 @@ private:
   void emitFromLeft(Block &block);
   void findMask();
   void placeMask(Block &block);
-  Keys emitSeen(Block &block, const Keys &part,
-                llvm::function_ref<void(Block &, const Keys &)> emit);
+  Keys emitVisible(Block &block, const Keys &part,
+                   llvm::function_ref<void(Block &, const Keys &)> emit);
   mlir::Value vanishes(Block &block);
   mlir::Value hiddenAreFinite(Block &block, const Keys &part, const Keys &seen);
   void emitScores(Block &block, const Keys &part);
@@ -129,26 +131,26 @@ private:
   Strided overLead(Strided s, int64_t own);
   Strided readPacked(mlir::Value value, mlir::Value Scratch::*place);
   Strided over(Strided s, Ofr first, Ofr second);
-  Strided readOrMade(mlir::Value value, Ofr first, Ofr second,
-                     std::optional<MadeHere> &made);
+  Strided readOrFuse(mlir::Value value, Ofr first, Ofr second,
+                     std::optional<FusedInput> &made);
   void readOperands();
-  void placeMade();
+  void placeFused();
   void emitOperands(Block &block, mlir::Value item);
   void emitQueries(Block &block);
   mlir::Value queriesOf(Block &block);
   mlir::Value baseOf(Block &block, const Strided &s,
                      mlir::Value Scratch::*place) const;
 
-  // AttentionPieces.cpp
-  void choosePieces();
+  // AttentionSplits.cpp
+  void chooseSplits();
   void runInPlace();
-  void emitPieces(int64_t first, int64_t number, int64_t count);
-  void emitPiece(Block &block, Ofr piece, const Keys &part);
+  void emitSplits(int64_t first, int64_t number, int64_t count);
+  void emitSplit(Block &block, Ofr split, const Keys &part);
   void emitDots(Block &block, const Keys &part);
   void emitWeighted(Block &block, const Keys &part, mlir::Value result);
   Ofr partialOffset(Block &block);
-  void emitFactorsOfPieces(Block &block);
-  void emitSumOfPieces(Block &block);
+  void emitFactorsOfSplits(Block &block);
+  void emitSumOfSplits(Block &block);
   void emitMerge();
 
   // AttentionRows.cpp
@@ -158,8 +160,9 @@ private:
   mlir::Value weightsOf(Block &block, IndexMath &rm, const Rows &rows,
                         const Keys &part);
   mlir::Value numbers(Block &block, mlir::Value scratch);
-  RowSides sidesOf(Block &block, IndexMath &rm, const Rows &rows,
-                   const Keys &part, mlir::Block &region, unsigned first);
+  RowSides epilogueOperandsOf(Block &block, IndexMath &rm, const Rows &rows,
+                              const Keys &part, mlir::Block &region,
+                              unsigned first);
   void emitRows(Block &block, const Keys &part);
   mlir::BlockArgument divisorOfMatrix(mlir::Block &region) const;
   void emitScoreRegion(Block &block, const Rows &rows, const Keys &part);
@@ -182,9 +185,9 @@ private:
   llvm::SmallVector<Ofr> lead;
   Strided q, k, v, dst; // packed k and v: leading dimensions only
   std::optional<Strided> stats;
-  llvm::SmallVector<Strided> sides; // over [B.., M, N]
+  llvm::SmallVector<Strided> epilogueOperands; // over [B.., M, N]
   std::vector<PackedHere> packedHere;
-  std::optional<MadeHere> madeQueries, madeValues;
+  std::optional<FusedInput> fusedQueries, fusedValues;
   Ofr rows, depth;
   int64_t keys = 0, panel = 0, columns = 0;
   int64_t span = 0;  // keys of one step, whole panels
@@ -197,10 +200,10 @@ private:
   int64_t interleave = 1; // of packed k and v
   int64_t valuePanel = 0; // columns of a panel of v, with interleave
   int64_t queries = 0;
-  int64_t pieces = 1; // of keys that are read in place
-  int64_t pieceKeys = 0;
+  int64_t splits = 1; // of keys that are read in place
+  int64_t splitKeys = 0;
   struct {
-    mlir::Value max, sum, result; // over rows and pieces
+    mlir::Value max, sum, result; // over rows and splits
   } partial;
   bool online = false;       // several steps: sums and maxima so far
   bool copiesValues = false; // their rows lie badly: read a copy

@@ -22,13 +22,13 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
     for (Strided &each : s)
       list.push_back(&each);
   };
-  addTo(byRow, madeQueries ? MutableArrayRef(madeQueries->sources) : q);
-  addTo(shared, madeValues ? MutableArrayRef(madeValues->sources) : v);
+  addTo(byRow, fusedQueries ? MutableArrayRef(fusedQueries->sources) : q);
+  addTo(shared, fusedValues ? MutableArrayRef(fusedValues->sources) : v);
   for (PackedHere &p : packedHere)
     addTo(shared, p.sources);
   if (stats)
     byRow.push_back(&*stats);
-  for (Strided &s : sides)
+  for (Strided &s : epilogueOperands)
     byRow.push_back(&s);
   while (!lead.empty()) {
     int64_t l = static_cast<int64_t>(lead.size()) - 1;
@@ -89,12 +89,12 @@ Strided AttentionLowering::over(Strided s, Ofr first, Ofr second) {
 }
 
 /// The operand `value`; what the group makes is in scratch memory later.
-Strided AttentionLowering::readOrMade(Value value, Ofr first, Ofr second,
-                                      std::optional<MadeHere> &made) {
+Strided AttentionLowering::readOrFuse(Value value, Ofr first, Ofr second,
+                                      std::optional<FusedInput> &made) {
   Operation *def = value.getDefiningOp();
   if (!def || isa<arith::ConstantOp>(def))
     return over(ctx.memoryOf(value), first, second);
-  made.emplace(MadeHere{Computed(ctx, value), {}});
+  made.emplace(FusedInput{FusedOperand(ctx, value), {}});
   for (const Strided &s : made->value.tensors())
     made->sources.push_back(over(s, first, second));
   return {};
@@ -119,14 +119,14 @@ void AttentionLowering::readOperands() {
   auto panelOf = [&](Value value) {
     return panelWidth(rankedType(value), interleave);
   };
-  q = readOrMade(op.getQ(), rows, depth, madeQueries);
+  q = readOrFuse(op.getQ(), rows, depth, fusedQueries);
   if (interleave > 1) {
     v = readPacked(op.getV(), &Scratch::packedValues);
     valuePanel = panelOf(op.getV());
   } else {
     v = fromLeft
             ? over(ctx.memoryOf(op.getV()), m.attr(columns), rows)
-            : readOrMade(op.getV(), m.attr(keys), m.attr(columns), madeValues);
+            : readOrFuse(op.getV(), m.attr(keys), m.attr(columns), fusedValues);
   }
   if (op.getPacked()) {
     k = readPacked(op.getK(), &Scratch::packedKeys);
@@ -141,13 +141,14 @@ void AttentionLowering::readOperands() {
       stats = it->second.front();
   SmallVector<Ofr> scoreSpace(lead);
   scoreSpace.append({rows, m.attr(keys)});
-  for (Value side : op.getSides())
-    sides.push_back(broadcastTo(m, ctx.memoryOf(side), scoreSpace));
+  for (Value operand : op.getEpilogueOperands())
+    epilogueOperands.push_back(
+        broadcastTo(m, ctx.memoryOf(operand), scoreSpace));
 }
 
 /// Computed values are in scratch memory, one head's.
-void AttentionLowering::placeMade() {
-  if (!madeValues)
+void AttentionLowering::placeFused() {
+  if (!fusedValues)
     return;
   v.sizes = lead;
   v.sizes.append({m.attr(keys), m.attr(columns)});
@@ -157,7 +158,7 @@ void AttentionLowering::placeMade() {
 
 /// Keys and values of a head are packed or computed by the first of its blocks.
 void AttentionLowering::emitOperands(Block &block, Value item) {
-  if (packedHere.empty() && !madeValues)
+  if (packedHere.empty() && !fusedValues)
     return;
   ArrayRef<Ofr> head = ArrayRef(block.at).drop_back();
   emitIfFirst(block.m, item, block.at.back(), [&](IndexMath &fm) {
@@ -167,19 +168,19 @@ void AttentionLowering::emitOperands(Block &block, Value item) {
         starts.push_back(offsetOf(fm, s, head));
       p.packing.emitPanels(fm, starts, block.scratch.*p.place);
     }
-    if (!madeValues)
+    if (!fusedValues)
       return;
     Ofr n = fm.attr(keys), e = fm.attr(columns);
-    madeValues->emit(
-        fm, head, {n, e},
-        box(fm, block.scratch.madeValues, fm.attr(0), {n, e}, {e, fm.attr(1)}));
+    fusedValues->emit(fm, head, {n, e},
+                      box(fm, block.scratch.fusedValues, fm.attr(0), {n, e},
+                          {e, fm.attr(1)}));
   });
 }
 
 /// Writes the box of `sizes` whose leading indices, and perhaps row, are `at`.
-void AttentionLowering::MadeHere::emit(IndexMath &im, ArrayRef<Ofr> at,
-                                       ArrayRef<Ofr> sizes, Value to) const {
-  SmallVector<Computed::Place> places;
+void AttentionLowering::FusedInput::emit(IndexMath &im, ArrayRef<Ofr> at,
+                                         ArrayRef<Ofr> sizes, Value to) const {
+  SmallVector<FusedOperand::Place> places;
   for (const Strided &s : sources)
     places.push_back({offsetOf(im, s, at),
                       SmallVector<Ofr>(ArrayRef(s.strides).take_back(2))});
@@ -187,15 +188,16 @@ void AttentionLowering::MadeHere::emit(IndexMath &im, ArrayRef<Ofr> at,
 }
 
 void AttentionLowering::emitQueries(Block &block) {
-  if (madeQueries)
-    madeQueries->emit(block.m, block.at, {block.rows, depth}, queriesOf(block));
+  if (fusedQueries)
+    fusedQueries->emit(block.m, block.at, {block.rows, depth},
+                       queriesOf(block));
 }
 
 /// The queries of a block.
 Value AttentionLowering::queriesOf(Block &block) {
   IndexMath &bm = block.m;
-  if (madeQueries)
-    return box(bm, block.scratch.madeQueries, bm.attr(0), {block.rows, depth},
+  if (fusedQueries)
+    return box(bm, block.scratch.fusedQueries, bm.attr(0), {block.rows, depth},
                {depth, bm.attr(1)});
   return box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
              {q.strides[q.rank() - 2], q.strides.back()});

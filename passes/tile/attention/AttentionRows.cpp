@@ -103,12 +103,13 @@ static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
   return map.lookupOrDefault(yielded);
 }
 
-/// Whether `argument` of a region, whose side 0 is argument `first`, is a side
-/// that does not vary along the keys.
+/// Whether `argument` of a region, whose operand 0 is argument `first`, is an
+/// epilogue operand that does not vary along the keys.
 bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
   unsigned number = argument.getArgNumber();
   return number >= first &&
-         IndexMath::isConstant(sides[number - first].strides.back(), 0);
+         IndexMath::isConstant(epilogueOperands[number - first].strides.back(),
+                               0);
 }
 
 /// A row of scores after the other; of `rows` and of the keys of `part`.
@@ -142,19 +143,20 @@ static Value numbersOf(IndexMath &rm, Value scratch,
 }
 
 static AffineMap perRow(MLIRContext *context) {
-  return tile::getSideMapOf(tile::SideKind::PerRow, context);
+  return tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerRow, context);
 }
 
-/// The sides that `region` reads for `rows`; its argument of side 0 is `first`.
+/// The epilogue operands that `region` reads for `rows`; its argument of
+/// operand 0 is `first`.
 AttentionLowering::RowSides
-AttentionLowering::sidesOf(Block &block, IndexMath &rm, const Rows &rows,
-                           const Keys &part, mlir::Block &region,
-                           unsigned first) {
+AttentionLowering::epilogueOperandsOf(Block &block, IndexMath &rm,
+                                      const Rows &rows, const Keys &part,
+                                      mlir::Block &region, unsigned first) {
   MLIRContext *context = rm.builder().getContext();
   SmallVector<Ofr> at = block.at;
   at.back() = rm.add(at.back(), rows.first);
   RowSides result;
-  for (auto [i, s] : llvm::enumerate(sides)) {
+  for (auto [i, s] : llvm::enumerate(epilogueOperands)) {
     if (region.getArgument(first + i).use_empty())
       continue;
     SmallVector<Ofr> sizes, strides;
@@ -225,8 +227,8 @@ BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
   for (auto division : region.getOps<arith::DivFOp>()) {
     auto argument = dyn_cast<BlockArgument>(division.getRhs());
     unsigned number = argument ? argument.getArgNumber() : 0;
-    if (number >= kFirstSide && division.getType().isF32() &&
-        hasOnePerMatrix(sides[number - kFirstSide]))
+    if (number >= kFirstEpilogueOperand && division.getType().isF32() &&
+        hasOnePerMatrix(epilogueOperands[number - kFirstEpilogueOperand]))
       return argument;
   }
   return {};
@@ -242,7 +244,8 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
   BlockArgument argument = divisorOfMatrix(op.getScore().front());
   if (!argument || isNarrow)
     return emitScoreRegion(block, rows, part, {});
-  const Strided &s = sides[argument.getArgNumber() - kFirstSide];
+  const Strided &s =
+      epilogueOperands[argument.getArgNumber() - kFirstEpilogueOperand];
   Value one = f32Constant(b, loc, 1);
   Value d = memref::LoadOp::create(
       b, loc, box(rm, s.base, offsetOf(rm, s, block.at), {}, {}), ValueRange());
@@ -269,7 +272,8 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
   auto yield = cast<tile::YieldOp>(region.getTerminator());
   bool changes = yield.getValue() != region.getArgument(0);
   Value scores = scoresOf(block, rm, rows, part);
-  RowSides read = sidesOf(block, rm, rows, part, region, kFirstSide);
+  RowSides read =
+      epilogueOperandsOf(block, rm, rows, part, region, kFirstEpilogueOperand);
   SmallVector<Value> ins = read.boxes, outs;
   (changes ? outs : ins).push_back(scores);
   outs.push_back(numbersOf(rm, block.scratch.max, rows));
@@ -277,34 +281,35 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
   maps.append({b.getMultiDimIdentityMap(2), perRow(b.getContext())});
   Value query = rm.value(rm.add(block.at.back(), rows.first));
   Value from = rm.value(part.from);
-  emitRowsOf(b, rm.location(), ins, outs, maps, /*reduces=*/true,
-             [&](OpBuilder &nb, Location l, ValueRange args) {
-               size_t n = read.arguments.size();
-               IRMapping map;
-               auto place = [&](unsigned argument, unsigned dim, Value first) {
-                 if (region.getArgument(argument).use_empty())
-                   return;
-                 Value index = linalg::IndexOp::create(nb, l, dim);
-                 if (first)
-                   index = arith::AddIOp::create(nb, l, index, first);
-                 map.map(region.getArgument(argument), index);
-               };
-               map.map(region.getArgument(0), args[n]);
-               for (auto [argument, value] : llvm::zip(read.arguments, args))
-                 map.map(region.getArgument(argument), value);
-               place(1, 0, query);
-               place(2, 1, online ? from : Value());
-               Value score = cloneScalars(
-                   nb, region, map,
-                   [&](BlockArgument a) { return isShared(a, kFirstSide); },
-                   isNarrow, exact);
-               // A NaN reaches all of its row through the sum.
-               Value top = emitGreater(nb, l, args[n + 1], score);
-               SmallVector<Value> results{top};
-               if (changes)
-                 results.insert(results.begin(), score);
-               linalg::YieldOp::create(nb, l, results);
-             });
+  emitRowsOf(
+      b, rm.location(), ins, outs, maps, /*reduces=*/true,
+      [&](OpBuilder &nb, Location l, ValueRange args) {
+        size_t n = read.arguments.size();
+        IRMapping map;
+        auto place = [&](unsigned argument, unsigned dim, Value first) {
+          if (region.getArgument(argument).use_empty())
+            return;
+          Value index = linalg::IndexOp::create(nb, l, dim);
+          if (first)
+            index = arith::AddIOp::create(nb, l, index, first);
+          map.map(region.getArgument(argument), index);
+        };
+        map.map(region.getArgument(0), args[n]);
+        for (auto [argument, value] : llvm::zip(read.arguments, args))
+          map.map(region.getArgument(argument), value);
+        place(1, 0, query);
+        place(2, 1, online ? from : Value());
+        Value score = cloneScalars(
+            nb, region, map,
+            [&](BlockArgument a) { return isShared(a, kFirstEpilogueOperand); },
+            isNarrow, exact);
+        // A NaN reaches all of its row through the sum.
+        Value top = emitGreater(nb, l, args[n + 1], score);
+        SmallVector<Value> results{top};
+        if (changes)
+          results.insert(results.begin(), score);
+        linalg::YieldOp::create(nb, l, results);
+      });
 }
 
 /// `max`, but 0 where nothing was above -inf: exp(-inf - 0) is 0, while
@@ -339,7 +344,8 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
   RowSides read;
   Value element, width; // the number of the first weight, those of a row
   if (region) {
-    read = sidesOf(block, rm, rows, part, *region, kFirstWeightSide);
+    read =
+        epilogueOperandsOf(block, rm, rows, part, *region, kFirstWeightOperand);
     Ofr number = rm.attr(0);
     for (auto [index, size] : llvm::zip(block.at, lead))
       number = rm.add(rm.mul(number, size), index);
@@ -384,7 +390,7 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
             map.map(region->getArgument(argument), value);
           e = cloneScalars(
               nb, *region, map,
-              [&](BlockArgument a) { return isShared(a, kFirstWeightSide); },
+              [&](BlockArgument a) { return isShared(a, kFirstWeightOperand); },
               isNarrow);
         }
         if (narrows)
@@ -400,7 +406,8 @@ void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
   OpBuilder &b = rm.builder();
   mlir::Block &region = op.getWeights().front();
   Rows rows{rm.attr(0), block.rows};
-  RowSides read = sidesOf(block, rm, rows, part, region, kFirstWeightSide);
+  RowSides read =
+      epilogueOperandsOf(block, rm, rows, part, region, kFirstWeightOperand);
   read.boxes.push_back(numbersOf(rm, block.scratch.sum, rows));
   read.maps.push_back(perRow(b.getContext()));
   AffineMap all = b.getMultiDimIdentityMap(2);
@@ -420,7 +427,7 @@ void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
           map.map(region.getArgument(argument), value);
         Value weight = cloneScalars(
             nb, region, map,
-            [&](BlockArgument a) { return isShared(a, kFirstWeightSide); },
+            [&](BlockArgument a) { return isShared(a, kFirstWeightOperand); },
             isNarrow);
         if (isNarrow)
           weight = emitWeight(nb, l, element, weight);

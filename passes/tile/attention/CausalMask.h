@@ -7,22 +7,23 @@
 
 namespace tenon::tiling {
 
-/// In a region (%score, %row, %column, sides..) of tile.attention:
+/// In a region (%score, %row, %column, epilogue operands..) of tile.attention:
 ///
 ///   %c = %column <= %row + offset      in any spelling
 ///   %s = select %c, .., masked
 ///   yield f(%s)                        with nothing else that varies
 ///
-/// Each element behind column row + offset is one number, f(masked).
+/// Each element after column row + offset is one number, f(masked).
 class CausalMask {
 public:
-  /// `isUniform` tells the sides that have one element for a whole matrix.
+  /// `isUniform` tells the epilogue operands that have one element for a whole
+  /// matrix.
   static std::optional<CausalMask>
   find(mlir::Block &region,
        llvm::function_ref<bool(mlir::BlockArgument)> isUniform);
 
-  /// Values for one matrix, whose sides `map` has: `offset`, an index, and
-  /// f(masked), of the type that is yielded.
+  /// Values for one matrix, whose epilogue operands `map` has: `offset`, an
+  /// index, and f(masked), of the type that is yielded.
   mlir::Value emitOffset(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::IRMapping &map);
   mlir::Value emitMasked(mlir::OpBuilder &b, mlir::IRMapping &map);

@@ -112,42 +112,43 @@ void AttentionLowering::chooseBlock() {
                  *stride * elementBytes(element) % kBadStride == 0;
 }
 
-SmallVector<AttentionLowering::Piece> AttentionLowering::scratchPieces() const {
-  SmallVector<Piece> pieces{{&Scratch::scores, queries * pitch, false},
-                            {&Scratch::max, queries, false},
-                            {&Scratch::sum, queries, false}};
+SmallVector<AttentionLowering::ScratchBuffer>
+AttentionLowering::scratchBuffers() const {
+  SmallVector<ScratchBuffer> splits{{&Scratch::scores, queries * pitch, false},
+                                    {&Scratch::max, queries, false},
+                                    {&Scratch::sum, queries, false}};
   if (online)
-    pieces.push_back({&Scratch::factor, queries, false});
+    splits.push_back({&Scratch::factor, queries, false});
   if (copiesValues)
-    pieces.push_back({&Scratch::values, std::min(keys, span) * columns, true});
+    splits.push_back({&Scratch::values, std::min(keys, span) * columns, true});
   if (isNarrow)
-    pieces.push_back({&Scratch::weights, queries * weightPitch, true});
+    splits.push_back({&Scratch::weights, queries * weightPitch, true});
   if (sumsApart && (online || inPlace))
-    pieces.push_back({&Scratch::result, queries * columns, false});
+    splits.push_back({&Scratch::result, queries * columns, false});
   if (isNarrow && online)
-    pieces.push_back({&Scratch::step, queries * columns, false});
+    splits.push_back({&Scratch::step, queries * columns, false});
   if (mask)
-    pieces.push_back({&Scratch::hidden, 1, false});
-  if (madeQueries)
-    pieces.push_back(
-        {&Scratch::madeQueries, queries * *IndexMath::constant(depth), true});
-  if (madeValues)
-    pieces.push_back({&Scratch::madeValues, keys * columns, true});
+    splits.push_back({&Scratch::hidden, 1, false});
+  if (fusedQueries)
+    splits.push_back(
+        {&Scratch::fusedQueries, queries * *IndexMath::constant(depth), true});
+  if (fusedValues)
+    splits.push_back({&Scratch::fusedValues, keys * columns, true});
   for (const PackedHere &p : packedHere)
-    pieces.push_back({p.place, p.packing.matrixSize(), true});
-  return pieces;
+    splits.push_back({p.place, p.packing.matrixSize(), true});
+  return splits;
 }
 
-int64_t AttentionLowering::bytesOf(const Piece &piece) const {
-  return roundUp(piece.elements *
-                     (piece.narrow ? elementBytes(element) : kFloatBytes),
+int64_t AttentionLowering::bytesOf(const ScratchBuffer &split) const {
+  return roundUp(split.elements *
+                     (split.narrow ? elementBytes(element) : kFloatBytes),
                  kLineBytes);
 }
 
 int64_t AttentionLowering::scratchBytes() const {
   int64_t bytes = 0;
-  for (const Piece &piece : scratchPieces())
-    bytes += bytesOf(piece);
+  for (const ScratchBuffer &split : scratchBuffers())
+    bytes += bytesOf(split);
   return bytes;
 }
 
@@ -156,12 +157,12 @@ AttentionLowering::Scratch AttentionLowering::scratchOf(IndexMath &im,
   int64_t at = 0;
   Scratch scratch;
   OpBuilder &b = im.builder();
-  for (const Piece &piece : scratchPieces()) {
-    auto type = MemRefType::get(piece.elements,
-                                piece.narrow ? element : b.getF32Type());
-    scratch.*piece.place = memref::ViewOp::create(
+  for (const ScratchBuffer &split : scratchBuffers()) {
+    auto type = MemRefType::get(split.elements,
+                                split.narrow ? element : b.getF32Type());
+    scratch.*split.place = memref::ViewOp::create(
         b, im.location(), type, memory, im.value(at), ValueRange());
-    at += bytesOf(piece);
+    at += bytesOf(split);
   }
   return scratch;
 }
@@ -180,7 +181,7 @@ void AttentionLowering::placeRows(Block &block, Ofr number) {
 void AttentionLowering::run() {
   readOperands();
   mergeRows(lead);
-  placeMade();
+  placeFused();
   if (inPlace)
     return runInPlace();
   chooseBlock();
@@ -239,7 +240,7 @@ void AttentionLowering::finishRows(Block &block) {
 void AttentionLowering::emitWhole(Block &block) {
   IndexMath &bm = block.m;
   Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
-  Keys seen = emitSeen(block, all, [&](Block &inner, const Keys &part) {
+  Keys seen = emitVisible(block, all, [&](Block &inner, const Keys &part) {
     emitScores(inner, part);
     emitRows(inner, part);
   });
@@ -280,11 +281,11 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
   linalg::CopyOp::create(b, bm.location(), numbers(block, block.scratch.max),
                          numbers(block, block.scratch.factor));
   Rows all{bm.attr(0), block.rows};
-  Keys seen = emitSeen(block, part, [&](Block &inner, const Keys &keys) {
+  Keys seen = emitVisible(block, part, [&](Block &inner, const Keys &keys) {
     emitScores(inner, keys);
     emitScoreRegion(inner, all, keys);
   });
-  auto addSeen = [&](Block &inner) {
+  auto addVisible = [&](Block &inner) {
     emitFactors(inner);
     emitExponentials(inner, all, seen);
     if (isNarrow) {
@@ -295,7 +296,7 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
     emitProduct(inner, seen, /*accumulate=*/true);
   };
   if (!mask)
-    return addSeen(block);
+    return addVisible(block);
   Value some = arith::CmpIOp::create(b, bm.location(), arith::CmpIPredicate::ne,
                                      bm.value(seen.count), bm.value(0));
   auto branch = scf::IfOp::create(b, bm.location(), some, /*else=*/false);
@@ -303,7 +304,7 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
   b.setInsertionPointToStart(branch.thenBlock());
   IndexMath inner(b, bm.location());
   Block inside = block.inside(inner);
-  addSeen(inside);
+  addVisible(inside);
 }
 
 void AttentionLowering::emitFromLeft(Block &outer) {
@@ -362,7 +363,7 @@ Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
   Ofr stride = v.strides[v.rank() - 2];
   Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
                   bm.mul(part.from, stride));
-  Value values = box(bm, baseOf(block, v, &Scratch::madeValues), at, {n, e},
+  Value values = box(bm, baseOf(block, v, &Scratch::fusedValues), at, {n, e},
                      {stride, one});
   if (!copiesValues)
     return values;
@@ -380,7 +381,8 @@ void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
     tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
     return;
   }
-  AffineMap perRow = tile::getSideMapOf(tile::SideKind::PerRow, b.getContext());
+  AffineMap perRow =
+      tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerRow, b.getContext());
   tile::BrgemmOp::create(
       b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
       accumulate, packed,

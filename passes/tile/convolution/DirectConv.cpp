@@ -211,7 +211,7 @@ int64_t DirectConv::panelElements() const {
 bool DirectConv::panelsStream() const {
   auto weights = rankedType(op.getWeights()).getNumElements();
   auto image = IndexMath::constant(src.strides[0]);
-  return weights >= kStreamedWeights && weights > image.value_or(weights);
+  return weights >= kMaxCachedWeights && weights > image.value_or(weights);
 }
 
 SmallVector<std::pair<int64_t, int64_t>>
@@ -239,12 +239,12 @@ void DirectConv::emitRow(IndexMath &m, const Row &row) const {
     taps.push_back(tapsAt(m, dim, position));
   if (!taps.empty())
     taps.front() = inPart(m, row, taps.front());
-  emitStretches(m, row, taps);
+  emitColumnRanges(m, row, taps);
   emitEnds(m, row, static_cast<int64_t>(dims.size()) - 1, 1, taps);
 }
 
-void DirectConv::emitStretches(IndexMath &m, const Row &row,
-                               ArrayRef<Taps> outerTaps) const {
+void DirectConv::emitColumnRanges(IndexMath &m, const Row &row,
+                                  ArrayRef<Taps> outerTaps) const {
   auto *widest = llvm::max_element(
       columns.together, [](const WindowSegment &x, const WindowSegment &y) {
         return x.count < y.count;
@@ -254,8 +254,8 @@ void DirectConv::emitStretches(IndexMath &m, const Row &row,
     at.push_back(m.attr(s.from));
     SmallVector<Taps> taps(outerTaps);
     taps.push_back({m.attr(s.taps.first), m.attr(s.taps.second)});
-    emitStretch(m, row, at, static_cast<int64_t>(dims.size()) - 1,
-                m.attr(s.count), taps, /*fetches=*/&s == widest);
+    emitColumns(m, row, at, static_cast<int64_t>(dims.size()) - 1,
+                m.attr(s.count), taps, /*prefetches=*/&s == widest);
   }
 }
 
@@ -267,7 +267,7 @@ void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
       at.push_back(column);
       SmallVector<Taps> taps(outerTaps);
       taps.push_back(tapsAt(em, static_cast<int64_t>(dims.size()) - 1, column));
-      emitStretch(em, row, at, along, em.attr(count), taps);
+      emitColumns(em, row, at, along, em.attr(count), taps);
     });
 }
 
@@ -322,7 +322,7 @@ void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
       taps.push_back({sm.attr(0), sm.attr(conv.dims[along].kernel)});
       taps.front() = inPart(sm, row, taps.front());
       emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
-        conv.emitStretches(rm, at(rm.add(start, i)), taps);
+        conv.emitColumnRanges(rm, at(rm.add(start, i)), taps);
       });
       conv.emitEnds(sm, at(start), along, size, taps);
     });
@@ -335,12 +335,12 @@ void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
     emitIfBelow(m, number, blocks, emitBlock, emitAlone);
 }
 
-void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
-                           Ofr srcAt, Ofr panelAt) const {
+void DirectConv::prefetchNext(IndexMath &m, tile::BrgemmOp product,
+                              const Row &row, Ofr srcAt, Ofr panelAt) const {
   OpBuilder::InsertionGuard guard(m.builder());
   m.builder().setInsertionPoint(product);
-  auto fetch = [&](Value memory, Ofr from, int64_t count) {
-    product.getFetchMutable().assign(
+  auto prefetch = [&](Value memory, Ofr from, int64_t count) {
+    product.getPrefetchMutable().assign(
         box(m, memory, from, {m.attr(count)}, {m.attr(1)}));
   };
   if (row.outer.empty() || !panelsStream()) {
@@ -352,7 +352,7 @@ void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
       Ofr part = m.add(m.mul(row.group, m.attr(panels())), row.panel);
       start = m.add(start, m.mul(part, m.attr(ahead[1])));
     }
-    return fetch(src.base, start, ahead[1]);
+    return prefetch(src.base, start, ahead[1]);
   }
   // Each row its share of the next panel.
   auto [from, to] = row.part == SumPart::whole
@@ -362,12 +362,12 @@ void DirectConv::fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
   int64_t rows = dims[dims.size() - 2].out;
   int64_t share = llvm::divideCeil((to - from) * tap, rows);
   Ofr start = m.add(panelAt, m.attr(panelElements() + from * tap));
-  fetch(packed, m.add(start, m.mul(row.outer.back(), m.attr(share))), share);
+  prefetch(packed, m.add(start, m.mul(row.outer.back(), m.attr(share))), share);
 }
 
-void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
+void DirectConv::emitColumns(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
                              int64_t along, Ofr count, ArrayRef<Taps> taps,
-                             bool fetches) const {
+                             bool prefetches) const {
   int64_t s = dims.size();
   bool joins = op.getJoined() > 1;
   // src box: [taps.., columns, channels].
@@ -411,9 +411,9 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
   start.append(at.begin(), at.end());
   start.push_back(m.add(m.mul(row.group, m.attr(outPerGroup)),
                         m.mul(row.panel, m.attr(panel))));
-  auto product =
-      row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.sides, start,
-                              along + 1, count, m.attr(row.columns), row.part);
+  auto product = row.epilogue.emitBrgemm(
+      m, a, b, row.dst, row.epilogue.epilogueOperands, start, along + 1, count,
+      m.attr(row.columns), row.part);
   int64_t terms = k;
   for (const WindowDim &d : dims)
     terms *= d.kernel;
@@ -421,8 +421,8 @@ void DirectConv::emitStretch(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
     product.setMaxTerms(terms);
   product.setUnsignedA(
       rankedType(op.getSrc()).getElementType().isUnsignedInteger(8));
-  if (fetches)
-    fetchNext(m, product, row, offset, panelOffset);
+  if (prefetches)
+    prefetchNext(m, product, row, offset, panelOffset);
   if (row.isReadSoon)
     keepNear(product);
 }

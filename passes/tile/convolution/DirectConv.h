@@ -88,8 +88,8 @@ private:
   /// than of src.
   bool panelsStream() const;
   /// Asks for what is read next while `product`, a row of dst, is made.
-  void fetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row, Ofr src,
-                 Ofr panel) const;
+  void prefetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
+                    Ofr src, Ofr panel) const;
   /// See keptRows(): as many as L2 holds beside the weights, where it holds no
   /// image. Each group reads part of the lines of a row, or some far apart.
   int64_t rowsKept(int64_t l2Bytes) const;
@@ -104,13 +104,13 @@ private:
   /// Those of `taps`, of the first dimension, that the sum of `row` has.
   static Taps inPart(IndexMath &m, const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
-  /// which all use the same taps; `fetches`: asks for what is read next.
-  void emitStretch(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,
+  /// which all use the same taps; `prefetches`: asks for what is read next.
+  void emitColumns(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,
                    int64_t along, Ofr count, llvm::ArrayRef<Taps> taps,
-                   bool fetches = false) const;
+                   bool prefetches = false) const;
   /// The columns of a row that are products of a row.
-  void emitStretches(IndexMath &m, const Row &row,
-                     llvm::ArrayRef<Taps> taps) const;
+  void emitColumnRanges(IndexMath &m, const Row &row,
+                        llvm::ArrayRef<Taps> taps) const;
   /// The other columns, from row `row` on along dimension `along`, which may be
   /// the row's own.
   void emitEnds(IndexMath &m, const Row &row, int64_t along, int64_t count,

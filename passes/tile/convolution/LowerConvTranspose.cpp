@@ -2,7 +2,7 @@
 //
 // Every position of dst gathers: no scatter, no zeros between the positions of
 // src. Items are (image, group, panel, row of dst). In a row, the columns of a
-// class (SpreadDim: equal modulo the stride) use the same taps, and are one
+// class (TransposedDim: equal modulo the stride) use the same taps, and are one
 // product whose rows lie a stride apart in dst:
 //
 //   %0 = tile.conv_transpose %x, %p        rt.parallel (image, panel, row)
@@ -33,9 +33,9 @@ Strided everyNth(IndexMath &m, Strided s, int64_t dim, Ofr first, Ofr step) {
   return s;
 }
 
-struct Spread {
+struct TransposedWindow {
   const Epilogue &epilogue;
-  SmallVector<SpreadDim> dims;
+  SmallVector<TransposedDim> dims;
   Strided src, dst;
   Value packed;
   int64_t groups, panels, panel, inPerGroup, outPerGroup;
@@ -44,32 +44,33 @@ struct Spread {
 };
 
 /// Where an item and its class of columns are.
-struct Place {
+struct TransposedPosition {
   Ofr image, group, panel;
   ArrayRef<Ofr> row; // positions of dst in the outer spatial dims
-  SmallVector<SpreadDim::Class> classes;
+  SmallVector<TransposedDim::Class> classes;
   SmallVector<std::pair<Ofr, Ofr>> taps; // valid ones, of the outer dims
   Ofr column;                            // class of columns
 };
 
 /// Columns [q, q + count) of the class, which all use its taps [lo, hi).
-void emitColumns(IndexMath &m, const Spread &s, const Place &at, Ofr q,
-                 Ofr count, Ofr lo, Ofr hi, int64_t columns) {
+void emitColumns(IndexMath &m, const TransposedWindow &s,
+                 const TransposedPosition &at, Ofr q, Ofr count, Ofr lo, Ofr hi,
+                 int64_t columns) {
   int64_t last = s.last();
   Ofr offset =
       m.add(m.mul(at.image, s.src.strides[0]),
             m.mul(m.mul(at.group, m.attr(s.inPerGroup)), s.src.strides.back()));
   offset = m.add(offset, s.src.offset.value_or(m.attr(0)));
   int64_t tapSize = s.inPerGroup * s.panel, taps = 1;
-  for (const SpreadDim &d : s.dims)
+  for (const TransposedDim &d : s.dims)
     taps *= d.kernel;
   int64_t terms = taps * s.inPerGroup;
   Ofr which = m.add(m.mul(at.group, m.attr(s.panels)), at.panel);
   Ofr wOffset = m.mul(which, m.attr(taps * tapSize));
   SmallVector<Ofr> aSizes, aStrides, bStrides;
   for (int64_t i = 0; i <= last; ++i) {
-    const SpreadDim &d = s.dims[i];
-    const SpreadDim::Class &c = at.classes[i];
+    const TransposedDim &d = s.dims[i];
+    const TransposedDim::Class &c = at.classes[i];
     auto [l, h] = i == last ? std::pair(lo, hi) : at.taps[i];
     // Position of src that the first tap meets, and the first tap.
     Ofr position = i == last ? q : m.floorDiv(at.row[i], m.attr(d.stride));
@@ -93,24 +94,25 @@ void emitColumns(IndexMath &m, const Spread &s, const Place &at, Ofr q,
   int64_t rowDim = last + 1;
   Ofr stride = m.attr(s.dims[last].stride);
   Strided dst = everyNth(m, s.dst, rowDim, at.column, stride);
-  SmallVector<Strided> sides;
-  for (const Strided &side : s.epilogue.sides)
-    sides.push_back(everyNth(m, side, rowDim, at.column, stride));
+  SmallVector<Strided> epilogueOperands;
+  for (const Strided &operand : s.epilogue.epilogueOperands)
+    epilogueOperands.push_back(everyNth(m, operand, rowDim, at.column, stride));
   SmallVector<Ofr> start{at.image};
   start.append(at.row.begin(), at.row.end());
   start.push_back(q);
   start.push_back(m.add(m.mul(at.group, m.attr(s.outPerGroup)),
                         m.mul(at.panel, m.attr(s.panel))));
-  auto product = s.epilogue.emitBrgemm(m, a, b, dst, sides, start, rowDim,
-                                       count, m.attr(columns));
+  auto product = s.epilogue.emitBrgemm(m, a, b, dst, epilogueOperands, start,
+                                       rowDim, count, m.attr(columns));
   if (!cast<MemRefType>(a.getType()).hasStaticShape())
     product.setMaxTerms(terms);
 }
 
 /// All columns of one class.
-void emitClass(IndexMath &m, const Spread &s, Place at, int64_t columns) {
-  const SpreadDim &d = s.dims[s.last()];
-  SpreadDim::Class c = d.classOf(m, at.column);
+void emitClass(IndexMath &m, const TransposedWindow &s, TransposedPosition at,
+               int64_t columns) {
+  const TransposedDim &d = s.dims[s.last()];
+  TransposedDim::Class c = d.classOf(m, at.column);
   at.classes.push_back(c);
   auto [first, past] = d.interior(m, c);
   emitColumns(m, s, at, first, m.sub(past, first), m.attr(0), c.taps, columns);
@@ -136,29 +138,30 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
       if (ShapedType::isDynamic(size))
         return emitError(op, ErrorCode::UnsupportedForm,
                          "only the batch may be dynamic");
-  Spread s{epilogue,
-           {},
-           ctx.memoryOf(op.getSrc()),
-           ctx.outputs.begin()->second.front(),
-           ctx.memoryOf(op.getWeights()).base,
-           groups,
-           packedType.getDimSize(1),
-           packedType.getDimSize(rank + 1),
-           packedType.getDimSize(rank),
-           dstType.getDimSize(rank - 1) / groups};
+  TransposedWindow s{epilogue,
+                     {},
+                     ctx.memoryOf(op.getSrc()),
+                     ctx.outputs.begin()->second.front(),
+                     ctx.memoryOf(op.getWeights()).base,
+                     groups,
+                     packedType.getDimSize(1),
+                     packedType.getDimSize(rank + 1),
+                     packedType.getDimSize(rank),
+                     dstType.getDimSize(rank - 1) / groups};
   for (int64_t i = 0; i < rank - 2; ++i)
     s.dims.emplace_back(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
                         packedType.getDimSize(i + 2), op.getStrides()[i],
                         op.getPadsBegin()[i], op.getDilations()[i]);
-  const SpreadDim &d = s.dims.back();
+  const TransposedDim &d = s.dims.back();
   SmallVector<Ofr> counts{s.dst.sizes[0], m.attr(groups), m.attr(s.panels)};
-  for (const SpreadDim &outer : ArrayRef(s.dims).drop_back())
+  for (const TransposedDim &outer : ArrayRef(s.dims).drop_back())
     counts.push_back(m.attr(outer.out));
   int64_t classes = std::min(d.stride, d.out);
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
-    Place place{at[0], at[1], at[2], ArrayRef(at).drop_front(3), {}, {}, {}};
-    SpreadRow row(im, ArrayRef(s.dims).drop_back(), place.row);
+    TransposedPosition place{at[0], at[1], at[2], ArrayRef(at).drop_front(3),
+                             {},    {},    {}};
+    TransposedRow row(im, ArrayRef(s.dims).drop_back(), place.row);
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
     withBlockSize(im, at[2], s.outPerGroup, s.panel,

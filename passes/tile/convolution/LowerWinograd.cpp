@@ -1,4 +1,4 @@
-//===- LowerWinograd.cpp - 3x3 convolutions by minimal filtering ----------===//
+//===- LowerWinograd.cpp - 3x3 Winograd convolutions ----------===//
 //
 // F(m x m, 3x3): a tile is m x m elements of dst, computed from m+2 x m+2 of
 // src. Tiles of all images, row by row, are cut into blocks of T:
@@ -96,7 +96,7 @@ struct Winograd {
 
   int64_t panels() const { return (outputs + panel - 1) / panel; }
   bool streams() const {
-    return tile.points() * channels * outputs >= kStreamedWeights;
+    return tile.points() * channels * outputs >= kMaxCachedWeights;
   }
 
   void chooseBlock(int64_t l2Bytes);
@@ -344,7 +344,8 @@ void Winograd::chooseBlock(int64_t l2Bytes) {
   panelSlab = slabOf(block, panel);
 }
 
-/// Operands of the loop that writes dst: points, sides, elements of dst.
+/// Operands of the loop that writes dst: points, epilogue operands, elements of
+/// dst.
 struct DstLoop {
   const Winograd &w;
   IndexMath &m;
@@ -354,8 +355,8 @@ struct DstLoop {
   Coordinates at;
   SmallVector<Value> ins, outs;
   SmallVector<AffineMap> maps;
-  /// Of each element of a tile, the operands that are its sides.
-  SmallVector<SmallVector<unsigned>> sides;
+  /// Of each element of a tile, the operands that are its epilogue operands.
+  SmallVector<SmallVector<unsigned>> epilogueOperands;
 
   // Which of rows, columns and channels a tensor has.
   using Has = std::array<bool, 3>;
@@ -398,18 +399,18 @@ struct DstLoop {
   }
 
   /// One operand for each element of a tile, or for all of them.
-  void addSide(const Strided &side) {
+  void addSide(const Strided &operand) {
     Has has;
     for (int64_t d = 0; d < 3; ++d)
-      has[d] = !IndexMath::isConstant(side.strides[d + 1], 0);
-    Value memory = boxOf(side, has);
+      has[d] = !IndexMath::isConstant(operand.strides[d + 1], 0);
+    Value memory = boxOf(operand, has);
     bool shared = !has[0] && !has[1];
     for (int64_t e = 0; e < elements(); ++e) {
       if (!shared || e == 0) {
         ins.push_back(memory);
         maps.push_back(mapOf(has, e));
       }
-      sides[e].push_back(ins.size() - 1);
+      epilogueOperands[e].push_back(ins.size() - 1);
     }
   }
 
@@ -428,7 +429,7 @@ struct DstLoop {
     SmallVector<Value> stored = a.both(
         points, rows, [&](ArrayRef<Value> m) { return a.dst(m, height); },
         [&](ArrayRef<Value> m) { return a.dst(m, width); });
-    for (auto [y, beside] : llvm::zip(stored, sides)) {
+    for (auto [y, beside] : llvm::zip(stored, epilogueOperands)) {
       SmallVector<Value> values;
       for (unsigned arg : beside)
         values.push_back(args[arg]);
@@ -454,11 +455,11 @@ void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
                {},
                {},
                {}};
-  loop.sides.resize(loop.elements());
+  loop.epilogueOperands.resize(loop.elements());
   loop.addPoints(boxOfPoints(m, sums, m.attr(0), panelSlab, panel,
                              m.add(part.slot, from), count, n));
-  for (const Strided &side : epilogue.sides)
-    loop.addSide(side);
+  for (const Strided &operand : epilogue.epilogueOperands)
+    loop.addSide(operand);
   loop.addDst();
   emitLoops(m, loop.ins, loop.outs, loop.maps,
             [&](OpBuilder &b, Location loc, ValueRange args) {

@@ -16,8 +16,8 @@ bool isReadBy(ArrayRef<Operation *> ops, Value v) {
   return !splatLiteral(v) && !llvm::is_contained(ops, v.getDefiningOp());
 }
 
-Value emitChain(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
-                llvm::DenseMap<Value, Value> values, Type stored) {
+Value emitScalarOps(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
+                    llvm::DenseMap<Value, Value> values, Type stored) {
   Value last;
   for (Operation *op : ops) {
     SmallVector<Value> operands;
@@ -52,15 +52,15 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first,
   for (Value v : outside) {
     bool isMade = v.getDefiningOp() && !v.getDefiningOp<arith::ConstantOp>();
     if (isMade)
-      linked = sides.size();
-    sideValues.push_back(v);
-    sides.push_back(isMade ? Strided()
-                           : broadcastTo(ctx.m, ctx.memoryOf(v), space));
+      linked = epilogueOperands.size();
+    epilogueValues.push_back(v);
+    epilogueOperands.push_back(
+        isMade ? Strided() : broadcastTo(ctx.m, ctx.memoryOf(v), space));
   }
 }
 
 Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
-                      ValueRange sideElements, Type stored) const {
+                      ValueRange epilogueElements, Type stored) const {
   llvm::DenseMap<Value, Value> values;
   // Sums of floats are f32, whatever the edge.
   Type held = computedType(rankedType(made).getElementType());
@@ -68,15 +68,17 @@ Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
       convertScalar(builder, loc, element,
                     held.isInteger(32) ? held : Type(builder.getF32Type()));
   values[made] = last;
-  for (auto [v, side] : llvm::zip(sideValues, sideElements))
-    values[v] = side;
-  return ops.empty() ? convertScalar(builder, loc, last, stored)
-                     : emitChain(builder, loc, ops, std::move(values), stored);
+  for (auto [v, operand] : llvm::zip(epilogueValues, epilogueElements))
+    values[v] = operand;
+  return ops.empty()
+             ? convertScalar(builder, loc, last, stored)
+             : emitScalarOps(builder, loc, ops, std::move(values), stored);
 }
 
 Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
-                                  ArrayRef<Strided> sides, ArrayRef<Ofr> start,
-                                  int64_t rowDim, Ofr rows, Ofr columns) {
+                                  ArrayRef<Strided> epilogueOperands,
+                                  ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
+                                  Ofr columns) {
   int64_t columnDim = dst.rank() - 1;
   auto boxAt = [&](const Strided &s, bool byRow, bool byColumn) {
     SmallVector<Ofr> sizes, strides;
@@ -91,20 +93,24 @@ Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
     return box(m, s.base, offsetOf(m, s, start), sizes, strides);
   };
   Boxes boxes{boxAt(dst, true, true), {}, {}};
-  for (const Strided &s : sides) {
+  for (const Strided &s : epilogueOperands) {
     bool byRow = rowDim >= 0 && !IndexMath::isConstant(s.strides[rowDim], 0);
     bool byColumn = !IndexMath::isConstant(s.strides[columnDim], 0);
-    using tile::SideKind;
-    SideKind kind = byRow ? (byColumn ? SideKind::PerElement : SideKind::PerRow)
-                          : (byColumn ? SideKind::PerColumn : SideKind::Scalar);
-    boxes.sides.push_back(boxAt(s, byRow, byColumn));
-    boxes.maps.push_back(tile::getSideMapOf(kind, m.builder().getContext()));
+    using tile::EpilogueBroadcast;
+    EpilogueBroadcast kind = byRow ? (byColumn ? EpilogueBroadcast::PerElement
+                                               : EpilogueBroadcast::PerRow)
+                                   : (byColumn ? EpilogueBroadcast::PerColumn
+                                               : EpilogueBroadcast::Scalar);
+    boxes.epilogueOperands.push_back(boxAt(s, byRow, byColumn));
+    boxes.maps.push_back(
+        tile::getEpilogueMapOf(kind, m.builder().getContext()));
   }
   return boxes;
 }
 
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
-                                    const Strided &dst, ArrayRef<Strided> sides,
+                                    const Strided &dst,
+                                    ArrayRef<Strided> epilogueOperands,
                                     ArrayRef<Ofr> start, int64_t rowDim,
                                     Ofr rows, Ofr columns, SumPart part) const {
   OpBuilder &builder = m.builder();
@@ -116,40 +122,41 @@ tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
   bool wholeLines =
       row && *row * stored.getIntOrFloatBitWidth() % (8 * kLineBytes) == 0;
   auto intoMemory = [&](tile::BrgemmOp op) {
-    op.setFetchOut(true);
-    op.setStreamOut(part == SumPart::whole && wholeLines &&
-                    bytesOf(dst) >= kStreamedBytes);
+    op.setPrefetchOut(true);
+    op.setNontemporalOut(part == SumPart::whole && wholeLines &&
+                         bytesOf(dst) >= kNontemporalBytes);
     return op;
   };
   bool plain =
       !ends || (ops.empty() && stored.isF32() && isa<FloatType>(element));
-  Boxes boxes = boxesAt(m, dst, plain ? ArrayRef<Strided>() : sides, start,
-                        rowDim, rows, columns);
+  Boxes boxes = boxesAt(m, dst, plain ? ArrayRef<Strided>() : epilogueOperands,
+                        start, rowDim, rows, columns);
   if (plain)
     return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b,
                                              boxes.dst, accumulate));
   auto body = [&](OpBuilder &eb, Location loc, ValueRange args) -> Value {
     return apply(eb, loc, args.front(), args.drop_front(), stored);
   };
-  return intoMemory(tile::BrgemmOp::create(builder, m.location(), a, b,
-                                           boxes.dst, boxes.sides, boxes.maps,
-                                           accumulate, /*packed=*/true, body));
+  return intoMemory(tile::BrgemmOp::create(
+      builder, m.location(), a, b, boxes.dst, boxes.epilogueOperands,
+      boxes.maps, accumulate, /*packed=*/true, body));
 }
 
 void keepNear(tile::BrgemmOp product) {
-  product.setFetchOut(false);
-  product.setStreamOut(false);
+  product.setPrefetchOut(false);
+  product.setNontemporalOut(false);
 }
 
 void Epilogue::emitElementwise(IndexMath &m, Value sums, const Strided &dst,
-                               ArrayRef<Strided> sides, ArrayRef<Ofr> start,
-                               int64_t rowDim, Ofr rows, Ofr columns) const {
+                               ArrayRef<Strided> epilogueOperands,
+                               ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
+                               Ofr columns) const {
   OpBuilder &builder = m.builder();
-  Boxes boxes = boxesAt(m, dst, sides, start, rowDim, rows, columns);
+  Boxes boxes = boxesAt(m, dst, epilogueOperands, start, rowDim, rows, columns);
   AffineMap identity = builder.getMultiDimIdentityMap(2);
   SmallVector<Value> ins{sums};
   SmallVector<AffineMap> maps{identity};
-  llvm::append_range(ins, boxes.sides);
+  llvm::append_range(ins, boxes.epilogueOperands);
   llvm::append_range(maps, boxes.maps);
   maps.push_back(identity);
   SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);

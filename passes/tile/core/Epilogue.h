@@ -24,20 +24,20 @@ inline SumPart partOf(size_t i, size_t count) {
 /// Code for one element of the result of the last of `ops`, which are
 /// elementwise, in type `stored`. `values` has an element of each operand that
 /// is neither made by them nor a constant of one value.
-mlir::Value emitChain(mlir::OpBuilder &builder, mlir::Location loc,
-                      llvm::ArrayRef<mlir::Operation *> ops,
-                      llvm::DenseMap<mlir::Value, mlir::Value> values,
-                      mlir::Type stored);
+mlir::Value emitScalarOps(mlir::OpBuilder &builder, mlir::Location loc,
+                          llvm::ArrayRef<mlir::Operation *> ops,
+                          llvm::DenseMap<mlir::Value, mlir::Value> values,
+                          mlir::Type stored);
 
 /// Whether elements of `v` are read from memory by code for `ops`: no operation
 /// of these makes it, and it is no constant of one value.
 bool isReadBy(llvm::ArrayRef<mlir::Operation *> ops, mlir::Value v);
 
-/// The elementwise operations behind the first one of a group, and the tensors
-/// they read. Sides and dst are given over the dimensions of dst.
+/// The elementwise operations after the first one of a group, and the tensors
+/// they read. Epilogue operands and dst are given over the dimensions of dst.
 class Epilogue {
 public:
-  /// `first`, the product or the window, and what is behind it in `ops`; in the
+  /// `first`, the product or the window, and what is after it in `ops`; in the
   /// group, if they are not given. At most one operand of `ops` is made
   /// by other operations of the group.
   Epilogue(GroupContext &ctx, mlir::Operation *first);
@@ -47,47 +47,50 @@ public:
   bool empty() const { return ops.empty(); }
 
   /// Tensors read beside the result of `first`, broadcast to dst.
-  llvm::SmallVector<Strided> sides;
+  llvm::SmallVector<Strided> epilogueOperands;
   /// Which of them is made in the same chain: its place is not known yet.
   std::optional<size_t> linked;
 
   /// The last value, of type `stored`, from one element of the result of
   /// `first` and one of each side.
   mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value element, mlir::ValueRange sideElements,
+                    mlir::Value element, mlir::ValueRange epilogueElements,
                     mlir::Type stored) const;
 
   /// tile.brgemm with this epilogue. The box of dst and of each side starts at
   /// `start` (per dimension of the tensors), runs over `rows` of dimension
   /// `rowDim` and `columns` of the last one. Parts of sums are of floats.
   tile::BrgemmOp emitBrgemm(IndexMath &m, mlir::Value a, mlir::Value b,
-                            const Strided &dst, llvm::ArrayRef<Strided> sides,
+                            const Strided &dst,
+                            llvm::ArrayRef<Strided> epilogueOperands,
                             llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
                             Ofr columns, SumPart part = SumPart::whole) const;
 
   /// The same for a box of `sums`, [rows, columns] in f32.
   void emitElementwise(IndexMath &m, mlir::Value sums, const Strided &dst,
-                       llvm::ArrayRef<Strided> sides, llvm::ArrayRef<Ofr> start,
-                       int64_t rowDim, Ofr rows, Ofr columns) const;
+                       llvm::ArrayRef<Strided> epilogueOperands,
+                       llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
+                       Ofr columns) const;
 
 private:
-  /// Boxes of dst and of sides.
+  /// Boxes of dst and of epilogue operands.
   struct Boxes {
     mlir::Value dst;
-    llvm::SmallVector<mlir::Value> sides;
+    llvm::SmallVector<mlir::Value> epilogueOperands;
     llvm::SmallVector<mlir::AffineMap> maps;
   };
   static Boxes boxesAt(IndexMath &m, const Strided &dst,
-                       llvm::ArrayRef<Strided> sides, llvm::ArrayRef<Ofr> start,
-                       int64_t rowDim, Ofr rows, Ofr columns);
+                       llvm::ArrayRef<Strided> epilogueOperands,
+                       llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
+                       Ofr columns);
 
   llvm::SmallVector<mlir::Operation *> ops;
   mlir::Value made; // by the first operation
-  llvm::SmallVector<mlir::Value> sideValues;
+  llvm::SmallVector<mlir::Value> epilogueValues;
 };
 
-/// The result of `product` is read soon: it is neither fetched nor stored past
-/// the caches.
+/// The result of `product` is read soon: it is neither prefetched nor stored
+/// past the caches.
 void keepNear(tile::BrgemmOp product);
 
 } // namespace tenon::tiling

@@ -47,7 +47,7 @@ struct GroupContext {
   SizeMap &sizes;
 
   llvm::SmallVector<mlir::Operation *> ops() const;
-  /// `first` and what is behind it.
+  /// `first` and what is after it.
   llvm::SmallVector<mlir::Operation *> opsFrom(mlir::Operation *first) const;
   /// The buffer of an argument, or the memory of a literal of several values.
   Strided memoryOf(mlir::Value v);
@@ -59,8 +59,10 @@ mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
                                        tile::ConvTransposeOp op);
 mlir::LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op);
 mlir::LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op);
-mlir::LogicalResult lowerPackLevels(GroupContext &ctx, tile::PackLevelsOp op);
-mlir::LogicalResult lowerToDigits(GroupContext &ctx, tile::ToDigitsOp op);
+mlir::LogicalResult lowerPackQuantized(GroupContext &ctx,
+                                       tile::PackQuantizedOp op);
+mlir::LogicalResult lowerToInt8Slices(GroupContext &ctx,
+                                      tile::ToInt8SlicesOp op);
 mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                          tile::WinogradWeightsOp op);
 mlir::LogicalResult lowerChain(GroupContext &ctx);

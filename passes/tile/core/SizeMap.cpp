@@ -4,7 +4,7 @@
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 #include "passes/tile/core/GroupLowering.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -220,7 +220,7 @@ void ResultSizes::ofMain() {
       .Default([&](Operation *) { ofOther(); });
 }
 
-/// Results behind the first: statistics and gradients of parameters.
+/// Results after the first: statistics and gradients of parameters.
 void ResultSizes::ofStatistics() {
   ArrayRef<Ofr> s = operand(0);
   graph::ReducedDims reduced = graph::factsOf(op).reducedDims;

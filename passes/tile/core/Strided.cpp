@@ -1,6 +1,6 @@
 #include "passes/tile/core/Strided.h"
 
-#include "passes/support/Orders.h"
+#include "passes/support/Permutations.h"
 
 using namespace mlir;
 

@@ -11,7 +11,7 @@ using namespace mlir;
 namespace tenon::tiling {
 
 namespace {
-/// Of the counters behind the totals.
+/// Of the counters after the totals.
 constexpr int64_t kCounterBytes = 8;
 } // namespace
 

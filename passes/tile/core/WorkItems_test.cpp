@@ -165,14 +165,14 @@ TEST_F(IndexMathTest, spreadDimFindsAllTaps) {
     int64_t pad = pick(4), in = pick(3) * 2 + 1;
     int64_t out = std::max<int64_t>(
         0, stride * (in - 1) + dilation * (kernel - 1) + 3 - 2 * pad);
-    SpreadDim d(in, out, kernel, stride, pad, dilation);
+    TransposedDim d(in, out, kernel, stride, pad, dilation);
     SCOPED_TRACE("kernel " + std::to_string(kernel) + " stride " +
                  std::to_string(stride) + " dilation " +
                  std::to_string(dilation) + " pad " + std::to_string(pad) +
                  " in " + std::to_string(in));
     int64_t positions = 0;
     for (int64_t c = 0; c < std::min(stride, out); ++c) {
-      SpreadDim::Class k = d.classOf(m, attr(c));
+      TransposedDim::Class k = d.classOf(m, attr(c));
       auto [first, past] = d.interior(m, k);
       for (int64_t q = 0; q < number(k.count); ++q, ++positions) {
         auto [lo, hi] = d.validTaps(m, k, attr(q));

@@ -20,7 +20,7 @@ public:
 
   /// Loops over a tensor of `shape` as `rows` sees it.
   LoopBuilder(GroupContext &ctx, llvm::ArrayRef<Ofr> shape,
-              const fusion::RowSpace &rows);
+              const fusion::ReductionSpace &rows);
 
   // Arithmetic in f32.
   Node constant(double v);
@@ -101,7 +101,7 @@ private:
 
   GroupContext &ctx;
   llvm::SmallVector<Ofr> shape; // of the tensors
-  fusion::RowSpace rows;
+  fusion::ReductionSpace rows;
   llvm::SmallVector<Ofr> space; // `shape` with channels split into groups
   LoopProgram program;
   llvm::DenseMap<mlir::Value, Node> nodes;
@@ -112,6 +112,6 @@ private:
 };
 
 /// Defines the results of a row operation (graph::isReductionLike).
-mlir::LogicalResult buildRowOp(LoopBuilder &b, mlir::Operation *op);
+mlir::LogicalResult buildReduction(LoopBuilder &b, mlir::Operation *op);
 
 } // namespace tenon::tiling

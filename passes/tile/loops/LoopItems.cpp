@@ -18,7 +18,7 @@ constexpr int64_t kItemElements = 16384;
 /// Elements of a row block when the reduced dimension is not innermost: 16 KiB
 /// of f32, so that block and temporaries stay in L1.
 constexpr int64_t kRowBlockElements = 4096;
-/// The same where all of the space takes 1 MiB or more: pieces of rows that
+/// The same where all of the space takes 1 MiB or more: parts of rows that
 /// come from beyond L2 should be long, and a block may wait in L2. If there are
 /// so many items all the same.
 constexpr int64_t kFarBlockElements = 16384;
@@ -62,7 +62,7 @@ void LoopProgram::putBehindConditions() {
   }
 }
 
-/// A computation is stored, and not repeated, when it is used behind a later
+/// A computation is stored, and not repeated, when it is used after a later
 /// reduction, or when many elements share it; and an index before a reduction,
 /// since a linalg.generic takes the sizes of its loops from memory. What few
 /// rows need is repeated for them.
@@ -91,7 +91,7 @@ bool LoopProgram::readsAcross(int64_t dim) const {
   });
 }
 
-/// Whether no element is needed again behind the first reduction.
+/// Whether no element is needed again after the first reduction.
 bool LoopProgram::readsOnce() const {
   return llvm::none_of(nodes, [](const NodeInfo &n) {
     return n.full && (n.level > 0 || n.stored || !n.outputs.empty());

@@ -1,4 +1,5 @@
-//===- LoopMemory.cpp - what loops fetch ahead and store past caches ------===//
+//===- LoopMemory.cpp - what loops prefetch ahead and store past caches
+//------===//
 //
 // Thresholds: docs/cost-model.md.
 //
@@ -12,11 +13,11 @@ namespace tenon::tiling {
 
 namespace {
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
-constexpr int64_t kFetchedBytes = 4 << 20;
-/// Of a tile that is transposed; rows from which the next one is fetched
+constexpr int64_t kPrefetchedBytes = 4 << 20;
+/// Of a tile that is transposed; rows from which the next one is prefetched
 /// meanwhile, and bytes, where both tiles meet few sets of the cache
 /// (docs/cost-model.md).
-constexpr int64_t kTileRows = 16, kRowsAcross = 64, kFetchedAcross = 2 << 20;
+constexpr int64_t kTileRows = 16, kRowsAcross = 64, kPrefetchedAcross = 2 << 20;
 /// How far ahead what comes from memory is read.
 constexpr int64_t kBytesAhead = 2048;
 } // namespace
@@ -35,7 +36,7 @@ int64_t LoopProgram::bytesOf(const Strided &tensor) const {
 int64_t LoopProgram::distanceToNext(const Place &place,
                                     ArrayRef<Ofr> extent) const {
   if (place.scratch || itemDims.empty() ||
-      bytesOf(place.tensor) < kFetchedBytes)
+      bytesOf(place.tensor) < kPrefetchedBytes)
     return 0;
   int64_t last = itemDims.back();
   auto stride = IndexMath::constant(place.tensor.strides[last]);
@@ -43,9 +44,9 @@ int64_t LoopProgram::distanceToNext(const Place &place,
   return stride && rows ? *stride * *rows : 0;
 }
 
-/// Elements between those that are read and those that are fetched meanwhile,
-/// of a tensor that no cache holds, where there is nothing but reading;
-/// otherwise 0.
+/// Elements between those that are read and those that are prefetched
+/// meanwhile, of a tensor that no cache holds, where there is nothing but
+/// reading; otherwise 0.
 int64_t LoopProgram::distanceAhead(const Place &place) const {
   if (place.scratch)
     return 0;
@@ -82,17 +83,18 @@ int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
       bytesOf(tensor) <= l2Bytes)
     return 0;
   int64_t apart = *step * tensor.elementType().getIntOrFloatBitWidth() / 8;
-  if (apart % kBadStride == 0 && bytesOf(tensor) < kFetchedAcross)
+  if (apart % kBadStride == 0 && bytesOf(tensor) < kPrefetchedAcross)
     return 0;
   return *step * kTileRows;
 }
 
 /// Whether the result `node` goes to a tensor that no cache will hold, and is
 /// not read here.
-bool LoopProgram::streamsPast(Node node, const Place &destination) const {
+bool LoopProgram::storesNontemporally(Node node,
+                                      const Place &destination) const {
   if (destination.scratch || nodes[node].kind != Kind::compute)
     return false;
-  return bytesOf(destination.tensor) >= kStreamedBytes &&
+  return bytesOf(destination.tensor) >= kNontemporalBytes &&
          llvm::none_of(nodes, [&](auto &other) {
            return llvm::is_contained(other.operands, node);
          });

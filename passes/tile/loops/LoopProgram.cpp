@@ -119,7 +119,7 @@ Value LoopProgram::indexAtStart(Item &item, const NodeInfo &n) {
                                     item.m.value(start));
 }
 
-/// The cast stands right behind linalg.index, where the vectoriser turns both
+/// The cast stands right after linalg.index, where the vectoriser turns both
 /// into one vector of the narrow type.
 Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
                                Value start, ArrayRef<int64_t> loopOf) {
@@ -264,7 +264,7 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
   }
   SmallVector<int64_t> streams;
   for (auto [i, n] : llvm::enumerate(results))
-    if (streamsPast(n, destinations[i]))
+    if (storesNontemporally(n, destinations[i]))
       streams.push_back(static_cast<int64_t>(i));
   auto generic = linalg::GenericOp::create(
       b, item.m.location(), TypeRange{}, ins, outs, maps, iterators,
@@ -295,22 +295,24 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
         linalg::YieldOp::create(nb, loc, yields);
       });
   if (!streams.empty())
-    generic->setAttr(codegen::kStreamAttr, b.getDenseI64ArrayAttr(streams));
+    generic->setAttr(codegen::kNontemporalAttr,
+                     b.getDenseI64ArrayAttr(streams));
   if (!full && llvm::is_contained(classes, 1))
     return; // once per row
   // A pass that needs the sums of one before reads what that left in a cache.
   bool again = llvm::any_of(
       leaves, [&](Node n) { return nodes[n].kind == Kind::reduce; });
-  SmallVector<int64_t> fetches;
+  SmallVector<int64_t> prefetches;
   for (const Place &place : sources)
-    fetches.push_back(!again     ? distanceAhead(place)
-                      : reducing ? distanceToNext(place, item.extent)
-                                 : 0);
-  if (llvm::any_of(fetches, [](int64_t d) { return d != 0; }))
-    generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
+    prefetches.push_back(!again     ? distanceAhead(place)
+                         : reducing ? distanceToNext(place, item.extent)
+                                    : 0);
+  if (llvm::any_of(prefetches, [](int64_t d) { return d != 0; }))
+    generic->setAttr(codegen::kPrefetchAttr,
+                     b.getDenseI64ArrayAttr(prefetches));
 }
 
-/// What is stored behind the reductions of `level`, and where.
+/// What is stored after the reductions of `level`, and where.
 void LoopProgram::collectStores(Item &item, int level, bool full,
                                 SmallVectorImpl<Node> &results,
                                 SmallVectorImpl<Place> &places) {
@@ -369,7 +371,7 @@ void LoopProgram::startReduction(Item &item, const NodeInfo &n,
 }
 
 /// Once over the elements of a row (`full`) or over the rows: stores what is
-/// known behind the reductions of `level`, and makes the next reductions, some
+/// known after the reductions of `level`, and makes the next reductions, some
 /// in the same pass.
 void LoopProgram::emitPasses(Item &item, int level, bool full) {
   SmallVector<Node> results;
@@ -407,7 +409,7 @@ void LoopProgram::emitPasses(Item &item, int level, bool full) {
   flush();
 }
 
-/// The reductions behind `level` that few rows need, under their condition,
+/// The reductions after `level` that few rows need, under their condition,
 /// and what is chosen for these rows. What others find in place of the sums is
 /// not read.
 void LoopProgram::emitRarePasses(Item &item, int level) {

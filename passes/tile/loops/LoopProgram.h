@@ -12,7 +12,7 @@
 //   m = max(x); s = sum(dst = exp(x - m)); dst = dst / s
 //
 // Rows that are few or long are divided first, into several sections
-// (DivideRows.cpp).
+// (SplitReductions.cpp).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -66,7 +66,7 @@ public:
   void emit();
 
 private:
-  /// How a reduced dimension is cut into pieces.
+  /// How a reduced dimension is cut into parts.
   struct Division {
     int64_t dim, length;
   };
@@ -114,8 +114,8 @@ private:
   llvm::SmallVector<bool> computedOf(Node x) const;
   int64_t rowBytes(const Strided &s) const;
   std::optional<Kept> chooseKept(int64_t minRowBytes) const;
-  void emitPieces(Divided &divided, int level, int64_t first, int64_t count,
-                  int64_t length);
+  void emitParts(Divided &divided, int level, int64_t first, int64_t count,
+                 int64_t length);
   void emitCombination(Divided &divided, int level);
   Node copyTo(LoopProgram &to, Node node, Divided &divided,
               llvm::DenseMap<Node, Node> &copies,
@@ -145,7 +145,7 @@ private:
                      llvm::SmallVectorImpl<Node> &results,
                      llvm::SmallVectorImpl<Place> &places);
   void startReduction(Item &item, const NodeInfo &n, const Place &accumulator);
-  bool streamsPast(Node node, const Place &destination) const;
+  bool storesNontemporally(Node node, const Place &destination) const;
   bool accumulates(const Item &item, Node node) const;
   int64_t bytesOf(const Strided &tensor) const;
   int64_t distanceToNext(const Place &place, llvm::ArrayRef<Ofr> extent) const;

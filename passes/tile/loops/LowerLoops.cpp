@@ -1,7 +1,7 @@
 //===- LowerLoops.cpp - elementwise and row-wise groups -------------------===//
 //
 // Turns a group into a LoopProgram: elementwise operations become computed
-// nodes, row operations (RowOps.cpp) become reductions with computations
+// nodes, row operations (Reductions.cpp) become reductions with computations
 // around them.
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ using Node = LoopBuilder::Node;
 
 /// `shape` with the channels of a group normalisation as groups x channels.
 static SmallVector<Ofr> splitShape(IndexMath &m, ArrayRef<Ofr> shape,
-                                   const fusion::RowSpace &rows) {
+                                   const fusion::ReductionSpace &rows) {
   SmallVector<Ofr> space(shape);
   if (!rows.groups)
     return space;
@@ -58,7 +58,7 @@ static SmallVector<Ofr> splitShape(IndexMath &m, ArrayRef<Ofr> shape,
 }
 
 LoopBuilder::LoopBuilder(GroupContext &ctx, ArrayRef<Ofr> shape,
-                         const fusion::RowSpace &rows)
+                         const fusion::ReductionSpace &rows)
     : ctx(ctx), shape(shape), rows(rows), space(splitShape(ctx.m, shape, rows)),
       program(ctx.m, ctx.label, ctx.target.getL2Bytes(), space, rows.reduced),
       f32(ctx.m.builder().getF32Type()) {}
@@ -387,7 +387,7 @@ LogicalResult LoopBuilder::build() {
       dropout(op);
     else if (isScalarOp(op))
       scalarOp(op);
-    else if (failed(buildRowOp(*this, op)))
+    else if (failed(buildReduction(*this, op)))
       return failure();
   }
   for (auto &[value, destinations] : ctx.outputs) {
@@ -406,11 +406,11 @@ LogicalResult LoopBuilder::build() {
 LogicalResult lowerLoops(GroupContext &ctx) {
   SmallVector<Operation *> ops = ctx.ops();
   Value shaped = ops.back()->getResult(0);
-  fusion::RowSpace rows;
+  fusion::ReductionSpace rows;
   for (Operation *op : ops)
     if (graph::isReductionLike(op)) {
       shaped = op->getOperand(0);
-      rows = fusion::rowSpace(op);
+      rows = fusion::reductionSpace(op);
       break;
     }
   ArrayRef<Ofr> shape = ctx.sizes[shaped];

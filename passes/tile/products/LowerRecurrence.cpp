@@ -174,18 +174,18 @@ void Recurrence::emitProduct(IndexMath &im, const Strided &h, Ofr t, Ofr row,
   Strided below = at(im, gates, t);
   Ofr column = im.mul(block, im.attr(kGates * unit));
   int64_t strips = kGates * unit / panel;
-  auto perElement =
-      tile::getSideMapOf(tile::SideKind::PerElement, im.builder().getContext());
+  auto perElement = tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerElement,
+                                           im.builder().getContext());
   for (int64_t s = 0; s < strips; ++s) {
     Ofr strip = im.add(im.mul(block, im.attr(strips)), im.attr(s));
     Value b = box(im, recurrent.base, im.mul(strip, recurrent.strides[0]),
                   {k, im.attr(panel)}, {im.attr(panel), im.attr(1)});
     Ofr at = im.attr(s * panel);
-    Value side =
+    Value operand =
         boxAt(im, below, row, im.add(column, at), rows, im.attr(panel));
     Value out = boxAt(im, sums, im.attr(0), at, rows, im.attr(panel));
     auto product = tile::BrgemmOp::create(
-        im.builder(), im.location(), a, b, out, side, perElement,
+        im.builder(), im.location(), a, b, out, operand, perElement,
         /*accumulate=*/false, /*packed=*/true,
         [](OpBuilder &eb, Location loc, ValueRange args) -> Value {
           return arith::AddFOp::create(eb, loc, args[0], args[1]);

@@ -119,10 +119,10 @@ LogicalResult lowerPack(GroupContext &ctx) {
     return lowerPackGates(ctx, gates);
   if (auto points = dyn_cast<tile::WinogradWeightsOp>(last))
     return lowerWinogradWeights(ctx, points);
-  if (auto levels = dyn_cast<tile::PackLevelsOp>(last))
-    return lowerPackLevels(ctx, levels);
-  if (auto digits = dyn_cast<tile::ToDigitsOp>(last))
-    return lowerToDigits(ctx, digits);
+  if (auto quantized = dyn_cast<tile::PackQuantizedOp>(last))
+    return lowerPackQuantized(ctx, quantized);
+  if (auto slices = dyn_cast<tile::ToInt8SlicesOp>(last))
+    return lowerToInt8Slices(ctx, slices);
   auto op = cast<tile::PackOp>(last);
   if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
     return emitError(op, ErrorCode::UnsupportedForm,

@@ -27,10 +27,10 @@ static SmallVector<Operation *> makersOf(GroupContext &ctx, Value v) {
 }
 
 /// Rows of so many panels are no neighbours in memory: of each the lines of
-/// panels ahead are fetched.
+/// panels ahead are prefetched.
 constexpr int64_t kWidePanels = 16, kPanelsAhead = 2;
 
-Computed::Computed(GroupContext &ctx, Value value)
+FusedOperand::FusedOperand(GroupContext &ctx, Value value)
     : value(value), before(makersOf(ctx, value)) {
   for (Operation *each : before)
     for (Value v : each->getOperands())
@@ -42,22 +42,22 @@ Computed::Computed(GroupContext &ctx, Value value)
     sources.push_back(broadcastTo(ctx.m, ctx.memoryOf(v), ctx.sizes[value]));
 }
 
-Type Computed::elementType() const {
+Type FusedOperand::elementType() const {
   return storageType(rankedType(value).getElementType());
 }
 
-Value Computed::elementOf(OpBuilder &b, Location loc,
-                          ValueRange elements) const {
+Value FusedOperand::elementOf(OpBuilder &b, Location loc,
+                              ValueRange elements) const {
   if (before.empty())
     return elements.front();
   llvm::DenseMap<Value, Value> values;
   for (auto [v, element] : llvm::zip(read, elements))
     values[v] = element;
-  return emitChain(b, loc, before, std::move(values), elementType());
+  return emitScalarOps(b, loc, before, std::move(values), elementType());
 }
 
-void Computed::emitBox(IndexMath &m, ArrayRef<Place> places,
-                       ArrayRef<Ofr> sizes, Value to, int64_t ahead) const {
+void FusedOperand::emitBox(IndexMath &m, ArrayRef<Place> places,
+                           ArrayRef<Ofr> sizes, Value to, int64_t ahead) const {
   OpBuilder &b = m.builder();
   unsigned loops = sizes.size();
   SmallVector<Value> ins;
@@ -85,7 +85,7 @@ void Computed::emitBox(IndexMath &m, ArrayRef<Place> places,
       });
   if (ahead)
     generic->setAttr(
-        codegen::kFetchAttr,
+        codegen::kPrefetchAttr,
         b.getDenseI64ArrayAttr(SmallVector<int64_t>(ins.size(), ahead)));
 }
 
@@ -230,7 +230,7 @@ void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Ofr> starts, Ofr number,
       return fill(m, to, 0);
     Ofr row = m.add(from, m.mul(p.firstGroup, v));
     Ofr column = m.add(m.mul(number, m.attr(panel)), m.attr(p.column));
-    SmallVector<Computed::Place> places;
+    SmallVector<FusedOperand::Place> places;
     bool along = neighbours == 1;
     for (auto [src, start] : llvm::zip(tensors(), starts)) {
       along &= IndexMath::isConstant(src.strides.back(), 1);

@@ -15,9 +15,9 @@
 namespace tenon::tiling {
 
 /// A value and the elementwise operations of the group that make it, if any.
-class Computed {
+class FusedOperand {
 public:
-  Computed(GroupContext &ctx, mlir::Value value);
+  FusedOperand(GroupContext &ctx, mlir::Value value);
 
   /// What is read for it: tensors over its dimensions.
   llvm::ArrayRef<Strided> tensors() const { return sources; }
@@ -34,7 +34,7 @@ public:
     llvm::SmallVector<Ofr> strides;
   };
   /// Writes the box of `sizes` at `places`, one for each tensor, to `to`;
-  /// fetches what is `ahead` elements behind each that is read (0: nothing).
+  /// prefetches what is `ahead` elements after each that is read (0: nothing).
   void emitBox(IndexMath &m, llvm::ArrayRef<Place> places,
                llvm::ArrayRef<Ofr> sizes, mlir::Value to,
                int64_t ahead = 0) const;
@@ -98,7 +98,7 @@ private:
 
   GroupContext &ctx;
   mutable tile::PackOp op; // handles of MLIR have no const methods
-  Computed weights;
+  FusedOperand weights;
   llvm::SmallVector<Ofr> sizes; // of them
 };
 

@@ -2,7 +2,7 @@
 //
 // Items are (batch, block of rows, panel), panels innermost, so that a block of
 // rows stays in L2 while the panels of the weights pass by. Where K is so long
-// that the panel in use and the next, which is fetched meanwhile, do not fit
+// that the panel in use and the next, which is prefetched meanwhile, do not fit
 // beside it, K is cut in parts, a section for each:
 //
 //   dst = A[:, 0:k] W[0:k]            panels of 4096 x 48 floats, 768 KiB:
@@ -20,7 +20,7 @@
 
 #include "passes/tile/core/Totals.h"
 #include "passes/tile/core/WorkItems.h"
-#include "passes/tile/products/LevelPanels.h"
+#include "passes/tile/products/DequantizedPanels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,7 +42,7 @@ constexpr int64_t kFewRowsShare = 8; // of L2, for a panel: one in so many
 /// much better (docs/cost-model.md).
 constexpr int64_t kMinRowsOfParts = 9;
 /// With so many panels at most, the first of them, for which rows of A come
-/// from beyond L2, takes a share of the time that pays to fetch them ahead.
+/// from beyond L2, takes a share of the time that pays to prefetch them ahead.
 constexpr int64_t kFewPanels = 32;
 /// With so many panels and columns at least, A whose columns lie apart is
 /// brought into rows first: each panel would find the elements of a row in as
@@ -67,8 +67,8 @@ struct RowCopy {
   Type element;
 
   /// For the columns of `sum`, a part of K.
-  static RowCopy of(const Product &p, Ofr sum, bool across, int64_t rowDim,
-                    int64_t panels, int64_t block) {
+  static RowCopy of(const MatMulProblem &p, Ofr sum, bool across,
+                    int64_t rowDim, int64_t panels, int64_t block) {
     constexpr int64_t kMinPanels = 8;
     auto k = IndexMath::constant(sum);
     if (p.made)
@@ -126,7 +126,7 @@ void copyAcross(IndexMath &m, Value rows, Value to, Ofr stride) {
     auto copied = linalg::CopyOp::create(
         b, im.location(), ValueRange(part(rows)), ValueRange(part(to)));
     if (known)
-      copied->setAttr(codegen::kFetchAttr,
+      copied->setAttr(codegen::kPrefetchAttr,
                       b.getDenseI64ArrayAttr({*known * kColumns}));
   };
   emitLoop(m, m.attr(0), m.attr(llvm::divideCeil(columns, kColumns)),
@@ -138,19 +138,21 @@ void copyAcross(IndexMath &m, Value rows, Value to, Ofr stride) {
            });
 }
 
-class Sections : ProductSections {
+class PackedMatMulEmitter : ProductSections {
 public:
-  Sections(GroupContext &ctx, const Epilogue &epilogue, Product product)
+  PackedMatMulEmitter(GroupContext &ctx, const Epilogue &epilogue,
+                      MatMulProblem product)
       : ProductSections(ctx, epilogue, std::move(product)),
         panels((p.n + p.panel - 1) / p.panel), times(m.attr(1)) {}
 
   void emit() {
     auto r = IndexMath::constant(space.rows);
-    makesWeights = p.levels && !p.isOfDigits() && (!r || *r > kRowsOfLevels);
+    makesWeights =
+        p.quantized && !p.isSliced() && (!r || *r > kMaxQuantizedRows);
     if (!makesWeights || r)
       return emitParts();
     // One of the two has no items.
-    Ofr most = m.attr(kRowsOfLevels + 1);
+    Ofr most = m.attr(kMaxQuantizedRows + 1);
     Ofr isMany = m.floorDiv(m.min(space.rows, most), most);
     times = isMany;
     emitParts();
@@ -162,12 +164,12 @@ public:
 private:
   void emitParts() {
     auto k = IndexMath::constant(p.k), r = IndexMath::constant(space.rows);
-    bool inParts = k && p.interleave == 1 && (!p.levels || makesWeights) &&
+    bool inParts = k && p.interleave == 1 && (!p.quantized || makesWeights) &&
                    p.elementOfA().isF32() && p.dst.elementType().isF32();
     if (!inParts)
       return emitSection(m.attr(0), p.k, SumPart::whole);
-    int64_t step = p.levels && p.levels->hasScales()
-                       ? std::lcm(kPartStep, p.levels->getGroup())
+    int64_t step = p.quantized && p.quantized->hasScales()
+                       ? std::lcm(kPartStep, p.quantized->getGroup())
                        : kPartStep;
     SmallVector<int64_t> parts =
         partsOfSum(*k, r, p.panel, ctx.target.getL2Bytes(), step);
@@ -196,20 +198,20 @@ private:
 
   int64_t panels;
   Ofr times;                 // 0: there are no items
-  bool makesWeights = false; // of levels, for many rows
+  bool makesWeights = false; // of quantized weights, for many rows
   bool streams = false;      // panels come from beyond L2
   bool rowsStream = false;   // rows do, and few panels share what that costs
 };
 
-void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
-                        Ofr from, Ofr k, SumPart part, Value weights,
-                        llvm::function_ref<Value(IndexMath &)> rowsOfA) const {
+void PackedMatMulEmitter::emitItem(
+    IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length, Ofr from, Ofr k,
+    SumPart part, Value weights,
+    llvm::function_ref<Value(IndexMath &)> rowsOfA) const {
   int64_t rowDim = space.rowDim;
-  bool readsLevels = p.levels && !makesWeights;
-  Ofr rowsOfW =
-      readsLevels
-          ? im.attr(p.levels->rows(p.levels->kOf(*IndexMath::constant(p.k))))
-          : p.k;
+  bool readsQuantized = p.quantized && !makesWeights;
+  Ofr rowsOfW = readsQuantized ? im.attr(p.quantized->rows(p.quantized->kOf(
+                                     *IndexMath::constant(p.k))))
+                               : p.k;
   Ofr whole = panelSize(im, rowsOfW, p.panel, p.interleave);
   Ofr wOffset = im.attr(0);
   if (!p.packing && !makesWeights) {
@@ -217,35 +219,35 @@ void Sections::emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
     wOffset = im.add(wOffset, panelSize(im, from, p.panel, p.interleave));
   }
   Value a = rowsOfA(im);
-  Value w = panelBox(im, weights, wOffset, {}, {}, readsLevels ? rowsOfW : k,
+  Value w = panelBox(im, weights, wOffset, {}, {}, readsQuantized ? rowsOfW : k,
                      p.panel, p.interleave);
   withBlockSize(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
     SmallVector<Ofr> start(at);
     start.push_back(cm.mul(panel, cm.attr(p.panel)));
-    auto product = epilogue.emitBrgemm(cm, a, w, p.dst, p.sides, start, rowDim,
-                                       length, cm.attr(columns), part);
+    auto product =
+        epilogue.emitBrgemm(cm, a, w, p.dst, p.epilogueOperands, start, rowDim,
+                            length, cm.attr(columns), part);
     product.setPrefetchNext(streams);
-    product.setFetchRows(rowsStream);
+    product.setPrefetchRows(rowsStream);
     if (streams && part != SumPart::whole)
       product.setNextPanel(IndexMath::constant(whole));
     product.setUnsignedA(p.unsignedA);
-    if (readsLevels)
-      product.setLevelsAttr(*p.levels);
+    if (readsQuantized)
+      product.setQuantizedAttr(*p.quantized);
   });
 }
 
-Value Sections::boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
-                       Ofr k) const {
+Value PackedMatMulEmitter::boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length,
+                                  Ofr from, Ofr k) const {
   Ofr offset = im.add(offsetOf(im, p.a, at), im.mul(from, aK));
-  Value base =
-      p.isOfDigits() ? wordsOf(im, p.a.base, p.elementOfA()) : p.a.base;
+  Value base = p.isSliced() ? wordsOf(im, p.a.base, p.elementOfA()) : p.a.base;
   return box(im, base, offset, {length, k}, {p.a.strides[space.rowDim], aK});
 }
 
-void Sections::emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
-                        Ofr k, Value to) const {
-  SmallVector<Computed::Place> places;
-  for (auto [src, whole] : llvm::zip(p.madeFrom, p.made->tensors())) {
+void PackedMatMulEmitter::emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length,
+                                   Ofr from, Ofr k, Value to) const {
+  SmallVector<FusedOperand::Place> places;
+  for (auto [src, whole] : llvm::zip(p.fusedFrom, p.made->tensors())) {
     Ofr alongK = whole.strides.back();
     places.push_back({im.add(offsetOf(im, src, at), im.mul(from, alongK)),
                       {src.strides[space.rowDim], alongK}});
@@ -253,8 +255,8 @@ void Sections::emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
   p.made->emitBox(im, places, {length, k}, to);
 }
 
-void Sections::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from,
-                         Ofr k, Value memory) const {
+void PackedMatMulEmitter::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel,
+                                    Ofr from, Ofr k, Value memory) const {
   SmallVector<Ofr> starts;
   for (const Strided &src : p.unpacked)
     starts.push_back(offsetOf(im, src, at));
@@ -264,7 +266,7 @@ void Sections::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from,
   });
 }
 
-void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
+void PackedMatMulEmitter::emitSection(Ofr from, Ofr k, SumPart part) {
   auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
   int64_t l2Bytes = std::min(ctx.target.getL2Bytes(), kMostOfL2);
   bool inTiles = ctx.target.multipliesInTiles(p.interleave);
@@ -291,7 +293,7 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     block = std::max<int64_t>(*r, 1);
   counts.push_back(m.ceilDiv(space.rows, m.attr(block)));
   counts.insert(counts.end() - !panelLast, m.attr(panels));
-  streams = panelLast && allK && *allK * p.panel * panels >= kStreamedWeights;
+  streams = panelLast && allK && *allK * p.panel * panels >= kMaxCachedWeights;
   auto bytesOfA =
       IndexMath::constant(m.mul(m.mul(m.product(space.sizes), k),
                                 m.attr(RowCopy::bytesOf(p.elementOfA()))));
@@ -310,7 +312,7 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
     at.back() = im.mul(rowBlockAt, im.attr(block));
     Value weights = p.w.base;
     if (makesWeights) {
-      LevelPanels panels{*p.levels, *allK, p.panel};
+      DequantizedPanels panels{*p.quantized, *allK, p.panel};
       weights = scratchView(im, scratch, im.builder().getF32Type(),
                             im.attr(copy.bytes), im.attr(*sum * p.panel));
       emitIfFirst(im, item, rowBlockAt, [&](IndexMath &fm) {
@@ -361,22 +363,22 @@ void Sections::emitSection(Ofr from, Ofr k, SumPart part) {
 
 } // namespace
 
-RowSpace mergeRows(IndexMath &m, Product &p) {
+RowDims mergeRows(IndexMath &m, MatMulProblem &p) {
   Ofr dstN = p.dst.strides.back();
-  SmallVector<Ofr> sideN;
+  SmallVector<Ofr> operandN;
   dropDim(p.a);
   dropDim(p.dst);
-  llvm::for_each(p.madeFrom, dropDim);
-  for (Strided &s : p.sides) {
-    sideN.push_back(s.strides.back());
+  llvm::for_each(p.fusedFrom, dropDim);
+  for (Strided &s : p.epilogueOperands) {
+    operandN.push_back(s.strides.back());
     dropDim(s);
   }
   SmallVector<Ofr> sizes = p.dst.sizes;
   SmallVector<int> classes(sizes.size(), 0);
   SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
-  for (Strided &s : p.sides)
+  for (Strided &s : p.epilogueOperands)
     operands.push_back(&s);
-  for (auto *list : {&p.unpacked, &p.madeFrom})
+  for (auto *list : {&p.unpacked, &p.fusedFrom})
     for (Strided &s : *list)
       operands.push_back(&s);
   coalesce(m, sizes, classes, operands);
@@ -393,7 +395,7 @@ RowSpace mergeRows(IndexMath &m, Product &p) {
   }
   p.dst.sizes.push_back(m.attr(p.n));
   p.dst.strides.push_back(dstN);
-  for (auto [s, n] : llvm::zip(p.sides, sideN)) {
+  for (auto [s, n] : llvm::zip(p.epilogueOperands, operandN)) {
     s.sizes.push_back(m.attr(p.n));
     s.strides.push_back(n);
   }
@@ -423,11 +425,12 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
   return parts;
 }
 
-void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product product) {
+void emitProduct(GroupContext &ctx, const Epilogue &epilogue,
+                 MatMulProblem product) {
   if (product.inPlace)
     emitProductInPlace(ctx, epilogue, std::move(product));
   else
-    Sections(ctx, epilogue, std::move(product)).emit();
+    PackedMatMulEmitter(ctx, epilogue, std::move(product)).emit();
 }
 
 } // namespace tenon::tiling

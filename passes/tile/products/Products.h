@@ -8,18 +8,18 @@ namespace tenon::tiling {
 
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
-struct Product {
-  Strided a;                        // [lead.., M, K]
-  Strided w;                        // [lead.., M], stride 0 along M
-  Strided dst;                      // [lead.., M, N]
-  llvm::SmallVector<Strided> sides; // like dst
+struct MatMulProblem {
+  Strided a;                                   // [lead.., M, K]
+  Strided w;                                   // [lead.., M], stride 0 along M
+  Strided dst;                                 // [lead.., M, N]
+  llvm::SmallVector<Strided> epilogueOperands; // like dst
   Ofr k;
   int64_t n;
-  int64_t panel = 0;      // behind lead.. W is [P, K, panel], dense
+  int64_t panel = 0;      // after lead.. W is [P, K, panel], dense
   int64_t interleave = 1; // of k in W
   bool unsignedA = false; // of bytes
-  /// W is [P, rows of levels, panel], dense, for a known K.
-  std::optional<tile::LevelsAttr> levels;
+  /// W is [P, rows of quantized weights, panel], dense, for a known K.
+  std::optional<tile::QuantizedWeightsAttr> quantized;
 
   /// Strides of W [lead.., K, N] along K and N where it is not packed.
   struct InPlace {
@@ -32,49 +32,53 @@ struct Product {
   llvm::SmallVector<Strided> unpacked;
 
   /// A that items compute, a block of rows each: what is read, like A.
-  const Computed *made = nullptr;
-  llvm::SmallVector<Strided> madeFrom;
+  const FusedOperand *made = nullptr;
+  llvm::SmallVector<Strided> fusedFrom;
   mlir::Type elementOfA() const {
-    if (isOfDigits())
+    if (isSliced())
       return mlir::Float32Type::get(a.base.getContext());
     return made ? made->elementType() : a.elementType();
   }
-  /// Whether A is what tile.to_digits makes: the memory of `a` is bytes, its
-  /// sizes and strides, and k, count words.
-  bool isOfDigits() const { return levels && levels->getDigits(); }
+  /// Whether A is what tile.to_int8_slices makes: the memory of `a` is bytes,
+  /// its sizes and strides, and k, count words.
+  bool isSliced() const { return quantized && quantized->getSlices(); }
 };
 
 /// The dimensions of dst before the columns, merged where the operands allow
 /// it. The last one has the rows that share a matrix of weights.
-struct RowSpace {
+struct RowDims {
   llvm::SmallVector<Ofr> sizes;
   int64_t rowDim;
   Ofr rows;
 };
 
-/// Merges rows of all operands of `p` with their leading dims: A, dst and sides
-/// are then over the space (and columns), `p.w` over the space.
-RowSpace mergeRows(IndexMath &m, Product &p);
+/// Merges rows of all operands of `p` with their leading dims: A, dst and
+/// epilogue operands are then over the space (and columns), `p.w` over the
+/// space.
+RowDims mergeRows(IndexMath &m, MatMulProblem &p);
 
 /// What all sections of a product know.
 struct ProductSections {
-  ProductSections(GroupContext &ctx, const Epilogue &epilogue, Product product)
+  ProductSections(GroupContext &ctx, const Epilogue &epilogue,
+                  MatMulProblem product)
       : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
         aK(p.a.strides.back()), space(mergeRows(m, p)) {}
 
   GroupContext &ctx;
   IndexMath &m;
   const Epilogue &epilogue;
-  Product p; // over `space`
-  Ofr aK;    // stride of A along K
-  RowSpace space;
+  MatMulProblem p; // over `space`
+  Ofr aK;          // stride of A along K
+  RowDims space;
 };
 
 /// Sections that compute `product` with what follows it.
-void emitProduct(GroupContext &ctx, const Epilogue &epilogue, Product product);
+void emitProduct(GroupContext &ctx, const Epilogue &epilogue,
+                 MatMulProblem product);
 
 /// The same for weights that are not packed (ProductsInPlace.cpp).
-void emitProductInPlace(GroupContext &ctx, const Epilogue &epilogue, Product p);
+void emitProductInPlace(GroupContext &ctx, const Epilogue &epilogue,
+                        MatMulProblem p);
 
 /// c[i, j] = sum over k of a * b, f32; `maps` of a, b, c with k the last of
 /// three loops.

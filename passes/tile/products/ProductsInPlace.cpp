@@ -34,7 +34,8 @@ constexpr int64_t kDots = 16384;
 
 class InPlaceSection : ProductSections {
 public:
-  InPlaceSection(GroupContext &ctx, const Epilogue &epilogue, Product product)
+  InPlaceSection(GroupContext &ctx, const Epilogue &epilogue,
+                 MatMulProblem product)
       : ProductSections(ctx, epilogue, std::move(product)),
         sumsInDst(p.dst.elementType().isF32()) {}
 
@@ -61,7 +62,7 @@ private:
   /// Where a sum goes, and what its epilogue reads.
   struct Target {
     Strided dst;
-    ArrayRef<Strided> sides;
+    ArrayRef<Strided> epilogueOperands;
     SmallVector<Ofr> start;
     int64_t rowDim;
   };
@@ -75,7 +76,7 @@ private:
   void emitLongDots(IndexMath &im, const Item &item, Value sums) const;
   /// What `memory` has for the item, as rows of sums.
   Value asRows(IndexMath &im, Value memory, const Item &item) const;
-  /// Sums in scratch memory, behind the totals.
+  /// Sums in scratch memory, after the totals.
   Value sumsOf(IndexMath &im, const Item &item) const;
   /// A's columns and W's rows [from, from + count).
   std::pair<Value, Value> operands(IndexMath &im, const Item &item, Ofr from,
@@ -102,15 +103,15 @@ void InPlaceSection::emitStream(IndexMath &im, const Item &item, Ofr from,
                                 const Target &to) const {
   auto [a, w] = operands(im, item, from, im.attr(count));
   auto product =
-      epilogue.emitBrgemm(im, a, w, to.dst, to.sides, to.start, to.rowDim,
-                          space.rows, im.attr(item.columns), part);
+      epilogue.emitBrgemm(im, a, w, to.dst, to.epilogueOperands, to.start,
+                          to.rowDim, space.rows, im.attr(item.columns), part);
   product.setPacked(false);
   product.setPrefetchNext(weightBytes() >= kFromMemoryBytes);
-  product.setFetchOut(false);
+  product.setPrefetchOut(false);
 }
 
 void InPlaceSection::emitStreams(IndexMath &im, const Item &item) const {
-  Target dst{p.dst, p.sides, item.at, space.rowDim};
+  Target dst{p.dst, p.epilogueOperands, item.at, space.rowDim};
   dst.start.push_back(item.first);
   int64_t k = *IndexMath::constant(p.k), parts = k / kStreams;
   if (parts < 2 || !sumsInDst) {
@@ -153,8 +154,8 @@ void InPlaceSection::emitStreamsToTotals(IndexMath &im, const Item &item,
   int64_t from = (parts - 1) * kStreams;
   emitPart(im, im.attr(from), k - from);
   sums.finish(im, add);
-  epilogue.emitElementwise(im, all, dst.dst, dst.sides, dst.start, dst.rowDim,
-                           space.rows, im.attr(item.columns));
+  epilogue.emitElementwise(im, all, dst.dst, dst.epilogueOperands, dst.start,
+                           dst.rowDim, space.rows, im.attr(item.columns));
 }
 
 Value InPlaceSection::asRows(IndexMath &im, Value memory,
@@ -197,8 +198,8 @@ void InPlaceSection::emitDotProducts(IndexMath &im, const Item &item) const {
     });
   }
   if (!isResult)
-    epilogue.emitElementwise(im, sums, p.dst, p.sides, start, space.rowDim,
-                             space.rows, columns);
+    epilogue.emitElementwise(im, sums, p.dst, p.epilogueOperands, start,
+                             space.rowDim, space.rows, columns);
 }
 
 /// sums += rows of A times one column of W, which are cut into parts.
@@ -263,7 +264,7 @@ void InPlaceSection::emit() {
 } // namespace
 
 void emitProductInPlace(GroupContext &ctx, const Epilogue &epilogue,
-                        Product p) {
+                        MatMulProblem p) {
   InPlaceSection(ctx, epilogue, std::move(p)).emit();
 }
 

@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --tenon-set-target=fields=l2_bytes=2097152 --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // Columns of src lie apart: a block of rows is copied, 32 columns at a time, and
-// the next ones are fetched meanwhile; 300 = 9 x 32 + 12.
+// the next ones are prefetched meanwhile; 300 = 9 x 32 + 12.
 // CHECK-LABEL: func.func private @across.l(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<100x300xf32, strided<[1, 100]>>
 // CHECK:           %[[COPY:.*]] = memref.view
@@ -9,8 +9,8 @@
 // CHECK:           scf.if
 // CHECK:             %[[A:.*]] = memref.reinterpret_cast %[[X]] {{.*}} strides: [1, 100]
 // CHECK:             scf.for
-// CHECK:               linalg.copy {codegen.fetch = array<i64: 3200>} ins(%{{.*}} : memref<{{.*}}x32xf32, strided<[1, 100]{{.*}} outs(%{{.*}} : memref<{{.*}}x32xf32, strided<[304, 1]
-// CHECK:               linalg.copy {codegen.fetch = array<i64: 3200>} ins(%{{.*}} : memref<{{.*}}x12xf32
+// CHECK:               linalg.copy {codegen.prefetch = array<i64: 3200>} ins(%{{.*}} : memref<{{.*}}x32xf32, strided<[1, 100]{{.*}} outs(%{{.*}} : memref<{{.*}}x32xf32, strided<[304, 1]
+// CHECK:               linalg.copy {codegen.prefetch = array<i64: 3200>} ins(%{{.*}} : memref<{{.*}}x12xf32
 // CHECK:           tile.brgemm ins(%[[TO]],
 func.func @main(%x: tensor<300x100xf32>, %p: tensor<6x300x24xf32>) -> tensor<100x144xf32> {
   %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<300x100xf32>) -> tensor<100x300xf32>

@@ -54,12 +54,12 @@ func.func @main(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor
   return %0 : tensor<2x200x64xf32>
 }
 func.func private @g(%q: tensor<2x200x64xf32>, %k: tensor<2x16x64x24xf32>, %v: tensor<2x384x64xf32>, %c: tensor<1xf32>, %m: tensor<2x1x384xf32>) -> tensor<2x200x64xf32> attributes {tile.group = #tile.group<attention>} {
-  %o = tile.attention %q, %k, %v sides(%c, %m) packed inf_as_zero score {
+  %o = tile.attention %q, %k, %v epilogue_operands(%c, %m) packed inf_as_zero score {
   ^bb0(%x: f32, %row: index, %column: index, %a: f32, %b: f32):
     %0 = arith.divf %x, %a : f32
     %1 = arith.addf %0, %b : f32
     tile.yield %1 : f32
-  } : tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32> sides(tensor<1xf32>, tensor<2x1x384xf32>) -> tensor<2x200x64xf32>
+  } : tensor<2x200x64xf32>, tensor<2x16x64x24xf32>, tensor<2x384x64xf32> epilogue_operands(tensor<1xf32>, tensor<2x1x384xf32>) -> tensor<2x200x64xf32>
   return %o : tensor<2x200x64xf32>
 }
 
@@ -205,11 +205,11 @@ func.func @main(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<3
   return %0 : tensor<32x1x64xf32>
 }
 func.func private @heads(%q: tensor<32x1x64xf32>, %k: tensor<32x64x512xf32>, %v: tensor<32x512x64xf32>, %d: tensor<512xf32>) -> tensor<32x1x64xf32> attributes {tile.group = #tile.group<attention>} {
-  %o = tile.attention %q, %k, %v sides(%d) score {
+  %o = tile.attention %q, %k, %v epilogue_operands(%d) score {
   ^bb0(%x: f32, %row: index, %column: index, %a: f32):
     %0 = arith.divf %x, %a : f32
     tile.yield %0 : f32
-  } : tensor<32x1x64xf32>, tensor<32x64x512xf32>, tensor<32x512x64xf32> sides(tensor<512xf32>) -> tensor<32x1x64xf32>
+  } : tensor<32x1x64xf32>, tensor<32x64x512xf32>, tensor<32x512x64xf32> epilogue_operands(tensor<512xf32>) -> tensor<32x1x64xf32>
   return %o : tensor<32x1x64xf32>
 }
 
@@ -229,11 +229,11 @@ func.func @main(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: ten
   return %0 : tensor<2x96x64xbf16>
 }
 func.func private @narrow(%q: tensor<2x96x64xbf16>, %k: tensor<2x12x32x32x2xbf16>, %v: tensor<2x2x192x32x2xbf16>, %c: tensor<1xbf16>) -> tensor<2x96x64xbf16> attributes {tile.group = #tile.group<attention>} {
-  %o = tile.attention %q, %k, %v sides(%c) packed score {
+  %o = tile.attention %q, %k, %v epilogue_operands(%c) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %a: bf16):
     %w = arith.extf %a : bf16 to f32
     %0 = arith.divf %x, %w : f32
     tile.yield %0 : f32
-  } {interleave = 2 : i64, keys = 384 : i64} : tensor<2x96x64xbf16>, tensor<2x12x32x32x2xbf16>, tensor<2x2x192x32x2xbf16> sides(tensor<1xbf16>) -> tensor<2x96x64xbf16>
+  } {interleave = 2 : i64, keys = 384 : i64} : tensor<2x96x64xbf16>, tensor<2x12x32x32x2xbf16>, tensor<2x2x192x32x2xbf16> epilogue_operands(tensor<1xbf16>) -> tensor<2x96x64xbf16>
   return %o : tensor<2x96x64xbf16>
 }

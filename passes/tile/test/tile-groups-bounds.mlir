@@ -56,7 +56,7 @@ func.func private @shifted(%x: tensor<2x32xf32>) -> tensor<2x32xui8> attributes 
 
 // -----
 
-// Without rounding behind them they are two, with their own bits.
+// Without rounding after them they are two, with their own bits.
 // CHECK-LABEL: func.func private @apart.l(
 // CHECK-NOT:       contract
 // CHECK:           arith.addf

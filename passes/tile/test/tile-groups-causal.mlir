@@ -31,7 +31,7 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   return %0 : tensor<200x64xf32>
 }
 func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %a: tensor<1xi32>, %b: tensor<f32>, %c: tensor<1xf32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
-  %o = tile.attention %q, %k, %v sides(%a, %b, %c) packed score {
+  %o = tile.attention %q, %k, %v epilogue_operands(%a, %b, %c) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %offset: i32, %masked: f32, %scale: f32):
     %r = arith.index_cast %row : index to i32
     %n = arith.index_cast %column : index to i32
@@ -40,13 +40,13 @@ func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tenso
     %s = arith.select %sees, %x, %masked : f32
     %y = arith.mulf %s, %scale : f32
     tile.yield %y : f32
-  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> sides(tensor<1xi32>, tensor<f32>, tensor<1xf32>) -> tensor<200x64xf32>
+  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> epilogue_operands(tensor<1xi32>, tensor<f32>, tensor<1xf32>) -> tensor<200x64xf32>
   return %o : tensor<200x64xf32>
 }
 
 // -----
 
-// Declines: keys before the row are hidden, not those behind it.
+// Declines: keys before the row are hidden, not those after it.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-NOT:     scf.while
 func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<f32>) -> tensor<200x64xf32> {
@@ -54,12 +54,12 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   return %0 : tensor<200x64xf32>
 }
 func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<f32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
-  %o = tile.attention %q, %k, %v sides(%b) packed score {
+  %o = tile.attention %q, %k, %v epilogue_operands(%b) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %masked: f32):
     %sees = arith.cmpi sle, %row, %column : index
     %s = arith.select %sees, %x, %masked : f32
     tile.yield %s : f32
-  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> sides(tensor<f32>) -> tensor<200x64xf32>
+  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> epilogue_operands(tensor<f32>) -> tensor<200x64xf32>
   return %o : tensor<200x64xf32>
 }
 
@@ -73,11 +73,11 @@ func.func @main(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384
   return %0 : tensor<200x64xf32>
 }
 func.func private @g(%q: tensor<200x64xf32>, %k: tensor<16x64x24xf32>, %v: tensor<384x64xf32>, %b: tensor<384xf32>) -> tensor<200x64xf32> attributes {tile.group = #tile.group<attention>} {
-  %o = tile.attention %q, %k, %v sides(%b) packed score {
+  %o = tile.attention %q, %k, %v epilogue_operands(%b) packed score {
   ^bb0(%x: f32, %row: index, %column: index, %masked: f32):
     %sees = arith.cmpi sge, %row, %column : index
     %s = arith.select %sees, %x, %masked : f32
     tile.yield %s : f32
-  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> sides(tensor<384xf32>) -> tensor<200x64xf32>
+  } : tensor<200x64xf32>, tensor<16x64x24xf32>, tensor<384x64xf32> epilogue_operands(tensor<384xf32>) -> tensor<200x64xf32>
   return %o : tensor<200x64xf32>
 }

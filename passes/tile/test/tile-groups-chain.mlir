@@ -14,17 +14,17 @@
 // CHECK:           memref.reinterpret_cast %arg0
 // CHECK:           %[[AT:.*]] = memref.reinterpret_cast %[[A]]
 // CHECK:           tile.brgemm ins({{.*}}) outs(%[[AT]]
-// CHECK-NOT:       fetch_out
+// CHECK-NOT:       prefetch_out
 // CHECK:             arith.select
 // CHECK:         %[[B:.*]] = memref.view {{.*}} : memref<?xi8> to memref<256xf32>
 // CHECK:         scf.for %{{.*}} = %[[FIRST]] to %[[PAST]]
 // CHECK:           memref.reinterpret_cast %[[A]]
 // CHECK:           memref.reinterpret_cast %[[B]]
 // CHECK:           linalg.generic
-// Rows of a product behind each other are one; its sum and the residual.
+// Rows of a product after each other are one; its sum and the residual.
 // CHECK:         memref.reinterpret_cast %[[B]] {{.*}} sizes: [16, 16]
 // CHECK:         memref.reinterpret_cast %arg5 {{.*}} sizes: [16, 12]
-// CHECK:         tile.brgemm {{.*}} fetch_out
+// CHECK:         tile.brgemm {{.*}} prefetch_out
 // CHECK:           arith.addf
 func.func @main(%x: tensor<1x8x8x8xf32>, %p: tensor<1x1x1x1x8x16xf32>, %w: tensor<3x3x1x16xf32>, %q: tensor<1x1x1x1x16x16xf32>, %r: tensor<1x8x8x12xf32>) -> tensor<1x8x8x12xf32> {
   %0 = call @chain(%x, %p, %w, %q, %r) {tile.label = "chain"} : (tensor<1x8x8x8xf32>, tensor<1x1x1x1x8x16xf32>, tensor<3x3x1x16xf32>, tensor<1x1x1x1x16x16xf32>, tensor<1x8x8x12xf32>) -> tensor<1x8x8x12xf32>

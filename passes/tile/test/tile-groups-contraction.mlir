@@ -2,7 +2,7 @@
 
 // Arguments become buffers, the result one more; the group writes to it
 // directly. Items are blocks of rows times panels, panels innermost; 90
-// columns are 3 panels of 24 and one of 18, the bias is a side of each.
+// columns are 3 panels of 24 and one of 18, the bias is an epilogue operand of each.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x64xf32> {tile.role = #tile.role<input>}
 // CHECK-SAME:    %[[P:[a-z0-9]+]]: memref<4x64x24xf32> {tile.folded, tile.role = #tile.role<folded>}
@@ -26,7 +26,7 @@
 // CHECK:           scf.if %[[FULL]]
 // CHECK:             %[[C:.*]] = memref.reinterpret_cast %[[Y]] {{.*}} sizes: [%[[ROWS]], 24], strides: [90, 1]
 // CHECK:             %[[S:.*]] = memref.reinterpret_cast %[[B]] {{.*}} sizes: [24], strides: [1]
-// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}} sides(%[[S]] : {{.*}}) maps [affine_map<(d0, d1) -> (d1)>] outs(%[[C]] : {{.*}}) fetch_rows fetch_out epilogue {
+// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}} epilogue_operands(%[[S]] : {{.*}}) maps [affine_map<(d0, d1) -> (d1)>] outs(%[[C]] : {{.*}}) prefetch_rows prefetch_out epilogue {
 // CHECK-NEXT:        ^bb0(%[[ACC:.*]]: f32, %[[BIAS:.*]]: f32):
 // CHECK-NEXT:          %[[SUM:.*]] = arith.addf %[[ACC]], %[[BIAS]]
 // CHECK-NEXT:          tile.yield %[[SUM]]
@@ -46,7 +46,7 @@ func.func private @g(%x: tensor<?x64xf32>, %p: tensor<4x64x24xf32>, %b: tensor<9
 // -----
 
 // Leading dimensions and rows are one: 2 x 3 rows in one block. A residual is
-// a side per element, a scalar has the map (), one per row (d0).
+// an epilogue operand per element, a scalar has the map (), one per row (d0).
 // CHECK-LABEL: func.func @main(
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         rt.parallel "g.l"

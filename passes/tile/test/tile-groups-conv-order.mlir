@@ -2,7 +2,7 @@
 
 // L2 holds all weights but no image: the 32 groups of 6 rows of dst follow each
 // other, for each reads part of the same lines. 26 rows are 5 blocks, the first
-// and the last row two more. 12.8 MB may lie in the last cache: nothing fetches.
+// and the last row two more. 12.8 MB may lie in the last cache: nothing prefetches.
 // CHECK-LABEL: func.func private @narrow.l(
 // CHECK:         %[[ITEMS:.*]] = arith.constant 3584 : index
 // CHECK:         rt.parallel "{{.*}}" items(%[[ITEMS]])
@@ -10,7 +10,7 @@
 // CHECK:         %[[GROUPS:.*]] = arith.constant 32 : index
 // CHECK-NEXT:    arith.remui %[[ITEM]], %[[GROUPS]]
 // CHECK:         arith.constant 6 : index
-// CHECK-NOT:     fetch(
+// CHECK-NOT:     prefetch(
 // Declines: weights of groups of 16 take more than a quarter of L2. The items of
 // 28 rows, first, last and between, are those of a group.
 // CHECK-LABEL: func.func private @wide.l(
@@ -36,17 +36,17 @@ func.func private @wide(%x: tensor<16x28x28x512xf32>, %w: tensor<32x1x3x3x16x16x
 // -----
 
 // An image of 3.2 MB in one block of two rows of src each; 16 of them come from
-// memory: the product of a group fetches a 32nd of the next two rows.
-// CHECK-LABEL: func.func private @fetched.l(
+// memory: the product of a group prefetches a 32nd of the next two rows.
+// CHECK-LABEL: func.func private @prefetched.l(
 // CHECK:         rt.parallel
 // CHECK:         %[[GROUPS:.*]] = arith.constant 32 : index
 // CHECK:         memref.reinterpret_cast %{{.*}}, sizes: [896], strides: [1]
-// CHECK:         tile.brgemm {{.*}} fetch(%
+// CHECK:         tile.brgemm {{.*}} prefetch(%
 func.func @main(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> {
-  %0 = call @fetched(%x, %w) : (tensor<16x56x56x256xf32>, tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32>
+  %0 = call @prefetched(%x, %w) : (tensor<16x56x56x256xf32>, tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32>
   return %0 : tensor<16x28x28x256xf32>
 }
-func.func private @fetched(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> attributes {tile.group = #tile.group<contraction>} {
+func.func private @prefetched(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x8x8xf32>) -> tensor<16x28x28x256xf32> attributes {tile.group = #tile.group<contraction>} {
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<16x56x56x256xf32>, tensor<32x1x3x3x8x8xf32> -> tensor<16x28x28x256xf32>
   return %0 : tensor<16x28x28x256xf32>
 }

@@ -36,7 +36,7 @@ func.func private @g(%x: tensor<64x512xbf16>, %p: tensor<8x256x32x2xbf16>) -> te
 // CHECK-LABEL: func.func private @panels.l(
 // CHECK-NOT:     linalg.copy
 func.func @main(%x: tensor<64x768xbf16>, %p: tensor<8x384x32x2xbf16>, %y: tensor<64x512xbf16>, %q: tensor<7x256x32x2xbf16>) -> (tensor<64x256xf32>, tensor<64x224xf32>) {
-  %0 = call @rows(%x, %p) {tile.label = "rows"} : (tensor<64x768xbf16>, tensor<8x384x32x2xbf16>) -> tensor<64x256xf32>
+  %0 = call @rows(%x, %p) {tile.label = "reduction"} : (tensor<64x768xbf16>, tensor<8x384x32x2xbf16>) -> tensor<64x256xf32>
   %1 = call @panels(%y, %q) {tile.label = "panels"} : (tensor<64x512xbf16>, tensor<7x256x32x2xbf16>) -> tensor<64x224xf32>
   return %0, %1 : tensor<64x256xf32>, tensor<64x224xf32>
 }

@@ -11,7 +11,7 @@
 // CHECK:             memref.reinterpret_cast %[[W]] {{.*}} sizes: [16, 192], strides: [700, 1]
 // CHECK:             tile.brgemm {{.*}} accumulate attributes {packed = false}
 // CHECK:           memref.reinterpret_cast %[[W]] {{.*}} sizes: [22, 192], strides: [700, 1]
-// CHECK:           tile.brgemm {{.*}} sides({{.*}}) {{.*}} accumulate {{.*}}epilogue
+// CHECK:           tile.brgemm {{.*}} epilogue_operands({{.*}}) {{.*}} accumulate {{.*}}epilogue
 // CHECK:           sizes: [16, 124], strides: [700, 1]
 func.func @main(%x: tensor<3x70xf32>, %w: tensor<70x700xf32>, %b: tensor<700xf32>) -> tensor<3x700xf32> {
   %0 = call @g(%x, %w, %b) {tile.label = "fc"} : (tensor<3x70xf32>, tensor<70x700xf32>, tensor<700xf32>) -> tensor<3x700xf32>

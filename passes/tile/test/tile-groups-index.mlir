@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --mlir-print-local-scope | FileCheck %s
 
 // An index runs along its dimension only, which therefore stays apart: only the
-// two dimensions behind it merge. The operand is not read.
+// two dimensions after it merge. The operand is not read.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x40x8x16xf32>, %[[Y:[a-z0-9]+]]: memref<4x40x8x16xi32>)
 // CHECK-NOT:     reinterpret_cast %[[X]]

@@ -8,7 +8,7 @@ func.func @main(%x: tensor<128x512xf32>) -> tensor<1x512xf32> {
   %0 = call @once(%x) {tile.label = "mean"} : (tensor<128x512xf32>) -> tensor<1x512xf32>
   return %0 : tensor<1x512xf32>
 }
-func.func private @once(%x: tensor<128x512xf32>) -> tensor<1x512xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @once(%x: tensor<128x512xf32>) -> tensor<1x512xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceMean %x {axes = [0], keep_dims = true} : (tensor<128x512xf32>) -> tensor<1x512xf32>
   return %0 : tensor<1x512xf32>
 }
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<?x512xf32>) -> tensor<512xf32> {
   %0 = call @unknown(%x) {tile.label = "sum"} : (tensor<?x512xf32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }
-func.func private @unknown(%x: tensor<?x512xf32>) -> tensor<512xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @unknown(%x: tensor<?x512xf32>) -> tensor<512xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<?x512xf32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }
@@ -39,7 +39,7 @@ func.func @main(%x: tensor<128x512xf32>) -> tensor<128x512xf32> {
   %0 = call @again(%x) {tile.label = "softmax"} : (tensor<128x512xf32>) -> tensor<128x512xf32>
   return %0 : tensor<128x512xf32>
 }
-func.func private @again(%x: tensor<128x512xf32>) -> tensor<128x512xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @again(%x: tensor<128x512xf32>) -> tensor<128x512xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.SoftMax %x {axis = 0} : (tensor<128x512xf32>) -> tensor<128x512xf32>
   return %0 : tensor<128x512xf32>
 }
@@ -123,7 +123,7 @@ func.func @main(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) 
   %0:2 = call @together(%x) {tile.label = "sums"} : (tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>)
   return %0#0, %0#1 : tensor<64x1xf32>, tensor<64x1xf32>
 }
-func.func private @together(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {tile.group = #tile.group<rows>} {
+func.func private @together(%x: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>) attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceSum %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   %1 = graph.ReduceL1 %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   return %0, %1 : tensor<64x1xf32>, tensor<64x1xf32>
@@ -142,7 +142,7 @@ func.func @main(%x: tensor<64x128xf32>) -> tensor<64x1xf32> {
   %0 = call @apart(%x) {tile.label = "apart"} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   return %0 : tensor<64x1xf32>
 }
-func.func private @apart(%x: tensor<64x128xf32>) -> tensor<64x1xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @apart(%x: tensor<64x128xf32>) -> tensor<64x1xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceMax %x {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   %1 = graph.Subtract %x, %0 : (tensor<64x128xf32>, tensor<64x1xf32>) -> tensor<64x128xf32>
   %2 = graph.ReduceSum %1 {axes = [1], keep_dims = true} : (tensor<64x128xf32>) -> tensor<64x1xf32>
@@ -162,11 +162,11 @@ func.func @main(%x: tensor<1x128x256xf32>, %y: tensor<4x128x1024xf32>) -> (tenso
   %1 = call @far(%y) {tile.label = "far"} : (tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32>
   return %0, %1 : tensor<1x128x256xf32>, tensor<4x128x1024xf32>
 }
-func.func private @near(%x: tensor<1x128x256xf32>) -> tensor<1x128x256xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @near(%x: tensor<1x128x256xf32>) -> tensor<1x128x256xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<1x128x256xf32>) -> tensor<1x128x256xf32>
   return %0 : tensor<1x128x256xf32>
 }
-func.func private @far(%x: tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @far(%x: tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<4x128x1024xf32>) -> tensor<4x128x1024xf32>
   return %0 : tensor<4x128x1024xf32>
 }

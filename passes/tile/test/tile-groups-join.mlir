@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups | FileCheck %s
 
 // %a is computed in its part of %j, which is there first, and read there; %x is
-// copied behind it.
+// copied after it.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4x32xf32> {tile.role = #tile.role<input>}, %[[Y:[a-z0-9]+]]: memref<4x64xf32> {tile.role = #tile.role<output>}
 // CHECK:         %[[J:.*]] = memref.alloc() : memref<4x64xf32>
@@ -36,7 +36,7 @@ func.func private @cat(%x: tensor<4x32xf32>, %y: tensor<4x32xf32>) -> tensor<4x6
 // -----
 
 // Through a transpose, into the caller's buffer: rows of %y are columns of the
-// part, which begins behind four others.
+// part, which begins after four others.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<32x4xf32> {tile.role = #tile.role<input>}, %[[Y:[a-z0-9]+]]: memref<64x4xf32, strided<[1, 64]>> {tile.role = #tile.role<output>
 // CHECK:         %[[P:.*]] = rt.part %[[Y]][32] : memref<64x4xf32, strided<[1, 64]>> to memref<32x4xf32, strided<[1, 64]>>

@@ -29,7 +29,7 @@ func.func @main(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %0 = call @g(%x) {tile.label = "softmax"} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   return %0 : tensor<64x128xf32>
 }
-func.func private @g(%x: tensor<64x128xf32>) -> tensor<64x128xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @g(%x: tensor<64x128xf32>) -> tensor<64x128xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.SoftMax %x {axis = 1} : (tensor<64x128xf32>) -> tensor<64x128xf32>
   return %0 : tensor<64x128xf32>
 }
@@ -110,7 +110,7 @@ func.func @main(%x: tensor<100x1024xf32>) -> tensor<1024xf32> {
   %0 = call @g(%x) {tile.label = "sum"} : (tensor<100x1024xf32>) -> tensor<1024xf32>
   return %0 : tensor<1024xf32>
 }
-func.func private @g(%x: tensor<100x1024xf32>) -> tensor<1024xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @g(%x: tensor<100x1024xf32>) -> tensor<1024xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceSum %x {axes = [0]} : (tensor<100x1024xf32>) -> tensor<1024xf32>
   return %0 : tensor<1024xf32>
 }

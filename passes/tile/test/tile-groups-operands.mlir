@@ -32,7 +32,7 @@ func.func private @g(%x: tensor<32x64xf32>, %w: tensor<64x104xf32>) -> tensor<32
 
 // -----
 
-// A src that the product computes: a block of rows at its first panel, behind
+// A src that the product computes: a block of rows at its first panel, after
 // which the panel lies. A tensor of one column is no dimension of the loops.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<32x64xi8>, %[[S:[a-z0-9]+]]: memref<32x1xf32>

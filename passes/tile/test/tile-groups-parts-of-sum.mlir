@@ -5,10 +5,10 @@
 // dst, the last has the epilogue; panels of one part are whole panels apart.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         rt.parallel
-// CHECK:           tile.brgemm ins({{.*}} : memref<16x80xf32, {{.*}}>, memref<80x24xf32, {{.*}}) outs({{.*}}) prefetch_next next_panel 24576 fetch_out{{$}}
-// CHECK-COUNT-11: outs({{.*}}) accumulate prefetch_next next_panel 24576 fetch_out{{$}}
+// CHECK:           tile.brgemm ins({{.*}} : memref<16x80xf32, {{.*}}>, memref<80x24xf32, {{.*}}) outs({{.*}}) prefetch_next next_panel 24576 prefetch_out{{$}}
+// CHECK-COUNT-11: outs({{.*}}) accumulate prefetch_next next_panel 24576 prefetch_out{{$}}
 // CHECK:         rt.parallel
-// CHECK:           tile.brgemm ins({{.*}} : memref<16x64xf32, {{.*}}>, memref<64x24xf32, {{.*}}) sides({{.*}}) accumulate prefetch_next next_panel 24576 fetch_out epilogue
+// CHECK:           tile.brgemm ins({{.*}} : memref<16x64xf32, {{.*}}>, memref<64x24xf32, {{.*}}) epilogue_operands({{.*}}) accumulate prefetch_next next_panel 24576 prefetch_out epilogue
 // CHECK-NOT:     rt.parallel
 func.func @main(%x: tensor<16x1024xf32>, %p: tensor<16x1024x24xf32>, %b: tensor<1x384xf32>) -> tensor<16x384xf32> {
   %0 = call @g(%x, %p, %b) {tile.label = "fc"} : (tensor<16x1024xf32>, tensor<16x1024x24xf32>, tensor<1x384xf32>) -> tensor<16x384xf32>
@@ -22,7 +22,7 @@ func.func private @g(%x: tensor<16x1024xf32>, %p: tensor<16x1024x24xf32>, %b: te
 
 // -----
 
-// Declines: all fits; three rows fetch no panels; a dst that cannot hold sums.
+// Declines: all fits; three rows prefetch no panels; a dst that cannot hold sums.
 // CHECK-LABEL: func.func private @fits.l(
 // CHECK-COUNT-1: tile.brgemm
 // CHECK-NOT:     accumulate
@@ -32,7 +32,7 @@ func.func private @g(%x: tensor<16x1024xf32>, %p: tensor<16x1024x24xf32>, %b: te
 // CHECK-NOT:     accumulate
 func.func @main(%x: tensor<16x64xf32>, %p: tensor<16x64x24xf32>, %y: tensor<3x1024xf32>, %z: tensor<16x1024xf32>, %q: tensor<16x1024x24xf32>) -> (tensor<16x384xf32>, tensor<3x384xf32>, tensor<16x384xbf16>) {
   %0 = call @fits(%x, %p) {tile.label = "fits"} : (tensor<16x64xf32>, tensor<16x64x24xf32>) -> tensor<16x384xf32>
-  %1 = call @rows(%y, %q) {tile.label = "rows"} : (tensor<3x1024xf32>, tensor<16x1024x24xf32>) -> tensor<3x384xf32>
+  %1 = call @rows(%y, %q) {tile.label = "reduction"} : (tensor<3x1024xf32>, tensor<16x1024x24xf32>) -> tensor<3x384xf32>
   %2 = call @narrow(%z, %q) {tile.label = "narrow"} : (tensor<16x1024xf32>, tensor<16x1024x24xf32>) -> tensor<16x384xbf16>
   return %0, %1, %2 : tensor<16x384xf32>, tensor<3x384xf32>, tensor<16x384xbf16>
 }

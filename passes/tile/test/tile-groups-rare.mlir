@@ -21,7 +21,7 @@ func.func @main(%x: tensor<64x100xf32>) -> tensor<64xf32> {
   %0 = call @g(%x) {tile.label = "norm"} : (tensor<64x100xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
-func.func private @g(%x: tensor<64x100xf32>) -> tensor<64xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @g(%x: tensor<64x100xf32>) -> tensor<64xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceL2 %x {axes = [1]} : (tensor<64x100xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
   %0 = call @g(%x) {tile.label = "unit"} : (tensor<64x100xf32>) -> tensor<64x100xf32>
   return %0 : tensor<64x100xf32>
 }
-func.func private @g(%x: tensor<64x100xf32>) -> tensor<64x100xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @g(%x: tensor<64x100xf32>) -> tensor<64x100xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceL2 %x {axes = [1], keep_dims = true} : (tensor<64x100xf32>) -> tensor<64x1xf32>
   %1 = graph.Divide %x, %0 : (tensor<64x100xf32>, tensor<64x1xf32>) -> tensor<64x100xf32>
   return %1 : tensor<64x100xf32>
@@ -68,15 +68,15 @@ func.func @main(%x: tensor<100x64xf32>, %y: tensor<2x262144xf32>, %z: tensor<64x
   %2 = call @i(%z) {tile.label = "rms"} : (tensor<64x100xf32>) -> tensor<64x100xf32>
   return %0, %1, %2 : tensor<64xf32>, tensor<2xf32>, tensor<64x100xf32>
 }
-func.func private @g(%x: tensor<100x64xf32>) -> tensor<64xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @g(%x: tensor<100x64xf32>) -> tensor<64xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceL2 %x {axes = [0]} : (tensor<100x64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
-func.func private @h(%x: tensor<2x262144xf32>) -> tensor<2xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @h(%x: tensor<2x262144xf32>) -> tensor<2xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.ReduceL2 %x {axes = [1]} : (tensor<2x262144xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-func.func private @i(%x: tensor<64x100xf32>) -> tensor<64x100xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @i(%x: tensor<64x100xf32>) -> tensor<64x100xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.RMSNorm %x {epsilon = 1.0e-5} : (tensor<64x100xf32>) -> tensor<64x100xf32>
   return %0 : tensor<64x100xf32>
 }

@@ -26,7 +26,7 @@
 // CHECK:             %[[W:.*]] = memref.reinterpret_cast %[[U]] {{.*}} sizes: [13, 16], strides: [16, 1]
 // CHECK:             %[[X:.*]] = memref.reinterpret_cast %[[G]] {{.*}} sizes: [3, 16], strides: [64, 1]
 // CHECK:             %[[O:.*]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [3, 16], strides: [32, 1]
-// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}}) sides(%[[X]] : {{.*}}) maps [affine_map<(d0, d1) -> (d0, d1)>] outs(%[[O]] : {{.*}}) prefetch_next epilogue
+// CHECK:             tile.brgemm ins(%[[A]], %[[W]] : {{.*}}) epilogue_operands(%[[X]] : {{.*}}) maps [affine_map<(d0, d1) -> (d0, d1)>] outs(%[[O]] : {{.*}}) prefetch_next epilogue
 // CHECK:             %[[CELL:.*]] = memref.reinterpret_cast %[[C]] {{.*}} sizes: [3, 8]
 // CHECK:             %[[ROWS:.*]] = memref.reinterpret_cast %[[D]] {{.*}} sizes: [3, 8]
 // CHECK:             linalg.generic {{.*}} outs(%[[CELL]], %[[ROWS]] :

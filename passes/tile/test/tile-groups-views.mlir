@@ -202,7 +202,7 @@ func.func @main(%x: tensor<1x6x5x7xf32> {tile.strides = array<i64: 210, 1, 42, 6
   %0 = call @norm(%x) {tile.label = "norm"} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }
-func.func private @norm(%x: tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32> attributes {tile.group = #tile.group<rows>} {
+func.func private @norm(%x: tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32> attributes {tile.group = #tile.group<reduction>} {
   %0 = graph.SoftMax %x {axis = 1 : i64} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }

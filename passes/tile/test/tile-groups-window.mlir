@@ -76,7 +76,7 @@ func.func private @g(%x: tensor<1x8x8x96xf32>, %w: tensor<7x7x1x96xf32>) -> tens
 
 // -----
 
-// A pooling: what follows passes over each stretch, here with a side that has
+// A pooling: what follows passes over each stretch, here with an epilogue operand that has
 // one value per channel.
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         iterator_types = ["parallel", "parallel", "reduction"]
@@ -194,11 +194,11 @@ func.func private @g(%x: tensor<1x24x24x16xf32>, %w: tensor<3x3x1x16xf32>) -> te
 // -----
 
 // Groups of 4: a row of three taps has twelve channels for each lane, of two at
-// the border eight. 1.6 MB are more than L2: rows are fetched.
+// the border eight. 1.6 MB are more than L2: rows are prefetched.
 // CHECK-LABEL: func.func private @g.l(
-// CHECK:         codegen.fetch = array<i64: 7168, 0
+// CHECK:         codegen.prefetch = array<i64: 7168, 0
 // CHECK-COUNT-8: arith.mulf
-// CHECK:         codegen.fetch = array<i64: 7168, 0
+// CHECK:         codegen.prefetch = array<i64: 7168, 0
 // CHECK-COUNT-12: arith.mulf
 func.func @main(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32> {
   %0 = call @g(%x, %w) {tile.label = "grouped"} : (tensor<1x56x56x128xf32>, tensor<3x3x4x128xf32>) -> tensor<1x56x56x128xf32>
@@ -221,7 +221,7 @@ func.func private @g(%x: tensor<1x56x56x128xf32>, %w: tensor<3x3x4x128xf32>) -> 
 // CHECK:         rt.parallel "rows.l" items(%[[ITEMS]])
 func.func @main(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>, %y: tensor<1x12x12x256xf32>, %v: tensor<1x3x4x256xf32>) -> (tensor<1x62x256xf32>, tensor<1x12x10x256xf32>) {
   %0 = call @row(%x, %w) {tile.label = "row"} : (tensor<1x64x256xf32>, tensor<3x4x256xf32>) -> tensor<1x62x256xf32>
-  %1 = call @rows(%y, %v) {tile.label = "rows"} : (tensor<1x12x12x256xf32>, tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32>
+  %1 = call @rows(%y, %v) {tile.label = "reduction"} : (tensor<1x12x12x256xf32>, tensor<1x3x4x256xf32>) -> tensor<1x12x10x256xf32>
   return %0, %1 : tensor<1x62x256xf32>, tensor<1x12x10x256xf32>
 }
 func.func private @row(%x: tensor<1x64x256xf32>, %w: tensor<3x4x256xf32>) -> tensor<1x62x256xf32> attributes {tile.group = #tile.group<window>} {

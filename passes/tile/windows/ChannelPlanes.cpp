@@ -89,8 +89,8 @@ void ChannelPlanes::move(IndexMath &m, const Strided &s, Ofr start, Value plane,
     Operation *copy = pointwise(
         m, back ? mine : other, back ? other : mine,
         [](OpBuilder &, Location, ValueRange v) { return v.front(); });
-    if (back && bytesOf(s) >= kStreamedBytes)
-      copy->setAttr(codegen::kStreamAttr,
+    if (back && bytesOf(s) >= kNontemporalBytes)
+      copy->setAttr(codegen::kNontemporalAttr,
                     m.builder().getDenseI64ArrayAttr({0}));
   };
   if (int64_t columns = row().in / stride)

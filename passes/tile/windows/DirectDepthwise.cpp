@@ -44,7 +44,7 @@ bool DirectDepthwise::fits(tile::ConvOp op) {
 
 /// Columns [column, column + count) in one pass: several at a time, which share
 /// weights and what their windows have in common.
-void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
+void DirectDepthwise::emitColumns(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
                                   int64_t column, int64_t count,
                                   ArrayRef<Taps> taps, bool jams) const {
   OpBuilder &b = m.builder();
@@ -84,9 +84,10 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
   SmallVector<AffineMap> maps(n, loops);
   llvm::append_range(ins, weightBoxes);
   maps.append(n, channels);
-  addSides(m, epilogue.sides,
-           {image, m.attr(0), outer, m.attr(column), m.attr(count), size}, ins,
-           maps);
+  addEpilogueOperands(
+      m, epilogue.epilogueOperands,
+      {image, m.attr(0), outer, m.attr(column), m.attr(count), size}, ins,
+      maps);
   maps.push_back(loops);
   Value out = box(m, dst.base, dstAt, {m.attr(count), size},
                   {dst.strides[s], dst.strides.back()});
@@ -111,7 +112,7 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
   if (jams)
     generic->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
   auto row = IndexMath::constant(src.strides[1]);
-  if (!fetches || s != 2 || !row)
+  if (!prefetches || s != 2 || !row)
     return;
   // The taps that the next row, or column, is the first to read.
   SmallVector<int64_t> distances(generic.getInputs().size(), 0);
@@ -120,7 +121,7 @@ void DirectDepthwise::emitStretch(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
   for (int64_t i = std::max<int64_t>(rows - dims[0].stride, 0); i < rows; ++i)
     for (int64_t j = 0; j < std::min(columns, dims[1].stride); ++j)
       distances[i * columns + j] = *row * dims[0].stride;
-  generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(distances));
+  generic->setAttr(codegen::kPrefetchAttr, b.getDenseI64ArrayAttr(distances));
 }
 
 /// With an outer dim, one branch per segment of it.
@@ -134,7 +135,7 @@ void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
       if (row)
         taps.push_back(row->taps);
       taps.push_back(s.taps);
-      emitStretch(cm, image, outer, s.from, s.count, taps,
+      emitColumns(cm, image, outer, s.from, s.count, taps,
                   !row || row->count * kRareRow > dims[0].out);
     }
   };

@@ -1,7 +1,7 @@
 //===- DirectDepthwise.h - depthwise convolution, taps written out -*- C++ -*-//
 //
-// A row of dst is a linalg.generic per stretch of columns whose windows have
-// the same taps inside src. The taps stand in its body, and behind them what
+// A row of dst is a linalg.generic per range of columns whose windows have
+// the same taps inside src. The taps stand in its body, and after them what
 // follows in the group: a sum never leaves its register.
 //
 //===----------------------------------------------------------------------===//
@@ -20,8 +20,8 @@ struct DirectDepthwise {
   Strided src, dst, weights; // channels last; weights [taps.., C]
   const Epilogue &epilogue;
   /// Whether src comes from beyond L2: the row that the next one reads first is
-  /// fetched.
-  bool fetches = false;
+  /// prefetched.
+  bool prefetches = false;
 
   /// Whether the sums of these windows, of known sizes, are few enough to be
   /// written out.
@@ -35,7 +35,7 @@ struct DirectDepthwise {
 private:
   using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
   /// `jams`: columns pass together, which takes more code.
-  void emitStretch(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer,
+  void emitColumns(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer,
                    int64_t column, int64_t count, llvm::ArrayRef<Taps> taps,
                    bool jams) const;
 };

@@ -89,25 +89,25 @@ void clear(IndexMath &m, const Operand &out) {
 // By data
 //===----------------------------------------------------------------------===//
 
-struct Spread {
-  SmallVector<SpreadDim> dims;
+struct TransposedWindow {
+  SmallVector<TransposedDim> dims;
   Strided src, dst, weights; // weights: [taps.., 1, C]
-  bool channelsInside;       // channels are contiguous: part of a stretch
+  bool channelsInside;       // channels are contiguous: part of a range
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 };
 
-struct Place {
+struct DepthwisePosition {
   Ofr image, channel;
   ArrayRef<Ofr> row; // positions of dst in the outer spatial dims
-  SmallVector<SpreadDim::Class> classes;
+  SmallVector<TransposedDim::Class> classes;
   SmallVector<std::pair<Ofr, Ofr>> taps; // valid ones of each dim
   Ofr column;                            // class of columns
 };
 
 /// Columns [q, q + count) of the class at.column.
-void emitStretch(IndexMath &m, const Spread &s, const Place &at, Ofr q,
-                 Ofr count) {
+void emitColumns(IndexMath &m, const TransposedWindow &s,
+                 const DepthwisePosition &at, Ofr q, Ofr count) {
   int64_t n = s.dims.size(), channelDim = n + 1;
   int64_t parallel = s.channelsInside ? 2 : 1;
   Operand x(m, s.src), w(m, s.weights), y(m, s.dst);
@@ -116,7 +116,7 @@ void emitStretch(IndexMath &m, const Spread &s, const Place &at, Ofr q,
     o->move(m, channelDim, at.channel);
   }
   w.move(m, channelDim, at.channel);
-  const SpreadDim &d = s.dims.back();
+  const TransposedDim &d = s.dims.back();
   y.move(m, n, m.add(at.column, m.mul(q, m.attr(d.stride))));
   x.loop(m, 0, n, count);
   y.loop(m, 0, n, count, d.stride);
@@ -124,8 +124,8 @@ void emitStretch(IndexMath &m, const Spread &s, const Place &at, Ofr q,
     for (Operand *o : {&x, &w, &y})
       o->loop(m, 1, channelDim, s.src.sizes.back());
   for (int64_t i = 0; i < n; ++i) {
-    const SpreadDim &dim = s.dims[i];
-    const SpreadDim::Class &c = at.classes[i];
+    const TransposedDim &dim = s.dims[i];
+    const TransposedDim::Class &c = at.classes[i];
     auto [lo, hi] = at.taps[i];
     Ofr position = i == n - 1 ? q : m.floorDiv(at.row[i], m.attr(dim.stride));
     position = m.sub(m.add(position, c.shift), m.mul(lo, m.attr(dim.back)));
@@ -142,18 +142,18 @@ void emitStretch(IndexMath &m, const Spread &s, const Place &at, Ofr q,
 }
 
 /// All columns of one class.
-void emitClass(IndexMath &m, const Spread &s, Place at) {
-  const SpreadDim &d = s.dims.back();
-  SpreadDim::Class c = d.classOf(m, at.column);
+void emitClass(IndexMath &m, const TransposedWindow &s, DepthwisePosition at) {
+  const TransposedDim &d = s.dims.back();
+  TransposedDim::Class c = d.classOf(m, at.column);
   at.classes.push_back(c);
   at.taps.push_back({m.attr(0), c.taps});
   auto [first, past] = d.interior(m, c);
-  emitStretch(m, s, at, first, m.sub(past, first));
+  emitColumns(m, s, at, first, m.sub(past, first));
   for (auto [from, to] :
        {std::pair(m.attr(0), first), std::pair(past, c.count)})
     emitLoop(m, from, to, [&](IndexMath &em, Ofr q) {
       at.taps.back() = d.validTaps(em, c, q);
-      emitStretch(em, s, at, q, em.attr(1));
+      emitColumns(em, s, at, q, em.attr(1));
     });
 }
 
@@ -445,15 +445,15 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
   IndexMath &m = ctx.m;
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   auto weightsType = rankedType(op.getWeights());
-  Spread s{{},
-           ctx.memoryOf(op.getSrc()),
-           ctx.outputs.begin()->second.front(),
-           ctx.memoryOf(op.getWeights()),
-           false};
+  TransposedWindow s{{},
+                     ctx.memoryOf(op.getSrc()),
+                     ctx.outputs.begin()->second.front(),
+                     ctx.memoryOf(op.getWeights()),
+                     false};
   for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
-    SpreadDim d(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
-                weightsType.getDimSize(i), op.getStrides()[i],
-                op.getPadsBegin()[i], op.getDilations()[i]);
+    TransposedDim d(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
+                    weightsType.getDimSize(i), op.getStrides()[i],
+                    op.getPadsBegin()[i], op.getDilations()[i]);
     if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
         ShapedType::isDynamic(d.kernel))
       return emitError(op, ErrorCode::UnsupportedForm,
@@ -463,13 +463,14 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
   s.channelsInside = IndexMath::isConstant(s.dst.strides.back(), 1);
   SmallVector<Ofr> counts{s.src.sizes[0],
                           s.channelsInside ? m.attr(1) : s.src.sizes.back()};
-  for (const SpreadDim &d : ArrayRef(s.dims).drop_back())
+  for (const TransposedDim &d : ArrayRef(s.dims).drop_back())
     counts.push_back(m.attr(d.out));
   int64_t classes = std::min(s.dims.back().stride, s.dims.back().out);
   emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
-    Place place{at[0], at[1], ArrayRef(at).drop_front(2), {}, {}, {}};
-    SpreadRow row(im, ArrayRef(s.dims).drop_back(), place.row);
+    DepthwisePosition place{at[0], at[1], ArrayRef(at).drop_front(2),
+                            {},    {},    {}};
+    TransposedRow row(im, ArrayRef(s.dims).drop_back(), place.row);
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
     auto emit = [&](IndexMath &em, Ofr c) {

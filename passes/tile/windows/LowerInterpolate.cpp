@@ -48,7 +48,7 @@ constexpr int64_t kBandBytes = 256 << 10, kMaxBytes = 4 * kBandBytes;
 constexpr int64_t kMaxStep = 2;
 
 /// What one coordinate of dst reads along one dim: elements and weights.
-struct Tap {
+struct InterpolationTap {
   Value index[2];  // index
   Value weight[2]; // f32; nearest: none
 };
@@ -63,7 +63,8 @@ struct Interpolation {
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
   /// The tap of position `at`, an index, along dim `d`.
-  Tap tapOf(OpBuilder &b, Location loc, int64_t d, Value at) const {
+  InterpolationTap tapOf(OpBuilder &b, Location loc, int64_t d,
+                         Value at) const {
     auto [in, out] = dims[d];
     Type f64 = b.getF64Type(), f32 = b.getF32Type();
     // AVX2 converts vectors of 32-bit integers only.
@@ -92,7 +93,7 @@ struct Interpolation {
           c(0.5));
     else if (out > 1)
       x = ratio(p, in - 1, out - 1);
-    Tap tap;
+    InterpolationTap tap;
     if (nearest) {
       // Halves go up: negative coordinates, where that is not away from zero,
       // are clamped to 0 in any case.
@@ -116,15 +117,15 @@ struct Interpolation {
   int64_t corners() const { return cornersOf(dims.size()); }
 
   /// Element of `small` at a corner of `taps`, from its offset `at`.
-  Ofr cornerOffset(IndexMath &m, ArrayRef<Tap> taps, int64_t corner,
-                   Ofr at) const {
+  Ofr cornerOffset(IndexMath &m, ArrayRef<InterpolationTap> taps,
+                   int64_t corner, Ofr at) const {
     for (auto [d, tap] : llvm::enumerate(taps))
       at = m.add(at, m.mul(tap.index[corner >> d & 1], small.strides[d + 1]));
     return at;
   }
   /// Product of the weights of a corner; none for nearest.
-  Value cornerWeight(OpBuilder &b, Location loc, ArrayRef<Tap> taps,
-                     int64_t corner) const {
+  Value cornerWeight(OpBuilder &b, Location loc,
+                     ArrayRef<InterpolationTap> taps, int64_t corner) const {
     Value weight;
     for (auto [d, tap] : llvm::enumerate(taps)) {
       Value w = tap.weight[corner >> d & 1];
@@ -149,7 +150,7 @@ struct Interpolation {
   }
 
   /// Sum over corners of weight * operand; operands are in `parts`.
-  Value blend(OpBuilder &b, Location loc, ArrayRef<Tap> taps,
+  Value blend(OpBuilder &b, Location loc, ArrayRef<InterpolationTap> taps,
               ValueRange parts) const {
     if (nearest)
       return parts[0];
@@ -163,8 +164,8 @@ struct Interpolation {
   }
 
   /// dst[column, channels] from the corners, or added to them backward.
-  void position(IndexMath &m, ArrayRef<Tap> taps, Ofr smallAt, Ofr bigAt,
-                Ofr channels) const {
+  void position(IndexMath &m, ArrayRef<InterpolationTap> taps, Ofr smallAt,
+                Ofr bigAt, Ofr channels) const {
     Value outside = box(m, big.base, bigAt, {channels}, {big.strides.back()});
     auto corner = [&](int64_t i) {
       return box(m, small.base, cornerOffset(m, taps, i, smallAt), {channels},
@@ -194,13 +195,13 @@ struct Interpolation {
   }
 
   /// Walks the positions of dims `taps.size()` and later.
-  void positions(IndexMath &m, ArrayRef<Tap> taps, Ofr smallAt, Ofr bigAt,
-                 Ofr channels) const {
+  void positions(IndexMath &m, ArrayRef<InterpolationTap> taps, Ofr smallAt,
+                 Ofr bigAt, Ofr channels) const {
     int64_t d = taps.size();
     if (d > last())
       return position(m, taps, smallAt, bigAt, channels);
     emitLoop(m, m.attr(0), m.attr(dims[d].second), [&](IndexMath &im, Ofr p) {
-      SmallVector<Tap> all(taps);
+      SmallVector<InterpolationTap> all(taps);
       all.push_back(tapOf(im.builder(), im.location(), d, im.value(p)));
       positions(im, all, smallAt, im.add(bigAt, im.mul(p, big.strides[d + 1])),
                 channels);
@@ -208,7 +209,7 @@ struct Interpolation {
   }
 
   /// A row of dst of one channel: vectors along it, corners by index.
-  void planarRow(IndexMath &m, ArrayRef<Tap> outer, Ofr smallAt,
+  void planarRow(IndexMath &m, ArrayRef<InterpolationTap> outer, Ofr smallAt,
                  Ofr bigAt) const {
     int64_t d = last();
     Value out =
@@ -221,7 +222,7 @@ struct Interpolation {
                          {m.attr(dims[d].first)}, {small.strides[d + 1]}));
     pointwise(m, {}, out, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
       Value x = linalg::IndexOp::create(b, loc, 0);
-      SmallVector<Tap> taps(outer);
+      SmallVector<InterpolationTap> taps(outer);
       taps.push_back(tapOf(b, loc, d, x));
       SmallVector<Value> parts;
       for (int64_t i = 0; i < corners(); ++i)
@@ -290,8 +291,8 @@ struct Interpolation {
   }
 
   /// out = the blend of one of `parts` per corner of `taps`.
-  void blendInto(IndexMath &m, ArrayRef<Tap> taps, ArrayRef<Value> parts,
-                 Value out) const {
+  void blendInto(IndexMath &m, ArrayRef<InterpolationTap> taps,
+                 ArrayRef<Value> parts, Value out) const {
     pointwise(m, parts, out, [&](OpBuilder &b, Location loc, ValueRange v) {
       return blend(b, loc, taps, v.drop_back());
     });
@@ -299,8 +300,8 @@ struct Interpolation {
 
   /// Rows [from, past) of dst, at `bigAt` without them, of one channel.
   void planarBand(IndexMath &m, const Bands &bands, Value scratch,
-                  ArrayRef<Tap> outer, Ofr from, Ofr past, Ofr smallAt,
-                  Ofr bigAt) const {
+                  ArrayRef<InterpolationTap> outer, Ofr from, Ofr past,
+                  Ofr smallAt, Ofr bigAt) const {
     OpBuilder &b = m.builder();
     Location loc = m.location();
     int64_t d = last() - 1;
@@ -343,7 +344,8 @@ struct Interpolation {
       return box(im, of, im.mul(column, lanePitch), {lanes}, {one});
     };
     emitLoop(m, m.attr(0), wide, [&](IndexMath &im, Ofr x) {
-      Tap tap = tapOf(im.builder(), im.location(), d + 1, im.value(x));
+      InterpolationTap tap =
+          tapOf(im.builder(), im.location(), d + 1, im.value(x));
       SmallVector<Value> parts;
       for (int64_t i = 0; i < cornersOf(1); ++i)
         parts.push_back(laneBox(im, band, tap.index[i]));
@@ -353,7 +355,7 @@ struct Interpolation {
     transpose(m, box(m, turned, m.attr(0), {lanes, wide}, {one, lanePitch}),
               box(m, rows, m.attr(0), {lanes, wide}, {widePitch, one}));
     emitLoop(m, from, past, [&](IndexMath &im, Ofr y) {
-      Tap tap = tapOf(im.builder(), im.location(), d, im.value(y));
+      InterpolationTap tap = tapOf(im.builder(), im.location(), d, im.value(y));
       SmallVector<Value> parts;
       for (int64_t i = 0; i < cornersOf(1); ++i)
         parts.push_back(box(im, rows,
@@ -388,7 +390,7 @@ struct Interpolation {
               [&](IndexMath &im, Value item, Value scratch) {
                 SmallVector<Ofr> at = delinearize(im, item, counts);
                 Ofr to = start(im, big, at[0], at[1]);
-                SmallVector<Tap> outer;
+                SmallVector<InterpolationTap> outer;
                 for (int64_t d = 0; d < last() - 1; ++d) {
                   outer.push_back(tapOf(im.builder(), im.location(), d,
                                         im.value(at[d + 2])));
@@ -469,7 +471,7 @@ struct Interpolation {
       SmallVector<Ofr> at = delinearize(im, item, counts);
       Ofr from = start(im, small, at[0], at[1]);
       Ofr to = start(im, big, at[0], at[1]);
-      SmallVector<Tap> taps;
+      SmallVector<InterpolationTap> taps;
       for (int64_t d = 0; d < last(); ++d) {
         Ofr p = at[d + 2];
         taps.push_back(tapOf(im.builder(), im.location(), d, im.value(p)));

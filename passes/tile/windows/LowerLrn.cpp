@@ -133,7 +133,7 @@ struct Lrn {
     return arith::AddFOp::create(b, loc, base, scaled);
   }
 
-  /// Zeros before, between and behind the rows.
+  /// Zeros before, between and after the rows.
   void clearBorders(IndexMath &m, const Item &item) const {
     if (reach == 0)
       return;
@@ -247,7 +247,7 @@ struct Lrn {
     return p;
   }
 
-  /// `count` elements of scratch from `next` on, which moves behind them.
+  /// `count` elements of scratch from `next` on, which moves after them.
   Scratch take(IndexMath &m, const Plan &p, Value memory, Ofr &next, Ofr count,
                int64_t pitch) const {
     Value view = scratchView(m, memory, m.builder().getF32Type(),

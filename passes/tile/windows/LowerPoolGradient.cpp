@@ -140,7 +140,7 @@ struct PoolGradient {
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
   const WindowDim &row() const { return dims[last()]; }
 
-  /// What is worked on: a stretch of a row of windows, of some channels.
+  /// What is worked on: a range of a row of windows, of some channels.
   struct Row {
     Ofr image, channel, channels; // channels [channel, channel + channels)
     SmallVector<Ofr> outer;       // position in all spatial dims but the last
@@ -422,7 +422,7 @@ struct PoolGradient {
                            im.mul(elements, im.attr(4)), elements);
       bool rows = last() > 0;
       Ofr none = im.attr(0), all = im.attr(sizes[0]);
-      // Before the first window and behind the last.
+      // Before the first window and after the last.
       clear(im, r, none, rows ? cleared(im, none) : all);
       emitRows(im, r, columns);
       if (rows)

@@ -1,17 +1,16 @@
 //===- LowerWindow.cpp - pooling and depthwise convolution ----------------===//
 //
-// Items are rows of dst. A stretch of columns whose windows have the same
+// Items are rows of dst. A range of columns whose windows have the same
 // valid taps is one linalg.generic: parallel over columns (and channels, when
 // those are contiguous), reduced over the taps inside src. Those of the last
 // dimension are written out if they are few: neighbours are in registers or on
 // the same lines. Depthwise with many taps takes some channels at a time, whose
 // weights stay in L1. Columns at the ends of a row, whose windows are cut by
-// padding, are stretches of their own. What follows in the group passes over
-// each stretch while it is in L1. If dst has another type than the sums, they
-// are accumulated in scratch memory. A conversion of src is applied at each
-// load. A maximum of int8 data stays int8. Terms of an average
-// are multiplied with a power of two before they are added, which costs
-// nothing.
+// padding, are column ranges of their own. What follows in the group passes
+// over each range while it is in L1. If dst has another type than the sums,
+// they are accumulated in scratch memory. A conversion of src is applied at
+// each load. A maximum of int8 data stays int8. Terms of an average are
+// multiplied with a power of two before they are added, which costs nothing.
 //
 // Pooling with channels apart: the rows of src that a row of dst reads become
 // one row in scratch memory, between the padding; windows slide along that.
@@ -96,7 +95,7 @@ int64_t Window::channelBlock() const {
   return 32;
 }
 
-Value Window::boxOfDst(IndexMath &m, const Stretch &at) const {
+Value Window::boxOfDst(IndexMath &m, const ColumnRange &at) const {
   Ofr offset = m.add(m.mul(at.image, dst.strides[0]),
                      m.mul(at.channel, dst.strides.back()));
   for (auto [i, position] : llvm::enumerate(at.outer))
@@ -111,10 +110,10 @@ Value Window::boxOfDst(IndexMath &m, const Stretch &at) const {
   return box(m, dst.base, offset, sizes, strides);
 }
 
-/// dst on the stretch, whose windows have the taps `taps`:
+/// dst on the range, whose windows have the taps `taps`:
 /// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
-void Window::emitStretch(IndexMath &m, Value scratch, Ofr partialAt,
-                         const Stretch &at, Taps taps) const {
+void Window::emitColumns(IndexMath &m, Value scratch, Ofr partialAt,
+                         const ColumnRange &at, Taps taps) const {
   Value sums = sumsOf(m, scratch, at);
   fill(m, sums, neutral());
   if (cutOfTaps())
@@ -137,20 +136,20 @@ void Window::divide(IndexMath &m, Value sums, Taps taps) const {
             });
 }
 
-void Window::finish(IndexMath &m, Value sums, const Stretch &at) const {
+void Window::finish(IndexMath &m, Value sums, const ColumnRange &at) const {
   if (!sumsInDst || (!epilogue.empty() && !bytes))
     emitEpilogue(m, sums, at);
 }
 
-/// The sums of `at`: in dst, or in scratch memory behind `before` others.
-Value Window::sumsOf(IndexMath &m, Value scratch, const Stretch &at,
+/// The sums of `at`: in dst, or in scratch memory after `before` others.
+Value Window::sumsOf(IndexMath &m, Value scratch, const ColumnRange &at,
                      int64_t before) const {
   return sumsInDst ? boxOfDst(m, at)
                    : scratchOf(m, scratch, at, m.attr(before * sumBytes()));
 }
 
 /// As many sums as `at` has, in scratch memory from byte `offset` on.
-Value Window::scratchOf(IndexMath &m, Value scratch, const Stretch &at,
+Value Window::scratchOf(IndexMath &m, Value scratch, const ColumnRange &at,
                         Ofr offset) const {
   Ofr channels = at.channels.value_or(m.attr(1));
   Value all =
@@ -175,7 +174,7 @@ bool Window::folds() const {
          segmentsOf(w).size() <= 2 * kMaxWritten;
 }
 
-/// Stretches of a row of averages over equally many elements.
+/// Column ranges of a row of averages over equally many elements.
 SmallVector<WindowSegment> Window::dividedAlike() const {
   const WindowDim &w = dims[last()];
   if (kind != WindowKind::average)
@@ -186,7 +185,7 @@ SmallVector<WindowSegment> Window::dividedAlike() const {
 }
 
 /// The whole row of dst in `row`; `taps` are those of other dims.
-void Window::emitFolded(IndexMath &m, Value scratch, Stretch row,
+void Window::emitFolded(IndexMath &m, Value scratch, ColumnRange row,
                         SmallVector<Tap> taps) const {
   const WindowDim &w = dims[last()];
   int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
@@ -228,12 +227,13 @@ void Window::emitFolded(IndexMath &m, Value scratch, Stretch row,
   finish(m, sums, row);
 }
 
-/// dst = epilogue(sums, sides) on the same stretch.
-void Window::emitEpilogue(IndexMath &m, Value sums, const Stretch &at) const {
+/// dst = epilogue(sums, epilogue operands) on the same range.
+void Window::emitEpilogue(IndexMath &m, Value sums,
+                          const ColumnRange &at) const {
   int64_t parallel = at.channels ? 2 : 1;
   SmallVector<Value> ins;
   SmallVector<AffineMap> maps;
-  addSides(m, sides, at, ins, maps);
+  addEpilogueOperands(m, epilogueOperands, at, ins, maps);
   AffineMap identity = m.builder().getMultiDimIdentityMap(parallel);
   maps.push_back(identity);
   Value out = sums;
@@ -247,10 +247,11 @@ void Window::emitEpilogue(IndexMath &m, Value sums, const Stretch &at) const {
   linalg::GenericOp::create(
       m.builder(), m.location(), TypeRange{}, ins, out, maps, iterators,
       [&](OpBuilder &nb, Location nl, ValueRange args) {
-        Value sum = args[sides.size()];
+        Value sum = args[epilogueOperands.size()];
         if (bytes)
           sum = castScalar(nb, nl, sum, bytes, nb.getF32Type());
-        Value value = epilogue.apply(nb, nl, sum, args.take_front(sides.size()),
+        Value value = epilogue.apply(nb, nl, sum,
+                                     args.take_front(epilogueOperands.size()),
                                      dst.elementType());
         linalg::YieldOp::create(nb, nl, value);
       });
@@ -291,14 +292,14 @@ void Window::emitDirect() const {
   });
 }
 
-/// Whether the stretches at the ends of a row are written out.
+/// Whether the column ranges at the ends of a row are written out.
 bool Window::writesEdges() const {
   return dims[last()].kernel <= kMaxWritten &&
          segmentsOf(dims[last()]).size() <= 2 * kMaxWritten;
 }
 
-/// Bytes of the sums of the longest stretch, of so many `channels`.
-Ofr Window::stretchBytes(IndexMath &m, Ofr channels) const {
+/// Bytes of the sums of the longest range, of so many `channels`.
+Ofr Window::columnRangeBytes(IndexMath &m, Ofr channels) const {
   auto [first, past] = dims[last()].interior();
   int64_t longest = std::max<int64_t>(past - first, 1);
   if (writesEdges())
@@ -319,7 +320,7 @@ void Window::emit() const {
   counts.push_back(blocks.count);
   for (int64_t i = 0; i < last(); ++i)
     counts.push_back(m.attr(dims[i].out));
-  Ofr one = stretchBytes(m, blocks.block), none = m.attr(0);
+  Ofr one = columnRangeBytes(m, blocks.block), none = m.attr(0);
   Ofr partialAt = sumsInDst ? none : one;
   Ofr scratchBytes = m.add(partialAt, cutOfTaps() ? one : none);
   bool folding = folds();
@@ -327,40 +328,40 @@ void Window::emit() const {
     scratchBytes = m.attr(foldedBytes());
   auto row = [&](IndexMath &im, Value item, Value scratch) {
     SmallVector<Ofr> at = delinearize(im, item, counts);
-    Stretch stretch{
+    ColumnRange range{
         at[0],          im.mul(at[1], blocks.block), ArrayRef(at).drop_front(2),
         im.attr(first), im.attr(past - first),       std::nullopt};
     if (channelsInside)
-      stretch.channels = blocks.extent(im, src.sizes.back(), at[1]);
+      range.channels = blocks.extent(im, src.sizes.back(), at[1]);
     SmallVector<std::pair<Ofr, Ofr>> taps;
     for (int64_t i = 0; i < last(); ++i) {
-      Ofr start = im.mul(stretch.outer[i], im.attr(dims[i].stride));
+      Ofr start = im.mul(range.outer[i], im.attr(dims[i].stride));
       auto [lo, hi] = dims[i].validTaps(im, start);
       taps.push_back({lo, im.sub(hi, lo)});
     }
     if (folding)
-      return emitFolded(im, scratch, stretch, taps);
+      return emitFolded(im, scratch, range, taps);
     taps.push_back({im.attr(0), im.attr(w.kernel)});
     if (writesEdges()) {
       for (const WindowSegment &s : segmentsOf(w)) {
         taps.back() = {im.attr(s.taps.first),
                        im.attr(s.taps.second - s.taps.first)};
-        stretch.column = im.attr(s.from);
-        stretch.count = im.attr(s.count);
-        emitStretch(im, scratch, partialAt, stretch, taps);
+        range.column = im.attr(s.from);
+        range.count = im.attr(s.count);
+        emitColumns(im, scratch, partialAt, range, taps);
       }
       return;
     }
     if (past > first)
-      emitStretch(im, scratch, partialAt, stretch, taps);
-    stretch.count = im.attr(1);
+      emitColumns(im, scratch, partialAt, range, taps);
+    range.count = im.attr(1);
     for (auto [from, to] :
          {std::pair(int64_t(0), first), std::pair(past, w.out)})
       emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
         auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
         taps.back() = {lo, em.sub(hi, lo)};
-        stretch.column = c;
-        emitStretch(em, scratch, partialAt, stretch, taps);
+        range.column = c;
+        emitColumns(em, scratch, partialAt, range, taps);
       });
   };
   emitItems(m, ctx.label, m.product(counts), scratchBytes, row);
@@ -412,7 +413,7 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
            conv                        ? WindowKind::depthwise
            : isa<graph::MaxPoolOp>(op) ? WindowKind::max
                                        : WindowKind::average,
-           Computed(ctx, op->getOperand(0)),
+           FusedOperand(ctx, op->getOperand(0)),
            {},
            {},
            toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
@@ -424,8 +425,8 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
            {},
            true};
   w.src = toChannelsLast(w.made.tensors().front(), ncx);
-  for (const Strided &side : w.epilogue.sides)
-    w.sides.push_back(toChannelsLast(side, ncx));
+  for (const Strided &operand : w.epilogue.epilogueOperands)
+    w.epilogueOperands.push_back(toChannelsLast(operand, ncx));
   w.dims = conv ? windowDims(conv)
                 : windowDims(op, type, dstType, ncx, intsAttr(op, "kernel"));
   if (failed(staticDims(op, w)))

@@ -23,13 +23,13 @@ struct Window {
   GroupContext &ctx;
   mlir::Operation *op;
   WindowKind kind;
-  Computed made; // what taps are, of elements of src
+  FusedOperand made; // what taps are, of elements of src
   llvm::SmallVector<WindowDim> dims;
   Strided src, dst, weights; // channels last; weights [taps.., I, C]
   bool excludePad = false;
-  bool channelsInside = true; // channels are contiguous: part of a stretch
+  bool channelsInside = true; // channels are contiguous: part of a range
   Epilogue epilogue;
-  llvm::SmallVector<Strided> sides; // of the epilogue, channels last
+  llvm::SmallVector<Strided> epilogueOperands; // of the epilogue, channels last
   /// The type of bytes, whose maxima are bytes.
   mlir::Type bytes;
   /// Whether dst holds sums before it holds results.
@@ -50,7 +50,7 @@ private:
 
   struct Terms;
   /// How a sum of many taps is cut: blocks of so many along `dim`, with all
-  /// taps of the dims behind it.
+  /// taps of the dims after it.
   struct Cut {
     int64_t dim, block;
   };
@@ -68,35 +68,37 @@ private:
   bool writesEdges() const;
 
   // Memory.
-  Ofr stretchBytes(IndexMath &m, Ofr channels) const;
-  mlir::Value boxOfDst(IndexMath &m, const Stretch &at) const;
-  mlir::Value sumsOf(IndexMath &m, mlir::Value scratch, const Stretch &at,
+  Ofr columnRangeBytes(IndexMath &m, Ofr channels) const;
+  mlir::Value boxOfDst(IndexMath &m, const ColumnRange &at) const;
+  mlir::Value sumsOf(IndexMath &m, mlir::Value scratch, const ColumnRange &at,
                      int64_t before = 0) const;
-  mlir::Value scratchOf(IndexMath &m, mlir::Value scratch, const Stretch &at,
-                        Ofr offset) const;
+  mlir::Value scratchOf(IndexMath &m, mlir::Value scratch,
+                        const ColumnRange &at, Ofr offset) const;
 
   // Taps.
   mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, mlir::Value acc,
                       mlir::Value x, mlir::Value weight) const;
-  Terms termsAt(IndexMath &m, const Stretch &at, Taps taps) const;
-  void emitTaps(IndexMath &m, const Stretch &at, Taps taps,
+  Terms termsAt(IndexMath &m, const ColumnRange &at, Taps taps) const;
+  void emitTaps(IndexMath &m, const ColumnRange &at, Taps taps,
                 mlir::Value out) const;
 
   std::optional<Cut> cutOfTaps() const;
-  void emitCutTaps(IndexMath &m, const Stretch &at, llvm::SmallVector<Tap> taps,
-                   int64_t dim, mlir::Value partial, mlir::Value sums) const;
+  void emitCutTaps(IndexMath &m, const ColumnRange &at,
+                   llvm::SmallVector<Tap> taps, int64_t dim,
+                   mlir::Value partial, mlir::Value sums) const;
 
-  // Stretches of dst.
-  void emitStretch(IndexMath &m, mlir::Value scratch, Ofr partialAt,
-                   const Stretch &at, Taps taps) const;
+  // Column ranges of dst.
+  void emitColumns(IndexMath &m, mlir::Value scratch, Ofr partialAt,
+                   const ColumnRange &at, Taps taps) const;
   mlir::Value divisorOf(IndexMath &m, Taps taps) const;
   void divide(IndexMath &m, mlir::Value sums, Taps taps) const;
-  void finish(IndexMath &m, mlir::Value sums, const Stretch &at) const;
-  void emitEpilogue(IndexMath &m, mlir::Value sums, const Stretch &at) const;
+  void finish(IndexMath &m, mlir::Value sums, const ColumnRange &at) const;
+  void emitEpilogue(IndexMath &m, mlir::Value sums,
+                    const ColumnRange &at) const;
 
   // Rows that are folded first.
   bool folds() const;
-  /// An item has sums, unless they are in dst, and the row behind them.
+  /// An item has sums, unless they are in dst, and the row after them.
   int64_t foldedAt() const {
     return sumsInDst ? 0 : roundUp(dims[last()].out * sumBytes(), kLineBytes);
   }
@@ -104,7 +106,7 @@ private:
     return foldedAt() + dims[last()].paddedSize() * sumBytes();
   }
   llvm::SmallVector<WindowSegment> dividedAlike() const;
-  void emitFolded(IndexMath &m, mlir::Value scratch, Stretch row,
+  void emitFolded(IndexMath &m, mlir::Value scratch, ColumnRange row,
                   llvm::SmallVector<Tap> taps) const;
 
   void emitDirect() const;

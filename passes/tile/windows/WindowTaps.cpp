@@ -1,6 +1,6 @@
 //===- WindowTaps.cpp - sums and maxima of what windows see ---------------===//
 //
-// One linalg.generic folds the taps of a stretch of windows. See
+// One linalg.generic folds the taps of a range of windows. See
 // LowerWindow.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -84,7 +84,7 @@ Value Window::combine(OpBuilder &b, Location loc, Value acc, Value x,
 
 /// Loops: column, [channel], taps..; those of the last dimension are terms
 /// where they are few.
-Window::Terms Window::termsAt(IndexMath &m, const Stretch &at,
+Window::Terms Window::termsAt(IndexMath &m, const ColumnRange &at,
                               Taps taps) const {
   int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
   auto lastTaps = IndexMath::constant(taps.back().second);
@@ -138,7 +138,7 @@ Window::Terms Window::termsAt(IndexMath &m, const Stretch &at,
 }
 
 /// out = out (+) taps of windows.
-void Window::emitTaps(IndexMath &m, const Stretch &at, Taps taps,
+void Window::emitTaps(IndexMath &m, const ColumnRange &at, Taps taps,
                       Value out) const {
   OpBuilder &b = m.builder();
   Terms t = termsAt(m, at, taps);
@@ -161,11 +161,12 @@ void Window::emitTaps(IndexMath &m, const Stretch &at, Taps taps,
         linalg::YieldOp::create(nb, nl, acc);
       });
   if (int64_t distance = distanceToNextRow()) {
-    SmallVector<int64_t> fetches(t.ins.size(), 0);
+    SmallVector<int64_t> prefetches(t.ins.size(), 0);
     // The columns that the next one is the first to read.
-    std::fill_n(fetches.begin(),
+    std::fill_n(prefetches.begin(),
                 std::min(t.terms / perGroup, dims[last()].stride), distance);
-    generic->setAttr(codegen::kFetchAttr, b.getDenseI64ArrayAttr(fetches));
+    generic->setAttr(codegen::kPrefetchAttr,
+                     b.getDenseI64ArrayAttr(prefetches));
   }
 }
 
@@ -184,10 +185,11 @@ std::optional<Window::Cut> Window::cutOfTaps() const {
   return Cut{d, std::max<int64_t>(longest / behind, 1)};
 }
 
-/// sums = sums + taps of windows, those of `dim` and behind it in parts, which
+/// sums = sums + taps of windows, those of `dim` and after it in parts, which
 /// are summed in `partial`.
-void Window::emitCutTaps(IndexMath &m, const Stretch &at, SmallVector<Tap> taps,
-                         int64_t dim, Value partial, Value sums) const {
+void Window::emitCutTaps(IndexMath &m, const ColumnRange &at,
+                         SmallVector<Tap> taps, int64_t dim, Value partial,
+                         Value sums) const {
   Cut cut = *cutOfTaps();
   if (dim > cut.dim) {
     fill(m, partial, 0);
@@ -213,12 +215,12 @@ void Window::emitCutTaps(IndexMath &m, const Stretch &at, SmallVector<Tap> taps,
 }
 
 /// Elements of src between a row and the one that the next row of dst has in
-/// its place, where L2 does not hold them; 0: they are not fetched.
+/// its place, where L2 does not hold them; 0: they are not prefetched.
 int64_t Window::distanceToNextRow() const {
-  bool fetches = perGroup > 1 && dims.size() == 2 &&
-                 bytesOf(src) > ctx.target.getL2Bytes();
+  bool prefetches = perGroup > 1 && dims.size() == 2 &&
+                    bytesOf(src) > ctx.target.getL2Bytes();
   auto row = IndexMath::constant(src.strides[1]);
-  return fetches && row ? *row * dims[0].stride : 0;
+  return prefetches && row ? *row * dims[0].stride : 0;
 }
 
 } // namespace tenon::tiling

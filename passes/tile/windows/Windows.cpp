@@ -18,35 +18,36 @@ Strided toChannelsLast(const Strided &s, bool ncx) {
   return transpose(s, order);
 }
 
-void addSides(IndexMath &m, ArrayRef<Strided> sides, const Stretch &stretch,
-              SmallVectorImpl<Value> &ins, SmallVectorImpl<AffineMap> &maps) {
+void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
+                         const ColumnRange &range, SmallVectorImpl<Value> &ins,
+                         SmallVectorImpl<AffineMap> &maps) {
   MLIRContext *context = m.builder().getContext();
-  int64_t columns = stretch.outer.size() + 1, channels = columns + 1;
-  for (const Strided &side : sides) {
-    Ofr at = side.offset.value_or(m.attr(0));
+  int64_t columns = range.outer.size() + 1, channels = columns + 1;
+  for (const Strided &operand : epilogueOperands) {
+    Ofr at = operand.offset.value_or(m.attr(0));
     auto move = [&](int64_t dim, Ofr position) {
-      at = m.add(at, m.mul(position, side.strides[dim]));
+      at = m.add(at, m.mul(position, operand.strides[dim]));
     };
-    move(0, stretch.image);
-    for (auto [i, position] : llvm::enumerate(stretch.outer))
+    move(0, range.image);
+    for (auto [i, position] : llvm::enumerate(range.outer))
       move(i + 1, position);
-    move(columns, stretch.column);
-    move(channels, stretch.channel);
+    move(columns, range.column);
+    move(channels, range.channel);
     // A side is read along the loops it depends on.
     SmallVector<Ofr> sizes, strides;
     SmallVector<AffineExpr> loops;
     auto loop = [&](int64_t number, int64_t dim, Ofr size) {
-      if (IndexMath::isConstant(side.strides[dim], 0))
+      if (IndexMath::isConstant(operand.strides[dim], 0))
         return;
       sizes.push_back(size);
-      strides.push_back(side.strides[dim]);
+      strides.push_back(operand.strides[dim]);
       loops.push_back(getAffineDimExpr(number, context));
     };
-    loop(0, columns, stretch.count);
-    if (stretch.channels)
-      loop(1, channels, *stretch.channels);
-    ins.push_back(box(m, side.base, at, sizes, strides));
-    maps.push_back(AffineMap::get(stretch.channels ? 2 : 1, 0, loops, context));
+    loop(0, columns, range.count);
+    if (range.channels)
+      loop(1, channels, *range.channels);
+    ins.push_back(box(m, operand.base, at, sizes, strides));
+    maps.push_back(AffineMap::get(range.channels ? 2 : 1, 0, loops, context));
   }
 }
 

@@ -15,17 +15,18 @@ namespace tenon::tiling {
 Strided toChannelsLast(const Strided &s, bool ncx);
 
 /// Neighbouring columns of one row of a tensor with channels last.
-struct Stretch {
+struct ColumnRange {
   Ofr image, channel; // the first
   llvm::ArrayRef<Ofr> outer;
   Ofr column, count;
   std::optional<Ofr> channels; // that a loop passes; none: there is one
 };
-/// Appends the box of each of `sides` on `stretch`, and its map from the loops
-/// over columns and channels.
-void addSides(IndexMath &m, llvm::ArrayRef<Strided> sides,
-              const Stretch &stretch, llvm::SmallVectorImpl<mlir::Value> &ins,
-              llvm::SmallVectorImpl<mlir::AffineMap> &maps);
+/// Appends the box of each of `epilogue_operands` on `range`, and its map from
+/// the loops over columns and channels.
+void addEpilogueOperands(IndexMath &m, llvm::ArrayRef<Strided> epilogueOperands,
+                         const ColumnRange &range,
+                         llvm::SmallVectorImpl<mlir::Value> &ins,
+                         llvm::SmallVectorImpl<mlir::AffineMap> &maps);
 
 /// `small` and `big`, both with channels last, over one space, in which each
 /// position of small is repeated in big: `times[i]` neighbours along spatial

@@ -1,0 +1,105 @@
+#include "passes/fuse/FusedPrologue.h"
+
+#include "dialects/graph/OpFacts.h"
+#include "passes/ops/Costs.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tenon-form-groups"
+
+using namespace mlir;
+
+namespace tenon::fusion {
+
+static int64_t bytesOf(RankedTensorType type) {
+  return type.getElementTypeBitWidth() / 8;
+}
+
+/// Bytes of a matrix of `v`, if its size is known.
+static std::optional<int64_t> matrixBytes(Value v) {
+  auto type = rankedType(v);
+  ArrayRef<int64_t> matrix = type.getShape().take_back(2);
+  if (ShapedType::isDynamicShape(matrix))
+    return std::nullopt;
+  return llvm::product_of(matrix) * bytesOf(type);
+}
+
+/// Bytes of the rows of src that meet one matrix of weights.
+static std::optional<int64_t> bytesOfRows(tile::MatMulOp op,
+                                          tile::PackOp pack) {
+  auto w = rankedType(pack.getWeights());
+  auto rows = rowsOfMatrix(rankedType(op.getDst()), w);
+  if (!rows)
+    return std::nullopt;
+  return *rows * w.getDimSize(w.getRank() - 2) *
+         bytesOf(rankedType(op.getSrc()));
+}
+
+bool FusedPrologue::packs(Operation *user, tile::PackOp pack) const {
+  auto matrix = matrixBytes(pack.getWeights());
+  if (!matrix || isKnownOnce(pack.getWeights()))
+    return false;
+  if (isa<tile::AttentionOp>(user))
+    return *matrix <= headBytes();
+  auto product = dyn_cast<tile::MatMulOp>(user);
+  if (!product || product.getWeights() != pack.getResult())
+    return false;
+  auto bytes = bytesOfRows(product, pack);
+  LDBG() << "rows that meet packed weights have " << bytes.value_or(-1)
+         << " bytes, L2 " << l2Bytes;
+  return bytes && *bytes <= l2Bytes;
+}
+
+/// A work item computes a block of rows of src, and multiplies it by all
+/// panels. If panels are also packed on the fly, one item must own all rows of
+/// a panel.
+bool FusedPrologue::makesSrc(tile::MatMulOp op,
+                             ArrayRef<Operation *> ops) const {
+  constexpr int64_t kMinPanels = 8;
+  auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  if (!llvm::all_of(ops, graph::isCheap) || op.getInPlace() ||
+      src.isDynamicDim(src.getRank() - 1))
+    return false;
+  // Of many rows, all pass by each panel of weights that an item makes.
+  ArrayRef<int64_t> rowDims = dst.getShape().drop_back();
+  if (op.getQuantized() &&
+      (ShapedType::isDynamicShape(rowDims) ||
+       ShapedType::getNumElements(rowDims) > tiling::kMaxQuantizedRows))
+    return false;
+  auto pack = op.getWeights().getDefiningOp<tile::PackOp>();
+  if (!pack || !packs(op, pack))
+    return true;
+  int64_t rows = *rowsOfMatrix(dst, rankedType(pack.getWeights()));
+  auto panel = static_cast<int64_t>(pack.getPanel());
+  auto bytes = bytesOfRows(op, pack);
+  return dst.hasStaticShape() && bytes && *bytes <= l2Bytes / 2 &&
+         dst.getNumElements() >= rows * kMinPanels * panel;
+}
+
+/// Whether `ops` only widen elements, which a pooling does faster than memory
+/// takes the wide ones.
+static bool widens(ArrayRef<Operation *> ops) {
+  return ops.size() == 1 && graph::isCast(ops[0]) &&
+         rankedType(ops[0]->getOperand(0)).getElementTypeBitWidth() <= 16 &&
+         rankedType(ops[0]->getResult(0)).getElementType().isF32();
+}
+
+bool FusedPrologue::makes(Operation *user, ArrayRef<Operation *> ops) const {
+  assert(!ops.empty() && "a reader makes what somebody computed");
+  Value v = ops.back()->getResult(0);
+  if (graph::isPooling(user) && !graph::isBackward(user))
+    return widens(ops);
+  if (auto product = dyn_cast<tile::MatMulOp>(user))
+    return v == product.getSrc() && v != product.getWeights() &&
+           makesSrc(product, ops);
+  auto op = dyn_cast<tile::AttentionOp>(user);
+  if (!op || !op.getPacked() || op.getFromLeft())
+    return false;
+  if (v == op.getQ())
+    return !ShapedType::isDynamic(rankedType(v).getShape().back());
+  auto bytes = matrixBytes(v);
+  return v == op.getV() && bytes && *bytes <= headBytes();
+}
+
+} // namespace tenon::fusion

@@ -1,0 +1,33 @@
+//===- FusedPrologue.h - what a group makes of its operands ------*- C++
+//-*-===//
+//
+// Operands that a product packs or computes where it reads them are not written
+// to memory and read again; nor are conversions of what a pooling reads. Costs:
+// docs/cost-model.md.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/tile/TileDialect.h"
+
+namespace tenon::fusion {
+
+struct FusedPrologue {
+  int64_t l2Bytes;
+
+  /// Whether `user` packs what `pack` does. Rows stay in L2 while one panel
+  /// after the other is made.
+  bool packs(mlir::Operation *user, tile::PackOp pack) const;
+
+  /// Whether `user` computes its operand, the result of the last of `ops`,
+  /// which are elementwise.
+  bool makes(mlir::Operation *user,
+             llvm::ArrayRef<mlir::Operation *> ops) const;
+
+private:
+  /// Keys or values of a head that each thread has a copy of.
+  int64_t headBytes() const { return 2 * l2Bytes; }
+  bool makesSrc(tile::MatMulOp op, llvm::ArrayRef<mlir::Operation *> ops) const;
+};
+
+} // namespace tenon::fusion

@@ -1,0 +1,173 @@
+//===- AttentionVisibleKeys.cpp - keys that a causal mask leaves to see
+//----------===//
+#include "passes/ops/ScalarOps.h"
+#include "passes/tile/attention/AttentionLowering.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+/// exp of less is 0: half the smallest f32 is exp(-103.97).
+constexpr double kVanishing = -104;
+
+bool hasOnePerMatrix(const Strided &operand) {
+  return llvm::all_of(
+      ArrayRef<Ofr>(operand.strides).take_back(2),
+      [](Ofr stride) { return IndexMath::isConstant(stride, 0); });
+}
+
+/// Where weights have a region, one of 0 may become another number. Tiles of a
+/// matrix unit take known sizes only.
+void AttentionLowering::findMask() {
+  if (op.getFromLeft() || op.hasWeights() ||
+      ctx.target.multipliesInTiles(interleave))
+    return;
+  mask = CausalMask::find(op.getScore().front(), [&](BlockArgument argument) {
+    return hasOnePerMatrix(
+        epilogueOperands[argument.getArgNumber() - kFirstEpilogueOperand]);
+  });
+}
+
+/// What the mask means for a block of queries.
+void AttentionLowering::placeMask(Block &block) {
+  if (!mask)
+    return;
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  mlir::Block &region = op.getScore().front();
+  IRMapping map;
+  for (auto [i, s] : llvm::enumerate(epilogueOperands)) {
+    BlockArgument argument = region.getArgument(kFirstEpilogueOperand + i);
+    if (argument.use_empty() || !hasOnePerMatrix(s))
+      continue;
+    Value one = box(bm, s.base, offsetOf(bm, s, block.at), {}, {});
+    map.map(argument,
+            memref::LoadOp::create(b, bm.location(), one, ValueRange())
+                .getResult());
+  }
+  Ofr offset = mask->emitOffset(b, bm.location(), map);
+  block.masked = mask->emitMasked(b, map);
+  Ofr end = bm.add(bm.add(block.at.back(), block.rows), offset);
+  end = bm.min(bm.max(end, bm.attr(0)), bm.attr(keys));
+  block.visiblePanels = bm.ceilDiv(end, bm.attr(panel));
+}
+
+/// Whether exp(masked - max) is 0 for all rows of the block.
+Value AttentionLowering::vanishes(Block &block) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  Location loc = bm.location();
+  auto number = [&](double x) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(x));
+  };
+  auto loop = scf::ForOp::create(
+      b, loc, bm.value(0), bm.value(block.rows), bm.value(1),
+      number(std::numeric_limits<double>::infinity()),
+      [&](OpBuilder &nb, Location l, Value row, ValueRange least) {
+        Value max = memref::LoadOp::create(nb, l, block.scratch.max, row);
+        scf::YieldOp::create(
+            nb, l, arith::MinimumFOp::create(nb, l, least[0], max).getResult());
+      });
+  Value distance =
+      arith::SubFOp::create(b, loc, block.masked, loop.getResult(0));
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, distance,
+                               number(kVanishing));
+}
+
+/// Whether no value of the keys of `part` after those of `seen` is infinite or
+/// NaN: 0 times such a one is NaN.
+Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
+                                         const Keys &seen) {
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  Location loc = bm.location();
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value sum = box(bm, block.scratch.hidden, bm.attr(0), {}, {});
+  memref::StoreOp::create(b, loc, zero, sum, ValueRange());
+  auto add = [&](Value memory, Ofr at, Ofr rows, int64_t columns, Ofr stride) {
+    Value values =
+        box(bm, memory, at, {rows, bm.attr(columns)}, {stride, bm.attr(1)});
+    auto reduction = utils::IteratorType::reduction;
+    linalg::GenericOp::create(
+        b, loc, TypeRange(), values, sum,
+        {b.getMultiDimIdentityMap(2), AffineMap::get(2, 0, b.getContext())},
+        {reduction, reduction}, [&](OpBuilder &nb, Location l, ValueRange v) {
+          Value x = convertScalar(nb, l, v[0], nb.getF32Type());
+          x = arith::MulFOp::create(nb, l, x, zero,
+                                    arith::FastMathFlags::contract);
+          linalg::YieldOp::create(
+              nb, l, arith::AddFOp::create(nb, l, v[1], x).getResult());
+        });
+  };
+  Ofr first = bm.add(part.from, seen.count);
+  Ofr count = bm.sub(part.count, seen.count);
+  Ofr start = offsetOf(bm, v, ArrayRef(block.at).drop_back());
+  if (interleave == 1) {
+    Ofr stride = v.strides[v.rank() - 2];
+    add(baseOf(block, v, &Scratch::fusedValues),
+        bm.add(start, bm.mul(first, stride)), count, columns, stride);
+  }
+  // Panels hold whole groups of keys, and zeros beside them.
+  int64_t width = valuePanel * interleave;
+  for (int64_t column = 0; interleave > 1 && column < columns;
+       column += valuePanel) {
+    Ofr panel = bm.mul(bm.attr(column / valuePanel),
+                       panelSize(bm, bm.attr(keys), valuePanel, interleave));
+    add(baseOf(block, v, &Scratch::packedValues),
+        bm.add(bm.add(start, panel), bm.mul(first, bm.attr(valuePanel))),
+        bm.ceilDiv(count, bm.attr(interleave)), width, bm.attr(width));
+  }
+  Value total = memref::LoadOp::create(b, loc, sum, ValueRange());
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, total, zero);
+}
+
+/// Emits `emit`, which leaves maxima of rows, for those of `part` that the
+/// block's rows see, and once more for all of them if the others count as well.
+/// Returns those it was emitted for last.
+AttentionLowering::Keys AttentionLowering::emitVisible(
+    Block &block, const Keys &part,
+    llvm::function_ref<void(Block &, const Keys &)> emit) {
+  if (!mask) {
+    emit(block, part);
+    return part;
+  }
+  IndexMath &bm = block.m;
+  OpBuilder &b = bm.builder();
+  Location loc = bm.location();
+  auto keysOf = [&](IndexMath &m, Value panels) {
+    Ofr count = m.mul(panels, m.attr(panel));
+    if (*IndexMath::constant(part.count) % panel)
+      count = m.min(count, part.count);
+    return Keys{part.panel, part.from, count};
+  };
+  Value all = bm.value(bm.ceilDiv(part.count, bm.attr(panel)));
+  Ofr seen = bm.max(bm.sub(block.visiblePanels, part.panel), bm.attr(0));
+  auto loop = scf::WhileOp::create(
+      b, loc, b.getIndexType(), bm.value(bm.min(seen, all)),
+      [&](OpBuilder &nb, Location l, ValueRange panels) {
+        IndexMath inner(nb, l);
+        Block inside = block.inside(inner);
+        Keys seen = keysOf(inner, panels[0]);
+        emit(inside, seen);
+        Value less = arith::CmpIOp::create(nb, l, arith::CmpIPredicate::slt,
+                                           panels[0], all);
+        Value nothing = arith::AndIOp::create(
+            nb, l, vanishes(inside), hiddenAreFinite(inside, part, seen));
+        Value counts = arith::XOrIOp::create(
+            nb, l, nothing,
+            arith::ConstantOp::create(nb, l, nb.getBoolAttr(true)));
+        scf::ConditionOp::create(
+            nb, l, arith::AndIOp::create(nb, l, less, counts), panels);
+      },
+      [&](OpBuilder &nb, Location l, ValueRange) {
+        scf::YieldOp::create(nb, l, all);
+      });
+  return keysOf(bm, loop.getResult(0));
+}
+
+} // namespace tenon::tiling

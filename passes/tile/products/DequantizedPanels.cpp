@@ -1,0 +1,99 @@
+#include "passes/tile/products/DequantizedPanels.h"
+
+#include "codegen/microkernel/Int4.h"
+#include "passes/tile/core/Strided.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+
+namespace tenon::tiling {
+
+Value wordsOf(IndexMath &m, Value memory, Type type) {
+  OpBuilder &b = m.builder();
+  Ofr count = m.product(memref::getMixedSizes(b, m.location(), memory));
+  Value bytes = box(m, memory, m.attr(0), {count}, {m.attr(1)});
+  Ofr words = m.floorDiv(count, m.attr(type.getIntOrFloatBitWidth() / 8));
+  auto known = IndexMath::constant(words);
+  SmallVector<Value> sizes;
+  if (!known)
+    sizes.push_back(m.value(words));
+  return memref::ViewOp::create(
+      b, m.location(),
+      MemRefType::get({known.value_or(ShapedType::kDynamic)}, type), bytes,
+      m.value(m.attr(0)), sizes);
+}
+
+/// Level `part` of those in a byte, as i32.
+static Value quantizedValue(OpBuilder &b, Location loc,
+                            tile::QuantizedWeightsAttr quantized, Value byte,
+                            int64_t part) {
+  Type i32 = b.getI32Type();
+  bool isSigned = quantized.getIsSigned();
+  Value x = isSigned ? arith::ExtSIOp::create(b, loc, i32, byte).getResult()
+                     : arith::ExtUIOp::create(b, loc, i32, byte);
+  return quantized.getBits() == 8
+             ? x
+             : microkernel::halfOfByte(b, loc, x, isSigned, part);
+}
+
+void DequantizedPanels::emit(IndexMath &m, Value memory, Ofr start,
+                             int64_t from, int64_t count, Value to) const {
+  OpBuilder &b = m.builder();
+  MLIRContext *context = b.getContext();
+  int64_t perRow = quantized.perRow(), group = quantized.groupOf(k);
+  int64_t bytesOfGroup = quantized.rowsOfGroup(k) * panel;
+  // One group is all of K, of which this may be a part.
+  int64_t groups = quantized.hasScales() ? count / group : 1;
+  int64_t rows = count / groups / perRow;
+  int64_t first = quantized.hasScales() ? from / group * bytesOfGroup : 0;
+  int64_t row = quantized.hasScales() ? 0 : from / perRow;
+  AffineExpr d0 = b.getAffineDimExpr(0), d2 = b.getAffineDimExpr(2);
+  AffineMap all = b.getMultiDimIdentityMap(3),
+            ofGroup = AffineMap::get(3, 0, {d0, d2}, context);
+  auto at = [&](int64_t bytes) { return m.add(start, m.attr(first + bytes)); };
+  SmallVector<Value> ins{box(m, memory,
+                             at((quantized.rowsOfHead() + row) * panel),
+                             {m.attr(groups), m.attr(rows), m.attr(panel)},
+                             {m.attr(bytesOfGroup), m.attr(panel), m.attr(1)})};
+  SmallVector<AffineMap> maps{all};
+  auto addHead = [&](Value from, Ofr offset, int64_t bytesOfElement) {
+    ins.push_back(box(m, from, offset, {m.attr(groups), m.attr(panel)},
+                      {m.attr(bytesOfGroup / bytesOfElement), m.attr(1)}));
+    maps.push_back(ofGroup);
+  };
+  constexpr int64_t size = sizeof(float);
+  if (quantized.hasScales())
+    addHead(wordsOf(m, memory, b.getF32Type()), m.floorDiv(at(0), m.attr(size)),
+            size);
+  if (quantized.getZeroPoints())
+    addHead(memory, at(quantized.hasScales() ? size * panel : 0), 1);
+  maps.push_back(all);
+  for (int64_t part = 0; part < perRow; ++part) {
+    Value out = box(
+        m, to, m.attr(part * panel),
+        {m.attr(groups), m.attr(rows), m.attr(panel)},
+        {m.attr(count / groups * panel), m.attr(perRow * panel), m.attr(1)});
+    linalg::GenericOp::create(
+        b, m.location(), TypeRange(), ins, out, maps,
+        SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),
+        [&](OpBuilder &nb, Location l, ValueRange args) {
+          Value x = quantizedValue(nb, l, quantized, args[0], part);
+          if (quantized.getZeroPoints()) {
+            Value zero = args[1 + quantized.hasScales()];
+            Type i32 = nb.getI32Type();
+            zero = quantized.getIsSigned()
+                       ? arith::ExtSIOp::create(nb, l, i32, zero).getResult()
+                       : arith::ExtUIOp::create(nb, l, i32, zero);
+            x = arith::SubIOp::create(nb, l, x, zero);
+          }
+          x = arith::SIToFPOp::create(nb, l, nb.getF32Type(), x);
+          if (quantized.hasScales())
+            x = arith::MulFOp::create(nb, l, x, args[1]);
+          linalg::YieldOp::create(nb, l, x);
+        });
+  }
+}
+
+} // namespace tenon::tiling
