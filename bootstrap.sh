@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # bootstrap.sh - installs what building and testing Tenon needs.
 #
 # For Debian 12, as root or with sudo. It may be run any number of times: it

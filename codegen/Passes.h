@@ -1,4 +1,5 @@
 //===- Passes.h - code generation passes -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The C of a document is that of a program: check_c_api.py DOCUMENT PROGRAM
 
 Each block of C has to be in the program, whatever the white space."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Writes the list of flags in cli.md anew, from `tenon COMMAND --help`.
 #
 #   docs/gen_cli.sh [TENON]      writes docs/cli.md

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Writes the excerpts of life-of-a-graph.md anew, from the IR of a graph.
 #
 #   docs/gen_life.sh [TENON [MODEL]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Joins what mlir-tblgen writes of passes to one document.
 #
 #   docs/gen_passes.sh FILE..., the first one of passes/, others of codegen/

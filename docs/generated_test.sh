@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Says whether a document that is checked in is what the build generates.
 #
 #   docs/generated_test.sh GENERATED CHECKED-IN

@@ -1,4 +1,5 @@
 //===- Examples_test.cpp - the graphs of the examples ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // That each file is what its program writes is checked beside the program.
 // Here: they read strictly, verify, and are the nets they claim to be.

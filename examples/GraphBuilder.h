@@ -1,4 +1,5 @@
 //===- GraphBuilder.h - graphs built by hand --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the examples write their graphs with: one call for each tensor and each
 // operation.  Ids are given in order of creation; shapes of results are

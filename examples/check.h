@@ -1,4 +1,5 @@
 /*===-- check.h - what the examples of the C interface share -----*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0                                      *|
 |*                                                                          *|
 |* An example stops at the first call that fails and at the first number    *|
 |* that is wrong, so that its test is to run it.                            *|

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs an example's program in an empty folder and compares what it writes with
 # the files of the source tree: check_example.sh PROGRAM FILE...
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A folder of examples/: a program and what tests it."""
 
 def example(name, graphs, deps = ["//examples:graph_builder"]):

@@ -1,4 +1,5 @@
 //===- Passes.h - the passes between import and machine code ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - the passes between import and machine code -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // In alphabetical order.  compiler/driver/Phases.cpp says which phase runs
 // which.

@@ -1,4 +1,5 @@
 //===-- Aot.cpp - what files compiled ahead of time call ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Model.h"
 #include "runtime/tenon_aot.h"
 

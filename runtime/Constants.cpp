@@ -1,4 +1,5 @@
 //===-- Constants.cpp - shared packed constants ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Memory.h"
 #include "runtime/tenon_rt.h"
 

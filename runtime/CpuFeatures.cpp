@@ -1,4 +1,5 @@
 //===-- CpuFeatures.cpp - what this CPU can execute -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/tenon_model.h"
 
 #include <cstring>

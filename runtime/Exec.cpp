@@ -1,4 +1,5 @@
 //===-- Exec.cpp - executors and sections ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Exec.h"
 #include "runtime/Memory.h"
 #include "runtime/Profile.h"

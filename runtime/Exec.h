@@ -1,4 +1,5 @@
 //===-- Exec.h - what the runtime knows about executors --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_RUNTIME_EXEC_H
 #define TENON_RUNTIME_EXEC_H
 

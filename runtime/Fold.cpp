@@ -1,4 +1,5 @@
 //===-- Fold.cpp - what depends on constants only -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Model.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
 //===-- Memory.cpp - where the runtime's memory comes from ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Memory.h"
 
 #include <cstdlib>

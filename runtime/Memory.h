@@ -1,4 +1,5 @@
 //===-- Memory.h - where the runtime's memory comes from -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_RUNTIME_MEMORY_H
 #define TENON_RUNTIME_MEMORY_H
 

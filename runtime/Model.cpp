@@ -1,4 +1,5 @@
 //===-- Model.cpp - executing compiled graphs -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Model.h"
 #include "runtime/Exec.h"
 #include "runtime/Team.h"

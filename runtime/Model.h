@@ -1,4 +1,5 @@
 //===-- Model.h - a description with the code that suits this CPU -*- C++ -*-=//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_RUNTIME_MODEL_H
 #define TENON_RUNTIME_MODEL_H
 

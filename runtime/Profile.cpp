@@ -1,4 +1,5 @@
 //===-- Profile.cpp - time per section name -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Profile.h"
 
 #include <cstring>

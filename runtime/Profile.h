@@ -1,4 +1,5 @@
 //===-- Profile.h - time per section name ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_RUNTIME_PROFILE_H
 #define TENON_RUNTIME_PROFILE_H
 

@@ -1,4 +1,5 @@
 //===-- Sync.h - locks, waiting and time for the runtime -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Small pieces on top of Linux and the compiler's atomics: nothing here needs
 // the C++ library at link time.

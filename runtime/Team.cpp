@@ -1,4 +1,5 @@
 //===-- Team.cpp - the runtime's own threads ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Team.h"
 
 #include <csignal>

@@ -1,4 +1,5 @@
 //===-- Team.h - the runtime's own threads ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A section is cut into ranges, one per member of the team, and each range into
 // pieces that halve: half of it, a quarter, an eighth.  A piece is *claimed*

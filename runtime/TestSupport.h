@@ -1,4 +1,5 @@
 //===-- TestSupport.h - executors for the runtime's tests ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_RUNTIME_TESTSUPPORT_H
 #define TENON_RUNTIME_TESTSUPPORT_H
 

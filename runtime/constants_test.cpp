@@ -1,4 +1,5 @@
 //===-- constants_test.cpp - the store of packed constants ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/TestSupport.h"
 #include "runtime/tenon_rt.h"
 

@@ -1,4 +1,5 @@
 //===-- exec_test.cpp - sections in every mode ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/TestSupport.h"
 #include "runtime/tenon_rt.h"
 

@@ -1,4 +1,5 @@
 /* tenon_rt.h is plain C11 and enough to use the library from C. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/tenon_rt.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 //===-- memory_test.cpp - allocation, arenas, forks, profiles -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/TestSupport.h"
 #include "runtime/tenon_rt.h"
 

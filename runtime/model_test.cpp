@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models made by hand: what tenon_model_run says when code fails, and which
 // buffers it takes.
 #include "runtime/TestSupport.h"

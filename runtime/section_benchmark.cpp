@@ -1,4 +1,5 @@
 //===-- section_benchmark.cpp - what starting and ending a section costs --===//
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/tenon_rt.h"
 
 #include <benchmark/benchmark.h>

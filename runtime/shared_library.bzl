@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A shared library under the name that programs load it by."""
 
 def shared_library(name, exports, deps, linkopts = []):

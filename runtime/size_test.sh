@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The runtime is small and needs the C library alone.
 #
 #   size_test.sh LIBTENON_RT.SO

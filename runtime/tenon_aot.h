@@ -1,4 +1,5 @@
 /*===-- tenon_aot.h - what files compiled ahead of time call ----*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0                                      *|
 |*                                                                          *|
 |* `tenon compile` writes functions with named, typed arguments; they are   *|
 |* thin wrappers around these.  Programs call the wrappers, which the       *|

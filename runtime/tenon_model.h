@@ -1,4 +1,5 @@
 /*===-- tenon_model.h - executing compiled graphs, C interface --*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0                                      *|
 |*                                                                          *|
 |* The compiler writes a tenon_model_info beside the code of a graph; these *|
 |* functions execute it.  Code compiled in this process, from a file of the *|

@@ -1,4 +1,5 @@
 /*===-- tenon_rt.h - Tenon's runtime, C interface ---------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0                                      *|
 |*                                                                          *|
 |* What compiled code calls while it runs: parallel sections, scratch,      *|
 |* memory, shared constants, profiling.  JIT code and ahead-of-time         *|

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What bootstrap.sh does and says, with stand-ins for apt, dpkg and sudo.
 # Conditions and bodies of stubs are evaluated later.
 # shellcheck disable=SC2016

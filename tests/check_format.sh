@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that every C and C++ file is as clang-format-22 writes it. With --fix,
 # makes it so. Files of third_party/ are not ours to format. Checks also that
 # every source names the licence of this repository in its first lines.

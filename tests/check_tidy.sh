@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs clang-tidy-22, with the checks of .clang-tidy, on the files of a change.
 #
 #   tests/check_tidy.sh [--most=N] [--base=COMMIT] [FILE]...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts test cases from Bazel's build event files.
 
 count_results.py EVENTS...   (as --build_event_json_file writes them)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What count_results.py makes of build events: count_results_test.sh SCRIPT
 set -uo pipefail
 script=$(readlink -f "$1")

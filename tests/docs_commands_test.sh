@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the commands that documents show.
 #
 #   docs_commands_test.sh FILE-OF-THE-TREE TENON

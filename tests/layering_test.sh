@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Dependencies go one way: who may include whom, by folder.
 #
 #   layering_test.sh FILE-OF-THE-TREE

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds everything, runs all tests and counts their cases.
 #
 #   tests/run_all.sh [--sanitizers] [BAZEL OPTION]...

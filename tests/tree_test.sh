@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The tree has nothing that only works on one machine, and what it calls a
 # script is one.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes compile_commands.json for clangd and clang-tidy from Bazel's actions.
 
     bazel build //... && python3 tools/compdb.py [TARGETS]

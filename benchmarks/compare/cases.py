@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The work that is compared: small graphs in Tenon's vocabulary.
 
 A case is a list of operations on named tensors; peers translate it. Shapes of

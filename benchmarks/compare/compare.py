@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tenon and its peers on the same work, in turns, in one run.
 
     bazel build //compiler/api:libtenon.so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients of convolutions, pools and resampling, NCX as frameworks train, and
 what PyTorch has for them. Other peers compute no single gradient."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole models as cases: what a framework would submit in one graph.
 
 Weights are random, of a size that keeps values in range through all layers.

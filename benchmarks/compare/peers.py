@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The peers: each turns a case into a function that runs it once.
 
 prepare(case, values, threads) returns a function without arguments, whose

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiling and executing a graph through Tenon's C interface, by ctypes."""
 
 import ctypes as c

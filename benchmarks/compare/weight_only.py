@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Products with weights of 4 and 8 bits, as the peers that have them say them.
 
 ONNX's own operations would make f32 of the weights before the first run. Of

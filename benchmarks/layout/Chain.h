@@ -1,4 +1,5 @@
 //===- Chain.h - convolutions of NCX tensors around a Wildcard --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Through the interface that programs use: two compiled partitions, between
 // them an operation that the program executes itself.

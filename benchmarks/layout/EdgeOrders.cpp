@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/layout/EdgeOrders.h"
 
 #include "compiler/driver/Session.h"

@@ -1,4 +1,5 @@
 //===- EdgeOrders.h - what `tenon explain` says of orders -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/report/Explain.h"

@@ -1,4 +1,5 @@
 //===- Layout_test.cpp - no copies where the compiler chooses layouts -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/layout/Chain.h"
 #include "benchmarks/layout/EdgeOrders.h"
 

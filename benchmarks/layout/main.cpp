@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of NCX tensors, cut in the middle by an operation that the
 // program executes: with plain edges at the cut, and with edges whose layout
 // the compiler chooses. Tells the copies in another order with what they cost,

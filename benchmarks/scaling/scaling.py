@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Time and compile time against batch, sequence, layers and operations.
 
     bazel build //compiler/api:libtenon.so

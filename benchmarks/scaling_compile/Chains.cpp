@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/scaling_compile/Chains.h"
 
 #include <chrono>

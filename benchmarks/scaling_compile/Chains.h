@@ -1,4 +1,5 @@
 //===- Chains.h - graphs of any number of operations ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/driver/Session.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work of compiling grows linearly with the number of operations. It is
 // counted and not timed: allocations of all that compiles, functions and code.
 // scaling_compile measures times.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How compile time and memory grow with the number of operations.
 //
 //   scaling_compile [--phases] [CHAIN SIZE]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Direct convolution, F(2x2, 3x3) and F(4x4, 3x3), the last with fast math: all
 // are compiled, executions take turns, medians are told. `--cold` puts other
 // data into the caches before each; `--sections` tells the time of each

@@ -1,4 +1,5 @@
 //===- Header.cpp - the C header of a compiled file -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/Stubs.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- Link.cpp - objects to one file -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/Link.h"
 
 #include "codegen/aot/TemporaryFolder.h"

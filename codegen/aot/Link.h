@@ -1,4 +1,5 @@
 //===- Link.h - objects to one file ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

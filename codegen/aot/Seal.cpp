@@ -1,4 +1,5 @@
 //===- Seal.cpp - what a compiled file says about itself ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/Seal.h"
 
 #include "codegen/jit/ModelInfo.h"

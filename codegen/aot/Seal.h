@@ -1,4 +1,5 @@
 //===- Seal.h - what a compiled file says about itself ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A compiled file has two sections beside its code: .tenon.seal with the
 // version of the format, what it was compiled for and the hash of the whole

@@ -1,4 +1,5 @@
 //===- Stubs.cpp - the C functions of a compiled file ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/Stubs.h"
 
 #include "llvm/ADT/StringExtras.h"

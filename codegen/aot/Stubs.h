@@ -1,4 +1,5 @@
 //===- Stubs.h - the C functions of a compiled file ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A file compiled ahead of time has one object per target. One of them holds
 // the description, the weights and functions with one argument per tensor,

@@ -1,4 +1,5 @@
 //===- TemporaryFolder.cpp - files that nobody keeps ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/TemporaryFolder.h"
 
 #include "dialects/support/Fail.h"

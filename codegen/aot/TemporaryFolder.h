@@ -1,4 +1,5 @@
 //===- TemporaryFolder.h - files that nobody keeps -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

@@ -1,4 +1,5 @@
 //===- Compile.cpp - LLVM dialect to machine code -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 #include "codegen/jit/Compile.h"
 

@@ -1,4 +1,5 @@
 //===- Compile.h - LLVM dialect to machine code ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The one way from an LLVM-dialect module to an object file.  The JIT, the
 // cache and ahead-of-time compilation all load, keep or write these bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules compiled in parts: one archive, the same bytes for any number of
 // threads, functions that call each other across parts, errors of any part.
 // What the optimiser makes of addresses.

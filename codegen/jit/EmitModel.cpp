@@ -1,4 +1,5 @@
 //===- EmitModel.cpp - the description beside compiled code ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/jit/ModelInfo.h"
 
 #include "llvm/IR/Constants.h"

@@ -1,4 +1,5 @@
 //===- Guard.cpp - what LLVM does not return from -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/jit/Guard.h"
 
 #include "dialects/support/Fail.h"

@@ -1,4 +1,5 @@
 //===- Guard.h - what LLVM does not return from ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // LLVM ends the process where it cannot go on: an instruction that the CPU
 // lacks, a relocation that does not fit, an allocation that fails.  Tenon is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What LLVM would end the process for, or print, is an error: fatal errors, all
 // targets and CPUs it has names for, errors of its code generator and its JIT.
 #include "codegen/jit/Compile.h"

@@ -1,4 +1,5 @@
 //===- Jit.cpp - object code in this process ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // RuntimeDyld and not JITLink: it takes the plain JITEventListeners for perf
 // and gdb, and links our small objects faster.

@@ -1,4 +1,5 @@
 //===- Jit.h - object code in this process ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/jit/Compile.h"

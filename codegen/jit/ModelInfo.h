@@ -1,4 +1,5 @@
 //===- ModelInfo.h - the description beside compiled code ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What runtime/tenon_model.h describes, as values, and the way into a module:
 // the JIT, the cache and ahead-of-time files find it there as data.

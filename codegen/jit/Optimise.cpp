@@ -1,4 +1,5 @@
 //===- Optimise.cpp - LLVM's optimiser, as much of it as pays -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/jit/Optimise.h"
 
 #include "llvm/IR/Module.h"

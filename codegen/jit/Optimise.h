@@ -1,4 +1,5 @@
 //===- Optimise.h - LLVM's optimiser, as much of it as pays -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The pipeline is short on purpose.  Our code arrives with loops already
 // vectorised, unrolled and blocked: LLVM has to clean up addresses and hoist

@@ -1,4 +1,5 @@
 //===- TargetMachine.cpp - LLVM's description of a target -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/jit/TargetMachine.h"
 
 #include "dialects/support/Fail.h"

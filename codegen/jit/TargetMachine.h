@@ -1,4 +1,5 @@
 //===- TargetMachine.h - LLVM's description of a target --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to codegen/jit.
 //

@@ -1,4 +1,5 @@
 //===- LowerToLLVM.cpp - the last MLIR pipeline ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // No canonicaliser and no CSE in here: LLVM's own EarlyCSE and GVN remove the
 // repeated address arithmetic in a fraction of the time.  Each pass over all

@@ -1,4 +1,5 @@
 //===- LowerToLLVM.h - the last MLIR pipeline ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace mlir {

@@ -1,4 +1,5 @@
 //===- MoveAsIntegers.cpp - 16-bit floats move as integers ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

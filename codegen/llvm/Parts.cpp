@@ -1,4 +1,5 @@
 //===- Parts.cpp - a module as parts of about equal work ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/llvm/Parts.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,5 @@
 //===- Parts.h - a module as parts of about equal work ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The last lowering and LLVM look at one function at a time, so that a large
 // module can go through them in parts, several at once. (llvm::splitCodeGen

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A module goes to parts and back: each part stands alone, nothing is lost, and
 // the same module makes the same parts.
 #include "codegen/llvm/Parts.h"

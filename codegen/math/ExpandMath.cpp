@@ -1,4 +1,5 @@
 //===- ExpandMath.cpp - transcendental functions as arithmetic ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %y = math.exp %x : vector<8xf32>
 // becomes about twenty arith operations and math.fma (MathFunctions.cpp).

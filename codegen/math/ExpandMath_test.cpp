@@ -1,4 +1,5 @@
 //===- ExpandMath_test.cpp - errors of the math functions -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every function over a sweep of all f32 bit patterns against the C library in
 // double.  The step between patterns is a prime; set TENON_MATH_STRIDE=1 for

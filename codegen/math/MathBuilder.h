@@ -1,4 +1,5 @@
 //===- MathBuilder.h - short names for arithmetic --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/math/MathFunctions.h"

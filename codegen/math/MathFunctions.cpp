@@ -1,4 +1,5 @@
 //===- MathFunctions.cpp - functions as arithmetic ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Polynomials are weighted minimax fits (Lawson iteration on 1500 Chebyshev
 // points in double, coefficients rounded to f32 one after the other, the rest

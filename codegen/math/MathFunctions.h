@@ -1,4 +1,5 @@
 //===- MathFunctions.h - functions as arithmetic ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each function emits the code of one elementary function for f32 or a vector
 // of f32.  Error bounds stand beside the definitions, in units in the last

@@ -1,4 +1,5 @@
 //===- BrgemmHarness.cpp - compile and call brgemm in tests ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/BrgemmHarness.h"
 
 #include "codegen/Passes.h"

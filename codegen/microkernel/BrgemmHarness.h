@@ -1,4 +1,5 @@
 //===- BrgemmHarness.h - compile and call brgemm in tests ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // From the text of a module with tile.brgemm to callable functions, and the
 // memrefs to call them with. For tests and benchmarks only.

@@ -1,4 +1,5 @@
 //===- ChooseRegisterTiles.cpp - register tiles become attributes ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   tile.brgemm ins(..) outs(..)  ->  tile.brgemm ins(..) outs(..)
 //                                         register_tile [4, 3]

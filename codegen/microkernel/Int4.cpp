@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/Int4.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

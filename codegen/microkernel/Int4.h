@@ -1,4 +1,5 @@
 //===- Quantized weights.h - numbers of 4 bits -----------------------------*-
+// SPDX-License-Identifier: Apache-2.0
 // C++ -*-===//
 #pragma once
 

@@ -1,4 +1,5 @@
 //===- Kernel.cpp - one brgemm microkernel --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   for b1, .., bj:                  accumulators are loop-carried vectors
 //     for k:

@@ -1,4 +1,5 @@
 //===- Kernel.h - one brgemm microkernel -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A microkernel computes MR rows x NV vectors of C with the accumulators in
 // registers. It is a private function of bare pointers and run-time sizes and

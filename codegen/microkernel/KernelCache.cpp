@@ -1,4 +1,5 @@
 //===- KernelCache.cpp - the kernels of a module --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/KernelCache.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 //===- KernelCache.h - the kernels of a module -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Hands out kernels and dispatch functions, each built once per module.
 //

@@ -1,4 +1,5 @@
 //===- KernelCode.h - what the parts of a kernel's code share -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/microkernel/Kernel.h"

@@ -1,4 +1,5 @@
 //===- KernelProducts.cpp - one step of a kernel's sums -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/KernelProducts.h"
 
 #include "codegen/microkernel/Int4.h"

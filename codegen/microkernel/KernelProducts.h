@@ -1,4 +1,5 @@
 //===- KernelProducts.h - one step of a kernel's sums ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/microkernel/KernelCode.h"

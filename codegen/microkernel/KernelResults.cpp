@@ -1,4 +1,5 @@
 //===- KernelResults.cpp - rows of C in a kernel --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/KernelResults.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 //===- KernelResults.h - rows of C in a kernel ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/microkernel/KernelProducts.h"

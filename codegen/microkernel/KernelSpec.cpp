@@ -1,4 +1,5 @@
 //===- KernelSpec.cpp - names and signatures of kernels -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/Kernel.h"
 #include "dialects/support/LinkNames.h"
 

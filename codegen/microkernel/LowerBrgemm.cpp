@@ -1,4 +1,5 @@
 //===- LowerBrgemm.cpp - tile.brgemm to microkernels ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Cuts C into blocks the registers hold and calls a kernel for each:
 //

@@ -1,4 +1,5 @@
 //===- LowerBrgemm.h - tile.brgemm to microkernels -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Pass `tenon-lower-brgemm`; see Passes.td. Run it before the strided-metadata
 // expansion and the conversions to LLVM: it leaves memref.extract_* at the call

@@ -1,4 +1,5 @@
 //===- MatrixKernel.cpp - products in a matrix unit -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   zero the tiles of sums
 //   for b1, .., bj:

@@ -1,4 +1,5 @@
 //===- MatrixKernel.h - products in a matrix unit --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // AMX: eight tile registers of 16 rows x 64 bytes, and instructions that add
 // the product of two to a third. A matrix kernel sums up to 32 rows x 32

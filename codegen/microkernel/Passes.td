@@ -1,4 +1,5 @@
 //===- Passes.td - passes of the microkernels --------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_CODEGEN_MICROKERNEL_PASSES_TD
 #define TENON_CODEGEN_MICROKERNEL_PASSES_TD
 

@@ -1,4 +1,5 @@
 //===- RegisterTile.cpp - rows x vectors of a microkernel -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/RegisterTile.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- RegisterTile.h - rows x vectors of a microkernel --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Which MR x NV block of accumulators a matrix product keeps in registers, and
 // how its rows and columns are cut into such blocks. No MLIR; thread-safe.

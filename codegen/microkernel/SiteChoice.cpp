@@ -1,4 +1,5 @@
 //===- SiteChoice.cpp - the kernel that a product is made with ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/SiteChoice.h"
 #include "codegen/microkernel/MatrixKernel.h"
 

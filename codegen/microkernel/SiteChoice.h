@@ -1,4 +1,5 @@
 //===- SiteChoice.h - the kernel that a product is made with ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/microkernel/KernelCache.h"

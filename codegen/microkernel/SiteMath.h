@@ -1,4 +1,5 @@
 //===- SiteMath.h - addresses where kernels are called ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

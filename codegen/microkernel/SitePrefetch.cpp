@@ -1,4 +1,5 @@
 //===- SitePrefetch.cpp - what kernels of a site bring to the caches
+// SPDX-License-Identifier: Apache-2.0
 //---------===//
 #include "codegen/microkernel/SitePrefetch.h"
 

@@ -1,4 +1,5 @@
 //===- SitePrefetch.h - what kernels of a site bring to the caches -*- C++
+// SPDX-License-Identifier: Apache-2.0
 //-*-===//
 #pragma once
 

@@ -1,4 +1,5 @@
 //===- TargetIsa.h - the vector unit of a target ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/microkernel/RegisterTile.h"

@@ -1,4 +1,5 @@
 //===- TileChoice.cpp - how a product is cut for the registers ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/TileChoice.h"
 #include "codegen/microkernel/Kernel.h"
 #include "codegen/microkernel/MatrixKernel.h"

@@ -1,4 +1,5 @@
 //===- TileChoice.h - how a product is cut for the registers ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/microkernel/TargetIsa.h"

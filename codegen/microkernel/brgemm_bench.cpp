@@ -1,4 +1,5 @@
 //===- brgemm_bench.cpp - microkernels against the FMA peak ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   brgemm_bench [--vector-bits=B] [--registers=R] [--tile=MRxNV] [--unroll=U]
 //                [--rows=R] [--prefetch] [MxNxK]...

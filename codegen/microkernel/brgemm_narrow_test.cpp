@@ -1,4 +1,5 @@
 //===- brgemm_narrow_test.cpp - products of bf16, f16 and bytes -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Small integers in each type: sums are exact, and results must be equal to
 // those of plain loops, for each form of the product that this machine has.

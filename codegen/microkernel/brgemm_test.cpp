@@ -1,4 +1,5 @@
 //===- brgemm_test.cpp - lowered brgemm against plain loops ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Inputs are small integers, so that every sum is exact in f32 and results must
 // be equal to those of plain loops in double, whatever the order of summation.

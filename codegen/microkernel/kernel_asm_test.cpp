@@ -1,4 +1,5 @@
 //===- kernel_asm_test.cpp - what LLVM makes of the inner loops -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The inner loop of a kernel must hold exactly its fused multiply-adds, on
 // registers of the full width, and touch no stack. Compiled for CPUs that need

@@ -1,4 +1,5 @@
 //===- register_tile_test.cpp ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/RegisterTile.h"
 
 #include "gtest/gtest.h"

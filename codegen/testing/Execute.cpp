@@ -1,4 +1,5 @@
 //===- Execute.cpp - run MLIR text in a test ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/testing/Execute.h"
 #include "codegen/llvm/LowerToLLVM.h"
 #include "dialects/tile/Target.h"

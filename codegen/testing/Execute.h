@@ -1,4 +1,5 @@
 //===- Execute.h - run MLIR text in a test ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/jit/Jit.h"

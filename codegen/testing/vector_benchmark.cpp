@@ -1,4 +1,5 @@
 //===- vector_benchmark.cpp - vector code against memcpy ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Prints time and bandwidth of compiled linalg operations over 2^20 floats
 // (data in L2/L3), beside memcpy of the same size, and the compile time.

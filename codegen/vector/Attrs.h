@@ -1,4 +1,5 @@
 //===- Attrs.h - what others may ask of the vectoriser ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

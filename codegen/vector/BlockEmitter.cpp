@@ -1,4 +1,5 @@
 //===- BlockEmitter.cpp - the body on one block of elements ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/BlockEmitter.h"
 #include "codegen/vector/Attrs.h"
 

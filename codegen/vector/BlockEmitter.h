@@ -1,4 +1,5 @@
 //===- BlockEmitter.h - the body on one block of elements ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/vector/TransposeTile.h"

@@ -1,4 +1,5 @@
 //===- Combiners.cpp - how reductions combine -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/Combiners.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

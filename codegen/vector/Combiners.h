@@ -1,4 +1,5 @@
 //===- Combiners.h - how reductions combine --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/vector/VectorPlan.h"

@@ -1,4 +1,5 @@
 //===- Fence.cpp - the end of stores past the caches ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/Fence.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,5 @@
 //===- Fence.h - the end of stores past the caches -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,5 @@
 //===- GenericCase.cpp - vector code against plain loops ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/GenericCase.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- GenericCase.h - vector code against plain loops ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A case is one linalg.generic, written as text from a small description,
 // compiled and compared with the same loops over double.  Operands end at an

@@ -1,4 +1,5 @@
 //===- LoopEmitter.cpp - the loops around the blocks ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // All modes are nests of the same two pieces: `stripe` cuts the vector dim into
 // a main loop of several vectors, a loop of single vectors and a remainder;

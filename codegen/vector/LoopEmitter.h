@@ -1,4 +1,5 @@
 //===- LoopEmitter.h - the loops around the blocks -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/vector/VectorPlan.h"

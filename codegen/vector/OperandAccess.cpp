@@ -1,4 +1,5 @@
 //===- OperandAccess.cpp - linear accesses of a linalg op -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/OperandAccess.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

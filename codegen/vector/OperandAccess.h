@@ -1,4 +1,5 @@
 //===- OperandAccess.h - linear accesses of a linalg op --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,4 +1,5 @@
 //===- TransposeTile.cpp - square tiles transposed in registers -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/TransposeTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 //===- TransposeTile.h - square tiles transposed in registers --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,5 @@
 //===- VectorPlan.cpp - which loop becomes vectors ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every loop dim is a candidate.  Its cost counts, per vector, one for each
 // unit-stride load or store and one per lane for strided ones; a dim shorter

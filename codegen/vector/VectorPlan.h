@@ -1,4 +1,5 @@
 //===- VectorPlan.h - which loop becomes vectors ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/vector/OperandAccess.h"

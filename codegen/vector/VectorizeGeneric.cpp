@@ -1,4 +1,5 @@
 //===- VectorizeGeneric.cpp - linalg on memrefs to vectors ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Turns each linalg operation on memrefs into loops over 1-D vectors:
 //

@@ -1,4 +1,5 @@
 //===- VectorizeGeneric_test.cpp - loops that become vectors --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/Passes.h"
 #include "codegen/vector/GenericCase.h"
 

@@ -1,4 +1,5 @@
 //===- VectorizeGroups_test.cpp - groups of neighbours of the output ------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/Passes.h"
 #include "codegen/vector/GenericCase.h"
 

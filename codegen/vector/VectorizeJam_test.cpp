@@ -1,4 +1,5 @@
 //===- VectorizeJam_test.cpp - iterations that pass together --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/Passes.h"
 #include "codegen/vector/GenericCase.h"
 

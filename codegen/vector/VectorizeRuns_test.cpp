@@ -1,4 +1,5 @@
 //===- VectorizeRuns_test.cpp - neighbours that read the same element -----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/Passes.h"
 #include "codegen/vector/GenericCase.h"
 

@@ -1,4 +1,5 @@
 //===- Api.h - what is behind the handles ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the API.
 //

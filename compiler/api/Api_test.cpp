@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The API does what tenon.h says: graphs, partitions, layouts, constants,
 // caches, serialisation, threads.
 #include "compiler/api/TestSupport.h"

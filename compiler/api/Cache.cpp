@@ -1,4 +1,5 @@
 //===- Cache.cpp - compiled code for equal requests -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Cache.h"
 
 #include "codegen/jit/ModelInfo.h"

@@ -1,4 +1,5 @@
 //===- Cache.h - compiled code for equal requests --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/driver/Artefact.h"

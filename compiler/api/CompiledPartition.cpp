@@ -1,4 +1,5 @@
 //===- CompiledPartition.cpp - execution through the C interface ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/CompiledPartition.h"
 #include "compiler/driver/Shapes.h"
 

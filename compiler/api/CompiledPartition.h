@@ -1,4 +1,5 @@
 //===- CompiledPartition.h - code with its ports ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the API.
 //

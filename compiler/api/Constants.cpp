@@ -1,4 +1,5 @@
 //===- Constants.cpp - what partitions share of constants -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/CompiledPartition.h"
 #include "compiler/import/json/Json.h"
 #include "dialects/graph/OpTable.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the interface costs, counted and not timed: basic blocks of its own code
 // and allocations, which do not depend on what else the machine does.
 // api_benchmark measures times.

@@ -1,4 +1,5 @@
 //===- Engine.cpp - engines, streams, tensors -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Api.h"
 
 #include <charconv>

@@ -1,4 +1,5 @@
 //===- GraphApi.cpp - operations and graphs -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Api.h"
 #include "compiler/import/json/Json.h"
 #include "dialects/graph/Merge.h"

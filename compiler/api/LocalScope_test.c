@@ -1,4 +1,5 @@
 /* The library as foreign languages load it: opened by name with symbols of its
+ * SPDX-License-Identifier: Apache-2.0
  * own (RTLD_LOCAL), in a program that is linked with nothing but libc.  Code
  * for CPUs without an instruction calls functions instead, which the library
  * has to find itself.  And: whatever is asked for, nothing is printed, and the

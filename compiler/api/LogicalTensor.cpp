@@ -1,4 +1,5 @@
 //===- LogicalTensor.cpp - edges between the caller and the graph ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Api.h"
 #include "dialects/graph/Merge.h"
 

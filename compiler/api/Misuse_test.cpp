@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A coded error for each misuse, and nothing written out of bounds.
 #include "compiler/api/TestSupport.h"
 

@@ -1,4 +1,5 @@
 //===- PartitionApi.cpp - partitions and their compilation ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Api.h"
 #include "compiler/api/Cache.h"
 #include "compiler/api/CompiledPartition.h"

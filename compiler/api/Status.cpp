@@ -1,4 +1,5 @@
 //===- Status.cpp - errors of the C interface -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Api.h"
 #include "compiler/driver/Version.h"
 

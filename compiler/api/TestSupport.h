@@ -1,4 +1,5 @@
 //===- TestSupport.h - small graphs through the API ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "tenon.hpp"

@@ -1,4 +1,5 @@
 //===- api_benchmark.cpp - what the interface adds to the work ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   execute: one ReLU of 16 elements through the interface, and the same
 //   code called through the runtime alone; the difference is the interface's.

@@ -1,4 +1,5 @@
 /*===-- tenon.h - Tenon's C interface ---------------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0                                      *|
 |*                                                                          *|
 |* Build a graph of operations, ask for partitions, compile and execute     *|
 |* them.  docs/c-api.md walks through a program.                            *|

@@ -1,4 +1,5 @@
 //===-- tenon.hpp - Tenon's C++ interface ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // tenon.h with objects that free themselves and one exception (and
 // std::invalid_argument where strides are not as many as sizes); nothing else.

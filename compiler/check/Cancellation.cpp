@@ -1,4 +1,5 @@
 //===- Cancellation.cpp - sizes of terms that may cancel ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Cancellation.h.
 //

@@ -1,4 +1,5 @@
 //===- Cancellation.h - sizes of terms that may cancel ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Internal to the checks.
 //

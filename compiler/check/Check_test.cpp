@@ -1,4 +1,5 @@
 //===- Check_test.cpp - filling and comparing -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/Exactness.h"
 #include "compiler/check/FunctionErrors.h"
 #include "compiler/check/TestGraph.h"

@@ -1,4 +1,5 @@
 //===- Compare.cpp - results against the reference ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Compare.h.
 //

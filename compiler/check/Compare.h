@@ -1,4 +1,5 @@
 //===- Compare.h - results against the reference ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // How a result is judged.  With e the exact value (computed in double), an
 // element g of type T passes when

@@ -1,4 +1,5 @@
 //===- Conditioning.cpp - how far rounding may move results ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Conditioning.h.
 //

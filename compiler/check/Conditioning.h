@@ -1,4 +1,5 @@
 //===- Conditioning.h - how far rounding may move results ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // How an error at an edge of a graph grows on its way to a result depends on
 // the values: the reciprocal of what all but vanishes, the logarithm of a

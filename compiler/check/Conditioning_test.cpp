@@ -1,4 +1,5 @@
 //===- Conditioning_test.cpp - right and wrong results, ill-conditioned ---===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Results that arithmetic in f32 gives, in another order than the evaluator,
 // are right; the same results with an error beyond what rounding explains are

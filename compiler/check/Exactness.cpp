@@ -1,4 +1,5 @@
 //===- Exactness.cpp - which edges are exact in floating point ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Exactness.h.
 //

@@ -1,4 +1,5 @@
 //===- Exactness.h - which edges are exact in floating point ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Given the values of the inputs, follows for every edge the largest magnitude
 // and a power of two that divides all its values.  While their ratio fits the

@@ -1,4 +1,5 @@
 //===- Fill.cpp - data for the inputs of a graph --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Fill.h.  First every input gets a role from its readers, looked for
 // through operations that only move data; then its values are drawn.

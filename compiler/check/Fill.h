@@ -1,4 +1,5 @@
 //===- Fill.h - data for the inputs of a graph -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Deterministic data with a meaning: what an input feeds decides what it holds.
 //

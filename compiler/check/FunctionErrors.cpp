@@ -1,4 +1,5 @@
 //===- FunctionErrors.cpp - the table of docs/accuracy.md -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See FunctionErrors.h.
 //

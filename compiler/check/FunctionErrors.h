@@ -1,4 +1,5 @@
 //===- FunctionErrors.h - the table of docs/accuracy.md --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // How far results of elementwise functions may be off in f32.  The build takes
 // the rows from the table of docs/accuracy.md, which is the one place that has

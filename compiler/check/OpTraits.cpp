@@ -1,4 +1,5 @@
 //===- OpTraits.cpp - what checking needs to know of operations -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See OpTraits.h.
 //

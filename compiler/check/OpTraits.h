@@ -1,4 +1,5 @@
 //===- OpTraits.h - what checking needs to know of operations --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Internal to the checks.
 //

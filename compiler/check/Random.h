@@ -1,4 +1,5 @@
 //===- Random.h - random numbers that are the same everywhere --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Internal to the checks.
 //

@@ -1,4 +1,5 @@
 //===- Reference.cpp - what results are judged by -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Reference.h.
 //

@@ -1,4 +1,5 @@
 //===- Reference.h - what results are judged by ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The oracle's results for one graph and one set of inputs, kept for any number
 // of comparisons.  What an element may be off (Compare.h) is

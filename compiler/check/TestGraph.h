@@ -1,4 +1,5 @@
 //===- TestGraph.h - graphs and data for tests of the checks ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/check/Fill.h"

@@ -1,4 +1,5 @@
 //===- Aot.cpp - writing files compiled ahead of time ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Aot.h"
 
 #include "codegen/aot/Stubs.h"

@@ -1,4 +1,5 @@
 //===- Aot.h - files compiled ahead of time --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A graph becomes an object, a library or an archive with C functions
 // (docs/aot.md), and such a file becomes a Compiled.

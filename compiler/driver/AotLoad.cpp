@@ -1,4 +1,5 @@
 //===- AotLoad.cpp - loading files compiled ahead of time -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/TemporaryFolder.h"
 #include "compiler/driver/Aot.h"
 #include "compiler/driver/SessionImpl.h"

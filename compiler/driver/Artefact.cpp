@@ -1,4 +1,5 @@
 //===- Artefact.cpp - a compiled graph as bytes ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A header, a table of parts, the parts. All numbers are little-endian. The
 // header holds the hash of the table, the table those of the parts, so that no

@@ -1,4 +1,5 @@
 //===- Artefact.h - a compiled graph as a value ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What compilation yields and a cache keeps: code with its description, and
 // the graph it was compiled from.

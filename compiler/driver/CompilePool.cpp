@@ -1,4 +1,5 @@
 //===- CompilePool.cpp - threads of one compilation -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/CompilePool.h"
 
 #include "codegen/jit/Guard.h"

@@ -1,4 +1,5 @@
 //===- CompilePool.h - threads of one compilation --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of a compilation: all tasks run, those who wait work too, and
 // what a task throws reaches the one who waits.
 #include "compiler/driver/CompilePool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads change how long compilation takes and nothing else: neither the IR
 // nor the bytes of the code nor results.
 #include "compiler/driver/Artefact.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Session.h"
 
 #include "dialects/support/Fail.h"

@@ -1,4 +1,5 @@
 //===- Gather.cpp - what is learnt between the phases ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Gather.h.
 //

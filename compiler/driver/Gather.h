@@ -1,4 +1,5 @@
 //===- Gather.h - what is learnt between the phases ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver. Reports and the description of the code are about
 // things that later phases do away with: groups, copies, roles of arguments.

@@ -1,4 +1,5 @@
 //===- Generate.cpp - a graph through all phases --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Generate.h"
 
 #include "compiler/driver/Gather.h"

@@ -1,4 +1,5 @@
 //===- Generate.h - a graph through all phases -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

@@ -1,4 +1,5 @@
 //===- GroupStats.cpp - what groups compute and move ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/GroupStats.h"
 
 #include "compiler/driver/Reorders.h"

@@ -1,4 +1,5 @@
 //===- GroupStats.h - what groups compute and move -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

@@ -1,4 +1,5 @@
 //===- Inspection.cpp - IR, phase by phase, and assembly ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/jit/Compile.h"
 #include "compiler/driver/Aot.h"
 #include "compiler/driver/Pipeline.h"

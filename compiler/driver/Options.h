@@ -1,4 +1,5 @@
 //===- Options.h - what a user may choose ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Phases.h"
 
 #include "codegen/Passes.h"

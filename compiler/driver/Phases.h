@@ -1,4 +1,5 @@
 //===- Phases.h - the one list of phases -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A phase is a name and a pipeline. `--compile-to`, `--compile-from`,
 // `--dump-phases`, `tenon inspect --phase` and the reports use the names.

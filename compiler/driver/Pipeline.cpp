@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Pipeline.h"
 
 #include "codegen/jit/Guard.h"

@@ -1,4 +1,5 @@
 //===- Pipeline.h - running phases on a module -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

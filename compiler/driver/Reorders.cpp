@@ -1,4 +1,5 @@
 //===- Reorders.cpp - what is copied in another order, and what is not ----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Reorders.h"
 
 #include "compiler/driver/ReportSupport.h"

@@ -1,4 +1,5 @@
 //===- Reorders.h - what is copied in another order ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver. Each adds to report.reorders.
 //

@@ -1,4 +1,5 @@
 //===- ReportSupport.cpp - what info about a module are made of
+// SPDX-License-Identifier: Apache-2.0
 //------------===//
 #include "compiler/driver/ReportSupport.h"
 

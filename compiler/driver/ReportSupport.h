@@ -1,4 +1,5 @@
 //===- ReportSupport.h - what info about a module are made of ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

@@ -1,4 +1,5 @@
 //===- Reproducer.h - what an internal error leaves behind -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

@@ -1,4 +1,5 @@
 //===- Session.cpp - executing compiled graphs ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/jit/ModelInfo.h"
 #include "compiler/driver/Artefact.h"
 #include "compiler/driver/SessionImpl.h"

@@ -1,4 +1,5 @@
 //===- Session.h - compiling and executing graphs --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   auto model = Compiled::compile(graph, options);
 //   auto exec  = Executor::create({.threads = 2});

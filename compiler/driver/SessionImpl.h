@@ -1,4 +1,5 @@
 //===- SessionImpl.h - code in this process --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to the driver.
 //

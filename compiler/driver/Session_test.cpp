@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver: phases resume by name, targets resolve or say why not, misuse of
 // compiled code is a coded error.
 #include "compiler/driver/Session.h"

@@ -1,4 +1,5 @@
 //===- Shapes.h - sizes that were compiled and sizes given -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/Graph.h"

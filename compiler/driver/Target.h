@@ -1,4 +1,5 @@
 //===- Target.h - what code is generated for -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/jit/Compile.h"

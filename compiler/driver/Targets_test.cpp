@@ -1,4 +1,5 @@
 //===- Targets_test.cpp - every target that a user may name ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // All CPUs that LLVM has names for, and triples there is no code for, through
 // the driver: code, or an error with a code; nothing is printed.

@@ -1,4 +1,5 @@
 //===- Version.cpp - which compiler this is -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Version.h"
 
 #include "llvm/ADT/ArrayRef.h"

@@ -1,4 +1,5 @@
 //===- Version.h - which compiler this is ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 //===- Load.cpp - models from files ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/Load.h"
 
 #include "compiler/import/json/Json.h"

@@ -1,4 +1,5 @@
 //===- Load.h - models from files -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/Graph.h"

@@ -1,4 +1,5 @@
 //===- OverrideBatch.cpp - changing the batch size ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Dim 0 of an input is the batch when every operation the input reaches, up to
 // where dim 0 is consumed, treats it as rows that do not interact: the input

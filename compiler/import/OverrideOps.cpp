@@ -1,4 +1,5 @@
 //===- OverrideOps.cpp - attributes and kinds of operations ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/OverridesImpl.h"
 
 #include "dialects/graph/OpTable.h"

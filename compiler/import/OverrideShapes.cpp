@@ -1,4 +1,5 @@
 //===- OverrideShapes.cpp - new shapes and what follows from them ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/OverridesImpl.h"
 
 #include "dialects/graph/OpTable.h"

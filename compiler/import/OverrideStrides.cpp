@@ -1,4 +1,5 @@
 //===- OverrideStrides.cpp - strides of a rewritten graph -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/OverridesImpl.h"
 #include "dialects/graph/OpTable.h"
 

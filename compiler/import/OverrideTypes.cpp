@@ -1,4 +1,5 @@
 //===- OverrideTypes.cpp - data types, properties, math mode --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/OverridesImpl.h"
 
 #include "dialects/graph/OpTable.h"

@@ -1,4 +1,5 @@
 //===- OverridesImpl.h - steps of applyOverrides ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to this folder.  Every step appends to `errors` and goes on.
 //

@@ -1,4 +1,5 @@
 //===- Overrides_test.cpp - rewriting overrides
+// SPDX-License-Identifier: Apache-2.0
 //-------------------------------===//
 #include "compiler/import/Overrides.h"
 

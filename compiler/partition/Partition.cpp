@@ -1,4 +1,5 @@
 //===- Partition.cpp - what compiles together -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each operation has a level: the largest number of unsupported operations on
 // a path that ends before it. Supported operations of one level are a region:

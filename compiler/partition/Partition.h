@@ -1,4 +1,5 @@
 //===- Partition.h - what compiles together --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Cuts a graph into regions around operations that Tenon does not compile.
 // Purely structural: no shapes, no MLIR.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions are convex, as large as they can be, and complete.
 #include "compiler/partition/Partition.h"
 

@@ -1,4 +1,5 @@
 //===- CompileReport.h - what a compilation did ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

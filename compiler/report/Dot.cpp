@@ -1,4 +1,5 @@
 //===- Dot.cpp - a graph as a picture -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Dot.h.
 //

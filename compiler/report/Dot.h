@@ -1,4 +1,5 @@
 //===- Dot.h - a graph as a picture -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/report/CompileReport.h"

@@ -1,4 +1,5 @@
 //===- Explain.cpp - why operations are fused and copied, or not ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Explain.h. Everything follows from the groups as they were formed, from
 // what the fusion said when it refused, and from its rules: an operation joins

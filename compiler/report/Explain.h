@@ -1,4 +1,5 @@
 //===- Explain.h - why operations are fused and copied, or not --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/report/CompileReport.h"

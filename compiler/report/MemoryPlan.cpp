@@ -1,4 +1,5 @@
 //===- MemoryPlan.cpp - the arena as text and as a picture ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See MemoryPlan.h.
 //

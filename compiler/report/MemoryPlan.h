@@ -1,4 +1,5 @@
 //===- MemoryPlan.h - the arena as text and as a picture --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/report/CompileReport.h"

@@ -1,4 +1,5 @@
 //===- Report_test.cpp - statistics and pictures of graphs ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/report/Dot.h"
 #include "compiler/report/Explain.h"
 #include "compiler/report/MemoryPlan.h"

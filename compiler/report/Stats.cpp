@@ -1,4 +1,5 @@
 //===- Stats.cpp - numbers about a graph ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Stats.h.  All sums are doubles: sizes come from files and may be absurd.
 //

@@ -1,4 +1,5 @@
 //===- Stats.h - numbers about a graph --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What can be counted without compiling: operations, arithmetic, bytes.
 //

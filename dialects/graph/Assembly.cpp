@@ -1,4 +1,5 @@
 //===- Assembly.cpp - the textual form of operations ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/PlainOp.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,5 @@
 //===- Convert.cpp - plain graphs and MLIR modules ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/Convert.h"
 
 #include "dialects/graph/PlainOp.h"

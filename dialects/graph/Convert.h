@@ -1,4 +1,5 @@
 //===- Convert.h - plain graphs and MLIR modules --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A graph becomes a module with one function, `main`:
 //

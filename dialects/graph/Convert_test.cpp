@@ -1,4 +1,5 @@
 //===- Convert_test.cpp - graphs to MLIR and back -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/Convert.h"
 
 #include "dialects/graph/PlainOp.h"

@@ -1,4 +1,5 @@
 //===- Diagnose.cpp - errors with codes in MLIR's diagnostics -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A diagnostic has a list of values that are not printed. The error is a
 // dictionary there: arguments of diagnostics own no text, attributes do.

@@ -1,4 +1,5 @@
 //===- Diagnose.h - errors with codes in MLIR's diagnostics ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

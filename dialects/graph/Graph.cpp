@@ -1,4 +1,5 @@
 //===- Graph.cpp - a graph as plain data ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Graph.h.
 //

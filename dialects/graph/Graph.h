@@ -1,4 +1,5 @@
 //===- Graph.h - a graph as plain data ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the JSON reader, the C API, the rewriting overrides, shape inference and
 // the reference evaluator share: operations, edges (logical tensors), ports.

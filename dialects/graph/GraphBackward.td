@@ -1,4 +1,5 @@
 //===- GraphBackward.td - gradients of the other operations --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_BACKWARD_TD
 #define TENON_GRAPH_BACKWARD_TD
 

@@ -1,4 +1,5 @@
 //===- GraphBase.td - what all operations of the graph dialect share -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // An operation is an ordinary ODS operation with extra fields.  mlir-tblgen
 // ignores the extra fields; tools/tenon-tblgen writes them, together with the

@@ -1,4 +1,5 @@
 //===- GraphContraction.td - matrix products and convolutions ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_CONTRACTION_TD
 #define TENON_GRAPH_CONTRACTION_TD
 

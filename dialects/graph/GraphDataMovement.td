@@ -1,4 +1,5 @@
 //===- GraphDataMovement.td - moving and converting elements -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_DATAMOVEMENT_TD
 #define TENON_GRAPH_DATAMOVEMENT_TD
 

@@ -1,4 +1,5 @@
 //===- GraphDialect.cpp - the graph dialect -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/GraphDialect.h"
 
 #include "dialects/graph/Diagnose.h"

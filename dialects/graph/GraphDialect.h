@@ -1,4 +1,5 @@
 //===- GraphDialect.h - the graph dialect ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The user's graph as MLIR: one operation per node, generated from the .td
 // files of this folder, on builtin tensor types.  See Rationale.md.

@@ -1,4 +1,5 @@
 //===- GraphDialect_test.cpp - the operations as MLIR ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every operation is written down from its row of the table, parsed, verified,
 // printed and parsed again.

@@ -1,4 +1,5 @@
 //===- GraphElementwise.td - one, two and three operands, same shape -----===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_ELEMENTWISE_TD
 #define TENON_GRAPH_ELEMENTWISE_TD
 

@@ -1,4 +1,5 @@
 //===- GraphNorm.td - normalisation and softmax --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_NORM_TD
 #define TENON_GRAPH_NORM_TD
 

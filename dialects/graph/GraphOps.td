@@ -1,4 +1,5 @@
 //===- GraphOps.td - all operations of the graph dialect -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_OPS_TD
 #define TENON_GRAPH_OPS_TD
 

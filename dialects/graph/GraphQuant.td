@@ -1,4 +1,5 @@
 //===- GraphQuant.td - quantisation --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_QUANT_TD
 #define TENON_GRAPH_QUANT_TD
 

@@ -1,4 +1,5 @@
 //===- GraphRecurrent.td - recurrent cells over time steps ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_RECURRENT_TD
 #define TENON_GRAPH_RECURRENT_TD
 

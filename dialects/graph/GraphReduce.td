@@ -1,4 +1,5 @@
 //===- GraphReduce.td - reductions along dims ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_REDUCE_TD
 #define TENON_GRAPH_REDUCE_TD
 

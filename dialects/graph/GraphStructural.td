@@ -1,4 +1,5 @@
 //===- GraphStructural.td - markers, random numbers ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_STRUCTURAL_TD
 #define TENON_GRAPH_STRUCTURAL_TD
 

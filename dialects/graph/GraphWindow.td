@@ -1,4 +1,5 @@
 //===- GraphWindow.td - pooling and resampling ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_GRAPH_WINDOW_TD
 #define TENON_GRAPH_WINDOW_TD
 

@@ -1,4 +1,5 @@
 //===- Merge.cpp - several descriptions of one tensor ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/Merge.h"
 
 namespace tenon::graph {

@@ -1,4 +1,5 @@
 //===- Merge.h - several descriptions of one tensor ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/Graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/OpFacts.h"
 
 namespace tenon::graph {

@@ -1,4 +1,5 @@
 //===- OpFacts.h - what the table says about an operation ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The facts of dialects/graph/*.td for passes, which hold MLIR operations.  A
 // pass should ask here what it needs to know, not for kinds by name: then an

@@ -1,4 +1,5 @@
 //===- OpFacts_test.cpp - facts about operations of MLIR ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/OpFacts.h"
 
 #include "dialects/graph/GraphDialect.h"

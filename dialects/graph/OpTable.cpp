@@ -1,4 +1,5 @@
 //===- OpTable.cpp - the operation table ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/OpTable.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- OpTable.h - the operation table as plain data ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Generated from dialects/graph/*.td, the one place where operations are
 // written down.  No MLIR: the JSON reader, shape inference, the evaluator,

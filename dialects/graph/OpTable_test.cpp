@@ -1,4 +1,5 @@
 //===- OpTable_test.cpp - the operation table is sound --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/OpTable.h"
 
 #include <gtest/gtest.h>

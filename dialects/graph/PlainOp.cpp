@@ -1,4 +1,5 @@
 //===- PlainOp.cpp - between MLIR entities and plain data -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/PlainOp.h"
 
 #include "mlir/IR/Builders.h"

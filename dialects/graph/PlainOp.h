@@ -1,4 +1,5 @@
 //===- PlainOp.h - between MLIR entities and plain data -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Types, attributes and single operations.  Convert.h does whole graphs.
 //

@@ -1,4 +1,5 @@
 //===- RtDialect.h ---------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -1,4 +1,5 @@
 //===- RtOps.td - what generated code asks of the runtime -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Rationale.md.
 //

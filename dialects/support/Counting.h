@@ -1,4 +1,5 @@
 //===- Counting.h - what work costs, without a clock -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // For one file of a test: counts the allocations of the process, and the basic
 // blocks that code compiled with -fsanitize-coverage=trace-pc executes.  Both

@@ -1,4 +1,5 @@
 //===- Error.h - coded errors ----------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every failure a user can meet is one of these: a stable code, the operation
 // it is about, the numbers that clash, and what to do.  No MLIR, no LLVM.

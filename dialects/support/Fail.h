@@ -1,4 +1,5 @@
 //===- Fail.h - errors about no operation ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

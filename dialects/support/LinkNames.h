@@ -1,4 +1,5 @@
 //===- LinkNames.h - names by which phases know functions ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One phase gives a function its name and another, or a report, finds it by the
 // name: each stands here once. No MLIR, no LLVM.

@@ -1,4 +1,5 @@
 //===- WriteFile.cpp - files, whole or not at all -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/support/WriteFile.h"
 
 #include "dialects/support/Fail.h"

@@ -1,4 +1,5 @@
 //===- WriteFile.h - files, whole or not at all ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // No MLIR, no LLVM.  All functions may be called from any thread.
 //

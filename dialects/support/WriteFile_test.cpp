@@ -1,4 +1,5 @@
 //===- WriteFile_test.cpp - files, whole or not at all --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/support/WriteFile.h"
 
 #include <gtest/gtest.h>

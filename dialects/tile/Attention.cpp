@@ -1,4 +1,5 @@
 //===- Attention.cpp - queries and verifier of tile.attention -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/TileDialect.h"
 #include "dialects/tile/Verify.h"
 

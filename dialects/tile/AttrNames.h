@@ -1,4 +1,5 @@
 //===- AttrNames.h - attributes that passes leave for others ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The discardable attributes of the tile dialect. Its verifier knows where each
 // may stand and of which type it is (VerifyAttrs.cpp).

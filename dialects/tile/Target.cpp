@@ -1,4 +1,5 @@
 //===- Target.cpp - what code is generated for ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/Target.h"
 
 #include "mlir/AsmParser/AsmParser.h"

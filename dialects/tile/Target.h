@@ -1,4 +1,5 @@
 //===- Target.h - what code is generated for -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The target is an attribute of the module (`#tile.target` in TileBase.td). The
 // driver puts it there before the first phase, and whoever needs to know of the

@@ -1,4 +1,5 @@
 //===- TileBase.td - the tile dialect ----------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_DIALECTS_TILE_TILEBASE_TD
 #define TENON_DIALECTS_TILE_TILEBASE_TD
 

@@ -1,4 +1,5 @@
 //===- TileDialect.cpp - the tile dialect ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/TileDialect.h"
 #include "dialects/tile/Verify.h"
 

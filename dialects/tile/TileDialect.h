@@ -1,4 +1,5 @@
 //===- TileDialect.h - the tile dialect ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // `tile`: operations inside one cache tile. See TileOps.td for the operations
 // and Rationale.md for why they are what they are.

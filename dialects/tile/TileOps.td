@@ -1,4 +1,5 @@
 //===- TileOps.td - operations of the tile dialect ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_DIALECTS_TILE_TILEOPS_TD
 #define TENON_DIALECTS_TILE_TILEOPS_TD
 

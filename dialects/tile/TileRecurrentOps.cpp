@@ -1,4 +1,5 @@
 //===- TileRecurrentOps.cpp - recurrent cells before buffers --------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/TileDialect.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,5 @@
 //===- TileRecurrentOps.td - recurrent cells before buffers ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_DIALECTS_TILE_TILERECURRENTOPS_TD
 #define TENON_DIALECTS_TILE_TILERECURRENTOPS_TD
 

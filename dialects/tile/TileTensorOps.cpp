@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/TileDialect.h"
 
 #include "mlir/IR/Builders.h"

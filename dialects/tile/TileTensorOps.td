@@ -1,4 +1,5 @@
 //===- TileTensorOps.td - contractions before buffers ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the layout phase makes of MatMul, the convolutions and their gradients:
 // weights in panels, a product that reads them.  Operands are tensors; the tile

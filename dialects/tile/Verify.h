@@ -1,4 +1,5 @@
 //===- Verify.h - checks that verifiers of the dialect share ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Diagnostics.h"

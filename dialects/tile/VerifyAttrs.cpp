@@ -1,4 +1,5 @@
 //===- VerifyAttrs.cpp - where attributes of the dialect may stand --------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/AttrNames.h"
 #include "dialects/tile/TileDialect.h"
 

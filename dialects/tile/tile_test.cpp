@@ -1,4 +1,5 @@
 //===- tile_test.cpp - round trip and verifier of the tile dialect --------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

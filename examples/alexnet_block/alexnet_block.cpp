@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first block of AlexNet for inference: 96 filters of 11x11 with stride 4
 // on a picture of 227x227, ReLU, and max pooling 3x3 with stride 2.  (The
 // original normalises responses after the ReLU; later nets leave that out, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "examples/alexnet_training/Trainer.h"
 
 #include "compiler/driver/Session.h"

@@ -1,4 +1,5 @@
 //===- Trainer.h - stochastic gradient descent on the block ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "examples/alexnet_training/TrainingGraph.h"

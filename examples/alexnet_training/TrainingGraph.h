@@ -1,4 +1,5 @@
 //===- TrainingGraph.h - one step of training AlexNet's first block -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   y = MaxPool(LRN(ReLU(Convolution(src, weights) + bias)))
 //   d = y - target

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradients of the training graph are those of its loss, by differences of
 // the evaluator in double; compiled training lowers the loss.
 #include "dialects/graph/reference/Evaluator.h"

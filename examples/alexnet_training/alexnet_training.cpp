@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One training step of AlexNet's first block, forward and backward, as one
 // graph: 96 filters of 11x11 with stride 4 on pictures of 227x227, ReLU, local
 // response normalisation, max pooling 3x3 with stride 2, a squared-error loss

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains AlexNet's first block for some steps of gradient descent and prints
 // the losses.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An encoder layer of BERT-base: self-attention of 12 heads with an additive
 // mask, and the feed-forward net with GELU; residual and layer norm after
 // both.  Batch 1, 128 tokens, hidden size 768.

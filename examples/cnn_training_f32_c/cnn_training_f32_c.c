@@ -1,4 +1,5 @@
 /*===-- cnn_training_f32_c.c - training a convolution in plain C ---*- C
+ * SPDX-License-Identifier: Apache-2.0
 -*-===*\
 |*                                                                          *|
 |* The first block of AlexNet, batch 8, learns what another set of random   *|

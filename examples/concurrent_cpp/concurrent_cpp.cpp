@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server: threads share one compiled partition and one set of weights, each
 // with tensors of its own. Half of them share a stream with a team of threads,
 // the others go alone; meanwhile requests of other sizes are compiled.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two partitions with the same weights, for batches of 24 and of 48, keep one
 // packed copy of them: what is computed from constants is shared by content
 // once the cache for it has a capacity.

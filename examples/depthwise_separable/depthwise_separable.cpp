@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A depthwise separable convolution as in MobileNet: a 3x3 filter for each of
 // 32 channels at 112x112, then a 1x1 convolution to 64 channels; batch norm
 // and ReLU6 behind each.

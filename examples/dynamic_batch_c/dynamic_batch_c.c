@@ -1,4 +1,5 @@
 /* A dense layer compiled once for any number of rows; each execution says how
+ * SPDX-License-Identifier: Apache-2.0
  * many there are. Sizes of results and of scratch can be asked for. */
 #include "examples/check.h"
 

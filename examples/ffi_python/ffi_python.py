@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Calls the C interface as a foreign language does: y = relu(x . w) with
 nothing but the shared library and what tenon.h says of its structures.
 

@@ -1,4 +1,5 @@
 /* A dense layer, relu(x . w + b): the whole way from operations to numbers.
+ * SPDX-License-Identifier: Apache-2.0
  * docs/c-api.md walks through it. */
 #include "examples/check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dense layer, relu(x . w + b), through the C++ interface: objects free
 // themselves, and what fails throws.
 #include "examples/check.h"

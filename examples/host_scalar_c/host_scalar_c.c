@@ -1,4 +1,5 @@
 /* y = x * s + t with s and t on the host: single values, copied into their
+ * SPDX-License-Identifier: Apache-2.0
  * tensors when these are made and read at each execution, such as a learning
  * rate or a temperature. */
 #include "examples/check.h"

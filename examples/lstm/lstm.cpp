@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two layers of LSTM cells over four sequences of 20 steps, 64 channels each:
 // the size of a small sequence tagger.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A multilayer perceptron as recommender models have it at their bottom:
 // 13 dense features through layers of 512, 256 and 128, each with bias and
 // ReLU.  Written twice: for a batch of 64, and for any batch.

@@ -1,4 +1,5 @@
 /* Convolution, bias, ReLU, twice, as two compiled partitions. The edge between
+ * SPDX-License-Identifier: Apache-2.0
  * them has the layout that the compiler chose: the first partition leaves it
  * open, is asked, and the second one is compiled for the answer. Nobody turns
  * it back into rows of pixels. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on one buffer as the projection before it has written it: for each
 // token q, k and v of all heads in a row. Q, K and V are strided views of it,
 // and the result is written as [tokens, heads, d]: nothing is copied.

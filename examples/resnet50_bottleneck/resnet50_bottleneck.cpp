@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bottleneck of ResNet-50 in its second stage: 1x1, 3x3 and 1x1 convolutions
 // (256 -> 64 -> 64 -> 256 channels at 56x56), batch normalisation behind each,
 // the identity added before the last ReLU.

@@ -1,4 +1,5 @@
 /* One operation, compiled without a graph: softmax along rows. A framework
+ * SPDX-License-Identifier: Apache-2.0
  * that executes eagerly does this for each operation; equal requests come from
  * the cache. */
 #include "examples/check.h"

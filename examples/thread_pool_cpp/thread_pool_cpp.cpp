@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Execution on a pool of threads that the program has already: the library
 // starts none. A stream is given a function that runs n tasks.
 #include "examples/check.h"

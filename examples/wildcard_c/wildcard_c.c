@@ -1,4 +1,5 @@
 /* A graph with an operation that only the framework knows. It stands in the
+ * SPDX-License-Identifier: Apache-2.0
  * graph as a Wildcard and splits it: the program executes the two compiled
  * partitions and runs what is between them itself, all in the order in which
  * the partitions are given. */

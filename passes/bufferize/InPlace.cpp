@@ -1,4 +1,5 @@
 //===- InPlace.cpp - inputs that may share memory with outputs ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/bufferize/InPlace.h"
 
 #include "dialects/graph/OpFacts.h"

@@ -1,4 +1,5 @@
 //===- InPlace.h - inputs that may share memory with outputs ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

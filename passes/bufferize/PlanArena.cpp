@@ -1,4 +1,5 @@
 //===- PlanArena.cpp - one arena per entry --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Buffers are taken in the order of the calls that need them; each gets the
 // smallest free range of the arena that holds it, else the arena grows. A

@@ -1,4 +1,5 @@
 //===- OutlineConstants.cpp - what runs once goes to @fold ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   @main(%x, %w {graph.property = "constant"})      @main(%x, %w, %f
 //   {tile.folded})

@@ -1,4 +1,5 @@
 //===- Recipes.cpp - names for what @fold computes ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/constants/Recipes.h"
 
 #include "passes/support/Entry.h"

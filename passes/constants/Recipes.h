@@ -1,4 +1,5 @@
 //===- Recipes.h - names for what @fold computes ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,5 @@
 //===- Chain.h - what can be computed a band of rows at a time -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/ops/WindowGeometry.h"

@@ -1,4 +1,5 @@
 //===- ElideConcat.cpp - operands of a Concat, where it joins them --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %a = call @conv1(%x)                   %a = call @conv1(%x)
 //   %b = call @conv2(%a)             ->    %b = call @conv2(%a)

@@ -1,4 +1,5 @@
 //===- FormChains.cpp - groups that share one split of their rows ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %0 = call @expand(%x, ..)            %2 = call @chain(%x, ..)
 //   %1 = call @depthwise(%0, ..)    ->   @chain {#tile.group<chain>,

@@ -1,4 +1,5 @@
 //===- FormGroups.cpp - groups by dependence and cost ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %0 = tile.matmul %x, %w              %r = call @fc1(%x, %w, %b)
 //   %1 = graph.Add %0, %b          ->    @fc1 {#tile.group<contraction>} {

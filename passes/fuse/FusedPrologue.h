@@ -1,4 +1,5 @@
 //===- FusedPrologue.h - what a group makes of its operands ------*- C++
+// SPDX-License-Identifier: Apache-2.0
 //-*-===//
 //
 // Operands that a product packs or computes where it reads them are not written

@@ -1,4 +1,5 @@
 //===- Group.h - which operations may share a group ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/ops/OpKinds.h"

@@ -1,4 +1,5 @@
 //===- MoveBeforeViews.cpp - elementwise operations before views ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %0 = tile.matmul %x, %w              %0 = tile.matmul %x, %w
 //   %1 = graph.StaticReshape %0          %1 = graph.GELU %0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/fuse/OutlineGroups.h"
 
 #include "passes/support/Entry.h"

@@ -1,4 +1,5 @@
 //===- OutlineGroups.h - groups become functions ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/fuse/Group.h"

@@ -1,4 +1,5 @@
 //===- CheckSupported.cpp - what does not compile is said at once ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // An operation compiles when the operation table lists the element types of all
 // its operands and results, and its form is one the passes after know. Each

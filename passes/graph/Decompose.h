@@ -1,4 +1,5 @@
 //===- Decompose.h - pieces of DecomposeGraph ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/ops/WindowGeometry.h"

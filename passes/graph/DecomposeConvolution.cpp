@@ -1,4 +1,5 @@
 //===- DecomposeConvolution.cpp - six convolutions as three ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A window relates a big and a small tensor; forward and backward operations
 // of Convolution and ConvTranspose differ in which of the two they are given:

@@ -1,4 +1,5 @@
 //===- DecomposeGraph.cpp - one normal form of each operation -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Users may write a bias inside MatMul, a convolution over NCX tensors, a
 // batch normalisation. Passes after this one see none of these:

@@ -1,4 +1,5 @@
 //===- DecomposeNorms.cpp - norms without parameters ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Part of tenon-decompose-graph. A norm keeps its rows and loses what is
 // elementwise around them:

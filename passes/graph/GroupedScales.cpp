@@ -1,4 +1,5 @@
 //===- GroupedScales.cpp - scales of weights in groups --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %d = Dequantize %w [I, O, ..] {axis = 1, groups * O scales}
 //                       ->     %v = %w as [I / groups, groups * O, ..]

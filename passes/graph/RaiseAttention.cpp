@@ -1,4 +1,5 @@
 //===- RaiseAttention.cpp - products around a softmax as one operation ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %s = MatMul(%q, %k)
 //   %d = Divide(%s, %c)                  %o = tile.attention %q, %k, %v

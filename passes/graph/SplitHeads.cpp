@@ -1,4 +1,5 @@
 //===- SplitHeads.cpp - products over columns of several heads ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One head of queries and many of keys, written as one matrix:
 //

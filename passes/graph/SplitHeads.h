@@ -1,4 +1,5 @@
 //===- SplitHeads.h - products over columns of several heads ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Operation.h"

@@ -1,4 +1,5 @@
 //===- UnpackInt4.cpp - two integers to a byte become two bytes -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   func @main(%x: tensor<2x6xsi4>)
 //       ->  func @main(%x: tensor<6xui8>)      the same memory

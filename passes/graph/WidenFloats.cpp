@@ -1,4 +1,5 @@
 //===- WidenFloats.cpp - bf16 and f16 around what computes in f32 ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %0 = graph.MaxPool %x : bf16     %1 = graph.TypeCast %x : bf16 -> f32
 //                               ->   %2 = graph.MaxPool %1 : f32

@@ -1,4 +1,5 @@
 //===- AssignLayouts.cpp - channels first or last, for the whole graph ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   %c = graph.Convolution ..               %c = graph.Convolution ..
 //   %t = graph.StaticTranspose %c           %r = graph.ReLU %c

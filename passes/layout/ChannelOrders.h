@@ -1,4 +1,5 @@
 //===- ChannelOrders.h - operations with channels first or last -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Most operations on images can be computed with channels in either place.
 //

@@ -1,4 +1,5 @@
 //===- DecomposeRecurrent.cpp - cells as products and time steps ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   LSTM(%x, %w, %u, %b)      per layer l:
 //                             %wl = tile.pack_gates %w layer l

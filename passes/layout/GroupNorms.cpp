@@ -1,4 +1,5 @@
 //===- GroupNorms.cpp - GroupNorm of channels last ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Channels last, a row of GroupNorm is a few channels at each position: less
 // than a vector, as far apart as all channels are wide. So statistics are made

@@ -1,4 +1,5 @@
 //===- GroupNorms.h - GroupNorm of channels last ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Operation.h"

@@ -1,4 +1,5 @@
 //===- MaterializeLayouts.cpp - no encodings below this point -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Encodings are dropped silently by rewrites, linalg, tensor slices and
 // bufferisation. So they become attributes of the entry's arguments and

@@ -1,4 +1,5 @@
 //===- MinCut.h - two sides of a graph at least cost -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each node belongs to the first or to the second side; nodes have a cost for
 // each, edges one that is due where they join both. The least total is a cut

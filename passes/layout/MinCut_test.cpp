@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts are compared with the best of all ways to put nodes on two sides.
 #include "passes/layout/MinCut.h"
 

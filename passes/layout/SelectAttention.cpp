@@ -1,4 +1,5 @@
 //===- SelectAttention.cpp - keys and values in panels --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   tile.attention %q, %k, %v       %p = tile.pack %k panel 16
 //                       ->          tile.attention %q, %p, %v {packed}

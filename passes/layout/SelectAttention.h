@@ -1,4 +1,5 @@
 //===- SelectAttention.h - what attention reads ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/layout/Selection.h"

@@ -1,4 +1,5 @@
 //===- SelectConvolution.cpp - convolutions and transposed ones -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   Convolution(%x, %w)             %p = tile.pack %w panel 16 groups 1
 //                       ->          tile.conv %x, %p

@@ -1,4 +1,5 @@
 //===- SelectConvolution.h - how a convolution is computed -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/layout/Selection.h"

@@ -1,4 +1,5 @@
 //===- SelectGradients.cpp - gradients of the weights of convolutions -----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   ConvolutionBackwardWeights      %p = tile.pack %d panel 16 groups 1
 //     (%x, %d)          ->          tile.conv_weights %x, %p {packed}

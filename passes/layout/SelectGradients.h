@@ -1,4 +1,5 @@
 //===- SelectGradients.h - how gradients of weights are computed *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/layout/Selection.h"

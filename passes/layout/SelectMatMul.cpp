@@ -1,4 +1,5 @@
 //===- SelectMatMul.cpp - products of matrices ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   MatMul(%x, %w)            %p = tile.pack %w panel 16
 //                       ->    tile.matmul %x, %p

@@ -1,4 +1,5 @@
 //===- SelectMatMul.h - how a MatMul is computed ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/layout/Selection.h"

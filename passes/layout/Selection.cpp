@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/layout/Selection.h"
 
 #include "dialects/graph/GraphDialect.h"

@@ -1,4 +1,5 @@
 //===- Selection.h - which operation computes a contraction ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The pass tenon-pack-weights replaces each contraction by operations of the
 // tile dialect: PackWeights.cpp. Here is what its parts, the files Select*.cpp,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/layout/StridedChannels.h"
 
 #include "passes/ops/Costs.h"

@@ -1,4 +1,5 @@
 //===- StridedChannels.h - convolutions of NCX tensors ------------*- C++
+// SPDX-License-Identifier: Apache-2.0
 //-*-===//
 #pragma once
 

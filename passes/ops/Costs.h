@@ -1,4 +1,5 @@
 //===- Costs.h - thresholds that several phases must agree on --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The reason of each: docs/cost-model.md.
 //

@@ -1,4 +1,5 @@
 //===- Dropout.h - the arithmetic of Dropout -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Random numbers are Philox4x32-10, a function of seed, offset and the number
 // of the element (docs/ops.md): no state, so items may be computed in any

@@ -1,4 +1,5 @@
 //===- ExpandQuantize.cpp - quantisation as arithmetic --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   Quantize(x) {scales = [s], zps = [z]}
 //       ->  TypeCast(Round(Add(Multiply(x, 1/s), z)))

@@ -1,4 +1,5 @@
 //===- ExpandQuantize.h - quantisation as arithmetic -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Operation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/ops/OpKinds.h"
 
 #include "dialects/graph/GraphDialect.h"

@@ -1,4 +1,5 @@
 //===- OpKinds.h - how operations are lowered ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What every phase asks of an operation beyond the facts of the table
 // (dialects/graph/OpFacts.h): how a group that it starts is lowered, which rows

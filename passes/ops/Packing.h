@@ -1,4 +1,5 @@
 //===- Packing.h - products that read their weights in panels --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // How wide panels are, how many neighbours of K lie together in them, and the
 // tile operations that read them. For the layout phase and, earlier, for

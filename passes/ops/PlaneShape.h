@@ -1,4 +1,5 @@
 //===- PlaneShape.h - how one channel lies with its margins ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The sizes of the planes that ChannelPlanes.h reads and writes.
 //

@@ -1,4 +1,5 @@
 //===- Quantised.cpp - operands of products that are dequantised ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/ops/Quantised.h"
 
 #include "dialects/graph/GraphDialect.h"

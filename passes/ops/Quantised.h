@@ -1,4 +1,5 @@
 //===- Quantised.h - operands of products that are dequantised -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Builders.h"

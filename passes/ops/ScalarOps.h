@@ -1,4 +1,5 @@
 //===- ScalarOps.h - elementwise operations on scalars ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The one place that says how an elementwise graph operation is computed: a
 // table from kind to the arith/math code for one element.  Group loops, the

@@ -1,4 +1,5 @@
 //===- WindowGeometry.h - sliding windows along dims of tensors -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Which positions of src and dst, and which taps, of a convolution, a pooling
 // or a transposed convolution meet.

@@ -1,4 +1,5 @@
 //===- Winograd.cpp - which convolutions use Winograd ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   Convolution(%x, %w)        %u = tile.winograd_weights %w outputs 2
 //                       ->     %p = tile.pack %u panel 24 groups 1

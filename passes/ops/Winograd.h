@@ -1,4 +1,5 @@
 //===- Winograd.h - which convolutions use Winograd ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/ops/Packing.h"

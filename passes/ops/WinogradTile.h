@@ -1,4 +1,5 @@
 //===- WinogradTile.h - sizes of the tiles of F(m x m, 3x3) ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

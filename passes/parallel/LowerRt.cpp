@@ -1,4 +1,5 @@
 //===- LowerRt.cpp - the interface of compiled code -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Entry:    i32 NAME(exec, void *const *buffers, const int64_t *dims, arena)
 // Its size: i64 NAME_arena(const int64_t *dims)

@@ -1,4 +1,5 @@
 //===- OutlineSections.cpp - sections become functions --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   func @g(%a, %b) {                      func @g.s0(%a, %b, %begin, %end,
 //   %mem)

@@ -1,4 +1,5 @@
 //===- SplitEntries.cpp - long entries as several functions ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   func @main(%exec, ..) -> i32 {       func @main(%exec, ..) -> i32 {
 //     <100,000 operations>         ->      %frame = llvm.alloca

@@ -1,4 +1,5 @@
 //===- ExpandQuantize.cpp - quantisation as arithmetic --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every Quantize and Dequantize becomes arithmetic: ops/ExpandQuantize.cpp.
 //

@@ -1,4 +1,5 @@
 //===- FormIntegerProducts.cpp - products of dequantised bytes ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   MatMul(Dequantize(a) {sa, za}, Dequantize(w) {sw[n]})
 //       ->  Multiply(Subtract(tile.matmul(a, pack(w)), za * sum_k w), sa * sw)

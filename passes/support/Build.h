@@ -1,4 +1,5 @@
 //===- Build.h - building graph operations ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/Builders.h"

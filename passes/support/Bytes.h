@@ -1,4 +1,5 @@
 //===- Bytes.h - sizes of buffers that may be too large ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"

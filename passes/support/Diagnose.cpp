@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/support/Diagnose.h"
 
 #include "dialects/graph/Diagnose.h"

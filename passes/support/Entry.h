@@ -1,4 +1,5 @@
 //===- Entry.h - the functions of a module between phases ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A module holds @main, called for every execution, and, when constants allow,
 // @fold, called once. Arguments of @main: the graph's inputs in port order,

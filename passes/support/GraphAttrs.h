@@ -1,4 +1,5 @@
 //===- GraphAttrs.h - reading graph operations generically -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Passes meet many operations of one family. These read kinds and attributes
 // by the names of the operation table, with the table's defaults.

@@ -1,4 +1,5 @@
 //===- GraphAttrs_test.cpp - reading graph operations generically ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/support/GraphAttrs.h"
 
 #include "dialects/graph/GraphDialect.h"

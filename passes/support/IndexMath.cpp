@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/support/IndexMath.h"
 
 using namespace mlir;

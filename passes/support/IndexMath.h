@@ -1,4 +1,5 @@
 //===- IndexMath.h - index arithmetic that folds constants -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Sizes and strides are `OpFoldResult`s: a constant where the shape is static,
 // an SSA value where it is not.  These helpers fold what is constant and

@@ -1,4 +1,5 @@
 //===- Mode.h - options that are decided by cost or by the user -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -1,4 +1,5 @@
 //===- Orders.cpp - tensors with their dimensions in another order --------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/support/Permutations.h"
 
 #include "dialects/graph/GraphDialect.h"

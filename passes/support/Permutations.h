@@ -1,4 +1,5 @@
 //===- Orders.h - tensors with their dimensions in another order *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

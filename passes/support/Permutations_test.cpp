@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What strides under reshapes are not known, and orders of dimensions in
 // memory; known strides are compared with the places of all elements in
 // passes/tile/core/Strided_test.cpp.

@@ -1,4 +1,5 @@
 //===- SetTarget.cpp - a target for the module ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   module {..}  ->  module attributes {tile.target = #tile.target<..>} {..}
 //

@@ -1,4 +1,5 @@
 //===- UniqueNames.h - names that nobody else has --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "llvm/ADT/StringMap.h"

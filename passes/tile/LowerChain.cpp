@@ -1,4 +1,5 @@
 //===- LowerChain.cpp - products and windows, a band of rows at a time ----===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Items are (image, band of rows of the last member's result). An item computes
 // of each member the rows that the next one needs, into scratch memory that

@@ -1,4 +1,5 @@
 //===- LowerContraction.cpp - products as sections of tile.brgemm ---------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // MatMul: Products.cpp. Convolution: items are (image, group, panel, row of
 // dst), DirectConv.cpp.

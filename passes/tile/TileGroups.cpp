@@ -1,4 +1,5 @@
 //===- TileGroups.cpp - entries and groups on buffers ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   func @main(%x: tensor, ..) -> tensor       func @main(%x: memref, .., %y:
 //   memref)

@@ -1,4 +1,5 @@
 /* any_main X OUT: the MLP with any batch, and constants that it provides. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "any.h"
 #include "program.h"
 

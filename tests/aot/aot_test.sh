@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Files compiled ahead of time, in C programs that link nothing but the runtime.
 #
 #   aot_test.sh TENON LIBTENON_RT.SO LIBTENON_RT.A TENON_AOT.H MLP.JSON

@@ -1,4 +1,5 @@
 /* bert_main X MASK OUT: one BERT layer, and the times until its result. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 199309L
 #include "bert.h"
 #include "program.h"

@@ -1,4 +1,5 @@
 /* mlp_main X OUT: runs the MLP alone, with a team, and in a pool. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "mlp.h"
 #include "program.h"
 

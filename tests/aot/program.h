@@ -1,4 +1,5 @@
 /* What the C programs of these tests share. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_AOT_PROGRAM_H
 #define TESTS_AOT_PROGRAM_H
 

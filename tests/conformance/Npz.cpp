@@ -1,4 +1,5 @@
 //===- Npz.cpp - reading .npz archives ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Npz.h.  Every offset and length of the file is checked before use.
 //

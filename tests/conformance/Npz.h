@@ -1,4 +1,5 @@
 //===- Npz.h - reading .npz archives ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Enough of zip and npy to read what numpy.savez and savez_compressed write:
 // stored or deflated members below 4 GiB, little-endian, C order.  Own code

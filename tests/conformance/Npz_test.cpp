@@ -1,4 +1,5 @@
 //===- Npz_test.cpp -------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/Npz.h"
 
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- golden_main.cpp - the evaluator against stored tensors -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   golden DIR [--case=TEXT] [--threads=N] [--verbose]
 //

@@ -1,4 +1,5 @@
 //===- Draft.h - one guess at a form of an operation ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Internal to OpForms.
 //

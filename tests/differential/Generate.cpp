@@ -1,4 +1,5 @@
 //===- Generate.cpp - random valid graphs ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Operations are added one by one. Each takes values that earlier ones made, or
 // inputs that others read already, where shape and type fit, else new inputs;

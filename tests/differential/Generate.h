@@ -1,4 +1,5 @@
 //===- Generate.h - random valid graphs -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/OpTable.h"

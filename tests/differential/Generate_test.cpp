@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generator makes what it promises, and the reducer finds planted bugs.
 #include "tests/differential/Generate.h"
 

@@ -1,4 +1,5 @@
 //===- Judge.cpp - compiled against evaluated -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Judge.h.
 //

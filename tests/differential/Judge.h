@@ -1,4 +1,5 @@
 //===- Judge.h - compiled against evaluated ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Random graphs are ill-conditioned now and then: logarithms of differences,
 // comparisons of sums. Results are judged as by `tenon check`, which measures

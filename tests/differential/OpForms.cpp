@@ -1,4 +1,5 @@
 //===- OpForms.cpp - random valid forms of any operation ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See OpForms.h.  Numbers of operands, types and attributes follow the table
 // here; shapes are in OpShapes.cpp.

@@ -1,4 +1,5 @@
 //===- OpForms.h - random valid forms of any operation ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The operation table says which operands, results, types and words an
 // operation has; inference says which shapes fit.  What neither can say, how to

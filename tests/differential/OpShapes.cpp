@@ -1,4 +1,5 @@
 //===- OpShapes.cpp - guesses at shapes, by shape rule --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See OpForms.h.  A rule without a line here keeps the shape of operand 0.
 //

@@ -1,4 +1,5 @@
 //===- Random.h - random choices that repeat on every machine ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 //===- Reduce.cpp - the smallest graph that still fails -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Reduce.h.  Steps are tried in turn, the coarse ones first, until none of
 // them helps.

@@ -1,4 +1,5 @@
 //===- Reduce.h - the smallest graph that still fails -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/Graph.h"

@@ -1,4 +1,5 @@
 //===- main.cpp - random graphs, compiled against evaluated ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   differential [--seed S] [--count N] [--jobs J] [--output DIR] [--kind K]
 //                [--no-reduce] [--write]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Judges random graphs: compiled results against the evaluator.
 #
 #   tests/differential/run.sh [--count N] [--seed S] [--jobs J] [--output DIR]

@@ -1,4 +1,5 @@
 //===- Harness.h - compile, execute and judge a graph ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/check/Compare.h"

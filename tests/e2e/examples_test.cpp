@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every example agrees with the evaluator: 1 and 2 threads, AVX2, AVX-512 and
 // generic schedules, own team and caller's pool; the dynamic MLP at several
 // batch sizes from one compilation.

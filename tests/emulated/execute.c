@@ -1,4 +1,5 @@
 /* execute MODEL.so write OUT [FEATURES]: executes once, writes the outputs.
+ * SPDX-License-Identifier: Apache-2.0
  * execute MODEL.so compare OUT [FEATURES]: compares them with that file.
  *
  * Inputs, constants included, depend on nothing but the position, so that two

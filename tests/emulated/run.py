@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Executes compiled graphs on a CPU that this machine does not have.
 
     tests/emulated/run.py [OPTIONS] MODEL.json | DIR | RUNS.txt ...

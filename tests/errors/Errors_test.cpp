@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every mistake in every operation gives an error with a code, which names the
 // operation and what is wrong, through all that takes graphs: the plain API,
 // JSON, and MLIR text.

@@ -1,4 +1,5 @@
 //===- Mistakes.cpp - what can be wrong with an operation -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Mistakes.h.
 //

@@ -1,4 +1,5 @@
 //===- Mistakes.h - what can be wrong with an operation ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // From a valid form of an operation, every mistake that the operation table
 // knows of: counts, types, ranks, sizes, strides, and attributes that are

@@ -1,4 +1,5 @@
 //===- Fuzz.h - what fuzz targets share --------------------------*- C++
+// SPDX-License-Identifier: Apache-2.0
 //-*-===//
 #pragma once
 

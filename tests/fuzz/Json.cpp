@@ -1,4 +1,5 @@
 //===- Json.cpp - fuzz target: bytes as a graph in JSON -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes give a graph or errors with a code.  A graph that reads is written
 // to a text that reads back as the same, checking and shape inference cope with

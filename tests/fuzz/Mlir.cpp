@@ -1,4 +1,5 @@
 //===- Mlir.cpp - fuzz target: bytes as MLIR text -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Any text gives a module or diagnostics.  A module that verifies has a graph,
 // or errors with a code; the graph becomes a module again, and the module goes

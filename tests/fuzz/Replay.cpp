@@ -1,4 +1,5 @@
 //===- Replay.cpp - the inputs of a corpus in an ordinary build -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   replay FILE...      calls the target once for each; none may crash
 //

@@ -1,4 +1,5 @@
 //===- Run.cpp - fuzz target: compiling and executing strange graphs ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A graph that is written as JSON is taken as it is.  Other bytes choose a
 // random graph (tests/differential) and then what to change in it: attributes,

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzes one target with libFuzzer and the address sanitizer.
 #
 #   [CONFIG=fuzz_front] tests/fuzz/run.sh json|mlir|run [SECONDS] [OPTION]...

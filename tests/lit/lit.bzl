@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """lit_tests(): one Bazel test for all .mlir files of a package."""
 
 _TOOLS = [

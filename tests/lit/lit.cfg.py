@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """lit configuration for every directory of .mlir tests (see run_lit.sh)."""
 import os
 

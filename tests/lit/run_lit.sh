@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # run_lit.sh <lit> <config> <tool>... -- <test file>...
 #
 # Runs lit once over all test files of a directory, with the tools on PATH.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of elementwise functions over the numbers of f32, bf16 and f16, tails
 // included, are at most those that docs/accuracy.md states.
 #include "compiler/check/FunctionErrors.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which graphs become one attention group, and why others do not; dropout with
 // chosen parameters and unknown sizes, against the evaluator.
 #include "dialects/graph/reference/Evaluator.h"

@@ -1,4 +1,5 @@
 //===- Cases.h - what the tests of operations compile -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Graphs as text (GraphText.h), one function per family.  Together they hold
 // every operation that compiles, with typical, empty, single, prime and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups that share one split of their rows against the evaluator, and against
 // the same groups one after the other: bit by bit. Bands with and without rows
 // that two of them compute, at both ends of an image, and a last one that is

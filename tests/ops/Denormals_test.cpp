@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The option `denormals`: numbers below 2^-126 are kept, or read and written as
 // zero, by every thread that computes, and the caller's mode stays as it was.
 #include "compiler/check/Reference.h"

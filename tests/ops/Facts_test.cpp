@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the compiler counts in groups is what the graph says, what it moves is
 // what its tensors have; buffers of the arena never clash.
 #include "compiler/driver/Session.h"

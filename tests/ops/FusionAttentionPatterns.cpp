@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention, as frameworks write it.
 #include "tests/ops/FusionPatterns.h"
 

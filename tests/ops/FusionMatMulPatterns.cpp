@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices: with what stands behind them, and gated in pairs.
 #include "tests/ops/FusionPatterns.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation, softmax, reduction, elementwise chains and data movement;
 // residual networks.
 #include "tests/ops/FusionPatterns.h"

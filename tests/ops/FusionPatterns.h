@@ -1,4 +1,5 @@
 //===- FusionPatterns.h - what another library fuses by table --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The fusion patterns that oneDNN's graph backend registers for CPUs, as small
 // graphs.  Here nothing matches them: they are tests of general fusion.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns that another library fuses by table: number of groups and bytes
 // between them are those of docs/fusion-patterns.md.
 #include "tests/ops/FusionPatterns.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions, their transposes and pooling.
 #include "tests/ops/FusionPatterns.h"
 

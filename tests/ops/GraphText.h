@@ -1,4 +1,5 @@
 //===- GraphText.h - a graph in one line ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Tests need hundreds of small graphs, each readable at a glance:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs nobody should write: each is an error with a code that fits and the
 // operation's name, never a crash, a hang, or our own fault.
 #include "compiler/driver/Session.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of floats with quantised weights where floats become bytes that
 // share an exponent: rounding, and what floats have beside numbers. Without
 // VNNI they are products of f32, for which the same holds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Concat joins is computed where it joins it, by every kind of group.
 #include "tests/ops/Cases.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of compiled code are right, and wrong ones are found: every output is
 // judged as `tenon check` does, as it was computed and with an error in it.
 #include "compiler/check/Reference.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images with channels first between convolutions, which compute with channels
 // last: what can be computed either way is, by cost.
 #include "tests/ops/Cases.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of up to 2^24 products of one sign, where each way to compute them has
 // its own order of additions. One chain of f32 would be off by 1 %: sums are
 // trees (docs/testing.md states the bound).

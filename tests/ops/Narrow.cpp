@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs in bf16, f16 and bytes: those of the other families with other types,
 // and products whose K fills whole tiles of a matrix unit, parts of them, and
 // parts of a group.

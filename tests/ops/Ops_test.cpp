@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled results of every operation that compiles, and of small graphs that
 // exercise fusion, against the evaluator.  All cases run with the avx2 schedule
 // on one thread; each also runs once more in one of the other ways, in turn.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Norms, means and their gradients of numbers whose sums, squares or sums of
 // squares do not fit f32, though results do; against the evaluator in double.
 #include "dialects/graph/reference/Evaluator.h"

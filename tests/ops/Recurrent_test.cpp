@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent cells where one graph is not enough: steps and batch that only an
 // execution knows, and the same bits for any number of threads.
 #include "tests/e2e/Harness.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results have the same bits for any number of threads: work items follow from
 // shapes, and each sum is made in one order. Inputs are fractions, so that
 // another order of summation would round differently.

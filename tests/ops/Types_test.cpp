@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values at the edges of element types: what casts and quantisation saturate,
 // wrap and round; 64-bit integers without a detour; and Dropout against the
 // published random numbers.

@@ -1,4 +1,5 @@
 //===- UnknownSizes.h - one compilation, several shapes ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "tests/e2e/Harness.h"

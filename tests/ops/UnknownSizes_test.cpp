@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes that follow from unknown ones, against the evaluator.
 #include "tests/ops/UnknownSizes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of floats with weights that stay quantized to 8 or 4 bits.
 #include "tests/ops/Cases.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by Winograd against the evaluator: sizes, paddings,
 // epilogues, layouts, an unknown batch; one and several sections; tiles of 2
 // and, with fast math, of 4 outputs.

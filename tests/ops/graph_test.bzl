@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """graph_test(): a test of graphs that are written as text and compiled."""
 
 def graph_test(name, deps = [], long = False, **kwargs):

@@ -1,4 +1,5 @@
 //===- Loops.h - what the inner loops of assembly do ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/vectorcode/Million.h"
 
 #include "dialects/graph/OpTable.h"

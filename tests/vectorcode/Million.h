@@ -1,4 +1,5 @@
 //===- Million.h - every operation at 10^6 elements -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/Graph.h"

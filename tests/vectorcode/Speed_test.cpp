@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operation at 10^6 elements reaches half of the bandwidth or of the
 // arithmetic that the same process measures on this machine.  Needs a quiet
 // machine; run it alone:

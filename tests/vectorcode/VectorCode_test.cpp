@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operation, compiled at 10^6 elements, has an inner loop that loads
 // whole vectors and computes with them.  For data movement an exception in the
 // table of operations (vectorException) means that it may copy memory instead.

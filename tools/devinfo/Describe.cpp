@@ -1,4 +1,5 @@
 //===-- Describe.cpp - facts about the machine ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/DevInfo.h"
 
 #include "runtime/tenon_rt.h"

@@ -1,4 +1,5 @@
 //===-- DevInfo.h - what this machine is and can do ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Facts from the CPU and the kernel, and measured peaks.  A target for a
 // kernel's speed names its bound; these are the bounds.

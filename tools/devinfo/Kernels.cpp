@@ -1,4 +1,5 @@
 //===-- Kernels.cpp - loops that reach a machine's limits -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/Kernels.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
 //===-- Kernels.h - loops that reach a machine's limits --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_TOOLS_DEVINFO_KERNELS_H
 #define TENON_TOOLS_DEVINFO_KERNELS_H
 

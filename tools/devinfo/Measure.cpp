@@ -1,4 +1,5 @@
 //===-- Measure.cpp - a machine's measured peaks --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/DevInfo.h"
 #include "tools/devinfo/Kernels.h"
 

@@ -1,4 +1,5 @@
 //===-- Peaks.cpp - what a machine does at best ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/Peaks.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===-- Peaks.h - what a machine does at best ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TENON_TOOLS_DEVINFO_PEAKS_H
 #define TENON_TOOLS_DEVINFO_PEAKS_H
 

@@ -1,4 +1,5 @@
 //===-- Print.cpp - DevInfo as text and JSON ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/DevInfo.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 //===-- devinfo_test.cpp - plausibility of what is measured ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/DevInfo.h"
 #include "tools/devinfo/Kernels.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where built files go when they are installed."""
 
 def _installed_files_impl(ctx):

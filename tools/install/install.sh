@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Lays out Tenon for programs of others:
 #
 #   bazel run //:install -- --prefix=DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs, moves the installed tree, and compiles and runs examples with what
 # is in it: with CMake, with plain cc, with the flags of pkg-config, and against
 # the static runtime alone.

@@ -1,4 +1,5 @@
 //===- tenon-opt.cpp - run passes on MLIR text ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // mlir-opt with Tenon's dialects and passes.
 //

@@ -1,4 +1,5 @@
 //===- EmitDocs.cpp - docs/ops.md -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OpRecords.h"
 
 #include "llvm/ADT/STLExtras.h"

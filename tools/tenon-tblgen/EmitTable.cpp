@@ -1,4 +1,5 @@
 //===- EmitTable.cpp - OpTable.inc and the C enum -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OpRecords.h"
 
 #include "llvm/ADT/StringExtras.h"

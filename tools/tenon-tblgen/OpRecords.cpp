@@ -1,4 +1,5 @@
 //===- OpRecords.cpp - reading Graph_Op records ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "OpRecords.h"
 
 #include "llvm/ADT/StringSet.h"

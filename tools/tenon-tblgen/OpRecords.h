@@ -1,4 +1,5 @@
 //===- OpRecords.h - the operation table as TableGen sees it ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Reads the Graph_Op records of dialects/graph/*.td into plain structs, so
 // that no emitter has to know how ODS nests its constraints.

@@ -1,4 +1,5 @@
 //===- TenonTblgen.cpp - TableGen backend of the operation table ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // mlir-tblgen turns dialects/graph/*.td into the MLIR dialect; this program
 // turns the same records into what does not know MLIR.

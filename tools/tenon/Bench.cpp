@@ -1,4 +1,5 @@
 //===- Bench.cpp - tenon bench --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Times the partitions of a model, one after the other, and the groups within
 // them. Most models are one partition.

@@ -1,4 +1,5 @@
 //===- BenchPrint.cpp - tables, CSV and JSON of tenon bench ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See BenchRun.h.
 //

@@ -1,4 +1,5 @@
 //===- BenchRun.cpp - times of one partition ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Cold, the default: before every execution the caches hold other data, as they
 // would in a program that does more than this one graph.  Without constants the

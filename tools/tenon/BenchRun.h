@@ -1,4 +1,5 @@
 //===- BenchRun.h - times of one partition ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Executions and the groups within them, against the peaks of the machine and
 // against the same graph without fusion.

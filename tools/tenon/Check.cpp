@@ -1,4 +1,5 @@
 //===- Check.cpp - tenon check --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Compares compiled results with the reference evaluator, for one model or for
 // lists of runs.  Each run has a process of its own (Children.h) and evaluates

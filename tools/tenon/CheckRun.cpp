@@ -1,4 +1,5 @@
 //===- CheckRun.cpp - one run of tenon check ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See CheckRun.h.
 //

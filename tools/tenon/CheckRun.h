@@ -1,4 +1,5 @@
 //===- CheckRun.h - one run of tenon check ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A run is a model with changes; a configuration says how it is compiled and
 // executed.

@@ -1,4 +1,5 @@
 //===- Children.cpp - work that may crash or hang -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Children.h.  A child sends its result through a pipe and ends without
 // running destructors: they are the parent's.

@@ -1,4 +1,5 @@
 //===- Children.h - work that may crash or hang -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs functions in forked processes: a fault, endless loop or exhausted
 // memory ends one piece of work, not the whole job.

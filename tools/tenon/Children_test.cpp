@@ -1,4 +1,5 @@
 //===- Children_test.cpp - work that may crash or hang --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/tenon/Children.h"
 
 #include <gtest/gtest.h>

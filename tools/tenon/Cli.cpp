@@ -1,4 +1,5 @@
 //===- Cli.cpp - what all subcommands share -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Cli.h.
 //

@@ -1,4 +1,5 @@
 //===- Cli.h - what all subcommands share -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

@@ -1,4 +1,5 @@
 //===- CompileCommand.cpp - tenon compile ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Writes a model as an object, a library or an archive for C programs.
 //

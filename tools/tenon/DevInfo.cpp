@@ -1,4 +1,5 @@
 //===- DevInfo.cpp - tenon devinfo ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/DevInfo.h"
 
 #include "tools/tenon/Cli.h"

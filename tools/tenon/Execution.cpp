@@ -1,4 +1,5 @@
 //===- Execution.cpp - compiled code on real memory -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Execution.h.
 //

@@ -1,4 +1,5 @@
 //===- Execution.h - compiled code on real memory ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Executors as the command line describes them, buffers for one execution, and
 // the reference results that executions are judged by.

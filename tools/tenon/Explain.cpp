@@ -1,4 +1,5 @@
 //===- Explain.cpp - tenon explain ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // For each operation the groups it is in and why it is in no larger one, for
 // each edge what becomes of the tensor. Answers are compiler/report/Explain's.

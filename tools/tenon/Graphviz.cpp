@@ -1,4 +1,5 @@
 //===- Graphviz.cpp - pictures through graphviz ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Graphviz.h.  The program reads and writes unnamed temporary files: with
 // pipes both sides could wait for each other.

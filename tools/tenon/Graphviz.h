@@ -1,4 +1,5 @@
 //===- Graphviz.h - pictures through graphviz -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

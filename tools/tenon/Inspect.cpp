@@ -1,4 +1,5 @@
 //===- Inspect.cpp - tenon inspect ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Views of a model and of what the compiler makes of it.
 //

@@ -1,4 +1,5 @@
 //===- Loading.cpp - a graph or a file compiled from one ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Loading.h.
 //

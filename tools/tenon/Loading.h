@@ -1,4 +1,5 @@
 //===- Loading.h - a graph or a file compiled from one ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What MODEL is for the commands that execute: a graph, which they compile, or
 // a file that tenon compile wrote.

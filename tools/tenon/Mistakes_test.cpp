@@ -1,4 +1,5 @@
 //===- Mistakes_test.cpp - what users of the command get wrong ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Arguments, files, targets and disks: an error with a code, and nothing
 // written by half.

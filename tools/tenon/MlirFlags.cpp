@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/tenon/MlirFlags.h"
 
 #include "compiler/driver/Phases.h"

@@ -1,4 +1,5 @@
 //===- MlirFlags.h - MLIR's own flags in tenon ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/support/Error.h"

@@ -1,4 +1,5 @@
 //===- ModelArgs.cpp - the model and how to treat it ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See ModelArgs.h.
 //

@@ -1,4 +1,5 @@
 //===- ModelArgs.h - the model and how to treat it --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The options of every subcommand that works on a model: its file, the
 // rewriting overrides, the compiler's options (from Options.def), and where to

@@ -1,4 +1,5 @@
 //===- Npy.cpp - tensors in .npy files ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Npy.h.  A file is 6 bytes of magic, two of version, the length of the
 // header, the header (a Python dictionary as text), and the elements.

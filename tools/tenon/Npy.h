@@ -1,4 +1,5 @@
 //===- Npy.h - tensors in .npy files ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Versions 1 to 3 are read, version 1 is written; C order, little endian.
 // Types without a name in the format are written as the next wider one that

@@ -1,4 +1,5 @@
 //===- Ops.cpp - tenon ops ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Shows the operation table.
 //

@@ -1,4 +1,5 @@
 //===- Pool.cpp - a caller's thread pool ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Pool.h.  Plain on purpose: one lock, no spinning.
 //

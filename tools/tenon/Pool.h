@@ -1,4 +1,5 @@
 //===- Pool.h - a caller's thread pool --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Stands for the pool of a host program: executing through it shows that
 // compiled code needs no threads of its own.

@@ -1,4 +1,5 @@
 //===- Progress.cpp - signs of life ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/tenon/Progress.h"
 
 #include <chrono>

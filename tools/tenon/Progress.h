@@ -1,4 +1,5 @@
 //===- Progress.h - signs of life -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 //===- Run.cpp - tenon run ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Executes a model once per set of shapes, shows and checks what comes out.
 // A model with unknown dims is compiled once for all of them.

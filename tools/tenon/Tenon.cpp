@@ -1,4 +1,5 @@
 //===- Tenon.cpp - the command line tool ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Exit codes: 0 good, 1 the user has to act, 2 not supported, 3 results differ,
 // 4 our own fault.

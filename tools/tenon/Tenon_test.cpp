@@ -1,4 +1,5 @@
 //===- Tenon_test.cpp - the command, end to end ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Runs the binary as a user does: every subcommand on the examples.
 //

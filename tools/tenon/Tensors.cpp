@@ -1,4 +1,5 @@
 //===- Tensors.cpp - tensors between command line and code ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Tensors.h.
 //

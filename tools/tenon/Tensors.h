@@ -1,4 +1,5 @@
 //===- Tensors.h - tensors between command line and code --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Specifications of inputs, names of tensors, and memory as compiled code sees
 // it: in the dtype and the strides of the graph.

@@ -1,4 +1,5 @@
 //===- Tensors_test.cpp - specifications, names, memory, files ------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/support/WriteFile.h"
 #include "tools/tenon/Cli.h"
 #include "tools/tenon/Npy.h"

@@ -1,4 +1,5 @@
 //===- TestSupport.h - the command as a user runs it ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 //===- Timing.h - repeated measurements -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

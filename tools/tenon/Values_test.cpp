@@ -1,4 +1,5 @@
 //===- Values_test.cpp - values that the command takes and gives ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Integers with all their digits, inputs of the user's, and results of graphs
 // that make much of rounding errors.

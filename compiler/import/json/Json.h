@@ -1,4 +1,5 @@
 //===- Json.h - graphs as JSON files ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The interchange format of serialised graphs: one object with the operations
 // in "graph", each with its attributes and the logical tensors it touches.

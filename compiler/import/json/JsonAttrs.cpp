@@ -1,4 +1,5 @@
 //===- JsonAttrs.cpp - attributes of an operation -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/json/JsonRead.h"
 
 #include <cmath>

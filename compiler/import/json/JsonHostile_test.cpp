@@ -1,4 +1,5 @@
 //===- JsonHostile_test.cpp - malformed and malicious files ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes give a graph or coded errors that say where and what.
 //

@@ -1,4 +1,5 @@
 //===- JsonRead.h - pieces of the JSON reader -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Private to this folder.
 //

@@ -1,4 +1,5 @@
 //===- JsonReader.cpp - graphs from JSON ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/json/JsonRead.h"
 #include "dialects/graph/Merge.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/json/JsonTape.h"
 
 #include <nlohmann/json.hpp>

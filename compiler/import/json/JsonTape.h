@@ -1,4 +1,5 @@
 //===- JsonTape.h - JSON values as a flat tape ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The reader never builds a tree of the whole file: every top-level value, and
 // every element of the top-level array "graph", becomes a flat list of tokens,

@@ -1,4 +1,5 @@
 //===- JsonTensors.cpp - logical tensors ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/json/JsonRead.h"
 #include "dialects/graph/Merge.h"
 

@@ -1,4 +1,5 @@
 //===- JsonWriter.cpp - graphs to JSON ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The layout of the text is ours: one line for each attribute and tensor, so
 // that differences between two files read well.

@@ -1,4 +1,5 @@
 //===- Json_test.cpp - reading and writing graphs -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/json/Json.h"
 
 #include <gtest/gtest.h>

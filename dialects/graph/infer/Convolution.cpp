@@ -1,4 +1,5 @@
 //===- Convolution.cpp - how the shapes of a convolution relate -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Convolution.h.
 //

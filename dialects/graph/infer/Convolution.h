@@ -1,4 +1,5 @@
 //===- Convolution.h - how the shapes of a convolution relate -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The six convolution operations are one relation of three tensors:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work on a graph grows with the number of operations, not with its square:
 // basic blocks and allocations are counted, which do not depend on the machine.
 #include "dialects/graph/infer/Infer.h"

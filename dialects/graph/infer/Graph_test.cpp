@@ -1,4 +1,5 @@
 //===- Graph_test.cpp - the plain graph model -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/Graph.h"
 

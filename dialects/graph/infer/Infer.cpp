@@ -1,4 +1,5 @@
 //===- Infer.cpp - verification and shape inference -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Infer.h.
 //

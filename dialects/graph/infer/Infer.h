@@ -1,4 +1,5 @@
 //===- Infer.h - verification and shape inference -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Checks operations of the plain graph model against the operation table and
 // computes the shapes of their results.  One rule per operation serves both:

@@ -1,4 +1,5 @@
 //===- InferBackward.cpp - rules of convolution gradients -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Convolution, ConvTranspose and BiasAdd.  Other backward operations are with
 // their forward ones.

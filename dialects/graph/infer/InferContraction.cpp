@@ -1,4 +1,5 @@
 //===- InferContraction.cpp - rules of MatMul and the convolutions --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/Convolution.h"
 

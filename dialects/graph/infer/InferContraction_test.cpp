@@ -1,4 +1,5 @@
 //===- InferContraction_test.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 

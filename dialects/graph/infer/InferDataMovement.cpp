@@ -1,4 +1,5 @@
 //===- InferDataMovement.cpp - rules of data movement and structure -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/Rules.h"
 

@@ -1,4 +1,5 @@
 //===- InferDataMovement_test.cpp - movement, quantization, structure -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 

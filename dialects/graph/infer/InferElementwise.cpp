@@ -1,4 +1,5 @@
 //===- InferElementwise.cpp - rules of elementwise operations -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Unary, binary with numpy broadcasting, Select, BiasAdd, PReLU, Dropout,
 // GenIndex.  Backward forms with the shape of their operands are here, too.

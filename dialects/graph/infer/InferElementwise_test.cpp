@@ -1,4 +1,5 @@
 //===- InferElementwise_test.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 

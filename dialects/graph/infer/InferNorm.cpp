@@ -1,4 +1,5 @@
 //===- InferNorm.cpp - rules of normalizations and softmax ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Forward and backward.
 //

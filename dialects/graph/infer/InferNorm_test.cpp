@@ -1,4 +1,5 @@
 //===- InferNorm_test.cpp - normalizations, softmax, reductions -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 

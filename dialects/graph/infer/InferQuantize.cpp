@@ -1,4 +1,5 @@
 //===- InferQuantize.cpp - rules of the quantization operations -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The result has the shape of src; the rest is about how many scales and zero
 // points there must be.

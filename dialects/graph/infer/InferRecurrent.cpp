@@ -1,4 +1,5 @@
 //===- InferRecurrent.cpp - rules of recurrent cells ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/infer/Rules.h"
 
 namespace tenon::graph::infer {

@@ -1,4 +1,5 @@
 //===- InferRecurrent_test.cpp - recurrent cells --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 

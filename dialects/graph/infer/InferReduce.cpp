@@ -1,4 +1,5 @@
 //===- InferReduce.cpp - rules of reductions ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/Rules.h"
 

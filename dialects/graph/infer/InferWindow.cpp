@@ -1,4 +1,5 @@
 //===- InferWindow.cpp - rules of pooling and interpolation ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Forward and backward: the backward forms check the same window.
 //

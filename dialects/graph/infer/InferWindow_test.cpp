@@ -1,4 +1,5 @@
 //===- InferWindow_test.cpp - pooling and interpolation -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 

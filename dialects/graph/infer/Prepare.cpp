@@ -1,4 +1,5 @@
 //===- Prepare.cpp - graphs that are ready to compile ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/infer/Prepare.h"
 
 #include "dialects/graph/infer/Infer.h"

@@ -1,4 +1,5 @@
 //===- Prepare.h - graphs that are ready to compile ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A graph comes from a file, from MLIR text, from the C interface or from a
 // program that fills in the struct. Whatever is done with it afterwards, it

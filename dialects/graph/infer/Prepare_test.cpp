@@ -1,4 +1,5 @@
 //===- Prepare_test.cpp - graphs that are ready to compile ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/infer/Prepare.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 //===- RuleTest.h - tables of shape inference cases -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A case is text: operands "2x3 f16:4x? * []" (dtype optional, by default the
 // first that the table allows; `*` unranked; `[]` rank 0), attributes

@@ -1,4 +1,5 @@
 //===- Rules.cpp - what a shape rule works with ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Rules.h.
 //

@@ -1,4 +1,5 @@
 //===- Rules.h - what a shape rule works with -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Internal to dialects/graph/infer.  A rule is a function on a RuleContext: it
 // reads operands and attributes, reports clashes, and states the shapes of the

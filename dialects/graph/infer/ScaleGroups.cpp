@@ -1,4 +1,5 @@
 //===- ScaleGroups.cpp - scales of weights in groups ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See ScaleGroups.h.
 //

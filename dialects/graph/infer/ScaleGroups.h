@@ -1,4 +1,5 @@
 //===- ScaleGroups.h - scales of weights in groups -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The weights of a convolution have one dim of channels per group: O for a
 // transposed one. Quantised per channel along it, they may have a scale for

@@ -1,4 +1,5 @@
 //===- ScaleGroups_test.cpp - scales of weights in groups -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/Infer.h"
 

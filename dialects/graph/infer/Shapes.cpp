@@ -1,4 +1,5 @@
 //===- Shapes.cpp - arithmetic on partly known shapes ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Shapes.h.
 //

@@ -1,4 +1,5 @@
 //===- Shapes.h - arithmetic on partly known shapes -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // An unknown rank is an absent shape, an unknown dim is kUnknownDim.
 //

@@ -1,4 +1,5 @@
 //===- Verify.cpp - checks that follow from the operation table -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Counts, tensors, data types and attributes of any operation.  What relates
 // shapes to each other is in the rules.

@@ -1,4 +1,5 @@
 //===- Verify_test.cpp - generic checks, graphs, defaults -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/graph/infer/RuleTest.h"
 #include "dialects/graph/infer/Rules.h"

@@ -1,4 +1,5 @@
 //===- Window.cpp - arithmetic of sliding windows -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Window.h.  128-bit integers hold every intermediate value: a product of
 // two int64_t plus a few more.

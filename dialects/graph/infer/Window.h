@@ -1,4 +1,5 @@
 //===- Window.h - arithmetic of sliding windows ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Shared by pooling and convolutions.  All lists have one entry per spatial
 // dim; unknown sizes are kUnknownDim.

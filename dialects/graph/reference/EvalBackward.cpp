@@ -1,4 +1,5 @@
 //===- EvalBackward.cpp - gradients of elementwise operations -------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Also BiasAddBackward.  Where use_dst allows the forward result as operand 0,
 // the formula is the one in terms of that result.

@@ -1,4 +1,5 @@
 //===- EvalBackward_test.cpp - gradients against finite differences -------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

@@ -1,4 +1,5 @@
 //===- EvalBinary.cpp - elementwise operations with several operands ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Add, BiasAdd, Divide, GreaterEqual, Maximum, Minimum, Multiply, PReLU,
 // Select, SquaredDifference, Subtract.

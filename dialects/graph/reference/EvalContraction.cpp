@@ -1,4 +1,5 @@
 //===- EvalContraction.cpp - MatMul ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Batched matrix product with numpy broadcasting of the leading dims.
 //

@@ -1,4 +1,5 @@
 //===- EvalContraction_test.cpp - MatMul and the convolution family -------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

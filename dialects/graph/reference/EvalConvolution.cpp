@@ -1,4 +1,5 @@
 //===- EvalConvolution.cpp - the convolution family -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Convolution, ConvTranspose, and their gradients.  All six relate two data
 // tensors through one window: the `big` one (src of Convolution, dst of

@@ -1,4 +1,5 @@
 //===- EvalDataMovement.cpp - operations that move data -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Concat, Dropout, End, GenIndex, Reorder, StaticReshape, StaticTranspose,
 // TypeCast.

@@ -1,4 +1,5 @@
 //===- EvalElementwise.cpp - operations with one operand ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // d[i] = f(s[i]).  NaN goes in, NaN comes out, in every one of them.
 //

@@ -1,4 +1,5 @@
 //===- EvalElementwise_test.cpp - one, two and three operands -------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

@@ -1,4 +1,5 @@
 //===- EvalInterpolate.cpp - Interpolate and its gradient -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every output element reads up to two source elements per spatial dim, each
 // with a weight; the gradient scatters with the same weights.  The ratio is

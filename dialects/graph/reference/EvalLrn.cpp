@@ -1,4 +1,5 @@
 //===- EvalLrn.cpp - local response normalisation -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Windows are sums along one dim after the other: the channel, or each spatial
 // dim.  They are cut at the ends of the tensor, the divisor is not.

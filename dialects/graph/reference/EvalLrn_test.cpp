@@ -1,4 +1,5 @@
 //===- EvalLrn_test.cpp - local response normalisation --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

@@ -1,4 +1,5 @@
 //===- EvalMovement_test.cpp - data movement, reductions, quantisation ----===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

@@ -1,4 +1,5 @@
 //===- EvalNorm.cpp - normalisations and softmax --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Variances are population variances, computed from the centred values.
 //

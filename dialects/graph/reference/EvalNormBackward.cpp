@@ -1,4 +1,5 @@
 //===- EvalNormBackward.cpp - gradients of norms and softmax --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // BatchNormTrainingBackward with one result is another function than with
 // three: it takes the statistics for constants and gamma for 1.

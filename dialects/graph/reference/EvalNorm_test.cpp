@@ -1,4 +1,5 @@
 //===- EvalNorm_test.cpp - normalisations and softmax ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

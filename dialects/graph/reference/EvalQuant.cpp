@@ -1,4 +1,5 @@
 //===- EvalQuant.cpp - quantisation ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Quantize:   q = saturate(round_half_even(s / scale + zp)), f8 without
 //             saturation

@@ -1,4 +1,5 @@
 //===- EvalRecurrent.cpp - recurrent cells --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Straight from the formulas: for each layer, each entry of the batch and each
 // step, the sums of all gates over x and h', then the units one by one.

@@ -1,4 +1,5 @@
 //===- EvalRecurrent_test.cpp - recurrent cells ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

@@ -1,4 +1,5 @@
 //===- EvalReduce.cpp - reductions ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Decisions.  Axes come from the attribute or, when there is a second operand,
 // from its values.  No axes: identity.  Over nothing: sum and L1, L2 give 0,

@@ -1,4 +1,5 @@
 //===- EvalWindow.cpp - pooling and its gradients -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Decisions.  MaxPool starts from the lowest finite number of the dtype and
 // takes an element only when it is greater: NaN is skipped, and a window of

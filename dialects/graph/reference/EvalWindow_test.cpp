@@ -1,4 +1,5 @@
 //===- EvalWindow_test.cpp - pooling and interpolation --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

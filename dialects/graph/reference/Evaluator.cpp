@@ -1,4 +1,5 @@
 //===- Evaluator.cpp - the reference evaluator ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Walks the operations in topological order and dispatches by kind.
 //

@@ -1,4 +1,5 @@
 //===- Evaluator.h - the reference evaluator -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Computes a graph in double, one plain function per operation, written from
 // the operation set.  It is the oracle the compiler is judged by and shares no

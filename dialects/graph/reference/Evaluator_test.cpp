@@ -1,4 +1,5 @@
 //===- Evaluator_test.cpp - graphs, rounding, errors ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 using namespace tenon;

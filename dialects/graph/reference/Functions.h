@@ -1,4 +1,5 @@
 //===- Functions.h - scalar functions of the operation set -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Shared by the forward and backward evaluation of activations.  Internal.
 //

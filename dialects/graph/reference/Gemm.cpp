@@ -1,4 +1,5 @@
 //===- Gemm.cpp - matrix product in double --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Gemm.h.  A 4 x 4 block of sums fits the vector registers of every CPU,
 // so that the compiler keeps it there while k runs.

@@ -1,4 +1,5 @@
 //===- Gemm.h - matrix product in double -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A plain blocked product, fast enough to evaluate whole models.  Internal.
 //

@@ -1,4 +1,5 @@
 //===- Numeric.cpp - element types, exactly -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Numeric.h.  Rounding scales the value so that one unit in the last place
 // becomes 1, rounds that to an integer and scales back: both scalings are by

@@ -1,4 +1,5 @@
 //===- Numeric.h - element types, exactly ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Conversions between double and every element type, written from the formats'
 // definitions so that nothing depends on the host's arithmetic.  All functions

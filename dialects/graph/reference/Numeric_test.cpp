@@ -1,4 +1,5 @@
 //===- Numeric_test.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/reference/TestOps.h"
 
 #include <bit>

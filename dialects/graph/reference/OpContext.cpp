@@ -1,4 +1,5 @@
 //===- OpContext.cpp - one operation under evaluation ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See OpContext.h.
 //

@@ -1,4 +1,5 @@
 //===- OpContext.h - one operation under evaluation ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What an evaluation function sees: operands, attributes with their defaults,
 // results to fill, and a way to fail.  Internal to the evaluator.

@@ -1,4 +1,5 @@
 //===- Tensor.cpp - the values of a tensor --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Tensor.h.
 //

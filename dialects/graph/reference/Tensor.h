@@ -1,4 +1,5 @@
 //===- Tensor.h - the values of a tensor -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // The value type of the reference evaluator, and its exchange with memory that
 // holds real element types.

@@ -1,4 +1,5 @@
 //===- TestOps.h - running single operations in tests ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/graph/reference/Evaluator.h"

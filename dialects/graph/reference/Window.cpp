@@ -1,4 +1,5 @@
 //===- Window.cpp - sliding windows over spatial dims ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // See Window.h.
 //

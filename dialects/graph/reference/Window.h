@@ -1,4 +1,5 @@
 //===- Window.h - sliding windows over spatial dims ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Geometry shared by convolutions and pooling, and the canonical channel-last
 // form in which they are computed.  Internal.

@@ -1,4 +1,5 @@
 //===- AttentionLowering.h - blocks of attention ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Shared by LowerAttention.cpp, which cuts attention into blocks and writes
 // their products, AttentionSplits.cpp, which does so for few queries,

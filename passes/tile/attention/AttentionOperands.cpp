@@ -1,4 +1,5 @@
 //===- AttentionOperands.cpp - queries, keys and values -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Read as they lie, packed before, or packed and computed here: keys and values
 // by the first block of queries of their head, queries by each block.

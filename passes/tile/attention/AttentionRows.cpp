@@ -1,4 +1,5 @@
 //===- AttentionRows.cpp - rows of scores become weights ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/Attrs.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/tile/attention/AttentionLowering.h"

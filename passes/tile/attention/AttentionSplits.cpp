@@ -1,4 +1,5 @@
 //===- AttentionSplits.cpp - attention of few queries over many keys ------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // With one query, as when text is generated, keys and values are read once:
 // packing keys would move them twice more. They are read where they are, and

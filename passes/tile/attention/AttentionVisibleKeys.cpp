@@ -1,4 +1,5 @@
 //===- AttentionVisibleKeys.cpp - keys that a causal mask leaves to see
+// SPDX-License-Identifier: Apache-2.0
 //----------===//
 #include "passes/ops/ScalarOps.h"
 #include "passes/tile/attention/AttentionLowering.h"

@@ -1,4 +1,5 @@
 //===- CausalMask.cpp - scores that a comparison of indices hides ---------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/attention/CausalMask.h"
 
 #include "dialects/tile/TileDialect.h"

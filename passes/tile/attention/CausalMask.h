@@ -1,4 +1,5 @@
 //===- CausalMask.h - scores that a comparison of indices hides -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 //===- LowerAttention.cpp - attention, a block of queries at a time -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   rt.parallel items(batch x blocks of queries) scratch(S, max, sum) {
 //     for each panel of keys:  S[:, panel] = tile.brgemm Q, K[panel]

@@ -1,4 +1,5 @@
 //===- DirectConv.cpp - a row of a convolution as products ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/convolution/DirectConv.h"
 
 #include "passes/support/GraphAttrs.h"

@@ -1,4 +1,5 @@
 //===- DirectConv.h - a row of a convolution as products -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A row of dst is one tile.brgemm over the taps that fall inside src; columns
 // whose taps are cut by the padding are another, where several beside each

@@ -1,4 +1,5 @@
 //===- LowerConvTranspose.cpp - transposed convolutions as products -------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every position of dst gathers: no scatter, no zeros between the positions of
 // src. Items are (image, group, panel, row of dst). In a row, the columns of a

@@ -1,4 +1,5 @@
 //===- LowerConvWeights.cpp - gradients of weights as products ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   dst[tap, c, o] = sum over images and positions p of
 //                    src[p * stride + tap * dilation - pad, c] * diff[p, o]

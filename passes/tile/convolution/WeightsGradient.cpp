@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/convolution/WeightsGradient.h"
 
 #include "dialects/tile/TileDialect.h"

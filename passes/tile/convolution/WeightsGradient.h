@@ -1,4 +1,5 @@
 //===- WeightsGradient.h - a gradient of weights and its items --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What LowerConvWeights.cpp computes, and the products that one item of it is.
 //

@@ -1,4 +1,5 @@
 //===- WinogradTransforms.cpp - arithmetic of F(m x m, 3x3) ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Toom and Cook's algorithm: polynomials are multiplied by their values at
 // points. With those at 0, infinity and pairs +-p, for 2 outputs one pair, for

@@ -1,4 +1,5 @@
 //===- WinogradTransforms.h - arithmetic of F(m x m, 3x3) ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What the lowerings of tile.winograd and tile.winograd_weights share: the
 // sizes of tiles, the three transforms of one dimension, and loops over vectors

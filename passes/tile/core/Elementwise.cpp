@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/core/Elementwise.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,4 +1,5 @@
 //===- Elementwise.h - elementwise operations on buffers -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/support/IndexMath.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/WorkItems.h"
 

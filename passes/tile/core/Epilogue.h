@@ -1,4 +1,5 @@
 //===- Epilogue.h - what follows a product or a window ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialects/tile/TileDialect.h"

@@ -1,4 +1,5 @@
 //===- GroupLowering.h - from a group to sections on buffers ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Each kind of group has one function below. It is given the group's function
 // on tensors and the buffers of its arguments and results, and writes

@@ -1,4 +1,5 @@
 //===- Literals.h - literals of several values as memory -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/tile/core/Strided.h"

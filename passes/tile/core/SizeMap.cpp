@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"

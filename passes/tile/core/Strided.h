@@ -1,4 +1,5 @@
 //===- Strided.h - a tensor in memory as sizes and strides -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every buffer of a partition is a memref of offset 0.  Transposes, reshapes
 // and broadcasts of it only change sizes and strides; a `Strided` carries them

@@ -1,4 +1,5 @@
 //===- Strided_test.cpp - views of buffers as sizes and strides -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Views are compared by the addresses they visit: a reshape exists exactly
 // where some strides visit the elements in the same order, and merging

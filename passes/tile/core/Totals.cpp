@@ -1,4 +1,5 @@
 //===- Totals.cpp - long sums in memory, as a tree ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/core/Totals.h"
 
 #include "passes/tile/core/Elementwise.h"

@@ -1,4 +1,5 @@
 //===- Totals.h - long sums in memory, as a tree ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A sum in memory to which something is added again and again is one chain of
 // roundings: after 10^6 additions of numbers of one sign it is 1 % off. Here

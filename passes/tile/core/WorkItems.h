@@ -1,4 +1,5 @@
 //===- WorkItems.h - sections written item by item --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/ops/Costs.h"

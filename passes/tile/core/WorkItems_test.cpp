@@ -1,4 +1,5 @@
 //===- WorkItems_test.cpp - index arithmetic and sliding windows ----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/core/WorkItems.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

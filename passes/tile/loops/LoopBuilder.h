@@ -1,4 +1,5 @@
 //===- LoopBuilder.h - values of a group as nodes of loops -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Builds the LoopProgram of an elementwise or row group: finds the node of a
 // value, aligns tensors of fewer dimensions with the space, and offers the

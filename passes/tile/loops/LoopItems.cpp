@@ -1,4 +1,5 @@
 //===- LoopItems.cpp - what an item of a loop program is ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Decides which values are stored, how large items are, and where scratch is.
 //

@@ -1,4 +1,5 @@
 //===- LoopMemory.cpp - what loops prefetch ahead and store past caches
+// SPDX-License-Identifier: Apache-2.0
 //------===//
 //
 // Thresholds: docs/cost-model.md.

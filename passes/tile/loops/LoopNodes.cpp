@@ -1,4 +1,5 @@
 //===- LoopNodes.cpp - the nodes of a loop program ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What a program is made of, before anything is decided about loops.
 //

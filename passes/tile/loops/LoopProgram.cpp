@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/loops/LoopProgram.h"
 
 #include "passes/ops/ScalarOps.h"

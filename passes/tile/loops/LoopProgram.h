@@ -1,4 +1,5 @@
 //===- LoopProgram.h - elementwise and row-wise groups as loops -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One iteration space, some of whose dimensions are reduced (softmax: the
 // axis; none for elementwise work).  Nodes are inputs, scalar computations and

@@ -1,4 +1,5 @@
 //===- LowerLoops.cpp - elementwise and row-wise groups -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Turns a group into a LoopProgram: elementwise operations become computed
 // nodes, row operations (Reductions.cpp) become reductions with computations

@@ -1,4 +1,5 @@
 //===- SplitReductions.cpp - rows that are too long for one item
+// SPDX-License-Identifier: Apache-2.0
 //---------------===//
 //
 // A sum of 10^6 elements would be one item: one thread, and one long chain of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/products/DequantizedPanels.h"
 
 #include "codegen/microkernel/Int4.h"

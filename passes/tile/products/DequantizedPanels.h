@@ -1,4 +1,5 @@
 //===- DequantizedPanels.h - panels of quantized weights become panels of f32
+// SPDX-License-Identifier: Apache-2.0
 //---*- C++ -*-===//
 #pragma once
 

@@ -1,4 +1,5 @@
 //===- LowerRecurrence.cpp - time steps of recurrent cells ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 //   tile.rnn %g, %u         step 0: a section that reads the given states
 //                     ->    scf.for %t = 1 to T {

@@ -1,4 +1,5 @@
 //===- PackAndConcat.cpp - Concat and the packing of weights --------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Both are copies between boxes of buffers.
 //

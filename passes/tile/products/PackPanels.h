@@ -1,4 +1,5 @@
 //===- PackPanels.h - operands of products that are copied -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // What tile.pack reads and where that goes: all panels, in sections of their
 // own, or one panel, inside an item that multiplies with it. What is copied may

@@ -1,4 +1,5 @@
 //===- PackQuantized.cpp - quantised weights in panels
+// SPDX-License-Identifier: Apache-2.0
 //-----------------------===//
 //
 // What tile.pack_quantized writes, group by group of K: scales as the four

@@ -1,4 +1,5 @@
 //===- Products.cpp - matrices times packed matrices ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Items are (batch, block of rows, panel), panels innermost, so that a block of
 // rows stays in L2 while the panels of the weights pass by. Where K is so long

@@ -1,4 +1,5 @@
 //===- Products.h - matrices times packed matrices -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "passes/tile/core/Epilogue.h"

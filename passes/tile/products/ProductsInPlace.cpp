@@ -1,4 +1,5 @@
 //===- ProductsInPlace.cpp - matrices times matrices as they lie ----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Where few rows meet weights that change with every execution, packing would
 // move them three times for one reading. An item has some columns of dst:

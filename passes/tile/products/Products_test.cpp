@@ -1,4 +1,5 @@
 //===- Products_test.cpp - how sums are cut into parts --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/products/Products.h"
 
 #include "passes/ops/Costs.h"

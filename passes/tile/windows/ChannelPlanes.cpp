@@ -1,4 +1,5 @@
 //===- ChannelPlanes.cpp - one channel with margins, in scratch -----------===//
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/windows/ChannelPlanes.h"
 
 #include "codegen/vector/Attrs.h"

@@ -1,4 +1,5 @@
 //===- ChannelPlanes.h - one channel with margins, in scratch --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Of tensors with channels apart, windows are taken a channel at a time. Its
 // spatial dims are copied to a plane with margins, which no window leaves: what

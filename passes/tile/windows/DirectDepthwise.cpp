@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/windows/DirectDepthwise.h"
 
 #include "codegen/vector/Attrs.h"

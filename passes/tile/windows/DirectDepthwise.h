@@ -1,4 +1,5 @@
 //===- DirectDepthwise.h - depthwise convolution, taps written out -*- C++ -*-//
+// SPDX-License-Identifier: Apache-2.0
 //
 // A row of dst is a linalg.generic per range of columns whose windows have
 // the same taps inside src. The taps stand in its body, and after them what

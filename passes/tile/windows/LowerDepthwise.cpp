@@ -1,4 +1,5 @@
 //===- LowerDepthwise.cpp - gradients of depthwise convolutions -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every channel by itself: no products of matrices, but sums over a window
 // (by data) or over all positions (by weights), with channels as lanes:

@@ -1,4 +1,5 @@
 //===- LowerInterpolate.cpp - Interpolate, InterpolateBackward ------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Position x of dst lies at a coordinate of src, which is blended from its two
 // neighbours in each spatial dim, or taken from the nearest. Coordinates are

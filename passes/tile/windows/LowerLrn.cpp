@@ -1,4 +1,5 @@
 //===- LowerLrn.cpp - LRN, LRNBackward across channels --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // An item is some positions with all their channels. Squares go to rows of
 // scratch with zeros between them, as many as a window reaches to a side, so

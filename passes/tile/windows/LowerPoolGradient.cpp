@@ -1,4 +1,5 @@
 //===- LowerPoolGradient.cpp - MaxPoolBackward, AvgPoolBackward -----------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Windows overlap, so an item owns whole images: the channels of one block, or
 // one channel. It clears diff_src in step with the windows, then takes the

@@ -1,4 +1,5 @@
 //===- LowerWindow.cpp - pooling and depthwise convolution ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Items are rows of dst. A range of columns whose windows have the same
 // valid taps is one linalg.generic: parallel over columns (and channels, when

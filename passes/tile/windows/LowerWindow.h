@@ -1,4 +1,5 @@
 //===- LowerWindow.h - pooling and depthwise convolution -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // LowerWindow.cpp walks rows of dst, WindowTaps.cpp folds what windows see.
 //

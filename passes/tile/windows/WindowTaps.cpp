@@ -1,4 +1,5 @@
 //===- WindowTaps.cpp - sums and maxima of what windows see ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // One linalg.generic folds the taps of a range of windows. See
 // LowerWindow.cpp.

@@ -1,4 +1,5 @@
 //===- Windows.h - what lowerings of windows share -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 //
 // Pooling, its gradients, resampling and local response normalisation all walk
 // rows of [batch, spatial.., channels] tensors.
