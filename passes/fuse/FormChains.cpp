@@ -314,7 +314,8 @@ struct Planner {
   }
 
   /// Why two groups beside each other are in no chain together.
-  std::string whyNot(const ChainMember &from, const ChainMember &to) const {
+  std::string explainRefusal(const ChainMember &from,
+                             const ChainMember &to) const {
     if (mode != Mode::byCost)
       return mode == Mode::never ? "chains=never" : "max-ops";
     int64_t between = from.result;
@@ -417,8 +418,9 @@ private:
       ArrayRef<ChainMember> part = path.slice(at, length);
       at += length;
       if (remarks && at < path.size())
-        path[at].first->emitRemark("not in bands with the group before it: " +
-                                   planner.whyNot(path[at - 1], path[at]));
+        path[at].first->emitRemark(
+            "not in bands with the group before it: " +
+            planner.explainRefusal(path[at - 1], path[at]));
       if (length > 1)
         replace(part, planner.planOf(part));
     }

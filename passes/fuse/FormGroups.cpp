@@ -277,7 +277,7 @@ struct FusionPlanner {
     for (Value v : op->getOperands()) {
       int g = producerGroup(v);
       if (g >= 0 && g < latest && takesEpilogue(groups[g].ops.front()) &&
-          whyNot(op, groups[g], groupOf, g, maxOps).empty() &&
+          explainRefusal(op, groups[g], groupOf, g, maxOps).empty() &&
           !readsView(op, g) && canMove(latest, g, op))
         return g;
     }
@@ -307,7 +307,7 @@ struct FusionPlanner {
           latest = g;
         }
         std::string reason =
-            whyNot(&op, groups[latest], groupOf, latest, maxOps);
+            explainRefusal(&op, groups[latest], groupOf, latest, maxOps);
         if (reason.empty() && readsView(&op, latest))
           reason = "another operand from the group reaches it through a view";
         if (reason.empty()) {
@@ -330,7 +330,7 @@ struct FusionPlanner {
   }
 
   /// Why the result of the first `n` operations cannot be stored after them.
-  std::string whyNotStored(const Group &g, size_t n) {
+  std::string explainNotStored(const Group &g, size_t n) {
     SmallVector<Value> values = escaping(g, n);
     if (values.size() != 1)
       return "more than one value would leave the epilogue: " +
@@ -345,11 +345,11 @@ struct FusionPlanner {
     for (Group &g : groups) {
       size_t n = g.ops.size();
       if (takesEpilogue(g.ops.front()))
-        while (n > 1 && !whyNotStored(g, n).empty())
+        while (n > 1 && !explainNotStored(g, n).empty())
           --n;
       Group rest;
       if (n < g.ops.size()) {
-        remark(g.ops[n], whyNotStored(g, g.ops.size()));
+        remark(g.ops[n], explainNotStored(g, g.ops.size()));
         rest.kind = GroupKind::elementwise;
         rest.ops.assign(g.ops.begin() + n, g.ops.end());
         rest.space = g.space;

@@ -70,68 +70,80 @@ static std::string reducedText(const ReductionSpace &rows) {
   return text;
 }
 
-std::string whyNot(Operation *op, const Group &g,
-                   const llvm::DenseMap<Operation *, int> &groupOf,
-                   int groupIndex, int64_t maxOps) {
-  if (static_cast<int64_t>(g.ops.size()) >= maxOps)
-    return "the group already has " + std::to_string(g.ops.size()) +
-           " operations (max-ops)";
-  auto inGroup = [&](Value v) {
+namespace {
+
+/// Why an operation does not join a group; empty: it may.
+struct Refusal {
+  Operation *op;
+  const Group &g;
+  const llvm::DenseMap<Operation *, int> &groupOf;
+  int groupIndex;
+  /// Whether what joins runs after the group's first operation, on its tiles.
+  bool epilogue = takesEpilogue(g.ops.front());
+
+  bool inGroup(Value v) const {
     Operation *def = v.getDefiningOp();
     return def && groupOf.lookup_or(def, -1) == groupIndex;
-  };
-  bool indexed = graph::isIndexed(op), row = graph::isReductionLike(op);
-  if (!tiling::isScalarOp(op) && !indexed && !row)
-    return ("it starts a group of its own, of kind " +
-            tile::stringifyGroupKind(*kindOfGroup(op)))
-        .str();
-  if (isa<tile::ConvWeightsOp>(g.ops.front()))
-    return "a weights gradient is accumulated part by part in memory, so "
-           "nothing can be computed before it is complete";
-  bool epilogue = takesEpilogue(g.ops.front());
-  if (indexed && epilogue)
-    return "an epilogue has no index of its element, which this operation "
-           "needs";
-  switch (g.kind) {
-  case GroupKind::window:
-  case GroupKind::attention:
-    if (epilogue)
-      break;
-    [[fallthrough]];
-  case GroupKind::chain:
-  case GroupKind::concat:
-  case GroupKind::pack:
-  case GroupKind::recurrence:
-    return ("a group of kind " + tile::stringifyGroupKind(g.kind) +
-            " takes no epilogue")
-        .str();
-  case GroupKind::elementwise:
-  case GroupKind::reduction:
-  case GroupKind::contraction:
-    break;
   }
-  ArrayRef<int64_t> space(g.space);
-  // Inside a group values are aligned dimension by dimension.
-  auto dropped = [&](RankedTensorType type) {
+
+  /// Inside a group values are aligned dimension by dimension.
+  std::string dropsDimensions(RankedTensorType type) const {
     return "an operand from the group has dropped dimensions: " +
-           sizesText(type.getShape()) + " in a group of " + sizesText(space);
-  };
-  if (row) {
+           sizesText(type.getShape()) + " in a group of " + sizesText(g.space);
+  }
+
+  std::string ofKinds() const {
+    bool indexed = graph::isIndexed(op);
+    if (!tiling::isScalarOp(op) && !indexed && !graph::isReductionLike(op))
+      return ("it starts a group of its own, of kind " +
+              tile::stringifyGroupKind(*kindOfGroup(op)))
+          .str();
+    if (isa<tile::ConvWeightsOp>(g.ops.front()))
+      return "a weights gradient is accumulated part by part in memory, so "
+             "nothing can be computed before it is complete";
+    if (indexed && epilogue)
+      return "an epilogue has no index of its element, which this operation "
+             "needs";
+    return takesMore()
+               ? ""
+               : ("a group of kind " + tile::stringifyGroupKind(g.kind) +
+                  " takes no epilogue")
+                     .str();
+  }
+
+  bool takesMore() const {
+    switch (g.kind) {
+    case GroupKind::elementwise:
+    case GroupKind::reduction:
+    case GroupKind::contraction:
+      return true;
+    case GroupKind::window:
+    case GroupKind::attention:
+      return epilogue;
+    case GroupKind::chain:
+    case GroupKind::concat:
+    case GroupKind::pack:
+    case GroupKind::recurrence:
+      return false;
+    }
+    return false;
+  }
+
+  std::string ofReduction() const {
+    ArrayRef<int64_t> src = rankedType(op->getOperand(0)).getShape();
     if (epilogue)
       return ("complete rows are needed, a " + tile::stringifyGroupKind(g.kind))
                  .str() +
              " makes tiles: it reduces dimensions " +
-             reducedText(reductionSpace(op)) + " of " +
-             sizesText(rankedType(op->getOperand(0)).getShape());
-    if (llvm::none_of(op->getOperands(), inGroup))
+             reducedText(reductionSpace(op)) + " of " + sizesText(src);
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return inGroup(v); }))
       return "its operand reaches it through a view";
-    if (!isSpaceShape(rankedType(op->getOperand(0)).getShape(), g))
-      return "its rows are not those of the group: " +
-             sizesText(rankedType(op->getOperand(0)).getShape()) + ", not " +
-             sizesText(space);
+    if (!isSpaceShape(src, g))
+      return "its rows are not those of the group: " + sizesText(src) +
+             ", not " + sizesText(g.space);
     for (Value v : op->getOperands())
       if (inGroup(v) && !isSpaceShape(rankedType(v).getShape(), g))
-        return dropped(rankedType(v));
+        return dropsDimensions(rankedType(v));
     if (!llvm::is_contained(reductionSpace(op).reduced, true))
       return "it reduces nothing";
     if (g.kind == GroupKind::reduction && !sharesRows(op, g))
@@ -139,28 +151,46 @@ std::string whyNot(Operation *op, const Group &g,
              reducedText(reductionSpace(op)) + ", not " + reducedText(g.rows);
     return "";
   }
-  auto shape = rankedType(op->getResult(0)).getShape();
-  bool stat = isStatShape(shape, g);
-  if (!isSpaceShape(shape, g) && !stat)
-    return "its shape is not that of the group: " + sizesText(shape) +
-           ", not " + sizesText(space);
-  bool any = false;
-  for (Value v : op->getOperands()) {
-    auto type = rankedType(v);
-    if (inGroup(v)) {
-      if (!isSpaceShape(type.getShape(), g) && !isStatShape(type.getShape(), g))
-        return dropped(type);
-      any = true;
-    } else if (g.kind == GroupKind::attention && !splatLiteral(v)) {
-      return "an epilogue of attention reads no tensor but constants of one "
-             "value";
+
+  std::string ofElements() const {
+    auto shape = rankedType(op->getResult(0)).getShape();
+    if (!isSpaceShape(shape, g) && !isStatShape(shape, g))
+      return "its shape is not that of the group: " + sizesText(shape) +
+             ", not " + sizesText(g.space);
+    bool any = false;
+    for (Value v : op->getOperands()) {
+      auto type = rankedType(v);
+      if (inGroup(v)) {
+        if (!isSpaceShape(type.getShape(), g) &&
+            !isStatShape(type.getShape(), g))
+          return dropsDimensions(type);
+        any = true;
+      } else if (g.kind == GroupKind::attention && !splatLiteral(v)) {
+        return "an epilogue of attention reads no tensor but constants of one "
+               "value";
+      }
     }
+    if (!any)
+      return "its operands reach it through views";
+    if (epilogue && !fitsEpilogue(op))
+      return "an epilogue computes in 32 bits, and it has 64-bit values";
+    return "";
   }
-  if (!any)
-    return "its operands reach it through views";
-  if (epilogue && !fitsEpilogue(op))
-    return "an epilogue computes in 32 bits, and it has 64-bit values";
-  return "";
+};
+
+} // namespace
+
+std::string explainRefusal(Operation *op, const Group &g,
+                           const llvm::DenseMap<Operation *, int> &groupOf,
+                           int groupIndex, int64_t maxOps) {
+  if (static_cast<int64_t>(g.ops.size()) >= maxOps)
+    return "the group already has " + std::to_string(g.ops.size()) +
+           " operations (max-ops)";
+  Refusal refusal{op, g, groupOf, groupIndex};
+  if (std::string reason = refusal.ofKinds(); !reason.empty())
+    return reason;
+  return graph::isReductionLike(op) ? refusal.ofReduction()
+                                    : refusal.ofElements();
 }
 
 SmallVector<Value> escaping(const Group &group, size_t n) {

@@ -33,8 +33,9 @@ bool sharesRows(mlir::Operation *op, const Group &group);
 llvm::SmallVector<mlir::Value> escaping(const Group &group, size_t n);
 
 /// Why `op` does not join `group`; empty: it may.
-std::string whyNot(mlir::Operation *op, const Group &group,
-                   const llvm::DenseMap<mlir::Operation *, int> &groupOf,
-                   int groupIndex, int64_t maxOps);
+std::string
+explainRefusal(mlir::Operation *op, const Group &group,
+               const llvm::DenseMap<mlir::Operation *, int> &groupOf,
+               int groupIndex, int64_t maxOps);
 
 } // namespace tenon::fusion

@@ -55,7 +55,7 @@ public:
   }
 
   /// Why the bytes cannot be multiplied as they are; empty: they can.
-  std::string whyNot() {
+  std::string explainRefusal() {
     if (std::string reason = whyNoInt8Product(op, src, weights,
                                               packing.target.getInt8DotWidth());
         !reason.empty())
@@ -378,7 +378,7 @@ struct FormIntegerProductsPass
       Int8Product product(op, packing, *filtering);
       if (!product.find())
         continue;
-      if (std::string reason = product.whyNot(); !reason.empty()) {
+      if (std::string reason = product.explainRefusal(); !reason.empty()) {
         op->emitRemark("dequantised operands are multiplied in f32: " + reason);
         continue;
       }

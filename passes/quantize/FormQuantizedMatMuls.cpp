@@ -65,7 +65,7 @@ public:
   }
 
   /// Why they become f32; empty: they need not.
-  std::string whyNot() {
+  std::string explainRefusal() {
     if (type.getRank() != 2 || !type.hasStaticShape())
       return "the weights are not one matrix of known size";
     if (ShapedType::isDynamic(rankedType(op->getOperand(0)).getShape().back()))
@@ -290,7 +290,7 @@ struct FormQuantizedMatMulsPass
                                   kFullInt8DotWidth);
       if (!product.find())
         continue;
-      if (std::string reason = product.whyNot(); !reason.empty()) {
+      if (std::string reason = product.explainRefusal(); !reason.empty()) {
         op->emitRemark("quantised weights become f32: " + reason);
         continue;
       }
