@@ -1,5 +1,6 @@
 //===- Attention.cpp - queries and verifier of tile.attention -------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
 #include "dialects/tile/Verify.h"
 
@@ -53,9 +54,8 @@ static RankedTensorType unpacked(RankedTensorType type, int64_t rows,
   if (shape.size() < 4 || shape.back() != v)
     return {};
   auto tail = shape.take_back(4);
-  auto ceil = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
-  if (tail[2] < 1 || tail[1] != ceil(rows, v) ||
-      tail[0] != ceil(columns, tail[2]))
+  if (tail[2] < 1 || tail[1] != tenon::ceilDiv(rows, v) ||
+      tail[0] != tenon::ceilDiv(columns, tail[2]))
     return {};
   SmallVector<int64_t> plain(shape.drop_back(4));
   plain.append({rows, columns});
@@ -98,9 +98,8 @@ LogicalResult AttentionOp::verify() {
   if (extra && fromEnd(k, 0) < 1)
     return emitOpError("the panel of packed k is at least 1, k is ") << k;
   int64_t n = getNumKeys();
-  bool fits = extra
-                  ? same(fromEnd(k, 2), (n + fromEnd(k, 0) - 1) / fromEnd(k, 0))
-                  : same(fromEnd(k, 0), n);
+  bool fits = extra ? same(fromEnd(k, 2), tenon::ceilDiv(n, fromEnd(k, 0)))
+                    : same(fromEnd(k, 0), n);
   if (ShapedType::isDynamic(n) || !fits)
     return emitOpError(getFromLeft() ? "dst has " : "v has ")
            << n << " keys, k is " << k;

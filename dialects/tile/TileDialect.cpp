@@ -1,6 +1,7 @@
 //===- TileDialect.cpp - the tile dialect ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/tile/TileDialect.h"
+#include "dialects/support/Rounding.h"
 #include "dialects/tile/Verify.h"
 
 #include "mlir/IR/Builders.h"
@@ -201,7 +202,8 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
   if (!op.getPacked() || strides[j + 1] != v)
     problems.report("an interleaved b must be packed and dense, has ") << b;
   if (int64_t k = a.getDimSize(j + 1); !ShapedType::isDynamic(k))
-    problems.checkSame((k + v - 1) / v, b.getDimSize(j), "K / v of a and b");
+    problems.checkSame(tenon::ceilDiv(k, v), b.getDimSize(j),
+                       "K / v of a and b");
 }
 
 /// Elements: floats of one type, summed in f32, or bytes, also as int16, summed

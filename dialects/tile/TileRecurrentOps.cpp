@@ -1,5 +1,6 @@
 //===- TileRecurrentOps.cpp - recurrent cells before buffers --------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -12,7 +13,7 @@ RankedTensorType PackGatesOp::packedType(RankedTensorType weights, int64_t unit,
   int64_t hidden = weights.getDimSize(4), gates = weights.getDimSize(3);
   int64_t columns = ShapedType::isDynamic(hidden)
                         ? hidden
-                        : (hidden + unit - 1) / unit * gates * unit;
+                        : tenon::ceilDiv(hidden, unit) * gates * unit;
   return RankedTensorType::get(
       {ShapedType::isDynamic(columns) ? columns : columns / panel,
        weights.getDimSize(2), panel},
@@ -78,7 +79,7 @@ LogicalResult RnnOp::verify() {
                                       << "whole number of panels of " << panel;
   if (ShapedType::isDynamic(hidden))
     return emitOpError("the number of hidden units must be static");
-  int64_t columns = (hidden + unit - 1) / unit * block;
+  int64_t columns = tenon::ceilDiv(hidden, unit) * block;
   if (!fits(gates, {dst.getDimSize(0), dst.getDimSize(1), columns}))
     return emitOpError("gates are ")
            << gates << ", needed are the steps and batch of " << dst << " and "

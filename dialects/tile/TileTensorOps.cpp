@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -7,7 +8,7 @@ using namespace mlir;
 using namespace tenon::tile;
 
 static int64_t panels(int64_t n, int64_t panel) {
-  return ShapedType::isDynamic(n) ? n : (n + panel - 1) / panel;
+  return ShapedType::isDynamic(n) ? n : tenon::ceilDiv(n, panel);
 }
 
 RankedTensorType PackOp::packedType(RankedTensorType weights, int64_t panel,

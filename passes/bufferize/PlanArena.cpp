@@ -217,14 +217,14 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
         place.offset = end ? end : m.value(start);
         ++alike.count;
         int64_t known = knownBytes(op.getType());
-        tiling::Ofr bytes = m.attr(known);
+        tiling::Index bytes = known;
         for (Value s : sizes)
-          bytes = m.mul(bytes, s);
+          bytes *= m(s);
         about = addProduct(b, op.getLoc(),
                            about ? about : real(b, op.getLoc(), start), known,
                            sizes);
-        tiling::Ofr lines = m.ceilDiv(bytes, m.attr(kAlign));
-        end = m.value(m.add(place.offset, m.mul(lines, m.attr(kAlign))));
+        tiling::Index lines = ceilDiv(bytes, kAlign);
+        end = m.value(m(place.offset) + lines * kAlign);
       }
       live.insert({buffer.last, place});
       Value view = memref::ViewOp::create(b, op.getLoc(), op.getType(), arena,

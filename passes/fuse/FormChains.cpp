@@ -214,9 +214,9 @@ struct Planner {
     auto real = [](int64_t n) { return static_cast<double>(n); };
     ChainPlan plan;
     plan.band =
-        std::min(shape.rows, roundUp((shape.rows + bands - 1) / bands,
+        std::min(shape.rows, roundUp(ceilDiv(shape.rows, bands),
                                      shape.columns == 1 ? kRowStep : 1));
-    bands = (shape.rows + plan.band - 1) / plan.band;
+    bands = ceilDiv(shape.rows, plan.band);
     plan.items = shape.images * bands;
     int64_t rows = plan.band, weights = members.back().weights;
     for (size_t i = members.size() - 1; i-- > 0;) {

@@ -13,6 +13,7 @@
 // are unpacked once.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/support/Rounding.h"
 #include "passes/Passes.h"
 #include "passes/ops/Quantised.h"
 #include "passes/support/Build.h"
@@ -46,7 +47,7 @@ public:
   void run() {
     auto element = cast<IntegerType>(type.getElementType());
     MLIRContext *context = b.getContext();
-    int64_t count = llvm::divideCeil(type.getNumElements(), 2);
+    int64_t count = ceilDiv(type.getNumElements(), 2);
     arg.setType(RankedTensorType::get(
         count, IntegerType::get(context, 8, IntegerType::Unsigned)));
     Value bytes = buildReshape(b, loc, arg, {1, count});

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/TargetIsa.h"
 #include "dialects/graph/GraphDialect.h"
+#include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/support/Build.h"
@@ -50,7 +51,7 @@ struct Decomposition {
     // A whole number of gates, and of panels in the block.
     panel = static_cast<int64_t>(llvm::bit_floor(uint64_t(vectors))) * unit;
     hidden = rankedType(op->getOperand(1)).getDimSize(4);
-    columns = (hidden + unit - 1) / unit * tile::RnnOp::kGates * unit;
+    columns = ceilDiv(hidden, unit) * tile::RnnOp::kGates * unit;
   }
 
   Value pack(Value weights, int64_t layer) {

@@ -15,6 +15,7 @@
 #include "passes/layout/SelectMatMul.h"
 
 #include "dialects/graph/GraphDialect.h"
+#include "dialects/support/Rounding.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -32,8 +33,7 @@ int64_t partsOfK(const Packing &packing, int64_t rows, int64_t k, int64_t n) {
   constexpr int64_t kItems = 8, kShortest = 256, kWork = 1 << 21;
   constexpr int64_t kRowsOfItem = 48, kRowsOfGemv = 8;
   int64_t panel = packing.panelFor(rows, n);
-  int64_t items =
-      (rows + kRowsOfItem - 1) / kRowsOfItem * ((n + panel - 1) / panel);
+  int64_t items = ceilDiv(rows, kRowsOfItem) * ceilDiv(n, panel);
   if (items * 2 > kItems || std::max(rows, kRowsOfGemv) * k * n < kWork)
     return 1;
   int64_t parts = 1;

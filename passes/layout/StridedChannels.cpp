@@ -59,7 +59,7 @@ bool waitsForChannels(Value src, RankedTensorType weights, RankedTensorType dst,
   if (taps * steps == 1) // a product, which copies blocks of rows itself
     return false;
   int64_t n = weights.getShape().back();
-  int64_t panels = llvm::divideCeil(n, packing.panelFor(to.back(), n));
+  int64_t panels = ceilDiv(n, packing.panelFor(to.back(), n));
   // A copy reads every position once, a panel every `steps`-th for each tap.
   double lines = static_cast<double>(from.back()) *
                  linesOfBlock(w.strides.asArrayRef().back() *

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "codegen/vector/Attrs.h"
+#include "dialects/support/Rounding.h"
 
 #include <cstdint>
 
@@ -39,11 +40,6 @@ inline constexpr int64_t kMaxQuantizedRows = 16;
 
 /// Items that threads can share evenly.
 inline constexpr int64_t kMinItems = 8;
-
-/// The least multiple of `step` that is not below `n` >= 0.
-inline int64_t roundUp(int64_t n, int64_t step) {
-  return (n + step - 1) / step * step;
-}
 
 /// Elements of `bytes` each between rows of `elements`: an odd number of lines,
 /// so that rows beside each other use all sets of the cache.

@@ -2,6 +2,7 @@
 #include "passes/ops/Packing.h"
 
 #include "dialects/graph/GraphDialect.h"
+#include "dialects/support/Rounding.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -124,8 +125,7 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
          << ", n " << n << ", interleave " << interleave;
   return ShapedType::isDynamic(n)
              ? panel
-             : std::min(panel,
-                        std::max<int64_t>(1, (n + lanes - 1) / lanes) * lanes);
+             : std::min(panel, std::max<int64_t>(1, ceilDiv(n, lanes)) * lanes);
 }
 
 int64_t Packing::interleaveFor(Type element, int64_t k, int64_t groups) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/ops/PlaneShape.h"
+#include "dialects/support/Rounding.h"
 
 using namespace mlir;
 
@@ -22,7 +23,7 @@ int64_t reach(const WindowDim &d) {
 
 PlaneShape::PlaneShape(llvm::ArrayRef<WindowDim> dims) : dims(dims) {
   const WindowDim &r = row();
-  auto folded = [&](int64_t size) { return (size + r.stride - 1) / r.stride; };
+  auto folded = [&](int64_t size) { return ceilDiv(size, r.stride); };
   margin = folded(r.pad);
   pitch = margin + folded(std::max(r.in, reach(r)));
   elements = pitch * r.stride;

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tenon::tiling {
 
 std::pair<int64_t, int64_t> WindowDim::interior() const {
-  int64_t first = std::min(out, (pad + stride - 1) / stride);
+  int64_t first = std::min(out, ceilDiv(pad, stride));
   int64_t room = in - 1 - (kernel - 1) * dilation + pad;
   int64_t past = room < 0 ? 0 : std::min(out, room / stride + 1);
   return {first, std::max(past, first)};
@@ -21,29 +21,29 @@ std::pair<int64_t, int64_t> WindowDim::interior() const {
 std::pair<int64_t, int64_t> WindowDim::tapsAt(int64_t position) const {
   int64_t start = position * stride;
   auto reach = [&](int64_t distance) {
-    int64_t taps = (std::max<int64_t>(distance, 0) + dilation - 1) / dilation;
+    int64_t taps = ceilDiv(std::max<int64_t>(distance, 0), dilation);
     return std::min(taps, kernel);
   };
   int64_t lo = reach(pad - start);
   return {lo, std::max(lo, reach(in + pad - start))};
 }
 
-std::pair<Ofr, Ofr> WindowDim::validTaps(IndexMath &m, Ofr start) const {
+std::pair<Index, Index> WindowDim::validTaps(Index start) const {
   // lo = ceil((pad - start) / dilation), hi = ceil((in + pad - start) / dil).
-  Ofr before = m.max(m.sub(m.attr(pad), start), m.attr(0));
-  Ofr lo = m.min(m.ceilDiv(before, m.attr(dilation)), m.attr(kernel));
-  Ofr room = m.max(m.sub(m.attr(in + pad), start), m.attr(0));
-  Ofr hi = m.min(m.ceilDiv(room, m.attr(dilation)), m.attr(kernel));
-  return {lo, m.max(lo, hi)};
+  Index before = max(pad - start, 0);
+  Index lo = min(ceilDiv(before, dilation), kernel);
+  Index room = max(in + pad - start, 0);
+  Index hi = min(ceilDiv(room, dilation), kernel);
+  return {lo, max(lo, hi)};
 }
 
-std::pair<Ofr, Ofr> WindowDim::validPositions(IndexMath &m, Ofr k) const {
-  Ofr reach = m.mul(k, m.attr(dilation)), step = m.attr(stride);
-  Ofr before = m.max(m.sub(m.attr(pad), reach), m.attr(0));
-  Ofr from = m.min(m.ceilDiv(before, step), m.attr(out));
-  Ofr room = m.max(m.sub(m.attr(in + pad), reach), m.attr(0));
-  Ofr past = m.min(m.ceilDiv(room, step), m.attr(out));
-  return {from, m.max(past, from)};
+std::pair<Index, Index> WindowDim::validPositions(Index k) const {
+  Index reach = k * dilation, step = stride;
+  Index before = max(pad - reach, 0);
+  Index from = min(ceilDiv(before, step), out);
+  Index room = max(in + pad - reach, 0);
+  Index past = min(ceilDiv(room, step), out);
+  return {from, max(past, from)};
 }
 
 TransposedDim::TransposedDim(int64_t in, int64_t out, int64_t kernel,
@@ -63,51 +63,46 @@ TransposedDim::TransposedDim(int64_t in, int64_t out, int64_t kernel,
   inverse = step == 1 ? 0 : (x0 % step + step) % step;
 }
 
-TransposedDim::Class TransposedDim::classOf(IndexMath &m, Ofr c) const {
+TransposedDim::Class TransposedDim::classOf(Index c) const {
   // The first tap k solves k * dilation = t (mod stride) with t = c + pad. It
   // exists where the divisor divides t.
-  Ofr t = m.add(c, m.attr(pad));
-  Ofr rest = m.rem(t, m.attr(stride));
+  Index t = c + pad;
+  Index rest = t % stride;
   Class result;
-  result.first = m.rem(
-      m.mul(m.floorDiv(rest, m.attr(divisor)), m.attr(inverse)), m.attr(step));
-  Ofr left = m.max(m.sub(m.attr(kernel), result.first), m.attr(0));
-  Ofr none = m.min(m.rem(rest, m.attr(divisor)), m.attr(1));
-  result.taps = m.mul(m.ceilDiv(left, m.attr(step)), m.sub(m.attr(1), none));
-  Ofr reach = m.sub(m.mul(result.first, m.attr(dilation)), rest);
-  result.shift = m.sub(m.floorDiv(t, m.attr(stride)),
-                       m.floorDiv(m.max(reach, m.attr(0)), m.attr(stride)));
-  result.count =
-      m.ceilDiv(m.max(m.sub(m.attr(out), c), m.attr(0)), m.attr(stride));
+  result.first = rest / divisor * inverse % step;
+  Index left = max(kernel - result.first, 0);
+  Index none = min(rest % divisor, 1);
+  result.taps = ceilDiv(left, step) * (1 - none);
+  Index reach = result.first * dilation - rest;
+  result.shift = t / stride - max(reach, 0) / stride;
+  result.count = ceilDiv(max(out - c, 0), stride);
   return result;
 }
 
-std::pair<Ofr, Ofr> TransposedDim::interior(IndexMath &m,
-                                            const Class &c) const {
-  Ofr reach = m.mul(m.sub(c.taps, m.attr(1)), m.attr(back));
-  Ofr first = m.min(m.max(m.sub(reach, c.shift), m.attr(0)), c.count);
-  Ofr past = m.min(m.sub(m.attr(in), c.shift), c.count);
-  return {first, m.max(past, first)};
+std::pair<Index, Index> TransposedDim::interior(const Class &c) const {
+  Index reach = (c.taps - 1) * back;
+  Index first = min(max(reach - c.shift, 0), c.count);
+  Index past = min(in - c.shift, c.count);
+  return {first, max(past, first)};
 }
 
-std::pair<Ofr, Ofr> TransposedDim::validTaps(IndexMath &m, const Class &c,
-                                             Ofr q) const {
+std::pair<Index, Index> TransposedDim::validTaps(const Class &c,
+                                                 Index q) const {
   // Tap j meets at - j * back.
-  Ofr at = m.add(c.shift, q);
-  Ofr before = m.max(m.add(at, m.attr(1)), m.attr(0));
-  Ofr hi = m.min(m.ceilDiv(before, m.attr(back)), c.taps);
-  Ofr beyond = m.max(m.sub(at, m.attr(in - 1)), m.attr(0));
-  Ofr lo = m.min(m.ceilDiv(beyond, m.attr(back)), hi);
+  Index at = c.shift + q;
+  Index before = max(at + 1, 0);
+  Index hi = min(ceilDiv(before, back), c.taps);
+  Index beyond = max(at - (in - 1), 0);
+  Index lo = min(ceilDiv(beyond, back), hi);
   return {lo, hi};
 }
 
-TransposedRow::TransposedRow(IndexMath &m, ArrayRef<TransposedDim> outer,
-                             ArrayRef<Ofr> row) {
+TransposedRow::TransposedRow(ArrayRef<TransposedDim> outer,
+                             ArrayRef<Index> row) {
   for (auto [d, position] : llvm::zip(outer, row)) {
-    Ofr stride = m.attr(d.stride);
-    classes.push_back(d.classOf(m, m.rem(position, stride)));
-    taps.push_back(
-        d.validTaps(m, classes.back(), m.floorDiv(position, stride)));
+    Index stride = d.stride;
+    classes.push_back(d.classOf(position % stride));
+    taps.push_back(d.validTaps(classes.back(), position / stride));
   }
 }
 
@@ -161,8 +156,8 @@ bool isPointwise(tile::ConvOp op) {
 std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d) {
   // Tap k of position p reads p * stride - pad + k * dilation.
   int64_t before = std::max<int64_t>(d.pad - (d.out - 1) * d.stride, 0);
-  int64_t first = (before + d.dilation - 1) / d.dilation;
-  int64_t past = (d.in + d.pad + d.dilation - 1) / d.dilation;
+  int64_t first = ceilDiv(before, d.dilation);
+  int64_t past = ceilDiv(d.in + d.pad, d.dilation);
   past = std::min(past, d.kernel);
   return {std::min(first, past), past};
 }

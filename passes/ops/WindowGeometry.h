@@ -37,9 +37,9 @@ struct WindowDim {
   std::pair<int64_t, int64_t> tapsAt(int64_t position) const;
   /// Taps [lo, hi) of the window at position `start` = stride * index that
   /// fall inside src; lo <= hi.
-  std::pair<Ofr, Ofr> validTaps(IndexMath &m, Ofr start) const;
+  std::pair<Index, Index> validTaps(Index start) const;
   /// Positions [from, past) of dst whose tap `k` falls inside src.
-  std::pair<Ofr, Ofr> validPositions(IndexMath &m, Ofr k) const;
+  std::pair<Index, Index> validPositions(Index k) const;
 };
 
 /// One spatial dimension of a transposed convolution, from `in` positions of
@@ -58,17 +58,17 @@ struct TransposedDim {
   int64_t back; // positions of src between these
 
   struct Class {
-    Ofr first; // tap
-    Ofr taps;  // their number
-    Ofr shift; // position q of the class and its first tap meet q + shift
-    Ofr count; // positions
+    Index first; // tap
+    Index taps;  // their number
+    Index shift; // position q of the class and its first tap meet q + shift
+    Index count; // positions
   };
   /// The class of position `c` < stride.
-  Class classOf(IndexMath &m, Ofr c) const;
+  Class classOf(Index c) const;
   /// Positions [first, past) of a class all of whose taps lie inside src.
-  std::pair<Ofr, Ofr> interior(IndexMath &m, const Class &c) const;
+  std::pair<Index, Index> interior(const Class &c) const;
   /// Taps [lo, hi) of the class that position `q` of it finds inside src.
-  std::pair<Ofr, Ofr> validTaps(IndexMath &m, const Class &c, Ofr q) const;
+  std::pair<Index, Index> validTaps(const Class &c, Index q) const;
 
 private:
   int64_t divisor; // of stride and dilation
@@ -79,11 +79,10 @@ private:
 /// each, its class and the taps [lo, hi) that meet src.
 struct TransposedRow {
   llvm::SmallVector<TransposedDim::Class> classes;
-  llvm::SmallVector<std::pair<Ofr, Ofr>> taps;
+  llvm::SmallVector<std::pair<Index, Index>> taps;
 
   /// `row`: a position of each of `outer`.
-  TransposedRow(IndexMath &m, llvm::ArrayRef<TransposedDim> outer,
-                llvm::ArrayRef<Ofr> row);
+  TransposedRow(llvm::ArrayRef<TransposedDim> outer, llvm::ArrayRef<Index> row);
 };
 
 /// Whether `op` says that its tensors of `rank` have their channels second.

@@ -87,7 +87,7 @@ struct DirectDim {
 int64_t tilesPerImage(RankedTensorType dst, int64_t outputs) {
   int64_t tiles = 1;
   for (int64_t d : {1, 2})
-    tiles *= llvm::divideCeilSigned(dst.getDimSize(d), outputs);
+    tiles *= ceilDiv(dst.getDimSize(d), outputs);
   return tiles;
 }
 

@@ -101,7 +101,7 @@ public:
              tiling::kMaxQuantizedRows)
       src = buildCast(b, loc, src, b.getF32Type());
     int64_t lanes = vectors.lanes(/*elementBits=*/32);
-    int64_t vectors = llvm::divideCeil(n(), lanes);
+    int64_t vectors = ceilDiv(n(), lanes);
     int64_t wide =
         slices ? microkernel::kSlicesVectors : microkernel::kQuantizedVectors;
     int64_t panel = std::min(wide, vectors) * lanes;

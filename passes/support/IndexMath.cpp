@@ -1,57 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/support/IndexMath.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace tenon::tiling {
 
-Value IndexMath::value(Ofr v) {
-  if (auto c = constant(v))
-    return arith::ConstantIndexOp::create(b, loc, *c);
-  return cast<Value>(v);
+Index IndexMath::operator()(Value value) {
+  if (auto c = getConstantIntValue(value))
+    return *c;
+  return Index(*this, value);
 }
 
-static int64_t evaluate(int kind, int64_t x, int64_t y) {
+Index IndexMath::operator()(OpFoldResult value) {
+  if (auto c = getConstantIntValue(value))
+    return *c;
+  return Index(*this, cast<Value>(value));
+}
+
+SmallVector<Index> IndexMath::operator()(ArrayRef<OpFoldResult> list) {
+  return llvm::map_to_vector(list, [&](OpFoldResult v) { return (*this)(v); });
+}
+
+Value IndexMath::value(Index x) {
+  return x.ssa ? x.ssa : arith::ConstantIndexOp::create(b, loc, x.number);
+}
+
+OpFoldResult IndexMath::folded(Index x) {
+  if (x.ssa)
+    return x.ssa;
+  return b.getIndexAttr(x.number);
+}
+
+SmallVector<OpFoldResult> IndexMath::folded(ArrayRef<Index> list) {
+  return llvm::map_to_vector(list, [&](Index x) { return folded(x); });
+}
+
+int64_t IndexMath::evaluate(Kind kind, int64_t x, int64_t y) {
   switch (kind) {
-  case 0:
+  case Kind::mul:
     return x * y;
-  case 1:
+  case Kind::add:
     return x + y;
-  case 2:
+  case Kind::sub:
     return x - y;
-  case 3:
-    return y ? (x + y - 1) / y : 0;
-  case 4:
+  case Kind::ceilDiv:
+    return y ? ceilDiv(x, y) : 0;
+  case Kind::floorDiv:
     return y ? x / y : 0;
-  case 5:
+  case Kind::rem:
     return y ? x % y : 0;
-  case 6:
+  case Kind::min:
     return std::min(x, y);
-  default:
+  case Kind::max:
     return std::max(x, y);
   }
+  return 0;
 }
 
-Ofr IndexMath::build(Kind kind, Ofr x, Ofr y) {
-  auto cx = constant(x), cy = constant(y);
-  if (cx && cy)
-    return attr(evaluate(static_cast<int>(kind), *cx, *cy));
-  if (memoBlock != b.getInsertionBlock()) {
-    memo.clear();
-    memoBlock = b.getInsertionBlock();
-  }
-  const void *first = x.getOpaqueValue(), *second = y.getOpaqueValue();
+Index IndexMath::build(Kind kind, Index x, Index y) {
+  if (!x.ssa && !y.ssa)
+    return evaluate(kind, x.number, y.number);
+  IndexMath &m = x.ssa ? *x.math : *y.math;
+  auto keyOf = [](Index v) {
+    return Operand(v.ssa.getAsOpaquePointer(), v.ssa ? 0 : v.number);
+  };
+  Operand first = keyOf(x), second = keyOf(y);
   bool commutes = kind == Kind::mul || kind == Kind::add || kind == Kind::min ||
                   kind == Kind::max;
   if (commutes && second < first)
     std::swap(first, second);
-  Value &known = memo[{static_cast<int>(kind), first, second}];
+  Value &known =
+      m.memo[{m.b.getInsertionBlock(), static_cast<int>(kind), first, second}];
   if (!known)
-    known = create(kind, x, y);
-  return known;
+    known = m.create(kind, x, y);
+  return Index(m, known);
 }
 
-Value IndexMath::create(Kind kind, Ofr x, Ofr y) {
+Value IndexMath::create(Kind kind, Index x, Index y) {
   Value vx = value(x), vy = value(y);
   switch (kind) {
   case Kind::mul:
@@ -78,41 +106,54 @@ Value IndexMath::create(Kind kind, Ofr x, Ofr y) {
   return {};
 }
 
-Ofr IndexMath::mul(Ofr x, Ofr y) {
-  if (isConstant(x, 0) || isConstant(y, 0))
-    return attr(0);
-  if (isConstant(x, 1))
+Index operator*(Index x, Index y) {
+  if (x.isConstant(0) || y.isConstant(0))
+    return 0;
+  if (x.isConstant(1))
     return y;
-  if (isConstant(y, 1))
+  if (y.isConstant(1))
     return x;
-  return build(Kind::mul, x, y);
+  return IndexMath::build(IndexMath::Kind::mul, x, y);
 }
-Ofr IndexMath::add(Ofr x, Ofr y) {
-  if (isConstant(x, 0))
-    return y;
-  if (isConstant(y, 0))
-    return x;
-  return build(Kind::add, x, y);
-}
-Ofr IndexMath::sub(Ofr x, Ofr y) {
-  return isConstant(y, 0) ? x : build(Kind::sub, x, y);
-}
-Ofr IndexMath::ceilDiv(Ofr x, Ofr y) {
-  return isConstant(y, 1) ? x : build(Kind::ceilDiv, x, y);
-}
-Ofr IndexMath::floorDiv(Ofr x, Ofr y) {
-  return isConstant(y, 1) ? x : build(Kind::floorDiv, x, y);
-}
-Ofr IndexMath::rem(Ofr x, Ofr y) {
-  return isConstant(y, 1) ? attr(0) : build(Kind::rem, x, y);
-}
-Ofr IndexMath::min(Ofr x, Ofr y) { return build(Kind::min, x, y); }
-Ofr IndexMath::max(Ofr x, Ofr y) { return build(Kind::max, x, y); }
 
-Ofr IndexMath::product(llvm::ArrayRef<Ofr> values) {
-  Ofr p = attr(1);
-  for (Ofr v : values)
-    p = mul(p, v);
+Index operator+(Index x, Index y) {
+  if (x.isConstant(0))
+    return y;
+  if (y.isConstant(0))
+    return x;
+  return IndexMath::build(IndexMath::Kind::add, x, y);
+}
+
+Index operator-(Index x, Index y) {
+  return y.isConstant(0) ? x : IndexMath::build(IndexMath::Kind::sub, x, y);
+}
+
+Index operator/(Index x, Index y) {
+  return y.isConstant(1) ? x
+                         : IndexMath::build(IndexMath::Kind::floorDiv, x, y);
+}
+
+Index operator%(Index x, Index y) {
+  return y.isConstant(1) ? Index(0)
+                         : IndexMath::build(IndexMath::Kind::rem, x, y);
+}
+
+Index ceilDiv(Index x, Index y) {
+  return y.isConstant(1) ? x : IndexMath::build(IndexMath::Kind::ceilDiv, x, y);
+}
+
+Index min(Index x, Index y) {
+  return IndexMath::build(IndexMath::Kind::min, x, y);
+}
+
+Index max(Index x, Index y) {
+  return IndexMath::build(IndexMath::Kind::max, x, y);
+}
+
+Index product(ArrayRef<Index> values) {
+  Index p = 1;
+  for (Index v : values)
+    p *= v;
   return p;
 }
 

@@ -98,22 +98,22 @@ int64_t rowsNeeded(const WindowDim &rows, int64_t count) {
 namespace {
 
 /// `s` over the dimensions of a BandShape.
-Strided asBand(IndexMath &m, Strided s) {
+Strided asBand(Strided s) {
   s.dense = false;
   if (s.rank() == 2) {
-    s.sizes.insert(s.sizes.begin(), m.attr(1));
-    s.strides.insert(s.strides.begin(), m.attr(0));
+    s.sizes.insert(s.sizes.begin(), 1);
+    s.strides.insert(s.strides.begin(), 0);
   }
   if (s.rank() == 3) {
-    s.sizes.insert(s.sizes.begin() + 2, m.attr(1));
-    s.strides.insert(s.strides.begin() + 2, m.attr(0));
+    s.sizes.insert(s.sizes.begin() + 2, 1);
+    s.strides.insert(s.strides.begin() + 2, 0);
   }
   return s;
 }
 
 /// BandRows [from, past) of a band; `count` of them, where that is known.
 struct BandRows {
-  Ofr from, past;
+  Index from, past;
   std::optional<int64_t> count;
 };
 
@@ -126,9 +126,9 @@ public:
         weights(ctx.memoryOf(op->getOperand(1))) {
     for (auto [i, operand] : llvm::enumerate(epilogue.epilogueOperands))
       if (i != epilogue.linked)
-        operand = asBand(ctx.m, operand);
+        operand = asBand(operand);
     if (isa<BlockArgument>(op->getOperand(0)))
-      src = asBand(ctx.m, ctx.memoryOf(op->getOperand(0)));
+      src = asBand(ctx.memoryOf(op->getOperand(0)));
     auto conv = dyn_cast<tile::ConvOp>(op);
     if (conv && conv.getDepthwise()) {
       dims = windowDims(conv);
@@ -141,7 +141,7 @@ public:
   RankedTensorType type() const { return rankedType(last); }
 
   /// These rows of `dst`; `before`: those that the member before made.
-  void emit(IndexMath &m, Ofr image, BandRows band, const Strided &before,
+  void emit(IndexMath &m, Index image, BandRows band, const Strided &before,
             const Strided &dst, bool isReadSoon) const {
     if (direct)
       return emitDirect(m, image, band, dst, isReadSoon);
@@ -149,7 +149,7 @@ public:
     if (!dims.empty()) {
       DirectDepthwise window{dims, from, dst, weights, epilogue};
       emitLoop(m, band.from, band.past,
-               [&](IndexMath &rm, Ofr row) { window.emitRow(rm, image, row); });
+               [&](Index row) { window.emitRow(m, image, row); });
       return;
     }
     SmallVector<Strided> epilogueOperands = epilogue.epilogueOperands;
@@ -157,34 +157,32 @@ public:
       epilogueOperands[*epilogue.linked] = before;
     auto [interleave, packed] = packing();
     int64_t panel = panelWidth(packed, interleave);
-    int64_t panels = (shape.channels + panel - 1) / panel;
-    Ofr k = from.sizes.back();
-    emitLoop(m, m.attr(0), m.attr(panels), [&](IndexMath &pm, Ofr number) {
-      Value b = panelBox(pm, weights.base,
-                         pm.mul(number, panelSize(pm, k, panel, interleave)),
-                         {}, {}, k, panel, interleave);
-      withBlockSize(
-          pm, number, shape.channels, panel, [&](IndexMath &cm, int64_t n) {
-            emitStrip(cm, image, band, {from, epilogueOperands, dst}, b,
-                      cm.mul(number, cm.attr(panel)), n, isReadSoon);
-          });
+    int64_t panels = ceilDiv(shape.channels, panel);
+    Index k = from.sizes.back();
+    emitLoop(m, 0, panels, [&](Index number) {
+      Value b =
+          panelBox(m, weights.base, number * panelSize(k, panel, interleave),
+                   {}, {}, k, panel, interleave);
+      withBlockSize(m, number, shape.channels, panel, [&](int64_t n) {
+        emitStrip(m, image, band, {from, epilogueOperands, dst}, b,
+                  number * panel, n, isReadSoon);
+      });
     });
   }
 
   WindowDim rows;
 
 private:
-  void emitDirect(IndexMath &m, Ofr image, BandRows band, const Strided &dst,
+  void emitDirect(IndexMath &m, Index image, BandRows band, const Strided &dst,
                   bool isReadSoon) const {
-    emitLoop(
-        m, m.attr(0), m.attr(direct->panels()), [&](IndexMath &pm, Ofr panel) {
-          direct->overColumns(pm, panel, [&](IndexMath &cm, int64_t n) {
-            emitLoop(cm, band.from, band.past, [&](IndexMath &rm, Ofr row) {
-              direct->emitRow(rm, {epilogue, dst, image, row, rm.attr(0), panel,
-                                   n, isReadSoon});
-            });
-          });
+    emitLoop(m, 0, direct->panels(), [&](Index panel) {
+      direct->overColumns(m, panel, [&](int64_t n) {
+        emitLoop(m, band.from, band.past, [&](Index row) {
+          direct->emitRow(m,
+                          {epilogue, dst, image, row, 0, panel, n, isReadSoon});
         });
+      });
+    });
   }
 
   std::pair<int64_t, RankedTensorType> packing() const {
@@ -196,8 +194,7 @@ private:
 
   /// Whether the columns of a row and of the next are evenly apart.
   bool rowsFollow(const Strided &s) const {
-    auto row = IndexMath::constant(s.strides[1]),
-         column = IndexMath::constant(s.strides[2]);
+    auto row = s.strides[1].constant(), column = s.strides[2].constant();
     return row && column && *row == shape.columns * *column;
   }
 
@@ -210,33 +207,31 @@ private:
 
   /// `n` channels from `channel` on: all rows at once where they follow each
   /// other and their number is known, else the columns of each.
-  void emitStrip(IndexMath &m, Ofr image, BandRows band, const Tensors &tensors,
-                 Value b, Ofr channel, int64_t n, bool isReadSoon) const {
+  void emitStrip(IndexMath &m, Index image, BandRows band,
+                 const Tensors &tensors, Value b, Index channel, int64_t n,
+                 bool isReadSoon) const {
     const Strided &src = tensors.src;
-    auto product = [&](IndexMath &pm, Ofr row, int64_t rowDim, int64_t count) {
-      Ofr at = pm.add(
-          src.offset.value_or(pm.attr(0)),
-          pm.add(pm.mul(image, src.strides[0]), pm.mul(row, src.strides[1])));
-      Value a = box(pm, src.base, at, {pm.attr(count), src.sizes.back()},
+    auto product = [&](Index row, int64_t rowDim, int64_t count) {
+      Index at = src.offset.value_or(0) +
+                 (image * src.strides[0] + row * src.strides[1]);
+      Value a = box(m, src.base, at, {count, src.sizes.back()},
                     {src.strides[rowDim], src.strides.back()});
       auto brgemm =
-          epilogue.emitBrgemm(pm, a, b, tensors.dst, tensors.epilogueOperands,
-                              {image, row, pm.attr(0), channel}, rowDim,
-                              pm.attr(count), pm.attr(n));
+          epilogue.emitBrgemm(m, a, b, tensors.dst, tensors.epilogueOperands,
+                              {image, row, 0, channel}, rowDim, count, n);
       brgemm.setUnsignedA(
           rankedType(op->getOperand(0)).getElementType().isUnsignedInteger(8));
       if (isReadSoon)
         keepNear(brgemm);
     };
     if (shape.columns == 1 && band.count)
-      return product(m, band.from, 1, *band.count);
+      return product(band.from, 1, *band.count);
     auto follow = [&](const Strided &s) { return rowsFollow(s); };
     if (band.count && follow(src) && follow(tensors.dst) &&
         llvm::all_of(tensors.epilogueOperands, follow))
-      return product(m, band.from, 2, *band.count * shape.columns);
-    emitLoop(m, band.from, band.past, [&](IndexMath &rm, Ofr row) {
-      product(rm, row, 2, shape.columns);
-    });
+      return product(band.from, 2, *band.count * shape.columns);
+    emitLoop(m, band.from, band.past,
+             [&](Index row) { product(row, 2, shape.columns); });
   }
 
   Operation *op;
@@ -250,16 +245,14 @@ private:
 };
 
 /// The rows of src that `band` of dst needs.
-BandRows needed(IndexMath &m, const WindowDim &d, BandRows band) {
+BandRows needed(const WindowDim &d, BandRows band) {
   if (d.isIdentity())
     return band;
-  Ofr from = m.sub(m.mul(band.from, m.attr(d.stride)), m.attr(d.pad));
-  Ofr past = m.add(m.mul(m.sub(band.past, m.attr(1)), m.attr(d.stride)),
-                   m.attr((d.kernel - 1) * d.dilation + 1 - d.pad));
-  BandRows rows{m.max(from, m.attr(0)), m.min(past, m.attr(d.in)),
-                std::nullopt};
-  auto first = IndexMath::constant(rows.from),
-       end = IndexMath::constant(rows.past);
+  Index from = band.from * d.stride - d.pad;
+  Index past =
+      (band.past - 1) * d.stride + ((d.kernel - 1) * d.dilation + 1 - d.pad);
+  BandRows rows{max(from, 0), min(past, d.in), std::nullopt};
+  auto first = rows.from.constant(), end = rows.past.constant();
   if (first && end)
     rows.count = *end - *first;
   return rows;
@@ -267,19 +260,17 @@ BandRows needed(IndexMath &m, const WindowDim &d, BandRows band) {
 
 /// Scratch memory at `byteOffset` as rows from `first` on of a tensor.
 Strided bandOf(IndexMath &m, Value scratch, int64_t byteOffset,
-               RankedTensorType type, int64_t rows, Ofr first) {
+               RankedTensorType type, int64_t rows, Index first) {
   BandShape shape = *bandShape(type);
   BandBuffer buffer(type, rows);
   Type element = storageType(type.getElementType());
   Strided s;
-  s.base =
-      scratchView(m, scratch, element, m.attr(byteOffset),
-                  m.attr(buffer.bytes * 8 / element.getIntOrFloatBitWidth()));
+  s.base = scratchView(m, scratch, element, byteOffset,
+                       buffer.bytes * 8 / element.getIntOrFloatBitWidth());
   int64_t row = shape.columns * buffer.pitch;
-  s.sizes = {m.attr(1), m.attr(shape.rows), m.attr(shape.columns),
-             m.attr(shape.channels)};
-  s.strides = {m.attr(0), m.attr(row), m.attr(buffer.pitch), m.attr(1)};
-  s.offset = m.mul(first, m.attr(-row));
+  s.sizes = {1, shape.rows, shape.columns, shape.channels};
+  s.strides = {0, row, buffer.pitch, 1};
+  s.offset = first * -row;
   return s;
 }
 
@@ -312,38 +303,35 @@ LogicalResult lowerChain(GroupContext &ctx) {
     offsets[i] = scratchBytes;
     scratchBytes += BandBuffer(members[i].type(), rows[i]).bytes;
   }
-  Strided dst = asBand(m, ctx.outputs.begin()->second.front());
-  SmallVector<Ofr> counts{m.attr(shape.images),
-                          m.attr((shape.rows + band - 1) / band)};
-  auto emitBand = [&](IndexMath &bm, Value scratch, Ofr image, BandRows last) {
+  Strided dst = asBand(ctx.result());
+  Grid grid{{"image", shape.images}, {"band", ceilDiv(shape.rows, band)}};
+  auto emitBand = [&](Value scratch, Index image, BandRows last) {
     SmallVector<BandRows> bands(n, last);
     for (size_t i = n - 1; i-- > 0;)
-      bands[i] = needed(bm, members[i + 1].rows, bands[i + 1]);
+      bands[i] = needed(members[i + 1].rows, bands[i + 1]);
     Strided before;
     for (auto [i, member] : llvm::enumerate(members)) {
       bool isLast = i + 1 == n;
       Strided to = isLast ? dst
-                          : bandOf(bm, scratch, offsets[i], member.type(),
+                          : bandOf(m, scratch, offsets[i], member.type(),
                                    rows[i], bands[i].from);
-      member.emit(bm, image, bands[i], before, to, !isLast);
+      member.emit(m, image, bands[i], before, to, !isLast);
       before = std::move(to);
     }
   };
-  auto section = [&](IndexMath &im, Value item, Value scratch) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    Ofr first = im.mul(at[1], im.attr(band));
+  auto section = [&](const Grid::Item &at, Value scratch) {
+    Index first = at["band"] * band;
     // A last band of another height would be another copy of everything.
     if (shape.columns > 1 && shape.rows % band != 0) {
-      Ofr past = im.min(im.add(first, im.attr(band)), im.attr(shape.rows));
-      return emitBand(im, scratch, at[0], {first, past, {}});
+      Index past = min(first + band, shape.rows);
+      return emitBand(scratch, at["image"], {first, past, {}});
     }
-    withBlockSize(im, at[1], shape.rows, band,
-                  [&](IndexMath &bm, int64_t count) {
-                    Ofr past = bm.add(first, bm.attr(count));
-                    emitBand(bm, scratch, at[0], {first, past, count});
-                  });
+    withBlockSize(m, at["band"], shape.rows, band, [&](int64_t count) {
+      Index past = first + count;
+      emitBand(scratch, at["image"], {first, past, count});
+    });
   };
-  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes), section);
+  emitItems(m, ctx.label, grid, scratchBytes, section);
   return success();
 }
 

@@ -21,17 +21,14 @@ namespace tenon::tiling {
 namespace {
 
 /// Int8 slices are bytes in memory, and words to a product.
-void countWords(IndexMath &m, MatMulProblem &p) {
-  auto words = [&](Ofr bytes) {
-    return m.floorDiv(bytes, m.attr(sizeof(float)));
-  };
+void countWords(MatMulProblem &p) {
+  auto words = [&](Index bytes) { return bytes / sizeof(float); };
   p.k = p.a.sizes.back() = words(p.k);
-  for (Ofr &stride : MutableArrayRef(p.a.strides).drop_back())
+  for (Index &stride : MutableArrayRef(p.a.strides).drop_back())
     stride = words(stride);
 }
 
 LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
-  IndexMath &m = ctx.m;
   Epilogue epilogue(ctx, op);
   auto type = rankedType(op.getDst());
   int64_t n = type.getShape().back();
@@ -44,13 +41,13 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   p.interleave = op.getInterleave();
   p.k = ctx.sizes[op.getSrc()].back();
   p.quantized = op.getQuantized();
-  p.dst = ctx.outputs.begin()->second.front();
+  p.dst = ctx.result();
   // src over dst's leading dims and rows, then K.
-  ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
-  SmallVector<Ofr> aSpace(space.begin(), space.end() - 1);
+  ArrayRef<Index> space = ctx.sizes[op.getDst()];
+  SmallVector<Index> aSpace(space.begin(), space.end() - 1);
   aSpace.push_back(p.k);
   auto overA = [&](const Strided &src) {
-    Strided a = broadcastTo(m, src, aSpace);
+    Strided a = broadcastTo(src, aSpace);
     a.strides.back() = src.strides.back();
     return a;
   };
@@ -58,13 +55,13 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   if (made.isRead()) {
     p.a = overA(made.tensors().front());
     if (p.isSliced())
-      countWords(m, p);
+      countWords(p);
   } else {
     p.made = &made;
     for (const Strided &src : made.tensors())
       p.fusedFrom.push_back(overA(src));
     p.a.sizes = aSpace;
-    p.a.strides.assign(aSpace.size(), m.attr(0));
+    p.a.strides.assign(aSpace.size(), 0);
   }
   // Weights, `own` of whose dims are their own, over dst's leading dims and
   // rows.
@@ -72,9 +69,9 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
     w.dense = false;
     w.sizes.pop_back_n(own);
     w.strides.pop_back_n(own);
-    Strided over = broadcastTo(m, w, space.drop_back(2));
+    Strided over = broadcastTo(w, space.drop_back(2));
     over.sizes.push_back(space[space.size() - 2]);
-    over.strides.push_back(m.attr(0));
+    over.strides.push_back(0);
     return over;
   };
   std::optional<PanelPacking> packing;
@@ -86,7 +83,7 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
     for (const Strided &w : packing->tensors())
       p.unpacked.push_back(overRows(w, 2));
     p.w.sizes = p.unpacked.front().sizes;
-    p.w.strides.assign(p.w.sizes.size(), m.attr(0));
+    p.w.strides.assign(p.w.sizes.size(), 0);
   } else {
     Strided w = ctx.memoryOf(op.getWeights());
     if (op.getInPlace()) {
@@ -107,7 +104,6 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
 
 void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
                    tile::ConvOp op) {
-  IndexMath &m = ctx.m;
   auto packedType = rankedType(op.getWeights());
   MatMulProblem p;
   p.epilogueOperands = epilogue.epilogueOperands;
@@ -116,10 +112,10 @@ void emitPointwise(GroupContext &ctx, const Epilogue &epilogue,
   p.panel = panelWidth(packedType, p.interleave);
   p.a = ctx.memoryOf(op.getSrc());
   p.k = p.a.sizes.back();
-  p.dst = ctx.outputs.begin()->second.front();
+  p.dst = ctx.result();
   p.w.base = ctx.memoryOf(op.getWeights()).base;
   p.w.sizes.assign(p.dst.sizes.begin(), p.dst.sizes.end() - 1);
-  p.w.strides.assign(p.w.sizes.size(), m.attr(0));
+  p.w.strides.assign(p.w.sizes.size(), 0);
   p.unsignedA = rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
   emitProduct(ctx, epilogue, std::move(p));
 }
@@ -142,32 +138,31 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   DirectConv conv(ctx, op, ctx.memoryOf(op.getSrc()));
   // Groups and panels of a block of rows follow each other, or rows of one.
   bool rowsFirst = conv.keptRows() > 0;
-  SmallVector<Ofr> counts{ctx.sizes[op.getSrc()][0]};
-  SmallVector<Ofr> columns{m.attr(op.getGroups()), m.attr(conv.panels())};
+  Grid grid{{"image", ctx.sizes[op.getSrc()][0]}};
+  auto addColumns = [&] {
+    grid.add("group", op.getGroups());
+    grid.add("panel", conv.panels());
+  };
   if (!rowsFirst)
-    counts.append(columns);
+    addColumns();
   ArrayRef<int64_t> outer = dstType.getShape().drop_front().drop_back(2);
   for (int64_t rows : outer.drop_back(!outer.empty()))
-    counts.push_back(m.attr(rows));
-  DirectConv::Blocks blocks(
-      conv, IndexMath::constant(m.product(counts)).value_or(kMinItems));
-  counts.push_back(m.attr(blocks.count()));
+    grid.add("row", rows);
+  DirectConv::Blocks blocks(conv, grid.size().constant().value_or(kMinItems));
+  grid.add("row", blocks.count());
   if (rowsFirst)
-    counts.append(columns);
-  const Strided &dst = ctx.outputs.begin()->second.front();
+    addColumns();
+  const Strided &dst = ctx.result();
   SmallVector<std::pair<int64_t, int64_t>> parts = conv.parts(dst);
   for (auto [i, taps] : llvm::enumerate(parts)) {
     SumPart part = partOf(i, parts.size());
-    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      if (rowsFirst) // image, group, panel, rows..
-        std::rotate(at.begin() + 1, at.end() - 2, at.end());
-      conv.overColumns(im, at[2], [&](IndexMath &cm, int64_t n) {
+    emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
+      conv.overColumns(m, at["panel"], [&](int64_t n) {
         // A row has no position along dims that there are not.
-        ArrayRef<Ofr> rows =
-            ArrayRef(at).drop_front(3).drop_back(outer.empty());
-        blocks.emit(cm, at.back(),
-                    {epilogue, dst, at[0], rows, at[1], at[2], n,
+        ArrayRef<Index> rows = at.all("row");
+        blocks.emit(m, rows.back(),
+                    {epilogue, dst, at["image"], rows.drop_back(outer.empty()),
+                     at["group"], at["panel"], n,
                      /*isReadSoon=*/false, part, taps});
       });
     });

@@ -52,13 +52,12 @@ MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
   Type element = storageType(type.getElementType());
   if (!strides)
     return MemRefType::get(type.getShape(), element);
-  Builder b(type.getContext());
-  SmallVector<OpFoldResult> sizes, steps;
+  SmallVector<Index> sizes, steps;
   // Sizes matter for recognising dense layouts only; dynamic ones never do.
   bool dynamic = !type.hasStaticShape();
   for (auto [d, s] : llvm::zip(type.getShape(), strides.asArrayRef())) {
-    sizes.push_back(b.getIndexAttr(ShapedType::isDynamic(d) ? 1 : d));
-    steps.push_back(b.getIndexAttr(s));
+    sizes.push_back(ShapedType::isDynamic(d) ? 1 : d);
+    steps.push_back(s);
   }
   if (!dynamic)
     return memrefType(element, sizes, steps);
@@ -90,7 +89,7 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
   func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
   b.setInsertionPoint(ret);
   IndexMath m(b, group.getLoc());
-  SizeMap sizes(m);
+  SizeMap sizes;
   GroupContext ctx(m, group, lowered.getName().str(), sizes);
   ctx.inPlace = inPlace;
   unsigned n = group.getNumArguments();
@@ -108,10 +107,10 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
     // One SSA value per size, so that layouts can be compared.
     s.sizes.assign(sizes[v].begin(), sizes[v].end());
     if (s.dense) {
-      Ofr stride = m.attr(1);
+      Index stride = 1;
       for (int64_t d = s.rank() - 1; d >= 0; --d) {
         s.strides[d] = stride;
-        stride = m.mul(s.sizes[d], stride);
+        stride = s.sizes[d] * stride;
       }
     }
     ctx.outputs[v].push_back(std::move(s));
@@ -194,7 +193,7 @@ public:
   EntryLowering(ModuleOp module, func::FuncOp old, const SymbolTable &groups,
                 Specializer &specializer)
       : module(module), old(old), groups(groups), specializer(specializer),
-        b(module.getContext()), m(b, old.getLoc()), sizes(m) {}
+        b(module.getContext()), m(b, old.getLoc()) {}
 
   LogicalResult run() {
     makeFunction();
@@ -271,9 +270,8 @@ private:
     }
   }
 
-  SmallVector<Ofr> constantSizes(Value v) {
-    return llvm::map_to_vector(rankedType(v).getShape(),
-                               [&](int64_t d) { return m.attr(d); });
+  SmallVector<Index> constantSizes(Value v) {
+    return SmallVector<Index>(rankedType(v).getShape());
   }
 
   /// `buffer` of `v`, as what `v` shows lies there; see writtenAsComputed and
@@ -284,7 +282,7 @@ private:
       Order order = orderOf(v);
       v = view->getOperand(0);
       buffer = order.empty()
-                   ? *tiling::reshape(m, buffer, constantSizes(v))
+                   ? *tiling::reshape(buffer, constantSizes(v))
                    : transpose(buffer, invertPermutationVector(order));
     }
     return buffer;
@@ -292,7 +290,7 @@ private:
 
   /// Where the result `v` of a group goes: to the caller's buffer, to a part of
   /// another tensor, or to memory of its own.
-  Strided placeOf(Value v, ArrayRef<Ofr> shape) {
+  Strided placeOf(Value v, ArrayRef<Index> shape) {
     if (auto known = places.find(v); known != places.end()) {
       Strided s = known->second;
       s.sizes.assign(shape.begin(), shape.end());
@@ -310,7 +308,7 @@ private:
     s.sizes = constantSizes(part.shown);
     s.strides = whole.strides;
     MemRefType type = memrefType(whole.elementType(), s.sizes, s.strides);
-    int64_t first = part.at * *IndexMath::constant(whole.strides[part.axis]);
+    int64_t first = part.at * *whole.strides[part.axis].constant();
     s.base = rt::PartOp::create(b, m.location(), type, whole.base, first);
     s.dense = type.getLayout().isIdentity();
     return beforeViews(part.shown, std::move(s));
@@ -321,7 +319,7 @@ private:
     values[v] = std::move(s);
   }
 
-  Strided allocate(RankedTensorType type, ArrayRef<Ofr> shape) {
+  Strided allocate(RankedTensorType type, ArrayRef<Index> shape) {
     SmallVector<Value> dynamic;
     for (auto [i, d] : llvm::enumerate(shape))
       if (type.isDynamicDim(i))
@@ -333,9 +331,9 @@ private:
     s.base = alloc;
     s.dense = true;
     s.sizes.assign(shape.begin(), shape.end());
-    s.strides.assign(shape.size(), m.attr(1));
+    s.strides.assign(shape.size(), 1);
     for (int64_t d = s.rank() - 2; d >= 0; --d)
-      s.strides[d] = m.mul(s.sizes[d + 1], s.strides[d + 1]);
+      s.strides[d] = s.sizes[d + 1] * s.strides[d + 1];
     return s;
   }
 
@@ -389,9 +387,9 @@ private:
 
   /// Whether the elements of a row lie side by side; a single one does.
   bool makeUnitLast(Strided &s) {
-    if (s.rank() > 0 && IndexMath::isConstant(s.sizes.back(), 1))
-      s.strides.back() = m.attr(1);
-    return s.rank() == 0 || IndexMath::isConstant(s.strides.back(), 1);
+    if (s.rank() > 0 && s.sizes.back().isConstant(1))
+      s.strides.back() = 1;
+    return s.rank() == 0 || s.strides.back().isConstant(1);
   }
 
   LogicalResult lowerCall(func::CallOp call) {
@@ -408,7 +406,7 @@ private:
     for (auto conv : group.getOps<tile::ConvOp>())
       contraction |= conv.hasGroupsAsLanes();
     // Sizes of the results, from those of the operands.
-    SizeMap inner(m);
+    SizeMap inner;
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))
       inner.set(arg, sizes[v]);
     for (Operation &op : group.getBody().front().without_terminator())
@@ -434,7 +432,7 @@ private:
     Operation *ret = group.getBody().front().getTerminator();
     for (auto [i, v] : llvm::enumerate(call.getResults())) {
       auto type = rankedType(v);
-      SmallVector<Ofr> shape(inner[ret->getOperand(i)]);
+      SmallVector<Index> shape(inner[ret->getOperand(i)]);
       Strided s = placeOf(v, shape);
       if (contraction && !makeUnitLast(s)) {
         later.push_back({i, s});
@@ -489,15 +487,15 @@ private:
     }
     if (failed(sizes.infer(op)))
       return failure();
-    SmallVector<Ofr> shape(sizes[dst]);
-    if (std::optional<Strided> view = tiling::reshape(m, s, shape)) {
+    SmallVector<Index> shape(sizes[dst]);
+    if (std::optional<Strided> view = tiling::reshape(s, shape)) {
       define(dst, *view);
       return success();
     }
     Strided dense = allocate(rankedType(src), s.sizes);
     if (failed(copy(rankedType(src), s, dense, op->getLoc())))
       return failure();
-    define(dst, *tiling::reshape(m, dense, shape));
+    define(dst, *tiling::reshape(dense, shape));
     return success();
   }
 

@@ -13,6 +13,7 @@
 #include "passes/tile/attention/CausalMask.h"
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/core/WorkItems.h"
 #include "passes/tile/products/PackPanels.h"
 
 namespace tenon::tiling {
@@ -34,7 +35,7 @@ public:
 
   /// Rows of a block of scores.
   struct Rows {
-    Ofr first, count;
+    Index first, count;
   };
   /// A number that scores are divided by, an argument of their region, and its
   /// reciprocal.
@@ -60,23 +61,17 @@ private:
   };
   /// Where a block of queries is: its leading indices and first row.
   struct Block {
-    IndexMath &m;
-    llvm::SmallVector<Ofr> at;
-    Ofr rows;
+    llvm::SmallVector<Index> at;
+    Index rows;
     Scratch scratch;
-    Ofr visiblePanels = {};  // with a causal mask: of keys that its rows see
-    mlir::Value masked = {}; // and the score of the others
-
-    /// The same inside a loop.
-    Block inside(IndexMath &inner) const {
-      return {inner, at, rows, scratch, visiblePanels, masked};
-    }
+    Index visiblePanels = {}; // with a causal mask: of keys that its rows see
+    mlir::Value masked = {};  // and the score of the others
   };
   /// Keys whose scores exist at one time: all, or those of one step.
   struct Keys {
-    Ofr panel; // the first
-    Ofr from;  // the first key
-    Ofr count;
+    Index panel; // the first
+    Index from;  // the first key
+    Index count;
   };
   /// Keys or values that are packed here: tensors that are read, over the
   /// leading dimensions, and where panels go.
@@ -90,8 +85,8 @@ private:
     FusedOperand value;
     llvm::SmallVector<Strided, 2> sources; // and the operand's own dimensions
 
-    void emit(IndexMath &im, llvm::ArrayRef<Ofr> at, llvm::ArrayRef<Ofr> sizes,
-              mlir::Value to) const;
+    void emit(IndexMath &m, llvm::ArrayRef<Index> at,
+              llvm::ArrayRef<Index> sizes, mlir::Value to) const;
   };
   /// Epilogue operands that a region reads, along rows of scores.
   struct RowSides {
@@ -105,8 +100,10 @@ private:
   llvm::SmallVector<ScratchBuffer> scratchBuffers() const;
   int64_t scratchBytes() const;
   int64_t bytesOf(const ScratchBuffer &split) const;
-  Scratch scratchOf(IndexMath &im, mlir::Value memory) const;
-  void placeRows(Block &block, Ofr number);
+  Scratch scratchOf(mlir::Value memory) const;
+  Grid gridOf(Index blocks) const;
+  Block blockOf(const Grid::Item &item, mlir::Value memory) const;
+  void placeRows(Block &block, Index number);
   mlir::Value output(Block &block);
   void emitWhole(Block &block);
   void emitSteps(Block &block);
@@ -128,15 +125,15 @@ private:
   mlir::Value result(Block &block, mlir::Value scratch);
 
   // AttentionOperands.cpp
-  void mergeRows(llvm::SmallVectorImpl<Ofr> &lead);
+  void mergeRows(llvm::SmallVectorImpl<Index> &lead);
   Strided overLead(Strided s, int64_t own);
   Strided readPacked(mlir::Value value, mlir::Value Scratch::*place);
-  Strided over(Strided s, Ofr first, Ofr second);
-  Strided readOrFuse(mlir::Value value, Ofr first, Ofr second,
+  Strided over(Strided s, Index first, Index second);
+  Strided readOrFuse(mlir::Value value, Index first, Index second,
                      std::optional<FusedInput> &made);
   void readOperands();
   void placeFused();
-  void emitOperands(Block &block, mlir::Value item);
+  void emitOperands(Block &block, Index item);
   void emitQueries(Block &block);
   mlir::Value queriesOf(Block &block);
   mlir::Value baseOf(Block &block, const Strided &s,
@@ -146,24 +143,21 @@ private:
   void chooseSplits();
   void runInPlace();
   void emitSplits(int64_t first, int64_t number, int64_t count);
-  void emitSplit(Block &block, Ofr split, const Keys &part);
+  void emitSplit(Block &block, Index split, const Keys &part);
   void emitDots(Block &block, const Keys &part);
   void emitWeighted(Block &block, const Keys &part, mlir::Value result);
-  Ofr partialOffset(Block &block);
+  Index partialOffset(Block &block);
   void emitFactorsOfSplits(Block &block);
   void emitSumOfSplits(Block &block);
   void emitMerge();
 
   // AttentionRows.cpp
   bool isShared(mlir::BlockArgument argument, unsigned first) const;
-  mlir::Value scoresOf(Block &block, IndexMath &rm, const Rows &rows,
-                       const Keys &part);
-  mlir::Value weightsOf(Block &block, IndexMath &rm, const Rows &rows,
-                        const Keys &part);
+  mlir::Value scoresOf(Block &block, const Rows &rows, const Keys &part);
+  mlir::Value weightsOf(Block &block, const Rows &rows, const Keys &part);
   mlir::Value numbers(Block &block, mlir::Value scratch);
-  RowSides epilogueOperandsOf(Block &block, IndexMath &rm, const Rows &rows,
-                              const Keys &part, mlir::Block &region,
-                              unsigned first);
+  RowSides epilogueOperandsOf(Block &block, const Rows &rows, const Keys &part,
+                              mlir::Block &region, unsigned first);
   void emitRows(Block &block, const Keys &part);
   mlir::BlockArgument divisorOfMatrix(mlir::Block &region) const;
   void emitScoreRegion(Block &block, const Rows &rows, const Keys &part);
@@ -173,7 +167,7 @@ private:
   void emitNormalized(Block &block, const Keys &part);
   void emitFactors(Block &block);
   void emitSums(Block &block);
-  void scaleRows(Block &block, mlir::Value rows, mlir::Value factors);
+  void scaleRows(mlir::Value rows, mlir::Value factors);
   void addStep(Block &block);
   void storeSums(Block &block);
   void finishRows(Block &block);
@@ -183,13 +177,13 @@ private:
   tile::AttentionOp op;
   IndexMath &m;
   Epilogue epilogue; // reads constants only
-  llvm::SmallVector<Ofr> lead;
+  llvm::SmallVector<Index> lead;
   Strided q, k, v, dst; // packed k and v: leading dimensions only
   std::optional<Strided> stats;
   llvm::SmallVector<Strided> epilogueOperands; // over [B.., M, N]
   std::vector<PackedHere> packedHere;
   std::optional<FusedInput> fusedQueries, fusedValues;
-  Ofr rows, depth;
+  Index rows, depth;
   int64_t keys = 0, panel = 0, columns = 0;
   int64_t span = 0;  // keys of one step, whole panels
   int64_t pitch = 0; // elements between rows of scores

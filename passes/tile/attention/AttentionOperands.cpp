@@ -15,7 +15,7 @@ namespace tenon::tiling {
 
 /// Heads that share keys and values are rows of one product: what matters when
 /// there is one query.
-void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
+void AttentionLowering::mergeRows(SmallVectorImpl<Index> &lead) {
   if (op.getFromLeft() || !op.getScore().front().getArgument(1).use_empty())
     return;
   SmallVector<Strided *> byRow{&dst}, shared{&k};
@@ -33,14 +33,14 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
     byRow.push_back(&s);
   while (!lead.empty()) {
     int64_t l = static_cast<int64_t>(lead.size()) - 1;
-    bool unit = IndexMath::isConstant(lead[l], 1);
-    bool single = IndexMath::isConstant(rows, 1);
+    bool unit = lead[l].isConstant(1);
+    bool single = rows.isConstant(1);
     if (!unit && !llvm::all_of(shared, [&](Strided *s) {
-          return IndexMath::isConstant(s->strides[l], 0);
+          return s->strides[l].isConstant(0);
         }))
       return;
     if (!unit && !single && !llvm::all_of(byRow, [&](Strided *s) {
-          return s->strides[l] == m.mul(rows, s->strides[l + 1]);
+          return s->strides[l] == rows * s->strides[l + 1];
         }))
       return;
     for (Strided *s : byRow)
@@ -51,7 +51,7 @@ void AttentionLowering::mergeRows(SmallVectorImpl<Ofr> &lead) {
         s->sizes.erase(s->sizes.begin() + l);
         s->strides.erase(s->strides.begin() + l);
       }
-    rows = m.mul(lead.pop_back_val(), rows);
+    rows = lead.pop_back_val() * rows;
   }
 }
 
@@ -60,7 +60,7 @@ Strided AttentionLowering::overLead(Strided s, int64_t own) {
   s.dense = false;
   s.sizes.pop_back_n(own);
   s.strides.pop_back_n(own);
-  return broadcastTo(m, s, lead);
+  return broadcastTo(s, lead);
 }
 
 /// Packed keys or values, over leading dimensions.
@@ -74,23 +74,23 @@ Strided AttentionLowering::readPacked(Value value, Value Scratch::*place) {
     p.sources.push_back(overLead(s, 2));
   Strided none;
   none.sizes = lead;
-  none.strides.assign(lead.size(), m.attr(0));
+  none.strides.assign(lead.size(), 0);
   return none;
 }
 
 /// `s` over the leading dimensions of the result. The last two dimensions are
 /// its own: never broadcast.
-Strided AttentionLowering::over(Strided s, Ofr first, Ofr second) {
-  SmallVector<Ofr> shape(lead);
+Strided AttentionLowering::over(Strided s, Index first, Index second) {
+  SmallVector<Index> shape(lead);
   shape.append({first, second});
-  Strided t = broadcastTo(m, s, shape);
+  Strided t = broadcastTo(s, shape);
   for (int64_t i : {1, 2})
     t.strides[t.rank() - i] = s.strides[s.rank() - i];
   return t;
 }
 
 /// The operand `value`; what the group makes is in scratch memory later.
-Strided AttentionLowering::readOrFuse(Value value, Ofr first, Ofr second,
+Strided AttentionLowering::readOrFuse(Value value, Index first, Index second,
                                       std::optional<FusedInput> &made) {
   Operation *def = value.getDefiningOp();
   if (!def || isa<arith::ConstantOp>(def))
@@ -102,7 +102,7 @@ Strided AttentionLowering::readOrFuse(Value value, Ofr first, Ofr second,
 }
 
 void AttentionLowering::readOperands() {
-  ArrayRef<Ofr> space = ctx.sizes[op.getDst()];
+  ArrayRef<Index> space = ctx.sizes[op.getDst()];
   lead.assign(space.begin(), space.end() - 2);
   rows = *(ctx.sizes[op.getQ()].end() - 2);
   depth = ctx.sizes[op.getQ()].back();
@@ -125,26 +125,24 @@ void AttentionLowering::readOperands() {
     v = readPacked(op.getV(), &Scratch::packedValues);
     valuePanel = panelOf(op.getV());
   } else {
-    v = fromLeft
-            ? over(ctx.memoryOf(op.getV()), m.attr(columns), rows)
-            : readOrFuse(op.getV(), m.attr(keys), m.attr(columns), fusedValues);
+    v = fromLeft ? over(ctx.memoryOf(op.getV()), columns, rows)
+                 : readOrFuse(op.getV(), keys, columns, fusedValues);
   }
   if (op.getPacked()) {
     k = readPacked(op.getK(), &Scratch::packedKeys);
     panel = panelOf(op.getK());
   } else {
-    k = over(ctx.memoryOf(op.getK()), depth, m.attr(keys));
+    k = over(ctx.memoryOf(op.getK()), depth, keys);
   }
   Value last = ctx.ops().back()->getResult(0);
   dst = ctx.outputs.find(last)->second.front();
   if (op.getStats())
     if (auto it = ctx.outputs.find(op.getStats()); it != ctx.outputs.end())
       stats = it->second.front();
-  SmallVector<Ofr> scoreSpace(lead);
-  scoreSpace.append({rows, m.attr(keys)});
+  SmallVector<Index> scoreSpace(lead);
+  scoreSpace.append({rows, keys});
   for (Value operand : op.getEpilogueOperands())
-    epilogueOperands.push_back(
-        broadcastTo(m, ctx.memoryOf(operand), scoreSpace));
+    epilogueOperands.push_back(broadcastTo(ctx.memoryOf(operand), scoreSpace));
 }
 
 /// Computed values are in scratch memory, one head's.
@@ -152,55 +150,53 @@ void AttentionLowering::placeFused() {
   if (!fusedValues)
     return;
   v.sizes = lead;
-  v.sizes.append({m.attr(keys), m.attr(columns)});
-  v.strides.assign(lead.size(), m.attr(0));
-  v.strides.append({m.attr(columns), m.attr(1)});
+  v.sizes.append({keys, columns});
+  v.strides.assign(lead.size(), 0);
+  v.strides.append({columns, 1});
 }
 
 /// Keys and values of a head are packed or computed by the first of its blocks.
-void AttentionLowering::emitOperands(Block &block, Value item) {
+void AttentionLowering::emitOperands(Block &block, Index item) {
   if (packedHere.empty() && !fusedValues)
     return;
-  ArrayRef<Ofr> head = ArrayRef(block.at).drop_back();
-  emitIfFirst(block.m, item, block.at.back(), [&](IndexMath &fm) {
+  ArrayRef<Index> head = ArrayRef(block.at).drop_back();
+  emitIfFirst(m, item, block.at.back(), [&] {
     for (const PackedHere &p : packedHere) {
-      SmallVector<Ofr> starts;
+      SmallVector<Index> starts;
       for (const Strided &s : p.sources)
-        starts.push_back(offsetOf(fm, s, head));
-      p.packing.emitPanels(fm, starts, block.scratch.*p.place);
+        starts.push_back(offsetOf(s, head));
+      p.packing.emitPanels(m, starts, block.scratch.*p.place);
     }
     if (!fusedValues)
       return;
-    Ofr n = fm.attr(keys), e = fm.attr(columns);
-    fusedValues->emit(fm, head, {n, e},
-                      box(fm, block.scratch.fusedValues, fm.attr(0), {n, e},
-                          {e, fm.attr(1)}));
+    Index n = keys, e = columns;
+    fusedValues->emit(m, head, {n, e},
+                      box(m, block.scratch.fusedValues, 0, {n, e}, {e, 1}));
   });
 }
 
 /// Writes the box of `sizes` whose leading indices, and perhaps row, are `at`.
-void AttentionLowering::FusedInput::emit(IndexMath &im, ArrayRef<Ofr> at,
-                                         ArrayRef<Ofr> sizes, Value to) const {
+void AttentionLowering::FusedInput::emit(IndexMath &m, ArrayRef<Index> at,
+                                         ArrayRef<Index> sizes,
+                                         Value to) const {
   SmallVector<FusedOperand::Place> places;
   for (const Strided &s : sources)
-    places.push_back({offsetOf(im, s, at),
-                      SmallVector<Ofr>(ArrayRef(s.strides).take_back(2))});
-  value.emitBox(im, places, sizes, to);
+    places.push_back({offsetOf(s, at),
+                      SmallVector<Index>(ArrayRef(s.strides).take_back(2))});
+  value.emitBox(m, places, sizes, to);
 }
 
 void AttentionLowering::emitQueries(Block &block) {
   if (fusedQueries)
-    fusedQueries->emit(block.m, block.at, {block.rows, depth},
-                       queriesOf(block));
+    fusedQueries->emit(m, block.at, {block.rows, depth}, queriesOf(block));
 }
 
 /// The queries of a block.
 Value AttentionLowering::queriesOf(Block &block) {
-  IndexMath &bm = block.m;
   if (fusedQueries)
-    return box(bm, block.scratch.fusedQueries, bm.attr(0), {block.rows, depth},
-               {depth, bm.attr(1)});
-  return box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
+    return box(m, block.scratch.fusedQueries, 0, {block.rows, depth},
+               {depth, 1});
+  return box(m, q.base, offsetOf(q, block.at), {block.rows, depth},
              {q.strides[q.rank() - 2], q.strides.back()});
 }
 

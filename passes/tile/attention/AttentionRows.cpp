@@ -109,38 +109,35 @@ static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
 bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
   unsigned number = argument.getArgNumber();
   return number >= first &&
-         IndexMath::isConstant(epilogueOperands[number - first].strides.back(),
-                               0);
+         epilogueOperands[number - first].strides.back().isConstant(0);
 }
 
 /// A row of scores after the other; of `rows` and of the keys of `part`.
-Value AttentionLowering::scoresOf(Block &block, IndexMath &rm, const Rows &rows,
+Value AttentionLowering::scoresOf(Block &block, const Rows &rows,
                                   const Keys &part) {
-  return box(rm, block.scratch.scores, rm.mul(rows.first, rm.attr(pitch)),
-             {rows.count, part.count}, {rm.attr(pitch), rm.attr(1)});
+  return box(m, block.scratch.scores, rows.first * pitch,
+             {rows.count, part.count}, {pitch, 1});
 }
 
 /// Where their weights go: they replace scores or, in another type, lie beside
 /// them.
-Value AttentionLowering::weightsOf(Block &block, IndexMath &rm,
-                                   const Rows &rows, const Keys &part) {
+Value AttentionLowering::weightsOf(Block &block, const Rows &rows,
+                                   const Keys &part) {
   if (!isNarrow)
-    return scoresOf(block, rm, rows, part);
-  return box(rm, block.scratch.weights,
-             rm.mul(rows.first, rm.attr(weightPitch)), {rows.count, part.count},
-             {rm.attr(weightPitch), rm.attr(1)});
+    return scoresOf(block, rows, part);
+  return box(m, block.scratch.weights, rows.first * weightPitch,
+             {rows.count, part.count}, {weightPitch, 1});
 }
 
 /// The numbers in `scratch`, one for each row of the block.
 Value AttentionLowering::numbers(Block &block, Value scratch) {
-  IndexMath &bm = block.m;
-  return box(bm, scratch, bm.attr(0), {block.rows}, {bm.attr(1)});
+  return box(m, scratch, 0, {block.rows}, {1});
 }
 
 /// The numbers in `scratch` of `rows`.
-static Value numbersOf(IndexMath &rm, Value scratch,
+static Value numbersOf(IndexMath &m, Value scratch,
                        const AttentionLowering::Rows &rows) {
-  return box(rm, scratch, rows.first, {rows.count}, {rm.attr(1)});
+  return box(m, scratch, rows.first, {rows.count}, {1});
 }
 
 static AffineMap perRow(MLIRContext *context) {
@@ -150,32 +147,31 @@ static AffineMap perRow(MLIRContext *context) {
 /// The epilogue operands that `region` reads for `rows`; its argument of
 /// operand 0 is `first`.
 AttentionLowering::RowSides
-AttentionLowering::epilogueOperandsOf(Block &block, IndexMath &rm,
-                                      const Rows &rows, const Keys &part,
-                                      mlir::Block &region, unsigned first) {
-  MLIRContext *context = rm.builder().getContext();
-  SmallVector<Ofr> at = block.at;
-  at.back() = rm.add(at.back(), rows.first);
+AttentionLowering::epilogueOperandsOf(Block &block, const Rows &rows,
+                                      const Keys &part, mlir::Block &region,
+                                      unsigned first) {
+  MLIRContext *context = m.builder().getContext();
+  SmallVector<Index> at = block.at;
+  at.back() = at.back() + rows.first;
   RowSides result;
   for (auto [i, s] : llvm::enumerate(epilogueOperands)) {
     if (region.getArgument(first + i).use_empty())
       continue;
-    SmallVector<Ofr> sizes, strides;
+    SmallVector<Index> sizes, strides;
     SmallVector<AffineExpr> dims;
     for (auto [dim, size] :
          llvm::enumerate(std::array{rows.count, part.count})) {
-      Ofr stride = s.strides[s.rank() - 2 + dim];
-      if (IndexMath::isConstant(stride, 0))
+      Index stride = s.strides[s.rank() - 2 + dim];
+      if (stride.isConstant(0))
         continue;
       sizes.push_back(size);
       strides.push_back(stride);
       dims.push_back(getAffineDimExpr(dim, context));
     }
-    Ofr offset =
-        rm.add(offsetOf(rm, s, at), rm.mul(part.from, s.strides.back()));
+    Index offset = offsetOf(s, at) + part.from * s.strides.back();
     result.arguments.push_back(first + i);
     result.maps.push_back(AffineMap::get(2, 0, dims, context));
-    result.boxes.push_back(box(rm, s.base, offset, sizes, strides));
+    result.boxes.push_back(box(m, s.base, offset, sizes, strides));
   }
   return result;
 }
@@ -201,24 +197,23 @@ void AttentionLowering::emitRows(Block &block, const Keys &part) {
   constexpr int64_t kMostTogether = 4;
   int64_t together =
       std::clamp<int64_t>(kBytesTogether / (pitch * 4), 1, kMostTogether);
-  IndexMath &bm = block.m;
-  fill(bm, numbers(block, block.scratch.max),
+  fill(m, numbers(block, block.scratch.max),
        -std::numeric_limits<double>::infinity());
-  fill(bm, numbers(block, block.scratch.sum), 0);
-  auto all = IndexMath::constant(block.rows);
-  auto pass = [&](IndexMath &rm, const Rows &rows) {
-    Block inner = block.inside(rm);
+  fill(m, numbers(block, block.scratch.sum), 0);
+  auto all = block.rows.constant();
+  auto pass = [&](const Rows &rows) {
+    Block inner = block;
     emitScoreRegion(inner, rows, part);
     emitExponentials(inner, rows, part);
   };
   if (all && *all <= together)
-    return pass(bm, {bm.attr(0), block.rows});
-  Ofr chunks = bm.ceilDiv(block.rows, bm.attr(together));
-  emitLoop(bm, bm.attr(0), chunks, [&](IndexMath &cm, Ofr chunk) {
-    Ofr first = cm.mul(chunk, cm.attr(together)), count = cm.attr(together);
+    return pass({0, block.rows});
+  Index chunks = ceilDiv(block.rows, together);
+  emitLoop(m, 0, chunks, [&](Index chunk) {
+    Index first = chunk * together, count = together;
     if (!all || *all % together)
-      count = cm.min(count, cm.sub(block.rows, first));
-    pass(cm, {first, count});
+      count = min(count, block.rows - first);
+    pass({first, count});
   });
 }
 
@@ -239,9 +234,8 @@ BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
 /// have exact reciprocals: whether a divisor is one, is seen here.
 void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
                                         const Keys &part) {
-  IndexMath &rm = block.m;
-  OpBuilder &b = rm.builder();
-  Location loc = rm.location();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
   BlockArgument argument = divisorOfMatrix(op.getScore().front());
   if (!argument || isNarrow)
     return emitScoreRegion(block, rows, part, {});
@@ -249,7 +243,7 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
       epilogueOperands[argument.getArgNumber() - kFirstEpilogueOperand];
   Value one = f32Constant(b, loc, 1);
   Value d = memref::LoadOp::create(
-      b, loc, box(rm, s.base, offsetOf(rm, s, block.at), {}, {}), ValueRange());
+      b, loc, box(m, s.base, offsetOf(s, block.at), {}, {}), ValueRange());
   Value reciprocal = arith::DivFOp::create(b, loc, one, d);
   Value rest =
       math::FmaOp::create(b, loc, reciprocal, d, f32Constant(b, loc, -1));
@@ -258,32 +252,29 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
   OpBuilder::InsertionGuard guard(b);
   for (bool exact : {true, false}) {
     b.setInsertionPointToStart(exact ? branch.thenBlock() : branch.elseBlock());
-    IndexMath inner(b, loc);
-    Block inside = block.inside(inner);
-    emitScoreRegion(inside, rows, part,
+    emitScoreRegion(block, rows, part,
                     exact ? Divisor{argument, reciprocal} : Divisor());
   }
 }
 
 void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
                                         const Keys &part, Divisor exact) {
-  IndexMath &rm = block.m;
-  OpBuilder &b = rm.builder();
+  OpBuilder &b = m.builder();
   mlir::Block &region = op.getScore().front();
   auto yield = cast<tile::YieldOp>(region.getTerminator());
   bool changes = yield.getValue() != region.getArgument(0);
-  Value scores = scoresOf(block, rm, rows, part);
+  Value scores = scoresOf(block, rows, part);
   RowSides read =
-      epilogueOperandsOf(block, rm, rows, part, region, kFirstEpilogueOperand);
+      epilogueOperandsOf(block, rows, part, region, kFirstEpilogueOperand);
   SmallVector<Value> ins = read.boxes, outs;
   (changes ? outs : ins).push_back(scores);
-  outs.push_back(numbersOf(rm, block.scratch.max, rows));
+  outs.push_back(numbersOf(m, block.scratch.max, rows));
   SmallVector<AffineMap> maps = read.maps;
   maps.append({b.getMultiDimIdentityMap(2), perRow(b.getContext())});
-  Value query = rm.value(rm.add(block.at.back(), rows.first));
-  Value from = rm.value(part.from);
+  Value query = m.value(block.at.back() + rows.first);
+  Value from = m.value(part.from);
   emitRowsOf(
-      b, rm.location(), ins, outs, maps, /*reduces=*/true,
+      b, m.location(), ins, outs, maps, /*reduces=*/true,
       [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         IRMapping map;
@@ -334,9 +325,8 @@ static Value emitWeight(OpBuilder &b, Location loc, Type type, Value e) {
 /// are 0.
 void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
                                          const Keys &part) {
-  IndexMath &rm = block.m;
-  OpBuilder &b = rm.builder();
-  Location loc = rm.location();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
   // With `normalized` weights come later (emitNormalized).
   mlir::Block *region = op.hasWeights() && !op.getNormalized()
                             ? &op.getWeights().front()
@@ -345,28 +335,26 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
   RowSides read;
   Value element, width; // the number of the first weight, those of a row
   if (region) {
-    read =
-        epilogueOperandsOf(block, rm, rows, part, *region, kFirstWeightOperand);
-    Ofr number = rm.attr(0);
+    read = epilogueOperandsOf(block, rows, part, *region, kFirstWeightOperand);
+    Index number = 0;
     for (auto [index, size] : llvm::zip(block.at, lead))
-      number = rm.add(rm.mul(number, size), index);
-    number =
-        rm.add(rm.mul(number, this->rows), rm.add(block.at.back(), rows.first));
-    width = rm.value(rm.attr(keys));
-    element = rm.value(rm.add(rm.mul(number, rm.attr(keys)), part.from));
+      number = number * size + index;
+    number = number * this->rows + (block.at.back() + rows.first);
+    width = m.value(keys);
+    element = m.value(number * keys + part.from);
   }
   AffineMap all = b.getMultiDimIdentityMap(2), ofRow = perRow(b.getContext());
   SmallVector<Value> ins = read.boxes;
   SmallVector<AffineMap> maps = read.maps;
-  ins.push_back(numbersOf(rm, block.scratch.max, rows));
+  ins.push_back(numbersOf(m, block.scratch.max, rows));
   maps.push_back(ofRow);
   if (narrows) {
-    ins.push_back(scoresOf(block, rm, rows, part));
+    ins.push_back(scoresOf(block, rows, part));
     maps.push_back(all);
   }
-  SmallVector<Value> outs{narrows ? weightsOf(block, rm, rows, part)
-                                  : scoresOf(block, rm, rows, part),
-                          numbersOf(rm, block.scratch.sum, rows)};
+  SmallVector<Value> outs{narrows ? weightsOf(block, rows, part)
+                                  : scoresOf(block, rows, part),
+                          numbersOf(m, block.scratch.sum, rows)};
   maps.append({all, ofRow});
   emitRowsOf(
       b, loc, ins, outs, maps, /*reduces=*/true,
@@ -403,22 +391,21 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
 /// weights = weights(scores * sum), scores the exponentials, sum the reciprocal
 /// of theirs.
 void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
-  IndexMath &rm = block.m;
-  OpBuilder &b = rm.builder();
+  OpBuilder &b = m.builder();
   mlir::Block &region = op.getWeights().front();
-  Rows rows{rm.attr(0), block.rows};
+  Rows rows{0, block.rows};
   RowSides read =
-      epilogueOperandsOf(block, rm, rows, part, region, kFirstWeightOperand);
-  read.boxes.push_back(numbersOf(rm, block.scratch.sum, rows));
+      epilogueOperandsOf(block, rows, part, region, kFirstWeightOperand);
+  read.boxes.push_back(numbersOf(m, block.scratch.sum, rows));
   read.maps.push_back(perRow(b.getContext()));
   AffineMap all = b.getMultiDimIdentityMap(2);
   if (isNarrow) {
-    read.boxes.push_back(scoresOf(block, rm, rows, part));
+    read.boxes.push_back(scoresOf(block, rows, part));
     read.maps.push_back(all);
   }
   read.maps.push_back(all);
   emitRowsOf(
-      b, rm.location(), read.boxes, weightsOf(block, rm, rows, part), read.maps,
+      b, m.location(), read.boxes, weightsOf(block, rows, part), read.maps,
       /*reduces=*/false, [&](OpBuilder &nb, Location l, ValueRange args) {
         size_t n = read.arguments.size();
         IRMapping map;
@@ -438,11 +425,10 @@ void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
 
 /// factor, the old maxima, becomes exp(old - max); sum = sum * factor.
 void AttentionLowering::emitFactors(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
+  OpBuilder &b = m.builder();
   AffineMap map = b.getMultiDimIdentityMap(1);
   linalg::GenericOp::create(
-      b, bm.location(), TypeRange(), numbers(block, block.scratch.max),
+      b, m.location(), TypeRange(), numbers(block, block.scratch.max),
       {numbers(block, block.scratch.factor), numbers(block, block.scratch.sum)},
       {map, map, map}, {utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
@@ -455,16 +441,15 @@ void AttentionLowering::emitFactors(Block &block) {
 
 /// Statistics, and sum = 1 / sum.
 void AttentionLowering::emitSums(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
+  OpBuilder &b = m.builder();
   AffineMap map = b.getMultiDimIdentityMap(1);
   SmallVector<Value> outs{numbers(block, block.scratch.sum)};
   if (stats)
-    outs.push_back(box(bm, stats->base, offsetOf(bm, *stats, block.at),
-                       {block.rows}, {stats->strides[stats->rank() - 2]}));
+    outs.push_back(box(m, stats->base, offsetOf(*stats, block.at), {block.rows},
+                       {stats->strides[stats->rank() - 2]}));
   SmallVector<AffineMap> maps(1 + outs.size(), map);
   linalg::GenericOp::create(
-      b, bm.location(), TypeRange(), numbers(block, block.scratch.max), outs,
+      b, m.location(), TypeRange(), numbers(block, block.scratch.max), outs,
       maps, {utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value total = args[1], one = f32Constant(nb, l, 1);
@@ -489,11 +474,11 @@ void AttentionLowering::emitSums(Block &block) {
 }
 
 /// Multiplies each row of `rows` by its number of `factors`.
-void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
-  OpBuilder &b = block.m.builder();
+void AttentionLowering::scaleRows(Value rows, Value factors) {
+  OpBuilder &b = m.builder();
   AffineMap ofRow = perRow(b.getContext());
   linalg::GenericOp::create(
-      b, block.m.location(), TypeRange(), factors, rows,
+      b, m.location(), TypeRange(), factors, rows,
       {ofRow, b.getMultiDimIdentityMap(2)},
       {utils::IteratorType::parallel, utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
@@ -504,11 +489,11 @@ void AttentionLowering::scaleRows(Block &block, Value rows, Value factors) {
 
 /// result = result * factor + step.
 void AttentionLowering::addStep(Block &block) {
-  OpBuilder &b = block.m.builder();
+  OpBuilder &b = m.builder();
   AffineMap ofRow = perRow(b.getContext());
   AffineMap all = b.getMultiDimIdentityMap(2);
   linalg::GenericOp::create(
-      b, block.m.location(), TypeRange(),
+      b, m.location(), TypeRange(),
       ValueRange{numbers(block, block.scratch.factor),
                  result(block, block.scratch.step)},
       sumsOf(block), {ofRow, all, all},
@@ -521,11 +506,11 @@ void AttentionLowering::addStep(Block &block) {
 
 /// dst = epilogue(result * sum).
 void AttentionLowering::storeSums(Block &block) {
-  OpBuilder &b = block.m.builder();
+  OpBuilder &b = m.builder();
   AffineMap ofRow = perRow(b.getContext());
   AffineMap all = b.getMultiDimIdentityMap(2);
   linalg::GenericOp::create(
-      b, block.m.location(), TypeRange(),
+      b, m.location(), TypeRange(),
       ValueRange{sumsOf(block), numbers(block, block.scratch.sum)},
       output(block), {all, ofRow, all},
       {utils::IteratorType::parallel, utils::IteratorType::parallel},

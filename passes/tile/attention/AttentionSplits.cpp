@@ -49,10 +49,10 @@ constexpr auto kReduction = utils::IteratorType::reduction;
 } // namespace
 
 /// The product of static sizes, or nothing.
-static std::optional<int64_t> known(ArrayRef<Ofr> sizes) {
+static std::optional<int64_t> known(ArrayRef<Index> sizes) {
   int64_t product = 1;
-  for (Ofr size : sizes) {
-    auto c = IndexMath::constant(size);
+  for (Index size : sizes) {
+    auto c = size.constant();
     if (!c)
       return std::nullopt;
     product *= *c;
@@ -61,24 +61,24 @@ static std::optional<int64_t> known(ArrayRef<Ofr> sizes) {
 }
 
 void AttentionLowering::chooseSplits() {
-  auto r = IndexMath::constant(rows);
+  auto r = rows.constant();
   queries = r ? std::clamp<int64_t>(*r, 1, kMaxRows) : kMaxRows;
   splitKeys = keys;
   std::optional<int64_t> heads = known(lead);
   if (!r || !heads || *heads == 0 || *r == 0)
     return;
-  int64_t others = *heads * ((*r + queries - 1) / queries);
-  int64_t wanted = std::max((kEnoughItems + others - 1) / others,
-                            (keys + kMaxSplitKeys - 1) / kMaxSplitKeys);
+  int64_t others = *heads * ceilDiv(*r, queries);
+  int64_t wanted =
+      std::max(ceilDiv(kEnoughItems, others), ceilDiv(keys, kMaxSplitKeys));
   wanted = std::min(wanted, std::max<int64_t>(1, keys / kMinSplitKeys));
   // Equal splits need no section for a shorter last one.
-  splitKeys = (keys + wanted - 1) / wanted;
+  splitKeys = ceilDiv(keys, wanted);
   for (int64_t count = wanted; count < 2 * wanted; ++count)
     if (keys % count == 0) {
       splitKeys = keys / count;
       break;
     }
-  splits = (keys + splitKeys - 1) / splitKeys;
+  splits = ceilDiv(keys, splitKeys);
 }
 
 void AttentionLowering::runInPlace() {
@@ -87,7 +87,7 @@ void AttentionLowering::runInPlace() {
   pitch = splitKeys;
   if (online) {
     OpBuilder &b = m.builder();
-    int64_t numbers = *known(lead) * *IndexMath::constant(rows) * splits;
+    int64_t numbers = *known(lead) * *rows.constant() * splits;
     auto buffer = [&](int64_t count) -> Value {
       return memref::AllocOp::create(b, m.location(),
                                      MemRefType::get(count, b.getF32Type()));
@@ -105,33 +105,28 @@ void AttentionLowering::runInPlace() {
 /// A section for splits `first .. first + number - 1` of `count` keys.
 void AttentionLowering::emitSplits(int64_t first, int64_t number,
                                    int64_t count) {
-  SmallVector<Ofr> counts(lead);
-  counts.append({m.ceilDiv(rows, m.attr(queries)), m.attr(number)});
-  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
-            [&](IndexMath &im, Value item, Value memory) {
-              SmallVector<Ofr> at = delinearize(im, item, counts);
-              Ofr split = im.add(at.pop_back_val(), im.attr(first));
-              Block block{im, at, im.attr(0), scratchOf(im, memory)};
+  Grid grid = gridOf(ceilDiv(rows, queries));
+  grid.add("split", number);
+  emitItems(m, ctx.label, grid, scratchBytes(),
+            [&](const Grid::Item &item, Value memory) {
+              Index split = item["split"] + first;
+              Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
-              emitSplit(block, split,
-                        {im.attr(0), im.mul(split, im.attr(splitKeys)),
-                         im.attr(count)});
+              emitSplit(block, split, {0, split * splitKeys, count});
             });
 }
 
 /// The number of the first row of `block`, counted over all heads, times the
 /// number of splits.
-Ofr AttentionLowering::partialOffset(Block &block) {
-  IndexMath &bm = block.m;
-  Ofr number = bm.attr(0);
+Index AttentionLowering::partialOffset(Block &block) {
+  Index number = 0;
   for (auto [index, size] : llvm::zip(block.at, lead))
-    number = bm.add(bm.mul(number, size), index);
-  number = bm.add(bm.mul(number, rows), block.at.back());
-  return bm.mul(number, bm.attr(splits));
+    number = number * size + index;
+  number = number * rows + block.at.back();
+  return number * splits;
 }
 
-void AttentionLowering::emitSplit(Block &block, Ofr split, const Keys &part) {
-  IndexMath &bm = block.m;
+void AttentionLowering::emitSplit(Block &block, Index split, const Keys &part) {
   emitDots(block, part);
   emitRows(block, part);
   if (!online) {
@@ -139,47 +134,39 @@ void AttentionLowering::emitSplit(Block &block, Ofr split, const Keys &part) {
     emitWeighted(block, part, sumsOf(block));
     return finishRows(block);
   }
-  Ofr at = bm.add(partialOffset(block), split), step = bm.attr(splits);
+  Index at = partialOffset(block) + split, step = splits;
   emitWeighted(block, part,
-               box(bm, partial.result, bm.mul(at, bm.attr(columns)),
-                   {block.rows, bm.attr(columns)},
-                   {bm.mul(step, bm.attr(columns)), bm.attr(1)}));
+               box(m, partial.result, at * columns, {block.rows, columns},
+                   {step * columns, 1}));
   for (auto [from, to] : {std::pair(block.scratch.max, partial.max),
                           std::pair(block.scratch.sum, partial.sum)})
-    linalg::CopyOp::create(bm.builder(), bm.location(), numbers(block, from),
-                           box(bm, to, at, {block.rows}, {step}));
+    linalg::CopyOp::create(m.builder(), m.location(), numbers(block, from),
+                           box(m, to, at, {block.rows}, {step}));
 }
 
 /// scores = q . k of the keys of `part`, key by key: each is read once.
 void AttentionLowering::emitDots(Block &block, const Keys &part) {
-  IndexMath &bm = block.m;
-  Ofr n = part.count;
-  Ofr across = k.strides[k.rank() - 2], along = k.strides.back();
-  Value queriesBox =
-      box(bm, q.base, offsetOf(bm, q, block.at), {block.rows, depth},
-          {q.strides[q.rank() - 2], q.strides.back()});
-  Ofr at = bm.add(offsetOf(bm, k, ArrayRef(block.at).drop_back()),
-                  bm.mul(part.from, along));
-  Value keysBox = box(bm, k.base, at, {depth, n}, {across, along});
-  Value scores = box(bm, block.scratch.scores, bm.attr(0), {block.rows, n},
-                     {bm.attr(pitch), bm.attr(1)});
-  tiling::emitDots(bm, queriesBox, keysBox, scores);
+  Index n = part.count;
+  Index across = k.strides[k.rank() - 2], along = k.strides.back();
+  Value queriesBox = box(m, q.base, offsetOf(q, block.at), {block.rows, depth},
+                         {q.strides[q.rank() - 2], q.strides.back()});
+  Index at = offsetOf(k, ArrayRef(block.at).drop_back()) + part.from * along;
+  Value keysBox = box(m, k.base, at, {depth, n}, {across, along});
+  Value scores = box(m, block.scratch.scores, 0, {block.rows, n}, {pitch, 1});
+  tiling::emitDots(m, queriesBox, keysBox, scores);
 }
 
 /// result = scores . values of `part`.
 void AttentionLowering::emitWeighted(Block &block, const Keys &part,
                                      Value result) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Ofr one = bm.attr(1), n = part.count;
-  Ofr stride = v.strides[v.rank() - 2];
-  Value weights = box(bm, block.scratch.scores, bm.attr(0), {block.rows, n},
-                      {bm.attr(pitch), one});
-  Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
-                  bm.mul(part.from, stride));
-  Value values = box(bm, v.base, at, {n, bm.attr(columns)}, {stride, one});
-  if (!IndexMath::isConstant(block.rows, 1)) {
-    tile::BrgemmOp::create(b, bm.location(), weights, values, result,
+  OpBuilder &b = m.builder();
+  Index n = part.count;
+  Index stride = v.strides[v.rank() - 2];
+  Value weights = box(m, block.scratch.scores, 0, {block.rows, n}, {pitch, 1});
+  Index at = offsetOf(v, ArrayRef(block.at).drop_back()) + part.from * stride;
+  Value values = box(m, v.base, at, {n, columns}, {stride, 1});
+  if (!block.rows.isConstant(1)) {
+    tile::BrgemmOp::create(b, m.location(), weights, values, result,
                            /*accumulate=*/false, /*packed=*/false);
     return;
   }
@@ -188,17 +175,16 @@ void AttentionLowering::emitWeighted(Block &block, const Keys &part,
   auto map = [&](AffineExpr x, AffineExpr y) {
     return AffineMap::get(3, 0, {x, y}, b.getContext());
   };
-  tiling::emitSums(bm, weights, values, result,
+  tiling::emitSums(m, weights, values, result,
                    {map(row, key), map(key, column), map(row, column)});
 }
 
 /// max = that of all splits, sum = theirs, partial.max = their factors.
 void AttentionLowering::emitFactorsOfSplits(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Ofr at = partialOffset(block), step = bm.attr(splits), one = bm.attr(1);
+  OpBuilder &b = m.builder();
+  Index at = partialOffset(block), step = splits;
   auto ofSplits = [&](Value buffer) {
-    return box(bm, buffer, at, {block.rows, step}, {step, one});
+    return box(m, buffer, at, {block.rows, step}, {step, 1});
   };
   Value maxima = ofSplits(partial.max), sums = ofSplits(partial.sum);
   Value max = numbers(block, block.scratch.max);
@@ -206,15 +192,15 @@ void AttentionLowering::emitFactorsOfSplits(Block &block) {
   AffineMap both = b.getMultiDimIdentityMap(2);
   AffineMap perRow =
       tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerRow, b.getContext());
-  fill(bm, max, -std::numeric_limits<double>::infinity());
+  fill(m, max, -std::numeric_limits<double>::infinity());
   linalg::GenericOp::create(
-      b, bm.location(), TypeRange(), maxima, max, {both, perRow},
+      b, m.location(), TypeRange(), maxima, max, {both, perRow},
       {kParallel, kReduction}, [](OpBuilder &nb, Location l, ValueRange args) {
         linalg::YieldOp::create(nb, l, emitGreater(nb, l, args[1], args[0]));
       });
-  fill(bm, sum, 0);
+  fill(m, sum, 0);
   linalg::GenericOp::create(
-      b, bm.location(), TypeRange(), ValueRange{sums, max},
+      b, m.location(), TypeRange(), ValueRange{sums, max},
       ValueRange{maxima, sum}, {both, perRow, both, perRow},
       {kParallel, kReduction}, [&](OpBuilder &nb, Location l, ValueRange args) {
         Value factor =
@@ -226,12 +212,9 @@ void AttentionLowering::emitFactorsOfSplits(Block &block) {
 
 /// dst from the parts.
 void AttentionLowering::emitMerge() {
-  SmallVector<Ofr> counts(lead);
-  counts.push_back(m.ceilDiv(rows, m.attr(queries)));
-  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
-            [&](IndexMath &im, Value item, Value memory) {
-              Block block{im, delinearize(im, item, counts), im.attr(0),
-                          scratchOf(im, memory)};
+  emitItems(m, ctx.label, gridOf(ceilDiv(rows, queries)), scratchBytes(),
+            [&](const Grid::Item &item, Value memory) {
+              Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
               emitFactorsOfSplits(block);
               emitSums(block);
@@ -241,21 +224,19 @@ void AttentionLowering::emitMerge() {
 }
 
 void AttentionLowering::emitSumOfSplits(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Ofr offset = partialOffset(block), one = bm.attr(1);
-  Ofr step = bm.attr(splits), width = bm.attr(columns);
-  Value factors = box(bm, partial.max, offset, {block.rows, step}, {step, one});
-  Value parts =
-      box(bm, partial.result, bm.mul(offset, width), {block.rows, step, width},
-          {bm.mul(step, width), width, one});
+  OpBuilder &b = m.builder();
+  Index offset = partialOffset(block);
+  Index step = splits, width = columns;
+  Value factors = box(m, partial.max, offset, {block.rows, step}, {step, 1});
+  Value parts = box(m, partial.result, offset * width,
+                    {block.rows, step, width}, {step * width, width, 1});
   AffineExpr row = b.getAffineDimExpr(0), column = b.getAffineDimExpr(1),
              split = b.getAffineDimExpr(2);
   auto map = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(3, 0, exprs, b.getContext());
   };
   tiling::emitSums(
-      bm, factors, parts, sumsOf(block),
+      m, factors, parts, sumsOf(block),
       {map({row, split}), map({row, split, column}), map({row, column})});
 }
 

@@ -17,9 +17,8 @@ namespace tenon::tiling {
 constexpr double kVanishing = -104;
 
 bool hasOnePerMatrix(const Strided &operand) {
-  return llvm::all_of(
-      ArrayRef<Ofr>(operand.strides).take_back(2),
-      [](Ofr stride) { return IndexMath::isConstant(stride, 0); });
+  return llvm::all_of(ArrayRef<Index>(operand.strides).take_back(2),
+                      [](Index stride) { return stride.isConstant(0); });
 }
 
 /// Where weights have a region, one of 0 may become another number. Tiles of a
@@ -38,36 +37,34 @@ void AttentionLowering::findMask() {
 void AttentionLowering::placeMask(Block &block) {
   if (!mask)
     return;
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
+  OpBuilder &b = m.builder();
   mlir::Block &region = op.getScore().front();
   IRMapping map;
   for (auto [i, s] : llvm::enumerate(epilogueOperands)) {
     BlockArgument argument = region.getArgument(kFirstEpilogueOperand + i);
     if (argument.use_empty() || !hasOnePerMatrix(s))
       continue;
-    Value one = box(bm, s.base, offsetOf(bm, s, block.at), {}, {});
-    map.map(argument,
-            memref::LoadOp::create(b, bm.location(), one, ValueRange())
-                .getResult());
+    Value one = box(m, s.base, offsetOf(s, block.at), {}, {});
+    map.map(
+        argument,
+        memref::LoadOp::create(b, m.location(), one, ValueRange()).getResult());
   }
-  Ofr offset = mask->emitOffset(b, bm.location(), map);
+  Index offset = m(mask->emitOffset(b, m.location(), map));
   block.masked = mask->emitMasked(b, map);
-  Ofr end = bm.add(bm.add(block.at.back(), block.rows), offset);
-  end = bm.min(bm.max(end, bm.attr(0)), bm.attr(keys));
-  block.visiblePanels = bm.ceilDiv(end, bm.attr(panel));
+  Index end = block.at.back() + block.rows + offset;
+  end = min(max(end, 0), keys);
+  block.visiblePanels = ceilDiv(end, panel);
 }
 
 /// Whether exp(masked - max) is 0 for all rows of the block.
 Value AttentionLowering::vanishes(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Location loc = bm.location();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
   auto number = [&](double x) -> Value {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(x));
   };
   auto loop = scf::ForOp::create(
-      b, loc, bm.value(0), bm.value(block.rows), bm.value(1),
+      b, loc, m.value(0), m.value(block.rows), m.value(1),
       number(std::numeric_limits<double>::infinity()),
       [&](OpBuilder &nb, Location l, Value row, ValueRange least) {
         Value max = memref::LoadOp::create(nb, l, block.scratch.max, row);
@@ -84,15 +81,14 @@ Value AttentionLowering::vanishes(Block &block) {
 /// NaN: 0 times such a one is NaN.
 Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
                                          const Keys &seen) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Location loc = bm.location();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-  Value sum = box(bm, block.scratch.hidden, bm.attr(0), {}, {});
+  Value sum = box(m, block.scratch.hidden, 0, {}, {});
   memref::StoreOp::create(b, loc, zero, sum, ValueRange());
-  auto add = [&](Value memory, Ofr at, Ofr rows, int64_t columns, Ofr stride) {
-    Value values =
-        box(bm, memory, at, {rows, bm.attr(columns)}, {stride, bm.attr(1)});
+  auto add = [&](Value memory, Index at, Index rows, int64_t columns,
+                 Index stride) {
+    Value values = box(m, memory, at, {rows, columns}, {stride, 1});
     auto reduction = utils::IteratorType::reduction;
     linalg::GenericOp::create(
         b, loc, TypeRange(), values, sum,
@@ -105,23 +101,22 @@ Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
               nb, l, arith::AddFOp::create(nb, l, v[1], x).getResult());
         });
   };
-  Ofr first = bm.add(part.from, seen.count);
-  Ofr count = bm.sub(part.count, seen.count);
-  Ofr start = offsetOf(bm, v, ArrayRef(block.at).drop_back());
+  Index first = part.from + seen.count;
+  Index count = part.count - seen.count;
+  Index start = offsetOf(v, ArrayRef(block.at).drop_back());
   if (interleave == 1) {
-    Ofr stride = v.strides[v.rank() - 2];
-    add(baseOf(block, v, &Scratch::fusedValues),
-        bm.add(start, bm.mul(first, stride)), count, columns, stride);
+    Index stride = v.strides[v.rank() - 2];
+    add(baseOf(block, v, &Scratch::fusedValues), start + first * stride, count,
+        columns, stride);
   }
   // Panels hold whole groups of keys, and zeros beside them.
   int64_t width = valuePanel * interleave;
   for (int64_t column = 0; interleave > 1 && column < columns;
        column += valuePanel) {
-    Ofr panel = bm.mul(bm.attr(column / valuePanel),
-                       panelSize(bm, bm.attr(keys), valuePanel, interleave));
+    Index panel = column / valuePanel * panelSize(keys, valuePanel, interleave);
     add(baseOf(block, v, &Scratch::packedValues),
-        bm.add(bm.add(start, panel), bm.mul(first, bm.attr(valuePanel))),
-        bm.ceilDiv(count, bm.attr(interleave)), width, bm.attr(width));
+        start + panel + first * valuePanel, ceilDiv(count, interleave), width,
+        width);
   }
   Value total = memref::LoadOp::create(b, loc, sum, ValueRange());
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, total, zero);
@@ -137,23 +132,22 @@ AttentionLowering::Keys AttentionLowering::emitVisible(
     emit(block, part);
     return part;
   }
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  Location loc = bm.location();
-  auto keysOf = [&](IndexMath &m, Value panels) {
-    Ofr count = m.mul(panels, m.attr(panel));
-    if (*IndexMath::constant(part.count) % panel)
-      count = m.min(count, part.count);
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
+  auto keysOf = [&](Index panels) {
+    Index count = panels * panel;
+    if (*part.count.constant() % panel)
+      count = min(count, part.count);
     return Keys{part.panel, part.from, count};
   };
-  Value all = bm.value(bm.ceilDiv(part.count, bm.attr(panel)));
-  Ofr seen = bm.max(bm.sub(block.visiblePanels, part.panel), bm.attr(0));
+  Index panels = ceilDiv(part.count, panel);
+  Value all = m.value(panels);
+  Index seen = max(block.visiblePanels - part.panel, 0);
   auto loop = scf::WhileOp::create(
-      b, loc, b.getIndexType(), bm.value(bm.min(seen, all)),
+      b, loc, b.getIndexType(), m.value(min(seen, panels)),
       [&](OpBuilder &nb, Location l, ValueRange panels) {
-        IndexMath inner(nb, l);
-        Block inside = block.inside(inner);
-        Keys seen = keysOf(inner, panels[0]);
+        Block inside = block;
+        Keys seen = keysOf(m(panels[0]));
         emit(inside, seen);
         Value less = arith::CmpIOp::create(nb, l, arith::CmpIPredicate::slt,
                                            panels[0], all);
@@ -168,7 +162,7 @@ AttentionLowering::Keys AttentionLowering::emitVisible(
       [&](OpBuilder &nb, Location l, ValueRange) {
         scf::YieldOp::create(nb, l, all);
       });
-  return keysOf(bm, loop.getResult(0));
+  return keysOf(m(loop.getResult(0)));
 }
 
 } // namespace tenon::tiling

@@ -85,30 +85,30 @@ int64_t elementBytes(Type element) {
 } // namespace
 
 void AttentionLowering::chooseBlock() {
-  int64_t panels = (keys + panel - 1) / panel;
+  int64_t panels = ceilDiv(keys, panel);
   span = panels * panel; // whole panels, whose last columns nobody reads
   int64_t whole = kScoreBytes / (oddPitch(span, kFloatBytes) * kFloatBytes);
   // Rows that are divided first are there as a whole.
   online = !op.getFromLeft() && !op.getNormalized() &&
            whole < kMinWholeQueries && keys > kStepKeys;
   if (online) {
-    int64_t steps = (keys + kStepKeys - 1) / kStepKeys;
-    span = (panels + steps - 1) / steps * panel;
+    int64_t steps = ceilDiv(keys, kStepKeys);
+    span = ceilDiv(panels, steps) * panel;
   }
   pitch = oddPitch(span, kFloatBytes);
   weightPitch = isNarrow ? oddPitch(span, elementBytes(element)) : pitch;
   queries = kScoreBytes / (pitch * kFloatBytes) / kQueryStep * kQueryStep;
   queries = std::clamp(queries, kMinQueries, kMaxQueries);
   // Equal blocks: not 96 queries and then 4.
-  if (auto r = IndexMath::constant(rows)) {
-    int64_t blocks = std::max<int64_t>(1, (*r + queries - 1) / queries);
-    int64_t even = std::max<int64_t>(1, (*r + blocks - 1) / blocks);
+  if (auto r = rows.constant()) {
+    int64_t blocks = std::max<int64_t>(1, ceilDiv(*r, queries));
+    int64_t even = std::max<int64_t>(1, ceilDiv(*r, blocks));
     queries = std::min(*r < kQueryStep ? even : roundUp(even, kQueryStep),
                        std::max<int64_t>(1, *r));
   }
   if (op.getFromLeft() || interleave > 1)
     return;
-  auto stride = IndexMath::constant(v.strides[v.rank() - 2]);
+  auto stride = v.strides[v.rank() - 2].constant();
   copiesValues = stride && *stride > columns && queries >= kQueryStep &&
                  *stride * elementBytes(element) % kBadStride == 0;
 }
@@ -132,7 +132,7 @@ AttentionLowering::scratchBuffers() const {
     splits.push_back({&Scratch::hidden, 1, false});
   if (fusedQueries)
     splits.push_back(
-        {&Scratch::fusedQueries, queries * *IndexMath::constant(depth), true});
+        {&Scratch::fusedQueries, queries * *depth.constant(), true});
   if (fusedValues)
     splits.push_back({&Scratch::fusedValues, keys * columns, true});
   for (const PackedHere &p : packedHere)
@@ -153,30 +153,40 @@ int64_t AttentionLowering::scratchBytes() const {
   return bytes;
 }
 
-AttentionLowering::Scratch AttentionLowering::scratchOf(IndexMath &im,
-                                                        Value memory) const {
+AttentionLowering::Scratch AttentionLowering::scratchOf(Value memory) const {
   int64_t at = 0;
   Scratch scratch;
-  OpBuilder &b = im.builder();
+  OpBuilder &b = m.builder();
   for (const ScratchBuffer &split : scratchBuffers()) {
     auto type = MemRefType::get(split.elements,
                                 split.narrow ? element : b.getF32Type());
-    scratch.*split.place = memref::ViewOp::create(
-        b, im.location(), type, memory, im.value(at), ValueRange());
+    scratch.*split.place = memref::ViewOp::create(b, m.location(), type, memory,
+                                                  m.value(at), ValueRange());
     at += bytesOf(split);
   }
   return scratch;
 }
 
+/// Items are so many blocks of queries of each head.
+Grid AttentionLowering::gridOf(Index blocks) const {
+  Grid grid;
+  grid.add("block", lead);
+  grid.add("block", blocks);
+  return grid;
+}
+
+/// The block of an item; its rows are still to be placed.
+AttentionLowering::Block AttentionLowering::blockOf(const Grid::Item &item,
+                                                    Value memory) const {
+  return {SmallVector<Index>(item.all("block")), 0, scratchOf(memory)};
+}
+
 /// Makes `block` the `number`-th block of queries.
-void AttentionLowering::placeRows(Block &block, Ofr number) {
-  IndexMath &bm = block.m;
-  Ofr first = bm.mul(number, bm.attr(queries));
+void AttentionLowering::placeRows(Block &block, Index number) {
+  Index first = number * queries;
   block.at.back() = first;
-  auto r = IndexMath::constant(rows);
-  block.rows = r && *r % queries == 0
-                   ? bm.attr(queries)
-                   : bm.min(bm.attr(queries), bm.sub(rows, first));
+  auto r = rows.constant();
+  block.rows = r && *r % queries == 0 ? queries : min(queries, rows - first);
 }
 
 void AttentionLowering::run() {
@@ -188,13 +198,11 @@ void AttentionLowering::run() {
   chooseBlock();
   findMask();
   bool fromLeft = op.getFromLeft();
-  SmallVector<Ofr> counts(lead);
-  counts.push_back(fromLeft ? m.attr(1) : m.ceilDiv(rows, m.attr(queries)));
-  emitItems(m, ctx.label, m.product(counts), m.attr(scratchBytes()),
-            [&](IndexMath &im, Value item, Value memory) {
-              Block block{im, delinearize(im, item, counts), im.attr(0),
-                          scratchOf(im, memory)};
-              emitOperands(block, item);
+  Grid grid = gridOf(fromLeft ? 1 : ceilDiv(rows, queries));
+  emitItems(m, ctx.label, grid, scratchBytes(),
+            [&](const Grid::Item &item, Value memory) {
+              Block block = blockOf(item, memory);
+              emitOperands(block, item.number);
               if (fromLeft)
                 return emitFromLeft(block);
               placeRows(block, block.at.back());
@@ -209,20 +217,17 @@ void AttentionLowering::run() {
 
 /// Rows of dst that a block computes; `from_left`: its whole matrix.
 Value AttentionLowering::output(Block &block) {
-  IndexMath &bm = block.m;
-  ArrayRef<Ofr> at(block.at);
+  ArrayRef<Index> at(block.at);
   bool fromLeft = op.getFromLeft();
-  Ofr width = bm.attr(fromLeft ? keys : columns);
-  return box(bm, dst.base, offsetOf(bm, dst, fromLeft ? at.drop_back() : at),
-             {fromLeft ? bm.attr(columns) : block.rows, width},
-             {dst.strides[dst.rank() - 2], bm.attr(1)});
+  Index width = fromLeft ? keys : columns;
+  return box(m, dst.base, offsetOf(dst, fromLeft ? at.drop_back() : at),
+             {fromLeft ? columns : block.rows, width},
+             {dst.strides[dst.rank() - 2], 1});
 }
 
 /// A block's rows of `scratch`, as wide as those of dst.
 Value AttentionLowering::result(Block &block, Value scratch) {
-  IndexMath &bm = block.m;
-  return box(bm, scratch, bm.attr(0), {block.rows, bm.attr(columns)},
-             {bm.attr(columns), bm.attr(1)});
+  return box(m, scratch, 0, {block.rows, columns}, {columns, 1});
 }
 
 /// What steps add up.
@@ -235,12 +240,11 @@ void AttentionLowering::finishRows(Block &block) {
   if (sumsApart)
     storeSums(block);
   else
-    scaleRows(block, output(block), numbers(block, block.scratch.sum));
+    scaleRows(output(block), numbers(block, block.scratch.sum));
 }
 
 void AttentionLowering::emitWhole(Block &block) {
-  IndexMath &bm = block.m;
-  Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
+  Keys all{0, 0, keys};
   Keys seen = emitVisible(block, all, [&](Block &inner, const Keys &part) {
     emitScores(inner, part);
     emitRows(inner, part);
@@ -252,36 +256,32 @@ void AttentionLowering::emitWhole(Block &block) {
 }
 
 void AttentionLowering::emitSteps(Block &block) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
+  OpBuilder &b = m.builder();
   double inf = std::numeric_limits<double>::infinity();
   for (auto [start, buffer] :
        {std::pair(-inf, numbers(block, block.scratch.max)),
         std::pair(0.0, numbers(block, block.scratch.sum)),
         std::pair(0.0, sumsOf(block))}) {
     Value value =
-        arith::ConstantOp::create(b, bm.location(), b.getF32FloatAttr(start));
-    linalg::FillOp::create(b, bm.location(), value, buffer);
+        arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(start));
+    linalg::FillOp::create(b, m.location(), value, buffer);
   }
   int64_t full = keys / span, tail = keys % span;
-  emitLoop(bm, bm.attr(0), bm.attr(full), [&](IndexMath &sm, Ofr step) {
-    Block inner = block.inside(sm);
-    emitStep(inner, {sm.mul(step, sm.attr(span / panel)),
-                     sm.mul(step, sm.attr(span)), sm.attr(span)});
+  emitLoop(m, 0, full, [&](Index step) {
+    Block inner = block;
+    emitStep(inner, {step * (span / panel), step * span, span});
   });
   if (tail)
-    emitStep(block, {bm.attr(full * span / panel), bm.attr(full * span),
-                     bm.attr(tail)});
+    emitStep(block, {full * span / panel, full * span, tail});
   emitSums(block);
   finishRows(block);
 }
 
 void AttentionLowering::emitStep(Block &block, const Keys &part) {
-  IndexMath &bm = block.m;
-  OpBuilder &b = bm.builder();
-  linalg::CopyOp::create(b, bm.location(), numbers(block, block.scratch.max),
+  OpBuilder &b = m.builder();
+  linalg::CopyOp::create(b, m.location(), numbers(block, block.scratch.max),
                          numbers(block, block.scratch.factor));
-  Rows all{bm.attr(0), block.rows};
+  Rows all{0, block.rows};
   Keys seen = emitVisible(block, part, [&](Block &inner, const Keys &keys) {
     emitScores(inner, keys);
     emitScoreRegion(inner, all, keys);
@@ -293,65 +293,57 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
       emitProduct(inner, seen, /*accumulate=*/false);
       return addStep(inner);
     }
-    scaleRows(inner, sumsOf(inner), numbers(inner, inner.scratch.factor));
+    scaleRows(sumsOf(inner), numbers(inner, inner.scratch.factor));
     emitProduct(inner, seen, /*accumulate=*/true);
   };
   if (!mask)
     return addVisible(block);
-  Value some = arith::CmpIOp::create(b, bm.location(), arith::CmpIPredicate::ne,
-                                     bm.value(seen.count), bm.value(0));
-  auto branch = scf::IfOp::create(b, bm.location(), some, /*else=*/false);
+  Value some = arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::ne,
+                                     m.value(seen.count), m.value(0));
+  auto branch = scf::IfOp::create(b, m.location(), some, /*else=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  IndexMath inner(b, bm.location());
-  Block inside = block.inside(inner);
-  addVisible(inside);
+  addVisible(block);
 }
 
 void AttentionLowering::emitFromLeft(Block &outer) {
-  IndexMath &im = outer.m;
-  OpBuilder &b = im.builder();
-  Value zero =
-      arith::ConstantOp::create(b, im.location(), b.getF32FloatAttr(0));
+  OpBuilder &b = m.builder();
+  Value zero = arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(0));
   Value c = output(outer);
-  linalg::FillOp::create(b, im.location(), zero, c);
-  Ofr blocks = im.ceilDiv(rows, im.attr(queries));
-  emitLoop(im, im.attr(0), blocks, [&](IndexMath &bm, Ofr number) {
-    Block block = outer.inside(bm);
+  linalg::FillOp::create(b, m.location(), zero, c);
+  Index blocks = ceilDiv(rows, queries);
+  emitLoop(m, 0, blocks, [&](Index number) {
+    Block block = outer;
     placeRows(block, number);
-    Keys all{bm.attr(0), bm.attr(0), bm.attr(keys)};
+    Keys all{0, 0, keys};
     emitScores(block, all);
     emitRows(block, all);
     emitSums(block);
-    Ofr one = bm.attr(1);
-    Value p = box(bm, block.scratch.scores, bm.attr(0),
-                  {block.rows, bm.attr(keys)}, {bm.attr(pitch), one});
-    scaleRows(block, p, numbers(block, block.scratch.sum));
-    Ofr across = v.strides.back();
-    Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
-                    bm.mul(block.at.back(), across));
-    Value a = box(bm, v.base, at, {bm.attr(columns), block.rows},
+    Value p = box(m, block.scratch.scores, 0, {block.rows, keys}, {pitch, 1});
+    scaleRows(p, numbers(block, block.scratch.sum));
+    Index across = v.strides.back();
+    Index at =
+        offsetOf(v, ArrayRef(block.at).drop_back()) + block.at.back() * across;
+    Value a = box(m, v.base, at, {columns, block.rows},
                   {v.strides[v.rank() - 2], across});
-    tile::BrgemmOp::create(b, bm.location(), a, p, c, /*accumulate=*/true,
+    tile::BrgemmOp::create(b, m.location(), a, p, c, /*accumulate=*/true,
                            /*packed=*/false);
   });
 }
 
 void AttentionLowering::emitScores(Block &block, const Keys &part) {
-  IndexMath &bm = block.m;
   Value a = queriesOf(block);
-  Ofr keysOffset = offsetOf(bm, k, ArrayRef(block.at).drop_back());
-  Ofr panels = bm.ceilDiv(part.count, bm.attr(panel));
-  emitLoop(bm, bm.attr(0), panels, [&](IndexMath &pm, Ofr p) {
-    Ofr width = pm.attr(panel), one = pm.attr(1);
-    Ofr number = pm.add(part.panel, p);
-    Ofr at = pm.add(keysOffset,
-                    pm.mul(number, panelSize(pm, depth, panel, interleave)));
-    Value b = panelBox(pm, baseOf(block, k, &Scratch::packedKeys), at, {}, {},
+  Index keysOffset = offsetOf(k, ArrayRef(block.at).drop_back());
+  Index panels = ceilDiv(part.count, panel);
+  emitLoop(m, 0, panels, [&](Index p) {
+    Index width = panel;
+    Index number = part.panel + p;
+    Index at = keysOffset + number * panelSize(depth, panel, interleave);
+    Value b = panelBox(m, baseOf(block, k, &Scratch::packedKeys), at, {}, {},
                        depth, panel, interleave);
-    Value c = box(pm, block.scratch.scores, pm.mul(p, width),
-                  {block.rows, width}, {pm.attr(pitch), one});
-    auto product = tile::BrgemmOp::create(pm.builder(), pm.location(), a, b, c);
+    Value c = box(m, block.scratch.scores, p * width, {block.rows, width},
+                  {pitch, 1});
+    auto product = tile::BrgemmOp::create(m.builder(), m.location(), a, b, c);
     // It is in L2, and only tiles are fast enough to wait for it.
     product.setPrefetchNext(ctx.target.multipliesInTiles(interleave));
   });
@@ -359,25 +351,23 @@ void AttentionLowering::emitScores(Block &block, const Keys &part) {
 
 /// The values of `part` as they lie, or a copy.
 Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
-  IndexMath &bm = block.m;
-  Ofr one = bm.attr(1), n = part.count, e = bm.attr(columns);
-  Ofr stride = v.strides[v.rank() - 2];
-  Ofr at = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
-                  bm.mul(part.from, stride));
-  Value values = box(bm, baseOf(block, v, &Scratch::fusedValues), at, {n, e},
-                     {stride, one});
+  Index n = part.count, e = columns;
+  Index stride = v.strides[v.rank() - 2];
+  Index at = offsetOf(v, ArrayRef(block.at).drop_back()) + part.from * stride;
+  Value values =
+      box(m, baseOf(block, v, &Scratch::fusedValues), at, {n, e}, {stride, 1});
   if (!copiesValues)
     return values;
-  Value copy = box(bm, block.scratch.values, bm.attr(0), {n, e}, {e, one});
-  linalg::CopyOp::create(bm.builder(), bm.location(), values, copy);
+  Value copy = box(m, block.scratch.values, 0, {n, e}, {e, 1});
+  linalg::CopyOp::create(m.builder(), m.location(), values, copy);
   return copy;
 }
 
 /// c += or = a values; without steps it is the result.
 void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
                                         Value c, bool accumulate, bool packed) {
-  OpBuilder &b = block.m.builder();
-  Location loc = block.m.location();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
   if (online) {
     tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
     return;
@@ -401,10 +391,9 @@ void AttentionLowering::emitProduct(Block &block, const Keys &part,
                                     bool accumulate) {
   if (interleave > 1)
     return emitPanels(block, part);
-  IndexMath &bm = block.m;
-  Value weights = box(
-      bm, isNarrow ? block.scratch.weights : block.scratch.scores, bm.attr(0),
-      {block.rows, part.count}, {bm.attr(weightPitch), bm.attr(1)});
+  Value weights =
+      box(m, isNarrow ? block.scratch.weights : block.scratch.scores, 0,
+          {block.rows, part.count}, {weightPitch, 1});
   Value c = !online    ? output(block)
             : isNarrow ? result(block, block.scratch.step)
                        : sumsOf(block);
@@ -414,26 +403,23 @@ void AttentionLowering::emitProduct(Block &block, const Keys &part,
 
 /// The same, one panel of values after the other.
 void AttentionLowering::emitPanels(Block &block, const Keys &part) {
-  IndexMath &bm = block.m;
-  Ofr count = part.count, one = bm.attr(1);
-  Value weights = box(bm, block.scratch.weights, bm.attr(0),
-                      {block.rows, count}, {bm.attr(weightPitch), one});
-  Ofr first = bm.add(offsetOf(bm, v, ArrayRef(block.at).drop_back()),
-                     bm.mul(part.from, bm.attr(valuePanel)));
-  Ofr dstOffset = offsetOf(bm, dst, block.at);
+  Index count = part.count;
+  Value weights =
+      box(m, block.scratch.weights, 0, {block.rows, count}, {weightPitch, 1});
+  Index first =
+      offsetOf(v, ArrayRef(block.at).drop_back()) + part.from * valuePanel;
+  Index dstOffset = offsetOf(dst, block.at);
   for (int64_t column = 0; column < columns; column += valuePanel) {
-    Ofr number = bm.attr(column / valuePanel), at = bm.attr(column);
-    Ofr width = bm.attr(std::min(valuePanel, columns - column));
-    Value values = panelBox(
-        bm, baseOf(block, v, &Scratch::packedValues),
-        bm.add(first, bm.mul(number, panelSize(bm, bm.attr(keys), valuePanel,
-                                               interleave))),
-        {}, {}, count, valuePanel, interleave);
-    Value c =
-        online ? box(bm, block.scratch.step, at, {block.rows, width},
-                     {bm.attr(columns), one})
-               : box(bm, dst.base, bm.add(dstOffset, at), {block.rows, width},
-                     {dst.strides[dst.rank() - 2], one});
+    Index number = column / valuePanel, at = column;
+    Index width = std::min(valuePanel, columns - column);
+    Value values =
+        panelBox(m, baseOf(block, v, &Scratch::packedValues),
+                 first + number * panelSize(keys, valuePanel, interleave), {},
+                 {}, count, valuePanel, interleave);
+    Value c = online ? box(m, block.scratch.step, at, {block.rows, width},
+                           {columns, 1})
+                     : box(m, dst.base, dstOffset + at, {block.rows, width},
+                           {dst.strides[dst.rank() - 2], 1});
     emitWeightedSum(block, weights, values, c, /*accumulate=*/false,
                     /*packed=*/true);
   }

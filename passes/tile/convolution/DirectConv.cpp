@@ -82,9 +82,8 @@ static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
 /// Whether the taps of every position of dst lie in src, one piece of a row.
 static bool joinsTaps(const Strided &src, const WindowDim &w) {
   return w.interior() == std::pair<int64_t, int64_t>(0, w.out) &&
-         IndexMath::isConstant(src.strides.back(), 1) &&
-         IndexMath::constant(src.strides[src.rank() - 2]) ==
-             IndexMath::constant(src.sizes.back());
+         src.strides.back().isConstant(1) &&
+         src.strides[src.rank() - 2].constant() == src.sizes.back().constant();
 }
 
 DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
@@ -94,7 +93,7 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
       outPerGroup(rankedType(op.getDst()).getShape().back() / op.getGroups()),
       panel(panelWidth(rankedType(op.getWeights()), op.getInterleave())),
       k(inPerGroup * op.getJoined() + surplusBytes(op)) {
-  bool isStatic = IndexMath::constant(src.sizes[0]).has_value();
+  bool isStatic = src.sizes[0].constant().has_value();
   bool pads =
       op.getJoined() > 1
           ? surplusBytes(op) > 0 || !joinsTaps(src, dims.back())
@@ -109,8 +108,8 @@ DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
 }
 
 int64_t DirectConv::rowsKept(int64_t l2Bytes) const {
-  auto image = IndexMath::constant(src.strides[0]);
-  auto row = IndexMath::constant(src.strides[1]);
+  auto image = src.strides[0].constant();
+  auto row = src.strides[1].constant();
   auto weights = rankedType(op.getWeights());
   auto bytes = [](int64_t count, Type element) {
     return count * element.getIntOrFloatBitWidth() / 8;
@@ -124,7 +123,7 @@ int64_t DirectConv::rowsKept(int64_t l2Bytes) const {
 }
 
 SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
-  auto row = IndexMath::constant(src.strides[1]);
+  auto row = src.strides[1].constant();
   auto groups = static_cast<int64_t>(op.getGroups());
   int64_t most = kept > 0 ? kFromMemoryBytes : std::min(l2Bytes, kMostOfL2);
   if (dims.size() != 2 || !row || (groups > 1 && kept == 0) ||
@@ -138,17 +137,15 @@ SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   if (kept == 0)
     return {first, count};
   int64_t products = groups * panels();
-  return {first + (kept - 1) * stride * *row,
-          (count + products - 1) / products};
+  return {first + (kept - 1) * stride * *row, ceilDiv(count, products)};
 }
 
 int64_t DirectConv::panels() const {
   return rankedType(op.getWeights()).getDimSize(1);
 }
 
-void DirectConv::overColumns(
-    IndexMath &m, Ofr which,
-    llvm::function_ref<void(IndexMath &, int64_t)> body) const {
+void DirectConv::overColumns(IndexMath &m, Index which,
+                             llvm::function_ref<void(int64_t)> body) const {
   withBlockSize(m, which, outPerGroup, panel, body);
 }
 
@@ -161,10 +158,10 @@ void DirectConv::padRows(GroupContext &ctx) {
   src.dense = false;
   Strided padded = src;
   padded.offset.reset();
-  padded.sizes[dim] = m.attr(w.paddedSize());
+  padded.sizes[dim] = w.paddedSize();
   for (int64_t i = rank - 1; i >= 0; --i) {
-    padded.strides[i] = m.attr(total);
-    total *= *IndexMath::constant(padded.sizes[i]);
+    padded.strides[i] = total;
+    total *= *padded.sizes[i].constant();
   }
   padded.base = memref::AllocOp::create(
       m.builder(), m.location(),
@@ -173,8 +170,8 @@ void DirectConv::padRows(GroupContext &ctx) {
     if (count <= 0)
       return;
     Strided to = padded;
-    to.sizes[dim] = m.attr(count);
-    to.offset = m.mul(m.attr(start), padded.strides[dim]);
+    to.sizes[dim] = count;
+    to.offset = start * padded.strides[dim];
     if (from)
       from->sizes[dim] = to.sizes[dim];
     emitCopy(ctx, from, to);
@@ -191,18 +188,16 @@ void DirectConv::padRows(GroupContext &ctx) {
   src = padded;
 }
 
-DirectConv::Taps DirectConv::tapsAt(IndexMath &m, int64_t dim,
-                                    Ofr position) const {
+DirectConv::Taps DirectConv::tapsAt(int64_t dim, Index position) const {
   const WindowDim &d = dims[dim];
-  return d.validTaps(m, m.mul(position, m.attr(d.stride)));
+  return d.validTaps(position * d.stride);
 }
 
-DirectConv::Taps DirectConv::inPart(IndexMath &m, const Row &row, Taps taps) {
+DirectConv::Taps DirectConv::inPart(const Row &row, Taps taps) {
   if (row.part == SumPart::whole)
     return taps;
-  Ofr from = m.attr(row.partTaps.first), to = m.attr(row.partTaps.second);
-  return {m.min(m.max(taps.first, from), to),
-          m.min(m.max(taps.second, from), to)};
+  Index from = row.partTaps.first, to = row.partTaps.second;
+  return {min(max(taps.first, from), to), min(max(taps.second, from), to)};
 }
 
 int64_t DirectConv::panelElements() const {
@@ -211,7 +206,7 @@ int64_t DirectConv::panelElements() const {
 
 bool DirectConv::panelsStream() const {
   auto weights = rankedType(op.getWeights()).getNumElements();
-  auto image = IndexMath::constant(src.strides[0]);
+  auto image = src.strides[0].constant();
   return weights >= kMaxCachedWeights && weights > image.value_or(weights);
 }
 
@@ -224,7 +219,7 @@ DirectConv::parts(const Strided &dst) const {
     int64_t row =
         panelElements() / kernel * static_cast<int64_t>(sizeof(float));
     // Of a panel and of the next one.
-    auto bytes = [&] { return 2 * llvm::divideCeil(kernel, count) * row; };
+    auto bytes = [&] { return 2 * ceilDiv(kernel, count) * row; };
     while (count < kernel && bytes() > kMostOfL2)
       ++count;
   }
@@ -237,9 +232,9 @@ DirectConv::parts(const Strided &dst) const {
 void DirectConv::emitRow(IndexMath &m, const Row &row) const {
   SmallVector<Taps> taps;
   for (auto [dim, position] : llvm::enumerate(row.outer))
-    taps.push_back(tapsAt(m, dim, position));
+    taps.push_back(tapsAt(dim, position));
   if (!taps.empty())
-    taps.front() = inPart(m, row, taps.front());
+    taps.front() = inPart(row, taps.front());
   emitColumnRanges(m, row, taps);
   emitEnds(m, row, static_cast<int64_t>(dims.size()) - 1, 1, taps);
 }
@@ -251,24 +246,24 @@ void DirectConv::emitColumnRanges(IndexMath &m, const Row &row,
         return x.count < y.count;
       });
   for (const WindowSegment &s : columns.together) {
-    SmallVector<Ofr> at(row.outer);
-    at.push_back(m.attr(s.from));
+    SmallVector<Index> at(row.outer);
+    at.push_back(s.from);
     SmallVector<Taps> taps(outerTaps);
-    taps.push_back({m.attr(s.taps.first), m.attr(s.taps.second)});
-    emitColumns(m, row, at, static_cast<int64_t>(dims.size()) - 1,
-                m.attr(s.count), taps, /*prefetches=*/&s == widest);
+    taps.push_back({s.taps.first, s.taps.second});
+    emitColumns(m, row, at, static_cast<int64_t>(dims.size()) - 1, s.count,
+                taps, /*prefetches=*/&s == widest);
   }
 }
 
 void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
                           int64_t count, ArrayRef<Taps> outerTaps) const {
   for (auto [from, to] : columns.alone)
-    emitLoop(m, m.attr(from), m.attr(to), [&](IndexMath &em, Ofr column) {
-      SmallVector<Ofr> at(row.outer);
+    emitLoop(m, from, to, [&](Index column) {
+      SmallVector<Index> at(row.outer);
       at.push_back(column);
       SmallVector<Taps> taps(outerTaps);
-      taps.push_back(tapsAt(em, static_cast<int64_t>(dims.size()) - 1, column));
-      emitColumns(em, row, at, along, em.attr(count), taps);
+      taps.push_back(tapsAt(static_cast<int64_t>(dims.size()) - 1, column));
+      emitColumns(m, row, at, along, count, taps);
     });
 }
 
@@ -291,67 +286,67 @@ DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
   first = from;
   past = to;
   block = size;
-  blocks = (to - from + size - 1) / size;
+  blocks = ceilDiv(to - from, size);
 }
 
-void DirectConv::Blocks::emit(IndexMath &m, Ofr number, const Row &row) const {
-  SmallVector<Ofr> outer(row.outer);
+void DirectConv::Blocks::emit(IndexMath &m, Index number,
+                              const Row &row) const {
+  SmallVector<Index> outer(row.outer);
   Row own = row;
-  auto at = [&](Ofr position) {
+  auto at = [&](Index position) {
     if (!outer.empty())
       outer.back() = position;
     own.outer = outer;
     return own;
   };
   int64_t inside = past - first;
-  auto emitAlone = [&](IndexMath &am) {
-    Ofr position = am.sub(number, am.attr(blocks));
+  auto emitAlone = [&] {
+    Index position = number - blocks;
     if (inside > 0) { // blocks have those from `first` on
-      Ofr beyond = am.sub(position, am.attr(first - 1));
-      Ofr isBeyond = am.min(am.max(beyond, am.attr(0)), am.attr(1));
-      position = am.add(position, am.mul(isBeyond, am.attr(inside)));
+      Index beyond = position - (first - 1);
+      Index isBeyond = min(max(beyond, 0), 1);
+      position += isBeyond * inside;
     }
-    conv.emitRow(am, at(position));
+    conv.emitRow(m, at(position));
   };
-  auto emitBlock = [&](IndexMath &bm) {
-    withBlockSize(bm, number, inside, block, [&](IndexMath &sm, int64_t size) {
-      Ofr start = sm.add(sm.mul(number, sm.attr(block)), sm.attr(first));
+  auto emitBlock = [&] {
+    withBlockSize(m, number, inside, block, [&](int64_t size) {
+      Index start = number * block + first;
       SmallVector<Taps> taps;
       for (auto [dim, position] : llvm::enumerate(row.outer.drop_back()))
-        taps.push_back(conv.tapsAt(sm, dim, position));
+        taps.push_back(conv.tapsAt(dim, position));
       int64_t along = taps.size();
-      taps.push_back({sm.attr(0), sm.attr(conv.dims[along].kernel)});
-      taps.front() = inPart(sm, row, taps.front());
-      emitLoop(sm, sm.attr(0), sm.attr(size), [&](IndexMath &rm, Ofr i) {
-        conv.emitColumnRanges(rm, at(rm.add(start, i)), taps);
-      });
-      conv.emitEnds(sm, at(start), along, size, taps);
+      taps.push_back({0, conv.dims[along].kernel});
+      taps.front() = inPart(row, taps.front());
+      emitLoop(m, 0, size,
+               [&](Index i) { conv.emitColumnRanges(m, at(start + i), taps); });
+      conv.emitEnds(m, at(start), along, size, taps);
     });
   };
   if (blocks == 0)
-    emitAlone(m);
+    emitAlone();
   else if (inside == rows)
-    emitBlock(m);
+    emitBlock();
   else
     emitIfBelow(m, number, blocks, emitBlock, emitAlone);
 }
 
 void DirectConv::prefetchNext(IndexMath &m, tile::BrgemmOp product,
-                              const Row &row, Ofr srcAt, Ofr panelAt) const {
+                              const Row &row, Index srcAt,
+                              Index panelAt) const {
   OpBuilder::InsertionGuard guard(m.builder());
   m.builder().setInsertionPoint(product);
-  auto prefetch = [&](Value memory, Ofr from, int64_t count) {
-    product.getPrefetchMutable().assign(
-        box(m, memory, from, {m.attr(count)}, {m.attr(1)}));
+  auto prefetch = [&](Value memory, Index from, int64_t count) {
+    product.getPrefetchMutable().assign(box(m, memory, from, {count}, {1}));
   };
   if (row.outer.empty() || !panelsStream()) {
     if (ahead.empty())
       return;
-    Ofr start = m.add(srcAt, m.attr(ahead[0]));
+    Index start = srcAt + ahead[0];
     if (kept > 0) { // the part of this group and panel
-      start = m.sub(start, m.mul(row.group, m.attr(inPerGroup)));
-      Ofr part = m.add(m.mul(row.group, m.attr(panels())), row.panel);
-      start = m.add(start, m.mul(part, m.attr(ahead[1])));
+      start -= row.group * inPerGroup;
+      Index part = row.group * panels() + row.panel;
+      start += part * ahead[1];
     }
     return prefetch(src.base, start, ahead[1]);
   }
@@ -361,60 +356,57 @@ void DirectConv::prefetchNext(IndexMath &m, tile::BrgemmOp product,
                         : row.partTaps;
   int64_t tap = panelElements() / dims.front().kernel;
   int64_t rows = dims[dims.size() - 2].out;
-  int64_t share = llvm::divideCeil((to - from) * tap, rows);
-  Ofr start = m.add(panelAt, m.attr(panelElements() + from * tap));
-  prefetch(packed, m.add(start, m.mul(row.outer.back(), m.attr(share))), share);
+  int64_t share = ceilDiv((to - from) * tap, rows);
+  Index start = panelAt + (panelElements() + from * tap);
+  prefetch(packed, start + row.outer.back() * share, share);
 }
 
-void DirectConv::emitColumns(IndexMath &m, const Row &row, ArrayRef<Ofr> at,
-                             int64_t along, Ofr count, ArrayRef<Taps> taps,
+void DirectConv::emitColumns(IndexMath &m, const Row &row, ArrayRef<Index> at,
+                             int64_t along, Index count, ArrayRef<Taps> taps,
                              bool prefetches) const {
   int64_t s = dims.size();
   bool joins = op.getJoined() > 1;
   // src box: [taps.., columns, channels].
-  Ofr offset = src.offset.value_or(m.attr(0));
-  offset = m.add(offset, m.mul(row.image, src.strides[0]));
-  SmallVector<Ofr> aSizes, aStrides, bSizes, bStrides;
+  Index offset = src.offset.value_or(0);
+  offset += row.image * src.strides[0];
+  SmallVector<Index> aSizes, aStrides, bSizes, bStrides;
   for (auto [i, d] : llvm::enumerate(dims)) {
     auto [lo, hi] = taps[i];
-    Ofr start = m.mul(at[i], m.attr(d.stride));
-    Ofr from =
-        m.sub(m.add(start, m.mul(lo, m.attr(d.dilation))), m.attr(d.pad));
-    offset = m.add(offset, m.mul(from, src.strides[i + 1]));
-    aSizes.push_back(m.sub(hi, lo));
-    aStrides.push_back(m.mul(src.strides[i + 1], m.attr(d.dilation)));
+    Index start = at[i] * d.stride;
+    Index from = start + lo * d.dilation - d.pad;
+    offset += from * src.strides[i + 1];
+    aSizes.push_back(hi - lo);
+    aStrides.push_back(src.strides[i + 1] * d.dilation);
   }
   if (joins)
-    aSizes.back() = m.attr(1);
-  offset = m.add(
-      offset, m.mul(m.mul(row.group, m.attr(inPerGroup)), src.strides.back()));
+    aSizes.back() = 1;
+  offset += row.group * inPerGroup * src.strides.back();
   bSizes = aSizes;
-  aSizes.append({count, m.attr(k)});
-  aStrides.push_back(m.mul(src.strides[along + 1], m.attr(dims[along].stride)));
+  aSizes.append({count, k});
+  aStrides.push_back(src.strides[along + 1] * dims[along].stride);
   aStrides.push_back(src.strides.back());
   Value a = box(m, src.base, offset, aSizes, aStrides);
   // Weights box: [taps.., channels, panel].
   int64_t v = op.getInterleave();
-  int64_t step = *IndexMath::constant(panelSize(m, m.attr(k), panel, v));
-  bStrides.assign(s, m.attr(0));
-  Ofr wOffset = m.attr(0);
+  int64_t step = *panelSize(k, panel, v).constant();
+  bStrides.assign(s, 0);
+  Index wOffset = 0;
   for (int64_t i = s - 1; i >= 0; --i) {
-    bStrides[i] = m.attr(step);
-    wOffset = m.add(wOffset, m.mul(taps[i].first, m.attr(step)));
+    bStrides[i] = step;
+    wOffset += taps[i].first * step;
     if (i < s - 1 || !joins)
       step *= dims[i].kernel;
   }
-  Ofr which = m.add(m.mul(row.group, m.attr(panels())), row.panel);
-  Ofr panelOffset = m.mul(which, m.attr(step));
-  wOffset = m.add(wOffset, panelOffset);
-  Value b = panelBox(m, packed, wOffset, bSizes, bStrides, m.attr(k), panel, v);
-  SmallVector<Ofr> start{row.image};
+  Index which = row.group * panels() + row.panel;
+  Index panelOffset = which * step;
+  wOffset += panelOffset;
+  Value b = panelBox(m, packed, wOffset, bSizes, bStrides, k, panel, v);
+  SmallVector<Index> start{row.image};
   start.append(at.begin(), at.end());
-  start.push_back(m.add(m.mul(row.group, m.attr(outPerGroup)),
-                        m.mul(row.panel, m.attr(panel))));
-  auto product = row.epilogue.emitBrgemm(
-      m, a, b, row.dst, row.epilogue.epilogueOperands, start, along + 1, count,
-      m.attr(row.columns), row.part);
+  start.push_back(row.group * outPerGroup + row.panel * panel);
+  auto product =
+      row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.epilogueOperands,
+                              start, along + 1, count, row.columns, row.part);
   int64_t terms = k;
   for (const WindowDim &d : dims)
     terms *= d.kernel;

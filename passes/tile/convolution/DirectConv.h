@@ -41,16 +41,16 @@ public:
   int64_t panels() const;
 
   /// Calls `body` with the number of columns of `panel`.
-  void overColumns(IndexMath &m, Ofr panel,
-                   llvm::function_ref<void(IndexMath &, int64_t)> body) const;
+  void overColumns(IndexMath &m, Index panel,
+                   llvm::function_ref<void(int64_t)> body) const;
 
   /// A row of dst.
   struct Row {
     const Epilogue &epilogue;
     const Strided &dst;
-    Ofr image;
-    llvm::ArrayRef<Ofr> outer; // one position per dimension but the last
-    Ofr group, panel;
+    Index image;
+    llvm::ArrayRef<Index> outer; // one position per dimension but the last
+    Index group, panel;
     int64_t columns; // of the panel
     bool isReadSoon = false;
     /// Which part of the sum this is, and its taps of the first dimension.
@@ -73,7 +73,7 @@ public:
     Blocks(const DirectConv &conv, int64_t others);
     int64_t count() const { return blocks + rows - (past - first); }
     /// Block `number`, whatever the last position of `row.outer` is.
-    void emit(IndexMath &m, Ofr number, const Row &row) const;
+    void emit(IndexMath &m, Index number, const Row &row) const;
 
   private:
     const DirectConv &conv;
@@ -90,7 +90,7 @@ private:
   bool panelsStream() const;
   /// Asks for what is read next while `product`, a row of dst, is made.
   void prefetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
-                    Ofr src, Ofr panel) const;
+                    Index src, Index panel) const;
   /// See keptRows(): as many as L2 holds beside the weights, where it holds no
   /// image. Each group reads part of the lines of a row, or some far apart.
   int64_t rowsKept(int64_t l2Bytes) const;
@@ -99,15 +99,15 @@ private:
   /// how many that are for each product; empty where src stays in L2 or they
   /// are not one piece, as those of one group of several.
   llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
-  using Taps = std::pair<Ofr, Ofr>; // [lo, hi)
+  using Taps = std::pair<Index, Index>; // [lo, hi)
   /// Those of a position of a spatial dimension that lie inside src.
-  Taps tapsAt(IndexMath &m, int64_t dim, Ofr position) const;
+  Taps tapsAt(int64_t dim, Index position) const;
   /// Those of `taps`, of the first dimension, that the sum of `row` has.
-  static Taps inPart(IndexMath &m, const Row &row, Taps taps);
+  static Taps inPart(const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
   /// which all use the same taps; `prefetches`: asks for what is read next.
-  void emitColumns(IndexMath &m, const Row &row, llvm::ArrayRef<Ofr> at,
-                   int64_t along, Ofr count, llvm::ArrayRef<Taps> taps,
+  void emitColumns(IndexMath &m, const Row &row, llvm::ArrayRef<Index> at,
+                   int64_t along, Index count, llvm::ArrayRef<Taps> taps,
                    bool prefetches = false) const;
   /// The columns of a row that are products of a row.
   void emitColumnRanges(IndexMath &m, const Row &row,

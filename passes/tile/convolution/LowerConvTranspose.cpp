@@ -27,9 +27,9 @@ namespace tenon::tiling {
 namespace {
 
 /// Positions first, first + step, .. of dimension `dim`.
-Strided everyNth(IndexMath &m, Strided s, int64_t dim, Ofr first, Ofr step) {
-  s.offset = m.add(s.offset.value_or(m.attr(0)), m.mul(first, s.strides[dim]));
-  s.strides[dim] = m.mul(step, s.strides[dim]);
+Strided everyNth(Strided s, int64_t dim, Index first, Index step) {
+  s.offset = s.offset.value_or(0) + first * s.strides[dim];
+  s.strides[dim] = step * s.strides[dim];
   s.dense = false;
   return s;
 }
@@ -46,65 +46,63 @@ struct TransposedWindow {
 
 /// Where an item and its class of columns are.
 struct TransposedPosition {
-  Ofr image, group, panel;
-  ArrayRef<Ofr> row; // positions of dst in the outer spatial dims
+  Index image, group, panel;
+  ArrayRef<Index> row; // positions of dst in the outer spatial dims
   SmallVector<TransposedDim::Class> classes;
-  SmallVector<std::pair<Ofr, Ofr>> taps; // valid ones, of the outer dims
-  Ofr column;                            // class of columns
+  SmallVector<std::pair<Index, Index>> taps; // valid ones, of the outer dims
+  Index column;                              // class of columns
 };
 
 /// Columns [q, q + count) of the class, which all use its taps [lo, hi).
 void emitColumns(IndexMath &m, const TransposedWindow &s,
-                 const TransposedPosition &at, Ofr q, Ofr count, Ofr lo, Ofr hi,
-                 int64_t columns) {
+                 const TransposedPosition &at, Index q, Index count, Index lo,
+                 Index hi, int64_t columns) {
   int64_t last = s.last();
-  Ofr offset =
-      m.add(m.mul(at.image, s.src.strides[0]),
-            m.mul(m.mul(at.group, m.attr(s.inPerGroup)), s.src.strides.back()));
-  offset = m.add(offset, s.src.offset.value_or(m.attr(0)));
+  Index offset = at.image * s.src.strides[0] +
+                 at.group * s.inPerGroup * s.src.strides.back();
+  offset += s.src.offset.value_or(0);
   int64_t tapSize = s.inPerGroup * s.panel, taps = 1;
   for (const TransposedDim &d : s.dims)
     taps *= d.kernel;
   int64_t terms = taps * s.inPerGroup;
-  Ofr which = m.add(m.mul(at.group, m.attr(s.panels)), at.panel);
-  Ofr wOffset = m.mul(which, m.attr(taps * tapSize));
-  SmallVector<Ofr> aSizes, aStrides, bStrides;
+  Index which = at.group * s.panels + at.panel;
+  Index wOffset = which * (taps * tapSize);
+  SmallVector<Index> aSizes, aStrides, bStrides;
   for (int64_t i = 0; i <= last; ++i) {
     const TransposedDim &d = s.dims[i];
     const TransposedDim::Class &c = at.classes[i];
     auto [l, h] = i == last ? std::pair(lo, hi) : at.taps[i];
     // Position of src that the first tap meets, and the first tap.
-    Ofr position = i == last ? q : m.floorDiv(at.row[i], m.attr(d.stride));
-    position = m.sub(m.add(position, c.shift), m.mul(l, m.attr(d.back)));
-    offset = m.add(offset, m.mul(position, s.src.strides[i + 1]));
-    aSizes.push_back(m.sub(h, l));
-    aStrides.push_back(m.mul(s.src.strides[i + 1], m.attr(-d.back)));
+    Index position = i == last ? q : at.row[i] / d.stride;
+    position = position + c.shift - l * d.back;
+    offset += position * s.src.strides[i + 1];
+    aSizes.push_back(h - l);
+    aStrides.push_back(s.src.strides[i + 1] * -d.back);
     taps /= std::max<int64_t>(1, d.kernel);
-    Ofr tap = m.add(c.first, m.mul(l, m.attr(d.step)));
-    wOffset = m.add(wOffset, m.mul(tap, m.attr(taps * tapSize)));
-    bStrides.push_back(m.attr(d.step * taps * tapSize));
+    Index tap = c.first + l * d.step;
+    wOffset += tap * (taps * tapSize);
+    bStrides.push_back(d.step * taps * tapSize);
   }
-  SmallVector<Ofr> bSizes = aSizes;
-  aSizes.append({count, m.attr(s.inPerGroup)});
+  SmallVector<Index> bSizes = aSizes;
+  aSizes.append({count, s.inPerGroup});
   aStrides.append({s.src.strides[last + 1], s.src.strides.back()});
-  bSizes.append({m.attr(s.inPerGroup), m.attr(s.panel)});
-  bStrides.append({m.attr(s.panel), m.attr(1)});
+  bSizes.append({s.inPerGroup, s.panel});
+  bStrides.append({s.panel, 1});
   Value a = box(m, s.src.base, offset, aSizes, aStrides);
   Value b = box(m, s.packed, wOffset, bSizes, bStrides);
 
   int64_t rowDim = last + 1;
-  Ofr stride = m.attr(s.dims[last].stride);
-  Strided dst = everyNth(m, s.dst, rowDim, at.column, stride);
+  Index stride = s.dims[last].stride;
+  Strided dst = everyNth(s.dst, rowDim, at.column, stride);
   SmallVector<Strided> epilogueOperands;
   for (const Strided &operand : s.epilogue.epilogueOperands)
-    epilogueOperands.push_back(everyNth(m, operand, rowDim, at.column, stride));
-  SmallVector<Ofr> start{at.image};
+    epilogueOperands.push_back(everyNth(operand, rowDim, at.column, stride));
+  SmallVector<Index> start{at.image};
   start.append(at.row.begin(), at.row.end());
   start.push_back(q);
-  start.push_back(m.add(m.mul(at.group, m.attr(s.outPerGroup)),
-                        m.mul(at.panel, m.attr(s.panel))));
+  start.push_back(at.group * s.outPerGroup + at.panel * s.panel);
   auto product = s.epilogue.emitBrgemm(m, a, b, dst, epilogueOperands, start,
-                                       rowDim, count, m.attr(columns));
+                                       rowDim, count, columns);
   if (!cast<MemRefType>(a.getType()).hasStaticShape())
     product.setMaxTerms(terms);
 }
@@ -113,15 +111,14 @@ void emitColumns(IndexMath &m, const TransposedWindow &s,
 void emitClass(IndexMath &m, const TransposedWindow &s, TransposedPosition at,
                int64_t columns) {
   const TransposedDim &d = s.dims[s.last()];
-  TransposedDim::Class c = d.classOf(m, at.column);
+  TransposedDim::Class c = d.classOf(at.column);
   at.classes.push_back(c);
-  auto [first, past] = d.interior(m, c);
-  emitColumns(m, s, at, first, m.sub(past, first), m.attr(0), c.taps, columns);
-  for (auto [from, to] :
-       {std::pair(m.attr(0), first), std::pair(past, c.count)})
-    emitLoop(m, from, to, [&](IndexMath &em, Ofr q) {
-      auto [lo, hi] = d.validTaps(em, c, q);
-      emitColumns(em, s, at, q, em.attr(1), lo, hi, columns);
+  auto [first, past] = d.interior(c);
+  emitColumns(m, s, at, first, past - first, 0, c.taps, columns);
+  for (auto [from, to] : {std::pair(Index(0), first), {past, c.count}})
+    emitLoop(m, from, to, [&](Index q) {
+      auto [lo, hi] = d.validTaps(c, q);
+      emitColumns(m, s, at, q, 1, lo, hi, columns);
     });
 }
 
@@ -142,7 +139,7 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
   TransposedWindow s{epilogue,
                      {},
                      ctx.memoryOf(op.getSrc()),
-                     ctx.outputs.begin()->second.front(),
+                     ctx.result(),
                      ctx.memoryOf(op.getWeights()).base,
                      groups,
                      packedType.getDimSize(1),
@@ -154,28 +151,31 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
                         packedType.getDimSize(i + 2), op.getStrides()[i],
                         op.getPadsBegin()[i], op.getDilations()[i]);
   const TransposedDim &d = s.dims.back();
-  SmallVector<Ofr> counts{s.dst.sizes[0], m.attr(groups), m.attr(s.panels)};
+  Grid grid{{"image", s.dst.sizes[0]}, {"group", groups}, {"panel", s.panels}};
   for (const TransposedDim &outer : ArrayRef(s.dims).drop_back())
-    counts.push_back(m.attr(outer.out));
+    grid.add("row", outer.out);
   int64_t classes = std::min(d.stride, d.out);
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    TransposedPosition place{at[0], at[1], at[2], ArrayRef(at).drop_front(3),
-                             {},    {},    {}};
-    TransposedRow row(im, ArrayRef(s.dims).drop_back(), place.row);
+  emitItems(m, ctx.label, grid, [&](const Grid::Item &item) {
+    TransposedPosition place{item["image"],
+                             item["group"],
+                             item["panel"],
+                             item.all("row"),
+                             {},
+                             {},
+                             {}};
+    TransposedRow row(ArrayRef(s.dims).drop_back(), place.row);
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
-    withBlockSize(im, at[2], s.outPerGroup, s.panel,
-                  [&](IndexMath &cm, int64_t columns) {
-                    auto emit = [&](IndexMath &em, Ofr c) {
-                      place.column = c;
-                      emitClass(em, s, place, columns);
-                    };
-                    if (classes == 1)
-                      emit(cm, cm.attr(0));
-                    else
-                      emitLoop(cm, cm.attr(0), cm.attr(classes), emit);
-                  });
+    withBlockSize(m, place.panel, s.outPerGroup, s.panel, [&](int64_t columns) {
+      auto emit = [&](Index c) {
+        place.column = c;
+        emitClass(m, s, place, columns);
+      };
+      if (classes == 1)
+        emit(0);
+      else
+        emitLoop(m, 0, classes, emit);
+    });
   });
   return success();
 }

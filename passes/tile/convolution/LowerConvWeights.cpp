@@ -81,11 +81,11 @@ int64_t scratchElements(const WeightsGradient &g) {
 
 /// Whether (tap of the last dimension, channel) walk through src and through
 /// dst with one stride each.
-bool canMerge(IndexMath &m, const WeightsGradient &g) {
+bool canMerge(const WeightsGradient &g) {
   size_t w = g.dims.size(); // dimension of src; of dst one less
-  auto steps = [&](Ofr outer, Ofr inner) {
-    auto x = IndexMath::constant(outer);
-    auto y = IndexMath::constant(m.mul(inner, m.attr(g.inPerGroup)));
+  auto steps = [&](Index outer, Index inner) {
+    auto x = outer.constant();
+    auto y = (inner * g.inPerGroup).constant();
     return x && y && *x == *y;
   };
   return g.groups == 1 && g.dims.back().dilation == 1 &&
@@ -95,11 +95,11 @@ bool canMerge(IndexMath &m, const WeightsGradient &g) {
 }
 
 /// diff as [batch, spatial.., panel] and where groups and panels are in it.
-void setDiff(IndexMath &m, WeightsGradient &g, const Strided &diff) {
+void setDiff(WeightsGradient &g, const Strided &diff) {
   g.diff = diff;
   if (!g.packed) {
-    g.groupStride = m.attr(g.outPerGroup);
-    g.panelStride = m.attr(g.panel);
+    g.groupStride = g.outPerGroup;
+    g.panelStride = g.panel;
     return;
   }
   g.groupStride = diff.strides[0];
@@ -112,7 +112,7 @@ void setDiff(IndexMath &m, WeightsGradient &g, const Strided &diff) {
 /// One tap: the positions of an image are one dim where they follow each other,
 /// cut into rows whose panel of diff is a block. Sums over short rows would
 /// begin again and again.
-void joinPositions(IndexMath &m, WeightsGradient &g) {
+void joinPositions(WeightsGradient &g) {
   int64_t spatial = static_cast<int64_t>(g.dims.size()), positions = 1;
   for (const WindowDim &d : g.dims) {
     if (!d.isIdentity())
@@ -121,7 +121,7 @@ void joinPositions(IndexMath &m, WeightsGradient &g) {
   }
   for (const Strided *s : {&g.src, &g.diff})
     for (int64_t i = 1; i < spatial; ++i)
-      if (s->strides[i] != m.mul(s->strides[i + 1], m.attr(g.dims[i].out)))
+      if (s->strides[i] != s->strides[i + 1] * g.dims[i].out)
         return;
   int64_t most = std::max<int64_t>(kBlockElements / g.panel, 1), row = 1;
   for (int64_t size = 2; size <= std::min(most, positions); ++size)
@@ -133,137 +133,162 @@ void joinPositions(IndexMath &m, WeightsGradient &g) {
   auto dim = [](int64_t size) { return WindowDim{size, size, 1, 1, 0, 1}; };
   g.dims = {dim(positions / row), dim(row)};
   for (Strided *s : {&g.src, &g.diff}) {
-    Ofr step = s->strides[spatial];
-    s->strides = {s->strides.front(), m.mul(step, m.attr(row)), step,
-                  s->strides.back()};
+    Index step = s->strides[spatial];
+    s->strides = {s->strides.front(), step * row, step, s->strides.back()};
   }
-  ArrayRef<Ofr> matrix = ArrayRef(g.dst.strides).take_back(2);
-  g.dst.strides = {m.attr(0), m.attr(0), matrix[0], matrix[1]};
+  ArrayRef<Index> matrix = ArrayRef(g.dst.strides).take_back(2);
+  g.dst.strides = {0, 0, matrix[0], matrix[1]};
 }
 
-void emitGradient(GroupContext &ctx, const WeightsGradient &g) {
-  IndexMath &m = ctx.m;
-  int64_t pieces = (g.rows() + kRowsOfItem - 1) / kRowsOfItem;
-  SmallVector<Ofr> counts{m.attr(g.groups)};
+/// The section that computes a gradient: items are shares of the panels, for
+/// some rows and some taps or images.
+class GradientSection {
+public:
+  GradientSection(GroupContext &ctx, const WeightsGradient &g);
+  void emit();
+
+private:
+  using PanelBody = llvm::function_ref<void(const GradientItem &)>;
+  using PieceBody = llvm::function_ref<void(const GradientItem &, Index)>;
+
+  void emitItem(const Grid::Item &at, Value memory);
+  GradientItem itemAt(const Grid::Item &at, Value memory,
+                      SmallVectorImpl<PositionRange> &all);
+  void forPanels(const GradientItem &item, Index past, PanelBody body);
+  void forPieces(const GradientItem &item, Index past, PieceBody body);
+
+  GroupContext &ctx;
+  IndexMath &m;
+  const WeightsGradient &g;
+  Grid grid;
+  int64_t pieces;       // of the rows of dst
+  int64_t mostRows = 0; // of a piece; the last one may have less
+  int64_t together = 1; // panels of a share, but for the last
+  int64_t blockBytes;
+  std::optional<Totals> totals;
+};
+
+GradientSection::GradientSection(GroupContext &ctx, const WeightsGradient &g)
+    : ctx(ctx), m(ctx.m), g(g), grid{{"group", g.groups}},
+      pieces(ceilDiv(g.rows(), kRowsOfItem)),
+      blockBytes(g.scratch * static_cast<int64_t>(sizeof(float))) {
   int64_t others = g.groups * std::max<int64_t>(pieces, 1);
   if (g.parts)
-    counts.push_back(m.attr(g.parts));
+    grid.add("part", g.parts);
   others *= std::max<int64_t>(g.parts, 1);
   for (const WindowDim &d : g.outer()) {
     if (g.parts)
       break;
-    counts.push_back(m.attr(d.kernel));
+    grid.add("tap", d.kernel);
     others *= d.kernel;
   }
   // A block of src is read from L2 for all panels of an item.
-  int64_t shares = std::min((kItems + others - 1) / others, g.panels);
-  int64_t together = shares ? (g.panels + shares - 1) / shares : 1;
-  shares = (g.panels + together - 1) / together;
-  counts.append({m.attr(pieces), m.attr(shares)});
-  int64_t blockBytes = g.scratch * static_cast<int64_t>(sizeof(float));
-  int64_t mostRows = pieces ? (g.rows() + pieces - 1) / pieces : 0;
-  Totals totals(together * g.tapsOfItem() * mostRows * g.panel, g.numBlocks());
-  emitItems(
-      m, ctx.label, m.product(counts), m.attr(blockBytes + totals.bytes()),
-      [&](IndexMath &im, Value index, Value memory) {
-        SmallVector<Ofr> at = delinearize(im, index, counts);
-        Ofr share = at.pop_back_val(), piece = at.pop_back_val();
-        Ofr panel = im.mul(share, im.attr(together));
-        Ofr past =
-            g.panels % together == 0
-                ? im.add(panel, im.attr(together))
-                : im.min(im.add(panel, im.attr(together)), im.attr(g.panels));
-        SmallVector<PositionRange> all{{im.attr(0), g.src.sizes[0]}};
-        SmallVector<Ofr> taps;
-        Ofr part = im.attr(0);
-        if (g.parts) {
-          part = at[1];
-          Ofr images = im.floorDiv(g.src.sizes[0], im.attr(g.parts));
-          all[0] = {im.mul(part, images), images};
-          for (const WindowDim &d : g.outer())
-            all.push_back({im.attr(0), im.attr(d.out)});
-        } else {
-          taps.append(at.begin() + 1, at.end());
-          for (auto [d, tap] : llvm::zip(g.dims, taps))
-            all.push_back(positionsOf(im, d, tap));
-        }
-        // Equal pieces, but for the last.
-        Ofr most = im.attr(mostRows), row = im.mul(piece, most);
-        Ofr rows = g.rows() == mostRows * pieces
-                       ? most
-                       : im.min(most, im.sub(im.attr(g.rows()), row));
-        GradientItem item{g,       at[0], panel,   taps,    im.attr(0),
-                          part,    row,   rows,    g.panel, memory,
-                          Value(), panel, mostRows};
-        using PanelBody =
-            llvm::function_ref<void(IndexMath &, const GradientItem &)>;
-        auto forPanels = [&](IndexMath &pm, PanelBody body) {
-          auto one = [&](IndexMath &om, Ofr p) {
-            withBlockSize(om, p, g.outPerGroup, g.panel,
-                          [&](IndexMath &cm, int64_t columns) {
-                            GradientItem inner = item;
-                            inner.panel = p;
-                            inner.columns = columns;
-                            body(cm, inner);
-                          });
-          };
-          if (together == 1)
-            one(pm, panel);
-          else
-            emitLoop(pm, panel, past, one);
-        };
-        // The pieces of dst that a panel has.
-        using PieceBody =
-            llvm::function_ref<void(IndexMath &, const GradientItem &, Ofr)>;
-        auto forPieces = [&](IndexMath &pm, PieceBody body) {
-          forPanels(pm, [&](IndexMath &cm, const GradientItem &all) {
-            all.forOuterTaps(cm, {},
-                             [&](IndexMath &om, const GradientItem &inner,
-                                 ArrayRef<PositionRange>) {
-                               if (g.merged)
-                                 return body(om, inner, om.attr(0));
-                               inner.forTaps(om, [&](IndexMath &km, Ofr tap) {
-                                 body(km, inner, tap);
-                               });
-                             });
+  int64_t shares = std::min(ceilDiv(kItems, others), g.panels);
+  if (shares)
+    together = ceilDiv(g.panels, shares);
+  grid.add("piece", pieces);
+  grid.add("share", ceilDiv(g.panels, together));
+  if (pieces)
+    mostRows = ceilDiv(g.rows(), pieces);
+  totals.emplace(together * g.tapsOfItem() * mostRows * g.panel, g.numBlocks());
+}
+
+void GradientSection::emit() {
+  emitItems(m, ctx.label, grid, blockBytes + totals->bytes(),
+            [&](const Grid::Item &at, Value memory) { emitItem(at, memory); });
+}
+
+/// What is computed at `at`; `all` are the positions that it sums over.
+GradientItem GradientSection::itemAt(const Grid::Item &at, Value memory,
+                                     SmallVectorImpl<PositionRange> &all) {
+  Index panel = at["share"] * together, part = 0;
+  all.assign({{0, g.src.sizes[0]}});
+  SmallVector<Index> taps;
+  if (g.parts) {
+    part = at["part"];
+    Index images = g.src.sizes[0] / g.parts;
+    all[0] = {part * images, images};
+    for (const WindowDim &d : g.outer())
+      all.push_back({0, d.out});
+  } else {
+    llvm::append_range(taps, at.all("tap"));
+    for (auto [d, tap] : llvm::zip(g.dims, taps))
+      all.push_back(positionsOf(d, tap));
+  }
+  // Equal pieces, but for the last.
+  Index row = at["piece"] * mostRows;
+  Index rows =
+      g.rows() == mostRows * pieces ? mostRows : min(mostRows, g.rows() - row);
+  return {g,    at["group"], panel,  taps,    0,     part,    row,
+          rows, g.panel,     memory, Value(), panel, mostRows};
+}
+
+/// The panels [item.panel, past).
+void GradientSection::forPanels(const GradientItem &item, Index past,
+                                PanelBody body) {
+  auto one = [&](Index p) {
+    withBlockSize(m, p, g.outPerGroup, g.panel, [&](int64_t columns) {
+      GradientItem inner = item;
+      inner.panel = p;
+      inner.columns = columns;
+      body(inner);
+    });
+  };
+  if (together == 1)
+    one(item.panel);
+  else
+    emitLoop(m, item.panel, past, one);
+}
+
+/// The pieces of dst that these panels have: one for each tap.
+void GradientSection::forPieces(const GradientItem &item, Index past,
+                                PieceBody body) {
+  forPanels(item, past, [&](const GradientItem &all) {
+    all.forOuterTaps(m, {},
+                     [&](const GradientItem &inner, ArrayRef<PositionRange>) {
+                       if (g.merged)
+                         return body(inner, 0);
+                       inner.forTaps(m, [&](Index tap) { body(inner, tap); });
+                     });
+  });
+}
+
+void GradientSection::emitItem(const Grid::Item &at, Value memory) {
+  Index end = at["share"] * together + together;
+  Index past = g.panels % together == 0 ? end : min(end, g.panels);
+  SmallVector<PositionRange> all;
+  GradientItem item = itemAt(at, memory, all);
+  forPieces(item, past,
+            [&](const GradientItem &inner, Index tap) { inner.clear(m, tap); });
+  auto addToDst = [&](Value total) {
+    forPieces(item, past, [&](const GradientItem &inner, Index tap) {
+      GradientItem from = inner;
+      from.sums = total;
+      addTo(m, from.dstBox(m, tap, item.firstRow, item.rowCount),
+            inner.dstBox(m, tap, item.firstRow, item.rowCount));
+    });
+  };
+  Totals sums = *totals;
+  if (sums.any())
+    sums.begin(m, memory, blockBytes);
+  item.forBlocks(m, all, {}, [&](ArrayRef<PositionRange> block) {
+    Value first = sums.any() ? sums.first(m) : Value();
+    forPanels(item, past, [&](const GradientItem &inner) {
+      GradientItem target = inner;
+      target.sums = first;
+      target.forOuterTaps(
+          m, block, [&](const GradientItem &one, ArrayRef<PositionRange> seen) {
+            one.addBlock(m, seen);
           });
-        };
-        forPieces(im, [&](IndexMath &pm, const GradientItem &inner, Ofr tap) {
-          inner.clear(pm, tap);
-        });
-        auto addToDst = [&](IndexMath &am, Value total) {
-          forPieces(am, [&](IndexMath &pm, const GradientItem &inner, Ofr tap) {
-            GradientItem from = inner;
-            from.sums = total;
-            addTo(pm, from.dstBox(pm, tap, row, rows),
-                  inner.dstBox(pm, tap, row, rows));
-          });
-        };
-        Totals sums = totals;
-        if (sums.any())
-          sums.begin(im, memory, im.attr(blockBytes));
-        item.forBlocks(
-            im, all, {}, [&](IndexMath &bm, ArrayRef<PositionRange> block) {
-              Value first = sums.any() ? sums.first(bm) : Value();
-              forPanels(bm, [&](IndexMath &cm, const GradientItem &inner) {
-                GradientItem target = inner;
-                target.sums = first;
-                target.forOuterTaps(cm, block,
-                                    [&](IndexMath &om, const GradientItem &one,
-                                        ArrayRef<PositionRange> seen) {
-                                      one.addBlock(om, seen);
-                                    });
-              });
-              sums.added(bm, bm.attr(1), addToDst);
-            });
-        sums.finish(im, addToDst);
-      });
+    });
+    sums.added(m, 1, addToDst);
+  });
+  sums.finish(m, addToDst);
 }
 
 } // namespace
 
 LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
-  IndexMath &m = ctx.m;
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   auto diffType = rankedType(op.getDiff());
   int64_t rank = srcType.getRank(), groups = op.getGroups();
@@ -280,7 +305,7 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   WeightsGradient g{packed,
                     {},
                     ctx.memoryOf(op.getSrc()),
-                    ctx.outputs.begin()->second.front(),
+                    ctx.result(),
                     {},
                     groups,
                     dstType.getDimSize(rank - 2),
@@ -311,14 +336,14 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
       packed ? diffType.getDimSize(rank + 1)
              : std::min(kPlainPanel,
                         (std::max<int64_t>(1, g.outPerGroup) + 15) / 16 * 16);
-  g.panels = (g.outPerGroup + g.panel - 1) / g.panel;
-  setDiff(m, g, ctx.memoryOf(op.getDiff()));
-  joinPositions(m, g);
-  g.merged = canMerge(m, g);
+  g.panels = ceilDiv(g.outPerGroup, g.panel);
+  setDiff(g, ctx.memoryOf(op.getDiff()));
+  joinPositions(g);
+  g.merged = canMerge(g);
   g.blocks = chooseBlocks(g);
   if (!packed)
     g.scratch = scratchElements(g);
-  emitGradient(ctx, g);
+  GradientSection(ctx, g).emit();
   return success();
 }
 

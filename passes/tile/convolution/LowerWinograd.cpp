@@ -62,20 +62,19 @@ int64_t slabOf(int64_t rows, int64_t pitch) {
 }
 
 /// x where `a` and `b` compare so, else y.
-Ofr choose(IndexMath &m, arith::CmpIPredicate predicate, Ofr a, Ofr b, Ofr x,
-           Ofr y) {
+Index choose(IndexMath &m, arith::CmpIPredicate predicate, Index a, Index b,
+             Index x, Index y) {
   Value holds = arith::CmpIOp::create(m.builder(), m.location(), predicate,
                                       m.value(a), m.value(b));
-  return arith::SelectOp::create(m.builder(), m.location(), holds, m.value(x),
-                                 m.value(y))
-      .getResult();
+  return m(arith::SelectOp::create(m.builder(), m.location(), holds, m.value(x),
+                                   m.value(y)));
 }
 
 /// The tiles of one row of tiles that are in a block, or in a part of one.
 struct RowPart {
-  Ofr image, row;
-  Ofr from, to; // columns of tiles
-  Ofr slot;     // of column 0 in the block; negative where that is not in it
+  Index image, row;
+  Index from, to; // columns of tiles
+  Index slot;     // of column 0 in the block; negative where that is not in it
 };
 
 struct Winograd {
@@ -88,14 +87,14 @@ struct Winograd {
   int64_t outRows, outColumns;
   int64_t channels, outputs, panel;
   bool isUnsigned;       // src, if it is bytes
-  Ofr tiles = {};        // in all
+  Index tiles = {};      // in all
   int64_t block = 0;     // tiles of a block
   bool sharesV = false;  // with all items of a second section
   int64_t pitch = 0;     // of V
   int64_t slab = 0;      // of a point of V
   int64_t panelSlab = 0; // of a point of M
 
-  int64_t panels() const { return (outputs + panel - 1) / panel; }
+  int64_t panels() const { return ceilDiv(outputs, panel); }
   bool streams() const {
     return tile.points() * channels * outputs >= kMaxCachedWeights;
   }
@@ -104,31 +103,29 @@ struct Winograd {
 
   //===--- Where things are -----------------------------------------------===//
 
-  Value boxOfPoints(IndexMath &m, Value base, Ofr offset, int64_t slabSize,
-                    int64_t rowPitch, Ofr slot, Ofr count,
+  Value boxOfPoints(IndexMath &m, Value base, Index offset, int64_t slabSize,
+                    int64_t rowPitch, Index slot, Index count,
                     int64_t width) const {
-    offset = m.add(offset, m.mul(slot, m.attr(rowPitch)));
-    return box(m, base, offset, {m.attr(tile.points()), count, m.attr(width)},
-               {m.attr(slabSize), m.attr(rowPitch), m.attr(1)});
+    offset += slot * rowPitch;
+    return box(m, base, offset, {tile.points(), count, width},
+               {slabSize, rowPitch, 1});
   }
 
   /// Calls `body` for each row of tiles that meets tiles [first, first +
   /// count); slots count from `start`.
-  void
-  overRows(IndexMath &m, Ofr first, Ofr count, Ofr start,
-           llvm::function_ref<void(IndexMath &, const RowPart &)> body) const {
-    Ofr perRow = m.attr(columns.out), end = m.add(first, count);
-    emitLoop(m, m.floorDiv(first, perRow), m.ceilDiv(end, perRow),
-             [&](IndexMath &im, Ofr r) {
-               RowPart part;
-               part.image = im.floorDiv(r, im.attr(rows.out));
-               part.row = im.rem(r, im.attr(rows.out));
-               Ofr origin = im.mul(r, perRow);
-               part.from = im.max(im.sub(first, origin), im.attr(0));
-               part.to = im.min(im.sub(end, origin), perRow);
-               part.slot = im.sub(origin, start);
-               body(im, part);
-             });
+  void overRows(IndexMath &m, Index first, Index count, Index start,
+                llvm::function_ref<void(const RowPart &)> body) const {
+    Index perRow = columns.out, end = first + count;
+    emitLoop(m, first / perRow, ceilDiv(end, perRow), [&](Index r) {
+      RowPart part;
+      part.image = r / rows.out;
+      part.row = r % rows.out;
+      Index origin = r * perRow;
+      part.from = max(first - origin, 0);
+      part.to = min(end - origin, perRow);
+      part.slot = origin - start;
+      body(part);
+    });
   }
 
   //===--- src ------------------------------------------------------------===//
@@ -166,102 +163,91 @@ struct Winograd {
   }
 
   /// The tile at column `at`, of which some of src is padding.
-  void transformEdge(IndexMath &m, const RowPart &p, Ofr at, Value v,
-                     Ofr vOffset, Value patch) const {
-    Ofr edge = m.attr(tile.edge());
-    SmallVector<Ofr> strides{m.attr(tile.edge() * pitch), m.attr(pitch),
-                             m.attr(1)};
-    SmallVector<Ofr> sizes{edge, edge, m.attr(channels)};
-    Value whole = box(m, patch, m.attr(0), sizes, strides);
+  void transformEdge(IndexMath &m, const RowPart &p, Index at, Value v,
+                     Index vOffset, Value patch) const {
+    Index edge = tile.edge();
+    SmallVector<Index> strides{tile.edge() * pitch, pitch, 1};
+    SmallVector<Index> sizes{edge, edge, channels};
+    Value whole = box(m, patch, 0, sizes, strides);
     fill(m, whole, 0);
-    Ofr from = m.mul(p.image, src.strides[0]), to = m.attr(0);
+    Index from = p.image * src.strides[0], to = 0;
     for (int64_t i = 0; i < 2; ++i) {
       const WindowDim &window = i == 0 ? rows : columns;
-      Ofr start = m.mul(i == 0 ? p.row : at, m.attr(tile.outputs));
-      auto [lo, hi] = window.validTaps(m, start);
-      sizes[i] = m.sub(hi, lo);
-      Ofr position = m.sub(m.add(start, lo), m.attr(window.pad));
-      from = m.add(from, m.mul(position, src.strides[i + 1]));
-      to = m.add(to, m.mul(lo, strides[i]));
+      Index start = (i == 0 ? p.row : at) * tile.outputs;
+      auto [lo, hi] = window.validTaps(start);
+      sizes[i] = hi - lo;
+      Index position = start + lo - window.pad;
+      from += position * src.strides[i + 1];
+      to += lo * strides[i];
     }
     Value there =
         box(m, src.base, from, sizes, ArrayRef(src.strides).drop_front());
     linalg::CopyOp::create(m.builder(), m.location(), there,
                            box(m, patch, to, sizes, strides));
-    transform(m, whole,
-              boxOfPoints(m, v, vOffset, slab, pitch, m.add(p.slot, at),
-                          m.attr(1), channels));
+    transform(
+        m, whole,
+        boxOfPoints(m, v, vOffset, slab, pitch, p.slot + at, 1, channels));
   }
 
   /// V of tiles [first, first + count), whose slots count from `start`.
-  void transformTiles(IndexMath &m, Ofr first, Ofr count, Ofr start, Value v,
-                      Ofr vOffset, Value patch) const {
-    overRows(m, first, count, start, [&](IndexMath &im, const RowPart &p) {
-      auto [lo, hi] = inside(im, p);
+  void transformTiles(IndexMath &m, Index first, Index count, Index start,
+                      Value v, Index vOffset, Value patch) const {
+    overRows(m, first, count, start, [&](const RowPart &p) {
+      auto [lo, hi] = inside(m, p);
       // One loop over both ends of the row.
-      Ofr before = im.sub(lo, p.from), after = im.sub(p.to, hi);
-      Ofr skipped = im.sub(hi, lo);
-      emitLoop(im, im.attr(0), im.add(before, after),
-               [&](IndexMath &em, Ofr i) {
-                 Ofr at = em.add(p.from, i);
-                 at = choose(em, arith::CmpIPredicate::slt, at, lo, at,
-                             em.add(at, skipped));
-                 transformEdge(em, p, at, v, vOffset, patch);
-               });
+      Index before = lo - p.from, after = p.to - hi;
+      Index skipped = hi - lo;
+      emitLoop(m, 0, before + after, [&](Index i) {
+        Index at = p.from + i;
+        at = choose(m, arith::CmpIPredicate::slt, at, lo, at, at + skipped);
+        transformEdge(m, p, at, v, vOffset, patch);
+      });
       auto interior = columns.interior();
       if (interior.first < interior.second) {
-        Ofr n = im.sub(hi, lo), step = im.attr(tile.outputs);
-        Ofr offset = im.mul(p.image, src.strides[0]);
+        Index n = hi - lo, step = tile.outputs;
+        Index offset = p.image * src.strides[0];
         for (auto [i, window, at] :
              {std::tuple(1, rows, p.row), std::tuple(2, columns, lo)})
-          offset = im.add(offset,
-                          im.mul(im.sub(im.mul(at, step), im.attr(window.pad)),
-                                 src.strides[i]));
-        Value in = box(im, src.base, offset,
-                       {im.attr(tile.edge()),
-                        im.add(im.mul(n, step), im.attr(kTaps - 1)),
-                        im.attr(channels)},
+          offset += (at * step - window.pad) * src.strides[i];
+        Value in = box(m, src.base, offset,
+                       {tile.edge(), n * step + (kTaps - 1), channels},
                        ArrayRef(src.strides).drop_front());
-        transform(im, in,
-                  boxOfPoints(im, v, vOffset, slab, pitch, im.add(p.slot, lo),
-                              n, channels));
+        transform(
+            m, in,
+            boxOfPoints(m, v, vOffset, slab, pitch, p.slot + lo, n, channels));
       }
     });
   }
 
   /// Columns [lo, hi) of the part whose tiles lie in src; both are the end of
   /// the part where there are none.
-  std::pair<Ofr, Ofr> inside(IndexMath &m, const RowPart &p) const {
+  std::pair<Index, Index> inside(IndexMath &m, const RowPart &p) const {
     auto [firstRow, pastRow] = rows.interior();
     auto [first, past] = columns.interior();
-    Ofr lo = m.min(m.max(p.from, m.attr(first)), p.to);
-    Ofr hi = m.max(m.min(p.to, m.attr(past)), lo);
+    Index lo = min(max(p.from, first), p.to);
+    Index hi = max(min(p.to, past), lo);
     if (firstRow == 0 && pastRow == rows.out)
       return {lo, hi};
     for (auto [predicate, limit] :
          {std::pair(arith::CmpIPredicate::sge, firstRow),
           std::pair(arith::CmpIPredicate::slt, pastRow)}) {
-      lo = choose(m, predicate, p.row, m.attr(limit), lo, p.to);
-      hi = choose(m, predicate, p.row, m.attr(limit), hi, p.to);
+      lo = choose(m, predicate, p.row, limit, lo, p.to);
+      hi = choose(m, predicate, p.row, limit, hi, p.to);
     }
     return {lo, hi};
   }
 
   //===--- Products -------------------------------------------------------===//
 
-  void multiply(IndexMath &m, Ofr count, Ofr p, int64_t width, Value v,
-                Ofr vOffset, Value sums) const {
-    emitLoop(m, m.attr(0), m.attr(tile.points()), [&](IndexMath &xm, Ofr x) {
-      Value a = box(xm, v, xm.add(vOffset, xm.mul(x, xm.attr(slab))),
-                    {count, xm.attr(channels)}, {xm.attr(pitch), xm.attr(1)});
-      Ofr which = xm.add(xm.mul(p, xm.attr(tile.points())), x);
-      Value b = box(xm, packed, xm.mul(which, xm.attr(channels * panel)),
-                    {xm.attr(channels), xm.attr(panel)},
-                    {xm.attr(panel), xm.attr(1)});
-      Value c = box(xm, sums, xm.mul(x, xm.attr(panelSlab)),
-                    {count, xm.attr(width)}, {xm.attr(panel), xm.attr(1)});
-      auto product =
-          tile::BrgemmOp::create(xm.builder(), xm.location(), a, b, c);
+  void multiply(IndexMath &m, Index count, Index p, int64_t width, Value v,
+                Index vOffset, Value sums) const {
+    emitLoop(m, 0, tile.points(), [&](Index x) {
+      Value a = box(m, v, vOffset + x * slab, {count, channels}, {pitch, 1});
+      Index which = p * tile.points() + x;
+      Value b = box(m, packed, which * (channels * panel), {channels, panel},
+                    {panel, 1});
+      Value c = box(m, sums, x * panelSlab, {count, width}, {panel, 1});
+      auto product = tile::BrgemmOp::create(m.builder(), m.location(), a, b, c);
       product.setPrefetchNext(streams());
     });
   }
@@ -270,52 +256,53 @@ struct Winograd {
 
   /// epilogue(A^T M A) of tiles [from, to) of a row, of which `height` rows and
   /// `width` columns of dst exist; `n` columns of panel `p`.
-  void store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
-             int64_t height, int64_t width, Ofr p, int64_t n, Value sums) const;
+  void store(IndexMath &m, const RowPart &part, Index from, Index to,
+             int64_t height, int64_t width, Index p, int64_t n,
+             Value sums) const;
 
-  void storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
+  void storeTiles(IndexMath &m, Index first, Index count, Index p, int64_t n,
                   Value sums) const;
 
   /// All that follows V for one panel of the block at `first`.
-  void finishPanel(IndexMath &m, Ofr which, Ofr first, Ofr count, Ofr p,
-                   Value v, Ofr vOffset, Value sums) const {
-    withBlockSize(m, p, outputs, panel, [&](IndexMath &cm, int64_t n) {
-      auto total = IndexMath::constant(tiles);
+  void finishPanel(IndexMath &m, Index which, Index first, Index count, Index p,
+                   Value v, Index vOffset, Value sums) const {
+    withBlockSize(m, p, outputs, panel, [&](int64_t n) {
+      auto total = tiles.constant();
       if (total)
-        withBlockSize(cm, which, *total, block, [&](IndexMath &bm, int64_t t) {
-          multiply(bm, bm.attr(t), p, n, v, vOffset, sums);
+        withBlockSize(m, which, *total, block, [&](int64_t t) {
+          multiply(m, t, p, n, v, vOffset, sums);
         });
       else
-        multiply(cm, count, p, n, v, vOffset, sums);
-      storeTiles(cm, first, count, p, n, sums);
+        multiply(m, count, p, n, v, vOffset, sums);
+      storeTiles(m, first, count, p, n, sums);
     });
   }
 
   //===--- Sections -------------------------------------------------------===//
 
   void emit();
-  void emitBlocks(Ofr blocks) const;
+  void emitBlocks(Index blocks) const;
   void emitTransforms(int64_t blocks, Value v) const;
   void emitPanels(int64_t blocks, Value v) const;
 
-  Ofr countOf(IndexMath &m, Ofr which) const {
-    Ofr first = m.mul(which, m.attr(block));
-    auto total = IndexMath::constant(tiles);
+  Index countOf(Index which) const {
+    Index first = which * block;
+    auto total = tiles.constant();
     if (total && *total % block == 0)
-      return m.attr(block);
-    return m.min(m.attr(block), m.sub(tiles, first));
+      return block;
+    return min(block, tiles - first);
   }
-  Ofr bytes(IndexMath &m, int64_t elements) const {
-    return m.attr(elements * static_cast<int64_t>(sizeof(float)));
+  Index bytes(int64_t elements) const {
+    return elements * static_cast<int64_t>(sizeof(float));
   }
   Value scratch(IndexMath &m, Value memory, int64_t from,
                 int64_t elements) const {
-    return scratchView(m, memory, m.builder().getF32Type(), bytes(m, from),
-                       m.attr(elements));
+    return scratchView(m, memory, m.builder().getF32Type(), bytes(from),
+                       elements);
   }
   Value patchAt(IndexMath &m, Value memory, int64_t from) const {
-    return scratchView(m, memory, src.elementType(), bytes(m, from),
-                       m.attr(patchElements()));
+    return scratchView(m, memory, src.elementType(), bytes(from),
+                       patchElements());
   }
   int64_t patchElements() const { return tile.points() * pitch; }
 };
@@ -326,10 +313,10 @@ struct Winograd {
 void Winograd::chooseBlock(int64_t l2Bytes) {
   pitch = pitchOf(channels);
   int64_t perTile = tile.points() * (pitch + panel);
-  auto total = IndexMath::constant(tiles);
+  auto total = tiles.constant();
   block = rowBlock(total, perTile, l2Bytes / 2);
   if (total) {
-    auto blocksOf = [&] { return (*total + block - 1) / block; };
+    auto blocksOf = [&] { return ceilDiv(*total, block); };
     int64_t blocks =
         std::max(blocksOf(), std::min(kEnoughBlocks, *total / kMinRowBlock));
     sharesV = blocks < kEnoughBlocks;
@@ -339,7 +326,7 @@ void Winograd::chooseBlock(int64_t l2Bytes) {
     } else if (blocks < kManyBlocks) {
       blocks = roundUp(blocks, kSharedBy);
     }
-    block = blocks ? (*total + blocks - 1) / blocks : 1;
+    block = blocks ? ceilDiv(*total, blocks) : 1;
   }
   slab = slabOf(block, pitch);
   panelSlab = slabOf(block, panel);
@@ -350,9 +337,9 @@ void Winograd::chooseBlock(int64_t l2Bytes) {
 struct DstLoop {
   const Winograd &w;
   IndexMath &m;
-  SmallVector<Ofr> start; // in dst
-  SmallVector<Ofr> sizes; // of the part: rows, columns, channels
-  int64_t height, width;  // of a tile
+  SmallVector<Index> start; // in dst
+  SmallVector<Index> sizes; // of the part: rows, columns, channels
+  int64_t height, width;    // of a tile
   Coordinates at;
   SmallVector<Value> ins, outs;
   SmallVector<AffineMap> maps;
@@ -365,10 +352,10 @@ struct DstLoop {
   int64_t elements() const { return height * width; }
 
   Value boxOf(const Strided &s, const Has &has) const {
-    Ofr offset = s.offset.value_or(m.attr(0));
+    Index offset = s.offset.value_or(0);
     for (auto [position, stride] : llvm::zip(start, s.strides))
-      offset = m.add(offset, m.mul(position, stride));
-    SmallVector<Ofr> boxSizes, boxStrides;
+      offset += position * stride;
+    SmallVector<Index> boxSizes, boxStrides;
     for (int64_t d = 0; d < 3; ++d) {
       if (!has[d])
         continue;
@@ -403,7 +390,7 @@ struct DstLoop {
   void addSide(const Strided &operand) {
     Has has;
     for (int64_t d = 0; d < 3; ++d)
-      has[d] = !IndexMath::isConstant(operand.strides[d + 1], 0);
+      has[d] = !operand.strides[d + 1].isConstant(0);
     Value memory = boxOf(operand, has);
     bool shared = !has[0] && !has[1];
     for (int64_t e = 0; e < elements(); ++e) {
@@ -440,15 +427,14 @@ struct DstLoop {
   }
 };
 
-void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
-                     int64_t height, int64_t width, Ofr p, int64_t n,
+void Winograd::store(IndexMath &m, const RowPart &part, Index from, Index to,
+                     int64_t height, int64_t width, Index p, int64_t n,
                      Value sums) const {
-  Ofr count = m.sub(to, from), step = m.attr(tile.outputs);
+  Index count = to - from, step = tile.outputs;
   DstLoop loop{*this,
                m,
-               {part.image, m.mul(part.row, step), m.mul(from, step),
-                m.mul(p, m.attr(panel))},
-               {m.attr(height), m.mul(count, step), m.attr(n)},
+               {part.image, part.row * step, from * step, p * panel},
+               {height, count * step, n},
                height,
                width,
                {m.builder().getContext()},
@@ -457,8 +443,8 @@ void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
                {},
                {}};
   loop.epilogueOperands.resize(loop.elements());
-  loop.addPoints(boxOfPoints(m, sums, m.attr(0), panelSlab, panel,
-                             m.add(part.slot, from), count, n));
+  loop.addPoints(
+      boxOfPoints(m, sums, 0, panelSlab, panel, part.slot + from, count, n));
   for (const Strided &operand : epilogue.epilogueOperands)
     loop.addSide(operand);
   loop.addDst();
@@ -468,84 +454,81 @@ void Winograd::store(IndexMath &m, const RowPart &part, Ofr from, Ofr to,
             });
 }
 
-void Winograd::storeTiles(IndexMath &m, Ofr first, Ofr count, Ofr p, int64_t n,
-                          Value sums) const {
+void Winograd::storeTiles(IndexMath &m, Index first, Index count, Index p,
+                          int64_t n, Value sums) const {
   int64_t wholeColumns = outColumns / tile.outputs;
   int64_t lastRows = outRows % tile.outputs;
   int64_t lastColumns = outColumns % tile.outputs;
-  overRows(m, first, count, first, [&](IndexMath &im, const RowPart &part) {
-    auto columnsOf = [&](IndexMath &cm, int64_t height) {
-      Ofr middle = part.to;
+  overRows(m, first, count, first, [&](const RowPart &part) {
+    auto columnsOf = [&](int64_t height) {
+      Index middle = part.to;
       if (lastColumns) {
-        middle = cm.max(cm.min(part.to, cm.attr(wholeColumns)), part.from);
-        store(cm, part, middle, part.to, height, lastColumns, p, n, sums);
+        middle = max(min(part.to, wholeColumns), part.from);
+        store(m, part, middle, part.to, height, lastColumns, p, n, sums);
       }
       if (wholeColumns)
-        store(cm, part, part.from, middle, height, tile.outputs, p, n, sums);
+        store(m, part, part.from, middle, height, tile.outputs, p, n, sums);
     };
     if (lastRows == 0)
-      return columnsOf(im, tile.outputs);
-    withBlockSize(im, part.row, outRows, tile.outputs, columnsOf);
+      return columnsOf(tile.outputs);
+    withBlockSize(m, part.row, outRows, tile.outputs, columnsOf);
   });
 }
 
 /// Blocks as items: each has V and M to itself.
-void Winograd::emitBlocks(Ofr blocks) const {
+void Winograd::emitBlocks(Index blocks) const {
+  IndexMath &m = ctx.m;
   int64_t vElements = tile.points() * slab;
   int64_t sumElements = tile.points() * panelSlab;
-  Ofr total = bytes(ctx.m, vElements + sumElements + patchElements());
-  emitItems(ctx.m, ctx.label, blocks, total,
-            [&](IndexMath &m, Value item, Value memory) {
-              Value v = scratch(m, memory, 0, vElements);
-              Value sums = scratch(m, memory, vElements, sumElements);
-              Value patch = patchAt(m, memory, vElements + sumElements);
-              Ofr which = item, first = m.mul(which, m.attr(block));
-              Ofr count = countOf(m, which), none = m.attr(0);
-              transformTiles(m, first, count, first, v, none, patch);
-              emitLoop(m, none, m.attr(panels()), [&](IndexMath &pm, Ofr p) {
-                finishPanel(pm, which, first, count, p, v, none, sums);
-              });
-            });
+  Index total = bytes(vElements + sumElements + patchElements());
+  emitItems(m, ctx.label, blocks, total, [&](Index item, Value memory) {
+    Value v = scratch(m, memory, 0, vElements);
+    Value sums = scratch(m, memory, vElements, sumElements);
+    Value patch = patchAt(m, memory, vElements + sumElements);
+    Index which = item, first = which * block;
+    Index count = countOf(which);
+    transformTiles(m, first, count, first, v, 0, patch);
+    emitLoop(m, 0, panels(), [&](Index p) {
+      finishPanel(m, which, first, count, p, v, 0, sums);
+    });
+  });
 }
 
 /// V of all blocks, for emitPanels.
 void Winograd::emitTransforms(int64_t blocks, Value v) const {
+  IndexMath &m = ctx.m;
   int64_t piece = std::min(block, std::max(columns.out, kMinPiece));
-  SmallVector<Ofr> counts{ctx.m.attr(blocks),
-                          ctx.m.attr((block + piece - 1) / piece)};
-  emitItems(
-      ctx.m, ctx.label, ctx.m.product(counts), bytes(ctx.m, patchElements()),
-      [&](IndexMath &m, Value item, Value memory) {
-        SmallVector<Ofr> at = delinearize(m, item, counts);
-        Ofr start = m.mul(at[0], m.attr(block));
-        Ofr from = m.mul(at[1], m.attr(piece));
-        Ofr count = m.min(m.attr(piece),
-                          m.max(m.sub(countOf(m, at[0]), from), m.attr(0)));
-        transformTiles(m, m.add(start, from), count, start, v,
-                       m.mul(at[0], m.attr(tile.points() * slab)),
-                       patchAt(m, memory, 0));
-      });
+  Grid grid{{"block", blocks}, {"piece", ceilDiv(block, piece)}};
+  emitItems(m, ctx.label, grid, bytes(patchElements()),
+            [&](const Grid::Item &item, Value memory) {
+              Index which = item["block"], start = which * block;
+              Index from = item["piece"] * piece;
+              Index count = min(piece, max(countOf(which) - from, 0));
+              transformTiles(m, start + from, count, start, v,
+                             which * (tile.points() * slab),
+                             patchAt(m, memory, 0));
+            });
 }
 
 void Winograd::emitPanels(int64_t blocks, Value v) const {
-  SmallVector<Ofr> counts{ctx.m.attr(blocks), ctx.m.attr(panels())};
+  IndexMath &m = ctx.m;
+  Grid grid{{"block", blocks}, {"panel", panels()}};
   int64_t elements = tile.points() * panelSlab;
-  emitItems(ctx.m, ctx.label, ctx.m.product(counts), bytes(ctx.m, elements),
-            [&](IndexMath &m, Value item, Value memory) {
-              SmallVector<Ofr> at = delinearize(m, item, counts);
-              finishPanel(m, at[0], m.mul(at[0], m.attr(block)),
-                          countOf(m, at[0]), at[1], v,
-                          m.mul(at[0], m.attr(tile.points() * slab)),
+  emitItems(m, ctx.label, grid, bytes(elements),
+            [&](const Grid::Item &item, Value memory) {
+              Index which = item["block"];
+              finishPanel(m, which, which * block, countOf(which),
+                          item["panel"], v, which * (tile.points() * slab),
                           scratch(m, memory, 0, elements));
             });
 }
 
 void Winograd::emit() {
   IndexMath &m = ctx.m;
-  tiles = m.mul(src.sizes[0], m.attr(rows.out * columns.out));
+  tiles = src.sizes[0] * (rows.out * columns.out);
   chooseBlock(ctx.target.getL2Bytes());
-  Ofr blocks = m.ceilDiv(tiles, m.attr(block));
-  auto known = IndexMath::constant(blocks);
+  Index blocks = ceilDiv(tiles, block);
+  auto known = blocks.constant();
   if (known && *known == 0)
     return; // no images
   if (!sharesV)
@@ -570,7 +553,7 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
         return emitError(op, ErrorCode::UnsupportedForm,
                          "only the batch may be dynamic");
   auto window = [&](int64_t d) {
-    int64_t tiles = llvm::divideCeilSigned(dstType.getDimSize(d), tile.outputs);
+    int64_t tiles = ceilDiv(dstType.getDimSize(d), tile.outputs);
     return WindowDim{srcType.getDimSize(d),    tiles, tile.edge(), tile.outputs,
                      op.getPadsBegin()[d - 1], 1};
   };
@@ -578,7 +561,7 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
            epilogue,
            tile,
            ctx.memoryOf(op.getSrc()),
-           ctx.outputs.begin()->second.front(),
+           ctx.result(),
            ctx.memoryOf(op.getWeights()).base,
            window(1),
            window(2),

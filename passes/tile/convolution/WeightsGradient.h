@@ -12,7 +12,7 @@ namespace tenon::tiling {
 
 /// Positions [from, from + count) of a dim.
 struct PositionRange {
-  Ofr from, count;
+  Index from, count;
 };
 
 /// The gradient of weights that a tile.conv_weights computes.
@@ -22,10 +22,10 @@ struct WeightsGradient {
   Strided src, dst;
   Strided diff; // [batch, spatial.., panel], at the first panel
   int64_t groups, inPerGroup, outPerGroup, panel, panels;
-  Ofr panelStride, groupStride; // of diff
-  bool merged;                  // rows are (tap of the last dim, channel)
-  int64_t parts;                // of the images; 0: items have one outer tap
-  Ofr partStride;               // of dst
+  Index panelStride, groupStride; // of diff
+  bool merged;                    // rows are (tap of the last dim, channel)
+  int64_t parts;                  // of the images; 0: items have one outer tap
+  Index partStride;               // of dst
   llvm::SmallVector<int64_t> blocks; // positions per block: batch, outer dims
   int64_t scratch = 0;               // elements of a block, when it is copied
 
@@ -50,73 +50,72 @@ struct WeightsGradient {
   }
   /// Blocks of all positions; none: the number of images is not known.
   std::optional<int64_t> numBlocks() const {
-    auto images = IndexMath::constant(src.sizes[0]);
+    auto images = src.sizes[0].constant();
     if (!images)
       return std::nullopt;
-    int64_t ofItem = llvm::divideCeil(*images, std::max<int64_t>(parts, 1));
-    int64_t count = llvm::divideCeil(ofItem, blocks[0]);
+    int64_t ofItem = ceilDiv(*images, std::max<int64_t>(parts, 1));
+    int64_t count = ceilDiv(ofItem, blocks[0]);
     for (int64_t i = 1; i <= last(); ++i)
-      count *= llvm::divideCeil(dims[i - 1].out, blocks[i]);
+      count *= ceilDiv(dims[i - 1].out, blocks[i]);
     return count;
   }
 };
 
 /// The positions of `d` whose windows have tap `tap` within src.
-PositionRange positionsOf(IndexMath &m, const WindowDim &d, Ofr tap);
+PositionRange positionsOf(const WindowDim &d, Index tap);
 
 /// One item, while its pieces are emitted.
 struct GradientItem {
   const WeightsGradient &g;
-  Ofr group, panel;
-  llvm::SmallVector<Ofr> taps; // of the outer spatial dims
-  Ofr outerTap, part;          // their number within the item; part of images
-  Ofr firstRow, rowCount;      // of dst, within g.rows()
+  Index group, panel;
+  llvm::SmallVector<Index> taps; // of the outer spatial dims
+  Index outerTap, part;          // their number within the item; part of images
+  Index firstRow, rowCount;      // of dst, within g.rows()
   int64_t columns;
   mlir::Value memory; // for a block of diff
   /// Where sums go instead of dst: panels from `firstPanel` on, of each the
   /// taps that are no rows, of these `mostRows` rows.
   mlir::Value sums;
-  Ofr firstPanel;
+  Index firstPanel;
   int64_t mostRows = 0;
 
   /// Offset of src for (batch, outer positions), row and position `column` of
   /// the last dimension with the item's taps and tap `tap` of the last one.
-  Ofr srcOffset(IndexMath &m, llvm::ArrayRef<Ofr> at, Ofr column, Ofr tap,
-                Ofr row) const;
+  Index srcOffset(llvm::ArrayRef<Index> at, Index column, Index tap,
+                  Index row) const;
 
   /// The same of diff, in the item's panel.
-  Ofr diffOffset(IndexMath &m, llvm::ArrayRef<Ofr> at, Ofr column) const;
+  Index diffOffset(llvm::ArrayRef<Index> at, Index column) const;
 
   /// dst for `rows` rows from `row` of tap `tap`.
-  mlir::Value dstBox(IndexMath &m, Ofr tap, Ofr row, Ofr rows) const;
+  mlir::Value dstBox(IndexMath &m, Index tap, Index row, Index rows) const;
 
   /// Adds the product of src from `srcAt` and diff from `diffAt` to `c`, or
   /// stores it, summed over `batch` and `k` positions, each with its strides.
-  void product(IndexMath &m, Ofr srcAt, Ofr diffAt, llvm::ArrayRef<Ofr> batch,
-               llvm::ArrayRef<Ofr> srcStrides, llvm::ArrayRef<Ofr> diffStrides,
-               Ofr k, Ofr srcK, Ofr diffK, Ofr rows, mlir::Value c,
-               bool accumulate) const;
+  void product(IndexMath &m, Index srcAt, Index diffAt,
+               llvm::ArrayRef<Index> batch, llvm::ArrayRef<Index> srcStrides,
+               llvm::ArrayRef<Index> diffStrides, Index k, Index srcK,
+               Index diffK, Index rows, mlir::Value c, bool accumulate) const;
 
   /// Taps of the last dim; a single one is known.
-  void forTaps(IndexMath &m,
-               llvm::function_ref<void(IndexMath &, Ofr)> body) const;
+  void forTaps(IndexMath &m, llvm::function_ref<void(Index)> body) const;
 
   /// dst = 0: the sum over nothing.
-  void clear(IndexMath &m, Ofr tap) const;
+  void clear(IndexMath &m, Index tap) const;
 
   /// Strides of src and diff along batch and outer positions.
-  void strides(IndexMath &m, llvm::SmallVectorImpl<Ofr> &srcStrides,
-               llvm::SmallVectorImpl<Ofr> &diffStrides) const;
+  void strides(llvm::SmallVectorImpl<Index> &srcStrides,
+               llvm::SmallVectorImpl<Index> &diffStrides) const;
 
   /// Adds positions `column` of the last dimension through tap `tap`; rows
   /// [row, row + rows) count from that tap.
   void addColumns(IndexMath &m, llvm::ArrayRef<PositionRange> block,
-                  PositionRange column, Ofr tap, Ofr row, Ofr rows) const;
+                  PositionRange column, Index tap, Index row, Index rows) const;
 
   /// Adds position `column`, whose taps outside [lo, hi) are cut: the sum is
   /// over the innermost other dimension.
-  void addEdge(IndexMath &m, llvm::ArrayRef<PositionRange> block, Ofr column,
-               Ofr lo, Ofr hi) const;
+  void addEdge(IndexMath &m, llvm::ArrayRef<PositionRange> block, Index column,
+               Index lo, Index hi) const;
 
   /// Copies a block of diff to scratch, where its rows follow each other, and
   /// adds it from there.
@@ -127,14 +126,13 @@ struct GradientItem {
 
   /// Calls `body` with the item of each outer tap, and what of `block` it
   /// sees, dimension `i` and inwards.
-  using TapBody = llvm::function_ref<void(IndexMath &, const GradientItem &,
+  using TapBody = llvm::function_ref<void(const GradientItem &,
                                           llvm::ArrayRef<PositionRange>)>;
   void forOuterTaps(IndexMath &m, llvm::ArrayRef<PositionRange> block,
                     TapBody body) const;
 
   /// Blocks of batch and outer positions, dimension `i` of them and inwards.
-  using BlockBody =
-      llvm::function_ref<void(IndexMath &, llvm::ArrayRef<PositionRange>)>;
+  using BlockBody = llvm::function_ref<void(llvm::ArrayRef<PositionRange>)>;
   void forBlocks(IndexMath &m, llvm::ArrayRef<PositionRange> all,
                  llvm::SmallVector<PositionRange> block, BlockBody body) const;
 };

@@ -212,16 +212,15 @@ using namespace winograd;
 /// Items are input channels: G g G^T of a row of output channels each.
 LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                    tile::WinogradWeightsOp op) {
+  IndexMath &m = ctx.m;
   Tile tile{static_cast<int64_t>(op.getOutputs())};
   const Strided &src = ctx.memoryOf(op.getWeights());
-  const Strided &dst = ctx.outputs.begin()->second.front();
+  const Strided &dst = ctx.result();
   Coordinates at{op.getContext()};
-  emitItems(ctx.m, ctx.label, src.sizes[2], [&](IndexMath &m, Value channel) {
+  emitItems(m, ctx.label, src.sizes[2], [&](Index channel) {
     auto row = [&](const Strided &s, int64_t taps) {
-      Ofr offset = m.add(s.offset.value_or(m.attr(0)),
-                         m.mul(Ofr(channel), s.strides[2]));
-      return box(m, s.base, offset,
-                 {m.attr(taps), m.attr(taps), m.attr(1), s.sizes[3]},
+      Index offset = s.offset.value_or(0) + channel * s.strides[2];
+      return box(m, s.base, offset, {taps, taps, 1, s.sizes[3]},
                  {s.strides[0], s.strides[1], s.strides[2], s.strides[3]});
     };
     SmallVector<AffineMap> maps;

@@ -40,7 +40,7 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first)
 Epilogue::Epilogue(GroupContext &ctx, Operation *first,
                    ArrayRef<Operation *> all)
     : made(first->getResult(0)) {
-  ArrayRef<Ofr> space = ctx.sizes[made];
+  ArrayRef<Index> space = ctx.sizes[made];
   llvm::SetVector<Value> outside;
   for (Operation *op : all) {
     if (op == first)
@@ -55,8 +55,8 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first,
     if (isMade)
       linked = epilogueOperands.size();
     epilogueValues.push_back(v);
-    epilogueOperands.push_back(
-        isMade ? Strided() : broadcastTo(ctx.m, ctx.memoryOf(v), space));
+    epilogueOperands.push_back(isMade ? Strided()
+                                      : broadcastTo(ctx.memoryOf(v), space));
   }
 }
 
@@ -78,25 +78,25 @@ Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
 
 Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
                                   ArrayRef<Strided> epilogueOperands,
-                                  ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                                  Ofr columns) {
+                                  ArrayRef<Index> start, int64_t rowDim,
+                                  Index rows, Index columns) {
   int64_t columnDim = dst.rank() - 1;
   auto boxAt = [&](const Strided &s, bool byRow, bool byColumn) {
-    SmallVector<Ofr> sizes, strides;
+    SmallVector<Index> sizes, strides;
     if (byRow) {
       sizes.push_back(rows);
-      strides.push_back(rowDim < 0 ? m.attr(0) : s.strides[rowDim]);
+      strides.push_back(rowDim < 0 ? 0 : s.strides[rowDim]);
     }
     if (byColumn) {
       sizes.push_back(columns);
       strides.push_back(s.strides[columnDim]);
     }
-    return box(m, s.base, offsetOf(m, s, start), sizes, strides);
+    return box(m, s.base, offsetOf(s, start), sizes, strides);
   };
   Boxes boxes{boxAt(dst, true, true), {}, {}};
   for (const Strided &s : epilogueOperands) {
-    bool byRow = rowDim >= 0 && !IndexMath::isConstant(s.strides[rowDim], 0);
-    bool byColumn = !IndexMath::isConstant(s.strides[columnDim], 0);
+    bool byRow = rowDim >= 0 && !s.strides[rowDim].isConstant(0);
+    bool byColumn = !s.strides[columnDim].isConstant(0);
     using tile::EpilogueBroadcast;
     EpilogueBroadcast kind = byRow ? (byColumn ? EpilogueBroadcast::PerElement
                                                : EpilogueBroadcast::PerRow)
@@ -112,14 +112,15 @@ Epilogue::Boxes Epilogue::boxesAt(IndexMath &m, const Strided &dst,
 tile::BrgemmOp Epilogue::emitBrgemm(IndexMath &m, Value a, Value b,
                                     const Strided &dst,
                                     ArrayRef<Strided> epilogueOperands,
-                                    ArrayRef<Ofr> start, int64_t rowDim,
-                                    Ofr rows, Ofr columns, SumPart part) const {
+                                    ArrayRef<Index> start, int64_t rowDim,
+                                    Index rows, Index columns,
+                                    SumPart part) const {
   OpBuilder &builder = m.builder();
   bool accumulate = part == SumPart::middle || part == SumPart::last;
   bool ends = part == SumPart::whole || part == SumPart::last;
   Type element = cast<MemRefType>(a.getType()).getElementType();
   Type stored = dst.elementType();
-  auto row = IndexMath::constant(dst.strides[rowDim]);
+  auto row = dst.strides[rowDim].constant();
   bool wholeLines =
       row && *row * stored.getIntOrFloatBitWidth() % (8 * kLineBytes) == 0;
   auto intoMemory = [&](tile::BrgemmOp op) {
@@ -150,8 +151,8 @@ void keepNear(tile::BrgemmOp product) {
 
 void Epilogue::emitElementwise(IndexMath &m, Value sums, const Strided &dst,
                                ArrayRef<Strided> epilogueOperands,
-                               ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                               Ofr columns) const {
+                               ArrayRef<Index> start, int64_t rowDim,
+                               Index rows, Index columns) const {
   OpBuilder &builder = m.builder();
   Boxes boxes = boxesAt(m, dst, epilogueOperands, start, rowDim, rows, columns);
   AffineMap identity = builder.getMultiDimIdentityMap(2);

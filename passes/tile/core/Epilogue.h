@@ -64,14 +64,15 @@ public:
   tile::BrgemmOp emitBrgemm(IndexMath &m, mlir::Value a, mlir::Value b,
                             const Strided &dst,
                             llvm::ArrayRef<Strided> epilogueOperands,
-                            llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                            Ofr columns, SumPart part = SumPart::whole) const;
+                            llvm::ArrayRef<Index> start, int64_t rowDim,
+                            Index rows, Index columns,
+                            SumPart part = SumPart::whole) const;
 
   /// The same for a box of `sums`, [rows, columns] in f32.
   void emitElementwise(IndexMath &m, mlir::Value sums, const Strided &dst,
                        llvm::ArrayRef<Strided> epilogueOperands,
-                       llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                       Ofr columns) const;
+                       llvm::ArrayRef<Index> start, int64_t rowDim, Index rows,
+                       Index columns) const;
 
 private:
   /// Boxes of dst and of epilogue operands.
@@ -82,8 +83,8 @@ private:
   };
   static Boxes boxesAt(IndexMath &m, const Strided &dst,
                        llvm::ArrayRef<Strided> epilogueOperands,
-                       llvm::ArrayRef<Ofr> start, int64_t rowDim, Ofr rows,
-                       Ofr columns);
+                       llvm::ArrayRef<Index> start, int64_t rowDim, Index rows,
+                       Index columns);
 
   llvm::SmallVector<mlir::Operation *> ops;
   mlir::Value made; // by the first operation

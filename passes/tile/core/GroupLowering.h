@@ -18,16 +18,14 @@ namespace tenon::tiling {
 /// Sizes of all values of one function on tensors, from those of its arguments.
 class SizeMap {
 public:
-  explicit SizeMap(IndexMath &m) : m(m) {}
-  void set(mlir::Value v, llvm::ArrayRef<Ofr> sizes);
+  void set(mlir::Value v, llvm::ArrayRef<Index> sizes);
   /// Computes and remembers the sizes of the results of `op`. Fails, with an
   /// error on `op`, where they cannot be derived.
   mlir::LogicalResult infer(mlir::Operation *op);
-  llvm::ArrayRef<Ofr> operator[](mlir::Value v) const;
+  llvm::ArrayRef<Index> operator[](mlir::Value v) const;
 
 private:
-  IndexMath &m;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<Ofr>> sizes;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Index>> sizes;
 };
 
 struct GroupContext {
@@ -50,6 +48,8 @@ struct GroupContext {
   llvm::SmallVector<mlir::Operation *> ops() const;
   /// `first` and what is after it.
   llvm::SmallVector<mlir::Operation *> opsFrom(mlir::Operation *first) const;
+  /// The buffer of the first value that the group returns.
+  const Strided &result() const { return outputs.front().second.front(); }
   /// The buffer of an argument, or the memory of a literal of several values.
   Strided memoryOf(mlir::Value v);
 };

@@ -14,11 +14,11 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-void SizeMap::set(Value v, ArrayRef<Ofr> s) {
-  sizes[v] = SmallVector<Ofr>(s.begin(), s.end());
+void SizeMap::set(Value v, ArrayRef<Index> s) {
+  sizes[v] = SmallVector<Index>(s.begin(), s.end());
 }
 
-ArrayRef<Ofr> SizeMap::operator[](Value v) const {
+ArrayRef<Index> SizeMap::operator[](Value v) const {
   auto it = sizes.find(v);
   assert(it != sizes.end() && "value without sizes");
   return it->second;
@@ -26,30 +26,35 @@ ArrayRef<Ofr> SizeMap::operator[](Value v) const {
 
 /// Output size of a window: (in + pads - ((k - 1) * dilation + 1)) / stride
 /// + 1.
-static Ofr windowSize(IndexMath &m, Ofr in, int64_t pads, int64_t k,
-                      int64_t dilation, int64_t stride) {
-  Ofr padded = m.add(in, m.attr(pads - ((k - 1) * dilation + 1)));
-  return m.add(m.floorDiv(padded, m.attr(stride)), m.attr(1));
+static Index windowSize(Index in, int64_t pads, int64_t k, int64_t dilation,
+                        int64_t stride) {
+  Index padded = in + (pads - ((k - 1) * dilation + 1));
+  return padded / stride + 1;
 }
+
+/// Stands for a size that is not derived yet.
+static constexpr int64_t kUnknown = ShapedType::kDynamic;
+
+static bool isUnknown(Index size) { return size.isConstant(kUnknown); }
 
 namespace {
 
 /// Computes the sizes of one result from those of the operands. Dimensions of
-/// known size may stay null: the type has them.
+/// known size may stay unknown: the type has them.
 ///
 /// MLIR's ReifyRankedShapedTypeOpInterface does not fit: it builds tensor.dim
 /// of operands, and those of a group are buffers by now.
 class ResultSizes {
 public:
-  ResultSizes(IndexMath &m, const SizeMap &sizes, Value result)
-      : m(m), sizes(sizes), result(result), op(result.getDefiningOp()),
-        type(rankedType(result)), rank(type.getRank()), r(rank, Ofr()) {}
+  ResultSizes(const SizeMap &sizes, Value result)
+      : sizes(sizes), result(result), op(result.getDefiningOp()),
+        type(rankedType(result)), rank(type.getRank()), r(rank, kUnknown) {}
 
-  SmallVector<Ofr> infer();
+  SmallVector<Index> infer();
 
 private:
   /// Those of operand `i`.
-  ArrayRef<Ofr> operand(unsigned i) const { return sizes[op->getOperand(i)]; }
+  ArrayRef<Index> operand(unsigned i) const { return sizes[op->getOperand(i)]; }
 
   void broadcast();
   void copyBatch() { r[0] = operand(0)[0]; }
@@ -67,36 +72,35 @@ private:
   void ofStatistics();
   void ofMain();
 
-  IndexMath &m;
   const SizeMap &sizes;
   Value result;
   Operation *op;
   RankedTensorType type;
   int64_t rank;
-  SmallVector<Ofr> r;
+  SmallVector<Index> r;
 };
 
 /// Operands are aligned at their last dims, and those of one element stretch.
 void ResultSizes::broadcast() {
   for (Value v : op->getOperands()) {
-    ArrayRef<Ofr> s = sizes[v];
+    ArrayRef<Index> s = sizes[v];
     int64_t lead = rank - static_cast<int64_t>(s.size());
     for (auto [i, size] : llvm::enumerate(s))
-      if (lead + static_cast<int64_t>(i) >= 0 &&
-          !IndexMath::isConstant(size, 1) && !r[lead + i])
+      if (lead + static_cast<int64_t>(i) >= 0 && !size.isConstant(1) &&
+          isUnknown(r[lead + i]))
         r[lead + i] = size;
   }
 }
 
 void ResultSizes::of(tile::MatMulOp product) {
-  ArrayRef<Ofr> a = sizes[product.getSrc()];
+  ArrayRef<Index> a = sizes[product.getSrc()];
   for (int64_t i = 2; i <= static_cast<int64_t>(a.size()) && i <= rank; ++i)
     r[rank - i] = a[a.size() - i];
   // Batch dims that src does not have come from the weights.
-  ArrayRef<Ofr> w = sizes[product.getWeights()];
+  ArrayRef<Index> w = sizes[product.getWeights()];
   for (int64_t i = 3; i <= rank; ++i) {
     int64_t wi = static_cast<int64_t>(w.size()) - !product.getInPlace() - i;
-    bool one = !r[rank - i] || IndexMath::isConstant(r[rank - i], 1);
+    bool one = isUnknown(r[rank - i]) || r[rank - i].isConstant(1);
     if (one && wi >= 0)
       r[rank - i] = w[wi];
   }
@@ -108,9 +112,9 @@ void ResultSizes::of(tile::AttentionOp attention) {
        {std::pair(attention.getQ(), 0),
         std::pair(attention.getK(), attention.getPacked() ? 1 : 0),
         std::pair(attention.getV(), 0)}) {
-    ArrayRef<Ofr> s = sizes[v].drop_back(2 + extra);
+    ArrayRef<Index> s = sizes[v].drop_back(2 + extra);
     for (int64_t i = 1; i <= static_cast<int64_t>(s.size()); ++i)
-      if (Ofr &d = r[rank - 2 - i]; !d || IndexMath::isConstant(d, 1))
+      if (Index &d = r[rank - 2 - i]; isUnknown(d) || d.isConstant(1))
         d = s[s.size() - i];
   }
   Value rows = attention.getFromLeft() ? attention.getV() : attention.getQ();
@@ -118,17 +122,17 @@ void ResultSizes::of(tile::AttentionOp attention) {
 }
 
 void ResultSizes::of(tile::ConvOp conv) {
-  ArrayRef<Ofr> s = sizes[conv.getSrc()];
+  ArrayRef<Index> s = sizes[conv.getSrc()];
   r[0] = s[0];
   for (int64_t i = 0; i < rank - 2; ++i)
     r[i + 1] = windowSize(
-        m, s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
+        s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
         conv.getTaps(i), conv.getDilations()[i], conv.getStrides()[i]);
 }
 
 /// Steps and batch of dst, the batch of the states.
 void ResultSizes::of(tile::RnnOp rnn) {
-  ArrayRef<Ofr> gates = sizes[rnn.getGates()];
+  ArrayRef<Index> gates = sizes[rnn.getGates()];
   r[rank - 2] = gates[1];
   if (result == rnn.getDst())
     r[0] = gates[0];
@@ -136,41 +140,39 @@ void ResultSizes::of(tile::RnnOp rnn) {
 
 /// [B.., K, N] to [B.., P, K, panel], or [K.., N] to [G, P, K.., panel].
 void ResultSizes::of(tile::PackOp pack) {
-  ArrayRef<Ofr> s = sizes[pack.getWeights()];
+  ArrayRef<Index> s = sizes[pack.getWeights()];
   int64_t last = static_cast<int64_t>(s.size()) - 1;
-  Ofr k;
+  Index k;
   for (int64_t i = 0; i < last; ++i)
     k = r[pack.getGroups() ? i + 2 : i < last - 1 ? i : i + 1] = s[i];
-  r[pack.getGroups() ? last + 1 : last] =
-      m.ceilDiv(k, m.attr(pack.getInterleave()));
-  Ofr columns = m.floorDiv(s[last], m.attr(pack.getGroups().value_or(1)));
-  r[pack.getGroups() ? 1 : last - 1] =
-      m.ceilDiv(columns, m.attr(pack.getPanel()));
+  r[pack.getGroups() ? last + 1 : last] = ceilDiv(k, pack.getInterleave());
+  Index columns = s[last] / pack.getGroups().value_or(1);
+  r[pack.getGroups() ? 1 : last - 1] = ceilDiv(columns, pack.getPanel());
 }
 
 /// Dims are copied, and one is what the others leave.
 void ResultSizes::of(graph::StaticReshapeOp) {
-  ArrayRef<Ofr> s = operand(0);
+  ArrayRef<Index> s = operand(0);
   SmallVector<int64_t> shape = intsAttr(op, "shape");
   bool copies = boolAttr(op, "special_zero");
-  Ofr others = m.attr(1);
+  Index others = 1;
   int64_t rest = -1;
   for (int64_t i = 0; i < rank; ++i) {
     if (!type.isDynamicDim(i))
-      r[i] = m.attr(type.getDimSize(i));
+      r[i] = type.getDimSize(i);
     else if (copies && shape[i] == 0)
       r[i] = s[i];
     else
       rest = i;
-    if (r[i])
-      others = m.mul(others, r[i]);
+    if (!isUnknown(r[i]))
+      others *= r[i];
   }
   if (rest >= 0) // of an empty tensor nothing is left
-    r[rest] = m.floorDiv(m.product(s), m.max(others, m.attr(1)));
+    r[rest] = product(s) / max(others, 1);
 }
 
 void ResultSizes::of(graph::StaticTransposeOp transpose) {
-  ArrayRef<Ofr> s = operand(0);
+  ArrayRef<Index> s = operand(0);
   for (auto [i, o] : llvm::enumerate(orderOf(transpose.getDst())))
     r[i] = s[o];
 }
@@ -178,13 +180,13 @@ void ResultSizes::of(graph::StaticTransposeOp transpose) {
 void ResultSizes::of(graph::ConcatOp) {
   int64_t axis = normalizedAxis(intAttr(op, "axis"), rank);
   broadcast();
-  r[axis] = m.attr(0);
+  r[axis] = 0;
   for (Value v : op->getOperands())
-    r[axis] = m.add(r[axis], sizes[v][axis]);
+    r[axis] += sizes[v][axis];
 }
 
 void ResultSizes::ofReduction() {
-  ArrayRef<Ofr> s = operand(0);
+  ArrayRef<Index> s = operand(0);
   llvm::SmallDenseSet<int64_t> axes;
   for (int64_t a : intsAttr(op, "axes"))
     axes.insert(normalizedAxis(a, s.size()));
@@ -193,7 +195,7 @@ void ResultSizes::ofReduction() {
   for (int64_t i = 0, e = s.size(); i < e; ++i) {
     if (axes.contains(i) && !keep)
       continue;
-    r[j++] = axes.contains(i) ? m.attr(1) : s[i];
+    r[j++] = axes.contains(i) ? 1 : s[i];
   }
 }
 
@@ -223,7 +225,7 @@ void ResultSizes::ofMain() {
 
 /// Results after the first: statistics and gradients of parameters.
 void ResultSizes::ofStatistics() {
-  ArrayRef<Ofr> s = operand(0);
+  ArrayRef<Index> s = operand(0);
   graph::ReducedDims reduced = graph::factsOf(op).reducedDims;
   if (reduced == graph::ReducedDims::slope)
     r = llvm::to_vector(operand(1));
@@ -235,7 +237,7 @@ void ResultSizes::ofStatistics() {
     r = llvm::to_vector(s.take_front(rank));
 }
 
-SmallVector<Ofr> ResultSizes::infer() {
+SmallVector<Index> ResultSizes::infer() {
   if (result == op->getResult(0) || isa<tile::RnnOp>(op))
     ofMain();
   else
@@ -248,13 +250,13 @@ SmallVector<Ofr> ResultSizes::infer() {
 LogicalResult SizeMap::infer(Operation *op) {
   for (Value v : op->getResults()) {
     auto type = rankedType(v);
-    SmallVector<Ofr> r(type.getRank(), Ofr());
+    SmallVector<Index> r(type.getRank(), kUnknown);
     if (!type.hasStaticShape())
-      r = ResultSizes(m, *this, v).infer();
+      r = ResultSizes(*this, v).infer();
     for (int64_t d = 0; d < type.getRank(); ++d) {
       if (!type.isDynamicDim(d))
-        r[d] = m.attr(type.getDimSize(d));
-      else if (!r[d])
+        r[d] = type.getDimSize(d);
+      else if (isUnknown(r[d]))
         return emitError(op, ErrorCode::UnsupportedForm,
                          "cannot derive the size of dimension " + Twine(d) +
                              " of its result");

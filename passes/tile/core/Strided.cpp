@@ -13,8 +13,8 @@ Type Strided::elementType() const {
 
 int64_t bytesOf(const Strided &s) {
   int64_t bits = s.elementType().getIntOrFloatBitWidth();
-  for (Ofr size : s.sizes)
-    bits *= IndexMath::constant(size).value_or(0);
+  for (Index size : s.sizes)
+    bits *= size.constant().value_or(0);
   return bits / 8;
 }
 
@@ -25,16 +25,15 @@ Strided stridedOf(IndexMath &m, Value memref) {
   for (int64_t i = 0; i < type.getRank(); ++i)
     s.sizes.push_back(
         type.isDynamicDim(i)
-            ? Ofr(memref::DimOp::create(m.builder(), m.location(), memref, i)
-                      .getResult())
-            : m.attr(type.getDimSize(i)));
+            ? m(memref::DimOp::create(m.builder(), m.location(), memref, i))
+            : Index(type.getDimSize(i)));
   if (type.getLayout().isIdentity()) {
     s.dense = true;
-    Ofr stride = m.attr(1);
+    Index stride = 1;
     s.strides.resize(type.getRank());
     for (int64_t i = type.getRank() - 1; i >= 0; --i) {
       s.strides[i] = stride;
-      stride = m.mul(s.sizes[i], stride);
+      stride = s.sizes[i] * stride;
     }
     return s;
   }
@@ -43,13 +42,13 @@ Strided stridedOf(IndexMath &m, Value memref) {
   memref::ExtractStridedMetadataOp meta;
   for (auto [i, stride] : llvm::enumerate(strides)) {
     if (!ShapedType::isDynamic(stride)) {
-      s.strides.push_back(m.attr(stride));
+      s.strides.push_back(stride);
       continue;
     }
     if (!meta)
       meta = memref::ExtractStridedMetadataOp::create(m.builder(), m.location(),
                                                       memref);
-    s.strides.push_back(Ofr(meta.getStrides()[i]));
+    s.strides.push_back(m(meta.getStrides()[i]));
   }
   return s;
 }
@@ -65,48 +64,47 @@ Strided transpose(const Strided &s, ArrayRef<int64_t> order) {
   return t;
 }
 
-Strided broadcastTo(IndexMath &m, const Strided &s, ArrayRef<Ofr> sizes) {
+Strided broadcastTo(const Strided &s, ArrayRef<Index> sizes) {
   Strided t;
   t.base = s.base;
   t.offset = s.offset;
   t.sizes.assign(sizes.begin(), sizes.end());
-  t.strides.assign(sizes.size(), m.attr(0));
+  t.strides.assign(sizes.size(), 0);
   int64_t lead = static_cast<int64_t>(sizes.size()) - s.rank();
-  Ofr dense = m.attr(1);
+  Index dense = 1;
   for (int64_t i = s.rank() - 1; i >= 0; --i) {
-    if (IndexMath::isConstant(s.sizes[i], 1))
+    if (s.sizes[i].isConstant(1))
       continue;
     // From the sizes of the iteration space, so that operands agree on them.
     t.strides[lead + i] = s.dense ? dense : s.strides[i];
     if (s.dense)
-      dense = m.mul(dense, sizes[lead + i]);
+      dense *= sizes[lead + i];
   }
   return t;
 }
 
-static int64_t orDynamic(Ofr o) {
-  return IndexMath::constant(o).value_or(ShapedType::kDynamic);
+static int64_t orDynamic(Index o) {
+  return o.constant().value_or(ShapedType::kDynamic);
 }
 
-std::optional<Strided> reshape(IndexMath &m, const Strided &s,
-                               ArrayRef<Ofr> sizes) {
+std::optional<Strided> reshape(const Strided &s, ArrayRef<Index> sizes) {
   Strided t;
   t.base = s.base;
   t.offset = s.offset;
   t.sizes.assign(sizes.begin(), sizes.end());
-  t.strides.assign(sizes.size(), m.attr(1));
+  t.strides.assign(sizes.size(), 1);
   if (s.dense) {
     t.dense = true;
-    Ofr stride = m.attr(1);
+    Index stride = 1;
     for (int64_t i = t.rank() - 1; i >= 0; --i) {
       t.strides[i] = stride;
-      stride = m.mul(sizes[i], stride);
+      stride = sizes[i] * stride;
     }
     return t;
   }
-  auto numbers = [](ArrayRef<Ofr> list) {
+  auto numbers = [](ArrayRef<Index> list) {
     SmallVector<int64_t> result;
-    for (Ofr o : list)
+    for (Index o : list)
       result.push_back(orDynamic(o));
     return result;
   };
@@ -115,30 +113,38 @@ std::optional<Strided> reshape(IndexMath &m, const Strided &s,
   if (!strides)
     return std::nullopt;
   for (auto [stride, number] : llvm::zip(t.strides, *strides))
-    stride = m.attr(number);
+    stride = number;
   return t;
 }
 
-Ofr offsetOf(IndexMath &m, const Strided &s, ArrayRef<Ofr> at) {
-  Ofr offset = s.offset.value_or(m.attr(0));
+Index offsetOf(const Strided &s, ArrayRef<Index> at) {
+  Index offset = s.offset.value_or(0);
   for (auto [i, stride] : llvm::zip(at, s.strides))
-    offset = m.add(offset, m.mul(i, stride));
+    offset += i * stride;
   return offset;
 }
 
-Value box(IndexMath &m, Value base, Ofr offset, ArrayRef<Ofr> sizes,
-          ArrayRef<Ofr> strides) {
+Value box(IndexMath &m, Value base, Index offset, ArrayRef<Index> sizes,
+          ArrayRef<Index> strides) {
   return memref::ReinterpretCastOp::create(m.builder(), m.location(), base,
-                                           offset, sizes, strides);
+                                           m.folded(offset), m.folded(sizes),
+                                           m.folded(strides));
 }
 
-Value panelBox(IndexMath &m, Value base, Ofr offset, SmallVector<Ofr> sizes,
-               SmallVector<Ofr> strides, Ofr k, int64_t panel, int64_t v) {
-  sizes.append({m.ceilDiv(k, m.attr(v)), m.attr(panel)});
-  strides.append({m.attr(panel * v), m.attr(v)});
+Value subBox(IndexMath &m, Value memref, ArrayRef<Index> offsets,
+             ArrayRef<Index> sizes) {
+  SmallVector<OpFoldResult> steps(sizes.size(), m.folded(1));
+  return memref::SubViewOp::create(m.builder(), m.location(), memref,
+                                   m.folded(offsets), m.folded(sizes), steps);
+}
+
+Value panelBox(IndexMath &m, Value base, Index offset, SmallVector<Index> sizes,
+               SmallVector<Index> strides, Index k, int64_t panel, int64_t v) {
+  sizes.append({ceilDiv(k, v), panel});
+  strides.append({panel * v, v});
   if (v > 1) {
-    sizes.push_back(m.attr(v));
-    strides.push_back(m.attr(1));
+    sizes.push_back(v);
+    strides.push_back(1);
   }
   return box(m, base, offset, sizes, strides);
 }
@@ -147,12 +153,12 @@ int64_t panelWidth(RankedTensorType packed, int64_t v) {
   return packed.getShape().drop_back(v > 1).back();
 }
 
-Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v) {
-  return m.mul(m.ceilDiv(k, m.attr(v)), m.attr(panel * v));
+Index panelSize(Index k, int64_t panel, int64_t v) {
+  return ceilDiv(k, v) * (panel * v);
 }
 
-MemRefType memrefType(Type elementType, ArrayRef<Ofr> sizes,
-                      ArrayRef<Ofr> strides) {
+MemRefType memrefType(Type elementType, ArrayRef<Index> sizes,
+                      ArrayRef<Index> strides) {
   SmallVector<int64_t> shape = llvm::map_to_vector(sizes, orDynamic);
   SmallVector<int64_t> steps = llvm::map_to_vector(strides, orDynamic);
   int64_t dense = 1;
@@ -178,11 +184,12 @@ Value asMemref(IndexMath &m, const Strided &s) {
   if (type == s.base.getType())
     return s.base;
   return memref::ReinterpretCastOp::create(
-      m.builder(), m.location(), type, s.base, m.attr(0), s.sizes, s.strides);
+      m.builder(), m.location(), type, s.base, m.folded(0), m.folded(s.sizes),
+      m.folded(s.strides));
 }
 
-void coalesce(IndexMath &m, SmallVectorImpl<Ofr> &sizes,
-              SmallVectorImpl<int> &classes, MutableArrayRef<Strided *> ops) {
+void coalesce(SmallVectorImpl<Index> &sizes, SmallVectorImpl<int> &classes,
+              MutableArrayRef<Strided *> ops) {
   auto erase = [&](int64_t i) {
     sizes.erase(sizes.begin() + i);
     classes.erase(classes.begin() + i);
@@ -192,17 +199,17 @@ void coalesce(IndexMath &m, SmallVectorImpl<Ofr> &sizes,
     }
   };
   for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i >= 0; --i)
-    if (IndexMath::isConstant(sizes[i], 1))
+    if (sizes[i].isConstant(1))
       erase(i);
   for (int64_t i = static_cast<int64_t>(sizes.size()) - 2; i >= 0; --i) {
     if (classes[i] != classes[i + 1])
       continue;
     bool all = llvm::all_of(ops, [&](Strided *s) {
-      return s->strides[i] == m.mul(sizes[i + 1], s->strides[i + 1]);
+      return s->strides[i] == sizes[i + 1] * s->strides[i + 1];
     });
     if (!all)
       continue;
-    sizes[i] = m.mul(sizes[i], sizes[i + 1]);
+    sizes[i] *= sizes[i + 1];
     for (Strided *s : ops) {
       s->sizes[i] = sizes[i];
       s->strides[i] = s->strides[i + 1];

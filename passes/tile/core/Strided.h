@@ -16,10 +16,10 @@ namespace tenon::tiling {
 
 struct Strided {
   mlir::Value base; // memref of offset 0
-  llvm::SmallVector<Ofr> sizes;
-  llvm::SmallVector<Ofr> strides; // in elements; 0: broadcast
-  bool dense = false;             // known to be row-major without gaps
-  std::optional<Ofr> offset;      // of the first element, in elements; none: 0
+  llvm::SmallVector<Index> sizes;
+  llvm::SmallVector<Index> strides; // in elements; 0: broadcast
+  bool dense = false;               // known to be row-major without gaps
+  std::optional<Index> offset; // of the first element, in elements; none: 0
 
   int64_t rank() const { return sizes.size(); }
   mlir::Type elementType() const;
@@ -37,35 +37,38 @@ Strided transpose(const Strided &s, llvm::ArrayRef<int64_t> order);
 /// `s` right-aligned to `sizes` by the rules of numpy: stride 0 where it has
 /// size 1 or no dimension. A dynamic dimension is taken to have the size of
 /// `sizes`: it never broadcasts.
-Strided broadcastTo(IndexMath &m, const Strided &s, llvm::ArrayRef<Ofr> sizes);
+Strided broadcastTo(const Strided &s, llvm::ArrayRef<Index> sizes);
 
 /// Whether a row-major reshape to `sizes` needs no copy, and then that view.
-std::optional<Strided> reshape(IndexMath &m, const Strided &s,
-                               llvm::ArrayRef<Ofr> sizes);
+std::optional<Strided> reshape(const Strided &s, llvm::ArrayRef<Index> sizes);
 
 /// The place in memory, in elements, of index `at` of the first dims of `s`.
-Ofr offsetOf(IndexMath &m, const Strided &s, llvm::ArrayRef<Ofr> at);
+Index offsetOf(const Strided &s, llvm::ArrayRef<Index> at);
 
 /// The memref of the box at `offset` (in elements) with these sizes, strides.
-mlir::Value box(IndexMath &m, mlir::Value base, Ofr offset,
-                llvm::ArrayRef<Ofr> sizes, llvm::ArrayRef<Ofr> strides);
+mlir::Value box(IndexMath &m, mlir::Value base, Index offset,
+                llvm::ArrayRef<Index> sizes, llvm::ArrayRef<Index> strides);
+
+/// The elements of `memref` from index `offsets` on.
+mlir::Value subBox(IndexMath &m, mlir::Value memref,
+                   llvm::ArrayRef<Index> offsets, llvm::ArrayRef<Index> sizes);
 
 /// The part of a packed matrix from `offset` on that belongs to `k` rows:
 /// `sizes` and `strides` of dimensions before K, then K itself, `panel`
 /// columns, and `v` neighbours of K that lie together.
-mlir::Value panelBox(IndexMath &m, mlir::Value base, Ofr offset,
-                     llvm::SmallVector<Ofr> sizes,
-                     llvm::SmallVector<Ofr> strides, Ofr k, int64_t panel,
+mlir::Value panelBox(IndexMath &m, mlir::Value base, Index offset,
+                     llvm::SmallVector<Index> sizes,
+                     llvm::SmallVector<Index> strides, Index k, int64_t panel,
                      int64_t v);
 /// Columns of a panel of `packed` weights [.., K, panel], or [.., K, panel, v].
 int64_t panelWidth(mlir::RankedTensorType packed, int64_t v);
 /// Elements of k rows of such a panel.
-Ofr panelSize(IndexMath &m, Ofr k, int64_t panel, int64_t v);
+Index panelSize(Index k, int64_t panel, int64_t v);
 
 /// The memref type of offset 0 with these sizes and strides; dense ones are
 /// plain, so that equal layouts have equal types.
-mlir::MemRefType memrefType(mlir::Type elementType, llvm::ArrayRef<Ofr> sizes,
-                            llvm::ArrayRef<Ofr> strides);
+mlir::MemRefType memrefType(mlir::Type elementType, llvm::ArrayRef<Index> sizes,
+                            llvm::ArrayRef<Index> strides);
 
 /// `s`, which has no offset, as a memref.
 mlir::Value asMemref(IndexMath &m, const Strided &s);
@@ -73,7 +76,7 @@ mlir::Value asMemref(IndexMath &m, const Strided &s);
 /// Merges neighbouring dimensions of one iteration space wherever every operand
 /// allows it, and drops those of size 1.  All operands have as many dimensions
 /// as `sizes`; only dimensions of one class merge.
-void coalesce(IndexMath &m, llvm::SmallVectorImpl<Ofr> &sizes,
+void coalesce(llvm::SmallVectorImpl<Index> &sizes,
               llvm::SmallVectorImpl<int> &classes,
               llvm::MutableArrayRef<Strided *> operands);
 

@@ -23,10 +23,10 @@ namespace {
 using Ints = std::vector<int64_t>;
 constexpr int64_t kDynamic = ShapedType::kDynamic;
 
-Ints ints(ArrayRef<Ofr> values) {
+Ints ints(ArrayRef<Index> values) {
   Ints result;
-  for (Ofr v : values)
-    result.push_back(IndexMath::constant(v).value_or(kDynamic));
+  for (Index v : values)
+    result.push_back(v.constant().value_or(kDynamic));
   return result;
 }
 
@@ -81,11 +81,8 @@ protected:
   }
   /// Where only constants are needed.
   void start() { (void)arguments(""); }
-  SmallVector<Ofr> attrs(const Ints &values) {
-    SmallVector<Ofr> result;
-    for (int64_t v : values)
-      result.push_back(builder.getIndexAttr(v));
-    return result;
+  SmallVector<Index> attrs(const Ints &values) {
+    return SmallVector<Index>(values.begin(), values.end());
   }
   /// A view without a buffer: enough where no code is written.
   Strided strided(const Ints &sizes, const Ints &strides) {
@@ -95,7 +92,7 @@ protected:
     return s;
   }
   std::optional<Strided> reshaped(const Strided &s, const Ints &sizes) {
-    return reshape(*math, s, attrs(sizes));
+    return reshape(s, attrs(sizes));
   }
 
   MLIRContext context;
@@ -121,8 +118,7 @@ TEST_F(StridedTest, ofDynamicDenseMemref) {
   EXPECT_EQ(ints(s.sizes), (Ints{kDynamic, 3, kDynamic}));
   EXPECT_EQ(ints(s.strides), (Ints{kDynamic, kDynamic, 1}));
   EXPECT_EQ(s.strides[1], s.sizes[2]) << "one value, not a copy of it";
-  EXPECT_EQ(s.strides[0], math->mul(attrs({3})[0], s.sizes[2]))
-      << "equal products are recognised";
+  EXPECT_EQ(s.strides[0], 3 * s.sizes[2]) << "equal products are recognised";
 }
 
 TEST_F(StridedTest, ofStridedMemref) {
@@ -140,7 +136,7 @@ TEST_F(StridedTest, transpose) {
   start();
   Strided s = strided({2, 3, 4}, {12, 4, 1});
   s.dense = true;
-  s.offset = attrs({7})[0];
+  s.offset = 7;
   Strided t = tenon::tiling::transpose(s, {2, 0, 1});
   EXPECT_EQ(ints(t.sizes), (Ints{4, 2, 3}));
   EXPECT_EQ(ints(t.strides), (Ints{1, 12, 4}));
@@ -151,12 +147,12 @@ TEST_F(StridedTest, transpose) {
 TEST_F(StridedTest, broadcastTo) {
   start();
   Strided s = strided({3, 1, 5}, {5, 5, 1});
-  s.offset = attrs({7})[0];
-  Strided t = broadcastTo(*math, s, attrs({2, 3, 4, 5}));
+  s.offset = 7;
+  Strided t = broadcastTo(s, attrs({2, 3, 4, 5}));
   EXPECT_EQ(ints(t.sizes), (Ints{2, 3, 4, 5}));
   EXPECT_EQ(ints(t.strides), (Ints{0, 5, 0, 1}));
   EXPECT_EQ(t.offset, s.offset);
-  Strided scalar = broadcastTo(*math, strided({}, {}), attrs({2, 3}));
+  Strided scalar = broadcastTo(strided({}, {}), attrs({2, 3}));
   EXPECT_EQ(ints(scalar.strides), (Ints{0, 0}));
 }
 
@@ -166,7 +162,7 @@ TEST_F(StridedTest, broadcastToTakesSizesOfTheSpace) {
   auto args = arguments("%x: memref<2x?xf32>, %y: memref<2x?xf32>");
   Strided x = stridedOf(*math, args[0]), y = stridedOf(*math, args[1]);
   EXPECT_NE(x.strides[0], y.strides[0]);
-  EXPECT_EQ(broadcastTo(*math, y, x.sizes).strides[0], x.strides[0]);
+  EXPECT_EQ(broadcastTo(y, x.sizes).strides[0], x.strides[0]);
 }
 
 TEST_F(StridedTest, reshapeOfDense) {
@@ -183,13 +179,13 @@ TEST_F(StridedTest, reshapeOfDense) {
 
 TEST_F(StridedTest, reshapeOfDenseDynamic) {
   Strided s = stridedOf(*math, arguments("%x: memref<?x32xf32>")[0]);
-  SmallVector<Ofr> sizes{s.sizes[0], attrs({4})[0], attrs({8})[0]};
-  std::optional<Strided> t = reshape(*math, s, sizes);
+  SmallVector<Index> sizes{s.sizes[0], 4, 8};
+  std::optional<Strided> t = reshape(s, sizes);
   ASSERT_TRUE(t);
   EXPECT_EQ(ints(t->strides), (Ints{32, 8, 1}));
   // Without density nothing is known of dynamic sizes.
   s.dense = false;
-  EXPECT_FALSE(reshape(*math, s, sizes));
+  EXPECT_FALSE(reshape(s, sizes));
 }
 
 TEST_F(StridedTest, reshapeOfTransposed) {
@@ -205,7 +201,7 @@ TEST_F(StridedTest, reshapeOfTransposed) {
 TEST_F(StridedTest, reshapeKeepsOffset) {
   start();
   Strided s = strided({2, 6}, {100, 1});
-  s.offset = attrs({7})[0];
+  s.offset = 7;
   ASSERT_TRUE(reshaped(s, {2, 2, 3}));
   EXPECT_EQ(reshaped(s, {2, 2, 3})->offset, s.offset);
 }
@@ -320,9 +316,9 @@ protected:
     SmallVector<Strided *> pointers;
     for (Strided &s : operands)
       pointers.push_back(&s);
-    SmallVector<Ofr> space = attrs(sizes);
+    SmallVector<Index> space = attrs(sizes);
     SmallVector<int> kinds(classes.begin(), classes.end());
-    coalesce(*math, space, kinds, pointers);
+    coalesce(space, kinds, pointers);
     Coalesced result{ints(space), {kinds.begin(), kinds.end()}, {}};
     for (size_t i = 0; i < operands.size(); ++i) {
       result.strides.push_back(ints(operands[i].strides));
@@ -363,11 +359,11 @@ TEST_F(CoalesceTest, onesVanish) {
 TEST_F(CoalesceTest, equalDynamicSizesMerge) {
   auto args = arguments("%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>");
   Strided x = stridedOf(*math, args[0]);
-  Strided y = broadcastTo(*math, stridedOf(*math, args[1]), x.sizes);
-  SmallVector<Ofr> space = x.sizes;
+  Strided y = broadcastTo(stridedOf(*math, args[1]), x.sizes);
+  SmallVector<Index> space = x.sizes;
   SmallVector<int> classes(3, 0);
   SmallVector<Strided *> operands{&x, &y};
-  coalesce(*math, space, classes, operands);
+  coalesce(space, classes, operands);
   EXPECT_EQ(ints(space), (Ints{kDynamic}));
   EXPECT_EQ(ints(y.strides), (Ints{1}));
 }

@@ -39,19 +39,17 @@ int64_t Totals::bytes() const {
 }
 
 Value Totals::total(IndexMath &m, int64_t level) const {
-  Ofr start = m.add(at, m.attr(level * elements * 4));
-  return scratchView(m, scratch, m.builder().getF32Type(), start,
-                     m.attr(elements));
+  Index start = at + level * elements * 4;
+  return scratchView(m, scratch, m.builder().getF32Type(), start, elements);
 }
 
-void Totals::begin(IndexMath &m, Value memory, Ofr byteOffset) {
+void Totals::begin(IndexMath &m, Value memory, Index byteOffset) {
   scratch = memory;
   at = byteOffset;
   for (int64_t level = 0; level < count; ++level)
     fill(m, total(m, level), 0);
-  Value counters =
-      scratchView(m, scratch, m.builder().getI64Type(),
-                  m.add(at, m.attr(count * elements * 4)), m.attr(count));
+  Value counters = scratchView(m, scratch, m.builder().getI64Type(),
+                               at + count * elements * 4, count);
   fill(m, counters, 0);
 }
 
@@ -60,16 +58,15 @@ void Totals::carry(IndexMath &m, int64_t level, AddToResult add) const {
   if (level + 1 < count)
     addTo(m, from, total(m, level + 1));
   else
-    add(m, from);
+    add(from);
 }
 
-void Totals::addedTo(IndexMath &m, int64_t level, Ofr additions,
+void Totals::addedTo(IndexMath &m, int64_t level, Index additions,
                      AddToResult add) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   Value counters =
-      scratchView(m, scratch, b.getI64Type(),
-                  m.add(at, m.attr(count * elements * 4)), m.attr(count));
+      scratchView(m, scratch, b.getI64Type(), at + count * elements * 4, count);
   Value place = m.value(level);
   Value more =
       arith::IndexCastOp::create(b, loc, b.getI64Type(), m.value(additions));
@@ -81,18 +78,17 @@ void Totals::addedTo(IndexMath &m, int64_t level, Ofr additions,
   Value isFull =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, now, most);
   scf::IfOp::create(b, loc, isFull, [&](OpBuilder &nb, Location l) {
-    IndexMath im(nb, l);
-    carry(im, level, add);
-    fill(im, total(im, level), 0);
+    carry(m, level, add);
+    fill(m, total(m, level), 0);
     Value zero = arith::ConstantOp::create(nb, l, nb.getI64IntegerAttr(0));
     memref::StoreOp::create(nb, l, zero, counters, place);
     if (level + 1 < count)
-      addedTo(im, level + 1, im.attr(1), add);
+      addedTo(m, level + 1, 1, add);
     scf::YieldOp::create(nb, l);
   });
 }
 
-void Totals::added(IndexMath &m, Ofr additions, AddToResult add) const {
+void Totals::added(IndexMath &m, Index additions, AddToResult add) const {
   if (any())
     addedTo(m, 0, additions, add);
 }

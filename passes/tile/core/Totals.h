@@ -36,14 +36,14 @@ public:
   int64_t bytes() const;
 
   /// What is added to the result: `elements` floats, one after the other.
-  using AddToResult = llvm::function_ref<void(IndexMath &, mlir::Value)>;
+  using AddToResult = llvm::function_ref<void(mlir::Value)>;
 
   /// At `byteOffset` of `scratch`, a multiple of 8. All totals are zero then.
-  void begin(IndexMath &m, mlir::Value scratch, Ofr byteOffset);
+  void begin(IndexMath &m, mlir::Value scratch, Index byteOffset);
   /// Where additions go.
   mlir::Value first(IndexMath &m) const { return total(m, 0); }
   /// Says that `additions`, a number above zero, were made to the first total.
-  void added(IndexMath &m, Ofr additions, AddToResult add) const;
+  void added(IndexMath &m, Index additions, AddToResult add) const;
   /// Brings what is left in totals to the result.
   void finish(IndexMath &m, AddToResult add) const;
 
@@ -51,12 +51,12 @@ private:
   mlir::Value total(IndexMath &m, int64_t level) const;
   /// Total `level` to the next one, or to the result.
   void carry(IndexMath &m, int64_t level, AddToResult add) const;
-  void addedTo(IndexMath &m, int64_t level, Ofr additions,
+  void addedTo(IndexMath &m, int64_t level, Index additions,
                AddToResult add) const;
 
   int64_t elements = 0, count = 0; // of totals
   mlir::Value scratch;
-  Ofr at;
+  Index at;
 };
 
 /// to += from, elementwise.

@@ -19,54 +19,50 @@ namespace {
 constexpr int64_t kMaxRowBlock = 384;
 } // namespace
 
-void emitItems(IndexMath &m, StringRef label, Ofr items,
-               llvm::function_ref<void(IndexMath &, Value)> body) {
-  emitItems(m, label, items, m.attr(0),
-            [&](IndexMath &im, Value item, Value) { body(im, item); });
+void emitItems(IndexMath &m, StringRef label, Index items,
+               llvm::function_ref<void(Index)> body) {
+  emitItems(m, label, items, 0, [&](Index item, Value) { body(item); });
 }
 
-void emitItems(IndexMath &m, StringRef label, Ofr items, Ofr scratchBytes,
-               llvm::function_ref<void(IndexMath &, Value, Value)> body) {
+void emitItems(IndexMath &m, StringRef label, Index items, Index scratchBytes,
+               llvm::function_ref<void(Index, Value)> body) {
   OpBuilder &b = m.builder();
   auto section = rt::ParallelOp::create(b, m.location(), label, m.value(items),
                                         m.value(scratchBytes));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&section.getBody().front());
-  IndexMath inner(b, m.location());
-  Value scratch = section.getScratchMemory();
-  emitLoop(inner, Ofr(section.getBegin()), Ofr(section.getEnd()),
-           [&](IndexMath &im, Ofr i) { body(im, cast<Value>(i), scratch); });
+  emitLoop(m, m(section.getBegin()), m(section.getEnd()),
+           [&](Index item) { body(item, section.getScratchMemory()); });
 }
 
-Value firstOfRange(Value item) {
-  auto section = cast<BlockArgument>(item).getOwner()->getParentOp();
+Value firstOfRange(Index item) {
+  auto section = cast<BlockArgument>(item.dynamic()).getOwner()->getParentOp();
   return section->getParentOfType<rt::ParallelOp>().getBegin();
 }
 
-void emitIfFirst(IndexMath &m, Value item, Ofr number,
-                 llvm::function_ref<void(IndexMath &)> body) {
+void emitIfFirst(IndexMath &m, Index item, Index number,
+                 llvm::function_ref<void()> body) {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   auto equal = [&](Value x, Value y) -> Value {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
   };
   Value wanted =
-      arith::OrIOp::create(b, loc, equal(item, firstOfRange(item)),
-                           equal(m.value(number), m.value(m.attr(0))));
+      arith::OrIOp::create(b, loc, equal(m.value(item), firstOfRange(item)),
+                           equal(m.value(number), m.value(0)));
   scf::IfOp::create(b, loc, wanted, [&](OpBuilder &nb, Location l) {
-    IndexMath inner(nb, l);
-    body(inner);
+    body();
     scf::YieldOp::create(nb, l);
   });
 }
 
-Value scratchView(IndexMath &m, Value scratch, Type element, Ofr byteOffset,
-                  Ofr count) {
-  auto known = IndexMath::constant(count);
+Value scratchView(IndexMath &m, Value scratch, Type element, Index byteOffset,
+                  Index count) {
+  auto known = count.constant();
   auto type = MemRefType::get({known.value_or(ShapedType::kDynamic)}, element);
   SmallVector<Value> dynamic;
   if (!known)
-    dynamic.push_back(cast<Value>(count));
+    dynamic.push_back(count.dynamic());
   return memref::ViewOp::create(m.builder(), m.location(), type, scratch,
                                 m.value(byteOffset), dynamic);
 }
@@ -87,45 +83,90 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
 
 int64_t evenRows(int64_t rows, int64_t block) {
   int64_t most = block + block / 8; // if that makes one block less
-  int64_t blocks = (rows + most - 1) / most;
-  return (rows + blocks - 1) / blocks;
+  int64_t blocks = ceilDiv(rows, most);
+  return ceilDiv(rows, blocks);
 }
 
 int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least) {
   int64_t wanted = (kMinItems + others - 1) / std::max<int64_t>(others, 1);
   int64_t blocks = std::min(wanted, rows / std::max<int64_t>(least, 1));
-  return blocks * block <= rows ? block : (rows + blocks - 1) / blocks;
+  return blocks * block <= rows ? block : ceilDiv(rows, blocks);
 }
 
 int64_t evenItems(int64_t rows, int64_t block, int64_t others) {
   // Of more items one is a thirtieth or less; lower blocks pass all weights for
   // few rows.
   constexpr int64_t kMostItems = 32, kLeastRows = 32;
-  int64_t blocks = (rows + block - 1) / block, items = blocks * others;
+  int64_t blocks = ceilDiv(rows, block), items = blocks * others;
   if (items > kMostItems || items % 2 == 0 || (blocks + 1) * kLeastRows > rows)
     return block;
   return (rows + blocks) / (blocks + 1);
 }
 
-SmallVector<Ofr> delinearize(IndexMath &m, Value index, ArrayRef<Ofr> counts) {
-  SmallVector<Ofr> parts(counts.size());
-  Ofr rest = index;
-  for (int64_t i = static_cast<int64_t>(counts.size()) - 1; i >= 0; --i) {
-    if (IndexMath::isConstant(counts[i], 1)) {
-      parts[i] = m.attr(0);
-    } else if (i == 0) {
-      parts[i] = rest;
-    } else {
-      parts[i] = m.rem(rest, counts[i]);
-      rest = m.floorDiv(rest, counts[i]);
-    }
-  }
-  return parts;
+Grid::Grid(std::initializer_list<std::pair<StringRef, Index>> dims) {
+  for (auto [name, count] : dims)
+    add(name, count);
 }
 
-void emitLoop(IndexMath &m, Ofr from, Ofr to,
-              llvm::function_ref<void(IndexMath &, Ofr)> body) {
-  auto f = IndexMath::constant(from), t = IndexMath::constant(to);
+void Grid::add(StringRef name, Index count) {
+  assert((names.empty() || names.back() == name ||
+          !llvm::is_contained(names, name)) &&
+         "dimensions of one name follow each other");
+  names.push_back(name);
+  counts.push_back(count);
+}
+
+void Grid::add(StringRef name, ArrayRef<Index> list) {
+  for (Index count : list)
+    add(name, count);
+}
+
+Grid::Item::Item(const Grid &grid, Index number)
+    : number(number), grid(grid), positions(grid.counts.size()) {
+  Index rest = number;
+  for (int64_t i = static_cast<int64_t>(positions.size()) - 1; i >= 0; --i) {
+    if (grid.counts[i].isConstant(1)) {
+      positions[i] = 0;
+    } else if (i == 0) {
+      positions[i] = rest;
+    } else {
+      positions[i] = rest % grid.counts[i];
+      rest = rest / grid.counts[i];
+    }
+  }
+}
+
+Index Grid::Item::operator[](StringRef name) const {
+  ArrayRef<Index> found = all(name);
+  assert(found.size() == 1 && "not the name of one dimension");
+  return found.front();
+}
+
+ArrayRef<Index> Grid::Item::all(StringRef name) const {
+  auto first = llvm::find(grid.names, name);
+  auto past = std::find_if(first, grid.names.end(),
+                           [&](StringRef other) { return other != name; });
+  return ArrayRef(positions).slice(first - grid.names.begin(), past - first);
+}
+
+void emitItems(IndexMath &m, StringRef label, const Grid &grid,
+               llvm::function_ref<void(const Grid::Item &)> body) {
+  emitItems(m, label, grid.size(),
+            [&](Index item) { body(Grid::Item(grid, item)); });
+}
+
+void emitItems(IndexMath &m, StringRef label, const Grid &grid,
+               Index scratchBytes,
+               llvm::function_ref<void(const Grid::Item &, Value)> body) {
+  emitItems(m, label, grid.size(), scratchBytes,
+            [&](Index item, Value scratch) {
+              body(Grid::Item(grid, item), scratch);
+            });
+}
+
+void emitLoop(IndexMath &m, Index from, Index to,
+              llvm::function_ref<void(Index)> body) {
+  auto f = from.constant(), t = to.constant();
   if (f && t && *f >= *t)
     return;
   OpBuilder &b = m.builder();
@@ -133,37 +174,33 @@ void emitLoop(IndexMath &m, Ofr from, Ofr to,
                                  m.value(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  IndexMath inner(b, m.location());
-  body(inner, Ofr(loop.getInductionVar()));
+  body(m(loop.getInductionVar()));
 }
 
-void emitIfBelow(IndexMath &m, Ofr number, int64_t bound,
-                 llvm::function_ref<void(IndexMath &)> below,
-                 llvm::function_ref<void(IndexMath &)> otherwise) {
+void emitIfBelow(IndexMath &m, Index number, int64_t bound,
+                 llvm::function_ref<void()> below,
+                 llvm::function_ref<void()> otherwise) {
   OpBuilder &b = m.builder();
   Value isBelow =
       arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
-                            m.value(number), m.value(m.attr(bound)));
+                            m.value(number), m.value(bound));
   auto branch = scf::IfOp::create(b, m.location(), isBelow, true);
   for (bool first : {true, false}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(
         &(first ? branch.getThenRegion() : branch.getElseRegion()).front());
-    IndexMath inner(b, m.location());
-    (first ? below : otherwise)(inner);
+    (first ? below : otherwise)();
   }
 }
 
-void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
-                   llvm::function_ref<void(IndexMath &, int64_t)> body) {
+void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
+                   llvm::function_ref<void(int64_t)> body) {
   int64_t full = total / block, tail = total % block;
   if (tail == 0 || full == 0) {
-    body(m, tail == 0 ? block : tail);
+    body(tail == 0 ? block : tail);
     return;
   }
-  emitIfBelow(
-      m, number, full, [&](IndexMath &fm) { body(fm, block); },
-      [&](IndexMath &tm) { body(tm, tail); });
+  emitIfBelow(m, number, full, [&] { body(block); }, [&] { body(tail); });
 }
 
 } // namespace tenon::tiling

@@ -9,26 +9,67 @@
 namespace tenon::tiling {
 
 /// A section over `items`; `body` gets the item's index.
-void emitItems(IndexMath &m, llvm::StringRef label, Ofr items,
-               llvm::function_ref<void(IndexMath &, mlir::Value)> body);
+void emitItems(IndexMath &m, llvm::StringRef label, Index items,
+               llvm::function_ref<void(Index)> body);
 
 /// The same with `scratchBytes` of memory that are an item's own while it runs.
-void emitItems(
-    IndexMath &m, llvm::StringRef label, Ofr items, Ofr scratchBytes,
-    llvm::function_ref<void(IndexMath &, mlir::Value, mlir::Value)> body);
+void emitItems(IndexMath &m, llvm::StringRef label, Index items,
+               Index scratchBytes,
+               llvm::function_ref<void(Index, mlir::Value)> body);
+
+/// The items of a section as a grid of named dimensions, of which the last
+/// varies fastest. Several may share a name if they are added one after the
+/// other, as spatial dimensions do.
+class Grid {
+public:
+  Grid() = default;
+  Grid(std::initializer_list<std::pair<llvm::StringRef, Index>> dims);
+  /// Adds a dimension that varies faster than those before it.
+  void add(llvm::StringRef name, Index count);
+  void add(llvm::StringRef name, llvm::ArrayRef<Index> counts);
+  /// The number of items.
+  Index size() const { return product(counts); }
+
+  /// Where an item is.
+  class Item {
+  public:
+    Item(const Grid &grid, Index number);
+    /// The position along the only dimension of this name.
+    Index operator[](llvm::StringRef name) const;
+    /// The positions along all dimensions of this name, which may be none.
+    llvm::ArrayRef<Index> all(llvm::StringRef name) const;
+
+    const Index number; // counted over the grid
+
+  private:
+    const Grid &grid;
+    llvm::SmallVector<Index> positions;
+  };
+
+private:
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<Index> counts;
+};
+
+/// A section over all items of `grid`.
+void emitItems(IndexMath &m, llvm::StringRef label, const Grid &grid,
+               llvm::function_ref<void(const Grid::Item &)> body);
+void emitItems(IndexMath &m, llvm::StringRef label, const Grid &grid,
+               Index scratchBytes,
+               llvm::function_ref<void(const Grid::Item &, mlir::Value)> body);
 
 /// The first item of the range that `item`, of a section above, is in: it has
 /// the scratch memory of those before it.
-mlir::Value firstOfRange(mlir::Value item);
+mlir::Value firstOfRange(Index item);
 
 /// Calls `body` in the first item of that range, and where `number` is 0: what
 /// it leaves in scratch memory is there for the items that follow.
-void emitIfFirst(IndexMath &m, mlir::Value item, Ofr number,
-                 llvm::function_ref<void(IndexMath &)> body);
+void emitIfFirst(IndexMath &m, Index item, Index number,
+                 llvm::function_ref<void()> body);
 
 /// `count` elements of the scratch memory of an item, as a vector.
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
-                        Ofr byteOffset, Ofr count);
+                        Index byteOffset, Index count);
 
 /// A multiple of the heights of register tiles, 4, 6, 8 and 12.
 inline constexpr int64_t kMinRowBlock = 24;
@@ -51,22 +92,18 @@ int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least);
 /// items and odd in number: of two threads one would wait for the other.
 int64_t evenItems(int64_t rows, int64_t block, int64_t others);
 
-/// Splits `index` by `counts`, the last varying fastest.
-llvm::SmallVector<Ofr> delinearize(IndexMath &m, mlir::Value index,
-                                   llvm::ArrayRef<Ofr> counts);
-
 /// A loop over [from, to).
-void emitLoop(IndexMath &m, Ofr from, Ofr to,
-              llvm::function_ref<void(IndexMath &, Ofr)> body);
+void emitLoop(IndexMath &m, Index from, Index to,
+              llvm::function_ref<void(Index)> body);
 
 /// Calls `below` where `number` is less than `bound`.
-void emitIfBelow(IndexMath &m, Ofr number, int64_t bound,
-                 llvm::function_ref<void(IndexMath &)> below,
-                 llvm::function_ref<void(IndexMath &)> otherwise);
+void emitIfBelow(IndexMath &m, Index number, int64_t bound,
+                 llvm::function_ref<void()> below,
+                 llvm::function_ref<void()> otherwise);
 
 /// Calls `body` with the size of block `number` of `total` elements: `block`,
 /// or what the last one has.
-void withBlockSize(IndexMath &m, Ofr number, int64_t total, int64_t block,
-                   llvm::function_ref<void(IndexMath &, int64_t)> body);
+void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
+                   llvm::function_ref<void(int64_t)> body);
 
 } // namespace tenon::tiling

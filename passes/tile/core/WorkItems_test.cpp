@@ -1,10 +1,7 @@
-//===- WorkItems_test.cpp - index arithmetic and sliding windows ----------===//
+//===- WorkItems_test.cpp - sliding windows and shares of work
 // SPDX-License-Identifier: Apache-2.0
+//-------------===//
 #include "passes/tile/core/WorkItems.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
 
@@ -15,85 +12,6 @@ using namespace mlir;
 using namespace tenon::tiling;
 
 namespace {
-
-class IndexMathTest : public testing::Test {
-protected:
-  IndexMathTest() : builder(&context) {
-    context.loadDialect<arith::ArithDialect, func::FuncDialect>();
-    module = parseSourceString<ModuleOp>(
-        "func.func @f(%x: index, %y: index) { return }", &context);
-    body = &(*module->getOps<func::FuncOp>().begin()).getBody().front();
-    builder.setInsertionPoint(body->getTerminator());
-    x = Ofr(body->getArgument(0));
-    y = Ofr(body->getArgument(1));
-    math.emplace(builder, builder.getUnknownLoc());
-  }
-  Ofr attr(int64_t c) { return math->attr(c); }
-  size_t written() { return body->getOperations().size() - 1; }
-
-  MLIRContext context;
-  OpBuilder builder;
-  OwningOpRef<ModuleOp> module;
-  Block *body;
-  Ofr x, y;
-  std::optional<IndexMath> math;
-};
-
-TEST_F(IndexMathTest, constantsFold) {
-  IndexMath &m = *math;
-  EXPECT_TRUE(IndexMath::isConstant(m.mul(attr(6), attr(7)), 42));
-  EXPECT_TRUE(IndexMath::isConstant(m.add(attr(6), attr(7)), 13));
-  EXPECT_TRUE(IndexMath::isConstant(m.sub(attr(6), attr(7)), -1));
-  EXPECT_TRUE(IndexMath::isConstant(m.ceilDiv(attr(7), attr(3)), 3));
-  EXPECT_TRUE(IndexMath::isConstant(m.ceilDiv(attr(6), attr(3)), 2));
-  EXPECT_TRUE(IndexMath::isConstant(m.floorDiv(attr(7), attr(3)), 2));
-  EXPECT_TRUE(IndexMath::isConstant(m.rem(attr(7), attr(3)), 1));
-  EXPECT_TRUE(IndexMath::isConstant(m.min(attr(7), attr(3)), 3));
-  EXPECT_TRUE(IndexMath::isConstant(m.max(attr(7), attr(3)), 7));
-  EXPECT_TRUE(
-      IndexMath::isConstant(m.product({attr(2), attr(3), attr(4)}), 24));
-  EXPECT_TRUE(IndexMath::isConstant(m.product({}), 1));
-  EXPECT_EQ(written(), 0u);
-}
-
-TEST_F(IndexMathTest, neutralElementsWriteNothing) {
-  IndexMath &m = *math;
-  EXPECT_EQ(m.mul(x, attr(1)), x);
-  EXPECT_EQ(m.mul(attr(1), x), x);
-  EXPECT_TRUE(IndexMath::isConstant(m.mul(x, attr(0)), 0));
-  EXPECT_EQ(m.add(attr(0), x), x);
-  EXPECT_EQ(m.sub(x, attr(0)), x);
-  EXPECT_EQ(m.ceilDiv(x, attr(1)), x);
-  EXPECT_EQ(m.floorDiv(x, attr(1)), x);
-  EXPECT_TRUE(IndexMath::isConstant(m.rem(x, attr(1)), 0));
-  EXPECT_EQ(written(), 0u);
-}
-
-TEST_F(IndexMathTest, zeroDivisorsDoNotTrap) {
-  EXPECT_TRUE(IndexMath::isConstant(math->floorDiv(attr(4), attr(0)), 0));
-  EXPECT_TRUE(IndexMath::isConstant(math->ceilDiv(attr(4), attr(0)), 0));
-  EXPECT_TRUE(IndexMath::isConstant(math->rem(attr(4), attr(0)), 0));
-}
-
-TEST_F(IndexMathTest, equalResultsAreOneValue) {
-  Ofr p = math->mul(x, y);
-  size_t n = written();
-  EXPECT_EQ(math->mul(x, y), p);
-  EXPECT_EQ(written(), n);
-  EXPECT_NE(math->add(x, y), p);
-}
-
-TEST_F(IndexMathTest, anotherBlockIsAnotherValue) {
-  Ofr p = math->mul(x, y);
-  Block other;
-  builder.setInsertionPointToStart(&other);
-  Ofr q = math->mul(x, y);
-  EXPECT_NE(p, q) << "the first need not dominate the second";
-  EXPECT_EQ(cast<Value>(q).getParentBlock(), &other);
-  // Back again: values of the other block must not be used.
-  builder.setInsertionPoint(body->getTerminator());
-  EXPECT_EQ(cast<Value>(math->mul(x, y)).getParentBlock(), body);
-}
 
 /// Position `at` of tap `t` in src, from the definition.
 bool inside(const WindowDim &d, int64_t start, int64_t t) {
@@ -112,7 +30,7 @@ void forWindows(llvm::function_ref<void(const WindowDim &)> body) {
               body({in, out, kernel, stride, pad, dilation});
 }
 
-TEST_F(IndexMathTest, interiorIsWhereAllTapsAreInside) {
+TEST(SlidingWindow, interiorIsWhereAllTapsAreInside) {
   forWindows([](const WindowDim &d) {
     auto [first, past] = d.interior();
     ASSERT_LE(0, first);
@@ -130,11 +48,11 @@ TEST_F(IndexMathTest, interiorIsWhereAllTapsAreInside) {
   });
 }
 
-TEST_F(IndexMathTest, validTapsAreThoseInside) {
+TEST(SlidingWindow, validTapsAreThoseInside) {
   forWindows([&](const WindowDim &d) {
     for (int64_t i = 0; i < d.out; ++i) {
-      auto [lo, hi] = d.validTaps(*math, attr(i * d.stride));
-      int64_t l = *IndexMath::constant(lo), h = *IndexMath::constant(hi);
+      auto [lo, hi] = d.validTaps(i * d.stride);
+      int64_t l = *lo.constant(), h = *hi.constant();
       ASSERT_LE(0, l);
       ASSERT_LE(l, h);
       ASSERT_LE(h, d.kernel);
@@ -145,16 +63,14 @@ TEST_F(IndexMathTest, validTapsAreThoseInside) {
             << " tap " << t;
     }
   });
-  EXPECT_EQ(written(), 0u);
 }
 
-int64_t number(Ofr o) { return *IndexMath::constant(o); }
+int64_t number(Index i) { return *i.constant(); }
 
 /// Every position of dst and tap meets the position of src that the definition
 /// says, for all small windows: strides and dilations with and without common
 /// divisors, more and less padding than taps.
-TEST_F(IndexMathTest, spreadDimFindsAllTaps) {
-  IndexMath &m = *math;
+TEST(SlidingWindow, spreadDimFindsAllTaps) {
   for (int64_t code = 0; code < 5 * 6 * 6 * 4 * 3; ++code) {
     int64_t rest = code;
     auto pick = [&](int64_t n) {
@@ -173,10 +89,10 @@ TEST_F(IndexMathTest, spreadDimFindsAllTaps) {
                  " in " + std::to_string(in));
     int64_t positions = 0;
     for (int64_t c = 0; c < std::min(stride, out); ++c) {
-      TransposedDim::Class k = d.classOf(m, attr(c));
-      auto [first, past] = d.interior(m, k);
+      TransposedDim::Class k = d.classOf(c);
+      auto [first, past] = d.interior(k);
       for (int64_t q = 0; q < number(k.count); ++q, ++positions) {
-        auto [lo, hi] = d.validTaps(m, k, attr(q));
+        auto [lo, hi] = d.validTaps(k, q);
         std::set<std::pair<int64_t, int64_t>> expected, actual;
         for (int64_t tap = 0; tap < kernel; ++tap) {
           int64_t at = c + q * stride + pad - tap * dilation;
@@ -195,12 +111,10 @@ TEST_F(IndexMathTest, spreadDimFindsAllTaps) {
     }
     EXPECT_EQ(positions, out);
   }
-  EXPECT_EQ(written(), 0u);
 }
 
 /// A tap's positions are those whose window finds the tap inside src.
-TEST_F(IndexMathTest, validPositionsMatchValidTaps) {
-  IndexMath &m = *math;
+TEST(SlidingWindow, validPositionsMatchValidTaps) {
   for (const WindowDim &d :
        std::initializer_list<WindowDim>{{9, 9, 3, 1, 1, 1},
                                         {9, 5, 3, 2, 1, 1},
@@ -209,14 +123,28 @@ TEST_F(IndexMathTest, validPositionsMatchValidTaps) {
                                         {3, 9, 2, 1, 4, 1},
                                         {1, 0, 3, 1, 0, 1}})
     for (int64_t tap = 0; tap < d.kernel; ++tap) {
-      auto [from, past] = d.validPositions(m, attr(tap));
+      auto [from, past] = d.validPositions(tap);
       for (int64_t o = 0; o < d.out; ++o) {
-        auto [lo, hi] = d.validTaps(m, attr(o * d.stride));
+        auto [lo, hi] = d.validTaps(o * d.stride);
         EXPECT_EQ(o >= number(from) && o < number(past),
                   tap >= number(lo) && tap < number(hi))
             << "tap " << tap << " position " << o;
       }
     }
+}
+
+TEST(Grid, PositionsHaveNames) {
+  Grid grid{{"image", 4}, {"group", 1}};
+  grid.add("row", 3);
+  grid.add("row", {2, 5});
+  EXPECT_EQ(grid.size(), 120);
+  Grid::Item item(grid, 2 * 30 + 1 * 10 + 1 * 5 + 3);
+  EXPECT_EQ(item.number, 78);
+  EXPECT_EQ(item["image"], 2);
+  EXPECT_EQ(item["group"], 0);
+  EXPECT_EQ(item.all("row"), ArrayRef<Index>({1, 1, 3}));
+  EXPECT_TRUE(item.all("tap").empty());
+  EXPECT_EQ(Grid().size(), 1);
 }
 
 TEST(ShareRows, MakesItemsEnough) {

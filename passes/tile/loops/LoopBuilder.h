@@ -20,7 +20,7 @@ public:
   using Reduction = LoopProgram::Reduction;
 
   /// Loops over a tensor of `shape` as `rows` sees it.
-  LoopBuilder(GroupContext &ctx, llvm::ArrayRef<Ofr> shape,
+  LoopBuilder(GroupContext &ctx, llvm::ArrayRef<Index> shape,
               const fusion::ReductionSpace &rows);
 
   // Arithmetic in f32.
@@ -86,7 +86,7 @@ private:
   template <typename Op> Node binary(Node x, Node y);
   Node productOf(Node x, Node y);
   Node converted(Node n, mlir::Type from, mlir::Type to);
-  Ofr reducedElements();
+  Index reducedElements();
   /// Of `constant`, or null.
   const double *literalOf(Node n) const;
   Node inputOf(mlir::Value v, Strided memory);
@@ -95,15 +95,15 @@ private:
   void genIndex(mlir::Operation *op);
   void dropout(mlir::Operation *op);
   Node singleOf(mlir::Value v);
-  Node indexNode(llvm::ArrayRef<Ofr> strides, mlir::Type type);
+  Node indexNode(llvm::ArrayRef<Index> strides, mlir::Type type);
   Strided splitChannels(Strided s);
   Strided aligned(const Strided &s);
   Strided alignedAt(const Strided &s, llvm::ArrayRef<int64_t> dims);
 
   GroupContext &ctx;
-  llvm::SmallVector<Ofr> shape; // of the tensors
+  llvm::SmallVector<Index> shape; // of the tensors
   fusion::ReductionSpace rows;
-  llvm::SmallVector<Ofr> space; // `shape` with channels split into groups
+  llvm::SmallVector<Index> space; // `shape` with channels split into groups
   LoopProgram program;
   llvm::DenseMap<mlir::Value, Node> nodes;
   llvm::DenseMap<Node, double> literals;

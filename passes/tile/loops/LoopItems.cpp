@@ -85,10 +85,9 @@ void LoopProgram::decideStores() {
 /// Whether an input is contiguous along `dim`, not along the last dimension.
 bool LoopProgram::readsAcross(int64_t dim) const {
   return llvm::any_of(nodes, [&](const NodeInfo &n) {
-    return n.kind == Kind::input &&
-           IndexMath::isConstant(n.memory.strides[dim], 1) &&
-           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 1) &&
-           !IndexMath::isConstant(n.memory.strides[sizes.size() - 1], 0);
+    return n.kind == Kind::input && n.memory.strides[dim].isConstant(1) &&
+           !n.memory.strides[sizes.size() - 1].isConstant(1) &&
+           !n.memory.strides[sizes.size() - 1].isConstant(0);
   });
 }
 
@@ -105,13 +104,13 @@ bool LoopProgram::canStep() const {
   if (llvm::count(classes, 1) != 1 || classes.back() != 0 || !readsOnce())
     return false;
   int64_t reduced = llvm::find(classes, 1) - classes.begin();
-  return IndexMath::constant(sizes[reduced]) && !readsAcross(reduced);
+  return sizes[reduced].constant() && !readsAcross(reduced);
 }
 
 /// Columns of an item that steps, where one cache holds all that is read: equal
 /// parts of whole lines.
 std::optional<int64_t> LoopProgram::heldChunk(int64_t elements) const {
-  auto columns = IndexMath::constant(sizes.back());
+  auto columns = sizes.back().constant();
   int64_t bytes = 0;
   for (const NodeInfo &n : nodes)
     if (n.kind == Kind::input)
@@ -134,14 +133,14 @@ void LoopProgram::chooseChunks() {
   stepDim = -1;
   held = false;
   int64_t chunkDim = -1;
-  Ofr chunk;
+  Index chunk;
   bool anyReduced = llvm::is_contained(classes, 1);
   if (!anyReduced) {
     // The innermost dimensions that fit an item stay whole.
     int64_t inner = 1;
     int64_t j = rank - 1;
     for (; j > 0; --j) {
-      auto c = IndexMath::constant(sizes[j]);
+      auto c = sizes[j].constant();
       if (!c || inner * std::max<int64_t>(*c, 1) > kItemElements)
         break;
       inner *= std::max<int64_t>(*c, 1);
@@ -153,7 +152,7 @@ void LoopProgram::chooseChunks() {
       int64_t rows = std::max<int64_t>(1, kItemElements / inner);
       if (j < rank - 1 && readsAcross(j))
         rows = llvm::alignTo(rows, kLineElements);
-      chunk = m.attr(rows);
+      chunk = rows;
     }
   } else {
     for (int64_t d = 0; d < rank; ++d)
@@ -163,7 +162,7 @@ void LoopProgram::chooseChunks() {
       int64_t reducedSize = 1;
       for (int64_t d = 0; d < rank; ++d)
         if (classes[d] == 1)
-          reducedSize *= IndexMath::constant(sizes[d]).value_or(64);
+          reducedSize *= sizes[d].constant().value_or(64);
       chunkDim = rank - 1;
       int64_t least = readsOnce() ? kStreamChunk : kMinChunk;
       auto columns = [&](int64_t block) {
@@ -171,17 +170,17 @@ void LoopProgram::chooseChunks() {
         return std::clamp(c / kMinChunk * kMinChunk, least, kMaxChunk);
       };
       int64_t elements = 1;
-      for (Ofr size : sizes)
-        elements *= IndexMath::constant(size).value_or(0);
+      for (Index size : sizes)
+        elements *= size.constant().value_or(0);
       int64_t far = columns(kFarBlockElements);
       bool isFar = elements >= kFarElements &&
                    elements / reducedSize / far >= kEnoughItems;
-      chunk = m.attr(isFar ? far : columns(kRowBlockElements));
+      chunk = isFar ? far : columns(kRowBlockElements);
       if (canStep()) {
         stepDim = llvm::find(classes, 1) - classes.begin();
         auto part = heldChunk(elements);
         held = part.has_value();
-        chunk = m.attr(part.value_or(kSteppedChunk));
+        chunk = part.value_or(kSteppedChunk);
       }
     }
   }
@@ -190,13 +189,11 @@ void LoopProgram::chooseChunks() {
   if (!anyReduced)
     chooseBlock();
   for (auto &[d, count] : chunks)
-    if (auto c = IndexMath::constant(sizes[d]))
-      count = m.attr(
-          std::max<int64_t>(1, std::min(*c, *IndexMath::constant(count))));
-  items = m.attr(1);
+    if (auto c = sizes[d].constant())
+      count = std::max<int64_t>(1, std::min(*c, *count.constant()));
+  items = 1;
   for (int64_t d : itemDims)
-    items =
-        m.mul(items, chunks.contains(d) ? m.ceilDiv(sizes[d], chunks.lookup(d))
+    items = items * (chunks.contains(d) ? ceilDiv(sizes[d], chunks.lookup(d))
                                         : sizes[d]);
 }
 
@@ -204,9 +201,9 @@ void LoopProgram::chooseChunks() {
 int64_t LoopProgram::lastRun() const {
   int64_t first = sizes.size() - 1;
   auto goesOn = [&](const Strided &s) {
-    auto outer = IndexMath::constant(s.strides[first - 1]);
-    auto inner = IndexMath::constant(s.strides[first]);
-    auto size = IndexMath::constant(sizes[first]);
+    auto outer = s.strides[first - 1].constant();
+    auto inner = s.strides[first].constant();
+    auto size = sizes[first].constant();
     return outer && inner && size && *outer == *inner * *size;
   };
   auto allGoOn = [&](const NodeInfo &n) {
@@ -223,8 +220,8 @@ int64_t LoopProgram::lastRun() const {
 /// much of the dimension before them as fits.
 bool LoopProgram::chooseTaps(int64_t taps) {
   int64_t last = static_cast<int64_t>(sizes.size()) - 1;
-  auto columns = IndexMath::constant(sizes[last]);
-  auto count = IndexMath::constant(sizes[taps]);
+  auto columns = sizes[last].constant();
+  auto count = sizes[taps].constant();
   int64_t between = taps == last - 1 ? last - 2 : last - 1;
   if (taps == last || between < 0 || *count < kFewTaps ||
       *count >= kLineElements || *columns < kLineElements)
@@ -235,9 +232,8 @@ bool LoopProgram::chooseTaps(int64_t taps) {
       itemDims.push_back(d);
   int64_t wanted = std::min(*columns, kTapColumns);
   chunks.clear();
-  chunks[last] = m.attr(wanted);
-  chunks[between] =
-      m.attr(std::max<int64_t>(kItemElements / (*count * wanted), 1));
+  chunks[last] = wanted;
+  chunks[between] = std::max<int64_t>(kItemElements / (*count * wanted), 1);
   return true;
 }
 
@@ -247,8 +243,8 @@ bool LoopProgram::chooseTaps(int64_t taps) {
 /// there are many of them.
 void LoopProgram::chooseBlock() {
   int64_t rank = sizes.size(), across = 0, elements = 1;
-  for (Ofr size : sizes)
-    elements *= IndexMath::constant(size).value_or(0);
+  for (Index size : sizes)
+    elements *= size.constant().value_or(0);
   while (across < rank - 1 && !readsAcross(across))
     ++across;
   int64_t run = lastRun();
@@ -257,12 +253,12 @@ void LoopProgram::chooseBlock() {
     return;
   if (run <= across ||
       elements < (isInside(across) ? kManyAcross : kFewAcross) ||
-      *IndexMath::constant(sizes[across]) < kLineElements)
+      *sizes[across].constant() < kLineElements)
     return;
   int64_t inner = 1;
   for (int64_t d = run + 1; d < rank; ++d)
-    inner *= *IndexMath::constant(sizes[d]);
-  int64_t length = *IndexMath::constant(sizes[run]);
+    inner *= *sizes[d].constant();
+  int64_t length = *sizes[run].constant();
   int64_t wanted = std::clamp<int64_t>(kBlockColumns / inner, 1, length);
   // Equal blocks of whole lines need no code for shorter ones.
   for (int64_t c = wanted; c > wanted / 2; --c)
@@ -278,8 +274,8 @@ void LoopProgram::chooseBlock() {
       itemDims.push_back(d);
   itemDims.push_back(across);
   chunks.clear();
-  chunks[run] = m.attr(wanted);
-  chunks[across] = m.attr(std::max<int64_t>(rows, 1) * kLineElements);
+  chunks[run] = wanted;
+  chunks[across] = std::max<int64_t>(rows, 1) * kLineElements;
 }
 
 /// An output that can also serve as the place to read a stored node from.
@@ -296,13 +292,11 @@ SmallVector<int64_t> LoopProgram::orderOfInput() const {
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
   auto input = llvm::find_if(
       nodes, [](const NodeInfo &n) { return n.kind == Kind::input && n.full; });
-  if (input == nodes.end() || !llvm::all_of(input->memory.strides, [](Ofr s) {
-        return IndexMath::constant(s).has_value();
+  if (input == nodes.end() || !llvm::all_of(input->memory.strides, [](Index s) {
+        return s.constant().has_value();
       }))
     return order;
-  auto stride = [&](int64_t d) {
-    return *IndexMath::constant(input->memory.strides[d]);
-  };
+  auto stride = [&](int64_t d) { return *input->memory.strides[d].constant(); };
   // Along those with stride 0 it does not vary: they stay outside.
   auto lies = [&](int64_t d) {
     return std::pair(stride(d) != 0, std::pair(-stride(d), d));
@@ -313,21 +307,21 @@ SmallVector<int64_t> LoopProgram::orderOfInput() const {
 
 void LoopProgram::planScratch() {
   scratchOrder = orderOfInput();
-  scratchBytes = m.attr(0);
+  scratchBytes = 0;
   for (NodeInfo &n : nodes) {
     if (!n.stored || n.kind == Kind::input || outputAsBuffer(n).base)
       continue;
-    Ofr elements = m.attr(1);
+    Index elements = 1;
     for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
       if (chunks.contains(d))
-        elements = m.mul(elements, chunks.lookup(d));
+        elements *= chunks.lookup(d);
       else if (!llvm::is_contained(itemDims, d) && (n.full || classes[d] == 0))
-        elements = m.mul(elements, sizes[d]);
+        elements *= sizes[d];
     }
     int64_t width = std::max<int64_t>(1, n.type.getIntOrFloatBitWidth() / 8);
     n.scratchOffset = scratchBytes;
-    Ofr lines = m.ceilDiv(m.mul(elements, m.attr(width)), m.attr(kAlign));
-    scratchBytes = m.add(scratchBytes, m.mul(lines, m.attr(kAlign)));
+    Index lines = ceilDiv(elements * width, kAlign);
+    scratchBytes += lines * kAlign;
   }
 }
 

@@ -27,21 +27,21 @@ constexpr int64_t kBytesAhead = 2048;
 int64_t LoopProgram::bytesOf(const Strided &tensor) const {
   int64_t bytes = tensor.elementType().getIntOrFloatBitWidth() / 8;
   for (auto [size, stride] : llvm::zip(sizes, tensor.strides))
-    if (!IndexMath::isConstant(stride, 0))
-      bytes *= IndexMath::constant(size).value_or(0);
+    if (!stride.isConstant(0))
+      bytes *= size.constant().value_or(0);
   return bytes;
 }
 
 /// Elements from those of this item to those of the next, in a tensor so large
 /// that they are in no cache; otherwise 0.
 int64_t LoopProgram::distanceToNext(const Place &place,
-                                    ArrayRef<Ofr> extent) const {
+                                    ArrayRef<Index> extent) const {
   if (place.scratch || itemDims.empty() ||
       bytesOf(place.tensor) < kPrefetchedBytes)
     return 0;
   int64_t last = itemDims.back();
-  auto stride = IndexMath::constant(place.tensor.strides[last]);
-  auto rows = IndexMath::constant(extent[last]);
+  auto stride = place.tensor.strides[last].constant();
+  auto rows = extent[last].constant();
   return stride && rows ? *stride * *rows : 0;
 }
 
@@ -56,7 +56,7 @@ int64_t LoopProgram::distanceAhead(const Place &place) const {
   if (!readsOnce() || bytesOf(place.tensor) < kFromMemoryBytes)
     return 0;
   if (stepDim >= 0) {
-    auto stride = IndexMath::constant(place.tensor.strides[stepDim]);
+    auto stride = place.tensor.strides[stepDim].constant();
     return stride.value_or(0) * kStepRows;
   }
   return kBytesAhead * 8 / place.tensor.elementType().getIntOrFloatBitWidth();
@@ -68,18 +68,18 @@ int64_t LoopProgram::distanceAhead(const Place &place) const {
 int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
   auto writesAlong = [](const NodeInfo &n) {
     return llvm::all_of(n.outputs, [](const Strided &out) {
-      return IndexMath::isConstant(out.strides.back(), 1);
+      return out.strides.back().isConstant(1);
     });
   };
   if (sizes.size() < 2 || !llvm::all_of(nodes, writesAlong))
     return 0;
-  auto step = IndexMath::constant(tensor.strides.back());
+  auto step = tensor.strides.back().constant();
   int64_t run = lastRun(), rows = 1;
-  for (Ofr size : ArrayRef(sizes).drop_front(run))
-    rows *= IndexMath::constant(size).value_or(0);
+  for (Index size : ArrayRef(sizes).drop_front(run))
+    rows *= size.constant().value_or(0);
   bool across = false;
   for (int64_t d = 0; d < run; ++d)
-    across |= IndexMath::isConstant(tensor.strides[d], 1);
+    across |= tensor.strides[d].isConstant(1);
   if (!across || step.value_or(0) <= 1 || rows < kRowsAcross ||
       bytesOf(tensor) <= l2Bytes)
     return 0;

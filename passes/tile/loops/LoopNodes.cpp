@@ -11,7 +11,7 @@ using namespace mlir;
 namespace tenon::tiling {
 
 LoopProgram::LoopProgram(IndexMath &m, StringRef label, int64_t l2Bytes,
-                         ArrayRef<Ofr> sizes, ArrayRef<bool> reduced)
+                         ArrayRef<Index> sizes, ArrayRef<bool> reduced)
     : m(m), label(label), l2Bytes(l2Bytes), sizes(sizes.begin(), sizes.end()) {
   for (bool r : reduced)
     classes.push_back(r);
@@ -20,7 +20,7 @@ LoopProgram::LoopProgram(IndexMath &m, StringRef label, int64_t l2Bytes,
 /// Whether `s` has more than one element per row.
 bool LoopProgram::variesAlong(const Strided &s) const {
   for (auto [stride, cls] : llvm::zip(s.strides, classes))
-    if (cls == 1 && !IndexMath::isConstant(stride, 0))
+    if (cls == 1 && !stride.isConstant(0))
       return true;
   return false;
 }
@@ -35,7 +35,7 @@ LoopProgram::Node LoopProgram::input(Strided s) {
   return nodes.size() - 1;
 }
 
-LoopProgram::Node LoopProgram::index(ArrayRef<Ofr> strides, Type type) {
+LoopProgram::Node LoopProgram::index(ArrayRef<Index> strides, Type type) {
   NodeInfo n;
   n.kind = Kind::index;
   n.indexed = true;

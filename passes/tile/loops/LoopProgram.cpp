@@ -29,17 +29,9 @@ constexpr int64_t kLongRow = 8 << 10;
 
 /// What is known inside one item: where it is, and what it has stored.
 struct LoopProgram::Item {
-  Item(IndexMath m, Value scratch) : m(m), scratch(scratch) {}
-
-  /// The same, further inside.
-  Item(const IndexMath &m, const Item &outer)
-      : m(m), scratch(outer.scratch), start(outer.start), extent(outer.extent),
-        scratchViews(outer.scratchViews), available(outer.available) {}
-
-  IndexMath m;
   Value scratch;
-  SmallVector<Ofr> start;  // per dimension of the space
-  SmallVector<Ofr> extent; // per dimension of the space; 1: an item index
+  SmallVector<Index> start;  // per dimension of the space
+  SmallVector<Index> extent; // per dimension of the space; 1: an item index
   llvm::DenseMap<int, Value> scratchViews;
   llvm::DenseSet<int> available; // nodes whose values are in memory
 };
@@ -48,18 +40,18 @@ struct LoopProgram::Item {
 /// walked inside it and along which `s` varies or which are `shown`.
 Value LoopProgram::boxOf(Item &item, const Strided &s,
                          ArrayRef<int64_t> shown) {
-  Ofr offset = s.offset.value_or(item.m.attr(0));
-  SmallVector<Ofr> boxSizes, boxStrides;
+  Index offset = s.offset.value_or(0);
+  SmallVector<Index> boxSizes, boxStrides;
   for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
-    if (IndexMath::isConstant(s.strides[d], 0) && !llvm::is_contained(shown, d))
+    if (s.strides[d].isConstant(0) && !llvm::is_contained(shown, d))
       continue;
-    offset = item.m.add(offset, item.m.mul(item.start[d], s.strides[d]));
+    offset += item.start[d] * s.strides[d];
     if (!isInside(d))
       continue;
     boxSizes.push_back(item.extent[d]);
     boxStrides.push_back(s.strides[d]);
   }
-  return box(item.m, s.base, offset, boxSizes, boxStrides);
+  return box(m, s.base, offset, boxSizes, boxStrides);
 }
 
 bool LoopProgram::isInside(int64_t d) const {
@@ -80,14 +72,14 @@ LoopProgram::Place LoopProgram::placeOf(Item &item, Node node) {
     for (int64_t d : scratchOrder) {
       if (!isInside(d) || (!n.full && classes[d] == 1))
         continue;
-      auto c = IndexMath::constant(item.extent[d]);
+      auto c = item.extent[d].constant();
       shape.push_back(c ? *c : ShapedType::kDynamic);
       if (!c)
-        dynamic.push_back(cast<Value>(item.extent[d]));
+        dynamic.push_back(item.extent[d].dynamic());
     }
-    view = memref::ViewOp::create(item.m.builder(), item.m.location(),
+    view = memref::ViewOp::create(m.builder(), m.location(),
                                   MemRefType::get(shape, n.type), item.scratch,
-                                  item.m.value(*n.scratchOffset), dynamic);
+                                  m.value(*n.scratchOffset), dynamic);
   }
   return {{}, view, n.full};
 }
@@ -98,14 +90,13 @@ Value LoopProgram::memoryOf(Item &item, const Place &place) {
 
 AffineMap LoopProgram::mapOf(Item &item, const Place &place,
                              ArrayRef<int64_t> loopOf, int64_t loops) {
-  MLIRContext *ctx = item.m.builder().getContext();
+  MLIRContext *ctx = m.builder().getContext();
   SmallVector<AffineExpr> exprs;
   for (int64_t i = 0, e = sizes.size(); i < e; ++i) {
     int64_t d = place.scratch ? scratchOrder[i] : i;
-    bool present = place.scratch
-                       ? place.full || classes[d] == 0
-                       : !IndexMath::isConstant(place.tensor.strides[d], 0) ||
-                             llvm::is_contained(place.shown, d);
+    bool present = place.scratch ? place.full || classes[d] == 0
+                                 : !place.tensor.strides[d].isConstant(0) ||
+                                       llvm::is_contained(place.shown, d);
     if (isInside(d) && present)
       exprs.push_back(getAffineDimExpr(loopOf[d], ctx));
   }
@@ -113,11 +104,11 @@ AffineMap LoopProgram::mapOf(Item &item, const Place &place,
 }
 
 Value LoopProgram::indexAtStart(Item &item, const NodeInfo &n) {
-  Ofr start = n.memory.offset.value_or(item.m.attr(0));
+  Index start = n.memory.offset.value_or(0);
   for (auto [at, stride] : llvm::zip(item.start, n.memory.strides))
-    start = item.m.add(start, item.m.mul(at, stride));
-  return arith::IndexCastOp::create(item.m.builder(), item.m.location(), n.type,
-                                    item.m.value(start));
+    start += at * stride;
+  return arith::IndexCastOp::create(m.builder(), m.location(), n.type,
+                                    m.value(start));
 }
 
 /// The cast stands right after linalg.index, where the vectoriser turns both
@@ -126,11 +117,11 @@ Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
                                Value start, ArrayRef<int64_t> loopOf) {
   Value sum = start;
   for (auto [d, stride] : llvm::enumerate(n.memory.strides)) {
-    if (loopOf[d] < 0 || IndexMath::isConstant(stride, 0))
+    if (loopOf[d] < 0 || stride.isConstant(0))
       continue;
     Value i = linalg::IndexOp::create(b, loc, loopOf[d]);
     i = arith::IndexCastOp::create(b, loc, n.type, i);
-    if (auto c = IndexMath::constant(stride)) {
+    if (auto c = stride.constant()) {
       if (*c != 1)
         i = arith::MulIOp::create(
             b, loc, i,
@@ -138,7 +129,7 @@ Value LoopProgram::indexInside(OpBuilder &b, Location loc, const NodeInfo &n,
     } else {
       i = arith::MulIOp::create(
           b, loc, i,
-          arith::IndexCastOp::create(b, loc, n.type, cast<Value>(stride)));
+          arith::IndexCastOp::create(b, loc, n.type, stride.dynamic()));
     }
     sum = arith::AddIOp::create(b, loc, sum, i);
   }
@@ -172,7 +163,7 @@ void LoopProgram::showAllLoops(Item &item, ArrayRef<int64_t> loopOf,
     place.tensor = output->outputs.front();
   else
     return;
-  place.tensor.strides.assign(sizes.size(), m.attr(0));
+  place.tensor.strides.assign(sizes.size(), 0);
   for (auto [d, loop] : llvm::enumerate(loopOf))
     if (loop >= 0 && !seen.test(loop))
       place.shown.push_back(static_cast<int64_t>(d));
@@ -218,7 +209,7 @@ bool LoopProgram::accumulates(const Item &item, Node node) const {
 /// of reductions that are not computed yet into their accumulators.
 void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
                               ArrayRef<Place> destinations) {
-  OpBuilder &b = item.m.builder();
+  OpBuilder &b = m.builder();
   bool reducing =
       llvm::any_of(results, [&](Node n) { return accumulates(item, n); });
   SmallVector<int64_t> loopOf(sizes.size(), -1);
@@ -268,7 +259,7 @@ void LoopProgram::emitGeneric(Item &item, bool full, ArrayRef<Node> results,
     if (storesNontemporally(n, destinations[i]))
       streams.push_back(static_cast<int64_t>(i));
   auto generic = linalg::GenericOp::create(
-      b, item.m.location(), TypeRange{}, ins, outs, maps, iterators,
+      b, m.location(), TypeRange{}, ins, outs, maps, iterators,
       [&](OpBuilder &nb, Location loc, ValueRange args) {
         llvm::DenseMap<Node, Value> values;
         for (auto [i, n] : llvm::enumerate(leaves))
@@ -357,12 +348,12 @@ static TypedAttr neutral(OpBuilder &b, LoopProgram::Reduction kind, Type type) {
 
 void LoopProgram::startReduction(Item &item, const NodeInfo &n,
                                  const Place &accumulator) {
-  OpBuilder &b = item.m.builder();
+  OpBuilder &b = m.builder();
   Value memory = memoryOf(item, accumulator);
   int64_t rank = cast<MemRefType>(memory.getType()).getRank();
   TypedAttr init = neutral(b, n.reduction, n.type);
   linalg::GenericOp::create(
-      b, item.m.location(), TypeRange{}, ValueRange{}, memory,
+      b, m.location(), TypeRange{}, ValueRange{}, memory,
       b.getMultiDimIdentityMap(rank),
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &nb, Location loc, ValueRange) {
@@ -418,8 +409,8 @@ void LoopProgram::emitRarePasses(Item &item, int level) {
   for (Node i = 0, e = nodes.size(); i < e; ++i)
     if (nodes[i].condition >= 0 && nodes[i].level == level + 1)
       byCondition[nodes[i].condition].push_back(i);
-  OpBuilder &b = item.m.builder();
-  Location loc = item.m.location();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
   for (auto &[condition, rare] : byCondition) {
     SmallVector<Node> sums, chosen;
     SmallVector<Place> places;
@@ -439,7 +430,7 @@ void LoopProgram::emitRarePasses(Item &item, int level) {
     Value holds =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, row, zero);
     scf::IfOp::create(b, loc, holds, [&](OpBuilder &ib, Location l) {
-      Item inner(IndexMath(ib, l), item);
+      Item inner = item;
       for (auto [n, place] : llvm::zip(sums, places))
         startReduction(inner, nodes[n], place);
       emitGeneric(inner, /*full=*/true, sums, places);
@@ -456,19 +447,17 @@ void LoopProgram::emitRarePasses(Item &item, int level) {
 /// The same pass over a few rows at a time.
 void LoopProgram::emitSteps(Item &item, ArrayRef<Node> results,
                             ArrayRef<Place> destinations) {
-  int64_t size = *IndexMath::constant(sizes[stepDim]), rest = size % kStepRows;
-  auto step = [&](const IndexMath &sm, Ofr from, int64_t rows) {
-    Item inner(sm, item);
-    inner.start[stepDim] = inner.m.add(item.start[stepDim], from);
-    inner.extent[stepDim] = inner.m.attr(rows);
+  int64_t size = *sizes[stepDim].constant(), rest = size % kStepRows;
+  auto step = [&](Index from, int64_t rows) {
+    Item inner = item;
+    inner.start[stepDim] = item.start[stepDim] + from;
+    inner.extent[stepDim] = rows;
     emitGeneric(inner, /*full=*/true, results, destinations);
   };
-  emitLoop(item.m, item.m.attr(0), item.m.attr(size / kStepRows),
-           [&](IndexMath &sm, Ofr number) {
-             step(sm, sm.mul(number, sm.attr(kStepRows)), kStepRows);
-           });
+  emitLoop(m, 0, size / kStepRows,
+           [&](Index number) { step(number * kStepRows, kStepRows); });
   if (rest)
-    step(item.m, item.m.attr(size - rest), rest);
+    step(size - rest, rest);
 }
 
 void LoopProgram::emitItem(Item &item) {
@@ -491,9 +480,9 @@ void LoopProgram::emit() {
     for (Strided &s : n.outputs)
       operands.push_back(&s);
   }
-  coalesce(m, sizes, classes, operands);
+  coalesce(sizes, classes, operands);
   for (auto [size, cls] : llvm::zip(sizes, classes))
-    if (cls == 0 && IndexMath::isConstant(size, 0))
+    if (cls == 0 && size.isConstant(0))
       return; // nothing to compute
   if (std::optional<Division> division = chooseDivision())
     emitDivided(*division);
@@ -515,33 +504,32 @@ void LoopProgram::emitSection() {
                                         m.value(scratchBytes));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&section.getBody().front());
-  IndexMath sm(b, loc);
   auto loop = scf::ForOp::create(b, loc, section.getBegin(), section.getEnd(),
-                                 sm.value(1));
+                                 m.value(1));
   b.setInsertionPointToStart(loop.getBody());
-  Item item(IndexMath(b, loc), section.getScratchMemory());
-  item.start.assign(sizes.size(), m.attr(0));
+  Item item;
+  item.scratch = section.getScratchMemory();
+  item.start.assign(sizes.size(), 0);
   item.extent = sizes;
-  Ofr rest = Ofr(loop.getInductionVar());
+  Index rest = m(loop.getInductionVar());
   for (int64_t k = static_cast<int64_t>(itemDims.size()) - 1; k >= 0; --k) {
     int64_t d = itemDims[k];
     bool chunked = chunks.contains(d);
-    Ofr chunk = chunks.lookup(d);
-    Ofr count = chunked ? item.m.ceilDiv(sizes[d], chunk) : sizes[d];
-    Ofr index = rest;
-    if (IndexMath::isConstant(count, 1)) {
-      index = m.attr(0);
+    Index chunk = chunks.lookup(d);
+    Index count = chunked ? ceilDiv(sizes[d], chunk) : sizes[d];
+    Index index = rest;
+    if (count.isConstant(1)) {
+      index = 0;
     } else if (k > 0) {
-      index = item.m.rem(rest, count);
-      rest = item.m.floorDiv(rest, count);
+      index = rest % count;
+      rest = rest / count;
     }
-    item.start[d] = chunked ? item.m.mul(index, chunk) : index;
-    item.extent[d] = item.m.attr(1);
+    item.start[d] = chunked ? index * chunk : index;
+    item.extent[d] = 1;
     if (chunked) {
-      auto size = IndexMath::constant(sizes[d]);
-      bool even = size && *size % *IndexMath::constant(chunk) == 0;
-      item.extent[d] =
-          even ? chunk : item.m.min(chunk, item.m.sub(sizes[d], item.start[d]));
+      auto size = sizes[d].constant();
+      bool even = size && *size % *chunk.constant() == 0;
+      item.extent[d] = even ? chunk : min(chunk, sizes[d] - item.start[d]);
     }
   }
   emitItem(item);

@@ -40,14 +40,14 @@ public:
   /// A space of `sizes`, of which `reduced[i]` are reduced.  `m` builds at the
   /// place where the section is to be; `l2Bytes`: of the core it is for.
   LoopProgram(IndexMath &m, llvm::StringRef label, int64_t l2Bytes,
-              llvm::ArrayRef<Ofr> sizes, llvm::ArrayRef<bool> reduced);
+              llvm::ArrayRef<Index> sizes, llvm::ArrayRef<bool> reduced);
 
   /// A tensor, broadcast to the space (broadcastTo).
   Node input(Strided s);
   /// The sum of index times stride over the dimensions, as an integer: with
   /// one stride of 1 the index along a dimension, with those of a dense tensor
   /// the number of the element.
-  Node index(llvm::ArrayRef<Ofr> strides, mlir::Type type);
+  Node index(llvm::ArrayRef<Index> strides, mlir::Type type);
   /// A value computed from scalars; no operands: a constant.
   Node compute(llvm::ArrayRef<Node> operands, mlir::Type type, Body body);
   /// `kind` over the reduced dimensions; operands are f32 (or integers).
@@ -92,7 +92,7 @@ private:
     bool stored = false;
     Strided memory; // of an input; of an index: its strides, no base
     llvm::SmallVector<Strided> outputs;
-    std::optional<Ofr> scratchOffset; // of a stored node that is no output
+    std::optional<Index> scratchOffset; // of a stored node that is no output
   };
   struct Item;
   /// Where values live: a tensor, or scratch of the item (`full` tells its
@@ -149,7 +149,8 @@ private:
   bool storesNontemporally(Node node, const Place &destination) const;
   bool accumulates(const Item &item, Node node) const;
   int64_t bytesOf(const Strided &tensor) const;
-  int64_t distanceToNext(const Place &place, llvm::ArrayRef<Ofr> extent) const;
+  int64_t distanceToNext(const Place &place,
+                         llvm::ArrayRef<Index> extent) const;
   int64_t distanceAcross(const Strided &tensor) const;
   int64_t distanceAhead(const Place &place) const;
   void emitGeneric(Item &item, bool full, llvm::ArrayRef<Node> results,
@@ -172,7 +173,7 @@ private:
   IndexMath &m;
   std::string label;
   int64_t l2Bytes;
-  llvm::SmallVector<Ofr> sizes;
+  llvm::SmallVector<Index> sizes;
   llvm::SmallVector<int> classes; // 1: reduced
   std::vector<NodeInfo> nodes;
   bool divisible = true;
@@ -182,12 +183,13 @@ private:
   static constexpr int64_t kMinDivided = 1 << 17;
 
   // Decided by chooseChunks.
-  llvm::SmallVector<int64_t> itemDims;      // walked by items, outermost first
-  llvm::SmallDenseMap<int64_t, Ofr> chunks; // of itemDims: elements of an item
+  llvm::SmallVector<int64_t> itemDims; // walked by items, outermost first
+  /// Of itemDims: elements of an item.
+  llvm::SmallDenseMap<int64_t, Index> chunks;
   int64_t stepDim = -1; // the reduced dimension, if walked some rows at a time
   bool held = false;    // by one cache, all that it reads; and it is cut enough
-  Ofr items;
-  Ofr scratchBytes;
+  Index items;
+  Index scratchBytes;
   llvm::SmallVector<int64_t> scratchOrder; // dimensions, outermost first
 };
 

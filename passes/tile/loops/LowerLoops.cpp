@@ -47,20 +47,20 @@ Strided GroupContext::memoryOf(Value v) {
 using Node = LoopBuilder::Node;
 
 /// `shape` with the channels of a group normalisation as groups x channels.
-static SmallVector<Ofr> splitShape(IndexMath &m, ArrayRef<Ofr> shape,
-                                   const fusion::ReductionSpace &rows) {
-  SmallVector<Ofr> space(shape);
+static SmallVector<Index> splitShape(ArrayRef<Index> shape,
+                                     const fusion::ReductionSpace &rows) {
+  SmallVector<Index> space(shape);
   if (!rows.groups)
     return space;
-  Ofr groups = m.attr(rows.groups);
-  space[rows.channel] = m.floorDiv(shape[rows.channel], groups);
+  Index groups = rows.groups;
+  space[rows.channel] = shape[rows.channel] / groups;
   space.insert(space.begin() + rows.channel, groups);
   return space;
 }
 
-LoopBuilder::LoopBuilder(GroupContext &ctx, ArrayRef<Ofr> shape,
+LoopBuilder::LoopBuilder(GroupContext &ctx, ArrayRef<Index> shape,
                          const fusion::ReductionSpace &rows)
-    : ctx(ctx), shape(shape), rows(rows), space(splitShape(ctx.m, shape, rows)),
+    : ctx(ctx), shape(shape), rows(rows), space(splitShape(shape, rows)),
       program(ctx.m, ctx.label, ctx.target.getL2Bytes(), space, rows.reduced),
       f32(ctx.m.builder().getF32Type()) {}
 
@@ -181,17 +181,17 @@ Node LoopBuilder::behind(Node later, Node x) {
       [](OpBuilder &, Location, ValueRange v) { return v[0]; });
 }
 
-Ofr LoopBuilder::reducedElements() {
-  Ofr count = ctx.m.attr(1);
+Index LoopBuilder::reducedElements() {
+  Index count = 1;
   for (auto [size, r] : llvm::zip(space, rows.reduced))
     if (r)
-      count = ctx.m.mul(count, size);
+      count *= size;
   return count;
 }
 
 Node LoopBuilder::count() {
-  Ofr count = reducedElements();
-  if (auto c = IndexMath::constant(count))
+  Index count = reducedElements();
+  if (auto c = count.constant())
     return constant(static_cast<double>(*c));
   OpBuilder &b = ctx.m.builder();
   Location loc = ctx.m.location();
@@ -204,7 +204,7 @@ Node LoopBuilder::count() {
 
 /// Half of 2^-e: a count that was rounded up is no more than 2^(e + 1).
 Node LoopBuilder::partOfMean() {
-  if (auto c = IndexMath::constant(reducedElements()))
+  if (auto c = reducedElements().constant())
     return constant(std::exp2(
         -std::ceil(std::log2(static_cast<double>(std::max<int64_t>(*c, 1))))));
   return mul(constant(0.5), inversePower(count()));
@@ -221,14 +221,13 @@ Strided LoopBuilder::splitChannels(Strided s) {
     return s;
   int64_t c = rows.channel;
   s.dense = false;
-  s.strides.insert(s.strides.begin() + c,
-                   ctx.m.mul(s.strides[c], space[c + 1]));
+  s.strides.insert(s.strides.begin() + c, s.strides[c] * space[c + 1]);
   return s;
 }
 
 /// A tensor with as many dimensions as the group's, or fewer, over the space.
 Strided LoopBuilder::aligned(const Strided &tensor) {
-  return splitChannels(broadcastTo(ctx.m, tensor, shape));
+  return splitChannels(broadcastTo(tensor, shape));
 }
 
 Strided LoopBuilder::alignedAt(const Strided &tensor, ArrayRef<int64_t> dims) {
@@ -236,9 +235,9 @@ Strided LoopBuilder::alignedAt(const Strided &tensor, ArrayRef<int64_t> dims) {
   s.base = tensor.base;
   s.offset = tensor.offset;
   s.sizes = space;
-  s.strides.assign(space.size(), ctx.m.attr(0));
+  s.strides.assign(space.size(), 0);
   for (auto [i, d] : llvm::enumerate(dims))
-    if (!IndexMath::isConstant(tensor.sizes[i], 1))
+    if (!tensor.sizes[i].isConstant(1))
       s.strides[d] = tensor.strides[i];
   return s;
 }
@@ -321,7 +320,7 @@ void LoopBuilder::scalarOp(Operation *op) {
 }
 
 /// An index that counts `strides` along the dimensions of the tensors.
-Node LoopBuilder::indexNode(ArrayRef<Ofr> strides, Type type) {
+Node LoopBuilder::indexNode(ArrayRef<Index> strides, Type type) {
   Strided s;
   s.strides.assign(strides.begin(), strides.end());
   return program.index(splitChannels(std::move(s)).strides, type);
@@ -330,11 +329,11 @@ Node LoopBuilder::indexNode(ArrayRef<Ofr> strides, Type type) {
 void LoopBuilder::genIndex(Operation *op) {
   Value dst = op->getResult(0);
   int64_t rank = shape.size();
-  SmallVector<Ofr> strides(rank, ctx.m.attr(0));
+  SmallVector<Index> strides(rank, 0);
   int64_t axis = normalizedAxis(intAttr(op, "axis"), rank);
   // Where only one index is, it is 0: no stride, and no loop to ask.
-  if (!IndexMath::isConstant(ctx.sizes[dst][axis], 1))
-    strides[axis] = ctx.m.attr(1);
+  if (!ctx.sizes[dst][axis].isConstant(1))
+    strides[axis] = 1;
   Type type = storageType(rankedType(dst).getElementType());
   nodes[dst] =
       program.compute(indexNode(strides, type), type,
@@ -354,13 +353,13 @@ void LoopBuilder::dropout(Operation *op) {
        probability = singleOf(op->getOperand(3));
   // The number of an element counts through the tensor, dense and row-major
   // however it is stored.
-  ArrayRef<Ofr> sizes = ctx.sizes[op->getResult(0)];
-  SmallVector<Ofr> strides(shape.size(), ctx.m.attr(0));
-  Ofr stride = ctx.m.attr(1);
+  ArrayRef<Index> sizes = ctx.sizes[op->getResult(0)];
+  SmallVector<Index> strides(shape.size(), 0);
+  Index stride = 1;
   for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
-    if (!IndexMath::isConstant(sizes[d], 1))
+    if (!sizes[d].isConstant(1))
       strides[d] = stride;
-    stride = ctx.m.mul(sizes[d], stride);
+    stride = sizes[d] * stride;
   }
   Builder &b = ctx.m.builder();
   Node random = program.compute(
@@ -414,7 +413,7 @@ LogicalResult lowerLoops(GroupContext &ctx) {
       rows = fusion::reductionSpace(op);
       break;
     }
-  ArrayRef<Ofr> shape = ctx.sizes[shaped];
+  ArrayRef<Index> shape = ctx.sizes[shaped];
   if (rows.reduced.empty())
     rows.reduced.assign(shape.size(), false);
   return LoopBuilder(ctx, shape, rows).build();

@@ -63,7 +63,7 @@ int64_t LoopProgram::rowBytes(const Strided &s) const {
   int64_t bytes = s.elementType().getIntOrFloatBitWidth() / 8;
   for (auto [size, cls] : llvm::zip(sizes, classes))
     if (cls == 1)
-      bytes *= IndexMath::constant(size).value_or(1);
+      bytes *= size.constant().value_or(1);
   return bytes;
 }
 
@@ -89,14 +89,12 @@ LoopProgram::chooseKept(int64_t minRowBytes) const {
         bytesOf(out) >= kNontemporalBytes || rowBytes(out) < minRowBytes)
       return false;
     for (auto [d, stride] : llvm::enumerate(out.strides)) {
-      if (IndexMath::isConstant(stride, 0) &&
-          !IndexMath::isConstant(sizes[d], 1))
+      if (stride.isConstant(0) && !sizes[d].isConstant(1))
         return false;
       // It is written and read in the vectors of what is read.
       for (const NodeInfo &n : nodes)
         if (n.kind == Kind::input && n.full &&
-            IndexMath::isConstant(n.memory.strides[d], 1) &&
-            !IndexMath::isConstant(stride, 1))
+            n.memory.strides[d].isConstant(1) && !stride.isConstant(1))
           return false;
     }
     return true;
@@ -134,7 +132,7 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
     return std::nullopt;
   int64_t total = 1, row = 1, dim = -1, longest = 1;
   for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
-    auto size = IndexMath::constant(sizes[d]);
+    auto size = sizes[d].constant();
     if (!size || *size == 0 || total > (int64_t(1) << 40) / *size)
       return std::nullopt;
     total *= *size;
@@ -153,7 +151,7 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   if (levels == 0 || dim < 0 || total < kMinDivided)
     return std::nullopt;
   chooseChunks();
-  int64_t count = *IndexMath::constant(items);
+  int64_t count = *items.constant();
   int64_t chain = classes.back() == 1 ? row / kRowAccumulators : row;
   int64_t item = total / count;
   // For each reduction parts read all rows again, which no cache holds, and
@@ -168,7 +166,7 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   wanted = std::min({wanted, kMaxParts, longest});
   // Outer parts lie together in memory.
   for (int64_t d = 0; d < dim; ++d)
-    if (int64_t size = *IndexMath::constant(sizes[d]);
+    if (int64_t size = *sizes[d].constant();
         classes[d] != 0 && size >= wanted) {
       longest = size;
       dim = d;
@@ -178,26 +176,26 @@ std::optional<LoopProgram::Division> LoopProgram::chooseDivision() {
   for (int64_t parts = wanted; parts <= std::min(2 * wanted, longest); ++parts)
     if (longest % parts == 0)
       return Division{dim, longest / parts};
-  int64_t part = (longest + wanted - 1) / wanted;
+  int64_t part = ceilDiv(longest, wanted);
   if (perPart == 1 && part > 64)
     part = (part + 15) / 16 * 16; // whole vectors
   return Division{dim, part};
 }
 
 /// A new buffer over the kept dimensions, and over `parts` before them.
-static Strided newBuffer(IndexMath &m, Type type, ArrayRef<Ofr> sizes,
+static Strided newBuffer(IndexMath &m, Type type, ArrayRef<Index> sizes,
                          ArrayRef<int> classes, int64_t dim, int64_t parts) {
   Strided s;
   s.sizes.assign(sizes.begin(), sizes.end());
-  s.strides.assign(sizes.size(), m.attr(0));
+  s.strides.assign(sizes.size(), 0);
   int64_t total = 1;
   for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d)
     if (classes[d] == 0) {
-      s.strides[d] = m.attr(total);
-      total *= *IndexMath::constant(sizes[d]);
+      s.strides[d] = total;
+      total *= *sizes[d].constant();
     }
   if (parts > 1)
-    s.strides[dim] = m.attr(total); // step from one part to the next
+    s.strides[dim] = total; // step from one part to the next
   s.base = memref::AllocOp::create(m.builder(), m.location(),
                                    MemRefType::get({total * parts}, type));
   return s;
@@ -206,19 +204,16 @@ static Strided newBuffer(IndexMath &m, Type type, ArrayRef<Ofr> sizes,
 /// Parts `first .. first + count - 1` of `s`, the part dimension being new.
 /// `step` is the distance of two parts, in steps along the dimension; 0: the
 /// tensor has one element per part already.
-static Strided partsOf(IndexMath &m, const Strided &s, int64_t dim,
-                       int64_t first, int64_t count, int64_t length,
-                       int64_t step) {
+static Strided partsOf(const Strided &s, int64_t dim, int64_t first,
+                       int64_t count, int64_t length, int64_t step) {
   Strided r = s;
   r.dense = false;
-  Ofr stride = s.strides[dim];
-  r.offset = m.add(s.offset.value_or(m.attr(0)),
-                   m.mul(m.attr(first * std::max<int64_t>(step, 1)), stride));
-  r.sizes[dim] = m.attr(length);
-  r.sizes.insert(r.sizes.begin() + dim, m.attr(count));
-  r.strides[dim] = step ? stride : m.attr(0);
-  r.strides.insert(r.strides.begin() + dim,
-                   step ? m.mul(stride, m.attr(step)) : stride);
+  Index stride = s.strides[dim];
+  r.offset = s.offset.value_or(0) + first * std::max<int64_t>(step, 1) * stride;
+  r.sizes[dim] = length;
+  r.sizes.insert(r.sizes.begin() + dim, count);
+  r.strides[dim] = step ? stride : 0;
+  r.strides.insert(r.strides.begin() + dim, step ? stride * step : stride);
   return r;
 }
 
@@ -261,9 +256,9 @@ LoopProgram::copyTo(LoopProgram &to, Node node, Divided &divided,
 void LoopProgram::emitParts(Divided &divided, int level, int64_t first,
                             int64_t count, int64_t length) {
   auto [dim, step] = divided.by;
-  SmallVector<Ofr> space(sizes);
-  space[dim] = m.attr(length);
-  space.insert(space.begin() + dim, m.attr(count));
+  SmallVector<Index> space(sizes);
+  space[dim] = length;
+  space.insert(space.begin() + dim, count);
   SmallVector<bool> reduced;
   for (int c : classes)
     reduced.push_back(c == 1);
@@ -272,7 +267,7 @@ void LoopProgram::emitParts(Divided &divided, int level, int64_t first,
   part.divisible = false;
   llvm::DenseMap<Node, Node> copies;
   auto view = [&, dim = dim, step = step](const Strided &s) {
-    return partsOf(m, s, dim, first, count, length, step);
+    return partsOf(s, dim, first, count, length, step);
   };
   const std::optional<Kept> &kept = divided.kept;
   if (kept && level >= kept->level)
@@ -286,7 +281,7 @@ void LoopProgram::emitParts(Divided &divided, int level, int64_t first,
     if (n.kind == Kind::reduce && n.level == level + 1) {
       Node x = copyTo(part, n.operands[0], divided, copies, view);
       part.output(part.reduce(n.reduction, x),
-                  partsOf(m, divided.partial[i], dim, first, count, length,
+                  partsOf(divided.partial[i], dim, first, count, length,
                           /*step=*/0));
       any = true;
     }
@@ -304,12 +299,12 @@ void LoopProgram::emitParts(Divided &divided, int level, int64_t first,
 /// from them once per row.
 void LoopProgram::emitCombination(Divided &divided, int level) {
   int64_t dim = divided.by.dim;
-  SmallVector<Ofr> space(sizes);
+  SmallVector<Index> space(sizes);
   SmallVector<bool> reduced;
   for (auto [d, c] : llvm::enumerate(classes)) {
     reduced.push_back(static_cast<int64_t>(d) == dim);
     if (c == 1)
-      space[d] = m.attr(reduced.back() ? divided.parts : 1);
+      space[d] = reduced.back() ? divided.parts : 1;
   }
   LoopProgram whole(m, label, l2Bytes, space, reduced);
   whole.divisible = false;
@@ -338,7 +333,7 @@ void LoopProgram::emitCombination(Divided &divided, int level) {
 void LoopProgram::emitDivided(Division by) {
   Divided divided;
   divided.by = by;
-  int64_t length = *IndexMath::constant(sizes[by.dim]);
+  int64_t length = *sizes[by.dim].constant();
   int64_t full = length / by.length, rest = length % by.length;
   divided.parts = full + (rest > 0);
   divided.kept = chooseKept(/*minRowBytes=*/0);

@@ -13,17 +13,17 @@ namespace tenon::tiling {
 
 Value wordsOf(IndexMath &m, Value memory, Type type) {
   OpBuilder &b = m.builder();
-  Ofr count = m.product(memref::getMixedSizes(b, m.location(), memory));
-  Value bytes = box(m, memory, m.attr(0), {count}, {m.attr(1)});
-  Ofr words = m.floorDiv(count, m.attr(type.getIntOrFloatBitWidth() / 8));
-  auto known = IndexMath::constant(words);
+  Index count = product(m(memref::getMixedSizes(b, m.location(), memory)));
+  Value bytes = box(m, memory, 0, {count}, {1});
+  Index words = count / (type.getIntOrFloatBitWidth() / 8);
+  auto known = words.constant();
   SmallVector<Value> sizes;
   if (!known)
     sizes.push_back(m.value(words));
   return memref::ViewOp::create(
       b, m.location(),
       MemRefType::get({known.value_or(ShapedType::kDynamic)}, type), bytes,
-      m.value(m.attr(0)), sizes);
+      m.value(0), sizes);
 }
 
 /// Level `part` of those in a byte, as i32.
@@ -39,7 +39,7 @@ static Value quantizedValue(OpBuilder &b, Location loc,
              : microkernel::halfOfByte(b, loc, x, isSigned, part);
 }
 
-void DequantizedPanels::emit(IndexMath &m, Value memory, Ofr start,
+void DequantizedPanels::emit(IndexMath &m, Value memory, Index start,
                              int64_t from, int64_t count, Value to) const {
   OpBuilder &b = m.builder();
   MLIRContext *context = b.getContext();
@@ -53,29 +53,25 @@ void DequantizedPanels::emit(IndexMath &m, Value memory, Ofr start,
   AffineExpr d0 = b.getAffineDimExpr(0), d2 = b.getAffineDimExpr(2);
   AffineMap all = b.getMultiDimIdentityMap(3),
             ofGroup = AffineMap::get(3, 0, {d0, d2}, context);
-  auto at = [&](int64_t bytes) { return m.add(start, m.attr(first + bytes)); };
+  auto at = [&](int64_t bytes) { return start + (first + bytes); };
   SmallVector<Value> ins{box(m, memory,
                              at((quantized.rowsOfHead() + row) * panel),
-                             {m.attr(groups), m.attr(rows), m.attr(panel)},
-                             {m.attr(bytesOfGroup), m.attr(panel), m.attr(1)})};
+                             {groups, rows, panel}, {bytesOfGroup, panel, 1})};
   SmallVector<AffineMap> maps{all};
-  auto addHead = [&](Value from, Ofr offset, int64_t bytesOfElement) {
-    ins.push_back(box(m, from, offset, {m.attr(groups), m.attr(panel)},
-                      {m.attr(bytesOfGroup / bytesOfElement), m.attr(1)}));
+  auto addHead = [&](Value from, Index offset, int64_t bytesOfElement) {
+    ins.push_back(box(m, from, offset, {groups, panel},
+                      {bytesOfGroup / bytesOfElement, 1}));
     maps.push_back(ofGroup);
   };
   constexpr int64_t size = sizeof(float);
   if (quantized.hasScales())
-    addHead(wordsOf(m, memory, b.getF32Type()), m.floorDiv(at(0), m.attr(size)),
-            size);
+    addHead(wordsOf(m, memory, b.getF32Type()), at(0) / size, size);
   if (quantized.getZeroPoints())
     addHead(memory, at(quantized.hasScales() ? size * panel : 0), 1);
   maps.push_back(all);
   for (int64_t part = 0; part < perRow; ++part) {
-    Value out = box(
-        m, to, m.attr(part * panel),
-        {m.attr(groups), m.attr(rows), m.attr(panel)},
-        {m.attr(count / groups * panel), m.attr(perRow * panel), m.attr(1)});
+    Value out = box(m, to, part * panel, {groups, rows, panel},
+                    {count / groups * panel, perRow * panel, 1});
     linalg::GenericOp::create(
         b, m.location(), TypeRange(), ins, out, maps,
         SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),

@@ -21,7 +21,7 @@ struct DequantizedPanels {
   /// Writes rows [from, from + count) of K, whole groups if quantized weights
   /// have scales of their own, of the panel that begins at byte `start` of
   /// `memory` to `to`: f32 [count, panel], dense.
-  void emit(IndexMath &m, mlir::Value memory, Ofr start, int64_t from,
+  void emit(IndexMath &m, mlir::Value memory, Index start, int64_t from,
             int64_t count, mlir::Value to) const;
 };
 

@@ -119,7 +119,7 @@ public:
   /// `src` [groups, group]; `greatest` and `reciprocals` are f32 [groups];
   /// `memory`: bytes, of which the row begins with `start`.
   void emit(Value src, Value greatest, Value reciprocals, Value memory,
-            Ofr start) const {
+            Index start) const {
     using Body = llvm::function_ref<Value(Scalars, ValueRange)>;
     auto each = [&](Value in, Value out, Body body) {
       pointwise(m, in, out, [&](OpBuilder &b, Location loc, ValueRange v) {
@@ -131,10 +131,10 @@ public:
       Value x = math::AbsFOp::create(s.b, s.loc, s.toF32(v[0]));
       return arith::MaximumFOp::create(s.b, s.loc, v[1], x);
     });
-    Ofr firstWord = m.floorDiv(start, m.attr(kWord));
+    Index firstWord = start / kWord;
     auto head = [&](Type type, int64_t word) {
-      return box(m, wordsOf(m, memory, type), m.add(firstWord, m.attr(word)),
-                 {m.attr(groups)}, {m.attr(words)});
+      return box(m, wordsOf(m, memory, type), firstWord + word, {groups},
+                 {words});
     };
     each(greatest, head(m.builder().getF32Type(), 0),
          [](Scalars s, ValueRange v) { return s.scale(v[0]); });
@@ -164,12 +164,10 @@ private:
   static constexpr int64_t kWord = sizeof(float);
 
   /// Digit `d` of all groups, [groups, group] of bytes.
-  Value slicesAt(Value memory, Ofr start, int64_t d) const {
+  Value slicesAt(Value memory, Index start, int64_t d) const {
     int64_t group = quantized.getGroup();
     int64_t at = kWord * quantized.wordsOfSliceHead() + d * group;
-    return box(m, memory, m.add(start, m.attr(at)),
-               {m.attr(groups), m.attr(group)},
-               {m.attr(words * kWord), m.attr(1)});
+    return box(m, memory, start + at, {groups, group}, {words * kWord, 1});
   }
 
   /// `body` of [groups, group] elements of `src`, and of `ofGroup` [groups] if
@@ -207,26 +205,26 @@ private:
 LogicalResult lowerToInt8Slices(GroupContext &ctx, tile::ToInt8SlicesOp op) {
   IndexMath &m = ctx.m;
   Strided src = ctx.memoryOf(op.getSrc());
-  const Strided &dst = ctx.outputs.begin()->second.front();
+  const Strided &dst = ctx.result();
   tile::QuantizedWeightsAttr quantized = op.getQuantized();
   int64_t k = rankedType(op.getSrc()).getShape().back();
   int64_t group = quantized.getGroup(), groups = k / group;
-  SmallVector<Ofr> counts(src.sizes.begin(), src.sizes.end() - 1);
-  emitItems(m, ctx.label, m.product(counts),
-            m.attr(2 * groups * static_cast<int64_t>(sizeof(float))),
-            [&](IndexMath &im, Value item, Value scratch) {
-              SmallVector<Ofr> at = delinearize(im, item, counts);
-              Ofr alongK = src.strides.back();
-              Value row = box(im, src.base, offsetOf(im, src, at),
-                              {im.attr(groups), im.attr(group)},
-                              {im.mul(im.attr(group), alongK), alongK});
+  Grid grid;
+  grid.add("row", ArrayRef(src.sizes).drop_back());
+  emitItems(m, ctx.label, grid,
+            2 * groups * static_cast<int64_t>(sizeof(float)),
+            [&](const Grid::Item &item, Value scratch) {
+              ArrayRef<Index> at = item.all("row");
+              Index alongK = src.strides.back();
+              Value row = box(m, src.base, offsetOf(src, at), {groups, group},
+                              {group * alongK, alongK});
               auto statistics = [&](int64_t first) {
-                return scratchView(im, scratch, im.builder().getF32Type(),
-                                   im.attr(first * 4), im.attr(groups));
+                return scratchView(m, scratch, m.builder().getF32Type(),
+                                   first * 4, groups);
               };
-              Slices(im, quantized, k)
+              Slices(m, quantized, k)
                   .emit(row, statistics(0), statistics(groups), dst.base,
-                        offsetOf(im, dst, at));
+                        offsetOf(dst, at));
             });
   return success();
 }

@@ -40,8 +40,8 @@ constexpr int64_t kMinItemWork = 128 << 10;
 constexpr int64_t kCellWork = 200;
 
 /// `s` at `index` of its first dimension.
-Strided at(IndexMath &m, Strided s, Ofr index) {
-  s.offset = m.add(s.offset.value_or(m.attr(0)), m.mul(index, s.strides[0]));
+Strided at(Strided s, Index index) {
+  s.offset = s.offset.value_or(0) + index * s.strides[0];
   s.sizes.erase(s.sizes.begin());
   s.strides.erase(s.strides.begin());
   s.dense = false;
@@ -49,11 +49,11 @@ Strided at(IndexMath &m, Strided s, Ofr index) {
 }
 
 /// The box of the matrix `s` at (row, column).
-Value boxAt(IndexMath &m, const Strided &s, Ofr row, Ofr column, Ofr rows,
-            Ofr columns) {
-  Ofr offset = s.offset.value_or(m.attr(0));
-  offset = m.add(offset, m.mul(row, s.strides[0]));
-  offset = m.add(offset, m.mul(column, s.strides[1]));
+Value boxAt(IndexMath &m, const Strided &s, Index row, Index column, Index rows,
+            Index columns) {
+  Index offset = s.offset.value_or(0);
+  offset += row * s.strides[0];
+  offset += column * s.strides[1];
   return box(m, s.base, offset, {rows, columns}, {s.strides[0], s.strides[1]});
 }
 
@@ -66,7 +66,7 @@ struct Recurrence {
   Strided c;                 // [N, H], the state
   std::optional<Strided> h0; // [N, K]
   std::optional<Strided> c0; // [N, H]
-  Ofr steps, batch;
+  Index steps, batch;
   int64_t unit, panel, hidden, blocks;
 
   Recurrence(GroupContext &ctx, tile::RnnOp op)
@@ -76,7 +76,7 @@ struct Recurrence {
         batch(gates.sizes[1]), unit(op.getUnit()),
         panel(rankedType(op.getRecurrent()).getDimSize(2)),
         hidden(rankedType(op.getDst()).getDimSize(2)),
-        blocks((hidden + unit - 1) / unit) {
+        blocks(ceilDiv(hidden, unit)) {
     if (op.getSrcIter())
       h0 = state(input(op.getSrcIter()), op.getLayer());
     if (op.getSrcIterC())
@@ -86,13 +86,11 @@ struct Recurrence {
   Strided input(Value v) { return ctx.memoryOf(v); }
   const Strided &output(Value v) { return ctx.outputs.find(v)->second.front(); }
   /// [N, channels] of `layer` of a state [L, D, N, channels].
-  Strided state(const Strided &s, int64_t layer) {
-    return at(m, at(m, s, m.attr(layer)), m.attr(0));
-  }
+  Strided state(const Strided &s, int64_t layer) { return at(at(s, layer), 0); }
 
   /// Blocks that one item works on, one after the other.
   int64_t blocksPerItem(int64_t rows) {
-    int64_t k = IndexMath::constant(recurrent.sizes[1]).value_or(1024);
+    int64_t k = recurrent.sizes[1].constant().value_or(1024);
     int64_t work = rows * unit * (kGates * k + kCellWork);
     return std::clamp<int64_t>(kMinItemWork / std::max<int64_t>(work, 1), 1,
                                std::max<int64_t>(blocks, 1));
@@ -100,93 +98,86 @@ struct Recurrence {
 
   /// The section of step `t`. The `first` reads the given states, which are
   /// zeros when absent; later ones what the step before left in dst and c.
-  void emitStep(IndexMath &sm, Ofr t, bool first);
-  void emitBlock(IndexMath &im, Ofr t, bool first, Ofr row, Ofr rows, Ofr block,
+  void emitStep(Index t, bool first);
+  void emitBlock(Index t, bool first, Index row, Index rows, Index block,
                  Value memory);
-  void emitProduct(IndexMath &im, const Strided &h, Ofr t, Ofr row, Ofr rows,
-                   Ofr block, const Strided &sums);
-  void emitCell(IndexMath &im, Ofr t, bool first, Ofr row, Ofr rows, Ofr block,
-                int64_t units, const Strided &sums, Ofr sumRow, Ofr sumColumn);
+  void emitProduct(const Strided &h, Index t, Index row, Index rows,
+                   Index block, const Strided &sums);
+  void emitCell(Index t, bool first, Index row, Index rows, Index block,
+                int64_t units, const Strided &sums, Index sumRow,
+                Index sumColumn);
 
   void run();
 };
 
-void Recurrence::emitStep(IndexMath &sm, Ofr t, bool first) {
-  int64_t height = rowBlock(IndexMath::constant(batch),
-                            IndexMath::constant(recurrent.sizes[1]),
+void Recurrence::emitStep(Index t, bool first) {
+  int64_t height = rowBlock(batch.constant(), recurrent.sizes[1].constant(),
                             ctx.target.getL2Bytes());
   int64_t perItem = blocksPerItem(height);
-  int64_t itemsOfRows = (blocks + perItem - 1) / perItem;
-  SmallVector<Ofr> counts{sm.ceilDiv(batch, sm.attr(height)),
-                          sm.attr(itemsOfRows)};
+  int64_t itemsOfRows = ceilDiv(blocks, perItem);
+  Grid grid{{"rows", ceilDiv(batch, height)}, {"blocks", itemsOfRows}};
   bool sums = !first || h0;
-  Ofr scratch = sm.attr(sums ? height * kGates * unit * 4 : 0);
-  emitItems(sm, ctx.label, sm.product(counts), scratch,
-            [&](IndexMath &im, Value item, Value memory) {
-              SmallVector<Ofr> index = delinearize(im, item, counts);
-              Ofr row = im.mul(index[0], im.attr(height));
-              auto n = IndexMath::constant(batch);
-              Ofr rows = n && *n % height == 0
-                             ? im.attr(height)
-                             : im.min(im.attr(height), im.sub(batch, row));
-              if (perItem == 1)
-                return emitBlock(im, t, first, row, rows, index[1], memory);
-              Ofr from = im.mul(index[1], im.attr(perItem));
-              Ofr to =
-                  blocks % perItem == 0
-                      ? im.add(from, im.attr(perItem))
-                      : im.min(im.add(from, im.attr(perItem)), im.attr(blocks));
-              emitLoop(im, from, to, [&](IndexMath &bm, Ofr block) {
-                emitBlock(bm, t, first, row, rows, block, memory);
-              });
-            });
+  Index scratch = sums ? height * kGates * unit * 4 : 0;
+  emitItems(
+      m, ctx.label, grid, scratch, [&](const Grid::Item &item, Value memory) {
+        Index row = item["rows"] * height;
+        auto n = batch.constant();
+        Index rows = n && *n % height == 0 ? height : min(height, batch - row);
+        if (perItem == 1)
+          return emitBlock(t, first, row, rows, item["blocks"], memory);
+        Index from = item["blocks"] * perItem;
+        Index to = blocks % perItem == 0 ? from + perItem
+                                         : min(from + perItem, blocks);
+        emitLoop(m, from, to, [&](Index block) {
+          emitBlock(t, first, row, rows, block, memory);
+        });
+      });
 }
 
-void Recurrence::emitBlock(IndexMath &im, Ofr t, bool first, Ofr row, Ofr rows,
-                           Ofr block, Value memory) {
-  Ofr zero = im.attr(0), width = im.attr(kGates * unit);
-  Strided sums = at(im, gates, t);
-  Ofr sumRow = row, sumColumn = im.mul(block, width);
+void Recurrence::emitBlock(Index t, bool first, Index row, Index rows,
+                           Index block, Value memory) {
+  Index width = kGates * unit;
+  Strided sums = at(gates, t);
+  Index sumRow = row, sumColumn = block * width;
   if (!first || h0) {
-    auto count = IndexMath::constant(rows);
+    auto count = rows.constant();
     SmallVector<Value> dynamic;
     if (!count)
-      dynamic.push_back(im.value(rows));
+      dynamic.push_back(m.value(rows));
     auto type =
         MemRefType::get({count.value_or(ShapedType::kDynamic), kGates * unit},
                         gates.elementType());
-    Value view = memref::ViewOp::create(im.builder(), im.location(), type,
-                                        memory, im.value(0), dynamic);
-    sums = stridedOf(im, view);
-    Strided h = first ? *h0 : at(im, dst, im.sub(t, im.attr(1)));
-    emitProduct(im, h, t, row, rows, block, sums);
-    sumRow = sumColumn = zero;
+    Value view = memref::ViewOp::create(m.builder(), m.location(), type, memory,
+                                        m.value(0), dynamic);
+    sums = stridedOf(m, view);
+    Strided h = first ? *h0 : at(dst, t - 1);
+    emitProduct(h, t, row, rows, block, sums);
+    sumRow = sumColumn = 0;
   }
-  withBlockSize(im, block, hidden, unit, [&](IndexMath &cm, int64_t units) {
-    emitCell(cm, t, first, row, rows, block, units, sums, sumRow, sumColumn);
+  withBlockSize(m, block, hidden, unit, [&](int64_t units) {
+    emitCell(t, first, row, rows, block, units, sums, sumRow, sumColumn);
   });
 }
 
 /// sums = h x weights of the block + gates[t].
-void Recurrence::emitProduct(IndexMath &im, const Strided &h, Ofr t, Ofr row,
-                             Ofr rows, Ofr block, const Strided &sums) {
-  Ofr k = recurrent.sizes[1];
-  Value a = boxAt(im, h, row, im.attr(0), rows, k);
-  Strided below = at(im, gates, t);
-  Ofr column = im.mul(block, im.attr(kGates * unit));
+void Recurrence::emitProduct(const Strided &h, Index t, Index row, Index rows,
+                             Index block, const Strided &sums) {
+  Index k = recurrent.sizes[1];
+  Value a = boxAt(m, h, row, 0, rows, k);
+  Strided below = at(gates, t);
+  Index column = block * (kGates * unit);
   int64_t strips = kGates * unit / panel;
   auto perElement = tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerElement,
-                                           im.builder().getContext());
+                                           m.builder().getContext());
   for (int64_t s = 0; s < strips; ++s) {
-    Ofr strip = im.add(im.mul(block, im.attr(strips)), im.attr(s));
-    Value b = box(im, recurrent.base, im.mul(strip, recurrent.strides[0]),
-                  {k, im.attr(panel)}, {im.attr(panel), im.attr(1)});
-    Ofr at = im.attr(s * panel);
-    Value operand =
-        boxAt(im, below, row, im.add(column, at), rows, im.attr(panel));
-    Value out = boxAt(im, sums, im.attr(0), at, rows, im.attr(panel));
+    Index strip = block * strips + s;
+    Value b = box(m, recurrent.base, strip * recurrent.strides[0], {k, panel},
+                  {panel, 1});
+    Index at = s * panel;
+    Value operand = boxAt(m, below, row, column + at, rows, panel);
+    Value out = boxAt(m, sums, 0, at, rows, panel);
     auto product = tile::BrgemmOp::create(
-        im.builder(), im.location(), a, b, out, operand, perElement,
+        m.builder(), m.location(), a, b, out, operand, perElement,
         /*accumulate=*/false, /*packed=*/true,
         [](OpBuilder &eb, Location loc, ValueRange args) -> Value {
           return arith::AddFOp::create(eb, loc, args[0], args[1]);
@@ -197,24 +188,23 @@ void Recurrence::emitProduct(IndexMath &im, const Strided &h, Ofr t, Ofr row,
 
 /// c and h of `units` hidden units from the sums of their gates, which begin at
 /// (sumRow, sumColumn) of `sums`.
-void Recurrence::emitCell(IndexMath &im, Ofr t, bool first, Ofr row, Ofr rows,
-                          Ofr block, int64_t units, const Strided &sums,
-                          Ofr sumRow, Ofr sumColumn) {
-  OpBuilder &b = im.builder();
-  Ofr count = im.attr(units), column = im.mul(block, im.attr(unit));
+void Recurrence::emitCell(Index t, bool first, Index row, Index rows,
+                          Index block, int64_t units, const Strided &sums,
+                          Index sumRow, Index sumColumn) {
+  OpBuilder &b = m.builder();
+  Index count = units, column = block * unit;
   SmallVector<Value> ins, outs;
   for (int64_t g = 0; g < kGates; ++g)
-    ins.push_back(boxAt(im, sums, sumRow, im.add(sumColumn, im.attr(g * unit)),
-                        rows, count));
+    ins.push_back(boxAt(m, sums, sumRow, sumColumn + g * unit, rows, count));
   if (first && c0)
-    ins.push_back(boxAt(im, *c0, row, column, rows, count));
-  outs.push_back(boxAt(im, c, row, column, rows, count));
-  outs.push_back(boxAt(im, at(im, dst, t), row, column, rows, count));
+    ins.push_back(boxAt(m, *c0, row, column, rows, count));
+  outs.push_back(boxAt(m, c, row, column, rows, count));
+  outs.push_back(boxAt(m, at(dst, t), row, column, rows, count));
   SmallVector<AffineMap> maps(ins.size() + outs.size(),
                               b.getMultiDimIdentityMap(2));
   SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
   linalg::GenericOp::create(
-      b, im.location(), TypeRange{}, ins, outs, maps, loops,
+      b, m.location(), TypeRange{}, ins, outs, maps, loops,
       [&](OpBuilder &nb, Location loc, ValueRange args) {
         Value i = emitLogistic(nb, loc, args[0]);
         Value candidate = math::TanhOp::create(nb, loc, args[2]);
@@ -234,38 +224,31 @@ void Recurrence::emitCell(IndexMath &im, Ofr t, bool first, Ofr row, Ofr rows,
 }
 
 void Recurrence::run() {
-  Ofr zero = m.attr(0), one = m.attr(1);
   // Without elements any number of steps is none.
-  if (hidden == 0 || IndexMath::isConstant(batch, 0))
+  if (hidden == 0 || batch.isConstant(0))
     return;
-  Ofr rounds =
-      IndexMath::constant(batch) ? steps : m.min(steps, m.mul(steps, batch));
-  auto known = IndexMath::constant(steps);
+  Index rounds = batch.constant() ? steps : min(steps, steps * batch);
+  auto known = steps.constant();
   if (!known) // at most one iteration: step 0, if there is one
-    emitLoop(m, zero, m.min(steps, one),
-             [&](IndexMath &sm, Ofr t) { emitStep(sm, t, true); });
+    emitLoop(m, 0, min(steps, 1), [&](Index t) { emitStep(t, true); });
   else if (*known > 0)
-    emitStep(m, zero, true);
-  emitLoop(m, one, rounds,
-           [&](IndexMath &sm, Ofr t) { emitStep(sm, t, false); });
+    emitStep(0, true);
+  emitLoop(m, 1, rounds, [&](Index t) { emitStep(t, false); });
   // The last states: c is there; h is the last row, without steps h0.
   auto last = ctx.outputs.find(op.getH());
-  auto finish = [&](IndexMath &sm, bool any) {
-    GroupContext inner(sm, ctx.group, ctx.label, ctx.sizes);
+  auto finish = [&](bool any) {
     if (last != ctx.outputs.end())
       for (const Strided &out : last->second) {
-        Strided to = at(sm, at(sm, out, zero), zero);
-        emitCopy(inner, any ? at(sm, dst, sm.sub(steps, one)) : h0, to);
+        Strided to = at(at(out, 0), 0);
+        emitCopy(ctx, any ? at(dst, steps - 1) : h0, to);
       }
     if (!any)
-      emitCopy(inner, c0, c);
+      emitCopy(ctx, c0, c);
   };
   if (known)
-    return finish(m, *known > 0);
-  emitLoop(m, zero, m.min(steps, one),
-           [&](IndexMath &sm, Ofr) { finish(sm, true); });
-  emitLoop(m, m.min(steps, one), one,
-           [&](IndexMath &sm, Ofr) { finish(sm, false); });
+    return finish(*known > 0);
+  emitLoop(m, 0, min(steps, 1), [&](Index) { finish(true); });
+  emitLoop(m, min(steps, 1), 1, [&](Index) { finish(false); });
 }
 
 } // namespace

@@ -35,19 +35,18 @@ void emitCopy(GroupContext &ctx, std::optional<Strided> from,
 
 LogicalResult lowerConcat(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
-  IndexMath &m = ctx.m;
-  const Strided &dst = ctx.outputs.begin()->second.front();
+  const Strided &dst = ctx.result();
   int64_t axis = normalizedAxis(intAttr(op, "axis"), dst.rank());
-  Ofr at = m.attr(0);
+  Index at = 0;
   for (auto [i, v] : llvm::enumerate(op->getOperands())) {
     Strided from = ctx.memoryOf(v);
     Strided to = dst;
     to.dense = false;
     to.sizes = from.sizes;
-    to.offset = m.mul(at, dst.strides[axis]);
+    to.offset = at * dst.strides[axis];
     if (!llvm::is_contained(ctx.inPlace, static_cast<int64_t>(i)))
       emitCopy(ctx, from, to);
-    at = m.add(at, from.sizes[axis]);
+    at += from.sizes[axis];
   }
   return success();
 }
@@ -55,9 +54,8 @@ LogicalResult lowerConcat(GroupContext &ctx) {
 /// Blocks of `unit` hidden units: [blocks, strips, K, gates of a strip, units]
 /// on both sides; the last block may be cut, the rest of it is zero.
 static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
-  IndexMath &m = ctx.m;
   const Strided &src = ctx.memoryOf(op.getWeights());
-  const Strided &dst = ctx.outputs.begin()->second.front();
+  const Strided &dst = ctx.result();
   auto type = rankedType(op.getWeights());
   int64_t hidden = type.getDimSize(4), unit = op.getUnit();
   if (ShapedType::isDynamic(hidden))
@@ -66,27 +64,24 @@ static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
   int64_t panel = op.getPanel(),
           gatesOfStrip = std::max(panel / unit, int64_t(1));
   int64_t gates = type.getDimSize(3), strips = gates * unit / panel;
-  Ofr k = src.sizes[2], strip = dst.strides[0];
-  Ofr layer = m.mul(m.attr(op.getLayer()), src.strides[0]);
+  Index k = src.sizes[2], strip = dst.strides[0];
+  Index layer = op.getLayer() * src.strides[0];
   auto part = [&](int64_t first, int64_t count, int64_t from, int64_t units,
                   bool zeros) {
     if (count == 0 || units == 0)
       return;
     Strided to, in;
     to.base = dst.base;
-    to.sizes = {m.attr(count), m.attr(strips), k, m.attr(gatesOfStrip),
-                m.attr(units)};
-    to.strides = {m.mul(m.attr(strips), strip), strip, dst.strides[1],
-                  m.attr(unit), m.attr(1)};
-    to.offset = m.add(m.mul(m.attr(first * strips), strip), m.attr(from));
+    to.sizes = {count, strips, k, gatesOfStrip, units};
+    to.strides = {strips * strip, strip, dst.strides[1], unit, 1};
+    to.offset = first * strips * strip + from;
     if (zeros)
       return emitCopy(ctx, std::nullopt, to);
     in.base = src.base;
     in.sizes = to.sizes;
-    in.strides = {m.mul(m.attr(unit), src.strides[4]),
-                  m.mul(m.attr(gatesOfStrip), src.strides[3]), src.strides[2],
-                  src.strides[3], src.strides[4]};
-    in.offset = m.add(layer, m.mul(m.attr(first * unit), src.strides[4]));
+    in.strides = {unit * src.strides[4], gatesOfStrip * src.strides[3],
+                  src.strides[2], src.strides[3], src.strides[4]};
+    in.offset = layer + first * unit * src.strides[4];
     emitCopy(ctx, in, to);
   };
   int64_t full = hidden / unit, tail = hidden % unit;
@@ -98,17 +93,15 @@ static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
 
 /// A copy whose source goes backwards along the taps.
 static LogicalResult lowerFlip(GroupContext &ctx, tile::FlipOp op) {
-  IndexMath &m = ctx.m;
   Strided from = ctx.memoryOf(op.getWeights());
   from.dense = false;
-  Ofr first = from.offset.value_or(m.attr(0));
+  Index first = from.offset.value_or(0);
   for (int64_t d = 0; d < from.rank() - 2; ++d) {
-    first =
-        m.add(first, m.mul(m.sub(from.sizes[d], m.attr(1)), from.strides[d]));
-    from.strides[d] = m.mul(m.attr(-1), from.strides[d]);
+    first = first + (from.sizes[d] - 1) * from.strides[d];
+    from.strides[d] = -1 * from.strides[d];
   }
   from.offset = first;
-  emitCopy(ctx, from, ctx.outputs.begin()->second.front());
+  emitCopy(ctx, from, ctx.result());
   return success();
 }
 
@@ -128,7 +121,7 @@ LogicalResult lowerPack(GroupContext &ctx) {
   if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
     return emitError(op, ErrorCode::UnsupportedForm,
                      "the number of columns is unknown");
-  PanelPacking(ctx, op).emitSections(ctx.outputs.begin()->second.front());
+  PanelPacking(ctx, op).emitSections(ctx.result());
   return success();
 }
 

@@ -40,7 +40,7 @@ FusedOperand::FusedOperand(GroupContext &ctx, Value value)
   if (before.empty())
     read.insert(value);
   for (Value v : read)
-    sources.push_back(broadcastTo(ctx.m, ctx.memoryOf(v), ctx.sizes[value]));
+    sources.push_back(broadcastTo(ctx.memoryOf(v), ctx.sizes[value]));
 }
 
 Type FusedOperand::elementType() const {
@@ -58,16 +58,17 @@ Value FusedOperand::elementOf(OpBuilder &b, Location loc,
 }
 
 void FusedOperand::emitBox(IndexMath &m, ArrayRef<Place> places,
-                           ArrayRef<Ofr> sizes, Value to, int64_t ahead) const {
+                           ArrayRef<Index> sizes, Value to,
+                           int64_t ahead) const {
   OpBuilder &b = m.builder();
   unsigned loops = sizes.size();
   SmallVector<Value> ins;
   SmallVector<AffineMap> maps;
   for (auto [src, place] : llvm::zip(sources, places)) {
-    SmallVector<Ofr> boxSizes, boxStrides;
+    SmallVector<Index> boxSizes, boxStrides;
     SmallVector<AffineExpr> dims;
     for (unsigned d = 0; d < loops; ++d) {
-      if (IndexMath::isConstant(place.strides[d], 0))
+      if (place.strides[d].isConstant(0))
         continue;
       boxSizes.push_back(sizes[d]);
       boxStrides.push_back(place.strides[d]);
@@ -96,8 +97,8 @@ PanelPacking::PanelPacking(GroupContext &ctx, tile::PackOp op)
 
 bool PanelPacking::isGrouped() const { return op.getGroups().has_value(); }
 
-Ofr PanelPacking::panelSize(IndexMath &m, Ofr k) const {
-  return tiling::panelSize(m, k, op.getPanel(), op.getInterleave());
+Index PanelPacking::panelSize(Index k) const {
+  return tiling::panelSize(k, op.getPanel(), op.getInterleave());
 }
 
 int64_t PanelPacking::matrixSize() const {
@@ -107,74 +108,69 @@ int64_t PanelPacking::matrixSize() const {
 
 /// What is there of K for these columns, and zeros beyond.
 void PanelPacking::forEachPart(
-    IndexMath &m, Ofr first, Ofr count, int64_t columns, Ofr k,
+    Index first, Index count, int64_t columns, Index k,
     llvm::function_ref<void(const Part &)> emit) const {
   int64_t v = op.getInterleave(), panel = op.getPanel();
-  Ofr none = m.attr(0), whole = m.floorDiv(k, m.attr(v));
-  emit({first, count, 0, columns, none, whole, 0, v});
+  Index whole = k / v;
+  emit({first, count, 0, columns, 0, whole, 0, v});
   // PackWeights interleaves only where K is known.
-  int64_t rest = v == 1 ? 0 : *IndexMath::constant(k) % v;
+  int64_t rest = v == 1 ? 0 : *k.constant() % v;
   if (rest) {
-    emit({first, count, 0, columns, whole, m.attr(1), 0, rest});
-    emit({first, count, 0, columns, whole, m.attr(1), rest, v - rest, true});
+    emit({first, count, 0, columns, whole, 1, 0, rest});
+    emit({first, count, 0, columns, whole, 1, rest, v - rest, true});
   }
   if (columns < panel)
-    emit({first, count, columns, panel - columns, none, m.ceilDiv(k, m.attr(v)),
-          0, v, true});
+    emit(
+        {first, count, columns, panel - columns, 0, ceilDiv(k, v), 0, v, true});
 }
 
 /// The part `p` of a tensor that is read.
 Strided PanelPacking::partOf(const Strided &src, const Part &p) const {
-  IndexMath &m = ctx.m;
   int64_t v = op.getInterleave();
-  Ofr n = src.strides.back(), k = *(src.strides.end() - 2);
-  Ofr panel = m.attr(op.getPanel());
+  Index n = src.strides.back(), k = *(src.strides.end() - 2);
+  Index panel = op.getPanel();
   Strided from;
   from.base = src.base;
   if (isGrouped())
-    from.strides.push_back(
-        m.mul(m.floorDiv(sizes.back(), m.attr(*op.getGroups())), n));
+    from.strides.push_back(sizes.back() / *op.getGroups() * n);
   else
     from.strides.append(src.strides.begin(), src.strides.begin() + lead());
-  from.strides.push_back(m.mul(panel, n));
+  from.strides.push_back(panel * n);
   if (isGrouped())
     from.strides.append(src.strides.begin(), src.strides.end() - 2);
-  from.strides.append({m.mul(m.attr(v), k), n});
+  from.strides.append({v * k, n});
   if (v > 1)
     from.strides.push_back(k);
-  Ofr start = m.add(m.mul(m.add(m.mul(p.first, panel), m.attr(p.column)), n),
-                    m.mul(m.mul(p.firstGroup, m.attr(v)), k));
-  from.offset = src.offset ? m.add(*src.offset, start) : start;
+  Index start = (p.first * panel + p.column) * n + p.firstGroup * v * k;
+  from.offset = src.offset ? *src.offset + start : start;
   return from;
 }
 
 /// The same of dst.
 Strided PanelPacking::partOfDst(const Strided &dst, const Part &p) const {
-  IndexMath &m = ctx.m;
   int64_t v = op.getInterleave(), at = lead();
-  Ofr group = m.mul(m.attr(op.getPanel()), m.attr(v));
+  Index group = op.getPanel() * v;
   Strided to;
   to.base = dst.base;
   to.sizes.assign(dst.sizes.begin(), dst.sizes.begin() + at);
   to.strides.assign(dst.strides.begin(), dst.strides.begin() + at + 1);
   to.sizes.push_back(p.count);
-  Ofr firstTap = m.attr(0);
+  Index firstTap = 0;
   for (int64_t i = 0; isGrouped() && i < rank() - 2; ++i) {
-    Ofr stride = dst.strides[at + 1 + i];
+    Index stride = dst.strides[at + 1 + i];
     to.sizes.push_back(sizes[i]);
-    to.strides.push_back(op.getFlipped() ? m.mul(stride, m.attr(-1)) : stride);
+    to.strides.push_back(op.getFlipped() ? stride * -1 : stride);
     if (op.getFlipped())
-      firstTap = m.add(firstTap, m.mul(m.sub(sizes[i], m.attr(1)), stride));
+      firstTap += (sizes[i] - 1) * stride;
   }
-  to.sizes.append({p.groups, m.attr(p.columns)});
-  to.strides.append({group, m.attr(v)});
+  to.sizes.append({p.groups, p.columns});
+  to.strides.append({group, v});
   if (v > 1) {
-    to.sizes.push_back(m.attr(p.part));
-    to.strides.push_back(m.attr(1));
+    to.sizes.push_back(p.part);
+    to.strides.push_back(1);
   }
-  to.offset =
-      m.add(m.add(m.mul(p.first, dst.strides[at]), m.mul(p.firstGroup, group)),
-            m.add(firstTap, m.attr(p.column * v + p.inGroup)));
+  to.offset = p.first * dst.strides[at] + p.firstGroup * group +
+              (firstTap + (p.column * v + p.inGroup));
   return to;
 }
 
@@ -202,61 +198,57 @@ void PanelPacking::emitSection(const Strided &dst, const Part &p) const {
 }
 
 void PanelPacking::emitSections(const Strided &dst) const {
-  IndexMath &m = ctx.m;
-  int64_t n = *IndexMath::constant(sizes.back()) / op.getGroups().value_or(1);
+  int64_t n = *sizes.back().constant() / op.getGroups().value_or(1);
   int64_t panel = op.getPanel(), full = n / panel, tail = n % panel;
-  Ofr k = *(sizes.end() - 2);
+  Index k = *(sizes.end() - 2);
   auto emit = [&](const Part &part) { emitSection(dst, part); };
   if (full)
-    forEachPart(m, m.attr(0), m.attr(full), panel, k, emit);
+    forEachPart(0, full, panel, k, emit);
   if (tail)
-    forEachPart(m, m.attr(full), m.attr(1), tail, k, emit);
+    forEachPart(full, 1, tail, k, emit);
 }
 
-void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Ofr> starts, Ofr number,
-                             int64_t columns, Ofr from, Ofr k, Value dst,
-                             Ofr offset) const {
+void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
+                             int64_t columns, Index from, Index k, Value dst,
+                             Index offset) const {
   int64_t panel = op.getPanel(), neighbours = op.getInterleave();
-  Ofr v = m.attr(neighbours), group = m.attr(panel * neighbours);
+  Index v = neighbours, group = panel * neighbours;
   unsigned dims = neighbours > 1 ? 3 : 2;
-  forEachPart(m, number, m.attr(1), columns, k, [&](const Part &p) {
-    Ofr first = m.add(m.mul(p.firstGroup, group),
-                      m.attr(p.column * neighbours + p.inGroup));
-    SmallVector<Ofr> space{p.groups, m.attr(p.columns), m.attr(p.part)};
-    SmallVector<Ofr> steps{group, v, m.attr(1)};
+  forEachPart(number, 1, columns, k, [&](const Part &p) {
+    Index first = p.firstGroup * group + (p.column * neighbours + p.inGroup);
+    SmallVector<Index> space{p.groups, p.columns, p.part};
+    SmallVector<Index> steps{group, v, 1};
     space.truncate(dims);
     steps.truncate(dims);
-    Value to = box(m, dst, m.add(offset, first), space, steps);
+    Value to = box(m, dst, offset + first, space, steps);
     if (p.zeros)
       return fill(m, to, 0);
-    Ofr row = m.add(from, m.mul(p.firstGroup, v));
-    Ofr column = m.add(m.mul(number, m.attr(panel)), m.attr(p.column));
+    Index row = from + p.firstGroup * v;
+    Index column = number * panel + p.column;
     SmallVector<FusedOperand::Place> places;
     bool along = neighbours == 1;
     for (auto [src, start] : llvm::zip(tensors(), starts)) {
-      along &= IndexMath::isConstant(src.strides.back(), 1);
-      Ofr alongK = *(src.strides.end() - 2), alongN = src.strides.back();
-      Ofr at = m.add(m.mul(row, alongK), m.mul(column, alongN));
-      places.push_back({m.add(start, at), {m.mul(v, alongK), alongN, alongK}});
+      along &= src.strides.back().isConstant(1);
+      Index alongK = *(src.strides.end() - 2), alongN = src.strides.back();
+      Index at = row * alongK + column * alongN;
+      places.push_back({start + at, {v * alongK, alongN, alongK}});
     }
-    bool isWide = *IndexMath::constant(sizes.back()) >= kWidePanels * panel;
+    bool isWide = *sizes.back().constant() >= kWidePanels * panel;
     weights.emitBox(m, places, space, to,
                     along && isWide ? kPanelsAhead * panel : 0);
   });
 }
 
-void PanelPacking::emitPanels(IndexMath &m, ArrayRef<Ofr> starts,
+void PanelPacking::emitPanels(IndexMath &m, ArrayRef<Index> starts,
                               Value dst) const {
-  int64_t n = *IndexMath::constant(sizes.back()), panel = op.getPanel();
-  Ofr k = *(sizes.end() - 2), none = m.attr(0), full = m.attr(n / panel);
-  auto emit = [&](IndexMath &pm, Ofr number, int64_t columns) {
-    emitPanel(pm, starts, number, columns, none, k, dst,
-              pm.mul(number, panelSize(pm, k)));
+  int64_t n = *sizes.back().constant(), panel = op.getPanel();
+  Index k = *(sizes.end() - 2), full = n / panel;
+  auto emit = [&](Index number, int64_t columns) {
+    emitPanel(m, starts, number, columns, 0, k, dst, number * panelSize(k));
   };
-  emitLoop(m, none, full,
-           [&](IndexMath &pm, Ofr number) { emit(pm, number, panel); });
+  emitLoop(m, 0, full, [&](Index number) { emit(number, panel); });
   if (n % panel)
-    emit(m, full, n % panel);
+    emit(full, n % panel);
 }
 
 } // namespace tenon::tiling

@@ -31,13 +31,13 @@ public:
 
   /// Where a box begins in a tensor, and its strides along the box.
   struct Place {
-    Ofr start;
-    llvm::SmallVector<Ofr> strides;
+    Index start;
+    llvm::SmallVector<Index> strides;
   };
   /// Writes the box of `sizes` at `places`, one for each tensor, to `to`;
   /// prefetches what is `ahead` elements after each that is read (0: nothing).
   void emitBox(IndexMath &m, llvm::ArrayRef<Place> places,
-               llvm::ArrayRef<Ofr> sizes, mlir::Value to,
+               llvm::ArrayRef<Index> sizes, mlir::Value to,
                int64_t ahead = 0) const;
 
 private:
@@ -54,7 +54,7 @@ public:
   /// Tensors that are read, over the dimensions of the weights.
   llvm::ArrayRef<Strided> tensors() const { return weights.tensors(); }
   /// Elements of a panel with `k` rows of K.
-  Ofr panelSize(IndexMath &m, Ofr k) const;
+  Index panelSize(Index k) const;
   /// Elements of all panels, one matrix of static size.
   int64_t matrixSize() const;
   mlir::Type elementType() const { return weights.elementType(); }
@@ -65,12 +65,12 @@ public:
   /// Writes a panel to `dst`, from element `offset` on: rows [from, from + k)
   /// of K, `columns` of which there are, and zeros. `starts` are where the
   /// matrix begins in each of `tensors`. With an interleave `from` is 0.
-  void emitPanel(IndexMath &m, llvm::ArrayRef<Ofr> starts, Ofr number,
-                 int64_t columns, Ofr from, Ofr k, mlir::Value dst,
-                 Ofr offset) const;
+  void emitPanel(IndexMath &m, llvm::ArrayRef<Index> starts, Index number,
+                 int64_t columns, Index from, Index k, mlir::Value dst,
+                 Index offset) const;
 
   /// The same for all panels, of all of K.
-  void emitPanels(IndexMath &m, llvm::ArrayRef<Ofr> starts,
+  void emitPanels(IndexMath &m, llvm::ArrayRef<Index> starts,
                   mlir::Value dst) const;
 
 private:
@@ -78,9 +78,9 @@ private:
   /// columns from `column` on, and of K `groups` whole groups of `part`
   /// neighbours, from element `inGroup` of a group of dst.
   struct Part {
-    Ofr first, count;
+    Index first, count;
     int64_t column, columns;
-    Ofr firstGroup, groups;
+    Index firstGroup, groups;
     int64_t inGroup, part;
     bool zeros = false;
   };
@@ -91,7 +91,7 @@ private:
   int64_t lead() const { return isGrouped() ? 1 : rank() - 2; }
   /// Calls `emit` with the parts of `count` panels from `first` on that have
   /// `columns` each, and `k` rows.
-  void forEachPart(IndexMath &m, Ofr first, Ofr count, int64_t columns, Ofr k,
+  void forEachPart(Index first, Index count, int64_t columns, Index k,
                    llvm::function_ref<void(const Part &)> emit) const;
   Strided partOf(const Strided &src, const Part &p) const;
   Strided partOfDst(const Strided &dst, const Part &p) const;
@@ -100,7 +100,7 @@ private:
   GroupContext &ctx;
   mutable tile::PackOp op; // handles of MLIR have no const methods
   FusedOperand weights;
-  llvm::SmallVector<Ofr> sizes; // of them
+  llvm::SmallVector<Index> sizes; // of them
 };
 
 } // namespace tenon::tiling

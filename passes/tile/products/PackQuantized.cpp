@@ -23,8 +23,7 @@ class QuantizedPacking {
 public:
   QuantizedPacking(GroupContext &ctx, tile::PackQuantizedOp op)
       : ctx(ctx), m(ctx.m), op(op), quantized(op.getQuantized()),
-        dst(ctx.outputs.begin()->second.front()),
-        k(rankedType(op.getWeights()).getDimSize(0)),
+        dst(ctx.result()), k(rankedType(op.getWeights()).getDimSize(0)),
         n(rankedType(op.getWeights()).getDimSize(1)), panel(op.getPanel()),
         rowsOfPanel(quantized.rows(k)), rowsOfGroup(quantized.rowsOfGroup(k)),
         groups(k / quantized.groupOf(k)) {}
@@ -37,8 +36,8 @@ public:
       return;
     Strided last = dst;
     last.dense = false;
-    last.sizes[0] = m.attr(1);
-    last.offset = m.attr(full * rowsOfPanel * panel);
+    last.sizes[0] = 1;
+    last.offset = full * rowsOfPanel * panel;
     emitCopy(ctx, std::nullopt, last);
     emitPanels({full, 1, rest});
   }
@@ -78,42 +77,37 @@ private:
   /// begins with, columns `step` apart.
   void emitHead(Part p, Value v, int64_t at, int64_t step, const Body &body) {
     Strided src = ctx.memoryOf(v);
-    Ofr alongN = src.strides[1];
+    Index alongN = src.strides[1];
     Strided from = view(src, {p.count, groups, p.columns},
-                        {m.mul(m.attr(panel), alongN), src.strides[0], alongN},
-                        m.mul(m.attr(p.first * panel), alongN));
+                        {panel * alongN, src.strides[0], alongN},
+                        p.first * panel * alongN);
     Strided to = view(dst, {p.count, groups, p.columns},
-                      {m.attr(rowsOfPanel * panel), m.attr(rowsOfGroup * panel),
-                       m.attr(step)},
-                      m.attr(p.first * rowsOfPanel * panel + at));
+                      {rowsOfPanel * panel, rowsOfGroup * panel, step},
+                      p.first * rowsOfPanel * panel + at);
     write({from}, to, body);
   }
 
   void emitLevels(Part p) {
     Strided src = ctx.memoryOf(op.getWeights());
-    Ofr alongK = src.strides[0], alongN = src.strides[1];
+    Index alongK = src.strides[0], alongN = src.strides[1];
     int64_t perByte = quantized.perRow(), group = quantized.groupOf(k);
     int64_t together = quantized.together(), perRow = perByte * together;
     SmallVector<int64_t> sizes{p.count, groups, group / perRow, p.columns};
-    SmallVector<Ofr> steps{m.mul(m.attr(panel), alongN),
-                           m.mul(m.attr(group), alongK),
-                           m.mul(m.attr(perRow), alongK), alongN};
-    SmallVector<Ofr> stepsOfDst{m.attr(rowsOfPanel * panel),
-                                m.attr(rowsOfGroup * panel),
-                                m.attr(together * panel), m.attr(together)};
+    SmallVector<Index> steps{panel * alongN, group * alongK, perRow * alongK,
+                             alongN};
+    SmallVector<Index> stepsOfDst{rowsOfPanel * panel, rowsOfGroup * panel,
+                                  together * panel, together};
     if (together > 1) {
       sizes.push_back(together);
       steps.push_back(alongK);
-      stepsOfDst.push_back(m.attr(1));
+      stepsOfDst.push_back(1);
     }
     SmallVector<Strided> from;
     for (int64_t i = 0; i < perByte; ++i)
       from.push_back(view(src, sizes, steps,
-                          m.add(m.mul(m.attr(p.first * panel), alongN),
-                                m.mul(m.attr(i * together), alongK))));
-    Strided to =
-        view(dst, sizes, stepsOfDst,
-             m.attr((p.first * rowsOfPanel + quantized.rowsOfHead()) * panel));
+                          p.first * panel * alongN + i * together * alongK));
+    Strided to = view(dst, sizes, stepsOfDst,
+                      (p.first * rowsOfPanel + quantized.rowsOfHead()) * panel);
     write(from, to,
           perByte == 1 ? withoutSign(quantized.bias())
                        : halvesOfByte(quantized.bias()));
@@ -145,14 +139,14 @@ private:
     };
   }
 
-  Strided view(const Strided &s, ArrayRef<int64_t> sizes, ArrayRef<Ofr> strides,
-               Ofr offset) {
+  Strided view(const Strided &s, ArrayRef<int64_t> sizes,
+               ArrayRef<Index> strides, Index offset) {
     Strided result;
     result.base = s.base;
     for (int64_t size : sizes)
-      result.sizes.push_back(m.attr(size));
+      result.sizes.push_back(size);
     result.strides.assign(strides.begin(), strides.end());
-    result.offset = s.offset ? m.add(*s.offset, offset) : offset;
+    result.offset = s.offset ? *s.offset + offset : offset;
     return result;
   }
 

@@ -68,10 +68,10 @@ struct RowCopy {
   Type element;
 
   /// For the columns of `sum`, a part of K.
-  static RowCopy of(const MatMulProblem &p, Ofr sum, bool across,
+  static RowCopy of(const MatMulProblem &p, Index sum, bool across,
                     int64_t rowDim, int64_t panels, int64_t block) {
     constexpr int64_t kMinPanels = 8;
-    auto k = IndexMath::constant(sum);
+    auto k = sum.constant();
     if (p.made)
       return {*k, p.made->elementType(), block};
     if (across && k && *k >= kMinColumnsAcross && panels >= kMinPanelsAcross &&
@@ -79,7 +79,7 @@ struct RowCopy {
       return {*k, p.elementOfA(), block};
     RowCopy copy;
     int64_t size = p.elementOfA().getIntOrFloatBitWidth() / 8;
-    auto stride = IndexMath::constant(p.a.strides[rowDim]);
+    auto stride = p.a.strides[rowDim].constant();
     if (p.interleave == 1 || !k || !stride || *stride * size % kBadStride ||
         panels < kMinPanels || block < kTileRows)
       return copy;
@@ -98,45 +98,37 @@ struct RowCopy {
   }
 
   /// The copy of `length` rows, which `write` makes if it is not there yet.
-  Value emit(IndexMath &m, Ofr length, Value scratch, Value item, Ofr panel,
-             llvm::function_ref<void(IndexMath &, Value)> write) const {
-    Value rows = scratchView(m, scratch, element, m.attr(0),
-                             m.attr(bytes / bytesOf(element)));
-    Value to = box(m, rows, m.attr(0), {length, m.attr(columns)},
-                   {m.attr(pitch), m.attr(1)});
-    emitIfFirst(m, item, panel, [&](IndexMath &fm) { write(fm, to); });
+  Value emit(IndexMath &m, Index length, Value scratch, Index item, Index panel,
+             llvm::function_ref<void(Value)> write) const {
+    Value rows = scratchView(m, scratch, element, 0, bytes / bytesOf(element));
+    Value to = box(m, rows, 0, {length, columns}, {pitch, 1});
+    emitIfFirst(m, item, panel, [&] { write(to); });
     return to;
   }
 };
 
 /// Copies rows whose columns lie `stride` apart: some columns at a time, whose
 /// lines stay in L1 until all rows have read them, and asks for the next ones.
-void copyAcross(IndexMath &m, Value rows, Value to, Ofr stride) {
+void copyAcross(IndexMath &m, Value rows, Value to, Index stride) {
   constexpr int64_t kColumns = 32;
   int64_t columns = cast<MemRefType>(to.getType()).getShape().back();
-  Ofr length = memref::getMixedSize(m.builder(), m.location(), rows, 0);
-  auto known = IndexMath::constant(stride);
-  auto copy = [&](IndexMath &im, Ofr from, int64_t count) {
-    OpBuilder &b = im.builder();
-    Ofr at[] = {im.attr(0), from}, sizes[] = {length, im.attr(count)};
-    Ofr steps[] = {im.attr(1), im.attr(1)};
-    auto part = [&](Value whole) -> Value {
-      return memref::SubViewOp::create(b, im.location(), whole, at, sizes,
-                                       steps);
+  Index length = m(memref::getMixedSize(m.builder(), m.location(), rows, 0));
+  auto known = stride.constant();
+  auto copy = [&](Index from, int64_t count) {
+    OpBuilder &b = m.builder();
+    auto part = [&](Value whole) {
+      return subBox(m, whole, {0, from}, {length, count});
     };
     auto copied = linalg::CopyOp::create(
-        b, im.location(), ValueRange(part(rows)), ValueRange(part(to)));
+        b, m.location(), ValueRange(part(rows)), ValueRange(part(to)));
     if (known)
       copied->setAttr(codegen::kPrefetchAttr,
                       b.getDenseI64ArrayAttr({*known * kColumns}));
   };
-  emitLoop(m, m.attr(0), m.attr(llvm::divideCeil(columns, kColumns)),
-           [&](IndexMath &lm, Ofr chunk) {
-             withBlockSize(lm, chunk, columns, kColumns,
-                           [&](IndexMath &im, int64_t count) {
-                             copy(im, im.mul(chunk, im.attr(kColumns)), count);
-                           });
-           });
+  emitLoop(m, 0, ceilDiv(columns, kColumns), [&](Index chunk) {
+    withBlockSize(m, chunk, columns, kColumns,
+                  [&](int64_t count) { copy(chunk * kColumns, count); });
+  });
 }
 
 class PackedMatMulEmitter : ProductSections {
@@ -144,31 +136,31 @@ public:
   PackedMatMulEmitter(GroupContext &ctx, const Epilogue &epilogue,
                       MatMulProblem product)
       : ProductSections(ctx, epilogue, std::move(product)),
-        panels((p.n + p.panel - 1) / p.panel), times(m.attr(1)) {}
+        panels(ceilDiv(p.n, p.panel)), times(1) {}
 
   void emit() {
-    auto r = IndexMath::constant(space.rows);
+    auto r = space.rows.constant();
     makesWeights =
         p.quantized && !p.isSliced() && (!r || *r > kMaxQuantizedRows);
     if (!makesWeights || r)
       return emitParts();
     // One of the two has no items.
-    Ofr most = m.attr(kMaxQuantizedRows + 1);
-    Ofr isMany = m.floorDiv(m.min(space.rows, most), most);
+    Index most = kMaxQuantizedRows + 1;
+    Index isMany = min(space.rows, most) / most;
     times = isMany;
     emitParts();
     makesWeights = false;
-    times = m.sub(m.attr(1), isMany);
+    times = 1 - isMany;
     emitParts();
   }
 
 private:
   void emitParts() {
-    auto k = IndexMath::constant(p.k), r = IndexMath::constant(space.rows);
+    auto k = p.k.constant(), r = space.rows.constant();
     bool inParts = k && p.interleave == 1 && (!p.quantized || makesWeights) &&
                    p.elementOfA().isF32() && p.dst.elementType().isF32();
     if (!inParts)
-      return emitSection(m.attr(0), p.k, SumPart::whole);
+      return emitSection(0, p.k, SumPart::whole);
     int64_t step = p.quantized && p.quantized->hasScales()
                        ? std::lcm(kPartStep, p.quantized->getGroup())
                        : kPartStep;
@@ -176,102 +168,138 @@ private:
         partsOfSum(*k, r, p.panel, ctx.target.getL2Bytes(), step);
     int64_t from = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
-      emitSection(m.attr(from), m.attr(part), partOf(i, parts.size()));
+      emitSection(from, part, partOf(i, parts.size()));
       from += part;
     }
   }
 
   /// The sum over [from, from + k) of K.
-  void emitSection(Ofr from, Ofr k, SumPart part);
+  void emitSection(Index from, Index k, SumPart part);
+  Index bytesOfWeights(Index k) const;
+  Value emitWeights(const Grid::Item &place, ArrayRef<Index> at, Index from,
+                    Index k, Value scratch, int64_t offset) const;
   /// Item (batch and first row at `at`, panel): `length` rows.
-  void emitItem(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length,
-                Ofr from, Ofr k, SumPart part, Value weights,
-                llvm::function_ref<Value(IndexMath &)> rowsOfA) const;
+  void emitItem(ArrayRef<Index> at, Index panel, Index length, Index from,
+                Index k, SumPart part, Value weights,
+                llvm::function_ref<Value()> rowsOfA) const;
   /// `length` rows of A from `at` on, and their columns from `from` on.
-  Value boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from,
-               Ofr k) const;
+  Value boxOfA(ArrayRef<Index> at, Index length, Index from, Index k) const;
   /// Computes them.
-  void emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length, Ofr from, Ofr k,
+  void emitRows(ArrayRef<Index> at, Index length, Index from, Index k,
                 Value to) const;
   /// Packs rows [from, from + k) of `panel` to `memory`.
-  void emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr from, Ofr k,
+  void emitPanel(ArrayRef<Index> at, Index panel, Index from, Index k,
                  Value memory) const;
 
   int64_t panels;
-  Ofr times;                 // 0: there are no items
+  Index times;               // 0: there are no items
   bool makesWeights = false; // of quantized weights, for many rows
   bool streams = false;      // panels come from beyond L2
   bool rowsStream = false;   // rows do, and few panels share what that costs
 };
 
-void PackedMatMulEmitter::emitItem(
-    IndexMath &im, ArrayRef<Ofr> at, Ofr panel, Ofr length, Ofr from, Ofr k,
-    SumPart part, Value weights,
-    llvm::function_ref<Value(IndexMath &)> rowsOfA) const {
+void PackedMatMulEmitter::emitItem(ArrayRef<Index> at, Index panel,
+                                   Index length, Index from, Index k,
+                                   SumPart part, Value weights,
+                                   llvm::function_ref<Value()> rowsOfA) const {
   int64_t rowDim = space.rowDim;
   bool readsQuantized = p.quantized && !makesWeights;
-  Ofr rowsOfW = readsQuantized ? im.attr(p.quantized->rows(p.quantized->kOf(
-                                     *IndexMath::constant(p.k))))
-                               : p.k;
-  Ofr whole = panelSize(im, rowsOfW, p.panel, p.interleave);
-  Ofr wOffset = im.attr(0);
+  Index rowsOfW = readsQuantized
+                      ? p.quantized->rows(p.quantized->kOf(*p.k.constant()))
+                      : p.k;
+  Index whole = panelSize(rowsOfW, p.panel, p.interleave);
+  Index wOffset = 0;
   if (!p.packing && !makesWeights) {
-    wOffset = im.add(offsetOf(im, p.w, at), im.mul(panel, whole));
-    wOffset = im.add(wOffset, panelSize(im, from, p.panel, p.interleave));
+    wOffset = offsetOf(p.w, at) + panel * whole;
+    wOffset += panelSize(from, p.panel, p.interleave);
   }
-  Value a = rowsOfA(im);
-  Value w = panelBox(im, weights, wOffset, {}, {}, readsQuantized ? rowsOfW : k,
+  Value a = rowsOfA();
+  Value w = panelBox(m, weights, wOffset, {}, {}, readsQuantized ? rowsOfW : k,
                      p.panel, p.interleave);
-  withBlockSize(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
-    SmallVector<Ofr> start(at);
-    start.push_back(cm.mul(panel, cm.attr(p.panel)));
-    auto product =
-        epilogue.emitBrgemm(cm, a, w, p.dst, p.epilogueOperands, start, rowDim,
-                            length, cm.attr(columns), part);
+  withBlockSize(m, panel, p.n, p.panel, [&](int64_t columns) {
+    SmallVector<Index> start(at);
+    start.push_back(panel * p.panel);
+    auto product = epilogue.emitBrgemm(m, a, w, p.dst, p.epilogueOperands,
+                                       start, rowDim, length, columns, part);
     product.setPrefetchNext(streams);
     product.setPrefetchRows(rowsStream);
     if (streams && part != SumPart::whole)
-      product.setNextPanel(IndexMath::constant(whole));
+      product.setNextPanel(whole.constant());
     product.setUnsignedA(p.unsignedA);
     if (readsQuantized)
       product.setQuantizedAttr(*p.quantized);
   });
 }
 
-Value PackedMatMulEmitter::boxOfA(IndexMath &im, ArrayRef<Ofr> at, Ofr length,
-                                  Ofr from, Ofr k) const {
-  Ofr offset = im.add(offsetOf(im, p.a, at), im.mul(from, aK));
-  Value base = p.isSliced() ? wordsOf(im, p.a.base, p.elementOfA()) : p.a.base;
-  return box(im, base, offset, {length, k}, {p.a.strides[space.rowDim], aK});
+Value PackedMatMulEmitter::boxOfA(ArrayRef<Index> at, Index length, Index from,
+                                  Index k) const {
+  Index offset = offsetOf(p.a, at) + from * aK;
+  Value base = p.isSliced() ? wordsOf(m, p.a.base, p.elementOfA()) : p.a.base;
+  return box(m, base, offset, {length, k}, {p.a.strides[space.rowDim], aK});
 }
 
-void PackedMatMulEmitter::emitRows(IndexMath &im, ArrayRef<Ofr> at, Ofr length,
-                                   Ofr from, Ofr k, Value to) const {
+void PackedMatMulEmitter::emitRows(ArrayRef<Index> at, Index length, Index from,
+                                   Index k, Value to) const {
   SmallVector<FusedOperand::Place> places;
   for (auto [src, whole] : llvm::zip(p.fusedFrom, p.made->tensors())) {
-    Ofr alongK = whole.strides.back();
-    places.push_back({im.add(offsetOf(im, src, at), im.mul(from, alongK)),
+    Index alongK = whole.strides.back();
+    places.push_back({offsetOf(src, at) + from * alongK,
                       {src.strides[space.rowDim], alongK}});
   }
-  p.made->emitBox(im, places, {length, k}, to);
+  p.made->emitBox(m, places, {length, k}, to);
 }
 
-void PackedMatMulEmitter::emitPanel(IndexMath &im, ArrayRef<Ofr> at, Ofr panel,
-                                    Ofr from, Ofr k, Value memory) const {
-  SmallVector<Ofr> starts;
+void PackedMatMulEmitter::emitPanel(ArrayRef<Index> at, Index panel, Index from,
+                                    Index k, Value memory) const {
+  SmallVector<Index> starts;
   for (const Strided &src : p.unpacked)
-    starts.push_back(offsetOf(im, src, at));
-  withBlockSize(im, panel, p.n, p.panel, [&](IndexMath &cm, int64_t columns) {
-    p.packing->emitPanel(cm, starts, panel, columns, from, k, memory,
-                         cm.attr(0));
+    starts.push_back(offsetOf(src, at));
+  withBlockSize(m, panel, p.n, p.panel, [&](int64_t columns) {
+    p.packing->emitPanel(m, starts, panel, columns, from, k, memory, 0);
   });
 }
 
-void PackedMatMulEmitter::emitSection(Ofr from, Ofr k, SumPart part) {
-  auto r = IndexMath::constant(space.rows), allK = IndexMath::constant(p.k);
+/// Scratch for a panel of weights that items make or pack.
+Index PackedMatMulEmitter::bytesOfWeights(Index k) const {
+  if (makesWeights)
+    return k * p.panel * sizeof(float);
+  return p.packing ? p.packing->panelSize(k) *
+                         RowCopy::bytesOf(p.packing->elementType())
+                   : 0;
+}
+
+/// Where the weights of the item `place`, whose matrix is at `at`, are read:
+/// in memory, or in scratch from byte `offset` on, where the first item of a
+/// panel puts them.
+Value PackedMatMulEmitter::emitWeights(const Grid::Item &place,
+                                       ArrayRef<Index> at, Index from, Index k,
+                                       Value scratch, int64_t offset) const {
+  Index panel = place["panel"];
+  if (makesWeights) {
+    DequantizedPanels panels{*p.quantized, *p.k.constant(), p.panel};
+    Value weights =
+        scratchView(m, scratch, m.builder().getF32Type(), offset, k * p.panel);
+    emitIfFirst(m, place.number, place["rows"], [&] {
+      panels.emit(m, p.w.base, panel * panels.bytes(), *from.constant(),
+                  *k.constant(), weights);
+    });
+    return weights;
+  }
+  if (!p.packing)
+    return p.w.base;
+  Type element = p.packing->elementType();
+  Value weights =
+      scratchView(m, scratch, element, offset, p.packing->panelSize(k));
+  emitIfFirst(m, place.number, place["rows"],
+              [&] { emitPanel(at, panel, from, k, weights); });
+  return weights;
+}
+
+void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
+  auto r = space.rows.constant(), allK = p.k.constant();
   int64_t l2Bytes = std::min(ctx.target.getL2Bytes(), kMostOfL2);
   bool inTiles = ctx.target.multipliesInTiles(p.interleave);
-  int64_t block = rowBlock(r, IndexMath::constant(k), l2Bytes,
+  int64_t block = rowBlock(r, k.constant(), l2Bytes,
                            p.elementOfA().getIntOrFloatBitWidth() / 8,
                            inTiles ? kTileRows : kMinRowBlock);
   int64_t step = inTiles ? kTileRows : 1;
@@ -281,9 +309,10 @@ void PackedMatMulEmitter::emitSection(Ofr from, Ofr k, SumPart part) {
   // rows are so long that few of them fit, a panel while rows pass.
   bool panelLast = !p.packing && !makesWeights &&
                    (p.made || !r || *r <= block || block >= p.panel);
-  SmallVector<Ofr> counts(ArrayRef(space.sizes).drop_back());
-  auto batch = IndexMath::constant(m.product(counts));
-  auto sum = IndexMath::constant(k);
+  Grid grid;
+  grid.add("matrix", ArrayRef(space.sizes).drop_back());
+  auto batch = grid.size().constant();
+  auto sum = k.constant();
   if (r && batch && sum) {
     int64_t perRow = std::max<int64_t>(1, *sum * std::min(p.n, p.panel));
     int64_t least = std::max(kMinRowBlock, kMinItemProducts / perRow);
@@ -292,81 +321,56 @@ void PackedMatMulEmitter::emitSection(Ofr from, Ofr k, SumPart part) {
   }
   if (p.packing && p.made) // rows are there for all panels
     block = std::max<int64_t>(*r, 1);
-  counts.push_back(m.ceilDiv(space.rows, m.attr(block)));
-  counts.insert(counts.end() - !panelLast, m.attr(panels));
+  if (!panelLast)
+    grid.add("panel", panels);
+  grid.add("rows", ceilDiv(space.rows, block));
+  if (panelLast)
+    grid.add("panel", panels);
   streams = panelLast && allK && *allK * p.panel * panels >= kMaxCachedWeights;
   auto bytesOfA =
-      IndexMath::constant(m.mul(m.mul(m.product(space.sizes), k),
-                                m.attr(RowCopy::bytesOf(p.elementOfA()))));
+      (product(space.sizes) * k * RowCopy::bytesOf(p.elementOfA())).constant();
   RowCopy copy;
-  bool across = !IndexMath::isConstant(aK, 1);
+  bool across = !aK.isConstant(1);
   if (p.made || (panelLast && (ctx.target.getMatrixUnit() || across)))
     copy = RowCopy::of(p, k, across, space.rowDim, panels, block);
   rowsStream = panels <= kFewPanels && !streams && !copy.bytes &&
                bytesOfA.value_or(l2Bytes + 1) > l2Bytes;
-  auto section = [&](IndexMath &im, Value item, Value scratch) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    auto panelAt = at.end() - 1 - !panelLast;
-    Ofr panel = *panelAt;
-    at.erase(panelAt);
-    Ofr rowBlockAt = at.back();
-    at.back() = im.mul(rowBlockAt, im.attr(block));
-    Value weights = p.w.base;
-    if (makesWeights) {
-      DequantizedPanels panels{*p.quantized, *allK, p.panel};
-      weights = scratchView(im, scratch, im.builder().getF32Type(),
-                            im.attr(copy.bytes), im.attr(*sum * p.panel));
-      emitIfFirst(im, item, rowBlockAt, [&](IndexMath &fm) {
-        panels.emit(fm, p.w.base, fm.mul(panel, fm.attr(panels.bytes())),
-                    *IndexMath::constant(from), *sum, weights);
+  auto section = [&](Index item, Value scratch) {
+    Grid::Item place(grid, item);
+    Index panel = place["panel"], rowBlockAt = place["rows"];
+    SmallVector<Index> at(place.all("matrix"));
+    at.push_back(rowBlockAt * block);
+    Value weights = emitWeights(place, at, from, k, scratch, copy.bytes);
+    auto emit = [&](Index length) {
+      emitItem(at, panel, length, from, k, part, weights, [&] {
+        if (!copy.bytes)
+          return boxOfA(at, length, from, k);
+        return copy.emit(m, length, scratch, item, panel, [&](Value to) {
+          if (p.made)
+            return emitRows(at, length, from, k, to);
+          Value rows = boxOfA(at, length, from, k);
+          if (across)
+            return copyAcross(m, rows, to, aK);
+          linalg::CopyOp::create(m.builder(), m.location(), rows, to);
+        });
       });
-    } else if (p.packing) {
-      Type element = p.packing->elementType();
-      weights = scratchView(im, scratch, element, im.attr(copy.bytes),
-                            p.packing->panelSize(im, k));
-      emitIfFirst(im, item, rowBlockAt, [&](IndexMath &fm) {
-        emitPanel(fm, at, panel, from, k, weights);
-      });
-    }
-    auto emit = [&](IndexMath &rm, Ofr length) {
-      emitItem(
-          rm, at, panel, length, from, k, part, weights, [&](IndexMath &am) {
-            if (!copy.bytes)
-              return boxOfA(am, at, length, from, k);
-            return copy.emit(
-                am, length, scratch, item, panel, [&](IndexMath &fm, Value to) {
-                  if (p.made)
-                    return emitRows(fm, at, length, from, k, to);
-                  Value rows = boxOfA(fm, at, length, from, k);
-                  if (across)
-                    return copyAcross(fm, rows, to, aK);
-                  linalg::CopyOp::create(fm.builder(), fm.location(), rows, to);
-                });
-          });
     };
     // A known number of rows needs kernels of one or two heights only.
     if (r)
-      withBlockSize(
-          im, rowBlockAt, *r, block,
-          [&](IndexMath &rm, int64_t length) { emit(rm, rm.attr(length)); });
+      withBlockSize(m, rowBlockAt, *r, block,
+                    [&](int64_t length) { emit(length); });
     else
-      emit(im, im.min(im.attr(block), im.sub(space.rows, at.back())));
+      emit(min(block, space.rows - at.back()));
   };
-  Ofr bytes = m.attr(copy.bytes);
-  if (p.packing)
-    bytes =
-        m.add(bytes, m.mul(p.packing->panelSize(m, k),
-                           m.attr(RowCopy::bytesOf(p.packing->elementType()))));
-  if (makesWeights)
-    bytes = m.add(bytes, m.attr(*sum * p.panel * sizeof(float)));
-  emitItems(m, ctx.label, m.mul(times, m.product(counts)), bytes, section);
+  Index bytes = copy.bytes + bytesOfWeights(k);
+  emitItems(m, ctx.label, times * grid.size(), bytes, section);
 }
 
 } // namespace
 
-RowDims mergeRows(IndexMath &m, MatMulProblem &p) {
-  Ofr dstN = p.dst.strides.back();
-  SmallVector<Ofr> operandN;
+RowDims mergeRows(MatMulProblem &p) {
+  Index dstN = p.dst.strides.back();
+  SmallVector<Index> operandN;
   dropDim(p.a);
   dropDim(p.dst);
   llvm::for_each(p.fusedFrom, dropDim);
@@ -374,7 +378,7 @@ RowDims mergeRows(IndexMath &m, MatMulProblem &p) {
     operandN.push_back(s.strides.back());
     dropDim(s);
   }
-  SmallVector<Ofr> sizes = p.dst.sizes;
+  SmallVector<Index> sizes = p.dst.sizes;
   SmallVector<int> classes(sizes.size(), 0);
   SmallVector<Strided *> operands{&p.a, &p.w, &p.dst};
   for (Strided &s : p.epilogueOperands)
@@ -382,25 +386,25 @@ RowDims mergeRows(IndexMath &m, MatMulProblem &p) {
   for (auto *list : {&p.unpacked, &p.fusedFrom})
     for (Strided &s : *list)
       operands.push_back(&s);
-  coalesce(m, sizes, classes, operands);
+  coalesce(sizes, classes, operands);
   auto isShared = [](const Strided &w) {
-    return IndexMath::isConstant(w.strides.back(), 0);
+    return w.strides.back().isConstant(0);
   };
   // The last dim is the rows, unless each has weights of its own.
   if (sizes.empty() || !isShared(p.w) || !llvm::all_of(p.unpacked, isShared)) {
-    sizes.push_back(m.attr(1));
+    sizes.push_back(1);
     for (Strided *s : operands) {
-      s->sizes.push_back(m.attr(1));
-      s->strides.push_back(m.attr(0));
+      s->sizes.push_back(1);
+      s->strides.push_back(0);
     }
   }
-  p.dst.sizes.push_back(m.attr(p.n));
+  p.dst.sizes.push_back(p.n);
   p.dst.strides.push_back(dstN);
   for (auto [s, n] : llvm::zip(p.epilogueOperands, operandN)) {
-    s.sizes.push_back(m.attr(p.n));
+    s.sizes.push_back(p.n);
     s.strides.push_back(n);
   }
-  Ofr rows = sizes.back();
+  Index rows = sizes.back();
   return {sizes, static_cast<int64_t>(sizes.size()) - 1, rows};
 }
 
@@ -419,7 +423,7 @@ SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
   bool cut = !rows || *rows >= kMinRowsOfParts;
   for (int64_t count = 2;
        cut && count <= kMostAdditions && !fits(part) && part > step; ++count)
-    part = roundUp((k + count - 1) / count, step);
+    part = roundUp(ceilDiv(k, count), step);
   SmallVector<int64_t> parts;
   for (int64_t left = k; left > 0; left -= part)
     parts.push_back(std::min(left, part));

@@ -14,7 +14,7 @@ struct MatMulProblem {
   Strided w;                                   // [lead.., M], stride 0 along M
   Strided dst;                                 // [lead.., M, N]
   llvm::SmallVector<Strided> epilogueOperands; // like dst
-  Ofr k;
+  Index k;
   int64_t n;
   int64_t panel = 0;      // after lead.. W is [P, K, panel], dense
   int64_t interleave = 1; // of k in W
@@ -24,7 +24,7 @@ struct MatMulProblem {
 
   /// Strides of W [lead.., K, N] along K and N where it is not packed.
   struct InPlace {
-    Ofr k, n;
+    Index k, n;
   };
   std::optional<InPlace> inPlace;
 
@@ -48,28 +48,28 @@ struct MatMulProblem {
 /// The dimensions of dst before the columns, merged where the operands allow
 /// it. The last one has the rows that share a matrix of weights.
 struct RowDims {
-  llvm::SmallVector<Ofr> sizes;
+  llvm::SmallVector<Index> sizes;
   int64_t rowDim;
-  Ofr rows;
+  Index rows;
 };
 
 /// Merges rows of all operands of `p` with their leading dims: A, dst and
 /// epilogue operands are then over the space (and columns), `p.w` over the
 /// space.
-RowDims mergeRows(IndexMath &m, MatMulProblem &p);
+RowDims mergeRows(MatMulProblem &p);
 
 /// What all sections of a product know.
 struct ProductSections {
   ProductSections(GroupContext &ctx, const Epilogue &epilogue,
                   MatMulProblem product)
       : ctx(ctx), m(ctx.m), epilogue(epilogue), p(std::move(product)),
-        aK(p.a.strides.back()), space(mergeRows(m, p)) {}
+        aK(p.a.strides.back()), space(mergeRows(p)) {}
 
   GroupContext &ctx;
   IndexMath &m;
   const Epilogue &epilogue;
   MatMulProblem p; // over `space`
-  Ofr aK;          // stride of A along K
+  Index aK;        // stride of A along K
   RowDims space;
 };
 

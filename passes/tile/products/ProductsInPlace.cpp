@@ -45,17 +45,17 @@ public:
 private:
   /// Columns [first, first + columns) of dst.
   struct Item {
-    SmallVector<Ofr> at; // index in the space, row 0
-    Ofr first;
+    SmallVector<Index> at; // index in the space, row 0
+    Index first;
     int64_t columns;
     Value scratch;
   };
 
   int64_t weightBytes() const {
-    return p.n * IndexMath::constant(p.k).value_or(0) *
+    return p.n * p.k.constant().value_or(0) *
            p.w.elementType().getIntOrFloatBitWidth() / 8;
   }
-  bool isDots() const { return IndexMath::isConstant(p.inPlace->k, 1); }
+  bool isDots() const { return p.inPlace->k.isConstant(1); }
   /// Parts of K, each added to sums in memory.
   int64_t numAdditions() const;
   bool hasTotals() const { return totals.any(); }
@@ -64,201 +64,179 @@ private:
   struct Target {
     Strided dst;
     ArrayRef<Strided> epilogueOperands;
-    SmallVector<Ofr> start;
+    SmallVector<Index> start;
     int64_t rowDim;
   };
-  void emitStreams(IndexMath &im, const Item &item) const;
+  void emitStreams(const Item &item) const;
   /// The same where additions are more than dst may have.
-  void emitStreamsToTotals(IndexMath &im, const Item &item,
-                           const Target &dst) const;
-  void emitStream(IndexMath &im, const Item &item, Ofr from, int64_t count,
-                  SumPart part, const Target &to) const;
-  void emitDotProducts(IndexMath &im, const Item &item) const;
-  void emitLongDots(IndexMath &im, const Item &item, Value sums) const;
+  void emitStreamsToTotals(const Item &item, const Target &dst) const;
+  void emitStream(const Item &item, Index from, int64_t count, SumPart part,
+                  const Target &to) const;
+  void emitDotProducts(const Item &item) const;
+  void emitLongDots(const Item &item, Value sums) const;
   /// What `memory` has for the item, as rows of sums.
-  Value asRows(IndexMath &im, Value memory, const Item &item) const;
+  Value asRows(Value memory, const Item &item) const;
   /// Sums in scratch memory, after the totals.
-  Value sumsOf(IndexMath &im, const Item &item) const;
+  Value sumsOf(const Item &item) const;
   /// A's columns and W's rows [from, from + count).
-  std::pair<Value, Value> operands(IndexMath &im, const Item &item, Ofr from,
-                                   Ofr count) const;
+  std::pair<Value, Value> operands(const Item &item, Index from,
+                                   Index count) const;
 
   bool sumsInDst;
   Totals totals;
 };
 
-std::pair<Value, Value> InPlaceSection::operands(IndexMath &im,
-                                                 const Item &item, Ofr from,
-                                                 Ofr count) const {
-  Ofr a = im.add(offsetOf(im, p.a, item.at), im.mul(from, aK));
-  Ofr w = im.add(offsetOf(im, p.w, item.at), im.mul(from, p.inPlace->k));
-  w = im.add(w, im.mul(item.first, p.inPlace->n));
-  return {box(im, p.a.base, a, {space.rows, count},
-              {p.a.strides[space.rowDim], aK}),
-          box(im, p.w.base, w, {count, im.attr(item.columns)},
-              {p.inPlace->k, p.inPlace->n})};
+std::pair<Value, Value> InPlaceSection::operands(const Item &item, Index from,
+                                                 Index count) const {
+  Index a = offsetOf(p.a, item.at) + from * aK;
+  Index w = offsetOf(p.w, item.at) + from * p.inPlace->k;
+  w += item.first * p.inPlace->n;
+  return {
+      box(m, p.a.base, a, {space.rows, count}, {p.a.strides[space.rowDim], aK}),
+      box(m, p.w.base, w, {count, item.columns}, {p.inPlace->k, p.inPlace->n})};
 }
 
-void InPlaceSection::emitStream(IndexMath &im, const Item &item, Ofr from,
-                                int64_t count, SumPart part,
-                                const Target &to) const {
-  auto [a, w] = operands(im, item, from, im.attr(count));
+void InPlaceSection::emitStream(const Item &item, Index from, int64_t count,
+                                SumPart part, const Target &to) const {
+  auto [a, w] = operands(item, from, count);
   auto product =
-      epilogue.emitBrgemm(im, a, w, to.dst, to.epilogueOperands, to.start,
-                          to.rowDim, space.rows, im.attr(item.columns), part);
+      epilogue.emitBrgemm(m, a, w, to.dst, to.epilogueOperands, to.start,
+                          to.rowDim, space.rows, item.columns, part);
   product.setPacked(false);
   product.setPrefetchNext(weightBytes() >= kFromMemoryBytes);
   product.setPrefetchOut(false);
 }
 
-void InPlaceSection::emitStreams(IndexMath &im, const Item &item) const {
+void InPlaceSection::emitStreams(const Item &item) const {
   Target dst{p.dst, p.epilogueOperands, item.at, space.rowDim};
   dst.start.push_back(item.first);
-  int64_t k = *IndexMath::constant(p.k), parts = k / kStreams;
+  int64_t k = *p.k.constant(), parts = k / kStreams;
   if (parts < 2 || !sumsInDst) {
-    emitStream(im, item, im.attr(0), k, SumPart::whole, dst);
+    emitStream(item, 0, k, SumPart::whole, dst);
     return;
   }
   if (hasTotals())
-    return emitStreamsToTotals(im, item, dst);
-  emitStream(im, item, im.attr(0), kStreams, SumPart::first, dst);
-  emitLoop(im, im.attr(1), im.attr(parts - 1), [&](IndexMath &km, Ofr part) {
-    emitStream(km, item, km.mul(part, km.attr(kStreams)), kStreams,
-               SumPart::middle, dst);
+    return emitStreamsToTotals(item, dst);
+  emitStream(item, 0, kStreams, SumPart::first, dst);
+  emitLoop(m, 1, parts - 1, [&](Index part) {
+    emitStream(item, part * kStreams, kStreams, SumPart::middle, dst);
   });
   int64_t from = (parts - 1) * kStreams;
-  emitStream(im, item, im.attr(from), k - from, SumPart::last, dst);
+  emitStream(item, from, k - from, SumPart::last, dst);
 }
 
-void InPlaceSection::emitStreamsToTotals(IndexMath &im, const Item &item,
+void InPlaceSection::emitStreamsToTotals(const Item &item,
                                          const Target &dst) const {
-  int64_t k = *IndexMath::constant(p.k), parts = k / kStreams;
+  int64_t k = *p.k.constant(), parts = k / kStreams;
   Totals sums = totals;
-  sums.begin(im, item.scratch, im.attr(0));
-  Value all = sumsOf(im, item);
-  fill(im, all, 0);
-  auto add = [&](IndexMath &am, Value total) {
-    addTo(am, asRows(am, total, item), all);
-  };
-  auto emitPart = [&](IndexMath &km, Ofr from, int64_t count) {
-    Ofr zero = km.attr(0);
-    Target total{stridedOf(km, asRows(km, sums.first(km), item)),
+  sums.begin(m, item.scratch, 0);
+  Value all = sumsOf(item);
+  fill(m, all, 0);
+  auto add = [&](Value total) { addTo(m, asRows(total, item), all); };
+  auto emitPart = [&](Index from, int64_t count) {
+    Target total{stridedOf(m, asRows(sums.first(m), item)),
                  {},
-                 {zero, zero},
+                 {0, 0},
                  /*rowDim=*/0};
-    emitStream(km, item, from, count, SumPart::middle, total);
-    sums.added(km, km.attr(1), add);
+    emitStream(item, from, count, SumPart::middle, total);
+    sums.added(m, 1, add);
   };
-  emitLoop(im, im.attr(0), im.attr(parts - 1), [&](IndexMath &km, Ofr part) {
-    emitPart(km, km.mul(part, km.attr(kStreams)), kStreams);
-  });
+  emitLoop(m, 0, parts - 1,
+           [&](Index part) { emitPart(part * kStreams, kStreams); });
   int64_t from = (parts - 1) * kStreams;
-  emitPart(im, im.attr(from), k - from);
-  sums.finish(im, add);
-  epilogue.emitElementwise(im, all, dst.dst, dst.epilogueOperands, dst.start,
-                           dst.rowDim, space.rows, im.attr(item.columns));
+  emitPart(from, k - from);
+  sums.finish(m, add);
+  epilogue.emitElementwise(m, all, dst.dst, dst.epilogueOperands, dst.start,
+                           dst.rowDim, space.rows, item.columns);
 }
 
-Value InPlaceSection::asRows(IndexMath &im, Value memory,
-                             const Item &item) const {
-  Ofr columns = im.attr(item.columns);
-  return box(im, memory, im.attr(0), {space.rows, columns},
-             {columns, im.attr(1)});
+Value InPlaceSection::asRows(Value memory, const Item &item) const {
+  Index columns = item.columns;
+  return box(m, memory, 0, {space.rows, columns}, {columns, 1});
 }
 
-Value InPlaceSection::sumsOf(IndexMath &im, const Item &item) const {
-  Value memory = scratchView(im, item.scratch, im.builder().getF32Type(),
-                             im.attr(totals.bytes()),
-                             im.mul(space.rows, im.attr(item.columns)));
-  return asRows(im, memory, item);
+Value InPlaceSection::sumsOf(const Item &item) const {
+  Value memory = scratchView(m, item.scratch, m.builder().getF32Type(),
+                             totals.bytes(), space.rows * item.columns);
+  return asRows(memory, item);
 }
 
-void InPlaceSection::emitDotProducts(IndexMath &im, const Item &item) const {
-  SmallVector<Ofr> start(item.at);
+void InPlaceSection::emitDotProducts(const Item &item) const {
+  SmallVector<Index> start(item.at);
   start.push_back(item.first);
-  Ofr columns = im.attr(item.columns);
+  Index columns = item.columns;
   bool isResult = sumsInDst && epilogue.empty();
-  Value sums = isResult
-                   ? box(im, p.dst.base, offsetOf(im, p.dst, start),
-                         {space.rows, columns},
-                         {p.dst.strides[space.rowDim], p.dst.strides.back()})
-                   : sumsOf(im, item);
-  fill(im, sums, 0);
+  Value sums =
+      isResult
+          ? box(m, p.dst.base, offsetOf(p.dst, start), {space.rows, columns},
+                {p.dst.strides[space.rowDim], p.dst.strides.back()})
+          : sumsOf(item);
+  fill(m, sums, 0);
   if (numAdditions() < 2) {
-    auto [a, w] = operands(im, item, im.attr(0), p.k);
-    addDots(im, a, w, sums);
+    auto [a, w] = operands(item, 0, p.k);
+    addDots(m, a, w, sums);
   } else {
     // A column in one piece, as memory has it.
-    emitLoop(im, im.attr(0), columns, [&](IndexMath &cm, Ofr column) {
-      Item one{item.at, cm.add(item.first, column), 1, item.scratch};
-      Ofr from[] = {cm.attr(0), column}, sizes[] = {space.rows, cm.attr(1)};
-      Ofr steps[] = {cm.attr(1), cm.attr(1)};
-      emitLongDots(cm, one,
-                   memref::SubViewOp::create(cm.builder(), cm.location(), sums,
-                                             from, sizes, steps));
+    emitLoop(m, 0, columns, [&](Index column) {
+      Item one{item.at, item.first + column, 1, item.scratch};
+      emitLongDots(one, subBox(m, sums, {0, column}, {space.rows, 1}));
     });
   }
   if (!isResult)
-    epilogue.emitElementwise(im, sums, p.dst, p.epilogueOperands, start,
+    epilogue.emitElementwise(m, sums, p.dst, p.epilogueOperands, start,
                              space.rowDim, space.rows, columns);
 }
 
 /// sums += rows of A times one column of W, which are cut into parts.
-void InPlaceSection::emitLongDots(IndexMath &im, const Item &item,
-                                  Value sums) const {
+void InPlaceSection::emitLongDots(const Item &item, Value sums) const {
   Totals parts = totals;
   if (parts.any())
-    parts.begin(im, item.scratch, im.attr(0));
-  auto add = [&](IndexMath &am, Value total) {
-    addTo(am, asRows(am, total, item), sums);
-  };
-  auto emitPart = [&](IndexMath &km, Ofr from, Ofr count) {
-    auto [a, w] = operands(km, item, from, count);
-    addDots(km, a, w, parts.any() ? asRows(km, parts.first(km), item) : sums);
-    parts.added(km, km.attr(1), add);
+    parts.begin(m, item.scratch, 0);
+  auto add = [&](Value total) { addTo(m, asRows(total, item), sums); };
+  auto emitPart = [&](Index from, Index count) {
+    auto [a, w] = operands(item, from, count);
+    addDots(m, a, w, parts.any() ? asRows(parts.first(m), item) : sums);
+    parts.added(m, 1, add);
   };
   // The last part is the longest.
-  int64_t k = *IndexMath::constant(p.k), last = (numAdditions() - 1) * kDots;
-  emitLoop(im, im.attr(0), im.attr(last / kDots), [&](IndexMath &km, Ofr part) {
-    emitPart(km, km.mul(part, km.attr(kDots)), km.attr(kDots));
-  });
-  emitPart(im, im.attr(last), im.attr(k - last));
-  parts.finish(im, add);
+  int64_t k = *p.k.constant(), last = (numAdditions() - 1) * kDots;
+  emitLoop(m, 0, last / kDots,
+           [&](Index part) { emitPart(part * kDots, kDots); });
+  emitPart(last, k - last);
+  parts.finish(m, add);
 }
 
 int64_t InPlaceSection::numAdditions() const {
-  return IndexMath::constant(p.k).value_or(0) / (isDots() ? kDots : kStreams);
+  return p.k.constant().value_or(0) / (isDots() ? kDots : kStreams);
 }
 
 void InPlaceSection::emit() {
-  SmallVector<Ofr> counts(ArrayRef(space.sizes).drop_back());
-  counts.push_back(m.attr(1));
-  int64_t batch = IndexMath::constant(m.product(counts)).value_or(1);
+  Grid grid;
+  grid.add("matrix", ArrayRef(space.sizes).drop_back());
+  grid.add("matrix", 1); // with all of its rows
+  int64_t batch = grid.size().constant().value_or(1);
   int64_t columns = roundUp(
       std::clamp(p.n * batch / kItems, kMinColumns, kMaxColumns), kColumnStep);
-  counts.push_back(m.ceilDiv(m.attr(p.n), m.attr(columns)));
-  auto rows = IndexMath::constant(space.rows);
+  grid.add("columns", ceilDiv(p.n, columns));
+  auto rows = space.rows.constant();
   if (rows && (isDots() || sumsInDst))
     totals = Totals(isDots() ? *rows : *rows * columns, numAdditions());
   // Sums that are not the result.
-  Ofr bytes = m.attr(totals.bytes());
+  Index bytes = totals.bytes();
   if (isDots() ? !(sumsInDst && epilogue.empty()) : totals.any())
-    bytes = m.add(bytes,
-                  m.mul(space.rows,
-                        m.attr(columns * static_cast<int64_t>(sizeof(float)))));
-  emitItems(m, ctx.label, m.product(counts), bytes,
-            [&](IndexMath &im, Value index, Value scratch) {
-              SmallVector<Ofr> at = delinearize(im, index, counts);
-              Ofr number = at.pop_back_val();
-              Ofr first = im.mul(number, im.attr(columns));
-              withBlockSize(im, number, p.n, columns,
-                            [&](IndexMath &cm, int64_t count) {
-                              Item item{at, first, count, scratch};
-                              if (isDots())
-                                emitDotProducts(cm, item);
-                              else
-                                emitStreams(cm, item);
-                            });
+    bytes += space.rows * (columns * static_cast<int64_t>(sizeof(float)));
+  emitItems(m, ctx.label, grid, bytes,
+            [&](const Grid::Item &place, Value scratch) {
+              Index number = place["columns"];
+              Index first = number * columns;
+              withBlockSize(m, number, p.n, columns, [&](int64_t count) {
+                Item item{SmallVector<Index>(place.all("matrix")), first, count,
+                          scratch};
+                if (isDots())
+                  emitDotProducts(item);
+                else
+                  emitStreams(item);
+              });
             });
 }
 

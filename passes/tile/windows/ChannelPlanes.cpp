@@ -10,73 +10,71 @@ using namespace mlir;
 namespace tenon::tiling {
 
 Value ChannelPlanes::tapOf(IndexMath &m, Value plane, int64_t tap) const {
-  SmallVector<Ofr> sizes(dims.size()), steps(dims.size());
+  SmallVector<Index> sizes(dims.size()), steps(dims.size());
   int64_t at = 0;
   for (int64_t i = last(); i >= 0; --i) {
     const WindowDim &d = dims[i];
     int64_t k = tap % d.kernel * d.dilation;
     tap /= d.kernel;
-    sizes[i] = m.attr(d.out);
+    sizes[i] = d.out;
     if (i < last()) {
       at += k * strides[i];
-      steps[i] = m.attr(d.stride * strides[i]);
+      steps[i] = d.stride * strides[i];
     } else {
       int64_t x = k - d.pad + margin * d.stride;
       at += x % d.stride * pitch + x / d.stride;
-      steps[i] = m.attr(1);
+      steps[i] = 1;
     }
   }
-  return box(m, plane, m.attr(at), sizes, steps);
+  return box(m, plane, at, sizes, steps);
 }
 
 bool ChannelPlanes::hasRows(const Strided &s) {
-  return IndexMath::isConstant(s.strides[s.rank() - 2], 1);
+  return s.strides[s.rank() - 2].isConstant(1);
 }
 
-Ofr ChannelPlanes::start(IndexMath &m, const Strided &s, Ofr image,
-                         Ofr channel) {
-  return m.add(
-      s.offset.value_or(m.attr(0)),
-      m.add(m.mul(image, s.strides[0]), m.mul(channel, s.strides.back())));
+Index ChannelPlanes::start(const Strided &s, Index image, Index channel) {
+  return s.offset.value_or(0) +
+         (image * s.strides[0] + channel * s.strides.back());
 }
 
 Value ChannelPlanes::windowsOf(IndexMath &m, const Strided &s,
-                               Ofr start) const {
-  SmallVector<Ofr> sizes, steps;
+                               Index start) const {
+  SmallVector<Index> sizes, steps;
   for (auto [i, d] : llvm::enumerate(dims)) {
-    sizes.push_back(m.attr(d.out));
+    sizes.push_back(d.out);
     steps.push_back(s.strides[i + 1]);
   }
   return box(m, s.base, start, sizes, steps);
 }
 
 Value ChannelPlanes::windowsOf(IndexMath &m, Value dense) const {
-  SmallVector<Ofr> sizes, steps;
+  SmallVector<Index> sizes, steps;
   int64_t step = windows;
   for (const WindowDim &d : dims) {
-    sizes.push_back(m.attr(d.out));
-    steps.push_back(m.attr(step /= d.out));
+    sizes.push_back(d.out);
+    steps.push_back(step /= d.out);
   }
-  return box(m, dense, m.attr(0), sizes, steps);
+  return box(m, dense, 0, sizes, steps);
 }
 
-void ChannelPlanes::move(IndexMath &m, const Strided &s, Ofr start, Value plane,
-                         bool back) const {
+void ChannelPlanes::move(IndexMath &m, const Strided &s, Index start,
+                         Value plane, bool back) const {
   int64_t stride = row().stride, inside = margin;
   for (int64_t i = 0; i < last(); ++i)
     inside += dims[i].pad * strides[i];
   auto part = [&](int64_t rows, int64_t columns, int64_t from) {
-    SmallVector<Ofr> sizes, ours, theirs;
+    SmallVector<Index> sizes, ours, theirs;
     for (int64_t i = 0; i < last(); ++i) {
-      sizes.push_back(m.attr(dims[i].in));
-      ours.push_back(m.attr(strides[i]));
+      sizes.push_back(dims[i].in);
+      ours.push_back(strides[i]);
       theirs.push_back(s.strides[i + 1]);
     }
     // The inner dim is the one whose elements are stored side by side.
     auto dim = [&](int64_t size, int64_t our, int64_t their) {
-      sizes.push_back(m.attr(size));
-      ours.push_back(m.attr(our));
-      theirs.push_back(m.attr(their));
+      sizes.push_back(size);
+      ours.push_back(our);
+      theirs.push_back(their);
     };
     if (back && stride > 1)
       dim(columns, 1, stride);
@@ -84,9 +82,8 @@ void ChannelPlanes::move(IndexMath &m, const Strided &s, Ofr start, Value plane,
       dim(rows, pitch, 1);
     if (!back || stride == 1)
       dim(columns, 1, stride);
-    Value mine = box(m, plane, m.attr(inside + from), sizes, ours);
-    Value other =
-        box(m, s.base, m.add(start, m.attr(from * stride)), sizes, theirs);
+    Value mine = box(m, plane, inside + from, sizes, ours);
+    Value other = box(m, s.base, start + from * stride, sizes, theirs);
     Operation *copy = pointwise(
         m, back ? mine : other, back ? other : mine,
         [](OpBuilder &, Location, ValueRange v) { return v.front(); });
@@ -100,12 +97,12 @@ void ChannelPlanes::move(IndexMath &m, const Strided &s, Ofr start, Value plane,
     part(rest, 1, row().in / stride);
 }
 
-void ChannelPlanes::read(IndexMath &m, const Strided &s, Ofr start,
+void ChannelPlanes::read(IndexMath &m, const Strided &s, Index start,
                          Value plane) const {
   move(m, s, start, plane, /*back=*/false);
 }
 
-void ChannelPlanes::write(IndexMath &m, const Strided &s, Ofr start,
+void ChannelPlanes::write(IndexMath &m, const Strided &s, Index start,
                           Value plane) const {
   move(m, s, start, plane, /*back=*/true);
 }

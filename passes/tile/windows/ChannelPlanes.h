@@ -26,19 +26,20 @@ public:
   /// Whether elements of a row of `s`, channels last, lie together.
   static bool hasRows(const Strided &s);
   /// The element of `image` and `channel` of `s` at position 0.
-  static Ofr start(IndexMath &m, const Strided &s, Ofr image, Ofr channel);
+  static Index start(const Strided &s, Index image, Index channel);
   /// One element per window of such a tensor from `start` on, or of `dense`
   /// memory.
-  mlir::Value windowsOf(IndexMath &m, const Strided &s, Ofr start) const;
+  mlir::Value windowsOf(IndexMath &m, const Strided &s, Index start) const;
   mlir::Value windowsOf(IndexMath &m, mlir::Value dense) const;
   /// The channel of `s` that begins at `start` into `plane`, and back. Margins
   /// are left alone.
-  void read(IndexMath &m, const Strided &s, Ofr start, mlir::Value plane) const;
-  void write(IndexMath &m, const Strided &s, Ofr start,
+  void read(IndexMath &m, const Strided &s, Index start,
+            mlir::Value plane) const;
+  void write(IndexMath &m, const Strided &s, Index start,
              mlir::Value plane) const;
 
 private:
-  void move(IndexMath &m, const Strided &s, Ofr start, mlir::Value plane,
+  void move(IndexMath &m, const Strided &s, Index start, mlir::Value plane,
             bool back) const;
 };
 

@@ -45,52 +45,47 @@ bool DirectDepthwise::fits(tile::ConvOp op) {
 
 /// Columns [column, column + count) in one pass: several at a time, which share
 /// weights and what their windows have in common.
-void DirectDepthwise::emitColumns(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
-                                  int64_t column, int64_t count,
-                                  ArrayRef<Taps> taps, bool jams) const {
+void DirectDepthwise::emitColumns(IndexMath &m, Index image,
+                                  ArrayRef<Index> outer, int64_t column,
+                                  int64_t count, ArrayRef<Taps> taps,
+                                  bool jams) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   int64_t s = dims.size();
   auto loops = b.getMultiDimIdentityMap(2);
   auto channels = AffineMap::get(2, 0, b.getAffineDimExpr(1), b.getContext());
-  Ofr srcAt =
-          m.add(src.offset.value_or(m.attr(0)), m.mul(image, src.strides[0])),
-      dstAt =
-          m.add(dst.offset.value_or(m.attr(0)), m.mul(image, dst.strides[0]));
+  Index srcAt = src.offset.value_or(0) + image * src.strides[0],
+        dstAt = dst.offset.value_or(0) + image * dst.strides[0];
   for (int64_t i = 0; i < s; ++i) {
-    Ofr position = i == s - 1 ? m.attr(column) : outer[i];
-    Ofr at =
-        m.sub(m.mul(position, m.attr(dims[i].stride)), m.attr(dims[i].pad));
-    srcAt = m.add(srcAt, m.mul(at, src.strides[i + 1]));
-    dstAt = m.add(dstAt, m.mul(position, dst.strides[i + 1]));
+    Index position = i == s - 1 ? column : outer[i];
+    Index at = position * dims[i].stride - dims[i].pad;
+    srcAt += at * src.strides[i + 1];
+    dstAt += position * dst.strides[i + 1];
   }
-  Ofr size = src.sizes.back();
-  SmallVector<Ofr> srcStrides{m.mul(src.strides[s], m.attr(dims[s - 1].stride)),
-                              src.strides.back()};
+  Index size = src.sizes.back();
+  SmallVector<Index> srcStrides{src.strides[s] * dims[s - 1].stride,
+                                src.strides.back()};
   SmallVector<Value> ins, weightBoxes;
-  auto addTaps = [&](auto &self, int64_t i, Ofr x, Ofr w) -> void {
+  auto addTaps = [&](auto &self, int64_t i, Index x, Index w) -> void {
     if (i == s) {
-      ins.push_back(box(m, src.base, x, {m.attr(count), size}, srcStrides));
+      ins.push_back(box(m, src.base, x, {count, size}, srcStrides));
       weightBoxes.push_back(
           box(m, weights.base, w, {size}, {weights.strides.back()}));
       return;
     }
     for (int64_t tap = taps[i].first; tap < taps[i].second; ++tap)
-      self(self, i + 1,
-           m.add(x, m.mul(m.attr(tap * dims[i].dilation), src.strides[i + 1])),
-           m.add(w, m.mul(m.attr(tap), weights.strides[i])));
+      self(self, i + 1, x + tap * dims[i].dilation * src.strides[i + 1],
+           w + tap * weights.strides[i]);
   };
-  addTaps(addTaps, 0, srcAt, m.attr(0));
+  addTaps(addTaps, 0, srcAt, 0);
   int64_t n = ins.size();
   SmallVector<AffineMap> maps(n, loops);
   llvm::append_range(ins, weightBoxes);
   maps.append(n, channels);
-  addEpilogueOperands(
-      m, epilogue.epilogueOperands,
-      {image, m.attr(0), outer, m.attr(column), m.attr(count), size}, ins,
-      maps);
+  addEpilogueOperands(m, epilogue.epilogueOperands,
+                      {image, 0, outer, column, count, size}, ins, maps);
   maps.push_back(loops);
-  Value out = box(m, dst.base, dstAt, {m.attr(count), size},
+  Value out = box(m, dst.base, dstAt, {count, size},
                   {dst.strides[s], dst.strides.back()});
   SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
   auto contract = arith::FastMathFlagsAttr::get(b.getContext(),
@@ -112,7 +107,7 @@ void DirectDepthwise::emitColumns(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
       });
   if (jams)
     generic->setAttr(codegen::kJamAttr, b.getI64IntegerAttr(0));
-  auto row = IndexMath::constant(src.strides[1]);
+  auto row = src.strides[1].constant();
   if (!prefetches || s != 2 || !row)
     return;
   // The taps that the next row, or column, is the first to read.
@@ -126,40 +121,38 @@ void DirectDepthwise::emitColumns(IndexMath &m, Ofr image, ArrayRef<Ofr> outer,
 }
 
 /// With an outer dim, one branch per segment of it.
-void DirectDepthwise::emitRow(IndexMath &m, Ofr image,
-                              ArrayRef<Ofr> outer) const {
+void DirectDepthwise::emitRow(IndexMath &m, Index image,
+                              ArrayRef<Index> outer) const {
   // One in so many rows is not worth the code.
   constexpr int64_t kRareRow = 20;
-  auto columns = [&](IndexMath &cm, std::optional<WindowSegment> row) {
+  auto columns = [&](std::optional<WindowSegment> row) {
     for (const WindowSegment &s : segmentsOf(dims.back())) {
       SmallVector<Taps> taps;
       if (row)
         taps.push_back(row->taps);
       taps.push_back(s.taps);
-      emitColumns(cm, image, outer, s.from, s.count, taps,
+      emitColumns(m, image, outer, s.from, s.count, taps,
                   !row || row->count * kRareRow > dims[0].out);
     }
   };
   if (outer.empty())
-    return columns(m, std::nullopt);
+    return columns(std::nullopt);
   SmallVector<WindowSegment> rows = segmentsOf(dims[0]);
-  auto choose = [&](auto &self, IndexMath &cm, size_t i) -> void {
+  auto choose = [&](auto &self, size_t i) -> void {
     if (i + 1 == rows.size())
-      return columns(cm, rows[i]);
-    OpBuilder &b = cm.builder();
-    Value inside = arith::CmpIOp::create(
-        b, cm.location(), arith::CmpIPredicate::slt, cm.value(outer[0]),
-        cm.value(cm.attr(rows[i + 1].from)));
-    auto branch = scf::IfOp::create(b, cm.location(), inside, true);
+      return columns(rows[i]);
+    OpBuilder &b = m.builder();
+    Value inside =
+        arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::slt,
+                              m.value(outer[0]), m.value(rows[i + 1].from));
+    auto branch = scf::IfOp::create(b, m.location(), inside, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&branch.getThenRegion().front());
-    IndexMath then(b, cm.location());
-    columns(then, rows[i]);
+    columns(rows[i]);
     b.setInsertionPointToStart(&branch.getElseRegion().front());
-    IndexMath otherwise(b, cm.location());
-    self(self, otherwise, i + 1);
+    self(self, i + 1);
   };
-  choose(choose, m, 0);
+  choose(choose, 0);
 }
 
 } // namespace tenon::tiling

@@ -31,12 +31,12 @@ struct DirectDepthwise {
   static bool fits(tile::ConvOp op);
 
   /// Row `outer` (one position per dimension but the last) of dst.
-  void emitRow(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer) const;
+  void emitRow(IndexMath &m, Index image, llvm::ArrayRef<Index> outer) const;
 
 private:
   using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
   /// `jams`: columns pass together, which takes more code.
-  void emitColumns(IndexMath &m, Ofr image, llvm::ArrayRef<Ofr> outer,
+  void emitColumns(IndexMath &m, Index image, llvm::ArrayRef<Index> outer,
                    int64_t column, int64_t count, llvm::ArrayRef<Taps> taps,
                    bool jams) const;
 };

@@ -33,23 +33,23 @@ namespace {
 /// A box of a tensor under construction; loops are numbered by the caller.
 struct Operand {
   const Strided &tensor;
-  Ofr offset;
-  SmallVector<Ofr> sizes, strides;
+  Index offset;
+  SmallVector<Index> sizes, strides;
   SmallVector<AffineExpr> loops;
 
-  Operand(IndexMath &m, const Strided &tensor)
-      : tensor(tensor), offset(tensor.offset.value_or(m.attr(0))) {}
+  Operand(const Strided &tensor)
+      : tensor(tensor), offset(tensor.offset.value_or(0)) {}
 
   /// Moves to `position` of dimension `dim`.
-  void move(IndexMath &m, int64_t dim, Ofr position) {
-    offset = m.add(offset, m.mul(position, tensor.strides[dim]));
+  void move(int64_t dim, Index position) {
+    offset += position * tensor.strides[dim];
   }
   /// Adds a dimension of the box: loop `loop` steps by `step` positions of
   /// dimension `dim`.
-  void loop(IndexMath &m, int64_t loop, int64_t dim, Ofr size,
+  void loop(IndexMath &m, int64_t loop, int64_t dim, Index size,
             int64_t step = 1) {
     sizes.push_back(size);
-    strides.push_back(m.mul(tensor.strides[dim], m.attr(step)));
+    strides.push_back(tensor.strides[dim] * step);
     loops.push_back(getAffineDimExpr(loop, m.builder().getContext()));
   }
   Value build(IndexMath &m) const {
@@ -99,26 +99,26 @@ struct TransposedWindow {
 };
 
 struct DepthwisePosition {
-  Ofr image, channel;
-  ArrayRef<Ofr> row; // positions of dst in the outer spatial dims
+  Index image, channel;
+  ArrayRef<Index> row; // positions of dst in the outer spatial dims
   SmallVector<TransposedDim::Class> classes;
-  SmallVector<std::pair<Ofr, Ofr>> taps; // valid ones of each dim
-  Ofr column;                            // class of columns
+  SmallVector<std::pair<Index, Index>> taps; // valid ones of each dim
+  Index column;                              // class of columns
 };
 
 /// Columns [q, q + count) of the class at.column.
 void emitColumns(IndexMath &m, const TransposedWindow &s,
-                 const DepthwisePosition &at, Ofr q, Ofr count) {
+                 const DepthwisePosition &at, Index q, Index count) {
   int64_t n = s.dims.size(), channelDim = n + 1;
   int64_t parallel = s.channelsInside ? 2 : 1;
-  Operand x(m, s.src), w(m, s.weights), y(m, s.dst);
+  Operand x(s.src), w(s.weights), y(s.dst);
   for (Operand *o : {&x, &y}) {
-    o->move(m, 0, at.image);
-    o->move(m, channelDim, at.channel);
+    o->move(0, at.image);
+    o->move(channelDim, at.channel);
   }
-  w.move(m, channelDim, at.channel);
+  w.move(channelDim, at.channel);
   const TransposedDim &d = s.dims.back();
-  y.move(m, n, m.add(at.column, m.mul(q, m.attr(d.stride))));
+  y.move(n, at.column + q * d.stride);
   x.loop(m, 0, n, count);
   y.loop(m, 0, n, count, d.stride);
   if (s.channelsInside)
@@ -128,15 +128,15 @@ void emitColumns(IndexMath &m, const TransposedWindow &s,
     const TransposedDim &dim = s.dims[i];
     const TransposedDim::Class &c = at.classes[i];
     auto [lo, hi] = at.taps[i];
-    Ofr position = i == n - 1 ? q : m.floorDiv(at.row[i], m.attr(dim.stride));
-    position = m.sub(m.add(position, c.shift), m.mul(lo, m.attr(dim.back)));
-    x.move(m, i + 1, position);
-    w.move(m, i, m.add(c.first, m.mul(lo, m.attr(dim.step))));
-    Ofr taps = m.sub(hi, lo);
+    Index position = i == n - 1 ? q : at.row[i] / dim.stride;
+    position = position + c.shift - lo * dim.back;
+    x.move(i + 1, position);
+    w.move(i, c.first + lo * dim.step);
+    Index taps = hi - lo;
     x.loop(m, parallel + i, i + 1, taps, -dim.back);
     w.loop(m, parallel + i, i, taps, dim.step);
     if (i < n - 1)
-      y.move(m, i + 1, at.row[i]);
+      y.move(i + 1, at.row[i]);
   }
   clear(m, y);
   addSum(m, x, w, y, parallel, parallel + n);
@@ -145,16 +145,15 @@ void emitColumns(IndexMath &m, const TransposedWindow &s,
 /// All columns of one class.
 void emitClass(IndexMath &m, const TransposedWindow &s, DepthwisePosition at) {
   const TransposedDim &d = s.dims.back();
-  TransposedDim::Class c = d.classOf(m, at.column);
+  TransposedDim::Class c = d.classOf(at.column);
   at.classes.push_back(c);
-  at.taps.push_back({m.attr(0), c.taps});
-  auto [first, past] = d.interior(m, c);
-  emitColumns(m, s, at, first, m.sub(past, first));
-  for (auto [from, to] :
-       {std::pair(m.attr(0), first), std::pair(past, c.count)})
-    emitLoop(m, from, to, [&](IndexMath &em, Ofr q) {
-      at.taps.back() = d.validTaps(em, c, q);
-      emitColumns(em, s, at, q, em.attr(1));
+  at.taps.push_back({0, c.taps});
+  auto [first, past] = d.interior(c);
+  emitColumns(m, s, at, first, past - first);
+  for (auto [from, to] : {std::pair(Index(0), first), {past, c.count}})
+    emitLoop(m, from, to, [&](Index q) {
+      at.taps.back() = d.validTaps(c, q);
+      emitColumns(m, s, at, q, 1);
     });
 }
 
@@ -175,142 +174,134 @@ constexpr int64_t kBlocksEnough = 8;
 struct WeightsItem {
   const Strided &src, &diff, &dst;
   ArrayRef<WindowDim> dims;
-  Ofr channel, count;
+  Index channel, count;
   /// Sums of some rows, which are added to dst.
   Totals totals = Totals();
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
   Operand boxOf(IndexMath &m, const Strided &tensor) const {
-    Operand o(m, tensor);
-    o.move(m, last() + 2, channel);
+    Operand o(tensor);
+    o.move(last() + 2, channel);
     o.loop(m, 0, last() + 2, count);
     return o;
   }
 
   /// For all taps of the dims from `i` on, what `boxes` hold of each.
-  using TapBody = llvm::function_ref<void(IndexMath &, ArrayRef<Operand>)>;
+  using TapBody = llvm::function_ref<void(ArrayRef<Operand>)>;
   void forTaps(IndexMath &m, ArrayRef<Operand> boxes, int64_t i,
                TapBody body) const {
     if (i > last())
-      return body(m, boxes);
-    emitLoop(m, m.attr(0), m.attr(dims[i].kernel), [&](IndexMath &im, Ofr tap) {
+      return body(boxes);
+    emitLoop(m, 0, dims[i].kernel, [&](Index tap) {
       SmallVector<Operand> inner(boxes);
       for (Operand &o : inner)
-        o.move(im, i, tap);
-      forTaps(im, inner, i + 1, body);
+        o.move(i, tap);
+      forTaps(m, inner, i + 1, body);
     });
   }
 
   /// A total as dst, with the taps of the dims from `i` on.
-  Strided asDst(IndexMath &m, Value total, int64_t i) const {
+  Strided asDst(Value total, int64_t i) const {
     Strided s;
     s.base = total;
     s.sizes = dst.sizes;
-    s.strides.assign(dst.rank(), m.attr(0));
-    s.strides.back() = m.attr(1);
+    s.strides.assign(dst.rank(), 0);
+    s.strides.back() = 1;
     int64_t step = kChannelsOfItem;
     for (int64_t dim = last(); dim >= i; --dim) {
-      s.strides[dim] = m.attr(step);
+      s.strides[dim] = step;
       step *= dims[dim].kernel;
     }
-    s.offset = m.sub(m.attr(0), channel);
+    s.offset = 0 - channel;
     return s;
   }
 
   /// Adds all positions of the spatial dims from `i` on; `fixed` are the taps
   /// of the item, of no or of all outer dims.
-  void addRows(IndexMath &m, ArrayRef<Ofr> fixed, Operand x, Operand d,
+  void addRows(IndexMath &m, ArrayRef<Index> fixed, Operand x, Operand d,
                Operand y, int64_t i) const {
     const WindowDim &w = dims[i];
-    auto at = [&](IndexMath &im, Ofr position, Ofr tap) {
-      Ofr start = im.add(im.mul(position, im.attr(w.stride)),
-                         im.mul(tap, im.attr(w.dilation)));
-      return im.sub(start, im.attr(w.pad));
+    auto at = [&](Index position, Index tap) {
+      Index start = position * w.stride + tap * w.dilation;
+      return start - w.pad;
     };
-    auto addColumns = [&](IndexMath &cm, Ofr first, Ofr end) {
-      emitLoop(cm, cm.attr(0), cm.attr(w.kernel), [&](IndexMath &im, Ofr tap) {
-        auto [from, past] = w.validPositions(im, tap);
-        from = im.min(im.max(from, first), end);
-        past = im.max(im.min(past, end), from);
+    auto addColumns = [&](Index first, Index end) {
+      emitLoop(m, 0, w.kernel, [&](Index tap) {
+        auto [from, past] = w.validPositions(tap);
+        from = min(max(from, first), end);
+        past = max(min(past, end), from);
         Operand px = x, pd = d, py = y;
-        px.move(im, i + 1, at(im, from, tap));
-        pd.move(im, i + 1, from);
-        py.move(im, i, tap);
-        px.loop(im, 1, i + 1, im.sub(past, from), w.stride);
-        pd.loop(im, 1, i + 1, im.sub(past, from));
-        addSum(im, px, pd, py, 1, 2);
+        px.move(i + 1, at(from, tap));
+        pd.move(i + 1, from);
+        py.move(i, tap);
+        px.loop(m, 1, i + 1, past - from, w.stride);
+        pd.loop(m, 1, i + 1, past - from);
+        addSum(m, px, pd, py, 1, 2);
       });
-      totals.added(cm, cm.sub(end, first), [&](IndexMath &am, Value total) {
-        addToDst(am, fixed, total);
-      });
+      totals.added(m, end - first,
+                   [&](Value total) { addToDst(m, fixed, total); });
     };
     if (i == last() && w.out <= 2 * kColumnsOfRow)
-      return addColumns(m, m.attr(0), m.attr(w.out));
+      return addColumns(0, w.out);
     if (i == last()) {
-      Ofr size = m.attr(kColumnsOfRow), out = m.attr(w.out);
-      return emitLoop(m, m.attr(0), m.ceilDiv(out, size),
-                      [&](IndexMath &im, Ofr block) {
-                        Ofr from = im.mul(block, size);
-                        addColumns(im, from, im.min(im.add(from, size), out));
-                      });
+      Index size = kColumnsOfRow, out = w.out;
+      return emitLoop(m, 0, ceilDiv(out, size), [&](Index block) {
+        Index from = block * size;
+        addColumns(from, min(from + size, out));
+      });
     }
-    auto descend = [&](IndexMath &im, Ofr position, Ofr tap) {
+    auto descend = [&](Index position, Index tap) {
       Operand px = x, pd = d, py = y;
-      px.move(im, i + 1, at(im, position, tap));
-      pd.move(im, i + 1, position);
-      py.move(im, i, tap);
-      addRows(im, fixed, px, pd, py, i + 1);
+      px.move(i + 1, at(position, tap));
+      pd.move(i + 1, position);
+      py.move(i, tap);
+      addRows(m, fixed, px, pd, py, i + 1);
     };
     if (!fixed.empty()) {
-      auto [from, past] = w.validPositions(m, fixed[i]);
-      emitLoop(m, from, past, [&](IndexMath &im, Ofr position) {
-        descend(im, position, fixed[i]);
-      });
+      auto [from, past] = w.validPositions(fixed[i]);
+      emitLoop(m, from, past,
+               [&](Index position) { descend(position, fixed[i]); });
       return;
     }
-    emitLoop(m, m.attr(0), m.attr(w.out), [&](IndexMath &im, Ofr position) {
-      auto [lo, hi] = w.validTaps(im, im.mul(position, im.attr(w.stride)));
-      emitLoop(im, lo, hi,
-               [&](IndexMath &tm, Ofr tap) { descend(tm, position, tap); });
+    emitLoop(m, 0, w.out, [&](Index position) {
+      auto [lo, hi] = w.validTaps(position * w.stride);
+      emitLoop(m, lo, hi, [&](Index tap) { descend(position, tap); });
     });
   }
 
   /// dst with the item's taps.
-  Operand resultOf(IndexMath &m, ArrayRef<Ofr> fixed) const {
+  Operand resultOf(IndexMath &m, ArrayRef<Index> fixed) const {
     Operand y = boxOf(m, dst);
     for (auto [i, tap] : llvm::enumerate(fixed))
-      y.move(m, i, tap);
+      y.move(i, tap);
     return y;
   }
 
-  void addToDst(IndexMath &m, ArrayRef<Ofr> fixed, Value total) const {
-    Strided sums = asDst(m, total, fixed.size());
+  void addToDst(IndexMath &m, ArrayRef<Index> fixed, Value total) const {
+    Strided sums = asDst(total, fixed.size());
     forTaps(m, {boxOf(m, sums), resultOf(m, fixed)}, fixed.size(),
-            [&](IndexMath &im, ArrayRef<Operand> boxes) {
-              addTo(im, boxes[0].build(im), boxes[1].build(im));
+            [&](ArrayRef<Operand> boxes) {
+              addTo(m, boxes[0].build(m), boxes[1].build(m));
             });
   }
 
-  void emit(IndexMath &m, ArrayRef<Ofr> fixed, Value scratch) {
+  void emit(IndexMath &m, ArrayRef<Index> fixed, Value scratch) {
     forTaps(m, resultOf(m, fixed), fixed.size(),
-            [](IndexMath &im, ArrayRef<Operand> boxes) {
-              clear(im, boxes.front());
-            });
+            [&](ArrayRef<Operand> boxes) { clear(m, boxes.front()); });
     Strided sums = dst;
     if (totals.any()) {
-      totals.begin(m, scratch, m.attr(0));
-      sums = asDst(m, totals.first(m), fixed.size());
+      totals.begin(m, scratch, 0);
+      sums = asDst(totals.first(m), fixed.size());
     }
     Operand x = boxOf(m, src), d = boxOf(m, diff), y = boxOf(m, sums);
-    emitLoop(m, m.attr(0), src.sizes[0], [&](IndexMath &im, Ofr image) {
+    emitLoop(m, 0, src.sizes[0], [&](Index image) {
       Operand px = x, pd = d;
-      px.move(im, 0, image);
-      pd.move(im, 0, image);
-      addRows(im, fixed, px, pd, y, 0);
+      px.move(0, image);
+      pd.move(0, image);
+      addRows(m, fixed, px, pd, y, 0);
     });
-    totals.finish(
-        m, [&](IndexMath &am, Value total) { addToDst(am, fixed, total); });
+    totals.finish(m, [&](Value total) { addToDst(m, fixed, total); });
   }
 };
 
@@ -329,9 +320,7 @@ struct PlanesItem {
     int64_t row = planes.windows / std::max<int64_t>(dims.front().out, 1);
     return std::max<int64_t>(kElementsOfBlock / std::max<int64_t>(row, 1), 1);
   }
-  int64_t blocks() const {
-    return llvm::divideCeil(dims.front().out, rowsOfBlock());
-  }
+  int64_t blocks() const { return ceilDiv(dims.front().out, rowsOfBlock()); }
 
   bool pays() const {
     return planes.fit() && ChannelPlanes::hasRows(src) &&
@@ -339,11 +328,11 @@ struct PlanesItem {
   }
 
   /// dst[tap, channel], a scalar.
-  Value sumOf(IndexMath &m, Ofr channel, int64_t tap) const {
-    Operand sum(m, dst);
-    sum.move(m, dst.rank() - 1, channel);
+  Value sumOf(IndexMath &m, Index channel, int64_t tap) const {
+    Operand sum(dst);
+    sum.move(dst.rank() - 1, channel);
     for (int64_t i = static_cast<int64_t>(dims.size()) - 1; i >= 0; --i) {
-      sum.move(m, i, m.attr(tap % dims[i].kernel));
+      sum.move(i, tap % dims[i].kernel);
       tap /= dims[i].kernel;
     }
     return sum.build(m);
@@ -375,28 +364,25 @@ struct PlanesItem {
   }
 
   /// Of `windows`, the rows of block `block`.
-  Value rowsOf(IndexMath &m, Value windows, Ofr block) const {
+  Value rowsOf(IndexMath &m, Value windows, Index block) const {
     if (blocks() == 1)
       return windows;
-    auto sizes = memref::getMixedSizes(m.builder(), m.location(), windows);
-    SmallVector<Ofr> offsets(sizes.size(), m.attr(0)),
-        steps(sizes.size(), m.attr(1));
-    Ofr rows = m.attr(rowsOfBlock());
-    offsets[0] = m.mul(block, rows);
+    auto sizes = m(memref::getMixedSizes(m.builder(), m.location(), windows));
+    SmallVector<Index> offsets(sizes.size(), 0);
+    Index rows = rowsOfBlock();
+    offsets[0] = block * rows;
     sizes[0] = dims.front().out % rowsOfBlock() == 0
                    ? rows
-                   : m.min(rows, m.sub(sizes[0], offsets[0]));
-    return memref::SubViewOp::create(m.builder(), m.location(), windows,
-                                     offsets, sizes, steps);
+                   : min(rows, sizes[0] - offsets[0]);
+    return subBox(m, windows, offsets, sizes);
   }
 
   /// Adds the rows of a block to the sums of all taps.
-  void addBlock(IndexMath &m, Ofr channel, Value plane, Value diffs,
-                Ofr block) const {
+  void addBlock(IndexMath &m, Index channel, Value plane, Value diffs,
+                Index block) const {
     // Registers hold 12 sums; of more, fewer in each pass are faster.
     constexpr int64_t kMostSums = 12, kSums = 8;
-    int64_t passes =
-        planes.taps <= kMostSums ? 1 : (planes.taps + kSums - 1) / kSums;
+    int64_t passes = planes.taps <= kMostSums ? 1 : ceilDiv(planes.taps, kSums);
     Value total = totals.any() ? totals.first(m) : Value();
     Value d = rowsOf(m, diffs, block);
     for (int64_t pass = 0; pass < passes; ++pass) {
@@ -404,34 +390,31 @@ struct PlanesItem {
       int64_t past = planes.taps * (pass + 1) / passes;
       for (int64_t tap = planes.taps * pass / passes; tap < past; ++tap) {
         taps.push_back(rowsOf(m, planes.tapOf(m, plane, tap), block));
-        sums.push_back(total ? box(m, total, m.attr(tap), {}, {})
+        sums.push_back(total ? box(m, total, tap, {}, {})
                              : sumOf(m, channel, tap));
       }
       addSums(m, taps, d, sums);
     }
   }
 
-  void emit(IndexMath &m, Ofr channel, Value plane, Value scratch) {
+  void emit(IndexMath &m, Index channel, Value plane, Value scratch) {
     fill(m, plane, 0);
     for (int64_t tap = 0; tap < planes.taps; ++tap)
       fill(m, sumOf(m, channel, tap), 0);
     if (totals.any())
-      totals.begin(m, scratch, m.attr(bytesOfPlane()));
-    auto addToDst = [&](IndexMath &am, Value total) {
+      totals.begin(m, scratch, bytesOfPlane());
+    auto addToDst = [&](Value total) {
       for (int64_t tap = 0; tap < planes.taps; ++tap)
-        addTo(am, box(am, total, am.attr(tap), {}, {}),
-              sumOf(am, channel, tap));
+        addTo(m, box(m, total, tap, {}, {}), sumOf(m, channel, tap));
     };
-    emitLoop(m, m.attr(0), src.sizes[0], [&](IndexMath &im, Ofr image) {
-      planes.read(im, src, ChannelPlanes::start(im, src, image, channel),
-                  plane);
-      Value d = planes.windowsOf(
-          im, diff, ChannelPlanes::start(im, diff, image, channel));
-      emitLoop(im, im.attr(0), im.attr(blocks()),
-               [&](IndexMath &bm, Ofr block) {
-                 addBlock(bm, channel, plane, d, block);
-                 totals.added(bm, bm.attr(1), addToDst);
-               });
+    emitLoop(m, 0, src.sizes[0], [&](Index image) {
+      planes.read(m, src, ChannelPlanes::start(src, image, channel), plane);
+      Value d =
+          planes.windowsOf(m, diff, ChannelPlanes::start(diff, image, channel));
+      emitLoop(m, 0, blocks(), [&](Index block) {
+        addBlock(m, channel, plane, d, block);
+        totals.added(m, 1, addToDst);
+      });
     });
     totals.finish(m, addToDst);
   }
@@ -448,7 +431,7 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
   auto weightsType = rankedType(op.getWeights());
   TransposedWindow s{{},
                      ctx.memoryOf(op.getSrc()),
-                     ctx.outputs.begin()->second.front(),
+                     ctx.result(),
                      ctx.memoryOf(op.getWeights()),
                      false};
   for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
@@ -461,27 +444,26 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
                        "only the batch may be dynamic");
     s.dims.push_back(d);
   }
-  s.channelsInside = IndexMath::isConstant(s.dst.strides.back(), 1);
-  SmallVector<Ofr> counts{s.src.sizes[0],
-                          s.channelsInside ? m.attr(1) : s.src.sizes.back()};
+  s.channelsInside = s.dst.strides.back().isConstant(1);
+  Grid grid{{"image", s.src.sizes[0]},
+            {"channel", s.channelsInside ? 1 : s.src.sizes.back()}};
   for (const TransposedDim &d : ArrayRef(s.dims).drop_back())
-    counts.push_back(m.attr(d.out));
+    grid.add("row", d.out);
   int64_t classes = std::min(s.dims.back().stride, s.dims.back().out);
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    DepthwisePosition place{at[0], at[1], ArrayRef(at).drop_front(2),
-                            {},    {},    {}};
-    TransposedRow row(im, ArrayRef(s.dims).drop_back(), place.row);
+  emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
+    DepthwisePosition place{at["image"], at["channel"], at.all("row"), {}, {},
+                            {}};
+    TransposedRow row(ArrayRef(s.dims).drop_back(), place.row);
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
-    auto emit = [&](IndexMath &em, Ofr c) {
+    auto emit = [&](Index c) {
       place.column = c;
-      emitClass(em, s, place);
+      emitClass(m, s, place);
     };
     if (classes == 1)
-      emit(im, im.attr(0));
+      emit(0);
     else
-      emitLoop(im, im.attr(0), im.attr(classes), emit);
+      emitLoop(m, 0, classes, emit);
   });
   return success();
 }
@@ -492,51 +474,49 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   auto dstType = rankedType(op.getDst());
   const Strided &src = ctx.memoryOf(op.getSrc());
   const Strided &diff = ctx.memoryOf(op.getDiff());
-  const Strided &dst = ctx.outputs.begin()->second.front();
+  const Strided &dst = ctx.result();
   SmallVector<WindowDim> dims = windowDims(op, srcType, diffType, /*ncx=*/false,
                                            dstType.getShape().drop_back(2));
   for (const WindowDim &d : dims)
     if (!d.isKnown())
       return emitError(op, ErrorCode::UnsupportedForm,
                        "only the batch may be dynamic");
-  Ofr channels = src.sizes.back(), size = m.attr(kChannelsOfItem);
+  Index channels = src.sizes.back(), size = kChannelsOfItem;
   ChannelPlanes planes(dims);
   if (PlanesItem item{planes, src, diff, dst, dims};
-      !IndexMath::isConstant(src.strides.back(), 1) && item.pays()) {
-    auto images = IndexMath::constant(src.sizes.front());
+      !src.strides.back().isConstant(1) && item.pays()) {
+    auto images = src.sizes.front().constant();
     item.totals =
         Totals(planes.taps,
                images ? std::optional(*images * item.blocks()) : std::nullopt);
-    emitItems(m, ctx.label, channels,
-              m.attr(item.bytesOfPlane() + item.totals.bytes()),
-              [&](IndexMath &im, Value channel, Value scratch) {
-                Value plane =
-                    scratchView(im, scratch, im.builder().getF32Type(),
-                                im.attr(0), im.attr(planes.elements));
-                item.emit(im, channel, plane, scratch);
+    emitItems(m, ctx.label, channels, item.bytesOfPlane() + item.totals.bytes(),
+              [&](Index channel, Value scratch) {
+                Value plane = scratchView(m, scratch, m.builder().getF32Type(),
+                                          0, planes.elements);
+                item.emit(m, channel, plane, scratch);
               });
     return success();
   }
-  Ofr blocks = m.ceilDiv(channels, size);
-  SmallVector<Ofr> counts{blocks};
-  if (op.getGroups() < kBlocksEnough * kChannelsOfItem)
-    for (const WindowDim &d : ArrayRef(dims).drop_back())
-      counts.push_back(m.attr(d.kernel));
+  Index blocks = ceilDiv(channels, size);
+  // With few channels the outer taps are items, too.
+  Grid grid{{"channels", blocks}};
   int64_t taps = 1, positions = 1;
-  for (const WindowDim &d : ArrayRef(dims).drop_front(counts.size() - 1))
-    taps *= d.kernel;
+  for (auto [i, d] : llvm::enumerate(dims))
+    if (op.getGroups() < kBlocksEnough * kChannelsOfItem && i + 1 < dims.size())
+      grid.add("tap", d.kernel);
+    else
+      taps *= d.kernel;
   for (const WindowDim &d : dims)
     positions *= d.out;
-  auto images = IndexMath::constant(src.sizes.front());
+  auto images = src.sizes.front().constant();
   Totals totals(taps * kChannelsOfItem,
                 images ? std::optional(*images * positions) : std::nullopt);
-  emitItems(m, ctx.label, m.product(counts), m.attr(totals.bytes()),
-            [&](IndexMath &im, Value item, Value scratch) {
-              SmallVector<Ofr> at = delinearize(im, item, counts);
-              Ofr channel = im.mul(at[0], size);
-              Ofr count = im.min(size, im.sub(channels, channel));
+  emitItems(m, ctx.label, grid, totals.bytes(),
+            [&](const Grid::Item &at, Value scratch) {
+              Index channel = at["channels"] * size;
+              Index count = min(size, channels - channel);
               WeightsItem{src, diff, dst, dims, channel, count, totals}.emit(
-                  im, ArrayRef(at).drop_front(), scratch);
+                  m, at.all("tap"), scratch);
             });
   return success();
 }

@@ -50,7 +50,7 @@ constexpr int64_t kMaxStep = 2;
 
 /// What one coordinate of dst reads along one dim: elements and weights.
 struct InterpolationTap {
-  Value index[2];  // index
+  Index index[2] = {};
   Value weight[2]; // f32; nearest: none
 };
 
@@ -64,8 +64,9 @@ struct Interpolation {
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
   /// The tap of position `at`, an index, along dim `d`.
-  InterpolationTap tapOf(OpBuilder &b, Location loc, int64_t d,
-                         Value at) const {
+  InterpolationTap tapOf(IndexMath &m, int64_t d, Index at) const {
+    OpBuilder &b = m.builder();
+    Location loc = m.location();
     auto [in, out] = dims[d];
     Type f64 = b.getF64Type(), f32 = b.getF32Type();
     // AVX2 converts vectors of 32-bit integers only.
@@ -74,14 +75,14 @@ struct Interpolation {
     auto c = [&](double v) -> Value {
       return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(v));
     };
-    auto clamped = [&](Value v) -> Value {
+    auto clamped = [&](Value v) {
       Value low = arith::MaxNumFOp::create(b, loc, v, c(0));
       Value x =
           arith::MinNumFOp::create(b, loc, low, c(static_cast<double>(in - 1)));
       Value i = arith::FPToSIOp::create(b, loc, integer, x);
-      return arith::IndexCastOp::create(b, loc, b.getIndexType(), i);
+      return m(arith::IndexCastOp::create(b, loc, b.getIndexType(), i));
     };
-    Value p = arith::IndexCastOp::create(b, loc, integer, at);
+    Value p = arith::IndexCastOp::create(b, loc, integer, m.value(at));
     p = arith::SIToFPOp::create(b, loc, f64, p);
     Value x = c(0);
     auto ratio = [&](Value v, int64_t over, int64_t under) -> Value {
@@ -118,10 +119,10 @@ struct Interpolation {
   int64_t corners() const { return cornersOf(dims.size()); }
 
   /// Element of `small` at a corner of `taps`, from its offset `at`.
-  Ofr cornerOffset(IndexMath &m, ArrayRef<InterpolationTap> taps,
-                   int64_t corner, Ofr at) const {
+  Index cornerOffset(ArrayRef<InterpolationTap> taps, int64_t corner,
+                     Index at) const {
     for (auto [d, tap] : llvm::enumerate(taps))
-      at = m.add(at, m.mul(tap.index[corner >> d & 1], small.strides[d + 1]));
+      at += tap.index[corner >> d & 1] * small.strides[d + 1];
     return at;
   }
   /// Product of the weights of a corner; none for nearest.
@@ -136,8 +137,8 @@ struct Interpolation {
   }
 
   /// Offsets of an image and its first channel.
-  static Ofr start(IndexMath &m, const Strided &s, Ofr image, Ofr channel) {
-    return m.add(m.mul(image, s.strides[0]), m.mul(channel, s.strides.back()));
+  static Index start(const Strided &s, Index image, Index channel) {
+    return image * s.strides[0] + channel * s.strides.back();
   }
 
   /// weight * x; 0 for a weight of 0: such a neighbour is not read, be it
@@ -165,11 +166,11 @@ struct Interpolation {
   }
 
   /// dst[column, channels] from the corners, or added to them backward.
-  void position(IndexMath &m, ArrayRef<InterpolationTap> taps, Ofr smallAt,
-                Ofr bigAt, Ofr channels) const {
+  void position(IndexMath &m, ArrayRef<InterpolationTap> taps, Index smallAt,
+                Index bigAt, Index channels) const {
     Value outside = box(m, big.base, bigAt, {channels}, {big.strides.back()});
     auto corner = [&](int64_t i) {
-      return box(m, small.base, cornerOffset(m, taps, i, smallAt), {channels},
+      return box(m, small.base, cornerOffset(taps, i, smallAt), {channels},
                  {small.strides.back()});
     };
     if (!backward) {
@@ -196,40 +197,38 @@ struct Interpolation {
   }
 
   /// Walks the positions of dims `taps.size()` and later.
-  void positions(IndexMath &m, ArrayRef<InterpolationTap> taps, Ofr smallAt,
-                 Ofr bigAt, Ofr channels) const {
+  void positions(IndexMath &m, ArrayRef<InterpolationTap> taps, Index smallAt,
+                 Index bigAt, Index channels) const {
     int64_t d = taps.size();
     if (d > last())
       return position(m, taps, smallAt, bigAt, channels);
-    emitLoop(m, m.attr(0), m.attr(dims[d].second), [&](IndexMath &im, Ofr p) {
+    emitLoop(m, 0, dims[d].second, [&](Index p) {
       SmallVector<InterpolationTap> all(taps);
-      all.push_back(tapOf(im.builder(), im.location(), d, im.value(p)));
-      positions(im, all, smallAt, im.add(bigAt, im.mul(p, big.strides[d + 1])),
-                channels);
+      all.push_back(tapOf(m, d, p));
+      positions(m, all, smallAt, bigAt + p * big.strides[d + 1], channels);
     });
   }
 
   /// A row of dst of one channel: vectors along it, corners by index.
-  void planarRow(IndexMath &m, ArrayRef<InterpolationTap> outer, Ofr smallAt,
-                 Ofr bigAt) const {
+  void planarRow(IndexMath &m, ArrayRef<InterpolationTap> outer, Index smallAt,
+                 Index bigAt) const {
     int64_t d = last();
-    Value out =
-        box(m, big.base, bigAt, {m.attr(dims[d].second)}, {big.strides[d + 1]});
+    Value out = box(m, big.base, bigAt, {dims[d].second}, {big.strides[d + 1]});
     // The rows of src that meet here, one per corner of the outer dims.
     SmallVector<Value> rows;
     int64_t outerCorners = cornersOf(outer.size());
     for (int64_t i = 0; i < outerCorners; ++i)
-      rows.push_back(box(m, small.base, cornerOffset(m, outer, i, smallAt),
-                         {m.attr(dims[d].first)}, {small.strides[d + 1]}));
+      rows.push_back(box(m, small.base, cornerOffset(outer, i, smallAt),
+                         {dims[d].first}, {small.strides[d + 1]}));
     pointwise(m, {}, out, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
       Value x = linalg::IndexOp::create(b, loc, 0);
       SmallVector<InterpolationTap> taps(outer);
-      taps.push_back(tapOf(b, loc, d, x));
+      taps.push_back(tapOf(m, d, m(x)));
       SmallVector<Value> parts;
       for (int64_t i = 0; i < corners(); ++i)
         parts.push_back(memref::LoadOp::create(
             b, loc, rows[i % outerCorners],
-            taps.back().index[nearest ? 0 : i >> d & 1]));
+            m.value(taps.back().index[nearest ? 0 : i >> d & 1])));
       return blend(b, loc, taps, parts);
     });
   }
@@ -268,8 +267,8 @@ struct Interpolation {
     if (lanes < in)
       rows = static_cast<int64_t>(std::max<int64_t>(lanes - 3, 0) / step) + 1;
     int64_t planes = 1;
-    for (Ofr size : {big.sizes[0], big.sizes.back()})
-      planes *= IndexMath::constant(size).value_or(1);
+    for (Index size : {big.sizes[0], big.sizes.back()})
+      planes *= size.constant().value_or(1);
     for (auto [_, positions] : ArrayRef(dims).drop_back(2))
       planes *= positions;
     rows = shareRows(out, std::min(rows, out), planes, kMaxLanes / 4);
@@ -301,107 +300,96 @@ struct Interpolation {
 
   /// Rows [from, past) of dst, at `bigAt` without them, of one channel.
   void planarBand(IndexMath &m, const Bands &bands, Value scratch,
-                  ArrayRef<InterpolationTap> outer, Ofr from, Ofr past,
-                  Ofr smallAt, Ofr bigAt) const {
+                  ArrayRef<InterpolationTap> outer, Index from, Index past,
+                  Index smallAt, Index bigAt) const {
     OpBuilder &b = m.builder();
-    Location loc = m.location();
     int64_t d = last() - 1;
-    auto one = m.attr(1);
-    auto lanes = m.attr(bands.lanes), lanePitch = m.attr(bands.lanePitch),
-         widePitch = m.attr(bands.widePitch), narrow = m.attr(bands.narrow),
-         wide = m.attr(bands.wide);
-    Ofr used = m.attr(0);
+    auto lanes = bands.lanes, lanePitch = bands.lanePitch,
+         widePitch = bands.widePitch, narrow = bands.narrow, wide = bands.wide;
+    Index used = 0;
     auto take = [&](int64_t elements) {
-      Value view = scratchView(m, scratch, b.getF32Type(),
-                               m.mul(used, m.attr(4)), m.attr(elements));
-      used = m.add(used, m.attr(elements));
+      Value view = scratchView(m, scratch, b.getF32Type(), used * 4, elements);
+      used += elements;
       return view;
     };
-    Ofr rowStride = small.strides[d + 1], columnStride = small.strides[d + 2];
-    Ofr first = m.min(tapOf(b, loc, d, m.value(from)).index[0],
-                      m.attr(dims[d].first - bands.lanes));
-    Ofr at = m.add(smallAt, m.mul(first, rowStride));
+    Index rowStride = small.strides[d + 1], columnStride = small.strides[d + 2];
+    Index first = min(tapOf(m, d, from).index[0], dims[d].first - bands.lanes);
+    Index at = smallAt + first * rowStride;
     Value base = small.base;
     if (!bands.blends) {
-      at = cornerOffset(m, outer, 0, at);
+      at = cornerOffset(outer, 0, at);
     } else {
       Value blended = take(bands.lanes * bands.narrow);
       SmallVector<Value> parts;
       for (int64_t i = 0; i < cornersOf(outer.size()); ++i)
-        parts.push_back(box(m, base, cornerOffset(m, outer, i, at),
+        parts.push_back(box(m, base, cornerOffset(outer, i, at),
                             {lanes, narrow}, {rowStride, columnStride}));
       blendInto(m, outer, parts,
-                box(m, blended, m.attr(0), {lanes, narrow}, {narrow, one}));
+                box(m, blended, 0, {lanes, narrow}, {narrow, 1}));
       base = blended;
-      at = m.attr(0);
+      at = 0;
       rowStride = narrow;
-      columnStride = one;
+      columnStride = 1;
     }
     Value band = take(bands.bandElements());
     transpose(m, box(m, base, at, {narrow, lanes}, {columnStride, rowStride}),
-              box(m, band, m.attr(0), {narrow, lanes}, {lanePitch, one}));
+              box(m, band, 0, {narrow, lanes}, {lanePitch, 1}));
     Value turned = take(bands.turnedElements());
-    auto laneBox = [&](IndexMath &im, Value of, Ofr column) {
-      return box(im, of, im.mul(column, lanePitch), {lanes}, {one});
+    auto laneBox = [&](Value of, Index column) {
+      return box(m, of, column * lanePitch, {lanes}, {1});
     };
-    emitLoop(m, m.attr(0), wide, [&](IndexMath &im, Ofr x) {
-      InterpolationTap tap =
-          tapOf(im.builder(), im.location(), d + 1, im.value(x));
+    emitLoop(m, 0, wide, [&](Index x) {
+      InterpolationTap tap = tapOf(m, d + 1, x);
       SmallVector<Value> parts;
       for (int64_t i = 0; i < cornersOf(1); ++i)
-        parts.push_back(laneBox(im, band, tap.index[i]));
-      blendInto(im, tap, parts, laneBox(im, turned, x));
+        parts.push_back(laneBox(band, tap.index[i]));
+      blendInto(m, tap, parts, laneBox(turned, x));
     });
     Value rows = take(bands.lanes * bands.widePitch);
-    transpose(m, box(m, turned, m.attr(0), {lanes, wide}, {one, lanePitch}),
-              box(m, rows, m.attr(0), {lanes, wide}, {widePitch, one}));
-    emitLoop(m, from, past, [&](IndexMath &im, Ofr y) {
-      InterpolationTap tap = tapOf(im.builder(), im.location(), d, im.value(y));
+    transpose(m, box(m, turned, 0, {lanes, wide}, {1, lanePitch}),
+              box(m, rows, 0, {lanes, wide}, {widePitch, 1}));
+    emitLoop(m, from, past, [&](Index y) {
+      InterpolationTap tap = tapOf(m, d, y);
       SmallVector<Value> parts;
       for (int64_t i = 0; i < cornersOf(1); ++i)
-        parts.push_back(box(im, rows,
-                            im.mul(im.sub(tap.index[i], first), widePitch),
-                            {wide}, {one}));
-      Ofr to = im.add(bigAt, im.mul(y, big.strides[d + 1]));
-      blendInto(im, tap, parts,
-                box(im, big.base, to, {wide}, {big.strides[d + 2]}));
+        parts.push_back(
+            box(m, rows, (tap.index[i] - first) * widePitch, {wide}, {1}));
+      Index to = bigAt + y * big.strides[d + 1];
+      blendInto(m, tap, parts,
+                box(m, big.base, to, {wide}, {big.strides[d + 2]}));
     });
   }
 
   /// Channels of one row each are rows of one channel, none between others.
   void takeChannelsAsRows(int64_t channels) {
-    IndexMath &m = ctx.m;
     dims.insert(dims.begin(), {channels, channels});
     for (Strided *s : {&small, &big}) {
       std::swap(s->sizes[1], s->sizes[2]);
       std::swap(s->strides[1], s->strides[2]);
-      s->sizes.push_back(m.attr(1));
-      s->strides.push_back(m.attr(0));
+      s->sizes.push_back(1);
+      s->strides.push_back(0);
     }
   }
 
   void emitBands(const Bands &bands) const {
     IndexMath &m = ctx.m;
     int64_t rows = dims[last() - 1].second;
-    SmallVector<Ofr> counts{big.sizes[0], big.sizes.back()};
+    Grid grid{{"image", big.sizes[0]}, {"channel", big.sizes.back()}};
     for (int64_t d = 0; d < last() - 1; ++d)
-      counts.push_back(m.attr(dims[d].second));
-    counts.push_back(m.attr((rows + bands.rows - 1) / bands.rows));
-    emitItems(m, ctx.label, m.product(counts), m.attr(bands.bytes()),
-              [&](IndexMath &im, Value item, Value scratch) {
-                SmallVector<Ofr> at = delinearize(im, item, counts);
-                Ofr to = start(im, big, at[0], at[1]);
+      grid.add("row", dims[d].second);
+    grid.add("band", ceilDiv(rows, bands.rows));
+    emitItems(m, ctx.label, grid, bands.bytes(),
+              [&](const Grid::Item &at, Value scratch) {
+                Index to = start(big, at["image"], at["channel"]);
                 SmallVector<InterpolationTap> outer;
-                for (int64_t d = 0; d < last() - 1; ++d) {
-                  outer.push_back(tapOf(im.builder(), im.location(), d,
-                                        im.value(at[d + 2])));
-                  to = im.add(to, im.mul(at[d + 2], big.strides[d + 1]));
+                for (auto [d, p] : llvm::enumerate(at.all("row"))) {
+                  outer.push_back(tapOf(m, d, p));
+                  to += p * big.strides[d + 1];
                 }
-                Ofr from = im.mul(at.back(), im.attr(bands.rows));
-                Ofr past =
-                    im.min(im.add(from, im.attr(bands.rows)), im.attr(rows));
-                planarBand(im, bands, scratch, outer, from, past,
-                           start(im, small, at[0], at[1]), to);
+                Index from = at["band"] * bands.rows;
+                Index past = min(from + bands.rows, rows);
+                planarBand(m, bands, scratch, outer, from, past,
+                           start(small, at["image"], at["channel"]), to);
               });
   }
 
@@ -421,24 +409,24 @@ struct Interpolation {
   /// one pass over it.
   void emitSums(ArrayRef<int64_t> times) const {
     IndexMath &m = ctx.m;
-    auto [to, parts] = asRepetition(m, small, big, times);
+    auto [to, parts] = asRepetition(small, big, times);
     // Where the elements of a sum begin, which is one element per repetition.
-    SmallVector<Ofr> starts{m.attr(0)};
+    SmallVector<Index> starts{0};
     for (int64_t d = 0; d < to.rank(); ++d) {
-      auto count = IndexMath::constant(to.sizes[d]);
-      if (!count || !IndexMath::isConstant(to.strides[d], 0))
+      auto count = to.sizes[d].constant();
+      if (!count || !to.strides[d].isConstant(0))
         continue;
-      SmallVector<Ofr> all;
+      SmallVector<Index> all;
       for (int64_t n = 0; n < *count; ++n)
-        for (Ofr start : starts)
-          all.push_back(m.add(start, m.mul(m.attr(n), parts.strides[d])));
+        for (Index start : starts)
+          all.push_back(start + n * parts.strides[d]);
       starts = std::move(all);
-      to.sizes[d] = parts.sizes[d] = m.attr(1);
+      to.sizes[d] = parts.sizes[d] = 1;
     }
     LoopProgram program(m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     SmallVector<LoopProgram::Node> nodes;
-    for (Ofr start : starts) {
+    for (Index start : starts) {
       Strided part = parts;
       part.offset = start;
       nodes.push_back(program.input(part));
@@ -457,31 +445,29 @@ struct Interpolation {
 
   void emitForward() const {
     if (SmallVector<int64_t> times = repeats(); !times.empty()) {
-      auto [from, to] = asRepetition(ctx.m, small, big, times);
+      auto [from, to] = asRepetition(small, big, times);
       return emitCopy(ctx, from, to);
     }
     IndexMath &m = ctx.m;
-    bool inside = IndexMath::isConstant(big.strides.back(), 1);
+    bool inside = big.strides.back().isConstant(1);
     if (auto planar = inside ? std::nullopt : bands())
       return emitBands(*planar);
-    SmallVector<Ofr> counts{big.sizes[0],
-                            inside ? m.attr(1) : big.sizes.back()};
+    Grid grid{{"image", big.sizes[0]},
+              {"channel", inside ? 1 : big.sizes.back()}};
     for (int64_t d = 0; d < last(); ++d)
-      counts.push_back(m.attr(dims[d].second));
-    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      Ofr from = start(im, small, at[0], at[1]);
-      Ofr to = start(im, big, at[0], at[1]);
+      grid.add("row", dims[d].second);
+    emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
+      Index from = start(small, at["image"], at["channel"]);
+      Index to = start(big, at["image"], at["channel"]);
       SmallVector<InterpolationTap> taps;
-      for (int64_t d = 0; d < last(); ++d) {
-        Ofr p = at[d + 2];
-        taps.push_back(tapOf(im.builder(), im.location(), d, im.value(p)));
-        to = im.add(to, im.mul(p, big.strides[d + 1]));
+      for (auto [d, p] : llvm::enumerate(at.all("row"))) {
+        taps.push_back(tapOf(m, d, p));
+        to += p * big.strides[d + 1];
       }
       if (inside)
-        positions(im, taps, from, to, big.sizes.back());
+        positions(m, taps, from, to, big.sizes.back());
       else
-        planarRow(im, taps, from, to);
+        planarRow(m, taps, from, to);
     });
   }
 
@@ -493,21 +479,20 @@ struct Interpolation {
     if (!times.empty() && most <= kMaxSummed)
       return emitSums(times);
     IndexMath &m = ctx.m;
-    bool inside = IndexMath::isConstant(small.strides.back(), 1);
-    Ofr channels = small.sizes.back();
-    ChannelBlocks blocks(m, channels, inside, kChannelBlock);
-    SmallVector<Ofr> counts{small.sizes[0], blocks.count};
-    emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      Ofr channel = im.mul(at[1], blocks.block);
-      Ofr extent = blocks.extent(im, channels, at[1]);
-      Ofr to = start(im, small, at[0], channel);
-      SmallVector<Ofr> sizes(ArrayRef(small.sizes).drop_front());
+    bool inside = small.strides.back().isConstant(1);
+    Index channels = small.sizes.back();
+    ChannelBlocks blocks(channels, inside, kChannelBlock);
+    Grid grid{{"image", small.sizes[0]}, {"channels", blocks.count}};
+    emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
+      Index channel = at["channels"] * blocks.block;
+      Index extent = blocks.extent(channels, at["channels"]);
+      Index to = start(small, at["image"], channel);
+      SmallVector<Index> sizes(ArrayRef(small.sizes).drop_front());
       sizes.back() = extent;
-      fill(im,
-           box(im, small.base, to, sizes, ArrayRef(small.strides).drop_front()),
+      fill(m,
+           box(m, small.base, to, sizes, ArrayRef(small.strides).drop_front()),
            0);
-      positions(im, {}, to, start(im, big, at[0], channel), extent);
+      positions(m, {}, to, start(big, at["image"], channel), extent);
     });
   }
 };
@@ -524,7 +509,7 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
     return emitError(op, ErrorCode::UnsupportedForm,
                      "windows are lowered for f32");
   const Strided &in = ctx.memoryOf(op->getOperand(backward ? 1 : 0));
-  const Strided &out = ctx.outputs.begin()->second.front();
+  const Strided &out = ctx.result();
   Interpolation it{ctx,
                    stringAttr(op, "mode") == "nearest",
                    stringAttr(op, "coordinate_transformation_mode") ==

@@ -51,16 +51,17 @@ struct Lrn {
   /// Rows of scratch: `positions` of them, with zeros around channels.
   struct Scratch {
     Value memory;
-    Ofr position, channel; // strides
+    Index position, channel; // strides
     /// All channels, seen from tap `tap`; the middle tap is the channel itself.
-    Value at(IndexMath &m, Ofr positions, int64_t channels, int64_t tap) const {
-      return box(m, memory, m.mul(m.attr(tap), channel),
-                 {positions, m.attr(channels)}, {position, channel});
+    Value at(IndexMath &m, Index positions, int64_t channels,
+             int64_t tap) const {
+      return box(m, memory, tap * channel, {positions, channels},
+                 {position, channel});
     }
   };
 
   struct Item {
-    Ofr positions; // number of them
+    Index positions; // number of them
     Value src, diffDst, dst;
     Scratch padded, sums; // sums: wide windows only
   };
@@ -101,8 +102,7 @@ struct Lrn {
     fill(m, sums, 0);
     OpBuilder &b = m.builder();
     Value all =
-        box(m, item.padded.memory, m.attr(0),
-            {item.positions, m.attr(channels), m.attr(taps())},
+        box(m, item.padded.memory, 0, {item.positions, channels, taps()},
             {item.padded.position, item.padded.channel, item.padded.channel});
     SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(3),
                                 b.getMultiDimIdentityMap(3).getMajorSubMap(2)};
@@ -139,18 +139,17 @@ struct Lrn {
     if (reach == 0)
       return;
     if (channelsInside) {
-      Ofr rows = m.add(item.positions, m.attr(1));
+      Index rows = item.positions + 1;
       fill(m,
-           box(m, item.padded.memory, m.attr(0), {rows, m.attr(reach)},
-               {item.padded.position, m.attr(1)}),
+           box(m, item.padded.memory, 0, {rows, reach},
+               {item.padded.position, 1}),
            0);
       return;
     }
     for (int64_t first : {int64_t(0), reach + channels})
       fill(m,
-           box(m, item.padded.memory, m.mul(m.attr(first), item.padded.channel),
-               {m.attr(reach), item.positions},
-               {item.padded.channel, m.attr(1)}),
+           box(m, item.padded.memory, first * item.padded.channel,
+               {reach, item.positions}, {item.padded.channel, 1}),
            0);
   }
 
@@ -206,15 +205,14 @@ struct Lrn {
   /// How positions are cut into items, and the scratch of an item.
   struct Plan {
     Strided operands[3]; // src, diff_dst, dst without channels
-    Ofr channelStride[3];
-    SmallVector<Ofr> sizes;  // of positions
-    SmallVector<Ofr> counts; // items
-    Ofr chunk;               // positions of an item, along the last dim
-    Ofr padded, summed;      // elements; summed: wide windows only
+    Index channelStride[3];
+    SmallVector<Index> sizes; // of positions
+    Grid grid;                // items
+    Index chunk;              // positions of an item, along the last dim
+    Index padded, summed;     // elements; summed: wide windows only
   };
 
   Plan plan() const {
-    IndexMath &m = ctx.m;
     // Positions: all dims but channels, merged where memory allows it.
     Plan p{{src, diffDst, dst}, {}, {}, {}, {}, {}, {}};
     SmallVector<Strided *> used;
@@ -228,59 +226,59 @@ struct Lrn {
       used.push_back(&s);
     }
     SmallVector<int> classes(p.sizes.size(), 0);
-    coalesce(m, p.sizes, classes, used);
+    coalesce(p.sizes, classes, used);
     if (p.sizes.empty()) {
-      p.sizes.push_back(m.attr(1));
+      p.sizes.push_back(1);
       for (Strided *s : used)
-        s->strides.push_back(m.attr(0));
+        s->strides.push_back(0);
     }
     int64_t pitch = channels + reach;
     int64_t most = std::max<int64_t>(kItemElements / pitch,
                                      channelsInside ? 1 : kMinPositions);
-    if (auto known = IndexMath::constant(p.sizes.back()))
+    if (auto known = p.sizes.back().constant())
       most = std::max<int64_t>(1, std::min(*known, most));
-    p.chunk = m.attr(most);
-    p.counts = p.sizes;
-    p.counts.back() = m.ceilDiv(p.sizes.back(), p.chunk);
-    p.padded =
-        m.attr(channelsInside ? most * pitch + reach : most * (pitch + reach));
-    p.summed = m.attr(taps() > kMaxInlineTaps ? most * channels : 0);
+    p.chunk = most;
+    p.grid.add("position", ArrayRef(p.sizes).drop_back());
+    p.grid.add("position", ceilDiv(p.sizes.back(), p.chunk));
+    p.padded = channelsInside ? most * pitch + reach : most * (pitch + reach);
+    p.summed = taps() > kMaxInlineTaps ? most * channels : 0;
     return p;
   }
 
   /// `count` elements of scratch from `next` on, which moves after them.
-  Scratch take(IndexMath &m, const Plan &p, Value memory, Ofr &next, Ofr count,
-               int64_t pitch) const {
-    Value view = scratchView(m, memory, m.builder().getF32Type(),
-                             m.mul(next, m.attr(4)), count);
-    next = m.add(next, count);
+  Scratch take(IndexMath &m, const Plan &p, Value memory, Index &next,
+               Index count, int64_t pitch) const {
+    Value view =
+        scratchView(m, memory, m.builder().getF32Type(), next * 4, count);
+    next += count;
     if (channelsInside)
-      return {view, m.attr(pitch), m.attr(1)};
-    return {view, m.attr(1), p.chunk};
+      return {view, pitch, 1};
+    return {view, 1, p.chunk};
   }
 
-  void emitItem(IndexMath &m, const Plan &p, Value item, Value memory) const {
-    SmallVector<Ofr> at = delinearize(m, item, p.counts);
-    at.back() = m.mul(at.back(), p.chunk);
+  void emitItem(IndexMath &m, const Plan &p, const Grid::Item &item,
+                Value memory) const {
+    SmallVector<Index> at(item.all("position"));
+    at.back() = at.back() * p.chunk;
     Item it;
-    auto size = IndexMath::constant(p.sizes.back());
-    it.positions = size && *size % *IndexMath::constant(p.chunk) == 0
+    auto size = p.sizes.back().constant();
+    it.positions = size && *size % *p.chunk.constant() == 0
                        ? p.chunk
-                       : m.min(p.chunk, m.sub(p.sizes.back(), at.back()));
+                       : min(p.chunk, p.sizes.back() - at.back());
     auto boxOf = [&](int i) -> Value {
       const Strided &s = p.operands[i];
       if (!s.base)
         return {};
-      Ofr offset = s.offset.value_or(m.attr(0));
+      Index offset = s.offset.value_or(0);
       for (auto [position, stride] : llvm::zip(at, s.strides))
-        offset = m.add(offset, m.mul(position, stride));
-      return box(m, s.base, offset, {it.positions, m.attr(channels)},
+        offset += position * stride;
+      return box(m, s.base, offset, {it.positions, channels},
                  {s.strides.back(), p.channelStride[i]});
     };
     it.src = boxOf(0);
     it.diffDst = boxOf(1);
     it.dst = boxOf(2);
-    Ofr next = m.attr(0);
+    Index next = 0;
     it.padded = take(m, p, memory, next, p.padded, channels + reach);
     if (taps() > kMaxInlineTaps)
       it.sums = take(m, p, memory, next, p.summed, channels);
@@ -297,10 +295,10 @@ struct Lrn {
     IndexMath &m = ctx.m;
     Plan p = plan();
     // Padded rows and, for wide windows, sums; rows twice for backward.
-    Ofr elements = m.add(m.mul(p.padded, m.attr(backward ? 2 : 1)), p.summed);
-    emitItems(m, ctx.label, m.product(p.counts), m.mul(elements, m.attr(4)),
-              [&](IndexMath &im, Value item, Value memory) {
-                emitItem(im, p, item, memory);
+    Index elements = p.padded * (backward ? 2 : 1) + p.summed;
+    emitItems(m, ctx.label, p.grid, elements * 4,
+              [&](const Grid::Item &item, Value memory) {
+                emitItem(m, p, item, memory);
               });
   }
 };
@@ -324,7 +322,7 @@ LogicalResult lowerLrn(GroupContext &ctx) {
   Lrn lrn{ctx,
           toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx),
           {},
-          toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
+          toChannelsLast(ctx.result(), ncx),
           backward,
           floatAttr(op, "alpha") / static_cast<double>(size),
           floatAttr(op, "beta"),
@@ -335,7 +333,7 @@ LogicalResult lowerLrn(GroupContext &ctx) {
           false};
   if (backward)
     lrn.diffDst = toChannelsLast(ctx.memoryOf(op->getOperand(1)), ncx);
-  lrn.channelsInside = IndexMath::isConstant(lrn.dst.strides.back(), 1);
+  lrn.channelsInside = lrn.dst.strides.back().isConstant(1);
   if (channels > 0)
     lrn.emit();
   return success();

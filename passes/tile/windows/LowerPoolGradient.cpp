@@ -94,32 +94,29 @@ struct MaxPlanes {
 
   void emit() const {
     IndexMath &m = ctx.m;
-    SmallVector<Ofr> counts{diffSrc.sizes[0], diffSrc.sizes.back()};
+    Grid grid{{"image", diffSrc.sizes[0]}, {"channel", diffSrc.sizes.back()}};
     int64_t elements = planes.elements, windows = planes.windows;
-    auto body = [&](IndexMath &im, Value item, Value scratch) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
-      OpBuilder &b = im.builder();
+    auto body = [&](const Grid::Item &at, Value scratch) {
+      OpBuilder &b = m.builder();
       auto startOf = [&](const Strided &s) {
-        return ChannelPlanes::start(im, s, at[0], at[1]);
+        return ChannelPlanes::start(s, at["image"], at["channel"]);
       };
       auto take = [&](Type type, int64_t offset, int64_t count) {
-        return scratchView(im, scratch, type, im.attr(4 * offset),
-                           im.attr(count));
+        return scratchView(m, scratch, type, 4 * offset, count);
       };
       Value values = take(b.getF32Type(), 0, elements);
       Value sums = take(b.getF32Type(), elements, elements);
-      Value gradient = planes.windowsOf(im, diffDst, startOf(diffDst));
+      Value gradient = planes.windowsOf(m, diffDst, startOf(diffDst));
       Value which =
-          planes.windowsOf(im, take(b.getI32Type(), 2 * elements, windows));
-      fill(im, values, std::numeric_limits<float>::lowest());
-      planes.read(im, src, startOf(src), values);
-      select(im, values, which);
-      fill(im, sums, 0);
-      add(im, which, gradient, sums);
-      planes.write(im, diffSrc, startOf(diffSrc), sums);
+          planes.windowsOf(m, take(b.getI32Type(), 2 * elements, windows));
+      fill(m, values, std::numeric_limits<float>::lowest());
+      planes.read(m, src, startOf(src), values);
+      select(m, values, which);
+      fill(m, sums, 0);
+      add(m, which, gradient, sums);
+      planes.write(m, diffSrc, startOf(diffSrc), sums);
     };
-    emitItems(m, ctx.label, m.product(counts),
-              m.attr(4 * (2 * elements + windows)), body);
+    emitItems(m, ctx.label, grid, 4 * (2 * elements + windows), body);
   }
 };
 
@@ -131,7 +128,7 @@ constexpr int64_t kMinChannels = 16;
 
 struct PoolGradient {
   GroupContext &ctx;
-  bool max;
+  bool isMax;
   SmallVector<WindowDim> dims;
   SmallVector<int64_t> sizes;    // of diff_src, also where windows see less
   Strided src, diffDst, diffSrc; // channels last; src for max only
@@ -143,102 +140,99 @@ struct PoolGradient {
 
   /// What is worked on: a range of a row of windows, of some channels.
   struct Row {
-    Ofr image, channel, channels; // channels [channel, channel + channels)
-    SmallVector<Ofr> outer;       // position in all spatial dims but the last
-    Ofr column, columns;
-    Ofr pitch;      // of scratch rows
+    Index image, channel, channels; // channels [channel, channel + channels)
+    SmallVector<Index> outer;       // position in all spatial dims but the last
+    Index column, columns;
+    Index pitch;    // of scratch rows
     Value best, at; // scratch; average: only best
   };
   /// One tap in the windows of a row, and the columns where it is in src.
   struct Tap {
-    SmallVector<Ofr> outer;
-    Ofr inner, first, past;
+    SmallVector<Index> outer;
+    Index inner, first, past;
     Value number; // in window order
   };
-  using TapBody = llvm::function_ref<void(IndexMath &, const Tap &)>;
+  using TapBody = llvm::function_ref<void(const Tap &)>;
 
-  Value scratchBox(IndexMath &m, const Row &r, Value base, Ofr first,
-                   Ofr past) const {
-    return box(m, base, m.mul(m.sub(first, r.column), r.pitch),
-               {m.sub(past, first), r.channels}, {r.pitch, m.attr(1)});
+  Value scratchBox(IndexMath &m, const Row &r, Value base, Index first,
+                   Index past) const {
+    return box(m, base, (first - r.column) * r.pitch,
+               {past - first, r.channels}, {r.pitch, 1});
   }
 
-  Ofr start(IndexMath &m, const Row &r, const Strided &s) const {
-    return m.add(m.mul(r.image, s.strides[0]),
-                 m.mul(r.channel, s.strides.back()));
+  Index start(const Row &r, const Strided &s) const {
+    return r.image * s.strides[0] + r.channel * s.strides.back();
   }
 
   /// diff_dst[first, past) of the row.
-  Value smallBox(IndexMath &m, const Row &r, Ofr first, Ofr past) const {
-    Ofr at = start(m, r, diffDst);
+  Value smallBox(IndexMath &m, const Row &r, Index first, Index past) const {
+    Index at = start(r, diffDst);
     for (auto [i, position] : llvm::enumerate(r.outer))
-      at = m.add(at, m.mul(position, diffDst.strides[i + 1]));
-    Ofr step = diffDst.strides[dims.size()];
-    at = m.add(at, m.mul(first, step));
-    return box(m, diffDst.base, at, {m.sub(past, first), r.channels},
+      at += position * diffDst.strides[i + 1];
+    Index step = diffDst.strides[dims.size()];
+    at += first * step;
+    return box(m, diffDst.base, at, {past - first, r.channels},
                {step, diffDst.strides.back()});
   }
 
   /// What `tap` of the row's windows sees of `s`, src or diff_src.
   Value bigBox(IndexMath &m, const Row &r, const Strided &s,
                const Tap &tap) const {
-    Ofr at = start(m, r, s);
+    Index at = start(r, s);
     for (int64_t i = 0; i <= last(); ++i) {
       const WindowDim &d = dims[i];
-      Ofr position = i == last() ? tap.first : r.outer[i];
-      Ofr k = i == last() ? tap.inner : tap.outer[i];
-      Ofr x = m.add(m.mul(position, m.attr(d.stride)),
-                    m.mul(k, m.attr(d.dilation)));
-      at = m.add(at, m.mul(m.sub(x, m.attr(d.pad)), s.strides[i + 1]));
+      Index position = i == last() ? tap.first : r.outer[i];
+      Index k = i == last() ? tap.inner : tap.outer[i];
+      Index x = position * d.stride + k * d.dilation;
+      at += (x - d.pad) * s.strides[i + 1];
     }
-    return box(m, s.base, at, {m.sub(tap.past, tap.first), r.channels},
-               {m.mul(s.strides[dims.size()], m.attr(row().stride)),
-                s.strides.back()});
+    return box(m, s.base, at, {tap.past - tap.first, r.channels},
+               {s.strides[dims.size()] * row().stride, s.strides.back()});
   }
 
   /// Loops over the taps of the row's windows that meet src, in window order.
   void forTaps(IndexMath &m, const Row &r, TapBody body) const {
-    forOuterTaps(m, r, {}, m.attr(0), body);
+    forOuterTaps(m, r, {}, 0, body);
   }
-  void forOuterTaps(IndexMath &m, const Row &r, ArrayRef<Ofr> outer, Ofr number,
-                    TapBody body) const {
+  void forOuterTaps(IndexMath &m, const Row &r, ArrayRef<Index> outer,
+                    Index number, TapBody body) const {
     int64_t i = outer.size();
-    number = m.mul(number, m.attr(dims[i].kernel));
+    number *= dims[i].kernel;
     if (i < last()) {
-      Ofr at = m.mul(r.outer[i], m.attr(dims[i].stride));
-      auto [lo, hi] = dims[i].validTaps(m, at);
-      emitLoop(m, lo, hi, [&](IndexMath &im, Ofr k) {
-        SmallVector<Ofr> taps(outer);
+      Index at = r.outer[i] * dims[i].stride;
+      auto [lo, hi] = dims[i].validTaps(at);
+      emitLoop(m, lo, hi, [&](Index k) {
+        SmallVector<Index> taps(outer);
         taps.push_back(k);
-        forOuterTaps(im, r, taps, im.add(number, k), body);
+        forOuterTaps(m, r, taps, number + k, body);
       });
       return;
     }
     auto [lo, hi] = usefulTaps(row());
-    emitLoop(m, m.attr(lo), m.attr(hi), [&](IndexMath &im, Ofr k) {
-      auto [first, past] = row().validPositions(im, k);
-      Tap tap{SmallVector<Ofr>(outer), k, im.max(first, r.column),
-              im.min(past, im.add(r.column, r.columns)), Value()};
-      tap.past = im.max(tap.first, tap.past);
-      tap.number = arith::IndexCastOp::create(im.builder(), im.location(),
-                                              im.builder().getI32Type(),
-                                              im.value(im.add(number, k)));
-      body(im, tap);
+    emitLoop(m, lo, hi, [&](Index k) {
+      auto [first, past] = row().validPositions(k);
+      Tap tap{SmallVector<Index>(outer), k, max(first, r.column),
+              min(past, r.column + r.columns), Value()};
+      tap.past = max(tap.first, tap.past);
+      tap.number = arith::IndexCastOp::create(m.builder(), m.location(),
+                                              m.builder().getI32Type(),
+                                              m.value(number + k));
+      body(tap);
     });
   }
 
   void maxRow(IndexMath &m, const Row &r) const {
-    Ofr end = m.add(r.column, r.columns);
+    Index end = r.column + r.columns;
     fill(m, scratchBox(m, r, r.best, r.column, end),
          std::numeric_limits<float>::lowest());
     fill(m, scratchBox(m, r, r.at, r.column, end), -1);
-    forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
-      Value best = scratchBox(im, r, r.best, tap.first, tap.past);
-      Value at = scratchBox(im, r, r.at, tap.first, tap.past);
-      Value x = bigBox(im, r, src, tap);
+    forTaps(m, r, [&](const Tap &tap) {
+      Value best = scratchBox(m, r, r.best, tap.first, tap.past);
+      Value at = scratchBox(m, r, r.at, tap.first, tap.past);
+      Value x = bigBox(m, r, src, tap);
       // Strictly greater: the first maximum stays, NaN is never selected.
       pointwise(
-          im, x, {at, best}, [&](OpBuilder &b, Location loc, ValueRange v) {
+          m, x, {at, best}, [&](OpBuilder &b, Location loc, ValueRange v) {
             Value greater = arith::CmpFOp::create(
                 b, loc, arith::CmpFPredicate::OGT, v[0], v[2]);
             // Numbers grow: the latest is the greatest. Selecting the
@@ -253,10 +247,10 @@ struct PoolGradient {
             return SmallVector<Value>{where, most};
           });
     });
-    forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
-      Value at = scratchBox(im, r, r.at, tap.first, tap.past);
-      Value gradient = smallBox(im, r, tap.first, tap.past);
-      pointwise(im, {at, gradient}, bigBox(im, r, diffSrc, tap),
+    forTaps(m, r, [&](const Tap &tap) {
+      Value at = scratchBox(m, r, r.at, tap.first, tap.past);
+      Value gradient = smallBox(m, r, tap.first, tap.past);
+      pointwise(m, {at, gradient}, bigBox(m, r, diffSrc, tap),
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
                   return addIfSelected(b, loc, tap.number, v);
                 });
@@ -264,10 +258,10 @@ struct PoolGradient {
   }
 
   /// share[first, past) = diff_dst / count, for columns of equal count.
-  void emitShare(IndexMath &m, const Row &r, Ofr first, Ofr past,
-                 Ofr count) const {
+  void emitShare(IndexMath &m, const Row &r, Index first, Index past,
+                 Index count) const {
     OpBuilder &b = m.builder();
-    Value n = m.value(m.max(count, m.attr(1)));
+    Value n = m.value(max(count, 1));
     n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
     n = arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
     pointwise(m, smallBox(m, r, first, past),
@@ -278,31 +272,29 @@ struct PoolGradient {
   }
 
   void averageRow(IndexMath &m, const Row &r) const {
-    Ofr end = m.add(r.column, r.columns), count = m.attr(1);
+    Index end = r.column + r.columns, count = 1;
     for (auto [i, position] : llvm::enumerate(r.outer)) {
-      auto [lo, hi] =
-          dims[i].validTaps(m, m.mul(position, m.attr(dims[i].stride)));
-      count = m.mul(count, excludePad ? m.sub(hi, lo) : m.attr(dims[i].kernel));
+      auto [lo, hi] = dims[i].validTaps(position * dims[i].stride);
+      count *= excludePad ? hi - lo : dims[i].kernel;
     }
     auto [first, past] = row().interior();
-    Ofr full = m.mul(count, m.attr(row().kernel));
+    Index full = count * row().kernel;
     if (!excludePad) {
       emitShare(m, r, r.column, end, full);
     } else {
       // Windows at the ends of a row have counts of their own.
-      Ofr from = m.min(m.max(m.attr(first), r.column), end);
-      Ofr to = m.max(m.min(m.attr(past), end), from);
+      Index from = min(max(first, r.column), end);
+      Index to = max(min(past, end), from);
       emitShare(m, r, from, to, full);
       for (auto [begin, stop] : {std::pair(r.column, from), {to, end}})
-        emitLoop(m, begin, stop, [&](IndexMath &im, Ofr c) {
-          auto [lo, hi] = row().validTaps(im, im.mul(c, im.attr(row().stride)));
-          emitShare(im, r, c, im.add(c, im.attr(1)),
-                    im.mul(count, im.sub(hi, lo)));
+        emitLoop(m, begin, stop, [&](Index c) {
+          auto [lo, hi] = row().validTaps(c * row().stride);
+          emitShare(m, r, c, c + 1, count * (hi - lo));
         });
     }
-    forTaps(m, r, [&](IndexMath &im, const Tap &tap) {
-      pointwise(im, scratchBox(im, r, r.best, tap.first, tap.past),
-                bigBox(im, r, diffSrc, tap),
+    forTaps(m, r, [&](const Tap &tap) {
+      pointwise(m, scratchBox(m, r, r.best, tap.first, tap.past),
+                bigBox(m, r, diffSrc, tap),
                 [](OpBuilder &b, Location loc, ValueRange v) -> Value {
                   return arith::AddFOp::create(b, loc, v[1], v[0]);
                 });
@@ -310,51 +302,45 @@ struct PoolGradient {
   }
 
   /// Rows [from, to) of the first spatial dim of diff_src = 0.
-  void clear(IndexMath &m, const Row &r, Ofr from, Ofr to) const {
-    SmallVector<Ofr> extent{m.max(m.sub(to, from), m.attr(0))}, strides;
+  void clear(IndexMath &m, const Row &r, Index from, Index to) const {
+    SmallVector<Index> extent{max(to - from, 0)}, strides;
     for (int64_t i = 1; i <= last(); ++i)
-      extent.push_back(m.attr(sizes[i]));
+      extent.push_back(sizes[i]);
     extent.push_back(r.channels);
     llvm::append_range(strides, ArrayRef(diffSrc.strides).drop_front());
-    Ofr at = m.add(start(m, r, diffSrc), m.mul(from, diffSrc.strides[1]));
+    Index at = start(r, diffSrc) + from * diffSrc.strides[1];
     fill(m, box(m, diffSrc.base, at, extent, strides), 0);
   }
 
   void emitColumns(IndexMath &m, Row r, int64_t columns) const {
     int64_t out = row().out;
-    emitLoop(m, m.attr(0), m.attr((out + columns - 1) / columns),
-             [&](IndexMath &im, Ofr chunk) {
-               r.column = out == columns ? im.attr(0)
-                                         : im.mul(chunk, im.attr(columns));
-               r.columns = out % columns == 0
-                               ? im.attr(columns)
-                               : im.min(im.attr(columns),
-                                        im.sub(im.attr(out), r.column));
-               max ? maxRow(im, r) : averageRow(im, r);
-             });
+    emitLoop(m, 0, ceilDiv(out, columns), [&](Index chunk) {
+      r.column = out == columns ? 0 : chunk * columns;
+      r.columns = out % columns == 0 ? columns : min(columns, out - r.column);
+      isMax ? maxRow(m, r) : averageRow(m, r);
+    });
   }
 
   void emitRows(IndexMath &m, Row r, int64_t columns) const {
     int64_t i = r.outer.size();
     if (i == last())
       return emitColumns(m, r, columns);
-    emitLoop(m, m.attr(0), m.attr(dims[i].out), [&](IndexMath &im, Ofr p) {
+    emitLoop(m, 0, dims[i].out, [&](Index p) {
       Row inner = r;
       inner.outer.push_back(p);
       if (i == 0)
-        clear(im, r, cleared(im, p), cleared(im, im.add(p, im.attr(1))));
-      emitRows(im, inner, columns);
+        clear(m, r, cleared(p), cleared(p + 1));
+      emitRows(m, inner, columns);
     });
   }
 
   /// Rows of diff_src that windows before position `p` of dim 0 may touch.
-  Ofr cleared(IndexMath &m, Ofr p) const {
+  Index cleared(Index p) const {
     const WindowDim &d = dims[0];
     // (p - 1) * stride - pad + extent, within [0, in].
-    Ofr bound = m.add(m.mul(p, m.attr(d.stride)),
-                      m.attr((d.kernel - 1) * d.dilation + 1));
-    bound = m.sub(bound, m.attr(d.stride + d.pad));
-    return m.max(m.min(bound, m.attr(sizes[0])), m.attr(0));
+    Index bound = p * d.stride + ((d.kernel - 1) * d.dilation + 1);
+    bound -= (d.stride + d.pad);
+    return max(min(bound, sizes[0]), 0);
   }
 
   bool seesAll() const {
@@ -379,7 +365,7 @@ struct PoolGradient {
       times.push_back(d.kernel);
       elements *= d.kernel;
     }
-    auto [from, to] = asRepetition(ctx.m, diffDst, diffSrc, times);
+    auto [from, to] = asRepetition(diffDst, diffSrc, times);
     LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), to.sizes,
                         SmallVector<bool>(to.rank(), false));
     LoopProgram::Node share = program.compute(
@@ -394,9 +380,9 @@ struct PoolGradient {
   }
 
   void emit() const {
-    if (!max && repeats())
+    if (!isMax && repeats())
       return emitShares();
-    if (max && !channelsInside && seesAll())
+    if (isMax && !channelsInside && seesAll())
       if (MaxPlanes planes{ctx, ChannelPlanes(dims), src, diffDst, diffSrc};
           planes.pays())
         return planes.emit();
@@ -404,32 +390,30 @@ struct PoolGradient {
     int64_t columns = std::max<int64_t>(
         1, std::min(row().out, channelsInside ? kMaxColumns : kRowElements));
     int64_t wanted = std::max(kMinChannels, kRowElements / columns / 16 * 16);
-    Ofr channels = diffSrc.sizes.back();
-    ChannelBlocks blocks(m, channels, channelsInside, wanted);
-    Ofr elements = m.mul(blocks.block, m.attr(columns));
-    Ofr bytes = m.mul(elements, m.attr(max ? 8 : 4));
-    SmallVector<Ofr> counts{diffSrc.sizes[0], blocks.count};
-    auto body = [&](IndexMath &im, Value item, Value scratch) {
-      SmallVector<Ofr> at = delinearize(im, item, counts);
+    Index channels = diffSrc.sizes.back();
+    ChannelBlocks blocks(channels, channelsInside, wanted);
+    Index elements = blocks.block * columns;
+    Index bytes = elements * (isMax ? 8 : 4);
+    Grid grid{{"image", diffSrc.sizes[0]}, {"channels", blocks.count}};
+    auto body = [&](const Grid::Item &at, Value scratch) {
       Row r;
-      r.image = at[0];
-      r.channel = im.mul(at[1], blocks.block);
-      r.channels = blocks.extent(im, channels, at[1]);
+      r.image = at["image"];
+      r.channel = at["channels"] * blocks.block;
+      r.channels = blocks.extent(channels, at["channels"]);
       r.pitch = blocks.block;
-      OpBuilder &b = im.builder();
-      r.best = scratchView(im, scratch, b.getF32Type(), im.attr(0), elements);
-      if (max)
-        r.at = scratchView(im, scratch, b.getI32Type(),
-                           im.mul(elements, im.attr(4)), elements);
+      OpBuilder &b = m.builder();
+      r.best = scratchView(m, scratch, b.getF32Type(), 0, elements);
+      if (isMax)
+        r.at = scratchView(m, scratch, b.getI32Type(), elements * 4, elements);
       bool rows = last() > 0;
-      Ofr none = im.attr(0), all = im.attr(sizes[0]);
+      Index all = sizes[0];
       // Before the first window and after the last.
-      clear(im, r, none, rows ? cleared(im, none) : all);
-      emitRows(im, r, columns);
+      clear(m, r, 0, rows ? cleared(0) : all);
+      emitRows(m, r, columns);
       if (rows)
-        clear(im, r, cleared(im, im.attr(dims[0].out)), all);
+        clear(m, r, cleared(dims[0].out), all);
     };
-    emitItems(m, ctx.label, m.product(counts), bytes, body);
+    emitItems(m, ctx.label, grid, bytes, body);
   }
 };
 
@@ -455,9 +439,9 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
   if (max)
     g.src = toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx);
   g.diffDst = toChannelsLast(ctx.memoryOf(diffDst), ncx);
-  g.diffSrc = toChannelsLast(ctx.outputs.begin()->second.front(), ncx);
+  g.diffSrc = toChannelsLast(ctx.result(), ncx);
   g.excludePad = boolAttr(op, "exclude_pad");
-  g.channelsInside = IndexMath::isConstant(g.diffSrc.strides.back(), 1);
+  g.channelsInside = g.diffSrc.strides.back().isConstant(1);
   g.emit();
   return success();
 }

@@ -68,18 +68,17 @@ double Window::neutral() const {
 /// read. Fewer where rows alone are too few items.
 int64_t Window::groupedBlock(int64_t channels) const {
   constexpr int64_t kMinChannels = 32;
-  int64_t rows = IndexMath::constant(src.sizes[0]).value_or(kMinItems);
+  int64_t rows = src.sizes[0].constant().value_or(kMinItems);
   for (const WindowDim &d : ArrayRef(dims).drop_back())
     rows *= d.out;
   int64_t blocks = kMinItems / std::clamp<int64_t>(rows, 1, kMinItems);
-  return std::min(
-      channels,
-      std::max<int64_t>(llvm::divideCeil(channels, blocks), kMinChannels));
+  return std::min(channels,
+                  std::max<int64_t>(ceilDiv(channels, blocks), kMinChannels));
 }
 
 /// Channels of an item.
 int64_t Window::channelBlock() const {
-  auto c = IndexMath::constant(src.sizes.back());
+  auto c = src.sizes.back().constant();
   if (kind != WindowKind::depthwise || !c)
     return std::numeric_limits<int64_t>::max();
   int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
@@ -97,13 +96,12 @@ int64_t Window::channelBlock() const {
 }
 
 Value Window::boxOfDst(IndexMath &m, const ColumnRange &at) const {
-  Ofr offset = m.add(m.mul(at.image, dst.strides[0]),
-                     m.mul(at.channel, dst.strides.back()));
+  Index offset = at.image * dst.strides[0] + at.channel * dst.strides.back();
   for (auto [i, position] : llvm::enumerate(at.outer))
-    offset = m.add(offset, m.mul(position, dst.strides[i + 1]));
+    offset += position * dst.strides[i + 1];
   int64_t s = dims.size();
-  offset = m.add(offset, m.mul(at.column, dst.strides[s]));
-  SmallVector<Ofr> sizes{at.count}, strides{dst.strides[s]};
+  offset += at.column * dst.strides[s];
+  SmallVector<Index> sizes{at.count}, strides{dst.strides[s]};
   if (at.channels) {
     sizes.push_back(*at.channels);
     strides.push_back(dst.strides.back());
@@ -113,7 +111,7 @@ Value Window::boxOfDst(IndexMath &m, const ColumnRange &at) const {
 
 /// dst on the range, whose windows have the taps `taps`:
 /// sums = neutral; sums = sums (+) taps; sums = sums / count; what follows.
-void Window::emitColumns(IndexMath &m, Value scratch, Ofr partialAt,
+void Window::emitColumns(IndexMath &m, Value scratch, Index partialAt,
                          const ColumnRange &at, Taps taps) const {
   Value sums = sumsOf(m, scratch, at);
   fill(m, sums, neutral());
@@ -146,21 +144,20 @@ void Window::finish(IndexMath &m, Value sums, const ColumnRange &at) const {
 Value Window::sumsOf(IndexMath &m, Value scratch, const ColumnRange &at,
                      int64_t before) const {
   return sumsInDst ? boxOfDst(m, at)
-                   : scratchOf(m, scratch, at, m.attr(before * sumBytes()));
+                   : scratchOf(m, scratch, at, before * sumBytes());
 }
 
 /// As many sums as `at` has, in scratch memory from byte `offset` on.
 Value Window::scratchOf(IndexMath &m, Value scratch, const ColumnRange &at,
-                        Ofr offset) const {
-  Ofr channels = at.channels.value_or(m.attr(1));
-  Value all =
-      scratchView(m, scratch, sumType(), offset, m.mul(at.count, channels));
-  SmallVector<Ofr> sizes{at.count}, strides{channels};
+                        Index offset) const {
+  Index channels = at.channels.value_or(1);
+  Value all = scratchView(m, scratch, sumType(), offset, at.count * channels);
+  SmallVector<Index> sizes{at.count}, strides{channels};
   if (at.channels) {
     sizes.push_back(channels);
-    strides.push_back(m.attr(1));
+    strides.push_back(1);
   }
-  return box(m, all, m.attr(0), sizes, strides);
+  return box(m, all, 0, sizes, strides);
 }
 
 /// Whether rows of src are folded into one first: loads with a stride are
@@ -190,41 +187,37 @@ void Window::emitFolded(IndexMath &m, Value scratch, ColumnRange row,
                         SmallVector<Tap> taps) const {
   const WindowDim &w = dims[last()];
   int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
-  Value all =
-      scratchView(m, scratch, sumType(), m.attr(foldedAt()), m.attr(padded));
+  Value all = scratchView(m, scratch, sumType(), foldedAt(), padded);
   fill(m, all, neutral());
   if (int64_t seen = std::min(w.in, padded - pad); seen > 0) {
     Window rows = *this;
     rows.dims.back() = {seen, seen, 1, 1, 0, 1};
-    row.column = m.attr(0);
-    row.count = m.attr(seen);
-    taps.push_back({m.attr(0), m.attr(1)});
-    rows.emitTaps(m, row, taps,
-                  box(m, all, m.attr(pad), {m.attr(seen)}, {m.attr(1)}));
+    row.column = 0;
+    row.count = seen;
+    taps.push_back({0, 1});
+    rows.emitTaps(m, row, taps, box(m, all, pad, {seen}, {1}));
     taps.pop_back();
   }
   Window columns = *this;
   columns.folded = true;
   columns.dims = {{padded, w.out, w.kernel, w.stride, 0, w.dilation}};
   columns.src.base = all;
-  columns.src.sizes = {m.attr(1), m.attr(padded), m.attr(1)};
-  columns.src.strides = {m.attr(0), m.attr(1), m.attr(0)};
-  row.count = m.attr(w.out);
+  columns.src.sizes = {1, padded, 1};
+  columns.src.strides = {0, 1, 0};
+  row.count = w.out;
   Value sums = sumsOf(m, scratch, row);
   fill(m, sums, neutral());
-  columns.emitTaps(
-      m, {m.attr(0), m.attr(0), {}, m.attr(0), row.count, std::nullopt},
-      {{m.attr(0), m.attr(w.kernel)}}, sums);
+  columns.emitTaps(m, {0, 0, {}, 0, row.count, std::nullopt}, {{0, w.kernel}},
+                   sums);
   for (const WindowSegment &s : dividedAlike()) {
-    row.column = m.attr(s.from);
-    row.count = m.attr(s.count);
-    taps.push_back(
-        {m.attr(s.taps.first), m.attr(s.taps.second - s.taps.first)});
+    row.column = s.from;
+    row.count = s.count;
+    taps.push_back({s.taps.first, s.taps.second - s.taps.first});
     divide(m, sumsOf(m, scratch, row, s.from), taps);
     taps.pop_back();
   }
-  row.column = m.attr(0);
-  row.count = m.attr(w.out);
+  row.column = 0;
+  row.count = w.out;
   finish(m, sums, row);
 }
 
@@ -261,16 +254,16 @@ void Window::emitEpilogue(IndexMath &m, Value sums,
 /// Number of elements an average is taken over, times `part`, as f32.
 Value Window::divisorOf(IndexMath &m, Taps taps) const {
   OpBuilder &b = m.builder();
-  Ofr count = m.attr(1);
+  Index count = 1;
   for (auto [i, tap] : llvm::enumerate(taps))
-    count = m.mul(count, excludePad ? tap.second : m.attr(dims[i].kernel));
+    count *= excludePad ? tap.second : dims[i].kernel;
   // A window that lies in the padding alone has the sum 0: 0 / 1.
-  if (auto c = IndexMath::constant(count))
+  if (auto c = count.constant())
     return arith::ConstantOp::create(
         b, m.location(),
         b.getF32FloatAttr(static_cast<float>(
             static_cast<double>(std::max<int64_t>(*c, 1)) * part)));
-  Value n = m.value(m.max(count, m.attr(1)));
+  Value n = m.value(max(count, 1));
   n = arith::IndexCastOp::create(b, m.location(), b.getI64Type(), n);
   n = arith::SIToFPOp::create(b, m.location(), b.getF32Type(), n);
   return arith::MulFOp::create(
@@ -284,12 +277,11 @@ void Window::emitDirect() const {
   DirectDepthwise direct{dims,     src,
                          dst,      depthwiseWeights(weights),
                          epilogue, bytesOf(src) > ctx.target.getL2Bytes()};
-  SmallVector<Ofr> counts{src.sizes[0]};
+  Grid grid{{"image", src.sizes[0]}};
   for (const WindowDim &d : ArrayRef(dims).drop_back())
-    counts.push_back(m.attr(d.out));
-  emitItems(m, ctx.label, m.product(counts), [&](IndexMath &im, Value item) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    direct.emitRow(im, at[0], ArrayRef(at).drop_front());
+    grid.add("row", d.out);
+  emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
+    direct.emitRow(m, at["image"], at.all("row"));
   });
 }
 
@@ -300,13 +292,13 @@ bool Window::writesEdges() const {
 }
 
 /// Bytes of the sums of the longest range, of so many `channels`.
-Ofr Window::columnRangeBytes(IndexMath &m, Ofr channels) const {
+Index Window::columnRangeBytes(Index channels) const {
   auto [first, past] = dims[last()].interior();
   int64_t longest = std::max<int64_t>(past - first, 1);
   if (writesEdges())
     for (const WindowSegment &s : segmentsOf(dims[last()]))
       longest = std::max(longest, s.count);
-  return m.mul(m.attr(longest * sumBytes()), channels);
+  return longest * sumBytes() * channels;
 }
 
 void Window::emit() const {
@@ -316,56 +308,53 @@ void Window::emit() const {
   if (kind == WindowKind::depthwise && perGroup == 1 && channelsInside &&
       DirectDepthwise::fits(dims))
     return emitDirect();
-  SmallVector<Ofr> counts{src.sizes[0]};
-  ChannelBlocks blocks(m, src.sizes.back(), channelsInside, channelBlock());
-  counts.push_back(blocks.count);
+  ChannelBlocks blocks(src.sizes.back(), channelsInside, channelBlock());
+  Grid grid{{"image", src.sizes[0]}, {"channels", blocks.count}};
   for (int64_t i = 0; i < last(); ++i)
-    counts.push_back(m.attr(dims[i].out));
-  Ofr one = columnRangeBytes(m, blocks.block), none = m.attr(0);
-  Ofr partialAt = sumsInDst ? none : one;
-  Ofr scratchBytes = m.add(partialAt, cutOfTaps() ? one : none);
+    grid.add("row", dims[i].out);
+  Index one = columnRangeBytes(blocks.block);
+  Index partialAt = sumsInDst ? 0 : one;
+  Index scratchBytes = partialAt + (cutOfTaps() ? one : 0);
   bool folding = folds();
   if (folding)
-    scratchBytes = m.attr(foldedBytes());
-  auto row = [&](IndexMath &im, Value item, Value scratch) {
-    SmallVector<Ofr> at = delinearize(im, item, counts);
-    ColumnRange range{
-        at[0],          im.mul(at[1], blocks.block), ArrayRef(at).drop_front(2),
-        im.attr(first), im.attr(past - first),       std::nullopt};
+    scratchBytes = foldedBytes();
+  auto row = [&](const Grid::Item &at, Value scratch) {
+    ColumnRange range{at["image"],   at["channels"] * blocks.block,
+                      at.all("row"), first,
+                      past - first,  std::nullopt};
     if (channelsInside)
-      range.channels = blocks.extent(im, src.sizes.back(), at[1]);
-    SmallVector<std::pair<Ofr, Ofr>> taps;
+      range.channels = blocks.extent(src.sizes.back(), at["channels"]);
+    SmallVector<std::pair<Index, Index>> taps;
     for (int64_t i = 0; i < last(); ++i) {
-      Ofr start = im.mul(range.outer[i], im.attr(dims[i].stride));
-      auto [lo, hi] = dims[i].validTaps(im, start);
-      taps.push_back({lo, im.sub(hi, lo)});
+      Index start = range.outer[i] * dims[i].stride;
+      auto [lo, hi] = dims[i].validTaps(start);
+      taps.push_back({lo, hi - lo});
     }
     if (folding)
-      return emitFolded(im, scratch, range, taps);
-    taps.push_back({im.attr(0), im.attr(w.kernel)});
+      return emitFolded(m, scratch, range, taps);
+    taps.push_back({0, w.kernel});
     if (writesEdges()) {
       for (const WindowSegment &s : segmentsOf(w)) {
-        taps.back() = {im.attr(s.taps.first),
-                       im.attr(s.taps.second - s.taps.first)};
-        range.column = im.attr(s.from);
-        range.count = im.attr(s.count);
-        emitColumns(im, scratch, partialAt, range, taps);
+        taps.back() = {s.taps.first, s.taps.second - s.taps.first};
+        range.column = s.from;
+        range.count = s.count;
+        emitColumns(m, scratch, partialAt, range, taps);
       }
       return;
     }
     if (past > first)
-      emitColumns(im, scratch, partialAt, range, taps);
-    range.count = im.attr(1);
+      emitColumns(m, scratch, partialAt, range, taps);
+    range.count = 1;
     for (auto [from, to] :
          {std::pair(int64_t(0), first), std::pair(past, w.out)})
-      emitLoop(im, im.attr(from), im.attr(to), [&](IndexMath &em, Ofr c) {
-        auto [lo, hi] = w.validTaps(em, em.mul(c, em.attr(w.stride)));
-        taps.back() = {lo, em.sub(hi, lo)};
+      emitLoop(m, from, to, [&](Index c) {
+        auto [lo, hi] = w.validTaps(c * w.stride);
+        taps.back() = {lo, hi - lo};
         range.column = c;
-        emitColumns(em, scratch, partialAt, range, taps);
+        emitColumns(m, scratch, partialAt, range, taps);
       });
   };
-  emitItems(m, ctx.label, m.product(counts), scratchBytes, row);
+  emitItems(m, ctx.label, grid, scratchBytes, row);
 }
 
 namespace {
@@ -417,7 +406,7 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
            FusedOperand(ctx, op->getOperand(0)),
            {},
            {},
-           toChannelsLast(ctx.outputs.begin()->second.front(), ncx),
+           toChannelsLast(ctx.result(), ncx),
            {},
            false,
            true,
@@ -446,7 +435,7 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
     if (conv.hasGroupsAsLanes())
       w.perGroup = rankedType(conv.getWeights()).getShape().drop_back().back();
   }
-  w.channelsInside = IndexMath::isConstant(w.dst.strides.back(), 1);
+  w.channelsInside = w.dst.strides.back().isConstant(1);
   w.emit();
   return success();
 }

@@ -46,8 +46,8 @@ struct Window {
   void emit() const;
 
 private:
-  using Tap = std::pair<Ofr, Ofr>;  // lo, count
-  using Taps = llvm::ArrayRef<Tap>; // of each dim
+  using Tap = std::pair<Index, Index>; // lo, count
+  using Taps = llvm::ArrayRef<Tap>;    // of each dim
 
   struct Terms;
   /// How a sum of many taps is cut: blocks of so many along `dim`, with all
@@ -69,12 +69,12 @@ private:
   bool writesEdges() const;
 
   // Memory.
-  Ofr columnRangeBytes(IndexMath &m, Ofr channels) const;
+  Index columnRangeBytes(Index channels) const;
   mlir::Value boxOfDst(IndexMath &m, const ColumnRange &at) const;
   mlir::Value sumsOf(IndexMath &m, mlir::Value scratch, const ColumnRange &at,
                      int64_t before = 0) const;
   mlir::Value scratchOf(IndexMath &m, mlir::Value scratch,
-                        const ColumnRange &at, Ofr offset) const;
+                        const ColumnRange &at, Index offset) const;
 
   // Taps.
   mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, mlir::Value acc,
@@ -89,7 +89,7 @@ private:
                    mlir::Value partial, mlir::Value sums) const;
 
   // Column ranges of dst.
-  void emitColumns(IndexMath &m, mlir::Value scratch, Ofr partialAt,
+  void emitColumns(IndexMath &m, mlir::Value scratch, Index partialAt,
                    const ColumnRange &at, Taps taps) const;
   mlir::Value divisorOf(IndexMath &m, Taps taps) const;
   void divide(IndexMath &m, mlir::Value sums, Taps taps) const;

@@ -20,19 +20,19 @@ namespace {
 /// dimension, or, where these are not written out, at all of them.
 struct TapBox {
   const Strided &tensor;
-  Ofr offset;
-  SmallVector<Ofr> sizes, strides;
+  Index offset;
+  SmallVector<Index> sizes, strides;
   SmallVector<AffineExpr> loops;
 
-  TapBox(IndexMath &m, const Strided &tensor, Ofr channel)
-      : tensor(tensor), offset(m.mul(channel, tensor.strides.back())) {}
-  void loop(AffineExpr number, Ofr size, Ofr stride) {
+  TapBox(const Strided &tensor, Index channel)
+      : tensor(tensor), offset(channel * tensor.strides.back()) {}
+  void loop(AffineExpr number, Index size, Index stride) {
     loops.push_back(number);
     sizes.push_back(size);
     strides.push_back(stride);
   }
-  Value at(IndexMath &m, Ofr step) const {
-    return box(m, tensor.base, m.add(offset, step), sizes, strides);
+  Value at(IndexMath &m, Index step) const {
+    return box(m, tensor.base, offset + step, sizes, strides);
   }
 };
 
@@ -88,7 +88,7 @@ Value Window::combine(OpBuilder &b, Location loc, Value acc, Value x,
 Window::Terms Window::termsAt(IndexMath &m, const ColumnRange &at,
                               Taps taps) const {
   int64_t s = dims.size(), parallel = at.channels ? 2 : 1;
-  auto lastTaps = IndexMath::constant(taps.back().second);
+  auto lastTaps = taps.back().second.constant();
   bool writesOut = lastTaps && *lastTaps <= kMaxWritten;
   int64_t written = writesOut ? *lastTaps : 1;
   bool weighted = kind == WindowKind::depthwise;
@@ -97,10 +97,9 @@ Window::Terms Window::termsAt(IndexMath &m, const ColumnRange &at,
     return getAffineDimExpr(i, m.builder().getContext());
   };
   assert((perGroup == 1 || at.channels) && "groups are copied otherwise");
-  TapBox x(m, src, at.channel), w(m, weighted ? weights : src, at.channel);
-  x.offset = m.add(x.offset, m.mul(at.image, src.strides[0]));
-  x.loop(number(0), at.count,
-         m.mul(src.strides[s], m.attr(dims[last()].stride)));
+  TapBox x(src, at.channel), w(weighted ? weights : src, at.channel);
+  x.offset += at.image * src.strides[0];
+  x.loop(number(0), at.count, src.strides[s] * dims[last()].stride);
   if (at.channels) {
     x.loop(number(1), *at.channels, src.strides.back());
     w.loop(number(1), *at.channels, w.tensor.strides.back());
@@ -108,15 +107,14 @@ Window::Terms Window::termsAt(IndexMath &m, const ColumnRange &at,
   for (int64_t i = 0; i < s; ++i) {
     const WindowDim &d = dims[i];
     auto [lo, n] = taps[i];
-    Ofr first = m.mul(i == last() ? at.column : at.outer[i], m.attr(d.stride));
-    first = m.add(first, m.mul(lo, m.attr(d.dilation)));
-    first = m.sub(first, m.attr(d.pad));
-    x.offset = m.add(x.offset, m.mul(first, src.strides[i + 1]));
-    w.offset = m.add(w.offset, m.mul(lo, w.tensor.strides[i]));
+    Index first = (i == last() ? at.column : at.outer[i]) * d.stride;
+    first += lo * d.dilation;
+    first -= d.pad;
+    x.offset += first * src.strides[i + 1];
+    w.offset += lo * w.tensor.strides[i];
     if (i == last() && writesOut)
       continue;
-    x.loop(number(parallel + i), n,
-           m.mul(src.strides[i + 1], m.attr(d.dilation)));
+    x.loop(number(parallel + i), n, src.strides[i + 1] * d.dilation);
     w.loop(number(parallel + i), n, w.tensor.strides[i]);
   }
   // A channel of the group after the other: what neighbouring columns have in
@@ -126,15 +124,14 @@ Window::Terms Window::termsAt(IndexMath &m, const ColumnRange &at,
       SmallVector<AffineExpr> indices(x.loops);
       if (perGroup > 1)
         indices[1] = number(1).floorDiv(perGroup) * perGroup + i;
-      result.add(x.at(m, m.mul(m.mul(m.attr(tap), src.strides[s]),
-                               m.attr(dims[last()].dilation))),
+      result.add(x.at(m, tap * src.strides[s] * dims[last()].dilation),
                  indices);
     }
   for (int64_t i = 0; weighted && i < perGroup; ++i)
     for (int64_t tap = 0; tap < written; ++tap)
-      result.add(w.at(m, m.add(m.mul(m.attr(tap), weights.strides[last()]),
-                               m.mul(m.attr(i), weights.strides[s]))),
-                 w.loops);
+      result.add(
+          w.at(m, tap * weights.strides[last()] + i * weights.strides[s]),
+          w.loops);
   return result;
 }
 
@@ -203,16 +200,14 @@ void Window::emitCutTaps(IndexMath &m, const ColumnRange &at,
   }
   auto [lo, n] = taps[dim];
   int64_t block = dim == cut.dim ? cut.block : 1;
-  auto count = IndexMath::constant(n);
+  auto count = n.constant();
   bool even = block == 1 || (count && *count % block == 0);
-  emitLoop(m, m.attr(0), m.ceilDiv(n, m.attr(block)),
-           [&, lo = lo, n = n](IndexMath &em, Ofr number) {
-             Ofr first = em.mul(number, em.attr(block));
-             Ofr size = em.attr(block);
-             taps[dim] = {em.add(lo, first),
-                          even ? size : em.min(size, em.sub(n, first))};
-             emitCutTaps(em, at, taps, dim + 1, partial, sums);
-           });
+  emitLoop(m, 0, ceilDiv(n, block), [&, lo = lo, n = n](Index number) {
+    Index first = number * block;
+    Index size = block;
+    taps[dim] = {lo + first, even ? size : min(size, n - first)};
+    emitCutTaps(m, at, taps, dim + 1, partial, sums);
+  });
 }
 
 /// Elements of src between a row and the one that the next row of dst has in
@@ -220,7 +215,7 @@ void Window::emitCutTaps(IndexMath &m, const ColumnRange &at,
 int64_t Window::distanceToNextRow() const {
   bool prefetches = perGroup > 1 && dims.size() == 2 &&
                     bytesOf(src) > ctx.target.getL2Bytes();
-  auto row = IndexMath::constant(src.strides[1]);
+  auto row = src.strides[1].constant();
   return prefetches && row ? *row * dims[0].stride : 0;
 }
 

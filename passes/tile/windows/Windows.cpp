@@ -25,9 +25,9 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
   MLIRContext *context = m.builder().getContext();
   int64_t columns = range.outer.size() + 1, channels = columns + 1;
   for (const Strided &operand : epilogueOperands) {
-    Ofr at = operand.offset.value_or(m.attr(0));
-    auto move = [&](int64_t dim, Ofr position) {
-      at = m.add(at, m.mul(position, operand.strides[dim]));
+    Index at = operand.offset.value_or(0);
+    auto move = [&](int64_t dim, Index position) {
+      at += position * operand.strides[dim];
     };
     move(0, range.image);
     for (auto [i, position] : llvm::enumerate(range.outer))
@@ -35,10 +35,10 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
     move(columns, range.column);
     move(channels, range.channel);
     // A side is read along the loops it depends on.
-    SmallVector<Ofr> sizes, strides;
+    SmallVector<Index> sizes, strides;
     SmallVector<AffineExpr> loops;
-    auto loop = [&](int64_t number, int64_t dim, Ofr size) {
-      if (IndexMath::isConstant(operand.strides[dim], 0))
+    auto loop = [&](int64_t number, int64_t dim, Index size) {
+      if (operand.strides[dim].isConstant(0))
         return;
       sizes.push_back(size);
       strides.push_back(operand.strides[dim]);
@@ -52,25 +52,25 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
   }
 }
 
-std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
+std::pair<Strided, Strided> asRepetition(const Strided &small,
                                          const Strided &big,
                                          ArrayRef<int64_t> times) {
   Strided one, all;
   one.base = small.base;
   all.base = big.base;
-  auto dim = [&](Ofr size, Ofr stride, Ofr bigStride) {
+  auto dim = [&](Index size, Index stride, Index bigStride) {
     one.sizes.push_back(size);
     one.strides.push_back(stride);
     all.strides.push_back(bigStride);
   };
-  bool inside = IndexMath::isConstant(big.strides.back(), 1);
+  bool inside = big.strides.back().isConstant(1);
   dim(big.sizes[0], small.strides[0], big.strides[0]);
   if (!inside)
     dim(big.sizes.back(), small.strides.back(), big.strides.back());
   for (auto [d, n] : llvm::enumerate(times)) {
-    Ofr stride = big.strides[d + 1];
-    dim(small.sizes[d + 1], small.strides[d + 1], m.mul(stride, m.attr(n)));
-    dim(m.attr(n), m.attr(0), stride);
+    Index stride = big.strides[d + 1];
+    dim(small.sizes[d + 1], small.strides[d + 1], stride * n);
+    dim(n, 0, stride);
   }
   if (inside)
     dim(big.sizes.back(), small.strides.back(), big.strides.back());
@@ -78,25 +78,24 @@ std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
   return {one, all};
 }
 
-ChannelBlocks::ChannelBlocks(IndexMath &m, Ofr channels, bool inside,
-                             int64_t wanted) {
-  auto c = IndexMath::constant(channels);
+ChannelBlocks::ChannelBlocks(Index channels, bool inside, int64_t wanted) {
+  auto c = channels.constant();
   // Blocks of equal size, so that the last is not a sliver.
   if (inside && c && *c > wanted) {
-    int64_t blocks = (*c + wanted - 1) / wanted;
-    wanted = (*c + blocks - 1) / blocks;
+    int64_t blocks = ceilDiv(*c, wanted);
+    wanted = ceilDiv(*c, blocks);
     wanted = (wanted + 15) / 16 * 16;
   }
-  block = inside ? m.min(channels, m.attr(wanted)) : m.attr(1);
-  block = m.max(block, m.attr(1));
-  count = m.ceilDiv(channels, block);
+  block = inside ? min(channels, wanted) : 1;
+  block = max(block, 1);
+  count = ceilDiv(channels, block);
 }
 
-Ofr ChannelBlocks::extent(IndexMath &m, Ofr channels, Ofr i) const {
-  auto c = IndexMath::constant(channels), b = IndexMath::constant(block);
+Index ChannelBlocks::extent(Index channels, Index i) const {
+  auto c = channels.constant(), b = block.constant();
   if (c && b && *c % *b == 0)
     return block;
-  return m.min(block, m.sub(channels, m.mul(i, block)));
+  return min(block, channels - i * block);
 }
 
 } // namespace tenon::tiling

@@ -17,10 +17,10 @@ Strided toChannelsLast(const Strided &s, bool ncx);
 
 /// Neighbouring columns of one row of a tensor with channels last.
 struct ColumnRange {
-  Ofr image, channel; // the first
-  llvm::ArrayRef<Ofr> outer;
-  Ofr column, count;
-  std::optional<Ofr> channels; // that a loop passes; none: there is one
+  Index image, channel; // the first
+  llvm::ArrayRef<Index> outer;
+  Index column, count;
+  std::optional<Index> channels; // that a loop passes; none: there is one
 };
 /// Appends the box of each of `epilogue_operands` on `range`, and its map from
 /// the loops over columns and channels.
@@ -33,17 +33,17 @@ void addEpilogueOperands(IndexMath &m, llvm::ArrayRef<Strided> epilogueOperands,
 /// position of small is repeated in big: `times[i]` neighbours along spatial
 /// dim i. Dims are batch, channels if they lie apart, position and repetition
 /// of each spatial dim, channels if they lie together.
-std::pair<Strided, Strided> asRepetition(IndexMath &m, const Strided &small,
+std::pair<Strided, Strided> asRepetition(const Strided &small,
                                          const Strided &big,
                                          llvm::ArrayRef<int64_t> times);
 
 /// What channels one item covers: a block of neighbours, or one where they are
 /// apart in memory.
 struct ChannelBlocks {
-  Ofr block, count;
-  ChannelBlocks(IndexMath &m, Ofr channels, bool inside, int64_t block);
+  Index block, count;
+  ChannelBlocks(Index channels, bool inside, int64_t block);
   /// Channels of block `i`.
-  Ofr extent(IndexMath &m, Ofr channels, Ofr i) const;
+  Index extent(Index channels, Index i) const;
 };
 
 } // namespace tenon::tiling
