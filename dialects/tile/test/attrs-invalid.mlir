@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{attribute 'tile.group' must be #tile.group, is "contraction"}}
-func.func @f() attributes {tile.group = #tile.group<contraction>} {
+func.func @f() attributes {tile.group = "contraction"} {
   return
 }
 
