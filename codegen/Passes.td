@@ -16,13 +16,15 @@ def ExpandMath : Pass<"tenon-expand-math"> {
     `rsqrt` on f32 and vectors of f32 to polynomials over `arith` and
     `math.fma`, and `arith.extf`/`arith.truncf` between bf16 and f32 to integer
     arithmetic.  Scalars and vectors give the same bits; exp and log1p
-    other ones with AVX2, which finds their coefficients in registers.  Error
+    differ with AVX2, which looks their coefficients up in registers.  Error
     bounds are stated beside each function and tested in ExpandMath_test.
-    `math.exp fastmath<afn>` may take results below 2^-126 for 0, with `ninf`
-    it may assume that its operand is at most 88, with `contract` the operand is
-    a product that was not rounded, `math.log1p fastmath<ninf>`
-    that its operand is from 0 to 1 or NaN, `arith.truncf fastmath<afn>` that
-    its operand is 0 or a normal number.
+
+    Fast-math flags of an operation promise something about it:
+
+    * `math.exp fastmath<afn>`: results below 2^-126 may be 0; `ninf`: the operand
+      is at most 88; `contract`: the operand is a product that was not rounded;
+    * `math.log1p fastmath<ninf>`: the operand is from 0 to 1, or NaN;
+    * `arith.truncf fastmath<afn>`: the operand is 0 or a normal number.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
@@ -37,9 +39,10 @@ def ExpandMath : Pass<"tenon-expand-math"> {
 def MoveAsIntegers : Pass<"tenon-move-as-integers"> {
   let summary = "Loads, stores and shuffles of 16-bit floats move integers";
   let description = [{
-    Where a target has no registers for bf16 or f16 and LLVM takes a vector of
-    them apart, it passes each element through f32, by calls of a compiler's
-    library which nothing links.
+    Some targets have no registers for bf16 or f16. There LLVM takes vectors of
+    them apart and passes each element through f32, by calls of a compiler's
+    runtime library, which nothing links. So loads, stores and shuffles of these
+    types become those of 16-bit integers.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -70,7 +73,7 @@ def VectorizeGeneric : Pass<"tenon-vectorize-generic", "::mlir::ModuleOp"> {
     Statistic<"numTransposed", "num-transposed",
               "operations done by register transposes">,
     Statistic<"numNontemporal", "num-nontemporal",
-              "operations that store past the caches">,
+              "operations with non-temporal stores">,
     Statistic<"numScalar", "num-scalar", "operations lowered to scalar loops">,
     Statistic<"numDeclined", "num-declined", "operations left alone">
   ];

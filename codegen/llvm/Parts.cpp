@@ -25,7 +25,7 @@ constexpr int64_t kOperationsPerPart = 400;
 /// Twice the most threads: those that are done early take another.
 constexpr int64_t kMostParts = 16;
 
-constexpr llvm::StringLiteral kOrderAttr = "tenon.order";
+constexpr llvm::StringLiteral kPartOrderAttr = "tenon.order";
 constexpr llvm::StringLiteral kLinkageAttr = "llvm.linkage";
 
 /// Something at the top of a module.
@@ -191,7 +191,7 @@ void splitIntoParts(ModuleOp module, int64_t parts) {
   SmallVector<StringRef> order;
   for (auto &[name, item] : items)
     order.push_back(name.getValue());
-  module->setDiscardableAttr(kOrderAttr,
+  module->setDiscardableAttr(kPartOrderAttr,
                              Builder(module).getStrArrayAttr(order));
   SmallVector<ModuleOp> modules;
   for (int64_t part = 0; part < parts; ++part) {
@@ -218,7 +218,7 @@ void splitIntoParts(ModuleOp module, int64_t parts) {
 
 LogicalResult joinParts(ModuleOp module) {
   SmallVector<ModuleOp> parts(module.getOps<ModuleOp>());
-  auto order = module->getAttrOfType<ArrayAttr>(kOrderAttr);
+  auto order = module->getAttrOfType<ArrayAttr>(kPartOrderAttr);
   if (!order) {
     for (ModuleOp part : parts) {
       module.getBody()->getOperations().splice(part->getIterator(),
@@ -227,7 +227,7 @@ LogicalResult joinParts(ModuleOp module) {
     }
     return success();
   }
-  module->removeAttr(kOrderAttr);
+  module->removeAttr(kPartOrderAttr);
   llvm::MapVector<StringAttr, Operation *> found;
   bool contradicts = false;
   for (ModuleOp part : parts) {

@@ -7,12 +7,12 @@ include "mlir/Pass/PassBase.td"
 
 def ChooseRegisterTiles
     : Pass<"tenon-choose-register-tiles", "::mlir::ModuleOp"> {
-  let summary = "write into each tile.brgemm how it is cut for the registers";
+  let summary = "Write the register tile into each tile.brgemm";
   let description = [{
-    The choice is made once, for the target of the module: `matrix_unit`, where
-    it has one and the product fills its tiles, else `register_tile`. What is
-    written already stays. The lowering reads it and refuses what the target
-    cannot do.
+    The choice is made once, for the target of the module: `matrix_unit` if the
+    target has one and the product fills its tiles, else `register_tile`. An
+    attribute that is there already stays. The lowering reads the attribute and
+    refuses what the target cannot do.
   }];
   let dependentDialects = ["::tenon::tile::TileDialect"];
   let statistics = [
@@ -22,7 +22,7 @@ def ChooseRegisterTiles
 }
 
 def LowerBrgemm : Pass<"tenon-lower-brgemm", "::mlir::ModuleOp"> {
-  let summary = "expand tile.brgemm to calls of shared microkernels";
+  let summary = "Expand tile.brgemm to calls of shared microkernels";
   let description = [{
     Each `tile.brgemm` becomes loops over blocks of rows and strips of columns
     that call private kernel functions. A kernel keeps its block of C in vector

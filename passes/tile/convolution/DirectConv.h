@@ -100,9 +100,10 @@ private:
   /// are not one piece, as those of one group of several.
   llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
   using Taps = std::pair<Index, Index>; // [lo, hi)
-  /// Those of a position of a spatial dimension that lie inside src.
+  /// The taps of a spatial dimension that lie inside src at `position`.
   Taps tapsAt(int64_t dim, Index position) const;
-  /// Those of `taps`, of the first dimension, that the sum of `row` has.
+  /// The taps of the first dimension that belong to the part of the sum that
+  /// `row` computes.
   static Taps inPart(const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
   /// which all use the same taps; `prefetches`: asks for what is read next.

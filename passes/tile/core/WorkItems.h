@@ -58,8 +58,8 @@ void emitItems(IndexMath &m, llvm::StringRef label, const Grid &grid,
                Index scratchBytes,
                llvm::function_ref<void(const Grid::Item &, mlir::Value)> body);
 
-/// The first item of the range that `item`, of a section above, is in: it has
-/// the scratch memory of those before it.
+/// The first work item of the range that the thread of `item` executes. All
+/// items of a range share one scratch buffer.
 mlir::Value firstOfRange(Index item);
 
 /// Calls `body` in the first item of that range, and where `number` is 0: what

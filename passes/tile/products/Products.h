@@ -28,11 +28,13 @@ struct MatMulProblem {
   };
   std::optional<InPlace> inPlace;
 
-  /// Weights that items pack, one panel each: what is read, like W.
+  /// Set if work items pack the weights themselves, one panel each. `unpacked`
+  /// are the tensors that they read, indexed like `w`.
   const PanelPacking *packing = nullptr;
   llvm::SmallVector<Strided> unpacked;
 
-  /// A that items compute, a block of rows each: what is read, like A.
+  /// Set if work items compute src themselves, a block of rows each.
+  /// `fusedFrom` are the tensors that they read, indexed like `a`.
   const FusedOperand *made = nullptr;
   llvm::SmallVector<Strided> fusedFrom;
   mlir::Type elementOfA() const {
