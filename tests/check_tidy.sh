@@ -59,8 +59,10 @@ if ((${#files[@]} == 0)); then
     exit 0
   fi
   if ((most > 0 && ${#files[@]} > most)); then
-    echo "tidy: reads $most of ${#files[@]} changed files, and leaves out:" \
-      "${files[*]:most}"
+    shown=10
+    echo "tidy: reads the $most most changed of ${#files[@]} files;" \
+      "--most=0 reads all. Left out are ${files[*]:most:shown}" \
+      "$( ((${#files[@]} <= most + shown)) || echo "and others")"
     files=("${files[@]:0:most}")
   fi
 fi
