@@ -1,16 +1,18 @@
 //===- LoopItems.cpp - what an item of a loop program is ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides which values are stored, how large items are, and where scratch is.
+// Decides along which dimensions a space is cut into items, and how large these
+// are.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/tile/loops/LoopProgram.h"
-
-#include "llvm/ADT/Sequence.h"
+#include "passes/tile/loops/LoopSchedule.h"
 
 using namespace mlir;
 
 namespace tenon::tiling {
+
+using Kind = LoopProgram::Kind;
+using NodeInfo = LoopProgram::NodeInfo;
 
 namespace {
 /// Elements of one item of an elementwise section: 64 KiB of f32, small enough
@@ -43,78 +45,111 @@ constexpr int64_t kFewTaps = 8, kTapColumns = 64;
 /// whole lines are slower, and single rows.
 constexpr int64_t kBlockColumns = 256, kManyAcross = 1 << 22,
                   kFewAcross = 1 << 14;
-constexpr int64_t kAlign = 64;
 } // namespace
 
-/// Reductions for some rows only become those of a later level than their
-/// conditions. Where an item has several rows, they are for all of them, beside
-/// others, and what is chosen is a value like any other.
-void LoopProgram::putBehindConditions() {
-  bool single = !classes.empty() && classes.back() == 1;
-  for (NodeInfo &n : nodes) {
-    if (!single)
-      n.condition = -1;
-    int level = n.condition < 0 ? 0 : nodes[n.condition].level;
-    for (Node o : n.operands)
-      level = std::max(level, nodes[o].level);
-    n.level = level + (n.kind == Kind::reduce);
-    if (n.condition >= 0)
-      n.stored = nodes[n.condition].stored = true;
+bool LoopSchedule::isInside(int64_t dim) const {
+  return chunks.contains(dim) || !llvm::is_contained(itemDims, dim);
+}
+
+std::optional<Index> LoopSchedule::chunkOf(int64_t dim) const {
+  auto chunk = chunks.find(dim);
+  return chunk == chunks.end() ? std::nullopt : std::optional(chunk->second);
+}
+
+void LoopSchedule::chooseItems() {
+  itemDims.clear();
+  chunks.clear();
+  stepDim = -1;
+  held = false;
+  if (program.hasReduced()) {
+    chooseRows();
+  } else {
+    chooseRuns();
+    chooseBlock();
+  }
+  for (auto &[d, count] : chunks)
+    if (auto c = sizes[d].constant())
+      count = std::max<int64_t>(1, std::min(*c, *count.constant()));
+  items = 1;
+  for (int64_t d : itemDims) {
+    auto chunk = chunkOf(d);
+    items = items * (chunk ? ceilDiv(sizes[d], *chunk) : sizes[d]);
   }
 }
 
-/// A computation is stored, and not repeated, when it is used after a later
-/// reduction, or when many elements share it; and an index before a reduction,
-/// since a linalg.generic takes the sizes of its loops from memory. What few
-/// rows need is repeated for them.
-void LoopProgram::decideStores() {
-  for (NodeInfo &n : nodes)
-    for (Node o : n.operands) {
-      NodeInfo &operand = nodes[o];
-      bool repeats = n.condition >= 0 && !operand.indexed;
-      if (operand.kind != Kind::compute || isConstant(operand) || repeats)
-        continue;
-      int useLevel = n.kind == Kind::reduce ? n.level - 1 : n.level;
-      if (useLevel > operand.level || (n.full && !operand.full) ||
-          (n.kind == Kind::reduce && operand.full &&
-           (operand.stored || operand.indexed)))
-        operand.stored = true;
-    }
+/// Where nothing is reduced: the innermost dimensions that fit an item stay
+/// whole, and the one before them is cut.
+void LoopSchedule::chooseRuns() {
+  int64_t rank = sizes.size();
+  int64_t inner = 1;
+  int64_t j = rank - 1;
+  for (; j > 0; --j) {
+    auto c = sizes[j].constant();
+    if (!c || inner * std::max<int64_t>(*c, 1) > kItemElements)
+      break;
+    inner *= std::max<int64_t>(*c, 1);
+  }
+  for (int64_t d = 0; d <= j; ++d)
+    itemDims.push_back(d);
+  if (rank == 0)
+    return;
+  int64_t rows = std::max<int64_t>(1, kItemElements / inner);
+  if (j < rank - 1 && program.readsAcross(j))
+    rows = llvm::alignTo(rows, kLineElements);
+  chunks[j] = rows;
 }
 
-/// Whether an input is contiguous along `dim`, not along the last dimension.
-bool LoopProgram::readsAcross(int64_t dim) const {
-  return llvm::any_of(nodes, [&](const NodeInfo &n) {
-    return n.kind == Kind::input && n.memory.strides[dim].isConstant(1) &&
-           !n.memory.strides[sizes.size() - 1].isConstant(1) &&
-           !n.memory.strides[sizes.size() - 1].isConstant(0);
-  });
-}
-
-/// Whether no element is needed again after the first reduction.
-bool LoopProgram::readsOnce() const {
-  return llvm::none_of(nodes, [](const NodeInfo &n) {
-    return n.full && (n.level > 0 || n.stored || !n.outputs.empty());
-  });
+/// Where dimensions are reduced: an item is one row; or some columns, if rows
+/// do not lie along the last dimension.
+void LoopSchedule::chooseRows() {
+  int64_t rank = sizes.size();
+  for (int64_t d = 0; d < rank; ++d)
+    if (classes[d] == 0)
+      itemDims.push_back(d);
+  if (classes.back() == 1)
+    return;
+  int64_t reducedSize = 1;
+  for (int64_t d = 0; d < rank; ++d)
+    if (classes[d] == 1)
+      reducedSize *= sizes[d].constant().value_or(64);
+  int64_t least = readsOnce() ? kStreamChunk : kMinChunk;
+  auto columns = [&](int64_t block) {
+    int64_t c = block / std::max<int64_t>(1, reducedSize);
+    return std::clamp(c / kMinChunk * kMinChunk, least, kMaxChunk);
+  };
+  int64_t elements = 1;
+  for (Index size : sizes)
+    elements *= size.constant().value_or(0);
+  int64_t far = columns(kFarBlockElements);
+  bool isFar =
+      elements >= kFarElements && elements / reducedSize / far >= kEnoughItems;
+  int64_t chunk = isFar ? far : columns(kRowBlockElements);
+  if (canStep()) {
+    stepDim = llvm::find(classes, 1) - classes.begin();
+    auto part = heldChunk(elements);
+    held = part.has_value();
+    chunk = part.value_or(kSteppedChunk);
+  }
+  chunks[rank - 1] = chunk;
 }
 
 /// Whether rows above each other are summed as they pass: each is read from its
 /// start to its end, as memory likes it, and sums wait in L1.
-bool LoopProgram::canStep() const {
+bool LoopSchedule::canStep() const {
   if (llvm::count(classes, 1) != 1 || classes.back() != 0 || !readsOnce())
     return false;
   int64_t reduced = llvm::find(classes, 1) - classes.begin();
-  return sizes[reduced].constant() && !readsAcross(reduced);
+  return sizes[reduced].constant() && !program.readsAcross(reduced);
 }
 
 /// Columns of an item that steps, where one cache holds all that is read: equal
 /// parts of whole lines.
-std::optional<int64_t> LoopProgram::heldChunk(int64_t elements) const {
+std::optional<int64_t> LoopSchedule::heldChunk(int64_t elements) const {
   auto columns = sizes.back().constant();
   int64_t bytes = 0;
   for (const NodeInfo &n : nodes)
     if (n.kind == Kind::input)
-      bytes += bytesOf(n.memory);
+      bytes += program.bytesOf(n.memory);
   if (itemDims.size() != 1 || !columns || elements < kMinDivided ||
       bytes > kHeldBytes)
     return std::nullopt;
@@ -126,99 +161,10 @@ std::optional<int64_t> LoopProgram::heldChunk(int64_t elements) const {
   return std::nullopt;
 }
 
-void LoopProgram::chooseChunks() {
-  int64_t rank = sizes.size();
-  itemDims.clear();
-  chunks.clear();
-  stepDim = -1;
-  held = false;
-  int64_t chunkDim = -1;
-  Index chunk;
-  bool anyReduced = llvm::is_contained(classes, 1);
-  if (!anyReduced) {
-    // The innermost dimensions that fit an item stay whole.
-    int64_t inner = 1;
-    int64_t j = rank - 1;
-    for (; j > 0; --j) {
-      auto c = sizes[j].constant();
-      if (!c || inner * std::max<int64_t>(*c, 1) > kItemElements)
-        break;
-      inner *= std::max<int64_t>(*c, 1);
-    }
-    for (int64_t d = 0; d <= j; ++d)
-      itemDims.push_back(d);
-    if (rank > 0) {
-      chunkDim = j;
-      int64_t rows = std::max<int64_t>(1, kItemElements / inner);
-      if (j < rank - 1 && readsAcross(j))
-        rows = llvm::alignTo(rows, kLineElements);
-      chunk = rows;
-    }
-  } else {
-    for (int64_t d = 0; d < rank; ++d)
-      if (classes[d] == 0)
-        itemDims.push_back(d);
-    if (classes.back() == 0) {
-      int64_t reducedSize = 1;
-      for (int64_t d = 0; d < rank; ++d)
-        if (classes[d] == 1)
-          reducedSize *= sizes[d].constant().value_or(64);
-      chunkDim = rank - 1;
-      int64_t least = readsOnce() ? kStreamChunk : kMinChunk;
-      auto columns = [&](int64_t block) {
-        int64_t c = block / std::max<int64_t>(1, reducedSize);
-        return std::clamp(c / kMinChunk * kMinChunk, least, kMaxChunk);
-      };
-      int64_t elements = 1;
-      for (Index size : sizes)
-        elements *= size.constant().value_or(0);
-      int64_t far = columns(kFarBlockElements);
-      bool isFar = elements >= kFarElements &&
-                   elements / reducedSize / far >= kEnoughItems;
-      chunk = isFar ? far : columns(kRowBlockElements);
-      if (canStep()) {
-        stepDim = llvm::find(classes, 1) - classes.begin();
-        auto part = heldChunk(elements);
-        held = part.has_value();
-        chunk = part.value_or(kSteppedChunk);
-      }
-    }
-  }
-  if (chunkDim >= 0)
-    chunks[chunkDim] = chunk;
-  if (!anyReduced)
-    chooseBlock();
-  for (auto &[d, count] : chunks)
-    if (auto c = sizes[d].constant())
-      count = std::max<int64_t>(1, std::min(*c, *count.constant()));
-  items = 1;
-  for (int64_t d : itemDims)
-    items = items * (chunks.contains(d) ? ceilDiv(sizes[d], chunks.lookup(d))
-                                        : sizes[d]);
-}
-
-/// The first of the last dims that all tensors have as one run of elements.
-int64_t LoopProgram::lastRun() const {
-  int64_t first = sizes.size() - 1;
-  auto goesOn = [&](const Strided &s) {
-    auto outer = s.strides[first - 1].constant();
-    auto inner = s.strides[first].constant();
-    auto size = sizes[first].constant();
-    return outer && inner && size && *outer == *inner * *size;
-  };
-  auto allGoOn = [&](const NodeInfo &n) {
-    return (n.kind != Kind::input || goesOn(n.memory)) &&
-           n.kind != Kind::index && llvm::all_of(n.outputs, goesOn);
-  };
-  while (first > 0 && llvm::all_of(nodes, allGoOn))
-    --first;
-  return first;
-}
-
 /// Items of whole kernels, where their taps are few and neighbours in what is
 /// read: each line of it is used at once. Each item has so many columns, and as
 /// much of the dimension before them as fits.
-bool LoopProgram::chooseTaps(int64_t taps) {
+bool LoopSchedule::chooseTaps(int64_t taps) {
   int64_t last = static_cast<int64_t>(sizes.size()) - 1;
   auto columns = sizes[last].constant();
   auto count = sizes[taps].constant();
@@ -241,13 +187,13 @@ bool LoopProgram::chooseTaps(int64_t taps) {
 /// another than the last: whole lines of both sides, and few enough of each
 /// that their pages stay in the TLB. Rows of whole lines do as well, unless
 /// there are many of them.
-void LoopProgram::chooseBlock() {
+void LoopSchedule::chooseBlock() {
   int64_t rank = sizes.size(), across = 0, elements = 1;
   for (Index size : sizes)
     elements *= size.constant().value_or(0);
-  while (across < rank - 1 && !readsAcross(across))
+  while (across < rank - 1 && !program.readsAcross(across))
     ++across;
-  int64_t run = lastRun();
+  int64_t run = program.lastRun();
   // Where a size is unknown there are no elements.
   if (elements >= kFewAcross && chooseTaps(across))
     return;
@@ -276,53 +222,6 @@ void LoopProgram::chooseBlock() {
   chunks.clear();
   chunks[run] = wanted;
   chunks[across] = std::max<int64_t>(rows, 1) * kLineElements;
-}
-
-/// An output that can also serve as the place to read a stored node from.
-Strided LoopProgram::outputAsBuffer(const NodeInfo &n) const {
-  for (const Strided &s : n.outputs)
-    if (s.elementType() == n.type && variesAlong(s) == n.full)
-      return s;
-  return {};
-}
-
-/// The dimensions as they lie in the first input that varies along rows: what
-/// is computed from it is written and read in the same vectors.
-SmallVector<int64_t> LoopProgram::orderOfInput() const {
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
-  auto input = llvm::find_if(
-      nodes, [](const NodeInfo &n) { return n.kind == Kind::input && n.full; });
-  if (input == nodes.end() || !llvm::all_of(input->memory.strides, [](Index s) {
-        return s.constant().has_value();
-      }))
-    return order;
-  auto stride = [&](int64_t d) { return *input->memory.strides[d].constant(); };
-  // Along those with stride 0 it does not vary: they stay outside.
-  auto lies = [&](int64_t d) {
-    return std::pair(stride(d) != 0, std::pair(-stride(d), d));
-  };
-  llvm::sort(order, [&](int64_t a, int64_t b) { return lies(a) < lies(b); });
-  return order;
-}
-
-void LoopProgram::planScratch() {
-  scratchOrder = orderOfInput();
-  scratchBytes = 0;
-  for (NodeInfo &n : nodes) {
-    if (!n.stored || n.kind == Kind::input || outputAsBuffer(n).base)
-      continue;
-    Index elements = 1;
-    for (int64_t d = 0, e = sizes.size(); d < e; ++d) {
-      if (chunks.contains(d))
-        elements *= chunks.lookup(d);
-      else if (!llvm::is_contained(itemDims, d) && (n.full || classes[d] == 0))
-        elements *= sizes[d];
-    }
-    int64_t width = std::max<int64_t>(1, n.type.getIntOrFloatBitWidth() / 8);
-    n.scratchOffset = scratchBytes;
-    Index lines = ceilDiv(elements * width, kAlign);
-    scratchBytes += lines * kAlign;
-  }
 }
 
 } // namespace tenon::tiling

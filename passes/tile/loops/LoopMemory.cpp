@@ -1,12 +1,13 @@
-//===- LoopMemory.cpp - what loops prefetch ahead and store past caches
+//===- LoopMemory.cpp - what loops prefetch, and store past caches --------===//
 // SPDX-License-Identifier: Apache-2.0
-//------===//
 //
 // Thresholds: docs/cost-model.md.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/core/WorkItems.h"
-#include "passes/tile/loops/LoopProgram.h"
+#include "passes/tile/loops/SectionEmitter.h"
+
+#include "codegen/vector/Attrs.h"
 
 using namespace mlir;
 
@@ -23,23 +24,39 @@ constexpr int64_t kTileRows = 16, kRowsAcross = 64, kPrefetchedAcross = 2 << 20;
 constexpr int64_t kBytesAhead = 2048;
 } // namespace
 
-/// What all elements of `tensor` that are read take, at least.
-int64_t LoopProgram::bytesOf(const Strided &tensor) const {
-  int64_t bytes = tensor.elementType().getIntOrFloatBitWidth() / 8;
-  for (auto [size, stride] : llvm::zip(sizes, tensor.strides))
-    if (!stride.isConstant(0))
-      bytes *= size.constant().value_or(0);
-  return bytes;
+void SectionEmitter::addMemoryHints(const Item &item, const Generic &g,
+                                    linalg::GenericOp generic) const {
+  Builder b(generic.getContext());
+  SmallVector<int64_t> streams;
+  for (auto [i, n] : llvm::enumerate(g.results.nodes))
+    if (storesNontemporally(n, g.results.places[i]))
+      streams.push_back(static_cast<int64_t>(i));
+  if (!streams.empty())
+    generic->setAttr(codegen::kNontemporalAttr,
+                     b.getDenseI64ArrayAttr(streams));
+  if (!g.full && program.hasReduced())
+    return; // once per row
+  // A pass that needs the sums of one before reads what that left in a cache.
+  bool again = llvm::any_of(
+      g.leaves, [&](Node n) { return nodes[n].kind == Kind::reduce; });
+  SmallVector<int64_t> prefetches;
+  for (const Place &place : g.sources)
+    prefetches.push_back(!again       ? distanceAhead(place)
+                         : g.reducing ? distanceToNext(place, item.extent)
+                                      : 0);
+  if (llvm::any_of(prefetches, [](int64_t d) { return d != 0; }))
+    generic->setAttr(codegen::kPrefetchAttr,
+                     b.getDenseI64ArrayAttr(prefetches));
 }
 
 /// Elements from those of this item to those of the next, in a tensor so large
 /// that they are in no cache; otherwise 0.
-int64_t LoopProgram::distanceToNext(const Place &place,
-                                    ArrayRef<Index> extent) const {
-  if (place.scratch || itemDims.empty() ||
-      bytesOf(place.tensor) < kPrefetchedBytes)
+int64_t SectionEmitter::distanceToNext(const Place &place,
+                                       ArrayRef<Index> extent) const {
+  if (place.scratch || schedule.getItemDims().empty() ||
+      program.bytesOf(place.tensor) < kPrefetchedBytes)
     return 0;
-  int64_t last = itemDims.back();
+  int64_t last = schedule.getItemDims().back();
   auto stride = place.tensor.strides[last].constant();
   auto rows = extent[last].constant();
   return stride && rows ? *stride * *rows : 0;
@@ -48,13 +65,14 @@ int64_t LoopProgram::distanceToNext(const Place &place,
 /// Elements between those that are read and those that are prefetched
 /// meanwhile, of a tensor that no cache holds, where there is nothing but
 /// reading; otherwise 0.
-int64_t LoopProgram::distanceAhead(const Place &place) const {
+int64_t SectionEmitter::distanceAhead(const Place &place) const {
   if (place.scratch)
     return 0;
-  if (!llvm::is_contained(classes, 1))
+  if (!program.hasReduced())
     return distanceAcross(place.tensor);
-  if (!readsOnce() || bytesOf(place.tensor) < kFromMemoryBytes)
+  if (!schedule.readsOnce() || program.bytesOf(place.tensor) < kFromMemoryBytes)
     return 0;
+  int64_t stepDim = schedule.getStepDim();
   if (stepDim >= 0) {
     auto stride = place.tensor.strides[stepDim].constant();
     return stride.value_or(0) * kStepRows;
@@ -65,7 +83,7 @@ int64_t LoopProgram::distanceAhead(const Place &place) const {
 /// The same for one that is read across and written along: from a tile of 16
 /// lanes that is transposed to the next, where there are several that L2 does
 /// not hold.
-int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
+int64_t SectionEmitter::distanceAcross(const Strided &tensor) const {
   auto writesAlong = [](const NodeInfo &n) {
     return llvm::all_of(n.outputs, [](const Strided &out) {
       return out.strides.back().isConstant(1);
@@ -74,28 +92,28 @@ int64_t LoopProgram::distanceAcross(const Strided &tensor) const {
   if (sizes.size() < 2 || !llvm::all_of(nodes, writesAlong))
     return 0;
   auto step = tensor.strides.back().constant();
-  int64_t run = lastRun(), rows = 1;
-  for (Index size : ArrayRef(sizes).drop_front(run))
+  int64_t run = program.lastRun(), rows = 1;
+  for (Index size : sizes.drop_front(run))
     rows *= size.constant().value_or(0);
   bool across = false;
   for (int64_t d = 0; d < run; ++d)
     across |= tensor.strides[d].isConstant(1);
   if (!across || step.value_or(0) <= 1 || rows < kRowsAcross ||
-      bytesOf(tensor) <= l2Bytes)
+      program.bytesOf(tensor) <= program.getL2Bytes())
     return 0;
   int64_t apart = *step * tensor.elementType().getIntOrFloatBitWidth() / 8;
-  if (apart % kBadStride == 0 && bytesOf(tensor) < kPrefetchedAcross)
+  if (apart % kBadStride == 0 && program.bytesOf(tensor) < kPrefetchedAcross)
     return 0;
   return *step * kTileRows;
 }
 
 /// Whether the result `node` goes to a tensor that no cache will hold, and is
 /// not read here.
-bool LoopProgram::storesNontemporally(Node node,
-                                      const Place &destination) const {
+bool SectionEmitter::storesNontemporally(Node node,
+                                         const Place &destination) const {
   if (destination.scratch || nodes[node].kind != Kind::compute)
     return false;
-  return bytesOf(destination.tensor) >= kNontemporalBytes &&
+  return program.bytesOf(destination.tensor) >= kNontemporalBytes &&
          llvm::none_of(nodes, [&](auto &other) {
            return llvm::is_contained(other.operands, node);
          });
