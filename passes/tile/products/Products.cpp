@@ -173,6 +173,14 @@ private:
     }
   }
 
+  /// The items of a section: blocks of rows, and panels.
+  struct Cut {
+    int64_t block;  // rows
+    bool panelLast; // innermost; otherwise rows are
+    Grid grid;
+  };
+  /// For `k` columns of A.
+  Cut cut(Index k) const;
   /// The sum over [from, from + k) of K.
   void emitSection(Index from, Index k, SumPart part);
   Index bytesOfWeights(Index k) const;
@@ -295,8 +303,8 @@ Value PackedMatMulEmitter::emitWeights(const Grid::Item &place,
   return weights;
 }
 
-void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
-  auto r = space.rows.constant(), allK = p.k.constant();
+PackedMatMulEmitter::Cut PackedMatMulEmitter::cut(Index k) const {
+  auto r = space.rows.constant();
   int64_t l2Bytes = std::min(ctx.target.getL2Bytes(), kMostOfL2);
   bool inTiles = ctx.target.multipliesInTiles(p.interleave);
   int64_t block = rowBlock(r, k.constant(), l2Bytes,
@@ -326,6 +334,13 @@ void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
   grid.add("rows", ceilDiv(space.rows, block));
   if (panelLast)
     grid.add("panel", panels);
+  return {block, panelLast, std::move(grid)};
+}
+
+void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
+  auto [block, panelLast, grid] = cut(k);
+  auto r = space.rows.constant(), allK = p.k.constant();
+  int64_t l2Bytes = std::min(ctx.target.getL2Bytes(), kMostOfL2);
   streams = panelLast && allK && *allK * p.panel * panels >= kMaxCachedWeights;
   auto bytesOfA =
       (product(space.sizes) * k * RowCopy::bytesOf(p.elementOfA())).constant();
