@@ -10,26 +10,16 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/tile/attention/CausalMask.h"
-#include "passes/tile/core/Epilogue.h"
-#include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/attention/AttentionSchedule.h"
 #include "passes/tile/core/WorkItems.h"
-#include "passes/tile/products/PackPanels.h"
 
 namespace tenon::tiling {
-
-/// Arguments of the regions of scores and of weights that are epilogue operand
-/// 0.
-inline constexpr unsigned kFirstEpilogueOperand = 3, kFirstWeightOperand = 2;
-
-/// Whether `operand`, over rows and columns, has one element for a whole
-/// matrix.
-bool hasOnePerMatrix(const Strided &operand);
 
 class AttentionLowering {
 public:
   AttentionLowering(GroupContext &ctx, tile::AttentionOp op)
-      : ctx(ctx), op(op), m(ctx.m), epilogue(ctx, op) {}
+      : ctx(ctx), m(ctx.m), problem(readProblem(ctx, op)),
+        schedule(makeSchedule(problem, ctx.target)) {}
 
   void run();
 
@@ -44,26 +34,11 @@ public:
   };
 
 private:
-  /// Memory of an item: a block of scores, numbers per row, a copy of values;
-  /// with narrow types weights apart from scores and, where keys come in steps,
-  /// the sums so far and those of one step.
-  struct Scratch {
-    mlir::Value scores, max, sum, factor, values, weights, result, step;
-    mlir::Value packedKeys, packedValues;  // of a head, for all of its blocks
-    mlir::Value fusedQueries, fusedValues; // of a block, of a head
-    mlir::Value hidden; // with a causal mask: a sum of what it hides
-  };
-  /// One of these, where it is needed.
-  struct ScratchBuffer {
-    mlir::Value Scratch::*place;
-    int64_t elements;
-    bool narrow;
-  };
   /// Where a block of queries is: its leading indices and first row.
   struct Block {
     llvm::SmallVector<Index> at;
     Index rows;
-    Scratch scratch;
+    AttentionScratch scratch;
     Index visiblePanels = {}; // with a causal mask: of keys that its rows see
     mlir::Value masked = {};  // and the score of the others
   };
@@ -73,21 +48,6 @@ private:
     Index from;  // the first key
     Index count;
   };
-  /// Keys or values that are packed here: tensors that are read, over the
-  /// leading dimensions, and where panels go.
-  struct PackedHere {
-    PanelPacking packing;
-    llvm::SmallVector<Strided, 2> sources;
-    mlir::Value Scratch::*place;
-  };
-  /// Queries or values that are computed here, likewise.
-  struct FusedInput {
-    FusedOperand value;
-    llvm::SmallVector<Strided, 2> sources; // and the operand's own dimensions
-
-    void emit(IndexMath &m, llvm::ArrayRef<Index> at,
-              llvm::ArrayRef<Index> sizes, mlir::Value to) const;
-  };
   /// Epilogue operands that a region reads, along rows of scores.
   struct RowSides {
     llvm::SmallVector<mlir::Value> boxes;
@@ -96,11 +56,7 @@ private:
   };
 
   // LowerAttention.cpp
-  void chooseBlock();
-  llvm::SmallVector<ScratchBuffer> scratchBuffers() const;
-  int64_t scratchBytes() const;
-  int64_t bytesOf(const ScratchBuffer &split) const;
-  Scratch scratchOf(mlir::Value memory) const;
+  AttentionScratch scratchOf(mlir::Value memory) const;
   Grid gridOf(Index blocks) const;
   Block blockOf(const Grid::Item &item, mlir::Value memory) const;
   void placeRows(Block &block, Index number);
@@ -109,7 +65,6 @@ private:
   void emitSteps(Block &block);
   void emitStep(Block &block, const Keys &part);
   void emitFromLeft(Block &block);
-  void findMask();
   void placeMask(Block &block);
   Keys emitVisible(Block &block, const Keys &part,
                    llvm::function_ref<void(Block &, const Keys &)> emit);
@@ -125,22 +80,13 @@ private:
   mlir::Value result(Block &block, mlir::Value scratch);
 
   // AttentionOperands.cpp
-  void mergeRows(llvm::SmallVectorImpl<Index> &lead);
-  Strided overLead(Strided s, int64_t own);
-  Strided readPacked(mlir::Value value, mlir::Value Scratch::*place);
-  Strided over(Strided s, Index first, Index second);
-  Strided readOrFuse(mlir::Value value, Index first, Index second,
-                     std::optional<FusedInput> &made);
-  void readOperands();
-  void placeFused();
   void emitOperands(Block &block, Index item);
   void emitQueries(Block &block);
   mlir::Value queriesOf(Block &block);
   mlir::Value baseOf(Block &block, const Strided &s,
-                     mlir::Value Scratch::*place) const;
+                     mlir::Value AttentionScratch::*place) const;
 
   // AttentionSplits.cpp
-  void chooseSplits();
   void runInPlace();
   void emitSplits(int64_t first, int64_t number, int64_t count);
   void emitSplit(Block &block, Index split, const Keys &part);
@@ -174,35 +120,12 @@ private:
   mlir::Value guarded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value max);
 
   GroupContext &ctx;
-  tile::AttentionOp op;
   IndexMath &m;
-  Epilogue epilogue; // reads constants only
-  llvm::SmallVector<Index> lead;
-  Strided q, k, v, dst; // packed k and v: leading dimensions only
-  std::optional<Strided> stats;
-  llvm::SmallVector<Strided> epilogueOperands; // over [B.., M, N]
-  std::vector<PackedHere> packedHere;
-  std::optional<FusedInput> fusedQueries, fusedValues;
-  Index rows, depth;
-  int64_t keys = 0, panel = 0, columns = 0;
-  int64_t span = 0;  // keys of one step, whole panels
-  int64_t pitch = 0; // elements between rows of scores
-  int64_t weightPitch = 0;
-  mlir::Type element;     // of q, k, v, dst, and of weights between products
-  bool isNarrow = false;  // that is not f32
-  bool sumsApart = false; // dst holds no sums: its type, or an epilogue
-  bool inPlace = false;   // keys are read as they lie
-  int64_t interleave = 1; // of packed k and v
-  int64_t valuePanel = 0; // columns of a panel of v, with interleave
-  int64_t queries = 0;
-  int64_t splits = 1; // of keys that are read in place
-  int64_t splitKeys = 0;
+  const AttentionProblem problem;
+  const AttentionSchedule schedule;
   struct {
     mlir::Value max, sum, result; // over rows and splits
   } partial;
-  bool online = false;       // several steps: sums and maxima so far
-  bool copiesValues = false; // their rows lie badly: read a copy
-  std::optional<CausalMask> mask;
 };
 
 } // namespace tenon::tiling

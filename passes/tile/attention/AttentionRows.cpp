@@ -109,24 +109,24 @@ static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
 bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
   unsigned number = argument.getArgNumber();
   return number >= first &&
-         epilogueOperands[number - first].strides.back().isConstant(0);
+         problem.epilogueOperands[number - first].strides.back().isConstant(0);
 }
 
 /// A row of scores after the other; of `rows` and of the keys of `part`.
 Value AttentionLowering::scoresOf(Block &block, const Rows &rows,
                                   const Keys &part) {
-  return box(m, block.scratch.scores, rows.first * pitch,
-             {rows.count, part.count}, {pitch, 1});
+  return box(m, block.scratch.scores, rows.first * schedule.pitch,
+             {rows.count, part.count}, {schedule.pitch, 1});
 }
 
 /// Where their weights go: they replace scores or, in another type, lie beside
 /// them.
 Value AttentionLowering::weightsOf(Block &block, const Rows &rows,
                                    const Keys &part) {
-  if (!isNarrow)
+  if (!problem.isNarrow())
     return scoresOf(block, rows, part);
-  return box(m, block.scratch.weights, rows.first * weightPitch,
-             {rows.count, part.count}, {weightPitch, 1});
+  return box(m, block.scratch.weights, rows.first * schedule.weightPitch,
+             {rows.count, part.count}, {schedule.weightPitch, 1});
 }
 
 /// The numbers in `scratch`, one for each row of the block.
@@ -154,7 +154,7 @@ AttentionLowering::epilogueOperandsOf(Block &block, const Rows &rows,
   SmallVector<Index> at = block.at;
   at.back() = at.back() + rows.first;
   RowSides result;
-  for (auto [i, s] : llvm::enumerate(epilogueOperands)) {
+  for (auto [i, s] : llvm::enumerate(problem.epilogueOperands)) {
     if (region.getArgument(first + i).use_empty())
       continue;
     SmallVector<Index> sizes, strides;
@@ -195,8 +195,8 @@ emitRowsOf(OpBuilder &b, Location loc, ValueRange ins, ValueRange outs,
 void AttentionLowering::emitRows(Block &block, const Keys &part) {
   constexpr int64_t kBytesTogether = 16 << 10; // half of L1
   constexpr int64_t kMostTogether = 4;
-  int64_t together =
-      std::clamp<int64_t>(kBytesTogether / (pitch * 4), 1, kMostTogether);
+  int64_t together = std::clamp<int64_t>(kBytesTogether / (schedule.pitch * 4),
+                                         1, kMostTogether);
   fill(m, numbers(block, block.scratch.max),
        -std::numeric_limits<double>::infinity());
   fill(m, numbers(block, block.scratch.sum), 0);
@@ -224,7 +224,8 @@ BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
     auto argument = dyn_cast<BlockArgument>(division.getRhs());
     unsigned number = argument ? argument.getArgNumber() : 0;
     if (number >= kFirstEpilogueOperand && division.getType().isF32() &&
-        hasOnePerMatrix(epilogueOperands[number - kFirstEpilogueOperand]))
+        hasOnePerMatrix(
+            problem.epilogueOperands[number - kFirstEpilogueOperand]))
       return argument;
   }
   return {};
@@ -236,11 +237,11 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
                                         const Keys &part) {
   OpBuilder &b = m.builder();
   Location loc = m.location();
-  BlockArgument argument = divisorOfMatrix(op.getScore().front());
-  if (!argument || isNarrow)
+  BlockArgument argument = divisorOfMatrix(*problem.score);
+  if (!argument || problem.isNarrow())
     return emitScoreRegion(block, rows, part, {});
   const Strided &s =
-      epilogueOperands[argument.getArgNumber() - kFirstEpilogueOperand];
+      problem.epilogueOperands[argument.getArgNumber() - kFirstEpilogueOperand];
   Value one = f32Constant(b, loc, 1);
   Value d = memref::LoadOp::create(
       b, loc, box(m, s.base, offsetOf(s, block.at), {}, {}), ValueRange());
@@ -260,7 +261,7 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
 void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
                                         const Keys &part, Divisor exact) {
   OpBuilder &b = m.builder();
-  mlir::Block &region = op.getScore().front();
+  mlir::Block &region = *problem.score;
   auto yield = cast<tile::YieldOp>(region.getTerminator());
   bool changes = yield.getValue() != region.getArgument(0);
   Value scores = scoresOf(block, rows, part);
@@ -290,11 +291,11 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
         for (auto [argument, value] : llvm::zip(read.arguments, args))
           map.map(region.getArgument(argument), value);
         place(1, 0, query);
-        place(2, 1, online ? from : Value());
+        place(2, 1, schedule.online ? from : Value());
         Value score = cloneScalars(
             nb, region, map,
             [&](BlockArgument a) { return isShared(a, kFirstEpilogueOperand); },
-            isNarrow, exact);
+            problem.isNarrow(), exact);
         // A NaN reaches all of its row through the sum.
         Value top = emitGreater(nb, l, args[n + 1], score);
         SmallVector<Value> results{top};
@@ -307,7 +308,7 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
 /// `max`, but 0 where nothing was above -inf: exp(-inf - 0) is 0, while
 /// exp(-inf - -inf) would be NaN.
 Value AttentionLowering::guarded(OpBuilder &b, Location loc, Value max) {
-  if (!op.getInfAsZero() && !online)
+  if (!problem.infAsZero && !schedule.online)
     return max;
   Value masked = isEqual(b, loc, max, lowest(b, loc));
   return arith::SelectOp::create(b, loc, masked, f32Constant(b, loc, 0), max);
@@ -328,20 +329,18 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
   OpBuilder &b = m.builder();
   Location loc = m.location();
   // With `normalized` weights come later (emitNormalized).
-  mlir::Block *region = op.hasWeights() && !op.getNormalized()
-                            ? &op.getWeights().front()
-                            : nullptr;
-  bool narrows = isNarrow && !op.getNormalized();
+  mlir::Block *region = problem.normalized ? nullptr : problem.weights;
+  bool narrows = problem.isNarrow() && !problem.normalized;
   RowSides read;
-  Value element, width; // the number of the first weight, those of a row
+  Value first, width; // the number of the first weight, those of a row
   if (region) {
     read = epilogueOperandsOf(block, rows, part, *region, kFirstWeightOperand);
     Index number = 0;
-    for (auto [index, size] : llvm::zip(block.at, lead))
+    for (auto [index, size] : llvm::zip(block.at, problem.lead))
       number = number * size + index;
-    number = number * this->rows + (block.at.back() + rows.first);
-    width = m.value(keys);
-    element = m.value(number * keys + part.from);
+    number = number * problem.rows + (block.at.back() + rows.first);
+    width = m.value(problem.keys);
+    first = m.value(number * problem.keys + part.from);
   }
   AffineMap all = b.getMultiDimIdentityMap(2), ofRow = perRow(b.getContext());
   SmallVector<Value> ins = read.boxes;
@@ -371,7 +370,7 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
               arith::MulIOp::create(nb, l, linalg::IndexOp::create(nb, l, 0),
                                     width),
               arith::AddIOp::create(nb, l, linalg::IndexOp::create(nb, l, 1),
-                                    element));
+                                    first));
           map.map(region->getArgument(1),
                   arith::IndexCastOp::create(nb, l, nb.getI64Type(), index)
                       .getResult());
@@ -380,10 +379,10 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
           e = cloneScalars(
               nb, *region, map,
               [&](BlockArgument a) { return isShared(a, kFirstWeightOperand); },
-              isNarrow);
+              problem.isNarrow());
         }
         if (narrows)
-          e = emitWeight(nb, l, this->element, e);
+          e = emitWeight(nb, l, problem.element, e);
         linalg::YieldOp::create(nb, l, ValueRange{e, sum});
       });
 }
@@ -392,14 +391,14 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
 /// of theirs.
 void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
   OpBuilder &b = m.builder();
-  mlir::Block &region = op.getWeights().front();
+  mlir::Block &region = *problem.weights;
   Rows rows{0, block.rows};
   RowSides read =
       epilogueOperandsOf(block, rows, part, region, kFirstWeightOperand);
   read.boxes.push_back(numbersOf(m, block.scratch.sum, rows));
   read.maps.push_back(perRow(b.getContext()));
   AffineMap all = b.getMultiDimIdentityMap(2);
-  if (isNarrow) {
+  if (problem.isNarrow()) {
     read.boxes.push_back(scoresOf(block, rows, part));
     read.maps.push_back(all);
   }
@@ -416,9 +415,9 @@ void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
         Value weight = cloneScalars(
             nb, region, map,
             [&](BlockArgument a) { return isShared(a, kFirstWeightOperand); },
-            isNarrow);
-        if (isNarrow)
-          weight = emitWeight(nb, l, element, weight);
+            problem.isNarrow());
+        if (problem.isNarrow())
+          weight = emitWeight(nb, l, problem.element, weight);
         linalg::YieldOp::create(nb, l, weight);
       });
 }
@@ -444,19 +443,20 @@ void AttentionLowering::emitSums(Block &block) {
   OpBuilder &b = m.builder();
   AffineMap map = b.getMultiDimIdentityMap(1);
   SmallVector<Value> outs{numbers(block, block.scratch.sum)};
-  if (stats)
-    outs.push_back(box(m, stats->base, offsetOf(*stats, block.at), {block.rows},
-                       {stats->strides[stats->rank() - 2]}));
+  if (problem.stats)
+    outs.push_back(box(m, problem.stats->base,
+                       offsetOf(*problem.stats, block.at), {block.rows},
+                       {problem.stats->strides[problem.stats->rank() - 2]}));
   SmallVector<AffineMap> maps(1 + outs.size(), map);
   linalg::GenericOp::create(
       b, m.location(), TypeRange(), numbers(block, block.scratch.max), outs,
       maps, {utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value total = args[1], one = f32Constant(nb, l, 1);
-        if (op.getInfAsZero()) {
+        if (problem.infAsZero) {
           Value empty = isEqual(nb, l, total, f32Constant(nb, l, 0));
           total = arith::SelectOp::create(nb, l, empty, one, total);
-        } else if (online) {
+        } else if (schedule.online) {
           // What exp(-inf - -inf) would have given.
           Value masked = isEqual(nb, l, args[0], lowest(nb, l));
           Value nan =
@@ -464,7 +464,7 @@ void AttentionLowering::emitSums(Block &block) {
           total = arith::SelectOp::create(nb, l, masked, nan, total);
         }
         SmallVector<Value> results{arith::DivFOp::create(nb, l, one, total)};
-        if (stats) {
+        if (problem.stats) {
           Value log = math::LogOp::create(nb, l, total);
           results.push_back(
               arith::AddFOp::create(nb, l, guarded(nb, l, args[0]), log));
@@ -517,7 +517,8 @@ void AttentionLowering::storeSums(Block &block) {
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value y = arith::MulFOp::create(nb, l, args[0], args[1]);
         linalg::YieldOp::create(
-            nb, l, epilogue.apply(nb, l, y, {}, dst.elementType()));
+            nb, l,
+            problem.epilogue.apply(nb, l, y, {}, problem.dst.elementType()));
       });
 }
 

@@ -34,85 +34,42 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Items that keep threads busy.
-constexpr int64_t kEnoughItems = 32;
-/// Fewer keys are done before another thread has started.
-constexpr int64_t kMinSplitKeys = 256;
-/// Scores of more keys would leave L1 between the passes over them.
-constexpr int64_t kMaxSplitKeys = 4096;
-/// Queries of an item.
-constexpr int64_t kMaxRows = 8;
-
 constexpr auto kParallel = utils::IteratorType::parallel;
 constexpr auto kReduction = utils::IteratorType::reduction;
 
 } // namespace
 
-/// The product of static sizes, or nothing.
-static std::optional<int64_t> known(ArrayRef<Index> sizes) {
-  int64_t product = 1;
-  for (Index size : sizes) {
-    auto c = size.constant();
-    if (!c)
-      return std::nullopt;
-    product *= *c;
-  }
-  return product;
-}
-
-void AttentionLowering::chooseSplits() {
-  auto r = rows.constant();
-  queries = r ? std::clamp<int64_t>(*r, 1, kMaxRows) : kMaxRows;
-  splitKeys = keys;
-  std::optional<int64_t> heads = known(lead);
-  if (!r || !heads || *heads == 0 || *r == 0)
-    return;
-  int64_t others = *heads * ceilDiv(*r, queries);
-  int64_t wanted =
-      std::max(ceilDiv(kEnoughItems, others), ceilDiv(keys, kMaxSplitKeys));
-  wanted = std::min(wanted, std::max<int64_t>(1, keys / kMinSplitKeys));
-  // Equal splits need no section for a shorter last one.
-  splitKeys = ceilDiv(keys, wanted);
-  for (int64_t count = wanted; count < 2 * wanted; ++count)
-    if (keys % count == 0) {
-      splitKeys = keys / count;
-      break;
-    }
-  splits = ceilDiv(keys, splitKeys);
-}
-
 void AttentionLowering::runInPlace() {
-  chooseSplits();
-  online = splits > 1;
-  pitch = splitKeys;
-  if (online) {
+  if (schedule.online) {
     OpBuilder &b = m.builder();
-    int64_t numbers = *known(lead) * *rows.constant() * splits;
+    int64_t numbers = schedule.partials;
     auto buffer = [&](int64_t count) -> Value {
       return memref::AllocOp::create(b, m.location(),
                                      MemRefType::get(count, b.getF32Type()));
     };
-    partial = {buffer(numbers), buffer(numbers), buffer(numbers * columns)};
+    partial = {buffer(numbers), buffer(numbers),
+               buffer(numbers * problem.columns)};
   }
-  int64_t full = keys / splitKeys, tail = keys % splitKeys;
-  emitSplits(0, full, splitKeys);
+  int64_t full = problem.keys / schedule.splitKeys,
+          tail = problem.keys % schedule.splitKeys;
+  emitSplits(0, full, schedule.splitKeys);
   if (tail)
     emitSplits(full, 1, tail);
-  if (online)
+  if (schedule.online)
     emitMerge();
 }
 
 /// A section for splits `first .. first + number - 1` of `count` keys.
 void AttentionLowering::emitSplits(int64_t first, int64_t number,
                                    int64_t count) {
-  Grid grid = gridOf(ceilDiv(rows, queries));
+  Grid grid = gridOf(ceilDiv(problem.rows, schedule.queries));
   grid.add("split", number);
-  emitItems(m, ctx.label, grid, scratchBytes(),
+  emitItems(m, ctx.label, grid, schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Index split = item["split"] + first;
               Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
-              emitSplit(block, split, {0, split * splitKeys, count});
+              emitSplit(block, split, {0, split * schedule.splitKeys, count});
             });
 }
 
@@ -120,24 +77,24 @@ void AttentionLowering::emitSplits(int64_t first, int64_t number,
 /// number of splits.
 Index AttentionLowering::partialOffset(Block &block) {
   Index number = 0;
-  for (auto [index, size] : llvm::zip(block.at, lead))
+  for (auto [index, size] : llvm::zip(block.at, problem.lead))
     number = number * size + index;
-  number = number * rows + block.at.back();
-  return number * splits;
+  number = number * problem.rows + block.at.back();
+  return number * schedule.splits;
 }
 
 void AttentionLowering::emitSplit(Block &block, Index split, const Keys &part) {
   emitDots(block, part);
   emitRows(block, part);
-  if (!online) {
+  if (!schedule.online) {
     emitSums(block);
     emitWeighted(block, part, sumsOf(block));
     return finishRows(block);
   }
-  Index at = partialOffset(block) + split, step = splits;
+  Index at = partialOffset(block) + split, step = schedule.splits;
   emitWeighted(block, part,
-               box(m, partial.result, at * columns, {block.rows, columns},
-                   {step * columns, 1}));
+               box(m, partial.result, at * problem.columns,
+                   {block.rows, problem.columns}, {step * problem.columns, 1}));
   for (auto [from, to] : {std::pair(block.scratch.max, partial.max),
                           std::pair(block.scratch.sum, partial.sum)})
     linalg::CopyOp::create(m.builder(), m.location(), numbers(block, from),
@@ -147,12 +104,18 @@ void AttentionLowering::emitSplit(Block &block, Index split, const Keys &part) {
 /// scores = q . k of the keys of `part`, key by key: each is read once.
 void AttentionLowering::emitDots(Block &block, const Keys &part) {
   Index n = part.count;
-  Index across = k.strides[k.rank() - 2], along = k.strides.back();
-  Value queriesBox = box(m, q.base, offsetOf(q, block.at), {block.rows, depth},
-                         {q.strides[q.rank() - 2], q.strides.back()});
-  Index at = offsetOf(k, ArrayRef(block.at).drop_back()) + part.from * along;
-  Value keysBox = box(m, k.base, at, {depth, n}, {across, along});
-  Value scores = box(m, block.scratch.scores, 0, {block.rows, n}, {pitch, 1});
+  Index across = problem.k.strides[problem.k.rank() - 2],
+        along = problem.k.strides.back();
+  Value queriesBox =
+      box(m, problem.q.base, offsetOf(problem.q, block.at),
+          {block.rows, problem.depth},
+          {problem.q.strides[problem.q.rank() - 2], problem.q.strides.back()});
+  Index at =
+      offsetOf(problem.k, ArrayRef(block.at).drop_back()) + part.from * along;
+  Value keysBox =
+      box(m, problem.k.base, at, {problem.depth, n}, {across, along});
+  Value scores =
+      box(m, block.scratch.scores, 0, {block.rows, n}, {schedule.pitch, 1});
   tiling::emitDots(m, queriesBox, keysBox, scores);
 }
 
@@ -161,10 +124,12 @@ void AttentionLowering::emitWeighted(Block &block, const Keys &part,
                                      Value result) {
   OpBuilder &b = m.builder();
   Index n = part.count;
-  Index stride = v.strides[v.rank() - 2];
-  Value weights = box(m, block.scratch.scores, 0, {block.rows, n}, {pitch, 1});
-  Index at = offsetOf(v, ArrayRef(block.at).drop_back()) + part.from * stride;
-  Value values = box(m, v.base, at, {n, columns}, {stride, 1});
+  Index stride = problem.v.strides[problem.v.rank() - 2];
+  Value weights =
+      box(m, block.scratch.scores, 0, {block.rows, n}, {schedule.pitch, 1});
+  Index at =
+      offsetOf(problem.v, ArrayRef(block.at).drop_back()) + part.from * stride;
+  Value values = box(m, problem.v.base, at, {n, problem.columns}, {stride, 1});
   if (!block.rows.isConstant(1)) {
     tile::BrgemmOp::create(b, m.location(), weights, values, result,
                            /*accumulate=*/false, /*packed=*/false);
@@ -182,7 +147,7 @@ void AttentionLowering::emitWeighted(Block &block, const Keys &part,
 /// max = that of all splits, sum = theirs, partial.max = their factors.
 void AttentionLowering::emitFactorsOfSplits(Block &block) {
   OpBuilder &b = m.builder();
-  Index at = partialOffset(block), step = splits;
+  Index at = partialOffset(block), step = schedule.splits;
   auto ofSplits = [&](Value buffer) {
     return box(m, buffer, at, {block.rows, step}, {step, 1});
   };
@@ -212,7 +177,8 @@ void AttentionLowering::emitFactorsOfSplits(Block &block) {
 
 /// dst from the parts.
 void AttentionLowering::emitMerge() {
-  emitItems(m, ctx.label, gridOf(ceilDiv(rows, queries)), scratchBytes(),
+  emitItems(m, ctx.label, gridOf(ceilDiv(problem.rows, schedule.queries)),
+            schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
@@ -226,7 +192,7 @@ void AttentionLowering::emitMerge() {
 void AttentionLowering::emitSumOfSplits(Block &block) {
   OpBuilder &b = m.builder();
   Index offset = partialOffset(block);
-  Index step = splits, width = columns;
+  Index step = schedule.splits, width = problem.columns;
   Value factors = box(m, partial.max, offset, {block.rows, step}, {step, 1});
   Value parts = box(m, partial.result, offset * width,
                     {block.rows, step, width}, {step * width, width, 1});

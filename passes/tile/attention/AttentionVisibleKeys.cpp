@@ -16,31 +16,14 @@ namespace tenon::tiling {
 /// exp of less is 0: half the smallest f32 is exp(-103.97).
 constexpr double kVanishing = -104;
 
-bool hasOnePerMatrix(const Strided &operand) {
-  return llvm::all_of(ArrayRef<Index>(operand.strides).take_back(2),
-                      [](Index stride) { return stride.isConstant(0); });
-}
-
-/// Where weights have a region, one of 0 may become another number. Tiles of a
-/// matrix unit take known sizes only.
-void AttentionLowering::findMask() {
-  if (op.getFromLeft() || op.hasWeights() ||
-      ctx.target.multipliesInTiles(interleave))
-    return;
-  mask = CausalMask::find(op.getScore().front(), [&](BlockArgument argument) {
-    return hasOnePerMatrix(
-        epilogueOperands[argument.getArgNumber() - kFirstEpilogueOperand]);
-  });
-}
-
 /// What the mask means for a block of queries.
 void AttentionLowering::placeMask(Block &block) {
-  if (!mask)
+  if (!schedule.mask)
     return;
   OpBuilder &b = m.builder();
-  mlir::Block &region = op.getScore().front();
+  mlir::Block &region = *problem.score;
   IRMapping map;
-  for (auto [i, s] : llvm::enumerate(epilogueOperands)) {
+  for (auto [i, s] : llvm::enumerate(problem.epilogueOperands)) {
     BlockArgument argument = region.getArgument(kFirstEpilogueOperand + i);
     if (argument.use_empty() || !hasOnePerMatrix(s))
       continue;
@@ -49,11 +32,11 @@ void AttentionLowering::placeMask(Block &block) {
         argument,
         memref::LoadOp::create(b, m.location(), one, ValueRange()).getResult());
   }
-  Index offset = m(mask->emitOffset(b, m.location(), map));
-  block.masked = mask->emitMasked(b, map);
+  Index offset = m(schedule.mask->emitOffset(b, m.location(), map));
+  block.masked = schedule.mask->emitMasked(b, map);
   Index end = block.at.back() + block.rows + offset;
-  end = min(max(end, 0), keys);
-  block.visiblePanels = ceilDiv(end, panel);
+  end = min(max(end, 0), problem.keys);
+  block.visiblePanels = ceilDiv(end, problem.panel);
 }
 
 /// Whether exp(masked - max) is 0 for all rows of the block.
@@ -93,30 +76,33 @@ Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
     linalg::GenericOp::create(
         b, loc, TypeRange(), values, sum,
         {b.getMultiDimIdentityMap(2), AffineMap::get(2, 0, b.getContext())},
-        {reduction, reduction}, [&](OpBuilder &nb, Location l, ValueRange v) {
-          Value x = convertScalar(nb, l, v[0], nb.getF32Type());
+        {reduction, reduction},
+        [&](OpBuilder &nb, Location l, ValueRange args) {
+          Value x = convertScalar(nb, l, args[0], nb.getF32Type());
           x = arith::MulFOp::create(nb, l, x, zero,
                                     arith::FastMathFlags::contract);
           linalg::YieldOp::create(
-              nb, l, arith::AddFOp::create(nb, l, v[1], x).getResult());
+              nb, l, arith::AddFOp::create(nb, l, args[1], x).getResult());
         });
   };
   Index first = part.from + seen.count;
   Index count = part.count - seen.count;
-  Index start = offsetOf(v, ArrayRef(block.at).drop_back());
-  if (interleave == 1) {
-    Index stride = v.strides[v.rank() - 2];
-    add(baseOf(block, v, &Scratch::fusedValues), start + first * stride, count,
-        columns, stride);
+  Index start = offsetOf(problem.v, ArrayRef(block.at).drop_back());
+  if (problem.interleave == 1) {
+    Index stride = problem.v.strides[problem.v.rank() - 2];
+    add(baseOf(block, problem.v, &AttentionScratch::fusedValues),
+        start + first * stride, count, problem.columns, stride);
   }
   // Panels hold whole groups of keys, and zeros beside them.
-  int64_t width = valuePanel * interleave;
-  for (int64_t column = 0; interleave > 1 && column < columns;
-       column += valuePanel) {
-    Index panel = column / valuePanel * panelSize(keys, valuePanel, interleave);
-    add(baseOf(block, v, &Scratch::packedValues),
-        start + panel + first * valuePanel, ceilDiv(count, interleave), width,
-        width);
+  int64_t width = problem.valuePanel * problem.interleave;
+  for (int64_t column = 0; problem.interleave > 1 && column < problem.columns;
+       column += problem.valuePanel) {
+    Index panel =
+        column / problem.valuePanel *
+        panelSize(problem.keys, problem.valuePanel, problem.interleave);
+    add(baseOf(block, problem.v, &AttentionScratch::packedValues),
+        start + panel + first * problem.valuePanel,
+        ceilDiv(count, problem.interleave), width, width);
   }
   Value total = memref::LoadOp::create(b, loc, sum, ValueRange());
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, total, zero);
@@ -128,19 +114,19 @@ Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
 AttentionLowering::Keys AttentionLowering::emitVisible(
     Block &block, const Keys &part,
     llvm::function_ref<void(Block &, const Keys &)> emit) {
-  if (!mask) {
+  if (!schedule.mask) {
     emit(block, part);
     return part;
   }
   OpBuilder &b = m.builder();
   Location loc = m.location();
   auto keysOf = [&](Index panels) {
-    Index count = panels * panel;
-    if (*part.count.constant() % panel)
+    Index count = panels * problem.panel;
+    if (*part.count.constant() % problem.panel)
       count = min(count, part.count);
     return Keys{part.panel, part.from, count};
   };
-  Index panels = ceilDiv(part.count, panel);
+  Index panels = ceilDiv(part.count, problem.panel);
   Value all = m.value(panels);
   Index seen = max(block.visiblePanels - part.panel, 0);
   auto loop = scf::WhileOp::create(

@@ -116,7 +116,7 @@ std::optional<CausalMask> CausalMask::find(mlir::Block &region,
   return std::nullopt;
 }
 
-Value CausalMask::emit(OpBuilder &b, Value v, IRMapping &map) {
+Value CausalMask::emit(OpBuilder &b, Value v, IRMapping &map) const {
   if (v == select.getResult())
     v = masked;
   if (Value known = map.lookupOrNull(v))
@@ -129,7 +129,7 @@ Value CausalMask::emit(OpBuilder &b, Value v, IRMapping &map) {
   return map.lookup(v);
 }
 
-Value CausalMask::emitOffset(OpBuilder &b, Location loc, IRMapping &map) {
+Value CausalMask::emitOffset(OpBuilder &b, Location loc, IRMapping &map) const {
   Value offset = arith::ConstantIndexOp::create(b, loc, visible.constant);
   if (!visible.term)
     return offset;
@@ -141,7 +141,7 @@ Value CausalMask::emitOffset(OpBuilder &b, Location loc, IRMapping &map) {
              : arith::AddIOp::create(b, loc, offset, term).getResult();
 }
 
-Value CausalMask::emitMasked(OpBuilder &b, IRMapping &map) {
+Value CausalMask::emitMasked(OpBuilder &b, IRMapping &map) const {
   return emit(b, yielded, map);
 }
 

@@ -26,8 +26,8 @@ public:
   /// Values for one matrix, whose epilogue operands `map` has: `offset`, an
   /// index, and f(masked), of the type that is yielded.
   mlir::Value emitOffset(mlir::OpBuilder &b, mlir::Location loc,
-                         mlir::IRMapping &map);
-  mlir::Value emitMasked(mlir::OpBuilder &b, mlir::IRMapping &map);
+                         mlir::IRMapping &map) const;
+  mlir::Value emitMasked(mlir::OpBuilder &b, mlir::IRMapping &map) const;
 
 private:
   using IsUniform = llvm::function_ref<bool(mlir::BlockArgument)>;
@@ -40,9 +40,10 @@ private:
   bool add(Sum &sum, mlir::Value v, bool subtract, IsUniform isUniform);
   bool isConstantOfMatrix(mlir::Value v, IsUniform isUniform);
   bool readCondition(mlir::Value condition, bool hides, IsUniform isUniform);
-  mlir::Value emit(mlir::OpBuilder &b, mlir::Value v, mlir::IRMapping &map);
+  mlir::Value emit(mlir::OpBuilder &b, mlir::Value v,
+                   mlir::IRMapping &map) const;
 
-  mlir::arith::SelectOp select;
+  mutable mlir::arith::SelectOp select; // handles of MLIR have no const methods
   mlir::Value masked, yielded;
   Sum visible; // >= 0 where the score stays: row - column + offset
 };

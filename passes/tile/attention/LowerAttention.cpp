@@ -61,108 +61,15 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-namespace {
-
-/// Bytes of scores that stay in L2 beside a head's keys and values: half of the
-/// 512 KiB that the smallest current server cores have.
-constexpr int64_t kScoreBytes = 256 << 10;
-/// Rows of queries that share one pass over keys and values.
-constexpr int64_t kMinQueries = 8;
-constexpr int64_t kMaxQueries = 96;
-/// With fewer whole rows than these in L2, a pass over keys and values serves
-/// too few queries: steps over the keys instead.
-constexpr int64_t kMinWholeQueries = 48;
-/// Keys of a step; as many scores of kMaxQueries rows fit kScoreBytes.
-constexpr int64_t kStepKeys = 512;
-/// Blocks are multiples of the heights of register tiles.
-constexpr int64_t kQueryStep = 8;
-constexpr int64_t kFloatBytes = 4;
-
-int64_t elementBytes(Type element) {
-  return element.getIntOrFloatBitWidth() / 8;
-}
-
-} // namespace
-
-void AttentionLowering::chooseBlock() {
-  int64_t panels = ceilDiv(keys, panel);
-  span = panels * panel; // whole panels, whose last columns nobody reads
-  int64_t whole = kScoreBytes / (oddPitch(span, kFloatBytes) * kFloatBytes);
-  // Rows that are divided first are there as a whole.
-  online = !op.getFromLeft() && !op.getNormalized() &&
-           whole < kMinWholeQueries && keys > kStepKeys;
-  if (online) {
-    int64_t steps = ceilDiv(keys, kStepKeys);
-    span = ceilDiv(panels, steps) * panel;
-  }
-  pitch = oddPitch(span, kFloatBytes);
-  weightPitch = isNarrow ? oddPitch(span, elementBytes(element)) : pitch;
-  queries = kScoreBytes / (pitch * kFloatBytes) / kQueryStep * kQueryStep;
-  queries = std::clamp(queries, kMinQueries, kMaxQueries);
-  // Equal blocks: not 96 queries and then 4.
-  if (auto r = rows.constant()) {
-    int64_t blocks = std::max<int64_t>(1, ceilDiv(*r, queries));
-    int64_t even = std::max<int64_t>(1, ceilDiv(*r, blocks));
-    queries = std::min(*r < kQueryStep ? even : roundUp(even, kQueryStep),
-                       std::max<int64_t>(1, *r));
-  }
-  if (op.getFromLeft() || interleave > 1)
-    return;
-  auto stride = v.strides[v.rank() - 2].constant();
-  copiesValues = stride && *stride > columns && queries >= kQueryStep &&
-                 *stride * elementBytes(element) % kBadStride == 0;
-}
-
-SmallVector<AttentionLowering::ScratchBuffer>
-AttentionLowering::scratchBuffers() const {
-  SmallVector<ScratchBuffer> splits{{&Scratch::scores, queries * pitch, false},
-                                    {&Scratch::max, queries, false},
-                                    {&Scratch::sum, queries, false}};
-  if (online)
-    splits.push_back({&Scratch::factor, queries, false});
-  if (copiesValues)
-    splits.push_back({&Scratch::values, std::min(keys, span) * columns, true});
-  if (isNarrow)
-    splits.push_back({&Scratch::weights, queries * weightPitch, true});
-  if (sumsApart && (online || inPlace))
-    splits.push_back({&Scratch::result, queries * columns, false});
-  if (isNarrow && online)
-    splits.push_back({&Scratch::step, queries * columns, false});
-  if (mask)
-    splits.push_back({&Scratch::hidden, 1, false});
-  if (fusedQueries)
-    splits.push_back(
-        {&Scratch::fusedQueries, queries * *depth.constant(), true});
-  if (fusedValues)
-    splits.push_back({&Scratch::fusedValues, keys * columns, true});
-  for (const PackedHere &p : packedHere)
-    splits.push_back({p.place, p.packing.matrixSize(), true});
-  return splits;
-}
-
-int64_t AttentionLowering::bytesOf(const ScratchBuffer &split) const {
-  return roundUp(split.elements *
-                     (split.narrow ? elementBytes(element) : kFloatBytes),
-                 kLineBytes);
-}
-
-int64_t AttentionLowering::scratchBytes() const {
-  int64_t bytes = 0;
-  for (const ScratchBuffer &split : scratchBuffers())
-    bytes += bytesOf(split);
-  return bytes;
-}
-
-AttentionLowering::Scratch AttentionLowering::scratchOf(Value memory) const {
+AttentionScratch AttentionLowering::scratchOf(Value memory) const {
   int64_t at = 0;
-  Scratch scratch;
+  AttentionScratch scratch;
   OpBuilder &b = m.builder();
-  for (const ScratchBuffer &split : scratchBuffers()) {
-    auto type = MemRefType::get(split.elements,
-                                split.narrow ? element : b.getF32Type());
-    scratch.*split.place = memref::ViewOp::create(b, m.location(), type, memory,
-                                                  m.value(at), ValueRange());
-    at += bytesOf(split);
+  for (const ScratchPlan::Buffer &buffer : schedule.scratch.buffers) {
+    auto type = MemRefType::get(buffer.elements, buffer.type);
+    scratch.*buffer.place = memref::ViewOp::create(
+        b, m.location(), type, memory, m.value(at), ValueRange());
+    at += buffer.bytes();
   }
   return scratch;
 }
@@ -170,7 +77,7 @@ AttentionLowering::Scratch AttentionLowering::scratchOf(Value memory) const {
 /// Items are so many blocks of queries of each head.
 Grid AttentionLowering::gridOf(Index blocks) const {
   Grid grid;
-  grid.add("block", lead);
+  grid.add("block", problem.lead);
   grid.add("block", blocks);
   return grid;
 }
@@ -183,23 +90,20 @@ AttentionLowering::Block AttentionLowering::blockOf(const Grid::Item &item,
 
 /// Makes `block` the `number`-th block of queries.
 void AttentionLowering::placeRows(Block &block, Index number) {
-  Index first = number * queries;
+  Index first = number * schedule.queries;
   block.at.back() = first;
-  auto r = rows.constant();
-  block.rows = r && *r % queries == 0 ? queries : min(queries, rows - first);
+  auto r = problem.rows.constant();
+  block.rows = r && *r % schedule.queries == 0
+                   ? schedule.queries
+                   : min(schedule.queries, problem.rows - first);
 }
 
 void AttentionLowering::run() {
-  readOperands();
-  mergeRows(lead);
-  placeFused();
-  if (inPlace)
+  if (problem.inPlace)
     return runInPlace();
-  chooseBlock();
-  findMask();
-  bool fromLeft = op.getFromLeft();
-  Grid grid = gridOf(fromLeft ? 1 : ceilDiv(rows, queries));
-  emitItems(m, ctx.label, grid, scratchBytes(),
+  bool fromLeft = problem.fromLeft;
+  Grid grid = gridOf(fromLeft ? 1 : ceilDiv(problem.rows, schedule.queries));
+  emitItems(m, ctx.label, grid, schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Block block = blockOf(item, memory);
               emitOperands(block, item.number);
@@ -208,7 +112,7 @@ void AttentionLowering::run() {
               placeRows(block, block.at.back());
               placeMask(block);
               emitQueries(block);
-              if (online)
+              if (schedule.online)
                 emitSteps(block);
               else
                 emitWhole(block);
@@ -218,39 +122,42 @@ void AttentionLowering::run() {
 /// Rows of dst that a block computes; `from_left`: its whole matrix.
 Value AttentionLowering::output(Block &block) {
   ArrayRef<Index> at(block.at);
-  bool fromLeft = op.getFromLeft();
-  Index width = fromLeft ? keys : columns;
-  return box(m, dst.base, offsetOf(dst, fromLeft ? at.drop_back() : at),
-             {fromLeft ? columns : block.rows, width},
-             {dst.strides[dst.rank() - 2], 1});
+  bool fromLeft = problem.fromLeft;
+  Index width = fromLeft ? problem.keys : problem.columns;
+  return box(m, problem.dst.base,
+             offsetOf(problem.dst, fromLeft ? at.drop_back() : at),
+             {fromLeft ? problem.columns : block.rows, width},
+             {problem.dst.strides[problem.dst.rank() - 2], 1});
 }
 
 /// A block's rows of `scratch`, as wide as those of dst.
 Value AttentionLowering::result(Block &block, Value scratch) {
-  return box(m, scratch, 0, {block.rows, columns}, {columns, 1});
+  return box(m, scratch, 0, {block.rows, problem.columns},
+             {problem.columns, 1});
 }
 
 /// What steps add up.
 Value AttentionLowering::sumsOf(Block &block) {
-  return sumsApart ? result(block, block.scratch.result) : output(block);
+  return schedule.sumsApart ? result(block, block.scratch.result)
+                            : output(block);
 }
 
 /// dst from sums.
 void AttentionLowering::finishRows(Block &block) {
-  if (sumsApart)
+  if (schedule.sumsApart)
     storeSums(block);
   else
     scaleRows(output(block), numbers(block, block.scratch.sum));
 }
 
 void AttentionLowering::emitWhole(Block &block) {
-  Keys all{0, 0, keys};
+  Keys all{0, 0, problem.keys};
   Keys seen = emitVisible(block, all, [&](Block &inner, const Keys &part) {
     emitScores(inner, part);
     emitRows(inner, part);
   });
   emitSums(block);
-  if (op.getNormalized())
+  if (problem.normalized)
     emitNormalized(block, seen);
   emitProduct(block, seen, /*accumulate=*/false);
 }
@@ -266,13 +173,16 @@ void AttentionLowering::emitSteps(Block &block) {
         arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(start));
     linalg::FillOp::create(b, m.location(), value, buffer);
   }
-  int64_t full = keys / span, tail = keys % span;
+  int64_t full = problem.keys / schedule.span,
+          tail = problem.keys % schedule.span;
   emitLoop(m, 0, full, [&](Index step) {
     Block inner = block;
-    emitStep(inner, {step * (span / panel), step * span, span});
+    emitStep(inner, {step * (schedule.span / problem.panel),
+                     step * schedule.span, schedule.span});
   });
   if (tail)
-    emitStep(block, {full * span / panel, full * span, tail});
+    emitStep(block, {full * schedule.span / problem.panel, full * schedule.span,
+                     tail});
   emitSums(block);
   finishRows(block);
 }
@@ -289,14 +199,14 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
   auto addVisible = [&](Block &inner) {
     emitFactors(inner);
     emitExponentials(inner, all, seen);
-    if (isNarrow) {
+    if (problem.isNarrow()) {
       emitProduct(inner, seen, /*accumulate=*/false);
       return addStep(inner);
     }
     scaleRows(sumsOf(inner), numbers(inner, inner.scratch.factor));
     emitProduct(inner, seen, /*accumulate=*/true);
   };
-  if (!mask)
+  if (!schedule.mask)
     return addVisible(block);
   Value some = arith::CmpIOp::create(b, m.location(), arith::CmpIPredicate::ne,
                                      m.value(seen.count), m.value(0));
@@ -311,21 +221,22 @@ void AttentionLowering::emitFromLeft(Block &outer) {
   Value zero = arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(0));
   Value c = output(outer);
   linalg::FillOp::create(b, m.location(), zero, c);
-  Index blocks = ceilDiv(rows, queries);
+  Index blocks = ceilDiv(problem.rows, schedule.queries);
   emitLoop(m, 0, blocks, [&](Index number) {
     Block block = outer;
     placeRows(block, number);
-    Keys all{0, 0, keys};
+    Keys all{0, 0, problem.keys};
     emitScores(block, all);
     emitRows(block, all);
     emitSums(block);
-    Value p = box(m, block.scratch.scores, 0, {block.rows, keys}, {pitch, 1});
+    Value p = box(m, block.scratch.scores, 0, {block.rows, problem.keys},
+                  {schedule.pitch, 1});
     scaleRows(p, numbers(block, block.scratch.sum));
-    Index across = v.strides.back();
-    Index at =
-        offsetOf(v, ArrayRef(block.at).drop_back()) + block.at.back() * across;
-    Value a = box(m, v.base, at, {columns, block.rows},
-                  {v.strides[v.rank() - 2], across});
+    Index across = problem.v.strides.back();
+    Index at = offsetOf(problem.v, ArrayRef(block.at).drop_back()) +
+               block.at.back() * across;
+    Value a = box(m, problem.v.base, at, {problem.columns, block.rows},
+                  {problem.v.strides[problem.v.rank() - 2], across});
     tile::BrgemmOp::create(b, m.location(), a, p, c, /*accumulate=*/true,
                            /*packed=*/false);
   });
@@ -333,30 +244,34 @@ void AttentionLowering::emitFromLeft(Block &outer) {
 
 void AttentionLowering::emitScores(Block &block, const Keys &part) {
   Value a = queriesOf(block);
-  Index keysOffset = offsetOf(k, ArrayRef(block.at).drop_back());
-  Index panels = ceilDiv(part.count, panel);
+  Index keysOffset = offsetOf(problem.k, ArrayRef(block.at).drop_back());
+  Index panels = ceilDiv(part.count, problem.panel);
   emitLoop(m, 0, panels, [&](Index p) {
-    Index width = panel;
+    Index width = problem.panel;
     Index number = part.panel + p;
-    Index at = keysOffset + number * panelSize(depth, panel, interleave);
-    Value b = panelBox(m, baseOf(block, k, &Scratch::packedKeys), at, {}, {},
-                       depth, panel, interleave);
+    Index at = keysOffset + number * panelSize(problem.depth, problem.panel,
+                                               problem.interleave);
+    Value b =
+        panelBox(m, baseOf(block, problem.k, &AttentionScratch::packedKeys), at,
+                 {}, {}, problem.depth, problem.panel, problem.interleave);
     Value c = box(m, block.scratch.scores, p * width, {block.rows, width},
-                  {pitch, 1});
+                  {schedule.pitch, 1});
     auto product = tile::BrgemmOp::create(m.builder(), m.location(), a, b, c);
     // It is in L2, and only tiles are fast enough to wait for it.
-    product.setPrefetchNext(ctx.target.multipliesInTiles(interleave));
+    product.setPrefetchNext(schedule.inTiles);
   });
 }
 
 /// The values of `part` as they lie, or a copy.
 Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
-  Index n = part.count, e = columns;
-  Index stride = v.strides[v.rank() - 2];
-  Index at = offsetOf(v, ArrayRef(block.at).drop_back()) + part.from * stride;
+  Index n = part.count, e = problem.columns;
+  Index stride = problem.v.strides[problem.v.rank() - 2];
+  Index at =
+      offsetOf(problem.v, ArrayRef(block.at).drop_back()) + part.from * stride;
   Value values =
-      box(m, baseOf(block, v, &Scratch::fusedValues), at, {n, e}, {stride, 1});
-  if (!copiesValues)
+      box(m, baseOf(block, problem.v, &AttentionScratch::fusedValues), at,
+          {n, e}, {stride, 1});
+  if (!schedule.copiesValues)
     return values;
   Value copy = box(m, block.scratch.values, 0, {n, e}, {e, 1});
   linalg::CopyOp::create(m.builder(), m.location(), values, copy);
@@ -368,7 +283,7 @@ void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
                                         Value c, bool accumulate, bool packed) {
   OpBuilder &b = m.builder();
   Location loc = m.location();
-  if (online) {
+  if (schedule.online) {
     tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
     return;
   }
@@ -379,9 +294,9 @@ void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
       accumulate, packed,
       [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
         Value y = args[0];
-        if (!op.getNormalized())
+        if (!problem.normalized)
           y = arith::MulFOp::create(eb, l, y, args[1]);
-        return epilogue.apply(eb, l, y, {}, dst.elementType());
+        return problem.epilogue.apply(eb, l, y, {}, problem.dst.elementType());
       });
 }
 
@@ -389,14 +304,14 @@ void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
 /// to their sums.
 void AttentionLowering::emitProduct(Block &block, const Keys &part,
                                     bool accumulate) {
-  if (interleave > 1)
+  if (problem.interleave > 1)
     return emitPanels(block, part);
   Value weights =
-      box(m, isNarrow ? block.scratch.weights : block.scratch.scores, 0,
-          {block.rows, part.count}, {weightPitch, 1});
-  Value c = !online    ? output(block)
-            : isNarrow ? result(block, block.scratch.step)
-                       : sumsOf(block);
+      box(m, problem.isNarrow() ? block.scratch.weights : block.scratch.scores,
+          0, {block.rows, part.count}, {schedule.weightPitch, 1});
+  Value c = !schedule.online     ? output(block)
+            : problem.isNarrow() ? result(block, block.scratch.step)
+                                 : sumsOf(block);
   emitWeightedSum(block, weights, valuesOf(block, part), c, accumulate,
                   /*packed=*/false);
 }
@@ -404,22 +319,26 @@ void AttentionLowering::emitProduct(Block &block, const Keys &part,
 /// The same, one panel of values after the other.
 void AttentionLowering::emitPanels(Block &block, const Keys &part) {
   Index count = part.count;
-  Value weights =
-      box(m, block.scratch.weights, 0, {block.rows, count}, {weightPitch, 1});
-  Index first =
-      offsetOf(v, ArrayRef(block.at).drop_back()) + part.from * valuePanel;
-  Index dstOffset = offsetOf(dst, block.at);
-  for (int64_t column = 0; column < columns; column += valuePanel) {
-    Index number = column / valuePanel, at = column;
-    Index width = std::min(valuePanel, columns - column);
+  Value weights = box(m, block.scratch.weights, 0, {block.rows, count},
+                      {schedule.weightPitch, 1});
+  Index first = offsetOf(problem.v, ArrayRef(block.at).drop_back()) +
+                part.from * problem.valuePanel;
+  Index dstOffset = offsetOf(problem.dst, block.at);
+  for (int64_t column = 0; column < problem.columns;
+       column += problem.valuePanel) {
+    Index number = column / problem.valuePanel, at = column;
+    Index width = std::min(problem.valuePanel, problem.columns - column);
     Value values =
-        panelBox(m, baseOf(block, v, &Scratch::packedValues),
-                 first + number * panelSize(keys, valuePanel, interleave), {},
-                 {}, count, valuePanel, interleave);
-    Value c = online ? box(m, block.scratch.step, at, {block.rows, width},
-                           {columns, 1})
-                     : box(m, dst.base, dstOffset + at, {block.rows, width},
-                           {dst.strides[dst.rank() - 2], 1});
+        panelBox(m, baseOf(block, problem.v, &AttentionScratch::packedValues),
+                 first + number * panelSize(problem.keys, problem.valuePanel,
+                                            problem.interleave),
+                 {}, {}, count, problem.valuePanel, problem.interleave);
+    Value c =
+        schedule.online
+            ? box(m, block.scratch.step, at, {block.rows, width},
+                  {problem.columns, 1})
+            : box(m, problem.dst.base, dstOffset + at, {block.rows, width},
+                  {problem.dst.strides[problem.dst.rank() - 2], 1});
     emitWeightedSum(block, weights, values, c, /*accumulate=*/false,
                     /*packed=*/true);
   }

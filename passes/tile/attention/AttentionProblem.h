@@ -1,0 +1,78 @@
+//===- AttentionProblem.h - the operands and sizes of attention -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a group with tile.attention asks for: where its operands are, how large
+// they are, and what the operation does to scores. Nothing here is a choice.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tile/core/Epilogue.h"
+#include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/products/PackPanels.h"
+
+namespace tenon::tiling {
+
+/// Arguments of the regions of scores and of weights that are epilogue operand
+/// 0.
+inline constexpr unsigned kFirstEpilogueOperand = 3, kFirstWeightOperand = 2;
+
+/// Whether `operand`, over rows and columns, has one element for a whole
+/// matrix.
+bool hasOnePerMatrix(const Strided &operand);
+
+/// Keys or values that the group packs: the tensors that are read, over the
+/// leading dimensions.
+struct PackedInput {
+  PanelPacking packing;
+  llvm::SmallVector<Strided, 2> sources;
+};
+
+/// Queries or values that the group computes: the tensors that are read, over
+/// the leading dimensions and the two of the operand.
+struct FusedInput {
+  FusedOperand value;
+  llvm::SmallVector<Strided, 2> sources;
+};
+
+/// dst = epilogue(weights(softmax(score(q k))) v) for each index of `lead`.
+/// With `fromLeft` it is dst = v weights(..): sums are over the queries.
+struct AttentionProblem {
+  explicit AttentionProblem(Epilogue epilogue)
+      : epilogue(std::move(epilogue)) {}
+
+  bool isNarrow() const { return !element.isF32(); }
+
+  llvm::SmallVector<Index> lead; // dimensions before the rows of dst
+  Index rows, depth;             // of q: queries, and elements of each
+  int64_t keys = 0;
+  int64_t columns = 0; // elements of a value
+  mlir::Type element;  // of q, k, v, dst, and of weights between products
+
+  /// [lead.., rows, depth], [lead.., depth, keys], [lead.., keys, columns] and
+  /// [lead.., rows, columns]. k and v have only leading dimensions where they
+  /// are packed, and no base where the group makes them.
+  Strided q, k, v, dst;
+  std::optional<Strided> stats;                // [lead.., rows, 1]
+  llvm::SmallVector<Strided> epilogueOperands; // [lead.., rows, keys]
+
+  bool inPlace = false;   // keys are read as they lie
+  int64_t panel = 0;      // columns of a panel of packed k
+  int64_t interleave = 1; // of packed k and v
+  int64_t valuePanel = 0; // columns of a panel of v, with interleave
+  std::optional<PackedInput> packedValues, packedKeys;
+  std::optional<FusedInput> fusedQueries, fusedValues;
+
+  mlir::Block *score = nullptr;   // (score, row, column, epilogue operands..)
+  mlir::Block *weights = nullptr; // (weight, number, ..), if there is one
+  bool normalized = false;        // weights are divided before that region
+  bool infAsZero = false;         // rows whose scores are all -inf weigh 0
+  bool fromLeft = false;
+  Epilogue epilogue; // reads constants only
+};
+
+/// The problem that `op`, the only attention of the group, is. Heads that share
+/// keys and values become rows of one product.
+AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op);
+
+} // namespace tenon::tiling

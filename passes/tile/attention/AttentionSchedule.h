@@ -1,0 +1,59 @@
+//===- AttentionSchedule.h - how attention is computed ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// All decisions: they follow from the problem and the target, and are made
+// before any code is emitted. AttentionSchedule.cpp has the reasons.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/tile/attention/AttentionProblem.h"
+#include "passes/tile/attention/CausalMask.h"
+
+namespace tenon::tiling {
+
+/// Memory of an item: a block of scores, numbers per row, a copy of values;
+/// with narrow types weights apart from scores and, where keys come in steps,
+/// the sums so far and those of one step.
+struct AttentionScratch {
+  mlir::Value scores, max, sum, factor, values, weights, result, step;
+  mlir::Value packedKeys, packedValues;  // of a head, for all of its blocks
+  mlir::Value fusedQueries, fusedValues; // of a block, of a head
+  mlir::Value hidden; // with a causal mask: a sum of what it hides
+};
+
+/// The buffers of AttentionScratch that are needed, one after the other.
+struct ScratchPlan {
+  struct Buffer {
+    mlir::Value AttentionScratch::*place;
+    int64_t elements;
+    mlir::Type type;
+
+    /// Whole cache lines.
+    int64_t bytes() const;
+  };
+  llvm::SmallVector<Buffer> buffers;
+
+  int64_t bytes() const;
+};
+
+struct AttentionSchedule {
+  int64_t queries = 0;   // rows of a block
+  bool online = false;   // keys in several parts: sums and maxima so far
+  int64_t span = 0;      // keys of one step, whole panels
+  int64_t splits = 1;    // of keys that are read in place
+  int64_t splitKeys = 0; // keys of one split
+  int64_t partials = 0;  // rows of all heads times splits, if several
+  int64_t pitch = 0;     // elements between rows of scores
+  int64_t weightPitch = 0;
+  bool inTiles = false;           // products are those of a matrix unit
+  bool sumsApart = false;         // dst holds no sums: its type, or an epilogue
+  bool copiesValues = false;      // their rows lie badly: read a copy
+  std::optional<CausalMask> mask; // keys that it hides are skipped
+  ScratchPlan scratch;
+};
+
+AttentionSchedule makeSchedule(const AttentionProblem &problem,
+                               tile::TargetAttr target);
+
+} // namespace tenon::tiling
