@@ -3,6 +3,7 @@
 #include "dialects/graph/Convert.h"
 
 #include "dialects/graph/PlainOp.h"
+#include "dialects/graph/TestTensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -17,6 +18,9 @@ using namespace mlir;
 
 // Inside, because both mlir and tenon::graph have an Op.
 namespace tenon::graph {
+using test::add;
+using test::tensor;
+
 namespace {
 class ConvertTest : public testing::Test {
 protected:
@@ -35,7 +39,7 @@ protected:
   }
   /// `graph` prepared, which it then is.
   OwningOpRef<ModuleOp> toModule(Graph &graph) {
-    Expected<PreparedGraph> prepared = prepareGraph(std::move(graph));
+    Expected<PreparedGraph> prepared = prepareGraph(graph);
     if (!prepared) {
       ADD_FAILURE() << str(prepared.errors());
       return nullptr;
@@ -85,18 +89,6 @@ void expectEqual(const Graph &a, const Graph &b) {
   ASSERT_EQ(a.ops.size(), b.ops.size());
   for (size_t i = 0; i < a.ops.size(); ++i)
     EXPECT_EQ(a.ops[i].attrs, b.ops[i].attrs) << a.ops[i].name;
-}
-
-LogicalTensor tensor(uint64_t id, DType dtype, std::optional<Dims> shape) {
-  LogicalTensor result;
-  result.id = id;
-  result.dtype = dtype;
-  result.shape = std::move(shape);
-  return result;
-}
-
-void add(Graph &graph, LogicalTensor tensor) {
-  graph.tensors[tensor.id] = std::move(tensor);
 }
 
 constexpr uint64_t kHuge = ~uint64_t(0) - 2;

@@ -1,23 +1,12 @@
 //===- Prepare_test.cpp - graphs that are ready to compile ----------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/graph/TestTensors.h"
 #include "dialects/graph/infer/Prepare.h"
 
 #include <gtest/gtest.h>
 
 namespace tenon::graph::test {
 namespace {
-
-LogicalTensor tensor(uint64_t id, DType dtype, std::optional<Dims> shape) {
-  LogicalTensor result;
-  result.id = id;
-  result.dtype = dtype;
-  result.shape = std::move(shape);
-  return result;
-}
-
-void add(Graph &graph, LogicalTensor tensor) {
-  graph.tensors[tensor.id] = std::move(tensor);
-}
 
 /// A ReLU from tensor 0 to tensor 1.
 Graph relu() {
