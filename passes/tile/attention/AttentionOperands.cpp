@@ -5,9 +5,7 @@
 // by the first block of queries of their head, queries by each block.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/support/GraphAttrs.h"
-#include "passes/tile/attention/AttentionLowering.h"
-#include "passes/tile/core/WorkItems.h"
+#include "passes/tile/attention/AttentionOperands.h"
 
 using namespace mlir;
 
@@ -24,7 +22,7 @@ static void emitFused(IndexMath &m, const FusedInput &input, ArrayRef<Index> at,
 }
 
 /// Keys and values of a head are packed or computed by the first of its blocks.
-void AttentionLowering::emitOperands(Block &block, Index item) {
+void AttentionOperands::emitOperands(const Block &block, Index item) const {
   if (!problem.packedValues && !problem.packedKeys && !problem.fusedValues)
     return;
   ArrayRef<Index> head = ArrayRef(block.at).drop_back();
@@ -47,27 +45,10 @@ void AttentionLowering::emitOperands(Block &block, Index item) {
   });
 }
 
-void AttentionLowering::emitQueries(Block &block) {
+void AttentionOperands::emitQueries(const Block &block) const {
   if (problem.fusedQueries)
     emitFused(m, *problem.fusedQueries, block.at, {block.rows, problem.depth},
               queriesOf(block));
-}
-
-/// The queries of a block.
-Value AttentionLowering::queriesOf(Block &block) {
-  if (problem.fusedQueries)
-    return box(m, block.scratch.fusedQueries, 0, {block.rows, problem.depth},
-               {problem.depth, 1});
-  return box(
-      m, problem.q.base, offsetOf(problem.q, block.at),
-      {block.rows, problem.depth},
-      {problem.q.strides[problem.q.rank() - 2], problem.q.strides.back()});
-}
-
-/// Where keys or values `s` are.
-Value AttentionLowering::baseOf(Block &block, const Strided &s,
-                                Value AttentionScratch::*place) const {
-  return s.base ? s.base : block.scratch.*place;
 }
 
 } // namespace tenon::tiling

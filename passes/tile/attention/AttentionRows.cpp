@@ -1,9 +1,9 @@
 //===- AttentionRows.cpp - rows of scores become weights ------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/tile/attention/AttentionRows.h"
+
 #include "codegen/vector/Attrs.h"
 #include "passes/ops/ScalarOps.h"
-#include "passes/tile/attention/AttentionLowering.h"
-#include "passes/tile/core/WorkItems.h"
 #include "passes/tile/windows/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -77,7 +77,7 @@ static Value exactReciprocal(OpBuilder &b, Location loc, Value d) {
 /// that has an exact reciprocal, that is `exact`.
 static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
                           llvm::function_ref<bool(BlockArgument)> shared,
-                          bool narrow, AttentionLowering::Divisor exact = {}) {
+                          bool narrow, AttentionRows::Divisor exact = {}) {
   for (Operation &inner : region.without_terminator()) {
     Location loc = inner.getLoc();
     Operation *clone = b.clone(inner, map);
@@ -106,37 +106,15 @@ static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
 
 /// Whether `argument` of a region, whose operand 0 is argument `first`, is an
 /// epilogue operand that does not vary along the keys.
-bool AttentionLowering::isShared(BlockArgument argument, unsigned first) const {
+bool AttentionRows::isShared(BlockArgument argument, unsigned first) const {
   unsigned number = argument.getArgNumber();
   return number >= first &&
          problem.epilogueOperands[number - first].strides.back().isConstant(0);
 }
 
-/// A row of scores after the other; of `rows` and of the keys of `part`.
-Value AttentionLowering::scoresOf(Block &block, const Rows &rows,
-                                  const Keys &part) {
-  return box(m, block.scratch.scores, rows.first * schedule.pitch,
-             {rows.count, part.count}, {schedule.pitch, 1});
-}
-
-/// Where their weights go: they replace scores or, in another type, lie beside
-/// them.
-Value AttentionLowering::weightsOf(Block &block, const Rows &rows,
-                                   const Keys &part) {
-  if (!problem.isNarrow())
-    return scoresOf(block, rows, part);
-  return box(m, block.scratch.weights, rows.first * schedule.weightPitch,
-             {rows.count, part.count}, {schedule.weightPitch, 1});
-}
-
-/// The numbers in `scratch`, one for each row of the block.
-Value AttentionLowering::numbers(Block &block, Value scratch) {
-  return box(m, scratch, 0, {block.rows}, {1});
-}
-
 /// The numbers in `scratch` of `rows`.
 static Value numbersOf(IndexMath &m, Value scratch,
-                       const AttentionLowering::Rows &rows) {
+                       const AttentionEmitter::Rows &rows) {
   return box(m, scratch, rows.first, {rows.count}, {1});
 }
 
@@ -146,10 +124,10 @@ static AffineMap perRow(MLIRContext *context) {
 
 /// The epilogue operands that `region` reads for `rows`; its argument of
 /// operand 0 is `first`.
-AttentionLowering::RowSides
-AttentionLowering::epilogueOperandsOf(Block &block, const Rows &rows,
-                                      const Keys &part, mlir::Block &region,
-                                      unsigned first) {
+AttentionRows::RowSides
+AttentionRows::epilogueOperandsOf(const Block &block, const Rows &rows,
+                                  const Keys &part, mlir::Block &region,
+                                  unsigned first) const {
   MLIRContext *context = m.builder().getContext();
   SmallVector<Index> at = block.at;
   at.back() = at.back() + rows.first;
@@ -192,7 +170,7 @@ emitRowsOf(OpBuilder &b, Location loc, ValueRange ins, ValueRange outs,
 }
 
 /// Rows of scores become weights, each with its own maximum and sum.
-void AttentionLowering::emitRows(Block &block, const Keys &part) {
+void AttentionRows::emitRows(const Block &block, const Keys &part) const {
   constexpr int64_t kBytesTogether = 16 << 10; // half of L1
   constexpr int64_t kMostTogether = 4;
   int64_t together = std::clamp<int64_t>(kBytesTogether / (schedule.pitch * 4),
@@ -202,9 +180,8 @@ void AttentionLowering::emitRows(Block &block, const Keys &part) {
   fill(m, numbers(block, block.scratch.sum), 0);
   auto all = block.rows.constant();
   auto pass = [&](const Rows &rows) {
-    Block inner = block;
-    emitScoreRegion(inner, rows, part);
-    emitExponentials(inner, rows, part);
+    emitScoreRegion(block, rows, part);
+    emitExponentials(block, rows, part);
   };
   if (all && *all <= together)
     return pass({0, block.rows});
@@ -219,7 +196,7 @@ void AttentionLowering::emitRows(Block &block, const Keys &part) {
 
 /// The number that the region divides all scores of a matrix by, if there is
 /// one.
-BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
+BlockArgument AttentionRows::divisorOfMatrix(mlir::Block &region) const {
   for (auto division : region.getOps<arith::DivFOp>()) {
     auto argument = dyn_cast<BlockArgument>(division.getRhs());
     unsigned number = argument ? argument.getArgNumber() : 0;
@@ -233,8 +210,8 @@ BlockArgument AttentionLowering::divisorOfMatrix(mlir::Block &region) const {
 
 /// scores = score(scores), max = the largest of max and scores. Powers of two
 /// have exact reciprocals: whether a divisor is one, is seen here.
-void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
-                                        const Keys &part) {
+void AttentionRows::emitScoreRegion(const Block &block, const Rows &rows,
+                                    const Keys &part) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   BlockArgument argument = divisorOfMatrix(*problem.score);
@@ -258,8 +235,8 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
   }
 }
 
-void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
-                                        const Keys &part, Divisor exact) {
+void AttentionRows::emitScoreRegion(const Block &block, const Rows &rows,
+                                    const Keys &part, Divisor exact) const {
   OpBuilder &b = m.builder();
   mlir::Block &region = *problem.score;
   auto yield = cast<tile::YieldOp>(region.getTerminator());
@@ -307,7 +284,7 @@ void AttentionLowering::emitScoreRegion(Block &block, const Rows &rows,
 
 /// `max`, but 0 where nothing was above -inf: exp(-inf - 0) is 0, while
 /// exp(-inf - -inf) would be NaN.
-Value AttentionLowering::guarded(OpBuilder &b, Location loc, Value max) {
+Value AttentionRows::guarded(OpBuilder &b, Location loc, Value max) const {
   if (!problem.infAsZero && !schedule.online)
     return max;
   Value masked = isEqual(b, loc, max, lowest(b, loc));
@@ -324,8 +301,8 @@ static Value emitWeight(OpBuilder &b, Location loc, Type type, Value e) {
 
 /// scores = weights(exp(scores - max)), sum += the exponentials. Denormal ones
 /// are 0.
-void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
-                                         const Keys &part) {
+void AttentionRows::emitExponentials(const Block &block, const Rows &rows,
+                                     const Keys &part) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   // With `normalized` weights come later (emitNormalized).
@@ -389,7 +366,7 @@ void AttentionLowering::emitExponentials(Block &block, const Rows &rows,
 
 /// weights = weights(scores * sum), scores the exponentials, sum the reciprocal
 /// of theirs.
-void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
+void AttentionRows::emitNormalized(const Block &block, const Keys &part) const {
   OpBuilder &b = m.builder();
   mlir::Block &region = *problem.weights;
   Rows rows{0, block.rows};
@@ -423,7 +400,7 @@ void AttentionLowering::emitNormalized(Block &block, const Keys &part) {
 }
 
 /// factor, the old maxima, becomes exp(old - max); sum = sum * factor.
-void AttentionLowering::emitFactors(Block &block) {
+void AttentionRows::emitFactors(const Block &block) const {
   OpBuilder &b = m.builder();
   AffineMap map = b.getMultiDimIdentityMap(1);
   linalg::GenericOp::create(
@@ -439,7 +416,7 @@ void AttentionLowering::emitFactors(Block &block) {
 }
 
 /// Statistics, and sum = 1 / sum.
-void AttentionLowering::emitSums(Block &block) {
+void AttentionRows::emitSums(const Block &block) const {
   OpBuilder &b = m.builder();
   AffineMap map = b.getMultiDimIdentityMap(1);
   SmallVector<Value> outs{numbers(block, block.scratch.sum)};
@@ -474,7 +451,7 @@ void AttentionLowering::emitSums(Block &block) {
 }
 
 /// Multiplies each row of `rows` by its number of `factors`.
-void AttentionLowering::scaleRows(Value rows, Value factors) {
+void AttentionRows::scaleRows(Value rows, Value factors) const {
   OpBuilder &b = m.builder();
   AffineMap ofRow = perRow(b.getContext());
   linalg::GenericOp::create(
@@ -488,7 +465,7 @@ void AttentionLowering::scaleRows(Value rows, Value factors) {
 }
 
 /// result = result * factor + step.
-void AttentionLowering::addStep(Block &block) {
+void AttentionRows::addStep(const Block &block) const {
   OpBuilder &b = m.builder();
   AffineMap ofRow = perRow(b.getContext());
   AffineMap all = b.getMultiDimIdentityMap(2);
@@ -505,7 +482,7 @@ void AttentionLowering::addStep(Block &block) {
 }
 
 /// dst = epilogue(result * sum).
-void AttentionLowering::storeSums(Block &block) {
+void AttentionRows::storeSums(const Block &block) const {
   OpBuilder &b = m.builder();
   AffineMap ofRow = perRow(b.getContext());
   AffineMap all = b.getMultiDimIdentityMap(2);
@@ -520,6 +497,14 @@ void AttentionLowering::storeSums(Block &block) {
             nb, l,
             problem.epilogue.apply(nb, l, y, {}, problem.dst.elementType()));
       });
+}
+
+/// dst from sums.
+void AttentionRows::finishRows(const Block &block) const {
+  if (schedule.sumsApart)
+    storeSums(block);
+  else
+    scaleRows(output(block), numbers(block, block.scratch.sum));
 }
 
 } // namespace tenon::tiling

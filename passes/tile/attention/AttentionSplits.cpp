@@ -17,9 +17,9 @@
 // With one split there is no second section. Splits follow from shapes.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/tile/attention/AttentionSplits.h"
+
 #include "passes/ops/ScalarOps.h"
-#include "passes/tile/attention/AttentionLowering.h"
-#include "passes/tile/core/WorkItems.h"
 #include "passes/tile/products/Products.h"
 #include "passes/tile/windows/Windows.h"
 
@@ -39,7 +39,8 @@ constexpr auto kReduction = utils::IteratorType::reduction;
 
 } // namespace
 
-void AttentionLowering::runInPlace() {
+void AttentionSplits::run() const {
+  Partial partial;
   if (schedule.online) {
     OpBuilder &b = m.builder();
     int64_t numbers = schedule.partials;
@@ -52,30 +53,31 @@ void AttentionLowering::runInPlace() {
   }
   int64_t full = problem.keys / schedule.splitKeys,
           tail = problem.keys % schedule.splitKeys;
-  emitSplits(0, full, schedule.splitKeys);
+  emitSplits(partial, 0, full, schedule.splitKeys);
   if (tail)
-    emitSplits(full, 1, tail);
+    emitSplits(partial, full, 1, tail);
   if (schedule.online)
-    emitMerge();
+    emitMerge(partial);
 }
 
 /// A section for splits `first .. first + number - 1` of `count` keys.
-void AttentionLowering::emitSplits(int64_t first, int64_t number,
-                                   int64_t count) {
+void AttentionSplits::emitSplits(const Partial &partial, int64_t first,
+                                 int64_t number, int64_t count) const {
   Grid grid = gridOf(ceilDiv(problem.rows, schedule.queries));
   grid.add("split", number);
-  emitItems(m, ctx.label, grid, schedule.scratch.bytes(),
+  emitItems(m, label, grid, schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Index split = item["split"] + first;
               Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
-              emitSplit(block, split, {0, split * schedule.splitKeys, count});
+              emitSplit(block, partial, split,
+                        {0, split * schedule.splitKeys, count});
             });
 }
 
 /// The number of the first row of `block`, counted over all heads, times the
 /// number of splits.
-Index AttentionLowering::partialOffset(Block &block) {
+Index AttentionSplits::partialOffset(const Block &block) const {
   Index number = 0;
   for (auto [index, size] : llvm::zip(block.at, problem.lead))
     number = number * size + index;
@@ -83,69 +85,29 @@ Index AttentionLowering::partialOffset(Block &block) {
   return number * schedule.splits;
 }
 
-void AttentionLowering::emitSplit(Block &block, Index split, const Keys &part) {
-  emitDots(block, part);
-  emitRows(block, part);
+void AttentionSplits::emitSplit(const Block &block, const Partial &partial,
+                                Index split, const Keys &part) const {
+  products.emitDots(block, part);
+  rows.emitRows(block, part);
   if (!schedule.online) {
-    emitSums(block);
-    emitWeighted(block, part, sumsOf(block));
-    return finishRows(block);
+    rows.emitSums(block);
+    products.emitWeightedInPlace(block, part, sumsOf(block));
+    return rows.finishRows(block);
   }
   Index at = partialOffset(block) + split, step = schedule.splits;
-  emitWeighted(block, part,
-               box(m, partial.result, at * problem.columns,
-                   {block.rows, problem.columns}, {step * problem.columns, 1}));
+  products.emitWeightedInPlace(block, part,
+                               box(m, partial.result, at * problem.columns,
+                                   {block.rows, problem.columns},
+                                   {step * problem.columns, 1}));
   for (auto [from, to] : {std::pair(block.scratch.max, partial.max),
                           std::pair(block.scratch.sum, partial.sum)})
     linalg::CopyOp::create(m.builder(), m.location(), numbers(block, from),
                            box(m, to, at, {block.rows}, {step}));
 }
 
-/// scores = q . k of the keys of `part`, key by key: each is read once.
-void AttentionLowering::emitDots(Block &block, const Keys &part) {
-  Index n = part.count;
-  Index across = problem.k.strides[problem.k.rank() - 2],
-        along = problem.k.strides.back();
-  Value queriesBox =
-      box(m, problem.q.base, offsetOf(problem.q, block.at),
-          {block.rows, problem.depth},
-          {problem.q.strides[problem.q.rank() - 2], problem.q.strides.back()});
-  Index at =
-      offsetOf(problem.k, ArrayRef(block.at).drop_back()) + part.from * along;
-  Value keysBox =
-      box(m, problem.k.base, at, {problem.depth, n}, {across, along});
-  Value scores =
-      box(m, block.scratch.scores, 0, {block.rows, n}, {schedule.pitch, 1});
-  tiling::emitDots(m, queriesBox, keysBox, scores);
-}
-
-/// result = scores . values of `part`.
-void AttentionLowering::emitWeighted(Block &block, const Keys &part,
-                                     Value result) {
-  OpBuilder &b = m.builder();
-  Index n = part.count;
-  Index stride = problem.v.strides[problem.v.rank() - 2];
-  Value weights =
-      box(m, block.scratch.scores, 0, {block.rows, n}, {schedule.pitch, 1});
-  Index at =
-      offsetOf(problem.v, ArrayRef(block.at).drop_back()) + part.from * stride;
-  Value values = box(m, problem.v.base, at, {n, problem.columns}, {stride, 1});
-  if (!block.rows.isConstant(1)) {
-    tile::BrgemmOp::create(b, m.location(), weights, values, result,
-                           /*accumulate=*/false, /*packed=*/false);
-    return;
-  }
-  AffineExpr row = b.getAffineDimExpr(0), column = b.getAffineDimExpr(1),
-             key = b.getAffineDimExpr(2);
-  auto map = [&](AffineExpr x, AffineExpr y) {
-    return AffineMap::get(3, 0, {x, y}, b.getContext());
-  };
-  tiling::emitSums(m, weights, values, result,
-                   {map(row, key), map(key, column), map(row, column)});
-}
-
 /// max = that of all splits, sum = theirs, partial.max = their factors.
-void AttentionLowering::emitFactorsOfSplits(Block &block) {
+void AttentionSplits::emitFactorsOfSplits(const Block &block,
+                                          const Partial &partial) const {
   OpBuilder &b = m.builder();
   Index at = partialOffset(block), step = schedule.splits;
   auto ofSplits = [&](Value buffer) {
@@ -169,27 +131,28 @@ void AttentionLowering::emitFactorsOfSplits(Block &block) {
       ValueRange{maxima, sum}, {both, perRow, both, perRow},
       {kParallel, kReduction}, [&](OpBuilder &nb, Location l, ValueRange args) {
         Value factor =
-            emitExpOfDifference(nb, l, args[2], guarded(nb, l, args[1]));
+            emitExpOfDifference(nb, l, args[2], rows.guarded(nb, l, args[1]));
         Value total = math::FmaOp::create(nb, l, factor, args[0], args[3]);
         linalg::YieldOp::create(nb, l, ValueRange{factor, total});
       });
 }
 
 /// dst from the parts.
-void AttentionLowering::emitMerge() {
-  emitItems(m, ctx.label, gridOf(ceilDiv(problem.rows, schedule.queries)),
+void AttentionSplits::emitMerge(const Partial &partial) const {
+  emitItems(m, label, gridOf(ceilDiv(problem.rows, schedule.queries)),
             schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
-              emitFactorsOfSplits(block);
-              emitSums(block);
-              emitSumOfSplits(block);
-              finishRows(block);
+              emitFactorsOfSplits(block, partial);
+              rows.emitSums(block);
+              emitSumOfSplits(block, partial);
+              rows.finishRows(block);
             });
 }
 
-void AttentionLowering::emitSumOfSplits(Block &block) {
+void AttentionSplits::emitSumOfSplits(const Block &block,
+                                      const Partial &partial) const {
   OpBuilder &b = m.builder();
   Index offset = partialOffset(block);
   Index step = schedule.splits, width = problem.columns;

@@ -1,8 +1,8 @@
-//===- AttentionVisibleKeys.cpp - keys that a causal mask leaves to see
+//===- AttentionVisibleKeys.cpp - keys that a causal mask leaves ----------===//
 // SPDX-License-Identifier: Apache-2.0
-//----------===//
+#include "passes/tile/attention/AttentionVisibleKeys.h"
+
 #include "passes/ops/ScalarOps.h"
-#include "passes/tile/attention/AttentionLowering.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,7 +17,7 @@ namespace tenon::tiling {
 constexpr double kVanishing = -104;
 
 /// What the mask means for a block of queries.
-void AttentionLowering::placeMask(Block &block) {
+void AttentionVisibleKeys::place(Block &block) const {
   if (!schedule.mask)
     return;
   OpBuilder &b = m.builder();
@@ -40,7 +40,7 @@ void AttentionLowering::placeMask(Block &block) {
 }
 
 /// Whether exp(masked - max) is 0 for all rows of the block.
-Value AttentionLowering::vanishes(Block &block) {
+Value AttentionVisibleKeys::vanishes(const Block &block) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   auto number = [&](double x) -> Value {
@@ -62,8 +62,9 @@ Value AttentionLowering::vanishes(Block &block) {
 
 /// Whether no value of the keys of `part` after those of `seen` is infinite or
 /// NaN: 0 times such a one is NaN.
-Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
-                                         const Keys &seen) {
+Value AttentionVisibleKeys::hiddenAreFinite(const Block &block,
+                                            const Keys &part,
+                                            const Keys &seen) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
@@ -111,9 +112,9 @@ Value AttentionLowering::hiddenAreFinite(Block &block, const Keys &part,
 /// Emits `emit`, which leaves maxima of rows, for those of `part` that the
 /// block's rows see, and once more for all of them if the others count as well.
 /// Returns those it was emitted for last.
-AttentionLowering::Keys AttentionLowering::emitVisible(
-    Block &block, const Keys &part,
-    llvm::function_ref<void(Block &, const Keys &)> emit) {
+AttentionEmitter::Keys AttentionVisibleKeys::emitVisible(
+    const Block &block, const Keys &part,
+    llvm::function_ref<void(const Block &, const Keys &)> emit) const {
   if (!schedule.mask) {
     emit(block, part);
     return part;
@@ -132,13 +133,12 @@ AttentionLowering::Keys AttentionLowering::emitVisible(
   auto loop = scf::WhileOp::create(
       b, loc, b.getIndexType(), m.value(min(seen, panels)),
       [&](OpBuilder &nb, Location l, ValueRange panels) {
-        Block inside = block;
         Keys seen = keysOf(m(panels[0]));
-        emit(inside, seen);
+        emit(block, seen);
         Value less = arith::CmpIOp::create(nb, l, arith::CmpIPredicate::slt,
                                            panels[0], all);
         Value nothing = arith::AndIOp::create(
-            nb, l, vanishes(inside), hiddenAreFinite(inside, part, seen));
+            nb, l, vanishes(block), hiddenAreFinite(block, part, seen));
         Value counts = arith::XOrIOp::create(
             nb, l, nothing,
             arith::ConstantOp::create(nb, l, nb.getBoolAttr(true)));

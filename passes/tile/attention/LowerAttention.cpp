@@ -47,10 +47,19 @@
 //     for each block of queries: S as above; S[r] = S[r] / sum[r]
 //                                dst += tile.brgemm V[:, block], S
 //
+// lowerAttention, at the end, is where to begin: it reads the operands and
+// sizes (AttentionProblem.h), makes all decisions (AttentionSchedule.h) and
+// then has code emitted, for blocks of queries here or, for few queries, by
+// AttentionSplits.h. Both are made of products (AttentionProducts.h), the work
+// on rows between them (AttentionRows.h) and the boxes of a block
+// (AttentionBlock.h).
+//
 //===----------------------------------------------------------------------===//
-#include "passes/support/GraphAttrs.h"
-#include "passes/tile/attention/AttentionLowering.h"
-#include "passes/tile/core/WorkItems.h"
+#include "passes/tile/attention/AttentionOperands.h"
+#include "passes/tile/attention/AttentionProducts.h"
+#include "passes/tile/attention/AttentionRows.h"
+#include "passes/tile/attention/AttentionSplits.h"
+#include "passes/tile/attention/AttentionVisibleKeys.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -61,57 +70,43 @@ using namespace mlir;
 
 namespace tenon::tiling {
 
-AttentionScratch AttentionLowering::scratchOf(Value memory) const {
-  int64_t at = 0;
-  AttentionScratch scratch;
-  OpBuilder &b = m.builder();
-  for (const ScratchPlan::Buffer &buffer : schedule.scratch.buffers) {
-    auto type = MemRefType::get(buffer.elements, buffer.type);
-    scratch.*buffer.place = memref::ViewOp::create(
-        b, m.location(), type, memory, m.value(at), ValueRange());
-    at += buffer.bytes();
-  }
-  return scratch;
-}
+namespace {
 
-/// Items are so many blocks of queries of each head.
-Grid AttentionLowering::gridOf(Index blocks) const {
-  Grid grid;
-  grid.add("block", problem.lead);
-  grid.add("block", blocks);
-  return grid;
-}
+/// A section whose items are blocks of queries, over packed keys.
+class AttentionBlocks : AttentionEmitter {
+public:
+  explicit AttentionBlocks(const AttentionEmitter &base)
+      : AttentionEmitter(base), operands(base), products(base), rows(base),
+        visibleKeys(base) {}
 
-/// The block of an item; its rows are still to be placed.
-AttentionLowering::Block AttentionLowering::blockOf(const Grid::Item &item,
-                                                    Value memory) const {
-  return {SmallVector<Index>(item.all("block")), 0, scratchOf(memory)};
-}
+  void run() const;
 
-/// Makes `block` the `number`-th block of queries.
-void AttentionLowering::placeRows(Block &block, Index number) {
-  Index first = number * schedule.queries;
-  block.at.back() = first;
-  auto r = problem.rows.constant();
-  block.rows = r && *r % schedule.queries == 0
-                   ? schedule.queries
-                   : min(schedule.queries, problem.rows - first);
-}
+private:
+  void emitWhole(const Block &block) const;
+  void emitSteps(const Block &block) const;
+  void emitStep(const Block &block, const Keys &part) const;
+  void emitFromLeft(const Block &block) const;
 
-void AttentionLowering::run() {
-  if (problem.inPlace)
-    return runInPlace();
+  AttentionOperands operands;
+  AttentionProducts products;
+  AttentionRows rows;
+  AttentionVisibleKeys visibleKeys;
+};
+
+} // namespace
+
+void AttentionBlocks::run() const {
   bool fromLeft = problem.fromLeft;
   Grid grid = gridOf(fromLeft ? 1 : ceilDiv(problem.rows, schedule.queries));
-  emitItems(m, ctx.label, grid, schedule.scratch.bytes(),
+  emitItems(m, label, grid, schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Block block = blockOf(item, memory);
-              emitOperands(block, item.number);
+              operands.emitOperands(block, item.number);
               if (fromLeft)
                 return emitFromLeft(block);
               placeRows(block, block.at.back());
-              placeMask(block);
-              emitQueries(block);
+              visibleKeys.place(block);
+              operands.emitQueries(block);
               if (schedule.online)
                 emitSteps(block);
               else
@@ -119,50 +114,20 @@ void AttentionLowering::run() {
             });
 }
 
-/// Rows of dst that a block computes; `from_left`: its whole matrix.
-Value AttentionLowering::output(Block &block) {
-  ArrayRef<Index> at(block.at);
-  bool fromLeft = problem.fromLeft;
-  Index width = fromLeft ? problem.keys : problem.columns;
-  return box(m, problem.dst.base,
-             offsetOf(problem.dst, fromLeft ? at.drop_back() : at),
-             {fromLeft ? problem.columns : block.rows, width},
-             {problem.dst.strides[problem.dst.rank() - 2], 1});
-}
-
-/// A block's rows of `scratch`, as wide as those of dst.
-Value AttentionLowering::result(Block &block, Value scratch) {
-  return box(m, scratch, 0, {block.rows, problem.columns},
-             {problem.columns, 1});
-}
-
-/// What steps add up.
-Value AttentionLowering::sumsOf(Block &block) {
-  return schedule.sumsApart ? result(block, block.scratch.result)
-                            : output(block);
-}
-
-/// dst from sums.
-void AttentionLowering::finishRows(Block &block) {
-  if (schedule.sumsApart)
-    storeSums(block);
-  else
-    scaleRows(output(block), numbers(block, block.scratch.sum));
-}
-
-void AttentionLowering::emitWhole(Block &block) {
+void AttentionBlocks::emitWhole(const Block &block) const {
   Keys all{0, 0, problem.keys};
-  Keys seen = emitVisible(block, all, [&](Block &inner, const Keys &part) {
-    emitScores(inner, part);
-    emitRows(inner, part);
-  });
-  emitSums(block);
+  Keys seen = visibleKeys.emitVisible(
+      block, all, [&](const Block &inner, const Keys &part) {
+        products.emitScores(inner, part);
+        rows.emitRows(inner, part);
+      });
+  rows.emitSums(block);
   if (problem.normalized)
-    emitNormalized(block, seen);
-  emitProduct(block, seen, /*accumulate=*/false);
+    rows.emitNormalized(block, seen);
+  products.emitProduct(block, seen, /*accumulate=*/false);
 }
 
-void AttentionLowering::emitSteps(Block &block) {
+void AttentionBlocks::emitSteps(const Block &block) const {
   OpBuilder &b = m.builder();
   double inf = std::numeric_limits<double>::infinity();
   for (auto [start, buffer] :
@@ -176,35 +141,35 @@ void AttentionLowering::emitSteps(Block &block) {
   int64_t full = problem.keys / schedule.span,
           tail = problem.keys % schedule.span;
   emitLoop(m, 0, full, [&](Index step) {
-    Block inner = block;
-    emitStep(inner, {step * (schedule.span / problem.panel),
+    emitStep(block, {step * (schedule.span / problem.panel),
                      step * schedule.span, schedule.span});
   });
   if (tail)
     emitStep(block, {full * schedule.span / problem.panel, full * schedule.span,
                      tail});
-  emitSums(block);
-  finishRows(block);
+  rows.emitSums(block);
+  rows.finishRows(block);
 }
 
-void AttentionLowering::emitStep(Block &block, const Keys &part) {
+void AttentionBlocks::emitStep(const Block &block, const Keys &part) const {
   OpBuilder &b = m.builder();
   linalg::CopyOp::create(b, m.location(), numbers(block, block.scratch.max),
                          numbers(block, block.scratch.factor));
   Rows all{0, block.rows};
-  Keys seen = emitVisible(block, part, [&](Block &inner, const Keys &keys) {
-    emitScores(inner, keys);
-    emitScoreRegion(inner, all, keys);
-  });
-  auto addVisible = [&](Block &inner) {
-    emitFactors(inner);
-    emitExponentials(inner, all, seen);
+  Keys seen = visibleKeys.emitVisible(
+      block, part, [&](const Block &inner, const Keys &keys) {
+        products.emitScores(inner, keys);
+        rows.emitScoreRegion(inner, all, keys);
+      });
+  auto addVisible = [&](const Block &inner) {
+    rows.emitFactors(inner);
+    rows.emitExponentials(inner, all, seen);
     if (problem.isNarrow()) {
-      emitProduct(inner, seen, /*accumulate=*/false);
-      return addStep(inner);
+      products.emitProduct(inner, seen, /*accumulate=*/false);
+      return rows.addStep(inner);
     }
-    scaleRows(sumsOf(inner), numbers(inner, inner.scratch.factor));
-    emitProduct(inner, seen, /*accumulate=*/true);
+    rows.scaleRows(sumsOf(inner), numbers(inner, inner.scratch.factor));
+    products.emitProduct(inner, seen, /*accumulate=*/true);
   };
   if (!schedule.mask)
     return addVisible(block);
@@ -216,7 +181,7 @@ void AttentionLowering::emitStep(Block &block, const Keys &part) {
   addVisible(block);
 }
 
-void AttentionLowering::emitFromLeft(Block &outer) {
+void AttentionBlocks::emitFromLeft(const Block &outer) const {
   OpBuilder &b = m.builder();
   Value zero = arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(0));
   Value c = output(outer);
@@ -226,12 +191,12 @@ void AttentionLowering::emitFromLeft(Block &outer) {
     Block block = outer;
     placeRows(block, number);
     Keys all{0, 0, problem.keys};
-    emitScores(block, all);
-    emitRows(block, all);
-    emitSums(block);
+    products.emitScores(block, all);
+    rows.emitRows(block, all);
+    rows.emitSums(block);
     Value p = box(m, block.scratch.scores, 0, {block.rows, problem.keys},
                   {schedule.pitch, 1});
-    scaleRows(p, numbers(block, block.scratch.sum));
+    rows.scaleRows(p, numbers(block, block.scratch.sum));
     Index across = problem.v.strides.back();
     Index at = offsetOf(problem.v, ArrayRef(block.at).drop_back()) +
                block.at.back() * across;
@@ -242,111 +207,15 @@ void AttentionLowering::emitFromLeft(Block &outer) {
   });
 }
 
-void AttentionLowering::emitScores(Block &block, const Keys &part) {
-  Value a = queriesOf(block);
-  Index keysOffset = offsetOf(problem.k, ArrayRef(block.at).drop_back());
-  Index panels = ceilDiv(part.count, problem.panel);
-  emitLoop(m, 0, panels, [&](Index p) {
-    Index width = problem.panel;
-    Index number = part.panel + p;
-    Index at = keysOffset + number * panelSize(problem.depth, problem.panel,
-                                               problem.interleave);
-    Value b =
-        panelBox(m, baseOf(block, problem.k, &AttentionScratch::packedKeys), at,
-                 {}, {}, problem.depth, problem.panel, problem.interleave);
-    Value c = box(m, block.scratch.scores, p * width, {block.rows, width},
-                  {schedule.pitch, 1});
-    auto product = tile::BrgemmOp::create(m.builder(), m.location(), a, b, c);
-    // It is in L2, and only tiles are fast enough to wait for it.
-    product.setPrefetchNext(schedule.inTiles);
-  });
-}
-
-/// The values of `part` as they lie, or a copy.
-Value AttentionLowering::valuesOf(Block &block, const Keys &part) {
-  Index n = part.count, e = problem.columns;
-  Index stride = problem.v.strides[problem.v.rank() - 2];
-  Index at =
-      offsetOf(problem.v, ArrayRef(block.at).drop_back()) + part.from * stride;
-  Value values =
-      box(m, baseOf(block, problem.v, &AttentionScratch::fusedValues), at,
-          {n, e}, {stride, 1});
-  if (!schedule.copiesValues)
-    return values;
-  Value copy = box(m, block.scratch.values, 0, {n, e}, {e, 1});
-  linalg::CopyOp::create(m.builder(), m.location(), values, copy);
-  return copy;
-}
-
-/// c += or = a values; without steps it is the result.
-void AttentionLowering::emitWeightedSum(Block &block, Value a, Value values,
-                                        Value c, bool accumulate, bool packed) {
-  OpBuilder &b = m.builder();
-  Location loc = m.location();
-  if (schedule.online) {
-    tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
-    return;
-  }
-  AffineMap perRow =
-      tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerRow, b.getContext());
-  tile::BrgemmOp::create(
-      b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
-      accumulate, packed,
-      [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
-        Value y = args[0];
-        if (!problem.normalized)
-          y = arith::MulFOp::create(eb, l, y, args[1]);
-        return problem.epilogue.apply(eb, l, y, {}, problem.dst.elementType());
-      });
-}
-
-/// The weighted values of `part`: dst or, where parts are steps, what is added
-/// to their sums.
-void AttentionLowering::emitProduct(Block &block, const Keys &part,
-                                    bool accumulate) {
-  if (problem.interleave > 1)
-    return emitPanels(block, part);
-  Value weights =
-      box(m, problem.isNarrow() ? block.scratch.weights : block.scratch.scores,
-          0, {block.rows, part.count}, {schedule.weightPitch, 1});
-  Value c = !schedule.online     ? output(block)
-            : problem.isNarrow() ? result(block, block.scratch.step)
-                                 : sumsOf(block);
-  emitWeightedSum(block, weights, valuesOf(block, part), c, accumulate,
-                  /*packed=*/false);
-}
-
-/// The same, one panel of values after the other.
-void AttentionLowering::emitPanels(Block &block, const Keys &part) {
-  Index count = part.count;
-  Value weights = box(m, block.scratch.weights, 0, {block.rows, count},
-                      {schedule.weightPitch, 1});
-  Index first = offsetOf(problem.v, ArrayRef(block.at).drop_back()) +
-                part.from * problem.valuePanel;
-  Index dstOffset = offsetOf(problem.dst, block.at);
-  for (int64_t column = 0; column < problem.columns;
-       column += problem.valuePanel) {
-    Index number = column / problem.valuePanel, at = column;
-    Index width = std::min(problem.valuePanel, problem.columns - column);
-    Value values =
-        panelBox(m, baseOf(block, problem.v, &AttentionScratch::packedValues),
-                 first + number * panelSize(problem.keys, problem.valuePanel,
-                                            problem.interleave),
-                 {}, {}, count, problem.valuePanel, problem.interleave);
-    Value c =
-        schedule.online
-            ? box(m, block.scratch.step, at, {block.rows, width},
-                  {problem.columns, 1})
-            : box(m, problem.dst.base, dstOffset + at, {block.rows, width},
-                  {problem.dst.strides[problem.dst.rank() - 2], 1});
-    emitWeightedSum(block, weights, values, c, /*accumulate=*/false,
-                    /*packed=*/true);
-  }
-}
-
 LogicalResult lowerAttention(GroupContext &ctx) {
   auto op = *ctx.group.getOps<tile::AttentionOp>().begin();
-  AttentionLowering(ctx, op).run();
+  const AttentionProblem problem = readProblem(ctx, op);
+  const AttentionSchedule schedule = makeSchedule(problem, ctx.target);
+  AttentionEmitter emitter(ctx.m, ctx.label, problem, schedule);
+  if (problem.inPlace)
+    AttentionSplits(emitter).run();
+  else
+    AttentionBlocks(emitter).run();
   return success();
 }
 
