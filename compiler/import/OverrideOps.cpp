@@ -3,6 +3,7 @@
 #include "compiler/import/OverridesImpl.h"
 
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/infer/Infer.h"
 
 #include <algorithm>
 
@@ -227,7 +228,8 @@ void applyKinds(Graph &graph, const Overrides &o, Errors &errors) {
     }
     const OpInfo *to = graph::lookupOp(kind);
     if (!to) {
-      errors.push_back(badOverride(*op, "\"" + kind + "\" is no kind"));
+      errors.push_back(badOverride(*op, "\"" + kind + "\" is no operation kind",
+                                   graph::hintForKind(kind)));
       errors.back().code = ErrorCode::UnknownOp;
     } else if (!from || (from != to && (familyOf(*from) == Family::none ||
                                         familyOf(*from) != familyOf(*to)))) {

@@ -10,6 +10,7 @@
 
 #include "compiler/report/Stats.h"
 #include "dialects/graph/OpTable.h"
+#include "dialects/support/Text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -62,7 +63,7 @@ std::string whenText(When when) {
 /// "8 bytes read, 8 written, at best 1 us".
 std::string costText(const Traffic &bytes, double seconds) {
   std::string text =
-      std::to_string(static_cast<int64_t>(bytes.read)) + " bytes read, " +
+      countText(static_cast<int64_t>(bytes.read), "byte") + " read, " +
       std::to_string(static_cast<int64_t>(bytes.written)) + " written";
   if (seconds <= 0)
     return text;
@@ -145,9 +146,9 @@ std::vector<std::string> Explainer::sumTexts() const {
   for (When when : {When::run, When::bind, When::never}) {
     ReorderSum sum = sumOf(when);
     bool saved = when == When::never;
-    std::string text = (saved ? "saved " : "") + whenText(when) + ": " +
-                       std::to_string(sum.count) +
-                       (sum.count == 1 ? " copy" : " copies");
+    std::string text =
+        (saved ? "saved " : "") + whenText(when) + ": " +
+        countText(static_cast<int64_t>(sum.count), "copy", "copies");
     if (sum.count > sum.unsized)
       text += ", " + costText(sum.bytes, sum.seconds);
     if (sum.unsized)
@@ -229,8 +230,9 @@ OpAnswer Explainer::explainOp(size_t op) const {
     for (size_t g : answer.groups)
       answer.text += (g == answer.groups.front() ? "" : " and ") + groupText(g);
     if (group.ops.size() > 1)
-      answer.text += ", with " + std::to_string(group.ops.size() - 1) +
-                     " other operation" + (group.ops.size() > 2 ? "s" : "");
+      answer.text +=
+          ", with " + countText(static_cast<int64_t>(group.ops.size() - 1),
+                                "other operation");
     if (answer.reasons.empty())
       if (std::string why = whyHere(op); !why.empty())
         answer.reasons.push_back(why);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/report/MemoryPlan.h"
 
+#include "dialects/support/Text.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
@@ -50,7 +52,7 @@ std::string format(const char *text, Values... values) {
   return buffer;
 }
 
-std::string bytesOf(int64_t bytes) { return std::to_string(bytes) + " bytes"; }
+std::string bytesOf(int64_t bytes) { return countText(bytes, "byte"); }
 
 /// `text` as far as it fits into `width` pixels.
 std::string fit(const std::string &text, double width) {
@@ -108,7 +110,7 @@ private:
     text(kLeft, 20,
          "peak: " + bytesOf(plan.size) +
              ", sum of all buffers: " + bytesOf(plan.sum) + " in " +
-             std::to_string(report.arena.size()) + " buffers",
+             countText(static_cast<int64_t>(report.arena.size()), "buffer"),
          " font-size=\"14\"");
     text(kLeft, 40,
          "in use at once at most " + bytesOf(plan.live) + ", at step " +

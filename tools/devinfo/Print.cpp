@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/devinfo/DevInfo.h"
 
+#include "dialects/support/Text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -50,8 +52,8 @@ void DevInfo::printText(std::ostream &out) const {
     snprintf(label, sizeof(label), "%-5s", (entry.level + ":").c_str());
     out << label << "    " << formatRate(rate.read) << " read "
         << formatRate(rate.write) << " write " << formatRate(rate.copy)
-        << " copy GB/s, " << formatSize(entry.bytes) << ", " << entry.threads
-        << (entry.threads == 1 ? " thread\n" : " threads\n");
+        << " copy GB/s, " << formatSize(entry.bytes) << ", "
+        << countText(entry.threads, "thread") << "\n";
   }
 }
 

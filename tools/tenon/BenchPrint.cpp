@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/BenchRun.h"
 
+#include "dialects/support/Text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -19,6 +21,10 @@ namespace {
 
 double rate(double amount, double seconds) {
   return seconds > 0 ? 1e-9 * amount / seconds : 0;
+}
+
+std::string runsText(size_t runs) {
+  return countText(static_cast<int64_t>(runs), "run");
 }
 
 /// `value`, or "-" where there is none.
@@ -56,28 +62,35 @@ void printGroups(const BenchResult &r) {
   std::printf("%10s %6.1f%% %53s  (between groups)\n",
               secondsText(r.betweenSeconds).c_str(),
               100 * r.betweenSeconds / r.profiledSeconds, "");
+  if (std::ranges::any_of(r.groups, [](const GroupTime &group) {
+        return group.counted && group.peakPercent() > 100;
+      }))
+    std::printf("of peak   over 100%%: cached data, narrow types, Winograd, or "
+                "peaks that were measured while the machine was busy\n");
   if (!r.unfusedSeconds)
     return;
-  std::printf("unfused   %s, %.2fx of the time with groups (%zu runs each, in "
+  std::printf("unfused   %s, %.2fx of the time with groups (%s each, in "
               "turns)\n",
               secondsText(*r.unfusedSeconds).c_str(),
-              *r.unfusedSeconds / r.profiledSeconds, r.profiledRuns);
+              *r.unfusedSeconds / r.profiledSeconds,
+              runsText(r.profiledRuns).c_str());
   bool any = false;
   for (const GroupTime &group : r.groups)
     if (group.slower) {
-      std::printf("slower    %s: %.2fx of its unfused run\n",
+      std::printf("slower    %s: unfused it takes %.2fx of the time\n",
                   group.label.c_str(), *group.ratio());
       any = true;
     }
   if (!any)
-    std::printf("slower    no group is below %.2fx of its unfused run\n",
-                kLeastRatio);
+    std::printf("slower    fusion makes no group slower by more than %.0f%%\n",
+                100 / kLeastRatio - 100);
 }
 
 void printResult(const BenchResult &r, const Peaks &peaks) {
-  std::printf("time      min %s  median %s  p90 %s  (%zu runs, %s)\n",
+  std::printf("time      min %s  median %s  p90 %s  (%s, %s)\n",
               secondsText(r.least()).c_str(), secondsText(r.median()).c_str(),
-              secondsText(r.p90()).c_str(), r.times.size(), r.caches.c_str());
+              secondsText(r.p90()).c_str(), runsText(r.times.size()).c_str(),
+              r.caches.c_str());
   std::printf("rate      %.1f GFLOP/s, %.1f%% of %.1f measured FMA peak; "
               "%.1f GB/s of inputs, constants and outputs\n",
               r.gflops(), r.peakPercent(peaks), 1e-9 * peaks.flops,
@@ -159,13 +172,13 @@ ordered_json toJson(const BenchResult &r, const Peaks &peaks) {
 
 void printBenchTable(const BenchArgs &args, const Peaks &peaks,
                      const std::vector<BenchResult> &results) {
-  std::printf("%s, %d thread%s\n", args.model.path.c_str(), args.exec.threads,
-              args.exec.threads == 1 ? "" : "s");
+  std::printf("%s, %s\n", args.model.path.c_str(),
+              countText(args.exec.threads, "thread").c_str());
   for (size_t i = 0; i < results.size(); ++i) {
     const BenchResult &r = results[i];
     if (results.size() > 1)
-      std::printf("partition %zu of %zu: %zu operation%s\n", i, results.size(),
-                  r.ops, r.ops == 1 ? "" : "s");
+      std::printf("partition %zu of %zu: %s\n", i, results.size(),
+                  countText(static_cast<int64_t>(r.ops), "operation").c_str());
     if (r.reason.empty())
       printResult(r, peaks);
     else

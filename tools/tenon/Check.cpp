@@ -7,6 +7,7 @@
 // configuration does; a failed one outweighs an unsupported one.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/support/Text.h"
 #include "tools/tenon/CheckRun.h"
 #include "tools/tenon/Children.h"
 #include "tools/tenon/ModelArgs.h"
@@ -271,11 +272,11 @@ int CheckCommand::summarize() {
            std::pair(-b.second.runs, b.first);
   });
   for (const auto &[reason, entry] : sorted)
-    std::printf("  %s: %lld run%s, such as: %s\n", reason.c_str(),
-                static_cast<long long>(entry.runs), entry.runs == 1 ? "" : "s",
-                entry.example.c_str());
+    std::printf("  %s: %s, such as: %s\n", reason.c_str(),
+                countText(entry.runs, "run").c_str(), entry.example.c_str());
   if (configurations.size() > 1)
-    std::printf("%zu runs in %zu configurations each\n", runs.size(),
+    std::printf("%s in %zu configurations each\n",
+                countText(static_cast<int64_t>(runs.size()), "run").c_str(),
                 configurations.size());
   std::printf("%lld passed, %lld failed, %lld unsupported\n",
               static_cast<long long>(passed), static_cast<long long>(failed),

@@ -126,7 +126,7 @@ bool Checker::prepareRun() {
     blame(Stage::load, model.errors());
     return false;
   }
-  auto result = prepare(*model, run.overrides, settings.inputs);
+  auto result = prepare(run.path, *model, run.overrides, settings.inputs);
   if (!result) {
     blame(Stage::load, result.errors());
     return false;

@@ -67,37 +67,6 @@ std::optional<int64_t> parseInteger(std::string_view text) {
   return value;
 }
 
-static size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
-
-std::string closest(std::string_view word,
-                    const std::vector<std::string> &known) {
-  constexpr size_t kLongest = 64;
-  if (word.size() > kLongest)
-    return {};
-  std::string best;
-  size_t bestDistance = std::max<size_t>(word.size() / 3, 2) + 1;
-  for (const std::string &candidate : known)
-    if (size_t d = editDistance(word, candidate); d < bestDistance) {
-      bestDistance = d;
-      best = candidate;
-    }
-  return best;
-}
-
 static std::string scaledText(double value, const char *const *units,
                               const double *factors, size_t count) {
   size_t unit = 0;

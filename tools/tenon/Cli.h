@@ -48,10 +48,6 @@ std::vector<std::string> splitText(std::string_view text, char separator);
 /// A whole number with nothing after it.
 std::optional<int64_t> parseInteger(std::string_view text);
 
-/// Of `known`, the one spelled most like `word`; empty when none is close.
-std::string closest(std::string_view word,
-                    const std::vector<std::string> &known);
-
 /// "12.3 us", "4.56 ms", ...
 std::string secondsText(double seconds);
 /// "1.5 KiB", ...

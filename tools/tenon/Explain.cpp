@@ -8,6 +8,7 @@
 #include "compiler/report/Explain.h"
 #include "compiler/driver/Session.h"
 #include "compiler/report/Stats.h"
+#include "dialects/support/Text.h"
 #include "tools/devinfo/Peaks.h"
 #include "tools/tenon/ModelArgs.h"
 

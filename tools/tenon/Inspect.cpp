@@ -11,6 +11,7 @@
 #include "compiler/report/Dot.h"
 #include "compiler/report/MemoryPlan.h"
 #include "compiler/report/Stats.h"
+#include "dialects/support/Text.h"
 #include "dialects/support/WriteFile.h"
 #include "tools/tenon/Graphviz.h"
 #include "tools/tenon/ModelArgs.h"
@@ -176,8 +177,8 @@ void InspectCommand::showStats() {
               bytesText(stats.outputBytes).c_str(),
               bytesText(stats.intermediateBytes).c_str());
   if (stats.unknownTensors)
-    std::printf("unknown         %lld tensors, left out of the sums\n",
-                static_cast<long long>(stats.unknownTensors));
+    std::printf("unknown         %s, left out of the sums\n",
+                countText(stats.unknownTensors, "tensor").c_str());
   if (!compile())
     return;
   const CompileReport &r = compileReport;

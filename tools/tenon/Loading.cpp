@@ -26,6 +26,7 @@ void addArtefactOptions(CLI::App &app, AotLoadOptions &options) {
 
 Expected<LoadedModel> loadModel(const std::string &path) {
   LoadedModel model;
+  model.path = path;
   if (isAotFile(path)) {
     auto file = readAotFile(path);
     if (!file)
@@ -46,7 +47,7 @@ Expected<LoadedModel> loadModel(const std::string &path) {
 Expected<Prepared> prepareLoaded(const LoadedModel &model,
                                  const OverrideText &overrides,
                                  const std::vector<TensorSpec> &inputs) {
-  auto prepared = prepare(model.graph, overrides, inputs);
+  auto prepared = prepare(model.path, model.graph, overrides, inputs);
   if (!prepared || !model.file)
     return prepared;
   OverrideText structural = overrides;

@@ -19,6 +19,7 @@ namespace tenon::cli {
 void addArtefactOptions(CLI::App &app, AotLoadOptions &options);
 
 struct LoadedModel {
+  std::string path;
   graph::Graph graph;
   /// What it was read from, when it is compiled already.
   std::optional<AotFile> file;

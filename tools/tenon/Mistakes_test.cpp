@@ -52,6 +52,21 @@ TEST(Mistakes, CodesAndHints) {
   }
 }
 
+TEST(Mistakes, UnknownKindsOfOperations) {
+  std::string path = inScratch("softmx.json", chainOf({"ReLU", "Softmx"}));
+  for (const std::string command : {"run", "bench", "check", "inspect --stats",
+                                    "explain", "compile -o x.o"})
+    EXPECT_RESULT(tenon(command + " " + path), 1,
+                  "E1101 Softmx \"op1\" (id 1): " + path +
+                      ": \"Softmx\" is no operation kind; hint: did you mean "
+                      "SoftMax")
+        << command;
+  EXPECT_RESULT(tenon("run --op-kind=1:Softmx " + path), 1,
+                "hint: did you mean SoftMax");
+  EXPECT_RESULT(tenon("run --op-kind=1:Frobnicate " + path), 1,
+                "hint: `tenon ops` lists them");
+}
+
 TEST(Mistakes, PathsSayWhatTheyAre) {
   struct Case {
     std::string arguments, text;

@@ -240,7 +240,22 @@ static bool isInstanceOf(const Graph &special, const Graph &general) {
   return true;
 }
 
-Expected<Prepared> prepare(const Graph &model, const OverrideText &overrides,
+/// applyOverrides, with errors that name the file of the graph.
+static Expected<graph::PreparedGraph>
+applyTo(const std::string &path, Graph model, const Overrides &overrides) {
+  auto applied = applyOverrides(std::move(model), overrides);
+  if (applied)
+    return applied;
+  std::vector<Error> errors = applied.errors();
+  for (Error &error : errors)
+    error.message =
+        path + ": " +
+        (error.message.empty() ? describe(error.code) : error.message);
+  return errors;
+}
+
+Expected<Prepared> prepare(const std::string &path, const Graph &model,
+                           const OverrideText &overrides,
                            const std::vector<TensorSpec> &inputs) {
   Expected<Overrides> parsed = parseOverrides(overrides);
   if (!parsed)
@@ -251,7 +266,7 @@ Expected<Prepared> prepare(const Graph &model, const OverrideText &overrides,
   if (auto errors = addShapes(model, inputs, *parsed); !errors.empty())
     return errors;
 
-  auto run = applyOverrides(model, *parsed);
+  auto run = applyTo(path, model, *parsed);
   if (!run)
     return run.errors();
   Prepared prepared;
@@ -311,7 +326,7 @@ Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args) {
   Expected<Overrides> overrides = parseOverrides(args.overrides);
   if (!overrides)
     return overrides.errors();
-  return applyOverrides(std::move(*model), *overrides);
+  return applyTo(args.path, std::move(*model), *overrides);
 }
 
 } // namespace tenon::cli

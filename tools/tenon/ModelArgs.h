@@ -64,10 +64,11 @@ struct Prepared {
   bool isDynamic = false;
 };
 
-/// Applies `overrides` and the shapes of `inputs` to `model`.  A model with
-/// unknown dims keeps them for compilation when the overrides only say what
-/// they are.  Errors: those of the overrides; UnknownTensor; BadOption.
-Expected<Prepared> prepare(const graph::Graph &model,
+/// Applies `overrides` and the shapes of `inputs` to `model`, which was read
+/// from `path`.  A model with unknown dims keeps them for compilation when the
+/// overrides only say what they are.  Errors: those of the overrides and of the
+/// graph, which name the file; UnknownTensor; BadOption.
+Expected<Prepared> prepare(const std::string &path, const graph::Graph &model,
                            const OverrideText &overrides,
                            const std::vector<TensorSpec> &inputs = {});
 

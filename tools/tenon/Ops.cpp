@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/infer/Infer.h"
 #include "tools/tenon/Cli.h"
 
 #include <CLI/CLI.hpp>
@@ -143,14 +144,10 @@ void printJson(const ordered_json &json) {
 int showOne(const OpsArgs &args) {
   const graph::OpInfo *info = find(args.kind);
   if (!info) {
-    std::vector<std::string> kinds;
-    for (const graph::OpInfo &other : graph::allOps())
-      kinds.emplace_back(other.kind);
     Error error;
     error.code = ErrorCode::UnknownOp;
     error.message = "there is no operation \"" + args.kind + "\"";
-    std::string near = closest(args.kind, kinds);
-    error.hint = near.empty() ? "tenon ops lists all" : "did you mean " + near;
+    error.hint = graph::hintForKind(args.kind);
     return fail(error);
   }
   if (args.format == "json")

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/report/Stats.h"
+#include "dialects/support/Text.h"
 #include "runtime/tenon_model.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/Loading.h"
@@ -156,9 +157,9 @@ bool RunCommand::compile(const Prepared &prepared) {
                 tenon_model_get_code(compiled->model())->target);
     return true;
   }
-  std::printf("compiled %lld operations to %lld groups in %s%s\n",
-              static_cast<long long>(compileReport.ops),
-              static_cast<long long>(compileReport.groups),
+  std::printf("compiled %s to %s in %s%s\n",
+              countText(compileReport.ops, "operation").c_str(),
+              countText(compileReport.groups, "group").c_str(),
               secondsText(compileReport.totalSeconds).c_str(),
               prepared.isDynamic ? ", sizes left open until it runs" : "");
   return true;
@@ -265,8 +266,8 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
   std::printf("  check: passed against the reference%s, largest error %.3g",
               exact ? " (exact arithmetic, must be equal)" : "", worst);
   if (illConditioned)
-    std::printf(", %lld elements ill-conditioned",
-                static_cast<long long>(illConditioned));
+    std::printf(", %s ill-conditioned",
+                countText(illConditioned, "element").c_str());
   std::printf("\n");
 }
 
@@ -303,9 +304,10 @@ void RunCommand::runOnce(const Prepared &prepared) {
     std::printf("  constants: folded in %s\n",
                 secondsText(bindSeconds).c_str());
   if (!times.empty())
-    std::printf("  time: median %s of %zu runs, %d thread%s%s\n",
-                secondsText(quantile(times, 0.5)).c_str(), times.size(),
-                args.exec.threads, args.exec.threads == 1 ? "" : "s",
+    std::printf("  time: median %s of %s, %s%s\n",
+                secondsText(quantile(times, 0.5)).c_str(),
+                countText(static_cast<int64_t>(times.size()), "run").c_str(),
+                countText(args.exec.threads, "thread").c_str(),
                 args.exec.pool ? " of the caller's pool" : "");
   writeOutputs(graph, *results);
   compareExpected(graph, *results);
@@ -348,8 +350,8 @@ int RunCommand::run() {
     runOnce(*prepared);
   }
   if (variants->size() > 1)
-    std::printf("%zu runs, compiled %d time%s\n", variants->size(),
-                compilations, compilations == 1 ? "" : "s");
+    std::printf("%zu runs, compiled %s\n", variants->size(),
+                countText(compilations, "time").c_str());
   return code;
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/driver/Version.h"
+#include "dialects/support/Text.h"
 #include "tools/tenon/Cli.h"
 #include "tools/tenon/MlirFlags.h"
 
@@ -37,7 +38,7 @@ std::string suggestion(const CLI::App &app, const std::string &word) {
   else
     for (const CLI::App *sub : app.get_subcommands(nullptr))
       known.push_back(sub->get_name());
-  std::string near = cli::closest(word.substr(0, word.find('=')), known);
+  std::string near = closest(word.substr(0, word.find('=')), known);
   if (!near.empty())
     return "did you mean " + near;
   std::string all;

@@ -98,7 +98,7 @@ TEST(Check, Configurations) {
                                     "--threads-list=1,2 --pools=own,caller "
                                     "--mb=3 ") +
                         kMlp);
-  EXPECT_RESULT(result, 0, "1 runs in 8 configurations each");
+  EXPECT_RESULT(result, 0, "1 run in 8 configurations each");
   EXPECT_RESULT(result, 0, "1 passed, 0 failed, 0 unsupported");
   EXPECT_RESULT(tenon(std::string("check --mb=1,5 ") + kDynamic), 0,
                 "2 passed, 0 failed, 0 unsupported");
@@ -168,11 +168,22 @@ nlohmann::json groupNamed(const nlohmann::json &bench,
   return {};
 }
 
+TEST(Run, CountsAgreeWithTheirNouns) {
+  std::string one = inScratch("one.json", chainOf({"ReLU"}));
+  std::string two = inScratch("two.json", chainOf({"ReLU", "Exp"}));
+  Result result = tenon("run --repeat=1 " + one);
+  EXPECT_RESULT(result, 0, "compiled 1 operation to 1 group in ");
+  EXPECT_RESULT(result, 0, " of 1 run, 1 thread\n");
+  result = tenon("run --repeat=2 --threads=2 " + two);
+  EXPECT_RESULT(result, 0, "compiled 2 operations to 1 group in ");
+  EXPECT_RESULT(result, 0, " of 2 runs, 2 threads\n");
+}
+
 TEST(Bench, GroupsAgainstPeaksAndUnfused) {
   std::string bench =
       std::string("bench --warm --min-time=0 --max-runs=5 ") + kMlp;
   Result table = tenon(bench);
-  EXPECT_RESULT(table, 0, "of its unfused run");
+  EXPECT_RESULT(table, 0, "slower    ");
   EXPECT_RESULT(table, 0, "fc2+fc2.relu (contraction)");
   auto json = nlohmann::json::parse(tenon(bench + " --format=json").out,
                                     nullptr, false);

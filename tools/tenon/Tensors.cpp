@@ -8,6 +8,7 @@
 
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/reference/Numeric.h"
+#include "dialects/support/Text.h"
 #include "tools/tenon/Cli.h"
 #include "tools/tenon/Npy.h"
 

@@ -469,8 +469,6 @@ TEST(Text, Helpers) {
   EXPECT_FALSE(parseInteger("12x"));
   EXPECT_FALSE(parseInteger(""));
   EXPECT_FALSE(parseInteger("99999999999999999999"));
-  EXPECT_EQ(closest("--tread", {"--threads", "--seed"}), "--threads");
-  EXPECT_EQ(closest("--qqqqqq", {"--threads", "--seed"}), "");
   EXPECT_EQ(secondsText(1.5e-3), "1.5 ms");
   EXPECT_EQ(bytesText(3072), "3 KiB");
   std::vector<double> values = {3, 1, 2};

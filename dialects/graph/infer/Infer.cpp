@@ -7,8 +7,8 @@
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/infer/Rules.h"
 #include "dialects/graph/infer/ScaleGroups.h"
+#include "dialects/support/Text.h"
 
-#include <algorithm>
 #include <iterator>
 
 namespace tenon::graph {
@@ -27,24 +27,12 @@ Error aboutOp(const Op &op, ErrorCode code, std::string message) {
   return error;
 }
 
-/// The known kind that is spelt like `kind` up to case; empty when none is.
-std::string similarKind(std::string_view kind) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
-  for (const OpInfo &info : allOps())
-    if (std::equal(kind.begin(), kind.end(), info.kind.begin(), info.kind.end(),
-                   [&](char a, char b) { return lower(a) == lower(b); }))
-      return std::string(info.kind);
-  return {};
-}
-
 const OpInfo *lookupOrReport(const Op &op, std::vector<Error> &errors) {
   if (const OpInfo *info = lookupOp(op.kind))
     return info;
   errors.push_back(aboutOp(op, ErrorCode::UnknownOp,
                            "\"" + op.kind + "\" is no operation kind"));
-  std::string similar = similarKind(op.kind);
-  errors.back().hint =
-      similar.empty() ? "`tenon ops` lists them" : "did you mean " + similar;
+  errors.back().hint = hintForKind(op.kind);
   return nullptr;
 }
 
@@ -82,6 +70,17 @@ void moveTo(std::vector<Error> &to, std::vector<Error> from) {
 }
 
 } // namespace
+
+std::string hintForKind(std::string_view kind) {
+  static const std::vector<std::string> kinds = [] {
+    std::vector<std::string> all;
+    for (const OpInfo &info : allOps())
+      all.emplace_back(info.kind);
+    return all;
+  }();
+  std::string similar = closest(kind, kinds);
+  return similar.empty() ? "`tenon ops` lists them" : "did you mean " + similar;
+}
 
 std::vector<Error> verifyOp(const Op &op, std::span<const LogicalTensor> inputs,
                             std::span<const LogicalTensor> outputs) {

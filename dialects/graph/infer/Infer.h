@@ -20,9 +20,15 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenon::graph {
+
+/// The hint of an error about `kind`, which is no kind of operation: the one
+/// that is spelled most like it, or where all are listed.
+std::string hintForKind(std::string_view kind);
 
 /// Checks one operation: kind, numbers of operands and results, attributes,
 /// data types, strides, and all ranks and dims that are known.  Absent

@@ -92,6 +92,8 @@ TEST(InferDataMovement, CastReorderStructure) {
       {"Wildcard", "", "2x3 4", "7 8", "7 8"},
       {"Wildcard", "", "2x3", "E1211 must give it", "*"},
       {"Frobnicate", "", "2", "E1101 Frobnicate"},
+      {"Frobnicate", "", "2", "E1101 `tenon ops` lists them"},
+      {"Softmx", "", "2", "E1101 did you mean SoftMax"},
       {"Matmul", "", "2", "E1101 did you mean MatMul"},
   }});
 }
