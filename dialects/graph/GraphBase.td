@@ -123,12 +123,7 @@ def Graph_OpInterface : OpInterface<"GraphOpInterface"> {
   let methods = [
     InterfaceMethod<"The row of the operation table.",
         "const ::tenon::graph::OpInfo &", "getInfo", (ins), "",
-        [{ return ::tenon::graph::infoOf($_op); }]>,
-    InterfaceMethod<[{
-        Refines the result types from the operand types, and resolves auto_pad
-        into pads.  Returns the problems found; no change is made then.
-      }], "::std::vector<::tenon::Error>", "inferShapes", (ins), "",
-        [{ return ::tenon::graph::inferShapesOf($_op); }]>
+        [{ return ::tenon::graph::infoOf($_op); }]>
   ];
   let verify = [{ return ::tenon::graph::verifyGraphOp($_op); }];
 }

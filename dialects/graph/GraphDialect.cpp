@@ -57,38 +57,18 @@ const OpInfo &infoOf(Operation *op) {
   return *lookupOp(op->getName().stripDialect());
 }
 
-/// An operation written by hand has no id for a message to give.
-static void dropIdsWithout(Operation *op, std::vector<Error> &errors) {
-  if (!op->hasAttr(kIdAttr))
-    for (Error &error : errors)
-      error.opId.reset();
-}
-
 LogicalResult verifyGraphOp(Operation *op) {
   if (llvm::any_of(op->getResultTypes(), isWord) ||
       llvm::any_of(op->getOperandTypes(), isWord))
     return success(); // of a pass, with a type that the table has not
   PlainOp plain = plainOf(op);
   std::vector<Error> errors = verifyOp(plain.op, plain.inputs, plain.outputs);
-  dropIdsWithout(op, errors);
-  for (const Error &error : errors)
+  for (Error &error : errors) {
+    if (!op->hasAttr(kIdAttr)) // written by hand: no id for a message to give
+      error.opId.reset();
     report(op, error);
+  }
   return success(errors.empty());
-}
-
-std::vector<Error> inferShapesOf(Operation *op) {
-  PlainOp plain = plainOf(op);
-  AttrMap before = plain.op.attrs;
-  std::vector<Error> errors = inferOp(plain.op, plain.inputs, plain.outputs);
-  dropIdsWithout(op, errors);
-  if (!errors.empty())
-    return errors;
-  for (auto [result, tensor] : llvm::zip(op->getResults(), plain.outputs))
-    result.setType(typeOf(tensor, op->getContext()));
-  for (auto &[name, value] : plain.op.attrs)
-    if (auto it = before.find(name); it == before.end() || it->second != value)
-      op->setAttr(name, attributeOf(value, op->getContext()));
-  return {};
 }
 
 } // namespace tenon::graph

@@ -36,9 +36,6 @@ const OpInfo &infoOf(mlir::Operation *op);
 
 /// Emits one diagnostic per problem that the plain checker finds.
 mlir::LogicalResult verifyGraphOp(mlir::Operation *op);
-/// Refines the result types of `op` from its operand types and replaces an
-/// auto_pad by pads.  Known dims stay.  On errors nothing is changed.
-std::vector<Error> inferShapesOf(mlir::Operation *op);
 /// `graph.Kind %a, %b {attributes} : (types) -> types`.  Attributes equal to
 /// their defaults are not printed; numbers and lists of integers are written
 /// and read without types.  Left-out optional operands and results are counted

@@ -339,14 +339,3 @@ TEST_F(GraphDialectTest, HandlersReceiveErrors) {
   module->emitError("E1203 MatMul: as if it had a code");
   EXPECT_FALSE(received);
 }
-
-TEST_F(GraphDialectTest, ShapesAreInferred) {
-  OwningOpRef<ModuleOp> module =
-      parseBody("%0 = graph.StaticTranspose %a {order = [1, 0]} : "
-                "(tensor<2x3xf32>) -> tensor<*xf32>");
-  ASSERT_TRUE(module) << messages;
-  module->walk([](StaticTransposeOp op) {
-    EXPECT_TRUE(op.inferShapes().empty());
-    EXPECT_EQ(op.getDst().getType().getShape(), ArrayRef<int64_t>({3, 2}));
-  });
-}
