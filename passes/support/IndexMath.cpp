@@ -38,7 +38,7 @@ SmallVector<OpFoldResult> IndexMath::folded(ArrayRef<Index> list) {
   return llvm::map_to_vector(list, [&](Index x) { return folded(x); });
 }
 
-int64_t IndexMath::evaluate(Kind kind, int64_t x, int64_t y) {
+int64_t Index::evaluate(Kind kind, int64_t x, int64_t y) {
   switch (kind) {
   case Kind::mul:
     return x * y;
@@ -60,14 +60,14 @@ int64_t IndexMath::evaluate(Kind kind, int64_t x, int64_t y) {
   return 0;
 }
 
-Index IndexMath::build(Kind kind, Index x, Index y) {
+Index Index::build(Kind kind, Index x, Index y) {
   if (!x.ssa && !y.ssa)
     return evaluate(kind, x.number, y.number);
   IndexMath &m = x.ssa ? *x.math : *y.math;
   auto keyOf = [](Index v) {
-    return Operand(v.ssa.getAsOpaquePointer(), v.ssa ? 0 : v.number);
+    return IndexMath::Operand(v.ssa.getAsOpaquePointer(), v.ssa ? 0 : v.number);
   };
-  Operand first = keyOf(x), second = keyOf(y);
+  IndexMath::Operand first = keyOf(x), second = keyOf(y);
   bool commutes = kind == Kind::mul || kind == Kind::add || kind == Kind::min ||
                   kind == Kind::max;
   if (commutes && second < first)
@@ -113,7 +113,7 @@ Index operator*(Index x, Index y) {
     return y;
   if (y.isConstant(1))
     return x;
-  return IndexMath::build(IndexMath::Kind::mul, x, y);
+  return Index::build(Index::Kind::mul, x, y);
 }
 
 Index operator+(Index x, Index y) {
@@ -121,34 +121,28 @@ Index operator+(Index x, Index y) {
     return y;
   if (y.isConstant(0))
     return x;
-  return IndexMath::build(IndexMath::Kind::add, x, y);
+  return Index::build(Index::Kind::add, x, y);
 }
 
 Index operator-(Index x, Index y) {
-  return y.isConstant(0) ? x : IndexMath::build(IndexMath::Kind::sub, x, y);
+  return y.isConstant(0) ? x : Index::build(Index::Kind::sub, x, y);
 }
 
 Index operator/(Index x, Index y) {
-  return y.isConstant(1) ? x
-                         : IndexMath::build(IndexMath::Kind::floorDiv, x, y);
+  return y.isConstant(1) ? x : Index::build(Index::Kind::floorDiv, x, y);
 }
 
 Index operator%(Index x, Index y) {
-  return y.isConstant(1) ? Index(0)
-                         : IndexMath::build(IndexMath::Kind::rem, x, y);
+  return y.isConstant(1) ? Index(0) : Index::build(Index::Kind::rem, x, y);
 }
 
 Index ceilDiv(Index x, Index y) {
-  return y.isConstant(1) ? x : IndexMath::build(IndexMath::Kind::ceilDiv, x, y);
+  return y.isConstant(1) ? x : Index::build(Index::Kind::ceilDiv, x, y);
 }
 
-Index min(Index x, Index y) {
-  return IndexMath::build(IndexMath::Kind::min, x, y);
-}
+Index min(Index x, Index y) { return Index::build(Index::Kind::min, x, y); }
 
-Index max(Index x, Index y) {
-  return IndexMath::build(IndexMath::Kind::max, x, y);
-}
+Index max(Index x, Index y) { return Index::build(Index::Kind::max, x, y); }
 
 Index product(ArrayRef<Index> values) {
   Index p = 1;

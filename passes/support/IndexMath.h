@@ -69,6 +69,11 @@ public:
 
 private:
   friend class IndexMath;
+  enum class Kind { mul, add, sub, ceilDiv, floorDiv, rem, min, max };
+  static int64_t evaluate(Kind kind, int64_t x, int64_t y);
+  /// What the operators above return where no operand makes it trivial.
+  static Index build(Kind kind, Index x, Index y);
+
   Index(IndexMath &math, mlir::Value value) : math(&math), ssa(value) {}
 
   IndexMath *math = nullptr; // of `ssa`
@@ -103,17 +108,7 @@ public:
 
 private:
   friend class Index;
-  enum class Kind { mul, add, sub, ceilDiv, floorDiv, rem, min, max };
-  friend Index operator+(Index x, Index y);
-  friend Index operator-(Index x, Index y);
-  friend Index operator*(Index x, Index y);
-  friend Index operator/(Index x, Index y);
-  friend Index operator%(Index x, Index y);
-  friend Index ceilDiv(Index x, Index y);
-  friend Index min(Index x, Index y);
-  friend Index max(Index x, Index y);
-  static int64_t evaluate(Kind kind, int64_t x, int64_t y);
-  static Index build(Kind kind, Index x, Index y);
+  using Kind = Index::Kind;
   mlir::Value create(Kind kind, Index x, Index y);
 
   mlir::OpBuilder &b;
