@@ -34,8 +34,10 @@ using codegen::kLineBytes;
 /// Rows a multiple of it apart share few sets of the cache.
 inline constexpr int64_t kBadStride = 1024; // bytes
 
-/// Up to so many rows, kernels read levels; for more, weights are made of them,
-/// a panel at a time (docs/cost-model.md).
+/// Up to so many rows of src, kernels dequantize quantized weights in
+/// registers. With more rows, work items first make an f32 panel of them in
+/// scratch memory, or kernels multiply them by int8 slices of src
+/// (docs/cost-model.md).
 inline constexpr int64_t kMaxQuantizedRows = 16;
 
 /// Items that threads can share evenly.
