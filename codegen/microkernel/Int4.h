@@ -1,6 +1,5 @@
-//===- Quantized weights.h - numbers of 4 bits -----------------------------*-
+//===- Int4.h - numbers of 4 bits ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-// C++ -*-===//
 #pragma once
 
 #include "mlir/IR/Builders.h"

@@ -1,6 +1,5 @@
-//===- SitePrefetch.cpp - what kernels of a site bring to the caches
+//===- SitePrefetch.cpp - what kernels of a site prefetch -----------------===//
 // SPDX-License-Identifier: Apache-2.0
-//---------===//
 #include "codegen/microkernel/SitePrefetch.h"
 
 using namespace mlir;

@@ -1,6 +1,5 @@
-//===- SitePrefetch.h - what kernels of a site bring to the caches -*- C++
+//===- SitePrefetch.h - what kernels of a site prefetch --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//-*-===//
 #pragma once
 
 #include "codegen/microkernel/SiteChoice.h"

@@ -1,6 +1,5 @@
-//===- ReportSupport.cpp - what info about a module are made of
+//===- ReportSupport.cpp - parts of reports about a module ----------------===//
 // SPDX-License-Identifier: Apache-2.0
-//------------===//
 #include "compiler/driver/ReportSupport.h"
 
 #include "passes/fuse/Group.h"

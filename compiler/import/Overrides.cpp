@@ -1,6 +1,5 @@
-//===- Overrides.cpp - applying the rewriting overrides
+//===- Overrides.cpp - applying the rewriting overrides -------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//-----------------------===//
 #include "compiler/import/OverridesImpl.h"
 
 #include <algorithm>

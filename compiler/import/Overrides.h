@@ -1,6 +1,5 @@
-//===- Overrides.h - rewriting overrides ----------------------------*- C++
+//===- Overrides.h - rewriting overrides -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//-*-===//
 //
 // Changes to a graph that was read from a file: batch size, shapes, strides,
 // attributes, kinds, data types, properties, math mode.  The textual grammar

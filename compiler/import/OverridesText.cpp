@@ -1,6 +1,5 @@
-//===- OverridesText.cpp - the grammar of the overrides
+//===- OverridesText.cpp - the grammar of the overrides -------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//-----------------------===//
 #include "compiler/import/OverridesImpl.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-//===- Overrides_test.cpp - rewriting overrides
+//===- Overrides_test.cpp - rewriting overrides ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//-------------------------------===//
 #include "compiler/import/Overrides.h"
 
 #include "compiler/import/json/Json.h"

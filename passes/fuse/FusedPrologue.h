@@ -1,6 +1,5 @@
-//===- FusedPrologue.h - what a group makes of its operands ------*- C++
+//===- FusedPrologue.h - operands that their readers compute ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//-*-===//
 //
 // Operands that a product packs or computes where it reads them are not written
 // to memory and read again; nor are conversions of what a pooling reads. Costs:

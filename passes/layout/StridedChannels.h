@@ -1,6 +1,5 @@
-//===- StridedChannels.h - convolutions of NCX tensors ------------*- C++
+//===- StridedChannels.h - convolutions of NCX tensors ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//-*-===//
 #pragma once
 
 #include "passes/ops/Packing.h"

@@ -1,4 +1,4 @@
-//===- Winograd.cpp - which convolutions use Winograd ------------===//
+//===- Winograd.cpp - which convolutions use Winograd ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 //   Convolution(%x, %w)        %u = tile.winograd_weights %w outputs 2

@@ -1,4 +1,4 @@
-//===- Winograd.h - which convolutions use Winograd ---*- C++ -*-===//
+//===- Winograd.h - which convolutions use Winograd ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

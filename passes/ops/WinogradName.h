@@ -1,6 +1,5 @@
-//===- WinogradName.h - what a Winograd convolution is called --------*- C++
+//===- WinogradName.h - what a Winograd convolution is called --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//-*-===//
 #pragma once
 
 #include <cstdint>

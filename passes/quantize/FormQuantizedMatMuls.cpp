@@ -1,6 +1,5 @@
-//===- FormQuantizedMatMuls.cpp - products with quantised weights
+//===- FormQuantizedMatMuls.cpp - products with quantised weights ---------===//
 // SPDX-License-Identifier: Apache-2.0
-//------------===//
 //
 //   MatMul(%x, Dequantize(%w) {scales [N]})        %w: constant bytes
 //       ->  Multiply(tile.matmul(%x, pack_quantized(%w)), scales)

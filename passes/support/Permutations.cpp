@@ -1,4 +1,4 @@
-//===- Orders.cpp - tensors with their dimensions in another order --------===//
+//===- Permutations.cpp - tensors in another order ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/support/Permutations.h"
 

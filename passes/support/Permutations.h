@@ -1,4 +1,4 @@
-//===- Orders.h - tensors with their dimensions in another order *- C++ -*-===//
+//===- Permutations.h - tensors in another order ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,5 @@
-//===- Fuzz.h - what fuzz targets share --------------------------*- C++
+//===- Fuzz.h - what fuzz targets share ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//-*-===//
 #pragma once
 
 #include "dialects/support/Error.h"

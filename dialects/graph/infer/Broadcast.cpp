@@ -1,6 +1,5 @@
-//===- Stretch.cpp - sizes of 1 that code does not broadcast
+//===- Broadcast.cpp - sizes of 1 that code does not broadcast ------------===//
 // SPDX-License-Identifier: Apache-2.0
-//----------------===//
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/infer/Shapes.h"

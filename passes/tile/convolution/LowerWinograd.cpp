@@ -1,4 +1,4 @@
-//===- LowerWinograd.cpp - 3x3 Winograd convolutions ----------===//
+//===- LowerWinograd.cpp - 3x3 Winograd convolutions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // F(m x m, 3x3): a tile is m x m elements of dst, computed from m+2 x m+2 of

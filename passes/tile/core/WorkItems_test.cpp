@@ -1,6 +1,5 @@
-//===- WorkItems_test.cpp - sliding windows and shares of work
+//===- WorkItems_test.cpp - sliding windows and shares of work ------------===//
 // SPDX-License-Identifier: Apache-2.0
-//-------------===//
 #include "passes/tile/core/WorkItems.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-//===- Reductions.cpp - softmax, norms, reductions, and their gradients
+//===- Reductions.cpp - softmax, norms, reductions, and their gradients ---===//
 // SPDX-License-Identifier: Apache-2.0
-//-------===//
 //
 // Each operation is written as nodes over its rows: sums over the reduced
 // dimensions, and what is computed from them. LoopProgram decides in how many

@@ -1,6 +1,5 @@
-//===- DequantizedPanels.h - panels of quantized weights become panels of f32
+//===- DequantizedPanels.h - quantized panels become f32 -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-//---*- C++ -*-===//
 #pragma once
 
 #include "dialects/tile/TileDialect.h"

@@ -1,6 +1,5 @@
-//===- LowerInt8Slices.cpp - floats as bytes that share an exponent
+//===- LowerInt8Slices.cpp - floats as int8 slices ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//-----------===//
 //
 // The greatest magnitude of a group, times 1.004, is in [2^e, 2^(e+1)), and
 //

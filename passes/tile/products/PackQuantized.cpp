@@ -1,6 +1,5 @@
-//===- PackQuantized.cpp - quantised weights in panels
+//===- PackQuantized.cpp - quantised weights in panels --------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//-----------------------===//
 //
 // What tile.pack_quantized writes, group by group of K: scales as the four
 // bytes they are, zero points, quantized weights. It runs once, so that bytes

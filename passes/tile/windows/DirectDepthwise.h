@@ -1,4 +1,4 @@
-//===- DirectDepthwise.h - depthwise convolution, taps written out -*- C++ -*-//
+//===- DirectDepthwise.h - depthwise with few taps -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A row of dst is a linalg.generic per range of columns whose windows have
