@@ -13,25 +13,26 @@
 
 namespace tenon::tiling {
 
-/// Elements of weights that do not stay in L2: panels come from beyond it each
-/// time, and are asked for one ahead.
+/// Weights of so many elements do not stay in L2, so the next panel is
+/// prefetched while one is used.
 inline constexpr int64_t kMaxCachedWeights = 256 << 10;
 
 /// Bytes of L2 that products use: with twice as many those with long sums took
 /// 1.02 to 1.05 times as long (docs/cost-model.md).
 inline constexpr int64_t kMostOfL2 = 1 << 20;
 
-/// Bytes that no cache holds when they are read: they are asked for ahead. What
-/// is in the last cache takes a quarter longer so.
+/// Tensors of so many bytes are prefetched, since no cache holds them when they
+/// are read. With prefetches, data in the last cache take a quarter longer.
 inline constexpr int64_t kFromMemoryBytes = 32 << 20;
 
-/// Results of so many bytes are stored past the caches: 4 MiB gain a tenth, 16
-/// MiB half (docs/cost-model.md), but what is smaller may be read soon.
+/// Results of so many bytes are written with non-temporal stores. With 4 MiB
+/// they gain a tenth, with 16 MiB half (docs/cost-model.md), but smaller
+/// results may be read soon.
 inline constexpr int64_t kNontemporalBytes = 16 << 20;
 
 using codegen::kLineBytes;
 
-/// Rows a multiple of it apart share few sets of the cache.
+/// Rows whose distance is a multiple of this share few sets of the cache.
 inline constexpr int64_t kBadStride = 1024; // bytes
 
 /// Up to so many rows of src, kernels dequantize quantized weights in

@@ -41,8 +41,8 @@ struct Quantised {
   mlir::Value viewed(mlir::OpBuilder &b) const { return viewed(b, bytes()); }
   /// The views of `v`, which has the dimensions of the bytes.
   mlir::Value viewed(mlir::OpBuilder &b, mlir::Value v) const;
-  /// Where dim `axis` of the bytes is behind the views, if these only
-  /// transpose.
+  /// The dim of the product's operand that dim `axis` of the bytes becomes, if
+  /// the views only transpose.
   std::optional<int64_t> axisBehind(int64_t axis) const;
 };
 

@@ -29,14 +29,15 @@ mlir::Value buildReshape(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value buildCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value src,
                       mlir::Type element);
 
-/// `src` as an edge of type `element`: a TypeCast marked kImplicitCastAttr,
-/// which rounds only where a group stores it. The user did not ask for a
-/// rounding there.
+/// An implicit rounding cast of `src` to `element`: a TypeCast marked
+/// kImplicitCastAttr, which rounds only where a group stores its result, since
+/// the user did not ask for a rounding.
 mlir::Value buildImplicitCast(mlir::OpBuilder &b, mlir::Location loc,
                               mlir::Value src, mlir::Type element);
 
-/// Casts around `op`: its narrow `operands` and results become f32. The latter
-/// are edges again after it, and kWidenedAttr has their type.
+/// Puts casts around `op`, so that its narrow `operands` and results are f32.
+/// Implicit rounding casts give the results their type again, which
+/// kWidenedAttr of `op` names.
 void computeInF32(mlir::Operation *op,
                   llvm::MutableArrayRef<mlir::OpOperand> operands);
 

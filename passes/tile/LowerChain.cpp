@@ -13,9 +13,9 @@
 // A convolution with several taps that is not depthwise can only be the first:
 // it may read a copy of src between zeros.
 //
-// BandRows that two bands need are computed by both: no item waits for another.
-// A member reads the one before as its src, or beside its product, as that of a
-// gated MLP does.
+// Rows that two bands need are computed by both, so that no item waits for
+// another. A member reads the result of the one before it as its src or, as in
+// a gated MLP, as an operand of its epilogue.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/fuse/Chain.h"

@@ -1,11 +1,10 @@
 //===- LowerContraction.cpp - products as sections of tile.brgemm ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// MatMul: Products.cpp. Convolution: items are (image, group, panel, row of
-// dst), DirectConv.cpp.
-//
-// Its gradients: LowerConvTranspose.cpp, LowerConvWeights.cpp. By minimal
-// filtering: LowerWinograd.cpp.
+// Products.cpp has the sections of a MatMul. Those of a convolution are written
+// here: an item is (image, group, panel, row of dst), and DirectConv.cpp has
+// the products of a row. LowerWinograd.cpp has Winograd convolutions, and
+// LowerConvTranspose.cpp and LowerConvWeights.cpp have the gradients.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/Diagnose.h"
@@ -20,7 +19,8 @@ namespace tenon::tiling {
 
 namespace {
 
-/// Int8 slices are bytes in memory, and words to a product.
+/// Makes K and the strides of A count words of four int8 slices, as kernels do,
+/// not bytes.
 void countWords(MatMulProblem &p) {
   auto words = [&](Index bytes) { return bytes / sizeof(float); };
   p.k = p.a.sizes.back() = words(p.k);

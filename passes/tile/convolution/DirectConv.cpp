@@ -58,9 +58,9 @@ int64_t RowSegments::numAlone() const {
 /// of single columns at the edges do, which read all weights for one row.
 static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
                           bool inTiles) {
-  // Multiply-adds in the time that an element is copied, and rows among others
-  // in whose time a lone one is done: matrix units take no few rows. See
-  // docs/cost-model.md.
+  // kCopiedElement multiply-adds take as long as copying one element. A product
+  // of a single row takes as long as kLoneRow rows of a larger one, since
+  // matrix units gain nothing from few rows. See docs/cost-model.md.
   constexpr double kCopiedElement = 60;
   const double kLoneRow = inTiles ? 16 : 3;
   auto real = [](int64_t n) { return static_cast<double>(n); };
@@ -79,7 +79,7 @@ static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
   return saved > copied * kCopiedElement;
 }
 
-/// Whether the taps of every position of dst lie in src, one piece of a row.
+/// Whether the taps of every position of dst are contiguous elements of src.
 static bool joinsTaps(const Strided &src, const WindowDim &w) {
   return w.interior() == std::pair<int64_t, int64_t>(0, w.out) &&
          src.strides.back().isConstant(1) &&

@@ -1,12 +1,13 @@
 //===- DirectConv.h - a row of a convolution as products -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of dst is one tile.brgemm over the taps that fall inside src; columns
-// whose taps are cut by the padding are another, where several beside each
-// other have the same, as with dilations. The others at the ends are part of
-// the row, where a first section has copied src with zeros beside its rows.
-// Otherwise such a column is one product for a block of rows, which use the
-// same taps, and at the top and the bottom for one row.
+// A row of dst is one tile.brgemm over the taps that fall inside src. If
+// several neighbouring columns lose the same taps to the padding, as with
+// dilations, they are another tile.brgemm. For the single columns at the ends
+// there are two ways. If a first section has copied src with zeros beside its
+// rows, they are part of the row. Otherwise each is a product of its own, for a
+// block of rows that use the same taps or, at the top and the bottom, for one
+// row.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,15 +18,14 @@
 
 namespace tenon::tiling {
 
-/// The columns of a row.
+/// How the columns of a row of dst are shared out to products.
 struct RowSegments {
   RowSegments() = default;
-  /// Of the last of `dims`.
+  /// The columns are the positions of the last of `dims`.
   explicit RowSegments(llvm::ArrayRef<WindowDim> dims);
-  /// Columns beside each other with the same taps, enough of them for a
-  /// product.
+  /// Neighbouring columns with the same taps, enough of them for a product.
   llvm::SmallVector<WindowSegment> together;
-  /// The others, [from, to).
+  /// The other columns, as ranges [from, to).
   llvm::SmallVector<std::pair<int64_t, int64_t>> alone;
   int64_t numAlone() const;
 };
@@ -34,10 +34,11 @@ struct RowSegments {
 /// channels last, of known sizes but the number of images.
 class DirectConv {
 public:
-  /// May write the sections that copy `src`.
+  /// Writes the sections that copy `src` with zeros beside its rows, if the
+  /// rows are to be read from such a copy.
   DirectConv(GroupContext &ctx, tile::ConvOp op, Strided src);
 
-  /// Of the columns of a group's part of the weights.
+  /// Panels of the weights of one convolution group.
   int64_t panels() const;
 
   /// Calls `body` with the number of columns of `panel`.
@@ -57,13 +58,14 @@ public:
     SumPart part = SumPart::whole;
     std::pair<int64_t, int64_t> partTaps = {0, 0};
   };
-  /// Parts of the sum that are computed one after the other for all of dst:
-  /// taps of the first dimension. All, unless panels are large.
+  /// Ranges of taps of the first dimension, whose sums are computed one after
+  /// the other, each for all of dst. It is one range unless panels are large.
   llvm::SmallVector<std::pair<int64_t, int64_t>>
   parts(const Strided &dst) const;
   void emitRow(IndexMath &m, const Row &row) const;
 
-  /// Rows of blocks whose groups follow each other, or 0: rows of one group do.
+  /// Rows of a block that is computed for one convolution group after the
+  /// other, or 0: all rows of a group come before those of the next one.
   int64_t keptRows() const { return kept; }
 
   /// How the rows of the last dimension but one are cut into items, of which
@@ -85,19 +87,21 @@ public:
 private:
   void padRows(GroupContext &ctx);
   int64_t panelElements() const;
-  /// Whether panels come from beyond L2, for each image anew, and more of them
-  /// than of src.
+  /// Whether L2 does not hold the panels, so that each image reads them anew,
+  /// and they are larger than an image of src.
   bool panelsStream() const;
-  /// Asks for what is read next while `product`, a row of dst, is made.
+  /// Lets `product`, which computes a row of dst, prefetch what is read next.
   void prefetchNext(IndexMath &m, tile::BrgemmOp product, const Row &row,
                     Index src, Index panel) const;
-  /// See keptRows(): as many as L2 holds beside the weights, where it holds no
-  /// image. Each group reads part of the lines of a row, or some far apart.
+  /// Computes keptRows(): the rows of which L2 holds src beside the weights, if
+  /// it does not hold an image. Each group reads only part of the lines of a
+  /// row or lines that are far apart, so the next group should find them in L2.
   int64_t rowsKept(int64_t l2Bytes) const;
-  /// Elements of src from the first tap of a row of dst to what the next row,
-  /// or the same one of the next block of rows, reads for the first time, and
-  /// how many that are for each product; empty where src stays in L2 or they
-  /// are not one piece, as those of one group of several.
+  /// Which elements of src to prefetch: the distance from the first tap of a
+  /// row of dst to the elements that the next row (or this row of the next
+  /// block) is the first to read, and their number for each product. Empty if
+  /// src stays in L2 or these elements are not contiguous, as with several
+  /// groups.
   llvm::SmallVector<int64_t> rowsAhead(int64_t l2Bytes) const;
   using Taps = std::pair<Index, Index>; // [lo, hi)
   /// The taps of a spatial dimension that lie inside src at `position`.
@@ -106,7 +110,7 @@ private:
   /// `row` computes.
   static Taps inPart(const Row &row, Taps taps);
   /// `count` positions of dst along spatial dimension `along`, from `at` on,
-  /// which all use the same taps; `prefetches`: asks for what is read next.
+  /// which all use the same taps; `prefetches`: see prefetchNext().
   void emitColumns(IndexMath &m, const Row &row, llvm::ArrayRef<Index> at,
                    int64_t along, Index count, llvm::ArrayRef<Taps> taps,
                    bool prefetches = false) const;

@@ -16,17 +16,17 @@
 //                                              for panel
 //                                                tile.brgemm accumulate
 //
-// Each item owns a piece of dst and sums it in one order, whatever the number
-// of threads. It goes through diff in blocks whose panel stays in L1 while all
-// rows of dst pass by; what is not packed is copied to scratch block by block,
-// since rows of diff that lie a power of two apart evict each other. Of many
-// blocks, sums are totals in scratch memory (Totals.h). Positions
-// at the ends of a row, where taps are cut, sum over the rows of the image
-// instead.
+// Each item owns a part of dst and sums it in one order, whatever the number of
+// threads. It goes through diff in blocks whose panel stays in L1 while all
+// rows of dst are computed. If diff is not packed, it is copied to scratch
+// block by block, since rows that lie a power of two apart evict each other. If
+// there are many blocks, totals in scratch memory take the sums (Totals.h).
+// Positions at the ends of a row, where taps are cut, sum over the rows of the
+// image instead.
 //
-// An item has one tap of the outer dims, and diff passes by once for each. With
-// few rows that takes longer than the products: `parts` of the images are items
-// then, which have all taps.
+// An item has one tap of the outer dims, so diff is read once for each of these
+// taps. With few rows that takes longer than the products. Then the images are
+// cut into `parts`, and an item is a part with all taps.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/Diagnose.h"

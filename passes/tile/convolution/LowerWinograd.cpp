@@ -130,8 +130,8 @@ struct Winograd {
 
   //===--- src ------------------------------------------------------------===//
 
-  /// B^T d B of tiles that begin in `in` a tile's outputs apart:
-  /// [edge, columns, C].
+  /// v = B^T d B of a row of tiles. `in` is [edge, columns, C], and a tile
+  /// begins `tile.outputs` columns after the one before it.
   void transform(IndexMath &m, Value in, Value v) const {
     Coordinates at{m.builder().getContext()};
     int64_t edge = tile.edge(), points = tile.points();

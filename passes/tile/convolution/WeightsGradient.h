@@ -1,7 +1,8 @@
 //===- WeightsGradient.h - a gradient of weights and its items --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What LowerConvWeights.cpp computes, and the products that one item of it is.
+// The problem that LowerConvWeights.cpp solves, and the products of one work
+// item.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -64,7 +65,7 @@ struct WeightsGradient {
 /// The positions of `d` whose windows have tap `tap` within src.
 PositionRange positionsOf(const WindowDim &d, Index tap);
 
-/// One item, while its pieces are emitted.
+/// One work item, while its code is written.
 struct GradientItem {
   const WeightsGradient &g;
   Index group, panel;
@@ -73,8 +74,9 @@ struct GradientItem {
   Index firstRow, rowCount;      // of dst, within g.rows()
   int64_t columns;
   mlir::Value memory; // for a block of diff
-  /// Where sums go instead of dst: panels from `firstPanel` on, of each the
-  /// taps that are no rows, of these `mostRows` rows.
+  /// The buffer for sums that do not go to dst. It has panels from `firstPanel`
+  /// on, for each panel the taps that are not rows of the product, and for each
+  /// of these `mostRows` rows.
   mlir::Value sums;
   Index firstPanel;
   int64_t mostRows = 0;
@@ -124,14 +126,17 @@ struct GradientItem {
   /// Adds a block of positions, of all rows.
   void addBlock(IndexMath &m, llvm::ArrayRef<PositionRange> block) const;
 
-  /// Calls `body` with the item of each outer tap, and what of `block` it
-  /// sees, dimension `i` and inwards.
+  /// Calls `body` for each tap of the outer dims that the item has not fixed
+  /// yet, with the item of that tap and the positions of `block` that meet src
+  /// there.
   using TapBody = llvm::function_ref<void(const GradientItem &,
                                           llvm::ArrayRef<PositionRange>)>;
   void forOuterTaps(IndexMath &m, llvm::ArrayRef<PositionRange> block,
                     TapBody body) const;
 
-  /// Blocks of batch and outer positions, dimension `i` of them and inwards.
+  /// Cuts `all`, ranges of the batch and of outer positions, into blocks and
+  /// calls `body` with each. `block` has the ranges of the dims that are
+  /// already cut.
   using BlockBody = llvm::function_ref<void(llvm::ArrayRef<PositionRange>)>;
   void forBlocks(IndexMath &m, llvm::ArrayRef<PositionRange> all,
                  llvm::SmallVector<PositionRange> block, BlockBody body) const;

@@ -63,7 +63,7 @@ Epilogue::Epilogue(GroupContext &ctx, Operation *first,
 Value Epilogue::apply(OpBuilder &builder, Location loc, Value element,
                       ValueRange epilogueElements, Type stored) const {
   llvm::DenseMap<Value, Value> values;
-  // Sums of floats are f32, whatever the edge.
+  // Sums of floats are f32, whatever type the tensor has.
   Type held = computedType(rankedType(made).getElementType());
   Value last =
       convertScalar(builder, loc, element,

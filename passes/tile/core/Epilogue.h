@@ -9,8 +9,8 @@
 
 namespace tenon::tiling {
 
-/// Which part of a sum a product is: the first does not add to dst, the last
-/// has the epilogue.
+/// Which part of a sum over K a product computes. The first part overwrites
+/// dst, later ones add to it, and the last one applies the epilogue.
 enum class SumPart { whole, first, middle, last };
 
 /// Number `i` of `count` parts.
@@ -30,17 +30,17 @@ mlir::Value emitScalarOps(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::DenseMap<mlir::Value, mlir::Value> values,
                           mlir::Type stored);
 
-/// Whether elements of `v` are read from memory by code for `ops`: no operation
-/// of these makes it, and it is no constant of one value.
+/// Whether code for `ops` reads elements of `v` from memory: none of them
+/// computes `v`, and it is no constant of one value.
 bool isReadBy(llvm::ArrayRef<mlir::Operation *> ops, mlir::Value v);
 
 /// The elementwise operations after the first one of a group, and the tensors
 /// they read. Epilogue operands and dst are given over the dimensions of dst.
 class Epilogue {
 public:
-  /// `first`, the product or the window, and what is after it in `ops`; in the
-  /// group, if they are not given. At most one operand of `ops` is made
-  /// by other operations of the group.
+  /// The operations after `first`, a product or a window, in `ops`; in the
+  /// whole group, if `ops` is not given. Other operations of the group compute
+  /// at most one operand of `ops`.
   Epilogue(GroupContext &ctx, mlir::Operation *first);
   Epilogue(GroupContext &ctx, mlir::Operation *first,
            llvm::ArrayRef<mlir::Operation *> ops);
@@ -49,18 +49,20 @@ public:
 
   /// Tensors read beside the result of `first`, broadcast to dst.
   llvm::SmallVector<Strided> epilogueOperands;
-  /// Which of them is made in the same chain: its place is not known yet.
+  /// The number of the operand that the same chain computes, if there is one.
+  /// Its place in memory is not known yet.
   std::optional<size_t> linked;
 
   /// The last value, of type `stored`, from one element of the result of
-  /// `first` and one of each side.
+  /// `first` and one of each epilogue operand.
   mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value element, mlir::ValueRange epilogueElements,
                     mlir::Type stored) const;
 
-  /// tile.brgemm with this epilogue. The box of dst and of each side starts at
-  /// `start` (per dimension of the tensors), runs over `rows` of dimension
-  /// `rowDim` and `columns` of the last one. Parts of sums are of floats.
+  /// tile.brgemm with this epilogue. The box of dst and of each epilogue
+  /// operand starts at `start` (an index per dimension of the tensors) and has
+  /// `rows` elements along dimension `rowDim` and `columns` along the last one.
+  /// Only sums of floats have parts.
   tile::BrgemmOp emitBrgemm(IndexMath &m, mlir::Value a, mlir::Value b,
                             const Strided &dst,
                             llvm::ArrayRef<Strided> epilogueOperands,
@@ -87,12 +89,12 @@ private:
                        Index columns);
 
   llvm::SmallVector<mlir::Operation *> ops;
-  mlir::Value made; // by the first operation
+  mlir::Value made; // the result of the first operation
   llvm::SmallVector<mlir::Value> epilogueValues;
 };
 
-/// The result of `product` is read soon: it is neither prefetched nor stored
-/// past the caches.
+/// Marks the result of `product` as read soon: it is neither prefetched nor
+/// written with non-temporal stores.
 void keepNear(tile::BrgemmOp product);
 
 } // namespace tenon::tiling

@@ -38,7 +38,8 @@ struct GroupContext {
   mlir::func::FuncOp group; // on tensors
   std::string label;
   tile::TargetAttr target;
-  /// Operands of a Concat, by number, that are where it joins them.
+  /// Numbers of the operands of a Concat whose producers have written them
+  /// directly into its result (concat elision).
   llvm::ArrayRef<int64_t> inPlace;
   /// Buffers of the group's arguments and of the values it returns.
   llvm::DenseMap<mlir::Value, Strided> inputs;
@@ -54,7 +55,7 @@ struct GroupContext {
   Strided memoryOf(mlir::Value v);
 };
 
-mlir::LogicalResult lowerLoops(GroupContext &ctx); // elementwise, rows
+mlir::LogicalResult lowerLoops(GroupContext &ctx); // and reductions
 mlir::LogicalResult lowerContraction(GroupContext &ctx);
 mlir::LogicalResult lowerConvTranspose(GroupContext &ctx,
                                        tile::ConvTransposeOp op);

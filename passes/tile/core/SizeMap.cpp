@@ -80,7 +80,7 @@ private:
   SmallVector<Index> r;
 };
 
-/// Operands are aligned at their last dims, and those of one element stretch.
+/// Operands are aligned at their last dims, and dims of size 1 are broadcast.
 void ResultSizes::broadcast() {
   for (Value v : op->getOperands()) {
     ArrayRef<Index> s = sizes[v];

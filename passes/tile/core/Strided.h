@@ -39,7 +39,7 @@ Strided transpose(const Strided &s, llvm::ArrayRef<int64_t> order);
 /// `sizes`: it never broadcasts.
 Strided broadcastTo(const Strided &s, llvm::ArrayRef<Index> sizes);
 
-/// Whether a row-major reshape to `sizes` needs no copy, and then that view.
+/// The view of `s` as a row-major tensor of `sizes`; none if a copy is needed.
 std::optional<Strided> reshape(const Strided &s, llvm::ArrayRef<Index> sizes);
 
 /// The place in memory, in elements, of index `at` of the first dims of `s`.

@@ -38,9 +38,10 @@ public:
   /// What is added to the result: `elements` floats, one after the other.
   using AddToResult = llvm::function_ref<void(mlir::Value)>;
 
-  /// At `byteOffset` of `scratch`, a multiple of 8. All totals are zero then.
+  /// Places the totals at `byteOffset` of `scratch`, a multiple of 8, and sets
+  /// them to zero.
   void begin(IndexMath &m, mlir::Value scratch, Index byteOffset);
-  /// Where additions go.
+  /// The total to which the caller adds.
   mlir::Value first(IndexMath &m) const { return total(m, 0); }
   /// Says that `additions`, a number above zero, were made to the first total.
   void added(IndexMath &m, Index additions, AddToResult add) const;
@@ -49,7 +50,7 @@ public:
 
 private:
   mlir::Value total(IndexMath &m, int64_t level) const;
-  /// Total `level` to the next one, or to the result.
+  /// Adds total `level` to the next one or, if it is the last, to the result.
   void carry(IndexMath &m, int64_t level, AddToResult add) const;
   void addedTo(IndexMath &m, int64_t level, Index additions,
                AddToResult add) const;

@@ -80,16 +80,16 @@ int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,
                  int64_t l2Bytes, int64_t elementBytes = 4,
                  int64_t multiple = kMinRowBlock);
 
-/// Rows of blocks of about `block`, as equal as they can be: a low one at the
-/// end passes all weights for few rows.
+/// The height of the blocks if `rows` are cut into equal ones of about `block`
+/// rows. A much lower one at the end would read all weights for few rows.
 int64_t evenRows(int64_t rows, int64_t block);
 
-/// Rows of the blocks into which `rows` are cut: `block`, or so few that blocks
-/// times `others` are kMinItems, if those are `least` or more.
+/// The height of the blocks into which `rows` are cut: `block` or, if blocks
+/// times `others` were fewer than kMinItems, less, but about `least` rows.
 int64_t shareRows(int64_t rows, int64_t block, int64_t others, int64_t least);
 
-/// `block`, or the rows of one block more where blocks times `others` are few
-/// items and odd in number: of two threads one would wait for the other.
+/// The height `block`, or that of one block more, if blocks times `others` are
+/// few items and odd in number: one of two threads would wait for the other.
 int64_t evenItems(int64_t rows, int64_t block, int64_t others);
 
 /// A loop over [from, to).

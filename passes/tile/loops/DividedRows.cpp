@@ -1,9 +1,10 @@
-//===- DividedRows.cpp - the sections of divided rows ---------------------===//
+//===- DividedRows.cpp - the sections of a split reduction ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes what SplitReductions.cpp has decided: for each level of reductions a
-// program that computes them from the parts, and what there is once per row,
-// and a program over (part, rest of the space) for what else needs them.
+// Writes what SplitReductions.cpp has decided. Each level of reductions has two
+// programs. One computes the reductions from those of the parts, and the values
+// that each row has once. The other one, over (part, rest of the space),
+// computes all else that needs these reductions.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/loops/SectionEmitter.h"

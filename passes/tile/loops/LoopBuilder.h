@@ -1,9 +1,9 @@
 //===- LoopBuilder.h - values of a group as nodes of loops -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the LoopProgram of an elementwise or row group: finds the node of a
-// value, aligns tensors of fewer dimensions with the space, and offers the
-// arithmetic that row operations are written in.
+// Builds the LoopProgram of an elementwise or a reduction group: finds the node
+// of a value, aligns tensors of fewer dimensions with the space, and offers the
+// arithmetic in which reductions are written.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -42,9 +42,9 @@ public:
   Node selectGreater(Node x, Node y, Node a, Node b);
   Node selectEqual(Node x, Node y, Node a, Node b);
   Node reduce(Reduction kind, Node x);
-  /// x, known no earlier than `later` is: what is computed from it there is not
-  /// stored before.
-  Node behind(Node later, Node x);
+  /// x as a value that depends on `later`. What is computed from it belongs to
+  /// the same pass as what is computed from `later`, and is not stored earlier.
+  Node after(Node later, Node x);
   /// The sum of x y; products need not be rounded.
   Node sumOfProducts(Node x, Node y);
   /// The same for rows of which `condition` is not 0 (LoopProgram::reduceIf).
@@ -107,12 +107,12 @@ private:
   LoopProgram program;
   llvm::DenseMap<mlir::Value, Node> nodes;
   llvm::DenseMap<Node, double> literals;
-  /// Values that have some dimensions of the space only.
+  /// The dimensions of values that do not have all of the space.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> dimsOf;
   mlir::Type f32;
 };
 
-/// Defines the results of a row operation (graph::isReductionLike).
+/// Defines the results of an operation that reduces (graph::isReductionLike).
 mlir::LogicalResult buildReduction(LoopBuilder &b, mlir::Operation *op);
 
 } // namespace tenon::tiling

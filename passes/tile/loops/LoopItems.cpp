@@ -21,28 +21,31 @@ constexpr int64_t kItemElements = 16384;
 /// Elements of a row block when the reduced dimension is not innermost: 16 KiB
 /// of f32, so that block and temporaries stay in L1.
 constexpr int64_t kRowBlockElements = 4096;
-/// The same where all of the space takes 1 MiB or more: parts of rows that
-/// come from beyond L2 should be long, and a block may wait in L2. If there are
-/// so many items all the same.
+/// The same if all of the space takes 1 MiB or more and kEnoughItems items are
+/// left: parts of rows that come from beyond L2 should be long, and a block may
+/// stay in L2.
 constexpr int64_t kFarBlockElements = 16384;
 constexpr int64_t kFarElements = 1 << 18;
 constexpr int64_t kEnoughItems = 32;
 constexpr int64_t kMinChunk = 16;
-/// Half a kilobyte of each row, where nothing has to stay in a cache: what is
-/// read before the next row, a page on, is worth its way through the TLB.
+/// Half a kilobyte of each row, if nothing has to stay in a cache. The next row
+/// is on another page, so an item should read that much for each TLB entry.
 constexpr int64_t kStreamChunk = 128;
 /// Columns whose sums, 8 KiB of f32, stay in L1 while steps of rows pass.
 constexpr int64_t kSteppedChunk = 2048;
-/// Where a cache holds all that is read, columns are cut instead of the sums
-/// (one section, not two), if so many are left for so many items.
+/// If the inputs have at most kHeldBytes, so that one cache holds them, columns
+/// are cut instead of the sums, which makes one section instead of two. Each of
+/// kHeldItems items must have kHeldColumns columns.
 constexpr int64_t kHeldBytes = 1 << 20, kHeldItems = 8, kHeldColumns = 64;
 constexpr int64_t kMaxChunk = 256;
 /// Elements of a cache line: what is read across rows is read in such columns.
 constexpr int64_t kLineElements = 16;
-/// Taps of 3x3 kernels, to which code for tiles of 8x8 elements fits.
+/// The fewest taps of a kernel that chooseTaps takes whole: nearly those of
+/// 3x3, to which code for tiles of 8x8 elements fits.
 constexpr int64_t kFewTaps = 8, kTapColumns = 64;
-/// Columns of a block that is read across; elements in all, from which rows of
-/// whole lines are slower, and single rows.
+/// Columns of a block whose input is contiguous along its other dimension. Such
+/// blocks are faster than rows of whole lines from kManyAcross elements on, and
+/// than single rows from kFewAcross on.
 constexpr int64_t kBlockColumns = 256, kManyAcross = 1 << 22,
                   kFewAcross = 1 << 14;
 } // namespace
@@ -133,8 +136,8 @@ void LoopSchedule::chooseRows() {
   chunks[rank - 1] = chunk;
 }
 
-/// Whether rows above each other are summed as they pass: each is read from its
-/// start to its end, as memory likes it, and sums wait in L1.
+/// Whether a reduction over an outer dimension can add up one row after the
+/// other: each row is read from start to end, and the sums stay in L1.
 bool LoopSchedule::canStep() const {
   if (llvm::count(classes, 1) != 1 || classes.back() != 0 || !readsOnce())
     return false;
@@ -142,8 +145,8 @@ bool LoopSchedule::canStep() const {
   return sizes[reduced].constant() && !program.readsAcross(reduced);
 }
 
-/// Columns of an item that steps, where one cache holds all that is read: equal
-/// parts of whole lines.
+/// Columns of an item that adds up rows (canStep), if one cache holds all
+/// inputs: equal parts of whole lines.
 std::optional<int64_t> LoopSchedule::heldChunk(int64_t elements) const {
   auto columns = sizes.back().constant();
   int64_t bytes = 0;
@@ -161,9 +164,9 @@ std::optional<int64_t> LoopSchedule::heldChunk(int64_t elements) const {
   return std::nullopt;
 }
 
-/// Items of whole kernels, where their taps are few and neighbours in what is
-/// read: each line of it is used at once. Each item has so many columns, and as
-/// much of the dimension before them as fits.
+/// Chooses items with all taps of convolution weights, if these are few and
+/// contiguous in the input, so that each line of it is used at once. Each item
+/// has kTapColumns columns, and as much of the dimension before them as fits.
 bool LoopSchedule::chooseTaps(int64_t taps) {
   int64_t last = static_cast<int64_t>(sizes.size()) - 1;
   auto columns = sizes[last].constant();
@@ -183,10 +186,10 @@ bool LoopSchedule::chooseTaps(int64_t taps) {
   return true;
 }
 
-/// Items that are blocks of two dimensions, where an input is contiguous along
-/// another than the last: whole lines of both sides, and few enough of each
-/// that their pages stay in the TLB. Rows of whole lines do as well, unless
-/// there are many of them.
+/// Chooses blocks of two dimensions as items, if an input is contiguous along
+/// another dimension than the last. Blocks have whole lines of input and
+/// output, and few enough of each that their pages stay in the TLB. Rows of
+/// whole lines are as good unless there are many of them.
 void LoopSchedule::chooseBlock() {
   int64_t rank = sizes.size(), across = 0, elements = 1;
   for (Index size : sizes)

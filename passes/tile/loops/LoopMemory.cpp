@@ -1,4 +1,4 @@
-//===- LoopMemory.cpp - what loops prefetch, and store past caches --------===//
+//===- LoopMemory.cpp - prefetches and non-temporal stores of loops -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Thresholds: docs/cost-model.md.
@@ -16,11 +16,11 @@ namespace tenon::tiling {
 namespace {
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
 constexpr int64_t kPrefetchedBytes = 4 << 20;
-/// Of a tile that is transposed; rows from which the next one is prefetched
-/// meanwhile, and bytes, where both tiles meet few sets of the cache
-/// (docs/cost-model.md).
+/// Rows of a tile that is transposed. From kRowsAcross rows on the next tile is
+/// prefetched; if the lines of both tiles share few sets of the cache, the
+/// tensor must also have kPrefetchedAcross bytes (docs/cost-model.md).
 constexpr int64_t kTileRows = 16, kRowsAcross = 64, kPrefetchedAcross = 2 << 20;
-/// How far ahead what comes from memory is read.
+/// The distance from a load to its prefetch where data come from memory.
 constexpr int64_t kBytesAhead = 2048;
 } // namespace
 
@@ -49,8 +49,8 @@ void SectionEmitter::addMemoryHints(const Item &item, const Generic &g,
                      b.getDenseI64ArrayAttr(prefetches));
 }
 
-/// Elements from those of this item to those of the next, in a tensor so large
-/// that they are in no cache; otherwise 0.
+/// The distance, in elements, from what this item reads of a tensor to what the
+/// next item reads, if the tensor is too large for the caches; otherwise 0.
 int64_t SectionEmitter::distanceToNext(const Place &place,
                                        ArrayRef<Index> extent) const {
   if (place.scratch || schedule.getItemDims().empty() ||
@@ -62,9 +62,9 @@ int64_t SectionEmitter::distanceToNext(const Place &place,
   return stride && rows ? *stride * *rows : 0;
 }
 
-/// Elements between those that are read and those that are prefetched
-/// meanwhile, of a tensor that no cache holds, where there is nothing but
-/// reading; otherwise 0.
+/// The distance, in elements, from a load of a tensor to the prefetch beside
+/// it, if no cache holds the tensor and its elements are read once; otherwise
+/// 0.
 int64_t SectionEmitter::distanceAhead(const Place &place) const {
   if (place.scratch)
     return 0;
@@ -80,9 +80,9 @@ int64_t SectionEmitter::distanceAhead(const Place &place) const {
   return kBytesAhead * 8 / place.tensor.elementType().getIntOrFloatBitWidth();
 }
 
-/// The same for one that is read across and written along: from a tile of 16
-/// lanes that is transposed to the next, where there are several that L2 does
-/// not hold.
+/// The same for a tensor that is transposed on the way to the results: from one
+/// transposed tile of 16 lanes to the next, if there are several and L2 does
+/// not hold the tensor.
 int64_t SectionEmitter::distanceAcross(const Strided &tensor) const {
   auto writesAlong = [](const NodeInfo &n) {
     return llvm::all_of(n.outputs, [](const Strided &out) {
@@ -107,8 +107,8 @@ int64_t SectionEmitter::distanceAcross(const Strided &tensor) const {
   return *step * kTileRows;
 }
 
-/// Whether the result `node` goes to a tensor that no cache will hold, and is
-/// not read here.
+/// Whether the result `node` is written with non-temporal stores: to a tensor
+/// that no cache will hold, if the program does not read it.
 bool SectionEmitter::storesNontemporally(Node node,
                                          const Place &destination) const {
   if (destination.scratch || nodes[node].kind != Kind::compute)

@@ -30,8 +30,8 @@ public:
   using Node = int;
   using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                          mlir::ValueRange)>;
-  /// `greatest` is a maximum that may miss a NaN: cheaper, where a sum of the
-  /// same elements becomes NaN, too.
+  /// `greatest` is a cheaper maximum that may miss a NaN. It suffices where a
+  /// sum of the same elements becomes NaN in any case.
   enum class Reduction { sum, product, max, min, greatest };
 
   /// A space of `sizes`, of which `reduced[i]` are reduced.  `m` builds at the
@@ -50,19 +50,21 @@ public:
   Node compute(llvm::ArrayRef<Node> operands, mlir::Type type, Body body);
   /// `kind` over the reduced dimensions; operands are f32 (or integers).
   Node reduce(Reduction kind, Node operand);
-  /// The same, for rows of which `condition`, an f32 for each row, is not 0;
-  /// others have any number. Such rows should be rare: where an item is one
-  /// row, they are passed once more for it.
+  /// The same, only for rows whose `condition`, an f32 for each row, is not 0;
+  /// the result is undefined for others. Such rows should be rare: if an item
+  /// is one row, they need one more pass.
   Node reduceIf(Node condition, Reduction kind, Node operand);
-  /// `rare`, computed from such reductions, where `condition` is not 0, `other`
-  /// elsewhere; both f32 for each row.
+  /// The value `rare`, which is computed from results of reduceIf, for rows
+  /// whose `condition` is not 0, and `other` for the rest. Both are an f32 per
+  /// row.
   Node chooseIf(Node condition, Node rare, Node other);
   /// Stores `node`; `dst` is broadcast to the space: stride 0 along the
   /// reduced dimensions if and only if the node does not vary along them.
   void output(Node node, Strided dst);
 
-  /// Writes the section or, if rows may be divided and are few or long, the
-  /// sections. Merges dimensions, so that the program is complete from here on.
+  /// Writes the section or, if `mayDivide` is set and rows are few or long, the
+  /// sections of a split reduction. Merges dimensions first, so that nothing
+  /// can be added to the program afterwards.
   void emit(bool mayDivide = true);
 
   enum class Kind { input, index, compute, reduce };
@@ -87,7 +89,7 @@ public:
   llvm::StringRef getLabel() const { return label; }
   int64_t getL2Bytes() const { return l2Bytes; }
   llvm::ArrayRef<Index> getSizes() const { return sizes; }
-  /// Of each dimension; 1: reduced.
+  /// For each dimension 1, if it is reduced, or 0.
   llvm::ArrayRef<int> getClasses() const { return classes; }
   /// In an order in which operands stand before what reads them.
   llvm::ArrayRef<NodeInfo> getNodes() const { return nodes; }
@@ -95,7 +97,7 @@ public:
   bool hasReduced() const { return llvm::is_contained(classes, 1); }
   /// Whether `s` has more than one element per row.
   bool variesAlong(const Strided &s) const;
-  /// What all elements of `tensor` that are read take, at least.
+  /// Bytes of the elements of `tensor` in the space; 0 if a size is not known.
   int64_t bytesOf(const Strided &tensor) const;
   /// Whether an input is contiguous along `dim`, not along the last dimension.
   bool readsAcross(int64_t dim) const;

@@ -34,7 +34,7 @@ LoopSchedule::LoopSchedule(const LoopProgram &program, bool mayDivide)
     plans[kept->node].outputs.push_back(kept->place);
     plans[kept->node].stored = true;
   }
-  putBehindConditions();
+  putAfterConditions();
   decideStores();
   chooseItems();
   planScratch();
@@ -56,10 +56,10 @@ int LoopSchedule::lastLevel() const {
   return last;
 }
 
-/// Reductions for some rows only become those of a later level than their
-/// conditions. Where an item has several rows, they are for all of them, beside
-/// others, and what is chosen is a value like any other.
-void LoopSchedule::putBehindConditions() {
+/// Puts reductions for some rows only (LoopProgram::reduceIf) on a later level
+/// than their conditions. If an item has several rows, such reductions are
+/// computed for all of them like any others, and nothing is put off.
+void LoopSchedule::putAfterConditions() {
   bool single = !classes.empty() && classes.back() == 1;
   if (!single)
     return;

@@ -25,7 +25,7 @@ public:
     int level = 0;       // number of reductions before it, itself included
     Node condition = -1; // of what is computed for some rows only
     bool stored = false;
-    /// Those of the program, and where the node is kept.
+    /// The outputs that the program gives the node, and where it is kept.
     llvm::SmallVector<Strided> outputs;
     std::optional<Index> scratchOffset; // of a stored node that is no output
   };
@@ -41,8 +41,9 @@ public:
     Strided place;
   };
 
-  /// Of `program`, whose dimensions are merged, and which must outlive it.
-  /// Scratch of dynamic size is computed where the program builds.
+  /// Decides about `program`, whose dimensions are merged and which must
+  /// outlive the schedule. The code for scratch of dynamic size is written
+  /// where the program builds.
   LoopSchedule(const LoopProgram &program, bool mayDivide);
 
   /// If there is a division, each part is a program with a schedule of its own:
@@ -54,14 +55,14 @@ public:
   int lastLevel() const;
   /// Dimensions walked by items, outermost first.
   llvm::ArrayRef<int64_t> getItemDims() const { return itemDims; }
-  /// Elements of an item along `dim`, if it is one of these and cut.
+  /// Elements of an item along `dim`, if that is one of getItemDims() and cut.
   std::optional<Index> chunkOf(int64_t dim) const;
   /// Whether `dim` is walked inside an item.
   bool isInside(int64_t dim) const;
   Index getItems() const { return items; }
   /// The reduced dimension, if it is walked some rows at a time; otherwise -1.
   int64_t getStepDim() const { return stepDim; }
-  /// Of one item.
+  /// Bytes of scratch memory of one item.
   Index getScratchBytes() const { return scratchBytes; }
   /// Dimensions of values in scratch, outermost first.
   llvm::ArrayRef<int64_t> getScratchOrder() const { return scratchOrder; }
@@ -74,7 +75,7 @@ public:
 private:
   // LoopSchedule.cpp
   void assignLevels();
-  void putBehindConditions();
+  void putAfterConditions();
   void decideStores();
   llvm::SmallVector<int64_t> orderOfInput() const;
   void planScratch();
@@ -93,8 +94,8 @@ private:
   llvm::SmallVector<bool> computedOf(Node x) const;
   int64_t rowBytes(const Strided &s) const;
 
-  /// Fewer elements are one item: it is done before a second thread has
-  /// started.
+  /// A reduction of fewer elements is not split: one thread has computed it
+  /// before a second one has started.
   static constexpr int64_t kMinDivided = 1 << 17;
 
   const LoopProgram &program;
@@ -108,7 +109,7 @@ private:
   llvm::SmallVector<int64_t> itemDims;
   llvm::SmallDenseMap<int64_t, Index> chunks;
   int64_t stepDim = -1;
-  bool held = false; // by one cache, all that it reads; and it is cut enough
+  bool held = false; // one cache holds all inputs, and columns suffice as items
   Index items;
   Index scratchBytes;
   llvm::SmallVector<int64_t> scratchOrder;

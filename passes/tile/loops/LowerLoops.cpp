@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns a group into a LoopProgram: elementwise operations become computed
-// nodes, row operations (Reductions.cpp) become reductions with computations
-// around them.
+// nodes; softmax, normalizations and sums (Reductions.cpp) become reductions
+// with computations around them.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
@@ -175,7 +175,7 @@ Node LoopBuilder::sumOfProductsIf(Node condition, Node x, Node y) {
   return program.reduceIf(condition, Reduction::sum, productOf(x, y));
 }
 
-Node LoopBuilder::behind(Node later, Node x) {
+Node LoopBuilder::after(Node later, Node x) {
   return program.compute(
       {x, later}, f32,
       [](OpBuilder &, Location, ValueRange v) { return v[0]; });
@@ -280,7 +280,7 @@ Node LoopBuilder::inputOf(Value v, Strided memory) {
                    computedType(element));
 }
 
-/// Row operations compute in f32.
+/// Operations that reduce compute in f32.
 Node LoopBuilder::convertedFrom(Value v, Node n) {
   return converted(n, computedType(rankedType(v).getElementType()), f32);
 }

@@ -181,13 +181,13 @@ Moments normalize(LoopBuilder &k, Operation *op) {
   Node variance =
       k.sub(k.div(k.sumOfProducts(d, d), k.count()), k.mul(off, off));
   variance = k.selectGreater(zero, variance, zero, variance); // NaN stays
-  Node late = k.behind(off, power);
+  Node late = k.after(off, power);
   Node shift = k.mul(k.mul(k.constant(epsilon), late), late);
   if (epsilon > 0) // and for no reason 0: a variance is 0 or much larger
     shift = largerOf(k, shift, k.constant(0x1p-120));
   Node scale = k.div(k.constant(1), k.sqrt(k.add(variance, shift)));
   // Cheaper to compute again than to store the first.
-  Node again = k.fma(x, power, k.behind(off, below));
+  Node again = k.fma(x, power, k.after(off, below));
   k.define(op->getResult(0), k.mul(k.sub(again, off), scale));
   Node inverse = k.div(k.constant(1), late);
   return {mean, variance, inverse};

@@ -142,9 +142,9 @@ SectionEmitter::Stores SectionEmitter::collectStores(Item &item, int level,
   return stores;
 }
 
-/// The reductions after `level` that few rows need, under their condition,
-/// and what is chosen for these rows. What others find in place of the sums is
-/// not read.
+/// Under their condition, the reductions after `level` that few rows need, and
+/// the values that are chosen for these rows. The memory of the sums is
+/// undefined for other rows, which do not read it.
 void SectionEmitter::emitRarePasses(Item &item, int level) {
   llvm::MapVector<Node, SmallVector<Node>> byCondition;
   for (Node i = 0, e = nodes.size(); i < e; ++i) {

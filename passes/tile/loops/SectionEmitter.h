@@ -10,8 +10,8 @@
 //
 //   SectionEmitter.cpp   the section, its items, and the passes over one
 //   LoopGenerics.cpp     a linalg.generic of a pass
-//   LoopMemory.cpp       what it prefetches, and stores past caches
-//   DividedRows.cpp      several sections, for rows that are few or long
+//   LoopMemory.cpp       its prefetches and non-temporal stores
+//   DividedRows.cpp      the sections of a split reduction
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,10 +22,11 @@
 
 namespace tenon::tiling {
 
-/// Rows between two visits of a sum in L1; as many streams are read at once.
+/// Rows that are read side by side, so that each of their sums in L1 is loaded
+/// and stored once for all of them.
 inline constexpr int64_t kStepRows = 8;
 
-/// Both must outlive it; the schedule has no division.
+/// The program and its schedule, which has no division, must outlive it.
 class SectionEmitter {
 public:
   SectionEmitter(const LoopProgram &program, const LoopSchedule &schedule);

@@ -11,7 +11,7 @@
 // If x is not read but computed, the first loop leaves it in y.
 //
 // Every line is a program over fewer dimensions, which emits its own section
-// (DividedRows.cpp). Here is decided whether rows are cut, into which parts,
+// (DividedRows.cpp). This file decides whether rows are cut, into which parts,
 // and what is left in y. The parts follow from the sizes, so results do not
 // depend on threads.
 //
@@ -73,10 +73,11 @@ SmallVector<bool> LoopSchedule::computedOf(Node x) const {
   return of;
 }
 
-/// What is summed, where the sum is waited for to finish it: exp(x - m) of a
-/// softmax is kept where the result will be, not computed again. Nothing else
-/// may read rows from then on: the result may lie in their memory. Nor may
-/// anything but the result be made of x: it could be read after the result.
+/// The summed value, if the result is computed from it and from the sum: the
+/// exp(x - m) of a softmax is kept where the result will be and not computed
+/// again. Nothing else may read rows from then on, since the result may lie in
+/// their memory. Nor may anything but the result be computed from x, since it
+/// could be read after the result.
 std::optional<LoopSchedule::Kept>
 LoopSchedule::chooseKept(int64_t minRowBytes) const {
   auto holds = [&](const Strided &out, Node x) {

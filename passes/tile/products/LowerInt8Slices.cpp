@@ -5,10 +5,10 @@
 //
 //   q = round(x * 2^(22 - e))
 //
-// at most 0x7f7f7f: three signed bytes. Of q a byte is the lowest one; what is
-// left, q + 128 divided by 256, has the others. A power of two scales without
-// rounding, and what has few bits, as numbers from bf16 or integers, stays as
-// it is.
+// is at most 0x7f7f7f, which three signed bytes can hold. The lowest byte of q
+// is the last slice; q + 128, shifted right by 8 bits, has the others. Scaling
+// by a power of two does not round, so numbers of few bits, such as those from
+// bf16 or integers, are exact.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"

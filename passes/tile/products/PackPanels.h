@@ -1,10 +1,9 @@
 //===- PackPanels.h - operands of products that are copied -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tile.pack reads and where that goes: all panels, in sections of their
-// own, or one panel, inside an item that multiplies with it. What is copied may
-// be computed on the way: keys that are bytes are dequantised where they are
-// packed.
+// Packs weights: all panels in sections of their own, or one panel inside a
+// work item that multiplies with it. Elements may be computed on the way. Int8
+// keys, for example, are dequantised as they are packed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,9 +1,9 @@
 //===- PackQuantized.cpp - quantised weights in panels --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tile.pack_quantized writes, group by group of K: scales as the four
-// bytes they are, zero points, quantized weights. It runs once, so that bytes
-// are stored one by one does not matter.
+// tile.pack_quantized writes, for each quantization group of K, the scales
+// (four bytes each), the zero points and the quantized weights. It runs once,
+// so it may store single bytes.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/GraphAttrs.h"

@@ -35,8 +35,7 @@ namespace tenon::tiling {
 namespace {
 
 constexpr int64_t kTileRows = 32; // two tiles of a matrix unit
-/// Up to so many rows, memory bounds a product: panels come from there in time
-/// if they are small.
+/// Up to so many rows, a product waits for memory; small panels arrive in time.
 constexpr int64_t kFewRows = 64;
 constexpr int64_t kFewRowsShare = 8; // of L2, for a panel: one in so many
 /// With fewer rows a whole panel streams better from memory, on some machines
@@ -45,9 +44,9 @@ constexpr int64_t kMinRowsOfParts = 9;
 /// With so many panels at most, the first of them, for which rows of A come
 /// from beyond L2, takes a share of the time that pays to prefetch them ahead.
 constexpr int64_t kFewPanels = 32;
-/// With so many panels and columns at least, A whose columns lie apart is
-/// brought into rows first: each panel would find the elements of a row in as
-/// many lines.
+/// From so many panels and columns on, an A with strided columns is copied into
+/// contiguous rows first. Otherwise each panel would read a line for every
+/// element of a row.
 constexpr int64_t kMinPanelsAcross = 6, kMinColumnsAcross = 288;
 /// Multiplications that are worth an item of their own.
 constexpr int64_t kMinItemProducts = 1 << 17;
@@ -57,10 +56,10 @@ void dropDim(Strided &s) {
   s.strides.pop_back();
 }
 
-/// Where columns of src lie apart, or rows so far apart that those of a tile
-/// meet few sets of the cache, and many panels pass by, or src is computed
-/// here: a copy of a block of rows, made at its first panel and wherever a
-/// range of items begins.
+/// A copy of a block of rows of A, which is written at the first panel and at
+/// the beginning of each range of items. There is one if the items compute src
+/// themselves, or if there are many panels and src has strided columns or rows
+/// so far apart that those of a register tile share few sets of the cache.
 struct RowCopy {
   int64_t bytes = 0; // 0: there is none
   int64_t pitch = 0;
@@ -107,8 +106,9 @@ struct RowCopy {
   }
 };
 
-/// Copies rows whose columns lie `stride` apart: some columns at a time, whose
-/// lines stay in L1 until all rows have read them, and asks for the next ones.
+/// Copies rows whose columns have the stride `stride`: some columns at a time,
+/// whose lines stay in L1 until all rows have read them. Prefetches the next
+/// ones.
 void copyAcross(IndexMath &m, Value rows, Value to, Index stride) {
   constexpr int64_t kColumns = 32;
   int64_t columns = cast<MemRefType>(to.getType()).getShape().back();

@@ -18,7 +18,7 @@ struct MatMulProblem {
   int64_t n;
   int64_t panel = 0;      // after lead.. W is [P, K, panel], dense
   int64_t interleave = 1; // of k in W
-  bool unsignedA = false; // of bytes
+  bool unsignedA = false; // A is u8
   /// W is [P, rows of quantized weights, panel], dense, for a known K.
   std::optional<tile::QuantizedWeightsAttr> quantized;
 
@@ -42,8 +42,8 @@ struct MatMulProblem {
       return mlir::Float32Type::get(a.base.getContext());
     return made ? made->elementType() : a.elementType();
   }
-  /// Whether A is what tile.to_int8_slices makes: the memory of `a` is bytes,
-  /// its sizes and strides, and k, count words.
+  /// Whether A is the result of tile.to_int8_slices. The memory of `a` has
+  /// bytes then, but its sizes and strides, and k, count words of four bytes.
   bool isSliced() const { return quantized && quantized->getSlices(); }
 };
 
@@ -60,7 +60,7 @@ struct RowDims {
 /// space.
 RowDims mergeRows(MatMulProblem &p);
 
-/// What all sections of a product know.
+/// The problem and context that all sections of a product share.
 struct ProductSections {
   ProductSections(GroupContext &ctx, const Epilogue &epilogue,
                   MatMulProblem product)
@@ -96,10 +96,11 @@ void addDots(IndexMath &m, mlir::Value a, mlir::Value b, mlir::Value c);
 /// Parts of K are multiples of it: whole steps of kernels.
 inline constexpr int64_t kPartStep = 16;
 
-/// K in parts whose sums are added one after the other, each so short that a
-/// panel of weights, the next one and a block of rows are in L2 together; one,
-/// if that is so for all of it, and at most kMostAdditions. All but the last
-/// are multiples of `step`. Floats of 4 bytes; absent: rows are not known.
+/// The lengths of the parts of K whose sums are added one after the other: as
+/// few as possible, each so short that L2 holds a panel of weights, the next
+/// one and a block of rows, but at most kMostAdditions. All but the last are
+/// multiples of `step`. Elements are f32; without `rows` their number is not
+/// known.
 llvm::SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
                                       int64_t panel, int64_t l2Bytes,
                                       int64_t step = kPartStep);

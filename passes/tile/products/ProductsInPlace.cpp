@@ -1,12 +1,13 @@
-//===- ProductsInPlace.cpp - matrices times matrices as they lie ----------===//
+//===- ProductsInPlace.cpp - products with weights that are not packed ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where few rows meet weights that change with every execution, packing would
-// move them three times for one reading. An item has some columns of dst:
+// If weights change with every execution and are multiplied with few rows,
+// packing would read and write them for one use. An item has some columns of
+// dst and reads the weights where they are. There are two cases:
 //
-//   N together in memory: K a few rows of W at a time, each a stream,
+//   W is contiguous along N: a few rows of W at a time, read side by side,
 //     dst = A[:, 0:k] W[0:k];  dst = dst + A[:, k:2k] W[k:2k];  ..
-//   K together: dst = dots of rows of A and columns of W
+//   W is contiguous along K: dst = dot products of rows of A and columns of W
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/core/Elementwise.h"
@@ -25,8 +26,9 @@ namespace {
 
 /// Rows of W that are read beside each other; docs/cost-model.md.
 constexpr int64_t kStreams = 16;
-/// Columns of an item: few enough that threads share them, so many that a
-/// stream is worth its beginning. Longer ones matter more than more items.
+/// Columns of an item: few enough that threads can share them, but so many that
+/// a run of each row of W repays the start of the hardware's prefetching.
+/// Longer runs matter more than more items.
 constexpr int64_t kMinColumns = 128, kMaxColumns = 1024, kColumnStep = 32;
 constexpr int64_t kItems = 4;
 /// Columns of A and W in one dot, in chains of one lane each. Longer ones are

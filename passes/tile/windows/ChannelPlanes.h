@@ -1,11 +1,11 @@
 //===- ChannelPlanes.h - one channel with margins, in scratch --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of tensors with channels apart, windows are taken a channel at a time. Its
-// spatial dims are copied to a plane with margins, which no window leaves: what
-// a tap sees of all windows is one box. Rows are folded into as many as the
-// stride, row `f` of which has elements f, f + stride, ..: the columns of a tap
-// are neighbours.
+// Tensors with channels first (NCX) are processed one channel at a time. The
+// spatial dims of a channel are copied to a plane with margins that no window
+// leaves, so that the elements that a tap reads in all windows are one box.
+// Each row is folded into `stride` rows, of which row `f` has the elements f,
+// f + stride, ..: neighbouring windows then read neighbouring elements.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,18 +1,19 @@
 //===- LowerDepthwise.cpp - gradients of depthwise convolutions -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every channel by itself: no products of matrices, but sums over a window
-// (by data) or over all positions (by weights), with channels as lanes:
+// Channels do not mix, so these are no matrix products but sums over a window
+// (the gradient by data) or over all positions (the gradient by weights), with
+// channels as lanes:
 //
 //   tile.conv_transpose {depthwise}    dst[q, c] = sum over taps of
 //                                        src[q - tap, c] * w[tap, c]
 //   tile.conv_weights {depthwise}      dst[tap, c] = sum over positions of
 //                                        src[p + tap, c] * diff[p, c]
 //
-// Each becomes linalg.generics that reduce. The first goes by rows and classes
-// of columns as in LowerConvTranspose.cpp; the second takes a few vectors of
-// channels at a time and adds rows to each tap, or, with channels apart, takes
-// one channel at a time and all its taps.
+// Each becomes linalg.generics that reduce. The first one computes rows, and in
+// them classes of columns, as in LowerConvTranspose.cpp. The second one takes a
+// few vectors of channels at a time and adds rows to each tap or, with channels
+// first, takes one channel at a time and all its taps.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/support/Diagnose.h"
@@ -305,8 +306,8 @@ struct WeightsItem {
   }
 };
 
-/// With channels apart: as many taps as registers hold sums of pass over the
-/// channel of each image together.
+/// The gradient by weights with channels first. One pass over a channel of an
+/// image computes as many taps as registers can hold sums of.
 struct PlanesItem {
   const ChannelPlanes &planes;
   const Strided &src, &diff, &dst;
@@ -363,7 +364,7 @@ struct PlanesItem {
         });
   }
 
-  /// Of `windows`, the rows of block `block`.
+  /// The rows of `windows` that block `block` has.
   Value rowsOf(IndexMath &m, Value windows, Index block) const {
     if (blocks() == 1)
       return windows;

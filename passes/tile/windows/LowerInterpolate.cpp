@@ -5,16 +5,19 @@
 // neighbours in each spatial dim, or taken from the nearest. Coordinates are
 // computed in f64 where they are needed: a division per position and dim.
 //
-// Nearest, where dst repeats each position: a copy, and backward a sum of few.
+// Nearest interpolation that repeats each position of src is a copy; its
+// gradient is a sum of a few elements.
 //
-// Channels last: an item is a row of dst (backward: some channels of an image,
-// as positions overlap); per position one linalg.generic over channels with a
-// weight per corner. Backward with channels apart walks positions.
+// Channels last: an item is a row of dst (in the gradient, some channels of an
+// image, since positions overlap). Each position is one linalg.generic over
+// channels with a weight per corner. The gradient with channels first goes
+// through single positions.
 //
-// Channels apart: an item is a band of rows of a channel. It is transposed, so
-// that rows are the lanes of what blends along the last dim; transposed back,
-// rows are blended with each other. Of bands that dst uses little of, one
-// linalg.generic along a row of dst loads the corners by computed indices.
+// Channels first: an item is a band of rows of a channel. The band is
+// transposed, so that its rows are vector lanes while it is blended along the
+// last dim; then it is transposed back, and rows are blended with each other.
+// If dst uses little of a band, one linalg.generic along a row of dst loads the
+// corners by computed indices instead.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/OpFacts.h"
@@ -284,7 +287,7 @@ struct Interpolation {
     return b.bytes() <= kMaxBytes ? std::optional(b) : std::nullopt;
   }
 
-  /// to = from: one has its rows together, the other its columns.
+  /// to = from, a transposition: one has contiguous rows, the other columns.
   static void transpose(IndexMath &m, Value from, Value to) {
     pointwise(m, from, to,
               [](OpBuilder &, Location, ValueRange v) { return v.front(); });
@@ -360,7 +363,8 @@ struct Interpolation {
     });
   }
 
-  /// Channels of one row each are rows of one channel, none between others.
+  /// Takes channels that have one row each as the rows of a single channel, of
+  /// which none is blended with another.
   void takeChannelsAsRows(int64_t channels) {
     dims.insert(dims.begin(), {channels, channels});
     for (Strided *s : {&small, &big}) {

@@ -9,8 +9,8 @@
 //   w       = k + alpha / n * (scratch[c] + .. + scratch[c + 2h])
 //   dst[c]  = s[c] * w^-beta
 //
-// Backward goes through it twice: w^-beta * diff_dst is diff_src's first part,
-// and times s / w what neighbours sum up.
+// The gradient goes through this twice. w^-beta * diff_dst is the first term of
+// diff_src; the second term sums this product times s / w over neighbours.
 //
 // Where channels are apart in memory (NCX) scratch is stored like src, and
 // vectors run along positions. Wide windows are summed by a loop first.

@@ -3,21 +3,23 @@
 //
 // Items are rows of dst. A range of columns whose windows have the same
 // valid taps is one linalg.generic: parallel over columns (and channels, when
-// those are contiguous), reduced over the taps inside src. Those of the last
-// dimension are written out if they are few: neighbours are in registers or on
-// the same lines. Depthwise with many taps takes some channels at a time, whose
-// weights stay in L1. Columns at the ends of a row, whose windows are cut by
-// padding, are column ranges of their own. What follows in the group passes
-// over each range while it is in L1. If dst has another type than the sums,
-// they are accumulated in scratch memory. A conversion of src is applied at
-// each load. A maximum of int8 data stays int8. Terms of an average are
-// multiplied with a power of two before they are added, which costs nothing.
+// those are contiguous), reduced over the taps inside src. Taps of the last
+// dimension are unrolled if they are few, since their elements are in registers
+// or on the same lines. A depthwise convolution with many taps takes some
+// channels at a time, whose weights stay in L1. Columns at the ends of a row,
+// whose windows are cut by padding, are column ranges of their own. The
+// operations that follow in the group are applied to each range while it is in
+// L1. If dst has another type than the sums, they are accumulated in scratch
+// memory. A conversion of src is applied at each load. A maximum of int8 data
+// stays int8. Terms of an average are multiplied by a power of two before
+// they are added, which costs nothing.
 //
-// Pooling with channels apart: the rows of src that a row of dst reads become
-// one row in scratch memory, between the padding; windows slide along that.
+// Pooling with channels first reduces the rows of src that a row of dst reads
+// to one row in scratch memory, between the padding. Windows slide along that
+// row.
 //
-// Depthwise with few taps: DirectDepthwise.cpp. Convolutions in narrow groups
-// are depthwise ones whose taps read several channels of src.
+// DirectDepthwise.cpp has depthwise convolutions with few taps. Convolutions in
+// narrow groups are depthwise ones whose taps read several channels of src.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/windows/LowerWindow.h"
@@ -359,7 +361,7 @@ void Window::emit() const {
 
 namespace {
 
-/// The type of bytes whose cast `window` reads; null: it reads something else.
+/// The 8-bit type whose cast `window` reads; null if it reads anything else.
 Type castFromBytes(Operation *window) {
   auto cast = window->getOperand(0).getDefiningOp<graph::TypeCastOp>();
   if (!cast || !isa<BlockArgument>(cast.getSrc()))

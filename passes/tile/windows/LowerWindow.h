@@ -24,23 +24,23 @@ struct Window {
   GroupContext &ctx;
   mlir::Operation *op;
   WindowKind kind;
-  FusedOperand made; // what taps are, of elements of src
+  FusedOperand made; // a tap, computed from elements of src
   llvm::SmallVector<WindowDim> dims;
   Strided src, dst, weights; // channels last; weights [taps.., I, C]
   bool excludePad = false;
   bool channelsInside = true; // channels are contiguous: part of a range
   Epilogue epilogue;
   llvm::SmallVector<Strided> epilogueOperands; // of the epilogue, channels last
-  /// The type of bytes, whose maxima are bytes.
+  /// The 8-bit type in which maxima are computed; null: sums are f32.
   mlir::Type bytes;
   /// Whether dst holds sums before it holds results.
   bool sumsInDst = true;
   /// Whether src is a row of sums over the other dimensions.
   bool folded = false;
-  /// Channels of src that one of dst meets: I.
+  /// Channels of src that one channel of dst reads: I.
   int64_t perGroup = 1;
-  /// What terms of an average are multiplied with, a power of two: no sum of
-  /// finite numbers overflows.
+  /// A power of two by which terms of an average are multiplied, so that no
+  /// sum of finite numbers overflows.
   double part = 1;
 
   void emit() const;
@@ -50,8 +50,8 @@ private:
   using Taps = llvm::ArrayRef<Tap>;    // of each dim
 
   struct Terms;
-  /// How a sum of many taps is cut: blocks of so many along `dim`, with all
-  /// taps of the dims after it.
+  /// How a sum of many taps is cut: into blocks of `block` taps along `dim`,
+  /// with all taps of the dims after it.
   struct Cut {
     int64_t dim, block;
   };
@@ -99,7 +99,8 @@ private:
 
   // Rows that are folded first.
   bool folds() const;
-  /// An item has sums, unless they are in dst, and the row after them.
+  /// Where the folded row begins in the scratch memory of an item, in bytes:
+  /// after the sums, unless these are in dst.
   int64_t foldedAt() const {
     return sumsInDst ? 0 : roundUp(dims[last()].out * sumBytes(), kLineBytes);
   }

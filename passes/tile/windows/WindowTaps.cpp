@@ -16,8 +16,8 @@ namespace tenon::tiling {
 
 namespace {
 
-/// What windows read of src, or of the weights, at one tap of the last
-/// dimension, or, where these are not written out, at all of them.
+/// The box that windows read of src or of the weights: at one tap of the last
+/// dimension if these are unrolled, otherwise at all of them.
 struct TapBox {
   const Strided &tensor;
   Index offset;

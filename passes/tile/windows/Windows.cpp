@@ -34,7 +34,7 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
       move(i + 1, position);
     move(columns, range.column);
     move(channels, range.channel);
-    // A side is read along the loops it depends on.
+    // An epilogue operand is read along the loops on which it depends.
     SmallVector<Index> sizes, strides;
     SmallVector<AffineExpr> loops;
     auto loop = [&](int64_t number, int64_t dim, Index size) {

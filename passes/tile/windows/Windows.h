@@ -31,14 +31,14 @@ void addEpilogueOperands(IndexMath &m, llvm::ArrayRef<Strided> epilogueOperands,
 
 /// `small` and `big`, both with channels last, over one space, in which each
 /// position of small is repeated in big: `times[i]` neighbours along spatial
-/// dim i. Dims are batch, channels if they lie apart, position and repetition
-/// of each spatial dim, channels if they lie together.
+/// dim i. The dims of the space are batch, then channels if they are strided,
+/// position and repetition of each spatial dim, and channels if contiguous.
 std::pair<Strided, Strided> asRepetition(const Strided &small,
                                          const Strided &big,
                                          llvm::ArrayRef<int64_t> times);
 
-/// What channels one item covers: a block of neighbours, or one where they are
-/// apart in memory.
+/// The channels of one item: a block of neighbours or, if channels are strided,
+/// a single one.
 struct ChannelBlocks {
   Index block, count;
   ChannelBlocks(Index channels, bool inside, int64_t block);
