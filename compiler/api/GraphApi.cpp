@@ -148,15 +148,6 @@ const char *tenon_op_get_kind(const tenon_op *op) {
 // Graphs
 //===----------------------------------------------------------------------===//
 
-static Error aboutOp(const graph::Op &op, ErrorCode code, std::string message,
-                     std::string hint = {}) {
-  Error e = fail(code, std::move(message), std::move(hint));
-  e.opKind = op.kind;
-  e.opName = op.name;
-  e.opId = op.id;
-  return e;
-}
-
 /// Whether Tenon knows what the operation means.
 static bool isKnown(const graph::Op &op) {
   return graph::lookupOp(op.kind) && op.kind != "Wildcard";
@@ -196,10 +187,10 @@ static std::vector<Error> mergeTensors(graph::Graph &g, const tenon_op &op) {
         continue;
       std::string conflict = graph::mergeTensor(it->second, t);
       if (!conflict.empty())
-        return {aboutOp(op.op, ErrorCode::EdgeConflict,
-                        "tensor " + std::to_string(t.id) +
-                            " is described with " + conflict,
-                        "all descriptions of one tensor id must agree")};
+        return {graph::errorAbout(
+            op.op, ErrorCode::EdgeConflict,
+            "tensor " + std::to_string(t.id) + " is described with " + conflict,
+            "all descriptions of one tensor id must agree")};
     }
   return {};
 }
@@ -209,16 +200,16 @@ static std::vector<Error> checkNew(const tenon_graph &graph,
                                    const graph::Op &op) {
   const std::vector<graph::Op> &ops = graph.graph.ops;
   if (auto it = graph.opsById.find(op.id); it != graph.opsById.end())
-    return {aboutOp(op, ErrorCode::DuplicateOpId,
-                    "the graph has an operation with this id, \"" +
-                        ops[it->second].name + "\"")};
+    return {graph::errorAbout(op, ErrorCode::DuplicateOpId,
+                              "the graph has an operation with this id, \"" +
+                                  ops[it->second].name + "\"")};
   for (uint64_t id : op.outputs)
     if (auto it = graph.producers.find(id); it != graph.producers.end()) {
       const graph::Op &other = ops[it->second];
-      return {aboutOp(op, ErrorCode::TwoProducers,
-                      "tensor " + std::to_string(id) + " is written by \"" +
-                          other.name + "\" (id " + std::to_string(other.id) +
-                          ")")};
+      return {graph::errorAbout(
+          op, ErrorCode::TwoProducers,
+          "tensor " + std::to_string(id) + " is written by \"" + other.name +
+              "\" (id " + std::to_string(other.id) + ")")};
     }
   return {};
 }

@@ -58,18 +58,6 @@ std::string_view nameOf(const std::string_view (&names)[N], Enum value) {
   return index < N ? names[index] : names[0];
 }
 
-Error errorAbout(const Op &op, ErrorCode code, std::string message,
-                 std::string hint) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.opKind = op.kind;
-  error.opName = op.name;
-  error.opId = op.id;
-  error.hint = std::move(hint);
-  return error;
-}
-
 std::string label(const Op &op) {
   return op.kind + " \"" + op.name + "\" (id " + std::to_string(op.id) + ")";
 }
@@ -131,6 +119,18 @@ Error describeCycle(const Graph &graph,
 }
 
 } // namespace
+
+Error errorAbout(const Op &op, ErrorCode code, std::string message,
+                 std::string hint) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.opKind = op.kind;
+  error.opName = op.name;
+  error.opId = op.id;
+  error.hint = std::move(hint);
+  return error;
+}
 
 std::string_view name(DType dtype) { return row(dtype).name; }
 std::string_view name(LayoutType layout) { return nameOf(layoutNames, layout); }

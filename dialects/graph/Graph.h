@@ -119,6 +119,10 @@ struct Graph {
   std::map<uint64_t, size_t> producers() const;
 };
 
+/// An error that names the kind, the name and the id of `op`.
+Error errorAbout(const Op &op, ErrorCode code, std::string message,
+                 std::string hint = "");
+
 /// Orders `ops` so that producers come first, stable otherwise.
 /// Errors: TwoProducers, DuplicateOpId, Cycle (each names the ops involved).
 std::vector<Error> topologicalSort(Graph &graph);

@@ -83,17 +83,12 @@ std::optional<Error> findBroadcast(const Graph &general, const Graph &graph) {
     std::optional<BroadcastDim> found = Search(general, graph, op).run();
     if (!found)
       continue;
-    Error e;
-    e.code = ErrorCode::ShapeMismatch;
-    e.opKind = op.kind;
-    e.opName = op.name;
-    e.opId = op.id;
-    e.message =
+    return errorAbout(
+        op, ErrorCode::ShapeMismatch,
         infer::cat("dim ", found->dim, " of operand ", found->operand,
                    " is 1 and would broadcast to ", found->size,
-                   ", but was not known to be 1 when this was compiled");
-    e.hint = "compile for a size of 1, or give as many elements";
-    return e;
+                   ", but was not known to be 1 when this was compiled"),
+        "compile for a size of 1, or give as many elements");
   }
   return std::nullopt;
 }

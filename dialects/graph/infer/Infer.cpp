@@ -17,21 +17,11 @@ using infer::RuleContext;
 
 namespace {
 
-Error aboutOp(const Op &op, ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.opKind = op.kind;
-  error.opName = op.name;
-  error.opId = op.id;
-  return error;
-}
-
 const OpInfo *lookupOrReport(const Op &op, std::vector<Error> &errors) {
   if (const OpInfo *info = lookupOp(op.kind))
     return info;
-  errors.push_back(aboutOp(op, ErrorCode::UnknownOp,
-                           "\"" + op.kind + "\" is no operation kind"));
+  errors.push_back(errorAbout(op, ErrorCode::UnknownOp,
+                              "\"" + op.kind + "\" is no operation kind"));
   errors.back().hint = hintForKind(op.kind);
   return nullptr;
 }
@@ -57,8 +47,8 @@ gather(const Graph &graph, const Op &op, const std::vector<uint64_t> &ids,
       continue;
     }
     errors.push_back(
-        aboutOp(op, ErrorCode::UnknownTensor,
-                "tensor " + std::to_string(id) + " is not in the graph"));
+        errorAbout(op, ErrorCode::UnknownTensor,
+                   "tensor " + std::to_string(id) + " is not in the graph"));
   }
   if (tensors.size() != ids.size())
     return std::nullopt;

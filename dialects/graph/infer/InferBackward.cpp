@@ -52,13 +52,18 @@ void convolutionBackwardData(RuleContext &ctx) {
                "dst_shape");
 }
 
-void convolutionBackwardWeights(RuleContext &ctx) {
+/// The gradient by weights of a convolution, or of a transposed one, whose
+/// operand 0 is src and whose operand 1 is diff_dst. `wide` is the number of
+/// the operand over which the window slides.
+void backwardWeights(RuleContext &ctx, size_t wide) {
   std::optional<size_t> rank =
       convRank(ctx, {ctx.in(0), ctx.in(1), ctx.out(0)});
   if (!rank || !readShapeAttr(ctx, "weights_shape", *rank))
     return;
-  Conv conv{{dimsOrUnknown(ctx.in(0), *rank), "src"},
-            {dimsOrUnknown(ctx.in(1), *rank), "diff_dst"},
+  constexpr const char *names[] = {"src", "diff_dst"};
+  size_t narrow = 1 - wide;
+  Conv conv{{dimsOrUnknown(ctx.in(wide), *rank), names[wide]},
+            {dimsOrUnknown(ctx.in(narrow), *rank), names[narrow]},
             {dimsOrUnknown(ctx.out(0), *rank), "diff_weights"}};
   if (!relateConv(ctx, conv, ConvForm::slide))
     return;
@@ -66,6 +71,8 @@ void convolutionBackwardWeights(RuleContext &ctx) {
   requireKnown(ctx, WeightsLayout(ctx, *rank).spatial(conv.weights.dims),
                "weights_shape");
 }
+
+void convolutionBackwardWeights(RuleContext &ctx) { backwardWeights(ctx, 0); }
 
 void convTransposeBackwardData(RuleContext &ctx) {
   std::optional<size_t> rank =
@@ -79,20 +86,7 @@ void convTransposeBackwardData(RuleContext &ctx) {
     ctx.setOut(0, conv.narrow.dims);
 }
 
-void convTransposeBackwardWeights(RuleContext &ctx) {
-  std::optional<size_t> rank =
-      convRank(ctx, {ctx.in(0), ctx.in(1), ctx.out(0)});
-  if (!rank || !readShapeAttr(ctx, "weights_shape", *rank))
-    return;
-  Conv conv{{dimsOrUnknown(ctx.in(1), *rank), "diff_dst"},
-            {dimsOrUnknown(ctx.in(0), *rank), "src"},
-            {dimsOrUnknown(ctx.out(0), *rank), "diff_weights"}};
-  if (!relateConv(ctx, conv, ConvForm::slide))
-    return;
-  ctx.setOut(0, conv.weights.dims);
-  requireKnown(ctx, WeightsLayout(ctx, *rank).spatial(conv.weights.dims),
-               "weights_shape");
-}
+void convTransposeBackwardWeights(RuleContext &ctx) { backwardWeights(ctx, 1); }
 
 void biasAddBackward(RuleContext &ctx) {
   if (!ctx.requireRankAtLeast(0, 2))

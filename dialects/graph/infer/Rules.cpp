@@ -118,14 +118,7 @@ std::optional<size_t> RuleContext::normalizeAxis(std::string_view name,
 }
 
 void RuleContext::error(ErrorCode code, std::string message, std::string hint) {
-  Error e;
-  e.code = code;
-  e.message = std::move(message);
-  e.opKind = op.kind;
-  e.opName = op.name;
-  e.opId = op.id;
-  e.hint = std::move(hint);
-  errors.push_back(std::move(e));
+  errors.push_back(errorAbout(op, code, std::move(message), std::move(hint)));
 }
 
 bool RuleContext::requireRankAtLeast(size_t i, size_t rank) {

@@ -123,20 +123,16 @@ std::vector<Error> ScaleGroups::check() {
     int64_t groups = of(op);
     if (groups > 1 && count == shape[axis] * groups)
       continue;
-    Error error;
-    error.code = ErrorCode::AttrValue;
-    error.opKind = op.kind;
-    error.opName = op.name;
-    error.opId = op.id;
-    error.message = cat(
-        "there are ", count, " scales, needed is ", shape[axis],
-        " for qtype per_channel and src of ", src->second.shape,
-        groups > 1 ? cat(", or ", groups, " times as many for as many groups")
-                   : std::string());
-    error.hint = "more scales than channels are for weights of convolutions "
-                 "with one number of groups, which alone read the result; give "
-                 "other readers an operation of their own";
-    errors.push_back(std::move(error));
+    errors.push_back(errorAbout(
+        op, ErrorCode::AttrValue,
+        cat("there are ", count, " scales, needed is ", shape[axis],
+            " for qtype per_channel and src of ", src->second.shape,
+            groups > 1
+                ? cat(", or ", groups, " times as many for as many groups")
+                : std::string()),
+        "more scales than channels are for weights of convolutions with one "
+        "number of groups, which alone read the result; give other readers an "
+        "operation of their own"));
   }
   return errors;
 }

@@ -17,14 +17,8 @@ OpContext::OpContext(const graph::Graph &graph, const graph::Op &op,
     : op(op), threads(threads), graph(graph), maxElements(maxElements) {}
 
 bool OpContext::fail(ErrorCode code, std::string message, std::string hint) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.opKind = op.kind;
-  error.opName = op.name;
-  error.opId = op.id;
-  error.hint = std::move(hint);
-  errors.push_back(std::move(error));
+  errors.push_back(
+      graph::errorAbout(op, code, std::move(message), std::move(hint)));
   return false;
 }
 
