@@ -20,6 +20,7 @@
 #include "codegen/microkernel/Kernel.h"
 
 #include "codegen/microkernel/KernelResults.h"
+#include "codegen/vector/LocalFunction.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -435,13 +436,8 @@ private:
 
 func::FuncOp tenon::microkernel::buildKernel(OpBuilder &builder, Location loc,
                                              const KernelSpec &spec) {
-  auto func =
-      func::FuncOp::create(builder, loc, spec.name(), getKernelType(spec));
-  func.setPrivate();
-  func.setNoInline(true);
-  func->setAttr(
-      "llvm.linkage",
-      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  auto func = codegen::createLocalFunction(builder, loc, spec.name(),
+                                           getKernelType(spec));
   // C is written only where neither A nor B is read.
   func.setArgAttr(0, "llvm.noalias", builder.getUnitAttr());
   func.setArgAttr(1, "llvm.noalias", builder.getUnitAttr());

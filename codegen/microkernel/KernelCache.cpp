@@ -1,9 +1,9 @@
 //===- KernelCache.cpp - the kernels of a module --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/microkernel/KernelCache.h"
+#include "codegen/vector/LocalFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -111,13 +111,8 @@ func::FuncOp KernelCache::getDispatcher(const KernelSpec &spec, SizeRange rows,
   Type index = builder.getIndexType();
   SmallVector<Type> types{index, index};
   llvm::append_range(types, getKernelType(spec).getInputs());
-  auto func = func::FuncOp::create(builder, loc, name,
-                                   builder.getFunctionType(types, {}));
-  func.setPrivate();
-  func.setNoInline(true);
-  func->setAttr(
-      "llvm.linkage",
-      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  auto func = codegen::createLocalFunction(builder, loc, name,
+                                           builder.getFunctionType(types, {}));
   dispatchers[name] = func;
   table.insert(func);
   Block *entry = func.addEntryBlock();

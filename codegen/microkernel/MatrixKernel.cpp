@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/microkernel/MatrixKernel.h"
+#include "codegen/vector/LocalFunction.h"
 #include "dialects/support/LinkNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -230,12 +231,8 @@ tenon::microkernel::buildMatrixKernel(OpBuilder &builder, Location loc,
   Type integer = builder.getI64Type();
   SmallVector<Type> types(2 * spec.rowTiles + 1 + (spec.prefetch > 0), pointer);
   types.append(4 + 3 * spec.numBatchDims, integer);
-  auto func = func::FuncOp::create(builder, loc, spec.name(),
-                                   FunctionType::get(context, types, {}));
-  func.setPrivate();
-  func.setNoInline(true);
-  func->setAttr("llvm.linkage",
-                LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
+  auto func = codegen::createLocalFunction(
+      builder, loc, spec.name(), FunctionType::get(context, types, {}));
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = func.addEntryBlock();
   builder.setInsertionPointToStart(entry);

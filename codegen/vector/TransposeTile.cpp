@@ -1,6 +1,7 @@
 //===- TransposeTile.cpp - square tiles transposed in registers -----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/vector/TransposeTile.h"
+#include "codegen/vector/LocalFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,13 +57,8 @@ static func::FuncOp getTransposeTile(OpBuilder &builder, Location loc,
   SmallVector<Type> types{pointer, number, pointer, number};
   if (prefetches)
     types.push_back(number);
-  auto func = func::FuncOp::create(builder, loc, name,
-                                   builder.getFunctionType(types, {}));
-  func.setPrivate();
-  func.setNoInline(true);
-  func->setAttr(
-      "llvm.linkage",
-      LLVM::LinkageAttr::get(builder.getContext(), LLVM::Linkage::Internal));
+  auto func = createLocalFunction(builder, loc, name,
+                                  builder.getFunctionType(types, {}));
   Block *entry = func.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   auto row = [&](unsigned base, int64_t i) -> Value {
