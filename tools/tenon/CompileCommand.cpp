@@ -107,13 +107,9 @@ Expected<bool> CompileCommand::choosePrefix() {
 
 Expected<bool> CompileCommand::addValue(uint64_t id,
                                         const reference::Tensor &value) {
-  const graph::LogicalTensor &tensor = graph->tensor(id);
-  auto buffer = TensorBuffer::allocate(tensor.dtype, value.shape,
-                                       stridesFor(tensor, value.shape));
+  auto buffer = bufferOf(graph->tensor(id), value);
   if (!buffer)
     return buffer.errors();
-  if (auto errors = buffer->write(value); !errors.empty())
-    return errors;
   request.constants[id] =
       std::string(static_cast<const char *>(buffer->data()), buffer->bytes());
   return true;

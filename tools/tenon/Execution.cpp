@@ -81,6 +81,17 @@ graph::Dims stridesFor(const LogicalTensor &tensor, const graph::Dims &shape) {
   return isStated ? tensor.strides : graph::denseStrides(shape);
 }
 
+Expected<TensorBuffer> bufferOf(const LogicalTensor &tensor,
+                                const Tensor &value) {
+  auto buffer = TensorBuffer::allocate(tensor.dtype, value.shape,
+                                       stridesFor(tensor, value.shape));
+  if (!buffer)
+    return buffer.errors();
+  if (auto errors = buffer->write(value); !errors.empty())
+    return errors;
+  return buffer;
+}
+
 Expected<Buffers> Buffers::create(const Compiled &compiled, const Graph &graph,
                                   const TensorMap &values) {
   Buffers buffers;
@@ -92,12 +103,9 @@ Expected<Buffers> Buffers::create(const Compiled &compiled, const Graph &graph,
                        "there is no data for input " + std::to_string(id));
     const LogicalTensor &tensor = graph.tensor(id);
     const Tensor &value = found->second;
-    auto buffer = TensorBuffer::allocate(tensor.dtype, value.shape,
-                                         stridesFor(tensor, value.shape));
+    auto buffer = bufferOf(tensor, value);
     if (!buffer)
       return buffer.errors();
-    if (auto errors = buffer->write(value); !errors.empty())
-      return errors;
     buffers.inputHashes[id] = buffer->hash();
     inputShapes[id] = value.shape;
     HostTensor view = {buffer->data(), value.shape};

@@ -40,6 +40,11 @@ struct Execution {
 graph::Dims stridesFor(const graph::LogicalTensor &tensor,
                        const graph::Dims &shape);
 
+/// Memory for `tensor` with the elements of `value`. Errors: those of
+/// TensorBuffer::allocate and TensorBuffer::write.
+Expected<TensorBuffer> bufferOf(const graph::LogicalTensor &tensor,
+                                const reference::Tensor &value);
+
 /// Memory for the ports of one execution.
 class Buffers {
 public:
