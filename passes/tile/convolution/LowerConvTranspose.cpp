@@ -167,14 +167,10 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
     withBlockSize(m, place.panel, s.outPerGroup, s.panel, [&](int64_t columns) {
-      auto emit = [&](Index c) {
+      emitLoop(m, classes, [&](Index c) {
         place.column = c;
         emitClass(m, s, place, columns);
-      };
-      if (classes == 1)
-        emit(0);
-      else
-        emitLoop(m, 0, classes, emit);
+      });
     });
   });
   return success();

@@ -80,10 +80,7 @@ void GradientItem::product(IndexMath &m, Index srcAt, Index diffAt,
 
 void GradientItem::forTaps(IndexMath &m,
                            llvm::function_ref<void(Index)> body) const {
-  int64_t taps = g.dims.back().kernel;
-  if (taps == 1)
-    return body(0);
-  emitLoop(m, 0, taps, body);
+  emitLoop(m, g.dims.back().kernel, body);
 }
 
 void GradientItem::clear(IndexMath &m, Index tap) const {

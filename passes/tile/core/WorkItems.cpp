@@ -177,6 +177,13 @@ void emitLoop(IndexMath &m, Index from, Index to,
   body(m(loop.getInductionVar()));
 }
 
+void emitLoop(IndexMath &m, int64_t count,
+              llvm::function_ref<void(Index)> body) {
+  if (count == 1)
+    return body(0);
+  emitLoop(m, 0, count, body);
+}
+
 void emitIfBelow(IndexMath &m, Index number, int64_t bound,
                  llvm::function_ref<void()> below,
                  llvm::function_ref<void()> otherwise) {

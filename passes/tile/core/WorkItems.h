@@ -95,6 +95,9 @@ int64_t evenItems(int64_t rows, int64_t block, int64_t others);
 /// A loop over [from, to).
 void emitLoop(IndexMath &m, Index from, Index to,
               llvm::function_ref<void(Index)> body);
+/// A loop over [0, count) or, if that is one iteration, its body alone.
+void emitLoop(IndexMath &m, int64_t count,
+              llvm::function_ref<void(Index)> body);
 
 /// Calls `below` where `number` is less than `bound`.
 void emitIfBelow(IndexMath &m, Index number, int64_t bound,

@@ -457,14 +457,10 @@ LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
     TransposedRow row(ArrayRef(s.dims).drop_back(), place.row);
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
-    auto emit = [&](Index c) {
+    emitLoop(m, classes, [&](Index c) {
       place.column = c;
       emitClass(m, s, place);
-    };
-    if (classes == 1)
-      emit(0);
-    else
-      emitLoop(m, 0, classes, emit);
+    });
   });
   return success();
 }
