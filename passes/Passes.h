@@ -29,16 +29,17 @@ class SCFDialect;
 }
 } // namespace mlir
 
-namespace tenon {
-namespace rt {
+namespace tenon::rt {
 class RtDialect;
 }
-namespace tile {
+namespace tenon::tile {
 class TileDialect;
 }
+
+namespace tenon::passes {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
-} // namespace tenon
+} // namespace tenon::passes

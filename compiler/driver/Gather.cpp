@@ -24,6 +24,8 @@ using namespace mlir;
 
 namespace tenon {
 
+using namespace passes;
+
 PortIndex::PortIndex(const graph::Graph &graph) {
   int32_t next = 0;
   for (uint64_t id : graph.inputPorts)

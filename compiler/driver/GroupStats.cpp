@@ -22,6 +22,8 @@ using namespace mlir;
 
 namespace tenon {
 
+using namespace passes;
+
 namespace {
 
 struct Counter : SizeCounter {
@@ -122,7 +124,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
   for (func::CallOp call : llvm::reverse(calls))
     if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
         callee && results.contains(call.getResults().front()))
-      for (Value v : fusion::elidedOperands(call, callee))
+      for (Value v : elidedOperands(call, callee))
         if (v)
           results.insert(graph::skipViews(v));
   llvm::DenseMap<Operation *, std::vector<size_t>> placedBy;
@@ -143,7 +145,7 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
     llvm::DenseSet<Value> seen;
     double placed = 0;
     std::set<size_t> writers;
-    for (Value v : fusion::elidedOperands(call, callee))
+    for (Value v : elidedOperands(call, callee))
       if (v) {
         Value whole = graph::skipViews(v);
         seen.insert(whole);

@@ -29,6 +29,8 @@ using namespace mlir;
 
 namespace tenon {
 
+using namespace passes;
+
 namespace {
 
 void buildImport(OpPassManager &, const Options &) {}

@@ -19,6 +19,8 @@ using namespace mlir;
 
 namespace tenon {
 
+using namespace passes;
+
 namespace {
 
 /// The error behind a diagnostic: the one that a pass or a verifier reported,

@@ -22,6 +22,8 @@ using namespace mlir;
 
 namespace tenon {
 
+using namespace passes;
+
 namespace {
 
 using When = ReorderInfo::When;

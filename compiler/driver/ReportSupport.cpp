@@ -12,6 +12,8 @@ using namespace mlir;
 
 namespace tenon {
 
+using namespace passes;
+
 OpNames::OpNames(const graph::Graph &graph) {
   for (size_t i = 0; i < graph.ops.size(); ++i)
     if (const graph::Op &op = graph.ops[i]; !op.name.empty())

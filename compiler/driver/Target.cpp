@@ -15,6 +15,8 @@
 
 namespace tenon {
 
+using namespace passes;
+
 namespace {
 
 struct Schedule {

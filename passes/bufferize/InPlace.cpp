@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -140,4 +140,4 @@ std::vector<std::pair<unsigned, unsigned>> inPlacePairs(func::FuncOp main) {
   return pairs;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Argument and result of `main`, after the fuse phase, of one type: results
 /// are right even if the caller gives both the same memory. Either every read
@@ -18,4 +18,4 @@ inline constexpr size_t kMostInPlace = 64;
 std::vector<std::pair<unsigned, unsigned>>
 inPlacePairs(mlir::func::FuncOp main);
 
-} // namespace tenon
+} // namespace tenon::passes

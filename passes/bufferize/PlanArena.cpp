@@ -25,7 +25,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_PLANARENA
 #include "passes/Passes.h.inc"
 
@@ -168,7 +168,7 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
       live.insert({buffer.last, {at, bytes}});
       bytesUnshared = saturatingAdd(bytesUnshared, bytes);
       OpBuilder b(op);
-      tiling::IndexMath m(b, op.getLoc());
+      IndexMath m(b, op.getLoc());
       Value view = memref::ViewOp::create(b, op.getLoc(), op.getType(), arena,
                                           m.value(at), ValueRange{});
       op.replaceAllUsesWith(view);
@@ -198,7 +198,7 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
     for (const Buffer &buffer : list) {
       memref::AllocOp op = buffer.op;
       OpBuilder b(op);
-      tiling::IndexMath m(b, op.getLoc());
+      IndexMath m(b, op.getLoc());
       SmallVector<Value> sizes(op.getDynamicSizes());
       while (!live.empty() && live.begin()->first < buffer.first) {
         const Used &used = live.begin()->second;
@@ -217,13 +217,13 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
         place.offset = end ? end : m.value(start);
         ++alike.count;
         int64_t known = knownBytes(op.getType());
-        tiling::Index bytes = known;
+        Index bytes = known;
         for (Value s : sizes)
           bytes *= m(s);
         about = addProduct(b, op.getLoc(),
                            about ? about : real(b, op.getLoc(), start), known,
                            sizes);
-        tiling::Index lines = ceilDiv(bytes, kAlign);
+        Index lines = ceilDiv(bytes, kAlign);
         end = m.value(m(place.offset) + lines * kAlign);
       }
       live.insert({buffer.last, place});
@@ -298,4 +298,4 @@ struct PlanArenaPass : impl::PlanArenaBase<PlanArenaPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

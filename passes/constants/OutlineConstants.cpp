@@ -24,7 +24,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_OUTLINECONSTANTS
 #include "passes/Passes.h.inc"
 
@@ -214,4 +214,4 @@ struct OutlineConstantsPass : impl::OutlineConstantsBase<OutlineConstantsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -90,4 +90,4 @@ std::vector<FoldRecipe> recipesOf(func::FuncOp fold) {
   return recipes;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// How one result of @fold is computed from its arguments.
 struct FoldRecipe {
@@ -21,4 +21,4 @@ struct FoldRecipe {
 /// For each result. `fold` is to hold no calls.
 std::vector<FoldRecipe> recipesOf(mlir::func::FuncOp fold);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "passes/ops/WindowGeometry.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// A tensor as chains see it, channels last; a dimension it does not have is 1.
 struct BandShape {
@@ -35,4 +35,4 @@ struct BandBuffer {
 /// Rows of src that `count` neighbours of dst, at most, need.
 int64_t rowsNeeded(const WindowDim &rows, int64_t count);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

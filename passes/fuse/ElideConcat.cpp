@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_ELIDECONCAT
 #include "passes/Passes.h.inc"
 
@@ -52,7 +52,7 @@ public:
   /// Operands of the Concat of `call` that are in place; `remarks`: says why.
   SmallVector<int64_t> join(func::CallOp call, bool remarks) {
     auto group = symbols.lookup<func::FuncOp>(call.getCallee());
-    Operation *concat = fusion::concatOf(group);
+    Operation *concat = concatOf(group);
     Value whole = call.getResult(0);
     SmallVector<int64_t> inPlace;
     Strides strides = stridesOf(whole);
@@ -176,4 +176,4 @@ struct ElideConcatPass : impl::ElideConcatBase<ElideConcatPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -39,11 +39,9 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_FORMCHAINS
 #include "passes/Passes.h.inc"
-
-using namespace tiling;
 
 namespace {
 
@@ -108,7 +106,7 @@ std::optional<ChainMember> memberOf(func::CallOp call,
     if (isa<tile::PackOp>(op)) // a panel at a time, of all rows
       return std::nullopt;
     if (!startsMember(&op)) {
-      if (!first && tiling::isScalarOp(&op)) // makes src, a block at a time
+      if (!first && isScalarOp(&op)) // makes src, a block at a time
         return std::nullopt;
       continue;
     }
@@ -529,4 +527,4 @@ private:
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -39,11 +39,9 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_FORMGROUPS
 #include "passes/Passes.h.inc"
-
-using namespace fusion;
 
 namespace {
 
@@ -453,4 +451,4 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 static int64_t bytesOf(RankedTensorType type) {
   return type.getElementTypeBitWidth() / 8;
@@ -66,7 +66,7 @@ bool FusedPrologue::makesSrc(tile::MatMulOp op,
   ArrayRef<int64_t> rowDims = dst.getShape().drop_back();
   if (op.getQuantized() &&
       (ShapedType::isDynamicShape(rowDims) ||
-       ShapedType::getNumElements(rowDims) > tiling::kMaxQuantizedRows))
+       ShapedType::getNumElements(rowDims) > kMaxQuantizedRows))
     return false;
   auto pack = op.getWeights().getDefiningOp<tile::PackOp>();
   if (!pack || !packs(op, pack))
@@ -103,4 +103,4 @@ bool FusedPrologue::makes(Operation *user, ArrayRef<Operation *> ops) const {
   return v == op.getV() && bytes && *bytes <= headBytes();
 }
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 #include "dialects/tile/TileDialect.h"
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 struct FusedPrologue {
   int64_t l2Bytes;
@@ -30,4 +30,4 @@ private:
   bool makesSrc(tile::MatMulOp op, llvm::ArrayRef<mlir::Operation *> ops) const;
 };
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

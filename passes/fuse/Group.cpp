@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 Operation *concatOf(func::FuncOp group) {
   return *group.getOps<graph::ConcatOp>().begin();
@@ -94,7 +94,7 @@ struct Refusal {
 
   std::string ofKinds() const {
     bool indexed = graph::isIndexed(op);
-    if (!tiling::isScalarOp(op) && !indexed && !graph::isReductionLike(op))
+    if (!isScalarOp(op) && !indexed && !graph::isReductionLike(op))
       return ("it starts a group of its own, of kind " +
               tile::stringifyGroupKind(*kindOfGroup(op)))
           .str();
@@ -205,4 +205,4 @@ SmallVector<Value> escaping(const Group &group, size_t n) {
   return values;
 }
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 /// The Concat of a group of that kind.
 mlir::Operation *concatOf(mlir::func::FuncOp group);
@@ -38,4 +38,4 @@ explainRefusal(mlir::Operation *op, const Group &group,
                const llvm::DenseMap<mlir::Operation *, int> &groupOf,
                int groupIndex, int64_t maxOps);
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

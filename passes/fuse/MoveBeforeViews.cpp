@@ -34,7 +34,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_MOVEBEFOREVIEWS
 #include "passes/Passes.h.inc"
 
@@ -48,7 +48,7 @@ constexpr unsigned kMostReaders = 64;
 /// Sigmoid are multiplied: all of them move.
 bool isReadTogether(Value v) {
   return v.hasOneUse() || (!v.hasNUsesOrMore(kMostReaders) &&
-                           llvm::all_of(v.getUsers(), tiling::isScalarOp));
+                           llvm::all_of(v.getUsers(), isScalarOp));
 }
 
 using Views = SmallVector<Operation *>; // the one next to the reader first
@@ -71,7 +71,7 @@ Views viewsBehind(Value v) {
   if (views.empty() || views.size() > kMost || v.hasNUsesOrMore(kMostReaders))
     return {};
   bool isOnly = llvm::all_of(v.getUsers(), [&](Operation *user) {
-    return llvm::is_contained(views, user) || tiling::isScalarOp(user);
+    return llvm::is_contained(views, user) || isScalarOp(user);
   });
   return isOnly ? views : Views();
 }
@@ -86,8 +86,8 @@ bool joinsMaker(Value last) {
     Operation *def = v.getDefiningOp();
     if (!def || graph::isView(def) || isa<arith::ConstantOp>(def))
       continue;
-    if (!tiling::isScalarOp(def)) {
-      if (fusion::takesEpilogue(def) || graph::isReductionLike(def))
+    if (!isScalarOp(def)) {
+      if (takesEpilogue(def) || graph::isReductionLike(def))
         return true;
       continue;
     }
@@ -105,7 +105,7 @@ bool isReturned(Operation *op) {
     if (!op->hasOneUse())
       return false;
     op = *op->user_begin();
-  } while (tiling::isScalarOp(op));
+  } while (isScalarOp(op));
   return isa<func::ReturnOp>(op);
 }
 
@@ -214,7 +214,7 @@ int64_t moveViewsBefore(OpOperand &read) {
     if (views.empty())
       return moved;
     Operation *op = views.back()->getOperand(0).getDefiningOp();
-    Value from = op && tiling::isScalarOp(op) ? onlyTensorOf(op) : Value();
+    Value from = op && isScalarOp(op) ? onlyTensorOf(op) : Value();
     // Other readers would compute it again.
     if (!from || !at->get().hasOneUse() || !op->hasOneUse())
       return moved;
@@ -304,7 +304,7 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
     for (auto f : getOperation().getOps<func::FuncOp>())
       if (isEntry(f))
         for (Operation &op : f.getBody().front().without_terminator())
-          if (tiling::isScalarOp(&op))
+          if (isScalarOp(&op))
             ops.push_back(&op);
     for (Operation *op : ops)
       moved += move(op);
@@ -318,4 +318,4 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

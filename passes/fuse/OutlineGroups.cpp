@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 namespace {
 
@@ -169,4 +169,4 @@ void GroupOutliner::outline(func::FuncOp f, ArrayRef<Group> groups) {
   Outlining(*this, f).run(groups);
 }
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

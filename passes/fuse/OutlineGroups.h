@@ -9,7 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 /// Makes functions of the groups of one module; equal ones are one function.
 class GroupOutliner {
@@ -37,4 +37,4 @@ private:
   int64_t sharedGroups = 0;
 };
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

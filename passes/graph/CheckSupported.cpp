@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_CHECKSUPPORTED
 #include "passes/Passes.h.inc"
 
@@ -262,4 +262,4 @@ struct CheckSupportedPass : impl::CheckSupportedBase<CheckSupportedPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -7,9 +7,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace tenon {
-
-using tiling::isNcx;
+namespace tenon::passes {
 
 /// A per-channel vector, shaped to broadcast against NXC or NCX tensors.
 mlir::Value perChannel(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v,
@@ -35,4 +33,4 @@ bool hasUnknownScaleGroups(mlir::Operation *op);
 /// The same for normalisations and their gradients (DecomposeNorms.cpp).
 bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);
 
-} // namespace tenon
+} // namespace tenon::passes

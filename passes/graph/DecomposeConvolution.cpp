@@ -29,7 +29,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 /// [2, .., r-1, 1, 0]: OIX to XIO, IOX to XOI.
 static Order tapsFirst(int64_t rank) {
@@ -157,4 +157,4 @@ bool decomposeConvolution(Operation *op, OpBuilder &b) {
   return true;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -28,7 +28,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_DECOMPOSEGRAPH
 #include "passes/Passes.h.inc"
 
@@ -261,4 +261,4 @@ struct DecomposeGraphPass : impl::DecomposeGraphBase<DecomposeGraphPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

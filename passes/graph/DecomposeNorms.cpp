@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -221,7 +221,7 @@ bool decomposeBiasBackward(Operation *op, OpBuilder &b) {
   int64_t rank = rankedType(op->getOperand(0)).getRank();
   SmallVector<int64_t> axes;
   for (int64_t d = 0; d < rank; ++d)
-    if (d != fusion::channelDim(op, rank))
+    if (d != channelDim(op, rank))
       axes.push_back(d);
   replace(op, buildSum(b, op->getLoc(), op->getOperand(0), axes,
                        op->getResultTypes()[0]));
@@ -257,4 +257,4 @@ bool decomposeNorm(Operation *op, OpBuilder &b) {
       .Default(false);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -21,7 +21,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -116,4 +116,4 @@ bool separateGroupedScales(Operation *op, OpBuilder &b) {
   return true;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -44,7 +44,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_RAISEATTENTION
 #include "passes/Passes.h.inc"
 
@@ -216,7 +216,7 @@ void Attention::findScores() {
       bottom = v;
       return;
     }
-    if (tiling::isScalarOp(def))
+    if (isScalarOp(def))
       for (Value o : llvm::reverse(def->getOperands()))
         stack.push_back(o);
   }
@@ -249,7 +249,7 @@ bool Attention::isInRegion(Value v, unsigned depth) {
   bool is = false;
   if (isa<graph::GenIndexOp>(def))
     is = indexArgument(def).has_value();
-  else if (tiling::isScalarOp(def) && def->getNumResults() == 1 &&
+  else if (isScalarOp(def) && def->getNumResults() == 1 &&
            broadcasts(rankedType(v).getShape(), scoreShape()))
     is = llvm::any_of(def->getOperands(),
                       [&](Value o) { return isInRegion(o, depth + 1); });
@@ -434,7 +434,7 @@ Value Attention::emit(OpBuilder &b, Value v) {
     SmallVector<Value> operands;
     for (Value o : def->getOperands())
       operands.push_back(emit(b, o));
-    result = tiling::emitScalar(b, loc, def, operands);
+    result = emitScalar(b, loc, def, operands);
   }
   return scalars[v] = result;
 }
@@ -477,11 +477,10 @@ void Attention::emitDropout(OpBuilder &b, Block *block) {
   Value seed = emit(b, dropout->getOperand(1)),
         offset = emit(b, dropout->getOperand(2)),
         probability = emit(b, dropout->getOperand(3));
-  Value random =
-      tiling::emitDropoutRandom(b, loc, seed, offset, block->getArgument(1));
-  Value mask = tiling::emitDropoutMask(b, loc, random, probability);
-  Value weight = tiling::emitDropoutResult(b, loc, block->getArgument(0), mask,
-                                           probability);
+  Value random = emitDropoutRandom(b, loc, seed, offset, block->getArgument(1));
+  Value mask = emitDropoutMask(b, loc, random, probability);
+  Value weight =
+      emitDropoutResult(b, loc, block->getArgument(0), mask, probability);
   tile::YieldOp::create(b, loc, weight);
 }
 
@@ -580,4 +579,4 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -27,7 +27,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Values between product and softmax that are looked at.
 constexpr size_t kMaxValues = 64;
@@ -76,7 +76,7 @@ static Operation *findSplit(Operation *softmax) {
           cutsLast(rankedType(def->getOperand(0)), rankedType(joined)))
         return def;
     }
-    if (tiling::isScalarOp(def))
+    if (isScalarOp(def))
       for (Value o : llvm::reverse(def->getOperands()))
         stack.push_back(o);
   }
@@ -167,4 +167,4 @@ bool splitHeads(Operation *softmax) {
   return true;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -5,10 +5,10 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Rewrites the products before and after `softmax` where these compute all
 /// heads as columns of one matrix; true if they did.
 bool splitHeads(mlir::Operation *softmax);
 
-} // namespace tenon
+} // namespace tenon::passes

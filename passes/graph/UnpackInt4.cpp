@@ -26,7 +26,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_UNPACKINT4
 #include "passes/Passes.h.inc"
 
@@ -142,4 +142,4 @@ struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -27,7 +27,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_WIDENFLOATS
 #include "passes/Passes.h.inc"
 
@@ -39,8 +39,7 @@ bool knowsNarrow(Operation *op) {
     // Groups of 8 are faster as products of pairs.
     return !hasChannelsAsLanes(op, /*lanes=*/8);
   return isa<graph::MatMulOp>(op) || graph::isMovement(op) ||
-         graph::isReductionLike(op) || graph::isIndexed(op) ||
-         tiling::isScalarOp(op);
+         graph::isReductionLike(op) || graph::isIndexed(op) || isScalarOp(op);
 }
 
 struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
@@ -87,4 +86,4 @@ struct WidenFloatsPass : impl::WidenFloatsBase<WidenFloatsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -43,7 +43,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
 #include "passes/Passes.h.inc"
 
@@ -261,8 +261,7 @@ private:
     collect(v, readers);
     // Work on elements would be done where `v` is made.
     bool apart = def && !graph::isView(def) && !readers.fixed[0] &&
-                 !readers.fixed[1] &&
-                 llvm::all_of(readers.free, tiling::isScalarOp);
+                 !readers.fixed[1] && llvm::all_of(readers.free, isScalarOp);
     int64_t cost = (kAcross + (apart ? kUnfused : 0)) * bytesOf(v);
     for (Operation *reader : readers.free) {
       if (writer != index.end())
@@ -409,11 +408,11 @@ struct AssignLayoutsPass : impl::AssignLayoutsBase<AssignLayoutsPass> {
     for (auto norm : llvm::make_early_inc_range(
              f.getBody().front().getOps<graph::GroupNormOp>()))
       if (isCheaperByChannels(norm) &&
-          fusion::channelDim(norm, rankedType(norm.getSrc()).getRank()) != 1)
+          channelDim(norm, rankedType(norm.getSrc()).getRank()) != 1)
         decomposeByChannels(norm);
     eraseDeadOps(f);
   }
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -54,7 +54,7 @@ Means meansOf(Operation *op) {
   if (op->getNumResults() == 0 || op->getNumOperands() == 0 ||
       rankOf(op->getOperand(0)) < 3)
     return Means::none;
-  if (tiling::isScalarOp(op))
+  if (isScalarOp(op))
     return op->getNumResults() == 1 && !isa<graph::ReorderOp>(op) ? Means::shape
                                                                   : Means::none;
   if (graph::isConvolution(op))
@@ -231,7 +231,7 @@ bool isMovable(Operation *op, Channels at) {
     int64_t rank = rankOf(op->getOperand(0));
     // Other operands are vectors of channels; integers would be a shape, and a
     // slope of fewer dimensions is not addressed by the format.
-    return fusion::channelDim(op, rank) == channelsAt(at, rank) &&
+    return channelDim(op, rank) == channelsAt(at, rank) &&
            llvm::all_of(op->getOperands(), [&](Value v) {
              return rankOf(v) == rank ||
                     (rankOf(v) == 1 &&
@@ -311,4 +311,4 @@ Operation *buildMoved(OpBuilder &b, Operation *op, Channels at,
   return clone;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Whether `op` is a transpose from one of the two orders into the other, and
 /// its operand has channels at `from`.
@@ -38,4 +38,4 @@ mlir::Operation *buildMoved(mlir::OpBuilder &b, mlir::Operation *op,
                             Channels at,
                             llvm::function_ref<mlir::Value(mlir::Value)> moved);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -25,7 +25,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_DECOMPOSERECURRENT
 #include "passes/Passes.h.inc"
 
@@ -133,4 +133,4 @@ struct DecomposeRecurrentPass
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -26,7 +26,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -60,7 +60,7 @@ std::optional<Sizes> sizesOf(Operation *norm) {
       type.getNumElements() == 0)
     return std::nullopt;
   int64_t batch = type.getDimSize(0);
-  int64_t channels = type.getDimSize(fusion::channelDim(norm, type.getRank()));
+  int64_t channels = type.getDimSize(channelDim(norm, type.getRank()));
   return Sizes{batch, type.getNumElements() / batch / channels, channels,
                intAttr(norm, "groups", 1)};
 }
@@ -163,4 +163,4 @@ bool isCheaperByChannels(Operation *norm) {
 
 void decomposeByChannels(Operation *norm) { Decomposition(norm).run(); }
 
-} // namespace tenon
+} // namespace tenon::passes

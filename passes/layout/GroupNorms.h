@@ -4,7 +4,7 @@
 
 #include "mlir/IR/Operation.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Whether `norm`, a GroupNorm without gamma and beta, costs less by channels
 /// where channels are last: its rows are short pieces there. Says nothing of
@@ -15,4 +15,4 @@ bool isCheaperByChannels(mlir::Operation *norm);
 /// of channels and elementwise operations.
 void decomposeByChannels(mlir::Operation *norm);
 
-} // namespace tenon
+} // namespace tenon::passes

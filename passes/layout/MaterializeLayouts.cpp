@@ -15,7 +15,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_MATERIALIZELAYOUTS
 #include "passes/Passes.h.inc"
 
@@ -99,4 +99,4 @@ struct MaterializeLayoutsPass
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -9,7 +9,7 @@
 
 #define DEBUG_TYPE "tenon-assign-layouts"
 
-namespace tenon {
+namespace tenon::passes {
 
 static constexpr size_t kUnreached = std::numeric_limits<size_t>::max();
 
@@ -104,4 +104,4 @@ std::vector<bool> MinCut::solve() {
   return sides;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

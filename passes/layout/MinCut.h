@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tenon {
+namespace tenon::passes {
 
 class MinCut {
 public:
@@ -47,4 +47,4 @@ private:
   std::vector<size_t> level, next; // next: arcs before it lead nowhere
 };
 
-} // namespace tenon
+} // namespace tenon::passes

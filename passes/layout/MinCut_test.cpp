@@ -8,6 +8,7 @@
 #include <random>
 
 using namespace tenon;
+using namespace tenon::passes;
 
 namespace {
 

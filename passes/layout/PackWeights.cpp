@@ -30,7 +30,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_PACKWEIGHTS
 #include "passes/Passes.h.inc"
 
@@ -76,4 +76,4 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

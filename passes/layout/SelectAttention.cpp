@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -73,4 +73,4 @@ void selectAttention(tile::AttentionOp op, OpBuilder &b, Selection &selection) {
   op.setKeys(keys);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,11 +4,11 @@
 
 #include "passes/layout/Selection.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Packs the keys that `op` reads, and its values, where that pays; widens its
 /// operands where the target is slow with their type. `b` stands at `op`.
 void selectAttention(tile::AttentionOp op, mlir::OpBuilder &b,
                      Selection &selection);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -19,7 +19,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -237,4 +237,4 @@ void selectConvTranspose(Operation *op, OpBuilder &b, Selection &selection) {
   Convolution(op, b, selection).selectTransposed();
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "passes/layout/Selection.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Replace `op`, a Convolution or a ConvTranspose in the normal form of
 /// tenon-decompose-graph, by operations of the tile dialect. `b` stands at
@@ -14,4 +14,4 @@ void selectConvolution(mlir::Operation *op, mlir::OpBuilder &b,
 void selectConvTranspose(mlir::Operation *op, mlir::OpBuilder &b,
                          Selection &selection);
 
-} // namespace tenon
+} // namespace tenon::passes

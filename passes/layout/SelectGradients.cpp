@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -44,8 +44,8 @@ bool readsPlanes(Operation *op) {
   auto s = rankedType(src), d = rankedType(diff);
   if (!s.hasStaticShape() || !d.hasStaticShape() || !weights.hasStaticShape())
     return false;
-  tiling::PlaneShape planes(tiling::windowDims(
-      op, s, d, /*ncx=*/false, weights.getShape().drop_back(2)));
+  PlaneShape planes(
+      windowDims(op, s, d, /*ncx=*/false, weights.getShape().drop_back(2)));
   return hasRows(src) && hasRows(diff) && planes.fit();
 }
 
@@ -136,4 +136,4 @@ void selectConvWeights(Operation *op, OpBuilder &b, Selection &selection) {
   selection.replace(op, product);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "passes/layout/Selection.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Replaces `op`, a ConvolutionBackwardWeights in the normal form of
 /// tenon-decompose-graph, by tile.conv_weights. `b` stands at `op`. (Gradients
@@ -12,4 +12,4 @@ namespace tenon {
 void selectConvWeights(mlir::Operation *op, mlir::OpBuilder &b,
                        Selection &selection);
 
-} // namespace tenon
+} // namespace tenon::passes

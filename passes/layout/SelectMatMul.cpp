@@ -22,7 +22,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -111,4 +111,4 @@ void selectMatMul(Operation *op, OpBuilder &b, Selection &selection) {
                             op->getOperand(0), op->getOperand(1)));
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,10 +4,10 @@
 
 #include "passes/layout/Selection.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Replaces `op`, a MatMul, by tile.matmul. `b` stands at `op`.
 void selectMatMul(mlir::Operation *op, mlir::OpBuilder &b,
                   Selection &selection);
 
-} // namespace tenon
+} // namespace tenon::passes

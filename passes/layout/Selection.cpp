@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 void Selection::replace(Operation *op, Value product) {
   assert(product.getType() == op->getResult(0).getType());
@@ -57,4 +57,4 @@ Value sumOfParts(OpBuilder &b, Value parts) {
                        b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -11,7 +11,7 @@
 #include "passes/ops/Packing.h"
 #include "passes/ops/Winograd.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// What the target and the options say, and what was done.
 struct Selection {
@@ -34,4 +34,4 @@ mlir::Value channelsLast(mlir::OpBuilder &b, mlir::Value data);
 /// The sum of `parts` along their first dim.
 mlir::Value sumOfParts(mlir::OpBuilder &b, mlir::Value parts);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -11,22 +11,21 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Lines of which each begins `bytes` after the one before that L1 holds: of
 /// 64 sets, 8 lines each, as x86-64 has at least.
 static int64_t linesInL1(int64_t bytes) {
   constexpr int64_t kSets = 64, kWays = 8;
-  if (bytes % tiling::kLineBytes)
+  if (bytes % kLineBytes)
     return kSets * kWays;
-  return kSets / std::gcd(bytes / tiling::kLineBytes, kSets) * kWays;
+  return kSets / std::gcd(bytes / kLineBytes, kSets) * kWays;
 }
 
 /// Lines, on average, in which a block of rows of a kernel finds one channel.
 static double linesOfBlock(int64_t bytesBetweenRows) {
   constexpr int64_t kRows = 6;
-  return 1 + static_cast<double>((kRows - 1) * bytesBetweenRows) /
-                 tiling::kLineBytes;
+  return 1 + static_cast<double>((kRows - 1) * bytesBetweenRows) / kLineBytes;
 }
 
 bool waitsForChannels(Value src, RankedTensorType weights, RankedTensorType dst,
@@ -53,7 +52,7 @@ bool waitsForChannels(Value src, RankedTensorType weights, RankedTensorType dst,
     steps *= stride;
     overlap |= kernel > stride;
   }
-  if (overlap && apart % tiling::kBadStride == 0 &&
+  if (overlap && apart % kBadStride == 0 &&
       ShapedType::getNumElements(to) >= kMinPositions)
     return true;
   if (taps * steps == 1) // a product, which copies blocks of rows itself
@@ -120,4 +119,4 @@ bool multiplyPlanes(OpBuilder &b, Operation *op, Value weights,
   return true;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "passes/ops/Packing.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Whether a convolution that reads `src` as it lies, its channels apart, waits
 /// for the cache so often that a copy with channels together takes less time.
@@ -25,4 +25,4 @@ bool multiplyPlanes(mlir::OpBuilder &b, mlir::Operation *op,
                     mlir::Value weights, const WindowAttrs &w,
                     const Packing &packing);
 
-} // namespace tenon
+} // namespace tenon::passes

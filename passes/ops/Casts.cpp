@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 using Overflow = arith::IntegerOverflowFlags;
 
@@ -264,4 +264,4 @@ Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   return convertScalar(b, loc, v, storageType(to), from.isSignedInteger());
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Weights of so many elements do not stay in L2, so the next panel is
 /// prefetched while one is used.
@@ -51,4 +51,4 @@ inline int64_t oddPitch(int64_t elements, int64_t bytes) {
   return (lines | 1) * kLineBytes / bytes;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -118,4 +118,4 @@ Value emitDropoutResult(OpBuilder &b, Location loc, Value x, Value mask,
   return arith::SelectOp::create(b, loc, bit, scaled, zero);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// The 32-bit random number of element `element`, in an i64; all operands are
 /// i64.
@@ -28,4 +28,4 @@ mlir::Value emitDropoutResult(mlir::OpBuilder &b, mlir::Location loc,
                               mlir::Value x, mlir::Value mask,
                               mlir::Value probability);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

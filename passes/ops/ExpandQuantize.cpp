@@ -39,7 +39,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 namespace {
 
@@ -53,10 +53,9 @@ bool meetsSrc(Operation *pool, bool whole) {
        dst = rankedType(pool->getResult(0));
   if (!src.hasStaticShape() || !dst.hasStaticShape())
     return false;
-  return tiling::meetSrc(tiling::windowDims(pool, src, dst,
-                                            tiling::isNcx(pool, src.getRank()),
-                                            intsAttr(pool, "kernel")),
-                         whole);
+  return meetSrc(windowDims(pool, src, dst, isNcx(pool, src.getRank()),
+                            intsAttr(pool, "kernel")),
+                 whole);
 }
 
 } // namespace
@@ -72,7 +71,7 @@ bool commutesWithPooling(Operation *dequantize, Operation *pool) {
   int64_t rank = rankedType(pool->getOperand(0)).getRank();
   int64_t axis = normalizedAxis(intAttr(dequantize, "axis", 1), rank);
   bool along = !llvm::all_equal(scales) || !llvm::all_equal(zps);
-  if (along && axis != fusion::channelDim(pool, rank))
+  if (along && axis != channelDim(pool, rank))
     return false;
   bool shifts = llvm::any_of(zps, [](int64_t z) { return z != 0; });
   if (isa<graph::AvgPoolOp>(pool))
@@ -289,4 +288,4 @@ private:
 
 void expandQuantize(Operation *op) { Expansion(op).run(); }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "mlir/IR/Operation.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Replaces a (dynamic) Quantize or Dequantize by arithmetic.
 void expandQuantize(mlir::Operation *op);
@@ -14,4 +14,4 @@ void expandQuantize(mlir::Operation *op);
 /// no window has padding that counts, or the zero point is 0.
 bool commutesWithPooling(mlir::Operation *dequantize, mlir::Operation *pool);
 
-} // namespace tenon
+} // namespace tenon::passes

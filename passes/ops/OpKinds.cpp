@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 bool isState(Value v) {
   auto rnn = v.getDefiningOp<tile::RnnOp>();
@@ -42,7 +42,7 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::window;
   if (isa<graph::ConcatOp>(op))
     return GroupKind::concat;
-  if (tiling::isScalarOp(op) || graph::isIndexed(op))
+  if (isScalarOp(op) || graph::isIndexed(op))
     return GroupKind::elementwise;
   return std::nullopt;
 }
@@ -123,4 +123,4 @@ bool fitsEpilogue(Operation *op) {
          llvm::all_of(op->getResults(), fits);
 }
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

@@ -14,7 +14,7 @@
 
 #include <optional>
 
-namespace tenon::fusion {
+namespace tenon::passes {
 
 using tile::GroupKind;
 
@@ -47,4 +47,4 @@ struct ReductionSpace {
 };
 ReductionSpace reductionSpace(mlir::Operation *op);
 
-} // namespace tenon::fusion
+} // namespace tenon::passes

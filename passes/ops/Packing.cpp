@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 WindowAttrs WindowAttrs::of(Operation *op, OpBuilder &b, int64_t spatial) {
   SmallVector<int64_t> begin = intsAttr(op, "pads_begin");
@@ -89,14 +89,14 @@ bool widensOften(Operation *op, int64_t minRows) {
     return false;
   bool isMatMul = isa<graph::MatMulOp>(op);
   int64_t columns =
-      isMatMul ? dst.getRank() - 1 : fusion::channelDim(op, dst.getRank());
+      isMatMul ? dst.getRank() - 1 : channelDim(op, dst.getRank());
   int64_t rows = 1;
   for (int64_t i = 0; i < dst.getRank(); ++i)
     if (i != columns)
       rows *= dst.isDynamicDim(i) ? kUnknownRows : dst.getDimSize(i);
   int64_t k = isMatMul ? src.getDimSize(src.getRank() -
                                         (boolAttr(op, "transpose_a") ? 2 : 1))
-                       : src.getDimSize(fusion::channelDim(op, src.getRank()));
+                       : src.getDimSize(channelDim(op, src.getRank()));
   int64_t elements = weights.getNumElements();
   return rows >= minRows && k > 0 && elements / k >= kUsesToWiden &&
          rows * elements >= (isMatMul ? kMinProducts : kMinConvProducts);
@@ -236,4 +236,4 @@ bool hasChannelsAsLanes(Operation *convolution, int64_t lanes) {
          hasNarrowGroups(weights, groups, lanes);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

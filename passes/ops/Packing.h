@@ -12,7 +12,7 @@
 
 #include "mlir/IR/Builders.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Attributes that all convolutions have.
 struct WindowAttrs {
@@ -85,4 +85,4 @@ bool hasNarrowGroups(mlir::RankedTensorType weights, int64_t groups,
 /// `lanes`: in f32 its channels are lanes.
 bool hasChannelsAsLanes(mlir::Operation *convolution, int64_t lanes);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -44,4 +44,4 @@ bool PlaneShape::fit() const {
          row().stride <= kMaxStride && kBytes * elements <= kMaxBytes;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -8,7 +8,7 @@
 
 #include "passes/ops/WindowGeometry.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 class PlaneShape {
 public:
@@ -29,4 +29,4 @@ protected:
   llvm::SmallVector<int64_t> strides; // of outer dims
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

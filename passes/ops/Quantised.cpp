@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Rows for which weights of u8 are made s8 in each execution
 /// (docs/cost-model.md).
@@ -124,4 +124,4 @@ Quantised traceQuantised(Value v) {
   return q;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

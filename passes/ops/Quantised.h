@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Int8 products that an instruction for them adds up, as a target's
 /// `int8DotWidth`: VNNI and such. With two, int8 operands are multiplied as
@@ -55,4 +55,4 @@ std::string whyNoInt8Product(mlir::Operation *product, const Quantised &src,
 /// Follows `v` to the Dequantize after it; null if something else is there.
 Quantised traceQuantised(mlir::Value v);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Value emitGreater(OpBuilder &b, Location loc, Value x, Value y) {
   Value first = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
@@ -516,4 +516,4 @@ Type computedType(Type elementType) {
              : storageType(elementType);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

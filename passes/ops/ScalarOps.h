@@ -10,7 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Whether `op` computes each element of its result from one element of each
 /// operand (with broadcasting): it has a row in the table. What also depends on
@@ -58,4 +58,4 @@ mlir::Value convertScalar(mlir::OpBuilder &b, mlir::Location loc,
                           mlir::Value value, mlir::Type to,
                           bool fromSigned = true);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

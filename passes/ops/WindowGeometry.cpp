@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 std::pair<int64_t, int64_t> WindowDim::interior() const {
   int64_t first = std::min(out, ceilDiv(pad, stride));
@@ -149,8 +149,8 @@ bool isPointwise(tile::ConvOp op) {
   for (int64_t i = 0, e = op.getStrides().size(); i < e; ++i)
     taps.push_back(op.getTaps(i));
   return !op.getDepthwise() &&
-         tenon::isPointwise(taps, op.getStrides(), op.getPadsBegin(),
-                            op.getPadsEnd(), op.getGroups());
+         isPointwise(taps, op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
+                     op.getGroups());
 }
 
 std::pair<int64_t, int64_t> usefulTaps(const WindowDim &d) {
@@ -184,4 +184,4 @@ bool meetSrc(ArrayRef<WindowDim> dims, bool whole) {
   });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/support/IndexMath.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// A sliding window along one spatial dimension; all sizes known, but for
 /// `isKnown`.
@@ -114,4 +114,4 @@ llvm::SmallVector<WindowSegment> segmentsOf(const WindowDim &d);
 /// Whether at least one tap of each window meets src; if `whole`, all taps.
 bool meetSrc(llvm::ArrayRef<WindowDim> dims, bool whole = false);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -32,9 +32,9 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
-using namespace tiling::winograd;
+using namespace winograd;
 
 namespace {
 
@@ -190,7 +190,7 @@ WinogradCost winogradCost(RankedTensorType src, RankedTensorType dst,
   assert(per != std::end(kTiles) && "tiles of a size that has no costs");
   double weights = static_cast<double>(points) * c * k;
   cost.products = weights * static_cast<double>(std::max(tiles, kMinRows));
-  if (weights >= tiling::kMaxCachedWeights)
+  if (weights >= kMaxCachedWeights)
     cost.products *= per->perProduct;
   cost.transforms = per->perChannel * static_cast<double>(tiles) * (c + k);
   cost.weights =
@@ -239,4 +239,4 @@ Value buildWinograd(const Packing &packing, OpBuilder &b, Location loc,
                                   w.padsEnd);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Work of a convolution, in multiply-adds at the rate of a large product.
 struct WinogradCost {
@@ -60,4 +60,4 @@ mlir::Value buildWinograd(const Packing &packing, mlir::OpBuilder &b,
                           mlir::Value src, mlir::Value weights,
                           const WindowAttrs &window, int64_t outputs);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// "F(2x2, 3x3)" for 2.
 std::string winogradName(int64_t outputs);
 
-} // namespace tenon
+} // namespace tenon::passes

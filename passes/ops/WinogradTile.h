@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tenon::tiling::winograd {
+namespace tenon::passes::winograd {
 
 inline constexpr int64_t kTaps = 3; // of weights, per dim
 
@@ -21,4 +21,4 @@ struct Tile {
   }
 };
 
-} // namespace tenon::tiling::winograd
+} // namespace tenon::passes::winograd

@@ -26,7 +26,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_LOWERRT
 #include "passes/Passes.h.inc"
 
@@ -411,4 +411,4 @@ struct LowerRtPass : impl::LowerRtBase<LowerRtPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

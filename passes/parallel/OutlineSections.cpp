@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_OUTLINESECTIONS
 #include "passes/Passes.h.inc"
 
@@ -124,4 +124,4 @@ struct OutlineSectionsPass : impl::OutlineSectionsBase<OutlineSectionsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

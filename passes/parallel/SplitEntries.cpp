@@ -27,7 +27,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_SPLITENTRIES
 #include "passes/Passes.h.inc"
 
@@ -288,4 +288,4 @@ struct SplitEntriesPass : impl::SplitEntriesBase<SplitEntriesPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_EXPANDQUANTIZE
 #include "passes/Passes.h.inc"
 
@@ -65,4 +65,4 @@ struct ExpandQuantizePass : impl::ExpandQuantizeBase<ExpandQuantizePass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

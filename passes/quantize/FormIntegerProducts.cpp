@@ -31,7 +31,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_FORMINTEGERPRODUCTS
 #include "passes/Passes.h.inc"
 
@@ -390,4 +390,4 @@ struct FormIntegerProductsPass
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

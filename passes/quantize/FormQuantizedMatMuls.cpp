@@ -31,7 +31,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_FORMQUANTIZEDMATMULS
 #include "passes/Passes.h.inc"
 
@@ -96,8 +96,7 @@ public:
     if (slices)
       src = tile::ToInt8SlicesOp::create(b, loc, src, quantized());
     // Dequantized weights are f32.
-    else if (rowsOfMatrix(dst, type).value_or(kUnknownRows) >
-             tiling::kMaxQuantizedRows)
+    else if (rowsOfMatrix(dst, type).value_or(kUnknownRows) > kMaxQuantizedRows)
       src = buildCast(b, loc, src, b.getF32Type());
     int64_t lanes = vectors.lanes(/*elementBits=*/32);
     int64_t vectors = ceilDiv(n(), lanes);
@@ -301,4 +300,4 @@ struct FormQuantizedMatMulsPass
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

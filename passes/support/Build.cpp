@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 Value buildGraphOp(OpBuilder &b, Location loc, StringRef kind,
                    ValueRange operands, RankedTensorType type,
@@ -118,4 +118,4 @@ void eraseDeadOps(Operation *root) {
   });
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -5,7 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// `graph.<kind>` with one result.
 mlir::Value buildGraphOp(mlir::OpBuilder &b, mlir::Location loc,
@@ -55,4 +55,4 @@ mlir::Value buildScalar(mlir::OpBuilder &b, mlir::Location loc, double value);
 /// they read. (CSE, in one walk forwards, leaves the latter.)
 void eraseDeadOps(mlir::Operation *root);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// More than any memory has: to ask for as many bytes fails.
 inline constexpr int64_t kTooManyBytes = int64_t(1) << 62;
@@ -37,4 +37,4 @@ inline int64_t knownBytes(mlir::ShapedType type) {
   return bytes;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

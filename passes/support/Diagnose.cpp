@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 InFlightDiagnostic emitError(Operation *op, ErrorCode code,
                              const Twine &message, StringRef hint) {
@@ -20,4 +20,4 @@ InFlightDiagnostic emitError(Operation *op, ErrorCode code,
   return graph::report(op, error);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Reports what a user may meet: an error with its code about `op`, which it
 /// names by kind and name. Faults of the compiler itself have no code of their
@@ -16,4 +16,4 @@ mlir::InFlightDiagnostic emitError(mlir::Operation *op, ErrorCode code,
                                    const llvm::Twine &message,
                                    llvm::StringRef hint = {});
 
-} // namespace tenon
+} // namespace tenon::passes

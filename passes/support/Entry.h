@@ -15,7 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 inline bool isConstantArg(mlir::func::FuncOp f, unsigned i) {
   auto property = f.getArgAttrOfType<mlir::StringAttr>(i, graph::kPropertyAttr);
@@ -45,4 +45,4 @@ inline bool isArenaSize(mlir::func::FuncOp f) {
   return name.consume_back(kArenaSuffix) && isEntryName(name);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 StringRef kindOf(Operation *op) {
   StringRef name = op->getName().getStringRef();
@@ -167,4 +167,4 @@ bool isPointwise(ArrayRef<int64_t> taps, ArrayRef<int64_t> strides,
          all(padsEnd, 0) && groups == 1;
 }
 
-} // namespace tenon
+} // namespace tenon::passes

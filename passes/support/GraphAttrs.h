@@ -14,7 +14,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// "MatMul" of `graph.MatMul`; empty when `op` is of another dialect. This is
 /// for texts; ask OpFacts.h, or for a class of GraphDialect.h, what `op` is.
@@ -65,4 +65,4 @@ bool isPointwise(llvm::ArrayRef<int64_t> taps, llvm::ArrayRef<int64_t> strides,
                  llvm::ArrayRef<int64_t> padsBegin,
                  llvm::ArrayRef<int64_t> padsEnd, int64_t groups);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace tenon;
+using namespace tenon::passes;
 
 namespace {
 

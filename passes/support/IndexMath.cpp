@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Index IndexMath::operator()(Value value) {
   if (auto c = getConstantIntValue(value))
@@ -151,4 +151,4 @@ Index product(ArrayRef<Index> values) {
   return p;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -23,7 +23,7 @@
 #include <optional>
 #include <tuple>
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 class IndexMath;
 
@@ -120,4 +120,4 @@ private:
   llvm::DenseMap<Key, mlir::Value> memo;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 using namespace mlir;
-using namespace tenon::tiling;
+using namespace tenon::passes;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 std::optional<Mode> parseMode(llvm::StringRef text) {
   return llvm::StringSwitch<std::optional<Mode>>(text)
@@ -13,4 +13,4 @@ std::optional<Mode> parseMode(llvm::StringRef text) {
       .Default(std::nullopt);
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace tenon {
+namespace tenon::passes {
 
 enum class Mode {
   byCost,
@@ -19,4 +19,4 @@ inline constexpr char kModes[] = "auto, always or never";
 
 std::optional<Mode> parseMode(llvm::StringRef text);
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 
 Order orderOf(Value v) {
   auto def = v.getDefiningOp<graph::StaticTransposeOp>();
@@ -207,4 +207,4 @@ Value writtenAsComputed(func::FuncOp entry, unsigned i) {
                                                               : Value();
 }
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace tenon {
+namespace tenon::passes {
 
 /// On an operation that computes a tensor of the graph with its dimensions in
 /// another order: dim i of the graph's tensor is dim order[i] of the result.
@@ -84,4 +84,4 @@ llvm::SmallVector<int64_t> resultStrides(mlir::func::FuncOp entry, unsigned i);
 /// it is computed, without a copy. Null where it is not, or there is no view.
 mlir::Value writtenAsComputed(mlir::func::FuncOp entry, unsigned i);
 
-} // namespace tenon
+} // namespace tenon::passes

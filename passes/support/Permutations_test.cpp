@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 using namespace tenon;
+using namespace tenon::passes;
 using testing::ElementsAre;
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_SETTARGET
 #include "passes/Passes.h.inc"
 
@@ -26,4 +26,4 @@ struct SetTargetPass : impl::SetTargetBase<SetTargetPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

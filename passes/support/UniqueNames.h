@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tenon {
+namespace tenon::passes {
 
 /// Names of one module. Each takes constant time, also if all want the same.
 class UniqueNames {
@@ -32,4 +32,4 @@ private:
   llvm::StringMap<int> next;
 };
 
-} // namespace tenon
+} // namespace tenon::passes

@@ -27,7 +27,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 std::optional<BandShape> bandShape(Type type) {
   auto tensor = cast<RankedTensorType>(type);
@@ -335,4 +335,4 @@ LogicalResult lowerChain(GroupContext &ctx) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

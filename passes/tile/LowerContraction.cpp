@@ -15,7 +15,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -188,4 +188,4 @@ LogicalResult lowerContraction(GroupContext &ctx) {
   return ctx.group.emitError("no contraction in the group");
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -39,11 +39,9 @@
 
 using namespace mlir;
 
-namespace tenon {
+namespace tenon::passes {
 #define GEN_PASS_DEF_TILEGROUPS
 #include "passes/Passes.h.inc"
-
-using namespace tiling;
 
 namespace {
 
@@ -255,10 +253,10 @@ private:
   /// The operands that the call of a Concat has in place.
   void findParts(func::CallOp call) {
     auto group = groups.lookup<func::FuncOp>(call.getCallee());
-    SmallVector<Value> joined = fusion::elidedOperands(call, group);
+    SmallVector<Value> joined = elidedOperands(call, group);
     if (joined.empty())
       return;
-    Operation *concat = fusion::concatOf(group);
+    Operation *concat = concatOf(group);
     Value whole = call.getResult(0);
     int64_t axis =
         normalizedAxis(intAttr(concat, "axis"), rankedType(whole).getRank());
@@ -282,7 +280,7 @@ private:
       Order order = orderOf(v);
       v = view->getOperand(0);
       buffer = order.empty()
-                   ? *tiling::reshape(buffer, constantSizes(v))
+                   ? *passes::reshape(buffer, constantSizes(v))
                    : transpose(buffer, invertPermutationVector(order));
     }
     return buffer;
@@ -482,20 +480,20 @@ private:
                literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
     const Strided s = values.find(src)->second;
     if (isa<graph::StaticTransposeOp>(op)) {
-      define(dst, tiling::transpose(s, orderOf(dst)));
+      define(dst, passes::transpose(s, orderOf(dst)));
       return success();
     }
     if (failed(sizes.infer(op)))
       return failure();
     SmallVector<Index> shape(sizes[dst]);
-    if (std::optional<Strided> view = tiling::reshape(s, shape)) {
+    if (std::optional<Strided> view = passes::reshape(s, shape)) {
       define(dst, *view);
       return success();
     }
     Strided dense = allocate(rankedType(src), s.sizes);
     if (failed(copy(rankedType(src), s, dense, op->getLoc())))
       return failure();
-    define(dst, *tiling::reshape(dense, shape));
+    define(dst, *passes::reshape(dense, shape));
     return success();
   }
 
@@ -537,4 +535,4 @@ struct TileGroupsPass : impl::TileGroupsBase<TileGroupsPass> {
 };
 
 } // namespace
-} // namespace tenon
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 AttentionScratch AttentionEmitter::scratchOf(Value memory) const {
   int64_t at = 0;
@@ -105,4 +105,4 @@ Value AttentionEmitter::baseOf(const Block &block, const Strided &s,
   return s.base ? s.base : block.scratch.*place;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -11,7 +11,7 @@
 #include "passes/tile/attention/AttentionSchedule.h"
 #include "passes/tile/core/WorkItems.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Base of the emitters: where parts of a block are.
 class AttentionEmitter {
@@ -67,4 +67,4 @@ private:
   AttentionScratch scratchOf(mlir::Value memory) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

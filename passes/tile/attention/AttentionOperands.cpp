@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Writes the box of `sizes` whose leading indices, and perhaps row, are `at`.
 static void emitFused(IndexMath &m, const FusedInput &input, ArrayRef<Index> at,
@@ -51,4 +51,4 @@ void AttentionOperands::emitQueries(const Block &block) const {
               queriesOf(block));
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

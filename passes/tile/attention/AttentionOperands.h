@@ -4,7 +4,7 @@
 
 #include "passes/tile/attention/AttentionBlock.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Writes queries, keys and values that the group makes to scratch memory.
 class AttentionOperands : AttentionEmitter {
@@ -17,4 +17,4 @@ public:
   void emitQueries(const Block &block) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

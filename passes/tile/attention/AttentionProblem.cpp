@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 bool hasOnePerMatrix(const Strided &operand) {
   return llvm::all_of(ArrayRef<Index>(operand.strides).take_back(2),
@@ -205,4 +205,4 @@ AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op) {
   return ProblemReader(ctx, op).read();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

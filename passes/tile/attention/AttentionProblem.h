@@ -11,7 +11,7 @@
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/products/PackPanels.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Arguments of the regions of scores and of weights that are epilogue operand
 /// 0.
@@ -75,4 +75,4 @@ struct AttentionProblem {
 /// keys and values become rows of one product.
 AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// scores = q . k of the keys of `part`, a panel after the other.
 void AttentionProducts::emitScores(const Block &block, const Keys &part) const {
@@ -129,7 +129,7 @@ void AttentionProducts::emitDots(const Block &block, const Keys &part) const {
       box(m, problem.k.base, at, {problem.depth, n}, {across, along});
   Value scores =
       box(m, block.scratch.scores, 0, {block.rows, n}, {schedule.pitch, 1});
-  tiling::emitDots(m, queriesBox, keysBox, scores);
+  passes::emitDots(m, queriesBox, keysBox, scores);
 }
 
 /// result = scores . values of `part`.
@@ -154,8 +154,8 @@ void AttentionProducts::emitWeightedInPlace(const Block &block,
   auto map = [&](AffineExpr x, AffineExpr y) {
     return AffineMap::get(3, 0, {x, y}, b.getContext());
   };
-  tiling::emitSums(m, weights, values, result,
+  passes::emitSums(m, weights, values, result,
                    {map(row, key), map(key, column), map(row, column)});
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "passes/tile/attention/AttentionBlock.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// The two products of a block.
 class AttentionProducts : AttentionEmitter {
@@ -28,4 +28,4 @@ private:
   mlir::Value valuesOf(const Block &block, const Keys &part) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 static Value f32Constant(OpBuilder &b, Location loc, double value) {
   return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
@@ -507,4 +507,4 @@ void AttentionRows::finishRows(const Block &block) const {
     scaleRows(output(block), numbers(block, block.scratch.sum));
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

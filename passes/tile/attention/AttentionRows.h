@@ -4,7 +4,7 @@
 
 #include "passes/tile/attention/AttentionBlock.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// What happens to rows of scores between the products (softmax), and to rows
 /// of sums after them.
@@ -64,4 +64,4 @@ private:
   void storeSums(const Block &block) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -182,4 +182,4 @@ AttentionSchedule makeSchedule(const AttentionProblem &problem,
   return schedule;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 #include "passes/tile/attention/AttentionProblem.h"
 #include "passes/tile/attention/CausalMask.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Memory of an item: a block of scores, numbers per row, a copy of values;
 /// with narrow types weights apart from scores and, where keys come in steps,
@@ -56,4 +56,4 @@ struct AttentionSchedule {
 AttentionSchedule makeSchedule(const AttentionProblem &problem,
                                tile::TargetAttr target);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -30,7 +30,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -164,9 +164,9 @@ void AttentionSplits::emitSumOfSplits(const Block &block,
   auto map = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(3, 0, exprs, b.getContext());
   };
-  tiling::emitSums(
+  passes::emitSums(
       m, factors, parts, sumsOf(block),
       {map({row, split}), map({row, split, column}), map({row, column})});
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -5,7 +5,7 @@
 #include "passes/tile/attention/AttentionProducts.h"
 #include "passes/tile/attention/AttentionRows.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Sections over splits of keys that are read in place, and what joins them.
 class AttentionSplits : AttentionEmitter {
@@ -34,4 +34,4 @@ private:
   AttentionRows rows;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

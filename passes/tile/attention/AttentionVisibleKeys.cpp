@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// exp of less is 0: half the smallest f32 is exp(-103.97).
 constexpr double kVanishing = -104;
@@ -151,4 +151,4 @@ AttentionEmitter::Keys AttentionVisibleKeys::emitVisible(
   return keysOf(m(loop.getResult(0)));
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

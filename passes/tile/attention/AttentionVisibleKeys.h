@@ -4,7 +4,7 @@
 
 #include "passes/tile/attention/AttentionBlock.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// With a causal mask, the keys that the rows of a block see.
 class AttentionVisibleKeys : AttentionEmitter {
@@ -25,4 +25,4 @@ private:
                               const Keys &seen) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

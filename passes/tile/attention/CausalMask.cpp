@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -145,4 +145,4 @@ Value CausalMask::emitMasked(OpBuilder &b, IRMapping &map) const {
   return emit(b, yielded, map);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

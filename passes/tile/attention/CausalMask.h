@@ -6,7 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include <optional>
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// In a region (%score, %row, %column, epilogue operands..) of tile.attention:
 ///
@@ -48,4 +48,4 @@ private:
   Sum visible; // >= 0 where the score stays: row - column + offset
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Joined bytes that do not fill their last group are read with what follows
 /// them, so many bytes: weights are zero there. (Floats could be infinite.)
@@ -420,4 +420,4 @@ void DirectConv::emitColumns(IndexMath &m, const Row &row, ArrayRef<Index> at,
     keepNear(product);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

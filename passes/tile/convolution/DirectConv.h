@@ -16,7 +16,7 @@
 #include "passes/tile/core/WorkItems.h"
 #include "passes/tile/windows/Windows.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// How the columns of a row of dst are shared out to products.
 struct RowSegments {
@@ -132,4 +132,4 @@ private:
   llvm::SmallVector<int64_t> ahead; // rowsAhead()
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -22,7 +22,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -176,4 +176,4 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -38,7 +38,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -347,4 +347,4 @@ LogicalResult lowerConvWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -30,7 +30,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 using namespace winograd;
 
@@ -575,4 +575,4 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

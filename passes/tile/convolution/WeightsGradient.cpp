@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 PositionRange positionsOf(const WindowDim &d, Index tap) {
   auto [from, past] = d.validPositions(tap);
@@ -229,4 +229,4 @@ void GradientItem::forBlocks(IndexMath &m, ArrayRef<PositionRange> all,
   });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -9,7 +9,7 @@
 
 #include "passes/tile/core/WorkItems.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Positions [from, from + count) of a dim.
 struct PositionRange {
@@ -142,4 +142,4 @@ struct GradientItem {
                  llvm::SmallVector<PositionRange> block, BlockBody body) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

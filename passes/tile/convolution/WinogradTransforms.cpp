@@ -39,7 +39,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace winograd {
 
@@ -246,4 +246,4 @@ LogicalResult lowerWinogradWeights(GroupContext &ctx,
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

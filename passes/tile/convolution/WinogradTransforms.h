@@ -11,7 +11,7 @@
 #include "passes/ops/WinogradTile.h"
 #include "passes/tile/windows/Windows.h"
 
-namespace tenon::tiling::winograd {
+namespace tenon::passes::winograd {
 
 using Values = llvm::SmallVector<mlir::Value, 6>;
 
@@ -65,4 +65,4 @@ struct Coordinates {
   }
 };
 
-} // namespace tenon::tiling::winograd
+} // namespace tenon::passes::winograd

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Operation *pointwise(IndexMath &m, ValueRange ins, ValueRange outs,
                      ElementsBody body) {
@@ -40,4 +40,4 @@ void fill(IndexMath &m, Value out, double value) {
   });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -4,7 +4,7 @@
 
 #include "passes/support/IndexMath.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 using ElementBody = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
@@ -20,4 +20,4 @@ mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins, mlir::Value out,
 /// out = value.
 void fill(IndexMath &m, mlir::Value out, double value);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 bool isReadBy(ArrayRef<Operation *> ops, Value v) {
   return !splatLiteral(v) && !llvm::is_contained(ops, v.getDefiningOp());
@@ -173,4 +173,4 @@ void Epilogue::emitElementwise(IndexMath &m, Value sums, const Strided &dst,
       });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

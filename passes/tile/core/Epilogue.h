@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Which part of a sum over K a product computes. The first part overwrites
 /// dst, later ones add to it, and the last one applies the epilogue.
@@ -97,4 +97,4 @@ private:
 /// written with non-temporal stores.
 void keepNear(tile::BrgemmOp product);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

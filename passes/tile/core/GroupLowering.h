@@ -13,7 +13,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Sizes of all values of one function on tensors, from those of its arguments.
 class SizeMap {
@@ -85,4 +85,4 @@ mlir::LogicalResult lowerRecurrence(GroupContext &ctx);
 void emitCopy(GroupContext &ctx, std::optional<Strided> from,
               const Strided &to);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// `value` with signless elements, as memory has them.
 static DenseElementsAttr asStorage(DenseElementsAttr value) {
@@ -45,4 +45,4 @@ Strided literalMemory(IndexMath &m, DenseElementsAttr value) {
                                                   global.getSymName()));
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -6,10 +6,10 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// `value` in the constant data of the module: equal values
 /// share one memref.global.
 Strided literalMemory(IndexMath &m, mlir::DenseElementsAttr value);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

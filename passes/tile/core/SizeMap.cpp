@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 void SizeMap::set(Value v, ArrayRef<Index> s) {
   sizes[v] = SmallVector<Index>(s.begin(), s.end());
@@ -230,7 +230,7 @@ void ResultSizes::ofStatistics() {
   if (reduced == graph::ReducedDims::slope)
     r = llvm::to_vector(operand(1));
   else if (reduced == graph::ReducedDims::allButChannels)
-    r = {s[fusion::channelDim(op, s.size())]};
+    r = {s[channelDim(op, s.size())]};
   else if (auto attention = dyn_cast<tile::AttentionOp>(op))
     of(attention); // the last size is 1, by the type
   else             // the leading sizes; where reduced, the type says 1
@@ -266,4 +266,4 @@ LogicalResult SizeMap::infer(Operation *op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Type Strided::elementType() const {
   return cast<MemRefType>(base.getType()).getElementType();
@@ -218,4 +218,4 @@ void coalesce(SmallVectorImpl<Index> &sizes, SmallVectorImpl<int> &classes,
   }
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

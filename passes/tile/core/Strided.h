@@ -12,7 +12,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 struct Strided {
   mlir::Value base; // memref of offset 0
@@ -80,4 +80,4 @@ void coalesce(llvm::SmallVectorImpl<Index> &sizes,
               llvm::SmallVectorImpl<int> &classes,
               llvm::MutableArrayRef<Strided *> operands);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

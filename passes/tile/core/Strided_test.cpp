@@ -16,7 +16,7 @@
 #include <random>
 
 using namespace mlir;
-using namespace tenon::tiling;
+using namespace tenon::passes;
 
 namespace {
 
@@ -137,7 +137,7 @@ TEST_F(StridedTest, transpose) {
   Strided s = strided({2, 3, 4}, {12, 4, 1});
   s.dense = true;
   s.offset = 7;
-  Strided t = tenon::tiling::transpose(s, {2, 0, 1});
+  Strided t = tenon::passes::transpose(s, {2, 0, 1});
   EXPECT_EQ(ints(t.sizes), (Ints{4, 2, 3}));
   EXPECT_EQ(ints(t.strides), (Ints{1, 12, 4}));
   EXPECT_FALSE(t.dense);
@@ -280,7 +280,7 @@ TEST_F(StridedTest, memrefTypesOfDynamicSizes) {
 
 TEST_F(StridedTest, asMemrefCasts) {
   Value x = arguments("%x: memref<4x8xf32>")[0];
-  Strided t = tenon::tiling::transpose(stridedOf(*math, x), {1, 0});
+  Strided t = tenon::passes::transpose(stridedOf(*math, x), {1, 0});
   Value v = asMemref(*math, t);
   auto cast = v.getDefiningOp<memref::ReinterpretCastOp>();
   ASSERT_TRUE(cast);

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 /// Of the counters after the totals.
@@ -98,4 +98,4 @@ void Totals::finish(IndexMath &m, AddToResult add) const {
     carry(m, level, add);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -18,7 +18,7 @@
 
 #include "passes/tile/core/Strided.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Additions to one total, or to the result, one after the other.
 inline constexpr int64_t kMostAdditions = 256;
@@ -63,4 +63,4 @@ private:
 /// to += from, elementwise.
 void addTo(IndexMath &m, mlir::Value from, mlir::Value to);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

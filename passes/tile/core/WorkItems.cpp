@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 constexpr int64_t kMaxRowBlock = 384;
@@ -210,4 +210,4 @@ void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
   emitIfBelow(m, number, full, [&] { body(block); }, [&] { body(tail); });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

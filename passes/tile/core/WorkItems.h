@@ -6,7 +6,7 @@
 #include "passes/ops/WindowGeometry.h"
 #include "passes/tile/core/Strided.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// A section over `items`; `body` gets the item's index.
 void emitItems(IndexMath &m, llvm::StringRef label, Index items,
@@ -109,4 +109,4 @@ void emitIfBelow(IndexMath &m, Index number, int64_t bound,
 void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
                    llvm::function_ref<void(int64_t)> body);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -8,7 +8,7 @@
 #include <set>
 
 using namespace mlir;
-using namespace tenon::tiling;
+using namespace tenon::passes;
 
 namespace {
 

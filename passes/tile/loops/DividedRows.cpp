@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 class DividedRows {
@@ -215,4 +215,4 @@ void emitDivided(const LoopProgram &program, const LoopSchedule &schedule) {
   DividedRows(program, schedule).emit();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -12,7 +12,7 @@
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 class LoopBuilder {
 public:
@@ -21,7 +21,7 @@ public:
 
   /// Loops over a tensor of `shape` as `rows` sees it.
   LoopBuilder(GroupContext &ctx, llvm::ArrayRef<Index> shape,
-              const fusion::ReductionSpace &rows);
+              const ReductionSpace &rows);
 
   // Arithmetic in f32.
   Node constant(double v);
@@ -102,7 +102,7 @@ private:
 
   GroupContext &ctx;
   llvm::SmallVector<Index> shape; // of the tensors
-  fusion::ReductionSpace rows;
+  ReductionSpace rows;
   llvm::SmallVector<Index> space; // `shape` with channels split into groups
   LoopProgram program;
   llvm::DenseMap<mlir::Value, Node> nodes;
@@ -115,4 +115,4 @@ private:
 /// Defines the results of an operation that reduces (graph::isReductionLike).
 mlir::LogicalResult buildReduction(LoopBuilder &b, mlir::Operation *op);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

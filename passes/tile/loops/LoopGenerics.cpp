@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Stores results to their places; folds the operands of reductions that are
 /// not computed yet into their accumulators.
@@ -218,4 +218,4 @@ void SectionEmitter::emitBody(const Item &item, const Generic &g, OpBuilder &b,
   linalg::YieldOp::create(b, loc, yields);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 using Kind = LoopProgram::Kind;
 using NodeInfo = LoopProgram::NodeInfo;
@@ -227,4 +227,4 @@ void LoopSchedule::chooseBlock() {
   chunks[across] = std::max<int64_t>(rows, 1) * kLineElements;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 /// Inputs of so many bytes do not stay in L2 between one group and the next.
@@ -119,4 +119,4 @@ bool SectionEmitter::storesNontemporally(Node node,
          });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

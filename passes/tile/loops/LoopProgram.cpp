@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 LoopProgram::LoopProgram(IndexMath &m, StringRef label, int64_t l2Bytes,
                          ArrayRef<Index> sizes, ArrayRef<bool> reduced)
@@ -159,4 +159,4 @@ int64_t LoopProgram::lastRun() const {
   return first;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

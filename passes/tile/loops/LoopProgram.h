@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 class LoopProgram {
 public:
@@ -116,4 +116,4 @@ private:
   std::vector<NodeInfo> nodes;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 using Kind = LoopProgram::Kind;
 using NodeInfo = LoopProgram::NodeInfo;
@@ -145,4 +145,4 @@ void LoopSchedule::planScratch() {
   }
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

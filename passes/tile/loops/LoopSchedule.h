@@ -15,7 +15,7 @@
 
 #include "passes/tile/loops/LoopProgram.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 class LoopSchedule {
 public:
@@ -115,4 +115,4 @@ private:
   llvm::SmallVector<int64_t> scratchOrder;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -21,7 +21,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 SmallVector<Operation *> GroupContext::ops() const {
   SmallVector<Operation *> list;
@@ -48,7 +48,7 @@ using Node = LoopBuilder::Node;
 
 /// `shape` with the channels of a group normalisation as groups x channels.
 static SmallVector<Index> splitShape(ArrayRef<Index> shape,
-                                     const fusion::ReductionSpace &rows) {
+                                     const ReductionSpace &rows) {
   SmallVector<Index> space(shape);
   if (!rows.groups)
     return space;
@@ -59,7 +59,7 @@ static SmallVector<Index> splitShape(ArrayRef<Index> shape,
 }
 
 LoopBuilder::LoopBuilder(GroupContext &ctx, ArrayRef<Index> shape,
-                         const fusion::ReductionSpace &rows)
+                         const ReductionSpace &rows)
     : ctx(ctx), shape(shape), rows(rows), space(splitShape(shape, rows)),
       program(ctx.m, ctx.label, ctx.target.getL2Bytes(), space, rows.reduced),
       f32(ctx.m.builder().getF32Type()) {}
@@ -406,11 +406,11 @@ LogicalResult LoopBuilder::build() {
 LogicalResult lowerLoops(GroupContext &ctx) {
   SmallVector<Operation *> ops = ctx.ops();
   Value shaped = ops.back()->getResult(0);
-  fusion::ReductionSpace rows;
+  ReductionSpace rows;
   for (Operation *op : ops)
     if (graph::isReductionLike(op)) {
       shaped = op->getOperand(0);
-      rows = fusion::reductionSpace(op);
+      rows = reductionSpace(op);
       break;
     }
   ArrayRef<Index> shape = ctx.sizes[shaped];
@@ -419,4 +419,4 @@ LogicalResult lowerLoops(GroupContext &ctx) {
   return LoopBuilder(ctx, shape, rows).build();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

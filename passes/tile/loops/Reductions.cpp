@@ -15,7 +15,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -272,7 +272,7 @@ void layerNormBackward(LoopBuilder &k, Operation *op) {
 }
 
 void preluBackward(LoopBuilder &k, Operation *op) {
-  SmallVector<int64_t> dims = fusion::slopeDims(op);
+  SmallVector<int64_t> dims = slopeDims(op);
   Node x = k.f32Of(op->getOperand(0)), dd = k.f32Of(op->getOperand(2));
   Node slope = k.along(op->getOperand(1), dims), zero = k.constant(0);
   k.define(op->getResult(0), k.selectGreater(x, zero, dd, k.mul(dd, slope)));
@@ -347,4 +347,4 @@ LogicalResult buildReduction(LoopBuilder &k, Operation *op) {
   return op->emitError("no lowering to loops");
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

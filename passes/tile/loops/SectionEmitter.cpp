@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 /// Reductions in one pass, and values that it may store beside them: more of
@@ -285,4 +285,4 @@ Value SectionEmitter::memoryOf(const Item &item, const Place &place) {
   return place.scratch ? place.scratch : boxOf(item, place);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -20,7 +20,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Rows that are read side by side, so that each of their sums in L1 is loaded
 /// and stored once for all of them.
@@ -119,4 +119,4 @@ struct SectionEmitter::Generic {
 /// consists.
 void emitDivided(const LoopProgram &program, const LoopSchedule &schedule);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

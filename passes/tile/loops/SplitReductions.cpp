@@ -21,7 +21,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 using Kind = LoopProgram::Kind;
 using NodeInfo = LoopProgram::NodeInfo;
@@ -175,4 +175,4 @@ std::optional<LoopSchedule::Division> LoopSchedule::chooseDivision() {
   return Division{dim, part};
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Value wordsOf(IndexMath &m, Value memory, Type type) {
   OpBuilder &b = m.builder();
@@ -93,4 +93,4 @@ void DequantizedPanels::emit(IndexMath &m, Value memory, Index start,
   }
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

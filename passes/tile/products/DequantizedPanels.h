@@ -6,7 +6,7 @@
 #include "passes/ops/Costs.h"
 #include "passes/support/IndexMath.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Weights as tile.pack_quantized writes them, `k` rows of K, panels of `panel`
 /// columns.
@@ -27,4 +27,4 @@ struct DequantizedPanels {
 /// All of `memory`, dense bytes, as int16 of `type`.
 mlir::Value wordsOf(IndexMath &m, mlir::Value memory, mlir::Type type);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -25,7 +25,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -228,4 +228,4 @@ LogicalResult lowerToInt8Slices(GroupContext &ctx, tile::ToInt8SlicesOp op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

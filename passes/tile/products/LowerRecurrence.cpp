@@ -28,7 +28,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -258,4 +258,4 @@ LogicalResult lowerRecurrence(GroupContext &ctx) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 void emitCopy(GroupContext &ctx, std::optional<Strided> from,
               const Strided &to) {
@@ -125,4 +125,4 @@ LogicalResult lowerPack(GroupContext &ctx) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

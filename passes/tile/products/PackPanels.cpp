@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Operations of the group that make `v`, in order.
 static SmallVector<Operation *> makersOf(GroupContext &ctx, Value v) {
@@ -98,7 +98,7 @@ PanelPacking::PanelPacking(GroupContext &ctx, tile::PackOp op)
 bool PanelPacking::isGrouped() const { return op.getGroups().has_value(); }
 
 Index PanelPacking::panelSize(Index k) const {
-  return tiling::panelSize(k, op.getPanel(), op.getInterleave());
+  return passes::panelSize(k, op.getPanel(), op.getInterleave());
 }
 
 int64_t PanelPacking::matrixSize() const {
@@ -251,4 +251,4 @@ void PanelPacking::emitPanels(IndexMath &m, ArrayRef<Index> starts,
     emit(full, n % panel);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

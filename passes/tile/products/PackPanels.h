@@ -12,7 +12,7 @@
 
 #include "llvm/ADT/SetVector.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// A value and the elementwise operations of the group that make it, if any.
 class FusedOperand {
@@ -102,4 +102,4 @@ private:
   llvm::SmallVector<Index> sizes; // of them
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

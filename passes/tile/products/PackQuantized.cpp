@@ -14,7 +14,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -177,4 +177,4 @@ LogicalResult lowerPackQuantized(GroupContext &ctx, tile::PackQuantizedOp op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -30,7 +30,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -453,4 +453,4 @@ void emitProduct(GroupContext &ctx, const Epilogue &epilogue,
     PackedMatMulEmitter(ctx, epilogue, std::move(product)).emit();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -5,7 +5,7 @@
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/products/PackPanels.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// dst[.., m, n] = A[.., m, :] . W[.., panel(n), :, column(n)], all operands
 /// over the leading dims of dst.
@@ -105,4 +105,4 @@ llvm::SmallVector<int64_t> partsOfSum(int64_t k, std::optional<int64_t> rows,
                                       int64_t panel, int64_t l2Bytes,
                                       int64_t step = kPartStep);
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

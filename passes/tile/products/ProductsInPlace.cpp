@@ -20,7 +20,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -283,4 +283,4 @@ void emitDots(IndexMath &m, Value a, Value b, Value c) {
   addDots(m, a, b, c);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

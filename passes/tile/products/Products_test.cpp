@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-using namespace tenon::tiling;
+using namespace tenon::passes;
 
 namespace {
 

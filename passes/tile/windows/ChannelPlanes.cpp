@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Value ChannelPlanes::tapOf(IndexMath &m, Value plane, int64_t tap) const {
   SmallVector<Index> sizes(dims.size()), steps(dims.size());
@@ -107,4 +107,4 @@ void ChannelPlanes::write(IndexMath &m, const Strided &s, Index start,
   move(m, s, start, plane, /*back=*/true);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

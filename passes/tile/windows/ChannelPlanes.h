@@ -13,7 +13,7 @@
 #include "passes/ops/PlaneShape.h"
 #include "passes/tile/core/WorkItems.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 class ChannelPlanes : public PlaneShape {
 public:
@@ -43,4 +43,4 @@ private:
             bool back) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Strided depthwiseWeights(Strided weights) {
   weights.sizes.erase(weights.sizes.end() - 2);
@@ -155,4 +155,4 @@ void DirectDepthwise::emitRow(IndexMath &m, Index image,
   choose(choose, 0);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

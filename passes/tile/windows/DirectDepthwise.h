@@ -11,7 +11,7 @@
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/WorkItems.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// Weights [taps.., 1, C] without the 1.
 Strided depthwiseWeights(Strided weights);
@@ -41,4 +41,4 @@ private:
                    bool jams) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

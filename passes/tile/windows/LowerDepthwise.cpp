@@ -27,7 +27,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -518,4 +518,4 @@ LogicalResult lowerDepthwiseWeights(GroupContext &ctx, tile::ConvWeightsOp op) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -35,7 +35,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -541,4 +541,4 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

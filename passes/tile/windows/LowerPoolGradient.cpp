@@ -30,7 +30,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -446,4 +446,4 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
   return success();
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -42,7 +42,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -447,7 +447,7 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
 LogicalResult lowerWindow(GroupContext &ctx) {
   // Before it is what makes an element of src.
   Operation *op = *llvm::find_if(ctx.ops(), [](Operation *each) {
-    return fusion::kindOfGroup(each) == fusion::GroupKind::window;
+    return kindOfGroup(each) == GroupKind::window;
   });
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::ConvTransposeOp transposed) {
@@ -465,4 +465,4 @@ LogicalResult lowerWindow(GroupContext &ctx) {
       .Default([&](Operation *) { return lowerForward(ctx, op); });
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

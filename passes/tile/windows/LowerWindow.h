@@ -13,7 +13,7 @@
 #include "passes/tile/products/PackPanels.h"
 #include "passes/tile/windows/Windows.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 enum class WindowKind { max, average, depthwise };
 
@@ -114,4 +114,4 @@ private:
   void emitDirect() const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

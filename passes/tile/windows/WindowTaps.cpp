@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 namespace {
 
@@ -219,4 +219,4 @@ int64_t Window::distanceToNextRow() const {
   return prefetches && row ? *row * dims[0].stride : 0;
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 Strided toChannelsLast(const Strided &s, bool ncx) {
   if (!ncx)
@@ -98,4 +98,4 @@ Index ChannelBlocks::extent(Index channels, Index i) const {
   return min(block, channels - i * block);
 }
 
-} // namespace tenon::tiling
+} // namespace tenon::passes

@@ -10,7 +10,7 @@
 #include "passes/tile/core/Elementwise.h"
 #include "passes/tile/core/WorkItems.h"
 
-namespace tenon::tiling {
+namespace tenon::passes {
 
 /// `s` of NCX order with the channel dimension last; NXC as it is.
 Strided toChannelsLast(const Strided &s, bool ncx);
@@ -46,4 +46,4 @@ struct ChannelBlocks {
   Index extent(Index channels, Index i) const;
 };
 
-} // namespace tenon::tiling
+} // namespace tenon::passes
