@@ -41,6 +41,20 @@ def UnpackInt4 : Pass<"tenon-unpack-int4", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"unpacked", "arguments", "Arguments unpacked">];
 }
 
+def DecomposeRecurrent : Pass<"tenon-decompose-recurrent", "::mlir::ModuleOp"> {
+  let summary = "Recurrent operations become products and tile.recurrence";
+  let description = [{
+    Each layer and direction of a recurrent operation becomes one product over all
+    time steps, and one tile.recurrence that adds the part that depends on the state,
+    step by step. A gradient becomes a tile.recurrence that goes back over the
+    steps, and products over all steps for the gradients of weights.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::tenon::tile::TileDialect"];
+  let statistics = [Statistic<"layers", "layers", "Layers decomposed">];
+}
+
 def DecomposeGraph : Pass<"tenon-decompose-graph", "::mlir::ModuleOp"> {
   let summary = "Brings graph operations to one normal form";
   let description = [{
@@ -171,17 +185,6 @@ def AssignLayouts : Pass<"tenon-assign-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"moved", "ops",
                               "Operations computed in another order">];
-}
-
-def DecomposeRecurrent : Pass<"tenon-decompose-recurrent", "::mlir::ModuleOp"> {
-  let summary = "Recurrent cells become products and tile.rnn";
-  let description = [{
-    Each layer of an LSTM becomes one product over all time steps, whose weights are
-    in panels, and one tile.rnn. The tile.rnn adds the part that depends on the state,
-    step by step.
-  }];
-  let dependentDialects = ["::tenon::tile::TileDialect"];
-  let statistics = [Statistic<"layers", "layers", "Layers decomposed">];
 }
 
 def PackWeights : Pass<"tenon-pack-weights", "::mlir::ModuleOp"> {

@@ -59,6 +59,8 @@ const char *tenon_rt_status_string(tenon_rt_status status) {
     return "file cannot be read";
   case TENON_RT_DAMAGED:
     return "content differs from what was written";
+  case TENON_RT_BAD_VALUE:
+    return "an element of an operand is outside of its range";
   }
   return "unknown status";
 }
@@ -181,6 +183,11 @@ void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status) {
            uint64_t(status) << kLastShift | (first ? first : uint64_t(status));
   } while (!exec->failures.compare_exchange_weak(seen, next,
                                                  std::memory_order_acq_rel));
+}
+
+void tenon_rt_require(tenon_exec *exec, int32_t holds) {
+  if (!holds)
+    tenon_rt_fail(exec, TENON_RT_BAD_VALUE);
 }
 
 Failures tenon::rt::failuresOf(const tenon_exec &exec) {

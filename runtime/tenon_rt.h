@@ -47,7 +47,9 @@ typedef enum tenon_rt_status {
   /** A file cannot be opened or mapped. */
   TENON_RT_CANNOT_READ = 8,
   /** A file or an image is not as it was written. */
-  TENON_RT_DAMAGED = 9
+  TENON_RT_DAMAGED = 9,
+  /** An element of an operand is outside of its range. */
+  TENON_RT_BAD_VALUE = 10
 } tenon_rt_status;
 
 /** English text for `status`; static storage, never NULL. */
@@ -177,6 +179,12 @@ TENON_RT_API void tenon_exec_clear_status(tenon_exec *exec);
  * from inside a section.
  */
 TENON_RT_API void tenon_rt_fail(tenon_exec *exec, tenon_rt_status status);
+
+/**
+ * Records TENON_RT_BAD_VALUE if `holds` is 0: called by compiled code that has
+ * checked elements of an operand.
+ */
+TENON_RT_API void tenon_rt_require(tenon_exec *exec, int32_t holds);
 
 /*===-- Sections
  * ------------------------------------------------------------===*/

@@ -61,11 +61,12 @@ includes() {
 }
 
 # Programs of the installed interface have nothing else of ours, but for the
-# header that these examples share.
-bad_programs=$(grep -lE '#include <tenon\.h(pp)?>|"examples/check\.h"' \
+# headers that these examples share.
+shared='"examples/(check|translation)\.h"'
+bad_programs=$(grep -lE "#include <tenon\.h(pp)?>|$shared" \
   -r examples --include='*.c' --include='*.cpp' |
   xargs grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
-  grep -v '"examples/check\.h"' || true)
+  grep -vE "$shared" || true)
 if [[ -n $bad_programs ]]; then
   echo "$bad_programs"
   echo "layering_test: programs of the interface include <tenon.h> or" \

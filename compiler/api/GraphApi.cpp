@@ -72,8 +72,12 @@ static tenon_status addTensor(tenon_op *op, const tenon_logical_tensor *given,
   return guarded([&]() -> std::vector<Error> {
     if (auto e = checkHandle(op, "op"); !e.empty())
       return e;
-    if (auto e = needed({{output ? "output" : "input", given}}); !e.empty())
-      return e;
+    if (!given) {
+      if (output ? op->op.leaveOutOutput() : op->op.leaveOutInput())
+        return {};
+      return errorList(ErrorCode::OperandCount,
+                       "more than 64 operands or results");
+    }
     auto tensor = fromApi(*given);
     if (!tensor)
       return tensor.errors();

@@ -266,8 +266,9 @@ TENON_API tenon_status tenon_op_create(uint64_t id, tenon_op_kind kind,
 TENON_API tenon_status tenon_op_create_named(uint64_t id, const char *kind,
                                              const char *name, tenon_op **op);
 TENON_API void tenon_op_destroy(tenon_op *op);
-/* Edges in the order of docs/ops.md; `input` and `output` are copied.  Errors:
- * BadRank, BadDType, BadDim, BadStride. */
+/* Edges in the order of docs/ops.md; `input` and `output` are copied.  NULL
+ * leaves out an optional one before those that follow.  Errors: BadRank,
+ * BadDType, BadDim, BadStride, OperandCount (beyond 64 edges). */
 TENON_API tenon_status tenon_op_add_input(tenon_op *op,
                                           const tenon_logical_tensor *input);
 TENON_API tenon_status tenon_op_add_output(tenon_op *op,

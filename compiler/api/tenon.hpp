@@ -22,6 +22,7 @@
 
 #include "tenon.h"
 
+#include <cstddef>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -204,6 +205,15 @@ public:
   }
   Op &output(const LogicalTensor &t) {
     check(tenon_op_add_output(handle, &t));
+    return *this;
+  }
+  /// Leave out an optional one before those that follow.
+  Op &input(std::nullptr_t) {
+    check(tenon_op_add_input(handle, nullptr));
+    return *this;
+  }
+  Op &output(std::nullptr_t) {
+    check(tenon_op_add_output(handle, nullptr));
     return *this;
   }
   Op &attr(const std::string &name, float value) {

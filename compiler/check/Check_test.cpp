@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 using namespace tenon;
 using namespace tenon::check;
@@ -138,6 +139,22 @@ TEST(Fill, Roles) {
     EXPECT_GT(value, 0);
   for (double value : inputs.at(cond).data)
     EXPECT_TRUE(value == 0 || value == 1);
+}
+
+TEST(Fill, LengthsAreFromNothingToAllSteps) {
+  Builder b;
+  uint64_t src = b.tensor({64, 3, 2}); // batch first
+  uint64_t w = b.tensor({1, 1, 2, 1, 4}), u = b.tensor({1, 1, 4, 1, 4});
+  uint64_t lengths = b.tensor({64}, DType::s32);
+  b.op("RNN", {src, w, u}, {64, 3, 4}, DType::f32, {{"batch_first", true}});
+  graph::Op &op = b.graph.ops.back();
+  EXPECT_TRUE(op.leaveOutInput() && op.leaveOutInput());
+  op.inputs.push_back(lengths);
+  std::set<double> values;
+  auto inputs = fillOrDie(b.graph, 5);
+  for (double value : inputs.at(lengths).data)
+    values.insert(value);
+  EXPECT_EQ(values, (std::set<double>{0, 1, 2, 3}));
 }
 
 TEST(Fill, QuantizeAvoidsTies) {

@@ -32,20 +32,13 @@ struct PathCost {
   bool arithmetic = false;
   /// A float narrower than f32 was computed on the way.
   bool narrow = false;
+  /// What a code stands for that may be the next one (Compare.h), else 0.
+  double code = 0;
   /// Not exact on any grid.
   bool filtered = false;
 
   double relative() const { return roundings * kF32Roundoff + edges; }
 };
-
-double roundoffOf(DType dtype) {
-  if (graph::isFloat(dtype))
-    return reference::epsilonOf(dtype) / 2;
-  // One step of a quantised tensor, relative to its range.
-  if (dtype == DType::s8 || dtype == DType::u8)
-    return 1.0 / 128;
-  return 0;
-}
 
 bool isMoved(const std::string &kind) {
   return copiesValues(kind) || kind == "GenIndex";
@@ -63,10 +56,12 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
       if (found == costs.end())
         continue;
       PathCost in = found->second;
-      if (moved)
+      if (moved) {
         cost.pending = std::max(cost.pending, in.pending);
-      else
+        cost.code = std::max(cost.code, in.code);
+      } else {
         in.edges += in.pending;
+      }
       if (in.relative() > cost.relative()) {
         cost.roundings = in.roundings;
         cost.edges = in.edges;
@@ -80,6 +75,10 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
     cost.arithmetic |= !moved;
     if (isContraction(op.kind))
       cost.edges += 2 * fpmathRoundoff(graph);
+    double inside = roundoffInside(graph, op);
+    cost.edges += inside;
+    cost.narrow |= inside > 0;
+    cost.code = std::max(cost.code, codeOfStates(graph, op));
     for (uint64_t id : op.outputs) {
       PathCost &result = costs[id] = cost;
       DType dtype = graph.tensor(id).dtype;
@@ -146,6 +145,11 @@ bool isOffAsPlain(const Tensor &got, const Tensor &expected,
              kMore;
 }
 
+/// Of Compare.h: how far a next code moves what is computed from it, in codes,
+/// and how many elements may have the next code.
+constexpr double kShareOfCode = 0.25;
+constexpr int64_t kFewNextCodes = 8, kOneNextCodeOf = 50;
+
 /// Judges single elements of one tensor.
 struct Judge {
   DType dtype;
@@ -158,7 +162,16 @@ struct Judge {
     double slack = relative * std::max(std::fabs(e), scale);
     if (i < tolerance.terms.size())
       slack = std::max(slack, tolerance.relative * tolerance.terms[i]);
-    return std::max(slack, tolerance.floor);
+    return std::max({slack, tolerance.floor, kShareOfCode * tolerance.code});
+  }
+
+  /// Whether `g` may be of the next code, if few are.
+  bool isNextCode(size_t i, double g, double e) const {
+    if (tolerance.code == 0)
+      return false;
+    return graph::isFloat(dtype)
+               ? std::fabs(g - e) <= tolerance.code + slackAt(i, e)
+               : std::fabs(g - reference::roundTo(dtype, e)) <= 1;
   }
 
   double allowedAt(size_t i, double e) const {
@@ -318,6 +331,7 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
   tolerance.roundings = cost.roundings;
   tolerance.relative = cost.relative();
   tolerance.narrow = cost.narrow;
+  tolerance.code = cost.code;
   // A narrow value in a wider output may have been rounded or not.
   DType dtype = graph.tensor(outputId).dtype;
   if (cost.pending > roundoffOf(dtype))
@@ -387,6 +401,10 @@ CompareResult Comparison::run(const Spread *spread) {
     if (spread)
       allowed = allowedBySpread(judge.tolerance.narrow, e, allowed, *spread, i);
     bool accepted = accepts(i, spread, result);
+    if (!accepted && judge.isNextCode(static_cast<size_t>(i), got.at(i), e)) {
+      accepted = true;
+      ++result.nextCodes;
+    }
     result.mismatches += !accepted;
     if (!std::isnan(error))
       result.maxError = std::max(result.maxError, error);
@@ -403,6 +421,11 @@ CompareResult Comparison::run(const Spread *spread) {
       result.worstIndex = i;
       result.allowed = allowed;
     }
+  }
+  if (result.nextCodes >
+      std::max(kFewNextCodes, result.elements / kOneNextCodeOf)) {
+    result.mismatches += result.nextCodes;
+    result.nextCodes = 0;
   }
   if (result.worstIndex >= 0) {
     constexpr int kSlices = 9; // tell any two numbers of f32 apart

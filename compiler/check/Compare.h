@@ -33,6 +33,20 @@
 //       With fast math a convolution may count more (filteredRoundings), and
 //       functions count what docs/accuracy.md states.
 //
+//       Recurrent operations round to their type inside, as graphs of single
+//       operations would at edges: h of each of T steps in each of L layers,
+//       and gradients of gates. They add sqrt(T L) roundings of that type,
+//       gradients twice as many, whatever the type of a result; the plain
+//       evaluation rounds there, too
+//
+// In int8 a recurrent operation computes h of a step from codes of the one
+// before. A number within rounding errors of a tie may get the next code, which
+// moves the sums that read it and, in other steps, more numbers to a next code.
+// So of its results with codes 2 % of the elements, or eight, may have the next
+// code. Of those in f32 as many may be off by what a code stands for, and all
+// by a quarter of it: a code that is one of many terms moves a cell state by no
+// more.
+//
 // Where denormal numbers are flushed, 2^-126 is allowed at least.
 //
 // Where inputs make all arithmetic exact (Exactness.h), g must be e rounded to
@@ -67,6 +81,8 @@ struct Tolerance {
   double relative = 0;
   /// At least this, where results that are smaller may be 0.
   double floor = 0;
+  /// What a code stands for that may be the next one; 0: none may.
+  double code = 0;
   /// Least s of each element: the sizes of the terms it is the sum of. Empty
   /// where these are not known.
   std::vector<double> terms;
@@ -87,6 +103,8 @@ struct CompareResult {
   /// Integer elements that differ, but a value within tolerance of the exact
   /// one before rounding becomes them.
   int64_t otherSteps = 0;
+  /// Elements that are off by up to one code of an int8 state, few enough.
+  int64_t nextCodes = 0;
   /// Elements that are off by more than the bound from the graph, as errors of
   /// rounding size on the way make them.
   int64_t illConditioned = 0;

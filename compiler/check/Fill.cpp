@@ -37,7 +37,8 @@ enum class Role {
   score,       // bytes of a product before SoftMax
   scale,       // dynamic quantisation
   zeroPoint,
-  half, // probability of Dropout
+  half,   // probability of Dropout
+  length, // of sequences
 };
 
 /// The operation table gives what does not depend on other operations.
@@ -65,12 +66,15 @@ Role roleOf(graph::Domain domain) {
     return Role::zeroPoint;
   case graph::Domain::half:
     return Role::half;
+  case graph::Domain::length:
+    return Role::length;
   }
   return Role::data;
 }
 
-graph::Domain domainAt(const graph::Op &op, size_t operand) {
+graph::Domain domainAt(const graph::Op &op, size_t position) {
   const graph::OpInfo &info = graph::factsOf(op.kind);
+  size_t operand = op.inputSlot(position);
   if (operand >= info.operands.size())
     return graph::Domain::any;
   bool isSrc = info.operands[operand].name == "src_or_dst" &&
@@ -86,7 +90,18 @@ struct Use {
   /// Factor on fractions, a power of two: keeps products of long rows from
   /// growing from layer to layer.
   double gain = 1;
+  /// The most steps that a length may count.
+  std::optional<int64_t> steps;
 };
+
+/// The steps of a recurrent operation; 0, which every length may be, if they
+/// are not known.
+int64_t stepsOf(const graph::Graph &graph, const graph::Op &op) {
+  const graph::LogicalTensor &src = graph.tensor(op.inputs[0]);
+  size_t dim = op.attrOr<bool>("batch_first", false) ? 1 : 0;
+  return src.hasStaticShape() && dim < src.shape->size() ? (*src.shape)[dim]
+                                                         : 0;
+}
 
 /// 1 / sqrt(length), as a power of two.
 double gainFor(int64_t length) {
@@ -137,6 +152,10 @@ private:
                      (isRecurrent && reader.operand > 0 && reader.operand < 3);
       if (weights)
         use.gain = gainFor(reductionLength(graph, *reader.op));
+      if (role == Role::length) {
+        int64_t steps = stepsOf(graph, *reader.op);
+        use.steps = std::min(use.steps.value_or(steps), steps);
+      }
       bool isConcat = info.shapeRule == "concat";
       if (isMovement(kind) || isConcat)
         for (uint64_t result : reader.op->outputs)
@@ -192,6 +211,8 @@ double drawInteger(Random &random, DType dtype, const Use &use,
     return static_cast<double>(random.integer(0, 1));
   if (use.role == Role::zeroPoint)
     return static_cast<double>(random.integer(0, 3));
+  if (use.role == Role::length)
+    return static_cast<double>(random.integer(0, use.steps.value_or(0)));
   if (dtype == DType::s32 || dtype == DType::s64)
     return static_cast<double>(random.integer(0, 7));
   reference::Range range = reference::rangeOf(dtype);

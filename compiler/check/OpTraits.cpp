@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/check/OpTraits.h"
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/reference/Tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 namespace tenon::check {
 
 using graph::Dims;
+using graph::DType;
 using graph::factsOf;
 using graph::forwardOf;
 using graph::OpClass;
@@ -148,6 +150,39 @@ double fpmathRoundoff(const graph::Graph &graph) {
   return mode == "f16" || mode == "tf32" ? 0x1p-11 : 0;
 }
 
+double roundoffOf(DType dtype) {
+  if (graph::isFloat(dtype))
+    return reference::epsilonOf(dtype) / 2;
+  // One step of a quantised tensor, relative to its range.
+  if (dtype == DType::s8 || dtype == DType::u8)
+    return 1.0 / 128;
+  return 0;
+}
+
+double roundoffInside(const graph::Graph &graph, const graph::Op &op) {
+  const OpInfo &info = factsOf(op.kind);
+  if (info.opClass != OpClass::recurrent || op.inputs.size() < 2)
+    return 0;
+  const graph::LogicalTensor &src = graph.tensor(op.inputs[0]);
+  const graph::LogicalTensor &weights = graph.tensor(op.inputs[1]);
+  if (!graph::isFloat(src.dtype) || src.dtype == DType::f32)
+    return 0;
+  double times = info.backwardOf.empty() ? 1 : 2;
+  if (src.hasStaticShape() && weights.hasStaticShape()) {
+    int64_t steps = dimAt(*src.shape, op.attrOr<bool>("batch_first", false));
+    int64_t layers = dimAt(*weights.shape, 0);
+    times *= std::sqrt(static_cast<double>(std::max<int64_t>(steps, 1)) *
+                       static_cast<double>(std::max<int64_t>(layers, 1)));
+  }
+  return times * roundoffOf(src.dtype);
+}
+
+double codeOfStates(const graph::Graph &graph, const graph::Op &op) {
+  bool isInt8 = factsOf(op.kind).opClass == OpClass::recurrent &&
+                graph.tensor(op.inputs[0]).dtype == DType::u8;
+  return isInt8 ? 1 / std::fabs(op.attrOr<float>("data_scale", 1)) : 0;
+}
+
 bool squaresOperand(std::string_view kind) { return factsOf(kind).squares; }
 
 /// Elements of a row, channel or group of channels; for the gradient of a
@@ -228,6 +263,19 @@ static int64_t rowLength(const graph::Op &op, const Dims &src) {
   return dimAt(src, op.attrOr("axis", std::get<int64_t>(axis->defaultValue())));
 }
 
+/// The sums of all steps, as the next one adds its errors to those of the
+/// states that it reads: of one over x and h; on the way back also over the
+/// gates, and for weights over the batch.
+static int64_t recurrentLength(const graph::Op &op, const Dims &src,
+                               const Dims &weights, const Dims &dst) {
+  int64_t steps = dimAt(src, op.attrOr<bool>("batch_first", false));
+  int64_t batch = dimAt(src, !op.attrOr<bool>("batch_first", false));
+  int64_t length = dimAt(src, -1) + dimAt(dst, -1);
+  if (!factsOf(op.kind).backwardOf.empty())
+    length = std::max({length, dimAt(weights, -1) * dimAt(weights, -2), batch});
+  return length * std::max<int64_t>(steps, 1);
+}
+
 static int64_t lengthByClass(const graph::Op &op, const Dims &src,
                              const Dims *second, const Dims &dst) {
   const OpInfo &info = factsOf(op.kind);
@@ -246,8 +294,7 @@ static int64_t lengthByClass(const graph::Op &op, const Dims &src,
   case OpClass::normalization:
     return rowLength(op, src);
   case OpClass::recurrent:
-    // One step's sums over x and h; a gate forgets earlier errors.
-    return second ? dimAt(src, -1) + dimAt(dst, -1) : 1;
+    return second ? recurrentLength(op, src, *second, dst) : 1;
   default:
     // BatchNormInference has the statistics of channels.
     return info.typeRule == "statistics" ? normLength(op, src) : 1;

@@ -49,6 +49,19 @@ double roundingsOf(const graph::Graph &graph, const graph::Op &op,
 /// Roundoff of the type that fpmath_mode lets contractions use; 0: that of f32.
 double fpmathRoundoff(const graph::Graph &graph);
 
+/// Relative error of a tensor of this type; 0 where it holds integers.
+double roundoffOf(graph::DType dtype);
+
+/// Relative error of what an operation rounds to a float narrower than f32
+/// inside: h of every step and layer of a recurrent operation, which the next
+/// step forgets in part, and on the way back also the gradients of gates. A
+/// random walk; 0 for all others.
+double roundoffInside(const graph::Graph &graph, const graph::Op &op);
+
+/// What a code of u8 stands for in a recurrent operation with int8; 0 for all
+/// others.
+double codeOfStates(const graph::Graph &graph, const graph::Op &op);
+
 /// Rounding errors of an operation as errors of its operands and its result, in
 /// roundings of f32.  An operation that is done in one step, or a function, is
 /// off by its own roundings alone.  Where sums may cancel inside, errors of

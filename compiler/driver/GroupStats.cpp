@@ -29,6 +29,7 @@ namespace {
 struct Counter : SizeCounter {
   double flopsOf(Operation *op);
   double attentionFlops(tile::AttentionOp op);
+  double recurrenceFlops(tile::RecurrenceOp op);
   double windowFlops(Value dense, Value weights, Value other, int64_t groups,
                      bool depthwise);
 };
@@ -45,6 +46,28 @@ double Counter::windowFlops(Value dense, Value weights, Value other,
     return flops * product(rankedType(weights).getShape().slice(spatial, 1));
   return flops * product(rankedType(other).getShape().take_back()) /
          static_cast<double>(groups);
+}
+
+/// Each stage multiplies a row of its source with all its weights.
+double Counter::recurrenceFlops(tile::RecurrenceOp op) {
+  auto sizeIn = [&](int64_t operand, int64_t dim) {
+    return product(
+        rankedType(op.getInputs()[operand]).getShape().slice(dim, 1));
+  };
+  tile::StepOperandAttr steps = op.getForm(op.operandWithSteps()),
+                        rows = op.getForm(op.operandWithBatch());
+  double count =
+      sizeIn(op.operandWithSteps(), steps.getLead().size()) *
+      sizeIn(op.operandWithBatch(), rows.getLead().size() + rows.getSteps());
+  double flops = 0;
+  for (int64_t i = 0, e = op.getStages().size(); i < e; ++i) {
+    tile::StageAttr s = op.getStage(i);
+    int64_t k =
+        s.getState() >= 0 ? op.getState(s.getState()).getWidth() : s.getDepth();
+    if (s.getWeights() >= 0)
+      flops += 2.0 * s.getProducts() * k * s.getWidth() * count;
+  }
+  return flops;
 }
 
 double Counter::attentionFlops(tile::AttentionOp op) {
@@ -95,13 +118,10 @@ double Counter::flopsOf(Operation *op) {
                product(c.getPacked() ? diff.drop_front(2) : diff);
       })
       .Case([&](tile::AttentionOp a) { return attentionFlops(a); })
-      .Case([&](tile::RnnOp r) {
-        return 2 * tile::RnnOp::kGates * elements(r.getDst().getType()) *
-               product(shape(r.getRecurrent()).slice(1, 1));
-      })
-      .Case<tile::FlipOp, tile::PackOp, tile::PackGatesOp,
-            tile::PackQuantizedOp, tile::WinogradWeightsOp, arith::ConstantOp,
-            func::ReturnOp>([](auto) { return 0.0; })
+      .Case([&](tile::RecurrenceOp r) { return recurrenceFlops(r); })
+      .Case<tile::FlipOp, tile::PackOp, tile::SliceOp, tile::PackQuantizedOp,
+            tile::WinogradWeightsOp, arith::ConstantOp, func::ReturnOp>(
+          [](auto) { return 0.0; })
       .Default([&](Operation *other) {
         if (report::movesOnly(kindOf(other)))
           return 0.0;

@@ -40,6 +40,7 @@ void buildGraph(OpPassManager &pm, const Options &options) {
   // Rewrites build plain types: strides go to the entry's interface first.
   pm.addPass(createMaterializeLayouts());
   pm.addPass(createUnpackInt4());
+  pm.addPass(createDecomposeRecurrent());
   pm.addPass(createDecomposeGraph());
   pm.addPass(createWidenFloats());
   // Equal subexpressions once; what nobody reads not at all.
@@ -67,7 +68,6 @@ void buildLayout(OpPassManager &pm, const Options &options) {
   assign.remarks = true;
   pm.addPass(createAssignLayouts(assign));
   pm.addPass(createCSEPass()); // a transpose once, for all who read it
-  pm.addPass(createDecomposeRecurrent());
   PackWeightsOptions pack;
   pack.winograd = options.winograd;
   pack.fastMath = options.fastMath;

@@ -60,7 +60,7 @@ std::string copyText(func::FuncOp group) {
   if (!only)
     return "";
   return llvm::TypeSwitch<Operation *, std::string>(only)
-      .Case<tile::PackOp, tile::PackGatesOp, tile::PackQuantizedOp>(
+      .Case<tile::PackOp, tile::PackQuantizedOp>(
           [](auto) { return "packed in panels"; })
       .Case([](tile::FlipOp) { return "taps in the opposite order"; })
       .Case([](tile::WinogradWeightsOp w) {

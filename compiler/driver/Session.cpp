@@ -23,11 +23,13 @@ Expected<std::unique_ptr<codegen::Jit>> makeJit(const Artefact &artefact) {
   auto jit = codegen::Jit::create(jitOptions);
   if (!jit)
     return jit.errors();
-  if (auto ok = (*jit)->defineSymbol(
-          "tenon_rt_run_named_section",
-          reinterpret_cast<void *>(&tenon_rt_run_named_section));
-      !ok)
-    return ok.errors();
+  const std::pair<const char *, void *> runtime[] = {
+      {"tenon_rt_run_named_section",
+       reinterpret_cast<void *>(&tenon_rt_run_named_section)},
+      {"tenon_rt_require", reinterpret_cast<void *>(&tenon_rt_require)}};
+  for (auto [name, address] : runtime)
+    if (auto ok = (*jit)->defineSymbol(name, address); !ok)
+      return ok.errors();
   auto object =
       llvm::MemoryBuffer::getMemBufferCopy(artefact.object, "tenon.o");
   if (auto ok = (*jit)->addObject(std::move(object)); !ok)
@@ -44,6 +46,7 @@ Error runtimeError(tenon_rt_status status, const std::string &what) {
     code = ErrorCode::OutOfMemory;
     break;
   case TENON_RT_INVALID_ARGUMENT:
+  case TENON_RT_BAD_VALUE:
     code = ErrorCode::BadTensorData;
     break;
   case TENON_RT_FOREIGN_MODEL:

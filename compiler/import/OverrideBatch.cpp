@@ -62,7 +62,8 @@ static bool isBatchOperand(const Graph &graph, const Op &op, size_t index) {
   if (!info || info->operands.empty())
     return false;
   std::string_view role =
-      info->operands[std::min(index, info->operands.size() - 1)].name;
+      info->operands[std::min(op.inputSlot(index), info->operands.size() - 1)]
+          .name;
   const LogicalTensor &t = graph.tensor(op.inputs[index]);
   const LogicalTensor &first = graph.tensor(op.inputs[0]);
   if (rankOf(t) < 1 || t.property == graph::PropertyType::host_scalar)

@@ -58,14 +58,14 @@ void applyDType(Graph &graph, DType dtype, Errors &errors) {
       continue;
     }
     auto pin = [&](std::span<const ValueInfo> values,
-                   const std::vector<uint64_t> &ids) {
+                   const std::vector<uint64_t> &ids, auto slotOf) {
       for (size_t i = 0; i < ids.size(); ++i)
-        if (const ValueInfo *v = slot(values, i);
+        if (const ValueInfo *v = slot(values, (op.*slotOf)(i));
             v && isPinned(*info, *v, dtype))
           pinned.insert(ids[i]);
     };
-    pin(info->operands, op.inputs);
-    pin(info->results, op.outputs);
+    pin(info->operands, op.inputs, &Op::inputSlot);
+    pin(info->results, op.outputs, &Op::outputSlot);
   }
   if (!errors.empty())
     return;

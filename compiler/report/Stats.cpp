@@ -71,7 +71,7 @@ double contractionMacs(const Graph &graph, const Op &op) {
     return depth > 0 ? elementsOf(result) * static_cast<double>(depth) : 0;
   }
   // Each weight of input and state is used once per step and batch entry.
-  if (rule == "lstm") {
+  if (rule.starts_with("recurrent")) {
     if (op.inputs.size() < 3 || !first.shape || first.shape->size() != 3 ||
         (*first.shape)[0] < 0 || (*first.shape)[1] < 0)
       return 0;

@@ -65,19 +65,35 @@ static void normaliseAttrs(NamedAttrList &attributes, const OpInfo &info) {
   }
 }
 
+/// Types of given values; those that are left out are `none` in the text, and
+/// bits of `absent`.
+static SmallVector<Type> givenTypes(ArrayRef<Type> types, uint64_t &absent) {
+  SmallVector<Type> given;
+  for (auto [i, type] : llvm::enumerate(types))
+    if (!llvm::isa<NoneType>(type) || i >= kMaxAbsent)
+      given.push_back(type);
+    else
+      absent |= uint64_t{1} << i;
+  return given;
+}
+
 ParseResult parseGraphOp(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   FunctionType type;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOperandList(operands) ||
       parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseColonType(type) ||
-      parser.resolveOperands(operands, type.getInputs(), loc, result.operands))
+      parser.parseColonType(type))
     return failure();
-  result.addTypes(type.getResults());
+  uint64_t absentOperands = 0, absentResults = 0;
+  if (parser.resolveOperands(operands,
+                             givenTypes(type.getInputs(), absentOperands), loc,
+                             result.operands))
+    return failure();
+  result.addTypes(givenTypes(type.getResults(), absentResults));
   const OpInfo *info = lookupOp(result.name.stripDialect());
   normaliseAttrs(result.attributes, *info);
-  addSegmentSizes(result, *info);
+  addSegmentSizes(result, *info, absentOperands, absentResults);
   return result.name.verifyInherentAttrs(result.attributes, [&] {
     return parser.emitError(loc) << result.name << " ";
   });
@@ -87,11 +103,16 @@ ParseResult parseGraphOp(OpAsmParser &parser, OperationState &result) {
 // Printing
 //===----------------------------------------------------------------------===//
 
-/// Whether the segment sizes are what the parser would add.
-static bool impliedSegments(Attribute sizes) {
-  auto array = llvm::dyn_cast<DenseI32ArrayAttr>(sizes);
-  return array && std::is_sorted(array.asArrayRef().begin(),
-                                 array.asArrayRef().end(), std::greater<>());
+/// `types`, with `none` for values that are left out before given ones.
+static SmallVector<Type> withAbsent(TypeRange types, uint64_t absent,
+                                    MLIRContext *context) {
+  SmallVector<Type> all;
+  for (Type type : types) {
+    while (all.size() < kMaxAbsent && (absent >> all.size() & 1))
+      all.push_back(NoneType::get(context));
+    all.push_back(type);
+  }
+  return all;
 }
 
 static bool isDefault(const OpInfo &info, NamedAttribute attr) {
@@ -127,10 +148,8 @@ void printGraphOp(Operation *op, OpAsmPrinter &printer) {
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute attr : op->getAttrs()) {
     StringRef name = attr.getName().getValue();
-    bool implied = name.ends_with("SegmentSizes")
-                       ? impliedSegments(attr.getValue())
-                       : isDefault(info, attr);
-    if (!implied)
+    if (name != kOperandSegments && name != kResultSegments &&
+        !isDefault(info, attr))
       attrs.push_back(attr);
   }
   if (!attrs.empty()) {
@@ -141,7 +160,12 @@ void printGraphOp(Operation *op, OpAsmPrinter &printer) {
     printer << '}';
   }
   printer << " : ";
-  printer.printFunctionalType(op);
+  MLIRContext *context = op->getContext();
+  printer.printFunctionalType(
+      withAbsent(op->getOperandTypes(), absentOf(op->getAttr(kOperandSegments)),
+                 context),
+      withAbsent(op->getResultTypes(), absentOf(op->getAttr(kResultSegments)),
+                 context));
 }
 
 } // namespace tenon::graph

@@ -115,7 +115,7 @@ void Exporter::exportOp(const Op &op) {
   for (auto &[name, value] : op.attrs)
     state.addAttribute(name, attributeOf(value, builder.getContext()));
   addEpilogueMaps(state, op);
-  addSegmentSizes(state, *lookupOp(op.kind));
+  addSegmentSizes(state, *lookupOp(op.kind), op.absentInputs, op.absentOutputs);
   Operation *created = builder.create(state);
   for (auto [id, result] : llvm::zip(op.outputs, created->getResults()))
     values[id] = result;

@@ -7,6 +7,7 @@
 #include "dialects/graph/Graph.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <iterator>
 #include <queue>
@@ -200,6 +201,53 @@ const AttrValue *Op::attr(std::string_view name) const {
   auto it = attrs.find(name);
   return it == attrs.end() ? nullptr : &it->second;
 }
+
+/// The operand of the table that the given one at `position` is.
+static size_t slotOf(uint64_t absent, size_t position) {
+  size_t slot = 0;
+  for (;; ++slot) {
+    bool left = slot < kMaxAbsent && (absent >> slot & 1);
+    if (!left && position-- == 0)
+      return slot;
+  }
+}
+
+static std::optional<uint64_t>
+tensorAt(uint64_t absent, const std::vector<uint64_t> &given, size_t slot) {
+  if (slot < kMaxAbsent && (absent >> slot & 1))
+    return std::nullopt;
+  uint64_t before = slot < kMaxAbsent ? (uint64_t{1} << slot) - 1 : ~uint64_t{};
+  size_t position = slot - std::popcount(absent & before);
+  return position < given.size() ? std::optional(given[position])
+                                 : std::nullopt;
+}
+
+size_t slotCount(uint64_t absent, size_t given) {
+  return given ? slotOf(absent, given - 1) + 1 : 0;
+}
+
+size_t Op::inputSlot(size_t position) const {
+  return slotOf(absentInputs, position);
+}
+size_t Op::outputSlot(size_t position) const {
+  return slotOf(absentOutputs, position);
+}
+std::optional<uint64_t> Op::inputAt(size_t slot) const {
+  return tensorAt(absentInputs, inputs, slot);
+}
+std::optional<uint64_t> Op::outputAt(size_t slot) const {
+  return tensorAt(absentOutputs, outputs, slot);
+}
+
+static bool leaveOut(uint64_t &absent, size_t given) {
+  size_t next = slotOf(absent, given);
+  if (next >= kMaxAbsent)
+    return false;
+  absent |= uint64_t{1} << next;
+  return true;
+}
+bool Op::leaveOutInput() { return leaveOut(absentInputs, inputs.size()); }
+bool Op::leaveOutOutput() { return leaveOut(absentOutputs, outputs.size()); }
 
 std::map<uint64_t, size_t> Graph::producers() const {
   std::vector<Error> ignored;

@@ -83,8 +83,23 @@ struct Op {
   std::string name;
   std::string kind; // as in the operation table: "MatMul"
   AttrMap attrs;
-  std::vector<uint64_t> inputs;  // tensor ids, positional
-  std::vector<uint64_t> outputs; // tensor ids, positional
+  // Ids of the tensors that are given, in the order of the table. Optional
+  // ones that are left out before a given one are bits of a mask: bit i is
+  // operand, or result, i of the table.
+  std::vector<uint64_t> inputs;
+  std::vector<uint64_t> outputs;
+  uint64_t absentInputs = 0;
+  uint64_t absentOutputs = 0;
+
+  /// Which operand of the table `inputs[position]` is; likewise for results.
+  size_t inputSlot(size_t position) const;
+  size_t outputSlot(size_t position) const;
+  /// The tensor that operand `slot` of the table is; absent if it is left out.
+  std::optional<uint64_t> inputAt(size_t slot) const;
+  std::optional<uint64_t> outputAt(size_t slot) const;
+  /// The next operand, or result, is left out. False if there are too many.
+  bool leaveOutInput();
+  bool leaveOutOutput();
 
   /// The attribute, or null when absent.
   const AttrValue *attr(std::string_view name) const;
@@ -95,6 +110,12 @@ struct Op {
     return t ? *t : fallback;
   }
 };
+
+/// The number of operands, or results, of which `absent` says which are left
+/// out, up to the last one of the `given` ones. A mask of absent ones has bits
+/// for the first kMaxAbsent only.
+size_t slotCount(uint64_t absent, size_t given);
+inline constexpr size_t kMaxAbsent = 64;
 
 /// A graph: `ops` in file order until topologicalSort().  Every tensor id that
 /// an op names is a key of `tensors`.

@@ -115,6 +115,8 @@ std::string opText(const OpInfo &op, size_t operands, size_t results,
     if (attr.name == "use_affine" &&
         (results == 1 || operands < op.operands.size()))
       needed = true, value = "false";
+    if (attr.name == "diff_weights" && operands == op.operands.size())
+      needed = true, value = "\"accumulate\"";
     if (needed)
       attrs +=
           (attrs.empty() ? "" : ", ") + std::string(attr.name) + " = " + value;

@@ -54,7 +54,8 @@ enum class Domain : uint8_t {
   quantized,   // to be rounded to a step: not near the middle of two
   scale,       // of a quantisation
   zeroPoint,
-  half
+  half,
+  length // numbers of steps: small, not negative
 };
 
 /// One operand or result.

@@ -275,7 +275,7 @@ StringRef nameOf(Location location) {
 //===----------------------------------------------------------------------===//
 
 static bool isSegmentSizes(StringRef name) {
-  return name == "operandSegmentSizes" || name == "resultSegmentSizes";
+  return name == kOperandSegments || name == kResultSegments;
 }
 
 PlainOp plainOf(Operation *op) {
@@ -290,6 +290,8 @@ PlainOp plainOf(Operation *op) {
       plain.op.attrs[name.str()] =
           valueOf(attr.getValue()).value_or(std::string());
   }
+  plain.op.absentInputs = absentOf(op->getAttr(kOperandSegments));
+  plain.op.absentOutputs = absentOf(op->getAttr(kResultSegments));
   for (Value operand : op->getOperands()) {
     plain.op.inputs.push_back(plain.op.inputs.size());
     plain.inputs.push_back(describe(operand));
@@ -302,22 +304,33 @@ PlainOp plainOf(Operation *op) {
 }
 
 static void addSegments(OperationState &state, StringRef name, size_t declared,
-                        size_t given) {
+                        size_t given, uint64_t absent) {
   if (state.attributes.get(name))
     return;
   SmallVector<int32_t> sizes(declared, 0);
-  for (size_t i = 0; i < std::min(declared, given); ++i)
-    sizes[i] = 1;
+  size_t slots = slotCount(absent, given);
+  for (size_t i = 0; i < std::min(declared, slots); ++i)
+    sizes[i] = i < kMaxAbsent && (absent >> i & 1) ? 0 : 1;
   state.addAttribute(name, DenseI32ArrayAttr::get(state.getContext(), sizes));
 }
 
-void addSegmentSizes(OperationState &state, const OpInfo &info) {
+void addSegmentSizes(OperationState &state, const OpInfo &info,
+                     uint64_t absentOperands, uint64_t absentResults) {
   if (state.name.hasTrait<OpTrait::AttrSizedOperandSegments>())
-    addSegments(state, "operandSegmentSizes", info.operands.size(),
-                state.operands.size());
+    addSegments(state, kOperandSegments, info.operands.size(),
+                state.operands.size(), absentOperands);
   if (state.name.hasTrait<OpTrait::AttrSizedResultSegments>())
-    addSegments(state, "resultSegmentSizes", info.results.size(),
-                state.types.size());
+    addSegments(state, kResultSegments, info.results.size(), state.types.size(),
+                absentResults);
+}
+
+uint64_t absentOf(Attribute segmentSizes) {
+  uint64_t absent = 0;
+  if (auto sizes = llvm::dyn_cast_or_null<DenseI32ArrayAttr>(segmentSizes))
+    for (auto [i, size] : llvm::enumerate(sizes.asArrayRef()))
+      if (size == 0 && i < kMaxAbsent)
+        absent |= uint64_t{1} << i;
+  return absent;
 }
 
 } // namespace tenon::graph

@@ -64,8 +64,18 @@ struct PlainOp {
 /// operation could have becomes an empty string, for the checker to refuse.
 PlainOp plainOf(mlir::Operation *op);
 
+/// The attributes with which MLIR says which optional operands and results are
+/// given.
+inline constexpr llvm::StringLiteral kOperandSegments = "operandSegmentSizes";
+inline constexpr llvm::StringLiteral kResultSegments = "resultSegmentSizes";
+
 /// Adds the segment sizes that operations with several optional operands or
-/// results need, as if the missing ones were the last; keeps present ones.
-void addSegmentSizes(mlir::OperationState &state, const OpInfo &info);
+/// results need; keeps those that are there. Bit i of a mask says that operand
+/// or result i is left out; those after the last given one need no bit.
+void addSegmentSizes(mlir::OperationState &state, const OpInfo &info,
+                     uint64_t absentOperands = 0, uint64_t absentResults = 0);
+
+/// The mask that such an attribute stands for; 0 if it is null.
+uint64_t absentOf(mlir::Attribute segmentSizes);
 
 } // namespace tenon::graph

@@ -66,8 +66,10 @@ LogicalResult PartOp::verify() {
   if (part.getStridesAndOffset().second != 0)
     return emitOpError("buffers have offset 0, not ") << part;
   auto from = static_cast<int64_t>(getFirst());
-  if (from < 0 || (source.hasStaticShape() &&
-                   from + elementsSpanned(part) > elementsSpanned(source)))
+  // Of nothing any part is nothing.
+  int64_t spanned = elementsSpanned(part);
+  if (from < 0 || (source.hasStaticShape() && spanned &&
+                   from + spanned > elementsSpanned(source)))
     return emitOpError("elements from ")
            << from << " on do not fit into " << source;
   return success();

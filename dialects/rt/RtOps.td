@@ -74,6 +74,21 @@ def Rt_SectionOp : Rt_Op<"section", [
   }];
 }
 
+def Rt_RequireOp : Rt_Op<"require"> {
+  let summary = "The execution fails unless a condition holds";
+  let description = [{
+    Outside of sections. Where `holds` is false the executor gets the status
+    TENON_RT_BAD_VALUE, and sections that follow do nothing: an operand has an
+    element that is outside of its range.
+
+    ```mlir
+    rt.require %holds
+    ```
+  }];
+  let arguments = (ins I1:$holds);
+  let assemblyFormat = "$holds attr-dict";
+}
+
 def Rt_PartOp : Rt_Op<"part", [
     Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
   let summary = "The memory of a buffer from one of its elements on";

@@ -1,4 +1,4 @@
-//===- TileRecurrentOps.cpp - recurrent cells before buffers --------------===//
+//===- TileRecurrentOps.cpp - recurrences before buffers ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
@@ -8,95 +8,210 @@
 using namespace mlir;
 using namespace tenon::tile;
 
-RankedTensorType PackGatesOp::packedType(RankedTensorType weights, int64_t unit,
-                                         int64_t panel) {
-  int64_t hidden = weights.getDimSize(4), gates = weights.getDimSize(3);
-  int64_t columns = ShapedType::isDynamic(hidden)
-                        ? hidden
-                        : tenon::ceilDiv(hidden, unit) * gates * unit;
-  return RankedTensorType::get(
-      {ShapedType::isDynamic(columns) ? columns : columns / panel,
-       weights.getDimSize(2), panel},
-      weights.getElementType());
-}
-
-void PackGatesOp::build(OpBuilder &b, OperationState &state, Value weights,
-                        int64_t layer, int64_t unit, int64_t panel) {
-  state.addOperands(weights);
-  state.addAttribute("layer", b.getI64IntegerAttr(layer));
-  state.addAttribute("unit", b.getI64IntegerAttr(unit));
-  state.addAttribute("panel", b.getI64IntegerAttr(panel));
-  state.addTypes(
-      packedType(cast<RankedTensorType>(weights.getType()), unit, panel));
-}
-
-LogicalResult PackGatesOp::verify() {
-  auto weights = cast<RankedTensorType>(getWeights().getType());
-  if (weights.getRank() != 5)
-    return emitOpError("weights have rank ")
-           << weights.getRank() << ", needed is 5: [L, D, K, G, H]";
-  int64_t layers = weights.getDimSize(0), gates = weights.getDimSize(3);
-  if (ShapedType::isDynamic(gates) || getUnit() < 1 || getPanel() < 1 ||
-      gates * getUnit() % getPanel() != 0 || getPanel() % getUnit() != 0)
-    return emitOpError("a block of ")
-           << getUnit() << " units and " << gates
-           << " gates is no whole number of panels of " << getPanel();
-  if (static_cast<int64_t>(getLayer()) < 0 ||
-      (!ShapedType::isDynamic(layers) &&
-       static_cast<int64_t>(getLayer()) >= layers))
-    return emitOpError("layer ") << getLayer() << " of " << layers;
-  Type expected = packedType(weights, getUnit(), getPanel());
-  if (getPacked().getType() != expected)
-    return emitOpError("result is ")
-           << getPacked().getType() << ", expected " << expected;
-  return success();
-}
-
-/// Whether `type` has this shape, as far as sizes are known.
-static bool fits(Type type, ArrayRef<int64_t> shape) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getRank() == static_cast<int64_t>(shape.size()) &&
-         llvm::all_of(llvm::zip(tensor.getShape(), shape), [](auto pair) {
-           auto [a, b] = pair;
-           return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ||
-                  a == b;
-         });
-}
-
-LogicalResult RnnOp::verify() {
-  auto gates = cast<RankedTensorType>(getGates().getType());
-  auto recurrent = cast<RankedTensorType>(getRecurrent().getType());
+LogicalResult SliceOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
-  constexpr int64_t any = ShapedType::kDynamic;
-  if (gates.getRank() != 3 || recurrent.getRank() != 3 || dst.getRank() != 3)
-    return emitOpError("gates, recurrent and dst have rank 3");
-  int64_t batch = gates.getDimSize(1), hidden = dst.getDimSize(2);
-  int64_t k = recurrent.getDimSize(1), panel = recurrent.getDimSize(2);
-  int64_t unit = getUnit(), block = kGates * unit;
-  if (unit < 1 || ShapedType::isDynamic(panel) || panel < 1 || block % panel ||
-      panel % unit)
-    return emitOpError("a block of ") << unit << " units and 4 gates is no "
-                                      << "whole number of panels of " << panel;
-  if (ShapedType::isDynamic(hidden))
-    return emitOpError("the number of hidden units must be static");
-  int64_t columns = tenon::ceilDiv(hidden, unit) * block;
-  if (!fits(gates, {dst.getDimSize(0), dst.getDimSize(1), columns}))
-    return emitOpError("gates are ")
-           << gates << ", needed are the steps and batch of " << dst << " and "
-           << columns << " columns";
-  if (!fits(recurrent, {columns / panel, k, panel}))
-    return emitOpError("recurrent has ")
-           << recurrent.getDimSize(0) << " panels, needed are "
-           << columns / panel;
-  for (Value state : {getH(), getC()})
-    if (!fits(state.getType(), {1, 1, batch, hidden}))
-      return emitOpError("h and c are 1x1x(batch)x") << hidden;
-  if (getSrcIter() && !fits(getSrcIter().getType(), {any, any, batch, k}))
-    return emitOpError("src_iter is ")
-           << getSrcIter().getType() << ", its last dims are batch and K";
-  if (getSrcIterC() &&
-      !fits(getSrcIterC().getType(), {any, any, batch, hidden}))
-    return emitOpError("src_iter_c is ")
-           << getSrcIterC().getType() << ", its last dims are batch and hidden";
+  ArrayRef<int64_t> offsets = getOffsets();
+  int64_t lead = src.getRank() - dst.getRank();
+  if (lead < 0 || src.getRank() != static_cast<int64_t>(offsets.size()) ||
+      src.getElementType() != dst.getElementType())
+    return emitOpError("src is ")
+           << src << ", dst " << dst << ", with " << offsets.size()
+           << " offsets; ranks and element types must agree";
+  for (auto [i, offset] : llvm::enumerate(offsets)) {
+    bool isLead = static_cast<int64_t>(i) < lead;
+    int64_t all = src.getDimSize(i),
+            some = isLead ? 1 : dst.getDimSize(i - lead);
+    if (ShapedType::isDynamic(all) != ShapedType::isDynamic(some) ||
+        (ShapedType::isDynamic(all) ? offset != 0
+                                    : offset < 0 || offset + some > all))
+      return emitOpError("dim ") << i << ": " << some << " elements from "
+                                 << offset << " on, of " << all;
+  }
   return success();
 }
+
+int64_t RecurrenceOp::operandWithSteps() {
+  for (int64_t i = 0, e = getForms().size(); i < e; ++i)
+    if (getForm(i).getSteps())
+      return i;
+  return -1;
+}
+
+int64_t RecurrenceOp::operandWithBatch() {
+  for (int64_t i = 0, e = getForms().size(); i < e; ++i)
+    if (getForm(i).getBatch())
+      return i;
+  return -1;
+}
+
+namespace {
+
+/// Checks what the attributes of a recurrence say against its types.
+struct RecurrenceVerifier {
+  RecurrenceOp op;
+
+  InFlightDiagnostic error() { return op.emitOpError(); }
+
+  RankedTensorType operandType(int64_t i) {
+    return cast<RankedTensorType>(op.getInputs()[i].getType());
+  }
+  int64_t columnsOfOperand(int64_t i) {
+    return operandType(i).getShape().back();
+  }
+  RankedTensorType resultType(int64_t i) {
+    return cast<RankedTensorType>(op.getOutputs()[i].getType());
+  }
+  bool isOperand(int64_t i) {
+    return i >= 0 && i < static_cast<int64_t>(op.getInputs().size());
+  }
+
+  /// `width` columns of sequence `result` from `offset` on.
+  LogicalResult hasColumns(int64_t result, int64_t offset, int64_t width) {
+    if (result < 0 || !op.isSequence(result))
+      return error() << "there is no result " << result << " with steps";
+    int64_t columns = resultType(result).getShape().back();
+    if (offset < 0 || width < 0 || offset + width > columns)
+      return error() << width << " columns from " << offset << " on of "
+                     << columns << " of result " << result;
+    return success();
+  }
+
+  LogicalResult forms() {
+    if (op.getForms().size() != op.getInputs().size())
+      return error() << op.getForms().size() << " forms for "
+                     << op.getInputs().size() << " operands";
+    for (int64_t i = 0, e = op.getInputs().size(); i < e; ++i) {
+      StepOperandAttr form = op.getForm(i);
+      auto type = operandType(i);
+      bool isWeights = llvm::any_of(op.getStages(), [&](Attribute stage) {
+        return cast<StageAttr>(stage).getWeights() == i;
+      });
+      int64_t rank =
+          form.getLead().size() + form.getSteps() + form.getBatch() + 1;
+      if (!isWeights && type.getRank() != rank)
+        return error() << "operand " << i << " has rank " << type.getRank()
+                       << ", its form " << rank;
+      for (auto [at, size] : llvm::zip(form.getLead(), type.getShape()))
+        if (at < 0 || ShapedType::isDynamic(size) || at >= size)
+          return error() << "operand " << i << ": index " << at << " of "
+                         << size;
+    }
+    if (auto lengths = op.getLengths())
+      if (!isOperand(*lengths) ||
+          !operandType(*lengths).getElementType().isInteger(32))
+        return error() << "operand " << *lengths << " has no lengths of s32";
+    if (op.operandWithSteps() < 0 || op.operandWithBatch() < 0)
+      return error() << "no operand says how many steps there are, or rows";
+    return success();
+  }
+
+  LogicalResult results() {
+    ArrayRef<int64_t> rings = op.getRings(), finals = op.getFinals();
+    if (rings.size() + finals.size() != op.getOutputs().size())
+      return error() << rings.size() << " sequences and " << finals.size()
+                     << " final states for " << op.getOutputs().size()
+                     << " results";
+    for (auto [i, ring] : llvm::enumerate(rings)) {
+      auto type = resultType(i);
+      if (ring < 0 || ring > 2 || type.getRank() < 3 ||
+          ShapedType::isDynamic(type.getShape().back()) ||
+          (ring && type.getDimSize(type.getRank() - 3) != ring))
+        return error() << "result " << i << " is " << type << " with a ring of "
+                       << ring;
+    }
+    for (auto [i, state] : llvm::enumerate(finals)) {
+      if (state < 0 || state >= static_cast<int64_t>(op.getStates().size()))
+        return error() << "there is no state " << state;
+      auto type = resultType(rings.size() + i);
+      if (type.getRank() != 4 || type.getDimSize(0) != 1 ||
+          type.getDimSize(1) != 1 ||
+          type.getDimSize(3) != op.getState(state).getWidth())
+        return error() << "the final state " << state << " is " << type;
+    }
+    return success();
+  }
+
+  LogicalResult states() {
+    for (int64_t i = 0, e = op.getStates().size(); i < e; ++i) {
+      StateAttr s = op.getState(i);
+      if (failed(hasColumns(s.getResult(), s.getOffset(), s.getWidth())))
+        return failure();
+      if (s.getInitial() != -1 &&
+          (!isOperand(s.getInitial()) ||
+           columnsOfOperand(s.getInitial()) < s.getWidth()))
+        return error() << "state " << i << " begins as operand "
+                       << s.getInitial();
+    }
+    return success();
+  }
+
+  LogicalResult read(ReadAttr r, int64_t width) {
+    int64_t i = r.getIndex();
+    auto fits = [&](int64_t operand, int64_t offset) -> LogicalResult {
+      if (!isOperand(operand))
+        return error() << "there is no operand " << operand;
+      int64_t columns = columnsOfOperand(operand);
+      if (columns != 1 && (offset < 0 || offset + width > columns))
+        return error() << width << " columns from " << offset << " on of "
+                       << columns << " of operand " << operand;
+      return success();
+    };
+    switch (r.getKind()) {
+    case ReadKind::operand:
+      return fits(i, r.getOffset());
+    case ReadKind::state:
+      if (i < 0 || i >= static_cast<int64_t>(op.getStates().size()))
+        return error() << "there is no state " << i;
+      return hasColumns(op.getState(i).getResult(), r.getOffset(), width);
+    case ReadKind::result:
+      return hasColumns(i, r.getOffset(), width);
+    case ReadKind::following:
+      if (r.getOtherwise() != -1 && failed(fits(r.getOtherwise(), 0)))
+        return failure();
+      return fits(i, r.getOffset());
+    case ReadKind::step:
+      return success();
+    }
+    llvm_unreachable("covered switch");
+  }
+
+  LogicalResult stage(StageAttr s, Region &body) {
+    Block &block = body.front();
+    if (s.getWeights() != -1 && !isOperand(s.getWeights()))
+      return error() << "there is no operand " << s.getWeights();
+    if (block.getNumArguments() !=
+        static_cast<size_t>(s.getProducts()) + s.getReads().size())
+      return error() << "a stage has " << s.getProducts() << " products and "
+                     << s.getReads().size() << " reads, but its block "
+                     << block.getNumArguments() << " arguments";
+    for (ReadAttr r : s.getReads())
+      if (failed(read(r, s.getWidth())))
+        return failure();
+    if (block.getTerminator()->getNumOperands() != s.getTargets().size() ||
+        s.getTargets().size() != s.getColumns().size())
+      return error() << "a stage yields "
+                     << block.getTerminator()->getNumOperands() << " values to "
+                     << s.getTargets().size() << " results";
+    for (auto [target, column] : llvm::zip(s.getTargets(), s.getColumns()))
+      if (failed(hasColumns(target, column, s.getWidth())))
+        return failure();
+    return success();
+  }
+
+  LogicalResult run() {
+    if (op.getStages().size() != op.getBodies().size())
+      return error() << op.getStages().size() << " stages and "
+                     << op.getBodies().size() << " blocks";
+    if (failed(forms()) || failed(results()) || failed(states()))
+      return failure();
+    for (auto [i, body] : llvm::enumerate(op.getBodies()))
+      if (failed(stage(op.getStage(i), body)))
+        return failure();
+    return success();
+  }
+};
+
+} // namespace
+
+LogicalResult RecurrenceOp::verify() { return RecurrenceVerifier{*this}.run(); }

@@ -140,15 +140,15 @@ bool isPackedInput(Value v) {
 }
 
 /// Weights are packed by their sizes, and the loop over steps is one loop.
-std::optional<Error> checkLstm(Operation *op) {
+std::optional<Error> checkRecurrent(Operation *op) {
   // Each layer is compiled for itself. With no channels a shape of few
   // elements may have any other sizes.
   constexpr int64_t maxLayers = 256, maxChannels = int64_t(1) << 24;
-  for (unsigned i : {1, 2, 3}) {
+  for (unsigned i : {1, 2}) {
     auto type = rankedType(op->getOperand(i));
     if (!type.hasStaticShape())
       return makeError(op, ErrorCode::UnsupportedForm,
-                       "the shapes of weights and bias must be known");
+                       "the shapes of weights must be known");
     if (type.getDimSize(0) > maxLayers)
       return makeError(op, ErrorCode::UnsupportedForm,
                        std::to_string(type.getDimSize(0)) +
@@ -159,9 +159,17 @@ std::optional<Error> checkLstm(Operation *op) {
         return makeError(op, ErrorCode::UnsupportedForm,
                          std::to_string(d) + " channels do not compile");
   }
-  int64_t steps = rankedType(op->getOperand(0)).getDimSize(0);
+  int64_t steps =
+      rankedType(op->getOperand(0)).getDimSize(boolAttr(op, "batch_first"));
   int64_t states = rankedType(op->getOperand(2)).getDimSize(2);
   int64_t hidden = rankedType(op->getOperand(2)).getDimSize(4);
+  Value projection;
+  if (auto lstm = dyn_cast<graph::LSTMOp>(op))
+    projection = lstm.getWeightsProjection();
+  if (auto gradient = dyn_cast<graph::LSTMBackwardOp>(op))
+    projection = gradient.getWeightsProjection();
+  if (projection) // sets the width of h
+    hidden = rankedType(projection).getDimSize(3);
   if (ShapedType::isDynamic(steps) && states != hidden)
     return makeError(op, ErrorCode::UnsupportedForm,
                      "states of " + std::to_string(states) + " channels and " +
@@ -196,8 +204,8 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
             "number, not " +
                 typeName(v.getType()));
   }
-  if (isa<graph::LSTMOp>(op))
-    return checkLstm(op);
+  if (graph::forwardOf(info).opClass == graph::OpClass::recurrent)
+    return checkRecurrent(op);
   // What slides over spatial dims.
   if (graph::isWindow(op) || graph::isConvolution(op))
     if (auto e = checkWindow(op))

@@ -15,6 +15,7 @@
 //   SelectConvolution.cpp   Convolution and ConvTranspose
 //   SelectGradients.cpp     gradients of the weights of convolutions
 //   SelectAttention.cpp     keys and values of tile.attention
+//   SelectRecurrence.cpp    weights of tile.recurrence
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
@@ -23,6 +24,7 @@
 #include "passes/layout/SelectConvolution.h"
 #include "passes/layout/SelectGradients.h"
 #include "passes/layout/SelectMatMul.h"
+#include "passes/layout/SelectRecurrence.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -43,6 +45,9 @@ struct PackWeightsPass : impl::PackWeightsBase<PackWeightsPass> {
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](tile::AttentionOp attention) {
           selectAttention(attention, b, selection);
+        })
+        .Case([&](tile::RecurrenceOp recurrence) {
+          selectRecurrence(recurrence, b, selection);
         })
         .Case([&](tile::WinogradOp product) { // of bytes
           product.getSrcMutable().assign(channelsLast(b, product.getSrc()));

@@ -14,8 +14,9 @@ using namespace mlir;
 namespace tenon::passes {
 
 bool isState(Value v) {
-  auto rnn = v.getDefiningOp<tile::RnnOp>();
-  return rnn && v != rnn.getH();
+  auto recurrence = v.getDefiningOp<tile::RecurrenceOp>();
+  return recurrence &&
+         recurrence.isSequence(cast<OpResult>(v).getResultNumber());
 }
 
 std::optional<GroupKind> kindOfGroup(Operation *op) {
@@ -31,10 +32,10 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::contraction;
   if (isa<tile::AttentionOp>(op))
     return GroupKind::attention;
-  if (isa<tile::FlipOp, tile::PackOp, tile::PackGatesOp, tile::PackQuantizedOp,
+  if (isa<tile::FlipOp, tile::PackOp, tile::PackQuantizedOp, tile::SliceOp,
           tile::ToInt8SlicesOp, tile::WinogradWeightsOp>(op))
     return GroupKind::pack;
-  if (isa<tile::RnnOp>(op))
+  if (isa<tile::RecurrenceOp>(op))
     return GroupKind::recurrence;
   if (graph::isReductionLike(op))
     return GroupKind::reduction;

@@ -33,6 +33,7 @@ namespace tenon::passes {
 namespace {
 
 constexpr llvm::StringLiteral kRunSection = "tenon_rt_run_named_section";
+constexpr llvm::StringLiteral kRequire = "tenon_rt_require";
 
 struct Lowering {
   ModuleOp module;
@@ -267,6 +268,15 @@ struct Lowering {
     op.erase();
   }
 
+  void lowerRequire(rt::RequireOp op, Value exec) {
+    b.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    Value holds = arith::ExtUIOp::create(b, loc, b.getI32Type(), op.getHolds());
+    func::CallOp::create(b, loc, kRequire, TypeRange{},
+                         ValueRange{exec, holds});
+    op.erase();
+  }
+
   int64_t slotCount(rt::SectionOp op) {
     int64_t n = 0;
     for (Value v : op.getArgs()) {
@@ -339,6 +349,10 @@ struct Lowering {
     resolveSizes(f);
     for (rt::SectionOp op : sections)
       lowerSection(op, exec, slotMemory);
+    SmallVector<rt::RequireOp> required;
+    f.walk([&](rt::RequireOp op) { required.push_back(op); });
+    for (rt::RequireOp op : required)
+      lowerRequire(op, exec);
     SmallVector<rt::PartOp> parts(body.getOps<rt::PartOp>());
     for (rt::PartOp op : parts) {
       Value address = addressOf(op.getLoc(), op);
@@ -376,10 +390,18 @@ struct Lowering {
   }
 
   void declareRuntime() {
+    bool checksValues =
+        module.walk([](rt::RequireOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
     b.setInsertionPointToStart(module.getBody());
     auto f = func::FuncOp::create(
         b, module.getLoc(), kRunSection,
         b.getFunctionType({ptr, ptr, ptr, i64, i64, ptr}, {}));
+    f.setPrivate();
+    if (!checksValues)
+      return;
+    f = func::FuncOp::create(b, module.getLoc(), kRequire,
+                             b.getFunctionType({ptr, b.getI32Type()}, {}));
     f.setPrivate();
   }
 

@@ -465,8 +465,8 @@ private:
       }
       // Before a product there is only what is packed for it.
       llvm::append_range(read, op.getOperands());
-      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp, tile::RnnOp,
-              tile::WinogradOp>(op))
+      if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp,
+              tile::RecurrenceOp, tile::WinogradOp>(op))
         return read;
     }
     return {};

@@ -10,7 +10,8 @@
 //
 // Tolerances are relative to the largest magnitude of the expected tensor,
 // because the stored results carry the rounding of another implementation:
-// see toleranceOf().
+// see toleranceOf(), unless the manifest gives an output a `limit`; then
+// --verbose prints the error. rnn_golden.py writes such a manifest.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/json/Json.h"
@@ -23,6 +24,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 using namespace tenon;
@@ -107,6 +109,14 @@ double toleranceOf(const Traits &traits) {
   return traits.transcendental ? 1e-4 : 1e-5;
 }
 
+double largestOf(const Tensor &tensor) {
+  double largest = 0;
+  for (double value : tensor.data)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
 /// Empty when `got` agrees with `expected`, else what is wrong.
 std::string compare(const Tensor &got, const Tensor &expected,
                     const Traits &traits) {
@@ -114,10 +124,7 @@ std::string compare(const Tensor &got, const Tensor &expected,
     return "has another shape";
   DType dtype = expected.dtype;
   bool steps = dtype == DType::s8 || dtype == DType::u8;
-  double largest = 0;
-  for (double value : expected.data)
-    if (std::isfinite(value))
-      largest = std::max(largest, std::fabs(value));
+  double largest = largestOf(expected);
   double limit = steps                   ? 1
                  : graph::isFloat(dtype) ? toleranceOf(traits) * largest
                                          : 0;
@@ -144,6 +151,23 @@ std::string compare(const Tensor &got, const Tensor &expected,
                 "%s, expected %s",
                 wrong, count, limit, worst, got.text(worst, 9).c_str(),
                 expected.text(worst, 9).c_str());
+  return text;
+}
+
+/// The largest error, relative to the largest magnitude or, where all are tiny,
+/// to one thousandth; infinite when shapes differ.
+double relativeError(const Tensor &got, const Tensor &expected) {
+  if (got.shape != expected.shape)
+    return std::numeric_limits<double>::infinity();
+  double worst = 0;
+  for (int64_t i = 0; i < expected.numElements(); ++i)
+    worst = std::max(worst, reference::difference(got, expected, i));
+  return worst / std::max(1e-3, largestOf(expected));
+}
+
+std::string shortText(double number) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.2g", number);
   return text;
 }
 
@@ -176,7 +200,8 @@ takeTensors(const nlohmann::json &list,
   return tensors;
 }
 
-/// Runs one case; `text` says what went wrong.
+/// Runs one case; `text` says what went wrong, and the errors of outputs with a
+/// limit.
 Outcome runCase(const Settings &settings, const nlohmann::json &entry,
                 std::string &text) {
   auto fail = [&](const std::vector<Error> &errors) {
@@ -215,12 +240,25 @@ Outcome runCase(const Settings &settings, const nlohmann::json &entry,
     return Outcome::unsupported;
   }
   Traits traits = traitsOf(*graph);
-  for (const auto &[id, tensor] : *expected)
-    if (std::string problem = compare(results->at(id), tensor, traits);
-        !problem.empty())
-      text += (text.empty() ? "tensor " : "; tensor ") + std::to_string(id) +
-              ": " + problem;
-  return text.empty() ? Outcome::passed : Outcome::failed;
+  bool passed = true;
+  for (const auto &port : entry["outputs"]) {
+    auto id = port.value("id", uint64_t{0});
+    const Tensor &got = results->at(id), &wanted = expected->at(id);
+    std::string problem;
+    if (port.contains("limit")) {
+      double error = relativeError(got, wanted);
+      passed &= error <= port.value("limit", 0.0);
+      problem = port.value("file", std::string()) + " " + shortText(error);
+    } else {
+      problem = compare(got, wanted, traits);
+      passed &= problem.empty();
+      if (!problem.empty())
+        problem = "tensor " + std::to_string(id) + ": " + problem;
+    }
+    if (!problem.empty())
+      text += (text.empty() ? "" : "; ") + problem;
+  }
+  return passed ? Outcome::passed : Outcome::failed;
 }
 
 bool parseArguments(int argc, char **argv, Settings &settings) {

@@ -8,14 +8,15 @@
 //===----------------------------------------------------------------------===//
 #include "tests/differential/Generate.h"
 
+#include "dialects/graph/forms/OpForms.h"
 #include "dialects/graph/infer/Infer.h"
-#include "tests/differential/OpForms.h"
 
 #include <algorithm>
 #include <set>
 
 namespace tenon::test {
 
+using namespace forms;
 using namespace graph;
 
 namespace {
@@ -26,8 +27,13 @@ bool grows(std::string_view kind) {
   return kind == "Exp" || kind == "ReduceL2" || kind == "ReduceProd";
 }
 
+bool isLength(const ValueInfo &operand) {
+  return operand.domain == Domain::length;
+}
+
 bool isOfDomain(const ValueInfo &operand) {
   switch (operand.domain) {
+  case Domain::length: // says nothing of the other operands
   case Domain::any:
   case Domain::quantized:
   case Domain::scale:
@@ -44,6 +50,8 @@ bool isOfDomain(const ValueInfo &operand) {
 /// values that suit (compiler/check/Fill.h).
 bool wantsInput(std::string_view kind, size_t operand) {
   const OpInfo &info = factsOf(kind);
+  if (operand < info.operands.size() && isLength(info.operands[operand]))
+    return true;
   // Variances and other parameters.
   if (info.typeRule == "statistics")
     return operand > 0;
@@ -126,9 +134,10 @@ private:
     op.id = graph.ops.size();
     op.name = op.kind + "_" + std::to_string(op.id);
     for (size_t i = 0; i < made->inputs.size(); ++i)
-      op.inputs.push_back(i == 0 && first
-                              ? *first
-                              : operandLike(made->inputs[i], info.kind, i));
+      op.inputs.push_back(
+          i == 0 && first
+              ? *first
+              : operandLike(made->inputs[i], info.kind, op.inputSlot(i)));
     for (LogicalTensor &output : made->outputs) {
       op.outputs.push_back(addTensor(std::move(output)));
       values.push_back(op.outputs.back());

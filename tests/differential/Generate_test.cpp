@@ -2,8 +2,8 @@
 // The generator makes what it promises, and the reducer finds planted bugs.
 #include "tests/differential/Generate.h"
 
+#include "dialects/graph/forms/OpForms.h"
 #include "dialects/graph/infer/Infer.h"
-#include "tests/differential/OpForms.h"
 #include "tests/differential/Reduce.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 using namespace tenon;
 using namespace tenon::test;
+using namespace tenon::forms;
 using graph::Graph;
 
 namespace {

@@ -21,6 +21,7 @@
 
 using namespace tenon;
 using namespace tenon::test;
+using namespace tenon::forms;
 using graph::Graph;
 using graph::OpInfo;
 

@@ -12,6 +12,7 @@
 
 namespace tenon::test {
 
+using namespace forms;
 using namespace graph;
 using enum ErrorCode;
 

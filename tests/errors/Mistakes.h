@@ -8,13 +8,15 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tests/differential/OpForms.h"
+#include "dialects/graph/forms/OpForms.h"
 
 #include <set>
 #include <string>
 #include <vector>
 
 namespace tenon::test {
+
+using forms::OpForm;
 
 /// A form with one mistake in it.
 struct Mistake {

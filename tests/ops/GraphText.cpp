@@ -116,6 +116,8 @@ private:
   }
 
   bool parseOperand(std::string_view text, Op &op) {
+    if (text == "_")
+      return op.leaveOutInput() || fail("too many operands");
     if (auto known = names.find(std::string(text)); known != names.end()) {
       op.inputs.push_back(known->second);
       return true;
@@ -140,6 +142,8 @@ private:
   }
 
   bool parseResult(std::string_view text, Op &op) {
+    if (text == "_")
+      return op.leaveOutOutput() || fail("too many results");
     size_t end = std::min(text.find_first_of("/<"), text.size());
     uint64_t id = newTensor(std::string(text.substr(0, end)));
     op.outputs.push_back(id);

@@ -10,10 +10,10 @@
 //   graph     := statement { ';' statement }
 //   statement := [ result { ',' result } '=' ] Kind { operand | attribute }
 //              | 'out' name { name }        (the output ports, in this order)
-//   operand   := name | [ name ':' ] shape { suffix }
+//   operand   := name | [ name ':' ] shape { suffix } | '_' (left out)
 //   shape     := '()' | dim { 'x' dim }     dim := number | '?'
 //   suffix    := '/' dtype | '<' stride { ',' stride } '>' | 'c' (constant)
-//   result    := name { suffix }            (no constants)
+//   result    := name { suffix } | '_'      (no constants; left out)
 //   attribute := name '=' value             (lists: 1,2; empty list: nothing)
 //
 // The dtype is f32 unless said; a result has that of the first operand, boolean

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/ops/Cases.h"
+#include "tests/ops/RecurrentText.h"
 
 namespace tenon::test {
 
@@ -22,7 +23,32 @@ static std::string lstm(int t, int n, int slc, int dhc, int layers = 1,
   return text;
 }
 
-Cases recurrentCases() {
+/// Every cell in every direction, forward and with its gradient.
+static void addCells(Cases &cases) {
+  for (const char *cell : {"RNN", "LSTM", "GRU", "AUGRU"})
+    for (const char *direction : {"left2right", "right2left",
+                                  "bidirectional_concat", "bidirectional_sum"})
+      for (bool backward : {false, true}) {
+        RecurrentChoice c;
+        c.cell = cell;
+        c.direction = direction;
+        c.backward = c.accumulate = backward;
+        c.layers = 2;
+        c.concatenated = true;
+        c.lengths = c.peephole = backward;
+        cases.push_back(textOf(legal(c)));
+      }
+  RecurrentChoice c;
+  c.cell = "RNN";
+  for (const char *activation : {"tanh", "relu", "logistic"})
+    for (bool backward : {false, true}) {
+      c.activation = activation;
+      c.backward = backward;
+      cases.push_back(textOf(legal(c)));
+    }
+}
+
+static Cases writtenCases() {
   const std::string all = "y,h,c = ";
   return {
       lstm(5, 3, 7, 16),
@@ -49,16 +75,30 @@ Cases recurrentCases() {
       // Long: states decide.
       all + lstm(100, 2, 8, 16, 1, 2),
       // Strides of the caller's buffers.
-      "y<48,1,3>,h<128,128,1,4>,c<256,256,2,8> = LSTM 5x3x7<1,35,5> "
-      "1x1x7x4x16c 1x1x16x4x16c 1x1x4x16c 1x1x3x16<48,48,1,3> "
-      "1x1x3x16<96,96,32,2>",
-      "y<200,20,1> = LSTM 4x3x6 1x1x6x4x16<1,1,64,1,4>c 1x1x16x4x16c "
-      "1x1x4x16<64,64,1,4>",
+      ("y<48,1,3>,h<128,128,1,4>,c<256,256,2,8> = LSTM 5x3x7<1,35,5> "
+       "1x1x7x4x16c 1x1x16x4x16c 1x1x4x16c 1x1x3x16<48,48,1,3> "
+       "1x1x3x16<96,96,32,2>"),
+      ("y<200,20,1> = LSTM 4x3x6 1x1x6x4x16<1,1,64,1,4>c 1x1x16x4x16c "
+       "1x1x4x16<64,64,1,4>"),
       // What is around it.
       "x = ReLU 4x3x8; y = LSTM x 1x1x8x4x16c 1x1x16x4x16c 1x1x4x16c; Tanh y",
-      "a,h,c = LSTM 4x3x8 1x1x8x4x16c 1x1x16x4x16c 1x1x4x16c; "
-      "LSTM a 1x1x16x4x16c 1x1x16x4x16c 1x1x4x16c h c",
+      ("a,h,c = LSTM 4x3x8 1x1x8x4x16c 1x1x16x4x16c 1x1x4x16c; "
+       "LSTM a 1x1x16x4x16c 1x1x16x4x16c 1x1x4x16c h c"),
+      // A last block of one unit, beside an operand of one column.
+      "y,_ = RNN 2x3x4 1x1x4x1x33c 1x1x33x1x33c _ _ 3/s32",
+      // Gradients with any numbers in the workspace.
+      "x,w,u,b,h = RNNBackward 3x2x5 1x1x5x1x5 1x1x5x1x5 1x1x3x2x10 3x2x5",
+      "x,w,u,b,h = LSTMBackward 3x2x5 1x1x5x4x5 1x1x5x4x5 1x1x3x2x30 3x2x5",
+      "x,w,u,b,h = GRUBackward 3x2x5 1x1x5x3x5 1x1x5x3x5 1x1x3x2x20 3x2x5",
+      ("x,w,u,b,h,a = AUGRUBackward 3x2x5 1x1x5x3x5 1x1x5x3x5 3x2x1 "
+       "1x1x3x2x20 3x2x5"),
   };
+}
+
+Cases recurrentCases() {
+  Cases cases = writtenCases();
+  addCells(cases);
+  return cases;
 }
 
 } // namespace tenon::test

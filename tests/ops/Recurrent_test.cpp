@@ -73,6 +73,28 @@ TEST(Recurrent, UnknownStepsNeedStatesOfTheHiddenWidth) {
       << str(model.errors());
 }
 
+TEST(Recurrent, LengthsBeyondTheStepsFail) {
+  graph::Graph g = parsed("y,h = GRU ?x3x7 1x1x7x3x16c 1x1x16x3x16c _ _ 3/s32");
+  auto model = Compiled::compile(g, Options());
+  ASSERT_TRUE(model) << str(model.errors());
+  graph::Graph sized = (*model)->graph();
+  sized.tensor(sized.inputPorts[0]).shape = {{4, 3, 7}};
+  auto oracle = Oracle::make(sized);
+  ASSERT_TRUE(oracle) << str(oracle.errors());
+  reference::Tensor &lengths = oracle->inputs.at(sized.inputPorts[3]);
+  for (double wrong : {5.0, -1.0}) {
+    lengths.data = {4, wrong, 0};
+    auto results = execute(**model, *oracle, RunConfig());
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.errors()[0].code, ErrorCode::BadTensorData);
+    EXPECT_NE(str(results.errors()).find("outside of its range"),
+              std::string::npos)
+        << str(results.errors());
+  }
+  lengths.data = {4, 1, 0};
+  EXPECT_TRUE(execute(**model, *oracle, RunConfig()));
+}
+
 /// Shapes without elements may have any size elsewhere: no work, no crash.
 TEST(Recurrent, HugeSizesOfNothing) {
   for (const char *text :

@@ -47,6 +47,17 @@ static const char *const kForms[] = {
     "LRN 5x56x56x64",
     "LRNBackward 5x56x56x64 5x56x56x64",
     "LSTM 50x40x500 1x1x500x4x500c 1x1x500x4x500c 1x1x4x500c",
+    "RNN 50x40x500 1x1x500x1x500c 1x1x500x1x500c 1x1x1x500c",
+    "GRU 50x40x500 1x1x500x3x500c 1x1x500x3x500c 1x1x3x500c",
+    "AUGRU 50x40x500 1x1x500x3x500c 1x1x500x3x500c 50x40x1 1x1x3x500c",
+    "RNNBackward 50x40x500 1x1x500x1x500c 1x1x500x1x500c 1x1x50x40x1000 "
+    "50x40x500",
+    "LSTMBackward 50x40x500 1x1x500x4x500c 1x1x500x4x500c 1x1x50x40x3000 "
+    "50x40x500",
+    "GRUBackward 50x40x500 1x1x500x3x500c 1x1x500x3x500c 1x1x50x40x2000 "
+    "50x40x500",
+    "AUGRUBackward 50x40x500 1x1x500x3x500c 1x1x500x3x500c 50x40x1 "
+    "1x1x50x40x2000 50x40x500",
     "LayerNorm 1000x1000 1000c 1000c keep_stats=false",
     "x,g,b = LayerNormBackward 1000x1000 1000x1000 1000 1000 1000",
     "LeakyReLU 1000x1000 alpha=0.01",
@@ -117,11 +128,12 @@ Work workOf(const graph::Graph &g) {
     work.flops = 2 * double(g.tensor(small).numElements()) *
                  double(w.numElements()) /
                  double(g.tensor(small).shape->back());
-  } else if (op.kind == "LSTM") {
-    // Four gates from the layer below and from the state.
-    int64_t below = g.tensor(op.inputs[0]).shape->back();
-    int64_t state = (*g.tensor(op.inputs[2]).shape)[2];
-    work.flops = 2 * results * 4 * double(below + state);
+  } else if (graph::factsOf(op.kind).opClass == graph::OpClass::recurrent) {
+    // Each step multiplies with all weights.
+    const graph::Dims &src = *g.tensor(op.inputs[0]).shape;
+    work.flops = 2 * double(src[0] * src[1]) *
+                 double(g.tensor(op.inputs[1]).numElements() +
+                        g.tensor(op.inputs[2]).numElements());
   } else if (const graph::AttrValue *kernel = op.attr("kernel")) {
     work.flops = 2 * results;
     for (int64_t size : std::get<graph::Dims>(*kernel))

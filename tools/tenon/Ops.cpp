@@ -7,6 +7,7 @@
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 #include "tools/tenon/Cli.h"
+#include "tools/tenon/OpExample.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,7 @@ namespace {
 struct OpsArgs {
   std::string kind;
   std::string format;
+  bool example = false;
 };
 
 std::string lower(std::string_view text) {
@@ -141,6 +143,14 @@ void printJson(const ordered_json &json) {
       json.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
 }
 
+int showExample(const graph::OpInfo &info) {
+  auto text = exampleOf(info);
+  if (!text)
+    return fail(text.errors());
+  std::printf("%s", text->c_str());
+  return 0;
+}
+
 int showOne(const OpsArgs &args) {
   const graph::OpInfo *info = find(args.kind);
   if (!info) {
@@ -150,6 +160,8 @@ int showOne(const OpsArgs &args) {
     error.hint = graph::hintForKind(args.kind);
     return fail(error);
   }
+  if (args.example)
+    return showExample(*info);
   if (args.format == "json")
     printJson(toJson(*info));
   else
@@ -181,7 +193,11 @@ int showAll(const OpsArgs &args) {
 void addOpsCommand(CLI::App &app, Action &action) {
   auto args = std::make_shared<OpsArgs>();
   CLI::App *sub = app.add_subcommand("ops", "the operation set");
-  sub->add_option("kind", args->kind, "one operation, such as MatMul");
+  CLI::Option *kind =
+      sub->add_option("kind", args->kind, "one operation, such as MatMul");
+  sub->add_flag("--example", args->example,
+                "print a C++ program that uses it and checks itself")
+      ->needs(kind);
   addFormatOption(*sub, args->format, {"text", "json"});
   sub->callback([args, &action] {
     action = [args] {

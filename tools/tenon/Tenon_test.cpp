@@ -411,6 +411,9 @@ TEST(Ops, TableAndOne) {
   EXPECT_RESULT(tenon("ops"), 0, count + " operations");
   EXPECT_RESULT(tenon("ops matmul"), 0, "transpose_a");
   EXPECT_RESULT(tenon("ops MatMull"), 1, "did you mean MatMul");
+  EXPECT_RESULT(tenon("ops matmul --example"), 0, "Op op(0, tenon_op_matmul)");
+  EXPECT_RESULT(tenon("ops --example"), 1, "kind");
+  EXPECT_RESULT(tenon("ops Wildcard --example"), 2, "does not compile");
   auto json =
       nlohmann::json::parse(tenon("ops --format=json").out, nullptr, false);
   ASSERT_FALSE(json.is_discarded());

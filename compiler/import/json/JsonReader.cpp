@@ -206,7 +206,14 @@ void GraphReader::tensors(Value list, Op &op, std::string_view key,
     return reporter.wrongType(list, &op, "\"" + std::string(key) + "\"",
                               "an array of logical tensors");
   out.reserve(list.size());
+  bool isResult = &out == &op.outputs;
   list.forEachElement([&](Value v) {
+    if (v.kind() == Kind::null) {
+      if (!(isResult ? op.leaveOutOutput() : op.leaveOutInput()))
+        reporter.report(ErrorCode::OperandCount, v, &op,
+                        "\"" + std::string(key) + "\" has too many null");
+      return;
+    }
     std::optional<TensorText> description = readTensor(v, op, reporter);
     if (!description)
       return;
@@ -215,7 +222,6 @@ void GraphReader::tensors(Value list, Op &op, std::string_view key,
       denseByDefault.push_back(tensor.id);
     out.push_back(tensor.id);
     auto [it, isNew] = graph.tensors.try_emplace(tensor.id, tensor);
-    bool isResult = &out == &op.outputs;
     bool wasResult = isResult ? !results.insert(tensor.id).second
                               : results.count(tensor.id) != 0;
     if (isNew)

@@ -34,7 +34,8 @@ private:
   template <typename T> void list(const std::vector<T> &values);
   void attr(const std::string &name, const graph::AttrValue &value);
   void tensor(const LogicalTensor &t);
-  void tensors(const Graph &graph, const std::vector<uint64_t> &ids);
+  void tensors(const Graph &graph, const std::vector<uint64_t> &ids,
+               uint64_t absent);
   void op(const Graph &graph, const graph::Op &op);
 
   std::string out;
@@ -125,13 +126,19 @@ void Writer::tensor(const LogicalTensor &t) {
   out += '}';
 }
 
-void Writer::tensors(const Graph &graph, const std::vector<uint64_t> &ids) {
+void Writer::tensors(const Graph &graph, const std::vector<uint64_t> &ids,
+                     uint64_t absent) {
   out += '[';
-  for (size_t i = 0; i < ids.size(); ++i) {
+  size_t next = 0;
+  for (size_t i = 0; i < graph::slotCount(absent, ids.size()); ++i) {
     out += i ? ",\n        " : "\n        ";
-    auto it = graph.tensors.find(ids[i]);
+    if (i < graph::kMaxAbsent && (absent >> i & 1)) {
+      out += "null";
+      continue;
+    }
+    auto it = graph.tensors.find(ids[next]);
     LogicalTensor missing;
-    missing.id = ids[i];
+    missing.id = ids[next++];
     tensor(it == graph.tensors.end() ? missing : it->second);
   }
   out += ']';
@@ -152,9 +159,9 @@ void Writer::op(const Graph &graph, const graph::Op &op) {
     attr(name, value);
   }
   out += "},\n      \"inputs\": ";
-  tensors(graph, op.inputs);
+  tensors(graph, op.inputs, op.absentInputs);
   out += ",\n      \"outputs\": ";
-  tensors(graph, op.outputs);
+  tensors(graph, op.outputs, op.absentOutputs);
   out += "\n    }";
 }
 

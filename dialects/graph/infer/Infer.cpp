@@ -93,13 +93,14 @@ std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
   // Strides were given before the shape was known: they must fit it.
   for (size_t i = 0; errors.empty() && i < outputs.size(); ++i) {
     LogicalTensor completed = outputs[i];
-    completed.shape = ctx.results[i];
-    infer::verifyTensor(ctx, ctx.outName(i), completed, /*isResult=*/true);
+    size_t slot = op.outputSlot(i);
+    completed.shape = ctx.results[slot];
+    infer::verifyTensor(ctx, ctx.outName(slot), completed, /*isResult=*/true);
   }
   if (!errors.empty())
     return errors;
   for (size_t i = 0; i < outputs.size(); ++i)
-    outputs[i].shape = std::move(ctx.results[i]);
+    outputs[i].shape = std::move(ctx.results[op.outputSlot(i)]);
   for (auto &[name, value] : ctx.changedAttrs)
     op.attrs.insert_or_assign(name, std::move(value));
   return errors;

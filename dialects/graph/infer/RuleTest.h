@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A case is text: operands "2x3 f16:4x? * []" (dtype optional, by default the
-// first that the table allows; `*` unranked; `[]` rank 0), attributes
+// first that the table allows; `*` unranked; `[]` rank 0; `-` left out, of
+// results too), attributes
 // "axis=1 strides=[1,2] mode=linear", and what to expect: result shapes in the
 // same notation, or "E1203 words of the message".
 //
@@ -120,23 +121,34 @@ inline Parsed parse(const Case &c) {
     parsed.op.attrs[name] =
         parseAttr(info ? info->attr(name) : nullptr, item.substr(equals + 1));
   }
+  auto add = [&](bool isResult, const std::string &text) {
+    Op &op = parsed.op;
+    if (text == "-") {
+      isResult ? op.leaveOutOutput() : op.leaveOutInput();
+      return;
+    }
+    std::vector<uint64_t> &ids = isResult ? op.outputs : op.inputs;
+    uint64_t absent = isResult ? op.absentOutputs : op.absentInputs;
+    std::vector<LogicalTensor> &tensors =
+        isResult ? parsed.outputs : parsed.inputs;
+    ids.push_back(ids.size());
+    std::span<const ValueInfo> values;
+    if (info)
+      values = isResult ? info->results : info->operands;
+    size_t slot = slotCount(absent, ids.size()) - 1;
+    tensors.push_back(parseTensor(text, defaultDType(info, values, slot)));
+  };
   for (const std::string &text : split(c.inputs, ' '))
-    parsed.inputs.push_back(parseTensor(
-        text,
-        defaultDType(info, info ? info->operands : std::span<const ValueInfo>(),
-                     parsed.inputs.size())));
+    add(/*isResult=*/false, text);
   bool fails = c.expected[0] == 'E';
-  size_t results = fails ? (info && !info->results.empty()) : 0;
-  if (!fails)
-    results = split(c.expected, ' ').size();
   std::vector<std::string> outputs = split(c.outputs, ' ');
-  if (outputs.empty())
-    outputs.assign(results, "*");
+  if (outputs.empty() && fails)
+    outputs.assign(info && !info->results.empty(), "*");
+  else if (outputs.empty())
+    for (const std::string &text : split(c.expected, ' '))
+      outputs.push_back(text == "-" ? text : "*");
   for (const std::string &text : outputs)
-    parsed.outputs.push_back(parseTensor(
-        text,
-        defaultDType(info, info ? info->results : std::span<const ValueInfo>(),
-                     parsed.outputs.size())));
+    add(/*isResult=*/true, text);
   return parsed;
 }
 
@@ -151,7 +163,8 @@ inline std::string shapesText(const std::vector<LogicalTensor> &tensors) {
 inline std::string expectedText(const char *expected) {
   std::vector<LogicalTensor> tensors;
   for (const std::string &text : split(expected, ' '))
-    tensors.push_back(parseTensor(text, DType::f32));
+    if (text != "-")
+      tensors.push_back(parseTensor(text, DType::f32));
   return shapesText(tensors);
 }
 

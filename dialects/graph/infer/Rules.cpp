@@ -12,13 +12,25 @@
 
 namespace tenon::graph::infer {
 
+/// The tensors by their number in the table.
+static std::vector<LogicalTensor> spread(std::span<const LogicalTensor> given,
+                                         uint64_t absent) {
+  std::vector<LogicalTensor> all(slotCount(absent, given.size()));
+  size_t next = 0;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i >= kMaxAbsent || !(absent >> i & 1))
+      all[i] = given[next++];
+  return all;
+}
+
 RuleContext::RuleContext(const Op &op, const OpInfo &info,
                          std::span<const LogicalTensor> inputs,
                          std::span<const LogicalTensor> outputs, bool inferring,
                          std::vector<Error> &errors)
-    : op(op), info(info), inputs(inputs), outputs(outputs),
-      inferring(inferring), errors(errors), errorsBefore(errors.size()) {
-  for (const LogicalTensor &tensor : outputs)
+    : op(op), info(info), inputs(spread(inputs, op.absentInputs)),
+      outputs(spread(outputs, op.absentOutputs)), inferring(inferring),
+      errors(errors), errorsBefore(errors.size()) {
+  for (const LogicalTensor &tensor : this->outputs)
     results.push_back(tensor.shape);
 }
 
@@ -155,6 +167,8 @@ bool RuleContext::requireOneElement(size_t i) {
 }
 
 void RuleContext::setOut(size_t i, const Shape &shape) {
+  if (!hasOutput(i))
+    return;
   if (i >= results.size() || !shape)
     return;
   if (shape->size() > size_t(kMaxRank))

@@ -20,7 +20,8 @@ namespace tenon::graph::infer {
 class RuleContext {
 public:
   /// All referenced objects must outlive the context.  `inferring` asks for
-  /// UnknownShape errors where a result cannot be known.
+  /// UnknownShape errors where a result cannot be known. `inputs` and `outputs`
+  /// are the tensors that are given.
   RuleContext(const Op &op, const OpInfo &info,
               std::span<const LogicalTensor> inputs,
               std::span<const LogicalTensor> outputs, bool inferring,
@@ -28,12 +29,19 @@ public:
 
   const Op &op;
   const OpInfo &info;
-  const std::span<const LogicalTensor> inputs;
-  const std::span<const LogicalTensor> outputs;
+  // By their number in the table, up to the last that is given. Those that
+  // are left out before it know nothing.
+  const std::vector<LogicalTensor> inputs;
+  const std::vector<LogicalTensor> outputs;
   const bool inferring;
 
-  // Operands and results.
-  bool hasInput(size_t i) const { return i < inputs.size(); }
+  // Operands and results. Ids of `op` need not have been given out.
+  bool hasInput(size_t i) const {
+    return i < inputs.size() && !isLeftOut(op.absentInputs, i);
+  }
+  bool hasOutput(size_t i) const {
+    return i < outputs.size() && !isLeftOut(op.absentOutputs, i);
+  }
   const Shape &in(size_t i) const { return inputs[i].shape; }
   /// The shape of result `i`: as given, completed by setOut.
   const Shape &out(size_t i) const { return results[i]; }
@@ -91,6 +99,9 @@ public:
   AttrMap changedAttrs;
 
 private:
+  static bool isLeftOut(uint64_t absent, size_t slot) {
+    return slot < kMaxAbsent && (absent >> slot & 1);
+  }
   std::optional<AttrValue> attrOrDefault(std::string_view name) const;
 
   std::vector<Error> &errors;

@@ -36,6 +36,22 @@ std::string countsText(std::span<const int> counts) {
   return text;
 }
 
+/// Only optional values are left out before given ones.
+bool checkAbsent(RuleContext &ctx, const char *what, uint64_t absent,
+                 size_t count, std::span<const ValueInfo> values) {
+  for (size_t i = 0; i < std::min(count, kMaxAbsent); ++i)
+    if ((absent >> i & 1) &&
+        (i >= values.size() || !values[i].optional || values[i].variadic)) {
+      ctx.error(ErrorCode::OperandCount,
+                i < values.size()
+                    ? cat(what, " ", values[i].name, " is left out")
+                    : cat(what, " ", i, " is left out"),
+                "only optional ones can be");
+      return false;
+    }
+  return true;
+}
+
 bool checkCount(RuleContext &ctx, const char *what, size_t given,
                 std::span<const ValueInfo> values,
                 std::span<const int> counts) {
@@ -113,8 +129,9 @@ public:
     if (values.empty())
       return;
     for (size_t i = 0; i < tensors.size(); ++i)
-      check(results ? ctx.outName(i) : ctx.inName(i),
-            values[std::min(i, values.size() - 1)].typeVar, tensors[i].dtype);
+      if (results ? ctx.hasOutput(i) : ctx.hasInput(i))
+        check(results ? ctx.outName(i) : ctx.inName(i),
+              values[std::min(i, values.size() - 1)].typeVar, tensors[i].dtype);
   }
 
 private:
@@ -147,11 +164,11 @@ void checkAuxiliaryTypes(RuleContext &ctx) {
   };
   // All auxiliary values share a type variable: one report is enough.
   for (size_t i = 1; i < ctx.inputs.size(); ++i)
-    if (ctx.info.operands[i].typeVar == "T2")
+    if (ctx.hasInput(i) && ctx.info.operands[i].typeVar == "T2")
       if (!check(ctx.inName(i), ctx.inputs[i].dtype))
         return;
   for (size_t i = 1; i < ctx.outputs.size(); ++i)
-    if (!check(ctx.outName(i), ctx.outputs[i].dtype))
+    if (ctx.hasOutput(i) && !check(ctx.outName(i), ctx.outputs[i].dtype))
       return;
 }
 
@@ -182,6 +199,41 @@ void checkSameOrF32(RuleContext &ctx) {
                   ctx.inName(0), " or f32"));
 }
 
+/// What a value of a recurrent operation may be, by its type variable, when
+/// src_layer is `src`.
+std::vector<DType> allowedInCell(std::string_view typeVar, DType src) {
+  bool isInt8 = src == DType::u8;
+  if (typeVar == "W")
+    return {isInt8 ? DType::s8 : src};
+  if (typeVar == "B" || typeVar == "C" || typeVar == "P")
+    return {DType::f32, isInt8 ? DType::f32 : src};
+  if (typeVar == "I" || typeVar == "D" || typeVar == "E")
+    return {src, isInt8 ? DType::f32 : src};
+  return {};
+}
+
+void checkRecurrent(RuleContext &ctx) {
+  DType src = ctx.inputs[0].dtype;
+  auto check = [&](const std::string &valueName, const ValueInfo &value,
+                   DType dtype) {
+    std::vector<DType> allowed = allowedInCell(value.typeVar, src);
+    if (allowed.empty() || std::ranges::find(allowed, dtype) != allowed.end())
+      return;
+    std::string text(name(allowed[0]));
+    if (allowed[1 % allowed.size()] != allowed[0])
+      text += cat(" or ", name(allowed[1]));
+    ctx.error(ErrorCode::BadDType,
+              cat(valueName, " is ", name(dtype), " but src_layer is ",
+                  name(src), ", with which it is ", text));
+  };
+  for (size_t i = 1; i < ctx.inputs.size(); ++i)
+    if (ctx.hasInput(i))
+      check(ctx.inName(i), ctx.info.operands[i], ctx.inputs[i].dtype);
+  for (size_t i = 0; i < ctx.outputs.size(); ++i)
+    if (ctx.hasOutput(i))
+      check(ctx.outName(i), ctx.info.results[i], ctx.outputs[i].dtype);
+}
+
 void checkZpsOfIntegers(RuleContext &ctx) {
   bool quantizes = ctx.info.rounding == Rounding::quantizes;
   DType quantized = quantizes ? ctx.outputs[0].dtype : ctx.inputs[0].dtype;
@@ -194,6 +246,7 @@ void checkZpsOfIntegers(RuleContext &ctx) {
 
 constexpr RuleEntry typeRules[] = {
     {"cast", checkCast},
+    {"recurrent", checkRecurrent},
     {"same_or_f32", checkSameOrF32},
     {"statistics", checkAuxiliaryTypes},
     {"via_f32", checkViaF32},
@@ -275,6 +328,8 @@ bool checkFloatRange(RuleContext &ctx, std::string_view name,
   bool isBound = name == "min" || name == "max"; // Infinity is a bound, too.
   bool resizes = ctx.info.opClass == OpClass::window;
   bool divides = ctx.info.rounding == Rounding::quantizes;
+  bool isCellScale = ctx.info.opClass == OpClass::recurrent &&
+                     (name == "data_scale" || name.ends_with("_scales"));
   for (float number : numbers) {
     std::string_view problem;
     if (std::isnan(number))
@@ -285,7 +340,7 @@ bool checkFloatRange(RuleContext &ctx, std::string_view name,
       problem = "is negative";
     else if (name == "scales" && resizes && number <= 0)
       problem = "must be positive";
-    else if (name == "scales" && number == 0 && divides)
+    else if (number == 0 && (isCellScale || (name == "scales" && divides)))
       problem = "can not be divided by";
     if (problem.empty())
       continue;
@@ -477,6 +532,10 @@ bool verifyAgainstTable(RuleContext &ctx) {
                        ctx.info.operandCounts);
   ok &= checkCount(ctx, "results", ctx.outputs.size(), ctx.info.results,
                    ctx.info.resultCounts);
+  ok &= checkAbsent(ctx, "operand", ctx.op.absentInputs, ctx.inputs.size(),
+                    ctx.info.operands);
+  ok &= checkAbsent(ctx, "result", ctx.op.absentOutputs, ctx.outputs.size(),
+                    ctx.info.results);
   if (ok) {
     DTypeChecker types(ctx);
     types.checkAll(/*results=*/false);
@@ -485,9 +544,11 @@ bool verifyAgainstTable(RuleContext &ctx) {
       checkCrossTypes(ctx);
   }
   for (size_t i = 0; i < ctx.inputs.size(); ++i)
-    ok &= verifyTensor(ctx, ctx.inName(i), ctx.inputs[i], false);
+    ok &= !ctx.hasInput(i) ||
+          verifyTensor(ctx, ctx.inName(i), ctx.inputs[i], false);
   for (size_t i = 0; i < ctx.outputs.size(); ++i)
-    ok &= verifyTensor(ctx, ctx.outName(i), ctx.outputs[i], true);
+    ok &= !ctx.hasOutput(i) ||
+          verifyTensor(ctx, ctx.outName(i), ctx.outputs[i], true);
   ok &= checkAttrs(ctx);
   return ok;
 }

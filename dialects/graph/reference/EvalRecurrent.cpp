@@ -1,124 +1,118 @@
-//===- EvalRecurrent.cpp - recurrent cells --------------------------------===//
+//===- EvalRecurrent.cpp - recurrent operations ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Straight from the formulas: for each layer, each entry of the batch and each
-// step, the sums of all gates over x and h', then the units one by one.
+// The walk over layers, directions and steps. Entries of the batch do not know
+// each other.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/reference/Functions.h"
-#include "dialects/graph/reference/OpContext.h"
+#include "dialects/graph/reference/Recurrent.h"
 
 namespace tenon::reference {
 namespace {
 
-/// Sizes of an LSTM; D is 1.
-struct Lstm {
-  int64_t steps, batch, inputs, layers, states, hidden;
-};
+class ForwardWalk {
+public:
+  explicit ForwardWalk(const Recurrence &r)
+      : r(r), dstLayer(*r.result("dst_layer")), dstIter(r.result("dst_iter")),
+        dstCell(r.result("dst_iter_c")), workspace(r.result("workspace")) {}
 
-/// Shapes of all operands against each other; absent after an error.
-std::optional<Lstm> sizesOf(OpContext &c) {
-  if (!c.requireRank(0, 3) || !c.requireRank(1, 5) || !c.requireRank(2, 5))
-    return std::nullopt;
-  const Dims &src = c.in(0).shape, &w = c.in(1).shape, &u = c.in(2).shape;
-  Lstm s{src[0], src[1], src[2], w[0], u[2], w[4]};
-  if (!c.requireShape(0, {s.steps, s.batch, s.inputs}) ||
-      !c.requireShape(1, {s.layers, 1, s.inputs, 4, s.hidden}) ||
-      !c.requireShape(2, {s.layers, 1, s.states, 4, s.hidden}) ||
-      !c.requireShape(3, {s.layers, 1, 4, s.hidden}) ||
-      (c.hasIn(4) && !c.requireShape(4, {s.layers, 1, s.batch, s.states})) ||
-      (c.hasIn(5) && !c.requireShape(5, {s.layers, 1, s.batch, s.hidden})))
-    return std::nullopt;
-  bool stacked = s.layers > 1 && s.inputs != s.hidden;
-  if (stacked || (s.steps != 1 && s.states != s.hidden)) {
-    c.fail(ErrorCode::ShapeMismatch,
-           stacked ? "several layers need SLC = DHC"
-                   : "any number of steps but one needs SIC = DHC");
-    return std::nullopt;
-  }
-  return s;
-}
-
-/// One layer: `x` [T, N, inputs] in, `y` [T, N, hidden] out.
-struct Layer {
-  const Lstm &s;
-  int64_t inputs;
-  const double *w, *u, *bias; // [inputs, 4, H], [states, 4, H], [4, H]
-
-  /// Adds weights [count, 4, H] times `values` to `sums`.
-  void addProduct(const double *weights, const double *values, int64_t count,
-                  std::vector<double> &sums) const {
-    for (int64_t k = 0; k < count; ++k)
-      for (int64_t i = 0; i < 4 * s.hidden; ++i)
-        sums[i] += weights[k * 4 * s.hidden + i] * values[k];
-  }
-
-  /// One step of one batch entry; `h` may be null (zeros), `c` is updated.
-  void step(const double *x, const double *h, double *c, double *y) const {
-    std::vector<double> sums(bias, bias + 4 * s.hidden);
-    addProduct(w, x, inputs, sums);
-    if (h)
-      addProduct(u, h, s.states, sums);
-    for (int64_t j = 0; j < s.hidden; ++j) {
-      auto gate = [&](int64_t g) { return sums[g * s.hidden + j]; };
-      double candidate = std::tanh(gate(2));
-      c[j] = sigmoid(gate(1)) * c[j] + sigmoid(gate(0)) * candidate;
-      y[j] = sigmoid(gate(3)) * std::tanh(c[j]);
+  void runEntry(int64_t n) const {
+    int64_t width = r.savedWidth();
+    std::vector<double> own;
+    StepRows<double> saved{nullptr, r.directions, r.steps, width};
+    if (workspace) {
+      saved = r.rowsOf(workspace->data.data(), width, n);
+    } else {
+      own.resize(r.layers * r.directions * r.steps * width);
+      saved.data = own.data();
     }
+    for (int64_t l = 0; l < r.layers; ++l)
+      for (int64_t d = 0; d < r.directions; ++d)
+        runLayer(l, d, n, saved);
+    for (int64_t t = 0; t < r.steps; ++t)
+      writeLayer(t, n, saved);
   }
+
+private:
+  void runLayer(int64_t l, int64_t d, int64_t n,
+                const StepRows<double> &saved) const {
+    CellWeights weights = r.weights(l, d);
+    std::vector<int64_t> order = r.order(n, d);
+    std::vector<double> scratch;
+    for (size_t s = 0; s < order.size(); ++s) {
+      int64_t t = order[s];
+      States before = r.statesBefore(l, d, n, order, s, saved);
+      StepOperands in{r.inputOf(l, d, t, n, saved, scratch),
+                      before.hidden.data(), before.cell.data(),
+                      r.attention(t, n)};
+      stepForward(r, weights, in, saved.row(l, d, t));
+    }
+    States last = r.statesBefore(l, d, n, order, order.size(), saved);
+    const std::vector<double> &h = last.hidden, &c = last.cell;
+    int64_t state = r.stateRow(l, d, n);
+    for (int64_t j = 0; dstIter && j < r.outputs; ++j)
+      dstIter->data[state * r.outputs + j] =
+          dstIter->dtype == DType::u8 ? r.codes.codeOf(h[j]) : h[j];
+    for (int64_t j = 0; dstCell && j < r.hidden; ++j)
+      dstCell->data[state * r.hidden + j] = c[j];
+  }
+
+  /// The results of all directions at one step.
+  void writeLayer(int64_t t, int64_t n,
+                  const StepRows<const double> &saved) const {
+    auto hidden = [&](int64_t d, int64_t j) {
+      return r.counts(t, n) ? r.hiddenOf(saved.row(r.layers - 1, d, t))[j]
+                            : r.codes.rounded(0);
+    };
+    int64_t parts = r.concatenatesResults ? 2 : 1;
+    double *to = dstLayer.data.data() + r.dataRow(t, n) * parts * r.outputs;
+    for (int64_t j = 0; j < r.outputs; ++j)
+      if (r.addsResults)
+        to[j] = sum(hidden(0, j), hidden(1, j));
+      else
+        for (int64_t part = 0; part < parts; ++part)
+          to[part * r.outputs + j] = single(hidden(part, j));
+  }
+
+  double single(double h) const {
+    return dstLayer.dtype == DType::u8 ? r.codes.codeOf(h) : h;
+  }
+
+  /// Codes are added, saturated, and have twice the shift then.
+  double sum(double a, double b) const {
+    if (!r.codes.used)
+      return a + b;
+    double code = roundTo(DType::u8, r.codes.codeOf(a) + r.codes.codeOf(b));
+    return dstLayer.dtype == DType::u8
+               ? code
+               : (code - 2 * r.codes.shift) / r.codes.scale;
+  }
+
+  const Recurrence &r;
+  Tensor &dstLayer;
+  Tensor *dstIter, *dstCell, *workspace;
 };
 
-bool evalLstm(OpContext &c) {
-  std::optional<Lstm> sizes = sizesOf(c);
-  if (!sizes)
+bool evalRecurrent(OpContext &c) {
+  Recurrence r(c);
+  if (!r.read() || !r.setShapes())
     return false;
-  const Lstm &s = *sizes;
-  Dims state{s.layers, 1, s.batch, s.hidden};
-  if (!c.setShape(0, {s.steps, s.batch, s.hidden}))
-    return false;
-  for (size_t i = 1; i < c.outputs.size(); ++i)
-    if (!c.setShape(i, state))
-      return false;
-  std::vector<double> below = c.in(0).data, y(c.out().data.size());
-  int64_t inputs = s.inputs, h = s.hidden;
-  for (int64_t l = 0; l < s.layers; ++l) {
-    Layer layer{s, inputs, c.in(1).data.data() + l * inputs * 4 * h,
-                c.in(2).data.data() + l * s.states * 4 * h,
-                c.in(3).data.data() + l * 4 * h};
-    auto runEntries = [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) {
-        int64_t at = l * s.batch + n;
-        const double *hidden =
-            c.hasIn(4) ? c.in(4).data.data() + at * s.states : nullptr;
-        std::vector<double> cell(h, 0);
-        if (c.hasIn(5))
-          std::copy_n(c.in(5).data.data() + at * h, h, cell.data());
-        for (int64_t t = 0; t < s.steps; ++t) {
-          double *out = y.data() + (t * s.batch + n) * h;
-          layer.step(below.data() + (t * s.batch + n) * inputs, hidden,
-                     cell.data(), out);
-          hidden = out;
-        }
-        for (int64_t j = 0; j < h; ++j) {
-          if (c.hasOut(1))
-            c.out(1).data[at * h + j] = hidden ? hidden[j] : 0;
-          if (c.hasOut(2))
-            c.out(2).data[at * h + j] = cell[j];
-        }
-      }
-    };
-    parallelFor(c.threads, s.batch, 1, runEntries);
-    below = y;
-    inputs = h;
-  }
-  c.out().data = std::move(y);
+  ForwardWalk walk(r);
+  parallelFor(c.threads, r.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      walk.runEntry(n);
+  });
   return true;
 }
 
 } // namespace
 
 std::span<const OpEntry> recurrentOps() {
-  static constexpr OpEntry entries[] = {{"LSTM", evalLstm}};
+  static constexpr OpEntry entries[] = {
+      {"RNN", evalRecurrent},   {"RNNBackward", evalRecurrentBackward},
+      {"LSTM", evalRecurrent},  {"LSTMBackward", evalRecurrentBackward},
+      {"GRU", evalRecurrent},   {"GRUBackward", evalRecurrentBackward},
+      {"AUGRU", evalRecurrent}, {"AUGRUBackward", evalRecurrentBackward}};
   return entries;
 }
 

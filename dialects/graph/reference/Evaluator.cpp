@@ -129,8 +129,10 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
                        std::to_string(allowed.back()));
   };
   const graph::OpInfo &info = graph::factsOf(op.kind);
-  check("operands", op.inputs.size(), info.operandCounts);
-  check("results", op.outputs.size(), info.resultCounts);
+  check("operands", graph::slotCount(op.absentInputs, op.inputs.size()),
+        info.operandCounts);
+  check("results", graph::slotCount(op.absentOutputs, op.outputs.size()),
+        info.resultCounts);
   if (!takesS64(op, entry))
     context.fail(ErrorCode::BadDType,
                  "the reference evaluator takes s64 only where it is moved, "
@@ -177,12 +179,14 @@ void Evaluation::release(const graph::Op &op) {
 
 std::vector<Error> Evaluation::run(const graph::Op &op) {
   OpContext context(graph, op, options.threads, options.maxElements);
+  context.roundsEdges = options.roundEdges;
   std::vector<Tensor> disturbed;
   disturbed.reserve(op.inputs.size());
-  for (uint64_t id : op.inputs) {
-    auto found = values.find(id);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    auto found = values.find(op.inputs[i]);
     if (found == values.end())
-      return {tensorError(ErrorCode::Internal, id, "has no value")};
+      return {tensorError(ErrorCode::Internal, op.inputs[i], "has no value")};
+    context.inputs.resize(op.inputSlot(i));
     context.inputs.push_back(&found->second);
     if (!options.disturber)
       continue;
@@ -191,14 +195,14 @@ std::vector<Error> Evaluation::run(const graph::Op &op) {
       context.inputs.back() = &disturbed.back();
     }
   }
-  for (uint64_t id : op.outputs) {
-    context.outputs.emplace_back();
-    context.outputs.back().dtype = graph.tensor(id).dtype;
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    context.outputs.resize(op.outputSlot(i) + 1);
+    context.outputs.back().dtype = graph.tensor(op.outputs[i]).dtype;
   }
   if (!findEntry(op.kind)->evaluate(context))
     return context.errors;
   for (size_t i = 0; i < op.outputs.size(); ++i) {
-    Tensor &result = context.outputs[i];
+    Tensor &result = context.outputs[op.outputSlot(i)];
     if (options.disturber)
       options.disturber->result(op, result);
     if (options.roundEdges || !graph::isFloat(result.dtype))

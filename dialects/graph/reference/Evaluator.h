@@ -8,7 +8,8 @@
 // Rounding.  Edges carry exact doubles.  Values are rounded only where rounding
 // is the meaning of an operation (Quantize, Round, TypeCast, comparisons,
 // integer edges) and at the outputs of the graph.  "Plain evaluation" rounds
-// every edge to its dtype: what a correct implementation without any extra
+// every edge to its dtype, and what a recurrent operation hands from step to
+// step to that of src_layer: what a correct implementation without any extra
 // precision between operations would give; its distance from the oracle is the
 // yardstick for tolerances.
 //

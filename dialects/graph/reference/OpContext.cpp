@@ -97,7 +97,7 @@ std::optional<Dims> OpContext::spatialList(std::string_view name, int spatial,
 }
 
 const Dims *OpContext::declaredShape(size_t output) const {
-  const graph::LogicalTensor &tensor = graph.tensor(op.outputs[output]);
+  const graph::LogicalTensor &tensor = graph.tensor(*op.outputAt(output));
   return tensor.hasStaticShape() ? &*tensor.shape : nullptr;
 }
 
@@ -117,6 +117,8 @@ bool OpContext::checkSize(const Dims &shape) {
 }
 
 bool OpContext::setShape(size_t output, const Dims &shape) {
+  if (!hasOut(output))
+    return true;
   if (!checkSize(shape))
     return false;
   if (const Dims *declared = declaredShape(output);

@@ -31,14 +31,18 @@ public:
 
   const graph::Op &op;
   int threads;
+  // By their number in the table, up to the last that is given; an operand
+  // that is left out before it is null.
   std::vector<const Tensor *> inputs;
   std::vector<Tensor> outputs; // dtype is set, shape by setShape()
   std::vector<Error> errors;
+  // Plain evaluation (Evaluator.h), of what an operation keeps inside, too.
+  bool roundsEdges = false;
 
   const Tensor &in(size_t i) const { return *inputs[i]; }
   Tensor &out(size_t i = 0) { return outputs[i]; }
-  bool hasIn(size_t i) const { return i < inputs.size(); }
-  bool hasOut(size_t i) const { return i < outputs.size(); }
+  bool hasIn(size_t i) const { return i < inputs.size() && inputs[i]; }
+  bool hasOut(size_t i) const { return op.outputAt(i).has_value(); }
 
   /// Records an error about this operation; returns false.
   bool fail(ErrorCode code, std::string message, std::string hint = "");
@@ -68,10 +72,10 @@ public:
   /// Who reads `tensor`; empty, too, if it is an output of the graph.
   std::vector<Reader> readersOf(uint64_t tensor) const;
 
-  /// The shape the graph declares for a result; null while not all known.
+  /// The shape the graph declares for a given result; null while not all known.
   const Dims *declaredShape(size_t output) const;
   /// Allocates a zeroed result; fails when the graph declares another shape or
-  /// the tensor is too large.
+  /// the tensor is too large. Nothing to do for a result that is left out.
   bool setShape(size_t output, const Dims &shape);
   /// Whether that many elements (any temporary) are within the limit.
   bool checkSize(const Dims &shape);

@@ -33,7 +33,8 @@ inline std::vector<double> ramp(int64_t count, double step = 0.37) {
   return data;
 }
 
-/// One operation; operands get ids 0, 1, ..., results 100, 101, ...
+/// One operation; operands get ids 0, 1, ..., results 100, 101, ... Those of
+/// no type are left out.
 struct OneOp {
   std::string kind;
   std::vector<Tensor> inputs;
@@ -54,11 +55,18 @@ struct OneOp {
       return id;
     };
     for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].dtype == graph::DType::undef) {
+        op.leaveOutInput();
+        continue;
+      }
       op.inputs.push_back(add(i, inputs[i].dtype));
       graph.tensor(i).shape = inputs[i].shape;
     }
     for (size_t i = 0; i < results.size(); ++i)
-      op.outputs.push_back(add(100 + i, results[i]));
+      if (results[i] == graph::DType::undef)
+        op.leaveOutOutput();
+      else
+        op.outputs.push_back(add(100 + i, results[i]));
     if (resultShape)
       graph.tensor(100).shape = resultShape;
     graph.ops.push_back(op);
@@ -68,20 +76,23 @@ struct OneOp {
   Expected<std::map<uint64_t, Tensor>> tryRun(int threads = 1) const {
     std::map<uint64_t, Tensor> values;
     for (size_t i = 0; i < inputs.size(); ++i)
-      values.emplace(i, inputs[i]);
+      if (inputs[i].dtype != graph::DType::undef)
+        values.emplace(i, inputs[i]);
     EvalOptions options;
     options.roundOutputs = false;
     options.threads = threads;
     return evaluate(graph(), std::move(values), options);
   }
 
-  /// The results; an empty tensor for each when it fails.
+  /// The results; an empty tensor for each when it fails, and for one that is
+  /// left out.
   std::vector<Tensor> run(int threads = 1) const {
     auto values = tryRun(threads);
     EXPECT_TRUE(static_cast<bool>(values)) << str(values.errors());
     std::vector<Tensor> tensors(results.size());
     for (size_t i = 0; values && i < results.size(); ++i)
-      tensors[i] = values->at(100 + i);
+      if (results[i] != graph::DType::undef)
+        tensors[i] = values->at(100 + i);
     return tensors;
   }
 
@@ -109,25 +120,43 @@ inline void expectNear(const Tensor &got, const graph::Dims &shape,
   }
 }
 
-/// Checks gradients: the derivative of sum(weight * forward result) with
-/// respect to operand `operand`, by central differences in double.
-inline std::vector<double> numericGradient(OneOp forward, size_t operand,
-                                           const std::vector<double> &weight,
-                                           size_t result = 0) {
+/// Checks gradients: the derivative of `loss`, a function of the results of
+/// `forward`, with respect to operand `operand`, by central differences in
+/// double.
+template <typename Loss>
+std::vector<double> numericGradientOf(OneOp forward, size_t operand,
+                                      Loss loss) {
   std::vector<double> gradient;
   constexpr double step = 1e-5;
   for (double &value : forward.inputs[operand].data) {
-    double saved = value, sums[2] = {0, 0};
+    double saved = value, losses[2] = {0, 0};
     for (int side = 0; side < 2; ++side) {
       value = saved + (side ? step : -step);
-      Tensor out = forward.run()[result];
-      for (size_t i = 0; i < out.data.size(); ++i)
-        sums[side] += weight[i] * out.data[i];
+      losses[side] = loss(forward.run());
     }
     value = saved;
-    gradient.push_back((sums[1] - sums[0]) / (2 * step));
+    gradient.push_back((losses[1] - losses[0]) / (2 * step));
   }
   return gradient;
+}
+
+/// sum(weight * tensor)
+inline double weighted(const Tensor &tensor,
+                       const std::vector<double> &weight) {
+  double sum = 0;
+  for (size_t i = 0; i < tensor.data.size(); ++i)
+    sum += weight[i] * tensor.data[i];
+  return sum;
+}
+
+/// The same of sum(weight * forward result).
+inline std::vector<double> numericGradient(const OneOp &forward, size_t operand,
+                                           const std::vector<double> &weight,
+                                           size_t result = 0) {
+  return numericGradientOf(forward, operand,
+                           [&](const std::vector<Tensor> &results) {
+                             return weighted(results[result], weight);
+                           });
 }
 
 } // namespace tenon::reference

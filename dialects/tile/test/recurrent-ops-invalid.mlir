@@ -1,64 +1,210 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
-func.func @f(%w: tensor<5x4x13xf32>) {
-  // expected-error @+1 {{weights have rank 3, needed is 5}}
-  %0 = tile.pack_gates %w layer 0 unit 8 panel 16 : tensor<5x4x13xf32> -> tensor<4x5x16xf32>
-  return
+func.func @slice(%x: tensor<2x8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{dim 0: 1 elements from 2 on, of 2}}
+  %0 = tile.slice %x at [2, 0] : tensor<2x8xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 // -----
 
-// A panel holds whole gates, a block whole panels.
-func.func @f(%w: tensor<1x1x5x4x13xf32>) {
-  // expected-error @+1 {{a block of 8 units and 4 gates is no whole number of panels of 24}}
-  %0 = tile.pack_gates %w layer 0 unit 8 panel 24 : tensor<1x1x5x4x13xf32> -> tensor<3x5x24xf32>
-  return
+func.func @slice(%x: tensor<2x?xf32>) -> tensor<1x?xf32> {
+  // expected-error @+1 {{with 1 offsets; ranks and element types must agree}}
+  %0 = tile.slice %x at [0] : tensor<2x?xf32> -> tensor<1x?xf32>
+  return %0 : tensor<1x?xf32>
 }
 
 // -----
 
-func.func @f(%w: tensor<2x1x5x4x13xf32>) {
-  // expected-error @+1 {{layer 2 of 2}}
-  %0 = tile.pack_gates %w layer 2 unit 8 panel 16 : tensor<2x1x5x4x13xf32> -> tensor<4x5x16xf32>
-  return
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{operand 0 has rank 3, its form 2}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = false>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
 }
 
 // -----
 
-func.func @f(%w: tensor<2x1x5x4x13xf32>) {
-  // expected-error @+1 {{result is 'tensor<3x5x16xf32>', expected 'tensor<4x5x16xf32>'}}
-  %0 = tile.pack_gates %w layer 0 unit 8 panel 16 : tensor<2x1x5x4x13xf32> -> tensor<3x5x16xf32>
-  return
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{result 0 is 'tensor<7x3x8xf32>' with a ring of 2}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 2>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
 }
 
 // -----
 
-func.func @f(%g: tensor<7x3x52xf32>, %u: tensor<4x13x16xf32>) {
-  // expected-error @+1 {{and 64 columns}}
-  %0:3 = tile.rnn %g, %u layer 0 unit 8 : tensor<7x3x52xf32>, tensor<4x13x16xf32> -> tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>
-  return
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{1 sequences and 1 final states for 1 results}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64: 0>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
 }
 
 // -----
 
-func.func @f(%g: tensor<7x3x64xf32>, %u: tensor<3x13x16xf32>) {
-  // expected-error @+1 {{recurrent has 3 panels, needed are 4}}
-  %0:3 = tile.rnn %g, %u layer 0 unit 8 : tensor<7x3x64xf32>, tensor<3x13x16xf32> -> tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>
-  return
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{there is no result 1 with steps}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 1, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
 }
 
 // -----
 
-func.func @f(%g: tensor<7x3x64xf32>, %u: tensor<4x13x16xf32>, %h: tensor<1x1x3x12xf32>) {
-  // expected-error @+1 {{its last dims are batch and K}}
-  %0:3 = tile.rnn %g, %u h(%h : tensor<1x1x3x12xf32>) layer 0 unit 8 : tensor<7x3x64xf32>, tensor<4x13x16xf32> -> tensor<7x3x13xf32>, tensor<1x1x3x13xf32>, tensor<1x1x3x13xf32>
-  return
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{8 columns from 1 on of 8 of result 0}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 1, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
 }
 
 // -----
 
-func.func @f(%g: tensor<7x3x64xf32>, %u: tensor<4x13x16xf32>) {
-  // expected-error @+1 {{h and c are 1x1x(batch)x13}}
-  %0:3 = tile.rnn %g, %u layer 0 unit 8 : tensor<7x3x64xf32>, tensor<4x13x16xf32> -> tensor<7x3x13xf32>, tensor<1x1x3x14xf32>, tensor<1x1x3x13xf32>
-  return
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{state 0 begins as operand 2}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = 2>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{operand 1 has rank 3, its form 1}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 5 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{there is no state 3}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = state, index = 3>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{8 columns from 4 on of 8 of operand 0}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand, offset = 4>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{there is no operand 4}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = following, index = 0, otherwise = 4>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{a stage has 1 products and 1 reads, but its block 3 arguments}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32, %b: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{there is no result 2 with steps}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [2] columns = [0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
+  // expected-error @+1 {{8 columns from 3 on of 8 of result 0}}
+  %0 = tile.recurrence %x, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0>, finals = array<i64>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0] columns = [3]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      tile.stage_yield %sum : f32
+    } : (tensor<7x3x8xf32>, tensor<1x8x8xf32>) -> tensor<7x3x8xf32>
+  return %0 : tensor<7x3x8xf32>
 }

@@ -214,20 +214,28 @@ func.func @main(%x: tensor<1x5x16xf32>, %p: tensor<1x1x3x16x8xf32>, %b: tensor<8
 
 // -----
 
-// The state of a recurrence is a result of its group though nobody reads it;
-// its last h is none. Nothing joins the time steps.
+// Sequences of a recurrence are results of its group though nobody reads them;
+// a final state that nobody reads is none. Nothing joins the time steps.
 // CHECK-LABEL: func.func @main(
-// CHECK:         %[[R:.*]]:2 = call @g_rnn(
+// CHECK:         %[[R:.*]]:2 = call @g_recurrence(
 // CHECK:         %[[T:.*]] = call @g_Tanh(%[[R]]#0)
 // CHECK:         return %[[T]]
-// CHECK-LABEL: func.func private @g_rnn(
+// CHECK-LABEL: func.func private @g_recurrence(
 // CHECK-SAME:    tile.group = #tile.group<recurrence>
-// CHECK:         %[[D:.*]], %[[H:.*]], %[[C:.*]] = tile.rnn
-// CHECK-NEXT:    return %[[D]], %[[C]]
-func.func @main(%g: tensor<7x3x32xf32>, %u: tensor<2x8x16xf32>) -> tensor<7x3x8xf32> {
-  %0:3 = tile.rnn %g, %u layer 0 unit 8 : tensor<7x3x32xf32>, tensor<2x8x16xf32> -> tensor<7x3x8xf32>, tensor<1x1x3x8xf32>, tensor<1x1x3x8xf32>
-  %1 = graph.Tanh %0#0 : (tensor<7x3x8xf32>) -> tensor<7x3x8xf32>
-  return %1 : tensor<7x3x8xf32>
+// CHECK:         %[[R:.*]]:3 = tile.recurrence
+// CHECK:         return %[[R]]#0, %[[R]]#1
+func.func @main(%g: tensor<7x3x8xf32>, %u: tensor<1x1x8x16xf32>) -> tensor<7x3x8xf32> {
+  %0:3 = tile.recurrence %g, %u attributes {
+      forms = [#tile.step_operand<steps = true, batch = true>, #tile.step_operand<steps = false, batch = false>],
+      rings = array<i64: 0, 1>, finals = array<i64: 0>,
+      states = [#tile.state<result = 0, offset = 0, width = 8, initial = -1>],
+      stages = [#tile.stage<width = 8 weights = 1 products = 1 state = 0 reads = [<kind = operand>] targets = [0, 1] columns = [0, 0]>]} {
+    ^bb0(%sum: f32, %a: f32):
+      %1 = arith.addf %sum, %a : f32
+      tile.stage_yield %1, %a : f32, f32
+    } : (tensor<7x3x8xf32>, tensor<1x1x8x16xf32>) -> (tensor<7x3x8xf32>, tensor<1x3x8xf32>, tensor<1x1x3x8xf32>)
+  %2 = graph.Tanh %0#0 : (tensor<7x3x8xf32>) -> tensor<7x3x8xf32>
+  return %2 : tensor<7x3x8xf32>
 }
 
 // -----

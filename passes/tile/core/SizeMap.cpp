@@ -66,7 +66,7 @@ private:
   void of(graph::StaticReshapeOp reshape);
   void of(graph::StaticTransposeOp transpose);
   void of(graph::ConcatOp concat);
-  void of(tile::RnnOp rnn);
+  void of(tile::RecurrenceOp recurrence);
   void ofReduction();
   void ofOther();
   void ofStatistics();
@@ -130,12 +130,16 @@ void ResultSizes::of(tile::ConvOp conv) {
         conv.getTaps(i), conv.getDilations()[i], conv.getStrides()[i]);
 }
 
-/// Steps and batch of dst, the batch of the states.
-void ResultSizes::of(tile::RnnOp rnn) {
-  ArrayRef<Index> gates = sizes[rnn.getGates()];
-  r[rank - 2] = gates[1];
-  if (result == rnn.getDst())
-    r[0] = gates[0];
+/// Steps and batch of sequences, the batch of final states.
+void ResultSizes::of(tile::RecurrenceOp recurrence) {
+  int64_t rows = recurrence.operandWithBatch(),
+          steps = recurrence.operandWithSteps();
+  tile::StepOperandAttr form = recurrence.getForm(rows);
+  r[rank - 2] = sizes[recurrence.getInputs()[rows]]
+                     [form.getLead().size() + form.getSteps()];
+  if (type.isDynamicDim(rank - 3))
+    r[rank - 3] = sizes[recurrence.getInputs()[steps]]
+                       [recurrence.getForm(steps).getLead().size()];
 }
 
 /// [B.., K, N] to [B.., P, K, panel], or [K.., N] to [G, P, K.., panel].
@@ -215,10 +219,13 @@ void ResultSizes::ofOther() {
 void ResultSizes::ofMain() {
   llvm::TypeSwitch<Operation *>(op)
       .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp, tile::PackOp,
-            tile::RnnOp, graph::StaticReshapeOp, graph::StaticTransposeOp,
-            graph::ConcatOp>([&](auto typed) { of(typed); })
+            tile::RecurrenceOp, graph::StaticReshapeOp,
+            graph::StaticTransposeOp, graph::ConcatOp>(
+          [&](auto typed) { of(typed); })
       .Case([&](tile::FlipOp) { copyAll(); })
-      .Case([&](tile::PackGatesOp) { r[1] = operand(0)[2]; })
+      .Case([&](tile::SliceOp) { // sizes that are not known are whole dims
+        r = llvm::to_vector(operand(0).take_back(rank));
+      })
       .Case<tile::ConvTransposeOp, tile::WinogradOp>([&](auto) { copyBatch(); })
       .Default([&](Operation *) { ofOther(); });
 }
@@ -238,7 +245,7 @@ void ResultSizes::ofStatistics() {
 }
 
 SmallVector<Index> ResultSizes::infer() {
-  if (result == op->getResult(0) || isa<tile::RnnOp>(op))
+  if (result == op->getResult(0) || isa<tile::RecurrenceOp>(op))
     ofMain();
   else
     ofStatistics();

@@ -51,43 +51,17 @@ LogicalResult lowerConcat(GroupContext &ctx) {
   return success();
 }
 
-/// Blocks of `unit` hidden units: [blocks, strips, K, gates of a strip, units]
-/// on both sides; the last block may be cut, the rest of it is zero.
-static LogicalResult lowerPackGates(GroupContext &ctx, tile::PackGatesOp op) {
-  const Strided &src = ctx.memoryOf(op.getWeights());
-  const Strided &dst = ctx.result();
-  auto type = rankedType(op.getWeights());
-  int64_t hidden = type.getDimSize(4), unit = op.getUnit();
-  if (ShapedType::isDynamic(hidden))
-    return emitError(op, ErrorCode::UnsupportedForm,
-                     "the number of hidden units is unknown");
-  int64_t panel = op.getPanel(),
-          gatesOfStrip = std::max(panel / unit, int64_t(1));
-  int64_t gates = type.getDimSize(3), strips = gates * unit / panel;
-  Index k = src.sizes[2], strip = dst.strides[0];
-  Index layer = op.getLayer() * src.strides[0];
-  auto part = [&](int64_t first, int64_t count, int64_t from, int64_t units,
-                  bool zeros) {
-    if (count == 0 || units == 0)
-      return;
-    Strided to, in;
-    to.base = dst.base;
-    to.sizes = {count, strips, k, gatesOfStrip, units};
-    to.strides = {strips * strip, strip, dst.strides[1], unit, 1};
-    to.offset = first * strips * strip + from;
-    if (zeros)
-      return emitCopy(ctx, std::nullopt, to);
-    in.base = src.base;
-    in.sizes = to.sizes;
-    in.strides = {unit * src.strides[4], gatesOfStrip * src.strides[3],
-                  src.strides[2], src.strides[3], src.strides[4]};
-    in.offset = layer + first * unit * src.strides[4];
-    emitCopy(ctx, in, to);
-  };
-  int64_t full = hidden / unit, tail = hidden % unit;
-  part(0, full, 0, unit, false);
-  part(full, tail != 0, 0, tail, false);
-  part(full, tail != 0, tail, unit - tail, true);
+static LogicalResult lowerSlice(GroupContext &ctx, tile::SliceOp op) {
+  Strided from = ctx.memoryOf(op.getSrc());
+  const Strided &to = ctx.result();
+  from.dense = false;
+  Index first = from.offset.value_or(0);
+  for (auto [offset, stride] : llvm::zip(op.getOffsets(), from.strides))
+    first += offset * stride;
+  from.offset = first;
+  from.sizes = to.sizes;
+  from.strides.erase(from.strides.begin(), from.strides.end() - to.rank());
+  emitCopy(ctx, from, to);
   return success();
 }
 
@@ -109,8 +83,8 @@ LogicalResult lowerPack(GroupContext &ctx) {
   Operation *last = ctx.ops().back();
   if (auto flip = dyn_cast<tile::FlipOp>(last))
     return lowerFlip(ctx, flip);
-  if (auto gates = dyn_cast<tile::PackGatesOp>(last))
-    return lowerPackGates(ctx, gates);
+  if (auto slice = dyn_cast<tile::SliceOp>(last))
+    return lowerSlice(ctx, slice);
   if (auto points = dyn_cast<tile::WinogradWeightsOp>(last))
     return lowerWinogradWeights(ctx, points);
   if (auto quantized = dyn_cast<tile::PackQuantizedOp>(last))

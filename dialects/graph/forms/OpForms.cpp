@@ -5,14 +5,14 @@
 // here; shapes are in OpShapes.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "tests/differential/OpForms.h"
+#include "dialects/graph/forms/OpForms.h"
 
+#include "dialects/graph/forms/Draft.h"
 #include "dialects/graph/infer/Infer.h"
-#include "tests/differential/Draft.h"
 
 #include <algorithm>
 
-namespace tenon::test {
+namespace tenon::forms {
 
 using namespace graph;
 
@@ -262,4 +262,4 @@ std::optional<OpForm> makeForm(const OpInfo &info, Random &random,
   return std::nullopt;
 }
 
-} // namespace tenon::test
+} // namespace tenon::forms

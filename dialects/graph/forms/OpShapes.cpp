@@ -4,14 +4,14 @@
 // See OpForms.h.  A rule without a line here keeps the shape of operand 0.
 //
 //===----------------------------------------------------------------------===//
-#include "tests/differential/Draft.h"
+#include "dialects/graph/forms/Draft.h"
 
 #include "dialects/graph/infer/Shapes.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace tenon::test {
+namespace tenon::forms {
 
 using namespace graph;
 
@@ -457,30 +457,13 @@ void quantize(Draft &d) {
 }
 
 //===----------------------------------------------------------------------===//
-// Recurrent cells
-//===----------------------------------------------------------------------===//
-
-void lstm(Draft &d) {
-  Dims src = d.source(3, 3);
-  int64_t batch = src[1], inputs = src[2];
-  int64_t layers = d.random.chance(70) ? 1 : d.random.in(2, 3);
-  int64_t hidden = layers > 1 ? inputs : d.dim();
-  // One step may read states of another width.
-  int64_t states = src[0] == 1 && d.random.chance(40) ? d.dim() : hidden;
-  d.shapes["src_layer"] = src;
-  d.shapes["weights_layer"] = {layers, 1, inputs, 4, hidden};
-  d.shapes["weights_iter"] = {layers, 1, states, 4, hidden};
-  d.shapes["bias"] = {layers, 1, 4, hidden};
-  d.shapes["src_iter"] = {layers, 1, batch, states};
-  d.shapes["src_iter_c"] = {layers, 1, batch, hidden};
-}
-
-//===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//
 
 /// The role of the forward operation that `name` of the gradient means.
 std::string forwardRole(std::string_view name) {
+  if (name.ends_with("_before"))
+    name.remove_suffix(7);
   if (name.ends_with("_or_dst"))
     return std::string(name.substr(0, name.size() - 7));
   return std::string(name.starts_with("diff_") ? name.substr(5) : name);
@@ -539,12 +522,12 @@ constexpr ShapeGuess guesses[] = {
     {"interpolate", interpolate},
     {"layer_norm", rowNorm},
     {"log_softmax", alongAxis},
-    {"lstm", lstm},
     {"matmul", matmul},
     {"none", anything},
     {"pool", pool},
     {"prelu", prelu},
     {"quantize", quantize},
+    {"recurrent", guessRecurrent},
     {"reduce", reduce},
     {"rms_norm", rowNorm},
     {"select", select},
@@ -568,4 +551,4 @@ void guessShapes(Draft &draft) {
     draft.set("axis", anyAxis(draft, firstShape(draft)));
 }
 
-} // namespace tenon::test
+} // namespace tenon::forms

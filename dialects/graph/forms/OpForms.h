@@ -13,9 +13,9 @@
 #pragma once
 
 #include "dialects/graph/OpTable.h"
-#include "tests/differential/Random.h"
+#include "dialects/graph/forms/Random.h"
 
-namespace tenon::test {
+namespace tenon::forms {
 
 /// One operation with its tensors; ids are not given out yet.
 struct OpForm {
@@ -48,4 +48,4 @@ int64_t boundaryDim(Random &random);
 std::vector<graph::DType> typesOf(const graph::OpInfo &info,
                                   std::string_view typeVar, bool onlyCompiling);
 
-} // namespace tenon::test
+} // namespace tenon::forms

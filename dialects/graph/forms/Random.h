@@ -6,7 +6,7 @@
 #include <iterator>
 #include <random>
 
-namespace tenon::test {
+namespace tenon::forms {
 
 /// The distributions of the standard library differ from one to the other;
 /// the engine does not.
@@ -32,4 +32,4 @@ private:
   std::mt19937_64 engine;
 };
 
-} // namespace tenon::test
+} // namespace tenon::forms

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tests/differential/OpForms.h"
+#include "dialects/graph/forms/OpForms.h"
 
 #include <map>
 
-namespace tenon::test {
+namespace tenon::forms {
 
 /// Shapes by the name of the operand or result.
 using Roles = std::map<std::string, graph::Dims, std::less<>>;
@@ -53,8 +53,11 @@ struct Draft {
 /// operation.
 void guessShapes(Draft &draft);
 
+/// The same for recurrent operations (RecurrentShapes.cpp).
+void guessRecurrent(Draft &draft);
+
 /// The whole forward operation that `draft` is the gradient of, by role, its
 /// attributes included; false when there is no guess.
 bool guessForward(Draft &draft, Roles &roles, graph::AttrMap &attrs);
 
-} // namespace tenon::test
+} // namespace tenon::forms
