@@ -111,6 +111,101 @@ static inline void execute(tenon_compiled_partition *compiled,
 }
 
 #ifdef __cplusplus
+/** A graph whose edges and operations are numbered as they come. */
+class Net {
+public:
+  /** A dense edge. */
+  tenon::LogicalTensor edge(const std::vector<int64_t> &dims,
+                            tenon_dtype dtype = TENON_F32) {
+    return tenon::LogicalTensor(edges++, dtype, dims);
+  }
+  /** An edge with distances in elements, a view of a larger tensor. */
+  tenon::LogicalTensor view(const std::vector<int64_t> &dims,
+                            const std::vector<int64_t> &strides,
+                            tenon_dtype dtype = TENON_F32) {
+    return tenon::LogicalTensor::strided(edges++, dtype, dims, strides);
+  }
+  /** An operation; `add` it when it has its edges and attributes. */
+  tenon::Op op(tenon_op_kind kind, const char *name) {
+    return tenon::Op(ops++, kind, name);
+  }
+  void add(const tenon::Op &op) { graph.add(op); }
+  /** Adds an operation without attributes; its result is of these sizes. */
+  tenon::LogicalTensor apply(tenon_op_kind kind, const char *name,
+                             const std::vector<tenon::LogicalTensor> &inputs,
+                             const std::vector<int64_t> &dims,
+                             tenon_dtype dtype = TENON_F32) {
+    tenon::LogicalTensor result = edge(dims, dtype);
+    tenon::Op made = op(kind, name);
+    for (const tenon::LogicalTensor &input : inputs)
+      made.input(input);
+    add(made.output(result));
+    return result;
+  }
+  /** The one partition of the whole graph, with these results at least. */
+  tenon::Partition finish(const std::vector<tenon::LogicalTensor> &outputs) {
+    for (const tenon::LogicalTensor &output : outputs)
+      graph.output(output.id);
+    graph.finalize();
+    std::vector<tenon::Partition> partitions = graph.partitions();
+    EXPECT(partitions.size() == 1 && partitions[0].isSupported());
+    return std::move(partitions[0]);
+  }
+
+private:
+  tenon::Graph graph;
+  uint64_t edges = 0, ops = 0;
+};
+
+/** An edge, and where the program keeps it. */
+struct Bound {
+  tenon::LogicalTensor about;
+  void *memory;
+};
+
+/** A whole graph, compiled, with the buffers that it reads and writes. */
+class Call {
+public:
+  Call(Net &net, const tenon::Engine &engine, const std::vector<Bound> &inputs,
+       const std::vector<Bound> &outputs)
+      : compiled(net.finish(edgesOf(outputs))
+                     .compile(engine, edgesOf(inputs), edgesOf(outputs))) {
+    for (const Bound &input : inputs)
+      in.emplace_back(input.about, engine, input.memory);
+    for (const Bound &output : outputs)
+      out.emplace_back(output.about, engine, output.memory);
+  }
+  void run(const tenon::Stream &stream) {
+    std::vector<const tenon::Tensor *> reads;
+    std::vector<tenon::Tensor *> writes;
+    for (const tenon::Tensor &tensor : in)
+      reads.push_back(&tensor);
+    for (tenon::Tensor &tensor : out)
+      writes.push_back(&tensor);
+    compiled.execute(stream, reads, writes);
+  }
+  /** Whether the result may have the memory of the input. */
+  bool isInPlace(const tenon::LogicalTensor &input,
+                 const tenon::LogicalTensor &output) const {
+    for (const tenon_inplace_pair &pair : compiled.inplacePairs())
+      if (pair.input_id == input.id && pair.output_id == output.id)
+        return true;
+    return false;
+  }
+
+private:
+  static std::vector<tenon::LogicalTensor>
+  edgesOf(const std::vector<Bound> &all) {
+    std::vector<tenon::LogicalTensor> edges;
+    for (const Bound &one : all)
+      edges.push_back(one.about);
+    return edges;
+  }
+
+  tenon::CompiledPartition compiled;
+  std::vector<tenon::Tensor> in, out;
+};
+
 /** The main of an example in C++: 1 when a call fails. */
 inline int run_example(void (*run)()) {
   try {

@@ -24,10 +24,10 @@ def example(name, graphs, deps = ["//examples:graph_builder"]):
         data = [":" + name] + graphs,
     )
 
-def api_example(name):
+def api_example(name, args = [], deps = ["//examples:check"]):
     """Declares the example `name`, a program of the C or C++ interface.
 
-    It checks itself: to test it is to run it.
+    It checks itself: to test it is to run it, with `args`.
     """
     in_cpp = name.endswith("_cpp")
     source = name + (".cpp" if in_cpp else ".c")
@@ -35,6 +35,7 @@ def api_example(name):
         name = name,
         size = "small",
         srcs = [source],
+        args = args,
         copts = [
             "-std=c++17" if in_cpp else "-std=c11",
             "-pedantic",
@@ -44,9 +45,6 @@ def api_example(name):
             "-lm",
             "-pthread",
         ],
-        deps = [
-            "//compiler/api:tenon",
-            "//examples:check",
-        ],
+        deps = ["//compiler/api:tenon"] + deps,
     )
     native.exports_files([source])
