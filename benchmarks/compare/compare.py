@@ -218,7 +218,7 @@ def run_suites(args, threads):
           + f"; {platform.machine()}, {threads} threads")
     rows = []
     for case in (cases.all_cases() + gradients.cases()
-                 + models.all_models()):
+                 + models.all_models() + models.all_recurrent()):
         if args.suite and case.suite not in args.suite.split(","):
             continue
         if args.filter and args.filter not in case.name:

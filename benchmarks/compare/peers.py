@@ -81,7 +81,7 @@ class Torch:
                 f = lambda x, a=a: torch.clamp(x, a["min"], a["max"])
             elif kind == "StaticReshape":
                 f = lambda x, a=a: x.reshape(a["shape"])
-            elif kind == "LSTM":
+            elif kind in ("RNN", "LSTM", "GRU"):
                 f = self.recurrent(op, values)
             elif kind == "SoftMax":
                 f = lambda x, a=a: torch.softmax(x, a["axis"])
@@ -125,14 +125,24 @@ class Torch:
 
     def recurrent(self, op, values):
         w, u, b = (values[n] for n in op.inputs[1:])
-        size = w.shape[-1]
-        module = self.torch.nn.LSTM(w.shape[2], size)
-        flat = lambda v: self.torch.from_numpy(v.reshape(-1, 4 * size))
+        directions, size = w.shape[1], w.shape[-1]
+        module = getattr(self.torch.nn, op.kind)(
+            w.shape[2], size, bidirectional=directions == 2)
+        # PyTorch has the reset gate before the update gate, and the bias of
+        # the product with the state as a row of its own.
+        order = [1, 0, 2] if op.kind == "GRU" else list(range(w.shape[3]))
         with self.torch.no_grad():
-            module.weight_ih_l0.copy_(flat(w).t())
-            module.weight_hh_l0.copy_(flat(u).t())
-            module.bias_ih_l0.copy_(flat(b)[0])
-            module.bias_hh_l0.zero_()
+            for d, suffix in enumerate(("", "_reverse")[:directions]):
+                part = lambda name: getattr(module, f"{name}_l0{suffix}")
+                turn = lambda v: self.torch.from_numpy(
+                    v[0, d][:, order].reshape(v.shape[2], -1)).t()
+                part("weight_ih").copy_(turn(w))
+                part("weight_hh").copy_(turn(u))
+                part("bias_ih").copy_(
+                    self.torch.from_numpy(b[0, d][order].reshape(-1)))
+                part("bias_hh").zero_()
+                if op.kind == "GRU":
+                    part("bias_hh")[2 * size:] = self.torch.from_numpy(b[0, d, 3])
         return lambda x, *_: module(x)[0]
 
     def prepare(self, case, values, threads):
@@ -321,7 +331,7 @@ def onnx_model(case, values):
         elif op.kind == "StaticReshape":
             shape = constant(f"shape{i}", np.array(a["shape"], np.int64))
             node("Reshape", [op.inputs[0], shape], [out])
-        elif op.kind == "LSTM":
+        elif op.kind == "LSTM" and values[op.inputs[1]].shape[1] == 1:
             w, u, b = (values[n] for n in op.inputs[1:])
             size = w.shape[-1]
             # [K, gates i f c o, H] to [1, gates i o f c, H, K].
