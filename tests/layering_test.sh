@@ -30,6 +30,7 @@ passes/tile/products: passes/support passes/ops dialects codegen passes/tile/cor
 passes/tile/windows: passes/support passes/ops dialects codegen passes/tile/core passes/tile/loops passes/tile/products
 passes/tile/convolution: passes/support passes/ops dialects codegen passes/tile/core passes/tile/windows
 passes/tile/attention: passes/support passes/ops dialects codegen passes/tile/core passes/tile/products passes/tile/windows
+passes/tile/recurrence: passes/support passes/ops dialects codegen passes/tile/core
 passes/tile: passes/Passes.h passes/Passes.h.inc passes/support dialects codegen passes/ops passes/fuse
 passes: passes dialects codegen
 compiler/import: compiler/import dialects

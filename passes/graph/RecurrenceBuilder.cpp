@@ -59,9 +59,6 @@ Scalar select(Value condition, Scalar a, Scalar b) {
   return {s, arith::SelectOp::create(s.builder(), s.location(), condition,
                                      a.value, b.value)};
 }
-Scalar orZero(StageBuilder &stage, Scalar x) {
-  return x ? x : stage.constant(0);
-}
 
 //===----------------------------------------------------------------------===//
 // Stages

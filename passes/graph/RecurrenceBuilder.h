@@ -50,9 +50,6 @@ private:
   mlir::Value value;
 };
 
-/// `x`, or 0 if it is null.
-Scalar orZero(StageBuilder &stage, Scalar x);
-
 /// What the products of a stage read: a state, or columns of a result that an
 /// earlier stage of the step has stored; see tile::StageAttr.
 struct ProductSource {
