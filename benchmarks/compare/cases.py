@@ -58,7 +58,8 @@ class Case:
 
     def outputs(self):
         read = {i for op in self.ops for i in op.inputs}
-        return [o for op in self.ops for o in op.outputs if o not in read]
+        return [o for op in self.ops for o in op.outputs
+                if o and o not in read]
 
     def values(self, seed=0):
         """Inputs: bytes, or f32, also where the tensor is bf16."""
@@ -92,6 +93,8 @@ class Case:
         ids = {name: i for i, name in enumerate(self.shapes)}
 
         def tensor(name):
+            if name is None:  # an operand or result that is left out
+                return None
             shape = list(self.shapes[name])
             stride, step = [], 1
             for d in reversed(shape):

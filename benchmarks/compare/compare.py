@@ -5,8 +5,8 @@
     bazel build //compiler/api:libtenon.so
     python3 benchmarks/compare/compare.py [--suite matmul,rows] [--threads 1]
 
-Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax; those that
-are absent are named. Each result is compared with Tenon's before anything is
+Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax, and onednn with
+intel-opencl-rt for recurrent layers; those that are absent are named. Each result is compared with Tenon's before anything is
 timed. A figure is the median over rounds of the time of one execution; in each
 round every peer runs once for the same time. The ratio is the best peer's time
 by Tenon's: above 1, Tenon is faster. Quantised models are timed beside the same
@@ -31,7 +31,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import gradients  # noqa: E402
 import models  # noqa: E402
+import onednn_recurrent  # noqa: E402
 import peers  # noqa: E402
+import recurrent  # noqa: E402
 import tenon_api  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -56,7 +58,7 @@ def parse():
 
 def start_peers(names, threads):
     started = []
-    for peer in peers.ALL:
+    for peer in [onednn_recurrent.Recurrent] + peers.ALL:
         if names and peer.name not in names:
             continue
         try:
@@ -218,7 +220,7 @@ def run_suites(args, threads):
           + f"; {platform.machine()}, {threads} threads")
     rows = []
     for case in (cases.all_cases() + gradients.cases()
-                 + models.all_models() + models.all_recurrent()):
+                 + models.all_models() + recurrent.cases()):
         if args.suite and case.suite not in args.suite.split(","):
             continue
         if args.filter and args.filter not in case.name:

@@ -202,46 +202,11 @@ def mobilenet_v2(batch, quantised=False):
     return classified(m, x, batch, 1280).case("mobilenet", f"batch {batch}")
 
 
-def recurrent(kind, steps, batch, inputs, size, directions=1):
-    """One layer; GRU has the reset gate behind the product, as PyTorch has."""
-    gates = {"RNN": 1, "LSTM": 4, "GRU": 3}[kind]
-    m = Model()
-    x = m.tensor((steps, batch, inputs), "x")
-    w = m.constant((1, directions, inputs, gates, size), inputs ** -0.5)
-    u = m.constant((1, directions, size, gates, size), size ** -0.5)
-    rows = 4 if kind == "GRU" else gates
-    b = m.constant((1, directions, rows, size), 0.1)
-    m.flops = 2.0 * steps * batch * (inputs + size) * gates * size * directions
-    attrs = {"linear_before_reset": True} if kind == "GRU" else {}
-    if directions == 2:
-        attrs["direction"] = "bidirectional_concat"
-    m.op(kind, [x, w, u, b], (steps, batch, size * directions), **attrs)
-    both = ", both directions" if directions == 2 else ""
-    return m.case(kind.lower(), f"{batch}x{steps}x{inputs}->{size}{both}")
-
-
-def lstm(steps, batch, inputs, size):
-    return recurrent("LSTM", steps, batch, inputs, size)
-
-
-def all_recurrent():
-    """Shapes of GNMT, DeepSpeech2 and RNN-T, chosen before they were timed; some
-    with fewer steps or a smaller batch, to keep a run short."""
-    return [recurrent(*sizes) for sizes in (
-        ("LSTM", 30, 64, 512, 512), ("LSTM", 30, 1, 512, 512),
-        ("LSTM", 50, 64, 256, 256, 2), ("LSTM", 1, 640, 1024, 512),
-        ("LSTM", 1, 10, 1024, 512), ("LSTM", 64, 128, 240, 1024),
-        ("LSTM", 1, 896, 320, 320), ("LSTM", 50, 64, 500, 500),
-        ("RNN", 50, 64, 1760, 1760), ("RNN", 50, 1, 1760, 1760),
-        ("GRU", 50, 64, 1760, 1760), ("GRU", 50, 1, 1760, 1760))]
-
-
 def all_models():
     return ([bert(1, s) for s in (128, 384)]
             + [in_bf16(bert(1, s)) for s in (128, 384)]
             + [resnet50(n) for n in (1, 16)]
             + [mobilenet_v2(n) for n in (1, 16)]
-            + [lstm(50, 16, 1024, 1024)]
             + [in_int8(chain, rows, sizes)
                for sizes in ((768, 3072, 768), (13, 512, 256, 128))
                for rows in (32, 128)]

@@ -14,6 +14,7 @@ import re
 import numpy as np
 
 import gradients
+import recurrent
 import weight_only
 
 
@@ -41,6 +42,8 @@ class Torch:
         torch, functional = self.torch, self.torch.nn.functional
         if case.narrow() - {"bf16"}:
             raise Missing("bytes")
+        if len(case.ops) == 2 and case.ops[0].kind in recurrent.KINDS:
+            return recurrent.torch_training(torch, case, values)
         dtype = torch.bfloat16 if case.narrow() else torch.float32
         tensor = lambda n: torch.from_numpy(values[n]).to(dtype)
         constants = {n: tensor(n) for n in case.constants}
@@ -81,8 +84,8 @@ class Torch:
                 f = lambda x, a=a: torch.clamp(x, a["min"], a["max"])
             elif kind == "StaticReshape":
                 f = lambda x, a=a: x.reshape(a["shape"])
-            elif kind in ("RNN", "LSTM", "GRU"):
-                f = self.recurrent(op, values)
+            elif kind in recurrent.KINDS:
+                f = recurrent.torch_function(torch, op, values, dtype)
             elif kind == "SoftMax":
                 f = lambda x, a=a: torch.softmax(x, a["axis"])
             elif kind == "LayerNorm":
@@ -123,41 +126,22 @@ class Torch:
 
         return function, [tensor(n) for n in inputs]
 
-    def recurrent(self, op, values):
-        w, u, b = (values[n] for n in op.inputs[1:])
-        directions, size = w.shape[1], w.shape[-1]
-        module = getattr(self.torch.nn, op.kind)(
-            w.shape[2], size, bidirectional=directions == 2)
-        # PyTorch has the reset gate before the update gate, and the bias of
-        # the product with the state as a row of its own.
-        order = [1, 0, 2] if op.kind == "GRU" else list(range(w.shape[3]))
-        with self.torch.no_grad():
-            for d, suffix in enumerate(("", "_reverse")[:directions]):
-                part = lambda name: getattr(module, f"{name}_l0{suffix}")
-                turn = lambda v: self.torch.from_numpy(
-                    v[0, d][:, order].reshape(v.shape[2], -1)).t()
-                part("weight_ih").copy_(turn(w))
-                part("weight_hh").copy_(turn(u))
-                part("bias_ih").copy_(
-                    self.torch.from_numpy(b[0, d][order].reshape(-1)))
-                part("bias_hh").zero_()
-                if op.kind == "GRU":
-                    part("bias_hh")[2 * size:] = self.torch.from_numpy(b[0, d, 3])
-        return lambda x, *_: module(x)[0]
-
     def prepare(self, case, values, threads):
         function, arguments = self.translate(case, values)
         return self.runner(function, arguments)
 
     def runner(self, function, arguments):
         def call():
+            if getattr(function, "trains", False):
+                return function(*arguments)
             with self.torch.inference_mode():
                 return function(*arguments)
 
         def run():
             run.last = call()
         run()
-        run.results = lambda: [t.float().numpy() for t in run.last]
+        turned = getattr(function, "results", lambda last: last)
+        run.results = lambda: [t.float().numpy() for t in turned(run.last)]
         return run
 
 
@@ -331,21 +315,10 @@ def onnx_model(case, values):
         elif op.kind == "StaticReshape":
             shape = constant(f"shape{i}", np.array(a["shape"], np.int64))
             node("Reshape", [op.inputs[0], shape], [out])
-        elif op.kind == "LSTM" and values[op.inputs[1]].shape[1] == 1:
-            w, u, b = (values[n] for n in op.inputs[1:])
-            size = w.shape[-1]
-            # [K, gates i f c o, H] to [1, gates i o f c, H, K].
-            order = [0, 3, 1, 2]
-            turn = lambda v: np.ascontiguousarray(
-                v[0, 0][:, order].reshape(-1, 4 * size).T[None])
-            biases = np.concatenate([b[0, 0][order].ravel(),
-                                     np.zeros(4 * size, np.float32)])
-            node("LSTM", [op.inputs[0], constant(f"W{i}", turn(w)),
-                          constant(f"R{i}", turn(u)),
-                          constant(f"B{i}", biases[None])],
-                 [f"{out}.d"], hidden_size=size)
-            node("Squeeze", [f"{out}.d", constant(
-                f"axis{i}", np.array([1], np.int64))], [out])
+        elif op.kind in recurrent.KINDS:
+            if len(case.ops) > 1 or case.narrow():
+                raise Missing("ONNX has one layer in f32")
+            recurrent.onnx_nodes(op, case, values, node, constant)
         elif op.kind in ("Quantize", "Dequantize"):
             narrow = op.inputs[0] if op.kind == "Dequantize" else out
             form = np.int8 if case.dtype(narrow) == "s8" else np.uint8

@@ -93,7 +93,7 @@ def logical_tensors(graph):
     """Every tensor of a graph (the JSON form) by id."""
     result = {}
     for op in graph["graph"]:
-        for t in op["inputs"] + op["outputs"]:
+        for t in filter(None, op["inputs"] + op["outputs"]):
             lt = LogicalTensor(id=t["id"], dtype=DTYPES[t["dtype"]][0],
                                rank=len(t["shape"]), layout=2,
                                property=2 if t["property_type"] == "constant"

@@ -98,6 +98,13 @@ TEST(Stats, RecurrentCells) {
   addTensor(graph, 4, {5, 3, 7});
   addOp(graph, "LSTM", "op", {0, 1, 2, 3}, {4});
   EXPECT_EQ(flopsOf(graph, graph.ops[0]), 2.0 * 5 * 3 * 2 * 4 * 7 * (7 + 7));
+  // The gradients of data and of weights_iter, and the way back of the state.
+  addTensor(graph, 5, {2, 1, 5, 3, 42});
+  addTensor(graph, 6, {5, 3, 7});
+  addTensor(graph, 7, {2, 1, 7, 4, 7});
+  addOp(graph, "LSTMBackward", "gradient", {0, 1, 2, 5, 4}, {6, 7});
+  graph.ops[1].absentOutputs = 1 << 1;
+  EXPECT_EQ(flopsOf(graph, graph.ops[1]), 2.0 * 5 * 3 * 2 * 4 * 7 * 3 * 7);
   graph.tensor(0).shape = graph::Dims{graph::kUnknownDim, 3, 7};
   EXPECT_EQ(flopsOf(graph, graph.ops[0]), 0);
 }

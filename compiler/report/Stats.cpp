@@ -54,6 +54,27 @@ double convolutionMacs(const Op &op, const LogicalTensor &side,
   return channels > 0 ? elementsOf(side) * weightElements / channels : 0;
 }
 
+/// Each weight of input and state is used once per step and batch entry; in a
+/// gradient, where that of the state always goes back, once for each of its
+/// products that is asked for. 0 when `op` lacks operands.
+double recurrentMacs(const Graph &graph, const Op &op) {
+  const auto &data = graph.tensor(op.inputs[0]).shape;
+  if (op.inputs.size() < 3 || !data || data->size() != 3 || (*data)[0] < 0 ||
+      (*data)[1] < 0)
+    return 0;
+  const OpInfo &info = factsOf(op.kind);
+  bool isGradient = !info.backwardOf.empty();
+  int ofInput = isGradient ? 0 : 1, ofState = 1;
+  for (size_t i = 0; isGradient && i < op.outputs.size(); ++i) {
+    std::string_view name = info.results[op.outputSlot(i)].name;
+    ofInput += name == "diff_src_layer" || name == "diff_weights_layer";
+    ofState += name == "diff_weights_iter";
+  }
+  return static_cast<double>((*data)[0]) * static_cast<double>((*data)[1]) *
+         (ofInput * elementsOf(graph.tensor(op.inputs[1])) +
+          ofState * elementsOf(graph.tensor(op.inputs[2])));
+}
+
 /// 0 when `op` is no contraction or lacks operands.
 double contractionMacs(const Graph &graph, const Op &op) {
   if (op.inputs.size() < 2 || op.outputs.empty())
@@ -70,15 +91,8 @@ double contractionMacs(const Graph &graph, const Op &op) {
     int64_t depth = (*first.shape)[transposed ? rank - 2 : rank - 1];
     return depth > 0 ? elementsOf(result) * static_cast<double>(depth) : 0;
   }
-  // Each weight of input and state is used once per step and batch entry.
-  if (rule.starts_with("recurrent")) {
-    if (op.inputs.size() < 3 || !first.shape || first.shape->size() != 3 ||
-        (*first.shape)[0] < 0 || (*first.shape)[1] < 0)
-      return 0;
-    return static_cast<double>((*first.shape)[0]) *
-           static_cast<double>((*first.shape)[1]) *
-           (elementsOf(second) + elementsOf(graph.tensor(op.inputs[2])));
-  }
+  if (rule.starts_with("recurrent"))
+    return recurrentMacs(graph, op);
   // Forward and by data the weights are an operand, by weights the result.
   const OpInfo &info = factsOf(op.kind);
   bool isTransposed = forwardOf(info).shapeRule == "conv_transpose";
