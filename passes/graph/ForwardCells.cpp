@@ -188,11 +188,11 @@ Value ForwardBuilder::fromInitialState() {
 
 /// What the gates get from `x` at all steps, bias included: [T, N, G * DHC].
 Value ForwardBuilder::fromInputs(Value x) {
+  // The rows first: what is there before a product may be added in it.
+  Value bias = biasRows(0, r.gates());
   Value product =
       gateProduct(x, r.weightsOf("weights_layer", layer, direction));
-  if (Value bias = biasRows(0, r.gates()))
-    product = buildBinary(b, loc, "Add", product, bias);
-  return product;
+  return bias ? buildBinary(b, loc, "Add", product, bias) : product;
 }
 
 /// The code of 0.

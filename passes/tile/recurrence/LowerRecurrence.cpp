@@ -33,9 +33,9 @@ namespace tenon::passes {
 
 namespace {
 
-/// Work of an item, in multiply-adds, that pays for handing it to a thread:
-/// about 2 us.
-constexpr int64_t kMinItemWork = 128 << 10;
+/// Work of an item, in multiply-adds, that pays for handing it to a thread: a
+/// microsecond with a batch of one, which reads each weight once.
+constexpr int64_t kMinItemWork = 32 << 10;
 /// What the functions of a cell cost per unit, in multiply-adds.
 constexpr int64_t kCellWork = 200;
 /// Units of a block without products.
