@@ -39,6 +39,7 @@ enum class Role {
   zeroPoint,
   half,   // probability of Dropout
   length, // of sequences
+  index,  // into another operand
 };
 
 /// The operation table gives what does not depend on other operations.
@@ -68,6 +69,8 @@ Role roleOf(graph::Domain domain) {
     return Role::half;
   case graph::Domain::length:
     return Role::length;
+  case graph::Domain::index:
+    return Role::index;
   }
   return Role::data;
 }

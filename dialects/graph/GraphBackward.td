@@ -461,6 +461,57 @@ def Graph_LayerNormBackwardOp
   let squares = 1;
 }
 
+def Graph_GroupNormBackwardOp
+    : Graph_NormBackward<"GroupNorm", "GroupNormBackward", 165,
+                         "group_norm_backward",
+                         [Pure, AttrSizedResultSegments]> {
+  let summary = "gradients of GroupNorm";
+  let description = [{
+    The formulas of LayerNormBackward, with the means over the channels of one
+    group and all spatial dims: diff_gamma and diff_beta are sums over the batch
+    and the spatial dims. mean and variance are N, groups, as GroupNorm gives
+    them. gamma is 1 if it is left out.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Graph_Value<"T2">:$mean, Graph_Value<"T2", "variance">:$variance,
+      Optional<Graph_Value<"T2">>:$gamma,
+      Arg<SI64Attr, "number of channel groups">:$groups,
+      Graph_Epsilon:$epsilon, Graph_DataFormat:$data_format);
+  let operandCounts = [4, 5];
+  let resultCounts = [1, 2, 3];
+  let constraints = ["the other tensors are bf16 only when src is bf16",
+                     "channels of src are a multiple of groups"];
+  let shapeRule = "group_norm_backward";
+  let reducedDims = "channelGroups";
+  let typeRule = "statistics";
+  let squares = 1;
+}
+
+def Graph_RMSNormBackwardOp
+    : Graph_NormBackward<"RMSNorm", "RMSNormBackward", 166,
+                         "rms_norm_backward", [Pure]> {
+  let summary = "gradients of RMSNorm";
+  let description = [{
+    With r = 1 / sqrt(mean(src^2) + epsilon) and g = diff_dst * gamma (gamma is 1
+    if it is left out): diff_src = r * (g - src * r^2 * mean(g * src)), the means
+    over the normalised dims; diff_gamma = sum(diff_dst * src * r) over the
+    leading dims.
+  }];
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T1">:$diff_dst,
+      Optional<Graph_Value<"T2">>:$gamma,
+      Graph_BeginNormAxis:$begin_norm_axis, Graph_Epsilon:$epsilon);
+  let results = (outs Graph_Value<"T1">:$diff_src,
+                      Optional<Graph_Value<"T2">>:$diff_gamma);
+  let operandCounts = [2, 3];
+  let resultCounts = [1, 2];
+  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", Floats>];
+  let constraints = ["gamma is f32 or has the element type of src"];
+  let shapeRule = "rms_norm_backward";
+  let reducedDims = "fromBeginNormAxis";
+  let typeRule = "statistics";
+  let squares = 1;
+}
+
 def Graph_SoftMaxBackwardOp
     : Graph_BackwardOp<"SoftMax", "SoftMaxBackward", 65, "softmax_backward"> {
   let summary =

@@ -99,6 +99,9 @@ class Graph_Var<string var, list<string> types> {
 
 defvar Floats = ["f32", "bf16", "f16"];
 defvar FloatsAndS32 = ["f32", "bf16", "f16", "s32"];
+defvar Integers = ["s64", "s32", "s8", "u8"];
+defvar Numbers = !listconcat(Floats, Integers);
+defvar NumbersAndBoolean = !listconcat(Numbers, ["boolean"]);
 defvar StatTypes = ["f32", "bf16"];
 
 /// Numbers that random tests choose from for the f32 attribute `attribute`,

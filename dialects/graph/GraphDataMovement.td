@@ -9,8 +9,9 @@ defvar MovedTypes = ["f32", "bf16", "f16", "s64", "s32", "s8", "u8",
                      "boolean", "f8_e5m2", "f8_e4m3"];
 
 /// Values are copied, whatever they are.
-class Graph_Movement<string kind, int number, string cSuffix>
-    : Graph_Op<kind, "data_movement", number, cSuffix> {
+class Graph_Movement<string kind, int number, string cSuffix,
+                     list<Trait> traits = [Pure]>
+    : Graph_Op<kind, "data_movement", number, cSuffix, traits> {
   let results = (outs Graph_Value<"T">:$dst);
   let typeVars = [Graph_Var<"T", MovedTypes>];
   let compiles = ["f32", "s64", "s32", "s8", "u8", "boolean", "f8_e5m2",
@@ -22,11 +23,12 @@ class Graph_Movement<string kind, int number, string cSuffix>
 def Graph_ConcatOp : Graph_Movement<"Concat", 12, "concat"> {
   let summary = "dst = operands one after the other along axis";
   let description = [{
-    Takes 1 to 64 operands of one rank; all dims but axis agree.
+    Takes any number of operands of one rank, at least one; all dims but axis
+    agree.
   }];
   let arguments = (ins Variadic<Graph_Value<"T">>:$src_i,
       Arg<SI64Attr, "dim to join; negative counts from the end">:$axis);
-  let operandCounts = !range(1, 65);
+  let operandCounts = [];
   let constraints = ["axis is within the rank of the operands",
                      "all dims but axis are equal"];
   let shapeRule = "concat";
@@ -129,7 +131,7 @@ def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
       Arg<SI64Attr, "dim whose index is taken; negative counts from the end">
           :$axis);
   let results = (outs Graph_Value<"T2">:$dst);
-  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let typeVars = [Graph_Var<"T1", MovedTypes>, Graph_Var<"T2", ["s32", "s64"]>];
   let constraints = ["axis is within the rank of src"];
   let compiles = ["f32", "bf16", "f16", "s32"]; // src is not read
   let vectorException = "reads nothing: indices are computed and stored";

@@ -5,6 +5,9 @@
 
 include "dialects/graph/GraphBase.td"
 
+/// Booleans, and integers bit by bit.
+defvar BitTypes = !listconcat(Integers, ["boolean"]);
+
 class Graph_Unary<string kind, int number, string cSuffix>
     : Graph_Op<kind, "elementwise_unary", number, cSuffix> {
   let arguments = (ins Graph_Value<"T">:$src);
@@ -15,6 +18,10 @@ class Graph_Unary<string kind, int number, string cSuffix>
 
 def Graph_AbsOp : Graph_Unary<"Abs", 0, "abs"> {
   let summary = "dst = |src|";
+  let description = [{
+    Of an integer without a positive counterpart it is that integer.
+  }];
+  let typeVars = [Graph_Var<"T", Numbers>];
   let rounding = "exact";
   let cheap = 1;
   let grid = "first";
@@ -24,8 +31,10 @@ def Graph_ClampOp : Graph_Unary<"Clamp", 10, "clamp"> {
   let summary = "dst = min(max(src, min), max)";
   let description = [{
     min above max is an error, found as soon as the operation is added.
-    A NaN element stays NaN.
+    A NaN element stays NaN.  For integers a bound is the nearest integer between
+    both bounds, saturated to the type.
   }];
+  let typeVars = [Graph_Var<"T", Numbers>];
   let arguments = (ins Graph_Value<"T">:$src,
                        Arg<F32Attr, "lower bound">:$min,
                        Arg<F32Attr, "upper bound">:$max);
@@ -34,6 +43,16 @@ def Graph_ClampOp : Graph_Unary<"Clamp", 10, "clamp"> {
   let cheap = 1;
   let grid = "clamp";
   let attrRules = ["min_at_most_max"];
+}
+
+def Graph_CosOp : Graph_Unary<"Cos", 139, "cos"> {
+  let summary = "dst = cos(src)";
+  let description = [{
+    What is said of Sin holds here too.
+  }];
+  let rounding = "once";
+  let transcendental = 1;
+  let compiles = [];
 }
 
 def Graph_EluOp : Graph_Unary<"Elu", 23, "elu"> {
@@ -67,6 +86,16 @@ def Graph_ExpOp : Graph_Unary<"Exp", 26, "exp"> {
       "bounded by arithmetic, not bandwidth: about 22 operations per vector";
   let rounding = "once";
   let transcendental = 1;
+}
+
+def Graph_Expm1Op : Graph_Unary<"Expm1", 138, "expm1"> {
+  let summary = "dst = exp(src) - 1";
+  let description = [{
+    Exact up to its rounding near 0 as well.
+  }];
+  let rounding = "once";
+  let transcendental = 1;
+  let compiles = [];
 }
 
 def Graph_FloorOp : Graph_Unary<"Floor", 120, "floor"> {
@@ -126,12 +155,35 @@ def Graph_LogOp : Graph_Unary<"Log", 36, "log"> {
   let arguments = (ins Graph_Value<"T", "positive">:$src);
 }
 
+def Graph_Log1pOp : Graph_Unary<"Log1p", 137, "log1p"> {
+  let summary = "dst = ln(1 + src)";
+  let description = [{
+    Exact up to its rounding near 0 as well. -1 gives -inf, a smaller number NaN.
+  }];
+  let arguments = (ins Graph_Value<"T", "positive">:$src);
+  let rounding = "once";
+  let transcendental = 1;
+  let compiles = [];
+}
+
 def Graph_MishOp : Graph_Unary<"Mish", 44, "mish"> {
   let summary = "dst = src * tanh(ln(1 + exp(src)))";
   let vectorException =
       "bounded by arithmetic, not bandwidth: about 99 operations per vector, "
       "most of them in one dependent chain";
   let transcendental = 1;
+}
+
+def Graph_NotOp : Graph_Unary<"Not", 146, "not"> {
+  let summary = "dst = not src";
+  let description = [{
+    Of a boolean 1 for 0 and 0 for any other byte; of an integer each bit.
+  }];
+  let typeVars = [Graph_Var<"T", BitTypes>];
+  let rounding = "exact";
+  let cheap = 1;
+  let compiles = [];
+  let grid = "boolean";
 }
 
 def Graph_PowOp : Graph_Unary<"Pow", 82, "pow"> {
@@ -245,7 +297,7 @@ class Graph_Elementwise<string kind, int number, string cSuffix>
   let opClass = "elementwise";
 }
 
-/// All three types may differ: f32 with bf16 gives f32, for instance.
+/// Of floats all three types may differ: f32 with bf16 gives f32, for instance.
 class Graph_MixedBinary<string kind, int number, string cSuffix,
                         list<string> types = Floats>
     : Graph_Elementwise<kind, number, cSuffix> {
@@ -255,9 +307,14 @@ class Graph_MixedBinary<string kind, int number, string cSuffix,
   let typeVars = [Graph_Var<"T1", types>, Graph_Var<"T2", types>,
                   Graph_Var<"T3", types>];
   let shapeRule = "broadcast";
+  let typeRule = "mixed";
+  let constraints = ["types differ among floats and s32 only"];
   let description = [{
-    The three element types are bound independently.  The computation is exact
-    in the wider of them and rounded once, to the type of dst.
+    Floats and s32 may be mixed, three types as they like: the computation is
+    exact in the wider of them and rounded once, to the type of dst.  Integers of
+    one type wrap around.  An integer quotient is rounded towards 0, and is 0 for
+    a divisor of 0.  A sum of booleans is 1 if one of them is, a product if both
+    are.
   }];
 }
 
@@ -269,7 +326,7 @@ class Graph_SameBinary<string kind, int number, string cSuffix>
   let shapeRule = "broadcast";
 }
 
-def Graph_AddOp : Graph_MixedBinary<"Add", 2, "add", FloatsAndS32> {
+def Graph_AddOp : Graph_MixedBinary<"Add", 2, "add", NumbersAndBoolean> {
   let summary = "dst = src_0 + src_1";
   let compiles = ["f32", "s32"];
   let commutative = 1;
@@ -278,7 +335,7 @@ def Graph_AddOp : Graph_MixedBinary<"Add", 2, "add", FloatsAndS32> {
   let grid = "sum";
 }
 
-def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide"> {
+def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide", Numbers> {
   let summary = "dst = src_0 / src_1";
   let rounding = "once";
   let transcendental = 1;
@@ -288,7 +345,7 @@ def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide"> {
 }
 
 def Graph_MultiplyOp
-    : Graph_MixedBinary<"Multiply", 46, "multiply", FloatsAndS32> {
+    : Graph_MixedBinary<"Multiply", 46, "multiply", NumbersAndBoolean> {
   let summary = "dst = src_0 * src_1";
   let compiles = ["f32", "s32"];
   let commutative = 1;
@@ -298,7 +355,7 @@ def Graph_MultiplyOp
 }
 
 def Graph_SubtractOp
-    : Graph_MixedBinary<"Subtract", 74, "subtract", FloatsAndS32> {
+    : Graph_MixedBinary<"Subtract", 74, "subtract", Numbers> {
   let summary = "dst = src_0 - src_1";
   let compiles = ["f32", "s32"];
   let rounding = "once";
@@ -308,6 +365,7 @@ def Graph_SubtractOp
 
 def Graph_MaximumOp : Graph_SameBinary<"Maximum", 40, "maximum"> {
   let summary = "dst = max(src_0, src_1)";
+  let typeVars = [Graph_Var<"T", NumbersAndBoolean>];
   let commutative = 1;
   let rounding = "exact";
   let cheap = 1;
@@ -316,6 +374,7 @@ def Graph_MaximumOp : Graph_SameBinary<"Maximum", 40, "maximum"> {
 
 def Graph_MinimumOp : Graph_SameBinary<"Minimum", 43, "minimum"> {
   let summary = "dst = min(src_0, src_1)";
+  let typeVars = [Graph_Var<"T", NumbersAndBoolean>];
   let commutative = 1;
   let rounding = "exact";
   let cheap = 1;
@@ -330,20 +389,87 @@ def Graph_SquaredDifferenceOp
   let grid = "squared_difference";
 }
 
-def Graph_GreaterEqualOp
-    : Graph_Elementwise<"GreaterEqual", 85, "greater_equal"> {
-  let summary = "dst = src_0 >= src_1";
+class Graph_Comparison<string kind, int number, string cSuffix>
+    : Graph_Elementwise<kind, number, cSuffix> {
   let description = [{
-    The result is boolean: one byte, 0 or 1.  A NaN on either side gives 0.
+    The result is boolean: one byte, 0 or 1.  A NaN on either side gives 0. Of
+    operands that are boolean any byte but 0 is 1.
   }];
   let arguments = (ins Graph_Value<"T1">:$src_0, Graph_Value<"T1">:$src_1,
                        Graph_AutoBroadcast:$auto_broadcast);
   let results = (outs Graph_Value<"T2">:$dst);
-  let typeVars = [Graph_Var<"T1", FloatsAndS32>, Graph_Var<"T2", ["boolean"]>];
+  let typeVars = [Graph_Var<"T1", NumbersAndBoolean>,
+                  Graph_Var<"T2", ["boolean"]>];
   let shapeRule = "broadcast";
-  let compiles = ["f32", "s32", "boolean"];
   let rounding = "exact";
   let grid = "boolean";
+}
+
+def Graph_EqualOp : Graph_Comparison<"Equal", 142, "equal"> {
+  let summary = "dst = src_0 == src_1";
+  let commutative = 1;
+  let compiles = [];
+}
+
+def Graph_GreaterOp : Graph_Comparison<"Greater", 143, "greater"> {
+  let summary = "dst = src_0 > src_1";
+  let compiles = [];
+}
+
+def Graph_GreaterEqualOp
+    : Graph_Comparison<"GreaterEqual", 85, "greater_equal"> {
+  let summary = "dst = src_0 >= src_1";
+  let compiles = ["f32", "s32", "boolean"];
+}
+
+class Graph_Bitwise<string kind, int number, string cSuffix>
+    : Graph_SameBinary<kind, number, cSuffix> {
+  let description = [{
+    Of booleans, where any byte but 0 is 1, the result is 0 or 1; of integers it
+    is bit by bit.
+  }];
+  let typeVars = [Graph_Var<"T", BitTypes>];
+  let commutative = 1;
+  let rounding = "exact";
+  let cheap = 1;
+  let compiles = [];
+  let grid = "boolean";
+}
+
+def Graph_AndOp : Graph_Bitwise<"And", 144, "and"> {
+  let summary = "dst = src_0 and src_1";
+}
+
+def Graph_OrOp : Graph_Bitwise<"Or", 145, "or"> {
+  let summary = "dst = src_0 or src_1";
+}
+
+def Graph_Atan2Op : Graph_SameBinary<"Atan2", 140, "atan2"> {
+  let summary = "dst = angle of the point (src_1, src_0), from -pi to pi";
+  let description = [{
+    src_0 is the coordinate y, src_1 is x. Zeros have signs: for y = 0 and x below
+    0, or x = -0, the result is pi or, for y = -0, -pi.
+  }];
+  let rounding = "once";
+  let transcendental = 1;
+  let compiles = [];
+}
+
+def Graph_RemainderOp : Graph_SameBinary<"Remainder", 141, "remainder"> {
+  let summary = "dst = src_0 - src_1 * (src_0 / src_1, rounded to an integer)";
+  let description = [{
+    In mode floor the quotient is rounded down, and the result has the sign of
+    src_1; in mode trunc it is rounded towards 0, and the result has the sign of
+    src_0. A float of 0 as src_1 gives NaN, an integer of 0 gives src_0.
+  }];
+  let arguments = (ins Graph_Value<"T">:$src_0, Graph_Value<"T", "divisor">:$src_1,
+      Arg<DefaultValuedStrAttr<Graph_OneOf<["floor", "trunc"]>, "floor">,
+          "how the quotient is rounded">:$mode,
+      Graph_AutoBroadcast:$auto_broadcast);
+  let typeVars = [Graph_Var<"T", Numbers>];
+  let rounding = "exact";
+  let transcendental = 1;
+  let compiles = [];
 }
 
 def Graph_BiasAddOp : Graph_Elementwise<"BiasAdd", 8, "bias_add"> {
@@ -392,7 +518,8 @@ def Graph_SelectOp : Graph_Elementwise<"Select", 81, "select"> {
                        Graph_AutoBroadcast:$auto_broadcast);
   let results = (outs Graph_Value<"T2">:$dst);
   let operandCounts = [3];
-  let typeVars = [Graph_Var<"T1", ["boolean"]>, Graph_Var<"T2", Floats>];
+  let typeVars = [Graph_Var<"T1", ["boolean"]>,
+                  Graph_Var<"T2", NumbersAndBoolean>];
   let constraints = ["cond broadcasts one-way to dst"];
   let shapeRule = "select";
   let compiles = ["f32", "boolean"];

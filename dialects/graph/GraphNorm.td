@@ -75,8 +75,7 @@ def Graph_GroupNormOp
     Statistics cover the channels of one group and all spatial dims; the
     variance is the biased one.  gamma and beta have one element per channel,
     mean and variance the shape [N, groups].  keep_stats is true by default: a
-    graph for inference sets it to false to have one result.  The operation set
-    has no backward operation for it.
+    graph for inference sets it to false to have one result.
   }];
   let arguments = (ins Graph_Value<"T1">:$src,
       Optional<Graph_Value<"T2">>:$gamma, Optional<Graph_Value<"T2">>:$beta,
@@ -134,7 +133,7 @@ def Graph_RMSNormOp : Graph_Norm<"RMSNorm", 86, "rms_norm"> {
   let summary = "dst = gamma * src / sqrt(mean(src^2) + epsilon)";
   let description = [{
     One square root only.  The mean covers the dims from begin_norm_axis on;
-    gamma has their shape.  The operation set has no backward operation for it.
+    gamma has their shape.
   }];
   let arguments = (ins Graph_Value<"T1">:$src,
       Optional<Graph_Value<"T2">>:$gamma,

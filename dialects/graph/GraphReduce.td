@@ -5,13 +5,15 @@
 
 include "dialects/graph/GraphBase.td"
 
-class Graph_Reduce<string kind, int number, string cSuffix>
+class Graph_Reduce<string kind, int number, string cSuffix,
+                   list<string> types = Floats>
     : Graph_Op<kind, "reduction", number, cSuffix> {
   let description = [{
     The dims come from the attribute axes or from the operand axes_tensor, never
     from both.  Naming no dim at all reduces nothing: dst = src.  Without
     keep_dims exactly the reduced dims vanish (a dim of size 0 that is not
-    reduced stays), and reducing all of them gives a scalar.
+    reduced stays), and reducing all of them gives a scalar.  Integers wrap around; the maximum of
+    no elements is the least number of the type, the minimum the largest.
   }];
   let arguments = (ins Graph_Value<"T1">:$src,
       Optional<Graph_Value<"T2">>:$axes_tensor,
@@ -21,7 +23,7 @@ class Graph_Reduce<string kind, int number, string cSuffix>
           "keep a reduced dim with size 1">:$keep_dims);
   let results = (outs Graph_Value<"T1">:$dst);
   let operandCounts = [1, 2];
-  let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
+  let typeVars = [Graph_Var<"T1", types>, Graph_Var<"T2", ["s32", "s64"]>];
   let constraints = ["axes and axes_tensor are not both given",
                      "axes are distinct and within the rank of src"];
   let shapeRule = "reduce";
@@ -30,7 +32,8 @@ class Graph_Reduce<string kind, int number, string cSuffix>
   let reducedDims = "axes";
 }
 
-def Graph_ReduceL1Op : Graph_Reduce<"ReduceL1", 51, "reduce_l1"> {
+def Graph_ReduceL1Op
+    : Graph_Reduce<"ReduceL1", 51, "reduce_l1", Numbers> {
   let summary = "dst = sum of |src| along axes";
   let grid = "reduce_sum";
 }
@@ -41,7 +44,8 @@ def Graph_ReduceL2Op : Graph_Reduce<"ReduceL2", 52, "reduce_l2"> {
   let squares = 1;
 }
 
-def Graph_ReduceMaxOp : Graph_Reduce<"ReduceMax", 53, "reduce_max"> {
+def Graph_ReduceMaxOp
+    : Graph_Reduce<"ReduceMax", 53, "reduce_max", NumbersAndBoolean> {
   let summary = "dst = maximum of src along axes";
   let rounding = "exact";
   let grid = "first";
@@ -52,17 +56,20 @@ def Graph_ReduceMeanOp : Graph_Reduce<"ReduceMean", 54, "reduce_mean"> {
   let grid = "mean";
 }
 
-def Graph_ReduceMinOp : Graph_Reduce<"ReduceMin", 55, "reduce_min"> {
+def Graph_ReduceMinOp
+    : Graph_Reduce<"ReduceMin", 55, "reduce_min", NumbersAndBoolean> {
   let summary = "dst = minimum of src along axes";
   let rounding = "exact";
   let grid = "first";
 }
 
-def Graph_ReduceProdOp : Graph_Reduce<"ReduceProd", 56, "reduce_prod"> {
+def Graph_ReduceProdOp
+    : Graph_Reduce<"ReduceProd", 56, "reduce_prod", Numbers> {
   let summary = "dst = product of src along axes";
 }
 
-def Graph_ReduceSumOp : Graph_Reduce<"ReduceSum", 57, "reduce_sum"> {
+def Graph_ReduceSumOp
+    : Graph_Reduce<"ReduceSum", 57, "reduce_sum", Numbers> {
   let summary = "dst = sum of src along axes";
   let grid = "reduce_sum";
 }

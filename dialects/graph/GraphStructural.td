@@ -75,4 +75,28 @@ def Graph_DropoutOp : Graph_Op<"Dropout", "random", 87, "dropout"> {
   let rounding = "once";
 }
 
+def Graph_RandomUniformOp
+    : Graph_Op<"RandomUniform", "random", 164, "random_uniform"> {
+  let summary = "dst = random numbers from 0 to 1, without 1";
+  let description = [{
+    Element i (row-major) is r / 2^24 for the upper 24 bits r of the 32-bit random
+    number of element i of Dropout, by the rule for an offset that is not 0. The
+    numbers depend on seed, offset and i alone. The shape is an attribute or the
+    operand shape_tensor.
+  }];
+  let arguments = (ins Graph_Value<"Tseed">:$seed,
+      Graph_Value<"Toffset">:$offset, Optional<Graph_Shape<"I">>:$shape_tensor,
+      Arg<OptionalAttr<DenseI64ArrayAttr>, "dims of dst">:$shape);
+  let results = (outs Graph_Value<"T">:$dst);
+  let operandCounts = [2, 3];
+  let typeVars = [Graph_Var<"T", ["f32"]>, Graph_Var<"Tseed", ["s64"]>,
+                  Graph_Var<"Toffset", ["s64"]>,
+                  Graph_Var<"I", ["s64", "s32"]>];
+  let constraints = ["seed and offset have one element each",
+                     "shape is an attribute or an operand"];
+  let shapeRule = "random_uniform";
+  let opClass = "indexed";
+  let rounding = "exact";
+}
+
 #endif // TENON_GRAPH_STRUCTURAL_TD

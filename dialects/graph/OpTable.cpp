@@ -31,7 +31,8 @@ std::string_view name(OpClass opClass) {
   static constexpr std::string_view names[] = {
       "unknown",     "elementwise", "indexed",       "view",
       "movement",    "reduction",   "normalization", "window",
-      "contraction", "recurrent",   "quantization",  "structural"};
+      "contraction", "recurrent",   "gather",        "search",
+      "quantization", "structural"};
   return names[static_cast<size_t>(opClass)];
 }
 

@@ -55,7 +55,8 @@ enum class Domain : uint8_t {
   scale,       // of a quantisation
   zeroPoint,
   half,
-  length // numbers of steps: small, not negative
+  length, // numbers of steps: small, not negative
+  index   // positions in another operand
 };
 
 /// One operand or result.
@@ -81,6 +82,8 @@ enum class OpClass : uint8_t {
   window,        // those near its index: pooling, resampling, LRN
   contraction,   // sums of products: MatMul and convolutions
   recurrent,     // those of all steps before
+  gather,        // those at places that another operand says
+  search,        // those along a dim, compared or summed in order
   quantization,  // one, and its scale
   structural     // not computed: End, Wildcard
 };
