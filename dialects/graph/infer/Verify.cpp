@@ -234,6 +234,21 @@ void checkRecurrent(RuleContext &ctx) {
       check(ctx.outName(i), ctx.info.results[i], ctx.outputs[i].dtype);
 }
 
+/// Floats and s32 may be mixed, other types not.
+void checkMixed(RuleContext &ctx) {
+  auto mixes = [](DType dtype) {
+    return isFloat(dtype) || dtype == DType::s32 || dtype == DType::undef;
+  };
+  DType a = ctx.inputs[0].dtype, b = ctx.inputs[1].dtype,
+        dst = ctx.outputs[0].dtype;
+  if ((a == b && b == dst) || (mixes(a) && mixes(b) && mixes(dst)))
+    return;
+  ctx.error(ErrorCode::BadDType,
+            cat(ctx.inName(0), " is ", name(a), ", ", ctx.inName(1), " is ",
+                name(b), " and ", ctx.outName(0), " is ", name(dst)),
+            "types differ among floats and s32 only; cast the others");
+}
+
 void checkZpsOfIntegers(RuleContext &ctx) {
   bool quantizes = ctx.info.rounding == Rounding::quantizes;
   DType quantized = quantizes ? ctx.outputs[0].dtype : ctx.inputs[0].dtype;
@@ -246,6 +261,7 @@ void checkZpsOfIntegers(RuleContext &ctx) {
 
 constexpr RuleEntry typeRules[] = {
     {"cast", checkCast},
+    {"mixed", checkMixed},
     {"recurrent", checkRecurrent},
     {"same_or_f32", checkSameOrF32},
     {"statistics", checkAuxiliaryTypes},

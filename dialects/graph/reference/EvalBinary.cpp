@@ -1,15 +1,18 @@
 //===- EvalBinary.cpp - elementwise operations with several operands ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Add, BiasAdd, Divide, GreaterEqual, Maximum, Minimum, Multiply, PReLU,
-// Select, SquaredDifference, Subtract.
+// Add, And, Atan2, BiasAdd, Divide, Equal, Greater, GreaterEqual, Maximum,
+// Minimum, Multiply, Or, PReLU, Remainder, Select, SquaredDifference, Subtract.
 //
 // Decisions.  Integer results wrap around; integer division truncates and gives
-// 0 for a divisor of 0.  Maximum and Minimum hand on NaN.
+// 0 for a divisor of 0.  Maximum and Minimum hand on NaN.  Booleans are 0 or 1,
+// whatever byte they were.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Functions.h"
 #include "dialects/graph/reference/OpContext.h"
+
+#include <functional>
 
 namespace tenon::reference {
 namespace {
@@ -63,27 +66,66 @@ template <typename F> bool applyWrapping(OpContext &c, F f) {
   return true;
 }
 
+bool isInteger(DType dtype) {
+  return !graph::isFloat(dtype) && dtype != DType::undef;
+}
+
+/// Whether both operands and the result are integers or booleans.
+bool ofIntegers(OpContext &c) {
+  return isInteger(c.in(0).dtype) && isInteger(c.in(1).dtype) &&
+         isInteger(c.out().dtype);
+}
+
+/// `f` of the elements as integers, which wraps around to the type of dst.
+template <typename F> bool applyIntegers(OpContext &c, F f) {
+  auto shape = resultShape(c, 0, 1);
+  if (!shape || !c.setShape(0, *shape))
+    return false;
+  const Tensor &a = c.in(0), &b = c.in(1);
+  forEachIndex<2>(
+      *shape,
+      {*broadcastStrides(a.shape, *shape), *broadcastStrides(b.shape, *shape)},
+      [&](int64_t i, const std::array<int64_t, 2> &at) {
+        setInteger(c.out(), i, f(integerAt(a, at[0]), integerAt(b, at[1])));
+      });
+  return true;
+}
+
+// Sums and products of 64 bits wrap around as unsigned numbers do.
+int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+
+bool isBoolean(OpContext &c) { return c.out().dtype == DType::boolean; }
+
 bool evalAdd(OpContext &c) {
-  return applyWrapping(c, [](double a, double b) { return a + b; });
+  if (!ofIntegers(c))
+    return applyWrapping(c, [](double a, double b) { return a + b; });
+  if (isBoolean(c))
+    return applyIntegers(c, [](int64_t a, int64_t b) { return a | b; });
+  return applyIntegers(c, [](uint64_t a, uint64_t b) { return wrapped(a + b); });
 }
 
 bool evalSubtract(OpContext &c) {
-  return applyWrapping(c, [](double a, double b) { return a - b; });
+  if (!ofIntegers(c))
+    return applyWrapping(c, [](double a, double b) { return a - b; });
+  return applyIntegers(c, [](uint64_t a, uint64_t b) { return wrapped(a - b); });
 }
 
 bool evalMultiply(OpContext &c) {
-  bool integers = c.in(0).dtype == DType::s32 && c.in(1).dtype == DType::s32 &&
-                  c.out().dtype == DType::s32;
-  if (!integers)
+  if (!ofIntegers(c))
     return applyWrapping(c, [](double a, double b) { return a * b; });
-  // The low half; the whole has more digits than a double.
-  return apply(c, [](double a, double b) {
-    auto product = static_cast<int64_t>(a) * static_cast<int64_t>(b);
-    return static_cast<double>(static_cast<int32_t>(product));
-  });
+  return applyIntegers(c, [](uint64_t a, uint64_t b) { return wrapped(a * b); });
+}
+
+/// The quotient without its fraction, 0 for a divisor of 0.
+int64_t quotient(int64_t a, int64_t b) {
+  if (b == 0)
+    return 0;
+  return b == -1 ? wrapped(-static_cast<uint64_t>(a)) : a / b;
 }
 
 bool evalDivide(OpContext &c) {
+  if (ofIntegers(c))
+    return applyIntegers(c, quotient);
   DType dtype = c.out().dtype;
   if (graph::isFloat(dtype) || dtype == DType::undef)
     return apply(c, [](double a, double b) { return a / b; });
@@ -91,17 +133,62 @@ bool evalDivide(OpContext &c) {
       c, [](double a, double b) { return b == 0 ? 0.0 : std::trunc(a / b); });
 }
 
-bool evalMaximum(OpContext &c) { return apply(c, maximum); }
+bool evalRemainder(OpContext &c) {
+  bool floor = c.text("mode", "floor") == "floor";
+  if (ofIntegers(c))
+    return applyIntegers(c, [=](int64_t a, int64_t b) {
+      int64_t rest = b == -1 ? 0 : b == 0 ? a : a % b;
+      return floor && b != 0 && rest != 0 && (rest < 0) != (b < 0) ? rest + b
+                                                                   : rest;
+    });
+  return apply(c, [=](double a, double b) {
+    double rest = std::fmod(a, b);
+    if (floor && rest != 0 && (rest < 0) != (b < 0))
+      return rest + b;
+    return rest;
+  });
+}
 
-bool evalMinimum(OpContext &c) { return apply(c, minimum); }
+bool evalMaximum(OpContext &c) {
+  if (ofIntegers(c))
+    return applyIntegers(c, [](int64_t a, int64_t b) { return std::max(a, b); });
+  return apply(c, maximum);
+}
+
+bool evalMinimum(OpContext &c) {
+  if (ofIntegers(c))
+    return applyIntegers(c, [](int64_t a, int64_t b) { return std::min(a, b); });
+  return apply(c, minimum);
+}
 
 bool evalSquaredDifference(OpContext &c) {
   return apply(c, [](double a, double b) { return (a - b) * (a - b); });
 }
 
-bool evalGreaterEqual(OpContext &c) {
-  return apply(c, [](double a, double b) { return a >= b ? 1.0 : 0.0; });
+bool evalAtan2(OpContext &c) {
+  return apply(c, [](double y, double x) { return std::atan2(y, x); });
 }
+
+/// `compare` is generic: of doubles, or of integers.
+template <typename Compare> bool evalComparison(OpContext &c, Compare compare) {
+  if (isInteger(c.in(0).dtype))
+    return applyIntegers(
+        c, [&](int64_t a, int64_t b) { return int64_t{compare(a, b)}; });
+  return apply(c,
+               [&](double a, double b) { return compare(a, b) ? 1.0 : 0.0; });
+}
+
+bool evalEqual(OpContext &c) { return evalComparison(c, std::equal_to<>()); }
+
+bool evalGreater(OpContext &c) { return evalComparison(c, std::greater<>()); }
+
+bool evalGreaterEqual(OpContext &c) {
+  return evalComparison(c, std::greater_equal<>());
+}
+
+bool evalAnd(OpContext &c) { return applyIntegers(c, std::bit_and<int64_t>()); }
+
+bool evalOr(OpContext &c) { return applyIntegers(c, std::bit_or<int64_t>()); }
 
 bool evalBiasAdd(OpContext &c) {
   const Tensor &src = c.in(0), &bias = c.in(1);
@@ -165,13 +252,18 @@ bool evalSelect(OpContext &c) {
                       " does not broadcast to " + shapeText(*shape));
   if (!c.setShape(0, *shape))
     return false;
-  forEachIndex<3>(*shape,
-                  {*condStrides, *broadcastStrides(a.shape, *shape),
-                   *broadcastStrides(b.shape, *shape)},
-                  [&](int64_t i, const std::array<int64_t, 3> &at) {
-                    c.out().data[i] =
-                        cond.data[at[0]] != 0 ? a.data[at[1]] : b.data[at[2]];
-                  });
+  auto copy = [&](const auto &yes, const auto &no, auto &dst) {
+    forEachIndex<3>(*shape,
+                    {*condStrides, *broadcastStrides(a.shape, *shape),
+                     *broadcastStrides(b.shape, *shape)},
+                    [&](int64_t i, const std::array<int64_t, 3> &at) {
+                      dst[i] = cond.data[at[0]] != 0 ? yes[at[1]] : no[at[2]];
+                    });
+  };
+  if (c.out().isS64())
+    copy(a.integers, b.integers, c.out().integers);
+  else
+    copy(a.data, b.data, c.out().data);
   return true;
 }
 
@@ -179,12 +271,23 @@ bool evalSelect(OpContext &c) {
 
 std::span<const OpEntry> binaryOps() {
   static constexpr OpEntry entries[] = {
-      {"Add", evalAdd},           {"BiasAdd", evalBiasAdd},
-      {"Divide", evalDivide},     {"GreaterEqual", evalGreaterEqual},
-      {"Maximum", evalMaximum},   {"Minimum", evalMinimum},
-      {"Multiply", evalMultiply}, {"PReLU", evalPRelu},
-      {"Select", evalSelect},     {"SquaredDifference", evalSquaredDifference},
-      {"Subtract", evalSubtract},
+      {"Add", evalAdd, S64Use::moved},
+      {"And", evalAnd, S64Use::moved},
+      {"Atan2", evalAtan2},
+      {"BiasAdd", evalBiasAdd},
+      {"Divide", evalDivide, S64Use::moved},
+      {"Equal", evalEqual, S64Use::cast},
+      {"Greater", evalGreater, S64Use::cast},
+      {"GreaterEqual", evalGreaterEqual, S64Use::cast},
+      {"Maximum", evalMaximum, S64Use::moved},
+      {"Minimum", evalMinimum, S64Use::moved},
+      {"Multiply", evalMultiply, S64Use::moved},
+      {"Or", evalOr, S64Use::moved},
+      {"PReLU", evalPRelu},
+      {"Remainder", evalRemainder, S64Use::moved},
+      {"Select", evalSelect, S64Use::cast},
+      {"SquaredDifference", evalSquaredDifference},
+      {"Subtract", evalSubtract, S64Use::moved},
   };
   return entries;
 }

@@ -61,7 +61,7 @@ bool evalGenIndex(OpContext &c) {
     return false;
   AxisSplit split = splitAt(shape, *axis);
   for (int64_t i = 0; i < c.out().numElements(); ++i)
-    c.out().data[i] = static_cast<double>(i / split.inner % split.length);
+    setInteger(c.out(), i, i / split.inner % split.length);
   return true;
 }
 
@@ -226,7 +226,7 @@ std::span<const OpEntry> dataMovementOps() {
       {"Concat", evalConcat, S64Use::moved},
       {"Dropout", evalDropout, S64Use::seed},
       {"End", evalEnd, S64Use::moved},
-      {"GenIndex", evalGenIndex},
+      {"GenIndex", evalGenIndex, S64Use::cast},
       {"Reorder", evalReorder, S64Use::moved},
       {"StaticReshape", evalReshape, S64Use::moved},
       {"StaticTranspose", evalTranspose, S64Use::moved},

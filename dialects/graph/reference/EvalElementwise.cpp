@@ -23,7 +23,25 @@ template <typename F> bool apply(OpContext &c, F f) {
   return true;
 }
 
+bool isInteger(DType dtype) {
+  return !graph::isFloat(dtype) && dtype != DType::undef;
+}
+
+/// `f` of the elements as integers, which wraps around to the type of dst.
+template <typename F> bool applyIntegers(OpContext &c, F f) {
+  const Tensor &src = c.in(0);
+  if (!c.setShape(0, src.shape))
+    return false;
+  for (int64_t i = 0; i < src.numElements(); ++i)
+    setInteger(c.out(), i, f(integerAt(src, i)));
+  return true;
+}
+
 bool evalAbs(OpContext &c) {
+  if (isInteger(c.in(0).dtype))
+    return applyIntegers(c, [](int64_t s) {
+      return s < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(s)) : s;
+    });
   return apply(c, [](double s) { return std::fabs(s); });
 }
 
@@ -33,7 +51,24 @@ bool evalClamp(OpContext &c) {
     return c.fail(ErrorCode::AttrValue, "min " + std::to_string(min) +
                                             " exceeds max " +
                                             std::to_string(max));
+  DType dtype = c.in(0).dtype;
+  if (isInteger(dtype)) {
+    // The nearest integers between the bounds; s64 has none of 2^63.
+    auto bound = [&](double v) {
+      return dtype == DType::s64
+                 ? nearestS64(v)
+                 : static_cast<int64_t>(roundTo(dtype, v));
+    };
+    int64_t low = bound(std::ceil(min)), high = bound(std::floor(max));
+    return applyIntegers(c, [=](int64_t s) {
+      return s < low ? low : s > high ? high : s;
+    });
+  }
   return apply(c, [=](double s) { return clamp(s, min, max); });
+}
+
+bool evalCos(OpContext &c) {
+  return apply(c, [](double s) { return std::cos(s); });
 }
 
 bool evalElu(OpContext &c) {
@@ -47,6 +82,10 @@ bool evalErf(OpContext &c) {
 
 bool evalExp(OpContext &c) {
   return apply(c, [](double s) { return std::exp(s); });
+}
+
+bool evalExpm1(OpContext &c) {
+  return apply(c, [](double s) { return std::expm1(s); });
 }
 
 bool evalFloor(OpContext &c) {
@@ -80,8 +119,17 @@ bool evalLog(OpContext &c) {
   return apply(c, [](double s) { return std::log(s); });
 }
 
+bool evalLog1p(OpContext &c) {
+  return apply(c, [](double s) { return std::log1p(s); });
+}
+
 bool evalMish(OpContext &c) {
   return apply(c, [](double s) { return s * std::tanh(logOnePlusExp(s)); });
+}
+
+bool evalNot(OpContext &c) {
+  bool isBoolean = c.in(0).dtype == DType::boolean;
+  return applyIntegers(c, [=](int64_t s) { return isBoolean ? s ^ 1 : ~s; });
 }
 
 bool evalPow(OpContext &c) {
@@ -128,18 +176,22 @@ bool evalTanh(OpContext &c) {
 
 std::span<const OpEntry> elementwiseOps() {
   static constexpr OpEntry entries[] = {
-      {"Abs", evalAbs},
-      {"Clamp", evalClamp},
+      {"Abs", evalAbs, S64Use::moved},
+      {"Clamp", evalClamp, S64Use::moved},
+      {"Cos", evalCos},
       {"Elu", evalElu},
       {"Erf", evalErf},
       {"Exp", evalExp},
+      {"Expm1", evalExpm1},
       {"Floor", evalFloor},
       {"GELU", evalGelu},
       {"HardSigmoid", evalHardSigmoid},
       {"HardSwish", evalHardSwish},
       {"LeakyReLU", evalLeakyRelu},
       {"Log", evalLog},
+      {"Log1p", evalLog1p},
       {"Mish", evalMish},
+      {"Not", evalNot, S64Use::moved},
       {"Pow", evalPow},
       {"ReLU", evalRelu},
       {"Reciprocal", evalReciprocal},

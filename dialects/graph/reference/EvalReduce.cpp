@@ -3,12 +3,14 @@
 //
 // Decisions.  Axes come from the attribute or, when there is a second operand,
 // from its values.  No axes: identity.  Over nothing: sum and L1, L2 give 0,
-// product 1, mean NaN, max -inf, min +inf.  Max and min hand on NaN.
+// product 1, mean NaN, max -inf, min +inf, of integers the least and the largest
+// number of the type.  Max and min hand on NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Functions.h"
 #include "dialects/graph/reference/OpContext.h"
 
+#include <functional>
 #include <limits>
 
 namespace tenon::reference {
@@ -19,8 +21,8 @@ std::optional<std::vector<bool>> reducedDims(OpContext &c) {
   int rank = c.in(0).rank();
   Dims axes = c.list("axes");
   if (c.hasIn(1))
-    for (double value : c.in(1).data)
-      axes.push_back(static_cast<int64_t>(value));
+    for (int64_t i = 0; i < c.in(1).numElements(); ++i)
+      axes.push_back(integerAt(c.in(1), i));
   std::vector<bool> reduced(rank, false);
   for (int64_t axis : axes) {
     int64_t dim = axis < 0 ? axis + rank : axis;
@@ -37,47 +39,93 @@ std::optional<std::vector<bool>> reducedDims(OpContext &c) {
   return reduced;
 }
 
-/// d = finish(fold of step over the reduced elements, their number).
-template <typename Step, typename Finish>
-bool reduce(OpContext &c, double start, Step step, Finish finish) {
+/// The dims that stay and those that are reduced, with their strides in src.
+struct ReducedShape {
+  Dims result; // with keep_dims, also those of size 1
+  Dims kept, keptStrides, gone, goneStrides;
+};
+
+std::optional<ReducedShape> reducedShape(OpContext &c) {
   const Tensor &src = c.in(0);
   auto reduced = reducedDims(c);
   if (!reduced)
-    return false;
+    return std::nullopt;
   bool keep = c.flag("keep_dims", false);
-  Dims shape, kept, keptStrides, gone, goneStrides;
+  ReducedShape s;
   Dims strides = graph::denseStrides(src.shape);
   for (int d = 0; d < src.rank(); ++d) {
     bool r = (*reduced)[d];
-    (r ? gone : kept).push_back(src.shape[d]);
-    (r ? goneStrides : keptStrides).push_back(strides[d]);
+    (r ? s.gone : s.kept).push_back(src.shape[d]);
+    (r ? s.goneStrides : s.keptStrides).push_back(strides[d]);
     if (!r || keep)
-      shape.push_back(r ? 1 : src.shape[d]);
+      s.result.push_back(r ? 1 : src.shape[d]);
   }
-  if (!c.setShape(0, shape))
+  return s;
+}
+
+/// store(i, fold of step over the elements at read(offset)) for each result.
+template <typename T, typename Read, typename Step, typename Store>
+bool fold(OpContext &c, T start, Read read, Step step, Store store) {
+  auto s = reducedShape(c);
+  if (!s || !c.setShape(0, s->result))
     return false;
-  Tensor &dst = c.out();
-  auto count = static_cast<double>(elementCount(gone));
+  auto count = static_cast<double>(elementCount(s->gone));
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t base = 0, rest = i;
-      for (size_t d = kept.size(); d-- > 0; rest /= kept[d])
-        base += rest % kept[d] * keptStrides[d];
-      double value = start;
-      forEachIndex<1>(gone, {goneStrides},
+      for (size_t d = s->kept.size(); d-- > 0; rest /= s->kept[d])
+        base += rest % s->kept[d] * s->keptStrides[d];
+      T value = start;
+      forEachIndex<1>(s->gone, {s->goneStrides},
                       [&](int64_t, const std::array<int64_t, 1> &at) {
-                        value = step(value, src.data[base + at[0]]);
+                        value = step(value, read(base + at[0]));
                       });
-      dst.data[i] = finish(value, count);
+      store(i, value, count);
     }
   };
-  parallelFor(c.threads, dst.numElements(), 64, run);
+  parallelFor(c.threads, c.out().numElements(), 64, run);
   return true;
+}
+
+/// d = finish(fold of step over the reduced elements, their number).
+template <typename Step, typename Finish>
+bool reduce(OpContext &c, double start, Step step, Finish finish) {
+  return fold(
+      c, start, [&](int64_t at) { return c.in(0).data[at]; }, step,
+      [&](int64_t i, double value, double count) {
+        c.out().data[i] = finish(value, count);
+      });
+}
+
+bool ofIntegers(OpContext &c) {
+  DType dtype = c.in(0).dtype;
+  return !graph::isFloat(dtype) && dtype != DType::undef;
+}
+
+/// The same of integers, as they wrap around.
+template <typename Step>
+bool reduceIntegers(OpContext &c, int64_t start, Step step) {
+  return fold(
+      c, start, [&](int64_t at) { return integerAt(c.in(0), at); },
+      [&](uint64_t a, uint64_t s) { return static_cast<int64_t>(step(a, s)); },
+      [&](int64_t i, int64_t value, double) { setInteger(c.out(), i, value); });
+}
+
+/// The least and the largest integer of the type of dst.
+int64_t leastOf(DType dtype) {
+  return dtype == DType::s64 ? std::numeric_limits<int64_t>::min()
+                             : static_cast<int64_t>(rangeOf(dtype).min);
+}
+int64_t largestOf(DType dtype) {
+  return dtype == DType::s64 ? std::numeric_limits<int64_t>::max()
+                             : static_cast<int64_t>(rangeOf(dtype).max);
 }
 
 double keepValue(double value, double) { return value; }
 
 bool evalSum(OpContext &c) {
+  if (ofIntegers(c))
+    return reduceIntegers(c, 0, std::plus<>());
   return reduce(c, 0, [](double a, double s) { return a + s; }, keepValue);
 }
 
@@ -89,6 +137,10 @@ bool reducesNothing(const OpContext &c) {
 bool evalL1(OpContext &c) {
   if (reducesNothing(c))
     return evalSum(c);
+  if (ofIntegers(c))
+    return reduceIntegers(c, 0, [](uint64_t a, uint64_t s) {
+      return a + (static_cast<int64_t>(s) < 0 ? -s : s);
+    });
   return reduce(
       c, 0, [](double a, double s) { return a + std::fabs(s); }, keepValue);
 }
@@ -102,6 +154,10 @@ bool evalL2(OpContext &c) {
 }
 
 bool evalMax(OpContext &c) {
+  if (ofIntegers(c))
+    return reduceIntegers(c, leastOf(c.in(0).dtype), [](int64_t a, int64_t s) {
+      return std::max(a, s);
+    });
   return reduce(c, -std::numeric_limits<double>::infinity(), maximum,
                 keepValue);
 }
@@ -113,10 +169,16 @@ bool evalMean(OpContext &c) {
 }
 
 bool evalMin(OpContext &c) {
+  if (ofIntegers(c))
+    return reduceIntegers(
+        c, largestOf(c.in(0).dtype),
+        [](int64_t a, int64_t s) { return std::min(a, s); });
   return reduce(c, std::numeric_limits<double>::infinity(), minimum, keepValue);
 }
 
 bool evalProd(OpContext &c) {
+  if (ofIntegers(c))
+    return reduceIntegers(c, 1, std::multiplies<>());
   return reduce(c, 1, [](double a, double s) { return a * s; }, keepValue);
 }
 
@@ -124,10 +186,13 @@ bool evalProd(OpContext &c) {
 
 std::span<const OpEntry> reduceOps() {
   static constexpr OpEntry entries[] = {
-      {"ReduceL1", evalL1},   {"ReduceL2", evalL2},
-      {"ReduceMax", evalMax}, {"ReduceMean", evalMean},
-      {"ReduceMin", evalMin}, {"ReduceProd", evalProd},
-      {"ReduceSum", evalSum},
+      {"ReduceL1", evalL1, S64Use::cast},
+      {"ReduceL2", evalL2, S64Use::cast},
+      {"ReduceMax", evalMax, S64Use::cast},
+      {"ReduceMean", evalMean, S64Use::cast},
+      {"ReduceMin", evalMin, S64Use::cast},
+      {"ReduceProd", evalProd, S64Use::cast},
+      {"ReduceSum", evalSum, S64Use::cast},
   };
   return entries;
 }

@@ -132,6 +132,20 @@ std::string Tensor::text(int64_t i, int digits) const {
   return text;
 }
 
+int64_t integerAt(const Tensor &tensor, int64_t i) {
+  if (tensor.isS64())
+    return tensor.integers[i];
+  auto value = static_cast<int64_t>(tensor.data[i]);
+  return tensor.dtype == DType::boolean ? value != 0 : value;
+}
+
+void setInteger(Tensor &tensor, int64_t i, int64_t value) {
+  if (tensor.isS64())
+    tensor.integers[i] = value;
+  else
+    tensor.data[i] = castFromS64(tensor.dtype, value);
+}
+
 double difference(const Tensor &a, const Tensor &b, int64_t i) {
   if (a.isS64()) {
     int64_t x = a.integers[i], y = b.integers[i];

@@ -42,6 +42,12 @@ struct Tensor {
   std::string text(int64_t i, int digits) const;
 };
 
+/// Element `i` of a tensor of integers; of booleans 0 or 1.
+int64_t integerAt(const Tensor &tensor, int64_t i);
+/// Sets element `i` to `value`, modulo 2^bits as the integer dtype represents
+/// it; a boolean to 1 for any number but 0.
+void setInteger(Tensor &tensor, int64_t i, int64_t value);
+
 /// |a[i] - b[i]| of two tensors of one type, rounded; 0 where both are the same
 /// number, the same infinity, or NaN.
 double difference(const Tensor &a, const Tensor &b, int64_t i);
