@@ -34,6 +34,8 @@ struct PathCost {
   bool narrow = false;
   /// What a code stands for that may be the next one (Compare.h), else 0.
   double code = 0;
+  /// The layers of recurrent operations in int8 on the way.
+  int64_t codeLayers = 0;
   /// Not exact on any grid.
   bool filtered = false;
 
@@ -59,6 +61,7 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
       if (moved) {
         cost.pending = std::max(cost.pending, in.pending);
         cost.code = std::max(cost.code, in.code);
+        cost.codeLayers = std::max(cost.codeLayers, in.codeLayers);
       } else {
         in.edges += in.pending;
       }
@@ -78,7 +81,10 @@ std::map<uint64_t, PathCost> pathCosts(const graph::Graph &graph,
     double inside = roundoffInside(graph, op);
     cost.edges += inside;
     cost.narrow |= inside > 0;
-    cost.code = std::max(cost.code, codeOfStates(graph, op));
+    if (double code = codeOfStates(graph, op)) {
+      cost.code = std::max(cost.code, code);
+      cost.codeLayers += layersOf(graph, op);
+    }
     for (uint64_t id : op.outputs) {
       PathCost &result = costs[id] = cost;
       DType dtype = graph.tensor(id).dtype;
@@ -146,7 +152,7 @@ bool isOffAsPlain(const Tensor &got, const Tensor &expected,
 }
 
 /// Of Compare.h: how far a next code moves what is computed from it, in codes,
-/// and how many elements may have the next code.
+/// and how many elements of a layer may have the next code.
 constexpr double kShareOfCode = 0.25;
 constexpr int64_t kFewNextCodes = 8, kOneNextCodeOf = 50;
 
@@ -332,6 +338,7 @@ Tolerance toleranceFor(const graph::Graph &graph, uint64_t outputId,
   tolerance.relative = cost.relative();
   tolerance.narrow = cost.narrow;
   tolerance.code = cost.code;
+  tolerance.codeLayers = cost.codeLayers;
   // A narrow value in a wider output may have been rounded or not.
   DType dtype = graph.tensor(outputId).dtype;
   if (cost.pending > roundoffOf(dtype))
@@ -423,7 +430,8 @@ CompareResult Comparison::run(const Spread *spread) {
     }
   }
   if (result.nextCodes >
-      std::max(kFewNextCodes, result.elements / kOneNextCodeOf)) {
+      std::max(kFewNextCodes,
+               result.elements * judge.tolerance.codeLayers / kOneNextCodeOf)) {
     result.mismatches += result.nextCodes;
     result.nextCodes = 0;
   }

@@ -41,11 +41,11 @@
 //
 // In int8 a recurrent operation computes h of a step from codes of the one
 // before. A number within rounding errors of a tie may get the next code, which
-// moves the sums that read it and, in other steps, more numbers to a next code.
-// So of its results with codes 2 % of the elements, or eight, may have the next
-// code. Of those in f32 as many may be off by what a code stands for, and all
-// by a quarter of it: a code that is one of many terms moves a cell state by no
-// more.
+// moves the sums that read it and, in other steps and in the layers above, more
+// numbers to a next code. So of its results with codes 2 % of the elements for
+// each layer, or eight, may have the next code. Of those in f32 as many may be
+// off by what a code stands for, and all by a quarter of it: a code that is one
+// of many terms moves a cell state by no more.
 //
 // Where denormal numbers are flushed, 2^-126 is allowed at least.
 //
@@ -83,6 +83,8 @@ struct Tolerance {
   double floor = 0;
   /// What a code stands for that may be the next one; 0: none may.
   double code = 0;
+  /// Layers whose states are such codes.
+  int64_t codeLayers = 0;
   /// Least s of each element: the sizes of the terms it is the sum of. Empty
   /// where these are not known.
   std::vector<double> terms;

@@ -170,11 +170,19 @@ double roundoffInside(const graph::Graph &graph, const graph::Op &op) {
   double times = info.backwardOf.empty() ? 1 : 2;
   if (src.hasStaticShape() && weights.hasStaticShape()) {
     int64_t steps = dimAt(*src.shape, op.attrOr<bool>("batch_first", false));
-    int64_t layers = dimAt(*weights.shape, 0);
     times *= std::sqrt(static_cast<double>(std::max<int64_t>(steps, 1)) *
-                       static_cast<double>(std::max<int64_t>(layers, 1)));
+                       static_cast<double>(layersOf(graph, op)));
   }
   return times * roundoffOf(src.dtype);
+}
+
+int64_t layersOf(const graph::Graph &graph, const graph::Op &op) {
+  if (factsOf(op.kind).opClass != OpClass::recurrent || op.inputs.size() < 2)
+    return 1;
+  const graph::LogicalTensor &weights = graph.tensor(op.inputs[1]);
+  return weights.hasStaticShape()
+             ? std::max<int64_t>(dimAt(*weights.shape, 0), 1)
+             : 1;
 }
 
 double codeOfStates(const graph::Graph &graph, const graph::Op &op) {

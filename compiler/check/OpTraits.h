@@ -62,6 +62,9 @@ double roundoffInside(const graph::Graph &graph, const graph::Op &op);
 /// others.
 double codeOfStates(const graph::Graph &graph, const graph::Op &op);
 
+/// The layers of a recurrent operation; 1 for all others, and if not known.
+int64_t layersOf(const graph::Graph &graph, const graph::Op &op);
+
 /// Rounding errors of an operation as errors of its operands and its result, in
 /// roundings of f32.  An operation that is done in one step, or a function, is
 /// off by its own roundings alone.  Where sums may cancel inside, errors of

@@ -91,16 +91,17 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
 
     | from | to | in range | out of range | infinity | NaN |
     |---|---|---|---|---|---|
-    | f32 | bf16, f16, f8_e5m2 | rounded to nearest even | infinity | infinity | NaN |
-    | f32 | f8_e4m3 | rounded to nearest even | NaN | NaN | NaN |
-    | bf16, f16, f8_e5m2, f8_e4m3 | f32 | the same number | - | infinity | NaN |
-    | f32 | s64, s32, s8, u8 | the fraction is dropped | the nearest bound | the nearest bound | 0 |
-    | s64, s32, s8, u8, boolean | f32 | rounded to nearest even | - | - | - |
+    | float | narrower float but f8_e4m3 | rounded to nearest even | infinity | infinity | NaN |
+    | float | f8_e4m3 | rounded to nearest even | NaN | NaN | NaN |
+    | float | wider float | the same number | - | infinity | NaN |
+    | float | s64, s32, s8, u8 | the fraction is dropped | the nearest bound | the nearest bound | 0 |
+    | s64, s32, s8, u8, boolean | float | rounded to nearest even | as above | - | - |
     | s64, s32, s8, u8 | s64, s32, s8, u8 | the same number | the low bits | - | - |
     | any but boolean | boolean | 1, or 0 for 0 and -0 | - | 1 | 1 |
     | boolean | s64, s32, s8, u8 | 0 or 1 | - | - | - |
 
-    A float is out of range when it rounds to more than the largest number: from
+    Of bf16 and f16, each is narrower than the other: numbers may be rounded, and
+    out of range.  A float is out of range when it rounds to more than the largest number: from
     65520 on in f16, from 61440 on in f8_e5m2, above 464 in f8_e4m3.  Denormal
     numbers are numbers like others, and none is taken for 0.  The low bits of
     an integer are read in two's complement: 200 becomes -56 in s8, and -1
@@ -113,8 +114,7 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
   let arguments = (ins Graph_Value<"T1">:$src);
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", MovedTypes>, Graph_Var<"T2", MovedTypes>];
-  let constraints = ["element types differ",
-                     "floats but f32 are cast to and from f32 only"];
+  let constraints = ["element types differ"];
   let compiles = MovedTypes;
   let typeRule = "cast";
   let grid = "cast";
@@ -133,7 +133,7 @@ def Graph_GenIndexOp : Graph_Movement<"GenIndex", 84, "gen_index"> {
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", MovedTypes>, Graph_Var<"T2", ["s32", "s64"]>];
   let constraints = ["axis is within the rank of src"];
-  let compiles = ["f32", "bf16", "f16", "s32"]; // src is not read
+  let compiles = MovedTypes; // src is not read
   let vectorException = "reads nothing: indices are computed and stored";
   let opClass = "indexed";
   let shapeRule = "gen_index";

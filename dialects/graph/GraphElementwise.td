@@ -25,6 +25,7 @@ def Graph_AbsOp : Graph_Unary<"Abs", 0, "abs"> {
   let rounding = "exact";
   let cheap = 1;
   let grid = "first";
+  let compiles = !listconcat(["f32"], Integers);
 }
 
 def Graph_ClampOp : Graph_Unary<"Clamp", 10, "clamp"> {
@@ -43,6 +44,7 @@ def Graph_ClampOp : Graph_Unary<"Clamp", 10, "clamp"> {
   let cheap = 1;
   let grid = "clamp";
   let attrRules = ["min_at_most_max"];
+  let compiles = !listconcat(["f32"], Integers);
 }
 
 def Graph_CosOp : Graph_Unary<"Cos", 139, "cos"> {
@@ -50,9 +52,11 @@ def Graph_CosOp : Graph_Unary<"Cos", 139, "cos"> {
   let description = [{
     What is said of Sin holds here too.
   }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 60 operations per vector, "
+      "most of them on f64";
   let rounding = "once";
   let transcendental = 1;
-  let compiles = [];
 }
 
 def Graph_EluOp : Graph_Unary<"Elu", 23, "elu"> {
@@ -93,9 +97,10 @@ def Graph_Expm1Op : Graph_Unary<"Expm1", 138, "expm1"> {
   let description = [{
     Exact up to its rounding near 0 as well.
   }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 25 operations per vector";
   let rounding = "once";
   let transcendental = 1;
-  let compiles = [];
 }
 
 def Graph_FloorOp : Graph_Unary<"Floor", 120, "floor"> {
@@ -160,10 +165,11 @@ def Graph_Log1pOp : Graph_Unary<"Log1p", 137, "log1p"> {
   let description = [{
     Exact up to its rounding near 0 as well. -1 gives -inf, a smaller number NaN.
   }];
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 40 operations per vector";
   let arguments = (ins Graph_Value<"T", "positive">:$src);
   let rounding = "once";
   let transcendental = 1;
-  let compiles = [];
 }
 
 def Graph_MishOp : Graph_Unary<"Mish", 44, "mish"> {
@@ -182,7 +188,7 @@ def Graph_NotOp : Graph_Unary<"Not", 146, "not"> {
   let typeVars = [Graph_Var<"T", BitTypes>];
   let rounding = "exact";
   let cheap = 1;
-  let compiles = [];
+  let compiles = BitTypes;
   let grid = "boolean";
 }
 
@@ -328,11 +334,11 @@ class Graph_SameBinary<string kind, int number, string cSuffix>
 
 def Graph_AddOp : Graph_MixedBinary<"Add", 2, "add", NumbersAndBoolean> {
   let summary = "dst = src_0 + src_1";
-  let compiles = ["f32", "s32"];
   let commutative = 1;
   let rounding = "once";
   let cheap = 1;
   let grid = "sum";
+  let compiles = !listconcat(["f32"], BitTypes);
 }
 
 def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide", Numbers> {
@@ -342,25 +348,26 @@ def Graph_DivideOp : Graph_MixedBinary<"Divide", 20, "divide", Numbers> {
   let arguments = (ins Graph_Value<"T1">:$src_0,
                        Graph_Value<"T2", "divisor">:$src_1,
                        Graph_AutoBroadcast:$auto_broadcast);
+  let compiles = !listconcat(["f32"], Integers);
 }
 
 def Graph_MultiplyOp
     : Graph_MixedBinary<"Multiply", 46, "multiply", NumbersAndBoolean> {
   let summary = "dst = src_0 * src_1";
-  let compiles = ["f32", "s32"];
   let commutative = 1;
   let rounding = "once";
   let cheap = 1;
   let grid = "product";
+  let compiles = !listconcat(["f32"], BitTypes);
 }
 
 def Graph_SubtractOp
     : Graph_MixedBinary<"Subtract", 74, "subtract", Numbers> {
   let summary = "dst = src_0 - src_1";
-  let compiles = ["f32", "s32"];
   let rounding = "once";
   let cheap = 1;
   let grid = "sum";
+  let compiles = !listconcat(["f32"], Integers);
 }
 
 def Graph_MaximumOp : Graph_SameBinary<"Maximum", 40, "maximum"> {
@@ -370,6 +377,7 @@ def Graph_MaximumOp : Graph_SameBinary<"Maximum", 40, "maximum"> {
   let rounding = "exact";
   let cheap = 1;
   let grid = "union";
+  let compiles = !listconcat(["f32"], BitTypes);
 }
 
 def Graph_MinimumOp : Graph_SameBinary<"Minimum", 43, "minimum"> {
@@ -379,6 +387,7 @@ def Graph_MinimumOp : Graph_SameBinary<"Minimum", 43, "minimum"> {
   let rounding = "exact";
   let cheap = 1;
   let grid = "union";
+  let compiles = !listconcat(["f32"], BitTypes);
 }
 
 def Graph_SquaredDifferenceOp
@@ -401,6 +410,7 @@ class Graph_Comparison<string kind, int number, string cSuffix>
   let typeVars = [Graph_Var<"T1", NumbersAndBoolean>,
                   Graph_Var<"T2", ["boolean"]>];
   let shapeRule = "broadcast";
+  let compiles = !listconcat(["f32"], BitTypes);
   let rounding = "exact";
   let grid = "boolean";
 }
@@ -408,18 +418,15 @@ class Graph_Comparison<string kind, int number, string cSuffix>
 def Graph_EqualOp : Graph_Comparison<"Equal", 142, "equal"> {
   let summary = "dst = src_0 == src_1";
   let commutative = 1;
-  let compiles = [];
 }
 
 def Graph_GreaterOp : Graph_Comparison<"Greater", 143, "greater"> {
   let summary = "dst = src_0 > src_1";
-  let compiles = [];
 }
 
 def Graph_GreaterEqualOp
     : Graph_Comparison<"GreaterEqual", 85, "greater_equal"> {
   let summary = "dst = src_0 >= src_1";
-  let compiles = ["f32", "s32", "boolean"];
 }
 
 class Graph_Bitwise<string kind, int number, string cSuffix>
@@ -432,7 +439,7 @@ class Graph_Bitwise<string kind, int number, string cSuffix>
   let commutative = 1;
   let rounding = "exact";
   let cheap = 1;
-  let compiles = [];
+  let compiles = BitTypes;
   let grid = "boolean";
 }
 
@@ -450,9 +457,9 @@ def Graph_Atan2Op : Graph_SameBinary<"Atan2", 140, "atan2"> {
     src_0 is the coordinate y, src_1 is x. Zeros have signs: for y = 0 and x below
     0, or x = -0, the result is pi or, for y = -0, -pi.
   }];
-  let rounding = "once";
+  let vectorException =
+      "bounded by arithmetic, not bandwidth: about 35 operations per vector";
   let transcendental = 1;
-  let compiles = [];
 }
 
 def Graph_RemainderOp : Graph_SameBinary<"Remainder", 141, "remainder"> {
@@ -467,9 +474,11 @@ def Graph_RemainderOp : Graph_SameBinary<"Remainder", 141, "remainder"> {
           "how the quotient is rounded">:$mode,
       Graph_AutoBroadcast:$auto_broadcast);
   let typeVars = [Graph_Var<"T", Numbers>];
-  let rounding = "exact";
+  let vectorException = "bounded by arithmetic, not bandwidth: six quotients of "
+                        "f64 per element";
+  let compiles = !listconcat(["f32"], Integers);
+  let rounding = "once";
   let transcendental = 1;
-  let compiles = [];
 }
 
 def Graph_BiasAddOp : Graph_Elementwise<"BiasAdd", 8, "bias_add"> {
@@ -522,10 +531,10 @@ def Graph_SelectOp : Graph_Elementwise<"Select", 81, "select"> {
                   Graph_Var<"T2", NumbersAndBoolean>];
   let constraints = ["cond broadcasts one-way to dst"];
   let shapeRule = "select";
-  let compiles = ["f32", "boolean"];
   let rounding = "copies";
   let cheap = 1;
   let grid = "select";
+  let compiles = !listconcat(["f32"], BitTypes);
 }
 
 #endif // TENON_GRAPH_ELEMENTWISE_TD

@@ -36,6 +36,7 @@ def Graph_ReduceL1Op
     : Graph_Reduce<"ReduceL1", 51, "reduce_l1", Numbers> {
   let summary = "dst = sum of |src| along axes";
   let grid = "reduce_sum";
+  let compiles = Numbers;
 }
 
 def Graph_ReduceL2Op : Graph_Reduce<"ReduceL2", 52, "reduce_l2"> {
@@ -49,6 +50,7 @@ def Graph_ReduceMaxOp
   let summary = "dst = maximum of src along axes";
   let rounding = "exact";
   let grid = "first";
+  let compiles = NumbersAndBoolean;
 }
 
 def Graph_ReduceMeanOp : Graph_Reduce<"ReduceMean", 54, "reduce_mean"> {
@@ -61,17 +63,20 @@ def Graph_ReduceMinOp
   let summary = "dst = minimum of src along axes";
   let rounding = "exact";
   let grid = "first";
+  let compiles = NumbersAndBoolean;
 }
 
 def Graph_ReduceProdOp
     : Graph_Reduce<"ReduceProd", 56, "reduce_prod", Numbers> {
   let summary = "dst = product of src along axes";
+  let compiles = Numbers;
 }
 
 def Graph_ReduceSumOp
     : Graph_Reduce<"ReduceSum", 57, "reduce_sum", Numbers> {
   let summary = "dst = sum of src along axes";
   let grid = "reduce_sum";
+  let compiles = Numbers;
 }
 
 #endif // TENON_GRAPH_REDUCE_TD

@@ -102,7 +102,7 @@ std::optional<Error> checkWindow(Operation *op) {
   return std::nullopt;
 }
 
-/// Add and Subtract bind their three types independently.
+/// Add and others bind their three types independently.
 bool mixesIntegers(Operation *op) {
   auto isInteger = [](Value v) {
     return isa<IntegerType>(rankedType(v).getElementType());
@@ -180,8 +180,7 @@ std::optional<Error> checkRecurrent(Operation *op) {
 }
 
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
-  if (isa<graph::AddOp, graph::SubtractOp, graph::MultiplyOp>(op) &&
-      mixesIntegers(op))
+  if (info.typeRule == "mixed" && mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
                      "f32 and s32 in one operation do not compile yet");
   if (graph::isQuantization(op) && op->getNumOperands() > 1) {

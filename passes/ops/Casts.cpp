@@ -234,6 +234,38 @@ FloatType byteFloat(Type type) {
 
 } // namespace
 
+/// An integer of 32 or 64 bits as f32 that a narrower float rounds as it would
+/// round the integer: what f32 cannot hold is cut off, and the last bit that is
+/// left is set instead (rounding to odd).
+static Value asOddF32(OpBuilder &b, Location loc, Value v) {
+  auto number = [&](int64_t n) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(v.getType(), n));
+  };
+  auto cut = [&](Value bits, int64_t count) -> Value {
+    int64_t odd = int64_t(1) << count;
+    Value lost = arith::AndIOp::create(b, loc, bits, number(odd - 1));
+    Value isLost = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, lost,
+                                         number(0));
+    Value kept = arith::AndIOp::create(b, loc, bits, number(-odd));
+    Value marked = arith::OrIOp::create(b, loc, kept, number(odd));
+    return arith::SelectOp::create(b, loc, isLost, marked, kept);
+  };
+  bool isWide = v.getType().isInteger(64);
+  int64_t digits = isWide ? 53 : 24, width = isWide ? 64 : 32;
+  Value size = math::AbsIOp::create(b, loc, v);
+  Value isLong = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, size,
+                                       number(int64_t(1) << digits));
+  v = arith::SelectOp::create(b, loc, isLong, cut(v, width - 1 - digits), v);
+  if (!isWide)
+    return arith::SIToFPOp::create(b, loc, b.getF32Type(), v);
+  constexpr int64_t kMoreDigits = 53 - 24;
+  Value wide = arith::SIToFPOp::create(b, loc, b.getF64Type(), v);
+  Value bits = arith::BitcastOp::create(b, loc, b.getI64Type(), wide);
+  wide =
+      arith::BitcastOp::create(b, loc, b.getF64Type(), cut(bits, kMoreDigits));
+  return arith::TruncFOp::create(b, loc, b.getF32Type(), wide);
+}
+
 Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   if (from == to)
     return v;
@@ -258,6 +290,11 @@ Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
     return ByteFloats(b, loc, bytes)
         .encode(
             convertScalar(b, loc, v, b.getF32Type(), from.isSignedInteger()));
+  if (isa<FloatType>(to) && to.getIntOrFloatBitWidth() == 16 &&
+      isa<IntegerType>(from))
+    v = from.getIntOrFloatBitWidth() >= 32
+            ? asOddF32(b, loc, v)
+            : convertScalar(b, loc, v, b.getF32Type(), from.isSignedInteger());
   auto integer = dyn_cast<IntegerType>(to);
   if (integer && isa<FloatType>(from))
     return floatToInteger(b, loc, v, integer);

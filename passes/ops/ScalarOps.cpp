@@ -3,6 +3,7 @@
 
 #include "codegen/math/MathFunctions.h"
 #include "dialects/graph/OpFacts.h"
+#include "passes/ops/IntegerOps.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -245,11 +246,11 @@ constexpr double kInversePi[][3] = {
     {0x1.3abe8fp-76, 0x1.534ddcp-101, 0x1.b6c52b3278872p-130},
     {0x1.f534ddcp-97, 0x1.b6c528p-130, 0x1.993c439041fe5p-153}};
 
-/// What x leaves when a whole multiple of pi is subtracted, in f32, and whether
-/// that is an odd one. Cody and Waite's reduction by three parts of pi, for all
-/// numbers: the parts follow the exponent, as in Payne and Hanek's. In f64 the
-/// products with the first two are exact, and so are their fractions. They may
-/// cancel down to 2^-31; the third part goes on to 2^-61.
+/// What x / pi leaves when the nearest integer is subtracted, in f64, and
+/// whether that is odd. Cody and Waite's reduction by three parts of pi, for
+/// all numbers: the parts follow the exponent, as in Payne and Hanek's. In f64
+/// the products with the first two are exact, and so are their fractions. They
+/// may cancel down to 2^-31; the third part goes on to 2^-61.
 std::pair<Value, Value> reduceByPi(Calc &k) {
   OpBuilder &b = k.b;
   Value x = arith::ExtFOp::create(b, k.loc, b.getF64Type(), k.x());
@@ -274,23 +275,111 @@ std::pair<Value, Value> reduceByPi(Calc &k) {
   Value fraction = w.add(w.add(w.sub(r0, n2), r1), products[2]);
   Value half = w.mul(w.add(w.add(n0, n1), n2), w.c(0.5));
   Value isOdd = w.cmp(arith::CmpFPredicate::ONE, half, whole(half));
-  Value rest =
-      arith::TruncFOp::create(b, k.loc, k.type(), w.mul(fraction, w.c(M_PI)));
-  return {rest, isOdd};
+  return {fraction, isOdd};
 }
 
-Value sine(Calc &k) {
+/// sin(pi * turns), -0.5 <= turns <= 0.5 in f64.
+Value sineOfHalfTurns(Calc &k, Value turns) {
   constexpr double kTerms[] = {-0.16666666624819965, 0.008333331011347495,
                                -0.000198408511851883, 2.7524330225154118e-06,
                                -2.3867702812183993e-08}; // 2^-35 up to 1.6
-  auto [z, isOdd] = reduceByPi(k);
+  Calc w{k.b, k.loc, k.op, {turns}};
+  Value z =
+      arith::TruncFOp::create(k.b, k.loc, k.type(), w.mul(turns, w.c(M_PI)));
   Value square = k.mul(z, z), sum = k.c(kTerms[4]);
   for (int i = 3; i >= 0; --i)
     sum = k.fma(sum, square, k.c(kTerms[i]));
-  Value y = k.fma(k.mul(z, square), sum, z);
+  return k.fma(k.mul(z, square), sum, z);
+}
+
+Value sine(Calc &k) {
+  auto [fraction, isOdd] = reduceByPi(k);
+  Value y = sineOfHalfTurns(k, fraction);
   y = k.select(isOdd, k.neg(y), y);
   // x itself, with the sign of 0; NaN is not below.
   return k.select(k.lt(k.abs(k.x()), k.c(0x1p-13)), k.x(), y);
+}
+
+/// sin(pi / 2 - |z|): near its zeros it has as many digits as sin.
+Value cosine(Calc &k) {
+  auto [fraction, isOdd] = reduceByPi(k);
+  Calc w{k.b, k.loc, k.op, {fraction}};
+  Value y = sineOfHalfTurns(k, w.sub(w.c(0.5), w.abs(fraction)));
+  return k.select(isOdd, k.neg(y), y);
+}
+
+/// The angle of the smaller to the larger coordinate, from 0 to 1, by a
+/// polynomial; then that of the octant.
+Value arcTangent(Calc &k) {
+  constexpr double kTerms[] = {
+      -0.33333152532577515,  0.19993773102760315,  -0.14211055636405945,
+      0.10666003078222275,   -0.07552210241556168, 0.043211814016103745,
+      -0.016367899253964424, 0.002920684637501836}; // minimax of (atan(t) - t)
+                                                    // / t^3 in t^2; 2^-25.8
+  OpBuilder &b = k.b;
+  Value y = k.abs(k.in[0]), x = k.abs(k.in[1]);
+  Value isSteep = k.lt(x, y);
+  Value large = k.select(isSteep, y, x), small = k.select(isSteep, x, y);
+  Value t = k.div(small, large);
+  // Both 0, or both infinite.
+  t = k.select(k.cmp(arith::CmpFPredicate::OEQ, large, k.c(0)), k.c(0), t);
+  Value infinity = k.c(std::numeric_limits<double>::infinity());
+  t = k.select(k.cmp(arith::CmpFPredicate::OEQ, small, infinity), k.c(1), t);
+  Value square = k.mul(t, t), sum = k.c(kTerms[7]);
+  for (int i = 6; i >= 0; --i)
+    sum = k.fma(sum, square, k.c(kTerms[i]));
+  Value angle = k.fma(k.mul(t, square), sum, t);
+  // pi / 2 and pi with what f32 leaves of them.
+  constexpr double kHalfPi = 1.5707963705062866, kRest = -4.371139000186241e-08;
+  Value steep = k.add(k.sub(k.c(kHalfPi), angle), k.c(kRest));
+  angle = k.select(isSteep, steep, angle);
+  auto signOf = [&](Value v) -> Value {
+    Value bits = arith::BitcastOp::create(b, k.loc, b.getI32Type(), v);
+    Value zero = arith::ConstantOp::create(b, k.loc, b.getI32IntegerAttr(0));
+    return arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::slt, bits,
+                                 zero);
+  };
+  Value behind = k.add(k.sub(k.c(2 * kHalfPi), angle), k.c(2 * kRest));
+  angle = k.select(signOf(k.in[1]), behind, angle);
+  angle = k.select(signOf(k.in[0]), k.neg(angle), angle);
+  // Neither comparison knows NaN.
+  Value isNaN = k.cmp(arith::CmpFPredicate::UNO, k.in[0], k.in[1]);
+  return k.select(isNaN, k.add(k.in[0], k.in[1]), angle);
+}
+
+/// fmod, exactly: in f64 quotients of up to 2^48 have all their digits, and
+/// what fma leaves of them is a number of f32. Six such steps reach the largest
+/// quotient of two numbers of f32, 2^277.
+Value remainder(Calc &k) {
+  OpBuilder &b = k.b;
+  auto wide = [&](Value v) -> Value {
+    return arith::ExtFOp::create(b, k.loc, b.getF64Type(), v);
+  };
+  Value x = k.in[0], y = k.in[1];
+  Calc w{b, k.loc, k.op, {wide(k.abs(x)), wide(k.abs(y))}};
+  Value rest = w.in[0];
+  for (int i = 5; i >= 0; --i) {
+    Value divisor = w.mul(w.in[1], w.c(std::ldexp(1.0, 48 * i)));
+    Value whole = math::FloorOp::create(b, k.loc, w.div(rest, divisor));
+    rest = w.fma(w.neg(whole), divisor, rest);
+    // The quotient was rounded: it may be one too large.
+    rest = w.select(w.lt(rest, w.c(0)), w.add(rest, divisor), rest);
+  }
+  Value size = arith::TruncFOp::create(b, k.loc, k.type(), rest);
+  Value infinity = k.c(std::numeric_limits<double>::infinity());
+  Value isWhole = k.lt(k.abs(x), infinity);
+  isWhole = arith::AndIOp::create(
+      b, k.loc, isWhole, k.cmp(arith::CmpFPredicate::OEQ, k.abs(y), infinity));
+  size = k.select(isWhole, k.abs(x), size);
+  Value result = math::CopySignOp::create(b, k.loc, size, x);
+  if (stringAttr(k.op, "mode") == "trunc")
+    return result;
+  // In mode floor it has the sign of y.
+  Value differ =
+      arith::XOrIOp::create(b, k.loc, k.lt(result, k.c(0)), k.lt(y, k.c(0)));
+  Value isRest = k.cmp(arith::CmpFPredicate::ONE, result, k.c(0));
+  Value adjust = arith::AndIOp::create(b, k.loc, differ, isRest);
+  return k.select(adjust, k.add(result, y), result);
 }
 
 Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }
@@ -319,20 +408,14 @@ Value softPlus(Calc &k) {
   return k.select(k.gt(v, k.c(30)), k.x(), y);
 }
 
-template <typename FloatOp, typename IntOp> Value arithmetic(Calc &k) {
-  if (isa<FloatType>(k.type()))
-    return FloatOp::create(k.b, k.loc, k.in[0], k.in[1]);
-  return IntOp::create(k.b, k.loc, k.in[0], k.in[1]);
-}
-
-Value greaterEqual(Calc &k) {
-  Value bit = isa<FloatType>(k.type())
-                  ? k.ge(k.in[0], k.in[1])
-                  : arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sge,
-                                          k.in[0], k.in[1])
-                        .getResult();
+/// One byte: 0 or 1.
+template <arith::CmpFPredicate predicate> Value comparison(Calc &k) {
+  Value bit = k.cmp(predicate, k.in[0], k.in[1]);
   return arith::ExtUIOp::create(k.b, k.loc, k.b.getI8Type(), bit);
 }
+
+/// Of integers alone (IntegerOps.h).
+Value noFloats(Calc &) { llvm_unreachable("an operation on integers"); }
 
 Value selectByte(Calc &k) {
   // Any byte but 0 is true.
@@ -358,7 +441,9 @@ const Entry kTable[] = {
        Value neg = k.select(k.lt(k.x(), zero), k.sub(zero, dd), zero);
        return k.select(k.gt(k.x(), zero), dd, neg);
      }},
-    {"Add", arithmetic<arith::AddFOp, arith::AddIOp>},
+    {"Add", [](Calc &k) { return k.add(k.in[0], k.in[1]); }},
+    {"And", noFloats},
+    {"Atan2", arcTangent},
     {"Clamp", [](Calc &k) { return k.clamp(k.x(), k.a("min"), k.a("max")); }},
     {"ClampBackward",
      [](Calc &k) {
@@ -366,6 +451,7 @@ const Entry kTable[] = {
                                         k.lt(k.x(), k.a("max")));
        return k.select(in, k.in[1], k.c(0));
      }},
+    {"Cos", cosine},
     {"Divide", [](Calc &k) { return k.div(k.in[0], k.in[1]); }},
     {"Elu",
      [](Calc &k) {
@@ -379,13 +465,16 @@ const Entry kTable[] = {
            k.usesDst() ? k.add(k.x(), alpha) : k.mul(alpha, k.exp(k.x()));
        return k.select(k.gt(k.x(), k.c(0)), dd, k.mul(dd, slope));
      }},
+    {"Equal", comparison<arith::CmpFPredicate::OEQ>},
     {"Erf", erf},
     {"Exp", [](Calc &k) { return k.exp(k.x()); }},
+    {"Expm1", [](Calc &k) { return k.expm1(k.x()); }},
     {"Floor",
      [](Calc &k) -> Value { return math::FloorOp::create(k.b, k.loc, k.x()); }},
     {"GELU", gelu},
     {"GELUBackward", geluBackward},
-    {"GreaterEqual", greaterEqual},
+    {"Greater", comparison<arith::CmpFPredicate::OGT>},
+    {"GreaterEqual", comparison<arith::CmpFPredicate::OGE>},
     {"HardSigmoid",
      [](Calc &k) {
        Value v = k.add(k.mul(k.a("alpha"), k.x()), k.a("beta"));
@@ -415,11 +504,15 @@ const Entry kTable[] = {
        return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.a("alpha"), k.x()));
      }},
     {"Log", [](Calc &k) { return k.log(k.x()); }},
+    {"Log1p",
+     [](Calc &k) -> Value { return math::Log1pOp::create(k.b, k.loc, k.x()); }},
     {"Maximum", [](Calc &k) { return k.max(k.in[0], k.in[1]); }},
     {"Minimum", [](Calc &k) { return k.min(k.in[0], k.in[1]); }},
     {"Mish", mish},
     {"MishBackward", mishBackward},
-    {"Multiply", arithmetic<arith::MulFOp, arith::MulIOp>},
+    {"Multiply", [](Calc &k) { return k.mul(k.in[0], k.in[1]); }},
+    {"Not", noFloats},
+    {"Or", noFloats},
     {"PReLU",
      [](Calc &k) {
        return k.select(k.ge(k.x(), k.c(0)), k.x(), k.mul(k.in[1], k.x()));
@@ -429,6 +522,7 @@ const Entry kTable[] = {
     {"ReLUBackward",
      [](Calc &k) { return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0)); }},
     {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},
+    {"Remainder", remainder},
     {"Reorder", identity},
     {"Round", round},
     {"Select", selectByte},
@@ -461,7 +555,7 @@ const Entry kTable[] = {
        Value d = k.sub(k.in[0], k.in[1]);
        return k.mul(d, d);
      }},
-    {"Subtract", arithmetic<arith::SubFOp, arith::SubIOp>},
+    {"Subtract", [](Calc &k) { return k.sub(k.in[0], k.in[1]); }},
     {"Tanh", [](Calc &k) { return k.tanh(k.x()); }},
     {"TanhBackward",
      [](Calc &k) {
@@ -500,6 +594,10 @@ Value emitScalar(OpBuilder &b, Location loc, Operation *op,
                    rankedType(op->getOperand(0)).getElementType(), result);
     return convertScalar(b, loc, cast, computedType(result));
   }
+  Type element = rankedType(op->getOperand(0)).getElementType();
+  if (isa<IntegerType>(element))
+    if (Value v = emitIntegerScalar(b, loc, op, element, operands))
+      return v;
   Rule rule = ruleOf(kindOf(op));
   Calc k{b, loc, op, SmallVector<Value>(operands)};
   // Narrow floats compute in f32.

@@ -213,14 +213,19 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
 }
 
 testing::AssertionResult agrees(const Oracle &o, const Tensors &results,
-                                bool fastMath) {
+                                bool fastMath, bool conditioned) {
+  check::Conditioning conditioning(o.graph, o.inputs, /*arithmetic=*/{}, 1);
   for (uint64_t id : o.graph.outputPorts) {
     check::Tolerance t =
         check::toleranceFor(o.graph, id, &o.inputs, {.fastMath = fastMath});
     auto before = o.before.find(id);
-    check::CompareResult r =
-        check::compare(results.at(id), o.expected.at(id), &o.plain.at(id), t,
-                       before == o.before.end() ? nullptr : &before->second);
+    auto spread = [&](int evaluations) {
+      return conditioning.of(id, evaluations);
+    };
+    check::CompareResult r = check::compare(
+        results.at(id), o.expected.at(id), &o.plain.at(id), t,
+        before == o.before.end() ? nullptr : &before->second,
+        conditioned ? check::SpreadOf(spread) : check::SpreadOf());
     if (!r.passed())
       return testing::AssertionFailure() << "tensor " << id << ": " << r.str();
   }

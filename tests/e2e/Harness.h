@@ -43,8 +43,11 @@ Expected<Tensors> execute(Compiled &model, const Oracle &oracle,
                           const RunConfig &setup);
 
 /// Fails with the worst element when a result is not what it should be.
+/// `conditioned`: an element may also be off as errors of rounding size on the
+/// way make it, as in `tenon check`.
 testing::AssertionResult agrees(const Oracle &oracle, const Tensors &results,
-                                bool fastMath = false);
+                                bool fastMath = false,
+                                bool conditioned = false);
 
 /// Compiles, executes and judges `graph` under `setup`.
 testing::AssertionResult checkGraph(const Oracle &oracle,

@@ -33,6 +33,8 @@ Cases movementCases();
 Cases backwardCases();
 /// Other types than f32: casts, quantisation, indices, Dropout.
 Cases typeCases();
+/// Arithmetic, comparisons and reductions of integers and booleans.
+Cases integerCases();
 /// Graphs in bf16, f16 and bytes.
 Cases narrowCases();
 /// Products whose weights stay levels.

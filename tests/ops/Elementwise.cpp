@@ -8,11 +8,13 @@ Cases unaryCases() {
       "Abs",
       "Clamp min=-1 max=2",
       "Clamp min=0.5 max=0.5",
+      "Cos",
       "Elu alpha=1",
       "Elu alpha=0.25",
       "Elu alpha=-0.5",
       "Erf",
       "Exp",
+      "Expm1",
       "Floor",
       "GELU mode=gelu_erf",
       "GELU mode=gelu_tanh",
@@ -23,6 +25,7 @@ Cases unaryCases() {
       "LeakyReLU alpha=0.01",
       "LeakyReLU alpha=-2",
       "Log",
+      "Log1p",
       "Mish",
       "Pow beta=2",
       "Pow beta=0.5",
@@ -100,8 +103,9 @@ Cases unaryCases() {
 }
 
 static void addBinary(Cases &cases) {
-  for (std::string kind : {"Add", "Subtract", "Multiply", "Divide", "Maximum",
-                           "Minimum", "SquaredDifference", "GreaterEqual"})
+  for (std::string kind :
+       {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Minimum",
+        "SquaredDifference", "GreaterEqual", "Atan2", "Remainder"})
     for (std::string shapes : {"5x37 5x37", "5x37 37c", "37 5x37", "5x1 1x37",
                                "() 3x5", "() ()", "2x3x5x7x2 1x5x1x2"})
       cases.push_back(kind + " " + shapes);
@@ -147,6 +151,8 @@ static void addBinary(Cases &cases) {
            "Minimum 4x8 4x8 auto_broadcast=none",
            "GreaterEqual 4x8 4x8 auto_broadcast=none",
            "SquaredDifference 4x8 4x8 auto_broadcast=none",
+           "Remainder 5x37 37 mode=trunc",
+           "Atan2 x:5x7 x",
            "Multiply x:5x7 x",
            "Subtract x:17 x",
        })

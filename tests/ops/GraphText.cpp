@@ -148,9 +148,14 @@ private:
     uint64_t id = newTensor(std::string(text.substr(0, end)));
     op.outputs.push_back(id);
     LogicalTensor &t = graph.tensors[id];
-    t.dtype = op.kind == "GreaterEqual" ? DType::boolean
-              : op.inputs.empty()       ? DType::f32
-                                        : graph.tensor(op.inputs[0]).dtype;
+    t.dtype = op.inputs.empty() ? DType::f32 : graph.tensor(op.inputs[0]).dtype;
+    const graph::OpInfo &info = graph::factsOf(op.kind);
+    const graph::TypeVarInfo *var =
+        op.outputs.size() == 1 && !info.results.empty()
+            ? info.typeVar(info.results[0].typeVar)
+            : nullptr;
+    if (var && var->allowed.size() == 1)
+      t.dtype = var->allowed[0];
     if (op.kind == "Select" && op.inputs.size() > 1)
       t.dtype = graph.tensor(op.inputs[1]).dtype;
     return parseSuffixes(text.substr(end), t, resultStrides[id]);

@@ -32,7 +32,7 @@ void checkChoice(const graph::Graph &graph, const char *schedule,
   ASSERT_TRUE(model) << str(model.errors());
   auto one = execute(**model, *oracle, config);
   ASSERT_TRUE(one) << str(one.errors());
-  EXPECT_TRUE(agrees(*oracle, *one));
+  EXPECT_TRUE(agrees(*oracle, *one, /*fastMath=*/false, /*conditioned=*/true));
   config.threads = 2 + static_cast<int>(number % 2);
   config.pool = number % 3 == 0;
   auto more = execute(**model, *oracle, config);

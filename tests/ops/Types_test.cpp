@@ -192,9 +192,15 @@ const std::vector<int64_t> kIntegers = {0,
 const std::vector<std::string> kIntegerTypes = {"s64", "s32", "s8", "u8",
                                                 "boolean"};
 
+const std::vector<std::string> kNarrowFloats = {"bf16", "f16", "f8_e5m2",
+                                                "f8_e4m3"};
+
 TEST(Casts, FromInteger) {
+  std::vector<std::string> types = kIntegerTypes;
+  types.push_back("f32");
+  types.insert(types.end(), kNarrowFloats.begin(), kNarrowFloats.end());
   for (const std::string &from : kIntegerTypes)
-    for (std::string to : {"f32", "s64", "s32", "s8", "u8", "boolean"})
+    for (const std::string &to : types)
       if (from != to)
         checkAll<int64_t>("y/" + to + " = TypeCast 211/" + from, {kIntegers});
 }
@@ -213,7 +219,7 @@ TEST(Casts, InARow) {
                                   second,
                               {kIntegers});
       }
-  for (std::string narrow : {"bf16", "f16", "f8_e5m2", "f8_e4m3"}) {
+  for (const std::string &narrow : kNarrowFloats) {
     std::string widened = "w/f32 = TypeCast 211/" + narrow;
     for (const std::string &to : kIntegerTypes)
       checkValues(widened + "; y/" + to + " = TypeCast w", kFloats);
@@ -237,6 +243,31 @@ TEST(Casts, NarrowFloats) {
     checkValues("y/" + narrow + " = TypeCast 211", values);
     checkValues("y/f32 = TypeCast 211/" + narrow, values);
   }
+  for (const std::string &from : kNarrowFloats) {
+    for (const std::string &to : kNarrowFloats)
+      if (from != to)
+        checkValues("y/" + to + " = TypeCast 211/" + from, values);
+    for (const std::string &to : kIntegerTypes)
+      checkValues("y/" + to + " = TypeCast 211/" + from, kFloats);
+  }
+}
+
+/// Integers beside the ties of 8 and 11 bits, at all sizes: they are rounded
+/// once, not to f32 first.
+TEST(Casts, LargeIntegersRoundOnce) {
+  std::vector<int64_t> values;
+  for (int bits : {8, 11})
+    for (int shift = 1; shift + bits < 63; ++shift)
+      for (int64_t odd : {1, 3}) {
+        int64_t top = (int64_t{1} << (bits - 1)) + odd / 2;
+        int64_t tie = (top << shift) + (int64_t{1} << (shift - 1));
+        for (int64_t near : {-1, 0, 1})
+          for (int64_t sign : {1, -1})
+            values.push_back(sign * (tie + near));
+      }
+  for (std::string from : {"s64", "s32"})
+    for (std::string to : {"bf16", "f16"})
+      checkAll<int64_t>("y/" + to + " = TypeCast 211/" + from, {values});
 }
 
 /// All movement, on its own and in a row, with operands in strides.
@@ -262,6 +293,49 @@ TEST(Integers, S32AtItsBounds) {
   for (std::string kind : {"Add", "Subtract", "Multiply"})
     checkInputs("y/s32 = " + kind + " 211/s32 211/s32", {values, others});
   checkInputs("GreaterEqual 211/s32 211/s32", {values, others});
+}
+
+/// All pairs of numbers around 0 and the bounds: sums wrap around, quotients by
+/// 0 are 0, and that of the least number by -1 is itself.
+TEST(Integers, AtTheirBounds) {
+  for (std::string type : {"s64", "s32", "s8", "u8"}) {
+    int bits = type == "s64" ? 64 : type == "s32" ? 32 : 8;
+    int64_t least = type == "u8" ? 0 : INT64_MIN >> (64 - bits);
+    int64_t largest = type == "u8" ? 255 : INT64_MAX >> (64 - bits);
+    std::vector<int64_t> values = {
+        0,   1,    -1,        2,           -2,          3,
+        7,   -7,   least,     least + 1,   largest,     largest - 1,
+        100, -100, least / 2, largest / 2, largest / 3, 16777217};
+    std::vector<int64_t> others = values;
+    others.push_back(5); // all pairs, as lengths have no common factor
+    std::string operands = " 551/" + type + " 551/" + type;
+    for (std::string kind : {"Add", "Subtract", "Multiply", "Divide",
+                             "Remainder", "Maximum", "Minimum", "And", "Or"})
+      checkAll<int64_t>("y/" + type + " = " + kind + operands,
+                        {values, others});
+    checkAll<int64_t>("y/" + type + " = Remainder" + operands + " mode=trunc",
+                      {values, others});
+    for (std::string kind : {"Equal", "Greater", "GreaterEqual"})
+      checkAll<int64_t>("y/boolean = " + kind + operands, {values, others});
+    for (std::string kind : {"Abs", "Not", "Clamp min=-2.5 max=1e30"}) {
+      size_t space = std::min(kind.find(' '), kind.size());
+      checkAll<int64_t>("y/" + type + " = " + kind.substr(0, space) + " 551/" +
+                            type + kind.substr(space),
+                        {values});
+    }
+  }
+}
+
+/// Floats whose quotient has more digits than f32, or f64.
+TEST(Floats, RemaindersOfLargeQuotients) {
+  std::vector<double> values = {0,        1,     -1,         3.5,   -2.25, 1e30,
+                                -3.4e38,  1e-40, 0x1p-149,   1e-10, 7,     5e9,
+                                16777217, 0.1,   -0x1.8p-60, 3e38};
+  std::vector<double> others = values;
+  others.push_back(0.3);
+  std::erase(others, 0);
+  for (std::string mode : {"floor", "trunc"})
+    checkInputs("Remainder 551 551 mode=" + mode, {values, others});
 }
 
 /// Executes `text` on raw elements.

@@ -7,6 +7,7 @@ namespace tenon::test {
 
 /// Operations that need more than "Kind operands of one shape".
 static const char *const kForms[] = {
+    "y/s32 = And 1000x1000/s32 1000x1000/s32",
     "AvgPool 5x56x56x64 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2 "
     "exclude_pad=false",
     "AvgPoolBackward 5x28x28x64 strides=2,2 pads_begin=0,0 pads_end=0,0 "
@@ -65,6 +66,8 @@ static const char *const kForms[] = {
     "MaxPool 5x56x56x64 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
     "MaxPoolBackward 5x56x56x64 5x28x28x64 strides=2,2 pads_begin=1,1 "
     "pads_end=1,1 kernel=3,3",
+    "y/boolean = Not 1000x1000/boolean",
+    "y/s32 = Or 1000x1000/s32 1000x1000/s32",
     "PReLU 1000x1000 1000c",
     "y/u8 = Quantize 1000x1000 scales=0.1 zps=128",
     "x,s = PReLUBackward 1000x1000 1000 1000x1000",

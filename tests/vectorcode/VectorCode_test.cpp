@@ -80,14 +80,34 @@ std::vector<std::string> castCases() {
   return cases;
 }
 
+/// No instruction divides integers, and those of 64 bits are not multiplied by
+/// AVX2.
+std::vector<std::string> integerCases() {
+  std::vector<std::string> cases;
+  for (std::string type : {"s64", "s32", "s8", "u8"}) {
+    std::string operands = " 1000000/" + type + " 1000000/" + type;
+    for (std::string kind : {"Add", "Maximum", "Divide", "Multiply"})
+      if (type != "s64" || kind == "Add" || kind == "Maximum")
+        cases.push_back("y/" + type + " = " + kind + operands);
+    for (std::string kind : {"Equal", "Greater"})
+      cases.push_back("y/boolean = " + kind + operands);
+    cases.push_back("y/" + type + " = Select 1000000/boolean" + operands);
+    cases.push_back("y/" + type + " = ReduceSum 1000x1000/" + type + " axes=1");
+  }
+  return cases;
+}
+
+std::string textAsName(const testing::TestParamInfo<std::string> &info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Casts, VectorCode, testing::ValuesIn(castCases()),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           std::replace_if(
-                               name.begin(), name.end(),
-                               [](char c) { return !std::isalnum(c); }, '_');
-                           return name;
-                         });
+                         textAsName);
+INSTANTIATE_TEST_SUITE_P(Integers, VectorCode,
+                         testing::ValuesIn(integerCases()), textAsName);
 
 /// Between the products of an attention group stand two loops per row: score
 /// and maximum, exponential and sum.

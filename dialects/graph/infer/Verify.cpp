@@ -147,10 +147,6 @@ void checkTypesDifferOnlyVia32(RuleContext &ctx, DType from, DType to) {
                 "; when they differ one must be f32"));
 }
 
-bool isNarrowFloat(DType dtype) {
-  return isFloat(dtype) && dtype != DType::f32;
-}
-
 /// Affine parameters and statistics are f32 or of the type of src.
 void checkAuxiliaryTypes(RuleContext &ctx) {
   DType src = ctx.inputs[0].dtype;
@@ -181,9 +177,6 @@ void checkCast(RuleContext &ctx) {
   if (src == dst)
     ctx.error(ErrorCode::BadDType, cat("src and dst are both ", name(src)),
               "a cast between equal types is not an operation; leave it out");
-  // Integers and f32 are cast to each other as they are.
-  if (isNarrowFloat(src) || isNarrowFloat(dst))
-    checkTypesDifferOnlyVia32(ctx, src, dst);
 }
 
 void checkViaF32(RuleContext &ctx) {

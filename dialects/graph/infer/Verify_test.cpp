@@ -51,7 +51,7 @@ TEST(Verify, Attributes) {
 
 TEST(Verify, TypesAndCounts) {
   runCases({{
-      {"Abs", "", "s32:2", "E1204 src is s32, allowed is f32, bf16, f16"},
+      {"Exp", "", "s32:2", "E1204 src is s32, allowed is f32, bf16, f16"},
       {"Abs", "", "2", "E1204 both are", "f16:2"},
       {"Abs", "", "2 2", "E1201 has 2 operands"},
       {"Abs", "", "2", "E1201 has 2 results", "2 2"},

@@ -101,19 +101,22 @@ bool evalAdd(OpContext &c) {
     return applyWrapping(c, [](double a, double b) { return a + b; });
   if (isBoolean(c))
     return applyIntegers(c, [](int64_t a, int64_t b) { return a | b; });
-  return applyIntegers(c, [](uint64_t a, uint64_t b) { return wrapped(a + b); });
+  return applyIntegers(c,
+                       [](uint64_t a, uint64_t b) { return wrapped(a + b); });
 }
 
 bool evalSubtract(OpContext &c) {
   if (!ofIntegers(c))
     return applyWrapping(c, [](double a, double b) { return a - b; });
-  return applyIntegers(c, [](uint64_t a, uint64_t b) { return wrapped(a - b); });
+  return applyIntegers(c,
+                       [](uint64_t a, uint64_t b) { return wrapped(a - b); });
 }
 
 bool evalMultiply(OpContext &c) {
   if (!ofIntegers(c))
     return applyWrapping(c, [](double a, double b) { return a * b; });
-  return applyIntegers(c, [](uint64_t a, uint64_t b) { return wrapped(a * b); });
+  return applyIntegers(c,
+                       [](uint64_t a, uint64_t b) { return wrapped(a * b); });
 }
 
 /// The quotient without its fraction, 0 for a divisor of 0.
@@ -151,13 +154,15 @@ bool evalRemainder(OpContext &c) {
 
 bool evalMaximum(OpContext &c) {
   if (ofIntegers(c))
-    return applyIntegers(c, [](int64_t a, int64_t b) { return std::max(a, b); });
+    return applyIntegers(c,
+                         [](int64_t a, int64_t b) { return std::max(a, b); });
   return apply(c, maximum);
 }
 
 bool evalMinimum(OpContext &c) {
   if (ofIntegers(c))
-    return applyIntegers(c, [](int64_t a, int64_t b) { return std::min(a, b); });
+    return applyIntegers(c,
+                         [](int64_t a, int64_t b) { return std::min(a, b); });
   return apply(c, minimum);
 }
 

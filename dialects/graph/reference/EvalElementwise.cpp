@@ -55,9 +55,8 @@ bool evalClamp(OpContext &c) {
   if (isInteger(dtype)) {
     // The nearest integers between the bounds; s64 has none of 2^63.
     auto bound = [&](double v) {
-      return dtype == DType::s64
-                 ? nearestS64(v)
-                 : static_cast<int64_t>(roundTo(dtype, v));
+      return dtype == DType::s64 ? nearestS64(v)
+                                 : static_cast<int64_t>(roundTo(dtype, v));
     };
     int64_t low = bound(std::ceil(min)), high = bound(std::floor(max));
     return applyIntegers(c, [=](int64_t s) {

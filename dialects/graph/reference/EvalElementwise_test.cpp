@@ -21,8 +21,10 @@ TEST(Unary, HandComputedValues) {
   const UnaryCase cases[] = {
       {"Abs", {}, {-2, 0, 3}, {2, 0, 3}},
       {"Clamp", {{"min", -1.f}, {"max", 2.f}}, {-5, 0.5, 7}, {-1, 0.5, 2}},
+      {"Cos", {}, {0, 1, kInf}, {1, 0.540302305868140, kNan}},
       {"Elu", {{"alpha", 2.f}}, {1, 0, -1}, {1, 0, 2 * (1 / e - 1)}},
       {"Exp", {}, {0, 1, -kInf}, {1, e, 0}},
+      {"Expm1", {}, {0, 1, -kInf}, {0, e - 1, -1}},
       {"GELU", {}, {0, 1, -1}, {0, 0.841344746068543, -0.158655253931457}},
       {"GELU",
        {{"mode", std::string("gelu_tanh")}},
@@ -35,6 +37,7 @@ TEST(Unary, HandComputedValues) {
       {"HardSwish", {}, {-4, -1, 0, 1, 5}, {0, -1.0 / 3, 0, 2.0 / 3, 5}},
       {"LeakyReLU", {{"alpha", 0.5f}}, {-4, 0, 4}, {-2, 0, 4}},
       {"Log", {}, {1, e, 0, -1}, {0, 1, -kInf, kNan}},
+      {"Log1p", {}, {0, e - 1, -1, -2}, {0, 1, -kInf, kNan}},
       {"Mish", {}, {0, 1, 1000}, {0, 0.865098388267310, 1000}},
       {"Pow", {{"beta", 3.f}}, {2, -2, 0}, {8, -8, 0}},
       {"Pow", {{"beta", 0.5f}}, {4, -4}, {2, kNan}},
@@ -117,6 +120,16 @@ TEST(Binary, HandComputedValues) {
       {"GreaterEqual", 2, 2, 1},
       {"GreaterEqual", 1, 2, 0},
       {"GreaterEqual", kNan, 0, 0},
+      {"Greater", 2, 2, 0},
+      {"Greater", kNan, 0, 0},
+      {"Equal", 0.0, -0.0, 1},
+      {"Equal", kNan, kNan, 0},
+      {"Atan2", 1, -1, 2.356194490192345},
+      {"Atan2", -0.0, -1, -3.141592653589793},
+      {"Remainder", -7, 3, 2},
+      {"Remainder", 7, -3, -2},
+      {"Remainder", 5, kInf, 5},
+      {"Remainder", 5, 0, kNan},
   };
   for (const BinaryCase &c : cases) {
     SCOPED_TRACE(c.kind);
@@ -148,6 +161,79 @@ TEST(Binary, IntegersWrap) {
   op.kind = "Multiply";
   op.inputs[0].data[0] = op.inputs[1].data[0] = 2147483647.0;
   expectNear(op.run()[0], {1}, {1});
+}
+
+struct IntegerCase {
+  const char *kind;
+  DType dtype;
+  int64_t a, b, dst;
+  AttrMap attrs = {};
+};
+
+TEST(Binary, Integers) {
+  const AttrMap trunc = {{"mode", std::string("trunc")}};
+  const IntegerCase cases[] = {
+      {"Add", DType::s64, INT64_MAX, 1, INT64_MIN},
+      {"Multiply", DType::s64, INT64_MAX, INT64_MAX, 1},
+      {"Add", DType::u8, 200, 100, 44},
+      {"Multiply", DType::s8, 100, 3, 44},
+      {"Add", DType::boolean, 1, 1, 1},
+      {"Multiply", DType::boolean, 1, 0, 0},
+      {"Divide", DType::s32, -7, 2, -3},
+      {"Divide", DType::s64, INT64_MIN, -1, INT64_MIN},
+      {"Divide", DType::s64, 5, 0, 0},
+      {"Remainder", DType::s64, -7, 3, 2},
+      {"Remainder", DType::s64, -7, 3, -1, trunc},
+      {"Remainder", DType::s32, 7, -3, -2},
+      {"Remainder", DType::s32, 7, 0, 7},
+      {"Remainder", DType::s64, INT64_MIN, -1, 0},
+      {"Maximum", DType::s64, INT64_MAX, INT64_MAX - 1, INT64_MAX},
+      {"Minimum", DType::u8, 200, 100, 100},
+      {"And", DType::s8, -2, 7, 6},
+      {"Or", DType::u8, 0xf0, 0x0f, 0xff},
+      {"And", DType::boolean, 1, 0, 0},
+      {"Equal", DType::s64, INT64_MAX, INT64_MAX - 1, 0},
+      {"Greater", DType::s64, INT64_MAX, INT64_MAX - 1, 1},
+      {"GreaterEqual", DType::u8, 200, 201, 0},
+  };
+  for (const IntegerCase &c : cases) {
+    SCOPED_TRACE(c.kind);
+    auto number = [&](int64_t v) {
+      return c.dtype == DType::s64
+                 ? makeS64({1}, {v})
+                 : make({1}, {static_cast<double>(v)}, c.dtype);
+    };
+    bool compares =
+        std::string_view(c.kind).find("qual") != std::string::npos ||
+        c.kind[0] == 'G';
+    OneOp op{c.kind,
+             {number(c.a), number(c.b)},
+             c.attrs,
+             {compares ? DType::boolean : c.dtype}};
+    EXPECT_EQ(integerAt(op.run()[0], 0), c.dst);
+  }
+}
+
+TEST(Unary, Integers) {
+  OneOp abs{"Abs", {makeS64({2}, {INT64_MIN, -5})}, {}, {DType::s64}};
+  EXPECT_EQ(abs.run()[0].integers, (std::vector<int64_t>{INT64_MIN, 5}));
+  OneOp negation{
+      "Not", {make({2}, {0, 1}, DType::boolean)}, {}, {DType::boolean}};
+  expectNear(negation.run()[0], {2}, {1, 0});
+  negation = {"Not", {make({2}, {0, 5}, DType::u8)}, {}, {DType::u8}};
+  expectNear(negation.run()[0], {2}, {255, 250});
+  // Bounds are the nearest integers between them.
+  OneOp clamp{"Clamp",
+              {make({3}, {-9, 1, 9}, DType::s8)},
+              {{"min", -2.5f}, {"max", 1e9f}},
+              {DType::s8}};
+  expectNear(clamp.run()[0], {3}, {-2, 1, 9});
+}
+
+TEST(Binary, TypesOfIntegersDoNotMix) {
+  OneOp op{
+      "Add", {makeS64({1}, {1}), make({1}, {1}, DType::s32)}, {}, {DType::s64}};
+  EXPECT_EQ(op.error(), ErrorCode::BadDType);
 }
 
 TEST(Binary, BiasAdd) {

@@ -3,8 +3,8 @@
 //
 // Decisions.  Axes come from the attribute or, when there is a second operand,
 // from its values.  No axes: identity.  Over nothing: sum and L1, L2 give 0,
-// product 1, mean NaN, max -inf, min +inf, of integers the least and the largest
-// number of the type.  Max and min hand on NaN.
+// product 1, mean NaN, max -inf, min +inf, of integers the least and the
+// largest number of the type.  Max and min hand on NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Functions.h"
@@ -155,9 +155,8 @@ bool evalL2(OpContext &c) {
 
 bool evalMax(OpContext &c) {
   if (ofIntegers(c))
-    return reduceIntegers(c, leastOf(c.in(0).dtype), [](int64_t a, int64_t s) {
-      return std::max(a, s);
-    });
+    return reduceIntegers(c, leastOf(c.in(0).dtype),
+                          [](int64_t a, int64_t s) { return std::max(a, s); });
   return reduce(c, -std::numeric_limits<double>::infinity(), maximum,
                 keepValue);
 }
@@ -170,9 +169,8 @@ bool evalMean(OpContext &c) {
 
 bool evalMin(OpContext &c) {
   if (ofIntegers(c))
-    return reduceIntegers(
-        c, largestOf(c.in(0).dtype),
-        [](int64_t a, int64_t s) { return std::min(a, s); });
+    return reduceIntegers(c, largestOf(c.in(0).dtype),
+                          [](int64_t a, int64_t s) { return std::min(a, s); });
   return reduce(c, std::numeric_limits<double>::infinity(), minimum, keepValue);
 }
 

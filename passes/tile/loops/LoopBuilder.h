@@ -68,6 +68,15 @@ public:
   Node nodeOf(mlir::Value v);
   /// The same in f32, whatever the type of `v` is.
   Node f32Of(mlir::Value v);
+  /// The same of integers, in 64 bits if they have as many, else in 32, with
+  /// their sign; of booleans 0 or 1.
+  Node integerOf(mlir::Value v);
+  /// Of integers, which have signs here; the last is the constant `v` of the
+  /// type of x.
+  Node integerAbs(Node x);
+  Node integerMax(Node x, Node y);
+  Node integerMin(Node x, Node y);
+  Node integerLike(Node x, int64_t v);
   /// A tensor whose dimension i goes along dimension `dims[i]` of the space;
   /// in f32.
   Node along(mlir::Value v, llvm::ArrayRef<int64_t> dims);

@@ -74,7 +74,7 @@ template <typename Op> Node LoopBuilder::unary(Node x) {
   });
 }
 template <typename Op> Node LoopBuilder::binary(Node x, Node y) {
-  return program.compute({x, y}, f32,
+  return program.compute({x, y}, program.getNodes()[x].type,
                          [](OpBuilder &b, Location l, ValueRange v) {
                            return Op::create(b, l, v[0], v[1]);
                          });
@@ -287,6 +287,42 @@ Node LoopBuilder::convertedFrom(Value v, Node n) {
 
 Node LoopBuilder::f32Of(Value v) { return convertedFrom(v, nodeOf(v)); }
 
+Node LoopBuilder::integerOf(Value v) {
+  Type element = rankedType(v).getElementType();
+  Builder &b = ctx.m.builder();
+  Type wide = element.isInteger(64) ? b.getI64Type() : b.getI32Type();
+  return program.compute(
+      {nodeOf(v)}, wide,
+      [element, wide](OpBuilder &b, Location l, ValueRange x) -> Value {
+        Value i = x[0];
+        if (element.isInteger(1)) {
+          Value zero =
+              arith::ConstantOp::create(b, l, b.getZeroAttr(i.getType()));
+          i = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ne, i, zero);
+          return arith::ExtUIOp::create(b, l, wide, i);
+        }
+        return convertScalar(b, l, i, wide, !element.isUnsignedInteger());
+      });
+}
+
+Node LoopBuilder::integerLike(Node x, int64_t v) {
+  Type type = program.getNodes()[x].type;
+  return program.compute(
+      {}, type, [type, v](OpBuilder &b, Location l, ValueRange) {
+        return arith::ConstantOp::create(b, l, b.getIntegerAttr(type, v));
+      });
+}
+
+Node LoopBuilder::integerAbs(Node x) {
+  return integerMax(x, binary<arith::SubIOp>(integerLike(x, 0), x));
+}
+Node LoopBuilder::integerMax(Node x, Node y) {
+  return binary<arith::MaxSIOp>(x, y);
+}
+Node LoopBuilder::integerMin(Node x, Node y) {
+  return binary<arith::MinSIOp>(x, y);
+}
+
 Node LoopBuilder::along(Value v, ArrayRef<int64_t> dims) {
   // What the group itself computes has the shape of its space.
   Operation *def = v.getDefiningOp();
@@ -296,7 +332,8 @@ Node LoopBuilder::along(Value v, ArrayRef<int64_t> dims) {
 }
 
 void LoopBuilder::define(Value v, Node n) {
-  nodes[v] = converted(n, f32, computedType(rankedType(v).getElementType()));
+  nodes[v] = converted(n, program.getNodes()[n].type,
+                       computedType(rankedType(v).getElementType()));
 }
 
 void LoopBuilder::define(Value v, Node n, ArrayRef<int64_t> dims) {

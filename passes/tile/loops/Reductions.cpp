@@ -298,12 +298,44 @@ template <Reduction how> Node reduced(LoopBuilder &k, Node x) {
   return k.reduce(how, x);
 }
 
-/// A reduction whose rows become what `Compute` makes of them.
-template <Node (*Compute)(LoopBuilder &, Node)>
+/// Of no elements the least integer of the type, or the largest; the neutral
+/// ones are those of the type that computes.
+Node withinType(LoopBuilder &k, Reduction how, Node x, IntegerType type) {
+  unsigned width = type.getWidth();
+  if ((how != Reduction::max && how != Reduction::min) || width >= 32)
+    return x;
+  bool isSigned = !type.isUnsigned() && width > 1;
+  int64_t least = isSigned ? -(int64_t(1) << (width - 1)) : 0;
+  int64_t largest = least + (int64_t(1) << width) - 1;
+  return how == Reduction::max ? k.integerMax(x, k.integerLike(x, least))
+                               : k.integerMin(x, k.integerLike(x, largest));
+}
+
+/// `absolute`: of the sizes of the elements.
+Node reducedIntegers(LoopBuilder &k, Operation *op, Reduction how,
+                     bool absolute) {
+  Value src = op->getOperand(0);
+  Node x = k.integerOf(src);
+  if (intsAttr(op, "axes").empty())
+    return x;
+  Node r = k.reduce(how, absolute ? k.integerAbs(x) : x);
+  return withinType(k, how, r,
+                    cast<IntegerType>(rankedType(src).getElementType()));
+}
+
+/// A reduction whose rows become what `Compute` makes of them; of integers,
+/// `how` they are reduced.
+template <Node (*Compute)(LoopBuilder &, Node), Reduction how = Reduction::sum,
+          bool absolute = false>
 void reduceOp(LoopBuilder &k, Operation *op) {
-  Node x = k.f32Of(op->getOperand(0));
-  // Along no axis dst is src, not its norm.
-  Node r = intsAttr(op, "axes").empty() ? x : Compute(k, x);
+  Value src = op->getOperand(0);
+  Node r;
+  if (isa<IntegerType>(rankedType(src).getElementType()))
+    r = reducedIntegers(k, op, how, absolute);
+  else if (intsAttr(op, "axes").empty()) // dst is src, not its norm
+    r = k.f32Of(src);
+  else
+    r = Compute(k, k.f32Of(src));
   if (boolAttr(op, "keep_dims"))
     k.define(op->getResult(0), r);
   else
@@ -325,12 +357,12 @@ const Entry kTable[] = {
     {"LogSoftmaxBackward", logSoftmaxBackward},
     {"PReLUBackward", preluBackward},
     {"RMSNorm", rmsNorm},
-    {"ReduceL1", reduceOp<norm1>},
+    {"ReduceL1", reduceOp<norm1, Reduction::sum, /*absolute=*/true>},
     {"ReduceL2", reduceOp<norm2>},
-    {"ReduceMax", reduceOp<reduced<Reduction::max>>},
+    {"ReduceMax", reduceOp<reduced<Reduction::max>, Reduction::max>},
     {"ReduceMean", reduceOp<mean>},
-    {"ReduceMin", reduceOp<reduced<Reduction::min>>},
-    {"ReduceProd", reduceOp<reduced<Reduction::product>>},
+    {"ReduceMin", reduceOp<reduced<Reduction::min>, Reduction::min>},
+    {"ReduceProd", reduceOp<reduced<Reduction::product>, Reduction::product>},
     {"ReduceSum", reduceOp<reduced<Reduction::sum>>},
     {"SoftMax", softmax},
     {"SoftMaxBackward", softmaxBackward},

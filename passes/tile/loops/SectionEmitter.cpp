@@ -212,10 +212,11 @@ static TypedAttr neutral(OpBuilder &b, LoopProgram::Reduction kind, Type type) {
                                     : -inf;
     return b.getFloatAttr(type, v);
   }
-  int64_t v = kind == R::sum       ? 0
-              : kind == R::product ? 1
-              : kind == R::min     ? std::numeric_limits<int32_t>::max()
-                                   : std::numeric_limits<int32_t>::min();
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt v = kind == R::sum       ? APInt::getZero(width)
+            : kind == R::product ? APInt(width, 1)
+            : kind == R::min     ? APInt::getSignedMaxValue(width)
+                                 : APInt::getSignedMinValue(width);
   return b.getIntegerAttr(type, v);
 }
 
