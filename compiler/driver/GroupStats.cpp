@@ -181,7 +181,8 @@ void collectEntry(func::FuncOp entry, const SymbolTable &symbols,
       Value whole = graph::skipViews(v);
       if (!seen.insert(whole).second)
         continue;
-      bool first = touched.insert(whole).second && !whole.getDefiningOp();
+      bool first = touched.insert(whole).second &&
+                   !passes::skipAliases(whole).getDefiningOp();
       (first ? stats.memory : stats.reused).read +=
           counter.bytes(whole.getType());
     }

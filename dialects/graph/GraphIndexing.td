@@ -44,7 +44,7 @@ def Graph_SliceOp : Graph_Movement<"Slice", 152, "slice",
                      "axes are distinct and within the rank of src",
                      "no step is 0"];
   let shapeRule = "slice";
-  let compiles = [];
+  let vectorException = "shows some of the elements: nothing to compute";
   let grid = "first";
 }
 
@@ -77,7 +77,7 @@ def Graph_PadOp : Graph_Movement<"Pad", 153, "pad"> {
                      "interior is not negative, and 0 but in mode constant",
                      "pad_value has one element"];
   let shapeRule = "pad";
-  let compiles = [];
+  let vectorException = "copies blocks; left to the memory copy of the target";
   let grid = "union";
 }
 
@@ -97,7 +97,7 @@ def Graph_ExpandOp : Graph_Movement<"Expand", 154, "expand"> {
   let constraints = ["shape is an attribute or an operand",
                      "src broadcasts with shape"];
   let shapeRule = "expand";
-  let compiles = [];
+  let vectorException = "shows the same elements again: nothing to compute";
   let grid = "first";
 }
 
@@ -116,7 +116,7 @@ def Graph_ReshapeOp : Graph_Movement<"Reshape", 155, "reshape"> {
                      "at most one entry of shape is -1, none is below",
                      "src and dst have equally many elements"];
   let shapeRule = "reshape";
-  let compiles = [];
+  let vectorException = "same elements in the same order: nothing to compute";
   let opClass = "view";
   let grid = "first";
 }
@@ -134,6 +134,8 @@ def Graph_ShapeOp : Graph_Op<"Shape", "data_movement", 156, "shape"> {
   let results = (outs Graph_Value<"I">:$dst);
   let typeVars = [Graph_Var<"T", MovedTypes>, Graph_Var<"I", IndexTypes>];
   let shapeRule = "shape";
+  let compiles = MovedTypes;
+  let vectorException = "reads nothing: sizes are known when it is compiled";
   let opClass = "indexed";
   let rounding = "exact";
   let grid = "index";
@@ -150,6 +152,8 @@ class Graph_Indexing<string kind, int number, string cSuffix>
   let results = (outs Graph_Value<"T">:$dst);
   let typeVars = [Graph_Var<"T", MovedTypes>, Graph_Var<"I", IndexTypes>];
   let opClass = "gather";
+  let vectorException = "elements are loaded at indices, one by one";
+  let compiles = MovedTypes;
   let rounding = "copies";
   let grid = "first";
 }

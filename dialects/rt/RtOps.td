@@ -94,17 +94,20 @@ def Rt_PartOp : Rt_Op<"part", [
   let summary = "The memory of a buffer from one of its elements on";
   let description = [{
     A buffer of known sizes whose first element is element `first` of `source`,
-    counted in memory. Like every buffer of an entry it has offset 0.
+    counted in memory, or as many more as `more` says. Like every buffer of an
+    entry it has offset 0.
 
     ```mlir
     %1 = rt.part %0[64] : memref<4x192xf32>
                        to memref<4x64xf32, strided<[192, 1]>>
+    %2 = rt.part %a[0 + %n] : memref<?x4xf32> to memref<1xf32>
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, I64Attr:$first);
+  let arguments = (ins AnyMemRef:$source, I64Attr:$first,
+                       Optional<Index>:$more);
   let results = (outs AnyStaticShapeMemRef:$part);
   let assemblyFormat = [{
-    $source `[` $first `]` attr-dict `:` type($source) `to` type($part)
+    $source `[` $first (`+` $more^)? `]` attr-dict `:` type($source) `to` type($part)
   }];
   let hasVerifier = 1;
 }

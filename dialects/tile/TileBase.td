@@ -35,7 +35,8 @@ def Tile_GroupKind : I32EnumAttr<"GroupKind", "how a group is lowered", [
     I32EnumAttrCase<"window", 5>,
     I32EnumAttrCase<"concat", 6>,
     I32EnumAttrCase<"pack", 7>,
-    I32EnumAttrCase<"recurrence", 8>]> {
+    I32EnumAttrCase<"recurrence", 8>,
+    I32EnumAttrCase<"movement", 9>]> {
   let cppNamespace = "::tenon::tile";
   let genSpecializedAttr = 0;
 }
@@ -46,7 +47,8 @@ def Tile_GroupKindAttr : EnumAttr<Tile_Dialect, Tile_GroupKind, "group"> {
     `tile.group` on the function of a group: what decides how the tile phase
     lowers it. One of elementwise, rows, contraction, chain (several groups with
     a product or a window each, a band of rows at a time), attention, window,
-    concat, pack and recurrence.
+    concat, pack, recurrence and movement (padding, gathers and scatters, and
+    searches along a dim).
   }];
   let assemblyFormat = "`<` $value `>`";
 }

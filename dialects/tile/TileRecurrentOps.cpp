@@ -8,29 +8,6 @@
 using namespace mlir;
 using namespace tenon::tile;
 
-LogicalResult SliceOp::verify() {
-  auto src = cast<RankedTensorType>(getSrc().getType());
-  auto dst = cast<RankedTensorType>(getDst().getType());
-  ArrayRef<int64_t> offsets = getOffsets();
-  int64_t lead = src.getRank() - dst.getRank();
-  if (lead < 0 || src.getRank() != static_cast<int64_t>(offsets.size()) ||
-      src.getElementType() != dst.getElementType())
-    return emitOpError("src is ")
-           << src << ", dst " << dst << ", with " << offsets.size()
-           << " offsets; ranks and element types must agree";
-  for (auto [i, offset] : llvm::enumerate(offsets)) {
-    bool isLead = static_cast<int64_t>(i) < lead;
-    int64_t all = src.getDimSize(i),
-            some = isLead ? 1 : dst.getDimSize(i - lead);
-    if (ShapedType::isDynamic(all) != ShapedType::isDynamic(some) ||
-        (ShapedType::isDynamic(all) ? offset != 0
-                                    : offset < 0 || offset + some > all))
-      return emitOpError("dim ") << i << ": " << some << " elements from "
-                                 << offset << " on, of " << all;
-  }
-  return success();
-}
-
 int64_t RecurrenceOp::operandWithSteps() {
   for (int64_t i = 0, e = getForms().size(); i < e; ++i)
     if (getForm(i).getSteps())

@@ -6,23 +6,6 @@
 include "dialects/tile/TileBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
-  let summary = "a box of a tensor";
-  let description = [{
-    The elements of `src` from index `offsets` on, as many as `dst` has. A dim of
-    unknown size is taken whole: its offset is 0. `dst` may lack the first dims
-    of `src`, of which it has one element then.
-
-    ```mlir
-    %w = tile.slice %all at [1, 0, 0] : tensor<2x8x4xf32> -> tensor<8x4xf32>
-    ```
-  }];
-  let arguments = (ins AnyRankedTensor:$src, DenseI64ArrayAttr:$offsets);
-  let results = (outs AnyRankedTensor:$dst);
-  let assemblyFormat = "$src `at` $offsets attr-dict `:` type($src) `->` type($dst)";
-  let hasVerifier = 1;
-}
-
 //===----------------------------------------------------------------------===//
 // Recurrences
 //===----------------------------------------------------------------------===//

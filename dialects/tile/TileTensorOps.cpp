@@ -78,6 +78,52 @@ LogicalResult FlipOp::verify() {
   return success();
 }
 
+LogicalResult SliceOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  ArrayRef<int64_t> offsets = getOffsets();
+  int64_t lead = src.getRank() - dst.getRank();
+  if (lead < 0 || src.getRank() != static_cast<int64_t>(offsets.size()) ||
+      (getSteps() && getSteps()->size() != offsets.size()) ||
+      src.getElementType() != dst.getElementType())
+    return emitOpError("src is ")
+           << src << ", dst " << dst << ", with " << offsets.size()
+           << " offsets; ranks and element types must agree";
+  for (auto [i, offset] : llvm::enumerate(offsets)) {
+    bool isLead = static_cast<int64_t>(i) < lead;
+    int64_t all = src.getDimSize(i), step = getStep(i),
+            some = isLead ? 1 : dst.getDimSize(i - lead);
+    int64_t end = offset + (some - 1) * step; // the last element
+    bool isInside = some == 0 || (offset >= 0 && offset < all && end >= 0 &&
+                                  end < all && step != 0);
+    if (ShapedType::isDynamic(all) != ShapedType::isDynamic(some) ||
+        (ShapedType::isDynamic(all) ? offset != 0 || step != 1 : !isInside))
+      return emitOpError("dim ")
+             << i << ": " << some << " elements from " << offset << " on, each "
+             << step << "th, of " << all;
+  }
+  return success();
+}
+
+bool SliceOp::isView() {
+  return !getSteps() ||
+         llvm::all_of(*getSteps(), [](int64_t step) { return step > 0; });
+}
+
+LogicalResult ExpandOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  int64_t lead = dst.getRank() - src.getRank();
+  bool fits = lead >= 0 && src.getElementType() == dst.getElementType();
+  for (int64_t i = 0; fits && i < src.getRank(); ++i)
+    fits =
+        src.getDimSize(i) == 1 || src.getDimSize(i) == dst.getDimSize(lead + i);
+  if (!fits)
+    return emitOpError("src is ")
+           << src << ", which does not broadcast to " << dst;
+  return success();
+}
+
 void PackQuantizedOp::build(OpBuilder &b, OperationState &state, Value weights,
                             Value scales, Value zeroPoints, int64_t panel,
                             QuantizedWeightsAttr quantized) {

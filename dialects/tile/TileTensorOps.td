@@ -64,6 +64,55 @@ def Tile_FlipOp : Tile_Op<"flip", [
   let hasVerifier = 1;
 }
 
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "a box of a tensor";
+  let description = [{
+    The elements of `src` from index `offsets` on, each `steps`-th one, as many as
+    `dst` has; without `steps` all of them. A step may be negative. A dim of
+    unknown size is taken whole: its offset is 0, its step 1. `dst` may lack the
+    first dims of `src`, of which it has one element then.
+
+    With steps above 0 it is a view of the memory of `src`: it has no code and no
+    group. Otherwise it is a copy.
+
+    ```mlir
+    %w = tile.slice %all at [1, 0, 0] : tensor<2x8x4xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$src, DenseI64ArrayAttr:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$steps);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `at` $offsets (`by` $steps^)? attr-dict
+    `:` type($src) `->` type($dst)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The step along dim `i` of src.
+    int64_t getStep(int64_t i) { return getSteps() ? (*getSteps())[i] : 1; }
+    /// Whether no step is negative.
+    bool isView();
+  }];
+}
+
+def Tile_ExpandOp : Tile_Op<"expand", [Pure]> {
+  let summary = "a tensor that is repeated along dims of size 1";
+  let description = [{
+    Dims of `src` and `dst` are paired from the right, as numpy does; along a dim
+    of size 1, or that `src` does not have, its elements are repeated. A dim of
+    `dst` that is not known is one of `src`. It is a view of the memory of `src`:
+    it has no code and no group.
+
+    ```mlir
+    %b = tile.expand %a : tensor<3x1xf32> -> tensor<2x3x5xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$src);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($dst)";
+  let hasVerifier = 1;
+}
+
 def Tile_PackQuantizedOp : Tile_Op<"pack_quantized", [Pure, AttrSizedOperandSegments]> {
   let summary = "quantised weights in panels of `panel` columns";
   let description = [{

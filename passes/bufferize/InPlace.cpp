@@ -28,7 +28,7 @@ bool isElementByElement(func::FuncOp group, unsigned operand) {
   };
   BlockArgument arg = group.getArgument(operand);
   return llvm::all_of(arg.getUsers(), [&](Operation *user) {
-    return !graph::isView(user) && user->getNumResults() == 1 &&
+    return !isAlias(user) && user->getNumResults() == 1 &&
            shapeOf(user->getResult(0)) == shapeOf(arg);
   });
 }
@@ -42,7 +42,7 @@ std::optional<SmallVector<OpOperand *>> readsOf(Value value) {
       Operation *user = use.getOwner();
       if (isa<func::CallOp>(user))
         reads.push_back(&use);
-      else if (graph::isView(user))
+      else if (isAlias(user))
         list.append(user->result_begin(), user->result_end());
       else
         return std::nullopt;

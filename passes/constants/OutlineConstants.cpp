@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/OpFacts.h"
 #include "passes/Passes.h"
+#include "passes/ops/OpKinds.h"
 #include "passes/support/Build.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
@@ -102,7 +103,7 @@ struct Outliner {
         continue;
       known.insert(op.result_begin(), op.result_end());
       movable.insert(&op);
-      anyReal |= !graph::isView(&op) && !isa<arith::ConstantOp>(op);
+      anyReal |= !isAlias(&op) && !isa<arith::ConstantOp>(op);
     }
     if (!anyReal)
       return {};
@@ -113,7 +114,7 @@ struct Outliner {
          llvm::reverse(main.getBody().front().without_terminator())) {
       if (!movable.contains(&op))
         continue;
-      bool cheap = graph::isView(&op) || isa<arith::ConstantOp>(op);
+      bool cheap = isAlias(&op) || isa<arith::ConstantOp>(op);
       bool wanted = !cheap || llvm::any_of(op.getUsers(), [&](Operation *u) {
         return needed.contains(u);
       });
@@ -136,14 +137,14 @@ struct Outliner {
     llvm::DenseSet<Operation *> set(ops.begin(), ops.end());
     for (Operation *op : ops) {
       b.clone(*op, toFold);
-      moved += !graph::isView(op) && !isa<arith::ConstantOp>(op);
+      moved += !isAlias(op) && !isa<arith::ConstantOp>(op);
     }
     auto outside = [&](OpOperand &use) {
       return !set.contains(use.getOwner());
     };
     SmallVector<Value> read;
     for (Operation *op : ops)
-      if (!graph::isView(op) && !isa<arith::ConstantOp>(op))
+      if (!isAlias(op) && !isa<arith::ConstantOp>(op))
         for (Value v : op->getResults())
           if (llvm::any_of(v.getUses(), outside))
             read.push_back(v);

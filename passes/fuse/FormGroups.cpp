@@ -60,18 +60,18 @@ struct FusionPlanner {
       op->emitRemark(reason);
   }
 
-  /// Group of the operation behind views, or -1.
+  /// Group of the operation behind aliases, or -1.
   int producerGroup(Value v) {
-    Operation *def = graph::skipViews(v).getDefiningOp();
+    Operation *def = skipAliases(v).getDefiningOp();
     return def ? groupOf.lookup_or(def, -1) : -1;
   }
 
-  /// Whether an operand is a view of what group `g` makes: there is nothing to
-  /// view before the group has ended.
+  /// Whether an operand is an alias of what group `g` makes: there is nothing
+  /// to see before the group has ended.
   bool readsView(Operation *op, int g) {
     return llvm::any_of(op->getOperands(), [&](Value v) {
       Operation *def = v.getDefiningOp();
-      return def && graph::isView(def) && producerGroup(v) == g;
+      return def && isAlias(def) && producerGroup(v) == g;
     });
   }
 
@@ -119,8 +119,10 @@ struct FusionPlanner {
 
   /// Whether `v`, which an epilogue would read, lies along its columns.
   static bool liesAlongRows(Value v) {
-    for (Operation *def = v.getDefiningOp(); def && graph::isView(def);
+    for (Operation *def = v.getDefiningOp(); def && isAlias(def);
          def = def->getOperand(0).getDefiningOp()) {
+      if (isPartView(def)) // rows may be repeated elements, or be apart
+        return false;
       Order order = orderOf(def->getResult(0));
       if (!order.empty() &&
           order.back() != static_cast<int64_t>(order.size()) - 1)
@@ -405,7 +407,7 @@ void copyAliasedResults(func::FuncOp f) {
     if (Value source = writtenAsComputed(f, use.getOperandNumber());
         source && seen.insert(source).second)
       continue;
-    bool alias = !def || graph::isView(def) || isa<arith::ConstantOp>(def) ||
+    bool alias = !def || isAlias(def) || isa<arith::ConstantOp>(def) ||
                  !seen.insert(v).second;
     if (!alias)
       continue;

@@ -124,6 +124,7 @@ struct Refusal {
     case GroupKind::concat:
     case GroupKind::pack:
     case GroupKind::recurrence:
+    case GroupKind::movement:
       return false;
     }
     return false;

@@ -179,6 +179,34 @@ std::optional<Error> checkRecurrent(Operation *op) {
   return std::nullopt;
 }
 
+/// Parts of tensors are found when they are compiled.
+std::optional<Error> checkMovement(Operation *op) {
+  auto unknownDims = [](Value v) {
+    return llvm::count_if(rankedType(v).getShape(), ShapedType::isDynamic);
+  };
+  if (isa<graph::SliceOp>(op) && !sliceBoxOf(op))
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "begins and ends are not known, or cut off a part of a "
+                     "dimension whose size is not known");
+  if (isa<graph::ReshapeOp>(op) && unknownDims(op->getResult(0)) > 1)
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     std::to_string(unknownDims(op->getResult(0))) +
+                         " sizes of the result are not known, at most one may "
+                         "be");
+  graph::OpClass opClass = graph::classOf(op);
+  bool needsSizes =
+      isa<graph::ShapeOp, graph::PadOp, graph::RandomUniformOp>(op) ||
+      opClass == graph::OpClass::gather || opClass == graph::OpClass::search;
+  bool isKnown = llvm::all_of(op->getResults(),
+                              [&](Value v) { return unknownDims(v) == 0; });
+  for (Value v : op->getOperands())
+    isKnown &= unknownDims(v) == 0;
+  if (needsSizes && !isKnown)
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "it compiles for known shapes only");
+  return std::nullopt;
+}
+
 std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
   if (info.typeRule == "mixed" && mixesIntegers(op))
     return makeError(op, ErrorCode::UnsupportedDType,
@@ -209,6 +237,8 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
   if (graph::isWindow(op) || graph::isConvolution(op))
     if (auto e = checkWindow(op))
       return e;
+  if (auto e = checkMovement(op))
+    return e;
   if (isa<graph::MatMulOp>(op) && hasUnknownColumns(op))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of columns of weights is not known");

@@ -30,6 +30,18 @@ bool separateGroupedScales(mlir::Operation *op, mlir::OpBuilder &b);
 /// is not known: one for each index of its axis, or for each of each group?
 bool hasUnknownScaleGroups(mlir::Operation *op);
 
+/// The same for parts and repetitions of tensors, and for elementwise
+/// operations that read a Concat of parts (DecomposeMovement.cpp).
+bool decomposeMovement(mlir::Operation *op, mlir::OpBuilder &b);
+
+/// The first element of a Slice along each dim of src, and the steps.
+struct SliceBox {
+  llvm::SmallVector<int64_t> offsets, steps;
+};
+/// None where begins and ends are not known, or cut off a part of a dim of
+/// unknown size.
+std::optional<SliceBox> sliceBoxOf(mlir::Operation *slice);
+
 /// The same for normalisations and their gradients (DecomposeNorms.cpp).
 bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);
 

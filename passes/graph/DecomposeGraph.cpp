@@ -8,6 +8,7 @@
 //   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO; gradients
 //                                   and ConvTranspose: DecomposeConvolution.cpp
 //   norms and their gradients       DecomposeNorms.cpp
+//   slices, repetitions             DecomposeMovement.cpp
 //   LRN {within_channel}            x * (k + c * AvgPool(x * x))^-beta
 //   Concat(a, b, c) after          Concat(Concat(a, b), c)
 //     Concat(a, b)
@@ -240,7 +241,9 @@ bool decompose(Operation *op, OpBuilder &b) {
         end.erase();
         return true;
       })
-      .Default([&](Operation *) { return decomposeNorm(op, b); });
+      .Default([&](Operation *) {
+        return decomposeNorm(op, b) || decomposeMovement(op, b);
+      });
 }
 
 struct DecomposeGraphPass : impl::DecomposeGraphBase<DecomposeGraphPass> {

@@ -132,7 +132,8 @@ Value buildSlice(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> offsets,
       llvm::count_if(sizes, ShapedType::isDynamic) <= 1)
     return buildReshape(b, loc, v, sizes);
   auto dst = RankedTensorType::get(sizes, type.getElementType());
-  return tile::SliceOp::create(b, loc, dst, v, offsets);
+  return tile::SliceOp::create(b, loc, dst, v, offsets,
+                               /*steps=*/DenseI64ArrayAttr());
 }
 
 Value buildColumns(OpBuilder &b, Location loc, Value v, int64_t from,

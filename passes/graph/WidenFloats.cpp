@@ -39,6 +39,9 @@ bool knowsNarrow(Operation *op) {
   if (isa<graph::ConvolutionOp>(op))
     // Groups of 8 are faster as products of pairs.
     return !hasChannelsAsLanes(op, /*lanes=*/8);
+  // Sums of narrow floats are rounded once, at the end.
+  if (graph::classOf(op) == graph::OpClass::gather)
+    return !op->hasAttr("reduction") || stringAttr(op, "reduction") == "none";
   return isa<graph::MatMulOp>(op) || graph::isMovement(op) ||
          graph::isReductionLike(op) || graph::isIndexed(op) || isScalarOp(op);
 }

@@ -210,7 +210,10 @@ Value emitIntegerScalar(OpBuilder &b, Location loc, Operation *op, Type element,
   if (entry == std::end(kTable))
     return {};
   bool isBoolean = element.isInteger(1);
-  IntCalc k{b,         loc, op, SmallVector<Value>(operands),
+  IntCalc k{b,
+            loc,
+            op,
+            SmallVector<Value>(operands),
             !isBoolean && !element.isUnsignedInteger(),
             isBoolean};
   if (isBoolean)

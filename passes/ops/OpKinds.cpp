@@ -19,8 +19,24 @@ bool isState(Value v) {
          recurrence.isSequence(cast<OpResult>(v).getResultNumber());
 }
 
+bool isPartView(Operation *op) {
+  auto slice = dyn_cast<tile::SliceOp>(op);
+  return slice ? slice.isView() : isa<tile::ExpandOp>(op);
+}
+
+bool isAlias(Operation *op) { return graph::isView(op) || isPartView(op); }
+
+Value skipAliases(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    if (!isAlias(op))
+      break;
+    v = op->getOperand(0);
+  }
+  return v;
+}
+
 std::optional<GroupKind> kindOfGroup(Operation *op) {
-  if (graph::isView(op) || isa<arith::ConstantOp>(op))
+  if (isAlias(op) || isa<arith::ConstantOp>(op))
     return std::nullopt;
   if (auto conv = dyn_cast<tile::ConvOp>(op))
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
@@ -43,6 +59,10 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::window;
   if (isa<graph::ConcatOp>(op))
     return GroupKind::concat;
+  graph::OpClass opClass = graph::classOf(op);
+  if (isa<graph::PadOp>(op) || opClass == graph::OpClass::gather ||
+      opClass == graph::OpClass::search)
+    return GroupKind::movement;
   if (isScalarOp(op) || graph::isIndexed(op))
     return GroupKind::elementwise;
   return std::nullopt;

@@ -21,7 +21,14 @@ using tile::GroupKind;
 /// A result that needs a buffer even if nobody reads it: the state that a
 /// recurrence carries from step to step.
 bool isState(mlir::Value v);
-/// The group that `op` starts; none for views and literals.
+/// Whether the result of `op` shows memory of its operand, but not each element
+/// once, as a view does (OpFacts.h): slices and repetitions.
+bool isPartView(mlir::Operation *op);
+/// What has no code: views, and those.
+bool isAlias(mlir::Operation *op);
+/// What `v` shows memory of, or `v`.
+mlir::Value skipAliases(mlir::Value v);
+/// The group that `op` starts; none for aliases and literals.
 std::optional<GroupKind> kindOfGroup(mlir::Operation *op);
 
 /// Whether elementwise operations may follow `first`, the first operation of a

@@ -163,9 +163,9 @@ struct Lowering {
                                     toI64(loc, view.getByteShift()));
     } else if (auto part = v.getDefiningOp<rt::PartOp>()) {
       Value base = addressOf(loc, part.getSource());
-      address = LLVM::GEPOp::create(
-          b, loc, ptr, part.getPart().getType().getElementType(), base,
-          constant(loc, static_cast<int64_t>(part.getFirst())));
+      address = LLVM::GEPOp::create(b, loc, ptr,
+                                    part.getPart().getType().getElementType(),
+                                    base, firstOf(loc, part));
     } else if (auto cast = v.getDefiningOp<memref::ReinterpretCastOp>()) {
       // Buffers of a partition have offset 0.
       address = addressOf(loc, cast.getSource());
@@ -174,6 +174,15 @@ struct Lowering {
       address = LLVM::IntToPtrOp::create(b, loc, ptr, toI64(loc, index));
     }
     return addresses[v] = address;
+  }
+
+  /// The number of the first element of a part.
+  Value firstOf(Location loc, rt::PartOp part) {
+    Value first = constant(loc, static_cast<int64_t>(part.getFirst()));
+    return part.getMore()
+               ? LLVM::AddOp::create(b, loc, first, toI64(loc, part.getMore()))
+                     .getResult()
+               : first;
   }
 
   /// A size of a buffer of an entry that is not known, as an index, without

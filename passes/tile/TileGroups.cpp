@@ -127,6 +127,8 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
     return lowerConcat(ctx);
   case GroupKind::pack:
     return lowerPack(ctx);
+  case GroupKind::movement:
+    return lowerMovement(ctx);
   case GroupKind::recurrence:
     return lowerRecurrence(ctx);
   case GroupKind::elementwise:
@@ -203,7 +205,7 @@ public:
           return failure();
         continue;
       }
-      if (failed(lowerView(&op)))
+      if (failed(lowerAlias(&op)))
         return failure();
     }
     old.erase();
@@ -307,7 +309,8 @@ private:
     s.strides = whole.strides;
     MemRefType type = memrefType(whole.elementType(), s.sizes, s.strides);
     int64_t first = part.at * *whole.strides[part.axis].constant();
-    s.base = rt::PartOp::create(b, m.location(), type, whole.base, first);
+    s.base = rt::PartOp::create(b, m.location(), type, whole.base, first,
+                                /*more=*/Value());
     s.dense = type.getLayout().isIdentity();
     return beforeViews(part.shown, std::move(s));
   }
@@ -472,13 +475,55 @@ private:
     return {};
   }
 
-  LogicalResult lowerView(Operation *op) {
+  /// The box that `slice` shows of `s`.
+  Strided boxOf(tile::SliceOp slice, Strided s) {
+    int64_t lead = s.rank() - rankedType(slice.getDst()).getRank();
+    Index first = 0;
+    for (int64_t d = 0; d < s.rank(); ++d) {
+      first += slice.getOffsets()[d] * s.strides[d];
+      s.strides[d] = s.strides[d] * slice.getStep(d);
+      if (d >= lead && !ShapedType::isDynamic(
+                           rankedType(slice.getDst()).getDimSize(d - lead)))
+        s.sizes[d] = rankedType(slice.getDst()).getDimSize(d - lead);
+    }
+    s.sizes.erase(s.sizes.begin(), s.sizes.begin() + lead);
+    s.strides.erase(s.strides.begin(), s.strides.begin() + lead);
+    s.dense = false;
+    if (!first.isConstant(0))
+      s.base = partFrom(s, first);
+    return s;
+  }
+
+  /// The memory of `s` from element `first` on.
+  Value partFrom(const Strided &s, Index first) {
+    MemRefType type = memrefType(s.elementType(), s.sizes, s.strides);
+    auto number = first.constant();
+    // Where sizes or the place are not known, one element stands for all.
+    auto fixed = type.getStridesAndOffset().first;
+    if (!number || !type.hasStaticShape() ||
+        llvm::any_of(fixed, ShapedType::isDynamic))
+      type = MemRefType::get({1}, s.elementType());
+    return rt::PartOp::create(b, m.location(), type, s.base, number.value_or(0),
+                              number ? Value() : m.value(first));
+  }
+
+  LogicalResult lowerAlias(Operation *op) {
     Value src = op->getOperand(0), dst = op->getResult(0);
     if (auto literal = src.getDefiningOp<arith::ConstantOp>())
       if (!values.contains(src))
         define(src,
                literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
     const Strided s = values.find(src)->second;
+    if (auto slice = dyn_cast<tile::SliceOp>(op)) {
+      define(dst, boxOf(slice, s));
+      return success();
+    }
+    if (isa<tile::ExpandOp>(op)) {
+      if (failed(sizes.infer(op)))
+        return failure();
+      define(dst, broadcastTo(s, sizes[dst]));
+      return success();
+    }
     if (isa<graph::StaticTransposeOp>(op)) {
       define(dst, passes::transpose(s, orderOf(dst)));
       return success();

@@ -25,9 +25,9 @@ static void addArithmetic(Cases &cases) {
                           std::pair("()", "()"), std::pair("0x3", "3")})
         cases.push_back(binary(op, type, a, b, type) + attrs);
     }
-    for (const char *kind : {"Abs", "Clamp min=-3.5 max=4.5",
-                             "Clamp min=0.25 max=0.75",
-                             "Clamp min=-1e30 max=2e9"}) {
+    for (const char *kind :
+         {"Abs", "Clamp min=-3.5 max=4.5", "Clamp min=0.25 max=0.75",
+          "Clamp min=-1e30 max=2e9"}) {
       std::string op = kind;
       size_t space = op.find(' ');
       std::string attrs = space == std::string::npos ? "" : op.substr(space);

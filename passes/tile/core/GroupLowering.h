@@ -80,6 +80,7 @@ mlir::LogicalResult lowerLrn(GroupContext &ctx);
 mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);
 mlir::LogicalResult lowerRecurrence(GroupContext &ctx);
+mlir::LogicalResult lowerMovement(GroupContext &ctx);
 
 /// A section that copies `from`, or zeros when it is absent, to `to`.
 void emitCopy(GroupContext &ctx, std::optional<Strided> from,

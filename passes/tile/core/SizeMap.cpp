@@ -223,6 +223,7 @@ void ResultSizes::ofMain() {
             graph::StaticTransposeOp, graph::ConcatOp>(
           [&](auto typed) { of(typed); })
       .Case([&](tile::FlipOp) { copyAll(); })
+      .Case([&](tile::ExpandOp) { broadcast(); })
       .Case([&](tile::SliceOp) { // sizes that are not known are whole dims
         r = llvm::to_vector(operand(0).take_back(rank));
       })

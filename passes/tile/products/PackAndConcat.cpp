@@ -51,13 +51,16 @@ LogicalResult lowerConcat(GroupContext &ctx) {
   return success();
 }
 
+/// A copy whose source may go backwards.
 static LogicalResult lowerSlice(GroupContext &ctx, tile::SliceOp op) {
   Strided from = ctx.memoryOf(op.getSrc());
   const Strided &to = ctx.result();
   from.dense = false;
   Index first = from.offset.value_or(0);
-  for (auto [offset, stride] : llvm::zip(op.getOffsets(), from.strides))
-    first += offset * stride;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    first += op.getOffsets()[d] * from.strides[d];
+    from.strides[d] = from.strides[d] * op.getStep(d);
+  }
   from.offset = first;
   from.sizes = to.sizes;
   from.strides.erase(from.strides.begin(), from.strides.end() - to.rank());

@@ -1,0 +1,294 @@
+//===- DecomposeMovement.cpp - parts and repetitions of tensors -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   Slice                           tile.slice, a view where no step is negative
+//   Add(Expand(x), y)               Add(x, y), where that has the same shape
+//   Expand, otherwise               tile.expand, a view
+//   Reshape                         StaticReshape to the shape of its result
+//   Shape                           a literal
+//   Concat(a, b) * y                Concat(a * y[..], b * y[..])
+//
+// The last one is a rotary embedding: nothing is joined before it is computed,
+// and ElideConcat lets the parts write where they are joined.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
+#include "dialects/tile/TileDialect.h"
+#include "passes/graph/Decompose.h"
+#include "passes/ops/ScalarOps.h"
+#include "passes/support/Build.h"
+#include "passes/support/GraphAttrs.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::passes {
+
+namespace {
+
+/// The indices that `v`, an optional operand or attribute, holds.
+std::optional<SmallVector<int64_t>> listOf(Operation *op, StringRef attr,
+                                           Value v) {
+  if (op->hasAttr(attr))
+    return intsAttr(op, attr);
+  auto literal = v ? v.getDefiningOp<arith::ConstantOp>() : arith::ConstantOp();
+  if (!literal)
+    return std::nullopt;
+  SmallVector<int64_t> list;
+  for (APInt i : cast<DenseElementsAttr>(literal.getValue()).getValues<APInt>())
+    list.push_back(i.getSExtValue());
+  return list;
+}
+
+/// One dim of a slice, as Slice in docs/ops.md.
+struct SliceDim {
+  int64_t begin, count;
+};
+SliceDim sliceDim(int64_t begin, int64_t end, int64_t step, int64_t size) {
+  auto normalized = [&](int64_t v) {
+    int64_t from = v < 0 ? v + size : v;
+    return step > 0 ? std::clamp<int64_t>(from, 0, size)
+                    : std::clamp<int64_t>(from, -1, size - 1);
+  };
+  int64_t first = normalized(begin), last = normalized(end);
+  int64_t span = step > 0 ? last - first : first - last;
+  int64_t width = step > 0 ? step : -step;
+  int64_t count = span <= 0 ? 0 : (span - 1) / width + 1;
+  // Of no elements the first one need not exist.
+  return {count ? first : 0, count};
+}
+
+void replace(Operation *op, Value v) {
+  op->getResult(0).replaceAllUsesWith(v);
+  op->erase();
+}
+
+bool decomposeSlice(graph::SliceOp op, OpBuilder &b) {
+  std::optional<SliceBox> box = sliceBoxOf(op);
+  assert(box && "CheckSupported refuses others");
+  auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  bool isWhole = src.getShape() == dst.getShape() &&
+                 llvm::all_of(box->offsets, [](int64_t o) { return o == 0; });
+  if (isWhole && llvm::all_of(box->steps, [](int64_t s) { return s == 1; })) {
+    replace(op, op.getSrc());
+    return true;
+  }
+  replace(op, tile::SliceOp::create(b, op.getLoc(), dst, op.getSrc(),
+                                    box->offsets,
+                                    b.getDenseI64ArrayAttr(box->steps)));
+  return true;
+}
+
+/// The shape of numpy's broadcasting of all `shapes`; a dim that is not known
+/// is as large as those it meets.
+SmallVector<int64_t> broadcastShape(ArrayRef<ArrayRef<int64_t>> shapes) {
+  size_t rank = 0;
+  for (ArrayRef<int64_t> shape : shapes)
+    rank = std::max(rank, shape.size());
+  SmallVector<int64_t> result(rank, 1);
+  for (ArrayRef<int64_t> shape : shapes)
+    for (auto [i, d] : llvm::enumerate(shape)) {
+      int64_t &r = result[rank - shape.size() + i];
+      if (r == 1)
+        r = d;
+    }
+  return result;
+}
+
+/// Whether the elementwise `user` has the same result if it reads `src` instead
+/// of its expansion.
+bool readsAsWell(OpOperand &use, Value src) {
+  Operation *user = use.getOwner();
+  if (!isScalarOp(user) || user->getNumResults() != 1 ||
+      stringAttr(user, "auto_broadcast") != "numpy")
+    return false;
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (OpOperand &operand : user->getOpOperands())
+    shapes.push_back(
+        rankedType(operand.get() == use.get() ? src : operand.get())
+            .getShape());
+  return ArrayRef(broadcastShape(shapes)) ==
+         rankedType(user->getResult(0)).getShape();
+}
+
+bool decomposeExpand(graph::ExpandOp op, OpBuilder &b) {
+  Value src = op.getSrc(), dst = op.getDst();
+  auto type = rankedType(dst);
+  if (rankedType(src).getShape() == type.getShape()) {
+    replace(op, src);
+    return true;
+  }
+  for (OpOperand &use : llvm::make_early_inc_range(dst.getUses()))
+    if (readsAsWell(use, src))
+      use.set(src);
+  if (!dst.use_empty())
+    dst.replaceAllUsesWith(
+        tile::ExpandOp::create(b, op.getLoc(), type, src).getDst());
+  op->erase();
+  return true;
+}
+
+bool decomposeShape(graph::ShapeOp op, OpBuilder &b) {
+  auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  int64_t rank = src.getRank();
+  int64_t first = intAttr(op, "start");
+  first = std::clamp<int64_t>(first < 0 ? first + rank : first, 0, rank);
+  SmallVector<APInt> sizes;
+  unsigned width = dst.getElementType().getIntOrFloatBitWidth();
+  for (int64_t i = 0; i < dst.getDimSize(0); ++i)
+    sizes.emplace_back(width, src.getDimSize(first + i));
+  replace(op, arith::ConstantOp::create(b, op.getLoc(),
+                                        DenseElementsAttr::get(dst, sizes)));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Through Concat
+//===----------------------------------------------------------------------===//
+
+/// `op` on other operands, with a result of `shape`.
+Value rebuild(OpBuilder &b, Operation *op, ValueRange operands,
+              ArrayRef<int64_t> shape) {
+  Operation *clone = b.clone(*op);
+  clone->setOperands(operands);
+  Value result = clone->getResult(0);
+  result.setType(
+      RankedTensorType::get(shape, rankedType(result).getElementType()));
+  return result;
+}
+
+/// Whether elements of `op` are computed from those of its operands at the same
+/// place, counted from the last dim.
+bool isPlaceByPlace(Operation *op) {
+  return op && isScalarOp(op) && op->getNumResults() == 1 &&
+         !op->hasAttr("data_format");
+}
+
+/// `count` elements of dims from `at` on, the dim `fromLast` before the last.
+struct PartOfDim {
+  int64_t fromLast, at, count;
+
+  /// This part of `v`, computed from parts where nobody else reads `v`.
+  Value of(OpBuilder &b, Location loc, Value v) const {
+    auto type = rankedType(v);
+    int64_t dim = type.getRank() - 1 - fromLast;
+    if (dim < 0 || type.getDimSize(dim) == 1)
+      return v;
+    SmallVector<int64_t> offsets(type.getRank(), 0), sizes(type.getShape());
+    offsets[dim] = at;
+    sizes[dim] = count;
+    if (Operation *def = v.getDefiningOp();
+        isPlaceByPlace(def) && v.hasOneUse()) {
+      SmallVector<Value> operands;
+      for (Value operand : def->getOperands())
+        operands.push_back(of(b, loc, operand));
+      return rebuild(b, def, operands, sizes);
+    }
+    return tile::SliceOp::create(
+        b, loc, RankedTensorType::get(sizes, type.getElementType()), v, offsets,
+        /*steps=*/DenseI64ArrayAttr());
+  }
+};
+
+/// The elementwise `op` reads a Concat that nobody else reads: it is computed
+/// for each operand of that. Where the Concat is computed in place anyway, this
+/// saves a pass over it.
+bool computeBeforeConcat(Operation *op, OpBuilder &b) {
+  auto result = rankedType(op->getResult(0));
+  graph::ConcatOp concat;
+  for (Value v : op->getOperands())
+    if (auto found = v.getDefiningOp<graph::ConcatOp>())
+      if (v.hasOneUse() && rankedType(v).getShape() == result.getShape())
+        concat = found;
+  if (!concat || !isPlaceByPlace(op) || !result.hasStaticShape() ||
+      op->getNumOperands() < 2)
+    return false;
+  // As in a rotary embedding, whose parts are those of one tensor.
+  bool anyPart = llvm::any_of(concat->getOperands(), [](Value v) {
+    while (Operation *def = v.getDefiningOp()) {
+      if (isa<tile::SliceOp, graph::SliceOp>(def))
+        return true;
+      if (!isScalarOp(def) || def->getNumOperands() != 1)
+        return false;
+      v = def->getOperand(0);
+    }
+    return false;
+  });
+  if (!anyPart)
+    return false;
+  int64_t axis = normalizedAxis(intAttr(concat, "axis"), result.getRank());
+  PartOfDim where{result.getRank() - 1 - axis, 0, 0};
+  SmallVector<Value> parts;
+  for (Value part : concat->getOperands()) {
+    where.count = rankedType(part).getDimSize(axis);
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands())
+      operands.push_back(v == concat->getResult(0)
+                             ? part
+                             : where.of(b, op->getLoc(), v));
+    SmallVector<int64_t> shape(result.getShape());
+    shape[axis] = where.count;
+    parts.push_back(rebuild(b, op, operands, shape));
+    where.at += where.count;
+  }
+  Operation *joined = b.clone(*concat.getOperation());
+  joined->setOperands(parts);
+  joined->getResult(0).setType(result);
+  replace(op, joined->getResult(0));
+  concat->erase();
+  return true;
+}
+
+} // namespace
+
+std::optional<SliceBox> sliceBoxOf(Operation *slice) {
+  auto op = cast<graph::SliceOp>(slice);
+  auto src = rankedType(op.getSrc());
+  auto begins = listOf(op, "begins", op.getBeginsTensor());
+  auto ends = listOf(op, "ends", op.getEndsTensor());
+  if (!begins || !ends)
+    return std::nullopt;
+  SmallVector<int64_t> axes = intsAttr(op, "axes"),
+                       steps = intsAttr(op, "steps");
+  SliceBox box;
+  box.offsets.assign(src.getRank(), 0);
+  box.steps.assign(src.getRank(), 1);
+  for (auto [i, begin] : llvm::enumerate(*begins)) {
+    int64_t axis = axes.empty() ? static_cast<int64_t>(i)
+                                : normalizedAxis(axes[i], src.getRank());
+    int64_t step = steps.empty() ? 1 : steps[i], end = (*ends)[i];
+    if (src.isDynamicDim(axis)) {
+      // Taken whole, whatever its size is.
+      if (begin != 0 || step != 1 || end < std::numeric_limits<int32_t>::max())
+        return std::nullopt;
+      continue;
+    }
+    SliceDim dim = sliceDim(begin, end, step, src.getDimSize(axis));
+    box.offsets[axis] = dim.begin;
+    box.steps[axis] = dim.count > 1 ? step : 1;
+  }
+  return box;
+}
+
+bool decomposeMovement(Operation *op, OpBuilder &b) {
+  if (isScalarOp(op))
+    return computeBeforeConcat(op, b);
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](graph::SliceOp slice) { return decomposeSlice(slice, b); })
+      .Case([&](graph::ExpandOp expand) { return decomposeExpand(expand, b); })
+      .Case([&](graph::ShapeOp shape) { return decomposeShape(shape, b); })
+      .Case([&](graph::ReshapeOp reshape) {
+        replace(reshape,
+                buildReshape(b, reshape.getLoc(), reshape.getSrc(),
+                             rankedType(reshape.getDst()).getShape()));
+        return true;
+      })
+      .Default([](Operation *) { return false; });
+}
+
+} // namespace tenon::passes
