@@ -29,10 +29,9 @@ std::string_view name(AttrType type) {
 
 std::string_view name(OpClass opClass) {
   static constexpr std::string_view names[] = {
-      "unknown",     "elementwise", "indexed",       "view",
-      "movement",    "reduction",   "normalization", "window",
-      "contraction", "recurrent",   "gather",        "search",
-      "quantization", "structural"};
+      "unknown",   "elementwise",   "indexed",      "view",        "movement",
+      "reduction", "normalization", "window",       "contraction", "recurrent",
+      "gather",    "search",        "quantization", "structural"};
   return names[static_cast<size_t>(opClass)];
 }
 
