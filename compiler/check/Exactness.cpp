@@ -127,8 +127,11 @@ Grid squaredDifference(const Call &call) {
   return product(difference, difference);
 }
 
+/// Of operands, and of the number that an operation may put beside them.
 Grid unionOfAll(const Call &call) {
   Grid result = call.in[0];
+  if (call.op.attr("value"))
+    result = either(result, call.attr("value"));
   for (const Grid &other : call.in)
     result = either(result, other);
   return result;
@@ -196,11 +199,12 @@ std::optional<Grid> gridOfResult(const Call &call) {
   return rule == std::end(kRules) ? std::nullopt : rule->grid(call);
 }
 
-/// Of indices, whatever the operand holds.
-Grid gridOfIndices(const graph::LogicalTensor &dst) {
+/// Of indices and sizes of dims, whatever the operand holds.
+Grid gridOfIndices(const graph::Graph &graph, const graph::Op &op) {
   double largest = 1;
-  for (int64_t dim : dst.shape.value_or(graph::Dims{}))
-    largest = std::max(largest, static_cast<double>(dim));
+  for (uint64_t id : {op.inputs[0], op.outputs[0]})
+    for (int64_t dim : graph.tensor(id).shape.value_or(graph::Dims{}))
+      largest = std::max(largest, static_cast<double>(dim));
   return {largest, 1};
 }
 
@@ -257,7 +261,7 @@ Grids exactEdges(const graph::Graph &graph,
     return grids;
   for (const graph::Op &op : sorted.ops) {
     if (graph::factsOf(op.kind).grid == "index") {
-      grids[op.outputs[0]] = gridOfIndices(sorted.tensor(op.outputs[0]));
+      grids[op.outputs[0]] = gridOfIndices(sorted, op);
       continue;
     }
     std::vector<Grid> in;

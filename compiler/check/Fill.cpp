@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 
 namespace tenon::check {
@@ -86,6 +87,13 @@ graph::Domain domainAt(const graph::Op &op, size_t position) {
                : info.operands[operand].domain;
 }
 
+/// Whether operand `position` is read by shape inference alone.
+bool isShapeOf(const graph::Op &op, size_t position) {
+  const graph::OpInfo &info = graph::factsOf(op.kind);
+  size_t operand = op.inputSlot(position);
+  return operand < info.operands.size() && info.operands[operand].isShape;
+}
+
 struct Use {
   Role role = Role::data;
   double scale = 1; // of the Quantize or Dequantize that reads it
@@ -95,6 +103,10 @@ struct Use {
   double gain = 1;
   /// The most steps that a length may count.
   std::optional<int64_t> steps;
+  /// The size of the dim that an index is for.
+  std::optional<int64_t> indexed;
+  /// The elements, where only these give a result its shape.
+  graph::Dims elements = {};
 };
 
 /// The steps of a recurrent operation; 0, which every length may be, if they
@@ -104,6 +116,53 @@ int64_t stepsOf(const graph::Graph &graph, const graph::Op &op) {
   size_t dim = op.attrOr<bool>("batch_first", false) ? 1 : 0;
   return src.hasStaticShape() && dim < src.shape->size() ? (*src.shape)[dim]
                                                          : 0;
+}
+
+/// The size of the dim of operand 0 that indices of `op` count in, of several
+/// the least; 0, for which no index is right, if it is not known.
+int64_t indexedSize(const graph::Graph &graph, const graph::Op &op) {
+  const graph::LogicalTensor &src = graph.tensor(op.inputs[0]);
+  if (!src.hasStaticShape() || src.shape->empty())
+    return 0;
+  auto rank = static_cast<int64_t>(src.shape->size());
+  auto begin = op.attrOr<int64_t>("axis", 0), count = int64_t{1};
+  std::string_view rule = graph::factsOf(op.kind).shapeRule;
+  if (rule == "gather_nd" || rule == "scatter_nd") {
+    begin = op.attrOr<int64_t>("batch_dims", 0);
+    const auto &rows = graph.tensor(op.inputs[1]).shape;
+    count = rows && !rows->empty() ? rows->back() : 0;
+  }
+  begin += begin < 0 ? rank : 0;
+  if (begin < 0 || count <= 0 || begin + count > rank)
+    return 0;
+  auto first = src.shape->begin() + begin;
+  return *std::min_element(first, first + count);
+}
+
+/// What operand `slot` of `op` holds if the result has the shape that the graph
+/// says; empty if that is not known, or the operand is not about all dims.
+graph::Dims sizesFor(const graph::Graph &graph, const graph::Op &op,
+                     size_t slot) {
+  const graph::LogicalTensor &dst = graph.tensor(op.outputs[0]);
+  if (!dst.hasStaticShape())
+    return {};
+  const graph::OpInfo &info = graph::factsOf(op.kind);
+  if (info.shapeRule != "slice")
+    return *dst.shape;
+  // From the first element on, or backwards from the last one.
+  graph::Dims axes(dst.shape->size()), numbers;
+  std::iota(axes.begin(), axes.end(), 0);
+  axes = op.attrOr<graph::Dims>("axes", axes);
+  graph::Dims steps =
+      op.attrOr<graph::Dims>("steps", graph::Dims(axes.size(), 1));
+  for (size_t i = 0; i < axes.size() && i < steps.size(); ++i) {
+    auto rank = static_cast<int64_t>(dst.shape->size());
+    int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
+    int64_t first = steps[i] < 0 ? -1 : 0;
+    bool isBegin = info.operands[slot].name == "begins_tensor";
+    numbers.push_back(isBegin ? first : first + (*dst.shape)[axis] * steps[i]);
+  }
+  return numbers;
 }
 
 /// 1 / sqrt(length), as a power of two.
@@ -158,6 +217,15 @@ private:
       if (role == Role::length) {
         int64_t steps = stepsOf(graph, *reader.op);
         use.steps = std::min(use.steps.value_or(steps), steps);
+      }
+      if (role == Role::index) {
+        int64_t size = indexedSize(graph, *reader.op);
+        use.indexed = std::min(use.indexed.value_or(size), size);
+      }
+      if (isShapeOf(*reader.op, reader.operand)) {
+        use.elements =
+            sizesFor(graph, *reader.op, reader.op->inputSlot(reader.operand));
+        continue;
       }
       bool isConcat = info.shapeRule == "concat";
       if (isMovement(kind) || isConcat)
@@ -216,6 +284,10 @@ double drawInteger(Random &random, DType dtype, const Use &use,
     return static_cast<double>(random.integer(0, 3));
   if (use.role == Role::length)
     return static_cast<double>(random.integer(0, use.steps.value_or(0)));
+  if (use.role == Role::index) {
+    int64_t size = use.indexed.value_or(0);
+    return size > 0 ? static_cast<double>(random.integer(-size, size - 1)) : 0;
+  }
   if (dtype == DType::s32 || dtype == DType::s64)
     return static_cast<double>(random.integer(0, 7));
   reference::Range range = reference::rangeOf(dtype);
@@ -334,6 +406,8 @@ Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
   else
     for (double &value : tensor.data)
       value = draw(random, edge.dtype, use, magnitude);
+  if (use.elements.size() == tensor.data.size())
+    std::ranges::copy(use.elements, tensor.data.begin());
   shareValues(edge, tensor);
   reference::setDType(tensor, edge.dtype);
   reference::roundToDType(tensor);

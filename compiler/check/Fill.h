@@ -15,6 +15,8 @@
 //   boolean, integers                         0 and 1; in range of the type
 //   dynamic scales, zero points               powers of two; small integers
 //   Dropout                                   a seed, an offset, 1/2
+//   indices                                   places in the dim, from either
+//   end sizes of a result                         those that the graph gives it
 //   SoftMaxBackward's dst, use_dst forms      in the range of the function
 //
 //===----------------------------------------------------------------------===//

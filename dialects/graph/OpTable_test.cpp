@@ -126,7 +126,7 @@ TEST(OpTable, CountsFitValues) {
     checkValues(op, op.operands, op.operandCounts);
     checkValues(op, op.results, op.resultCounts);
   }
-  EXPECT_EQ(lookupOp("Concat")->operandCounts.size(), 64u);
+  EXPECT_TRUE(lookupOp("Concat")->operandCounts.empty());
   EXPECT_TRUE(lookupOp("Wildcard")->operandCounts.empty());
   EXPECT_EQ(lookupOp("End")->resultCounts.front(), 0);
 }
@@ -267,9 +267,10 @@ static std::string kindsWith(bool (*holds)(const OpInfo &)) {
 }
 
 TEST(OpTable, QuestionsHaveTheExpectedAnswers) {
-  EXPECT_EQ(kindsWith(isView), "StaticReshape StaticTranspose");
+  EXPECT_EQ(kindsWith(isView), "Reshape StaticReshape StaticTranspose");
   EXPECT_EQ(kindsWith(isMovement),
-            "Concat Reorder StaticReshape StaticTranspose TypeCast");
+            "Concat Expand Pad Reorder Reshape Slice StaticReshape "
+            "StaticTranspose TypeCast");
   EXPECT_EQ(kindsWith(isCast), "TypeCast");
   EXPECT_EQ(kindsWith(isConvolution),
             "ConvTranspose ConvTransposeBackwardData "

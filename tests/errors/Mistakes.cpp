@@ -176,6 +176,9 @@ private:
           info.attrs.begin(), info.attrs.end(), [](const AttrInfo &attr) {
             return attr.name.ends_with("_shape") && !attr.required;
           });
+      for (size_t slot = 0; slot < form.inputs.size(); ++slot)
+        decides |=
+            info.operands[std::min(slot, info.operands.size() - 1)].isShape;
       Mistake &rank = add("a higher rank of " + role,
                           {ShapeMismatch, BadRank, OperandCount}, {});
       rank.form.outputs[i].shape->insert(rank.form.outputs[i].shape->begin(),
@@ -270,8 +273,9 @@ private:
         label == "dilations" || label.starts_with("pads")) {
       bool isPad = label.starts_with("pads");
       // The windows of a pooling may end before src does.
-      bool crops =
-          label == "pads_end" && form.op.kind.find("Pool") != std::string::npos;
+      bool crops = form.op.kind == "Pad" ||
+                   (label == "pads_end" &&
+                    form.op.kind.find("Pool") != std::string::npos);
       int64_t small = crops ? INT32_MIN : isPad ? -1 : 0;
       Mistake &m = add("too small " + label, {AttrValue_},
                        {label, std::to_string(small)});

@@ -56,6 +56,13 @@ void guessShapes(Draft &draft);
 /// The same for recurrent operations (RecurrentShapes.cpp).
 void guessRecurrent(Draft &draft);
 
+/// The same for Slice, gathers and the like (IndexingShapes.cpp); false if the
+/// operation is none of them.
+bool guessIndexing(Draft &draft);
+
+/// Another shape for as many elements as `shape` has.
+graph::Dims regrouped(Draft &draft, const graph::Dims &shape);
+
 /// The whole forward operation that `draft` is the gradient of, by role, its
 /// attributes included; false when there is no guess.
 bool guessForward(Draft &draft, Roles &roles, graph::AttrMap &attrs);

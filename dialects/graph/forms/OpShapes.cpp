@@ -226,6 +226,11 @@ int64_t someDivisor(Draft &d, int64_t number) {
   return d.random.chance(40) ? number : d.random.pick(divisors);
 }
 
+int64_t countOf(const Dims &shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
 /// Weights with the dim that counts all channels of the narrow tensor and the
 /// one that counts those of the wide one per group.
 Dims filter(Draft &d, const Dims &kernel, int64_t full, int64_t perGroup) {
@@ -349,6 +354,7 @@ void reduce(Draft &d) {
 //===----------------------------------------------------------------------===//
 
 void concat(Draft &d) {
+  ++d.operands; // drawn as any number, but one is needed
   Dims shape = firstShape(d) = d.source(1, 5);
   int64_t axis = d.random.in(0, static_cast<int64_t>(shape.size()) - 1);
   d.set("axis", d.anySpelling(axis, shape.size()));
@@ -361,27 +367,10 @@ void concat(Draft &d) {
 }
 
 void reshape(Draft &d) {
-  Dims shape = firstShape(d) = d.source(0, 5), target = shape;
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
+  Dims shape = firstShape(d) = d.source(0, 5);
   bool copies = d.random.chance(30);
-  // Join neighbours, split off a divisor, add a 1; any number of times.
-  for (int i = 0; i < 3; ++i) {
-    auto at = d.random.in(0, std::max<int64_t>(target.size(), 1) - 1);
-    if (size_t(at) + 1 < target.size() && d.random.chance(50)) {
-      target[at] *= target[at + 1];
-      target.erase(target.begin() + at + 1);
-    } else if (!target.empty() && d.random.chance(50)) {
-      int64_t part = someDivisor(d, target[at]);
-      target[at] /= part;
-      target.insert(target.begin() + at, part);
-    } else if (target.size() < 5 && d.random.chance(30)) {
-      target.insert(target.begin() + at, 1);
-    }
-  }
-  if (d.random.chance(10))
-    target = {count};
+  Dims target = regrouped(d, shape);
+  int64_t count = countOf(shape);
   for (size_t i = 0; copies && i < target.size() && i < shape.size(); ++i)
     if (target[i] == shape[i] && d.random.chance(60))
       target[i] = 0;
@@ -539,9 +528,32 @@ constexpr ShapeGuess guesses[] = {
 
 } // namespace
 
+Dims regrouped(Draft &d, const Dims &shape) {
+  Dims target = shape;
+  // Join neighbours, split off a divisor, add a 1; any number of times.
+  for (int i = 0; i < 3; ++i) {
+    auto at = d.random.in(0, std::max<int64_t>(target.size(), 1) - 1);
+    if (size_t(at) + 1 < target.size() && d.random.chance(50)) {
+      target[at] *= target[at + 1];
+      target.erase(target.begin() + at + 1);
+    } else if (!target.empty() && d.random.chance(50)) {
+      int64_t part = someDivisor(d, target[at]);
+      target[at] /= part;
+      target.insert(target.begin() + at, part);
+    } else if (target.size() < 5 && d.random.chance(30)) {
+      target.insert(target.begin() + at, 1);
+    }
+  }
+  if (d.random.chance(10))
+    target = {countOf(shape)};
+  return target;
+}
+
 void guessShapes(Draft &draft) {
   if (!draft.info.backwardOf.empty())
     return gradient(draft);
+  if (guessIndexing(draft))
+    return;
   for (const ShapeGuess &entry : guesses)
     if (entry.rule == draft.info.shapeRule)
       return entry.guess(draft);

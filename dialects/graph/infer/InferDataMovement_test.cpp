@@ -21,9 +21,9 @@ TEST(InferDataMovement, Concat) {
       {"Concat", "axis=0", "9223372036854775807 1", "E1209 any memory"},
   }});
   std::string many;
-  for (int i = 0; i < 65; ++i)
+  for (int i = 0; i < 1000; ++i)
     many += "2 ";
-  runCases({{{"Concat", "axis=0", many.c_str(), "E1201 65 operands"}}});
+  runCases({{{"Concat", "axis=0", many.c_str(), "2000"}}});
 }
 
 TEST(InferDataMovement, StaticReshape) {

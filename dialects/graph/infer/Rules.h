@@ -125,6 +125,7 @@ std::span<const RuleEntry> recurrentRules();
 std::span<const RuleEntry> reduceRules();
 std::span<const RuleEntry> quantizeRules();
 std::span<const RuleEntry> dataMovementRules();
+std::span<const RuleEntry> indexingRules();
 std::span<const RuleEntry> backwardRules();
 
 /// Null when there is no rule of this name.

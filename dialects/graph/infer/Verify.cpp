@@ -58,7 +58,7 @@ bool checkCount(RuleContext &ctx, const char *what, size_t given,
   bool variadic = std::any_of(values.begin(), values.end(),
                               [](const ValueInfo &v) { return v.variadic; });
   if (variadic) {
-    // Any number, unless the table lists the allowed ones (1 to 64).
+    // Any number, unless the table lists the allowed ones.
     if (counts.empty() || std::any_of(counts.begin(), counts.end(), [&](int n) {
           return size_t(n) == given;
         }))
@@ -252,11 +252,24 @@ void checkZpsOfIntegers(RuleContext &ctx) {
               "zero points exist for integer types only");
 }
 
+void checkScatter(RuleContext &ctx) {
+  DType type = ctx.inputs[0].dtype;
+  std::string reduction = ctx.stringAttr("reduction");
+  bool isNumber = type != DType::boolean && type != DType::f8_e5m2 &&
+                  type != DType::f8_e4m3;
+  if (reduction != "none" && !isNumber)
+    ctx.error(
+        ErrorCode::BadDType,
+        cat("src is ", name(type), " and attribute reduction is ", reduction),
+        "elements of this type are replaced only: reduction=none");
+}
+
 constexpr RuleEntry typeRules[] = {
     {"cast", checkCast},
     {"mixed", checkMixed},
     {"recurrent", checkRecurrent},
     {"same_or_f32", checkSameOrF32},
+    {"scatter", checkScatter},
     {"statistics", checkAuxiliaryTypes},
     {"via_f32", checkViaF32},
     {"zps_of_integers", checkZpsOfIntegers},
@@ -293,9 +306,10 @@ constexpr IntBound intBounds[] = {
     {"size", 1},
 };
 
-/// The windows of a pooling may end before src does.
+/// The windows of a pooling may end before src does; Pad cuts off elements.
 bool mayCrop(const RuleContext &ctx, std::string_view name) {
-  return name == "pads_end" && ctx.info.opClass == OpClass::window;
+  return (name == "pads_end" && ctx.info.opClass == OpClass::window) ||
+         (name.starts_with("pads_") && ctx.info.shapeRule == "pad");
 }
 
 bool checkIntRange(RuleContext &ctx, std::string_view name,
@@ -322,7 +336,8 @@ bool checkIntRange(RuleContext &ctx, std::string_view name,
           list == &single ? std::to_string(single[0]) : listToString(*list),
           "; the least value is ", least),
       name == "pads_begin" || name == "pads_end"
-          ? "only pads_end of a pooling may be negative: it cuts off elements"
+          ? "only those of Pad and pads_end of a pooling may be negative: they "
+            "cut off elements"
           : "");
   return false;
 }

@@ -24,11 +24,11 @@ TEST(Verify, EveryNamedRuleExists) {
 }
 
 TEST(Verify, EveryRuleHasAnOperation) {
-  for (auto family :
-       {infer::elementwiseRules(), infer::contractionRules(),
-        infer::windowRules(), infer::normRules(), infer::recurrentRules(),
-        infer::reduceRules(), infer::quantizeRules(),
-        infer::dataMovementRules(), infer::backwardRules()})
+  for (auto family : {infer::elementwiseRules(), infer::contractionRules(),
+                      infer::windowRules(), infer::normRules(),
+                      infer::recurrentRules(), infer::reduceRules(),
+                      infer::quantizeRules(), infer::dataMovementRules(),
+                      infer::indexingRules(), infer::backwardRules()})
     for (const infer::RuleEntry &entry : family)
       EXPECT_TRUE(std::ranges::count(allOps(), entry.name, &OpInfo::shapeRule))
           << entry.name;

@@ -1,8 +1,8 @@
 //===- EvalDataMovement.cpp - operations that move data -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Concat, Dropout, End, GenIndex, Reorder, StaticReshape, StaticTranspose,
-// TypeCast.
+// Concat, Dropout, End, GenIndex, Reorder, Reshape, StaticReshape,
+// StaticTranspose, TypeCast.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/OpContext.h"
@@ -18,6 +18,8 @@ bool copyTo(OpContext &c, const Dims &shape) {
 }
 
 bool evalConcat(OpContext &c) {
+  if (c.inputs.empty())
+    return c.fail(ErrorCode::OperandCount, "has no operands");
   const Dims &first = c.in(0).shape;
   auto axis = c.axis("axis", 0, c.in(0).rank());
   if (!axis)
@@ -67,25 +69,24 @@ bool evalGenIndex(OpContext &c) {
 
 bool evalReorder(OpContext &c) { return copyTo(c, c.in(0).shape); }
 
-bool evalReshape(OpContext &c) {
+/// `shape` has -1 for a dim that follows from the others; `copiesZero`: 0 for
+/// one of src. Bad entries are errors of `code`.
+bool reshapeTo(OpContext &c, Dims shape, bool copiesZero, ErrorCode code) {
   const Tensor &src = c.in(0);
-  Dims shape = c.list("shape");
-  bool specialZero = c.flag("special_zero", false);
   int inferred = -1;
   int64_t known = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0 && specialZero) {
+    if (shape[d] == 0 && copiesZero) {
       if (d >= src.shape.size())
-        return c.fail(ErrorCode::AttrValue,
-                      "shape[" + std::to_string(d) +
-                          "] copies a dim that src of rank " +
-                          std::to_string(src.rank()) + " does not have");
+        return c.fail(code, "shape[" + std::to_string(d) +
+                                "] copies a dim that src of rank " +
+                                std::to_string(src.rank()) + " does not have");
       shape[d] = src.shape[d];
     }
     if (shape[d] == -1 && inferred < 0)
       inferred = static_cast<int>(d);
     else if (shape[d] < 0)
-      return c.fail(ErrorCode::AttrValue,
+      return c.fail(code,
                     "shape[" + std::to_string(d) + "] is " +
                         std::to_string(shape[d]),
                     "one entry may be -1, the others are sizes");
@@ -107,6 +108,16 @@ bool evalReshape(OpContext &c) {
                       shapeText(shape) + " has " +
                       std::to_string(elementCount(shape)));
   return copyTo(c, shape);
+}
+
+bool evalReshape(OpContext &c) {
+  return reshapeTo(c, c.list("shape"), c.flag("special_zero", false),
+                   ErrorCode::AttrValue);
+}
+
+bool evalReshapeToOperand(OpContext &c) {
+  return reshapeTo(c, integersOf(c.in(1)), !c.flag("allow_zero", false),
+                   ErrorCode::BadTensorData);
 }
 
 bool evalTranspose(OpContext &c) {
@@ -164,12 +175,6 @@ bool evalTypeCast(OpContext &c) {
   return true;
 }
 
-/// The one element of a tensor of integers: s64, or another type.
-uint64_t integerOf(const Tensor &tensor) {
-  return static_cast<uint64_t>(tensor.isS64() ? tensor.integers[0]
-                                              : nearestS64(tensor.data[0]));
-}
-
 /// Philox4x32-10: the four random words of one counter.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key) {
@@ -207,7 +212,8 @@ bool evalDropout(OpContext &c) {
                     "operand " + std::to_string(i) + " must have one element");
   if (!c.setShape(0, src.shape) || (c.hasOut(1) && !c.setShape(1, src.shape)))
     return false;
-  uint64_t seed = integerOf(c.in(1)), offset = integerOf(c.in(2));
+  auto seed = static_cast<uint64_t>(integerAt(c.in(1), 0));
+  auto offset = static_cast<uint64_t>(integerAt(c.in(2), 0));
   double probability = std::clamp(c.in(3).data[0], 0.0, 1.0);
   double threshold = probability * 4294967295.0;
   for (int64_t i = 0; i < src.numElements(); ++i) {
@@ -228,6 +234,7 @@ std::span<const OpEntry> dataMovementOps() {
       {"End", evalEnd, S64Use::moved},
       {"GenIndex", evalGenIndex, S64Use::cast},
       {"Reorder", evalReorder, S64Use::moved},
+      {"Reshape", evalReshapeToOperand, S64Use::byType},
       {"StaticReshape", evalReshape, S64Use::moved},
       {"StaticTranspose", evalTranspose, S64Use::moved},
       {"TypeCast", evalTypeCast, S64Use::cast},

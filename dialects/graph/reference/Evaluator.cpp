@@ -21,7 +21,7 @@ const OpEntry *findEntry(std::string_view kind) {
       elementwiseOps, binaryOps,       contractionOps,  convolutionOps,
       windowOps,      normOps,         interpolateOps,  reduceOps,
       quantOps,       normBackwardOps, dataMovementOps, backwardOps,
-      lrnOps,         recurrentOps};
+      lrnOps,         recurrentOps,    indexingOps};
   for (Family family : families)
     for (const OpEntry &entry : family())
       if (entry.kind == kind)
@@ -47,6 +47,8 @@ private:
                                    const OpEntry &entry) const;
   /// Whether tensors of s64 stand only where `entry` takes them.
   bool takesS64(const graph::Op &op, const OpEntry &entry) const;
+  /// Whether all values of a type variable are of s64, or none of them.
+  bool sharesS64(const graph::Op &op) const;
   void release(const graph::Op &op);
 
   const graph::Graph &graph;
@@ -122,7 +124,9 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
   OpContext context(graph, op, 1, options.maxElements);
   auto check = [&](const char *what, size_t count,
                    std::span<const int> allowed) {
-    if (std::ranges::find(allowed, static_cast<int>(count)) == allowed.end())
+    // No counts: any number of them.
+    if (!allowed.empty() &&
+        std::ranges::find(allowed, static_cast<int>(count)) == allowed.end())
       context.fail(ErrorCode::OperandCount,
                    std::to_string(count) + " " + what + ", allowed are " +
                        std::to_string(allowed.front()) + " to " +
@@ -136,7 +140,7 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
   if (!takesS64(op, entry))
     context.fail(ErrorCode::BadDType,
                  "the reference evaluator takes s64 only where it is moved, "
-                 "cast or a seed");
+                 "cast, an index or a seed");
   return context.errors;
 }
 
@@ -156,8 +160,25 @@ bool Evaluation::takesS64(const graph::Op &op, const OpEntry &entry) const {
     return true;
   case S64Use::seed:
     return wide == wideSeeds;
+  case S64Use::byType:
+    return sharesS64(op);
   }
   return false;
+}
+
+bool Evaluation::sharesS64(const graph::Op &op) const {
+  const graph::OpInfo &info = graph::factsOf(op.kind);
+  std::map<std::string_view, bool> bound;
+  auto fits = [&](uint64_t id, const graph::ValueInfo &value) {
+    bool isS64 = graph.tensor(id).dtype == graph::DType::s64;
+    return bound.try_emplace(value.typeVar, isS64).first->second == isS64;
+  };
+  bool all = true;
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    all &= fits(op.inputs[i], info.operands[op.inputSlot(i)]);
+  for (size_t i = 0; i < op.outputs.size(); ++i)
+    all &= fits(op.outputs[i], info.results[op.outputSlot(i)]);
+  return all;
 }
 
 void Evaluation::countUses() {

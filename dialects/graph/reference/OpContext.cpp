@@ -159,6 +159,13 @@ bool OpContext::requireLength(size_t input, int64_t length) {
                   std::to_string(length) + " elements");
 }
 
+std::vector<int64_t> integersOf(const Tensor &tensor) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < tensor.numElements(); ++i)
+    all.push_back(integerAt(tensor, i));
+  return all;
+}
+
 std::string shapeText(const Dims &shape) {
   if (shape.empty())
     return "scalar";

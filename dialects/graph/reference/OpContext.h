@@ -95,7 +95,8 @@ enum class S64Use {
   none,
   moved, // all operands and results, or none of them
   cast,  // operands and results, each as it likes
-  seed   // operands 1 and 2
+  seed,  // operands 1 and 2
+  byType // as type variables say: all that share one, or none of them
 };
 
 /// How an operation of the table is evaluated.  The function returns false
@@ -118,6 +119,13 @@ void moveElements(const Tensor &src, Tensor &dst, Copy copy) {
     copy(src.data, dst.data);
 }
 
+/// Element `i` of a tensor of integers: s64, or another type.
+inline int64_t integerAt(const Tensor &tensor, int64_t i) {
+  return tensor.isS64() ? tensor.integers[i] : nearestS64(tensor.data[i]);
+}
+/// All of them.
+std::vector<int64_t> integersOf(const Tensor &tensor);
+
 // The families; each is defined in the file of that name.
 std::span<const OpEntry> elementwiseOps();
 std::span<const OpEntry> binaryOps();
@@ -129,6 +137,7 @@ std::span<const OpEntry> normOps();
 std::span<const OpEntry> recurrentOps();
 std::span<const OpEntry> reduceOps();
 std::span<const OpEntry> dataMovementOps();
+std::span<const OpEntry> indexingOps();
 std::span<const OpEntry> quantOps();
 std::span<const OpEntry> backwardOps();
 std::span<const OpEntry> normBackwardOps();
