@@ -21,7 +21,7 @@ const OpEntry *findEntry(std::string_view kind) {
       elementwiseOps, binaryOps,       contractionOps,  convolutionOps,
       windowOps,      normOps,         interpolateOps,  reduceOps,
       quantOps,       normBackwardOps, dataMovementOps, backwardOps,
-      lrnOps,         recurrentOps};
+      lrnOps,         recurrentOps,    searchOps,       detectionOps};
   for (Family family : families)
     for (const OpEntry &entry : family())
       if (entry.kind == kind)
@@ -47,6 +47,9 @@ private:
                                    const OpEntry &entry) const;
   /// Whether tensors of s64 stand only where `entry` takes them.
   bool takesS64(const graph::Op &op, const OpEntry &entry) const;
+  /// Whether the table allows each s64, and each type variable is s64 in all
+  /// values or in none.
+  bool followsTable(const graph::Op &op) const;
   void release(const graph::Op &op);
 
   const graph::Graph &graph;
@@ -122,7 +125,8 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
   OpContext context(graph, op, 1, options.maxElements);
   auto check = [&](const char *what, size_t count,
                    std::span<const int> allowed) {
-    if (std::ranges::find(allowed, static_cast<int>(count)) == allowed.end())
+    if (!allowed.empty() &&
+        std::ranges::find(allowed, static_cast<int>(count)) == allowed.end())
       context.fail(ErrorCode::OperandCount,
                    std::to_string(count) + " " + what + ", allowed are " +
                        std::to_string(allowed.front()) + " to " +
@@ -136,7 +140,7 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
   if (!takesS64(op, entry))
     context.fail(ErrorCode::BadDType,
                  "the reference evaluator takes s64 only where it is moved, "
-                 "cast or a seed");
+                 "cast or a seed, or the table allows it");
   return context.errors;
 }
 
@@ -152,12 +156,36 @@ bool Evaluation::takesS64(const graph::Op &op, const OpEntry &entry) const {
     return wide == 0;
   case S64Use::moved:
     return wide == 0 || wide == op.inputs.size() + op.outputs.size();
-  case S64Use::cast:
-    return true;
+  case S64Use::any:
+    return followsTable(op);
   case S64Use::seed:
     return wide == wideSeeds;
   }
   return false;
+}
+
+bool Evaluation::followsTable(const graph::Op &op) const {
+  const graph::OpInfo &info = graph::factsOf(op.kind);
+  std::map<std::string_view, bool> isWide;
+  auto fits = [&](uint64_t id, std::span<const graph::ValueInfo> values,
+                  size_t slot) {
+    if (slot >= values.size())
+      return false;
+    const graph::ValueInfo &value = values[slot];
+    bool wide = graph.tensor(id).dtype == graph::DType::s64;
+    const graph::TypeVarInfo *var = info.typeVar(value.typeVar);
+    bool allowed = var && std::ranges::find(var->allowed, graph::DType::s64) !=
+                              var->allowed.end();
+    return (!wide || allowed) &&
+           isWide.try_emplace(value.typeVar, wide).first->second == wide;
+  };
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    if (!fits(op.inputs[i], info.operands, op.inputSlot(i)))
+      return false;
+  for (size_t i = 0; i < op.outputs.size(); ++i)
+    if (!fits(op.outputs[i], info.results, op.outputSlot(i)))
+      return false;
+  return true;
 }
 
 void Evaluation::countUses() {

@@ -94,7 +94,7 @@ private:
 enum class S64Use {
   none,
   moved, // all operands and results, or none of them
-  cast,  // operands and results, each as it likes
+  any,   // wherever the table allows it, alike for one type variable
   seed   // operands 1 and 2
 };
 
@@ -118,6 +118,25 @@ void moveElements(const Tensor &src, Tensor &dst, Copy copy) {
     copy(src.data, dst.data);
 }
 
+/// Calls `use(elements)` with the integers of s64 or the doubles of others.
+template <typename Use> void visitElements(const Tensor &tensor, Use use) {
+  if (tensor.isS64())
+    use(tensor.integers);
+  else
+    use(tensor.data);
+}
+
+/// Element `i` of a tensor of integers of any type.
+inline int64_t integerAt(const Tensor &tensor, int64_t i) {
+  return tensor.isS64() ? tensor.integers[i] : nearestS64(tensor.data[i]);
+}
+inline void setInteger(Tensor &tensor, int64_t i, int64_t value) {
+  if (tensor.isS64())
+    tensor.integers[i] = value;
+  else
+    tensor.data[i] = static_cast<double>(value);
+}
+
 // The families; each is defined in the file of that name.
 std::span<const OpEntry> elementwiseOps();
 std::span<const OpEntry> binaryOps();
@@ -133,6 +152,8 @@ std::span<const OpEntry> quantOps();
 std::span<const OpEntry> backwardOps();
 std::span<const OpEntry> normBackwardOps();
 std::span<const OpEntry> lrnOps();
+std::span<const OpEntry> searchOps();
+std::span<const OpEntry> detectionOps();
 
 /// Whether a tensor of this shape may be handled: its dims multiply to at most
 /// `maxElements`, dims of 0 counting as 1, so that no loop over part of the
