@@ -56,6 +56,9 @@ void guessShapes(Draft &draft);
 /// The same for recurrent operations (RecurrentShapes.cpp).
 void guessRecurrent(Draft &draft);
 
+/// The same for searches, RoiAlign and RandomUniform (SearchShapes.cpp).
+void guessSearch(Draft &draft);
+
 /// The whole forward operation that `draft` is the gradient of, by role, its
 /// attributes included; false when there is no guess.
 bool guessForward(Draft &draft, Roles &roles, graph::AttrMap &attrs);
