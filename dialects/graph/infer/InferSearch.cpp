@@ -82,9 +82,11 @@ void topK(RuleContext &ctx) {
                      "k is at most the size of the dim");
   shape[*axis] = *k;
   ctx.setOut(0, shape);
+  if (ctx.failed())
+    return;
   // Where an operand holds k, either result may be declared with it.
   ctx.setOut(1, ctx.out(0));
-  if (ctx.hasOutput(1))
+  if (ctx.hasOutput(1) && !ctx.failed())
     ctx.setOut(0, ctx.out(1));
   int64_t declared = ctx.out(0) ? (*ctx.out(0))[*axis] : kUnknownDim;
   if (!ctx.failed() && isKnown(declared) && isKnown(size) && declared > size)
