@@ -199,12 +199,25 @@ std::optional<Grid> gridOfResult(const Call &call) {
   return rule == std::end(kRules) ? std::nullopt : rule->grid(call);
 }
 
-/// Of indices and sizes of dims, whatever the operand holds.
+/// Of indices into any of the tensors.
 Grid gridOfIndices(const graph::Graph &graph, const graph::Op &op) {
   double largest = 1;
-  for (uint64_t id : {op.inputs[0], op.outputs[0]})
+  for (const auto *ids : {&op.inputs, &op.outputs})
+    for (uint64_t id : *ids)
+      for (int64_t dim : graph.tensor(id).shape.value_or(graph::Dims{}))
+        largest = std::max(largest, static_cast<double>(dim));
+  return {largest, 1};
+}
+
+/// Of a number of elements of one of the operands.
+Grid gridOfCount(const graph::Graph &graph, const graph::Op &op) {
+  double largest = 1;
+  for (uint64_t id : op.inputs) {
+    double count = 1;
     for (int64_t dim : graph.tensor(id).shape.value_or(graph::Dims{}))
-      largest = std::max(largest, static_cast<double>(dim));
+      count *= static_cast<double>(dim);
+    largest = std::max(largest, count);
+  }
   return {largest, 1};
 }
 
@@ -260,16 +273,23 @@ Grids exactEdges(const graph::Graph &graph,
   if (!topologicalSort(sorted).empty())
     return grids;
   for (const graph::Op &op : sorted.ops) {
-    if (graph::factsOf(op.kind).grid == "index") {
-      grids[op.outputs[0]] = gridOfIndices(sorted, op);
-      continue;
-    }
     std::vector<Grid> in;
     for (uint64_t id : op.inputs)
       if (auto found = grids.find(id);
           found != grids.end() && readable(sorted, id, found->second))
         in.push_back(found->second);
-    if (op.inputs.empty() || in.size() != op.inputs.size())
+    bool isExact = in.size() == op.inputs.size();
+    if (const graph::OpInfo &info = graph::factsOf(op.kind);
+        info.grid == "index") {
+      // A search finds others among rounded elements; GenIndex reads none.
+      if (!isExact && info.opClass == graph::OpClass::search)
+        continue;
+      grids[op.outputs[0]] = gridOfIndices(sorted, op);
+      if (op.outputs.size() > 1)
+        grids[op.outputs[1]] = gridOfCount(sorted, op);
+      continue;
+    }
+    if (op.inputs.empty() || !isExact)
       continue;
     auto grid = gridOfResult({sorted, op, in});
     if (grid && grid->fits(kF32Bits))

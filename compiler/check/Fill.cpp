@@ -38,6 +38,7 @@ enum class Role {
   score,       // bytes of a product before SoftMax
   scale,       // dynamic quantisation
   zeroPoint,
+  box,    // two corners
   half,   // probability of Dropout
   length, // of sequences
   index,  // into another operand
@@ -103,10 +104,14 @@ struct Use {
   double gain = 1;
   /// The most steps that a length may count.
   std::optional<int64_t> steps;
-  /// The size of the dim that an index is for.
+  /// The size of the dim that an index is for; such an index may be negative.
   std::optional<int64_t> indexed;
   /// The elements, where only these give a result its shape.
   graph::Dims elements = {};
+  /// The number of places that an index chooses from.
+  std::optional<int64_t> places;
+  /// Where boxes are: from 0 to this.
+  int64_t extent = 4;
 };
 
 /// The steps of a recurrent operation; 0, which every length may be, if they
@@ -165,6 +170,19 @@ graph::Dims sizesFor(const graph::Graph &graph, const graph::Op &op,
   return numbers;
 }
 
+/// The sizes of the images of RoiAlign, in the numbers of rois: of the shorter
+/// side.
+int64_t extentOf(const graph::Graph &graph, const graph::Op &op) {
+  const graph::LogicalTensor &src = graph.tensor(op.inputs[0]);
+  if (!src.hasStaticShape() || src.shape->size() != 4)
+    return 1;
+  const graph::Dims &shape = *src.shape;
+  size_t first = op.attrOr<std::string>("data_format", "NXC") == "NXC" ? 1 : 2;
+  auto shorter = static_cast<float>(std::min(shape[first], shape[first + 1]));
+  float scale = std::fabs(op.attrOr<float>("spatial_scale", 1));
+  return std::max<int64_t>(std::llround(std::min(shorter / scale, 1e6f)), 1);
+}
+
 /// 1 / sqrt(length), as a power of two.
 double gainFor(int64_t length) {
   double exponent = 0.5 * std::log2(static_cast<double>(length));
@@ -218,7 +236,13 @@ private:
         int64_t steps = stepsOf(graph, *reader.op);
         use.steps = std::min(use.steps.value_or(steps), steps);
       }
-      if (role == Role::index) {
+      if (info.shapeRule == "roi_align") {
+        const graph::LogicalTensor &src = graph.tensor(reader.op->inputs[0]);
+        if (role == Role::box)
+          use.extent = extentOf(graph, *reader.op);
+        else if (role == Role::index && src.hasStaticShape())
+          use.places = (*src.shape)[0];
+      } else if (role == Role::index) {
         int64_t size = indexedSize(graph, *reader.op);
         use.indexed = std::min(use.indexed.value_or(size), size);
       }
@@ -268,6 +292,10 @@ Role Readers::roleAt(const graph::Op &op, size_t operand) const {
   bool dequantizes = graph::factsOf(op.kind).grid == "dequantize";
   if (dequantizes && feedsSoftMax(op.outputs[0], 0, /*products=*/true))
     return Role::score;
+  std::string_view rule = graph::factsOf(op.kind).shapeRule;
+  if ((rule == "roi_align" && operand == 1) ||
+      (rule == "non_max_suppression" && operand == 0))
+    return Role::box;
   return roleOf(domainAt(op, operand));
 }
 
@@ -284,6 +312,9 @@ double drawInteger(Random &random, DType dtype, const Use &use,
     return static_cast<double>(random.integer(0, 3));
   if (use.role == Role::length)
     return static_cast<double>(random.integer(0, use.steps.value_or(0)));
+  if (use.role == Role::index && use.places)
+    return static_cast<double>(
+        random.integer(0, std::max<int64_t>(*use.places, 1) - 1));
   if (use.role == Role::index) {
     int64_t size = use.indexed.value_or(0);
     return size > 0 ? static_cast<double>(random.integer(-size, size - 1)) : 0;
@@ -359,6 +390,18 @@ void drawMask(Random &random, Tensor &tensor) {
     tensor.data[i] = i % row != 0 && random.integer(0, 3) == 0 ? -inf : 0;
 }
 
+/// Rows x1, y1, x2, y2 between 0 and `extent`, in quarters, with x1 < x2 and
+/// y1 < y2. As centre and size they are boxes, too.
+void drawBoxes(Random &random, Tensor &tensor, int64_t extent) {
+  for (int64_t i = 0; i + 4 <= tensor.numElements(); i += 4)
+    for (int64_t d = i; d < i + 2; ++d) {
+      auto low = static_cast<double>(random.integer(0, 2 * extent));
+      auto size = static_cast<double>(random.integer(1, 2 * extent));
+      tensor.data[d] = low / 4;
+      tensor.data[d + 2] = (low + size) / 4;
+    }
+}
+
 /// Whether two elements may share memory.
 bool mayOverlap(const graph::LogicalTensor &edge) {
   const graph::Dims &shape = *edge.shape, &strides = edge.strides;
@@ -403,6 +446,8 @@ Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
   random.next();
   if (use.role == Role::mask && graph::isFloat(edge.dtype))
     drawMask(random, tensor);
+  else if (use.role == Role::box)
+    drawBoxes(random, tensor, use.extent);
   else
     for (double &value : tensor.data)
       value = draw(random, edge.dtype, use, magnitude);

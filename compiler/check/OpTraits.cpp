@@ -301,6 +301,9 @@ static int64_t lengthByClass(const graph::Op &op, const Dims &src,
     return windowLength(op, src, second);
   case OpClass::normalization:
     return rowLength(op, src);
+  case OpClass::search: // Of these CumSum adds.
+    return info.grid == "reduce_sum" ? dimAt(src, op.attrOr<int64_t>("axis", 0))
+                                     : 1;
   case OpClass::recurrent:
     return second ? recurrentLength(op, src, *second, dst) : 1;
   default:

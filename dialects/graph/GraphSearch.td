@@ -100,8 +100,8 @@ def Graph_NonZeroOp : Graph_Search<"NonZero", 161, "non_zero"> {
   let summary = "indices, count = positions of the elements that are not 0";
   let description = [{
     indices has a row for each dim of src and room for all elements; the first
-    count columns are the positions, in row-major order, the others 0. NaN is
-    not 0.
+    count columns are the positions, in row-major order, the others 0. count is a
+    scalar. NaN is not 0.
   }];
   let arguments = (ins Graph_Value<"T">:$src);
   let results = (outs Graph_Value<"I">:$indices, Graph_Value<"I">:$count);
@@ -126,7 +126,8 @@ def Graph_NonMaxSuppressionOp
     center_point_box centre and size x, y, width, height. scores is B, C, N.
     indices has three columns, batch, class and box, and room for
     B * C * min(N, max_output_boxes_per_class) rows, of which the first count are
-    the boxes taken, batch by batch and class by class; the others are 0.
+    the boxes taken, batch by batch and class by class; the others are 0. count
+    is a scalar. A box whose score is NaN is not taken.
   }];
   let arguments = (ins Graph_Value<"T">:$boxes, Graph_Value<"T">:$scores,
       Arg<SI64Attr, "most boxes of a class, at least 0">
@@ -154,7 +155,7 @@ def Graph_RoiAlignOp : Graph_Op<"RoiAlign", "window_spatial", 163, "roi_align"> 
     samples, or, if that is 0, ceil(size of the region / size of the result) in
     each dim. A sample is the bilinear value at its position; outside -1 to the
     size it is 0. A cell is the mean of its samples, or in mode max the largest
-    of the four weighted neighbours of all of them.
+    of the four weighted neighbours of all of them; without samples it is 0.
   }];
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$rois,
       Graph_Value<"I", "index">:$batch_indices,

@@ -166,8 +166,17 @@ void computeForward(const OpInfo &info, const Graph &graph, Tensors &inputs) {
   for (const auto &[name, value] : op.attrs)
     if (forward.attr(name))
       again.attrs[name] = value;
+  // gamma and beta come both or not at all, and statistics need neither.
+  bool isAffine =
+      std::ranges::all_of(forward.operands, [&](const ValueInfo &value) {
+        return operandNamed(value.name).has_value();
+      });
+  if (!isAffine && forward.attr("use_affine"))
+    again.attrs["use_affine"] = false;
   for (const ValueInfo &value : forward.operands) {
-    std::optional<uint64_t> id = operandNamed(value.name);
+    bool isLeftOut = value.optional && !isAffine && forward.attr("use_affine");
+    std::optional<uint64_t> id =
+        isLeftOut ? std::nullopt : operandNamed(value.name);
     if (id) {
       again.inputs.push_back(*id);
       made.tensors[*id] = graph.tensor(*id);

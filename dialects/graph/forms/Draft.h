@@ -62,6 +62,8 @@ bool guessIndexing(Draft &draft);
 
 /// Another shape for as many elements as `shape` has.
 graph::Dims regrouped(Draft &draft, const graph::Dims &shape);
+/// The same for searches, RoiAlign and RandomUniform (SearchShapes.cpp).
+void guessSearch(Draft &draft);
 
 /// The whole forward operation that `draft` is the gradient of, by role, its
 /// attributes included; false when there is no guess.

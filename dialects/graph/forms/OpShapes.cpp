@@ -498,6 +498,7 @@ struct ShapeGuess {
 };
 
 constexpr ShapeGuess guesses[] = {
+    {"arg_extreme", guessSearch},
     {"batch_norm_inference", perChannel},
     {"batch_norm_training", perChannel},
     {"bias_add", perChannel},
@@ -505,6 +506,7 @@ constexpr ShapeGuess guesses[] = {
     {"concat", concat},
     {"conv", convolution},
     {"conv_transpose", convTranspose},
+    {"cum_sum", guessSearch},
     {"dropout", dropout},
     {"dynamic_quantize", quantize},
     {"group_norm", groupNorm},
@@ -512,17 +514,21 @@ constexpr ShapeGuess guesses[] = {
     {"layer_norm", rowNorm},
     {"log_softmax", alongAxis},
     {"matmul", matmul},
+    {"non_max_suppression", guessSearch},
     {"none", anything},
     {"pool", pool},
     {"prelu", prelu},
     {"quantize", quantize},
+    {"random_uniform", guessSearch},
     {"recurrent", guessRecurrent},
     {"reduce", reduce},
     {"rms_norm", rowNorm},
+    {"roi_align", guessSearch},
     {"select", select},
     {"softmax", alongAxis},
     {"static_reshape", reshape},
     {"static_transpose", transpose},
+    {"top_k", guessSearch},
     {"wildcard", anything},
 };
 

@@ -86,21 +86,41 @@ void checkNormForm(RuleContext &ctx) {
               "pass them, or set use_affine=false");
 }
 
+/// The shape of mean and variance, [N, groups], after a check that groups
+/// divides the channels.
+Dims groupStatistics(RuleContext &ctx, int64_t channels) {
+  int64_t groups = ctx.intAttr("groups");
+  if (isKnown(channels) && channels % groups != 0)
+    ctx.error(ErrorCode::ShapeMismatch,
+              cat("groups ", groups, " does not divide the ", channels,
+                  " channels of src"));
+  return {ctx.in(0) ? (*ctx.in(0))[0] : kUnknownDim, groups};
+}
+
 void groupNorm(RuleContext &ctx) {
   checkNormForm(ctx);
   std::optional<Dims> vector = channelVector(ctx);
   if (!vector)
     return;
   requireChannelVectors(ctx, 1, *vector);
-  int64_t groups = ctx.intAttr("groups");
-  if (isKnown((*vector)[0]) && (*vector)[0] % groups != 0)
-    ctx.error(ErrorCode::ShapeMismatch,
-              cat("groups ", groups, " does not divide the ", (*vector)[0],
-                  " channels of src"));
+  Dims statistics = groupStatistics(ctx, (*vector)[0]);
   ctx.setOut(0, ctx.in(0));
-  int64_t batch = ctx.in(0) ? (*ctx.in(0))[0] : kUnknownDim;
   for (size_t i = 1; i < ctx.outputs.size(); ++i)
-    ctx.setOut(i, Dims{batch, groups});
+    ctx.setOut(i, statistics);
+}
+
+void groupNormBackward(RuleContext &ctx) {
+  std::optional<Dims> vector = channelVector(ctx);
+  if (!vector)
+    return;
+  Shape src = ctx.requireSame(0, 1);
+  Dims statistics = groupStatistics(ctx, (*vector)[0]);
+  for (size_t i = 2; i < 4; ++i)
+    ctx.requireShape(i, statistics, "one entry per sample and group");
+  requireChannelVectors(ctx, 4, *vector);
+  ctx.setOut(0, src);
+  for (size_t i = 1; i < ctx.outputs.size(); ++i)
+    ctx.setOut(i, *vector);
 }
 
 /// The two parts of src that `begin_norm_axis` separates; both unranked when
@@ -163,6 +183,18 @@ void layerNormBackward(RuleContext &ctx) {
     ctx.setOut(i, split->normalized);
 }
 
+void rmsNormBackward(RuleContext &ctx) {
+  std::optional<NormSplit> split = splitAtNormAxis(ctx);
+  if (!split)
+    return;
+  Shape src = ctx.requireSame(0, 1);
+  ctx.setOut(0, src);
+  if (ctx.hasInput(2))
+    ctx.requireShape(2, split->normalized, affineText);
+  if (ctx.hasOutput(1))
+    ctx.setOut(1, split->normalized);
+}
+
 //===----------------------------------------------------------------------===//
 // Softmax.
 //===----------------------------------------------------------------------===//
@@ -202,6 +234,7 @@ constexpr RuleEntry rules[] = {
     {"batch_norm_inference", batchNormInference},
     {"batch_norm_training", batchNormTraining},
     {"group_norm", groupNorm},
+    {"group_norm_backward", groupNormBackward},
     {"layer_norm", layerNorm},
     {"layer_norm_backward", layerNormBackward},
     {"log_softmax", softmax},
@@ -209,6 +242,7 @@ constexpr RuleEntry rules[] = {
     {"lrn", lrn},
     {"lrn_backward", lrn},
     {"rms_norm", layerNorm},
+    {"rms_norm_backward", rmsNormBackward},
     {"softmax", softmax},
     {"softmax_backward", softmax},
 };

@@ -21,6 +21,48 @@ TEST(InferNorm, Lrn) {
   }});
 }
 
+TEST(InferNorm, GroupNormBackward) {
+  runCases({{
+      {"GroupNormBackward", "groups=2", "3x5x4 3x5x4 3x2 3x2 4", "3x5x4 4 4"},
+      {"GroupNormBackward", "groups=2 data_format=NCX", "3x4x5 3x4x5 3x2 3x2",
+       "3x4x5"},
+      {"GroupNormBackward", "groups=4", "3x4 3x4 3x4 3x4", "3x4 4"},
+      {"GroupNormBackward", "groups=2", "3x4 3x4 3x2 3x2", "3x4 - 4"},
+      {"GroupNormBackward", "groups=2", "* 3x4 * *", "3x4 ? ?"},
+      {"GroupNormBackward", "groups=2", "?x5x4 3x5x4 *  ?x2", "3x5x4 4"},
+      {"GroupNormBackward", "groups=3", "3x4 3x4 3x3 3x3",
+       "E1203 groups 3 does not divide the 4 channels"},
+      {"GroupNormBackward", "groups=2", "3x4 3x5 3x2 3x2", "E1203 differ"},
+      {"GroupNormBackward", "groups=2", "3x4 3x4 3x4 3x2",
+       "E1203 mean is 3x4, expected is 3x2"},
+      {"GroupNormBackward", "groups=2", "3x4 3x4 3x2 2x2",
+       "E1203 variance is 2x2, expected is 3x2"},
+      {"GroupNormBackward", "groups=2", "3x4 3x4 3x2 3x2 3",
+       "E1203 gamma is 3, expected is 4"},
+      {"GroupNormBackward", "groups=2", "4 4 * *", "E1202"},
+      {"GroupNormBackward", "", "3x4 3x4 * *", "E1206 groups"},
+      {"GroupNormBackward", "groups=0", "3x4 3x4 * *", "E1208 least value"},
+      {"GroupNormBackward", "groups=2", "3x4 3x4 bf16:* bf16:*",
+       "E1204 type of src"},
+  }});
+}
+
+TEST(InferNorm, RmsNormBackward) {
+  runCases({{
+      {"RMSNormBackward", "", "2x3x4 2x3x4 4", "2x3x4 4"},
+      {"RMSNormBackward", "begin_norm_axis=1", "2x3x4 2x3x4 3x4", "2x3x4 3x4"},
+      {"RMSNormBackward", "begin_norm_axis=1", "2x3x4 2x?x4", "2x3x4 3x4"},
+      {"RMSNormBackward", "", "2x4 2x4", "2x4"},
+      {"RMSNormBackward", "", "* 2x4", "2x4 *"},
+      {"RMSNormBackward", "", "2x4 2x5", "E1203 shapes differ"},
+      {"RMSNormBackward", "", "2x4 2x4 5", "E1203 gamma is 5, expected is 4"},
+      {"RMSNormBackward", "begin_norm_axis=2", "2x4 2x4", "E1208"},
+      {"RMSNormBackward", "", "[] []", "E1202"},
+      {"RMSNormBackward", "epsilon=-1", "2x4 2x4", "E1208 negative"},
+      {"RMSNormBackward", "", "2x4 2x4 f16:4", "E1204 type of src"},
+  }});
+}
+
 TEST(InferNorm, BatchNorm) {
   runCases({{
       {"BatchNormInference", "epsilon=0.1", "2x5x5x3 3 3 3 3", "2x5x5x3"},

@@ -203,7 +203,7 @@ Rule lookupRule(std::string_view name) {
   for (std::span<const RuleEntry> family :
        {elementwiseRules(), contractionRules(), windowRules(), normRules(),
         recurrentRules(), reduceRules(), quantizeRules(), dataMovementRules(),
-        indexingRules(), backwardRules()})
+        indexingRules(), searchRules(), backwardRules()})
     for (const RuleEntry &entry : family)
       if (entry.name == name)
         return entry.rule;

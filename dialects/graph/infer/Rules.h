@@ -127,6 +127,7 @@ std::span<const RuleEntry> quantizeRules();
 std::span<const RuleEntry> dataMovementRules();
 std::span<const RuleEntry> indexingRules();
 std::span<const RuleEntry> backwardRules();
+std::span<const RuleEntry> searchRules();
 
 /// Null when there is no rule of this name.
 Rule lookupRule(std::string_view name);

@@ -163,6 +163,100 @@ TEST(Backward, LayerNorm) {
   }
 }
 
+TEST(Backward, GroupNorm) {
+  for (bool last : {false, true}) {
+    Dims shape = last ? Dims{2, 3, 4} : Dims{2, 4, 3};
+    OneOp forward{"GroupNorm",
+                  {make(shape, ramp(24)), make({4}, {1, -2, 0.5, 3}),
+                   make({4}, {1, 2, 3, 4})},
+                  {{"groups", int64_t{2}},
+                   {"epsilon", 0.1f},
+                   {"data_format", std::string(last ? "NXC" : "NCX")}},
+                  std::vector<DType>(3, DType::f32)};
+    auto results = forward.run();
+    Tensor diffDst = make(shape, ramp(24, 0.41));
+    OneOp backward{
+        "GroupNormBackward",
+        {forward.inputs[0], diffDst, results[1], results[2], forward.inputs[1]},
+        forward.attrs,
+        forward.results};
+    auto gradients = backward.run(), all = gradients;
+    for (size_t i = 0; i < 3; ++i)
+      expectNear(gradients[i], forward.inputs[i].shape,
+                 numericGradient(forward, i, diffDst.data), 1e-6);
+    // Gradients that are left out change no other.
+    backward.results[1] = DType::undef;
+    EXPECT_EQ(backward.run()[2].data, all[2].data);
+    backward.results = {DType::f32};
+    EXPECT_EQ(backward.run()[0].data, all[0].data);
+    // Without gamma.
+    backward.inputs.pop_back();
+    forward.inputs[1].data.assign(4, 1);
+    expectNear(backward.run()[0], shape,
+               numericGradient(forward, 0, diffDst.data), 1e-6);
+  }
+}
+
+TEST(Backward, GroupNormFormsAndErrors) {
+  auto matrix = [](Dims shape) {
+    return make(shape, ramp(elementCount(shape)));
+  };
+  OneOp op{"GroupNormBackward",
+           {matrix({2, 4}), matrix({2, 4}), matrix({2, 2}),
+            make({2, 2}, {1, 1, 1, 1})},
+           {{"groups", int64_t{2}}}};
+  EXPECT_EQ(op.run()[0].shape, (Dims{2, 4}));
+  op.attrs["groups"] = int64_t{3};
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+  op.attrs["groups"] = int64_t{4};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+  op.inputs = {matrix({0, 4, 3}), matrix({0, 4, 3}), matrix({0, 2}),
+               matrix({0, 2}), matrix({3})};
+  op.attrs["groups"] = int64_t{3};
+  op.inputs[2] = op.inputs[3] = matrix({0, 3});
+  op.results = std::vector<DType>(3, DType::f32);
+  expectNear(op.run()[1], {3}, {0, 0, 0});
+  op.inputs[4] = matrix({4});
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+  op.inputs[0] = matrix({4});
+  EXPECT_EQ(op.error(), ErrorCode::BadRank);
+}
+
+TEST(Backward, RmsNorm) {
+  for (int64_t axis : {-1, 1}) {
+    Dims inner = axis == 1 ? Dims{2, 4} : Dims{4};
+    OneOp forward{"RMSNorm",
+                  {make({2, 2, 4}, ramp(16)),
+                   make(inner, ramp(elementCount(inner), 0.3))},
+                  {{"begin_norm_axis", axis}, {"epsilon", 0.1f}}};
+    Tensor diffDst = make({2, 2, 4}, ramp(16, 0.41));
+    OneOp backward{"RMSNormBackward",
+                   {forward.inputs[0], diffDst, forward.inputs[1]},
+                   forward.attrs,
+                   {DType::f32, DType::f32}};
+    auto gradients = backward.run();
+    for (size_t i = 0; i < 2; ++i)
+      expectNear(gradients[i], forward.inputs[i].shape,
+                 numericGradient(forward, i, diffDst.data), 1e-6);
+    // gamma is 1 if it is left out.
+    backward.inputs.pop_back();
+    Tensor ofGamma = backward.run()[1];
+    EXPECT_EQ(ofGamma.data, gradients[1].data);
+    forward.inputs.pop_back();
+    backward.results.pop_back();
+    expectNear(backward.run()[0], {2, 2, 4},
+               numericGradient(forward, 0, diffDst.data), 1e-6);
+  }
+  OneOp op{"RMSNormBackward",
+           {make({2, 3}, ramp(6)), make({2, 3}, ramp(6)), make({2}, {1, 1})}};
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+  op.attrs["begin_norm_axis"] = int64_t{2};
+  EXPECT_EQ(op.error(), ErrorCode::AttrValue);
+  op = {"RMSNormBackward", {make({0, 3}, {}), make({0, 3}, {})}};
+  op.results = {DType::f32, DType::f32};
+  expectNear(op.run()[1], {3}, {0, 0, 0});
+}
+
 TEST(Backward, BatchNorm) {
   AttrMap attrs = {{"epsilon", 0.1f}, {"data_format", std::string("NCX")}};
   OneOp forward{"BatchNormForwardTraining",

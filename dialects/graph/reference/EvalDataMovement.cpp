@@ -1,7 +1,8 @@
 //===- EvalDataMovement.cpp - operations that move data -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Concat, Dropout, End, GenIndex, Reorder, Reshape, StaticReshape,
+// Concat, Dropout, End, GenIndex, RandomUniform, Reorder, Reshape,
+// StaticReshape,
 // StaticTranspose, TypeCast.
 //
 //===----------------------------------------------------------------------===//
@@ -175,6 +176,11 @@ bool evalTypeCast(OpContext &c) {
   return true;
 }
 
+/// The one element of a tensor of integers: s64, or another type.
+uint64_t integerOf(const Tensor &tensor) {
+  return static_cast<uint64_t>(integerAt(tensor, 0));
+}
+
 /// Philox4x32-10: the four random words of one counter.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key) {
@@ -191,17 +197,24 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// The random number of the element with row-major index `i`.  Offset 0 keeps
-/// the published legacy rule: one number for four neighbours.
-uint32_t dropoutRandom(uint64_t seed, uint64_t offset, uint64_t i) {
+uint32_t low(uint64_t v) { return static_cast<uint32_t>(v); }
+uint32_t high(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
+
+/// The random number of the element with row-major index `i`.
+uint32_t randomAt(uint64_t seed, uint64_t offset, uint64_t i) {
   uint64_t base = i & ~uint64_t{3};
-  auto low = [](uint64_t v) { return static_cast<uint32_t>(v); };
-  auto high = [](uint64_t v) { return static_cast<uint32_t>(v >> 32); };
-  if (offset == 0)
-    return philox({low(base), low(base + 1), low(base), low(base + 3)},
-                  {low(seed), low(seed)})[2];
   return philox({low(offset), high(offset), low(base), high(base)},
                 {low(seed), high(seed)})[i & 3];
+}
+
+/// The same in Dropout, where offset 0 keeps the published legacy rule: one
+/// number for four neighbours.
+uint32_t dropoutRandom(uint64_t seed, uint64_t offset, uint64_t i) {
+  uint64_t base = i & ~uint64_t{3};
+  if (offset != 0)
+    return randomAt(seed, offset, i);
+  return philox({low(base), low(base + 1), low(base), low(base + 3)},
+                {low(seed), low(seed)})[2];
 }
 
 bool evalDropout(OpContext &c) {
@@ -225,6 +238,41 @@ bool evalDropout(OpContext &c) {
   return true;
 }
 
+/// The dims that attribute `shape` or operand 2 says; absent after an error.
+std::optional<Dims> shapeOfRandom(OpContext &c) {
+  Dims shape = c.list("shape");
+  if (c.hasIn(2)) {
+    if (c.in(2).rank() != 1 || c.in(2).numElements() > graph::kMaxRank) {
+      c.fail(ErrorCode::BadRank, "shape_tensor " + shapeText(c.in(2).shape) +
+                                     " is no list of at most " +
+                                     std::to_string(graph::kMaxRank) + " dims");
+      return std::nullopt;
+    }
+    shape.clear();
+    for (int64_t i = 0; i < c.in(2).numElements(); ++i)
+      shape.push_back(integerAt(c.in(2), i));
+  }
+  for (int64_t size : shape)
+    if (size < 0) {
+      c.fail(c.hasIn(2) ? ErrorCode::BadTensorData : ErrorCode::AttrValue,
+             "the shape has a dim of size " + std::to_string(size),
+             "sizes are 0 or more");
+      return std::nullopt;
+    }
+  return shape;
+}
+
+bool evalRandomUniform(OpContext &c) {
+  auto shape = shapeOfRandom(c);
+  if (!shape || !c.requireLength(0, 1) || !c.requireLength(1, 1) ||
+      !c.setShape(0, *shape))
+    return false;
+  uint64_t seed = integerOf(c.in(0)), offset = integerOf(c.in(1));
+  for (int64_t i = 0; i < c.out().numElements(); ++i)
+    c.out().data[i] = (randomAt(seed, offset, i) >> 8) * 0x1p-24;
+  return true;
+}
+
 } // namespace
 
 std::span<const OpEntry> dataMovementOps() {
@@ -232,12 +280,13 @@ std::span<const OpEntry> dataMovementOps() {
       {"Concat", evalConcat, S64Use::moved},
       {"Dropout", evalDropout, S64Use::seed},
       {"End", evalEnd, S64Use::moved},
-      {"GenIndex", evalGenIndex, S64Use::cast},
+      {"GenIndex", evalGenIndex, S64Use::any},
+      {"RandomUniform", evalRandomUniform, S64Use::any},
       {"Reorder", evalReorder, S64Use::moved},
-      {"Reshape", evalReshapeToOperand, S64Use::byType},
+      {"Reshape", evalReshapeToOperand, S64Use::any},
       {"StaticReshape", evalReshape, S64Use::moved},
       {"StaticTranspose", evalTranspose, S64Use::moved},
-      {"TypeCast", evalTypeCast, S64Use::cast},
+      {"TypeCast", evalTypeCast, S64Use::any},
   };
   return entries;
 }

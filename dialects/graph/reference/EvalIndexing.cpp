@@ -470,15 +470,15 @@ bool evalScatterNd(OpContext &c) {
 
 std::span<const OpEntry> indexingOps() {
   static constexpr OpEntry entries[] = {
-      {"Expand", evalExpand, S64Use::byType},
-      {"Gather", evalGather, S64Use::byType},
-      {"GatherElements", evalGatherElements, S64Use::byType},
-      {"GatherND", evalGatherNd, S64Use::byType},
-      {"Pad", evalPad, S64Use::byType},
-      {"ScatterElements", evalScatterElements, S64Use::byType},
-      {"ScatterND", evalScatterNd, S64Use::byType},
-      {"Shape", evalShape, S64Use::byType},
-      {"Slice", evalSlice, S64Use::byType},
+      {"Expand", evalExpand, S64Use::any},
+      {"Gather", evalGather, S64Use::any},
+      {"GatherElements", evalGatherElements, S64Use::any},
+      {"GatherND", evalGatherNd, S64Use::any},
+      {"Pad", evalPad, S64Use::any},
+      {"ScatterElements", evalScatterElements, S64Use::any},
+      {"ScatterND", evalScatterNd, S64Use::any},
+      {"Shape", evalShape, S64Use::any},
+      {"Slice", evalSlice, S64Use::any},
   };
   return entries;
 }

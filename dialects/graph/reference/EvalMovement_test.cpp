@@ -193,6 +193,54 @@ TEST(Movement, Dropout) {
     EXPECT_EQ(legacy.data[i], legacy.data[i & ~size_t{3}]);
 }
 
+TEST(Movement, RandomUniform) {
+  auto uniform = [](int64_t seed, int64_t offset, const Dims &shape) {
+    return OneOp{"RandomUniform",
+                 {makeS64({1}, {seed}), makeS64({}, {offset})},
+                 {{"shape", shape}}};
+  };
+  Tensor drawn = uniform(7, 3, {4096}).run()[0];
+  double sum = 0;
+  for (double value : drawn.data) {
+    EXPECT_TRUE(value >= 0 && value < 1) << value;
+    EXPECT_EQ(std::fmod(value * 0x1p24, 1), 0) << value;
+    sum += value;
+  }
+  EXPECT_NEAR(sum / 4096, 0.5, 0.02);
+  // By the numbers alone, whatever the shape.
+  EXPECT_EQ(uniform(7, 3, {64, 64}).run()[0].data, drawn.data);
+  EXPECT_EQ(uniform(7, 3, {}).run()[0].data[0], drawn.data[0]);
+  EXPECT_NE(uniform(8, 3, {4096}).run()[0].data, drawn.data);
+  EXPECT_NE(uniform(7, 4, {4096}).run()[0].data, drawn.data);
+  EXPECT_EQ(uniform(7, 3, {5, 0}).run()[0].shape, (Dims{5, 0}));
+  // Those of Dropout, but for offset 0, where neighbours are not the same.
+  OneOp dropout{"Dropout",
+                {make({4096}, std::vector<double>(4096, 1)), makeS64({}, {7}),
+                 makeS64({}, {3}), make({}, {0.5})}};
+  Tensor kept = dropout.run()[0];
+  for (size_t i = 0; i < 4096; ++i)
+    EXPECT_EQ(kept.data[i] != 0, drawn.data[i] >= 0.5) << i;
+  Tensor first = uniform(7, 0, {4}).run()[0];
+  EXPECT_NE(first.data[0], first.data[1]);
+  EXPECT_EQ(uniform(7, 3, {2, -1}).error(), ErrorCode::AttrValue);
+
+  OneOp byTensor = uniform(7, 3, {});
+  byTensor.attrs.clear();
+  byTensor.inputs.push_back(make({2}, {2, 3}, DType::s32));
+  Tensor six = byTensor.run()[0];
+  EXPECT_EQ(six.shape, (Dims{2, 3}));
+  EXPECT_TRUE(std::equal(six.data.begin(), six.data.end(), drawn.data.begin()));
+  byTensor.inputs[2] = makeS64({1}, {-1});
+  EXPECT_EQ(byTensor.error(), ErrorCode::BadTensorData);
+  byTensor.inputs[2] = makeS64({}, {1});
+  EXPECT_EQ(byTensor.error(), ErrorCode::BadRank);
+  byTensor.inputs[2] = makeS64({1}, {int64_t{1} << 60});
+  EXPECT_EQ(byTensor.error(), ErrorCode::TooLarge);
+  byTensor.inputs[0] = makeS64({2}, {1, 2});
+  byTensor.inputs[2] = makeS64({1}, {4});
+  EXPECT_EQ(byTensor.error(), ErrorCode::ShapeMismatch);
+}
+
 TEST(Reduce, AllKinds) {
   Tensor src = make({2, 2}, {1, -2, 3, 4});
   struct Case {

@@ -117,6 +117,99 @@ bool evalLayerNorm(OpContext &c) {
   return true;
 }
 
+/// gamma, if given, has one element per channel.
+bool checkGroupNorm(OpContext &c, int64_t channels, int64_t groups) {
+  if (groups < 1 || channels % groups != 0)
+    return c.fail(ErrorCode::AttrValue,
+                  "groups " + std::to_string(groups) + " does not divide " +
+                      std::to_string(channels) + " channels");
+  int64_t statistics = c.in(0).shape[0] * groups;
+  return c.requireShape(1, c.in(0).shape) && c.requireLength(2, statistics) &&
+         c.requireLength(3, statistics) &&
+         (!c.hasIn(4) || c.requireLength(4, channels)) &&
+         c.setShape(0, c.in(0).shape);
+}
+
+bool evalGroupNorm(OpContext &c) {
+  const Tensor &src = c.in(0), &diffDst = c.in(1);
+  if (!c.requireRank(0, 2))
+    return false;
+  AxisSplit split = splitAt(src.shape, c.channelDim(src.rank()));
+  int64_t groups = c.s64("groups", 1), channels = split.length;
+  if (!checkGroupNorm(c, channels, groups))
+    return false;
+  for (size_t i = 1; i < c.outputs.size(); ++i)
+    if (!c.setShape(i, {channels}))
+      return false;
+  double epsilon = c.f32("epsilon", 1e-5f);
+  int64_t perGroup = channels / groups, elements = src.numElements();
+  int64_t perSample = src.shape[0] ? elements / src.shape[0] : 0;
+  auto count = static_cast<double>(perSample / groups);
+  auto channelOf = [&](int64_t i) { return i / split.inner % channels; };
+  auto groupOf = [&](int64_t i) {
+    return i / perSample * groups + channelOf(i) / perGroup;
+  };
+  auto scaleOf = [&](int64_t i) {
+    return 1 / std::sqrt(c.in(3).data[groupOf(i)] + epsilon);
+  };
+  auto normalized = [&](int64_t i) {
+    return (src.data[i] - c.in(2).data[groupOf(i)]) * scaleOf(i);
+  };
+  auto scaled = [&](int64_t i) {
+    return diffDst.data[i] * (c.hasIn(4) ? c.in(4).data[channelOf(i)] : 1);
+  };
+  std::vector<double> sums(c.in(2).data.size(), 0), weighted = sums;
+  for (int64_t i = 0; i < elements; ++i) {
+    sums[groupOf(i)] += scaled(i);
+    weighted[groupOf(i)] += scaled(i) * normalized(i);
+    if (c.hasOut(1))
+      c.out(1).data[channelOf(i)] += diffDst.data[i] * normalized(i);
+    if (c.hasOut(2))
+      c.out(2).data[channelOf(i)] += diffDst.data[i];
+  }
+  for (int64_t i = 0; i < elements; ++i)
+    c.out().data[i] =
+        scaleOf(i) *
+        (scaled(i) -
+         (sums[groupOf(i)] + normalized(i) * weighted[groupOf(i)]) / count);
+  return true;
+}
+
+bool evalRmsNorm(OpContext &c) {
+  const Tensor &src = c.in(0), &diffDst = c.in(1);
+  auto axis = c.axis("begin_norm_axis", -1, src.rank());
+  if (!axis)
+    return false;
+  Dims normalized(src.shape.begin() + *axis, src.shape.end());
+  int64_t length = elementCount(normalized);
+  if (!c.requireShape(1, src.shape) ||
+      (c.hasIn(2) && !c.requireLength(2, length)) ||
+      !c.setShape(0, src.shape) || (c.hasOut(1) && !c.setShape(1, normalized)))
+    return false;
+  double epsilon = c.f32("epsilon", 1e-5f);
+  auto count = static_cast<double>(length);
+  for (int64_t first = 0; first < src.numElements(); first += length) {
+    const double *s = src.data.data() + first;
+    const double *dd = diffDst.data.data() + first;
+    auto scaled = [&](int64_t i) {
+      return dd[i] * (c.hasIn(2) ? c.in(2).data[i] : 1);
+    };
+    double square = 0, weighted = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      square += s[i] * s[i];
+      weighted += scaled(i) * s[i];
+    }
+    double scale = 1 / std::sqrt(square / count + epsilon);
+    for (int64_t i = 0; i < length; ++i) {
+      c.out().data[first + i] =
+          scale * (scaled(i) - s[i] * scale * scale * weighted / count);
+      if (c.hasOut(1))
+        c.out(1).data[i] += dd[i] * s[i] * scale;
+    }
+  }
+  return true;
+}
+
 /// diff_src = f(dst, diff_dst, sum over the axis of g(dst, diff_dst)).
 template <typename G, typename F>
 bool alongAxis(OpContext &c, int64_t defaultAxis, G g, F f) {
@@ -159,8 +252,10 @@ bool evalLogSoftmax(OpContext &c) {
 std::span<const OpEntry> normBackwardOps() {
   static constexpr OpEntry entries[] = {
       {"BatchNormTrainingBackward", evalBatchNorm},
+      {"GroupNormBackward", evalGroupNorm},
       {"LayerNormBackward", evalLayerNorm},
       {"LogSoftmaxBackward", evalLogSoftmax},
+      {"RMSNormBackward", evalRmsNorm},
       {"SoftMaxBackward", evalSoftMax},
   };
   return entries;

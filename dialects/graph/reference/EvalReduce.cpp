@@ -184,13 +184,13 @@ bool evalProd(OpContext &c) {
 
 std::span<const OpEntry> reduceOps() {
   static constexpr OpEntry entries[] = {
-      {"ReduceL1", evalL1, S64Use::cast},
-      {"ReduceL2", evalL2, S64Use::cast},
-      {"ReduceMax", evalMax, S64Use::cast},
-      {"ReduceMean", evalMean, S64Use::cast},
-      {"ReduceMin", evalMin, S64Use::cast},
-      {"ReduceProd", evalProd, S64Use::cast},
-      {"ReduceSum", evalSum, S64Use::cast},
+      {"ReduceL1", evalL1, S64Use::any},
+      {"ReduceL2", evalL2, S64Use::any},
+      {"ReduceMax", evalMax, S64Use::any},
+      {"ReduceMean", evalMean, S64Use::any},
+      {"ReduceMin", evalMin, S64Use::any},
+      {"ReduceProd", evalProd, S64Use::any},
+      {"ReduceSum", evalSum, S64Use::any},
   };
   return entries;
 }

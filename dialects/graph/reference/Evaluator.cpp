@@ -21,7 +21,8 @@ const OpEntry *findEntry(std::string_view kind) {
       elementwiseOps, binaryOps,       contractionOps,  convolutionOps,
       windowOps,      normOps,         interpolateOps,  reduceOps,
       quantOps,       normBackwardOps, dataMovementOps, backwardOps,
-      lrnOps,         recurrentOps,    indexingOps};
+      lrnOps,         recurrentOps,    indexingOps,     searchOps,
+      detectionOps};
   for (Family family : families)
     for (const OpEntry &entry : family())
       if (entry.kind == kind)
@@ -47,8 +48,9 @@ private:
                                    const OpEntry &entry) const;
   /// Whether tensors of s64 stand only where `entry` takes them.
   bool takesS64(const graph::Op &op, const OpEntry &entry) const;
-  /// Whether all values of a type variable are of s64, or none of them.
-  bool sharesS64(const graph::Op &op) const;
+  /// Whether the table allows each s64, and each type variable is s64 in all
+  /// values or in none.
+  bool followsTable(const graph::Op &op) const;
   void release(const graph::Op &op);
 
   const graph::Graph &graph;
@@ -140,7 +142,7 @@ std::vector<Error> Evaluation::checkOperands(const graph::Op &op,
   if (!takesS64(op, entry))
     context.fail(ErrorCode::BadDType,
                  "the reference evaluator takes s64 only where it is moved, "
-                 "cast, an index or a seed");
+                 "cast or a seed, or the table allows it");
   return context.errors;
 }
 
@@ -156,29 +158,36 @@ bool Evaluation::takesS64(const graph::Op &op, const OpEntry &entry) const {
     return wide == 0;
   case S64Use::moved:
     return wide == 0 || wide == op.inputs.size() + op.outputs.size();
-  case S64Use::cast:
-    return true;
+  case S64Use::any:
+    return followsTable(op);
   case S64Use::seed:
     return wide == wideSeeds;
-  case S64Use::byType:
-    return sharesS64(op);
   }
   return false;
 }
 
-bool Evaluation::sharesS64(const graph::Op &op) const {
+bool Evaluation::followsTable(const graph::Op &op) const {
   const graph::OpInfo &info = graph::factsOf(op.kind);
-  std::map<std::string_view, bool> bound;
-  auto fits = [&](uint64_t id, const graph::ValueInfo &value) {
-    bool isS64 = graph.tensor(id).dtype == graph::DType::s64;
-    return bound.try_emplace(value.typeVar, isS64).first->second == isS64;
+  std::map<std::string_view, bool> isWide;
+  auto fits = [&](uint64_t id, std::span<const graph::ValueInfo> values,
+                  size_t slot) {
+    if (slot >= values.size())
+      return false;
+    const graph::ValueInfo &value = values[slot];
+    bool wide = graph.tensor(id).dtype == graph::DType::s64;
+    const graph::TypeVarInfo *var = info.typeVar(value.typeVar);
+    bool allowed = var && std::ranges::find(var->allowed, graph::DType::s64) !=
+                              var->allowed.end();
+    return (!wide || allowed) &&
+           isWide.try_emplace(value.typeVar, wide).first->second == wide;
   };
-  bool all = true;
   for (size_t i = 0; i < op.inputs.size(); ++i)
-    all &= fits(op.inputs[i], info.operands[op.inputSlot(i)]);
+    if (!fits(op.inputs[i], info.operands, op.inputSlot(i)))
+      return false;
   for (size_t i = 0; i < op.outputs.size(); ++i)
-    all &= fits(op.outputs[i], info.results[op.outputSlot(i)]);
-  return all;
+    if (!fits(op.outputs[i], info.results, op.outputSlot(i)))
+      return false;
+  return true;
 }
 
 void Evaluation::countUses() {

@@ -94,9 +94,8 @@ private:
 enum class S64Use {
   none,
   moved, // all operands and results, or none of them
-  cast,  // operands and results, each as it likes
-  seed,  // operands 1 and 2
-  byType // as type variables say: all that share one, or none of them
+  any,   // wherever the table allows it, alike for one type variable
+  seed   // operands 1 and 2
 };
 
 /// How an operation of the table is evaluated.  The function returns false
@@ -119,12 +118,16 @@ void moveElements(const Tensor &src, Tensor &dst, Copy copy) {
     copy(src.data, dst.data);
 }
 
-/// Element `i` of a tensor of integers: s64, or another type.
-inline int64_t integerAt(const Tensor &tensor, int64_t i) {
-  return tensor.isS64() ? tensor.integers[i] : nearestS64(tensor.data[i]);
-}
-/// All of them.
+/// All elements of a tensor of integers.
 std::vector<int64_t> integersOf(const Tensor &tensor);
+
+/// Calls `use(elements)` with the integers of s64 or the doubles of others.
+template <typename Use> void visitElements(const Tensor &tensor, Use use) {
+  if (tensor.isS64())
+    use(tensor.integers);
+  else
+    use(tensor.data);
+}
 
 // The families; each is defined in the file of that name.
 std::span<const OpEntry> elementwiseOps();
@@ -142,6 +145,8 @@ std::span<const OpEntry> quantOps();
 std::span<const OpEntry> backwardOps();
 std::span<const OpEntry> normBackwardOps();
 std::span<const OpEntry> lrnOps();
+std::span<const OpEntry> searchOps();
+std::span<const OpEntry> detectionOps();
 
 /// Whether a tensor of this shape may be handled: its dims multiply to at most
 /// `maxElements`, dims of 0 counting as 1, so that no loop over part of the

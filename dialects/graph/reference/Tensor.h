@@ -22,7 +22,7 @@ namespace tenon::reference {
 /// A double holds every value of every element type but s64, so that operations
 /// are formulas on doubles whatever the types of their operands. An s64 has up
 /// to 63 bits and a double only 53: an s64 tensor keeps integers instead. The
-/// few operations that take s64 (OpEntry::s64) move or convert its elements.
+/// operations that take s64 (OpEntry::s64) compute with those.
 struct Tensor {
   graph::DType dtype = graph::DType::undef;
   graph::Dims shape;
