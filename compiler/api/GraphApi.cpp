@@ -76,7 +76,7 @@ static tenon_status addTensor(tenon_op *op, const tenon_logical_tensor *given,
       if (output ? op->op.leaveOutOutput() : op->op.leaveOutInput())
         return {};
       return errorList(ErrorCode::OperandCount,
-                       "more than 64 operands or results");
+                       "none is left out behind 64 operands or results");
     }
     auto tensor = fromApi(*given);
     if (!tensor)

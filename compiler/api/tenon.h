@@ -268,7 +268,7 @@ TENON_API tenon_status tenon_op_create_named(uint64_t id, const char *kind,
 TENON_API void tenon_op_destroy(tenon_op *op);
 /* Edges in the order of docs/ops.md; `input` and `output` are copied.  NULL
  * leaves out an optional one before those that follow.  Errors: BadRank,
- * BadDType, BadDim, BadStride, OperandCount (beyond 64 edges). */
+ * BadDType, BadDim, BadStride, OperandCount (NULL behind 64 edges). */
 TENON_API tenon_status tenon_op_add_input(tenon_op *op,
                                           const tenon_logical_tensor *input);
 TENON_API tenon_status tenon_op_add_output(tenon_op *op,

@@ -416,6 +416,10 @@ TEST(Compare, QuantizedStepsOnlyAtTies) {
   uint64_t q = b.op("Quantize", {e}, {3}, DType::u8,
                     {{"scales", std::vector<float>{1}}, {"zps", Dims{3}}});
   EXPECT_EQ(roundingSource(b.graph, q), e);
+  Builder parts = b; // Elements are no longer where they were.
+  uint64_t part = parts.op("Slice", {q}, {1}, DType::u8,
+                           {{"begins", Dims{1}}, {"ends", Dims{2}}});
+  EXPECT_EQ(roundingSource(parts.graph, part), std::nullopt);
   // exp = 2.5 (a tie within f32), 2.4 and 2.6.
   std::map<uint64_t, Tensor> inputs = {
       {x, vec({std::log(2.5), std::log(2.4), std::log(2.6)})}};

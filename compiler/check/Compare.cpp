@@ -542,8 +542,8 @@ const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
     if (info.grid == "quantize" || info.grid == "integer" ||
         info.grid == "floor" || truncates)
       return &op;
-    bool keepsOrder =
-        isMovement(op.kind) && !isCast(op.kind) && op.kind != "StaticTranspose";
+    bool keepsOrder = op.kind == "Reorder" ||
+                      (graph::isView(info) && op.kind != "StaticTranspose");
     if (!keepsOrder)
       return nullptr;
     outputId = op.inputs[0];

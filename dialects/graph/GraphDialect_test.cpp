@@ -100,15 +100,21 @@ bool isPositiveList(std::string_view name) {
          name == "sizes";
 }
 
+/// Whether one of the operands behind the first `operands` is left out, instead
+/// of which the attribute is needed. Shapes the type of the result can say.
+bool standsForOperand(const OpInfo &op, const AttrInfo &attr, size_t operands) {
+  std::string name = std::string(attr.name) + "_tensor";
+  auto operand = std::ranges::find(op.operands, name, &ValueInfo::name);
+  return operand != op.operands.end() && !attr.name.ends_with("_shape") &&
+         static_cast<size_t>(operand - op.operands.begin()) >= operands;
+}
+
 /// One operation with `operands` operands and `results` results.
 std::string opText(const OpInfo &op, size_t operands, size_t results,
                    MLIRContext &context) {
   std::string attrs;
   for (const AttrInfo &attr : op.attrs) {
-    // Some need an attribute where an optional operand is left out.
-    bool needed = attr.required || attr.name == "sizes";
-    if (attr.name == "sizes" && operands == op.operands.size())
-      needed = false;
+    bool needed = attr.required || standsForOperand(op, attr, operands);
     std::string value = isPositiveList(attr.name) ? "[1, 2]" : attrText(attr);
     if (attr.name == "keep_stats" && results == 1)
       needed = true, value = "false";

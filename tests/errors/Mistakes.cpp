@@ -269,6 +269,8 @@ private:
     for (size_t other : {size_t(0), length + 1, size_t(1009)})
       add(label + " of length " + std::to_string(other), {}, {})
           .form.op.attrs[label] = Dims(other, 1);
+    if (length == 0)
+      return;
     if (std::string_view(label) == "strides" || label == "kernel" ||
         label == "dilations" || label.starts_with("pads")) {
       bool isPad = label.starts_with("pads");
