@@ -106,9 +106,9 @@ std::string opText(const OpInfo &op, size_t operands, size_t results,
   std::string attrs;
   for (const AttrInfo &attr : op.attrs) {
     // Some need an attribute where an optional operand is left out.
-    bool needed = attr.required || attr.name == "sizes";
-    if (attr.name == "sizes" && operands == op.operands.size())
-      needed = false;
+    bool isSize =
+        attr.name == "sizes" || attr.name == "shape" || attr.name == "k";
+    bool needed = attr.required || (isSize && operands < op.operands.size());
     std::string value = isPositiveList(attr.name) ? "[1, 2]" : attrText(attr);
     if (attr.name == "keep_stats" && results == 1)
       needed = true, value = "false";
