@@ -60,9 +60,11 @@ def DecomposeGraph : Pass<"tenon-decompose-graph", "::mlir::ModuleOp"> {
   let description = [{
     Biases, batch normalisation and affine parameters become Add and Multiply;
     transposed operands and NCX, OIX formats become StaticTranspose; vectors in
-    MatMul become matrices. What follows sees one form of each operation.
+    MatMul become matrices; slices and repetitions become views. What follows
+    sees one form of each operation.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"rewritten", "ops", "Operations rewritten">];
 }
 

@@ -195,6 +195,21 @@ struct PartOfDim {
   }
 };
 
+/// Each part is a group of its own.
+constexpr unsigned kMostParts = 8;
+
+/// Whether `v` is computed, element by element, from a part of a tensor, as in a
+/// rotary embedding, whose parts are those of one tensor.
+bool isOfPart(Value v, int depth = 8) {
+  Operation *def = v.getDefiningOp();
+  if (!def || depth == 0)
+    return false;
+  return isa<tile::SliceOp>(def) ||
+         (isScalarOp(def) && llvm::any_of(def->getOperands(), [&](Value o) {
+            return isOfPart(o, depth - 1);
+          }));
+}
+
 /// The elementwise `op` reads a Concat that nobody else reads: it is computed
 /// for each operand of that. Where the Concat is computed in place anyway, this
 /// saves a pass over it.
@@ -208,18 +223,9 @@ bool computeBeforeConcat(Operation *op, OpBuilder &b) {
   if (!concat || !isPlaceByPlace(op) || !result.hasStaticShape() ||
       op->getNumOperands() < 2)
     return false;
-  // As in a rotary embedding, whose parts are those of one tensor.
-  bool anyPart = llvm::any_of(concat->getOperands(), [](Value v) {
-    while (Operation *def = v.getDefiningOp()) {
-      if (isa<tile::SliceOp, graph::SliceOp>(def))
-        return true;
-      if (!isScalarOp(def) || def->getNumOperands() != 1)
-        return false;
-      v = def->getOperand(0);
-    }
-    return false;
-  });
-  if (!anyPart)
+  if (concat->getNumOperands() > kMostParts ||
+      !llvm::any_of(concat->getOperands(),
+                    [](Value v) { return isOfPart(v); }))
     return false;
   int64_t axis = normalizedAxis(intAttr(concat, "axis"), result.getRank());
   PartOfDim where{result.getRank() - 1 - axis, 0, 0};

@@ -33,6 +33,8 @@ Cases movementCases();
 Cases backwardCases();
 /// Other types than f32: casts, quantisation, indices, Dropout.
 Cases typeCases();
+/// Slices, repetitions, padding, gathers and scatters.
+Cases indexingCases();
 /// Arithmetic, comparisons and reductions of integers and booleans.
 Cases integerCases();
 /// Graphs in bf16, f16 and bytes.

@@ -99,6 +99,7 @@ TENON_OPS(attention);
 TENON_OPS(fusion);
 TENON_OPS(narrow);
 TENON_OPS(layout);
+TENON_OPS(indexing);
 TENON_OPS(integer);
 TENON_OPS(joined);
 TENON_OPS(weightOnly);

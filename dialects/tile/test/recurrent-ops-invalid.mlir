@@ -1,21 +1,5 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
-func.func @slice(%x: tensor<2x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{dim 0: 1 elements from 2 on, of 2}}
-  %0 = tile.slice %x at [2, 0] : tensor<2x8xf32> -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
-func.func @slice(%x: tensor<2x?xf32>) -> tensor<1x?xf32> {
-  // expected-error @+1 {{with 1 offsets; ranks and element types must agree}}
-  %0 = tile.slice %x at [0] : tensor<2x?xf32> -> tensor<1x?xf32>
-  return %0 : tensor<1x?xf32>
-}
-
-// -----
-
 func.func @f(%x: tensor<7x3x8xf32>, %u: tensor<1x8x8xf32>) -> tensor<7x3x8xf32> {
   // expected-error @+1 {{operand 0 has rank 3, its form 2}}
   %0 = tile.recurrence %x, %u attributes {

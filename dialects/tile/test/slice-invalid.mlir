@@ -1,0 +1,39 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+
+func.func @slice(%x: tensor<2x8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{dim 0: 1 elements from 2 on, each 1th, of 2}}
+  %0 = tile.slice %x at [2, 0] : tensor<2x8xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @slice(%x: tensor<2x?xf32>) -> tensor<1x?xf32> {
+  // expected-error @+1 {{with 1 offsets; ranks and element types must agree}}
+  %0 = tile.slice %x at [0] : tensor<2x?xf32> -> tensor<1x?xf32>
+  return %0 : tensor<1x?xf32>
+}
+
+// -----
+
+func.func @slice(%x: tensor<9xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dim 0: 4 elements from 0 on, each 3th, of 9}}
+  %0 = tile.slice %x at [0] by [3] : tensor<9xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @slice(%x: tensor<9xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dim 0: 4 elements from 5 on, each -2th, of 9}}
+  %0 = tile.slice %x at [5] by [-2] : tensor<9xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @expand(%x: tensor<3x2xf32>) -> tensor<3x4xf32> {
+  // expected-error @+1 {{does not broadcast to}}
+  %0 = tile.expand %x : tensor<3x2xf32> -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
