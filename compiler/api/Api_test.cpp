@@ -307,6 +307,32 @@ TEST_F(Api, InPlacePairsGiveTheSameResults) {
   }
 }
 
+/// A cache of keys: the rows of new tokens, nothing else, are written.
+TEST_F(Api, ScatterUpdatesItsOperandInPlace) {
+  auto cache = f32(0, {64, 8}), rows = f32(2, {2, 8}), out = f32(3, {64, 8});
+  LogicalTensor where(1, TENON_S64, {2, 1});
+  Partition p(Op(1, tenon_op_scatter_nd, "s")
+                  .input(cache)
+                  .input(where)
+                  .input(rows)
+                  .output(out));
+  auto compiled = p.compile(engine, {cache, where, rows}, {out});
+  auto pairs = compiled.inplacePairs();
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].input_id, 0u);
+  Values a = ramp(512), b = ramp(16, 1000), apart(512), expected = a;
+  std::vector<int64_t> indices = {5, -1};
+  std::copy_n(b.begin(), 8, expected.begin() + 5 * 8);
+  std::copy_n(b.begin() + 8, 8, expected.begin() + 63 * 8);
+  Tensor ta = tensor(cache, a), tb = tensor(rows, b), to = tensor(out, apart),
+         shared = tensor(out, a);
+  Tensor ti(where, engine, indices.data());
+  compiled.execute(stream, {&ta, &ti, &tb}, {&to});
+  EXPECT_EQ(apart, expected);
+  compiled.execute(stream, {&ta, &ti, &tb}, {&shared});
+  EXPECT_EQ(a, expected);
+}
+
 TEST_F(Api, NoInPlaceWhereElementsAreReadAgain) {
   auto x = f32(0, {16, 16}), y = f32(1, {16, 16});
   Partition p(Op(1, tenon_op_softmax, "s").attr("axis", 1).input(x).output(y));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/bufferize/InPlace.h"
 
+#include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Entry.h"
@@ -16,8 +17,18 @@ namespace tenon::passes {
 
 namespace {
 
+/// Whether the group is a scatter into `operand`, of which it changes a part.
+bool isScatterInto(func::FuncOp group, unsigned operand) {
+  BlockArgument arg = group.getArgument(operand);
+  return arg.hasOneUse() && arg.getUses().begin()->getOperandNumber() == 0 &&
+         isa<graph::ScatterElementsOp, graph::ScatterNDOp>(
+             *arg.getUsers().begin());
+}
+
 /// Whether the group reads `operand` only where it writes its result.
 bool isElementByElement(func::FuncOp group, unsigned operand) {
+  if (isScatterInto(group, operand))
+    return true;
   if (groupKindOf(group) != tile::GroupKind::elementwise)
     return false;
   // Several results may be written by several loops.

@@ -1,12 +1,11 @@
 //===- DecomposeMovement.cpp - parts and repetitions of tensors -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-//   Slice                           tile.slice, a view where no step is negative
-//   Add(Expand(x), y)               Add(x, y), where that has the same shape
-//   Expand, otherwise               tile.expand, a view
-//   Reshape                         StaticReshape to the shape of its result
-//   Shape                           a literal
-//   Concat(a, b) * y                Concat(a * y[..], b * y[..])
+//   Slice                           tile.slice, a view where no step is
+//   negative Add(Expand(x), y)               Add(x, y), where that has the same
+//   shape Expand, otherwise               tile.expand, a view Reshape
+//   StaticReshape to the shape of its result Shape                           a
+//   literal Concat(a, b) * y                Concat(a * y[..], b * y[..])
 //
 // The last one is a rotary embedding: nothing is joined before it is computed,
 // and ElideConcat lets the parts write where they are joined.
@@ -78,9 +77,9 @@ bool decomposeSlice(graph::SliceOp op, OpBuilder &b) {
     replace(op, op.getSrc());
     return true;
   }
-  replace(op, tile::SliceOp::create(b, op.getLoc(), dst, op.getSrc(),
-                                    box->offsets,
-                                    b.getDenseI64ArrayAttr(box->steps)));
+  replace(op,
+          tile::SliceOp::create(b, op.getLoc(), dst, op.getSrc(), box->offsets,
+                                b.getDenseI64ArrayAttr(box->steps)));
   return true;
 }
 
@@ -198,8 +197,8 @@ struct PartOfDim {
 /// Each part is a group of its own.
 constexpr unsigned kMostParts = 8;
 
-/// Whether `v` is computed, element by element, from a part of a tensor, as in a
-/// rotary embedding, whose parts are those of one tensor.
+/// Whether `v` is computed, element by element, from a part of a tensor, as in
+/// a rotary embedding, whose parts are those of one tensor.
 bool isOfPart(Value v, int depth = 8) {
   Operation *def = v.getDefiningOp();
   if (!def || depth == 0)
@@ -224,8 +223,7 @@ bool computeBeforeConcat(Operation *op, OpBuilder &b) {
       op->getNumOperands() < 2)
     return false;
   if (concat->getNumOperands() > kMostParts ||
-      !llvm::any_of(concat->getOperands(),
-                    [](Value v) { return isOfPart(v); }))
+      !llvm::any_of(concat->getOperands(), [](Value v) { return isOfPart(v); }))
     return false;
   int64_t axis = normalizedAxis(intAttr(concat, "axis"), result.getRank());
   PartOfDim where{result.getRank() - 1 - axis, 0, 0};
@@ -234,9 +232,8 @@ bool computeBeforeConcat(Operation *op, OpBuilder &b) {
     where.count = rankedType(part).getDimSize(axis);
     SmallVector<Value> operands;
     for (Value v : op->getOperands())
-      operands.push_back(v == concat->getResult(0)
-                             ? part
-                             : where.of(b, op->getLoc(), v));
+      operands.push_back(
+          v == concat->getResult(0) ? part : where.of(b, op->getLoc(), v));
     SmallVector<int64_t> shape(result.getShape());
     shape[axis] = where.count;
     parts.push_back(rebuild(b, op, operands, shape));
@@ -289,9 +286,8 @@ bool decomposeMovement(Operation *op, OpBuilder &b) {
       .Case([&](graph::ExpandOp expand) { return decomposeExpand(expand, b); })
       .Case([&](graph::ShapeOp shape) { return decomposeShape(shape, b); })
       .Case([&](graph::ReshapeOp reshape) {
-        replace(reshape,
-                buildReshape(b, reshape.getLoc(), reshape.getSrc(),
-                             rankedType(reshape.getDst()).getShape()));
+        replace(reshape, buildReshape(b, reshape.getLoc(), reshape.getSrc(),
+                                      rankedType(reshape.getDst()).getShape()));
         return true;
       })
       .Default([](Operation *) { return false; });

@@ -61,8 +61,12 @@ static void addRepetitions(Cases &cases) {
   for (std::string type : kMoved)
     cases.push_back("y/" + type + " = Expand 3x1/" + type + " shape=2,3,37");
   for (const char *text : {
-           "Expand () shape=5,7", "Expand 37 shape=5,37", "Expand 1 shape=0,3",
-           "Expand 5x1 shape=1,37", "Expand 5x37 shape=1", "Expand 5x1c shape=5,9",
+           "Expand () shape=5,7",
+           "Expand 37 shape=5,37",
+           "Expand 1 shape=0,3",
+           "Expand 5x1 shape=1,37",
+           "Expand 5x37 shape=1",
+           "Expand 5x1c shape=5,9",
            "y<1,5> = Expand 5x1 shape=5,9",
            "e = Expand 5x1 shape=5,37; Add e 5x37",
            "e = Expand 37 shape=5,37; f = Expand 5x1 shape=5,37; Add e f",
@@ -149,7 +153,8 @@ static void addScatters(Cases &cases) {
         "ScatterElements 37 90/s64 90 reduction=add",
         "ScatterElements 5x9x7 5x30x6/s64 5x30x6 axis=1 reduction=add",
         "ScatterElements 13x17<1,13> 3x17/s64 3x17",
-        "ScatterElements 13x17 0x17/s64 0x17", "ScatterND 13x17x5 40x2/s64 40x5",
+        "ScatterElements 13x17 0x17/s64 0x17",
+        "ScatterND 13x17x5 40x2/s64 40x5",
         "ScatterND 13x17 6x2/s64 6 reduction=add", "ScatterND 13x17 2/s32 ()",
         "ScatterND 13x17 3x0/s64 3x13x17",
         "ScatterND 300x64 2000x1/s64 2000x64 reduction=add",

@@ -49,13 +49,13 @@ TEST_P(Indices, OutsideFail) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Indices,
-    testing::Values(
-        BadIndex{"Gather 13x64 7/s64", 1, 13},
-        BadIndex{"Gather 13x64 7/s32 axis=1", 1, 64},
-        BadIndex{"GatherElements 13x17 5x17/s64", 1, 13},
-        BadIndex{"GatherND 13x17 4x1/s64", 1, 13},
-        BadIndex{"ScatterElements 13x17 5x17/s64 5x17", 1, 13},
-        BadIndex{"ScatterND 13x17 4x1/s32 4x17 reduction=add", 1, 13}));
+    testing::Values(BadIndex{"Gather 13x64 7/s64", 1, 13},
+                    BadIndex{"Gather 13x64 7/s32 axis=1", 1, 64},
+                    BadIndex{"GatherElements 13x17 5x17/s64", 1, 13},
+                    BadIndex{"GatherND 13x17 4x1/s64", 1, 13},
+                    BadIndex{"ScatterElements 13x17 5x17/s64 5x17", 1, 13},
+                    BadIndex{"ScatterND 13x17 4x1/s32 4x17 reduction=add", 1,
+                             13}));
 
 /// 64 bits of an index count, not the lower half.
 TEST(Indices, LargeOnesFail) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/vectorcode/Million.h"
 
-#include <algorithm>
-
 #include "dialects/graph/OpTable.h"
+
+#include <algorithm>
 
 namespace tenon::test {
 
@@ -83,6 +83,7 @@ static const char *const kForms[] = {
     "RMSNorm 1000x1000 1000c",
     "ScatterElements 1000x1000 1000x1000/s64 1000x1000",
     "ScatterND 1000x1000 1000x1/s64 1000x1000",
+    "y/s64 = Shape 1000x1000",
     "Slice 1000x2000 begins=0 ends=1000 axes=1",
     "Select 1000x1000/boolean 1000x1000 1000x1000",
     "SoftMax 1000x1000 axis=-1",

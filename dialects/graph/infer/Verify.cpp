@@ -265,14 +265,10 @@ void checkScatter(RuleContext &ctx) {
 }
 
 constexpr RuleEntry typeRules[] = {
-    {"cast", checkCast},
-    {"mixed", checkMixed},
-    {"recurrent", checkRecurrent},
-    {"same_or_f32", checkSameOrF32},
-    {"scatter", checkScatter},
-    {"statistics", checkAuxiliaryTypes},
-    {"via_f32", checkViaF32},
-    {"zps_of_integers", checkZpsOfIntegers},
+    {"cast", checkCast},           {"mixed", checkMixed},
+    {"recurrent", checkRecurrent}, {"same_or_f32", checkSameOrF32},
+    {"scatter", checkScatter},     {"statistics", checkAuxiliaryTypes},
+    {"via_f32", checkViaF32},      {"zps_of_integers", checkZpsOfIntegers},
 };
 
 /// Every name of the table has its rule, as Verify_test makes sure.

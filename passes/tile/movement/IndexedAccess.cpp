@@ -8,6 +8,8 @@
 #include "passes/tile/core/WorkItems.h"
 #include "passes/tile/loops/LoopProgram.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 
 namespace tenon::passes {
@@ -31,7 +33,18 @@ SmallVector<Index> positionOf(Index number, ArrayRef<Index> sizes) {
   return position;
 }
 
-Index IndexedAccess::indexAt(IndexMath &m, int64_t i, ArrayRef<Index> at) const {
+Index IndexTensor::wrapped(IndexMath &m, Value raw, Index limit) {
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
+  raw = arith::IndexCastOp::create(b, loc, b.getIndexType(), raw);
+  Value isNegative =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, raw, m.value(0));
+  Value fromEnd = m.value(m(raw) + limit);
+  return m(arith::SelectOp::create(b, loc, isNegative, fromEnd, raw));
+}
+
+Index IndexedAccess::indexAt(IndexMath &m, int64_t i,
+                             ArrayRef<Index> at) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
   const IndexTensor &index = indices[i];
@@ -40,11 +53,7 @@ Index IndexedAccess::indexAt(IndexMath &m, int64_t i, ArrayRef<Index> at) const 
     offset += position * stride;
   Value one = box(m, index.memory.base, offset, {1}, {1});
   Value raw = memref::LoadOp::create(b, loc, one, ValueRange{m.value(0)});
-  raw = arith::IndexCastOp::create(b, loc, b.getIndexType(), raw);
-  Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                           raw, m.value(0));
-  Value wrapped = m.value(m(raw) + index.limit);
-  return m(arith::SelectOp::create(b, loc, isNegative, wrapped, raw));
+  return IndexTensor::wrapped(m, raw, index.limit);
 }
 
 Index IndexedAccess::placeAt(IndexMath &m, ArrayRef<Index> at) const {
@@ -68,8 +77,8 @@ static Value extremesOf(GroupContext &ctx, const IndexTensor &index) {
       memory.strides.erase(memory.strides.begin() + d);
     }
   Type type = memory.elementType();
-  Value extremes = memref::AllocOp::create(b, ctx.m.location(),
-                                           MemRefType::get({2}, type));
+  Value extremes =
+      memref::AllocOp::create(b, ctx.m.location(), MemRefType::get({2}, type));
   SmallVector<bool> reduced(memory.rank(), true);
   LoopProgram program(ctx.m, ctx.label, ctx.target.getL2Bytes(), memory.sizes,
                       reduced);
@@ -102,8 +111,8 @@ void IndexedAccess::requireInside(GroupContext &ctx) const {
     using P = arith::CmpIPredicate;
     Value isAbove = arith::CmpIOp::create(b, loc, P::sge, extreme(0),
                                           m.value(-1 * index.limit));
-    Value isBelow = arith::CmpIOp::create(b, loc, P::slt, extreme(1),
-                                          m.value(index.limit));
+    Value isBelow =
+        arith::CmpIOp::create(b, loc, P::slt, extreme(1), m.value(index.limit));
     rt::RequireOp::create(b, loc,
                           arith::AndIOp::create(b, loc, isAbove, isBelow));
   }
@@ -123,7 +132,8 @@ static Strided overLoops(const Strided &s, ArrayRef<Index> sizes,
   over.sizes.assign(sizes.begin(), sizes.end());
   over.strides.assign(sizes.size(), 0);
   for (int64_t d = 0; d < s.rank(); ++d)
-    over.strides[first + d] = s.sizes[d].isConstant(1) ? Index(0) : s.strides[d];
+    over.strides[first + d] =
+        s.sizes[d].isConstant(1) ? Index(0) : s.strides[d];
   return over;
 }
 
@@ -167,16 +177,15 @@ static IndexedAccess gather(GroupContext &ctx, Operation *op) {
 
 /// A dim of the loops for each of `tensor`; along `axis` the index counts.
 static IndexedAccess alongAxis(GroupContext &ctx, Operation *op,
-                               const Strided &tensor,
-                               ArrayRef<Index> sizes) {
+                               const Strided &tensor, ArrayRef<Index> sizes) {
   IndexedAccess access;
   access.sizes.assign(sizes.begin(), sizes.end());
   int64_t axis = normalizedAxis(intAttr(op, "axis"), tensor.rank());
   access.strides = tensor.strides;
   access.strides[axis] = 0;
   access.indices.push_back(
-      {overLoops(ctx.memoryOf(op->getOperand(1)), sizes, 0),
-       tensor.sizes[axis], tensor.strides[axis]});
+      {overLoops(ctx.memoryOf(op->getOperand(1)), sizes, 0), tensor.sizes[axis],
+       tensor.strides[axis]});
   access.tensor = tensor;
   return access;
 }
@@ -222,6 +231,22 @@ IndexedAccess scatterOf(GroupContext &ctx, Operation *op) {
 // The group
 //===----------------------------------------------------------------------===//
 
+/// Copies `src` to the result, if the caller has not given both one memory
+/// (InPlace.cpp says that it may).
+static void emitCopyUnlessInPlace(GroupContext &ctx, const Strided &src) {
+  OpBuilder &b = ctx.m.builder();
+  Location loc = ctx.m.location();
+  auto addressOf = [&](const Strided &s) -> Value {
+    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, s.base);
+  };
+  Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                       addressOf(src), addressOf(ctx.result()));
+  auto branch = scf::IfOp::create(b, loc, differ, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  emitCopy(ctx, src, ctx.result());
+}
+
 LogicalResult lowerMovement(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
   if (isa<graph::PadOp>(op)) {
@@ -237,7 +262,7 @@ LogicalResult lowerMovement(GroupContext &ctx) {
   if (isa<graph::ScatterElementsOp, graph::ScatterNDOp>(op)) {
     IndexedAccess access = scatterOf(ctx, op);
     access.requireInside(ctx);
-    emitCopy(ctx, ctx.memoryOf(op->getOperand(0)), ctx.result());
+    emitCopyUnlessInPlace(ctx, ctx.memoryOf(op->getOperand(0)));
     emitScatter(ctx, access, ctx.memoryOf(op->getOperand(2)),
                 stringAttr(op, "reduction"),
                 rankedType(op->getResult(0)).getElementType());

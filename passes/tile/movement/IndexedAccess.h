@@ -17,6 +17,9 @@ struct IndexTensor {
   Strided memory; // over the loops
   Index limit;    // the size of the dim
   Index stride;   // of the dim in the tensor that is indexed
+
+  /// `raw`, an element, counted from the front; written by `m`.
+  static Index wrapped(IndexMath &m, mlir::Value raw, Index limit);
 };
 
 struct IndexedAccess {

@@ -109,13 +109,13 @@ private:
     OpBuilder &b = m.builder();
     Location loc = m.location();
     using P = arith::CmpIPredicate;
-    Value above = arith::CmpIOp::create(b, loc, P::sge, m.value(number),
-                                        m.value(from));
+    Value above =
+        arith::CmpIOp::create(b, loc, P::sge, m.value(number), m.value(from));
     Value below =
         arith::CmpIOp::create(b, loc, P::slt, m.value(number), m.value(to));
-    auto branch = scf::IfOp::create(
-        b, loc, arith::AndIOp::create(b, loc, above, below),
-        /*withElseRegion=*/false);
+    auto branch =
+        scf::IfOp::create(b, loc, arith::AndIOp::create(b, loc, above, below),
+                          /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&branch.getThenRegion().front());
     body();
