@@ -73,8 +73,13 @@ TEST(Hostile, CodeAndOperation) {
       // Small in memory, not once it is computed.
       {"a = Add 2147483648x1<0,0> 1x2147483648<0,0>; SoftMax a axis=1",
        ErrorCode::BadDim},
-      {"y/bf16 = TypeCast 5x7/s32", ErrorCode::BadDType},
-      {"y/s64 = GenIndex 5x7 axis=0", ErrorCode::BadDType},
+      {"y/s32 = TypeCast 5x7/s32", ErrorCode::BadDType},
+      {"y/u8 = GenIndex 5x7 axis=0", ErrorCode::BadDType},
+      {"y/s64 = Add 5x7/s64 5x7/s32", ErrorCode::BadDType},
+      {"y/boolean = Subtract 5x7/boolean 5x7/boolean", ErrorCode::BadDType},
+      {"y/s64 = Exp 5x7/s64", ErrorCode::BadDType},
+      {"y/s32 = ReduceMean 5x7/s32 axes=1", ErrorCode::BadDType},
+      {"And 5x7 5x7", ErrorCode::BadDType},
       {"Add 5x7 5x7/s32", ErrorCode::UnsupportedDType},
       {"Select 5x7 5x7 5x7", ErrorCode::BadDType},
       // Operands, shapes, attributes.

@@ -72,6 +72,20 @@ TEST(Indices, LargeOnesFail) {
   }
 }
 
+/// What Reshape reads says inference nothing, but the shape of its result.
+TEST(Reshape, ToTheShapeOfItsResult) {
+  for (const char *type : {"f32", "s64", "boolean"}) {
+    std::string operand = std::string("5x36/") + type;
+    auto graph = parseGraphOnly("y/" + std::string(type) + " = Reshape " +
+                                operand + " 3/s64");
+    ASSERT_TRUE(graph) << str(graph.errors());
+    graph->tensor(graph->ops[0].outputs[0]).shape = {{9, 4, 5}};
+    auto oracle = Oracle::make(*graph);
+    ASSERT_TRUE(oracle) << str(oracle.errors());
+    EXPECT_TRUE(checkGraph(*oracle, RunConfig())) << type;
+  }
+}
+
 /// Many updates of few elements: the same bits for any number of threads.
 TEST(Scatter, SumsDoNotDependOnThreads) {
   auto graph = parseGraph("ScatterND 7x64 5000x1/s64 5000x64 reduction=add");

@@ -91,6 +91,12 @@ Cases integerCases() {
            "c/s32 = TypeCast 5x37; d/s32 = Multiply c 37/s32; "
            "y/f32 = TypeCast d",
            "c/s64 = TypeCast 5x37/boolean; y/s64 = ReduceSum c axes=1",
+           "y/s32 = And 4x8/s32 4x8/s32 auto_broadcast=none",
+           "y/u8 = Or 4x8/u8 4x8/u8 auto_broadcast=none",
+           "Equal 4x8 4x8 auto_broadcast=none",
+           "Greater 4x8 4x8 auto_broadcast=none",
+           "Atan2 4x8 4x8 auto_broadcast=none",
+           "Remainder 4x8 4x8 auto_broadcast=none mode=trunc",
            "y/boolean = Equal 5x37 5x37",
            "y/boolean = Equal 5x37/bf16 37/bf16",
            "y/boolean = Greater 5x37/f16 37/f16",

@@ -168,7 +168,8 @@ TEST(Cases, CoverTheTable) {
   for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
                       convGradientCases, poolCases, poolGradientCases,
                       interpolateCases, lrnCases, normCases, reduceCases,
-                      recurrentCases, movementCases, backwardCases, typeCases})
+                      recurrentCases, movementCases, backwardCases, typeCases,
+                      integerCases, indexingCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);
@@ -182,7 +183,8 @@ TEST(Cases, CoverTheTable) {
       }
     }
   for (const graph::OpInfo &op : graph::allOps()) {
-    if (op.compiles.empty() || op.results.empty())
+    // Of Reshape a text does not say the shape (Indexing_test.cpp).
+    if (op.compiles.empty() || op.results.empty() || op.kind == "Reshape")
       continue;
     EXPECT_TRUE(kinds.count(std::string(op.kind))) << op.kind;
     for (const graph::AttrInfo &attr : op.attrs)

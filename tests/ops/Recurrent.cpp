@@ -67,6 +67,8 @@ static Cases writtenCases() {
       all + lstm(3, 0, 3, 8, 1, 2),
       all + lstm(3, 2, 3, 0, 1, 2),
       all + lstm(3, 2, 0, 8),
+      ("y,h,c,w/f32 = LSTM 2x1x1 1x1x1x4x1 1x1x0x4x1 1x1x4x1 1x1x1x0 1x1x1x1 "
+       "1x1x3x1 1x1x1x0 direction=right2left"),
       "y = LSTM 1x3x5 1x1x5x4x16c 1x1x9x4x16c 1x1x4x16c 1x1x3x9",
       // Several items, rows in several blocks, tails of both.
       all + lstm(3, 16, 64, 128, 1, 2),

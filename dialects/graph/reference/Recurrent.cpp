@@ -60,10 +60,15 @@ std::optional<size_t> Recurrence::slotOf(std::string_view name,
 }
 
 const double *Recurrence::operand(std::string_view name) const {
+  // An empty tensor is given all the same: not null.
+  static constexpr double nothing = 0;
+  auto dataOf = [](const std::vector<double> &data) {
+    return data.empty() ? &nothing : data.data();
+  };
   if (auto found = numbers.find(name); found != numbers.end())
-    return found->second.data();
+    return dataOf(found->second);
   std::optional<size_t> slot = slotOf(name, /*isResult=*/false);
-  return slot ? c.in(*slot).data.data() : nullptr;
+  return slot ? dataOf(c.in(*slot).data) : nullptr;
 }
 
 Tensor *Recurrence::result(std::string_view name) const {
