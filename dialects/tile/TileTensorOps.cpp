@@ -116,8 +116,9 @@ LogicalResult ExpandOp::verify() {
   int64_t lead = dst.getRank() - src.getRank();
   bool fits = lead >= 0 && src.getElementType() == dst.getElementType();
   for (int64_t i = 0; fits && i < src.getRank(); ++i)
-    fits =
-        src.getDimSize(i) == 1 || src.getDimSize(i) == dst.getDimSize(lead + i);
+    fits = src.getDimSize(i) == 1 || src.isDynamicDim(i) ||
+           dst.isDynamicDim(lead + i) ||
+           src.getDimSize(i) == dst.getDimSize(lead + i);
   if (!fits)
     return emitOpError("src is ")
            << src << ", which does not broadcast to " << dst;

@@ -27,6 +27,12 @@ bool grows(std::string_view kind) {
   return kind == "Exp" || kind == "ReduceL2" || kind == "ReduceProd";
 }
 
+/// Whether the result jumps where its operands change a little: what errors on
+/// the way make of it says nothing.
+bool jumps(std::string_view kind) {
+  return kind == "Floor" || kind == "Remainder" || kind == "Atan2";
+}
+
 bool isLength(const ValueInfo &operand) {
   return operand.domain == Domain::length;
 }
@@ -50,7 +56,8 @@ bool isOfDomain(const ValueInfo &operand) {
 /// values that suit (compiler/check/Fill.h).
 bool wantsInput(std::string_view kind, size_t operand) {
   const OpInfo &info = factsOf(kind);
-  if (operand < info.operands.size() && isLength(info.operands[operand]))
+  if (jumps(kind) ||
+      (operand < info.operands.size() && isLength(info.operands[operand])))
     return true;
   // Variances and other parameters.
   if (info.typeRule == "statistics")

@@ -133,8 +133,10 @@ int64_t drawAxis(Draft &d, const Dims &src) {
 
 void gather(Draft &d) {
   Dims src = source(d, 1);
-  Dims indices = batch(d, src, drawAxis(d, src));
-  Dims rest = someDims(d, d.random.in(0, 2));
+  int64_t axis = drawAxis(d, src);
+  Dims indices = batch(d, src, axis);
+  // No index is right in an empty dim.
+  Dims rest = src[axis] == 0 ? Dims{0} : someDims(d, d.random.in(0, 2));
   indices.insert(indices.end(), rest.begin(), rest.end());
   d.shapes["indices"] = indices;
 }
@@ -147,7 +149,9 @@ void elements(Draft &d) {
     indices.push_back(d.random.chance(50)
                           ? size
                           : d.random.in(std::min<int64_t>(size, 1), size));
-  if (d.random.chance(60))
+  if (src[axis] == 0)
+    indices[axis] = 0;
+  else if (d.random.chance(60))
     indices[axis] = d.dim();
   d.shapes["indices"] = d.shapes["updates"] = indices;
 }
@@ -160,7 +164,10 @@ void slices(Draft &d) {
     shared = batch(d, src, rank - 1);
   auto first = static_cast<int64_t>(shared.size());
   int64_t width = d.random.in(1, rank - first);
-  Dims rows = shared, more = someDims(d, d.random.in(0, 2));
+  bool isEmpty =
+      std::count(src.begin() + first, src.begin() + first + width, 0) > 0;
+  Dims rows = shared,
+       more = isEmpty ? Dims{0} : someDims(d, d.random.in(0, 2));
   rows.insert(rows.end(), more.begin(), more.end());
   Dims updates = rows;
   updates.insert(updates.end(), src.begin() + first + width, src.end());

@@ -1,9 +1,10 @@
 //===- LowerPad.cpp - elements around a tensor ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// First the part of src that stays, then what is added, one dim after the
-// other: a slab before and one behind it, of a constant or of elements of dst
-// that stand already.
+// In mode constant first the part of src that stays is copied, then slabs around
+// it are filled, one dim after the other. In the other modes every element of
+// dst is one of src: along each dim there are up to three runs of them, forwards,
+// backwards or one element again and again, and a copy for each choice of runs.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
@@ -20,52 +21,35 @@ namespace tenon::passes {
 
 namespace {
 
+/// Elements of dst along one dim, in a row, and where they are in src.
+struct Segment {
+  int64_t first, count;     // of dst
+  int64_t source, step = 1; // of src; without them: a constant
+};
+
+/// What mode constant leaves of src along one dim, and where it goes.
+struct Kept {
+  int64_t from = 0, count = 0, to = 0, step = 1;
+};
+
 class PadEmitter {
 public:
   PadEmitter(GroupContext &ctx, graph::PadOp op)
       : ctx(ctx), op(op), src(ctx.memoryOf(op.getSrc())), dst(ctx.result()),
-        mode(stringAttr(op, "mode")), rank(src.rank()) {
-    for (int64_t d = 0; d < rank; ++d)
-      dims.push_back(dimOf(d));
+        mode(stringAttr(op, "mode")), rank(src.rank()),
+        begins(intsAttr(op, "pads_begin")), interior(intsAttr(op, "interior")) {
   }
 
   void emit() {
-    bool isStretched =
-        llvm::any_of(dims, [](const Dim &dim) { return dim.step > 1; });
-    if (isStretched)
-      fill(dst);
-    copyKept();
-    if (isStretched)
-      return;
-    for (int64_t d = 0; d < rank; ++d) {
-      int64_t end = dims[d].to + dims[d].count;
-      addSlab(d, 0, dims[d].to);
-      addSlab(d, end, *dst.sizes[d].constant() - end);
-    }
+    if (mode == "constant")
+      return emitConstant();
+    SmallVector<Segment> chosen;
+    copySegments(chosen);
   }
 
 private:
-  /// Which elements of src stay, and where they begin in dst.
-  struct Dim {
-    int64_t from = 0, count = 0, to = 0, step = 1;
-  };
-
-  Dim dimOf(int64_t d) {
-    SmallVector<int64_t> begin = intsAttr(op, "pads_begin"),
-                         interior = intsAttr(op, "interior");
-    int64_t size = *src.sizes[d].constant(), all = *dst.sizes[d].constant();
-    Dim dim;
-    dim.step = interior.empty() ? 1 : interior[d] + 1;
-    // Element i of src comes to place begin + i * step.
-    int64_t first = begin[d];
-    dim.from = first >= 0 ? 0 : (-first + dim.step - 1) / dim.step;
-    dim.to = first + dim.from * dim.step;
-    int64_t fitting = dim.to >= all ? 0 : (all - 1 - dim.to) / dim.step + 1;
-    dim.count = std::clamp<int64_t>(size - dim.from, 0, fitting);
-    if (dim.count == 0)
-      dim.to = 0;
-    return dim;
-  }
+  int64_t sizeOf(int64_t d) const { return *src.sizes[d].constant(); }
+  int64_t sizeOfDst(int64_t d) const { return *dst.sizes[d].constant(); }
 
   /// The part of `s` from `first` on along `d`.
   static Strided part(Strided s, int64_t d, int64_t first, int64_t count,
@@ -77,27 +61,108 @@ private:
     return s;
   }
 
-  void copyKept() {
+  void copy(const Strided &from, const Strided &to) {
+    if (!llvm::any_of(to.sizes, [](Index size) { return size.isConstant(0); }))
+      emitCopy(ctx, from, to);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // edge, reflect, wrap: every element of dst is one of src
+  //===--------------------------------------------------------------------===//
+
+  /// Along `d`: before src, src, behind it.
+  SmallVector<Segment> segmentsOf(int64_t d) const {
+    int64_t n = sizeOf(d), all = sizeOfDst(d), begin = begins[d];
+    int64_t middle = std::clamp<int64_t>(begin, 0, all);
+    int64_t end = std::clamp<int64_t>(begin + n, middle, all);
+    SmallVector<Segment> segments;
+    auto add = [&](int64_t first, int64_t last, int64_t source, int64_t step) {
+      if (last > first)
+        segments.push_back({first, last - first, source, step});
+    };
+    bool isEdge = mode == "edge", isWrap = mode == "wrap";
+    // The first element of dst is element -begin of src, continued.
+    add(0, middle, isEdge ? 0 : isWrap ? n - begin : begin,
+        isEdge ? 0 : isWrap ? 1 : -1);
+    add(middle, end, middle - begin, 1);
+    int64_t beyond = end - begin - n; // 0, or what is cut off before it
+    add(end, all, isEdge ? n - 1 : isWrap ? beyond : n - 2 - beyond,
+        isEdge ? 0 : isWrap ? 1 : -1);
+    return segments;
+  }
+
+  /// A copy for each choice of segments.
+  void copySegments(SmallVector<Segment> &chosen) {
+    auto d = static_cast<int64_t>(chosen.size());
+    if (d < rank) {
+      for (const Segment &segment : segmentsOf(d)) {
+        chosen.push_back(segment);
+        copySegments(chosen);
+        chosen.pop_back();
+      }
+      return;
+    }
+    Strided from = src, to = dst;
+    for (auto [i, s] : llvm::enumerate(chosen)) {
+      from = part(std::move(from), i, s.source, s.count, s.step);
+      to = part(std::move(to), i, s.first, s.count);
+    }
+    copy(from, to);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // constant
+  //===--------------------------------------------------------------------===//
+
+  Kept keptOf(int64_t d) const {
+    Kept kept;
+    kept.step = interior.empty() ? 1 : interior[d] + 1;
+    // Element i of src comes to place begin + i * step.
+    int64_t first = begins[d], all = sizeOfDst(d);
+    kept.from = first >= 0 ? 0 : (-first + kept.step - 1) / kept.step;
+    kept.to = first + kept.from * kept.step;
+    int64_t fitting = kept.to >= all ? 0 : (all - 1 - kept.to) / kept.step + 1;
+    kept.count = std::clamp<int64_t>(sizeOf(d) - kept.from, 0, fitting);
+    if (kept.count == 0)
+      kept.to = 0;
+    return kept;
+  }
+
+  void emitConstant() {
+    SmallVector<Kept> dims;
+    for (int64_t d = 0; d < rank; ++d)
+      dims.push_back(keptOf(d));
+    bool isStretched =
+        llvm::any_of(dims, [](const Kept &dim) { return dim.step > 1; });
+    if (isStretched)
+      fill(dst);
     Strided from = src, to = dst;
     for (auto [d, dim] : llvm::enumerate(dims)) {
       from = part(std::move(from), d, dim.from, dim.count);
       to = part(std::move(to), d, dim.to, dim.count, dim.step);
     }
     copy(from, to);
-  }
-
-  void copy(const Strided &from, const Strided &to) {
-    if (!llvm::any_of(to.sizes, [](Index size) { return size.isConstant(0); }))
-      emitCopy(ctx, from, to);
+    if (isStretched)
+      return;
+    // Slabs before and behind what is kept, of what is kept in dims before.
+    Strided inside = dst;
+    for (auto [d, dim] : llvm::enumerate(dims)) {
+      int64_t end = dim.to + dim.count;
+      fill(part(inside, d, 0, dim.to));
+      fill(part(inside, d, end, sizeOfDst(d) - end));
+      inside = part(std::move(inside), d, dim.to, dim.count);
+    }
   }
 
   void fill(const Strided &to) {
+    if (llvm::any_of(to.sizes, [](Index size) { return size.isConstant(0); }))
+      return;
     if (Value given = op.getPadValue()) {
       Strided one = ctx.memoryOf(given);
       one.sizes.assign(to.sizes.begin(), to.sizes.end());
       one.strides.assign(to.rank(), 0);
       one.dense = false;
-      return copy(one, to);
+      return emitCopy(ctx, one, to);
     }
     Type element = rankedType(op.getDst()).getElementType();
     double value = floatAttr(op, "value");
@@ -116,44 +181,13 @@ private:
     program.emit();
   }
 
-  /// `count` elements from `first` on along `d`, of all that stands in the dims
-  /// before it and of what is kept in those behind it.
-  Strided slab(int64_t d, int64_t first, int64_t count, int64_t step = 1) {
-    Strided s = part(dst, d, first, count, step);
-    for (int64_t i = d + 1; i < rank; ++i)
-      s = part(std::move(s), i, dims[i].to, dims[i].count);
-    return s;
-  }
-
-  void addSlab(int64_t d, int64_t first, int64_t count) {
-    if (count <= 0)
-      return;
-    Strided to = slab(d, first, count);
-    if (llvm::any_of(to.sizes, [](Index size) { return size.isConstant(0); }))
-      return;
-    if (mode == "constant")
-      return fill(to);
-    int64_t begin = dims[d].to, end = begin + dims[d].count; // what is kept
-    bool isBefore = first < begin;
-    if (mode == "edge") {
-      Strided from = slab(d, isBefore ? begin : end - 1, 1);
-      from.sizes[d] = count;
-      from.strides[d] = 0;
-      return copy(from, to);
-    }
-    if (mode == "wrap")
-      return copy(slab(d, isBefore ? end - count : begin, count), to);
-    // Mirrored at the outermost element, which is not repeated.
-    copy(slab(d, isBefore ? begin + count : end - 2, count, -1), to);
-  }
-
   GroupContext &ctx;
   graph::PadOp op;
   Strided src;
   const Strided &dst;
   std::string mode;
   int64_t rank;
-  SmallVector<Dim> dims;
+  SmallVector<int64_t> begins, interior;
 };
 
 } // namespace
