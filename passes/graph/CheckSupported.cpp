@@ -193,10 +193,14 @@ std::optional<Error> checkMovement(Operation *op) {
                      std::to_string(unknownDims(op->getResult(0))) +
                          " sizes of the result are not known, at most one may "
                          "be");
-  graph::OpClass opClass = graph::classOf(op);
+  if (isa<graph::GatherNDOp, graph::ScatterNDOp>(op) &&
+      rankedType(op->getOperand(1))
+          .isDynamicDim(rankedType(op->getOperand(1)).getRank() - 1))
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "the number of indices of a position is not known");
   bool needsSizes =
       isa<graph::ShapeOp, graph::PadOp, graph::RandomUniformOp>(op) ||
-      opClass == graph::OpClass::gather || opClass == graph::OpClass::search;
+      graph::classOf(op) == graph::OpClass::search;
   bool isKnown = llvm::all_of(op->getResults(),
                               [&](Value v) { return unknownDims(v) == 0; });
   for (Value v : op->getOperands())

@@ -165,11 +165,11 @@ TEST(Narrow, QuantizedFromANarrowEdge) {
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
-  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
-                      convGradientCases, poolCases, poolGradientCases,
-                      interpolateCases, lrnCases, normCases, reduceCases,
-                      recurrentCases, movementCases, backwardCases, typeCases,
-                      integerCases, indexingCases})
+  for (auto family :
+       {unaryCases, binaryCases, matmulCases, convolutionCases,
+        convGradientCases, poolCases, poolGradientCases, interpolateCases,
+        lrnCases, normCases, reduceCases, recurrentCases, movementCases,
+        backwardCases, typeCases, integerCases, indexingCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);

@@ -71,6 +71,32 @@ TEST(UnknownSizes, RowsThatMeetQuantizedWeights) {
                  text("17", type), text("61", type)});
 }
 
+/// Tokens of any number, their rows and what is computed from them.
+TEST(UnknownSizes, PlacesByIndex) {
+  auto tokens = [](const std::string &shape) {
+    return "e = Gather 50x32c " + shape +
+           "/s64; LayerNorm e 32c 32c keep_stats=false";
+  };
+  checkShapes(tokens("?x?"), {tokens("2x7"), tokens("1x1"), tokens("5x0")});
+  auto of = [](const char *text, const std::string &size) {
+    std::string result = text;
+    for (size_t at; (at = result.find('#')) != std::string::npos;)
+      result.replace(at, 1, size);
+    return result;
+  };
+  for (const char *text :
+       {"Gather #x6x9 4/s64 axis=1", "Gather 7x6x# 3/s32 axis=0",
+        "GatherElements #x6 #x4/s64 axis=1", "GatherND 9x#x3 5x1/s64",
+        "ScatterND #x6 4x1/s64 4x6 reduction=add",
+        "ScatterND 9x6 #x1/s64 #x6 reduction=add",
+        "ScatterElements 9x# 4x#/s64 4x#",
+        "s = Slice #x9 begins=2 ends=7 axes=1; ReLU s",
+        "s = Slice 9x#x8 begins=2,1 ends=7,8 axes=0,2 steps=2,3; ReLU s",
+        "e = Expand #x1 shape=-1,5; Multiply e #x5",
+        "e = Expand #x1 shape=-1,5; ReLU e"})
+    checkShapes(of(text, "?"), {of(text, "6"), of(text, "33")});
+}
+
 /// Weights say how long a row is, but code for levels has to know it.
 TEST(UnknownSizes, ColumnsThatMeetQuantizedWeights) {
   auto text = [](const std::string &columns) {

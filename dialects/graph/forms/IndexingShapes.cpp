@@ -166,8 +166,7 @@ void slices(Draft &d) {
   int64_t width = d.random.in(1, rank - first);
   bool isEmpty =
       std::count(src.begin() + first, src.begin() + first + width, 0) > 0;
-  Dims rows = shared,
-       more = isEmpty ? Dims{0} : someDims(d, d.random.in(0, 2));
+  Dims rows = shared, more = isEmpty ? Dims{0} : someDims(d, d.random.in(0, 2));
   rows.insert(rows.end(), more.begin(), more.end());
   Dims updates = rows;
   updates.insert(updates.end(), src.begin() + first + width, src.end());

@@ -92,8 +92,8 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 // -----
 
-func.func @main(%x: tensor<?x8xf32>, %i: tensor<3xsi64>) -> tensor<3x8xf32> {
-  // expected-error @+1 {{Gather: it compiles for known shapes only}}
-  %0 = graph.Gather %x, %i : (tensor<?x8xf32>, tensor<3xsi64>) -> tensor<3x8xf32>
-  return %0 : tensor<3x8xf32>
+func.func @main(%x: tensor<?x8xf32>) -> tensor<?x10xf32> {
+  // expected-error @+1 {{Pad: it compiles for known shapes only}}
+  %0 = graph.Pad %x {pads_begin = array<i64: 0, 1>, pads_end = array<i64: 0, 1>} : (tensor<?x8xf32>) -> tensor<?x10xf32>
+  return %0 : tensor<?x10xf32>
 }

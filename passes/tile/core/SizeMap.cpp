@@ -66,6 +66,8 @@ private:
   void of(graph::StaticReshapeOp reshape);
   void of(graph::StaticTransposeOp transpose);
   void of(graph::ConcatOp concat);
+  void of(graph::GatherOp gather);
+  void of(graph::GatherNDOp gather);
   void of(tile::RecurrenceOp recurrence);
   void ofReduction();
   void ofOther();
@@ -189,6 +191,26 @@ void ResultSizes::of(graph::ConcatOp) {
     r[axis] += sizes[v][axis];
 }
 
+/// Dims of src before the axis, of the indices, of src behind it.
+void ResultSizes::of(graph::GatherOp) {
+  ArrayRef<Index> src = operand(0), indices = operand(1);
+  int64_t axis = normalizedAxis(intAttr(op, "axis"), src.size());
+  int64_t shared = intAttr(op, "batch_dims");
+  SmallVector<Index> all(src.take_front(axis));
+  llvm::append_range(all, indices.drop_front(shared));
+  llvm::append_range(all, src.drop_front(axis + 1));
+  r = std::move(all);
+}
+
+/// Dims of the indices but the last, of src behind those that they index.
+void ResultSizes::of(graph::GatherNDOp) {
+  ArrayRef<Index> src = operand(0), indices = operand(1);
+  int64_t indexed = intAttr(op, "batch_dims") + *indices.back().constant();
+  SmallVector<Index> all(indices.drop_back());
+  llvm::append_range(all, src.drop_front(indexed));
+  r = std::move(all);
+}
+
 void ResultSizes::ofReduction() {
   ArrayRef<Index> s = operand(0);
   llvm::SmallDenseSet<int64_t> axes;
@@ -220,8 +242,11 @@ void ResultSizes::ofMain() {
   llvm::TypeSwitch<Operation *>(op)
       .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp, tile::PackOp,
             tile::RecurrenceOp, graph::StaticReshapeOp,
-            graph::StaticTransposeOp, graph::ConcatOp>(
-          [&](auto typed) { of(typed); })
+            graph::StaticTransposeOp, graph::ConcatOp, graph::GatherOp,
+            graph::GatherNDOp>([&](auto typed) { of(typed); })
+      .Case([&](graph::GatherElementsOp) { r = llvm::to_vector(operand(1)); })
+      .Case<graph::ScatterElementsOp, graph::ScatterNDOp>(
+          [&](auto) { r = llvm::to_vector(operand(0)); })
       .Case([&](tile::FlipOp) { copyAll(); })
       .Case([&](tile::ExpandOp) { broadcast(); })
       .Case([&](tile::SliceOp) { // sizes that are not known are whole dims

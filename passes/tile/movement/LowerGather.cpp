@@ -32,6 +32,8 @@ constexpr int64_t kPrefetchedBytes = 1 << 20, kPrefetchedLines = 16,
 /// Bytes of a row below which neither that pays, nor stores past the caches,
 /// which want whole lines.
 constexpr int64_t kShortRow = 128;
+/// Elements of a row whose size is not known.
+constexpr int64_t kUnknownRow = 256;
 
 class GatherEmitter {
 public:
@@ -39,9 +41,8 @@ public:
                 const Strided &dst)
       : ctx(ctx), m(ctx.m), access(access), dst(dst),
         inner(access.innerLoops()) {
-    int64_t row =
-        product(ArrayRef(access.sizes).take_back(inner)).constant().value_or(1);
-    copiesRows = row >= kMinRow;
+    // A row of unknown size is a long one.
+    copiesRows = elementsOfRow().value_or(kMinRow) >= kMinRow;
     if (!copiesRows)
       inner = std::min<int64_t>(access.rank(), 1);
     lead = access.rank() - inner;
@@ -51,8 +52,7 @@ public:
     ArrayRef<Index> sizes = access.sizes;
     Index rows = product(sizes.take_front(lead));
     int64_t bytes = dst.elementType().getIntOrFloatBitWidth() / 8;
-    int64_t row =
-        product(sizes.take_back(inner)).constant().value_or(1) * bytes;
+    int64_t row = elementsOfRow().value_or(kUnknownRow) * bytes;
     if (rows.isConstant(0) || row == 0)
       return;
     int64_t perItem = std::max<int64_t>(kItemBytes / row, 1);
@@ -75,6 +75,10 @@ public:
   }
 
 private:
+  std::optional<int64_t> elementsOfRow() const {
+    return product(ArrayRef(access.sizes).take_back(inner)).constant();
+  }
+
   static Index placeIn(const Strided &s, ArrayRef<Index> at) {
     Index place = s.offset.value_or(0);
     for (auto [position, stride] : llvm::zip(at, s.strides))

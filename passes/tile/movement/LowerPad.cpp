@@ -1,10 +1,11 @@
 //===- LowerPad.cpp - elements around a tensor ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// In mode constant first the part of src that stays is copied, then slabs around
-// it are filled, one dim after the other. In the other modes every element of
-// dst is one of src: along each dim there are up to three runs of them, forwards,
-// backwards or one element again and again, and a copy for each choice of runs.
+// In mode constant first the part of src that stays is copied, then slabs
+// around it are filled, one dim after the other. In the other modes every
+// element of dst is one of src: along each dim there are up to three runs of
+// them, forwards, backwards or one element again and again, and a copy for each
+// choice of runs.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
@@ -82,12 +83,22 @@ private:
     };
     bool isEdge = mode == "edge", isWrap = mode == "wrap";
     // The first element of dst is element -begin of src, continued.
-    add(0, middle, isEdge ? 0 : isWrap ? n - begin : begin,
-        isEdge ? 0 : isWrap ? 1 : -1);
+    add(0, middle,
+        isEdge   ? 0
+        : isWrap ? n - begin
+                 : begin,
+        isEdge   ? 0
+        : isWrap ? 1
+                 : -1);
     add(middle, end, middle - begin, 1);
     int64_t beyond = end - begin - n; // 0, or what is cut off before it
-    add(end, all, isEdge ? n - 1 : isWrap ? beyond : n - 2 - beyond,
-        isEdge ? 0 : isWrap ? 1 : -1);
+    add(end, all,
+        isEdge   ? n - 1
+        : isWrap ? beyond
+                 : n - 2 - beyond,
+        isEdge   ? 0
+        : isWrap ? 1
+                 : -1);
     return segments;
   }
 
