@@ -31,6 +31,8 @@ FusionPatterns otherPatterns();
 FusionPatterns attentionPatterns();
 FusionPatterns gatedMlpPatterns();
 FusionPatterns residualPatterns();
+/// None of that library: rotary embeddings, caches, embeddings.
+FusionPatterns modelPatterns();
 /// All of the above, in this order.
 FusionPatterns fusionPatterns();
 
