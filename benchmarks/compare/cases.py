@@ -41,13 +41,14 @@ class Case:
     types: dict = field(default_factory=dict)  # by tensor; others are f32
     fixed: dict = field(default_factory=dict)  # values that are not random
     wide: "Case" = None  # the same work in f32
+    limits: dict = field(default_factory=dict)  # of indices, from 0 on
 
     def dtype(self, name):
         return self.types.get(name, "f32")
 
     def narrow(self):
         """The set of types that data has beside f32."""
-        return set(self.types.values()) - {"f32", "s32", "boolean"}
+        return set(self.types.values()) - {"f32", "s32", "s64", "boolean"}
 
     def inputs(self):
         made = {o for op in self.ops for o in op.outputs}
@@ -67,6 +68,10 @@ class Case:
 
         def value(name):
             shape, dtype = self.shapes[name], self.dtype(name)
+            if name in self.limits:
+                return random.integers(0, self.limits[name], shape)
+            if dtype == "boolean":
+                return random.integers(0, 2, shape).astype(np.bool_)
             if dtype in ("u8", "s8", "u4", "s4"):
                 low, high, form = {"u8": (0, 256, np.uint8),
                                    "s8": (-128, 128, np.int8),

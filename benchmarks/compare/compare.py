@@ -30,6 +30,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import gradients  # noqa: E402
+import indexing  # noqa: E402
 import models  # noqa: E402
 import onednn_recurrent  # noqa: E402
 import peers  # noqa: E402
@@ -220,7 +221,8 @@ def run_suites(args, threads):
           + f"; {platform.machine()}, {threads} threads")
     rows = []
     for case in (cases.all_cases() + gradients.cases()
-                 + models.all_models() + recurrent.cases()):
+                 + models.all_models() + recurrent.cases()
+                 + indexing.cases()):
         if args.suite and case.suite not in args.suite.split(","):
             continue
         if args.filter and args.filter not in case.name:

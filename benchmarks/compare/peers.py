@@ -14,6 +14,7 @@ import re
 import numpy as np
 
 import gradients
+import indexing
 import recurrent
 import weight_only
 
@@ -45,7 +46,9 @@ class Torch:
         if len(case.ops) == 2 and case.ops[0].kind in recurrent.KINDS:
             return recurrent.torch_training(torch, case, values)
         dtype = torch.bfloat16 if case.narrow() else torch.float32
-        tensor = lambda n: torch.from_numpy(values[n]).to(dtype)
+        # Indices and masks stay what they are.
+        tensor = lambda n: torch.from_numpy(values[n]).to(
+            dtype if values[n].dtype == np.float32 else None)
         constants = {n: tensor(n) for n in case.constants}
         steps = []
         for op in case.ops:
@@ -106,7 +109,9 @@ class Torch:
                          "Divide": torch.div, "ReLU": torch.relu,
                          "GELU": functional.gelu, "Tanh": torch.tanh,
                          "Exp": torch.exp}
-                f = table.get(kind) or gradients.torch_function(torch, case, op)
+                f = (table.get(kind)
+                     or gradients.torch_function(torch, case, op)
+                     or indexing.torch_function(torch, op))
                 if not f:
                     raise Missing(kind)
                 if kind == "Divide" and op.inputs[1] in case.fixed:
@@ -347,11 +352,14 @@ def onnx_model(case, values):
                      "ReLU": "Relu", "GELU": "Gelu", "Tanh": "Tanh",
                      "Exp": "Exp", "GreaterEqual": "GreaterOrEqual",
                      "Select": "Where"}
+            if indexing.onnx_nodes(op, case, node, constant):
+                continue
             if op.kind not in table:
                 raise Missing(op.kind)
             node(table[op.kind], op.inputs, [out])
     forms = {"f32": onnx.TensorProto.FLOAT, "u8": onnx.TensorProto.UINT8,
-             "s8": onnx.TensorProto.INT8}
+             "s8": onnx.TensorProto.INT8, "s64": onnx.TensorProto.INT64,
+             "boolean": onnx.TensorProto.BOOL}
     forms["bf16"] = forms["f32"]
     info = lambda n: helper.make_tensor_value_info(
         n, forms[case.dtype(n)], case.shapes[n])
