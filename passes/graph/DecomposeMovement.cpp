@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
+#include "dialects/graph/Slice.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/graph/Decompose.h"
 #include "passes/ops/ScalarOps.h"
@@ -42,24 +43,6 @@ std::optional<SmallVector<int64_t>> listOf(Operation *op, StringRef attr,
   for (APInt i : cast<DenseElementsAttr>(literal.getValue()).getValues<APInt>())
     list.push_back(i.getSExtValue());
   return list;
-}
-
-/// One dim of a slice, as Slice in docs/ops.md.
-struct SliceDim {
-  int64_t begin, count;
-};
-SliceDim sliceDim(int64_t begin, int64_t end, int64_t step, int64_t size) {
-  auto normalized = [&](int64_t v) {
-    int64_t from = v < 0 ? v + size : v;
-    return step > 0 ? std::clamp<int64_t>(from, 0, size)
-                    : std::clamp<int64_t>(from, -1, size - 1);
-  };
-  int64_t first = normalized(begin), last = normalized(end);
-  int64_t span = step > 0 ? last - first : first - last;
-  int64_t width = step > 0 ? step : -step;
-  int64_t count = span <= 0 ? 0 : (span - 1) / width + 1;
-  // Of no elements the first one need not exist.
-  return {count ? first : 0, count};
 }
 
 void replace(Operation *op, Value v) {
@@ -271,9 +254,11 @@ std::optional<SliceBox> sliceBoxOf(Operation *slice) {
         return std::nullopt;
       continue;
     }
-    SliceDim dim = sliceDim(begin, end, step, src.getDimSize(axis));
-    box.offsets[axis] = dim.begin;
-    box.steps[axis] = dim.count > 1 ? step : 1;
+    graph::SliceRange range =
+        graph::sliceRange(src.getDimSize(axis), begin, end, step);
+    // Of no elements the first one need not exist.
+    box.offsets[axis] = range.count ? range.first : 0;
+    box.steps[axis] = range.count > 1 ? step : 1;
   }
   return box;
 }
