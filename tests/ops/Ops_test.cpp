@@ -93,6 +93,7 @@ TENON_OPS(norm);
 TENON_OPS(reduce);
 TENON_OPS(recurrent);
 TENON_OPS(movement);
+TENON_OPS(search);
 TENON_OPS(backward);
 TENON_OPS(type);
 TENON_OPS(attention);
@@ -164,10 +165,11 @@ TEST(Narrow, QuantizedFromANarrowEdge) {
 /// attribute may have is written in some graph.
 TEST(Cases, CoverTheTable) {
   std::set<std::string> kinds, values;
-  for (auto family : {unaryCases, binaryCases, matmulCases, convolutionCases,
-                      convGradientCases, poolCases, poolGradientCases,
-                      interpolateCases, lrnCases, normCases, reduceCases,
-                      recurrentCases, movementCases, backwardCases, typeCases})
+  for (auto family :
+       {unaryCases, binaryCases, matmulCases, convolutionCases,
+        convGradientCases, poolCases, poolGradientCases, interpolateCases,
+        lrnCases, normCases, reduceCases, recurrentCases, movementCases,
+        searchCases, backwardCases, typeCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);
