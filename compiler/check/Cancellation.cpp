@@ -22,6 +22,7 @@ std::optional<Tensor> evaluateAs(const graph::Graph &graph, graph::Op op,
                                  const Tensors &operands) {
   op.kind = kind;
   op.inputs.resize(count);
+  op.outputs.resize(1);
   graph::Graph alone = graph;
   uint64_t id = op.outputs[0];
   alone.inputPorts = op.inputs;
@@ -38,25 +39,37 @@ std::optional<Tensor> evaluateAs(const graph::Graph &graph, graph::Op op,
   return results->at(id);
 }
 
-/// |t1| + |t2| of OpTraits.h. With operands made positive LRNBackward is
-/// |t1| - |t2|, and LRN is s w^-beta, that is s |t1| / |dd|; where s is 0 there
-/// is no t2.
-std::vector<double> lrnTerms(const graph::Graph &graph, const graph::Op &op,
-                             Tensors values) {
+/// |t1| + |t2| of OpTraits.h, where `difference` is |t1| - |t2| and `first`
+/// |t1|.
+double sumOfSizes(double first, double difference) {
+  double both = first + std::fabs(first - difference);
+  return std::isfinite(both) ? both : 0;
+}
+
+/// With operands made positive LRNBackward is |t1| - |t2|, and LRN is s
+/// w^-beta, that is s |t1| / |dd|; where s is 0 there is no t2. RMSNormBackward
+/// and RMSNorm are related in the same way, with dd times gamma.
+std::vector<double> termsOf(const graph::Graph &graph, const graph::Op &op,
+                            Tensors values) {
   for (uint64_t id : op.inputs)
     for (double &x : values.at(id).data)
       x = std::fabs(x);
-  auto difference = evaluateAs(graph, op, "LRNBackward", 2, values);
-  auto scaled = evaluateAs(graph, op, "LRN", 1, values);
+  auto difference =
+      evaluateAs(graph, op, op.kind.c_str(), op.inputs.size(), values);
+  const char *forward = op.kind == "LRNBackward" ? "LRN" : "RMSNorm";
+  auto scaled = evaluateAs(graph, op, forward, 1, values);
   if (!difference || !scaled)
     return {};
   const Tensor &src = values.at(op.inputs[0]), &diff = values.at(op.inputs[1]);
   std::vector<double> terms;
   for (size_t i = 0; i < src.data.size(); ++i) {
-    double s = src.data[i], d = difference->data[i];
-    double first = s != 0 ? diff.data[i] * scaled->data[i] / s : std::fabs(d);
-    double both = first + std::fabs(first - d);
-    terms.push_back(std::isfinite(both) ? both : 0);
+    double s = src.data[i], d = difference->data[i], g = diff.data[i];
+    if (op.inputs.size() > 2) {
+      const auto &gamma = values.at(op.inputs[2]).data; // of the last dims
+      g *= gamma[i % gamma.size()];
+    }
+    double first = s != 0 ? g * scaled->data[i] / s : std::fabs(d);
+    terms.push_back(sumOfSizes(first, d));
   }
   return terms;
 }
@@ -70,7 +83,8 @@ std::vector<double> cancellingTerms(const graph::Graph &graph,
   if (found == producers.end())
     return {};
   const graph::Op &op = graph.ops[found->second];
-  if (op.kind != "LRNBackward" || op.inputs.size() != 2)
+  if ((op.kind != "LRNBackward" && op.kind != "RMSNormBackward") ||
+      op.outputs[0] != outputId || op.inputs.size() < 2)
     return {};
   reference::EvalOptions options;
   options.roundOutputs = false;
@@ -83,7 +97,7 @@ std::vector<double> cancellingTerms(const graph::Graph &graph,
     auto value = values->find(id);
     operands[id] = value != values->end() ? value->second : inputs.at(id);
   }
-  return lrnTerms(graph, op, std::move(operands));
+  return termsOf(graph, op, std::move(operands));
 }
 
 } // namespace tenon::check

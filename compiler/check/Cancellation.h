@@ -16,8 +16,9 @@
 namespace tenon::check {
 
 /// For each element of `outputId` the sum of the sizes of its terms, when an
-/// operation made it that may subtract nearly equal ones (LRNBackward);
-/// otherwise nothing. Evaluates what that operation reads.
+/// operation made it that may subtract nearly equal ones (LRNBackward, and
+/// diff_src of RMSNormBackward); otherwise nothing. Evaluates what that
+/// operation reads.
 std::vector<double>
 cancellingTerms(const graph::Graph &graph, uint64_t outputId,
                 const std::map<uint64_t, reference::Tensor> &inputs);

@@ -483,6 +483,7 @@ def Graph_GroupNormBackwardOp
                      "channels of src are a multiple of groups"];
   let shapeRule = "group_norm_backward";
   let reducedDims = "channelGroups";
+  let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
 }
@@ -508,6 +509,7 @@ def Graph_RMSNormBackwardOp
   let constraints = ["gamma is f32 or has the element type of src"];
   let shapeRule = "rms_norm_backward";
   let reducedDims = "fromBeginNormAxis";
+  let compiles = ["f32"];
   let typeRule = "statistics";
   let squares = 1;
 }

@@ -5,6 +5,9 @@
 
 include "dialects/graph/GraphIndexing.td"
 
+/// What compiles: f32 stands for bf16 and f16 as well.
+defvar CompiledNumbers = !listconcat(["f32"], Integers);
+
 class Graph_Search<string kind, int number, string cSuffix>
     : Graph_Op<kind, "search", number, cSuffix> {
   let opClass = "search";
@@ -34,6 +37,7 @@ class Graph_ArgExtreme<string kind, int number, string cSuffix>
   let typeVars = [Graph_Var<"T", Numbers>, Graph_Var<"I", IndexTypes>];
   let constraints = ["axis is within the rank of src"];
   let shapeRule = "arg_extreme";
+  let compiles = CompiledNumbers;
   let grid = "index";
 }
 
@@ -70,6 +74,7 @@ def Graph_TopKOp : Graph_Search<"TopK", 159, "top_k"> {
                      "k is an attribute or an operand",
                      "k is at least 0 and at most the size of the dim"];
   let shapeRule = "top_k";
+  let compiles = CompiledNumbers;
 }
 
 def Graph_CumSumOp : Graph_Search<"CumSum", 160, "cum_sum"> {
@@ -89,6 +94,7 @@ def Graph_CumSumOp : Graph_Search<"CumSum", 160, "cum_sum"> {
   let constraints = ["axis is within the rank of src"];
   let rounding = "several";
   let shapeRule = "cum_sum";
+  let compiles = ["f32", "s64", "s32"];
   let grid = "reduce_sum";
 }
 
@@ -109,6 +115,7 @@ def Graph_NonZeroOp : Graph_Search<"NonZero", 161, "non_zero"> {
   let typeVars = [Graph_Var<"T", NumbersAndBoolean>,
                   Graph_Var<"I", IndexTypes>];
   let shapeRule = "non_zero";
+  let compiles = !listconcat(CompiledNumbers, ["boolean"]);
   let grid = "index";
 }
 
@@ -142,6 +149,9 @@ def Graph_NonMaxSuppressionOp
   let typeVars = [Graph_Var<"T", ["f32"]>, Graph_Var<"I", IndexTypes>];
   let constraints = ["boxes is B, N, 4 and scores is B, C, N"];
   let shapeRule = "non_max_suppression";
+  let compiles = ["f32", "s64", "s32"];
+  let vectorException =
+      "takes boxes one after the other, each by what was taken before it";
   let grid = "index";
 }
 
@@ -177,6 +187,8 @@ def Graph_RoiAlignOp : Graph_Op<"RoiAlign", "window_spatial", 163, "roi_align"> 
   let constraints = ["src has two spatial dims", "rois is R, 4",
                      "batch_indices has R elements"];
   let shapeRule = "roi_align";
+  let compiles = ["f32", "s64", "s32"];
+  let vectorException = "each sample reads at places of its own";
   let opClass = "search";
 }
 

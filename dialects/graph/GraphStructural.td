@@ -95,6 +95,8 @@ def Graph_RandomUniformOp
   let constraints = ["seed and offset have one element each",
                      "shape is an attribute or an operand"];
   let shapeRule = "random_uniform";
+  let compiles = ["f32", "s64"];
+  let vectorException = "reads nothing: numbers are computed and stored";
   let opClass = "indexed";
   let rounding = "exact";
 }

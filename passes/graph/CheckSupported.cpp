@@ -179,6 +179,18 @@ std::optional<Error> checkRecurrent(Operation *op) {
   return std::nullopt;
 }
 
+/// The gradients of gamma and beta are summed over a view of src with channels
+/// as groups, of which one size may follow from the others.
+std::optional<Error> checkGroupNormBackward(Operation *op) {
+  ArrayRef<int64_t> src = rankedType(op->getOperand(0)).getShape();
+  int64_t unknown = llvm::count_if(src, ShapedType::isDynamic);
+  if (op->getNumResults() == 1 || unknown < 2)
+    return std::nullopt;
+  return makeError(op, ErrorCode::UnsupportedForm,
+                   "diff_gamma needs all sizes of src but one, " +
+                       std::to_string(unknown) + " are not known");
+}
+
 /// Parts of tensors are found when they are compiled.
 std::optional<Error> checkMovement(Operation *op) {
   auto unknownDims = [](Value v) {
@@ -243,6 +255,9 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       return e;
   if (auto e = checkMovement(op))
     return e;
+  if (isa<graph::GroupNormBackwardOp>(op))
+    if (auto e = checkGroupNormBackward(op))
+      return e;
   if (isa<graph::MatMulOp>(op) && hasUnknownColumns(op))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of columns of weights is not known");

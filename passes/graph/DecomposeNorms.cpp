@@ -8,6 +8,8 @@
 //   BatchNormInference             x * scale + shift, per channel
 //   LayerNormBackward              LayerNormBackward(x, dy * gamma), and two
 //                                  sums over the leading dimensions
+//   GroupNormBackward              the same, and sums over all but the channels
+//   RMSNormBackward                the same, and one sum, of dy * RMSNorm(x)
 //   BiasAddBackward                ReduceSum over all but the channels
 //
 //===----------------------------------------------------------------------===//
@@ -176,6 +178,28 @@ Value buildSum(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> axes,
   return buildImplicitCast(b, loc, sum, result.getElementType());
 }
 
+/// What diff_gamma and diff_beta are sums of, in f32: they may be f32 where src
+/// is not, so nothing between is rounded, fused or not.
+struct AffineTerms {
+  Value ofGamma, ofBeta;
+
+  /// `mean` and `variance` broadcast to `src`.
+  AffineTerms(Operation *op, OpBuilder &b, Value src, Value diffDst, Value mean,
+              Value variance) {
+    Location loc = op->getLoc();
+    auto inF32 = [&](Value v) { return buildCast(b, loc, v, b.getF32Type()); };
+    variance = shifted(op, b, inF32(variance));
+    auto type = rankedType(variance);
+    Value scale =
+        buildGraphOp(b, loc, "Reciprocal",
+                     buildGraphOp(b, loc, "Sqrt", variance, type), type);
+    ofBeta = inF32(diffDst);
+    Value x = buildBinary(b, loc, "Subtract", inF32(src), inF32(mean));
+    x = buildBinary(b, loc, "Multiply", x, scale);
+    ofGamma = buildBinary(b, loc, "Multiply", x, ofBeta);
+  }
+};
+
 bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {
   if (op->getNumOperands() == 4)
     return false;
@@ -192,26 +216,95 @@ bool decomposeLayerNormBackward(Operation *op, OpBuilder &b) {
     int64_t axis = normalizedAxis(intAttr(op, "begin_norm_axis", -1), rank);
     SmallVector<int64_t> shape(rankedType(src).getShape().take_front(axis));
     shape.resize(rank, 1);
-    // Gradients of gamma and beta may be f32 where src is not: nothing between
-    // is rounded, fused or not.
-    Type f32 = b.getF32Type();
     auto column = [&](unsigned i) {
-      return buildCast(b, loc, buildReshape(b, loc, op->getOperand(i), shape),
-                       f32);
+      return buildReshape(b, loc, op->getOperand(i), shape);
     };
-    Value variance = shifted(op, b, column(3));
-    auto type = rankedType(variance);
-    Value scale =
-        buildGraphOp(b, loc, "Reciprocal",
-                     buildGraphOp(b, loc, "Sqrt", variance, type), type);
-    Value diff = buildCast(b, loc, diffDst, f32);
-    Value x =
-        buildBinary(b, loc, "Subtract", buildCast(b, loc, src, f32), column(2));
-    x = buildBinary(b, loc, "Multiply", x, scale);
-    x = buildBinary(b, loc, "Multiply", x, diff);
+    AffineTerms terms(op, b, src, diffDst, column(2), column(3));
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, axis));
-    results.push_back(buildSum(b, loc, x, axes, op->getResultTypes()[1]));
-    results.push_back(buildSum(b, loc, diff, axes, op->getResultTypes()[2]));
+    results.push_back(
+        buildSum(b, loc, terms.ofGamma, axes, op->getResultTypes()[1]));
+    results.push_back(
+        buildSum(b, loc, terms.ofBeta, axes, op->getResultTypes()[2]));
+  }
+  replace(op, results);
+  return true;
+}
+
+/// `type` with channels as groups x channels of a group, which are side by side
+/// in memory whatever the order of dims.
+SmallVector<int64_t> splitChannels(RankedTensorType type, int64_t channel,
+                                   int64_t groups) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[channel] /= groups;
+  shape.insert(shape.begin() + channel, groups);
+  return shape;
+}
+
+bool decomposeGroupNormBackward(graph::GroupNormBackwardOp op, OpBuilder &b) {
+  Value gamma = op.getGamma(), diffDst = op.getDiffDst();
+  if (!gamma && op->getNumResults() == 1)
+    return false;
+  Location loc = op.getLoc();
+  auto type = rankedType(op.getSrc());
+  int64_t rank = type.getRank(), channel = channelDim(op, rank),
+          groups = intAttr(op, "groups");
+  SmallVector<Value> operands(op->getOperands().take_front(4));
+  if (gamma)
+    operands[1] = buildBinary(b, loc, "Multiply", diffDst,
+                              perChannel(b, loc, gamma, isNcx(op, rank), rank));
+  SmallVector<Value> results(buildCore(op, b, operands, {}, 1)->getResults());
+  if (op->getNumResults() > 1) {
+    SmallVector<int64_t> split = splitChannels(type, channel, groups);
+    SmallVector<int64_t> statistics(rank + 1, 1), axes;
+    statistics[0] = type.getDimSize(0);
+    statistics[channel] = groups;
+    for (int64_t d = 0; d <= rank; ++d)
+      if (d != channel && d != channel + 1)
+        axes.push_back(d);
+    auto view = [&](Value v, ArrayRef<int64_t> shape) {
+      return buildReshape(b, loc, v, shape);
+    };
+    AffineTerms terms(op, b, view(op.getSrc(), split), view(diffDst, split),
+                      view(op.getMean(), statistics),
+                      view(op.getVariance(), statistics));
+    auto add = [&](Value result, Value term) {
+      auto vector = rankedType(result);
+      Value sum = buildSum(b, loc, term, axes,
+                           RankedTensorType::get({groups, split[channel + 1]},
+                                                 vector.getElementType()));
+      results.push_back(view(sum, vector.getShape()));
+    };
+    if (op.getDiffGamma())
+      add(op.getDiffGamma(), terms.ofGamma);
+    if (op.getDiffBeta())
+      add(op.getDiffBeta(), terms.ofBeta);
+  }
+  replace(op, results);
+  return true;
+}
+
+bool decomposeRmsNormBackward(graph::RMSNormBackwardOp op, OpBuilder &b) {
+  Value gamma = op.getGamma(), diffDst = op.getDiffDst();
+  if (!gamma && op->getNumResults() == 1)
+    return false;
+  Location loc = op.getLoc();
+  SmallVector<Value> operands{op.getSrc(), diffDst};
+  if (gamma)
+    operands[1] = buildBinary(b, loc, "Multiply", diffDst, gamma);
+  SmallVector<Value> results(buildCore(op, b, operands, {}, 1)->getResults());
+  if (Value diffGamma = op.getDiffGamma()) {
+    Type f32 = b.getF32Type();
+    Value src = buildCast(b, loc, op.getSrc(), f32);
+    auto type = rankedType(src);
+    int64_t axis =
+        normalizedAxis(intAttr(op, "begin_norm_axis", -1), type.getRank());
+    SmallVector<NamedAttribute> attrs(op->getAttrs());
+    Value x = buildGraphOp(b, loc, "RMSNorm", src, type, attrs);
+    Value term =
+        buildBinary(b, loc, "Multiply", x, buildCast(b, loc, diffDst, f32));
+    results.push_back(buildSum(b, loc, term,
+                               llvm::to_vector(llvm::seq<int64_t>(0, axis)),
+                               diffGamma.getType()));
   }
   replace(op, results);
   return true;
@@ -250,6 +343,12 @@ bool decomposeNorm(Operation *op, OpBuilder &b) {
       })
       .Case([&](graph::LayerNormBackwardOp) {
         return decomposeLayerNormBackward(op, b);
+      })
+      .Case([&](graph::GroupNormBackwardOp typed) {
+        return decomposeGroupNormBackward(typed, b);
+      })
+      .Case([&](graph::RMSNormBackwardOp typed) {
+        return decomposeRmsNormBackward(typed, b);
       })
       .Case([&](graph::BiasAddBackwardOp) {
         return decomposeBiasBackward(op, b);

@@ -6,12 +6,12 @@
 //                                    %0 = graph.TypeCast %2 : f32 -> bf16
 //
 // Groups of elementwise operations, rows and products load narrow floats and
-// round where they store, and so do recurrences. The lowerings of windows and
-// of their gradients know f32 only. Products that have no instruction of their
-// own on the target load an element for each panel or block that meets it, and
-// widen it there: f32 throughout is faster, unless memory is the bound. The
-// same holds if the target has an instruction for them that is slower than f32
-// FMA.
+// round where they store, and so do recurrences. The lowerings of windows, of
+// their gradients and of searches know f32 only. Products that have no
+// instruction of their own on the target load an element for each panel or
+// block that meets it, and widen it there: f32 throughout is faster, unless
+// memory is the bound. The same holds if the target has an instruction for them
+// that is slower than f32 FMA.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"

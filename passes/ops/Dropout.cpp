@@ -58,6 +58,33 @@ void philox(Words &w, std::array<Value, 4> &counter, Value key0, Value key1) {
 
 } // namespace
 
+/// The word of element `lane` of its block.
+static Value wordOf(Words &w, const std::array<Value, 4> &words, Value lane) {
+  Value random = w.select(w.equal(lane, 0), words[0], words[1]);
+  random = w.select(w.equal(lane, 2), words[2], random);
+  random = w.select(w.equal(lane, 3), words[3], random);
+  return w.low(random);
+}
+
+Value emitRandom(OpBuilder &b, Location loc, Value seed, Value offset,
+                 Value element) {
+  Words w{b, loc};
+  Value lane = arith::AndIOp::create(b, loc, element, w.c(3));
+  Value block = arith::AndIOp::create(b, loc, element, w.c(~int64_t{3}));
+  std::array<Value, 4> words = {offset, w.high(offset), block, w.high(block)};
+  philox(w, words, seed, w.high(seed));
+  return wordOf(w, words, lane);
+}
+
+Value emitUniform(OpBuilder &b, Location loc, Value random) {
+  Words w{b, loc};
+  Value upper = arith::ShRUIOp::create(b, loc, random, w.c(8));
+  upper = arith::TruncIOp::create(b, loc, b.getI32Type(), upper);
+  Value f = arith::SIToFPOp::create(b, loc, b.getF32Type(), upper);
+  Value step = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0x1p-24f));
+  return arith::MulFOp::create(b, loc, f, step);
+}
+
 Value emitDropoutRandom(OpBuilder &b, Location loc, Value seed, Value offset,
                         Value element) {
   Words w{b, loc};
@@ -71,10 +98,7 @@ Value emitDropoutRandom(OpBuilder &b, Location loc, Value seed, Value offset,
                                 w.select(old, w.add(block, 3), w.high(block))};
   philox(w, words, seed, w.select(old, seed, w.high(seed)));
   lane = w.select(old, w.c(2), lane);
-  Value random = w.select(w.equal(lane, 0), words[0], words[1]);
-  random = w.select(w.equal(lane, 2), words[2], random);
-  random = w.select(w.equal(lane, 3), words[3], random);
-  return w.low(random);
+  return wordOf(w, words, lane);
 }
 
 /// The probability as f64, in [0, 1]; NaN becomes 1.

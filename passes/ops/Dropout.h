@@ -1,4 +1,4 @@
-//===- Dropout.h - the arithmetic of Dropout -------------------*- C++ -*-===//
+//===- Dropout.h - random numbers and Dropout -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random numbers are Philox4x32-10, a function of seed, offset and the number
@@ -13,7 +13,11 @@
 namespace tenon::passes {
 
 /// The 32-bit random number of element `element`, in an i64; all operands are
-/// i64.
+/// i64. By the rule for an offset that is not 0.
+mlir::Value emitRandom(mlir::OpBuilder &b, mlir::Location loc, mlir::Value seed,
+                       mlir::Value offset, mlir::Value element);
+
+/// The same, by the older rule where the offset is 0.
 mlir::Value emitDropoutRandom(mlir::OpBuilder &b, mlir::Location loc,
                               mlir::Value seed, mlir::Value offset,
                               mlir::Value element);
@@ -22,6 +26,10 @@ mlir::Value emitDropoutRandom(mlir::OpBuilder &b, mlir::Location loc,
 /// `probability` is an f32; NaN keeps nothing.
 mlir::Value emitDropoutMask(mlir::OpBuilder &b, mlir::Location loc,
                             mlir::Value random, mlir::Value probability);
+
+/// The upper 24 bits of a random number as an f32 from 0 to 1, without 1.
+mlir::Value emitUniform(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::Value random);
 
 /// mask ? x / (1 - probability) : 0.
 mlir::Value emitDropoutResult(mlir::OpBuilder &b, mlir::Location loc,

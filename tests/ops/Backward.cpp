@@ -114,6 +114,38 @@ static void addRows(Cases &cases) {
         "2x3x5x7 2x3x5x7 2x3 2x3 use_affine=false begin_norm_axis=2"})
     cases.push_back("LayerNormBackward " + text);
   for (std::string text :
+       {"2x5x7x12 2x5x7x12 2x3 2x3 12 groups=3",
+        "2x12x5x7 2x12x5x7 2x3 2x3 12 groups=3 data_format=NCX epsilon=0.1",
+        "3x8 3x8 3x4 3x4 8c groups=4",
+        "2x6x5 2x6x5 2x1 2x1 6 groups=1 "
+        "data_format=NCX",
+        "1x33x31x64 1x33x31x64 1x32 1x32 64 groups=32",
+        "0x4x6 0x4x6 0x2 0x2 6 groups=2", "1x1 1x1 1x1 1x1 1 groups=1",
+        "2x6x5x7<210,1,42,6> 2x6x5x7 2x3<1,2> 2x3 6 groups=3 "
+        "data_format=NCX"}) {
+    cases.push_back("x,g,b = GroupNormBackward " + text);
+    cases.push_back("x = GroupNormBackward " + text);
+  }
+  cases.push_back("GroupNormBackward 2x5x12 2x5x12 2x3 2x3 groups=3");
+  cases.push_back("x,g = GroupNormBackward 2x5x12 2x5x12 2x3 2x3 groups=3");
+  cases.push_back("x,_,b = GroupNormBackward 2x5x12 2x5x12 2x3 2x3 groups=3");
+  cases.push_back("x/bf16,g/f32,b/f32 = GroupNormBackward 2x5x12/bf16 "
+                  "2x5x12/bf16 2x3 2x3 12 groups=3");
+  for (std::string text :
+       {"5x37 5x37 37", "5x37 5x37 37c epsilon=0.1",
+        "2x3x5x7 2x3x5x7 5x7 begin_norm_axis=2",
+        "2x3x5x7 2x3x5x7 3x5x7 begin_norm_axis=-3",
+        "2x3x5x7 2x3x5x7 2x3x5x7 begin_norm_axis=0", "1 1 1", "0x5 0x5 5",
+        "13x17<1,13> 13x17 17", "1031x97 1031x97 97"}) {
+    cases.push_back("x,g = RMSNormBackward " + text);
+    cases.push_back("x = RMSNormBackward " + text);
+  }
+  cases.push_back("RMSNormBackward 5x37 5x37");
+  cases.push_back("x,g = RMSNormBackward 5x37 5x37");
+  cases.push_back("x/f16,g/f32 = RMSNormBackward 5x37/f16 5x37/f16 37");
+  cases.push_back("n = RMSNorm 5x37; d = Multiply n 5x37; x,g = "
+                  "RMSNormBackward 5x37 d 37; ReLU x");
+  for (std::string text :
        {"5x37 37 5x37", "5x37 1 5x37", "2x3x5x7 7 2x3x5x7",
         "2x3x5x7 3 2x3x5x7 data_format=NCX",
         "2x3x5x7 1 2x3x5x7 data_format=NCX", "2x3x5x7 3x1x1 2x3x5x7",

@@ -30,6 +30,8 @@ Cases normCases();
 Cases reduceCases();
 Cases recurrentCases();
 Cases movementCases();
+/// Extremes, orders, running sums, and what detectors take of boxes.
+Cases searchCases();
 Cases backwardCases();
 /// Other types than f32: casts, quantisation, indices, Dropout.
 Cases typeCases();

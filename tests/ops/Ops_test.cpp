@@ -93,6 +93,7 @@ TENON_OPS(norm);
 TENON_OPS(reduce);
 TENON_OPS(recurrent);
 TENON_OPS(movement);
+TENON_OPS(search);
 TENON_OPS(backward);
 TENON_OPS(type);
 TENON_OPS(attention);
@@ -169,7 +170,7 @@ TEST(Cases, CoverTheTable) {
        {unaryCases, binaryCases, matmulCases, convolutionCases,
         convGradientCases, poolCases, poolGradientCases, interpolateCases,
         lrnCases, normCases, reduceCases, recurrentCases, movementCases,
-        backwardCases, typeCases, integerCases, indexingCases})
+        searchCases, backwardCases, typeCases, integerCases, indexingCases})
     for (const std::string &text : family()) {
       // Inference would replace auto_pad by pads.
       auto graph = parseGraphOnly(text);

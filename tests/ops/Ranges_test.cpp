@@ -207,6 +207,13 @@ TEST(Ranges, Gradients) {
     check(batch + "1e-5", form, {1, 1, 1, 1, 1}, kOfSums, 3);
     check(batch + "0", form, {1e-15, 1e10, 1e-15, 0x1p-100, 1}, kOfSums, 3);
   }
+  const std::string rms = "RMSNormBackward 6x96 6x96";
+  for (Form form : {Form::normal, Form::positive, Form::ends}) {
+    check(rms, form, {1e18, 8e37}, kOfSums, 3);
+    check(rms, form, {1e38, 8e37}, kOfSums, 3);
+    check(rms, form, {1e-30, 8e30}, kOfSums, 3);
+    check(rms + " epsilon=0", form, {1e-15, 1e10}, kOfSums, 3);
+  }
   check("LogSoftmaxBackward 3x1024 3x1024 axis=1", Form::positive, {8e37, 1});
 }
 

@@ -322,6 +322,25 @@ static void addDropout(Cases &cases) {
     cases.push_back(text);
 }
 
+static void addRandomUniform(Cases &cases) {
+  for (const char *text : {
+           "y/f32 = RandomUniform 1/s64 1/s64 shape=5,37",
+           "y/f32 = RandomUniform ()/s64 ()/s64c shape=",
+           "y/f32 = RandomUniform 1/s64 ()/s64 shape=0,3",
+           "y/f32 = RandomUniform 1/s64 1/s64 shape=1",
+           "y/f32 = RandomUniform 1/s64 1/s64 shape=2,3,5,7,2",
+           "y/f32<1,13> = RandomUniform 1/s64 1/s64 shape=13,17",
+           "y/f32 = RandomUniform 1/s64 1/s64 shape=300,701",
+           "y/f32 = RandomUniform 1/s64 1/s64 shape=5,37; z = Add y 5x37; out "
+           "y z",
+           "s/s64 = TypeCast 1/s32; y/f32 = RandomUniform s s shape=5,37; z = "
+           "SoftMax y axis=-1; MatMul z 37x5",
+           "z/s64 = Add 1/s64 1/s64; y/f32 = RandomUniform 1/s64 z "
+           "shape=7",
+       })
+    cases.push_back(text);
+}
+
 Cases typeCases() {
   Cases cases;
   addCasts(cases);
@@ -331,6 +350,7 @@ Cases typeCases() {
   addDynamicQuantize(cases);
   addIndices(cases);
   addDropout(cases);
+  addRandomUniform(cases);
   addQuantizedGraphs(cases);
   return cases;
 }

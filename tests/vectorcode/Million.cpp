@@ -10,6 +10,9 @@ namespace tenon::test {
 /// Operations that need more than "Kind operands of one shape".
 static const char *const kForms[] = {
     "y/s32 = And 1000x1000/s32 1000x1000/s32",
+    "y/s64 = ArgMax 1000x1000 axis=1",
+    "y/s64 = ArgMin 1000x1000 axis=0",
+    "CumSum 1000x1000 axis=0",
     "AvgPool 5x56x56x64 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=2,2 "
     "exclude_pad=false",
     "AvgPoolBackward 5x28x28x64 strides=2,2 pads_begin=0,0 pads_end=0,0 "
@@ -43,6 +46,7 @@ static const char *const kForms[] = {
     "EluBackward 1000x1000 1000x1000 alpha=1 use_dst=false",
     "y/s32 = GenIndex 1000x1000 axis=1",
     "GroupNorm 5x56x56x64 64c 64c groups=8 keep_stats=false",
+    "x,g,b = GroupNormBackward 5x56x56x64 5x56x56x64 5x8 5x8 64 groups=8",
     "HardSigmoid 1000x1000 alpha=0.2 beta=0.5",
     "HardSigmoidBackward 1000x1000 1000x1000 alpha=0.2 beta=0.5",
     "Interpolate 5x28x28x64 mode=linear sizes=56,56",
@@ -72,6 +76,9 @@ static const char *const kForms[] = {
     "MaxPool 5x56x56x64 strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
     "MaxPoolBackward 5x56x56x64 5x28x28x64 strides=2,2 pads_begin=1,1 "
     "pads_end=1,1 kernel=3,3",
+    "i/s64,n/s64 = NonMaxSuppression 1x1000x4 1x80x1000 "
+    "max_output_boxes_per_class=100 iou_threshold=0.5",
+    "i/s64,n/s64 = NonZero 1000x1000",
     "y/boolean = Not 1000x1000/boolean",
     "y/s32 = Or 1000x1000/s32 1000x1000/s32",
     "PReLU 1000x1000 1000c",
@@ -80,7 +87,10 @@ static const char *const kForms[] = {
     "x,s = PReLUBackward 1000x1000 1000 1000x1000",
     "Pow 1000x1000 beta=2",
     "y<1,1000> = Reorder 1000x1000",
+    "y/f32 = RandomUniform 1/s64 1/s64 shape=1000,1000",
     "RMSNorm 1000x1000 1000c",
+    "x,g = RMSNormBackward 1000x1000 1000x1000 1000",
+    "RoiAlign 1x56x56x256 80x4 80/s64 output_height=7 output_width=7",
     "ScatterElements 1000x1000 1000x1000/s64 1000x1000",
     "ScatterND 1000x1000 1000x1/s64 1000x1000",
     "y/s64 = Shape 1000x1000",
@@ -89,6 +99,7 @@ static const char *const kForms[] = {
     "SoftMax 1000x1000 axis=-1",
     "StaticReshape 1000x1000 shape=500,2000 special_zero=false",
     "StaticTranspose 1000x1000 order=1,0",
+    "v,i/s64 = TopK 1000x1000 k=10",
     "y/s8 = TypeCast 1000x1000",
 };
 

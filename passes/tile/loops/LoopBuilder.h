@@ -102,7 +102,9 @@ private:
   Node convertedFrom(mlir::Value v, Node n);
   void scalarOp(mlir::Operation *op);
   void genIndex(mlir::Operation *op);
+  Node numberOf(mlir::Value v);
   void dropout(mlir::Operation *op);
+  void randomUniform(mlir::Operation *op);
   Node singleOf(mlir::Value v);
   Node indexNode(llvm::ArrayRef<Index> strides, mlir::Type type);
   Strided splitChannels(Strided s);

@@ -384,13 +384,10 @@ Node LoopBuilder::singleOf(Value v) {
   return inputOf(v, alignedAt(ctx.memoryOf(v), {}));
 }
 
-void LoopBuilder::dropout(Operation *op) {
-  Node x = nodeOf(op->getOperand(0)), seed = singleOf(op->getOperand(1)),
-       offset = singleOf(op->getOperand(2)),
-       probability = singleOf(op->getOperand(3));
-  // The number of an element counts through the tensor, dense and row-major
-  // however it is stored.
-  ArrayRef<Index> sizes = ctx.sizes[op->getResult(0)];
+/// The number of each element of `v`, which counts through the tensor, dense
+/// and row-major however it is stored.
+Node LoopBuilder::numberOf(Value v) {
+  ArrayRef<Index> sizes = ctx.sizes[v];
   SmallVector<Index> strides(shape.size(), 0);
   Index stride = 1;
   for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
@@ -398,9 +395,30 @@ void LoopBuilder::dropout(Operation *op) {
       strides[d] = stride;
     stride = sizes[d] * stride;
   }
+  return indexNode(strides, ctx.m.builder().getI64Type());
+}
+
+void LoopBuilder::randomUniform(Operation *op) {
   Builder &b = ctx.m.builder();
   Node random = program.compute(
-      {seed, offset, indexNode(strides, b.getI64Type())}, b.getI64Type(),
+      {singleOf(op->getOperand(0)), singleOf(op->getOperand(1)),
+       numberOf(op->getResult(0))},
+      b.getI64Type(), [](OpBuilder &b, Location l, ValueRange v) {
+        return emitRandom(b, l, v[0], v[1], v[2]);
+      });
+  nodes[op->getResult(0)] = program.compute(
+      {random}, f32, [](OpBuilder &b, Location l, ValueRange v) {
+        return emitUniform(b, l, v[0]);
+      });
+}
+
+void LoopBuilder::dropout(Operation *op) {
+  Node x = nodeOf(op->getOperand(0)), seed = singleOf(op->getOperand(1)),
+       offset = singleOf(op->getOperand(2)),
+       probability = singleOf(op->getOperand(3));
+  Builder &b = ctx.m.builder();
+  Node random = program.compute(
+      {seed, offset, numberOf(op->getResult(0))}, b.getI64Type(),
       [](OpBuilder &b, Location l, ValueRange v) {
         return emitDropoutRandom(b, l, v[0], v[1], v[2]);
       });
@@ -422,6 +440,8 @@ LogicalResult LoopBuilder::build() {
       genIndex(op);
     else if (isa<graph::DropoutOp>(op))
       dropout(op);
+    else if (isa<graph::RandomUniformOp>(op))
+      randomUniform(op);
     else if (isScalarOp(op))
       scalarOp(op);
     else if (failed(buildReduction(*this, op)))

@@ -262,13 +262,37 @@ void batchNormBackward(LoopBuilder &k, Operation *op) {
   k.define(op->getResult(2), k.mul(sum, whole), channel);
 }
 
-/// diff_src; the passes before have multiplied diff_dst with gamma.
+/// diff_src, of GroupNorm as well; the passes before have multiplied diff_dst
+/// with gamma.
 void layerNormBackward(LoopBuilder &k, Operation *op) {
   Normalized n(k, op);
   Node dd = k.f32Of(op->getOperand(1));
   Node weighted =
       k.mul(k.sumOfProducts(dd, n.x(k.partOfMean())), k.restOfMean());
   k.define(op->getResult(0), k.mul(n.scale, n.rest(dd, k.mean(dd), weighted)));
+}
+
+/// The same for RMSNorm. Of src times a power of two, as in `normalize`: with
+/// that, src * r^2 * mean(g * src) has factors of usual sizes.
+void rmsNormBackward(LoopBuilder &k, Operation *op) {
+  double epsilon = floatAttr(op, "epsilon");
+  Node x = k.f32Of(op->getOperand(0)), g = k.f32Of(op->getOperand(1));
+  Node least = k.constant(std::sqrt(std::max(epsilon, 0.0)));
+  Node largest = k.reduce(Reduction::greatest, k.abs(x));
+  Node power = k.inversePower(largerOf(k, largest, least));
+  Node scaled = k.mul(x, power);
+  Node squares = k.mul(k.sumOfProducts(scaled, scaled), k.inverseCount());
+  Node mean =
+      k.mul(k.sumOfProducts(g, k.mul(scaled, k.partOfMean())), k.restOfMean());
+  Node late = k.after(squares, power), half = k.constant(0.5);
+  Node shift = k.mul(k.mul(k.constant(epsilon), late), late);
+  if (epsilon > 0)
+    shift = largerOf(k, shift, k.constant(0x1p-120));
+  Node r = k.div(k.constant(1), k.sqrt(k.add(squares, shift)));
+  Node weight = k.mul(k.mul(k.mul(r, r), half), mean);
+  // Cheaper to compute again than to store.
+  Node rest = k.sub(k.mul(g, half), k.mul(k.mul(x, late), weight));
+  k.define(op->getResult(0), k.mul(k.mul(k.mul(k.constant(2), r), late), rest));
 }
 
 void preluBackward(LoopBuilder &k, Operation *op) {
@@ -351,12 +375,14 @@ const Entry kTable[] = {
     {"BatchNormForwardTraining", batchNormTraining},
     {"BatchNormTrainingBackward", batchNormBackward},
     {"GroupNorm", norm},
+    {"GroupNormBackward", layerNormBackward},
     {"LayerNorm", norm},
     {"LayerNormBackward", layerNormBackward},
     {"LogSoftmax", logSoftmax},
     {"LogSoftmaxBackward", logSoftmaxBackward},
     {"PReLUBackward", preluBackward},
     {"RMSNorm", rmsNorm},
+    {"RMSNormBackward", rmsNormBackward},
     {"ReduceL1", reduceOp<norm1, Reduction::sum, /*absolute=*/true>},
     {"ReduceL2", reduceOp<norm2>},
     {"ReduceMax", reduceOp<reduced<Reduction::max>, Reduction::max>},

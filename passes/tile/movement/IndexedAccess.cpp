@@ -7,6 +7,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/WorkItems.h"
 #include "passes/tile/loops/LoopProgram.h"
+#include "passes/tile/movement/Search.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -268,7 +269,7 @@ LogicalResult lowerMovement(GroupContext &ctx) {
                 rankedType(op->getResult(0)).getElementType());
     return success();
   }
-  return op->emitError("no lowering of this movement");
+  return lowerSearch(ctx, op);
 }
 
 } // namespace tenon::passes
