@@ -385,6 +385,8 @@ Value remainder(Calc &k) {
 Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }
 
 Value power(Calc &k) {
+  if (k.in.size() > 1)
+    return math::PowFOp::create(k.b, k.loc, k.x(), k.in[1]);
   double beta = floatAttr(k.op, "beta");
   // The common exponents are exact; the rest goes through powf.
   if (beta == 2)
