@@ -522,7 +522,12 @@ const Entry kTable[] = {
     {"Pow", power},
     {"ReLU", [](Calc &k) { return k.atLeast(k.x(), k.c(0)); }},
     {"ReLUBackward",
-     [](Calc &k) { return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0)); }},
+     [](Calc &k) {
+       using enum arith::CmpFPredicate;
+       Value passes =
+           k.cmp(boolAttr(k.op, "propagate_nan") ? UGT : OGT, k.x(), k.c(0));
+       return k.select(passes, k.in[1], k.c(0));
+     }},
     {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},
     {"Remainder", remainder},
     {"Reorder", identity},
