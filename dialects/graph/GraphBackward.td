@@ -110,8 +110,12 @@ def Graph_ReLUBackwardOp
     : Graph_UnaryBackwardDst<"ReLU", 59, "relu_backward"> {
   let summary = "diff_src = src > 0 ? diff_dst : 0";
   let description = [{
-    The test is the same on dst.
+    The test is the same on dst.  A NaN gives 0, or with propagate_nan diff_dst.
   }];
+  let arguments = (ins Graph_Value<"T">:$src_or_dst, Graph_Value<"T">:$diff_dst,
+      Graph_UseDst:$use_dst,
+      Arg<DefaultValuedAttr<BoolAttr, "false">,
+          "whether a NaN passes on diff_dst">:$propagate_nan);
   let rounding = "exact";
   let grid = "second";
 }
@@ -311,7 +315,9 @@ def Graph_AvgPoolBackwardOp
     : Graph_BackwardOp<"AvgPool", "AvgPoolBackward", 4, "avg_pool_backward"> {
   let summary = "diff_src = each diff_dst, divided as in AvgPool, spread out";
   let description = [{
-    exclude_pad and auto_pad repeat those of the forward operation.  The shape
+    exclude_pad, divisor and auto_pad repeat those of the forward operation.
+    The sizes of diff_dst may be rounded either way unless rounding_type is
+    given.  The shape
     of diff_src is that of its type when known, else src_shape; with neither it
     is an error.  The values of src are not read, so the gradient of a window
     with infinite or NaN elements is as any other.  An infinite or NaN diff_dst
@@ -325,7 +331,8 @@ def Graph_AvgPoolBackwardOp
       Graph_DataFormat:$data_format,
       Arg<OptionalAttr<DenseI64ArrayAttr>,
           "all dims of diff_src, in the order of data_format; absent: the type "
-          "of the result says it">:$src_shape);
+          "of the result says it">:$src_shape,
+      Graph_OptionalRoundingType:$rounding_type, Graph_Divisor:$divisor);
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [1, 2];
   let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"T1", ["s32"]>];
@@ -342,7 +349,9 @@ def Graph_MaxPoolBackwardOp
     The position of the maximum is found again from src, as in MaxPool; of equal
     elements the first of the window wins.  NaN elements are skipped.  A window
     in which no element is greater than the lowest finite number, such as one of
-    nothing but -inf, NaN or padding, passes on no gradient.  diff_dst is added
+    nothing but -inf, NaN or padding, passes on no gradient.  With propagate_nan
+    the first NaN of a window wins, and the first of its elements if all are
+    -inf.  The sizes of diff_dst may be rounded either way.  diff_dst is added
     to one element of the window and to no other, also where it is infinite or
     NaN.  An element that is the maximum of no window gets 0.  Without dilations
     they are all 1.
@@ -350,7 +359,8 @@ def Graph_MaxPoolBackwardOp
   let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$diff_dst,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PoolPadsEnd:$pads_end, Graph_Kernel:$kernel, Graph_AutoPad:$auto_pad,
-      Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format);
+      Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format,
+      Graph_PropagateNan:$propagate_nan);
   let results = (outs Graph_Value<"T">:$diff_src);
   let operandCounts = [2];
   let constraints = ["pads_begin is at least 0"];

@@ -236,6 +236,16 @@ def Graph_AutoPad
 def Graph_RoundingType
     : Arg<DefaultValuedStrAttr<Graph_OneOf<["floor", "ceil"]>, "floor">,
           "rounding of the size of the result">;
+def Graph_OptionalRoundingType
+    : Arg<OptionalAttr<Graph_OneOf<["floor", "ceil"]>>,
+          "rounding of the size of the forward result; absent: either">;
+def Graph_PropagateNan
+    : Arg<DefaultValuedAttr<BoolAttr, "false">,
+          "whether NaN elements win, and -inf against padding">;
+def Graph_Divisor
+    : Arg<DefaultValuedStrAttr<Graph_OneOf<["window", "clipped"]>, "window">,
+          "what a sum is divided by without exclude_pad: the size of the window, "
+          "or of the part of it that lies on src and its padding">;
 def Graph_Groups
     : Arg<DefaultValuedAttr<SI64Attr, "1">, "number of channel groups">;
 def Graph_OutputPadding

@@ -104,6 +104,8 @@ bool isPositiveList(std::string_view name) {
 /// of which the attribute is needed. Shapes the type of the result can say.
 bool standsForOperand(const OpInfo &op, const AttrInfo &attr, size_t operands) {
   std::string name = std::string(attr.name) + "_tensor";
+  if (op.shapeRule == "pow" && attr.name == "beta")
+    name = "exponent";
   auto operand = std::ranges::find(op.operands, name, &ValueInfo::name);
   return operand != op.operands.end() && !attr.name.ends_with("_shape") &&
          static_cast<size_t>(operand - op.operands.begin()) >= operands;

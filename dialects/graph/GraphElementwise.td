@@ -193,10 +193,23 @@ def Graph_NotOp : Graph_Unary<"Not", 146, "not"> {
 }
 
 def Graph_PowOp : Graph_Unary<"Pow", 82, "pow"> {
-  let summary = "dst = src ^ beta";
+  let summary = "dst = src ^ exponent";
+  let description = [{
+    The exponent is attribute beta, or each element of the operand, as numpy
+    broadcasts it.  Special cases are those of IEEE 754: exponent 0 gives 1, also
+    of NaN; a negative number to a power that is no integer gives NaN, to an odd
+    one a negative number, to an even one a positive; 0 to a negative power is
+    infinite.
+  }];
   let arguments = (ins Graph_Value<"T", "positive">:$src,
-                       Arg<F32Attr,
-                           "exponent, the same for all elements">:$beta);
+                       Optional<Graph_Value<"T">>:$exponent,
+                       Arg<OptionalAttr<F32Attr>,
+                           "exponent, the same for all elements; absent: the "
+                           "operand is given">:$beta,
+                       Graph_AutoBroadcast:$auto_broadcast);
+  let operandCounts = [1, 2];
+  let constraints = ["exactly one of beta and the operand exponent is given"];
+  let shapeRule = "pow";
   let rounding = "once";
   let transcendental = 1;
   let samples = [Graph_Samples<"beta", ["0", "1", "2", "3", "0.5", "-1", "-0.5"]>];

@@ -18,15 +18,18 @@ def Graph_AvgPoolOp : Graph_Pool<"AvgPool", 3, "avg_pool"> {
   let summary = "dst = sum of the window / number of its elements";
   let description = [{
     With rounding_type ceil a window may reach beyond the end padding, or even
-    start there.  With exclude_pad only elements of src count; without it the
-    divisor is always the full window.  A window with no element of src gives
-    0.  There is no dilation.
+    start there.  With exclude_pad only elements of src count.  Without it the
+    divisor is the full window, or with divisor clipped the part of the window
+    that lies on src and its padding, which is less where rounding up lets it
+    reach further.  A window with no element of src gives 0.  There is no
+    dilation.
   }];
   let arguments = (ins Graph_Value<"T">:$src,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PoolPadsEnd:$pads_end, Graph_ExcludePad:$exclude_pad,
       Graph_Kernel:$kernel, Graph_DataFormat:$data_format,
-      Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
+      Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad,
+      Graph_Divisor:$divisor);
 }
 
 def Graph_MaxPoolOp : Graph_Pool<"MaxPool", 41, "max_pool"> {
@@ -35,14 +38,25 @@ def Graph_MaxPoolOp : Graph_Pool<"MaxPool", 41, "max_pool"> {
     Padding never wins.  The search starts from the lowest finite number and
     replaces it only by a greater element: NaN elements are skipped, and a
     window of nothing but -inf (or NaN, or padding) gives the lowest finite
-    number.  Neighbouring taps are `dilation` elements apart.  With
-    rounding_type ceil a window may start in the end padding.
+    number.  With propagate_nan the search starts from -inf, a window of which
+    one element is NaN gives NaN, and the first NaN wins.  Neighbouring taps are
+    `dilation` elements apart.  With rounding_type ceil a window may start in
+    the end padding.
+
+    indices are positions of the winners within the spatial dims of src, counted
+    row by row as if these were one dim.  Of equal elements the first of the
+    window wins.  Where none does, the position is that of the first element of
+    src in the window, and 0 if there is none.
   }];
   let arguments = (ins Graph_Value<"T">:$src,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PoolPadsEnd:$pads_end, Graph_Kernel:$kernel,
       Graph_OptionalDilations:$dilations, Graph_DataFormat:$data_format,
-      Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad);
+      Graph_RoundingType:$rounding_type, Graph_AutoPad:$auto_pad,
+      Graph_PropagateNan:$propagate_nan);
+  let results = (outs Graph_Value<"T">:$dst, Optional<Graph_Value<"I">>:$indices);
+  let resultCounts = [1, 2];
+  let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"I", ["s64", "s32"]>];
   let rounding = "exact";
   let grid = "first";
 }

@@ -385,6 +385,8 @@ Value remainder(Calc &k) {
 Value round(Calc &k) { return math::RoundEvenOp::create(k.b, k.loc, k.x()); }
 
 Value power(Calc &k) {
+  if (k.in.size() > 1)
+    return math::PowFOp::create(k.b, k.loc, k.x(), k.in[1]);
   double beta = floatAttr(k.op, "beta");
   // The common exponents are exact; the rest goes through powf.
   if (beta == 2)
@@ -520,7 +522,12 @@ const Entry kTable[] = {
     {"Pow", power},
     {"ReLU", [](Calc &k) { return k.atLeast(k.x(), k.c(0)); }},
     {"ReLUBackward",
-     [](Calc &k) { return k.select(k.gt(k.x(), k.c(0)), k.in[1], k.c(0)); }},
+     [](Calc &k) {
+       using enum arith::CmpFPredicate;
+       Value passes =
+           k.cmp(boolAttr(k.op, "propagate_nan") ? UGT : OGT, k.x(), k.c(0));
+       return k.select(passes, k.in[1], k.c(0));
+     }},
     {"Reciprocal", [](Calc &k) { return k.div(k.c(1), k.x()); }},
     {"Remainder", remainder},
     {"Reorder", identity},

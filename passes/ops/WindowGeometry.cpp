@@ -37,6 +37,12 @@ std::pair<Index, Index> WindowDim::validTaps(Index start) const {
   return {lo, max(lo, hi)};
 }
 
+Index WindowDim::paddedTaps(Index start) const {
+  assert(dilation == 1 && "averages have no dilation");
+  Index room = in + pad + std::max<int64_t>(padEnd, 0) - start;
+  return min(max(room, 0), kernel);
+}
+
 std::pair<Index, Index> WindowDim::validPositions(Index k) const {
   Index reach = k * dilation, step = stride;
   Index before = max(pad - reach, 0);
@@ -126,7 +132,7 @@ SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t d = ncx ? i + 2 : i + 1;
     dims.push_back({bigType.getDimSize(d), smallType.getDimSize(d), kernel[i],
-                    strides[i], pads[i], dilations[i]});
+                    strides[i], pads[i], dilations[i], ends[i]});
     // Where rounding up lets windows reach what a negative padding cuts off.
     WindowDim &dim = dims.back();
     if (ends[i] < 0 && dim.isKnown() &&

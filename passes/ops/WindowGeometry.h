@@ -16,6 +16,9 @@ namespace tenon::passes {
 /// `isKnown`.
 struct WindowDim {
   int64_t in, out, kernel, stride, pad, dilation;
+  /// Of a pooling: the padding after src; negative: so many elements of src are
+  /// cut off.
+  int64_t padEnd = 0;
 
   bool isKnown() const {
     return !mlir::ShapedType::isDynamic(in) &&
@@ -38,6 +41,8 @@ struct WindowDim {
   /// Taps [lo, hi) of the window at position `start` = stride * index that
   /// fall inside src; lo <= hi.
   std::pair<Index, Index> validTaps(Index start) const;
+  /// Elements of src and its padding in the window at `start`, of neighbours.
+  Index paddedTaps(Index start) const;
   /// Positions [from, past) of dst whose tap `k` falls inside src.
   std::pair<Index, Index> validPositions(Index k) const;
 };

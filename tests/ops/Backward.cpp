@@ -21,6 +21,7 @@ static void addElementwise(Cases &cases) {
       "MishBackward",
       "ReLUBackward",
       "ReLUBackward use_dst=false",
+      "ReLUBackward propagate_nan=true",
       "SigmoidBackward",
       "SigmoidBackward use_dst=false",
       "SoftPlusBackward",
@@ -50,6 +51,11 @@ static void addElementwise(Cases &cases) {
   }
   cases.push_back("y<1,13> = TanhBackward 13x17<1,13> 13x17");
   cases.push_back("y<40,2> = ReLUBackward 13x17 13x17");
+  for (const char *propagates : {"true", "false"})
+    cases.push_back(std::string("r = Round 5x37; c = Clamp r min=0 max=1; "
+                                "y = Divide c c; ReLUBackward y 5x37 "
+                                "use_dst=false propagate_nan=") +
+                    propagates);
   cases.push_back("y = Sigmoid 5x37; SigmoidBackward y 5x37; out y");
   // Arguments so far from 0 that exponentials are 0 or infinite, or that what
   // is left of 1 is a few bits.

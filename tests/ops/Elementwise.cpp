@@ -105,7 +105,7 @@ Cases unaryCases() {
 static void addBinary(Cases &cases) {
   for (std::string kind :
        {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Minimum",
-        "SquaredDifference", "GreaterEqual", "Atan2", "Remainder"})
+        "SquaredDifference", "GreaterEqual", "Atan2", "Remainder", "Pow"})
     for (std::string shapes : {"5x37 5x37", "5x37 37c", "37 5x37", "5x1 1x37",
                                "() 3x5", "() ()", "2x3x5x7x2 1x5x1x2"})
       cases.push_back(kind + " " + shapes);
@@ -152,6 +152,11 @@ static void addBinary(Cases &cases) {
            "GreaterEqual 4x8 4x8 auto_broadcast=none",
            "SquaredDifference 4x8 4x8 auto_broadcast=none",
            "Remainder 5x37 37 mode=trunc",
+           "Pow 4x8 4x8 auto_broadcast=none",
+           // Negative numbers to powers that are integers, and to others.
+           "r = Round 5x37; b = Add 5x37 5x37; Pow b r",
+           "b = Add 5x37 5x37; Pow b 37",
+           "b = Add 5x37 5x37; c = Clamp b min=0 max=1; Pow c 5x37",
            "Atan2 x:5x7 x",
            "Multiply x:5x7 x",
            "Subtract x:17 x",

@@ -65,6 +65,8 @@ Cases poolCases() {
   Cases cases;
   for (std::string window : windows) {
     cases.push_back("MaxPool " + window);
+    cases.push_back("MaxPool " + window + " propagate_nan=true");
+    cases.push_back("AvgPool " + window + " exclude_pad=false divisor=clipped");
     cases.push_back("AvgPool " + window + " exclude_pad=true");
     cases.push_back("AvgPool " + window + " exclude_pad=false");
   }
@@ -81,8 +83,25 @@ Cases poolCases() {
            "pads_end=0,0 kernel=2,2 exclude_pad=false data_format=NCX",
            "MaxPool 1x3x9x40 strides=2,2 pads_begin=2,2 pads_end=2,2 "
            "kernel=3,3 dilations=2,2 data_format=NCX",
+           // Clipped in the middle of several ranges of columns, and windows
+           // of nothing but end padding.
+           "AvgPool 1x2x9x14 strides=2,2 pads_begin=1,1 pads_end=1,1 "
+           "kernel=5,13 rounding_type=ceil exclude_pad=false divisor=clipped "
+           "data_format=NCX",
+           "AvgPool 1x4x5x3 strides=4,5 pads_begin=0,0 pads_end=1,1 "
+           "kernel=1,1 rounding_type=ceil exclude_pad=false divisor=clipped",
        })
     cases.push_back(text);
+  // A third of the elements is NaN, or -inf.
+  for (const char *format : {"4x9x8x6", "4x6x9x26"})
+    for (const char *special : {"Divide c c", "Log c"})
+      for (const char *propagates : {"true", "false"})
+        cases.push_back(std::string("r = Round ") + format +
+                        "; c = Clamp r min=0 max=1; y = " + special +
+                        "; MaxPool y strides=2,2 pads_begin=1,1 pads_end=1,1 "
+                        "kernel=3,2 propagate_nan=" +
+                        propagates +
+                        (format[2] == '6' ? " data_format=NCX" : ""));
   return cases;
 }
 

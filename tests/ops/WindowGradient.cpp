@@ -78,10 +78,12 @@ Cases poolGradientCases() {
     if (attrs.find("pads_begin") == std::string::npos)
       attrs += " pads_begin= pads_end=";
     cases.push_back("MaxPoolBackward " + src + " " + f.dst + " " + attrs);
+    cases.push_back("MaxPoolBackward " + src + " " + f.dst + " " + attrs +
+                    " propagate_nan=true");
     std::string shape = src.substr(0, src.find('<'));
     for (char &c : shape)
       c = c == 'x' ? ',' : c;
-    for (const char *exclude : {"true", "false"})
+    for (const char *exclude : {"true", "false", "false divisor=clipped"})
       cases.push_back(std::string("AvgPoolBackward ") + f.dst + " " + attrs +
                       " src_shape=" + shape + " exclude_pad=" + exclude);
   }
@@ -99,6 +101,12 @@ Cases poolGradientCases() {
            "src_shape=1,4,6,6",
            "MaxPoolBackward 2x3x9x17 2x3x8x4 strides=1,3 pads_begin=2,1 "
            "pads_end=1,0 kernel=3,3 dilations=2,4 data_format=NCX",
+           "AvgPoolBackward 1x4x4x3 strides=3,2 pads_begin=1,1 pads_end=0,0 "
+           "kernel=2,3 rounding_type=ceil exclude_pad=false divisor=clipped "
+           "src_shape=1,8,7,3",
+           "AvgPoolBackward 1x2x4x30 strides=2,3 pads_begin=1,1 pads_end=1,1 "
+           "kernel=3,3 exclude_pad=false divisor=clipped "
+           "src_shape=1,2,7,89 data_format=NCX",
            "y<576,1,72,8> = MaxPoolBackward 1x8x8x9 1x8x4x4 strides=2,2 "
            "pads_begin=0,0 pads_end=0,0 kernel=2,2 data_format=NCX",
            "y = Round 1x4x8x8; z = Clamp y min=0 max=1; MaxPoolBackward z "
@@ -109,6 +117,20 @@ Cases poolGradientCases() {
            "1x3x3x4 strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=3,3",
        })
     cases.push_back(text);
+  // A third of src is NaN, or -inf.
+  for (const char *special : {"Divide c c", "Log c"})
+    for (const char *propagates : {"true", "false"})
+      for (const char *form :
+           {"2x8x8x4 2x4x4x4", "2x5x8x8 2x5x4x4 data_format=NCX"})
+        for (const char *pads : {"0", "1"}) {
+          std::string text = form, dst = text.substr(8);
+          cases.push_back("r = Round " + text.substr(0, 7) +
+                          "; c = Clamp r min=0 max=1; y = " + special +
+                          "; MaxPoolBackward y " + dst +
+                          " strides=2,2 kernel=2,2 pads_begin=" + pads + "," +
+                          pads + " pads_end=-" + pads + ",-" + pads +
+                          " propagate_nan=" + propagates);
+        }
   return cases;
 }
 

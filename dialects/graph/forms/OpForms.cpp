@@ -83,6 +83,26 @@ size_t plainOperands(const OpInfo &info) {
   return count;
 }
 
+/// Results in front of the first of which no type compiles, if it has to.
+size_t listedResults(const Draft &draft) {
+  const OpInfo &info = draft.info;
+  auto compiles = [&](const ValueInfo &value) {
+    const TypeVarInfo *var = info.typeVar(value.typeVar);
+    return !var ||
+           std::any_of(
+               var->allowed.begin(), var->allowed.end(), [&](DType type) {
+                 return std::find(info.compiles.begin(), info.compiles.end(),
+                                  name(type)) != info.compiles.end();
+               });
+  };
+  size_t count = 0;
+  while (count < info.results.size() &&
+         (!draft.options.onlyCompiling || info.compiles.empty() ||
+          info.typeRule == "cast" || compiles(info.results[count])))
+    ++count;
+  return count;
+}
+
 size_t guessCount(Draft &draft, std::span<const int> counts, size_t listed,
                   bool variadic) {
   std::vector<size_t> fitting;
@@ -103,7 +123,7 @@ void guessCounts(Draft &draft) {
   };
   draft.operands = guessCount(draft, info.operandCounts, plainOperands(info),
                               isVariadic(info.operands));
-  draft.results = guessCount(draft, info.resultCounts, info.results.size(),
+  draft.results = guessCount(draft, info.resultCounts, listedResults(draft),
                              isVariadic(info.results));
 }
 

@@ -113,6 +113,19 @@ void broadcast(Draft &d) {
   d.shapes["src_1"] = other;
 }
 
+/// Either the operand or attribute beta says the exponent.
+void pow(Draft &d) {
+  if (d.operands == 2) {
+    d.attrs.erase("beta");
+    broadcast(d);
+    d.shapes["exponent"] = d.shapes["src_1"];
+    return;
+  }
+  firstShape(d) = d.source(0, 5);
+  if (!d.attrs.contains("beta"))
+    d.set("beta", 2.0f);
+}
+
 void select(Draft &d) {
   Dims shape = d.source(0, 5);
   bool equal = d.word("auto_broadcast") == "none";
@@ -527,6 +540,7 @@ constexpr ShapeGuess guesses[] = {
     {"select", select},
     {"softmax", alongAxis},
     {"static_reshape", reshape},
+    {"pow", pow},
     {"static_transpose", transpose},
     {"top_k", guessSearch},
     {"wildcard", anything},

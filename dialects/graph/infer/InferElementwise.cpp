@@ -30,6 +30,19 @@ void binary(RuleContext &ctx) {
     ctx.setOut(0, *shape);
 }
 
+void pow(RuleContext &ctx) {
+  bool hasExponent = ctx.hasInput(1);
+  if (hasExponent && ctx.op.attr("beta"))
+    return ctx.error(ErrorCode::AttrValue,
+                     cat("attribute beta is given and so is ", ctx.inName(1)),
+                     "keep one of them");
+  if (!hasExponent && !ctx.op.attr("beta"))
+    return ctx.error(ErrorCode::MissingAttr,
+                     "neither attribute beta nor the operand exponent is given",
+                     "beta is one exponent for all elements");
+  hasExponent ? binary(ctx) : sameAsFirst(ctx);
+}
+
 void select(RuleContext &ctx) {
   std::optional<Shape> shape = broadcastOperands(ctx, 1, 2);
   if (!shape)
@@ -110,10 +123,15 @@ void genIndex(RuleContext &ctx) {
 }
 
 constexpr RuleEntry rules[] = {
-    {"all_same", allSame},   {"bias_add", biasAdd},
-    {"broadcast", binary},   {"dropout", dropout},
-    {"gen_index", genIndex}, {"identity", sameAsFirst},
-    {"prelu", prelu},        {"prelu_backward", preluBackward},
+    {"all_same", allSame},
+    {"bias_add", biasAdd},
+    {"broadcast", binary},
+    {"dropout", dropout},
+    {"gen_index", genIndex},
+    {"identity", sameAsFirst},
+    {"pow", pow},
+    {"prelu", prelu},
+    {"prelu_backward", preluBackward},
     {"select", select},
 };
 

@@ -23,7 +23,12 @@ TEST(InferElementwise, Unary) {
       {"Clamp", "min=2 max=1", "2x3", "E1208 min 2 is above max 1"},
       {"Clamp", "min=nan max=1", "2x3", "E1208 not a number"},
       {"Pow", "beta=2", "4", "4"},
-      {"Pow", "", "4", "E1206 beta"},
+      {"Pow", "", "4", "E1206 neither attribute beta nor the operand exponent"},
+      {"Pow", "", "2x3 3", "2x3"},
+      {"Pow", "", "2x1 1x3", "2x3"},
+      {"Pow", "beta=2", "4 4", "E1208 attribute beta is given and so is"},
+      {"Pow", "auto_broadcast=none", "2x3 3", "E1203 auto_broadcast is none"},
+      {"Pow", "", "2 bf16:2", "E1204 must have the same type"},
   }});
 }
 

@@ -38,22 +38,29 @@ void pool(RuleContext &ctx) {
   std::optional<Dims> spatial =
       slide(ctx, *window, data.spatial(src),
             rounding == "ceil" ? Rounding::ceil : Rounding::floor, "src");
-  if (spatial)
-    ctx.setOut(0, data.make(src[0], src[data.channel], *spatial));
+  for (size_t i = 0; spatial && i < ctx.outputs.size(); ++i)
+    ctx.setOut(i, data.make(src[0], src[data.channel], *spatial));
 }
 
-/// Checks `diff_dst` (operand `i`) against the window over `src`.  The backward
-/// forms have no rounding_type, so both roundings are right.
+/// Checks `diff_dst` (operand `i`) against the window over `src`.  Both
+/// roundings are right unless rounding_type says which is.
 void checkPoolGradient(RuleContext &ctx, size_t i, const Dims &src) {
   DataLayout data(ctx, src.size());
   Dims sizes = data.spatial(src);
   std::optional<Window> window = readPoolWindow(ctx, sizes);
   if (!window || !ctx.in(i))
     return;
-  auto least = slide(ctx, *window, sizes, Rounding::floor, "src");
+  std::string rounding;
+  if (ctx.info.attr("rounding_type"))
+    rounding = ctx.stringAttr("rounding_type");
+  auto least =
+      slide(ctx, *window, sizes,
+            rounding == "ceil" ? Rounding::ceil : Rounding::floor, "src");
   if (!least)
     return;
-  auto most = slide(ctx, *window, sizes, Rounding::ceil, "src");
+  auto most =
+      slide(ctx, *window, sizes,
+            rounding == "floor" ? Rounding::floor : Rounding::ceil, "src");
   if (!most)
     return;
   const Dims &dst = *ctx.in(i);

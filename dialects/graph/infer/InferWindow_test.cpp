@@ -53,6 +53,16 @@ TEST(InferWindow, Pool) {
       {"MaxPool", POOL("1", "0", "0", "9223372036854775807"), "1x4x1",
        "E1203 smaller"},
       {"MaxPool", POOL("1", "0", "0", "2"), "*", "*"},
+      {"MaxPool", POOL("2,2", "0,0", "0,0", "2,2"), "1x6x7x3",
+       "1x3x3x3 1x3x3x3"},
+      {"MaxPool", POOL("2", "0", "0", "2"), "1x6x3", "E1203 indices is 1x2x3",
+       "* 1x2x3"},
+      {"MaxPool", POOL("2", "0", "0", "2") "propagate_nan=true", "1x6x3",
+       "1x3x3"},
+      {"AvgPool", POOL("2", "0", "0", "2") "exclude_pad=false divisor=clipped",
+       "1x6x3", "1x3x3"},
+      {"AvgPool", POOL("2", "0", "0", "2") "exclude_pad=false divisor=half",
+       "1x6x3", "E1208 \"half\""},
   }});
 }
 
@@ -76,6 +86,14 @@ TEST(InferWindow, PoolBackward) {
        "1x7x4"},
       {"AvgPoolBackward", POOL("2", "0", "0", "2") "exclude_pad=true",
        "1x3x4 3", "1x?x4"},
+      {"AvgPoolBackward",
+       POOL("2", "0", "0", "2") "exclude_pad=true src_shape=[1,7,4] "
+                                "rounding_type=ceil",
+       "1x4x4", "1x7x4"},
+      {"AvgPoolBackward",
+       POOL("2", "0", "0", "2") "exclude_pad=true src_shape=[1,7,4] "
+                                "rounding_type=floor",
+       "1x4x4", "E1203 the window gives 3"},
       {"AvgPoolBackward", POOL("2", "0", "0", "2") "exclude_pad=true", "1x3x4",
        "1x7x4", "1x7x4"},
       {"AvgPoolBackward", POOL("2", "0", "0", "2") "exclude_pad=true", "1x3x4",

@@ -87,7 +87,10 @@ bool evalMish(OpContext &c) {
 }
 
 bool evalRelu(OpContext &c) {
-  return apply(c, [](double s, double dd) { return s > 0 ? dd : 0; });
+  bool propagates = c.flag("propagate_nan", false);
+  return apply(c, [=](double s, double dd) {
+    return s > 0 || (propagates && std::isnan(s)) ? dd : 0;
+  });
 }
 
 bool evalSigmoid(OpContext &c) {

@@ -64,6 +64,9 @@ TEST(Backward, ValuesAtTheKinks) {
   };
   EXPECT_EQ(at("AbsBackward", 0, {}), 0);
   EXPECT_EQ(at("ReLUBackward", 0, {}), 0);
+  EXPECT_EQ(at("ReLUBackward", kNan, {}), 0);
+  EXPECT_EQ(at("ReLUBackward", kNan, {{"propagate_nan", true}}), 10);
+  EXPECT_EQ(at("ReLUBackward", -1, {{"propagate_nan", true}}), 0);
   EXPECT_EQ(at("EluBackward", 0, {{"alpha", 0.5f}}), 5);
   AttrMap bounds = {{"min", -1.f}, {"max", 1.f}};
   EXPECT_EQ(at("ClampBackward", 1, bounds), 0);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Add, And, Atan2, BiasAdd, Divide, Equal, Greater, GreaterEqual, Maximum,
-// Minimum, Multiply, Or, PReLU, Remainder, Select, SquaredDifference, Subtract.
+// Minimum, Multiply, Or, Pow, PReLU, Remainder, Select, SquaredDifference,
+// Subtract.
 //
 // Decisions.  Integer results wrap around; integer division truncates and gives
 // 0 for a divisor of 0.  Maximum and Minimum hand on NaN.  Booleans are 0 or 1,
@@ -193,6 +194,19 @@ bool evalGreaterEqual(OpContext &c) {
 
 bool evalAnd(OpContext &c) { return applyIntegers(c, std::bit_and<int64_t>()); }
 
+bool evalPow(OpContext &c) {
+  auto power = [](double s, double exponent) { return std::pow(s, exponent); };
+  if (c.hasIn(1))
+    return apply(c, power);
+  const Tensor &src = c.in(0);
+  double beta = c.f32("beta", 1);
+  if (!c.setShape(0, src.shape))
+    return false;
+  for (int64_t i = 0; i < src.numElements(); ++i)
+    c.out().data[i] = power(src.data[i], beta);
+  return true;
+}
+
 bool evalOr(OpContext &c) { return applyIntegers(c, std::bit_or<int64_t>()); }
 
 bool evalBiasAdd(OpContext &c) {
@@ -289,6 +303,7 @@ std::span<const OpEntry> binaryOps() {
       {"Multiply", evalMultiply, S64Use::moved},
       {"Or", evalOr, S64Use::moved},
       {"PReLU", evalPRelu},
+      {"Pow", evalPow},
       {"Remainder", evalRemainder, S64Use::moved},
       {"Select", evalSelect, S64Use::any},
       {"SquaredDifference", evalSquaredDifference},

@@ -131,11 +131,6 @@ bool evalNot(OpContext &c) {
   return applyIntegers(c, [=](int64_t s) { return isBoolean ? s ^ 1 : ~s; });
 }
 
-bool evalPow(OpContext &c) {
-  double beta = c.f32("beta", 1);
-  return apply(c, [=](double s) { return std::pow(s, beta); });
-}
-
 bool evalReciprocal(OpContext &c) {
   return apply(c, [](double s) { return 1 / s; });
 }
@@ -191,7 +186,6 @@ std::span<const OpEntry> elementwiseOps() {
       {"Log1p", evalLog1p},
       {"Mish", evalMish},
       {"Not", evalNot, S64Use::moved},
-      {"Pow", evalPow},
       {"ReLU", evalRelu},
       {"Reciprocal", evalReciprocal},
       {"Round", evalRound},

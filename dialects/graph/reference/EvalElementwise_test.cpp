@@ -138,6 +138,17 @@ TEST(Binary, HandComputedValues) {
   }
 }
 
+TEST(Binary, PowHasAnExponentPerElement) {
+  OneOp op{"Pow",
+           {make({8}, {2, -2, -2, -2, 0, kNan, 0, 1}),
+            make({8}, {3, 3, 2, 0.5, -1, 0, 0, kInf})}};
+  expectNear(op.run()[0], {8}, {8, -8, 4, kNan, kInf, 1, 1, 1});
+  op.inputs = {make({2, 1}, {2, 3}), make({2}, {0, -1})};
+  expectNear(op.run()[0], {2, 2}, {1, 0.5, 1, 1.0 / 3});
+  op.attrs["auto_broadcast"] = std::string("none");
+  EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
+}
+
 TEST(Binary, BroadcastsBothWays) {
   OneOp op{"Subtract", {make({2, 1}, {10, 20}), make({3}, {1, 2, 3})}};
   expectNear(op.run()[0], {2, 3}, {9, 8, 7, 19, 18, 17});

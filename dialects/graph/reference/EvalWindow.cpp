@@ -3,12 +3,16 @@
 //
 // Decisions.  MaxPool starts from the lowest finite number of the dtype and
 // takes an element only when it is greater: NaN is skipped, and a window of
-// nothing but -inf, NaN or padding gives that number (and no gradient).  Of
-// equal elements the first in window order wins.  A window that covers no real
-// element (possible with rounding up) gives 0 for AvgPool with exclude_pad.
+// nothing but -inf, NaN or padding gives that number (and no gradient).  With
+// propagate_nan it starts from -inf, and the first NaN wins.  Of equal elements
+// the first in window order wins.  A window that covers no real element
+// (possible with rounding up) gives 0 for AvgPool.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Window.h"
+
+#include <cmath>
+#include <limits>
 
 namespace tenon::reference {
 namespace {
@@ -85,36 +89,99 @@ void forEachWindow(OpContext &c, const Pooling &p, Visit visit) {
   });
 }
 
+/// The greatest element of a window, and where it is.
+struct Winner {
+  double value;
+  int64_t position = -1; // none
+};
+
+/// A search for the winner among elements that come in window order.
+class Search {
+public:
+  Search(OpContext &c)
+      : propagates(c.flag("propagate_nan", false)),
+        start(propagates ? -std::numeric_limits<double>::infinity()
+                         : rangeOf(c.in(0).dtype).min) {}
+
+  Winner begin() const { return {start}; }
+  void see(Winner &w, double value, int64_t position) const {
+    bool wins = value > w.value;
+    if (propagates)
+      wins =
+          !std::isnan(w.value) && (wins || std::isnan(value) || w.position < 0);
+    if (wins)
+      w = {value, position};
+  }
+
+private:
+  bool propagates;
+  double start;
+};
+
 bool evalMaxPool(OpContext &c) {
   auto p = readPooling(c, c.in(0).shape, /*dilated=*/true);
   if (!p ||
       !computeSmall(c, p->window, c.text("rounding_type", "floor") == "ceil") ||
-      !c.setShape(0, smallShape(*p)))
+      !c.setShape(0, smallShape(*p)) ||
+      (c.hasOut(1) && !c.setShape(1, smallShape(*p))))
     return false;
   auto src = toChannelLast(c.in(0), p->channelLast);
-  std::vector<double> dst(c.out().data.size(), rangeOf(c.in(0).dtype).min);
+  Search search(c);
+  std::vector<Winner> winners(c.out().data.size(), search.begin());
+  std::vector<int64_t> first(winners.size(), 0);
   forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
+    bool isFirst = true;
     forEachSource(p->window, at, [&](int64_t x) {
       for (int64_t ch = 0; ch < p->channels; ++ch) {
-        double value = src[from + x * p->channels + ch];
-        if (value > dst[to + ch])
-          dst[to + ch] = value;
+        search.see(winners[to + ch], src[from + x * p->channels + ch], x);
+        if (isFirst)
+          first[to + ch] = x;
       }
+      isFirst = false;
     });
   });
+  std::vector<double> dst(winners.size()), indices(winners.size());
+  for (size_t i = 0; i < winners.size(); ++i) {
+    dst[i] = winners[i].value;
+    indices[i] = static_cast<double>(
+        winners[i].position < 0 ? first[i] : winners[i].position);
+  }
   fromChannelLast(dst, c.out(), p->channelLast);
+  if (!c.hasOut(1))
+    return true;
+  // Positions are exact as doubles: src would not fit memory otherwise.
+  Tensor ordered;
+  ordered.shape = c.out().shape;
+  ordered.data.resize(indices.size());
+  fromChannelLast(indices, ordered, p->channelLast);
+  for (size_t i = 0; i < indices.size(); ++i)
+    setInteger(c.out(1), static_cast<int64_t>(i),
+               static_cast<int64_t>(ordered.data[i]));
   return true;
 }
 
-/// What the sum over the window at `at` is divided by; never 0.
-double divisor(const Window &w, const Dims &at, bool excludePad) {
-  int64_t count = 0;
-  if (excludePad)
-    forEachSource(w, at, [&](int64_t) { ++count; });
-  else
-    count = elementCount(w.kernel);
-  return static_cast<double>(std::max<int64_t>(count, 1));
-}
+/// What the sum over a window of an average is divided by.
+struct Divisor {
+  bool excludePad, clipped;
+
+  Divisor(OpContext &c)
+      : excludePad(c.flag("exclude_pad", false)),
+        clipped(c.text("divisor", "window") == "clipped") {}
+
+  /// Of the window at `at`; never 0.
+  double of(const Window &w, const Dims &at) const {
+    int64_t count = excludePad ? 0 : 1;
+    if (excludePad)
+      forEachSource(w, at, [&](int64_t) { ++count; });
+    for (int d = 0; !excludePad && d < w.spatial(); ++d) {
+      int64_t start = w.source(d, at[d], 0);
+      int64_t left = w.big[d] + w.padsEnd[d] - start;
+      count *=
+          clipped ? std::clamp<int64_t>(left, 0, w.kernel[d]) : w.kernel[d];
+    }
+    return static_cast<double>(std::max<int64_t>(count, 1));
+  }
+};
 
 bool evalAvgPool(OpContext &c) {
   auto p = readPooling(c, c.in(0).shape, /*dilated=*/false);
@@ -122,7 +189,7 @@ bool evalAvgPool(OpContext &c) {
       !computeSmall(c, p->window, c.text("rounding_type", "floor") == "ceil") ||
       !c.setShape(0, smallShape(*p)))
     return false;
-  bool excludePad = c.flag("exclude_pad", false);
+  Divisor divisor(c);
   auto src = toChannelLast(c.in(0), p->channelLast);
   std::vector<double> dst(c.out().data.size(), 0);
   forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
@@ -130,7 +197,7 @@ bool evalAvgPool(OpContext &c) {
       for (int64_t ch = 0; ch < p->channels; ++ch)
         dst[to + ch] += src[from + x * p->channels + ch];
     });
-    double denominator = divisor(p->window, at, excludePad);
+    double denominator = divisor.of(p->window, at);
     for (int64_t ch = 0; ch < p->channels; ++ch)
       dst[to + ch] /= denominator;
   });
@@ -138,11 +205,14 @@ bool evalAvgPool(OpContext &c) {
   return true;
 }
 
-/// Sets window.small from the gradient operand and checks that it fits.  The
-/// gradient operations have no rounding_type, so either rounding is accepted.
+/// Sets window.small from the gradient operand and checks that it fits, with
+/// either rounding unless rounding_type says which.
 bool takeSmall(OpContext &c, Pooling &p, size_t input) {
   const Dims &shape = c.in(input).shape;
+  std::string rounding = c.text("rounding_type", "");
   for (bool ceil : {false, true}) {
+    if (rounding == (ceil ? "floor" : "ceil"))
+      continue;
     if (!computeSmall(c, p.window, ceil))
       return false;
     if (smallShape(p) == shape)
@@ -159,21 +229,18 @@ bool evalMaxPoolBackward(OpContext &c) {
   if (!p || !takeSmall(c, *p, 1) || !c.setShape(0, c.in(0).shape))
     return false;
   auto src = toChannelLast(c.in(0), p->channelLast);
+  Search search(c);
   auto diffDst = toChannelLast(c.in(1), p->channelLast);
   std::vector<double> diffSrc(src.size(), 0);
   forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
     for (int64_t ch = 0; ch < p->channels; ++ch) {
-      int64_t best = -1;
-      double greatest = rangeOf(c.in(0).dtype).min;
+      Winner best = search.begin();
       forEachSource(p->window, at, [&](int64_t x) {
         int64_t i = from + x * p->channels + ch;
-        if (src[i] > greatest) {
-          greatest = src[i];
-          best = i;
-        }
+        search.see(best, src[i], i);
       });
-      if (best >= 0)
-        diffSrc[best] += diffDst[to + ch];
+      if (best.position >= 0)
+        diffSrc[best.position] += diffDst[to + ch];
     }
   });
   fromChannelLast(diffSrc, c.out(), p->channelLast);
@@ -196,11 +263,11 @@ bool evalAvgPoolBackward(OpContext &c) {
   auto p = readPooling(c, shape, /*dilated=*/false);
   if (!p || !takeSmall(c, *p, 0) || !c.setShape(0, shape))
     return false;
-  bool excludePad = c.flag("exclude_pad", false);
+  Divisor divisor(c);
   auto diffDst = toChannelLast(c.in(0), p->channelLast);
   std::vector<double> diffSrc(c.out().data.size(), 0);
   forEachWindow(c, *p, [&](const Dims &at, int64_t to, int64_t from) {
-    double denominator = divisor(p->window, at, excludePad);
+    double denominator = divisor.of(p->window, at);
     forEachSource(p->window, at, [&](int64_t x) {
       for (int64_t ch = 0; ch < p->channels; ++ch)
         diffSrc[from + x * p->channels + ch] += diffDst[to + ch] / denominator;
@@ -216,7 +283,7 @@ std::span<const OpEntry> windowOps() {
   static constexpr OpEntry entries[] = {
       {"AvgPool", evalAvgPool},
       {"AvgPoolBackward", evalAvgPoolBackward},
-      {"MaxPool", evalMaxPool},
+      {"MaxPool", evalMaxPool, S64Use::any},
       {"MaxPoolBackward", evalMaxPoolBackward},
   };
   return entries;

@@ -43,6 +43,44 @@ TEST(MaxPool, NanAndInfinity) {
            {make({1, 1, 4}, {kNan, 1, -kInf, -kInf})},
            poolAttrs(2, 2, 0, 0)};
   expectNear(op.run()[0], {1, 1, 2}, {1, kLowest});
+  op.attrs["propagate_nan"] = true;
+  expectNear(op.run()[0], {1, 1, 2}, {kNan, -kInf});
+}
+
+TEST(MaxPool, IndicesOfTheFirstWinner) {
+  OneOp op{"MaxPool",
+           {make({1, 1, 4}, {1, kNan, -kInf, -kInf})},
+           poolAttrs(2, 2, 0, 0),
+           {DType::f32, DType::s64}};
+  EXPECT_EQ(op.run()[1].integers, (std::vector<int64_t>{0, 2}));
+  op.attrs["propagate_nan"] = true;
+  EXPECT_EQ(op.run()[1].integers, (std::vector<int64_t>{1, 2}));
+  // Row by row, of each channel alike; equal elements.
+  op.inputs = {make({1, 2, 2, 3}, {5, 5, 5, 5, 5, 7, 0, 0, 0, 1, 2, 0})};
+  op.attrs = {{"kernel", Dims{2, 2}},
+              {"strides", Dims{1, 1}},
+              {"pads_begin", Dims{0, 0}},
+              {"pads_end", Dims{0, 0}},
+              {"data_format", std::string("NCX")}};
+  EXPECT_EQ(op.run()[1].integers, (std::vector<int64_t>{0, 5, 4, 4}));
+  op.results[1] = DType::s32;
+  expectNear(op.run()[1], {1, 2, 1, 2}, {0, 5, 4, 4});
+  op.inputs = {make({1, 2, 3, 1}, {5, 5, 5, 5, 5, 7})};
+  op.attrs.erase("data_format");
+  expectNear(op.run()[1], {1, 1, 2, 1}, {0, 5});
+}
+
+/// The part of a window that lies on src and its padding.
+TEST(AvgPool, ClippedDivisor) {
+  OneOp op{"AvgPool", {make({1, 1, 3}, {2, 4, 6})}, poolAttrs(2, 2, 0, 0)};
+  op.attrs["exclude_pad"] = false;
+  op.attrs["rounding_type"] = std::string("ceil");
+  expectNear(op.run()[0], {1, 1, 2}, {3, 3});
+  op.attrs["divisor"] = std::string("clipped");
+  expectNear(op.run()[0], {1, 1, 2}, {3, 6});
+  op.attrs["kernel"] = Dims{3};
+  op.attrs["pads_end"] = Dims{1};
+  expectNear(op.run()[0], {1, 1, 2}, {4, 3});
 }
 
 TEST(MaxPool, ChannelLastTwoDims) {
@@ -140,10 +178,28 @@ TEST(PoolBackward, EdgesOfFloats) {
   EXPECT_EQ(average.run()[0].data, (std::vector<double>{kInf, kInf, 2, 2}));
 }
 
+/// Of equal elements the first; a NaN where it wins, and -inf if it is all.
+TEST(PoolBackward, MaximumPropagatesNan) {
+  AttrMap attrs = poolAttrs(2, 2, 1, 0);
+  OneOp op{"MaxPoolBackward",
+           {make({1, 1, 5}, {-kInf, kNan, 3, -kInf, -kInf}),
+            make({1, 1, 3}, {1, 2, 4})},
+           attrs};
+  expectNear(op.run()[0], {1, 1, 5}, {0, 0, 2, 0, 0});
+  op.attrs["propagate_nan"] = true;
+  expectNear(op.run()[0], {1, 1, 5}, {1, 2, 0, 4, 0});
+}
+
 TEST(PoolBackward, AverageIsTheGradient) {
-  for (bool exclude : {false, true}) {
+  for (std::string divisor : {"window", "clipped", "elements"}) {
     AttrMap attrs = poolAttrs(3, 2, 1, 1);
-    attrs["exclude_pad"] = exclude;
+    attrs["exclude_pad"] = divisor == "elements";
+    if (divisor == "clipped") {
+      attrs["divisor"] = divisor;
+      attrs["pads_end"] = Dims{0};
+      attrs["rounding_type"] = std::string("ceil");
+      attrs["strides"] = Dims{3};
+    }
     OneOp forward{"AvgPool", {make({2, 2, 5}, ramp(20))}, attrs};
     Tensor dst = forward.run()[0];
     Tensor diffDst = make(dst.shape, ramp(dst.numElements(), 0.41));

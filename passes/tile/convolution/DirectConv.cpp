@@ -129,8 +129,10 @@ SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   if (dims.size() != 2 || !row || (groups > 1 && kept == 0) ||
       bytesOf(src) <= most)
     return {};
-  auto [in, out, kernel, stride, pad, dilation] = dims.front();
-  if (out < 2 || dilation > 1 || *row < dims.back().in * inPerGroup * groups)
+  const WindowDim &d = dims.front();
+  int64_t kernel = d.kernel, stride = d.stride;
+  if (d.out < 2 || d.dilation > 1 ||
+      *row < dims.back().in * inPerGroup * groups)
     return {};
   int64_t first = std::max(kernel, stride) * *row;
   int64_t count = std::min(kernel, stride) * *row;

@@ -45,12 +45,38 @@ Value addIfSelected(OpBuilder &b, Location loc, Value tap, ValueRange v) {
   return arith::AddFOp::create(b, loc, v[2], share);
 }
 
+/// Where a maximum begins, and whether `x` is taken instead of `best`, which is
+/// tap number `at`.
+struct MaxSearch {
+  bool propagatesNan;
+
+  float start() const {
+    return propagatesNan ? -std::numeric_limits<float>::infinity()
+                         : std::numeric_limits<float>::lowest();
+  }
+  Value takes(OpBuilder &b, Location loc, Value x, Value best, Value at) const {
+    using enum arith::CmpFPredicate;
+    // Strictly greater: the first maximum stays, NaN is never selected.
+    if (!propagatesNan)
+      return arith::CmpFOp::create(b, loc, OGT, x, best);
+    // The first element is, be it -inf, and the first NaN.
+    Value none = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, none);
+    Value wins = arith::OrIOp::create(
+        b, loc, isFirst, arith::CmpFOp::create(b, loc, UGT, x, best));
+    return arith::AndIOp::create(
+        b, loc, wins, arith::CmpFOp::create(b, loc, ORD, best, best));
+  }
+};
+
 /// The gradient of a maximum with channels apart: each has a plane of src and
 /// one of diff_src.
 struct MaxPlanes {
   GroupContext &ctx;
   ChannelPlanes planes;
   const Strided &src, &diffDst, &diffSrc; // channels last
+  MaxSearch search;
 
   bool pays() const {
     return planes.fit() && llvm::all_of(ArrayRef{&src, &diffDst, &diffSrc},
@@ -64,14 +90,12 @@ struct MaxPlanes {
     SmallVector<Value> ins;
     for (int64_t tap = 0; tap < planes.taps; ++tap)
       ins.push_back(planes.tapOf(m, plane, tap));
-    pointwise(m, ins, which, [](OpBuilder &b, Location loc, ValueRange v) {
-      auto lowest = b.getF32FloatAttr(std::numeric_limits<float>::lowest());
-      Value best = arith::ConstantOp::create(b, loc, lowest);
+    pointwise(m, ins, which, [&](OpBuilder &b, Location loc, ValueRange v) {
+      Value best =
+          arith::ConstantOp::create(b, loc, b.getF32FloatAttr(search.start()));
       Value where = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(-1));
       for (auto [tap, x] : llvm::enumerate(v.drop_back())) {
-        // Strictly greater: the first maximum stays, NaN is never selected.
-        Value greater =
-            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, best);
+        Value greater = search.takes(b, loc, x, best, where);
         Value here = arith::ConstantOp::create(
             b, loc, b.getI32IntegerAttr(static_cast<int32_t>(tap)));
         where = arith::SelectOp::create(b, loc, greater, here, where);
@@ -132,7 +156,8 @@ struct PoolGradient {
   SmallVector<WindowDim> dims;
   SmallVector<int64_t> sizes;    // of diff_src, also where windows see less
   Strided src, diffDst, diffSrc; // channels last; src for max only
-  bool excludePad = false;
+  PoolDivisor divisor = PoolDivisor::window;
+  MaxSearch search = {false};
   bool channelsInside = true; // channels are contiguous: part of a row
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
@@ -223,18 +248,15 @@ struct PoolGradient {
 
   void maxRow(IndexMath &m, const Row &r) const {
     Index end = r.column + r.columns;
-    fill(m, scratchBox(m, r, r.best, r.column, end),
-         std::numeric_limits<float>::lowest());
+    fill(m, scratchBox(m, r, r.best, r.column, end), search.start());
     fill(m, scratchBox(m, r, r.at, r.column, end), -1);
     forTaps(m, r, [&](const Tap &tap) {
       Value best = scratchBox(m, r, r.best, tap.first, tap.past);
       Value at = scratchBox(m, r, r.at, tap.first, tap.past);
       Value x = bigBox(m, r, src, tap);
-      // Strictly greater: the first maximum stays, NaN is never selected.
       pointwise(
           m, x, {at, best}, [&](OpBuilder &b, Location loc, ValueRange v) {
-            Value greater = arith::CmpFOp::create(
-                b, loc, arith::CmpFPredicate::OGT, v[0], v[2]);
+            Value greater = search.takes(b, loc, v[0], v[2], v[1]);
             // Numbers grow: the latest is the greatest. Selecting the
             // stored value itself would become a masked store, for which
             // the load of the next tap has to wait.
@@ -271,15 +293,25 @@ struct PoolGradient {
               });
   }
 
+  /// Elements that an average counts along `d` of the window at `position`.
+  Index countOf(const WindowDim &d, Index position) const {
+    Index start = position * d.stride;
+    if (divisor == PoolDivisor::clipped)
+      return d.paddedTaps(start);
+    if (divisor == PoolDivisor::window)
+      return d.kernel;
+    auto [lo, hi] = d.validTaps(start);
+    return hi - lo;
+  }
+
   void averageRow(IndexMath &m, const Row &r) const {
     Index end = r.column + r.columns, count = 1;
     for (auto [i, position] : llvm::enumerate(r.outer)) {
-      auto [lo, hi] = dims[i].validTaps(position * dims[i].stride);
-      count *= excludePad ? hi - lo : dims[i].kernel;
+      count *= countOf(dims[i], position);
     }
     auto [first, past] = row().interior();
     Index full = count * row().kernel;
-    if (!excludePad) {
+    if (divisor == PoolDivisor::window) {
       emitShare(m, r, r.column, end, full);
     } else {
       // Windows at the ends of a row have counts of their own.
@@ -288,8 +320,7 @@ struct PoolGradient {
       emitShare(m, r, from, to, full);
       for (auto [begin, stop] : {std::pair(r.column, from), {to, end}})
         emitLoop(m, begin, stop, [&](Index c) {
-          auto [lo, hi] = row().validTaps(c * row().stride);
-          emitShare(m, r, c, c + 1, count * (hi - lo));
+          emitShare(m, r, c, c + 1, count * countOf(row(), c));
         });
     }
     forTaps(m, r, [&](const Tap &tap) {
@@ -382,8 +413,11 @@ struct PoolGradient {
   void emit() const {
     if (!isMax && repeats())
       return emitShares();
-    if (isMax && !channelsInside && seesAll())
-      if (MaxPlanes planes{ctx, ChannelPlanes(dims), src, diffDst, diffSrc};
+    // A plane's margins are lower than any number, but not than -inf.
+    bool fitsPlanes = !search.propagatesNan || meetSrc(dims, /*whole=*/true);
+    if (isMax && !channelsInside && seesAll() && fitsPlanes)
+      if (MaxPlanes planes{ctx, ChannelPlanes(dims), src, diffDst, diffSrc,
+                           search};
           planes.pays())
         return planes.emit();
     IndexMath &m = ctx.m;
@@ -440,7 +474,8 @@ LogicalResult lowerPoolGradient(GroupContext &ctx) {
     g.src = toChannelsLast(ctx.memoryOf(op->getOperand(0)), ncx);
   g.diffDst = toChannelsLast(ctx.memoryOf(diffDst), ncx);
   g.diffSrc = toChannelsLast(ctx.result(), ncx);
-  g.excludePad = boolAttr(op, "exclude_pad");
+  g.divisor = divisorOf(op);
+  g.search = {boolAttr(op, "propagate_nan")};
   g.channelsInside = g.diffSrc.strides.back().isConstant(1);
   g.emit();
   return success();

@@ -57,6 +57,8 @@ constexpr int64_t kManyWeights = 8 << 10;
 double Window::neutral() const {
   if (kind != WindowKind::max || bytes)
     return bytes && bytes.isSignedInteger() ? -128 : 0;
+  if (propagatesNan)
+    return -std::numeric_limits<double>::infinity();
   // The search for a maximum starts at the lowest finite value of the type.
   auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
   Type element = widened ? widened.getValue()
@@ -122,15 +124,16 @@ void Window::emitColumns(IndexMath &m, Value scratch, Index partialAt,
                 scratchOf(m, scratch, at, partialAt), sums);
   else
     emitTaps(m, at, taps, sums);
-  divide(m, sums, taps);
+  divide(m, sums, at, taps);
   finish(m, sums, at);
 }
 
 /// sums = sums / count, of an average.
-void Window::divide(IndexMath &m, Value sums, Taps taps) const {
+void Window::divide(IndexMath &m, Value sums, const ColumnRange &at,
+                    Taps taps) const {
   if (kind != WindowKind::average)
     return;
-  Value divisor = divisorOf(m, taps);
+  Value divisor = divisorOf(m, at, taps);
   pointwise(m, {}, sums,
             [&](OpBuilder &nb, Location nl, ValueRange args) -> Value {
               return arith::DivFOp::create(nb, nl, args[0], divisor);
@@ -179,7 +182,9 @@ SmallVector<WindowSegment> Window::dividedAlike() const {
   const WindowDim &w = dims[last()];
   if (kind != WindowKind::average)
     return {};
-  if (excludePad)
+  // Those with the same taps are clipped alike: they have all, or no other has
+  // the same.
+  if (divisor != PoolDivisor::window)
     return segmentsOf(w);
   return {{0, w.out, {0, w.kernel}}};
 }
@@ -215,7 +220,7 @@ void Window::emitFolded(IndexMath &m, Value scratch, ColumnRange row,
     row.column = s.from;
     row.count = s.count;
     taps.push_back({s.taps.first, s.taps.second - s.taps.first});
-    divide(m, sumsOf(m, scratch, row, s.from), taps);
+    divide(m, sumsOf(m, scratch, row, s.from), row, taps);
     taps.pop_back();
   }
   row.column = 0;
@@ -253,12 +258,27 @@ void Window::emitEpilogue(IndexMath &m, Value sums,
       });
 }
 
+/// Elements that an average counts along `dim`.
+Index Window::countOf(int64_t dim, const ColumnRange &at, Taps taps) const {
+  const WindowDim &d = dims[dim];
+  Index position = dim == last() ? at.column : at.outer[dim];
+  switch (divisor) {
+  case PoolDivisor::window:
+    return d.kernel;
+  case PoolDivisor::clipped:
+    return d.paddedTaps(position * d.stride);
+  case PoolDivisor::elements:
+    return taps[dim].second;
+  }
+  llvm_unreachable("there are no others");
+}
+
 /// Number of elements an average is taken over, times `part`, as f32.
-Value Window::divisorOf(IndexMath &m, Taps taps) const {
+Value Window::divisorOf(IndexMath &m, const ColumnRange &at, Taps taps) const {
   OpBuilder &b = m.builder();
   Index count = 1;
-  for (auto [i, tap] : llvm::enumerate(taps))
-    count *= excludePad ? tap.second : dims[i].kernel;
+  for (int64_t i = 0; i <= last(); ++i)
+    count *= countOf(i, at, taps);
   // A window that lies in the padding alone has the sum 0: 0 / 1.
   if (auto c = count.constant())
     return arith::ConstantOp::create(
@@ -410,7 +430,7 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
            {},
            toChannelsLast(ctx.result(), ncx),
            {},
-           false,
+           divisorOf(op),
            true,
            Epilogue(ctx, op),
            {},
@@ -423,7 +443,7 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
                 : windowDims(op, type, dstType, ncx, intsAttr(op, "kernel"));
   if (failed(staticDims(op, w)))
     return failure();
-  w.excludePad = boolAttr(op, "exclude_pad");
+  w.propagatesNan = boolAttr(op, "propagate_nan");
   if (w.kind == WindowKind::average)
     w.part = partOfMean(w.dims);
   // The maximum of padding alone is no byte.

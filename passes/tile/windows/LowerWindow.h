@@ -27,7 +27,7 @@ struct Window {
   FusedOperand made; // a tap, computed from elements of src
   llvm::SmallVector<WindowDim> dims;
   Strided src, dst, weights; // channels last; weights [taps.., I, C]
-  bool excludePad = false;
+  PoolDivisor divisor = PoolDivisor::window;
   bool channelsInside = true; // channels are contiguous: part of a range
   Epilogue epilogue;
   llvm::SmallVector<Strided> epilogueOperands; // of the epilogue, channels last
@@ -42,6 +42,8 @@ struct Window {
   /// A power of two by which terms of an average are multiplied, so that no
   /// sum of finite numbers overflows.
   double part = 1;
+  /// Whether a maximum is NaN where an element is.
+  bool propagatesNan = false;
 
   void emit() const;
 
@@ -91,8 +93,10 @@ private:
   // Column ranges of dst.
   void emitColumns(IndexMath &m, mlir::Value scratch, Index partialAt,
                    const ColumnRange &at, Taps taps) const;
-  mlir::Value divisorOf(IndexMath &m, Taps taps) const;
-  void divide(IndexMath &m, mlir::Value sums, Taps taps) const;
+  Index countOf(int64_t dim, const ColumnRange &at, Taps taps) const;
+  mlir::Value divisorOf(IndexMath &m, const ColumnRange &at, Taps taps) const;
+  void divide(IndexMath &m, mlir::Value sums, const ColumnRange &at,
+              Taps taps) const;
   void finish(IndexMath &m, mlir::Value sums, const ColumnRange &at) const;
   void emitEpilogue(IndexMath &m, mlir::Value sums,
                     const ColumnRange &at) const;

@@ -60,10 +60,15 @@ Value Window::combine(OpBuilder &b, Location loc, Value acc, Value x,
   if (bytes)
     return arith::MaxUIOp::create(b, loc, x, acc);
   if (kind == WindowKind::max) {
-    // Strictly greater: NaN is never selected.
+    // Strictly greater: NaN is never selected, but one that is there stays.
     Value greater =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, acc);
-    return arith::SelectOp::create(b, loc, greater, x, acc);
+    Value most = arith::SelectOp::create(b, loc, greater, x, acc);
+    if (!propagatesNan)
+      return most;
+    Value isNan =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+    return arith::SelectOp::create(b, loc, isNan, x, most);
   }
   if (kind == WindowKind::average) {
     // One instruction in a loop. Not where taps are written out, each waiting

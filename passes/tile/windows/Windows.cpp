@@ -52,6 +52,13 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
   }
 }
 
+PoolDivisor divisorOf(Operation *pool) {
+  if (boolAttr(pool, "exclude_pad"))
+    return PoolDivisor::elements;
+  return stringAttr(pool, "divisor") == "clipped" ? PoolDivisor::clipped
+                                                  : PoolDivisor::window;
+}
+
 std::pair<Strided, Strided> asRepetition(const Strided &small,
                                          const Strided &big,
                                          ArrayRef<int64_t> times) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/ops/WindowGeometry.h"
 #include "passes/tile/core/Elementwise.h"
 #include "passes/tile/core/WorkItems.h"
 
@@ -28,6 +29,14 @@ void addEpilogueOperands(IndexMath &m, llvm::ArrayRef<Strided> epilogueOperands,
                          const ColumnRange &range,
                          llvm::SmallVectorImpl<mlir::Value> &ins,
                          llvm::SmallVectorImpl<mlir::AffineMap> &maps);
+
+/// What the sum over a window of an average is divided by.
+enum class PoolDivisor {
+  window,   // the number of its elements
+  clipped,  // of those that are in src or its padding
+  elements, // of those that are in src
+};
+PoolDivisor divisorOf(mlir::Operation *pool);
 
 /// `small` and `big`, both with channels last, over one space, in which each
 /// position of small is repeated in big: `times[i]` neighbours along spatial
