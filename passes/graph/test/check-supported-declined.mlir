@@ -97,3 +97,14 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x10xf32> {
   %0 = graph.Pad %x {pads_begin = array<i64: 0, 1>, pads_end = array<i64: 0, 1>} : (tensor<?x8xf32>) -> tensor<?x10xf32>
   return %0 : tensor<?x10xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<?x?x6xf32>, %s: tensor<?x3xf32>, %y: tensor<?x6xf32>) -> tensor<?x?x6xf32> {
+  // expected-error @+1 {{GroupNormBackward: diff_gamma needs all sizes of src but one, 2 are not known}}
+  %0:3 = graph.GroupNormBackward %x, %x, %s, %s {groups = 3, resultSegmentSizes = array<i32: 1, 1, 1>} : (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x3xf32>, tensor<?x3xf32>) -> (tensor<?x?x6xf32>, tensor<6xf32>, tensor<6xf32>)
+  %1 = graph.GroupNormBackward %x, %x, %s, %s {groups = 3, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x?x6xf32>
+  // expected-error @+1 {{ArgMax: it compiles for known shapes only}}
+  %2 = graph.ArgMax %y {axis = 1} : (tensor<?x6xf32>) -> tensor<?x1xsi64>
+  return %0#0 : tensor<?x?x6xf32>
+}

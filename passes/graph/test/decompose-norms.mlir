@@ -166,3 +166,37 @@ func.func @batch_norm_backward(%x: tensor<64x13xf32>, %d: tensor<?x13xf32>, %m: 
   %0 = graph.BatchNormTrainingBackward %x, %d, %m, %v {epsilon = 0.5} : (tensor<64x13xf32>, tensor<?x13xf32>, tensor<13xf32>, tensor<13xf32>) -> tensor<64x13xf32>
   return %0 : tensor<64x13xf32>
 }
+
+// -----
+
+// Rows are those of channel groups; gradients of parameters are sums over a
+// view with channels as groups.
+// CHECK-LABEL: func @group_norm_backward
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x5x6xf32>, %[[D:.*]]: tensor<2x5x6xf32>, %[[M:.*]]: tensor<2x3xf32>, %[[V:.*]]: tensor<2x3xf32>, %[[G:.*]]: tensor<6xf32>)
+// CHECK:         %[[DG:.*]] = graph.Multiply %[[D]], %[[G]]
+// CHECK:         %[[DX:.*]] = graph.GroupNormBackward %[[X]], %[[DG]], %[[M]], %[[V]] {{.*}} -> tensor<2x5x6xf32>
+// CHECK-DAG:     graph.StaticReshape %[[X]] {{.*}} -> tensor<2x5x3x2xf32>
+// CHECK-DAG:     graph.StaticReshape %[[M]] {{.*}} -> tensor<2x1x3x1xf32>
+// CHECK:         graph.ReduceSum %{{.*}} {axes = [0, 1]} : (tensor<2x5x3x2xf32>) -> tensor<3x2xf32>
+// CHECK:         %[[SG:.*]] = graph.StaticReshape %{{.*}} -> tensor<6xf32>
+// CHECK:         %[[SB:.*]] = graph.StaticReshape %{{.*}} -> tensor<6xf32>
+// CHECK:         return %[[DX]], %[[SG]], %[[SB]]
+func.func @group_norm_backward(%x: tensor<2x5x6xf32>, %d: tensor<2x5x6xf32>, %m: tensor<2x3xf32>, %v: tensor<2x3xf32>, %g: tensor<6xf32>) -> (tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>) {
+  %0:3 = graph.GroupNormBackward %x, %d, %m, %v, %g {groups = 3, resultSegmentSizes = array<i32: 1, 1, 1>} : (tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<6xf32>) -> (tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>)
+  return %0#0, %0#1, %0#2 : tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @rms_norm_backward
+// CHECK-SAME:    (%[[X:.*]]: tensor<4x8xf32>, %[[D:.*]]: tensor<4x8xf32>, %[[G:.*]]: tensor<8xf32>)
+// CHECK:         %[[DG:.*]] = graph.Multiply %[[D]], %[[G]]
+// CHECK:         %[[DX:.*]] = graph.RMSNormBackward %[[X]], %[[DG]] {{.*}} -> tensor<4x8xf32>
+// CHECK:         %[[N:.*]] = graph.RMSNorm %[[X]]
+// CHECK:         %[[T:.*]] = graph.Multiply %[[N]], %[[D]]
+// CHECK:         %[[S:.*]] = graph.ReduceSum %[[T]] {axes = [0]}
+// CHECK:         return %[[DX]], %[[S]]
+func.func @rms_norm_backward(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>, %g: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %0:2 = graph.RMSNormBackward %x, %d, %g : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return %0#0, %0#1 : tensor<4x8xf32>, tensor<8xf32>
+}
