@@ -34,7 +34,7 @@ func.func @main(%x: tensor<2x5x5x8xf32>, %w: tensor<1x1x8x8xf32>, %v: tensor<1x1
 // CHECK:         %[[P:.*]] = graph.MaxPool %[[C]] {{.*}} -> tensor<2x2x2x8xf32>
 // CHECK-NOT:     NCX
 // CHECK:         %[[J:.*]] = graph.Concat %[[P]], %[[P]] {axis = 3{{.*}} -> tensor<2x2x2x16xf32>
-// CHECK:         %[[S:[a-z0-9]*]]{{.*}} = graph.SoftMax %[[J]] {axis = 3{{.*}} -> tensor<2x2x2x16xf32>
+// CHECK:         %[[S:[a-z0-9_]*]]{{.*}} = graph.SoftMax %[[J]] {axis = 3{{.*}} -> tensor<2x2x2x16xf32>
 // CHECK:         %[[M:.*]] = graph.ReduceMean %[[S]] {axes = [1, 2], {{.*}}keep_dims = true} {{.*}} -> tensor<2x1x1x16xf32>
 // CHECK:         %[[G:.*]] = graph.ReduceMean %[[S]] {axes = [1, 2]} : (tensor<2x2x2x16xf32>) -> tensor<2x16xf32>
 // CHECK:         %[[V:.*]] = graph.StaticReshape %[[S]] {{.*}} -> tensor<2x4x16xf32>
