@@ -249,18 +249,25 @@ double lrnRoundings(const graph::Op &op, double sum, double function) {
 
 /// Sums over windows: those of pooling, LRN and resampling.
 static int64_t windowLength(const graph::Op &op, const Dims &src,
-                            const Dims *second) {
+                            const Dims *second, const Dims &dst) {
   const OpInfo &info = factsOf(op.kind);
   if (info.attr("kernel"))
     return count(op.attrOr<Dims>("kernel", {}));
   if (info.attr("algorithm"))
     return lrnLength(op, src);
+  std::string mode = op.attrOr<std::string>("mode", "nearest");
+  size_t doublings = std::clamp<size_t>(src.size(), 2, 32) - 2;
+  if (mode == "cubic")
+    doublings *= 2;
   if (!info.backwardOf.empty())
-    return second ? std::max<int64_t>(count(*second) / count(src), 1) * 2 : 1;
-  // Two neighbours per spatial dim.
-  return op.attrOr<std::string>("mode", "nearest") == "nearest"
-             ? 1
-             : int64_t{1} << (std::clamp<size_t>(src.size(), 2, 62) - 2);
+    return second ? std::max<int64_t>(count(*second) / count(src), 1)
+                        << (mode == "cubic" ? doublings : 1)
+                  : 1;
+  // Two neighbours per spatial dim, or four; antialiasing widens filters.
+  int64_t wider = op.attrOr<bool>("antialias", false)
+                      ? std::max<int64_t>(count(src) / count(dst), 1)
+                      : 1;
+  return mode == "nearest" ? 1 : wider << doublings;
 }
 
 /// Softmax has an axis, whose default is that of the table.
@@ -298,7 +305,7 @@ static int64_t lengthByClass(const graph::Op &op, const Dims &src,
       return second ? count(src) / count(*second) : 1;
     return count(src) / count(dst);
   case OpClass::window:
-    return windowLength(op, src, second);
+    return windowLength(op, src, second, dst);
   case OpClass::normalization:
     return rowLength(op, src);
   case OpClass::search: // Of these CumSum adds.

@@ -382,12 +382,16 @@ def Graph_InterpolateBackwardOp
       Graph_InterpolateMode:$mode,
       Graph_Coordinates:$coordinate_transformation_mode,
       Graph_Sizes:$sizes, Graph_InterpolateScales:$scales,
-      Graph_DataFormat:$data_format);
+      Graph_DataFormat:$data_format,
+      Graph_NearestMode:$nearest_mode, Graph_CubicCoeff:$cubic_coeff_a,
+      Graph_ExcludeOutside:$exclude_outside, Graph_InterpolateRatio:$ratio,
+      Graph_Antialias:$antialias);
   let results = (outs Graph_Value<"T1">:$diff_src);
   let operandCounts = [2, 3];
   let typeVars = [Graph_Var<"T1", Floats>, Graph_Var<"T2", ["s32"]>];
   let constraints = ["exactly one of sizes, scales and sizes_tensor is given",
-                     "sizes and scales have one entry per spatial dim"];
+                     "sizes and scales have one entry per spatial dim",
+                     "ratio scales needs the attribute scales"];
   let shapeRule = "interpolate_backward";
   let compiles = ["f32"];
   let opClass = "window";

@@ -278,20 +278,42 @@ def Graph_UseAffine
     : Arg<DefaultValuedAttr<BoolAttr, "true">,
           "whether gamma and beta are operands">;
 def Graph_InterpolateMode
-    : Arg<Graph_OneOf<["nearest", "linear", "bilinear", "trilinear"]>,
+    : Arg<Graph_OneOf<["nearest", "linear", "bilinear", "trilinear", "cubic"]>,
           "the three linear words mean the same: linear in every spatial dim">;
 def Graph_Coordinates
-    : Arg<DefaultValuedStrAttr<Graph_OneOf<["half_pixel", "align_corners"]>,
-                               "half_pixel">,
-          "half_pixel: x_src = (x_dst + 0.5) * in / out - 0.5; align_corners: "
-          "x_src = x_dst * (in - 1) / (out - 1), 0 when out is 1">;
+    : Arg<DefaultValuedStrAttr<
+              Graph_OneOf<["half_pixel", "align_corners", "asymmetric",
+                           "pytorch_half_pixel", "half_pixel_symmetric",
+                           "tf_half_pixel_for_nn"]>,
+              "half_pixel">,
+          "where position x_dst of dst lies in src; see below">;
+def Graph_NearestMode
+    : Arg<DefaultValuedStrAttr<
+              Graph_OneOf<["round", "round_prefer_floor", "round_prefer_ceil",
+                           "floor", "ceil"]>,
+              "round">,
+          "which integer mode nearest makes of x_src; round: halves away from "
+          "zero">;
+def Graph_CubicCoeff
+    : Arg<DefaultValuedAttr<F32Attr, "-0.75">, "a of mode cubic">;
+def Graph_ExcludeOutside
+    : Arg<DefaultValuedAttr<BoolAttr, "false">,
+          "whether taps outside src have no weight (true) or read its edge">;
+def Graph_InterpolateRatio
+    : Arg<DefaultValuedStrAttr<Graph_OneOf<["sizes", "scales"]>, "sizes">,
+          "what coordinates are scaled by: the ratio of the sizes, or the "
+          "attribute scales, which must be given">;
+def Graph_Antialias
+    : Arg<DefaultValuedAttr<BoolAttr, "false">,
+          "whether the filter is as wide as the distance of two positions of "
+          "dst where dst is smaller than src; not in mode nearest">;
 def Graph_Sizes
     : Arg<OptionalAttr<DenseI64ArrayAttr>,
           "spatial sizes of the forward result">;
 def Graph_InterpolateScales
     : Arg<OptionalAttr<DenseF32ArrayAttr>,
-          "factor per spatial dim; sets the sizes, floor(in * scale), and "
-          "nothing else">;
+          "factor per spatial dim; sets the sizes, floor(in * scale), and with "
+          "ratio scales the coordinates">;
 def Graph_GeluMode
     : Arg<DefaultValuedStrAttr<Graph_OneOf<["gelu_erf", "gelu_tanh"]>,
                                "gelu_erf">,

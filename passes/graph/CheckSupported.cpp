@@ -14,6 +14,7 @@
 #include "dialects/support/Error.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
+#include "passes/ops/Interpolation.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -99,6 +100,19 @@ std::optional<Error> checkWindow(Operation *op) {
       !stringAttr(op, "auto_pad").empty())
     return makeError(op, ErrorCode::UnsupportedForm,
                      "auto_pad needs known spatial dimensions");
+  return std::nullopt;
+}
+
+/// Windows whose lowering knows some of their forms.
+std::optional<Error> checkWindowForm(Operation *op) {
+  if (isa<graph::MaxPoolOp>(op) && op->getNumResults() > 1)
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "indices do not compile yet");
+  if (isa<graph::InterpolateOp, graph::InterpolateBackwardOp>(op) &&
+      blendsTooMany(op))
+    return makeError(op, ErrorCode::UnsupportedForm,
+                     "more than " + std::to_string(kMaxBlended) +
+                         " elements of src in one of dst do not compile yet");
   return std::nullopt;
 }
 
@@ -279,6 +293,8 @@ std::optional<Error> check(Operation *op) {
   if (info.compiles.empty())
     return makeError(op, ErrorCode::UnsupportedOp,
                      "the operation does not compile yet");
+  if (auto e = checkWindowForm(op))
+    return e;
   SmallVector<Value> values(op->getResults());
   for (auto [i, v] : llvm::enumerate(op->getOperands()))
     if (!readsShape(info, i)) // inference has read it

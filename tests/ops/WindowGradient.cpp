@@ -107,6 +107,9 @@ Cases poolGradientCases() {
            "AvgPoolBackward 1x2x4x30 strides=2,3 pads_begin=1,1 pads_end=1,1 "
            "kernel=3,3 exclude_pad=false divisor=clipped "
            "src_shape=1,2,7,89 data_format=NCX",
+           "AvgPoolBackward 1x3x3x5 strides=2,2 pads_begin=0,0 pads_end=0,0 "
+           "kernel=2,2 rounding_type=floor exclude_pad=true "
+           "src_shape=1,7,6,5",
            "y<576,1,72,8> = MaxPoolBackward 1x8x8x9 1x8x4x4 strides=2,2 "
            "pads_begin=0,0 pads_end=0,0 kernel=2,2 data_format=NCX",
            "y = Round 1x4x8x8; z = Clamp y min=0 max=1; MaxPoolBackward z "
@@ -161,6 +164,56 @@ Cases lrnCases() {
   cases.push_back("x = ReLU 2x5x5x32; y = LRN x alpha=1; MaxPool y "
                   "strides=2,2 pads_begin=0,0 pads_end=0,0 kernel=3,3");
   return cases;
+}
+
+/// Each coordinate mode with each way to read src there.
+static void addSampling(Cases &cases) {
+  struct Form {
+    const char *src, *dst, *sizes, *scales;
+  };
+  static const Form forms[] = {
+      {"1x5x7x6", "1x12x4x6", "12,4", "2.5,0.6"},
+      {"2x3x13x9", "2x3x29x4", "29,4", "2.25,0.5 data_format=NCX"},
+      {"1x9x8", "1x9x16", "16", "2 data_format=NCX"},
+      {"1x2x4x3", "1x1x9x3", "1,9", "0.6,2.25"},
+  };
+  std::vector<std::string> reads = {"mode=linear", "mode=cubic",
+                                    "mode=cubic cubic_coeff_a=-0.5 "
+                                    "exclude_outside=true"};
+  for (const char *nearest :
+       {"round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
+    reads.push_back(std::string("mode=nearest nearest_mode=") + nearest);
+  for (const Form &f : forms)
+    for (std::string coordinates :
+         {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+          "half_pixel_symmetric", "tf_half_pixel_for_nn"})
+      for (const std::string &read : reads) {
+        std::string attrs =
+            " " + read + " coordinate_transformation_mode=" + coordinates;
+        std::string format = f.scales;
+        format = format.substr(std::min(format.find(' '), format.size()));
+        std::string dst = std::string(f.src) + " " + f.dst;
+        for (const std::string &ratio :
+             {" sizes=" + std::string(f.sizes) + format,
+              " ratio=scales scales=" + std::string(f.scales)})
+          cases.push_back("Interpolate " + std::string(f.src) + attrs + ratio);
+        cases.push_back("InterpolateBackward " + dst + attrs +
+                        " sizes=" + f.sizes + format);
+      }
+  for (const char *text : {
+           "1x12x9x3 mode=linear antialias=true sizes=5,4",
+           "1x12x9x3 mode=cubic antialias=true sizes=8,18",
+           "1x12x9x3 mode=cubic antialias=true sizes=7,7 exclude_outside=true",
+           "2x3x30x20 mode=linear antialias=true exclude_outside=true "
+           "sizes=20,9 data_format=NCX",
+           "2x7x30 mode=cubic antialias=true ratio=scales scales=0.3 "
+           "data_format=NCX",
+           "2x30x7 mode=linear antialias=true sizes=40 "
+           "coordinate_transformation_mode=asymmetric",
+       })
+    cases.push_back(std::string("Interpolate ") + text);
+  cases.push_back("InterpolateBackward 1x12x9x3 1x5x4x3 mode=linear "
+                  "antialias=true sizes=5,4");
 }
 
 Cases interpolateCases() {
@@ -225,6 +278,7 @@ Cases interpolateCases() {
     add(f, "");
   for (const Form &f : planar)
     add(f, " data_format=NCX");
+  addSampling(cases);
   return cases;
 }
 

@@ -295,6 +295,12 @@ void pool(Draft &d) {
     window(d, src.size() - 2);
 }
 
+/// Antialiasing does not compile where dst is a small part of src.
+void withoutWideFilters(Draft &d) {
+  if (d.options.onlyCompiling)
+    d.attrs.erase("antialias");
+}
+
 void interpolate(Draft &d) {
   Dims src = firstShape(d) = image(d);
   if (d.failed)
@@ -311,6 +317,9 @@ void interpolate(Draft &d) {
     d.set("sizes", sizes);
   else
     d.set("scales", scales);
+  if (!d.attrs.contains("scales"))
+    d.attrs.erase("ratio");
+  withoutWideFilters(d);
 }
 
 //===----------------------------------------------------------------------===//
@@ -485,6 +494,7 @@ void gradient(Draft &d) {
     else if (lookupOp(d.info.backwardOf)->attr(attr.name))
       d.attrs.erase(std::string(attr.name));
   }
+  withoutWideFilters(d);
   for (const ValueInfo &operand : d.info.operands)
     if (auto role = roles.find(forwardRole(operand.name)); role != roles.end())
       d.shapes[std::string(operand.name)] = role->second;
@@ -530,6 +540,7 @@ constexpr ShapeGuess guesses[] = {
     {"non_max_suppression", guessSearch},
     {"none", anything},
     {"pool", pool},
+    {"pow", pow},
     {"prelu", prelu},
     {"quantize", quantize},
     {"random_uniform", guessSearch},
@@ -540,7 +551,6 @@ constexpr ShapeGuess guesses[] = {
     {"select", select},
     {"softmax", alongAxis},
     {"static_reshape", reshape},
-    {"pow", pow},
     {"static_transpose", transpose},
     {"top_k", guessSearch},
     {"wildcard", anything},

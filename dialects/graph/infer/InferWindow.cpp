@@ -114,6 +114,12 @@ std::optional<Dims> interpolatedSizes(RuleContext &ctx, const Dims &sizes,
                                       bool hasSizesOperand) {
   std::optional<Dims> given = ctx.listAttr("sizes");
   std::vector<float> scales = ctx.floatsAttr("scales");
+  if (ctx.stringAttr("ratio") == "scales" && scales.empty()) {
+    ctx.error(ErrorCode::MissingAttr,
+              "attribute ratio is scales, but attribute scales is not set",
+              "ratio=sizes takes the ratio of the sizes");
+    return std::nullopt;
+  }
   if (given.has_value() + !scales.empty() + hasSizesOperand > 1) {
     ctx.error(ErrorCode::AttrValue,
               "more than one of the attributes sizes and scales and the "

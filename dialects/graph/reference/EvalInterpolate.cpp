@@ -1,9 +1,8 @@
 //===- EvalInterpolate.cpp - Interpolate and its gradient -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every output element reads up to two source elements per spatial dim, each
-// with a weight; the gradient scatters with the same weights.  The ratio is
-// that of the actual sizes, never attribute `scales`.  linear, bilinear and
+// Every output element reads some source elements per spatial dim, each with a
+// weight; the gradient scatters with the same weights.  linear, bilinear and
 // trilinear mean the same; the rank of src decides.
 //
 //===----------------------------------------------------------------------===//
@@ -16,40 +15,113 @@ namespace {
 
 /// What one output coordinate reads along one dim.
 struct Tap {
-  int64_t index[2] = {0, 0};
-  double weight[2] = {1, 0};
+  int64_t index;
+  double weight;
 };
+using Taps = std::vector<Tap>;
 
 struct Resampling {
   Dims in, out;
-  std::vector<std::vector<Tap>> taps; // per dim, per output coordinate
+  std::vector<std::vector<Taps>> taps; // per dim, per output coordinate
   int64_t batch = 0, channels = 0;
   bool channelLast = true;
 };
 
-Tap tapFor(int64_t position, int64_t in, int64_t out, bool alignCorners,
-           bool nearest) {
-  double x = 0;
-  if (!alignCorners)
-    x = (position + 0.5) * static_cast<double>(in) / out - 0.5;
-  else if (out > 1)
-    x = position * static_cast<double>(in - 1) / static_cast<double>(out - 1);
-  auto clamped = [&](double v) {
-    return static_cast<int64_t>(
-        std::clamp(v, 0.0, static_cast<double>(in - 1)));
-  };
-  Tap tap;
-  if (nearest) {
-    tap.index[0] = tap.index[1] = clamped(std::round(x)); // halves away from 0
-    return tap;
+/// The taps of output coordinates along one dim.
+struct Sampler {
+  std::string mode, coordinates, nearestMode;
+  double a;
+  bool excludeOutside, antialias;
+  int64_t in, out;
+  std::optional<float> scale; // instead of out / in
+
+  double coordinate(int64_t position) const {
+    // By a scale in f32, the type of the attribute: 3 / 0.6f is 5.
+    auto scaled = [&](double shift) {
+      if (scale)
+        return static_cast<double>(
+            (static_cast<float>(position) + static_cast<float>(shift)) /
+            *scale);
+      return (static_cast<double>(position) + shift) * static_cast<double>(in) /
+             static_cast<double>(out);
+    };
+    if (coordinates == "align_corners")
+      return out > 1
+                 ? static_cast<double>(position) * static_cast<double>(in - 1) /
+                       static_cast<double>(out - 1)
+                 : 0;
+    if (coordinates == "asymmetric")
+      return scaled(0);
+    if (coordinates == "tf_half_pixel_for_nn")
+      return scaled(0.5);
+    if (coordinates == "pytorch_half_pixel" && out == 1)
+      return 0;
+    double x = scaled(0.5) - 0.5;
+    if (coordinates == "half_pixel_symmetric" && scale) {
+      auto size = static_cast<double>(in);
+      x += size / 2 * (1 - static_cast<double>(out) / (size * *scale));
+    }
+    return x;
   }
-  double low = std::floor(x);
-  tap.index[0] = clamped(low);
-  tap.index[1] = clamped(low + 1);
-  tap.weight[1] = x - low;
-  tap.weight[0] = 1 - tap.weight[1];
-  return tap;
-}
+
+  double nearest(double x) const {
+    if (nearestMode == "floor")
+      return std::floor(x);
+    if (nearestMode == "ceil")
+      return std::ceil(x);
+    if (nearestMode == "round_prefer_floor")
+      return std::ceil(x - 0.5);
+    if (nearestMode == "round_prefer_ceil")
+      return std::floor(x + 0.5);
+    return std::round(x); // halves away from 0
+  }
+
+  /// The weight of an element at distance `t`, in units of the filter.
+  double weight(double t) const {
+    t = std::fabs(t);
+    if (mode != "cubic")
+      return std::max(1 - t, 0.0);
+    if (t <= 1)
+      return ((a + 2) * t - (a + 3)) * t * t + 1;
+    return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+  }
+
+  Taps at(int64_t position) const {
+    double x = coordinate(position), last = static_cast<double>(in - 1);
+    auto clamped = [&](double v) {
+      return static_cast<int64_t>(std::clamp(v, 0.0, last));
+    };
+    if (mode == "nearest")
+      return {{clamped(nearest(x)), 1}};
+    double radius = mode == "cubic" ? 2 : 1, unit = 1;
+    if (antialias)
+      unit =
+          std::min(scale ? static_cast<double>(*scale)
+                         : static_cast<double>(out) / static_cast<double>(in),
+                   1.0);
+    if (mode != "cubic" && unit == 1) {
+      double low = std::floor(x), rest = x - low;
+      return {{clamped(low), 1 - rest}, {clamped(low + 1), rest}};
+    }
+    double first = std::floor(x) + 1 - radius, past = std::floor(x) + radius;
+    if (unit < 1) {
+      first = std::floor(x - radius / unit);
+      past = std::ceil(x + radius / unit);
+    }
+    Taps taps;
+    double sum = 0;
+    for (double i = first; i <= past; ++i) {
+      if (excludeOutside && (i < 0 || i > last))
+        continue;
+      taps.push_back({clamped(i), weight(unit * (i - x))});
+      sum += taps.back().weight;
+    }
+    if ((excludeOutside || unit < 1) && sum != 0)
+      for (Tap &tap : taps)
+        tap.weight /= sum;
+    return taps;
+  }
+};
 
 /// The resampling of a tensor of `srcShape`; `out` sizes are given.
 std::optional<Resampling> build(OpContext &c, const Dims &srcShape, Dims out) {
@@ -59,9 +131,14 @@ std::optional<Resampling> build(OpContext &c, const Dims &srcShape, Dims out) {
   r.channels = srcShape[r.channelLast ? srcShape.size() - 1 : 1];
   r.in = spatialOf(srcShape, r.channelLast);
   r.out = std::move(out);
-  bool nearest = c.text("mode", "nearest") == "nearest";
-  bool corners =
-      c.text("coordinate_transformation_mode", "half_pixel") == "align_corners";
+  auto scales = c.op.attrOr<std::vector<float>>("scales", {});
+  bool usesScales = c.text("ratio", "sizes") == "scales";
+  if (usesScales && scales.size() != r.in.size()) {
+    c.fail(ErrorCode::MissingAttr,
+           "ratio is scales, but attribute scales has " +
+               std::to_string(scales.size()) + " entries");
+    return std::nullopt;
+  }
   for (size_t d = 0; d < r.in.size(); ++d) {
     if (r.in[d] == 0 && r.out[d] != 0) {
       c.fail(ErrorCode::BadDim, "spatial dim " + std::to_string(d) +
@@ -69,9 +146,18 @@ std::optional<Resampling> build(OpContext &c, const Dims &srcShape, Dims out) {
                                     std::to_string(r.out[d]));
       return std::nullopt;
     }
+    Sampler sampler{c.text("mode", "nearest"),
+                    c.text("coordinate_transformation_mode", "half_pixel"),
+                    c.text("nearest_mode", "round"),
+                    c.f32("cubic_coeff_a", -0.75),
+                    c.flag("exclude_outside", false),
+                    c.flag("antialias", false),
+                    r.in[d],
+                    r.out[d],
+                    usesScales ? std::optional(scales[d]) : std::nullopt};
     r.taps.emplace_back();
     for (int64_t o = 0; o < r.out[d]; ++o)
-      r.taps.back().push_back(tapFor(o, r.in[d], r.out[d], corners, nearest));
+      r.taps.back().push_back(sampler.at(o));
   }
   return r;
 }
@@ -80,18 +166,21 @@ std::optional<Resampling> build(OpContext &c, const Dims &srcShape, Dims out) {
 /// with a weight other than 0.
 template <typename Visit> void forEachRead(const Resampling &r, Visit visit) {
   size_t dims = r.in.size();
+  Dims counts(dims);
   forEachPosition(r.out, [&](const Dims &at, int64_t to) {
-    for (uint64_t corner = 0; corner < uint64_t{1} << dims; ++corner) {
+    for (size_t d = 0; d < dims; ++d)
+      counts[d] = static_cast<int64_t>(r.taps[d][at[d]].size());
+    forEachPosition(counts, [&](const Dims &which, int64_t) {
       int64_t from = 0;
       double weight = 1;
       for (size_t d = 0; d < dims; ++d) {
-        const Tap &tap = r.taps[d][at[d]];
-        from = from * r.in[d] + tap.index[corner >> d & 1];
-        weight *= tap.weight[corner >> d & 1];
+        const Tap &tap = r.taps[d][at[d]][which[d]];
+        from = from * r.in[d] + tap.index;
+        weight *= tap.weight;
       }
       if (weight != 0)
         visit(to, from, weight);
-    }
+    });
   });
 }
 

@@ -249,6 +249,96 @@ TEST(Interpolate, Nearest) {
   expectNear(op.run()[0], {1, 2, 1}, {2, 4});
 }
 
+OneOp interpolate(std::vector<double> src, AttrMap attrs) {
+  attrs["data_format"] = std::string("NCX");
+  auto size = static_cast<int64_t>(src.size());
+  return {"Interpolate", {make({1, 1, size}, std::move(src))}, attrs};
+}
+
+TEST(Interpolate, NearestModes) {
+  // x_src is 0.5 and 2.5.
+  auto run = [](const char *mode) {
+    return interpolate({1, 2, 3, 4}, {{"mode", std::string("nearest")},
+                                      {"nearest_mode", std::string(mode)},
+                                      {"sizes", Dims{2}}})
+        .run()[0];
+  };
+  expectNear(run("round"), {1, 1, 2}, {2, 4});
+  expectNear(run("round_prefer_floor"), {1, 1, 2}, {1, 3});
+  expectNear(run("round_prefer_ceil"), {1, 1, 2}, {2, 4});
+  expectNear(run("floor"), {1, 1, 2}, {1, 3});
+  expectNear(run("ceil"), {1, 1, 2}, {2, 4});
+}
+
+TEST(Interpolate, Coordinates) {
+  auto run = [](const char *coordinates, int64_t size, AttrMap attrs) {
+    attrs["coordinate_transformation_mode"] = std::string(coordinates);
+    attrs["sizes"] = Dims{size};
+    return interpolate({0, 10, 20}, attrs).run()[0];
+  };
+  AttrMap linear = {{"mode", std::string("linear")}};
+  AttrMap floor = {{"mode", std::string("nearest")},
+                   {"nearest_mode", std::string("floor")}};
+  AttrMap round = {{"mode", std::string("nearest")}};
+  expectNear(run("asymmetric", 6, linear), {1, 1, 6}, {0, 5, 10, 15, 20, 20});
+  expectNear(run("asymmetric", 5, floor), {1, 1, 5}, {0, 0, 10, 10, 20});
+  expectNear(run("half_pixel", 1, linear), {1, 1, 1}, {10});
+  expectNear(run("pytorch_half_pixel", 1, linear), {1, 1, 1}, {0});
+  expectNear(run("pytorch_half_pixel", 2, linear), {1, 1, 2}, {2.5, 17.5});
+  expectNear(run("half_pixel_symmetric", 2, linear), {1, 1, 2}, {2.5, 17.5});
+  expectNear(run("tf_half_pixel_for_nn", 3, floor), {1, 1, 3}, {0, 10, 20});
+  expectNear(run("tf_half_pixel_for_nn", 3, round), {1, 1, 3}, {10, 20, 20});
+}
+
+TEST(Interpolate, RatioOfScales) {
+  auto run = [](std::vector<double> src, float scale, const char *coordinates,
+                AttrMap attrs) {
+    attrs["coordinate_transformation_mode"] = std::string(coordinates);
+    attrs["scales"] = std::vector<float>{scale};
+    attrs["ratio"] = std::string("scales");
+    return interpolate(std::move(src), attrs).run()[0];
+  };
+  AttrMap linear = {{"mode", std::string("linear")}};
+  std::vector<double> src = {0, 10, 20};
+  expectNear(run(src, 0.8f, "half_pixel", linear), {1, 1, 2}, {1.25, 13.75},
+             1e-6);
+  expectNear(run(src, 0.8f, "half_pixel_symmetric", linear), {1, 1, 2},
+             {3.75, 16.25}, 1e-6);
+  // 3 / 0.6 is 5, although 0.6f is more than 0.6.
+  AttrMap floor = {{"mode", std::string("nearest")},
+                   {"nearest_mode", std::string("floor")}};
+  expectNear(run({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.6f, "asymmetric", floor),
+             {1, 1, 6}, {0, 1, 3, 5, 6, 8});
+}
+
+TEST(Interpolate, Cubic) {
+  AttrMap attrs = {{"mode", std::string("cubic")}, {"sizes", Dims{6}}};
+  expectNear(
+      interpolate({0, 10, 20}, attrs).run()[0], {1, 1, 6},
+      {-1.0546875, 1.9140625, 6.6796875, 13.3203125, 18.0859375, 21.0546875});
+  attrs["exclude_outside"] = true;
+  EXPECT_NEAR(interpolate({0, 10, 20}, attrs).run()[0].data[1],
+              1.9140625 / 1.10546875, 1e-9);
+  // With a = 0 neighbours alone count: w(1/4) = 27/32.
+  attrs["cubic_coeff_a"] = 0.f;
+  attrs.erase("exclude_outside");
+  EXPECT_NEAR(interpolate({0, 32, 0}, attrs).run()[0].data[1], 5, 1e-9);
+}
+
+TEST(Interpolate, Antialias) {
+  AttrMap attrs = {
+      {"mode", std::string("linear")}, {"sizes", Dims{2}}, {"antialias", true}};
+  expectNear(interpolate({0, 10, 20, 30}, attrs).run()[0], {1, 1, 2},
+             {6.25, 23.75});
+  attrs["exclude_outside"] = true;
+  expectNear(interpolate({0, 10, 20, 30}, attrs).run()[0], {1, 1, 2},
+             {12.5 / 1.75, 30 - 12.5 / 1.75});
+  // Where dst is larger, nothing changes.
+  attrs["sizes"] = Dims{4};
+  expectNear(interpolate({0, 10, 20}, attrs).run()[0], {1, 1, 4},
+             {0, 6.25, 13.75, 20});
+}
+
 TEST(Interpolate, TwoDimsAreSeparable) {
   OneOp op{"Interpolate",
            {make({1, 2, 2, 1}, {0, 1, 2, 3})},
@@ -261,9 +351,12 @@ TEST(Interpolate, TwoDimsAreSeparable) {
 }
 
 TEST(Interpolate, BackwardIsTheGradient) {
-  for (const char *mode : {"nearest", "linear"})
+  for (const char *mode : {"nearest", "linear", "cubic"})
     for (int64_t size : {2, 7}) {
-      OneOp forward = interpolate(mode, size, "half_pixel");
+      OneOp forward = interpolate(
+          mode, size, size == 2 ? "half_pixel" : "tf_half_pixel_for_nn");
+      forward.attrs["antialias"] = true;
+      forward.attrs["nearest_mode"] = std::string("ceil");
       Tensor diffDst = make({1, 1, size}, ramp(size));
       OneOp backward{
           "InterpolateBackward", {forward.inputs[0], diffDst}, forward.attrs};

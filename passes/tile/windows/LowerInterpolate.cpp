@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Position x of dst lies at a coordinate of src, which is blended from its two
-// neighbours in each spatial dim, or taken from the nearest. Coordinates are
-// computed in f64 where they are needed: a division per position and dim.
+// neighbours in each spatial dim, or from more, or taken from the nearest.
+// Coordinates and weights are computed where they are needed: a division per
+// position and dim.
 //
 // Nearest interpolation that repeats each position of src is a copy; its
 // gradient is a sum of a few elements.
@@ -25,13 +26,12 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
+#include "passes/tile/windows/InterpolationTaps.h"
 #include "passes/tile/windows/Windows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 
@@ -51,121 +51,32 @@ constexpr int64_t kBandBytes = 256 << 10, kMaxBytes = 4 * kBandBytes;
 /// Where dst skips rows of src, most of a band would be blended in vain.
 constexpr int64_t kMaxStep = 2;
 
-/// What one coordinate of dst reads along one dim: elements and weights.
-struct InterpolationTap {
-  Index index[2] = {};
-  Value weight[2]; // f32; nearest: none
-};
-
 struct Interpolation {
   GroupContext &ctx;
-  bool nearest, alignCorners;
-  SmallVector<std::pair<int64_t, int64_t>> dims; // sizes of src and dst
+  Sampling sampling;
+  SmallVector<SampledDim> dims;
   Strided small, big; // of src's sizes, of dst's sizes; channels last
   bool backward;
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
-  /// The tap of position `at`, an index, along dim `d`.
-  InterpolationTap tapOf(IndexMath &m, int64_t d, Index at) const {
-    OpBuilder &b = m.builder();
-    Location loc = m.location();
-    auto [in, out] = dims[d];
-    Type f64 = b.getF64Type(), f32 = b.getF32Type();
-    // AVX2 converts vectors of 32-bit integers only.
-    bool narrow = std::max(in, out) <= std::numeric_limits<int32_t>::max();
-    Type integer = narrow ? b.getI32Type() : b.getI64Type();
-    auto c = [&](double v) -> Value {
-      return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(v));
-    };
-    auto clamped = [&](Value v) {
-      Value low = arith::MaxNumFOp::create(b, loc, v, c(0));
-      Value x =
-          arith::MinNumFOp::create(b, loc, low, c(static_cast<double>(in - 1)));
-      Value i = arith::FPToSIOp::create(b, loc, integer, x);
-      return m(arith::IndexCastOp::create(b, loc, b.getIndexType(), i));
-    };
-    Value p = arith::IndexCastOp::create(b, loc, integer, m.value(at));
-    p = arith::SIToFPOp::create(b, loc, f64, p);
-    Value x = c(0);
-    auto ratio = [&](Value v, int64_t over, int64_t under) -> Value {
-      v = arith::MulFOp::create(b, loc, v, c(static_cast<double>(over)));
-      return arith::DivFOp::create(b, loc, v, c(static_cast<double>(under)));
-    };
-    if (!alignCorners)
-      x = arith::SubFOp::create(
-          b, loc, ratio(arith::AddFOp::create(b, loc, p, c(0.5)), in, out),
-          c(0.5));
-    else if (out > 1)
-      x = ratio(p, in - 1, out - 1);
-    InterpolationTap tap;
-    if (nearest) {
-      // Halves go up: negative coordinates, where that is not away from zero,
-      // are clamped to 0 in any case.
-      tap.index[0] = clamped(arith::AddFOp::create(b, loc, x, c(0.5)));
-      return tap;
-    }
-    Value low = math::FloorOp::create(b, loc, x);
-    tap.index[0] = clamped(low);
-    tap.index[1] = clamped(arith::AddFOp::create(b, loc, low, c(1)));
-    Value rest = arith::SubFOp::create(b, loc, x, low);
-    tap.weight[1] = arith::TruncFOp::create(b, loc, f32, rest);
-    tap.weight[0] = arith::TruncFOp::create(
-        b, loc, f32, arith::SubFOp::create(b, loc, c(1), rest));
-    return tap;
+  InterpolationTap tapAt(IndexMath &m, int64_t d, Index at) const {
+    return tapOf(m, sampling, dims[d], at);
   }
-
-  /// Elements of src that meet along `count` dims.
-  int64_t cornersOf(int64_t count) const {
-    return nearest ? 1 : int64_t(1) << count;
-  }
-  int64_t corners() const { return cornersOf(dims.size()); }
 
   /// Element of `small` at a corner of `taps`, from its offset `at`.
   Index cornerOffset(ArrayRef<InterpolationTap> taps, int64_t corner,
                      Index at) const {
-    for (auto [d, tap] : llvm::enumerate(taps))
-      at += tap.index[corner >> d & 1] * small.strides[d + 1];
-    return at;
-  }
-  /// Product of the weights of a corner; none for nearest.
-  Value cornerWeight(OpBuilder &b, Location loc,
-                     ArrayRef<InterpolationTap> taps, int64_t corner) const {
-    Value weight;
     for (auto [d, tap] : llvm::enumerate(taps)) {
-      Value w = tap.weight[corner >> d & 1];
-      weight = weight && w ? arith::MulFOp::create(b, loc, weight, w) : w;
+      int64_t element = elementAt(taps, static_cast<int64_t>(d), corner);
+      at += tap.index[element] * small.strides[d + 1];
     }
-    return weight;
+    return at;
   }
 
   /// Offsets of an image and its first channel.
   static Index start(const Strided &s, Index image, Index channel) {
     return image * s.strides[0] + channel * s.strides.back();
-  }
-
-  /// weight * x; 0 for a weight of 0: such a neighbour is not read, be it
-  /// infinite.
-  static Value weighted(OpBuilder &b, Location loc, Value weight, Value x) {
-    Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-    Value none =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, weight, zero);
-    return arith::SelectOp::create(b, loc, none, zero,
-                                   arith::MulFOp::create(b, loc, weight, x));
-  }
-
-  /// Sum over corners of weight * operand; operands are in `parts`.
-  Value blend(OpBuilder &b, Location loc, ArrayRef<InterpolationTap> taps,
-              ValueRange parts) const {
-    if (nearest)
-      return parts[0];
-    Value sum;
-    for (int64_t i = 0; i < cornersOf(taps.size()); ++i) {
-      Value w = cornerWeight(b, loc, taps, i);
-      Value x = weighted(b, loc, w, parts[i]);
-      sum = sum ? arith::AddFOp::create(b, loc, sum, x) : x;
-    }
-    return sum;
   }
 
   /// dst[column, channels] from the corners, or added to them backward.
@@ -178,7 +89,7 @@ struct Interpolation {
     };
     if (!backward) {
       SmallVector<Value> ins;
-      for (int64_t i = 0; i < corners(); ++i)
+      for (int64_t i = 0; i < cornersOf(taps); ++i)
         ins.push_back(corner(i));
       pointwise(m, ins, outside,
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
@@ -187,7 +98,7 @@ struct Interpolation {
       return;
     }
     // Corners may be one and the same element: one after the other.
-    for (int64_t i = 0; i < corners(); ++i) {
+    for (int64_t i = 0; i < cornersOf(taps); ++i) {
       Value weight = cornerWeight(m.builder(), m.location(), taps, i);
       pointwise(m, outside, corner(i),
                 [&](OpBuilder &b, Location loc, ValueRange v) -> Value {
@@ -205,9 +116,9 @@ struct Interpolation {
     int64_t d = taps.size();
     if (d > last())
       return position(m, taps, smallAt, bigAt, channels);
-    emitLoop(m, 0, dims[d].second, [&](Index p) {
+    emitLoop(m, 0, dims[d].out, [&](Index p) {
       SmallVector<InterpolationTap> all(taps);
-      all.push_back(tapOf(m, d, p));
+      all.push_back(tapAt(m, d, p));
       positions(m, all, smallAt, bigAt + p * big.strides[d + 1], channels);
     });
   }
@@ -216,22 +127,22 @@ struct Interpolation {
   void planarRow(IndexMath &m, ArrayRef<InterpolationTap> outer, Index smallAt,
                  Index bigAt) const {
     int64_t d = last();
-    Value out = box(m, big.base, bigAt, {dims[d].second}, {big.strides[d + 1]});
+    Value out = box(m, big.base, bigAt, {dims[d].out}, {big.strides[d + 1]});
     // The rows of src that meet here, one per corner of the outer dims.
     SmallVector<Value> rows;
-    int64_t outerCorners = cornersOf(outer.size());
+    int64_t outerCorners = cornersOf(outer);
     for (int64_t i = 0; i < outerCorners; ++i)
       rows.push_back(box(m, small.base, cornerOffset(outer, i, smallAt),
-                         {dims[d].first}, {small.strides[d + 1]}));
+                         {dims[d].in}, {small.strides[d + 1]}));
     pointwise(m, {}, out, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
       Value x = linalg::IndexOp::create(b, loc, 0);
       SmallVector<InterpolationTap> taps(outer);
-      taps.push_back(tapOf(m, d, m(x)));
+      taps.push_back(tapAt(m, d, m(x)));
       SmallVector<Value> parts;
-      for (int64_t i = 0; i < corners(); ++i)
+      for (int64_t i = 0; i < cornersOf(taps); ++i)
         parts.push_back(memref::LoadOp::create(
             b, loc, rows[i % outerCorners],
-            m.value(taps.back().index[nearest ? 0 : i >> d & 1])));
+            m.value(taps.back().index[i / outerCorners])));
       return blend(b, loc, taps, parts);
     });
   }
@@ -255,27 +166,29 @@ struct Interpolation {
   std::optional<Bands> bands() const {
     if (dims.size() < 2)
       return std::nullopt;
-    auto [in, out] = dims[last() - 1];
-    auto [narrow, wide] = dims[last()];
+    const SampledDim &column = dims[last() - 1];
+    int64_t in = column.in, out = column.out;
+    int64_t narrow = dims[last()].in, wide = dims[last()].out;
     if (in < kMinRows || in > kMaxStep * out || wide == 0)
       return std::nullopt;
     int64_t laneBytes = 4 * (2 * narrow + 2 * wide);
     int64_t most = std::clamp(kBandBytes / laneBytes, kMinLanes, kMaxLanes);
     // Positions p and q are |p - q| * step apart, at most; the floors of both
-    // add 1, a second neighbour another, and what clamping rounds a third.
-    double step =
-        std::max(static_cast<double>(in) / out,
-                 static_cast<double>(in - 1) / std::max(out - 1., 1.));
+    // add 1, what clamping and scales round another, and each has its taps.
+    double step = column.step();
+    int64_t reach =
+        std::max<int64_t>(column.taps(sampling), 2) + 1 + bool(column.scale);
     int64_t lanes = std::min(in, most), rows = out;
     if (lanes < in)
-      rows = static_cast<int64_t>(std::max<int64_t>(lanes - 3, 0) / step) + 1;
+      rows =
+          static_cast<int64_t>(std::max<int64_t>(lanes - reach, 0) / step) + 1;
     int64_t planes = 1;
     for (Index size : {big.sizes[0], big.sizes.back()})
       planes *= size.constant().value_or(1);
-    for (auto [_, positions] : ArrayRef(dims).drop_back(2))
-      planes *= positions;
+    for (const SampledDim &d : ArrayRef(dims).drop_back(2))
+      planes *= d.out;
     rows = shareRows(out, std::min(rows, out), planes, kMaxLanes / 4);
-    auto needed = static_cast<int64_t>(std::ceil((rows - 1) * step)) + 3;
+    auto needed = static_cast<int64_t>(std::ceil((rows - 1) * step)) + reach;
     Bands b;
     b.rows = rows;
     b.lanes = std::min(lanes, roundUp(needed, kMinRows));
@@ -283,7 +196,9 @@ struct Interpolation {
     b.wide = wide;
     b.lanePitch = oddPitch(b.lanes, 4);
     b.widePitch = oddPitch(wide, 4);
-    b.blends = dims.size() > 2 && !nearest;
+    b.blends =
+        llvm::any_of(ArrayRef(dims).drop_back(2),
+                     [&](const SampledDim &d) { return d.taps(sampling) > 1; });
     return b.bytes() <= kMaxBytes ? std::optional(b) : std::nullopt;
   }
 
@@ -316,7 +231,7 @@ struct Interpolation {
       return view;
     };
     Index rowStride = small.strides[d + 1], columnStride = small.strides[d + 2];
-    Index first = min(tapOf(m, d, from).index[0], dims[d].first - bands.lanes);
+    Index first = min(tapAt(m, d, from).index[0], dims[d].in - bands.lanes);
     Index at = smallAt + first * rowStride;
     Value base = small.base;
     if (!bands.blends) {
@@ -324,7 +239,7 @@ struct Interpolation {
     } else {
       Value blended = take(bands.lanes * bands.narrow);
       SmallVector<Value> parts;
-      for (int64_t i = 0; i < cornersOf(outer.size()); ++i)
+      for (int64_t i = 0; i < cornersOf(outer); ++i)
         parts.push_back(box(m, base, cornerOffset(outer, i, at),
                             {lanes, narrow}, {rowStride, columnStride}));
       blendInto(m, outer, parts,
@@ -342,9 +257,9 @@ struct Interpolation {
       return box(m, of, column * lanePitch, {lanes}, {1});
     };
     emitLoop(m, 0, wide, [&](Index x) {
-      InterpolationTap tap = tapOf(m, d + 1, x);
+      InterpolationTap tap = tapAt(m, d + 1, x);
       SmallVector<Value> parts;
-      for (int64_t i = 0; i < cornersOf(1); ++i)
+      for (int64_t i = 0; i < cornersOf(tap); ++i)
         parts.push_back(laneBox(band, tap.index[i]));
       blendInto(m, tap, parts, laneBox(turned, x));
     });
@@ -352,9 +267,9 @@ struct Interpolation {
     transpose(m, box(m, turned, 0, {lanes, wide}, {1, lanePitch}),
               box(m, rows, 0, {lanes, wide}, {widePitch, 1}));
     emitLoop(m, from, past, [&](Index y) {
-      InterpolationTap tap = tapOf(m, d, y);
+      InterpolationTap tap = tapAt(m, d, y);
       SmallVector<Value> parts;
-      for (int64_t i = 0; i < cornersOf(1); ++i)
+      for (int64_t i = 0; i < cornersOf(tap); ++i)
         parts.push_back(
             box(m, rows, (tap.index[i] - first) * widePitch, {wide}, {1}));
       Index to = bigAt + y * big.strides[d + 1];
@@ -366,7 +281,7 @@ struct Interpolation {
   /// Takes channels that have one row each as the rows of a single channel, of
   /// which none is blended with another.
   void takeChannelsAsRows(int64_t channels) {
-    dims.insert(dims.begin(), {channels, channels});
+    dims.insert(dims.begin(), {channels, channels, std::nullopt, true});
     for (Strided *s : {&small, &big}) {
       std::swap(s->sizes[1], s->sizes[2]);
       std::swap(s->strides[1], s->strides[2]);
@@ -377,17 +292,17 @@ struct Interpolation {
 
   void emitBands(const Bands &bands) const {
     IndexMath &m = ctx.m;
-    int64_t rows = dims[last() - 1].second;
+    int64_t rows = dims[last() - 1].out;
     Grid grid{{"image", big.sizes[0]}, {"channel", big.sizes.back()}};
     for (int64_t d = 0; d < last() - 1; ++d)
-      grid.add("row", dims[d].second);
+      grid.add("row", dims[d].out);
     grid.add("band", ceilDiv(rows, bands.rows));
     emitItems(m, ctx.label, grid, bands.bytes(),
               [&](const Grid::Item &at, Value scratch) {
                 Index to = start(big, at["image"], at["channel"]);
                 SmallVector<InterpolationTap> outer;
                 for (auto [d, p] : llvm::enumerate(at.all("row"))) {
-                  outer.push_back(tapOf(m, d, p));
+                  outer.push_back(tapAt(m, d, p));
                   to += p * big.strides[d + 1];
                 }
                 Index from = at["band"] * bands.rows;
@@ -401,10 +316,10 @@ struct Interpolation {
   /// does something else.
   SmallVector<int64_t> repeats() const {
     SmallVector<int64_t> times;
-    for (auto [in, out] : dims) {
-      if (!nearest || alignCorners || in == 0 || out == 0 || out % in != 0)
+    for (const SampledDim &d : dims) {
+      if (!d.repeats(sampling))
         return {};
-      times.push_back(out / in);
+      times.push_back(d.out / d.in);
     }
     return times;
   }
@@ -459,13 +374,13 @@ struct Interpolation {
     Grid grid{{"image", big.sizes[0]},
               {"channel", inside ? 1 : big.sizes.back()}};
     for (int64_t d = 0; d < last(); ++d)
-      grid.add("row", dims[d].second);
+      grid.add("row", dims[d].out);
     emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
       Index from = start(small, at["image"], at["channel"]);
       Index to = start(big, at["image"], at["channel"]);
       SmallVector<InterpolationTap> taps;
       for (auto [d, p] : llvm::enumerate(at.all("row"))) {
-        taps.push_back(tapOf(m, d, p));
+        taps.push_back(tapAt(m, d, p));
         to += p * big.strides[d + 1];
       }
       if (inside)
@@ -506,8 +421,7 @@ struct Interpolation {
 LogicalResult lowerInterpolate(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
   bool backward = graph::isBackward(op);
-  Value bigValue = backward ? op->getOperand(1) : op->getResult(0);
-  auto small = rankedType(op->getOperand(0)), big = rankedType(bigValue);
+  auto small = rankedType(op->getOperand(0));
   bool ncx = isNcx(op, small.getRank());
   if (!small.getElementType().isF32())
     return emitError(op, ErrorCode::UnsupportedForm,
@@ -515,24 +429,20 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
   const Strided &in = ctx.memoryOf(op->getOperand(backward ? 1 : 0));
   const Strided &out = ctx.result();
   Interpolation it{ctx,
-                   stringAttr(op, "mode") == "nearest",
-                   stringAttr(op, "coordinate_transformation_mode") ==
-                       "align_corners",
-                   {},
+                   samplingOf(op),
+                   sampledDims(op),
                    toChannelsLast(backward ? out : in, ncx),
                    toChannelsLast(backward ? in : out, ncx),
                    backward};
-  for (int64_t i = 0; i < small.getRank() - 2; ++i) {
-    int64_t d = ncx ? i + 2 : i + 1;
-    it.dims.push_back({small.getDimSize(d), big.getDimSize(d)});
-    if (small.isDynamicDim(d) || big.isDynamicDim(d))
+  for (auto [i, d] : llvm::enumerate(it.dims)) {
+    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
       return emitError(op, ErrorCode::UnsupportedForm,
                        "spatial dimensions must be static");
-    if (it.dims.back().first == 0 && it.dims.back().second > 0)
+    if (d.in == 0 && d.out > 0)
       return emitError(op, ErrorCode::UnsupportedForm,
                        "there is nothing to interpolate: dimension " +
-                           Twine(d) + " of src is 0, of dst " +
-                           Twine(it.dims.back().second));
+                           Twine(i + (ncx ? 2 : 1)) + " of src is 0, of dst " +
+                           Twine(d.out));
   }
   int64_t channels = small.getDimSize(ncx ? 1 : small.getRank() - 1);
   if (ncx && !backward && it.dims.size() == 1 && channels >= kMinRows)
