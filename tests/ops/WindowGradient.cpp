@@ -195,10 +195,10 @@ static void addSampling(Cases &cases) {
         std::string dst = std::string(f.src) + " " + f.dst;
         for (const std::string &ratio :
              {" sizes=" + std::string(f.sizes) + format,
-              " ratio=scales scales=" + std::string(f.scales)})
+              " ratio=scales scales=" + std::string(f.scales)}) {
           cases.push_back("Interpolate " + std::string(f.src) + attrs + ratio);
-        cases.push_back("InterpolateBackward " + dst + attrs +
-                        " sizes=" + f.sizes + format);
+          cases.push_back("InterpolateBackward " + dst + attrs + ratio);
+        }
       }
   for (const char *text : {
            "1x12x9x3 mode=linear antialias=true sizes=5,4",
