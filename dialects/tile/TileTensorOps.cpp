@@ -368,9 +368,10 @@ LogicalResult MatMulOp::verify() {
            << src.getRank() << ", " << weights.getRank() << ", " << rank
            << ", at least 2, " << ownRank << ", 2 are needed";
   if (getInPlace() &&
-      (v > 1 || !weights.getElementType().isF32() || !weights.hasStaticShape()))
+      (v > 1 || !weights.getElementType().isF32() ||
+       weights.isDynamicDim(weights.getRank() - 2)))
     return emitOpError(
-        "in place, weights are f32, not interleaved, of static shape");
+        "in place, weights are f32, not interleaved, of known K");
   ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(weights, v);
   if (failed(match(*this, "the number of rows of dst", dst.getDimSize(rank - 2),
                    a[a.size() - 2])) ||

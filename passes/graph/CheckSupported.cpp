@@ -64,14 +64,6 @@ std::optional<Error> checkShapes(Operation *op) {
   return std::nullopt;
 }
 
-bool hasUnknownColumns(Operation *matmul) {
-  ArrayRef<int64_t> shape = rankedType(matmul->getOperand(1)).getShape();
-  if (shape.size() < 2)
-    return false;
-  bool transposed = boolAttr(matmul, "transpose_b");
-  return ShapedType::isDynamic(shape[shape.size() - (transposed ? 2 : 1)]);
-}
-
 /// The first operand or result of a window whose sizes are not known. The batch
 /// of data may be dynamic, weights are static.
 std::optional<Error> checkWindow(Operation *op) {
@@ -272,9 +264,6 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
   if (isa<graph::GroupNormBackwardOp>(op))
     if (auto e = checkGroupNormBackward(op))
       return e;
-  if (isa<graph::MatMulOp>(op) && hasUnknownColumns(op))
-    return makeError(op, ErrorCode::UnsupportedForm,
-                     "the number of columns of weights is not known");
   if (info.reducedDims == graph::ReducedDims::axes && op->getNumOperands() > 1)
     return makeError(op, ErrorCode::UnsupportedForm,
                      "axes given by a tensor do not compile");

@@ -71,11 +71,12 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
   constexpr int64_t kFewRows = 16, kFewDots = 4;
   auto w = rankedType(weights);
   if (!dst.getElementType().isF32() || !w.getElementType().isF32() ||
-      !rankedType(src).getElementType().isF32() || !w.hasStaticShape() ||
-      w.getNumElements() == 0)
+      !rankedType(src).getElementType().isF32() || llvm::is_contained(w.getShape(), 0))
     return false;
   auto rows = rowsOfMatrix(dst, w);
   int64_t rank = w.getRank();
+  if (w.isDynamicDim(rank - 2)) // the sum is cut into parts of known length
+    return false;
   return rows && !isKnownOnce(weights) &&
          ((*rows <= kFewRows && isContiguous(weights, rank - 1)) ||
           (*rows <= kFewDots && isContiguous(weights, rank - 2)));

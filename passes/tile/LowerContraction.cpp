@@ -30,14 +30,9 @@ void countWords(MatMulProblem &p) {
 
 LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   Epilogue epilogue(ctx, op);
-  auto type = rankedType(op.getDst());
-  int64_t n = type.getShape().back();
-  if (ShapedType::isDynamic(n))
-    return emitError(op, ErrorCode::UnsupportedForm,
-                     "the number of columns is unknown");
   MatMulProblem p;
   p.epilogueOperands = epilogue.epilogueOperands;
-  p.n = n;
+  p.n = ctx.sizes[op.getDst()].back();
   p.interleave = op.getInterleave();
   p.k = ctx.sizes[op.getSrc()].back();
   p.quantized = op.getQuantized();

@@ -96,11 +96,13 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
     sizes.set(arg, s.sizes);
     ctx.inputs[arg] = std::move(s);
   }
+  ValueRange results = group.getBody().front().getTerminator()->getOperands();
+  for (auto [i, v] : llvm::enumerate(results))
+    sizes.expect(v, stridedOf(m, lowered.getArgument(n + i)).sizes);
   for (Operation &op : group.getBody().front().without_terminator())
     if (failed(sizes.infer(&op)))
       return failure();
-  for (auto [i, v] : llvm::enumerate(
-           group.getBody().front().getTerminator()->getOperands())) {
+  for (auto [i, v] : llvm::enumerate(results)) {
     Strided s = stridedOf(m, lowered.getArgument(n + i));
     // One SSA value per size, so that layouts can be compared.
     s.sizes.assign(sizes[v].begin(), sizes[v].end());
@@ -408,8 +410,11 @@ private:
       contraction |= conv.hasGroupsAsLanes();
     // Sizes of the results, from those of the operands.
     SizeMap inner;
-    for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands()))
+    for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands())) {
       inner.set(arg, sizes[v]);
+      if (auto columns = sizes.columnsOf(v))
+        inner.setColumns(arg, *columns);
+    }
     for (Operation &op : group.getBody().front().without_terminator())
       if (failed(inner.infer(&op)))
         return failure();
@@ -441,6 +446,8 @@ private:
       }
       out.push_back(s);
       define(v, std::move(s));
+      if (auto columns = inner.columnsOf(ret->getOperand(i)))
+        sizes.setColumns(v, *columns);
     }
     auto label = call->getAttrOfType<StringAttr>(kLabelAttr);
     auto inPlace = call->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr);

@@ -47,6 +47,65 @@ TEST(UnknownSizes, DoNotStretch) {
   }
 }
 
+/// Columns of the weights, rows and K of any number, also less than a panel.
+TEST(UnknownSizes, AllSizesOfProducts) {
+  auto text = [](const std::string &m, const std::string &n,
+                 const std::string &k, const std::string &type,
+                 const std::string &after) {
+    return "y = MatMul 2x" + m + "x" + k + type + " 2x" + k + "x" + n + type +
+           after;
+  };
+  struct Sizes {
+    const char *m, *n, *k;
+  };
+  const Sizes sizes[] = {{"1", "1", "64"},   {"7", "3", "64"},
+                         {"16", "16", "64"}, {"5", "48", "64"},
+                         {"33", "61", "64"}, {"130", "257", "64"},
+                         {"4", "0", "64"},   {"0", "5", "64"}};
+  for (const char *type : {"", "/bf16", "/f16"})
+    for (const char *after : {"", "; ReLU y"}) {
+      std::vector<std::string> some, all;
+      for (const Sizes &s : sizes) {
+        some.push_back(text(s.m, s.n, "64", type, after));
+        all.push_back(text(s.m, s.n, s.k, type, after));
+      }
+      checkShapes(text("?", "?", "64", type, after), some);
+      checkShapes(text("4", "?", "64", type, after),
+                  {text("4", "1", "64", type, after),
+                   text("4", "129", "64", type, after)});
+      checkShapes(text("?", "?", "?", type, after),
+                  {text("5", "17", "1", type, after),
+                   text("5", "17", "0", type, after),
+                   text("40", "70", "513", type, after),
+                   text("1", "70", "5000", type, after)});
+    }
+}
+
+/// Weights that change with every execution and meet few rows are read where
+/// they lie, along either dimension.
+TEST(UnknownSizes, ColumnsOfProductsInPlace) {
+  for (const char *rows : {"1", "3"}) {
+    auto along = [&](const std::string &n) {
+      return std::string("y = MatMul ") + rows + "x300 300x" + n +
+             "; Add y " + n;
+    };
+    auto across = [&](const std::string &n) {
+      return std::string("y = MatMul 2x") + rows + "x64 2x" + n +
+             "x64 transpose_b=true; Multiply y 2x1x" + n;
+    };
+    checkShapes(along("?"), {along("1"), along("47"), along("2100")});
+    checkShapes(across("?"), {across("1"), across("47"), across("2100")});
+  }
+}
+
+/// Long sums are cut into parts, and rows of known number.
+TEST(UnknownSizes, ColumnsOfLongProducts) {
+  auto text = [](const std::string &n) {
+    return "y = MatMul 64x5000 5000x" + n + "; Tanh y";
+  };
+  checkShapes(text("?"), {text("1"), text("49"), text("200")});
+}
+
 TEST(UnknownSizes, StatisticsOfAttention) {
   auto text = [](const std::string &keys) {
     return "s = MatMul 2x1x4x8 2x" + keys +

@@ -122,7 +122,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<9x25xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xbf16>, %w: tensor<8x25xbf16>) {
-  // expected-error @+1 {{in place, weights are f32, not interleaved, of static shape}}
+  // expected-error @+1 {{in place, weights are f32, not interleaved, of known K}}
   %0 = tile.matmul %x, %w in_place : tensor<4x8xbf16>, tensor<8x25xbf16> -> tensor<4x25xf32>
   return
 }

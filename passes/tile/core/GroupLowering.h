@@ -19,13 +19,21 @@ namespace tenon::passes {
 class SizeMap {
 public:
   void set(mlir::Value v, llvm::ArrayRef<Index> sizes);
+  /// The sizes of `result` where those of operands do not tell them: they are
+  /// those of its buffer. Those of operands of elementwise operations follow.
+  void expect(mlir::Value result, llvm::ArrayRef<Index> sizes);
+  /// The number of columns of weights that `packed` holds in panels, if it is
+  /// known and not by its type: the last panel may be filled up with zeros.
+  std::optional<Index> columnsOf(mlir::Value packed) const;
+  void setColumns(mlir::Value packed, Index columns);
   /// Computes and remembers the sizes of the results of `op`. Fails, with an
   /// error on `op`, where they cannot be derived.
   mlir::LogicalResult infer(mlir::Operation *op);
   llvm::ArrayRef<Index> operator[](mlir::Value v) const;
 
 private:
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<Index>> sizes;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Index>> sizes, expected;
+  llvm::DenseMap<mlir::Value, Index> columns;
 };
 
 struct GroupContext {

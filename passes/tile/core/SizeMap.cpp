@@ -18,6 +18,24 @@ void SizeMap::set(Value v, ArrayRef<Index> s) {
   sizes[v] = SmallVector<Index>(s.begin(), s.end());
 }
 
+void SizeMap::expect(Value result, ArrayRef<Index> s) {
+  if (!expected.try_emplace(result, s.begin(), s.end()).second)
+    return;
+  Operation *op = result.getDefiningOp();
+  if (!op || !graph::isElementwise(op))
+    return;
+  for (Value v : op->getOperands())
+    if (rankedType(v).getShape() == rankedType(result).getShape())
+      expect(v, s);
+}
+
+void SizeMap::setColumns(Value packed, Index n) { columns[packed] = n; }
+
+std::optional<Index> SizeMap::columnsOf(Value packed) const {
+  auto it = columns.find(packed);
+  return it == columns.end() ? std::nullopt : std::optional(it->second);
+}
+
 ArrayRef<Index> SizeMap::operator[](Value v) const {
   auto it = sizes.find(v);
   assert(it != sizes.end() && "value without sizes");
@@ -106,6 +124,10 @@ void ResultSizes::of(tile::MatMulOp product) {
     if (one && wi >= 0)
       r[rank - i] = w[wi];
   }
+  if (product.getInPlace())
+    r.back() = w.back();
+  else if (auto columns = sizes.columnsOf(product.getWeights()))
+    r.back() = *columns;
 }
 
 /// Leading dims of q, where it has none those of k and v; then the rows.
@@ -289,13 +311,20 @@ LogicalResult SizeMap::infer(Operation *op) {
     for (int64_t d = 0; d < type.getRank(); ++d) {
       if (!type.isDynamicDim(d))
         r[d] = type.getDimSize(d);
-      else if (isUnknown(r[d]))
+      else if (auto it = expected.find(v);
+               isUnknown(r[d]) && it != expected.end())
+        r[d] = it->second[d];
+      if (isUnknown(r[d]))
         return emitError(op, ErrorCode::UnsupportedForm,
                          "cannot derive the size of dimension " + Twine(d) +
                              " of its result");
     }
     sizes[v] = std::move(r);
   }
+  if (auto pack = dyn_cast<tile::PackOp>(op))
+    if (auto n = rankedType(pack.getWeights()).getRank() - 1;
+        rankedType(pack.getWeights()).isDynamicDim(n))
+      setColumns(pack.getResult(), (*this)[pack.getWeights()][n]);
   return success();
 }
 

@@ -184,7 +184,7 @@ void emitLoop(IndexMath &m, int64_t count,
   emitLoop(m, 0, count, body);
 }
 
-void emitIfBelow(IndexMath &m, Index number, int64_t bound,
+void emitIfBelow(IndexMath &m, Index number, Index bound,
                  llvm::function_ref<void()> below,
                  llvm::function_ref<void()> otherwise) {
   OpBuilder &b = m.builder();
@@ -208,6 +208,16 @@ void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
     return;
   }
   emitIfBelow(m, number, full, [&] { body(block); }, [&] { body(tail); });
+}
+
+void withBlockSize(IndexMath &m, Index number, Index total, int64_t block,
+                   llvm::function_ref<void(Index)> body) {
+  if (auto known = total.constant())
+    return withBlockSize(m, number, *known, block,
+                         [&](int64_t size) { body(size); });
+  emitIfBelow(
+      m, number, total / block, [&] { body(block); },
+      [&] { body(total % block); });
 }
 
 } // namespace tenon::passes

@@ -100,7 +100,7 @@ void emitLoop(IndexMath &m, int64_t count,
               llvm::function_ref<void(Index)> body);
 
 /// Calls `below` where `number` is less than `bound`.
-void emitIfBelow(IndexMath &m, Index number, int64_t bound,
+void emitIfBelow(IndexMath &m, Index number, Index bound,
                  llvm::function_ref<void()> below,
                  llvm::function_ref<void()> otherwise);
 
@@ -108,5 +108,9 @@ void emitIfBelow(IndexMath &m, Index number, int64_t bound,
 /// or what the last one has.
 void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
                    llvm::function_ref<void(int64_t)> body);
+/// The same for a number of elements that need not be known: the size of the
+/// last block is not known then.
+void withBlockSize(IndexMath &m, Index number, Index total, int64_t block,
+                   llvm::function_ref<void(Index)> body);
 
 } // namespace tenon::passes

@@ -94,11 +94,7 @@ LogicalResult lowerPack(GroupContext &ctx) {
     return lowerPackQuantized(ctx, quantized);
   if (auto slices = dyn_cast<tile::ToInt8SlicesOp>(last))
     return lowerToInt8Slices(ctx, slices);
-  auto op = cast<tile::PackOp>(last);
-  if (ShapedType::isDynamic(rankedType(op.getWeights()).getShape().back()))
-    return emitError(op, ErrorCode::UnsupportedForm,
-                     "the number of columns is unknown");
-  PanelPacking(ctx, op).emitSections(ctx.result());
+  PanelPacking(ctx, cast<tile::PackOp>(last)).emitSections(ctx.result());
   return success();
 }
 

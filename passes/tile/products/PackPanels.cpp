@@ -108,7 +108,7 @@ int64_t PanelPacking::matrixSize() const {
 
 /// What is there of K for these columns, and zeros beyond.
 void PanelPacking::forEachPart(
-    Index first, Index count, int64_t columns, Index k,
+    Index first, Index count, Index columns, Index k,
     llvm::function_ref<void(const Part &)> emit) const {
   int64_t v = op.getInterleave(), panel = op.getPanel();
   Index whole = k / v;
@@ -119,7 +119,7 @@ void PanelPacking::forEachPart(
     emit({first, count, 0, columns, whole, 1, 0, rest});
     emit({first, count, 0, columns, whole, 1, rest, v - rest, true});
   }
-  if (columns < panel)
+  if (auto known = columns.constant(); !known || *known < panel)
     emit(
         {first, count, columns, panel - columns, 0, ceilDiv(k, v), 0, v, true});
 }
@@ -198,18 +198,18 @@ void PanelPacking::emitSection(const Strided &dst, const Part &p) const {
 }
 
 void PanelPacking::emitSections(const Strided &dst) const {
-  int64_t n = *sizes.back().constant() / op.getGroups().value_or(1);
-  int64_t panel = op.getPanel(), full = n / panel, tail = n % panel;
-  Index k = *(sizes.end() - 2);
+  Index n = sizes.back() / op.getGroups().value_or(1);
+  int64_t panel = op.getPanel();
+  Index k = *(sizes.end() - 2), full = n / panel, tail = n % panel;
   auto emit = [&](const Part &part) { emitSection(dst, part); };
-  if (full)
+  if (!full.isConstant(0))
     forEachPart(0, full, panel, k, emit);
-  if (tail)
-    forEachPart(full, 1, tail, k, emit);
+  if (!tail.isConstant(0)) // none or one, if that is not known
+    forEachPart(full, min(tail, 1), tail, k, emit);
 }
 
 void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
-                             int64_t columns, Index from, Index k, Value dst,
+                             Index columns, Index from, Index k, Value dst,
                              Index offset) const {
   int64_t panel = op.getPanel(), neighbours = op.getInterleave();
   Index v = neighbours, group = panel * neighbours;
@@ -233,22 +233,26 @@ void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
       Index at = row * alongK + column * alongN;
       places.push_back({start + at, {v * alongK, alongN, alongK}});
     }
-    bool isWide = *sizes.back().constant() >= kWidePanels * panel;
+    auto n = sizes.back().constant();
+    bool isNarrow = n && *n < kWidePanels * panel;
     weights.emitBox(m, places, space, to,
-                    along && isWide ? kPanelsAhead * panel : 0);
+                    along && !isNarrow ? kPanelsAhead * panel : 0);
   });
 }
 
 void PanelPacking::emitPanels(IndexMath &m, ArrayRef<Index> starts,
                               Value dst) const {
-  int64_t n = *sizes.back().constant(), panel = op.getPanel();
-  Index k = *(sizes.end() - 2), full = n / panel;
-  auto emit = [&](Index number, int64_t columns) {
+  int64_t panel = op.getPanel();
+  Index k = *(sizes.end() - 2), full = sizes.back() / panel;
+  auto emit = [&](Index number, Index columns) {
     emitPanel(m, starts, number, columns, 0, k, dst, number * panelSize(k));
   };
   emitLoop(m, 0, full, [&](Index number) { emit(number, panel); });
-  if (n % panel)
-    emit(full, n % panel);
+  Index tail = sizes.back() % panel;
+  if (tail.constant().value_or(0))
+    emit(full, tail);
+  else if (!tail.constant())
+    emitLoop(m, 0, min(tail, 1), [&](Index) { emit(full, tail); });
 }
 
 } // namespace tenon::passes

@@ -65,7 +65,7 @@ public:
   /// of K, `columns` of which there are, and zeros. `starts` are where the
   /// matrix begins in each of `tensors`. With an interleave `from` is 0.
   void emitPanel(IndexMath &m, llvm::ArrayRef<Index> starts, Index number,
-                 int64_t columns, Index from, Index k, mlir::Value dst,
+                 Index columns, Index from, Index k, mlir::Value dst,
                  Index offset) const;
 
   /// The same for all panels, of all of K.
@@ -78,7 +78,7 @@ private:
   /// neighbours, from element `inGroup` of a group of dst.
   struct Part {
     Index first, count;
-    int64_t column, columns;
+    Index column, columns;
     Index firstGroup, groups;
     int64_t inGroup, part;
     bool zeros = false;
@@ -90,7 +90,7 @@ private:
   int64_t lead() const { return isGrouped() ? 1 : rank() - 2; }
   /// Calls `emit` with the parts of `count` panels from `first` on that have
   /// `columns` each, and `k` rows.
-  void forEachPart(Index first, Index count, int64_t columns, Index k,
+  void forEachPart(Index first, Index count, Index columns, Index k,
                    llvm::function_ref<void(const Part &)> emit) const;
   Strided partOf(const Strided &src, const Part &p) const;
   Strided partOfDst(const Strided &dst, const Part &p) const;

@@ -48,6 +48,8 @@ constexpr int64_t kFewPanels = 32;
 /// contiguous rows first. Otherwise each panel would read a line for every
 /// element of a row.
 constexpr int64_t kMinPanelsAcross = 6, kMinColumnsAcross = 288;
+/// What counts for an unknown number of panels.
+constexpr int64_t kUnknownPanels = 8;
 /// Multiplications that are worth an item of their own.
 constexpr int64_t kMinItemProducts = 1 << 17;
 
@@ -68,8 +70,9 @@ struct RowCopy {
 
   /// For the columns of `sum`, a part of K.
   static RowCopy of(const MatMulProblem &p, Index sum, bool across,
-                    int64_t rowDim, int64_t panels, int64_t block) {
+                    int64_t rowDim, Index numPanels, int64_t block) {
     constexpr int64_t kMinPanels = 8;
+    int64_t panels = numPanels.constant().value_or(kUnknownPanels);
     auto k = sum.constant();
     if (p.made)
       return {*k, p.made->elementType(), block};
@@ -199,7 +202,7 @@ private:
   void emitPanel(ArrayRef<Index> at, Index panel, Index from, Index k,
                  Value memory) const;
 
-  int64_t panels;
+  Index panels;
   Index times;               // 0: there are no items
   bool makesWeights = false; // of quantized weights, for many rows
   bool streams = false;      // panels come from beyond L2
@@ -224,7 +227,7 @@ void PackedMatMulEmitter::emitItem(ArrayRef<Index> at, Index panel,
   Value a = rowsOfA();
   Value w = panelBox(m, weights, wOffset, {}, {}, readsQuantized ? rowsOfW : k,
                      p.panel, p.interleave);
-  withBlockSize(m, panel, p.n, p.panel, [&](int64_t columns) {
+  withBlockSize(m, panel, p.n, p.panel, [&](Index columns) {
     SmallVector<Index> start(at);
     start.push_back(panel * p.panel);
     auto product = epilogue.emitBrgemm(m, a, w, p.dst, p.epilogueOperands,
@@ -262,7 +265,7 @@ void PackedMatMulEmitter::emitPanel(ArrayRef<Index> at, Index panel, Index from,
   SmallVector<Index> starts;
   for (const Strided &src : p.unpacked)
     starts.push_back(offsetOf(src, at));
-  withBlockSize(m, panel, p.n, p.panel, [&](int64_t columns) {
+  withBlockSize(m, panel, p.n, p.panel, [&](Index columns) {
     p.packing->emitPanel(m, starts, panel, columns, from, k, memory, 0);
   });
 }
@@ -322,10 +325,13 @@ PackedMatMulEmitter::Cut PackedMatMulEmitter::cut(Index k) const {
   auto batch = grid.size().constant();
   auto sum = k.constant();
   if (r && batch && sum) {
-    int64_t perRow = std::max<int64_t>(1, *sum * std::min(p.n, p.panel));
+    int64_t columns = std::min(p.n.constant().value_or(p.panel), p.panel);
+    int64_t perRow = std::max<int64_t>(1, *sum * columns);
     int64_t least = std::max(kMinRowBlock, kMinItemProducts / perRow);
-    block = shareRows(*r, block, *batch * panels, least);
-    block = roundUp(evenItems(*r, block, *batch * panels), step);
+    // Of panels whose number is not known there may be one.
+    int64_t others = *batch * panels.constant().value_or(1);
+    block = shareRows(*r, block, others, least);
+    block = roundUp(evenItems(*r, block, others), step);
   }
   if (p.packing && p.made) // rows are there for all panels
     block = std::max<int64_t>(*r, 1);
@@ -339,16 +345,18 @@ PackedMatMulEmitter::Cut PackedMatMulEmitter::cut(Index k) const {
 
 void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
   auto [block, panelLast, grid] = cut(k);
-  auto r = space.rows.constant(), allK = p.k.constant();
+  auto r = space.rows.constant();
   int64_t l2Bytes = std::min(ctx.target.getL2Bytes(), kMostOfL2);
-  streams = panelLast && allK && *allK * p.panel * panels >= kMaxCachedWeights;
+  auto weights = (p.k * p.panel * panels).constant();
+  streams = panelLast && weights && *weights >= kMaxCachedWeights;
   auto bytesOfA =
       (product(space.sizes) * k * RowCopy::bytesOf(p.elementOfA())).constant();
   RowCopy copy;
   bool across = !aK.isConstant(1);
   if (p.made || (panelLast && (ctx.target.getMatrixUnit() || across)))
     copy = RowCopy::of(p, k, across, space.rowDim, panels, block);
-  rowsStream = panels <= kFewPanels && !streams && !copy.bytes &&
+  auto few = panels.constant();
+  rowsStream = few && *few <= kFewPanels && !streams && !copy.bytes &&
                bytesOfA.value_or(l2Bytes + 1) > l2Bytes;
   auto section = [&](Index item, Value scratch) {
     Grid::Item place(grid, item);

@@ -14,8 +14,7 @@ struct MatMulProblem {
   Strided w;                                   // [lead.., M], stride 0 along M
   Strided dst;                                 // [lead.., M, N]
   llvm::SmallVector<Strided> epilogueOperands; // like dst
-  Index k;
-  int64_t n;
+  Index k, n;
   int64_t panel = 0;      // after lead.. W is [P, K, panel], dense
   int64_t interleave = 1; // of k in W
   bool unsignedA = false; // A is u8

@@ -31,6 +31,8 @@ constexpr int64_t kStreams = 16;
 /// Longer runs matter more than more items.
 constexpr int64_t kMinColumns = 128, kMaxColumns = 1024, kColumnStep = 32;
 constexpr int64_t kItems = 4;
+/// What counts for an unknown number of columns of dst.
+constexpr int64_t kUnknownColumns = 1024;
 /// Columns of A and W in one dot, in chains of one lane each. Longer ones are
 /// added up, which costs more the shorter they are.
 constexpr int64_t kDots = 16384;
@@ -48,13 +50,12 @@ private:
   /// Columns [first, first + columns) of dst.
   struct Item {
     SmallVector<Index> at; // index in the space, row 0
-    Index first;
-    int64_t columns;
+    Index first, columns;
     Value scratch;
   };
 
   int64_t weightBytes() const {
-    return p.n * p.k.constant().value_or(0) *
+    return (p.n * p.k).constant().value_or(0) *
            p.w.elementType().getIntOrFloatBitWidth() / 8;
   }
   bool isDots() const { return p.inPlace->k.isConstant(1); }
@@ -218,7 +219,9 @@ void InPlaceSection::emit() {
   grid.add("matrix", 1); // with all of its rows
   int64_t batch = grid.size().constant().value_or(1);
   int64_t columns = roundUp(
-      std::clamp(p.n * batch / kItems, kMinColumns, kMaxColumns), kColumnStep);
+      std::clamp(p.n.constant().value_or(kUnknownColumns) * batch / kItems,
+                 kMinColumns, kMaxColumns),
+      kColumnStep);
   grid.add("columns", ceilDiv(p.n, columns));
   auto rows = space.rows.constant();
   if (rows && (isDots() || sumsInDst))
@@ -231,7 +234,7 @@ void InPlaceSection::emit() {
             [&](const Grid::Item &place, Value scratch) {
               Index number = place["columns"];
               Index first = number * columns;
-              withBlockSize(m, number, p.n, columns, [&](int64_t count) {
+              withBlockSize(m, number, p.n, columns, [&](Index count) {
                 Item item{SmallVector<Index>(place.all("matrix")), first, count,
                           scratch};
                 if (isDots())

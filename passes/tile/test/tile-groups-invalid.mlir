@@ -13,18 +13,6 @@ func.func private @g(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?x
 
 // -----
 
-func.func @fold(%w: tensor<8x?xf32>) -> tensor<?x8x24xf32> {
-  %0 = call @g(%w) {tile.label = "pack"} : (tensor<8x?xf32>) -> tensor<?x8x24xf32>
-  return %0 : tensor<?x8x24xf32>
-}
-func.func private @g(%w: tensor<8x?xf32>) -> tensor<?x8x24xf32> attributes {tile.group = #tile.group<pack>} {
-  // expected-error @+1 {{the number of columns is unknown}}
-  %0 = tile.pack %w panel 24 : tensor<8x?xf32> -> tensor<?x8x24xf32>
-  return %0 : tensor<?x8x24xf32>
-}
-
-// -----
-
 func.func @main(%x: tensor<1x?x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32> {
   %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<1x?x6x3xf32>, tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32>
   return %0 : tensor<1x?x4x8xf32>
