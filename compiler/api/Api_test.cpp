@@ -182,6 +182,42 @@ TEST_F(Api, UnknownSizesAreGivenAtExecution) {
   EXPECT_THROW(compiled.execute(stream, {&tx}, {&ty}), Exception);
 }
 
+/// A reshape to several sizes that only execution tells.
+TEST_F(Api, SizesAreComputedFromNamedOnes) {
+  constexpr int64_t any = TENON_UNKNOWN_DIM;
+  LogicalTensor rows = f32(0, {any, 6}), like = f32(1, {any, any, 6});
+  LogicalTensor parts = f32(2, {any, any, 6}), sum(3, TENON_F32);
+  Graph g;
+  g.add(Op(0, tenon_op_static_reshape, "parts")
+            .attr("shape", std::vector<int64_t>{any, any, 6})
+            .attr("special_zero", false)
+            .input(rows)
+            .output(parts))
+      .add(Op(1, tenon_op_add, "sum").input(parts).input(like).output(sum))
+      .size(0, 0, "batch * tokens")
+      .size(1, 0, "batch")
+      .size(1, 1, "tokens")
+      .size(2, 0, "batch")
+      .size(2, 1, "tokens")
+      .finalize();
+  Partition p = std::move(g.partitions().at(0));
+  auto compiled = p.compile(engine, {rows, like}, {sum});
+  for (auto [batch, tokens] : {std::pair<int64_t, int64_t>{2, 5}, {1, 1}}) {
+    size_t count = static_cast<size_t>(batch * tokens) * 6;
+    Values a = ramp(count), b(count, 2), out(count, -1);
+    Tensor ta = tensor(f32(0, {batch * tokens, 6}), a),
+           tb = tensor(f32(1, {batch, tokens, 6}), b),
+           to = tensor(f32(3, {batch, tokens, 6}), out);
+    compiled.execute(stream, {&ta, &tb}, {&to});
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_EQ(out[i], a[i] + 2) << i;
+  }
+  Values a = ramp(66), b(60), out(60);
+  Tensor ta = tensor(f32(0, {11, 6}), a), tb = tensor(f32(1, {2, 5, 6}), b),
+         to = tensor(f32(3, {2, 5, 6}), out);
+  EXPECT_THROW(compiled.execute(stream, {&ta, &tb}, {&to}), Exception);
+}
+
 TEST_F(Api, StridedViewsWithoutCopies) {
   // Columns 2..5 of a 4x8 buffer.
   Values buffer = ramp(32), out(16, 7.f);

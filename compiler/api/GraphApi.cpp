@@ -4,6 +4,7 @@
 #include "compiler/import/json/Json.h"
 #include "dialects/graph/Merge.h"
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/support/WriteFile.h"
 
@@ -266,6 +267,32 @@ tenon_status tenon_graph_add_output(tenon_graph *graph, uint64_t tensor) {
   });
 }
 
+tenon_status tenon_graph_set_size(tenon_graph *graph, uint64_t tensor,
+                                  int32_t dim, const char *size) {
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkState(graph, false); !e.empty())
+      return e;
+    if (auto e = needed({{"size", size}}); !e.empty())
+      return e;
+    auto it = graph->graph.tensors.find(tensor);
+    if (it == graph->graph.tensors.end())
+      return errorList(ErrorCode::UnknownTensor,
+                       "no operation has tensor " + std::to_string(tensor),
+                       "add the operation first");
+    graph::LogicalTensor &t = it->second;
+    if (!t.shape || dim < 0 || static_cast<size_t>(dim) >= t.shape->size())
+      return errorList(ErrorCode::BadRank,
+                       "tensor " + std::to_string(tensor) + " has no dim " +
+                           std::to_string(dim),
+                       "the rank has to be known, dims count from 0");
+    if (auto expr = graph::SizeExpr::parse(size); !expr)
+      return expr.errors();
+    t.sizes.resize(t.shape->size());
+    t.sizes[dim] = size;
+    return {};
+  });
+}
+
 /// Shapes as far as they follow: what operations that Tenon does not know
 /// produce may have none.
 static std::vector<Error> inferKnown(graph::Graph &g) {
@@ -293,6 +320,8 @@ std::vector<Error> tenon::api::finalize(tenon_graph &graph) {
   if (auto e = graph::topologicalSort(g); !e.empty())
     return e;
   if (auto e = graph::completePorts(g); !e.empty())
+    return e;
+  if (auto e = graph::applyNamedSizes(g); !e.empty())
     return e;
   if (auto e = inferKnown(g); !e.empty())
     return e;

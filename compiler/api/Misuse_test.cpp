@@ -187,6 +187,11 @@ TEST_F(Misuse, Operations) {
                     .output(f32(6, {9, 3}))),
             TENON_E_EdgeConflict);
   EXPECT_EQ(tenon_graph_add_output(g.get(), 77), TENON_E_UnknownTensor);
+  EXPECT_EQ(tenon_graph_set_size(g.get(), 77, 0, "n"), TENON_E_UnknownTensor);
+  EXPECT_EQ(tenon_graph_set_size(g.get(), 4, 2, "n"), TENON_E_BadRank);
+  EXPECT_EQ(tenon_graph_set_size(g.get(), 4, -1, "n"), TENON_E_BadRank);
+  EXPECT_EQ(tenon_graph_set_size(g.get(), 4, 0, "2 n"), TENON_E_AttrValue);
+  EXPECT_EQ(tenon_graph_set_size(g.get(), 4, 0, nullptr), TENON_E_NullArgument);
   g.finalize();
   EXPECT_EQ(g.partitions().size(), 1u);
 }
@@ -253,6 +258,7 @@ TEST_F(Misuse, OrderOfCalls) {
   late.input(b).output(f32(3, {2}));
   EXPECT_EQ(tenon_graph_add_op(g.get(), late.get()), TENON_E_WrongState);
   EXPECT_EQ(tenon_graph_add_output(g.get(), 1), TENON_E_WrongState);
+  EXPECT_EQ(tenon_graph_set_size(g.get(), 1, 0, "n"), TENON_E_WrongState);
   tenon_partition *one[1];
   count = 0;
   EXPECT_EQ(

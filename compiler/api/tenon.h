@@ -7,10 +7,10 @@
 |* Calls return a status, TENON_SUCCESS or the number of an error; what      *|
 |* they yield comes through their last arguments.  When they fail, a new    *|
 |* handle is NULL and other results mean nothing.  tenon_last_error() tells *|
-|* the rest.  Nothing throws, prints or ends the process.  Beside the errors
-listed any call may give   *|
-|* NullArgument, BadHandle (of another kind, destroyed), OutOfMemory and    *|
-|* Internal.  Compiling installs LLVM's handlers of fatal errors; in a      *|
+|* the rest.  Nothing throws, prints or ends the process.  Beside the       *|
+|* errors listed any call may give NullArgument, BadHandle (of another      *|
+|* kind, destroyed), OutOfMemory and Internal.  Compiling installs LLVM's
+handlers of fatal errors; in a      *|
 |* program that uses the same LLVM, its own are replaced.                   *|
 |*                                                                          *|
 |* Handles: X_create makes one, X_destroy ends it; destroying NULL does     *|
@@ -313,6 +313,20 @@ TENON_API tenon_status tenon_graph_add_op(tenon_graph *graph,
  */
 TENON_API tenon_status tenon_graph_add_output(tenon_graph *graph,
                                               uint64_t tensor_id);
+
+/**
+ * What dim `dim` of a tensor of the graph is computed from: an expression of
+ * names and numbers with + - * // % and parentheses, "batch * tokens".  A name
+ * stands for one size in the whole graph; it is known, at the latest when the
+ * partition is executed, from an input with a dim that is this name alone.
+ * Results whose sizes do not follow from their operands need it: a reshape to
+ * several unknown sizes.  The last call for a dim counts.
+ * Errors: UnknownTensor (no operation has it), BadRank (no such dim, or the
+ * rank is not known), AttrValue (no expression), WrongState.
+ */
+TENON_API tenon_status tenon_graph_set_size(tenon_graph *graph,
+                                            uint64_t tensor_id, int32_t dim,
+                                            const char *size);
 
 /**
  * No more operations: sorts them, checks edges, infers shapes as far as they

@@ -364,6 +364,10 @@ public:
     check(tenon_graph_add_output(handle, tensorId));
     return *this;
   }
+  Graph &size(uint64_t tensorId, int32_t dim, const std::string &expression) {
+    check(tenon_graph_set_size(handle, tensorId, dim, expression.c_str()));
+    return *this;
+  }
   void finalize() { check(tenon_graph_finalize(handle)); }
   std::vector<Partition>
   partitions(tenon_partition_policy policy = TENON_POLICY_FUSION) const {

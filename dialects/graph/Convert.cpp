@@ -73,6 +73,8 @@ DictionaryAttr Exporter::portAttrs(uint64_t id, bool isInput) {
   attrs.append(kIdAttr, idAttr(id));
   if (isInput && tensor.property != PropertyType::undef)
     attrs.append(kPropertyAttr, propertyAttr(id));
+  if (isInput && !tensor.sizes.empty())
+    attrs.append(kSizesAttr, sizesAttrOf(tensor, builder.getContext()));
   if (isInput && !tensor.shape)
     if (LayoutAttr layout = layoutAttrOf(tensor, builder.getContext()))
       attrs.append(kLayoutAttr, layout);
@@ -86,12 +88,14 @@ void Exporter::addEpilogueMaps(OperationState &state, const Op &op) {
   if (!ids.empty())
     state.addAttribute(kResultIdsAttr, builder.getDenseI64ArrayAttr(ids));
   MLIRContext *context = builder.getContext();
-  SmallVector<Attribute> properties, layouts;
-  bool anyProperty = false, anyLayout = false;
+  SmallVector<Attribute> properties, layouts, sizes;
+  bool anyProperty = false, anyLayout = false, anySize = false;
   for (uint64_t id : op.outputs) {
     const LogicalTensor &tensor = graph.tensor(id);
     anyProperty |= tensor.property != PropertyType::undef;
     properties.push_back(propertyAttr(id));
+    anySize |= !tensor.sizes.empty();
+    sizes.push_back(sizesAttrOf(tensor, context));
     LayoutAttr layout =
         tensor.shape ? LayoutAttr() : layoutAttrOf(tensor, context);
     anyLayout |= bool(layout);
@@ -100,6 +104,8 @@ void Exporter::addEpilogueMaps(OperationState &state, const Op &op) {
   }
   if (anyProperty)
     state.addAttribute(kResultPropertiesAttr, builder.getArrayAttr(properties));
+  if (anySize)
+    state.addAttribute(kResultSizesAttr, builder.getArrayAttr(sizes));
   if (anyLayout)
     state.addAttribute(kResultLayoutsAttr, builder.getArrayAttr(layouts));
 }

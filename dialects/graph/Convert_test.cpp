@@ -80,6 +80,8 @@ std::string dump(const Graph &graph) {
     if (tensor.shape)
       list(*tensor.shape);
     list(tensor.strides);
+    for (const std::string &size : tensor.sizes)
+      text += " '" + size + "'";
   }
   return text;
 }
@@ -94,7 +96,8 @@ void expectEqual(const Graph &a, const Graph &b) {
 constexpr uint64_t kHuge = ~uint64_t(0) - 2;
 
 /// All that is unusual at once: huge ids, odd names, layouts, strides,
-/// properties, unknown ranks and dims, an unused port, several results.
+/// properties, unknown ranks and dims, named sizes, an unused port, several
+/// results.
 Graph unusualGraph() {
   Graph g;
   g.version = "3.5.0";
@@ -105,6 +108,7 @@ Graph unusualGraph() {
   g.outputPorts = {9, 7, 12, 13, 11}; // 11: through End
   LogicalTensor x = tensor(kHuge, DType::f32, Dims{2, kUnknownDim});
   x.layout = LayoutType::any;
+  x.sizes = {"", "batch * 2"};
   add(g, x);
   LogicalTensor weights = tensor(7, DType::f32, Dims{3, 4});
   weights.property = PropertyType::constant;
@@ -121,6 +125,7 @@ Graph unusualGraph() {
   add(g, y);
   for (uint64_t id : {11, 12, 13})
     add(g, tensor(id, DType::f32, std::nullopt));
+  g.tensor(12).sizes = {"batch"};
 
   Op matmul{kHuge, "fc \"1\"\n", "MatMul", {}, {kHuge, 7}, {9}};
   matmul.attrs = {{"transpose_a", false},

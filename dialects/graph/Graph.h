@@ -63,6 +63,10 @@ struct LogicalTensor {
   Dims strides;
   LayoutType layout = LayoutType::strided;
   PropertyType property = PropertyType::undef;
+  /// Empty, or one for each dim: the size as an expression of named ones
+  /// (SizeExpr.h), or nothing. A name stands for one number in all of a graph;
+  /// it is known from a dim that is this name alone and has a size.
+  std::vector<std::string> sizes;
 
   bool hasStaticShape() const;
   /// Number of elements; requires hasStaticShape().

@@ -71,6 +71,14 @@ bool sameAddresses(const LogicalTensor &a, const LogicalTensor &b) {
   return true;
 }
 
+/// "[batch, 2 * seq]".
+static std::string join(const std::vector<std::string> &sizes) {
+  std::string text = "[";
+  for (const std::string &size : sizes)
+    text += (text.size() > 1 ? ", " : "") + (size.empty() ? "?" : size);
+  return text + "]";
+}
+
 std::string mergeTensor(LogicalTensor &known, const LogicalTensor &other) {
   auto both = [](std::string_view what, std::string_view a,
                  std::string_view b) {
@@ -80,6 +88,11 @@ std::string mergeTensor(LogicalTensor &known, const LogicalTensor &other) {
     known.dtype = other.dtype;
   else if (other.dtype != DType::undef && other.dtype != known.dtype)
     return both("dtype", name(known.dtype), name(other.dtype));
+
+  if (known.sizes.empty())
+    known.sizes = other.sizes;
+  else if (!other.sizes.empty() && other.sizes != known.sizes)
+    return both("sizes", join(known.sizes), join(other.sizes));
 
   LogicalTensor before = known;
   if (!mergeShape(known.shape, other.shape))

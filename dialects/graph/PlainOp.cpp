@@ -172,6 +172,21 @@ static Attribute sideAttr(Value value, StringRef argument, StringRef results) {
              : Attribute();
 }
 
+ArrayAttr sizesAttrOf(const LogicalTensor &tensor, MLIRContext *context) {
+  SmallVector<Attribute> texts;
+  for (const std::string &size : tensor.sizes)
+    texts.push_back(StringAttr::get(context, size));
+  return ArrayAttr::get(context, texts);
+}
+
+ArrayAttr sizesOf(Value value) {
+  auto sizes = llvm::dyn_cast_or_null<ArrayAttr>(
+      sideAttr(value, kSizesAttr, kResultSizesAttr));
+  bool isList =
+      sizes && !sizes.empty() && llvm::all_of(sizes, llvm::IsaPred<StringAttr>);
+  return isList ? sizes : ArrayAttr();
+}
+
 LogicalTensor describe(Value value) {
   LogicalTensor tensor;
   auto type = llvm::cast<TensorType>(value.getType());
@@ -187,6 +202,9 @@ LogicalTensor describe(Value value) {
           sideAttr(value, kPropertyAttr, kResultPropertiesAttr)))
     tensor.property =
         parsePropertyType(property.getValue()).value_or(PropertyType::undef);
+  if (ArrayAttr sizes = sizesOf(value))
+    for (auto size : sizes.getAsRange<StringAttr>())
+      tensor.sizes.push_back(size.str());
   return tensor;
 }
 

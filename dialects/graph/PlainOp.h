@@ -27,6 +27,18 @@ inline constexpr llvm::StringLiteral kLayoutAttr = "graph.layout";
 inline constexpr llvm::StringLiteral kResultLayoutsAttr =
     "graph.result_layouts";
 
+/// On arguments: an array with an expression for each dim, which may be empty;
+/// absent: none.
+inline constexpr llvm::StringLiteral kSizesAttr = "graph.sizes";
+/// On operations: one such array per result.
+inline constexpr llvm::StringLiteral kResultSizesAttr = "graph.result_sizes";
+
+/// The expressions of `tensor` as an array.
+mlir::ArrayAttr sizesAttrOf(const LogicalTensor &tensor,
+                            mlir::MLIRContext *context);
+/// The expressions that belong to `value`; null if there are none.
+mlir::ArrayAttr sizesOf(mlir::Value value);
+
 /// The element type that stands for `dtype`.
 mlir::Type elementTypeOf(DType dtype, mlir::MLIRContext *context);
 /// Absent when no DType stands behind the type.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
 
@@ -6,6 +7,7 @@
 
 using namespace mlir;
 using namespace tenon::tile;
+namespace graph = tenon::graph;
 
 static int64_t panels(int64_t n, int64_t panel) {
   return ShapedType::isDynamic(n) ? n : tenon::ceilDiv(n, panel);
@@ -78,6 +80,10 @@ LogicalResult FlipOp::verify() {
   return success();
 }
 
+static std::string sizeText(int64_t size) {
+  return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
+}
+
 LogicalResult SliceOp::verify() {
   auto src = cast<RankedTensorType>(getSrc().getType());
   auto dst = cast<RankedTensorType>(getDst().getType());
@@ -85,6 +91,7 @@ LogicalResult SliceOp::verify() {
   int64_t lead = src.getRank() - dst.getRank();
   if (lead < 0 || src.getRank() != static_cast<int64_t>(offsets.size()) ||
       (getSteps() && getSteps()->size() != offsets.size()) ||
+      (getEnds() && getEnds()->size() != offsets.size()) ||
       src.getElementType() != dst.getElementType())
     return emitOpError("src is ")
            << src << ", dst " << dst << ", with " << offsets.size()
@@ -93,14 +100,20 @@ LogicalResult SliceOp::verify() {
     bool isLead = static_cast<int64_t>(i) < lead;
     int64_t all = src.getDimSize(i), step = getStep(i),
             some = isLead ? 1 : dst.getDimSize(i - lead);
-    int64_t end = offset + (some - 1) * step; // the last element
-    bool isInside = some == 0 || (offset >= 0 && offset < all && end >= 0 &&
-                                  end < all && step != 0);
-    if (ShapedType::isDynamic(all) != ShapedType::isDynamic(some) ||
-        (ShapedType::isDynamic(all) ? offset != 0 || step != 1 : !isInside))
+    bool fits = false;
+    if (ShapedType::isDynamic(all)) {
+      fits = getEnds()
+                 ? step > 0
+                 : ShapedType::isDynamic(some) && offset == 0 && step == 1;
+    } else if (!ShapedType::isDynamic(some)) {
+      int64_t end = offset + (some - 1) * step; // the last element
+      fits = some == 0 || (offset >= 0 && offset < all && end >= 0 &&
+                           end < all && step != 0);
+    }
+    if (!fits)
       return emitOpError("dim ")
-             << i << ": " << some << " elements from " << offset << " on, each "
-             << step << "th, of " << all;
+             << i << ": " << sizeText(some) << " elements from " << offset
+             << " on, each " << step << "th, of " << sizeText(all);
   }
   return success();
 }
@@ -108,6 +121,23 @@ LogicalResult SliceOp::verify() {
 bool SliceOp::isView() {
   return !getSteps() ||
          llvm::all_of(*getSteps(), [](int64_t step) { return step > 0; });
+}
+
+/// One expression for each dim of `dst`; with `needsAll` for each that is not
+/// known.
+static LogicalResult verifySizes(Operation *op, ArrayAttr sizes,
+                                 RankedTensorType dst, bool needsAll) {
+  if (static_cast<int64_t>(sizes.size()) != dst.getRank())
+    return op->emitOpError("has ")
+           << sizes.size() << " sizes for " << dst.getRank() << " dims";
+  for (auto [i, size] : llvm::enumerate(sizes.getAsValueRange<StringAttr>())) {
+    if (size.empty() && !(needsAll && dst.isDynamicDim(i)))
+      continue;
+    if (auto expr = graph::SizeExpr::parse(size); !expr)
+      return op->emitOpError("dim ")
+             << i << ": " << expr.errors().front().message;
+  }
+  return success();
 }
 
 LogicalResult ExpandOp::verify() {
@@ -122,7 +152,15 @@ LogicalResult ExpandOp::verify() {
   if (!fits)
     return emitOpError("src is ")
            << src << ", which does not broadcast to " << dst;
-  return success();
+  return getSizes() ? verifySizes(*this, *getSizes(), dst, false) : success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  auto src = cast<RankedTensorType>(getSrc().getType());
+  auto dst = cast<RankedTensorType>(getDst().getType());
+  if (src.getElementType() != dst.getElementType())
+    return emitOpError("src is ") << src << ", dst " << dst;
+  return verifySizes(*this, getSizes(), dst, true);
 }
 
 void PackQuantizedOp::build(OpBuilder &b, OperationState &state, Value weights,
@@ -367,9 +405,8 @@ LogicalResult MatMulOp::verify() {
     return emitOpError("src, weights and dst have ranks ")
            << src.getRank() << ", " << weights.getRank() << ", " << rank
            << ", at least 2, " << ownRank << ", 2 are needed";
-  if (getInPlace() &&
-      (v > 1 || !weights.getElementType().isF32() ||
-       weights.isDynamicDim(weights.getRank() - 2)))
+  if (getInPlace() && (v > 1 || !weights.getElementType().isF32() ||
+                       weights.isDynamicDim(weights.getRank() - 2)))
     return emitOpError(
         "in place, weights are f32, not interleaved, of known K");
   ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(weights, v);

@@ -68,9 +68,13 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let summary = "a box of a tensor";
   let description = [{
     The elements of `src` from index `offsets` on, each `steps`-th one, as many as
-    `dst` has; without `steps` all of them. A step may be negative. A dim of
-    unknown size is taken whole: its offset is 0, its step 1. `dst` may lack the
-    first dims of `src`, of which it has one element then.
+    `dst` has; without `steps` all of them. A step may be negative. `dst` may lack
+    the first dims of `src`, of which it has one element then.
+
+    Of a dim of `src` whose size is not known, it is the elements from `offsets` up
+    to, and without, `ends`, both as Slice has them: they may be negative or out of
+    range. Without `ends` it is taken whole: the offset is 0, the step 1. Where
+    `dst` has a known size there, the code fails if there are not that many.
 
     With steps above 0 it is a view of the memory of `src`: it has no code and no
     group. Otherwise it is a copy.
@@ -80,12 +84,19 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$src, DenseI64ArrayAttr:$offsets,
-                       OptionalAttr<DenseI64ArrayAttr>:$steps);
+                       OptionalAttr<DenseI64ArrayAttr>:$steps,
+                       OptionalAttr<DenseI64ArrayAttr>:$ends);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
-    $src `at` $offsets (`by` $steps^)? attr-dict
+    $src `at` $offsets (`by` $steps^)? (`to` $ends^)? attr-dict
     `:` type($src) `->` type($dst)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$dst, "::mlir::Value":$src,
+                                 "::llvm::ArrayRef<int64_t>":$offsets,
+                                 "::mlir::DenseI64ArrayAttr":$steps), [{
+    build($_builder, $_state, dst, src, $_builder.getDenseI64ArrayAttr(offsets),
+          steps, ::mlir::DenseI64ArrayAttr());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The step along dim `i` of src.
@@ -100,16 +111,39 @@ def Tile_ExpandOp : Tile_Op<"expand", [Pure]> {
   let description = [{
     Dims of `src` and `dst` are paired from the right, as numpy does; along a dim
     of size 1, or that `src` does not have, its elements are repeated. A dim of
-    `dst` that is not known is one of `src`. It is a view of the memory of `src`:
-    it has no code and no group.
+    `dst` that is not known is one of `src`, or what `sizes` says (tile.reshape).
+    It is a view of the memory of `src`: it has no code and no group.
 
     ```mlir
     %b = tile.expand %a : tensor<3x1xf32> -> tensor<2x3x5xf32>
+    %c = tile.expand %a sizes ["batch", "", ""] : tensor<3x1xf32> -> tensor<?x3x5xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$src);
+  let arguments = (ins AnyRankedTensor:$src, OptionalAttr<StrArrayAttr>:$sizes);
   let results = (outs AnyRankedTensor:$dst);
-  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($dst)";
+  let assemblyFormat = [{
+    $src (`sizes` $sizes^)? attr-dict `:` type($src) `->` type($dst)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+  let summary = "a tensor in a shape whose sizes are computed from named ones";
+  let description = [{
+    As StaticReshape, for shapes of which several sizes are not known. `sizes` has
+    an expression (dialects/graph/SizeExpr.h) for each dim that is not known;
+    names are those of the sizes of arguments of the entry (`graph.sizes`). The
+    number of elements stays the same. It is a view.
+
+    ```mlir
+    %b = tile.reshape %a sizes ["batch", "seq", ""] : tensor<?x64xf32> -> tensor<?x?x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$src, StrArrayAttr:$sizes);
+  let results = (outs AnyRankedTensor:$dst);
+  let assemblyFormat = [{
+    $src `sizes` $sizes attr-dict `:` type($src) `->` type($dst)
+  }];
   let hasVerifier = 1;
 }
 
@@ -178,8 +212,8 @@ def Tile_MatMulOp : Tile_Op<"matmul", [Pure]> {
   let description = [{
     `src` `[B.., M, K]`, `weights` `[B'.., P, K, panel]` as tile.pack makes it,
     or interleaved; `dst` `[B''.., M, N]`; leading dims broadcast as in numpy.
-    `in_place`: `weights` are `[B'.., K, N]`, not packed, floats of 32 bits with
-    static sizes. `quantized`: they are what tile.pack_quantized makes, src is of
+    `in_place`: `weights` are `[B'.., K, N]`, not packed, floats of 32 bits, K
+    known. `quantized`: they are what tile.pack_quantized makes, src is of
     floats or, with int8 slices, what tile.to_int8_slices makes.
 
     Floats are summed in f32, whatever the type of `dst`. Integers (u8 or s8

@@ -197,6 +197,24 @@ std::optional<Error> checkGroupNormBackward(Operation *op) {
                        std::to_string(unknown) + " are not known");
 }
 
+/// Memory for what may be taken is known when it is compiled.
+std::optional<Error> checkNonMaxSuppression(Operation *op) {
+  constexpr int64_t kMostRows = 1 << 20;
+  auto scores = rankedType(op->getOperand(1));
+  for (int64_t d : {0, 1})
+    if (scores.isDynamicDim(d))
+      return makeError(op, ErrorCode::UnsupportedForm,
+                       "the number of batches or classes is not known");
+  int64_t most = intAttr(op, "max_output_boxes_per_class"),
+          items = scores.getDimSize(0) * scores.getDimSize(1);
+  if (most <= kMostRows / std::max<int64_t>(items, 1))
+    return std::nullopt;
+  return makeError(op, ErrorCode::UnsupportedForm,
+                   "of an unknown number of boxes " + std::to_string(most) +
+                       " for each of " + std::to_string(items) +
+                       " classes are too many");
+}
+
 /// Parts of tensors are found when they are compiled.
 std::optional<Error> checkMovement(Operation *op) {
   auto unknownDims = [](Value v) {
@@ -204,21 +222,29 @@ std::optional<Error> checkMovement(Operation *op) {
   };
   if (isa<graph::SliceOp>(op) && !sliceBoxOf(op))
     return makeError(op, ErrorCode::UnsupportedForm,
-                     "begins and ends are not known, or cut off a part of a "
+                     "begins and ends are not known, or go backwards along a "
                      "dimension whose size is not known");
-  if (isa<graph::ReshapeOp>(op) && unknownDims(op->getResult(0)) > 1)
-    return makeError(op, ErrorCode::UnsupportedForm,
-                     std::to_string(unknownDims(op->getResult(0))) +
-                         " sizes of the result are not known, at most one may "
-                         "be");
+  if (isa<graph::ReshapeOp, graph::StaticReshapeOp, graph::ExpandOp>(op) &&
+      !canComputeSizes(op)) {
+    Error e = makeError(op, ErrorCode::UnsupportedForm,
+                        std::to_string(unknownDims(op->getResult(0))) +
+                            " sizes of the result are not known");
+    e.hint = "give them names: expressions of named sizes of inputs";
+    return e;
+  }
   if (isa<graph::GatherNDOp, graph::ScatterNDOp>(op) &&
       rankedType(op->getOperand(1))
           .isDynamicDim(rankedType(op->getOperand(1)).getRank() - 1))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of indices of a position is not known");
-  bool needsSizes =
-      isa<graph::ShapeOp, graph::PadOp, graph::RandomUniformOp>(op) ||
-      graph::classOf(op) == graph::OpClass::search;
+  bool needsSizes = isa<graph::ShapeOp, graph::RandomUniformOp>(op);
+  if (isa<graph::NonMaxSuppressionOp>(op) && unknownDims(op->getResult(0)))
+    return checkNonMaxSuppression(op);
+  if (isa<graph::TopKOp>(op)) {
+    auto dst = rankedType(op->getResult(0));
+    if (dst.isDynamicDim(normalizedAxis(intAttr(op, "axis"), dst.getRank())))
+      return makeError(op, ErrorCode::UnsupportedForm, "k is not known");
+  }
   bool isKnown = llvm::all_of(op->getResults(),
                               [&](Value v) { return unknownDims(v) == 0; });
   for (Value v : op->getOperands())

@@ -34,13 +34,19 @@ bool hasUnknownScaleGroups(mlir::Operation *op);
 /// operations that read a Concat of parts (DecomposeMovement.cpp).
 bool decomposeMovement(mlir::Operation *op, mlir::OpBuilder &b);
 
-/// The first element of a Slice along each dim of src, and the steps.
+/// The first element of a Slice along each dim of src, and the steps, as
+/// tile.slice has them. `ends`, of dims of unknown size, is empty where all of
+/// them are taken whole.
 struct SliceBox {
-  llvm::SmallVector<int64_t> offsets, steps;
+  llvm::SmallVector<int64_t> offsets, steps, ends;
 };
-/// None where begins and ends are not known, or cut off a part of a dim of
-/// unknown size.
+/// None where begins and ends are not known, or a dim of unknown size is taken
+/// backwards.
 std::optional<SliceBox> sliceBoxOf(mlir::Operation *slice);
+
+/// Whether all sizes of the result of `op`, a Reshape, StaticReshape or Expand,
+/// can be computed: from the type, the operand or named sizes.
+bool canComputeSizes(mlir::Operation *op);
 
 /// The same for normalisations and their gradients (DecomposeNorms.cpp).
 bool decomposeNorm(mlir::Operation *op, mlir::OpBuilder &b);

@@ -1,11 +1,13 @@
 //===- DecomposeMovement.cpp - parts and repetitions of tensors -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-//   Slice                           tile.slice, a view where no step is
-//   negative Add(Expand(x), y)               Add(x, y), where that has the same
-//   shape Expand, otherwise               tile.expand, a view Reshape
-//   StaticReshape to the shape of its result Shape                           a
-//   literal Concat(a, b) * y                Concat(a * y[..], b * y[..])
+//   Slice                 tile.slice, a view where no step is negative
+//   Add(Expand(x), y)     Add(x, y), where that has the same shape
+//   Expand, otherwise     tile.expand, a view
+//   Reshape               StaticReshape to the shape of its result or, where
+//                         several sizes are not known, tile.reshape
+//   Shape                 a literal
+//   Concat(a, b) * y      Concat(a * y[..], b * y[..])
 //
 // The last one is a rotary embedding: nothing is joined before it is computed,
 // and ElideConcat lets the parts write where they are joined.
@@ -13,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
+#include "dialects/graph/PlainOp.h"
 #include "dialects/graph/Slice.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/graph/Decompose.h"
@@ -54,15 +57,60 @@ bool decomposeSlice(graph::SliceOp op, OpBuilder &b) {
   std::optional<SliceBox> box = sliceBoxOf(op);
   assert(box && "CheckSupported refuses others");
   auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
-  bool isWhole = src.getShape() == dst.getShape() &&
+  bool isWhole = src.getShape() == dst.getShape() && box->ends.empty() &&
                  llvm::all_of(box->offsets, [](int64_t o) { return o == 0; });
   if (isWhole && llvm::all_of(box->steps, [](int64_t s) { return s == 1; })) {
     replace(op, op.getSrc());
     return true;
   }
-  replace(op,
-          tile::SliceOp::create(b, op.getLoc(), dst, op.getSrc(), box->offsets,
-                                b.getDenseI64ArrayAttr(box->steps)));
+  auto ends = box->ends.empty() ? DenseI64ArrayAttr()
+                                : b.getDenseI64ArrayAttr(box->ends);
+  replace(op, tile::SliceOp::create(b, op.getLoc(), dst, op.getSrc(),
+                                    b.getDenseI64ArrayAttr(box->offsets),
+                                    b.getDenseI64ArrayAttr(box->steps), ends));
+  return true;
+}
+
+/// The sizes of the result of `op` that are not known, as expressions of named
+/// ones. Null unless each of them is one.
+ArrayAttr sizesOfResult(Operation *op) {
+  ArrayAttr sizes = graph::sizesOf(op->getResult(0));
+  ArrayRef<int64_t> shape = rankedType(op->getResult(0)).getShape();
+  if (!sizes || sizes.size() != shape.size())
+    return {};
+  SmallVector<Attribute> texts;
+  for (auto [d, text] : llvm::zip(shape, sizes)) {
+    bool isUnknown = ShapedType::isDynamic(d);
+    if (isUnknown && cast<StringAttr>(text).empty())
+      return {};
+    texts.push_back(isUnknown ? text : StringAttr::get(op->getContext()));
+  }
+  return ArrayAttr::get(op->getContext(), texts);
+}
+
+/// Whether the type and the attributes of `reshape` tell all sizes.
+bool tellsSizes(Operation *reshape) {
+  ArrayRef<int64_t> shape = rankedType(reshape->getResult(0)).getShape();
+  int64_t unknown = llvm::count_if(shape, ShapedType::isDynamic);
+  if (unknown < 2 || !isa<graph::StaticReshapeOp>(reshape))
+    return unknown < 2;
+  SmallVector<int64_t> wanted = intsAttr(reshape, "shape");
+  int64_t copied =
+      boolAttr(reshape, "special_zero") ? llvm::count(wanted, 0) : 0;
+  return unknown - copied < 2 &&
+         !llvm::is_contained(wanted, ShapedType::kDynamic);
+}
+
+bool decomposeReshape(Operation *op, OpBuilder &b) {
+  Value src = op->getOperand(0);
+  auto dst = rankedType(op->getResult(0));
+  if (isa<graph::StaticReshapeOp>(op) && tellsSizes(op))
+    return false;
+  if (tellsSizes(op))
+    replace(op, buildReshape(b, op->getLoc(), src, dst.getShape()));
+  else
+    replace(op, tile::ReshapeOp::create(b, op->getLoc(), dst, src,
+                                        sizesOfResult(op)));
   return true;
 }
 
@@ -110,7 +158,8 @@ bool decomposeExpand(graph::ExpandOp op, OpBuilder &b) {
       use.set(src);
   if (!dst.use_empty())
     dst.replaceAllUsesWith(
-        tile::ExpandOp::create(b, op.getLoc(), type, src).getDst());
+        tile::ExpandOp::create(b, op.getLoc(), type, src, sizesOfResult(op))
+            .getDst());
   op->erase();
   return true;
 }
@@ -249,9 +298,16 @@ std::optional<SliceBox> sliceBoxOf(Operation *slice) {
                                 : normalizedAxis(axes[i], src.getRank());
     int64_t step = steps.empty() ? 1 : steps[i], end = (*ends)[i];
     if (src.isDynamicDim(axis)) {
-      // Taken whole, whatever its size is.
-      if (begin != 0 || step != 1 || end < std::numeric_limits<int32_t>::max())
+      bool isWhole =
+          begin == 0 && step == 1 && end >= std::numeric_limits<int32_t>::max();
+      if (step < 0)
         return std::nullopt;
+      if (!isWhole && box.ends.empty())
+        box.ends.assign(src.getRank(), std::numeric_limits<int64_t>::max());
+      if (!isWhole)
+        box.ends[axis] = end;
+      box.offsets[axis] = begin;
+      box.steps[axis] = step;
       continue;
     }
     graph::SliceRange range =
@@ -263,6 +319,21 @@ std::optional<SliceBox> sliceBoxOf(Operation *slice) {
   return box;
 }
 
+bool canComputeSizes(Operation *op) {
+  if (sizesOfResult(op))
+    return true;
+  if (!isa<graph::ExpandOp>(op))
+    return tellsSizes(op);
+  // Sizes that are not known are those of src.
+  ArrayRef<int64_t> src = rankedType(op->getOperand(0)).getShape(),
+                    dst = rankedType(op->getResult(0)).getShape();
+  size_t lead = dst.size() - src.size();
+  for (auto [i, d] : llvm::enumerate(dst))
+    if (ShapedType::isDynamic(d) && (i < lead || src[i - lead] == 1))
+      return false;
+  return true;
+}
+
 bool decomposeMovement(Operation *op, OpBuilder &b) {
   if (isScalarOp(op))
     return computeBeforeConcat(op, b);
@@ -270,11 +341,8 @@ bool decomposeMovement(Operation *op, OpBuilder &b) {
       .Case([&](graph::SliceOp slice) { return decomposeSlice(slice, b); })
       .Case([&](graph::ExpandOp expand) { return decomposeExpand(expand, b); })
       .Case([&](graph::ShapeOp shape) { return decomposeShape(shape, b); })
-      .Case([&](graph::ReshapeOp reshape) {
-        replace(reshape, buildReshape(b, reshape.getLoc(), reshape.getSrc(),
-                                      rankedType(reshape.getDst()).getShape()));
-        return true;
-      })
+      .Case<graph::ReshapeOp, graph::StaticReshapeOp>(
+          [&](auto reshape) { return decomposeReshape(reshape, b); })
       .Default([](Operation *) { return false; });
 }
 

@@ -21,7 +21,7 @@ bool isState(Value v) {
 
 bool isPartView(Operation *op) {
   auto slice = dyn_cast<tile::SliceOp>(op);
-  return slice ? slice.isView() : isa<tile::ExpandOp>(op);
+  return slice ? slice.isView() : isa<tile::ExpandOp, tile::ReshapeOp>(op);
 }
 
 bool isAlias(Operation *op) { return graph::isView(op) || isPartView(op); }

@@ -71,7 +71,8 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
   constexpr int64_t kFewRows = 16, kFewDots = 4;
   auto w = rankedType(weights);
   if (!dst.getElementType().isF32() || !w.getElementType().isF32() ||
-      !rankedType(src).getElementType().isF32() || llvm::is_contained(w.getShape(), 0))
+      !rankedType(src).getElementType().isF32() ||
+      llvm::is_contained(w.getShape(), 0))
     return false;
   auto rows = rowsOfMatrix(dst, w);
   int64_t rank = w.getRank();

@@ -18,6 +18,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
+#include "dialects/graph/PlainOp.h"
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/rt/RtDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
@@ -243,8 +245,10 @@ private:
     b.setInsertionPointToStart(fn.addEntryBlock());
     auto ret = func::ReturnOp::create(b, old.getLoc());
     b.setInsertionPoint(ret);
-    for (BlockArgument arg : old.getArguments())
+    for (BlockArgument arg : old.getArguments()) {
       define(arg, stridedOf(m, fn.getArgument(arg.getArgNumber())));
+      nameSizes(arg);
+    }
     for (auto [i, v] : llvm::enumerate(
              old.getBody().front().getTerminator()->getOperands())) {
       Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
@@ -252,6 +256,35 @@ private:
     }
     for (auto call : old.getOps<func::CallOp>())
       findParts(call);
+  }
+
+  /// Sizes of `arg` that have a name of their own. All of one name are equal.
+  void nameSizes(BlockArgument arg) {
+    ArrayAttr texts = graph::sizesOf(arg);
+    if (!texts ||
+        static_cast<int64_t>(texts.size()) != rankedType(arg).getRank())
+      return;
+    for (auto [i, text] :
+         llvm::enumerate(texts.getAsValueRange<StringAttr>())) {
+      auto expr = graph::SizeExpr::parse(text);
+      if (!expr || !expr->name())
+        continue;
+      Index size = sizes[arg][i];
+      if (std::optional<Index> known = sizes.evaluate(text))
+        require(size, *known);
+      else
+        sizes.setNamed(text, size);
+    }
+  }
+
+  /// The execution fails unless both are equal.
+  void require(Index x, Index y) {
+    if (x == y)
+      return;
+    rt::RequireOp::create(b, m.location(),
+                          arith::CmpIOp::create(b, m.location(),
+                                                arith::CmpIPredicate::eq,
+                                                m.value(x), m.value(y)));
   }
 
   /// The operands that the call of a Concat has in place.
@@ -486,12 +519,21 @@ private:
   Strided boxOf(tile::SliceOp slice, Strided s) {
     int64_t lead = s.rank() - rankedType(slice.getDst()).getRank();
     Index first = 0;
+    auto src = rankedType(slice.getSrc()), dst = rankedType(slice.getDst());
     for (int64_t d = 0; d < s.rank(); ++d) {
-      first += slice.getOffsets()[d] * s.strides[d];
+      Index at = slice.getOffsets()[d];
+      int64_t shown = d < lead ? 1 : dst.getDimSize(d - lead);
+      if (src.isDynamicDim(d)) {
+        PartOfSize part = passes::partOf(slice, d, s.sizes[d]);
+        at = part.first;
+        s.sizes[d] = part.count;
+        if (!ShapedType::isDynamic(shown))
+          require(part.count, shown);
+      }
+      first += at * s.strides[d];
       s.strides[d] = s.strides[d] * slice.getStep(d);
-      if (d >= lead && !ShapedType::isDynamic(
-                           rankedType(slice.getDst()).getDimSize(d - lead)))
-        s.sizes[d] = rankedType(slice.getDst()).getDimSize(d - lead);
+      if (!ShapedType::isDynamic(shown))
+        s.sizes[d] = shown;
     }
     s.sizes.erase(s.sizes.begin(), s.sizes.begin() + lead);
     s.strides.erase(s.strides.begin(), s.strides.begin() + lead);
@@ -538,6 +580,8 @@ private:
     if (failed(sizes.infer(op)))
       return failure();
     SmallVector<Index> shape(sizes[dst]);
+    if (isa<tile::ReshapeOp>(op))
+      require(product(s.sizes), product(shape));
     if (std::optional<Strided> view = passes::reshape(s, shape)) {
       define(dst, *view);
       return success();

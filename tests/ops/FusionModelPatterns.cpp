@@ -18,8 +18,7 @@ FusionPatterns modelPatterns() {
       "p = MatMul 64x64 64x256c; g = Slice p begins=0 ends=128 axes=1; u = "
       "Slice p begins=128 ends=256 axes=1; s = Sigmoid g; t = Multiply g s; "
       "Multiply t u");
-  row("kv_cache", "a row for each token",
-      "ScatterND 1024x64 1x1/s64 1x64");
+  row("kv_cache", "a row for each token", "ScatterND 1024x64 1x1/s64 1x64");
   row("embedding", "LayerNorm",
       "e = Gather 100x64c 32/s64; LayerNorm e 64c 64c keep_stats=false");
   row("causal_mask", "indices, comparison, Select",

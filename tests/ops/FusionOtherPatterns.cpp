@@ -270,10 +270,10 @@ FusionPatterns residualPatterns() {
 
 FusionPatterns fusionPatterns() {
   FusionPatterns all;
-  for (auto family : {convolutionPatterns, transposedConvolutionPatterns,
-                      matmulPatterns, poolingPatterns, otherPatterns,
-                      attentionPatterns, gatedMlpPatterns, residualPatterns,
-                      modelPatterns}) {
+  for (auto family :
+       {convolutionPatterns, transposedConvolutionPatterns, matmulPatterns,
+        poolingPatterns, otherPatterns, attentionPatterns, gatedMlpPatterns,
+        residualPatterns, modelPatterns}) {
     FusionPatterns rows = family();
     all.insert(all.end(), std::make_move_iterator(rows.begin()),
                std::make_move_iterator(rows.end()));

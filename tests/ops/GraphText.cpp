@@ -115,6 +115,37 @@ private:
     return true;
   }
 
+  /// '3x?x[batch*2]' or '()' in front of `text`, which is cut off it.
+  bool parseShape(std::string_view &text, LogicalTensor &t) {
+    t.shape.emplace();
+    if (text.starts_with("()")) {
+      text.remove_prefix(2);
+      return true;
+    }
+    bool anyName = false;
+    do {
+      text.remove_prefix(t.shape->empty() ? 0 : 1);
+      std::string_view size;
+      if (text.starts_with('[') && text.find(']') != text.npos) {
+        size = text.substr(1, text.find(']') - 1);
+        text.remove_prefix(size.size() + 2);
+        t.shape->push_back(kUnknownDim);
+        anyName = true;
+      } else {
+        size = text.substr(0, text.find_first_not_of("0123456789?"));
+        text.remove_prefix(size.size());
+        if (size.empty())
+          return fail("operand " + std::string(text));
+        t.shape->push_back(numbers(size, 'x').front());
+        size = size == "?" ? "" : size;
+      }
+      t.sizes.emplace_back(size);
+    } while (text.starts_with('x'));
+    if (!anyName)
+      t.sizes.clear();
+    return true;
+  }
+
   bool parseOperand(std::string_view text, Op &op) {
     if (text == "_")
       return op.leaveOutInput() || fail("too many operands");
@@ -125,27 +156,20 @@ private:
     size_t colon = text.find(':');
     std::string name(colon == text.npos ? "" : text.substr(0, colon));
     text.remove_prefix(colon == text.npos ? 0 : colon + 1);
-    size_t end =
-        text.starts_with("()")
-            ? 2
-            : std::min(text.find_first_not_of("0123456789x?"), text.size());
-    if (end == 0)
-      return fail("operand " + std::string(text));
     LogicalTensor &t = graph.tensors[newTensor(name)];
     t.dtype = DType::f32;
     t.property = PropertyType::variable;
-    t.shape =
-        text.starts_with("()") ? Dims() : numbers(text.substr(0, end), 'x');
     graph.inputPorts.push_back(t.id);
     op.inputs.push_back(t.id);
-    return parseSuffixes(text.substr(end), t, t.strides);
+    return parseShape(text, t) && parseSuffixes(text, t, t.strides);
   }
 
   bool parseResult(std::string_view text, Op &op) {
     if (text == "_")
       return op.leaveOutOutput() || fail("too many results");
-    size_t end = std::min(text.find_first_of("/<"), text.size());
+    size_t end = std::min(text.find_first_of("/<:"), text.size());
     uint64_t id = newTensor(std::string(text.substr(0, end)));
+    text.remove_prefix(end);
     op.outputs.push_back(id);
     LogicalTensor &t = graph.tensors[id];
     t.dtype = op.inputs.empty() ? DType::f32 : graph.tensor(op.inputs[0]).dtype;
@@ -158,7 +182,12 @@ private:
       t.dtype = var->allowed[0];
     if (op.kind == "Select" && op.inputs.size() > 1)
       t.dtype = graph.tensor(op.inputs[1]).dtype;
-    return parseSuffixes(text.substr(end), t, resultStrides[id]);
+    if (text.starts_with(':')) {
+      text.remove_prefix(1);
+      if (!parseShape(text, t))
+        return false;
+    }
+    return parseSuffixes(text, t, resultStrides[id]);
   }
 
   bool parseStatement(std::vector<std::string> words) {

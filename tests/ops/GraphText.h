@@ -12,8 +12,10 @@
 //              | 'out' name { name }        (the output ports, in this order)
 //   operand   := name | [ name ':' ] shape { suffix } | '_' (left out)
 //   shape     := '()' | dim { 'x' dim }     dim := number | '?'
+//                                          | '[' expression of SizeExpr.h ']'
 //   suffix    := '/' dtype | '<' stride { ',' stride } '>' | 'c' (constant)
-//   result    := name { suffix } | '_'      (no constants; left out)
+//   result    := name [ ':' shape ] { suffix } | '_'
+//                (no constants; left out)
 //   attribute := name '=' value             (lists: 1,2; empty list: nothing)
 //
 // The dtype is f32 unless said; a result has that of the first operand, boolean

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/json/JsonRead.h"
 #include "dialects/graph/Merge.h"
+#include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
 
@@ -31,7 +32,9 @@ private:
   void dtype(Value v);
   void layout(Value v);
   void property(Value v);
-  std::optional<Dims> dims(Value v, std::string_view key, ErrorCode badEntry);
+  std::optional<Dims> dims(Value v, std::string_view key, ErrorCode badEntry,
+                           std::vector<std::string> *expressions = nullptr);
+  void checkExpression(Value v);
   void checkShape(Value where);
   void checkStrides(Value where);
 
@@ -81,9 +84,19 @@ void TensorReader::property(Value v) {
                     "property types are undef variable constant host_scalar");
 }
 
-/// A list of sizes; entries may be unknown.
+void TensorReader::checkExpression(Value v) {
+  auto expr = graph::SizeExpr::parse(v.text());
+  if (!expr)
+    reporter.report(ErrorCode::BadDim, v, &op,
+                    what() + ": " + expr.errors().front().message,
+                    expr.errors().front().hint);
+}
+
+/// A list of sizes; entries may be unknown, and, where `expressions` may be
+/// set, expressions of named sizes.
 std::optional<Dims> TensorReader::dims(Value v, std::string_view key,
-                                       ErrorCode badEntry) {
+                                       ErrorCode badEntry,
+                                       std::vector<std::string> *expressions) {
   std::string label = "\"" + std::string(key) + "\" of " + what();
   if (v.kind() != Kind::array) {
     reporter.wrongType(v, &op, label, "an array of integers");
@@ -97,11 +110,22 @@ std::optional<Dims> TensorReader::dims(Value v, std::string_view key,
     return std::nullopt;
   }
   Dims dims;
-  bool ok = true;
+  std::vector<std::string> texts;
+  bool ok = true, anyText = false;
   v.forEachElement([&](Value e) {
     std::optional<int64_t> d = e.asInt64();
     if (d && (*d >= 0 || *d == kUnknownDim)) {
       dims.push_back(*d);
+      texts.push_back(*d == kUnknownDim ? "" : std::to_string(*d));
+      return;
+    }
+    // A number alone should have no quotes.
+    if (expressions && e.kind() == Kind::string &&
+        e.text().find_first_not_of("-0123456789") != std::string_view::npos) {
+      checkExpression(e);
+      dims.push_back(kUnknownDim);
+      texts.emplace_back(e.text());
+      anyText = true;
       return;
     }
     ok = false;
@@ -115,6 +139,8 @@ std::optional<Dims> TensorReader::dims(Value v, std::string_view key,
   });
   if (!ok)
     return std::nullopt;
+  if (anyText)
+    *expressions = std::move(texts);
   return dims;
 }
 
@@ -189,9 +215,11 @@ bool TensorReader::read(Value object) {
       strides && std::count(strides->begin(), strides->end(), kUnknownDim) <
                      std::max<ptrdiff_t>(strides->size(), 1);
   if (shape)
-    t.shape = dims(*shape, "shape", ErrorCode::BadDim);
-  // A lone unknown means "unknown rank", unless a stride tells it is rank 1.
-  if (t.shape && *t.shape == Dims{kUnknownDim} && !hasStrides)
+    t.shape = dims(*shape, "shape", ErrorCode::BadDim, &t.sizes);
+  // A lone unknown means "unknown rank", unless a stride or a name tells it is
+  // rank 1.
+  if (t.shape && *t.shape == Dims{kUnknownDim} && !hasStrides &&
+      t.sizes.empty())
     t.shape.reset();
   if (t.shape)
     checkShape(*shape);

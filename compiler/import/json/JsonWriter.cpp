@@ -33,6 +33,7 @@ private:
   void number(float v);
   template <typename T> void list(const std::vector<T> &values);
   void attr(const std::string &name, const graph::AttrValue &value);
+  void shape(const LogicalTensor &t);
   void tensor(const LogicalTensor &t);
   void tensors(const Graph &graph, const std::vector<uint64_t> &ids,
                uint64_t absent);
@@ -102,6 +103,22 @@ void Writer::attr(const std::string &name, const graph::AttrValue &value) {
   out += '}';
 }
 
+/// Sizes, and what those that are not known are computed from.
+void Writer::shape(const LogicalTensor &t) {
+  Dims dims = t.shape.value_or(Dims{kUnknownDim});
+  if (!t.shape || dims.size() != t.sizes.size())
+    return list(dims);
+  out += '[';
+  for (size_t i = 0; i < dims.size(); ++i) {
+    out += i ? ", " : "";
+    if (dims[i] == kUnknownDim && !t.sizes[i].empty())
+      text(t.sizes[i]);
+    else
+      number(dims[i]);
+  }
+  out += ']';
+}
+
 void Writer::tensor(const LogicalTensor &t) {
   const Dims unknown{kUnknownDim};
   out += "{\"id\": ";
@@ -109,7 +126,7 @@ void Writer::tensor(const LogicalTensor &t) {
   out += ", \"dtype\": ";
   text(name(t.dtype));
   out += ", \"shape\": ";
-  list(t.shape.value_or(unknown));
+  shape(t);
   out += ", \"stride\": ";
   bool isStrided =
       t.layout == graph::LayoutType::strided || (t.shape && t.shape->empty());

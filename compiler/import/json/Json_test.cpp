@@ -146,6 +146,28 @@ TEST(Json, keepsShapesStridesAndIds) {
   EXPECT_EQ(mustRead(writeJson(g)).ops[0].id, UINT64_MAX);
 }
 
+TEST(Json, sizesMayBeExpressions) {
+  Graph g = mustRead(withInputs(
+      R"({"id": 5, "dtype": "f32", "shape": ["batch", 12, "2 * seq"]},
+         {"id": 6, "dtype": "f32", "shape": ["n"]})"));
+  EXPECT_EQ(g.tensor(5).shape, (Dims{kUnknownDim, 12, kUnknownDim}));
+  EXPECT_EQ(g.tensor(5).sizes,
+            (std::vector<std::string>{"batch", "12", "2 * seq"}));
+  EXPECT_EQ(g.tensor(6).shape, Dims{kUnknownDim});
+  std::string text = writeJson(g);
+  EXPECT_NE(text.find(R"("shape": ["batch", 12, "2 * seq"])"), text.npos);
+  EXPECT_EQ(mustRead(text).tensor(5).sizes, g.tensor(5).sizes);
+
+  auto wrong = [](std::string_view shape) {
+    auto g = readJson(
+        withInputs(R"({"id": 5, "shape": )" + std::string(shape) + "}"), "t");
+    return g ? ErrorCode::Internal : g.errors().front().code;
+  };
+  EXPECT_EQ(wrong(R"(["batch *"])"), ErrorCode::BadDim);
+  EXPECT_EQ(wrong(R"([""])"), ErrorCode::WrongType);
+  EXPECT_EQ(wrong(R"(["4"])"), ErrorCode::WrongType);
+}
+
 TEST(Json, oldForms) {
   Graph g = mustRead(R"({"graph": [{"id": 1, "kind": "BiasAddBackprop",
     "attrs": {"plain": 3, "list": {"type": "s64[]", "value": 4},

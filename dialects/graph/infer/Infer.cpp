@@ -108,6 +108,8 @@ std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
 
 std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before) {
   std::vector<Error> errors = topologicalSort(graph);
+  if (errors.empty())
+    errors = applyNamedSizes(graph);
   if (!errors.empty())
     return errors;
   for (Op &op : graph.ops) {

@@ -54,7 +54,14 @@ std::vector<Error> inferOp(Op &op, std::span<const LogicalTensor> inputs,
 using BeforeInfer =
     std::function<void(Op &op, std::span<const LogicalTensor> inputs)>;
 
-/// Sorts `graph.ops` topologically, then inferOp on each.  Shapes that earlier
+/// Sets the dims of tensors of `graph` that are expressions of known sizes.
+/// Errors: AttrValue (no expression), BadRank (not one expression per dim),
+/// ShapeMismatch (two dims of one name differ, or a known dim is not what its
+/// expression says), BadDim (an expression is below 0 or does not fit).
+std::vector<Error> applyNamedSizes(Graph &graph);
+
+/// Sorts `graph.ops` topologically, gives sizes that are expressions of known
+/// ones their numbers, then inferOp on each.  Shapes that earlier
 /// inference wrote are knowledge like any other: erase those of intermediate
 /// tensors first when inputs were resized.
 std::vector<Error> inferGraph(Graph &graph, const BeforeInfer &before = {});

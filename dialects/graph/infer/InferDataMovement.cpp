@@ -112,6 +112,8 @@ std::optional<ReshapePlan> planReshape(RuleContext &ctx, const Dims &target) {
 void staticReshape(RuleContext &ctx) {
   const Shape &src = ctx.in(0);
   Dims target = ctx.op.attrOr<Dims>("shape", {});
+  if (!ctx.completeList("shape", target))
+    return ctx.setOut(0, target);
   std::optional<ReshapePlan> plan = planReshape(ctx, target);
   if (!plan)
     return;

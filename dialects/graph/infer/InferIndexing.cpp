@@ -265,7 +265,9 @@ void expand(RuleContext &ctx) {
   Dims target;
   if (given) {
     target = *given;
-    if (std::ranges::any_of(target, [](int64_t dim) { return dim < -1; }))
+    ctx.completeList("shape", target);
+    if (std::ranges::any_of(
+            target, [](int64_t dim) { return dim < -1 && isKnown(dim); }))
       return ctx.error(ErrorCode::AttrValue,
                        cat("attribute shape is ", listToString(target)),
                        "entries are -1 (as 1) or 0 and more");

@@ -195,6 +195,19 @@ void RuleContext::requireKnownOut(size_t i, std::span<const int64_t> dims,
         std::move(hint));
 }
 
+bool RuleContext::completeList(std::string_view name, Dims &list) {
+  if (std::ranges::count(list, kUnknownDim) == 0)
+    return true;
+  if (const Shape &dst = out(0); dst && dst->size() == list.size())
+    for (size_t i = 0; i < list.size(); ++i)
+      if (!isKnown(list[i]))
+        list[i] = (*dst)[i];
+  bool isComplete = std::ranges::count(list, kUnknownDim) == 0;
+  if (isComplete)
+    setAttr(name, list);
+  return isComplete;
+}
+
 void RuleContext::setAttr(std::string_view name, AttrValue value) {
   changedAttrs.insert_or_assign(std::string(name), std::move(value));
 }

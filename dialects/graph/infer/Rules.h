@@ -92,6 +92,11 @@ public:
   void requireKnownOut(size_t i, std::span<const int64_t> dims,
                        std::string hint);
 
+  /// Replaces entries kUnknownDim of `list`, the attribute `name`, which mean
+  /// "as result 0 has it", where its size is known; when none is left, also in
+  /// the attribute. Returns whether none is left.
+  bool completeList(std::string_view name, Dims &list);
+
   /// Attribute changes of inference (resolved auto_pad).
   void setAttr(std::string_view name, AttrValue value);
 

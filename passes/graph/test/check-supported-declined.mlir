@@ -80,29 +80,32 @@ func.func @main(%x: tensor<1x4x4x8xf32>, %sizes: tensor<2xsi32>, %y: tensor<1x?x
 
 // -----
 
-// Of a dim whose size is not known a slice takes all or nothing is known.
 func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error @+1 {{Slice: begins and ends are not known, or cut off a part of a dimension}}
-  %0 = graph.Slice %x {begins = array<i64: 1>, ends = array<i64: 9>} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  // expected-error @+1 {{Slice: begins and ends are not known, or go backwards along a dimension whose size is not known}}
+  %0 = graph.Slice %x {begins = array<i64: -1>, ends = array<i64: -9>, steps = array<i64: -1>} : (tensor<?x8xf32>) -> tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }
 
 // -----
 
-func.func @main(%x: tensor<?x8xf32>) -> tensor<?x10xf32> {
-  // expected-error @+1 {{Pad: it compiles for known shapes only}}
-  %0 = graph.Pad %x {pads_begin = array<i64: 0, 1>, pads_end = array<i64: 0, 1>} : (tensor<?x8xf32>) -> tensor<?x10xf32>
-  return %0 : tensor<?x10xf32>
+// Of the names of sizes, all have to be there.
+func.func @main(%x: tensor<?x8xf32>, %y: tensor<1x8xf32>) -> (tensor<?x?x8xf32>, tensor<?x?x8xf32>, tensor<?x8xf32>) {
+  // expected-error @+1 {{StaticReshape: 2 sizes of the result are not known}}
+  %0 = graph.StaticReshape %x {shape = [-9223372036854775808, -9223372036854775808, 8], special_zero = false, graph.result_sizes = [["n", "", ""]]} : (tensor<?x8xf32>) -> tensor<?x?x8xf32>
+  %1 = graph.StaticReshape %x {shape = [-9223372036854775808, -9223372036854775808, 8], special_zero = false, graph.result_sizes = [["n", "2 * m", ""]]} : (tensor<?x8xf32>) -> tensor<?x?x8xf32>
+  // expected-error @+1 {{Expand: 1 sizes of the result are not known}}
+  %2 = graph.Expand %y {shape = array<i64: -9223372036854775808, 8>} : (tensor<1x8xf32>) -> tensor<?x8xf32>
+  return %0, %1, %2 : tensor<?x?x8xf32>, tensor<?x?x8xf32>, tensor<?x8xf32>
 }
 
 // -----
 
-func.func @main(%x: tensor<?x?x6xf32>, %s: tensor<?x3xf32>, %y: tensor<?x6xf32>) -> tensor<?x?x6xf32> {
+func.func @main(%x: tensor<?x?x6xf32>, %s: tensor<?x3xf32>, %seed: tensor<si64>, %sizes: tensor<2xsi64>) -> tensor<?x?x6xf32> {
   // expected-error @+1 {{GroupNormBackward: diff_gamma needs all sizes of src but one, 2 are not known}}
   %0:3 = graph.GroupNormBackward %x, %x, %s, %s {groups = 3, resultSegmentSizes = array<i32: 1, 1, 1>} : (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x3xf32>, tensor<?x3xf32>) -> (tensor<?x?x6xf32>, tensor<6xf32>, tensor<6xf32>)
   %1 = graph.GroupNormBackward %x, %x, %s, %s {groups = 3, resultSegmentSizes = array<i32: 1, 0, 0>} : (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x?x6xf32>
-  // expected-error @+1 {{ArgMax: it compiles for known shapes only}}
-  %2 = graph.ArgMax %y {axis = 1} : (tensor<?x6xf32>) -> tensor<?x1xsi64>
+  // expected-error @+1 {{RandomUniform: it compiles for known shapes only}}
+  %2 = graph.RandomUniform %seed, %seed, %sizes : (tensor<si64>, tensor<si64>, tensor<2xsi64>) -> tensor<?x6xf32>
   return %0#0 : tensor<?x?x6xf32>
 }
 

@@ -12,6 +12,32 @@ func.func @slices(%x: tensor<13x17xf32>) -> (tensor<9x5xf32>, tensor<13x17xf32>)
 
 // -----
 
+// A part of a dim whose size is not known is as long as its bounds say.
+// CHECK-LABEL: func @parts
+// CHECK-DAG:     tile.slice %arg0 at [1, 0] by [1, 1] to [{{[0-9]+}}, {{[0-9]+}}] : tensor<?x8xf32> -> tensor<?x8xf32>
+// CHECK-DAG:     tile.slice %arg0 at [-1, 2] by [1, 3] to [{{[0-9]+}}, {{[0-9]+}}] : tensor<?x8xf32> -> tensor<?x2xf32>
+func.func @parts(%x: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x2xf32>) {
+  %0 = graph.Slice %x {begins = array<i64: 1>, ends = array<i64: 9223372036854775807>} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = graph.Slice %x {begins = array<i64: -1, 2>, ends = array<i64: 9223372036854775807, 8>, steps = array<i64: 1, 3>} : (tensor<?x8xf32>) -> tensor<?x2xf32>
+  return %0, %1 : tensor<?x8xf32>, tensor<?x2xf32>
+}
+
+// -----
+
+// Several sizes that are not known are computed from named ones.
+// CHECK-LABEL: func @reshaped
+// CHECK:         tile.reshape %arg0 sizes ["batch", "n // batch", ""] : tensor<?x8xf32> -> tensor<?x?x8xf32>
+// CHECK:         graph.StaticReshape %arg0
+// CHECK:         tile.expand %arg1 sizes ["batch", ""] : tensor<1x8xf32> -> tensor<?x8xf32>
+func.func @reshaped(%x: tensor<?x8xf32>, %y: tensor<1x8xf32>) -> (tensor<?x?x8xf32>, tensor<?x2x4xf32>, tensor<?x8xf32>) {
+  %0 = graph.StaticReshape %x {shape = [-9223372036854775808, -9223372036854775808, 8], special_zero = false, graph.result_sizes = [["batch", "n // batch", "8"]]} : (tensor<?x8xf32>) -> tensor<?x?x8xf32>
+  %1 = graph.StaticReshape %x {shape = [-1, 2, 4], special_zero = false} : (tensor<?x8xf32>) -> tensor<?x2x4xf32>
+  %2 = graph.Expand %y {shape = array<i64: -9223372036854775808, 8>, graph.result_sizes = [["batch", ""]]} : (tensor<1x8xf32>) -> tensor<?x8xf32>
+  return %0, %1, %2 : tensor<?x?x8xf32>, tensor<?x2x4xf32>, tensor<?x8xf32>
+}
+
+// -----
+
 // What broadcasts anyway reads the tensor itself.
 // CHECK-LABEL: func @expanded
 // CHECK-DAG:     graph.Add %arg0, %arg1

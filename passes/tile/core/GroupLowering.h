@@ -9,9 +9,11 @@
 #pragma once
 
 #include "dialects/tile/Target.h"
+#include "dialects/tile/TileDialect.h"
 #include "passes/tile/core/Strided.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace tenon::passes {
 
@@ -26,6 +28,12 @@ public:
   /// known and not by its type: the last panel may be filled up with zeros.
   std::optional<Index> columnsOf(mlir::Value packed) const;
   void setColumns(mlir::Value packed, Index columns);
+  /// What a name in expressions of sizes stands for; see graph::SizeExpr.
+  void setNamed(llvm::StringRef name, Index size) {
+    named.insert({name, size});
+  }
+  /// The value of an expression. Absent if it has a name that is not known.
+  std::optional<Index> evaluate(llvm::StringRef expression) const;
   /// Computes and remembers the sizes of the results of `op`. Fails, with an
   /// error on `op`, where they cannot be derived.
   mlir::LogicalResult infer(mlir::Operation *op);
@@ -34,7 +42,17 @@ public:
 private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Index>> sizes, expected;
   llvm::DenseMap<mlir::Value, Index> columns;
+  llvm::StringMap<Index> named;
 };
+
+/// The elements from `first` on that a slice shows of a dim.
+struct PartOfSize {
+  Index first, count;
+};
+
+/// Those of dim `dim` of the src of `slice`, which has `size` elements, not
+/// known to the type.
+PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size);
 
 struct GroupContext {
   GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Diagnose.h"
@@ -42,12 +43,56 @@ ArrayRef<Index> SizeMap::operator[](Value v) const {
   return it->second;
 }
 
+std::optional<Index> SizeMap::evaluate(StringRef expression) const {
+  using graph::SizeExpr;
+  auto expr = SizeExpr::parse(expression);
+  assert(expr && "the verifier of tile.reshape has read it");
+  SmallVector<Index> values;
+  for (const SizeExpr::Token &token : expr->postfix()) {
+    if (token.kind == SizeExpr::Kind::number) {
+      values.push_back(token.number);
+      continue;
+    }
+    if (token.kind == SizeExpr::Kind::name) {
+      auto it = named.find(token.name);
+      if (it == named.end())
+        return std::nullopt;
+      values.push_back(it->second);
+      continue;
+    }
+    Index y = values.pop_back_val();
+    Index &x = values.back();
+    if (token.kind == SizeExpr::Kind::add)
+      x = x + y;
+    else if (token.kind == SizeExpr::Kind::sub)
+      x = x - y;
+    else if (token.kind == SizeExpr::Kind::mul)
+      x = x * y;
+    else if (token.kind == SizeExpr::Kind::div)
+      x = max(x, 0) / max(y, 1);
+    else
+      x = max(x, 0) % max(y, 1);
+  }
+  return max(values.back(), 0);
+}
+
 /// Output size of a window: (in + pads - ((k - 1) * dilation + 1)) / stride
 /// + 1.
 static Index windowSize(Index in, int64_t pads, int64_t k, int64_t dilation,
                         int64_t stride) {
   Index padded = in + (pads - ((k - 1) * dilation + 1));
   return padded / stride + 1;
+}
+
+PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size) {
+  if (!slice.getEnds())
+    return {slice.getOffsets()[dim], size};
+  auto clamp = [&](int64_t at) {
+    return at < 0 ? max(size + at, 0) : min(size, at);
+  };
+  Index first = clamp(slice.getOffsets()[dim]);
+  Index length = max(clamp((*slice.getEnds())[dim]) - first, 0);
+  return {first, ceilDiv(length, slice.getStep(dim))};
 }
 
 /// Stands for a size that is not derived yet.
@@ -87,6 +132,10 @@ private:
   void of(graph::GatherOp gather);
   void of(graph::GatherNDOp gather);
   void of(tile::RecurrenceOp recurrence);
+  void of(tile::SliceOp slice);
+  void of(graph::PadOp pad);
+  void ofSearch();
+  void ofSizes(std::optional<ArrayAttr> expressions);
   void ofReduction();
   void ofOther();
   void ofStatistics();
@@ -233,6 +282,55 @@ void ResultSizes::of(graph::GatherNDOp) {
   r = std::move(all);
 }
 
+/// Sizes that are known are those of the type.
+void ResultSizes::of(tile::SliceOp slice) {
+  ArrayRef<Index> src = operand(0);
+  int64_t lead = static_cast<int64_t>(src.size()) - rank;
+  for (int64_t i = 0; i < rank; ++i)
+    if (type.isDynamicDim(i))
+      r[i] = partOf(slice, lead + i, src[lead + i]).count;
+}
+
+void ResultSizes::of(graph::PadOp) {
+  SmallVector<int64_t> begins = intsAttr(op, "pads_begin"),
+                       ends = intsAttr(op, "pads_end"),
+                       interior = intsAttr(op, "interior");
+  for (auto [d, size] : llvm::enumerate(operand(0))) {
+    Index between =
+        interior.empty() ? Index(0) : (max(size, 1) - 1) * interior[d];
+    r[d] = max(size + between + (begins[d] + ends[d]), 0);
+  }
+}
+
+/// Those of src, but along the axis, of which the type knows.
+void ResultSizes::ofSearch() {
+  if (isa<graph::NonZeroOp>(op)) // [rank of src, elements of src]
+    r[1] = product(operand(0));
+  else if (isa<graph::RoiAlignOp>(op)) { // [regions, .., channels, ..]
+    r[0] = operand(1)[0];
+    r[channelDim(op, 4)] = operand(0)[channelDim(op, 4)];
+  } else if (isa<graph::NonMaxSuppressionOp>(op)) {
+    ArrayRef<Index> scores = operand(1); // [batch, classes, boxes]
+    r[0] = min(Index(intAttr(op, "max_output_boxes_per_class")), scores[2]) *
+           scores[0] * scores[1];
+  } else {
+    copyAll();
+    if (rank < static_cast<int64_t>(r.size())) // of ArgMax and ArgMin
+      r.erase(r.begin() + normalizedAxis(intAttr(op, "axis"), r.size()));
+  }
+}
+
+/// Sizes that are computed from named ones.
+void ResultSizes::ofSizes(std::optional<ArrayAttr> expressions) {
+  if (!expressions)
+    return;
+  for (auto [i, text] :
+       llvm::enumerate(expressions->getAsValueRange<StringAttr>()))
+    if (type.isDynamicDim(i) && !text.empty())
+      if (std::optional<Index> size = sizes.evaluate(text))
+        r[i] = *size;
+}
+
 void ResultSizes::ofReduction() {
   ArrayRef<Index> s = operand(0);
   llvm::SmallDenseSet<int64_t> axes;
@@ -251,6 +349,8 @@ void ResultSizes::ofReduction() {
 void ResultSizes::ofOther() {
   if (graph::factsOf(op).reducedDims == graph::ReducedDims::axes)
     ofReduction();
+  else if (graph::classOf(op) == graph::OpClass::search)
+    ofSearch();
   else if (graph::isReductionLike(op)) // other operands have fewer dimensions
     copyAll();
   else if (graph::isPooling(op) && !graph::isBackward(op))
@@ -263,17 +363,18 @@ void ResultSizes::ofOther() {
 void ResultSizes::ofMain() {
   llvm::TypeSwitch<Operation *>(op)
       .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp, tile::PackOp,
-            tile::RecurrenceOp, graph::StaticReshapeOp,
+            tile::RecurrenceOp, tile::SliceOp, graph::StaticReshapeOp,
             graph::StaticTransposeOp, graph::ConcatOp, graph::GatherOp,
-            graph::GatherNDOp>([&](auto typed) { of(typed); })
+            graph::GatherNDOp, graph::PadOp>([&](auto typed) { of(typed); })
       .Case([&](graph::GatherElementsOp) { r = llvm::to_vector(operand(1)); })
       .Case<graph::ScatterElementsOp, graph::ScatterNDOp>(
           [&](auto) { r = llvm::to_vector(operand(0)); })
       .Case([&](tile::FlipOp) { copyAll(); })
-      .Case([&](tile::ExpandOp) { broadcast(); })
-      .Case([&](tile::SliceOp) { // sizes that are not known are whole dims
-        r = llvm::to_vector(operand(0).take_back(rank));
+      .Case([&](tile::ExpandOp expand) {
+        ofSizes(expand.getSizes());
+        broadcast();
       })
+      .Case([&](tile::ReshapeOp reshape) { ofSizes(reshape.getSizes()); })
       .Case<tile::ConvTransposeOp, tile::WinogradOp>([&](auto) { copyBatch(); })
       .Default([&](Operation *) { ofOther(); });
 }
@@ -293,7 +394,8 @@ void ResultSizes::ofStatistics() {
 }
 
 SmallVector<Index> ResultSizes::infer() {
-  if (result == op->getResult(0) || isa<tile::RecurrenceOp>(op))
+  if (result == op->getResult(0) || isa<tile::RecurrenceOp>(op) ||
+      graph::classOf(op) == graph::OpClass::search)
     ofMain();
   else
     ofStatistics();
