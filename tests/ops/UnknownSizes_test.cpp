@@ -2,6 +2,8 @@
 // Sizes that follow from unknown ones, against the evaluator.
 #include "tests/ops/UnknownSizes.h"
 
+#include <regex>
+
 using namespace tenon::test;
 
 namespace {
@@ -86,8 +88,8 @@ TEST(UnknownSizes, AllSizesOfProducts) {
 TEST(UnknownSizes, ColumnsOfProductsInPlace) {
   for (const char *rows : {"1", "3"}) {
     auto along = [&](const std::string &n) {
-      return std::string("y = MatMul ") + rows + "x300 300x" + n +
-             "; Add y " + n;
+      return std::string("y = MatMul ") + rows + "x300 300x" + n + "; Add y " +
+             n;
     };
     auto across = [&](const std::string &n) {
       return std::string("y = MatMul 2x") + rows + "x64 2x" + n +
@@ -154,6 +156,142 @@ TEST(UnknownSizes, PlacesByIndex) {
         "e = Expand #x1 shape=-1,5; Multiply e #x5",
         "e = Expand #x1 shape=-1,5; ReLU e"})
     checkShapes(of(text, "?"), {of(text, "6"), of(text, "33")});
+}
+
+/// Parts of a dim of unknown size, also where it is shorter than its part.
+TEST(UnknownSizes, PartsOfDims) {
+  auto text = [](const std::string &size, const char *part, const char *after) {
+    return "s = Slice " + size + "x9 " + part + " axes=0; " + after;
+  };
+  for (const char *part :
+       {"begins=1 ends=2147483647", "begins=0 ends=-1", "begins=-1 ends=99",
+        "begins=2 ends=5", "begins=1 ends=2147483647 steps=2",
+        "begins=-3 ends=-1"})
+    for (const char *after :
+         {"ReLU s", "MatMul s 9x17", "SoftMax s axis=0", "out s"})
+      checkShapes(text("?", part, after),
+                  {text("1", part, after), text("4", part, after),
+                   text("33", part, after), text("0", part, after)});
+  checkShapes("s = Slice ?x? begins=1,-2 ends=99,99; Add s 2",
+              {"s = Slice 5x7 begins=1,-2 ends=99,99; Add s 2",
+               "s = Slice 2x2 begins=1,-2 ends=99,99; Add s 2"});
+}
+
+/// Several sizes of a result, computed from names of others.
+TEST(UnknownSizes, ComputedFromNames) {
+  const std::string any = std::to_string(tenon::graph::kUnknownDim);
+  struct Sizes {
+    int64_t batch, tokens;
+  };
+  const Sizes sizes[] = {{1, 1}, {2, 7}, {3, 0}, {5, 16}};
+  // Rows of tokens to heads: what a model does around its attention.
+  auto heads = [&](const std::string &b, const std::string &s,
+                   const std::string &bs, const std::string &shape,
+                   const std::string &named) {
+    return "y = MatMul " + bs + "x24 24x24c; h" + named +
+           " = StaticReshape y shape=" + shape +
+           ",3,8 special_zero=false; t = StaticTranspose h order=0,2,1,3; "
+           "Add t " +
+           b + "x1x" + s + "x1";
+  };
+  // The reshape is all there is.
+  auto view = [](const std::string &b, const std::string &s,
+                 const std::string &bs, const std::string &shape,
+                 const std::string &named) {
+    return "v" + named + " = StaticReshape " + bs + "x6 shape=" + shape +
+           ",6 special_zero=false; a = Abs " + b + "x" + s + "; out v a";
+  };
+  auto expand = [](const std::string &b, const std::string &s,
+                   const std::string &, const std::string &shape,
+                   const std::string &named) {
+    return "e" + named + " = Expand 4 shape=" + shape + ",4; a = Abs " + b +
+           "x" + s + "; c = Sqrt e; out e a c";
+  };
+  auto check = [&](auto text, const std::string &inner) {
+    std::vector<std::string> texts;
+    for (const Sizes &size : sizes) {
+      std::string b = std::to_string(size.batch),
+                  s = std::to_string(size.tokens),
+                  bs = std::to_string(size.batch * size.tokens);
+      texts.push_back(text(b, s, bs, b + "," + s, ""));
+    }
+    checkShapes(
+        text("[b]", "[s]", "[b*s]", any + "," + any, ":[b]x[s]x" + inner),
+        texts);
+  };
+  check(heads, "3x8");
+  check(view, "6");
+  check(expand, "4");
+}
+
+/// Sizes of one name that differ, and a reshape to another number of elements,
+/// are found when the code runs.
+TEST(UnknownSizes, NamesThatContradict) {
+  const std::string any = std::to_string(tenon::graph::kUnknownDim);
+  struct Case {
+    std::string general, wrong;
+  };
+  for (const Case &c :
+       {Case{"MatMul [n]x4 4x5; Abs [n]x3", "MatMul 6x4 4x5; Abs 7x3"},
+        {"v:[a]x[b] = StaticReshape [n] shape=" + any + "," + any +
+             " special_zero=false; x = Abs [a]; y = Abs [b]; out v x y",
+         "v = StaticReshape 12 shape=3,4 special_zero=false; x = Abs 3; y = "
+         "Abs 5; out v x y"}}) {
+    auto general = parseGraph(c.general), wrong = parseGraph(c.wrong);
+    ASSERT_TRUE(general && wrong);
+    auto model = tenon::Compiled::compile(*general, {});
+    ASSERT_TRUE(model) << str(model.errors());
+    auto oracle = Oracle::make(*wrong);
+    ASSERT_TRUE(oracle);
+    auto results = execute(**model, *oracle, {});
+    ASSERT_FALSE(results) << c.wrong;
+    EXPECT_EQ(results.errors()[0].code, tenon::ErrorCode::ShapeMismatch);
+  }
+}
+
+/// Searches along and across a dim of any size, and elements around it.
+TEST(UnknownSizes, SearchesAndPads) {
+  auto of = [](const std::string &text, const char *size) {
+    return std::regex_replace(text, std::regex("#"), size);
+  };
+  for (const char *text : {"y/s64 = ArgMax #x9 axis=0",
+                           "y/s64 = ArgMin #x9 axis=1 last_index=true",
+                           "y/s64 = ArgMax 3x# axis=1 keep_dims=false",
+                           "y/s64 = ArgMin 3x#x5/s64 axis=1",
+                           "CumSum #x9 axis=0",
+                           "CumSum 3x# axis=1 exclusive=true reverse=true",
+                           "CumSum #/s32 axis=0",
+                           "CumSum #x#x2 axis=1 reverse=true",
+                           "v,i/s64 = TopK #x9 axis=1 k=4",
+                           "v,i/s64 = TopK 2x# axis=1 k=5",
+                           "v,i/s64 = TopK #x3 axis=0 k=5 largest=false",
+                           "p/s64,n/s64 = NonZero #x3",
+                           "p/s64,n/s64 = NonZero 2x#/boolean",
+                           "p/s64,n/s64 = NonZero #x4<9,2>",
+                           "Pad #x5 pads_begin=1,0 pads_end=2,3 value=2.0",
+                           "Pad #x5 pads_begin=-2,1 pads_end=3,-2",
+                           "Pad 3x# pads_begin=0,-3 pads_end=1,-2 interior=0,2",
+                           "Pad #x5 pads_begin=2,1 pads_end=3,2 mode=reflect",
+                           "Pad 4x# pads_begin=1,4 pads_end=1,5 mode=edge",
+                           "Pad #x5 pads_begin=4,-1 pads_end=3,1 mode=wrap"})
+    checkShapes(of(text, "?"),
+                {of(text, "6"), of(text, "33"), of(text, "130")});
+  for (const char *text :
+       {"CumSum # axis=0", "CumSum 2x# axis=1 reverse=true",
+        "p/s64,n/s64 = NonZero #", "y/s64 = ArgMax # axis=0"})
+    checkShapes(of(text, "?"), {of(text, "1"), of(text, "20011")});
+  checkShapes("RoiAlign 2x?x?x5 ?x4 ?/s64 output_height=3 output_width=2",
+              {"RoiAlign 2x7x9x5 4x4 4/s64 output_height=3 output_width=2",
+               "RoiAlign 2x1x1x5 1x4 1/s64 output_height=3 output_width=2"});
+}
+
+/// Any number of boxes, of which a known number is taken.
+TEST(UnknownSizes, SuppressedBoxes) {
+  auto text = [](const std::string &boxes) {
+    return "i/s64,n/s64 = NonMaxSuppression 2x" + boxes + "x4 2x3x" + boxes +
+           " max_output_boxes_per_class=5 iou_threshold=0.4";
+  };
+  checkShapes(text("?"), {text("1"), text("4"), text("70"), text("0")});
 }
 
 /// Weights say how long a row is, but code for levels has to know it.

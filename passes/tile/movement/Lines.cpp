@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/movement/Lines.h"
 
+#include "dialects/rt/RtDialect.h"
 #include "passes/tile/core/WorkItems.h"
 #include "passes/tile/movement/IndexedAccess.h"
 
@@ -15,16 +16,14 @@ namespace {
 constexpr int64_t kItemBytes = 32 << 10;
 /// Neighbouring lines from which on they fill a vector.
 constexpr int64_t kMinRow = 4;
+constexpr int64_t kMostInRow = 512;
 } // namespace
 
 Lines::Lines(ArrayRef<Strided> tensors, int64_t axis) {
   SmallVector<Strided> others(tensors);
   for (Strided &s : others) {
-    parts.push_back({s.base,
-                     s.offset.value_or(0),
-                     s.strides[axis],
-                     *s.sizes[axis].constant(),
-                     {}});
+    parts.push_back(
+        {s.base, s.offset.value_or(0), s.strides[axis], s.sizes[axis], {}});
     s.sizes.erase(s.sizes.begin() + axis);
     s.strides.erase(s.strides.begin() + axis);
   }
@@ -45,13 +44,18 @@ Lines::Lines(ArrayRef<Strided> tensors, int64_t axis) {
 
 void Lines::reverse() {
   for (Tensor &part : parts) {
-    part.offset += (part.length - 1) * part.step;
+    part.offset += (max(part.length, 1) - 1) * part.step;
     part.step = -1 * part.step;
   }
 }
 
 bool Lines::areSideBySide() const {
-  return !parts.front().step.isConstant(1) && rowLength() >= kMinRow;
+  return !parts.front().step.isConstant(1) &&
+         rowLength().constant().value_or(kMinRow) >= kMinRow;
+}
+
+int64_t Lines::mostInRow() const {
+  return std::min(rowLength().constant().value_or(kMostInRow), kMostInRow);
 }
 
 Index Lines::begin(int64_t i, Index number) const {
@@ -68,16 +72,15 @@ Value Lines::part(IndexMath &m, int64_t i, Index number, Index at,
              {parts[i].step});
 }
 
-void Lines::emitLines(GroupContext &ctx, int64_t scratchBytes,
+void Lines::emitLines(GroupContext &ctx, Index scratchBytes,
                       llvm::function_ref<void(Index, Value)> body) const {
   const Tensor &src = parts.front();
   int64_t bytes = cast<MemRefType>(src.base.getType())
                       .getElementType()
                       .getIntOrFloatBitWidth() /
                   8;
-  int64_t perItem =
-      kItemBytes / std::clamp<int64_t>(src.length * bytes, 1, kItemBytes);
-  emitItems(ctx.m, ctx.label, ceilDiv(Index(count()), perItem), scratchBytes,
+  Index perItem = max(Index(kItemBytes) / max(src.length * bytes, 1), 1);
+  emitItems(ctx.m, ctx.label, ceilDiv(count(), perItem), scratchBytes,
             [&](Index item, Value scratch) {
               Index from = item * perItem;
               emitLoop(ctx.m, from, min(from + perItem, count()),
@@ -87,13 +90,13 @@ void Lines::emitLines(GroupContext &ctx, int64_t scratchBytes,
 
 void Lines::emitRows(GroupContext &ctx, int64_t scratchBytes,
                      llvm::function_ref<void(Index, Index, Value)> body) const {
-  int64_t length = rowLength(), most = std::min(length, kMostInRow),
-          perRow = ceilDiv(length, most);
-  emitItems(ctx.m, ctx.label, count() / std::max<int64_t>(length, 1) * perRow,
-            scratchBytes, [&](Index item, Value scratch) {
+  int64_t most = mostInRow();
+  Index length = rowLength(), perRow = ceilDiv(length, most);
+  emitItems(ctx.m, ctx.label, count() / max(length, 1) * perRow, scratchBytes,
+            [&](Index item, Value scratch) {
               Index first = item % perRow * most;
               withBlockSize(
-                  ctx.m, item % perRow, length, most, [&](int64_t size) {
+                  ctx.m, item % perRow, length, most, [&](Index size) {
                     body(item / perRow * length + first, size, scratch);
                   });
             });
@@ -134,6 +137,29 @@ emitCarried(IndexMath &m, Index from, Index to, ValueRange values,
       body(m(loop.getInductionVar()), loop.getRegionIterArgs());
   scf::YieldOp::create(b, m.location(), next);
   return SmallVector<Value>(loop.getResults());
+}
+
+static bool isKnownLess(Index x, Index y) {
+  return x.constant() && y.constant() && *x.constant() < *y.constant();
+}
+
+static Value isLess(IndexMath &m, Index x, Index y) {
+  return arith::CmpIOp::create(m.builder(), m.location(),
+                               arith::CmpIPredicate::slt, m.value(x),
+                               m.value(y));
+}
+
+void requireLess(GroupContext &ctx, Index x, Index y) {
+  if (!isKnownLess(x, y))
+    rt::RequireOp::create(ctx.m.builder(), ctx.m.location(),
+                          isLess(ctx.m, x, y));
+}
+
+void emitIfLess(IndexMath &m, Index x, Index y,
+                llvm::function_ref<void()> body) {
+  if (isKnownLess(x, y))
+    return body();
+  emitIf(m, isLess(m, x, y), body);
 }
 
 void emitIf(IndexMath &m, Value condition, llvm::function_ref<void()> body) {

@@ -18,22 +18,27 @@ public:
   /// before.
   struct Tensor {
     mlir::Value base;
-    Index offset, step;
-    int64_t length;
+    Index offset, step, length;
     llvm::SmallVector<Index> strides; // of the other dims
   };
 
-  /// Lines along `axis` of `tensors`, all of known sizes.
+  /// Lines along `axis` of `tensors`.
   Lines(llvm::ArrayRef<Strided> tensors, int64_t axis);
 
   const Tensor &operator[](int64_t i) const { return parts[i]; }
   /// Lets lines of all tensors begin at their last element.
   void reverse();
   /// The number of lines.
-  int64_t count() const { return *product(sizes).constant(); }
+  Index count() const { return product(sizes); }
+  /// Whether it is known that there is nothing to do.
+  bool areEmpty() const {
+    return count().isConstant(0) || parts.front().length.isConstant(0);
+  }
   /// Elements of the last of the other dims: the first elements of so many
   /// lines are one row.
-  int64_t rowLength() const { return *sizes.back().constant(); }
+  Index rowLength() const { return sizes.back(); }
+  /// Of a row, what emitRows takes at once: a constant.
+  int64_t mostInRow() const;
   /// Whether vectors are best made of elements of neighbouring lines rather
   /// than of one line of tensor 0.
   bool areSideBySide() const;
@@ -44,13 +49,12 @@ public:
                    Index count) const;
 
   /// A section over all lines, some to an item; `body` gets their numbers.
-  void emitLines(GroupContext &ctx, int64_t scratchBytes,
+  void emitLines(GroupContext &ctx, Index scratchBytes,
                  llvm::function_ref<void(Index, mlir::Value)> body) const;
-  /// A section over parts of rows of neighbouring lines, at most kMostInRow
+  /// A section over parts of rows of neighbouring lines, at most mostInRow()
   /// each: `body` gets the number of the first line and how many there are.
   void emitRows(GroupContext &ctx, int64_t scratchBytes,
                 llvm::function_ref<void(Index, Index, mlir::Value)> body) const;
-  static constexpr int64_t kMostInRow = 512;
   /// Elements number `at` of `count` lines from `number` on, a memref.
   mlir::Value row(IndexMath &m, int64_t i, Index number, Index at,
                   Index count) const;
@@ -73,6 +77,12 @@ llvm::SmallVector<mlir::Value> emitCarried(
     IndexMath &m, Index from, Index to, mlir::ValueRange values,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(Index, mlir::ValueRange)>
         body);
+/// The execution fails unless `x` is less than `y`. Nothing where that is
+/// known.
+void requireLess(GroupContext &ctx, Index x, Index y);
+/// Calls `body` where `x` is less than `y`.
+void emitIfLess(IndexMath &m, Index x, Index y,
+                llvm::function_ref<void()> body);
 /// Calls `body` where `condition`, an i1, holds.
 void emitIf(IndexMath &m, mlir::Value condition,
             llvm::function_ref<void()> body);

@@ -33,7 +33,8 @@ public:
         largest(isa<graph::ArgMaxOp>(op)), last(boolAttr(op, "last_index")),
         element(rankedType(op->getOperand(0)).getElementType()),
         stored(storageType(element)), length(lines[0].length),
-        counter(b.getIntegerType(length >> 31 ? 64 : 32)) {}
+        counter(b.getIntegerType(
+            length.constant().value_or(INT64_MAX) >> 31 ? 64 : 32)) {}
 
   void emit() {
     if (lines.areSideBySide())
@@ -75,7 +76,7 @@ private:
   struct Best {
     Value values, positions;
   };
-  Best bestIn(Value scratch, int64_t count) {
+  Best bestIn(Value scratch, Index count) {
     return {scratchView(m, scratch, stored, count * kPositionBytes, count),
             scratchView(m, scratch, counter, 0, count)};
   }
@@ -84,7 +85,7 @@ private:
   }
 
   /// best = elements of `row(0)`, then the better ones of `row(1)`, ...
-  void emitSteps(int64_t steps, const Best &best,
+  void emitSteps(Index steps, const Best &best,
                  llvm::function_ref<Value(Index)> row) {
     pointwise(m, row(0), best.values,
               [](OpBuilder &, Location, ValueRange x) { return x[0]; });
@@ -104,17 +105,18 @@ private:
   }
 
   void emitSideBySide() {
-    int64_t most = std::min(lines.rowLength(), Lines::kMostInRow);
-    lines.emitRows(
-        ctx, bytesOf(most), [&](Index first, Index count, Value scratch) {
-          Best best = bestIn(scratch, *count.constant());
-          emitSteps(length, best,
-                    [&](Index k) { return lines.row(m, 0, first, k, count); });
-          pointwise(m, best.positions, lines.row(m, 1, first, 0, count),
-                    [&](OpBuilder &nb, Location, ValueRange x) {
-                      return resized(nb, x[0], x[1].getType());
-                    });
-        });
+    lines.emitRows(ctx, bytesOf(lines.mostInRow()),
+                   [&](Index first, Index count, Value scratch) {
+                     Best best = bestIn(scratch, count);
+                     emitSteps(length, best, [&](Index k) {
+                       return lines.row(m, 0, first, k, count);
+                     });
+                     pointwise(m, best.positions,
+                               lines.row(m, 1, first, 0, count),
+                               [&](OpBuilder &nb, Location, ValueRange x) {
+                                 return resized(nb, x[0], x[1].getType());
+                               });
+                   });
   }
 
   Value resized(OpBuilder &nb, Value v, Type to) {
@@ -143,22 +145,27 @@ private:
   }
 
   void emitLineByLine() {
-    int64_t steps = length / kLanes < 2 ? 0 : length / kLanes;
+    Index steps = length / kLanes;
+    if (steps.isConstant(1))
+      steps = 0;
     lines.emitLines(
-        ctx, steps ? bytesOf(kLanes) : 0,
+        ctx, steps.isConstant(0) ? 0 : bytesOf(kLanes),
         [&](Index number, Value scratch) { emitLine(number, scratch, steps); });
   }
 
-  void emitLine(Index number, Value scratch, int64_t steps) {
+  void emitLine(Index number, Value scratch, Index steps) {
     const Lines::Tensor &src = lines[0];
     Index begin = lines.begin(0, number);
     SmallVector<Value> found{loadAt(m, src.base, begin), asCounter(0)};
-    if (steps) {
+    if (!steps.isConstant(0)) {
       Best best = bestIn(scratch, kLanes);
-      emitSteps(steps, best, [&](Index k) {
-        return lines.part(m, 0, number, k * kLanes, kLanes);
+      emitIfLess(m, 0, steps, [&] {
+        emitSteps(steps, best, [&](Index k) {
+          return lines.part(m, 0, number, k * kLanes, kLanes);
+        });
       });
-      found = emitCarried(m, 0, kLanes, found, [&](Index i, ValueRange x) {
+      Index lanes = min(steps, 1) * kLanes;
+      found = emitCarried(m, 0, lanes, found, [&](Index i, ValueRange x) {
         Value at = m.value(i);
         Value value = memref::LoadOp::create(b, loc, best.values, at);
         Value step = memref::LoadOp::create(b, loc, best.positions, at);
@@ -190,7 +197,7 @@ private:
   const Lines &lines;
   bool largest, last;
   Type element, stored; // of src
-  int64_t length;
+  Index length;
   IntegerType counter; // of positions
 };
 
@@ -204,8 +211,10 @@ void lowerArgExtreme(GroupContext &ctx, Operation *op) {
     dst.strides.insert(dst.strides.begin() + axis, 0);
   }
   Lines lines({src, dst}, axis);
-  if (lines.count() > 0 && lines[0].length > 0)
-    ArgExtreme(ctx, op, lines).emit();
+  if (lines.areEmpty())
+    return;
+  requireLess(ctx, 0, lines[0].length);
+  ArgExtreme(ctx, op, lines).emit();
 }
 
 } // namespace tenon::passes

@@ -4,7 +4,8 @@
 // Where lines lie side by side, a vector has the sums of several lines so far.
 // Otherwise a line is one chain of additions; few long lines are cut into
 // blocks, of which the first section makes the sums, and the second one begins
-// each block with those of the blocks before it.
+// each block with those of the blocks before it. Where sizes are not known, the
+// code has both and chooses when it runs.
 //
 // Sums of f32 are made in f64: a chain of 10^6 roundings in f32 would be off by
 // more than a sum of so many elements is elsewhere.
@@ -25,6 +26,8 @@ namespace {
 
 /// Elements of a block: a multiple of what it costs to begin one.
 constexpr int64_t kBlock = 8 << 10;
+/// Blocks of a line whose length is not known.
+constexpr int64_t kBlocks = 64;
 
 class CumSum {
 public:
@@ -37,16 +40,23 @@ public:
 
   void emit() {
     if (lines.areSideBySide())
-      emitSideBySide();
-    else if (lines.count() < kMinItems && length >= 2 * kBlock)
-      emitBlocks();
-    else
-      lines.emitLines(ctx, 0, [&](Index number, Value) {
-        emitChain(number, 0, length, zero());
-      });
+      return emitSideBySide();
+    auto few = lines.count().constant(), elements = length.constant();
+    auto chains = [&] { emitChains(); };
+    if (few.value_or(0) >= kMinItems || elements.value_or(kLong) < kLong)
+      return chains();
+    allocateSums();
+    if (few && elements)
+      return emitBlocks();
+    emitIfBelow(
+        m, lines.count(), kMinItems,
+        [&] { emitIfBelow(m, length, kLong, chains, [&] { emitBlocks(); }); },
+        chains);
   }
 
 private:
+  static constexpr int64_t kLong = 2 * kBlock;
+
   Value zero() {
     return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   }
@@ -63,8 +73,7 @@ private:
   }
 
   void emitSideBySide() {
-    int64_t most = std::min(lines.rowLength(), Lines::kMostInRow);
-    int64_t bytes = most * (type.getIntOrFloatBitWidth() / 8);
+    int64_t bytes = lines.mostInRow() * (type.getIntOrFloatBitWidth() / 8);
     lines.emitRows(ctx, bytes, [&](Index first, Index count, Value scratch) {
       Value sums = scratchView(m, scratch, type, 0, count);
       fill(m, sums, 0);
@@ -95,14 +104,28 @@ private:
     });
   }
 
+  void emitChains() {
+    lines.emitLines(ctx, 0, [&](Index number, Value) {
+      emitChain(number, 0, length, zero());
+    });
+  }
+
+  /// Memory for those of blocks, which is the group's and not a branch's.
+  void allocateSums() {
+    if (auto known = length.constant())
+      blocks = ceilDiv(*known, kBlock);
+    int64_t most = lines.count().constant().value_or(kMinItems) * blocks;
+    sums = memref::AllocOp::create(b, loc, MemRefType::get({most}, type));
+  }
+
   void emitBlocks() {
-    int64_t blocks = ceilDiv(length, kBlock), items = lines.count() * blocks;
-    Value sums =
-        memref::AllocOp::create(b, loc, MemRefType::get({items}, type));
+    auto known = length.constant();
+    Index block = known ? Index(kBlock) : ceilDiv(length, kBlocks);
+    Index items = lines.count() * blocks;
     auto section = [&](llvm::function_ref<void(Index, Index, Index)> body) {
       emitItems(m, ctx.label, items, [&](Index item) {
-        Index from = item % blocks * kBlock;
-        body(item, from, min(from + kBlock, length));
+        Index from = min(item % blocks * block, length);
+        body(item, from, min(from + block, length));
       });
     };
     section([&](Index item, Index from, Index to) {
@@ -130,7 +153,9 @@ private:
   const Lines &lines;
   bool exclusive;
   Type stored, type; // of elements in memory, and of sums
-  int64_t length;
+  Index length;
+  int64_t blocks = kBlocks; // of a line
+  Value sums;               // of blocks
 };
 
 } // namespace
@@ -141,7 +166,7 @@ void lowerCumSum(GroupContext &ctx, Operation *op) {
               normalizedAxis(intAttr(op, "axis"), src.rank()));
   if (boolAttr(op, "reverse"))
     lines.reverse();
-  if (lines.count() > 0 && lines[0].length > 0)
+  if (!lines.areEmpty())
     CumSum(ctx, op, lines).emit();
 }
 

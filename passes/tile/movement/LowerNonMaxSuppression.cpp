@@ -74,9 +74,10 @@ public:
         indices(outputOf(ctx, op->getResult(0))),
         count(outputOf(ctx, op->getResult(1))),
         keys(m, b.getF32Type(), /*largest=*/true),
-        classes(*scores.sizes[1].constant()),
-        number(*scores.sizes[2].constant()),
-        most(std::min(intAttr(op, "max_output_boxes_per_class"), number)),
+        classes(*scores.sizes[1].constant()), number(scores.sizes[2]),
+        most(std::min(intAttr(op, "max_output_boxes_per_class"),
+                      number.constant().value_or(INT64_MAX))),
+        rows(min(Index(most), number)),
         items(*scores.sizes[0].constant() * classes) {}
 
   void emit() {
@@ -107,11 +108,11 @@ private:
     Index boxBytes = most * 4 * 8;
     emitItems(m, ctx.label, items, boxBytes + keys.bytesToSort(number),
               [&](Index item, Value scratch) {
-                Value sorted = keys.view(scratch, boxBytes, 2 * number + 1);
+                Value sorted = keys.view(scratch, boxBytes, number * 2 + 1);
                 Value others =
                     scratchView(m, scratch, b.getF64Type(), 0, most * 4);
                 emitKeys(item, sorted);
-                int64_t first = keys.sort(sorted, number);
+                Index first = keys.sort(sorted, number);
                 emitTaking(item, sorted, first, others);
               });
   }
@@ -146,7 +147,7 @@ private:
     return geometry.boxOf(numbers, boolAttr(op, "center_point_box"));
   }
 
-  void emitTaking(Index item, Value sorted, int64_t first, Value others) {
+  void emitTaking(Index item, Value sorted, Index first, Value others) {
     Value sum =
         emitCarried(m, 0, number, m.value(0), [&](Index t, ValueRange x) {
           Value key =
@@ -213,7 +214,7 @@ private:
         store(row, 1, stored(item % classes));
         store(row, 2, stored(m(asIndex(box))));
       });
-      emitLoop(m, max(item * most, all), (item + 1) * most, [&](Index row) {
+      emitLoop(m, max(item * rows, all), (item + 1) * rows, [&](Index row) {
         for (int64_t column = 0; column < 3; ++column)
           store(row, column, stored(0));
       });
@@ -229,7 +230,11 @@ private:
   Strided boxes, scores;
   const Strided *indices, *count;
   SortKeys keys;
-  int64_t classes, number, most, items; // classes of one batch, of all
+  int64_t classes; // of one batch
+  Index number;    // of boxes
+  int64_t most;    // boxes taken of a class, for which there is memory
+  Index rows;      // the same, of those that there are
+  int64_t items;   // classes of all batches
   Value begins, taken;
 };
 

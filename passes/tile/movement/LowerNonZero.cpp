@@ -20,6 +20,8 @@ namespace {
 
 /// Elements of a block: a multiple of what it costs to begin one.
 constexpr int64_t kBlock = 8 << 10;
+/// Blocks of a tensor whose size is not known.
+constexpr int64_t kBlocks = 256;
 /// Counts side by side.
 constexpr int64_t kLanes = 64;
 
@@ -29,9 +31,12 @@ public:
       : ctx(ctx), m(ctx.m), b(m.builder()), loc(m.location()),
         src(ctx.memoryOf(op->getOperand(0))),
         indices(outputOf(ctx, op->getResult(0))),
-        count(outputOf(ctx, op->getResult(1))),
-        size(*product(src.sizes).constant()), blocks(ceilDiv(size, kBlock)),
-        i64(b.getI64Type()) {}
+        count(outputOf(ctx, op->getResult(1))), size(product(src.sizes)),
+        i64(b.getI64Type()) {
+    auto known = size.constant();
+    blocks = known ? ceilDiv(*known, kBlock) : kBlocks;
+    block = known ? Index(kBlock) : ceilDiv(size, kBlocks);
+  }
 
   void emit() {
     elements = asRow();
@@ -45,18 +50,22 @@ public:
   }
 
 private:
-  /// src as one dim, copied if its strides do not allow that.
-  Strided asRow() {
+  /// src as one dim, copied if its strides do not allow that. Absent where so
+  /// much memory is not known.
+  std::optional<Strided> asRow() {
     if (auto row = reshape(src, {size}))
-      return *row;
+      return row;
     SmallVector<int64_t> sizes;
-    for (Index d : src.sizes)
+    for (Index d : src.sizes) {
+      if (!d.constant())
+        return std::nullopt;
       sizes.push_back(*d.constant());
+    }
     Strided dense =
         stridedOf(m, memref::AllocOp::create(
                          b, loc, MemRefType::get(sizes, src.elementType())));
     emitCopy(ctx, src, dense);
-    return *reshape(dense, {size});
+    return reshape(dense, {size});
   }
 
   Value isNonZero(OpBuilder &nb, Value v) {
@@ -74,29 +83,33 @@ private:
     return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v));
   }
   Value element(Index i) {
-    return loadAt(m, elements.base,
-                  elements.offset.value_or(0) + i * elements.strides[0]);
+    if (!elements)
+      return loadAt(m, src.base, offsetOf(src, positionOf(i, src.sizes)));
+    return loadAt(m, elements->base,
+                  elements->offset.value_or(0) + i * elements->strides[0]);
   }
 
   void emitCounts() {
     Type i32 = b.getI32Type();
     emitItems(m, ctx.label, blocks, kLanes * 4, [&](Index item, Value scratch) {
-      Index from = item * kBlock, to = min(from + kBlock, size);
-      Index steps = (to - from) / kLanes;
+      Index from = min(item * block, size), to = min(from + block, size);
+      Index steps = elements ? (to - from) / kLanes : Index(0);
       Value counts = scratchView(m, scratch, i32, 0, kLanes);
       fill(m, counts, 0);
-      emitLoop(m, 0, steps, [&](Index step) {
-        Index at = from + step * kLanes;
-        Value row = box(m, elements.base,
-                        elements.offset.value_or(0) + at * elements.strides[0],
-                        {kLanes}, {elements.strides[0]});
-        pointwise(m, row, counts,
-                  [&](OpBuilder &nb, Location l, ValueRange x) -> Value {
-                    Value bit = isNonZero(nb, x[0]);
-                    bit = arith::ExtUIOp::create(nb, l, i32, bit);
-                    return arith::AddIOp::create(nb, l, x[1], bit);
-                  });
-      });
+      if (elements)
+        emitLoop(m, 0, steps, [&](Index step) {
+          Index at = from + step * kLanes;
+          Value row =
+              box(m, elements->base,
+                  elements->offset.value_or(0) + at * elements->strides[0],
+                  {kLanes}, {elements->strides[0]});
+          pointwise(m, row, counts,
+                    [&](OpBuilder &nb, Location l, ValueRange x) -> Value {
+                      Value bit = isNonZero(nb, x[0]);
+                      bit = arith::ExtUIOp::create(nb, l, i32, bit);
+                      return arith::AddIOp::create(nb, l, x[1], bit);
+                    });
+        });
       SmallVector<Value> sum =
           emitCarried(m, 0, kLanes, number(0), [&](Index i, ValueRange x) {
             Value lane = memref::LoadOp::create(b, loc, counts, m.value(i));
@@ -122,7 +135,7 @@ private:
 
   void emitPositions() {
     emitItems(m, ctx.label, blocks, [&](Index item) {
-      Index from = item * kBlock, to = min(from + kBlock, size);
+      Index from = min(item * block, size), to = min(from + block, size);
       Value first = memref::LoadOp::create(b, loc, begins, m.value(item));
       emitCarried(m, from, to, first, [&](Index i, ValueRange x) {
         Value found = isNonZero(b, element(i));
@@ -149,9 +162,11 @@ private:
   IndexMath &m;
   OpBuilder &b;
   Location loc;
-  Strided src, elements; // as it is, and as one dim
+  Strided src;
+  std::optional<Strided> elements; // src as one dim
   const Strided *indices, *count;
-  int64_t size, blocks;
+  Index size, block; // elements, of src and of a block
+  int64_t blocks;
   Type i64;
   Value begins; // of blocks
 };

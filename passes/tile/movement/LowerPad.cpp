@@ -13,6 +13,7 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/loops/LoopProgram.h"
 #include "passes/tile/movement/IndexedAccess.h"
+#include "passes/tile/movement/Lines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -24,13 +25,15 @@ namespace {
 
 /// Elements of dst along one dim, in a row, and where they are in src.
 struct Segment {
-  int64_t first, count;     // of dst
-  int64_t source, step = 1; // of src; without them: a constant
+  Index first, count; // of dst
+  Index source;       // of src
+  int64_t step;
 };
 
 /// What mode constant leaves of src along one dim, and where it goes.
 struct Kept {
-  int64_t from = 0, count = 0, to = 0, step = 1;
+  int64_t from = 0, step = 1;
+  Index count, to;
 };
 
 class PadEmitter {
@@ -44,16 +47,14 @@ public:
   void emit() {
     if (mode == "constant")
       return emitConstant();
+    requireElements();
     SmallVector<Segment> chosen;
     copySegments(chosen);
   }
 
 private:
-  int64_t sizeOf(int64_t d) const { return *src.sizes[d].constant(); }
-  int64_t sizeOfDst(int64_t d) const { return *dst.sizes[d].constant(); }
-
   /// The part of `s` from `first` on along `d`.
-  static Strided part(Strided s, int64_t d, int64_t first, int64_t count,
+  static Strided part(Strided s, int64_t d, Index first, Index count,
                       int64_t step = 1) {
     s.dense = false;
     s.offset = s.offset.value_or(0) + first * s.strides[d];
@@ -71,31 +72,43 @@ private:
   // edge, reflect, wrap: every element of dst is one of src
   //===--------------------------------------------------------------------===//
 
+  /// Inference has compared sizes that are known with the pads.
+  void requireElements() {
+    SmallVector<int64_t> ends = intsAttr(op, "pads_end");
+    for (int64_t d = 0; d < rank; ++d)
+      if (int64_t most = std::max(begins[d], ends[d]); most > 0)
+        requireLess(ctx,
+                    mode == "edge"   ? 0
+                    : mode == "wrap" ? most - 1
+                                     : most,
+                    src.sizes[d]);
+  }
+
   /// Along `d`: before src, src, behind it.
   SmallVector<Segment> segmentsOf(int64_t d) const {
-    int64_t n = sizeOf(d), all = sizeOfDst(d), begin = begins[d];
-    int64_t middle = std::clamp<int64_t>(begin, 0, all);
-    int64_t end = std::clamp<int64_t>(begin + n, middle, all);
+    Index n = src.sizes[d], all = dst.sizes[d], begin = begins[d];
+    Index middle = min(max(begin, 0), all);
+    Index end = min(max(begin + n, middle), all);
     SmallVector<Segment> segments;
-    auto add = [&](int64_t first, int64_t last, int64_t source, int64_t step) {
-      if (last > first)
-        segments.push_back({first, last - first, source, step});
+    auto add = [&](Index first, Index last, Index source, int64_t step) {
+      if (Index count = last - first; !count.isConstant(0))
+        segments.push_back({first, count, source, step});
     };
     bool isEdge = mode == "edge", isWrap = mode == "wrap";
     // The first element of dst is element -begin of src, continued.
     add(0, middle,
-        isEdge   ? 0
+        isEdge   ? Index(0)
         : isWrap ? n - begin
                  : begin,
         isEdge   ? 0
         : isWrap ? 1
                  : -1);
     add(middle, end, middle - begin, 1);
-    int64_t beyond = end - begin - n; // 0, or what is cut off before it
+    Index beyond = end - begin - n; // 0, or what is cut off before it
     add(end, all,
         isEdge   ? n - 1
         : isWrap ? beyond
-                 : n - 2 - beyond,
+                 : n - beyond - 2,
         isEdge   ? 0
         : isWrap ? 1
                  : -1);
@@ -129,12 +142,13 @@ private:
     Kept kept;
     kept.step = interior.empty() ? 1 : interior[d] + 1;
     // Element i of src comes to place begin + i * step.
-    int64_t first = begins[d], all = sizeOfDst(d);
+    int64_t first = begins[d];
+    Index all = dst.sizes[d];
     kept.from = first >= 0 ? 0 : (-first + kept.step - 1) / kept.step;
-    kept.to = first + kept.from * kept.step;
-    int64_t fitting = kept.to >= all ? 0 : (all - 1 - kept.to) / kept.step + 1;
-    kept.count = std::clamp<int64_t>(sizeOf(d) - kept.from, 0, fitting);
-    if (kept.count == 0)
+    kept.to = min(Index(first + kept.from * kept.step), all);
+    Index fitting = ceilDiv(all - kept.to, kept.step);
+    kept.count = min(max(src.sizes[d] - kept.from, 0), fitting);
+    if (kept.count.isConstant(0))
       kept.to = 0;
     return kept;
   }
@@ -158,9 +172,9 @@ private:
     // Slabs before and behind what is kept, of what is kept in dims before.
     Strided inside = dst;
     for (auto [d, dim] : llvm::enumerate(dims)) {
-      int64_t end = dim.to + dim.count;
+      Index end = dim.to + dim.count;
       fill(part(inside, d, 0, dim.to));
-      fill(part(inside, d, end, sizeOfDst(d) - end));
+      fill(part(inside, d, end, dst.sizes[d] - end));
       inside = part(std::move(inside), d, dim.to, dim.count);
     }
   }

@@ -39,19 +39,19 @@ public:
         dst(channelsLast(ctx.result())), isMax(stringAttr(op, "mode") == "max"),
         isHalf(stringAttr(op, "coordinate_transformation_mode") ==
                "half_pixel"),
-        ratio(intAttr(op, "sampling_ratio")),
-        regions(*rois.sizes[0].constant()), channels(*src.sizes[3].constant()) {
-  }
+        ratio(intAttr(op, "sampling_ratio")), regions(rois.sizes[0]),
+        channels(src.sizes[3]) {}
 
   void emit() {
-    if (regions == 0)
+    if (regions.isConstant(0))
       return;
     requireInside();
-    int64_t cells = *dst.sizes[1].constant() * *dst.sizes[2].constant();
-    if (cells == 0 || channels == 0)
+    if (product(dst.sizes).isConstant(0))
       return;
     if (src.sizes[1].isConstant(0) || src.sizes[2].isConstant(0))
       return emitCopy(ctx, std::nullopt, ctx.result());
+    for (int64_t d : {1, 2})
+      requireLess(ctx, 0, src.sizes[d]);
     Grid grid({{"region", regions}, {"row", dst.sizes[1]}});
     emitItems(m, ctx.label, grid, channels * 8,
               [&](const Grid::Item &item, Value scratch) {
@@ -230,7 +230,8 @@ private:
   DoubleMath f;
   Strided src, rois, images, dst; // src and dst with the channel last
   bool isMax, isHalf;
-  int64_t ratio, regions, channels;
+  int64_t ratio;
+  Index regions, channels;
 };
 
 } // namespace

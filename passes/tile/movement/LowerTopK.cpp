@@ -29,11 +29,12 @@ public:
                                         : nullptr),
         keys(m, rankedType(op->getOperand(0)).getElementType(),
              boolAttr(op, "largest", /*fallback=*/true)),
-        length(lines[0].length), k(lines[1].length) {}
+        length(lines[0].length), k(*lines[1].length.constant()) {}
 
   void emit() {
-    bool few = k <= kMostKept && 2 * k <= length;
-    int64_t bytes = few ? keys.bytesOf(length + k) : keys.bytesToSort(length);
+    requireLess(ctx, k - 1, length);
+    bool few = k <= kMostKept && 2 * k <= length.constant().value_or(2 * k);
+    Index bytes = few ? keys.bytesOf(length + k) : keys.bytesToSort(length);
     lines.emitLines(ctx, bytes, [&](Index number, Value scratch) {
       Value line = lines.part(m, 0, number, 0, length);
       if (few) {
@@ -79,7 +80,7 @@ private:
   }
 
   /// Stores what the keys from `first` on are of.
-  void store(Index number, Value sorted, int64_t first) {
+  void store(Index number, Value sorted, Index first) {
     const Lines::Tensor &src = lines[0];
     Index begin = lines.begin(0, number);
     emitLoop(m, 0, k, [&](Index i) {
@@ -109,7 +110,8 @@ private:
   const Lines &lines; // of src, and of the results that are read
   const Strided *values, *numbers;
   SortKeys keys;
-  int64_t length, k;
+  Index length;
+  int64_t k;
 };
 
 } // namespace
@@ -121,7 +123,7 @@ void lowerTopK(GroupContext &ctx, Operation *op) {
     if (const Strided *dst = outputOf(ctx, result))
       tensors.push_back(*dst);
   Lines lines(tensors, normalizedAxis(intAttr(op, "axis"), src.rank()));
-  if (lines.count() > 0 && lines[1].length > 0)
+  if (!lines.count().isConstant(0) && !lines[1].length.isConstant(0))
     TopK(ctx, op, lines).emit();
 }
 

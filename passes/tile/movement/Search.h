@@ -6,7 +6,7 @@
 
 namespace tenon::passes {
 
-/// An operation of class search. Shapes are known.
+/// An operation of class search.
 mlir::LogicalResult lowerSearch(GroupContext &ctx, mlir::Operation *op);
 
 // One function for each.
@@ -33,8 +33,8 @@ public:
   SortKeys(IndexMath &m, mlir::Type element, bool largest);
 
   /// Bytes of scratch memory to sort `count` keys.
-  int64_t bytesToSort(int64_t count) const { return (2 * count + 1) * bytes; }
-  int64_t bytesOf(int64_t count) const { return count * bytes; }
+  Index bytesToSort(Index count) const { return (count * 2 + 1) * bytes; }
+  Index bytesOf(Index count) const { return count * bytes; }
   /// `count` keys at `byteOffset` of `scratch`.
   mlir::Value view(mlir::Value scratch, Index byteOffset, Index count) const;
 
@@ -53,7 +53,7 @@ public:
   void fill(mlir::Value line, mlir::Value keys) const;
   /// Sorts the first `count` of `keys`, which has 2 count + 1. The result is
   /// where they begin then.
-  int64_t sort(mlir::Value keys, int64_t count) const;
+  Index sort(mlir::Value keys, Index count) const;
 
 private:
   IndexMath &m;

@@ -6,6 +6,7 @@
 #include "passes/tile/movement/Search.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -101,12 +102,22 @@ void SortKeys::fill(Value line, Value keys) const {
   });
 }
 
+/// The binary logarithm of `count`, rounded up.
+static Index passesOf(IndexMath &m, Index count) {
+  if (auto known = count.constant())
+    return *known < 2 ? 0 : llvm::Log2_64_Ceil(*known);
+  OpBuilder &b = m.builder();
+  Value rest = m.value(max(count, 1) - 1);
+  Value zeros = math::CountLeadingZerosOp::create(b, m.location(), rest);
+  return Index(64) - m(zeros);
+}
+
 /// A merge sort from the bottom: pass by pass, runs of twice the length are
 /// made of pairs of runs, from one half of `keys` to the other.
-int64_t SortKeys::sort(Value keys, int64_t count) const {
+Index SortKeys::sort(Value keys, Index count) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
-  int64_t passes = count < 2 ? 0 : llvm::Log2_64_Ceil(count);
+  Index passes = passesOf(m, count);
   auto load = [&](Index from, Value i) -> Value {
     return memref::LoadOp::create(b, loc, keys, m.value(from + m(i)));
   };
