@@ -120,6 +120,21 @@ def FormIntegerProducts
   let statistics = [Statistic<"formed", "products", "Int8 products">];
 }
 
+def MultiplyIntegers : Pass<"tenon-multiply-integers", "::mlir::ModuleOp"> {
+  let summary = "Products of integers, exactly";
+  let description = [{
+    A MatMul or Convolution of integers becomes a tile.matmul or tile.conv with sums
+    of s32: of bytes where the target multiplies those, otherwise of int16, or of s32
+    where operands may have more bits. Zero points that are subtracted from bytes before
+    a MatMul are taken off its result, where four int8 products are one instruction.
+    Depthwise convolutions and those of narrow groups are computed in f32 if their sums
+    fit it; an error says so if they do not.
+  }];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"multiplied", "products", "Products of integers">];
+}
+
 def FormQuantizedMatMuls
     : Pass<"tenon-form-quantized-matmuls", "::mlir::ModuleOp"> {
   let summary = "MatMuls with weights that stay quantized in memory";

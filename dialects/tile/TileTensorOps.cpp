@@ -367,9 +367,8 @@ LogicalResult MatMulOp::verify() {
     return emitOpError("src, weights and dst have ranks ")
            << src.getRank() << ", " << weights.getRank() << ", " << rank
            << ", at least 2, " << ownRank << ", 2 are needed";
-  if (getInPlace() &&
-      (v > 1 || !weights.getElementType().isF32() ||
-       weights.isDynamicDim(weights.getRank() - 2)))
+  if (getInPlace() && (v > 1 || !weights.getElementType().isF32() ||
+                       weights.isDynamicDim(weights.getRank() - 2)))
     return emitOpError(
         "in place, weights are f32, not interleaved, of known K");
   ArrayRef<int64_t> a = src.getShape(), w = withoutInterleave(weights, v);

@@ -326,6 +326,39 @@ TEST(Integers, AtTheirBounds) {
   }
 }
 
+/// Sums of products wrap around, in whatever order they are added: bytes at
+/// their bounds, with and without zero points, and s32 of all sizes.
+TEST(Integers, ProductsAtTheirBounds) {
+  for (std::string src : {"s8", "u8"})
+    for (std::string weights : {"s8", "u8"}) {
+      std::vector<double> a = {-128, 127, -128, 255, 0, 255, -1};
+      std::vector<double> b = {127, -128, 255, 255, -128};
+      std::string operands = "12x300/" + src + " 300x50/" + weights;
+      checkInputs("y/s32 = MatMul " + operands, {a, b});
+      checkInputs("aw/s32 = TypeCast 12x300/" + src + "; z/s32 = TypeCast 1/" +
+                      src +
+                      "; a/s32 = Subtract aw z; bw/s32 = TypeCast "
+                      "300x50/" +
+                      weights + "; v/s32 = TypeCast 1/" + weights +
+                      "; b/s32 = Subtract bw v; y/s32 = MatMul a b",
+                  {a, {255}, b, {-128}});
+      checkInputs("y/s32 = Convolution 2x7x6x40/" + src + " 3x3x40x24/" +
+                      weights +
+                      " strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1",
+                  {a, b});
+    }
+  const std::vector<double> large = {0x1p31 - 1, -0x1p31, 46341,   -65537,
+                                     12345678,   0x1p16,  -0x1p30, 7};
+  std::vector<double> others = large;
+  others.push_back(-99999999);
+  checkInputs("y/s32 = MatMul 12x300/s32 300x50/s32 50/s32",
+              {large, others, large});
+  checkInputs("y/s32 = MatMul 12x300/s32 300x50/u8", {large, {255, 0, 254}});
+  checkInputs("y/s32 = Convolution 2x7x6x40/s32 3x3x40x24/s32 strides=1,1 "
+              "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+              {large, others});
+}
+
 /// Floats whose quotient has more digits than f32, or f64.
 TEST(Floats, RemaindersOfLargeQuotients) {
   std::vector<double> values = {0,        1,     -1,         3.5,   -2.25, 1e30,
