@@ -97,9 +97,6 @@ std::optional<Error> checkWindow(Operation *op) {
 
 /// Windows whose lowering knows some of their forms.
 std::optional<Error> checkWindowForm(Operation *op) {
-  if (isa<graph::MaxPoolOp>(op) && op->getNumResults() > 1)
-    return makeError(op, ErrorCode::UnsupportedForm,
-                     "indices do not compile yet");
   if (isa<graph::InterpolateOp, graph::InterpolateBackwardOp>(op) &&
       blendsTooMany(op))
     return makeError(op, ErrorCode::UnsupportedForm,

@@ -109,8 +109,6 @@ func.func @main(%x: tensor<?x?x6xf32>, %s: tensor<?x3xf32>, %y: tensor<?x6xf32>)
 // -----
 
 func.func @main(%x: tensor<1x30x30x8xf32>) -> tensor<1x15x15x8xf32> {
-  // expected-error @+1 {{MaxPool: indices do not compile yet}}
-  %0:2 = graph.MaxPool %x {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [2, 2]} : (tensor<1x30x30x8xf32>) -> (tensor<1x15x15x8xf32>, tensor<1x15x15x8xsi64>)
   // expected-error @+1 {{Interpolate: more than 64 elements of src in one of dst do not compile yet}}
   %1 = graph.Interpolate %x {mode = "linear", sizes = [3, 3], antialias = true} : (tensor<1x30x30x8xf32>) -> tensor<1x3x3x8xf32>
   // 8 along each dim.
