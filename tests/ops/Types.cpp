@@ -5,8 +5,8 @@ namespace tenon::test {
 
 /// Every pair of types, and odd shapes in turn.
 static void addCasts(Cases &cases) {
-  static const char *const types[] = {"f32", "s64", "s32",
-                                      "s8",  "u8",  "boolean"};
+  static const char *const types[] = {"f32", "s64",     "s32", "s8",
+                                      "u8",  "boolean", "f64", "f8_e8m0"};
   static const char *const odd[] = {"()",        "0",    "1",     "2x0x3",
                                     "2x3x5x7x2", "1031", "4x8x16"};
   int i = 0;
@@ -20,6 +20,12 @@ static void addCasts(Cases &cases) {
     }
   for (const char *text : {
            "y/s8 = TypeCast 13x17<1,13>",
+           // f64 at the edges.
+           "x/f32 = TypeCast 5x64/f64<64,1>; w/f32 = TypeCast 64x33/f64c; y = "
+           "MatMul x w; z/f64 = TypeCast y",
+           "y/f64<1,13> = TypeCast 13x17<40,2>",
+           "y/bf16 = TypeCast 5x37/f64; x/f64 = TypeCast 5x37/f16; z/f8_e4m3 = "
+           "TypeCast 5x37/f64; out x y z",
            "y/f32 = TypeCast 1031/f8_e4m3c",
            "y/f32<1,13> = TypeCast 13x17/f8_e5m2<40,2>",
            "y/f8_e5m2 = TypeCast 5x37",

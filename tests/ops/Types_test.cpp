@@ -252,6 +252,69 @@ TEST(Casts, NarrowFloats) {
   }
 }
 
+/// f64 to all types, on and beside what each of them rounds and saturates, also
+/// where f32 on the way would round a second time; and back.
+TEST(Casts, Doubles) {
+  std::vector<double> values = kFloats;
+  for (double x : {0.1,
+                   1 + 0x1p-52,
+                   1 + 0x1p-24 + 0x1p-52,
+                   1 + 0x1p-24 - 0x1p-52,
+                   1 + 0x1p-8 + 0x1p-52,
+                   1 + 0x1p-8 - 0x1p-52,
+                   1 + 0x1p-11 + 0x1p-40,
+                   0x1p31 - 0x1p-20,
+                   0x1p31 - 0.5,
+                   0x1p53 - 1,
+                   0x1p63 - 0x1p10,
+                   127.999999,
+                   128 - 0x1p-45,
+                   256 - 0x1p-45,
+                   0x1.ffffffp127,
+                   0x1.fffffefp127,
+                   0x1p128,
+                   1e300,
+                   0x1p-1074,
+                   0x1p-150,
+                   0x1.8p-149,
+                   0x1.8000001p-149,
+                   0x1.7ffffffp-127,
+                   0x1.8p-127,
+                   0x1.7ffffffp0,
+                   0x1p-134 + 0x1p-170,
+                   65520.0,
+                   65519.9999999,
+                   464.0000001,
+                   463.9999999,
+                   61439.9999999})
+    values.insert(values.end(), {x, -x});
+  for (std::string to : {"f32", "bf16", "f16", "f8_e5m2", "f8_e4m3", "f8_e8m0",
+                         "s64", "s32", "s8", "u8", "boolean"})
+    checkValues("y/" + to + " = TypeCast 211/f64", values);
+  for (std::string from : {"f32", "bf16", "f16", "f8_e5m2", "f8_e4m3"})
+    checkValues("y/f64 = TypeCast 211/" + from, kFloats);
+  for (const std::string &from : kIntegerTypes)
+    checkAll<int64_t>("y/f64 = TypeCast 211/" + from, {kIntegers});
+}
+
+/// All bytes of powers of two, and floats on and beside the middle of each two.
+TEST(Casts, PowersOfTwo) {
+  std::vector<double> powers, values = kFloats;
+  for (int exponent = -127; exponent <= 127; ++exponent) {
+    double power = std::ldexp(1.0, exponent);
+    auto middle = static_cast<float>(1.5 * power);
+    powers.push_back(power);
+    for (double x : {power, double(middle), double(std::nextafterf(middle, 0)),
+                     double(std::nextafterf(middle, kInf))})
+      values.push_back(x);
+  }
+  powers.push_back(kNan);
+  checkValues("y/f8_e8m0 = TypeCast 2111", values);
+  checkValues("y/f8_e8m0 = TypeCast 2111/bf16", values);
+  for (std::string to : {"f32", "f64", "bf16", "f16", "f8_e4m3", "s32"})
+    checkValues("y/" + to + " = TypeCast 256/f8_e8m0", powers);
+}
+
 /// Integers beside the ties of 8 and 11 bits, at all sizes: they are rounded
 /// once, not to f32 first.
 TEST(Casts, LargeIntegersRoundOnce) {
