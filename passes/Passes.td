@@ -35,7 +35,8 @@ def UnpackInt4 : Pass<"tenon-unpack-int4", "::mlir::ModuleOp"> {
   let summary = "Arguments of s4 and u4 become bytes, unpacked at the entry";
   let description = [{
     Two elements share a byte, the first one low. Arithmetic in f32 takes them
-    apart, once for constants. What follows sees elements of s8 and u8.
+    apart, once for constants. What follows sees elements of s8 and u8. What quantizes to
+    s4 or u4 gives these as well; as results of the graph they are packed again.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"unpacked", "arguments", "Arguments unpacked">];

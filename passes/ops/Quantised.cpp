@@ -74,6 +74,16 @@ std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
   return axis;
 }
 
+Value parameterInF32(OpBuilder &b, Location loc, Value v,
+                     ArrayRef<int64_t> dims) {
+  auto type = rankedType(v);
+  if (isa<Float8E8M0FNUType>(type.getElementType()))
+    v = buildCast(b, loc, v, b.getF32Type());
+  if (type.getShape() != dims)
+    v = buildReshape(b, loc, v, dims);
+  return buildCast(b, loc, v, b.getF32Type());
+}
+
 bool widensToInt16(Operation *product, int64_t int8DotWidth) {
   // Few channels are joined with taps, which bytes fill better.
   constexpr int64_t kWords = 2, kMinChannels = 16;

@@ -268,10 +268,7 @@ private:
   }
 
   /// A tensor of one element, of rank 0.
-  Value single(Value v) {
-    v = toF32(v);
-    return rankedType(v).getRank() == 0 ? v : buildReshape(b, loc, v, {});
-  }
+  Value single(Value v) { return parameterInF32(b, loc, v, {}); }
 
   /// The zero point of src.
   Value zeroPoint() {

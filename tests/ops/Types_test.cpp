@@ -488,6 +488,22 @@ TEST(Casts, AnyByteIsTrue) {
             (std::vector<int32_t>{0, 1, 1, 1, 1}));
 }
 
+/// Two of 4 bits to a byte; f8 that saturates.
+TEST(Quantize, NarrowTypesSaturate) {
+  for (std::string type : {"s4", "u4"})
+    for (std::string zps : {"", " zps=1", " zps=-3", " zps=8"})
+      for (std::string scale : {"1", "0.5", "-2"})
+        checkValues("y/" + type + " = Quantize 212 scales=" + scale + zps,
+                    kFloats);
+  for (std::string type : {"f8_e4m3", "f8_e5m2"})
+    for (std::string saturates : {"true", "false"})
+      checkInputs("y/" + type +
+                      " = DynamicQuantize 212 2 qtype=per_group "
+                      "group_shape=106 saturate=" +
+                      saturates,
+                  {kFloats, {1, 0.25}});
+}
+
 TEST(Quantize, RoundsHalfToEvenAndSaturates) {
   for (std::string type : {"s8", "u8"})
     for (std::string zps : {"", " zps=1", " zps=-3", " zps=128"})
