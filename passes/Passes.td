@@ -35,7 +35,8 @@ def UnpackInt4 : Pass<"tenon-unpack-int4", "::mlir::ModuleOp"> {
   let summary = "Arguments of s4 and u4 become bytes, unpacked at the entry";
   let description = [{
     Two elements share a byte, the first one low. Arithmetic in f32 takes them
-    apart, once for constants. What follows sees elements of s8 and u8.
+    apart, once for constants. What follows sees elements of s8 and u8. What quantizes to
+    s4 or u4 gives these as well; as results of the graph they are packed again.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"unpacked", "arguments", "Arguments unpacked">];
@@ -118,6 +119,21 @@ def FormIntegerProducts
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"formed", "products", "Int8 products">];
+}
+
+def MultiplyIntegers : Pass<"tenon-multiply-integers", "::mlir::ModuleOp"> {
+  let summary = "Products of integers, exactly";
+  let description = [{
+    A MatMul or Convolution of integers becomes a tile.matmul or tile.conv with sums
+    of s32: of bytes where the target multiplies those, otherwise of int16, or of s32
+    where operands may have more bits. Zero points that are subtracted from bytes before
+    a MatMul are taken off its result, where four int8 products are one instruction.
+    Depthwise convolutions and those of narrow groups are computed in f32 if their sums
+    fit it; an error says so if they do not.
+  }];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"multiplied", "products", "Products of integers">];
 }
 
 def FormQuantizedMatMuls

@@ -28,6 +28,7 @@ constexpr int64_t elementBits(int32_t dtype) {
   case TENON_S32:
     return 32;
   case TENON_S64:
+  case TENON_F64:
     return 64;
   default:
     return 8;

@@ -135,6 +135,8 @@ TEST(Model, addressesAreMultiplesOfTheElementSize) {
                  {TENON_F8_E4M3, 1},
                  {TENON_BF16, 2},
                  {TENON_S32, 4},
+                 {TENON_F8_E8M0, 1},
+                 {TENON_F64, 8},
                  {TENON_S64, 8}}) {
     HandMade model(good, c.dtype);
     for (int offset = 0; offset < 16; ++offset)

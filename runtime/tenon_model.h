@@ -35,7 +35,10 @@ typedef enum tenon_dtype {
   TENON_F8_E4M3 = 9,
   TENON_S4 = 10,
   TENON_U4 = 11,
-  TENON_S64 = 12
+  TENON_S64 = 12,
+  TENON_F64 = 13,
+  /** Powers of two: 2^(byte - 127), NaN for 255. */
+  TENON_F8_E8M0 = 14
 } tenon_dtype;
 
 /** A dimension that is given with each execution. */

@@ -16,6 +16,8 @@ CType typeOf(int32_t dtype) {
   switch (dtype) {
   case TENON_F32:
     return {"float", "f32"};
+  case TENON_F64:
+    return {"double", "f64"};
   case TENON_F16:
     return {"uint16_t", "f16, as its bits"};
   case TENON_BF16:
@@ -34,6 +36,8 @@ CType typeOf(int32_t dtype) {
     return {"uint8_t", "f8_e5m2, as its bits"};
   case TENON_F8_E4M3:
     return {"uint8_t", "f8_e4m3, as its bits"};
+  case TENON_F8_E8M0:
+    return {"uint8_t", "f8_e8m0, as its bits"};
   case TENON_S4:
     return {"uint8_t", "s4, two to a byte, the first one low"};
   case TENON_U4:

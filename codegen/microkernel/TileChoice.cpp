@@ -34,6 +34,7 @@ bool fitsMatrixUnit(BrgemmOp op, TargetAttr target) {
   return target.multipliesInTiles(op.getInterleave()) &&
          isaOf(target).lanes(sumBits(op)) == kTileColumns &&
          op.getInterleave() * elementBits(op) == 32 &&
+         !op.getAType().getElementType().isInteger(16) &&
          op.getAType().getStridesAndOffset().first.back() == 1 &&
          !op.getAccumulate() && op.getPacked() &&
          known(rows).value_or(kMinTileRows) >= kMinTileRows &&

@@ -14,7 +14,9 @@ using graph::DType;
 // The numbers of the C interface are those of the enumerations.
 static_assert(int(DType::f32) == TENON_F32 && int(DType::s64) == TENON_S64 &&
               int(DType::f16) == TENON_F16 && int(DType::u4) == TENON_U4 &&
-              int(DType::boolean) == TENON_BOOLEAN);
+              int(DType::boolean) == TENON_BOOLEAN &&
+              int(DType::f64) == TENON_F64 &&
+              int(graph::kLastDType) == TENON_F8_E8M0);
 static_assert(int(graph::LayoutType::any) == TENON_LAYOUT_ANY &&
               int(graph::LayoutType::opaque) == TENON_LAYOUT_OPAQUE);
 static_assert(int(graph::PropertyType::constant) == TENON_PROPERTY_CONSTANT &&
@@ -32,7 +34,7 @@ std::string called(const tenon_logical_tensor &t) {
 bool inEnum(int32_t value, int last) { return value >= 0 && value <= last; }
 
 std::vector<Error> checkFields(const tenon_logical_tensor &t) {
-  if (!inEnum(t.dtype, TENON_S64))
+  if (!inEnum(t.dtype, TENON_F8_E8M0))
     return errorList(ErrorCode::BadDType, called(t) + " has the dtype " +
                                               std::to_string(t.dtype) +
                                               ", which does not exist");

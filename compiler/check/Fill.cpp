@@ -377,9 +377,11 @@ double draw(Random &random, DType dtype, const Use &use, int64_t magnitude) {
     return drawInteger(random, dtype, use, magnitude ? magnitude : 64);
   if (use.role != Role::data)
     return drawSpecial(random, use, magnitude != 0);
-  if (magnitude)
-    return static_cast<double>(random.integer(-magnitude, magnitude));
-  return random.real(-2, 2) * use.gain;
+  double value =
+      magnitude ? static_cast<double>(random.integer(-magnitude, magnitude))
+                : random.real(-2, 2) * use.gain;
+  bool hasSign = reference::rangeOf(dtype).min < 0;
+  return hasSign ? value : std::fabs(value);
 }
 
 /// 0 and -inf over the last dim, always some 0; about one in four is masked.

@@ -50,6 +50,7 @@ void buildGraph(OpPassManager &pm, const Options &options) {
 }
 
 void buildQuantize(OpPassManager &pm, const Options &options) {
+  pm.addPass(createMultiplyIntegers());
   // Int8 products first: what is left computes in f32.
   FormIntegerProductsOptions products;
   products.winograd = options.winograd;

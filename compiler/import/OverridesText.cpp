@@ -227,8 +227,8 @@ void Parser::dt(std::string_view text) {
             std::optional<DType> d = graph::parseDType(rest);
             if (!d || *d == DType::undef)
               return fail("dt", entry, "unknown data type",
-                          "data types are f32 f16 bf16 f8_e5m2 f8_e4m3 s64 s32 "
-                          "s8 u8 s4 u4 boolean");
+                          "data types are f64 f32 f16 bf16 f8_e5m2 f8_e4m3 "
+                          "f8_e8m0 s64 s32 s8 u8 s4 u4 boolean");
             result.dtypes.emplace_back(id, *d);
           });
 }

@@ -31,7 +31,8 @@ constexpr DTypeRow dtypeRows[] = {
     {DType::u8, "u8", 1, false},          {DType::boolean, "boolean", 1, false},
     {DType::f8_e5m2, "f8_e5m2", 1, true}, {DType::f8_e4m3, "f8_e4m3", 1, true},
     {DType::s4, "s4", 0.5, false},        {DType::u4, "u4", 0.5, false},
-    {DType::s64, "s64", 8, false}};
+    {DType::s64, "s64", 8, false},        {DType::f64, "f64", 8, true},
+    {DType::f8_e8m0, "f8_e8m0", 1, true}};
 
 // Indexed by the enumerations.
 constexpr std::string_view layoutNames[] = {"undef", "any", "strided",

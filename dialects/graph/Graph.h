@@ -33,8 +33,11 @@ enum class DType : uint8_t {
   f8_e4m3,
   s4,
   u4,
-  s64
+  s64,
+  f64,
+  f8_e8m0
 };
+inline constexpr DType kLastDType = DType::f8_e8m0;
 enum class LayoutType : uint8_t { undef, any, strided, opaque };
 enum class PropertyType : uint8_t { undef, variable, constant, host_scalar };
 

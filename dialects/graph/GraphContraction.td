@@ -5,6 +5,11 @@
 
 include "dialects/graph/GraphBase.td"
 
+defvar Factors = !listconcat(Floats, ["s32", "s8", "u8"]);
+defvar ProductTypes = [Graph_Var<"T", Factors>, Graph_Var<"T1", FloatsAndS32>,
+                       Graph_Var<"T2", Factors>, Graph_Var<"T3", FloatsAndS32>];
+defvar ProductTypesThatCompile = ["f32", "s32", "s8", "u8"];
+
 def Graph_MatMulOp : Graph_Op<"MatMul", "contraction", 39, "matmul"> {
   let summary = "dst = src x weights + bias";
   let description = [{
@@ -14,11 +19,15 @@ def Graph_MatMulOp : Graph_Op<"MatMul", "contraction", 39, "matmul"> {
     a tensor of rank below 2.
 
     bias is broadcast one-way to dst from the right; every shape that fits is
-    accepted, whatever the ranks of src and weights.  Integer and f8 products
-    are written as Dequantize or DynamicDequantize in front of a MatMul.
+    accepted, whatever the ranks of src and weights.  f8 products are written as
+    Dequantize or DynamicDequantize in front of a MatMul.
+
+    Integers may be of different types; bias and dst are s32 then, and hold the
+    low 32 bits of the exact sum.  Zero points are taken off before: MatMul of
+    Subtract(TypeCast(src), zero_point), in s32, is a product of the bytes.
   }];
-  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$weights,
-      Optional<Graph_Value<"T">>:$bias,
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T2">:$weights,
+      Optional<Graph_Value<"T3">>:$bias,
       Arg<DefaultValuedAttr<BoolAttr, "false">,
           "swap the last two dims of src">:$transpose_a,
       Arg<DefaultValuedAttr<BoolAttr, "false">,
@@ -31,13 +40,15 @@ def Graph_MatMulOp : Graph_Op<"MatMul", "contraction", 39, "matmul"> {
           :$accumulation_mode);
   let results = (outs Graph_Value<"T1">:$dst);
   let operandCounts = [2, 3];
-  let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"T1", Floats>];
-  let constraints = ["dst has the element type of src, or f32"];
+  let typeVars = ProductTypes;
+  let constraints = ["floats: weights and bias have the element type of src, dst "
+                     "too, or f32",
+                     "integers: bias and dst are s32"];
   let shapeRule = "matmul";
-  let compiles = ["f32"];
+  let compiles = ProductTypesThatCompile;
   let opClass = "contraction";
   let grid = "contraction";
-  let typeRule = "same_or_f32";
+  let typeRule = "product";
 }
 
 def Graph_ConvolutionOp
@@ -49,23 +60,27 @@ def Graph_ConvolutionOp
     dilated = dilation * (kernel - 1) + 1.  A padded src smaller than the
     dilated kernel is an error, not a size of 1 that a division rounding
     towards zero would give.  bias has one element per channel of dst.  Empty
-    pads mean zeros.
+    pads mean zeros.  Integers are multiplied as MatMul does.
   }];
-  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T">:$weights,
-      Optional<Graph_Value<"T">>:$bias,
+  let arguments = (ins Graph_Value<"T">:$src, Graph_Value<"T2">:$weights,
+      Optional<Graph_Value<"T3">>:$bias,
       Graph_Strides:$strides, Graph_PadsBegin:$pads_begin,
       Graph_PadsEnd:$pads_end, Graph_Dilations:$dilations,
       Graph_AutoPad:$auto_pad, Graph_Groups:$groups,
       Graph_DataFormat:$data_format, Graph_ConvWeights:$weights_format);
-  let results = (outs Graph_Value<"T">:$dst);
+  let results = (outs Graph_Value<"T1">:$dst);
   let operandCounts = [2, 3];
-  let constraints = ["pads are at least 0",
+  let typeVars = ProductTypes;
+  let constraints = ["floats: weights, bias and dst have the element type of src",
+                     "integers: bias and dst are s32",
+                     "pads are at least 0",
                      "channels of src are groups * I of weights",
                      "O of weights is a multiple of groups"];
   let shapeRule = "conv";
-  let compiles = ["f32"];
+  let compiles = ProductTypesThatCompile;
   let opClass = "contraction";
   let grid = "contraction";
+  let typeRule = "product_of_type";
 }
 
 def Graph_ConvTransposeOp

@@ -7,6 +7,8 @@ include "dialects/graph/GraphBase.td"
 
 defvar MovedTypes = ["f32", "bf16", "f16", "s64", "s32", "s8", "u8",
                      "boolean", "f8_e5m2", "f8_e4m3"];
+/// Those that TypeCast makes others of, too.
+defvar CastTypes = !listconcat(MovedTypes, ["f8_e8m0", "f64"]);
 
 /// Values are copied, whatever they are.
 class Graph_Movement<string kind, int number, string cSuffix,
@@ -91,8 +93,9 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
 
     | from | to | in range | out of range | infinity | NaN |
     |---|---|---|---|---|---|
-    | float | narrower float but f8_e4m3 | rounded to nearest even | infinity | infinity | NaN |
+    | float | narrower float but the next two | rounded to nearest even | infinity | infinity | NaN |
     | float | f8_e4m3 | rounded to nearest even | NaN | NaN | NaN |
+    | float | f8_e8m0 | the nearest power of two, of two as near the greater one | see below | NaN | NaN |
     | float | wider float | the same number | - | infinity | NaN |
     | float | s64, s32, s8, u8 | the fraction is dropped | the nearest bound | the nearest bound | 0 |
     | s64, s32, s8, u8, boolean | float | rounded to nearest even | as above | - | - |
@@ -107,15 +110,20 @@ def Graph_TypeCastOp : Graph_Movement<"TypeCast", 77, "type_cast"> {
     an integer are read in two's complement: 200 becomes -56 in s8, and -1
     becomes 255 in u8.  Any byte but 0 is a boolean of 1.
 
+    f8_e8m0 has the powers of two from 2^-127 to 2^127 and NaN, and no sign: 0
+    and what is less than the least one becomes 2^-127, what is negative or
+    greater NaN.  Of floats it is as wide as f32.  f64 is for the edges of a graph:
+    no other operation computes with it.
+
     Every cast rounds once, and an s64 to f32 directly, not by way of a wider
     float.  Casts in a row are what each of them says: 1e38 becomes 2^63 - 1 in
     s64, and that -1 in s32.
   }];
   let arguments = (ins Graph_Value<"T1">:$src);
   let results = (outs Graph_Value<"T2">:$dst);
-  let typeVars = [Graph_Var<"T1", MovedTypes>, Graph_Var<"T2", MovedTypes>];
+  let typeVars = [Graph_Var<"T1", CastTypes>, Graph_Var<"T2", CastTypes>];
   let constraints = ["element types differ"];
-  let compiles = MovedTypes;
+  let compiles = CastTypes;
   let typeRule = "cast";
   let grid = "cast";
   let cheap = 1;

@@ -17,21 +17,40 @@ defvar QuantizeConstraints = [
   "zps is not given when src or dst is f8"
 ];
 
+defvar Quantized = ["u8", "s8", "f8_e5m2", "f8_e4m3", "s4", "u4"];
+defvar QuantizedThatCompile = !listconcat(["f32"], Quantized);
+defvar ZeroPoints = ["u4", "s4", "u8", "s8", "s32"];
+defvar DynamicConstraints = [
+  "per_tensor has exactly one scale",
+  "zps has one element or as many as scales",
+  "zps is not given when src or dst is f8",
+  "per_group: zps and scales have the same shape, and "
+  "group_shape one entry per dim of src"
+];
+def Graph_QuantTypeOrGroup
+    : Arg<DefaultValuedStrAttr<
+              Graph_OneOf<["per_tensor", "per_channel", "per_group"]>,
+              "per_tensor">,
+          "what one scale is shared by">;
+def Graph_QuantGroup
+    : Arg<OptionalAttr<DenseI64ArrayAttr>,
+          "neighbouring indices per dim of src that share a scale; needed by "
+          "per_group, absent otherwise">;
+
 def Graph_QuantizeOp : Graph_Quantization<"Quantize", 49, "quantize"> {
   let summary = "dst = saturate(round(src / scale + zp))";
   let description = [{
-    u8 and s8 round to nearest even after zp was added and saturate; NaN gives
-    0.  f8 takes
-    no zero points and does not saturate: an f8_e4m3 beyond 464 becomes NaN, an
-    f8_e5m2 from 61440 on infinity.
+    Integers round to nearest even after zp was added and saturate; NaN gives
+    0.  f8 takes no zero points and does not saturate: an f8_e4m3 beyond 464
+    becomes NaN, an f8_e5m2 from 61440 on infinity.
   }];
   let arguments = (ins Graph_Value<"T1", "quantized">:$src, Graph_QuantType:$qtype,
       Graph_QuantAxis:$axis, Graph_QuantScales:$scales, Graph_QuantZps:$zps);
   let results = (outs Graph_Value<"T2">:$dst);
   let typeVars = [Graph_Var<"T1", ["f32"]>,
-                  Graph_Var<"T2", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>];
+                  Graph_Var<"T2", Quantized>];
   let constraints = !listconcat(QuantizeConstraints, ["no scale is 0"]);
-  let compiles = ["f32", "s8", "u8", "f8_e5m2", "f8_e4m3"];
+  let compiles = QuantizedThatCompile;
   let typeRule = "zps_of_integers";
   let shapeRule = "quantize";
   let grid = "quantize";
@@ -50,10 +69,9 @@ def Graph_DequantizeOp : Graph_Quantization<"Dequantize", 19, "dequantize"> {
   let arguments = (ins Graph_Value<"T1">:$src, Graph_QuantType:$qtype,
       Graph_QuantAxis:$axis, Graph_QuantScales:$scales, Graph_QuantZps:$zps);
   let results = (outs Graph_Value<"T2">:$dst);
-  let typeVars = [Graph_Var<"T1", ["u8", "s8", "f8_e5m2", "f8_e4m3"]>,
-                  Graph_Var<"T2", ["f32"]>];
+  let typeVars = [Graph_Var<"T1", Quantized>, Graph_Var<"T2", ["f32"]>];
   let constraints = QuantizeConstraints;
-  let compiles = ["f32", "s8", "u8", "f8_e5m2", "f8_e4m3"];
+  let compiles = QuantizedThatCompile;
   let typeRule = "zps_of_integers";
   let shapeRule = "quantize";
   let grid = "dequantize";
@@ -65,21 +83,29 @@ def Graph_DynamicQuantizeOp
   let summary = "dst = saturate(round(src / scale + zp))";
   let description = [{
     Quantize with scales and zero points computed at run time, both of rank 1
-    (or scalars).  Rounds to nearest even after zp was added, saturates; NaN
-    gives 0, as does 0 / 0.
+    (or scalars) but for per_group, whose scales are those of DynamicDequantize.
+    Integers round to nearest even after zp was added and saturate; NaN gives
+    0, as does 0 / 0.  f8 saturates if attribute saturate says so: what is
+    beyond the largest number, and infinity, becomes that number, NaN stays NaN.
+
+    Scales of f8_e8m0 are powers of two.  With group_shape [1, 32] and f8 these
+    are the MX formats of the Open Compute Project.
   }];
   let arguments = (ins Graph_Value<"T1", "quantized">:$src,
-      Graph_Value<"T1", "scale">:$scales,
-      Optional<Graph_Value<"T2", "zeroPoint">>:$zps, Graph_QuantType:$qtype,
-      Graph_QuantAxis:$axis);
+      Graph_Value<"T4", "scale">:$scales,
+      Optional<Graph_Value<"T2", "zeroPoint">>:$zps,
+      Graph_QuantTypeOrGroup:$qtype, Graph_QuantAxis:$axis,
+      Graph_QuantGroup:$group_shape,
+      Arg<DefaultValuedAttr<BoolAttr, "false">,
+          "whether f8 saturates; integers do">:$saturate);
   let results = (outs Graph_Value<"T3">:$dst);
   let operandCounts = [2, 3];
-  let typeVars = [Graph_Var<"T1", ["f32"]>,
-                  Graph_Var<"T2", ["u8", "s8", "s32"]>,
-                  Graph_Var<"T3", ["u8", "s8"]>];
-  let constraints = ["per_tensor has exactly one scale",
-                     "zps has one element or as many as scales"];
-  let compiles = ["f32", "s32", "s8", "u8"];
+  let typeVars = [Graph_Var<"T1", ["f32"]>, Graph_Var<"T2", ZeroPoints>,
+                  Graph_Var<"T3", Quantized>,
+                  Graph_Var<"T4", ["f32", "f8_e8m0"]>];
+  let constraints = DynamicConstraints;
+  let compiles = !listconcat(QuantizedThatCompile, ["s32", "f8_e8m0"]);
+  let typeRule = "dynamic_scales";
   let shapeRule = "dynamic_quantize";
   let rounding = "quantizes";
 }
@@ -92,26 +118,19 @@ def Graph_DynamicDequantizeOp
     shares a scale between group_shape[i] neighbouring indices of each dim i of
     src; scales and zps then have dim i of src / group_shape[i].
   }];
-  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T2", "scale">:$scales,
+  let arguments = (ins Graph_Value<"T1">:$src, Graph_Value<"T4", "scale">:$scales,
       Optional<Graph_Value<"T3", "zeroPoint">>:$zps,
-      Arg<DefaultValuedStrAttr<
-              Graph_OneOf<["per_tensor", "per_channel", "per_group"]>,
-              "per_tensor">,
-          "what one scale is shared by">:$qtype,
-      Graph_QuantAxis:$axis,
-      Arg<OptionalAttr<DenseI64ArrayAttr>,
-          "neighbouring indices per dim of src that share a scale; needed by "
-          "per_group, absent otherwise">:$group_shape);
+      Graph_QuantTypeOrGroup:$qtype, Graph_QuantAxis:$axis,
+      Graph_QuantGroup:$group_shape);
   let results = (outs Graph_Value<"T2">:$dst);
   let operandCounts = [2, 3];
-  let typeVars = [Graph_Var<"T1", ["u8", "s8", "s4", "u4"]>,
-                  Graph_Var<"T2", Floats>,
-                  Graph_Var<"T3", ["u4", "s4", "u8", "s8", "s32"]>];
-  let constraints = ["per_tensor has exactly one scale",
-                     "zps has one element or as many as scales",
-                     "per_group: zps and scales have the same shape, and "
-                     "group_shape one entry per dim of src"];
-  let compiles = ["f32", "s32", "s8", "u8", "s4", "u4"];
+  let typeVars = [Graph_Var<"T1", Quantized>, Graph_Var<"T2", Floats>,
+                  Graph_Var<"T3", ZeroPoints>,
+                  Graph_Var<"T4", !listconcat(Floats, ["f8_e8m0"])>];
+  let constraints = !listconcat(DynamicConstraints, [
+      "scales have the element type of dst, or f8_e8m0"]);
+  let compiles = !listconcat(QuantizedThatCompile, ["s32", "f8_e8m0"]);
+  let typeRule = "dynamic_scales";
   let shapeRule = "dynamic_quantize";
   let rounding = "once";
 }

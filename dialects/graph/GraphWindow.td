@@ -57,6 +57,7 @@ def Graph_MaxPoolOp : Graph_Pool<"MaxPool", 41, "max_pool"> {
   let results = (outs Graph_Value<"T">:$dst, Optional<Graph_Value<"I">>:$indices);
   let resultCounts = [1, 2];
   let typeVars = [Graph_Var<"T", Floats>, Graph_Var<"I", ["s64", "s32"]>];
+  let compiles = ["f32", "s64", "s32"];
   let rounding = "exact";
   let grid = "first";
 }

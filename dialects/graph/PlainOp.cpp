@@ -45,6 +45,10 @@ Type elementTypeOf(DType dtype, MLIRContext *context) {
     return integer(4, IntegerType::Unsigned);
   case DType::s64:
     return integer(64, IntegerType::Signed);
+  case DType::f64:
+    return Float64Type::get(context);
+  case DType::f8_e8m0:
+    return Float8E8M0FNUType::get(context);
   }
   return UndefType::get(context);
 }
@@ -77,6 +81,8 @@ std::optional<DType> dtypeOf(Type elementType) {
       .Case([](Float32Type) { return DType::f32; })
       .Case([](BFloat16Type) { return DType::bf16; })
       .Case([](Float16Type) { return DType::f16; })
+      .Case([](Float64Type) { return DType::f64; })
+      .Case([](Float8E8M0FNUType) { return DType::f8_e8m0; })
       .Case([](Float8E5M2Type) { return DType::f8_e5m2; })
       .Case([](Float8E4M3FNType) { return DType::f8_e4m3; })
       .Case([](UndefType) { return DType::undef; })

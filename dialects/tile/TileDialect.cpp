@@ -206,19 +206,17 @@ static void verifyInterleave(Problems &problems, BrgemmOp op) {
                        "K / v of a and b");
 }
 
-/// Elements: floats of one type, summed in f32, or bytes, also as int16, summed
-/// in i32.
+/// Elements: floats of one type, summed in f32, or integers, summed in i32.
 static void verifyElements(Problems &problems, BrgemmOp op) {
   Type a = op.getAType().getElementType(), b = op.getBType().getElementType(),
        c = op.getCType().getElementType();
   if (op.getQuantized() ? !b.isInteger(8) || !isa<FloatType>(a) : a != b)
     problems.report() << "a has elements of type " << a << ", b of type " << b;
   bool known = a.isF32() || a.isBF16() || a.isF16() || a.isInteger(8) ||
-               (a.isInteger(16) && op.getInterleave() == 2);
+               a.isInteger(16) || a.isInteger(32);
   if (!known)
-    problems.report() << "supports f32, bf16, f16 and i8 elements, and i16 in "
-                         "pairs, has "
-                      << a;
+    problems.report()
+        << "supports f32, bf16, f16, i8, i16 and i32 elements, has " << a;
   if (op.getUnsignedA() && !a.isInteger(8))
     problems.report("only bytes can be unsigned_a");
   Type sum = op.getAccumulatorType();

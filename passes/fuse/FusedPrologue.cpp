@@ -3,6 +3,7 @@
 
 #include "dialects/graph/OpFacts.h"
 #include "passes/ops/Costs.h"
+#include "passes/ops/OpKinds.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "llvm/Support/DebugLog.h"
@@ -90,7 +91,7 @@ bool FusedPrologue::makes(Operation *user, ArrayRef<Operation *> ops) const {
   assert(!ops.empty() && "a reader makes what somebody computed");
   Value v = ops.back()->getResult(0);
   if (graph::isPooling(user) && !graph::isBackward(user))
-    return widens(ops);
+    return !findsMaxima(user) && widens(ops);
   if (auto product = dyn_cast<tile::MatMulOp>(user))
     return v == product.getSrc() && v != product.getWeights() &&
            makesSrc(product, ops);

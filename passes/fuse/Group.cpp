@@ -153,11 +153,42 @@ struct Refusal {
     return "";
   }
 
+  /// Whether dimension `d` of the group is one of `v`, and not of size 1.
+  bool spans(Value v, int64_t d) const {
+    auto type = rankedType(v);
+    int64_t at = d - static_cast<int64_t>(g.space.size()) + type.getRank();
+    return at >= 0 && type.getDimSize(at) != 1;
+  }
+
+  /// Whether rows of `op` may be longer or shorter than the group's. Two
+  /// unknown sizes are the same if both are of a value that the group has or
+  /// reads, not if `op` brings another value and takes what is one element per
+  /// row.
+  bool mayHaveOtherRows() const {
+    if (g.kind != GroupKind::reduction)
+      return false;
+    auto isOfGroup = [&](Value v) {
+      return inGroup(v) || llvm::any_of(v.getUsers(), [&](Operation *user) {
+               return groupOf.lookup_or(user, -1) == groupIndex;
+             });
+    };
+    for (auto [d, size] : llvm::enumerate(g.space))
+      if (g.rows.reduced[d] && ShapedType::isDynamic(size) &&
+          llvm::none_of(op->getOperands(), [&, d = d](Value v) {
+            return spans(v, d) && isOfGroup(v);
+          }))
+        return true;
+    return false;
+  }
+
   std::string ofElements() const {
     auto shape = rankedType(op->getResult(0)).getShape();
     if (!isSpaceShape(shape, g) && !isStatShape(shape, g))
       return "its shape is not that of the group: " + sizesText(shape) +
              ", not " + sizesText(g.space);
+    if (isSpaceShape(shape, g) && mayHaveOtherRows())
+      return "its rows and those of the group are of unknown length, which may "
+             "differ";
     bool any = false;
     for (Value v : op->getOperands()) {
       auto type = rankedType(v);

@@ -97,9 +97,6 @@ std::optional<Error> checkWindow(Operation *op) {
 
 /// Windows whose lowering knows some of their forms.
 std::optional<Error> checkWindowForm(Operation *op) {
-  if (isa<graph::MaxPoolOp>(op) && op->getNumResults() > 1)
-    return makeError(op, ErrorCode::UnsupportedForm,
-                     "indices do not compile yet");
   if (isa<graph::InterpolateOp, graph::InterpolateBackwardOp>(op) &&
       blendsTooMany(op))
     return makeError(op, ErrorCode::UnsupportedForm,
@@ -131,6 +128,11 @@ bool hasUnknownGroups(Operation *op) {
           !rankedType(op->getOperand(1)).hasStaticShape());
 }
 
+bool isRowMajor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  std::optional<Order> order = orderInMemory(shape, strides);
+  return order && (order->empty() || keepsMemory(shape, *order));
+}
+
 /// Whether `v` is the caller's memory and no result, of elements side by side,
 /// which fill whole bytes, or of one.
 bool isPackedInput(Value v) {
@@ -143,6 +145,25 @@ bool isPackedInput(Value v) {
   auto layout = dyn_cast_or_null<graph::LayoutAttr>(type.getEncoding());
   return !layout || (layout.getStrides().size() == type.getShape().size() &&
                      orderInMemory(type.getShape(), layout.getStrides()));
+}
+
+/// Whether `v`, of elements that share bytes, has them in an order and number
+/// that fills these, where the caller sees it.
+bool isPackable(Value v) {
+  if (isPackedInput(v))
+    return true;
+  Operation *def = v.getDefiningOp();
+  if (!def || !graph::isQuantization(def))
+    return false;
+  auto type = rankedType(v);
+  bool isResult = llvm::any_of(
+      v.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+  auto layout = dyn_cast_or_null<graph::LayoutAttr>(type.getEncoding());
+  return !isResult ||
+         (type.hasStaticShape() &&
+          (type.getNumElements() % 2 == 0 || type.getNumElements() == 1) &&
+          (!layout || layout.getStrides().empty() ||
+           isRowMajor(type.getShape(), layout.getStrides())));
 }
 
 /// Weights are packed by their sizes, and the loop over steps is one loop.
@@ -270,15 +291,18 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
     if (hasUnknownGroups(op))
       return makeError(op, ErrorCode::UnsupportedForm,
                        "per_group needs known dimensions");
-    for (Value v : op->getOperands())
-      if (rankedType(v).getElementType().isInteger(4) && !isPackedInput(v))
-        return makeError(
-            op, ErrorCode::UnsupportedForm,
-            "elements of 4 bits need to be an input of the "
-            "graph and no result, of known shape, dense and one or of an even "
-            "number, not " +
-                typeName(v.getType()));
   }
+  if (graph::isQuantization(op))
+    for (ValueRange values :
+         {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value v : values)
+        if (rankedType(v).getElementType().isInteger(4) && !isPackable(v))
+          return makeError(
+              op, ErrorCode::UnsupportedForm,
+              "elements of 4 bits need to be an input of the graph and no "
+              "result, or quantized by it, and where a caller has them of "
+              "known shape, dense and one or of an even number, not " +
+                  typeName(v.getType()));
   if (graph::forwardOf(info).opClass == graph::OpClass::recurrent)
     return checkRecurrent(op);
   // What slides over spatial dims.

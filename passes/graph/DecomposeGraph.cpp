@@ -7,6 +7,7 @@
 //   MatMul(x, w, b) {transpose_b}   Add(MatMul(x, StaticTranspose(w)), b)
 //   Convolution {NCX, OIX}          StaticTranspose around NXC, XIO; gradients
 //                                   and ConvTranspose: DecomposeConvolution.cpp
+//   MaxPool, its indices unread     MaxPool of one result
 //   norms and their gradients       DecomposeNorms.cpp
 //   slices, repetitions             DecomposeMovement.cpp
 //   LRN {within_channel}            x * (k + c * AvgPool(x * x))^-beta
@@ -131,6 +132,17 @@ bool joinJoined(Operation *op) {
   return true;
 }
 
+/// Indices that nobody reads.
+bool dropIndices(graph::MaxPoolOp op, OpBuilder &b) {
+  if (op->getNumResults() == 1 || !op.getIndices().use_empty())
+    return false;
+  Value dst = buildGraphOp(b, op.getLoc(), "MaxPool", op.getSrc(),
+                           rankedType(op.getDst()), op->getAttrs());
+  op.getDst().replaceAllUsesWith(dst);
+  op.erase();
+  return true;
+}
+
 /// A slope per channel becomes one that broadcasts by its shape: NCX data needs
 /// its dims spelled out.
 bool decomposePRelu(Operation *op, OpBuilder &b) {
@@ -234,6 +246,7 @@ bool decompose(Operation *op, OpBuilder &b) {
       .Case([&](graph::BiasAddOp) { return decomposeBiasAdd(op, b); })
       .Case([&](graph::MatMulOp) { return decomposeMatMul(op, b); })
       .Case([&](graph::ConcatOp) { return joinJoined(op); })
+      .Case([&](graph::MaxPoolOp pool) { return dropIndices(pool, b); })
       .Case<graph::LRNOp, graph::LRNBackwardOp>(
           [&](auto) { return decomposeLrn(op, b); })
       .Case([&](graph::PReLUOp) { return decomposePRelu(op, b); })

@@ -155,7 +155,7 @@ bool Attention::passesBytes(OpOperand &use) {
                                    : isa<graph::DequantizeOp>(user);
   auto scales = user->getAttrOfType<DenseF32ArrayAttr>("scales");
   if (dropout || transposed || requantize.size() == 2 || !isNext || !scales ||
-      scales.size() != 1)
+      scales.size() != 1 || user->hasAttr(kBitsAttr))
     return false;
   requantize.push_back(user);
   return true;

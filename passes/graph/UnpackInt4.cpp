@@ -12,7 +12,16 @@
 // this is exact: floor(y) of multiples of 1/16 is Round(y - 15/32). Constants
 // are unpacked once.
 //
+// What quantises to 4 bits gives bytes with as few values (kBitsAttr). Where it
+// is a result of the graph, pairs of them are put together:
+//
+//   return %q : tensor<2x6xsi4>
+//       ->  %n = And(Reshape(TypeCast(%q)), 15)    [6, 2] of s32
+//           return TypeCast(ReduceSum(%n * [1, 16])) : tensor<6xui8>
+//
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/OpFacts.h"
 #include "dialects/support/Rounding.h"
 #include "passes/Passes.h"
 #include "passes/ops/Quantised.h"
@@ -108,9 +117,89 @@ private:
   Order order; // of the dimensions in memory, if not as in the tensor
 };
 
+/// Results of 4 bits become bytes of two.
+class ResultPacking {
+public:
+  ResultPacking(func::ReturnOp op) : b(op), loc(op.getLoc()), op(op) {}
+
+  void run(OpOperand &result) {
+    auto type = rankedType(result.get());
+    int64_t count = type.getNumElements(), perByte = count == 1 ? 1 : 2;
+    Value v = buildReshape(b, loc, result.get(), {count / perByte, perByte});
+    v = buildBinary(b, loc, "And", buildCast(b, loc, v, s32()), literal({15}));
+    v = buildBinary(b, loc, "Multiply", v,
+                    literal(ArrayRef<int32_t>{1, 16}.take_front(perByte)));
+    Value bytes = buildGraphOp(
+        b, loc, "ReduceSum", v, RankedTensorType::get(count / perByte, s32()),
+        {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({1})),
+         b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
+    auto byte = IntegerType::get(b.getContext(), 8, IntegerType::Unsigned);
+    result.set(buildCast(b, loc, bytes, byte));
+  }
+
+private:
+  Type s32() const {
+    return IntegerType::get(op->getContext(), 32, IntegerType::Signed);
+  }
+  Value literal(ArrayRef<int32_t> values) {
+    auto type =
+        RankedTensorType::get(static_cast<int64_t>(values.size()), s32());
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(type, values));
+  }
+
+  OpBuilder b;
+  Location loc;
+  func::ReturnOp op;
+};
+
+/// What quantises to 4 bits makes bytes.
+void makeBytes(Operation *quantize) {
+  Value result = quantize->getResult(0);
+  auto type = rankedType(result);
+  auto element = cast<IntegerType>(type.getElementType());
+  Builder b(quantize->getContext());
+  result.setType(
+      type.clone(IntegerType::get(b.getContext(), 8, element.getSignedness())));
+  quantize->setAttr(kBitsAttr, b.getI64IntegerAttr(4));
+}
+
 struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
+  /// Whether there were results of 4 bits.
+  bool packResults(func::FuncOp f) {
+    auto end = cast<func::ReturnOp>(f.getBody().front().getTerminator());
+    SmallVector<OpOperand *> packed;
+    for (OpOperand &result : end->getOpOperands())
+      if (rankedType(result.get()).getElementType().isInteger(4))
+        packed.push_back(&result);
+    SmallVector<DictionaryAttr> attrs;
+    f.getAllResultAttrs(attrs);
+    attrs.resize(f.getNumResults());
+    for (OpOperand *result : packed) {
+      DictionaryAttr &dict = attrs[result->getOperandNumber()];
+      NamedAttrList list(dict);
+      list.erase(kStridesAttr);
+      list.set(kRankAttr,
+               IntegerAttr::get(IndexType::get(&getContext()),
+                                rankedType(result->get()).getRank()));
+      dict = list.getDictionary(&getContext());
+    }
+    f.walk([](Operation *op) {
+      if (graph::isQuantization(op) &&
+          rankedType(op->getResult(0)).getElementType().isInteger(4))
+        makeBytes(op);
+    });
+    for (OpOperand *result : packed)
+      ResultPacking(end).run(*result);
+    if (packed.empty())
+      return false;
+    f.setAllResultAttrs(attrs);
+    return true;
+  }
+
   void runOnOperation() override {
     for (auto f : getOperation().getOps<func::FuncOp>()) {
+      bool hasPacked = packResults(f);
       bool changed = false;
       SmallVector<DictionaryAttr> attrs;
       f.getAllArgAttrs(attrs);
@@ -132,11 +221,12 @@ struct UnpackInt4Pass : impl::UnpackInt4Base<UnpackInt4Pass> {
         changed = true;
         ++unpacked;
       }
-      if (!changed)
-        continue;
-      f.setAllArgAttrs(attrs); // at once: each change makes another list
-      f.setFunctionType(FunctionType::get(
-          &getContext(), f.getBody().getArgumentTypes(), f.getResultTypes()));
+      if (changed)
+        f.setAllArgAttrs(attrs); // at once: each change makes another list
+      if (changed || hasPacked)
+        f.setFunctionType(FunctionType::get(
+            &getContext(), f.getBody().getArgumentTypes(),
+            f.getBody().front().getTerminator()->getOperandTypes()));
     }
   }
 };

@@ -63,7 +63,7 @@ Means meansOf(Operation *op) {
     return op->getNumResults() == 1 && isCheaperByChannels(op) ? Means::format
                                                                : Means::none;
   if (knows(op, "data_format"))
-    return Means::format;
+    return findsMaxima(op) ? Means::none : Means::format;
   if ((graph::isMovement(op) || graph::isReductionLike(op)) &&
       knows(op, "axis"))
     return op->getNumResults() == 1 ? Means::axis : Means::none;

@@ -86,11 +86,11 @@ static void contract(Operation *op) {
   }
 }
 
-/// An f32 without its fraction, saturated to `to`; NaN gives 0. The conversion
-/// itself is only defined in range: what is outside is replaced before, or,
-/// where f32 has no number at the bound, after it. What is rounded before is
-/// rounded after the bounds instead, next to the conversion: the two are one
-/// instruction (ExpandMath.cpp).
+/// An f32 or f64 without its fraction, saturated to `to`; NaN gives 0. The
+/// conversion itself is only defined in range: what is outside is replaced
+/// before, or, where the float has no number at the bound, after it. What is
+/// rounded before is rounded after the bounds instead, next to the conversion:
+/// the two are one instruction (ExpandMath.cpp).
 static Value floatToInteger(OpBuilder &b, Location loc, Value x,
                             IntegerType to) {
   auto rounded = x.getDefiningOp<math::RoundEvenOp>();
@@ -100,8 +100,9 @@ static Value floatToInteger(OpBuilder &b, Location loc, Value x,
   }
   unsigned width = to.getWidth();
   bool isSigned = !to.isUnsigned();
+  auto type = cast<FloatType>(x.getType());
   auto number = [&](double v) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, v));
   };
   auto pick = [&](arith::CmpFPredicate p, Value l, Value r, Value yes,
                   Value no) -> Value {
@@ -113,7 +114,10 @@ static Value floatToInteger(OpBuilder &b, Location loc, Value x,
     x = pick(P::ORD, x, x, x, number(0));
   double above = std::ldexp(1.0, isSigned ? width - 1 : width);
   Value low = number(isSigned ? -above : 0);
-  Value high = number(width <= 16 ? above - 1 : above * (1 - 0x1p-24));
+  int digits = type.getFPMantissaWidth();
+  Value high = number(static_cast<int>(width) < digits
+                          ? above - 1
+                          : above * (1 - std::ldexp(1.0, -digits)));
   // NaN is not above 0 either.
   Value inside =
       isSigned ? pick(P::OLT, x, low, low, x) : pick(P::OGT, x, low, x, low);
@@ -226,13 +230,88 @@ private:
   int bias;
 };
 
+/// Bytes of powers of two (f8_e8m0): the exponent of an f32.
+class PowerBytes {
+public:
+  PowerBytes(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  Value decode(Value byte) {
+    Value code = arith::ExtUIOp::create(b, loc, b.getI32Type(), byte);
+    Value bits = arith::ShLIOp::create(b, loc, code, number(23));
+    bits = pick(P::eq, code, number(0), number(kHalf), bits); // denormal
+    bits = pick(P::eq, code, number(kNaN), number(0x7fc00000), bits);
+    return arith::BitcastOp::create(b, loc, b.getF32Type(), bits);
+  }
+
+  /// The nearest power, of two as near the greater one: half of a place more
+  /// carries into the exponent. NaN for negative numbers and for too large
+  /// ones.
+  Value encode(Value x) {
+    Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
+    Value sum = arith::AddIOp::create(b, loc, bits, number(kHalf));
+    Value code = arith::ShRUIOp::create(b, loc, sum, number(23));
+    // 2^-127 has the exponent of denormal numbers.
+    code = pick(P::ult, bits, number(kHalf + kHalf / 2), number(0), code);
+    code = arith::MinUIOp::create(b, loc, code, number(kNaN));
+    Value magnitude = arith::AndIOp::create(b, loc, bits, number(0x7fffffff));
+    code = pick(P::eq, magnitude, number(0), number(0), code); // -0, too
+    return arith::TruncIOp::create(b, loc, b.getI8Type(), code);
+  }
+
+private:
+  using P = arith::CmpIPredicate;
+  static constexpr int64_t kHalf = 1 << 22, kNaN = 255;
+
+  Value number(int64_t n) {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(n));
+  }
+  Value pick(P p, Value x, Value y, Value yes, Value no) {
+    Value bit = arith::CmpIOp::create(b, loc, p, x, y);
+    return arith::SelectOp::create(b, loc, bit, yes, no);
+  }
+
+  OpBuilder &b;
+  Location loc;
+};
+
 /// `type` if its elements are floats of 8 bits.
 FloatType byteFloat(Type type) {
   auto f = dyn_cast<FloatType>(type);
   return f && f.getWidth() == 8 ? f : FloatType();
 }
 
+Value decodeByte(OpBuilder &b, Location loc, FloatType type, Value byte) {
+  return isa<Float8E8M0FNUType>(type) ? PowerBytes(b, loc).decode(byte)
+                                      : ByteFloats(b, loc, type).decode(byte);
+}
+
+Value encodeByte(OpBuilder &b, Location loc, FloatType type, Value x) {
+  return isa<Float8E8M0FNUType>(type) ? PowerBytes(b, loc).encode(x)
+                                      : ByteFloats(b, loc, type).encode(x);
+}
+
 } // namespace
+
+/// f64 as f32 that a narrower float rounds as it would round the f64: of the
+/// two neighbours the one whose last bit is set (rounding to odd).
+static Value asOddF32OfF64(OpBuilder &b, Location loc, Value v) {
+  auto magnitude = [&](Value x) -> Value {
+    return math::AbsFOp::create(b, loc, x);
+  };
+  Value near = arith::TruncFOp::create(b, loc, b.getF32Type(), v);
+  Value back = arith::ExtFOp::create(b, loc, v.getType(), near);
+  using P = arith::CmpFPredicate;
+  Value isRounded = arith::CmpFOp::create(b, loc, P::ONE, back, v);
+  Value isUp =
+      arith::CmpFOp::create(b, loc, P::OGT, magnitude(back), magnitude(v));
+  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), near);
+  Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+  Value less = arith::SubIOp::create(b, loc, bits, one);
+  Value cut = arith::SelectOp::create(b, loc, isUp, less, bits);
+  Value odd = arith::OrIOp::create(b, loc, cut, one);
+  Value kept = arith::SelectOp::create(b, loc, isRounded, odd, bits);
+  return arith::BitcastOp::create(b, loc, b.getF32Type(), kept);
+}
 
 /// An integer of 32 or 64 bits as f32 that a narrower float rounds as it would
 /// round the integer: what f32 cannot hold is cut off, and the last bit that is
@@ -270,7 +349,7 @@ Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   if (from == to)
     return v;
   if (FloatType bytes = byteFloat(from)) {
-    v = ByteFloats(b, loc, bytes).decode(v);
+    v = decodeByte(b, loc, bytes, v);
     from = v.getType();
     if (from == to)
       return v;
@@ -278,7 +357,12 @@ Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   // What is computed in f32 for a narrower float.
   if (isa<FloatType>(from))
     from = v.getType();
-  if (isa<FloatType>(from) && !from.isF32()) {
+  auto narrow = dyn_cast<FloatType>(to);
+  if (from.isF64() && narrow && narrow.getWidth() < 32) {
+    v = asOddF32OfF64(b, loc, v);
+    from = v.getType();
+  }
+  if (isa<FloatType>(from) && !from.isF32() && !from.isF64()) {
     v = convertScalar(b, loc, v, b.getF32Type());
     from = v.getType();
   }
@@ -287,9 +371,9 @@ Value castScalar(OpBuilder &b, Location loc, Value v, Type from, Type to) {
   if (to.isInteger(1))
     return isNotZero(b, loc, v);
   if (FloatType bytes = byteFloat(to))
-    return ByteFloats(b, loc, bytes)
-        .encode(
-            convertScalar(b, loc, v, b.getF32Type(), from.isSignedInteger()));
+    return encodeByte(
+        b, loc, bytes,
+        convertScalar(b, loc, v, b.getF32Type(), from.isSignedInteger()));
   if (isa<FloatType>(to) && to.getIntOrFloatBitWidth() == 16 &&
       isa<IntegerType>(from))
     v = from.getIntOrFloatBitWidth() >= 32

@@ -28,6 +28,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/ops/Quantised.h"
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
@@ -148,7 +149,7 @@ private:
         dyn_cast<IntegerType>(rankedType(op->getResult(0)).getElementType());
     if (!isa_and_nonnull<graph::ReLUOp, graph::ClampOp>(bound) ||
         !bound->hasOneUse() || division != "Multiply" || !to ||
-        to.getWidth() != 8)
+        to.getWidth() != bitsOf(op->getResult(0)))
       return false;
     bool relu = isa<graph::ReLUOp>(bound);
     double low = relu ? 0 : floatAttr(bound, "min");
@@ -170,7 +171,27 @@ private:
       x = build("Add", {x, zp}, f32);
     if (makesIntegers())
       x = build("Round", x, f32);
+    if (std::optional<std::pair<float, float>> range = rangeBesideCast(to))
+      x = buildGraphOp(
+          b, loc, "Clamp", x, rankedType(x),
+          {b.getNamedAttr("min", b.getF32FloatAttr(range->first)),
+           b.getNamedAttr("max", b.getF32FloatAttr(range->second))});
     return build("TypeCast", x, to);
+  }
+
+  /// Between which numbers results lie that the cast to `to` does not bound.
+  std::optional<std::pair<float, float>> rangeBesideCast(Type to) const {
+    if (auto integer = dyn_cast<IntegerType>(to)) {
+      if (bitsOf(op->getResult(0)) == integer.getWidth())
+        return std::nullopt;
+      return integer.isUnsigned() ? std::pair(0.f, 15.f) : std::pair(-8.f, 7.f);
+    }
+    if (!boolAttr(op, "saturate"))
+      return std::nullopt;
+    float largest =
+        llvm::APFloat::getLargest(cast<FloatType>(to).getFloatSemantics())
+            .convertToDouble();
+    return std::pair(-largest, largest);
   }
 
   /// Not floats of 8 bits, whose steps are as small as the number.
@@ -239,11 +260,7 @@ private:
     else if (qtype == "per_channel" && type.getRank() == 1 &&
              type.getDimSize(0) != 1)
       dims = alongAxis(type.getDimSize(0));
-    if (ArrayRef<int64_t>(dims) != type.getShape())
-      v = buildReshape(b, loc, v, dims);
-    if (type.getElementType().isF32())
-      return v;
-    return build("TypeCast", v, b.getF32Type());
+    return parameterInF32(b, loc, v, dims);
   }
 
   /// A dim that has more than one scale, each for more than one index.

@@ -24,6 +24,10 @@ bool isPartView(Operation *op) {
   return slice ? slice.isView() : isa<tile::ExpandOp, tile::ReshapeOp>(op);
 }
 
+bool findsMaxima(Operation *op) {
+  return isa<graph::MaxPoolOp>(op) && op->getNumResults() > 1;
+}
+
 bool isAlias(Operation *op) { return graph::isView(op) || isPartView(op); }
 
 Value skipAliases(Value v) {
@@ -55,6 +59,8 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return GroupKind::recurrence;
   if (graph::isReductionLike(op))
     return GroupKind::reduction;
+  if (findsMaxima(op))
+    return GroupKind::movement;
   if (graph::isWindow(op))
     return GroupKind::window;
   if (isa<graph::ConcatOp>(op))
@@ -131,7 +137,8 @@ bool takesEpilogue(Operation *first) {
     return !attention.getFromLeft() && !attention.getStats();
   return kindOfGroup(first) == GroupKind::contraction ||
          (conv && conv.getDepthwise()) ||
-         (graph::isPooling(first) && !graph::isBackward(first));
+         (graph::isPooling(first) && !graph::isBackward(first) &&
+          !findsMaxima(first));
 }
 
 /// Whether an epilogue's vectors, of as many lanes as sums have, hold it.

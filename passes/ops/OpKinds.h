@@ -26,6 +26,9 @@ bool isState(mlir::Value v);
 bool isPartView(mlir::Operation *op);
 /// What has no code: views, and those.
 bool isAlias(mlir::Operation *op);
+
+/// Whether `op` is a MaxPool whose indices are read.
+bool findsMaxima(mlir::Operation *op);
 /// What `v` shows memory of, or `v`.
 mlir::Value skipAliases(mlir::Value v);
 /// The group that `op` starts; none for aliases and literals.

@@ -131,10 +131,12 @@ int64_t Packing::panelFor(int64_t m, int64_t n, int64_t interleave,
 }
 
 int64_t Packing::interleaveFor(Type element, int64_t k, int64_t groups) const {
-  bool isBytes = element.isInteger(8) || element.isInteger(16); // widened ones
-  int64_t group = element.isBF16() ? target.getBf16DotWidth()
-                  : isBytes        ? target.getInt8DotWidth()
-                                   : 1;
+  constexpr int64_t kPair = 2; // of int16, where int8 is multiplied at all
+  int64_t group = element.isBF16()       ? target.getBf16DotWidth()
+                  : element.isInteger(8) ? target.getInt8DotWidth()
+                  : element.isInteger(16)
+                      ? std::min(target.getInt8DotWidth(), kPair)
+                      : 1;
   // A few of K: most of a group would be padding, and what does not fill one is
   // put together byte by byte.
   return ShapedType::isDynamic(k) || k < group * groups ? 1 : group;

@@ -4,6 +4,7 @@
 
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
+#include "passes/ops/Packing.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -71,6 +72,25 @@ std::optional<int64_t> Quantised::axisBehind(int64_t axis) const {
     axis = llvm::find(order, axis) - order.begin();
   }
   return axis;
+}
+
+Value parameterInF32(OpBuilder &b, Location loc, Value v,
+                     ArrayRef<int64_t> dims) {
+  auto type = rankedType(v);
+  if (isa<Float8E8M0FNUType>(type.getElementType()))
+    v = buildCast(b, loc, v, b.getF32Type());
+  if (type.getShape() != dims)
+    v = buildReshape(b, loc, v, dims);
+  return buildCast(b, loc, v, b.getF32Type());
+}
+
+bool widensToInt16(Operation *product, int64_t int8DotWidth) {
+  // Few channels are joined with taps, which bytes fill better.
+  constexpr int64_t kWords = 2, kMinChannels = 16;
+  auto type = rankedType(product->getOperand(1));
+  return int8DotWidth == kWords &&
+         type.getDimSize(type.getRank() - 2) >= kMinChannels &&
+         widensOften(product);
 }
 
 std::string whyNoInt8Product(Operation *product, const Quantised &src,

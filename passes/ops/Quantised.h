@@ -46,6 +46,15 @@ struct Quantised {
   std::optional<int64_t> axisBehind(int64_t axis) const;
 };
 
+/// `v`, scales or zero points, in f32 and of shape `dims`. The cast comes last,
+/// next to what reads it, but for f8_e8m0, with which nothing else is done.
+mlir::Value parameterInF32(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value v, llvm::ArrayRef<int64_t> dims);
+
+/// Whether bytes that the target multiplies as int16 are widened to that in
+/// memory, for the MatMul or Convolution `product`.
+bool widensToInt16(mlir::Operation *product, int64_t int8DotWidth);
+
 /// Why `product`, a MatMul or a Convolution, of `src` and `weights` is not one
 /// of their bytes, of which an instruction adds up `int8DotWidth` products;
 /// empty: as far as types and zero points tell, it is.

@@ -9,6 +9,7 @@
 #include "dialects/graph/OpFacts.h"
 
 #include "passes/Passes.h"
+#include "passes/ops/Quantised.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -37,7 +38,8 @@ bool takeGreatestLevel(Operation *quantize) {
       return false;
   Value q = dequantize->getOperand(0), result = quantize->getResult(0);
   Type element = rankedType(q).getElementType();
-  if (rankedType(result).getElementType() != element)
+  if (rankedType(result).getElementType() != element ||
+      quantize->hasAttr(kBitsAttr))
     return false;
   OpBuilder b(pool);
   pool->setOperand(0, buildCast(b, dequantize->getLoc(), q, b.getF32Type()));

@@ -215,14 +215,8 @@ private:
         .outputs;
   }
 
-  /// Whether bytes that the target multiplies as int16 are widened in memory.
-  /// Few channels are joined with taps, which bytes fill better.
   bool multipliesInt16() const {
-    constexpr int64_t kWords = 2, kMinChannels = 16;
-    auto type = rankedType(op->getOperand(1));
-    return packing.target.getInt8DotWidth() == kWords &&
-           type.getDimSize(type.getRank() - 2) >= kMinChannels &&
-           widensOften(op);
+    return widensToInt16(op, packing.target.getInt8DotWidth());
   }
 
   Type s32() const {
@@ -274,10 +268,7 @@ private:
   }
 
   /// A tensor of one element, of rank 0.
-  Value single(Value v) {
-    return toF32(rankedType(v).getRank() == 0 ? v
-                                              : buildReshape(b, loc, v, {}));
-  }
+  Value single(Value v) { return parameterInF32(b, loc, v, {}); }
 
   /// The zero point of src.
   Value zeroPoint() {

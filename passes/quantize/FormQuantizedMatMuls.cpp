@@ -88,9 +88,7 @@ public:
     if (int64_t sliceGroup = groupOfSlices())
       repeatScales(sliceGroup);
     else if (group)
-      scales = buildCast(b, loc,
-                         weights.viewed(b, weights.dequantize->getOperand(1)),
-                         b.getF32Type());
+      scales = weights.viewed(b, givenScales());
     tell();
     Value src = op->getOperand(0);
     if (slices)
@@ -166,9 +164,8 @@ private:
   /// Groups of `size`, all of which have scales, and zero points.
   void repeatScales(int64_t size) {
     int64_t times = (group ? group : k()) / size;
-    scales = group ? weights.viewed(b, weights.dequantize->getOperand(1))
-                   : scaleOfSum();
-    scales = repeat(buildCast(b, loc, scales, b.getF32Type()), times);
+    scales =
+        repeat(group ? weights.viewed(b, givenScales()) : scaleOfSum(), times);
     if (zeroPoints)
       zeroPoints = repeat(zeroPoints, times);
     group = size;
@@ -256,8 +253,12 @@ private:
     if (!weights.isDynamic())
       return arith::ConstantOp::create(
           b, loc, DenseElementsAttr::get(scaleType, weights.scales()));
-    Value v = weights.dequantize->getOperand(1);
-    return buildCast(b, loc, buildReshape(b, loc, v, shape), b.getF32Type());
+    return parameterInF32(b, loc, weights.dequantize->getOperand(1), shape);
+  }
+
+  /// The operand of scales in f32, of whatever type it is.
+  Value givenScales() {
+    return buildCast(b, loc, weights.dequantize->getOperand(1), b.getF32Type());
   }
 
   Operation *op;

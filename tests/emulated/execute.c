@@ -45,6 +45,7 @@ static int64_t bytesOf(const tenon_tensor_info *tensor) {
   case TENON_BF16:
     return size * 2;
   case TENON_S64:
+  case TENON_F64:
     return size * 8;
   case TENON_S4:
   case TENON_U4:

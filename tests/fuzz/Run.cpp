@@ -64,7 +64,7 @@ public:
       return changeStrides();
     case 5:
       someTensor().dtype =
-          static_cast<graph::DType>(bytes.below(size_t(graph::DType::s64) + 1));
+          static_cast<graph::DType>(bytes.below(size_t(graph::kLastDType) + 1));
       return;
     case 6:
       someTensor().property = static_cast<graph::PropertyType>(bytes.below(4));

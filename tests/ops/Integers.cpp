@@ -73,11 +73,101 @@ static void addReductions(Cases &cases) {
     }
 }
 
+/// Products of bytes, with zero points, and of s32.
+static void addProducts(Cases &cases) {
+  static const std::string kPadded =
+      " strides=2,1 pads_begin=1,0 pads_end=1,1 dilations=1,1";
+  // Types of both operands, and zero points to take off the bytes.
+  struct Operands {
+    std::string src, weights, before;
+  };
+  auto less = [](const std::string &from, const std::string &zero,
+                 const std::string &to) {
+    return to + "w/s32 = TypeCast " + from + "; " + to + "/s32 = Subtract " +
+           to + "w " + zero + "; ";
+  };
+  for (std::string constant : {"", "c"})
+    for (const char *shapes :
+         {"5x7 7x11", "1x64 64x128", "33x256 256x48", "13x5 5x3", "3x5x7 7x11",
+          "3x5x7 3x7x11", "5x0 0x11", "0x7 7x11", "129x96 96x130"}) {
+      std::string both = shapes;
+      std::string src = both.substr(0, both.find(' ')),
+                  weights = both.substr(both.find(' ') + 1);
+      for (const char *types : {"s8 s8", "u8 s8", "s8 u8", "u8 u8", "s32 s8",
+                                "u8 s32", "s32 s32"}) {
+        std::string pair = types;
+        cases.push_back("y/s32 = MatMul " + src + "/" +
+                        pair.substr(0, pair.find(' ')) + " " + weights + "/" +
+                        pair.substr(pair.find(' ') + 1) + constant);
+      }
+      std::string a = "x:" + src + "/u8", w = "k:" + weights + "/s8" + constant;
+      std::string zero = "z/s32 = TypeCast 1/u8; v/s32 = TypeCast 1/s8; ";
+      cases.push_back(zero + less(a, "z", "a") + less(w, "v", "b") +
+                      "y/s32 = MatMul a b");
+      cases.push_back(zero + less(a, "z", "a") + "y/s32 = MatMul a " + weights +
+                      "/u8" + constant);
+    }
+  for (const char *text : {
+           // Zero points of rows and of columns.
+           "z/s32 = TypeCast 5x1/u8; v/s32 = TypeCast 11/u8c; x/s32 = TypeCast "
+           "5x64/u8; a/s32 = Subtract x z; k/s32 = TypeCast 64x11/u8c; b/s32 = "
+           "Subtract k v; y/s32 = MatMul a b 11/s32",
+           "y/s32 = MatMul 64x33/u8 48x64/s8c 48/s32 transpose_a=true "
+           "transpose_b=true",
+           "y/s32 = MatMul 64/u8 64x48/u8c",
+           "y/s32 = MatMul 64/s8 64/s8 1/s32",
+           "y/s32<1,33> = MatMul 33x64/u8<1,40> 64x48/s8<1,64>",
+           // What follows joins the product.
+           "s/s32 = MatMul 33x64/u8 64x48/s8c 48/s32; f/f32 = TypeCast s; "
+           "m = Multiply f 48c; r = ReLU m; y/u8 = Quantize r scales=8",
+           "s/s32 = MatMul 33x64/s8 64x48/s8c; c/s32 = Clamp s min=-50 max=50; "
+           "y/s8 = TypeCast c",
+       })
+    cases.push_back(text);
+  for (const char *types : {"s8 s8", "u8 s8", "u8 u8", "s32 s8"}) {
+    std::string pair = types, src = "/" + pair.substr(0, pair.find(' ')),
+                weights = "/" + pair.substr(pair.find(' ') + 1);
+    for (std::string constant : {"", "c"}) {
+      auto add = [&](const std::string &x, const std::string &w,
+                     const std::string &rest) {
+        cases.push_back("y/s32 = Convolution " + x + src + " " + w + weights +
+                        constant + rest);
+      };
+      add("1x9x8x16", "3x3x16x32", kPadded);
+      add("2x3x9x8", "20x3x3x3",
+          kPadded + " data_format=NCX weights_format=OIX");
+      add("1x8x7x64", "1x1x64x40",
+          " 40/s32 strides=1,1 pads_begin=0,0 "
+          "pads_end=0,0 dilations=1,1");
+      add("1x9x8x32", "3x3x16x32", kPadded + " groups=2");
+    }
+  }
+  for (const char *text : {
+           // The padding is 0, whatever the zero point is.
+           "z/s32 = TypeCast 1/u8; x/s32 = TypeCast 1x9x8x16/u8; a/s32 = "
+           "Subtract x z; y/s32 = Convolution a 3x3x16x32/s8c strides=1,1 "
+           "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+           "x/s32 = TypeCast 1x16x9x8/u8; a/s32 = Subtract x 1/s32c; k/s32 = "
+           "TypeCast 32x16x3x3/u8c; v/s32 = TypeCast 32x1x1x1/u8c; b/s32 = "
+           "Subtract k v; y/s32 = Convolution a b 32/s32 strides=1,1 "
+           "pads_begin=1,1 pads_end=1,1 dilations=2,1 data_format=NCX "
+           "weights_format=OIX",
+           // Channels are lanes.
+           "y/s32 = Convolution 1x9x8x32/u8 3x3x1x32/s8c strides=1,1 "
+           "pads_begin=1,1 pads_end=1,1 dilations=1,1 groups=32",
+           "x/s32 = TypeCast 1x9x8x32/u8; z/s32 = TypeCast 1/u8; a/s32 = "
+           "Subtract x z; y/s32 = Convolution a 3x3x4x32/s8c 32/s32 "
+           "strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1 groups=8",
+       })
+    cases.push_back(text);
+}
+
 Cases integerCases() {
   Cases cases;
   addArithmetic(cases);
   addBits(cases);
   addReductions(cases);
+  addProducts(cases);
   for (const char *text : {
            "y/s64 = GenIndex 3x5/s64 axis=1",
            "y/s64 = GenIndex 3x5/boolean axis=-2",

@@ -5,8 +5,8 @@ namespace tenon::test {
 
 /// Every pair of types, and odd shapes in turn.
 static void addCasts(Cases &cases) {
-  static const char *const types[] = {"f32", "s64", "s32",
-                                      "s8",  "u8",  "boolean"};
+  static const char *const types[] = {"f32", "s64",     "s32", "s8",
+                                      "u8",  "boolean", "f64", "f8_e8m0"};
   static const char *const odd[] = {"()",        "0",    "1",     "2x0x3",
                                     "2x3x5x7x2", "1031", "4x8x16"};
   int i = 0;
@@ -20,6 +20,12 @@ static void addCasts(Cases &cases) {
     }
   for (const char *text : {
            "y/s8 = TypeCast 13x17<1,13>",
+           // f64 at the edges.
+           "x/f32 = TypeCast 5x64/f64<64,1>; w/f32 = TypeCast 64x33/f64c; y = "
+           "MatMul x w; z/f64 = TypeCast y",
+           "y/f64<1,13> = TypeCast 13x17<40,2>",
+           "y/bf16 = TypeCast 5x37/f64; x/f64 = TypeCast 5x37/f16; z/f8_e4m3 = "
+           "TypeCast 5x37/f64; out x y z",
            "y/f32 = TypeCast 1031/f8_e4m3c",
            "y/f32<1,13> = TypeCast 13x17/f8_e5m2<40,2>",
            "y/f8_e5m2 = TypeCast 5x37",
@@ -101,6 +107,18 @@ static void addQuantize(Cases &cases) {
            "y/f32 = Dequantize 13x17/u8<40,2> scales=0.5 zps=7",
            "y/s8<105,1,21,3> = Quantize 2x3x5x7 qtype=per_channel "
            "scales=1,2,4",
+           // Two to a byte.
+           "y/s4 = Quantize 5x38 scales=0.5 zps=3",
+           "y/u4 = Quantize 2x3x4 qtype=per_channel axis=1 scales=1,2,4",
+           "y/u4 = Quantize 1 scales=0.5",
+           "y/s4 = Quantize 0x6 scales=0.5",
+           "y/s4<38,1> = Quantize 5x38<1,5> scales=0.1",
+           "y/f32 = Dequantize 5x38/s4 scales=0.5 zps=3",
+           "y/f32 = Dequantize 2x3x4/u4 qtype=per_channel axis=1 scales=1,2,4 "
+           "zps=1,2,3",
+           "r = ReLU 5x38; q/u4 = Quantize r scales=0.1; y/f32 = Dequantize q "
+           "scales=0.1; out q y",
+           "q/s4 = Quantize 5x37 scales=0.1; y/f32 = Dequantize q scales=0.1",
        })
     cases.push_back(text);
 }
@@ -223,6 +241,48 @@ static void addDynamicQuantize(Cases &cases) {
            "group_shape=1,2",
            "y/f32 = DynamicDequantize 4x6/s8<1,4> 2x3<1,2> qtype=per_group "
            "group_shape=2,2",
+           // Groups, both ways.
+           "y/s8 = DynamicQuantize 4x6 2x3 2x3/s8 qtype=per_group "
+           "group_shape=2,2",
+           "y/u8 = DynamicQuantize 8x96 8x3 8x3/u8 qtype=per_group "
+           "group_shape=1,32",
+           "y/u8 = DynamicQuantize 4x6<1,4> 4x1 qtype=per_group "
+           "group_shape=1,6",
+           "y/s4 = DynamicQuantize 64x48 2x48 qtype=per_group group_shape=32,1",
+           "y/u4 = DynamicQuantize 64x48 2x48 2x48/u4 qtype=per_group "
+           "group_shape=32,1",
+           "q/s4 = DynamicQuantize 64x48 s:2x48 qtype=per_group "
+           "group_shape=32,1; y/f32 = DynamicDequantize q s qtype=per_group "
+           "group_shape=32,1; out q y",
+           "w/f32 = DynamicDequantize 64x48/s4c 2x48c qtype=per_group "
+           "group_shape=32,1; y = MatMul 5x64 w; z/s8 = DynamicQuantize y 5x3 "
+           "qtype=per_group group_shape=1,16",
+           // MX formats: 32 elements share a power of two.
+           "y/f8_e4m3 = DynamicQuantize 8x96 8x3/f8_e8m0 qtype=per_group "
+           "group_shape=1,32 saturate=true",
+           "y/f8_e5m2 = DynamicQuantize 8x96 8x3/f8_e8m0 qtype=per_group "
+           "group_shape=1,32 saturate=true",
+           "y/f32 = DynamicDequantize 8x96/f8_e4m3 8x3/f8_e8m0 "
+           "qtype=per_group group_shape=1,32",
+           "y/bf16 = DynamicDequantize 8x96/f8_e5m2 8x3/f8_e8m0 "
+           "qtype=per_group group_shape=1,32",
+           "w/f32 = DynamicDequantize 64x48/f8_e4m3c 2x48/f8_e8m0c "
+           "qtype=per_group group_shape=32,1; MatMul 5x64 w",
+           "w/f32 = DynamicDequantize 256x264/s8c 8x264/f8_e8m0c "
+           "qtype=per_group group_shape=32,1; MatMul 3x256 w",
+           "w/f32 = DynamicDequantize 264x256/s4c 264x8/f8_e8m0c "
+           "qtype=per_group group_shape=1,32; MatMul 3x256 w transpose_b=true",
+           "x/f32 = DynamicDequantize 5x64/u8 1/f8_e8m0; w/f32 = "
+           "DynamicDequantize 64x48/s8c 48/f8_e8m0c qtype=per_channel axis=1; "
+           "MatMul x w",
+           "y/f8_e4m3 = DynamicQuantize 5x37 1",
+           "y/f8_e5m2 = DynamicQuantize 5x37 37 qtype=per_channel",
+           "y/f32 = DynamicDequantize 5x37/f8_e4m3 1",
+           // Scales of the greatest element of a group.
+           "a = Abs 8x96; r = StaticReshape a shape=8,3,32 special_zero=false; "
+           "m = ReduceMax r axes=2; d = Divide m ()c; e/f8_e8m0 = TypeCast d; "
+           "q/f8_e4m3 = DynamicQuantize a e qtype=per_group group_shape=1,32 "
+           "saturate=true; out q e",
        })
     cases.push_back(text);
 }

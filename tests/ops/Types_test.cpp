@@ -252,6 +252,69 @@ TEST(Casts, NarrowFloats) {
   }
 }
 
+/// f64 to all types, on and beside what each of them rounds and saturates, also
+/// where f32 on the way would round a second time; and back.
+TEST(Casts, Doubles) {
+  std::vector<double> values = kFloats;
+  for (double x : {0.1,
+                   1 + 0x1p-52,
+                   1 + 0x1p-24 + 0x1p-52,
+                   1 + 0x1p-24 - 0x1p-52,
+                   1 + 0x1p-8 + 0x1p-52,
+                   1 + 0x1p-8 - 0x1p-52,
+                   1 + 0x1p-11 + 0x1p-40,
+                   0x1p31 - 0x1p-20,
+                   0x1p31 - 0.5,
+                   0x1p53 - 1,
+                   0x1p63 - 0x1p10,
+                   127.999999,
+                   128 - 0x1p-45,
+                   256 - 0x1p-45,
+                   0x1.ffffffp127,
+                   0x1.fffffefp127,
+                   0x1p128,
+                   1e300,
+                   0x1p-1074,
+                   0x1p-150,
+                   0x1.8p-149,
+                   0x1.8000001p-149,
+                   0x1.7ffffffp-127,
+                   0x1.8p-127,
+                   0x1.7ffffffp0,
+                   0x1p-134 + 0x1p-170,
+                   65520.0,
+                   65519.9999999,
+                   464.0000001,
+                   463.9999999,
+                   61439.9999999})
+    values.insert(values.end(), {x, -x});
+  for (std::string to : {"f32", "bf16", "f16", "f8_e5m2", "f8_e4m3", "f8_e8m0",
+                         "s64", "s32", "s8", "u8", "boolean"})
+    checkValues("y/" + to + " = TypeCast 211/f64", values);
+  for (std::string from : {"f32", "bf16", "f16", "f8_e5m2", "f8_e4m3"})
+    checkValues("y/f64 = TypeCast 211/" + from, kFloats);
+  for (const std::string &from : kIntegerTypes)
+    checkAll<int64_t>("y/f64 = TypeCast 211/" + from, {kIntegers});
+}
+
+/// All bytes of powers of two, and floats on and beside the middle of each two.
+TEST(Casts, PowersOfTwo) {
+  std::vector<double> powers, values = kFloats;
+  for (int exponent = -127; exponent <= 127; ++exponent) {
+    double power = std::ldexp(1.0, exponent);
+    auto middle = static_cast<float>(1.5 * power);
+    powers.push_back(power);
+    for (double x : {power, double(middle), double(std::nextafterf(middle, 0)),
+                     double(std::nextafterf(middle, kInf))})
+      values.push_back(x);
+  }
+  powers.push_back(kNan);
+  checkValues("y/f8_e8m0 = TypeCast 2111", values);
+  checkValues("y/f8_e8m0 = TypeCast 2111/bf16", values);
+  for (std::string to : {"f32", "f64", "bf16", "f16", "f8_e4m3", "s32"})
+    checkValues("y/" + to + " = TypeCast 256/f8_e8m0", powers);
+}
+
 /// Integers beside the ties of 8 and 11 bits, at all sizes: they are rounded
 /// once, not to f32 first.
 TEST(Casts, LargeIntegersRoundOnce) {
@@ -326,6 +389,39 @@ TEST(Integers, AtTheirBounds) {
   }
 }
 
+/// Sums of products wrap around, in whatever order they are added: bytes at
+/// their bounds, with and without zero points, and s32 of all sizes.
+TEST(Integers, ProductsAtTheirBounds) {
+  for (std::string src : {"s8", "u8"})
+    for (std::string weights : {"s8", "u8"}) {
+      std::vector<double> a = {-128, 127, -128, 255, 0, 255, -1};
+      std::vector<double> b = {127, -128, 255, 255, -128};
+      std::string operands = "12x300/" + src + " 300x50/" + weights;
+      checkInputs("y/s32 = MatMul " + operands, {a, b});
+      checkInputs("aw/s32 = TypeCast 12x300/" + src + "; z/s32 = TypeCast 1/" +
+                      src +
+                      "; a/s32 = Subtract aw z; bw/s32 = TypeCast "
+                      "300x50/" +
+                      weights + "; v/s32 = TypeCast 1/" + weights +
+                      "; b/s32 = Subtract bw v; y/s32 = MatMul a b",
+                  {a, {255}, b, {-128}});
+      checkInputs("y/s32 = Convolution 2x7x6x40/" + src + " 3x3x40x24/" +
+                      weights +
+                      " strides=1,1 pads_begin=1,1 pads_end=1,1 dilations=1,1",
+                  {a, b});
+    }
+  const std::vector<double> large = {0x1p31 - 1, -0x1p31, 46341,   -65537,
+                                     12345678,   0x1p16,  -0x1p30, 7};
+  std::vector<double> others = large;
+  others.push_back(-99999999);
+  checkInputs("y/s32 = MatMul 12x300/s32 300x50/s32 50/s32",
+              {large, others, large});
+  checkInputs("y/s32 = MatMul 12x300/s32 300x50/u8", {large, {255, 0, 254}});
+  checkInputs("y/s32 = Convolution 2x7x6x40/s32 3x3x40x24/s32 strides=1,1 "
+              "pads_begin=1,1 pads_end=1,1 dilations=1,1",
+              {large, others});
+}
+
 /// Floats whose quotient has more digits than f32, or f64.
 TEST(Floats, RemaindersOfLargeQuotients) {
   std::vector<double> values = {0,        1,     -1,         3.5,   -2.25, 1e30,
@@ -390,6 +486,22 @@ TEST(Casts, AnyByteIsTrue) {
   EXPECT_EQ(runRaw<int32_t>("y/s32 = TypeCast 5/boolean", "avx2",
                             std::vector<uint8_t>{0, 1, 2, 128, 255}),
             (std::vector<int32_t>{0, 1, 1, 1, 1}));
+}
+
+/// Two of 4 bits to a byte; f8 that saturates.
+TEST(Quantize, NarrowTypesSaturate) {
+  for (std::string type : {"s4", "u4"})
+    for (std::string zps : {"", " zps=1", " zps=-3", " zps=8"})
+      for (std::string scale : {"1", "0.5", "-2"})
+        checkValues("y/" + type + " = Quantize 212 scales=" + scale + zps,
+                    kFloats);
+  for (std::string type : {"f8_e4m3", "f8_e5m2"})
+    for (std::string saturates : {"true", "false"})
+      checkInputs("y/" + type +
+                      " = DynamicQuantize 212 2 qtype=per_group "
+                      "group_shape=106 saturate=" +
+                      saturates,
+                  {kFloats, {1, 0.25}});
 }
 
 TEST(Quantize, RoundsHalfToEvenAndSaturates) {

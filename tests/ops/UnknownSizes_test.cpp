@@ -303,6 +303,64 @@ TEST(UnknownSizes, ColumnsThatMeetQuantizedWeights) {
   checkShapes(text("?"), {text("256")});
 }
 
+/// Products of integers, with zero points and without.
+TEST(UnknownSizes, AllSizesOfIntegerProducts) {
+  auto text = [](const std::string &m, const std::string &n,
+                 const std::string &k, const std::string &weights) {
+    return "a/s32 = TypeCast " + m + "x" + k + "/u8; z/s32 = TypeCast 1/u8; " +
+           "x/s32 = Subtract a z; y/s32 = MatMul x " + k + "x" + n + weights +
+           "; v/s32 = MatMul " + m + "x" + k + "/s8 " + k + "x" + n + weights +
+           "; out y v";
+  };
+  for (const char *weights : {"/s8", "/u8", "/s32"}) {
+    checkShapes(text("?", "?", "64", weights),
+                {text("1", "1", "64", weights), text("7", "33", "64", weights),
+                 text("70", "129", "64", weights)});
+    checkShapes(text("?", "?", "?", weights),
+                {text("5", "17", "1", weights), text("5", "17", "0", weights),
+                 text("40", "70", "513", weights)});
+  }
+}
+
+/// Rows of two tensors, both of unknown length, are not the same rows.
+TEST(UnknownSizes, SumsOfOtherRows) {
+  for (const char *after :
+       {"s = Subtract %y r; out s", "t = Exp r; s = Multiply t %g; ReLU s",
+        "m = Subtract %x r; s = Multiply m r; out m s",
+        "s = Subtract %x r; t = Add r %y; out s t"}) {
+    auto text = [&](const std::string &columns, const std::string &others) {
+      std::string result =
+          "r = ReduceSum x:5x" + columns + " axes=1 keep_dims=true; " + after;
+      for (const auto &[from, to] :
+           {std::pair("%x", "x"), {"%y", "y:5x#"}, {"%g", "g:#"}})
+        if (size_t at = result.find(from); at != result.npos)
+          result.replace(at, 2, to);
+      if (size_t at = result.find('#'); at != result.npos)
+        result.replace(at, 1, others);
+      return result;
+    };
+    checkShapes(text("?", "?"),
+                {text("64", "17"), text("3", "40"), text("8", "8")});
+  }
+}
+
+TEST(UnknownSizes, BatchesOfEdgesAndMaxima) {
+  for (const char *rest :
+       {"x6x8x20 strides=2,2 pads_begin=1,1 pads_end=0,0 kernel=3,3",
+        "x20x6x8 strides=2,2 pads_begin=1,1 pads_end=0,0 kernel=3,3 "
+        "data_format=NCX"}) {
+    auto pool = [&](const std::string &batch) {
+      return "y,i/s64 = MaxPool " + batch + rest;
+    };
+    checkShapes(pool("?"), {pool("1"), pool("5")});
+  }
+  auto edges = [](const std::string &rows) {
+    return "x/f32 = TypeCast " + rows +
+           "x37/f64; r = ReLU x; y/f64 = TypeCast r";
+  };
+  checkShapes(edges("?"), {edges("0"), edges("1"), edges("9")});
+}
+
 /// Columns of src lie apart: so many are brought into rows first.
 TEST(UnknownSizes, RowsThatAreTransposed) {
   auto text = [](const std::string &rows) {

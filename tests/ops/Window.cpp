@@ -66,6 +66,9 @@ Cases poolCases() {
   for (std::string window : windows) {
     cases.push_back("MaxPool " + window);
     cases.push_back("MaxPool " + window + " propagate_nan=true");
+    cases.push_back("y,i/s64 = MaxPool " + window);
+    cases.push_back("y,i/s32 = MaxPool " + window +
+                    " propagate_nan=true; out i");
     cases.push_back("AvgPool " + window + " exclude_pad=false divisor=clipped");
     cases.push_back("AvgPool " + window + " exclude_pad=true");
     cases.push_back("AvgPool " + window + " exclude_pad=false");
@@ -83,6 +86,28 @@ Cases poolCases() {
            "pads_end=0,0 kernel=2,2 exclude_pad=false data_format=NCX",
            "MaxPool 1x3x9x40 strides=2,2 pads_begin=2,2 pads_end=2,2 "
            "kernel=3,3 dilations=2,2 data_format=NCX",
+           // Ties, indices in strides, in other types and in a group.
+           "r = Round 2x9x8x40; c = Clamp r min=0 max=1; y,i/s64 = MaxPool c "
+           "strides=2,2 pads_begin=1,1 pads_end=1,1 kernel=3,3",
+           "r = Round 2x5x9x40; c = Clamp r min=0 max=1; y,i/s64 = MaxPool c "
+           "strides=1,2 pads_begin=1,1 pads_end=1,1 kernel=3,3 "
+           "data_format=NCX; z/s32 = TypeCast i; out y z",
+           "y<36,1,12,3>,i/s64<36,1,12,3> = MaxPool 1x6x6x4 strides=2,2 "
+           "pads_begin=0,0 pads_end=0,0 kernel=2,2",
+           "y/bf16,i/s64 = MaxPool 1x6x8x40/bf16 strides=2,2 pads_begin=1,1 "
+           "pads_end=0,0 kernel=3,3",
+           // Nobody reads the indices.
+           "y,i/s64 = MaxPool 2x9x8x40 strides=2,2 pads_begin=1,1 "
+           "pads_end=1,1 kernel=3,3; out y",
+           "y,i/s64 = MaxPool 1x9x8x3 strides=2,1 pads_begin=2,1 pads_end=1,2 "
+           "kernel=3,2 dilations=2,2 rounding_type=ceil",
+           "y,i/s64 = MaxPool 1x3x9x40 strides=2,2 pads_begin=2,2 "
+           "pads_end=2,2 kernel=3,3 dilations=2,2 data_format=NCX",
+           // More taps than are written out, and all there are.
+           "y,i/s64 = MaxPool 2x5x9x40 strides=1,2 pads_begin=1,6 "
+           "pads_end=1,6 kernel=3,13 data_format=NCX",
+           "y,i/s64 = MaxPool 2x14x14x20 strides=1,1 pads_begin=0,0 "
+           "pads_end=0,0 kernel=14,14",
            // Clipped in the middle of several ranges of columns, and windows
            // of nothing but end padding.
            "AvgPool 1x2x9x14 strides=2,2 pads_begin=1,1 pads_end=1,1 "
@@ -102,6 +127,12 @@ Cases poolCases() {
                         "kernel=3,2 propagate_nan=" +
                         propagates +
                         (format[2] == '6' ? " data_format=NCX" : ""));
+  std::vector<std::string> withIndices;
+  for (const std::string &text : cases)
+    if (size_t at = text.find("; MaxPool y strides"); at != text.npos)
+      withIndices.push_back(text.substr(0, at) +
+                            "; z,i/s64 =" + text.substr(at + 1));
+  cases.insert(cases.end(), withIndices.begin(), withIndices.end());
   return cases;
 }
 

@@ -28,12 +28,11 @@ struct NpyType {
   DType dtype;
 };
 
-// '<f8' has no DType; readElements treats it by itself.
 constexpr NpyType npyTypes[] = {
-    {"<f4", DType::f32},    {"<f2", DType::f16},     {"|i1", DType::s8},
-    {"|u1", DType::u8},     {"|b1", DType::boolean}, {"<i4", DType::s32},
-    {"<i8", DType::s64},    {"<i1", DType::s8},      {"<u1", DType::u8},
-    {"<b1", DType::boolean}};
+    {"<f4", DType::f32}, {"<f2", DType::f16},     {"|i1", DType::s8},
+    {"|u1", DType::u8},  {"|b1", DType::boolean}, {"<i4", DType::s32},
+    {"<i8", DType::s64}, {"<f8", DType::f64},     {"<i1", DType::s8},
+    {"<u1", DType::u8},  {"<b1", DType::boolean}};
 
 /// Reads the dictionary of the header; tolerant of spaces and order.
 class HeaderParser {
@@ -146,16 +145,6 @@ Expected<Tensor> readElements(const HeaderParser &header, std::string_view data,
   int64_t count = reference::elementCount(header.shape);
   if (count < 0)
     return badData(name, "the shape has too many elements");
-  if (header.descr == "<f8") {
-    if (static_cast<uint64_t>(count) != data.size() / 8 || data.size() % 8)
-      return badData(name, "the shape asks for " + std::to_string(count) +
-                               " elements of 8 bytes, the file holds " +
-                               std::to_string(data.size()) + " bytes");
-    Tensor tensor = reference::zeros(DType::f32, header.shape);
-    if (count > 0)
-      std::memcpy(tensor.data.data(), data.data(), data.size());
-    return tensor;
-  }
   for (const NpyType &type : npyTypes) {
     if (type.descr != header.descr)
       continue;
@@ -211,7 +200,7 @@ Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name,
 
 /// What elements of a type without a name in the format are stored as.
 static DType storedAs(DType dtype) {
-  if (graph::isFloat(dtype) && dtype != DType::f16)
+  if (graph::isFloat(dtype) && dtype != DType::f16 && dtype != DType::f64)
     return DType::f32;
   return dtype == DType::s4   ? DType::s8
          : dtype == DType::u4 ? DType::u8

@@ -199,7 +199,8 @@ std::string describeTensor(const Graph &graph, uint64_t id) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Values in [-1, 1), small integers, or 0 and 1; the same on every machine.
+/// Values in [-1, 1), of types without a sign in [0, 1], small integers, or 0
+/// and 1; the same on every machine.
 static void fillRandom(Tensor &tensor, DType dtype, uint64_t seed) {
   reference::Range range = reference::rangeOf(dtype);
   double low = std::max(range.min, -8.0), high = std::min(range.max, 8.0);
@@ -213,6 +214,8 @@ static void fillRandom(Tensor &tensor, DType dtype, uint64_t seed) {
     double unit = std::ldexp(static_cast<double>(z >> 40), -24);
     value = graph::isFloat(dtype) ? 2 * unit - 1
                                   : low + std::floor(unit * (high - low + 1));
+    if (range.min > 0)
+      value = std::fabs(value);
   }
 }
 

@@ -56,8 +56,8 @@ void TensorReader::dtype(Value v) {
   else
     reporter.report(ErrorCode::BadDType, v, &op,
                     what() + " has the unknown dtype " + v.spelling(),
-                    "dtypes are f32 f16 bf16 f8_e5m2 f8_e4m3 s64 s32 s8 u8 s4 "
-                    "u4 boolean undef");
+                    "dtypes are f64 f32 f16 bf16 f8_e5m2 f8_e4m3 f8_e8m0 s64 "
+                    "s32 s8 u8 s4 u4 boolean undef");
 }
 
 void TensorReader::layout(Value v) {

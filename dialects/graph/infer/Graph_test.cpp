@@ -39,14 +39,14 @@ std::vector<uint64_t> order(const Graph &graph) {
 }
 
 TEST(Graph, NamesRoundTrip) {
-  for (int i = 0; i <= int(DType::s64); ++i)
+  for (int i = 0; i <= int(kLastDType); ++i)
     EXPECT_EQ(parseDType(name(DType(i))), DType(i));
   for (int i = 0; i <= int(LayoutType::opaque); ++i)
     EXPECT_EQ(parseLayoutType(name(LayoutType(i))), LayoutType(i));
   for (int i = 0; i <= int(PropertyType::host_scalar); ++i)
     EXPECT_EQ(parsePropertyType(name(PropertyType(i))), PropertyType(i));
   EXPECT_EQ(name(DType::boolean), "boolean");
-  EXPECT_FALSE(parseDType("f64"));
+  EXPECT_FALSE(parseDType("f128"));
   EXPECT_FALSE(parseLayoutType(""));
   EXPECT_FALSE(parsePropertyType("Constant"));
   EXPECT_EQ(name(DType(200)), "undef");
@@ -54,6 +54,7 @@ TEST(Graph, NamesRoundTrip) {
 
 TEST(Graph, DTypeFacts) {
   EXPECT_TRUE(isFloat(DType::f8_e4m3));
+  EXPECT_TRUE(isFloat(DType::f64));
   EXPECT_FALSE(isFloat(DType::s64));
   EXPECT_FALSE(isFloat(DType::boolean));
   EXPECT_EQ(byteSize(DType::u4), 0.5);

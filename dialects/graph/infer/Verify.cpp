@@ -192,6 +192,53 @@ void checkSameOrF32(RuleContext &ctx) {
                   ctx.inName(0), " or f32"));
 }
 
+/// Floats are multiplied by floats of their type, integers by integers.
+/// `widens`: floats may give f32.
+void checkFactors(RuleContext &ctx, bool widens) {
+  DType src = ctx.inputs[0].dtype;
+  bool floats = isFloat(src);
+  auto check = [&](const std::string &valueName, DType dtype, bool fits,
+                   std::string_view needed) {
+    if (!fits)
+      ctx.error(ErrorCode::BadDType,
+                cat(valueName, " is ", name(dtype), " but ", ctx.inName(0),
+                    " is ", name(src), ", with which it is ", needed));
+  };
+  DType weights = ctx.inputs[1].dtype;
+  check(ctx.inName(1), weights, floats ? weights == src : !isFloat(weights),
+        floats ? name(src) : "s32, s8 or u8");
+  DType sum = floats ? src : DType::s32;
+  if (ctx.hasInput(2))
+    check(ctx.inName(2), ctx.inputs[2].dtype, ctx.inputs[2].dtype == sum,
+          name(sum));
+  DType dst = ctx.outputs[0].dtype;
+  bool isWide = floats && widens && src != DType::f32;
+  check(ctx.outName(0), dst, dst == sum || (isWide && dst == DType::f32),
+        isWide ? cat(name(src), " or f32") : std::string(name(sum)));
+}
+void checkProduct(RuleContext &ctx) { checkFactors(ctx, /*widens=*/true); }
+void checkProductOfType(RuleContext &ctx) {
+  checkFactors(ctx, /*widens=*/false);
+}
+
+/// Scales are of the type of floats that they make, or powers of two; f8 has
+/// no zero points.
+void checkDynamicScales(RuleContext &ctx) {
+  bool quantizes = ctx.info.rounding == Rounding::quantizes;
+  DType quantized = quantizes ? ctx.outputs[0].dtype : ctx.inputs[0].dtype;
+  DType scales = ctx.inputs[1].dtype, dst = ctx.outputs[0].dtype;
+  if (isFloat(quantized) && ctx.hasInput(2))
+    ctx.error(ErrorCode::BadDType,
+              cat(ctx.inName(2), " is given but the quantized type is ",
+                  name(quantized)),
+              "zero points exist for integer types only");
+  if (!quantizes && scales != dst && scales != DType::f8_e8m0)
+    ctx.error(ErrorCode::BadDType,
+              cat(ctx.inName(1), " is ", name(scales), " but ", ctx.outName(0),
+                  " is ", name(dst)),
+              "scales have the type of dst, or are f8_e8m0");
+}
+
 /// What a value of a recurrent operation may be, by its type variable, when
 /// src_layer is `src`.
 std::vector<DType> allowedInCell(std::string_view typeVar, DType src) {
@@ -265,10 +312,17 @@ void checkScatter(RuleContext &ctx) {
 }
 
 constexpr RuleEntry typeRules[] = {
-    {"cast", checkCast},           {"mixed", checkMixed},
-    {"recurrent", checkRecurrent}, {"same_or_f32", checkSameOrF32},
-    {"scatter", checkScatter},     {"statistics", checkAuxiliaryTypes},
-    {"via_f32", checkViaF32},      {"zps_of_integers", checkZpsOfIntegers},
+    {"cast", checkCast},
+    {"dynamic_scales", checkDynamicScales},
+    {"mixed", checkMixed},
+    {"product", checkProduct},
+    {"product_of_type", checkProductOfType},
+    {"recurrent", checkRecurrent},
+    {"same_or_f32", checkSameOrF32},
+    {"scatter", checkScatter},
+    {"statistics", checkAuxiliaryTypes},
+    {"via_f32", checkViaF32},
+    {"zps_of_integers", checkZpsOfIntegers},
 };
 
 /// Every name of the table has its rule, as Verify_test makes sure.

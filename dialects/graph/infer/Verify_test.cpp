@@ -85,7 +85,7 @@ TEST(Verify, ReportsEveryProblem) {
                     "2x5", "f16:*"});
   std::vector<Error> errors = verifyOp(p.op, p.inputs, p.outputs);
   std::string text = str(errors);
-  EXPECT_EQ(errors.size(), 3u) << text;
+  EXPECT_EQ(errors.size(), 4u) << text;
   for (const char *part : {"E1204", "E1205", "E1208"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Gemm.h"
+#include "dialects/graph/reference/IntegerProduct.h"
 #include "dialects/graph/reference/OpContext.h"
 
 namespace tenon::reference {
@@ -51,6 +52,8 @@ bool addBias(OpContext &c) {
   forEachIndex<1>(dst.shape, {*strides},
                   [&](int64_t i, const std::array<int64_t, 1> &at) {
                     dst.data[i] += bias.data[at[0]];
+                    if (dst.dtype == DType::s32)
+                      dst.data[i] = wrapTo(dst.dtype, dst.data[i]);
                   });
   return true;
 }
@@ -103,14 +106,22 @@ bool evalMatMul(OpContext &c) {
   int64_t leftSize = left.rows * left.columns;
   int64_t rightSize = right.rows * right.columns;
   int64_t dstSize = left.rows * right.columns;
-  forEachIndex<2>(*batch,
-                  {*broadcastStrides(left.batch, *batch),
-                   *broadcastStrides(right.batch, *batch)},
-                  [&](int64_t i, const std::array<int64_t, 2> &at) {
-                    multiplyOne(c, src.data.data() + at[0] * leftSize, left,
-                                weights.data.data() + at[1] * rightSize, right,
-                                c.out().data.data() + i * dstSize);
-                  });
+  auto multiply = [&](const std::vector<double> &a,
+                      const std::vector<double> &b) {
+    std::vector<double> sums(c.out().data.size(), 0);
+    forEachIndex<2>(*batch,
+                    {*broadcastStrides(left.batch, *batch),
+                     *broadcastStrides(right.batch, *batch)},
+                    [&](int64_t i, const std::array<int64_t, 2> &at) {
+                      multiplyOne(c, a.data() + at[0] * leftSize, left,
+                                  b.data() + at[1] * rightSize, right,
+                                  sums.data() + i * dstSize);
+                    });
+    return sums;
+  };
+  c.out().data = c.out().dtype == DType::s32
+                     ? integerProduct(src.data, weights.data, multiply)
+                     : multiply(src.data, weights.data);
   return !c.hasIn(2) || addBias(c);
 }
 

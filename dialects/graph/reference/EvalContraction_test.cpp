@@ -6,6 +6,7 @@ using namespace tenon;
 using namespace tenon::reference;
 using graph::AttrMap;
 using graph::Dims;
+using graph::DType;
 
 namespace {
 
@@ -61,6 +62,32 @@ TEST(MatMul, AgreesWithTheDefinition) {
   OneOp op{"MatMul", {a, b}};
   expectNear(op.run()[0], {m, n}, expected);
   EXPECT_EQ(op.run(1)[0].data, op.run(3)[0].data);
+}
+
+/// Of products that have more bits than a double, the low 32 bits of the sum.
+TEST(MatMul, IntegersWrapAround) {
+  const std::vector<int64_t> a = {INT32_MAX, -1, 123456789, INT32_MIN};
+  const std::vector<int64_t> b = {INT32_MAX, 987654321, INT32_MIN, -3};
+  uint32_t sum = 7;
+  std::vector<double> src, weights;
+  for (size_t i = 0; i < a.size(); ++i) {
+    sum += static_cast<uint32_t>(a[i]) * static_cast<uint32_t>(b[i]);
+    src.push_back(static_cast<double>(a[i]));
+    weights.push_back(static_cast<double>(b[i]));
+  }
+  OneOp op{"MatMul",
+           {make({1, 4}, src, DType::s32), make({4, 1}, weights, DType::s32),
+            make({1}, {7}, DType::s32)},
+           {},
+           {DType::s32}};
+  expectNear(op.run()[0], {1, 1},
+             {static_cast<double>(static_cast<int32_t>(sum))});
+  OneOp bytes{"MatMul",
+              {make({1, 2}, {255, 255}, DType::u8),
+               make({2, 1}, {-128, 127}, DType::s8)},
+              {},
+              {DType::s32}};
+  expectNear(bytes.run()[0], {1, 1}, {-255});
 }
 
 AttrMap convAttrs(Dims strides, Dims begin, Dims end, Dims dilations,

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/reference/Gemm.h"
+#include "dialects/graph/reference/IntegerProduct.h"
 #include "dialects/graph/reference/Window.h"
 
 namespace tenon::reference {
@@ -265,11 +266,19 @@ bool evalToSmall(OpContext &c) {
       !c.setShape(0, dataShape(p->batch, p->weights.full, p->window.small,
                                p->channelLast)))
     return false;
-  auto result =
-      propagate(c, *p, /*toBig=*/false, toChannelLast(c.in(0), p->channelLast),
-                c.in(1).data.data());
+  auto multiply = [&](const std::vector<double> &src,
+                      const std::vector<double> &weights) {
+    return propagate(c, *p, /*toBig=*/false, src, weights.data());
+  };
+  auto src = toChannelLast(c.in(0), p->channelLast);
+  bool isInteger = c.out().dtype == DType::s32;
+  auto result = isInteger ? integerProduct(src, c.in(1).data, multiply)
+                          : multiply(src, c.in(1).data);
   if (!addBias(c, p->weights.full, result))
     return false;
+  if (isInteger)
+    for (double &sum : result)
+      sum = wrapTo(DType::s32, sum);
   fromChannelLast(result, c.out(), p->channelLast);
   return true;
 }

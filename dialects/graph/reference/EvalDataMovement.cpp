@@ -167,8 +167,9 @@ bool evalTypeCast(OpContext &c) {
   } else {
     // Widening a float is exact in real arithmetic and rounds nothing.
     dst.data = src.data;
+    bool isWide = src.dtype == DType::f8_e8m0 && dst.dtype == DType::f16;
     if (graph::isFloat(src.dtype) && graph::isFloat(dst.dtype) &&
-        graph::byteSize(dst.dtype) > graph::byteSize(src.dtype))
+        graph::byteSize(dst.dtype) > graph::byteSize(src.dtype) && !isWide)
       return true;
     for (double &value : dst.data)
       value = castTo(src.dtype, dst.dtype, value);

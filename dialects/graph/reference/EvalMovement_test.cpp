@@ -333,6 +333,29 @@ TEST(Quantize, DynamicPerGroup) {
   EXPECT_EQ(op.error(), ErrorCode::ShapeMismatch);
 }
 
+TEST(Quantize, DynamicQuantizePerGroup) {
+  OneOp op{"DynamicQuantize",
+           {make({2, 4}, {1, 2, 30, 40, 500, 600, 7000, 1e6}),
+            make({2, 2}, {1, 10, 100, 1000}),
+            make({2, 2}, {0, 1, 0, 2}, DType::s8)},
+           {{"qtype", std::string("per_group")}, {"group_shape", Dims{1, 2}}},
+           {DType::u4}};
+  expectNear(op.run()[0], {2, 4}, {1, 2, 4, 5, 5, 6, 9, 15});
+}
+
+TEST(Quantize, PowersOfTwoAsScales) {
+  OneOp op{"DynamicQuantize",
+           {make({1, 4}, {1, 4000, -1e6, kNan}),
+            make({1, 2}, {0.5, 4}, DType::f8_e8m0)},
+           {{"qtype", std::string("per_group")},
+            {"group_shape", Dims{1, 2}},
+            {"saturate", true}},
+           {DType::f8_e4m3}};
+  expectNear(op.run()[0], {1, 4}, {2, 448, -448, kNan});
+  op.attrs["saturate"] = false;
+  expectNear(op.run()[0], {1, 4}, {2, kNan, kNan, kNan});
+}
+
 TEST(Quantize, DynamicPerTensor) {
   OneOp op{"DynamicQuantize",
            {make({2}, {1, -1}), make({1}, {0.5}), make({1}, {3}, DType::s32)},

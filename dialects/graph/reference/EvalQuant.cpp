@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quantize:   q = saturate(round_half_even(s / scale + zp)), f8 without
-//             saturation
+//             saturation but where attribute saturate asks for it
 // Dequantize: d = (q - zp) * scale
 //
 // Decisions.  The division is exact: no rounded reciprocal.  Scale and zero
@@ -11,6 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/reference/OpContext.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace tenon::reference {
 namespace {
@@ -180,8 +183,13 @@ bool quantize(OpContext &c, const std::optional<Parameters> &p) {
     return c.fail(ErrorCode::AttrValue, "a scale is 0",
                   "nothing can be divided by it");
   DType dtype = c.out().dtype;
+  Range range = rangeOf(dtype);
+  bool saturates = graph::isFloat(dtype) && c.flag("saturate", false);
   return apply(c, p, [=](double s, double scale, double zp) {
-    return roundTo(dtype, s / scale + zp);
+    double steps = s / scale + zp;
+    return roundTo(dtype, saturates && !std::isnan(steps)
+                              ? std::clamp(steps, range.min, range.max)
+                              : steps);
   });
 }
 

@@ -19,11 +19,13 @@ using graph::DType;
 
 namespace {
 
+constexpr FloatFormat f64Format{52, 11, true};
 constexpr FloatFormat f32Format{23, 8, true};
 constexpr FloatFormat bf16Format{7, 8, true};
 constexpr FloatFormat f16Format{10, 5, true};
 constexpr FloatFormat e5m2Format{2, 5, true};
 constexpr FloatFormat e4m3Format{3, 4, false};
+constexpr FloatFormat e8m0Format{0, 8, false};
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -67,6 +69,24 @@ double roundFloat(const FloatFormat &format, double value) {
   if (std::fabs(rounded) > format.maxFinite())
     return overflow;
   return std::copysign(rounded, value);
+}
+
+/// f8_e8m0, which has no sign, no zero and no mantissa.
+constexpr int e8m0Bias = 127;
+constexpr uint64_t e8m0NaN = 255;
+
+uint64_t encodePowerOfTwo(double value) {
+  if (std::isnan(value) || value < 0 || value >= 0x1.8p127)
+    return e8m0NaN;
+  if (value < 0x1.8p-127)
+    return 0;
+  int exponent = exponentOf(value);
+  bool up = value >= 1.5 * powerOfTwo(exponent);
+  return static_cast<uint64_t>(exponent + up + e8m0Bias);
+}
+
+double decodePowerOfTwo(uint64_t bits) {
+  return bits == e8m0NaN ? nan : powerOfTwo(static_cast<int>(bits) - e8m0Bias);
 }
 
 double roundInteger(DType dtype, double value) {
@@ -129,6 +149,8 @@ double FloatFormat::maxFinite() const {
 
 const FloatFormat &formatOf(DType dtype) {
   switch (dtype) {
+  case DType::f64:
+    return f64Format;
   case DType::bf16:
     return bf16Format;
   case DType::f16:
@@ -137,12 +159,16 @@ const FloatFormat &formatOf(DType dtype) {
     return e5m2Format;
   case DType::f8_e4m3:
     return e4m3Format;
+  case DType::f8_e8m0:
+    return e8m0Format;
   default:
     return f32Format;
   }
 }
 
 Range rangeOf(DType dtype) {
+  if (dtype == DType::f8_e8m0)
+    return {0x1p-127, 0x1p127};
   if (graph::isFloat(dtype)) {
     double max = formatOf(dtype).maxFinite();
     return {-max, max};
@@ -167,8 +193,10 @@ double roundHalfEven(double value) {
 }
 
 double roundTo(DType dtype, double value) {
-  if (dtype == DType::undef)
+  if (dtype == DType::undef || dtype == DType::f64)
     return value;
+  if (dtype == DType::f8_e8m0)
+    return decodePowerOfTwo(encodePowerOfTwo(value));
   return graph::isFloat(dtype) ? roundFloat(formatOf(dtype), value)
                                : roundInteger(dtype, value);
 }
@@ -210,7 +238,7 @@ int64_t nearestS64(double value) {
 double nearestTo(DType dtype, int64_t value) {
   if (dtype == DType::boolean)
     return value != 0;
-  if (dtype == DType::undef)
+  if (dtype == DType::undef || dtype == DType::f64)
     return static_cast<double>(value);
   if (!graph::isFloat(dtype)) {
     Range range = rangeOf(dtype);
@@ -247,13 +275,19 @@ double epsilonOf(DType dtype) {
 double ulpOf(DType dtype, double value) {
   if (!graph::isFloat(dtype))
     return 1;
+  double magnitude = std::min(std::fabs(value), rangeOf(dtype).max);
+  if (dtype == DType::f64) // the places of denormal numbers, too
+    return std::nextafter(magnitude, inf) - magnitude;
   const FloatFormat &format = formatOf(dtype);
-  double magnitude = std::min(std::fabs(value), format.maxFinite());
   return powerOfTwo(lastPlace(format, magnitude));
 }
 
 uint64_t encode(DType dtype, double value) {
   value = roundTo(dtype, value);
+  if (dtype == DType::f64)
+    return std::bit_cast<uint64_t>(value);
+  if (dtype == DType::f8_e8m0)
+    return encodePowerOfTwo(value);
   if (graph::isFloat(dtype))
     return encodeFloat(formatOf(dtype), value);
   int bits = integerBits(dtype);
@@ -264,6 +298,10 @@ uint64_t encode(DType dtype, double value) {
 }
 
 double decode(DType dtype, uint64_t bits) {
+  if (dtype == DType::f64)
+    return std::bit_cast<double>(bits);
+  if (dtype == DType::f8_e8m0)
+    return decodePowerOfTwo(bits & 0xff);
   if (graph::isFloat(dtype))
     return decodeFloat(formatOf(dtype), bits);
   int width = integerBits(dtype);

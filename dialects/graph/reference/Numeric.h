@@ -30,7 +30,8 @@ inline double powerOfTwo(int exponent) {
 }
 
 /// A binary floating format.  e4m3 has no infinity: its largest exponent holds
-/// numbers, and only the all-ones mantissa there is NaN.
+/// numbers, and only the all-ones mantissa there is NaN.  Of e8m0, which has no
+/// sign and no denormal numbers, it says how far numbers are apart.
 struct FloatFormat {
   int mantissaBits; // stored ones, without the hidden one
   int exponentBits;

@@ -52,8 +52,9 @@ TEST(Numeric, S64IsRoundedOnce) {
 }
 
 TEST(Numeric, EveryNarrowPatternSurvives) {
-  for (DType dtype : {DType::bf16, DType::f16, DType::f8_e5m2, DType::f8_e4m3,
-                      DType::s8, DType::u8, DType::s4, DType::u4}) {
+  for (DType dtype :
+       {DType::bf16, DType::f16, DType::f8_e5m2, DType::f8_e4m3, DType::f8_e8m0,
+        DType::s8, DType::u8, DType::s4, DType::u4}) {
     int bits = static_cast<int>(graph::byteSize(dtype) * 8);
     for (uint64_t pattern = 0; pattern < uint64_t{1} << bits; ++pattern) {
       double value = decode(dtype, pattern);
@@ -88,6 +89,29 @@ TEST(Numeric, OverflowOfFloats) {
   EXPECT_EQ(roundTo(DType::f8_e5m2, 61439), 57344);
   EXPECT_EQ(encode(DType::f8_e5m2, 61440), 0x7cu);
   EXPECT_EQ(roundTo(DType::bf16, 3.4e38), kInf);
+}
+
+TEST(Numeric, PowersOfTwo) {
+  auto rounded = [](double value) { return roundTo(DType::f8_e8m0, value); };
+  EXPECT_EQ(rounded(3), 4);
+  EXPECT_EQ(rounded(2.99), 2);
+  EXPECT_EQ(rounded(0), 0x1p-127);
+  EXPECT_EQ(rounded(-0.0), 0x1p-127);
+  EXPECT_EQ(rounded(0x1.8p-127), 0x1p-126);
+  EXPECT_EQ(rounded(0x1.7fp127), 0x1p127);
+  for (double value : {-1.0, 0x1.8p127, kInf, kNan})
+    EXPECT_TRUE(std::isnan(rounded(value))) << value;
+  EXPECT_EQ(encode(DType::f8_e8m0, 1), 127u);
+}
+
+TEST(Numeric, DoublesStayAsTheyAre) {
+  for (double value : {0.1, -0.0, 0x1p-1074, 1e308, kInf})
+    EXPECT_EQ(decode(DType::f64, encode(DType::f64, value)), value);
+  EXPECT_EQ(encode(DType::f64, -0.0), uint64_t{1} << 63);
+  EXPECT_EQ(ulpOf(DType::f64, 1), 0x1p-52);
+  EXPECT_EQ(ulpOf(DType::f64, 0), 0x1p-1074);
+  EXPECT_EQ(rangeOf(DType::f64).max, std::numeric_limits<double>::max());
+  EXPECT_EQ(nearestTo(DType::f64, (int64_t{1} << 53) + 1), 0x1p53);
 }
 
 TEST(Numeric, OneRoundingOnly) {

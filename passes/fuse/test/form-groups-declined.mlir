@@ -189,3 +189,19 @@ func.func @main(%x: tensor<1x8x8x4xf32>, %b: tensor<4xf32>) -> tensor<1x4x4x4xf3
   %3 = graph.SoftMax %2 {axis = -1 : i64} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
   return %3 : tensor<1x4x4x4xf32>
 }
+
+// -----
+
+// Rows of %y may have another length than those of %x, which the sums are of; the
+// same sums join what reads %x again, and what follows it.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[S:.*]]:3 = call @g_ReduceSum_Subtract_Add(%arg0, %arg2)
+// CHECK-NEXT:    call @g_Multiply(%arg1, %[[S]]#0)
+func.func @main(%x: tensor<4x?xf32>, %y: tensor<4x?xf32>, %b: tensor<?xf32>) -> (tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>) {
+  %0 = graph.ReduceSum %x {axes = [1], keep_dims = true} : (tensor<4x?xf32>) -> tensor<4x1xf32>
+  // expected-remark @+1 {{its rows and those of the group are of unknown length, which may differ}}
+  %1 = graph.Multiply %y, %0 : (tensor<4x?xf32>, tensor<4x1xf32>) -> tensor<4x?xf32>
+  %2 = graph.Subtract %x, %0 : (tensor<4x?xf32>, tensor<4x1xf32>) -> tensor<4x?xf32>
+  %3 = graph.Add %2, %b : (tensor<4x?xf32>, tensor<?xf32>) -> tensor<4x?xf32>
+  return %1, %2, %3 : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>
+}

@@ -39,6 +39,19 @@ func.func @main(%x: tensor<4x8xf32>, %s: tensor<?xf32>, %z: tensor<?xsi8>, %i: t
 
 // -----
 
+// What quantizes to 4 bits may be read in the graph, but results fill bytes in order.
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<3x5xf32>) -> (tensor<4x8xsi4, #graph.layout<strided, [1, 4]>>, tensor<3x5xf32>, tensor<3x5xui4>) {
+  // expected-error @+1 {{Quantize: elements of 4 bits need to be an input of the graph}}
+  %0 = graph.Quantize %x {scales = [1.0]} : (tensor<4x8xf32>) -> tensor<4x8xsi4, #graph.layout<strided, [1, 4]>>
+  %1 = graph.Quantize %y {scales = [1.0]} : (tensor<3x5xf32>) -> tensor<3x5xui4>
+  %2 = graph.Dequantize %1 {scales = [1.0]} : (tensor<3x5xui4>) -> tensor<3x5xf32>
+  // expected-error @+1 {{Quantize: elements of 4 bits need to be an input of the graph}}
+  %3 = graph.Quantize %y {scales = [2.0]} : (tensor<3x5xf32>) -> tensor<3x5xui4>
+  return %0, %2, %3 : tensor<4x8xsi4, #graph.layout<strided, [1, 4]>>, tensor<3x5xf32>, tensor<3x5xui4>
+}
+
+// -----
+
 func.func @main(%x: tensor<4x8xf32>, %axes: tensor<1xsi32>) -> tensor<4x1xf32> {
   // expected-error @+1 {{ReduceSum: axes given by a tensor do not compile}}
   %0 = graph.ReduceSum %x, %axes {keep_dims = true} : (tensor<4x8xf32>, tensor<1xsi32>) -> tensor<4x1xf32>
@@ -112,8 +125,6 @@ func.func @main(%x: tensor<?x?x6xf32>, %s: tensor<?x3xf32>, %seed: tensor<si64>,
 // -----
 
 func.func @main(%x: tensor<1x30x30x8xf32>) -> tensor<1x15x15x8xf32> {
-  // expected-error @+1 {{MaxPool: indices do not compile yet}}
-  %0:2 = graph.MaxPool %x {strides = [2, 2], pads_begin = [0, 0], pads_end = [0, 0], kernel = [2, 2]} : (tensor<1x30x30x8xf32>) -> (tensor<1x15x15x8xf32>, tensor<1x15x15x8xsi64>)
   // expected-error @+1 {{Interpolate: more than 64 elements of src in one of dst do not compile yet}}
   %1 = graph.Interpolate %x {mode = "linear", sizes = [3, 3], antialias = true} : (tensor<1x30x30x8xf32>) -> tensor<1x3x3x8xf32>
   // 8 along each dim.

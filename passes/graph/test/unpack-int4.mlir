@@ -38,3 +38,21 @@ func.func @main(%q: tensor<4x6xsi4> {tile.strides = array<i64: 1, 4>}, %s: tenso
   %2 = graph.DynamicDequantize %b, %s : (tensor<4x6xsi8>, tensor<1xf32>) -> tensor<4x6xf32>
   return %0, %1, %2 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// A result of 4 bits: two elements are put together. Inside the graph they are bytes.
+// CHECK-LABEL: func @result
+// CHECK-SAME:    -> (tensor<6xui8> {tile.rank = 2 : index}, tensor<2x6xf32>)
+// CHECK:         %[[Q:.*]] = graph.Quantize %arg0 {graph.bits = 4 : i64, {{.*}} -> tensor<2x6xsi8>
+// CHECK:         %[[D:.*]] = graph.Dequantize %[[Q]]
+// CHECK:         %[[PAIRS:.*]] = graph.StaticReshape %[[Q]] {{.*}} -> tensor<6x2xsi8>
+// CHECK:         graph.And
+// CHECK:         %[[SUM:.*]] = graph.ReduceSum {{.*}} -> tensor<6xsi32>
+// CHECK:         %[[R:.*]] = graph.TypeCast %[[SUM]] {{.*}} -> tensor<6xui8>
+// CHECK:         return %[[R]], %[[D]]
+func.func @result(%x: tensor<2x6xf32>) -> (tensor<2x6xsi4>, tensor<2x6xf32>) {
+  %0 = graph.Quantize %x {scales = [0.5]} : (tensor<2x6xf32>) -> tensor<2x6xsi4>
+  %1 = graph.Dequantize %0 {scales = [0.5]} : (tensor<2x6xsi4>) -> tensor<2x6xf32>
+  return %0, %1 : tensor<2x6xsi4>, tensor<2x6xf32>
+}

@@ -107,6 +107,8 @@ mlir::LogicalResult lowerConcat(GroupContext &ctx);
 mlir::LogicalResult lowerPack(GroupContext &ctx);
 mlir::LogicalResult lowerRecurrence(GroupContext &ctx);
 mlir::LogicalResult lowerMovement(GroupContext &ctx);
+/// A MaxPool with indices.
+void lowerMaxIndices(GroupContext &ctx, mlir::Operation *op);
 
 /// A section that copies `from`, or zeros when it is absent, to `to`.
 void emitCopy(GroupContext &ctx, std::optional<Strided> from,

@@ -269,6 +269,10 @@ LogicalResult lowerMovement(GroupContext &ctx) {
                 rankedType(op->getResult(0)).getElementType());
     return success();
   }
+  if (isa<graph::MaxPoolOp>(op)) {
+    lowerMaxIndices(ctx, op);
+    return success();
+  }
   return lowerSearch(ctx, op);
 }
 

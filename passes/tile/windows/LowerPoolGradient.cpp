@@ -24,9 +24,8 @@
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/loops/LoopProgram.h"
 #include "passes/tile/windows/ChannelPlanes.h"
+#include "passes/tile/windows/MaxSearch.h"
 #include "passes/tile/windows/Windows.h"
-
-#include <limits>
 
 using namespace mlir;
 
@@ -44,31 +43,6 @@ Value addIfSelected(OpBuilder &b, Location loc, Value tap, ValueRange v) {
   Value share = arith::SelectOp::create(b, loc, here, v[1], zero);
   return arith::AddFOp::create(b, loc, v[2], share);
 }
-
-/// Where a maximum begins, and whether `x` is taken instead of `best`, which is
-/// tap number `at`.
-struct MaxSearch {
-  bool propagatesNan;
-
-  float start() const {
-    return propagatesNan ? -std::numeric_limits<float>::infinity()
-                         : std::numeric_limits<float>::lowest();
-  }
-  Value takes(OpBuilder &b, Location loc, Value x, Value best, Value at) const {
-    using enum arith::CmpFPredicate;
-    // Strictly greater: the first maximum stays, NaN is never selected.
-    if (!propagatesNan)
-      return arith::CmpFOp::create(b, loc, OGT, x, best);
-    // The first element is, be it -inf, and the first NaN.
-    Value none = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    Value isFirst =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, none);
-    Value wins = arith::OrIOp::create(
-        b, loc, isFirst, arith::CmpFOp::create(b, loc, UGT, x, best));
-    return arith::AndIOp::create(
-        b, loc, wins, arith::CmpFOp::create(b, loc, ORD, best, best));
-  }
-};
 
 /// The gradient of a maximum with channels apart: each has a plane of src and
 /// one of diff_src.

@@ -59,13 +59,7 @@ double Window::neutral() const {
     return bytes && bytes.isSignedInteger() ? -128 : 0;
   if (propagatesNan)
     return -std::numeric_limits<double>::infinity();
-  // The search for a maximum starts at the lowest finite value of the type.
-  auto widened = op->getAttrOfType<TypeAttr>(kWidenedAttr);
-  Type element = widened ? widened.getValue()
-                         : rankedType(op->getResult(0)).getElementType();
-  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(),
-                                   /*Negative=*/true)
-      .convertToDouble();
+  return lowestOf(op);
 }
 
 /// All channels of groups, whose weights meet many columns: whole lines are

@@ -52,6 +52,15 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
   }
 }
 
+double lowestOf(Operation *pool) {
+  auto widened = pool->getAttrOfType<TypeAttr>(kWidenedAttr);
+  Type element = widened ? widened.getValue()
+                         : rankedType(pool->getResult(0)).getElementType();
+  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(),
+                                   /*Negative=*/true)
+      .convertToDouble();
+}
+
 PoolDivisor divisorOf(Operation *pool) {
   if (boolAttr(pool, "exclude_pad"))
     return PoolDivisor::elements;

@@ -30,6 +30,10 @@ void addEpilogueOperands(IndexMath &m, llvm::ArrayRef<Strided> epilogueOperands,
                          llvm::SmallVectorImpl<mlir::Value> &ins,
                          llvm::SmallVectorImpl<mlir::AffineMap> &maps);
 
+/// The lowest finite number of the type of dst of `pool`, with which the search
+/// for a maximum starts.
+double lowestOf(mlir::Operation *pool);
+
 /// What the sum over a window of an average is divided by.
 enum class PoolDivisor {
   window,   // the number of its elements
