@@ -68,6 +68,9 @@ std::optional<Error> checkShapes(Operation *op) {
 /// Whether sizes of what slides over spatial dims may be found when the code
 /// runs; how those of the result follow from src is in the operation then.
 bool findsSizes(Operation *op) {
+  if (isa<graph::InterpolateOp>(op)) // and no filter is stretched
+    return !boolAttr(op, "antialias") &&
+           (!fractionsOf(op).empty() || op->hasAttr("sizes"));
   return isa<graph::AvgPoolOp, graph::MaxPoolOp, graph::ConvolutionOp,
              graph::ConvTransposeOp, graph::LRNOp, graph::LRNBackwardOp>(op);
 }

@@ -179,6 +179,32 @@ TEST(UnknownWindows, TransposedConvolutions) {
     checkImages(text, {{1, 1}, {2, 3}, {7, 7}, {13, 31}});
 }
 
+TEST(UnknownWindows, Interpolations) {
+  for (const char *text :
+       {"Interpolate 2xHxWx20 mode=nearest ratio=scales scales=2,2",
+        "Interpolate 1x6xHxW mode=nearest ratio=scales scales=2,2 "
+        "data_format=NCX",
+        "Interpolate 1x6xHxW mode=linear ratio=scales scales=2,2 "
+        "data_format=NCX",
+        "Interpolate 2xHxWx5 mode=linear ratio=scales scales=1.5,3 "
+        "coordinate_transformation_mode=align_corners",
+        "Interpolate 2xHxWx5 mode=cubic ratio=scales scales=3,1.25 "
+        "coordinate_transformation_mode=pytorch_half_pixel",
+        "Interpolate 2xHxWx5 mode=linear ratio=scales scales=1.5,1.25 "
+        "coordinate_transformation_mode=half_pixel_symmetric",
+        "Interpolate 2xHxWx5 mode=nearest ratio=scales scales=3,2 "
+        "coordinate_transformation_mode=asymmetric nearest_mode=floor"})
+    checkImages(text, {{1, 1}, {2, 3}, {7, 7}, {13, 31}});
+  checkImages("Interpolate 2xHxWx5 mode=linear ratio=scales scales=0.5,0.75",
+              {{2, 2}, {3, 7}, {16, 31}});
+  checkImages("Interpolate 2xHxWx5 mode=linear sizes=6,9",
+              {{1, 1}, {2, 3}, {6, 9}, {13, 31}});
+  checkImages("Interpolate 1x6xHxW mode=nearest sizes=6,9 data_format=NCX",
+              {{1, 1}, {2, 3}, {6, 9}, {13, 31}});
+  checkImages("Interpolate 2xHxWx5 mode=linear ratio=scales scales=2,2",
+              {{0, 5}, {5, 0}, {4, 4}});
+}
+
 TEST(UnknownWindows, ResponseNorms) {
   checkImages("LRN 2xHxWx20 alpha=0.1 beta=0.75 k=1 size=5",
               {{1, 1}, {7, 13}, {20, 31}});

@@ -2,6 +2,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
 #include "dialects/tile/TileDialect.h"
+#include "passes/ops/Interpolation.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/Diagnose.h"
@@ -80,6 +81,7 @@ private:
   void broadcast();
   void copyBatch() { r[0] = operand(0)[0]; }
   void ofPooling();
+  void ofInterpolate();
   void copyAll() { r = llvm::to_vector(operand(0)); }
   void of(tile::MatMulOp product);
   void of(tile::AttentionOp attention);
@@ -176,6 +178,14 @@ void ResultSizes::of(tile::ConvTransposeOp conv) {
     // Of nothing comes nothing.
     r[i + 1] = (s[i + 1] * stride + more) * min(s[i + 1], 1);
   }
+}
+
+/// By scales; other sizes are in the type.
+void ResultSizes::ofInterpolate() {
+  r[0] = operand(0)[0];
+  int64_t first = isNcx(op, rank) ? 2 : 1;
+  for (auto [i, f] : llvm::enumerate(fractionsOf(op)))
+    r[first + i] = operand(0)[first + i] * f.times / f.over;
 }
 
 void ResultSizes::ofPooling() {
@@ -311,6 +321,7 @@ void ResultSizes::ofMain() {
       .Case([&](tile::SliceOp) { // sizes that are not known are whole dims
         r = llvm::to_vector(operand(0).take_back(rank));
       })
+      .Case([&](graph::InterpolateOp) { ofInterpolate(); })
       .Case([&](tile::WinogradOp) { copyBatch(); })
       .Default([&](Operation *) { ofOther(); });
 }

@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --verify-diagnostics
 
-// Loop bounds of panels and resampled dims are static.
+// No size of a result follows from nothing, and channels are of known number.
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?xf32> {
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<4x8xf32>, tensor<?x8x24xf32>) -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
@@ -9,18 +9,6 @@ func.func private @g(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?x
   // expected-error @+1 {{cannot derive the size of dimension 1 of its result}}
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<?x8x24xf32> -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
-}
-
-// -----
-
-func.func @main(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> {
-  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32>
-  return %0 : tensor<1x6x6x4xf32>
-}
-func.func private @g(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> attributes {tile.group = #tile.group<window>} {
-  // expected-error @+1 {{spatial dimensions must be static}}
-  %0 = graph.Interpolate %x {mode = "linear", sizes = [6, 6]} : (tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32>
-  return %0 : tensor<1x6x6x4xf32>
 }
 
 // -----
