@@ -473,13 +473,18 @@ LogicalResult ConvOp::verify() {
   if (static_cast<int64_t>(getPadsEnd().size()) != src.getRank() - 2)
     return emitOpError("pads_end has ")
            << getPadsEnd().size() << " entries, expected " << src.getRank() - 2;
+  if (auto mode = getAutoPad();
+      mode && *mode != "SAME_UPPER" && *mode != "SAME_LOWER")
+    return emitOpError("auto_pad is ") << *mode;
   for (int64_t i = 0; i < src.getRank() - 2; ++i) {
     int64_t in = src.getDimSize(i + 1), k = getTaps(i);
     if (ShapedType::isDynamic(in) || ShapedType::isDynamic(k))
       continue;
-    int64_t room = in + getPadsBegin()[i] + getPadsEnd()[i] - 1 -
-                   (k - 1) * getDilations()[i];
-    int64_t out = room < 0 ? 0 : room / getStrides()[i] + 1;
+    int64_t stride = getStrides()[i];
+    int64_t room = getAutoPad() ? in - 1
+                                : in + getPadsBegin()[i] + getPadsEnd()[i] - 1 -
+                                      (k - 1) * getDilations()[i];
+    int64_t out = room < 0 ? 0 : room / stride + 1;
     if (failed(match(*this, "size of spatial dim " + Twine(i) + " of dst",
                      dst.getDimSize(i + 1), out)))
       return failure();
@@ -488,7 +493,13 @@ LogicalResult ConvOp::verify() {
 }
 
 LogicalResult ConvTransposeOp::verify() {
-  return verifyConvolution(*this, 1, 1);
+  if (failed(verifyConvolution(*this, 1, 1)))
+    return failure();
+  size_t spatial = getStrides().size();
+  if (auto ends = getPadsEnd(); ends && ends->size() != spatial)
+    return emitOpError("pads_end has ")
+           << ends->size() << " entries, expected " << spatial;
+  return success();
 }
 
 LogicalResult ConvWeightsOp::verify() {

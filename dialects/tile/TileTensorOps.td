@@ -263,6 +263,10 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
     `joined` taps of the last dimension, all there are, are part of I where
     channels are few and lie beside those of the next position in memory:
     weights are `[G, P, taps.., 1, joined * C, panel]`.
+
+    With `auto_pad`, `SAME_UPPER` or `SAME_LOWER`, the padding of each dimension
+    follows from its size when the code runs, and `pads_begin` and `pads_end`
+    are zeros.
   }];
   let arguments = (ins AnyRankedTensor:$src, AnyRankedTensor:$weights,
                        DenseI64ArrayAttr:$strides,
@@ -271,7 +275,8 @@ def Tile_ConvOp : Tile_WindowOp<"conv"> {
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
                        UnitAttr:$depthwise,
                        DefaultValuedAttr<I64Attr, "1">:$interleave,
-                       DefaultValuedAttr<I64Attr, "1">:$joined);
+                       DefaultValuedAttr<I64Attr, "1">:$joined,
+                       OptionalAttr<StrAttr>:$auto_pad);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $weights attr-dict
@@ -293,7 +298,8 @@ def Tile_ConvTransposeOp : Tile_WindowOp<"conv_transpose"> {
     with I channels of src and O / G channels of dst per group, or, when
     `depthwise`, `[taps.., 1, C]`. What lies after the last position of src
     (output_padding) is in the sizes of dst. A position of dst that no tap
-    reaches is 0.
+    reaches is 0. Sizes of dst that are not known follow from those of src and
+    `pads_end`, the padding at the end less output_padding.
 
     ```mlir
     %0 = tile.conv_transpose %x, %p {dilations = array<i64: 1>, groups = 1 : i64,
@@ -305,7 +311,8 @@ def Tile_ConvTransposeOp : Tile_WindowOp<"conv_transpose"> {
                        DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$pads_begin,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       UnitAttr:$depthwise);
+                       UnitAttr:$depthwise,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads_end);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
     $src `,` $weights attr-dict

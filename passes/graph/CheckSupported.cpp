@@ -15,6 +15,7 @@
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
 #include "passes/ops/Interpolation.h"
+#include "passes/ops/OpKinds.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -64,32 +65,55 @@ std::optional<Error> checkShapes(Operation *op) {
   return std::nullopt;
 }
 
-/// The first operand or result of a window whose sizes are not known. The batch
-/// of data may be dynamic, weights are static.
+/// Whether sizes of what slides over spatial dims may be found when the code
+/// runs; how those of the result follow from src is in the operation then.
+bool findsSizes(Operation *op) {
+  if (isa<graph::InterpolateOp>(op)) // and no filter is stretched
+    return !boolAttr(op, "antialias") &&
+           (!fractionsOf(op).empty() || op->hasAttr("sizes"));
+  return isa<graph::AvgPoolOp, graph::MaxPoolOp, graph::ConvolutionOp,
+             graph::ConvTransposeOp, graph::LRNOp, graph::LRNBackwardOp>(op);
+}
+
+/// The first operand or result of a window whose sizes are not known but should
+/// be: those of weights, channels, and of some operations all but the batch.
 std::optional<Error> checkWindow(Operation *op) {
   bool toWeights = graph::isWeightsGradient(op);
-  auto known = [&](Value v, StringRef what,
-                   bool isWeights) -> std::optional<Error> {
-    for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))
-      if ((i > 0 || isWeights) && ShapedType::isDynamic(d))
-        return makeError(
-            op, ErrorCode::UnsupportedForm,
-            isWeights
-                ? ("dimension " + Twine(i) + " of " + what + " is not known")
-                      .str()
-                : "only the batch may be dynamic, dimension " +
-                      std::to_string(i) + " is not known");
+  auto unknown = [&](int64_t dim, const Twine &what) {
+    return makeError(
+        op, ErrorCode::UnsupportedForm,
+        ("dimension " + Twine(dim) + " of " + what + " is not known").str());
+  };
+  auto checkData = [&](Value v) -> std::optional<Error> {
+    auto type = rankedType(v);
+    for (int64_t i = 1; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i) &&
+          (!findsSizes(op) || i == channelDim(op, type.getRank())))
+        return findsSizes(op)
+                   ? unknown(i, "src or dst, that of channels,")
+                   : makeError(op, ErrorCode::UnsupportedForm,
+                               "only the batch may be dynamic, dimension " +
+                                   std::to_string(i) + " is not known");
     return std::nullopt;
   };
-  if (auto e = known(op->getOperand(0), "src", false))
+  auto checkWeights = [&](Value v, StringRef what) -> std::optional<Error> {
+    for (auto [i, d] : llvm::enumerate(rankedType(v).getShape()))
+      if (ShapedType::isDynamic(d))
+        return unknown(i, what);
+    return std::nullopt;
+  };
+  if (auto e = checkData(op->getOperand(0)))
     return e;
-  if (auto e = known(op->getResult(0), "the gradient", toWeights))
+  if (auto e = toWeights ? checkWeights(op->getResult(0), "the gradient")
+                         : checkData(op->getResult(0)))
     return e;
   if (graph::isConvolution(op))
-    if (auto e = known(op->getOperand(1), "weights", !toWeights))
+    if (auto e = toWeights ? checkData(op->getOperand(1))
+                           : checkWeights(op->getOperand(1), "weights"))
       return e;
-  if (stringAttr(op, "auto_pad") != "None" &&
-      !stringAttr(op, "auto_pad").empty())
+  std::string mode = stringAttr(op, "auto_pad");
+  if (mode != "None" && !mode.empty() &&
+      (!findsSizes(op) || isa<graph::ConvTransposeOp>(op)))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "auto_pad needs known spatial dimensions");
   return std::nullopt;

@@ -70,6 +70,10 @@ static StringRef normalKind(Operation *op) {
 /// What a transposed convolution from `small` to `big` appends to a dimension.
 static int64_t outputPadding(Operation *op, int64_t dim, int64_t small,
                              int64_t big, int64_t kernel) {
+  if (ShapedType::isDynamic(small) || ShapedType::isDynamic(big)) {
+    SmallVector<int64_t> given = intsAttr(op, "output_padding");
+    return given.empty() ? 0 : given[dim];
+  }
   SmallVector<int64_t> begin = intsAttr(op, "pads_begin");
   SmallVector<int64_t> end = intsAttr(op, "pads_end");
   begin.resize(dim + 1, 0);
@@ -80,14 +84,15 @@ static int64_t outputPadding(Operation *op, int64_t dim, int64_t small,
   return std::max<int64_t>(0, big - (reached - begin[dim] - end[dim]));
 }
 
-/// Attributes of the normal form: those of `op` without formats and shapes.
+/// Attributes of the normal form: those of `op` without formats and shapes, and
+/// without an auto_pad that does not wait for sizes.
 static SmallVector<NamedAttribute> normalAttrs(Operation *op, OpBuilder &b) {
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute a : op->getAttrs()) {
     StringRef name = a.getName();
     if (name != "data_format" && name != "weights_format" &&
-        name != "auto_pad" && name != "dst_shape" && name != "weights_shape" &&
-        name != "output_padding")
+        (name != "auto_pad" || hasSamePads(op)) && name != "dst_shape" &&
+        name != "weights_shape" && name != "output_padding")
       attrs.push_back(a);
   }
   return attrs;

@@ -54,12 +54,16 @@ public:
     int64_t groups = w.groups.getInt();
     bool depthwise = isDepthwise(type, groups);
     Type dst = op->getResult(0).getType();
+    SmallVector<int64_t> ends;
+    for (int64_t i = 0; i < rank - 2; ++i)
+      ends.push_back(padsAtEnd(w, i));
+    w.padsEnd = b.getDenseI64ArrayAttr(ends);
+    bool isKnown = !ShapedType::isDynamicShape(
+        rankedType(op->getResult(0)).getShape().drop_front());
     // One tap at every position: both directions are the same.
-    bool pointwise =
-        isPointwise(type.getShape().drop_back(2), w.strides, w.padsBegin,
-                    w.padsBegin, /*groups=*/1) &&
-        rankedType(src).getShape().slice(1, rank - 2) ==
-            rankedType(op->getResult(0)).getShape().slice(1, rank - 2);
+    bool pointwise = isPointwise(type.getShape().drop_back(2), w.strides,
+                                 w.padsBegin, w.padsBegin, /*groups=*/1) &&
+                     llvm::all_of(ends, [](int64_t end) { return end == 0; });
     if (pointwise && groups == 1 &&
         multiplyPlanes(b, op, transposeWeights(weights, groups), w,
                        selection.packing))
@@ -70,13 +74,15 @@ public:
     UnitAttr flag = depthwise ? b.getUnitAttr() : UnitAttr();
     Value product;
     if (pointwise)
-      product = tile::ConvOp::create(b, loc, dst, src, weights, w.strides,
-                                     w.padsBegin, w.padsBegin, w.dilations,
-                                     w.groups, flag);
+      product = tile::ConvOp::create(
+          b, loc, dst, src, weights, w.strides, w.padsBegin, w.padsBegin,
+          w.dilations, w.groups, flag, /*interleave=*/b.getI64IntegerAttr(1),
+          /*joined=*/b.getI64IntegerAttr(1), /*auto_pad=*/StringAttr());
     else
-      product = tile::ConvTransposeOp::create(b, loc, dst, channelsLast(b, src),
-                                              weights, w.strides, w.padsBegin,
-                                              w.dilations, w.groups, flag);
+      product = tile::ConvTransposeOp::create(
+          b, loc, dst, channelsLast(b, src), weights, w.strides, w.padsBegin,
+          w.dilations, w.groups, flag,
+          isKnown ? DenseI64ArrayAttr() : w.padsEnd);
     selection.replace(op, product);
   }
 
@@ -125,7 +131,9 @@ private:
     Value product = tile::ConvOp::create(
         b, op->getLoc(), op->getResult(0).getType(),
         channelsLast(b, op->getOperand(0)), channelsLast(b, weights), w.strides,
-        w.padsBegin, w.padsEnd, w.dilations, w.groups, b.getUnitAttr());
+        w.padsBegin, w.padsEnd, w.dilations, w.groups, b.getUnitAttr(),
+        /*interleave=*/b.getI64IntegerAttr(1),
+        /*joined=*/b.getI64IntegerAttr(1), w.autoPad);
     selection.replace(op, product);
   }
 
@@ -171,6 +179,20 @@ private:
     return buildReshape(b, loc, buildTranspose(b, loc, weights, order), shape);
   }
 
+  /// The padding of dst after spatial dimension `i`, less what output_padding
+  /// appends; from the sizes where they are known.
+  int64_t padsAtEnd(const WindowAttrs &w, int64_t i) const {
+    int64_t in = rankedType(op->getOperand(0)).getDimSize(i + 1),
+            out = rankedType(op->getResult(0)).getDimSize(i + 1);
+    if (ShapedType::isDynamic(in) || ShapedType::isDynamic(out)) {
+      SmallVector<int64_t> more = intsAttr(op, "output_padding");
+      return w.padsEnd[i] - (more.empty() ? 0 : more[i]);
+    }
+    int64_t kernel = rankedType(op->getOperand(1)).getDimSize(i);
+    return (in - 1) * w.strides[i] + (kernel - 1) * w.dilations[i] + 1 -
+           w.padsBegin[i] - out;
+  }
+
   /// With stride 1 a transposed convolution is one with its taps flipped, for
   /// which there are Winograd, channels as lanes, and products of several
   /// rows. True, and done, if its padding is none of dst.
@@ -178,19 +200,16 @@ private:
   ///   ConvTranspose(%x, %w)  ->  Convolution(%x, tile.flip %t)
   bool flipTransposed() {
     Value src = op->getOperand(0), weights = op->getOperand(1);
-    auto type = rankedType(weights), srcType = rankedType(src),
-         dstType = rankedType(op->getResult(0));
+    auto type = rankedType(weights);
     int64_t spatial = type.getRank() - 2;
     auto w = WindowAttrs::of(op, b, spatial);
     SmallVector<int64_t> begin, end;
     for (int64_t i = 0; i < spatial; ++i) {
-      int64_t in = srcType.getDimSize(i + 1), out = dstType.getDimSize(i + 1);
-      if (ShapedType::isDynamic(in) || ShapedType::isDynamic(out) ||
-          type.isDynamicDim(i) || w.strides[i] != 1)
+      if (type.isDynamicDim(i) || w.strides[i] != 1)
         return false;
       int64_t reach = (type.getDimSize(i) - 1) * w.dilations[i];
       begin.push_back(reach - w.padsBegin[i]);
-      end.push_back(out - in + reach - begin.back());
+      end.push_back(reach - padsAtEnd(w, i));
     }
     auto negative = [](int64_t pad) { return pad < 0; };
     if (llvm::any_of(begin, negative) || llvm::any_of(end, negative) ||

@@ -5,8 +5,11 @@
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/GraphAttrs.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -53,21 +56,52 @@ int64_t SampledDim::taps(const Sampling &sampling) const {
   return static_cast<int64_t>(std::min(std::ceil(length), most));
 }
 
-bool SampledDim::repeats(const Sampling &sampling) const {
-  if (!sampling.isNearest() || in == 0 || out == 0 || out % in != 0)
-    return false;
+std::optional<Fraction> fractionOf(float scale) {
+  // Inference multiplies such scales without rounding.
+  constexpr int64_t kOver = 256, kMost = int64_t(1) << 16;
+  float times = scale * kOver;
+  if (!(times > 0) || times > kMost || times != std::floor(times))
+    return std::nullopt;
+  Fraction f{static_cast<int64_t>(times), kOver};
+  int64_t divisor = std::gcd(f.times, f.over);
+  return Fraction{f.times / divisor, f.over / divisor};
+}
+
+SmallVector<Fraction> fractionsOf(Operation *op) {
+  SmallVector<Fraction> fractions;
+  auto scales = op->getAttrOfType<DenseF32ArrayAttr>("scales");
+  for (float scale : scales ? scales.asArrayRef() : ArrayRef<float>()) {
+    std::optional<Fraction> f = fractionOf(scale);
+    if (!f)
+      return {};
+    fractions.push_back(*f);
+  }
+  return fractions;
+}
+
+int64_t SampledDim::repeats(const Sampling &sampling,
+                            std::optional<Fraction> size) const {
+  if (!sampling.isNearest() || in == 0 || out == 0)
+    return 0;
   if (isCopied)
-    return true;
+    return 1;
   // Quotients by a scale are rounded to f32, but not to another integer if
-  // they are no larger than this.
+  // they are no larger than this, nor by a power of two.
   constexpr int64_t maxSize = int64_t(1) << 22;
-  if (scale && (*scale != static_cast<float>(out / in) || out > maxSize))
-    return false;
-  bool rounds = StringRef(sampling.nearestMode).starts_with("round");
-  if (sampling.coordinates == "asymmetric" ||
-      sampling.coordinates == "tf_half_pixel_for_nn")
-    return sampling.nearestMode == "floor";
-  return rounds && sampling.coordinates != "align_corners";
+  bool follows = !isKnown() && size && size->over == 1 &&
+                 (!scale || llvm::isPowerOf2_64(size->times));
+  if (!follows && (!isKnown() || out % in != 0))
+    return 0;
+  int64_t times = follows ? size->times : out / in;
+  if (scale && (*scale != static_cast<float>(times) || out > maxSize))
+    return 0;
+  StringRef mode = sampling.nearestMode;
+  bool whole = sampling.coordinates == "asymmetric" ||
+               sampling.coordinates == "tf_half_pixel_for_nn";
+  bool repeats = whole ? mode == "floor"
+                       : mode.starts_with("round") &&
+                             sampling.coordinates != "align_corners";
+  return repeats ? times : 0;
 }
 
 SmallVector<SampledDim> sampledDims(Operation *op) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "mlir/IR/BuiltinTypeInterfaces.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -29,6 +30,13 @@ struct Sampling {
 };
 Sampling samplingOf(mlir::Operation *op);
 
+/// A scale that is a fraction of small integers: the size of dst is exactly
+/// in * times / over, rounded down, of any size of src.
+struct Fraction {
+  int64_t times, over;
+};
+std::optional<Fraction> fractionOf(float scale);
+
 /// A spatial dim of `in` positions of src and `out` of dst.
 struct SampledDim {
   int64_t in, out;
@@ -36,6 +44,10 @@ struct SampledDim {
   /// Whether position i of dst is position i of src, whatever the attributes.
   bool isCopied = false;
 
+  bool isKnown() const {
+    return !mlir::ShapedType::isDynamic(in) &&
+           !mlir::ShapedType::isDynamic(out);
+  }
   /// The most positions of src from one of dst to the next.
   double step() const;
   /// Which part of the distance of two elements of src the filter takes as its
@@ -43,9 +55,15 @@ struct SampledDim {
   double unit(const Sampling &sampling) const;
   /// Elements of src that one of dst is made of.
   int64_t taps(const Sampling &sampling) const;
-  /// Whether nearest interpolation repeats each position of src equally often.
-  bool repeats(const Sampling &sampling) const;
+  /// How often nearest interpolation repeats each position of src; 0: not all
+  /// equally often. `size` says how sizes that are not known follow.
+  int64_t repeats(const Sampling &sampling,
+                  std::optional<Fraction> size = std::nullopt) const;
 };
+/// How sizes of dst follow from those of src, one fraction for each spatial dim
+/// of an Interpolate; empty where scales are not given or no fractions.
+llvm::SmallVector<Fraction> fractionsOf(mlir::Operation *op);
+
 /// The spatial dims of `op`; sizes may be dynamic.
 llvm::SmallVector<SampledDim> sampledDims(mlir::Operation *op);
 

@@ -4,6 +4,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/support/Rounding.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -21,12 +22,19 @@ namespace tenon::passes {
 WindowAttrs WindowAttrs::of(Operation *op, OpBuilder &b, int64_t spatial) {
   SmallVector<int64_t> begin = intsAttr(op, "pads_begin");
   SmallVector<int64_t> end = intsAttr(op, "pads_end");
+  if (hasSamePads(op)) {
+    begin.clear();
+    end.clear();
+  }
   begin.resize(spatial, 0);
   end.resize(spatial, 0);
   return {b.getDenseI64ArrayAttr(intsAttr(op, "strides")),
-          b.getDenseI64ArrayAttr(begin), b.getDenseI64ArrayAttr(end),
+          b.getDenseI64ArrayAttr(begin),
+          b.getDenseI64ArrayAttr(end),
           b.getDenseI64ArrayAttr(intsAttr(op, "dilations")),
-          b.getI64IntegerAttr(intAttr(op, "groups", 1))};
+          b.getI64IntegerAttr(intAttr(op, "groups", 1)),
+          hasSamePads(op) ? b.getStringAttr(stringAttr(op, "auto_pad"))
+                          : StringAttr()};
 }
 
 namespace {
@@ -213,7 +221,7 @@ tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
   return tile::ConvOp::create(b, loc, dst, src, packed, w.strides, w.padsBegin,
                               w.padsEnd, w.dilations, w.groups, UnitAttr(),
                               b.getI64IntegerAttr(v),
-                              b.getI64IntegerAttr(joined));
+                              b.getI64IntegerAttr(joined), w.autoPad);
 }
 
 bool isDepthwise(RankedTensorType weights, int64_t groups) {

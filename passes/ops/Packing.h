@@ -18,6 +18,9 @@ namespace tenon::passes {
 struct WindowAttrs {
   mlir::DenseI64ArrayAttr strides, padsBegin, padsEnd, dilations;
   mlir::IntegerAttr groups;
+  /// SAME_UPPER or SAME_LOWER: how pads follow from sizes that are not known.
+  /// Null: they are what padsBegin and padsEnd say.
+  mlir::StringAttr autoPad;
 
   /// Those of `op` with `spatial` dimensions.
   static WindowAttrs of(mlir::Operation *op, mlir::OpBuilder &b,

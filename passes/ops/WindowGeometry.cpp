@@ -11,12 +11,50 @@ using namespace mlir;
 
 namespace tenon::passes {
 
-std::pair<int64_t, int64_t> WindowDim::interior() const {
-  int64_t first = std::min(out, ceilDiv(pad, stride));
-  int64_t room = in - 1 - (kernel - 1) * dilation + pad;
-  int64_t past = room < 0 ? 0 : std::min(out, room / stride + 1);
-  return {first, std::max(past, first)};
+template <class Size> Size WindowOf<Size>::paddedSize() const {
+  using std::max;
+  return max(out - 1, Size(0)) * stride + ((kernel - 1) * dilation + 1);
 }
+
+template <class Size> std::pair<Size, Size> WindowOf<Size>::interior() const {
+  using std::max, std::min;
+  Size zero = 0, step = stride, first = min(out, ceilDiv(pad, step));
+  if (pad == zero)
+    first = zero;
+  // Where the last tap is no further than the last element.
+  Size room = max(in + pad + (stride - 1 - (kernel - 1) * dilation), zero);
+  Size past = min(out, room / step);
+  return {first, max(past, first)};
+}
+
+template <class Size>
+std::pair<Index, Index> WindowOf<Size>::validTaps(Index start) const {
+  // lo = ceil((pad - start) / dilation), hi = ceil((in + pad - start) / dil).
+  Index before = max(pad - start, 0);
+  Index lo = min(ceilDiv(before, dilation), kernel);
+  Index room = max(in + pad - start, 0);
+  Index hi = min(ceilDiv(room, dilation), kernel);
+  return {lo, max(lo, hi)};
+}
+
+template <class Size> Index WindowOf<Size>::paddedTaps(Index start) const {
+  assert(dilation == 1 && "averages have no dilation");
+  Index room = in + pad + max(Index(padEnd), 0) - start;
+  return min(max(room, 0), kernel);
+}
+
+template <class Size>
+std::pair<Index, Index> WindowOf<Size>::validPositions(Index k) const {
+  Index reach = k * dilation, step = stride;
+  Index before = max(pad - reach, 0);
+  Index from = min(ceilDiv(before, step), out);
+  Index room = max(in + pad - reach, 0);
+  Index past = min(ceilDiv(room, step), out);
+  return {from, max(past, from)};
+}
+
+template struct WindowOf<int64_t>;
+template struct WindowOf<Index>;
 
 std::pair<int64_t, int64_t> WindowDim::tapsAt(int64_t position) const {
   int64_t start = position * stride;
@@ -28,31 +66,24 @@ std::pair<int64_t, int64_t> WindowDim::tapsAt(int64_t position) const {
   return {lo, std::max(lo, reach(in + pad - start))};
 }
 
-std::pair<Index, Index> WindowDim::validTaps(Index start) const {
-  // lo = ceil((pad - start) / dilation), hi = ceil((in + pad - start) / dil).
-  Index before = max(pad - start, 0);
-  Index lo = min(ceilDiv(before, dilation), kernel);
-  Index room = max(in + pad - start, 0);
-  Index hi = min(ceilDiv(room, dilation), kernel);
-  return {lo, max(lo, hi)};
+std::optional<WindowDim> known(const SizedWindow &w) {
+  auto in = w.in.constant(), out = w.out.constant(), pad = w.pad.constant(),
+       end = w.padEnd.constant();
+  if (!in || !out || !pad || !end)
+    return std::nullopt;
+  return WindowDim{{*in, *out, w.kernel, w.stride, *pad, w.dilation, *end}};
 }
 
-Index WindowDim::paddedTaps(Index start) const {
-  assert(dilation == 1 && "averages have no dilation");
-  Index room = in + pad + std::max<int64_t>(padEnd, 0) - start;
-  return min(max(room, 0), kernel);
+std::optional<SmallVector<WindowDim>> known(ArrayRef<SizedWindow> windows) {
+  SmallVector<WindowDim> all;
+  for (const SizedWindow &w : windows)
+    if (auto dim = known(w))
+      all.push_back(*dim);
+  return all.size() == windows.size() ? std::optional(std::move(all))
+                                      : std::nullopt;
 }
 
-std::pair<Index, Index> WindowDim::validPositions(Index k) const {
-  Index reach = k * dilation, step = stride;
-  Index before = max(pad - reach, 0);
-  Index from = min(ceilDiv(before, step), out);
-  Index room = max(in + pad - reach, 0);
-  Index past = min(ceilDiv(room, step), out);
-  return {from, max(past, from)};
-}
-
-TransposedDim::TransposedDim(int64_t in, int64_t out, int64_t kernel,
+TransposedDim::TransposedDim(Index in, Index out, int64_t kernel,
                              int64_t stride, int64_t pad, int64_t dilation)
     : in(in), out(out), kernel(kernel), stride(stride), pad(pad),
       dilation(dilation) {
@@ -116,6 +147,10 @@ bool isNcx(Operation *op, int64_t rank) {
   return rank > 2 && stringAttr(op, "data_format") == "NCX";
 }
 
+bool hasSamePads(Operation *op) {
+  return StringRef(stringAttr(op, "auto_pad")).starts_with("SAME");
+}
+
 SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
                                   ArrayRef<int64_t> kernel) {
   auto bigType = cast<RankedTensorType>(big);
@@ -125,14 +160,18 @@ SmallVector<WindowDim> windowDims(Operation *op, Type big, Type small, bool ncx,
   SmallVector<int64_t> ends = intsAttr(op, "pads_end");
   SmallVector<int64_t> dilations = intsAttr(op, "dilations");
   int64_t spatial = bigType.getRank() - 2;
+  if (hasSamePads(op)) { // what was given beside it does not count
+    pads.clear();
+    ends.clear();
+  }
   pads.resize(spatial, 0);
   ends.resize(spatial, 0);
   dilations.resize(spatial, 1);
   SmallVector<WindowDim> dims;
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t d = ncx ? i + 2 : i + 1;
-    dims.push_back({bigType.getDimSize(d), smallType.getDimSize(d), kernel[i],
-                    strides[i], pads[i], dilations[i], ends[i]});
+    dims.push_back({{bigType.getDimSize(d), smallType.getDimSize(d), kernel[i],
+                     strides[i], pads[i], dilations[i], ends[i]}});
     // Where rounding up lets windows reach what a negative padding cuts off.
     WindowDim &dim = dims.back();
     if (ends[i] < 0 && dim.isKnown() &&
@@ -148,6 +187,42 @@ SmallVector<WindowDim> windowDims(tile::ConvOp op) {
   for (int64_t i = 0; i < src.getRank() - 2; ++i)
     kernel.push_back(op.getTaps(i));
   return windowDims(op, src, dst, /*ncx=*/false, kernel);
+}
+
+std::pair<Index, Index> samePads(Index in, int64_t kernel, int64_t stride,
+                                 int64_t dilation, bool upper) {
+  // What is left of the last step, all of it where there is no rest.
+  Index step = stride, rest = (in + (stride - 1)) % step + 1;
+  Index total = max((kernel - 1) * dilation + 1 - rest, 0);
+  Index less = total / 2, more = total - less;
+  return upper ? std::pair(less, more) : std::pair(more, less);
+}
+
+SmallVector<SizedWindow> withSizes(Operation *op, ArrayRef<WindowDim> windows,
+                                   ArrayRef<Index> in, ArrayRef<Index> out) {
+  bool same = hasSamePads(op),
+       upper = stringAttr(op, "auto_pad") == "SAME_UPPER";
+  SmallVector<SizedWindow> sized;
+  for (auto [i, d] : llvm::enumerate(windows)) {
+    SizedWindow w{d.in, d.out, d.kernel, d.stride, d.pad, d.dilation, d.padEnd};
+    if (ShapedType::isDynamic(d.out))
+      w.out = out[i + 1];
+    if (same)
+      std::tie(w.pad, w.padEnd) =
+          samePads(in[i + 1], d.kernel, d.stride, d.dilation, upper);
+    // What a negative padding cuts off is not read.
+    if (ShapedType::isDynamic(d.in))
+      w.in = in[i + 1] + std::min<int64_t>(d.padEnd, 0);
+    sized.push_back(w);
+  }
+  return sized;
+}
+
+bool staysInside(Operation *op, ArrayRef<SizedWindow> dims) {
+  return !hasSamePads(op) && stringAttr(op, "rounding_type") != "ceil" &&
+         llvm::all_of(dims, [](const SizedWindow &d) {
+           return d.pad.isConstant(0) && *d.padEnd.constant() <= 0;
+         });
 }
 
 bool isPointwise(tile::ConvOp op) {

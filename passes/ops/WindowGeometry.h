@@ -12,32 +12,22 @@
 
 namespace tenon::passes {
 
-/// A sliding window along one spatial dimension; all sizes known, but for
-/// `isKnown`.
-struct WindowDim {
-  int64_t in, out, kernel, stride, pad, dilation;
+/// A sliding window along one spatial dimension, whose sizes are numbers
+/// (WindowDim) or found when the code runs (SizedWindow).
+template <class Size> struct WindowOf {
+  Size in, out;
+  int64_t kernel, stride;
+  Size pad;
+  int64_t dilation;
   /// Of a pooling: the padding after src; negative: so many elements of src are
   /// cut off.
-  int64_t padEnd = 0;
+  Size padEnd = 0;
 
-  bool isKnown() const {
-    return !mlir::ShapedType::isDynamic(in) &&
-           !mlir::ShapedType::isDynamic(out) &&
-           !mlir::ShapedType::isDynamic(kernel);
-  }
-  /// Whether position i of dst needs position i of src.
-  bool isIdentity() const {
-    return kernel == 1 && stride == 1 && pad == 0 && in == out;
-  }
   /// Elements from the first of the padding before src to the last that a
   /// window reaches.
-  int64_t paddedSize() const {
-    return std::max<int64_t>(out - 1, 0) * stride + (kernel - 1) * dilation + 1;
-  }
+  Size paddedSize() const;
   /// Positions of dst [first, past) whose window lies inside src.
-  std::pair<int64_t, int64_t> interior() const;
-  /// Taps [lo, hi) of the window at a known position of dst that lie in src.
-  std::pair<int64_t, int64_t> tapsAt(int64_t position) const;
+  std::pair<Size, Size> interior() const;
   /// Taps [lo, hi) of the window at position `start` = stride * index that
   /// fall inside src; lo <= hi.
   std::pair<Index, Index> validTaps(Index start) const;
@@ -47,6 +37,29 @@ struct WindowDim {
   std::pair<Index, Index> validPositions(Index k) const;
 };
 
+/// All sizes are known, but for `isKnown`.
+struct WindowDim : WindowOf<int64_t> {
+  bool isKnown() const {
+    return !mlir::ShapedType::isDynamic(in) &&
+           !mlir::ShapedType::isDynamic(out) &&
+           !mlir::ShapedType::isDynamic(kernel);
+  }
+  /// Whether position i of dst needs position i of src.
+  bool isIdentity() const {
+    return kernel == 1 && stride == 1 && pad == 0 && in == out;
+  }
+  /// Taps [lo, hi) of the window at a known position of dst that lie in src.
+  std::pair<int64_t, int64_t> tapsAt(int64_t position) const;
+};
+
+/// The kernel is known.
+using SizedWindow = WindowOf<Index>;
+
+/// `window` with numbers, if all are known.
+std::optional<WindowDim> known(const SizedWindow &window);
+std::optional<llvm::SmallVector<WindowDim>>
+known(llvm::ArrayRef<SizedWindow> windows);
+
 /// One spatial dimension of a transposed convolution, from `in` positions of
 /// src to `out` of dst. Position o of dst and tap k meet position
 /// (o + pad - k * dilation) / stride of src where that divides.
@@ -55,10 +68,11 @@ struct WindowDim {
 /// taps first, first + step, .., and within it the operation is a convolution
 /// of stride 1 whose taps go backwards through src, `back` positions each.
 struct TransposedDim {
-  TransposedDim(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+  TransposedDim(Index in, Index out, int64_t kernel, int64_t stride,
                 int64_t pad, int64_t dilation);
 
-  int64_t in, out, kernel, stride, pad, dilation;
+  Index in, out;
+  int64_t kernel, stride, pad, dilation;
   int64_t step; // from one tap of a class to the next
   int64_t back; // positions of src between these
 
@@ -103,6 +117,21 @@ llvm::SmallVector<WindowDim> windowDims(mlir::Operation *op, mlir::Type big,
 /// The windows of `op`; sizes may be dynamic.
 llvm::SmallVector<WindowDim> windowDims(tile::ConvOp op);
 
+/// `windows` of a convolution or forward pooling `op` with the sizes that types
+/// do not tell: `in` and `out` of src and dst, both with channels last. Also
+/// with the padding that its auto_pad asks for.
+llvm::SmallVector<SizedWindow> withSizes(mlir::Operation *op,
+                                         llvm::ArrayRef<WindowDim> windows,
+                                         llvm::ArrayRef<Index> in,
+                                         llvm::ArrayRef<Index> out);
+
+/// The padding [before, after] src that auto_pad SAME_UPPER (`upper`) or
+/// SAME_LOWER means for a dimension of size `in`.
+std::pair<Index, Index> samePads(Index in, int64_t kernel, int64_t stride,
+                                 int64_t dilation, bool upper);
+/// Whether `op` leaves its padding to one of these.
+bool hasSamePads(mlir::Operation *op);
+
 /// Whether `op` is a product of each position with one matrix.
 bool isPointwise(tile::ConvOp op);
 
@@ -115,6 +144,9 @@ struct WindowSegment {
   std::pair<int64_t, int64_t> taps; // [lo, hi)
 };
 llvm::SmallVector<WindowSegment> segmentsOf(const WindowDim &d);
+
+/// Whether windows of a pooling `op` lie inside src, whatever its sizes are.
+bool staysInside(mlir::Operation *op, llvm::ArrayRef<SizedWindow> dims);
 
 /// Whether at least one tap of each window meets src; if `whole`, all taps.
 bool meetSrc(llvm::ArrayRef<WindowDim> dims, bool whole = false);

@@ -112,7 +112,7 @@ std::string whyNotPossible(RankedTensorType src, RankedTensorType dst,
   for (RankedTensorType type : {src, dst})
     for (int64_t size : type.getShape().drop_front())
       if (ShapedType::isDynamic(size))
-        return "only the batch may be dynamic";
+        return "its height and width are not known";
   return "";
 }
 

@@ -131,7 +131,8 @@ public:
       src = asBand(ctx.memoryOf(op->getOperand(0)));
     auto conv = dyn_cast<tile::ConvOp>(op);
     if (conv && conv.getDepthwise()) {
-      dims = windowDims(conv);
+      dims = withSizes(conv, windowDims(conv), ctx.sizes[conv.getSrc()],
+                       ctx.sizes[conv.getDst()]);
       weights = depthwiseWeights(weights);
     } else if (!readsBands(op)) {
       direct.emplace(ctx, conv, *src);
@@ -240,7 +241,7 @@ private:
   BandShape shape;
   std::optional<Strided> src; // where the member before does not make it
   Strided weights;
-  SmallVector<WindowDim> dims;      // of a depthwise convolution
+  SmallVector<SizedWindow> dims;    // of a depthwise convolution
   std::optional<DirectConv> direct; // of one with several taps
 };
 

@@ -119,10 +119,6 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   IndexMath &m = ctx.m;
   Epilogue epilogue(ctx, op);
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
-  for (const WindowDim &d : windowDims(op))
-    if (!d.isKnown())
-      return emitError(op, ErrorCode::UnsupportedForm,
-                       "spatial dimensions must be static");
   if (srcType.isDynamicDim(srcType.getRank() - 1) ||
       dstType.isDynamicDim(dstType.getRank() - 1))
     return emitError(op, ErrorCode::UnsupportedForm, "channels must be static");
@@ -140,10 +136,10 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   };
   if (!rowsFirst)
     addColumns();
-  ArrayRef<int64_t> outer = dstType.getShape().drop_front().drop_back(2);
-  for (int64_t rows : outer.drop_back(!outer.empty()))
+  ArrayRef<Index> outer = ctx.sizes[op.getDst()].drop_front().drop_back(2);
+  for (Index rows : outer.drop_back(!outer.empty()))
     grid.add("row", rows);
-  DirectConv::Blocks blocks(conv, grid.size().constant().value_or(kMinItems));
+  DirectConv::Blocks blocks(conv, grid.size());
   grid.add("row", blocks.count());
   if (rowsFirst)
     addColumns();

@@ -161,6 +161,13 @@ TEST(InferContraction, AutoPadBecomesPads) {
        "1x?x9",
        {0},
        {0}},
+      // Steps of one leave no rest.
+      {"Convolution",
+       AUTO "auto_pad=SAME_UPPER strides=[1] dilations=[3]",
+       "1x?x4 4x4x9",
+       "1x?x9",
+       {4},
+       {5}},
       {"ConvTranspose",
        AUTO "auto_pad=SAME_UPPER strides=[2] dilations=[1]",
        "1x4x9 3x4x9",

@@ -147,9 +147,14 @@ std::optional<Dims> interpolatedSizes(RuleContext &ctx, const Dims &sizes,
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (!isKnown(sizes[i]))
       continue;
-    // In f32, the type of the attribute: 10 * 0.3f is 3, not 3.00000012.
-    float size = static_cast<float>(sizes[i]) * scales[i];
-    if (!(size < 9.0e18f) || (size < 1 && sizes[i] != 0)) {
+    // In f32, the type of the attribute: 10 * 0.3f is 3, not 3.00000012. A
+    // multiple of 1/256 needs no rounding, also of sizes that f32 rounds.
+    float times = scales[i] * 256;
+    bool isExact = times == std::floor(times) && times <= 65536;
+    double size =
+        isExact ? static_cast<double>(sizes[i]) * scales[i]
+                : static_cast<double>(static_cast<float>(sizes[i]) * scales[i]);
+    if (!(size < 9.0e18) || (size < 1 && sizes[i] != 0)) {
       ctx.error(ErrorCode::BadDim,
                 cat("spatial dim ", i, " of size ", sizes[i], " scaled by ",
                     scales[i], " has no valid size"));

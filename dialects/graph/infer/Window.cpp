@@ -98,9 +98,10 @@ std::optional<Window> readWindow(RuleContext &ctx, Dims kernel) {
 
 void resolveAutoPad(RuleContext &ctx, Window &window, const Dims &sizes) {
   resolve(ctx, window, [&](size_t i) -> std::optional<__int128> {
-    if (!isKnown(sizes[i]) || !isKnown(window.kernel[i]))
+    if (!isKnown(window.kernel[i]) ||
+        (!isKnown(sizes[i]) && window.strides[i] != 1))
       return std::nullopt;
-    int64_t rest = sizes[i] % window.strides[i];
+    int64_t rest = window.strides[i] == 1 ? 0 : sizes[i] % window.strides[i];
     return dilatedKernel(window, i) - (rest ? rest : window.strides[i]);
   });
 }

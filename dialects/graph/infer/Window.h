@@ -21,11 +21,11 @@ struct Window {
 /// an `auto_pad` other than None the pads are unknown.  Absent after an error.
 std::optional<Window> readWindow(RuleContext &ctx, Dims kernel);
 
-/// Sets the pads that `auto_pad` stands for, where the sizes are known, and
-/// makes them attributes when all are.  With dk = dilation * (kernel - 1) + 1:
-/// the total of a dim is dk - (size % stride, or stride when that is 0), not
-/// below 0; SAME_UPPER puts the larger half at the end, SAME_LOWER at the
-/// beginning; VALID means zeros.
+/// Sets the pads that `auto_pad` stands for, where the sizes are known or the
+/// stride is 1, and makes them attributes when all are.  With dk = dilation *
+/// (kernel - 1) + 1: the total of a dim is dk - (size % stride, or stride when
+/// that is 0), not below 0; SAME_UPPER puts the larger half at the end,
+/// SAME_LOWER at the beginning; VALID means zeros.
 void resolveAutoPad(RuleContext &ctx, Window &window, const Dims &sizes);
 /// The rule of the transposed convolution: the total is dk - stride.
 void resolveAutoPadTransposed(RuleContext &ctx, Window &window);

@@ -313,6 +313,22 @@ func.func @f(%x: tensor<1x6x8xf32>, %w: tensor<3x3x8xf32>) {
 
 // -----
 
+func.func @pads_of_other_rank(%x: tensor<1x?x3xf32>, %p: tensor<1x1x3x3x8xf32>) -> tensor<1x?x8xf32> {
+  // expected-error @+1 {{pads_end has 2 entries, expected 1}}
+  %0 = tile.conv_transpose %x, %p {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 1>} : tensor<1x?x3xf32>, tensor<1x1x3x3x8xf32> -> tensor<1x?x8xf32>
+  return %0 : tensor<1x?x8xf32>
+}
+
+// -----
+
+func.func @unknown_auto_pad(%x: tensor<1x?x3xf32>, %p: tensor<1x1x3x3x8xf32>) -> tensor<1x?x8xf32> {
+  // expected-error @+1 {{auto_pad is VALID}}
+  %0 = tile.conv %x, %p {auto_pad = "VALID", dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 0>, pads_end = array<i64: 0>, strides = array<i64: 1>} : tensor<1x?x3xf32>, tensor<1x1x3x3x8xf32> -> tensor<1x?x8xf32>
+  return %0 : tensor<1x?x8xf32>
+}
+
+// -----
+
 func.func @f(%x: tensor<1x6x8xf32>, %w: tensor<3x4x8xf32>) {
   // expected-error @+1 {{depthwise: groups is 2, expected 8}}
   %0 = tile.conv_transpose %x, %w {depthwise, dilations = array<i64: 1>, groups = 2 : i64, pads_begin = array<i64: 1>, strides = array<i64: 1>} : tensor<1x6x8xf32>, tensor<3x4x8xf32> -> tensor<1x6x8xf32>

@@ -19,19 +19,32 @@ static int64_t surplusBytes(tile::ConvOp op) {
              : 0;
 }
 
-RowSegments::RowSegments(ArrayRef<WindowDim> dims) {
+RowSegments::RowSegments(ArrayRef<SizedWindow> dims) {
   // Columns alone are products of a block of rows, if there are so many rows
-  // with all taps. Each segment is code of its own.
+  // with all taps.
   constexpr int64_t kRowsOfBlock = 4, kLeast = 2, kLeastBesideBlocks = 4;
-  constexpr size_t kMost = 8;
-  SmallVector<WindowSegment> segments = segmentsOf(dims.back());
-  auto [first, past] = dims.back().interior();
   int64_t least = kLeast;
   if (dims.size() > 1) {
     auto [from, to] = dims[dims.size() - 2].interior();
-    if (to - from >= kRowsOfBlock)
+    if ((to - from).constant().value_or(kRowsOfBlock) >= kRowsOfBlock)
       least = kLeastBesideBlocks;
   }
+  const SizedWindow &d = dims.back();
+  if (auto row = known(d)) {
+    share(*row, least);
+    return;
+  }
+  auto [first, past] = d.interior();
+  together.push_back({first, past - first, {0, d.kernel}});
+  for (auto range : {std::pair(Index(0), first), {past, d.out}})
+    if (!(range.first == range.second))
+      alone.push_back(range);
+}
+
+void RowSegments::share(const WindowDim &row, int64_t least) {
+  constexpr size_t kMost = 8; // each is code of its own
+  SmallVector<WindowSegment> segments = segmentsOf(row);
+  auto [first, past] = row.interior();
   auto isWide = [&](const WindowSegment &s) {
     return s.count >= least && s.taps.first < s.taps.second;
   };
@@ -39,7 +52,7 @@ RowSegments::RowSegments(ArrayRef<WindowDim> dims) {
   for (const WindowSegment &s : segments) {
     int64_t to = s.from + s.count;
     if ((areFew && isWide(s)) || (s.from == first && to == past))
-      together.push_back(s);
+      together.push_back({s.from, s.count, s.taps});
     else if (!alone.empty() && alone.back().second == s.from)
       alone.back().second = to;
     else
@@ -47,16 +60,9 @@ RowSegments::RowSegments(ArrayRef<WindowDim> dims) {
   }
 }
 
-int64_t RowSegments::numAlone() const {
-  int64_t columns = 0;
-  for (auto [from, to] : alone)
-    columns += to - from;
-  return columns;
-}
-
 /// Whether copying src with zeros beside its rows takes less time than products
 /// of single columns at the edges do, which read all weights for one row.
-static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
+static bool shouldPadRows(ArrayRef<SizedWindow> sized, int64_t outPerGroup,
                           bool inTiles) {
   // kCopiedElement multiply-adds take as long as copying one element. A product
   // of a single row takes as long as kLoneRow rows of a larger one, since
@@ -64,15 +70,19 @@ static bool shouldPadRows(ArrayRef<WindowDim> dims, int64_t outPerGroup,
   constexpr double kCopiedElement = 60;
   const double kLoneRow = inTiles ? 16 : 3;
   auto real = [](int64_t n) { return static_cast<double>(n); };
-  const WindowDim &w = dims.back();
-  double saved =
-      (kLoneRow - 1) * real(RowSegments(dims).numAlone()) * real(outPerGroup);
-  double copied = real(w.paddedSize());
-  for (const WindowDim &d : dims)
+  auto dims = known(sized);
+  if (!dims)
+    return false;
+  int64_t numAlone = 0;
+  for (auto [from, to] : RowSegments(sized).alone)
+    numAlone += *(to - from).constant();
+  double saved = (kLoneRow - 1) * real(numAlone) * real(outPerGroup);
+  double copied = real(dims->back().paddedSize());
+  for (const WindowDim &d : *dims)
     saved *= real(d.kernel);
-  for (const WindowDim &d : dims.drop_back()) {
+  for (const WindowDim &d : ArrayRef(*dims).drop_back()) {
     auto [first, past] = d.interior();
-    bool areTogether = &d == dims.end() - 2 && !inTiles;
+    bool areTogether = &d == dims->end() - 2 && !inTiles;
     saved *= real(areTogether ? d.out - (past - first) : d.out);
     copied *= real(d.in);
   }
@@ -87,21 +97,23 @@ static bool joinsTaps(const Strided &src, const WindowDim &w) {
 }
 
 DirectConv::DirectConv(GroupContext &ctx, tile::ConvOp op, Strided from)
-    : op(op), dims(windowDims(op)), src(std::move(from)),
-      packed(ctx.memoryOf(op.getWeights()).base),
+    : op(op), dims(withSizes(op, windowDims(op), ctx.sizes[op.getSrc()],
+                             ctx.sizes[op.getDst()])),
+      src(std::move(from)), packed(ctx.memoryOf(op.getWeights()).base),
       inPerGroup(rankedType(op.getSrc()).getShape().back() / op.getGroups()),
       outPerGroup(rankedType(op.getDst()).getShape().back() / op.getGroups()),
       panel(panelWidth(rankedType(op.getWeights()), op.getInterleave())),
       k(inPerGroup * op.getJoined() + surplusBytes(op)) {
   bool isStatic = src.sizes[0].constant().has_value();
+  auto row = known(dims.back());
   bool pads =
       op.getJoined() > 1
-          ? surplusBytes(op) > 0 || !joinsTaps(src, dims.back())
+          ? surplusBytes(op) > 0 || !joinsTaps(src, *row)
           : isStatic &&
                 shouldPadRows(dims, outPerGroup,
                               ctx.target.multipliesInTiles(op.getInterleave()));
   if (pads)
-    padRows(ctx);
+    padRows(ctx, *row);
   columns = RowSegments(dims);
   kept = rowsKept(ctx.target.getL2Bytes());
   ahead = rowsAhead(ctx.target.getL2Bytes());
@@ -129,10 +141,9 @@ SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   if (dims.size() != 2 || !row || (groups > 1 && kept == 0) ||
       bytesOf(src) <= most)
     return {};
-  const WindowDim &d = dims.front();
+  WindowDim d = *known(dims.front()), columns = *known(dims.back());
   int64_t kernel = d.kernel, stride = d.stride;
-  if (d.out < 2 || d.dilation > 1 ||
-      *row < dims.back().in * inPerGroup * groups)
+  if (d.out < 2 || d.dilation > 1 || *row < columns.in * inPerGroup * groups)
     return {};
   int64_t first = std::max(kernel, stride) * *row;
   int64_t count = std::min(kernel, stride) * *row;
@@ -153,9 +164,8 @@ void DirectConv::overColumns(IndexMath &m, Index which,
 
 /// src becomes a copy whose last spatial dim has its padding, and its windows
 /// are those of the copy.
-void DirectConv::padRows(GroupContext &ctx) {
+void DirectConv::padRows(GroupContext &ctx, const WindowDim &w) {
   IndexMath &m = ctx.m;
-  WindowDim &w = dims.back();
   int64_t rank = src.rank(), dim = rank - 2, total = 1;
   src.dense = false;
   Strided padded = src;
@@ -185,13 +195,13 @@ void DirectConv::padRows(GroupContext &ctx) {
   write(std::nullopt, 0, before);
   write(src, before, used);
   write(std::nullopt, before + used, behind);
-  w.in = w.paddedSize();
-  w.pad = 0;
+  dims.back().in = w.paddedSize();
+  dims.back().pad = 0;
   src = padded;
 }
 
 DirectConv::Taps DirectConv::tapsAt(int64_t dim, Index position) const {
-  const WindowDim &d = dims[dim];
+  const SizedWindow &d = dims[dim];
   return d.validTaps(position * d.stride);
 }
 
@@ -243,11 +253,12 @@ void DirectConv::emitRow(IndexMath &m, const Row &row) const {
 
 void DirectConv::emitColumnRanges(IndexMath &m, const Row &row,
                                   ArrayRef<Taps> outerTaps) const {
-  auto *widest = llvm::max_element(
-      columns.together, [](const WindowSegment &x, const WindowSegment &y) {
-        return x.count < y.count;
+  auto *widest =
+      llvm::max_element(columns.together, [](const RowSegments::Range &x,
+                                             const RowSegments::Range &y) {
+        return x.count.constant() < y.count.constant();
       });
-  for (const WindowSegment &s : columns.together) {
+  for (const RowSegments::Range &s : columns.together) {
     SmallVector<Index> at(row.outer);
     at.push_back(s.from);
     SmallVector<Taps> taps(outerTaps);
@@ -258,7 +269,7 @@ void DirectConv::emitColumnRanges(IndexMath &m, const Row &row,
 }
 
 void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
-                          int64_t count, ArrayRef<Taps> outerTaps) const {
+                          Index count, ArrayRef<Taps> outerTaps) const {
   for (auto [from, to] : columns.alone)
     emitLoop(m, from, to, [&](Index column) {
       SmallVector<Index> at(row.outer);
@@ -269,26 +280,30 @@ void DirectConv::emitEnds(IndexMath &m, const Row &row, int64_t along,
     });
 }
 
-DirectConv::Blocks::Blocks(const DirectConv &conv, int64_t others)
-    : conv(conv) {
+DirectConv::Blocks::Blocks(const DirectConv &conv, Index others) : conv(conv) {
   auto dims = ArrayRef(conv.dims);
   if (dims.size() < 2)
     return;
-  const WindowDim &d = dims[dims.size() - 2];
+  const SizedWindow &d = dims[dims.size() - 2];
   rows = d.out;
   if (conv.columns.alone.empty())
     return;
   auto [from, to] = d.interior();
-  int64_t size = shareRows(to - from, std::max<int64_t>(to - from, 1), others,
-                           /*least=*/1);
+  // As many blocks as make items enough. Of rows whose number is known, blocks
+  // are known, too.
+  Index inside = to - from;
+  if (inside.constant() && !others.constant())
+    others = kMinItems;
+  Index wanted = min(ceilDiv(kMinItems, max(others, 1)), inside);
+  Index size = ceilDiv(inside, max(wanted, 1));
   if (conv.kept > 0)
-    size = std::min(size, conv.kept);
-  if (size < 2)
+    size = min(size, conv.kept);
+  if (size.constant().value_or(2) < 2)
     return;
   first = from;
   past = to;
-  block = size;
-  blocks = ceilDiv(to - from, size);
+  block = max(size, 1);
+  blocks = ceilDiv(inside, block);
 }
 
 void DirectConv::Blocks::emit(IndexMath &m, Index number,
@@ -301,10 +316,10 @@ void DirectConv::Blocks::emit(IndexMath &m, Index number,
     own.outer = outer;
     return own;
   };
-  int64_t inside = past - first;
+  Index inside = past - first;
   auto emitAlone = [&] {
     Index position = number - blocks;
-    if (inside > 0) { // blocks have those from `first` on
+    if (!inside.isConstant(0)) { // blocks have those from `first` on
       Index beyond = position - (first - 1);
       Index isBeyond = min(max(beyond, 0), 1);
       position += isBeyond * inside;
@@ -312,7 +327,7 @@ void DirectConv::Blocks::emit(IndexMath &m, Index number,
     conv.emitRow(m, at(position));
   };
   auto emitBlock = [&] {
-    withBlockSize(m, number, inside, block, [&](int64_t size) {
+    withBlockSize(m, number, inside, block, [&](Index size) {
       Index start = number * block + first;
       SmallVector<Taps> taps;
       for (auto [dim, position] : llvm::enumerate(row.outer.drop_back()))
@@ -325,7 +340,7 @@ void DirectConv::Blocks::emit(IndexMath &m, Index number,
       conv.emitEnds(m, at(start), along, size, taps);
     });
   };
-  if (blocks == 0)
+  if (blocks.isConstant(0))
     emitAlone();
   else if (inside == rows)
     emitBlock();
@@ -357,7 +372,7 @@ void DirectConv::prefetchNext(IndexMath &m, tile::BrgemmOp product,
                         ? std::pair<int64_t, int64_t>(0, dims.front().kernel)
                         : row.partTaps;
   int64_t tap = panelElements() / dims.front().kernel;
-  int64_t rows = dims[dims.size() - 2].out;
+  int64_t rows = known(dims[dims.size() - 2])->out;
   int64_t share = ceilDiv((to - from) * tap, rows);
   Index start = panelAt + (panelElements() + from * tap);
   prefetch(packed, start + row.outer.back() * share, share);
@@ -410,7 +425,7 @@ void DirectConv::emitColumns(IndexMath &m, const Row &row, ArrayRef<Index> at,
       row.epilogue.emitBrgemm(m, a, b, row.dst, row.epilogue.epilogueOperands,
                               start, along + 1, count, row.columns, row.part);
   int64_t terms = k;
-  for (const WindowDim &d : dims)
+  for (const SizedWindow &d : dims)
     terms *= d.kernel;
   if (!cast<MemRefType>(a.getType()).hasStaticShape())
     product.setMaxTerms(terms);

@@ -20,18 +20,27 @@ namespace tenon::passes {
 
 /// How the columns of a row of dst are shared out to products.
 struct RowSegments {
+  /// Neighbouring columns whose windows have the taps [lo, hi) inside src.
+  struct Range {
+    Index from, count;
+    std::pair<int64_t, int64_t> taps;
+  };
   RowSegments() = default;
-  /// The columns are the positions of the last of `dims`.
-  explicit RowSegments(llvm::ArrayRef<WindowDim> dims);
+  /// The columns are the positions of the last of `dims`. Where their number is
+  /// not known, those with all taps are together.
+  explicit RowSegments(llvm::ArrayRef<SizedWindow> dims);
   /// Neighbouring columns with the same taps, enough of them for a product.
-  llvm::SmallVector<WindowSegment> together;
+  llvm::SmallVector<Range> together;
   /// The other columns, as ranges [from, to).
-  llvm::SmallVector<std::pair<int64_t, int64_t>> alone;
-  int64_t numAlone() const;
+  llvm::SmallVector<std::pair<Index, Index>> alone;
+
+private:
+  void share(const WindowDim &columns, int64_t least);
 };
 
 /// A convolution that is neither depthwise nor a product of single positions,
-/// channels last, of known sizes but the number of images.
+/// channels last, of known weights. Rows that a copy of src has with zeros
+/// beside them are of known sizes.
 class DirectConv {
 public:
   /// Writes the sections that copy `src` with zeros beside its rows, if the
@@ -72,20 +81,20 @@ public:
   /// there are as many for each of `others`.
   class Blocks {
   public:
-    Blocks(const DirectConv &conv, int64_t others);
-    int64_t count() const { return blocks + rows - (past - first); }
+    Blocks(const DirectConv &conv, Index others);
+    Index count() const { return blocks + rows - (past - first); }
     /// Block `number`, whatever the last position of `row.outer` is.
     void emit(IndexMath &m, Index number, const Row &row) const;
 
   private:
     const DirectConv &conv;
-    int64_t rows = 1;
+    Index rows = 1;
     // Rows [first, past), `block` of them at a time, come before the others.
-    int64_t first = 0, past = 0, block = 1, blocks = 0;
+    Index first = 0, past = 0, block = 1, blocks = 0;
   };
 
 private:
-  void padRows(GroupContext &ctx);
+  void padRows(GroupContext &ctx, const WindowDim &columns);
   int64_t panelElements() const;
   /// Whether L2 does not hold the panels, so that each image reads them anew,
   /// and they are larger than an image of src.
@@ -119,11 +128,11 @@ private:
                         llvm::ArrayRef<Taps> taps) const;
   /// The other columns, from row `row` on along dimension `along`, which may be
   /// the row's own.
-  void emitEnds(IndexMath &m, const Row &row, int64_t along, int64_t count,
+  void emitEnds(IndexMath &m, const Row &row, int64_t along, Index count,
                 llvm::ArrayRef<Taps> taps) const;
 
   mutable tile::ConvOp op; // handles of MLIR have no const methods
-  llvm::SmallVector<WindowDim> dims;
+  llvm::SmallVector<SizedWindow> dims;
   RowSegments columns;
   Strided src;
   mlir::Value packed; // weights

@@ -130,12 +130,6 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   auto packedType = rankedType(op.getWeights());
   int64_t rank = srcType.getRank(), groups = op.getGroups();
-  for (auto [type, from] :
-       {std::pair(srcType, 1), std::pair(dstType, 1), std::pair(packedType, 0)})
-    for (int64_t size : type.getShape().drop_front(from))
-      if (ShapedType::isDynamic(size))
-        return emitError(op, ErrorCode::UnsupportedForm,
-                         "only the batch may be dynamic");
   TransposedWindow s{epilogue,
                      {},
                      ctx.memoryOf(op.getSrc()),
@@ -147,14 +141,15 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
                      packedType.getDimSize(rank),
                      dstType.getDimSize(rank - 1) / groups};
   for (int64_t i = 0; i < rank - 2; ++i)
-    s.dims.emplace_back(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
+    s.dims.emplace_back(ctx.sizes[op.getSrc()][i + 1],
+                        ctx.sizes[op.getDst()][i + 1],
                         packedType.getDimSize(i + 2), op.getStrides()[i],
                         op.getPadsBegin()[i], op.getDilations()[i]);
   const TransposedDim &d = s.dims.back();
   Grid grid{{"image", s.dst.sizes[0]}, {"group", groups}, {"panel", s.panels}};
   for (const TransposedDim &outer : ArrayRef(s.dims).drop_back())
     grid.add("row", outer.out);
-  int64_t classes = std::min(d.stride, d.out);
+  Index classes = min(d.stride, d.out);
   emitItems(m, ctx.label, grid, [&](const Grid::Item &item) {
     TransposedPosition place{item["image"],
                              item["group"],
@@ -167,10 +162,14 @@ LogicalResult lowerConvTranspose(GroupContext &ctx, tile::ConvTransposeOp op) {
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
     withBlockSize(m, place.panel, s.outPerGroup, s.panel, [&](int64_t columns) {
-      emitLoop(m, classes, [&](Index c) {
+      auto body = [&](Index c) {
         place.column = c;
         emitClass(m, s, place, columns);
-      });
+      };
+      if (auto count = classes.constant())
+        emitLoop(m, *count, body);
+      else
+        emitLoop(m, 0, classes, body);
     });
   });
   return success();

@@ -4,6 +4,7 @@
 #include "dialects/graph/SizeExpr.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/ops/WindowGeometry.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -76,12 +77,14 @@ std::optional<Index> SizeMap::evaluate(StringRef expression) const {
   return max(values.back(), 0);
 }
 
-/// Output size of a window: (in + pads - ((k - 1) * dilation + 1)) / stride
-/// + 1.
+/// Positions of a window: (in + pads - ((k - 1) * dilation + 1)) / stride + 1,
+/// rounded as `ceil` says; 0 where src is smaller.
 static Index windowSize(Index in, int64_t pads, int64_t k, int64_t dilation,
-                        int64_t stride) {
-  Index padded = in + (pads - ((k - 1) * dilation + 1));
-  return padded / stride + 1;
+                        int64_t stride, bool ceil = false) {
+  int64_t more =
+      pads - (k - 1) * dilation - 1 + stride + (ceil ? stride - 1 : 0);
+  Index reach = in + more;
+  return (more < 0 ? max(reach, 0) : reach) / stride;
 }
 
 PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size) {
@@ -121,10 +124,12 @@ private:
 
   void broadcast();
   void copyBatch() { r[0] = operand(0)[0]; }
+  void ofPooling();
   void copyAll() { r = llvm::to_vector(operand(0)); }
   void of(tile::MatMulOp product);
   void of(tile::AttentionOp attention);
   void of(tile::ConvOp conv);
+  void of(tile::ConvTransposeOp conv);
   void of(tile::PackOp pack);
   void of(graph::StaticReshapeOp reshape);
   void of(graph::StaticTransposeOp transpose);
@@ -197,10 +202,42 @@ void ResultSizes::of(tile::AttentionOp attention) {
 void ResultSizes::of(tile::ConvOp conv) {
   ArrayRef<Index> s = sizes[conv.getSrc()];
   r[0] = s[0];
-  for (int64_t i = 0; i < rank - 2; ++i)
-    r[i + 1] = windowSize(
-        s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
-        conv.getTaps(i), conv.getDilations()[i], conv.getStrides()[i]);
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    int64_t stride = conv.getStrides()[i];
+    r[i + 1] =
+        hasSamePads(conv)
+            ? ceilDiv(s[i + 1], stride)
+            : windowSize(s[i + 1],
+                         conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
+                         conv.getTaps(i), conv.getDilations()[i], stride);
+  }
+}
+
+void ResultSizes::of(tile::ConvTransposeOp conv) {
+  ArrayRef<Index> s = sizes[conv.getSrc()];
+  auto weights = rankedType(conv.getWeights());
+  r[0] = s[0];
+  for (int64_t i = 0; conv.getPadsEnd() && i < rank - 2; ++i) {
+    int64_t k = weights.getDimSize(i + (conv.getDepthwise() ? 0 : 2));
+    int64_t stride = conv.getStrides()[i];
+    int64_t more = (k - 1) * conv.getDilations()[i] + 1 - stride -
+                   conv.getPadsBegin()[i] - (*conv.getPadsEnd())[i];
+    // Of nothing comes nothing.
+    r[i + 1] = (s[i + 1] * stride + more) * min(s[i + 1], 1);
+  }
+}
+
+void ResultSizes::ofPooling() {
+  copyAll();
+  bool ncx = isNcx(op, rank), ceil = stringAttr(op, "rounding_type") == "ceil";
+  SmallVector<WindowDim> windows = windowDims(
+      op, op->getOperand(0).getType(), type, ncx, intsAttr(op, "kernel"));
+  for (auto [i, w] : llvm::enumerate(windows)) {
+    Index &size = r[i + (ncx ? 2 : 1)];
+    size = hasSamePads(op) ? ceilDiv(size, w.stride)
+                           : windowSize(size, w.pad + w.padEnd, w.kernel,
+                                        w.dilation, w.stride, ceil);
+  }
 }
 
 /// Steps and batch of sequences, the batch of final states.
@@ -354,7 +391,7 @@ void ResultSizes::ofOther() {
   else if (graph::isReductionLike(op)) // other operands have fewer dimensions
     copyAll();
   else if (graph::isPooling(op) && !graph::isBackward(op))
-    copyBatch();
+    ofPooling();
   else
     broadcast();
 }
@@ -362,10 +399,11 @@ void ResultSizes::ofOther() {
 /// The first result, or one like it.
 void ResultSizes::ofMain() {
   llvm::TypeSwitch<Operation *>(op)
-      .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp, tile::PackOp,
-            tile::RecurrenceOp, tile::SliceOp, graph::StaticReshapeOp,
-            graph::StaticTransposeOp, graph::ConcatOp, graph::GatherOp,
-            graph::GatherNDOp, graph::PadOp>([&](auto typed) { of(typed); })
+      .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp,
+            tile::ConvTransposeOp, tile::PackOp, tile::RecurrenceOp,
+            tile::SliceOp, graph::StaticReshapeOp, graph::StaticTransposeOp,
+            graph::ConcatOp, graph::GatherOp, graph::GatherNDOp, graph::PadOp>(
+          [&](auto typed) { of(typed); })
       .Case([&](graph::GatherElementsOp) { r = llvm::to_vector(operand(1)); })
       .Case<graph::ScatterElementsOp, graph::ScatterNDOp>(
           [&](auto) { r = llvm::to_vector(operand(0)); })
@@ -375,7 +413,7 @@ void ResultSizes::ofMain() {
         broadcast();
       })
       .Case([&](tile::ReshapeOp reshape) { ofSizes(reshape.getSizes()); })
-      .Case<tile::ConvTransposeOp, tile::WinogradOp>([&](auto) { copyBatch(); })
+      .Case([&](tile::WinogradOp) { copyBatch(); })
       .Default([&](Operation *) { ofOther(); });
 }
 

@@ -210,11 +210,14 @@ void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
   emitIfBelow(m, number, full, [&] { body(block); }, [&] { body(tail); });
 }
 
-void withBlockSize(IndexMath &m, Index number, Index total, int64_t block,
+void withBlockSize(IndexMath &m, Index number, Index total, Index block,
                    llvm::function_ref<void(Index)> body) {
-  if (auto known = total.constant())
-    return withBlockSize(m, number, *known, block,
+  auto all = total.constant(), most = block.constant();
+  if (all && most)
+    return withBlockSize(m, number, *all, *most,
                          [&](int64_t size) { body(size); });
+  if (!most)
+    return body(min(block, total - number * block));
   emitIfBelow(
       m, number, total / block, [&] { body(block); },
       [&] { body(total % block); });

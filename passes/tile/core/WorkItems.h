@@ -108,9 +108,9 @@ void emitIfBelow(IndexMath &m, Index number, Index bound,
 /// or what the last one has.
 void withBlockSize(IndexMath &m, Index number, int64_t total, int64_t block,
                    llvm::function_ref<void(int64_t)> body);
-/// The same for a number of elements that need not be known: the size of the
-/// last block is not known then.
-void withBlockSize(IndexMath &m, Index number, Index total, int64_t block,
+/// The same for sizes that need not be known: that of the last block is a
+/// constant only where both are known, and none is where `block` is not.
+void withBlockSize(IndexMath &m, Index number, Index total, Index block,
                    llvm::function_ref<void(Index)> body);
 
 } // namespace tenon::passes

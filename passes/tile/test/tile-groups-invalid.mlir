@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --tenon-tile-groups --verify-diagnostics
 
-// Loop bounds of panels and windows are static.
+// No size of a result follows from nothing, and channels are of known number.
 func.func @main(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?xf32> {
   %0 = call @g(%x, %p) {tile.label = "fc"} : (tensor<4x8xf32>, tensor<?x8x24xf32>) -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
@@ -9,30 +9,6 @@ func.func private @g(%x: tensor<4x8xf32>, %p: tensor<?x8x24xf32>) -> tensor<4x?x
   // expected-error @+1 {{cannot derive the size of dimension 1 of its result}}
   %0 = tile.matmul %x, %p : tensor<4x8xf32>, tensor<?x8x24xf32> -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
-}
-
-// -----
-
-func.func @main(%x: tensor<1x?x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32> {
-  %0 = call @g(%x, %w) {tile.label = "conv"} : (tensor<1x?x6x3xf32>, tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32>
-  return %0 : tensor<1x?x4x8xf32>
-}
-func.func private @g(%x: tensor<1x?x6x3xf32>, %w: tensor<1x1x3x3x3x24xf32>) -> tensor<1x?x4x8xf32> attributes {tile.group = #tile.group<contraction>} {
-  // expected-error @+1 {{spatial dimensions must be static}}
-  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x?x6x3xf32>, tensor<1x1x3x3x3x24xf32> -> tensor<1x?x4x8xf32>
-  return %0 : tensor<1x?x4x8xf32>
-}
-
-// -----
-
-func.func @main(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> {
-  %0 = call @g(%x) {tile.label = "up"} : (tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32>
-  return %0 : tensor<1x6x6x4xf32>
-}
-func.func private @g(%x: tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32> attributes {tile.group = #tile.group<window>} {
-  // expected-error @+1 {{spatial dimensions must be static}}
-  %0 = graph.Interpolate %x {mode = "linear", sizes = [6, 6]} : (tensor<1x?x3x4xf32>) -> tensor<1x6x6x4xf32>
-  return %0 : tensor<1x6x6x4xf32>
 }
 
 // -----

@@ -18,10 +18,18 @@ Strided depthwiseWeights(Strided weights) {
   return weights;
 }
 
+/// What 3x3 taps need in nine places, with some room.
+static constexpr int64_t kMaxProducts = 100;
+
+bool DirectDepthwise::fitsInside(ArrayRef<SizedWindow> dims) {
+  int64_t products = 1;
+  for (const SizedWindow &d : dims)
+    products *= d.kernel;
+  return dims.size() <= 2 && products <= kMaxProducts;
+}
+
 bool DirectDepthwise::fits(ArrayRef<WindowDim> dims) {
-  // What 3x3 taps need in nine places, with some room; places with taps cut
-  // by padding, per dim.
-  constexpr int64_t kMaxProducts = 100, kMaxCut = 8;
+  constexpr int64_t kMaxCut = 8; // places with taps cut by padding, per dim
   if (dims.size() > 2)
     return false;
   int64_t products = 1;
@@ -46,8 +54,8 @@ bool DirectDepthwise::fits(tile::ConvOp op) {
 /// Columns [column, column + count) in one pass: several at a time, which share
 /// weights and what their windows have in common.
 void DirectDepthwise::emitColumns(IndexMath &m, Index image,
-                                  ArrayRef<Index> outer, int64_t column,
-                                  int64_t count, ArrayRef<Taps> taps,
+                                  ArrayRef<Index> outer, Index column,
+                                  Index count, ArrayRef<Taps> taps,
                                   bool jams) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
@@ -120,24 +128,33 @@ void DirectDepthwise::emitColumns(IndexMath &m, Index image,
   generic->setAttr(codegen::kPrefetchAttr, b.getDenseI64ArrayAttr(distances));
 }
 
+void DirectDepthwise::emitInside(IndexMath &m, Index image,
+                                 ArrayRef<Index> outer) const {
+  SmallVector<Taps> taps;
+  for (const SizedWindow &d : dims)
+    taps.push_back({0, d.kernel});
+  auto [first, past] = dims.back().interior();
+  emitColumns(m, image, outer, first, past - first, taps, /*jams=*/true);
+}
+
 /// With an outer dim, one branch per segment of it.
 void DirectDepthwise::emitRow(IndexMath &m, Index image,
                               ArrayRef<Index> outer) const {
   // One in so many rows is not worth the code.
   constexpr int64_t kRareRow = 20;
   auto columns = [&](std::optional<WindowSegment> row) {
-    for (const WindowSegment &s : segmentsOf(dims.back())) {
+    for (const WindowSegment &s : segmentsOf(*known(dims.back()))) {
       SmallVector<Taps> taps;
       if (row)
         taps.push_back(row->taps);
       taps.push_back(s.taps);
       emitColumns(m, image, outer, s.from, s.count, taps,
-                  !row || row->count * kRareRow > dims[0].out);
+                  !row || row->count * kRareRow > known(dims[0])->out);
     }
   };
   if (outer.empty())
     return columns(std::nullopt);
-  SmallVector<WindowSegment> rows = segmentsOf(dims[0]);
+  SmallVector<WindowSegment> rows = segmentsOf(*known(dims[0]));
   auto choose = [&](auto &self, size_t i) -> void {
     if (i + 1 == rows.size())
       return columns(rows[i]);

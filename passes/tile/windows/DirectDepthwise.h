@@ -17,27 +17,34 @@ namespace tenon::passes {
 Strided depthwiseWeights(Strided weights);
 
 struct DirectDepthwise {
-  llvm::ArrayRef<WindowDim> dims;
+  llvm::ArrayRef<SizedWindow> dims;
   Strided src, dst, weights; // channels last; weights [taps.., C]
   const Epilogue &epilogue;
   /// Whether src comes from beyond L2: the row that the next one reads first is
   /// prefetched.
   bool prefetches = false;
 
-  /// Whether the sums of these windows, of known sizes, are few enough to be
-  /// written out.
+  /// Whether the sums of these windows are few enough to be written out, with
+  /// those at the ends, which sizes that are known tell.
   static bool fits(llvm::ArrayRef<WindowDim> dims);
   /// Whether `op` is depthwise with such windows.
   static bool fits(tile::ConvOp op);
+  /// Whether the sums of windows inside src are, whatever its sizes are.
+  static bool fitsInside(llvm::ArrayRef<SizedWindow> dims);
 
-  /// Row `outer` (one position per dimension but the last) of dst.
+  /// Row `outer` (one position per dimension but the last) of dst; of known
+  /// sizes.
   void emitRow(IndexMath &m, Index image, llvm::ArrayRef<Index> outer) const;
+
+  /// The columns [first, past) of that row whose windows, as those of the row,
+  /// lie inside src.
+  void emitInside(IndexMath &m, Index image, llvm::ArrayRef<Index> outer) const;
 
 private:
   using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
   /// `jams`: columns pass together, which takes more code.
   void emitColumns(IndexMath &m, Index image, llvm::ArrayRef<Index> outer,
-                   int64_t column, int64_t count, llvm::ArrayRef<Taps> taps,
+                   Index column, Index count, llvm::ArrayRef<Taps> taps,
                    bool jams) const;
 };
 

@@ -21,7 +21,7 @@ namespace {
 struct Sampler {
   IndexMath &m;
   const Sampling &sampling;
-  const SampledDim &dim;
+  const SizedDim &dim;
   OpBuilder &b = m.builder();
   Location loc = m.location();
 
@@ -32,6 +32,21 @@ struct Sampler {
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
   Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
+  Value real(Index x) {
+    if (auto known = x.constant())
+      return c(static_cast<double>(*known));
+    Value n = arith::IndexCastOp::create(b, loc, b.getI64Type(), x.dynamic());
+    return arith::SIToFPOp::create(b, loc, b.getF64Type(), n);
+  }
+  /// `x` where dst has one element, otherwise `y`.
+  Value ifSingle(Value x, llvm::function_ref<Value()> y) {
+    if (auto known = dim.out.constant())
+      return *known > 1 ? y() : x;
+    Value isSingle =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
+                              dim.out.dynamic(), m.value(Index(1)));
+    return select(isSingle, x, y());
+  }
   Value floor(Value x) { return math::FloorOp::create(b, loc, x); }
   Value narrow(Value x) {
     return arith::TruncFOp::create(b, loc, b.getF32Type(), x);
@@ -45,34 +60,33 @@ struct Sampler {
 
   /// AVX2 converts vectors of 32-bit integers only.
   Type integer() {
-    bool narrow =
-        std::max(dim.in, dim.out) <= std::numeric_limits<int32_t>::max();
+    auto most = max(dim.in, dim.out).constant();
+    bool narrow = most && *most <= std::numeric_limits<int32_t>::max();
     return narrow ? b.getI32Type() : b.getI64Type();
   }
-  double last() const { return static_cast<double>(dim.in - 1); }
+  Value last() { return real(dim.in - 1); }
 
   /// The element nearest to `v` that src has.
   Index clamped(Value v) {
     Value low = arith::MaxNumFOp::create(b, loc, v, c(0));
-    Value x = arith::MinNumFOp::create(b, loc, low, c(last()));
+    Value x = arith::MinNumFOp::create(b, loc, low, last());
     Value i = arith::FPToSIOp::create(b, loc, integer(), x);
     return m(arith::IndexCastOp::create(b, loc, b.getIndexType(), i));
   }
 
   /// (p + shift) / scale; by a given scale in f32.
   Value scaled(Value p, double shift) {
-    if (!dim.scale)
+    if (!dim.facts.scale)
       return ratio(shift == 0 ? p : add(p, c(shift)), dim.in, dim.out);
     auto f32 = [&](double v) -> Value {
       return arith::ConstantOp::create(
           b, loc, b.getF32FloatAttr(static_cast<float>(v)));
     };
-    Value x = div(add(narrow(p), f32(shift)), f32(*dim.scale));
+    Value x = div(add(narrow(p), f32(shift)), f32(*dim.facts.scale));
     return arith::ExtFOp::create(b, loc, b.getF64Type(), x);
   }
-  Value ratio(Value v, int64_t over, int64_t under) {
-    return div(mul(v, c(static_cast<double>(over))),
-               c(static_cast<double>(under)));
+  Value ratio(Value v, Index over, Index under) {
+    return div(mul(v, real(over)), real(under));
   }
 
   Value coordinate(Index at) {
@@ -80,20 +94,21 @@ struct Sampler {
     p = arith::SIToFPOp::create(b, loc, b.getF64Type(), p);
     StringRef mode = sampling.coordinates;
     if (mode == "align_corners")
-      return dim.out > 1 ? ratio(p, dim.in - 1, dim.out - 1) : c(0);
+      return ifSingle(c(0), [&] { return ratio(p, dim.in - 1, dim.out - 1); });
     if (mode == "asymmetric")
       return scaled(p, 0);
     if (mode == "tf_half_pixel_for_nn")
       return scaled(p, 0.5);
-    if (mode == "pytorch_half_pixel" && dim.out == 1)
-      return c(0);
-    Value x = sub(scaled(p, 0.5), c(0.5));
-    if (mode != "half_pixel_symmetric" || !dim.scale)
-      return x;
-    auto size = static_cast<double>(dim.in);
-    return add(x, c(size / 2 *
-                    (1 - static_cast<double>(dim.out) /
-                             (size * static_cast<double>(*dim.scale)))));
+    auto half = [&] { return sub(scaled(p, 0.5), c(0.5)); };
+    if (mode == "pytorch_half_pixel")
+      return ifSingle(c(0), half);
+    if (mode != "half_pixel_symmetric" || !dim.facts.scale)
+      return half();
+    // size / 2 * (1 - out / (size * scale))
+    Value size = real(dim.in);
+    Value part =
+        div(real(dim.out), mul(size, c(static_cast<double>(*dim.facts.scale))));
+    return add(half(), mul(div(size, c(2)), sub(c(1), part)));
   }
 
   /// The nearest element, but for a fraction, which conversion to an integer
@@ -137,13 +152,13 @@ struct Sampler {
 
   InterpolationTap filtered(Value x) {
     InterpolationTap tap;
-    double unit = dim.unit(sampling);
+    double unit = dim.facts.unit(sampling);
     auto radius = static_cast<double>(sampling.radius());
     Value first = unit < 1 ? floor(sub(x, c(radius / unit))) : floor(x);
     first = add(first, c(unit < 1 ? 1 : 1 - radius));
     SmallVector<Value> weights;
     Value sum;
-    for (int64_t k = 0; k < dim.taps(sampling); ++k) {
+    for (int64_t k = 0; k < dim.facts.taps(sampling); ++k) {
       Value i = add(first, c(static_cast<double>(k)));
       tap.index.push_back(clamped(i));
       Value distance = sub(i, x);
@@ -152,7 +167,7 @@ struct Sampler {
       Value w = weight(distance);
       if (sampling.excludesOutside) {
         w = select(isLess(i, c(0)), c(0), w);
-        w = select(isLess(c(last()), i), c(0), w);
+        w = select(isLess(last(), i), c(0), w);
       }
       weights.push_back(w);
       sum = sum ? add(sum, w) : w;
@@ -164,12 +179,13 @@ struct Sampler {
   }
 
   InterpolationTap at(Index position) {
-    if (dim.isCopied)
+    if (dim.facts.isCopied)
       return {{position}, {}};
     Value x = coordinate(position);
     if (sampling.isNearest())
       return {{clamped(nearest(x))}, {}};
-    if (sampling.mode == Sampling::Mode::linear && dim.unit(sampling) == 1)
+    if (sampling.mode == Sampling::Mode::linear &&
+        dim.facts.unit(sampling) == 1)
       return linear(x);
     return filtered(x);
   }
@@ -178,7 +194,7 @@ struct Sampler {
 } // namespace
 
 InterpolationTap tapOf(IndexMath &m, const Sampling &sampling,
-                       const SampledDim &dim, Index at) {
+                       const SizedDim &dim, Index at) {
   return Sampler{m, sampling, dim}.at(at);
 }
 

@@ -12,6 +12,13 @@
 
 namespace tenon::passes {
 
+/// A spatial dim. Its sizes may be dynamic in `facts`; filters that are
+/// stretched by them are of known sizes.
+struct SizedDim {
+  SampledDim facts;
+  Index in, out;
+};
+
 /// What one coordinate of dst reads along one dim: elements, in order, and
 /// their weights. One element without a weight is taken as it is.
 struct InterpolationTap {
@@ -21,7 +28,7 @@ struct InterpolationTap {
 
 /// The tap of position `at`, an index, along `dim`. The code computes in f64.
 InterpolationTap tapOf(IndexMath &m, const Sampling &sampling,
-                       const SampledDim &dim, Index at);
+                       const SizedDim &dim, Index at);
 
 /// The number of corners of `taps`, of which the first dim's change fastest.
 int64_t cornersOf(llvm::ArrayRef<InterpolationTap> taps);

@@ -428,39 +428,37 @@ struct PlanesItem {
 LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
                                       tile::ConvTransposeOp op) {
   IndexMath &m = ctx.m;
-  auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
   auto weightsType = rankedType(op.getWeights());
   TransposedWindow s{{},
                      ctx.memoryOf(op.getSrc()),
                      ctx.result(),
                      ctx.memoryOf(op.getWeights()),
                      false};
-  for (int64_t i = 0; i < srcType.getRank() - 2; ++i) {
-    TransposedDim d(srcType.getDimSize(i + 1), dstType.getDimSize(i + 1),
-                    weightsType.getDimSize(i), op.getStrides()[i],
-                    op.getPadsBegin()[i], op.getDilations()[i]);
-    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out) ||
-        ShapedType::isDynamic(d.kernel))
-      return emitError(op, ErrorCode::UnsupportedForm,
-                       "only the batch may be dynamic");
-    s.dims.push_back(d);
-  }
+  for (int64_t i = 0; i < weightsType.getRank() - 2; ++i)
+    s.dims.emplace_back(ctx.sizes[op.getSrc()][i + 1],
+                        ctx.sizes[op.getDst()][i + 1],
+                        weightsType.getDimSize(i), op.getStrides()[i],
+                        op.getPadsBegin()[i], op.getDilations()[i]);
   s.channelsInside = s.dst.strides.back().isConstant(1);
   Grid grid{{"image", s.src.sizes[0]},
             {"channel", s.channelsInside ? 1 : s.src.sizes.back()}};
   for (const TransposedDim &d : ArrayRef(s.dims).drop_back())
     grid.add("row", d.out);
-  int64_t classes = std::min(s.dims.back().stride, s.dims.back().out);
+  Index classes = min(s.dims.back().stride, s.dims.back().out);
   emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
     DepthwisePosition place{at["image"], at["channel"], at.all("row"), {}, {},
                             {}};
     TransposedRow row(ArrayRef(s.dims).drop_back(), place.row);
     place.classes = std::move(row.classes);
     place.taps = std::move(row.taps);
-    emitLoop(m, classes, [&](Index c) {
+    auto body = [&](Index c) {
       place.column = c;
       emitClass(m, s, place);
-    });
+    };
+    if (auto count = classes.constant())
+      emitLoop(m, *count, body);
+    else
+      emitLoop(m, 0, classes, body);
   });
   return success();
 }

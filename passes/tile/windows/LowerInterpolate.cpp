@@ -54,9 +54,10 @@ constexpr int64_t kMaxStep = 2;
 struct Interpolation {
   GroupContext &ctx;
   Sampling sampling;
-  SmallVector<SampledDim> dims;
+  SmallVector<SizedDim> dims;
   Strided small, big; // of src's sizes, of dst's sizes; channels last
   bool backward;
+  SmallVector<Fraction> fractions; // of sizes; see fractionsOf
 
   int64_t last() const { return static_cast<int64_t>(dims.size()) - 1; }
 
@@ -166,9 +167,12 @@ struct Interpolation {
   std::optional<Bands> bands() const {
     if (dims.size() < 2)
       return std::nullopt;
-    const SampledDim &column = dims[last() - 1];
+    if (!llvm::all_of(dims,
+                      [](const SizedDim &d) { return d.facts.isKnown(); }))
+      return std::nullopt;
+    const SampledDim &column = dims[last() - 1].facts;
     int64_t in = column.in, out = column.out;
-    int64_t narrow = dims[last()].in, wide = dims[last()].out;
+    int64_t narrow = dims[last()].facts.in, wide = dims[last()].facts.out;
     if (in < kMinRows || in > kMaxStep * out || wide == 0)
       return std::nullopt;
     int64_t laneBytes = 4 * (2 * narrow + 2 * wide);
@@ -185,8 +189,8 @@ struct Interpolation {
     int64_t planes = 1;
     for (Index size : {big.sizes[0], big.sizes.back()})
       planes *= size.constant().value_or(1);
-    for (const SampledDim &d : ArrayRef(dims).drop_back(2))
-      planes *= d.out;
+    for (const SizedDim &d : ArrayRef(dims).drop_back(2))
+      planes *= d.facts.out;
     rows = shareRows(out, std::min(rows, out), planes, kMaxLanes / 4);
     auto needed = static_cast<int64_t>(std::ceil((rows - 1) * step)) + reach;
     Bands b;
@@ -197,8 +201,9 @@ struct Interpolation {
     b.lanePitch = oddPitch(b.lanes, 4);
     b.widePitch = oddPitch(wide, 4);
     b.blends =
-        llvm::any_of(ArrayRef(dims).drop_back(2),
-                     [&](const SampledDim &d) { return d.taps(sampling) > 1; });
+        llvm::any_of(ArrayRef(dims).drop_back(2), [&](const SizedDim &d) {
+          return d.facts.taps(sampling) > 1;
+        });
     return b.bytes() <= kMaxBytes ? std::optional(b) : std::nullopt;
   }
 
@@ -281,7 +286,8 @@ struct Interpolation {
   /// Takes channels that have one row each as the rows of a single channel, of
   /// which none is blended with another.
   void takeChannelsAsRows(int64_t channels) {
-    dims.insert(dims.begin(), {channels, channels, std::nullopt, true});
+    dims.insert(dims.begin(),
+                {{channels, channels, std::nullopt, true}, channels, channels});
     for (Strided *s : {&small, &big}) {
       std::swap(s->sizes[1], s->sizes[2]);
       std::swap(s->strides[1], s->strides[2]);
@@ -292,7 +298,7 @@ struct Interpolation {
 
   void emitBands(const Bands &bands) const {
     IndexMath &m = ctx.m;
-    int64_t rows = dims[last() - 1].out;
+    Index rows = dims[last() - 1].out;
     Grid grid{{"image", big.sizes[0]}, {"channel", big.sizes.back()}};
     for (int64_t d = 0; d < last() - 1; ++d)
       grid.add("row", dims[d].out);
@@ -316,10 +322,15 @@ struct Interpolation {
   /// does something else.
   SmallVector<int64_t> repeats() const {
     SmallVector<int64_t> times;
-    for (const SampledDim &d : dims) {
-      if (!d.repeats(sampling))
+    for (auto [i, d] : llvm::enumerate(dims)) {
+      // Channels taken as rows come first.
+      size_t more = dims.size() - fractions.size();
+      bool follows = !fractions.empty() && i >= more;
+      times.push_back(
+          d.facts.repeats(sampling, follows ? std::optional(fractions[i - more])
+                                            : std::nullopt));
+      if (times.back() == 0)
         return {};
-      times.push_back(d.out / d.in);
     }
     return times;
   }
@@ -362,6 +373,19 @@ struct Interpolation {
     program.emit();
   }
 
+  /// Zeros in so many `images` of dst, which are made of nothing: sizes of dst
+  /// are given, and src turns out to be empty.
+  void emitZeros(Index images) const {
+    IndexMath &m = ctx.m;
+    emitItems(m, ctx.label, Grid{{"image", images}}, [&](const Grid::Item &at) {
+      fill(m,
+           box(m, big.base, start(big, at["image"], 0),
+               ArrayRef(big.sizes).drop_front(),
+               ArrayRef(big.strides).drop_front()),
+           0);
+    });
+  }
+
   void emitForward() const {
     if (SmallVector<int64_t> times = repeats(); !times.empty()) {
       auto [from, to] = asRepetition(small, big, times);
@@ -371,7 +395,12 @@ struct Interpolation {
     bool inside = big.strides.back().isConstant(1);
     if (auto planar = inside ? std::nullopt : bands())
       return emitBands(*planar);
-    Grid grid{{"image", big.sizes[0]},
+    Index isRead = 1; // 0 where there is nothing
+    for (const SizedDim &d : dims)
+      isRead *= min(d.in, 1);
+    if (fractions.empty() && !isRead.constant())
+      emitZeros(big.sizes[0] * (1 - isRead));
+    Grid grid{{"image", big.sizes[0] * isRead},
               {"channel", inside ? 1 : big.sizes.back()}};
     for (int64_t d = 0; d < last(); ++d)
       grid.add("row", dims[d].out);
@@ -430,14 +459,13 @@ LogicalResult lowerInterpolate(GroupContext &ctx) {
   const Strided &out = ctx.result();
   Interpolation it{ctx,
                    samplingOf(op),
-                   sampledDims(op),
+                   {},
                    toChannelsLast(backward ? out : in, ncx),
                    toChannelsLast(backward ? in : out, ncx),
-                   backward};
-  for (auto [i, d] : llvm::enumerate(it.dims)) {
-    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return emitError(op, ErrorCode::UnsupportedForm,
-                       "spatial dimensions must be static");
+                   backward,
+                   fractionsOf(op)};
+  for (auto [i, d] : llvm::enumerate(sampledDims(op))) {
+    it.dims.push_back({d, it.small.sizes[i + 1], it.big.sizes[i + 1]});
     if (d.in == 0 && d.out > 0)
       return emitError(op, ErrorCode::UnsupportedForm,
                        "there is nothing to interpolate: dimension " +

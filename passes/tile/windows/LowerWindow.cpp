@@ -31,7 +31,6 @@
 #include "passes/ops/OpKinds.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
-#include "passes/tile/windows/DirectDepthwise.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -67,8 +66,8 @@ double Window::neutral() const {
 int64_t Window::groupedBlock(int64_t channels) const {
   constexpr int64_t kMinChannels = 32;
   int64_t rows = src.sizes[0].constant().value_or(kMinItems);
-  for (const WindowDim &d : ArrayRef(dims).drop_back())
-    rows *= d.out;
+  for (const SizedWindow &d : ArrayRef(dims).drop_back())
+    rows *= d.out.constant().value_or(kMinItems);
   int64_t blocks = kMinItems / std::clamp<int64_t>(rows, 1, kMinItems);
   return std::min(channels,
                   std::max<int64_t>(ceilDiv(channels, blocks), kMinChannels));
@@ -80,7 +79,7 @@ int64_t Window::channelBlock() const {
   if (kind != WindowKind::depthwise || !c)
     return std::numeric_limits<int64_t>::max();
   int64_t bytes = *c * static_cast<int64_t>(sizeof(float));
-  for (const WindowDim &d : dims)
+  for (const SizedWindow &d : dims)
     bytes *= d.kernel;
   if (perGroup > 1)
     return groupedBlock(*c);
@@ -141,7 +140,7 @@ void Window::finish(IndexMath &m, Value sums, const ColumnRange &at) const {
 
 /// The sums of `at`: in dst, or in scratch memory after `before` others.
 Value Window::sumsOf(IndexMath &m, Value scratch, const ColumnRange &at,
-                     int64_t before) const {
+                     Index before) const {
   return sumsInDst ? boxOfDst(m, at)
                    : scratchOf(m, scratch, at, before * sumBytes());
 }
@@ -160,37 +159,51 @@ Value Window::scratchOf(IndexMath &m, Value scratch, const ColumnRange &at,
 }
 
 /// Whether rows of src are folded into one first: loads with a stride are
-/// several each, and fewer then.
+/// several each, and fewer then. Where the length of a row is not known, only
+/// if all of it is divided alike.
 bool Window::folds() const {
-  const WindowDim &w = dims[last()];
+  const SizedWindow &w = dims[last()];
   int64_t rows = 1;
-  for (const WindowDim &d : ArrayRef(dims).drop_back())
+  for (const SizedWindow &d : ArrayRef(dims).drop_back())
     rows *= d.kernel;
-  return kind != WindowKind::depthwise && !channelsInside && rows > 1 &&
-         w.kernel > 1 && w.stride > 1 && w.out >= kMinFolded &&
-         segmentsOf(w).size() <= 2 * kMaxWritten;
+  if (kind == WindowKind::depthwise || channelsInside || rows == 1 ||
+      w.kernel == 1 || w.stride == 1)
+    return false;
+  if (auto row = known(w))
+    return row->out >= kMinFolded && segmentsOf(*row).size() <= 2 * kMaxWritten;
+  return kind == WindowKind::max || divisor == PoolDivisor::window;
 }
 
-/// Column ranges of a row of averages over equally many elements.
-SmallVector<WindowSegment> Window::dividedAlike() const {
-  const WindowDim &w = dims[last()];
+void Window::divideRow(IndexMath &m, Value scratch, ColumnRange at,
+                       SmallVector<Tap> taps) const {
+  const SizedWindow &w = dims[last()];
   if (kind != WindowKind::average)
-    return {};
+    return;
+  auto divideRange = [&](Index from, Index count,
+                         std::pair<int64_t, int64_t> valid) {
+    at.column = from;
+    at.count = count;
+    taps.push_back({valid.first, valid.second - valid.first});
+    divide(m, sumsOf(m, scratch, at, from), at, taps);
+    taps.pop_back();
+  };
+  if (divisor == PoolDivisor::window)
+    return divideRange(0, w.out, {0, w.kernel});
   // Those with the same taps are clipped alike: they have all, or no other has
   // the same.
-  if (divisor != PoolDivisor::window)
-    return segmentsOf(w);
-  return {{0, w.out, {0, w.kernel}}};
+  for (const WindowSegment &s : segmentsOf(*known(w)))
+    divideRange(s.from, s.count, s.taps);
 }
 
 /// The whole row of dst in `row`; `taps` are those of other dims.
 void Window::emitFolded(IndexMath &m, Value scratch, ColumnRange row,
                         SmallVector<Tap> taps) const {
-  const WindowDim &w = dims[last()];
-  int64_t padded = w.paddedSize(), pad = std::min(w.pad, padded);
+  const SizedWindow &w = dims[last()];
+  Index padded = w.paddedSize(), pad = min(w.pad, padded);
   Value all = scratchView(m, scratch, sumType(), foldedAt(), padded);
   fill(m, all, neutral());
-  if (int64_t seen = std::min(w.in, padded - pad); seen > 0) {
+  Index seen = min(w.in, padded - pad);
+  if (seen.constant().value_or(1) > 0) {
     Window rows = *this;
     rows.dims.back() = {seen, seen, 1, 1, 0, 1};
     row.column = 0;
@@ -210,13 +223,7 @@ void Window::emitFolded(IndexMath &m, Value scratch, ColumnRange row,
   fill(m, sums, neutral());
   columns.emitTaps(m, {0, 0, {}, 0, row.count, std::nullopt}, {{0, w.kernel}},
                    sums);
-  for (const WindowSegment &s : dividedAlike()) {
-    row.column = s.from;
-    row.count = s.count;
-    taps.push_back({s.taps.first, s.taps.second - s.taps.first});
-    divide(m, sumsOf(m, scratch, row, s.from), row, taps);
-    taps.pop_back();
-  }
+  divideRow(m, scratch, row, taps);
   row.column = 0;
   row.count = w.out;
   finish(m, sums, row);
@@ -254,7 +261,7 @@ void Window::emitEpilogue(IndexMath &m, Value sums,
 
 /// Elements that an average counts along `dim`.
 Index Window::countOf(int64_t dim, const ColumnRange &at, Taps taps) const {
-  const WindowDim &d = dims[dim];
+  const SizedWindow &d = dims[dim];
   Index position = dim == last() ? at.column : at.outer[dim];
   switch (divisor) {
   case PoolDivisor::window:
@@ -288,42 +295,121 @@ Value Window::divisorOf(IndexMath &m, const ColumnRange &at, Taps taps) const {
                                 b.getF32FloatAttr(static_cast<float>(part))));
 }
 
+DirectDepthwise Window::asDirect() const {
+  return {dims,     src,
+          dst,      depthwiseWeights(weights),
+          epilogue, bytesOf(src) > ctx.target.getL2Bytes()};
+}
+
 void Window::emitDirect() const {
   IndexMath &m = ctx.m;
-  DirectDepthwise direct{dims,     src,
-                         dst,      depthwiseWeights(weights),
-                         epilogue, bytesOf(src) > ctx.target.getL2Bytes()};
   Grid grid{{"image", src.sizes[0]}};
-  for (const WindowDim &d : ArrayRef(dims).drop_back())
+  for (const SizedWindow &d : ArrayRef(dims).drop_back())
     grid.add("row", d.out);
   emitItems(m, ctx.label, grid, [&](const Grid::Item &at) {
-    direct.emitRow(m, at["image"], at.all("row"));
+    asDirect().emitRow(m, at["image"], at.all("row"));
   });
 }
 
-/// Whether the column ranges at the ends of a row are written out.
-bool Window::writesEdges() const {
-  return dims[last()].kernel <= kMaxWritten &&
-         segmentsOf(dims[last()]).size() <= 2 * kMaxWritten;
+/// A row of a depthwise convolution, of unknown sizes, with few taps. Where the
+/// windows of a row lie inside src, sums of all but the columns at its ends
+/// stay in registers.
+void Window::emitMostlyDirect(IndexMath &m, Value scratch, Index partialAt,
+                              const ColumnRange &range,
+                              SmallVector<Tap> taps) const {
+  auto inside = [&] {
+    for (auto [tap, d] : llvm::zip(taps, dims))
+      tap = {0, d.kernel};
+    asDirect().emitInside(m, range.image, range.outer);
+    taps.push_back({0, 0});
+    emitEnds(m, scratch, partialAt, range, taps);
+  };
+  if (range.outer.empty())
+    return inside();
+  OpBuilder &b = m.builder();
+  auto [first, past] = dims[0].interior();
+  auto isLess = [&](arith::CmpIPredicate predicate, Index x, Index y) -> Value {
+    return arith::CmpIOp::create(b, m.location(), predicate, m.value(x),
+                                 m.value(y));
+  };
+  Value isInside = arith::AndIOp::create(
+      b, m.location(), isLess(arith::CmpIPredicate::sge, range.outer[0], first),
+      isLess(arith::CmpIPredicate::slt, range.outer[0], past));
+  auto branch = scf::IfOp::create(b, m.location(), isInside, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getElseRegion().front());
+  emitRow(m, scratch, partialAt, range, taps);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  inside();
+}
+
+SmallVector<WindowSegment> Window::writtenSegments() const {
+  auto row = known(dims[last()]);
+  if (!row || row->kernel > kMaxWritten)
+    return {};
+  SmallVector<WindowSegment> segments = segmentsOf(*row);
+  if (segments.size() > 2 * kMaxWritten)
+    segments.clear();
+  return segments;
 }
 
 /// Bytes of the sums of the longest range, of so many `channels`.
 Index Window::columnRangeBytes(Index channels) const {
   auto [first, past] = dims[last()].interior();
-  int64_t longest = std::max<int64_t>(past - first, 1);
-  if (writesEdges())
-    for (const WindowSegment &s : segmentsOf(dims[last()]))
-      longest = std::max(longest, s.count);
+  Index longest = max(past - first, 1);
+  for (const WindowSegment &s : writtenSegments())
+    longest = max(longest, s.count);
   return longest * sumBytes() * channels;
+}
+
+/// The row of dst that begins at `range`, as ranges of columns; `taps` are
+/// those of other dims.
+void Window::emitRow(IndexMath &m, Value scratch, Index partialAt,
+                     ColumnRange range, SmallVector<Tap> taps) const {
+  const SizedWindow &w = dims[last()];
+  taps.push_back({0, w.kernel});
+  SmallVector<WindowSegment> segments = writtenSegments();
+  for (const WindowSegment &s : segments) {
+    taps.back() = {s.taps.first, s.taps.second - s.taps.first};
+    range.column = s.from;
+    range.count = s.count;
+    emitColumns(m, scratch, partialAt, range, taps);
+  }
+  if (!segments.empty())
+    return;
+  auto [first, past] = w.interior();
+  range.column = first;
+  range.count = past - first;
+  if (range.count.constant().value_or(1) > 0)
+    emitColumns(m, scratch, partialAt, range, taps);
+  emitEnds(m, scratch, partialAt, range, taps);
+}
+
+/// The columns of a row whose windows are cut at its ends, one by one; the last
+/// of `taps` is theirs.
+void Window::emitEnds(IndexMath &m, Value scratch, Index partialAt,
+                      ColumnRange range, MutableArrayRef<Tap> taps) const {
+  const SizedWindow &w = dims[last()];
+  auto [first, past] = w.interior();
+  range.count = 1;
+  for (auto [from, to] : {std::pair(Index(0), first), {past, w.out}})
+    emitLoop(m, from, to, [&](Index c) {
+      auto [lo, hi] = w.validTaps(c * w.stride);
+      taps.back() = {lo, hi - lo};
+      range.column = c;
+      emitColumns(m, scratch, partialAt, range, taps);
+    });
 }
 
 void Window::emit() const {
   IndexMath &m = ctx.m;
-  const WindowDim &w = dims[last()];
-  auto [first, past] = w.interior();
-  if (kind == WindowKind::depthwise && perGroup == 1 && channelsInside &&
-      DirectDepthwise::fits(dims))
+  auto windows = known(dims);
+  bool mayBeDirect =
+      kind == WindowKind::depthwise && perGroup == 1 && channelsInside;
+  if (mayBeDirect && windows && DirectDepthwise::fits(*windows))
     return emitDirect();
+  bool isMostlyDirect =
+      mayBeDirect && !windows && DirectDepthwise::fitsInside(dims);
   ChannelBlocks blocks(src.sizes.back(), channelsInside, channelBlock());
   Grid grid{{"image", src.sizes[0]}, {"channels", blocks.count}};
   for (int64_t i = 0; i < last(); ++i)
@@ -335,40 +421,23 @@ void Window::emit() const {
   if (folding)
     scratchBytes = foldedBytes();
   auto row = [&](const Grid::Item &at, Value scratch) {
-    ColumnRange range{at["image"],   at["channels"] * blocks.block,
-                      at.all("row"), first,
-                      past - first,  std::nullopt};
+    ColumnRange range{
+        at["image"], at["channels"] * blocks.block, at.all("row"), 0, 0,
+        std::nullopt};
     if (channelsInside)
       range.channels = blocks.extent(src.sizes.back(), at["channels"]);
-    SmallVector<std::pair<Index, Index>> taps;
+    SmallVector<Tap> taps;
     for (int64_t i = 0; i < last(); ++i) {
       Index start = range.outer[i] * dims[i].stride;
       auto [lo, hi] = dims[i].validTaps(start);
       taps.push_back({lo, hi - lo});
     }
     if (folding)
-      return emitFolded(m, scratch, range, taps);
-    taps.push_back({0, w.kernel});
-    if (writesEdges()) {
-      for (const WindowSegment &s : segmentsOf(w)) {
-        taps.back() = {s.taps.first, s.taps.second - s.taps.first};
-        range.column = s.from;
-        range.count = s.count;
-        emitColumns(m, scratch, partialAt, range, taps);
-      }
-      return;
-    }
-    if (past > first)
-      emitColumns(m, scratch, partialAt, range, taps);
-    range.count = 1;
-    for (auto [from, to] :
-         {std::pair(int64_t(0), first), std::pair(past, w.out)})
-      emitLoop(m, from, to, [&](Index c) {
-        auto [lo, hi] = w.validTaps(c * w.stride);
-        taps.back() = {lo, hi - lo};
-        range.column = c;
-        emitColumns(m, scratch, partialAt, range, taps);
-      });
+      emitFolded(m, scratch, range, std::move(taps));
+    else if (isMostlyDirect)
+      emitMostlyDirect(m, scratch, partialAt, range, std::move(taps));
+    else
+      emitRow(m, scratch, partialAt, range, std::move(taps));
   };
   emitItems(m, ctx.label, grid, scratchBytes, row);
 }
@@ -390,22 +459,11 @@ bool isCastTo(Type type, ArrayRef<Operation *> ops) {
 }
 
 /// A power of two, no more than 1 over the elements of a window.
-double partOfMean(ArrayRef<WindowDim> dims) {
+double partOfMean(ArrayRef<SizedWindow> dims) {
   double all = 1;
-  for (const WindowDim &d : dims)
+  for (const SizedWindow &d : dims)
     all *= static_cast<double>(std::max<int64_t>(d.kernel, 1));
   return std::exp2(-std::ceil(std::log2(all)));
-}
-
-LogicalResult staticDims(Operation *op, const Window &w) {
-  for (const WindowDim &d : w.dims)
-    if (ShapedType::isDynamic(d.in) || ShapedType::isDynamic(d.out))
-      return emitError(op, ErrorCode::UnsupportedForm,
-                       "spatial dimensions must be static");
-  if (!rankedType(op->getOperand(0)).getElementType().isF32())
-    return emitError(op, ErrorCode::UnsupportedForm,
-                     "windows are lowered for f32");
-  return success();
 }
 
 /// Pooling and depthwise convolution.
@@ -433,15 +491,21 @@ LogicalResult lowerForward(GroupContext &ctx, Operation *op) {
   w.src = toChannelsLast(w.made.tensors().front(), ncx);
   for (const Strided &operand : w.epilogue.epilogueOperands)
     w.epilogueOperands.push_back(toChannelsLast(operand, ncx));
-  w.dims = conv ? windowDims(conv)
-                : windowDims(op, type, dstType, ncx, intsAttr(op, "kernel"));
-  if (failed(staticDims(op, w)))
-    return failure();
+  if (!type.getElementType().isF32())
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "windows are lowered for f32");
+  w.dims = withSizes(
+      op,
+      conv ? windowDims(conv)
+           : windowDims(op, type, dstType, ncx, intsAttr(op, "kernel")),
+      w.src.sizes, w.dst.sizes);
   w.propagatesNan = boolAttr(op, "propagate_nan");
   if (w.kind == WindowKind::average)
     w.part = partOfMean(w.dims);
   // The maximum of padding alone is no byte.
-  if (w.kind == WindowKind::max && meetSrc(w.dims))
+  auto windows = known(w.dims);
+  if (w.kind == WindowKind::max &&
+      (windows ? meetSrc(*windows) : staysInside(op, w.dims)))
     w.bytes = castFromBytes(op);
   w.sumsInDst = w.bytes
                     ? isCastTo(w.bytes, ArrayRef(ctx.opsFrom(op)).drop_front())

@@ -11,6 +11,7 @@
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/products/PackPanels.h"
+#include "passes/tile/windows/DirectDepthwise.h"
 #include "passes/tile/windows/Windows.h"
 
 namespace tenon::passes {
@@ -25,7 +26,7 @@ struct Window {
   mlir::Operation *op;
   WindowKind kind;
   FusedOperand made; // a tap, computed from elements of src
-  llvm::SmallVector<WindowDim> dims;
+  llvm::SmallVector<SizedWindow> dims;
   Strided src, dst, weights; // channels last; weights [taps.., I, C]
   PoolDivisor divisor = PoolDivisor::window;
   bool channelsInside = true; // channels are contiguous: part of a range
@@ -68,13 +69,15 @@ private:
   int64_t channelBlock() const;
   int64_t distanceToNextRow() const;
 
-  bool writesEdges() const;
+  /// The column ranges of a row that are written out, also those at its ends;
+  /// none where they are many or not known.
+  llvm::SmallVector<WindowSegment> writtenSegments() const;
 
   // Memory.
   Index columnRangeBytes(Index channels) const;
   mlir::Value boxOfDst(IndexMath &m, const ColumnRange &at) const;
   mlir::Value sumsOf(IndexMath &m, mlir::Value scratch, const ColumnRange &at,
-                     int64_t before = 0) const;
+                     Index before = 0) const;
   mlir::Value scratchOf(IndexMath &m, mlir::Value scratch,
                         const ColumnRange &at, Index offset) const;
 
@@ -105,17 +108,30 @@ private:
   bool folds() const;
   /// Where the folded row begins in the scratch memory of an item, in bytes:
   /// after the sums, unless these are in dst.
-  int64_t foldedAt() const {
-    return sumsInDst ? 0 : roundUp(dims[last()].out * sumBytes(), kLineBytes);
+  Index foldedAt() const {
+    return sumsInDst ? 0
+                     : ceilDiv(dims[last()].out * sumBytes(), kLineBytes) *
+                           kLineBytes;
   }
-  int64_t foldedBytes() const {
+  Index foldedBytes() const {
     return foldedAt() + dims[last()].paddedSize() * sumBytes();
   }
-  llvm::SmallVector<WindowSegment> dividedAlike() const;
+  /// Divides the sums of all of row `at`, whose taps of the last dim are not
+  /// given.
+  void divideRow(IndexMath &m, mlir::Value scratch, ColumnRange at,
+                 llvm::SmallVector<Tap> taps) const;
   void emitFolded(IndexMath &m, mlir::Value scratch, ColumnRange row,
                   llvm::SmallVector<Tap> taps) const;
 
+  void emitRow(IndexMath &m, mlir::Value scratch, Index partialAt,
+               ColumnRange range, llvm::SmallVector<Tap> taps) const;
+  void emitEnds(IndexMath &m, mlir::Value scratch, Index partialAt,
+                ColumnRange range, llvm::MutableArrayRef<Tap> taps) const;
+  DirectDepthwise asDirect() const;
   void emitDirect() const;
+  void emitMostlyDirect(IndexMath &m, mlir::Value scratch, Index partialAt,
+                        const ColumnRange &range,
+                        llvm::SmallVector<Tap> taps) const;
 };
 
 } // namespace tenon::passes

@@ -110,7 +110,7 @@ Window::Terms Window::termsAt(IndexMath &m, const ColumnRange &at,
     w.loop(number(1), *at.channels, w.tensor.strides.back());
   }
   for (int64_t i = 0; i < s; ++i) {
-    const WindowDim &d = dims[i];
+    const SizedWindow &d = dims[i];
     auto [lo, n] = taps[i];
     Index first = (i == last() ? at.column : at.outer[i]) * d.stride;
     first += lo * d.dilation;
@@ -179,7 +179,7 @@ void Window::emitTaps(IndexMath &m, const ColumnRange &at, Taps taps,
 std::optional<Window::Cut> Window::cutOfTaps() const {
   const int64_t longest = channelsInside ? 256 : 2048;
   int64_t all = 1, behind = 1, d = last();
-  for (const WindowDim &w : dims)
+  for (const SizedWindow &w : dims)
     all *= w.kernel;
   if (kind != WindowKind::average || all <= longest)
     return std::nullopt;
