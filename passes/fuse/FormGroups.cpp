@@ -373,15 +373,17 @@ struct FusionPlanner {
   }
 };
 
-/// Returns a copy. What is reshaped after transposes is copied before, if that
-/// copy can be written as the caller's buffer has it: reshapes copy, too.
+/// Returns a copy. What is reshaped after transposes, or shows parts or repeats
+/// of another value, is copied before, if that copy can be written as the
+/// caller's buffer has it: reshapes copy, too.
 void copyResult(OpBuilder &b, Location loc, func::FuncOp f, OpOperand &use) {
   auto copy = [&](Value v) {
     return buildGraphOp(b, loc, "Reorder", v, rankedType(v));
   };
   Value v = use.get();
   auto reshape = v.getDefiningOp<graph::StaticReshapeOp>();
-  if (reshape && !orderOf(reshape.getSrc()).empty()) {
+  Operation *shown = reshape ? reshape.getSrc().getDefiningOp() : nullptr;
+  if (shown && (!orderOf(reshape.getSrc()).empty() || isPartView(shown))) {
     Value before = copy(reshape.getSrc());
     Operation *again = b.clone(*reshape);
     again->setOperand(0, before);
@@ -405,7 +407,8 @@ void copyAliasedResults(func::FuncOp f) {
     Value v = use.get();
     Operation *def = v.getDefiningOp();
     if (Value source = writtenAsComputed(f, use.getOperandNumber());
-        source && seen.insert(source).second)
+        source && !isAlias(source.getDefiningOp()) &&
+        seen.insert(source).second)
       continue;
     bool alias = !def || isAlias(def) || isa<arith::ConstantOp>(def) ||
                  !seen.insert(v).second;

@@ -138,10 +138,14 @@ bool readsAsWell(OpOperand &use, Value src) {
       stringAttr(user, "auto_broadcast") != "numpy")
     return false;
   SmallVector<ArrayRef<int64_t>> shapes;
-  for (OpOperand &operand : user->getOpOperands())
+  for (OpOperand &operand : user->getOpOperands()) {
+    // A condition can not enlarge the result.
+    if (isa<graph::SelectOp>(user) && operand.getOperandNumber() == 0)
+      continue;
     shapes.push_back(
         rankedType(operand.get() == use.get() ? src : operand.get())
             .getShape());
+  }
   return ArrayRef(broadcastShape(shapes)) ==
          rankedType(user->getResult(0)).getShape();
 }

@@ -78,6 +78,23 @@ static void addRepetitions(Cases &cases) {
            "e = Expand 5x1 shape=5,3; f = Expand 5x2 shape=5,2; "
            "Concat e f axis=1",
            "e = Expand 16x1 shape=16,32; p = MatMul 16x8 8x32c; Multiply p e",
+           // Results that show an expansion: repeated along, and across.
+           "e = Expand 5x1x37 shape=5,4,37; StaticReshape e shape=20,37 "
+           "special_zero=0",
+           "e = Expand 5x37x1 shape=5,37,3; StaticReshape e shape=5,111 "
+           "special_zero=0",
+           "e = Expand 5x1x37 shape=5,4,37; StaticTranspose e order=2,0,1",
+           "e = Expand 5x1x37 shape=5,4,37; t = StaticTranspose e order=1,0,2; "
+           "StaticReshape t shape=20,37 special_zero=0",
+           "s = Slice 5x9x37 begins=2 ends=6 axes=1; StaticReshape s "
+           "shape=20,37 special_zero=0",
+           "e = Expand 5x1x37 shape=5,4,37; r = StaticReshape e shape=20,37 "
+           "special_zero=0; Concat r 3x37 axis=0",
+           // The condition of Select does not broadcast what it chooses from.
+           "e = Expand () shape=5,37; c/boolean = Greater 5x37 (); "
+           "Select c e ()",
+           "e = Expand 1x37 shape=5,37; c/boolean = Greater 5x1 (); "
+           "Select c () e",
        })
     cases.push_back(text);
 }

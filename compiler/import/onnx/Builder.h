@@ -1,0 +1,87 @@
+//===- Builder.h - a graph in the making ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What conversions of ONNX's operators write to: each operation is checked and
+// its shapes are inferred as it is added, since what the next one becomes
+// depends on them. Small tensors whose elements are known are evaluated along,
+// so that shapes which a model computes become numbers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/import/onnx/Elements.h"
+
+#include <map>
+#include <set>
+
+namespace tenon::onnx {
+
+/// The id of a tensor. kNone is an operand that is left out, and what there is
+/// instead of a result after an error: whatever is made of it is nothing, too.
+using Value = uint64_t;
+inline constexpr Value kNone = 0;
+
+/// Not thread-safe.
+class Builder {
+public:
+  explicit Builder(Doubles doubles) : doubles(doubles) {}
+
+  /// The element type; if Tenon does not have it, an error, and f32.
+  graph::DType dtypeOf(DataType type);
+
+  /// The operator that what follows is for; named by errors.
+  void enter(std::string operatorName, std::string opType);
+
+  /// A tensor that the caller gives at each execution.
+  Value input(graph::DType dtype, std::optional<graph::Dims> shape);
+  /// A tensor of the model, which must live as long as this.
+  Value weight(const TensorProto &tensor);
+  Value constant(reference::Tensor tensor);
+  /// The elements of an input that will not change: they count as known.
+  void bind(Value input, reference::Tensor elements);
+
+  /// Adds an operation. Operands that are kNone are left out. Results have the
+  /// types `results`; those of type undef are left out, too.
+  std::vector<Value> add(std::string_view kind, std::vector<Value> operands,
+                         graph::AttrMap attrs,
+                         std::vector<graph::DType> results);
+
+  /// A description; of kNone, of a scalar.
+  const graph::LogicalTensor &tensor(Value value) const;
+  /// Whether an operation has it as a result.
+  bool isComputed(Value value) const;
+  /// The elements, if they are known and few; else null.
+  const reference::Tensor *known(Value value);
+
+  /// Records an error about the operator.
+  void fail(ErrorCode code, std::string message);
+  const std::vector<Error> &errors() const { return failures; }
+
+  /// The graph of what `outputs` depend on. Constants and weights that are
+  /// read are in the maps, as tensors without a producer.
+  graph::Graph take(const std::vector<Value> &outputs);
+  const std::map<Value, const TensorProto *> &weights() const {
+    return weightTensors;
+  }
+  const std::map<Value, reference::Tensor> &constants() const {
+    return constantTensors;
+  }
+
+private:
+  Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
+                  graph::PropertyType property);
+  void evaluate(const graph::Op &op);
+
+  Doubles doubles;
+  graph::Graph graph;
+  std::map<Value, const TensorProto *> weightTensors;
+  std::map<Value, reference::Tensor> constantTensors;
+  std::map<Value, reference::Tensor> knownTensors; // beside constants
+  std::vector<Value> inputs;
+  std::set<Value> computed;
+  std::vector<Error> failures;
+  std::string nodeName, nodeType;
+  Value lastValue = kNone;
+};
+
+} // namespace tenon::onnx

@@ -1,0 +1,54 @@
+//===- Conversions.h - what operators of ONNX become -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One row per operator and version that changed its meaning. Tables are grouped
+// as operations are in dialects/graph/*.td, a file for each.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/import/onnx/NodeContext.h"
+
+#include <span>
+
+namespace tenon::onnx {
+
+struct OpConversion {
+  std::string_view opType;
+  /// The first version of the operator set with this meaning.
+  int64_t since;
+  void (*convert)(NodeContext &node);
+  /// The operation, where `convert` serves several operators.
+  std::string_view kind = {};
+};
+
+/// The row for `opType` in `opset`; null: there is none.
+const OpConversion *findConversion(std::string_view opType, int64_t opset);
+
+/// The tables of all operators.
+std::vector<std::span<const OpConversion>> conversionTables();
+
+/// Adds pads_begin, pads_end and auto_pad of a window over `spatial` dims.
+void addPads(NodeContext &node, size_t spatial, graph::AttrMap &attrs);
+
+/// Attributes of a convolution with these weights, in this format.
+graph::AttrMap convAttrs(NodeContext &node, Value weights, std::string format);
+
+std::span<const OpConversion> elementwiseConversions();
+std::span<const OpConversion> activationConversions();
+std::span<const OpConversion> reduceConversions();
+std::span<const OpConversion> normConversions();
+std::span<const OpConversion> movementConversions();
+std::span<const OpConversion> shapeConversions();
+std::span<const OpConversion> indexingConversions();
+std::span<const OpConversion> searchConversions();
+std::span<const OpConversion> windowConversions();
+std::span<const OpConversion> contractionConversions();
+std::span<const OpConversion> einsumConversions();
+std::span<const OpConversion> quantConversions();
+std::span<const OpConversion> recurrentConversions();
+std::span<const OpConversion> lossConversions();
+std::span<const OpConversion> spectrumConversions();
+std::span<const OpConversion> gridSampleConversions();
+
+} // namespace tenon::onnx

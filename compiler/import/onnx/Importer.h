@@ -1,0 +1,48 @@
+//===- Importer.h - ONNX models as graphs ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/import/onnx/Elements.h"
+
+#include <map>
+#include <string>
+
+namespace tenon::onnx {
+
+struct ImportOptions {
+  /// Inputs whose elements are known and will not change, by name: shapes and
+  /// axes that a model takes as inputs become attributes.
+  std::map<std::string, reference::Tensor, std::less<>> bound = {};
+  Doubles doubles = Doubles::refuse;
+};
+
+/// An input or output of the model.
+struct Port {
+  std::string name;
+  /// Its tensor; none: an input that nothing reads.
+  std::optional<uint64_t> id;
+  /// An output with as many entries as the data says: the first `*count`
+  /// entries of this scalar tensor, along dim `axis`, are it, and the others 0.
+  std::optional<uint64_t> count = {};
+  int axis = 0;
+};
+
+/// A graph, and the elements of its constants, by tensor id.
+struct Imported {
+  graph::Graph graph;
+  std::vector<Port> inputs, outputs;
+  std::map<uint64_t, const TensorProto *> weights; // of the model
+  std::map<uint64_t, reference::Tensor> constants; // made on import
+};
+
+/// Makes a graph of `model`, which must outlive the result: weights are views.
+/// Operators are converted by the tables of Conversions.h.
+///
+/// Errors, with the operator that they are about: UnsupportedOp for one that is
+/// not in the table, UnsupportedDType for elements that Tenon does not have,
+/// UnsupportedForm for attributes or unknown sizes that are not converted,
+/// UnknownTensor for a name that nothing gives, and those of inferOp.
+Expected<Imported> importModel(const ModelProto &model,
+                               const ImportOptions &options = {});
+
+} // namespace tenon::onnx

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tests/onnx does not show: models that are wrong.
+#include "compiler/import/onnx/Importer.h"
+
+#include "compiler/import/onnx/Conversions.h"
+
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::onnx;
+
+namespace {
+
+/// A tensor with these dims; its elements are all 1.
+TensorProto ones(std::string_view name, DataType type, graph::Dims dims) {
+  TensorProto tensor;
+  tensor.name = name;
+  tensor.type = type;
+  tensor.dims = std::move(dims);
+  auto count = static_cast<size_t>(reference::elementCount(tensor.dims));
+  tensor.floats.assign(type == DataType::f32 ? count : 0, 1.0f);
+  tensor.int64s.assign(type == DataType::s64 ? count : 0, 1);
+  tensor.int32s.assign(type == DataType::boolean ? count : 0, 1);
+  return tensor;
+}
+
+ValueInfoProto port(std::string_view name, DataType type,
+                    const graph::Dims &dims) {
+  ValueInfoProto value;
+  value.name = name;
+  value.isTensor = true;
+  value.type = type;
+  value.shape.emplace();
+  for (int64_t dim : dims)
+    value.shape->emplace_back().value = dim;
+  return value;
+}
+
+NodeProto nodeOf(std::string_view opType,
+                 std::vector<std::string_view> inputs = {}) {
+  NodeProto node;
+  node.opType = opType;
+  node.inputs = std::move(inputs);
+  return node;
+}
+
+/// A model of one node, whose result is the output.
+ModelProto modelOf(NodeProto node, int64_t opset = 17) {
+  ModelProto model;
+  model.irVersion = 8;
+  model.operatorSets = {{.domain = "", .version = opset}};
+  node.outputs = {"y"};
+  model.graph.nodes = {std::move(node)};
+  model.graph.outputs = {port("y", DataType::f32, {})};
+  return model;
+}
+
+Error failureOf(const ModelProto &model) {
+  auto imported = importModel(model);
+  EXPECT_FALSE(imported);
+  return imported ? Error{} : imported.errors().front();
+}
+
+TEST(OnnxImporter, MakesAGraphOfWhatIsRead) {
+  ModelProto model = modelOf(nodeOf("Add", {"x", "w"}));
+  model.graph.inputs = {port("x", DataType::f32, {2, 3}),
+                        port("unread", DataType::f32, {5})};
+  model.graph.initializers = {ones("w", DataType::f32, {3}),
+                              ones("v", DataType::f32, {7})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  EXPECT_EQ(imported->graph.ops.size(), 1u);
+  EXPECT_EQ(imported->weights.size(), 1u);
+  EXPECT_EQ(imported->inputs.size(), 2u);
+  EXPECT_TRUE(imported->inputs[0].id);
+  EXPECT_FALSE(imported->inputs[1].id);
+}
+
+TEST(OnnxImporter, ErrorsNameTheNode) {
+  NodeProto node = nodeOf("Nonsense");
+  node.name = "first";
+  Error error = failureOf(modelOf(node));
+  EXPECT_EQ(error.code, ErrorCode::UnsupportedOp);
+  EXPECT_EQ(error.opKind, "Nonsense");
+  EXPECT_EQ(error.opName, "first");
+
+  node.opType = "Relu";
+  node.domain = "com.example";
+  EXPECT_EQ(failureOf(modelOf(node)).code, ErrorCode::UnsupportedOp);
+
+  node.domain = "";
+  node.inputs = {"y"}; // its own result
+  EXPECT_EQ(failureOf(modelOf(node)).code, ErrorCode::UnknownTensor);
+
+  node.inputs = {"x"};
+  ModelProto model = modelOf(node);
+  model.graph.inputs = {port("x", DataType::complex64, {2})};
+  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedDType);
+  int64_t many = int64_t{1} << 40;
+  for (graph::Dims dims : {graph::Dims{many, many}, graph::Dims{2, -1}}) {
+    model.graph.inputs = {port("x", DataType::f32, dims)};
+    EXPECT_EQ(failureOf(model).code, ErrorCode::BadDim);
+  }
+}
+
+/// Attributes that some operators have, with numbers that are right for few.
+std::vector<AttributeProto> strangeAttributes(size_t which) {
+  std::vector<AttributeProto> attributes;
+  if (which == 0)
+    return attributes;
+  auto add = [&](std::string_view name) -> AttributeProto & {
+    attributes.emplace_back().name = name;
+    return attributes.back();
+  };
+  int64_t number = which == 1 ? -7 : 3;
+  for (const char *name : {"axis", "batch_dims", "blocksize", "group", "to",
+                           "num_groups", "k", "p", "size", "output_height"})
+    add(name).i = number;
+  for (const char *name :
+       {"axes", "kernel_shape", "pads", "strides", "perm", "dilations", "split",
+        "starts", "ends", "output_shape", "output_padding"})
+    add(name).ints = {number, 0, which == 1 ? 1 : 2};
+  add("equation").s = which == 1 ? "i->" : "ii,...k";
+  add("scales").floats = {0, -1, 1e30f};
+  return attributes;
+}
+
+// Any operands give a graph or an error; nothing is read that is not there.
+TEST(OnnxImporter, EveryConversionTakesAnyOperands) {
+  const std::vector<std::string_view> names{"a", "b", "c", "d",
+                                            "e", "f", "g", "h"};
+  const std::vector<graph::Dims> shapes{
+      {}, {0}, {3}, {2, 3}, {1, 2, 3}, {2, 4, 3, 3}, {1, 2, 1, 3, 2}};
+  size_t converted = 0, refused = 0;
+  for (std::span<const OpConversion> table : conversionTables())
+    for (const OpConversion &row : table)
+      for (DataType type : {DataType::f32, DataType::s64, DataType::boolean})
+        for (const graph::Dims &shape : shapes)
+          for (size_t count : {0, 1, 2, 3, 8})
+            for (size_t variant = 0; variant < 6; ++variant) {
+              NodeProto node = nodeOf(row.opType);
+              node.inputs.assign(names.begin(), names.begin() + count);
+              node.attributes = strangeAttributes(variant / 2);
+              ModelProto model = modelOf(node, row.since);
+              for (size_t i = 0; i < count; ++i)
+                if (variant % 2 && i > 0)
+                  model.graph.initializers.push_back(
+                      ones(names[i], type, shape));
+                else
+                  model.graph.inputs.push_back(port(names[i], type, shape));
+              auto imported = importModel(model);
+              ++(imported ? converted : refused);
+              if (!imported)
+                EXPECT_FALSE(imported.errors().empty());
+            }
+  EXPECT_GT(converted, 1000u);
+  EXPECT_GT(refused, 1000u);
+}
+
+} // namespace

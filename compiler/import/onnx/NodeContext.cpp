@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/import/onnx/NodeContext.h"
+
+#include <algorithm>
+
+namespace tenon::onnx {
+
+NodeContext::NodeContext(Builder &builder, const NodeProto &node,
+                         const OpConversion &conversion, int64_t opset,
+                         Values operands)
+    : builder(builder), node(node), row(conversion), version(opset),
+      operands(std::move(operands)), outs(node.outputs.size(), kNone),
+      counts(node.outputs.size(), kNone), countAxes(node.outputs.size(), 0) {}
+
+Value NodeContext::in(size_t i) const {
+  return i < operands.size() ? operands[i] : kNone;
+}
+
+bool NodeContext::wants(size_t i) const {
+  return i < node.outputs.size() && !node.outputs[i].empty();
+}
+
+void NodeContext::out(size_t i, Value value) {
+  if (i < outs.size())
+    outs[i] = value;
+}
+
+void NodeContext::outCounted(size_t i, Value value, Value count, int axis) {
+  if (i >= outs.size())
+    return;
+  outs[i] = value;
+  counts[i] = count;
+  countAxes[i] = axis;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *NodeContext::find(std::string_view name) const {
+  for (const AttributeProto &attribute : node.attributes)
+    if (attribute.name == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t NodeContext::integer(std::string_view name, int64_t fallback) const {
+  const AttributeProto *attribute = find(name);
+  return attribute ? attribute->i : fallback;
+}
+
+float NodeContext::number(std::string_view name, float fallback) const {
+  const AttributeProto *attribute = find(name);
+  return attribute ? attribute->f : fallback;
+}
+
+std::string NodeContext::text(std::string_view name,
+                              std::string_view fallback) const {
+  const AttributeProto *attribute = find(name);
+  return std::string(attribute ? attribute->s : fallback);
+}
+
+std::optional<Dims> NodeContext::integers(std::string_view name) const {
+  const AttributeProto *attribute = find(name);
+  return attribute ? std::optional(attribute->ints) : std::nullopt;
+}
+
+std::optional<std::vector<float>>
+NodeContext::numbers(std::string_view name) const {
+  const AttributeProto *attribute = find(name);
+  return attribute ? std::optional(attribute->floats) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Dims NodeContext::shape(Value value) {
+  const graph::LogicalTensor &tensor = builder.tensor(value);
+  if (tensor.shape)
+    return *tensor.shape;
+  refuse("the rank of an operand is not known");
+  return {};
+}
+
+Dims NodeContext::knownShape(Value value) {
+  Dims dims = shape(value);
+  if (std::find(dims.begin(), dims.end(), graph::kUnknownDim) != dims.end())
+    refuse("a size is not known");
+  return dims;
+}
+
+int64_t NodeContext::axisOf(int64_t axis, int rank) {
+  int64_t counted = axis < 0 ? axis + rank : axis;
+  if (axis >= -rank && axis < rank)
+    return counted;
+  if (!failed())
+    builder.fail(ErrorCode::BadDim, "axis " + std::to_string(axis) +
+                                        " of a tensor of rank " +
+                                        std::to_string(rank));
+  return 0;
+}
+
+std::optional<Dims> NodeContext::known(Value value) {
+  const reference::Tensor *tensor = builder.known(value);
+  if (!tensor || graph::isFloat(tensor->dtype))
+    return std::nullopt;
+  Dims result;
+  for (int64_t i = 0; i < tensor->numElements(); ++i)
+    result.push_back(reference::integerAt(*tensor, i));
+  return result;
+}
+
+Dims NodeContext::needed(size_t i, std::string_view what) {
+  if (std::optional<Dims> values = known(in(i)))
+    return *values;
+  refuse(std::string(what) + " is not known when the model is read");
+  return {};
+}
+
+double NodeContext::neededNumber(size_t i, std::string_view what,
+                                 double fallback) {
+  if (in(i) == kNone)
+    return fallback;
+  const reference::Tensor *tensor = builder.known(in(i));
+  if (tensor && tensor->numElements() > 0)
+    return tensor->at(0);
+  refuse(std::string(what) + " is not known when the model is read");
+  return fallback;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Values NodeContext::ops(std::string_view kind, Values operands,
+                        graph::AttrMap attrs,
+                        const std::vector<DType> &results) {
+  return builder.add(kind, std::move(operands), std::move(attrs), results);
+}
+
+Value NodeContext::op(std::string_view kind, Values operands,
+                      graph::AttrMap attrs, DType result) {
+  return ops(kind, std::move(operands), std::move(attrs), {result}).front();
+}
+
+Value NodeContext::op(std::string_view kind, Values operands,
+                      graph::AttrMap attrs) {
+  auto given = std::find_if(operands.begin(), operands.end(),
+                            [](Value value) { return value != kNone; });
+  DType result = given == operands.end() ? DType::f32 : type(*given);
+  return op(kind, std::move(operands), std::move(attrs), result);
+}
+
+Value NodeContext::scalar(double value, DType dtype) {
+  reference::Tensor tensor{DType::undef, {}, {value}};
+  reference::setDType(tensor, dtype);
+  reference::roundToDType(tensor);
+  return builder.constant(std::move(tensor));
+}
+
+Value NodeContext::integersConstant(const Dims &values) {
+  return builder.constant(reference::Tensor{
+      DType::s64, {static_cast<int64_t>(values.size())}, {}, values});
+}
+
+Value NodeContext::indexAlong(Value value, int64_t axis) {
+  return op("GenIndex", {value}, {{"axis", axis}}, DType::s64);
+}
+
+Value NodeContext::cast(Value value, DType dtype) {
+  return type(value) == dtype ? value : op("TypeCast", {value}, {}, dtype);
+}
+
+Value NodeContext::reshape(Value value, Dims shape) {
+  // A size that is not known is that of the same dim of `value` while all dims
+  // before are the same, too; one other is what the elements leave.
+  Dims source = this->shape(value);
+  bool isPrefix = true, hasZero = false, repeats = false;
+  int left = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    isPrefix &= i < source.size() && source[i] == shape[i];
+    hasZero |= shape[i] == 0;
+    if (shape[i] != graph::kUnknownDim) {
+      left += shape[i] == -1;
+    } else if (isPrefix) {
+      shape[i] = 0;
+      repeats = true;
+    } else {
+      shape[i] = -1;
+      ++left;
+    }
+  }
+  if (left > 1 || (repeats && hasZero))
+    refuse("more sizes are not known than a reshape can leave open");
+  return op("StaticReshape", {value},
+            {{"shape", std::move(shape)}, {"special_zero", repeats}});
+}
+
+Value NodeContext::transpose(Value value, Dims order) {
+  return op("StaticTranspose", {value}, {{"order", std::move(order)}});
+}
+
+Value NodeContext::expandLike(Value value, Value like) {
+  if (builder.tensor(like).hasStaticShape())
+    return op("Expand", {value}, {{"shape", shape(like)}});
+  Value sizes = op("Shape", {like}, {}, DType::s64);
+  return op("Expand", {value, sizes});
+}
+
+Value NodeContext::unsqueeze(Value value, const Dims &axes) {
+  Dims dims = shape(value);
+  int rank = static_cast<int>(dims.size() + axes.size());
+  Dims places;
+  for (int64_t axis : axes)
+    places.push_back(axisOf(axis, rank));
+  std::sort(places.begin(), places.end());
+  for (int64_t place : places)
+    dims.insert(dims.begin() +
+                    std::min<int64_t>(place, static_cast<int64_t>(dims.size())),
+                1);
+  return reshape(value, std::move(dims));
+}
+
+Value NodeContext::select(Value condition, Value a, Value b) {
+  return op("Select", {condition, a, b}, {}, type(a));
+}
+
+Value NodeContext::reduce(std::string_view kind, Value value, Dims axes,
+                          bool keep) {
+  return op(kind, {value}, {{"axes", std::move(axes)}, {"keep_dims", keep}});
+}
+
+} // namespace tenon::onnx

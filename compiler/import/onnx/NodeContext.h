@@ -1,0 +1,134 @@
+//===- NodeContext.h - what a conversion of an operator sees ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One node of a model and the graph it becomes a part of. After an error the
+// functions go on and make nothing, so that conversions need not check.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/import/onnx/Builder.h"
+
+#include <string>
+
+namespace tenon::onnx {
+
+struct OpConversion;
+
+using Values = std::vector<Value>;
+using graph::Dims;
+using graph::DType;
+
+class NodeContext {
+public:
+  /// `operands` has kNone for operands that are left out. `opset` is the
+  /// version of the operator set of the node's domain.
+  NodeContext(Builder &builder, const NodeProto &node,
+              const OpConversion &conversion, int64_t opset, Values operands);
+
+  // The node.
+
+  const OpConversion &conversion() const { return row; }
+  int64_t opset() const { return version; }
+  size_t numInputs() const { return operands.size(); }
+  size_t numOutputs() const { return node.outputs.size(); }
+  /// Operand `i`, or kNone.
+  Value in(size_t i) const;
+  /// Whether result `i` has a name, so that somebody may read it.
+  bool wants(size_t i) const;
+  /// Sets result `i`. With `count`, it has an entry for as many of its entries
+  /// along `axis` as that scalar says.
+  void out(size_t i, Value value);
+  void outCounted(size_t i, Value value, Value count, int axis);
+  const Values &results() const { return outs; }
+  Value countOf(size_t i) const { return counts[i]; }
+  int countAxis(size_t i) const { return countAxes[i]; }
+
+  // Attributes.
+
+  bool has(std::string_view name) const { return find(name); }
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  float number(std::string_view name, float fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::optional<Dims> integers(std::string_view name) const;
+  std::optional<std::vector<float>> numbers(std::string_view name) const;
+  const AttributeProto *find(std::string_view name) const;
+
+  // Tensors.
+
+  DType type(Value value) const { return builder.tensor(value).dtype; }
+  DType dtypeOf(DataType type) { return builder.dtypeOf(type); }
+  bool isFloat(Value value) const { return graph::isFloat(type(value)); }
+  /// The sizes, an unknown one being kUnknownDim. Of unknown rank: an error.
+  Dims shape(Value value);
+  int rank(Value value) { return static_cast<int>(shape(value).size()); }
+  /// The sizes where all of them are needed; else an error.
+  Dims knownShape(Value value);
+  /// `axis` from 0 to `rank` - 1 for a negative one, too; else an error, and 0.
+  int64_t axisOf(int64_t axis, int rank);
+  /// The elements of integers, if they are known.
+  std::optional<Dims> known(Value value);
+  /// The elements of anything, if they are known; else null.
+  const reference::Tensor *elements(Value value) {
+    return builder.known(value);
+  }
+  /// The elements of operand `i`, or an error that calls it `what`.
+  Dims needed(size_t i, std::string_view what);
+  /// The first element of operand `i` the same way; `fallback` if left out.
+  double neededNumber(size_t i, std::string_view what, double fallback);
+
+  // Making operations. Results have the type of the first operand that is
+  // given, where none is named.
+
+  Value op(std::string_view kind, Values operands, graph::AttrMap attrs = {});
+  Value op(std::string_view kind, Values operands, graph::AttrMap attrs,
+           DType result);
+  Values ops(std::string_view kind, Values operands, graph::AttrMap attrs,
+             const std::vector<DType> &results);
+
+  /// A scalar with the value and the element type.
+  Value scalar(double value, DType dtype);
+  /// A scalar of the type of `like`.
+  Value like(Value value, double number) { return scalar(number, type(value)); }
+  Value integersConstant(const Dims &values);
+  Value constant(reference::Tensor tensor) {
+    return builder.constant(std::move(tensor));
+  }
+  Value weight(const TensorProto &tensor) { return builder.weight(tensor); }
+
+  /// The index along `axis` of each element of `value`, s64.
+  Value indexAlong(Value value, int64_t axis);
+  /// The same elements in another type; `value` if it has this type.
+  Value cast(Value value, DType dtype);
+  /// `shape` may have kUnknownDim where a size of `value` is not known.
+  Value reshape(Value value, Dims shape);
+  Value transpose(Value value, Dims order);
+  /// Broadcast with the shape of `like`.
+  Value expandLike(Value value, Value like);
+  /// With dims of 1 put in, at these places of the result.
+  Value unsqueeze(Value value, const Dims &axes);
+  /// Comparisons and logic, all with boolean results.
+  Value less(Value a, Value b) { return op("Greater", {b, a}, {}, kBool); }
+  Value equal(Value a, Value b) { return op("Equal", {a, b}, {}, kBool); }
+  Value greater(Value a, Value b) { return op("Greater", {a, b}, {}, kBool); }
+  Value select(Value condition, Value a, Value b);
+  Value reduce(std::string_view kind, Value value, Dims axes, bool keep);
+
+  /// Records an error.
+  void refuse(std::string why) {
+    builder.fail(ErrorCode::UnsupportedForm, std::move(why));
+  }
+  bool failed() const { return !builder.errors().empty(); }
+
+  static constexpr DType kBool = DType::boolean;
+
+private:
+  Builder &builder;
+  const NodeProto &node;
+  const OpConversion &row;
+  int64_t version;
+  Values operands, outs, counts;
+  std::vector<int> countAxes;
+};
+
+} // namespace tenon::onnx

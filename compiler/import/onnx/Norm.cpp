@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Normalisations and softmax.
+#include "compiler/import/onnx/Conversions.h"
+
+namespace tenon::onnx {
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// Product of the sizes from `from` on, before `to`.
+static int64_t product(const Dims &dims, int64_t from, int64_t to) {
+  int64_t result = 1;
+  for (int64_t i = from; i < to; ++i)
+    result *= dims[i];
+  return result;
+}
+
+/// Before version 13 the dims from axis on are normalised as if they were one.
+static void softmax1(NodeContext &n) {
+  Value x = n.in(0);
+  Dims dims = n.knownShape(x);
+  auto rank = static_cast<int64_t>(dims.size());
+  int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(rank));
+  if (n.failed())
+    return;
+  Value flat =
+      n.reshape(x, {product(dims, 0, axis), product(dims, axis, rank)});
+  Value result = n.op(n.conversion().kind, {flat}, {{"axis", int64_t{1}}});
+  n.out(0, n.reshape(result, dims));
+}
+
+static void softmax13(NodeContext &n) {
+  n.out(0, n.op(n.conversion().kind, {n.in(0)},
+                {{"axis", n.integer("axis", -1)}}));
+}
+
+/// 1 at the first maximum, 0 elsewhere.
+static Value hardmaxAlong(NodeContext &n, Value x, int64_t axis) {
+  Value place = n.op("ArgMax", {x}, {{"axis", axis}}, DType::s64);
+  return n.cast(n.equal(n.indexAlong(x, axis), place), n.type(x));
+}
+
+static void hardmax1(NodeContext &n) {
+  Value x = n.in(0);
+  Dims dims = n.knownShape(x);
+  auto rank = static_cast<int64_t>(dims.size());
+  int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(rank));
+  if (n.failed())
+    return;
+  Value flat =
+      n.reshape(x, {product(dims, 0, axis), product(dims, axis, rank)});
+  n.out(0, n.reshape(hardmaxAlong(n, flat, 1), dims));
+}
+
+static void hardmax13(NodeContext &n) {
+  n.out(0, hardmaxAlong(n, n.in(0), n.integer("axis", -1)));
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisations
+//===----------------------------------------------------------------------===//
+
+static Value invStdDev(NodeContext &n, Value variance, float epsilon) {
+  Value sum = n.op("Add", {variance, n.like(variance, epsilon)});
+  return n.op("Reciprocal", {n.op("Sqrt", {sum})});
+}
+
+static Value zeros(NodeContext &n, Dims shape) {
+  return n.constant(reference::zeros(DType::f32, std::move(shape)));
+}
+
+/// Mean and 1 / sqrt(variance + epsilon) keep normalised dims with size 1.
+static void layerNorm(NodeContext &n) {
+  Value x = n.in(0);
+  int rank = n.rank(x);
+  int64_t axis = n.axisOf(n.integer("axis", -1), rank);
+  float epsilon = n.number("epsilon", 1e-5f);
+  bool stats = n.wants(1) || n.wants(2);
+  graph::AttrMap attrs{{"begin_norm_axis", axis},
+                       {"epsilon", epsilon},
+                       {"keep_stats", stats},
+                       {"use_affine", true}};
+  Value beta = n.in(2) != kNone ? n.in(2) : zeros(n, n.knownShape(n.in(1)));
+  Values operands{x, n.in(1), beta};
+  if (!stats)
+    return n.out(0, n.op("LayerNorm", operands, attrs));
+  Values results =
+      n.ops("LayerNorm", operands, attrs, {n.type(x), DType::f32, DType::f32});
+  Dims added;
+  for (int64_t i = axis; i < rank; ++i)
+    added.push_back(i);
+  n.out(0, results[0]);
+  n.out(1, n.unsqueeze(results[1], added));
+  n.out(2, n.unsqueeze(invStdDev(n, results[2], epsilon), added));
+}
+
+static void instanceNorm(NodeContext &n) {
+  Value x = n.in(0);
+  Dims dims = n.shape(x);
+  if (dims.size() < 2 || dims[1] == graph::kUnknownDim)
+    return n.refuse("the number of channels is not known");
+  n.out(0, n.op("GroupNorm", {x, n.in(1), n.in(2)},
+                {{"groups", dims[1]},
+                 {"keep_stats", false},
+                 {"epsilon", n.number("epsilon", 1e-5f)},
+                 {"data_format", "NCX"}}));
+}
+
+/// Since version 21 gamma and beta are per channel, as in Tenon.
+static void groupNorm(NodeContext &n) {
+  n.out(0, n.op("GroupNorm", {n.in(0), n.in(1), n.in(2)},
+                {{"groups", n.integer("num_groups", 1)},
+                 {"keep_stats", false},
+                 {"epsilon", n.number("epsilon", 1e-5f)},
+                 {"data_format", "NCX"}}));
+}
+
+/// Operands are X, scale, B, mean, var.
+static void batchNorm(NodeContext &n) {
+  float epsilon = n.number("epsilon", 1e-5f);
+  if (!n.integer("spatial", 1))
+    return n.refuse("statistics per element");
+  if (!n.integer("training_mode", 0))
+    return n.out(0, n.op("BatchNormInference",
+                         {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)},
+                         {{"epsilon", epsilon}, {"data_format", "NCX"}}));
+  DType stats = n.type(n.in(3));
+  Values results = n.ops("BatchNormForwardTraining",
+                         {n.in(0), n.in(3), n.in(4), n.in(1), n.in(2)},
+                         {{"epsilon", epsilon},
+                          {"momentum", n.number("momentum", 0.9f)},
+                          {"data_format", "NCX"}},
+                         {n.type(n.in(0)), stats, stats, stats, stats});
+  for (size_t i = 0; i < 3; ++i)
+    n.out(i, results[i]);
+}
+
+/// (x - mean) / (sqrt(variance) + 1e-9) over `axes`.
+static void meanVariance(NodeContext &n) {
+  Value x = n.in(0);
+  Dims axes = n.integers("axes").value_or(Dims{0, 2, 3});
+  Value mean = n.reduce("ReduceMean", x, axes, true);
+  Value centred = n.op("Subtract", {x, mean});
+  Value variance =
+      n.reduce("ReduceMean", n.op("Square", {centred}), axes, true);
+  Value deviation = n.op("Add", {n.op("Sqrt", {variance}), n.like(x, 1e-9)});
+  n.out(0, n.op("Divide", {centred, deviation}));
+}
+
+static void lpNorm(NodeContext &n) {
+  Value x = n.in(0);
+  std::string_view kind = n.integer("p", 2) == 1 ? "ReduceL1" : "ReduceL2";
+  Value norm = n.reduce(kind, x, {n.integer("axis", -1)}, true);
+  n.out(0, n.op("Divide", {x, norm}));
+}
+
+static void lrn(NodeContext &n) {
+  int64_t size = n.integer("size", 1);
+  if (size % 2 == 0)
+    return n.refuse("a window of an even size");
+  n.out(0, n.op("LRN", {n.in(0)},
+                {{"size", size},
+                 {"alpha", n.number("alpha", 0.0001f)},
+                 {"beta", n.number("beta", 0.75f)},
+                 {"k", n.number("bias", 1)},
+                 {"data_format", "NCX"}}));
+}
+
+std::span<const OpConversion> normConversions() {
+  static constexpr OpConversion table[] = {
+      {"BatchNormalization", 1, batchNorm},
+      {"GroupNormalization", 21, groupNorm},
+      {"Hardmax", 1, hardmax1},
+      {"Hardmax", 13, hardmax13},
+      {"InstanceNormalization", 1, instanceNorm},
+      {"LRN", 1, lrn},
+      {"LayerNormalization", 17, layerNorm},
+      {"LogSoftmax", 1, softmax1, "LogSoftmax"},
+      {"LogSoftmax", 13, softmax13, "LogSoftmax"},
+      {"LpNormalization", 1, lpNorm},
+      {"MeanVarianceNormalization", 9, meanVariance},
+      {"Softmax", 1, softmax1, "SoftMax"},
+      {"Softmax", 13, softmax13, "SoftMax"},
+  };
+  return table;
+}
+
+} // namespace tenon::onnx

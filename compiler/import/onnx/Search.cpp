@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Positions of extremes, orders, running sums, boxes.
+#include "compiler/import/onnx/Conversions.h"
+
+namespace tenon::onnx {
+
+static void argExtreme(NodeContext &n) {
+  n.out(0, n.op(n.conversion().kind, {n.in(0)},
+                {{"axis", n.integer("axis", 0)},
+                 {"keep_dims", n.integer("keepdims", 1) != 0},
+                 {"last_index", n.integer("select_last_index", 0) != 0}},
+                DType::s64));
+}
+
+/// k is an attribute before version 10.
+static void topK(NodeContext &n) {
+  graph::AttrMap attrs{{"axis", n.integer("axis", -1)},
+                       {"largest", n.integer("largest", 1) != 0}};
+  Value count = kNone;
+  if (n.opset() < 10) {
+    attrs.emplace("k", n.integer("k", 0));
+  } else if (auto known = n.known(n.in(1)); known && known->size() == 1) {
+    attrs.emplace("k", known->front());
+  } else {
+    count = n.in(1);
+  }
+  Values results =
+      n.ops("TopK", {n.in(0), count}, attrs,
+            {n.type(n.in(0)), n.wants(1) ? DType::s64 : DType::undef});
+  n.out(0, results[0]);
+  n.out(1, results[1]);
+}
+
+static void cumSum(NodeContext &n) {
+  auto axis = static_cast<int64_t>(n.neededNumber(1, "the operand axis", 0));
+  n.out(0, n.op("CumSum", {n.in(0)},
+                {{"axis", axis},
+                 {"exclusive", n.integer("exclusive", 0) != 0},
+                 {"reverse", n.integer("reverse", 0) != 0}}));
+}
+
+static void nonZero(NodeContext &n) {
+  Values results = n.ops("NonZero", {n.in(0)}, {}, {DType::s64, DType::s64});
+  n.outCounted(0, results[0], results[1], 1);
+}
+
+static void nonMaxSuppression(NodeContext &n) {
+  auto most = static_cast<int64_t>(
+      n.neededNumber(2, "the operand max_output_boxes_per_class", 0));
+  auto overlap =
+      static_cast<float>(n.neededNumber(3, "the operand iou_threshold", 0));
+  graph::AttrMap attrs{
+      {"max_output_boxes_per_class", most},
+      {"iou_threshold", overlap},
+      {"center_point_box", n.integer("center_point_box", 0) != 0}};
+  if (n.in(4) != kNone)
+    attrs.emplace("score_threshold", static_cast<float>(n.neededNumber(
+                                         4, "the operand score_threshold", 0)));
+  Values results = n.ops("NonMaxSuppression", {n.in(0), n.in(1)}, attrs,
+                         {DType::s64, DType::s64});
+  n.outCounted(0, results[0], results[1], 0);
+}
+
+/// Regions are moved by half an element since version 16.
+static void roiAlign(NodeContext &n) {
+  std::string coordinates =
+      n.text("coordinate_transformation_mode",
+             n.opset() < 16 ? "output_half_pixel" : "half_pixel");
+  n.out(0, n.op("RoiAlign", {n.in(0), n.in(1), n.in(2)},
+                {{"mode", n.text("mode", "avg")},
+                 {"output_height", n.integer("output_height", 1)},
+                 {"output_width", n.integer("output_width", 1)},
+                 {"sampling_ratio", n.integer("sampling_ratio", 0)},
+                 {"spatial_scale", n.number("spatial_scale", 1)},
+                 {"coordinate_transformation_mode", coordinates},
+                 {"data_format", "NCX"}}));
+}
+
+std::span<const OpConversion> searchConversions() {
+  static constexpr OpConversion table[] = {
+      {"ArgMax", 1, argExtreme, "ArgMax"},
+      {"ArgMin", 1, argExtreme, "ArgMin"},
+      {"CumSum", 11, cumSum},
+      {"NonMaxSuppression", 10, nonMaxSuppression},
+      {"NonZero", 9, nonZero},
+      {"RoiAlign", 10, roiAlign},
+      {"TopK", 1, topK},
+  };
+  return table;
+}
+
+} // namespace tenon::onnx

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fourier transforms as products with constant matrices, and tensors that go
+// with them.
+#include "compiler/import/onnx/Conversions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tenon::onnx {
+
+/// Longer signals have a matrix of more than 64 MB.
+static constexpr int64_t kMaxLength = 4096;
+
+static Value part(NodeContext &n, Value x, int64_t axis, int64_t begin,
+                  int64_t end) {
+  return n.op(
+      "Slice", {x},
+      {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
+}
+
+namespace {
+
+/// A transform of `length` samples.
+struct Transform {
+  int64_t length;
+  bool inverse, oneSided;
+  int64_t frequencies() const { return oneSided ? length / 2 + 1 : length; }
+
+  /// cos or sin of 2 pi i k / length, in row i and column k.
+  Value matrix(NodeContext &n, double (*function)(double), DType dtype) const {
+    reference::Tensor result =
+        reference::zeros(DType::f32, {length, frequencies()});
+    for (int64_t i = 0; i < length; ++i)
+      for (int64_t k = 0; k < frequencies(); ++k) {
+        auto turn =
+            static_cast<double>(i * k % length) / static_cast<double>(length);
+        result.data[i * frequencies() + k] =
+            function(2 * std::numbers::pi * turn) /
+            (inverse ? static_cast<double>(length) : 1.0);
+      }
+    reference::setDType(result, dtype);
+    reference::roundToDType(result);
+    return n.constant(std::move(result));
+  }
+};
+
+} // namespace
+
+/// The last dim of `x` has real and imaginary parts, or real ones only; the dim
+/// `axis` is transformed. Samples beyond its end are 0.
+static Value transformed(NodeContext &n, Value x, int64_t axis,
+                         const Transform &transform) {
+  Dims dims = n.knownShape(x);
+  auto last = static_cast<int64_t>(dims.size()) - 1;
+  if (n.failed())
+    return kNone;
+  if (last < 1 || axis == last || dims[last] < 1 || dims[last] > 2 ||
+      transform.length < 1 || transform.length > kMaxLength) {
+    n.refuse("a signal of this shape");
+    return kNone;
+  }
+  if (dims[axis] > transform.length) {
+    x = part(n, x, axis, 0, transform.length);
+  } else if (dims[axis] < transform.length) {
+    Dims none(dims.size(), 0), behind = none;
+    behind[axis] = transform.length - dims[axis];
+    x = n.op("Pad", {x}, {{"pads_begin", none}, {"pads_end", behind}});
+  }
+  // Samples last, before them what else there is.
+  Dims order, back;
+  for (int64_t i = 0; i < last; ++i)
+    if (i != axis)
+      order.push_back(i);
+  order.push_back(axis);
+  auto component = [&](int64_t i) {
+    Dims shape = n.shape(x);
+    shape.pop_back();
+    return n.transpose(n.reshape(part(n, x, last, i, i + 1), shape), order);
+  };
+  DType type = n.type(x);
+  Value cosines = transform.matrix(n, std::cos, type);
+  Value sines = transform.matrix(n, std::sin, type);
+  // The exponent is -i times the angle, of the inverse +i.
+  Value re = component(0), sum = n.op("MatMul", {re, cosines});
+  Value difference = n.op("MatMul", {re, sines});
+  if (!transform.inverse)
+    difference = n.op("Multiply", {difference, n.like(difference, -1)});
+  if (dims[last] == 2) {
+    Value im = component(1), crossed = n.op("MatMul", {im, sines});
+    sum = n.op(transform.inverse ? "Subtract" : "Add", {sum, crossed});
+    difference = n.op("Add", {difference, n.op("MatMul", {im, cosines})});
+  }
+  back.assign(last + 1, last);
+  for (int64_t i = 0; i < last; ++i)
+    back[order[i]] = i;
+  Value both = n.op("Concat",
+                    {n.unsqueeze(sum, {last}), n.unsqueeze(difference, {last})},
+                    {{"axis", last}});
+  return n.transpose(both, back);
+}
+
+static void dft(NodeContext &n) {
+  Value x = n.in(0);
+  Dims dims = n.knownShape(x);
+  int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(dims.size()));
+  if (n.failed())
+    return;
+  auto length = static_cast<int64_t>(n.neededNumber(
+      1, "the operand dft_length", static_cast<double>(dims[axis])));
+  n.out(0, transformed(n, x, axis,
+                       {length, n.integer("inverse", 0) != 0,
+                        n.integer("onesided", 0) != 0}));
+}
+
+/// Operands are a signal N, samples, 1 or 2, the step from frame to frame, a
+/// window and the length of frames; of the last two one may be left out.
+static void stft(NodeContext &n) {
+  Value x = n.in(0), window = n.in(2);
+  Dims dims = n.knownShape(x);
+  auto step =
+      static_cast<int64_t>(n.neededNumber(1, "the operand frame_step", 1));
+  Dims samples = window == kNone ? Dims{0} : n.knownShape(window);
+  auto length = static_cast<int64_t>(
+      n.neededNumber(3, "the operand frame_length",
+                     samples.empty() ? 0.0 : static_cast<double>(samples[0])));
+  if (n.failed())
+    return;
+  if (dims.size() != 3 || step < 1 || length < 1 || length > dims[1] ||
+      length > kMaxLength)
+    return n.refuse("a signal of this shape");
+  int64_t frames = 1 + (dims[1] - length) / step;
+  reference::Tensor places = reference::zeros(DType::s64, {frames, length});
+  for (int64_t i = 0; i < frames * length; ++i)
+    places.integers[i] = i / length * step + i % length;
+  x = n.op("Gather", {x, n.constant(std::move(places))},
+           {{"axis", int64_t{1}}}); // N, frames, length, 1 or 2
+  if (window != kNone)
+    x = n.op("Multiply", {x, n.unsqueeze(window, {1})});
+  n.out(0,
+        transformed(n, x, 2, {length, false, n.integer("onesided", 1) != 0}));
+}
+
+/// a + b cos + c cos of twice the angle: windows of `size` samples, of which
+/// periodic ones leave out the last of size + 1.
+static void window(NodeContext &n, double a, double b, double c) {
+  auto size = static_cast<int64_t>(n.neededNumber(0, "the operand size", 0));
+  auto type = static_cast<DataType>(n.integer("output_datatype", 1));
+  DType dtype = n.dtypeOf(type);
+  if (n.failed())
+    return;
+  if (size < 0 || size > (1 << 28))
+    return n.refuse("impossible sizes");
+  double period = n.integer("periodic", 1) ? static_cast<double>(size)
+                                           : static_cast<double>(size - 1);
+  reference::Tensor result = reference::zeros(DType::f32, {size});
+  for (int64_t i = 0; i < size; ++i) {
+    double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
+    result.data[i] = a + b * std::cos(angle) + c * std::cos(2 * angle);
+  }
+  reference::setDType(result, dtype);
+  reference::roundToDType(result);
+  n.out(0, n.constant(std::move(result)));
+}
+
+static void blackmanWindow(NodeContext &n) { window(n, 0.42, -0.5, 0.08); }
+static void hammingWindow(NodeContext &n) {
+  window(n, 25.0 / 46, -21.0 / 46, 0);
+}
+static void hannWindow(NodeContext &n) { window(n, 0.5, -0.5, 0); }
+
+/// Operands are the number of bins, the length of transforms, samples in a
+/// second, and the lowest and highest frequency. Each bin is a triangle over
+/// frequencies; bins are equally far apart on the mel scale.
+static void melWeights(NodeContext &n) {
+  auto integer = [&](size_t i, const char *what) {
+    return static_cast<int64_t>(n.neededNumber(i, what, 0));
+  };
+  int64_t bins = integer(0, "the operand num_mel_bins");
+  int64_t length = integer(1, "the operand dft_length");
+  int64_t rate = integer(2, "the operand sample_rate");
+  double lowest = n.neededNumber(3, "the operand lower_edge_hertz", 0);
+  double highest = n.neededNumber(4, "the operand upper_edge_hertz", 0);
+  DType dtype =
+      n.dtypeOf(static_cast<DataType>(n.integer("output_datatype", 1)));
+  if (n.failed())
+    return;
+  if (bins < 1 || bins > kMaxLength || length < 1 || length > (1 << 20) ||
+      rate < 1 || lowest < 0 || lowest > highest || highest * 2 > rate)
+    return n.refuse("these frequencies");
+  auto melOf = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  double low = melOf(lowest), high = melOf(highest);
+  std::vector<int64_t> edges;
+  for (int64_t i = 0; i < bins + 2; ++i) {
+    double mel = low + static_cast<double>(i) * (high - low) /
+                           static_cast<double>(bins + 2);
+    double hertz = 700 * (std::pow(10, mel / 2595) - 1);
+    edges.push_back(static_cast<int64_t>(std::floor(
+        static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+  }
+  int64_t frequencies = length / 2 + 1;
+  reference::Tensor result = reference::zeros(DType::f32, {frequencies, bins});
+  for (int64_t i = 0; i < bins; ++i) {
+    int64_t left = edges[i], top = edges[i + 1], right = edges[i + 2];
+    for (int64_t k = left; k < std::min(std::max(right, top + 1), frequencies);
+         ++k)
+      result.data[k * bins + i] =
+          k == top ? 1
+          : k < top
+              ? static_cast<double>(k - left) / static_cast<double>(top - left)
+              : static_cast<double>(right - k) /
+                    static_cast<double>(right - top);
+  }
+  reference::setDType(result, dtype);
+  reference::roundToDType(result);
+  n.out(0, n.constant(std::move(result)));
+}
+
+std::span<const OpConversion> spectrumConversions() {
+  static constexpr OpConversion table[] = {
+      {"BlackmanWindow", 17, blackmanWindow}, {"DFT", 17, dft},
+      {"HammingWindow", 17, hammingWindow},   {"HannWindow", 17, hannWindow},
+      {"MelWeightMatrix", 17, melWeights},    {"STFT", 17, stft},
+  };
+  return table;
+}
+
+} // namespace tenon::onnx

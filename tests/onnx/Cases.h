@@ -1,0 +1,58 @@
+//===- Cases.h - ONNX's test cases as Debian has them ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The package libonnx-testdata holds a folder for each case: a model, and a
+// file for each input and output.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "compiler/import/onnx/Importer.h"
+
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tenon::test {
+
+/// "node/test_abs", ... in order; none if the package is not installed.
+std::vector<std::string> onnxCases();
+
+/// A case that was read. Not movable: messages are views of the bytes.
+struct OnnxCase {
+  std::deque<std::string> files;
+  onnx::ModelProto model;
+  /// Those that have a file, in the order of the files.
+  std::vector<const onnx::ValueInfoProto *> inputPorts, outputPorts;
+  std::vector<onnx::TensorProto> inputs, outputs;
+  /// Whether the outputs are compared as ONNX's own runner does.
+  bool areRounded = false;
+
+  OnnxCase() = default;
+  OnnxCase(const OnnxCase &) = delete;
+  OnnxCase &operator=(const OnnxCase &) = delete;
+
+  /// Reads the case; what fails, or nothing.
+  std::string read(const std::string &name);
+
+private:
+  std::string
+  readTensors(const std::filesystem::path &folder, const std::string &kind,
+              const std::vector<const onnx::ValueInfoProto *> &ports,
+              std::vector<onnx::TensorProto> &tensors);
+};
+
+/// Runs a case: converts it, evaluates it, compiles and executes it, and
+/// compares with the outputs that are stored. Returns why it does not pass, or
+/// nothing.
+std::string runOnnxCase(const std::string &name);
+
+/// Why a case does not pass, for those that are known not to; else null.
+const char *exceptionFor(const std::string &name);
+/// Whether the outputs that are stored have fewer digits than their type.
+bool hasRoundedNumbers(const std::string &name);
+/// All names that exceptionFor knows.
+std::vector<std::string> exceptionNames();
+
+} // namespace tenon::test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ONNX's own test cases. Each passes, evaluated and compiled, or stands in
+// Exceptions.cpp with the reason; one that stands there and passes is an error,
+// too.
+#include "tests/onnx/Cases.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+namespace tenon::test {
+
+namespace {
+
+/// Counts of what was run, printed at the end.
+class Counts : public testing::Environment {
+public:
+  static int passed;
+  static std::map<std::string, int> &excepted() {
+    static std::map<std::string, int> counts;
+    return counts;
+  }
+  void TearDown() override {
+    int total = passed;
+    for (auto &[reason, count] : excepted())
+      total += count;
+    std::cout << "ONNX's cases: " << total << " run, " << passed
+              << " pass; not converted or not passing:\n";
+    for (auto &[reason, count] : excepted())
+      std::cout << "  " << count << ": " << reason << "\n";
+  }
+};
+int Counts::passed = 0;
+
+const auto *counts = testing::AddGlobalTestEnvironment(new Counts);
+
+class OnnxCases : public testing::TestWithParam<std::string> {};
+
+TEST_P(OnnxCases, PassOrAreExcepted) {
+  std::string why = runOnnxCase(GetParam());
+  const char *reason = exceptionFor(GetParam());
+  if (reason) {
+    EXPECT_FALSE(why.empty())
+        << GetParam() << " passes, but is listed: " << reason;
+    ++Counts::excepted()[reason];
+  } else {
+    EXPECT_EQ(why, "") << GetParam();
+    Counts::passed += why.empty();
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<std::string> &info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnnxCases, testing::ValuesIn(onnxCases()),
+                         nameOf);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxCases);
+
+TEST(OnnxCaseList, NamesCasesOnly) {
+  std::vector<std::string> cases = onnxCases();
+  if (cases.empty())
+    GTEST_SKIP() << "Debian's package libonnx-testdata is not installed";
+  for (const std::string &name : exceptionNames())
+    EXPECT_TRUE(std::binary_search(cases.begin(), cases.end(), name))
+        << name << " is listed, and no case";
+}
+
+} // namespace
+
+} // namespace tenon::test
