@@ -205,17 +205,6 @@ TEST(Attention, UnknownBatchAndQueries) {
               {masked("2", "101", "1601"), masked("1", "1", "1601")});
 }
 
-/// Panels of keys have a number known when compiling: as for every MatMul, an
-/// unknown number of columns is refused.
-TEST(Attention, UnknownNumberOfKeysIsRefused) {
-  auto graph = parseGraph(masked("?", "?", "?"));
-  ASSERT_TRUE(graph) << str(graph.errors());
-  auto model = Compiled::compile(*graph, Options());
-  ASSERT_FALSE(model);
-  EXPECT_EQ(model.errors().front().code, ErrorCode::UnsupportedForm)
-      << str(model.errors());
-}
-
 /// Each thread packs the keys of a head for itself, unless these are many.
 TEST(Attention, ManyKeysArePackedBefore) {
   auto text = [](const std::string &keys) {
