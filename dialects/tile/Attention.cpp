@@ -98,8 +98,9 @@ LogicalResult AttentionOp::verify() {
   Type element = q.getElementType();
   for (RankedTensorType type : {q, k, v, dst})
     if (type.getElementType() != element ||
-        !(element.isF32() || element.isBF16()))
-      return emitOpError("q, k, v and dst are f32 or all bf16, found ") << type;
+        !(element.isF32() || element.isBF16() || element.isF16()))
+      return emitOpError("q, k, v and dst are all f32, bf16 or f16, found ")
+             << type;
   int64_t kDepth = fromEnd(k, 1);
   if (!same(fromEnd(q, 0), kDepth))
     return emitOpError("q sums over ")

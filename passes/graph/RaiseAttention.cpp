@@ -335,7 +335,8 @@ std::string Attention::checkShapes() const {
   for (Value x : {scores->getOperand(0), scores->getOperand(1), v})
     if (rankedType(x).getElementType() != element)
       return "its tensors have different types";
-  if (!element.isF32() && (!element.isBF16() || isFromLeft()))
+  bool isNarrow = element.isBF16() || element.isF16();
+  if (!element.isF32() && (!isNarrow || isFromLeft()))
     return "its tensors are not f32";
   if (element.isF32() && !rankedType(top).getElementType().isF32())
     return "its scores are not f32";

@@ -98,7 +98,7 @@ TEST(UnknownKeys, CausalMask) {
 /// Products of bf16 take neighbours of K in groups, of which the last may not
 /// be full.
 TEST(UnknownKeys, NarrowFloats) {
-  for (std::string type : {"/bf16"}) {
+  for (std::string type : {"/bf16", "/f16"}) {
     checkSizes(
         [&](const Sizes &s) {
           return attention(s, type, "t = Multiply s ()" + type + "c");
@@ -112,7 +112,7 @@ TEST(UnknownKeys, NarrowFloats) {
 /// Four heads of queries share each head of keys: their queries are rows of one
 /// product, which reads keys in place if these are few.
 TEST(UnknownKeys, GroupedHeads) {
-  for (const char *type : {"", "/bf16"})
+  for (const char *type : {"", "/bf16", "/f16"})
     checkSizes(
         [&](const Sizes &s) {
           std::string keys = s.batch + "x2x1x" + s.keys;

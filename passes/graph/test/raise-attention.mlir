@@ -207,12 +207,12 @@ func.func @heads_as_columns(%q: tensor<2x7x8xf32>, %k: tensor<2x8x15xf32>, %m: t
 // CHECK-LABEL: func @unknown_keys
 // CHECK-NOT:     graph.
 // CHECK:         tile.attention
-// CHECK:         : tensor<?x3x?x8xf32>, tensor<?x3x8x?xf32>, tensor<?x3x?x4xf32> epilogue_operands(tensor<?x1x1x?xf32>) -> tensor<?x3x?x4xf32>
+// CHECK:         : tensor<?x3x?x8xf16>, tensor<?x3x8x?xf16>, tensor<?x3x?x4xf16> epilogue_operands(tensor<?x1x1x?xf16>) -> tensor<?x3x?x4xf16>
 // CHECK-NOT:     graph.
-func.func @unknown_keys(%q: tensor<?x3x?x8xf32>, %k: tensor<?x3x8x?xf32>, %v: tensor<?x3x?x4xf32>, %mask: tensor<?x1x1x?xf32>) -> tensor<?x3x?x4xf32> {
-  %0 = graph.MatMul %q, %k : (tensor<?x3x?x8xf32>, tensor<?x3x8x?xf32>) -> tensor<?x3x?x?xf32>
-  %1 = graph.Add %0, %mask : (tensor<?x3x?x?xf32>, tensor<?x1x1x?xf32>) -> tensor<?x3x?x?xf32>
-  %2 = graph.SoftMax %1 {axis = -1} : (tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32>
-  %3 = graph.MatMul %2, %v : (tensor<?x3x?x?xf32>, tensor<?x3x?x4xf32>) -> tensor<?x3x?x4xf32>
-  return %3 : tensor<?x3x?x4xf32>
+func.func @unknown_keys(%q: tensor<?x3x?x8xf16>, %k: tensor<?x3x8x?xf16>, %v: tensor<?x3x?x4xf16>, %mask: tensor<?x1x1x?xf16>) -> tensor<?x3x?x4xf16> {
+  %0 = graph.MatMul %q, %k : (tensor<?x3x?x8xf16>, tensor<?x3x8x?xf16>) -> tensor<?x3x?x?xf16>
+  %1 = graph.Add %0, %mask : (tensor<?x3x?x?xf16>, tensor<?x1x1x?xf16>) -> tensor<?x3x?x?xf16>
+  %2 = graph.SoftMax %1 {axis = -1} : (tensor<?x3x?x?xf16>) -> tensor<?x3x?x?xf16>
+  %3 = graph.MatMul %2, %v : (tensor<?x3x?x?xf16>, tensor<?x3x?x4xf16>) -> tensor<?x3x?x4xf16>
+  return %3 : tensor<?x3x?x4xf16>
 }
