@@ -19,8 +19,8 @@ static int64_t fromEnd(RankedTensorType type, int64_t i) {
 }
 
 int64_t AttentionOp::getNumKeys() {
-  if (getKeys())
-    return *getKeys();
+  if (getInterleave() != 1)
+    return getKeys().value_or(ShapedType::kDynamic);
   return getFromLeft() ? fromEnd(typeOf(getDst()), 0)
                        : fromEnd(typeOf(getV()), 1);
 }
@@ -46,6 +46,11 @@ static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
   return true;
 }
 
+/// Panels of so many columns, or groups of so many rows, in `n`.
+static int64_t parts(int64_t n, int64_t size) {
+  return ShapedType::isDynamic(n) ? n : tenon::ceilDiv(n, size);
+}
+
 /// `type` [.., P, ceil(rows / v), panel, v] as if its rows and columns were
 /// [.., rows, columns]; null if it is not that.
 static RankedTensorType unpacked(RankedTensorType type, int64_t rows,
@@ -54,8 +59,8 @@ static RankedTensorType unpacked(RankedTensorType type, int64_t rows,
   if (shape.size() < 4 || shape.back() != v)
     return {};
   auto tail = shape.take_back(4);
-  if (tail[2] < 1 || tail[1] != tenon::ceilDiv(rows, v) ||
-      tail[0] != tenon::ceilDiv(columns, tail[2]))
+  if (tail[2] < 1 || tail[1] != parts(rows, v) ||
+      tail[0] != parts(columns, tail[2]))
     return {};
   SmallVector<int64_t> plain(shape.drop_back(4));
   plain.append({rows, columns});
@@ -66,17 +71,21 @@ LogicalResult AttentionOp::verify() {
   RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV()),
                    dst = typeOf(getDst());
   if (getInterleave() != 1) {
-    if (getInterleave() < 1 || !getPacked() || getFromLeft() || !getKeys())
-      return emitOpError(
-          "with interleave needs packed, keys, and no from_left");
+    if (getInterleave() < 1 || !getPacked() || getFromLeft())
+      return emitOpError("with interleave needs packed, and no from_left");
     auto plainK =
         unpacked(k, q.getShape().back(), getNumKeys(), getInterleave());
     auto plainV =
         unpacked(v, getNumKeys(), dst.getShape().back(), getInterleave());
-    if (!plainK || !plainV)
-      return emitOpError("k and v are not packed for ")
-             << getNumKeys() << " keys and dst " << dst << ", found " << k
-             << " and " << v;
+    if (!plainK || !plainV) {
+      InFlightDiagnostic error = emitOpError("k and v are not packed for ");
+      if (getKeys())
+        error << *getKeys();
+      else
+        error << "an unknown number of";
+      return error << " keys and dst " << dst << ", found " << k << " and "
+                   << v;
+    }
     k = plainK;
     v = plainV;
   }
@@ -89,8 +98,9 @@ LogicalResult AttentionOp::verify() {
   Type element = q.getElementType();
   for (RankedTensorType type : {q, k, v, dst})
     if (type.getElementType() != element ||
-        !(element.isF32() || element.isBF16()))
-      return emitOpError("q, k, v and dst are f32 or all bf16, found ") << type;
+        !(element.isF32() || element.isBF16() || element.isF16()))
+      return emitOpError("q, k, v and dst are all f32, bf16 or f16, found ")
+             << type;
   int64_t kDepth = fromEnd(k, 1);
   if (!same(fromEnd(q, 0), kDepth))
     return emitOpError("q sums over ")
@@ -98,11 +108,13 @@ LogicalResult AttentionOp::verify() {
   if (extra && fromEnd(k, 0) < 1)
     return emitOpError("the panel of packed k is at least 1, k is ") << k;
   int64_t n = getNumKeys();
-  bool fits = extra ? same(fromEnd(k, 2), tenon::ceilDiv(n, fromEnd(k, 0)))
+  bool fits = extra ? same(fromEnd(k, 2), parts(n, fromEnd(k, 0)))
                     : same(fromEnd(k, 0), n);
-  if (ShapedType::isDynamic(n) || !fits)
+  if (!fits)
     return emitOpError(getFromLeft() ? "dst has " : "v has ")
            << n << " keys, k is " << k;
+  if (ShapedType::isDynamic(n) && (getFromLeft() || getNormalized()))
+    return emitOpError("from_left and normalized need a known number of keys");
   // [M, E], or [E, N] from v [E, M].
   int64_t dstRows = fromEnd(getFromLeft() ? v : q, 1);
   int64_t dstColumns = getFromLeft() ? n : fromEnd(v, 0);

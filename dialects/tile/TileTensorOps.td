@@ -419,9 +419,10 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
 
     `k` is `[B.., D, N]` or, when `packed`,
     `[B.., P, D, panel]` as tile.pack makes it; leading dimensions broadcast as
-    in numpy. Epilogue operands are broadcast to `[B.., M, N]`. q, k, v and dst are f32 or
-    bf16; scores, their sums and `stats` are f32. With `interleave` > 1 both k
-    and v are packed and interleaved, and `keys` is N.
+    in numpy. Epilogue operands are broadcast to `[B.., M, N]`. q, k, v and dst are f32,
+    bf16 or f16; scores, their sums and `stats` are f32. With `interleave` > 1 both k
+    and v are packed and interleaved, and `keys` is N if that is known. It is not
+    where `?` stands for it in k and v; `from_left` and `normalized` need it.
 
     `score` is one block of elementwise operations without effects on
     `(product, m, n, side0, side1, ...)`, ended by `tile.yield`: scale, mask,
@@ -465,7 +466,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The number of keys N.
+    /// The number of keys N, or ShapedType::kDynamic.
     int64_t getNumKeys();
     /// The shape of the scores, [B.., M, N].
     ::llvm::SmallVector<int64_t> getScoreShape();

@@ -209,13 +209,34 @@ struct FusionPlanner {
     return moved;
   }
 
-  /// Moves all of `from` to the front of `to`, if that stays small enough.
-  bool prepend(Group &from, Group &to) {
-    if (static_cast<int64_t>(from.ops.size() + to.ops.size()) > maxOps)
+  /// Moves all of `from` to the front of `to`, if that stays small enough or
+  /// has to be.
+  bool prepend(Group &from, Group &to, bool always = false) {
+    if (!always &&
+        static_cast<int64_t>(from.ops.size() + to.ops.size()) > maxOps)
       return false;
     to.ops.insert(to.ops.begin(), from.ops.begin(), from.ops.end());
     from.ops.clear();
     return true;
+  }
+
+  /// Whether `op` learns the number of keys from what its group packs.
+  static bool needsItsPacks(Operation *op) {
+    auto attention = dyn_cast<tile::AttentionOp>(op);
+    return attention && ShapedType::isDynamic(attention.getNumKeys());
+  }
+
+  /// Gives each attention that needs them packs of its own.
+  void unsharePacks() {
+    SmallVector<tile::AttentionOp> needing;
+    for (auto op : f.getOps<tile::AttentionOp>())
+      if (needsItsPacks(op))
+        needing.push_back(op);
+    for (tile::AttentionOp op : needing)
+      for (OpOperand *operand : {&op.getKMutable(), &op.getVMutable()})
+        if (auto pack = operand->get().getDefiningOp<tile::PackOp>();
+            pack && !pack->hasOneUse())
+          operand->set(OpBuilder(op).clone(*pack)->getResult(0));
   }
 
   /// Weights, keys and values that change with every execution are packed by
@@ -229,7 +250,8 @@ struct FusionPlanner {
       Operation *user = *pack->user_begin();
       if (!own.packs(user, pack))
         continue;
-      if (prepend(groups[from], groups[groupOf.lookup(user)]))
+      if (prepend(groups[from], groups[groupOf.lookup(user)],
+                  needsItsPacks(user)))
         remark(user, "it packs what it reads in panels itself");
     }
     number();
@@ -436,6 +458,8 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
       former.maxOps = maxOps;
       former.remarks = remarks;
       former.own = {tile::targetOf(f).getL2Bytes()};
+      if (enable)
+        former.unsharePacks();
       fused += former.form();
       former.number();
       former.splitEpilogues();

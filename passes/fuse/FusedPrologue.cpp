@@ -38,12 +38,20 @@ static std::optional<int64_t> bytesOfRows(tile::MatMulOp op,
          bytesOf(rankedType(op.getSrc()));
 }
 
+bool FusedPrologue::fitsThreads(tile::AttentionOp op, Value v) const {
+  if (ShapedType::isDynamic(op.getNumKeys()))
+    return true;
+  auto bytes = matrixBytes(v);
+  return bytes && *bytes <= headBytes();
+}
+
 bool FusedPrologue::packs(Operation *user, tile::PackOp pack) const {
+  if (auto attention = dyn_cast<tile::AttentionOp>(user))
+    return !isKnownOnce(pack.getWeights()) &&
+           fitsThreads(attention, pack.getWeights());
   auto matrix = matrixBytes(pack.getWeights());
   if (!matrix || isKnownOnce(pack.getWeights()))
     return false;
-  if (isa<tile::AttentionOp>(user))
-    return *matrix <= headBytes();
   auto product = dyn_cast<tile::MatMulOp>(user);
   if (!product || product.getWeights() != pack.getResult())
     return false;
@@ -100,8 +108,7 @@ bool FusedPrologue::makes(Operation *user, ArrayRef<Operation *> ops) const {
     return false;
   if (v == op.getQ())
     return !ShapedType::isDynamic(rankedType(v).getShape().back());
-  auto bytes = matrixBytes(v);
-  return v == op.getV() && bytes && *bytes <= headBytes();
+  return v == op.getV() && fitsThreads(op, v);
 }
 
 } // namespace tenon::passes

@@ -27,6 +27,9 @@ struct FusedPrologue {
 private:
   /// Keys or values of a head that each thread has a copy of.
   int64_t headBytes() const { return 2 * l2Bytes; }
+  /// Whether each thread makes keys or values `v` of a head for itself: few, or
+  /// a number that is not known.
+  bool fitsThreads(tile::AttentionOp op, mlir::Value v) const;
   bool makesSrc(tile::MatMulOp op, llvm::ArrayRef<mlir::Operation *> ops) const;
 };
 

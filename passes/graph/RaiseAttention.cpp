@@ -315,17 +315,28 @@ std::string Attention::checkShapes() const {
   auto dst = rankedType(product->getResult(0));
   ArrayRef<int64_t> shape = scoreShape();
   int64_t keys = shape[shape.size() - (alongRows ? 2 : 1)];
-  if (ShapedType::isDynamic(keys))
+  // Rows of scores that exist as a whole have a known length.
+  if (ShapedType::isDynamic(keys) && (isFromLeft() || requantized))
     return "the number of keys is not known";
   if (keys == 0)
     return "there are no keys";
   Value v = product->getOperand(valuesFirst ? 0 : 1);
   auto vType = rankedType(v);
+  if (!isFromLeft() &&
+      ShapedType::isDynamic(keys) !=
+          vType.isDynamicDim(vType.getRank() - (valuesFirst ? 1 : 2)))
+    return "the number of keys is known of keys or of values only";
   Type element = dst.getElementType();
+  // Where keys are interleaved, their number shows only while they are packed,
+  // and constants are packed once, before.
+  if (ShapedType::isDynamic(keys) && !element.isF32() &&
+      llvm::any_of(scores->getOperands(), isKnownOnce))
+    return "the number of constant keys is not known";
   for (Value x : {scores->getOperand(0), scores->getOperand(1), v})
     if (rankedType(x).getElementType() != element)
       return "its tensors have different types";
-  if (!element.isF32() && (!element.isBF16() || isFromLeft()))
+  bool isNarrow = element.isBF16() || element.isF16();
+  if (!element.isF32() && (!isNarrow || isFromLeft()))
     return "its tensors are not f32";
   if (element.isF32() && !rankedType(top).getElementType().isF32())
     return "its scores are not f32";

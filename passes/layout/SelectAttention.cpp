@@ -30,12 +30,13 @@ bool isSlow(tile::AttentionOp op, const Selection &selection) {
   constexpr int64_t kManyQueries = 2 * kUsesToWiden; // four more sections
   auto dst = rankedType(op.getDst());
   Type element = dst.getElementType();
-  int64_t rows = dst.getDimSize(dst.getRank() - 2);
+  auto areMany = [](int64_t size) {
+    return ShapedType::isDynamic(size) || size >= kManyQueries;
+  };
   return !op.getFromLeft() && !op.hasWeights() && isNarrowFloat(op.getDst()) &&
          (selection.packing.target.getBf16DotWidth() == 1 ||
           selection.packing.target.getBf16DotIsSlow() || element.isF16()) &&
-         (ShapedType::isDynamic(rows) || rows >= kManyQueries) &&
-         op.getNumKeys() >= kManyQueries;
+         areMany(dst.getDimSize(dst.getRank() - 2)) && areMany(op.getNumKeys());
 }
 
 } // namespace
@@ -53,9 +54,11 @@ void selectAttention(tile::AttentionOp op, OpBuilder &b, Selection &selection) {
     element = b.getF32Type();
   }
   int64_t keys = op.getNumKeys();
-  int64_t v = std::min(selection.packing.interleaveFor(
-                           element, rankedType(op.getQ()).getShape().back()),
-                       selection.packing.interleaveFor(element, keys));
+  bool isKnown = !ShapedType::isDynamic(keys);
+  int64_t v = selection.packing.interleaveFor(
+      element, rankedType(op.getQ()).getShape().back());
+  if (isKnown)
+    v = std::min(v, selection.packing.interleaveFor(element, keys));
   auto pack = [&](OpOperand &operand, int64_t columns, bool whole) {
     int64_t panel =
         selection.packing.panelFor(ShapedType::kDynamic, columns, v, whole);
@@ -70,7 +73,8 @@ void selectAttention(tile::AttentionOp op, OpBuilder &b, Selection &selection) {
     return;
   pack(op.getVMutable(), dst.getShape().back(), /*whole=*/false);
   op.setInterleave(v);
-  op.setKeys(keys);
+  if (isKnown)
+    op.setKeys(keys);
 }
 
 } // namespace tenon::passes

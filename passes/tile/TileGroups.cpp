@@ -76,9 +76,17 @@ public:
   func::FuncOp get(func::FuncOp group, TypeRange inputs, TypeRange outputs,
                    ArrayRef<int64_t> inPlace);
   int64_t count() const { return known.size(); }
+  /// Sizes that the types of the temporaries of `lowered` do not have, of each
+  /// temporary: values in the body of `lowered`.
+  ArrayRef<SmallVector<Value>> sizesOfTemporaries(func::FuncOp lowered) const {
+    return temporaries.find(lowered)->second;
+  }
 
 private:
+  void passTemporaries(func::FuncOp fn);
+
   ModuleOp module;
+  llvm::DenseMap<Operation *, SmallVector<SmallVector<Value>>> temporaries;
   llvm::StringMap<func::FuncOp> known;
   llvm::StringMap<int> names;
 };
@@ -143,10 +151,12 @@ LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
 }
 
 /// Makes arguments of the buffers that `fn` allocates: only entries do that.
-void passTemporaries(func::FuncOp fn) {
+void Specializer::passTemporaries(func::FuncOp fn) {
   Block &body = fn.getBody().front();
+  SmallVector<SmallVector<Value>> &sizes = temporaries[fn];
   for (auto alloc :
        llvm::make_early_inc_range(body.getOps<memref::AllocOp>())) {
+    sizes.emplace_back(alloc.getDynamicSizes());
     alloc.replaceAllUsesWith(body.addArgument(alloc.getType(), alloc.getLoc()));
     alloc.erase();
   }
@@ -373,6 +383,26 @@ private:
     return s;
   }
 
+  /// `size`, arithmetic in the body of a lowered group on sizes of its
+  /// arguments, where these are `buffers`. `known` has what was copied before.
+  Value sizeHere(Value size, ArrayRef<Strided> buffers, IRMapping &known) {
+    if (Value copied = known.lookupOrNull(size))
+      return copied;
+    Operation *def = size.getDefiningOp();
+    assert(def && "sizes are made from those of buffers");
+    if (auto dim = dyn_cast<memref::DimOp>(def)) {
+      auto argument = cast<BlockArgument>(dim.getSource());
+      Index here =
+          buffers[argument.getArgNumber()].sizes[*dim.getConstantIndex()];
+      known.map(size, m.value(here));
+    } else {
+      for (Value operand : def->getOperands())
+        (void)sizeHere(operand, buffers, known);
+      b.clone(*def, known);
+    }
+    return known.lookup(size);
+  }
+
   LogicalResult callLowered(func::FuncOp group, ArrayRef<Strided> in,
                             ArrayRef<Strided> out, StringRef label,
                             Location loc, ArrayRef<int64_t> inPlace = {}) {
@@ -388,8 +418,18 @@ private:
                         ArrayRef<Type>(all).drop_front(in.size()), inPlace);
     if (!lowered)
       return failure();
-    for (Type t : lowered.getArgumentTypes().drop_front(operands.size()))
-      operands.push_back(memref::AllocOp::create(b, loc, cast<MemRefType>(t)));
+    SmallVector<Strided> buffers(in);
+    llvm::append_range(buffers, out);
+    IRMapping known;
+    for (auto [t, dynamic] :
+         llvm::zip(lowered.getArgumentTypes().drop_front(operands.size()),
+                   specializer.sizesOfTemporaries(lowered))) {
+      SmallVector<Value> here;
+      for (Value size : dynamic)
+        here.push_back(sizeHere(size, buffers, known));
+      operands.push_back(
+          memref::AllocOp::create(b, loc, cast<MemRefType>(t), here));
+    }
     auto call = func::CallOp::create(b, loc, lowered, operands);
     call->setAttr(kLabelAttr, b.getStringAttr(label));
     return success();

@@ -78,7 +78,7 @@ void pushEpilogues(Cases &cases) {
   const std::string joined = "t = StaticTranspose o order=0,2,1,3; "
                              "r = StaticReshape t shape=2,0,24 "
                              "special_zero=true; ";
-  for (const char *type : {"", "/bf16"})
+  for (const char *type : {"", "/bf16", "/f16"})
     for (auto [rows, keys] : {std::pair("131", "203"), std::pair("117", "1601"),
                               std::pair("3", "70"), std::pair("1", "4096")}) {
       std::string lead = "2x3x", k = keys, t = type;

@@ -19,10 +19,11 @@ static const std::string kCausal =
     "()/s32; j/s32 = GenIndex d axis=-1; g/boolean = GreaterEqual n j; t = "
     "Select g d ()c";
 
-/// `text` with every f32 tensor that is not said to be in bf16.
-static std::string inBf16(const std::string &text) {
+/// `text` with every tensor whose type is not said in `type`.
+static std::string narrowed(const std::string &text,
+                            const std::string &type = "bf16") {
   static const std::regex shape(R"(( |:)(\(\)|\d+(?:x\d+)*)(?=[<c; ]|$)(?!=))");
-  return std::regex_replace(text, shape, "$1$2/bf16");
+  return std::regex_replace(text, shape, "$1$2/" + type);
 }
 
 static void addForward(FusionPatterns &rows) {
@@ -50,7 +51,9 @@ static void addForward(FusionPatterns &rows) {
                 "mode=inf_as_zero; w = Dropout p 1/s64 1/s64 1; o = MatMul w "
                 "2x4x64x32; out o z");
   row("float_sdp_fusion", "bf16: scale, mask, heads joined",
-      inBf16(kScores + masked + kRest + kHeads));
+      narrowed(kScores + masked + kRest + kHeads));
+  row("float_sdp_fusion", "f16: scale, mask, heads joined",
+      narrowed(kScores + masked + kRest + kHeads, "f16"));
   row("float_sdp_fusion", "bf16: f32 scores, cast before the second product",
       "s/f32 = MatMul 2x4x64x32/bf16 2x4x64x32/bf16 transpose_b=true; " +
           masked +
@@ -60,7 +63,7 @@ static void addForward(FusionPatterns &rows) {
                              "()c; t = Add d 2x1x64x64";
   row("float_sdp_gemma_fusion_cpu", "soft cap, mask", kScores + capped + kRest);
   row("float_sdp_gemma_fusion_cpu", "bf16: soft cap, mask",
-      inBf16(kScores + capped + kRest));
+      narrowed(kScores + capped + kRest));
 }
 
 /// Gradients from statistics: of the weights `p`, which reach the values as
@@ -131,7 +134,7 @@ static void addGrouped(FusionPatterns &rows) {
       "2x1x1x64x64; p = SoftMax t axis=-1; o = MatMul p v; StaticReshape o "
       "shape=2,4,64,32 special_zero=false";
   row("float_gqa_fusion", "two queries per key, mask", grouped);
-  row("float_gqa_fusion", "bf16: two queries per key, mask", inBf16(grouped));
+  row("float_gqa_fusion", "bf16: two queries per key, mask", narrowed(grouped));
   row("float_sdp_jax_fusion", "values first, weights transposed by Reorder",
       "s = MatMul 2x4x64x32 2x4x32x64; d = Divide s 1; t = Add d 2x1x1x64; p = "
       "SoftMax t axis=3 mode=inf_as_zero; u = StaticTranspose p order=0,1,3,2; "

@@ -212,14 +212,19 @@ Cases narrowCases() {
   cases.push_back("x/bf16,g/bf16,b/bf16 = LayerNormBackward 1024x1/bf16 "
                   "1024x1/bf16 1024/bf16 1024/bf16 1/bf16 epsilon=0.5");
   // Attention: steps over an odd number of keys, one query, scores in f32.
+  for (std::string t : {"/bf16", "/f16"})
+    for (const std::string &text :
+         {"s" + t + " = MatMul 2x97x64" + t + " 2x64x1601" + t + "; p" + t +
+              " = SoftMax s axis=-1; MatMul p 2x1601x40" + t,
+          "s" + t + " = MatMul 3x1x64" + t + " 3x64x77" + t + "; p" + t +
+              " = SoftMax s axis=-1; MatMul p 3x77x64" + t,
+          "s" + t + " = MatMul 2x50x32" + t + " 2x32x77" + t +
+              "; u/f32 = TypeCast s; v = Add u 2x1x77; p,z = SoftMax v axis=-1 "
+              "mode=inf_as_zero; q" +
+              t + " = TypeCast p; y" + t + " = MatMul q 2x77x33" + t +
+              "; out y z"})
+      cases.push_back(text);
   for (const char *text : {
-           "s/bf16 = MatMul 2x97x64/bf16 2x64x1601/bf16; p/bf16 = SoftMax s "
-           "axis=-1; MatMul p 2x1601x40/bf16",
-           "s/bf16 = MatMul 3x1x64/bf16 3x64x77/bf16; p/bf16 = SoftMax s "
-           "axis=-1; MatMul p 3x77x64/bf16",
-           "s/bf16 = MatMul 2x50x32/bf16 2x32x77/bf16; t/f32 = TypeCast s; u = "
-           "Add t 2x1x77; p,z = SoftMax u axis=-1 mode=inf_as_zero; q/bf16 = "
-           "TypeCast p; y/bf16 = MatMul q 2x77x33/bf16; out y z",
            // Rows of src that meet few sets of the cache are copied.
            "MatMul 70x512/bf16 512x288/bf16c",
            "y = MatMul 2x40x1024/bf16 1024x300/bf16c 300/bf16c; ReLU y",

@@ -172,3 +172,25 @@ func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<4x5xf32>) {
   } : tensor<5x8xf32>, tensor<8x7xf32>, tensor<4x5xf32> -> tensor<4x7xf32>
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<5x8xf32>, %k: tensor<8x?xf32>, %v: tensor<4x5xf32>) {
+  // expected-error @+1 {{from_left and normalized need a known number of keys}}
+  %0 = tile.attention %q, %k, %v from_left score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } : tensor<5x8xf32>, tensor<8x?xf32>, tensor<4x5xf32> -> tensor<4x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<5x8xf64>, %k: tensor<8x7xf64>, %v: tensor<7x4xf64>) {
+  // expected-error @+1 {{q, k, v and dst are all f32, bf16 or f16, found 'tensor<5x8xf64>'}}
+  %0 = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %m: index, %n: index):
+    tile.yield %x : f32
+  } : tensor<5x8xf64>, tensor<8x7xf64>, tensor<7x4xf64> -> tensor<5x4xf64>
+  return
+}

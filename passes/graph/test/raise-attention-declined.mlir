@@ -137,3 +137,24 @@ func.func @no_product_behind(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>) -> tensor
   %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
   return %1 : tensor<5x7xf32>
 }
+
+// -----
+
+// Rows of scores that a product sums along exist as a whole.
+func.func @unknown_keys_from_left(%q: tensor<5x8xf32>, %k: tensor<8x?xf32>, %v: tensor<4x5xf32>) -> tensor<4x?xf32> {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xf32>, tensor<8x?xf32>) -> tensor<5x?xf32>
+  // expected-remark @+1 {{the number of keys is not known}}
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x?xf32>) -> tensor<5x?xf32>
+  %2 = graph.MatMul %v, %1 : (tensor<4x5xf32>, tensor<5x?xf32>) -> tensor<4x?xf32>
+  return %2 : tensor<4x?xf32>
+}
+
+// -----
+
+func.func @constant_keys(%q: tensor<5x8xbf16>, %k: tensor<8x?xbf16> {graph.property = "constant"}, %v: tensor<?x4xbf16>) -> tensor<5x4xbf16> {
+  %0 = graph.MatMul %q, %k : (tensor<5x8xbf16>, tensor<8x?xbf16>) -> tensor<5x?xbf16>
+  // expected-remark @+1 {{the number of constant keys is not known}}
+  %1 = graph.SoftMax %0 {axis = 1} : (tensor<5x?xbf16>) -> tensor<5x?xbf16>
+  %2 = graph.MatMul %1, %v : (tensor<5x?xbf16>, tensor<?x4xbf16>) -> tensor<5x4xbf16>
+  return %2 : tensor<5x4xbf16>
+}

@@ -200,3 +200,19 @@ func.func @heads_as_columns(%q: tensor<2x7x8xf32>, %k: tensor<2x8x15xf32>, %m: t
   %7 = graph.MatMul %v, %6 : (tensor<2x4x7xf32>, tensor<2x7x15xf32>) -> tensor<2x4x15xf32>
   return %7 : tensor<2x4x15xf32>
 }
+
+// -----
+
+// Batch, queries and keys may all be unknown.
+// CHECK-LABEL: func @unknown_keys
+// CHECK-NOT:     graph.
+// CHECK:         tile.attention
+// CHECK:         : tensor<?x3x?x8xf16>, tensor<?x3x8x?xf16>, tensor<?x3x?x4xf16> epilogue_operands(tensor<?x1x1x?xf16>) -> tensor<?x3x?x4xf16>
+// CHECK-NOT:     graph.
+func.func @unknown_keys(%q: tensor<?x3x?x8xf16>, %k: tensor<?x3x8x?xf16>, %v: tensor<?x3x?x4xf16>, %mask: tensor<?x1x1x?xf16>) -> tensor<?x3x?x4xf16> {
+  %0 = graph.MatMul %q, %k : (tensor<?x3x?x8xf16>, tensor<?x3x8x?xf16>) -> tensor<?x3x?x?xf16>
+  %1 = graph.Add %0, %mask : (tensor<?x3x?x?xf16>, tensor<?x1x1x?xf16>) -> tensor<?x3x?x?xf16>
+  %2 = graph.SoftMax %1 {axis = -1} : (tensor<?x3x?x?xf16>) -> tensor<?x3x?x?xf16>
+  %3 = graph.MatMul %2, %v : (tensor<?x3x?x?xf16>, tensor<?x3x?x4xf16>) -> tensor<?x3x?x4xf16>
+  return %3 : tensor<?x3x?x4xf16>
+}

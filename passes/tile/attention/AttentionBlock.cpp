@@ -7,13 +7,11 @@ using namespace mlir;
 namespace tenon::passes {
 
 AttentionScratch AttentionEmitter::scratchOf(Value memory) const {
-  int64_t at = 0;
+  Index at = 0;
   AttentionScratch scratch;
-  OpBuilder &b = m.builder();
   for (const ScratchPlan::Buffer &buffer : schedule.scratch.buffers) {
-    auto type = MemRefType::get(buffer.elements, buffer.type);
-    scratch.*buffer.place = memref::ViewOp::create(
-        b, m.location(), type, memory, m.value(at), ValueRange());
+    scratch.*buffer.place =
+        scratchView(m, memory, buffer.type, at, buffer.elements);
     at += buffer.bytes();
   }
   return scratch;
@@ -35,12 +33,12 @@ AttentionEmitter::Block AttentionEmitter::blockOf(const Grid::Item &item,
 
 /// Makes `block` the `number`-th block of queries.
 void AttentionEmitter::placeRows(Block &block, Index number) const {
-  Index first = number * schedule.queries;
+  Index first = number * schedule.blockRows;
   block.at.back() = first;
   auto r = problem.rows.constant();
   block.rows = r && *r % schedule.queries == 0
-                   ? schedule.queries
-                   : min(schedule.queries, problem.rows - first);
+                   ? schedule.blockRows
+                   : min(schedule.blockRows, problem.rows - first);
 }
 
 /// Rows of dst that a block computes; `from_left`: its whole matrix.

@@ -30,6 +30,7 @@ public:
   }
 
 private:
+  Index readKeys();
   void readSizes();
   void readInputs();
   void readOutputs();
@@ -46,15 +47,27 @@ private:
   AttentionProblem p;
 };
 
+/// The number of keys. Panels do not show it where it is not known, but then
+/// the group makes them: FormGroups.
+Index ProblemReader::readKeys() {
+  if (int64_t keys = op.getNumKeys(); !ShapedType::isDynamic(keys))
+    return keys;
+  if (p.interleave == 1)
+    return *(ctx.sizes[op.getV()].end() - 2);
+  auto pack = op.getK().getDefiningOp<tile::PackOp>();
+  assert(pack && "an unknown number of keys is packed in the group");
+  return ctx.sizes[pack.getWeights()].back();
+}
+
 void ProblemReader::readSizes() {
   ArrayRef<Index> space = ctx.sizes[op.getDst()];
   p.lead.assign(space.begin(), space.end() - 2);
   p.rows = *(ctx.sizes[op.getQ()].end() - 2);
   p.depth = ctx.sizes[op.getQ()].back();
-  p.keys = op.getNumKeys();
   p.element = rankedType(op.getQ()).getElementType();
   p.inPlace = !op.getPacked();
   p.interleave = op.getInterleave();
+  p.keys = readKeys();
   p.fromLeft = op.getFromLeft();
   p.normalized = op.getNormalized();
   p.infAsZero = op.getInfAsZero();
@@ -203,6 +216,18 @@ Strided ProblemReader::readOrFuse(Value value, Index first, Index second,
 
 AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op) {
   return ProblemReader(ctx, op).read();
+}
+
+AttentionProblem readInPlace(AttentionProblem problem) {
+  assert(problem.hasKeysInPlace() && "keys are computed, or in panels");
+  PackedInput &packed = *problem.packedKeys;
+  ArrayRef<Index> strides = packed.packing.tensors().front().strides;
+  problem.k = packed.sources.front();
+  problem.k.sizes.append({problem.depth, problem.keys});
+  llvm::append_range(problem.k.strides, strides.take_back(2));
+  problem.packedKeys.reset();
+  problem.inPlace = true;
+  return problem;
 }
 
 } // namespace tenon::passes

@@ -42,10 +42,15 @@ struct AttentionProblem {
       : epilogue(std::move(epilogue)) {}
 
   bool isNarrow() const { return !element.isF32(); }
+  /// Whether the group packs keys that also can be read as they lie.
+  bool hasKeysInPlace() const {
+    return packedKeys && packedKeys->packing.isRead() && element.isF32() &&
+           interleave == 1 && !fusedValues && !fromLeft && !normalized;
+  }
 
   llvm::SmallVector<Index> lead; // dimensions before the rows of dst
   Index rows, depth;             // of q: queries, and elements of each
-  int64_t keys = 0;
+  Index keys;
   int64_t columns = 0; // elements of a value
   mlir::Type element;  // of q, k, v, dst, and of weights between products
 
@@ -74,5 +79,8 @@ struct AttentionProblem {
 /// The problem that `op`, the only attention of the group, is. Heads that share
 /// keys and values become rows of one product.
 AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op);
+
+/// `problem`, which hasKeysInPlace, with keys that are read so.
+AttentionProblem readInPlace(AttentionProblem problem);
 
 } // namespace tenon::passes

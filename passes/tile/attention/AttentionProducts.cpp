@@ -119,17 +119,13 @@ void AttentionProducts::emitDots(const Block &block, const Keys &part) const {
   Index n = part.count;
   Index across = problem.k.strides[problem.k.rank() - 2],
         along = problem.k.strides.back();
-  Value queriesBox =
-      box(m, problem.q.base, offsetOf(problem.q, block.at),
-          {block.rows, problem.depth},
-          {problem.q.strides[problem.q.rank() - 2], problem.q.strides.back()});
   Index at =
       offsetOf(problem.k, ArrayRef(block.at).drop_back()) + part.from * along;
   Value keysBox =
       box(m, problem.k.base, at, {problem.depth, n}, {across, along});
   Value scores =
       box(m, block.scratch.scores, 0, {block.rows, n}, {schedule.pitch, 1});
-  passes::emitDots(m, queriesBox, keysBox, scores);
+  passes::emitDots(m, queriesOf(block), keysBox, scores);
 }
 
 /// result = scores . values of `part`.

@@ -430,6 +430,11 @@ void AttentionRows::emitSums(const Block &block) const {
       maps, {utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
         Value total = args[1], one = f32Constant(nb, l, 1);
+        Value without; // whether there are no keys
+        if (!problem.keys.constant())
+          without =
+              arith::CmpIOp::create(nb, l, arith::CmpIPredicate::eq,
+                                    m.value(problem.keys), m.value(Index(0)));
         if (problem.infAsZero) {
           Value empty = isEqual(nb, l, total, f32Constant(nb, l, 0));
           total = arith::SelectOp::create(nb, l, empty, one, total);
@@ -440,6 +445,8 @@ void AttentionRows::emitSums(const Block &block) const {
               f32Constant(nb, l, std::numeric_limits<double>::quiet_NaN());
           total = arith::SelectOp::create(nb, l, masked, nan, total);
         }
+        if (without) // sums of nothing
+          total = arith::SelectOp::create(nb, l, without, one, total);
         SmallVector<Value> results{arith::DivFOp::create(nb, l, one, total)};
         if (problem.stats) {
           Value log = math::LogOp::create(nb, l, total);

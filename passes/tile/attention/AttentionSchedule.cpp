@@ -31,8 +31,8 @@ constexpr int64_t kEnoughItems = 32;
 constexpr int64_t kMinSplitKeys = 256;
 /// Scores of more keys would leave L1 between the passes over them.
 constexpr int64_t kMaxSplitKeys = 4096;
-/// Queries of an item.
-constexpr int64_t kMaxRows = 8;
+/// Splits of unknown keys are multiples of it: of vectors.
+constexpr int64_t kSplitStep = 16;
 
 int64_t elementBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
@@ -50,30 +50,53 @@ std::optional<int64_t> known(ArrayRef<Index> sizes) {
   return product;
 }
 
-/// Blocks of queries and steps of packed keys.
-void chooseBlock(const AttentionProblem &p, AttentionSchedule &s) {
-  int64_t panels = ceilDiv(p.keys, p.panel);
-  s.span = panels * p.panel; // whole panels, whose last columns nobody reads
-  int64_t whole = kScoreBytes / (oddPitch(s.span, kFloatBytes) * kFloatBytes);
-  // Rows that are divided first are there as a whole.
-  s.online = !p.fromLeft && !p.normalized && whole < kMinWholeQueries &&
-             p.keys > kStepKeys;
-  if (s.online) {
-    int64_t steps = ceilDiv(p.keys, kStepKeys);
-    s.span = ceilDiv(panels, steps) * p.panel;
+/// Steps of whole panels of packed keys, whose last columns nobody reads.
+/// Returns the most keys of a step.
+int64_t chooseSteps(const AttentionProblem &p, AttentionSchedule &s) {
+  Index panels = ceilDiv(p.keys, p.panel);
+  auto keys = p.keys.constant();
+  if (keys) {
+    int64_t all = roundUp(*keys, p.panel);
+    int64_t whole = kScoreBytes / (oddPitch(all, kFloatBytes) * kFloatBytes);
+    // Rows that are divided first are there as a whole.
+    s.online = !p.fromLeft && !p.normalized && whole < kMinWholeQueries &&
+               *keys > kStepKeys;
+    if (!s.online) {
+      s.span = all;
+      return all;
+    }
   }
-  s.pitch = oddPitch(s.span, kFloatBytes);
-  s.weightPitch =
-      p.isNarrow() ? oddPitch(s.span, elementBytes(p.element)) : s.pitch;
-  s.queries = kScoreBytes / (s.pitch * kFloatBytes) / kQueryStep * kQueryStep;
-  s.queries = std::clamp(s.queries, kMinQueries, kMaxQueries);
-  // Equal blocks: not 96 queries and then 4.
+  // Equal steps: not 512 keys and then 4.
+  s.online = true;
+  Index steps = max(ceilDiv(p.keys, kStepKeys), 1);
+  s.span = max(ceilDiv(panels, steps), 1) * p.panel;
+  return s.span.constant().value_or(roundUp(kStepKeys, p.panel));
+}
+
+/// Blocks of queries of equal height: not 96 queries and then 4.
+void chooseRows(const AttentionProblem &p, AttentionSchedule &s) {
   if (auto r = p.rows.constant()) {
     int64_t blocks = std::max<int64_t>(1, ceilDiv(*r, s.queries));
     int64_t even = std::max<int64_t>(1, ceilDiv(*r, blocks));
     s.queries = std::min(*r < kQueryStep ? even : roundUp(even, kQueryStep),
                          std::max<int64_t>(1, *r));
+    s.blockRows = s.queries;
+    return;
   }
+  Index blocks = max(ceilDiv(p.rows, s.queries), 1);
+  Index even = ceilDiv(ceilDiv(p.rows, blocks), kQueryStep) * kQueryStep;
+  s.blockRows = max(even, kQueryStep);
+}
+
+/// Blocks of queries and steps of packed keys.
+void chooseBlock(const AttentionProblem &p, AttentionSchedule &s) {
+  int64_t most = chooseSteps(p, s);
+  s.pitch = oddPitch(most, kFloatBytes);
+  s.weightPitch =
+      p.isNarrow() ? oddPitch(most, elementBytes(p.element)) : s.pitch;
+  s.queries = kScoreBytes / (s.pitch * kFloatBytes) / kQueryStep * kQueryStep;
+  s.queries = std::clamp(s.queries, kMinQueries, kMaxQueries);
+  chooseRows(p, s);
   if (p.fromLeft || p.interleave > 1)
     return;
   auto stride = p.v.strides[p.v.rank() - 2].constant();
@@ -81,31 +104,50 @@ void chooseBlock(const AttentionProblem &p, AttentionSchedule &s) {
                    *stride * elementBytes(p.element) % kBadStride == 0;
 }
 
+/// Splits of an unknown number of keys, or of known ones for unknown others.
+void chooseUnknownSplits(const AttentionProblem &p, AttentionSchedule &s) {
+  Index heads = product(p.lead);
+  Index others = max(heads * ceilDiv(p.rows, s.queries), 1);
+  Index wanted =
+      max(ceilDiv(kEnoughItems, others), ceilDiv(p.keys, kMaxSplitKeys));
+  wanted = max(min(wanted, p.keys / kMinSplitKeys), 1);
+  // Whole vectors, which keeps kMaxSplitKeys.
+  s.splitKeys =
+      max(ceilDiv(ceilDiv(p.keys, wanted), kSplitStep), 1) * kSplitStep;
+  s.splits = max(ceilDiv(p.keys, s.splitKeys), 1);
+  s.online = true;
+  s.partials = heads * p.rows * s.splits;
+  s.pitch = oddPitch(kMaxSplitKeys, kFloatBytes);
+}
+
 /// Blocks of queries and splits of keys that are read in place. Splits follow
 /// from shapes.
 void chooseSplits(const AttentionProblem &p, AttentionSchedule &s) {
-  auto r = p.rows.constant();
-  s.queries = r ? std::clamp<int64_t>(*r, 1, kMaxRows) : kMaxRows;
-  s.splitKeys = s.pitch = p.keys;
+  auto r = p.rows.constant(), keys = p.keys.constant();
+  s.queries = r ? std::clamp<int64_t>(*r, 1, kMaxRowsInPlace) : kMaxRowsInPlace;
+  s.blockRows = s.queries;
+  if (!keys)
+    return chooseUnknownSplits(p, s);
+  s.splitKeys = s.pitch = *keys;
   std::optional<int64_t> heads = known(p.lead);
   if (!r || !heads || *heads == 0 || *r == 0)
     return;
   int64_t others = *heads * ceilDiv(*r, s.queries);
   int64_t wanted =
-      std::max(ceilDiv(kEnoughItems, others), ceilDiv(p.keys, kMaxSplitKeys));
-  wanted = std::min(wanted, std::max<int64_t>(1, p.keys / kMinSplitKeys));
+      std::max(ceilDiv(kEnoughItems, others), ceilDiv(*keys, kMaxSplitKeys));
+  wanted = std::min(wanted, std::max<int64_t>(1, *keys / kMinSplitKeys));
   // Equal splits need no section for a shorter last one.
-  s.splitKeys = ceilDiv(p.keys, wanted);
+  s.pitch = ceilDiv(*keys, wanted);
   for (int64_t count = wanted; count < 2 * wanted; ++count)
-    if (p.keys % count == 0) {
-      s.splitKeys = p.keys / count;
+    if (*keys % count == 0) {
+      s.pitch = *keys / count;
       break;
     }
-  s.splits = ceilDiv(p.keys, s.splitKeys);
-  s.online = s.splits > 1;
+  s.splitKeys = s.pitch;
+  s.splits = ceilDiv(*keys, s.pitch);
+  s.online = !s.splits.isConstant(1);
   if (s.online)
     s.partials = *heads * *r * s.splits;
-  s.pitch = s.splitKeys;
 }
 
 /// The causal mask whose hidden keys are skipped. Where weights have a region,
@@ -124,7 +166,7 @@ ScratchPlan planScratch(const AttentionProblem &p, const AttentionSchedule &s) {
   using Scratch = AttentionScratch;
   ScratchPlan plan;
   Type f32 = Float32Type::get(p.element.getContext());
-  auto add = [&](Value Scratch::*place, int64_t elements, Type type) {
+  auto add = [&](Value Scratch::*place, Index elements, Type type) {
     plan.buffers.push_back({place, elements, type});
   };
   add(&Scratch::scores, s.queries * s.pitch, f32);
@@ -133,7 +175,7 @@ ScratchPlan planScratch(const AttentionProblem &p, const AttentionSchedule &s) {
   if (s.online)
     add(&Scratch::factor, s.queries, f32);
   if (s.copiesValues)
-    add(&Scratch::values, std::min(p.keys, s.span) * p.columns, p.element);
+    add(&Scratch::values, min(p.keys, s.span) * p.columns, p.element);
   if (p.isNarrow())
     add(&Scratch::weights, s.queries * s.weightPitch, p.element);
   if (s.sumsApart && (s.online || p.inPlace))
@@ -156,12 +198,12 @@ ScratchPlan planScratch(const AttentionProblem &p, const AttentionSchedule &s) {
 
 } // namespace
 
-int64_t ScratchPlan::Buffer::bytes() const {
-  return roundUp(elements * elementBytes(type), kLineBytes);
+Index ScratchPlan::Buffer::bytes() const {
+  return ceilDiv(elements * elementBytes(type), kLineBytes) * kLineBytes;
 }
 
-int64_t ScratchPlan::bytes() const {
-  int64_t bytes = 0;
+Index ScratchPlan::bytes() const {
+  Index bytes = 0;
   for (const Buffer &buffer : buffers)
     bytes += buffer.bytes();
   return bytes;

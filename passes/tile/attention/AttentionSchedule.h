@@ -26,25 +26,29 @@ struct AttentionScratch {
 struct ScratchPlan {
   struct Buffer {
     mlir::Value AttentionScratch::*place;
-    int64_t elements;
+    Index elements;
     mlir::Type type;
 
     /// Whole cache lines.
-    int64_t bytes() const;
+    Index bytes() const;
   };
   llvm::SmallVector<Buffer> buffers;
 
-  int64_t bytes() const;
+  Index bytes() const;
 };
 
+/// With fewer queries packing keys would cost more than it saves.
+inline constexpr int64_t kMaxRowsInPlace = 8;
+
 struct AttentionSchedule {
-  int64_t queries = 0;   // rows of a block
-  bool online = false;   // keys in several parts: sums and maxima so far
-  int64_t span = 0;      // keys of one step, whole panels
-  int64_t splits = 1;    // of keys that are read in place
-  int64_t splitKeys = 0; // keys of one split
-  int64_t partials = 0;  // rows of all heads times splits, if several
-  int64_t pitch = 0;     // elements between rows of scores
+  int64_t queries = 0; // rows of a block at most
+  Index blockRows;     // rows of each block but the last
+  bool online = false; // keys in several parts: sums and maxima so far
+  Index span;          // keys of one step, whole panels
+  Index splits = 1;    // of keys that are read in place
+  Index splitKeys;     // keys of one split
+  Index partials;      // rows of all heads times splits, if several
+  int64_t pitch = 0;   // elements between rows of scores
   int64_t weightPitch = 0;
   bool inTiles = false;           // products are those of a matrix unit
   bool sumsApart = false;         // dst holds no sums: its type, or an epilogue

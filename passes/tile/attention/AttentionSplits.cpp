@@ -39,39 +39,54 @@ constexpr auto kReduction = utils::IteratorType::reduction;
 
 } // namespace
 
-void AttentionSplits::run() const {
-  Partial partial;
-  if (schedule.online) {
-    OpBuilder &b = m.builder();
-    int64_t numbers = schedule.partials;
-    auto buffer = [&](int64_t count) -> Value {
-      return memref::AllocOp::create(b, m.location(),
-                                     MemRefType::get(count, b.getF32Type()));
-    };
-    partial = {buffer(numbers), buffer(numbers),
-               buffer(numbers * problem.columns)};
-  }
-  int64_t full = problem.keys / schedule.splitKeys,
-          tail = problem.keys % schedule.splitKeys;
-  emitSplits(partial, 0, full, schedule.splitKeys);
-  if (tail)
-    emitSplits(partial, full, 1, tail);
-  if (schedule.online)
-    emitMerge(partial);
+void AttentionSplits::allocate() {
+  if (!schedule.online)
+    return;
+  OpBuilder &b = m.builder();
+  auto buffer = [&](Index count) -> Value {
+    auto known = count.constant();
+    auto type =
+        MemRefType::get({known.value_or(ShapedType::kDynamic)}, b.getF32Type());
+    SmallVector<Value> dynamic;
+    if (!known)
+      dynamic.push_back(m.value(count));
+    return memref::AllocOp::create(b, m.location(), type, dynamic);
+  };
+  Index numbers = schedule.partials;
+  partial = {buffer(numbers), buffer(numbers),
+             buffer(numbers * problem.columns)};
 }
 
-/// A section for splits `first .. first + number - 1` of `count` keys.
-void AttentionSplits::emitSplits(const Partial &partial, int64_t first,
-                                 int64_t number, int64_t count) const {
-  Grid grid = gridOf(ceilDiv(problem.rows, schedule.queries));
+void AttentionSplits::run() const {
+  if (problem.keys.constant()) {
+    Index full = problem.keys / schedule.splitKeys,
+          tail = problem.keys % schedule.splitKeys;
+    emitSplits(0, full, schedule.splitKeys);
+    if (!tail.isConstant(0))
+      emitSplits(full, 1, tail);
+  } else {
+    emitSplits(0, schedule.splits, schedule.splitKeys);
+  }
+  if (schedule.online)
+    emitMerge();
+}
+
+/// A section for splits `first .. first + number - 1` of `count` keys, or the
+/// rest of keys of unknown number.
+void AttentionSplits::emitSplits(Index first, Index number, Index count) const {
+  Grid grid = gridOf(ceilDiv(problem.rows, schedule.blockRows));
   grid.add("split", number);
   emitItems(m, label, grid, schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Index split = item["split"] + first;
               Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
-              emitSplit(block, partial, split,
-                        {0, split * schedule.splitKeys, count});
+              operands.emitQueries(block);
+              Index from = split * schedule.splitKeys;
+              Index keys = problem.keys.constant()
+                               ? count
+                               : min(count, problem.keys - from);
+              emitSplit(block, split, {0, from, keys});
             });
 }
 
@@ -85,8 +100,8 @@ Index AttentionSplits::partialOffset(const Block &block) const {
   return number * schedule.splits;
 }
 
-void AttentionSplits::emitSplit(const Block &block, const Partial &partial,
-                                Index split, const Keys &part) const {
+void AttentionSplits::emitSplit(const Block &block, Index split,
+                                const Keys &part) const {
   products.emitDots(block, part);
   rows.emitRows(block, part);
   if (!schedule.online) {
@@ -106,8 +121,7 @@ void AttentionSplits::emitSplit(const Block &block, const Partial &partial,
 }
 
 /// max = that of all splits, sum = theirs, partial.max = their factors.
-void AttentionSplits::emitFactorsOfSplits(const Block &block,
-                                          const Partial &partial) const {
+void AttentionSplits::emitFactorsOfSplits(const Block &block) const {
   OpBuilder &b = m.builder();
   Index at = partialOffset(block), step = schedule.splits;
   auto ofSplits = [&](Value buffer) {
@@ -138,21 +152,20 @@ void AttentionSplits::emitFactorsOfSplits(const Block &block,
 }
 
 /// dst from the parts.
-void AttentionSplits::emitMerge(const Partial &partial) const {
-  emitItems(m, label, gridOf(ceilDiv(problem.rows, schedule.queries)),
+void AttentionSplits::emitMerge() const {
+  emitItems(m, label, gridOf(ceilDiv(problem.rows, schedule.blockRows)),
             schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Block block = blockOf(item, memory);
               placeRows(block, block.at.back());
-              emitFactorsOfSplits(block, partial);
+              emitFactorsOfSplits(block);
               rows.emitSums(block);
-              emitSumOfSplits(block, partial);
+              emitSumOfSplits(block);
               rows.finishRows(block);
             });
 }
 
-void AttentionSplits::emitSumOfSplits(const Block &block,
-                                      const Partial &partial) const {
+void AttentionSplits::emitSumOfSplits(const Block &block) const {
   OpBuilder &b = m.builder();
   Index offset = partialOffset(block);
   Index step = schedule.splits, width = problem.columns;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "passes/tile/attention/AttentionOperands.h"
 #include "passes/tile/attention/AttentionProducts.h"
 #include "passes/tile/attention/AttentionRows.h"
 
@@ -11,8 +12,11 @@ namespace tenon::passes {
 class AttentionSplits : AttentionEmitter {
 public:
   explicit AttentionSplits(const AttentionEmitter &base)
-      : AttentionEmitter(base), products(base), rows(base) {}
+      : AttentionEmitter(base), operands(base), products(base), rows(base) {}
 
+  /// Allocates what splits leave for each other, at the builder's place: before
+  /// `run`, and not within a branch.
+  void allocate();
   void run() const;
 
 private:
@@ -21,17 +25,17 @@ private:
     mlir::Value max, sum, result;
   };
 
-  void emitSplits(const Partial &partial, int64_t first, int64_t number,
-                  int64_t count) const;
-  void emitSplit(const Block &block, const Partial &partial, Index split,
-                 const Keys &part) const;
+  void emitSplits(Index first, Index number, Index count) const;
+  void emitSplit(const Block &block, Index split, const Keys &part) const;
   Index partialOffset(const Block &block) const;
-  void emitMerge(const Partial &partial) const;
-  void emitFactorsOfSplits(const Block &block, const Partial &partial) const;
-  void emitSumOfSplits(const Block &block, const Partial &partial) const;
+  void emitMerge() const;
+  void emitFactorsOfSplits(const Block &block) const;
+  void emitSumOfSplits(const Block &block) const;
 
+  AttentionOperands operands;
   AttentionProducts products;
   AttentionRows rows;
+  Partial partial;
 };
 
 } // namespace tenon::passes

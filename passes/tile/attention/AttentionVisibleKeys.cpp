@@ -123,7 +123,7 @@ AttentionEmitter::Keys AttentionVisibleKeys::emitVisible(
   Location loc = m.location();
   auto keysOf = [&](Index panels) {
     Index count = panels * problem.panel;
-    if (*part.count.constant() % problem.panel)
+    if (auto n = part.count.constant(); !n || *n % problem.panel)
       count = min(count, part.count);
     return Keys{part.panel, part.from, count};
   };

@@ -97,7 +97,7 @@ private:
 
 void AttentionBlocks::run() const {
   bool fromLeft = problem.fromLeft;
-  Grid grid = gridOf(fromLeft ? 1 : ceilDiv(problem.rows, schedule.queries));
+  Grid grid = gridOf(fromLeft ? 1 : ceilDiv(problem.rows, schedule.blockRows));
   emitItems(m, label, grid, schedule.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
               Block block = blockOf(item, memory);
@@ -138,15 +138,20 @@ void AttentionBlocks::emitSteps(const Block &block) const {
         arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(start));
     linalg::FillOp::create(b, m.location(), value, buffer);
   }
-  int64_t full = problem.keys / schedule.span,
-          tail = problem.keys % schedule.span;
-  emitLoop(m, 0, full, [&](Index step) {
-    emitStep(block, {step * (schedule.span / problem.panel),
-                     step * schedule.span, schedule.span});
-  });
-  if (tail)
-    emitStep(block, {full * schedule.span / problem.panel, full * schedule.span,
-                     tail});
+  Index span = schedule.span, panels = span / problem.panel;
+  if (!problem.keys.constant()) {
+    emitLoop(m, 0, ceilDiv(problem.keys, span), [&](Index step) {
+      Index from = step * span;
+      emitStep(block, {step * panels, from, min(span, problem.keys - from)});
+    });
+  } else {
+    Index full = problem.keys / span, tail = problem.keys % span;
+    emitLoop(m, 0, full, [&](Index step) {
+      emitStep(block, {step * panels, step * span, span});
+    });
+    if (!tail.isConstant(0))
+      emitStep(block, {full * panels, full * span, tail});
+  }
   rows.emitSums(block);
   rows.finishRows(block);
 }
@@ -186,7 +191,7 @@ void AttentionBlocks::emitFromLeft(const Block &outer) const {
   Value zero = arith::ConstantOp::create(b, m.location(), b.getF32FloatAttr(0));
   Value c = output(outer);
   linalg::FillOp::create(b, m.location(), zero, c);
-  Index blocks = ceilDiv(problem.rows, schedule.queries);
+  Index blocks = ceilDiv(problem.rows, schedule.blockRows);
   emitLoop(m, 0, blocks, [&](Index number) {
     Block block = outer;
     placeRows(block, number);
@@ -207,15 +212,64 @@ void AttentionBlocks::emitFromLeft(const Block &outer) const {
   });
 }
 
+/// Sections for an unknown number of queries, of which few read keys as they
+/// lie: one of them, kMaxRowsInPlace at most, and more have code of their own.
+static void emitByRows(GroupContext &ctx, const AttentionProblem &problem) {
+  IndexMath &m = ctx.m;
+  OpBuilder &b = m.builder();
+  AttentionProblem few = readInPlace(problem);
+  few.rows = min(problem.rows, kMaxRowsInPlace);
+  AttentionProblem one = few;
+  one.rows = 1;
+  const AttentionSchedule ofMany = makeSchedule(problem, ctx.target),
+                          ofFew = makeSchedule(few, ctx.target),
+                          ofOne = makeSchedule(one, ctx.target);
+  AttentionSplits emitFew(AttentionEmitter(m, ctx.label, few, ofFew));
+  AttentionSplits emitOne(AttentionEmitter(m, ctx.label, one, ofOne));
+  emitFew.allocate();
+  emitOne.allocate();
+  auto branch = [&](arith::CmpIPredicate predicate, int64_t rows,
+                    llvm::function_ref<void()> then,
+                    llvm::function_ref<void()> otherwise) {
+    auto emit = [](llvm::function_ref<void()> sections) {
+      return [sections](OpBuilder &nb, Location l) {
+        sections();
+        scf::YieldOp::create(nb, l);
+      };
+    };
+    Value is = arith::CmpIOp::create(b, m.location(), predicate,
+                                     m.value(problem.rows), m.value(rows));
+    scf::IfOp::create(b, m.location(), is, emit(then), emit(otherwise));
+  };
+  auto emitMany = [&] {
+    AttentionBlocks(AttentionEmitter(m, ctx.label, problem, ofMany)).run();
+  };
+  branch(
+      arith::CmpIPredicate::eq, 1, [&] { emitOne.run(); },
+      [&] {
+        branch(
+            arith::CmpIPredicate::sle, kMaxRowsInPlace, [&] { emitFew.run(); },
+            emitMany);
+      });
+}
+
 LogicalResult lowerAttention(GroupContext &ctx) {
   auto op = *ctx.group.getOps<tile::AttentionOp>().begin();
   const AttentionProblem problem = readProblem(ctx, op);
+  if (!problem.keys.constant() && !problem.rows.constant() &&
+      problem.hasKeysInPlace()) {
+    emitByRows(ctx, problem);
+    return success();
+  }
   const AttentionSchedule schedule = makeSchedule(problem, ctx.target);
   AttentionEmitter emitter(ctx.m, ctx.label, problem, schedule);
-  if (problem.inPlace)
-    AttentionSplits(emitter).run();
-  else
+  if (problem.inPlace) {
+    AttentionSplits splits(emitter);
+    splits.allocate();
+    splits.run();
+  } else {
     AttentionBlocks(emitter).run();
+  }
   return success();
 }
 

@@ -186,10 +186,13 @@ void ResultSizes::of(tile::MatMulOp product) {
 
 /// Leading dims of q, where it has none those of k and v; then the rows.
 void ResultSizes::of(tile::AttentionOp attention) {
+  int interleaved = attention.getInterleave() > 1 ? 2 : 0;
   for (auto [v, extra] :
        {std::pair(attention.getQ(), 0),
-        std::pair(attention.getK(), attention.getPacked() ? 1 : 0),
-        std::pair(attention.getV(), 0)}) {
+        std::pair(attention.getK(), interleaved             ? 2
+                                    : attention.getPacked() ? 1
+                                                            : 0),
+        std::pair(attention.getV(), interleaved)}) {
     ArrayRef<Index> s = sizes[v].drop_back(2 + extra);
     for (int64_t i = 1; i <= static_cast<int64_t>(s.size()); ++i)
       if (Index &d = r[rank - 2 - i]; isUnknown(d) || d.isConstant(1))

@@ -101,9 +101,9 @@ Index PanelPacking::panelSize(Index k) const {
   return passes::panelSize(k, op.getPanel(), op.getInterleave());
 }
 
-int64_t PanelPacking::matrixSize() const {
-  int64_t own = op.getInterleave() > 1 ? 4 : 3; // P, K, panel, neighbours
-  return llvm::product_of(rankedType(op.getResult()).getShape().take_back(own));
+Index PanelPacking::matrixSize() const {
+  assert(!isGrouped() && "a matrix [K, N]");
+  return ceilDiv(sizes.back(), op.getPanel()) * panelSize(*(sizes.end() - 2));
 }
 
 /// What is there of K for these columns, and zeros beyond.
@@ -113,11 +113,11 @@ void PanelPacking::forEachPart(
   int64_t v = op.getInterleave(), panel = op.getPanel();
   Index whole = k / v;
   emit({first, count, 0, columns, 0, whole, 0, v});
-  // PackWeights interleaves only where K is known.
-  int64_t rest = v == 1 ? 0 : *k.constant() % v;
-  if (rest) {
-    emit({first, count, 0, columns, whole, 1, 0, rest});
-    emit({first, count, 0, columns, whole, 1, rest, v - rest, true});
+  // Where K is not known these may be no group, and no column.
+  if (Index rest = v > 1 ? k - whole * v : Index(0); !rest.isConstant(0)) {
+    Index groups = ceilDiv(k, v) - whole;
+    emit({first, count, 0, columns, whole, groups, 0, rest});
+    emit({first, count, 0, columns, whole, groups, rest, v - rest, true});
   }
   if (auto known = columns.constant(); !known || *known < panel)
     emit(

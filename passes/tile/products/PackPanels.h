@@ -54,8 +54,10 @@ public:
   llvm::ArrayRef<Strided> tensors() const { return weights.tensors(); }
   /// Elements of a panel with `k` rows of K.
   Index panelSize(Index k) const;
-  /// Elements of all panels, one matrix of static size.
-  int64_t matrixSize() const;
+  /// Elements of all panels of one matrix.
+  Index matrixSize() const;
+  /// Whether what is packed lies in memory: `tensors` is that alone.
+  bool isRead() const { return weights.isRead(); }
   mlir::Type elementType() const { return weights.elementType(); }
 
   /// Sections that write all panels to `dst`.
@@ -80,7 +82,7 @@ private:
     Index first, count;
     Index column, columns;
     Index firstGroup, groups;
-    int64_t inGroup, part;
+    Index inGroup, part;
     bool zeros = false;
   };
 
