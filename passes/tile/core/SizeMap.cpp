@@ -3,6 +3,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "dialects/graph/SizeExpr.h"
 #include "dialects/tile/TileDialect.h"
+#include "passes/ops/Interpolation.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/Diagnose.h"
@@ -140,6 +141,7 @@ private:
   void of(tile::SliceOp slice);
   void of(graph::PadOp pad);
   void ofSearch();
+  void ofInterpolate();
   void ofSizes(std::optional<ArrayAttr> expressions);
   void ofReduction();
   void ofOther();
@@ -331,6 +333,14 @@ void ResultSizes::of(tile::SliceOp slice) {
       r[i] = partOf(slice, lead + i, src[lead + i]).count;
 }
 
+/// By scales; other sizes are in the type.
+void ResultSizes::ofInterpolate() {
+  r[0] = operand(0)[0];
+  int64_t first = isNcx(op, rank) ? 2 : 1;
+  for (auto [i, f] : llvm::enumerate(fractionsOf(op)))
+    r[first + i] = operand(0)[first + i] * f.times / f.over;
+}
+
 void ResultSizes::of(graph::PadOp) {
   SmallVector<int64_t> begins = intsAttr(op, "pads_begin"),
                        ends = intsAttr(op, "pads_end"),
@@ -410,6 +420,7 @@ void ResultSizes::ofMain() {
       .Case([&](graph::GatherElementsOp) { r = llvm::to_vector(operand(1)); })
       .Case<graph::ScatterElementsOp, graph::ScatterNDOp>(
           [&](auto) { r = llvm::to_vector(operand(0)); })
+      .Case([&](graph::InterpolateOp) { ofInterpolate(); })
       .Case([&](tile::FlipOp) { copyAll(); })
       .Case([&](tile::ExpandOp expand) {
         ofSizes(expand.getSizes());
