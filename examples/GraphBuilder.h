@@ -16,29 +16,47 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tenon::examples {
 
 /// A tensor id of the graph under construction.
 using Tensor = uint64_t;
 
+/// A size of a tensor: a number, graph::kUnknownDim, or an expression of named
+/// sizes (dialects/graph/SizeExpr.h).
+struct Size {
+  Size(int number) : number(number) {}
+  Size(int64_t number) : number(number) {}
+  Size(const char *text) : text(text) {}
+  int64_t number = graph::kUnknownDim;
+  std::string text;
+};
+using Sizes = std::vector<Size>;
+
 class GraphBuilder {
 public:
   explicit GraphBuilder(graph::DType dtype = graph::DType::f32)
       : dtype(dtype) {}
 
-  /// Data that changes from run to run.  A dim may be graph::kUnknownDim.
-  Tensor input(graph::Dims shape) {
-    return leaf(std::move(shape), graph::PropertyType::variable);
+  /// Data that changes from run to run.
+  Tensor input(const Sizes &sizes) { return input(dtype, sizes); }
+  Tensor input(graph::DType type, const Sizes &sizes) {
+    return leaf(type, sizes, graph::PropertyType::variable);
   }
 
   /// Data that never changes: weights.
-  Tensor constant(graph::Dims shape) {
-    return leaf(std::move(shape), graph::PropertyType::constant);
+  Tensor constant(const Sizes &sizes) {
+    return leaf(dtype, sizes, graph::PropertyType::constant);
   }
 
   /// Adds an operation with one result, and returns the result.
   Tensor op(std::string kind, std::string name,
+            std::initializer_list<Tensor> inputs, graph::AttrMap attrs = {}) {
+    return op(dtype, std::move(kind), std::move(name), inputs,
+              std::move(attrs));
+  }
+  Tensor op(graph::DType type, std::string kind, std::string name,
             std::initializer_list<Tensor> inputs, graph::AttrMap attrs = {}) {
     graph::Op op;
     op.id = graph.ops.size();
@@ -50,15 +68,36 @@ public:
     op.outputs = {result};
     graph::LogicalTensor t;
     t.id = result;
-    t.dtype = dtype;
+    t.dtype = type;
     graph.tensors.emplace(result, std::move(t));
     graph.ops.push_back(std::move(op));
     return result;
   }
 
+  /// The same elements in another shape.
+  Tensor reshape(std::string name, Tensor x, const Sizes &sizes) {
+    Tensor result =
+        op(graph.tensors.at(x).dtype, "StaticReshape", std::move(name), {x},
+           {{"shape", numbersOf(sizes)}, {"special_zero", false}});
+    setSizes(result, sizes);
+    return result;
+  }
+
+  /// The first elements along `axis`, as many as `sizes`, those of the result,
+  /// say.
+  Tensor first(std::string name, Tensor x, int64_t axis, const Sizes &sizes) {
+    Tensor result =
+        op(graph.tensors.at(x).dtype, "Slice", std::move(name), {x},
+           {{"begins", graph::Dims{0}},
+            {"ends", graph::Dims{sizes[static_cast<size_t>(axis)].number}},
+            {"axes", graph::Dims{axis}}});
+    setSizes(result, sizes);
+    return result;
+  }
+
   /// The graph with inferred shapes.  `outputs` are its results, besides those
   /// nobody reads.  The builder is empty afterwards.
-  Expected<graph::Graph> finish(std::initializer_list<Tensor> outputs) {
+  Expected<graph::Graph> finish(const std::vector<Tensor> &outputs) {
     graph.outputPorts = outputs;
     std::vector<Error> errors = graph::inferGraph(graph);
     if (errors.empty())
@@ -69,15 +108,34 @@ public:
   }
 
 private:
-  Tensor leaf(graph::Dims shape, graph::PropertyType property) {
+  Tensor leaf(graph::DType type, const Sizes &sizes,
+              graph::PropertyType property) {
     graph::LogicalTensor t;
     t.id = nextTensor++;
-    t.dtype = dtype;
-    t.shape = std::move(shape);
+    t.dtype = type;
     t.property = property;
     graph.inputPorts.push_back(t.id);
     graph.tensors.emplace(t.id, t);
+    setSizes(t.id, sizes);
     return t.id;
+  }
+
+  static graph::Dims numbersOf(const Sizes &sizes) {
+    graph::Dims numbers;
+    for (const Size &size : sizes)
+      numbers.push_back(size.number);
+    return numbers;
+  }
+
+  void setSizes(Tensor tensor, const Sizes &sizes) {
+    graph::LogicalTensor &t = graph.tensors.at(tensor);
+    t.shape = numbersOf(sizes);
+    bool anyText = false;
+    for (const Size &size : sizes)
+      anyText |= !size.text.empty();
+    for (const Size &size : sizes)
+      if (anyText)
+        t.sizes.push_back(size.text);
   }
 
   graph::DType dtype;

@@ -92,6 +92,7 @@ LogicalResult SliceOp::verify() {
   if (lead < 0 || src.getRank() != static_cast<int64_t>(offsets.size()) ||
       (getSteps() && getSteps()->size() != offsets.size()) ||
       (getEnds() && getEnds()->size() != offsets.size()) ||
+      (getSizes() && getSizes()->size() != offsets.size()) ||
       src.getElementType() != dst.getElementType())
     return emitOpError("src is ")
            << src << ", dst " << dst << ", with " << offsets.size()
@@ -101,7 +102,12 @@ LogicalResult SliceOp::verify() {
     int64_t all = src.getDimSize(i), step = getStep(i),
             some = isLead ? 1 : dst.getDimSize(i - lead);
     bool fits = false;
-    if (ShapedType::isDynamic(all)) {
+    if (StringRef size = getSize(i); !size.empty()) {
+      if (auto expr = graph::SizeExpr::parse(size); !expr)
+        return emitOpError("dim ")
+               << i << ": " << expr.errors().front().message;
+      fits = step > 0;
+    } else if (ShapedType::isDynamic(all)) {
       fits = getEnds()
                  ? step > 0
                  : ShapedType::isDynamic(some) && offset == 0 && step == 1;
@@ -116,6 +122,11 @@ LogicalResult SliceOp::verify() {
              << " on, each " << step << "th, of " << sizeText(all);
   }
   return success();
+}
+
+StringRef SliceOp::getSize(int64_t i) {
+  return getSizes() ? cast<StringAttr>((*getSizes())[i]).getValue()
+                    : StringRef();
 }
 
 bool SliceOp::isView() {

@@ -76,6 +76,11 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     range. Without `ends` it is taken whole: the offset is 0, the step 1. Where
     `dst` has a known size there, the code fails if there are not that many.
 
+    `sizes` has a text for each dim of `src`. Where it is an expression
+    (tile.reshape), `dst` has as many elements of this dim, from the offset on; or,
+    if that is INT64_MIN, the last ones before the end. The code fails if `src` does
+    not have them.
+
     With steps above 0 it is a view of the memory of `src`: it has no code and no
     group. Otherwise it is a copy.
 
@@ -85,22 +90,25 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   }];
   let arguments = (ins AnyRankedTensor:$src, DenseI64ArrayAttr:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$steps,
-                       OptionalAttr<DenseI64ArrayAttr>:$ends);
+                       OptionalAttr<DenseI64ArrayAttr>:$ends,
+                       OptionalAttr<StrArrayAttr>:$sizes);
   let results = (outs AnyRankedTensor:$dst);
   let assemblyFormat = [{
-    $src `at` $offsets (`by` $steps^)? (`to` $ends^)? attr-dict
+    $src `at` $offsets (`by` $steps^)? (`to` $ends^)? (`sizes` $sizes^)? attr-dict
     `:` type($src) `->` type($dst)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$dst, "::mlir::Value":$src,
                                  "::llvm::ArrayRef<int64_t>":$offsets,
                                  "::mlir::DenseI64ArrayAttr":$steps), [{
     build($_builder, $_state, dst, src, $_builder.getDenseI64ArrayAttr(offsets),
-          steps, ::mlir::DenseI64ArrayAttr());
+          steps, ::mlir::DenseI64ArrayAttr(), ::mlir::ArrayAttr());
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The step along dim `i` of src.
     int64_t getStep(int64_t i) { return getSteps() ? (*getSteps())[i] : 1; }
+    /// The expression of the number of elements along dim `i` of src, or "".
+    ::llvm::StringRef getSize(int64_t i);
     /// Whether no step is negative.
     bool isView();
   }];

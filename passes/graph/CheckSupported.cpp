@@ -268,7 +268,7 @@ std::optional<Error> checkMovement(Operation *op) {
   if (isa<graph::SliceOp>(op) && !sliceBoxOf(op))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "begins and ends are not known, or go backwards along a "
-                     "dimension whose size is not known");
+                     "dimension whose size is not known or has a name");
   if (isa<graph::ReshapeOp, graph::StaticReshapeOp, graph::ExpandOp>(op) &&
       !canComputeSizes(op)) {
     Error e = makeError(op, ErrorCode::UnsupportedForm,
@@ -282,7 +282,7 @@ std::optional<Error> checkMovement(Operation *op) {
           .isDynamicDim(rankedType(op->getOperand(1)).getRank() - 1))
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of indices of a position is not known");
-  bool needsSizes = isa<graph::ShapeOp, graph::RandomUniformOp>(op);
+  bool needsSizes = isa<graph::RandomUniformOp>(op);
   if (isa<graph::NonMaxSuppressionOp>(op) && unknownDims(op->getResult(0)))
     return checkNonMaxSuppression(op);
   if (isa<graph::TopKOp>(op)) {

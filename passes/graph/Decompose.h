@@ -36,12 +36,13 @@ bool decomposeMovement(mlir::Operation *op, mlir::OpBuilder &b);
 
 /// The first element of a Slice along each dim of src, and the steps, as
 /// tile.slice has them. `ends`, of dims of unknown size, is empty where all of
-/// them are taken whole.
+/// them are taken whole, `sizes` where none is computed from named ones.
 struct SliceBox {
   llvm::SmallVector<int64_t> offsets, steps, ends;
+  llvm::SmallVector<std::string> sizes;
 };
-/// None where begins and ends are not known, or a dim of unknown size is taken
-/// backwards.
+/// None where begins and ends are not known and do not follow from named sizes,
+/// or a dim of unknown size is taken backwards.
 std::optional<SliceBox> sliceBoxOf(mlir::Operation *slice);
 
 /// Whether all sizes of the result of `op`, a Reshape, StaticReshape or Expand,

@@ -58,6 +58,7 @@ bool decomposeSlice(graph::SliceOp op, OpBuilder &b) {
   assert(box && "CheckSupported refuses others");
   auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
   bool isWhole = src.getShape() == dst.getShape() && box->ends.empty() &&
+                 box->sizes.empty() &&
                  llvm::all_of(box->offsets, [](int64_t o) { return o == 0; });
   if (isWhole && llvm::all_of(box->steps, [](int64_t s) { return s == 1; })) {
     replace(op, op.getSrc());
@@ -65,9 +66,12 @@ bool decomposeSlice(graph::SliceOp op, OpBuilder &b) {
   }
   auto ends = box->ends.empty() ? DenseI64ArrayAttr()
                                 : b.getDenseI64ArrayAttr(box->ends);
+  SmallVector<StringRef> texts(box->sizes.begin(), box->sizes.end());
+  auto sizes = texts.empty() ? ArrayAttr() : b.getStrArrayAttr(texts);
   replace(op, tile::SliceOp::create(b, op.getLoc(), dst, op.getSrc(),
                                     b.getDenseI64ArrayAttr(box->offsets),
-                                    b.getDenseI64ArrayAttr(box->steps), ends));
+                                    b.getDenseI64ArrayAttr(box->steps), ends,
+                                    sizes));
   return true;
 }
 
@@ -170,6 +174,8 @@ bool decomposeExpand(graph::ExpandOp op, OpBuilder &b) {
 
 bool decomposeShape(graph::ShapeOp op, OpBuilder &b) {
   auto src = rankedType(op.getSrc()), dst = rankedType(op.getDst());
+  if (!src.hasStaticShape())
+    return false;
   int64_t rank = src.getRank();
   int64_t first = intAttr(op, "start");
   first = std::clamp<int64_t>(first < 0 ? first + rank : first, 0, rank);
@@ -285,6 +291,19 @@ bool computeBeforeConcat(Operation *op, OpBuilder &b) {
 
 } // namespace
 
+/// Lets the size of the result of `slice` say where `box` ends, or begins,
+/// along `axis`. Whether it has one that is computed.
+static bool takeNamed(graph::SliceOp slice, int64_t axis, SliceBox &box) {
+  ArrayAttr sizes = graph::sizesOf(slice.getDst());
+  auto rank = static_cast<size_t>(rankedType(slice.getSrc()).getRank());
+  if (!sizes || sizes.size() != rank)
+    return false;
+  StringRef text = cast<StringAttr>(sizes[axis]).getValue();
+  box.sizes.resize(rank);
+  box.sizes[axis] = text.str();
+  return !text.empty();
+}
+
 std::optional<SliceBox> sliceBoxOf(Operation *slice) {
   auto op = cast<graph::SliceOp>(slice);
   auto src = rankedType(op.getSrc());
@@ -301,14 +320,15 @@ std::optional<SliceBox> sliceBoxOf(Operation *slice) {
     int64_t axis = axes.empty() ? static_cast<int64_t>(i)
                                 : normalizedAxis(axes[i], src.getRank());
     int64_t step = steps.empty() ? 1 : steps[i], end = (*ends)[i];
-    if (src.isDynamicDim(axis)) {
-      bool isWhole =
-          begin == 0 && step == 1 && end >= std::numeric_limits<int32_t>::max();
-      if (step < 0)
+    bool isBound = end != graph::kUnknownDim && begin != graph::kUnknownDim;
+    if (src.isDynamicDim(axis) || !isBound) {
+      bool isWhole = isBound && begin == 0 && step == 1 &&
+                     end >= std::numeric_limits<int32_t>::max();
+      if (step < 0 || (!isBound && !takeNamed(op, axis, box)))
         return std::nullopt;
       if (!isWhole && box.ends.empty())
         box.ends.assign(src.getRank(), std::numeric_limits<int64_t>::max());
-      if (!isWhole)
+      if (!isWhole && end != graph::kUnknownDim)
         box.ends[axis] = end;
       box.offsets[axis] = begin;
       box.steps[axis] = step;
@@ -320,6 +340,10 @@ std::optional<SliceBox> sliceBoxOf(Operation *slice) {
     box.offsets[axis] = range.count ? range.first : 0;
     box.steps[axis] = range.count > 1 ? step : 1;
   }
+  // A copy is made by a group, which does not know names.
+  bool isView = llvm::all_of(box.steps, [](int64_t step) { return step > 0; });
+  if (!isView && !box.sizes.empty())
+    return std::nullopt;
   return box;
 }
 

@@ -66,8 +66,8 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
   if (isa<graph::ConcatOp>(op))
     return GroupKind::concat;
   graph::OpClass opClass = graph::classOf(op);
-  if (isa<graph::PadOp>(op) || opClass == graph::OpClass::gather ||
-      opClass == graph::OpClass::search)
+  if (isa<graph::PadOp, graph::ShapeOp>(op) ||
+      opClass == graph::OpClass::gather || opClass == graph::OpClass::search)
     return GroupKind::movement;
   if (isScalarOp(op) || graph::isIndexed(op))
     return GroupKind::elementwise;

@@ -289,11 +289,16 @@ private:
 
   /// The execution fails unless both are equal.
   void require(Index x, Index y) {
-    if (x == y)
-      return;
+    if (!(x == y))
+      require(arith::CmpIPredicate::eq, x, y);
+  }
+  /// The execution fails unless `x` is at most `y`.
+  void requireAtMost(Index x, Index y) {
+    require(arith::CmpIPredicate::sle, x, y);
+  }
+  void require(arith::CmpIPredicate predicate, Index x, Index y) {
     rt::RequireOp::create(b, m.location(),
-                          arith::CmpIOp::create(b, m.location(),
-                                                arith::CmpIPredicate::eq,
+                          arith::CmpIOp::create(b, m.location(), predicate,
                                                 m.value(x), m.value(y)));
   }
 
@@ -561,17 +566,20 @@ private:
     Index first = 0;
     auto src = rankedType(slice.getSrc()), dst = rankedType(slice.getDst());
     for (int64_t d = 0; d < s.rank(); ++d) {
-      Index at = slice.getOffsets()[d];
       int64_t shown = d < lead ? 1 : dst.getDimSize(d - lead);
-      if (src.isDynamicDim(d)) {
-        PartOfSize part = passes::partOf(slice, d, s.sizes[d]);
-        at = part.first;
+      Index all = s.sizes[d], step = slice.getStep(d);
+      PartOfSize part = passes::partOf(slice, d, all, sizes);
+      if (src.isDynamicDim(d) || !slice.getSize(d).empty()) {
         s.sizes[d] = part.count;
         if (!ShapedType::isDynamic(shown))
           require(part.count, shown);
       }
-      first += at * s.strides[d];
-      s.strides[d] = s.strides[d] * slice.getStep(d);
+      if (!slice.getSize(d).empty()) {
+        requireAtMost(0, part.first);
+        requireAtMost(part.first + (part.count - 1) * step + 1, all);
+      }
+      first += part.first * s.strides[d];
+      s.strides[d] = s.strides[d] * step;
       if (!ShapedType::isDynamic(shown))
         s.sizes[d] = shown;
     }
@@ -596,6 +604,19 @@ private:
                               number ? Value() : m.value(first));
   }
 
+  /// Names in sizes of `op` have to be those of inputs.
+  LogicalResult checkNames(Operation *op) {
+    auto texts = op->getAttrOfType<ArrayAttr>("sizes");
+    if (!texts)
+      return success();
+    for (StringRef text : texts.getAsValueRange<StringAttr>())
+      if (!text.empty() && !sizes.evaluate(text))
+        return emitError(op, ErrorCode::UnsupportedForm,
+                         "the size " + text +
+                             " has a name that no input has for a dimension");
+    return success();
+  }
+
   LogicalResult lowerAlias(Operation *op) {
     Value src = op->getOperand(0), dst = op->getResult(0);
     if (auto literal = src.getDefiningOp<arith::ConstantOp>())
@@ -603,6 +624,8 @@ private:
         define(src,
                literalMemory(m, cast<DenseElementsAttr>(literal.getValue())));
     const Strided s = values.find(src)->second;
+    if (failed(checkNames(op)))
+      return failure();
     if (auto slice = dyn_cast<tile::SliceOp>(op)) {
       define(dst, boxOf(slice, s));
       return success();

@@ -224,6 +224,49 @@ TEST(UnknownSizes, ComputedFromNames) {
   check(expand, "4");
 }
 
+/// The first rows of a table, then the last ones of those: positions of tokens
+/// behind others.
+TEST(UnknownSizes, PartsOfNamedSizes) {
+  const std::string any = std::to_string(tenon::graph::kUnknownDim);
+  auto text = [](const std::string &past, const std::string &tokens,
+                 const std::string &both, const std::string &rows,
+                 const std::string &begin, const std::string &end,
+                 bool isNamed) {
+    return "p = Abs " + past + "; t" + (isNamed ? ":" + both + "x4" : "") +
+           " = Slice " + rows + "x4 begins=0 ends=" + end + "; l" +
+           (isNamed ? ":" + tokens + "x4" : "") + " = Slice t begins=" + begin +
+           " ends=2147483647; y = Add l " + tokens + "x4; out l y p";
+  };
+  for (const char *rows : {"64", "?"}) {
+    std::vector<std::string> texts;
+    for (auto [past, tokens] :
+         {std::pair{0, 1}, {5, 3}, {60, 4}, {7, 0}, {0, 64}})
+      texts.push_back(text(std::to_string(past), std::to_string(tokens), "",
+                           "64", std::to_string(past),
+                           std::to_string(past + tokens), false));
+    checkShapes(text("[p]", "[n]", "[p+n]", rows, any, any, true), texts);
+  }
+  // More than there are.
+  auto general = parseGraph(text("[p]", "[n]", "[p+n]", "64", any, any, true));
+  auto wrong = parseGraph(text("60", "5", "", "65", "60", "65", false));
+  ASSERT_TRUE(general && wrong);
+  auto model = tenon::Compiled::compile(*general, {});
+  ASSERT_TRUE(model) << str(model.errors());
+  auto oracle = Oracle::make(*wrong);
+  ASSERT_TRUE(oracle);
+  EXPECT_FALSE(execute(**model, *oracle, {}));
+}
+
+/// Sizes as numbers that the code computes with.
+TEST(UnknownSizes, ShapesAsData) {
+  for (const char *rest : {"", " start=-2", " start=1 end=2", " start=3"}) {
+    auto text = [&](const std::string &src) {
+      return "s/s64 = Shape " + src + rest + "; Add s 1/s64";
+    };
+    checkShapes(text("?x?x5"), {text("2x7x5"), text("0x1x5")});
+  }
+}
+
 /// Sizes of one name that differ, and a reshape to another number of elements,
 /// are found when the code runs.
 TEST(UnknownSizes, NamesThatContradict) {

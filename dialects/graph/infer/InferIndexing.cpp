@@ -10,6 +10,7 @@
 #include "dialects/graph/infer/Rules.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::graph::infer {
 namespace {
@@ -137,6 +138,82 @@ std::optional<std::vector<size_t>> slicedDims(RuleContext &ctx, int64_t count,
   return dims;
 }
 
+/// Bounds of one dim.
+struct Bounds {
+  int64_t begin, end, step;
+};
+
+/// Finds the bound that is kUnknownDim from the number of elements that the
+/// result has, `wanted`; `size` is that of src. False after an error.
+bool findBound(RuleContext &ctx, Bounds &bounds, int64_t size, int64_t wanted) {
+  auto &[begin, end, step] = bounds;
+  if (step < 0 || (!isKnown(begin) && !isKnown(end))) {
+    ctx.error(ErrorCode::AttrValue,
+              step < 0 ? cat("a bound is not known, and the step is ", step)
+                       : "neither the begin nor the end of a dim is known",
+              "one bound follows from the size of the result, for steps "
+              "above 0");
+    return false;
+  }
+  if (!isKnown(wanted))
+    return true;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  __int128 length = __int128(wanted) * step;
+  if (!isKnown(end)) {
+    __int128 to = begin + length;
+    // From a begin that counts from the end, to the end or beyond.
+    end =
+        (begin < 0 && to >= 0) || to > kLast ? kLast : static_cast<int64_t>(to);
+    return true;
+  }
+  __int128 last = end;
+  if (isKnown(size))
+    last = end < 0 ? std::max<int64_t>(end + size, 0) : std::min(end, size);
+  else if (end >= std::numeric_limits<int32_t>::max())
+    last = 0; // the end of src, whatever its size is
+  __int128 from = last - length;
+  bool fits = from >= -__int128(kLast) && (last <= 0 || from >= 0);
+  if (!fits || (isKnown(size) && from < 0)) {
+    ctx.error(ErrorCode::ShapeMismatch,
+              cat(ctx.inText(0), " has no ", wanted, " elements before ",
+                  std::to_string(end), ", each ", step, "th"));
+    return false;
+  }
+  begin = from == 0 && last == 0 ? kLast : static_cast<int64_t>(from);
+  return true;
+}
+
+/// Sizes of the dims that attributes slice. Absent after an error.
+bool sliceByAttributes(RuleContext &ctx, std::span<const size_t> sliced,
+                       Dims &dims) {
+  Dims begins = *givenList(ctx, "begins"), ends = *givenList(ctx, "ends");
+  const Dims *steps = givenList(ctx, "steps");
+  const Shape &dst = ctx.out(0);
+  bool anyFound = false;
+  for (size_t i = 0; i < sliced.size(); ++i) {
+    int64_t &dim = dims[sliced[i]];
+    Bounds bounds{begins[i], ends[i], steps ? (*steps)[i] : 1};
+    if (!isKnown(begins[i]) || !isKnown(ends[i])) {
+      bool hasSize = dst && dst->size() == dims.size();
+      if (!findBound(ctx, bounds, dim,
+                     hasSize ? (*dst)[sliced[i]] : kUnknownDim))
+        return false;
+      anyFound = true;
+    }
+    begins[i] = bounds.begin;
+    ends[i] = bounds.end;
+    if (!isKnown(bounds.begin) || !isKnown(bounds.end))
+      dim = kUnknownDim;
+    else if (isKnown(dim))
+      dim = sliceRange(dim, bounds.begin, bounds.end, bounds.step).count;
+  }
+  if (anyFound) {
+    ctx.setAttr("begins", begins);
+    ctx.setAttr("ends", ends);
+  }
+  return true;
+}
+
 void slice(RuleContext &ctx) {
   if (!checkBounds(ctx))
     return;
@@ -156,15 +233,11 @@ void slice(RuleContext &ctx) {
   auto sliced = slicedDims(ctx, *count, dims.size());
   if (!sliced)
     return;
-  for (size_t i = 0; i < sliced->size(); ++i) {
-    int64_t &dim = dims[(*sliced)[i]];
-    if (ctx.hasInput(1))
-      dim = kUnknownDim;
-    else if (isKnown(dim))
-      dim = sliceRange(dim, (*givenList(ctx, "begins"))[i],
-                       (*givenList(ctx, "ends"))[i], steps ? (*steps)[i] : 1)
-                .count;
-  }
+  if (ctx.hasInput(1))
+    for (size_t dim : *sliced)
+      dims[dim] = kUnknownDim;
+  else if (!sliceByAttributes(ctx, *sliced, dims))
+    return;
   ctx.setOut(0, dims);
 }
 

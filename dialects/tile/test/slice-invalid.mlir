@@ -56,6 +56,22 @@ func.func @slice(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
+func.func @slice(%x: tensor<9xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{dim 0: the size "n +" is no expression from character 4 on}}
+  %0 = tile.slice %x at [1] sizes ["n +"] : tensor<9xf32> -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+func.func @slice(%x: tensor<9xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{dim 0: ? elements from 1 on, each 1th, of 9}}
+  %0 = tile.slice %x at [1] sizes [""] : tensor<9xf32> -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
 func.func @expand(%x: tensor<1xf32>) -> tensor<?x3xf32> {
   // expected-error @+1 {{dim 0: the size "2 *" is no expression from character 4 on}}
   %0 = tile.expand %x sizes ["2 *", ""] : tensor<1xf32> -> tensor<?x3xf32>

@@ -24,6 +24,18 @@ func.func @parts(%x: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x2xf32>) {
 
 // -----
 
+// As many elements as a named size says, from the first or before the last one.
+// CHECK-LABEL: func @named
+// CHECK-DAG:     tile.slice %arg0 at [0, 0] by [1, 1] to [{{[0-9]+}}, {{[0-9]+}}] sizes ["past + n", ""] : tensor<64x8xf32> -> tensor<?x8xf32>
+// CHECK-DAG:     tile.slice %arg1 at [-9223372036854775808, 0] by [1, 1] to [{{[0-9]+}}, {{[0-9]+}}] sizes ["n", ""] : tensor<?x8xf32> -> tensor<?x8xf32>
+func.func @named(%x: tensor<64x8xf32>, %y: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %0 = graph.Slice %x {begins = array<i64: 0>, ends = array<i64: -9223372036854775808>, graph.result_sizes = [["past + n", ""]]} : (tensor<64x8xf32>) -> tensor<?x8xf32>
+  %1 = graph.Slice %y {begins = array<i64: -9223372036854775808>, ends = array<i64: 9223372036854775807>, graph.result_sizes = [["n", ""]]} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %0, %1 : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// -----
+
 // Several sizes that are not known are computed from named ones.
 // CHECK-LABEL: func @reshaped
 // CHECK:         tile.reshape %arg0 sizes ["batch", "n // batch", ""] : tensor<?x8xf32> -> tensor<?x?x8xf32>

@@ -50,9 +50,10 @@ struct PartOfSize {
   Index first, count;
 };
 
-/// Those of dim `dim` of the src of `slice`, which has `size` elements, not
-/// known to the type.
-PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size);
+/// Those of dim `dim` of the src of `slice`, which has `size` elements. `sizes`
+/// knows names.
+PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size,
+                  const SizeMap &sizes);
 
 struct GroupContext {
   GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,

@@ -88,15 +88,27 @@ static Index windowSize(Index in, int64_t pads, int64_t k, int64_t dilation,
   return (more < 0 ? max(reach, 0) : reach) / stride;
 }
 
-PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size) {
-  if (!slice.getEnds())
-    return {slice.getOffsets()[dim], size};
+PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size,
+                  const SizeMap &sizes) {
+  int64_t offset = slice.getOffsets()[dim], step = slice.getStep(dim);
+  StringRef named = slice.getSize(dim);
+  // What the type knows it has at the offset already.
+  bool isKnown = rankedType(slice.getSrc()).isDynamicDim(dim) ? !slice.getEnds()
+                                                              : named.empty();
+  if (isKnown)
+    return {offset, size};
   auto clamp = [&](int64_t at) {
     return at < 0 ? max(size + at, 0) : min(size, at);
   };
-  Index first = clamp(slice.getOffsets()[dim]);
-  Index length = max(clamp((*slice.getEnds())[dim]) - first, 0);
-  return {first, ceilDiv(length, slice.getStep(dim))};
+  Index end = slice.getEnds() ? clamp((*slice.getEnds())[dim]) : size;
+  if (named.empty()) {
+    Index first = clamp(offset);
+    return {first, ceilDiv(max(end - first, 0), step)};
+  }
+  std::optional<Index> count = sizes.evaluate(named);
+  assert(count && "TileGroups has found its names");
+  return {offset == ShapedType::kDynamic ? end - *count * step : clamp(offset),
+          *count};
 }
 
 /// Stands for a size that is not derived yet.
@@ -330,7 +342,7 @@ void ResultSizes::of(tile::SliceOp slice) {
   int64_t lead = static_cast<int64_t>(src.size()) - rank;
   for (int64_t i = 0; i < rank; ++i)
     if (type.isDynamicDim(i))
-      r[i] = partOf(slice, lead + i, src[lead + i]).count;
+      r[i] = partOf(slice, lead + i, src[lead + i], sizes).count;
 }
 
 /// By scales; other sizes are in the type.

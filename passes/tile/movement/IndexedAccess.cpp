@@ -2,6 +2,7 @@
 #include "passes/tile/movement/IndexedAccess.h"
 
 #include "dialects/graph/GraphDialect.h"
+#include "dialects/graph/Slice.h"
 #include "dialects/rt/RtDialect.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/GraphAttrs.h"
@@ -248,10 +249,30 @@ static void emitCopyUnlessInPlace(GroupContext &ctx, const Strided &src) {
   emitCopy(ctx, src, ctx.result());
 }
 
+/// The sizes of the operand, which are known when the code runs.
+static void emitShape(GroupContext &ctx, graph::ShapeOp op) {
+  ArrayRef<Index> sizes = ctx.sizes[op.getSrc()];
+  const Strided &dst = ctx.result();
+  auto rank = static_cast<int64_t>(sizes.size());
+  int64_t first = graph::sliceRange(rank, intAttr(op, "start"), rank, 1).first;
+  emitItems(ctx.m, ctx.label, 1, [&](Index) {
+    for (int64_t i = 0; i < *dst.sizes[0].constant(); ++i)
+      storeAt(ctx.m,
+              arith::IndexCastOp::create(ctx.m.builder(), ctx.m.location(),
+                                         dst.elementType(),
+                                         ctx.m.value(sizes[first + i])),
+              dst.base, offsetOf(dst, {i}));
+  });
+}
+
 LogicalResult lowerMovement(GroupContext &ctx) {
   Operation *op = ctx.ops().front();
   if (isa<graph::PadOp>(op)) {
     lowerPad(ctx, op);
+    return success();
+  }
+  if (auto shape = dyn_cast<graph::ShapeOp>(op)) {
+    emitShape(ctx, shape);
     return success();
   }
   if (isa<graph::GatherOp, graph::GatherElementsOp, graph::GatherNDOp>(op)) {

@@ -58,7 +58,7 @@ static LogicalResult lowerSlice(GroupContext &ctx, tile::SliceOp op) {
   from.dense = false;
   Index first = from.offset.value_or(0);
   for (int64_t d = 0; d < from.rank(); ++d) {
-    first += op.getOffsets()[d] * from.strides[d];
+    first += partOf(op, d, from.sizes[d], ctx.sizes).first * from.strides[d];
     from.strides[d] = from.strides[d] * op.getStep(d);
   }
   from.offset = first;
