@@ -32,7 +32,10 @@ struct Size {
   int64_t number = graph::kUnknownDim;
   std::string text;
 };
-using Sizes = std::vector<Size>;
+struct Sizes : std::vector<Size> {
+  using std::vector<Size>::vector;
+  Sizes(const graph::Dims &dims) : vector(dims.begin(), dims.end()) {}
+};
 
 class GraphBuilder {
 public:

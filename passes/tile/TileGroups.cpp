@@ -25,6 +25,7 @@
 #include "passes/Passes.h"
 #include "passes/fuse/Group.h"
 #include "passes/support/Build.h"
+#include "passes/support/Diagnose.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"

@@ -71,8 +71,12 @@ void Builder::bind(Value value, reference::Tensor elements) {
 }
 
 const graph::LogicalTensor &Builder::tensor(Value value) const {
-  static const graph::LogicalTensor none{
-      .dtype = graph::DType::f32, .shape = graph::Dims{}, .strides = {}};
+  static const graph::LogicalTensor none = [] {
+    graph::LogicalTensor scalar;
+    scalar.dtype = graph::DType::f32;
+    scalar.shape = graph::Dims{};
+    return scalar;
+  }();
   auto found = graph.tensors.find(value);
   return found == graph.tensors.end() ? none : found->second;
 }
