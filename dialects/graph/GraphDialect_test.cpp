@@ -269,7 +269,7 @@ TEST_F(GraphDialectTest, LayoutsRoundTrip) {
 }
 
 TEST_F(GraphDialectTest, DTypesRoundTrip) {
-  for (int i = 0; i <= static_cast<int>(DType::s64); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastDType); ++i) {
     auto dtype = static_cast<DType>(i);
     Type type = elementTypeOf(dtype, &context);
     EXPECT_EQ(dtypeOf(type), dtype);
@@ -277,7 +277,7 @@ TEST_F(GraphDialectTest, DTypesRoundTrip) {
   }
   for (unsigned width : {2u, 8u, 16u, 32u})
     EXPECT_FALSE(dtypeOf(IntegerType::get(&context, width)));
-  EXPECT_FALSE(dtypeOf(Float64Type::get(&context)));
+  EXPECT_FALSE(dtypeOf(Float80Type::get(&context)));
   EXPECT_FALSE(dtypeOf(IndexType::get(&context)));
 }
 
