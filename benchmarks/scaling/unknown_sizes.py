@@ -59,7 +59,7 @@ def with_numbers(graph, names):
         for t in filter(None, op["inputs"] + op["outputs"]):
             if any(isinstance(d, str) for d in t["shape"]):
                 t["shape"] = [size_of(d, names) for d in t["shape"]]
-                t["stride"] = []
+                t.pop("stride", None)
     return exact
 
 
@@ -106,6 +106,7 @@ class Model:
             return (c.c_void_p * len(ids))(
                 *[self.library.tensor(self.logical(i, arrays[i].shape),
                                       arrays[i]) for i in ids])
+        self.arrays = arrays  # whose memory the tensors have
         ins, outs = self.graph["input_ports"], self.graph["output_ports"]
         self.arguments = (self.compiled, self.library.stream,
                           c.c_size_t(len(ins)), tensors(ins),
