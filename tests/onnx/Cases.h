@@ -43,10 +43,15 @@ private:
               std::vector<onnx::TensorProto> &tensors);
 };
 
+struct Outcome {
+  bool isConverted = false;
+  /// Why the case does not pass, or nothing.
+  std::string why;
+};
+
 /// Runs a case: converts it, evaluates it, compiles and executes it, and
-/// compares with the outputs that are stored. Returns why it does not pass, or
-/// nothing.
-std::string runOnnxCase(const std::string &name);
+/// compares with the outputs that are stored.
+Outcome runOnnxCase(const std::string &name);
 
 /// Why a case does not pass, for those that are known not to; else null.
 const char *exceptionFor(const std::string &name);
