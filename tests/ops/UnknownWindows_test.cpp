@@ -141,6 +141,10 @@ TEST(UnknownWindows, DepthwiseConvolutions) {
         "pads_begin=1,1 pads_end=1,1 dilations=1,1; HardSwish y",
         "Convolution 2x9xHxW 9x1x5x5c groups=9 strides=1,1 pads_begin=2,2 "
         "pads_end=2,2 dilations=1,1 data_format=NCX weights_format=OIX",
+        "Convolution 1xHxWx24 5x5x1x24c groups=24 strides=1,1 pads_begin=2,2 "
+        "pads_end=2,2 dilations=1,1",
+        "Convolution 1xHxWx24 5x3x1x24c groups=24 strides=2,1 pads_begin=4,2 "
+        "pads_end=4,1 dilations=2,1",
         "Convolution 1xHxWx40 7x7x1x40c groups=40 strides=1,1 "
         "pads_begin=0,0 pads_end=0,0 auto_pad=SAME_UPPER dilations=1,1"})
     checkImages(text, kImages);

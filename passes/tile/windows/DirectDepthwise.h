@@ -36,12 +36,18 @@ struct DirectDepthwise {
   /// sizes.
   void emitRow(IndexMath &m, Index image, llvm::ArrayRef<Index> outer) const;
 
-  /// The columns [first, past) of that row whose windows, as those of the row,
-  /// lie inside src.
-  void emitInside(IndexMath &m, Index image, llvm::ArrayRef<Index> outer) const;
+  /// The same for sizes that are not known: code for each way in which padding
+  /// cuts windows, if these are few, at least for windows that it does not cut.
+  /// `otherwise` emits the other rows, `otherwiseColumn` the other columns.
+  void emitSizedRow(IndexMath &m, Index image, llvm::ArrayRef<Index> outer,
+                    llvm::function_ref<void()> otherwise,
+                    llvm::function_ref<void(Index)> otherwiseColumn) const;
 
 private:
   using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
+  /// Per dim, the taps that windows have inside src: all, and those that are
+  /// left where padding cuts windows on one side, if that is little code.
+  llvm::SmallVector<llvm::SmallVector<Taps>> waysToCut() const;
   /// `jams`: columns pass together, which takes more code.
   void emitColumns(IndexMath &m, Index image, llvm::ArrayRef<Index> outer,
                    Index column, Index count, llvm::ArrayRef<Taps> taps,

@@ -311,36 +311,17 @@ void Window::emitDirect() const {
   });
 }
 
-/// A row of a depthwise convolution, of unknown sizes, with few taps. Where the
-/// windows of a row lie inside src, sums of all but the columns at its ends
-/// stay in registers.
+/// A row of a depthwise convolution, of unknown sizes, with few taps, whose
+/// sums stay in registers where they are few.
 void Window::emitMostlyDirect(IndexMath &m, Value scratch, Index partialAt,
                               const ColumnRange &range,
-                              SmallVector<Tap> taps) const {
-  auto inside = [&] {
-    for (auto [tap, d] : llvm::zip(taps, dims))
-      tap = {0, d.kernel};
-    asDirect().emitInside(m, range.image, range.outer);
-    taps.push_back({0, 0});
-    emitEnds(m, scratch, partialAt, range, taps);
-  };
-  if (range.outer.empty())
-    return inside();
-  OpBuilder &b = m.builder();
-  auto [first, past] = dims[0].interior();
-  auto isLess = [&](arith::CmpIPredicate predicate, Index x, Index y) -> Value {
-    return arith::CmpIOp::create(b, m.location(), predicate, m.value(x),
-                                 m.value(y));
-  };
-  Value isInside = arith::AndIOp::create(
-      b, m.location(), isLess(arith::CmpIPredicate::sge, range.outer[0], first),
-      isLess(arith::CmpIPredicate::slt, range.outer[0], past));
-  auto branch = scf::IfOp::create(b, m.location(), isInside, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitRow(m, scratch, partialAt, range, taps);
-  b.setInsertionPointToStart(&branch.getThenRegion().front());
-  inside();
+                              ArrayRef<Tap> taps) const {
+  asDirect().emitSizedRow(
+      m, range.image, range.outer,
+      [&] { emitRow(m, scratch, partialAt, range, taps); },
+      [&](Index column) {
+        emitCut(m, scratch, partialAt, range, taps, column);
+      });
 }
 
 SmallVector<WindowSegment> Window::writtenSegments() const {
@@ -365,8 +346,9 @@ Index Window::columnRangeBytes(Index channels) const {
 /// The row of dst that begins at `range`, as ranges of columns; `taps` are
 /// those of other dims.
 void Window::emitRow(IndexMath &m, Value scratch, Index partialAt,
-                     ColumnRange range, SmallVector<Tap> taps) const {
+                     ColumnRange range, ArrayRef<Tap> outerTaps) const {
   const SizedWindow &w = dims[last()];
+  SmallVector<Tap> taps(outerTaps);
   taps.push_back({0, w.kernel});
   SmallVector<WindowSegment> segments = writtenSegments();
   for (const WindowSegment &s : segments) {
@@ -382,23 +364,24 @@ void Window::emitRow(IndexMath &m, Value scratch, Index partialAt,
   range.count = past - first;
   if (range.count.constant().value_or(1) > 0)
     emitColumns(m, scratch, partialAt, range, taps);
-  emitEnds(m, scratch, partialAt, range, taps);
+  for (auto [from, to] : {std::pair(Index(0), first), {past, w.out}})
+    emitLoop(m, from, to, [&](Index column) {
+      emitCut(m, scratch, partialAt, range, outerTaps, column);
+    });
 }
 
-/// The columns of a row whose windows are cut at its ends, one by one; the last
-/// of `taps` is theirs.
-void Window::emitEnds(IndexMath &m, Value scratch, Index partialAt,
-                      ColumnRange range, MutableArrayRef<Tap> taps) const {
+/// Column `column` of a row, whose windows may be cut; `taps` are those of
+/// other dims.
+void Window::emitCut(IndexMath &m, Value scratch, Index partialAt,
+                     ColumnRange range, ArrayRef<Tap> outerTaps,
+                     Index column) const {
   const SizedWindow &w = dims[last()];
-  auto [first, past] = w.interior();
+  SmallVector<Tap> taps(outerTaps);
+  auto [lo, hi] = w.validTaps(column * w.stride);
+  taps.push_back({lo, hi - lo});
+  range.column = column;
   range.count = 1;
-  for (auto [from, to] : {std::pair(Index(0), first), {past, w.out}})
-    emitLoop(m, from, to, [&](Index c) {
-      auto [lo, hi] = w.validTaps(c * w.stride);
-      taps.back() = {lo, hi - lo};
-      range.column = c;
-      emitColumns(m, scratch, partialAt, range, taps);
-    });
+  emitColumns(m, scratch, partialAt, range, taps);
 }
 
 void Window::emit() const {
@@ -435,9 +418,9 @@ void Window::emit() const {
     if (folding)
       emitFolded(m, scratch, range, std::move(taps));
     else if (isMostlyDirect)
-      emitMostlyDirect(m, scratch, partialAt, range, std::move(taps));
+      emitMostlyDirect(m, scratch, partialAt, range, taps);
     else
-      emitRow(m, scratch, partialAt, range, std::move(taps));
+      emitRow(m, scratch, partialAt, range, taps);
   };
   emitItems(m, ctx.label, grid, scratchBytes, row);
 }

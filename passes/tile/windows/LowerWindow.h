@@ -124,14 +124,15 @@ private:
                   llvm::SmallVector<Tap> taps) const;
 
   void emitRow(IndexMath &m, mlir::Value scratch, Index partialAt,
-               ColumnRange range, llvm::SmallVector<Tap> taps) const;
-  void emitEnds(IndexMath &m, mlir::Value scratch, Index partialAt,
-                ColumnRange range, llvm::MutableArrayRef<Tap> taps) const;
+               ColumnRange range, llvm::ArrayRef<Tap> outerTaps) const;
+  void emitCut(IndexMath &m, mlir::Value scratch, Index partialAt,
+               ColumnRange range, llvm::ArrayRef<Tap> outerTaps,
+               Index column) const;
   DirectDepthwise asDirect() const;
   void emitDirect() const;
   void emitMostlyDirect(IndexMath &m, mlir::Value scratch, Index partialAt,
                         const ColumnRange &range,
-                        llvm::SmallVector<Tap> taps) const;
+                        llvm::ArrayRef<Tap> taps) const;
 };
 
 } // namespace tenon::passes
