@@ -173,11 +173,11 @@ TEST_F(TileTest, refusesTypesAndTiles) {
   expectRefused(
       brgemm("memref<8x64xf64>", "memref<64x24xf32>", "memref<8x24xf32>"),
       {"a has elements of type 'f64', b of type 'f32'",
-       "supports f32, bf16, f16 and i8 elements, and i16 in pairs, has "
+       "supports f32, bf16, f16, i8, i16 and i32 elements, has "
        "'f64'"});
   expectRefused(
-      brgemm("memref<8x64xi16>", "memref<64x24xi16>", "memref<8x24xi32>"),
-      {"i16 in pairs, has 'i16'"});
+      brgemm("memref<8x64xi64>", "memref<64x24xi64>", "memref<8x24xi64>"),
+      {"i16 and i32 elements, has 'i64'"});
   expectRefused(
       brgemm("memref<8x64xf32>", "memref<64x24xf32>", "memref<8x24xbf16>"),
       {"c holds sums of type 'f32', has elements of type 'bf16'"});
