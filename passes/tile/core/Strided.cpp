@@ -124,6 +124,15 @@ Index offsetOf(const Strided &s, ArrayRef<Index> at) {
   return offset;
 }
 
+SmallVector<Index> positionOf(Index number, ArrayRef<Index> sizes) {
+  SmallVector<Index> position(sizes.size());
+  for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
+    position[d] = d == 0 ? number : number % sizes[d];
+    number = number / sizes[d];
+  }
+  return position;
+}
+
 Value box(IndexMath &m, Value base, Index offset, ArrayRef<Index> sizes,
           ArrayRef<Index> strides) {
   return memref::ReinterpretCastOp::create(m.builder(), m.location(), base,

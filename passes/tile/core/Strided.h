@@ -45,6 +45,9 @@ std::optional<Strided> reshape(const Strided &s, llvm::ArrayRef<Index> sizes);
 /// The place in memory, in elements, of index `at` of the first dims of `s`.
 Index offsetOf(const Strided &s, llvm::ArrayRef<Index> at);
 
+/// The position of element `number`, row-major, in loops of these sizes.
+llvm::SmallVector<Index> positionOf(Index number, llvm::ArrayRef<Index> sizes);
+
 /// The memref of the box at `offset` (in elements) with these sizes, strides.
 mlir::Value box(IndexMath &m, mlir::Value base, Index offset,
                 llvm::ArrayRef<Index> sizes, llvm::ArrayRef<Index> strides);

@@ -26,15 +26,6 @@ int64_t IndexedAccess::innerLoops() const {
   return inner;
 }
 
-SmallVector<Index> positionOf(Index number, ArrayRef<Index> sizes) {
-  SmallVector<Index> position(sizes.size());
-  for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
-    position[d] = d == 0 ? number : number % sizes[d];
-    number = number / sizes[d];
-  }
-  return position;
-}
-
 Index IndexTensor::wrapped(IndexMath &m, Value raw, Index limit) {
   OpBuilder &b = m.builder();
   Location loc = m.location();

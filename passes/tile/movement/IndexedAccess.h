@@ -41,9 +41,6 @@ struct IndexedAccess {
   Index indexAt(IndexMath &m, int64_t i, llvm::ArrayRef<Index> at) const;
 };
 
-/// The position of element `number`, row-major, in loops of these sizes.
-llvm::SmallVector<Index> positionOf(Index number, llvm::ArrayRef<Index> sizes);
-
 /// What Gather, GatherElements and GatherND read, over the dims of the result.
 IndexedAccess gatherOf(GroupContext &ctx, mlir::Operation *op);
 /// What ScatterElements and ScatterND write, over the dims of the updates.

@@ -11,9 +11,9 @@
 #include "dialects/graph/GraphDialect.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/tile/core/Lines.h"
 #include "passes/tile/loops/LoopProgram.h"
 #include "passes/tile/movement/IndexedAccess.h"
-#include "passes/tile/movement/Lines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

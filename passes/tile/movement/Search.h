@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "passes/tile/movement/Lines.h"
+#include "passes/tile/core/Lines.h"
 
 namespace tenon::passes {
 

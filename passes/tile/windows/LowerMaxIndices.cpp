@@ -15,7 +15,7 @@
 #include "dialects/graph/GraphDialect.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
-#include "passes/tile/movement/Lines.h"
+#include "passes/tile/core/Lines.h"
 #include "passes/tile/windows/LowerWindow.h"
 #include "passes/tile/windows/MaxSearch.h"
 #include "passes/tile/windows/Windows.h"

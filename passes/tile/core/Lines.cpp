@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/tile/movement/Lines.h"
+#include "passes/tile/core/Lines.h"
 
 #include "dialects/rt/RtDialect.h"
 #include "passes/tile/core/WorkItems.h"
-#include "passes/tile/movement/IndexedAccess.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
