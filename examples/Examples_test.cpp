@@ -90,6 +90,20 @@ TEST(Examples, bertLayer) {
   EXPECT_EQ(parameters(g), 7087872 + 1);
 }
 
+/// One layer each; the published sizes of a layer and of what is around all,
+/// and numbers that the caller fills in.
+TEST(Examples, transformers) {
+  constexpr int64_t kLayer = 7087872, kDense = 768 * 768 + 768;
+  Graph bert = load("transformers/bert.json", 2);
+  EXPECT_EQ(parameters(bert),
+            (30522 + 512 + 2 + 2) * 768 + kLayer + kDense + 3);
+  Graph gpt2 = load("transformers/gpt2.json", 3);
+  EXPECT_EQ(parameters(gpt2), 124439808 - 11 * kLayer + 2);
+  Graph llama = load("transformers/llama.json", 3);
+  EXPECT_EQ(parameters(llama), 60821504 + 2);
+  EXPECT_EQ(result(llama), (Dims{kUnknownDim, kUnknownDim, 2048}));
+}
+
 TEST(Examples, depthwiseSeparable) {
   Graph g = load("depthwise_separable/depthwise_separable.json");
   EXPECT_EQ(result(g), (Dims{1, 112, 112, 64}));
