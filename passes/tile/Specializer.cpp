@@ -2,7 +2,9 @@
 #include "passes/tile/Specializer.h"
 
 #include "passes/fuse/Group.h"
+#include "passes/ops/ScalarOps.h"
 #include "passes/support/Entry.h"
+#include "passes/support/GraphAttrs.h"
 #include "passes/tile/core/GroupLowering.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -10,6 +12,54 @@
 using namespace mlir;
 
 namespace tenon::passes {
+
+namespace {
+/// Sizes that are different values and yet equal, because an elementwise
+/// operation has operands of them: what is not known does not broadcast.
+/// Layouts can only be compared if each size is one value.
+class EqualSizes {
+public:
+  void add(Operation *op, const SizeMap &sizes) {
+    if (!isScalarOp(op))
+      return;
+    Value result = op->getResult(0);
+    auto type = rankedType(result);
+    for (Value v : op->getOperands()) {
+      auto own = rankedType(v);
+      // Of lower rank it may be of channels, which need not come last.
+      if (own.getRank() != type.getRank())
+        continue;
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        if (own.isDynamicDim(d))
+          join(sizes[v][d], sizes[result][d]);
+    }
+  }
+
+  /// The one that stands for all that are equal to `size`.
+  Index operator[](Index size) const {
+    while (!size.constant()) {
+      auto it = others.find(size.dynamic());
+      if (it == others.end())
+        break;
+      size = it->second;
+    }
+    return size;
+  }
+
+private:
+  void join(Index x, Index y) {
+    x = (*this)[x];
+    y = (*this)[y];
+    if (x == y || (x.constant() && y.constant()))
+      return;
+    if (x.constant())
+      std::swap(x, y);
+    others[x.dynamic()] = y;
+  }
+
+  llvm::DenseMap<Value, Index> others;
+};
+} // namespace
 
 static LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
                                ArrayRef<int64_t> inPlace) {
@@ -29,20 +79,26 @@ static LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
   ValueRange results = group.getBody().front().getTerminator()->getOperands();
   for (auto [i, v] : llvm::enumerate(results))
     sizes.expect(v, stridedOf(m, lowered.getArgument(n + i)).sizes);
-  for (Operation &op : group.getBody().front().without_terminator())
+  EqualSizes equal;
+  for (Operation &op : group.getBody().front().without_terminator()) {
     if (failed(sizes.infer(&op)))
       return failure();
+    equal.add(&op, sizes);
+  }
+  auto share = [&](Value v) {
+    SmallVector<Index> own =
+        llvm::map_to_vector(sizes[v], [&](Index size) { return equal[size]; });
+    sizes.set(v, own);
+  };
+  for (Operation &op : group.getBody().front().without_terminator())
+    llvm::for_each(op.getResults(), share);
+  for (BlockArgument arg : group.getArguments()) {
+    share(arg);
+    setSizes(ctx.inputs[arg], sizes[arg]);
+  }
   for (auto [i, v] : llvm::enumerate(results)) {
     Strided s = stridedOf(m, lowered.getArgument(n + i));
-    // One SSA value per size, so that layouts can be compared.
-    s.sizes.assign(sizes[v].begin(), sizes[v].end());
-    if (s.dense) {
-      Index stride = 1;
-      for (int64_t d = s.rank() - 1; d >= 0; --d) {
-        s.strides[d] = stride;
-        stride = s.sizes[d] * stride;
-      }
-    }
+    setSizes(s, sizes[v]);
     ctx.outputs[v].push_back(std::move(s));
   }
   using tile::GroupKind;

@@ -129,10 +129,9 @@ private:
     b.setInsertionPointToStart(fn.addEntryBlock());
     auto ret = func::ReturnOp::create(b, old.getLoc());
     b.setInsertionPoint(ret);
-    for (BlockArgument arg : old.getArguments()) {
+    for (BlockArgument arg : old.getArguments())
       define(arg, stridedOf(m, fn.getArgument(arg.getArgNumber())));
-      nameSizes(arg);
-    }
+    nameSizes();
     for (auto [i, v] : llvm::enumerate(
              old.getBody().front().getTerminator()->getOperands())) {
       Strided buffer = stridedOf(m, fn.getArgument(inputs + i));
@@ -142,22 +141,34 @@ private:
       findParts(call);
   }
 
-  /// Sizes of `arg` that have a name of their own. All of one name are equal.
-  void nameSizes(BlockArgument arg) {
+  /// The expressions of the sizes of `arg`; none if it has none.
+  static SmallVector<StringRef> textsOf(BlockArgument arg) {
     ArrayAttr texts = graph::sizesOf(arg);
     if (!texts ||
         static_cast<int64_t>(texts.size()) != rankedType(arg).getRank())
-      return;
-    for (auto [i, text] :
-         llvm::enumerate(texts.getAsValueRange<StringAttr>())) {
-      auto expr = graph::SizeExpr::parse(text);
-      if (!expr || !expr->name())
-        continue;
-      Index size = sizes[arg][i];
-      if (std::optional<Index> known = sizes.evaluate(text))
-        require(size, *known);
-      else
-        sizes.setNamed(text, size);
+      return {};
+    return llvm::to_vector(texts.getAsValueRange<StringAttr>());
+  }
+
+  /// A name stands for the first size that has it alone; others of this name,
+  /// and those that are computed from it, have to be equal.
+  void nameSizes() {
+    for (BlockArgument arg : old.getArguments())
+      for (auto [i, text] : llvm::enumerate(textsOf(arg)))
+        if (auto expr = graph::SizeExpr::parse(text); expr && expr->name())
+          sizes.setNamed(text, sizes[arg][i]);
+    for (BlockArgument arg : old.getArguments()) {
+      SmallVector<Index> shared(sizes[arg]);
+      for (auto [i, text] : llvm::enumerate(textsOf(arg))) {
+        auto named = text.empty() ? std::nullopt : sizes.evaluate(text);
+        if (!named)
+          continue;
+        require(shared[i], *named);
+        shared[i] = *named;
+      }
+      Strided s = values[arg];
+      setSizes(s, shared);
+      define(arg, std::move(s));
     }
   }
 
@@ -168,7 +179,10 @@ private:
   }
   /// The execution fails unless `x` is at most `y`.
   void requireAtMost(Index x, Index y) {
-    require(arith::CmpIPredicate::sle, x, y);
+    bool isKnown =
+        x.constant() && y.constant() && *x.constant() <= *y.constant();
+    if (!isKnown)
+      require(arith::CmpIPredicate::sle, x, y);
   }
   void require(arith::CmpIPredicate predicate, Index x, Index y) {
     rt::RequireOp::create(b, m.location(),
@@ -438,12 +452,14 @@ private:
   Strided boxOf(tile::SliceOp slice, Strided s) {
     int64_t lead = s.rank() - rankedType(slice.getDst()).getRank();
     Index first = 0;
+    bool isShorter = false;
     auto src = rankedType(slice.getSrc()), dst = rankedType(slice.getDst());
     for (int64_t d = 0; d < s.rank(); ++d) {
       int64_t shown = d < lead ? 1 : dst.getDimSize(d - lead);
       Index all = s.sizes[d], step = slice.getStep(d);
       PartOfSize part = passes::partOf(slice, d, all, sizes);
       if (src.isDynamicDim(d) || !slice.getSize(d).empty()) {
+        isShorter |= !(part.count == all);
         s.sizes[d] = part.count;
         if (!ShapedType::isDynamic(shown))
           require(part.count, shown);
@@ -460,7 +476,9 @@ private:
     s.sizes.erase(s.sizes.begin(), s.sizes.begin() + lead);
     s.strides.erase(s.strides.begin(), s.strides.begin() + lead);
     s.dense = false;
-    if (!first.isConstant(0))
+    // The type of the memory tells no other number of elements where that is
+    // not known.
+    if (!first.isConstant(0) || isShorter)
       s.base = partFrom(s, first);
     return s;
   }

@@ -75,7 +75,10 @@ std::optional<Index> SizeMap::evaluate(StringRef expression) const {
     else
       x = max(x, 0) % max(y, 1);
   }
-  return max(values.back(), 0);
+  bool mayBeBelow0 = llvm::any_of(expr->postfix(), [](const auto &token) {
+    return token.kind == SizeExpr::Kind::sub;
+  });
+  return mayBeBelow0 ? max(values.back(), 0) : values.back();
 }
 
 /// Positions of a window: (in + pads - ((k - 1) * dilation + 1)) / stride + 1,
@@ -97,13 +100,16 @@ PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size,
                                                               : named.empty();
   if (isKnown)
     return {offset, size};
-  auto clamp = [&](int64_t at) {
+  auto clamp = [&](int64_t at) -> Index {
+    if (at == 0 || at >= std::numeric_limits<int32_t>::max())
+      return at == 0 ? Index(0) : size;
     return at < 0 ? max(size + at, 0) : min(size, at);
   };
   Index end = slice.getEnds() ? clamp((*slice.getEnds())[dim]) : size;
   if (named.empty()) {
     Index first = clamp(offset);
-    return {first, ceilDiv(max(end - first, 0), step)};
+    Index length = first.isConstant(0) ? end : max(end - first, 0);
+    return {first, ceilDiv(length, step)};
   }
   std::optional<Index> count = sizes.evaluate(named);
   assert(count && "TileGroups has found its names");

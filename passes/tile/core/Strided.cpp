@@ -87,6 +87,94 @@ static int64_t orDynamic(Index o) {
   return o.constant().value_or(ShapedType::kDynamic);
 }
 
+namespace {
+
+/// A product of sizes as far as it is known: a number, and SSA values.
+class Factors {
+public:
+  void add(Index size) {
+    if (auto known = size.constant())
+      number *= *known;
+    else
+      values.push_back(size.dynamic().getAsOpaquePointer());
+    llvm::sort(values);
+  }
+  bool operator==(const Factors &) const = default;
+  /// Whether `other` has a factor that is missing here.
+  bool lacks(const Factors &other) const {
+    if (values == other.values)
+      return number < other.number;
+    return !std::includes(values.begin(), values.end(), other.values.begin(),
+                          other.values.end());
+  }
+
+private:
+  int64_t number = 1;
+  SmallVector<const void *> values;
+};
+
+/// Strides of a view with sizes that are not known: dims of both sides, from
+/// the front, are taken together until their products are the same factors. No
+/// size is 0.
+class ViewStrides {
+public:
+  ViewStrides(const Strided &src, ArrayRef<Index> sizes)
+      : src(src), sizes(sizes), strides(sizes.size(), 1) {}
+
+  std::optional<SmallVector<Index>> find() {
+    size_t i = 0, j = 0, n = src.sizes.size();
+    while (i < n || j < sizes.size()) {
+      size_t i0 = i, j0 = j;
+      Factors from, to;
+      // One dim of each side at least, where there is one.
+      if (i < n)
+        from.add(src.sizes[i++]);
+      if (j < sizes.size())
+        to.add(sizes[j++]);
+      while (!(from == to)) {
+        if (from.lacks(to) && i < n)
+          from.add(src.sizes[i++]);
+        else if (to.lacks(from) && j < sizes.size())
+          to.add(sizes[j++]);
+        else
+          return std::nullopt;
+      }
+      if (!setStrides(i0, i, j0, j))
+        return std::nullopt;
+    }
+    return std::move(strides);
+  }
+
+private:
+  /// Of dims [j0, j1), which have the elements of dims [i0, i1) of src.
+  bool setStrides(size_t i0, size_t i1, size_t j0, size_t j1) {
+    Index last = 1;
+    bool any = false;
+    for (size_t i = i1; i-- > i0;) {
+      if (src.sizes[i].isConstant(1))
+        continue;
+      if (any && !(src.strides[i] == reach))
+        return false;
+      if (!any)
+        last = src.strides[i];
+      any = true;
+      reach = src.sizes[i] * src.strides[i];
+    }
+    for (size_t j = j1; j-- > j0;) {
+      strides[j] = last;
+      last = sizes[j] * last;
+    }
+    return true;
+  }
+
+  const Strided &src;
+  ArrayRef<Index> sizes;
+  SmallVector<Index> strides;
+  Index reach; // of the dims behind one, in elements
+};
+
+} // namespace
+
 std::optional<Strided> reshape(const Strided &s, ArrayRef<Index> sizes) {
   Strided t;
   t.base = s.base;
@@ -110,11 +198,28 @@ std::optional<Strided> reshape(const Strided &s, ArrayRef<Index> sizes) {
   };
   auto strides =
       reshapedStrides(numbers(s.sizes), numbers(s.strides), numbers(sizes));
+  auto isZero = [](Index size) { return size.isConstant(0); };
+  if (!strides && !llvm::any_of(s.sizes, isZero))
+    if (auto found = ViewStrides(s, sizes).find()) {
+      t.strides = std::move(*found);
+      return t;
+    }
   if (!strides)
     return std::nullopt;
   for (auto [stride, number] : llvm::zip(t.strides, *strides))
     stride = number;
   return t;
+}
+
+void setSizes(Strided &s, ArrayRef<Index> sizes) {
+  s.sizes.assign(sizes.begin(), sizes.end());
+  if (!s.dense)
+    return;
+  Index stride = 1;
+  for (int64_t d = s.rank() - 1; d >= 0; --d) {
+    s.strides[d] = stride;
+    stride = s.sizes[d] * stride;
+  }
 }
 
 Index offsetOf(const Strided &s, ArrayRef<Index> at) {

@@ -31,6 +31,9 @@ int64_t bytesOf(const Strided &s);
 /// `memref` as it is.  Strides of a dense memref are products of its sizes.
 Strided stridedOf(IndexMath &m, mlir::Value memref);
 
+/// Lets the sizes of `s` be these values, which are equal to those that it has.
+void setSizes(Strided &s, llvm::ArrayRef<Index> sizes);
+
 /// Dimension i of the result is dimension order[i] of `s`.
 Strided transpose(const Strided &s, llvm::ArrayRef<int64_t> order);
 

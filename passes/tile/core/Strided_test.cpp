@@ -183,9 +183,10 @@ TEST_F(StridedTest, reshapeOfDenseDynamic) {
   std::optional<Strided> t = reshape(s, sizes);
   ASSERT_TRUE(t);
   EXPECT_EQ(ints(t->strides), (Ints{32, 8, 1}));
-  // Without density nothing is known of dynamic sizes.
+  // Without density a size that is not known has to be the same value.
   s.dense = false;
-  EXPECT_FALSE(reshape(s, sizes));
+  EXPECT_EQ(ints(reshape(s, sizes)->strides), (Ints{32, 8, 1}));
+  EXPECT_FALSE(reshape(s, {s.sizes[0] * 2, 2, 8}));
 }
 
 TEST_F(StridedTest, reshapeOfTransposed) {
@@ -196,6 +197,27 @@ TEST_F(StridedTest, reshapeOfTransposed) {
             addresses({8, 4}, {1, 8}));
   EXPECT_FALSE(reshaped(s, {32}));
   EXPECT_FALSE(reshaped(s, {4, 8})) << "a dimension across the boundary";
+}
+
+/// Sizes that are not known are the same if they are one value.
+TEST_F(StridedTest, reshapeOfTransposedDynamic) {
+  Strided s = stridedOf(*math, arguments("%x: memref<?x?x32x64xf32>")[0]);
+  Index batch = s.sizes[0], tokens = s.sizes[1];
+  Strided heads = transpose(s, {0, 2, 1, 3});
+  auto groups = reshape(heads, {batch, 8, 4, tokens, 64});
+  ASSERT_TRUE(groups);
+  EXPECT_EQ(ints(groups->strides), (Ints{kDynamic, 256, 64, 2048, 1}));
+  EXPECT_EQ(groups->strides[0], s.strides[0]);
+  auto one = reshape(heads, {batch, 32, 1, tokens, 64});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(ints(one->strides), (Ints{kDynamic, 64, kDynamic, 2048, 1}));
+  EXPECT_EQ(ints(reshape(*groups, {batch, 32, tokens, 64})->strides),
+            (Ints{kDynamic, 64, 2048, 1}));
+  // What lies apart is no view, and other values may be other sizes.
+  EXPECT_FALSE(reshape(heads, {batch, 32, tokens * 64}) &&
+               reshape(heads, {batch, tokens * 32, 64}));
+  EXPECT_FALSE(reshape(heads, {batch, 32, 64, tokens}));
+  EXPECT_FALSE(reshape(heads, {batch, tokens, 32, 64}));
 }
 
 TEST_F(StridedTest, reshapeKeepsOffset) {

@@ -147,9 +147,7 @@ public:
         p.quantized && !p.isSliced() && (!r || *r > kMaxQuantizedRows);
     if (!makesWeights || r)
       return emitParts();
-    // One of the two has no items.
-    Index most = kMaxQuantizedRows + 1;
-    Index isMany = min(space.rows, most) / most;
+    Index isMany = atLeast(kMaxQuantizedRows + 1);
     times = isMany;
     emitParts();
     makesWeights = false;
@@ -158,6 +156,10 @@ public:
   }
 
 private:
+  /// 1 if there are so many rows, else 0. Of sections for either case one has
+  /// no items.
+  Index atLeast(int64_t rows) const { return min(space.rows, rows) / rows; }
+
   void emitParts() {
     auto k = p.k.constant(), r = space.rows.constant();
     bool inParts = k && p.interleave == 1 && (!p.quantized || makesWeights) &&
@@ -169,6 +171,13 @@ private:
                        : kPartStep;
     SmallVector<int64_t> parts =
         partsOfSum(*k, r, p.panel, ctx.target.getL2Bytes(), step);
+    Index all = times;
+    bool mayBeFew = !r && parts.size() > 1 && !makesWeights;
+    if (mayBeFew) {
+      times = all * (1 - atLeast(kMinRowsOfParts));
+      emitSection(0, p.k, SumPart::whole);
+      times = all * atLeast(kMinRowsOfParts);
+    }
     int64_t from = 0;
     for (auto [i, part] : llvm::enumerate(parts)) {
       emitSection(from, part, partOf(i, parts.size()));
