@@ -156,6 +156,11 @@ bool isOffAsPlain(const Tensor &got, const Tensor &expected,
 constexpr double kShareOfCode = 0.25;
 constexpr int64_t kFewNextCodes = 8, kOneNextCodeOf = 50;
 
+/// What `value` is rounded to: an element of `dtype`, an integer if so.
+double stepOf(DType dtype, double value, bool isInteger) {
+  return reference::roundTo(dtype, isInteger ? std::nearbyint(value) : value);
+}
+
 /// Judges single elements of one tensor.
 struct Judge {
   DType dtype;
@@ -211,12 +216,16 @@ struct Judge {
 
   /// Whether a value within tolerance of the one before rounding, which is
   /// `value` steps and whose size is `size`, becomes g.
-  bool mayRoundTo(double g, double value, double size) const {
+  bool mayRoundTo(double g, double value, double size, bool isInteger) const {
     if (tolerance.exact || !std::isfinite(value))
       return false;
     double slack = slackBefore(size);
     if (!graph::isFloat(dtype))
       return std::fabs(g - value) <= 0.5 + slack;
+    if (isInteger)
+      return g == std::nearbyint(g) &&
+             g >= stepOf(dtype, value - slack, isInteger) &&
+             g <= stepOf(dtype, value + slack, isInteger);
     // Steps of a float are wider than what is allowed.
     auto becomes = [&](double moved) {
       double rounded = reference::roundTo(dtype, moved);
@@ -259,8 +268,8 @@ bool surroundsInfinity(double e, const Spread &spread, int64_t i) {
 /// Whether errors of rounding size on the way may make `g` of what is exactly
 /// `value` steps and may be off by `allowed` steps anyway. The spread is that
 /// of the value before it is rounded.
-bool mayStepTo(DType dtype, bool narrow, double g, double value, double allowed,
-               const Spread &spread, int64_t i) {
+bool mayStepTo(DType dtype, bool isInteger, bool narrow, double g, double value,
+               double allowed, const Spread &spread, int64_t i) {
   double infinite = std::numeric_limits<double>::infinity();
   uint8_t seen = spread.seen[i];
   double slack = allowedBySpread(narrow, value, allowed, spread, i);
@@ -278,9 +287,11 @@ bool mayStepTo(DType dtype, bool narrow, double g, double value, double allowed,
     if (g == of || (std::isnan(g) && std::isnan(of)))
       return true;
   }
+  if (isInteger && g != std::nearbyint(g))
+    return false;
   // An infinite end has the steps of all numbers up to it.
-  double least = reference::roundTo(dtype, low),
-         most = reference::roundTo(dtype, high);
+  double least = stepOf(dtype, low, isInteger),
+         most = stepOf(dtype, high, isInteger);
   return (g >= least || std::isnan(least)) && (g <= most || std::isnan(most));
 }
 
@@ -378,7 +389,8 @@ bool Comparison::accepts(int64_t i, const Spread *spread,
                   : judge.accepts(i, g, e))
     return true;
   if (beforeRounding && beforeJudge.mayRoundTo(g, beforeRounding->steps[i],
-                                               beforeRounding->sizes[i])) {
+                                               beforeRounding->sizes[i],
+                                               beforeRounding->toIntegers)) {
     ++result.otherSteps;
     return true;
   }
@@ -388,7 +400,8 @@ bool Comparison::accepts(int64_t i, const Spread *spread,
   bool narrow = judge.tolerance.narrow;
   bool mayBe =
       beforeRounding
-          ? mayStepTo(dtype, narrow, g, beforeRounding->steps[i],
+          ? mayStepTo(dtype, beforeRounding->toIntegers, narrow, g,
+                      beforeRounding->steps[i],
                       beforeJudge.slackBefore(beforeRounding->sizes[i]),
                       *spread, i)
           : mayMoveTo(dtype, narrow, g, e,
@@ -522,37 +535,6 @@ std::string CompareResult::str() const {
   return text;
 }
 
-namespace {
-
-/// The rounding operation behind `outputId`, looking through operations that
-/// keep the order of elements.
-const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
-  auto producers = graph.producers();
-  for (size_t steps = 0; steps <= graph.ops.size(); ++steps) {
-    auto found = producers.find(outputId);
-    if (found == producers.end())
-      return nullptr;
-    const graph::Op &op = graph.ops[found->second];
-    if (op.inputs.empty())
-      return nullptr;
-    bool truncates = isCast(op.kind) &&
-                     graph::isFloat(graph.tensor(op.inputs[0]).dtype) &&
-                     !graph::isFloat(graph.tensor(outputId).dtype);
-    const graph::OpInfo &info = graph::factsOf(op.kind);
-    if (info.grid == "quantize" || info.grid == "integer" ||
-        info.grid == "floor" || truncates)
-      return &op;
-    bool keepsOrder = op.kind == "Reorder" ||
-                      (graph::isView(info) && op.kind != "StaticTranspose");
-    if (!keepsOrder)
-      return nullptr;
-    outputId = op.inputs[0];
-  }
-  return nullptr;
-}
-
-} // namespace
-
 std::optional<uint64_t> roundingSource(const graph::Graph &graph,
                                        uint64_t outputId) {
   const graph::Op *op = roundingOp(graph, outputId);
@@ -571,6 +553,8 @@ BeforeRounding beforeRounding(const graph::Graph &graph, uint64_t outputId,
   if (op && isCast(op->kind))
     for (double &value : before.steps)
       value = std::copysign(std::max(std::fabs(value) - 0.5, 0.0), value);
+  before.toIntegers = op && (graph::factsOf(op->kind).grid == "integer" ||
+                             graph::factsOf(op->kind).grid == "floor");
   // What rounds down has its steps at integers, not at halves.
   if (op && graph::factsOf(op->kind).grid == "floor")
     for (double &value : before.steps)

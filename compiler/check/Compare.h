@@ -123,7 +123,7 @@ struct CompareResult {
   std::string str() const;
 };
 
-/// Exact values that an operation rounds to integers.
+/// Exact values that an operation rounds to steps.
 struct BeforeRounding {
   /// As numbers of steps: scaled, zero points added; not clamped.
   std::vector<double> steps;
@@ -131,6 +131,8 @@ struct BeforeRounding {
   std::vector<double> sizes;
   /// At least this tolerance.
   double relative = 0;
+  /// Steps are integers, also where elements are floats: Round, Floor.
+  bool toIntegers = false;
 };
 
 /// Compares `got` with the oracle's `expected` (best not rounded:

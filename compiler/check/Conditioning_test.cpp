@@ -426,6 +426,30 @@ TEST(Conditioning, StepsOfWhatWasNarrow) {
   }
 }
 
+/// Floats next to a tie may be rounded to either side, and no further.
+TEST(Conditioning, IntegersThatAreFloats) {
+  for (DType type : {DType::f32, DType::f16})
+    for (auto [kind, near] :
+         {std::pair("Round", 2.5), std::pair("Floor", 2.0)}) {
+      Builder b;
+      uint64_t x = b.tensor({2}, type);
+      uint64_t exp = b.op("Exp", {x}, {2}, type);
+      uint64_t sum = b.op("Add", {exp, exp}, {2}, type);
+      b.op(kind, {sum}, {2}, type);
+      Inputs inputs = fillOrDie(b.graph, 1, FillMode::real);
+      inputs.at(x).data = {reference::roundTo(type, std::log(near / 2)),
+                           reference::roundTo(type, std::log(1.2))};
+      double below = near == 2.5 ? 2 : 1;
+      for (double value : {below, below + 1})
+        EXPECT_TRUE(judgeOne(b.graph, inputs, {value, 2}).passed())
+            << kind << " " << value;
+      for (double value : {below - 1, below + 2, below + 0.5})
+        EXPECT_EQ(judgeOne(b.graph, inputs, {value, 2}).mismatches, 1)
+            << kind << " " << value;
+      EXPECT_EQ(judgeOne(b.graph, inputs, {below, 3}).mismatches, 1) << kind;
+    }
+}
+
 TEST(Conditioning, IsNotMeasuredWithoutNeed) {
   Builder b;
   uint64_t x = b.tensor({4});

@@ -333,4 +333,29 @@ int64_t reductionLength(const graph::Graph &graph, const graph::Op &op) {
   return std::max<int64_t>(lengthByClass(op, *src, second, *dst), 1);
 }
 
+const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId) {
+  auto producers = graph.producers();
+  for (size_t steps = 0; steps <= graph.ops.size(); ++steps) {
+    auto found = producers.find(outputId);
+    if (found == producers.end())
+      return nullptr;
+    const graph::Op &op = graph.ops[found->second];
+    if (op.inputs.empty())
+      return nullptr;
+    bool truncates = isCast(op.kind) &&
+                     graph::isFloat(graph.tensor(op.inputs[0]).dtype) &&
+                     !graph::isFloat(graph.tensor(outputId).dtype);
+    const graph::OpInfo &info = graph::factsOf(op.kind);
+    if (info.grid == "quantize" || info.grid == "integer" ||
+        info.grid == "floor" || truncates)
+      return &op;
+    bool keepsOrder = op.kind == "Reorder" ||
+                      (graph::isView(info) && op.kind != "StaticTranspose");
+    if (!keepsOrder)
+      return nullptr;
+    outputId = op.inputs[0];
+  }
+  return nullptr;
+}
+
 } // namespace tenon::check

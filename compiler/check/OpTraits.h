@@ -84,6 +84,10 @@ ErrorModel errorModelOf(const graph::Graph &graph, const graph::Op &op,
 /// size: what is lost when squares are denormal is not small then.
 bool squaresOperand(std::string_view kind);
 
+/// The operation that rounds `outputId` to steps, looking through operations
+/// that keep the order of elements; null: none does.
+const graph::Op *roundingOp(const graph::Graph &graph, uint64_t outputId);
+
 /// Number of terms that make up one element of result 0, for contractions,
 /// reductions, pooling, normalisations and softmax; 1 for everything else and
 /// where shapes are unknown.

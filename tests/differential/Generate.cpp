@@ -52,12 +52,14 @@ bool isOfDomain(const ValueInfo &operand) {
 }
 
 /// Whether values computed on the way make a poor operand: not in the domain
-/// of the function, or so large that the result says nothing.  New inputs get
+/// of the function, not the shape of the result, or so large that the result
+/// says nothing.  New inputs get
 /// values that suit (compiler/check/Fill.h).
 bool wantsInput(std::string_view kind, size_t operand) {
   const OpInfo &info = factsOf(kind);
   if (jumps(kind) ||
-      (operand < info.operands.size() && isLength(info.operands[operand])))
+      (operand < info.operands.size() &&
+       (isLength(info.operands[operand]) || info.operands[operand].isShape)))
     return true;
   // Variances and other parameters.
   if (info.typeRule == "statistics")

@@ -7,8 +7,8 @@
 #include "tests/differential/Judge.h"
 
 #include "compiler/check/Compare.h"
-#include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
+#include "tests/differential/Unknown.h"
 #include "tools/tenon/Children.h"
 
 #include <algorithm>
@@ -86,58 +86,16 @@ Verdict failure(const char *stage, const std::vector<Error> &errors) {
       std::all_of(errors.begin(), errors.end(), [](const Error &error) {
         return categoryOf(error.code) == ErrorCategory::unsupported;
       });
-  if (isUnsupported)
+  if (isUnsupported) {
     verdict.state = Verdict::unsupported;
+    verdict.refusal = documentedReason(errors).value_or("");
+  }
   return verdict;
 }
 
-/// `graph` with the first dim of dense inputs unknown where it is that of the
-/// first of them; absent when inference can not do without it.
-std::optional<graph::Graph> withUnknownBatch(graph::Graph graph) {
-  std::optional<int64_t> batch;
-  for (uint64_t id : graph.inputPorts) {
-    graph::LogicalTensor &tensor = graph.tensor(id);
-    if (tensor.shape->empty() || !tensor.strides.empty() ||
-        tensor.property == graph::PropertyType::constant)
-      continue;
-    int64_t &size = tensor.shape->front();
-    // A dim of 1 would stretch to others.
-    if (size > 1 && batch.value_or(size) == size) {
-      batch = size;
-      size = graph::kUnknownDim;
-    }
-  }
-  for (const graph::Op &op : graph.ops)
-    for (uint64_t id : op.outputs) {
-      if (!graph.tensor(id).strides.empty())
-        return std::nullopt;
-      graph.tensor(id).shape.reset();
-    }
-  graph::Graph inferred = graph;
-  if (!batch || !graph::inferGraph(inferred).empty())
-    return std::nullopt;
-  return graph;
-}
-
-Expected<std::unique_ptr<Compiled>> compileFor(const graph::Graph &graph,
-                                               const JudgeConfig &config) {
-  if (config.dynamic)
-    if (auto unknown = withUnknownBatch(graph)) {
-      auto model = Compiled::compile(*unknown, config.options);
-      // Some forms need to know their sizes.
-      if (model ||
-          categoryOf(model.errors().front().code) != ErrorCategory::unsupported)
-        return model;
-    }
-  return Compiled::compile(graph, config.options);
-}
-
-} // namespace
-
-Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config) {
-  auto model = compileFor(graph, config);
-  if (!model)
-    return failure("compile", model.errors());
+/// Executes `model` as `graph`, of which all sizes are known, and compares.
+Verdict judgeModel(Compiled &model, const graph::Graph &graph,
+                   const JudgeConfig &config) {
   Verdict verdict;
   std::string difference;
   int failures = 0;
@@ -151,7 +109,7 @@ Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config) {
     }
     if (!oracle)
       return failure("reference", oracle.errors());
-    auto results = execute(**model, *oracle, config);
+    auto results = execute(model, *oracle, config);
     if (!results)
       return failure("execute", results.errors());
     std::string found = firstDifference(*oracle, *results, verdict);
@@ -165,6 +123,53 @@ Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config) {
   verdict.state = Verdict::unstable;
   verdict.message = difference;
   return verdict;
+}
+
+Verdict judgeKnown(const graph::Graph &graph, const JudgeConfig &config) {
+  auto model = Compiled::compile(graph, config.options);
+  return model ? judgeModel(**model, graph, config)
+               : failure("compile", model.errors());
+}
+
+/// Compiles once, and judges each set of sizes.
+Verdict judgeUnknown(const UnknownSizes &sizes, const JudgeConfig &config) {
+  auto model = Compiled::compile(sizes.general, config.options);
+  if (!model)
+    return failure("unknown sizes, compile", model.errors());
+  Verdict all;
+  all.unknown = true;
+  for (const graph::Graph &known : sizes.known) {
+    Verdict verdict = judgeModel(**model, known, config);
+    all.outputs += verdict.outputs;
+    all.loose += verdict.loose;
+    if (verdict.state == Verdict::passed)
+      continue;
+    verdict.kind = "unknown sizes, " + verdict.kind;
+    verdict.message += "; with --in-shapes=" + shapesText(known);
+    return verdict;
+  }
+  return all;
+}
+
+} // namespace
+
+Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config) {
+  if (!config.unknown)
+    return judgeKnown(graph, config);
+  auto sizes = withUnknownSizes(graph, *config.unknown);
+  if (!sizes)
+    return judgeKnown(graph, config);
+  Verdict unknown = judgeUnknown(*sizes, config);
+  if (unknown.state != Verdict::unsupported)
+    return unknown;
+  // Some forms need to know their sizes.
+  Verdict known = judgeKnown(graph, config);
+  if (known.state == Verdict::unsupported)
+    return known;
+  if (unknown.refusal.empty())
+    return failure("refusal", unknown.message);
+  known.refusal = unknown.refusal;
+  return known;
 }
 
 Verdict judgeApart(const graph::Graph &graph, const JudgeConfig &config) {
@@ -195,7 +200,8 @@ JudgeConfig configFor(uint64_t seed) {
   config.threads = static_cast<int>(1 + seed / 3 % 3);
   config.pool = seed / 9 % 4 == 3;
   config.options.fuse = seed / 36 % 8 != 7;
-  config.dynamic = seed % 5 == 4;
+  if (seed % 5 > 2)
+    config.unknown = seed;
   return config;
 }
 
@@ -203,23 +209,25 @@ std::string describe(const JudgeConfig &config) {
   return config.options.schedule + ", " + std::to_string(config.threads) +
          " threads" + (config.pool ? ", caller's pool" : "") +
          (config.options.fuse ? "" : ", not fused") +
-         (config.dynamic ? ", unknown batch" : "");
+         (config.unknown ? ", unknown sizes" : "");
 }
 
 std::string Verdict::str() const {
   std::string flat = message;
   std::replace(flat.begin(), flat.end(), '\n', ';');
   return std::to_string(state) + "\n" + std::to_string(outputs) + "\n" +
-         std::to_string(loose) + "\n" + kind + "\n" + flat + "\n";
+         std::to_string(loose) + "\n" + std::to_string(unknown) + "\n" +
+         refusal + "\n" + kind + "\n" + flat + "\n";
 }
 
 Verdict Verdict::parse(const std::string &text) {
   Verdict verdict;
   std::istringstream stream(text);
   int state = 0;
-  stream >> state >> verdict.outputs >> verdict.loose;
+  stream >> state >> verdict.outputs >> verdict.loose >> verdict.unknown;
   verdict.state = static_cast<State>(state);
   stream.ignore();
+  std::getline(stream, verdict.refusal);
   std::getline(stream, verdict.kind);
   std::getline(stream, verdict.message);
   return verdict;

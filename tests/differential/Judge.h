@@ -25,6 +25,11 @@ struct Verdict {
   std::string message;
   int outputs = 0; // judged
   int loose = 0;   // of these, with ill-conditioned elements, or not judged
+  /// Whether it was compiled with sizes that are not known.
+  bool unknown = false;
+  /// Why it was not, although it should have been: a row of
+  /// docs/unknown-sizes.md.
+  std::string refusal;
 
   /// One line per member, and back.
   std::string str() const;
@@ -33,8 +38,9 @@ struct Verdict {
 
 /// How a graph is judged.
 struct JudgeConfig : RunConfig {
-  /// Compiled with unknown batch sizes, when that is possible.
-  bool dynamic = false;
+  /// Compiled with sizes that are not known, if so, when that is possible, and
+  /// executed with two sets of sizes. The number says which ones (Unknown.h).
+  std::optional<uint64_t> unknown;
 };
 
 /// How the graph of `seed` is compiled and executed: schedules, threads, pools,
@@ -43,7 +49,9 @@ JudgeConfig configFor(uint64_t seed);
 /// "avx2, 2 threads, not fused".
 std::string describe(const JudgeConfig &config);
 
-/// Compiles `graph`, executes it with several inputs and compares.
+/// Compiles `graph`, executes it with several inputs and compares. What does
+/// not compile while sizes are unknown, but does when they are known, fails
+/// unless the reason is a documented one.
 Verdict judgeGraph(const graph::Graph &graph, const JudgeConfig &config);
 /// The same in a process of its own: a crash or hang is a failure, too.
 Verdict judgeApart(const graph::Graph &graph, const JudgeConfig &config);

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   differential [--seed S] [--count N] [--jobs J] [--output DIR] [--kind K]
-//                [--no-reduce] [--write]
+//                [--unknown-sizes] [--no-reduce] [--write]
 //
 // Judges the graphs of the seeds S .. S + N - 1, each in a process of its own,
-// or, with --write, writes them to DIR/SEED.json.
+// or, with --write, writes them to DIR/SEED.json. Two of five graphs, or all of
+// them with --unknown-sizes, are compiled without some of their sizes.
 // A failure is reduced and written to DIR as JSON, with the line that repeats
 // it. The last lines count; the exit code is 0 when nothing failed.
 //
@@ -14,6 +15,7 @@
 #include "tests/differential/Generate.h"
 #include "tests/differential/Judge.h"
 #include "tests/differential/Reduce.h"
+#include "tests/differential/Unknown.h"
 #include "tools/tenon/Children.h"
 
 #include <cstdio>
@@ -34,7 +36,8 @@ struct Settings {
   std::string output = ".";
   std::string kind; // only graphs that hold it
   bool reduce = true;
-  bool write = false; // only the graphs
+  bool write = false;   // only the graphs
+  bool unknown = false; // sizes, of all graphs
 };
 
 /// Graphs that reduction may spend on one failure, and failures it is spent on.
@@ -67,21 +70,36 @@ private:
   std::vector<uint64_t> seeds() const;
   void record(uint64_t seed, const Verdict &verdict);
   void report(uint64_t seed, const Verdict &verdict);
+  void writeSmall(const std::string &path, const graph::Graph &small,
+                  const JudgeConfig &config);
+  JudgeConfig configOf(uint64_t seed) const;
 
   const Settings &settings;
-  std::map<std::string, int> reasons; // of what does not compile
+  std::map<std::string, int> reasons;  // of what does not compile
+  std::map<std::string, int> refusals; // rows of docs/unknown-sizes.md
   std::map<std::string, int> failures;
   std::set<std::string> kinds; // operations in graphs that passed
   std::vector<std::pair<uint64_t, Verdict>> failed;
   int passed = 0, unsupported = 0, unstable = 0, outputs = 0, loose = 0;
+  int unknown = 0; // passed with unknown sizes
 };
+
+JudgeConfig Run::configOf(uint64_t seed) const {
+  JudgeConfig config = configFor(seed);
+  if (settings.unknown)
+    config.unknown = seed;
+  return config;
+}
 
 void Run::record(uint64_t seed, const Verdict &verdict) {
   outputs += verdict.outputs;
   loose += verdict.loose;
+  if (verdict.state != Verdict::unsupported && !verdict.refusal.empty())
+    ++refusals[verdict.refusal];
   switch (verdict.state) {
   case Verdict::passed:
     ++passed;
+    unknown += verdict.unknown;
     for (const graph::Op &op : generateGraph(seed).ops)
       kinds.insert(op.kind);
     return;
@@ -99,14 +117,14 @@ void Run::record(uint64_t seed, const Verdict &verdict) {
     failed.emplace_back(seed, verdict);
     std::printf("seed %llu: FAILED, %s: %s\n  under %s\n  operations: %s\n",
                 static_cast<unsigned long long>(seed), verdict.kind.c_str(),
-                verdict.message.c_str(), describe(configFor(seed)).c_str(),
+                verdict.message.c_str(), describe(configOf(seed)).c_str(),
                 kindsOf(generateGraph(seed)).c_str());
     std::fflush(stdout);
   }
 }
 
 void Run::report(uint64_t seed, const Verdict &verdict) {
-  JudgeConfig config = configFor(seed);
+  JudgeConfig config = configOf(seed);
   auto stillFails = [&](const graph::Graph &graph) {
     Verdict again = judgeApart(graph, config);
     return again.state == Verdict::failed && again.kind == verdict.kind;
@@ -115,12 +133,28 @@ void Run::report(uint64_t seed, const Verdict &verdict) {
       reduceGraph(generateGraph(seed), stillFails, kMaxCandidates);
   std::string path =
       settings.output + "/failure-" + std::to_string(seed) + ".json";
-  std::ofstream(path) << json::writeJson(small) << "\n";
-  std::printf("seed %llu reduces to: %s\n  %s\n"
-              "  repeat with tests/differential/run.sh --seed %llu --count 1\n",
-              static_cast<unsigned long long>(seed), kindsOf(small).c_str(),
-              path.c_str(), static_cast<unsigned long long>(seed));
+  writeSmall(path, small, config);
+  std::printf(
+      "seed %llu reduces to: %s\n  %s\n"
+      "  repeat with tests/differential/run.sh --seed %llu --count 1%s\n",
+      static_cast<unsigned long long>(seed), kindsOf(small).c_str(),
+      path.c_str(), static_cast<unsigned long long>(seed),
+      settings.unknown ? " --unknown-sizes" : "");
   std::fflush(stdout);
+}
+
+/// As it was compiled; sizes that it has been executed with are printed.
+void Run::writeSmall(const std::string &path, const graph::Graph &small,
+                     const JudgeConfig &config) {
+  std::optional<UnknownSizes> sizes;
+  if (config.unknown)
+    sizes = withUnknownSizes(small, *config.unknown);
+  std::ofstream(path) << json::writeJson(sizes ? sizes->general : small)
+                      << "\n";
+  if (sizes)
+    for (const graph::Graph &known : sizes->known)
+      std::printf("  tenon check %s --in-shapes=%s\n", path.c_str(),
+                  shapesText(known).c_str());
 }
 
 std::vector<uint64_t> Run::seeds() const {
@@ -153,7 +187,7 @@ int Run::judgeAll() {
   cli::runInChildren(
       seeds.size(), options,
       [&](size_t i, const cli::Note &) {
-        return judgeGraph(generateGraph(seeds[i]), configFor(seeds[i])).str();
+        return judgeGraph(generateGraph(seeds[i]), configOf(seeds[i])).str();
       },
       [&](size_t i, const cli::ChildResult &result) {
         using State = cli::ChildResult::State;
@@ -172,10 +206,13 @@ int Run::judgeAll() {
     report(failed[i].first, failed[i].second);
   for (const auto &[reason, count] : reasons)
     std::printf("%4d not supported: %s\n", count, reason.c_str());
+  for (const auto &[row, count] : refusals)
+    std::printf("%4d need known sizes: %s\n", count, row.c_str());
   for (const auto &[kind, count] : failures)
     std::printf("%4d FAILED: %s\n", count, kind.c_str());
   std::printf("%zu kinds of operations in graphs that passed\n", kinds.size());
   std::printf("%d outputs judged, %d of them loosely\n", outputs, loose);
+  std::printf("%d graphs passed with unknown sizes\n", unknown);
   std::printf("%d passed, %zu failed, %d not supported, %d unstable\n", passed,
               failed.size(), unsupported, unstable);
   return failed.empty() && passed > 0 ? 0 : 1;
@@ -186,6 +223,10 @@ bool parse(int argc, char **argv, Settings &settings) {
     std::string flag = argv[i];
     if (flag == "--no-reduce") {
       settings.reduce = false;
+      continue;
+    }
+    if (flag == "--unknown-sizes") {
+      settings.unknown = true;
       continue;
     }
     if (flag == "--write") {
@@ -220,7 +261,8 @@ int main(int argc, char **argv) {
   if (!parse(argc, argv, settings)) {
     std::fprintf(stderr,
                  "usage: %s [--seed S] [--count N] [--jobs J] "
-                 "[--output DIR] [--kind K] [--no-reduce] [--write]\n",
+                 "[--output DIR] [--kind K] [--unknown-sizes] [--no-reduce] "
+                 "[--write]\n",
                  argv[0]);
     return 2;
   }

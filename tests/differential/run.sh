@@ -3,7 +3,7 @@
 # Judges random graphs: compiled results against the evaluator.
 #
 #   tests/differential/run.sh [--count N] [--seed S] [--jobs J] [--output DIR]
-#                             [--kind OPERATION] [--no-reduce] [--write]
+#                             [--kind OPERATION] [--unknown-sizes] [--no-reduce] [--write]
 #
 # The graph of a seed is the same everywhere. Failures are reduced and written
 # to DIR (here, by default).

@@ -128,12 +128,12 @@ void guessCounts(Draft &draft) {
 }
 
 /// One type per variable: that of `first` wherever it is allowed, else f32,
-/// now and then another.
+/// now and then another, for all variables or for one.
 class TypeGuess {
 public:
   explicit TypeGuess(Draft &draft) : draft(draft) {
     main = draft.first ? draft.first->dtype : DType::f32;
-    if (!draft.first && !draft.info.operands.empty() && draft.random.chance(10))
+    if (!draft.first && !draft.info.operands.empty() && draft.random.chance(20))
       main =
           draft.random.pick(typesOf(draft.info, draft.info.operands[0].typeVar,
                                     draft.options.onlyCompiling));
@@ -148,10 +148,8 @@ public:
         typesOf(draft.info, value.typeVar, draft.options.onlyCompiling);
     bool fits = std::find(types.begin(), types.end(), main) != types.end();
     bool differs = draft.info.typeRule == "cast" && !isFirst;
-    bool stays = isFirst || draft.options.onlyCompiling;
-    DType type = fits && !differs && (stays || draft.random.chance(90))
-                     ? main
-                     : draft.random.pick(types);
+    bool stays = isFirst || draft.random.chance(90);
+    DType type = fits && !differs && stays ? main : draft.random.pick(types);
     if (isFirst && draft.first && type != main)
       draft.failed = true;
     return bound[value.typeVar] = type;
