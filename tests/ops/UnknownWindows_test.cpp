@@ -120,6 +120,13 @@ TEST(UnknownWindows, Convolutions) {
       "Convolution 1xHxWx8 4x2x8x9c strides=3,1 pads_begin=0,0 pads_end=0,0 "
       "auto_pad=SAME_LOWER "
       "dilations=1,1",
+      "y = Convolution 1x20xHxW 40x20x1x1c 40c strides=1,1 pads_begin=0,0 "
+      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+      "z = Add y 1x40xHxW; ReLU z",
+      "Convolution 2x20xHxW 8x20x1x1c strides=1,1 pads_begin=0,0 "
+      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX",
+      "Convolution 1x64xHxW 70x64x3x3c data_format=NCX weights_format=OIX" +
+          same,
       "Convolution 1xHxWx24 3x3x8x12c groups=3" + same,
       "Convolution 1xHxWx32 3x3x2x32c groups=16" + same};
   for (const std::string &text : texts)
