@@ -197,6 +197,8 @@ TEST(UnknownWindows, Interpolations) {
         "data_format=NCX",
         "Interpolate 1x6xHxW mode=linear ratio=scales scales=2,2 "
         "data_format=NCX",
+        "Interpolate 1x6xHxW mode=cubic ratio=scales scales=1.5,1.25 "
+        "coordinate_transformation_mode=align_corners data_format=NCX",
         "Interpolate 2xHxWx5 mode=linear ratio=scales scales=1.5,3 "
         "coordinate_transformation_mode=align_corners",
         "Interpolate 2xHxWx5 mode=cubic ratio=scales scales=3,1.25 "
@@ -208,6 +210,13 @@ TEST(UnknownWindows, Interpolations) {
     checkImages(text, {{1, 1}, {2, 3}, {7, 7}, {13, 31}});
   checkImages("Interpolate 2xHxWx5 mode=linear ratio=scales scales=0.5,0.75",
               {{2, 2}, {3, 7}, {16, 31}});
+  // More rows than a band has, and rows that are too long for one.
+  checkImages("Interpolate 1x2xHxW mode=linear ratio=scales scales=2,0.5 "
+              "data_format=NCX",
+              {{33, 4}, {70, 9}, {3, 6000}});
+  checkImages("Interpolate 1x2xHxW mode=cubic ratio=scales scales=0.5,1.5 "
+              "data_format=NCX",
+              {{33, 4}, {71, 9}, {130, 2}});
   checkImages("Interpolate 2xHxWx5 mode=linear sizes=6,9",
               {{1, 1}, {2, 3}, {6, 9}, {13, 31}});
   checkImages("Interpolate 1x6xHxW mode=nearest sizes=6,9 data_format=NCX",
