@@ -49,8 +49,9 @@ bool FusedPrologue::packs(Operation *user, tile::PackOp pack) const {
   if (auto attention = dyn_cast<tile::AttentionOp>(user))
     return !isKnownOnce(pack.getWeights()) &&
            fitsThreads(attention, pack.getWeights());
-  auto matrix = matrixBytes(pack.getWeights());
-  if (!matrix || isKnownOnce(pack.getWeights()))
+  auto weights = rankedType(pack.getWeights());
+  int64_t last = weights.getRank() - 1;
+  if (weights.isDynamicDim(last - 1) || isKnownOnce(pack.getWeights()))
     return false;
   auto product = dyn_cast<tile::MatMulOp>(user);
   if (!product || product.getWeights() != pack.getResult())
@@ -58,7 +59,9 @@ bool FusedPrologue::packs(Operation *user, tile::PackOp pack) const {
   auto bytes = bytesOfRows(product, pack);
   LDBG() << "rows that meet packed weights have " << bytes.value_or(-1)
          << " bytes, L2 " << l2Bytes;
-  return bytes && *bytes <= l2Bytes;
+  // Of columns whose number is not known, matrices may be one (see
+  // LowerContraction.cpp), unless panels of each are in memory.
+  return bytes && (*bytes <= l2Bytes || weights.isDynamicDim(last));
 }
 
 /// A work item computes a block of rows of src, and multiplies it by all

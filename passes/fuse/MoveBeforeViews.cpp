@@ -148,23 +148,28 @@ Value beforeView(OpBuilder &b, Value v, Operation *view) {
   bool single = !whole && type.hasStaticShape() && type.getNumElements() == 1;
   if (single && type.getRank() <= in.getRank())
     return v;
-  if (v.getDefiningOp<arith::ConstantOp>() || !type.hasStaticShape() ||
-      !in.hasStaticShape() || !out.hasStaticShape())
+  // A transpose asks for no sizes.
+  Order order = orderOf(view->getResult(0));
+  bool isKnown =
+      type.hasStaticShape() && in.hasStaticShape() && out.hasStaticShape();
+  if (v.getDefiningOp<arith::ConstantOp>() || (!isKnown && order.empty()))
     return {};
   Location loc = v.getLoc();
   if (single)
     return buildReshape(b, loc, v, {});
-  bool alongLast = !whole && keepsLast(view) &&
+  bool alongLast = !whole && keepsLast(view) && type.hasStaticShape() &&
                    type.getNumElements() == type.getShape().back();
   if (alongLast)
     return type.getRank() == 1
                ? v
                : buildReshape(b, loc, v, type.getShape().take_back());
-  if (Order order = orderOf(view->getResult(0)); !order.empty()) {
+  if (!order.empty()) {
     if (!keepsLast(view))
       return {};
     SmallVector<int64_t> shape(out.getRank() - type.getRank(), 1);
     if (!shape.empty()) {
+      if (type.getNumDynamicDims() > 1)
+        return {}; // no reshape says which is which
       llvm::append_range(shape, type.getShape());
       v = buildReshape(b, loc, v, shape);
     }

@@ -32,8 +32,21 @@ bool knows(Operation *op, std::string_view name) {
   return graph::factsOf(op).attr(name);
 }
 
+int64_t channelsAt(Channels channels, int64_t rank) {
+  return channels == Channels::first ? 1 : rank - 1;
+}
+
+/// Whether spatial sizes of an image are not known.
+bool hasUnknownPositions(RankedTensorType image, Channels at) {
+  for (int64_t d = 1; d < image.getRank(); ++d)
+    if (d != channelsAt(at, image.getRank()) && image.isDynamicDim(d))
+      return true;
+  return false;
+}
+
 /// A convolution of single positions, so many that a product with channels
 /// first, weights times positions, takes no longer than one with them last.
+/// Unknown numbers count as many.
 bool isProduct(Operation *op) {
   constexpr int64_t kMinPositions = 512; // docs/cost-model.md, "Layouts"
   if (!isa<graph::ConvolutionOp>(op) || rankOf(op->getOperand(0)) < 3)
@@ -41,13 +54,14 @@ bool isProduct(Operation *op) {
   auto src = rankedType(op->getOperand(0)), dst = rankedType(op->getResult(0)),
        weights = rankedType(op->getOperand(1));
   return src.getElementType().isF32() && dst.getElementType().isF32() &&
-         weights.getElementType().isF32() && src.hasStaticShape() &&
-         weights.hasStaticShape() &&
+         weights.getElementType().isF32() && weights.hasStaticShape() &&
          isPointwise(weights.getShape().drop_back(2), intsAttr(op, "strides"),
                      intsAttr(op, "pads_begin"), intsAttr(op, "pads_end"),
                      intAttr(op, "groups", 1)) &&
-         ShapedType::getNumElements(src.getShape().drop_front().drop_back()) >=
-             kMinPositions;
+         (hasUnknownPositions(src, Channels::last) ||
+          (src.hasStaticShape() &&
+           ShapedType::getNumElements(
+               src.getShape().drop_front().drop_back()) >= kMinPositions));
 }
 
 Means meansOf(Operation *op) {
@@ -72,10 +86,6 @@ Means meansOf(Operation *op) {
   return isa<graph::StaticReshapeOp>(op) && rankOf(op->getResult(0)) >= 3
              ? Means::reshape
              : Means::none;
-}
-
-int64_t channelsAt(Channels channels, int64_t rank) {
-  return channels == Channels::first ? 1 : rank - 1;
 }
 
 /// The shape with which `v` broadcasts to a tensor of `rank` dimensions.
@@ -154,8 +164,27 @@ bool reshapesSpaceOnly(Operation *op, Channels at) {
          space(from) >= 0 && space(from) == space(to);
 }
 
+/// `weights` [O, I] times each row of `src` [N, I, .., W], as `dst`
+/// [N, O, .., W]. Rows that follow each other in memory are one when the code
+/// runs, see LowerContraction.cpp.
+Operation *buildRowProducts(OpBuilder &b, Location loc, Value weights,
+                            Value src, RankedTensorType dst) {
+  // The channels move past all spatial dims but the last.
+  int64_t rank = dst.getRank();
+  Order order{0};
+  for (int64_t d = 2; d < rank - 1; ++d)
+    order.push_back(d);
+  order.append({1, rank - 1});
+  Value rows = buildTranspose(b, loc, src, order);
+  Value product =
+      buildGraphOp(b, loc, "MatMul", {weights, rows}, permuted(dst, order));
+  return buildTranspose(b, loc, product, invertPermutationVector(order))
+      .getDefiningOp();
+}
+
 /// Weights [O, I] times src [N, I, positions], for a convolution with channels
-/// last, whose src with channels first is `src`.
+/// last, whose src with channels first is `src`. Where the number of positions
+/// is not known, times rows [N, .., I, W] of them.
 Operation *buildProduct(OpBuilder &b, Operation *op, Value src) {
   Location loc = op->getLoc();
   auto dst = rankedType(op->getResult(0)), image = rankedType(src);
@@ -170,6 +199,9 @@ Operation *buildProduct(OpBuilder &b, Operation *op, Value src) {
                            {matrix[1], matrix[0]});
   else
     weights = swapLastTwo(b, buildReshape(b, loc, weights, matrix));
+  if (hasUnknownPositions(image, Channels::first))
+    return buildRowProducts(b, loc, weights, src,
+                            permuted(dst, orderInto(Channels::first, rank)));
   int64_t images = image.getDimSize(0);
   int64_t positions =
       ShapedType::getNumElements(image.getShape().drop_front(2));

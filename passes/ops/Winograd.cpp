@@ -55,6 +55,8 @@ constexpr int64_t kMinRows = 3;
 /// If the number of images is unknown, one image must have eight blocks of 24
 /// tiles: one block for each work item.
 constexpr int64_t kMinUnknownTiles = 192;
+/// What counts for a height or width that is not known.
+constexpr int64_t kUnknownSize = 28;
 /// The gain from which the estimate is believed, and pays for larger errors.
 constexpr double kMargin = 1.1;
 
@@ -109,11 +111,30 @@ std::string whyNotPossible(RankedTensorType src, RankedTensorType dst,
   if (!areAll(w.dilations, 1))
     return llvm::formatv("its dilations are {0}x{1}", w.dilations[0],
                          w.dilations[1]);
-  for (RankedTensorType type : {src, dst})
-    for (int64_t size : type.getShape().drop_front())
-      if (ShapedType::isDynamic(size))
-        return "its height and width are not known";
+  if (src.isDynamicDim(3) || dst.isDynamicDim(3))
+    return "its channels are not known";
+  if (w.autoPad)
+    return "its padding follows from sizes that are not known";
   return "";
+}
+
+bool hasUnknownImages(RankedTensorType type) {
+  return type.isDynamicDim(1) || type.isDynamicDim(2);
+}
+
+/// `src` and `dst` with heights and widths, those that are not known as well.
+std::pair<RankedTensorType, RankedTensorType>
+withAssumedSizes(RankedTensorType src, RankedTensorType dst,
+                 const WindowAttrs &w) {
+  SmallVector<int64_t> in(src.getShape()), out(dst.getShape());
+  for (int64_t d : {1, 2}) {
+    if (!src.isDynamicDim(d))
+      continue;
+    in[d] = kUnknownSize;
+    int64_t pads = w.padsBegin[d - 1] + w.padsEnd[d - 1];
+    out[d] = std::max<int64_t>(kUnknownSize + pads - (kTaps - 1), 1);
+  }
+  return {src.clone(in), dst.clone(out)};
 }
 
 /// What is said for or against tiles of `outputs`; `pays`: they cost so much
@@ -219,9 +240,12 @@ WinogradChoice chooseWinograd(Value src, Value weights, RankedTensorType dst,
   auto type = rankedType(src);
   if (std::string reason = whyNotPossible(type, dst, w); !reason.empty())
     return {0, reason};
+  bool isUnknown = hasUnknownImages(type);
+  std::tie(type, dst) = withAssumedSizes(type, dst, w);
   // What is computed once need not be fast: sums of the weights of integer
   // convolutions stay exact.
-  bool fastMath = options.fastMath && !isKnownOnce(src);
+  // Large tiles have many ways to end in the middle, each code of its own.
+  bool fastMath = options.fastMath && !isKnownOnce(src) && !isUnknown;
   if (options.mode == Mode::always)
     return {kTiles[fastMath ? 1 : 0].outputs, ""};
   return chooseByCost(type, dst, w, fastMath, isKnownOnce(weights));

@@ -28,6 +28,52 @@ void countWords(MatMulProblem &p) {
     stride = words(stride);
 }
 
+/// Makes one matrix of W and dst of those along dim `lead` of dst, where the
+/// columns of each follow those of the one before it in memory. The sizes of
+/// both are chosen when the code runs:
+///
+///   W [H, K, W]  ->  [1, K, H W]  or, with a gap between rows,  [H, K, W]
+void mergeColumns(IndexMath &m, MatMulProblem &p, int64_t lead) {
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
+  Value all;
+  auto follow = [&](const Strided &s, Index along) {
+    Index next = s.strides[lead], columns = p.n * along;
+    if (next == columns) // also where both are 0
+      return true;
+    if (next.isConstant(0) || along.isConstant(0))
+      return false;
+    Value equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        m.value(next), m.value(columns));
+    all = all ? arith::AndIOp::create(b, loc, all, equal).getResult() : equal;
+    return true;
+  };
+  if (!p.a.strides[lead].isConstant(0) || !follow(p.dst, p.dst.strides.back()))
+    return;
+  for (auto [s, whole] : llvm::zip(p.unpacked, p.packing->tensors()))
+    if (!follow(s, whole.strides.back()))
+      return;
+  for (const Strided &s : p.epilogueOperands)
+    if (!follow(s, s.strides.back()))
+      return;
+  Index count = p.dst.sizes[lead];
+  auto choose = [&](Index merged, Index apart) {
+    return all ? m(arith::SelectOp::create(b, loc, all, m.value(merged),
+                                           m.value(apart)))
+               : merged;
+  };
+  Index matrices = choose(1, count);
+  p.n = choose(count * p.n, p.n);
+  p.a.sizes[lead] = p.w.sizes[lead] = p.dst.sizes[lead] = matrices;
+  p.dst.sizes.back() = p.n;
+  for (Strided &s : p.unpacked)
+    s.sizes[lead] = matrices;
+  for (Strided &s : p.epilogueOperands) {
+    s.sizes[lead] = matrices;
+    s.sizes.back() = p.n;
+  }
+}
+
 LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   Epilogue epilogue(ctx, op);
   MatMulProblem p;
@@ -89,6 +135,10 @@ LogicalResult lowerMatMul(GroupContext &ctx, tile::MatMulOp op) {
   }
   p.unsignedA = !p.isSliced() &&
                 rankedType(op.getSrc()).getElementType().isUnsignedInteger(8);
+  // Images are apart in any case.
+  if (p.packing && !p.made && !p.n.constant())
+    for (int64_t lead = p.dst.rank() - 3; lead > 0; --lead)
+      mergeColumns(ctx.m, p, lead);
   emitProduct(ctx, epilogue, std::move(p));
   return success();
 }

@@ -120,6 +120,13 @@ TEST(UnknownWindows, Convolutions) {
       "Convolution 1xHxWx8 4x2x8x9c strides=3,1 pads_begin=0,0 pads_end=0,0 "
       "auto_pad=SAME_LOWER "
       "dilations=1,1",
+      "y = Convolution 1x20xHxW 40x20x1x1c 40c strides=1,1 pads_begin=0,0 "
+      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
+      "z = Add y 1x40xHxW; ReLU z",
+      "Convolution 2x20xHxW 8x20x1x1c strides=1,1 pads_begin=0,0 "
+      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX",
+      "Convolution 1x64xHxW 70x64x3x3c data_format=NCX weights_format=OIX" +
+          same,
       "Convolution 1xHxWx24 3x3x8x12c groups=3" + same,
       "Convolution 1xHxWx32 3x3x2x32c groups=16" + same};
   for (const std::string &text : texts)
@@ -190,6 +197,8 @@ TEST(UnknownWindows, Interpolations) {
         "data_format=NCX",
         "Interpolate 1x6xHxW mode=linear ratio=scales scales=2,2 "
         "data_format=NCX",
+        "Interpolate 1x6xHxW mode=cubic ratio=scales scales=1.5,1.25 "
+        "coordinate_transformation_mode=align_corners data_format=NCX",
         "Interpolate 2xHxWx5 mode=linear ratio=scales scales=1.5,3 "
         "coordinate_transformation_mode=align_corners",
         "Interpolate 2xHxWx5 mode=cubic ratio=scales scales=3,1.25 "
@@ -201,6 +210,13 @@ TEST(UnknownWindows, Interpolations) {
     checkImages(text, {{1, 1}, {2, 3}, {7, 7}, {13, 31}});
   checkImages("Interpolate 2xHxWx5 mode=linear ratio=scales scales=0.5,0.75",
               {{2, 2}, {3, 7}, {16, 31}});
+  // More rows than a band has, and rows that are too long for one.
+  checkImages("Interpolate 1x2xHxW mode=linear ratio=scales scales=2,0.5 "
+              "data_format=NCX",
+              {{33, 4}, {70, 9}, {3, 6000}});
+  checkImages("Interpolate 1x2xHxW mode=cubic ratio=scales scales=0.5,1.5 "
+              "data_format=NCX",
+              {{33, 4}, {71, 9}, {130, 2}});
   checkImages("Interpolate 2xHxWx5 mode=linear sizes=6,9",
               {{1, 1}, {2, 3}, {6, 9}, {13, 31}});
   checkImages("Interpolate 1x6xHxW mode=nearest sizes=6,9 data_format=NCX",

@@ -23,6 +23,23 @@ func.func @main(%x: tensor<2x4x20x30xf32>, %w: tensor<8x4x1x1xf32>) -> tensor<2x
 
 // -----
 
+// Of positions whose number is not known rows are multiplied.
+// CHECK-LABEL: func.func @main
+// CHECK:         %[[W:.*]] = graph.StaticReshape %arg1 {shape = [8, 4]
+// CHECK-NEXT:    %[[X:.*]] = graph.StaticTranspose %arg0 {order = [0, 2, 1, 3]}
+// CHECK-NEXT:    %[[Y:.*]] = graph.MatMul %[[W]], %[[X]]
+// CHECK-NEXT:    %[[R:.*]] = graph.StaticTranspose %[[Y]] {{.*}}order = [0, 2, 1, 3]}
+// CHECK-NEXT:    return %[[R]]
+func.func @main(%x: tensor<2x4x?x?xf32>, %w: tensor<8x4x1x1xf32>) -> tensor<2x8x?x?xf32> {
+  %0 = graph.StaticTranspose %x {order = [0, 2, 3, 1]} : (tensor<2x4x?x?xf32>) -> tensor<2x?x?x4xf32>
+  %1 = graph.StaticTranspose %w {order = [2, 3, 1, 0]} : (tensor<8x4x1x1xf32>) -> tensor<1x1x4x8xf32>
+  %2 = graph.Convolution %0, %1 {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x?x?x4xf32>, tensor<1x1x4x8xf32>) -> tensor<2x?x?x8xf32>
+  %3 = graph.StaticTranspose %2 {order = [0, 3, 1, 2]} : (tensor<2x?x?x8xf32>) -> tensor<2x8x?x?xf32>
+  return %3 : tensor<2x8x?x?xf32>
+}
+
+// -----
+
 // Weights that have another order are transposed, once.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[V:.*]] = graph.StaticReshape %arg1 {shape = [4, 8]

@@ -27,9 +27,9 @@ func.func @dilations(%x: tensor<1x56x56x64xf32>, %w: tensor<3x3x64x64xf32> {grap
 
 // -----
 
-func.func @unknown_size(%x: tensor<1x?x56x64xf32>, %w: tensor<3x3x64x64xf32> {graph.property = "constant"}) -> tensor<1x?x56x64xf32> {
-  // expected-remark @+1 {{computed directly, not by Winograd's F(2x2, 3x3): its height and width are not known}}
-  %0 = graph.Convolution %x, %w {groups = 1, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<1x?x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x?x56x64xf32>
+func.func @unknown_padding(%x: tensor<1x?x56x64xf32>, %w: tensor<3x3x64x64xf32> {graph.property = "constant"}) -> tensor<1x?x56x64xf32> {
+  // expected-remark @+1 {{computed directly, not by Winograd's F(2x2, 3x3): its padding follows from sizes that are not known}}
+  %0 = graph.Convolution %x, %w {groups = 1, auto_pad = "SAME_UPPER", strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<1x?x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x?x56x64xf32>
   return %0 : tensor<1x?x56x64xf32>
 }
 

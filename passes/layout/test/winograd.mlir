@@ -30,6 +30,17 @@ func.func @views(%x: tensor<?x28x28x128xf32>, %w: tensor<128x128x3x3xf32> {graph
 
 // -----
 
+// A height and width that are not known count as 28.
+// CHECK-LABEL: func @unknown_sizes
+// CHECK:         tile.winograd %arg0, %{{.*}} outputs 2
+// NEVER-NOT:     tile.winograd
+func.func @unknown_sizes(%x: tensor<?x?x?x64xf32>, %w: tensor<3x3x64x64xf32> {graph.property = "constant"}) -> tensor<?x?x?x64xf32> {
+  %0 = graph.Convolution %x, %w {groups = 1, strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<?x?x?x64xf32>, tensor<3x3x64x64xf32>) -> tensor<?x?x?x64xf32>
+  return %0 : tensor<?x?x?x64xf32>
+}
+
+// -----
+
 // Channels that are apart are brought together: they are lanes.
 // CHECK-LABEL: func @channels_first
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %arg0

@@ -81,14 +81,15 @@ struct Winograd {
   GroupContext &ctx;
   const Epilogue &epilogue;
   Tile tile;
-  Strided src, dst;        // [N, H, W, C]
-  Value packed;            // [1, P, edge, edge, C, panel]
-  WindowDim rows, columns; // of tiles over src
-  int64_t outRows, outColumns;
+  Strided src, dst;          // [N, H, W, C]
+  Value packed;              // [1, P, edge, edge, C, panel]
+  SizedWindow rows, columns; // of tiles over src
+  Index outRows, outColumns;
   int64_t channels, outputs, panel;
   bool isUnsigned;       // src, if it is bytes
   Index tiles = {};      // in all
-  int64_t block = 0;     // tiles of a block
+  int64_t block = 0;     // tiles of a block, at most
+  Index step = {};       // tiles of each block but the last
   bool sharesV = false;  // with all items of a second section
   int64_t pitch = 0;     // of V
   int64_t slab = 0;      // of a point of V
@@ -172,7 +173,7 @@ struct Winograd {
     fill(m, whole, 0);
     Index from = p.image * src.strides[0], to = 0;
     for (int64_t i = 0; i < 2; ++i) {
-      const WindowDim &window = i == 0 ? rows : columns;
+      const SizedWindow &window = i == 0 ? rows : columns;
       Index start = (i == 0 ? p.row : at) * tile.outputs;
       auto [lo, hi] = window.validTaps(start);
       sizes[i] = hi - lo;
@@ -202,8 +203,8 @@ struct Winograd {
         at = choose(m, arith::CmpIPredicate::slt, at, lo, at, at + skipped);
         transformEdge(m, p, at, v, vOffset, patch);
       });
-      auto interior = columns.interior();
-      if (interior.first < interior.second) {
+      auto [first, past] = columns.interior();
+      if ((past - first).constant().value_or(1) > 0) {
         Index n = hi - lo, step = tile.outputs;
         Index offset = p.image * src.strides[0];
         for (auto [i, window, at] :
@@ -226,7 +227,7 @@ struct Winograd {
     auto [first, past] = columns.interior();
     Index lo = min(max(p.from, first), p.to);
     Index hi = max(min(p.to, past), lo);
-    if (firstRow == 0 && pastRow == rows.out)
+    if (firstRow.isConstant(0) && pastRow == rows.out)
       return {lo, hi};
     for (auto [predicate, limit] :
          {std::pair(arith::CmpIPredicate::sge, firstRow),
@@ -286,11 +287,11 @@ struct Winograd {
   void emitPanels(int64_t blocks, Value v) const;
 
   Index countOf(Index which) const {
-    Index first = which * block;
+    Index first = which * step;
     auto total = tiles.constant();
     if (total && *total % block == 0)
       return block;
-    return min(block, tiles - first);
+    return min(step, tiles - first);
   }
   Index bytes(int64_t elements) const {
     return elements * static_cast<int64_t>(sizeof(float));
@@ -309,7 +310,8 @@ struct Winograd {
 
 /// V and M of a block take a quarter of L2, or, where blocks are so few that V
 /// is shared, half of it: then weights pass by fewer times. Blocks are as equal
-/// as they can be.
+/// as they can be. Where the number of tiles is not known, small images have
+/// smaller blocks.
 void Winograd::chooseBlock(int64_t l2Bytes) {
   pitch = pitchOf(channels);
   int64_t perTile = tile.points() * (pitch + panel);
@@ -328,6 +330,8 @@ void Winograd::chooseBlock(int64_t l2Bytes) {
     }
     block = blocks ? ceilDiv(*total, blocks) : 1;
   }
+  step = total ? Index(block)
+               : min(max(ceilDiv(tiles, kEnoughBlocks), kMinRowBlock), block);
   slab = slabOf(block, pitch);
   panelSlab = slabOf(block, panel);
 }
@@ -456,22 +460,28 @@ void Winograd::store(IndexMath &m, const RowPart &part, Index from, Index to,
 
 void Winograd::storeTiles(IndexMath &m, Index first, Index count, Index p,
                           int64_t n, Value sums) const {
-  int64_t wholeColumns = outColumns / tile.outputs;
-  int64_t lastRows = outRows % tile.outputs;
-  int64_t lastColumns = outColumns % tile.outputs;
+  Index outputs = tile.outputs, wholeColumns = outColumns / outputs;
+  // Where they are not known a tile has two outputs: what is left is one.
+  int64_t lastColumns = (outColumns % outputs).constant().value_or(1);
+  int64_t lastRows = (outRows % outputs).constant().value_or(1);
   overRows(m, first, count, first, [&](const RowPart &part) {
     auto columnsOf = [&](int64_t height) {
       Index middle = part.to;
-      if (lastColumns) {
+      if (lastColumns > 0) {
         middle = max(min(part.to, wholeColumns), part.from);
         store(m, part, middle, part.to, height, lastColumns, p, n, sums);
       }
-      if (wholeColumns)
+      if (!wholeColumns.isConstant(0))
         store(m, part, part.from, middle, height, tile.outputs, p, n, sums);
     };
     if (lastRows == 0)
       return columnsOf(tile.outputs);
-    withBlockSize(m, part.row, outRows, tile.outputs, columnsOf);
+    Index wholeRows = outRows / outputs;
+    if (wholeRows.isConstant(0))
+      return columnsOf(lastRows);
+    emitIfBelow(
+        m, part.row, wholeRows, [&] { columnsOf(tile.outputs); },
+        [&] { columnsOf(lastRows); });
   });
 }
 
@@ -485,7 +495,7 @@ void Winograd::emitBlocks(Index blocks) const {
     Value v = scratch(m, memory, 0, vElements);
     Value sums = scratch(m, memory, vElements, sumElements);
     Value patch = patchAt(m, memory, vElements + sumElements);
-    Index which = item, first = which * block;
+    Index which = item, first = which * step;
     Index count = countOf(which);
     transformTiles(m, first, count, first, v, 0, patch);
     emitLoop(m, 0, panels(), [&](Index p) {
@@ -497,7 +507,7 @@ void Winograd::emitBlocks(Index blocks) const {
 /// V of all blocks, for emitPanels.
 void Winograd::emitTransforms(int64_t blocks, Value v) const {
   IndexMath &m = ctx.m;
-  int64_t piece = std::min(block, std::max(columns.out, kMinPiece));
+  int64_t piece = std::min(block, std::max(*columns.out.constant(), kMinPiece));
   Grid grid{{"block", blocks}, {"piece", ceilDiv(block, piece)}};
   emitItems(m, ctx.label, grid, bytes(patchElements()),
             [&](const Grid::Item &item, Value memory) {
@@ -527,7 +537,7 @@ void Winograd::emit() {
   IndexMath &m = ctx.m;
   tiles = src.sizes[0] * (rows.out * columns.out);
   chooseBlock(ctx.target.getL2Bytes());
-  Index blocks = ceilDiv(tiles, block);
+  Index blocks = ceilDiv(tiles, step);
   auto known = blocks.constant();
   if (known && *known == 0)
     return; // no images
@@ -547,15 +557,16 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
   Epilogue epilogue(ctx, op);
   Tile tile{static_cast<int64_t>(op.getOutputs())};
   auto srcType = rankedType(op.getSrc()), dstType = rankedType(op.getDst());
-  for (RankedTensorType type : {srcType, dstType})
-    for (int64_t size : type.getShape().drop_front())
-      if (ShapedType::isDynamic(size))
-        return emitError(op, ErrorCode::UnsupportedForm,
-                         "only the batch may be dynamic");
+  ArrayRef<Index> in = ctx.sizes[op.getSrc()], out = ctx.sizes[op.getDst()];
+  bool isKnown = out[1].constant() && out[2].constant();
+  if (srcType.isDynamicDim(3) || dstType.isDynamicDim(3) ||
+      (!isKnown && tile.outputs > 2))
+    return emitError(op, ErrorCode::UnsupportedForm,
+                     "channels may not be dynamic, nor sizes of large tiles");
   auto window = [&](int64_t d) {
-    int64_t tiles = ceilDiv(dstType.getDimSize(d), tile.outputs);
-    return WindowDim{srcType.getDimSize(d),    tiles, tile.edge(), tile.outputs,
-                     op.getPadsBegin()[d - 1], 1};
+    Index tiles = ceilDiv(out[d], tile.outputs);
+    return SizedWindow{
+        in[d], tiles, tile.edge(), tile.outputs, op.getPadsBegin()[d - 1], 1};
   };
   Winograd{ctx,
            epilogue,
@@ -565,8 +576,8 @@ LogicalResult lowerWinograd(GroupContext &ctx, tile::WinogradOp op) {
            ctx.memoryOf(op.getWeights()).base,
            window(1),
            window(2),
-           dstType.getDimSize(1),
-           dstType.getDimSize(2),
+           out[1],
+           out[2],
            srcType.getDimSize(3),
            dstType.getDimSize(3),
            rankedType(op.getWeights()).getDimSize(5),

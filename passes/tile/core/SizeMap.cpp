@@ -6,6 +6,7 @@
 #include "passes/ops/Interpolation.h"
 #include "passes/ops/OpKinds.h"
 #include "passes/ops/WindowGeometry.h"
+#include "passes/ops/WinogradTile.h"
 #include "passes/support/Diagnose.h"
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
@@ -142,12 +143,12 @@ private:
   ArrayRef<Index> operand(unsigned i) const { return sizes[op->getOperand(i)]; }
 
   void broadcast();
-  void copyBatch() { r[0] = operand(0)[0]; }
   void ofPooling();
   void copyAll() { r = llvm::to_vector(operand(0)); }
   void of(tile::MatMulOp product);
   void of(tile::AttentionOp attention);
   void of(tile::ConvOp conv);
+  void of(tile::WinogradOp conv);
   void of(tile::ConvTransposeOp conv);
   void of(tile::PackOp pack);
   void of(graph::StaticReshapeOp reshape);
@@ -234,6 +235,15 @@ void ResultSizes::of(tile::ConvOp conv) {
                          conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
                          conv.getTaps(i), conv.getDilations()[i], stride);
   }
+}
+
+void ResultSizes::of(tile::WinogradOp conv) {
+  ArrayRef<Index> s = operand(0);
+  r[0] = s[0];
+  for (int64_t i = 0; i < 2; ++i)
+    r[i + 1] =
+        windowSize(s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
+                   winograd::kTaps, /*dilation=*/1, /*stride=*/1);
 }
 
 void ResultSizes::of(tile::ConvTransposeOp conv) {
@@ -430,7 +440,7 @@ void ResultSizes::ofOther() {
 /// The first result, or one like it.
 void ResultSizes::ofMain() {
   llvm::TypeSwitch<Operation *>(op)
-      .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp,
+      .Case<tile::MatMulOp, tile::AttentionOp, tile::ConvOp, tile::WinogradOp,
             tile::ConvTransposeOp, tile::PackOp, tile::RecurrenceOp,
             tile::SliceOp, graph::StaticReshapeOp, graph::StaticTransposeOp,
             graph::ConcatOp, graph::GatherOp, graph::GatherNDOp, graph::PadOp>(
@@ -445,7 +455,6 @@ void ResultSizes::ofMain() {
         broadcast();
       })
       .Case([&](tile::ReshapeOp reshape) { ofSizes(reshape.getSizes()); })
-      .Case([&](tile::WinogradOp) { copyBatch(); })
       .Default([&](Operation *) { ofOther(); });
 }
 

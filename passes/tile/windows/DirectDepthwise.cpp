@@ -19,14 +19,25 @@ Strided depthwiseWeights(Strided weights) {
   return weights;
 }
 
-/// What 3x3 taps need in nine places, with some room; and what 5x5 taps need in
-/// 25 where the sizes that are not known leave no better way.
-static constexpr int64_t kMaxProducts = 100, kMaxSizedProducts = 400;
+/// What 3x3 taps need in nine places, with some room.
+static constexpr int64_t kMaxProducts = 100;
 
-bool DirectDepthwise::fitsInside(ArrayRef<SizedWindow> dims) {
+/// All taps, and those that padding leaves.
+static SmallVector<KnownTaps> waysToCut(const SizedWindow &d) {
+  SmallVector<KnownTaps> ways{{0, d.kernel}};
+  llvm::append_range(ways, cutBefore(d));
+  llvm::append_range(ways, cutAfter(d));
+  return ways;
+}
+
+bool DirectDepthwise::fits(ArrayRef<SizedWindow> dims) {
   int64_t products = 1;
-  for (const SizedWindow &d : dims)
-    products *= d.kernel;
+  for (const SizedWindow &d : dims) {
+    int64_t taps = 0;
+    for (auto [lo, hi] : waysToCut(d))
+      taps += hi - lo;
+    products *= taps;
+  }
   return dims.size() <= 2 && products <= kMaxProducts;
 }
 
@@ -57,7 +68,7 @@ bool DirectDepthwise::fits(tile::ConvOp op) {
 /// weights and what their windows have in common.
 void DirectDepthwise::emitColumns(IndexMath &m, Index image,
                                   ArrayRef<Index> outer, Index column,
-                                  Index count, ArrayRef<Taps> taps,
+                                  Index count, ArrayRef<KnownTaps> taps,
                                   bool jams) const {
   OpBuilder &b = m.builder();
   Location loc = m.location();
@@ -130,94 +141,38 @@ void DirectDepthwise::emitColumns(IndexMath &m, Index image,
   generic->setAttr(codegen::kPrefetchAttr, b.getDenseI64ArrayAttr(distances));
 }
 
-SmallVector<SmallVector<DirectDepthwise::Taps>>
-DirectDepthwise::waysToCut() const {
-  SmallVector<SmallVector<Taps>> ways;
-  for (const SizedWindow &d : dims)
-    ways.push_back({{0, d.kernel}});
-  int64_t products = 1;
-  for (const SizedWindow &d : dims)
-    products *= d.kernel;
-  // Those of columns first: each row has some.
-  for (size_t i = dims.size(); i-- > 0;) {
-    const SizedWindow &d = dims[i];
-    auto before = d.pad.constant(), after = d.padEnd.constant();
-    if (!before || !after)
-      return ways;
-    auto cut = [&](int64_t pad) {
-      return std::clamp<int64_t>(ceilDiv(pad, d.dilation), 0, d.kernel - 1);
-    };
-    SmallVector<Taps> all(ways[i]);
-    for (int64_t n = 1; n <= cut(*before); ++n)
-      all.push_back({n, d.kernel});
-    for (int64_t n = 1; n <= cut(*after); ++n)
-      all.push_back({0, d.kernel - n});
-    int64_t taps = 0;
-    for (auto [lo, hi] : all)
-      taps += hi - lo;
-    products = products / d.kernel * taps;
-    if (products > kMaxSizedProducts)
-      return ways;
-    ways[i] = std::move(all);
-  }
-  return ways;
-}
-
-/// Calls `body` with that of `ways` that `taps` is when the code runs, or
-/// `otherwise`.
-static void choose(IndexMath &m, std::pair<Index, Index> taps,
-                   ArrayRef<std::pair<int64_t, int64_t>> ways,
-                   llvm::function_ref<void(std::pair<int64_t, int64_t>)> body,
-                   llvm::function_ref<void()> otherwise) {
-  if (ways.empty())
-    return otherwise();
-  OpBuilder &b = m.builder();
-  Location loc = m.location();
-  auto equals = [&](Index x, int64_t y) -> Value {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, m.value(x),
-                                 m.value(y));
-  };
-  Value isFirst =
-      arith::AndIOp::create(b, loc, equals(taps.first, ways.front().first),
-                            equals(taps.second, ways.front().second));
-  auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&branch.getThenRegion().front());
-  body(ways.front());
-  b.setInsertionPointToStart(&branch.getElseRegion().front());
-  choose(m, taps, ways.drop_front(), body, otherwise);
-}
-
 void DirectDepthwise::emitSizedRow(
     IndexMath &m, Index image, ArrayRef<Index> outer,
     llvm::function_ref<void()> otherwise,
     llvm::function_ref<void(Index)> otherwiseColumn) const {
-  SmallVector<SmallVector<Taps>> ways = waysToCut();
   const SizedWindow &d = dims.back();
   auto [first, past] = d.interior();
-  auto columns = [&](std::optional<Taps> row) {
-    auto emit = [&](Index column, Index count, Taps columnTaps, bool jams) {
-      SmallVector<Taps> taps;
+  auto columns = [&](std::optional<KnownTaps> row) {
+    auto emit = [&](Index column, Index count, KnownTaps columnTaps,
+                    bool jams) {
+      SmallVector<KnownTaps> taps;
       if (row)
         taps.push_back(*row);
       taps.push_back(columnTaps);
       emitColumns(m, image, outer, column, count, taps, jams);
     };
-    emit(first, past - first, ways.back().front(),
-         !row || *row == ways[0].front());
-    for (auto [from, to] : {std::pair(Index(0), first), {past, d.out}})
+    auto emitEnd = [&](Index from, Index to, ArrayRef<KnownTaps> ways) {
       emitLoop(m, from, to, [&](Index column) {
-        choose(
-            m, d.validTaps(column * d.stride),
-            ArrayRef(ways.back()).drop_front(),
-            [&](Taps cut) { emit(column, 1, cut, /*jams=*/false); },
+        withKnownTaps(
+            m, d.validTaps(column * d.stride), ways,
+            [&](KnownTaps cut) { emit(column, 1, cut, /*jams=*/false); },
             [&] { otherwiseColumn(column); });
       });
+    };
+    emitEnd(0, first, cutBefore(d));
+    emit(first, past - first, {0, d.kernel},
+         !row || *row == KnownTaps(0, dims[0].kernel));
+    emitEnd(past, d.out, cutAfter(d));
   };
   if (outer.empty())
     return columns(std::nullopt);
-  choose(m, dims[0].validTaps(outer[0] * dims[0].stride), ways[0], columns,
-         otherwise);
+  withKnownTaps(m, dims[0].validTaps(outer[0] * dims[0].stride),
+                waysToCut(dims[0]), columns, otherwise);
 }
 
 /// With an outer dim, one branch per segment of it.
@@ -227,7 +182,7 @@ void DirectDepthwise::emitRow(IndexMath &m, Index image,
   constexpr int64_t kRareRow = 20;
   auto columns = [&](std::optional<WindowSegment> row) {
     for (const WindowSegment &s : segmentsOf(*known(dims.back()))) {
-      SmallVector<Taps> taps;
+      SmallVector<KnownTaps> taps;
       if (row)
         taps.push_back(row->taps);
       taps.push_back(s.taps);

@@ -10,6 +10,7 @@
 
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/WorkItems.h"
+#include "passes/tile/windows/Windows.h"
 
 namespace tenon::passes {
 
@@ -29,28 +30,25 @@ struct DirectDepthwise {
   static bool fits(llvm::ArrayRef<WindowDim> dims);
   /// Whether `op` is depthwise with such windows.
   static bool fits(tile::ConvOp op);
-  /// Whether the sums of windows inside src are, whatever its sizes are.
-  static bool fitsInside(llvm::ArrayRef<SizedWindow> dims);
+  /// The same for sizes that are not known: with those of windows that padding
+  /// cuts on one side.
+  static bool fits(llvm::ArrayRef<SizedWindow> dims);
 
   /// Row `outer` (one position per dimension but the last) of dst; of known
   /// sizes.
   void emitRow(IndexMath &m, Index image, llvm::ArrayRef<Index> outer) const;
 
   /// The same for sizes that are not known: code for each way in which padding
-  /// cuts windows, if these are few, at least for windows that it does not cut.
+  /// cuts windows on one side.
   /// `otherwise` emits the other rows, `otherwiseColumn` the other columns.
   void emitSizedRow(IndexMath &m, Index image, llvm::ArrayRef<Index> outer,
                     llvm::function_ref<void()> otherwise,
                     llvm::function_ref<void(Index)> otherwiseColumn) const;
 
 private:
-  using Taps = std::pair<int64_t, int64_t>; // [lo, hi) of one dimension
-  /// Per dim, the taps that windows have inside src: all, and those that are
-  /// left where padding cuts windows on one side, if that is little code.
-  llvm::SmallVector<llvm::SmallVector<Taps>> waysToCut() const;
   /// `jams`: columns pass together, which takes more code.
   void emitColumns(IndexMath &m, Index image, llvm::ArrayRef<Index> outer,
-                   Index column, Index count, llvm::ArrayRef<Taps> taps,
+                   Index column, Index count, llvm::ArrayRef<KnownTaps> taps,
                    bool jams) const;
 };
 

@@ -46,6 +46,8 @@ constexpr int64_t kMaxSummed = 64;
 
 /// Rows of src in a band, which are lanes; with fewer, vectors are not full.
 constexpr int64_t kMinRows = 4, kMinLanes = 8, kMaxLanes = 64;
+/// Rows of src in a band where their number is not known.
+constexpr int64_t kUnknownLanes = 32;
 /// A band and what is made of it stay in L2; those of long rows are larger.
 constexpr int64_t kBandBytes = 256 << 10, kMaxBytes = 4 * kBandBytes;
 /// Where dst skips rows of src, most of a band would be blended in vain.
@@ -150,18 +152,63 @@ struct Interpolation {
 
   /// Bands of the rows of a channel: `rows` of dst, which read `lanes` of src.
   struct Bands {
-    int64_t rows, lanes;
-    int64_t narrow, wide; // columns of src and of dst
-    int64_t lanePitch, widePitch;
+    Index rows, lanes;
+    Index narrow, wide; // columns of src and of dst
+    int64_t lanePitch;
+    Index widePitch;
     bool blends; // rows of outer dims, before anything else
 
-    int64_t bandElements() const { return narrow * lanePitch; }
-    int64_t turnedElements() const { return wide * lanePitch; }
-    int64_t bytes() const {
-      return 4 * (bandElements() + turnedElements() + lanes * widePitch +
-                  (blends ? lanes * narrow : 0));
+    Index bandElements() const { return narrow * lanePitch; }
+    Index turnedElements() const { return wide * lanePitch; }
+    Index bytes() const {
+      return (bandElements() + turnedElements() + lanes * widePitch +
+              (blends ? lanes * narrow : Index(0))) *
+             4;
     }
   };
+
+  /// Whether rows of outer dims are blended.
+  bool blendsOuter() const {
+    return llvm::any_of(ArrayRef(dims).drop_back(2), [&](const SizedDim &d) {
+      return d.facts.taps(sampling) > 1;
+    });
+  }
+
+  /// Rows of src that `rows` of dst may read beyond `rows` times the step:
+  /// positions p and q are |p - q| * step apart, at most; the floors of both
+  /// add 1, what clamping and scales round another, and each has its taps.
+  static int64_t reachOf(const SampledDim &column, const Sampling &sampling) {
+    return std::max<int64_t>(column.taps(sampling), 2) + 1 + bool(column.scale);
+  }
+
+  /// Of sizes that are not known: none if dst skips too many rows. Rows may
+  /// turn out to be too long.
+  std::optional<Bands> sizedBands() const {
+    const SizedDim &column = dims[last() - 1], &row = dims[last()];
+    double step = 0, scale = 0;
+    if (column.facts.isKnown()) {
+      step = column.facts.step();
+      scale = 1 / step;
+    } else if (column.facts.scale) {
+      // Where there are more rows than lanes; fewer are one band.
+      scale = static_cast<double>(*column.facts.scale);
+      constexpr double lanes = kUnknownLanes;
+      step = std::max(1 / scale, lanes / (lanes * scale - 2));
+    }
+    int64_t reach = reachOf(column.facts, sampling);
+    if (scale * kMaxStep < 1 || reach >= kUnknownLanes / 2)
+      return std::nullopt;
+    Bands b;
+    b.rows = static_cast<int64_t>((kUnknownLanes - reach) / step) + 1;
+    b.lanes = min(column.in, kUnknownLanes);
+    b.narrow = row.in;
+    b.wide = row.out;
+    b.lanePitch = oddPitch(kUnknownLanes, sizeof(float));
+    Index lines = ceilDiv(row.out, kLineBytes / sizeof(float));
+    b.widePitch = (lines / 2 * 2 + 1) * (kLineBytes / sizeof(float));
+    b.blends = blendsOuter();
+    return b;
+  }
 
   /// None: rows are too few or too long, or dst skips too many of them.
   std::optional<Bands> bands() const {
@@ -169,7 +216,7 @@ struct Interpolation {
       return std::nullopt;
     if (!llvm::all_of(dims,
                       [](const SizedDim &d) { return d.facts.isKnown(); }))
-      return std::nullopt;
+      return sizedBands();
     const SampledDim &column = dims[last() - 1].facts;
     int64_t in = column.in, out = column.out;
     int64_t narrow = dims[last()].facts.in, wide = dims[last()].facts.out;
@@ -177,11 +224,8 @@ struct Interpolation {
       return std::nullopt;
     int64_t laneBytes = 4 * (2 * narrow + 2 * wide);
     int64_t most = std::clamp(kBandBytes / laneBytes, kMinLanes, kMaxLanes);
-    // Positions p and q are |p - q| * step apart, at most; the floors of both
-    // add 1, what clamping and scales round another, and each has its taps.
     double step = column.step();
-    int64_t reach =
-        std::max<int64_t>(column.taps(sampling), 2) + 1 + bool(column.scale);
+    int64_t reach = reachOf(column, sampling);
     int64_t lanes = std::min(in, most), rows = out;
     if (lanes < in)
       rows =
@@ -198,13 +242,10 @@ struct Interpolation {
     b.lanes = std::min(lanes, roundUp(needed, kMinRows));
     b.narrow = narrow;
     b.wide = wide;
-    b.lanePitch = oddPitch(b.lanes, 4);
+    b.lanePitch = oddPitch(*b.lanes.constant(), 4);
     b.widePitch = oddPitch(wide, 4);
-    b.blends =
-        llvm::any_of(ArrayRef(dims).drop_back(2), [&](const SizedDim &d) {
-          return d.facts.taps(sampling) > 1;
-        });
-    return b.bytes() <= kMaxBytes ? std::optional(b) : std::nullopt;
+    b.blends = blendsOuter();
+    return *b.bytes().constant() <= kMaxBytes ? std::optional(b) : std::nullopt;
   }
 
   /// to = from, a transposition: one has contiguous rows, the other columns.
@@ -227,10 +268,10 @@ struct Interpolation {
                   Index smallAt, Index bigAt) const {
     OpBuilder &b = m.builder();
     int64_t d = last() - 1;
-    auto lanes = bands.lanes, lanePitch = bands.lanePitch,
-         widePitch = bands.widePitch, narrow = bands.narrow, wide = bands.wide;
+    Index lanes = bands.lanes, lanePitch = bands.lanePitch,
+          widePitch = bands.widePitch, narrow = bands.narrow, wide = bands.wide;
     Index used = 0;
-    auto take = [&](int64_t elements) {
+    auto take = [&](Index elements) {
       Value view = scratchView(m, scratch, b.getF32Type(), used * 4, elements);
       used += elements;
       return view;
@@ -296,10 +337,11 @@ struct Interpolation {
     }
   }
 
-  void emitBands(const Bands &bands) const {
+  /// `times`: 1, or 0 where there are no items.
+  void emitBands(const Bands &bands, Index times) const {
     IndexMath &m = ctx.m;
     Index rows = dims[last() - 1].out;
-    Grid grid{{"image", big.sizes[0]}, {"channel", big.sizes.back()}};
+    Grid grid{{"image", big.sizes[0] * times}, {"channel", big.sizes.back()}};
     for (int64_t d = 0; d < last() - 1; ++d)
       grid.add("row", dims[d].out);
     grid.add("band", ceilDiv(rows, bands.rows));
@@ -393,13 +435,22 @@ struct Interpolation {
     }
     IndexMath &m = ctx.m;
     bool inside = big.strides.back().isConstant(1);
-    if (auto planar = inside ? std::nullopt : bands())
-      return emitBands(*planar);
     Index isRead = 1; // 0 where there is nothing
     for (const SizedDim &d : dims)
       isRead *= min(d.in, 1);
     if (fractions.empty() && !isRead.constant())
       emitZeros(big.sizes[0] * (1 - isRead));
+    if (auto planar = inside ? std::nullopt : bands()) {
+      // One of both ways has no items where sizes are not known.
+      Index bytes = planar->bytes();
+      Index isShort = 1;
+      if (!bytes.constant())
+        isShort = 1 - min(max(bytes - kMaxBytes, 0), 1);
+      emitBands(*planar, isRead * isShort);
+      if (isShort.constant())
+        return;
+      isRead *= 1 - isShort;
+    }
     Grid grid{{"image", big.sizes[0] * isRead},
               {"channel", inside ? 1 : big.sizes.back()}};
     for (int64_t d = 0; d < last(); ++d)

@@ -320,7 +320,7 @@ void Window::emitMostlyDirect(IndexMath &m, Value scratch, Index partialAt,
       m, range.image, range.outer,
       [&] { emitRow(m, scratch, partialAt, range, taps); },
       [&](Index column) {
-        emitCut(m, scratch, partialAt, range, taps, column);
+        emitCut(m, scratch, partialAt, range, taps, column, {});
       });
 }
 
@@ -364,24 +364,34 @@ void Window::emitRow(IndexMath &m, Value scratch, Index partialAt,
   range.count = past - first;
   if (range.count.constant().value_or(1) > 0)
     emitColumns(m, scratch, partialAt, range, taps);
-  for (auto [from, to] : {std::pair(Index(0), first), {past, w.out}})
+  auto emitEnd = [&](Index from, Index to, ArrayRef<KnownTaps> ways) {
     emitLoop(m, from, to, [&](Index column) {
-      emitCut(m, scratch, partialAt, range, outerTaps, column);
+      emitCut(m, scratch, partialAt, range, outerTaps, column, ways);
     });
+  };
+  bool isWritten = w.kernel <= kMaxWritten;
+  emitEnd(0, first, isWritten ? cutBefore(w) : SmallVector<KnownTaps>());
+  emitEnd(past, w.out, isWritten ? cutAfter(w) : SmallVector<KnownTaps>());
 }
 
 /// Column `column` of a row, whose windows may be cut; `taps` are those of
-/// other dims.
+/// other dims. There is code for each of `ways` to cut it, and for any other.
 void Window::emitCut(IndexMath &m, Value scratch, Index partialAt,
-                     ColumnRange range, ArrayRef<Tap> outerTaps,
-                     Index column) const {
+                     ColumnRange range, ArrayRef<Tap> outerTaps, Index column,
+                     ArrayRef<KnownTaps> ways) const {
   const SizedWindow &w = dims[last()];
   SmallVector<Tap> taps(outerTaps);
-  auto [lo, hi] = w.validTaps(column * w.stride);
-  taps.push_back({lo, hi - lo});
+  auto valid = w.validTaps(column * w.stride);
   range.column = column;
   range.count = 1;
-  emitColumns(m, scratch, partialAt, range, taps);
+  auto emit = [&](Index lo, Index hi) {
+    taps.push_back({lo, hi - lo});
+    emitColumns(m, scratch, partialAt, range, taps);
+    taps.pop_back();
+  };
+  withKnownTaps(
+      m, valid, ways, [&](KnownTaps cut) { emit(cut.first, cut.second); },
+      [&] { emit(valid.first, valid.second); });
 }
 
 void Window::emit() const {
@@ -392,7 +402,7 @@ void Window::emit() const {
   if (mayBeDirect && windows && DirectDepthwise::fits(*windows))
     return emitDirect();
   bool isMostlyDirect =
-      mayBeDirect && !windows && DirectDepthwise::fitsInside(dims);
+      mayBeDirect && !windows && DirectDepthwise::fits(ArrayRef(dims));
   ChannelBlocks blocks(src.sizes.back(), channelsInside, channelBlock());
   Grid grid{{"image", src.sizes[0]}, {"channels", blocks.count}};
   for (int64_t i = 0; i < last(); ++i)

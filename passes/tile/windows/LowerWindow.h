@@ -126,8 +126,8 @@ private:
   void emitRow(IndexMath &m, mlir::Value scratch, Index partialAt,
                ColumnRange range, llvm::ArrayRef<Tap> outerTaps) const;
   void emitCut(IndexMath &m, mlir::Value scratch, Index partialAt,
-               ColumnRange range, llvm::ArrayRef<Tap> outerTaps,
-               Index column) const;
+               ColumnRange range, llvm::ArrayRef<Tap> outerTaps, Index column,
+               llvm::ArrayRef<KnownTaps> ways) const;
   DirectDepthwise asDirect() const;
   void emitDirect() const;
   void emitMostlyDirect(IndexMath &m, mlir::Value scratch, Index partialAt,

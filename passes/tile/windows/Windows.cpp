@@ -4,6 +4,7 @@
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -50,6 +51,51 @@ void addEpilogueOperands(IndexMath &m, ArrayRef<Strided> epilogueOperands,
     ins.push_back(box(m, operand.base, at, sizes, strides));
     maps.push_back(AffineMap::get(range.channels ? 2 : 1, 0, loops, context));
   }
+}
+
+/// Taps of a window that a padding of `pad` positions takes, at most.
+static int64_t tapsIn(Index pad, const SizedWindow &d) {
+  auto known = pad.constant();
+  return known
+             ? std::clamp<int64_t>(ceilDiv(*known, d.dilation), 0, d.kernel - 1)
+             : 0;
+}
+
+SmallVector<KnownTaps> cutBefore(const SizedWindow &d) {
+  SmallVector<KnownTaps> ways;
+  for (int64_t n = 1; n <= tapsIn(d.pad, d); ++n)
+    ways.push_back({n, d.kernel});
+  return ways;
+}
+
+SmallVector<KnownTaps> cutAfter(const SizedWindow &d) {
+  SmallVector<KnownTaps> ways;
+  for (int64_t n = 1; n <= tapsIn(d.padEnd, d); ++n)
+    ways.push_back({0, d.kernel - n});
+  return ways;
+}
+
+void withKnownTaps(IndexMath &m, std::pair<Index, Index> taps,
+                   ArrayRef<KnownTaps> ways,
+                   llvm::function_ref<void(KnownTaps)> body,
+                   llvm::function_ref<void()> otherwise) {
+  if (ways.empty())
+    return otherwise();
+  OpBuilder &b = m.builder();
+  Location loc = m.location();
+  auto equals = [&](Index x, int64_t y) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, m.value(x),
+                                 m.value(y));
+  };
+  Value isFirst =
+      arith::AndIOp::create(b, loc, equals(taps.first, ways.front().first),
+                            equals(taps.second, ways.front().second));
+  auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  body(ways.front());
+  b.setInsertionPointToStart(&branch.getElseRegion().front());
+  withKnownTaps(m, taps, ways.drop_front(), body, otherwise);
 }
 
 double lowestOf(Operation *pool) {

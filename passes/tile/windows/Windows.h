@@ -23,6 +23,20 @@ struct ColumnRange {
   Index column, count;
   std::optional<Index> channels; // that a loop passes; none: there is one
 };
+/// Taps [lo, hi) of one dimension, known when code is written.
+using KnownTaps = std::pair<int64_t, int64_t>;
+/// What the padding before src (after it) leaves inside src of the taps of
+/// windows along `d`, for each position whose window it cuts; none where it is
+/// not known.
+llvm::SmallVector<KnownTaps> cutBefore(const SizedWindow &d);
+llvm::SmallVector<KnownTaps> cutAfter(const SizedWindow &d);
+/// Calls `body` with that of `ways` that `taps` are when the code runs, or
+/// `otherwise`.
+void withKnownTaps(IndexMath &m, std::pair<Index, Index> taps,
+                   llvm::ArrayRef<KnownTaps> ways,
+                   llvm::function_ref<void(KnownTaps)> body,
+                   llvm::function_ref<void()> otherwise);
+
 /// Appends the box of each of `epilogue_operands` on `range`, and its map from
 /// the loops over columns and channels.
 void addEpilogueOperands(IndexMath &m, llvm::ArrayRef<Strided> epilogueOperands,
