@@ -71,6 +71,8 @@ bool findsSizes(Operation *op) {
   if (isa<graph::InterpolateOp>(op)) // and no filter is stretched
     return !boolAttr(op, "antialias") &&
            (!fractionsOf(op).empty() || op->hasAttr("sizes"));
+  if (findsMaxima(op)) // positions count sizes of src
+    return false;
   return isa<graph::AvgPoolOp, graph::MaxPoolOp, graph::ConvolutionOp,
              graph::ConvTransposeOp, graph::LRNOp, graph::LRNBackwardOp>(op);
 }
@@ -242,6 +244,17 @@ std::optional<Error> checkGroupNormBackward(Operation *op) {
                        std::to_string(unknown) + " are not known");
 }
 
+/// Panels of constant weights are cut once, before any size is known.
+std::optional<Error> checkMatMul(graph::MatMulOp op) {
+  auto weights = rankedType(op.getWeights());
+  int64_t rank = weights.getRank();
+  if (rank < 2 || !isKnownOnce(op.getWeights()) ||
+      !weights.isDynamicDim(boolAttr(op, "transpose_b") ? rank - 2 : rank - 1))
+    return std::nullopt;
+  return makeError(op, ErrorCode::UnsupportedForm,
+                   "the columns of constant weights are not known");
+}
+
 /// Memory for what may be taken is known when it is compiled.
 std::optional<Error> checkNonMaxSuppression(Operation *op) {
   constexpr int64_t kMostRows = 1 << 20;
@@ -335,6 +348,9 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
       return e;
   if (auto e = checkMovement(op))
     return e;
+  if (auto product = dyn_cast<graph::MatMulOp>(op))
+    if (auto e = checkMatMul(product))
+      return e;
   if (isa<graph::GroupNormBackwardOp>(op))
     if (auto e = checkGroupNormBackward(op))
       return e;

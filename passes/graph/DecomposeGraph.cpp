@@ -170,7 +170,9 @@ struct LrnWindows {
     for (int64_t i = 0; i < rank - 2; ++i) {
       int64_t in = type.getDimSize(isNcx(op, rank) ? i + 2 : i + 1);
       // What reaches past both ends of src reaches no more of it.
-      int64_t side = std::min((size - 1) / 2, std::max<int64_t>(in - 1, 0));
+      int64_t side = (size - 1) / 2;
+      if (!ShapedType::isDynamic(in))
+        side = std::min(side, std::max<int64_t>(in - 1, 0));
       reach.push_back(side);
       kernel.push_back(2 * side + 1);
       ones.push_back(1);

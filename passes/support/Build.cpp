@@ -41,14 +41,23 @@ Value buildReshape(OpBuilder &b, Location loc, Value src,
   auto type = cast<RankedTensorType>(src.getType());
   SmallVector<int64_t> target;
   int64_t unknown = llvm::count_if(shape, ShapedType::isDynamic);
-  // One unknown size follows from the others; more are those of src.
+  // One unknown size follows from the others, unless there are no elements;
+  // more are those of src.
+  auto isOfSrc = [&](int64_t i) {
+    return i < type.getRank() && type.getDimSize(i) == shape[i];
+  };
+  bool copies = unknown > 1;
+  if (unknown == 1 && llvm::is_contained(shape, 0)) {
+    copies = true;
+    for (auto [i, d] : llvm::enumerate(shape))
+      copies &= (d != 0 && !ShapedType::isDynamic(d)) || isOfSrc(i);
+  }
   for (int64_t d : shape)
-    target.push_back(!ShapedType::isDynamic(d) ? d : unknown > 1 ? 0 : -1);
-  return buildGraphOp(
-      b, loc, "StaticReshape", src,
-      RankedTensorType::get(shape, type.getElementType()),
-      {b.getNamedAttr("shape", b.getDenseI64ArrayAttr(target)),
-       b.getNamedAttr("special_zero", b.getBoolAttr(unknown > 1))});
+    target.push_back(!ShapedType::isDynamic(d) ? d : copies ? 0 : -1);
+  return buildGraphOp(b, loc, "StaticReshape", src,
+                      RankedTensorType::get(shape, type.getElementType()),
+                      {b.getNamedAttr("shape", b.getDenseI64ArrayAttr(target)),
+                       b.getNamedAttr("special_zero", b.getBoolAttr(copies))});
 }
 
 Value buildCast(OpBuilder &b, Location loc, Value src, Type element) {

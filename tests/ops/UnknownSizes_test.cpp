@@ -387,6 +387,24 @@ TEST(UnknownSizes, SumsOfOtherRows) {
   }
 }
 
+/// Constants of one size that is not known, and one that is folded.
+TEST(UnknownSizes, ConstantsOfNamedSizes) {
+  auto text = [](const std::string &n) {
+    return "s = Exp 3c; x = Multiply x:" + n + "x3 a:" + n +
+           "x3c; y = Add x b:" + n + "x3c; Add y s";
+  };
+  checkShapes(text("[n]"), {text("5"), text("1"), text("0"), text("70")});
+}
+
+/// Of rows of nothing no unknown size follows from the number of elements.
+TEST(UnknownSizes, GradientsOfEmptyRows) {
+  auto text = [](const std::string &n) {
+    return "x,g,b = LayerNormBackward " + n + "x0x3 " + n + "x0x3 " + n +
+           "x0 " + n + "x0 3";
+  };
+  checkShapes(text("?"), {text("5"), text("1")});
+}
+
 TEST(UnknownSizes, BatchesOfEdgesAndMaxima) {
   for (const char *rest :
        {"x6x8x20 strides=2,2 pads_begin=1,1 pads_end=0,0 kernel=3,3",

@@ -228,6 +228,9 @@ TEST(UnknownWindows, Interpolations) {
 TEST(UnknownWindows, ResponseNorms) {
   checkImages("LRN 2xHxWx20 alpha=0.1 beta=0.75 k=1 size=5",
               {{1, 1}, {7, 13}, {20, 31}});
+  checkImages("LRN 2xHxWx20 alpha=0.5 beta=0.75 k=1 size=5 "
+              "algorithm=within_channel",
+              {{1, 1}, {2, 9}, {13, 40}});
   checkImages("LRN 2x20xHxW alpha=0.1 beta=0.75 k=1 size=5 data_format=NCX",
               {{1, 1}, {7, 13}, {20, 31}});
 }

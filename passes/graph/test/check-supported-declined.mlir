@@ -130,3 +130,26 @@ func.func @main(%x: tensor<1x30x30x8xf32>) -> tensor<1x15x15x8xf32> {
   %2 = graph.Interpolate %x {mode = "cubic", sizes = [15, 15], antialias = true} : (tensor<1x30x30x8xf32>) -> tensor<1x15x15x8xf32>
   return %2 : tensor<1x15x15x8xf32>
 }
+
+// -----
+
+// Panels of weights are cut when they are bound, which knows no other size.
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x?xf32> {graph.property = "constant"}, %v: tensor<8x?xf32>,
+                %t: tensor<?x8xf32> {graph.property = "constant"}) -> (tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>) {
+  %r = graph.ReLU %w : (tensor<8x?xf32>) -> tensor<8x?xf32>
+  // expected-error @+1 {{MatMul: the columns of constant weights are not known}}
+  %0 = graph.MatMul %x, %r : (tensor<4x8xf32>, tensor<8x?xf32>) -> tensor<4x?xf32>
+  %1 = graph.MatMul %x, %v : (tensor<4x8xf32>, tensor<8x?xf32>) -> tensor<4x?xf32>
+  // expected-error @+1 {{MatMul: the columns of constant weights are not known}}
+  %2 = graph.MatMul %x, %t {transpose_b = true} : (tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<4x?xf32>
+  return %0, %1, %2 : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<?x9x4xf32>, %y: tensor<1x?x4xf32>) -> (tensor<?x9x4xf32>, tensor<?x9x4xsi32>, tensor<1x?x4xf32>, tensor<1x?x4xsi32>) {
+  %0:2 = graph.MaxPool %x {strides = [1], pads_begin = [0], pads_end = [0], kernel = [1]} : (tensor<?x9x4xf32>) -> (tensor<?x9x4xf32>, tensor<?x9x4xsi32>)
+  // expected-error @+1 {{MaxPool: only the batch may be dynamic, dimension 1 is not known}}
+  %1:2 = graph.MaxPool %y {strides = [1], pads_begin = [0], pads_end = [0], kernel = [1]} : (tensor<1x?x4xf32>) -> (tensor<1x?x4xf32>, tensor<1x?x4xsi32>)
+  return %0#0, %0#1, %1#0, %1#1 : tensor<?x9x4xf32>, tensor<?x9x4xsi32>, tensor<1x?x4xf32>, tensor<1x?x4xsi32>
+}
