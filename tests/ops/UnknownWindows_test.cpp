@@ -9,7 +9,7 @@ namespace {
 /// `text` with `height` and `width` for H and W.
 std::string sized(std::string text, const std::string &height,
                   const std::string &width) {
-  for (auto [name, size] : {std::pair('H', height), {'W', width}})
+  for (const auto &[name, size] : {std::pair('H', height), {'W', width}})
     for (size_t at;
          (at = text.find(std::string("x") + name)) != std::string::npos;)
       text.replace(at + 1, 1, size);
@@ -97,36 +97,34 @@ TEST(UnknownWindows, MeansOfImages) {
 }
 
 TEST(UnknownWindows, Convolutions) {
-  const std::string same = " strides=1,1 pads_begin=1,1 pads_end=1,1 "
-                           "dilations=1,1";
+  auto window = [](const std::string &strides, const std::string &pads,
+                   const std::string &rest = " dilations=1,1") {
+    return " strides=" + strides + " pads_begin=" + pads + " pads_end=" + pads +
+           rest;
+  };
+  const std::string same = window("1,1", "1,1"), point = window("1,1", "0,0");
+  const std::string planes = " data_format=NCX weights_format=OIX";
+  auto automatic = [](const std::string &how) {
+    return " auto_pad=" + how + " dilations=1,1";
+  };
   const std::vector<std::string> texts = {
       "Convolution 2xHxWx20 3x3x20x40c" + same,
       "y = Convolution 1xHxWx20 3x3x20x40c 40c" + same + "; ReLU y",
       "y = Convolution 1xHxWx64 3x3x64x64c 64c" + same +
           "; z = Add y 1xHxWx64; ReLU z",
-      "Convolution 2x20xHxW 24x20x3x3c strides=2,2 pads_begin=1,1 "
-      "pads_end=1,1 dilations=1,1 data_format=NCX weights_format=OIX",
-      "Convolution 2xHxWx3 7x7x3x16c strides=2,2 pads_begin=3,3 "
-      "pads_end=3,3 dilations=1,1",
-      "Convolution 1xHxWx20 1x1x20x40c strides=1,1 pads_begin=0,0 "
-      "pads_end=0,0 dilations=1,1",
-      "Convolution 1xHxWx20 1x1x20x40c strides=2,2 pads_begin=0,0 "
-      "pads_end=0,0 dilations=1,1",
-      "Convolution 1xHxWx8 3x3x8x9c strides=1,2 pads_begin=2,4 "
-      "pads_end=2,4 dilations=2,3",
-      "Convolution 1xHxWx8 3x3x8x9c strides=2,3 pads_begin=0,0 pads_end=0,0 "
-      "auto_pad=SAME_UPPER "
-      "dilations=1,1",
-      "Convolution 1xHxWx8 4x2x8x9c strides=3,1 pads_begin=0,0 pads_end=0,0 "
-      "auto_pad=SAME_LOWER "
-      "dilations=1,1",
-      "y = Convolution 1x20xHxW 40x20x1x1c 40c strides=1,1 pads_begin=0,0 "
-      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX; "
-      "z = Add y 1x40xHxW; ReLU z",
-      "Convolution 2x20xHxW 8x20x1x1c strides=1,1 pads_begin=0,0 "
-      "pads_end=0,0 dilations=1,1 data_format=NCX weights_format=OIX",
-      "Convolution 1x64xHxW 70x64x3x3c data_format=NCX weights_format=OIX" +
-          same,
+      "Convolution 2x20xHxW 24x20x3x3c" + window("2,2", "1,1") + planes,
+      "Convolution 2xHxWx3 7x7x3x16c" + window("2,2", "3,3"),
+      "Convolution 1xHxWx20 1x1x20x40c" + point,
+      "Convolution 1xHxWx20 1x1x20x40c" + window("2,2", "0,0"),
+      "Convolution 1xHxWx8 3x3x8x9c" + window("1,2", "2,4", " dilations=2,3"),
+      "Convolution 1xHxWx8 3x3x8x9c" +
+          window("2,3", "0,0", automatic("SAME_UPPER")),
+      "Convolution 1xHxWx8 4x2x8x9c" +
+          window("3,1", "0,0", automatic("SAME_LOWER")),
+      "y = Convolution 1x20xHxW 40x20x1x1c 40c" + point + planes +
+          "; z = Add y 1x40xHxW; ReLU z",
+      "Convolution 2x20xHxW 8x20x1x1c" + point + planes,
+      "Convolution 1x64xHxW 70x64x3x3c" + same + planes,
       "Convolution 1xHxWx24 3x3x8x12c groups=3" + same,
       "Convolution 1xHxWx32 3x3x2x32c groups=16" + same};
   for (const std::string &text : texts)
