@@ -421,11 +421,11 @@ constexpr Reason reasons[] = {
     {"shapes of weights must be known",
      "weights of convolutions and of recurrent operations"},
     {"that of channels, is not known", "windows and convolutions"},
-    {"only the batch may be dynamic", "gradients of windows, MaxPool with "
-                                      "indices, Interpolate with `antialias`"},
+    {"only the batch may be dynamic",
+     "gradients of windows but for LRN's, MaxPool with indices, Interpolate "
+     "with `antialias` or by scales that are no multiples of 1/256"},
     {"auto_pad needs known spatial dimensions",
-     "gradients of windows, MaxPool with indices, Interpolate with "
-     "`antialias`"},
+     "ConvTranspose with `SAME_UPPER` or `SAME_LOWER`"},
     {"the number of steps is not known",
      "recurrent operations with fewer states than hidden units"},
     {"columns of constant weights", "MatMul with constant weights"},
