@@ -453,7 +453,7 @@ void gather(RuleContext &ctx) {
   dims->insert(dims->end(), src.begin() + *batch, src.begin() + *axis);
   dims->insert(dims->end(), indices.begin() + *batch, indices.end());
   dims->insert(dims->end(), src.begin() + *axis + 1, src.end());
-  ctx.setOut(0, *dims);
+  ctx.setOut(0, dims);
 }
 
 /// Checks that src and indices have one rank, and that indices have no more
@@ -529,7 +529,7 @@ void gatherNd(RuleContext &ctx) {
     return;
   dims->insert(dims->end(), indices.begin() + *batch, indices.end() - 1);
   dims->insert(dims->end(), src.begin() + *batch + *count, src.end());
-  ctx.setOut(0, *dims);
+  ctx.setOut(0, dims);
 }
 
 void scatterNd(RuleContext &ctx) {

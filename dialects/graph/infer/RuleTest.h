@@ -47,7 +47,8 @@ inline infer::Shape parseShape(const std::string &text) {
   Dims dims;
   if (text != "[]")
     for (const std::string &dim : split(text, 'x'))
-      dims.push_back(dim == "?" ? kUnknownDim : std::atoll(dim.c_str()));
+      dims.push_back(dim == "?" ? kUnknownDim
+                                : std::strtoll(dim.c_str(), nullptr, 10));
   return dims;
 }
 
@@ -57,7 +58,7 @@ inline LogicalTensor parseTensor(std::string text, DType fallback) {
   tensor.dtype = fallback;
   if (size_t slash = text.find('/'); slash != std::string::npos) {
     for (const std::string &stride : split(text.substr(slash + 1), ':'))
-      tensor.strides.push_back(std::atoll(stride.c_str()));
+      tensor.strides.push_back(std::strtoll(stride.c_str(), nullptr, 10));
     text.resize(slash);
   }
   if (size_t colon = text.find(':'); colon != std::string::npos) {
@@ -82,7 +83,7 @@ inline AttrValue parseAttr(const AttrInfo *attr, const std::string &text) {
   case AttrType::boolean:
     return text == "true";
   case AttrType::s64:
-    return int64_t(std::atoll(text.c_str()));
+    return int64_t(std::strtoll(text.c_str(), nullptr, 10));
   case AttrType::f32:
     return std::strtof(text.c_str(), nullptr);
   case AttrType::string:
@@ -91,7 +92,7 @@ inline AttrValue parseAttr(const AttrInfo *attr, const std::string &text) {
     Dims list;
     for (const std::string &item : split(text.substr(1), ','))
       if (item != "]")
-        list.push_back(std::atoll(item.c_str()));
+        list.push_back(std::strtoll(item.c_str(), nullptr, 10));
     return list;
   }
   case AttrType::f32s: {

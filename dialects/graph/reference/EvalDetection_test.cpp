@@ -88,8 +88,8 @@ TEST(NonMaxSuppression, Boxes) {
 
 TEST(NonMaxSuppression, TiesAndNan) {
   Numbers apart;
-  for (double i = 0; i < 4; ++i)
-    apart.insert(apart.end(), {0, 2 * i, 1, 2 * i + 1});
+  for (int i = 0; i < 4; ++i)
+    apart.insert(apart.end(), {0, 2.0 * i, 1, 2.0 * i + 1});
   EXPECT_EQ(taken(suppression(apart, {1, 2, 1, 2}, 3)), (Numbers{1, 3, 0}));
   EXPECT_EQ(taken(suppression(apart, {kNan, 2, -kInf, kInf}, 4)),
             (Numbers{3, 1, 2}));
