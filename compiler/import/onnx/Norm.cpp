@@ -17,8 +17,10 @@ static int64_t product(const Dims &dims, int64_t from, int64_t to) {
   return result;
 }
 
-/// Before version 13 the dims from axis on are normalised as if they were one.
-static void softmax1(NodeContext &n) {
+/// Before version 13 the dims from axis on are normalised as if they were one:
+/// `normalized` gets x with two dims and normalises the second.
+template <typename Normalized>
+static void overFlattened(NodeContext &n, Normalized normalized) {
   Value x = n.in(0);
   Dims dims = n.knownShape(x);
   auto rank = static_cast<int64_t>(dims.size());
@@ -27,8 +29,13 @@ static void softmax1(NodeContext &n) {
     return;
   Value flat =
       n.reshape(x, {product(dims, 0, axis), product(dims, axis, rank)});
-  Value result = n.op(n.conversion().kind, {flat}, {{"axis", int64_t{1}}});
-  n.out(0, n.reshape(result, dims));
+  n.out(0, n.reshape(normalized(flat), dims));
+}
+
+static void softmax1(NodeContext &n) {
+  overFlattened(n, [&](Value flat) {
+    return n.op(n.conversion().kind, {flat}, {{"axis", int64_t{1}}});
+  });
 }
 
 static void softmax13(NodeContext &n) {
@@ -43,15 +50,7 @@ static Value hardmaxAlong(NodeContext &n, Value x, int64_t axis) {
 }
 
 static void hardmax1(NodeContext &n) {
-  Value x = n.in(0);
-  Dims dims = n.knownShape(x);
-  auto rank = static_cast<int64_t>(dims.size());
-  int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(rank));
-  if (n.failed())
-    return;
-  Value flat =
-      n.reshape(x, {product(dims, 0, axis), product(dims, axis, rank)});
-  n.out(0, n.reshape(hardmaxAlong(n, flat, 1), dims));
+  overFlattened(n, [&](Value flat) { return hardmaxAlong(n, flat, 1); });
 }
 
 static void hardmax13(NodeContext &n) {
