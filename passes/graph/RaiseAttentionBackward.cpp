@@ -35,6 +35,8 @@
 #include "passes/support/GraphAttrs.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -142,9 +144,8 @@ void AttentionGradient::addReaders(Value v, Operation *user) {
       return;
     }
   }
-  foreign = user->hasTrait<OpTrait::IsTerminator>()
-                ? "the graph"
-                : kindOf(user).str();
+  foreign = user->hasTrait<OpTrait::IsTerminator>() ? "the graph"
+                                                    : kindOf(user).str();
 }
 
 /// Finds what the exponential reaches.
@@ -269,8 +270,8 @@ std::string AttentionGradient::sumOverHeads(const Reader &reader, Value like,
 
 bool AttentionGradient::isKnownReader(Operation *user) const {
   return llvm::any_of(readers, [&](const Reader &r) {
-    return r.product == user ||
-           (r.transposed && swapsLastTwo(user) && user->getOperand(0) == r.read);
+    return r.product == user || (r.transposed && swapsLastTwo(user) &&
+                                 user->getOperand(0) == r.read);
   });
 }
 
@@ -342,10 +343,12 @@ void AttentionGradient::raise() {
       last = op;
   OpBuilder b(last);
   Location loc = NameLoc::get(b.getStringAttr(label()));
-  Value values = ofWeights->getOperand(1);
+  Value q = scores->getOperand(0), k = dq->other,
+        v = transposeOf(ofWeights->getOperand(1)),
+        diff = ofWeights->getOperand(0);
   auto op = tile::AttentionBackwardOp::create(
-      b, loc, scores->getOperand(0), dq->other, transposeOf(values),
-      ofWeights->getOperand(0), region->epilogueOperands().getArrayRef());
+      b, loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v, diff,
+      region->epilogueOperands().getArrayRef());
   {
     OpBuilder::InsertionGuard guard(b);
     Type f32 = b.getF32Type(), index = b.getIndexType();

@@ -23,6 +23,8 @@
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 
 namespace tenon::passes {
@@ -85,8 +87,8 @@ bool Weights::findSoftmax() {
       softmax->getBlock() != backward->getBlock())
     return false;
   int64_t rank = rankedType(p).getRank();
-  return rank >= 2 && normalizedAxis(intAttr(softmax, "axis"), rank) ==
-                          rank - 1 &&
+  return rank >= 2 &&
+         normalizedAxis(intAttr(softmax, "axis"), rank) == rank - 1 &&
          normalizedAxis(intAttr(backward, "axis"), rank) == rank - 1;
 }
 
@@ -155,9 +157,9 @@ void Weights::computeAgain() {
   auto rowType = RankedTensorType::get(perRow, f32);
   auto wide = RankedTensorType::get(type.getShape(), f32);
   if (!softmax.getStats()) {
-    auto with = graph::SoftMaxOp::create(
-        b, softmax.getLoc(), TypeRange{type, rowType},
-        softmax->getOperands(), softmax->getAttrs());
+    auto with =
+        graph::SoftMaxOp::create(b, softmax.getLoc(), TypeRange{type, rowType},
+                                 softmax->getOperands(), softmax->getAttrs());
     softmax.getDst().replaceAllUsesWith(with.getDst());
     softmax.erase();
     softmax = with;
@@ -180,10 +182,10 @@ void Weights::computeAgain() {
   Value g = buildCast(b, loc, ofValues->getOperand(1), f32);
   Value dp = buildCast(b, loc, backward->getOperand(0), f32);
   Value terms = buildGraphOp(b, loc, "Multiply", {g, o}, rankedType(o));
-  Value sums = buildGraphOp(
-      b, loc, "ReduceSum", terms, rowType,
-      {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({-1})),
-       b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+  Value sums =
+      buildGraphOp(b, loc, "ReduceSum", terms, rowType,
+                   {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({-1})),
+                    b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
   Value rest = buildGraphOp(b, loc, "Subtract", {dp, sums}, wide);
   Value dt = buildGraphOp(b, loc, "Multiply", {e, rest}, wide);
   Value result = backward->getResult(0);

@@ -58,12 +58,12 @@ std::string backward(const Sizes &s, const std::string &score,
   std::string w = s.type.empty() ? (weights.empty() ? "p" : "w") : "ww";
   std::string t = s.type.empty() ? "dt" : "tt";
   std::string replaced = after;
-  for (size_t at; s.type.empty() &&
-                  (at = replaced.find("tt")) != std::string::npos;)
+  for (size_t at;
+       s.type.empty() && (at = replaced.find("tt")) != std::string::npos;)
     replaced.replace(at, 2, "dt");
   return "s" + wide + " = MatMul q:" + q + " k:" + k +
-         " transpose_b=true; d = Multiply s f:()c; " + score + "e = Subtract u " +
-         row + "; p = Exp e; " + weights +
+         " transpose_b=true; d = Multiply s f:()c; " + score +
+         "e = Subtract u " + row + "; p = Exp e; " + weights +
          narrowed("ww", weights.empty() ? "p" : "w") + "gv = MatMul " + w +
          " g:" + g + " transpose_a=true; dp" + wide + " = MatMul g " + v +
          " transpose_b=true; " + gradient + "m = Subtract " +
@@ -86,8 +86,9 @@ TEST(AttentionBackward, EverySize) {
         Sizes{"2x3x", "64", "128", "32", "32"},
         Sizes{"2x", "65", "129", "16", "24"},
         Sizes{"1x2x", "131", "203", "8", "5"},
-        Sizes{"3x", "17", "401", "13", "20"}, Sizes{"40x", "9", "150", "8", "8"},
-        Sizes{"2x", "0", "7", "8", "4"}, Sizes{"0x", "5", "7", "8", "4"}})
+        Sizes{"3x", "17", "401", "13", "20"},
+        Sizes{"40x", "9", "150", "8", "8"}, Sizes{"2x", "0", "7", "8", "4"},
+        Sizes{"0x", "5", "7", "8", "4"}})
     check(backward(sizes, kNoMask));
 }
 

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func @plain
 // CHECK-SAME:    %[[Q:.*]]: tensor<2x5x8xf32>, %[[K:.*]]: tensor<2x7x8xf32>, %[[V:.*]]: tensor<2x7x4xf32>, %[[G:.*]]: tensor<2x5x4xf32>, %[[STATS:.*]]: tensor<2x5x1xf32>, %[[SUMS:.*]]: tensor<2x5x1xf32>, %[[C:.*]]: tensor<f32>
 // CHECK-NOT:     graph.
-// CHECK:         %[[D:.*]]:3 = tile.attention_backward %[[Q]], %[[K]], %[[V]], %[[G]] epilogue_operands(%[[C]], %[[STATS]], %[[SUMS]]) gradient {
+// CHECK:         %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = tile.attention_backward %[[Q]], %[[K]], %[[V]], %[[G]] epilogue_operands(%[[C]], %[[STATS]], %[[SUMS]]) gradient {
 // CHECK-NEXT:    ^bb0(%[[S:.*]]: f32, %[[U:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: i64, %[[SCALE:.*]]: f32, %[[B:.*]]: f32, %[[A:.*]]: f32):
 // CHECK-NEXT:      %[[X:.*]] = arith.mulf %[[S]], %[[SCALE]]
 // CHECK-NEXT:      %[[Y:.*]] = arith.subf %[[X]], %[[B]]
@@ -13,7 +13,7 @@
 // CHECK-NEXT:      %[[DS:.*]] = arith.mulf %[[P]], %[[E]]
 // CHECK-NEXT:      %[[DT:.*]] = arith.mulf %[[DS]], %[[SCALE]]
 // CHECK-NEXT:      tile.yield %[[P]], %[[DT]]
-// CHECK:         return %[[D]]#0, %[[D]]#1, %[[D]]#2
+// CHECK:         return %[[DQ]], %[[DK]], %[[DV]]
 func.func @plain(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<2x7x4xf32>, %g: tensor<2x5x4xf32>, %stats: tensor<2x5x1xf32>, %sums: tensor<2x5x1xf32>, %c: tensor<f32>) -> (tensor<2x5x8xf32>, tensor<2x7x8xf32>, tensor<2x7x4xf32>) {
   %kt = graph.StaticTranspose %k {order = [0, 2, 1]} : (tensor<2x7x8xf32>) -> tensor<2x8x7xf32>
   %vt = graph.StaticTranspose %v {order = [0, 2, 1]} : (tensor<2x7x4xf32>) -> tensor<2x4x7xf32>
@@ -65,7 +65,7 @@ func.func @grouped(%q: tensor<2x3x5x8xf32>, %k: tensor<2x1x7x8xf32>, %v: tensor<
 // Dropout draws by the number of the weight, of the weights and of their gradients.
 // CHECK-LABEL: func @dropout
 // CHECK:         tile.attention_backward
-// CHECK-NEXT:    ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[NUMBER:.*]]: i64,
+// CHECK-NEXT:    ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[NUMBER:[a-z0-9]+]]: i64,
 // CHECK:           arith.{{.*}} %[[NUMBER]]
 // CHECK-NOT:     graph.
 func.func @dropout(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>, %g: tensor<5x4xf32>, %stats: tensor<5x1xf32>, %sums: tensor<5x1xf32>, %seed: tensor<1xsi64>, %offset: tensor<1xsi64>, %probability: tensor<1xf32>) -> (tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>) {

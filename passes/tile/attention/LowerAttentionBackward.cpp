@@ -28,6 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/ops/Packing.h"
+#include "passes/support/GraphAttrs.h"
 #include "passes/tile/attention/ScalarRegion.h"
 #include "passes/tile/core/Elementwise.h"
 #include "passes/tile/core/GroupLowering.h"
@@ -180,6 +181,7 @@ private:
   void emitBlock(const Place &at, Index part, const Scratch &scratch) const;
   void emitScores(Value a, Value panels, int64_t depth, const Place &at,
                   Value to) const;
+  Value rounded(OpBuilder &nb, Location l, Value x) const;
   void emitGradient(const Place &at, const Scratch &scratch) const;
   void emitSumOfParts() const;
 
@@ -193,8 +195,7 @@ private:
 
 /// Calls `emit` with each buffer of the scratch memory, its number of elements
 /// and whether it is needed.
-template <typename Emit>
-void BackwardEmitter::forEachBuffer(Emit emit) const {
+template <typename Emit> void BackwardEmitter::forEachBuffer(Emit emit) const {
   int64_t d = p.depth, e = p.columns;
   emit(&Scratch::keyPanels, d * s.keys, true);
   emit(&Scratch::valuePanels, e * s.keys, true);
@@ -309,6 +310,14 @@ void BackwardEmitter::emitScores(Value a, Value panels, int64_t depth,
   });
 }
 
+/// `x`, an f32, as it is in the type that products read.
+Value BackwardEmitter::rounded(OpBuilder &nb, Location l, Value x) const {
+  if (!p.isNarrow())
+    return x;
+  x = arith::TruncFOp::create(nb, l, p.q.elementType(), x);
+  return arith::ExtFOp::create(nb, l, nb.getF32Type(), x);
+}
+
 /// Scores and gradients of weights become the weights and the gradients of
 /// scores; these take the place of the scores.
 void BackwardEmitter::emitGradient(const Place &at,
@@ -331,9 +340,8 @@ void BackwardEmitter::emitGradient(const Place &at,
   auto isShared = [&](BlockArgument argument) {
     unsigned number = argument.getArgNumber();
     return number >= kFirstOperand &&
-           p.epilogueOperands[number - kFirstOperand]
-               .strides.back()
-               .isConstant(0);
+           p.epilogueOperands[number - kFirstOperand].strides.back().isConstant(
+               0);
   };
   linalg::GenericOp::create(
       b, m.location(), TypeRange(), read.boxes,
@@ -343,7 +351,7 @@ void BackwardEmitter::emitGradient(const Place &at,
         IRMapping map;
         for (auto [argument, value] : llvm::zip(read.arguments, args))
           map.map(region.getArgument(argument), value);
-        map.map(region.getArgument(0), *(args.end() - 2));
+        map.map(region.getArgument(0), args.drop_back().back());
         map.map(region.getArgument(1), args.back());
         Value i = linalg::IndexOp::create(nb, l, 0),
               j = linalg::IndexOp::create(nb, l, 1);
@@ -352,13 +360,15 @@ void BackwardEmitter::emitGradient(const Place &at,
         };
         map.map(region.getArgument(2), sum(i, row));
         map.map(region.getArgument(3), sum(j, key));
-        Value number = sum(arith::MulIOp::create(nb, l, i, width),
-                           sum(j, first));
+        Value number =
+            sum(arith::MulIOp::create(nb, l, i, width), sum(j, first));
         Value element =
             arith::IndexCastOp::create(nb, l, nb.getI64Type(), number);
         map.map(region.getArgument(4), element);
         SmallVector<Value> yielded =
             cloneScalars(nb, region, map, isShared, /*narrow=*/p.isNarrow());
+        for (Value &x : yielded)
+          x = rounded(nb, l, x);
         linalg::YieldOp::create(nb, l, ValueRange{yielded[1], yielded[0]});
       });
 }
@@ -366,11 +376,11 @@ void BackwardEmitter::emitGradient(const Place &at,
 /// All that a block of scores adds to the gradients.
 void BackwardEmitter::emitBlock(const Place &at, Index part,
                                 const Scratch &scratch) const {
-  auto queries = [&](const Strided &t, int64_t width, Value copy) {
+  auto queries = [&](const Strided &t, int64_t width, Value memory) {
     Value rows = rowsOf(t, at.head, at.row, at.rows, width);
     if (!copies(t))
       return rows;
-    Value to = box(m, copy, 0, {at.rows, width}, {width, 1});
+    Value to = box(m, memory, 0, {at.rows, width}, {width, 1});
     copy(rows, to);
     return to;
   };
@@ -390,8 +400,7 @@ void BackwardEmitter::emitBlock(const Place &at, Index part,
   auto transposed = [&](Value buffer) {
     return box(m, buffer, 0, {at.keys, at.rows}, {1, s.pitch});
   };
-  add(transposed(scratch.ofWeights), diff,
-      ofKeys(p.dv, p.columns, scratch.dv));
+  add(transposed(scratch.ofWeights), diff, ofKeys(p.dv, p.columns, scratch.dv));
   add(transposed(scratch.scores), q, ofKeys(p.dk, p.depth, scratch.dk));
   add(box(m, scratch.scores, 0, {at.rows, at.keys}, {s.pitch, 1}),
       ofKeys(p.k, p.depth, scratch.k), dqOf(at, part));

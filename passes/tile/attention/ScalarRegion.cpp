@@ -56,8 +56,8 @@ static Value exactReciprocal(OpBuilder &b, Location loc, Value d) {
 }
 
 SmallVector<Value> cloneScalars(OpBuilder &b, Block &region, IRMapping &map,
-                          llvm::function_ref<bool(BlockArgument)> shared,
-                          bool narrow, Divisor exact) {
+                                llvm::function_ref<bool(BlockArgument)> shared,
+                                bool narrow, Divisor exact) {
   for (Operation &inner : region.without_terminator()) {
     Location loc = inner.getLoc();
     Operation *clone = b.clone(inner, map);
@@ -104,8 +104,7 @@ RegionOperands readOperands(IndexMath &m, ArrayRef<Strided> operands,
     }
     result.arguments.push_back(first + i);
     result.maps.push_back(AffineMap::get(2, 0, dims, context));
-    result.boxes.push_back(
-        box(m, s.base, offsetOf(s, at), sizes, strides));
+    result.boxes.push_back(box(m, s.base, offsetOf(s, at), sizes, strides));
   }
   return result;
 }

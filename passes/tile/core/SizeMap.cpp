@@ -451,7 +451,7 @@ void ResultSizes::ofMain() {
       .Case([&](graph::InterpolateOp) { ofInterpolate(); })
       .Case([&](tile::FlipOp) { copyAll(); })
       .Case([&](tile::AttentionBackwardOp) { // like q, k and v
-        r = llvm::to_vector(operand(result.getResultNumber()));
+        r = llvm::to_vector(operand(cast<OpResult>(result).getResultNumber()));
       })
       .Case([&](tile::ExpandOp expand) {
         ofSizes(expand.getSizes());
