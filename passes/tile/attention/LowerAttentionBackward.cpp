@@ -22,17 +22,18 @@
 // Parts follow from shapes, and their sums are added in order: results are the
 // same for any number of threads.
 //
-// What is read as rows of a right operand, or is no f32, is copied as f32 to
-// scratch memory: a block of queries once for each block of keys, as keys are.
-// So are dk and dv of other types, until they are complete.
+// Where the target has dots of neighbours, narrow floats are multiplied as they
+// are. Right operands are in panels then, a block of queries packed once for
+// each block of keys, and weights and gradients of scores are rounded and
+// transposed. Elsewhere all is copied as f32 first. dk and dv of another type
+// than f32 are summed in scratch memory.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/ops/Packing.h"
-#include "passes/support/GraphAttrs.h"
+#include "passes/tile/attention/BackwardProblem.h"
 #include "passes/tile/attention/ScalarRegion.h"
 #include "passes/tile/core/Elementwise.h"
-#include "passes/tile/core/GroupLowering.h"
 #include "passes/tile/core/WorkItems.h"
+#include "passes/tile/products/PackPanels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -42,191 +43,78 @@ namespace tenon::passes {
 
 namespace {
 
-/// Blocks of scores of this many queries and keys stay in L2 twice, beside what
-/// the products read.
-constexpr int64_t kQueries = 64, kKeys = 128;
-/// Items that keep threads busy.
-constexpr int64_t kEnoughItems = 32;
-/// Arguments of the region before the epilogue operands.
-constexpr unsigned kFirstOperand = 5;
-
-/// Operands and results over the leading dimensions of q.
-struct Problem {
-  SmallVector<Index> lead;
-  Index rows, keys;
-  int64_t depth = 0, columns = 0; // elements of a query, of a value
-  Strided q, k, v, diff, dq, dk, dv;
-  SmallVector<Strided> epilogueOperands;
-  mlir::Block *gradient = nullptr;
-  SmallVector<int64_t> own, shared; // dims of `lead` that keys have, or not
-
-  bool isNarrow() const { return !q.elementType().isF32(); }
-};
-
-struct Schedule {
-  int64_t queries = 0, keys = 0; // of a block
-  int64_t panel = 0, pitch = 0;
-  Index keyBlocks, partBlocks, parts; // blocks of all keys, and of a part
-};
-
-/// Where the memory of an item has what.
-struct Scratch {
-  Value keyPanels, valuePanels, scores, ofWeights; // f32
-  Value q, diff, k, dk, dv;                        // f32 copies
-};
-
-Problem readProblem(GroupContext &ctx, tile::AttentionBackwardOp op) {
-  Problem p;
-  ArrayRef<Index> q = ctx.sizes[op.getQ()];
-  p.lead.assign(q.begin(), q.end() - 2);
-  p.rows = *(q.end() - 2);
-  p.keys = *(ctx.sizes[op.getK()].end() - 2);
-  p.depth = rankedType(op.getQ()).getShape().back();
-  p.columns = rankedType(op.getV()).getShape().back();
-  p.gradient = &op.getGradient().front();
-  auto over = [&](Strided s, Index rows, int64_t columns) {
-    SmallVector<Index> space(p.lead);
-    space.append({rows, columns});
-    Strided t = broadcastTo(s, space);
-    // The last two dimensions are its own: never broadcast.
-    for (int64_t i : {1, 2})
-      t.strides[t.rank() - i] = s.strides[s.rank() - i];
-    return t;
-  };
-  auto output = [&](Value v) { return ctx.outputs.find(v)->second.front(); };
-  p.q = over(ctx.memoryOf(op.getQ()), p.rows, p.depth);
-  p.k = over(ctx.memoryOf(op.getK()), p.keys, p.depth);
-  p.v = over(ctx.memoryOf(op.getV()), p.keys, p.columns);
-  p.diff = over(ctx.memoryOf(op.getDiff()), p.rows, p.columns);
-  p.dq = over(output(op.getDq()), p.rows, p.depth);
-  p.dk = over(output(op.getDk()), p.keys, p.depth);
-  p.dv = over(output(op.getDv()), p.keys, p.columns);
-  SmallVector<Index> scores(p.lead);
-  scores.append({p.rows, p.keys});
-  for (Value operand : op.getEpilogueOperands())
-    p.epilogueOperands.push_back(broadcastTo(ctx.memoryOf(operand), scores));
-  auto k = rankedType(op.getK());
-  for (int64_t d = 0; d < k.getRank() - 2; ++d) {
-    bool isShared = k.getDimSize(d) == 1 && !p.lead[d].isConstant(1);
-    (isShared ? p.shared : p.own).push_back(d);
-  }
-  return p;
-}
-
-/// `size` cut into as few parts as there are of `most`, of equal length: at
-/// least 1.
-int64_t evenPart(int64_t size, int64_t most) {
-  int64_t parts = std::max<int64_t>(1, ceilDiv(size, most));
-  return std::max<int64_t>(1, ceilDiv(size, parts));
-}
-
-Schedule makeSchedule(const Problem &p, tile::TargetAttr target) {
-  Schedule s;
-  auto keys = p.keys.constant();
-  s.panel = Packing{target}.panelFor(
-      ShapedType::kDynamic,
-      keys ? std::min(*keys, kKeys) : ShapedType::kDynamic, /*interleave=*/1,
-      /*whole=*/true);
-  // Equal blocks: not 128 keys and then 2.
-  int64_t most = std::max<int64_t>(1, kKeys / s.panel) * s.panel;
-  s.keys = keys ? roundUp(evenPart(*keys, most), s.panel) : most;
-  s.pitch = oddPitch(s.keys, sizeof(float));
-  auto rows = p.rows.constant();
-  s.queries = rows ? evenPart(*rows, kQueries) : kQueries;
-  Index heads = 1;
-  for (int64_t d : p.own)
-    heads *= p.lead[d];
-  s.keyBlocks = ceilDiv(p.keys, s.keys);
-  Index wanted = min(ceilDiv(kEnoughItems, max(heads, 1)), max(s.keyBlocks, 1));
-  s.partBlocks = max(ceilDiv(s.keyBlocks, wanted), 1);
-  s.parts = ceilDiv(s.keyBlocks, s.partBlocks);
-  return s;
-}
-
 class BackwardEmitter {
 public:
-  BackwardEmitter(IndexMath &m, StringRef label, const Problem &problem,
-                  const Schedule &schedule)
+  BackwardEmitter(IndexMath &m, StringRef label, const BackwardProblem &problem,
+                  const BackwardSchedule &schedule)
       : m(m), b(m.builder()), label(label), p(problem), s(schedule) {}
 
   void run();
 
 private:
+  using Scratch = BackwardScratch;
   /// A block of scores.
   struct Place {
     SmallVector<Index> head; // over `lead`
     Index row, rows, key, keys;
   };
-  bool hasParts() const { return !s.parts.isConstant(1) || p.isNarrow(); }
-  /// Whether rows of `operand` are copied as f32 before products read them.
-  bool copies(const Strided &operand) const {
-    return !operand.elementType().isF32() ||
-           !operand.strides.back().isConstant(1);
-  }
-  Scratch scratchOf(Value memory) const;
-  Index scratchBytes() const;
-  template <typename Emit> void forEachBuffer(Emit emit) const;
+  /// A matrix [terms, columns] on the right of a product: rows as they lie, or
+  /// panels.
+  struct Right {
+    Value rows, panels;
+    Index terms;
+    int64_t columns, panel;
+  };
 
-  Index partialOffset(ArrayRef<Index> head, Index part, Index row) const;
+  Scratch scratchOf(Value memory) const;
+  Index numberOf(ArrayRef<Index> head) const;
   Value rowsOf(const Strided &t, ArrayRef<Index> head, Index from, Index count,
                int64_t width) const;
   Value dqOf(const Place &at, Index part) const;
+  Value sumsOf(const Strided &result, Value scratch, const Place &at,
+               int64_t width) const;
   void forEachHead(SmallVector<Index> &head, size_t dim,
                    llvm::function_ref<void()> body) const;
-  void copy(Value from, Value to) const;
-  void packPanels(const Strided &t, const Place &at, int64_t depth,
-                  Value to) const;
-  void emitItem(const Grid::Item &item, const Scratch &scratch) const;
-  void emitKeys(Place at, Index part, const Scratch &scratch) const;
-  void emitBlock(const Place &at, Index part, const Scratch &scratch) const;
+  Value leftRows(const Strided &t, const Place &at, int64_t width,
+                 Value scratch) const;
+  void packColumns(const Strided &t, const Place &at, int64_t width,
+                   Value to) const;
+  Right rightRows(const Strided &t, const Place &at, Index row, Index count,
+                  int64_t width, int64_t panel, Value copy) const;
   void emitScores(Value a, Value panels, int64_t depth, const Place &at,
                   Value to) const;
-  Value rounded(OpBuilder &nb, Location l, Value x) const;
+  void addProduct(Value a, const Right &right, Value to, Index rows) const;
   void emitGradient(const Place &at, const Scratch &scratch) const;
+  void emitBlock(const Place &at, Index part, const Scratch &scratch) const;
+  void emitKeys(Place at, Index part, const Scratch &scratch) const;
+  void emitItem(const Grid::Item &item, const Scratch &scratch) const;
   void emitSumOfParts() const;
 
   IndexMath &m;
   OpBuilder &b;
   StringRef label;
-  const Problem &p;
-  const Schedule &s;
+  const BackwardProblem &p;
+  const BackwardSchedule &s;
   Value partials; // [parts, lead.., rows, depth], f32
 };
 
-/// Calls `emit` with each buffer of the scratch memory, its number of elements
-/// and whether it is needed.
-template <typename Emit> void BackwardEmitter::forEachBuffer(Emit emit) const {
-  int64_t d = p.depth, e = p.columns;
-  emit(&Scratch::keyPanels, d * s.keys, true);
-  emit(&Scratch::valuePanels, e * s.keys, true);
-  emit(&Scratch::scores, s.queries * s.pitch, true);
-  emit(&Scratch::ofWeights, s.queries * s.pitch, true);
-  emit(&Scratch::q, s.queries * d, copies(p.q));
-  emit(&Scratch::diff, s.queries * e, copies(p.diff));
-  emit(&Scratch::k, s.keys * d, copies(p.k));
-  emit(&Scratch::dk, s.keys * d, copies(p.dk));
-  emit(&Scratch::dv, s.keys * e, copies(p.dv));
-}
-
-Index BackwardEmitter::scratchBytes() const {
-  int64_t bytes = 0;
-  forEachBuffer([&](auto, int64_t elements, bool isNeeded) {
-    if (isNeeded)
-      bytes += roundUp(elements * sizeof(float), kLineBytes);
-  });
-  return bytes;
-}
-
-Scratch BackwardEmitter::scratchOf(Value memory) const {
+BackwardScratch BackwardEmitter::scratchOf(Value memory) const {
   Scratch scratch;
   int64_t at = 0;
-  forEachBuffer([&](Value Scratch::*place, int64_t elements, bool isNeeded) {
-    if (!isNeeded)
-      return;
-    scratch.*place = scratchView(m, memory, b.getF32Type(), at, elements);
-    at += roundUp(elements * sizeof(float), kLineBytes);
-  });
+  for (const BackwardSchedule::Buffer &buffer : s.buffers) {
+    scratch.*buffer.place =
+        scratchView(m, memory, buffer.type, at, buffer.elements);
+    at += buffer.bytes();
+  }
   return scratch;
+}
+
+/// The number of a head, counted over `lead`.
+Index BackwardEmitter::numberOf(ArrayRef<Index> head) const {
+  Index number = 0;
+  for (auto [index, size] : llvm::zip(head, p.lead))
+    number = number * size + index;
+  return number;
 }
 
 /// `count` rows of `t` from row `from` on.
@@ -237,21 +125,19 @@ Value BackwardEmitter::rowsOf(const Strided &t, ArrayRef<Index> head,
              {stride, t.strides.back()});
 }
 
-/// Where the sums of a part for a row begin.
-Index BackwardEmitter::partialOffset(ArrayRef<Index> head, Index part,
-                                     Index row) const {
-  Index number = part;
-  for (auto [index, size] : llvm::zip(head, p.lead))
-    number = number * size + index;
-  return (number * p.rows + row) * p.depth;
-}
-
 /// The rows of dq, or of the sums of a part, of a block.
 Value BackwardEmitter::dqOf(const Place &at, Index part) const {
-  if (!hasParts())
+  if (!s.sumsParts)
     return rowsOf(p.dq, at.head, at.row, at.rows, p.depth);
-  return box(m, partials, partialOffset(at.head, part, at.row),
-             {at.rows, p.depth}, {p.depth, 1});
+  Index row = (part * product(p.lead) + numberOf(at.head)) * p.rows + at.row;
+  return box(m, partials, row * p.depth, {at.rows, p.depth}, {p.depth, 1});
+}
+
+/// Where dk or dv, `result`, of a block of keys is summed.
+Value BackwardEmitter::sumsOf(const Strided &result, Value scratch,
+                              const Place &at, int64_t width) const {
+  return s.sumsApart(result) ? box(m, scratch, 0, {at.keys, width}, {width, 1})
+                             : rowsOf(result, at.head, at.key, at.keys, width);
 }
 
 /// Calls `body` for each of the heads that share keys, from the shared
@@ -266,93 +152,127 @@ void BackwardEmitter::forEachHead(SmallVector<Index> &head, size_t dim,
   });
 }
 
-/// to = from, as f32 or rounded.
-void BackwardEmitter::copy(Value from, Value to) const {
-  Type type = cast<MemRefType>(to.getType()).getElementType();
-  pointwise(m, from, to, [&](OpBuilder &nb, Location l, ValueRange args) {
-    Value x = args[0];
-    if (type.isF32() && !x.getType().isF32())
-      return arith::ExtFOp::create(nb, l, type, x).getResult();
-    if (!type.isF32() && x.getType().isF32())
-      return arith::TruncFOp::create(nb, l, type, x).getResult();
-    return x;
-  });
+/// The queries, or their gradients, of a block as a left operand.
+Value BackwardEmitter::leftRows(const Strided &t, const Place &at,
+                                int64_t width, Value scratch) const {
+  Value rows = rowsOf(t, at.head, at.row, at.rows, width);
+  if (!s.copies(t))
+    return rows;
+  Value copy = box(m, scratch, 0, {at.rows, width}, {width, 1});
+  convert(m, rows, copy);
+  return copy;
 }
 
-/// Transposes the keys of a block to panels [depth, panel], so that they are
-/// columns.
-void BackwardEmitter::packPanels(const Strided &t, const Place &at,
-                                 int64_t depth, Value to) const {
-  Index row = t.strides[t.rank() - 2], column = t.strides.back();
-  Index start = offsetOf(t, at.head) + at.key * row;
-  auto pack = [&](Index panel, Index columns) {
-    copy(box(m, t.base, start + panel * s.panel * row, {depth, columns},
-             {column, row}),
-         box(m, to, panel * (depth * s.panel), {depth, columns}, {s.panel, 1}));
-  };
-  Index full = at.keys / s.panel, tail = at.keys % s.panel;
-  emitLoop(m, 0, full, [&](Index panel) { pack(panel, s.panel); });
-  if (tail.constant().value_or(0))
-    pack(full, tail);
-  else if (!tail.constant())
-    emitLoop(m, 0, min(tail, 1), [&](Index) { pack(full, tail); });
+/// Packs keys or values of a block as columns.
+void BackwardEmitter::packColumns(const Strided &t, const Place &at,
+                                  int64_t width, Value to) const {
+  Index row = t.strides[t.rank() - 2];
+  packMatrix(
+      m, {t.base, offsetOf(t, at.head) + at.key * row, t.strides.back(), row},
+      width, at.keys, s.panel, s.interleave, to);
+}
+
+/// `count` rows of `t` from `row` on as a right operand. `copy` is where they
+/// are copied or packed to, if they are.
+BackwardEmitter::Right BackwardEmitter::rightRows(const Strided &t,
+                                                  const Place &at, Index row,
+                                                  Index count, int64_t width,
+                                                  int64_t panel,
+                                                  Value copy) const {
+  Right right{{}, {}, count, width, panel};
+  if (s.isInterleaved()) {
+    right.panels = copy;
+    Index stride = t.strides[t.rank() - 2];
+    packMatrix(
+        m,
+        {t.base, offsetOf(t, at.head) + row * stride, stride, t.strides.back()},
+        count, width, panel, s.interleave, copy);
+  } else if (s.copies(t)) {
+    right.rows = box(m, copy, 0, {count, width}, {width, 1});
+    convert(m, rowsOf(t, at.head, row, count, width), right.rows);
+  } else {
+    right.rows = rowsOf(t, at.head, row, count, width);
+  }
+  return right;
 }
 
 /// to = a . panels, of the keys of a block.
 void BackwardEmitter::emitScores(Value a, Value panels, int64_t depth,
                                  const Place &at, Value to) const {
   emitLoop(m, 0, ceilDiv(at.keys, s.panel), [&](Index panel) {
-    Value w = panelBox(m, panels, panel * (depth * s.panel), {}, {}, depth,
-                       s.panel, /*v=*/1);
+    Value w =
+        panelBox(m, panels, panel * panelSize(depth, s.panel, s.interleave), {},
+                 {}, depth, s.panel, s.interleave);
     // Whole panels: nobody reads what is beyond the keys.
     Value c = box(m, to, panel * s.panel, {at.rows, s.panel}, {s.pitch, 1});
     tile::BrgemmOp::create(b, m.location(), a, w, c);
   });
 }
 
-/// `x`, an f32, as it is in the type that products read.
-Value BackwardEmitter::rounded(OpBuilder &nb, Location l, Value x) const {
-  if (!p.isNarrow())
-    return x;
-  x = arith::TruncFOp::create(nb, l, p.q.elementType(), x);
-  return arith::ExtFOp::create(nb, l, nb.getF32Type(), x);
+/// to += a . right, of so many rows.
+void BackwardEmitter::addProduct(Value a, const Right &right, Value to,
+                                 Index rows) const {
+  if (right.rows) {
+    tile::BrgemmOp::create(b, m.location(), a, right.rows, to,
+                           /*accumulate=*/true, /*packed=*/false);
+    return;
+  }
+  for (int64_t column = 0; column < right.columns; column += right.panel) {
+    int64_t width = std::min(right.panel, right.columns - column);
+    Value w = panelBox(m, right.panels,
+                       panelSize(right.terms, right.panel, s.interleave) *
+                           (column / right.panel),
+                       {}, {}, right.terms, right.panel, s.interleave);
+    tile::BrgemmOp::create(b, m.location(), a, w,
+                           subBox(m, to, {0, column}, {rows, width}),
+                           /*accumulate=*/true);
+  }
 }
 
 /// Scores and gradients of weights become the weights and the gradients of
-/// scores; these take the place of the scores.
+/// scores. These take the place of the scores or, in a narrow type, lie beside
+/// them and, transposed, once more.
 void BackwardEmitter::emitGradient(const Place &at,
                                    const Scratch &scratch) const {
   mlir::Block &region = *p.gradient;
   SmallVector<Index> start(at.head);
   start.append({at.row, at.key});
-  RegionOperands read = readOperands(m, p.epilogueOperands, start,
-                                     {at.rows, at.keys}, region, kFirstOperand);
-  auto block = [&](Value buffer) {
-    return box(m, buffer, 0, {at.rows, at.keys}, {s.pitch, 1});
+  RegionOperands read =
+      readOperands(m, p.epilogueOperands, start, {at.rows, at.keys}, region,
+                   kFirstBackwardOperand);
+  auto block = [&](Value buffer, int64_t pitch) {
+    return box(m, buffer, 0, {at.rows, at.keys}, {pitch, 1});
   };
+  SmallVector<Value> ins = read.boxes, outs{block(scratch.scores, s.pitch),
+                                            block(scratch.ofWeights, s.pitch)};
+  bool dots = s.isInterleaved();
+  if (dots) {
+    llvm::append_range(ins, outs);
+    outs = {block(scratch.gradients, s.narrowPitch),
+            block(scratch.weights, s.narrowPitch)};
+  }
   SmallVector<AffineMap> maps = read.maps;
-  maps.append(2, b.getMultiDimIdentityMap(2));
-  Index head = 0;
-  for (auto [index, size] : llvm::zip(at.head, p.lead))
-    head = head * size + index;
+  maps.append(dots ? 4 : 2, b.getMultiDimIdentityMap(2));
   Value row = m.value(at.row), key = m.value(at.key), width = m.value(p.keys);
-  Value first = m.value((head * p.rows + at.row) * p.keys + at.key);
+  Value first =
+      m.value((numberOf(at.head) * p.rows + at.row) * p.keys + at.key);
   auto isShared = [&](BlockArgument argument) {
     unsigned number = argument.getArgNumber();
-    return number >= kFirstOperand &&
-           p.epilogueOperands[number - kFirstOperand].strides.back().isConstant(
-               0);
+    return number >= kFirstBackwardOperand &&
+           p.epilogueOperands[number - kFirstBackwardOperand]
+               .strides.back()
+               .isConstant(0);
   };
   linalg::GenericOp::create(
-      b, m.location(), TypeRange(), read.boxes,
-      ValueRange{block(scratch.scores), block(scratch.ofWeights)}, maps,
+      b, m.location(), TypeRange(), ins, outs, maps,
       {utils::IteratorType::parallel, utils::IteratorType::parallel},
       [&](OpBuilder &nb, Location l, ValueRange args) {
         IRMapping map;
         for (auto [argument, value] : llvm::zip(read.arguments, args))
           map.map(region.getArgument(argument), value);
-        map.map(region.getArgument(0), args.drop_back().back());
-        map.map(region.getArgument(1), args.back());
+        size_t n = read.arguments.size();
+        map.map(region.getArgument(0), args[n]);
+        map.map(region.getArgument(1), args[n + 1]);
         Value i = linalg::IndexOp::create(nb, l, 0),
               j = linalg::IndexOp::create(nb, l, 1);
         auto sum = [&](Value x, Value y) -> Value {
@@ -367,68 +287,71 @@ void BackwardEmitter::emitGradient(const Place &at,
         map.map(region.getArgument(4), element);
         SmallVector<Value> yielded =
             cloneScalars(nb, region, map, isShared, /*narrow=*/p.isNarrow());
-        for (Value &x : yielded)
-          x = rounded(nb, l, x);
+        for (Value &x : yielded) {
+          // Products read them in the type of the operands.
+          if (p.isNarrow())
+            x = arith::TruncFOp::create(nb, l, p.element(), x);
+          if (p.isNarrow() && !dots)
+            x = arith::ExtFOp::create(nb, l, nb.getF32Type(), x);
+        }
         linalg::YieldOp::create(nb, l, ValueRange{yielded[1], yielded[0]});
       });
+  if (!dots)
+    return;
+  for (auto [from, to] :
+       {std::pair(scratch.weights, scratch.weightsAcross),
+        std::pair(scratch.gradients, scratch.gradientsAcross)})
+    convert(m, box(m, from, 0, {at.keys, at.rows}, {1, s.narrowPitch}),
+            box(m, to, 0, {at.keys, at.rows}, {s.acrossPitch, 1}));
 }
 
 /// All that a block of scores adds to the gradients.
 void BackwardEmitter::emitBlock(const Place &at, Index part,
                                 const Scratch &scratch) const {
-  auto queries = [&](const Strided &t, int64_t width, Value memory) {
-    Value rows = rowsOf(t, at.head, at.row, at.rows, width);
-    if (!copies(t))
-      return rows;
-    Value to = box(m, memory, 0, {at.rows, width}, {width, 1});
-    copy(rows, to);
-    return to;
-  };
-  Value q = queries(p.q, p.depth, scratch.q);
-  Value diff = queries(p.diff, p.columns, scratch.diff);
-  emitScores(q, scratch.keyPanels, p.depth, at, scratch.scores);
-  emitScores(diff, scratch.valuePanels, p.columns, at, scratch.ofWeights);
+  Value q = leftRows(p.q, at, p.depth, scratch.q);
+  Value diff = leftRows(p.diff, at, p.columns, scratch.diff);
+  emitScores(q, scratch.keyColumns, p.depth, at, scratch.scores);
+  emitScores(diff, scratch.valueColumns, p.columns, at, scratch.ofWeights);
   emitGradient(at, scratch);
-  auto ofKeys = [&](const Strided &t, int64_t width, Value copy) {
-    return copies(t) ? box(m, copy, 0, {at.keys, width}, {width, 1})
-                     : rowsOf(t, at.head, at.key, at.keys, width);
+  bool dots = s.isInterleaved();
+  // f32 left operands are right ones, too.
+  auto right = [&](const Strided &t, int64_t width, int64_t panel, Value rows,
+                   Value left) {
+    return dots ? rightRows(t, at, at.row, at.rows, width, panel, rows)
+                : Right{left, {}, at.rows, width, panel};
   };
-  auto add = [&](Value a, Value rows, Value to) {
-    tile::BrgemmOp::create(b, m.location(), a, rows, to, /*accumulate=*/true,
-                           /*packed=*/false);
+  auto transposed = [&](Value buffer, Value across) {
+    return dots ? box(m, across, 0, {at.keys, at.rows}, {s.acrossPitch, 1})
+                : box(m, buffer, 0, {at.keys, at.rows}, {1, s.pitch});
   };
-  auto transposed = [&](Value buffer) {
-    return box(m, buffer, 0, {at.keys, at.rows}, {1, s.pitch});
-  };
-  add(transposed(scratch.ofWeights), diff, ofKeys(p.dv, p.columns, scratch.dv));
-  add(transposed(scratch.scores), q, ofKeys(p.dk, p.depth, scratch.dk));
-  add(box(m, scratch.scores, 0, {at.rows, at.keys}, {s.pitch, 1}),
-      ofKeys(p.k, p.depth, scratch.k), dqOf(at, part));
+  addProduct(transposed(scratch.ofWeights, scratch.weightsAcross),
+             right(p.diff, p.columns, s.valuePanel, scratch.diffRows, diff),
+             sumsOf(p.dv, scratch.dv, at, p.columns), at.keys);
+  addProduct(transposed(scratch.scores, scratch.gradientsAcross),
+             right(p.q, p.depth, s.depthPanel, scratch.qRows, q),
+             sumsOf(p.dk, scratch.dk, at, p.depth), at.keys);
+  Right keys{{}, scratch.keyRows, at.keys, p.depth, s.depthPanel};
+  if (!dots)
+    keys.rows = s.copies(p.k) ? box(m, scratch.keyRows, 0, {at.keys, p.depth},
+                                    {p.depth, 1})
+                              : rowsOf(p.k, at.head, at.key, at.keys, p.depth);
+  Value gradients = dots ? scratch.gradients : scratch.scores;
+  addProduct(box(m, gradients, 0, {at.rows, at.keys},
+                 {dots ? s.narrowPitch : s.pitch, 1}),
+             keys, dqOf(at, part), at.rows);
 }
 
 /// One block of keys, with all queries that meet them.
 void BackwardEmitter::emitKeys(Place at, Index part,
                                const Scratch &scratch) const {
-  packPanels(p.k, at, p.depth, scratch.keyPanels);
-  packPanels(p.v, at, p.columns, scratch.valuePanels);
-  auto inScratch = [&](Value buffer, int64_t width) {
-    return box(m, buffer, 0, {at.keys, width}, {width, 1});
-  };
-  if (copies(p.k))
-    copy(rowsOf(p.k, at.head, at.key, at.keys, p.depth),
-         inScratch(scratch.k, p.depth));
-  struct Sum {
-    const Strided &to;
-    Value copy;
-    int64_t width;
-  };
-  const std::array sums{Sum{p.dk, scratch.dk, p.depth},
-                        Sum{p.dv, scratch.dv, p.columns}};
-  for (const Sum &sum : sums)
-    fill(m,
-         copies(sum.to) ? inScratch(sum.copy, sum.width)
-                        : rowsOf(sum.to, at.head, at.key, at.keys, sum.width),
-         0);
+  packColumns(p.k, at, p.depth, scratch.keyColumns);
+  packColumns(p.v, at, p.columns, scratch.valueColumns);
+  rightRows(p.k, at, at.key, at.keys, p.depth, s.depthPanel, scratch.keyRows);
+  Value dk = sumsOf(p.dk, scratch.dk, at, p.depth),
+        dv = sumsOf(p.dv, scratch.dv, at, p.columns);
+  fill(m, dk, 0);
+  fill(m, dv, 0);
+  Place sums = at;
   forEachHead(at.head, 0, [&] {
     emitLoop(m, 0, ceilDiv(p.rows, s.queries), [&](Index number) {
       withBlockSize(m, number, p.rows, s.queries, [&](Index rows) {
@@ -438,10 +361,10 @@ void BackwardEmitter::emitKeys(Place at, Index part,
       });
     });
   });
-  for (const Sum &sum : sums)
-    if (copies(sum.to))
-      copy(inScratch(sum.copy, sum.width),
-           rowsOf(sum.to, at.head, at.key, at.keys, sum.width));
+  if (s.sumsApart(p.dk))
+    convert(m, dk, rowsOf(p.dk, sums.head, at.key, at.keys, p.depth));
+  if (s.sumsApart(p.dv))
+    convert(m, dv, rowsOf(p.dv, sums.head, at.key, at.keys, p.columns));
 }
 
 void BackwardEmitter::emitItem(const Grid::Item &item,
@@ -451,14 +374,9 @@ void BackwardEmitter::emitItem(const Grid::Item &item,
   for (auto [d, index] : llvm::zip(p.own, item.all("head")))
     at.head[d] = index;
   Index part = item["part"];
-  SmallVector<Index> head(at.head);
-  forEachHead(head, 0, [&] {
-    Place all = at;
-    all.head = head;
-    all.row = 0;
-    all.rows = p.rows;
-    fill(m, dqOf(all, part), 0);
-  });
+  Place all = at;
+  all.rows = p.rows;
+  forEachHead(all.head, 0, [&] { fill(m, dqOf(all, part), 0); });
   Index first = part * s.partBlocks;
   emitLoop(m, first, min(first + s.partBlocks, s.keyBlocks), [&](Index number) {
     withBlockSize(m, number, p.keys, s.keys, [&](Index keys) {
@@ -475,33 +393,33 @@ void BackwardEmitter::emitSumOfParts() const {
   Grid grid;
   grid.add("head", p.lead);
   grid.add("rows", ceilDiv(p.rows, s.queries));
-  int64_t bytes = s.queries * p.depth * sizeof(float);
-  emitItems(m, label, grid, bytes, [&](const Grid::Item &item, Value memory) {
-    Place at;
-    at.head = SmallVector<Index>(item.all("head"));
-    at.row = item["rows"] * s.queries;
-    at.rows = min(s.queries, p.rows - at.row);
-    bool inPlace = !copies(p.dq);
-    Value dst = rowsOf(p.dq, at.head, at.row, at.rows, p.depth);
-    Value sum = inPlace ? dst
-                        : box(m,
-                              scratchView(m, memory, b.getF32Type(), 0,
-                                          s.queries * p.depth),
-                              0, {at.rows, p.depth}, {p.depth, 1});
-    fill(m, sum, 0);
-    emitLoop(m, 0, s.parts, [&](Index part) {
-      pointwise(m, dqOf(at, part), sum,
-                [](OpBuilder &nb, Location l, ValueRange args) -> Value {
-                  return arith::AddFOp::create(nb, l, args[1], args[0]);
-                });
-    });
-    if (!inPlace)
-      copy(sum, dst);
-  });
+  int64_t elements = s.queries * p.depth;
+  bool apart = s.sumsApart(p.dq);
+  emitItems(
+      m, label, grid, apart ? elements * sizeof(float) : 0,
+      [&](const Grid::Item &item, Value memory) {
+        Place at;
+        at.head = SmallVector<Index>(item.all("head"));
+        at.row = item["rows"] * s.queries;
+        at.rows = min(s.queries, p.rows - at.row);
+        Value dst = rowsOf(p.dq, at.head, at.row, at.rows, p.depth), sum = dst;
+        if (apart)
+          sum = box(m, scratchView(m, memory, b.getF32Type(), 0, elements), 0,
+                    {at.rows, p.depth}, {p.depth, 1});
+        fill(m, sum, 0);
+        emitLoop(m, 0, s.parts, [&](Index part) {
+          pointwise(m, dqOf(at, part), sum,
+                    [](OpBuilder &nb, Location l, ValueRange args) -> Value {
+                      return arith::AddFOp::create(nb, l, args[1], args[0]);
+                    });
+        });
+        if (apart)
+          convert(m, sum, dst);
+      });
 }
 
 void BackwardEmitter::run() {
-  if (hasParts()) {
+  if (s.sumsParts) {
     Index count = s.parts * product(p.lead) * p.rows * p.depth;
     auto known = count.constant();
     SmallVector<Value> dynamic;
@@ -516,11 +434,11 @@ void BackwardEmitter::run() {
   for (int64_t d : p.own)
     grid.add("head", p.lead[d]);
   grid.add("part", s.parts);
-  emitItems(m, label, grid, scratchBytes(),
+  emitItems(m, label, grid, s.scratchBytes(),
             [&](const Grid::Item &item, Value memory) {
               emitItem(item, scratchOf(memory));
             });
-  if (hasParts())
+  if (s.sumsParts)
     emitSumOfParts();
 }
 
@@ -528,8 +446,8 @@ void BackwardEmitter::run() {
 
 LogicalResult lowerAttentionBackward(GroupContext &ctx,
                                      tile::AttentionBackwardOp op) {
-  const Problem problem = readProblem(ctx, op);
-  const Schedule schedule = makeSchedule(problem, ctx.target);
+  const BackwardProblem problem = readBackwardProblem(ctx, op);
+  const BackwardSchedule schedule = makeBackwardSchedule(problem, ctx.target);
   BackwardEmitter(ctx.m, ctx.label, problem, schedule).run();
   return success();
 }
