@@ -29,6 +29,7 @@
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
 #include "passes/graph/ScoreRegion.h"
+#include "passes/graph/SharedHeads.h"
 #include "passes/graph/SplitHeads.h"
 #include "passes/ops/ExpandQuantize.h"
 #include "passes/ops/Quantised.h"
@@ -384,6 +385,7 @@ void Attention::raise() {
   if (hasStats)
     softmax->getResult(1).replaceAllUsesWith(
         alongRows ? swapLastTwo(b, op.getStats()) : op.getStats());
+  shareHeads(op);
 }
 
 struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {

@@ -71,8 +71,8 @@ void chooseProducts(const BackwardProblem &p, tile::TargetAttr target,
   s.element = Float32Type::get(p.element().getContext());
   // Without dots, or with slow ones, f32 is as fast, and packs less.
   if (p.element().isBF16() && !target.getBf16DotIsSlow())
-    s.interleave = packing.interleaveFor(p.element(),
-                                         std::min(p.depth, p.columns));
+    s.interleave =
+        packing.interleaveFor(p.element(), std::min(p.depth, p.columns));
   if (s.isInterleaved())
     s.element = p.element();
   auto panelOf = [&](int64_t columns, bool whole) {

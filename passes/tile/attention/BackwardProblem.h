@@ -22,7 +22,8 @@ struct BackwardProblem {
   Strided q, k, v, diff, dq, dk, dv;
   llvm::SmallVector<Strided> epilogueOperands; // [lead.., rows, keys]
   mlir::Block *gradient = nullptr;
-  llvm::SmallVector<int64_t> own, shared; // dims of `lead` that keys have or not
+  llvm::SmallVector<int64_t> own,
+      shared; // dims of `lead` that keys have or not
 
   mlir::Type element() const { return q.elementType(); }
   bool isNarrow() const { return !element().isF32(); }
@@ -46,12 +47,12 @@ struct BackwardScratch {
 struct BackwardSchedule {
   mlir::Type element;     // of operands of products: f32, or one with dots
   int64_t interleave = 1; // neighbours of K together in right operands
-  int64_t queries = 0, keys = 0;        // of a block
-  int64_t panel = 0;                    // columns of a panel of keys
-  int64_t depthPanel = 0, valuePanel = 0; // of q and k, and of values
-  int64_t pitch = 0;                    // between rows of scores
+  int64_t queries = 0, keys = 0;            // of a block
+  int64_t panel = 0;                        // columns of a panel of keys
+  int64_t depthPanel = 0, valuePanel = 0;   // of q and k, and of values
+  int64_t pitch = 0;                        // between rows of scores
   int64_t narrowPitch = 0, acrossPitch = 0; // of weights, also transposed
-  Index keyBlocks, partBlocks, parts;   // blocks of all keys, and of a part
+  Index keyBlocks, partBlocks, parts;       // blocks of all keys, and of a part
   bool sumsParts = false; // dq is the sum of what a second section adds up
 
   /// Whether products take dots of neighbours.
