@@ -73,7 +73,7 @@ std::optional<RepeatedHeads> repeatedHeads(OpBuilder &b, Value v) {
 /// brought to the end for that and back again: others, of which several may be
 /// unknown, stay where they are in the reshape.
 Value reshapeLast(OpBuilder &b, Value v, int64_t dim, int64_t before,
-                         ArrayRef<int64_t> sizes) {
+                  ArrayRef<int64_t> sizes) {
   Location loc = v.getLoc();
   auto type = rankedType(v);
   int64_t rank = type.getRank(), after = sizes.size();
