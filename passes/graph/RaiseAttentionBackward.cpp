@@ -89,6 +89,7 @@ private:
   std::string checkReaders();
   std::string sumOverHeads(const Reader &reader, Value like, Value &sum) const;
   bool isKnownReader(Operation *user) const;
+  std::string checkOrder() const;
   std::string label() const;
 
   Operation *exp;
@@ -300,6 +301,31 @@ std::string AttentionGradient::checkReaders() {
   return "";
 }
 
+/// Whether nothing that the operation reads is made of what it computes: sums
+/// of a row, for example, of the gradient of the values.
+std::string AttentionGradient::checkOrder() const {
+  Operation *first = dq->product;
+  for (Operation *op : {dk->product, dv->product})
+    if (op->isBeforeInBlock(first))
+      first = op;
+  SmallVector<Value> stack(region->epilogueOperands().getArrayRef());
+  llvm::append_range(stack, scores->getOperands());
+  llvm::append_range(stack, ofWeights->getOperands());
+  llvm::DenseSet<Operation *> seen;
+  while (!stack.empty()) {
+    Operation *def = stack.pop_back_val().getDefiningOp();
+    // What is before the first of the products cannot be made of them.
+    if (!def || def->getBlock() != first->getBlock() ||
+        def->isBeforeInBlock(first) || !seen.insert(def).second)
+      continue;
+    if (llvm::any_of(readers,
+                     [&](const Reader &r) { return r.product == def; }))
+      return "what it reads is made of its own results";
+    llvm::append_range(stack, def->getOperands());
+  }
+  return "";
+}
+
 std::string AttentionGradient::analyse() {
   if (!foreign.empty())
     return foreign;
@@ -320,7 +346,9 @@ std::string AttentionGradient::analyse() {
   region->collect(dv->read);
   if (std::string reason = region->whyNot(); !reason.empty())
     return reason;
-  return checkReaders();
+  if (std::string reason = checkReaders(); !reason.empty())
+    return reason;
+  return checkOrder();
 }
 
 /// The names of the gradients of queries, keys and values.

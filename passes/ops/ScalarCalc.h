@@ -23,33 +23,65 @@ struct Calc {
     return mlir::arith::ConstantOp::create(b, loc, b.getFloatAttr(type(), v));
   }
   mlir::Value a(llvm::StringRef name) { return c(floatAttr(op, name)); }
-  mlir::Value add(mlir::Value x, mlir::Value y) { return mlir::arith::AddFOp::create(b, loc, x, y); }
-  mlir::Value sub(mlir::Value x, mlir::Value y) { return mlir::arith::SubFOp::create(b, loc, x, y); }
-  mlir::Value mul(mlir::Value x, mlir::Value y) { return mlir::arith::MulFOp::create(b, loc, x, y); }
-  mlir::Value div(mlir::Value x, mlir::Value y) { return mlir::arith::DivFOp::create(b, loc, x, y); }
+  mlir::Value add(mlir::Value x, mlir::Value y) {
+    return mlir::arith::AddFOp::create(b, loc, x, y);
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return mlir::arith::SubFOp::create(b, loc, x, y);
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(b, loc, x, y);
+  }
+  mlir::Value div(mlir::Value x, mlir::Value y) {
+    return mlir::arith::DivFOp::create(b, loc, x, y);
+  }
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) {
     return mlir::math::FmaOp::create(b, loc, x, y, z);
   }
-  mlir::Value neg(mlir::Value x) { return mlir::arith::NegFOp::create(b, loc, x); }
+  mlir::Value neg(mlir::Value x) {
+    return mlir::arith::NegFOp::create(b, loc, x);
+  }
   /// The greater one, or NaN; of -0 and 0 any. Three instructions, where the
   /// maximum of IEEE 754 takes five.
-  mlir::Value max(mlir::Value x, mlir::Value y) { return orNaN(x, select(gt(x, y), x, y)); }
-  mlir::Value min(mlir::Value x, mlir::Value y) { return orNaN(x, select(lt(x, y), x, y)); }
+  mlir::Value max(mlir::Value x, mlir::Value y) {
+    return orNaN(x, select(gt(x, y), x, y));
+  }
+  mlir::Value min(mlir::Value x, mlir::Value y) {
+    return orNaN(x, select(lt(x, y), x, y));
+  }
   mlir::Value orNaN(mlir::Value x, mlir::Value other) {
     return select(cmp(mlir::arith::CmpFPredicate::UNO, x, x), x, other);
   }
-  mlir::Value exp(mlir::Value x) { return mlir::math::ExpOp::create(b, loc, x); }
-  mlir::Value expm1(mlir::Value x) { return mlir::math::ExpM1Op::create(b, loc, x); }
-  mlir::Value log(mlir::Value x) { return mlir::math::LogOp::create(b, loc, x); }
-  mlir::Value tanh(mlir::Value x) { return mlir::math::TanhOp::create(b, loc, x); }
-  mlir::Value sqrt(mlir::Value x) { return mlir::math::SqrtOp::create(b, loc, x); }
-  mlir::Value abs(mlir::Value x) { return mlir::math::AbsFOp::create(b, loc, x); }
+  mlir::Value exp(mlir::Value x) {
+    return mlir::math::ExpOp::create(b, loc, x);
+  }
+  mlir::Value expm1(mlir::Value x) {
+    return mlir::math::ExpM1Op::create(b, loc, x);
+  }
+  mlir::Value log(mlir::Value x) {
+    return mlir::math::LogOp::create(b, loc, x);
+  }
+  mlir::Value tanh(mlir::Value x) {
+    return mlir::math::TanhOp::create(b, loc, x);
+  }
+  mlir::Value sqrt(mlir::Value x) {
+    return mlir::math::SqrtOp::create(b, loc, x);
+  }
+  mlir::Value abs(mlir::Value x) {
+    return mlir::math::AbsFOp::create(b, loc, x);
+  }
   mlir::Value cmp(mlir::arith::CmpFPredicate p, mlir::Value x, mlir::Value y) {
     return mlir::arith::CmpFOp::create(b, loc, p, x, y);
   }
-  mlir::Value gt(mlir::Value x, mlir::Value y) { return cmp(mlir::arith::CmpFPredicate::OGT, x, y); }
-  mlir::Value ge(mlir::Value x, mlir::Value y) { return cmp(mlir::arith::CmpFPredicate::OGE, x, y); }
-  mlir::Value lt(mlir::Value x, mlir::Value y) { return cmp(mlir::arith::CmpFPredicate::OLT, x, y); }
+  mlir::Value gt(mlir::Value x, mlir::Value y) {
+    return cmp(mlir::arith::CmpFPredicate::OGT, x, y);
+  }
+  mlir::Value ge(mlir::Value x, mlir::Value y) {
+    return cmp(mlir::arith::CmpFPredicate::OGE, x, y);
+  }
+  mlir::Value lt(mlir::Value x, mlir::Value y) {
+    return cmp(mlir::arith::CmpFPredicate::OLT, x, y);
+  }
   mlir::Value select(mlir::Value c, mlir::Value x, mlir::Value y) {
     return mlir::arith::SelectOp::create(b, loc, c, x, y);
   }
@@ -58,13 +90,18 @@ struct Calc {
   mlir::Value softplus(mlir::Value x) {
     mlir::Value e = emitExpOrZero(b, loc, sub(c(0), abs(x)), /*isFinite=*/true);
     // Its operand is from 0 to 1.
-    mlir::Value log = mlir::math::Log1pOp::create(b, loc, e, mlir::arith::FastMathFlags::ninf);
+    mlir::Value log = mlir::math::Log1pOp::create(
+        b, loc, e, mlir::arith::FastMathFlags::ninf);
     return add(atLeast(x, c(0)), log);
   }
   /// A limit, which is a number, instead of what is beyond it; NaN and -0 stay.
   /// One instruction, where the maximum of IEEE 754 takes three.
-  mlir::Value atLeast(mlir::Value x, mlir::Value limit) { return select(lt(x, limit), limit, x); }
-  mlir::Value atMost(mlir::Value x, mlir::Value limit) { return select(gt(x, limit), limit, x); }
+  mlir::Value atLeast(mlir::Value x, mlir::Value limit) {
+    return select(lt(x, limit), limit, x);
+  }
+  mlir::Value atMost(mlir::Value x, mlir::Value limit) {
+    return select(gt(x, limit), limit, x);
+  }
   mlir::Value clamp(mlir::Value x, mlir::Value lo, mlir::Value hi) {
     return atMost(atLeast(x, lo), hi);
   }

@@ -168,6 +168,32 @@ TEST(AttentionBackward, HeadsSideBySide) {
   check(text);
 }
 
+/// Attention and its gradient in one graph, which keeps the weights: both are
+/// one group, and the weights are in no memory.
+TEST(AttentionBackward, WithTheAttentionItself) {
+  for (const char *type : {"", "/bf16"})
+    for (bool drops : {false, true}) {
+      auto of = [&](const char *shape) { return std::string(shape) + type; };
+      std::string weights = drops ? "w = Dropout p j:1/s64 l:1/s64 r:1; " : "";
+      std::string gradient = drops ? "dd = Dropout dp j l r; " : "";
+      std::string w = drops ? "w" : "p", d = drops ? "dd" : "dp";
+      std::string text =
+          "s = MatMul q:" + of("2x3x33x16") + " k:" + of("2x3x141x16") +
+          " transpose_b=true; t = Add s " + of("2x1x1x141") +
+          "; p = SoftMax t axis=-1; " + weights + "o = MatMul " + w +
+          " v:" + of("2x3x141x8") + "; g = Multiply o " + of("2x3x33x8") +
+          "; gv = MatMul " + w +
+          " g transpose_a=true; dp = MatMul g v "
+          "transpose_b=true; " +
+          gradient + "ds = SoftMaxBackward " + d +
+          " p axis=-1; gq = MatMul ds k; gk = MatMul ds q transpose_a=true; "
+          "out o gq gk gv";
+      std::string found = kinds(text);
+      EXPECT_EQ(found.find("contraction"), std::string::npos) << found;
+      checkShapes(text, {text});
+    }
+}
+
 TEST(AttentionBackward, OtherResultsAreNotOneGroup) {
   Sizes sizes{"2x", "9", "21", "8", "8"};
   std::string after = "gq = MatMul tt k; gk = MatMul tt q transpose_a=true; ";

@@ -86,3 +86,31 @@ func.func @dropout(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>
   %dk = graph.MatMul %dst, %q : (tensor<7x5xf32>, tensor<5x8xf32>) -> tensor<7x8xf32>
   return %dq, %dk, %dv : tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>
 }
+
+// -----
+
+// Weights that were kept are computed again where the attention itself is in the graph: its
+// result times the gradient gives the sums of each row. Nothing reads the weights then but
+// the attention.
+// CHECK-LABEL: func @kept_weights
+// CHECK:         %[[P:.*]], %[[STATS:.*]] = graph.SoftMax
+// CHECK:         %[[O:.*]] = graph.MatMul %[[P]]
+// CHECK:         %[[TERMS:.*]] = graph.Multiply %{{.*}}, %[[O]]
+// CHECK:         %[[SUMS:.*]] = graph.ReduceSum %[[TERMS]]
+// CHECK:         tile.attention_backward %{{.*}} epilogue_operands(%[[STATS]], %[[SUMS]]) gradient
+// CHECK-NOT:     graph.SoftMaxBackward
+func.func @kept_weights(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>, %g: tensor<5x4xf32>) -> (tensor<5x4xf32>, tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>) {
+  %kt = graph.StaticTranspose %k {order = [1, 0]} : (tensor<7x8xf32>) -> tensor<8x7xf32>
+  %vt = graph.StaticTranspose %v {order = [1, 0]} : (tensor<7x4xf32>) -> tensor<4x7xf32>
+  %s = graph.MatMul %q, %kt : (tensor<5x8xf32>, tensor<8x7xf32>) -> tensor<5x7xf32>
+  %p = graph.SoftMax %s {axis = -1} : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %o = graph.MatMul %p, %v : (tensor<5x7xf32>, tensor<7x4xf32>) -> tensor<5x4xf32>
+  %pt = graph.StaticTranspose %p {order = [1, 0]} : (tensor<5x7xf32>) -> tensor<7x5xf32>
+  %dv = graph.MatMul %pt, %g : (tensor<7x5xf32>, tensor<5x4xf32>) -> tensor<7x4xf32>
+  %u = graph.MatMul %g, %vt : (tensor<5x4xf32>, tensor<4x7xf32>) -> tensor<5x7xf32>
+  %ds = graph.SoftMaxBackward %u, %p {axis = -1} : (tensor<5x7xf32>, tensor<5x7xf32>) -> tensor<5x7xf32>
+  %dq = graph.MatMul %ds, %k : (tensor<5x7xf32>, tensor<7x8xf32>) -> tensor<5x8xf32>
+  %dst = graph.StaticTranspose %ds {order = [1, 0]} : (tensor<5x7xf32>) -> tensor<7x5xf32>
+  %dk = graph.MatMul %dst, %q : (tensor<7x5xf32>, tensor<5x8xf32>) -> tensor<7x8xf32>
+  return %o, %dq, %dk, %dv : tensor<5x4xf32>, tensor<5x8xf32>, tensor<7x8xf32>, tensor<7x4xf32>
+}
