@@ -393,7 +393,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
   void runOnOperation() override {
     int64_t int8DotWidth = tile::targetOf(getOperation()).getInt8DotWidth();
     SmallVector<Operation *> candidates;
-    llvm::SetVector<Block *> blocks;
+    bool changed = false;
     getOperation().walk(
         [&](graph::SoftMaxOp softmax) { candidates.push_back(softmax); });
     for (Operation *softmax : candidates) {
@@ -407,13 +407,11 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
         continue;
       }
       attention.raise();
-      blocks.insert(softmax->getBlock());
+      changed = true;
       ++raised;
     }
-    for (Block *block : blocks)
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
-        if (!kindOf(&op).empty() && isOpTriviallyDead(&op))
-          op.erase();
+    if (changed)
+      eraseDeadOps(getOperation());
   }
 };
 

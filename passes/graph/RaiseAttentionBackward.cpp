@@ -428,12 +428,10 @@ struct RaiseAttentionBackwardPass
       blocks.insert(exp->getBlock());
       ++raised;
     }
-    for (Block *block : blocks) {
+    for (Block *block : blocks)
       sortTopologically(block);
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
-        if (!kindOf(&op).empty() && isOpTriviallyDead(&op))
-          op.erase();
-    }
+    if (!blocks.empty())
+      eraseDeadOps(getOperation());
   }
 };
 
