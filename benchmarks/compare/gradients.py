@@ -62,8 +62,33 @@ def nearest(shape, times):
                 {"x": shape, "d": big, "y": shape}, set())
 
 
+def attention(heads, rows, size):
+    """From the result and its statistics, as fused attention keeps them."""
+    data, scores = (1, heads, rows, size), (1, heads, rows, rows)
+    row = (1, heads, rows, 1)
+    ops = [Op("MatMul", ["q", "k"], ["s"], {"transpose_b": True}),
+           Op("Multiply", ["s", "f"], ["t"]),
+           Op("Subtract", ["t", "l"], ["e"]),
+           Op("Exp", ["e"], ["p"]),
+           Op("MatMul", ["p", "g"], ["dv"], {"transpose_a": True}),
+           Op("MatMul", ["g", "v"], ["u"], {"transpose_b": True}),
+           Op("Multiply", ["o", "g"], ["n"]),
+           Op("ReduceSum", ["n"], ["m"], {"axes": [-1], "keep_dims": True}),
+           Op("Subtract", ["u", "m"], ["w"]),
+           Op("Multiply", ["p", "w"], ["ds"]),
+           Op("Multiply", ["ds", "f"], ["dt"]),
+           Op("MatMul", ["dt", "k"], ["dq"]),
+           Op("MatMul", ["dt", "q"], ["dk"], {"transpose_a": True})]
+    shapes = dict.fromkeys("qkvgon", data) | dict.fromkeys(
+        ("dq", "dk", "dv"), data) | dict.fromkeys(
+        ("s", "t", "e", "p", "u", "w", "ds", "dt"), scores)
+    return Case("attention gradients", f"1x{heads}x{rows}x{size}", ops,
+                shapes | {"l": row, "m": row, "f": (1,)}, set(),
+                10.0 * heads * rows * rows * size, fixed={"f": size ** -0.5})
+
+
 def cases():
-    result = []
+    result = [attention(12, 384, 64), attention(12, 1536, 64)]
     for shape in [(8, 64, 56, 64, 3), (8, 256, 14, 256, 3), (8, 512, 7, 512, 3),
                   (8, 64, 56, 256, 1), (8, 128, 28, 512, 1),
                   (8, 512, 28, 128, 1), (8, 128, 56, 128, 3, 2),

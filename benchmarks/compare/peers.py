@@ -106,6 +106,7 @@ class Torch:
             else:
                 table = {"GreaterEqual": torch.ge, "Select": torch.where,
                          "Add": torch.add, "Multiply": torch.mul,
+                         "Subtract": torch.sub,
                          "Divide": torch.div, "ReLU": torch.relu,
                          "GELU": functional.gelu, "Tanh": torch.tanh,
                          "Exp": torch.exp}
@@ -253,6 +254,8 @@ class TorchAttention(Torch):
     name = "torch sdpa"
 
     def prepare(self, case, values, threads):
+        if case.suite == "attention gradients":
+            return self.gradients(values)
         if case.suite != "attention" or case.narrow():
             raise Missing("not attention")
         sdpa = self.torch.nn.functional.scaled_dot_product_attention
@@ -267,6 +270,19 @@ class TorchAttention(Torch):
             with self.torch.inference_mode():
                 return [sdpa(heads(q), heads(k), heads(v), **options)
                         .view(q.shape).numpy()]
+        return run
+
+    def gradients(self, values):
+        backward = (self.torch.ops.aten
+                    ._scaled_dot_product_flash_attention_for_cpu_backward)
+        q, k, v, g, o, l = (self.torch.from_numpy(values[n]) for n in "qkvgol")
+        scale = float(values["f"][0])
+
+        def run():
+            with self.torch.inference_mode():
+                dq, dk, dv = backward(g, q, k, v, o, l.squeeze(-1), 0.0, False,
+                                      scale=scale)
+            return [dv.numpy(), dq.numpy(), dk.numpy()]
         return run
 
 
