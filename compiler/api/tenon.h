@@ -487,7 +487,7 @@ TENON_API tenon_status tenon_compiled_partition_get_version(
 /**
  * Sizes and layouts of all outputs, in the order of the ports, for inputs with
  * known sizes.  `outputs` has room for all of them.  Errors: PortMismatch,
- * UnknownShape, ShapeMismatch.
+ * UnknownShape, ShapeMismatch, BadSize (not as declared).
  */
 TENON_API tenon_status tenon_compiled_partition_infer(
     const tenon_compiled_partition *compiled, size_t num_inputs,
@@ -513,9 +513,9 @@ TENON_API tenon_status tenon_compiled_partition_bind_constants(
  * 64 bytes, used by nobody else meanwhile; may be NULL if that size is 0.
  *
  * Errors: PortMismatch; BadDType, ShapeMismatch, BadStride (a tensor is not
- * what was compiled); BadTensorData (no data, not aligned, scratch too
- * small); OutOfMemory; Internal.  On an error outputs may be partly written,
- * but nothing outside them.
+ * what was compiled); BadSize (not as declared); BadTensorData (no data, not
+ * aligned, scratch too small); OutOfMemory; Internal.  On an error outputs may
+ * be partly written, but nothing outside them.
  */
 TENON_API tenon_status tenon_compiled_partition_execute(
     tenon_compiled_partition *compiled, tenon_stream *stream, size_t num_inputs,

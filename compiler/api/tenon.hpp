@@ -264,6 +264,15 @@ public:
     check(tenon_compiled_partition_get_inplace_pairs(handle, &count, &pairs));
     return {pairs, pairs + count};
   }
+  /// The likely sizes for which the code that executes `inputs` is; empty: for
+  /// all.
+  std::string version(const std::vector<LogicalTensor> &inputs) const {
+    std::vector<tenon_logical_tensor> plain(inputs.begin(), inputs.end());
+    const char *name = nullptr;
+    check(tenon_compiled_partition_get_version(handle, plain.size(),
+                                               plain.data(), &name));
+    return name;
+  }
   size_t scratchSize(const std::vector<LogicalTensor> &inputs = {}) const {
     std::vector<tenon_logical_tensor> plain(inputs.begin(), inputs.end());
     size_t bytes = 0;
