@@ -80,10 +80,11 @@ TEST_F(Sizes, ThatAreNotAsDeclaredAreErrors) {
     check(compiled, rows);
   for (int64_t rows : {0, 1, 12, 72})
     EXPECT_EQ(statusOf(compiled, rows), TENON_E_BadSize) << rows;
-  EXPECT_NE(std::string(tenon_last_error()->message)
-                .find("dim 0 of tensor 0, rows, is 72, declared to be from 8 to "
-                      "64 and a multiple of 8"),
-            std::string::npos)
+  EXPECT_NE(
+      std::string(tenon_last_error()->message)
+          .find("dim 0 of tensor 0, rows, is 72, declared to be from 8 to "
+                "64 and a multiple of 8"),
+      std::string::npos)
       << tenon_last_error()->message;
   EXPECT_THROW(versionFor(compiled, 12), Exception);
 }
@@ -163,8 +164,8 @@ TEST_F(Sizes, SerialisedCodeHasAllVersions) {
     std::string bad = bytes;
     bad[at] ^= 1;
     EXPECT_THROW(CompiledPartition::deserialise(bad, engine), Exception) << at;
-    EXPECT_THROW(
-        CompiledPartition::deserialise(bytes.substr(0, at), engine), Exception)
+    EXPECT_THROW(CompiledPartition::deserialise(bytes.substr(0, at), engine),
+                 Exception)
         << at;
   }
 }

@@ -35,14 +35,13 @@ std::vector<Choice> combine(const std::vector<std::vector<int64_t>> &likely) {
         longer.back().push_back(i);
       }
     // What is cut here would be cut at the end.
-    std::sort(longer.begin(), longer.end(),
-              [](const Choice &a, const Choice &b) {
-                auto key = [](const Choice &c) {
-                  return std::pair(
-                      std::accumulate(c.begin(), c.end(), size_t(0)), c);
-                };
-                return key(a) < key(b);
-              });
+    std::sort(
+        longer.begin(), longer.end(), [](const Choice &a, const Choice &b) {
+          auto key = [](const Choice &c) {
+            return std::pair(std::accumulate(c.begin(), c.end(), size_t(0)), c);
+          };
+          return key(a) < key(b);
+        });
     if (longer.size() > kMostVersions + 1)
       longer.resize(kMostVersions + 1);
     all = std::move(longer);
@@ -90,8 +89,7 @@ Versions versionsOf(const graph::PreparedGraph &graph) {
       versions.list.push_back({std::move(name), std::move(*prepared)});
     else
       versions.remarks.push_back(std::string(kVersionRemark) + "no code for " +
-                                 name + ": " +
-                                 prepared.errors().front().str());
+                                 name + ": " + prepared.errors().front().str());
   }
   return versions;
 }

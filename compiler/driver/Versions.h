@@ -24,7 +24,8 @@ struct OpenDim {
 };
 
 /// Dims that are a name alone of which something is declared, by name.
-std::map<std::string, std::vector<OpenDim>> openSizes(const graph::Graph &graph);
+std::map<std::string, std::vector<OpenDim>>
+openSizes(const graph::Graph &graph);
 
 /// As the C interface says: TENON_MOST_VERSIONS.
 inline constexpr size_t kMostVersions = 8;

@@ -79,9 +79,9 @@ TEST(Versions, CombinationsOfLikelierValuesComeFirst) {
 
 TEST(Versions, CombinationsThatDoNotFitHaveNone) {
   // The second operand has n - 2 rows, which does not broadcast.
-  Versions versions = versionsOf(
-      sum({{"n", {1, 3}}}, {graph::kUnknownDim, graph::kUnknownDim},
-          {"n - 2", "m"}));
+  Versions versions =
+      versionsOf(sum({{"n", {1, 3}}}, {graph::kUnknownDim, graph::kUnknownDim},
+                     {"n - 2", "m"}));
   EXPECT_EQ(namesOf(versions), Names{"n=3"});
   ASSERT_EQ(versions.remarks.size(), 1u);
   EXPECT_NE(versions.remarks[0].find("no code for n=1: E1209"),

@@ -66,10 +66,9 @@ std::vector<Error> checkSizeFacts(std::string_view name,
                                    std::to_string(facts.min) + " and at most " +
                                    std::to_string(facts.max));
   if (facts.likely.size() > kMostLikelyValues)
-    report(ErrorCode::TooLarge, "has " + std::to_string(facts.likely.size()) +
-                                    " likely values, " +
-                                    std::to_string(kMostLikelyValues) +
-                                    " are possible");
+    report(ErrorCode::TooLarge,
+           "has " + std::to_string(facts.likely.size()) + " likely values, " +
+               std::to_string(kMostLikelyValues) + " are possible");
   if (!errors.empty())
     return errors;
   if (!firstSize(facts))
@@ -77,12 +76,12 @@ std::vector<Error> checkSizeFacts(std::string_view name,
            "is declared to be " + facts.str() + ": there is no such number");
   for (auto it = facts.likely.begin(); it != facts.likely.end(); ++it) {
     if (!facts.allows(*it))
-      report(ErrorCode::BadSize, "is declared to be " + facts.str() +
-                                     ", but " + std::to_string(*it) +
+      report(ErrorCode::BadSize, "is declared to be " + facts.str() + ", but " +
+                                     std::to_string(*it) +
                                      " is declared to be likely");
     if (std::find(facts.likely.begin(), it, *it) != it)
-      report(ErrorCode::BadSize, "has the likely value " +
-                                     std::to_string(*it) + " twice");
+      report(ErrorCode::BadSize,
+             "has the likely value " + std::to_string(*it) + " twice");
   }
   return errors;
 }

@@ -60,7 +60,8 @@ TEST(SizeFacts, ThatContradictAreErrors) {
            {"n",
             {8, 64, 8, {8, 12}},
             ErrorCode::BadSize,
-            "from 8 to 64 and a multiple of 8, but 12 is declared to be likely"},
+            "from 8 to 64 and a multiple of 8, but 12 is declared to be "
+            "likely"},
            {"n", {0, 64, 1, {5, 5}}, ErrorCode::BadSize, "value 5 twice"},
            {"n",
             {0, kNoMax, 1, std::vector<int64_t>(17)},

@@ -45,8 +45,8 @@ IndexFacts IndexFacts::of(int64_t number) {
 }
 
 IndexFacts IndexFacts::meet(const IndexFacts &other) const {
-  int64_t common = std::max<int64_t>(
-      commonDivisor(multipleOf, other.multipleOf), 1);
+  int64_t common =
+      std::max<int64_t>(commonDivisor(multipleOf, other.multipleOf), 1);
   int64_t multiple = 0;
   if (__builtin_mul_overflow(multipleOf / common, other.multipleOf, &multiple))
     multiple = std::max(multipleOf, other.multipleOf);
@@ -96,8 +96,7 @@ IndexFacts IndexFacts::ceilDiv(const IndexFacts &y) const {
   if (min < 0 || y.min < 1)
     return {};
   auto up = [](int64_t a, int64_t b) { return a / b + (a % b != 0); };
-  IndexFacts result{y.max == kMost ? std::min<int64_t>(min, 1)
-                                   : up(min, y.max),
+  IndexFacts result{y.max == kMost ? std::min<int64_t>(min, 1) : up(min, y.max),
                     max == kMost ? kMost : up(max, y.min), 1};
   if (y.min == y.max && multipleOf % y.min == 0)
     result.multipleOf = multipleOf / y.min;

@@ -7,13 +7,15 @@ namespace {
 
 /// A product of any number of rows, of which `declared` is said.
 std::string product(const std::string &name, const std::string &declared) {
-  return inScratch(name, R"({"graph": [
+  return inScratch(name,
+                   R"({"graph": [
     {"id": 0, "kind": "MatMul", "name": "fc",
      "inputs": [{"id": 0, "dtype": "f32", "shape": ["rows", 24]},
                 {"id": 1, "dtype": "f32", "shape": [24, 40],
                  "property_type": "constant"}],
      "outputs": [{"id": 2, "dtype": "f32"}]}],
-   "sizes": {)" + declared + R"(}, "input_ports": [0, 1], "output_ports": [2]})");
+   "sizes": {)" + declared +
+                       R"(}, "input_ports": [0, 1], "output_ports": [2]})");
 }
 
 std::string rows(int64_t count) {
@@ -35,14 +37,14 @@ TEST(Sizes, RunSaysWhichCodeWasExecuted) {
   // One compilation serves all.
   result = tenon("run --repeat=1 --in-shapes=0:1x24,0:7x24,0:64x24 " + model);
   EXPECT_RESULT(result, 0, "3 runs, compiled 1 time\n");
-  result = tenon("run" + rows(4) +
-                 product("none.json", R"("rows": {"max": 64})"));
+  result =
+      tenon("run" + rows(4) + product("none.json", R"("rows": {"max": 64})"));
   EXPECT_RESULT(result, 0, "check: passed");
   EXPECT_FALSE(result.has("executed")) << result.out;
   EXPECT_RESULT(tenon("check --in-shapes=0:1x24,0:5x24 " + model), 0,
                 "2 passed");
-  EXPECT_RESULT(tenon("bench --min-time=0.001 --max-runs=2 " + rows(1).substr(11) +
-                      model),
+  EXPECT_RESULT(tenon("bench --min-time=0.001 --max-runs=2 " +
+                      rows(1).substr(11) + model),
                 0, "time");
 }
 
@@ -65,8 +67,8 @@ TEST(Sizes, OthersThanDeclaredAreErrors) {
 }
 
 TEST(Sizes, ExplainListsVersions) {
-  std::string model = product("explain.json",
-                              R"("rows": {"max": 64, "likely": [1, 16]})");
+  std::string model =
+      product("explain.json", R"("rows": {"max": 64, "likely": [1, 16]})");
   Result result = tenon("explain " + model);
   EXPECT_RESULT(result, 0,
                 "sizes: executions with rows=16 have code of their own");
@@ -82,10 +84,9 @@ TEST(Sizes, CompiledFilesHaveAllVersions) {
     Result result = tenon("compile --fill-constants -o " + file +
                           " --header=" + scratch("rows.h") + " " + model);
     EXPECT_RESULT(result, 0, "with code of its own for rows=16\n");
-    for (auto [count, code] :
-         {std::pair<int64_t, const char *>{1, "rows=1\n"},
-          {16, "rows=16\n"},
-          {17, "all sizes\n"}}) {
+    for (auto [count, code] : {std::pair<int64_t, const char *>{1, "rows=1\n"},
+                               {16, "rows=16\n"},
+                               {17, "all sizes\n"}}) {
       result = tenon("run" + rows(count) + file);
       EXPECT_RESULT(result, 0, std::string("the code for ") + code);
       EXPECT_RESULT(result, 0, "check: passed");

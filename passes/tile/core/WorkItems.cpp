@@ -222,8 +222,7 @@ void withBlockSize(IndexMath &m, Index number, Index total, Index block,
   // What is declared of the total may leave one of both.
   if (rest.isConstant(0) || full.isConstant(0))
     return body(rest.isConstant(0) ? block : rest);
-  emitIfBelow(
-      m, number, full, [&] { body(block); }, [&] { body(rest); });
+  emitIfBelow(m, number, full, [&] { body(block); }, [&] { body(rest); });
 }
 
 } // namespace tenon::passes
