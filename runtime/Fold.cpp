@@ -14,7 +14,8 @@ struct Piece {
   void *computed; // where fold writes: data, or memory for the time of it
   tenon_constant_key key;
   tenon_constant_state state;
-  bool shared; // belongs to the store
+  bool shared;   // belongs to the store
+  bool borrowed; // belongs to what was folded for another version
 };
 } // namespace
 
@@ -25,9 +26,15 @@ struct tenon_folded {
   int64_t bytes = 0;
   Piece *pieces = nullptr; // after the object
   void **buffers = nullptr;
+  /// One for each version.
+  tenon_folded **versions = nullptr;
+  int64_t numVersions = 0;
 };
 
-void *const *tenon::rt::foldedBuffers(const tenon_folded *folded) {
+void *const *tenon::rt::foldedBuffers(const tenon_folded *folded,
+                                      int64_t version) {
+  if (folded && version < folded->numVersions)
+    folded = folded->versions[version];
   return folded ? folded->buffers : nullptr;
 }
 
@@ -63,9 +70,10 @@ static tenon_constant_key keyOf(const tenon_model &model,
   return chain[0];
 }
 
-static tenon_folded *newFolded(int64_t count) {
+static tenon_folded *newFolded(int64_t count, int64_t versions) {
   int64_t size = int64_t(sizeof(tenon_folded)) +
-                 count * int64_t(sizeof(Piece) + sizeof(void *));
+                 count * int64_t(sizeof(Piece) + sizeof(void *)) +
+                 versions * int64_t(sizeof(tenon_folded *));
   void *memory = tenon_rt_alloc(nullptr, size);
   if (!memory)
     return nullptr;
@@ -74,7 +82,32 @@ static tenon_folded *newFolded(int64_t count) {
   folded->count = count;
   folded->pieces = reinterpret_cast<Piece *>(folded + 1);
   folded->buffers = reinterpret_cast<void **>(folded->pieces + count);
+  folded->versions = reinterpret_cast<tenon_folded **>(folded->buffers + count);
   return folded;
+}
+
+/// Whether both are computed in the same way from the same constants.
+static bool isSame(const tenon_model_folded &a, const tenon_model_folded &b) {
+  if (a.recipe.low != b.recipe.low || a.recipe.high != b.recipe.high ||
+      a.bytes != b.bytes || a.num_inputs != b.num_inputs)
+    return false;
+  for (int64_t i = 0; i < a.num_inputs; ++i)
+    if (a.inputs[i] != b.inputs[i])
+      return false;
+  return true;
+}
+
+/// Takes the piece from what was folded before, if it is there.
+static bool borrow(const tenon_model_folded &about, Piece &piece,
+                   const tenon_model &otherModel, const tenon_folded &other) {
+  for (int64_t i = 0; i < other.count; ++i) {
+    if (!isSame(otherModel.code->folded[i], about))
+      continue;
+    piece.data = other.pieces[i].data;
+    piece.state = TENON_CONSTANT_READY;
+    return piece.borrowed = true;
+  }
+  return false;
 }
 
 /// Memory for a piece, the store's where it has room.
@@ -148,20 +181,39 @@ static tenon_rt_status settle(const tenon_model &model, tenon_folded &folded) {
 
 static bool allReady(const tenon_folded &folded) {
   for (int64_t i = 0; i < folded.count; ++i)
-    if (!folded.pieces[i].shared ||
-        folded.pieces[i].state != TENON_CONSTANT_READY)
+    if (folded.pieces[i].state != TENON_CONSTANT_READY)
       return false;
   return true;
 }
 
+/// What one of the others has already: the general code first, then versions
+/// in order.
+static bool borrowFromAny(const tenon_model &model,
+                          const tenon_model_folded &about, Piece &piece,
+                          const tenon_folded *general) {
+  if (!general)
+    return false;
+  const tenon_model &owner = *model.general;
+  if (borrow(about, piece, owner, *general))
+    return true;
+  for (int64_t i = 0; i < general->numVersions; ++i)
+    if (borrow(about, piece, *owner.versions[i], *general->versions[i]))
+      return true;
+  return false;
+}
+
+/// `general`: what was folded before, of the model that has this version.
 static tenon_rt_status fill(const tenon_model &model, tenon_exec *exec,
-                            tenon_folded &folded, const void *const *inputs) {
+                            tenon_folded &folded, const void *const *inputs,
+                            const tenon_folded *general) {
   for (int64_t i = 0; i < folded.count; ++i) {
     const tenon_model_folded &about = model.code->folded[i];
     for (int64_t k = 0; k < about.num_inputs; ++k)
       if (!valuesOf(model, inputs, about.inputs[k]) &&
           spanOf(model.info->tensors[about.inputs[k]]) > 0)
         return TENON_RT_INVALID_ARGUMENT;
+    if (borrowFromAny(model, about, folded.pieces[i], general))
+      continue;
     if (folded.store)
       folded.pieces[i].key = keyOf(model, about, inputs);
     tenon_rt_status status = acquire(folded, folded.pieces[i], about.bytes);
@@ -185,6 +237,27 @@ static tenon_rt_status fill(const tenon_model &model, tenon_exec *exec,
   return status;
 }
 
+/// Folds for one version, or for the general code, where `general` is null.
+static tenon_rt_status foldOne(const tenon_model &model, tenon_exec *exec,
+                               tenon_constants *store,
+                               const void *const *inputs,
+                               const tenon_folded *general,
+                               tenon_folded **out) {
+  tenon_folded *folded =
+      newFolded(model.code->num_folded, model.info->num_versions);
+  if (!folded)
+    return TENON_RT_OUT_OF_MEMORY;
+  folded->store = store;
+  tenon_rt_status status = TENON_RT_OK;
+  if (folded->count)
+    status = fill(model, exec, *folded, inputs, general);
+  if (status == TENON_RT_OK)
+    *out = folded;
+  else
+    tenon_folded_release(folded);
+  return status;
+}
+
 tenon_rt_status tenon_model_fold(const tenon_model *model, tenon_exec *exec,
                                  tenon_constants *store,
                                  const void *const *inputs,
@@ -194,13 +267,16 @@ tenon_rt_status tenon_model_fold(const tenon_model *model, tenon_exec *exec,
   *out = nullptr;
   if (!model || !exec)
     return TENON_RT_INVALID_ARGUMENT;
-  tenon_folded *folded = newFolded(model->code->num_folded);
-  if (!folded)
-    return TENON_RT_OUT_OF_MEMORY;
-  folded->store = store;
-  tenon_rt_status status = TENON_RT_OK;
-  if (folded->count)
-    status = fill(*model, exec, *folded, inputs);
+  tenon_folded *folded = nullptr;
+  tenon_rt_status status =
+      foldOne(*model, exec, store, inputs, nullptr, &folded);
+  for (int64_t i = 0; status == TENON_RT_OK && i < model->info->num_versions;
+       ++i) {
+    status = foldOne(*model->versions[i], exec, store, inputs, folded,
+                     &folded->versions[i]);
+    if (status == TENON_RT_OK)
+      ++folded->numVersions;
+  }
   if (status == TENON_RT_OK)
     *out = folded;
   else
@@ -216,9 +292,11 @@ void tenon_folded_release(tenon_folded *folded) {
   if (!folded ||
       folded->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
+  for (int64_t i = 0; i < folded->numVersions; ++i)
+    tenon_folded_release(folded->versions[i]);
   for (int64_t i = 0; i < folded->count; ++i) {
     Piece &piece = folded->pieces[i];
-    if (!piece.data)
+    if (!piece.data || piece.borrowed)
       continue;
     if (piece.shared)
       tenon_rt_constants_release(folded->store, piece.key,
@@ -230,5 +308,8 @@ void tenon_folded_release(tenon_folded *folded) {
 }
 
 int64_t tenon_folded_bytes(const tenon_folded *folded) {
-  return folded ? folded->bytes : 0;
+  int64_t bytes = folded ? folded->bytes : 0;
+  for (int64_t i = 0; folded && i < folded->numVersions; ++i)
+    bytes += folded->versions[i]->bytes;
+  return bytes;
 }

@@ -132,8 +132,9 @@ static bool allKnown(const PreparedEntry &entry) {
   return true;
 }
 
-static tenon_rt_status initModel(tenon_model &model,
-                                 const tenon_model_options *options) {
+/// Chooses code; what executions need to know of it.
+static tenon_rt_status initCode(tenon_model &model,
+                                const tenon_model_options *options) {
   const tenon_model_info &info = *model.info;
   if (info.magic != TENON_MODEL_MAGIC || info.version != TENON_MODEL_VERSION)
     return TENON_RT_FOREIGN_MODEL;
@@ -142,10 +143,6 @@ static tenon_rt_status initModel(tenon_model &model,
       model.code = info.codes[i];
   if (!model.code)
     return TENON_RT_UNSUPPORTED_CPU;
-  tenon_rt_status status =
-      mapWeights(model, options ? options->weights_file : nullptr);
-  if (status != TENON_RT_OK)
-    return status;
   if (!initEntry(model, model.code->main, model.main) ||
       !initEntry(model, model.code->fold, model.fold))
     return TENON_RT_OUT_OF_MEMORY;
@@ -153,6 +150,46 @@ static tenon_rt_status initModel(tenon_model &model,
   model.staticScratch =
       model.isStatic ? model.code->main.scratch(model.main.dims) : -1;
   return TENON_RT_OK;
+}
+
+static tenon_model *newModel(const tenon_model_info *info) {
+  void *memory = tenon_rt_alloc(nullptr, sizeof(tenon_model));
+  if (!memory)
+    return nullptr;
+  auto *model = new (memory) tenon_model;
+  model->info = info;
+  return model;
+}
+
+static tenon_rt_status initVersions(tenon_model &model,
+                                    const tenon_model_options *options) {
+  int64_t count = model.info->num_versions;
+  if (!count)
+    return TENON_RT_OK;
+  int64_t bytes = count * int64_t(sizeof(tenon_model *));
+  model.versions = static_cast<tenon_model **>(tenon_rt_alloc(nullptr, bytes));
+  if (!model.versions)
+    return TENON_RT_OUT_OF_MEMORY;
+  memset(model.versions, 0, size_t(bytes));
+  for (int64_t i = 0; i < count; ++i) {
+    tenon_model *version = newModel(model.info->versions[i]);
+    if (!version)
+      return TENON_RT_OUT_OF_MEMORY;
+    model.versions[i] = version;
+    version->general = &model;
+    tenon_rt_status status = initCode(*version, options);
+    if (status != TENON_RT_OK)
+      return status;
+  }
+  return TENON_RT_OK;
+}
+
+static tenon_rt_status initModel(tenon_model &model,
+                                 const tenon_model_options *options) {
+  tenon_rt_status status = initCode(model, options);
+  if (status == TENON_RT_OK)
+    status = mapWeights(model, options ? options->weights_file : nullptr);
+  return status == TENON_RT_OK ? initVersions(model, options) : status;
 }
 
 tenon_rt_status tenon_model_create(const tenon_model_info *info,
@@ -163,11 +200,9 @@ tenon_rt_status tenon_model_create(const tenon_model_info *info,
   *out = nullptr;
   if (!info || (options && options->struct_size != sizeof(tenon_model_options)))
     return TENON_RT_INVALID_ARGUMENT;
-  void *memory = tenon_rt_alloc(nullptr, sizeof(tenon_model));
-  if (!memory)
+  tenon_model *model = newModel(info);
+  if (!model)
     return TENON_RT_OUT_OF_MEMORY;
-  auto *model = new (memory) tenon_model;
-  model->info = info;
   tenon_rt_status status = initModel(*model, options);
   if (status == TENON_RT_OK)
     *out = model;
@@ -179,6 +214,9 @@ tenon_rt_status tenon_model_create(const tenon_model_info *info,
 void tenon_model_destroy(tenon_model *model) {
   if (!model)
     return;
+  for (int64_t i = 0; model->versions && i < model->info->num_versions; ++i)
+    tenon_model_destroy(model->versions[i]);
+  tenon_rt_free(nullptr, model->versions);
   tenon_rt_free(nullptr, model->main.dims);
   tenon_rt_free(nullptr, model->fold.dims);
   if (model->mapped)
@@ -195,6 +233,8 @@ const tenon_model_code *tenon_model_get_code(const tenon_model *model) {
 }
 
 const void *tenon_model_weight_of(const tenon_model *model, int64_t input) {
+  if (model->general)
+    model = model->general;
   for (int64_t i = 0; i < model->info->num_weights; ++i)
     if (model->info->weights[i].input == input)
       return model->weights + model->info->weights[i].offset;
@@ -216,6 +256,47 @@ static bool sizesFit(const tenon_model_info &info, const int64_t *dims) {
         return false;
   }
   return true;
+}
+
+static bool sizesAreAsDeclared(const tenon_model_info &info,
+                               const int64_t *dims) {
+  auto valueOf = [&](const tenon_model_dim &at) {
+    const int64_t *from = dims + at.dim;
+    for (int32_t t = 0; t < at.input; ++t)
+      from += info.tensors[t].rank;
+    return *from;
+  };
+  for (int64_t i = 0; i < info.num_sizes; ++i) {
+    const tenon_model_size &size = info.sizes[i];
+    for (int64_t d = 0; d < size.num_dims; ++d) {
+      int64_t value = valueOf(size.dims[d]);
+      if (value < size.min || value > size.max || value % size.multiple_of ||
+          value != valueOf(size.dims[0]))
+        return false;
+    }
+  }
+  return true;
+}
+
+int64_t tenon_model_find_version(const tenon_model *model,
+                                 const int64_t *dims) {
+  int64_t count = model->info->num_versions;
+  if (!dims)
+    return model->isStatic ? count : -1;
+  if (!sizesFit(*model->info, dims) || !sizesAreAsDeclared(*model->info, dims))
+    return -1;
+  for (int64_t i = 0; i < count; ++i)
+    if (sizesFit(*model->info->versions[i], dims))
+      return i;
+  return count;
+}
+
+const tenon_model *tenon_model_get_version(const tenon_model *model,
+                                           int64_t version) {
+  int64_t count = model->info->num_versions;
+  if (version < 0 || version > count)
+    return nullptr;
+  return version == count ? model : model->versions[version];
 }
 
 /// `dims` of the caller in the order of the entry's buffers.
@@ -301,8 +382,11 @@ int64_t tenon_model_scratch_bytes(const tenon_model *model,
                                   const int64_t *dims) {
   if (model->isStatic)
     return model->staticScratch;
-  if (!dims || !sizesFit(*model->info, dims))
+  model = tenon_model_get_version(model, tenon_model_find_version(model, dims));
+  if (!model)
     return -1;
+  if (model->isStatic)
+    return model->staticScratch;
   int64_t stackDims[256];
   int64_t *ordered = stackDims;
   bool large = model->main.numDims > 256;
@@ -359,15 +443,17 @@ tenon_rt_status tenon_model_run(const tenon_model *model, tenon_exec *exec,
                                 const int64_t *dims, void *scratch) {
   if (!model || !exec ||
       (!tensors && model->info->num_inputs + model->info->num_outputs) ||
-      (!dims && !model->isStatic) || (!folded && model->code->num_folded) ||
       uintptr_t(scratch) % kCacheLine)
     return TENON_RT_INVALID_ARGUMENT;
-  if (dims && !sizesFit(*model->info, dims))
+  int64_t number = tenon_model_find_version(model, dims);
+  const tenon_model *version = tenon_model_get_version(model, number);
+  if (!version || (!folded && version->code->num_folded))
     return TENON_RT_INVALID_ARGUMENT;
   // Threads that help take the mode of the one that calls.
   uint32_t control = readFloatControl();
   FloatControlScope scope(
-      model->code->flush_denormals ? flushingDenormals(control) : control);
-  return runPrepared(*model, model->main, exec, foldedBuffers(folded), tensors,
-                     model->isStatic ? nullptr : dims, scratch);
+      version->code->flush_denormals ? flushingDenormals(control) : control);
+  return runPrepared(*version, version->main, exec,
+                     foldedBuffers(folded, number), tensors,
+                     version->isStatic ? nullptr : dims, scratch);
 }

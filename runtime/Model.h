@@ -44,8 +44,9 @@ tenon_rt_status runPrepared(const tenon_model &model,
                             void *const *folded, void *const *tensors,
                             const int64_t *dims, void *scratch);
 
-/// Null for null.
-void *const *foldedBuffers(const tenon_folded *folded);
+/// Of version `version`, a number as of tenon_model_find_version. Null for
+/// null.
+void *const *foldedBuffers(const tenon_folded *folded, int64_t version);
 
 } // namespace tenon::rt
 
@@ -58,6 +59,10 @@ struct tenon_model {
   /// Whether all sizes are known, and then the scratch they need.
   bool isStatic = false;
   int64_t staticScratch = 0;
+  /// One for each of info->versions.
+  tenon_model **versions = nullptr;
+  /// Of a version: the model that has it, and its weights.
+  const tenon_model *general = nullptr;
 };
 
 #endif // TENON_RUNTIME_MODEL_H

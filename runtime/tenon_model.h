@@ -116,11 +116,31 @@ typedef struct tenon_model_weight {
 } tenon_model_weight;
 
 #define TENON_MODEL_MAGIC 0x444d4e54u /* "TNMD" */
-#define TENON_MODEL_VERSION 2
+/** A dim of an input that is not known. */
+typedef struct tenon_model_dim {
+  int32_t input;
+  int32_t dim;
+} tenon_model_dim;
+
+/** A size with a name, and what is declared of it for all executions. */
+typedef struct tenon_model_size {
+  const char *name;
+  /** Both are allowed. */
+  int64_t min;
+  int64_t max;
+  /** At least 1. */
+  int64_t multiple_of;
+  /** Dims that are this size, and so equal. */
+  const tenon_model_dim *dims;
+  int64_t num_dims;
+} tenon_model_size;
+
+#define TENON_MODEL_VERSION 3
 
 typedef struct tenon_model_info {
   uint32_t magic;
   uint32_t version;
+  /** Of a version of another model: its sizes, "batch=1, tokens=128". */
   const char *name;
   /** Inputs, then outputs. */
   const tenon_tensor_info *tensors;
@@ -137,6 +157,16 @@ typedef struct tenon_model_info {
   int64_t weight_bytes;
   /** XXH3 (128 bits, seed 0) of the weights. */
   tenon_constant_key weight_hash;
+  /** Sizes of which something is declared. */
+  const tenon_model_size *sizes;
+  int64_t num_sizes;
+  /**
+   * The same model with some of its unknown sizes known: the same tensors,
+   * codes for the same machines, no weights and no versions of its own.  The
+   * first one whose sizes are those of an execution is executed.
+   */
+  const struct tenon_model_info *const *versions;
+  int64_t num_versions;
 } tenon_model_info;
 
 /*===-- Models
@@ -179,6 +209,18 @@ tenon_model_get_info(const tenon_model *model);
 TENON_RT_API const tenon_model_code *
 tenon_model_get_code(const tenon_model *model);
 
+/**
+ * The number of the version that executes these sizes (as in
+ * tenon_model_scratch_bytes): below info->num_versions, or that number for the
+ * code for all sizes.  -1: sizes are not the description's, or not as declared.
+ */
+TENON_RT_API int64_t tenon_model_find_version(const tenon_model *model,
+                                              const int64_t *dims);
+/** Version `version` as a model that lives as long as `model`, for its
+ * description and code: to be executed is `model`.  NULL: there is none. */
+TENON_RT_API const tenon_model *
+tenon_model_get_version(const tenon_model *model, int64_t version);
+
 /** Values of constant input `input` among the weights; NULL: not there. */
 TENON_RT_API const void *tenon_model_weight_of(const tenon_model *model,
                                                int64_t input);
@@ -186,7 +228,8 @@ TENON_RT_API const void *tenon_model_weight_of(const tenon_model *model,
 /**
  * Bytes of scratch of an execution; multiple of 64, 0 if none is needed.
  * `dims`: sizes of all inputs, then outputs, in one list; NULL if all are
- * known.  Negative if it is NULL and they are not.  Any thread.
+ * known.  Negative if it is NULL and they are not, or where
+ * tenon_model_find_version is.  Any thread.
  */
 TENON_RT_API int64_t tenon_model_scratch_bytes(const tenon_model *model,
                                                const int64_t *dims);
@@ -195,7 +238,8 @@ TENON_RT_API int64_t tenon_model_scratch_bytes(const tenon_model *model,
 typedef struct tenon_folded tenon_folded;
 
 /**
- * Computes what depends on constants only.  `inputs` has an address for each
+ * Computes what depends on constants only, for all versions; what several of
+ * them compute in the same way is there once.  `inputs` has an address for each
  * input; those of constants are read, during the call only, and NULL stands
  * for the weights of the model.  Buffers that `store` (may be NULL, must
  * outlive *folded) has already are shared, not computed.  Any thread.
@@ -210,7 +254,7 @@ TENON_RT_API tenon_rt_status tenon_model_fold(const tenon_model *model,
 TENON_RT_API void tenon_folded_retain(tenon_folded *folded);
 /** Frees it with the last reference.  NULL is allowed. */
 TENON_RT_API void tenon_folded_release(tenon_folded *folded);
-/** Bytes of its buffers, shared ones included. */
+/** Bytes of its buffers, also of those that others share. */
 TENON_RT_API int64_t tenon_folded_bytes(const tenon_folded *folded);
 
 /**
@@ -222,8 +266,8 @@ TENON_RT_API int64_t tenon_folded_bytes(const tenon_folded *folded);
  * is folded.  Any number of threads, each with its own scratch and outputs.
  *
  * INVALID_ARGUMENT: a NULL, an address that is not a multiple of the element
- * size, a size that is not the description's.  Otherwise what
- * tenon_exec_status describes; the status of `exec` is OK afterwards.
+ * size, a size that is not the description's or not as declared.  Otherwise
+ * what tenon_exec_status describes; the status of `exec` is OK afterwards.
  */
 TENON_RT_API tenon_rt_status tenon_model_run(
     const tenon_model *model, tenon_exec *exec, tenon_folded *folded,

@@ -1,6 +1,7 @@
 //===- Header.cpp - the C header of a compiled file -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/aot/Stubs.h"
+#include "dialects/graph/SizeFacts.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -75,6 +76,7 @@ private:
   std::string parameter(size_t tensor) const;
   std::string sizes(size_t tensor) const;
   std::string list(const std::vector<std::string> &parameters) const;
+  std::string declaredSizes() const;
   void writeHead();
   void writeCreate();
   void writeScratch();
@@ -175,6 +177,27 @@ void HeaderWriter::writeScratch() {
   out += "int64_t " + about.prefix + "_scratch_bytes" + list(parameters);
 }
 
+/// What holds for sizes, and which ones have code of their own.
+std::string HeaderWriter::declaredSizes() const {
+  std::string text;
+  for (const SizeInfo &size : about.model.sizes) {
+    graph::SizeFacts facts{size.min, size.max, size.multipleOf, {}};
+    text += " *   " + commentText(size.name) + ": " + facts.str() + ", is";
+    for (const tenon_model_dim &at : size.dims)
+      text += " " + about.arguments[at.input] + "_dims[" +
+              std::to_string(at.dim) + "]";
+    text += "\n";
+  }
+  if (!text.empty())
+    text =
+        " * Sizes as declared; others are TENON_RT_INVALID_ARGUMENT:\n" + text;
+  if (!about.versions.empty())
+    text += " * These sizes have code of their own:\n";
+  for (const ModelInfo &version : about.versions)
+    text += " *   " + commentText(version.name) + "\n";
+  return text;
+}
+
 void HeaderWriter::writeRun() {
   std::vector<std::string> parameters = {
       "const " + about.prefix + "_model *model", "tenon_exec *exec"};
@@ -196,6 +219,7 @@ void HeaderWriter::writeRun() {
   if (about.isDynamic())
     out += " * Sizes of outputs must be those that follow from the inputs: "
            "this is not\n * checked, and outputs are written accordingly.\n";
+  out += declaredSizes();
   out += " * Status: see tenon_model_run.\n */\ntenon_rt_status " +
          about.prefix + "_run" + list(parameters);
 }

@@ -233,22 +233,37 @@ private:
 
 } // namespace
 
+/// The code of this or another module of the file.
+static llvm::Constant *codeOf(llvm::Module &module, const std::string &symbol) {
+  if (llvm::GlobalVariable *own = module.getNamedGlobal(symbol))
+    return own;
+  llvm::GlobalVariable *code = declareData(module, symbol);
+  code->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return code;
+}
+
 void emitStubs(llvm::Module &module, const AotInterface &about,
-               const std::vector<std::string> &codes, const std::string &cpu) {
-  std::vector<llvm::Constant *> addresses;
-  for (const std::string &symbol : codes) {
-    if (llvm::GlobalVariable *own = module.getNamedGlobal(symbol)) {
-      addresses.push_back(own);
-      continue;
-    }
-    auto *code = new llvm::GlobalVariable(
-        module, llvm::Type::getInt8Ty(module.getContext()), true,
-        llvm::GlobalValue::ExternalLinkage, nullptr, symbol);
-    code->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    addresses.push_back(code);
+               const std::vector<std::vector<std::string>> &codes,
+               const std::string &cpu) {
+  assert(codes.size() == about.versions.size() + 1 && "the model comes last");
+  auto emit = [&](size_t number, const ModelInfo &model,
+                  llvm::ArrayRef<llvm::Constant *> versions,
+                  const std::string &symbol) {
+    std::vector<llvm::Constant *> addresses;
+    for (const std::string &code : codes[number])
+      addresses.push_back(codeOf(module, code));
+    return emitModel(module, model, addresses, versions, symbol);
+  };
+  std::vector<llvm::Constant *> versions;
+  for (size_t i = 0; i < about.versions.size(); ++i) {
+    llvm::GlobalVariable *info =
+        emit(i, about.versions[i], {},
+             about.prefix + "_version_" + std::to_string(i));
+    info->setLinkage(llvm::GlobalValue::InternalLinkage);
+    versions.push_back(info);
   }
-  llvm::GlobalVariable *info =
-      emitModel(module, about.model, addresses, about.prefix + "_info");
+  llvm::GlobalVariable *info = emit(about.versions.size(), about.model,
+                                    versions, about.prefix + "_info");
   StubEmitter(module, about, info, cpu).emit();
 }
 

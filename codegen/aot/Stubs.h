@@ -18,6 +18,8 @@ struct AotInterface {
   /// Begins all symbols; a C identifier.
   std::string prefix;
   ModelInfo model;
+  /// The model with likely sizes.
+  std::vector<ModelInfo> versions;
   /// C identifiers of the tensors, all different.
   std::vector<std::string> arguments;
 
@@ -40,11 +42,13 @@ std::vector<std::string> identifiersFor(const std::vector<std::string> &texts);
 void finishCode(llvm::Module &module, const CodeInfo &code,
                 const std::string &symbol);
 
-/// Adds the description, `PREFIX_info`, and the functions; `codes` are the
-/// symbols that finishCode was given for this and other modules, most demanding
-/// first. `cpu` is one that all machines of the architecture are.
+/// Adds the description, `PREFIX_info`, and the functions; `codes` has for each
+/// version, and last for the model itself, the symbols that finishCode was
+/// given for this and other modules, most demanding first. `cpu` is one that
+/// all machines of the architecture are.
 void emitStubs(llvm::Module &module, const AotInterface &about,
-               const std::vector<std::string> &codes, const std::string &cpu);
+               const std::vector<std::vector<std::string>> &codes,
+               const std::string &cpu);
 
 /// The text of the C header that declares them.
 std::string headerText(const AotInterface &about,

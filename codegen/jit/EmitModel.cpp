@@ -125,6 +125,7 @@ llvm::GlobalVariable *emitCode(llvm::Module &module, const CodeInfo &code,
 
 llvm::GlobalVariable *emitModel(llvm::Module &module, const ModelInfo &model,
                                 llvm::ArrayRef<llvm::Constant *> codes,
+                                llvm::ArrayRef<llvm::Constant *> versions,
                                 llvm::StringRef symbol) {
   Emitter e(module);
   auto tensor = [&](const TensorInfo &t) {
@@ -135,26 +136,51 @@ llvm::GlobalVariable *emitModel(llvm::Module &module, const ModelInfo &model,
   auto weight = [&](const tenon_model_weight &w) {
     return e.structure({e.word(w.input), e.word(w.offset), e.word(w.bytes)});
   };
+  auto dim = [&](const tenon_model_dim &d) {
+    return e.structure({e.half(d.input), e.half(d.dim)});
+  };
+  auto size = [&](const SizeInfo &s) {
+    return e.structure({e.text(s.name), e.word(s.min), e.word(s.max),
+                        e.word(s.multipleOf), e.array(s.dims, dim),
+                        e.word(int64_t(s.dims.size()))});
+  };
   auto same = [](llvm::Constant *c) { return c; };
   const WeightsInfo &weights = model.weights;
   bool embed = weights.embed && !weights.data.empty();
   return e.global(
-      e.structure({e.unsignedHalf(TENON_MODEL_MAGIC),
-                   e.unsignedHalf(TENON_MODEL_VERSION), e.text(model.name),
-                   e.array(model.tensors, tensor), e.word(model.numInputs),
-                   e.word(int64_t(model.tensors.size()) - model.numInputs),
-                   e.array(codes.vec(), same), e.word(int64_t(codes.size())),
-                   e.array(weights.places, weight),
-                   e.word(int64_t(weights.places.size())),
-                   embed ? e.bytes(weights.data) : e.null(),
-                   e.word(int64_t(weights.data.size())),
-                   e.key(hashOf(weights.data.data(), weights.data.size()))}),
+      e.structure(
+          {e.unsignedHalf(TENON_MODEL_MAGIC),
+           e.unsignedHalf(TENON_MODEL_VERSION), e.text(model.name),
+           e.array(model.tensors, tensor), e.word(model.numInputs),
+           e.word(int64_t(model.tensors.size()) - model.numInputs),
+           e.array(codes.vec(), same), e.word(int64_t(codes.size())),
+           e.array(weights.places, weight),
+           e.word(int64_t(weights.places.size())),
+           embed ? e.bytes(weights.data) : e.null(),
+           e.word(int64_t(weights.data.size())),
+           e.key(hashOf(weights.data.data(), weights.data.size())),
+           e.array(model.sizes, size), e.word(int64_t(model.sizes.size())),
+           e.array(versions.vec(), same), e.word(int64_t(versions.size()))}),
       symbol, llvm::GlobalValue::ExternalLinkage);
 }
 
+std::string versionSymbol(size_t number) {
+  return std::string(kModelInfoSymbol) + "_version_" + std::to_string(number);
+}
+
+llvm::GlobalVariable *declareData(llvm::Module &module,
+                                  llvm::StringRef symbol) {
+  return new llvm::GlobalVariable(
+      module, llvm::Type::getInt8Ty(module.getContext()), /*isConstant=*/true,
+      llvm::GlobalValue::ExternalLinkage, nullptr, symbol);
+}
+
 void emitModelWithCode(llvm::Module &module, const ModelInfo &model,
-                       const CodeInfo &code) {
-  emitModel(module, model, {emitCode(module, code, "tenon_code")},
+                       const CodeInfo &code, size_t versions) {
+  std::vector<llvm::Constant *> infos;
+  for (size_t i = 0; i < versions; ++i)
+    infos.push_back(declareData(module, versionSymbol(i)));
+  emitModel(module, model, {emitCode(module, code, "tenon_code")}, infos,
             kModelInfoSymbol);
 }
 

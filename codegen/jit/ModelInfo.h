@@ -59,15 +59,27 @@ struct WeightsInfo {
   bool embed = true;
 };
 
+/// A size of which something is declared.
+struct SizeInfo {
+  std::string name;
+  int64_t min = 0, max = 0, multipleOf = 1;
+  std::vector<tenon_model_dim> dims;
+};
+
 struct ModelInfo {
   std::string name;
   std::vector<TensorInfo> tensors; // inputs, then outputs
   int64_t numInputs = 0;
   WeightsInfo weights;
+  std::vector<SizeInfo> sizes;
 };
 
 /// The symbol of the tenon_model_info in code for this process.
 inline constexpr char kModelInfoSymbol[] = "tenon_model";
+
+/// The symbol under which such code finds that of its version `number`, which
+/// is linked on its own.
+std::string versionSymbol(size_t number);
 
 /// XXH3, 128 bits, as runtime/tenon_model.h says.
 tenon_constant_key hashOf(const void *data, size_t bytes);
@@ -77,14 +89,19 @@ tenon_constant_key hashOf(const void *data, size_t bytes);
 llvm::GlobalVariable *emitCode(llvm::Module &module, const CodeInfo &code,
                                llvm::StringRef symbol);
 
-/// Adds a tenon_model_info; `codes` are tenon_model_code of this module or
-/// declarations of others.
+/// Adds a tenon_model_info; `codes` are tenon_model_code and `versions`
+/// tenon_model_info of this module or declarations of others.
 llvm::GlobalVariable *emitModel(llvm::Module &module, const ModelInfo &model,
                                 llvm::ArrayRef<llvm::Constant *> codes,
+                                llvm::ArrayRef<llvm::Constant *> versions,
                                 llvm::StringRef symbol);
 
-/// Both, for code of one target: kModelInfoSymbol.
+/// What another module defines under `symbol`.
+llvm::GlobalVariable *declareData(llvm::Module &module, llvm::StringRef symbol);
+
+/// Code of one target and its description, kModelInfoSymbol, with declarations
+/// of `versions` versions.
 void emitModelWithCode(llvm::Module &module, const ModelInfo &model,
-                       const CodeInfo &code);
+                       const CodeInfo &code, size_t versions);
 
 } // namespace tenon::codegen

@@ -61,29 +61,37 @@ func::FuncOp KernelCache::getKernel(const MatrixKernelSpec &spec) {
   return getOrBuild(spec, buildMatrixKernel);
 }
 
+std::string SizeRange::str() const {
+  std::string text = std::to_string(low) + "to" + std::to_string(high);
+  return step == 1 ? text : text + "by" + std::to_string(step);
+}
+
 /// if rows, vectors is one of the known pairs: call its kernel.
 static void buildDispatch(OpBuilder &builder, Location loc, KernelCache &cache,
                           KernelSpec spec, SizeRange rows, SizeRange vectors,
                           ValueRange arguments) {
+  assert(vectors.step == 1 && "strips have any number of vectors");
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
   // Cases count rows outermost.
-  int64_t width = vectors.high - vectors.low + 1;
+  int64_t width = vectors.count();
   Value row =
       arith::SubIOp::create(builder, loc, arguments[0], constant(rows.low));
+  if (rows.step > 1)
+    row = arith::DivSIOp::create(builder, loc, row, constant(rows.step));
   Value column =
       arith::SubIOp::create(builder, loc, arguments[1], constant(vectors.low));
   Value number = arith::AddIOp::create(
       builder, loc, arith::MulIOp::create(builder, loc, row, constant(width)),
       column);
   SmallVector<int64_t> cases;
-  for (int64_t i = 0; i < (rows.high - rows.low + 1) * width; ++i)
+  for (int64_t i = 0; i < rows.count() * width; ++i)
     cases.push_back(i);
   auto select = scf::IndexSwitchOp::create(builder, loc, TypeRange{}, number,
                                            cases, cases.size());
   for (int64_t i : cases) {
-    spec.tile = {rows.low + i / width, vectors.low + i % width};
+    spec.tile = {rows.size(i / width), vectors.size(i % width)};
     OpBuilder::InsertionGuard guard(builder);
     builder.createBlock(&select.getCaseRegions()[i]);
     func::CallOp::create(builder, loc, cache.getKernel(spec),
@@ -99,10 +107,7 @@ func::FuncOp KernelCache::getDispatcher(const KernelSpec &spec, SizeRange rows,
                                         SizeRange vectors) {
   KernelSpec family = spec;
   family.tile = {0, 0};
-  std::string name =
-      (family.name() + "_any_" + Twine(rows.low) + "to" + Twine(rows.high) +
-       "x" + Twine(vectors.low) + "to" + Twine(vectors.high))
-          .str();
+  std::string name = family.name() + "_any_" + rows.str() + "x" + vectors.str();
   if (func::FuncOp known = dispatchers.lookup(name))
     return known;
 

@@ -12,15 +12,19 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace tenon::microkernel {
 
-/// Sizes a call site may ask a kernel for: low..high rows or vectors.
+/// Sizes a call site may ask a kernel for: rows or vectors from low to high, in
+/// steps.
 struct SizeRange {
-  int64_t low = 1, high = 1;
-  bool isFixed() const { return low == high; }
+  int64_t low = 1, high = 1, step = 1;
+  int64_t count() const { return (high - low) / step + 1; }
+  int64_t size(int64_t number) const { return low + number * step; }
+  std::string str() const;
 };
 
 class KernelCache {
@@ -35,7 +39,8 @@ public:
   mlir::func::FuncOp getKernel(const MatrixKernelSpec &spec);
 
   /// A function (rows, vectors : index, operands of a kernel..) that calls the
-  /// kernel of that size. Sizes out of range do nothing. `spec.tile` is unused.
+  /// kernel of that size. Sizes out of range do nothing, those between steps
+  /// are not to be asked for. `spec.tile` is unused.
   mlir::func::FuncOp getDispatcher(const KernelSpec &spec, SizeRange rows,
                                    SizeRange vectors);
 

@@ -268,12 +268,28 @@ private:
   void buildRows(Value column, Size vectors, Value tail) {
     if (spec.fromPartial)
       return buildMatrixRows(column, vectors.fixed, tail);
-    Size rows =
-        staticM ? Size{nullptr, *staticM} : Size{fromInteger(c.sizes[0]), 0};
-    buildBlocks(rows, [&](Value row, Size height) {
+    auto call = [&](Value row, Size height) {
       buildCall(row, column, height, vectors, tail);
+    };
+    if (staticM)
+      return buildBlocks(Size{nullptr, *staticM}, call);
+    Value rows = fromInteger(c.sizes[0]);
+    auto multiple = static_cast<int64_t>(op.getRowMultiple().value_or(1));
+    if (multiple <= full.rows)
+      return buildDynamicBlocks(
+          rows, call, isHigh(full.rows / multiple * multiple) ? multiple : 1);
+    if (!isHigh(splitBalanced(multiple, full.rows).height))
+      return buildDynamicBlocks(rows, call);
+    // As many rows at a time as divide all, in blocks of known heights.
+    buildLoop(index(0), rows, multiple, [&](Value first) {
+      buildBlocks(Size{nullptr, multiple}, [&](Value row, Size height) {
+        call(make<arith::AddIOp>(first, row), height);
+      });
     });
   }
+
+  /// Whether blocks of `rows` rows are not much slower than the highest.
+  bool isHigh(int64_t rows) const { return 3 * rows >= 2 * full.rows; }
 
   /// `total` rows in blocks that the registers hold, as even as possible.
   void buildBlocks(Size total, llvm::function_ref<void(Value, Size)> block) {
@@ -289,13 +305,25 @@ private:
                 [&](Value row) { block(row, Size{nullptr, split.height}); });
   }
 
+  /// Blocks of multiples of `unit` rows, which divides `total`.
   void buildDynamicBlocks(Value total,
-                          llvm::function_ref<void(Value, Size)> block) {
-    if (full.rows == 1)
-      return buildLoop(index(0), total, 1,
-                       [&](Value row) { block(row, Size{nullptr, 1}); });
+                          llvm::function_ref<void(Value, Size)> block,
+                          int64_t unit = 1) {
+    int64_t limit = full.rows / unit;
+    if (limit == 1)
+      return buildLoop(index(0), total, unit,
+                       [&](Value row) { block(row, Size{nullptr, unit}); });
+    // One block, which does nothing where there are no rows.
+    if (auto most = op.getMaxRows();
+        most && static_cast<int64_t>(*most) <= limit * unit)
+      return block(index(0), Size{total, 0, unit});
+    auto rows = [&](Value units) {
+      return unit == 1 ? units : make<arith::MulIOp>(units, index(unit));
+    };
+    if (unit > 1)
+      total = make<arith::DivUIOp>(total, index(unit));
     // No rows: no blocks; the 1 only keeps the division defined.
-    Value blocks = make<arith::CeilDivUIOp>(total, index(full.rows));
+    Value blocks = make<arith::CeilDivUIOp>(total, index(limit));
     Value divisor = make<arith::MaxSIOp>(blocks, index(1));
     Value height = make<arith::DivUIOp>(total, divisor);
     Value numTall = make<arith::RemUIOp>(total, divisor);
@@ -306,7 +334,7 @@ private:
           arith::SelectOp::create(builder, loc, isTall, index(1), index(0));
       Value row = make<arith::AddIOp>(make<arith::MulIOp>(i, height),
                                       make<arith::MinSIOp>(i, numTall));
-      block(row, Size{make<arith::AddIOp>(height, extra), 0});
+      block(rows(row), Size{rows(make<arith::AddIOp>(height, extra)), 0, unit});
     });
   }
 
@@ -330,7 +358,8 @@ private:
     }
     storesNontemporally |= spec.nontemporalOut;
     auto range = [](Size size, int64_t limit) {
-      return size.dynamic ? SizeRange{1, limit}
+      return size.dynamic ? SizeRange{size.unit, limit / size.unit * size.unit,
+                                      size.unit}
                           : SizeRange{size.fixed, size.fixed};
     };
     func::FuncOp dispatcher = cache.getDispatcher(spec, range(rows, full.rows),

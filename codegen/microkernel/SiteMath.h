@@ -18,6 +18,7 @@ struct View {
 struct Size {
   mlir::Value dynamic; // index; null when fixed.
   int64_t fixed = 0;
+  int64_t unit = 1; // `dynamic` is a multiple of it
 };
 
 /// Builds in front of an operation.

@@ -23,6 +23,13 @@ int64_t elementBits(BrgemmOp op) {
   return op.getAType().getElementTypeBitWidth();
 }
 
+/// The rows of C, or the most there may be where that is declared.
+std::optional<int64_t> mostRows(BrgemmOp op) {
+  auto rows = known(op.getCType().getDimSize(0));
+  std::optional<uint64_t> most = op.getMaxRows();
+  return rows || !most ? rows : std::optional<int64_t>(*most);
+}
+
 /// Whether groups of B are as tiles of the matrix unit have them, and fill
 /// some.
 bool fitsMatrixUnit(BrgemmOp op, TargetAttr target) {
@@ -30,14 +37,13 @@ bool fitsMatrixUnit(BrgemmOp op, TargetAttr target) {
   // it in order.
   constexpr int64_t kMinTileRows = 4;
   int64_t groups = op.getBType().getDimSize(op.getNumBatchDims());
-  int64_t rows = op.getCType().getDimSize(0);
   return target.multipliesInTiles(op.getInterleave()) &&
          isaOf(target).lanes(sumBits(op)) == kTileColumns &&
          op.getInterleave() * elementBits(op) == 32 &&
          !op.getAType().getElementType().isInteger(16) &&
          op.getAType().getStridesAndOffset().first.back() == 1 &&
          !op.getAccumulate() && op.getPacked() &&
-         known(rows).value_or(kMinTileRows) >= kMinTileRows &&
+         mostRows(op).value_or(kMinTileRows) >= kMinTileRows &&
          !ShapedType::isDynamic(groups) && groups >= 2 * kTileGroups &&
          !op.getCType().isDynamicDim(1);
 }
@@ -63,6 +69,10 @@ RegisterTile ofWholeLines(BrgemmOp op, RegisterTile tile, VectorIsa isa) {
 RegisterTile bestTile(BrgemmOp op, VectorIsa isa,
                       std::optional<int64_t> widest) {
   auto m = known(op.getCType().getDimSize(0));
+  // A bound that takes many tiles tells no more than that there are rows.
+  constexpr int64_t kFewRows = 16;
+  if (auto most = mostRows(op); !m && most && *most <= kFewRows)
+    m = most;
   if (std::optional<tenon::tile::QuantizedWeightsAttr> quantized =
           op.getQuantized())
     return quantized->getSlices()

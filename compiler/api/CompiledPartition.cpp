@@ -328,11 +328,7 @@ tenon::api::makeCompiled(const CodePtr &code,
     add(id, made->inputs);
   for (uint64_t id : graph.outputPorts)
     add(id, made->outputs);
-  const tenon_model_entry &fold =
-      tenon_model_get_code(code->compiled->model())->fold;
-  for (int64_t i = 0; i < fold.num_args; ++i)
-    if (!fold.args[i].folded)
-      made->constants.push_back(static_cast<size_t>(fold.args[i].index));
+  made->constants = code->compiled->foldedInputs();
   for (auto [input, output] : code->artefact.inPlace)
     made->pairs.push_back({input, output});
   return made.release();
@@ -403,6 +399,33 @@ tenon_status tenon_compiled_partition_get_scratch_size(
     }
     *bytes = static_cast<size_t>(tenon_model_scratch_bytes(
         compiled->code->compiled->model(), all.empty() ? nullptr : all.data()));
+    return {};
+  });
+}
+
+tenon_status tenon_compiled_partition_get_version(
+    const tenon_compiled_partition *compiled, size_t num_inputs,
+    const tenon_logical_tensor *inputs, const char **version) {
+  if (version)
+    *version = nullptr;
+  return guarded([&]() -> Errors {
+    if (auto e = checkHandle(compiled, "compiled"); !e.empty())
+      return e;
+    if (auto e = needed({{"version", version}}); !e.empty())
+      return e;
+    *version = "";
+    if (compiled->isStatic)
+      return {};
+    Sizes given, all;
+    if (auto e = inputSizes(*compiled, num_inputs, inputs, given); !e.empty())
+      return e;
+    if (auto e = sizesOf(*compiled, given, all); !e.empty())
+      return e;
+    const tenon_model *model = compiled->code->compiled->model();
+    const tenon_model_info *info = tenon_model_get_info(model);
+    int64_t number = tenon_model_find_version(model, all.data());
+    if (number >= 0 && number < info->num_versions)
+      *version = info->versions[number]->name;
     return {};
   });
 }

@@ -8,6 +8,7 @@
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/support/WriteFile.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace tenon;
@@ -289,6 +290,28 @@ tenon_status tenon_graph_set_size(tenon_graph *graph, uint64_t tensor,
       return expr.errors();
     t.sizes.resize(t.shape->size());
     t.sizes[dim] = size;
+    return {};
+  });
+}
+
+tenon_status tenon_graph_declare_size(tenon_graph *graph, const char *name,
+                                      int64_t min, int64_t max,
+                                      int64_t multiple_of, size_t num_likely,
+                                      const int64_t *likely) {
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkState(graph, false); !e.empty())
+      return e;
+    if (auto e = needed({{"name", name}}); !e.empty())
+      return e;
+    if (num_likely && !likely)
+      return needed({{"likely", nullptr}});
+    graph::SizeFacts facts{min, max, multiple_of, {}};
+    // More are an error, which need not read them all.
+    facts.likely.assign(
+        likely, likely + std::min(num_likely, graph::kMostLikelyValues + 1));
+    if (auto e = graph::checkSizeFacts(name, facts); !e.empty())
+      return e;
+    graph->graph.sizeFacts.insert_or_assign(name, std::move(facts));
     return {};
   });
 }

@@ -328,6 +328,28 @@ TENON_API tenon_status tenon_graph_set_size(tenon_graph *graph,
                                             uint64_t tensor_id, int32_t dim,
                                             const char *size);
 
+/** Most pieces of code for likely sizes beside the general code. */
+#define TENON_MOST_VERSIONS 8
+/** No bound for tenon_graph_declare_size. */
+#define TENON_NO_MAX INT64_MAX
+
+/**
+ * What is true of the size `name` (tenon_graph_set_size) in every execution: it
+ * is from `min` to `max` and a multiple of `multiple_of`; 0, TENON_NO_MAX and 1
+ * say nothing.  Code may rely on it; executing with another size is the error
+ * BadSize.  For each of the `likely` values, at most 16, the likeliest first,
+ * there is code of its own beside the general one, which executions with that
+ * value use; likely values of several names are combined, and of the
+ * combinations the first TENON_MOST_VERSIONS count.  `likely` is copied, and
+ * may be NULL if there are none.  The last call for a name counts. Errors:
+ * AttrValue (no name), BadSize (numbers that contradict), TooLarge (too many
+ * likely values), WrongState.  tenon_graph_finalize fails with BadSize if no
+ * dim of a tensor is the name alone.
+ */
+TENON_API tenon_status tenon_graph_declare_size(
+    tenon_graph *graph, const char *name, int64_t min, int64_t max,
+    int64_t multiple_of, size_t num_likely, const int64_t *likely);
+
 /**
  * No more operations: sorts them, checks edges, infers shapes as far as they
  * follow.  Errors: Cycle, TwoProducers, ...; WrongState when it is finalized.
@@ -453,9 +475,19 @@ TENON_API tenon_status tenon_compiled_partition_get_scratch_size(
     const tenon_logical_tensor *inputs, size_t *bytes);
 
 /**
+ * Which code executes inputs as for tenon_compiled_partition_get_scratch_size:
+ * that for likely sizes (tenon_graph_declare_size), "batch=1, tokens=128", or,
+ * empty, that for all.  The text is the compiled partition's.  Errors: those of
+ * tenon_compiled_partition_infer.
+ */
+TENON_API tenon_status tenon_compiled_partition_get_version(
+    const tenon_compiled_partition *compiled, size_t num_inputs,
+    const tenon_logical_tensor *inputs, const char **version);
+
+/**
  * Sizes and layouts of all outputs, in the order of the ports, for inputs with
  * known sizes.  `outputs` has room for all of them.  Errors: PortMismatch,
- * UnknownShape, ShapeMismatch.
+ * UnknownShape, ShapeMismatch, BadSize (not as declared).
  */
 TENON_API tenon_status tenon_compiled_partition_infer(
     const tenon_compiled_partition *compiled, size_t num_inputs,
@@ -481,9 +513,9 @@ TENON_API tenon_status tenon_compiled_partition_bind_constants(
  * 64 bytes, used by nobody else meanwhile; may be NULL if that size is 0.
  *
  * Errors: PortMismatch; BadDType, ShapeMismatch, BadStride (a tensor is not
- * what was compiled); BadTensorData (no data, not aligned, scratch too
- * small); OutOfMemory; Internal.  On an error outputs may be partly written,
- * but nothing outside them.
+ * what was compiled); BadSize (not as declared); BadTensorData (no data, not
+ * aligned, scratch too small); OutOfMemory; Internal.  On an error outputs may
+ * be partly written, but nothing outside them.
  */
 TENON_API tenon_status tenon_compiled_partition_execute(
     tenon_compiled_partition *compiled, tenon_stream *stream, size_t num_inputs,

@@ -264,6 +264,15 @@ public:
     check(tenon_compiled_partition_get_inplace_pairs(handle, &count, &pairs));
     return {pairs, pairs + count};
   }
+  /// The likely sizes for which the code that executes `inputs` is; empty: for
+  /// all.
+  std::string version(const std::vector<LogicalTensor> &inputs) const {
+    std::vector<tenon_logical_tensor> plain(inputs.begin(), inputs.end());
+    const char *name = nullptr;
+    check(tenon_compiled_partition_get_version(handle, plain.size(),
+                                               plain.data(), &name));
+    return name;
+  }
   size_t scratchSize(const std::vector<LogicalTensor> &inputs = {}) const {
     std::vector<tenon_logical_tensor> plain(inputs.begin(), inputs.end());
     size_t bytes = 0;
@@ -346,6 +355,12 @@ public:
   }
 };
 
+/// What is declared of a named size: the defaults say nothing.
+struct SizeFacts {
+  int64_t min = 0, max = TENON_NO_MAX, multipleOf = 1;
+  std::vector<int64_t> likely;
+};
+
 class Graph : public detail::Object<tenon_graph, tenon_graph_destroy> {
 public:
   Graph() { check(tenon_graph_create(&handle)); }
@@ -366,6 +381,14 @@ public:
   }
   Graph &size(uint64_t tensorId, int32_t dim, const std::string &expression) {
     check(tenon_graph_set_size(handle, tensorId, dim, expression.c_str()));
+    return *this;
+  }
+  /// What holds for the size `name` in every execution; see
+  /// tenon_graph_declare_size.
+  Graph &declareSize(const std::string &name, const SizeFacts &facts) {
+    check(tenon_graph_declare_size(handle, name.c_str(), facts.min, facts.max,
+                                   facts.multipleOf, facts.likely.size(),
+                                   facts.likely.data()));
     return *this;
   }
   void finalize() { check(tenon_graph_finalize(handle)); }

@@ -5,6 +5,7 @@
 #include "codegen/aot/Stubs.h"
 #include "compiler/driver/Generate.h"
 #include "compiler/driver/Version.h"
+#include "compiler/driver/Versions.h"
 #include "compiler/import/json/Json.h"
 #include "dialects/support/Fail.h"
 
@@ -66,49 +67,69 @@ codegen::WeightsInfo collectWeights(const graph::Graph &graph,
 }
 
 codegen::AotInterface describeInterface(const graph::Graph &graph,
+                                        const Versions &versions,
                                         const AotRequest &request) {
   codegen::AotInterface about;
   about.prefix = request.prefix;
-  about.model = describeModel(graph);
-  about.model.name = request.prefix;
+  auto describe = [&](const graph::Graph &of, const std::string &name) {
+    codegen::ModelInfo model = describeModel(of);
+    model.name = name;
+    for (codegen::TensorInfo &tensor : model.tensors)
+      tensor.name = request.nameOf(graph, tensor.id);
+    return model;
+  };
+  about.model = describe(graph, request.prefix);
   std::vector<std::string> names;
-  for (codegen::TensorInfo &tensor : about.model.tensors)
-    names.push_back(tensor.name = request.nameOf(graph, tensor.id));
+  for (const codegen::TensorInfo &tensor : about.model.tensors)
+    names.push_back(tensor.name);
   about.arguments = codegen::identifiersFor(names);
   about.model.weights = collectWeights(graph, request);
+  for (const Version &version : versions.list)
+    about.versions.push_back(describe(*version.graph, version.name));
   return about;
 }
 
-std::string codeSymbol(const AotRequest &request, const Target &target) {
-  return request.prefix + "_code_" + codegen::identifierFor(target.spec.cpu);
+/// Of version `number`, or of the code for all sizes.
+std::string codeSymbol(const AotRequest &request, const Target &target,
+                       size_t number, size_t versions) {
+  std::string symbol =
+      request.prefix + "_code_" + codegen::identifierFor(target.spec.cpu);
+  return number < versions ? symbol + "_version_" + std::to_string(number)
+                           : symbol;
 }
 
-/// The objects of all targets; the last one holds what they share.
+/// The objects of all versions, then of the code for all sizes, for all
+/// targets; the last one holds what they share.
 Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
-compileAll(const graph::PreparedGraph &graph, const AotRequest &request,
-           const std::vector<Target> &targets,
+compileAll(const graph::PreparedGraph &graph, const Versions &versions,
+           const AotRequest &request, const std::vector<Target> &targets,
            const codegen::AotInterface &about, const codegen::Seal &seal) {
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-  std::vector<std::string> symbols;
-  for (const Target &target : targets) {
-    symbols.push_back(codeSymbol(request, target));
-    auto finish = [&](llvm::Module &module, codegen::CodeInfo &code) {
-      code.target = target.spec.cpu;
-      codegen::finishCode(module, code, symbols.back());
-      if (symbols.size() < targets.size())
-        return;
-      bool isX86 = llvm::Triple(target.spec.triple).isX86();
-      codegen::emitStubs(module, about, symbols, isX86 ? "x86-64" : "generic");
-      codegen::emitSeal(module, seal, json::writeJson(*graph));
-    };
-    CompileReport report;
-    // One object: functions stay private to it.
-    auto code = generateCode(graph, request.options, target, finish, report,
-                             /*inParts=*/false);
-    if (!code)
-      return code.errors();
-    objects.push_back(std::move(code->object));
-  }
+  size_t count = versions.list.size();
+  std::vector<std::vector<std::string>> symbols(count + 1);
+  for (size_t number = 0; number <= count; ++number)
+    for (const Target &target : targets) {
+      std::vector<std::string> &own = symbols[number];
+      own.push_back(codeSymbol(request, target, number, count));
+      auto finish = [&](llvm::Module &module, codegen::CodeInfo &code) {
+        code.target = target.spec.cpu;
+        codegen::finishCode(module, code, own.back());
+        if (number < count || own.size() < targets.size())
+          return;
+        bool isX86 = llvm::Triple(target.spec.triple).isX86();
+        codegen::emitStubs(module, about, symbols,
+                           isX86 ? "x86-64" : "generic");
+        codegen::emitSeal(module, seal, json::writeJson(*graph));
+      };
+      CompileReport report;
+      // One object: functions stay private to it.
+      auto code = generateCode(
+          number < count ? versions.list[number].graph : graph, request.options,
+          target, finish, report, /*inParts=*/false);
+      if (!code)
+        return code.errors();
+      objects.push_back(std::move(code->object));
+    }
   return objects;
 }
 
@@ -130,12 +151,13 @@ Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
         return fail(ErrorCode::UnknownShape, "the rank of tensor " +
                                                  std::to_string(id) +
                                                  " is not known");
-  codegen::AotInterface about = describeInterface(*graph, request);
+  Versions versions = versionsOf(graph);
+  codegen::AotInterface about = describeInterface(*graph, versions, request);
   codegen::Seal seal = {
       compilerVersion(), triple.str(), request.prefix, {}, {}};
   for (const Target &target : *targets)
     seal.targets.push_back(target.spec.cpu);
-  auto objects = compileAll(graph, request, *targets, about, seal);
+  auto objects = compileAll(graph, versions, request, *targets, about, seal);
   if (!objects)
     return objects.errors();
   codegen::LinkJob job = request.link;
@@ -151,6 +173,9 @@ Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
     return ok.errors();
   files.header = codegen::headerText(about, seal.targets);
   files.targets = seal.targets;
+  for (const Version &version : versions.list)
+    files.versions.push_back(version.name);
+  files.remarks = versions.remarks;
   const std::vector<char> &weights = about.model.weights.data;
   if (!request.embedWeights)
     files.weights.assign(weights.begin(), weights.end());

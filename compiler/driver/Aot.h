@@ -37,6 +37,8 @@ struct AotRequest {
 struct AotFiles {
   std::string code, header, weights;
   std::vector<std::string> targets; // most demanding first
+  /// Likely sizes with code of their own, and why others have none.
+  std::vector<std::string> versions, remarks;
 };
 
 /// Equal requests for equal graphs give equal bytes.  Errors: those of

@@ -22,7 +22,11 @@ struct Artefact {
   /// An object file, or an archive of several, that defines
   /// codegen::kModelInfoSymbol.
   std::string object;
-  /// Inputs that may share memory with outputs, by id.
+  /// The same for each version, in order; `object` finds that of version i
+  /// under codegen::versionSymbol(i).
+  std::vector<std::string> versions;
+  /// Inputs that may share memory with outputs, whatever version is executed,
+  /// by id.
   std::vector<std::pair<uint64_t, uint64_t>> inPlace;
   /// The caller's, one line; kept with it.
   std::string notes;

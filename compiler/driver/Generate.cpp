@@ -5,6 +5,7 @@
 #include "compiler/driver/Gather.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Reproducer.h"
+#include "compiler/driver/Versions.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -50,6 +51,17 @@ codegen::ModelInfo describeModel(const graph::Graph &graph) {
   for (uint64_t id : graph.outputPorts)
     add(id, producers);
   info.numInputs = static_cast<int64_t>(graph.inputPorts.size());
+  for (const auto &[name, dims] : openSizes(graph)) {
+    const graph::SizeFacts &facts = graph.sizeFacts.at(name);
+    codegen::SizeInfo &size = info.sizes.emplace_back();
+    size.name = name;
+    size.min = facts.min;
+    size.max = facts.max;
+    size.multipleOf = facts.multipleOf;
+    for (const OpenDim &at : dims)
+      size.dims.push_back(
+          {static_cast<int32_t>(at.input), static_cast<int32_t>(at.dim)});
+  }
   return info;
 }
 

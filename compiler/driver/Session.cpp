@@ -12,29 +12,60 @@
 
 #include <chrono>
 #include <dlfcn.h>
+#include <set>
 
 namespace tenon {
 
 namespace {
 
-Expected<std::unique_ptr<codegen::Jit>> makeJit(const Artefact &artefact) {
+using Symbols = std::vector<std::pair<std::string, void *>>;
+
+/// Links `object`, which may refer to `symbols`.
+Expected<std::unique_ptr<codegen::Jit>>
+makeJit(const std::string &object, bool perf, const Symbols &symbols) {
   codegen::JitOptions jitOptions;
-  jitOptions.perf = artefact.perf;
+  jitOptions.perf = perf;
   auto jit = codegen::Jit::create(jitOptions);
   if (!jit)
     return jit.errors();
-  const std::pair<const char *, void *> runtime[] = {
+  Symbols all = {
       {"tenon_rt_run_named_section",
        reinterpret_cast<void *>(&tenon_rt_run_named_section)},
       {"tenon_rt_require", reinterpret_cast<void *>(&tenon_rt_require)}};
-  for (auto [name, address] : runtime)
+  all.insert(all.end(), symbols.begin(), symbols.end());
+  for (const auto &[name, address] : all)
     if (auto ok = (*jit)->defineSymbol(name, address); !ok)
       return ok.errors();
-  auto object =
-      llvm::MemoryBuffer::getMemBufferCopy(artefact.object, "tenon.o");
-  if (auto ok = (*jit)->addObject(std::move(object)); !ok)
+  if (auto ok = (*jit)->addObject(
+          llvm::MemoryBuffer::getMemBufferCopy(object, "tenon.o"));
+      !ok)
     return ok.errors();
   return std::move(*jit);
+}
+
+/// Links the code of all versions, each on its own: their functions have the
+/// same names.
+Expected<const tenon_model_info *> link(const Artefact &artefact,
+                                        Compiled::Impl &impl) {
+  Symbols versions;
+  for (const std::string &object : artefact.versions) {
+    auto jit = makeJit(object, artefact.perf, {});
+    if (!jit)
+      return jit.errors();
+    auto symbol = (*jit)->lookup(codegen::kModelInfoSymbol);
+    if (!symbol)
+      return symbol.errors();
+    versions.push_back({codegen::versionSymbol(versions.size()), *symbol});
+    impl.versions.push_back(std::move(*jit));
+  }
+  auto jit = makeJit(artefact.object, artefact.perf, versions);
+  if (!jit)
+    return jit.errors();
+  impl.jit = std::move(*jit);
+  auto symbol = impl.jit->lookup(codegen::kModelInfoSymbol);
+  if (!symbol)
+    return symbol.errors();
+  return static_cast<const tenon_model_info *>(*symbol);
 }
 
 } // namespace
@@ -141,18 +172,13 @@ Compiled::compile(const graph::PreparedGraph &graph, const Options &options,
 
 Expected<std::unique_ptr<Compiled>> Compiled::load(Artefact artefact) {
   auto impl = std::make_unique<Impl>();
-  auto jit = makeJit(artefact);
-  if (!jit)
-    return jit.errors();
-  impl->jit = std::move(*jit);
-  auto symbol = impl->jit->lookup(codegen::kModelInfoSymbol);
-  if (!symbol)
-    return symbol.errors();
-  auto *info = static_cast<const tenon_model_info *>(*symbol);
-  tenon_rt_status status = tenon_model_create(info, nullptr, &impl->model);
+  auto info = link(artefact, *impl);
+  if (!info)
+    return info.errors();
+  tenon_rt_status status = tenon_model_create(*info, nullptr, &impl->model);
   if (status == TENON_RT_UNSUPPORTED_CPU)
     return fail(ErrorCode::UnsupportedTarget,
-                "this machine lacks " + missingFeatures(*info, ""));
+                "this machine lacks " + missingFeatures(**info, ""));
   if (status != TENON_RT_OK)
     return runtimeError(status, "loading compiled code");
   impl->setGraph(std::move(artefact.graph));
@@ -169,6 +195,24 @@ const void *Compiled::weight(uint64_t id) const {
              ? nullptr
              : tenon_model_weight_of(impl->model,
                                      static_cast<int64_t>(input->second));
+}
+
+/// Calls `visit` with the code for all sizes and that of each version.
+template <typename Visit>
+static void eachVersion(const tenon_model *model, Visit visit) {
+  int64_t versions = tenon_model_get_info(model)->num_versions;
+  for (int64_t i = 0; i <= versions; ++i)
+    visit(*tenon_model_get_code(tenon_model_get_version(model, i)));
+}
+
+std::vector<size_t> Compiled::foldedInputs() const {
+  std::set<size_t> inputs;
+  eachVersion(impl->model, [&](const tenon_model_code &code) {
+    for (int64_t i = 0; i < code.fold.num_args; ++i)
+      if (const tenon_model_arg &arg = code.fold.args[i]; !arg.folded)
+        inputs.insert(static_cast<size_t>(arg.index));
+  });
+  return {inputs.begin(), inputs.end()};
 }
 
 /// Puts buffers of `from` where the model wants them, and says what is wrong
@@ -212,13 +256,11 @@ Expected<bool> Compiled::bindConstants(Executor &exec,
   for (auto &[id, position] : impl->inputs)
     if (auto it = constants.find(id); it != constants.end() && !weight(id))
       inputs[position] = it->second.data;
-  const tenon_model_entry &fold = tenon_model_get_code(impl->model)->fold;
-  for (int64_t i = 0; i < fold.num_args; ++i)
-    if (!fold.args[i].folded)
-      if (uint64_t id = impl->graph.inputPorts[fold.args[i].index];
-          !constants.count(id) && !weight(id))
-        return fail(ErrorCode::UnknownTensor,
-                    "no buffer was given for constant " + std::to_string(id));
+  for (size_t input : foldedInputs())
+    if (uint64_t id = impl->graph.inputPorts[input];
+        !constants.count(id) && !weight(id))
+      return fail(ErrorCode::UnknownTensor,
+                  "no buffer was given for constant " + std::to_string(id));
   tenon_folded *folded = nullptr;
   tenon_rt_status status = tenon_model_fold(impl->model, exec.handle(), nullptr,
                                             inputs.data(), &folded);
@@ -262,9 +304,37 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
   return shapes;
 }
 
+Expected<std::string>
+Compiled::versionFor(const std::map<uint64_t, graph::Dims> &inputs) const {
+  auto outputs = outputShapes(inputs);
+  if (!outputs)
+    return outputs.errors();
+  std::vector<int64_t> dims;
+  auto add = [&](const std::vector<uint64_t> &ports,
+                 const std::map<uint64_t, graph::Dims> &shapes) {
+    for (uint64_t id : ports) {
+      auto shape = shapes.find(id);
+      const graph::Dims &known =
+          shape == shapes.end() ? *impl->graph.tensor(id).shape : shape->second;
+      dims.insert(dims.end(), known.begin(), known.end());
+    }
+  };
+  add(impl->graph.inputPorts, inputs);
+  add(impl->graph.outputPorts, *outputs);
+  const tenon_model_info &info = *tenon_model_get_info(impl->model);
+  int64_t version = tenon_model_find_version(impl->model, dims.data());
+  return version < 0 || version == info.num_versions
+             ? std::string()
+             : std::string(info.versions[version]->name);
+}
+
 Expected<bool> Compiled::execute(Executor &exec, const HostTensors &inputs,
                                  const HostTensors &outputs) {
-  if (!impl->folded && tenon_model_get_code(impl->model)->num_folded)
+  bool needsFolding = false;
+  eachVersion(impl->model, [&](const tenon_model_code &code) {
+    needsFolding |= code.num_folded != 0;
+  });
+  if (!impl->folded && needsFolding)
     return fail(ErrorCode::BadTensorData, "constants have not been bound",
                 "call bindConstants before execute");
   std::map<uint64_t, graph::Dims> given;

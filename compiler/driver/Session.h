@@ -91,18 +91,27 @@ public:
   const void *weight(uint64_t id) const;
   /// Whether all sizes are known.
   bool isStatic() const;
+  /// Positions of the inputs that folding reads, in order.
+  std::vector<size_t> foldedInputs() const;
   /// Folds everything that depends on constants only. Must precede execute
   /// when the graph has constant inputs; may be called again after they
   /// changed, but not while another thread executes.
   Expected<bool> bindConstants(Executor &exec, const HostTensors &constants);
-  /// Runs once. `inputs` must hold every input port that is no constant and
+  /// Runs once: the version for these sizes, or else the code for all. `inputs`
+  /// must hold every input port that is no constant and
   /// every constant input (the code may read those too); `outputs` every
   /// output port. Shapes are checked against the graph by inference.
+  /// Errors: BadSize, among others.
   Expected<bool> execute(Executor &exec, const HostTensors &inputs,
                          const HostTensors &outputs);
   /// Shapes of all outputs for these input shapes.
   Expected<std::map<uint64_t, graph::Dims>>
   outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const;
+  /// The version that executes these input shapes, by the sizes it is for,
+  /// "batch=1, tokens=128"; empty: the code for all sizes. Errors: those of
+  /// outputShapes.
+  Expected<std::string>
+  versionFor(const std::map<uint64_t, graph::Dims> &inputs) const;
 
   struct Impl;
   /// For the driver.

@@ -17,7 +17,8 @@ struct Compiled::Impl {
   std::map<uint64_t, size_t> inputs, outputs; // id -> position of the tensor
   // Where the code is.
   std::unique_ptr<codegen::Jit> jit;
-  void *library = nullptr; // of dlopen
+  std::vector<std::unique_ptr<codegen::Jit>> versions; // what `jit` refers to
+  void *library = nullptr;                             // of dlopen
   tenon_model *model = nullptr;
   tenon_folded *folded = nullptr; // what bindConstants made
 

@@ -36,6 +36,10 @@ Expected<graph::PreparedGraph> applyOverrides(Graph graph,
   if (o.dtype)
     applyDType(graph, *o.dtype, errors);
   applyTypeMaps(graph, o, errors);
+  for (const auto &[name, value] : o.likely)
+    if (auto &likely = graph.sizeFacts[name].likely;
+        std::find(likely.begin(), likely.end(), value) == likely.end())
+      likely.push_back(value);
 
   Snapshot old = graph.tensors;
   applyTensors(graph, o, errors);

@@ -14,6 +14,7 @@
 //   dt               DT, or ID:DT+...
 //   attr-fpmath      MODE[:true|false]
 //   tensor-property  ID:PROPERTY+...
+//   likely           SIZE:VALUE[*VALUE]+...   likely values of named sizes
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -37,6 +38,7 @@ struct OverrideText {
   std::string dt;
   std::string attrFpmath;
   std::string tensorProperty;
+  std::string likely;
 };
 
 struct Overrides {
@@ -61,6 +63,8 @@ struct Overrides {
   std::optional<std::string> fpmathMode;
   std::optional<bool> fpmathApplyToInt;
   std::vector<std::pair<uint64_t, graph::PropertyType>> properties;
+  /// Added to those that the graph has.
+  std::vector<std::pair<std::string, int64_t>> likely;
 
   bool empty() const;
 };

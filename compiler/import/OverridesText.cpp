@@ -66,7 +66,7 @@ Error badOverride(std::string message, std::string hint) {
 bool Overrides::empty() const {
   return mb == 0 && tensors.empty() && attrs.empty() && kinds.empty() &&
          !dtype && dtypes.empty() && !fpmathMode && !fpmathApplyToInt &&
-         properties.empty();
+         properties.empty() && likely.empty();
 }
 
 namespace {
@@ -88,6 +88,7 @@ private:
   void attrEntry(uint64_t id, std::string_view rest, std::string_view entry);
   void dt(std::string_view text);
   void fpmath(std::string_view text);
+  void likely(std::string_view text);
   template <typename Fn>
   void entries(std::string_view override, std::string_view text, Fn fn);
 };
@@ -251,6 +252,26 @@ void Parser::fpmath(std::string_view text) {
   result.fpmathApplyToInt = pieces[1] == "true";
 }
 
+void Parser::likely(std::string_view text) {
+  if (text.empty())
+    return;
+  for (std::string_view entry : split(text, '+')) {
+    size_t colon = entry.find(':');
+    std::vector<std::string_view> values;
+    if (colon != entry.npos)
+      values = split(entry.substr(colon + 1), '*');
+    if (colon == 0 || values.empty())
+      fail("likely", entry, "does not say values of a size",
+           "write SIZE:VALUE*VALUE");
+    for (std::string_view value : values)
+      if (std::optional<int64_t> number = parseInt(value))
+        result.likely.emplace_back(entry.substr(0, colon), *number);
+      else
+        fail("likely", entry,
+             "\"" + std::string(value) + "\" is no number of 64 bits", "");
+  }
+}
+
 void Parser::run(const OverrideText &text) {
   mb(text.mb);
   entries("in-shapes", text.inShapes, [&](auto... a) { shapeEntry(a...); });
@@ -263,6 +284,7 @@ void Parser::run(const OverrideText &text) {
           });
   dt(text.dt);
   fpmath(text.attrFpmath);
+  likely(text.likely);
   entries("tensor-property", text.tensorProperty,
           [&](uint64_t id, std::string_view rest, std::string_view entry) {
             if (auto p = graph::parsePropertyType(rest))
@@ -300,7 +322,8 @@ Expected<RunLine> parseRunLine(std::string_view line) {
       {"--op-kind", &run.text.opKind},
       {"--dt", &run.text.dt},
       {"--attr-fpmath", &run.text.attrFpmath},
-      {"--tensor-property", &run.text.tensorProperty}};
+      {"--tensor-property", &run.text.tensorProperty},
+      {"--likely", &run.text.likely}};
   std::vector<Error> errors;
   for (size_t at = 0; at < line.size();) {
     size_t begin = line.find_first_not_of(" \t\r\n", at);
@@ -320,7 +343,8 @@ Expected<RunLine> parseRunLine(std::string_view line) {
                                      "\" is no override of a run",
                                  "overrides are --case= --mb= --in-shapes= "
                                  "--op-attrs= --op-kind= --dt= "
-                                 "--attr-fpmath= --tensor-property="));
+                                 "--attr-fpmath= --tensor-property= "
+                                 "--likely="));
     else
       *override->second = word.substr(equals + 1);
   }

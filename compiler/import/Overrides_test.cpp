@@ -90,7 +90,8 @@ TEST(OverridesText, everyOverride) {
       "--mb=4 --in-shapes=0:2x3*ba+1:-+2:*12x4x1+3:0 "
       "--op-attrs=7:axes:0x1*keep_dims:true+8:mode:gelu_erf "
       "--op-kind=1:ReLU+2:undef --dt=1:f16+2:s8 --attr-fpmath=bf16:true "
-      "--tensor-property=5:constant --expected-n-partitions=0 --case=a/b.json");
+      "--tensor-property=5:constant --likely=n:1*128+m:7 "
+      "--expected-n-partitions=0 --case=a/b.json");
   ASSERT_TRUE(bool(run)) << str(run.errors());
   const Overrides &o = run->overrides;
   EXPECT_EQ(run->caseFile, "a/b.json");
@@ -111,12 +112,19 @@ TEST(OverridesText, everyOverride) {
   EXPECT_EQ(o.fpmathMode, "bf16");
   EXPECT_EQ(o.fpmathApplyToInt, true);
   EXPECT_EQ(o.properties[0].second, PropertyType::constant);
+  EXPECT_EQ(o.likely, (std::vector<std::pair<std::string, int64_t>>{
+                          {"n", 1}, {"n", 128}, {"m", 7}}));
   EXPECT_TRUE(parseRunLine("--case=x")->overrides.empty());
 }
 
 TEST(OverridesText, mistakes) {
   for (const char *override : {"--mb=two",
                                "--mb=-1",
+                               "--likely=n",
+                               "--likely=:1",
+                               "--likely=n:",
+                               "--likely=n:1*x",
+                               "--likely=n:1+",
                                "--mb=1,2",
                                "--in-shapes=2x3",
                                "--in-shapes=a:2",
@@ -478,6 +486,16 @@ TEST(Overrides, propertiesAndMathMode) {
   EXPECT_TRUE(g.fpmathApplyToInt);
   EXPECT_EQ(refuse(g, "--tensor-property=77:constant")[0].code,
             ErrorCode::UnknownTensor);
+}
+
+TEST(Overrides, likelySizesAreAdded) {
+  Graph g = read(op(0, "Abs", "", tensor(0, "\"n\",3"), tensor(1, "\"n\",3")));
+  g.sizeFacts["n"] = {1, 64, 1, {8}};
+  apply(g, "--likely=n:8*4");
+  EXPECT_EQ(g.sizeFacts["n"].likely, (std::vector<int64_t>{8, 4}));
+  EXPECT_EQ(refuse(g, "--likely=n:65")[0].code, ErrorCode::BadSize);
+  EXPECT_EQ(refuse(g, "--likely=m:4")[0].code, ErrorCode::BadSize);
+  EXPECT_EQ(refuse(g, "--in-shapes=0:65x3")[0].code, ErrorCode::BadSize);
 }
 
 TEST(Overrides, nothingOnlyInfers) {

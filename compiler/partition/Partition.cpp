@@ -248,6 +248,12 @@ Graph extract(const Graph &graph, const Partition &partition) {
       for (uint64_t id : *ids)
         part.tensors.insert({id, graph.tensor(id)});
   }
+  // What no input of the part makes known would be about nothing.
+  for (uint64_t id : part.inputPorts)
+    for (const std::string &size : part.tensor(id).sizes)
+      if (auto facts = graph.sizeFacts.find(size);
+          facts != graph.sizeFacts.end())
+        part.sizeFacts.insert(*facts);
   return part;
 }
 

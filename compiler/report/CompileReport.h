@@ -81,6 +81,14 @@ struct ArenaBuffer {
   size_t first = 0, last = 0;
 };
 
+/// Code for likely sizes beside the code for all.
+struct VersionInfo {
+  std::string name; // "batch=1, tokens=128"
+  double seconds = 0;
+  int64_t groups = 0;
+  int64_t codeBytes = 0;
+};
+
 /// What a compilation did; every number is counted, none estimated.
 struct CompileReport {
   std::string targetCpu; // LLVM's name
@@ -97,6 +105,8 @@ struct CompileReport {
   int64_t codeBytes = 0;      // of the object
   /// Why operations were not fused, one per line: `op: reason`.
   std::vector<std::string> remarks;
+  /// All other members but totalSeconds are about the code for all sizes.
+  std::vector<VersionInfo> versions;
   /// What is called for every execution, and what once for its constants; in
   /// order, copies last.
   std::vector<GroupStats> mainGroups, foldGroups;

@@ -152,6 +152,9 @@ OwningOpRef<ModuleOp> Exporter::run() {
       builder, unknown, kMainName,
       builder.getFunctionType(inputTypes, outputTypes), {}, inputAttrs);
   function.setResAttrsAttr(builder.getArrayAttr(outputAttrs));
+  if (!graph.sizeFacts.empty())
+    function->setAttr(kSizeFactsAttr,
+                      sizeFactsAttrOf(graph.sizeFacts, builder.getContext()));
   Block *body = function.addEntryBlock();
   for (auto [id, arg] : llvm::zip(graph.inputPorts, body->getArguments()))
     values[id] = arg;
@@ -241,6 +244,10 @@ void Importer::readModule() {
   read(kFpmathAttr, graph.fpmathMode);
   if (auto flag = module->getAttrOfType<BoolAttr>(kFpmathIntAttr))
     graph.fpmathApplyToInt = flag.getValue();
+  if (auto facts = sizeFactsOf(function))
+    graph.sizeFacts = std::move(*facts);
+  else
+    moveTo(errors, facts.errors());
 }
 
 /// Ids that are written down go to the first who has them; a pass that clones

@@ -83,6 +83,10 @@ std::string dump(const Graph &graph) {
     for (const std::string &size : tensor.sizes)
       text += " '" + size + "'";
   }
+  for (const auto &[name, facts] : graph.sizeFacts) {
+    text += "\n" + name + " " + facts.str();
+    list(facts.likely);
+  }
   return text;
 }
 
@@ -100,6 +104,7 @@ constexpr uint64_t kHuge = ~uint64_t(0) - 2;
 /// results.
 Graph unusualGraph() {
   Graph g;
+  g.sizeFacts["batch"] = {2, 64, 2, {2, 16}};
   g.version = "3.5.0";
   g.engineKind = "gpu";
   g.fpmathMode = "bf16";
@@ -267,6 +272,14 @@ TEST_F(ConvertTest, ForeignModulesAreRefused) {
   EXPECT_EQ(code("func.func private @main()"), ErrorCode::UnsupportedForm);
   EXPECT_EQ(code("func.func @main(%i: index) { return }"),
             ErrorCode::WrongType);
+  for (const char *facts :
+       {"3", "{n = 3}", "{n = {min = \"1\"}}", "{n = {least = 1}}",
+        "{n = {likely = [1]}}", "{n = {max = 99999999999999999999 : i128}}"})
+    EXPECT_EQ(code(std::string("func.func @main() attributes "
+                               "{graph.size_facts = ") +
+                   facts + "} { return }"),
+              ErrorCode::WrongType)
+        << facts;
   EXPECT_EQ(code("func.func @main() { \"x.y\"() : () -> ()  return }"),
             ErrorCode::UnknownOp);
   EXPECT_EQ(code("func.func @main() { \"x.br\"()[^bb1] : () -> () ^bb1: "

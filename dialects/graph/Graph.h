@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/graph/SizeFacts.h"
 #include "dialects/support/Error.h"
 
 #include <cstdint>
@@ -140,6 +141,8 @@ struct Graph {
   std::vector<uint64_t> ignoredOutputs;
   std::vector<Op> ops;
   std::map<uint64_t, LogicalTensor> tensors;
+  /// What is declared of names in LogicalTensor::sizes.
+  NamedSizeFacts sizeFacts;
 
   LogicalTensor &tensor(uint64_t id) { return tensors.at(id); }
   const LogicalTensor &tensor(uint64_t id) const { return tensors.at(id); }

@@ -193,6 +193,69 @@ ArrayAttr sizesOf(Value value) {
   return isList ? sizes : ArrayAttr();
 }
 
+DictionaryAttr sizeFactsAttrOf(const NamedSizeFacts &all,
+                               MLIRContext *context) {
+  Builder b(context);
+  NamedAttrList names;
+  for (const auto &[name, facts] : all) {
+    NamedAttrList of;
+    of.append("min", b.getI64IntegerAttr(facts.min));
+    if (facts.max != SizeFacts::kNoMax)
+      of.append("max", b.getI64IntegerAttr(facts.max));
+    of.append("multiple_of", b.getI64IntegerAttr(facts.multipleOf));
+    if (!facts.likely.empty())
+      of.append("likely", b.getDenseI64ArrayAttr(facts.likely));
+    names.append(name, of.getDictionary(context));
+  }
+  return names.getDictionary(context);
+}
+
+/// Whether all of `attributes` is something that is declared of a size.
+static bool readFacts(DictionaryAttr attributes, SizeFacts &facts) {
+  for (NamedAttribute entry : attributes) {
+    StringRef key = entry.getName();
+    if (key == "likely") {
+      auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+      if (!list)
+        return false;
+      facts.likely.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+      continue;
+    }
+    int64_t *to = key == "min"           ? &facts.min
+                  : key == "max"         ? &facts.max
+                  : key == "multiple_of" ? &facts.multipleOf
+                                         : nullptr;
+    auto number = dyn_cast<IntegerAttr>(entry.getValue());
+    if (!to || !number || number.getValue().getSignificantBits() > 64)
+      return false;
+    *to = number.getValue().getSExtValue();
+  }
+  return true;
+}
+
+Expected<NamedSizeFacts> sizeFactsOf(Operation *function) {
+  NamedSizeFacts all;
+  Attribute attribute = function->getAttr(kSizeFactsAttr);
+  auto names = dyn_cast_or_null<DictionaryAttr>(attribute);
+  bool isGood = !attribute || names;
+  ArrayRef<NamedAttribute> entries;
+  if (names)
+    entries = names.getValue();
+  for (NamedAttribute entry : entries) {
+    auto facts = dyn_cast<DictionaryAttr>(entry.getValue());
+    isGood = isGood && facts && readFacts(facts, all[entry.getName().str()]);
+  }
+  if (isGood)
+    return all;
+  Error error;
+  error.code = ErrorCode::WrongType;
+  error.message = (kSizeFactsAttr + " is not what is declared of sizes").str();
+  error.hint =
+      "as in {tokens = {min = 8, max = 4096, multiple_of = 8, likely = "
+      "array<i64: 8, 128>}}";
+  return error;
+}
+
 LogicalTensor describe(Value value) {
   LogicalTensor tensor;
   auto type = llvm::cast<TensorType>(value.getType());

@@ -33,6 +33,16 @@ inline constexpr llvm::StringLiteral kSizesAttr = "graph.sizes";
 /// On operations: one such array per result.
 inline constexpr llvm::StringLiteral kResultSizesAttr = "graph.result_sizes";
 
+/// On the function: what is declared of names in such expressions, a dictionary
+/// by name of {min, max, multiple_of, likely}, each of which may be left out:
+///   {tokens = {max = 4096, multiple_of = 8, likely = array<i64: 8, 128>}}
+inline constexpr llvm::StringLiteral kSizeFactsAttr = "graph.size_facts";
+
+mlir::DictionaryAttr sizeFactsAttrOf(const NamedSizeFacts &all,
+                                     mlir::MLIRContext *context);
+/// What kSizeFactsAttr says on `function`, if it has it. Errors: WrongType.
+Expected<NamedSizeFacts> sizeFactsOf(mlir::Operation *function);
+
 /// The expressions of `tensor` as an array.
 mlir::ArrayAttr sizesAttrOf(const LogicalTensor &tensor,
                             mlir::MLIRContext *context);

@@ -338,6 +338,10 @@ LogicalResult BrgemmOp::verify() {
       problems.report() << "prefetch must be one piece of known size, is "
                         << type;
   }
+  for (std::optional<uint64_t> fact : {getMaxRows(), getRowMultiple()})
+    if (fact && static_cast<int64_t>(*fact) < 1)
+      problems.report() << "max_rows and row_multiple must be positive, one is "
+                        << static_cast<int64_t>(*fact);
   if (getMatrixUnit() && getRegisterTile())
     problems.report() << "has matrix_unit and register_tile, may have one";
   if (std::optional<ArrayRef<int64_t>> tile = getRegisterTile()) {

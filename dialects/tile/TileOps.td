@@ -50,6 +50,9 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     in one chain. Where K or a batch count is 0 the sum is 0. `max_terms` bounds
     the number of products of an element where sizes are dynamic: with few, no
     memory for sums of blocks is needed.
+    `max_rows` bounds M and `row_multiple` divides it where it is dynamic: what is
+    declared of named sizes says so, and fewer kernels are needed then. With another
+    M rows may be missing.
     `prefetch_next` says that what follows B in memory is the panel needed next:
     it is brought to the cache meanwhile; with `next_panel`, what so many elements
     behind the beginning of B follows. A hint, ignored where B is not one piece;
@@ -98,6 +101,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     UnitAttr:$nontemporal_out,
     UnitAttr:$unsigned_a,
     OptionalAttr<I64Attr>:$max_terms,
+    OptionalAttr<I64Attr>:$max_rows,
+    OptionalAttr<I64Attr>:$row_multiple,
     OptionalAttr<Tile_QuantizedWeightsAttr>:$quantized,
     UnitAttr:$matrix_unit,
     OptionalAttr<DenseI64ArrayAttr>:$register_tile);
@@ -130,6 +135,8 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
     (`nontemporal_out` $nontemporal_out^)?
     (`unsigned_a` $unsigned_a^)?
     (`max_terms` $max_terms^)?
+    (`max_rows` $max_rows^)?
+    (`row_multiple` $row_multiple^)?
     (`quantized` $quantized^)?
     (`matrix_unit` $matrix_unit^)?
     (`register_tile` $register_tile^)?

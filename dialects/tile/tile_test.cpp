@@ -200,6 +200,10 @@ TEST_F(TileTest, refusesTypesAndTiles) {
                          "memref<8x24xf32>", "prefetch(%f : " + type + ")", "",
                          ", %f: " + type),
                   {"prefetch must be one piece of known size"});
+  for (const char *fact : {"max_rows 0", "row_multiple 0", "row_multiple -8"})
+    expectRefused(brgemm("memref<?x64xf32>", "memref<64x24xf32>",
+                         "memref<?x24xf32>", fact),
+                  {"max_rows and row_multiple must be positive"});
   expectRefused(brgemm("memref<8x64xf32>", "memref<64x24xf32>",
                        "memref<8x24xf32>", "register_tile [4]"),
                 {"register_tile must be [MR, NV]"});

@@ -60,10 +60,60 @@ int64_t Index::evaluate(Kind kind, int64_t x, int64_t y) {
   return 0;
 }
 
+IndexFacts Index::facts() const {
+  return ssa ? math->facts.lookup(ssa) : IndexFacts::of(number);
+}
+
+void Index::learn(const IndexFacts &more) const {
+  if (!ssa)
+    return;
+  IndexFacts all = facts().meet(more);
+  if (!all.empty())
+    math->facts[ssa] = all;
+}
+
+IndexFacts Index::combine(Kind kind, const IndexFacts &x, const IndexFacts &y) {
+  switch (kind) {
+  case Kind::mul:
+    return x * y;
+  case Kind::add:
+    return x + y;
+  case Kind::sub:
+    return x - y;
+  case Kind::ceilDiv:
+    return x.ceilDiv(y);
+  case Kind::floorDiv:
+    return x.floorDiv(y);
+  case Kind::rem:
+    return x.rem(y);
+  case Kind::min:
+    return x.least(y);
+  case Kind::max:
+    return x.greatest(y);
+  }
+  return {};
+}
+
 Index Index::build(Kind kind, Index x, Index y) {
   if (!x.ssa && !y.ssa)
     return evaluate(kind, x.number, y.number);
   IndexMath &m = x.ssa ? *x.math : *y.math;
+  // Nothing follows from constants alone.
+  IndexFacts facts;
+  if ((x.ssa && m.facts.contains(x.ssa)) ||
+      (y.ssa && m.facts.contains(y.ssa))) {
+    IndexFacts fx = x.facts(), fy = y.facts();
+    facts = combine(kind, fx, fy);
+    if (facts.min == facts.max)
+      return facts.min;
+    if ((kind == Kind::min && fx.max <= fy.min) ||
+        (kind == Kind::max && fx.min >= fy.max) ||
+        (kind == Kind::rem && fx.min >= 0 && fx.max < fy.min))
+      return x;
+    if ((kind == Kind::min && fy.max <= fx.min) ||
+        (kind == Kind::max && fy.min >= fx.max))
+      return y;
+  }
   auto keyOf = [](Index v) {
     return IndexMath::Operand(v.ssa.getAsOpaquePointer(), v.ssa ? 0 : v.number);
   };
@@ -76,7 +126,9 @@ Index Index::build(Kind kind, Index x, Index y) {
       m.memo[{m.b.getInsertionBlock(), static_cast<int>(kind), first, second}];
   if (!known)
     known = m.create(kind, x, y);
-  return Index(m, known);
+  Index result(m, known);
+  result.learn(facts);
+  return result;
 }
 
 Value IndexMath::create(Kind kind, Index x, Index y) {

@@ -9,12 +9,15 @@
 //
 // What is constant folds. Other results are operations, which the `IndexMath`
 // of the operands creates at its builder's place and remembers, so that equal
-// products in one block are the same value.
+// products in one block are the same value. What is declared of a size (learn)
+// is known of all that is computed from it (facts), and folds what it decides:
+// of 1 to 16 rows there is one block of 24.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "dialects/support/Rounding.h"
+#include "passes/support/IndexFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -47,6 +50,11 @@ public:
     return ssa;
   }
 
+  /// What is known of it.
+  IndexFacts facts() const;
+  /// From now on `more` is known of it, too.
+  void learn(const IndexFacts &more) const;
+
   /// Whether both are the same constant or the same SSA value. Different values
   /// may still be equal when the code runs.
   friend bool operator==(Index x, Index y) {
@@ -71,6 +79,8 @@ private:
   friend class IndexMath;
   enum class Kind { mul, add, sub, ceilDiv, floorDiv, rem, min, max };
   static int64_t evaluate(Kind kind, int64_t x, int64_t y);
+  static IndexFacts combine(Kind kind, const IndexFacts &x,
+                            const IndexFacts &y);
   /// What the operators above return where no operand makes it trivial.
   static Index build(Kind kind, Index x, Index y);
 
@@ -118,6 +128,8 @@ private:
   using Operand = std::pair<const void *, int64_t>;
   using Key = std::tuple<mlir::Block *, int, Operand, Operand>;
   llvm::DenseMap<Key, mlir::Value> memo;
+  /// Of values of which something is known.
+  llvm::DenseMap<mlir::Value, IndexFacts> facts;
 };
 
 } // namespace tenon::passes

@@ -81,6 +81,68 @@ TEST_F(IndexMathTest, whatIsNotConstantHasAValue) {
   EXPECT_NE(x, 0);
 }
 
+TEST_F(IndexMathTest, whatIsDeclaredFollowsArithmetic) {
+  x.learn({8, 64, 8});
+  auto expect = [](Index index, int64_t min, int64_t max, int64_t multiple) {
+    IndexFacts facts = index.facts();
+    EXPECT_EQ(facts.min, min);
+    EXPECT_EQ(facts.max, max);
+    EXPECT_EQ(facts.multipleOf, multiple);
+  };
+  expect(x, 8, 64, 8);
+  expect(x * 3, 24, 192, 24);
+  expect(x + 4, 12, 68, 4);
+  expect(x - 16, -8, 48, 8);
+  expect(100 - x, 36, 92, 4);
+  expect(x / 4, 2, 16, 2);
+  expect(ceilDiv(x, 5), 2, 13, 1);
+  expect(x % 48, 0, 47, 8);
+  expect(min(x, 12), 8, 12, 4);
+  expect(max(x, 12), 12, 64, 4);
+  expect(x * y, IndexFacts::kLeast, IndexFacts::kMost, 8);
+  expect(min(x, y), IndexFacts::kLeast, 64, 1);
+  // Nothing is known of others.
+  EXPECT_TRUE((y * 8).facts().empty());
+  EXPECT_TRUE(min(y, 8).facts().empty());
+  y.learn({0, IndexFacts::kMost, 1});
+  expect(x * y, 0, IndexFacts::kMost, 8);
+  expect(x + y, 8, IndexFacts::kMost, 1);
+  expect(y - x, -64, IndexFacts::kMost, 1);
+}
+
+TEST_F(IndexMathTest, whatIsDeclaredDecides) {
+  x.learn({8, 64, 8});
+  size_t before = written();
+  EXPECT_EQ(ceilDiv(x, 64), 1);
+  EXPECT_EQ(x / 65, 0);
+  EXPECT_EQ(x % 4, 0);
+  EXPECT_EQ(x % 65, x);
+  EXPECT_EQ(min(x, 64), x);
+  EXPECT_EQ(min(x, 8), 8);
+  EXPECT_EQ(max(x, 8), x);
+  EXPECT_EQ(max(x, 64), 64);
+  EXPECT_EQ(written(), before);
+  EXPECT_FALSE(ceilDiv(x, 63).constant());
+  EXPECT_FALSE(min(x, 63).constant());
+  EXPECT_FALSE((x % 16).constant());
+}
+
+TEST(IndexFacts, boundsThatDoNotFitAreNone) {
+  constexpr int64_t kMost = IndexFacts::kMost, kLeast = IndexFacts::kLeast;
+  IndexFacts large{1, kMost - 1, kMost / 2};
+  EXPECT_EQ((large * large).max, kMost);
+  EXPECT_EQ((large * large).min, 1);
+  EXPECT_EQ((large + large).max, kMost);
+  EXPECT_EQ((large - IndexFacts::of(-5)).max, kMost);
+  EXPECT_EQ((IndexFacts() - large).min, kLeast);
+  EXPECT_TRUE((IndexFacts() + large).empty());
+  EXPECT_EQ(IndexFacts::of(0).meet({0, 9, 4}).multipleOf, 0);
+  EXPECT_EQ((IndexFacts{0, 90, 6}).meet({5, kMost, 4}).str(), "5..90*12");
+  // What may be negative is not divided.
+  EXPECT_TRUE((IndexFacts{-8, 8, 8}).floorDiv(IndexFacts::of(4)).empty());
+  EXPECT_TRUE((IndexFacts{8, 8, 8}).rem(IndexFacts{0, 4, 1}).empty());
+}
+
 /// Operands come before what needs them, from left to right.
 TEST_F(IndexMathTest, operationsFollowTheExpression) {
   Index first = x * 3 + y % 5 - 7;

@@ -54,6 +54,7 @@ private:
       return;
     if (x.constant())
       std::swap(x, y);
+    y.learn(x.facts());
     others[x.dynamic()] = y;
   }
 
@@ -62,6 +63,7 @@ private:
 } // namespace
 
 static LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
+                               ArrayRef<Specializer::SizesFacts> facts,
                                ArrayRef<int64_t> inPlace) {
   OpBuilder b = OpBuilder::atBlockBegin(lowered.addEntryBlock());
   func::ReturnOp ret = func::ReturnOp::create(b, group.getLoc());
@@ -71,14 +73,20 @@ static LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
   GroupContext ctx(m, group, lowered.getName().str(), sizes);
   ctx.inPlace = inPlace;
   unsigned n = group.getNumArguments();
+  auto bufferOf = [&](unsigned i) {
+    Strided s = stridedOf(m, lowered.getArgument(i));
+    for (auto [size, known] : llvm::zip(s.sizes, facts[i]))
+      size.learn(known);
+    return s;
+  };
   for (BlockArgument arg : group.getArguments()) {
-    Strided s = stridedOf(m, lowered.getArgument(arg.getArgNumber()));
+    Strided s = bufferOf(arg.getArgNumber());
     sizes.set(arg, s.sizes);
     ctx.inputs[arg] = std::move(s);
   }
   ValueRange results = group.getBody().front().getTerminator()->getOperands();
   for (auto [i, v] : llvm::enumerate(results))
-    sizes.expect(v, stridedOf(m, lowered.getArgument(n + i)).sizes);
+    sizes.expect(v, bufferOf(n + i).sizes);
   EqualSizes equal;
   for (Operation &op : group.getBody().front().without_terminator()) {
     if (failed(sizes.infer(&op)))
@@ -97,7 +105,7 @@ static LogicalResult lowerBody(func::FuncOp group, func::FuncOp lowered,
     setSizes(ctx.inputs[arg], sizes[arg]);
   }
   for (auto [i, v] : llvm::enumerate(results)) {
-    Strided s = stridedOf(m, lowered.getArgument(n + i));
+    Strided s = bufferOf(n + i);
     setSizes(s, sizes[v]);
     ctx.outputs[v].push_back(std::move(s));
   }
@@ -141,7 +149,8 @@ void Specializer::passTemporaries(func::FuncOp fn) {
 }
 
 func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
-                              TypeRange outputs, ArrayRef<int64_t> inPlace) {
+                              TypeRange outputs, ArrayRef<SizesFacts> facts,
+                              ArrayRef<int64_t> inPlace) {
   std::string key;
   llvm::raw_string_ostream os(key);
   os << group.getName();
@@ -149,6 +158,14 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
   types.append(outputs.begin(), outputs.end());
   for (Type t : types)
     os << "|" << t;
+  for (const SizesFacts &sizes : facts) {
+    os << "|";
+    for (const IndexFacts &size : sizes)
+      if (!size.empty())
+        os << size.str();
+      else
+        os << ",";
+  }
   for (int64_t i : inPlace)
     os << "|" << i;
   func::FuncOp &lowered = known[key];
@@ -164,7 +181,7 @@ func::FuncOp Specializer::get(func::FuncOp group, TypeRange inputs,
                                  b.getFunctionType(types, {}));
   fn.setPrivate();
   fn->setAttr(kGroupAttr, group->getAttr(kGroupAttr));
-  if (failed(lowerBody(group, fn, inPlace)))
+  if (failed(lowerBody(group, fn, facts, inPlace)))
     return {};
   passTemporaries(fn);
   return lowered = fn;

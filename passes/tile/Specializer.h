@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "passes/support/IndexFacts.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -14,10 +16,15 @@ class Specializer {
 public:
   explicit Specializer(mlir::ModuleOp module) : module(module) {}
 
+  /// What is known of the sizes of one buffer.
+  using SizesFacts = llvm::SmallVector<IndexFacts>;
+
   /// `group` lowered for these buffers, or null after an error. After them it
-  /// takes its temporaries. `inPlace` as in GroupContext.
+  /// takes its temporaries. `facts`: of the sizes of all buffers. `inPlace` as
+  /// in GroupContext.
   mlir::func::FuncOp get(mlir::func::FuncOp group, mlir::TypeRange inputs,
                          mlir::TypeRange outputs,
+                         llvm::ArrayRef<SizesFacts> facts,
                          llvm::ArrayRef<int64_t> inPlace);
   int64_t count() const { return known.size(); }
   /// Sizes that the types of the temporaries of `lowered` do not have, of each

@@ -160,6 +160,8 @@ private:
       for (auto [i, text] : llvm::enumerate(textsOf(arg)))
         if (auto expr = graph::SizeExpr::parse(text); expr && expr->name())
           sizes.setNamed(text, sizes[arg][i]);
+    if (auto declared = graph::sizeFactsOf(old))
+      sizes.learn(*declared);
     for (BlockArgument arg : old.getArguments()) {
       SmallVector<Index> shared(sizes[arg]);
       for (auto [i, text] : llvm::enumerate(textsOf(arg))) {
@@ -309,13 +311,17 @@ private:
       operands.push_back(asMemref(m, s));
     TypeRange types = ValueRange(operands).getTypes();
     SmallVector<Type> all(types);
-    func::FuncOp lowered =
-        specializer.get(group, ArrayRef<Type>(all).take_front(in.size()),
-                        ArrayRef<Type>(all).drop_front(in.size()), inPlace);
-    if (!lowered)
-      return failure();
     SmallVector<Strided> buffers(in);
     llvm::append_range(buffers, out);
+    SmallVector<Specializer::SizesFacts> facts;
+    for (const Strided &s : buffers)
+      facts.push_back(llvm::map_to_vector(
+          s.sizes, [](Index size) { return size.facts(); }));
+    func::FuncOp lowered = specializer.get(
+        group, ArrayRef<Type>(all).take_front(in.size()),
+        ArrayRef<Type>(all).drop_front(in.size()), facts, inPlace);
+    if (!lowered)
+      return failure();
     IRMapping known;
     for (auto [t, dynamic] :
          llvm::zip(lowered.getArgumentTypes().drop_front(operands.size()),

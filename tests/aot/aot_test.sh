@@ -236,6 +236,43 @@ as_npy out.raw any.npy out.npy
 expect_error E1007 "$tenon" run any.so --mb=4 --dt=bf16
 expect_error E1007 "$tenon" run mlp.so --mb=4
 
+#--- sizes that are declared, likely ones with code of their own -------------------
+python3 - "$dynamic" <<'PY'
+import json, sys
+graph = json.load(open(sys.argv[1]))
+for op in graph["graph"]:
+    for tensor in op["inputs"]:
+        if tensor["id"] == 0:
+            tensor["shape"][0] = "rows"
+graph["sizes"] = {"rows": {"min": 1, "max": 64, "likely": [1, 59]}}
+json.dump(graph, open("likely.json", "w"))
+PY
+targets=x86-64-v2,x86-64-v3
+"$tenon" compile likely.json -o any.so --header any.h --targets=$targets |
+  tee likely.log
+grep -q '^with code of its own for rows=59$' likely.log
+grep -q 'rows: from 1 to 64, is fc1_src_dims\[0\]' any.h
+build likely "$sources/any_main.c" any.so -L. -ltenon_rt
+only_runtime likely
+./likely x out.raw
+as_npy out.raw any.npy out.npy
+"${reference_any[@]}" --expect fc3.relu=@out.npy | grep 'expected: as in'
+nm -D --defined-only any.so | awk '{print $3}' | sort >names
+printf 'any_%s\n' create destroy get_info info run scratch_bytes | diff - names
+for mb in 1 2 59; do
+  "$tenon" run any.so --mb=$mb --check >likely.log
+  grep -q 'check: passed' likely.log
+done
+grep -q 'executed: the code for rows=59' likely.log
+expect_error E1212 "$tenon" run any.so --mb=65
+build declared "$sources/declared_main.c" any.so -L. -ltenon_rt -lm
+./declared x out.raw
+as_npy out.raw any.npy out.npy
+"${reference_any[@]}" --expect fc3.relu=@out.npy | grep 'expected: as in'
+"$tenon" compile likely.json -o again/any.so --header again/any.h \
+  --targets=$targets >/dev/null
+cmp again/any.so any.so
+
 #--- one unknown size, and an unknown rank -------------------------------------
 one_op() { # SHAPE STRIDE LAYOUT-OF-RESULT
   cat <<JSON

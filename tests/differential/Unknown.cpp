@@ -18,6 +18,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 
 namespace tenon::test {
 
@@ -87,6 +88,7 @@ public:
       if (!inferGraph(complete).empty() || findBroadcast(inferred, complete))
         return std::nullopt;
     }
+    declare();
     return UnknownSizes{
         std::move(general),
         std::vector<Graph>(known.begin(), known.begin() + kExecuted)};
@@ -97,6 +99,8 @@ private:
   bool draw();
   bool mark(uint64_t id, size_t dim, size_t symbol);
   size_t newSymbol(int64_t size, bool isNamed);
+  /// Says of named sizes what is true of those that are executed.
+  void declare();
 
   /// Infers the results of operation `i` in all sets.
   bool follow(size_t i);
@@ -192,6 +196,27 @@ bool Attempt::draw() {
     if (auto symbol = bySize.find(place.size); symbol != bySize.end())
       mark(place.id, place.dim, symbol->second);
   return true;
+}
+
+void Attempt::declare() {
+  for (const Symbol &symbol : symbols) {
+    if (symbol.name.empty() || hashOf({seed, 10}) % 2)
+      continue;
+    auto executed = std::span(symbol.sizes).first(kExecuted);
+    SizeFacts facts;
+    uint64_t what = hashOf({seed, 11});
+    if (what & 1)
+      facts.min = std::ranges::min(executed);
+    if (what & 2)
+      facts.max = std::ranges::max(executed) + (what & 4 ? 0 : 1000);
+    if (what & 8)
+      for (facts.multipleOf = 0; int64_t size : executed)
+        facts.multipleOf = std::gcd(facts.multipleOf, size);
+    // The other one is executed by the code for all sizes.
+    if (what & 16)
+      facts.likely = {executed[what & 32 ? 1 : 0]};
+    general.sizeFacts[symbol.name] = facts;
+  }
 }
 
 std::vector<Entry> Attempt::shapeOf(uint64_t id) const {

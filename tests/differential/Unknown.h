@@ -15,7 +15,8 @@ namespace tenon::test {
 /// One graph for the compiler, and what it may be executed as.
 struct UnknownSizes {
   /// Some sizes of inputs are not known; some of these have names. Results have
-  /// no shapes, except where inference needs them.
+  /// no shapes, except where inference needs them. Of names may be declared
+  /// what is true of both sets of sizes.
   graph::Graph general;
   /// The same with all sizes known: those of the graph it is made of, then
   /// others, which may be 0 or 1.

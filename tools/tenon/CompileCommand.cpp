@@ -192,6 +192,10 @@ Expected<bool> CompileCommand::write(const AotFiles &files) const {
   std::printf("wrote %s, %s, for %s\n", args.output.c_str(),
               bytesText(static_cast<double>(files.code.size())).c_str(),
               targets.c_str());
+  for (const std::string &version : files.versions)
+    std::printf("with code of its own for %s\n", version.c_str());
+  for (const std::string &remark : files.remarks)
+    std::fprintf(stderr, "remark: %s\n", remark.c_str());
   if (!args.weights.empty())
     std::printf("wrote %s, %s\n", args.weights.c_str(),
                 bytesText(static_cast<double>(files.weights.size())).c_str());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/report/Explain.h"
 #include "compiler/driver/Session.h"
+#include "compiler/driver/Versions.h"
 #include "compiler/report/Stats.h"
 #include "dialects/support/Text.h"
 #include "tools/devinfo/Peaks.h"
@@ -85,6 +86,7 @@ private:
   std::string endText(const std::optional<size_t> &op, uint64_t tensor,
                       bool isInput) const;
   void printGroup(size_t index) const;
+  void printVersions() const;
   void printText(const report::Explainer &explainer) const;
   void printJson(const report::Explainer &explainer) const;
 
@@ -199,8 +201,21 @@ void ExplainCommand::printText(const report::Explainer &explainer) const {
     printOrder(edge.reorders);
   }
   if (args.op.empty() && args.edge.empty())
+    printVersions();
+  if (args.op.empty() && args.edge.empty())
     for (const std::string &sum : explainer.sumTexts())
       std::printf("order, %s\n", sum.c_str());
+}
+
+/// Answers are about the code for all sizes.
+void ExplainCommand::printVersions() const {
+  for (const VersionInfo &version : compileReport.versions)
+    std::printf("sizes: executions with %s have code of their own, %s\n",
+                version.name.c_str(),
+                countText(version.groups, "group").c_str());
+  for (const std::string &remark : compileReport.remarks)
+    if (remark.starts_with(kVersionRemark))
+      std::printf("%s\n", remark.c_str());
 }
 
 const char *nameOf(ReorderInfo::When when) {
@@ -260,6 +275,10 @@ void ExplainCommand::printJson(const report::Explainer &explainer) const {
   const Graph &graph = compiled->graph();
   ordered_json root;
   root["model"] = args.model.path;
+  root["versions"] = ordered_json::array();
+  for (const VersionInfo &version : compileReport.versions)
+    root["versions"].push_back(
+        {{"sizes", version.name}, {"groups", version.groups}});
   root["groups"] = ordered_json::array();
   for (const GroupStats &g : compileReport.mainGroups)
     root["groups"].push_back(toJson(g, graph));

@@ -7,6 +7,7 @@
 #include "compiler/driver/Aot.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/driver/Session.h"
+#include "compiler/driver/Versions.h"
 #include "compiler/import/Load.h"
 #include "compiler/report/Dot.h"
 #include "compiler/report/MemoryPlan.h"
@@ -253,6 +254,12 @@ int InspectCommand::writeReport() {
   for (const GroupStats &group : r.mainGroups)
     root["groups"].push_back(
         {{"label", group.label}, {"kind", group.kind}, {"types", group.types}});
+  root["versions"] = ordered_json::array();
+  for (const VersionInfo &version : r.versions)
+    root["versions"].push_back({{"sizes", version.name},
+                                {"seconds", version.seconds},
+                                {"groups", version.groups},
+                                {"codeBytes", version.codeBytes}});
   root["groupFunctions"] = r.groupFunctions;
   root["sections"] = r.sections;
   root["kernels"] = r.kernels;
@@ -304,6 +311,9 @@ int InspectCommand::showFile() {
   std::printf("\nhash            %016llx%016llx\n",
               static_cast<unsigned long long>(seal.hash.high),
               static_cast<unsigned long long>(seal.hash.low));
+  if (auto whole = graph::prepareGraph(graph))
+    for (const Version &version : versionsOf(*whole).list)
+      std::printf("code of its own %s\n", version.name.c_str());
   for (const auto *ports : {&graph.inputPorts, &graph.outputPorts})
     for (uint64_t id : *ports) {
       const graph::LogicalTensor &tensor = graph.tensor(id);

@@ -40,6 +40,9 @@ constexpr OverrideOption kOverrides[] = {
     {"attr-fpmath", &OverrideText::attrFpmath, "MODE[:true|false]"},
     {"tensor-property", &OverrideText::tensorProperty,
      "ID:PROPERTY+...: variable, constant, host_scalar or undef"},
+    {"likely", &OverrideText::likely,
+     "SIZE:VALUE[*VALUE]+...: values of named sizes that get code of their "
+     "own"},
 };
 
 void addOption(CLI::App &app, const char *flag, bool &value, const char *help) {

@@ -5,6 +5,7 @@
 // A model with unknown dims is compiled once for all of them.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/driver/Versions.h"
 #include "compiler/report/Stats.h"
 #include "dialects/support/Text.h"
 #include "runtime/tenon_model.h"
@@ -50,6 +51,7 @@ private:
   bool compile(const Prepared &prepared);
   bool giveWeights(const Graph &graph, TensorMap &values);
   void runOnce(const Prepared &prepared);
+  void printVersion(const Graph &graph) const;
   void writeOutputs(const Graph &graph, const TensorMap &results);
   void compareExpected(const Graph &graph, const TensorMap &results);
   void checkResults(const Graph &graph, TensorMap values,
@@ -114,6 +116,17 @@ void printTensor(const Graph &graph, uint64_t id, const Tensor &tensor) {
   std::printf("\n");
 }
 
+/// Code for likely sizes, and why there is none for some.
+void printVersions(const std::vector<VersionInfo> &versions,
+                   const std::vector<std::string> &remarks) {
+  for (const VersionInfo &version : versions)
+    std::printf("  and code for %s in %s\n", version.name.c_str(),
+                secondsText(version.seconds).c_str());
+  for (const std::string &remark : remarks)
+    if (remark.starts_with(kVersionRemark))
+      std::printf("  %s\n", remark.c_str());
+}
+
 bool RunCommand::parseSpecs() {
   constexpr const char *kExpect = "expect";
   std::vector<Error> errors;
@@ -162,6 +175,7 @@ bool RunCommand::compile(const Prepared &prepared) {
               countText(compileReport.groups, "group").c_str(),
               secondsText(compileReport.totalSeconds).c_str(),
               prepared.isDynamic ? ", sizes left open until it runs" : "");
+  printVersions(compileReport.versions, compileReport.remarks);
   return true;
 }
 
@@ -178,6 +192,18 @@ bool RunCommand::giveWeights(const Graph &graph, TensorMap &values) {
   if (!taken)
     report(taken.errors());
   return bool(taken);
+}
+
+/// Which code was executed, if there is some for likely sizes.
+void RunCommand::printVersion(const Graph &graph) const {
+  if (!tenon_model_get_info(compiled->model())->num_versions)
+    return;
+  std::map<uint64_t, graph::Dims> shapes;
+  for (uint64_t id : graph.inputPorts)
+    shapes[id] = *graph.tensor(id).shape;
+  if (auto version = compiled->versionFor(shapes))
+    std::printf("  executed: the code for %s\n",
+                version->empty() ? "all sizes" : version->c_str());
 }
 
 void RunCommand::writeOutputs(const Graph &graph, const TensorMap &results) {
@@ -293,6 +319,7 @@ void RunCommand::runOnce(const Prepared &prepared) {
     return report(results.errors());
   for (const auto &[id, tensor] : *results)
     printTensor(graph, id, tensor);
+  printVersion(graph);
   std::vector<double> times = measure(
       std::min(args.repeat, 3), static_cast<size_t>(args.repeat), 0.5,
       [](size_t) {},

@@ -52,6 +52,10 @@ struct TensorText {
   bool isDenseByDefault = false;
 };
 
+/// Reads the member "sizes" of a graph.
+void readSizeFacts(Value object, graph::NamedSizeFacts &facts,
+                   Reporter &reporter);
+
 /// Reads one logical tensor of `op`; nothing when it has no usable id.
 std::optional<TensorText> readTensor(Value object, const graph::Op &op,
                                      Reporter &reporter);

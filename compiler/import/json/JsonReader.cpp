@@ -195,6 +195,8 @@ void GraphReader::member(std::string_view key, Value v) {
     return ports(v, key, graph.inputPorts);
   if (key == "output_ports")
     return ports(v, key, graph.outputPorts);
+  if (key == "sizes")
+    return readSizeFacts(v, graph.sizeFacts, reporter);
   reporter.unknownKey(v, nullptr, key);
 }
 

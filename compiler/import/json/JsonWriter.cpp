@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace tenon::json {
 
@@ -38,6 +39,7 @@ private:
   void tensors(const Graph &graph, const std::vector<uint64_t> &ids,
                uint64_t absent);
   void op(const Graph &graph, const graph::Op &op);
+  void sizeFacts(const graph::NamedSizeFacts &all);
 
   std::string out;
 };
@@ -182,6 +184,30 @@ void Writer::op(const Graph &graph, const graph::Op &op) {
   out += "\n    }";
 }
 
+/// What is declared of sizes; what says nothing is left out.
+void Writer::sizeFacts(const graph::NamedSizeFacts &all) {
+  if (all.empty())
+    return;
+  out += ",\n  \"sizes\": {";
+  const char *separator = "\n    ";
+  for (const auto &[name, facts] : all) {
+    out += std::exchange(separator, ",\n    ");
+    text(name);
+    out += ": {\"min\": ";
+    number(facts.min);
+    if (facts.max != graph::SizeFacts::kNoMax) {
+      out += ", \"max\": ";
+      number(facts.max);
+    }
+    out += ", \"multiple_of\": ";
+    number(facts.multipleOf);
+    out += ", \"likely\": ";
+    list(facts.likely);
+    out += '}';
+  }
+  out += "\n  }";
+}
+
 std::string Writer::run(const Graph &graph) {
   out = "{\n  \"version\": ";
   text(graph.version);
@@ -198,6 +224,7 @@ std::string Writer::run(const Graph &graph) {
   list(inputs);
   out += ",\n  \"output_ports\": ";
   list(graph.outputPorts);
+  sizeFacts(graph.sizeFacts);
   out += ",\n  \"graph\": [";
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     out += i ? ",\n" : "\n";

@@ -168,6 +168,23 @@ TEST(Json, sizesMayBeExpressions) {
   EXPECT_EQ(wrong(R"(["4"])"), ErrorCode::WrongType);
 }
 
+TEST(Json, sizesMayBeDeclared) {
+  std::string text = withInputs(R"({"id": 1, "shape": ["n", "m"]})");
+  text.insert(1, R"("sizes": {"n": {"min": 8, "max": 4096, "multiple_of": 8,
+                                    "likely": [128, 8]}, "m": {}}, )");
+  Graph g = mustRead(text);
+  ASSERT_EQ(g.sizeFacts.size(), 2u);
+  EXPECT_EQ(g.sizeFacts["n"], (SizeFacts{8, 4096, 8, {128, 8}}));
+  EXPECT_EQ(g.sizeFacts["m"], SizeFacts());
+  std::string written = writeJson(g);
+  Graph again = mustRead(written);
+  EXPECT_EQ(again.sizeFacts, g.sizeFacts);
+  EXPECT_EQ(writeJson(again), written);
+  json::JsonOptions strict;
+  strict.strict = true;
+  EXPECT_TRUE(readJson(written, "t", strict));
+}
+
 TEST(Json, oldForms) {
   Graph g = mustRead(R"({"graph": [{"id": 1, "kind": "BiasAddBackprop",
     "attrs": {"plain": 3, "list": {"type": "s64[]", "value": 4},

@@ -57,7 +57,9 @@ using BeforeInfer =
 /// Sets the dims of tensors of `graph` that are expressions of known sizes.
 /// Errors: AttrValue (no expression), BadRank (not one expression per dim),
 /// ShapeMismatch (two dims of one name differ, or a known dim is not what its
-/// expression says), BadDim (an expression is below 0 or does not fit).
+/// expression says), BadDim (an expression is below 0 or does not fit), those
+/// of checkSizeFacts, BadSize (what is declared of a name is about no dim, or a
+/// size is not as declared).
 std::vector<Error> applyNamedSizes(Graph &graph);
 
 /// Sorts `graph.ops` topologically, gives sizes that are expressions of known

@@ -2,6 +2,7 @@
 #include "dialects/graph/SizeExpr.h"
 #include "dialects/graph/infer/Infer.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace tenon::graph {
@@ -15,6 +16,8 @@ public:
   std::vector<Error> run() {
     for (auto &[id, tensor] : graph.tensors)
       read(tensor);
+    for (const auto &[name, facts] : graph.sizeFacts)
+      check(name, facts);
     if (errors.empty())
       for (const Size &size : sizes)
         bind(size);
@@ -68,10 +71,30 @@ private:
     }
   }
 
+  /// A declaration, which some dim has to be about.
+  void check(const std::string &name, const SizeFacts &facts) {
+    std::vector<Error> found = checkSizeFacts(name, facts);
+    if (found.empty() && std::ranges::none_of(sizes, [&](const Size &size) {
+          return size.expr.name() == name;
+        }))
+      report(ErrorCode::BadSize,
+             "the size \"" + name +
+                 "\" is declared, but no dim of a tensor is that name alone",
+             "a size becomes known from an input that has it");
+    if (std::optional<int64_t> only = facts.onlySize(); found.empty() && only)
+      numbers.emplace(name, *only);
+    std::move(found.begin(), found.end(), std::back_inserter(errors));
+  }
+
   void bind(const Size &size) {
     std::optional<std::string_view> name = size.expr.name();
     if (!name || size.known() == kUnknownDim)
       return;
+    if (auto it = graph.sizeFacts.find(*name);
+        it != graph.sizeFacts.end() && !it->second.allows(size.known()))
+      return report(ErrorCode::BadSize,
+                    size.text() + " is " + std::to_string(size.known()) +
+                        ", declared to be " + it->second.str());
     auto [it, isNew] = numbers.try_emplace(std::string(*name), size.known());
     if (!isNew && it->second != size.known())
       report(ErrorCode::ShapeMismatch,

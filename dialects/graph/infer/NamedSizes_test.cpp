@@ -63,5 +63,36 @@ TEST(NamedSizes, ThatContradictAreErrors) {
   }
 }
 
+TEST(NamedSizes, AreAsDeclared) {
+  Graph g = tensors({{Dims{kAny, 64}, {"b", "64"}}, {Dims{kAny}, {"b * 2"}}});
+  g.sizeFacts["b"] = {1, 16, 4, {}};
+  EXPECT_TRUE(applyNamedSizes(g).empty());
+  EXPECT_EQ(g.tensor(1).shape, Dims{kAny});
+  for (int64_t size : {0, 6, 20}) {
+    Graph special = g;
+    special.tensor(0).shape = Dims{size, 64};
+    std::vector<Error> errors = applyNamedSizes(special);
+    ASSERT_EQ(errors.size(), 1u) << size;
+    EXPECT_EQ(errors[0].code, ErrorCode::BadSize);
+    EXPECT_EQ(errors[0].message,
+              "dim 0 of tensor 0, b, is " + std::to_string(size) +
+                  ", declared to be from 1 to 16 and a multiple of 4");
+  }
+  // Where only one size is left, it is known.
+  g.sizeFacts["b"].max = 7;
+  EXPECT_TRUE(applyNamedSizes(g).empty());
+  EXPECT_EQ(g.tensor(1).shape, Dims{8});
+}
+
+TEST(NamedSizes, ThatAreDeclaredAreDims) {
+  Graph g = tensors({{Dims{kAny}, {"b * 2"}}});
+  g.sizeFacts["b"] = {};
+  std::vector<Error> errors = applyNamedSizes(g);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, ErrorCode::BadSize);
+  EXPECT_NE(errors[0].message.find("no dim of a tensor is that name alone"),
+            std::string::npos);
+}
+
 } // namespace
 } // namespace tenon::graph

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "dialects/graph/SizeFacts.h"
 #include "dialects/tile/Target.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/tile/core/Strided.h"
@@ -32,6 +33,8 @@ public:
   void setNamed(llvm::StringRef name, Index size) {
     named.insert({name, size});
   }
+  /// What is declared of sizes that have names.
+  void learn(const graph::NamedSizeFacts &declared);
   /// The value of an expression. Absent if it has a name that is not known.
   std::optional<Index> evaluate(llvm::StringRef expression) const;
   /// Computes and remembers the sizes of the results of `op`. Fails, with an

@@ -46,6 +46,12 @@ ArrayRef<Index> SizeMap::operator[](Value v) const {
   return it->second;
 }
 
+void SizeMap::learn(const graph::NamedSizeFacts &declared) {
+  for (const auto &[name, facts] : declared)
+    if (auto it = named.find(name); it != named.end())
+      it->second.learn({facts.min, facts.max, facts.multipleOf});
+}
+
 std::optional<Index> SizeMap::evaluate(StringRef expression) const {
   using graph::SizeExpr;
   auto expr = SizeExpr::parse(expression);

@@ -218,9 +218,11 @@ void withBlockSize(IndexMath &m, Index number, Index total, Index block,
                          [&](int64_t size) { body(size); });
   if (!most)
     return body(min(block, total - number * block));
-  emitIfBelow(
-      m, number, total / block, [&] { body(block); },
-      [&] { body(total % block); });
+  Index full = total / block, rest = total % block;
+  // What is declared of the total may leave one of both.
+  if (rest.isConstant(0) || full.isConstant(0))
+    return body(rest.isConstant(0) ? block : rest);
+  emitIfBelow(m, number, full, [&] { body(block); }, [&] { body(rest); });
 }
 
 } // namespace tenon::passes

@@ -149,10 +149,12 @@ public:
       return emitParts();
     Index isMany = atLeast(kMaxQuantizedRows + 1);
     times = isMany;
-    emitParts();
+    if (!times.isConstant(0))
+      emitParts();
     makesWeights = false;
     times = 1 - isMany;
-    emitParts();
+    if (!times.isConstant(0))
+      emitParts();
   }
 
 private:
@@ -160,8 +162,16 @@ private:
   /// no items.
   Index atLeast(int64_t rows) const { return min(space.rows, rows) / rows; }
 
+  /// The number of rows for partsOfSum, which tells few from many.
+  std::optional<int64_t> rowsForParts() const {
+    IndexFacts rows = space.rows.facts();
+    return rows.max <= kFewRows  ? std::optional(rows.max)
+           : rows.min > kFewRows ? std::optional(rows.min)
+                                 : std::nullopt;
+  }
+
   void emitParts() {
-    auto k = p.k.constant(), r = space.rows.constant();
+    auto k = p.k.constant(), r = rowsForParts();
     bool inParts = k && p.interleave == 1 && (!p.quantized || makesWeights) &&
                    p.elementOfA().isF32() && p.dst.elementType().isF32();
     if (!inParts)
@@ -172,9 +182,11 @@ private:
     SmallVector<int64_t> parts =
         partsOfSum(*k, r, p.panel, ctx.target.getL2Bytes(), step);
     Index all = times;
-    bool mayBeFew = !r && parts.size() > 1 && !makesWeights;
-    if (mayBeFew) {
-      times = all * (1 - atLeast(kMinRowsOfParts));
+    Index isFew = parts.size() > 1 && !makesWeights
+                      ? 1 - atLeast(kMinRowsOfParts)
+                      : Index(0);
+    if (!isFew.isConstant(0)) {
+      times = all * isFew;
       emitSection(0, p.k, SumPart::whole);
       times = all * atLeast(kMinRowsOfParts);
     }
@@ -193,6 +205,7 @@ private:
   };
   /// For `k` columns of A.
   Cut cut(Index k) const;
+  Index rowsOfBlock(Index first, int64_t block) const;
   /// The sum over [from, from + k) of K.
   void emitSection(Index from, Index k, SumPart part);
   Index bytesOfWeights(Index k) const;
@@ -241,6 +254,11 @@ void PackedMatMulEmitter::emitItem(ArrayRef<Index> at, Index panel,
     start.push_back(panel * p.panel);
     auto product = epilogue.emitBrgemm(m, a, w, p.dst, p.epilogueOperands,
                                        start, rowDim, length, columns, part);
+    IndexFacts rows = length.facts();
+    if (!length.constant() && rows.hasMax())
+      product.setMaxRows(rows.max);
+    if (!length.constant() && rows.multipleOf > 1)
+      product.setRowMultiple(rows.multipleOf);
     product.setPrefetchNext(streams);
     product.setPrefetchRows(rowsStream);
     if (streams && part != SumPart::whole)
@@ -323,8 +341,11 @@ PackedMatMulEmitter::Cut PackedMatMulEmitter::cut(Index k) const {
                            p.elementOfA().getIntOrFloatBitWidth() / 8,
                            inTiles ? kTileRows : kMinRowBlock);
   int64_t step = inTiles ? kTileRows : 1;
+  int64_t most = space.rows.facts().max;
   if (r && *r > block)
     block = roundUp(evenRows(*r, block), step);
+  else if (!r && most <= block + block / 8) // one block, as in evenRows
+    block = roundUp(std::max<int64_t>(most, 1), step);
   // What lies still is read once: a block of rows while panels pass, or, where
   // rows are so long that few of them fit, a panel while rows pass.
   bool panelLast = !p.packing && !makesWeights &&
@@ -350,6 +371,15 @@ PackedMatMulEmitter::Cut PackedMatMulEmitter::cut(Index k) const {
   if (panelLast)
     grid.add("panel", panels);
   return {block, panelLast, std::move(grid)};
+}
+
+/// Rows from `first` on, at most `block`, of a number that is not known.
+Index PackedMatMulEmitter::rowsOfBlock(Index first, int64_t block) const {
+  Index length = min(block, space.rows - first);
+  if (IndexFacts rows = space.rows.facts(); !rows.empty())
+    length.learn({IndexFacts::kLeast, std::min(block, rows.max),
+                  std::gcd(block, rows.multipleOf)});
+  return length;
 }
 
 void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
@@ -392,7 +422,7 @@ void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
       withBlockSize(m, rowBlockAt, *r, block,
                     [&](int64_t length) { emit(length); });
     else
-      emit(min(block, space.rows - at.back()));
+      emit(rowsOfBlock(at.back(), block));
   };
   Index bytes = copy.bytes + bytesOfWeights(k);
   emitItems(m, ctx.label, times * grid.size(), bytes, section);
