@@ -135,7 +135,7 @@ struct FusionPlanner {
   bool isResultOfWindow(Operation *op) {
     return op->getNumResults() == 1 && op->hasOneUse() &&
            kindOfGroup(*op->user_begin()) == GroupKind::window &&
-           own.makes(*op->user_begin(), op);
+           own.makes(*op->use_begin(), op);
   }
 
   /// Whether the elementwise group `from` can be computed inside group `to`, of
@@ -266,29 +266,99 @@ struct FusionPlanner {
     });
   }
 
-  /// Rows of a product, queries, values and taps of a pooling are computed
-  /// where they are read.
+  /// Where `op` is read, if that is in one place, perhaps through views, which
+  /// are added to `through`; else null.
+  static OpOperand *onlyUse(Operation *op, std::vector<Operation *> &through) {
+    while (op->hasOneUse()) {
+      OpOperand &use = *op->use_begin();
+      if (!graph::isView(use.getOwner()))
+        return &use;
+      op = use.getOwner();
+      through.push_back(op);
+    }
+    return nullptr;
+  }
+
+  /// Whether attention of `g` begins after `op`, one of `g`.
+  static bool isBeforeAttention(Operation *op, const Group &g) {
+    for (Operation *each : g.ops) {
+      if (each == op)
+        return g.kind == GroupKind::attention;
+      if (isa<tile::AttentionOp>(each))
+        break;
+    }
+    return false;
+  }
+
+  /// The operand of attention, or of what is packed for it, that elementwise
+  /// operations of its group make of what is read at `use`; `use` if no such
+  /// operation reads it. Null: it is not one operand.
+  OpOperand *operandAfter(OpOperand *use) {
+    std::vector<Operation *> views;
+    while (use &&
+           isBeforeAttention(use->getOwner(),
+                             groups[groupOf.lookup(use->getOwner())]) &&
+           isScalarOp(use->getOwner()))
+      use = onlyUse(use->getOwner(), views);
+    return use;
+  }
+
+  /// Whether `g` computes `operand`, which it reads, by what it has and `more`.
+  bool makes(OpOperand &operand, const Group &g,
+             ArrayRef<Operation *> more) const {
+    if (isa<tile::PackOp>(operand.getOwner()) && g.kind != GroupKind::attention)
+      return false; // It is packed before, by sections of another form.
+    llvm::DenseSet<Operation *> makers;
+    SmallVector<Value> stack{operand.get()};
+    auto isOne = [&](Operation *op) {
+      return op && (llvm::is_contained(more, op) ||
+                    (op != operand.getOwner() && isBeforeAttention(op, g)));
+    };
+    while (!stack.empty())
+      if (Operation *def = stack.pop_back_val().getDefiningOp();
+          isOne(def) && makers.insert(def).second)
+        llvm::append_range(stack, def->getOperands());
+    SmallVector<Operation *> ops(more);
+    llvm::append_range(ops, g.ops);
+    llvm::erase_if(ops, [&](Operation *op) { return !makers.contains(op); });
+    return own.makes(operand, ops);
+  }
+
+  /// Rows of a product, queries, keys, values and taps of a pooling are
+  /// computed where they are read. Groups that read others come first: what
+  /// they compute then may be needed for an operand, too.
   void movePrologues() {
-    for (Group &from : groups) {
+    for (Group &from : llvm::reverse(groups)) {
       Operation *last = from.ops.empty() ? nullptr : from.ops.back();
-      if (!last || from.kind != GroupKind::elementwise || !last->hasOneUse() ||
-          llvm::any_of(from.ops, graph::isIndexed))
-        continue;
-      Operation *reader = *last->user_begin();
-      if (!own.makes(reader, from.ops) ||
+      if (!last || from.kind != GroupKind::elementwise ||
+          llvm::any_of(from.ops, graph::isIndexed) ||
           escaping(from, from.ops.size()).size() != 1)
         continue;
-      Group &to = groups[groupOf.lookup(reader)];
-      if (to.kind == GroupKind::contraction && feedsProduct(to)) {
+      std::vector<Operation *> moved = from.ops;
+      OpOperand *use = onlyUse(last, moved);
+      OpOperand *operand = operandAfter(use);
+      if (!operand)
+        continue;
+      int to = groupOf.lookup(use->getOwner());
+      if (!makes(*operand, groups[to], moved))
+        continue;
+      if (groups[to].kind == GroupKind::contraction &&
+          feedsProduct(groups[to])) {
         remark(last, "a chain of products is worth more than a group with the "
                      "first of them");
         continue;
       }
-      std::vector<Operation *> moved = from.ops;
-      if (!prepend(from, to))
+      size_t computed = from.ops.size();
+      from.ops = moved;
+      if (!prepend(from, groups[to])) {
+        from.ops.resize(computed);
         continue;
-      for (Operation *op : moved)
-        remark(op, "it is computed in the only group that reads it");
+      }
+      for (Operation *op : moved) {
+        groupOf[op] = to;
+        if (!graph::isView(op))
+          remark(op, "it is computed in the only group that reads it");
+      }
     }
     number();
   }

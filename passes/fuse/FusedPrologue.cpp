@@ -4,6 +4,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "passes/ops/Costs.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/ops/ViewedLoops.h"
 #include "passes/support/GraphAttrs.h"
 
 #include "llvm/Support/DebugLog.h"
@@ -98,20 +99,70 @@ static bool widens(ArrayRef<Operation *> ops) {
          rankedType(ops[0]->getResult(0)).getElementType().isF32();
 }
 
-bool FusedPrologue::makes(Operation *user, ArrayRef<Operation *> ops) const {
+static bool haveViews(ArrayRef<Operation *> ops) {
+  return llvm::any_of(ops, [](Operation *op) { return graph::isView(op); });
+}
+
+/// Whether one nest of loops computes `v` by `ops`, which has one loop for each
+/// dimension but `split`; that one may be several loops of which the innermost
+/// has a multiple of `neighbours` iterations.
+static bool hasLoops(Value v, ArrayRef<Operation *> ops, int64_t split,
+                     int64_t neighbours) {
+  if (!haveViews(ops))
+    return true;
+  std::optional<ViewedLoops> loops = findViewedLoops(v, ops);
+  if (!loops)
+    return false;
+  for (auto [d, ofDim] : llvm::enumerate(loops->dims.lookup(v)))
+    if (ofDim.size() > 1 && (static_cast<int64_t>(d) != split ||
+                             loops->sizes[ofDim.back()] % neighbours != 0))
+      return false;
+  return true;
+}
+
+/// What attention packs, or reads where it lies: keys [.., depth, keys] and
+/// values [.., keys, columns].
+bool FusedPrologue::makesPart(tile::AttentionOp op, OpOperand &read,
+                              ArrayRef<Operation *> ops) const {
+  Value v = read.get();
+  int64_t rank = rankedType(v).getRank();
+  bool isPacked = read.getOwner() != op;
+  Value part = isPacked ? read.getOwner()->getResult(0) : v;
+  if (part == op.getK())
+    return hasLoops(v, ops, rank - 2, op.getInterleave()) &&
+           (isPacked ||
+            !ShapedType::isDynamic(rankedType(op.getQ()).getShape().back()));
+  if (part != op.getV())
+    return false;
+  // Columns of packed values are cut where panels end.
+  return isPacked ? hasLoops(v, ops, -1, 1)
+                  : hasLoops(v, ops, rank - 1, 1) &&
+                        (!op.getPacked() || fitsThreads(op, v));
+}
+
+bool FusedPrologue::makes(OpOperand &read, ArrayRef<Operation *> ops) const {
   assert(!ops.empty() && "a reader makes what somebody computed");
-  Value v = ops.back()->getResult(0);
+  Value v = read.get();
+  Operation *user = read.getOwner();
+  bool isViewed = haveViews(ops);
   if (graph::isPooling(user) && !graph::isBackward(user))
     return !findsMaxima(user) && widens(ops);
   if (auto product = dyn_cast<tile::MatMulOp>(user))
-    return v == product.getSrc() && v != product.getWeights() &&
+    return !isViewed && v == product.getSrc() && v != product.getWeights() &&
            makesSrc(product, ops);
+  if (auto pack = dyn_cast<tile::PackOp>(user)) {
+    auto op = pack->hasOneUse()
+                  ? dyn_cast<tile::AttentionOp>(*pack->user_begin())
+                  : tile::AttentionOp();
+    return op && packs(op, pack) && makesPart(op, read, ops);
+  }
   auto op = dyn_cast<tile::AttentionOp>(user);
-  if (!op || !op.getPacked() || op.getFromLeft())
+  if (!op || op.getFromLeft())
     return false;
   if (v == op.getQ())
-    return !ShapedType::isDynamic(rankedType(v).getShape().back());
-  return v == op.getV() && fitsThreads(op, v);
+    return op.getPacked() && !isViewed &&
+           !ShapedType::isDynamic(rankedType(v).getShape().back());
+  return makesPart(op, read, ops);
 }
 
 } // namespace tenon::passes

@@ -19,9 +19,10 @@ struct FusedPrologue {
   /// after the other is made.
   bool packs(mlir::Operation *user, tile::PackOp pack) const;
 
-  /// Whether `user` computes its operand, the result of the last of `ops`,
-  /// which are elementwise.
-  bool makes(mlir::Operation *user,
+  /// Whether the owner of `read` computes what it reads there, the result of
+  /// the last of `ops`, which are elementwise; with views between and after
+  /// them for attention, or what is packed for it.
+  bool makes(mlir::OpOperand &read,
              llvm::ArrayRef<mlir::Operation *> ops) const;
 
 private:
@@ -31,6 +32,8 @@ private:
   /// a number that is not known.
   bool fitsThreads(tile::AttentionOp op, mlir::Value v) const;
   bool makesSrc(tile::MatMulOp op, llvm::ArrayRef<mlir::Operation *> ops) const;
+  bool makesPart(tile::AttentionOp op, mlir::OpOperand &read,
+                 llvm::ArrayRef<mlir::Operation *> ops) const;
 };
 
 } // namespace tenon::passes

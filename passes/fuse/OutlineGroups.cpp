@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/fuse/OutlineGroups.h"
 
+#include "dialects/graph/OpFacts.h"
 #include "passes/support/Entry.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -19,6 +20,8 @@ std::string labelOf(const Group &g) {
   std::string label;
   std::string kept;
   for (Operation *op : g.ops) {
+    if (graph::isView(op))
+      continue;
     std::string n = nameOf(op->getLoc());
     if (n.empty())
       n = kindOf(op).empty() ? op->getName().stripDialect().str()

@@ -147,11 +147,17 @@ bool hasUnknownZeroPoints(Operation *op) {
          !rankedType(op->getOperand(2)).hasStaticShape();
 }
 
-/// Groups are cut out by reshapes, of known sizes.
+/// Groups of several elements are cut out of dimensions by reshapes, of known
+/// sizes.
 bool hasUnknownGroups(Operation *op) {
-  return stringAttr(op, "qtype") == "per_group" &&
-         (!rankedType(op->getOperand(0)).hasStaticShape() ||
-          !rankedType(op->getOperand(1)).hasStaticShape());
+  if (stringAttr(op, "qtype") != "per_group")
+    return false;
+  auto src = rankedType(op->getOperand(0)),
+       scales = rankedType(op->getOperand(1));
+  for (auto [d, group] : llvm::enumerate(intsAttr(op, "group_shape")))
+    if (group != 1 && (src.isDynamicDim(d) || scales.isDynamicDim(d)))
+      return true;
+  return false;
 }
 
 bool isRowMajor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {

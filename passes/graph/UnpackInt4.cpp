@@ -3,14 +3,14 @@
 //
 //   func @main(%x: tensor<2x6xsi4>)
 //       ->  func @main(%x: tensor<6xui8>)      the same memory
-//           %v = floor(Reshape(%x) * [[1], [1/16]]) : tensor<2x6xf32>
-//           %n = %v - 16 floor(%v / 16)           0 to 15
-//           %s = %n - 16 floor((%n + 8) / 16)     of si4: -8 to 7
-//           Reshape(Transpose(TypeCast(%s))) : tensor<2x6xsi8>
+//           %b = TypeCast(Reshape(%x)) + [[8], [128]] : tensor<2x6xs32>
+//           %n = TypeCast(And(%b, [[15], [240]])) * [[1], [1/16]] - 8
+//           Reshape(Transpose(TypeCast(%n))) : tensor<2x6xsi8>
 //
-// No memory below this point has elements of less than a byte. In f32 all of
-// this is exact: floor(y) of multiples of 1/16 is Round(y - 15/32). Constants
-// are unpacked once.
+// No memory below this point has elements of less than a byte. The bits of u4
+// are the number; those of s4 are it after 8 was added, without what is carried
+// out of them, and 8 less is the number again. In f32 all of this is exact.
+// Constants are unpacked once.
 //
 // What quantises to 4 bits gives bytes with as few values (kBitsAttr). Where it
 // is a result of the graph, pairs of them are put together:
@@ -32,6 +32,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
+
+#include <array>
 
 using namespace mlir;
 
@@ -70,33 +72,27 @@ public:
   }
 
 private:
+  /// The numbers in `bytes` [1, n], as f32: low halves, then high ones.
   Value unpack(Value bytes, bool isSigned) {
-    const float factors[] = {1, 1.0f / 16};
+    Type s32 = IntegerType::get(b.getContext(), 32, IntegerType::Signed);
+    Value x = buildCast(b, loc, bytes, s32);
+    if (isSigned)
+      x = buildBinary(b, loc, "Add", x, halves<int32_t>({8, 128}, s32));
+    x = buildBinary(b, loc, "And", x, halves<int32_t>({15, 240}, s32));
+    x = buildCast(b, loc, x, b.getF32Type());
+    x = buildBinary(b, loc, "Multiply", x,
+                    halves<float>({1, 1.0f / 16}, b.getF32Type()));
+    return isSigned ? buildBinary(b, loc, "Subtract", x, buildScalar(b, loc, 8))
+                    : x;
+  }
+
+  /// One number for each half of a byte that is used.
+  template <typename T> Value halves(std::array<T, 2> numbers, Type element) {
     int64_t perByte = type.getNumElements() == 1 ? 1 : 2;
-    Value halves = arith::ConstantOp::create(
+    return arith::ConstantOp::create(
         b, loc,
-        DenseElementsAttr::get(
-            RankedTensorType::get({perByte, 1}, b.getF32Type()),
-            ArrayRef(factors).take_front(perByte)));
-    Value x = buildCast(b, loc, bytes, b.getF32Type());
-    Value v =
-        roundedSum(buildBinary(b, loc, "Multiply", x, halves), -15.0 / 32);
-    Value n = less16Times(v, roundedSum(over16(v), -15.0 / 32));
-    return isSigned ? less16Times(n, roundedSum(over16(n), 1.0 / 32)) : n;
-  }
-
-  Value roundedSum(Value x, double offset) {
-    Value sum = buildBinary(b, loc, "Add", x, buildScalar(b, loc, offset));
-    return buildGraphOp(b, loc, "Round", sum, rankedType(sum));
-  }
-
-  Value over16(Value x) {
-    return buildBinary(b, loc, "Multiply", x, buildScalar(b, loc, 1.0 / 16));
-  }
-
-  Value less16Times(Value x, Value y) {
-    Value times = buildBinary(b, loc, "Multiply", y, buildScalar(b, loc, 16));
-    return buildBinary(b, loc, "Subtract", x, times);
+        DenseElementsAttr::get(RankedTensorType::get({perByte, 1}, element),
+                               ArrayRef(numbers).take_front(perByte)));
   }
 
   /// `pairs` with the dimensions of the argument.

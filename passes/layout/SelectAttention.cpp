@@ -17,11 +17,15 @@ namespace tenon::passes {
 namespace {
 
 /// Whether so few queries read each key that packing would cost more than it
-/// saves. Heads that share their keys count as rows of one.
+/// saves. Heads that share their keys count as rows of one. Queries of narrow
+/// floats are widened first, to memory of a known size.
 bool readsKeysInPlace(tile::AttentionOp op) {
   constexpr int64_t kFewRows = 8;
   auto rows = rowsOfMatrix(rankedType(op.getDst()), rankedType(op.getK()));
-  return !op.getFromLeft() && rows && *rows <= kFewRows;
+  auto q = rankedType(op.getQ());
+  return !op.getFromLeft() && !op.getNormalized() && rows &&
+         *rows <= kFewRows &&
+         (q.getElementType().isF32() || !q.isDynamicDim(q.getRank() - 1));
 }
 
 /// Whether the products of `op` are of narrow floats that the target widens,
@@ -46,7 +50,7 @@ bool isSlow(tile::AttentionOp op, const Selection &selection) {
 void selectAttention(tile::AttentionOp op, OpBuilder &b, Selection &selection) {
   auto dst = rankedType(op.getDst());
   Type element = dst.getElementType();
-  if (element.isF32() && !op.getNormalized() && readsKeysInPlace(op))
+  if (readsKeysInPlace(op))
     return;
   if (isSlow(op, selection)) {
     constexpr unsigned kProductsOf = 3; // q, k, v

@@ -7,6 +7,8 @@
 //       ->  Multiply(Subtract(TypeCast(q), z), s)    s, z: tensor<Cx1x1xf32>
 //   DynamicDequantize(q, s, z) {per_group, group_shape = [1, 32]}
 //       ->  the same on q and s reshaped to [.., n, 32] and [.., n, 1]
+//   Dequantize(TypeCast(x)), x numbers of 4 bits in f32
+//       ->  Multiply(Subtract(x, z), s)
 //   MaxPool(Dequantize(q))
 //       ->  Multiply(Subtract(MaxPool(TypeCast(q)), z), s)
 //   Quantize(MaxPool(Dequantize(q))) with the same s and z
@@ -32,6 +34,7 @@
 #include "passes/ops/WindowGeometry.h"
 #include "passes/support/Build.h"
 #include "passes/support/GraphAttrs.h"
+#include "passes/support/Permutations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -200,10 +203,43 @@ private:
   }
 
   Value dequantize(Value q) {
-    Value quantized = build("TypeCast", q, b.getF32Type());
+    Value quantized = beforeCast(q);
+    if (!quantized)
+      quantized = build("TypeCast", q, b.getF32Type());
     if (!op->use_empty() && commutesWithPooling(op, *op->user_begin()))
       poolQuantized(*op->user_begin(), quantized);
     return scaled(quantized);
+  }
+
+  /// The f32 numbers that became the bytes `q` of fewer bits, as `q` shows
+  /// them; null: there are none, or `q` has other readers as well.
+  Value beforeCast(Value q) {
+    SmallVector<Operation *> views;
+    Operation *def = q.getDefiningOp();
+    auto isReadHere = [&] {
+      return llvm::all_of(def->getUsers(), [&](Operation *user) {
+        return user == op || llvm::is_contained(views, user);
+      });
+    };
+    for (; def && graph::isView(def) && isReadHere();
+         def = def->getOperand(0).getDefiningOp())
+      views.push_back(def);
+    bool isKnown =
+        isa_and_nonnull<graph::TypeCastOp>(def) && isReadHere() &&
+        rankedType(def->getOperand(0)).getElementType().isF32() &&
+        (def->hasAttr(kBitsAttr) || llvm::any_of(views, [](Operation *view) {
+           return view->hasAttr(kBitsAttr);
+         }));
+    if (!isKnown)
+      return {};
+    Value v = def->getOperand(0);
+    for (Operation *view : llvm::reverse(views)) {
+      auto shape = rankedType(view->getResult(0)).getShape();
+      Order order = orderOf(view->getResult(0));
+      v = order.empty() ? buildReshape(b, loc, v, shape)
+                        : buildTranspose(b, loc, v, order);
+    }
+    return v;
   }
 
   Value scaled(Value quantized) {
@@ -260,7 +296,8 @@ private:
     else if (qtype == "per_channel" && type.getRank() == 1 &&
              type.getDimSize(0) != 1)
       dims = alongAxis(type.getDimSize(0));
-    return parameterInF32(b, loc, v, dims);
+    Value number = beforeCast(v);
+    return parameterInF32(b, loc, number ? number : v, dims);
   }
 
   /// A dim that has more than one scale, each for more than one index.

@@ -3,12 +3,15 @@
 // The halves of a byte: high ones are a 16th. Nothing has a sign in u4.
 // CHECK-LABEL: func @main
 // CHECK-SAME:    (%arg0: tensor<6xui8> {graph.id = 0 : ui64, tile.rank = 2 : index}, %arg1: tensor<1xf32>)
-// CHECK:         %[[BYTES:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<1x6xui8>
-// CHECK:         %[[HALVES:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [6.250000e-02]]>
-// CHECK:         %[[X:.*]] = graph.TypeCast %[[BYTES]]
-// CHECK:         %[[V:.*]] = graph.Multiply %[[X]], %[[HALVES]] {{.*}} -> tensor<2x6xf32>
-// CHECK-COUNT-2: graph.Round
-// CHECK-NOT:     graph.Round
+// CHECK-DAG:     %[[BYTES:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<1x6xui8>
+// CHECK-DAG:     %[[BITS:.*]] = arith.constant dense<{{\[}}[15], [240]]> : tensor<2x1xsi32>
+// CHECK-DAG:     %[[HALVES:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [6.250000e-02]]>
+// CHECK:         %[[X:.*]] = graph.TypeCast %[[BYTES]] {{.*}} -> tensor<1x6xsi32>
+// CHECK-NOT:     graph.Add
+// CHECK:         %[[N:.*]] = graph.And %[[X]], %[[BITS]] {{.*}} -> tensor<2x6xsi32>
+// CHECK:         %[[F:.*]] = graph.TypeCast %[[N]]
+// CHECK:         graph.Multiply %[[F]], %[[HALVES]]
+// CHECK-NOT:     graph.Subtract
 // CHECK:         %[[C:.*]] = graph.TypeCast {{.*}} -> tensor<2x6xui8>
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %[[C]]
 // CHECK:         %[[R:.*]] = graph.StaticReshape %[[T]] {{.*}} -> tensor<2x6xui8>
@@ -24,7 +27,10 @@ func.func @main(%q: tensor<2x6xui4> {graph.id = 0 : ui64}, %s: tensor<1xf32>) ->
 // readers have the same bytes. Other types stay.
 // CHECK-LABEL: func @main
 // CHECK-SAME:    (%arg0: tensor<12xui8> {tile.rank = 2 : index}, %arg1: tensor<1xf32>, %arg2: tensor<4x6xsi8>)
-// CHECK-COUNT-3: graph.Round
+// CHECK:         graph.Add {{.*}} -> tensor<2x12xsi32>
+// CHECK:         graph.And
+// CHECK:         graph.Multiply
+// CHECK:         graph.Subtract
 // CHECK:         graph.TypeCast {{.*}} -> tensor<2x12xsi8>
 // CHECK:         %[[R:.*]] = graph.StaticReshape {{.*}} -> tensor<6x4xsi8>
 // CHECK:         %[[T:.*]] = graph.StaticTranspose %[[R]] {graph.bits = 4 : i64, order = [1, 0]} {{.*}} -> tensor<4x6xsi8>

@@ -35,3 +35,28 @@ func.func @few(%q: tensor<2x127x32xbf16>, %k: tensor<2x32x128xbf16>, %v: tensor<
   %r = graph.ReLU %o : (tensor<2x127x32xbf16>) -> tensor<2x127x32xbf16>
   return %r : tensor<2x127x32xbf16>
 }
+
+// One query reads narrow keys and values as they lie, for any target.
+// CHECK-LABEL: func.func @one
+// CHECK-NOT:     tile.pack
+// BF16-LABEL:  func.func @one
+// BF16-NOT:      tile.pack
+func.func @one(%q: tensor<2x1x32xbf16>, %k: tensor<2x32x128xbf16>, %v: tensor<2x128x32xbf16>) -> tensor<2x1x32xbf16> {
+  %o = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<2x1x32xbf16>, tensor<2x32x128xbf16>, tensor<2x128x32xbf16> -> tensor<2x1x32xbf16>
+  return %o : tensor<2x1x32xbf16>
+}
+
+// Declines: elements of a key whose number is not known are no memory for
+// queries that are widened.
+// CHECK-LABEL: func.func @unknown_depth
+// CHECK:         tile.pack
+func.func @unknown_depth(%q: tensor<2x1x?xbf16>, %k: tensor<2x?x128xbf16>, %v: tensor<2x128x32xbf16>) -> tensor<2x1x32xbf16> {
+  %o = tile.attention %q, %k, %v score {
+  ^bb0(%x: f32, %row: index, %column: index):
+    tile.yield %x : f32
+  } : tensor<2x1x?xbf16>, tensor<2x?x128xbf16>, tensor<2x128x32xbf16> -> tensor<2x1x32xbf16>
+  return %o : tensor<2x1x32xbf16>
+}

@@ -86,15 +86,26 @@ Value AttentionEmitter::numbers(const Block &block, Value scratch) const {
   return box(m, scratch, 0, {block.rows}, {1});
 }
 
+/// Where that is; not `from_left`.
+AttentionEmitter::RowsAt AttentionEmitter::sumsAt(const Block &block) const {
+  if (schedule.sumsApart)
+    return {block.scratch.result, 0, problem.columns, 1};
+  return {problem.dst.base, offsetOf(problem.dst, block.at),
+          problem.dst.strides[problem.dst.rank() - 2], 1};
+}
+
 /// The queries of a block.
-Value AttentionEmitter::queriesOf(const Block &block) const {
+AttentionEmitter::RowsAt AttentionEmitter::queriesAt(const Block &block) const {
   if (problem.fusedQueries)
-    return box(m, block.scratch.fusedQueries, 0, {block.rows, problem.depth},
-               {problem.depth, 1});
-  return box(
-      m, problem.q.base, offsetOf(problem.q, block.at),
-      {block.rows, problem.depth},
-      {problem.q.strides[problem.q.rank() - 2], problem.q.strides.back()});
+    return {block.scratch.fusedQueries, 0, problem.depth, 1};
+  return {problem.q.base, offsetOf(problem.q, block.at),
+          problem.q.strides[problem.q.rank() - 2], problem.q.strides.back()};
+}
+
+Value AttentionEmitter::queriesOf(const Block &block) const {
+  RowsAt q = queriesAt(block);
+  return box(m, q.base, q.offset, {block.rows, problem.depth},
+             {q.across, q.along});
 }
 
 /// Where keys or values `s` are.

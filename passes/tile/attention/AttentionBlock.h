@@ -41,6 +41,13 @@ public:
     Index count;
   };
 
+  /// Rows of a block in memory: where they begin, and the strides from row to
+  /// row and within one.
+  struct RowsAt {
+    mlir::Value base;
+    Index offset, across, along;
+  };
+
 protected:
   Grid gridOf(Index blocks) const;
   Block blockOf(const Grid::Item &item, mlir::Value memory) const;
@@ -54,6 +61,8 @@ protected:
   mlir::Value weightsOf(const Block &block, const Rows &rows,
                         const Keys &part) const;
   mlir::Value numbers(const Block &block, mlir::Value scratch) const;
+  RowsAt sumsAt(const Block &block) const;
+  RowsAt queriesAt(const Block &block) const;
   mlir::Value queriesOf(const Block &block) const;
   mlir::Value baseOf(const Block &block, const Strided &s,
                      mlir::Value AttentionScratch::*place) const;

@@ -17,8 +17,10 @@ namespace {
 
 class ProblemReader {
 public:
-  ProblemReader(GroupContext &ctx, tile::AttentionOp op)
-      : ctx(ctx), op(op), p(Epilogue(ctx, op)) {}
+  ProblemReader(GroupContext &ctx, tile::AttentionOp op, bool inPlace)
+      : ctx(ctx), op(op), p(Epilogue(ctx, op)) {
+    p.inPlace = inPlace;
+  }
 
   AttentionProblem read() {
     readSizes();
@@ -41,10 +43,13 @@ private:
   Strided readPacked(Value value, std::optional<PackedInput> &packed);
   Strided readOrFuse(Value value, Index first, Index second,
                      std::optional<FusedInput> &made);
+  void readPlainInputs();
+  void readPackedInputs();
 
   GroupContext &ctx;
   tile::AttentionOp op;
   AttentionProblem p;
+  bool isWidened = false; // operands are narrow floats, and computed as f32
 };
 
 /// The number of keys. Panels do not show it where it is not known, but then
@@ -65,7 +70,10 @@ void ProblemReader::readSizes() {
   p.rows = *(ctx.sizes[op.getQ()].end() - 2);
   p.depth = ctx.sizes[op.getQ()].back();
   p.element = rankedType(op.getQ()).getElementType();
-  p.inPlace = !op.getPacked();
+  // What is read in place is widened there.
+  isWidened = p.inPlace && p.isNarrow();
+  if (isWidened)
+    p.element = Float32Type::get(p.element.getContext());
   p.interleave = op.getInterleave();
   p.keys = readKeys();
   p.fromLeft = op.getFromLeft();
@@ -80,11 +88,22 @@ void ProblemReader::readSizes() {
                   : vType.getDimSize(vType.getRank() - (p.fromLeft ? 2 : 1));
 }
 
-void ProblemReader::readInputs() {
+/// What `value` is packed from in the group, or `value`.
+Value beforePacking(Value value) {
+  auto pack = value.getDefiningOp<tile::PackOp>();
+  return pack ? pack.getWeights() : value;
+}
+
+void ProblemReader::readPlainInputs() {
+  p.interleave = 1;
+  p.k = readOrFuse(beforePacking(op.getK()), p.depth, p.keys, p.fusedKeys);
+  p.v = readOrFuse(beforePacking(op.getV()), p.keys, p.columns, p.fusedValues);
+}
+
+void ProblemReader::readPackedInputs() {
   auto panelOf = [&](Value value) {
     return panelWidth(rankedType(value), p.interleave);
   };
-  p.q = readOrFuse(op.getQ(), p.rows, p.depth, p.fusedQueries);
   if (p.interleave > 1) {
     p.v = readPacked(op.getV(), p.packedValues);
     p.valuePanel = panelOf(op.getV());
@@ -92,12 +111,16 @@ void ProblemReader::readInputs() {
     p.v = p.fromLeft ? over(ctx.memoryOf(op.getV()), p.columns, p.rows)
                      : readOrFuse(op.getV(), p.keys, p.columns, p.fusedValues);
   }
-  if (op.getPacked()) {
-    p.k = readPacked(op.getK(), p.packedKeys);
-    p.panel = panelOf(op.getK());
-  } else {
-    p.k = over(ctx.memoryOf(op.getK()), p.depth, p.keys);
-  }
+  p.k = readPacked(op.getK(), p.packedKeys);
+  p.panel = panelOf(op.getK());
+}
+
+void ProblemReader::readInputs() {
+  p.q = readOrFuse(op.getQ(), p.rows, p.depth, p.fusedQueries);
+  if (p.inPlace)
+    readPlainInputs();
+  else
+    readPackedInputs();
   SmallVector<Index> scoreSpace(p.lead);
   scoreSpace.append({p.rows, p.keys});
   for (Value operand : op.getEpilogueOperands())
@@ -118,13 +141,14 @@ void ProblemReader::readOutputs() {
 void ProblemReader::mergeRows() {
   if (p.fromLeft || !p.score->getArgument(1).use_empty())
     return;
-  SmallVector<Strided *> byRow{&p.dst}, shared{&p.k};
+  SmallVector<Strided *> byRow{&p.dst}, shared;
   auto addTo = [](SmallVector<Strided *> &list, MutableArrayRef<Strided> s) {
     for (Strided &each : s)
       list.push_back(&each);
   };
   addTo(byRow, p.fusedQueries ? MutableArrayRef(p.fusedQueries->sources) : p.q);
   addTo(shared, p.fusedValues ? MutableArrayRef(p.fusedValues->sources) : p.v);
+  addTo(shared, p.fusedKeys ? MutableArrayRef(p.fusedKeys->sources) : p.k);
   for (auto *packed : {&p.packedValues, &p.packedKeys})
     if (*packed)
       addTo(shared, (*packed)->sources);
@@ -158,7 +182,7 @@ void ProblemReader::mergeRows() {
 
 /// Computed values are in scratch memory, one head's.
 void ProblemReader::placeFused() {
-  if (!p.fusedValues)
+  if (!p.fusedValues || p.inPlace)
     return;
   p.v.sizes = p.lead;
   p.v.sizes.append({p.keys, p.columns});
@@ -204,7 +228,7 @@ Strided ProblemReader::readPacked(Value value,
 Strided ProblemReader::readOrFuse(Value value, Index first, Index second,
                                   std::optional<FusedInput> &made) {
   Operation *def = value.getDefiningOp();
-  if (!def || isa<arith::ConstantOp>(def))
+  if (!isWidened && (!def || isa<arith::ConstantOp>(def)))
     return over(ctx.memoryOf(value), first, second);
   made.emplace(FusedInput{FusedOperand(ctx, value), {}});
   for (const Strided &s : made->value.tensors())
@@ -215,19 +239,11 @@ Strided ProblemReader::readOrFuse(Value value, Index first, Index second,
 } // namespace
 
 AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op) {
-  return ProblemReader(ctx, op).read();
+  return ProblemReader(ctx, op, /*inPlace=*/!op.getPacked()).read();
 }
 
-AttentionProblem readInPlace(AttentionProblem problem) {
-  assert(problem.hasKeysInPlace() && "keys are computed, or in panels");
-  PackedInput &packed = *problem.packedKeys;
-  ArrayRef<Index> strides = packed.packing.tensors().front().strides;
-  problem.k = packed.sources.front();
-  problem.k.sizes.append({problem.depth, problem.keys});
-  llvm::append_range(problem.k.strides, strides.take_back(2));
-  problem.packedKeys.reset();
-  problem.inPlace = true;
-  return problem;
+AttentionProblem readInPlace(GroupContext &ctx, tile::AttentionOp op) {
+  return ProblemReader(ctx, op, /*inPlace=*/true).read();
 }
 
 } // namespace tenon::passes

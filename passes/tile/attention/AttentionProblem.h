@@ -17,6 +17,10 @@ namespace tenon::passes {
 /// 0.
 inline constexpr unsigned kFirstEpilogueOperand = 3, kFirstWeightOperand = 2;
 
+/// Dimensions of keys and of values, counted from the last.
+inline constexpr int64_t kDimOfDepth = 1, kDimOfKeys = 0, kDimOfColumns = 0,
+                         kDimOfValues = 1;
+
 /// Whether `operand`, over rows and columns, has one element for a whole
 /// matrix.
 bool hasOnePerMatrix(const Strided &operand);
@@ -28,8 +32,8 @@ struct PackedInput {
   llvm::SmallVector<Strided, 2> sources;
 };
 
-/// Queries or values that the group computes: the tensors that are read, over
-/// the leading dimensions and the two of the operand.
+/// Queries, keys or values that the group computes: the tensors that are read,
+/// over the leading dimensions and the two of the operand.
 struct FusedInput {
   FusedOperand value;
   llvm::SmallVector<Strided, 2> sources;
@@ -42,21 +46,25 @@ struct AttentionProblem {
       : epilogue(std::move(epilogue)) {}
 
   bool isNarrow() const { return !element.isF32(); }
-  /// Whether the group packs keys that also can be read as they lie.
+  /// Whether the group packs keys that also can be read as they lie, with the
+  /// values.
   bool hasKeysInPlace() const {
-    return packedKeys && packedKeys->packing.isRead() && element.isF32() &&
-           interleave == 1 && !fusedValues && !fromLeft && !normalized;
+    bool isRead = element.isF32() && packedKeys && packedKeys->packing.isRead();
+    return packedKeys && (interleave == 1 || packedValues) && !fromLeft &&
+           !normalized && (isRead || depth.constant());
   }
 
   llvm::SmallVector<Index> lead; // dimensions before the rows of dst
   Index rows, depth;             // of q: queries, and elements of each
   Index keys;
   int64_t columns = 0; // elements of a value
-  mlir::Type element;  // of q, k, v, dst, and of weights between products
+  /// Of products: of q, k, v, and of weights between them.
+  mlir::Type element;
 
   /// [lead.., rows, depth], [lead.., depth, keys], [lead.., keys, columns] and
   /// [lead.., rows, columns]. k and v have only leading dimensions where they
-  /// are packed, and no base where the group makes them.
+  /// are packed, and no base where the group makes them. Keys and values that
+  /// the group computes are in scratch memory or, `inPlace`, a few at a time.
   Strided q, k, v, dst;
   std::optional<Strided> stats;                // [lead.., rows, 1]
   llvm::SmallVector<Strided> epilogueOperands; // [lead.., rows, keys]
@@ -66,7 +74,7 @@ struct AttentionProblem {
   int64_t interleave = 1; // of packed k and v
   int64_t valuePanel = 0; // columns of a panel of v, with interleave
   std::optional<PackedInput> packedValues, packedKeys;
-  std::optional<FusedInput> fusedQueries, fusedValues;
+  std::optional<FusedInput> fusedQueries, fusedKeys, fusedValues;
 
   mlir::Block *score = nullptr;   // (score, row, column, epilogue operands..)
   mlir::Block *weights = nullptr; // (weight, number, ..), if there is one
@@ -80,7 +88,8 @@ struct AttentionProblem {
 /// keys and values become rows of one product.
 AttentionProblem readProblem(GroupContext &ctx, tile::AttentionOp op);
 
-/// `problem`, which hasKeysInPlace, with keys that are read so.
-AttentionProblem readInPlace(AttentionProblem problem);
+/// The same with keys and values that are read in place, for one that
+/// hasKeysInPlace.
+AttentionProblem readInPlace(GroupContext &ctx, tile::AttentionOp op);
 
 } // namespace tenon::passes

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/attention/AttentionProducts.h"
 
+#include "passes/tile/attention/AttentionFused.h"
 #include "passes/tile/products/Products.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -116,6 +117,8 @@ void AttentionProducts::emitPanels(const Block &block, const Keys &part) const {
 
 /// scores = q . k of the keys of `part`, key by key: each is read once.
 void AttentionProducts::emitDots(const Block &block, const Keys &part) const {
+  if (problem.fusedKeys)
+    return AttentionFused(*this).emitDots(block, part);
   Index n = part.count;
   Index across = problem.k.strides[problem.k.rank() - 2],
         along = problem.k.strides.back();
@@ -131,8 +134,12 @@ void AttentionProducts::emitDots(const Block &block, const Keys &part) const {
 /// result = scores . values of `part`.
 void AttentionProducts::emitWeightedInPlace(const Block &block,
                                             const Keys &part,
-                                            Value result) const {
+                                            const RowsAt &to) const {
+  if (problem.fusedValues)
+    return AttentionFused(*this).emitWeighted(block, part, to);
   OpBuilder &b = m.builder();
+  Value result = box(m, to.base, to.offset, {block.rows, problem.columns},
+                     {to.across, to.along});
   Index n = part.count;
   Index stride = problem.v.strides[problem.v.rank() - 2];
   Value weights =

@@ -19,7 +19,7 @@ public:
   /// weighted values.
   void emitDots(const Block &block, const Keys &part) const;
   void emitWeightedInPlace(const Block &block, const Keys &part,
-                           mlir::Value result) const;
+                           const RowsAt &result) const;
 
 private:
   void emitWeightedSum(const Block &block, mlir::Value a, mlir::Value values,

@@ -34,6 +34,12 @@ constexpr int64_t kMaxSplitKeys = 4096;
 /// Splits of unknown keys are multiples of it: of vectors.
 constexpr int64_t kSplitStep = 16;
 
+/// Keys that are computed for all rows of a block before they are read, and
+/// stay in L1 with the queries: bytes of them and multiples of keys.
+constexpr int64_t kBoxBytes = 16 << 10, kBoxStep = 4, kMaxBoxKeys = 64;
+/// Of one query, elements that so many operations make are made in registers.
+constexpr size_t kFewOps = 8;
+
 int64_t elementBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
@@ -150,6 +156,17 @@ void chooseSplits(const AttentionProblem &p, AttentionSchedule &s) {
     s.partials = *heads * *r * s.splits;
 }
 
+/// How many of the keys or values `input`, each of `elements`, a box has.
+int64_t chooseBox(const AttentionProblem &p,
+                  const std::optional<FusedInput> &input, int64_t elements,
+                  int64_t dim) {
+  if (!input || (p.rows.isConstant(1) && input->value.cost() <= kFewOps &&
+                 !input->value.isFine(dim)))
+    return 0;
+  int64_t most = kBoxBytes / kFloatBytes / std::max<int64_t>(elements, 1);
+  return std::clamp(most / kBoxStep * kBoxStep, kBoxStep, kMaxBoxKeys);
+}
+
 /// The causal mask whose hidden keys are skipped. Where weights have a region,
 /// one of 0 may become another number. Tiles of a matrix unit take known sizes
 /// only.
@@ -186,7 +203,10 @@ ScratchPlan planScratch(const AttentionProblem &p, const AttentionSchedule &s) {
     add(&Scratch::hidden, 1, f32);
   if (p.fusedQueries)
     add(&Scratch::fusedQueries, s.queries * *p.depth.constant(), p.element);
-  if (p.fusedValues)
+  if (int64_t elements = std::max(s.boxKeys * p.depth.constant().value_or(0),
+                                  s.boxValues * p.columns))
+    add(&Scratch::fusedBox, elements, f32);
+  if (p.fusedValues && !p.inPlace)
     add(&Scratch::fusedValues, p.keys * p.columns, p.element);
   if (p.packedValues)
     add(&Scratch::packedValues, p.packedValues->packing.matrixSize(),
@@ -213,9 +233,15 @@ AttentionSchedule makeSchedule(const AttentionProblem &problem,
                                tile::TargetAttr target) {
   AttentionSchedule schedule;
   schedule.inTiles = target.multipliesInTiles(problem.interleave);
-  schedule.sumsApart = problem.isNarrow() || !problem.epilogue.empty();
+  schedule.sumsApart = problem.dst.elementType() != problem.element ||
+                       problem.isNarrow() || !problem.epilogue.empty();
   if (problem.inPlace) {
     chooseSplits(problem, schedule);
+    schedule.boxKeys =
+        chooseBox(problem, problem.fusedKeys,
+                  problem.depth.constant().value_or(0), kDimOfDepth);
+    schedule.boxValues =
+        chooseBox(problem, problem.fusedValues, problem.columns, kDimOfColumns);
   } else {
     chooseBlock(problem, schedule);
     schedule.mask = findMask(problem, schedule.inTiles);

@@ -19,7 +19,8 @@ struct AttentionScratch {
   mlir::Value scores, max, sum, factor, values, weights, result, step;
   mlir::Value packedKeys, packedValues;  // of a head, for all of its blocks
   mlir::Value fusedQueries, fusedValues; // of a block, of a head
-  mlir::Value hidden; // with a causal mask: a sum of what it hides
+  mlir::Value fusedBox; // a few keys or values that are read in place
+  mlir::Value hidden;   // with a causal mask: a sum of what it hides
 };
 
 /// The buffers of AttentionScratch that are needed, one after the other.
@@ -48,7 +49,10 @@ struct AttentionSchedule {
   Index splits = 1;    // of keys that are read in place
   Index splitKeys;     // keys of one split
   Index partials;      // rows of all heads times splits, if several
-  int64_t pitch = 0;   // elements between rows of scores
+  /// Keys or values that are computed before they are read, of those in place;
+  /// 0: they are computed in registers.
+  int64_t boxKeys = 0, boxValues = 0;
+  int64_t pitch = 0; // elements between rows of scores
   int64_t weightPitch = 0;
   bool inTiles = false;           // products are those of a matrix unit
   bool sumsApart = false;         // dst holds no sums: its type, or an epilogue

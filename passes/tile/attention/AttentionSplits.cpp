@@ -106,14 +106,13 @@ void AttentionSplits::emitSplit(const Block &block, Index split,
   rows.emitRows(block, part);
   if (!schedule.online) {
     rows.emitSums(block);
-    products.emitWeightedInPlace(block, part, sumsOf(block));
+    products.emitWeightedInPlace(block, part, sumsAt(block));
     return rows.finishRows(block);
   }
   Index at = partialOffset(block) + split, step = schedule.splits;
-  products.emitWeightedInPlace(block, part,
-                               box(m, partial.result, at * problem.columns,
-                                   {block.rows, problem.columns},
-                                   {step * problem.columns, 1}));
+  products.emitWeightedInPlace(
+      block, part,
+      {partial.result, at * problem.columns, step * problem.columns, 1});
   for (auto [from, to] : {std::pair(block.scratch.max, partial.max),
                           std::pair(block.scratch.sum, partial.sum)})
     linalg::CopyOp::create(m.builder(), m.location(), numbers(block, from),

@@ -214,11 +214,12 @@ void AttentionBlocks::emitFromLeft(const Block &outer) const {
 
 /// Sections for an unknown number of queries, of which few read keys as they
 /// lie: one of them, kMaxRowsInPlace at most, and more have code of their own.
-static void emitByRows(GroupContext &ctx, const AttentionProblem &problem) {
+static void emitByRows(GroupContext &ctx, tile::AttentionOp op,
+                       const AttentionProblem &problem) {
   IndexMath &m = ctx.m;
   OpBuilder &b = m.builder();
-  AttentionProblem few = readInPlace(problem);
-  few.rows = min(problem.rows, kMaxRowsInPlace);
+  AttentionProblem few = readInPlace(ctx, op);
+  few.rows = min(few.rows, kMaxRowsInPlace);
   AttentionProblem one = few;
   one.rows = 1;
   const AttentionSchedule ofMany = makeSchedule(problem, ctx.target),
@@ -260,7 +261,7 @@ LogicalResult lowerAttention(GroupContext &ctx) {
   const AttentionProblem problem = readProblem(ctx, op);
   if (!problem.keys.constant() && !problem.rows.constant() &&
       problem.hasKeysInPlace()) {
-    emitByRows(ctx, problem);
+    emitByRows(ctx, op, problem);
     return success();
   }
   const AttentionSchedule schedule = makeSchedule(problem, ctx.target);

@@ -2,6 +2,7 @@
 #include "passes/tile/core/Epilogue.h"
 #include "passes/tile/core/WorkItems.h"
 
+#include "dialects/graph/OpFacts.h"
 #include "passes/ops/ScalarOps.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -28,7 +29,8 @@ Value emitScalarOps(OpBuilder &builder, Location loc, ArrayRef<Operation *> ops,
         known = arith::ConstantOp::create(builder, loc, splatElement(v));
       operands.push_back(known);
     }
-    last = emitScalar(builder, op->getLoc(), op, operands);
+    last = graph::isView(op) ? operands.front()
+                             : emitScalar(builder, op->getLoc(), op, operands);
     values[op->getResult(0)] = last;
   }
   return convertScalar(builder, loc, last, stored);

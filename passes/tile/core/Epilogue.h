@@ -23,8 +23,8 @@ inline SumPart partOf(size_t i, size_t count) {
 }
 
 /// Code for one element of the result of the last of `ops`, which are
-/// elementwise, in type `stored`. `values` has an element of each operand that
-/// is neither made by them nor a constant of one value.
+/// elementwise or views, in type `stored`. `values` has an element of each
+/// operand that is neither made by them nor a constant of one value.
 mlir::Value emitScalarOps(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::ArrayRef<mlir::Operation *> ops,
                           llvm::DenseMap<mlir::Value, mlir::Value> values,

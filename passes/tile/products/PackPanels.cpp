@@ -13,83 +13,12 @@ using namespace mlir;
 
 namespace tenon::passes {
 
-/// Operations of the group that make `v`, in order.
-static SmallVector<Operation *> makersOf(GroupContext &ctx, Value v) {
-  llvm::DenseSet<Operation *> makers;
-  SmallVector<Value> stack{v};
-  while (!stack.empty()) {
-    Operation *def = stack.pop_back_val().getDefiningOp();
-    if (def && !isa<arith::ConstantOp>(def) && makers.insert(def).second)
-      llvm::append_range(stack, def->getOperands());
-  }
-  SmallVector<Operation *> ordered = ctx.ops();
-  llvm::erase_if(ordered, [&](Operation *op) { return !makers.contains(op); });
-  return ordered;
-}
-
 /// Rows of so many panels are no neighbours in memory: of each the lines of
 /// panels ahead are prefetched.
 constexpr int64_t kWidePanels = 16, kPanelsAhead = 2;
 
-FusedOperand::FusedOperand(GroupContext &ctx, Value value)
-    : value(value), before(makersOf(ctx, value)) {
-  for (Operation *each : before)
-    for (Value v : each->getOperands())
-      if (isReadBy(before, v))
-        read.insert(v);
-  if (before.empty())
-    read.insert(value);
-  for (Value v : read)
-    sources.push_back(broadcastTo(ctx.memoryOf(v), ctx.sizes[value]));
-}
-
-Type FusedOperand::elementType() const {
-  return storageType(rankedType(value).getElementType());
-}
-
-Value FusedOperand::elementOf(OpBuilder &b, Location loc,
-                              ValueRange elements) const {
-  if (before.empty())
-    return elements.front();
-  llvm::DenseMap<Value, Value> values;
-  for (auto [v, element] : llvm::zip(read, elements))
-    values[v] = element;
-  return emitScalarOps(b, loc, before, std::move(values), elementType());
-}
-
-void FusedOperand::emitBox(IndexMath &m, ArrayRef<Place> places,
-                           ArrayRef<Index> sizes, Value to,
-                           int64_t ahead) const {
-  OpBuilder &b = m.builder();
-  unsigned loops = sizes.size();
-  SmallVector<Value> ins;
-  SmallVector<AffineMap> maps;
-  for (auto [src, place] : llvm::zip(sources, places)) {
-    SmallVector<Index> boxSizes, boxStrides;
-    SmallVector<AffineExpr> dims;
-    for (unsigned d = 0; d < loops; ++d) {
-      if (place.strides[d].isConstant(0))
-        continue;
-      boxSizes.push_back(sizes[d]);
-      boxStrides.push_back(place.strides[d]);
-      dims.push_back(b.getAffineDimExpr(d));
-    }
-    ins.push_back(box(m, src.base, place.start, boxSizes, boxStrides));
-    maps.push_back(AffineMap::get(loops, 0, dims, b.getContext()));
-  }
-  maps.push_back(b.getMultiDimIdentityMap(loops));
-  SmallVector<utils::IteratorType> parallel(loops,
-                                            utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, m.location(), TypeRange(), ins, to, maps, parallel,
-      [&](OpBuilder &nb, Location l, ValueRange args) {
-        linalg::YieldOp::create(nb, l, elementOf(nb, l, args.drop_back()));
-      });
-  if (ahead)
-    generic->setAttr(
-        codegen::kPrefetchAttr,
-        b.getDenseI64ArrayAttr(SmallVector<int64_t>(ins.size(), ahead)));
-}
+/// Dimensions of the weights, counted from the last.
+constexpr int64_t kDimN = 0, kDimK = 1;
 
 /// Calls `emit` with the parts of `count` panels from `first` on that have
 /// `columns` each, and `k` rows: what is there of K for these columns, and
@@ -261,6 +190,39 @@ void PanelPacking::emitSections(const Strided &dst) const {
     forEachPart(panel, op.getInterleave(), full, min(tail, 1), tail, k, emit);
 }
 
+/// All of K for some columns, where K is several loops. The innermost has whole
+/// groups of neighbours, or is a part of one.
+void PanelPacking::emitLoopsOfK(IndexMath &m, ArrayRef<Index> starts,
+                                Index column, Index columns, Index k, Value dst,
+                                Index offset) const {
+  int64_t v = op.getInterleave(), panel = op.getPanel();
+  SmallVector<Index> at, alongN;
+  for (auto [src, start] : llvm::zip(tensors(), starts)) {
+    at.push_back(start + column * src.strides.back());
+    alongN.push_back(src.strides.back());
+  }
+  FusedOperand::Loops loops = weights.loopsFrom(at);
+  weights.addLoops(loops, kDimK, k, {}, 1);
+  auto inner = loops.sizes.back().constant();
+  if (v > 1 && inner && *inner > v) {
+    assert(*inner % v == 0 && "FusedPrologue makes sure");
+    loops.sizes.back() = *inner / v;
+    loops.sizes.push_back(v);
+    loops.steps.back() = v;
+    loops.steps.push_back(1);
+    for (FusedOperand::Place &place : loops.places) {
+      Index stride = place.strides.back();
+      place.strides.back() = stride * v;
+      place.strides.push_back(stride);
+    }
+  }
+  for (Index &step : loops.steps)
+    if (int64_t rows = *step.constant(); rows % v == 0)
+      step = rows * panel;
+  weights.addLoops(loops, kDimN, columns, alongN, v);
+  weights.emitBox(m, loops, dst, offset);
+}
+
 void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
                              Index columns, Index from, Index k, Value dst,
                              Index offset) const {
@@ -275,6 +237,8 @@ void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
           return fill(m, to, 0);
         Index row = from + p.firstGroup * v;
         Index column = number * panel + p.column;
+        if (weights.isSplit(kDimK))
+          return emitLoopsOfK(m, starts, column, p.columns, k, dst, offset);
         SmallVector<FusedOperand::Place> places;
         bool along = neighbours == 1;
         for (auto [src, start] : llvm::zip(tensors(), starts)) {

@@ -8,43 +8,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/tile/core/GroupLowering.h"
-
-#include "llvm/ADT/SetVector.h"
+#include "passes/tile/products/FusedOperand.h"
 
 namespace tenon::passes {
-
-/// A value and the elementwise operations of the group that make it, if any.
-class FusedOperand {
-public:
-  FusedOperand(GroupContext &ctx, mlir::Value value);
-
-  /// What is read for it: tensors over its dimensions.
-  llvm::ArrayRef<Strided> tensors() const { return sources; }
-  mlir::Type elementType() const;
-  /// One element, from one of each tensor.
-  mlir::Value elementOf(mlir::OpBuilder &b, mlir::Location loc,
-                        mlir::ValueRange elements) const;
-  /// Whether it is an argument of the group.
-  bool isRead() const { return before.empty(); }
-
-  /// Where a box begins in a tensor, and its strides along the box.
-  struct Place {
-    Index start;
-    llvm::SmallVector<Index> strides;
-  };
-  /// Writes the box of `sizes` at `places`, one for each tensor, to `to`;
-  /// prefetches what is `ahead` elements after each that is read (0: nothing).
-  void emitBox(IndexMath &m, llvm::ArrayRef<Place> places,
-               llvm::ArrayRef<Index> sizes, mlir::Value to,
-               int64_t ahead = 0) const;
-
-private:
-  mlir::Value value;
-  llvm::SmallVector<mlir::Operation *> before;
-  llvm::SetVector<mlir::Value> read;
-  llvm::SmallVector<Strided> sources;
-};
 
 /// A part of packed weights: panels [first, first + count), of each `columns`
 /// columns from `column` on, and of K `groups` whole groups of `part`
@@ -75,6 +41,8 @@ public:
 
   /// Tensors that are read, over the dimensions of the weights.
   llvm::ArrayRef<Strided> tensors() const { return weights.tensors(); }
+  /// What is packed.
+  const FusedOperand &operand() const { return weights; }
   /// Elements of a panel with `k` rows of K.
   Index panelSize(Index k) const;
   /// Elements of all panels of one matrix.
@@ -88,7 +56,8 @@ public:
 
   /// Writes a panel to `dst`, from element `offset` on: rows [from, from + k)
   /// of K, `columns` of which there are, and zeros. `starts` are where the
-  /// matrix begins in each of `tensors`. With an interleave `from` is 0.
+  /// matrix begins in each of `tensors`. With an interleave, or where K is
+  /// several loops of the operand, these are all rows.
   void emitPanel(IndexMath &m, llvm::ArrayRef<Index> starts, Index number,
                  Index columns, Index from, Index k, mlir::Value dst,
                  Index offset) const;
@@ -105,6 +74,9 @@ private:
   Strided partOf(const Strided &src, const PanelPart &p) const;
   Strided partOfDst(const Strided &dst, const PanelPart &p) const;
   void emitSection(const Strided &dst, const PanelPart &p) const;
+  void emitLoopsOfK(IndexMath &m, llvm::ArrayRef<Index> starts, Index column,
+                    Index columns, Index k, mlir::Value dst,
+                    Index offset) const;
 
   GroupContext &ctx;
   mutable tile::PackOp op; // handles of MLIR have no const methods
