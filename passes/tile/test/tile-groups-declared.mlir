@@ -6,8 +6,7 @@
 // CHECK-LABEL: func.func private @g.l(
 // CHECK:         %[[ROWS:.*]] = memref.dim %arg0
 // CHECK-NOT:     arith.divui
-// CHECK:         %[[ITEMS:.*]] = arith.constant 4 : index
-// CHECK:         rt.parallel "g.l" items(%[[ITEMS]])
+// CHECK:         rt.parallel "g.l" items(%c4
 // CHECK-NOT:     arith.minsi
 // CHECK:         memref.reinterpret_cast %arg0 {{.*}} sizes: [%[[ROWS]], 64], strides: [64, 1]
 // CHECK:         tile.brgemm
