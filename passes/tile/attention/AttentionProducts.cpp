@@ -54,12 +54,13 @@ void AttentionProducts::emitWeightedSum(const Block &block, Value a,
   OpBuilder &b = m.builder();
   Location loc = m.location();
   if (schedule.online) {
-    tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
+    setMostKeys(
+        tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed));
     return;
   }
   AffineMap perRow =
       tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerRow, b.getContext());
-  tile::BrgemmOp::create(
+  setMostKeys(tile::BrgemmOp::create(
       b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
       accumulate, packed,
       [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
@@ -67,7 +68,13 @@ void AttentionProducts::emitWeightedSum(const Block &block, Value a,
         if (!problem.normalized)
           y = arith::MulFOp::create(eb, l, y, args[1]);
         return problem.epilogue.apply(eb, l, y, {}, problem.dst.elementType());
-      });
+      }));
+}
+
+/// Bounds the sums over keys of unknown number: as many scores have a place.
+void AttentionProducts::setMostKeys(tile::BrgemmOp product) const {
+  if (ShapedType::isDynamic(product.getAType().getShape().back()))
+    product.setMaxTerms(schedule.pitch);
 }
 
 /// The weighted values of `part`: dst or, where parts are steps, what is added
@@ -141,8 +148,9 @@ void AttentionProducts::emitWeightedInPlace(const Block &block,
       offsetOf(problem.v, ArrayRef(block.at).drop_back()) + part.from * stride;
   Value values = box(m, problem.v.base, at, {n, problem.columns}, {stride, 1});
   if (!block.rows.isConstant(1)) {
-    tile::BrgemmOp::create(b, m.location(), weights, values, result,
-                           /*accumulate=*/false, /*packed=*/false);
+    setMostKeys(tile::BrgemmOp::create(b, m.location(), weights, values, result,
+                                       /*accumulate=*/false,
+                                       /*packed=*/false));
     return;
   }
   AffineExpr row = b.getAffineDimExpr(0), column = b.getAffineDimExpr(1),
