@@ -83,6 +83,20 @@ def RaiseAttention : Pass<"tenon-raise-attention", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"raised", "attentions", "Attentions raised">];
 }
 
+def RaiseAttentionBackward
+    : Pass<"tenon-raise-attention-backward", "::mlir::ModuleOp"> {
+  let summary = "The five products of a gradient become tile.attention_backward";
+  let description = [{
+    Weights that are computed again from statistics of the softmax, and the products of
+    the gradients with queries, keys and values, become one operation. A remark says why
+    an exponential between products was left alone.
+  }];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"raised", "gradients", "Gradients raised">];
+}
+
 def WidenFloats : Pass<"tenon-widen-floats", "::mlir::ModuleOp"> {
   let summary = "Operations without code for bf16 and f16 compute in f32";
   let description = [{

@@ -29,6 +29,7 @@ namespace {
 struct Counter : SizeCounter {
   double flopsOf(Operation *op);
   double attentionFlops(tile::AttentionOp op);
+  double attentionFlops(tile::AttentionBackwardOp op);
   double recurrenceFlops(tile::RecurrenceOp op);
   double windowFlops(Value dense, Value weights, Value other, int64_t groups,
                      bool depthwise);
@@ -85,6 +86,18 @@ double Counter::attentionFlops(tile::AttentionOp op) {
          (2 * product({depth}) + 2 * product({width}) + onScores);
 }
 
+/// Five products, and what the region does to a score.
+double Counter::attentionFlops(tile::AttentionBackwardOp op) {
+  int64_t depth = rankedType(op.getQ()).getShape().back();
+  int64_t width = rankedType(op.getV()).getShape().back();
+  double onScores = 0;
+  op.getGradient().walk([&](Operation *inner) {
+    onScores += !isa<arith::ConstantOp, tile::YieldOp>(inner);
+  });
+  return product(op.getScoreShape()) *
+         (2 * (3 * product({depth}) + 2 * product({width})) + onScores);
+}
+
 double Counter::flopsOf(Operation *op) {
   auto shape = [](Value v) { return rankedType(v).getShape(); };
   return llvm::TypeSwitch<Operation *, double>(op)
@@ -117,7 +130,8 @@ double Counter::flopsOf(Operation *op) {
         return 2 * elements(c.getDst().getType()) *
                product(c.getPacked() ? diff.drop_front(2) : diff);
       })
-      .Case([&](tile::AttentionOp a) { return attentionFlops(a); })
+      .Case<tile::AttentionOp, tile::AttentionBackwardOp>(
+          [&](auto attention) { return attentionFlops(attention); })
       .Case([&](tile::RecurrenceOp r) { return recurrenceFlops(r); })
       .Case<tile::FlipOp, tile::PackOp, tile::SliceOp, tile::PackQuantizedOp,
             tile::WinogradWeightsOp, arith::ConstantOp, func::ReturnOp>(

@@ -45,8 +45,10 @@ void buildGraph(OpPassManager &pm, const Options &options) {
   pm.addPass(createWidenFloats());
   // Equal subexpressions once; what nobody reads not at all.
   pm.addPass(createCSEPass());
-  if (options.fuse)
+  if (options.fuse) {
+    pm.addPass(createRaiseAttentionBackward());
     pm.addPass(createRaiseAttention());
+  }
 }
 
 void buildQuantize(OpPassManager &pm, const Options &options) {

@@ -1,4 +1,4 @@
-//===- Attention.cpp - queries and verifier of tile.attention -------------===//
+//===- Attention.cpp - verifiers of attention and its gradients -----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/support/Rounding.h"
 #include "dialects/tile/TileDialect.h"
@@ -146,42 +146,130 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
-LogicalResult AttentionOp::verifyRegions() {
-  Builder b(getContext());
-  auto storage = [&](Type element) -> Type {
+namespace {
+
+/// What the regions of both operations on attention have in common.
+class RegionVerifier {
+public:
+  RegionVerifier(Operation *op, ValueRange epilogueOperands)
+      : op(op), epilogueOperands(epilogueOperands) {}
+
+  /// Checks that `block`, the region `name`, is elementwise. It takes
+  /// `expected`, described by `first`, and then the epilogue operands; it
+  /// yields `results` values of f32.
+  LogicalResult verify(Block &block, StringRef name, StringRef first,
+                       SmallVector<Type> expected, unsigned results = 1) {
+    for (Value operand : epilogueOperands)
+      expected.push_back(storage(typeOf(operand).getElementType()));
+    if (block.getArgumentTypes() != TypeRange(expected))
+      return op->emitOpError() << name << " arguments must be (" << first
+                               << ", epilogue operands..) of types " << expected
+                               << ", are " << block.getArgumentTypes();
+    bool any = false;
+    for (Operation &inner : block.without_terminator())
+      verifyScalarOp(inner, name, [&] {
+        any = true;
+        return op->emitOpError();
+      });
+    auto yield = dyn_cast<YieldOp>(block.getTerminator());
+    if (!yield || yield.getValues().size() != results ||
+        !llvm::all_of(yield.getValues().getTypes(),
+                      [](Type type) { return type.isF32(); }))
+      return op->emitOpError()
+             << name << " must end in tile.yield of "
+             << (results == 1 ? std::string("an f32")
+                              : std::to_string(results) + " values of f32");
+    return failure(any);
+  }
+
+private:
+  /// The type of an element of `element` in registers.
+  static Type storage(Type element) {
     auto integer = dyn_cast<IntegerType>(element);
     if (!integer)
       return element;
-    return b.getIntegerType(integer.getWidth() == 1 ? 8 : integer.getWidth());
-  };
-  bool any = false;
-  auto check = [&](Block &block, StringRef name, StringRef first,
-                   SmallVector<Type> expected) -> LogicalResult {
-    for (Value operand : getEpilogueOperands())
-      expected.push_back(storage(typeOf(operand).getElementType()));
-    if (block.getArgumentTypes() != TypeRange(expected))
-      return emitOpError() << name << " arguments must be (" << first
-                           << ", epilogue operands..) of types " << expected
-                           << ", are " << block.getArgumentTypes();
-    for (Operation &op : block.without_terminator())
-      verifyScalarOp(op, name, [&] {
-        any = true;
-        return emitOpError();
-      });
-    auto yield = dyn_cast<YieldOp>(block.getTerminator());
-    if (!yield || !yield.getValue().getType().isF32())
-      return emitOpError() << name << " must end in tile.yield of an f32";
-    return success();
-  };
-  if (failed(check(getScore().front(), "score", "product, m, n",
-                   {b.getF32Type(), b.getIndexType(), b.getIndexType()})))
+    return IntegerType::get(element.getContext(),
+                            integer.getWidth() == 1 ? 8 : integer.getWidth());
+  }
+
+  Operation *op;
+  ValueRange epilogueOperands;
+};
+
+} // namespace
+
+LogicalResult AttentionOp::verifyRegions() {
+  Builder b(getContext());
+  RegionVerifier verifier(*this, getEpilogueOperands());
+  Type f32 = b.getF32Type(), index = b.getIndexType();
+  if (failed(verifier.verify(getScore().front(), "score", "product, m, n",
+                             {f32, index, index})))
     return failure();
   if (hasWeights() &&
-      failed(check(getWeights().front(), "weights", "weight, element",
-                   {b.getF32Type(), b.getI64Type()})))
+      failed(verifier.verify(getWeights().front(), "weights", "weight, element",
+                             {f32, b.getI64Type()})))
     return failure();
   if (getNormalized() && (!hasWeights() || getFromLeft()))
     return emitOpError("normalized needs weights, and rows to divide: not "
                        "with from_left");
-  return failure(any);
+  return success();
+}
+
+SmallVector<int64_t> AttentionBackwardOp::getScoreShape() {
+  SmallVector<int64_t> shape(typeOf(getQ()).getShape().drop_back());
+  shape.push_back(fromEnd(typeOf(getK()), 1));
+  return shape;
+}
+
+LogicalResult AttentionBackwardOp::verify() {
+  RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV()),
+                   diff = typeOf(getDiff());
+  Type element = q.getElementType();
+  for (RankedTensorType type : {q, k, v, diff}) {
+    if (type.getRank() != q.getRank() || type.getRank() < 2)
+      return emitOpError("q, k, v and diff have the same rank, at least 2; "
+                         "found ")
+             << type << " beside " << q;
+    if (type.getElementType() != element ||
+        !(element.isF32() || element.isBF16() || element.isF16()))
+      return emitOpError("q, k, v and diff are all f32, bf16 or f16, found ")
+             << type;
+  }
+  struct Sizes {
+    StringRef what;
+    int64_t x, y;
+  };
+  for (const Sizes &each :
+       {Sizes{"elements of q and k", fromEnd(q, 0), fromEnd(k, 0)},
+        Sizes{"elements of v and diff", fromEnd(v, 0), fromEnd(diff, 0)},
+        Sizes{"rows of q and diff", fromEnd(q, 1), fromEnd(diff, 1)},
+        Sizes{"rows of k and v", fromEnd(k, 1), fromEnd(v, 1)}})
+    if (!same(each.x, each.y))
+      return emitOpError("the numbers of ")
+             << each.what << " differ: " << each.x << " and " << each.y;
+  ArrayRef<int64_t> lead = q.getShape().drop_back(2);
+  for (int64_t d = 0, e = lead.size(); d < e; ++d) {
+    if (!same(lead[d], diff.getDimSize(d)))
+      return emitOpError("leading dimensions of q and diff differ: ")
+             << q << " and " << diff;
+    if (k.getDimSize(d) != v.getDimSize(d) ||
+        (k.getDimSize(d) != 1 && !same(k.getDimSize(d), lead[d])))
+      return emitOpError("leading dimensions of k and v are those of q, or 1: ")
+             << k << ", " << v << " and " << q;
+  }
+  SmallVector<int64_t> scores = getScoreShape();
+  for (Value operand : getEpilogueOperands())
+    if (!broadcasts(typeOf(operand).getShape(), scores))
+      return emitOpError("epilogue operand ")
+             << operand.getType() << " does not broadcast to the scores";
+  return success();
+}
+
+LogicalResult AttentionBackwardOp::verifyRegions() {
+  Builder b(getContext());
+  Type f32 = b.getF32Type(), index = b.getIndexType();
+  constexpr unsigned kResults = 2; // w and t
+  return RegionVerifier(*this, getEpilogueOperands())
+      .verify(getGradient().front(), "gradient", "s, u, m, n, element",
+              {f32, f32, index, index, b.getI64Type()}, kResults);
 }

@@ -389,8 +389,8 @@ LogicalResult BrgemmOp::verifyRegions() {
   for (Operation &op : block.without_terminator())
     verifyScalarOp(op, "epilogue", [&] { return problems.report(); });
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield)
-    problems.report() << "epilogue must end in tile.yield";
+  if (!yield || yield.getValues().size() != 1)
+    problems.report() << "epilogue must end in tile.yield of one value";
   else if (yield.getValue().getType() != getCType().getElementType())
     problems.report() << "epilogue yields " << yield.getValue().getType()
                       << ", c has elements of type "

@@ -155,10 +155,18 @@ def Tile_BrgemmOp : Tile_Op<"brgemm", [
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [
-    Pure, Terminator, ParentOneOf<["BrgemmOp", "AttentionOp"]>]> {
-  let summary = "the value to store, the score or the weight";
-  let arguments = (ins AnyType:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+    Pure, Terminator,
+    ParentOneOf<["BrgemmOp", "AttentionOp", "AttentionBackwardOp"]>]> {
+  let summary = "the value to store, the score, the weight, or the gradients";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let extraClassDeclaration = [{
+    /// The only value.
+    ::mlir::Value getValue() {
+      assert(getValues().size() == 1 && "of a region with one result");
+      return getValues().front();
+    }
+  }];
 }
 
 #endif // TENON_DIALECTS_TILE_TILEOPS_TD

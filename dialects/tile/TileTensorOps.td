@@ -482,4 +482,65 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   }];
 }
 
+def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [
+    Pure, IsolatedFromAbove, AllTypesMatch<["q", "dq"]>,
+    AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
+  let summary = "gradients of attention, the scores never in memory";
+  let description = [{
+    ```
+    s[.., m, n]  = sum over d of q[.., m, d] * k[.., n, d]
+    u[.., m, n]  = sum over e of diff[.., m, e] * v[.., n, e]
+    w, t         = gradient(s, u, m, n, element, epilogue operands)
+    dq[.., m, d] = sum over n of t[.., m, n] * k[.., n, d]
+    dk[.., n, d] = sum over m of t[.., m, n] * q[.., m, d]
+    dv[.., n, e] = sum over m of w[.., m, n] * diff[.., m, e]
+    ```
+
+    `diff` is the gradient of the result of the attention, u that of its weights, w
+    the weights that met the values, and t the gradient of the first product. q is
+    `[B.., M, D]`, k `[B.., N, D]`, v `[B.., N, E]` and diff `[B.., M, E]`. Leading
+    dims of k and v may be 1 where those of q are not (heads that share keys and
+    values): dk and dv are then sums over them. Epilogue operands, among them the
+    statistics of the softmax and the sums of diff times dst, are broadcast to
+    `[B.., M, N]`. All tensors but these have one type, f32, bf16 or f16; sums, w and
+    t are f32.
+
+    `gradient` is one block of elementwise operations without effects on
+    `(s, u, m, n, element, side0, side1, ...)`, ended by `tile.yield` of w and t.
+    `element` is the number of the weight in a dense `[B.., M, N]`, an i64.
+
+    ```mlir
+    %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %diff
+        epilogue_operands(%stats, %sums) gradient {
+    ^bb0(%s: f32, %u: f32, %m: index, %n: index, %i: i64, %a: f32, %b: f32):
+      %0 = arith.subf %s, %a : f32
+      %1 = math.exp %0 : f32
+      %2 = arith.subf %u, %b : f32
+      %3 = arith.mulf %1, %2 : f32
+      tile.yield %1, %3 : f32, f32
+    } : tensor<2x33x64xf32>, tensor<2x97x64xf32>, tensor<2x97x64xf32>,
+        tensor<2x33x64xf32>
+        epilogue_operands(tensor<2x33x1xf32>, tensor<2x33x1xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
+                       AnyRankedTensor:$v, AnyRankedTensor:$diff,
+                       Variadic<AnyRankedTensor>:$epilogueOperands);
+  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk,
+                      AnyRankedTensor:$dv);
+  let regions = (region SizedRegion<1>:$gradient);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $diff
+    (`epilogue_operands` `(` $epilogueOperands^ `)`)? `gradient` $gradient attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `,` type($diff)
+    (`epilogue_operands` `(` type($epilogueOperands)^ `)`)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The shape of the scores, [B.., M, N].
+    ::llvm::SmallVector<int64_t> getScoreShape();
+  }];
+}
+
 #endif // TENON_DIALECTS_TILE_TILETENSOROPS_TD

@@ -28,8 +28,9 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 #include "passes/graph/Decompose.h"
+#include "passes/graph/ScoreRegion.h"
+#include "passes/graph/SharedHeads.h"
 #include "passes/graph/SplitHeads.h"
-#include "passes/ops/Dropout.h"
 #include "passes/ops/ExpandQuantize.h"
 #include "passes/ops/Quantised.h"
 #include "passes/ops/ScalarOps.h"
@@ -37,7 +38,6 @@
 #include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -49,48 +49,6 @@ namespace tenon::passes {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-/// Operations between product and softmax: a bound for the code of the region
-/// and for the search.
-constexpr unsigned kMaxScoreOps = 48;
-
-/// [0, .., r-1, r-2].
-SmallVector<int64_t> lastTwoSwapped(int64_t rank) {
-  SmallVector<int64_t> order(rank);
-  for (int64_t i = 0; i < rank; ++i)
-    order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
-  return order;
-}
-
-bool swapsLastTwo(Operation *op) {
-  if (!isa<graph::StaticTransposeOp>(op))
-    return false;
-  int64_t rank = rankedType(op->getOperand(0)).getRank();
-  return rank >= 2 && orderOf(op->getResult(0)) == lastTwoSwapped(rank);
-}
-
-/// Whether `op` passes its operand on unchanged.
-bool isIdentity(Operation *op) {
-  return isa<graph::ReorderOp, graph::StaticReshapeOp>(op) &&
-         op->getOperand(0).getType() == op->getResult(0).getType();
-}
-
-/// Whether `op` casts a float to another.
-bool isFloatCast(Operation *op) {
-  return graph::isCast(op) &&
-         isa<FloatType>(rankedType(op->getOperand(0)).getElementType()) &&
-         isa<FloatType>(rankedType(op->getResult(0)).getElementType());
-}
-
-/// Whether `shape`, aligned at its end, broadcasts to `to`.
-bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
-  if (shape.size() > to.size())
-    return false;
-  for (auto [x, y] : llvm::zip(shape, to.take_back(shape.size())))
-    if (x != 1 && x != y)
-      return false;
-  return true;
-}
 
 /// One softmax and the operations around it.
 class Attention {
@@ -107,19 +65,13 @@ public:
 
 private:
   void findScores();
-  bool isInRegion(Value v, unsigned depth = 0);
-  std::optional<unsigned> indexArgument(Operation *genIndex) const;
-  void collect(Value v);
-  bool isBuiltOnScores(Value v);
   std::string checkShapes() const;
   std::string checkBytes(int64_t keys) const;
   std::string checkReaders();
   std::string label() const;
   Value scoreOperandOf(OpBuilder &b, Value operand) const;
-  Value emit(OpBuilder &b, Value v);
   void emitScore(OpBuilder &b, tile::AttentionOp op);
   bool passesBytes(OpOperand &use);
-  void emitDropout(OpBuilder &b, Block *block);
   void emitWeights(OpBuilder &b, tile::AttentionOp op);
   ArrayRef<int64_t> scoreShape() const { return rankedType(top).getShape(); }
   /// Whether the product reads [n, m] where the softmax runs along n.
@@ -141,10 +93,7 @@ private:
   bool valuesFirst = false;  // the product is v . probabilities
   bool transposed = false;   // these are transposed on the way
   std::string productReason; // why the reader is no second product
-  llvm::SetVector<Operation *> inside;
-  llvm::SetVector<Value> epilogueOperands;
-  llvm::DenseMap<Value, bool> inRegion, builtOnScores;
-  llvm::DenseMap<Value, Value> scalars; // values inside a region
+  std::optional<ScoreRegion> region; // between the product and the softmax
 };
 
 /// Whether `use` is by a Quantize, or the Dequantize after it, of the region
@@ -222,87 +171,19 @@ void Attention::findScores() {
   }
 }
 
-/// Which argument of the region stands for the result of `genIndex`: 1 the
-/// row, 2 the column; nothing when it runs along another dimension.
-std::optional<unsigned> Attention::indexArgument(Operation *genIndex) const {
-  auto type = rankedType(genIndex->getResult(0));
-  int64_t rank = type.getRank();
-  int64_t axis = normalizedAxis(intAttr(genIndex, "axis"), rank);
-  int64_t fromEnd = rank - 1 - axis;
-  if (axis < 0 || fromEnd < 0 || fromEnd > 1 ||
-      !broadcasts(type.getShape(), scoreShape()))
-    return std::nullopt;
-  if (type.getDimSize(axis) != scoreShape()[scoreShape().size() - 1 - fromEnd])
-    return std::nullopt;
-  return (fromEnd == 0) != alongRows ? 2 : 1;
-}
-
-bool Attention::isInRegion(Value v, unsigned depth) {
-  if (v == bottom)
-    return true;
-  Operation *def = v.getDefiningOp();
-  if (!def || depth > kMaxScoreOps)
-    return false;
-  auto known = inRegion.find(v);
-  if (known != inRegion.end())
-    return known->second;
-  bool is = false;
-  if (isa<graph::GenIndexOp>(def))
-    is = indexArgument(def).has_value();
-  else if (isScalarOp(def) && def->getNumResults() == 1 &&
-           broadcasts(rankedType(v).getShape(), scoreShape()))
-    is = llvm::any_of(def->getOperands(),
-                      [&](Value o) { return isInRegion(o, depth + 1); });
-  return inRegion[v] = is;
-}
-
-/// Finds the operations of the region and its epilogue operands.
-void Attention::collect(Value v) {
-  Operation *def = v.getDefiningOp();
-  if (v == bottom || splatElement(v) || inside.size() > kMaxScoreOps)
-    return;
-  if (!isInRegion(v)) {
-    epilogueOperands.insert(v);
-    return;
-  }
-  if (!inside.insert(def) || isa<graph::GenIndexOp>(def))
-    return;
-  for (Value o : def->getOperands())
-    collect(o);
-}
-
-/// Whether the scores must exist for `v`: also if they only lend their shape.
-bool Attention::isBuiltOnScores(Value v) {
-  if (v == bottom)
-    return true;
-  Operation *def = v.getDefiningOp();
-  if (!def || !inside.contains(def))
-    return false;
-  auto known = builtOnScores.find(v);
-  if (known != builtOnScores.end())
-    return known->second;
-  bool is = llvm::any_of(def->getOperands(),
-                         [&](Value o) { return isBuiltOnScores(o); });
-  return builtOnScores[v] = is;
-}
-
 std::string Attention::checkReaders() {
-  auto outside = [&](Value v) -> std::string {
-    for (Operation *user : v.getUsers())
-      if (user != softmax && !inside.contains(user))
-        return user->hasTrait<OpTrait::IsTerminator>()
-                   ? "the scores are a result of the graph"
-                   : (kindOf(user) + " also reads the scores").str();
-    return "";
-  };
+  auto isSoftmax = [&](Operation *user) { return user == softmax; };
   if (scores->getResult(0) != bottom && !scores->getResult(0).hasOneUse())
     return "the scores have more than one reader";
-  if (std::string reason = outside(bottom); !reason.empty())
-    return reason;
-  for (Operation *op : inside)
-    if (isBuiltOnScores(op->getResult(0)))
-      if (std::string reason = outside(op->getResult(0)); !reason.empty())
-        return reason;
+  SmallVector<Value> built{bottom};
+  for (Operation *op : region->operations())
+    if (region->isBuiltOnProducts(op->getResult(0)))
+      built.push_back(op->getResult(0));
+  for (Value v : built)
+    if (Operation *user = region->otherReader(v, isSoftmax))
+      return user->hasTrait<OpTrait::IsTerminator>()
+                 ? "the scores are a result of the graph"
+                 : (kindOf(user) + " also reads the scores").str();
   // Statistics come into being together with the product.
   for (Value stats : softmax->getResults().drop_front())
     for (Operation *user : stats.getUsers())
@@ -345,9 +226,6 @@ std::string Attention::checkShapes() const {
     return "the number of columns of the values is unknown or 0";
   if (dst.getShape().drop_back(2) != shape.drop_back(2))
     return "the product after it has other leading dimensions";
-  for (Value operand : epilogueOperands)
-    if (!broadcasts(rankedType(operand).getShape(), shape))
-      return "an operand does not broadcast to the scores";
   return "";
 }
 
@@ -397,16 +275,16 @@ std::string Attention::analyse() {
     return "the products are not in one block";
   if (std::string reason = checkBytes(type.getDimSize(axis)); !reason.empty())
     return reason;
-  collect(top);
+  region.emplace(scoreShape(), ScoreRegion::Options{.alongRows = alongRows});
+  region->addProduct(bottom);
+  region->collect(top);
   if (dropout)
     for (Value parameter : dropout->getOperands().drop_front())
       if (!splatElement(parameter))
-        epilogueOperands.insert(parameter);
-  if (inside.size() > kMaxScoreOps)
-    return "more than " + std::to_string(kMaxScoreOps) +
-           " operations stand between the product and the softmax";
-  if (std::string reason = checkShapes(); !reason.empty())
-    return reason;
+        region->addOperand(parameter);
+  for (const std::string &reason : {region->whyNot(), checkShapes()})
+    if (!reason.empty())
+      return reason;
   return checkReaders();
 }
 
@@ -421,35 +299,6 @@ std::string Attention::label() const {
   return text;
 }
 
-/// Code for one element of `v` inside the region.
-Value Attention::emit(OpBuilder &b, Value v) {
-  if (Value known = scalars.lookup(v))
-    return known;
-  Operation *def = v.getDefiningOp();
-  Location loc = def->getLoc();
-  Value result;
-  if (TypedAttr literal = splatElement(v)) {
-    result = arith::ConstantOp::create(b, loc, literal);
-  } else if (isa<graph::GenIndexOp>(def)) {
-    Value index = b.getBlock()->getArgument(*indexArgument(def));
-    Type type = storageType(rankedType(v).getElementType());
-    result = arith::IndexCastOp::create(b, loc, type, index);
-  } else if (isIdentity(def)) {
-    result = emit(b, def->getOperand(0));
-  } else if (isFloatCast(def)) {
-    // Scores stay in f32.
-    result = emit(b, def->getOperand(0));
-    if (!result.getType().isF32())
-      result = arith::ExtFOp::create(b, loc, b.getF32Type(), result);
-  } else {
-    SmallVector<Value> operands;
-    for (Value o : def->getOperands())
-      operands.push_back(emit(b, o));
-    result = emitScalar(b, loc, def, operands);
-  }
-  return scalars[v] = result;
-}
-
 /// `operand` as it broadcasts to the scores of tile.attention.
 Value Attention::scoreOperandOf(OpBuilder &b, Value operand) const {
   auto type = rankedType(operand);
@@ -460,52 +309,30 @@ Value Attention::scoreOperandOf(OpBuilder &b, Value operand) const {
   return swapLastTwo(b, operand);
 }
 
-/// A block of `region` for scalars: `types`, then the epilogue operands.
-static Block *createBlock(OpBuilder &b, Region &region,
-                          ValueRange epilogueOperands,
-                          SmallVector<Type> types) {
-  for (Value operand : epilogueOperands)
-    types.push_back(storageType(rankedType(operand).getElementType()));
-  SmallVector<Location> locs(types.size(), region.getLoc());
-  return b.createBlock(&region, {}, types, locs);
-}
-
 void Attention::emitScore(OpBuilder &b, tile::AttentionOp op) {
   OpBuilder::InsertionGuard guard(b);
   Block *block =
-      createBlock(b, op.getScore(), op.getEpilogueOperands(),
-                  {b.getF32Type(), b.getIndexType(), b.getIndexType()});
-  scalars[bottom] = block->getArgument(0);
-  for (auto [i, operand] : llvm::enumerate(epilogueOperands))
-    scalars[operand] = block->getArgument(3 + i);
-  Value score = emit(b, top);
-  tile::YieldOp::create(b, op.getLoc(), score);
-}
-
-/// Yields what the Dropout makes of a weight.
-void Attention::emitDropout(OpBuilder &b, Block *block) {
-  Location loc = dropout->getLoc();
-  Value seed = emit(b, dropout->getOperand(1)),
-        offset = emit(b, dropout->getOperand(2)),
-        probability = emit(b, dropout->getOperand(3));
-  Value random = emitDropoutRandom(b, loc, seed, offset, block->getArgument(1));
-  Value mask = emitDropoutMask(b, loc, random, probability);
-  Value weight =
-      emitDropoutResult(b, loc, block->getArgument(0), mask, probability);
-  tile::YieldOp::create(b, loc, weight);
+      createScalarBlock(b, op.getScore(), op.getEpilogueOperands(),
+                        {b.getF32Type(), b.getIndexType(), b.getIndexType()});
+  region->beginBlock();
+  region->define(bottom, block->getArgument(0));
+  region->defineIndices(block->getArgument(1), block->getArgument(2));
+  for (auto [i, operand] : llvm::enumerate(region->epilogueOperands()))
+    region->define(operand, block->getArgument(3 + i));
+  tile::YieldOp::create(b, op.getLoc(), region->emit(b, top));
 }
 
 void Attention::emitWeights(OpBuilder &b, tile::AttentionOp op) {
   OpBuilder::InsertionGuard guard(b);
-  Block *block = createBlock(b, op.getWeights(), op.getEpilogueOperands(),
-                             {b.getF32Type(), b.getI64Type()});
-  scalars.clear();
-  for (auto [i, operand] : llvm::enumerate(epilogueOperands))
-    scalars[operand] = block->getArgument(2 + i);
-  if (dropout)
-    return emitDropout(b, block);
-  scalars[softmax->getResult(0)] = block->getArgument(0);
-  tile::YieldOp::create(b, op.getLoc(), emit(b, requantized->get()));
+  Block *block = createScalarBlock(b, op.getWeights(), op.getEpilogueOperands(),
+                                   {b.getF32Type(), b.getI64Type()});
+  region->beginBlock();
+  region->define(softmax->getResult(0), block->getArgument(0));
+  region->defineIndices({}, {}, /*element=*/block->getArgument(1));
+  for (auto [i, operand] : llvm::enumerate(region->epilogueOperands()))
+    region->define(operand, block->getArgument(2 + i));
+  Value weight = dropout ? dropout->getResult(0) : requantized->get();
+  tile::YieldOp::create(b, op.getLoc(), region->emit(b, weight));
 }
 
 void Attention::raise() {
@@ -541,7 +368,7 @@ void Attention::raise() {
     stats = alongRows ? swappedType(softmax->getResult(1))
                       : softmax->getResult(1).getType();
   SmallVector<Value> scoreOperands;
-  for (Value operand : epilogueOperands)
+  for (Value operand : region->epilogueOperands())
     scoreOperands.push_back(scoreOperandOf(b, operand));
   auto op = tile::AttentionOp::create(
       b, loc, dst, stats, q, k, v, scoreOperands, /*packed=*/false,
@@ -558,6 +385,7 @@ void Attention::raise() {
   if (hasStats)
     softmax->getResult(1).replaceAllUsesWith(
         alongRows ? swapLastTwo(b, op.getStats()) : op.getStats());
+  shareHeads(op);
 }
 
 struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {

@@ -50,7 +50,7 @@ std::optional<GroupKind> kindOfGroup(Operation *op) {
     return conv.getDepthwise() ? GroupKind::window : GroupKind::contraction;
   if (isa<tile::MatMulOp, tile::WinogradOp>(op))
     return GroupKind::contraction;
-  if (isa<tile::AttentionOp>(op))
+  if (isa<tile::AttentionOp, tile::AttentionBackwardOp>(op))
     return GroupKind::attention;
   if (isa<tile::FlipOp, tile::PackOp, tile::PackQuantizedOp, tile::SliceOp,
           tile::ToInt8SlicesOp, tile::WinogradWeightsOp>(op))

@@ -442,6 +442,9 @@ private:
         read.append({attention.getQ(), attention.getK()});
         return read;
       }
+      if (auto backward = dyn_cast<tile::AttentionBackwardOp>(op))
+        return {backward.getQ(), backward.getK(), backward.getV(),
+                backward.getDiff()};
       // Before a product there is only what is packed for it.
       llvm::append_range(read, op.getOperands());
       if (isa<tile::MatMulOp, tile::ConvOp, tile::ConvTransposeOp,

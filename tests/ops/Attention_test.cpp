@@ -141,6 +141,55 @@ TEST(Attention, HeadsAsColumnsAreOneGroup) {
   EXPECT_EQ(kinds(compile(text)), "attention");
 }
 
+/// Attention whose keys and values repeat each of two heads four times; `any`
+/// is an unknown size in a list.
+std::string repeatedHeads(const std::string &batch, const std::string &queries,
+                          const std::string &keys, const std::string &any) {
+  auto list = [&](const std::string &x, const std::string &known) {
+    return any.empty() ? known : x;
+  };
+  std::string b = list(any, batch), n = list(any, keys);
+  auto repeat = [&](const std::string &to, const std::string &from) {
+    auto step = [&](const std::string &name, const std::string &heads,
+                    const std::string &kind, const std::string &src) {
+      std::string shape = heads;
+      for (char &c : shape)
+        c = c == ',' ? 'x' : c;
+      return name + ":" + batch + "x" + shape + "x" + keys + "x16 = " + kind +
+             " " + src + " shape=" + b + "," + heads + "," + n + ",16" +
+             (kind == "Expand" ? "; " : " special_zero=false; ");
+    };
+    return step(to + "1", "2,1", "StaticReshape",
+                from + ":" + batch + "x2x" + keys + "x16") +
+           step(to + "2", "2,4", "Expand", to + "1") +
+           step(to, "8", "StaticReshape", to + "2");
+  };
+  return repeat("k", "kc") + repeat("v", "vc") + "s = MatMul " + batch + "x8x" +
+         queries + "x16 k transpose_b=true; a = Add s " + batch + "x1x" +
+         queries + "x" + keys +
+         "; c = Multiply a 8x1x1; p,z = SoftMax c "
+         "axis=-1; o = MatMul p v; out o z";
+}
+
+/// Heads of keys that are repeated are read where they are.
+TEST(Attention, RepeatedHeadsAreReadOnce) {
+  for (const char *queries : {"1", "37"}) {
+    std::string text = repeatedHeads("2", queries, "41", "");
+    CompileReport report = compile(text);
+    ASSERT_EQ(report.mainGroups.size(), 1U) << text;
+    EXPECT_EQ(report.mainGroups[0].kind, "attention");
+    checkShapes(text, {text});
+  }
+  const std::string unknown = "-9223372036854775808";
+  std::string dynamic = repeatedHeads("[b]", "[m]", "[n]", unknown);
+  CompileReport report = compile(dynamic);
+  EXPECT_EQ(report.mainGroups.size(), 1U);
+  checkShapes(dynamic, {repeatedHeads("2", "37", "41", ""),
+                        repeatedHeads("1", "1", "300", ""),
+                        repeatedHeads("3", "5", "1", ""),
+                        repeatedHeads("0", "5", "7", "")});
+}
+
 TEST(Attention, DropoutIsInTheGroup) {
   std::string start = "s = MatMul 2x9x8 2x8x7; a = Add s 2x1x7; "
                       "p,z = SoftMax a axis=-1; ";

@@ -216,3 +216,27 @@ func.func @unknown_keys(%q: tensor<?x3x?x8xf16>, %k: tensor<?x3x8x?xf16>, %v: te
   %3 = graph.MatMul %2, %v : (tensor<?x3x?x?xf16>, tensor<?x3x?x4xf16>) -> tensor<?x3x?x4xf16>
   return %3 : tensor<?x3x?x4xf16>
 }
+
+// -----
+
+// Keys and values that repeat heads are read as they are: the heads of the queries become
+// two dimensions, and so do those of a mask.
+// CHECK-LABEL: func @repeated_heads
+// CHECK-NOT:     tile.expand
+// CHECK:         tile.attention %{{.*}}, %{{.*}}, %{{.*}} epilogue_operands(%{{.*}}) score {
+// CHECK:         } : tensor<3x2x4x5x8xf32>, tensor<3x2x1x8x7xf32>, tensor<3x2x1x7x6xf32> epilogue_operands(tensor<3x1x1x5x7xf32>) -> tensor<3x2x4x5x6xf32>
+// CHECK:         return %{{.*}} : tensor<3x8x5x6xf32>
+func.func @repeated_heads(%q: tensor<3x8x5x8xf32>, %k0: tensor<3x2x7x8xf32>, %v0: tensor<3x2x7x6xf32>, %mask: tensor<3x1x5x7xf32>) -> tensor<3x8x5x6xf32> {
+  %k1 = graph.StaticReshape %k0 {shape = [3, 2, 1, 7, 8], special_zero = false} : (tensor<3x2x7x8xf32>) -> tensor<3x2x1x7x8xf32>
+  %k2 = tile.expand %k1 : tensor<3x2x1x7x8xf32> -> tensor<3x2x4x7x8xf32>
+  %k3 = graph.StaticReshape %k2 {shape = [3, 8, 7, 8], special_zero = false} : (tensor<3x2x4x7x8xf32>) -> tensor<3x8x7x8xf32>
+  %k = graph.StaticTranspose %k3 {order = [0, 1, 3, 2]} : (tensor<3x8x7x8xf32>) -> tensor<3x8x8x7xf32>
+  %v1 = graph.StaticReshape %v0 {shape = [3, 2, 1, 7, 6], special_zero = false} : (tensor<3x2x7x6xf32>) -> tensor<3x2x1x7x6xf32>
+  %v2 = tile.expand %v1 : tensor<3x2x1x7x6xf32> -> tensor<3x2x4x7x6xf32>
+  %v = graph.StaticReshape %v2 {shape = [3, 8, 7, 6], special_zero = false} : (tensor<3x2x4x7x6xf32>) -> tensor<3x8x7x6xf32>
+  %0 = graph.MatMul %q, %k : (tensor<3x8x5x8xf32>, tensor<3x8x8x7xf32>) -> tensor<3x8x5x7xf32>
+  %1 = graph.Add %0, %mask : (tensor<3x8x5x7xf32>, tensor<3x1x5x7xf32>) -> tensor<3x8x5x7xf32>
+  %2 = graph.SoftMax %1 {axis = -1} : (tensor<3x8x5x7xf32>) -> tensor<3x8x5x7xf32>
+  %3 = graph.MatMul %2, %v : (tensor<3x8x5x7xf32>, tensor<3x8x7x6xf32>) -> tensor<3x8x5x6xf32>
+  return %3 : tensor<3x8x5x6xf32>
+}

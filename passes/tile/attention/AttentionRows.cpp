@@ -9,8 +9,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -28,80 +26,6 @@ static Value isEqual(OpBuilder &b, Location loc, Value x, Value y) {
 
 static Value lowest(OpBuilder &b, Location loc) {
   return f32Constant(b, loc, -std::numeric_limits<double>::infinity());
-}
-
-/// x * r, which may be rounded together with a sum that it is a term of.
-static Value product(OpBuilder &b, Location loc, Value x, Value r) {
-  return arith::MulFOp::create(b, loc, x, r, arith::FastMathFlags::contract);
-}
-
-/// x / d for a d that all elements of a row share: the reciprocal is computed
-/// once, and the rest of the first quotient corrects it to the exact one, for
-/// a third of what divisions cost. Where that fails (infinities, d = 0) the
-/// first quotient stands. Only a d below 2^-128 has no reciprocal. The first
-/// quotient is within 1.5 ulp, enough for results that are rounded to a
-/// `narrow` type.
-static Value quotient(OpBuilder &b, Location loc, Value x, Value d,
-                      bool narrow) {
-  Value r = arith::DivFOp::create(b, loc, f32Constant(b, loc, 1), d);
-  if (narrow)
-    return product(b, loc, x, r);
-  Value first = arith::MulFOp::create(b, loc, x, r);
-  Value rest =
-      math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, first), d, x);
-  Value exact = math::FmaOp::create(b, loc, rest, r, first);
-  Value isNumber =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, exact, exact);
-  return arith::SelectOp::create(b, loc, isNumber, exact, first);
-}
-
-/// The argument that `x` is, or is in another type.
-static BlockArgument argumentOf(Value x) {
-  if (auto wide = x.getDefiningOp<arith::ExtFOp>())
-    x = wide.getIn();
-  return dyn_cast<BlockArgument>(x);
-}
-
-/// 1 / `d` for a power of two, or null.
-static Value exactReciprocal(OpBuilder &b, Location loc, Value d) {
-  llvm::APFloat number(0.f), reciprocal(0.f);
-  if (!matchPattern(d, m_ConstantFloat(&number)) ||
-      !number.getExactInverse(&reciprocal))
-    return {};
-  return f32Constant(b, loc, reciprocal.convertToFloat());
-}
-
-/// Clones `region` for one element; returns what it yields. `shared` tells the
-/// arguments that are the same for a whole row, `narrow` that what is yielded
-/// becomes weights in a narrower type. Where scores are divided by a number
-/// that has an exact reciprocal, that is `exact`.
-static Value cloneScalars(OpBuilder &b, mlir::Block &region, IRMapping &map,
-                          llvm::function_ref<bool(BlockArgument)> shared,
-                          bool narrow, AttentionRows::Divisor exact = {}) {
-  for (Operation &inner : region.without_terminator()) {
-    Location loc = inner.getLoc();
-    Operation *clone = b.clone(inner, map);
-    if (auto sum = dyn_cast<arith::AddFOp>(clone))
-      sum.setFastmath(sum.getFastmath() | arith::FastMathFlags::contract);
-    auto division = dyn_cast<arith::DivFOp>(inner);
-    if (!division || !division.getType().isF32())
-      continue;
-    Value d = division.getRhs(), x = map.lookupOrDefault(division.getLhs());
-    BlockArgument divisor = argumentOf(d);
-    bool isConstant = matchPattern(d, m_Constant());
-    Value reciprocal =
-        d == exact.argument ? exact.reciprocal : exactReciprocal(b, loc, d);
-    if (reciprocal)
-      map.map(division.getResult(), product(b, loc, x, reciprocal));
-    else if (isConstant || (divisor && shared(divisor)))
-      map.map(division.getResult(),
-              quotient(b, loc, x, map.lookupOrDefault(d), narrow));
-    else
-      continue;
-    clone->erase();
-  }
-  Value yielded = cast<tile::YieldOp>(region.getTerminator()).getValue();
-  return map.lookupOrDefault(yielded);
 }
 
 /// Whether `argument` of a region, whose operand 0 is argument `first`, is an
@@ -124,34 +48,16 @@ static AffineMap perRow(MLIRContext *context) {
 
 /// The epilogue operands that `region` reads for `rows`; its argument of
 /// operand 0 is `first`.
-AttentionRows::RowSides
-AttentionRows::epilogueOperandsOf(const Block &block, const Rows &rows,
-                                  const Keys &part, mlir::Block &region,
-                                  unsigned first) const {
-  MLIRContext *context = m.builder().getContext();
+RegionOperands AttentionRows::epilogueOperandsOf(const Block &block,
+                                                 const Rows &rows,
+                                                 const Keys &part,
+                                                 mlir::Block &region,
+                                                 unsigned first) const {
   SmallVector<Index> at = block.at;
   at.back() = at.back() + rows.first;
-  RowSides result;
-  for (auto [i, s] : llvm::enumerate(problem.epilogueOperands)) {
-    if (region.getArgument(first + i).use_empty())
-      continue;
-    SmallVector<Index> sizes, strides;
-    SmallVector<AffineExpr> dims;
-    for (auto [dim, size] :
-         llvm::enumerate(std::array{rows.count, part.count})) {
-      Index stride = s.strides[s.rank() - 2 + dim];
-      if (stride.isConstant(0))
-        continue;
-      sizes.push_back(size);
-      strides.push_back(stride);
-      dims.push_back(getAffineDimExpr(dim, context));
-    }
-    Index offset = offsetOf(s, at) + part.from * s.strides.back();
-    result.arguments.push_back(first + i);
-    result.maps.push_back(AffineMap::get(2, 0, dims, context));
-    result.boxes.push_back(box(m, s.base, offset, sizes, strides));
-  }
-  return result;
+  at.push_back(part.from);
+  return readOperands(m, problem.epilogueOperands, at, {rows.count, part.count},
+                      region, first);
 }
 
 /// Two loops, over rows and keys, of which `reduces` tells whether the second
@@ -242,7 +148,7 @@ void AttentionRows::emitScoreRegion(const Block &block, const Rows &rows,
   auto yield = cast<tile::YieldOp>(region.getTerminator());
   bool changes = yield.getValue() != region.getArgument(0);
   Value scores = scoresOf(block, rows, part);
-  RowSides read =
+  RegionOperands read =
       epilogueOperandsOf(block, rows, part, region, kFirstEpilogueOperand);
   SmallVector<Value> ins = read.boxes, outs;
   (changes ? outs : ins).push_back(scores);
@@ -272,7 +178,7 @@ void AttentionRows::emitScoreRegion(const Block &block, const Rows &rows,
         Value score = cloneScalars(
             nb, region, map,
             [&](BlockArgument a) { return isShared(a, kFirstEpilogueOperand); },
-            problem.isNarrow(), exact);
+            problem.isNarrow(), exact)[0];
         // A NaN reaches all of its row through the sum.
         Value top = emitGreater(nb, l, args[n + 1], score);
         SmallVector<Value> results{top};
@@ -308,7 +214,7 @@ void AttentionRows::emitExponentials(const Block &block, const Rows &rows,
   // With `normalized` weights come later (emitNormalized).
   mlir::Block *region = problem.normalized ? nullptr : problem.weights;
   bool narrows = problem.isNarrow() && !problem.normalized;
-  RowSides read;
+  RegionOperands read;
   Value first, width; // the number of the first weight, those of a row
   if (region) {
     read = epilogueOperandsOf(block, rows, part, *region, kFirstWeightOperand);
@@ -356,7 +262,7 @@ void AttentionRows::emitExponentials(const Block &block, const Rows &rows,
           e = cloneScalars(
               nb, *region, map,
               [&](BlockArgument a) { return isShared(a, kFirstWeightOperand); },
-              problem.isNarrow());
+              problem.isNarrow())[0];
         }
         if (narrows)
           e = emitWeight(nb, l, problem.element, e);
@@ -370,7 +276,7 @@ void AttentionRows::emitNormalized(const Block &block, const Keys &part) const {
   OpBuilder &b = m.builder();
   mlir::Block &region = *problem.weights;
   Rows rows{0, block.rows};
-  RowSides read =
+  RegionOperands read =
       epilogueOperandsOf(block, rows, part, region, kFirstWeightOperand);
   read.boxes.push_back(numbersOf(m, block.scratch.sum, rows));
   read.maps.push_back(perRow(b.getContext()));
@@ -392,7 +298,7 @@ void AttentionRows::emitNormalized(const Block &block, const Keys &part) const {
         Value weight = cloneScalars(
             nb, region, map,
             [&](BlockArgument a) { return isShared(a, kFirstWeightOperand); },
-            problem.isNarrow());
+            problem.isNarrow())[0];
         if (problem.isNarrow())
           weight = emitWeight(nb, l, problem.element, weight);
         linalg::YieldOp::create(nb, l, weight);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/tile/attention/AttentionBlock.h"
+#include "passes/tile/attention/ScalarRegion.h"
 
 namespace tenon::passes {
 
@@ -40,24 +41,11 @@ public:
   mlir::Value guarded(mlir::OpBuilder &b, mlir::Location loc,
                       mlir::Value max) const;
 
-  /// A number that scores are divided by, an argument of their region, and its
-  /// reciprocal.
-  struct Divisor {
-    mlir::Value argument, reciprocal;
-  };
-
 private:
-  /// Epilogue operands that a region reads, along rows of scores.
-  struct RowSides {
-    llvm::SmallVector<mlir::Value> boxes;
-    llvm::SmallVector<mlir::AffineMap> maps;
-    llvm::SmallVector<unsigned> arguments; // of the region
-  };
-
   bool isShared(mlir::BlockArgument argument, unsigned first) const;
-  RowSides epilogueOperandsOf(const Block &block, const Rows &rows,
-                              const Keys &part, mlir::Block &region,
-                              unsigned first) const;
+  RegionOperands epilogueOperandsOf(const Block &block, const Rows &rows,
+                                    const Keys &part, mlir::Block &region,
+                                    unsigned first) const;
   mlir::BlockArgument divisorOfMatrix(mlir::Block &region) const;
   void emitScoreRegion(const Block &block, const Rows &rows, const Keys &part,
                        Divisor exact) const;

@@ -254,6 +254,8 @@ static void emitByRows(GroupContext &ctx, const AttentionProblem &problem) {
 }
 
 LogicalResult lowerAttention(GroupContext &ctx) {
+  for (auto backward : ctx.group.getOps<tile::AttentionBackwardOp>())
+    return lowerAttentionBackward(ctx, backward);
   auto op = *ctx.group.getOps<tile::AttentionOp>().begin();
   const AttentionProblem problem = readProblem(ctx, op);
   if (!problem.keys.constant() && !problem.rows.constant() &&

@@ -29,6 +29,20 @@ Operation *pointwise(IndexMath &m, ValueRange ins, Value out,
                    });
 }
 
+void convert(IndexMath &m, Value in, Value out) {
+  Type type = cast<MemRefType>(out.getType()).getElementType();
+  pointwise(m, in, out, [&](OpBuilder &b, Location loc, ValueRange args) {
+    Value x = args[0];
+    unsigned from = x.getType().getIntOrFloatBitWidth(),
+             to = type.getIntOrFloatBitWidth();
+    if (from < to)
+      x = arith::ExtFOp::create(b, loc, type, x);
+    else if (from > to)
+      x = arith::TruncFOp::create(b, loc, type, x);
+    return x;
+  });
+}
+
 void fill(IndexMath &m, Value out, double value) {
   Type type = cast<MemRefType>(out.getType()).getElementType();
   TypedAttr attr = isa<FloatType>(type)

@@ -17,6 +17,8 @@ mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins,
 /// out = body(ins.., out).
 mlir::Operation *pointwise(IndexMath &m, mlir::ValueRange ins, mlir::Value out,
                            ElementBody body);
+/// out = in, of floats, in the element type of out.
+void convert(IndexMath &m, mlir::Value in, mlir::Value out);
 /// out = value.
 void fill(IndexMath &m, mlir::Value out, double value);
 

@@ -96,6 +96,8 @@ mlir::LogicalResult lowerWinogradWeights(GroupContext &ctx,
                                          tile::WinogradWeightsOp op);
 mlir::LogicalResult lowerChain(GroupContext &ctx);
 mlir::LogicalResult lowerAttention(GroupContext &ctx);
+mlir::LogicalResult lowerAttentionBackward(GroupContext &ctx,
+                                           tile::AttentionBackwardOp op);
 mlir::LogicalResult lowerWindow(GroupContext &ctx);
 mlir::LogicalResult lowerDepthwiseTranspose(GroupContext &ctx,
                                             tile::ConvTransposeOp op);

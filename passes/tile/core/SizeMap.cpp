@@ -450,6 +450,9 @@ void ResultSizes::ofMain() {
           [&](auto) { r = llvm::to_vector(operand(0)); })
       .Case([&](graph::InterpolateOp) { ofInterpolate(); })
       .Case([&](tile::FlipOp) { copyAll(); })
+      .Case([&](tile::AttentionBackwardOp) { // like q, k and v
+        r = llvm::to_vector(operand(cast<OpResult>(result).getResultNumber()));
+      })
       .Case([&](tile::ExpandOp expand) {
         ofSizes(expand.getSizes());
         broadcast();
@@ -473,7 +476,8 @@ void ResultSizes::ofStatistics() {
 }
 
 SmallVector<Index> ResultSizes::infer() {
-  if (result == op->getResult(0) || isa<tile::RecurrenceOp>(op) ||
+  if (result == op->getResult(0) ||
+      isa<tile::AttentionBackwardOp, tile::RecurrenceOp>(op) ||
       graph::classOf(op) == graph::OpClass::search)
     ofMain();
   else

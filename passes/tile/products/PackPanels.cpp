@@ -91,6 +91,77 @@ void FusedOperand::emitBox(IndexMath &m, ArrayRef<Place> places,
         b.getDenseI64ArrayAttr(SmallVector<int64_t>(ins.size(), ahead)));
 }
 
+/// Calls `emit` with the parts of `count` panels from `first` on that have
+/// `columns` each, and `k` rows: what is there of K for these columns, and
+/// zeros beyond. A panel has `panel` columns and `v` neighbours of K together.
+static void forEachPart(int64_t panel, int64_t v, Index first, Index count,
+                        Index columns, Index k,
+                        llvm::function_ref<void(const PanelPart &)> emit) {
+  Index whole = k / v;
+  emit({first, count, 0, columns, 0, whole, 0, v});
+  // Where K is not known these may be no group, and no column.
+  if (Index rest = v > 1 ? k - whole * v : Index(0); !rest.isConstant(0)) {
+    Index groups = ceilDiv(k, v) - whole;
+    emit({first, count, 0, columns, whole, groups, 0, rest});
+    emit({first, count, 0, columns, whole, groups, rest, v - rest, true});
+  }
+  if (auto known = columns.constant(); !known || *known < panel)
+    emit(
+        {first, count, columns, panel - columns, 0, ceilDiv(k, v), 0, v, true});
+}
+
+/// The box of `part` in a panel that begins at element `offset` of `dst`.
+static Value boxOfPart(IndexMath &m, const PanelPart &part, int64_t panel,
+                       int64_t v, Value dst, Index offset) {
+  Index group = panel * v;
+  Index first = part.firstGroup * group + (part.column * v + part.inGroup);
+  SmallVector<Index> space{part.groups, part.columns, part.part};
+  SmallVector<Index> steps{group, v, 1};
+  unsigned dims = v > 1 ? 3 : 2;
+  space.truncate(dims);
+  steps.truncate(dims);
+  return box(m, dst, offset + first, space, steps);
+}
+
+/// Calls `emit` with the number and the columns of each panel of `n` columns.
+static void forEachPanel(IndexMath &m, int64_t panel, Index n,
+                         llvm::function_ref<void(Index, Index)> emit) {
+  Index full = n / panel;
+  emitLoop(m, 0, full, [&](Index number) { emit(number, panel); });
+  Index tail = n % panel;
+  if (tail.constant().value_or(0))
+    emit(full, tail);
+  else if (!tail.constant())
+    emitLoop(m, 0, min(tail, 1), [&](Index) { emit(full, tail); });
+}
+
+void packMatrix(IndexMath &m, const MatrixPlace &from, Index k, Index n,
+                int64_t panel, int64_t interleave, Value to) {
+  Index v = interleave;
+  forEachPanel(m, panel, n, [&](Index number, Index columns) {
+    forEachPart(
+        panel, interleave, number, 1, columns, k, [&](const PanelPart &part) {
+          Value dst = boxOfPart(m, part, panel, interleave, to,
+                                number * panelSize(k, panel, interleave));
+          if (part.zeros)
+            return fill(m, dst, 0);
+          Index row = part.firstGroup * v,
+                column = number * panel + part.column;
+          SmallVector<Index> space{part.groups, part.columns};
+          SmallVector<Index> steps{v * from.alongK, from.alongN};
+          if (interleave > 1) {
+            space.push_back(part.part);
+            steps.push_back(from.alongK);
+          }
+          convert(m,
+                  box(m, from.base,
+                      from.start + row * from.alongK + column * from.alongN,
+                      space, steps),
+                  dst);
+        });
+  });
+}
+
 PanelPacking::PanelPacking(GroupContext &ctx, tile::PackOp op)
     : ctx(ctx), op(op), weights(ctx, op.getWeights()),
       sizes(ctx.sizes[op.getWeights()]) {}
@@ -106,26 +177,8 @@ Index PanelPacking::matrixSize() const {
   return ceilDiv(sizes.back(), op.getPanel()) * panelSize(*(sizes.end() - 2));
 }
 
-/// What is there of K for these columns, and zeros beyond.
-void PanelPacking::forEachPart(
-    Index first, Index count, Index columns, Index k,
-    llvm::function_ref<void(const Part &)> emit) const {
-  int64_t v = op.getInterleave(), panel = op.getPanel();
-  Index whole = k / v;
-  emit({first, count, 0, columns, 0, whole, 0, v});
-  // Where K is not known these may be no group, and no column.
-  if (Index rest = v > 1 ? k - whole * v : Index(0); !rest.isConstant(0)) {
-    Index groups = ceilDiv(k, v) - whole;
-    emit({first, count, 0, columns, whole, groups, 0, rest});
-    emit({first, count, 0, columns, whole, groups, rest, v - rest, true});
-  }
-  if (auto known = columns.constant(); !known || *known < panel)
-    emit(
-        {first, count, columns, panel - columns, 0, ceilDiv(k, v), 0, v, true});
-}
-
 /// The part `p` of a tensor that is read.
-Strided PanelPacking::partOf(const Strided &src, const Part &p) const {
+Strided PanelPacking::partOf(const Strided &src, const PanelPart &p) const {
   int64_t v = op.getInterleave();
   Index n = src.strides.back(), k = *(src.strides.end() - 2);
   Index panel = op.getPanel();
@@ -147,7 +200,7 @@ Strided PanelPacking::partOf(const Strided &src, const Part &p) const {
 }
 
 /// The same of dst.
-Strided PanelPacking::partOfDst(const Strided &dst, const Part &p) const {
+Strided PanelPacking::partOfDst(const Strided &dst, const PanelPart &p) const {
   int64_t v = op.getInterleave(), at = lead();
   Index group = op.getPanel() * v;
   Strided to;
@@ -174,7 +227,7 @@ Strided PanelPacking::partOfDst(const Strided &dst, const Part &p) const {
   return to;
 }
 
-void PanelPacking::emitSection(const Strided &dst, const Part &p) const {
+void PanelPacking::emitSection(const Strided &dst, const PanelPart &p) const {
   Strided to = partOfDst(dst, p);
   if (p.zeros)
     return emitCopy(ctx, std::nullopt, to);
@@ -201,58 +254,49 @@ void PanelPacking::emitSections(const Strided &dst) const {
   Index n = sizes.back() / op.getGroups().value_or(1);
   int64_t panel = op.getPanel();
   Index k = *(sizes.end() - 2), full = n / panel, tail = n % panel;
-  auto emit = [&](const Part &part) { emitSection(dst, part); };
+  auto emit = [&](const PanelPart &part) { emitSection(dst, part); };
   if (!full.isConstant(0))
-    forEachPart(0, full, panel, k, emit);
+    forEachPart(panel, op.getInterleave(), 0, full, panel, k, emit);
   if (!tail.isConstant(0)) // none or one, if that is not known
-    forEachPart(full, min(tail, 1), tail, k, emit);
+    forEachPart(panel, op.getInterleave(), full, min(tail, 1), tail, k, emit);
 }
 
 void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
                              Index columns, Index from, Index k, Value dst,
                              Index offset) const {
   int64_t panel = op.getPanel(), neighbours = op.getInterleave();
-  Index v = neighbours, group = panel * neighbours;
-  unsigned dims = neighbours > 1 ? 3 : 2;
-  forEachPart(number, 1, columns, k, [&](const Part &p) {
-    Index first = p.firstGroup * group + (p.column * neighbours + p.inGroup);
-    SmallVector<Index> space{p.groups, p.columns, p.part};
-    SmallVector<Index> steps{group, v, 1};
-    space.truncate(dims);
-    steps.truncate(dims);
-    Value to = box(m, dst, offset + first, space, steps);
-    if (p.zeros)
-      return fill(m, to, 0);
-    Index row = from + p.firstGroup * v;
-    Index column = number * panel + p.column;
-    SmallVector<FusedOperand::Place> places;
-    bool along = neighbours == 1;
-    for (auto [src, start] : llvm::zip(tensors(), starts)) {
-      along &= src.strides.back().isConstant(1);
-      Index alongK = *(src.strides.end() - 2), alongN = src.strides.back();
-      Index at = row * alongK + column * alongN;
-      places.push_back({start + at, {v * alongK, alongN, alongK}});
-    }
-    auto n = sizes.back().constant();
-    bool isNarrow = n && *n < kWidePanels * panel;
-    weights.emitBox(m, places, space, to,
-                    along && !isNarrow ? kPanelsAhead * panel : 0);
-  });
+  Index v = neighbours;
+  forEachPart(
+      panel, neighbours, number, 1, columns, k, [&](const PanelPart &p) {
+        SmallVector<Index> space{p.groups, p.columns, p.part};
+        space.truncate(neighbours > 1 ? 3 : 2);
+        Value to = boxOfPart(m, p, panel, neighbours, dst, offset);
+        if (p.zeros)
+          return fill(m, to, 0);
+        Index row = from + p.firstGroup * v;
+        Index column = number * panel + p.column;
+        SmallVector<FusedOperand::Place> places;
+        bool along = neighbours == 1;
+        for (auto [src, start] : llvm::zip(tensors(), starts)) {
+          along &= src.strides.back().isConstant(1);
+          Index alongK = *(src.strides.end() - 2), alongN = src.strides.back();
+          Index at = row * alongK + column * alongN;
+          places.push_back({start + at, {v * alongK, alongN, alongK}});
+        }
+        auto n = sizes.back().constant();
+        bool isNarrow = n && *n < kWidePanels * panel;
+        weights.emitBox(m, places, space, to,
+                        along && !isNarrow ? kPanelsAhead * panel : 0);
+      });
 }
 
 void PanelPacking::emitPanels(IndexMath &m, ArrayRef<Index> starts,
                               Value dst) const {
-  int64_t panel = op.getPanel();
-  Index k = *(sizes.end() - 2), full = sizes.back() / panel;
-  auto emit = [&](Index number, Index columns) {
-    emitPanel(m, starts, number, columns, 0, k, dst, number * panelSize(k));
-  };
-  emitLoop(m, 0, full, [&](Index number) { emit(number, panel); });
-  Index tail = sizes.back() % panel;
-  if (tail.constant().value_or(0))
-    emit(full, tail);
-  else if (!tail.constant())
-    emitLoop(m, 0, min(tail, 1), [&](Index) { emit(full, tail); });
+  Index k = *(sizes.end() - 2);
+  forEachPanel(
+      m, op.getPanel(), sizes.back(), [&](Index number, Index columns) {
+        emitPanel(m, starts, number, columns, 0, k, dst, number * panelSize(k));
+      });
 }
 
 } // namespace tenon::passes

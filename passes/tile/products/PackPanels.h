@@ -46,6 +46,29 @@ private:
   llvm::SmallVector<Strided> sources;
 };
 
+/// A part of packed weights: panels [first, first + count), of each `columns`
+/// columns from `column` on, and of K `groups` whole groups of `part`
+/// neighbours, from element `inGroup` of a group of dst.
+struct PanelPart {
+  Index first, count;
+  Index column, columns;
+  Index firstGroup, groups;
+  Index inGroup, part;
+  bool zeros = false;
+};
+
+/// Where the elements of a matrix [K, N] are in memory.
+struct MatrixPlace {
+  mlir::Value base;
+  Index start, alongK, alongN;
+};
+
+/// Copies the matrix [k, n] at `from` to panels of so many columns at the start
+/// of `to`, in its element type, with `interleave` neighbours of K together and
+/// zeros beyond k and n.
+void packMatrix(IndexMath &m, const MatrixPlace &from, Index k, Index n,
+                int64_t panel, int64_t interleave, mlir::Value to);
+
 class PanelPacking {
 public:
   PanelPacking(GroupContext &ctx, tile::PackOp op);
@@ -75,28 +98,13 @@ public:
                   mlir::Value dst) const;
 
 private:
-  /// A part of packed weights: panels [first, first + count), of each `columns`
-  /// columns from `column` on, and of K `groups` whole groups of `part`
-  /// neighbours, from element `inGroup` of a group of dst.
-  struct Part {
-    Index first, count;
-    Index column, columns;
-    Index firstGroup, groups;
-    Index inGroup, part;
-    bool zeros = false;
-  };
-
   int64_t rank() const { return sizes.size(); }
   bool isGrouped() const;
   /// Dims of dst before P.
   int64_t lead() const { return isGrouped() ? 1 : rank() - 2; }
-  /// Calls `emit` with the parts of `count` panels from `first` on that have
-  /// `columns` each, and `k` rows.
-  void forEachPart(Index first, Index count, Index columns, Index k,
-                   llvm::function_ref<void(const Part &)> emit) const;
-  Strided partOf(const Strided &src, const Part &p) const;
-  Strided partOfDst(const Strided &dst, const Part &p) const;
-  void emitSection(const Strided &dst, const Part &p) const;
+  Strided partOf(const Strided &src, const PanelPart &p) const;
+  Strided partOfDst(const Strided &dst, const PanelPart &p) const;
+  void emitSection(const Strided &dst, const PanelPart &p) const;
 
   GroupContext &ctx;
   mutable tile::PackOp op; // handles of MLIR have no const methods
