@@ -24,7 +24,6 @@ public:
 private:
   void emitWeightedSum(const Block &block, mlir::Value a, mlir::Value values,
                        mlir::Value c, bool accumulate, bool packed) const;
-  void setMostKeys(tile::BrgemmOp product) const;
   void emitPanels(const Block &block, const Keys &part) const;
   mlir::Value valuesOf(const Block &block, const Keys &part) const;
 };
