@@ -66,6 +66,9 @@ struct KernelSpec {
   /// Sums begin with those that a matrix unit left in memory: rows of
   /// kPartialRow elements.
   bool fromPartial = false;
+  /// Makes no sums: C is made of those that another kernel left in memory, any
+  /// number of rows as wide as the tile, which is one row.
+  bool finishes = false;
   unsigned numBatchDims = 0;
   /// Elements from a row of B to the next, where they are known; otherwise 0.
   int64_t rowOfB = 0;
@@ -131,6 +134,16 @@ struct KernelSpec {
            0;
   }
 
+  /// Whether what the kernel stores are the sums.
+  bool storesSums() const { return !epilogue && !accumulate && stored == sum; }
+  /// Of the tile, between rows of sums in memory that kernels finish.
+  int64_t rowOfSums() const { return tile.vectors * lanes; }
+
+  /// The kernel that only makes the sums of this one, and the one that finishes
+  /// them.
+  KernelSpec ofSums() const;
+  KernelSpec ofFinish() const;
+
   /// A symbol name, different for different kernels.
   std::string name() const;
   bool hasRowStride(unsigned operand) const {
@@ -143,7 +156,8 @@ struct KernelSpec {
 inline constexpr int64_t kPartialRow = 32;
 
 /// The arguments of a kernel. Pointers are !llvm.ptr, the rest i64; strides
-/// count elements. The same order serves signature and call.
+/// count elements. The same order serves signature and call. One that finishes
+/// sums has none of what these are made of: a, b, k and what belongs to them.
 struct KernelOperands {
   mlir::Value a, b, c;
   llvm::SmallVector<mlir::Value, 2> epilogueOperands;
@@ -158,8 +172,9 @@ struct KernelOperands {
   llvm::SmallVector<mlir::Value, 2> epilogueRow; // Null without row stride.
   mlir::Value ahead, aheadStep; // Prefetched: from where, bytes per iteration.
   mlir::Value totals;           // Memory for them; only with totals.
-  mlir::Value partial;          // Sums to begin with; only with fromPartial.
-  mlir::Value tail; // Lanes of the last vector, 1..lanes; only with maskedC.
+  mlir::Value partial; // Sums to begin with; with fromPartial or finishes.
+  mlir::Value rows;    // Of C; only with finishes.
+  mlir::Value tail;    // Lanes of the last vector, 1..lanes; only with maskedC.
 
   /// As one list, in the order of the signature.
   llvm::SmallVector<mlir::Value> flatten(const KernelSpec &spec) const;
@@ -173,5 +188,13 @@ mlir::FunctionType getKernelType(const KernelSpec &spec);
 /// Builds the function at the builder's insertion point (a module's body).
 mlir::func::FuncOp buildKernel(mlir::OpBuilder &builder, mlir::Location loc,
                                const KernelSpec &spec);
+/// The same for one that finishes sums.
+mlir::func::FuncOp buildFinish(mlir::OpBuilder &builder, mlir::Location loc,
+                               const KernelSpec &spec);
+
+/// Prefetches C and epilogue operands of the rows that `arguments`, those of a
+/// kernel that finishes sums, name; there need be no sums yet.
+void buildFinishPrefetch(mlir::OpBuilder &builder, mlir::Location loc,
+                         const KernelSpec &spec, mlir::ValueRange arguments);
 
 } // namespace tenon::microkernel

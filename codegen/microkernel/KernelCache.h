@@ -40,9 +40,11 @@ public:
 
   /// A function (rows, vectors : index, operands of a kernel..) that calls the
   /// kernel of that size. Sizes out of range do nothing, those between steps
-  /// are not to be asked for. `spec.tile` is unused.
+  /// are not to be asked for. `spec.tile` is unused. `apart`: kernels leave
+  /// sums, which one function for any number of rows finishes; for the fewest
+  /// kernels where sums are long.
   mlir::func::FuncOp getDispatcher(const KernelSpec &spec, SizeRange rows,
-                                   SizeRange vectors);
+                                   SizeRange vectors, bool apart);
 
   int64_t getNumKernels() const { return kernels.size(); }
   int64_t getNumDispatchers() const { return dispatchers.size(); }

@@ -76,12 +76,12 @@ void KernelResults::prefetchTornLines() {
 
 SmallVector<Value> KernelResults::initialise() {
   SmallVector<Value> accs;
-  if (!spec.fromPartial) {
+  if (!spec.fromPartial && !spec.finishes) {
     accs.assign(rows * vectors, zeros(vectorOf(spec.sum)));
     return accs;
   }
   for (int64_t r = 0; r < rows; ++r) {
-    Value row = advance(args.partial, r * kPartialRow, spec.sum);
+    Value row = advance(args.partial, r * rowOfPartial(), spec.sum);
     for (int64_t v = 0; v < vectors; ++v)
       accs.push_back(loadVector(row, v, spec.sum, /*masked=*/false));
   }

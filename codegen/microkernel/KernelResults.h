@@ -28,8 +28,12 @@ protected:
   void addTotals(llvm::MutableArrayRef<Value> accs, Value blocks);
   /// Epilogue and store. By columns, so that a per-column side is loaded once.
   void finish(llvm::ArrayRef<Value> accs);
+  Type epilogueElement(unsigned i);
 
 private:
+  int64_t rowOfPartial() const {
+    return spec.finishes ? spec.rowOfSums() : kPartialRow;
+  }
   /// Total `level` of accumulator `i`.
   Value totalAt(unsigned level, Value i);
   /// A loop over the vectors of total `level`: they are used too rarely for
@@ -53,7 +57,6 @@ private:
   void storeLines(llvm::ArrayRef<Value> values);
   /// C + `sum`, vector `v` of row `r`.
   Value addToC(Value sum, int64_t r, int64_t v);
-  Type epilogueElement(unsigned i);
   /// Epilogue operands that do not depend on n, broadcast: [side * rows + row].
   llvm::SmallVector<Value> loadRowOperands();
   llvm::SmallVector<Value> loadColumnOperands(int64_t v);

@@ -39,6 +39,8 @@ std::string KernelSpec::name() const {
     os << "_t" << totals;
   if (fromPartial)
     os << "_part";
+  if (finishes)
+    os << "_end";
   if (maskedC)
     os << (maskedB ? "_maskb" : "_mask");
   if (prefetch)
@@ -57,21 +59,55 @@ std::string KernelSpec::name() const {
   return result;
 }
 
+KernelSpec KernelSpec::ofSums() const {
+  KernelSpec result = *this;
+  result.stored = sum;
+  result.accumulate = false;
+  result.maskedC = maskedB;
+  result.prefetchOut = result.nontemporalOut = false;
+  result.epilogueOperands.clear();
+  result.epilogue = nullptr;
+  result.epilogueId = 0;
+  return result;
+}
+
+KernelSpec KernelSpec::ofFinish() const {
+  KernelSpec result = *this;
+  result.finishes = true;
+  result.tile.rows = 1;
+  // What only matters to sums; their signs are right.
+  result.quantized.reset();
+  result.sign = ByteSign::Unsigned;
+  result.partialGroup = result.fromPartial = result.maskedB = false;
+  result.numBatchDims = result.totals = 0;
+  result.rowOfB = result.prefetch = 0;
+  result.unitStrideK = true;
+  result.prefetchB = result.prefetchOut = false;
+  result.unroll = 1;
+  result.wholeIterations = false;
+  return result;
+}
+
 namespace {
 /// Calls `visit(value, isPointer)` for each operand in the order of the
 /// signature: the one place that knows it.
 template <typename Operands, typename Visitor>
 void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
-  visit(operands.a, true);
-  visit(operands.b, true);
+  if (!spec.finishes) {
+    visit(operands.a, true);
+    visit(operands.b, true);
+  }
   visit(operands.c, true);
-  visit(operands.k, false);
+  if (!spec.finishes)
+    visit(operands.k, false);
   if (spec.quantized) {
     visit(operands.groups, false);
     visit(operands.scales, true);
   }
-  visit(operands.aRow, false);
-  visit(operands.bRow, false);
+  if (!spec.finishes) {
+    visit(operands.aRow, false);
+    visit(operands.bRow, false);
+  }
   visit(operands.cRow, false);
   for (auto &operand : operands.epilogueOperands)
     visit(operand, true);
@@ -91,8 +127,10 @@ void visitOperands(const KernelSpec &spec, Operands &operands, Visitor visit) {
   }
   if (spec.totals)
     visit(operands.totals, true);
-  if (spec.fromPartial)
+  if (spec.fromPartial || spec.finishes)
     visit(operands.partial, true);
+  if (spec.finishes)
+    visit(operands.rows, false);
   if (spec.maskedC)
     visit(operands.tail, false);
 }

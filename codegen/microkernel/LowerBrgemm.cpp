@@ -362,8 +362,9 @@ private:
                                       size.unit}
                           : SizeRange{size.fixed, size.fixed};
     };
-    func::FuncOp dispatcher = cache.getDispatcher(spec, range(rows, full.rows),
-                                                  range(vectors, full.vectors));
+    func::FuncOp dispatcher = cache.getDispatcher(
+        spec, range(rows, full.rows), range(vectors, full.vectors),
+        finishesApart && rows.dynamic);
     SmallVector<Value> arguments{valueOf(rows), valueOf(vectors)};
     llvm::append_range(arguments, operands.flatten(spec));
     func::CallOp::create(builder, loc, dispatcher, arguments);

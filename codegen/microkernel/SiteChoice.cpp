@@ -17,8 +17,25 @@ constexpr int64_t kUnroll = 2;
 /// Steps of k from which a last one of its own pays.
 constexpr int64_t kStepsForRest = 32;
 
+/// Products of a sum beside which it takes little time to put it into memory
+/// and to read it from there.
+constexpr int64_t kTermsToFinishApart = 256;
+
 std::optional<int64_t> known(int64_t size) {
   return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+}
+
+/// How many products the longest sum that `op` may have adds up, if that is
+/// known.
+std::optional<int64_t> termsOf(BrgemmOp op) {
+  // All dimensions of A but the rows.
+  ArrayRef<int64_t> shape = op.getAType().getShape();
+  SmallVector<int64_t> summed(shape.take_front(op.getNumBatchDims()));
+  summed.push_back(shape.back());
+  if (!ShapedType::isStaticShape(summed))
+    return op.getMaxTerms();
+  int64_t terms = ShapedType::getNumElements(summed);
+  return op.getQuantized() ? op.getQuantized()->kOf(terms) : terms;
 }
 } // namespace
 
@@ -56,7 +73,10 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
               spec.stored == spec.sum && !ShapedType::isDynamic(k) &&
               k % (kTileGroups * spec.interleave) == 0 &&
               *staticN % kTileColumns == 0;
-  chooseTotals(op);
+  std::optional<int64_t> terms = termsOf(op);
+  chooseTotals(op, terms);
+  finishesApart = !spec.fromPartial && !op.getNontemporalOut() &&
+                  !(terms && *terms < kTermsToFinishApart);
   shapeLoop(op, choice.isa, unroll);
   assert(full.rows > 0 && full.vectors > 0 && spec.lanes > 0);
   LDBG() << "tile of " << full.rows << " rows and " << full.vectors
@@ -66,23 +86,13 @@ SiteChoice::SiteChoice(BrgemmOp op, KernelCache &cache,
 
 /// As many as the longest sum that the operation may have needs. Sums of
 /// integers do not round, those of a matrix unit are not cut.
-void SiteChoice::chooseTotals(BrgemmOp op) {
+void SiteChoice::chooseTotals(BrgemmOp op, std::optional<int64_t> terms) {
   if (!isa<FloatType>(spec.sum) || spec.fromPartial)
     return;
-  // All dimensions of A but the rows.
-  ArrayRef<int64_t> shape = op.getAType().getShape();
-  SmallVector<int64_t> summed(shape.take_front(spec.numBatchDims));
-  summed.push_back(shape.back());
-  std::optional<int64_t> terms = op.getMaxTerms();
-  if (ShapedType::isStaticShape(summed)) {
-    terms = ShapedType::getNumElements(summed);
-    if (std::optional<tenon::tile::QuantizedWeightsAttr> quantized =
-            op.getQuantized()) {
-      terms = quantized->kOf(*terms);
-      if (quantized->getSlices())
-        terms = *terms / quantized->groupOf(*terms);
-    }
-  }
+  // Groups of int8 slices add one.
+  if (auto quantized = op.getQuantized();
+      quantized && quantized->getSlices() && terms)
+    terms = *terms / quantized->groupOf(*terms);
   spec.totals = 0;
   for (int64_t most = kSumBlock;
        spec.totals < kMostTotals && !(terms && *terms <= most);

@@ -20,9 +20,12 @@ struct SiteChoice {
   std::optional<int64_t> staticM, staticN;
   /// With a matrix unit: there is nothing else to do with its sums.
   bool sumsGoToC = false;
+  /// Where there are kernels for any number of rows: they leave their sums,
+  /// which are so long that finishing them apart takes no time beside them.
+  bool finishesApart = false;
 
 private:
-  void chooseTotals(tile::BrgemmOp op);
+  void chooseTotals(tile::BrgemmOp op, std::optional<int64_t> terms);
   void shapeLoop(tile::BrgemmOp op, VectorIsa isa, int64_t unroll);
 };
 

@@ -29,6 +29,7 @@ struct Function {
   bool packed = true, accumulate = false, unitK = true, prefetch = false;
   bool nontemporal = false;
   int64_t nextPanel = 0; // elements; 0: what follows B
+  int64_t maxTerms = 0;  // of a sum; 0: any number
   Epilogue epilogue = Epilogue::None;
   std::string tile;
 
@@ -82,6 +83,7 @@ struct Function {
            (prefetch ? " prefetch_next" : "") +
            (nextPanel ? " next_panel " + std::to_string(nextPanel) : "") +
            (nontemporal ? " prefetch_out nontemporal_out" : "") +
+           (maxTerms ? " max_terms " + std::to_string(maxTerms) : "") +
            (tile.empty() ? "" : " register_tile " + tile) +
            (packed ? "" : " attributes {packed = false}") + body +
            "\nreturn\n}\n";
@@ -424,10 +426,27 @@ TEST(Brgemm, allForms) {
   checkAllForms(suite);
 }
 
+TEST(Brgemm, longSumsOfAnyHeightAreFinishedApart) {
+  Function plain;
+  plain.n = plain.nb = 24;
+  plain.tile = "[4, 3]";
+  Function adding = plain, epilogue = plain;
+  adding.accumulate = true;
+  epilogue.epilogue = Epilogue::AllSides;
+  Function shortSums = epilogue; // declined
+  shortSums.maxTerms = 255;
+  // Four heights; one function for each end.
+  EXPECT_EQ(Suite({plain, adding, epilogue}).code.numKernels, 6);
+  EXPECT_EQ(Suite({plain, shortSums}).code.numKernels, 8);
+}
+
 TEST(Brgemm, allFormsUnrolled) {
   HarnessOptions options;
   options.unrollK = 4;
-  Suite suite(allForms(1), options);
+  std::vector<Function> functions = allForms(1);
+  for (Function &f : functions)
+    f.maxTerms = 3 * 33; // kernels finish their own sums
+  Suite suite(functions, options);
   checkAllForms(suite);
 }
 
@@ -482,20 +501,17 @@ TEST(Brgemm, pastTheCaches) {
       << text;
 }
 
-TEST(Brgemm, epilogueOperandMayBeC) {
-  // In place: C = A B + C through an epilogue operand.
-  Compiled code = compileBrgemm(R"(
-    func.func @f(%a: memref<5x3xf32>, %b: memref<3x24xf32>,
-                 %c: memref<5x19xf32>) {
-      tile.brgemm ins(%a, %b : memref<5x3xf32>, memref<3x24xf32>)
-          epilogue_operands(%c : memref<5x19xf32>) maps [affine_map<(d0, d1) -> (d0, d1)>]
-          outs(%c : memref<5x19xf32>) epilogue {
-      ^bb0(%acc: f32, %x: f32):
-        %0 = arith.addf %acc, %x : f32
-        tile.yield %0 : f32
-      }
-      return
-    })");
+/// In place: C = A B + C through an epilogue operand.
+void checkOperandMayBeC(const std::string &m, const std::string &k) {
+  std::string ta = "memref<" + m + "x" + k + "xf32>",
+              tb = "memref<" + k + "x24xf32>", tc = "memref<" + m + "x19xf32>";
+  std::string operands = ") epilogue_operands(%c : " + tc + ") maps [" +
+                         "affine_map<(d0, d1) -> (d0, d1)>] outs(%c : " + tc;
+  Compiled code = compileBrgemm(
+      "func.func @f(%a: " + ta + ", %b: " + tb + ", %c: " + tc +
+      ") {\ntile.brgemm ins(%a, %b : " + ta + ", " + tb + operands +
+      ") epilogue {\n^bb0(%acc: f32, %x: f32):\n"
+      "%0 = arith.addf %acc, %x : f32\ntile.yield %0 : f32\n}\nreturn\n}\n");
   ASSERT_TRUE(code.jit) << code.error;
   GuardedFloats a(15, 2), b(72, 3), c(95, 1);
   Descriptor da = describe(a.data(), {5, 3}, {3, 1});
@@ -506,6 +522,10 @@ TEST(Brgemm, epilogueOperandMayBeC) {
   for (size_t i = 0; i < c.size(); ++i)
     EXPECT_EQ(c[i], 19) << i;
 }
+
+TEST(Brgemm, epilogueOperandMayBeC) { checkOperandMayBeC("5", "3"); }
+/// Its sums are not in C until the operand has been read.
+TEST(Brgemm, epilogueOperandMayBeCOfAnyHeight) { checkOperandMayBeC("?", "?"); }
 
 /// Other vector widths. 512 bits run as pairs of 256 where there is no AVX-512.
 void checkWidth(HarnessOptions options, std::vector<std::string> tiles) {

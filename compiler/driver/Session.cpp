@@ -272,26 +272,26 @@ Expected<bool> Compiled::bindConstants(Executor &exec,
 }
 
 Expected<std::map<uint64_t, graph::Dims>>
-Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
-  std::map<uint64_t, graph::Dims> shapes;
-  const graph::Graph &compiled = impl->graph;
-  for (auto &[id, dims] : inputs)
-    if (impl->inputs.count(id) && !fits(*compiled.tensor(id).shape, dims))
+Compiled::Impl::infer(const std::map<uint64_t, graph::Dims> &shapes) const {
+  std::map<uint64_t, graph::Dims> results;
+  for (auto &[id, dims] : shapes)
+    if (inputs.count(id) && !fits(*graph.tensor(id).shape, dims))
       return fail(ErrorCode::ShapeMismatch,
                   "input " + std::to_string(id) + " is " + text(dims) +
-                      ", compiled was " + text(*compiled.tensor(id).shape));
+                      ", compiled was " + text(*graph.tensor(id).shape));
   graph::Graph inferred;
-  if (!isStatic()) {
-    inferred = compiled;
-    for (auto &[id, dims] : inputs)
-      if (impl->inputs.count(id))
+  bool isStatic = tenon_model_scratch_bytes(model, nullptr) >= 0;
+  if (!isStatic) {
+    inferred = graph;
+    for (auto &[id, dims] : shapes)
+      if (inputs.count(id))
         inferred.tensor(id).shape = dims;
     if (auto errors = graph::inferGraph(inferred); !errors.empty())
       return errors;
-    if (auto error = graph::findBroadcast(compiled, inferred))
+    if (auto error = graph::findBroadcast(graph, inferred))
       return std::vector<Error>{*error};
   }
-  const graph::Graph &g = isStatic() ? compiled : inferred;
+  const graph::Graph &g = isStatic ? graph : inferred;
   for (uint64_t id : g.outputPorts) {
     const graph::LogicalTensor &t = g.tensor(id);
     if (!t.hasStaticShape())
@@ -299,9 +299,24 @@ Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
                   "the shape of output " + std::to_string(id) +
                       " does not follow from the inputs",
                   "give shapes for all inputs");
-    shapes[id] = *t.shape;
+    results[id] = *t.shape;
   }
-  return shapes;
+  return results;
+}
+
+Expected<std::map<uint64_t, graph::Dims>>
+Compiled::outputShapes(const std::map<uint64_t, graph::Dims> &inputs) const {
+  {
+    std::lock_guard lock(impl->mutex);
+    if (impl->last && impl->last->inputs == inputs)
+      return impl->last->outputs;
+  }
+  auto outputs = impl->infer(inputs);
+  if (outputs) {
+    std::lock_guard lock(impl->mutex);
+    impl->last = {inputs, *outputs};
+  }
+  return outputs;
 }
 
 Expected<std::string>

@@ -10,6 +10,9 @@
 #include "compiler/driver/Session.h"
 #include "runtime/tenon_model.h"
 
+#include <mutex>
+#include <optional>
+
 namespace tenon {
 
 struct Compiled::Impl {
@@ -21,12 +24,22 @@ struct Compiled::Impl {
   void *library = nullptr;                             // of dlopen
   tenon_model *model = nullptr;
   tenon_folded *folded = nullptr; // what bindConstants made
+  /// What was inferred last, since executions mostly repeat sizes and inference
+  /// takes longer than a small graph.
+  struct Shapes {
+    std::map<uint64_t, graph::Dims> inputs, outputs;
+  };
+  std::mutex mutex; // of `last`
+  std::optional<Shapes> last;
 
   ~Impl();
   void setGraph(graph::Graph compiled);
   Expected<bool> place(const HostTensors &from, bool output,
                        std::vector<void *> &buffers,
                        std::vector<const graph::Dims *> &shapes) const;
+  /// Of all outputs. Errors: those of inference.
+  Expected<std::map<uint64_t, graph::Dims>>
+  infer(const std::map<uint64_t, graph::Dims> &shapes) const;
 };
 
 /// A failure of the runtime as one with a code.

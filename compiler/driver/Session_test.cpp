@@ -267,6 +267,25 @@ TEST_F(Misuse, WrongBuffers) {
   EXPECT_EQ(executeCode(b.in, out), ErrorCode::UnknownTensor);
 }
 
+/// What was inferred for the sizes of one execution is not taken for another,
+/// nor are sizes that were refused.
+TEST_F(Misuse, SizesThatChangeAndReturn) {
+  Buffers two(2), three(3);
+  ASSERT_TRUE(model->bindConstants(*exec, two.constants));
+  for (int turn = 0; turn < 2; ++turn)
+    for (Buffers *b : {&two, &three, &three}) {
+      EXPECT_EQ(executeCode(b->in, b->out), ErrorCode(0));
+      HostTensors in = b->in;
+      in[0].shape = {4, 9};
+      for (int again = 0; again < 2; ++again)
+        EXPECT_EQ(executeCode(in, b->out), ErrorCode::ShapeMismatch);
+    }
+  EXPECT_EQ(executeCode(two.in, three.out), ErrorCode::ShapeMismatch);
+  auto shapes = model->outputShapes({{0, {7, 8}}});
+  ASSERT_TRUE(shapes);
+  EXPECT_EQ(shapes->at(4), (graph::Dims{7, 5}));
+}
+
 TEST_F(Misuse, MissingConstant) {
   Buffers b(2);
   b.constants.erase(1);

@@ -38,11 +38,37 @@ func.func @balanced(%a: memref<10x64xf32>, %b: memref<64x40xf32>,
 
 // CHECK-LABEL: func.func @dynamic_rows
 // CHECK:         scf.for
-// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_w8_t1_mask_any_1to{{[0-9]+}}x1to1(
+// CHECK:           call @tenon_brgemm_f32_0x0x8_b1_w8_t1_mask_any_1to{{[0-9]+}}x1to1_apart(
 func.func @dynamic_rows(%a: memref<9x?x64xf32>, %b: memref<9x64x8xf32>,
                         %c: memref<?x5xf32>) {
   tile.brgemm ins(%a, %b : memref<9x?x64xf32>, memref<9x64x8xf32>)
       outs(%c : memref<?x5xf32>)
+  return
+}
+
+// Long sums of any number of rows are left in memory by kernels that serve all
+// epilogues, and finished by a function that goes row by row. Declined: a sum of
+// 64, where that would take a share of the time.
+
+// CHECK-LABEL: func.func @dynamic_rows_epilogue
+// CHECK:         call @tenon_brgemm_f32_0x0x8_b0_w24_u2_t1_fo_e1n_any_1to4x3to3_apart(
+// CHECK:         call @tenon_brgemm_f32_0x0x8_b0_w24_u2_fo_e1n_any_1to4x3to3(
+func.func @dynamic_rows_epilogue(%a: memref<?x512xf32>, %b: memref<512x24xf32>, %a1: memref<?x64xf32>,
+                                 %b1: memref<64x24xf32>, %c: memref<?x24xf32>, %bias: memref<24xf32>) {
+  tile.brgemm ins(%a, %b : memref<?x512xf32>, memref<512x24xf32>)
+      epilogue_operands(%bias : memref<24xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+      outs(%c : memref<?x24xf32>) prefetch_out register_tile [4, 3] epilogue {
+  ^bb0(%acc: f32, %x: f32):
+    %0 = arith.addf %acc, %x : f32
+    tile.yield %0 : f32
+  }
+  tile.brgemm ins(%a1, %b1 : memref<?x64xf32>, memref<64x24xf32>)
+      epilogue_operands(%bias : memref<24xf32>) maps [affine_map<(d0, d1) -> (d1)>]
+      outs(%c : memref<?x24xf32>) prefetch_out register_tile [4, 3] epilogue {
+  ^bb0(%acc: f32, %x: f32):
+    %0 = arith.addf %acc, %x : f32
+    tile.yield %0 : f32
+  }
   return
 }
 
@@ -192,6 +218,24 @@ func.func @not_whole_lines(%a: memref<96x64xf32>, %b: memref<64x96xf32>, %odd: m
 // CHECK: func.func private @tenon_brgemm_f32_0x0x8_b1_w8_t1_mask_any
 // CHECK:   scf.index_switch
 // CHECK:     call @tenon_brgemm_f32_1x1x8_b1_w8_t1_mask(
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_0x0x8_b0_w24_u2_t1_fo_e1n_any_1to4x3to3_apart(
+// CHECK:         %[[SUMS:.*]] = llvm.alloca
+// CHECK:         scf.for
+// CHECK-COUNT-2:   llvm.intr.prefetch
+// CHECK:         scf.index_switch
+// CHECK:           call @tenon_brgemm_f32_1x3x8_b0_w24_u2_t1({{.*}}, %[[SUMS]],
+// CHECK:           call @tenon_brgemm_f32_4x3x8_b0_w24_u2_t1({{.*}}, %[[SUMS]],
+// CHECK:         call @tenon_brgemm_f32_1x3x8_b0_end_e1n({{.*}}, %[[SUMS]],
+
+// One row of sums, bias and store at a time.
+
+// CHECK-LABEL: func.func private @tenon_brgemm_f32_1x3x8_b0_end_e1n(
+// CHECK:         scf.for
+// CHECK-COUNT-3:   llvm.load {{.*}} -> vector<8xf32>
+// CHECK:           arith.addf
+// CHECK:           llvm.store
+// CHECK:         return
 
 // The epilogue on vectors, and masks for C, its epilogue operand and plain B.
 

@@ -48,6 +48,13 @@ Value AttentionProducts::valuesOf(const Block &block, const Keys &part) const {
   return copy;
 }
 
+/// Bounds the sums over keys of unknown number: as many scores have a place.
+static void setMostKeys(tile::BrgemmOp product,
+                        const AttentionSchedule &schedule) {
+  if (ShapedType::isDynamic(product.getAType().getShape().back()))
+    product.setMaxTerms(schedule.pitch);
+}
+
 /// c += or = a values; without steps it is the result.
 void AttentionProducts::emitWeightedSum(const Block &block, Value a,
                                         Value values, Value c, bool accumulate,
@@ -55,20 +62,24 @@ void AttentionProducts::emitWeightedSum(const Block &block, Value a,
   OpBuilder &b = m.builder();
   Location loc = m.location();
   if (schedule.online) {
-    tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed);
+    setMostKeys(
+        tile::BrgemmOp::create(b, loc, a, values, c, accumulate, packed),
+        schedule);
     return;
   }
   AffineMap perRow =
       tile::getEpilogueMapOf(tile::EpilogueBroadcast::PerRow, b.getContext());
-  tile::BrgemmOp::create(
-      b, loc, a, values, c, numbers(block, block.scratch.sum), perRow,
-      accumulate, packed,
-      [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
-        Value y = args[0];
-        if (!problem.normalized)
-          y = arith::MulFOp::create(eb, l, y, args[1]);
-        return problem.epilogue.apply(eb, l, y, {}, problem.dst.elementType());
-      });
+  setMostKeys(tile::BrgemmOp::create(
+                  b, loc, a, values, c, numbers(block, block.scratch.sum),
+                  perRow, accumulate, packed,
+                  [&](OpBuilder &eb, Location l, ValueRange args) -> Value {
+                    Value y = args[0];
+                    if (!problem.normalized)
+                      y = arith::MulFOp::create(eb, l, y, args[1]);
+                    return problem.epilogue.apply(eb, l, y, {},
+                                                  problem.dst.elementType());
+                  }),
+              schedule);
 }
 
 /// The weighted values of `part`: dst or, where parts are steps, what is added
@@ -148,8 +159,10 @@ void AttentionProducts::emitWeightedInPlace(const Block &block,
       offsetOf(problem.v, ArrayRef(block.at).drop_back()) + part.from * stride;
   Value values = box(m, problem.v.base, at, {n, problem.columns}, {stride, 1});
   if (!block.rows.isConstant(1)) {
-    tile::BrgemmOp::create(b, m.location(), weights, values, result,
-                           /*accumulate=*/false, /*packed=*/false);
+    setMostKeys(tile::BrgemmOp::create(b, m.location(), weights, values, result,
+                                       /*accumulate=*/false,
+                                       /*packed=*/false),
+                schedule);
     return;
   }
   AffineExpr row = b.getAffineDimExpr(0), column = b.getAffineDimExpr(1),
