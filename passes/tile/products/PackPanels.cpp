@@ -245,7 +245,9 @@ void PanelPacking::emitPanel(IndexMath &m, ArrayRef<Index> starts, Index number,
           along &= src.strides.back().isConstant(1);
           Index alongK = *(src.strides.end() - 2), alongN = src.strides.back();
           Index at = row * alongK + column * alongN;
-          places.push_back({start + at, {v * alongK, alongN, alongK}});
+          SmallVector<Index> strides{v * alongK, alongN, alongK};
+          strides.truncate(space.size());
+          places.push_back({start + at, std::move(strides)});
         }
         auto n = sizes.back().constant();
         bool isNarrow = n && *n < kWidePanels * panel;
