@@ -3,13 +3,13 @@
 // The halves of a byte: high ones are a 16th. Nothing has a sign in u4.
 // CHECK-LABEL: func @main
 // CHECK-SAME:    (%arg0: tensor<6xui8> {graph.id = 0 : ui64, tile.rank = 2 : index}, %arg1: tensor<1xf32>)
-// CHECK-DAG:     %[[BYTES:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<1x6xui8>
-// CHECK-DAG:     %[[BITS:.*]] = arith.constant dense<{{\[}}[15], [240]]> : tensor<2x1xsi32>
-// CHECK-DAG:     %[[HALVES:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [6.250000e-02]]>
+// CHECK:         %[[BYTES:.*]] = graph.StaticReshape %arg0 {{.*}} -> tensor<1x6xui8>
 // CHECK:         %[[X:.*]] = graph.TypeCast %[[BYTES]] {{.*}} -> tensor<1x6xsi32>
 // CHECK-NOT:     graph.Add
+// CHECK:         %[[BITS:.*]] = arith.constant dense<{{\[}}[15], [240]]> : tensor<2x1xsi32>
 // CHECK:         %[[N:.*]] = graph.And %[[X]], %[[BITS]] {{.*}} -> tensor<2x6xsi32>
 // CHECK:         %[[F:.*]] = graph.TypeCast %[[N]]
+// CHECK:         %[[HALVES:.*]] = arith.constant dense<{{\[}}[1.000000e+00], [6.250000e-02]]>
 // CHECK:         graph.Multiply %[[F]], %[[HALVES]]
 // CHECK-NOT:     graph.Subtract
 // CHECK:         %[[C:.*]] = graph.TypeCast {{.*}} -> tensor<2x6xui8>

@@ -53,6 +53,8 @@ func.func @one(%q: tensor<2x1x32xbf16>, %k: tensor<2x32x128xbf16>, %v: tensor<2x
 // queries that are widened.
 // CHECK-LABEL: func.func @unknown_depth
 // CHECK:         tile.pack
+// BF16-LABEL:  func.func @unknown_depth
+// BF16:          tile.pack
 func.func @unknown_depth(%q: tensor<2x1x?xbf16>, %k: tensor<2x?x128xbf16>, %v: tensor<2x128x32xbf16>) -> tensor<2x1x32xbf16> {
   %o = tile.attention %q, %k, %v score {
   ^bb0(%x: f32, %row: index, %column: index):
