@@ -27,7 +27,7 @@ func.func @main(%q: tensor<2x1x64xf32>, %k8: tensor<2x384x64xsi8>, %ks: tensor<2
 // Scales of groups along the elements of a key, which is packed; these are cast
 // by the same group.
 // CHECK-LABEL: func.func @main
-// CHECK-NEXT:    call @g_TypeCast_Multiply_pack_attention(
+// CHECK:         call @g_TypeCast_Multiply_pack_attention(
 // CHECK-NEXT:    return
 func.func @main(%q: tensor<2x40x64xf32>, %k8: tensor<2x384x64xsi8>, %s: tensor<2x384x4x1xbf16>, %v: tensor<2x384x64xf32>) -> tensor<2x40x64xf32> {
   %g = graph.StaticReshape %k8 {shape = [2, 384, 4, 16], special_zero = false} : (tensor<2x384x64xsi8>) -> tensor<2x384x4x16xsi8>
@@ -48,10 +48,10 @@ func.func @main(%q: tensor<2x40x64xf32>, %k8: tensor<2x384x64xsi8>, %s: tensor<2
 
 // Declines: somebody else reads the keys; a reshape moves tokens into another
 // dimension; groups of an odd number of elements, of which pairs are packed.
-// CHECK-LABEL: func.func @read_twice
-// CHECK-NEXT:    call @g_TypeCast(
-// CHECK-NEXT:    call @g_attention(
-func.func @read_twice(%q: tensor<2x1x64xf32>, %k8: tensor<2x64x384xsi8>, %v: tensor<2x384x64xf32>) -> (tensor<2x1x64xf32>, tensor<2x64x384xf32>) {
+// CHECK-LABEL: func.func @main
+// CHECK:         call @g_TypeCast(
+// CHECK:         call @g_attention(
+func.func @main(%q: tensor<2x1x64xf32>, %k8: tensor<2x64x384xsi8>, %v: tensor<2x384x64xf32>) -> (tensor<2x1x64xf32>, tensor<2x64x384xf32>) {
   %k = graph.TypeCast %k8 : (tensor<2x64x384xsi8>) -> tensor<2x64x384xf32>
   %0 = tile.attention %q, %k, %v score {
   ^bb0(%x: f32, %row: index, %column: index):
@@ -60,11 +60,13 @@ func.func @read_twice(%q: tensor<2x1x64xf32>, %k8: tensor<2x64x384xsi8>, %v: ten
   return %0, %k : tensor<2x1x64xf32>, tensor<2x64x384xf32>
 }
 
-// CHECK-LABEL: func.func @reshaped
-// CHECK-NEXT:    call @g_TypeCast_Multiply(
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK:         call @g_TypeCast_Multiply(
 // CHECK-NEXT:    %[[K:.*]] = graph.StaticReshape
 // CHECK-NEXT:    call @g_attention(%arg0, %[[K]]
-func.func @reshaped(%q: tensor<2x1x64xf32>, %k8: tensor<3x8x2048xsi8>, %s: tensor<8x1xf32>, %v: tensor<2x384x64xf32>) -> tensor<2x1x64xf32> {
+func.func @main(%q: tensor<2x1x64xf32>, %k8: tensor<3x8x2048xsi8>, %s: tensor<8x1xf32>, %v: tensor<2x384x64xf32>) -> tensor<2x1x64xf32> {
   %f = graph.TypeCast %k8 : (tensor<3x8x2048xsi8>) -> tensor<3x8x2048xf32>
   %m = graph.Multiply %f, %s : (tensor<3x8x2048xf32>, tensor<8x1xf32>) -> tensor<3x8x2048xf32>
   %k = graph.StaticReshape %m {shape = [2, 64, 384], special_zero = false} : (tensor<3x8x2048xf32>) -> tensor<2x64x384xf32>
@@ -75,10 +77,12 @@ func.func @reshaped(%q: tensor<2x1x64xf32>, %k8: tensor<3x8x2048xsi8>, %s: tenso
   return %0 : tensor<2x1x64xf32>
 }
 
-// CHECK-LABEL: func.func @odd
-// CHECK-NEXT:    call @g_TypeCast_Multiply(
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK:         call @g_TypeCast_Multiply(
 // CHECK:         call @g_pack_attention(
-func.func @odd(%q: tensor<2x40x6xbf16>, %k8: tensor<2x384x2x3xsi8>, %s: tensor<2x384x2x1xbf16>, %v: tensor<2x1x192x32x2xbf16>) -> tensor<2x40x32xbf16> {
+func.func @main(%q: tensor<2x40x6xbf16>, %k8: tensor<2x384x2x3xsi8>, %s: tensor<2x384x2x1xbf16>, %v: tensor<2x1x192x32x2xbf16>) -> tensor<2x40x32xbf16> {
   %f = graph.TypeCast %k8 : (tensor<2x384x2x3xsi8>) -> tensor<2x384x2x3xbf16>
   %m = graph.Multiply %f, %s : (tensor<2x384x2x3xbf16>, tensor<2x384x2x1xbf16>) -> tensor<2x384x2x3xbf16>
   %r = graph.StaticReshape %m {shape = [2, 384, 6], special_zero = false} : (tensor<2x384x2x3xbf16>) -> tensor<2x384x6xbf16>
