@@ -20,9 +20,9 @@ struct Form {
   std::string lead = "2x3x", heads = "2x3x"; // of queries, of keys
   std::string queries = "1", keys = "203";
   std::string depth = "32", columns = "48";
-  std::string type;               // of the products
-  std::string keyType, valueType; // empty: not compressed
-  std::string scales = "token";   // tensor, constant, channel, token, group
+  std::string type = "";                    // of the products
+  std::string keyType = "", valueType = ""; // empty: not compressed
+  std::string scales = "token"; // tensor, constant, channel, token, group
   bool zeroPoints = false;
   std::string score = kCapped;
 };
