@@ -128,17 +128,16 @@ bool FusedPrologue::makesPart(tile::AttentionOp op, OpOperand &read,
   int64_t rank = rankedType(v).getRank();
   bool isPacked = read.getOwner() != op;
   Value part = isPacked ? read.getOwner()->getResult(0) : v;
-  // Only where keys are read in place may a dimension be several loops.
-  constexpr int64_t kNone = -1;
   if (part == op.getK())
-    return hasLoops(v, ops, isPacked ? kNone : rank - 2, op.getInterleave()) &&
+    return hasLoops(v, ops, rank - 2, op.getInterleave()) &&
            (isPacked ||
             !ShapedType::isDynamic(rankedType(op.getQ()).getShape().back()));
   if (part != op.getV())
     return false;
-  if (op.getPacked())
-    return hasLoops(v, ops, kNone, 1) && (isPacked || fitsThreads(op, v));
-  return hasLoops(v, ops, isPacked ? kNone : rank - 1, 1);
+  // Columns of packed values are cut where panels end.
+  return isPacked ? hasLoops(v, ops, -1, 1)
+                  : hasLoops(v, ops, rank - 1, 1) &&
+                        (!op.getPacked() || fitsThreads(op, v));
 }
 
 bool FusedPrologue::makes(OpOperand &read, ArrayRef<Operation *> ops) const {

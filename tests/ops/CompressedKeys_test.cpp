@@ -107,15 +107,16 @@ std::string kinds(const std::string &text, const char *schedule = "auto") {
   return all;
 }
 
-/// `f` is right, and one group, unless `rows` of one product are many, and
-/// scales are those of groups or two elements have one byte; then keys that are
-/// packed are dequantised before. So are zero points of four bits for groups.
+/// `f` is right, and one group, whose products have `rows` rows. Two forms are
+/// dequantised before: values in groups that are packed in pairs, and zero
+/// points of four bits for groups.
 void check(const Form &f, int64_t rows) {
   constexpr int64_t kRowsInPlace = 8;
   std::string text = textOf(f);
-  bool ofGroups = f.scales == "16", isHalf = f.keyType.ends_with('4');
-  bool declines = (ofGroups || isHalf) && rows > kRowsInPlace;
-  if (!declines && !(ofGroups && isHalf && f.zeroPoints))
+  bool ofGroups = f.scales == "16";
+  bool declines = ofGroups && ((!f.type.empty() && rows > kRowsInPlace) ||
+                               (f.zeroPoints && f.keyType.ends_with('4')));
+  if (!declines)
     EXPECT_EQ(kinds(text), "attention") << text;
   checkShapes(text, {text});
 }
@@ -267,7 +268,8 @@ TEST(CompressedKeys, UnknownSizes) {
                .score = cappedIn(type)});
         };
         std::string unknown = text("?", "?", "?");
-        if (std::string(queries) == "1" || std::string(scales) != "16")
+        if (type.empty() || std::string(queries) == "1" ||
+            std::string(scales) != "16")
           EXPECT_EQ(kinds(unknown), "attention") << unknown;
         checkShapes(unknown, {text("1", "1", "1"), text("2", "1", "1021"),
                               text("1", "1", "4099"), text("2", "7", "613"),

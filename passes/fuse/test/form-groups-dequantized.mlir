@@ -24,10 +24,11 @@ func.func @main(%q: tensor<2x1x64xf32>, %k8: tensor<2x384x64xsi8>, %ks: tensor<2
 
 // -----
 
-// Declines: scales of groups along the elements of a key, which is packed.
+// Scales of groups along the elements of a key, which is packed; these are cast
+// by the same group.
 // CHECK-LABEL: func.func @main
-// CHECK:         call @g_{{.*}}Multiply(
-// CHECK:         call @g_pack_attention(
+// CHECK:         call @g_TypeCast_Multiply_pack_attention(
+// CHECK-NEXT:    return
 func.func @main(%q: tensor<2x40x64xf32>, %k8: tensor<2x384x64xsi8>, %s: tensor<2x384x4x1xbf16>, %v: tensor<2x384x64xf32>) -> tensor<2x40x64xf32> {
   %g = graph.StaticReshape %k8 {shape = [2, 384, 4, 16], special_zero = false} : (tensor<2x384x64xsi8>) -> tensor<2x384x4x16xsi8>
   %sf = graph.TypeCast %s : (tensor<2x384x4x1xbf16>) -> tensor<2x384x4x1xf32>

@@ -11,14 +11,20 @@ using namespace mlir;
 
 namespace tenon::passes {
 
-/// Writes the box of `sizes` whose leading indices, and perhaps row, are `at`.
+/// Writes `rows` rows of `width` elements, whose leading indices, and perhaps
+/// row, are `at`, to `memory`.
 static void emitFused(IndexMath &m, const FusedInput &input, ArrayRef<Index> at,
-                      ArrayRef<Index> sizes, Value to) {
-  SmallVector<FusedOperand::Place> places;
-  for (const Strided &s : input.sources)
-    places.push_back({offsetOf(s, at),
-                      SmallVector<Index>(ArrayRef(s.strides).take_back(2))});
-  input.value.emitBox(m, places, sizes, to);
+                      Index rows, Index width, Value memory) {
+  SmallVector<Index> starts, acrossRows, alongRows;
+  for (const Strided &s : input.sources) {
+    starts.push_back(offsetOf(s, at));
+    acrossRows.push_back(s.strides[s.rank() - 2]);
+    alongRows.push_back(s.strides.back());
+  }
+  FusedOperand::Loops loops = input.value.loopsFrom(starts);
+  input.value.addLoops(loops, /*fromEnd=*/1, rows, acrossRows, width);
+  input.value.addLoops(loops, /*fromEnd=*/0, width, alongRows, 1);
+  input.value.emitBox(m, loops, memory, 0);
 }
 
 /// Keys and values of a head are packed or computed by the first of its blocks.
@@ -39,16 +45,15 @@ void AttentionOperands::emitOperands(const Block &block, Index item) const {
     pack(problem.packedKeys, block.scratch.packedKeys);
     if (!problem.fusedValues)
       return;
-    Index n = problem.keys, e = problem.columns;
-    emitFused(m, *problem.fusedValues, head, {n, e},
-              box(m, block.scratch.fusedValues, 0, {n, e}, {e, 1}));
+    emitFused(m, *problem.fusedValues, head, problem.keys, problem.columns,
+              block.scratch.fusedValues);
   });
 }
 
 void AttentionOperands::emitQueries(const Block &block) const {
   if (problem.fusedQueries)
-    emitFused(m, *problem.fusedQueries, block.at, {block.rows, problem.depth},
-              queriesOf(block));
+    emitFused(m, *problem.fusedQueries, block.at, block.rows, problem.depth,
+              block.scratch.fusedQueries);
 }
 
 } // namespace tenon::passes
