@@ -16,14 +16,7 @@ using namespace tenon::test;
 
 namespace {
 
-struct Api : testing::Test {
-  Engine engine;
-  Stream stream{engine};
-
-  Tensor tensor(const LogicalTensor &about, Values &data) {
-    return Tensor(about, engine, data.data());
-  }
-};
+struct Api : ApiTest {};
 
 TEST_F(Api, VersionAndStatusTexts) {
   tenon_version v = tenon_get_version();
@@ -155,67 +148,6 @@ TEST_F(Api, ShapesOfResultsAreInferred) {
   Partition p(Op(0, tenon_op_tanh, "t").input(x).output(y));
   auto compiled = p.compile(engine, {x}, {y});
   EXPECT_EQ(compiled.query(1).shape(), (std::vector<int64_t>{2, 3}));
-}
-
-TEST_F(Api, UnknownSizesAreGivenAtExecution) {
-  LogicalTensor x = f32(0, {TENON_UNKNOWN_DIM, 6}), y(1, TENON_F32);
-  Partition p(Op(0, tenon_op_softmax, "s").attr("axis", 1).input(x).output(y));
-  auto compiled = p.compile(engine, {x}, {y});
-  for (int64_t rows : {1, 5, 3, 5, 0}) {
-    size_t count = static_cast<size_t>(rows) * 6;
-    Values in = ramp(count), out(count, -1);
-    Tensor tx = tensor(f32(0, {rows, 6}), in);
-    Tensor ty = tensor(f32(1, {rows, 6}), out);
-    compiled.execute(stream, {&tx}, {&ty});
-    for (int64_t r = 0; r < rows; ++r)
-      EXPECT_NEAR(
-          std::accumulate(out.begin() + r * 6, out.begin() + r * 6 + 6, 0.f), 1,
-          1e-5);
-    LogicalTensor given = f32(0, {rows, 6}), result;
-    check(
-        tenon_compiled_partition_infer(compiled.get(), 1, &given, 1, &result));
-    EXPECT_EQ(result.shape(), (std::vector<int64_t>{rows, 6}));
-    compiled.scratchSize({given});
-  }
-  Values in = ramp(12), out(18);
-  Tensor tx = tensor(f32(0, {2, 6}), in), ty = tensor(f32(1, {3, 6}), out);
-  EXPECT_THROW(compiled.execute(stream, {&tx}, {&ty}), Exception);
-}
-
-/// A reshape to several sizes that only execution tells.
-TEST_F(Api, SizesAreComputedFromNamedOnes) {
-  constexpr int64_t any = TENON_UNKNOWN_DIM;
-  LogicalTensor rows = f32(0, {any, 6}), like = f32(1, {any, any, 6});
-  LogicalTensor parts = f32(2, {any, any, 6}), sum(3, TENON_F32);
-  Graph g;
-  g.add(Op(0, tenon_op_static_reshape, "parts")
-            .attr("shape", std::vector<int64_t>{any, any, 6})
-            .attr("special_zero", false)
-            .input(rows)
-            .output(parts))
-      .add(Op(1, tenon_op_add, "sum").input(parts).input(like).output(sum))
-      .size(0, 0, "batch * tokens")
-      .size(1, 0, "batch")
-      .size(1, 1, "tokens")
-      .size(2, 0, "batch")
-      .size(2, 1, "tokens")
-      .finalize();
-  Partition p = std::move(g.partitions().at(0));
-  auto compiled = p.compile(engine, {rows, like}, {sum});
-  for (auto [batch, tokens] : {std::pair<int64_t, int64_t>{2, 5}, {1, 1}}) {
-    size_t count = static_cast<size_t>(batch * tokens) * 6;
-    Values a = ramp(count), b(count, 2), out(count, -1);
-    Tensor ta = tensor(f32(0, {batch * tokens, 6}), a),
-           tb = tensor(f32(1, {batch, tokens, 6}), b),
-           to = tensor(f32(3, {batch, tokens, 6}), out);
-    compiled.execute(stream, {&ta, &tb}, {&to});
-    for (size_t i = 0; i < count; ++i)
-      EXPECT_EQ(out[i], a[i] + 2) << i;
-  }
-  Values a = ramp(66), b(60), out(60);
-  Tensor ta = tensor(f32(0, {11, 6}), a), tb = tensor(f32(1, {2, 5, 6}), b),
-         to = tensor(f32(3, {2, 5, 6}), out);
-  EXPECT_THROW(compiled.execute(stream, {&ta, &tb}, {&to}), Exception);
 }
 
 TEST_F(Api, StridedViewsWithoutCopies) {

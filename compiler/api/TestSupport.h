@@ -25,6 +25,16 @@ inline Values ramp(size_t count, float first = -1, float step = 0.25f) {
   return v;
 }
 
+/// An engine with a stream.
+struct ApiTest : testing::Test {
+  Engine engine;
+  Stream stream{engine};
+
+  Tensor tensor(const LogicalTensor &about, Values &data) {
+    return Tensor(about, engine, data.data());
+  }
+};
+
 /// y = relu(x . w + b) with constant w (id 1) and b (id 2); x is 0, y is 4.
 struct Dense {
   int64_t m, k, n;

@@ -64,7 +64,6 @@ public:
   void raise();
 
 private:
-  void findScores();
   std::string checkShapes() const;
   std::string checkBytes(int64_t keys) const;
   std::string checkReaders();
@@ -145,30 +144,6 @@ bool Attention::isBeforeProduct() {
         }
   }
   return false;
-}
-
-/// The first product: the first MatMul to which operations of the shape of the
-/// scores lead back.
-void Attention::findScores() {
-  SmallVector<Value> stack{top};
-  llvm::DenseSet<Value> seen;
-  while (!stack.empty() && seen.size() < 4 * kMaxScoreOps) {
-    Value v = stack.pop_back_val();
-    Operation *def = v.getDefiningOp();
-    if (!def || rankedType(v).getShape() != scoreShape() ||
-        !isa<FloatType>(rankedType(v).getElementType()) ||
-        !seen.insert(v).second)
-      continue;
-    Value from = swapsLastTwo(def) ? def->getOperand(0) : v;
-    if (auto first = from.getDefiningOp<graph::MatMulOp>()) {
-      scores = first;
-      bottom = v;
-      return;
-    }
-    if (isScalarOp(def))
-      for (Value o : llvm::reverse(def->getOperands()))
-        stack.push_back(o);
-  }
 }
 
 std::string Attention::checkReaders() {
@@ -268,9 +243,10 @@ std::string Attention::analyse() {
   if (dropout && dropout->getNumResults() > 1 &&
       !dropout->getResult(1).use_empty())
     return "its Dropout also returns the mask";
-  findScores();
-  if (!scores)
+  bottom = productBehind(top);
+  if (!bottom)
     return "what it reads is not built on a MatMul of its shape";
+  scores = productOf(bottom);
   if (product == scores || product->getBlock() != softmax->getBlock())
     return "the products are not in one block";
   if (std::string reason = checkBytes(type.getDimSize(axis)); !reason.empty())

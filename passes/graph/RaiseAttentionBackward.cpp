@@ -81,7 +81,6 @@ private:
     Value result() const { return product->getResult(0); }
   };
   ArrayRef<int64_t> shape() const { return rankedType(p).getShape(); }
-  Operation *productBehind(Value v, Operation *except) const;
   void addReaders(Value v, Operation *user);
   std::string findReaders();
   std::string nameReaders();
@@ -102,29 +101,6 @@ private:
   Value sumOfK, sumOfV; // dk and dv, summed over heads that share keys
   std::optional<ScoreRegion> region;
 };
-
-/// The first MatMul but `except` to which elementwise operations of the shape
-/// of the scores lead back from `v`.
-Operation *AttentionGradient::productBehind(Value v, Operation *except) const {
-  SmallVector<Value> stack{v};
-  llvm::DenseSet<Value> seen;
-  while (!stack.empty() && seen.size() < 4 * kMaxScoreOps) {
-    Value x = stack.pop_back_val();
-    Operation *def = x.getDefiningOp();
-    if (!def || rankedType(x).getShape() != shape() ||
-        !isa<FloatType>(rankedType(x).getElementType()) ||
-        !seen.insert(x).second)
-      continue;
-    if (isa<graph::MatMulOp>(def)) {
-      if (def != except)
-        return def;
-    } else if (isScalarOp(def) || isa<graph::DropoutOp>(def)) {
-      for (Value o : llvm::reverse(def->getOperands()))
-        stack.push_back(o);
-    }
-  }
-  return nullptr;
-}
 
 /// Notes that `user`, no elementwise operation, reads `v`.
 void AttentionGradient::addReaders(Value v, Operation *user) {
@@ -178,7 +154,9 @@ std::string AttentionGradient::findReaders() {
 bool AttentionGradient::isBetweenProducts() {
   if (rankedType(p).getRank() < 2)
     return false;
-  scores = productBehind(exp->getOperand(0), nullptr);
+  // Neither is transposed: the three products behind say what is a row.
+  Value result = productBehind(exp->getOperand(0));
+  scores = result ? result.getDefiningOp<graph::MatMulOp>() : nullptr;
   if (!scores)
     return false;
   foreign = findReaders();
@@ -199,7 +177,8 @@ std::string AttentionGradient::nameReaders() {
   if (!dq || !dk || !dv)
     return "its three products are not the gradients of queries, keys and "
            "values";
-  ofWeights = productBehind(dq->read, scores);
+  Value u = productBehind(dq->read, scores);
+  ofWeights = u ? u.getDefiningOp<graph::MatMulOp>() : nullptr;
   if (!ofWeights)
     return "no product makes the gradients of the weights";
   return "";

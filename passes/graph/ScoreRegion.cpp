@@ -41,6 +41,34 @@ bool isFloatCast(Operation *op) {
          isa<FloatType>(rankedType(op->getResult(0)).getElementType());
 }
 
+Operation *productOf(Value v) {
+  Operation *def = v.getDefiningOp();
+  if (def && swapsLastTwo(def))
+    def = def->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<graph::MatMulOp>(def) ? def : nullptr;
+}
+
+Value productBehind(Value v, Operation *except) {
+  ArrayRef<int64_t> shape = rankedType(v).getShape();
+  SmallVector<Value> stack{v};
+  llvm::DenseSet<Value> seen;
+  while (!stack.empty() && seen.size() < 4 * kMaxScoreOps) {
+    Value x = stack.pop_back_val();
+    Operation *def = x.getDefiningOp();
+    if (!def || rankedType(x).getShape() != shape ||
+        !isa<FloatType>(rankedType(x).getElementType()) ||
+        !seen.insert(x).second)
+      continue;
+    Operation *product = productOf(x);
+    if (product && product != except)
+      return x;
+    if (!product && (isScalarOp(def) || isa<graph::DropoutOp>(def)))
+      for (Value o : llvm::reverse(def->getOperands()))
+        stack.push_back(o);
+  }
+  return {};
+}
+
 /// Whether `shape`, aligned at its end, broadcasts to `to`.
 static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
   if (shape.size() > to.size())

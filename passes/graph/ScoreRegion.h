@@ -27,6 +27,13 @@ bool isIdentity(mlir::Operation *op);
 /// Whether `op` casts a float to another.
 bool isFloatCast(mlir::Operation *op);
 
+/// The first value to which elementwise operations of its shape, or Dropout,
+/// lead back from `v`, and that is the result of a product, or that with its
+/// last two dimensions exchanged; null if there is none, or only `except`.
+mlir::Value productBehind(mlir::Value v, mlir::Operation *except = nullptr);
+/// The product whose result `v`, from productBehind, shows.
+mlir::Operation *productOf(mlir::Value v);
+
 /// The operations between products over matrices of scores.
 class ScoreRegion {
 public:

@@ -82,25 +82,26 @@ IndexFacts IndexFacts::operator*(const IndexFacts &y) const {
   return result;
 }
 
-IndexFacts IndexFacts::floorDiv(const IndexFacts &y) const {
-  if (min < 0 || y.min < 1)
+/// What is known of `x` divided by `y` as `divide` rounds. The smallest is
+/// `least` if y has no bound.
+static IndexFacts quotient(const IndexFacts &x, const IndexFacts &y,
+                           int64_t least, int64_t (*divide)(int64_t, int64_t)) {
+  if (x.min < 0 || y.min < 1)
     return {};
-  IndexFacts result{y.max == kMost ? 0 : min / y.max,
-                    max == kMost ? kMost : max / y.min, 1};
-  if (y.min == y.max && multipleOf % y.min == 0)
-    result.multipleOf = multipleOf / y.min;
+  IndexFacts result{y.hasMax() ? divide(x.min, y.max) : least,
+                    x.hasMax() ? divide(x.max, y.min) : kMost, 1};
+  if (y.min == y.max && x.multipleOf % y.min == 0)
+    result.multipleOf = x.multipleOf / y.min;
   return result;
 }
 
+IndexFacts IndexFacts::floorDiv(const IndexFacts &y) const {
+  return quotient(*this, y, 0, [](int64_t a, int64_t b) { return a / b; });
+}
+
 IndexFacts IndexFacts::ceilDiv(const IndexFacts &y) const {
-  if (min < 0 || y.min < 1)
-    return {};
-  auto up = [](int64_t a, int64_t b) { return a / b + (a % b != 0); };
-  IndexFacts result{y.max == kMost ? std::min<int64_t>(min, 1) : up(min, y.max),
-                    max == kMost ? kMost : up(max, y.min), 1};
-  if (y.min == y.max && multipleOf % y.min == 0)
-    result.multipleOf = multipleOf / y.min;
-  return result;
+  return quotient(*this, y, std::min<int64_t>(min, 1),
+                  [](int64_t a, int64_t b) { return a / b + (a % b != 0); });
 }
 
 IndexFacts IndexFacts::rem(const IndexFacts &y) const {

@@ -3,7 +3,9 @@
 //
 // What is known of a number that is not known when code is written. It begins
 // with what is declared of named sizes (dialects/graph/SizeFacts.h) and follows
-// index arithmetic (IndexMath.h).
+// index arithmetic (IndexMath.h). The ranges that MLIR infers of integers have
+// no divisors, and are of values in the IR: arithmetic here folds before there
+// are any.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

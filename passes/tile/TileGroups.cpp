@@ -49,25 +49,6 @@ namespace tenon::passes {
 
 namespace {
 
-/// The caller's buffer of an argument or result.
-MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
-  Type element = storageType(type.getElementType());
-  if (!strides)
-    return MemRefType::get(type.getShape(), element);
-  SmallVector<Index> sizes, steps;
-  // Sizes matter for recognising dense layouts only; dynamic ones never do.
-  bool dynamic = !type.hasStaticShape();
-  for (auto [d, s] : llvm::zip(type.getShape(), strides.asArrayRef())) {
-    sizes.push_back(ShapedType::isDynamic(d) ? 1 : d);
-    steps.push_back(s);
-  }
-  if (!dynamic)
-    return memrefType(element, sizes, steps);
-  return MemRefType::get(
-      type.getShape(), element,
-      StridedLayoutAttr::get(type.getContext(), 0, strides.asArrayRef()));
-}
-
 class EntryLowering {
   /// A value as a part of `whole`, from index `at` of dim `axis` on; `shown` is
   /// the operand of the Concat, a view of the value or the value itself.

@@ -12,22 +12,6 @@ using namespace tenon::test;
 
 namespace {
 
-/// The kinds of the groups of main, in order, but for copies.
-std::string kinds(const std::string &text) {
-  CompileReport report;
-  auto graph = parseGraph(text);
-  EXPECT_TRUE(graph) << str(graph.errors());
-  if (!graph)
-    return "";
-  auto model = Compiled::compile(*graph, {}, &report);
-  EXPECT_TRUE(model) << text << ": " << str(model.errors());
-  std::string all;
-  for (const GroupStats &group : report.mainGroups)
-    if (group.kind != "copy")
-      all += (all.empty() ? "" : " ") + group.kind;
-  return all;
-}
-
 struct Sizes {
   std::string lead, rows, keys, depth, columns;
   std::string keyLead = ""; // of keys and values, if they have another
@@ -76,7 +60,7 @@ const std::string kNoMask = "u = Add d ()c; ";
 
 /// Compiles and checks for several targets and numbers of threads.
 void check(const std::string &text, const std::string &expected = "attention") {
-  EXPECT_EQ(kinds(text), expected) << text;
+  EXPECT_EQ(groupKinds(text), expected) << text;
   checkShapes(text, {text});
 }
 
@@ -137,7 +121,7 @@ TEST(AttentionBackward, UnknownSizes) {
     return backward({lead, rows, keys, "16", "8"}, kNoMask);
   };
   std::string unknown = text("?x3x", "?", "?");
-  EXPECT_EQ(kinds(unknown), "attention");
+  EXPECT_EQ(groupKinds(unknown), "attention");
   checkShapes(unknown, {text("2x3x", "131", "203"), text("1x3x", "1", "1"),
                         text("3x3x", "17", "640"), text("0x3x", "5", "7"),
                         text("2x3x", "0", "7"), text("2x3x", "5", "0")});
@@ -188,7 +172,7 @@ TEST(AttentionBackward, WithTheAttentionItself) {
           gradient + "ds = SoftMaxBackward " + d +
           " p axis=-1; gq = MatMul ds k; gk = MatMul ds q transpose_a=true; "
           "out o gq gk gv";
-      std::string found = kinds(text);
+      std::string found = groupKinds(text);
       EXPECT_EQ(found.find("contraction"), std::string::npos) << found;
       checkShapes(text, {text});
     }
@@ -198,12 +182,13 @@ TEST(AttentionBackward, OtherResultsAreNotOneGroup) {
   Sizes sizes{"2x", "9", "21", "8", "8"};
   std::string after = "gq = MatMul tt k; gk = MatMul tt q transpose_a=true; ";
   // The gradient of the mask is a result of the size of the scores.
-  EXPECT_EQ(kinds(backward(sizes, kNoMask, "", "", after, "out gq gk gv ds"))
-                .find("attention"),
-            std::string::npos);
-  EXPECT_EQ(kinds(backward(sizes, kNoMask, "", "",
-                           "gq = MatMul tt 2x21x8; gk = MatMul tt q "
-                           "transpose_a=true; "))
+  EXPECT_EQ(
+      groupKinds(backward(sizes, kNoMask, "", "", after, "out gq gk gv ds"))
+          .find("attention"),
+      std::string::npos);
+  EXPECT_EQ(groupKinds(backward(sizes, kNoMask, "", "",
+                                "gq = MatMul tt 2x21x8; gk = MatMul tt q "
+                                "transpose_a=true; "))
                 .find("attention"),
             std::string::npos);
 }

@@ -91,22 +91,6 @@ std::string textOf(const Form &f) {
          "; p = SoftMax t axis=-1; MatMul p " + v;
 }
 
-std::string kinds(const std::string &text, const char *schedule = "auto") {
-  CompileReport report;
-  auto graph = parseGraph(text);
-  EXPECT_TRUE(graph) << text << ": " << str(graph.errors());
-  if (!graph)
-    return "";
-  Options options;
-  options.schedule = schedule;
-  auto model = Compiled::compile(*graph, options, &report);
-  EXPECT_TRUE(model) << text << ": " << str(model.errors());
-  std::string all;
-  for (const GroupStats &group : report.mainGroups)
-    all += (all.empty() ? "" : " ") + group.kind;
-  return all;
-}
-
 /// `f` is right, and one group, whose products have `rows` rows. Two forms are
 /// dequantised before: values in groups that are packed in pairs, and zero
 /// points of four bits for groups.
@@ -117,7 +101,7 @@ void check(const Form &f, int64_t rows) {
   bool declines = ofGroups && ((!f.type.empty() && rows > kRowsInPlace) ||
                                (f.zeroPoints && f.keyType.ends_with('4')));
   if (!declines)
-    EXPECT_EQ(kinds(text), "attention") << text;
+    EXPECT_EQ(groupKinds(text), "attention") << text;
   checkShapes(text, {text});
 }
 
@@ -270,7 +254,7 @@ TEST(CompressedKeys, UnknownSizes) {
         std::string unknown = text("?", "?", "?");
         if (type.empty() || std::string(queries) == "1" ||
             std::string(scales) != "16")
-          EXPECT_EQ(kinds(unknown), "attention") << unknown;
+          EXPECT_EQ(groupKinds(unknown), "attention") << unknown;
         checkShapes(unknown, {text("1", "1", "1"), text("2", "1", "1021"),
                               text("1", "1", "4099"), text("2", "7", "613"),
                               text("1", "101", "521"), text("2", "5", "0")});

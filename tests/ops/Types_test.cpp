@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values at the edges of element types: what casts and quantisation saturate,
-// wrap and round; 64-bit integers without a detour; and Dropout against the
-// published random numbers.
-#include "dialects/graph/reference/Evaluator.h"
-#include "tests/e2e/Harness.h"
-#include "tests/ops/GraphText.h"
+// Values at the edges of element types: what casts saturate, wrap and round;
+// 64-bit integers without a detour; and Dropout against the published random
+// numbers.
+#include "tests/ops/GivenValues.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,116 +13,6 @@ using namespace tenon::test;
 using graph::DType;
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const double kNan = std::numeric_limits<double>::quiet_NaN();
-
-/// Each case is compiled this often: all vector widths, one and two threads.
-std::vector<RunConfig> fewConfigs() {
-  std::vector<RunConfig> configs(3);
-  configs[0].options.schedule = "avx2";
-  configs[1].options.schedule = "avx512";
-  configs[1].threads = 2;
-  configs[2].options.targetCpu = "x86-64-v2";
-  return configs;
-}
-
-/// A tensor of this type and shape with `values` over and over.
-template <typename T>
-reference::Tensor repeated(const reference::Tensor &like,
-                           const std::vector<T> &values) {
-  constexpr bool isWide = std::is_same_v<T, int64_t>;
-  reference::Tensor tensor =
-      reference::zeros(isWide ? DType::s64 : DType::undef, like.shape);
-  for (int64_t i = 0; i < tensor.numElements(); ++i) {
-    T value = values[static_cast<size_t>(i) % values.size()];
-    if constexpr (isWide)
-      tensor.integers[i] = value;
-    else
-      tensor.data[i] = value;
-  }
-  reference::setDType(tensor, like.dtype);
-  reference::roundToDType(tensor);
-  return tensor;
-}
-
-/// An oracle of `text` whose first inputs hold `values` over and over.
-template <typename T>
-Expected<Oracle> withValues(std::string_view text,
-                            const std::vector<std::vector<T>> &values) {
-  auto g = parseGraph(text);
-  if (!g)
-    return g.errors();
-  auto o = Oracle::make(*g);
-  if (!o)
-    return o;
-  for (size_t n = 0; n < values.size(); ++n) {
-    reference::Tensor &input = o->inputs.at(o->graph.inputPorts[n]);
-    input = repeated(input, values[n]);
-  }
-  auto expected = reference::evaluate(o->graph, o->inputs, {});
-  if (!expected)
-    return expected.errors();
-  o->expected = o->plain = *expected;
-  return o;
-}
-
-template <typename T>
-void checkAll(const std::string &text,
-              const std::vector<std::vector<T>> &values) {
-  auto o = withValues(text, values);
-  ASSERT_TRUE(o) << text << ": " << str(o.errors());
-  for (const RunConfig &c : fewConfigs())
-    EXPECT_TRUE(checkGraph(*o, c))
-        << text << ", " << c.options.schedule << " for " << c.options.targetCpu;
-}
-
-void checkInputs(const std::string &text,
-                 const std::vector<std::vector<double>> &values) {
-  checkAll(text, values);
-}
-
-void checkValues(const std::string &text, const std::vector<double> &values) {
-  checkInputs(text, {values});
-}
-
-/// Around 0, the bounds of all integer types, and what is no number.
-const std::vector<double> kFloats = {0,
-                                     -0.0,
-                                     0.5,
-                                     -0.5,
-                                     1.5,
-                                     -1.5,
-                                     0.99999,
-                                     126.9,
-                                     127,
-                                     127.9,
-                                     128,
-                                     -128,
-                                     -128.9,
-                                     -129,
-                                     255,
-                                     255.9,
-                                     256,
-                                     1e9,
-                                     -1e9,
-                                     0x1p31,
-                                     -0x1p31,
-                                     0x1p31 - 128,
-                                     0x1p32,
-                                     -0x1p33,
-                                     0x1p62,
-                                     0x1p63,
-                                     -0x1p63,
-                                     -0x1p64,
-                                     0x1p63 - 0x1p39,
-                                     1e30,
-                                     -1e30,
-                                     kInf,
-                                     -kInf,
-                                     kNan,
-                                     0x1p-149,
-                                     -0x1p-149};
 
 TEST(Casts, FromFloat) {
   for (std::string to : {"s64", "s32", "s8", "u8", "boolean"})
@@ -486,77 +374,6 @@ TEST(Casts, AnyByteIsTrue) {
   EXPECT_EQ(runRaw<int32_t>("y/s32 = TypeCast 5/boolean", "avx2",
                             std::vector<uint8_t>{0, 1, 2, 128, 255}),
             (std::vector<int32_t>{0, 1, 1, 1, 1}));
-}
-
-/// Two of 4 bits to a byte; f8 that saturates.
-TEST(Quantize, NarrowTypesSaturate) {
-  for (std::string type : {"s4", "u4"})
-    for (std::string zps : {"", " zps=1", " zps=-3", " zps=8"})
-      for (std::string scale : {"1", "0.5", "-2"})
-        checkValues("y/" + type + " = Quantize 212 scales=" + scale + zps,
-                    kFloats);
-  for (std::string type : {"f8_e4m3", "f8_e5m2"})
-    for (std::string saturates : {"true", "false"})
-      checkInputs("y/" + type +
-                      " = DynamicQuantize 212 2 qtype=per_group "
-                      "group_shape=106 saturate=" +
-                      saturates,
-                  {kFloats, {1, 0.25}});
-}
-
-TEST(Quantize, RoundsHalfToEvenAndSaturates) {
-  for (std::string type : {"s8", "u8"})
-    for (std::string zps : {"", " zps=1", " zps=-3", " zps=128"})
-      for (std::string scale : {"1", "0.5", "-2"})
-        checkValues("y/" + type + " = Quantize 211 scales=" + scale + zps,
-                    kFloats);
-}
-
-TEST(Quantize, WholeRangeAndBack) {
-  std::vector<double> all;
-  for (int i = 0; i < 256; ++i)
-    all.push_back(i);
-  for (std::string zps : {"", " zps=7", " zps=-100000"})
-    checkValues("y/f32 = Dequantize 256/u8 scales=0.125" + zps, all);
-  for (double &v : all)
-    v -= 128;
-  checkValues("y/f32 = Dequantize 256/s8 scales=0.125 zps=-5", all);
-  checkValues("x/f32 = Dequantize 256/s8 scales=0.125 zps=9; y/s8 = Quantize "
-              "x scales=0.125 zps=9",
-              all);
-}
-
-/// Sums of bytes and what a zero point adds to them all but cancel.
-TEST(ZeroPoints, LoseNoDigits) {
-  std::vector<double> near = {128, 129, 130, 130, 129}, weights;
-  for (int i = 0; i < 101; ++i)
-    weights.push_back(127 - i % 7);
-  std::string product =
-      "; w/f32 = Dequantize 4096x33/s8c scales=0.25; MatMul a w";
-  checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=129" + product,
-              {near, weights});
-  // Weights that are known late.
-  std::string late = "; w/f32 = Dequantize 4096x33/s8 scales=0.25; MatMul a w";
-  checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=129" + late,
-              {near, weights});
-  checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/s32" + late,
-              {near, {0.5}, {129}, weights});
-  // Also of tensors, and far out of range.
-  for (std::string type : {"u8", "s32"})
-    checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/" + type + product,
-                {near, {0.5}, {129}, weights});
-  for (double zp : {300.0, 1e6, -1e9})
-    checkInputs("a/f32 = DynamicDequantize 7x4096/u8 1 1/s32" + product,
-                {near, {0.5}, {zp}, weights});
-  for (std::string zp : {"300", "1000000", "-1000000000"})
-    checkInputs("a/f32 = Dequantize 7x4096/u8 scales=0.5 zps=" + zp + product,
-                {near, weights});
-  for (std::string pads : {"0,0", "1,1"})
-    checkInputs("a/f32 = Dequantize 1x7x8x512/u8 scales=0.5 zps=129; w/f32 = "
-                "Dequantize 3x3x512x17/s8c scales=0.25; Convolution a w "
-                "strides=2,2 dilations=1,1 pads_begin=" +
-                    pads + " pads_end=" + pads,
-                {near, weights});
 }
 
 /// Dropout with these parameters.

@@ -16,23 +16,10 @@ struct Sizes {
 };
 const Sizes kUnknown{"?", "?", "?"};
 
-/// The kinds of the groups of main, in order.
-std::string kinds(const std::string &text) {
-  CompileReport report;
-  auto graph = parseGraph(text);
-  EXPECT_TRUE(graph) << str(graph.errors());
-  auto model = Compiled::compile(*graph, Options(), &report);
-  EXPECT_TRUE(model) << text << ": " << str(model.errors());
-  std::string all;
-  for (const GroupStats &group : report.mainGroups)
-    all += (all.empty() ? "" : " ") + group.kind;
-  return all;
-}
-
 /// `text`, made from sizes, compiled without them.
 template <typename Text>
 void checkSizes(const Text &text, const std::vector<Sizes> &all) {
-  EXPECT_EQ(kinds(text(kUnknown)), "attention");
+  EXPECT_EQ(groupKinds(text(kUnknown)), "attention");
   std::vector<std::string> texts;
   for (const Sizes &s : all)
     texts.push_back(text(s));

@@ -9,6 +9,23 @@
 
 namespace tenon::test {
 
+/// The kinds of the groups that `text` becomes, in order; empty if it does not
+/// compile.
+inline std::string groupKinds(const std::string &text,
+                              const Options &options = {}) {
+  CompileReport report;
+  auto graph = parseGraph(text);
+  EXPECT_TRUE(graph) << text << ": " << str(graph.errors());
+  if (!graph)
+    return "";
+  auto model = Compiled::compile(*graph, options, &report);
+  EXPECT_TRUE(model) << text << ": " << str(model.errors());
+  std::string all;
+  for (const GroupStats &group : report.mainGroups)
+    all += (all.empty() ? "" : " ") + group.kind;
+  return all;
+}
+
 /// `dynamic` compiled once, executed with the shapes of `text`.
 inline void checkShapes(const std::string &dynamic,
                         const std::vector<std::string> &texts) {

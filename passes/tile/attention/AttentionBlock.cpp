@@ -6,17 +6,6 @@ using namespace mlir;
 
 namespace tenon::passes {
 
-AttentionScratch AttentionEmitter::scratchOf(Value memory) const {
-  Index at = 0;
-  AttentionScratch scratch;
-  for (const ScratchPlan::Buffer &buffer : schedule.scratch.buffers) {
-    scratch.*buffer.place =
-        scratchView(m, memory, buffer.type, at, buffer.elements);
-    at += buffer.bytes();
-  }
-  return scratch;
-}
-
 /// Items are so many blocks of queries of each head.
 Grid AttentionEmitter::gridOf(Index blocks) const {
   Grid grid;
@@ -28,7 +17,8 @@ Grid AttentionEmitter::gridOf(Index blocks) const {
 /// The block of an item; its rows are still to be placed.
 AttentionEmitter::Block AttentionEmitter::blockOf(const Grid::Item &item,
                                                   Value memory) const {
-  return {SmallVector<Index>(item.all("block")), 0, scratchOf(memory)};
+  return {SmallVector<Index>(item.all("block")), 0,
+          schedule.scratch.at(m, memory)};
 }
 
 /// Makes `block` the `number`-th block of queries.

@@ -71,9 +71,6 @@ protected:
   llvm::StringRef label; // of sections
   const AttentionProblem &problem;
   const AttentionSchedule &schedule;
-
-private:
-  AttentionScratch scratchOf(mlir::Value memory) const;
 };
 
 } // namespace tenon::passes

@@ -38,8 +38,7 @@ private:
   void readOutputs();
   void mergeRows();
   void placeFused();
-  Strided overLead(Strided s, int64_t own) const;
-  Strided over(Strided s, Index first, Index second) const;
+  Strided withoutOwn(Strided s, int64_t own) const;
   Strided readPacked(Value value, std::optional<PackedInput> &packed);
   Strided readOrFuse(Value value, Index first, Index second,
                      std::optional<FusedInput> &made);
@@ -108,8 +107,9 @@ void ProblemReader::readPackedInputs() {
     p.v = readPacked(op.getV(), p.packedValues);
     p.valuePanel = panelOf(op.getV());
   } else {
-    p.v = p.fromLeft ? over(ctx.memoryOf(op.getV()), p.columns, p.rows)
-                     : readOrFuse(op.getV(), p.keys, p.columns, p.fusedValues);
+    p.v = p.fromLeft
+              ? overLead(ctx.memoryOf(op.getV()), p.lead, p.columns, p.rows)
+              : readOrFuse(op.getV(), p.keys, p.columns, p.fusedValues);
   }
   p.k = readPacked(op.getK(), p.packedKeys);
   p.panel = panelOf(op.getK());
@@ -191,22 +191,11 @@ void ProblemReader::placeFused() {
 }
 
 /// `s`, `own` of whose dims are its own, over the leading dims of the result.
-Strided ProblemReader::overLead(Strided s, int64_t own) const {
+Strided ProblemReader::withoutOwn(Strided s, int64_t own) const {
   s.dense = false;
   s.sizes.pop_back_n(own);
   s.strides.pop_back_n(own);
   return broadcastTo(s, p.lead);
-}
-
-/// `s` over the leading dimensions of the result. The last two dimensions are
-/// its own: never broadcast.
-Strided ProblemReader::over(Strided s, Index first, Index second) const {
-  SmallVector<Index> shape(p.lead);
-  shape.append({first, second});
-  Strided t = broadcastTo(s, shape);
-  for (int64_t i : {1, 2})
-    t.strides[t.rank() - i] = s.strides[s.rank() - i];
-  return t;
 }
 
 /// Packed keys or values, over leading dimensions.
@@ -214,10 +203,10 @@ Strided ProblemReader::readPacked(Value value,
                                   std::optional<PackedInput> &packed) {
   auto pack = value.getDefiningOp<tile::PackOp>();
   if (!pack)
-    return overLead(ctx.memoryOf(value), p.interleave > 1 ? 4 : 3);
+    return withoutOwn(ctx.memoryOf(value), p.interleave > 1 ? 4 : 3);
   packed.emplace(PackedInput{PanelPacking(ctx, pack), {}});
   for (const Strided &s : packed->packing.tensors())
-    packed->sources.push_back(overLead(s, 2));
+    packed->sources.push_back(withoutOwn(s, 2));
   Strided none;
   none.sizes = p.lead;
   none.strides.assign(p.lead.size(), 0);
@@ -229,10 +218,10 @@ Strided ProblemReader::readOrFuse(Value value, Index first, Index second,
                                   std::optional<FusedInput> &made) {
   Operation *def = value.getDefiningOp();
   if (!isWidened && (!def || isa<arith::ConstantOp>(def)))
-    return over(ctx.memoryOf(value), first, second);
+    return overLead(ctx.memoryOf(value), p.lead, first, second);
   made.emplace(FusedInput{FusedOperand(ctx, value), {}});
   for (const Strided &s : made->value.tensors())
-    made->sources.push_back(over(s, first, second));
+    made->sources.push_back(overLead(s, p.lead, first, second));
   return {};
 }
 

@@ -218,10 +218,8 @@ void AttentionRows::emitExponentials(const Block &block, const Rows &rows,
   Value first, width; // the number of the first weight, those of a row
   if (region) {
     read = epilogueOperandsOf(block, rows, part, *region, kFirstWeightOperand);
-    Index number = 0;
-    for (auto [index, size] : llvm::zip(block.at, problem.lead))
-      number = number * size + index;
-    number = number * problem.rows + (block.at.back() + rows.first);
+    Index head = numberOf(block.at, problem.lead);
+    Index number = head * problem.rows + (block.at.back() + rows.first);
     width = m.value(problem.keys);
     first = m.value(number * problem.keys + part.from);
   }

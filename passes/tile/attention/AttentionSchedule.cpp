@@ -179,55 +179,44 @@ std::optional<CausalMask> findMask(const AttentionProblem &p, bool inTiles) {
   });
 }
 
-ScratchPlan planScratch(const AttentionProblem &p, const AttentionSchedule &s) {
+ScratchPlan<AttentionScratch> planScratch(const AttentionProblem &p,
+                                          const AttentionSchedule &s) {
   using Scratch = AttentionScratch;
-  ScratchPlan plan;
+  ScratchPlan<Scratch> plan;
   Type f32 = Float32Type::get(p.element.getContext());
-  auto add = [&](Value Scratch::*place, Index elements, Type type) {
-    plan.buffers.push_back({place, elements, type});
-  };
-  add(&Scratch::scores, s.queries * s.pitch, f32);
-  add(&Scratch::max, s.queries, f32);
-  add(&Scratch::sum, s.queries, f32);
+  plan.add(&Scratch::scores, s.queries * s.pitch, f32);
+  plan.add(&Scratch::max, s.queries, f32);
+  plan.add(&Scratch::sum, s.queries, f32);
   if (s.online)
-    add(&Scratch::factor, s.queries, f32);
+    plan.add(&Scratch::factor, s.queries, f32);
   if (s.copiesValues)
-    add(&Scratch::values, min(p.keys, s.span) * p.columns, p.element);
+    plan.add(&Scratch::values, min(p.keys, s.span) * p.columns, p.element);
   if (p.isNarrow())
-    add(&Scratch::weights, s.queries * s.weightPitch, p.element);
+    plan.add(&Scratch::weights, s.queries * s.weightPitch, p.element);
   if (s.sumsApart && (s.online || p.inPlace))
-    add(&Scratch::result, s.queries * p.columns, f32);
+    plan.add(&Scratch::result, s.queries * p.columns, f32);
   if (p.isNarrow() && s.online)
-    add(&Scratch::step, s.queries * p.columns, f32);
+    plan.add(&Scratch::step, s.queries * p.columns, f32);
   if (s.mask)
-    add(&Scratch::hidden, 1, f32);
+    plan.add(&Scratch::hidden, 1, f32);
   if (p.fusedQueries)
-    add(&Scratch::fusedQueries, s.queries * *p.depth.constant(), p.element);
+    plan.add(&Scratch::fusedQueries, s.queries * *p.depth.constant(),
+             p.element);
   if (int64_t elements = std::max(s.boxKeys * p.depth.constant().value_or(0),
                                   s.boxValues * p.columns))
-    add(&Scratch::fusedBox, elements, f32);
+    plan.add(&Scratch::fusedBox, elements, f32);
   if (p.fusedValues && !p.inPlace)
-    add(&Scratch::fusedValues, p.keys * p.columns, p.element);
+    plan.add(&Scratch::fusedValues, p.keys * p.columns, p.element);
   if (p.packedValues)
-    add(&Scratch::packedValues, p.packedValues->packing.matrixSize(),
-        p.element);
+    plan.add(&Scratch::packedValues, p.packedValues->packing.matrixSize(),
+             p.element);
   if (p.packedKeys)
-    add(&Scratch::packedKeys, p.packedKeys->packing.matrixSize(), p.element);
+    plan.add(&Scratch::packedKeys, p.packedKeys->packing.matrixSize(),
+             p.element);
   return plan;
 }
 
 } // namespace
-
-Index ScratchPlan::Buffer::bytes() const {
-  return ceilDiv(elements * elementBytes(type), kLineBytes) * kLineBytes;
-}
-
-Index ScratchPlan::bytes() const {
-  Index bytes = 0;
-  for (const Buffer &buffer : buffers)
-    bytes += buffer.bytes();
-  return bytes;
-}
 
 AttentionSchedule makeSchedule(const AttentionProblem &problem,
                                tile::TargetAttr target) {

@@ -9,6 +9,7 @@
 
 #include "passes/tile/attention/AttentionProblem.h"
 #include "passes/tile/attention/CausalMask.h"
+#include "passes/tile/core/ScratchPlan.h"
 
 namespace tenon::passes {
 
@@ -21,21 +22,6 @@ struct AttentionScratch {
   mlir::Value fusedQueries, fusedValues; // of a block, of a head
   mlir::Value fusedBox; // a few keys or values that are read in place
   mlir::Value hidden;   // with a causal mask: a sum of what it hides
-};
-
-/// The buffers of AttentionScratch that are needed, one after the other.
-struct ScratchPlan {
-  struct Buffer {
-    mlir::Value AttentionScratch::*place;
-    Index elements;
-    mlir::Type type;
-
-    /// Whole cache lines.
-    Index bytes() const;
-  };
-  llvm::SmallVector<Buffer> buffers;
-
-  Index bytes() const;
 };
 
 /// With fewer queries packing keys would cost more than it saves.
@@ -58,7 +44,7 @@ struct AttentionSchedule {
   bool sumsApart = false;         // dst holds no sums: its type, or an epilogue
   bool copiesValues = false;      // their rows lie badly: read a copy
   std::optional<CausalMask> mask; // keys that it hides are skipped
-  ScratchPlan scratch;
+  ScratchPlan<AttentionScratch> scratch;
 };
 
 AttentionSchedule makeSchedule(const AttentionProblem &problem,

@@ -42,15 +42,8 @@ constexpr auto kReduction = utils::IteratorType::reduction;
 void AttentionSplits::allocate() {
   if (!schedule.online)
     return;
-  OpBuilder &b = m.builder();
-  auto buffer = [&](Index count) -> Value {
-    auto known = count.constant();
-    auto type =
-        MemRefType::get({known.value_or(ShapedType::kDynamic)}, b.getF32Type());
-    SmallVector<Value> dynamic;
-    if (!known)
-      dynamic.push_back(m.value(count));
-    return memref::AllocOp::create(b, m.location(), type, dynamic);
+  auto buffer = [&](Index count) {
+    return allocateBetween(m, m.builder().getF32Type(), count);
   };
   Index numbers = schedule.partials;
   partial = {buffer(numbers), buffer(numbers),
@@ -93,11 +86,8 @@ void AttentionSplits::emitSplits(Index first, Index number, Index count) const {
 /// The number of the first row of `block`, counted over all heads, times the
 /// number of splits.
 Index AttentionSplits::partialOffset(const Block &block) const {
-  Index number = 0;
-  for (auto [index, size] : llvm::zip(block.at, problem.lead))
-    number = number * size + index;
-  number = number * problem.rows + block.at.back();
-  return number * schedule.splits;
+  Index head = numberOf(block.at, problem.lead);
+  return (head * problem.rows + block.at.back()) * schedule.splits;
 }
 
 void AttentionSplits::emitSplit(const Block &block, Index split,

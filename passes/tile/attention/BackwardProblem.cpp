@@ -26,14 +26,8 @@ BackwardProblem readBackwardProblem(GroupContext &ctx,
   p.depth = rankedType(op.getQ()).getShape().back();
   p.columns = rankedType(op.getV()).getShape().back();
   p.gradient = &op.getGradient().front();
-  auto over = [&](Strided s, Index rows, int64_t columns) {
-    SmallVector<Index> space(p.lead);
-    space.append({rows, columns});
-    Strided t = broadcastTo(s, space);
-    // The last two dimensions are its own: never broadcast.
-    for (int64_t i : {1, 2})
-      t.strides[t.rank() - i] = s.strides[s.rank() - i];
-    return t;
+  auto over = [&](const Strided &s, Index rows, int64_t columns) {
+    return overLead(s, p.lead, rows, columns);
   };
   auto output = [&](Value v) { return ctx.outputs.find(v)->second.front(); };
   p.q = over(ctx.memoryOf(op.getQ()), p.rows, p.depth);
@@ -114,7 +108,7 @@ void planScratch(const BackwardProblem &p, BackwardSchedule &s) {
   auto add = [&](Value Scratch::*place, int64_t elements, Type type,
                  bool isNeeded = true) {
     if (isNeeded)
-      s.buffers.push_back({place, elements, type});
+      s.scratch.add(place, elements, type);
   };
   int64_t v = s.interleave;
   bool dots = s.isInterleaved();
@@ -139,17 +133,6 @@ void planScratch(const BackwardProblem &p, BackwardSchedule &s) {
 }
 
 } // namespace
-
-int64_t BackwardSchedule::Buffer::bytes() const {
-  return roundUp(elements * (type.getIntOrFloatBitWidth() / 8), kLineBytes);
-}
-
-int64_t BackwardSchedule::scratchBytes() const {
-  int64_t bytes = 0;
-  for (const Buffer &buffer : buffers)
-    bytes += buffer.bytes();
-  return bytes;
-}
 
 BackwardSchedule makeBackwardSchedule(const BackwardProblem &problem,
                                       tile::TargetAttr target) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "passes/tile/core/GroupLowering.h"
+#include "passes/tile/core/ScratchPlan.h"
 
 namespace tenon::passes {
 
@@ -67,16 +68,7 @@ struct BackwardSchedule {
     return !result.elementType().isF32();
   }
 
-  struct Buffer {
-    mlir::Value BackwardScratch::*place;
-    int64_t elements;
-    mlir::Type type;
-
-    /// Whole cache lines.
-    int64_t bytes() const;
-  };
-  llvm::SmallVector<Buffer> buffers; // one after the other
-  int64_t scratchBytes() const;
+  ScratchPlan<BackwardScratch> scratch;
 };
 
 BackwardSchedule makeBackwardSchedule(const BackwardProblem &problem,

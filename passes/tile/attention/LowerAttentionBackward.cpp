@@ -66,8 +66,6 @@ private:
     int64_t columns, panel;
   };
 
-  Scratch scratchOf(Value memory) const;
-  Index numberOf(ArrayRef<Index> head) const;
   Value rowsOf(const Strided &t, ArrayRef<Index> head, Index from, Index count,
                int64_t width) const;
   Value dqOf(const Place &at, Index part) const;
@@ -98,25 +96,6 @@ private:
   Value partials; // [parts, lead.., rows, depth], f32
 };
 
-BackwardScratch BackwardEmitter::scratchOf(Value memory) const {
-  Scratch scratch;
-  int64_t at = 0;
-  for (const BackwardSchedule::Buffer &buffer : s.buffers) {
-    scratch.*buffer.place =
-        scratchView(m, memory, buffer.type, at, buffer.elements);
-    at += buffer.bytes();
-  }
-  return scratch;
-}
-
-/// The number of a head, counted over `lead`.
-Index BackwardEmitter::numberOf(ArrayRef<Index> head) const {
-  Index number = 0;
-  for (auto [index, size] : llvm::zip(head, p.lead))
-    number = number * size + index;
-  return number;
-}
-
 /// `count` rows of `t` from row `from` on.
 Value BackwardEmitter::rowsOf(const Strided &t, ArrayRef<Index> head,
                               Index from, Index count, int64_t width) const {
@@ -129,7 +108,8 @@ Value BackwardEmitter::rowsOf(const Strided &t, ArrayRef<Index> head,
 Value BackwardEmitter::dqOf(const Place &at, Index part) const {
   if (!s.sumsParts)
     return rowsOf(p.dq, at.head, at.row, at.rows, p.depth);
-  Index row = (part * product(p.lead) + numberOf(at.head)) * p.rows + at.row;
+  Index row =
+      (part * product(p.lead) + numberOf(at.head, p.lead)) * p.rows + at.row;
   return box(m, partials, row * p.depth, {at.rows, p.depth}, {p.depth, 1});
 }
 
@@ -255,7 +235,7 @@ void BackwardEmitter::emitGradient(const Place &at,
   maps.append(dots ? 4 : 2, b.getMultiDimIdentityMap(2));
   Value row = m.value(at.row), key = m.value(at.key), width = m.value(p.keys);
   Value first =
-      m.value((numberOf(at.head) * p.rows + at.row) * p.keys + at.key);
+      m.value((numberOf(at.head, p.lead) * p.rows + at.row) * p.keys + at.key);
   auto isShared = [&](BlockArgument argument) {
     unsigned number = argument.getArgNumber();
     return number >= kFirstBackwardOperand &&
@@ -419,24 +399,16 @@ void BackwardEmitter::emitSumOfParts() const {
 }
 
 void BackwardEmitter::run() {
-  if (s.sumsParts) {
-    Index count = s.parts * product(p.lead) * p.rows * p.depth;
-    auto known = count.constant();
-    SmallVector<Value> dynamic;
-    if (!known)
-      dynamic.push_back(m.value(count));
-    partials = memref::AllocOp::create(
-        b, m.location(),
-        MemRefType::get({known.value_or(ShapedType::kDynamic)}, b.getF32Type()),
-        dynamic);
-  }
+  if (s.sumsParts)
+    partials = allocateBetween(m, b.getF32Type(),
+                               s.parts * product(p.lead) * p.rows * p.depth);
   Grid grid;
   for (int64_t d : p.own)
     grid.add("head", p.lead[d]);
   grid.add("part", s.parts);
-  emitItems(m, label, grid, s.scratchBytes(),
+  emitItems(m, label, grid, s.scratch.bytes(),
             [&](const Grid::Item &item, Value memory) {
-              emitItem(item, scratchOf(memory));
+              emitItem(item, s.scratch.at(m, memory));
             });
   if (s.sumsParts)
     emitSumOfParts();

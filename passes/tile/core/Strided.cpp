@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/core/Strided.h"
 
+#include "passes/support/GraphAttrs.h"
 #include "passes/support/Permutations.h"
 
 using namespace mlir;
@@ -238,6 +239,23 @@ SmallVector<Index> positionOf(Index number, ArrayRef<Index> sizes) {
   return position;
 }
 
+Index numberOf(ArrayRef<Index> at, ArrayRef<Index> sizes) {
+  Index number = 0;
+  for (auto [index, size] : llvm::zip(at, sizes))
+    number = number * size + index;
+  return number;
+}
+
+Strided overLead(const Strided &s, ArrayRef<Index> lead, Index rows,
+                 Index columns) {
+  SmallVector<Index> shape(lead);
+  shape.append({rows, columns});
+  Strided t = broadcastTo(s, shape);
+  for (int64_t i : {1, 2})
+    t.strides[t.rank() - i] = s.strides[s.rank() - i];
+  return t;
+}
+
 Value box(IndexMath &m, Value base, Index offset, ArrayRef<Index> sizes,
           ArrayRef<Index> strides) {
   return memref::ReinterpretCastOp::create(m.builder(), m.location(), base,
@@ -288,6 +306,24 @@ MemRefType memrefType(Type elementType, ArrayRef<Index> sizes,
   return MemRefType::get(
       shape, elementType,
       StridedLayoutAttr::get(elementType.getContext(), 0, steps));
+}
+
+MemRefType bufferType(RankedTensorType type, DenseI64ArrayAttr strides) {
+  Type element = storageType(type.getElementType());
+  if (!strides)
+    return MemRefType::get(type.getShape(), element);
+  SmallVector<Index> sizes, steps;
+  // Sizes matter for recognising dense layouts only; dynamic ones never do.
+  bool dynamic = !type.hasStaticShape();
+  for (auto [d, s] : llvm::zip(type.getShape(), strides.asArrayRef())) {
+    sizes.push_back(ShapedType::isDynamic(d) ? 1 : d);
+    steps.push_back(s);
+  }
+  if (!dynamic)
+    return memrefType(element, sizes, steps);
+  return MemRefType::get(
+      type.getShape(), element,
+      StridedLayoutAttr::get(type.getContext(), 0, strides.asArrayRef()));
 }
 
 Value asMemref(IndexMath &m, const Strided &s) {

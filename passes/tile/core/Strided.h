@@ -51,6 +51,14 @@ Index offsetOf(const Strided &s, llvm::ArrayRef<Index> at);
 /// The position of element `number`, row-major, in loops of these sizes.
 llvm::SmallVector<Index> positionOf(Index number, llvm::ArrayRef<Index> sizes);
 
+/// The reverse: the number of the element at position `at`.
+Index numberOf(llvm::ArrayRef<Index> at, llvm::ArrayRef<Index> sizes);
+
+/// The matrices `s` [.., rows, columns] over the leading dimensions `lead`. The
+/// last two dimensions are its own: never broadcast.
+Strided overLead(const Strided &s, llvm::ArrayRef<Index> lead, Index rows,
+                 Index columns);
+
 /// The memref of the box at `offset` (in elements) with these sizes, strides.
 mlir::Value box(IndexMath &m, mlir::Value base, Index offset,
                 llvm::ArrayRef<Index> sizes, llvm::ArrayRef<Index> strides);
@@ -75,6 +83,11 @@ Index panelSize(Index k, int64_t panel, int64_t v);
 /// plain, so that equal layouts have equal types.
 mlir::MemRefType memrefType(mlir::Type elementType, llvm::ArrayRef<Index> sizes,
                             llvm::ArrayRef<Index> strides);
+
+/// The memref of the caller's buffer of an argument or result. Without
+/// `strides` it is dense.
+mlir::MemRefType bufferType(mlir::RankedTensorType type,
+                            mlir::DenseI64ArrayAttr strides);
 
 /// `s`, which has no offset, as a memref.
 mlir::Value asMemref(IndexMath &m, const Strided &s);

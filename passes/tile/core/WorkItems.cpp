@@ -56,6 +56,17 @@ void emitIfFirst(IndexMath &m, Index item, Index number,
   });
 }
 
+Value allocateBetween(IndexMath &m, Type element, Index count) {
+  auto known = count.constant();
+  SmallVector<Value> dynamic;
+  if (!known)
+    dynamic.push_back(m.value(count));
+  return memref::AllocOp::create(
+      m.builder(), m.location(),
+      MemRefType::get({known.value_or(ShapedType::kDynamic)}, element),
+      dynamic);
+}
+
 Value scratchView(IndexMath &m, Value scratch, Type element, Index byteOffset,
                   Index count) {
   auto known = count.constant();

@@ -71,6 +71,9 @@ void emitIfFirst(IndexMath &m, Index item, Index number,
 mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
                         Index byteOffset, Index count);
 
+/// Memory for `count` elements that sections leave to later ones.
+mlir::Value allocateBetween(IndexMath &m, mlir::Type element, Index count);
+
 /// A multiple of the heights of register tiles, 4, 6, 8 and 12.
 inline constexpr int64_t kMinRowBlock = 24;
 
