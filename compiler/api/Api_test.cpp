@@ -128,9 +128,9 @@ TEST_F(Api, PartitionsShareConstantsByContent) {
 TEST_F(Api, AWildcardSplits) {
   auto a = f32(1, {8}), b = f32(2, {8}), c = f32(3, {8}), d = f32(4, {8});
   Graph g;
-  g.add(std::move(Op(1, tenon_op_relu, "r").input(a).output(b)));
-  g.add(std::move(Op(2, "MyOp", "mine").input(b).output(c)));
-  g.add(std::move(Op(3, tenon_op_add, "sum").input(b).input(c).output(d)));
+  g.add(Op(1, tenon_op_relu, "r").input(a).output(b));
+  g.add(Op(2, "MyOp", "mine").input(b).output(c));
+  g.add(Op(3, tenon_op_add, "sum").input(b).input(c).output(d));
   g.finalize();
   auto parts = g.partitions();
   ASSERT_EQ(parts.size(), 3u);
@@ -255,8 +255,8 @@ TEST_F(Api, HostScalarsAreReadAtEachExecution) {
 TEST_F(Api, InPlacePairsGiveTheSameResults) {
   auto x = f32(0, {64}), y = f32(1, {64}), t = f32(2, {64}), z = f32(3, {64});
   Graph g;
-  g.add(std::move(Op(1, tenon_op_add, "a").input(x).input(y).output(t)));
-  g.add(std::move(Op(2, tenon_op_gelu, "g").input(t).output(z)));
+  g.add(Op(1, tenon_op_add, "a").input(x).input(y).output(t));
+  g.add(Op(2, tenon_op_gelu, "g").input(t).output(z));
   g.finalize();
   auto parts = g.partitions();
   auto compiled = parts.at(0).compile(engine, {x, y}, {z});
@@ -325,8 +325,8 @@ TEST_F(Api, OwnScratch) {
   auto a = f32(0, {64, 64}), b = f32(1, {64, 64}), c = f32(2, {64, 64});
   auto d = f32(3, {64, 64});
   Graph g;
-  g.add(std::move(Op(1, tenon_op_matmul, "m1").input(a).input(b).output(c)));
-  g.add(std::move(Op(2, tenon_op_matmul, "m2").input(c).input(b).output(d)));
+  g.add(Op(1, tenon_op_matmul, "m1").input(a).input(b).output(c));
+  g.add(Op(2, tenon_op_matmul, "m2").input(c).input(b).output(d));
   g.finalize();
   auto compiled = g.partitions().at(0).compile(engine, {a, b}, {d});
   size_t size = compiled.scratchSize();

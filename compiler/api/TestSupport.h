@@ -46,9 +46,8 @@ struct Dense {
   Graph graph() const {
     LogicalTensor t = f32(3, {m, n});
     Graph g;
-    g.add(std::move(
-        Op(10, tenon_op_matmul, "fc").input(x).input(w).input(b).output(t)));
-    g.add(std::move(Op(11, tenon_op_relu, "act").input(t).output(y)));
+    g.add(Op(10, tenon_op_matmul, "fc").input(x).input(w).input(b).output(t));
+    g.add(Op(11, tenon_op_relu, "act").input(t).output(y));
     g.finalize();
     return g;
   }

@@ -74,7 +74,23 @@ std::vector<double> termsOf(const graph::Graph &graph, const graph::Op &op,
   return terms;
 }
 
+bool mayCancel(const graph::Op &op, size_t number) {
+  return (op.kind == "LRNBackward" || op.kind == "RMSNormBackward") &&
+         number == 0 && op.inputs.size() >= 2;
+}
+
 } // namespace
+
+std::vector<double> cancellingTerms(const graph::Graph &graph,
+                                    const graph::Op &op, size_t number,
+                                    std::span<const Tensor *const> operands) {
+  if (!mayCancel(op, number))
+    return {};
+  Tensors values;
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    values[op.inputs[i]] = *operands[op.inputSlot(i)];
+  return termsOf(graph, op, std::move(values));
+}
 
 std::vector<double> cancellingTerms(const graph::Graph &graph,
                                     uint64_t outputId, const Tensors &inputs) {
@@ -83,8 +99,7 @@ std::vector<double> cancellingTerms(const graph::Graph &graph,
   if (found == producers.end())
     return {};
   const graph::Op &op = graph.ops[found->second];
-  if ((op.kind != "LRNBackward" && op.kind != "RMSNormBackward") ||
-      op.outputs[0] != outputId || op.inputs.size() < 2)
+  if (op.outputs[0] != outputId || !mayCancel(op, 0))
     return {};
   reference::EvalOptions options;
   options.roundOutputs = false;

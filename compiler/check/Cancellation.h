@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace tenon::check {
@@ -22,5 +23,9 @@ namespace tenon::check {
 std::vector<double>
 cancellingTerms(const graph::Graph &graph, uint64_t outputId,
                 const std::map<uint64_t, reference::Tensor> &inputs);
+/// The same of result `number` of `op`, computed from `operands`.
+std::vector<double>
+cancellingTerms(const graph::Graph &graph, const graph::Op &op, size_t number,
+                std::span<const reference::Tensor *const> operands);
 
 } // namespace tenon::check

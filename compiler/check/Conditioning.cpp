@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Conditioning.h"
+#include "compiler/check/Cancellation.h"
 #include "compiler/check/Compare.h"
 #include "compiler/check/OpTraits.h"
 #include "compiler/check/Random.h"
@@ -58,11 +59,18 @@ public:
     return changed;
   }
 
-  void result(const graph::Op &op, Tensor &result) override {
+  void result(const graph::Op &op, size_t number,
+              std::span<const Tensor *const> operands,
+              Tensor &result) override {
     ErrorModel errors = errorModelOf(graph, op, arithmetic.fastMath);
     bool rounds = roundsComputed(op);
     if (!graph::isFloat(result.dtype))
       return;
+    // Where terms cancel, their errors do not.
+    double roundings = roundingsOf(graph, op, arithmetic.fastMath);
+    auto terms = cancellingTerms(graph, op, number, operands);
+    for (size_t i = 0; i < terms.size(); ++i)
+      result.data[i] += share() * roundings * kF32Roundoff * terms[i];
     if (errors.ofResult != 0 || rounds)
       disturb(errors, result);
     if (arithmetic.flushDenormals)

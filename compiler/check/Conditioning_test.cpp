@@ -111,6 +111,33 @@ TEST(Conditioning, ReciprocalOfWhatAllButVanishes) {
   EXPECT_GT(judgeOne(n.b.graph, n.inputs, wrong).mismatches, 100);
 }
 
+/// The gradient of rows of one element, all but nothing, moved: what is left of
+/// two terms is off by the errors of the terms.
+TEST(Conditioning, TermsThatCancelOnTheWay) {
+  constexpr int64_t kRows = 8;
+  Builder b;
+  uint64_t x = b.tensor({kRows, 1}), diff = b.tensor({kRows, 1});
+  uint64_t dx = b.op("RMSNormBackward", {x, diff}, {kRows, 1}, DType::f32,
+                     {{"use_affine", false}});
+  b.op("Multiply", {dx, x}, {kRows, 1});
+  Inputs inputs = fillOrDie(b.graph, 1, FillMode::real);
+  auto inF32 = [&](double error) {
+    std::vector<double> result;
+    for (int64_t r = 0; r < kRows; ++r) {
+      auto value = static_cast<float>(inputs.at(x).data[r]),
+           d = static_cast<float>(inputs.at(diff).data[r]);
+      float scale = 1 / std::sqrt(value * value + 1e-5f);
+      float first = d * scale,
+            second = value * value * scale * scale * scale * d;
+      result.push_back((first - second * float(1 + error)) * value);
+    }
+    return result;
+  };
+  CompareResult right = judgeOne(b.graph, inputs, inF32(0));
+  EXPECT_TRUE(right.passed()) << right.str();
+  EXPECT_FALSE(judgeOne(b.graph, inputs, inF32(1e-4)).passed());
+}
+
 /// a * b, denormal, times c.
 struct DenormalProduct {
   Builder b;

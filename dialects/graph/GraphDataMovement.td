@@ -45,6 +45,8 @@ def Graph_ReorderOp : Graph_Movement<"Reorder", 60, "reorder"> {
     are stored.
   }];
   let arguments = (ins Graph_Value<"T">:$src);
+  let typeVars = [Graph_Var<"T", CastTypes>];
+  let compiles = CastTypes;
   let vectorException =
       "copies elements; left to the memory copy of the target";
   let grid = "first";

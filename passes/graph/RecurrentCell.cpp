@@ -153,10 +153,8 @@ Value buildProduct(OpBuilder &b, Location loc, Value x, Value w,
     w = swapLastTwo(b, w);
   SmallVector<int64_t> shape(rankedType(x).getShape());
   shape.back() = rankedType(w).getShape().back();
-  Type element = rankedType(x).getElementType();
-  Value product = buildGraphOp(b, loc, "MatMul", {x, w},
-                               RankedTensorType::get(shape, element));
-  return buildImplicitCast(b, loc, product, b.getF32Type());
+  return buildGraphOp(b, loc, "MatMul", {x, w},
+                      RankedTensorType::get(shape, b.getF32Type()));
 }
 
 Value buildGates(OpBuilder &b, Location loc, Value w, int64_t hidden,

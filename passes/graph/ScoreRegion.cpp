@@ -185,7 +185,8 @@ Value ScoreRegion::emit(OpBuilder &b, Value v) {
     result = arith::ConstantOp::create(b, loc, literal);
   } else if (isa<graph::GenIndexOp>(def)) {
     Type type = storageType(rankedType(v).getElementType());
-    result = arith::IndexCastOp::create(b, loc, type, indices[*indexOf(def)]);
+    Value index = indices[indexOf(def).value_or(0)]; // contains() asked
+    result = arith::IndexCastOp::create(b, loc, type, index);
   } else if (isa<graph::DropoutOp>(def)) {
     result = emitDropout(b, def);
   } else if (isIdentity(def)) {

@@ -95,7 +95,7 @@ private:
   llvm::SetVector<mlir::Value> operands;
   llvm::DenseMap<mlir::Value, bool> contained, builtOnProducts;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; // inside the block
-  std::array<mlir::Value, 2> indices;
+  std::array<mlir::Value, 2> indices = {};
   mlir::Value number;
 };
 

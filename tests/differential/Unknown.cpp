@@ -265,9 +265,12 @@ std::optional<std::string> Attempt::expressionOf(const Entry &entry) const {
   return std::nullopt;
 }
 
-/// Whether `op` has indices, but nothing for them to be positions in.
-bool pointsNowhere(const Graph &graph, const Op &op) {
+/// Whether `op` has nothing to read for elements that it may have to make: it
+/// resizes, or has indices.
+bool readsNothing(const Graph &graph, const Op &op) {
   const OpInfo &info = factsOf(op.kind);
+  if (op.kind == "Interpolate")
+    return graph.tensor(op.inputs[0]).numElements() == 0;
   for (size_t i = 1; i < op.inputs.size(); ++i)
     if (size_t slot = op.inputSlot(i);
         slot < info.operands.size() &&
@@ -286,7 +289,7 @@ bool Attempt::infer(size_t i) {
   bool isGiven = false;
   for (Graph &graph : known) {
     Op op = graph.ops[i]; // inference may change it
-    if (pointsNowhere(graph, op))
+    if (readsNothing(graph, op))
       return false;
     std::vector<LogicalTensor> inputs, outputs;
     for (uint64_t id : op.inputs)

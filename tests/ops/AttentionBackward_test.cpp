@@ -40,7 +40,6 @@ std::string backward(const Sizes &s, const std::string &score,
   };
   std::string wide = s.type.empty() ? "" : "/f32";
   std::string w = s.type.empty() ? (weights.empty() ? "p" : "w") : "ww";
-  std::string t = s.type.empty() ? "dt" : "tt";
   std::string replaced = after;
   for (size_t at;
        s.type.empty() && (at = replaced.find("tt")) != std::string::npos;)

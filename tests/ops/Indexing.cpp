@@ -146,6 +146,7 @@ static void addGathers(Cases &cases) {
     }
   for (const char *text : {
            "y<1,7> = Gather 13x64 7/s64",
+           "GatherND 2x5x3 0x3/s64<0,1>",
            "Gather 1000x64c 300/s64",
            "e = Gather 100x64c 7/s64; LayerNorm e 64c 64c keep_stats=false",
            "a = ReLU 13x64; g = Gather a 7/s64; ReLU g; out a",

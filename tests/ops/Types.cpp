@@ -24,6 +24,8 @@ static void addCasts(Cases &cases) {
            "x/f32 = TypeCast 5x64/f64<64,1>; w/f32 = TypeCast 64x33/f64c; y = "
            "MatMul x w; z/f64 = TypeCast y",
            "y/f64<1,13> = TypeCast 13x17<40,2>",
+           "y/f64 = TypeCast 13x17c",
+           "y/f64<1,13> = Reorder 13x17/f64<40,2>",
            "y/bf16 = TypeCast 5x37/f64; x/f64 = TypeCast 5x37/f16; z/f8_e4m3 = "
            "TypeCast 5x37/f64; out x y z",
            "y/f32 = TypeCast 1031/f8_e4m3c",

@@ -227,8 +227,8 @@ TEST(Movement, S64KeepsAllBits) {
        {"StaticReshape 14x15/s64 shape=5,-1 special_zero=0",
         "StaticTranspose 13x17/s64 order=1,0", "Reorder 13x17/s64<1,13>",
         "y/s64<1,13> = Reorder 13x17/s64", "Concat 3x31/s64 3x31/s64 axis=1",
-        "t = StaticTranspose 13x17/s64 order=1,0; StaticReshape t shape=221 "
-        "special_zero=0",
+        ("t = StaticTranspose 13x17/s64 order=1,0; StaticReshape t shape=221 "
+         "special_zero=0"),
         "c = Concat 5x31/s64 5x7/s64 axis=1; StaticTranspose c order=1,0"})
     checkAll<int64_t>(text, {kIntegers});
 }

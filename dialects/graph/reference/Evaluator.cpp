@@ -234,7 +234,7 @@ std::vector<Error> Evaluation::run(const graph::Op &op) {
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     Tensor &result = context.outputs[op.outputSlot(i)];
     if (options.disturber)
-      options.disturber->result(op, result);
+      options.disturber->result(op, i, context.inputs, result);
     if (options.roundEdges || !graph::isFloat(result.dtype))
       roundToDType(result);
     values.insert_or_assign(op.outputs[i], std::move(result));

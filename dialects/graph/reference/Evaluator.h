@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,8 +36,11 @@ public:
   /// What `op` reads instead of `operand`; nullopt: the value itself.
   virtual std::optional<Tensor> operand(const graph::Op &op,
                                         const Tensor &operand) = 0;
-  /// Changes a result of `op`, before it is rounded and read.
-  virtual void result(const graph::Op &op, Tensor &result) = 0;
+  /// Changes result `number` of `op`, before it is rounded and read. `operands`
+  /// are what it was computed from; null for those left out.
+  virtual void result(const graph::Op &op, size_t number,
+                      std::span<const Tensor *const> operands,
+                      Tensor &result) = 0;
 };
 
 struct EvalOptions {

@@ -62,13 +62,19 @@ Index IndexedAccess::placeAt(IndexMath &m, ArrayRef<Index> at) const {
 /// returned.
 static Value extremesOf(GroupContext &ctx, const IndexTensor &index) {
   OpBuilder &b = ctx.m.builder();
-  // Loops along which it does not vary say nothing.
+  // Loops along which it does not vary say whether there is an element.
   Strided memory = index.memory;
+  Index any = 1;
   for (int64_t d = memory.rank() - 1; d >= 0; --d)
     if (memory.strides[d].isConstant(0)) {
+      any = any * min(memory.sizes[d], 1);
       memory.sizes.erase(memory.sizes.begin() + d);
       memory.strides.erase(memory.strides.begin() + d);
     }
+  if (!any.isConstant(1)) {
+    memory.sizes.insert(memory.sizes.begin(), any);
+    memory.strides.insert(memory.strides.begin(), 0);
+  }
   Type type = memory.elementType();
   Value extremes =
       memref::AllocOp::create(b, ctx.m.location(), MemRefType::get({2}, type));
