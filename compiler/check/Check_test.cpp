@@ -251,6 +251,20 @@ TEST(Tolerance, CountsTheElementsOfARow) {
   EXPECT_NEAR(ncx - nxc, 6 * (20 - 8), 1e-9);
 }
 
+TEST(Tolerance, CountsUpdatesOfOneElement) {
+  auto roundings = [](const char *reduction) {
+    Builder b;
+    uint64_t x = b.tensor({64, 2}), at = b.tensor({24, 2}, DType::s64),
+             updates = b.tensor({24, 2});
+    uint64_t y = b.op("ScatterElements", {x, at, updates}, {64, 2}, DType::f32,
+                      {{"reduction", std::string(reduction)}});
+    return toleranceFor(b.graph, y).roundings;
+  };
+  for (const char *joined : {"add", "mul"})
+    EXPECT_NEAR(roundings(joined) - roundings("max"), 6 * 5, 1e-9);
+  EXPECT_EQ(roundings("none"), roundings("min"));
+}
+
 TEST(Tolerance, GrowsWithTheGraph) {
   Tolerance small = toleranceFor(matMul(4).graph, 2);
   Tolerance large = toleranceFor(matMul(4096).graph, 2);

@@ -291,6 +291,16 @@ static int64_t recurrentLength(const graph::Op &op, const Dims &src,
   return length * std::max<int64_t>(steps, 1);
 }
 
+/// The updates that may all be of one element, and that itself.
+static int64_t scatterLength(const graph::Op &op, const Dims &indices) {
+  std::string reduction = op.attrOr<std::string>("reduction", "none");
+  if (reduction != "add" && reduction != "mul")
+    return 1;
+  if (factsOf(op.kind).attr("axis"))
+    return 1 + dimAt(indices, op.attrOr<int64_t>("axis", 0));
+  return 1 + count(indices) / std::max<int64_t>(dimAt(indices, -1), 1);
+}
+
 static int64_t lengthByClass(const graph::Op &op, const Dims &src,
                              const Dims *second, const Dims &dst) {
   const OpInfo &info = factsOf(op.kind);
@@ -314,6 +324,8 @@ static int64_t lengthByClass(const graph::Op &op, const Dims &src,
   case OpClass::recurrent:
     return second ? recurrentLength(op, src, *second, dst) : 1;
   default:
+    if (info.typeRule == "scatter")
+      return second ? scatterLength(op, *second) : 1;
     // BatchNormInference has the statistics of channels.
     return info.typeRule == "statistics" ? normLength(op, src) : 1;
   }
