@@ -40,6 +40,9 @@ inline constexpr llvm::StringLiteral kRankAttr = "tile.rank";
 inline constexpr llvm::StringLiteral kStridesAttr = "tile.strides";
 
 //===--- on operations of the graph ---------------------------------------===//
+/// On a convolution that was a transposed one: of an empty src the result is
+/// empty, whatever the window says.
+inline constexpr llvm::StringLiteral kEmptyLikeSrcAttr = "tile.empty_like_src";
 /// On a TypeCast to a narrower float: it is an edge, not a rounding.
 inline constexpr llvm::StringLiteral kImplicitCastAttr = "tile.implicit_cast";
 /// On an operation that ends what its first operand begins: without fusion,

@@ -37,6 +37,7 @@ const Rule kOnOperations[] = {
      isOn<CallOpInterface>, "a call"},
     {kImplicitCastAttr, isOne<UnitAttr>, "a unit attribute", nullptr, ""},
     {kPartAttr, isOne<UnitAttr>, "a unit attribute", nullptr, ""},
+    {kEmptyLikeSrcAttr, isOne<UnitAttr>, "a unit attribute", nullptr, ""},
     {kWidenedAttr, isOne<TypeAttr>, "a type", nullptr, ""}};
 
 const Rule kOnArguments[] = {

@@ -109,6 +109,9 @@ std::optional<Error> checkWindow(Operation *op) {
   if (auto e = toWeights ? checkWeights(op->getResult(0), "the gradient")
                          : checkData(op->getResult(0)))
     return e;
+  if (isa<graph::MaxPoolBackwardOp>(op))
+    if (auto e = checkData(op->getOperand(1)))
+      return e;
   if (graph::isConvolution(op))
     if (auto e = toWeights ? checkData(op->getOperand(1))
                            : checkWeights(op->getOperand(1), "weights"))

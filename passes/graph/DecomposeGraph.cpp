@@ -202,6 +202,7 @@ bool decomposeLrn(Operation *op, OpBuilder &b) {
   if (stringAttr(op, "algorithm") != "within_channel")
     return false;
   Location loc = op->getLoc();
+  computeInF32(op, op->getOpOperands());
   Value src = op->getOperand(0);
   if (llvm::is_contained(rankedType(src).getShape(), 0)) {
     // No window fits an empty tensor, and there is nothing to compute.

@@ -121,8 +121,11 @@ bool isProduct(Value v) {
 /// off by roundings of its terms already. Elsewhere it would cancel where x is
 /// near to the mean; there x and mean are halves, and scale is twice as much,
 /// since the difference may be twice as large as the largest number of f32.
+/// Nothing between is rounded to less than f32.
 bool decomposeInference(Operation *op, OpBuilder &b) {
   Location loc = op->getLoc();
+  bool isOfProduct = isProduct(op->getOperand(0));
+  computeInF32(op, op->getOpOperands());
   Value src = op->getOperand(0), gamma = op->getOperand(1),
         beta = op->getOperand(2), mean = op->getOperand(3),
         variance = op->getOperand(4);
@@ -136,7 +139,7 @@ bool decomposeInference(Operation *op, OpBuilder &b) {
   Value scale = buildBinary(b, loc, "Divide", gamma, deviation);
   auto along = [&](Value v) { return perChannel(b, loc, v, ncx, rank); };
   Value centred = src, shift = beta;
-  if (isProduct(src)) {
+  if (isOfProduct) {
     shift = buildBinary(b, loc, "Subtract", beta,
                         buildBinary(b, loc, "Multiply", mean, scale));
   } else {
@@ -176,6 +179,16 @@ Value buildSum(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> axes,
       {b.getNamedAttr("axes", b.getDenseI64ArrayAttr(axes)),
        b.getNamedAttr("keep_dims", b.getBoolAttr(false))});
   return buildImplicitCast(b, loc, sum, result.getElementType());
+}
+
+/// The dimensions of the first operand but its channels.
+SmallVector<int64_t> allButChannels(Operation *op) {
+  int64_t rank = rankedType(op->getOperand(0)).getRank();
+  SmallVector<int64_t> axes;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != channelDim(op, rank))
+      axes.push_back(d);
+  return axes;
 }
 
 /// What diff_gamma and diff_beta are sums of, in f32: they may be f32 where src
@@ -253,7 +266,13 @@ bool decomposeGroupNormBackward(graph::GroupNormBackwardOp op, OpBuilder &b) {
     operands[1] = buildBinary(b, loc, "Multiply", diffDst,
                               perChannel(b, loc, gamma, isNcx(op, rank), rank));
   SmallVector<Value> results(buildCore(op, b, operands, {}, 1)->getResults());
-  if (op->getNumResults() > 1) {
+  if (op->getNumResults() > 1 && llvm::is_contained(type.getShape(), 0)) {
+    // Sums of nothing: groups of unknown sizes cannot be split.
+    for (Value result : op->getResults().drop_front())
+      results.push_back(buildSum(b, loc,
+                                 buildCast(b, loc, diffDst, b.getF32Type()),
+                                 allButChannels(op), result.getType()));
+  } else if (op->getNumResults() > 1) {
     SmallVector<int64_t> split = splitChannels(type, channel, groups);
     SmallVector<int64_t> statistics(rank + 1, 1), axes;
     statistics[0] = type.getDimSize(0);
@@ -311,12 +330,7 @@ bool decomposeRmsNormBackward(graph::RMSNormBackwardOp op, OpBuilder &b) {
 }
 
 bool decomposeBiasBackward(Operation *op, OpBuilder &b) {
-  int64_t rank = rankedType(op->getOperand(0)).getRank();
-  SmallVector<int64_t> axes;
-  for (int64_t d = 0; d < rank; ++d)
-    if (d != channelDim(op, rank))
-      axes.push_back(d);
-  replace(op, buildSum(b, op->getLoc(), op->getOperand(0), axes,
+  replace(op, buildSum(b, op->getLoc(), op->getOperand(0), allButChannels(op),
                        op->getResultTypes()[0]));
   return true;
 }

@@ -229,6 +229,9 @@ private:
     if (!lanes && !outputs &&
         llvm::product_of(shape) == shape.back() * shape[spatial])
       return false; // one tap
+    // Of an empty src its window would find elements in the padding alone.
+    if (!rankedType(src).hasStaticShape())
+      op->setAttr(kEmptyLikeSrcAttr, b.getUnitAttr());
     Value turned = transposeWeights(weights, groups);
     turned = tile::FlipOp::create(b, loc, turnedType, turned);
     if (lanes)

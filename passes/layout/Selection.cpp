@@ -19,8 +19,9 @@ void Selection::replace(Operation *op, Value product) {
   assert(product.getType() == op->getResult(0).getType());
   LDBG() << nameOf(op->getLoc()) << ", " << op->getName() << ", becomes "
          << product.getDefiningOp()->getName();
-  if (Attribute order = op->getAttr(kOrderAttr))
-    product.getDefiningOp()->setAttr(kOrderAttr, order);
+  for (StringRef name : {kOrderAttr, kEmptyLikeSrcAttr})
+    if (Attribute attr = op->getAttr(name))
+      product.getDefiningOp()->setAttr(name, attr);
   op->getResult(0).replaceAllUsesWith(product);
   op->erase();
   ++packed;

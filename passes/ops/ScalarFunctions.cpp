@@ -75,18 +75,33 @@ static std::pair<Value, Value> reduceByPi(Calc &k) {
   return {fraction, isOdd};
 }
 
-/// sin(pi * turns), -0.5 <= turns <= 0.5 in f64.
+/// sin(pi * turns), -0.5 <= turns <= 0.5 in f64; beyond a quarter the cosine of
+/// what is left to a half, which is 1 where nothing is.
 static Value sineOfHalfTurns(Calc &k, Value turns) {
-  constexpr double kTerms[] = {-0.16666666624819965, 0.008333331011347495,
-                               -0.000198408511851883, 2.7524330225154118e-06,
-                               -2.3867702812183993e-08}; // 2^-35 up to 1.6
+  // Minimax up to pi / 4: (sin(z) - z) / z^3 in z^2, 2^-28 of sin(z); and
+  // (cos(z) - 1 + z^2 / 2) / z^4, 2^-33.
+  constexpr double kSine[] = {-0.16666654940198333, 0.008332177916325229,
+                              -0.0001951726683900755},
+                   kCosine[] = {0.041666646860525, -0.0013887367212978999,
+                                2.4438415546421836e-05};
   Calc w{k.b, k.loc, k.op, {turns}};
-  Value z =
-      arith::TruncFOp::create(k.b, k.loc, k.type(), w.mul(turns, w.c(M_PI)));
-  Value square = k.mul(z, z), sum = k.c(kTerms[4]);
-  for (int i = 3; i >= 0; --i)
-    sum = k.fma(sum, square, k.c(kTerms[i]));
-  return k.fma(k.mul(z, square), sum, z);
+  auto angle = [&](Value v) -> Value {
+    return arith::TruncFOp::create(k.b, k.loc, k.type(), w.mul(v, w.c(M_PI)));
+  };
+  auto polynomial = [&](ArrayRef<double> terms, Value square) {
+    Value sum = k.c(terms.back());
+    for (double term : llvm::reverse(terms.drop_back()))
+      sum = k.fma(sum, square, k.c(term));
+    return sum;
+  };
+  Value z = angle(turns), square = k.mul(z, z);
+  Value sine = k.fma(k.mul(z, square), polynomial(kSine, square), z);
+  Value rest = angle(w.sub(w.c(0.5), w.abs(turns)));
+  square = k.mul(rest, rest);
+  Value cosine = k.fma(polynomial(kCosine, square), square, k.c(-0.5));
+  cosine = k.fma(cosine, square, k.c(1));
+  cosine = k.select(k.lt(z, k.c(0)), k.neg(cosine), cosine);
+  return k.select(k.lt(k.c(M_PI / 4), k.abs(z)), cosine, sine);
 }
 
 Value sine(Calc &k) {

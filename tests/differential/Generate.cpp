@@ -51,15 +51,20 @@ bool isOfDomain(const ValueInfo &operand) {
   }
 }
 
+/// Whether the numbers of an operand are the sizes of the result.
+bool saysSizes(std::string_view kind, size_t operand) {
+  const OpInfo &info = factsOf(kind);
+  return operand < info.operands.size() && info.operands[operand].isShape;
+}
+
 /// Whether values computed on the way make a poor operand: not in the domain
 /// of the function, not the shape of the result, or so large that the result
 /// says nothing.  New inputs get
 /// values that suit (compiler/check/Fill.h).
 bool wantsInput(std::string_view kind, size_t operand) {
   const OpInfo &info = factsOf(kind);
-  if (jumps(kind) ||
-      (operand < info.operands.size() &&
-       (isLength(info.operands[operand]) || info.operands[operand].isShape)))
+  if (jumps(kind) || saysSizes(kind, operand) ||
+      (operand < info.operands.size() && isLength(info.operands[operand])))
     return true;
   // Variances and other parameters.
   if (info.typeRule == "statistics")
@@ -172,7 +177,8 @@ private:
         isConstant ? PropertyType::constant
                    : random.pick({PropertyType::variable, PropertyType::undef});
     if (random.chance(10))
-      input.strides = someStrides(*input.shape, /*mayRepeat=*/true);
+      input.strides =
+          someStrides(*input.shape, /*mayRepeat=*/!saysSizes(kind, operand));
     uint64_t id = addTensor(std::move(input));
     graph.inputPorts.push_back(id);
     // Others may read it too.

@@ -40,6 +40,20 @@ Expected<bool> mayOverflow(const Oracle &oracle) {
     for (double value : tensor.data)
       if (std::isfinite(value) && std::fabs(value) > kSafeToSquare)
         return true;
+  // A product may be 0 in the end.
+  for (const graph::Op &op : oracle.graph.ops) {
+    if (op.kind != "ReduceProd")
+      continue;
+    auto computed = values->find(op.inputs[0]);
+    const Tensor &src = computed != values->end()
+                            ? computed->second
+                            : oracle.inputs.at(op.inputs[0]);
+    double size = 1;
+    for (double value : src.data)
+      size *= std::max(std::fabs(value), 1.0);
+    if (size > kSafeToSquare)
+      return true;
+  }
   return false;
 }
 

@@ -221,6 +221,12 @@ TEST(Casts, LargeIntegersRoundOnce) {
       checkAll<int64_t>("y/" + to + " = TypeCast 211/" + from, {values});
 }
 
+/// Not the number before it.
+TEST(Functions, CosineOfNothingIsOne) {
+  checkInputs("c = Cos 211; y/boolean = Equal c 1",
+              {{0, -0.0, 1e-45, -1e-30, 1e-9}, {1}});
+}
+
 /// All movement, on its own and in a row, with operands in strides.
 TEST(Movement, S64KeepsAllBits) {
   for (const char *text :

@@ -185,7 +185,11 @@ TEST(UnknownWindows, TransposedConvolutions) {
         "ReLU y",
         "ConvTranspose 1xHxWx20 3x3x1x20c groups=20 strides=2,2 "
         "pads_begin=0,0 pads_end=0,0 dilations=1,1"})
-    checkImages(text, {{1, 1}, {2, 3}, {7, 7}, {13, 31}});
+    checkImages(text, {{1, 1}, {2, 3}, {7, 7}, {13, 31}, {0, 7}});
+  // Flipped, of channels as lanes: the padding alone would give elements.
+  checkImages("ConvTranspose 1xHxWx20 3x3x1x20c groups=20 strides=1,1 "
+              "pads_begin=0,0 pads_end=0,0 dilations=1,1",
+              {{2, 3}, {0, 7}, {7, 0}});
 }
 
 TEST(UnknownWindows, Interpolations) {

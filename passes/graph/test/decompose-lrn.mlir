@@ -32,6 +32,19 @@ func.func @within_backward(%x: tensor<2x5x6x8xf32>, %d: tensor<2x5x6x8xf32>) -> 
 
 // -----
 
+// Of narrow floats nothing between is rounded.
+// CHECK-LABEL: func @within_narrow
+// CHECK:         graph.AvgPool %{{.*}} : (tensor<2x8x5x6xf32>)
+// CHECK:         graph.Pow
+// CHECK:         %[[Y:.*]] = graph.Multiply %{{.*}} -> tensor<2x8x5x6xf32>
+// CHECK:         graph.TypeCast %[[Y]] {tile.implicit_cast = unit}
+func.func @within_narrow(%x: tensor<2x8x5x6xbf16>) -> tensor<2x8x5x6xbf16> {
+  %0 = graph.LRN %x {algorithm = "within_channel"} : (tensor<2x8x5x6xbf16>) -> tensor<2x8x5x6xbf16>
+  return %0 : tensor<2x8x5x6xbf16>
+}
+
+// -----
+
 // Across channels there is a lowering of its own.
 // CHECK-LABEL: func @across
 // CHECK-NEXT:    graph.LRN

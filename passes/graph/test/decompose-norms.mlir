@@ -25,6 +25,19 @@ func.func @batch_norm(%x: tensor<2x5x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32
 
 // -----
 
+// Of narrow floats nothing between is rounded.
+// CHECK-LABEL: func @batch_norm_narrow
+// CHECK:         graph.Multiply %{{.*}} : (tensor<2x5x8xf32>, tensor<8xf32>) -> tensor<2x5x8xf32>
+// CHECK:         %[[Y:.*]] = graph.Add %{{.*}} : (tensor<2x5x8xf32>, tensor<8xf32>) -> tensor<2x5x8xf32>
+// CHECK:         graph.TypeCast %[[Y]] {tile.implicit_cast = unit}
+func.func @batch_norm_narrow(%x: tensor<2x5x8xbf16>, %g: tensor<8xbf16>, %b: tensor<8xbf16>,
+                             %m: tensor<8xbf16>, %v: tensor<8xbf16>) -> tensor<2x5x8xbf16> {
+  %0 = graph.BatchNormInference %x, %g, %b, %m, %v {epsilon = 0.125} : (tensor<2x5x8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<2x5x8xbf16>
+  return %0 : tensor<2x5x8xbf16>
+}
+
+// -----
+
 // After a product, with a bias or not, beta - mean * scale is a vector of its own.
 // CHECK-LABEL: func @batch_norm_of_product
 // CHECK:         %[[Y:.*]] = graph.MatMul
@@ -184,6 +197,17 @@ func.func @batch_norm_backward(%x: tensor<64x13xf32>, %d: tensor<?x13xf32>, %m: 
 func.func @group_norm_backward(%x: tensor<2x5x6xf32>, %d: tensor<2x5x6xf32>, %m: tensor<2x3xf32>, %v: tensor<2x3xf32>, %g: tensor<6xf32>) -> (tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>) {
   %0:3 = graph.GroupNormBackward %x, %d, %m, %v, %g {groups = 3, resultSegmentSizes = array<i32: 1, 1, 1>} : (tensor<2x5x6xf32>, tensor<2x5x6xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<6xf32>) -> (tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>)
   return %0#0, %0#1, %0#2 : tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>
+}
+
+// -----
+
+// Sums of no elements.
+// CHECK-LABEL: func @group_norm_backward_of_nothing
+// CHECK:         graph.ReduceSum %{{.*}} {axes = [0, 2]{{.*}} -> tensor<?xf32>
+func.func @group_norm_backward_of_nothing(%x: tensor<1x?x0xf32>, %d: tensor<1x?x0xf32>, %m: tensor<1x1xf32>, %v: tensor<1x1xf32>)
+    -> (tensor<1x?x0xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %0:3 = graph.GroupNormBackward %x, %d, %m, %v {groups = 1 : si64, data_format = "NCX"} : (tensor<1x?x0xf32>, tensor<1x?x0xf32>, tensor<1x1xf32>, tensor<1x1xf32>) -> (tensor<1x?x0xf32>, tensor<?xf32>, tensor<?xf32>)
+  return %0#0, %0#1, %0#2 : tensor<1x?x0xf32>, tensor<?xf32>, tensor<?xf32>
 }
 
 // -----

@@ -203,6 +203,16 @@ func.func @transpose_pointwise(%x: tensor<1x5x6xf32>, %w: tensor<1x4x6xf32>) -> 
 
 // -----
 
+// Of unknown size: nothing comes of nothing, though the window has padding.
+// CHECK-LABEL: func @transpose_of_unknown_size
+// CHECK:         tile.conv {{.*}}pads_end = array<i64: 2>{{.*}}tile.empty_like_src
+func.func @transpose_of_unknown_size(%x: tensor<1x?x6xf32>, %w: tensor<3x1x6xf32>) -> tensor<1x?x6xf32> {
+  %0 = graph.ConvTranspose %x, %w {groups = 6, strides = [1], pads_begin = [0], pads_end = [0], dilations = [1]} : (tensor<1x?x6xf32>, tensor<3x1x6xf32>) -> tensor<1x?x6xf32>
+  return %0 : tensor<1x?x6xf32>
+}
+
+// -----
+
 // Stride 1: a convolution with taps in the opposite order, where channels are
 // lanes.
 // CHECK-LABEL: func @transpose_depthwise

@@ -229,27 +229,36 @@ void ResultSizes::of(tile::AttentionOp attention) {
   r[rank - 2] = *(sizes[rows].end() - 2);
 }
 
+/// The size `window` of a result, whose src has `src`, of `op`.
+static Index sizeOfWindow(Operation *op, Index src, Index window) {
+  // Of nothing comes nothing.
+  return op->hasAttr(kEmptyLikeSrcAttr) ? window * min(src, 1) : window;
+}
+
 void ResultSizes::of(tile::ConvOp conv) {
   ArrayRef<Index> s = sizes[conv.getSrc()];
   r[0] = s[0];
   for (int64_t i = 0; i < rank - 2; ++i) {
     int64_t stride = conv.getStrides()[i];
-    r[i + 1] =
+    Index window =
         hasSamePads(conv)
             ? ceilDiv(s[i + 1], stride)
             : windowSize(s[i + 1],
                          conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
                          conv.getTaps(i), conv.getDilations()[i], stride);
+    r[i + 1] = sizeOfWindow(conv, s[i + 1], window);
   }
 }
 
 void ResultSizes::of(tile::WinogradOp conv) {
   ArrayRef<Index> s = operand(0);
   r[0] = s[0];
-  for (int64_t i = 0; i < 2; ++i)
-    r[i + 1] =
+  for (int64_t i = 0; i < 2; ++i) {
+    Index window =
         windowSize(s[i + 1], conv.getPadsBegin()[i] + conv.getPadsEnd()[i],
                    winograd::kTaps, /*dilation=*/1, /*stride=*/1);
+    r[i + 1] = sizeOfWindow(conv, s[i + 1], window);
+  }
 }
 
 void ResultSizes::of(tile::ConvTransposeOp conv) {
