@@ -34,6 +34,31 @@ def scatter_add(rows, width, count):
                 {"i": rows})
 
 
+def searches():
+    def search(name, op, shape, results, **types):
+        shapes = {"x": shape, **{r: results for r in op.outputs}}
+        return case(name, op, shapes, np.prod(shape), types)
+
+    return [
+        search("TopK 50 of 256x32000",
+               Op("TopK", ["x"], ["v", "i"], {"k": 50, "axis": 1}),
+               (256, 32000), (256, 50), i=INDEX),
+        search("TopK 5 of 4096x1000",
+               Op("TopK", ["x"], ["v", "i"], {"k": 5, "axis": 1}),
+               (4096, 1000), (4096, 5), i=INDEX),
+        search("ArgMax 256x32000", Op("ArgMax", ["x"], ["i"], {"axis": 1}),
+               (256, 32000), (256, 1), i=INDEX),
+        search("ArgMax 64x21x128x128", Op("ArgMax", ["x"], ["i"], {"axis": 1}),
+               (64, 21, 128, 128), (64, 1, 128, 128), i=INDEX),
+        search("CumSum 2048x2048, rows",
+               Op("CumSum", ["x"], ["y"], {"axis": 1}), (2048, 2048),
+               (2048, 2048)),
+        search("CumSum 2048x2048, columns",
+               Op("CumSum", ["x"], ["y"], {"axis": 0}), (2048, 2048),
+               (2048, 2048)),
+    ]
+
+
 def cases():
     rows, columns = 8192, 1024
     matrix = (rows, columns)
@@ -62,7 +87,7 @@ def cases():
         case("Select", Op("Select", ["c", "x", "z"], ["y"]),
              {"c": matrix, "x": matrix, "z": matrix, "y": matrix},
              3.25 * all_of, {"c": "boolean"}),
-    ]
+    ] + searches()
 
 
 def torch_function(torch, op):
@@ -87,7 +112,10 @@ def torch_function(torch, op):
             "GatherElements": lambda x, i: torch.gather(x, a["axis"], i),
             "ScatterND": add_rows, "Slice": part, "Pad": pad,
             "Expand": lambda x: x.expand(a["shape"]).contiguous(),
-            "Greater": torch.gt}.get(op.kind)
+            "Greater": torch.gt,
+            "TopK": lambda x: torch.topk(x, a["k"], a["axis"]),
+            "ArgMax": lambda x: torch.argmax(x, a["axis"], keepdim=True),
+            "CumSum": lambda x: torch.cumsum(x, a["axis"])}.get(op.kind)
 
 
 def onnx_nodes(op, case, node, constant):
@@ -110,6 +138,14 @@ def onnx_nodes(op, case, node, constant):
         node("Expand", op.inputs + [shape], [out])
     elif op.kind == "Greater":
         node("Greater", op.inputs, [out])
+    elif op.kind == "TopK":
+        k = constant(f"{out}.k", np.array([a["k"]], np.int64))
+        node("TopK", op.inputs + [k], op.outputs, axis=a["axis"])
+    elif op.kind == "ArgMax":
+        node("ArgMax", op.inputs, [out], axis=a["axis"], keepdims=1)
+    elif op.kind == "CumSum":
+        axis = constant(f"{out}.axis", np.array(a["axis"], np.int64))
+        node("CumSum", op.inputs + [axis], [out])
     else:
         return False
     return True

@@ -119,15 +119,17 @@ class Torch:
                     # A number, as programs have it: Inductor recognises
                     # attention by it, and fails on a tensor there.
                     f = lambda x, *_, d=float(values[op.inputs[1]].item()): x / d
-            steps.append((f, op.inputs, op.outputs[0]))
+            steps.append((f, op.inputs, op.outputs))
         inputs = [n for n in case.inputs() if n not in case.constants]
         outputs = case.outputs()
 
         def function(*arguments):
             env = dict(constants)
             env.update(zip(inputs, arguments))
-            for f, names, result in steps:
-                env[result] = f(*[env[n] for n in names])
+            for f, names, results in steps:
+                made = f(*[env[n] for n in names])
+                env.update(zip(results, made) if len(results) > 1
+                           else [(results[0], made)])
             return [env[n] for n in outputs]
 
         return function, [tensor(n) for n in inputs]

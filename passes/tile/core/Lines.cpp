@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kItemBytes = 32 << 10;
 /// Neighbouring lines from which on they fill a vector.
 constexpr int64_t kMinRow = 4;
-constexpr int64_t kMostInRow = 512;
+constexpr int64_t kMostInRow = 1024;
 } // namespace
 
 Lines::Lines(ArrayRef<Strided> tensors, int64_t axis) {
