@@ -117,7 +117,7 @@ private:
   /// A value that `info` may take as operand 0, recent ones first.
   const LogicalTensor *pickFirst(const OpInfo &info) {
     if (values.empty() || info.operands.empty() || random.chance(15) ||
-        (wantsInput(info.kind, 0) && random.chance(85)))
+        jumps(info.kind) || (wantsInput(info.kind, 0) && random.chance(85)))
       return nullptr;
     std::vector<DType> types = typesOf(info, info.operands[0].typeVar, true);
     for (int i = 0; i < 8; ++i) {
