@@ -13,6 +13,11 @@
 
 namespace tenon::onnx {
 
+/// The operator set of ONNX itself; "ai.onnx" is another name of it.
+inline constexpr std::string_view kOnnxDomain = "";
+/// Operators that optimised and quantised models have beside those of ONNX.
+inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+
 struct OpConversion {
   std::string_view opType;
   /// The first version of the operator set with this meaning.
@@ -20,10 +25,19 @@ struct OpConversion {
   void (*convert)(NodeContext &node);
   /// The operation, where `convert` serves several operators.
   std::string_view kind = {};
+  std::string_view domain = kOnnxDomain;
 };
 
-/// The row for `opType` in `opset`; null: there is none.
-const OpConversion *findConversion(std::string_view opType, int64_t opset);
+/// A row of com.microsoft, whose set has had one version only.
+constexpr OpConversion microsoft(std::string_view opType,
+                                 void (*convert)(NodeContext &node),
+                                 std::string_view kind = {}) {
+  return {opType, 1, convert, kind, kMicrosoftDomain};
+}
+
+/// The row for `opType` of `domain` in version `opset`; null: there is none.
+const OpConversion *findConversion(std::string_view domain,
+                                   std::string_view opType, int64_t opset);
 
 /// The tables of all operators.
 std::vector<std::span<const OpConversion>> conversionTables();
@@ -50,5 +64,6 @@ std::span<const OpConversion> recurrentConversions();
 std::span<const OpConversion> lossConversions();
 std::span<const OpConversion> spectrumConversions();
 std::span<const OpConversion> gridSampleConversions();
+std::span<const OpConversion> microsoftConversions();
 
 } // namespace tenon::onnx

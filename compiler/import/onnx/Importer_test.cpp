@@ -104,6 +104,24 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
   }
 }
 
+TEST(OnnxImporter, OperatorsBelongToDomains) {
+  EXPECT_FALSE(findConversion("com.microsoft", "Relu", 17));
+  EXPECT_FALSE(findConversion("", "QuickGelu", 17));
+  const OpConversion *row = findConversion("com.microsoft", "QuickGelu", 1);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->domain, kMicrosoftDomain);
+  EXPECT_EQ(findConversion("ai.onnx", "Relu", 17),
+            findConversion("", "Relu", 17));
+
+  // A domain that is used without being declared has its first version.
+  NodeProto node = nodeOf("QuickGelu", {"x"});
+  node.domain = "com.microsoft";
+  ModelProto model = modelOf(node);
+  model.graph.inputs = {port("x", DataType::f32, {2})};
+  auto imported = importModel(model);
+  EXPECT_TRUE(imported) << str(imported.errors());
+}
+
 /// Attributes that some operators have, with numbers that are right for few.
 std::vector<AttributeProto> strangeAttributes(size_t which) {
   std::vector<AttributeProto> attributes;
@@ -140,6 +158,7 @@ TEST(OnnxImporter, EveryConversionTakesAnyOperands) {
           for (size_t count : {0, 1, 2, 3, 8})
             for (size_t variant = 0; variant < 6; ++variant) {
               NodeProto node = nodeOf(row.opType);
+              node.domain = row.domain;
               node.inputs.assign(names.begin(), names.begin() + count);
               node.attributes = strangeAttributes(variant / 2);
               ModelProto model = modelOf(node, row.since);
